@@ -1,0 +1,74 @@
+# ptsort: parallel tuplesort and btree builds for PostgreSQL
+#
+#   make, make install, make installcheck   as with every PGXS module (PG_CONFIG=...)
+#   make check    install what is missing, build, test everything in a private server
+#   make demo     time the server's index builds and ours, side by side
+#   make bench    the same with statistics and a chart; see contrib/bench/bench.sh
+#   make dist     the release archive for PGXN
+
+EXTENSION = ptsort
+EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" ptsort.control)
+
+# These goals need no pg_config: they find or install a server, then call make.
+ALONE = check demo bench dist typedefs
+
+ifneq ($(filter $(ALONE),$(MAKECMDGOALS)),)
+
+.PHONY: $(MAKECMDGOALS)
+
+check:
+	@contrib/dev/check.sh
+
+demo:
+	@contrib/dev/demo.sh
+
+bench:
+	@contrib/bench/bench.sh
+
+typedefs:
+	@contrib/dev/typedefs.sh >typedefs.list
+
+dist:
+	git archive --format zip --prefix=$(EXTENSION)-$(EXTVERSION)/ \
+		--output $(EXTENSION)-$(EXTVERSION).zip HEAD
+
+$(filter-out $(ALONE),$(MAKECMDGOALS)):
+	@$(MAKE) --no-print-directory $@
+
+else
+
+MODULE_big = ptsort
+DATA = $(wildcard ptsort--*.sql)
+
+# In layer order, bottom to top: a file includes only headers of files before it.
+LAYERS = \
+	fault keypack sortkey collation order \
+	tape run radix tiesort memsort merge slices shared sortstate sortread tuplesort \
+	variants variant_index variant_datum variant_tuple \
+	heapcolumns heapscan participant build \
+	btpage btwrite btlinks btload btbuild \
+	statement intercept \
+	api module
+OBJS = $(foreach f,$(LAYERS),$(if $(wildcard src/$(f).c),src/$(f).o))
+HEADERS_ptsort = $(wildcard include/*.h)
+
+REGRESS := $(sort $(patsubst sql/%.sql,%,$(wildcard sql/*.sql)))
+
+PG_CFLAGS = -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter \
+	-Wno-sign-compare -Wno-missing-field-initializers
+PG_CPPFLAGS = -DPTSORT_INTERNAL -I$(CURDIR)/include -I$(CURDIR)/src
+
+# Bitcode for the server's JIT is of no use here, and clang need not be installed.
+override with_llvm := no
+
+PG_CONFIG ?= pg_config
+PGXS := $(shell $(PG_CONFIG) --pgxs)
+ifeq ($(PGXS),)
+$(error $(PG_CONFIG) does not run: install postgresql-server-dev-NN, or say PG_CONFIG=/path/to/pg_config; "make check" does it for you)
+endif
+include $(PGXS)
+
+# Distributions build without automatic dependencies.
+$(OBJS): $(wildcard src/*.h include/*.h)
+
+endif

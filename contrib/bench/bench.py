@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""Compare the server's index builds with ptsort's.
+
+    bench.py settings   print a server configuration for this machine
+    bench.py run        measure, on the server that PGHOST and PGPORT name
+    bench.py report     make text and chart of what was measured
+
+bench.sh calls these in turn, with a private server; `make bench` calls
+bench.sh.  Needs nothing but Python 3.7, psql and pg_ctl.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import sys
+
+import chart
+import cluster
+import measure
+import peers
+import report
+import shapes
+import timeline
+
+
+def parse(arguments):
+    """The command line as a namespace."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+
+    settings = commands.add_parser("settings", help="print server configuration")
+    settings.add_argument("--workers", type=int, default=1)
+
+    run = commands.add_parser("run", help="measure")
+    run.add_argument("--rows", type=int, default=2000000)
+    run.add_argument("--shapes", type=shape_list, default="",
+                     help="names, or all: " + " ".join(shapes.SHAPES))
+    run.add_argument("--workers", type=int, default=1,
+                     help="parallel workers; the leader takes part as well")
+    run.add_argument("--memory", default="512MB", help="maintenance_work_mem")
+    run.add_argument("--runs", type=int, default=3,
+                     help="builds of each index by each builder")
+    run.add_argument("--cache", choices=("warm", "cold"), default="warm")
+    run.add_argument("--check", action="store_true", help="amcheck every index once")
+    run.add_argument("--keep", action="store_true", help="do not drop tables")
+    run.add_argument("--peers", action="store_true",
+                     help="write keys to files for peers.py")
+    run.add_argument("--source", default="?", help="which ptsort this is")
+    run.add_argument("--out", required=True, help="directory for results.json")
+
+    show = commands.add_parser("report", help="text and chart from results.json")
+    show.add_argument("--phases", action="store_true",
+                      help="phases and timelines of all shapes, not of int8 only")
+    show.add_argument("out", help="directory with results.json")
+    return parser.parse_args(arguments)
+
+
+def shape_list(words):
+    """shapes.choose() for argparse."""
+    try:
+        return shapes.choose(words)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error))
+
+
+def cpu_model():
+    """Name of the machine's processor."""
+    try:
+        with open("/proc/cpuinfo") as f:
+            for line in f:
+                if line.startswith("model name"):
+                    return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return os.uname().machine
+
+
+def describe(server, options):
+    """The settings of a results file."""
+    return {
+        "server_version": server.value("SHOW server_version").split()[0],
+        "source": options.source,
+        "rows": options.rows, "workers": options.workers,
+        "memory": options.memory, "runs": options.runs, "cache": options.cache,
+        "cpus": os.cpu_count(), "cpu": cpu_model(),
+        "machine_memory": cluster.machine_memory(),
+        "shared_buffers": server.value("SHOW shared_buffers"),
+        "load": os.getloadavg()[0],
+        "date": datetime.date.today().isoformat(),
+    }
+
+
+def save(results, out):
+    """Write results.json, whole or not at all."""
+    path = os.path.join(out, "results.json")
+    with open(path + ".new", "w") as f:
+        json.dump(results, f, indent=1)
+    os.replace(path + ".new", path)
+
+
+def say(shape):
+    """One line about a shape that is done."""
+    if shape["status"] != "ok":
+        words = "%s: %s" % (shape["status"], shape["reason"])
+    else:
+        words = "server %8.2f s, ptsort %8.2f s, ratio %5.2f" % tuple(
+            shape["summary"][key] for key in ("server_s", "ptsort_s", "ratio"))
+    print("%-30s %s" % (shape["label"], words), flush=True)
+
+
+def run(options):
+    """Measure all shapes.  Returns the exit status: 1 if one is in error."""
+    server = cluster.Cluster()
+    server.run(*["CREATE EXTENSION IF NOT EXISTS " + name
+                 for name in ("ptsort", "pg_prewarm", "amcheck")])
+    collations = measure.find_collations(server)
+    results = {"settings": describe(server, options), "shapes": []}
+    os.makedirs(options.out, exist_ok=True)
+    for n, shape in enumerate(options.shapes):
+        done = measure.measure(server, options, shape, collations)
+        if done["status"] == "ok":
+            done["summary"] = report.summarize(done)
+            if options.peers:
+                peers.export(server, options, shape)
+        results["shapes"].append(done)
+        save(results, options.out)
+        say(done)
+        later = [other.table for other in options.shapes[n + 1:]]
+        if shape.table not in later and not options.keep:
+            server.run("DROP TABLE IF EXISTS "
+                       + shapes.table_name(shapes.TABLES[shape.table], options.rows))
+    return int(any(s["status"] == "error" or
+                   s.get("summary", {}).get("amcheck") not in (None, "ok")
+                   for s in results["shapes"]))
+
+
+def pictures(results, everything):
+    """The report's pictures, as {file name: SVG}."""
+    settings = results["settings"]
+    measured = [s for s in results["shapes"] if "summary" in s]
+    where = [report.conditions(settings), report.machine(settings)]
+    rows = " or ".join(format(n, ",") for n in sorted(
+        {s["rows"] for s in measured}, reverse=True))
+    found = {"chart.svg": chart.chart(
+        "CREATE INDEX: how many times faster than PostgreSQL's own build",
+        ["%s rows; %s" % (rows, where[0]), where[1]],
+        [(s["label"], s["summary"]) for s in measured])}
+    for shape in measured:
+        if everything or shape["name"] == "int8":
+            found["timeline-%s.svg" % shape["name"]] = timeline.timeline(
+                "CREATE INDEX on %s rows of %s" % (
+                    format(shape["rows"], ","), shape["label"]), where,
+                {b: report.typical(shape[b]) for b in measure.BUILDERS})
+    return found
+
+
+def show(options):
+    """Write report.txt and the pictures beside results.json; print the text."""
+    with open(os.path.join(options.out, "results.json")) as f:
+        results = json.load(f)
+    results["peers"] = peers.load(options.out)
+    words = report.text(results, options.phases)
+    for name, content in dict(pictures(results, options.phases),
+                              **{"report.txt": words}).items():
+        with open(os.path.join(options.out, name), "w", encoding="utf-8") as f:
+            f.write(content)
+    print(words, end="")
+    return 0
+
+
+def main(arguments):
+    options = parse(arguments)
+    if options.command == "settings":
+        print("\n".join(cluster.settings(cluster.machine_memory(), options.workers)))
+        return 0
+    return run(options) if options.command == "run" else show(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

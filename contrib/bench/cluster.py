@@ -1,0 +1,165 @@
+"""The server under test, seen as a client sees it: psql, pg_ctl, and the
+files of its data directory.
+
+It is found through PGHOST, PGPORT and PGUSER, and must run as the user who
+runs the benchmark, because a cold cache takes a restart.
+"""
+
+import ctypes
+import json
+import mmap
+import os
+import subprocess
+
+MB = 1 << 20
+GB = 1 << 30
+
+
+class SqlError(Exception):
+    """psql failed; str() is what it said."""
+
+
+def machine_memory():
+    """Memory of the machine in bytes, or what its control group allows if
+    that is less."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for path in ("/sys/fs/cgroup/memory.max",
+                 "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            with open(path) as f:
+                memory = min(memory, int(f.read()))
+        except (OSError, ValueError):       # no such file, or "max"
+            pass
+    return memory
+
+
+def settings(memory, workers):
+    """Configuration lines for a machine with so many bytes of memory: a
+    durable server as one would run it, with room for a table in its buffers,
+    and with no checkpoint or vacuum that could start during a build."""
+    return [
+        "fsync = on",
+        "full_page_writes = on",
+        "synchronous_commit = on",
+        "wal_level = replica",
+        "shared_buffers = %dMB" % (min(memory // 5, 8 * GB) // MB),
+        "effective_cache_size = %dMB" % (memory // 2 // MB),
+        "max_wal_size = %dMB" % (min(max(memory // 2, 2 * GB), 16 * GB) // MB),
+        "min_wal_size = %dMB" % (min(max(memory // 8, GB), 4 * GB) // MB),
+        "checkpoint_timeout = 1d",
+        "autovacuum = off",
+        "jit = off",
+        "max_worker_processes = %d" % (workers + 8),
+        "max_parallel_workers = %d" % max(workers, 8),
+        "session_preload_libraries = 'ptsort'",
+    ]
+
+
+class Cluster:
+    """A running server."""
+
+    def __init__(self, pg_ctl="pg_ctl"):
+        self.pg_ctl = pg_ctl
+        self.data = self.value("SHOW data_directory")
+
+    def psql(self, script):
+        """Run a script in a session of its own.  Returns its standard output
+        and its messages, both as lists of lines; raises SqlError."""
+        done = subprocess.run(
+            ["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1",
+             "-v", "SHOW_CONTEXT=always", "-d", "postgres", "-f", "-"],
+            input=script.encode(), stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE)
+        messages = done.stderr.decode(errors="replace").splitlines()
+        if done.returncode != 0:
+            errors = [m for m in messages if "ERROR:" in m or "FATAL:" in m]
+            raise SqlError("\n".join(errors or messages[-5:]))
+        return done.stdout.decode().splitlines(), messages
+
+    def run(self, *statements):
+        """Run statements, each in a transaction of its own."""
+        self.psql(";\n".join(statements) + ";\n")
+
+    def value(self, query):
+        """The one value that a query returns, as text ('' for null)."""
+        lines, _ = self.psql(query + ";\n")
+        return "\n".join(lines)
+
+    def json(self, script):
+        """The JSON value that a script prints, and its messages."""
+        lines, messages = self.psql(script)
+        return json.loads("\n".join(lines)), messages
+
+    def postmaster_pid(self):
+        """Process id of the server."""
+        with open(os.path.join(self.data, "postmaster.pid")) as f:
+            return int(f.readline())
+
+    def settle(self):
+        """Wait until all other sessions and workers are gone: psql does not
+        wait for the end of its session, which reports statistics last."""
+        self.run("""
+            DO $$ BEGIN
+                FOR i IN 1 .. 1000 LOOP
+                    PERFORM pg_stat_clear_snapshot();
+                    EXIT WHEN NOT EXISTS (SELECT FROM pg_stat_activity
+                        WHERE backend_type IN ('client backend', 'parallel worker')
+                        AND pid <> pg_backend_pid());
+                    PERFORM pg_sleep(0.01);
+                END LOOP;
+            END $$""")
+
+    def temp_bytes(self):
+        """Bytes of temporary files that sessions have deleted so far."""
+        self.settle()
+        return int(self.value("SELECT temp_bytes FROM pg_stat_database "
+                              "WHERE datname = current_database()"))
+
+    def chill(self):
+        """Restart the server with none of its data cached, neither in its
+        buffers nor by the kernel.  Returns the share of the data that the
+        kernel still holds: evicting is a request that it may refuse."""
+        self.run("CHECKPOINT")
+        subprocess.run([self.pg_ctl, "stop", "-s", "-w", "-m", "fast",
+                        "-D", self.data], check=True)
+        cached, total = evict(os.path.join(self.data, "base"))
+        subprocess.run([self.pg_ctl, "start", "-s", "-w", "-D", self.data,
+                        "-l", os.path.join(self.data, "restarted.log")],
+                       check=True, stdout=subprocess.DEVNULL)
+        return cached / max(total, 1)
+
+
+def evict(directory):
+    """Ask the kernel to forget the contents of all files in a directory;
+    needs no privilege.  Returns the bytes it still holds, and all bytes."""
+    cached = total = 0
+    for path, _, names in os.walk(directory):
+        for name in names:
+            fd = os.open(os.path.join(path, name), os.O_RDONLY)
+            try:
+                size = os.fstat(fd).st_size
+                os.fsync(fd)
+                os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+                cached += cached_bytes(fd, size)
+                total += size
+            finally:
+                os.close(fd)
+    return cached, total
+
+
+def cached_bytes(fd, size):
+    """Bytes of a file that are in the kernel's cache."""
+    if size == 0:
+        return 0
+    page = mmap.PAGESIZE
+    pages = (size + page - 1) // page
+    resident = (ctypes.c_ubyte * pages)()
+    libc = ctypes.CDLL(None, use_errno=True)
+    # A private writable mapping, for ctypes gives the address of no other.
+    with mmap.mmap(fd, size, mmap.MAP_PRIVATE,
+                   mmap.PROT_READ | mmap.PROT_WRITE) as area:
+        start = (ctypes.c_char * size).from_buffer(area)
+        failed = libc.mincore(ctypes.c_void_p(ctypes.addressof(start)),
+                              ctypes.c_size_t(size), resident)
+        del start
+    return 0 if failed else min(size, page * sum(r & 1 for r in resident))

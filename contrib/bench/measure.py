@@ -1,0 +1,181 @@
+"""Measuring: the same index built by the server and by ptsort, in turn, and
+what each build took.
+
+Only the documented interface of ptsort is used.  A build counts only if it is
+proven to be what it claims: ptsort_last_build() must show this index, or, for
+the server's builds, nothing; and both must have had the participants that
+were asked for.
+"""
+
+import re
+
+import shapes
+import tracesort
+from cluster import SqlError
+from memory import Sampler
+
+INDEX = "bench_index"
+BUILDERS = ("server", "ptsort")
+
+
+class BuildError(Exception):
+    """A build that cannot be compared; str() says why."""
+
+
+BUILD = """
+SET maintenance_work_mem = '{memory}';
+SET max_parallel_maintenance_workers = {workers};
+SET ptsort.enable = {enable};
+SET ptsort.min_table_size = 0;
+SET trace_sort = {trace};
+SET log_min_messages = fatal;
+SELECT pg_current_wal_insert_lsn() AS lsn \\gset
+SET client_min_messages = debug1;
+SELECT clock_timestamp() AS start \\gset
+CREATE INDEX {index} ON {table} ({keys}){request};
+SELECT clock_timestamp() AS finish \\gset
+RESET client_min_messages;
+SELECT pg_stat_force_next_flush() \\g /dev/null
+SELECT json_build_object(
+    'seconds', extract(epoch FROM :'finish'::timestamptz - :'start'::timestamptz),
+    'wal_bytes', pg_current_wal_insert_lsn() - :'lsn'::pg_lsn,
+    'index_bytes', pg_relation_size('{index}'),
+    'last_build', (SELECT coalesce(json_agg(b), '[]') FROM ptsort_last_build() AS b));
+"""
+
+
+def build_script(builder, options, table, keys):
+    """The psql script of one build by "server" or "ptsort"."""
+    ours = builder == "ptsort"
+    return BUILD.format(
+        memory=options.memory, workers=options.workers, index=INDEX,
+        table=table, keys=keys, enable="on" if ours else "off",
+        trace="off" if ours else "on",
+        request=" WITH (parallel_workers = %d)" % options.workers if ours else "")
+
+
+def server_participants(messages, workers):
+    """The phases of the server's build from its messages.  Raises BuildError
+    if it did not have the workers asked for."""
+    planned = [0]
+    for line in messages:
+        if 'building index "%s"' % INDEX in line:
+            found = re.search(r"request for (\d+) parallel workers?", line)
+            planned.append(int(found.group(1)) if found else 0)
+    parts = tracesort.phases(messages)
+    if max(planned) != workers or (parts and len(parts) != workers + 1):
+        raise BuildError("the server planned %d workers and had %d participants, "
+                         "not %d" % (max(planned), len(parts), workers + 1))
+    return parts
+
+
+def ptsort_participants(last_build, workers):
+    """The participants' rows of ptsort_last_build(), and the total.  Raises
+    BuildError if they do not prove that ptsort built the index."""
+    parts = [row for row in last_build if row["participant"] is not None]
+    totals = [row for row in last_build if row["participant"] is None]
+    if not parts or any(row["index_name"] != INDEX for row in last_build):
+        raise BuildError("ptsort did not build this index")
+    if len(parts) != workers + 1:
+        raise BuildError("ptsort had %d participants, not %d"
+                         % (len(parts), workers + 1))
+    return parts, totals[0]
+
+
+def build(cluster, builder, options, table, keys):
+    """Build the index once; it stays.  Returns what it took, as a dict."""
+    before = cluster.temp_bytes()
+    with Sampler(cluster.postmaster_pid()) as sampler:
+        result, messages = cluster.json(
+            build_script(builder, options, table, keys))
+    result["temp_bytes"] = cluster.temp_bytes() - before
+    result["peak_memory_bytes"] = sampler.peak
+    last_build = result.pop("last_build")
+    if builder == "server":
+        if last_build:
+            raise BuildError("ptsort built the server's index")
+        result["participants"] = server_participants(messages, options.workers)
+    else:
+        parts, total = ptsort_participants(last_build, options.workers)
+        result["participants"] = parts
+        result["tuples"] = total["tuples"]
+        result["comparisons"] = total["comparisons"]
+        result["reported"] = {key: total[key] for key in
+                              ("runs", "run_bytes", "temp_bytes", "peak_memory_bytes")}
+    return result
+
+
+def prepare(cluster, options, table):
+    """Bring caches into the state that was asked for.  Returns a note for the
+    reader, or None."""
+    if options.cache == "cold":
+        share = cluster.chill()
+        if share > 0.05:
+            return "%.0f %% of the data stayed in the kernel's cache" % (100 * share)
+    else:
+        cluster.run("CHECKPOINT", "SELECT pg_prewarm('%s') \\g /dev/null\n" % table)
+    return None
+
+
+def check(cluster):
+    """Run amcheck on the index; "ok", or what it found."""
+    try:
+        cluster.run("SELECT bt_index_parent_check('%s', true, true)" % INDEX)
+        return "ok"
+    except SqlError as error:
+        return str(error)
+
+
+def measure(cluster, options, shape, collations):
+    """Build one shape's index options.runs times with each builder, in turn;
+    which goes first alternates.  Returns a dict: status "ok", "skipped" or
+    "error" with its reason, and the builds of each builder."""
+    result = {"name": shape.name, "label": shape.label, "keys": shape.keys,
+              "rows": shapes.table_rows(shapes.TABLES[shape.table], options.rows)}
+    try:
+        keys = shapes.index_columns(shape, collations)
+    except KeyError as missing:
+        name = shapes.COLLATIONS[missing.args[0]]
+        return dict(result, status="skipped",
+                    reason="the server has no collation %s" % name)
+
+    table = load(cluster, options, shapes.TABLES[shape.table])
+    for builder in BUILDERS:
+        result[builder] = []
+    notes = set()
+    try:
+        for n in range(options.runs):
+            for builder in BUILDERS if n % 2 == 0 else reversed(BUILDERS):
+                notes.add(prepare(cluster, options, table))
+                done = build(cluster, builder, options, table, keys)
+                if options.check and n == 0:
+                    done["amcheck"] = check(cluster)
+                result[builder].append(done)
+                cluster.run("DROP INDEX " + INDEX)
+    except (BuildError, SqlError) as error:
+        cluster.run("DROP INDEX IF EXISTS " + INDEX)
+        return dict(result, status="error", reason=str(error))
+    return dict(result, status="ok", notes=sorted(notes - {None}))
+
+
+def load(cluster, options, table):
+    """Make the table if it is not there; returns its name."""
+    name = shapes.table_name(table, options.rows)
+    if cluster.value("SELECT to_regclass('%s')" % name) == "":
+        print("   loading %s" % name, flush=True)
+        cluster.run(*shapes.load_statements(table, options.rows))
+    # What tells the server how many workers to use.
+    cluster.run("ALTER TABLE %s SET (parallel_workers = %d)"
+                % (name, options.workers))
+    return name
+
+
+def find_collations(cluster):
+    """The server's quoted names of shapes.COLLATIONS, those that it has."""
+    query = """SELECT quote_ident(collname) FROM pg_collation
+        WHERE collprovider IN ('c', 'i') AND collencoding IN (-1, pg_char_to_encoding('UTF8'))
+        AND lower(replace(collname, '-', '')) = lower(replace('%s', '-', ''))
+        ORDER BY collname LIMIT 1"""
+    found = {key: cluster.value(query % name)
+             for key, name in shapes.COLLATIONS.items()}
+    return {key: name for key, name in found.items() if name}

@@ -1,0 +1,169 @@
+"""From measurements to what people read: medians and ratios, text tables.
+
+A results file is JSON: {"settings": {...}, "shapes": [...]}, the shapes as
+measure.measure() returns them.  summarize() adds to each the numbers that the
+tables and the chart show.
+"""
+
+from statistics import median
+
+MB = 1 << 20
+
+
+def middle(builds, key):
+    """Median of one number of several builds; None if any has none."""
+    values = [b.get(key) for b in builds]
+    return None if not values or None in values else median(values)
+
+
+def typical(builds):
+    """The build whose time is the median (of an even number, the faster of
+    the two in the middle): whose phases are shown."""
+    return sorted(builds, key=lambda b: b["seconds"])[(len(builds) - 1) // 2]
+
+
+def summarize(shape):
+    """The numbers of one measured shape, as a dict.  "ratio" is that of the
+    medians, "low" and "high" the extremes of one run's ratios."""
+    server, ptsort = shape["server"], shape["ptsort"]
+    ratios = [s["seconds"] / p["seconds"] for s, p in zip(server, ptsort)]
+    tuples = ptsort[0]["tuples"]
+    memory = middle(ptsort, "peak_memory_bytes")
+    checks = [b["amcheck"] for b in server + ptsort if "amcheck" in b]
+    return {
+        "server_s": middle(server, "seconds"),
+        "ptsort_s": middle(ptsort, "seconds"),
+        "ratio": middle(server, "seconds") / middle(ptsort, "seconds"),
+        "low": min(ratios),
+        "high": max(ratios),
+        "comparisons_per_tuple": middle(ptsort, "comparisons") / max(tuples, 1),
+        "server_memory": middle(server, "peak_memory_bytes"),
+        "ptsort_memory": memory if memory is not None else max(
+            b["reported"]["peak_memory_bytes"] for b in ptsort),
+        "server_temp": middle(server, "temp_bytes"),
+        "ptsort_temp": middle(ptsort, "temp_bytes"),
+        "server_index": middle(server, "index_bytes"),
+        "ptsort_index": middle(ptsort, "index_bytes"),
+        "server_wal": middle(server, "wal_bytes"),
+        "ptsort_wal": middle(ptsort, "wal_bytes"),
+        "amcheck": (None if not checks else
+                    "ok" if set(checks) == {"ok"} else
+                    "; ".join(sorted(set(checks) - {"ok"}))),
+    }
+
+
+def table(header, rows):
+    """Lines of a text table.  Columns whose cells are all numbers, or '-',
+    are set flush right."""
+    cells = [header] + [["-" if c is None else str(c) for c in row] for row in rows]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
+    right = [all(row[i][:1] in "-0123456789" for row in cells[1:])
+             for i in range(len(header))]
+    lines = ["  ".join(c.rjust(w) if r else c.ljust(w)
+                       for c, w, r in zip(row, widths, right)).rstrip()
+             for row in cells]
+    lines.insert(1, "  ".join("-" * w for w in widths))
+    return lines
+
+
+def megabytes(size):
+    """Bytes as megabytes for a table; None stays None."""
+    if size is None:
+        return None
+    return ("%.0f" if size >= 10 * MB else "%.1f") % (size / MB)
+
+
+def times_table(shapes):
+    """Times and ratios of all shapes, one line each."""
+    rows = []
+    for shape in shapes:
+        s = shape.get("summary")
+        if s is None:
+            rows.append([shape["label"], shape["rows"], None, None, None,
+                         "%s: %s" % (shape["status"], shape["reason"].splitlines()[0])])
+        else:
+            rows.append([shape["label"], shape["rows"], "%.2f" % s["server_s"],
+                         "%.2f" % s["ptsort_s"], "%.2f" % s["ratio"],
+                         "%.2f to %.2f" % (s["low"], s["high"])])
+    return table(["key", "rows", "server s", "ptsort s", "ratio", "single runs"],
+                 rows)
+
+
+def resources_table(shapes):
+    """What the builds used, server / ptsort."""
+    rows = []
+    for shape in shapes:
+        s = shape.get("summary")
+        if s is not None:
+            rows.append([shape["label"], "%.2f" % s["comparisons_per_tuple"]]
+                        + ["%s / %s" % (megabytes(s["server_" + what]) or "-",
+                                        megabytes(s["ptsort_" + what]))
+                           for what in ("memory", "temp", "index", "wal")]
+                        + [s["amcheck"]])
+    return table(["key", "comparisons per tuple", "memory MB", "temporary MB",
+                  "index MB", "WAL MB", "amcheck"], rows)
+
+
+PHASES = ("scan_ms", "sort_ms", "run_ms", "wait_ms", "merge_load_ms")
+
+
+def phases_table(shape):
+    """Phases of the typical build of each builder, one line a participant."""
+    rows = []
+    for builder in ("server", "ptsort"):
+        for part in typical(shape[builder])["participants"]:
+            rows.append([builder, part["role"]] + [
+                "%.0f" % part[p] if p in part else None for p in PHASES]
+                + ["%.0f" % sum(part[p] for p in PHASES[:3])])
+    return table(["", "participant", "scan ms", "sort ms", "run ms", "wait ms",
+                  "merge and load ms", "scan + sort + run ms"], rows)
+
+
+def conditions(settings):
+    """The sentence that says how it was measured."""
+    workers = settings["workers"]
+    return "PostgreSQL %s, %s, maintenance_work_mem %s, %s cache, median of %d" % (
+        settings["server_version"],
+        "serial" if workers == 0 else "%d worker%s and the leader" % (
+            workers, "" if workers == 1 else "s"),
+        settings["memory"], settings["cache"], settings["runs"])
+
+
+def machine(settings):
+    """The sentence that says what it was measured on."""
+    return "%s, %d processors, %.0f GB; ptsort %s, %s" % (
+        settings["cpu"], settings["cpus"], settings["machine_memory"] / 1024 / MB,
+        settings["source"], settings["date"])
+
+
+def text(results, all_phases=False):
+    """The whole report, as one string.  Phases are shown of int8, random, or
+    of all shapes."""
+    settings, shapes = results["settings"], results["shapes"]
+    lines = [conditions(settings), machine(settings)]
+    if settings["load"] > 0.5:
+        lines.append("The machine was busy before the first build: load %.1f."
+                     % settings["load"])
+    lines += [""] + times_table(shapes)
+    measured = [s for s in shapes if "summary" in s]
+    if measured:
+        lines += ["", "server / ptsort:"] + resources_table(measured)
+    for shape in measured:
+        if all_phases or shape["name"] == "int8":
+            lines += ["", "Phases: %s" % shape["label"]] + phases_table(shape)
+    for shape in measured:
+        lines += ["%s: %s" % (shape["label"], note) for note in shape["notes"]]
+    if results.get("peers"):
+        lines += ["", "Other systems, %d threads, same keys:" % (settings["workers"] + 1)]
+        lines += peers_table(results["peers"], measured)
+    return "\n".join(lines) + "\n"
+
+
+def peers_table(peers, shapes):
+    """Peers' times beside ptsort's; a peer that failed says why."""
+    label = {s["name"]: s["label"] for s in shapes}
+    ours = {s["name"]: "%.2f" % s["summary"]["ptsort_s"] for s in shapes}
+    rows = [[p["system"], p["what"], label.get(p["shape"], p["shape"]),
+             "%.2f" % p["seconds"] if "seconds" in p else None,
+             ours.get(p["shape"]), p.get("error", "")] for p in peers]
+    return table(["system", "what", "key", "s", "ptsort CREATE INDEX s", ""], rows)

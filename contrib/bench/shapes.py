@@ -1,0 +1,200 @@
+"""What is measured: the tables, and the shapes of index key built on them.
+
+Every value is a hash of the row's number, so that a table is the same each
+time it is loaded, on every machine and every server version.  Rows are about
+150 bytes, a filler column makes up the difference: what a scan costs depends
+on the width of the rows it has to step over.
+"""
+
+import hashlib
+from collections import namedtuple
+
+# A table: share of the rows asked for that it gets, and its columns, for
+# SELECT ... FROM generate_series(1, rows) AS i.  {rows} is the number of rows.
+Table = namedtuple("Table", "name share columns")
+
+# A shape: name is how it is asked for, label what the reader sees, keys the
+# columns as in CREATE INDEX.  {en} is the collation en_US.UTF-8, {icu} is
+# en-x-icu; a shape that names one that the server lacks is skipped.
+Shape = namedtuple("Shape", "name label table keys")
+
+COLLATIONS = {"en": "en_US.UTF-8", "icu": "en-x-icu"}
+
+FIRST_NAMES = """
+    Adaeze Aïcha Alejandro Amélie Anders Anneliese Björn Carmen Charlotte
+    Chinonso Christopher Dmitri Edward Eleanor Émile Farida Fatima Ferdinand
+    Françoise Gabriela Giovanni Gudrun Guillermo Hannah Hiroshi Ingeborg Isabella
+    Jean-Luc João Jürgen Katarzyna Konstantin Lakshmi Lars Liesbeth Lourdes
+    Magdalena Małgorzata Margaret Matthias Mehmet Mercedes Michaela Mohammed
+    Nadezhda Nicolás Olumide Oskar Patricia Penelope Priscilla Rafael Rosalind
+    Sébastien Siobhán Søren Stanislav Stephanie Sven Theodora Valentina Vladimir
+    Wilhelmina Zoë""".split()
+
+LAST_NAMES = """
+    Abernathy Acosta Adeyemi Åkesson Álvarez Andersson Bartholomew Beauchamp
+    Bergström Blackwood Božić Brzezinski Castellanos Chowdhury Christensen
+    d'Angelo Dąbrowski de_Vries Delacroix Drăgulescu Eriksen Fairweather
+    Fitzgerald Fontaine García Goldschmidt Greenwood Grünwald Gutiérrez
+    Hadžić Hernández Hollingsworth Ibrahimović Iwanowska Jankowski Johansson
+    Kowalczyk Krishnamurthy Lindqvist MacDonald McAllister Montgomery Müller
+    Nakamura O'Brien O'Sullivan Okonkwo Østergaard Papadopoulos Peña
+    Petrović Pfeiffer Quackenbush Rasmussen Rodríguez Schönberg Șerban
+    Silverstein Thistlethwaite Vandenberg von_Hagen Wójcik Yamaguchi Zimmermann
+    """.split()
+
+WORDS = """
+    account advice archive article autumn balance bicycle bridge camera canvas
+    chapter city coffee copper corner country crystal daily desert distant
+    editor engine evening export fabric factory feature festival forest garden
+    gallery harbour history holiday hotel island journal kitchen lantern leather
+    library market meadow message mineral modern monitor mountain museum network
+    notebook orchard package pattern picture platform printer railway reading
+    reports science summer travel window""".split()
+
+
+def pick(words, seed):
+    """SQL for one of 64 words, chosen by row number."""
+    quoted = ", ".join("'%s'" % word.replace("'", "''").replace("_", " ")
+                       for word in words)
+    return "(ARRAY[%s])[1 + (hashint8extended(i, %d) & 63)]" % (quoted, seed)
+
+
+def number(seed, limit):
+    """SQL for an int8 from 0 to limit - 1, chosen by row number; limit is a
+    power of two."""
+    return "(hashint8extended(i, %d) & %d)" % (seed, limit - 1)
+
+
+def fraction(seed):
+    """SQL for a float8 from 0 to less than 1, chosen by row number."""
+    return "(%s / %d.0::float8)" % (number(seed, 1 << 30), 1 << 30)
+
+
+def case_of(percent, seed, then, otherwise):
+    """SQL that is THEN in so many percent of the rows."""
+    return "CASE WHEN %s < %s THEN %s ELSE %s END" % (
+        fraction(seed), percent / 100.0, then, otherwise)
+
+
+TABLES = {t.name: t for t in (
+    Table("plain", 1.0, """
+        i AS id,
+        hashint8extended(i, 1) AS account,
+        md5('u' || i)::uuid AS session,
+        timestamptz '2026-01-01 00:00:00+00'
+            + %s * interval '24 milliseconds' AS at,
+        (%s::numeric / 100)::numeric(12, 2) AS amount,
+        %s::int4 AS shop,
+        md5(i::text) AS token,
+        repeat('.', 30) AS filler""" % (
+            number(2, 1 << 30), number(3, 1 << 30), number(4, 1024))),
+    # Rows with long text have a table of half the rows.
+    Table("words", 0.5, """
+        %s || ' ' || %s || ' ' || %s || ' ' || %s || ' ' || %s AS name,
+        'https://www.' || %s || '.example.com/' || %s || '/' || %s || '-'
+            || %s || '-' || %s || '/' || %s || '?r=' || %s AS url""" % (
+            pick(FIRST_NAMES, 1), pick(FIRST_NAMES, 2), pick(LAST_NAMES, 3),
+            pick(LAST_NAMES, 4), "lpad(%s::text, 4, '0')" % number(5, 1 << 13),
+            pick(WORDS, 6), pick(WORDS, 7), pick(WORDS, 8), pick(WORDS, 9),
+            pick(WORDS, 10),
+            "lpad(%s::text, 8, '0')" % number(11, 1 << 26),
+            "lpad(to_hex(%s), 6, '0')" % number(12, 1 << 24))),
+    Table("skewed", 1.0, """
+        lpad(i::text, 16, '0') AS sorted,
+        {rows} - i AS reversed,
+        %s AS equal90,
+        %s AS sparse,
+        exp(%s * ln(1000000))::int4 AS zipf,
+        %s::int4 AS a, %s::int4 AS b, %s::int4 AS c, %s::int4 AS d,
+        %s::int4 AS e, hashint8extended(i, 9) AS f,
+        repeat('.', 32) AS filler""" % (
+            case_of(90, 1, "42", "hashint8extended(i, 2)"),
+            case_of(80, 3, "NULL", "hashint8extended(i, 2)"),
+            fraction(10),
+            number(4, 8), number(5, 8), number(6, 8), number(7, 8),
+            number(8, 8))),
+    Table("prefixed", 1.0, """
+        repeat('tenant-0001/', 7) || lpad(to_hex(hashint8extended(i, 1)), 16, '0')
+            AS path,
+        repeat('.', 20) AS filler"""),
+    # Peter Geoghegan's test of parallel CREATE INDEX (2017)
+    Table("geoghegan", 1.0, """
+        hashint8(i) AS randint,
+        md5(i::text) COLLATE "C" AS padding1,
+        md5(i::text || '2') COLLATE "C" AS padding2"""),
+)}
+
+SHAPES = {s.name: s for s in (
+    Shape("int8", "int8, random", "plain", "account"),
+    Shape("int8_asc", "int8, ascending", "plain", "id"),
+    Shape("uuid", "uuid", "plain", "session"),
+    Shape("timestamptz", "timestamptz", "plain", "at"),
+    Shape("numeric", "numeric", "plain", "amount"),
+    Shape("text_c", 'text 32, "C"', "plain", 'token COLLATE "C"'),
+    Shape("text_en", "text 32, en_US.UTF-8", "plain", "token COLLATE {en}"),
+    Shape("int4_int8", "(int4 of 1,024 values, int8)", "plain", "shop, account"),
+    Shape("int4_few", "int4 of 1,024 values", "plain", "shop"),
+    Shape("name_en", "name 40, en_US.UTF-8", "words", "name COLLATE {en}"),
+    Shape("url_en", "URL 79, en_US.UTF-8", "words", "url COLLATE {en}"),
+    Shape("url_icu", "URL 79, en-x-icu", "words", "url COLLATE {icu}"),
+    Shape("presorted", 'text 16, presorted, "C"', "skewed", 'sorted COLLATE "C"'),
+    Shape("reversed", "int8, reversed", "skewed", "reversed"),
+    Shape("equal90", "int8, 90 % equal", "skewed", "equal90"),
+    Shape("nulls", "int8, 80 % null", "skewed", "sparse"),
+    Shape("zipf", "int4, Zipf", "skewed", "zipf"),
+    Shape("six", "five int4 of 8 values, int8", "skewed", "a, b, c, d, e, f"),
+    Shape("prefix_c", 'text 100, prefix of 84, "C"', "prefixed", 'path COLLATE "C"'),
+    Shape("geoghegan", "Geoghegan's randint", "geoghegan", "randint"),
+)}
+
+DEFAULT = ("int8", "uuid", "timestamptz", "text_c", "int4_int8", "url_en")
+
+
+def choose(words):
+    """The shapes that a list of names separated by commas or blanks means, in
+    SHAPES' order, which is also that of the tables.  "all" is every shape, ""
+    the default.  Raises ValueError with a sentence for the user."""
+    names = words.replace(",", " ").split()
+    if not names:
+        names = list(DEFAULT)
+    if "all" in names:
+        names = list(SHAPES)
+    unknown = [name for name in names if name not in SHAPES]
+    if unknown:
+        raise ValueError("unknown shape %s; there are: %s" % (
+            ", ".join(unknown), " ".join(SHAPES)))
+    return [shape for shape in SHAPES.values() if shape.name in names]
+
+
+def table_rows(table, rows):
+    """Number of rows that a table gets when so many are asked for."""
+    return max(1, int(rows * table.share))
+
+
+def table_name(table, rows):
+    """Name of a table with its contents: another definition or number of rows
+    is another table, so that tables can be kept from run to run."""
+    rows = table_rows(table, rows)
+    digest = hashlib.md5(table.columns.encode()).hexdigest()[:6]
+    return "%s_%d_%s" % (table.name, rows, digest)
+
+
+def load_statements(table, rows):
+    """The statements that make a table.  It has its name only when all is
+    done, so that a kept cluster has no half-loaded tables."""
+    rows_here = table_rows(table, rows)
+    columns = table.columns.replace("{rows}", str(rows_here))
+    return [
+        "DROP TABLE IF EXISTS loading",
+        "CREATE TABLE loading AS SELECT %s\nFROM generate_series(1::int8, %d) AS i"
+        % (columns, rows_here),
+        "VACUUM (ANALYZE) loading",
+        "ALTER TABLE loading RENAME TO %s" % table_name(table, rows),
+    ]
+
+
+def index_columns(shape, collations):
+    """The shape's key columns for CREATE INDEX.  collations maps "en" and
+    "icu" to the quoted names that the server has for them; raises KeyError
+    with the key of one that it lacks."""
+    return shape.keys.format_map(dict(collations))

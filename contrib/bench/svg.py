@@ -1,0 +1,74 @@
+"""What the pictures have in common: a panel with a title, light or dark as
+the reader's system prefers, so that it can be read on any background."""
+
+from xml.sax.saxutils import escape
+
+WIDTH = 820
+MARGIN = 24
+
+STYLE = """
+.panel { fill: #ffffff; stroke: #d0d7de }
+text { fill: #1f2328; font: 13px system-ui, -apple-system, "Segoe UI", sans-serif }
+.title { font-size: 18px; font-weight: 600 }
+.small { font-size: 12px; fill: #59636e }
+.grid { stroke: #d0d7de; stroke-width: 1 }
+.mark { stroke: #59636e; stroke-width: 1.5 }
+%s
+@media (prefers-color-scheme: dark) {
+.panel { fill: #0d1117; stroke: #3d444d }
+text { fill: #f0f6fc }
+.small { fill: #9198a1 }
+.grid { stroke: #3d444d }
+.mark { stroke: #9198a1 }
+%s
+}
+"""
+
+
+def element(name, content=None, **attributes):
+    """One SVG element.  The attribute class is written class_."""
+    text = "".join(' %s="%s"' % (
+        key.rstrip("_").replace("_", "-"),
+        "%g" % value if isinstance(value, float) else escape(str(value), {'"': "&quot;"}))
+        for key, value in attributes.items())
+    if content is None:
+        return "<%s%s/>" % (name, text)
+    return "<%s%s>%s</%s>" % (name, text, escape(content), name)
+
+
+def top_of(subtitles):
+    """Where the panel's contents can begin, below so many subtitles."""
+    return 60 + 18 * len(subtitles)
+
+
+def document(title, subtitles, height, body, light, dark):
+    """A picture: the elements of body, below title and subtitles, with more
+    style rules for light and for dark."""
+    head = [
+        '<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" '
+        'viewBox="0 0 %d %d" role="img">' % (WIDTH, height, WIDTH, height),
+        element("title", title),
+        "<style>%s</style>" % (STYLE % (light.strip(), dark.strip())),
+        element("rect", class_="panel", x=0.5, y=0.5, width=float(WIDTH - 1),
+                height=float(height - 1), rx=8),
+        element("text", title, class_="title", x=MARGIN, y=34)]
+    for n, words in enumerate(subtitles):
+        head.append(element("text", words, class_="small", x=MARGIN, y=56 + 18 * n))
+    return "\n".join(head + body + ["</svg>"]) + "\n"
+
+
+def tick_step(top, lines=8):
+    """Distance of grid lines for an axis from 0 to top: at most so many, at
+    round numbers."""
+    step = 0.001
+    while True:
+        for factor in (1, 2, 5):
+            if top / (step * factor) <= lines:
+                return step * factor
+        step *= 10
+
+
+def seconds(value):
+    """A time for the reader: three digits, or whole milliseconds."""
+    return "%.1f s" % value if value >= 10 else (
+        "%.2f s" % value if value >= 0.1 else "%.0f ms" % (value * 1000))

@@ -1,0 +1,254 @@
+"""Tests of what needs no server: shapes, proofs, statistics, tables, chart."""
+
+import argparse
+import os
+import tempfile
+import unittest
+import xml.dom.minidom
+
+import chart
+import cluster
+import measure
+import memory
+import report
+import shapes
+import svg
+import timeline
+
+
+class Shapes(unittest.TestCase):
+    def test_choose(self):
+        self.assertEqual([s.name for s in shapes.choose("uuid, int8")],
+                         ["int8", "uuid"])
+        self.assertEqual(len(shapes.choose("all")), len(shapes.SHAPES))
+        self.assertEqual([s.name for s in shapes.choose("")], list(shapes.DEFAULT))
+        with self.assertRaisesRegex(ValueError, "unknown shape int9; there are: int8 "):
+            shapes.choose("int8,int9")
+
+    def test_tables(self):
+        for shape in shapes.SHAPES.values():
+            self.assertIn(shape.table, shapes.TABLES)
+        for words in (shapes.FIRST_NAMES, shapes.LAST_NAMES, shapes.WORDS):
+            self.assertEqual(len(set(words)), 64)
+
+    def test_one_table_after_the_other(self):
+        tables = [s.table for s in shapes.choose("all")]
+        self.assertEqual(sorted(tables, key=tables.index), tables)
+
+    def test_names_tell_contents(self):
+        table = shapes.TABLES["words"]
+        name = shapes.table_name(table, 1000)
+        self.assertRegex(name, r"^words_500_[0-9a-f]{6}$")
+        self.assertNotEqual(name, shapes.table_name(
+            table._replace(columns="1 AS one"), 1000))
+
+    def test_collations(self):
+        keys = shapes.index_columns(shapes.SHAPES["url_en"], {"en": '"en_US.utf8"'})
+        self.assertEqual(keys, 'url COLLATE "en_US.utf8"')
+        with self.assertRaises(KeyError):
+            shapes.index_columns(shapes.SHAPES["url_icu"], {"en": "x"})
+
+
+def row(participant, name=measure.INDEX):
+    """A row of ptsort_last_build()."""
+    return {"index_name": name, "participant": participant, "tuples": 7}
+
+
+class Proofs(unittest.TestCase):
+    """A build that is not what it claims to be does not count."""
+
+    def test_ptsort(self):
+        rows = [row(0), row(1), row(None)]
+        parts, total = measure.ptsort_participants(rows, 1)
+        self.assertEqual((len(parts), total["participant"]), (2, None))
+
+    def test_not_ptsort(self):
+        for rows in ([], [row(0, "other"), row(1, "other"), row(None, "other")]):
+            with self.assertRaisesRegex(measure.BuildError, "did not build"):
+                measure.ptsort_participants(rows, 1)
+
+    def test_fewer_participants(self):
+        with self.assertRaisesRegex(measure.BuildError, "1 participants, not 2"):
+            measure.ptsort_participants([row(0), row(None)], 1)
+        serial = ['DEBUG:  building index "bench_index" on table "t" serially']
+        self.assertEqual(measure.server_participants(serial, 0), [])
+        with self.assertRaisesRegex(measure.BuildError, "planned 0 workers"):
+            measure.server_participants(serial, 1)
+
+    def test_scripts(self):
+        options = argparse.Namespace(memory="1GB", workers=3)
+        server = measure.build_script("server", options, "t", "a, b")
+        ptsort = measure.build_script("ptsort", options, "t", "a, b")
+        self.assertIn("ptsort.enable = off", server)
+        self.assertIn("CREATE INDEX bench_index ON t (a, b);", server)
+        self.assertIn("ptsort.enable = on", ptsort)
+        self.assertIn("(a, b) WITH (parallel_workers = 3);", ptsort)
+
+
+def one_build(seconds, **more):
+    """A build as measure.build() returns it."""
+    part = {"role": "leader", "scan_ms": 1, "sort_ms": 2, "run_ms": 3,
+            "merge_load_ms": 4}
+    return dict({"seconds": seconds, "tuples": 100, "comparisons": 50,
+                 "temp_bytes": 0, "index_bytes": 5 << 20, "wal_bytes": 1 << 20,
+                 "peak_memory_bytes": 3 << 20, "participants": [part],
+                 "reported": {"peak_memory_bytes": 1}}, **more)
+
+
+def one_shape(**more):
+    """A measured shape, summary included."""
+    shape = dict({"name": "int8", "label": "int8, random", "rows": 100,
+                  "status": "ok", "notes": [],
+                  "server": [one_build(s) for s in (4.0, 9.0, 5.0)],
+                  "ptsort": [one_build(s) for s in (2.0, 2.5, 3.0)]}, **more)
+    shape["summary"] = report.summarize(shape)
+    return shape
+
+
+SETTINGS = {"server_version": "15.1", "workers": 1, "memory": "1GB", "cache": "warm",
+            "runs": 3, "cpus": 2, "cpu": "some", "machine_memory": 1 << 33,
+            "source": "abc", "date": "2026-01-01", "load": 0.1, "rows": 100}
+
+
+class Report(unittest.TestCase):
+    def test_summary(self):
+        s = one_shape()["summary"]
+        self.assertEqual((s["server_s"], s["ptsort_s"], s["ratio"]), (5.0, 2.5, 2.0))
+        self.assertAlmostEqual(s["low"], 5.0 / 3.0)
+        self.assertAlmostEqual(s["high"], 3.6)
+        self.assertEqual(s["comparisons_per_tuple"], 0.5)
+        self.assertIsNone(s["amcheck"])
+
+    def test_amcheck(self):
+        server = [one_build(1, amcheck="ok")]
+        good = one_shape(server=server, ptsort=[one_build(1, amcheck="ok")])
+        bad = one_shape(server=server, ptsort=[one_build(1, amcheck="broken")])
+        self.assertEqual(good["summary"]["amcheck"], "ok")
+        self.assertEqual(bad["summary"]["amcheck"], "broken")
+
+    def test_unknown_memory(self):
+        """ptsort's own number stands in for what could not be sampled."""
+        builds = [one_build(1, peak_memory_bytes=None)]
+        s = one_shape(server=builds, ptsort=builds)["summary"]
+        self.assertEqual((s["server_memory"], s["ptsort_memory"]), (None, 1))
+
+    def test_typical(self):
+        for times, expected in (((3, 1, 2), 2), ((4, 1, 2, 3), 2), ((1,), 1)):
+            builds = [one_build(t) for t in times]
+            self.assertEqual(report.typical(builds)["seconds"], expected)
+
+    def test_table(self):
+        self.assertEqual(report.table(["key", "s"], [["a", 1.5], ["bcd", None]]), [
+            "key    s", "---  ---", "a    1.5", "bcd    -"])
+
+    def test_text(self):
+        failed = {"label": "uuid", "rows": 5, "status": "error", "reason": "no\nluck"}
+        words = report.text({"settings": SETTINGS, "shapes": [one_shape(), failed],
+                             "peers": [{"system": "DuckDB", "what": "sort",
+                                        "shape": "int8", "seconds": 1.25}]})
+        self.assertIn("1 worker and the leader, maintenance_work_mem 1GB", words)
+        self.assertRegex(words, r"int8, random +100 +5\.00 +2\.50 +2\.00 ")
+        self.assertIn("error: no\n", words)
+        self.assertIn("Phases: int8, random", words)
+        self.assertRegex(words, r"DuckDB +sort +int8, random +1\.25 +2\.50")
+        self.assertNotIn("busy", words)
+
+    def test_text_of_failures_only(self):
+        failed = {"label": "uuid", "rows": 5, "status": "skipped", "reason": "no"}
+        words = report.text({"settings": dict(SETTINGS, load=3.0), "shapes": [failed]})
+        self.assertIn("busy", words)
+
+
+def rectangles(picture, classes):
+    """(class, width) of the rectangles of these classes, in order, from a
+    well-formed SVG."""
+    rects = xml.dom.minidom.parseString(picture.encode()).getElementsByTagName("rect")
+    return [(r.getAttribute("class"), float(r.getAttribute("width")))
+            for r in rects if r.getAttribute("class") in classes]
+
+
+class Chart(unittest.TestCase):
+    def bars(self, picture):
+        return rectangles(picture, ("bar", "slow"))
+
+    def test_bars(self):
+        summary = {"server_s": 3.0, "ptsort_s": 1.0, "ratio": 3.0}
+        slow = {"server_s": 1.0, "ptsort_s": 2.0, "ratio": 0.5}
+        picture = chart.chart("A < B & C", ["sub"], [("<key>", summary), ("slow", slow)])
+        (first, wide), (second, narrow) = self.bars(picture)
+        self.assertEqual((first, second), ("bar", "slow"))
+        self.assertAlmostEqual(wide / narrow, 6.0, places=2)
+        self.assertIn("A &lt; B &amp; C", picture)
+        self.assertIn("&lt;key&gt;", picture)
+        self.assertIn("3.00 s \u2192 1.00 s", picture)
+        self.assertIn("prefers-color-scheme: dark", picture)
+
+    def test_empty(self):
+        self.assertEqual(self.bars(chart.chart("t", ["s"], [])), [])
+
+    def test_ticks(self):
+        for top, step in ((0.7, 0.1), (1.0, 0.2), (3.9, 0.5), (6.2, 1), (350, 50)):
+            self.assertAlmostEqual(svg.tick_step(top), step)
+
+    def test_seconds(self):
+        self.assertEqual([svg.seconds(s) for s in (0.0123, 0.5, 12.34)],
+                         ["12 ms", "0.50 s", "12.3 s"])
+
+
+class Timeline(unittest.TestCase):
+    PARTS = [
+        {"role": "leader", "scan_ms": 5, "sort_ms": 3, "run_ms": 2, "merge_load_ms": 20},
+        {"role": "worker", "scan_ms": 4, "sort_ms": 0, "run_ms": 2, "merge_load_ms": 10}]
+
+    def test_intervals(self):
+        """The merge starts when the last participant is ready."""
+        self.assertEqual(timeline.intervals(self.PARTS), [
+            [("scan", 0, 5), ("sort", 5, 8), ("run", 8, 10), ("merge", 10, 30)],
+            [("scan", 0, 4), ("run", 4, 6), ("merge", 10, 20)]])
+        self.assertEqual(timeline.intervals([]), [])
+
+    def test_picture(self):
+        build = {"seconds": 0.04, "participants": self.PARTS}
+        found = rectangles(timeline.timeline("t", ["s"], {"ptsort": build}), ("merge",))
+        # the legend's, the leader's, the worker's
+        self.assertEqual(len(found), 3)
+        self.assertAlmostEqual(found[1][1] / found[2][1], 2.0, places=2)
+
+
+class Machine(unittest.TestCase):
+    def test_settings(self):
+        lines = cluster.settings(16 << 30, 5)
+        self.assertIn("shared_buffers = 3276MB", lines)
+        self.assertIn("max_worker_processes = 13", lines)
+        self.assertIn("fsync = on", lines)
+
+    def test_evict(self):
+        with tempfile.TemporaryDirectory() as directory:
+            with open(os.path.join(directory, "f"), "wb") as f:
+                f.write(b"x" * 100000)
+            cached, total = cluster.evict(directory)
+        self.assertEqual(total, 100000)
+        self.assertLessEqual(cached, total)
+
+    def test_participants(self):
+        for title, expected in (
+                ("postgres: parallel worker for PID 12\0\0 ", True),
+                ("postgres: ptsort: parallel worker for PID 12 ", True),
+                ("postgres: postgres postgres [local] CREATE INDEX", True),
+                ("postgres: checkpointer ", False), ("", False)):
+            self.assertEqual(memory.is_participant(title.encode()), expected, title)
+
+    def test_anonymous(self):
+        self.assertEqual(memory.anonymous(b"VmHWM:\t 9 kB\nRssAnon:\t  5 kB\n"), 5120)
+        self.assertEqual(memory.anonymous(b""), 0)
+
+    def test_sampler(self):
+        """A process without children is no participant."""
+        with memory.Sampler(os.getpid()) as sampler:
+            pass
+        sampler.sample()
+        self.assertEqual((sampler.peak, sampler.each), (None, {}))
+
+
+if __name__ == "__main__":
+    unittest.main()

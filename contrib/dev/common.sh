@@ -1,0 +1,218 @@
+# shellcheck shell=bash
+#
+# common.sh - what check.sh, demo.sh and bench.sh share: finding a server, a
+# private copy of its installation, a private cluster, and leaving nothing
+# behind.
+#
+# The caller sets `set -u`, sources this file from the top of the source tree,
+# and calls find_server, make_workdir, install_private and start_cluster in
+# that order.  Everything lives in one temporary directory, $work, which goes
+# when the script ends, however it ends:
+#
+#   $work/src     copy of the source tree (objects and test results go here)
+#   $work/root    copy of the server's installation, ptsort installed in it
+#   $work/data    the cluster;  $work/sock its socket
+#
+# Root runs nothing from there: PostgreSQL refuses to run as root, so all of
+# it belongs to, and runs as, $run_user.
+
+unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
+unset PGDATA PGHOST PGPORT PGUSER PGDATABASE PGOPTIONS PGSERVICE PGPASSWORD
+unset LC_ALL LANGUAGE LC_COLLATE LC_CTYPE LC_MESSAGES LC_NUMERIC
+export LANG=C.UTF-8
+
+top=$PWD
+work=
+run_user=
+child=
+me=$(basename "$0" .sh)
+
+# say WORDS: one line of progress
+say()
+{
+	printf '== %s\n' "$*"
+}
+
+# as_user COMMAND...: run it as the unprivileged user, in the background, so
+# that a signal to the script is handled at once; wait for it
+as_user()
+{
+	local status
+	if [ -n "$run_user" ]; then
+		setpriv --reuid="$run_user" --regid="$(id -g "$run_user")" \
+			--init-groups env HOME="$work" "$@" </dev/null &
+	else
+		"$@" </dev/null &
+	fi
+	child=$!
+	wait "$child"
+	status=$?
+	child=
+	return "$status"
+}
+
+# server_complete PG_CONFIG: does it name a server that can run and be built for?
+server_complete()
+{
+	local bindir include pgxs
+	bindir=$("$1" --bindir 2>/dev/null) && [ -x "$bindir/postgres" ] &&
+		include=$("$1" --includedir-server) && [ -f "$include/postgres.h" ] &&
+		pgxs=$("$1" --pgxs) && [ -f "$pgxs" ] &&
+		"$1" --version | grep -Eq '^PostgreSQL 1[5-8]([^0-9]|$)'
+}
+
+# find_server: set $pg_config; succeed if there is a complete server.  What
+# PG_CONFIG says goes first, then the path, then the distribution's newest.
+find_server()
+{
+	local candidate candidates
+	candidates=(pg_config /usr/lib/postgresql/1{8,7,6,5}/bin/pg_config)
+	[ -z "${PG_CONFIG:-}" ] || candidates=("$PG_CONFIG")
+	for candidate in "${candidates[@]}"; do
+		if server_complete "$candidate"; then
+			pg_config=$("$candidate" --bindir)/pg_config
+			return 0
+		fi
+	done
+	return 1
+}
+
+# make_workdir [DIR]: create $work, choose $run_user, and clean up at the end.
+# With a DIR that KEEP=1 left earlier, that is $work, and its cluster stays.
+make_workdir()
+{
+	trap cleanup EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM HUP
+	if [ -n "${1:-}" ]; then
+		work=$1
+		rm -rf "$work/src" "$work/root"
+	else
+		work=$(mktemp -d "${TMPDIR:-/var/tmp}/ptsort-$me.XXXXXX") || exit 1
+	fi
+	if [ "$(id -u)" = 0 ]; then
+		run_user=postgres
+		id -u postgres >/dev/null 2>&1 || run_user=nobody
+	fi
+	mkdir -p "$work/src" "$work/root" "$work/sock"
+	tar -cf - --exclude=./.git --exclude=./build --exclude='*.o' \
+		--exclude='*.so' --exclude='*.bc' --exclude=results \
+		--exclude=tmp_check --exclude=regression.diffs \
+		--exclude=regression.out . | tar -xf - --no-same-owner -C "$work/src"
+	cd "$work" || exit 1
+	own_workdir
+}
+
+# own_workdir: give everything in $work to the unprivileged user
+own_workdir()
+{
+	chmod -R u+rwX,go+rX "$work"
+	[ ! -d "$work/data" ] || chmod -R go= "$work/data"
+	if [ -n "$run_user" ]; then
+		chown -R "$run_user:$(id -g "$run_user")" "$work"
+	fi
+}
+
+# cleanup: stop what runs in $work, remove it (KEEP=1 keeps the files)
+cleanup()
+{
+	local status=$? pidfile
+	trap '' INT TERM HUP
+	[ -z "$child" ] || kill -TERM "$child" 2>/dev/null
+	cd "$top" || status=1
+	if [ -n "$work" ] && [ -d "$work" ]; then
+		find "$work" -name postmaster.pid 2>/dev/null | while read -r pidfile; do
+			as_user "$bindir/pg_ctl" stop -s -m immediate -D "${pidfile%/*}" \
+				>/dev/null 2>&1
+		done
+		if [ -n "${KEEP:-}" ]; then
+			say "kept: $work"
+		else
+			rm -rf "$work"
+		fi
+	fi
+	exit "$status"
+}
+
+# copy_into_root DIR: copy an installed directory to the same path below root
+copy_into_root()
+{
+	mkdir -p "$work/root$1"
+	cp -RL --preserve=mode,timestamps "$1/." "$work/root$1/"
+}
+
+# install_private: copy the server's installation, build and install ptsort and
+# its test clients into the copy.  The server finds its files relative to its
+# own binary, so the copy works as long as all paths stay as they are.
+install_private()
+{
+	local dir client
+	for dir in --bindir --pkglibdir --sharedir --includedir-server; do
+		copy_into_root "$("$pg_config" $dir)" || return 1
+	done
+	dir=$("$pg_config" --bindir)
+	bindir=$work/root$dir
+	private_config=$bindir/pg_config
+	own_workdir
+	export PATH="$bindir:$PATH"
+	if [ "$("$private_config" --pkglibdir)" != \
+		"$work/root$("$pg_config" --pkglibdir)" ]; then
+		echo "this server installation cannot be relocated" >&2
+		return 1
+	fi
+
+	build_and_install "$work/src" || return 1
+	for client in "$work"/src/contrib/*/Makefile; do
+		[ ! -f "$client" ] || build_and_install "${client%/Makefile}" || return 1
+	done
+}
+
+# build_and_install DIR: make install there; show the output if it fails
+build_and_install()
+{
+	local log=$work/make.log
+	if ! as_user make -C "$1" -j"$(nproc)" "PG_CONFIG=$private_config" \
+		all >"$log" 2>&1 ||
+		! as_user make -C "$1" "PG_CONFIG=$private_config" \
+			install >>"$log" 2>&1; then
+		cat "$log"
+		return 1
+	fi
+	grep -E 'warning:' "$log"
+	return 0
+}
+
+# start_cluster [SETTING...]: initdb (unless kept from earlier) and start; sets
+# PGHOST and PGPORT
+start_cluster()
+{
+	local shm setting
+	[ -f "$work/data/PG_VERSION" ] || as_user "$bindir/initdb" \
+		-D "$work/data" -U postgres -A trust -N \
+		--locale=C.UTF-8 --encoding=UTF8 >"$work/initdb.log" 2>&1 || {
+		cat "$work/initdb.log"
+		return 1
+	}
+	{
+		echo "listen_addresses = ''"
+		echo "unix_socket_directories = '$work/sock'"
+		for setting in "$@"; do
+			echo "$setting"
+		done
+		# containers often come with a tiny /dev/shm
+		shm=$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 { print $4 }')
+		[ "${shm:-0}" -gt 262144 ] || echo "dynamic_shared_memory_type = mmap"
+	} >>"$work/data/postgresql.conf"
+	if ! as_user "$bindir/pg_ctl" start -s -w -D "$work/data" \
+		-l "$work/server.log"; then
+		cat "$work/server.log"
+		return 1
+	fi
+	export PGHOST=$work/sock PGPORT=5432 PGUSER=postgres
+}
+
+# stop_cluster: stop it the orderly way, so that a failure to stop shows
+stop_cluster()
+{
+	as_user "$bindir/pg_ctl" stop -s -w -m fast -D "$work/data"
+}

@@ -1,0 +1,182 @@
+-- demo.sql - tables, builds and checks of `make demo`; demo.sh calls the parts.
+--
+-- Every index is built twice, one build right after the other: by the server
+-- (ptsort.enable = off) and by ptsort, each with one worker and the leader and
+-- the same maintenance_work_mem.  The server's index is read in order and
+-- dropped; ptsort's stays and is checked afterwards.
+\set ON_ERROR_STOP on
+SET client_min_messages = warning;
+
+CREATE EXTENSION ptsort;
+CREATE EXTENSION amcheck;
+CREATE SCHEMA demo;
+
+CREATE TABLE demo.builds (
+	n				int GENERATED ALWAYS AS IDENTITY,
+	tab				text,			-- table
+	label			text,			-- what the reader sees
+	ordering		text,			-- the index's columns, as in ORDER BY
+	tuples			bigint,
+	server_s		numeric,
+	ptsort_s		numeric,
+	server_bytes	bigint,
+	ptsort_bytes	bigint,
+	built_by		text,
+	server_order	text,			-- digest of the TIDs in index order
+	ptsort_order	text,
+	amcheck			text
+);
+
+-- demo.seconds runs one statement and returns its time.
+CREATE FUNCTION demo.seconds(statement text) RETURNS numeric
+LANGUAGE plpgsql AS $$
+DECLARE
+	start timestamptz := clock_timestamp();
+BEGIN
+	EXECUTE statement;
+	RETURN round(extract(epoch FROM clock_timestamp() - start), 3);
+END $$;
+
+-- demo.digest reads a table through the one index that has this order, and
+-- returns a digest of the TIDs it met.
+CREATE FUNCTION demo.digest(tab text, index_name text, ordering text)
+RETURNS text LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_sort = off SET enable_bitmapscan = off
+SET enable_incremental_sort = off SET max_parallel_workers_per_gather = 0
+AS $$
+DECLARE
+	query text := format('SELECT md5(string_agg(tidsend(ctid), ''''::bytea)) '
+		'FROM (SELECT ctid FROM %s ORDER BY %s) AS s', tab, ordering);
+	line text;
+	used bool := false;
+	result text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
+		used := used OR line LIKE '%Index Scan using ' || index_name || ' %';
+	END LOOP;
+	IF NOT used THEN
+		RAISE EXCEPTION 'index % is not used', index_name;
+	END IF;
+	EXECUTE query INTO result;
+	RETURN result;
+END $$;
+
+-- demo.built_by asks ptsort whether it built this index.
+CREATE FUNCTION demo.built_by(index_name text) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+	participants int := 0;
+BEGIN
+	IF to_regprocedure('ptsort_last_build()') IS NOT NULL THEN
+		EXECUTE 'SELECT count(*) FROM ptsort_last_build()
+			WHERE index_name::text LIKE ''%'' || $1 AND participant IS NOT NULL'
+			INTO participants USING index_name;
+	END IF;
+	RETURN CASE WHEN participants > 0 THEN 'ptsort, ' || participants
+		ELSE 'server' END;
+END $$;
+
+-- demo.build builds one index both ways, and returns a line about it.
+CREATE PROCEDURE demo.build(tab text, label text, ordering text,
+	uniqueness text DEFAULT '', INOUT line text DEFAULT NULL)
+LANGUAGE plpgsql AS $$
+DECLARE
+	b demo.builds;
+	name text;
+	request text := CASE WHEN current_setting('ptsort.enable', true) IS NULL
+		THEN '' ELSE ' WITH (parallel_workers = 1)' END;
+BEGIN
+	INSERT INTO demo.builds (tab, label, ordering)
+		VALUES (tab, label, ordering) RETURNING * INTO b;
+	name := 'demo_' || b.n;
+	EXECUTE format('ALTER TABLE %s SET (parallel_workers = 1)', tab);
+	COMMIT;
+
+	PERFORM set_config('ptsort.enable', 'off', false);
+	b.server_s := demo.seconds(format('CREATE %s INDEX %s_server ON %s (%s)',
+		uniqueness, name, tab, ordering));
+	COMMIT;
+	b.server_bytes := pg_relation_size('demo.' || name || '_server');
+	b.server_order := demo.digest(tab, name || '_server', ordering);
+	EXECUTE format('DROP INDEX demo.%s_server', name);
+	COMMIT;
+
+	PERFORM set_config('ptsort.enable', 'on', false);
+	b.ptsort_s := demo.seconds(format('CREATE %s INDEX %s ON %s (%s)%s',
+		uniqueness, name, tab, ordering, request));
+	b.built_by := demo.built_by(name);
+	COMMIT;
+	b.ptsort_bytes := pg_relation_size('demo.' || name);
+	EXECUTE format('SELECT count(*) FROM %s', tab) INTO b.tuples;
+
+	UPDATE demo.builds AS d
+		SET (tuples, server_s, ptsort_s, server_bytes, ptsort_bytes, built_by,
+			server_order) = (b.tuples, b.server_s, b.ptsort_s, b.server_bytes,
+			b.ptsort_bytes, b.built_by, b.server_order)
+		WHERE d.n = b.n;
+	COMMIT;
+	line := format('%s server %s s, ptsort %s s', rpad(label, 30),
+		to_char(b.server_s, '990.00'), to_char(b.ptsort_s, '990.00'));
+END $$;
+
+-- demo.check checks indexes until none is left; run it in several sessions.
+CREATE PROCEDURE demo.check()
+LANGUAGE plpgsql AS $$
+DECLARE
+	b demo.builds;
+BEGIN
+	LOOP
+		SELECT * INTO b FROM demo.builds AS d
+			WHERE d.amcheck IS NULL AND d.built_by IS NOT NULL
+			ORDER BY d.server_s DESC LIMIT 1 FOR UPDATE SKIP LOCKED;
+		EXIT WHEN NOT FOUND;
+		BEGIN
+			b.ptsort_order := demo.digest(b.tab, 'demo_' || b.n, b.ordering);
+			PERFORM bt_index_parent_check(format('demo.demo_%s', b.n)::regclass,
+				true, true);
+			b.amcheck := 'ok';
+		EXCEPTION WHEN OTHERS THEN
+			b.amcheck := SQLERRM;
+		END;
+		UPDATE demo.builds AS d
+			SET (ptsort_order, amcheck) = (b.ptsort_order, b.amcheck)
+			WHERE d.n = b.n;
+		COMMIT;
+	END LOOP;
+END $$;
+
+-- One row per index, as the reader wants it.
+CREATE VIEW demo.report AS
+	SELECT label AS "key", tuples AS "rows", server_s AS "server s",
+		ptsort_s AS "ptsort s", round(server_s / ptsort_s, 2) AS "ratio",
+		pg_size_pretty(server_bytes) AS "server size",
+		pg_size_pretty(ptsort_bytes) AS "ptsort size",
+		built_by AS "built by",
+		CASE WHEN server_order = ptsort_order THEN 'yes' ELSE 'NO' END
+			AS "same order",
+		amcheck AS "amcheck"
+	FROM demo.builds ORDER BY n;
+
+-- Generated: two million rows, one column for each kind of key.
+SELECT setseed(0.5) \g /dev/null
+CREATE TABLE demo.events AS
+	SELECT i AS id,
+		(random() * 9e18)::int8 AS account,
+		gen_random_uuid() AS session,
+		timestamptz '2026-01-01 00:00:00+00' + random() * interval '300 days' AS at,
+		(random() * 1e7)::numeric(12, 2) AS amount,
+		md5(i::text) AS token,
+		(random() * 1023)::int4 AS shop
+	FROM generate_series(1::int8, 2000000) AS i;
+
+-- Fewer rows where a comparison costs a microsecond: amcheck makes 20 for each.
+CREATE TABLE demo.tokens AS SELECT token FROM demo.events WHERE id <= 500000;
+
+-- Found on this machine.
+CREATE TABLE demo.files (path text, bytes int8, changed timestamptz);
+\copy demo.files from 'files.tsv'
+CREATE TABLE demo.words (word text);
+\copy demo.words from 'words.tsv'
+
+VACUUM (ANALYZE) demo.events, demo.tokens, demo.files, demo.words;
+CHECKPOINT;

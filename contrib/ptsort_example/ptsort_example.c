@@ -1,0 +1,51 @@
+/*-------------------------------------------------------------------------
+ *
+ * ptsort_example.c
+ *	  The smallest extension that uses ptsort's sort.
+ *
+ * A serial sort of datums; ptsort.h says how to sort in parallel, and the head
+ * of ptsort_build.h how to build an index.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_operator_d.h"
+#include "catalog/pg_type_d.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+
+#include "ptsort.h"
+
+PG_MODULE_MAGIC;
+
+PG_FUNCTION_INFO_V1(sorted_median);
+
+Datum
+sorted_median(PG_FUNCTION_ARGS)
+{
+	PtSortOptions options = {.role = PTSORT_SERIAL, .budget = (int64) work_mem * 1024};
+	PtSort	   *sort = ptsort_begin_datum(INT8OID, Int8LessOperator, InvalidOid, false, &options);
+	Datum	   *values;
+	Datum		value = (Datum) 0;
+	bool	   *nulls;
+	bool		isnull = true;
+	int			n;
+	int			known = 0;
+
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(0), INT8OID, 8, FLOAT8PASSBYVAL, 'd', &values, &nulls, &n);
+	for (int i = 0; i < n; i++)
+	{
+		if (nulls[i])
+			continue;
+		ptsort_put_datum(sort, values[i], false);
+		known++;
+	}
+	ptsort_perform(sort);
+	for (int i = 0; i <= known / 2 && ptsort_get_datum(sort, true, &value, &isnull); i++)
+		;
+	ptsort_end(sort);
+	if (isnull)
+		PG_RETURN_NULL();
+	PG_RETURN_DATUM(value);
+}

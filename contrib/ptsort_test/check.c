@@ -1,0 +1,221 @@
+/*-------------------------------------------------------------------------
+ *
+ * check.c
+ *	  The sorted array, and the comparison of a sort with it.
+ *
+ * The array holds all rows, ordered by qsort with the operator class's
+ * comparison.  What a sort returns must have, at each position, a key equal to
+ * the array's; and among tuples with equal keys the same bytes must occur.
+ * Reads in any direction must then repeat what the first one returned.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "ptsort_test.h"
+
+/* Steps of a random walk over a sort of n tuples: few large ones, fewer steps. */
+#define WALK_STEPS(n)	Min(2000, 200 + 10 * (n))
+
+static int
+compare_for_qsort(const void *a, const void *b, void *shape)
+{
+	CHECK_FOR_INTERRUPTS();
+	return test_compare((TestShape *) shape, (const TestTuple *) a,
+						(const TestTuple *) b);
+}
+
+static uint64
+digest(TestChecker *checker, const TestTuple *tuple)
+{
+	Size		size;
+	const char *bytes = test_bytes(checker->shape, tuple, &size);
+
+	return hash_bytes_extended((const unsigned char *) bytes, size,
+							   tuple->isnull ? 1 : 0);
+}
+
+/* test_checker makes the sorted array of the sort_number'th sort. */
+TestChecker *
+test_checker(TestShape *shape, int sort_number)
+{
+	int64		n = shape->spec->data.n;
+	TestChecker *checker = palloc0(sizeof(TestChecker));
+
+	checker->shape = shape;
+	checker->n = n;
+	checker->expected = MemoryContextAllocHuge(CurrentMemoryContext,
+											   (n + 1) * sizeof(TestTuple));
+	checker->digests = MemoryContextAllocHuge(CurrentMemoryContext,
+											  (n + 1) * sizeof(uint64));
+	for (int64 row = 0; row < n; row++)
+	{
+		Size		size;
+
+		CHECK_FOR_INTERRUPTS();
+		checker->expected[row] = test_make(shape, row, sort_number);
+		(void) test_bytes(shape, &checker->expected[row], &size);
+		checker->data_bytes += size;
+	}
+	qsort_arg(checker->expected, n, sizeof(TestTuple), compare_for_qsort, shape);
+	return checker;
+}
+
+/* test_checker_free frees the arrays; tuples go with their memory context. */
+void
+test_checker_free(TestChecker *checker)
+{
+	pfree(checker->expected);
+	pfree(checker->digests);
+	pfree(checker);
+}
+
+/* test_check_next compares the next tuple. */
+void
+test_check_next(TestChecker *checker, const TestTuple *tuple)
+{
+	TestTuple  *expected = &checker->expected[checker->next];
+	uint64		came;
+
+	if (checker->next >= checker->n)
+		elog(ERROR, "more than " INT64_FORMAT " tuples came out", checker->n);
+	if (test_compare(checker->shape, tuple, expected) != 0)
+		elog(ERROR, "tuple " INT64_FORMAT " is not the expected one",
+			 checker->next);
+
+	came = digest(checker, tuple);
+	checker->digests[checker->next] = came;
+	checker->checksum = test_mix(checker->checksum, came);
+
+	/* At the end of equal keys, what came must be what was expected. */
+	checker->group_balance += came - digest(checker, expected);
+	checker->next++;
+	if (checker->group_balance != 0 &&
+		(checker->next == checker->n ||
+		 test_compare(checker->shape, expected, expected + 1) != 0))
+		elog(ERROR, "tuples before " INT64_FORMAT " are damaged",
+			 checker->next);
+}
+
+/* test_check_end is for after the last tuple. */
+void
+test_check_end(TestChecker *checker)
+{
+	if (checker->next != checker->n)
+		elog(ERROR, INT64_FORMAT " of " INT64_FORMAT " tuples came out",
+			 checker->next, checker->n);
+}
+
+/* test_check_all reads a performed sort to its end. */
+void
+test_check_all(TestChecker *checker, PtSort *sort)
+{
+	TestTuple	tuple;
+
+	while (test_get(checker->shape, sort, true, &tuple))
+	{
+		CHECK_FOR_INTERRUPTS();
+		test_check_next(checker, &tuple);
+	}
+	test_check_end(checker);
+	if (test_get(checker->shape, sort, true, &tuple))
+		elog(ERROR, "a tuple came out after the end");
+}
+
+/*
+ * One step of a walk.  Positions are those of a cursor: 0 is before the first
+ * tuple, n + 1 behind the last.
+ */
+static void
+step(TestChecker *checker, PtSort *sort, bool forward, int64 *position)
+{
+	TestTuple	tuple;
+	bool		got = test_get(checker->shape, sort, forward, &tuple);
+	bool		inside;
+
+	if (forward)
+		*position = Min(*position + 1, checker->n + 1);
+	else
+		*position = Max(*position - 1, 0);
+	inside = *position >= 1 && *position <= checker->n;
+
+	if (got != inside)
+		elog(ERROR, "%s a tuple at position " INT64_FORMAT " of " INT64_FORMAT,
+			 got ? "got" : "did not get", *position, checker->n);
+	if (got && digest(checker, &tuple) != checker->digests[*position - 1])
+		elog(ERROR, "another tuple at position " INT64_FORMAT " than before",
+			 *position);
+}
+
+/* Mixed short and long walks with marks all over. */
+static void
+random_walk(TestChecker *checker, PtSort *sort, int64 position)
+{
+	int64		mark = 0;
+
+	for (int i = 0; i < WALK_STEPS(checker->n); i++)
+	{
+		uint64		dice = test_mix(i, checker->shape->spec->data.seed);
+		int64		distance = dice / 16 % (dice % 64 == 0 ? checker->n + 2 : 5);
+		bool		forward = (dice / 1024) % 2 == 0;
+
+		CHECK_FOR_INTERRUPTS();
+		switch (dice % 16)
+		{
+			case 0:
+			case 1:
+				ptsort_mark(sort);
+				mark = position;
+				break;
+			case 2:
+			case 3:
+				ptsort_restore(sort);
+				position = mark;
+				break;
+			case 4:
+				if (dice / 4096 % 8 == 0)
+				{
+					ptsort_rescan(sort);
+					ptsort_mark(sort);
+					position = 0;
+					mark = 0;
+				}
+				break;
+			default:
+				while (distance-- >= 0)
+					step(checker, sort, forward, &position);
+		}
+	}
+}
+
+/*
+ * test_check_access reads a sort, that was read to its end, in all directions.
+ */
+void
+test_check_access(TestChecker *checker, PtSort *sort)
+{
+	int64		n = checker->n;
+	int64		position = n + 1;
+
+	/* The mark is at the start until it is set. */
+	ptsort_restore(sort);
+	position = 0;
+	step(checker, sort, true, &position);
+
+	ptsort_rescan(sort);
+	position = 0;
+	while (position <= n)
+		step(checker, sort, true, &position);
+	step(checker, sort, true, &position);
+	while (position > 0)
+		step(checker, sort, false, &position);
+	step(checker, sort, false, &position);
+	step(checker, sort, true, &position);
+
+	ptsort_rescan(sort);
+	random_walk(checker, sort, 0);
+}

@@ -1,0 +1,263 @@
+/*-------------------------------------------------------------------------
+ *
+ * fault.c
+ *	  ptsort_test.fault: makes things go wrong at ptsort's named points.
+ *
+ *		ptsort_test.fault = 'point[:nth[:action[:where]]]'
+ *		ptsort_test.fault = 'run: write:2:kill:worker'
+ *
+ * A colon before a space belongs to the point's name.
+ *
+ * The nth time (1) that a process passes the point it does the action:
+ *
+ *		error	raises an error (the default)
+ *		fatal	raises a FATAL error
+ *		sleep	waits until it is cancelled, a minute at most
+ *		pause	waits for a second
+ *		kill	kills itself with SIGKILL
+ *
+ * where is any (the default), leader or worker.  Parallel workers inherit the
+ * setting, and through it this library, from their leader.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <signal.h>
+
+#include "access/parallel.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/tuplestore.h"
+
+#include "ptsort_test.h"
+
+PG_MODULE_MAGIC;
+
+#define MAX_POINTS	64
+
+typedef enum FaultAction
+{
+	FAULT_ERROR,
+	FAULT_FATAL,
+	FAULT_SLEEP,
+	FAULT_PAUSE,
+	FAULT_KILL
+} FaultAction;
+
+typedef enum FaultWhere
+{
+	FAULT_ANY,
+	FAULT_LEADER,
+	FAULT_WORKER
+} FaultWhere;
+
+typedef struct Fault
+{
+	char		point[NAMEDATALEN];
+	int			nth;
+	FaultAction action;
+	FaultWhere	where;
+} Fault;
+
+static const char *const action_names[] = {
+	"error", "fatal", "sleep", "pause", "kill", NULL
+};
+static const char *const where_names[] = {"any", "leader", "worker", NULL};
+
+static char *fault_setting = NULL;
+static Fault current_fault;
+
+/* Points that this process passed. */
+static struct
+{
+	const char *point;
+	int64		hits;
+}			passed[MAX_POINTS];
+static int	npassed = 0;
+
+PG_FUNCTION_INFO_V1(ptsort_test_fault_points);
+
+static int
+find_name(const char *const *names, const char *name)
+{
+	for (int i = 0; names[i] != NULL; i++)
+	{
+		if (strcmp(names[i], name) == 0)
+			return i;
+	}
+	return -1;
+}
+
+/* The length up to the next colon that separates parts, or to the end. */
+static size_t
+part_length(const char *setting)
+{
+	size_t		length = strcspn(setting, ":");
+
+	while (setting[length] == ':' && setting[length + 1] == ' ')
+		length += 1 + strcspn(setting + length + 1, ":");
+	return length;
+}
+
+/* Splits the setting; an empty one means no fault. */
+static bool
+parse_fault(const char *setting, Fault *fault)
+{
+	char		part[4][NAMEDATALEN] = {"", "1", "error", "any"};
+	int			nparts = 0;
+	int			action;
+	int			where;
+
+	while (*setting != '\0')
+	{
+		size_t		length = part_length(setting);
+
+		if (nparts == 4 || length >= NAMEDATALEN)
+			return false;
+		memcpy(part[nparts], setting, length);
+		part[nparts++][length] = '\0';
+		setting += length;
+		if (*setting == ':')
+			setting++;
+	}
+
+	action = find_name(action_names, part[2]);
+	where = find_name(where_names, part[3]);
+	if (atoi(part[1]) < 1 || action < 0 || where < 0)
+		return false;
+	strcpy(fault->point, part[0]);
+	fault->nth = atoi(part[1]);
+	fault->action = (FaultAction) action;
+	fault->where = (FaultWhere) where;
+	return true;
+}
+
+static bool
+check_fault(char **newval, void **extra, GucSource source)
+{
+	Fault		fault;
+
+	if (parse_fault(*newval, &fault))
+		return true;
+	GUC_check_errdetail("The format is point[:nth[:action[:where]]].");
+	return false;
+}
+
+static void
+assign_fault(const char *newval, void *extra)
+{
+	(void) parse_fault(newval, &current_fault);
+	npassed = 0;
+}
+
+/* Waits, but not when an interrupt can be served. */
+static void
+wait_a_while(int tenths)
+{
+	while (tenths-- > 0)
+	{
+		CHECK_FOR_INTERRUPTS();
+		pg_usleep(100000L);
+	}
+}
+
+static void
+act(const char *point)
+{
+	switch (current_fault.action)
+	{
+		case FAULT_ERROR:
+			ereport(ERROR,
+					(errcode(ERRCODE_INTERNAL_ERROR),
+					 errmsg("injected error at \"%s\"", point)));
+			break;
+		case FAULT_FATAL:
+			ereport(FATAL,
+					(errcode(ERRCODE_INTERNAL_ERROR),
+					 errmsg("injected exit at \"%s\"", point)));
+			break;
+		case FAULT_SLEEP:
+			wait_a_while(600);
+			break;
+		case FAULT_PAUSE:
+			wait_a_while(10);
+			break;
+		case FAULT_KILL:
+			kill(MyProcPid, SIGKILL);
+			break;
+	}
+}
+
+/* Counts the point and returns how often it was passed. */
+static int64
+count_hit(const char *point)
+{
+	int			i = 0;
+
+	while (i < npassed && strcmp(passed[i].point, point) != 0)
+		i++;
+	if (i == MAX_POINTS)
+		return 0;
+	if (i == npassed)
+	{
+		passed[i].point = point;
+		passed[i].hits = 0;
+		npassed++;
+	}
+	return ++passed[i].hits;
+}
+
+static void
+fault_hook(const char *point)
+{
+	int64		hits = count_hit(point);
+
+	if (hits != current_fault.nth || strcmp(point, current_fault.point) != 0)
+		return;
+	if (current_fault.where == FAULT_LEADER && IsParallelWorker())
+		return;
+	if (current_fault.where == FAULT_WORKER && !IsParallelWorker())
+		return;
+	act(point);
+}
+
+/* _PG_init defines the setting and takes ptsort's hook. */
+void
+_PG_init(void)
+{
+	void		(**hook) (const char *point);
+
+	DefineCustomStringVariable("ptsort_test.fault",
+							   "Makes something go wrong at a named point.",
+							   "The format is point[:nth[:action[:where]]].",
+							   &fault_setting, "", PGC_USERSET, 0,
+							   check_fault, assign_fault, NULL);
+	MarkGUCPrefixReserved("ptsort_test");
+
+	hook = (void (**) (const char *))
+		load_external_function("$libdir/ptsort", "ptsort_fault_hook", true,
+							   NULL);
+	*hook = fault_hook;
+}
+
+/* ptsort_test_fault_points returns the points that this process passed. */
+Datum
+ptsort_test_fault_points(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (int i = 0; i < npassed; i++)
+	{
+		Datum		values[2];
+		bool		isnull[2] = {false, false};
+
+		values[0] = CStringGetTextDatum(passed[i].point);
+		values[1] = Int64GetDatum(passed[i].hits);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, isnull);
+	}
+	return (Datum) 0;
+}

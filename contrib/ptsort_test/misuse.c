@@ -1,0 +1,336 @@
+/*-------------------------------------------------------------------------
+ *
+ * misuse.c
+ *	  ptsort_test_misuse(): what callers must not do.
+ *
+ * Each must end in an error that says what was wrong, and leave nothing behind.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_operator.h"
+#include "catalog/pg_type.h"
+#include "executor/executor.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+
+#include "ptsort_test.h"
+
+#define INT4_LESS	Int4LessOperator
+
+/* Not an ordering operator: integer addition. */
+#define INT4_PLUS	551
+
+PG_FUNCTION_INFO_V1(ptsort_test_misuse);
+
+/* A sort of int4 datums with two values in it. */
+static PtSort *
+begin_with_two(bool random_access)
+{
+	PtSortOptions options = {.role = PTSORT_SERIAL,
+		.budget = PTSORT_MIN_BUDGET,
+	.random_access = random_access};
+	PtSort	   *sort = ptsort_begin_datum(INT4OID, INT4_LESS, InvalidOid, false,
+										  &options);
+
+	ptsort_put_datum(sort, Int32GetDatum(2), false);
+	ptsort_put_datum(sort, Int32GetDatum(1), false);
+	return sort;
+}
+
+static PtSort *
+perform_two(bool random_access)
+{
+	PtSort	   *sort = begin_with_two(random_access);
+
+	ptsort_perform(sort);
+	return sort;
+}
+
+static void
+get_before_perform(void)
+{
+	Datum		value;
+	bool		isnull;
+
+	(void) ptsort_get_datum(begin_with_two(false), true, &value, &isnull);
+}
+
+static void
+put_after_perform(void)
+{
+	ptsort_put_datum(perform_two(false), Int32GetDatum(3), false);
+}
+
+static void
+perform_twice(void)
+{
+	ptsort_perform(perform_two(false));
+}
+
+static void
+get_of_other_variant(void)
+{
+	(void) ptsort_get_tuple(perform_two(false), true);
+}
+
+static void
+put_of_other_variant(void)
+{
+	ItemPointerData tid;
+	Datum		value = Int32GetDatum(1);
+	bool		isnull = false;
+
+	ItemPointerSet(&tid, 0, 1);
+	ptsort_put_index(begin_with_two(false), &tid, &value, &isnull, true);
+}
+
+static void
+rescan_without_access(void)
+{
+	ptsort_rescan(perform_two(false));
+}
+
+static void
+mark_without_access(void)
+{
+	ptsort_mark(perform_two(false));
+}
+
+static void
+restore_without_access(void)
+{
+	ptsort_restore(perform_two(false));
+}
+
+static void
+backward_without_access(void)
+{
+	Datum		value;
+	bool		isnull;
+
+	(void) ptsort_get_datum(perform_two(false), false, &value, &isnull);
+}
+
+static void
+rescan_before_perform(void)
+{
+	ptsort_rescan(begin_with_two(true));
+}
+
+static void
+bad_operator(void)
+{
+	PtSortOptions options = {.role = PTSORT_SERIAL};
+
+	(void) ptsort_begin_datum(INT4OID, INT4_PLUS, InvalidOid, false, &options);
+}
+
+/* Begins a sort of tuples of one int4 column by the given column. */
+static void
+begin_tuple(int nkeys, AttrNumber attnum)
+{
+	PtSortOptions options = {.role = PTSORT_SERIAL};
+	TupleDesc	desc = CreateTemplateTupleDesc(1);
+	Oid			operator = INT4_LESS;
+	Oid			collation = InvalidOid;
+	bool		nulls_first = false;
+
+	TupleDescInitEntry(desc, 1, "a", INT4OID, -1, 0);
+	(void) ptsort_begin_tuple(desc, nkeys, &attnum, &operator, &collation,
+							  &nulls_first, &options);
+}
+
+static void
+bad_column(void)
+{
+	begin_tuple(1, 2);
+}
+
+static void
+no_columns(void)
+{
+	begin_tuple(0, 1);
+}
+
+static void
+worker_without_block(void)
+{
+	PtSortOptions options = {.role = PTSORT_WORKER};
+
+	(void) ptsort_begin_datum(INT4OID, INT4_LESS, InvalidOid, false, &options);
+}
+
+static void
+leader_without_block(void)
+{
+	PtSortOptions options = {.role = PTSORT_LEADER,.participants = 1};
+
+	(void) ptsort_begin_datum(INT4OID, INT4_LESS, InvalidOid, false, &options);
+}
+
+static void
+slice_without_block(void)
+{
+	PtSortOptions options = {.role = PTSORT_SLICE,.participants = 1};
+
+	(void) ptsort_begin_datum(INT4OID, INT4_LESS, InvalidOid, false, &options);
+}
+
+static void
+next_slice_of_serial(void)
+{
+	int			slice;
+
+	(void) ptsort_next_slice(perform_two(false), &slice);
+}
+
+/* A sort in slices by this process alone, of one value. */
+static PtSort *
+begin_slices(void)
+{
+	Size		size = ptsort_shared_estimate(1);
+	dsm_segment *segment = dsm_create(size, 0);
+	PtSortOptions options = {.role = PTSORT_WORKER};
+	PtSort	   *sort;
+
+	options.shared = dsm_segment_address(segment);
+	ptsort_shared_init(options.shared, 1, segment);
+	sort = ptsort_begin_datum(INT4OID, INT4_LESS, InvalidOid, false, &options);
+	ptsort_put_datum(sort, Int32GetDatum(1), false);
+	ptsort_perform(sort);
+	ptsort_end(sort);
+
+	options.role = PTSORT_SLICE;
+	options.participants = 1;
+	return ptsort_begin_datum(INT4OID, INT4_LESS, InvalidOid, false, &options);
+}
+
+static PtSort *
+perform_slices(void)
+{
+	PtSort	   *sort = begin_slices();
+
+	ptsort_perform(sort);
+	return sort;
+}
+
+static void
+next_slice_before_perform(void)
+{
+	int			slice;
+
+	(void) ptsort_next_slice(begin_slices(), &slice);
+}
+
+static void
+put_into_slice(void)
+{
+	ptsort_put_datum(perform_slices(), Int32GetDatum(2), false);
+}
+
+static void
+get_before_slice(void)
+{
+	Datum		value;
+	bool		isnull;
+
+	(void) ptsort_get_datum(perform_slices(), true, &value, &isnull);
+}
+
+static void
+get_after_slices(void)
+{
+	PtSort	   *sort = perform_slices();
+	Datum		value;
+	bool		isnull;
+	int			slice;
+
+	while (ptsort_next_slice(sort, &slice))
+		;
+	(void) ptsort_get_datum(sort, true, &value, &isnull);
+}
+
+static void
+rescan_slice(void)
+{
+	PtSort	   *sort = perform_slices();
+	int			slice;
+
+	(void) ptsort_next_slice(sort, &slice);
+	ptsort_rescan(sort);
+}
+
+static void
+call_get_api(uint32 version, uint32 size)
+{
+	PtSortGetApi get = (PtSortGetApi)
+		load_external_function("$libdir/ptsort", "ptsort_get_api", true, NULL);
+
+	(void) get(version, size);
+}
+
+static void
+other_version(void)
+{
+	call_get_api(PTSORT_API_VERSION + 1, sizeof(PtSortApi));
+}
+
+static void
+other_size(void)
+{
+	call_get_api(PTSORT_API_VERSION, sizeof(PtSortApi) - sizeof(void *));
+}
+
+static const struct
+{
+	const char *name;
+	void		(*run) (void);
+}			misuses[] =
+{
+	{"get before perform", get_before_perform},
+	{"put after perform", put_after_perform},
+	{"perform twice", perform_twice},
+	{"get of another variant", get_of_other_variant},
+	{"put of another variant", put_of_other_variant},
+	{"rescan without random access", rescan_without_access},
+	{"mark without random access", mark_without_access},
+	{"restore without random access", restore_without_access},
+	{"backward without random access", backward_without_access},
+	{"rescan before perform", rescan_before_perform},
+	{"bad operator", bad_operator},
+	{"bad column", bad_column},
+	{"no columns", no_columns},
+	{"worker without block", worker_without_block},
+	{"leader without block", leader_without_block},
+	{"slice without block", slice_without_block},
+	{"next slice of a serial sort", next_slice_of_serial},
+	{"next slice before perform", next_slice_before_perform},
+	{"put into a slice", put_into_slice},
+	{"get before a slice", get_before_slice},
+	{"get after all slices", get_after_slices},
+	{"rescan of a slice", rescan_slice},
+	{"another API version", other_version},
+	{"another API size", other_size},
+};
+
+/* ptsort_test_misuse does what is named; it should not return. */
+Datum
+ptsort_test_misuse(PG_FUNCTION_ARGS)
+{
+	char	   *what = text_to_cstring(PG_GETARG_TEXT_PP(0));
+
+	for (int i = 0; i < lengthof(misuses); i++)
+	{
+		if (strcmp(what, misuses[i].name) == 0)
+		{
+			misuses[i].run();
+			ereport(WARNING, (errmsg("no error")));
+			PG_RETURN_VOID();
+		}
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("unknown misuse \"%s\"", what)));
+}

@@ -1,0 +1,112 @@
+\echo Use "CREATE EXTENSION ptsort_test" to load this file. \quit
+
+-- Sorts n generated rows and compares every tuple that comes out with an array
+-- that was sorted by other means.  The index (of an empty table) tells what the
+-- tuples look like: variant 'datum' sorts values of its first column, 'tuple'
+-- rows of its table by its key columns, 'index' index tuples.
+--
+-- pattern:        order in which keys are put: random, ascending, descending,
+--                 permuted (each key once, in mixed order)
+-- distinct_keys:  how many different keys, 0 = as many as there are
+-- null_every:     about one key in so many is null, 0 = none
+-- width:          least bytes of the payload, the table's last column
+-- workers:        0 = serial; shares: how much each participant puts, relative
+--                 to the others, the leader's process last
+-- live_rows:      rows from this one on are dead to a unique index
+-- slices:         all participants merge slices; the leader's process only if
+--                 it took part before, or had to
+-- checksum:       of all tuples in the order in which they came
+-- filled_slices:  how many slices had tuples
+CREATE FUNCTION ptsort_test_sort(
+	variant text,
+	index regclass,
+	n bigint,
+	budget_kb integer DEFAULT 1024,
+	workers integer DEFAULT 0,
+	leader_takes_part boolean DEFAULT true,
+	shares integer[] DEFAULT NULL,
+	random_access boolean DEFAULT false,
+	sorts integer DEFAULT 1,
+	pattern text DEFAULT 'random',
+	distinct_keys bigint DEFAULT 0,
+	null_every integer DEFAULT 0,
+	width integer DEFAULT 0,
+	seed integer DEFAULT 1,
+	is_unique boolean DEFAULT false,
+	nulls_not_distinct boolean DEFAULT false,
+	live_rows bigint DEFAULT NULL,
+	slices boolean DEFAULT false,
+	OUT tuples bigint,
+	OUT runs bigint,
+	OUT comparisons bigint,
+	OUT peak_memory bigint,
+	OUT temp_bytes bigint,
+	OUT data_bytes bigint,
+	OUT checksum bigint,
+	OUT filled_slices bigint)
+AS 'MODULE_PATHNAME', 'ptsort_test_sort'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL UNSAFE;
+
+-- Sorts the elements of an array with the operator.
+CREATE FUNCTION ptsort_test_array(
+	"values" anyarray,
+	operator regoperator,
+	nulls_first boolean DEFAULT false,
+	budget_kb integer DEFAULT 1024)
+RETURNS anyarray
+AS 'MODULE_PATHNAME', 'ptsort_test_array'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+-- Compares the words of an index's leading column, and the comparison that
+-- goes with them, with the operator class's own comparison: for all pairs of
+-- the values.  decided: how many neighbours the words tell apart.
+-- exact: the key is, and gives every value back.
+CREATE FUNCTION ptsort_test_words(
+	index regclass,
+	"values" anyarray,
+	OUT words integer,
+	OUT pairs bigint,
+	OUT contradictions bigint,
+	OUT decided bigint, OUT exact boolean)
+AS 'MODULE_PATHNAME', 'ptsort_test_words_index'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+-- The same for an ordering operator.
+CREATE FUNCTION ptsort_test_operator_words(
+	operator regoperator,
+	"values" anyarray,
+	nulls_first boolean DEFAULT false,
+	OUT words integer,
+	OUT pairs bigint,
+	OUT contradictions bigint,
+	OUT decided bigint, OUT exact boolean)
+AS 'MODULE_PATHNAME', 'ptsort_test_operator_words'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+-- Does something that callers must not do.
+CREATE FUNCTION ptsort_test_misuse(what text)
+RETURNS void
+AS 'MODULE_PATHNAME', 'ptsort_test_misuse'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+-- The fault points that this session passed since ptsort_test.fault was set.
+CREATE FUNCTION ptsort_test_fault_points(
+	OUT point text,
+	OUT hits bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'ptsort_test_fault_points'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+-- How many temporary files of any kind there are.
+CREATE FUNCTION ptsort_test_temp_files()
+RETURNS bigint
+LANGUAGE sql VOLATILE PARALLEL UNSAFE
+RETURN (SELECT pg_catalog.count(*)
+		FROM pg_catalog.pg_ls_dir('base/pgsql_tmp', true, false));
+
+-- Gives up the lock that this transaction's changes of the table have taken, so
+-- that indexes can be built while it is in progress.
+CREATE FUNCTION ptsort_test_release_lock(tablename regclass)
+RETURNS void
+AS 'MODULE_PATHNAME', 'ptsort_test_release_lock'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;

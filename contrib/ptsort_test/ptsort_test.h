@@ -1,0 +1,164 @@
+/*-------------------------------------------------------------------------
+ *
+ * ptsort_test.h
+ *	  What the files of ptsort_test share.
+ *
+ *	  data.c	rows from numbers: the same in every process
+ *	  shape.c	what is sorted: tuples of one kind, and how to put and get them
+ *	  check.c	the sorted array, and the comparison of a sort with it
+ *	  drive.c	ptsort_test_sort(): runs sorts in all roles
+ *	  slices.c	a merge in slices, put together again
+ *	  words.c	ptsort_test_words(), ptsort_test_array()
+ *	  misuse.c	ptsort_test_misuse()
+ *	  fault.c	ptsort_test.fault
+ *	  lock.c	ptsort_test_release_lock()
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_TEST_H
+#define PTSORT_TEST_H
+
+#include "ptsort_variant.h"
+
+#include "fmgr.h"
+#include "utils/relcache.h"
+
+#define MAX_SHARES	16
+#define MAX_SORTS	4
+
+typedef enum TestVariant
+{
+	TEST_DATUM,
+	TEST_TUPLE,
+	TEST_INDEX
+} TestVariant;
+
+typedef enum TestPattern
+{
+	PATTERN_RANDOM,
+	PATTERN_ASCENDING,
+	PATTERN_DESCENDING,
+	PATTERN_PERMUTED
+} TestPattern;
+
+/* TestData: which rows.  Plain data, copied to workers. */
+typedef struct TestData
+{
+	int64		n;
+	TestPattern pattern;
+	int64		distinct_keys;
+	int			null_every;
+	int			width;
+	int			seed;
+	int64		live_rows;
+} TestData;
+
+/* TestSpec: which sort.  Plain data, copied to workers. */
+typedef struct TestSpec
+{
+	TestVariant variant;
+	Oid			heap;
+	Oid			index;
+	bool		is_unique;
+	bool		nulls_not_distinct;
+	int64		budget;
+	bool		random_access;
+	bool		slices;			/* all participants merge */
+	int			sorts;			/* concurrent ones, with different seeds */
+	int			nshares;		/* participants, if not serial */
+	int			max_participants;	/* that the shared blocks are made for */
+	int64		share_end[MAX_SHARES];	/* rows of share i end before this one */
+	TestData	data;
+} TestSpec;
+
+/* TestTuple: a tuple of any kind; not null it is a value, or points to one. */
+typedef struct TestTuple
+{
+	Datum		value;
+	bool		isnull;			/* datums only */
+} TestTuple;
+
+/* TestKey: a key column, described without the help of ptsort. */
+typedef struct TestKey
+{
+	AttrNumber	heap_attno;
+	Oid			type;
+	Oid			operator;		/* "less", or "greater" if descending */
+	Oid			collation;
+	bool		descending;
+	bool		nulls_first;
+	FmgrInfo	comparison;		/* the operator class's, ascending */
+} TestKey;
+
+/* TestShape: what is sorted, in this process. */
+typedef struct TestShape
+{
+	const TestSpec *spec;
+	Relation	heap;
+	Relation	index;
+	TupleDesc	desc;			/* of the heap */
+	int			nkeys;
+	TestKey	   *keys;
+	int16		typlen;			/* of the first key */
+	bool		typbyval;
+	Datum	   *values;			/* one row */
+	bool	   *isnull;
+	TupleTableSlot *slot;		/* virtual */
+	TupleTableSlot *heap_slot;
+	TupleTableSlot *minimal_slot;	/* for reads */
+	int64		reads;
+	MemoryContext row_context;
+} TestShape;
+
+/* TestChecker: compares what comes out with what should. */
+typedef struct TestChecker
+{
+	TestShape  *shape;
+	TestTuple  *expected;
+	int64		n;
+	int64		next;			/* next one to come */
+	uint64	   *digests;		/* of those that came */
+	uint64		group_balance;	/* came less expected, of equal keys */
+	uint64		checksum;
+	int64		data_bytes;
+} TestChecker;
+
+/* data.c */
+extern uint64 test_mix(uint64 a, uint64 b);
+extern void test_row(const TestData *data, int64 row, TupleDesc desc,
+					 Datum *values, bool *isnull);
+extern TestPattern test_pattern(const char *name);
+
+/* shape.c */
+extern TestShape *test_shape_open(const TestSpec *spec);
+extern void test_shape_close(TestShape *shape);
+extern PtSort *test_begin(TestShape *shape, const PtSortOptions *options);
+extern void test_put(TestShape *shape, PtSort *sort, int64 row, int sort_number);
+extern bool test_get(TestShape *shape, PtSort *sort, bool forward,
+					 TestTuple *tuple);
+extern TestTuple test_make(TestShape *shape, int64 row, int sort_number);
+extern int	test_compare(TestShape *shape, const TestTuple *a,
+						 const TestTuple *b);
+extern const char *test_bytes(TestShape *shape, const TestTuple *tuple,
+							  Size *size);
+extern int	test_compare_values(TestKey *key, Datum a, bool a_null,
+								Datum b, bool b_null);
+extern void test_key_of_index(Relation index, int column, TestKey *key);
+
+/* check.c */
+extern TestChecker *test_checker(TestShape *shape, int sort_number);
+extern void test_check_next(TestChecker *checker, const TestTuple *tuple);
+extern void test_check_end(TestChecker *checker);
+extern void test_check_all(TestChecker *checker, PtSort *sort);
+extern void test_check_access(TestChecker *checker, PtSort *sort);
+extern void test_checker_free(TestChecker *checker);
+
+/* slices.c */
+extern void test_take_slices(TestShape *shape, PtSort *sort,
+							 PtSortShared *shared);
+extern int	test_check_slices(TestChecker *checker, PtSortShared *shared);
+
+/* fault.c */
+extern void _PG_init(void);
+
+#endif							/* PTSORT_TEST_H */

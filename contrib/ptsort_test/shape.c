@@ -1,0 +1,407 @@
+/*-------------------------------------------------------------------------
+ *
+ * shape.c
+ *	  What is sorted: tuples of one kind, how to put, get and compare them.
+ *
+ * Order is taken from the index's operator class: its comparison function is
+ * called the slow way, so that nothing is shared with what is under test.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/itup.h"
+#include "access/nbtree.h"
+#include "access/stratnum.h"
+#include "access/table.h"
+#include "catalog/pg_am.h"
+#include "executor/executor.h"
+#include "executor/tuptable.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "ptsort_test.h"
+
+/* Rows of a page, for heap TIDs that grow with the row. */
+#define ROWS_PER_PAGE	100
+
+/* test_key_of_index describes a key column of a btree index. */
+void
+test_key_of_index(Relation index, int column, TestKey *key)
+{
+	int16		option = index->rd_indoption[column];
+	Oid			opfamily = index->rd_opfamily[column];
+	Oid			opcintype = index->rd_opcintype[column];
+
+	key->heap_attno = index->rd_index->indkey.values[column];
+	key->type = TupleDescAttr(RelationGetDescr(index), column)->atttypid;
+	key->collation = index->rd_indcollation[column];
+	key->descending = (option & INDOPTION_DESC) != 0;
+	key->nulls_first = (option & INDOPTION_NULLS_FIRST) != 0;
+	key->operator = get_opfamily_member(opfamily, opcintype, opcintype,
+										key->descending ?
+										BTGreaterStrategyNumber :
+										BTLessStrategyNumber);
+	fmgr_info(get_opfamily_proc(opfamily, opcintype, opcintype, BTORDER_PROC),
+			  &key->comparison);
+}
+
+/* test_shape_open opens what the specification names, in any process. */
+TestShape *
+test_shape_open(const TestSpec *spec)
+{
+	TestShape  *shape = palloc0(sizeof(TestShape));
+
+	shape->spec = spec;
+	shape->heap = table_open(spec->heap, AccessShareLock);
+	shape->index = index_open(spec->index, AccessShareLock);
+	if (shape->index->rd_rel->relam != BTREE_AM_OID)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a btree index",
+						RelationGetRelationName(shape->index))));
+
+	shape->desc = RelationGetDescr(shape->heap);
+	shape->nkeys = IndexRelationGetNumberOfKeyAttributes(shape->index);
+	shape->keys = palloc0(shape->nkeys * sizeof(TestKey));
+	for (int i = 0; i < shape->nkeys; i++)
+		test_key_of_index(shape->index, i, &shape->keys[i]);
+	get_typlenbyval(shape->keys[0].type, &shape->typlen, &shape->typbyval);
+
+	shape->values = palloc(shape->desc->natts * sizeof(Datum));
+	shape->isnull = palloc(shape->desc->natts * sizeof(bool));
+	shape->slot = MakeSingleTupleTableSlot(shape->desc, &TTSOpsVirtual);
+	shape->heap_slot = MakeSingleTupleTableSlot(shape->desc, &TTSOpsHeapTuple);
+	shape->minimal_slot = MakeSingleTupleTableSlot(shape->desc,
+												   &TTSOpsMinimalTuple);
+	shape->row_context = AllocSetContextCreate(CurrentMemoryContext,
+											   "ptsort_test row",
+											   ALLOCSET_DEFAULT_SIZES);
+	return shape;
+}
+
+/* test_shape_close closes it on success. */
+void
+test_shape_close(TestShape *shape)
+{
+	ExecDropSingleTupleTableSlot(shape->slot);
+	ExecDropSingleTupleTableSlot(shape->heap_slot);
+	ExecDropSingleTupleTableSlot(shape->minimal_slot);
+	MemoryContextDelete(shape->row_context);
+	index_close(shape->index, NoLock);
+	table_close(shape->heap, NoLock);
+}
+
+/* Tuple sorts take their keys as arrays. */
+static PtSort *
+begin_tuple(TestShape *shape, const PtSortOptions *options)
+{
+	AttrNumber *attnums = palloc(shape->nkeys * sizeof(AttrNumber));
+	Oid		   *operators = palloc(shape->nkeys * sizeof(Oid));
+	Oid		   *collations = palloc(shape->nkeys * sizeof(Oid));
+	bool	   *nulls_first = palloc(shape->nkeys * sizeof(bool));
+
+	for (int i = 0; i < shape->nkeys; i++)
+	{
+		attnums[i] = shape->keys[i].heap_attno;
+		operators[i] = shape->keys[i].operator;
+		collations[i] = shape->keys[i].collation;
+		nulls_first[i] = shape->keys[i].nulls_first;
+	}
+	return ptsort_begin_tuple(shape->desc, shape->nkeys, attnums, operators,
+							  collations, nulls_first, options);
+}
+
+/* test_begin begins a sort of this shape. */
+PtSort *
+test_begin(TestShape *shape, const PtSortOptions *options)
+{
+	const TestSpec *spec = shape->spec;
+	TestKey    *key = &shape->keys[0];
+
+	switch (spec->variant)
+	{
+		case TEST_DATUM:
+			return ptsort_begin_datum(key->type, key->operator,
+									  key->collation, key->nulls_first,
+									  options);
+		case TEST_TUPLE:
+			return begin_tuple(shape, options);
+		case TEST_INDEX:
+			return ptsort_begin_index(shape->heap, shape->index,
+									  spec->is_unique,
+									  spec->nulls_not_distinct, options);
+	}
+	pg_unreachable();
+}
+
+/* Makes a row of the sort_number'th sort in shape->values and the slot. */
+static void
+make_row(TestShape *shape, int64 row, int sort_number)
+{
+	TestData	data = shape->spec->data;
+
+	data.seed += sort_number;
+	test_row(&data, row, shape->desc, shape->values, shape->isnull);
+
+	ExecClearTuple(shape->slot);
+	memcpy(shape->slot->tts_values, shape->values,
+		   shape->desc->natts * sizeof(Datum));
+	memcpy(shape->slot->tts_isnull, shape->isnull,
+		   shape->desc->natts * sizeof(bool));
+	ExecStoreVirtualTuple(shape->slot);
+}
+
+/* The columns of an index tuple, from shape->values. */
+static void
+index_values(TestShape *shape, Datum *values, bool *isnull)
+{
+	for (int i = 0; i < IndexRelationGetNumberOfAttributes(shape->index); i++)
+	{
+		int			attno = shape->index->rd_index->indkey.values[i];
+
+		if (attno <= 0)
+			elog(ERROR, "only indexes on plain columns can be tested");
+		values[i] = shape->values[attno - 1];
+		isnull[i] = shape->isnull[attno - 1];
+	}
+}
+
+static void
+make_tid(int64 row, ItemPointer tid)
+{
+	ItemPointerSet(tid, row / ROWS_PER_PAGE, 1 + row % ROWS_PER_PAGE);
+}
+
+/*
+ * Puts the row as a tuple, by one way or another.  Every second one comes with
+ * a header such as rows of tables have, which must not matter.
+ */
+static void
+put_tuple(TestShape *shape, PtSort *sort, int64 row)
+{
+	TupleTableSlot *slot = shape->slot;
+
+	if (row / 2 % 2 == 0)
+	{
+		HeapTuple	tuple = heap_form_tuple(shape->desc, shape->values,
+											shape->isnull);
+
+		make_tid(row, &tuple->t_data->t_ctid);
+		tuple->t_data->t_infomask |= HEAP_XMIN_COMMITTED | HEAP_UPDATED;
+		tuple->t_data->t_infomask2 |= HEAP_ONLY_TUPLE;
+		slot = shape->heap_slot;
+		ExecStoreHeapTuple(tuple, slot, false);
+	}
+	if (row % 2 == 0)
+		ptsort_put_slot(sort, slot);
+	else
+		ptsort_put_tuple(sort, ExecCopySlotMinimalTuple(slot));
+	ExecClearTuple(slot);
+}
+
+/* test_put makes a row and puts it into the sort_number'th sort. */
+void
+test_put(TestShape *shape, PtSort *sort, int64 row, int sort_number)
+{
+	MemoryContext caller = MemoryContextSwitchTo(shape->row_context);
+	AttrNumber	attno = shape->keys[0].heap_attno;
+	Datum		values[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
+	ItemPointerData tid;
+
+	make_row(shape, row, sort_number);
+	switch (shape->spec->variant)
+	{
+		case TEST_DATUM:
+			ptsort_put_datum(sort, shape->values[attno - 1],
+							 shape->isnull[attno - 1]);
+			break;
+		case TEST_TUPLE:
+			put_tuple(shape, sort, row);
+			break;
+		case TEST_INDEX:
+			index_values(shape, values, isnull);
+			make_tid(row, &tid);
+			ptsort_put_index(sort, &tid, values, isnull,
+							 row < shape->spec->data.live_rows);
+			break;
+	}
+	MemoryContextSwitchTo(caller);
+	MemoryContextReset(shape->row_context);
+}
+
+/* Gets a tuple by one way or another. */
+static MinimalTuple
+get_tuple(TestShape *shape, PtSort *sort, bool forward)
+{
+	bool		is_copy;
+	MinimalTuple tuple;
+
+	if (shape->reads++ % 2 == 0)
+		return ptsort_get_tuple(sort, forward);
+	if (!ptsort_get_slot(sort, forward, shape->minimal_slot))
+	{
+		if (!TTS_EMPTY(shape->minimal_slot))
+			elog(ERROR, "the slot is not empty at the end");
+		return NULL;
+	}
+	tuple = ExecFetchSlotMinimalTuple(shape->minimal_slot, &is_copy);
+	if (is_copy)
+		elog(ERROR, "the slot does not hold a minimal tuple");
+	return tuple;
+}
+
+/* test_get gets the next tuple, false at the end. */
+bool
+test_get(TestShape *shape, PtSort *sort, bool forward, TestTuple *tuple)
+{
+	tuple->isnull = false;
+	switch (shape->spec->variant)
+	{
+		case TEST_DATUM:
+			return ptsort_get_datum(sort, forward, &tuple->value,
+									&tuple->isnull);
+		case TEST_TUPLE:
+			tuple->value = PointerGetDatum(get_tuple(shape, sort, forward));
+			break;
+		case TEST_INDEX:
+			tuple->value = PointerGetDatum(ptsort_get_index(sort, forward));
+			break;
+	}
+	return DatumGetPointer(tuple->value) != NULL;
+}
+
+/* test_make makes the tuple that a row should come out as; palloc'd. */
+TestTuple
+test_make(TestShape *shape, int64 row, int sort_number)
+{
+	MemoryContext caller = MemoryContextSwitchTo(shape->row_context);
+	AttrNumber	attno = shape->keys[0].heap_attno;
+	TestTuple	result = {0, false};
+	Datum		values[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
+	IndexTuple	itup;
+
+	make_row(shape, row, sort_number);
+	MemoryContextSwitchTo(caller);
+	switch (shape->spec->variant)
+	{
+		case TEST_DATUM:
+			result.isnull = shape->isnull[attno - 1];
+			if (!result.isnull)
+				result.value = datumCopy(shape->values[attno - 1],
+										 shape->typbyval, shape->typlen);
+			break;
+		case TEST_TUPLE:
+			result.value =
+				PointerGetDatum(ExecCopySlotMinimalTuple(shape->slot));
+			break;
+		case TEST_INDEX:
+			index_values(shape, values, isnull);
+			itup = index_form_tuple(RelationGetDescr(shape->index), values,
+									isnull);
+			make_tid(row, &itup->t_tid);
+			result.value = PointerGetDatum(itup);
+			break;
+	}
+	MemoryContextReset(shape->row_context);
+	return result;
+}
+
+/* A key column's value of a tuple of any kind. */
+static Datum
+key_value(TestShape *shape, const TestTuple *tuple, int column, bool *isnull)
+{
+	MinimalTuple minimal;
+	HeapTupleData heap_tuple;
+
+	switch (shape->spec->variant)
+	{
+		case TEST_DATUM:
+			*isnull = tuple->isnull;
+			return tuple->value;
+		case TEST_TUPLE:
+			minimal = (MinimalTuple) DatumGetPointer(tuple->value);
+			heap_tuple.t_len = minimal->t_len + MINIMAL_TUPLE_OFFSET;
+			heap_tuple.t_data =
+				(HeapTupleHeader) ((char *) minimal - MINIMAL_TUPLE_OFFSET);
+			return heap_getattr(&heap_tuple, shape->keys[column].heap_attno,
+								shape->desc, isnull);
+		case TEST_INDEX:
+			return index_getattr((IndexTuple) DatumGetPointer(tuple->value),
+								 column + 1, RelationGetDescr(shape->index),
+								 isnull);
+	}
+	pg_unreachable();
+}
+
+/* test_compare_values orders two values of a key column. */
+int
+test_compare_values(TestKey *key, Datum a, bool a_null, Datum b, bool b_null)
+{
+	int			result;
+
+	if (a_null || b_null)
+	{
+		if (a_null && b_null)
+			return 0;
+		return a_null == key->nulls_first ? -1 : 1;
+	}
+	result = DatumGetInt32(FunctionCall2Coll(&key->comparison, key->collation,
+											 a, b));
+	return key->descending ? (result < 0) - (result > 0) : result;
+}
+
+/* test_compare orders two tuples by their keys (index tuples also by TID). */
+int
+test_compare(TestShape *shape, const TestTuple *a, const TestTuple *b)
+{
+	bool		datum = shape->spec->variant == TEST_DATUM;
+
+	for (int i = 0; i < (datum ? 1 : shape->nkeys); i++)
+	{
+		bool		a_null;
+		bool		b_null;
+		Datum		a_value = key_value(shape, a, i, &a_null);
+		Datum		b_value = key_value(shape, b, i, &b_null);
+		int			result = test_compare_values(&shape->keys[i],
+												 a_value, a_null,
+												 b_value, b_null);
+
+		if (result != 0)
+			return result;
+	}
+	if (shape->spec->variant != TEST_INDEX)
+		return 0;
+	return ItemPointerCompare(&((IndexTuple) DatumGetPointer(a->value))->t_tid,
+							  &((IndexTuple) DatumGetPointer(b->value))->t_tid);
+}
+
+/* test_bytes returns what must be preserved of a tuple. */
+const char *
+test_bytes(TestShape *shape, const TestTuple *tuple, Size *size)
+{
+	*size = 0;
+	switch (shape->spec->variant)
+	{
+		case TEST_DATUM:
+			if (tuple->isnull)
+				return "";
+			*size = datumGetSize(tuple->value, shape->typbyval, shape->typlen);
+			if (shape->typbyval)
+				return (const char *) &tuple->value;
+			break;
+		case TEST_TUPLE:
+			*size = ((MinimalTuple) DatumGetPointer(tuple->value))->t_len;
+			break;
+		case TEST_INDEX:
+			*size = IndexTupleSize((IndexTuple) DatumGetPointer(tuple->value));
+			break;
+	}
+	return DatumGetPointer(tuple->value);
+}

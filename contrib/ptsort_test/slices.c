@@ -1,0 +1,144 @@
+/*-------------------------------------------------------------------------
+ *
+ * slices.c
+ *	  A merge in slices: taken by all processes, put together by one.
+ *
+ * Whoever has a slice copies its tuples into a file named after its number.
+ * When all processes are done, the leader reads the files in order of these
+ * numbers and compares the tuples with the sorted array, as if they came from
+ * one sort.  So a slice that nobody had, or two had, tuples that are lost or
+ * double at a border, and disorder inside a slice or between two all show.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+
+#include "miscadmin.h"
+#include "storage/buffile.h"
+
+#include "ptsort_test.h"
+
+/* What goes before each tuple's bytes in a file. */
+typedef struct TupleHead
+{
+	Size		size;
+	bool		isnull;
+} TupleHead;
+
+static BufFile *
+open_slice(PtSortShared *shared, int slice, bool missing_ok)
+{
+	return BufFileOpenFileSet(&ptsort_shared_fileset(shared)->fs,
+							  psprintf("slice %d", slice), O_RDONLY, missing_ok);
+}
+
+/* Copies what is left of the current slice. */
+static void
+copy_slice(TestShape *shape, PtSort *sort, BufFile *file)
+{
+	TestTuple	tuple;
+
+	while (test_get(shape, sort, true, &tuple))
+	{
+		TupleHead	head = {0};
+		const char *bytes = test_bytes(shape, &tuple, &head.size);
+
+		CHECK_FOR_INTERRUPTS();
+		head.isnull = tuple.isnull;
+		BufFileWrite(file, &head, sizeof(head));
+		BufFileWrite(file, unconstify(char *, bytes), head.size);
+	}
+	if (test_get(shape, sort, true, &tuple))
+		elog(ERROR, "a tuple came out after the end of a slice");
+}
+
+/*
+ * test_take_slices takes slices of a performed sort, and leaves their tuples in
+ * files, until there are none.
+ */
+void
+test_take_slices(TestShape *shape, PtSort *sort, PtSortShared *shared)
+{
+	int			slices = ptsort_shared_slices(shape->spec->max_participants);
+	int			slice;
+
+	while (ptsort_next_slice(sort, &slice))
+	{
+		BufFile    *file;
+
+		if (slice < 0 || slice >= slices)
+			elog(ERROR, "there is no slice %d of %d", slice, slices);
+		if (open_slice(shared, slice, true) != NULL)
+			elog(ERROR, "slice %d was given out twice", slice);
+		file = BufFileCreateFileSet(&ptsort_shared_fileset(shared)->fs,
+									psprintf("slice %d", slice));
+		copy_slice(shape, sort, file);
+		BufFileExportFileSet(file);
+		BufFileClose(file);
+	}
+	if (slice != -1)
+		elog(ERROR, "the slice after the last is %d", slice);
+	if (ptsort_next_slice(sort, &slice) || slice != -1)
+		elog(ERROR, "a slice came after the end");
+}
+
+static void
+read_exactly(BufFile *file, void *bytes, Size size)
+{
+	if (BufFileRead(file, bytes, size) != size)
+		elog(ERROR, "a file of a slice ends within a tuple");
+}
+
+/* Compares the tuples of a slice's file; returns how many there were. */
+static int64
+check_file(TestChecker *checker, BufFile *file)
+{
+	TestShape  *shape = checker->shape;
+	bool		by_value = shape->spec->variant == TEST_DATUM && shape->typbyval;
+	int64		tuples = 0;
+	TupleHead	head;
+	Size		got;
+
+	while ((got = BufFileRead(file, &head, sizeof(head))) == sizeof(head))
+	{
+		char	   *bytes = palloc_extended(Max(head.size, sizeof(Datum)),
+											MCXT_ALLOC_HUGE);
+		TestTuple	tuple = {.isnull = head.isnull};
+
+		CHECK_FOR_INTERRUPTS();
+		read_exactly(file, bytes, head.size);
+		if (!head.isnull)
+			tuple.value = by_value ? *(Datum *) bytes : PointerGetDatum(bytes);
+		test_check_next(checker, &tuple);
+		pfree(bytes);
+		tuples++;
+	}
+	if (got != 0)
+		elog(ERROR, "a file of a slice ends within a head");
+	return tuples;
+}
+
+/*
+ * test_check_slices compares all slices' tuples, in order of their numbers, and
+ * returns how many slices had any.  All processes must have taken their slices.
+ */
+int
+test_check_slices(TestChecker *checker, PtSortShared *shared)
+{
+	int			slices =
+		ptsort_shared_slices(checker->shape->spec->max_participants);
+	int			filled = 0;
+
+	for (int slice = 0; slice < slices; slice++)
+	{
+		BufFile    *file = open_slice(shared, slice, false);
+
+		if (check_file(checker, file) > 0)
+			filled++;
+		BufFileClose(file);
+	}
+	test_check_end(checker);
+	return filled;
+}

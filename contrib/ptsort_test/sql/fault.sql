@@ -1,0 +1,49 @@
+-- Something goes wrong at each named point of the sort: a clean error, nothing
+-- left behind, and the session goes on.
+LOAD 'ptsort_test';
+SET ptsort_test.fault = 'a point:0';
+SET ptsort_test.fault = 'a point:1:dance';
+SET ptsort_test.fault = 'a point:1:error:nowhere';
+SET ptsort_test.fault = 'a point:1:error:any:5';
+SET ptsort_test.fault = '';
+
+-- The points that a sort with runs passes.
+SET ptsort.debug_spill_entries = 500;
+SELECT tuples FROM ptsort_test_sort('tuple', 'shape_int8_i', 5000, workers => 2);
+CREATE TEMP TABLE points AS SELECT point FROM ptsort_test_fault_points();
+SELECT point FROM points ORDER BY point COLLATE "C";
+
+-- Runs a sort with a fault; the error, or what came out.
+CREATE FUNCTION with_fault(point text, workers int, location text) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+	result text;
+BEGIN
+	PERFORM set_config('ptsort_test.fault', format('%s:1:error:%s', point, location), false);
+	BEGIN
+		SELECT s.tuples || ' tuples' INTO result
+		FROM ptsort_test_sort('tuple', 'shape_int8_i', 5000, workers => workers) s;
+	EXCEPTION WHEN OTHERS THEN
+		result := SQLERRM;
+	END;
+	PERFORM set_config('ptsort_test.fault', '', false);
+	RETURN result;
+END $$;
+
+SELECT point, with_fault(point, 0, 'any') AS serial FROM points ORDER BY point COLLATE "C";
+SELECT point, with_fault(point, 2, 'leader') AS leader FROM points ORDER BY point COLLATE "C";
+SELECT point, with_fault(point, 2, 'worker') AS worker FROM points ORDER BY point COLLATE "C";
+SELECT ptsort_test_temp_files();
+SELECT tuples FROM ptsort_test_sort('tuple', 'shape_int8_i', 5000, workers => 2);
+
+-- A worker that exits is noticed, as is one that is slow and then cancelled.
+\set VERBOSITY terse
+SET ptsort_test.fault = 'sort: perform:1:fatal:worker';
+SELECT tuples FROM ptsort_test_sort('tuple', 'shape_int8_i', 5000, workers => 2);
+SET ptsort_test.fault = 'sort: perform:1:sleep:worker';
+SET statement_timeout = '500ms';
+SELECT tuples FROM ptsort_test_sort('tuple', 'shape_int8_i', 5000, workers => 2);
+RESET statement_timeout;
+SET ptsort_test.fault = '';
+SELECT tuples FROM ptsort_test_sort('tuple', 'shape_int8_i', 5000, workers => 2);
+SELECT ptsort_test_temp_files();

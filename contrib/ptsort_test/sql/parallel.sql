@@ -1,0 +1,60 @@
+-- Real parallel workers: their runs merged by the leader.
+
+-- Any number of participants, with the leader's process or without: the same
+-- tuples in the same order as the serial sort.
+SELECT variant, index, count(*) AS sorts, count(DISTINCT s.checksum) AS results
+FROM unnest('{datum,tuple,index}'::text[]) variant,
+	 unnest('{shape_int8_i,shape_text_i,shape_numeric_i,shape_default_i,shape_own_i}'::regclass[]) index,
+	 (VALUES (0, true), (1, true), (1, false), (2, false), (3, true)) p (workers, leader),
+	 ptsort_test_sort(variant, index, 3000, workers => workers, leader_takes_part => leader,
+					  null_every => 30, distinct_keys => 300) s
+GROUP BY variant, index
+ORDER BY variant COLLATE "C", index::text COLLATE "C";
+
+-- One participant has everything, others nothing; nobody has anything.
+SELECT shares, n, s.tuples
+FROM unnest(ARRAY['1,0,0', '0,1,0', '0,0,1', '0,1,1', '1,100,1']) shares, unnest('{5000,1,0}'::int[]) n,
+	 ptsort_test_sort('tuple', 'shape_int8_i', n, workers => 2,
+					  shares => string_to_array(shares, ',')::int[]) s
+ORDER BY shares COLLATE "C", n;
+
+-- Several sorts in one segment.
+SELECT variant, s.tuples
+FROM unnest('{datum,tuple,index}'::text[]) variant,
+	 ptsort_test_sort(variant, 'shape_int4_i', 5000, workers => 2, sorts => 3) s;
+
+-- Each participant spills; more runs than the merge order.
+SELECT variant, s.tuples, s.runs > 6 AS runs
+FROM unnest('{datum,tuple,index}'::text[]) variant,
+	 ptsort_test_sort(variant, 'shape_int8_i', 100000, workers => 2) s;
+SET ptsort.debug_spill_entries = 50;
+SET ptsort.debug_merge_order = 2;
+SELECT variant, s.tuples, s.runs > 200 AS runs
+FROM unnest('{datum,tuple,index}'::text[]) variant,
+	 ptsort_test_sort(variant, 'shape_text_i', 5000, workers => 2) s;
+RESET ptsort.debug_spill_entries;
+RESET ptsort.debug_merge_order;
+
+-- Presorted shares, whose runs do not overlap.
+SELECT pattern, s.tuples
+FROM unnest('{ascending,descending}'::text[]) pattern,
+	 ptsort_test_sort('index', 'shape_int8_i', 50000, workers => 2, pattern => pattern) s;
+
+-- Large tuples across processes.
+SELECT s.tuples
+FROM ptsort_test_sort('tuple', 'shape_int8_i', 9, workers => 2, width => 5000000) s;
+
+-- A duplicate within one run, and one that only the merge can see.
+\set VERBOSITY terse
+SELECT tuples FROM ptsort_test_sort('index', 'shape_int8_i', 20000, workers => 2, pattern => 'permuted', is_unique => true);
+SELECT tuples FROM ptsort_test_sort('index', 'shape_int8_i', 2, workers => 1, pattern => 'permuted',
+	distinct_keys => 1, is_unique => true);
+DO $$
+BEGIN
+	PERFORM ptsort_test_sort('index', 'shape_int8_i', 5000, workers => 2, shares => '{1,0,0}',
+		pattern => 'permuted', distinct_keys => 4000, is_unique => true);
+EXCEPTION WHEN unique_violation THEN
+	RAISE NOTICE '%', SQLERRM;
+END $$;
+SELECT tuples FROM ptsort_test_sort('index', 'shape_int8_i', 1000, workers => 2);
+SELECT ptsort_test_temp_files();

@@ -1,0 +1,77 @@
+-- Serial sorts: in memory and with runs, for every kind of tuple.
+
+-- Every shape and variant in 1 MB: out comes what qsort says.  "runs" proves that
+-- the larger ones went through temporary files.
+SELECT variant, index, n, s.tuples = n AS complete, s.runs > 1 AS runs
+FROM unnest('{datum,tuple,index}'::text[]) variant,
+	 unnest('{shape_int8_i,shape_int4_i,shape_text_i,shape_icu_i,shape_default_i,shape_numeric_i,shape_name_i,
+			  shape_bytea_i,shape_uuid_i,shape_float8_i,shape_bool_i,shape_own_i}'::regclass[]) index,
+	 unnest('{300,30000}'::int[]) n,
+	 ptsort_test_sort(variant, index, n, null_every => 11, width => 40) s
+WHERE n < 1000 OR index::text IN ('shape_int8_i', 'shape_int4_i', 'shape_text_i', 'shape_numeric_i')
+ORDER BY 1, 2, 3;
+
+-- Zero tuples, one, two.
+SELECT variant, n, s.tuples, s.runs, s.temp_bytes
+FROM unnest('{datum,tuple,index}'::text[]) variant, generate_series(0, 2) n,
+	 ptsort_test_sort(variant, 'shape_int4_i', n) s
+ORDER BY 1, 2;
+
+-- The same tuples in the same order at any budget, merge order and run length;
+-- with many equal keys the order is that of the bytes.
+CREATE FUNCTION checksum(merge_order int, spill_entries int, variant text, index regclass,
+	n int, budget_kb int, pattern text, distinct_keys int, OUT checksum int8, OUT runs int8)
+LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('ptsort.debug_merge_order', merge_order::text, true);
+	PERFORM set_config('ptsort.debug_spill_entries', spill_entries::text, true);
+	SELECT s.checksum, s.runs INTO checksum, runs
+	FROM ptsort_test_sort(variant, index, n, budget_kb, pattern => pattern,
+						  distinct_keys => distinct_keys, null_every => 50) s;
+END $$;
+SELECT variant, index, count(*) AS sorts, count(DISTINCT (pattern, keys)) AS inputs,
+	   count(DISTINCT (pattern, keys, s.checksum)) AS results,
+	   min(s.runs) AS least_runs, max(s.runs) > 50 AS many_runs
+FROM unnest('{datum,tuple,index}'::text[]) variant,
+	 unnest('{shape_int8_i,shape_text_i}'::regclass[]) index,
+	 unnest('{random,ascending,descending,permuted}'::text[]) pattern,
+	 unnest('{0,5,1}'::int[]) keys,
+	 (VALUES (0, 0, 65536), (0, 0, 1), (2, 29, 1024), (3, 100, 1024), (0, 17, 1024)) o (merge_order, spill, kb),
+	 checksum(merge_order, spill, variant, index, 1500, kb, pattern, keys) s
+GROUP BY variant, index
+ORDER BY variant COLLATE "C", index::text COLLATE "C";
+
+-- Large tuples: some kilobytes, then many megabytes, then mixed with a small budget.
+SELECT n, width, s.tuples, s.runs > 1 AS runs,
+	   s.temp_bytes <= 1.1 * s.data_bytes + 1000000 AS space
+FROM (VALUES (2000, 2500), (40, 300000), (5, 8000000), (2, 30000000)) v (n, width),
+	 ptsort_test_sort('tuple', 'shape_int8_i', n, width => width) s;
+
+-- Index tuples of nearly a third of a page.
+SELECT s.tuples, s.runs > 1 AS runs
+FROM ptsort_test_sort('index', 'shape_int4_i', 2000, width => 2600) s;
+
+-- Several sorts at the same time.
+SELECT s.tuples, s.runs > 8 AS runs
+FROM ptsort_test_sort('tuple', 'shape_int8_i', 20000, sorts => 4) s;
+
+-- Memory stays near the budget, and temporary space near the data.
+SELECT variant, kb, s.peak_memory < kb * 1024 * 1.1 + 65536 AS memory,
+	   s.temp_bytes <= 1.1 * (s.data_bytes + 100000 * 24) + 1000000 AS space
+FROM unnest('{tuple,index}'::text[]) variant, unnest('{1024,4096}'::int[]) kb,
+	 ptsort_test_sort(variant, 'shape_int8_i', 100000, kb) s
+ORDER BY 1, 2;
+
+-- Uniqueness: among live tuples only.
+SELECT tuples FROM ptsort_test_sort('index', 'shape_int8_i', 20000, pattern => 'permuted', is_unique => true);
+SELECT tuples FROM ptsort_test_sort('index', 'shape_int8_i', 20000, pattern => 'permuted',
+	distinct_keys => 5000, live_rows => 0, is_unique => true);
+SELECT tuples FROM ptsort_test_sort('index', 'shape_int8_i', 20000, pattern => 'permuted',
+	distinct_keys => 1, null_every => 1, is_unique => true);
+\set VERBOSITY terse
+SELECT tuples FROM ptsort_test_sort('index', 'shape_int8_i', 2000, pattern => 'permuted',
+	null_every => 1, is_unique => true, nulls_not_distinct => true);
+SELECT tuples FROM ptsort_test_sort('index', 'shape_int8_i', 20000, pattern => 'permuted',
+	distinct_keys => 19999, is_unique => true);
+SELECT tuples FROM ptsort_test_sort('index', 'shape_int8_i', 2, pattern => 'permuted',
+	distinct_keys => 1, is_unique => true);

@@ -1,0 +1,98 @@
+-- All participants merge: slices of one sort, taken by several processes and
+-- put together in order of their numbers.
+
+-- Any number of processes, with the leader's or without: the same tuples in the
+-- same order as the serial sort.
+SET ptsort.debug_slices = 8;
+SELECT variant, index, count(*) AS sorts, count(DISTINCT s.checksum) AS results
+FROM unnest('{datum,tuple,index}'::text[]) variant,
+	 unnest('{shape_int8_i,shape_text_i,shape_numeric_i,shape_default_i,shape_own_i}'::regclass[]) index,
+	 (VALUES (0, true), (1, true), (2, false), (3, true), (4, false)) p (workers, leader),
+	 ptsort_test_sort(variant, index, 3000, workers => workers, leader_takes_part => leader,
+					  null_every => 30, distinct_keys => 300, slices => workers > 0) s
+GROUP BY variant, index
+ORDER BY variant COLLATE "C", index::text COLLATE "C";
+
+-- Cut into any number of slices, even more than there are tuples; in the middle
+-- of equal keys, too, but not between equal datums.
+CREATE FUNCTION slices_cut(variant text, slices int, n int, distinct_keys int,
+	OUT filled bigint, OUT checksum bigint)
+LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('ptsort.debug_slices', slices::text, true);
+	SELECT s.filled_slices, s.checksum INTO filled, checksum
+	FROM ptsort_test_sort(variant, 'shape_int4_i', n, workers => 3, slices => true, width => 300,
+						  distinct_keys => distinct_keys) s;
+END $$;
+SELECT variant, n, distinct_keys, count(DISTINCT c.checksum) AS results,
+	bool_and(c.filled BETWEEN least(n, 1) AND least(slices, n)) AS in_range,
+	max(c.filled) > 2 AS cut
+FROM unnest('{datum,tuple,index}'::text[]) variant,
+	 (VALUES (2000, 0), (2000, 2), (2000, 1), (20, 0), (1, 0), (0, 0)) p (n, distinct_keys),
+	 generate_series(1, 16) slices, slices_cut(variant, slices, n, distinct_keys) c
+WHERE slices IN (1, 16) OR (n = 2000 AND distinct_keys = 2)
+GROUP BY variant, n, distinct_keys
+ORDER BY variant COLLATE "C", n DESC, distinct_keys;
+
+-- One participant has everything, others nothing; nobody has anything.
+SELECT variant, shares, n, s.tuples
+FROM unnest('{datum,tuple,index}'::text[]) variant,
+	 unnest(ARRAY['1,0,0', '0,0,1', '0,1,1', '1,100,1']) shares, unnest('{5000,1,0}'::int[]) n,
+	 ptsort_test_sort(variant, 'shape_int8_i', n, workers => 2, slices => true,
+					  shares => string_to_array(shares, ',')::int[]) s
+ORDER BY variant COLLATE "C", shares COLLATE "C", n;
+
+-- Fewer workers than were asked for, and none.
+SET max_parallel_workers = 1;
+SELECT tuples, filled_slices > 1 AS cut FROM ptsort_test_sort('index', 'shape_int8_i', 5000, workers => 3, slices => true);
+SET max_parallel_workers = 0;
+SELECT tuples, filled_slices > 1 AS cut FROM ptsort_test_sort('index', 'shape_int8_i', 5000, workers => 3, slices => true,
+	leader_takes_part => false);
+RESET max_parallel_workers;
+
+-- Several sorts in one segment; presorted shares, whose runs do not overlap.
+SELECT variant, s.tuples
+FROM unnest('{datum,tuple,index}'::text[]) variant,
+	 ptsort_test_sort(variant, 'shape_int4_i', 5000, workers => 2, sorts => 3, slices => true) s;
+SELECT pattern, s.tuples, s.filled_slices > 1 AS cut
+FROM unnest('{ascending,descending}'::text[]) pattern,
+	 ptsort_test_sort('index', 'shape_int8_i', 20000, workers => 2, pattern => pattern, slices => true) s;
+
+-- Each participant spills; runs of many runs.
+SET ptsort.debug_spill_entries = 50;
+SET ptsort.debug_merge_order = 2;
+SELECT variant, s.tuples, s.filled_slices > 1 AS cut
+FROM unnest('{datum,tuple,index}'::text[]) variant,
+	 ptsort_test_sort(variant, 'shape_text_i', 5000, workers => 2, slices => true) s;
+RESET ptsort.debug_spill_entries;
+RESET ptsort.debug_merge_order;
+
+-- The smallest budget with more data than it: wide tuples, and some that are
+-- larger than the budget.
+SELECT variant, s.tuples, s.data_bytes > 10 * 1024 * 1024 AS more, s.filled_slices > 1 AS cut
+FROM unnest('{tuple,index}'::text[]) variant,
+	 ptsort_test_sort(variant, 'shape_int4_i', 6000, budget_kb => 0, workers => 3, width => 2000,
+					  distinct_keys => 50, slices => true) s;
+SELECT tuples, filled_slices > 1 AS cut FROM ptsort_test_sort('tuple', 'shape_int8_i', 9, workers => 2, width => 3000000,
+	slices => true);
+
+-- As many slices as are useful: for so few tuples, one.
+RESET ptsort.debug_slices;
+SELECT variant, s.tuples, s.filled_slices
+FROM unnest('{datum,tuple,index}'::text[]) variant,
+	 ptsort_test_sort(variant, 'shape_int8_i', 100, workers => 2, slices => true) s;
+
+-- Duplicates that only the merge can see: there are none, there is one.  What
+-- slices cannot do.
+\set VERBOSITY terse
+SET ptsort.debug_slices = 8;
+SELECT tuples, filled_slices > 1 AS cut FROM ptsort_test_sort('index', 'shape_int8_i', 5000, workers => 2, pattern => 'permuted',
+	is_unique => true, slices => true);
+SELECT tuples FROM ptsort_test_sort('index', 'shape_int8_i', 2, workers => 1, pattern => 'permuted',
+	distinct_keys => 1, is_unique => true, slices => true);
+SELECT ptsort_test_sort('tuple', 'shape_int8_i', 10, workers => 1, slices => true, random_access => true);
+SELECT ptsort_test_sort('tuple', 'shape_int8_i', 10, slices => true);
+SELECT tuples FROM ptsort_test_sort('index', 'shape_int8_i', 1000, workers => 2, slices => true);
+SELECT ptsort_test_temp_files();
+RESET ptsort.debug_slices;
+DROP FUNCTION slices_cut;

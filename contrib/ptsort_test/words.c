@@ -1,0 +1,231 @@
+/*-------------------------------------------------------------------------
+ *
+ * words.c
+ *	  Words against comparisons, and sorts of arrays.
+ *
+ * If words do not decrease along values that the operator class's comparison
+ * has sorted, and are equal where the comparison says so, then no pair of the
+ * values contradicts it; so n values check n * (n - 1) / 2 pairs.  Exact keys
+ * must, with their tail, say just what the comparison says, and give the values
+ * back.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "ptsort_test.h"
+
+/* A value, its words and its column's order. */
+typedef struct Sample
+{
+	Datum		value;
+	bool		isnull;
+	uint64		words[PTSORT_KEY_ARRAY];
+	struct WordsOrder *order;
+} Sample;
+
+/* The order, by a comparison function or by an operator. */
+typedef struct WordsOrder
+{
+	TestKey		key;
+	bool		by_operator;
+	FmgrInfo	less;
+} WordsOrder;
+
+PG_FUNCTION_INFO_V1(ptsort_test_words_index);
+PG_FUNCTION_INFO_V1(ptsort_test_operator_words);
+PG_FUNCTION_INFO_V1(ptsort_test_array);
+
+static int
+compare_samples(const Sample *a, const Sample *b)
+{
+	WordsOrder *order = a->order;
+
+	if (!order->by_operator || a->isnull || b->isnull)
+		return test_compare_values(&order->key, a->value, a->isnull,
+								   b->value, b->isnull);
+	if (DatumGetBool(FunctionCall2Coll(&order->less, order->key.collation,
+									   a->value, b->value)))
+		return -1;
+	return DatumGetBool(FunctionCall2Coll(&order->less, order->key.collation,
+										  b->value, a->value)) ? 1 : 0;
+}
+
+static int
+compare_for_qsort(const void *a, const void *b)
+{
+	return compare_samples((const Sample *) a, (const Sample *) b);
+}
+
+static int
+compare_words(const Sample *a, const Sample *b, int nwords)
+{
+	for (int i = 0; i < nwords; i++)
+	{
+		if (a->words[i] != b->words[i])
+			return a->words[i] < b->words[i] ? -1 : 1;
+	}
+	return 0;
+}
+
+/* Array elements with their words. */
+static Sample *
+make_samples(ArrayType *array, WordsOrder *order, PtSortKey *key, int *n)
+{
+	Datum	   *values;
+	bool	   *isnull;
+	int16		typlen;
+	bool		typbyval;
+	char		typalign;
+	Sample	   *samples;
+
+	get_typlenbyvalalign(ARR_ELEMTYPE(array), &typlen, &typbyval, &typalign);
+	deconstruct_array(array, ARR_ELEMTYPE(array), typlen, typbyval, typalign,
+					  &values, &isnull, n);
+	samples = palloc0(Max(*n, 1) * sizeof(Sample));
+	for (int i = 0; i < *n; i++)
+	{
+		samples[i].value = values[i];
+		samples[i].isnull = isnull[i];
+		samples[i].order = order;
+		ptsort_key_words(key, &values[i], &isnull[i], samples[i].words);
+	}
+	return samples;
+}
+
+/* Does an exact key give the value back? */
+static bool
+is_rebuilt(const Sample *a, PtSortKey *key, int16 typlen, bool typbyval)
+{
+	Datum		value;
+	bool		isnull;
+
+	ptsort_key_values(key, a->words, &value, &isnull);
+	if (isnull || a->isnull)
+		return isnull == a->isnull;
+	return datumIsEqual(value, a->value, typbyval, typlen);
+}
+
+/* Sorts the samples and counts what the SQL functions report. */
+static Datum
+check_words(FunctionCallInfo fcinfo, WordsOrder *order, PtSortKey *key,
+			ArrayType *array)
+{
+	int			nwords = ptsort_key_nwords(key);
+	int			n;
+	Sample	   *samples = make_samples(array, order, key, &n);
+	int64		contradictions = 0;
+	int64		decided = 0;
+	bool		exact = ptsort_key_is_exact(key);
+	int16		typlen;
+	bool		typbyval;
+	TupleDesc	desc;
+	Datum		values[5];
+	bool		isnull[5] = {false};
+
+	get_typlenbyval(ARR_ELEMTYPE(array), &typlen, &typbyval);
+	for (int i = 0; exact && i < n; i++)
+		contradictions += !is_rebuilt(&samples[i], key, typlen, typbyval);
+	qsort(samples, n, sizeof(Sample), compare_for_qsort);
+	for (int i = 1; i < n; i++)
+	{
+		Sample	   *a = &samples[i - 1];
+		Sample	   *b = &samples[i];
+		int			truth = compare_samples(a, b);
+		int			words = compare_words(a, b, nwords + exact);
+		int			support = ApplySortComparator(a->value, a->isnull,
+												  b->value, b->isnull,
+												  ptsort_key_support(key));
+
+		CHECK_FOR_INTERRUPTS();
+		if (words > 0 || (truth == 0 && words != 0) ||
+			(exact && truth != 0 && words == 0) ||
+			(support < 0) != (truth < 0) || support > 0)
+			contradictions++;
+		if (words < 0)
+			decided++;
+	}
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	values[0] = Int32GetDatum(nwords);
+	values[1] = Int64GetDatum((int64) n * (n - 1) / 2);
+	values[2] = Int64GetDatum(contradictions);
+	values[3] = Int64GetDatum(decided);
+	values[4] = BoolGetDatum(exact);
+	return HeapTupleGetDatum(heap_form_tuple(desc, values, isnull));
+}
+
+/* ptsort_test_words(index, values): see the SQL script. */
+Datum
+ptsort_test_words_index(PG_FUNCTION_ARGS)
+{
+	Relation	index = index_open(PG_GETARG_OID(0), AccessShareLock);
+	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(1);
+	WordsOrder	order = {0};
+	Datum		result;
+
+	test_key_of_index(index, 0, &order.key);
+	/* Indexes store names as cstrings. */
+	if (order.key.type != ARR_ELEMTYPE(array) && order.key.type != CSTRINGOID)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("values are of type %s, the index column of type %s",
+						format_type_be(ARR_ELEMTYPE(array)),
+						format_type_be(order.key.type))));
+	result = check_words(fcinfo, &order, ptsort_key_index(index), array);
+	index_close(index, AccessShareLock);
+	PG_RETURN_DATUM(result);
+}
+
+/* ptsort_test_operator_words(operator, values): see the SQL script. */
+Datum
+ptsort_test_operator_words(PG_FUNCTION_ARGS)
+{
+	Oid			operator = PG_GETARG_OID(0);
+	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(1);
+	WordsOrder	order = {.by_operator = true};
+
+	order.key.collation = PG_GET_COLLATION();
+	order.key.nulls_first = PG_GETARG_BOOL(2);
+	fmgr_info(get_opcode(operator), &order.less);
+	return check_words(fcinfo, &order,
+					   ptsort_key_columns(1, &operator, &order.key.collation,
+										  &order.key.nulls_first), array);
+}
+
+/* ptsort_test_array: sorts the elements of an array. */
+Datum
+ptsort_test_array(PG_FUNCTION_ARGS)
+{
+	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
+	Oid			type = ARR_ELEMTYPE(array);
+	PtSortOptions options = {.role = PTSORT_SERIAL,
+	.budget = (int64) PG_GETARG_INT32(3) * 1024};
+	PtSort	   *sort;
+	ArrayBuildState *result = initArrayResult(type, CurrentMemoryContext, false);
+	ArrayIterator iterator = array_create_iterator(array, 0, NULL);
+	Datum		value;
+	bool		isnull;
+
+	sort = ptsort_begin_datum(type, PG_GETARG_OID(1), PG_GET_COLLATION(),
+							  PG_GETARG_BOOL(2), &options);
+	while (array_iterate(iterator, &value, &isnull))
+		ptsort_put_datum(sort, value, isnull);
+	ptsort_perform(sort);
+	while (ptsort_get_datum(sort, true, &value, &isnull))
+		accumArrayResult(result, value, isnull, type, CurrentMemoryContext);
+	ptsort_end(sort);
+	PG_RETURN_DATUM(makeArrayResult(result, CurrentMemoryContext));
+}

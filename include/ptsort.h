@@ -1,0 +1,472 @@
+/*-------------------------------------------------------------------------
+ *
+ * ptsort.h
+ *	  Use ptsort's sort from your extension.
+ *
+ * Three headers for three audiences: this one uses the sort, ptsort_variant.h
+ * teaches it a new kind of tuple, ptsort_build.h runs a whole parallel index
+ * build around your callbacks.
+ *
+ * SERIAL SORT
+ *
+ *		PtSortOptions opt = {.role = PTSORT_SERIAL, .budget = 64 * 1024 * 1024};
+ *		PtSort	   *sort = ptsort_begin_datum(INT8OID, Int8LessOperator,
+ *											  InvalidOid, false, &opt);
+ *
+ *		while (more)
+ *			ptsort_put_datum(sort, value, isnull);
+ *		ptsort_perform(sort);
+ *		while (ptsort_get_datum(sort, true, &value, &isnull))
+ *			...;
+ *		ptsort_end(sort);
+ *
+ * PARALLEL SORT
+ *
+ * Serial is parallel with one participant.  With several, in this order:
+ *
+ *	1. leader: reserve ptsort_shared_estimate(n) bytes in your own DSM segment
+ *	   (one block per sort; any number of sorts per segment), then
+ *	   ptsort_shared_init() on that block, then launch your workers.
+ *	2. every worker process: ptsort_shared_attach() once.  The leader process
+ *	   is attached by ptsort_shared_init() already.
+ *	3. every participant (the leader's process may be one as well): begin with
+ *	   role PTSORT_WORKER, put, perform, end.  perform leaves one sorted run in
+ *	   temporary files and its description in the shared block.
+ *	4. leader: begin with role PTSORT_LEADER and .participants = the number of
+ *	   participants that really run (launched workers, plus one if the leader's
+ *	   process took part in step 3).  perform waits for their runs; get returns
+ *	   the merged stream; end.
+ *	   Or, instead of 4, all participants merge: every process begins with
+ *	   role PTSORT_SLICE (only the leader with .participants and .workers),
+ *	   performs, and then, while ptsort_next_slice() gives it a slice, gets that
+ *	   slice's tuples.  Slices follow each other in order of their number; those
+ *	   of all processes together are the merged stream.
+ *	5. leader: destroy the segment after step 4.  Temporary files go when the
+ *	   last process detaches from it.
+ *
+ * All participants must begin with equal arguments but for the options.
+ *
+ * RULES FOR ALL FUNCTIONS
+ *
+ * - Every function may ereport(ERROR).  After an error nothing needs to be
+ *	 called: memory goes with the memory context that was current at begin,
+ *	 files with the resource owner or the segment, so ptsort_end() is needed
+ *	 only on success.
+ * - Sizes are bytes.  The budget is for this one sort object; the smallest that
+ *	 is honoured is PTSORT_MIN_BUDGET (smaller ones are raised to it).  One tuple
+ *	 larger than the budget still sorts.
+ * - Order is total: tuples that compare equal come in order of their heap TID
+ *	 (index tuples) or of their bytes (datums, minimal tuples).  So the result
+ *	 is the same for every budget and every number of participants.
+ * - A pointer that get returns is valid until the next call on that sort.
+ * - Not for use by several threads; a PtSort belongs to one process.
+ *
+ * Functions reach you through one versioned table, fetched at the first call,
+ * so your library does not link against ptsort.  If the installed ptsort speaks
+ * another version of this interface the first call raises an error
+ * (ERRCODE_FEATURE_NOT_SUPPORTED).
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_H
+#define PTSORT_H
+
+#include "postgres.h"
+
+#include "access/itup.h"
+#include "access/parallel.h"
+#include "executor/tuptable.h"
+#include "fmgr.h"
+#include "storage/dsm.h"
+#include "storage/sharedfileset.h"
+#include "utils/relcache.h"
+
+/* Version of the interface in the three headers; changes with every change. */
+#define PTSORT_API_VERSION 1
+
+/* Smallest budget of one sort object, in bytes. */
+#define PTSORT_MIN_BUDGET	(1024 * 1024)
+
+/* One participant's sort (or the leader's merge).  Private to ptsort. */
+typedef struct PtSort PtSort;
+
+/* The block in shared memory of one parallel sort.  Private to ptsort. */
+typedef struct PtSortShared PtSortShared;
+
+struct PtBuildRequest;
+struct PtBuildResult;
+struct PtSortKey;
+struct PtSortVariant;
+struct SortSupportData;
+
+/* What the sort object is for; see "PARALLEL SORT" above. */
+typedef enum PtSortRole
+{
+	PTSORT_SERIAL,				/* put and get in one object, no shared block */
+	PTSORT_WORKER,				/* put only; leaves one materialized run */
+	PTSORT_LEADER,				/* get only; merges the workers' runs */
+	PTSORT_SLICE				/* get only; merges slices of them */
+} PtSortRole;
+
+/*
+ * PtSortOptions: how to sort.  Zero-initialise it, then set what you need.
+ */
+typedef struct PtSortOptions
+{
+	PtSortRole	role;
+	int64		budget;			/* bytes; see "RULES" above */
+	bool		random_access;	/* allow rescan, backward reads, mark, restore
+								 * (SERIAL and LEADER) */
+	PtSortShared *shared;		/* all but SERIAL: the attached block */
+	int			participants;	/* LEADER, the leader's SLICE: how many runs
+								 * to wait for; 0 in others */
+	ParallelContext *workers;	/* with participants, may be NULL: the launched workers; a
+								 * worker that dies before it leaves its run
+								 * is then an error instead of a long wait */
+} PtSortOptions;
+
+/*
+ * PtSortStats: what one sort object did so far.
+ */
+typedef struct PtSortStats
+{
+	int64		tuples;			/* tuples put (LEADER, SLICE: in all runs) */
+	int64		runs;			/* runs written: initial ones and merged ones */
+	int64		run_bytes;		/* bytes of the run this participant left, or
+								 * of all runs written (SERIAL) */
+	int64		comparisons;	/* tuple comparisons by the caller's operators */
+	int64		peak_memory;	/* bytes held at most for tuples and buffers */
+	int64		temp_bytes;		/* temporary file space held at most */
+	double		sort_ms;		/* ordering entries in memory */
+	double		run_ms;			/* writing runs, merging them into one */
+} PtSortStats;
+
+/*
+ * PtSortApi: the table of functions.  Use the inline functions below instead.
+ * Declared in full so that the inlines compile; the order is part of the ABI.
+ */
+typedef struct PtSortApi
+{
+	uint32		version;		/* PTSORT_API_VERSION */
+	uint32		size;			/* sizeof(PtSortApi) */
+
+	/* ptsort.h */
+	Size		(*shared_estimate) (int participants);
+	void		(*shared_init) (PtSortShared *shared, int participants,
+								dsm_segment *segment);
+	void		(*shared_attach) (PtSortShared *shared, dsm_segment *segment);
+	int			(*shared_slices) (int participants);
+	SharedFileSet *(*shared_fileset) (PtSortShared *shared);
+	bool		(*shared_stats) (PtSortShared *shared, int participant,
+								 PtSortStats *stats);
+	PtSort	   *(*begin_index) (Relation heap, Relation index, bool unique,
+								bool nulls_not_distinct,
+								const PtSortOptions *options);
+	void		(*put_index) (PtSort *sort, ItemPointer tid,
+							  const Datum *values, const bool *isnull,
+							  bool alive);
+	IndexTuple	(*get_index) (PtSort *sort, bool forward);
+	PtSort	   *(*begin_datum) (Oid type, Oid lt_operator, Oid collation,
+								bool nulls_first,
+								const PtSortOptions *options);
+	void		(*put_datum) (PtSort *sort, Datum value, bool isnull);
+	bool		(*get_datum) (PtSort *sort, bool forward, Datum *value,
+							  bool *isnull);
+	PtSort	   *(*begin_tuple) (TupleDesc desc, int nkeys,
+								const AttrNumber *attnums,
+								const Oid *lt_operators,
+								const Oid *collations,
+								const bool *nulls_first,
+								const PtSortOptions *options);
+	void		(*put_tuple) (PtSort *sort, MinimalTuple tuple);
+	void		(*put_slot) (PtSort *sort, TupleTableSlot *slot);
+	MinimalTuple (*get_tuple) (PtSort *sort, bool forward);
+	bool		(*get_slot) (PtSort *sort, bool forward, TupleTableSlot *slot);
+	void		(*perform) (PtSort *sort);
+	bool		(*next_slice) (PtSort *sort, int *slice);
+	void		(*rescan) (PtSort *sort);
+	void		(*mark) (PtSort *sort);
+	void		(*restore) (PtSort *sort);
+	void		(*end) (PtSort *sort);
+	void		(*stats) (PtSort *sort, PtSortStats *stats);
+
+	/* ptsort_variant.h */
+	struct PtSortKey *(*key_index) (Relation index);
+	struct PtSortKey *(*key_columns) (int ncolumns, const Oid *lt_operators,
+									  const Oid *collations,
+									  const bool *nulls_first);
+	int			(*key_nwords) (const struct PtSortKey *key);
+	void		(*key_words) (struct PtSortKey *key, const Datum *values,
+							  const bool *isnull, uint64 *words);
+	bool		(*key_is_exact) (const struct PtSortKey *key);
+	void		(*key_values) (struct PtSortKey *key, const uint64 *words,
+							   Datum *values, bool *isnull);
+	struct SortSupportData *(*key_support) (struct PtSortKey *key);
+	PtSort	   *(*begin) (const struct PtSortVariant *variant, void *state,
+						  int nwords, MemoryContext context,
+						  const PtSortOptions *options);
+	void		(*wrong_variant) (PtSort *sort,
+								  const struct PtSortVariant *variant);
+	void		(*put) (PtSort *sort, const void *tuple, Size size,
+						const uint64 *words);
+	const void *(*get) (PtSort *sort, bool forward, Size *size);
+
+	/* ptsort_build.h */
+	struct PtBuildResult *(*build) (const struct PtBuildRequest *request);
+} PtSortApi;
+
+/*
+ * ptsort_get_api returns the table of functions of the installed library, or
+ * raises ERRCODE_FEATURE_NOT_SUPPORTED if it is not of the version and size
+ * that the caller was compiled with.  The table lives as long as the process.
+ */
+typedef const PtSortApi *(*PtSortGetApi) (uint32 version, uint32 size);
+
+#ifndef PTSORT_INTERNAL
+static inline const PtSortApi *
+ptsort_api(void)
+{
+	static const PtSortApi *api = NULL;
+
+	if (unlikely(api == NULL))
+	{
+		PtSortGetApi get = (PtSortGetApi)
+			load_external_function("$libdir/ptsort", "ptsort_get_api",
+								   true, NULL);
+
+		api = get(PTSORT_API_VERSION, sizeof(PtSortApi));
+	}
+	return api;
+}
+#else
+/* Inside the library the table is known at link time. */
+extern const PtSortApi ptsort_api_table;
+#define ptsort_api()	(&ptsort_api_table)
+#endif
+
+/*
+ * ptsort_shared_estimate returns the bytes that a sort by at most this many
+ * participants (workers plus the leader) needs in shared memory.
+ */
+static inline Size
+ptsort_shared_estimate(int participants)
+{
+	return ptsort_api()->shared_estimate(participants);
+}
+
+/*
+ * ptsort_shared_init turns memory of ptsort_shared_estimate() bytes in the
+ * given segment, MAXALIGNed, into the shared block of one sort and attaches
+ * this process to it.
+ */
+static inline void
+ptsort_shared_init(PtSortShared *shared, int participants,
+				   dsm_segment *segment)
+{
+	ptsort_api()->shared_init(shared, participants, segment);
+}
+
+/* ptsort_shared_attach lets a worker process use the block; once a process. */
+static inline void
+ptsort_shared_attach(PtSortShared *shared, dsm_segment *segment)
+{
+	ptsort_api()->shared_attach(shared, segment);
+}
+
+/*
+ * ptsort_shared_slices returns how many slices there will be in a sort by at
+ * most this many participants.  Some may be empty.
+ */
+static inline int
+ptsort_shared_slices(int participants)
+{
+	return ptsort_api()->shared_slices(participants);
+}
+
+/*
+ * ptsort_shared_fileset returns the sort's file set, for more files of the
+ * participants.  Names that begin with "ptsort" are taken.
+ */
+static inline SharedFileSet *
+ptsort_shared_fileset(PtSortShared *shared)
+{
+	return ptsort_api()->shared_fileset(shared);
+}
+
+/*
+ * ptsort_shared_stats copies what the given participant (0, 1, ... in order of
+ * begin) did; false if it has not performed its sort (yet).
+ */
+static inline bool
+ptsort_shared_stats(PtSortShared *shared, int participant, PtSortStats *stats)
+{
+	return ptsort_api()->shared_stats(shared, participant, stats);
+}
+
+/*
+ * ptsort_begin_index starts a sort of index tuples by the key columns of a
+ * btree index and then by heap TID.  With unique, two live tuples with equal
+ * keys raise the server's own unique violation in put, perform or get; nulls
+ * are distinct unless nulls_not_distinct.  Both relations must stay open.  The
+ * index is one of the server's btree; for another access method use datums,
+ * minimal tuples or a variant of your own.
+ */
+static inline PtSort *
+ptsort_begin_index(Relation heap, Relation index, bool unique,
+				   bool nulls_not_distinct, const PtSortOptions *options)
+{
+	return ptsort_api()->begin_index(heap, index, unique, nulls_not_distinct,
+									 options);
+}
+
+/*
+ * ptsort_put_index adds one index tuple made of all the index's columns.  A
+ * tuple that is not alive (recently dead) takes no part in uniqueness.
+ */
+static inline void
+ptsort_put_index(PtSort *sort, ItemPointer tid, const Datum *values,
+				 const bool *isnull, bool alive)
+{
+	ptsort_api()->put_index(sort, tid, values, isnull, alive);
+}
+
+/* ptsort_get_index returns the next index tuple in order, NULL at the end. */
+static inline IndexTuple
+ptsort_get_index(PtSort *sort, bool forward)
+{
+	return ptsort_api()->get_index(sort, forward);
+}
+
+/*
+ * ptsort_begin_datum starts a sort of single values of a type by an operator
+ * that is the "less" or "greater" member of a btree operator class.
+ */
+static inline PtSort *
+ptsort_begin_datum(Oid type, Oid lt_operator, Oid collation, bool nulls_first,
+				   const PtSortOptions *options)
+{
+	return ptsort_api()->begin_datum(type, lt_operator, collation, nulls_first,
+									 options);
+}
+
+/* ptsort_put_datum adds one value, which is copied (and detoasted). */
+static inline void
+ptsort_put_datum(PtSort *sort, Datum value, bool isnull)
+{
+	ptsort_api()->put_datum(sort, value, isnull);
+}
+
+/*
+ * ptsort_get_datum gives the next value, false at the end.  By-reference
+ * values point into the sort.
+ */
+static inline bool
+ptsort_get_datum(PtSort *sort, bool forward, Datum *value, bool *isnull)
+{
+	return ptsort_api()->get_datum(sort, forward, value, isnull);
+}
+
+/*
+ * ptsort_begin_tuple starts a sort of minimal tuples by nkeys columns, each
+ * with its operator, collation and place of nulls.  The descriptor is copied.
+ */
+static inline PtSort *
+ptsort_begin_tuple(TupleDesc desc, int nkeys, const AttrNumber *attnums,
+				   const Oid *lt_operators, const Oid *collations,
+				   const bool *nulls_first, const PtSortOptions *options)
+{
+	return ptsort_api()->begin_tuple(desc, nkeys, attnums, lt_operators,
+									 collations, nulls_first, options);
+}
+
+/* ptsort_put_tuple adds a copy of the tuple. */
+static inline void
+ptsort_put_tuple(PtSort *sort, MinimalTuple tuple)
+{
+	ptsort_api()->put_tuple(sort, tuple);
+}
+
+/* ptsort_put_slot adds a copy of the slot's tuple. */
+static inline void
+ptsort_put_slot(PtSort *sort, TupleTableSlot *slot)
+{
+	ptsort_api()->put_slot(sort, slot);
+}
+
+/* ptsort_get_tuple returns the next tuple in order, NULL at the end. */
+static inline MinimalTuple
+ptsort_get_tuple(PtSort *sort, bool forward)
+{
+	return ptsort_api()->get_tuple(sort, forward);
+}
+
+/*
+ * ptsort_get_slot stores the next tuple into a slot of minimal tuples, not
+ * copied; at the end it clears the slot and returns false.
+ */
+static inline bool
+ptsort_get_slot(PtSort *sort, bool forward, TupleTableSlot *slot)
+{
+	return ptsort_api()->get_slot(sort, forward, slot);
+}
+
+/*
+ * ptsort_perform sorts what was put.  WORKER: leaves the run and announces it.
+ * LEADER: waits for all participants' runs.  Once per sort.
+ */
+static inline void
+ptsort_perform(PtSort *sort)
+{
+	ptsort_api()->perform(sort);
+}
+
+/*
+ * ptsort_next_slice claims a slice nobody has had and makes get return its
+ * tuples; false if there is none left.  *slice is its number, from 0, -1 at
+ * the end.  SLICE only.
+ */
+static inline bool
+ptsort_next_slice(PtSort *sort, int *slice)
+{
+	return ptsort_api()->next_slice(sort, slice);
+}
+
+/*
+ * ptsort_rescan goes back to the start and sets the mark there.  Needs
+ * random_access, as do the next two.
+ */
+static inline void
+ptsort_rescan(PtSort *sort)
+{
+	ptsort_api()->rescan(sort);
+}
+
+/* ptsort_mark remembers the current position; at first it is the start. */
+static inline void
+ptsort_mark(PtSort *sort)
+{
+	ptsort_api()->mark(sort);
+}
+
+/* ptsort_restore goes back to the marked position. */
+static inline void
+ptsort_restore(PtSort *sort)
+{
+	ptsort_api()->restore(sort);
+}
+
+/* ptsort_end frees the sort.  A worker's run stays in the shared file set. */
+static inline void
+ptsort_end(PtSort *sort)
+{
+	ptsort_api()->end(sort);
+}
+
+/* ptsort_stats tells what this sort object did so far. */
+static inline void
+ptsort_stats(PtSort *sort, PtSortStats *stats)
+{
+	ptsort_api()->stats(sort, stats);
+}
+
+#endif							/* PTSORT_H */

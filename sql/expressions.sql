@@ -1,0 +1,88 @@
+-- Indexes on expressions and with predicates, and what these do.
+\getenv source PG_ABS_SRCDIR
+\set same :source '/sql/include/same.sql'
+\set ECHO none
+\i :same
+\set ECHO all
+SET client_min_messages = warning;
+
+CREATE TABLE expressions (a int, b text, c jsonb, d int, e numeric[], f timestamp);
+INSERT INTO expressions
+SELECT i, CASE WHEN i % 11 > 0 THEN 'Word ' || i * 7919 % 5003 END, jsonb_build_object('k', i % 100, 'l', 'x' || i),
+	nullif(i % 10, 4), ARRAY[i, i % 3], timestamp '2020-01-01' + i * interval '1 hour'
+FROM generate_series(1, 3000) i;
+DELETE FROM expressions WHERE a % 13 = 5;
+UPDATE expressions SET d = d + 1 WHERE a % 13 = 6;
+ANALYZE expressions;
+
+CREATE FUNCTION safe_sql(int) RETURNS int IMMUTABLE PARALLEL SAFE LANGUAGE sql RETURN $1 * 7919 % 1009;
+CREATE FUNCTION safe_plpgsql(int) RETURNS text IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS
+$$BEGIN RETURN CASE WHEN $1 % 5 > 0 THEN md5($1::text) END; END$$;
+-- looks into a table while the build scans another
+CREATE TABLE expressions_names AS SELECT i, 'name ' || i % 4 AS name FROM generate_series(0, 9) i;
+CREATE FUNCTION safe_lookup(int) RETURNS text IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql SET search_path = public AS
+$$BEGIN RETURN (SELECT name FROM expressions_names WHERE i = $1); END$$;
+CREATE FUNCTION unsafe(int) RETURNS int IMMUTABLE PARALLEL UNSAFE LANGUAGE plpgsql AS $$BEGIN RETURN -$1; END$$;
+CREATE FUNCTION restricted(int) RETURNS int IMMUTABLE PARALLEL RESTRICTED LANGUAGE plpgsql AS $$BEGIN RETURN $1 % 100; END$$;
+
+SELECT what, same('expressions', what), same('expressions', what, '', 3) AS parallel
+FROM unnest(ARRAY[
+	'((a % 100))',
+	'(lower(b))',
+	'(lower(b) COLLATE "en_US.utf8" DESC NULLS LAST, a)',
+	'((a % 10), (d + 1), b)',
+	'(a, (a))',
+	'((c ->> ''l''))',
+	'((c -> ''k''), (c ->> ''l'') DESC)',
+	'((e[2]), (e[1]))',
+	'(date_trunc(''day'', f))',
+	'((b IS NULL), (d IS NOT DISTINCT FROM 3))',
+	'((NULL::int))',
+	'((1), (''one''::text))',
+	'((expressions IS NULL))',
+	'(safe_sql(a))',
+	'(safe_plpgsql(a))',
+	'(safe_lookup(d), a)',
+	'((a % 100)) INCLUDE (b, d)',
+	'((a % 100), lower(b)) WITH (fillfactor = 60)',
+	-- predicates
+	'(a) WHERE d = 3',
+	'(b) WHERE b IS NOT NULL',
+	'(a, b) WHERE d IS NULL OR a < 100',
+	'((a + d)) WHERE safe_sql(a) < 500',
+	'(a) WHERE safe_plpgsql(a) > ''8''',
+	'(b) WHERE d > 3 AND lower(b) LIKE ''word 1%''',
+	-- of all rows and of none
+	'(a) WHERE a > 0',
+	'(a) WHERE a < 0',
+	'(a) WHERE NULL',
+	'(lower(b)) WHERE d = 1000']) what;
+
+-- Functions that are not parallel safe: one participant, whatever is asked for
+SELECT what, same('expressions', what), same('expressions', what, '', 3) AS parallel
+FROM unnest(ARRAY['(unsafe(a))', '(restricted(a), b)', '(a) WHERE unsafe(a) < -10', '(b) WHERE restricted(d) = 2', '(lower(b), unsafe(d))']) what;
+
+-- Functions that fail: for one row, in the predicate, in each participant
+CREATE FUNCTION fails(int) RETURNS int IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS
+$$BEGIN
+	IF $1 = 2500 THEN RAISE EXCEPTION 'no index for %', $1 USING ERRCODE = 'PT001', DETAIL = 'It is too round.'; END IF;
+	RETURN $1;
+END$$;
+SELECT what, attempt('CREATE INDEX attempted ON expressions ' || what)
+FROM unnest(ARRAY['((10 / (a - 2000)))', '(fails(a))', '(d) WHERE fails(a) > 0', '((CASE WHEN a = 1234 THEN b::int END))',
+	'(fails(a - 1))']) what;
+SELECT attempt('CREATE UNIQUE INDEX attempted ON expressions ((a % 2900)) WHERE a IN (1, 2901)');
+-- An expression runs as the owner of the table, in every participant
+CREATE ROLE ptsort_expressions_owner;
+GRANT CREATE ON SCHEMA public TO ptsort_expressions_owner;
+CREATE FUNCTION who(int) RETURNS text IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS $$BEGIN RETURN current_user; END$$;
+ALTER TABLE expressions OWNER TO ptsort_expressions_owner;
+CREATE INDEX expressions_who ON expressions (who(a)) WITH (parallel_workers = 2);
+SELECT index_name, count(*) FROM ptsort_last_build() GROUP BY 1;
+SET enable_seqscan = off;
+SELECT count(*) > 2000 AS found FROM expressions WHERE who(a) = 'ptsort_expressions_owner';
+
+DROP TABLE expressions, expressions_names;
+DROP FUNCTION fails, who, safe_sql, safe_plpgsql, safe_lookup, unsafe, restricted;
+REVOKE CREATE ON SCHEMA public FROM ptsort_expressions_owner;
+DROP ROLE ptsort_expressions_owner;

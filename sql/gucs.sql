@@ -1,0 +1,61 @@
+-- The settings: what they are, what they refuse, what they do.
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS ptsort;
+LOAD 'ptsort';
+
+SELECT name, context, vartype, unit, boot_val, min_val, max_val, short_desc
+FROM pg_settings
+WHERE name IN ('ptsort.enable', 'ptsort.parallel_workers', 'ptsort.min_table_size', 'ptsort.log_build')
+ORDER BY name;
+-- whatever else there is, is for developers
+SELECT name FROM pg_settings
+WHERE name LIKE 'ptsort.%'
+	AND name NOT IN ('ptsort.enable', 'ptsort.parallel_workers', 'ptsort.min_table_size', 'ptsort.log_build')
+	AND NOT 'NOT_IN_SAMPLE' = ANY (pg_settings_get_flags(name));
+
+-- the prefix is reserved
+SET ptsort.nonsense = 1;
+-- out of range
+SET ptsort.parallel_workers = -2;
+SET ptsort.parallel_workers = 1025;
+SET ptsort.parallel_workers = many;
+-- (the servers word this differently)
+\set VERBOSITY sqlstate
+SET ptsort.min_table_size = -1;
+\set VERBOSITY default
+SET ptsort.enable = perhaps;
+-- the ends of the range
+SET ptsort.parallel_workers = 1024;
+SET ptsort.parallel_workers = -1;
+SET ptsort.min_table_size = '1TB';
+SHOW ptsort.min_table_size;
+RESET ptsort.min_table_size;
+SHOW ptsort.min_table_size;
+
+-- which builds they let through
+CREATE TABLE gucs (a int);
+INSERT INTO gucs SELECT generate_series(1, 5000);
+CREATE INDEX gucs_too_small ON gucs (a);
+SELECT count(*) FROM ptsort_last_build();
+SET ptsort.min_table_size = '100kB';
+SET ptsort.enable = off;
+CREATE INDEX gucs_off ON gucs (a);
+SELECT count(*) FROM ptsort_last_build();
+SET ptsort.enable = on;
+SET ptsort.parallel_workers = 0;
+CREATE INDEX gucs_serial ON gucs (a);
+SELECT index_name, participant, role FROM ptsort_last_build();
+RESET ptsort.parallel_workers;
+
+-- how builds are reported
+SET client_min_messages = log;
+SET ptsort.enable = off;
+REINDEX INDEX gucs_off;
+SET ptsort.log_build = on;
+REINDEX INDEX gucs_off;
+SET client_min_messages = warning;
+
+RESET ptsort.enable;
+RESET ptsort.min_table_size;
+RESET ptsort.log_build;
+DROP TABLE gucs;

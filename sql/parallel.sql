@@ -1,0 +1,97 @@
+-- Builds by one, two and four participants: the same index, and who did what.
+\getenv source PG_ABS_SRCDIR
+\set same :source '/sql/include/same.sql'
+\set ECHO none
+\i :same
+\set ECHO all
+SET client_min_messages = warning;
+SET max_parallel_maintenance_workers = 4;
+
+CREATE TABLE parallels AS
+SELECT i * 7919 % 15013 AS a, CASE WHEN i % 3 > 0 THEN i % 11 END AS few, md5(i::text) AS word, i AS up
+FROM generate_series(1, 6000) i;
+DELETE FROM parallels WHERE up % 10 = 3;
+ANALYZE parallels;
+
+SELECT what, same('parallels', what, kind, 1) AS one, same('parallels', what, kind, 2) AS two, same('parallels', what, kind, 4) AS four
+FROM (VALUES ('(a)', ''), ('(few DESC)', ''), ('(few NULLS FIRST, word)', ''), ('(word COLLATE "en_US.utf8")', ''), ('(up)', 'UNIQUE'),
+	('(word) INCLUDE (few)', 'UNIQUE'), ('(lower(word), (up % 7))', ''), ('(a) WHERE few = 5', ''), ('(few) WITH (deduplicate_items = off)', ''),
+	('(up) WITH (fillfactor = 50)', '')) v (what, kind);
+
+-- without the leader
+SET ptsort.debug_leader_participates = off;
+CREATE INDEX parallels_i ON parallels (word) WITH (parallel_workers = 2);
+SELECT index_name, participant, role FROM ptsort_last_build();
+SELECT role, sum(tuples) AS tuples, sum(runs) > 0 AS runs, sum(scan_ms) > 0 AS scan, sum(sort_ms) > 0 AS sort
+FROM ptsort_last_build() GROUP BY role ORDER BY role;
+SELECT bt_index_parent_check('parallels_i', true, true);
+-- without workers it takes part again
+DROP INDEX parallels_i;
+CREATE INDEX parallels_i ON parallels (word) WITH (parallel_workers = 0);
+SELECT participant, role, tuples FROM ptsort_last_build();
+DROP INDEX parallels_i;
+RESET ptsort.debug_leader_participates;
+
+-- every participant is in the report, and the total is their sum
+CREATE INDEX parallels_i ON parallels (word, a) WITH (parallel_workers = 3);
+SELECT participant, role FROM ptsort_last_build();
+SELECT count(*) FILTER (WHERE participant IS NULL) AS totals,
+	sum(tuples) FILTER (WHERE participant IS NULL) = sum(tuples) FILTER (WHERE participant IS NOT NULL) AS tuples,
+	sum(pages) FILTER (WHERE participant IS NULL) = pg_relation_size('parallels_i') / current_setting('block_size')::int AS pages,
+	max(scan_ms) FILTER (WHERE participant IS NULL) = max(scan_ms) FILTER (WHERE participant IS NOT NULL) AS scan_ms,
+	sum(comparisons) FILTER (WHERE participant IS NULL) = sum(comparisons) FILTER (WHERE participant IS NOT NULL) AS comparisons,
+	sum(run_bytes) FILTER (WHERE participant IS NULL) = sum(run_bytes) FILTER (WHERE participant IS NOT NULL) AS run_bytes
+FROM ptsort_last_build();
+
+-- how many: WITH, then the setting, then the server's cost model, all within
+-- max_parallel_maintenance_workers
+CREATE FUNCTION participants(statement text) RETURNS int8 LANGUAGE plpgsql AS $$
+BEGIN
+	DROP INDEX IF EXISTS parallels_i;
+	EXECUTE statement;
+	RETURN (SELECT count(*) FROM ptsort_last_build() WHERE index_name = 'parallels_i' AND participant IS NOT NULL);
+END $$;
+SELECT participants('CREATE INDEX parallels_i ON parallels (a)') AS cost_model;
+SET min_parallel_table_scan_size = '8kB';
+SELECT participants('CREATE INDEX parallels_i ON parallels (a)') AS cost_model;
+SET ptsort.parallel_workers = 1;
+SELECT participants('CREATE INDEX parallels_i ON parallels (a)') AS setting;
+SELECT participants('CREATE INDEX parallels_i ON parallels (a) WITH (parallel_workers = 3)') AS request;
+SELECT participants('CREATE INDEX parallels_i ON parallels (a) WITH (parallel_workers = 0)') AS request;
+SELECT participants('CREATE INDEX parallels_i ON parallels (a) WITH (parallel_workers = 1000)') AS limited;
+SELECT participants('CREATE INDEX parallels_i ON parallels (a)') AS setting_again;
+SET ptsort.parallel_workers = 0;
+SELECT participants('CREATE INDEX parallels_i ON parallels (a)') AS setting;
+RESET ptsort.parallel_workers;
+ALTER TABLE parallels SET (parallel_workers = 2);
+SELECT participants('CREATE INDEX parallels_i ON parallels (a)') AS of_table;
+SELECT participants('CREATE INDEX parallels_i ON parallels (a) WITH (parallel_workers = 1)') AS request;
+SET max_parallel_maintenance_workers = 0;
+SELECT participants('CREATE INDEX parallels_i ON parallels (a) WITH (parallel_workers = 2)') AS none_allowed;
+SET max_parallel_maintenance_workers = 4;
+RESET min_parallel_table_scan_size;
+
+-- uneven work: one page with everything, more participants than pages
+CREATE TABLE parallel_few (a int);
+INSERT INTO parallel_few SELECT i % 5 FROM generate_series(1, 100) i;
+SELECT same('parallel_few', '(a)', '', 4);
+INSERT INTO parallel_few SELECT 5 FROM generate_series(1, 3000);
+DELETE FROM parallel_few WHERE ctid >= '(1,1)' AND ctid < '(10,1)';
+SELECT same('parallel_few', '(a)', '', 4), same('parallel_few', '(a) WHERE a = 6', '', 4);
+DELETE FROM parallel_few;
+SELECT same('parallel_few', '(a)', '', 4), same('parallel_few', '(a)');
+
+-- work that several have a share of, because it takes its time: equal keys from
+-- every participant, in the order of their TIDs
+CREATE TABLE parallel_shares (a int, pad text) WITH (fillfactor = 10);
+INSERT INTO parallel_shares SELECT i, repeat('p', 150) FROM generate_series(1, 400) i;
+CREATE FUNCTION slow(int, int) RETURNS text IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS
+$$BEGIN PERFORM pg_sleep(0.002); RETURN 'key ' || $1 % $2; END$$;
+SELECT same('parallel_shares', '(slow(a, 3))', '', 3);
+SELECT count(*) FILTER (WHERE tuples > 0) > 1 AS shared FROM ptsort_last_build() WHERE participant IS NOT NULL;
+INSERT INTO parallel_shares VALUES (300, '');
+-- (later servers say public.slow)
+SELECT replace(attempt('CREATE UNIQUE INDEX attempted ON parallel_shares (slow(a, 1000)) WHERE a % 50 = 0'), 'public.', '');
+
+DROP TABLE parallels, parallel_few, parallel_shares;
+DROP FUNCTION participants, slow;

@@ -1,0 +1,97 @@
+-- Runs on tapes: whatever the budget, the length of runs and the merge order,
+-- the index is the same.
+\getenv source PG_ABS_SRCDIR
+\set same :source '/sql/include/same.sql'
+\set ECHO none
+\i :same
+\set ECHO all
+SET client_min_messages = warning;
+
+CREATE TABLE spill AS
+SELECT i * 7919 % 12007 AS random, i AS up, -i::int8 AS down, i % 10 AS few,
+	CASE WHEN i % 9 > 0 THEN md5(i::text) END AS word, i * 7919 % 501 / 3.0 AS n
+FROM generate_series(1, 12000) i;
+ANALYZE spill;
+
+-- The same with this budget, length of runs and merge order, and how many runs
+-- there were.
+CREATE FUNCTION spilled(what text, kb int, spill_entries int, merge_order int, participants int,
+	OUT result text, OUT runs int8, OUT temp_bytes int8, OUT run_bytes int8, OUT peak int8)
+LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('maintenance_work_mem', kb::text, true),
+		set_config('ptsort.debug_spill_entries', spill_entries::text, true),
+		set_config('ptsort.debug_merge_order', merge_order::text, true);
+	result := same('spill', what, '', participants);
+	SELECT b.runs, b.temp_bytes, b.run_bytes, b.peak_memory_bytes INTO runs, temp_bytes, run_bytes, peak
+	FROM ptsort_last_build() b WHERE b.participant IS NULL;
+END $$;
+
+-- budgets, with the runs that they bring; a serial build in memory has none
+SELECT what, kb, s.result, s.runs > 1 AS runs, s.temp_bytes > 0 AS files
+FROM unnest(ARRAY['(random)', '(word COLLATE "C")', '(few, word)']) what, unnest('{1024,4096,65536}'::int[]) kb,
+	spilled(what, kb, 0, 0, 1) s;
+SELECT what, kb, s.result, s.temp_bytes > 0 AS files
+FROM unnest(ARRAY['(random)', '(word)']) what, unnest('{1024,65536}'::int[]) kb, spilled(what, kb, 0, 0, 3) s;
+
+-- short and long runs; two of them at a time, three, all; keys in descending
+-- order, whose runs do not overlap; many equal keys, whose TIDs decide
+DELETE FROM spill WHERE up > 2500;
+VACUUM spill;
+SELECT what, participants, count(*), count(*) FILTER (WHERE result = 'same') AS same, min(s.runs) >= 2 AS runs, max(s.runs) > 50 AS many
+FROM unnest(ARRAY['(random)', '(down)', '(few DESC)', '(word COLLATE "C")', '(n NULLS FIRST, word)']) what, unnest('{1,3}'::int[]) participants,
+	(VALUES (47, 2), (51, 0), (1299, 2)) o (spill_entries, merge_order),
+	spilled(what, 4096, spill_entries, merge_order, participants) s
+GROUP BY what, participants ORDER BY what COLLATE "C", participants;
+CREATE TABLE spill_few AS SELECT i % 7 AS a, md5(i::text) AS word FROM generate_series(1, 400) i;
+SET ptsort.debug_spill_entries = 1;
+SET ptsort.debug_merge_order = 2;
+SELECT what, same('spill_few', what), same('spill_few', what, '', 3) AS parallel
+FROM unnest(ARRAY['(a)', '(word)', '(a, word DESC)']) what;
+-- one row, none
+TRUNCATE spill_few;
+INSERT INTO spill_few VALUES (1, 'one');
+SELECT same('spill_few', '(word)'), same('spill_few', '(word)', '', 3), same('spill_few', '(a) WHERE a > 1', '', 3);
+RESET ptsort.debug_spill_entries;
+RESET ptsort.debug_merge_order;
+
+-- keys in ascending order make one run, that goes on when memory is used up
+SELECT result, runs FROM spilled('(up)', 4096, 100, 0, 1);
+
+-- Temporary space is that of the data once, and a few blocks for each tape,
+-- however often it is merged; memory is the budget.
+CREATE TABLE spill_large AS SELECT md5(i::text) COLLATE "C" AS word, md5((i % 777)::text) AS more FROM generate_series(1, 60000) i;
+CREATE FUNCTION spill_space(kb int, spill_entries int, merge_order int, workers int,
+	OUT participants int8, OUT runs int8, OUT run_bytes int8, OUT temp_bytes int8, OUT peak int8)
+LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('maintenance_work_mem', kb::text, true),
+		set_config('ptsort.debug_spill_entries', spill_entries::text, true),
+		set_config('ptsort.debug_merge_order', merge_order::text, true),
+		set_config('ptsort.parallel_workers', workers::text, true);
+	CREATE INDEX spill_space_i ON spill_large (word, more);
+	DROP INDEX spill_space_i;
+	SELECT max(b.participant) + 1, sum(b.runs), sum(b.run_bytes), sum(b.temp_bytes), sum(b.peak_memory_bytes)
+	INTO participants, runs, run_bytes, temp_bytes, peak
+	FROM ptsort_last_build() b WHERE index_name = 'spill_space_i' AND participant IS NOT NULL;
+END $$;
+WITH data AS (SELECT run_bytes AS bytes FROM spill_space(1024, 0, 0, 0))
+SELECT o.*, participants, runs > 20 AS many_runs,
+	temp_bytes BETWEEN bytes AND 1.1 * bytes + runs * 8192 AS space,
+	peak <= 1.3 * 1024 * greatest(kb, participants * 1024) AS memory
+FROM data, (VALUES (1024, 0, 0, 0), (1024, 2000, 0, 0), (1024, 2000, 2, 0), (1024, 1000, 3, 0), (4096, 0, 0, 0),
+		(1024, 0, 0, 2), (1024, 700, 2, 2), (8192, 0, 0, 2)) o (kb, spill_entries, merge_order, workers),
+	spill_space(kb, spill_entries, merge_order, workers);
+
+-- keys of up to a third of a page, out of line and compressed in the table
+CREATE TABLE spill_wide AS
+SELECT i, (SELECT string_agg(md5((i * 100 + j)::text), '') FROM generate_series(1, 81 - i % 3 * 20) j) AS wide FROM generate_series(1, 700) i;
+ALTER TABLE spill_wide ALTER wide SET STORAGE EXTERNAL;
+UPDATE spill_wide SET wide = wide WHERE i % 2 = 0;
+SET maintenance_work_mem = '1MB';
+SELECT what, same('spill_wide', what), same('spill_wide', what, '', 3) AS parallel
+FROM unnest(ARRAY['(wide COLLATE "C")', '(wide COLLATE "en_US.utf8")', '((i % 3)) INCLUDE (wide)']) what;
+SELECT participant, tuples, runs > 1 AS runs FROM ptsort_last_build() WHERE participant IS NULL;
+
+DROP TABLE spill, spill_few, spill_large, spill_wide;
+DROP FUNCTION spilled, spill_space;

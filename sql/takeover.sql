@@ -1,0 +1,86 @@
+-- Which builds are taken over and which are left to the server.  A build left
+-- to the server says so, with the reason; one of ours shows in
+-- ptsort_last_build().  (t/001_paths.pl goes through all ways to build.)
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS ptsort;
+LOAD 'ptsort';
+SET ptsort.min_table_size = 0;
+SET max_parallel_maintenance_workers = 2;
+
+-- the witness
+CREATE FUNCTION last_build(OUT index_name text, OUT tuples int8)
+RETURNS SETOF record LANGUAGE sql AS
+$$SELECT index_name, tuples FROM ptsort_last_build() WHERE role = 'total'$$;
+
+-- before the first build
+SELECT * FROM ptsort_last_build();
+
+CREATE TABLE takeover (a int, b text);
+INSERT INTO takeover SELECT i, 'b' || i FROM generate_series(1, 5000) i;
+CREATE INDEX takeover_a ON takeover (a);
+SELECT * FROM last_build();
+
+-- the index is an ordinary one, and works as one
+CREATE INDEX takeover_b ON takeover (b text_pattern_ops, a)
+	WITH (fillfactor = 80, parallel_workers = 2, deduplicate_items = off);
+SELECT * FROM last_build();
+SELECT pg_get_indexdef('takeover_b'::regclass);
+SELECT reloptions FROM pg_class WHERE relname = 'takeover_b';
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+EXPLAIN (COSTS OFF) SELECT a FROM takeover WHERE b LIKE 'b499%' ORDER BY b USING ~<~;
+SELECT a FROM takeover WHERE b LIKE 'b499%' ORDER BY b USING ~<~;
+RESET enable_seqscan;
+RESET enable_bitmapscan;
+
+-- the rows of the report: participants first, then the total
+CREATE INDEX takeover_serial ON takeover (b, a) WITH (parallel_workers = 0);
+SELECT index_name, participant, role, tuples, pages > 0 AS pages FROM ptsort_last_build();
+
+-- a failed build leaves the report alone
+CREATE UNIQUE INDEX takeover_fails ON takeover ((greatest(a, 2)));
+SELECT * FROM last_build();
+
+-- taken over: rebuilds, CONCURRENTLY, constraints
+REINDEX INDEX takeover_a;
+SELECT * FROM last_build();
+CREATE INDEX CONCURRENTLY takeover_c ON takeover (a, b) WHERE a > 4000;
+SELECT * FROM last_build();
+REINDEX INDEX CONCURRENTLY takeover_a;
+SELECT * FROM last_build();
+ALTER TABLE takeover ADD CONSTRAINT takeover_unique UNIQUE (a) WITH (parallel_workers = 1);
+SELECT * FROM last_build();
+-- so are temporary and unlogged tables, and partitions
+CREATE TEMP TABLE takeover_temp AS SELECT * FROM takeover;
+CREATE INDEX takeover_temp_a ON takeover_temp (a) WITH (parallel_workers = 2);
+SELECT * FROM last_build();
+CREATE UNLOGGED TABLE takeover_unlogged AS SELECT * FROM takeover;
+CREATE INDEX takeover_unlogged_a ON takeover_unlogged (a);
+SELECT * FROM last_build();
+CREATE TABLE takeover_parted (a int) PARTITION BY HASH (a);
+CREATE TABLE takeover_part PARTITION OF takeover_parted FOR VALUES WITH (MODULUS 1, REMAINDER 0);
+INSERT INTO takeover_parted SELECT a FROM takeover;
+CREATE INDEX ON takeover_parted (a);
+SELECT * FROM last_build();
+
+-- left to the server: the reasons
+SET client_min_messages = log;
+SET ptsort.log_build = on;
+CREATE TABLE takeover_empty (a int PRIMARY KEY WITH (parallel_workers = 2));
+SET ptsort.enable = off;
+REINDEX INDEX takeover_a;
+CREATE INDEX CONCURRENTLY takeover_d ON takeover (a) WITH (parallel_workers = 2);
+SET ptsort.enable = on;
+SET ptsort.min_table_size = '1GB';
+REINDEX INDEX takeover_a;
+-- none of ours: other access methods and catalogs
+SET ptsort.min_table_size = 0;
+CREATE INDEX takeover_hash ON takeover USING hash (a);
+CREATE INDEX takeover_brin ON takeover USING brin (a);
+REINDEX TABLE pg_am;
+SET client_min_messages = warning;
+SET ptsort.log_build = off;
+SELECT * FROM last_build();
+
+DROP TABLE takeover, takeover_temp, takeover_unlogged, takeover_parted, takeover_empty;
+DROP FUNCTION last_build;

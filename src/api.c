@@ -1,0 +1,76 @@
+/*-------------------------------------------------------------------------
+ *
+ * api.c
+ *	  The table of functions behind the public headers.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "build.h"
+#include "ptsort_build.h"
+#include "shared.h"
+#include "sortkey.h"
+#include "sortread.h"
+#include "tuplesort.h"
+#include "variants.h"
+
+extern PGDLLEXPORT const PtSortApi *ptsort_get_api(uint32 version, uint32 size);
+
+const PtSortApi ptsort_api_table = {
+	.version = PTSORT_API_VERSION,
+	.size = sizeof(PtSortApi),
+
+	.shared_estimate = shared_estimate,
+	.shared_init = shared_init,
+	.shared_attach = shared_attach,
+	.shared_slices = shared_slices,
+	.shared_fileset = shared_fileset,
+	.shared_stats = shared_stats,
+	.begin_index = variant_begin_index,
+	.put_index = variant_put_index,
+	.get_index = variant_get_index,
+	.begin_datum = variant_begin_datum,
+	.put_datum = variant_put_datum,
+	.get_datum = variant_get_datum,
+	.begin_tuple = variant_begin_tuple,
+	.put_tuple = variant_put_tuple,
+	.put_slot = variant_put_slot,
+	.get_tuple = variant_get_tuple,
+	.get_slot = variant_get_slot,
+	.perform = sort_perform,
+	.next_slice = sort_next_slice,
+	.rescan = sort_rescan,
+	.mark = sort_mark,
+	.restore = sort_restore,
+	.end = sort_end,
+	.stats = sort_stats,
+
+	.key_index = sortkey_index,
+	.key_columns = sortkey_columns,
+	.key_nwords = sortkey_nwords,
+	.key_words = sortkey_words,
+	.key_is_exact = sortkey_is_exact,
+	.key_values = sortkey_values,
+	.key_support = sortkey_support,
+	.begin = sort_begin,
+	.wrong_variant = sort_wrong_variant,
+	.put = sort_put,
+	.get = sort_get,
+
+	.build = build_run,
+};
+
+/* ptsort_get_api: see PtSortGetApi in ptsort.h. */
+const PtSortApi *
+ptsort_get_api(uint32 version, uint32 size)
+{
+	if (version != PTSORT_API_VERSION || size != sizeof(PtSortApi))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("extension was compiled against another version of ptsort's interface"),
+				 errdetail("The extension uses version %u, the installed ptsort offers version %d.",
+						   version, PTSORT_API_VERSION),
+				 errhint("Recompile the extension with the installed headers.")));
+	return &ptsort_api_table;
+}

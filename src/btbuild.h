@@ -1,0 +1,78 @@
+/*-------------------------------------------------------------------------
+ *
+ * btbuild.h
+ *	  ptsort's btree build: the ambuild that replaces the server's.
+ *
+ * intercept.c decides whether a build is ours and how many workers it should
+ * ask for, and then calls btbuild_build().  What a build did is kept as a
+ * BtBuildReport, one BtBuildStats per participant, for ptsort_last_build().
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_BTBUILD_H
+#define PTSORT_BTBUILD_H
+
+#include "access/genam.h"
+#include "nodes/execnodes.h"
+#include "utils/relcache.h"
+
+/* What intercept.c asks of a build. */
+typedef struct BtBuildRequest
+{
+	int			workers;		/* parallel workers to ask for, 0 = serial;
+								 * the caps and parallel safety are applied */
+	int			requested;		/* what a person asked for before any cap, -1
+								 * = nobody did, the cost model decided */
+	const char *source;			/* why this many, for the start line */
+} BtBuildRequest;
+
+/*
+ * What one participant of a build did.  Times in milliseconds, sizes in
+ * bytes.  A participant fills in what it knows and leaves the rest 0.
+ */
+typedef struct BtBuildStats
+{
+	bool		leader;			/* the leader, which also is participant 0 */
+	int64		tuples;			/* entries put into the sort */
+	int64		runs;			/* initial runs before they became one */
+	int64		run_bytes;		/* size of the materialized run */
+	double		scan_ms;
+	double		sort_ms;
+	double		run_ms;
+	double		merge_load_ms;
+	int64		comparisons;	/* calls of the operator class's comparison */
+	int64		pages;			/* index pages written */
+	int64		wal_bytes;
+	int64		peak_memory_bytes;
+	int64		temp_bytes;		/* peak temporary file space */
+} BtBuildStats;
+
+typedef struct BtBuildReport
+{
+	NameData	index_name;
+	int			nparticipants;
+	BtBuildStats participants[FLEXIBLE_ARRAY_MEMBER];
+} BtBuildReport;
+
+/* ptsort.log_build: say the start, end and leaving lines at LOG, not DEBUG1 */
+extern bool ptsort_log_build;
+
+/*
+ * btbuild_build builds 'index' over 'heap' as the server's btbuild would: the
+ * result has the same meaning, and errors are the server's own.  It says the
+ * start and the end line, and publishes its report when it has succeeded.
+ */
+extern IndexBuildResult *btbuild_build(Relation heap, Relation index,
+									   IndexInfo *indexInfo,
+									   const BtBuildRequest *request);
+
+/* btbuild_log_level returns the elevel of the start, end and leaving lines. */
+extern int	btbuild_log_level(void);
+
+/*
+ * btbuild_last_report returns the session's last report, or NULL before the
+ * first build; it is valid until the next build.
+ */
+extern const BtBuildReport *btbuild_last_report(void);
+
+#endif							/* PTSORT_BTBUILD_H */

@@ -1,0 +1,206 @@
+/*-------------------------------------------------------------------------
+ *
+ * compat.h
+ *	  Every difference between the supported server versions (15 to 18).
+ *
+ * This is the only file of the project that may look at PG_VERSION_NUM
+ * (t/ has a test for it).  Code above this layer uses the names of the newest
+ * server, or a pt_-prefixed helper from here when no single name fits.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_COMPAT_H
+#define PTSORT_COMPAT_H
+
+#include "postgres.h"
+
+#include "access/stratnum.h"
+#include "storage/buffile.h"
+#if PG_VERSION_NUM >= 170000
+#include "storage/read_stream.h"
+#endif
+#include "storage/smgr.h"
+#include "storage/sync.h"
+#include "utils/lsyscache.h"
+#include "utils/sortsupport.h"
+
+#if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 190000
+#error "ptsort supports PostgreSQL 15, 16, 17 and 18"
+#endif
+
+/*
+ * Before 16 the server neither hides the symbols of loadable modules nor
+ * marks PGDLLEXPORT ones as visible.  We hide ours everywhere (Makefile), so
+ * that names such as run_read cannot collide with another extension's.
+ */
+#if PG_VERSION_NUM < 160000
+#undef PGDLLEXPORT
+#define PGDLLEXPORT __attribute__((visibility("default")))
+#endif
+
+/* 17 gave LockHeldByMe an argument "or a stronger mode"; we want the mode */
+#if PG_VERSION_NUM < 170000
+#define pt_LockHeldByMe(locktag, lockmode) LockHeldByMe(locktag, lockmode)
+#else
+#define pt_LockHeldByMe(locktag, lockmode) LockHeldByMe(locktag, lockmode, false)
+#endif
+
+/* 18's PRIMARY KEY and UNIQUE ... WITHOUT OVERLAPS build a GiST index */
+#if PG_VERSION_NUM < 180000
+#define pt_constraint_without_overlaps(constraint) false
+#else
+#define pt_constraint_without_overlaps(constraint) ((constraint)->without_overlaps)
+#endif
+
+/*
+ * pt_sortsupport_from_index fills in the comparison of an index column; 18
+ * replaced the strategy number by a flag.
+ */
+static inline void
+pt_sortsupport_from_index(Relation index, bool reverse, SortSupport ssup)
+{
+#if PG_VERSION_NUM >= 180000
+	PrepareSortSupportFromIndexRel(index, reverse, ssup);
+#else
+	PrepareSortSupportFromIndexRel(index, reverse ? BTGreaterStrategyNumber :
+								   BTLessStrategyNumber, ssup);
+#endif
+}
+
+/*
+ * pt_ordering_op_opfamily tells the operator family and input type of a "less"
+ * or "greater" operator, false if it is neither; 18 replaced the strategy
+ * number by a CompareType.
+ */
+static inline bool
+pt_ordering_op_opfamily(Oid operator_, Oid *opfamily, Oid *opcintype)
+{
+#if PG_VERSION_NUM >= 180000
+	CompareType comparison;
+#else
+	int16		comparison;
+#endif
+
+	return get_ordering_op_properties(operator_, opfamily, opcintype,
+									  &comparison);
+}
+
+/* ----------
+ * Writing index files (btpage, btwrite, btload)
+ * ----------
+ */
+
+/* Largest leaf tuple of a btree page (_bt_check_third_page) */
+#if PG_VERSION_NUM >= 180000
+#define pt_bt_max_item_size(page) BTMaxItemSize
+#else
+#define pt_bt_max_item_size(page) BTMaxItemSize(page)
+#endif
+
+/* log_newpages() takes the relation's physical identifier, renamed in 16 */
+#if PG_VERSION_NUM >= 160000
+#define pt_log_newpages(rel, n, blknos, pages) \
+	log_newpages(&(rel)->rd_locator, MAIN_FORKNUM, n, blknos, pages, true)
+#else
+#define pt_log_newpages(rel, n, blknos, pages) \
+	log_newpages(&(rel)->rd_node, MAIN_FORKNUM, n, blknos, pages, true)
+#endif
+
+/* Page buffers that go to smgr must be aligned for direct I/O since 16 */
+#if PG_VERSION_NUM >= 160000
+#define pt_palloc_io_pages(cxt, n) \
+	((char *) MemoryContextAllocAligned(cxt, (Size) (n) * BLCKSZ, PG_IO_ALIGN_SIZE, 0))
+#else
+#define pt_palloc_io_pages(cxt, n) \
+	((char *) MemoryContextAlloc(cxt, (Size) (n) * BLCKSZ))
+#endif
+
+/*
+ * pt_smgrregistersync asks the checkpointer to fsync every segment of the
+ * fork's "nblocks" blocks.  Returns false if its queue is full: the caller
+ * must then fsync by itself.  (17's smgrregistersync() waits instead, which is
+ * fine there; before 17 there is only the request for a single segment.)
+ */
+static inline bool
+pt_smgrregistersync(SMgrRelation reln, ForkNumber forknum, BlockNumber nblocks)
+{
+#if PG_VERSION_NUM >= 170000
+	smgrregistersync(reln, forknum);
+#else
+	for (BlockNumber seg = 0; seg * (BlockNumber) RELSEG_SIZE < nblocks; seg++)
+	{
+		FileTag		tag;
+
+		memset(&tag, 0, sizeof(tag));	/* it is a hash key */
+		tag.handler = SYNC_HANDLER_MD;
+		tag.forknum = forknum;
+#if PG_VERSION_NUM >= 160000
+		tag.rlocator = reln->smgr_rlocator.locator;
+#else
+		tag.rnode = reln->smgr_rnode.node;
+#endif
+		tag.segno = seg;
+		if (!RegisterSyncRequest(&tag, SYNC_REQUEST, false))
+			return false;
+	}
+#endif
+	return true;
+}
+
+/* 17 can write neighbouring blocks with one system call */
+static inline void
+pt_smgrwritev(SMgrRelation reln, ForkNumber forknum, BlockNumber blkno,
+			  const void **pages, int npages, bool skip_fsync)
+{
+#if PG_VERSION_NUM >= 170000
+	smgrwritev(reln, forknum, blkno, pages, npages, skip_fsync);
+#else
+	for (int i = 0; i < npages; i++)
+		smgrwrite(reln, forknum, blkno + i, (char *) pages[i], skip_fsync);
+#endif
+}
+
+/* 17 gave heap scans a stream that reads ahead; buffers come pinned */
+#if PG_VERSION_NUM >= 170000
+#define PT_HEAP_SCAN_HAS_STREAM true
+#define pt_heap_scan_stream_next(scan) \
+	read_stream_next_buffer((scan)->rs_read_stream, NULL)
+#else
+#define PT_HEAP_SCAN_HAS_STREAM false
+#define pt_heap_scan_stream_next(scan) InvalidBuffer
+#endif
+
+/* old_snapshot_threshold was removed in 17 */
+#if PG_VERSION_NUM < 170000
+#define pt_test_for_old_snapshot(snapshot, rel, page) \
+	TestForOldSnapshot(snapshot, rel, page)
+#else
+#define pt_test_for_old_snapshot(snapshot, rel, page) ((void) 0)
+#endif
+
+/* BufFileRead() that treats a short read as an error */
+#if PG_VERSION_NUM < 160000
+static inline void
+BufFileReadExact(BufFile *file, void *ptr, size_t size)
+{
+	size_t		nread = BufFileRead(file, ptr, size);
+
+	if (nread != size)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not read from temporary file: read only %zu of %zu bytes",
+						nread, size)));
+}
+#endif
+
+/*
+ * Ask the processor for the memory at an address.  A macro: gcc 12 takes a
+ * function that does nothing else for one without effect and drops its calls.
+ */
+#ifdef __GNUC__
+#define pt_prefetch(address)	__builtin_prefetch(address)
+#else
+#define pt_prefetch(address)	((void) (address))
+#endif
+
+#endif							/* PTSORT_COMPAT_H */

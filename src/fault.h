@@ -1,0 +1,29 @@
+/*-------------------------------------------------------------------------
+ *
+ * fault.h
+ *	  Named points at which a test can make things go wrong.
+ *
+ * The hook is NULL unless contrib/ptsort_test sets it.  Points are cold places
+ * only: once per phase, run or block, never per tuple.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_FAULT_H
+#define PTSORT_FAULT_H
+
+#include "compat.h"
+
+/* May raise an error, sleep or kill the process; NULL means no test runs. */
+typedef void (*FaultHook) (const char *point);
+
+extern PGDLLEXPORT FaultHook ptsort_fault_hook;
+
+/* fault_point passes control to the test, if there is one. */
+static inline void
+fault_point(const char *point)
+{
+	if (unlikely(ptsort_fault_hook != NULL))
+		ptsort_fault_hook(point);
+}
+
+#endif							/* PTSORT_FAULT_H */

@@ -1,0 +1,294 @@
+/*-------------------------------------------------------------------------
+ *
+ * memsort.c
+ *	  Entries in memory: growth, the only memory accounting, and sorting.
+ *
+ * Entries lie in one array that grows (large arrays grow without a copy, the
+ * C library remaps them), tuples in chunks that are filled from the start.
+ * Nothing is freed singly, so a tuple costs its size and one entry, and the
+ * same for the entry in the scratch array while sorting.  When the budget is
+ * used up memsort_put says so and the caller writes a run.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "fault.h"
+#include "memsort.h"
+#include "miscadmin.h"
+#include "radix.h"
+#include "tiesort.h"
+#include "utils/memutils.h"
+
+#define MIN_ENTRIES		1024
+#define MIN_CHUNK		(32 * 1024)
+#define MAX_CHUNK		(4 * 1024 * 1024)
+
+/* Neighbours to look at between two checks for interrupts. */
+#define CHECK_INTERVAL	100000
+
+/* A tuple that would waste too much of a chunk's end gets one of its own. */
+#define LARGE_TUPLE		(MIN_CHUNK / 4)
+
+/* Bytes of an entry, with its place in the scratch array. */
+static int64
+entry_cost(const MemSort *ms)
+{
+	return 2 * ms->stride * sizeof(uint64);
+}
+
+/* memsort_create makes an empty MemSort that holds at most budget bytes. */
+MemSort *
+memsort_create(SortOrder *order, int64 budget)
+{
+	MemSort    *ms = palloc0(sizeof(MemSort));
+
+	ms->order = order;
+	ms->stride = Max(order->nwords, 1) + 1;
+	ms->budget = budget;
+	ms->context = CurrentMemoryContext;
+	ms->capacity = MIN_ENTRIES;
+	ms->entries = palloc(ms->capacity * ms->stride * sizeof(uint64));
+	ms->maxchunks = 16;
+	ms->chunks = palloc(ms->maxchunks * sizeof(MemChunk));
+	ms->used = ms->peak = ms->capacity * entry_cost(ms);
+	return ms;
+}
+
+static void
+account(MemSort *ms, int64 bytes)
+{
+	ms->used += bytes;
+	ms->peak = Max(ms->peak, ms->used);
+}
+
+/*
+ * Make room for another entry.  Doubling, until the budget does not allow it;
+ * then once more, by what the rest of it can hold at the mean tuple size.
+ */
+static bool
+grow_entries(MemSort *ms)
+{
+	int64		rest = ms->budget - ms->used + (ms->end - ms->next);
+	int64		mean = entry_cost(ms) + ms->tuple_bytes / Max(ms->count, 1);
+	int64		more = Min(ms->capacity, rest / mean);
+
+	if (more < MIN_ENTRIES / 8 && ms->count > 0)
+		return false;
+	more = Max(more, 1);
+	ms->capacity += more;
+	ms->entries = repalloc_huge(ms->entries,
+								ms->capacity * ms->stride * sizeof(uint64));
+	account(ms, more * entry_cost(ms));
+	return true;
+}
+
+/* Allocate a chunk and remember it. */
+static char *
+add_chunk(MemSort *ms, Size size)
+{
+	if (ms->nchunks == ms->maxchunks)
+	{
+		ms->maxchunks *= 2;
+		ms->chunks = repalloc(ms->chunks, ms->maxchunks * sizeof(MemChunk));
+	}
+	account(ms, size);
+	ms->chunks[ms->nchunks].size = size;
+	ms->chunks[ms->nchunks].start = MemoryContextAllocHuge(ms->context, size);
+	return ms->chunks[ms->nchunks++].start;
+}
+
+/* Free the chunk at the end of the list. */
+static void
+drop_chunk(MemSort *ms)
+{
+	MemChunk   *last = &ms->chunks[--ms->nchunks];
+
+	account(ms, -(int64) last->size);
+	pfree(last->start);
+}
+
+/*
+ * Room for a large tuple: a chunk of its own, listed behind the one being
+ * filled.  Empty chunks, kept from an earlier run, make way for it.
+ */
+static char *
+place_large(MemSort *ms, Size need)
+{
+	MemChunk	own;
+
+	while (ms->used + (int64) need > ms->budget && ms->nchunks > ms->filled)
+		drop_chunk(ms);
+	if (ms->used + (int64) need > ms->budget && ms->count > 0)
+		return NULL;
+	add_chunk(ms, need);
+	own = ms->chunks[ms->nchunks - 1];
+	ms->chunks[ms->nchunks - 1] = ms->chunks[ms->filled];
+	ms->chunks[ms->filled++] = own;
+	return own.start;
+}
+
+/* Open the next chunk for small tuples; false if the budget forbids it. */
+static bool
+next_chunk(MemSort *ms)
+{
+	Size		size = Max(MIN_CHUNK, Min(MAX_CHUNK, ms->budget / 32));
+
+	if (ms->filled == ms->nchunks)
+	{
+		/* Small sorts stay small: chunks grow with what they hold together. */
+		size = MAXALIGN(Min(size, Max(ms->tuple_bytes, MIN_CHUNK)));
+		if (ms->used + (int64) size > ms->budget && ms->count > 0)
+			return false;
+		add_chunk(ms, size);
+	}
+	ms->next = ms->chunks[ms->filled].start;
+	ms->end = ms->next + ms->chunks[ms->filled].size;
+	ms->filled++;
+	return true;
+}
+
+/* Find room for a tuple of `need` bytes; NULL if the budget forbids it. */
+static char *
+place_tuple(MemSort *ms, Size need)
+{
+	char	   *place;
+
+	if (ms->end - ms->next < (ptrdiff_t) need)
+	{
+		if (need > LARGE_TUPLE)
+			return place_large(ms, need);
+		if (!next_chunk(ms))
+			return NULL;
+	}
+	place = ms->next;
+	ms->next += need;
+	return place;
+}
+
+/*
+ * memsort_put copies a tuple in.  False, and nothing done, if the budget does
+ * not allow it; the first tuple always finds room.
+ */
+bool
+memsort_put(MemSort *ms, const uint64 *words, const void *tuple, Size size)
+{
+	uint64	   *entry;
+	char	   *place = NULL;
+
+	if (unlikely(ms->count == ms->capacity) && !grow_entries(ms))
+		return false;
+	if (!ms->order->inline_image)
+	{
+		place = place_tuple(ms, MAXALIGN(size));
+		if (unlikely(place == NULL))
+			return false;
+		memcpy(place, tuple, size);
+		ms->tuple_bytes += MAXALIGN(size);
+	}
+
+	entry = memsort_entry(ms, ms->count++);
+	entry[0] = ms->order->nwords > 0 ? words[0] : 0;
+	if (ms->stride > 2)
+		entry[1] = words[1];
+	entry[ms->stride - 1] = place ? (uint64) (uintptr_t) place : *(const uint64 *) tuple;
+	return true;
+}
+
+/* Let the variant look at neighbours with equal words and inline images. */
+static void
+check_ties(MemSort *ms, uint64 *entries, int64 n)
+{
+	for (int64 i = 1; i < n; i++)
+	{
+		if (i % CHECK_INTERVAL == 0)
+			CHECK_FOR_INTERRUPTS();
+		(void) order_compare_inline(ms->order, entries + i * ms->stride - 1,
+									entries + (i + 1) * ms->stride - 1);
+	}
+}
+
+/* Find the groups of entries with equal words, and see to each. */
+static void
+resolve_ties(MemSort *ms, uint64 *scratch)
+{
+	int64		start = 0;
+
+	for (int64 i = 1; i <= ms->count; i++)
+	{
+		uint64	   *first = memsort_entry(ms, start);
+		uint64	   *entry = memsort_entry(ms, i);
+
+		if (i < ms->count && entry[0] == first[0] &&
+			(ms->stride == 2 || entry[1] == first[1]))
+			continue;
+		if (i - start > 1)
+		{
+			if (ms->order->inline_image)
+				check_ties(ms, first, i - start);
+			else
+				tiesort(ms->order, first + ms->stride - 1, i - start,
+						ms->stride, scratch);
+		}
+		start = i;
+	}
+}
+
+/* memsort_sort orders the entries. */
+void
+memsort_sort(MemSort *ms)
+{
+	SortOrder  *order = ms->order;
+	uint64	   *scratch;
+
+	fault_point("memsort: sort");
+	if (ms->count < 2)
+		return;
+	scratch = MemoryContextAllocHuge(ms->context,
+									 ms->count * ms->stride * sizeof(uint64));
+	if (order->nwords > 0)
+		radix_sort(ms->entries, scratch, ms->count, ms->stride,
+				   order->inline_image ? ms->stride : ms->stride - 1);
+	if (!order->inline_image || order->variant->compare)
+		resolve_ties(ms, scratch);
+	pfree(scratch);
+}
+
+/*
+ * memsort_reset empties it, keeping the memory for the next run, except what
+ * single large tuples took.
+ */
+void
+memsort_reset(MemSort *ms)
+{
+	int			kept = 0;
+
+	for (int i = 0; i < ms->nchunks; i++)
+	{
+		MemChunk	chunk = ms->chunks[i];
+
+		if (chunk.size <= MAX_CHUNK && chunk.size >= MIN_CHUNK)
+			ms->chunks[kept++] = chunk;
+		else
+		{
+			account(ms, -(int64) chunk.size);
+			pfree(chunk.start);
+		}
+	}
+	ms->nchunks = kept;
+	ms->filled = 0;
+	ms->next = ms->end = NULL;
+	ms->count = 0;
+	ms->tuple_bytes = 0;
+}
+
+/* memsort_free gives all memory back. */
+void
+memsort_free(MemSort *ms)
+{
+	while (ms->nchunks > 0)
+		drop_chunk(ms);
+	pfree(ms->chunks);
+	pfree(ms->entries);
+	pfree(ms);
+}

@@ -1,0 +1,188 @@
+/*-------------------------------------------------------------------------
+ *
+ * merge.c
+ *	  Several runs as one ordered stream, by a tournament tree.
+ *
+ * The tree is one of losers (Knuth, volume 3, 5.4.1): every inner node keeps
+ * the run that lost there, so that replacing the winner costs one comparison
+ * per level, along one path.  Nodes hold the first word of the run's current
+ * tuple, so most comparisons touch neither the run nor its tuple.
+ *
+ * With four runs, the leaves are nodes 4 to 7, the inner nodes 1 to 3; node 0
+ * holds the winner:
+ *
+ *					   0: winner
+ *					   1: loser of the final
+ *			  2: loser				  3: loser
+ *		4: run 0	5: run 1	6: run 2	7: run 3	(not stored)
+ *
+ * Memory comes in a batch: each run gets an equal share of it as its read
+ * buffer, but not more than it holds, and tuples are used where they lie.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "fault.h"
+#include "merge.h"
+
+/* A longer read than this gains nothing. */
+#define MAX_READ_BUFFER (1024 * 1024)
+
+/* One competitor. */
+typedef struct MergeNode
+{
+	uint64		word;			/* first word of its current tuple */
+	int			run;			/* number of the run, or -1: at its end */
+} MergeNode;
+
+struct Merge
+{
+	SortOrder  *order;
+	int			nruns;
+	RunReader  *readers;		/* one per run */
+	MergeNode  *tree;			/* nruns nodes, the winner first */
+	bool		started;
+	int64		memory;			/* bytes of read buffers */
+};
+
+/* The order of two current tuples whose first words are equal. */
+static pg_noinline bool
+tie_is_before(Merge *merge, int a, int b)
+{
+	RunReader  *left = &merge->readers[a];
+	RunReader  *right = &merge->readers[b];
+
+	for (int i = 1; i < merge->order->nwords; i++)
+	{
+		if (left->words[i] != right->words[i])
+			return left->words[i] < right->words[i];
+	}
+	return order_compare_tuples(merge->order, left->tuple, right->tuple) < 0;
+}
+
+/* Does a come out before b?  Runs that have ended come out last. */
+static inline bool
+is_before(Merge *merge, const MergeNode *a, const MergeNode *b)
+{
+	if (unlikely(a->run < 0 || b->run < 0))
+		return b->run < 0;
+	if (likely(a->word != b->word))
+		return a->word < b->word;
+	return tie_is_before(merge, a->run, b->run);
+}
+
+/* The node of a run after it moved to its next tuple. */
+static inline MergeNode
+advance(Merge *merge, int run)
+{
+	RunReader  *reader = &merge->readers[run];
+	MergeNode	node = {0, -1};
+
+	if (run_next(reader))
+	{
+		node.run = run;
+		node.word = merge->order->nwords > 0 ? reader->words[0] : 0;
+	}
+	return node;
+}
+
+/* Play the matches below an inner node; returns the winner. */
+static MergeNode
+play(Merge *merge, int node)
+{
+	MergeNode	left;
+	MergeNode	right;
+
+	if (node >= merge->nruns)
+		return advance(merge, node - merge->nruns);
+	left = play(merge, 2 * node);
+	right = play(merge, 2 * node + 1);
+	if (is_before(merge, &left, &right))
+	{
+		merge->tree[node] = right;
+		return left;
+	}
+	merge->tree[node] = left;
+	return right;
+}
+
+/*
+ * merge_create starts a merge of runs, dividing `memory` bytes among their
+ * read buffers.  The space of what was read is given back, if the run is ours.
+ * With ranges, one per run, only those are read.
+ */
+Merge *
+merge_create(SortOrder *order, Run **runs, int nruns, int64 memory,
+			 const MergeRange *ranges)
+{
+	Merge	   *merge = palloc0(sizeof(Merge));
+	int64		share = Min(memory / Max(nruns, 1), MAX_READ_BUFFER);
+
+	fault_point("merge: begin");
+	merge->order = order;
+	merge->nruns = nruns;
+	merge->readers = palloc0(Max(nruns, 1) * sizeof(RunReader));
+	merge->tree = palloc0(Max(nruns, 1) * sizeof(MergeNode));
+	for (int i = 0; i < nruns; i++)
+	{
+		run_begin_read(&merge->readers[i], order, runs[i], share,
+					   !runs[i]->tape->owns_set);
+		if (ranges)
+			run_limit(&merge->readers[i], ranges[i].from, ranges[i].to);
+		merge->memory += runs[i]->tape->buffer_size;
+	}
+	return merge;
+}
+
+/* merge_memory returns the bytes of the read buffers. */
+int64
+merge_memory(const Merge *merge)
+{
+	return merge->memory;
+}
+
+/*
+ * merge_next moves to the next tuple in order and returns the reader that
+ * stands at it, NULL at the end.  The tuple is valid until the next call.
+ */
+RunReader *
+merge_next(Merge *merge)
+{
+	MergeNode	winner;
+
+	if (merge->nruns == 0)
+		return NULL;
+	if (unlikely(!merge->started))
+	{
+		merge->started = true;
+		merge->tree[0] = play(merge, 1);
+	}
+	else if (merge->tree[0].run >= 0)
+	{
+		int			run = merge->tree[0].run;
+
+		winner = advance(merge, run);
+		for (int node = (run + merge->nruns) / 2; node > 0; node /= 2)
+		{
+			if (is_before(merge, &merge->tree[node], &winner))
+			{
+				MergeNode	loser = winner;
+
+				winner = merge->tree[node];
+				merge->tree[node] = loser;
+			}
+		}
+		merge->tree[0] = winner;
+	}
+	return merge->tree[0].run < 0 ? NULL : &merge->readers[merge->tree[0].run];
+}
+
+/* merge_free frees the merge but not the runs. */
+void
+merge_free(Merge *merge)
+{
+	pfree(merge->readers);
+	pfree(merge->tree);
+	pfree(merge);
+}

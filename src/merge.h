@@ -1,0 +1,35 @@
+/*-------------------------------------------------------------------------
+ *
+ * merge.h
+ *	  Several runs as one ordered stream.
+ *
+ *		merge = merge_create(order, runs, nruns, memory, ranges or NULL)
+ *		while ((reader = merge_next(merge)) != NULL)
+ *			... reader->words, reader->tuple, reader->size
+ *		merge_free(merge)						does not close the runs
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_MERGE_H
+#define PTSORT_MERGE_H
+
+#include "compat.h"
+
+#include "run.h"
+
+typedef struct Merge Merge;
+
+/* The part of a run that a slice has: record offsets [from, to). */
+typedef struct MergeRange
+{
+	int64		from;
+	int64		to;
+} MergeRange;
+
+extern Merge *merge_create(SortOrder *order, Run **runs, int nruns,
+						   int64 memory, const MergeRange *ranges);
+extern RunReader *merge_next(Merge *merge);
+extern int64 merge_memory(const Merge *merge);
+extern void merge_free(Merge *merge);
+
+#endif							/* PTSORT_MERGE_H */

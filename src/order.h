@@ -1,0 +1,71 @@
+/*-------------------------------------------------------------------------
+ *
+ * order.h
+ *	  The order of two tuples of one sort.
+ *
+ * Words decide first, as unsigned integers; then the variant's comparison;
+ * then the bytes of the images, so that the order is total and a result does
+ * not depend on the budget or on who sorted what.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_ORDER_H
+#define PTSORT_ORDER_H
+
+#include "compat.h"
+
+#include "ptsort_variant.h"
+
+/*
+ * SortOrder: what all parts of one sort object share about their tuples.
+ */
+typedef struct SortOrder
+{
+	const PtSortVariant *variant;
+	void	   *state;			/* the variant's */
+	int			nwords;			/* 0 to PTSORT_MAX_WORDS; not 0 if inline */
+	bool		inline_image;	/* the variant's */
+	int64		comparisons;	/* calls of variant->compare so far */
+} SortOrder;
+
+/* order_size returns the bytes of an image, from its first 8 bytes. */
+static inline Size
+order_size(const SortOrder *order, const void *tuple)
+{
+	if (order->inline_image)
+		return sizeof(uint64);
+	return order->variant->size(tuple, order->state);
+}
+
+/*
+ * order_compare_inline orders two inline images whose words are equal, and
+ * lets the variant look at them.
+ */
+static inline int
+order_compare_inline(const SortOrder *order, const void *a, const void *b)
+{
+	uint64		left = *(const uint64 *) a;
+	uint64		right = *(const uint64 *) b;
+
+	if (order->variant->compare)
+		(void) order->variant->compare(a, b, order->state);
+	return (left > right) - (left < right);
+}
+
+extern int	order_compare_images(const SortOrder *order, const void *a,
+								 const void *b);
+
+/* order_compare_tuples orders two tuples whose words are equal. */
+static inline int
+order_compare_tuples(SortOrder *order, const void *a, const void *b)
+{
+	int			cmp;
+
+	if (order->inline_image)
+		return order_compare_inline(order, a, b);
+	order->comparisons++;
+	cmp = order->variant->compare(a, b, order->state);
+	return likely(cmp != 0) ? cmp : order_compare_images(order, a, b);
+}
+
+#endif							/* PTSORT_ORDER_H */

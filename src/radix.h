@@ -1,0 +1,21 @@
+/*-------------------------------------------------------------------------
+ *
+ * radix.h
+ *	  Sort entries of a few 64-bit words by those words.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_RADIX_H
+#define PTSORT_RADIX_H
+
+#include "compat.h"
+
+/*
+ * radix_sort orders n entries of `stride` (2 or 3) words each by their first
+ * nkeys words, as unsigned integers, the first word first.  It is stable.
+ * `scratch` has room for as many entries.
+ */
+extern void radix_sort(uint64 *entries, uint64 *scratch, int64 n, int stride,
+					   int nkeys);
+
+#endif							/* PTSORT_RADIX_H */

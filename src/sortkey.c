@@ -1,0 +1,532 @@
+/*-------------------------------------------------------------------------
+ *
+ * sortkey.c
+ *	  Key columns become sort key words.
+ *
+ * A word is a 64-bit unsigned integer whose order never contradicts the order
+ * of the column it is made from: word(a) < word(b) implies a before b.  Equal
+ * words imply nothing, so nulls may share the smallest or largest word with
+ * values, and a column of which nothing is known simply gets no word.
+ *
+ * Where a word comes from, first match wins:
+ *
+ * 1. The sort support function offers an abbreviated key that its comparator
+ *	  compares as an integer.  The server's own promise for abbreviated keys is
+ *	  exactly the one above.  (Text and bytea in "C", text in ICU collations,
+ *	  uuid, inet, macaddr: unsigned; numeric: see word_numeric.)
+ * 2. The comparator compares whole datums as integers: int4, int8, date,
+ *	  timestamp, and whatever else uses one of the server's three.
+ * 3. The sort support function, or the comparison function of an operator
+ *	  class without one, is a function of the server that we know.
+ *
+ * All participants of a sort must make the same word from the same value.  So
+ * nothing here may depend on what a process saw before, and abbreviation is
+ * never given up half-way: the server's abbrev_abort is not called.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "access/nbtree.h"
+#include "storage/itemptr.h"
+#include "utils/builtins.h"
+#include "utils/date.h"
+#include "utils/fmgroids.h"
+#include "utils/inet.h"
+#include "utils/rel.h"
+
+#include "keypack.h"
+#include "sortkey.h"
+
+int			ptsort_debug_key_class = KEY_CLASS_AUTO;
+
+#define SIGN_BIT	(UINT64CONST(1) << 63)
+
+/*
+ * WordMaker makes the word of a value that is not null, in ascending order.
+ * ssup holds the state of abbreviation, if the maker abbreviates.
+ */
+typedef uint64 (*WordMaker) (Datum value, SortSupport ssup);
+
+/*
+ * SortKeyWord: one word and the column it is made from.
+ */
+typedef struct SortKeyWord
+{
+	int			column;			/* index into values, isnull */
+	WordMaker	make;			/* NULL: there is no such word */
+	bool		reverse;		/* descending */
+	uint64		null_word;		/* smallest or largest */
+	SortSupportData ssup;		/* with abbreviation and its own state */
+} SortKeyWord;
+
+struct PtSortKey
+{
+	int			nwords;
+	bool		exact;			/* all columns are in the pack, whole */
+	KeyPack		pack;			/* exact, or several columns; else empty */
+	SortKeyWord word;			/* a word on its own or the end of the pack */
+	char	   *images;			/* see keypack_decode */
+	int			ncolumns;
+	SortSupportData support[FLEXIBLE_ARRAY_MEMBER]; /* one per column */
+};
+
+/* KnownOrder: a server function and the words that agree with it. */
+typedef struct KnownOrder
+{
+	Oid			function;
+	WordMaker	make;
+} KnownOrder;
+
+static inline uint64
+word_from_signed(int64 value)
+{
+	return (uint64) value ^ SIGN_BIT;
+}
+
+/*
+ * Flips a float's bits into integer order.  As the operator class has it, the
+ * zeros are equal, all NaNs are equal and greater than everything else.
+ */
+static inline uint64
+word_from_float(float8 value)
+{
+	union
+	{
+		float8		value;
+		uint64		bits;
+	}			u;
+
+	if (isnan(value))
+		return PG_UINT64_MAX;
+	u.value = (value == 0.0) ? 0.0 : value;
+	return (u.bits & SIGN_BIT) ? ~u.bits : u.bits | SIGN_BIT;
+}
+
+static uint64
+word_abbreviated(Datum value, SortSupport ssup)
+{
+	return (uint64) ssup->abbrev_converter(value, ssup);
+}
+
+/*
+ * numeric's abbreviated key is a signed integer that grows as the value
+ * shrinks, with -INT64_MAX for infinity and INT64_MIN for NaN.
+ */
+static uint64
+word_numeric(Datum value, SortSupport ssup)
+{
+	return ~word_from_signed(DatumGetInt64(ssup->abbrev_converter(value, ssup)));
+}
+
+static uint64
+word_unsigned(Datum value, SortSupport ssup)
+{
+	return (uint64) value;
+}
+
+static uint64
+word_int64(Datum value, SortSupport ssup)
+{
+	return word_from_signed(DatumGetInt64(value));
+}
+
+/* The upper half of an int4's datum is undefined; DatumGetInt32 drops it. */
+static uint64
+word_int32(Datum value, SortSupport ssup)
+{
+	return word_from_signed(DatumGetInt32(value));
+}
+
+static uint64
+word_int16(Datum value, SortSupport ssup)
+{
+	return word_from_signed(DatumGetInt16(value));
+}
+
+static uint64
+word_oid(Datum value, SortSupport ssup)
+{
+	return DatumGetObjectId(value);
+}
+
+static uint64
+word_bool(Datum value, SortSupport ssup)
+{
+	return DatumGetBool(value) ? 1 : 0;
+}
+
+/* "char" is compared unsigned, whatever the platform's char is. */
+static uint64
+word_char(Datum value, SortSupport ssup)
+{
+	return (uint8) DatumGetChar(value);
+}
+
+static uint64
+word_float4(Datum value, SortSupport ssup)
+{
+	return word_from_float(DatumGetFloat4(value));
+}
+
+static uint64
+word_float8(Datum value, SortSupport ssup)
+{
+	return word_from_float(DatumGetFloat8(value));
+}
+
+/* timetz orders by the time in UTC; the zone breaks ties. */
+static uint64
+word_timetz(Datum value, SortSupport ssup)
+{
+	TimeTzADT  *time = DatumGetTimeTzADTP(value);
+
+	return word_from_signed(time->time + time->zone * USECS_PER_SEC);
+}
+
+static uint64
+word_macaddr8(Datum value, SortSupport ssup)
+{
+	macaddr8   *addr = DatumGetMacaddr8P(value);
+
+	return ((uint64) addr->a << 56) | ((uint64) addr->b << 48) |
+		((uint64) addr->c << 40) | ((uint64) addr->d << 32) |
+		((uint64) addr->e << 24) | ((uint64) addr->f << 16) |
+		((uint64) addr->g << 8) | (uint64) addr->h;
+}
+
+static uint64
+word_tid(Datum value, SortSupport ssup)
+{
+	ItemPointer tid = (ItemPointer) DatumGetPointer(value);
+
+	return ((uint64) ItemPointerGetBlockNumberNoCheck(tid) << 16) |
+		ItemPointerGetOffsetNumberNoCheck(tid);
+}
+
+/*
+ * Sort support functions with comparators of their own.  A user's operator
+ * class that names one of them gets the same comparator, so the type does not
+ * matter.
+ */
+static const KnownOrder known_sortsupport[] = {
+	{F_BTINT2SORTSUPPORT, word_int16},
+	{F_BTOIDSORTSUPPORT, word_oid},
+	{F_BTFLOAT4SORTSUPPORT, word_float4},
+	{F_BTFLOAT8SORTSUPPORT, word_float8},
+	{InvalidOid, NULL}
+};
+
+/* Comparison functions, for operator classes without sort support. */
+static const KnownOrder known_comparison[] = {
+	{F_BTBOOLCMP, word_bool},
+	{F_BTCHARCMP, word_char},
+	{F_BTINT2CMP, word_int16},
+	{F_BTINT4CMP, word_int32},
+	{F_BTINT8CMP, word_int64},
+	{F_BTOIDCMP, word_oid},
+	{F_BTFLOAT4CMP, word_float4},
+	{F_BTFLOAT8CMP, word_float8},
+	{F_BTTIDCMP, word_tid},
+	{F_CASH_CMP, word_int64},
+	{F_DATE_CMP, word_int32},
+	{F_MACADDR8_CMP, word_macaddr8},
+	{F_PG_LSN_CMP, word_unsigned},
+	{F_TIMESTAMP_CMP, word_int64},
+	{F_TIMESTAMPTZ_CMP, word_int64},
+	{F_TIMETZ_CMP, word_timetz},
+	{F_TIME_CMP, word_int64},
+	{F_XID8CMP, word_unsigned},
+	{InvalidOid, NULL}
+};
+
+static WordMaker
+find_known(const KnownOrder *known, Oid function)
+{
+	for (; OidIsValid(known->function); known++)
+	{
+		if (known->function == function)
+			return known->make;
+	}
+	return NULL;
+}
+
+/* Rule 1: the maker for an abbreviated key, NULL if it is no integer. */
+static WordMaker
+maker_of_abbreviation(SortSupport ssup, Oid sortsupport)
+{
+	if (ssup->abbrev_converter == NULL)
+		return NULL;
+	if (ssup->comparator == ssup_datum_unsigned_cmp)
+		return word_abbreviated;
+	if (sortsupport == F_NUMERIC_SORTSUPPORT)
+		return word_numeric;
+	return NULL;
+}
+
+/* Rule 2: the maker for values that are compared as integers, or NULL. */
+static WordMaker
+maker_of_comparator(int (*comparator) (Datum, Datum, SortSupport))
+{
+	if (comparator == ssup_datum_signed_cmp)
+		return word_int64;
+	if (comparator == ssup_datum_int32_cmp)
+		return word_int32;
+	if (comparator == ssup_datum_unsigned_cmp)
+		return word_unsigned;
+	return NULL;
+}
+
+/*
+ * How to make a word from a column of this operator family and input type,
+ * NULL if there is no way.  ssup was prepared for it, with abbreviation.
+ */
+static WordMaker
+choose_maker(Oid opfamily, Oid opcintype, SortSupport ssup)
+{
+	Oid			sortsupport = get_opfamily_proc(opfamily, opcintype, opcintype,
+												BTSORTSUPPORT_PROC);
+	WordMaker	make = maker_of_abbreviation(ssup, sortsupport);
+
+	if (make == NULL)
+		make = maker_of_comparator(ssup->abbrev_converter != NULL ?
+								   ssup->abbrev_full_comparator :
+								   ssup->comparator);
+	if (make == NULL && OidIsValid(sortsupport))
+		make = find_known(known_sortsupport, sortsupport);
+	if (make == NULL && !OidIsValid(sortsupport))
+		make = find_known(known_comparison,
+						  get_opfamily_proc(opfamily, opcintype, opcintype,
+											BTORDER_PROC));
+	return make;
+}
+
+/*
+ * Finds out how to make a word of a column.  ssup is the column's, prepared
+ * with abbreviation.
+ */
+static void
+init_word(SortKeyWord *word, int column, Oid opfamily, Oid opcintype,
+		  const SortSupportData *ssup)
+{
+	/* Abbreviated keys of half a word have other formats: not worth it. */
+	if (sizeof(Datum) < sizeof(uint64))
+		return;
+
+	word->ssup = *ssup;
+	word->make = choose_maker(opfamily, opcintype, &word->ssup);
+	word->column = column;
+	word->reverse = ssup->ssup_reverse;
+	word->null_word = ssup->ssup_nulls_first ? 0 : PG_UINT64_MAX;
+}
+
+static PtSortKey *
+make_key(int ncolumns)
+{
+	PtSortKey  *key;
+
+	key = palloc0(add_size(offsetof(PtSortKey, support),
+						   mul_size(ncolumns, sizeof(SortSupportData))));
+	key->ncolumns = ncolumns;
+	key->images = palloc0(mul_size(ncolumns, KEYPACK_IMAGE_SIZE));
+	return key;
+}
+
+/* Fills in what a column's operator does not tell. */
+static void
+init_support(SortSupport ssup, Oid collation, bool nulls_first,
+			 AttrNumber attno, bool abbreviate)
+{
+	memset(ssup, 0, sizeof(*ssup));
+	ssup->ssup_cxt = CurrentMemoryContext;
+	ssup->ssup_collation = collation;
+	ssup->ssup_nulls_first = nulls_first;
+	ssup->ssup_attno = attno;
+	ssup->abbreviate = abbreviate;
+}
+
+/* One key column of an index, with or without abbreviation. */
+static void
+support_of_index(Relation index, int column, bool abbreviate,
+				 SortSupport ssup)
+{
+	int16		option = index->rd_indoption[column];
+
+	init_support(ssup, index->rd_indcollation[column],
+				 (option & INDOPTION_NULLS_FIRST) != 0,
+				 column + 1, abbreviate);
+	pt_sortsupport_from_index(index, (option & INDOPTION_DESC) != 0, ssup);
+}
+
+/* How values of a column of an index can be packed. */
+static FieldKind
+kind_of_index(Relation index, int column)
+{
+	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(index), column);
+
+	return keypack_kind(get_opfamily_proc(index->rd_opfamily[column],
+										  index->rd_opcintype[column],
+										  index->rd_opcintype[column],
+										  BTORDER_PROC),
+						att->attlen, att->attbyval);
+}
+
+/*
+ * Pack the leading columns that can be packed, and a word of the next one if
+ * that has one.  If only one column would be in the pack, its word on its own
+ * does as well, without a null bit.
+ */
+static void
+pack_index(PtSortKey *key, Relation index)
+{
+	int			column = 0;
+
+	while (column < key->ncolumns &&
+		   keypack_add(&key->pack, kind_of_index(index, column), column,
+					   key->support[column].ssup_nulls_first,
+					   key->support[column].ssup_reverse))
+		column++;
+	key->exact = column == key->ncolumns &&
+		IndexRelationGetNumberOfAttributes(index) == key->ncolumns &&
+		key->pack.bits <= PTSORT_MAX_WORDS * 64 + PTSORT_TAIL_BITS &&
+		ptsort_debug_key_class == KEY_CLASS_AUTO;
+	if (key->exact)
+		return;
+
+	if (column < key->ncolumns && key->pack.bits < PTSORT_MAX_WORDS * 64)
+	{
+		SortSupportData ssup;
+
+		support_of_index(index, column, true, &ssup);
+		init_word(&key->word, column, index->rd_opfamily[column],
+				  index->rd_opcintype[column], &ssup);
+		if (key->word.make && column > 0 &&
+			keypack_add(&key->pack, FIELD_WORD, column, ssup.ssup_nulls_first, false))
+			column++;
+	}
+	if (column < 2)
+	{
+		memset(&key->pack, 0, sizeof(KeyPack));
+		if (key->word.make == NULL || key->word.column != 0)
+		{
+			SortSupportData ssup;
+
+			support_of_index(index, 0, true, &ssup);
+			init_word(&key->word, 0, index->rd_opfamily[0],
+					  index->rd_opcintype[0], &ssup);
+		}
+	}
+}
+
+/* Set how many words the key has, from what has been found out. */
+static void
+count_words(PtSortKey *key)
+{
+	if (ptsort_debug_key_class == KEY_CLASS_COMPARED)
+		key->nwords = 0;
+	else if (key->exact)
+		key->nwords = key->pack.bits <= 64 + PTSORT_TAIL_BITS ? 1 : 2;
+	else if (key->pack.nfields > 0)
+		key->nwords = key->pack.bits <= 64 ? 1 : 2;
+	else
+		key->nwords = key->word.make ? 1 : 0;
+}
+
+PtSortKey *
+sortkey_index(Relation index)
+{
+	int			ncolumns = IndexRelationGetNumberOfKeyAttributes(index);
+	PtSortKey  *key = make_key(ncolumns);
+
+	for (int i = 0; i < ncolumns; i++)
+		support_of_index(index, i, false, &key->support[i]);
+	pack_index(key, index);
+	count_words(key);
+	return key;
+}
+
+PtSortKey *
+sortkey_columns(int ncolumns, const Oid *lt_operators, const Oid *collations,
+				const bool *nulls_first)
+{
+	PtSortKey  *key = make_key(ncolumns);
+	SortSupportData leading;
+	Oid			opfamily;
+	Oid			opcintype;
+
+	if (ncolumns < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a sort needs at least one key column")));
+
+	for (int i = 0; i < ncolumns; i++)
+	{
+		if (!pt_ordering_op_opfamily(lt_operators[i], &opfamily, &opcintype))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("operator %u is not a valid ordering operator",
+							lt_operators[i])));
+		init_support(&key->support[i], collations[i], nulls_first[i], 0, false);
+		PrepareSortSupportFromOrderingOp(lt_operators[i], &key->support[i]);
+	}
+
+	pt_ordering_op_opfamily(lt_operators[0], &opfamily, &opcintype);
+	init_support(&leading, collations[0], nulls_first[0], 0, true);
+	PrepareSortSupportFromOrderingOp(lt_operators[0], &leading);
+	init_word(&key->word, 0, opfamily, opcintype, &leading);
+	count_words(key);
+	return key;
+}
+
+int
+sortkey_nwords(const PtSortKey *key)
+{
+	return key->nwords;
+}
+
+bool
+sortkey_is_exact(const PtSortKey *key)
+{
+	return key->exact;
+}
+
+/* The word of a column, in the order of the column. */
+static uint64
+make_word(SortKeyWord *word, const Datum *values, const bool *isnull)
+{
+	uint64		result;
+
+	if (isnull[word->column])
+		return word->null_word;
+	result = word->make(values[word->column], &word->ssup);
+	return word->reverse ? ~result : result;
+}
+
+void
+sortkey_words(PtSortKey *key, const Datum *values, const bool *isnull,
+			  uint64 *words)
+{
+	uint64		word = 0;
+
+	if (key->nwords == 0)
+		return;
+	if (key->word.make)
+		word = make_word(&key->word, values, isnull);
+	if (key->pack.nfields > 0)
+		keypack_encode(&key->pack, values, isnull, word, key->nwords, words);
+	else
+		words[0] = word;
+}
+
+void
+sortkey_values(PtSortKey *key, const uint64 *words, Datum *values,
+			   bool *isnull)
+{
+	keypack_decode(&key->pack, words, values, isnull, key->images);
+}
+
+SortSupport
+sortkey_support(PtSortKey *key)
+{
+	return key->support;
+}

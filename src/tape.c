@@ -1,0 +1,499 @@
+/*-------------------------------------------------------------------------
+ *
+ * tape.c
+ *	  Logical tapes: byte streams in one participant's temporary file.
+ *
+ * The idea is that of the server's logtape.c (and of Knuth's tapes): many
+ * streams share one file whose blocks are recycled as they are read.  Two
+ * things differ.  A block carries no links, so that the bytes of consecutive
+ * blocks are consecutive in memory and a reader can use tuples in place; the
+ * list of extents that replaces the links is short, because one tape at a time
+ * is written, and is stored behind an exported tape.  And blocks are larger.
+ *
+ * The file is a BufFile: in a SharedFileSet if other processes shall read it,
+ * else a private temporary one.  The server therefore spreads it over
+ * temp_tablespaces, charges it to temp_file_limit, logs and counts it, and
+ * removes it after an error.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include <fcntl.h>
+
+#include "fault.h"
+#include "miscadmin.h"
+#include "storage/buffile.h"
+#include "tape.h"
+#include "utils/memutils.h"
+
+/* BufFile seeks in the server's blocks. */
+#define SERVER_BLOCKS_PER_BLOCK (TAPE_BLOCK / BLCKSZ)
+
+/*
+ * Room at the end of a read buffer for the piece of a tuple that is left when
+ * the buffer is filled again.  Any index tuple fits; longer ones only make the
+ * next read one block shorter, or the buffer larger.
+ */
+#define READ_SLACK		BLCKSZ
+
+struct Tapeset
+{
+	BufFile    *file;
+	bool		shared;			/* file is in a SharedFileSet */
+	int64		nblocks;		/* blocks of the file */
+	int64	   *free;			/* binary heap, lowest block number on top */
+	int64		nfree;
+	int64		maxfree;
+	MemoryContext context;
+};
+
+static void
+tapeset_name(char *name, int participant)
+{
+	snprintf(name, MAXPGPATH, "ptsort.%d", participant);
+}
+
+static Tapeset *
+tapeset_make(BufFile *file, bool shared)
+{
+	Tapeset    *set = palloc0(sizeof(Tapeset));
+
+	set->file = file;
+	set->shared = shared;
+	set->context = CurrentMemoryContext;
+	return set;
+}
+
+/*
+ * tapeset_create makes an empty tapeset.  With a file set, the file belongs to
+ * it and is named after the participant; else it is private to this process.
+ */
+Tapeset *
+tapeset_create(SharedFileSet *fileset, int participant)
+{
+	char		name[MAXPGPATH];
+
+	if (fileset == NULL)
+		return tapeset_make(BufFileCreateTemp(false), false);
+	tapeset_name(name, participant);
+	return tapeset_make(BufFileCreateFileSet(&fileset->fs, name), true);
+}
+
+/* tapeset_export makes the file readable by others; no more writing then. */
+void
+tapeset_export(Tapeset *set)
+{
+	Assert(set->shared);
+	BufFileExportFileSet(set->file);
+}
+
+/* tapeset_close closes the file; a private one is removed. */
+void
+tapeset_close(Tapeset *set)
+{
+	BufFileClose(set->file);
+	if (set->free)
+		pfree(set->free);
+	pfree(set);
+}
+
+/* tapeset_bytes returns the size of the file, which never shrinks. */
+int64
+tapeset_bytes(const Tapeset *set)
+{
+	return set->nblocks * TAPE_BLOCK;
+}
+
+/*
+ * Block allocation.  The lowest free block first keeps a tape's blocks
+ * together and the file dense.
+ */
+static void
+free_block(Tapeset *set, int64 block)
+{
+	int64		i;
+
+	if (set->nfree == set->maxfree)
+	{
+		set->maxfree = Max(64, set->maxfree * 2);
+		set->free = set->free
+			? repalloc_huge(set->free, set->maxfree * sizeof(int64))
+			: MemoryContextAlloc(set->context, set->maxfree * sizeof(int64));
+	}
+	for (i = set->nfree++; i > 0 && set->free[(i - 1) / 2] > block; i = (i - 1) / 2)
+		set->free[i] = set->free[(i - 1) / 2];
+	set->free[i] = block;
+}
+
+static int64
+allocate_block(Tapeset *set)
+{
+	int64		result;
+	int64		last;
+	int64		i = 0;
+
+	if (set->nfree == 0)
+		return set->nblocks++;
+
+	result = set->free[0];
+	last = set->free[--set->nfree];
+	for (;;)
+	{
+		int64		child = 2 * i + 1;
+
+		if (child >= set->nfree)
+			break;
+		if (child + 1 < set->nfree && set->free[child + 1] < set->free[child])
+			child++;
+		if (set->free[child] >= last)
+			break;
+		set->free[i] = set->free[child];
+		i = child;
+	}
+	set->free[i] = last;
+	return result;
+}
+
+/* Position the file at the start of a block. */
+static void
+seek_block(Tapeset *set, int64 block)
+{
+	if (BufFileSeekBlock(set->file, block * SERVER_BLOCKS_PER_BLOCK) != 0)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not seek to block %lld of temporary file",
+						(long long) block)));
+}
+
+static void
+read_exactly(Tapeset *set, void *target, Size size)
+{
+	Size		got = BufFileRead(set->file, target, size);
+
+	if (got != size)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not read temporary file: read only %zu of %zu bytes",
+						got, size)));
+}
+
+static void
+add_extent(Tape *tape, int64 logical, int64 block)
+{
+	TapeExtent *last = tape->nextents > 0 ? &tape->extents[tape->nextents - 1] : NULL;
+
+	if (last && block - last->block == logical - last->logical)
+		return;					/* continues the last extent */
+	if (tape->nextents == tape->maxextents)
+	{
+		tape->maxextents *= 2;
+		tape->extents = repalloc_huge(tape->extents,
+									  tape->maxextents * sizeof(TapeExtent));
+	}
+	tape->extents[tape->nextents].logical = logical;
+	tape->extents[tape->nextents].block = block;
+	tape->nextents++;
+}
+
+static Tape *
+tape_make(Tapeset *set)
+{
+	Tape	   *tape = palloc0(sizeof(Tape));
+
+	tape->set = set;
+	tape->maxextents = 8;
+	tape->extents = palloc(tape->maxextents * sizeof(TapeExtent));
+	return tape;
+}
+
+static void
+allocate_buffer(Tape *tape, Size size)
+{
+	if (tape->buffer)
+		pfree(tape->buffer);
+	tape->buffer = MemoryContextAllocExtended(tape->set->context, size,
+											  MCXT_ALLOC_HUGE);
+	tape->buffer_size = size;
+	tape->cursor = tape->limit = tape->buffer;
+}
+
+/*
+ * tape_create starts writing a new tape with a buffer of at least one block;
+ * the buffer is what one write system call may cover.
+ */
+Tape *
+tape_create(Tapeset *set, Size write_buffer)
+{
+	Tape	   *tape = tape_make(set);
+
+	allocate_buffer(tape, Max(write_buffer / TAPE_BLOCK, 1) * TAPE_BLOCK);
+	return tape;
+}
+
+/* Write the whole blocks in the buffer; consecutive ones in one go. */
+static void
+flush_blocks(Tape *tape, int64 nblocks)
+{
+	int64		logical = tape->offset / TAPE_BLOCK;
+	int64		previous = -2;
+
+	fault_point("tape: write");
+	CHECK_FOR_INTERRUPTS();
+	for (int64 i = 0; i < nblocks; i++)
+	{
+		int64		block = allocate_block(tape->set);
+
+		if (block != previous + 1)
+			seek_block(tape->set, block);
+		BufFileWrite(tape->set->file, tape->buffer + i * TAPE_BLOCK, TAPE_BLOCK);
+		add_extent(tape, logical + i, block);
+		previous = block;
+	}
+	tape->offset += nblocks * TAPE_BLOCK;
+	tape->cursor = tape->buffer;
+}
+
+/* tape_write appends bytes to the stream. */
+void
+tape_write(Tape *tape, const void *data, Size size)
+{
+	const char *source = data;
+
+	tape->size += size;
+	while (size > 0)
+	{
+		Size		room = tape->buffer + tape->buffer_size - tape->cursor;
+		Size		now = Min(room, size);
+
+		memcpy(tape->cursor, source, now);
+		tape->cursor += now;
+		source += now;
+		size -= now;
+		if (now == room)
+			flush_blocks(tape, tape->buffer_size / TAPE_BLOCK);
+	}
+}
+
+/* tape_finish ends writing and gives the write buffer back. */
+void
+tape_finish(Tape *tape)
+{
+	Size		used = tape->cursor - tape->buffer;
+	Size		blocks = (used + TAPE_BLOCK - 1) / TAPE_BLOCK;
+
+	if (blocks > 0)
+	{
+		/* Whole blocks only, so that the file never has a gap. */
+		memset(tape->cursor, 0, blocks * TAPE_BLOCK - used);
+		flush_blocks(tape, blocks);
+	}
+	pfree(tape->buffer);
+	tape->buffer = tape->cursor = tape->limit = NULL;
+	tape->buffer_size = 0;
+	tape->offset = 0;
+}
+
+/*
+ * tape_export stores the list of extents at the end of the file and describes
+ * the finished tape.  tapeset_export() must follow.
+ */
+void
+tape_export(Tape *tape, TapeExport *result)
+{
+	Tapeset    *set = tape->set;
+	Size		size = tape->nextents * sizeof(TapeExtent);
+	Size		blocks = (size + TAPE_BLOCK - 1) / TAPE_BLOCK;
+	char	   *image = MemoryContextAllocHuge(CurrentMemoryContext,
+											   Max(blocks, 1) * TAPE_BLOCK);
+
+	memset(image, 0, blocks * TAPE_BLOCK);
+	memcpy(image, tape->extents, size);
+	result->size = tape->size;
+	result->nextents = tape->nextents;
+	result->map_block = set->nblocks;
+	if (blocks > 0)
+	{
+		seek_block(set, set->nblocks);
+		BufFileWrite(set->file, image, blocks * TAPE_BLOCK);
+		set->nblocks += blocks;
+	}
+	pfree(image);
+}
+
+/*
+ * tape_import opens a tape that a participant exported, for reading.  The
+ * tape has a file handle of its own.
+ */
+Tape *
+tape_import(SharedFileSet *fileset, int participant, const TapeExport *source)
+{
+	char		name[MAXPGPATH];
+	Tape	   *tape;
+
+	tapeset_name(name, participant);
+	tape = tape_make(tapeset_make(BufFileOpenFileSet(&fileset->fs, name,
+													 O_RDONLY, false), true));
+	tape->owns_set = true;
+	tape->size = source->size;
+	tape->nextents = tape->maxextents = source->nextents;
+	if (source->nextents > 0)
+	{
+		Size		size = source->nextents * sizeof(TapeExtent);
+
+		pfree(tape->extents);
+		tape->extents = palloc_extended(size, MCXT_ALLOC_HUGE);
+		seek_block(tape->set, source->map_block);
+		read_exactly(tape->set, tape->extents, size);
+	}
+	return tape;
+}
+
+/*
+ * tape_begin_read starts reading at the beginning.  read_buffer is what one
+ * read shall cover; it is lowered to what the tape holds and raised to a block.
+ */
+void
+tape_begin_read(Tape *tape, Size read_buffer, bool recycle)
+{
+	int64		blocks = Max(read_buffer / TAPE_BLOCK, 1);
+
+	Assert(!(recycle && tape->owns_set));
+	blocks = Min(blocks, Max((tape->size + TAPE_BLOCK - 1) / TAPE_BLOCK, 1));
+	allocate_buffer(tape, blocks * TAPE_BLOCK + READ_SLACK);
+	tape->offset = 0;
+	tape->recycle = recycle;
+}
+
+/* The extent that holds a logical block. */
+static int64
+find_extent(const Tape *tape, int64 logical)
+{
+	int64		low = 0;
+	int64		high = tape->nextents - 1;
+
+	while (low < high)
+	{
+		int64		middle = low + (high - low + 1) / 2;
+
+		if (tape->extents[middle].logical <= logical)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low;
+}
+
+/* Read consecutive logical blocks of the tape to `target`. */
+static void
+read_blocks(Tape *tape, int64 logical, int64 nblocks, char *target)
+{
+	int64		i = find_extent(tape, logical);
+
+	fault_point("tape: read");
+	CHECK_FOR_INTERRUPTS();
+	while (nblocks > 0)
+	{
+		int64		block = tape->extents[i].block + (logical - tape->extents[i].logical);
+		int64		now = nblocks;
+
+		if (i + 1 < tape->nextents)
+			now = Min(now, tape->extents[i + 1].logical - logical);
+		seek_block(tape->set, block);
+		read_exactly(tape->set, target, now * TAPE_BLOCK);
+		if (tape->recycle)
+		{
+			for (int64 j = 0; j < now; j++)
+				free_block(tape->set, block + j);
+		}
+		target += now * TAPE_BLOCK;
+		logical += now;
+		nblocks -= now;
+		i++;
+	}
+}
+
+/* Replace the read buffer by a larger one, keeping what is left to read. */
+static void
+enlarge_buffer(Tape *tape, Size size)
+{
+	char	   *larger = MemoryContextAllocExtended(tape->set->context, size,
+													MCXT_ALLOC_HUGE);
+
+	memcpy(larger, tape->cursor, tape->limit - tape->cursor);
+	tape->limit = larger + (tape->limit - tape->cursor);
+	pfree(tape->buffer);
+	tape->buffer = tape->cursor = larger;
+	tape->buffer_size = size;
+}
+
+/*
+ * tape_peek_slow does the work of tape_peek when the buffer holds too little:
+ * keeps what is left of it and reads as many blocks behind it as fit.
+ */
+const char *
+tape_peek_slow(Tape *tape, Size want, Size *have)
+{
+	Size		left = tape->limit - tape->cursor;
+	int64		position = tape_tell(tape);
+	int64		next = position + left; /* first byte not in memory */
+	Size		blocks;
+
+	*have = left;
+	if (next >= tape->size)
+		return tape->cursor;	/* the tape ends here */
+	Assert(next % TAPE_BLOCK == 0);
+
+	want = Min(want, left + (Size) (tape->size - next));
+	blocks = (tape->buffer_size - left) / TAPE_BLOCK;
+	if (blocks == 0 || left + blocks * TAPE_BLOCK < want)
+		enlarge_buffer(tape, Max(want, left) + TAPE_BLOCK + READ_SLACK);
+	else
+		memmove(tape->buffer, tape->cursor, left);
+	tape->cursor = tape->buffer;
+	tape->offset = position;
+
+	blocks = Min((tape->buffer_size - left) / TAPE_BLOCK,
+				 (Size) (tape->size - next + TAPE_BLOCK - 1) / TAPE_BLOCK);
+	read_blocks(tape, next / TAPE_BLOCK, blocks, tape->buffer + left);
+	*have = left + Min((int64) blocks * TAPE_BLOCK, tape->size - next);
+	tape->limit = tape->buffer + *have;
+	return tape->cursor;
+}
+
+/*
+ * tape_seek_slow does the work of tape_seek outside the buffer.  Going
+ * backward, the buffer is filled with what precedes the offset.
+ */
+void
+tape_seek_slow(Tape *tape, int64 offset)
+{
+	int64		capacity = Max((tape->buffer_size - READ_SLACK) / TAPE_BLOCK, 1);
+	int64		total = (tape->size + TAPE_BLOCK - 1) / TAPE_BLOCK;
+	int64		first = offset / TAPE_BLOCK;
+	int64		blocks;
+
+	Assert(!tape->recycle);
+	Assert(offset >= 0 && offset <= tape->size);
+	if (offset < tape->offset)
+		first = Max(first - capacity + 1, 0);
+	blocks = Min(capacity, total - first);
+	tape->offset = first * TAPE_BLOCK;
+	if (blocks > 0)
+		read_blocks(tape, first, blocks, tape->buffer);
+	tape->cursor = tape->buffer + (offset - tape->offset);
+	tape->limit = tape->buffer +
+		Min(blocks * TAPE_BLOCK, tape->size - tape->offset);
+}
+
+/* tape_close frees the tape; its blocks, unless recycled, stay in use. */
+void
+tape_close(Tape *tape)
+{
+	if (tape->owns_set)
+		tapeset_close(tape->set);
+	if (tape->buffer)
+		pfree(tape->buffer);
+	pfree(tape->extents);
+	pfree(tape);
+}

@@ -1,0 +1,556 @@
+/*-------------------------------------------------------------------------
+ *
+ * tuplesort.c
+ *	  The sort object: one phase machine for serial, worker and leader.
+ *
+ *		PUTTING		tuples go to memory; when the budget is used up they are
+ *					sorted and leave as an initial run, or as the continuation
+ *					of the last one if they come behind it (serial, worker)
+ *			|
+ *		perform:	serial without runs		-> MEMORY
+ *					serial with runs		-> MERGING, or RUN for random access
+ *					worker					-> ANNOUNCED: exactly one run, exported
+ *					leader: wait, import	-> MERGING, or RUN for random access
+ *					slice: wait, plan or wait for the plan, import -> SLICES
+ *
+ *		MEMORY, MERGING, RUN	get returns tuples in order
+ *		SLICES		next_slice: -> MERGING, and again, until there are no more
+ *
+ * More runs than the budget has read buffers for are merged in several passes;
+ * the first merge takes only as many as make all later ones full.  Temporary
+ * space is recycled while a run is read, so passes need no more space than the
+ * data (an imported run belongs to another process and is not recycled).
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "fault.h"
+#include "portability/instr_time.h"
+#include "shared.h"
+#include "slices.h"
+#include "sortstate.h"
+#include "tuplesort.h"
+#include "utils/memutils.h"
+
+/* The write buffer is this part of the budget, within limits. */
+#define WRITE_BUFFER_PART	8
+#define MAX_WRITE_BUFFER	(256 * 1024)
+
+/* A read buffer below this makes seeks dominate a merge. */
+#define MIN_READ_BUFFER		(2 * TAPE_BLOCK)
+
+/* Merge orders.  More than MAX_MERGE_ORDER runs at once only cost cache. */
+#define MIN_MERGE_ORDER		6
+#define MAX_MERGE_ORDER		500
+
+int			ptsort_debug_spill_entries = 0;
+int			ptsort_debug_merge_order = 0;
+
+/* Milliseconds since *start. */
+static double
+elapsed_ms(const instr_time *start)
+{
+	instr_time	now;
+
+	INSTR_TIME_SET_CURRENT(now);
+	INSTR_TIME_SUBTRACT(now, *start);
+	return INSTR_TIME_GET_MILLISEC(now);
+}
+
+static void
+check_options(const PtSortVariant *variant, const PtSortOptions *options,
+			  int nwords)
+{
+	if (nwords < 0 || nwords > PTSORT_MAX_WORDS)
+		elog(ERROR, "a sort key cannot have %d words", nwords);
+	if (variant->inline_image && (nwords == 0 || options->random_access))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("a sort of inline images needs words and has no random access")));
+	if (options->role != PTSORT_SERIAL && options->shared == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a parallel sort needs a shared block")));
+	if ((options->role == PTSORT_WORKER || options->role == PTSORT_SLICE) &&
+		options->random_access)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a worker or slice sort has no random access")));
+}
+
+/* sort_begin: see ptsort_begin. */
+PtSort *
+sort_begin(const PtSortVariant *variant, void *state, int nwords,
+		   MemoryContext context, const PtSortOptions *options)
+{
+	MemoryContext engine;
+	MemoryContext old;
+	PtSort	   *sort;
+
+	check_options(variant, options, nwords);
+	engine = AllocSetContextCreate(context, "ptsort", ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(engine);
+	sort = palloc0(sizeof(PtSort));
+	sort->options = *options;
+	sort->options.budget = Max(options->budget, PTSORT_MIN_BUDGET);
+	sort->variant_context = context;
+	sort->context = engine;
+	sort->head.variant = variant;
+	sort->head.state = state;
+	sort->order.variant = variant;
+	sort->order.state = state;
+	sort->order.nwords = nwords;
+	sort->order.inline_image = variant->inline_image;
+	sort->write_buffer = Min(sort->options.budget / WRITE_BUFFER_PART,
+							 MAX_WRITE_BUFFER);
+	sort->maxruns = 16;
+	sort->runs = palloc(sort->maxruns * sizeof(Run *));
+	if (options->role == PTSORT_WORKER)
+		sort->participant = shared_join(options->shared);
+	if (options->role == PTSORT_SERIAL || options->role == PTSORT_WORKER)
+		sort->memsort = memsort_create(&sort->order,
+									   sort->options.budget - sort->write_buffer);
+	MemoryContextSwitchTo(old);
+	return sort;
+}
+
+/* sort_wrong_variant raises the error of ptsort_state. */
+void
+sort_wrong_variant(PtSort *sort, const PtSortVariant *variant)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+			 errmsg("a sort of variant \"%s\" cannot be used as one of variant \"%s\"",
+					sort->head.variant->name, variant->name)));
+}
+
+/* The tapeset, made when first needed. */
+static Tapeset *
+own_tapeset(PtSort *sort)
+{
+	if (sort->tapeset == NULL)
+	{
+		SharedFileSet *fileset = NULL;
+
+		if (sort->options.role == PTSORT_WORKER)
+			fileset = shared_fileset(sort->options.shared);
+		sort->tapeset = tapeset_create(fileset, sort->participant);
+	}
+	return sort->tapeset;
+}
+
+/*
+ * Start a new run.  Any run of a worker may be the one that others read, and
+ * so gets a sparse index.
+ */
+static void
+begin_run(PtSort *sort, RunWriter *writer)
+{
+	run_begin_write(writer, &sort->order, own_tapeset(sort), sort->write_buffer,
+					sort->options.random_access,
+					sort->options.role == PTSORT_WORKER);
+}
+
+static void
+add_run(PtSort *sort, Run *run)
+{
+	if (sort->nruns == sort->maxruns)
+	{
+		sort->maxruns *= 2;
+		sort->runs = repalloc_huge(sort->runs, sort->maxruns * sizeof(Run *));
+	}
+	sort->runs[sort->nruns++] = run;
+}
+
+/* Finish a run and put it at the end of the queue. */
+static void
+append_run(PtSort *sort, RunWriter *writer)
+{
+	Run		   *run = run_end_write(writer);
+
+	add_run(sort, run);
+	sort->stats.runs++;
+	sort->stats.run_bytes += run->desc.bytes;
+}
+
+static void
+sort_memory(PtSort *sort)
+{
+	instr_time	start;
+
+	INSTR_TIME_SET_CURRENT(start);
+	memsort_sort(sort->memsort);
+	sort->stats.sort_ms += elapsed_ms(&start);
+}
+
+/* End the initial run that is open, if any. */
+static void
+close_run(PtSort *sort)
+{
+	if (!sort->run_is_open)
+		return;
+	append_run(sort, &sort->open_run);
+	sort->run_is_open = false;
+}
+
+/* Does the first entry in memory come behind the last tuple written? */
+static bool
+continues_run(PtSort *sort)
+{
+	uint64	   *first = memsort_entry(sort->memsort, 0);
+
+	if (!sort->run_is_open)
+		return false;
+	for (int i = 0; i < sort->order.nwords; i++)
+	{
+		if (first[i] != sort->last_words[i])
+			return first[i] > sort->last_words[i];
+	}
+	return order_compare_tuples(&sort->order, sort->last_tuple,
+								memsort_tuple(sort->memsort, first)) <= 0;
+}
+
+/* Remember the last tuple of the open run. */
+static void
+remember_last(PtSort *sort)
+{
+	MemSort    *ms = sort->memsort;
+	uint64	   *last = memsort_entry(ms, ms->count - 1);
+	Size		size = order_size(&sort->order, memsort_tuple(ms, last));
+
+	memcpy(sort->last_words, last, ms->stride * sizeof(uint64));
+	if (sort->order.inline_image)
+		sort->last_tuple = &sort->last_words[ms->stride - 1];
+	else
+	{
+		if (sort->last_tuple)
+			pfree(sort->last_tuple);
+		sort->last_tuple = palloc_extended(size, MCXT_ALLOC_HUGE);
+		memcpy(sort->last_tuple, memsort_tuple(ms, last), size);
+	}
+}
+
+/* Append what is in memory to a run. */
+static void
+write_memory(PtSort *sort, RunWriter *writer)
+{
+	MemSort    *ms = sort->memsort;
+
+	if (sort->order.inline_image)
+	{
+		run_write_entries(writer, ms->entries, ms->count);
+		return;
+	}
+	for (int64 i = 0; i < ms->count; i++)
+	{
+		uint64	   *entry = memsort_entry(ms, i);
+		char	   *tuple = memsort_tuple(ms, entry);
+
+		pt_prefetch(memsort_ahead(ms, i));
+		run_write(writer, entry, tuple, order_size(&sort->order, tuple));
+	}
+}
+
+/*
+ * Write what is in memory, as a new run or behind the last one.  So input that
+ * is in order becomes one run, however long it is.
+ */
+static void
+spill(PtSort *sort)
+{
+	instr_time	start;
+
+	sort_memory(sort);
+	INSTR_TIME_SET_CURRENT(start);
+	if (!continues_run(sort))
+	{
+		close_run(sort);
+		begin_run(sort, &sort->open_run);
+		sort->run_is_open = true;
+	}
+	write_memory(sort, &sort->open_run);
+	remember_last(sort);
+	memsort_reset(sort->memsort);
+	sort->stats.run_ms += elapsed_ms(&start);
+}
+
+/* sort_put: see ptsort_put. */
+void
+sort_put(PtSort *sort, const void *tuple, Size size, const uint64 *words)
+{
+	MemSort    *ms = sort->memsort;
+
+	if (unlikely(sort->phase != PHASE_PUTTING || ms == NULL))
+		sort_wrong_phase("put");
+	if (unlikely(ptsort_debug_spill_entries > 0 &&
+				 ms->count >= ptsort_debug_spill_entries) ||
+		unlikely(!memsort_put(ms, words, tuple, size)))
+	{
+		MemoryContext old = MemoryContextSwitchTo(sort->context);
+
+		spill(sort);
+		if (!memsort_put(ms, words, tuple, size))
+			elog(ERROR, "sort memory is empty and full");
+		MemoryContextSwitchTo(old);
+	}
+	sort->stats.tuples++;
+}
+
+/* How many runs a merge that writes a run may read at once. */
+static int
+merge_order(PtSort *sort)
+{
+	int64		order = (sort->options.budget - sort->write_buffer) / MIN_READ_BUFFER;
+
+	if (ptsort_debug_merge_order > 0)
+		return Max(ptsort_debug_merge_order, 2);
+	return Min(Max(order, MIN_MERGE_ORDER), MAX_MERGE_ORDER);
+}
+
+/* Merge the first n runs of the queue into one at its end. */
+static void
+merge_runs(PtSort *sort, int n)
+{
+	RunWriter	writer;
+	RunReader  *reader;
+	Merge	   *merge = sort_create_merge(sort, n, sort->options.budget - sort->write_buffer,
+									 NULL);
+
+	begin_run(sort, &writer);
+	while ((reader = merge_next(merge)) != NULL)
+		run_write(&writer, reader->words, reader->tuple, reader->size);
+	merge_free(merge);
+	for (int i = 0; i < n; i++)
+		run_close(sort->runs[i]);
+	sort->nruns -= n;
+	memmove(sort->runs, sort->runs + n, sort->nruns * sizeof(Run *));
+	append_run(sort, &writer);
+}
+
+/*
+ * Merge until at most `target` runs are left.  The first merge takes so few
+ * runs that all others are of full order.
+ */
+static void
+merge_down(PtSort *sort, int target)
+{
+	int			order = merge_order(sort);
+	instr_time	start;
+
+	INSTR_TIME_SET_CURRENT(start);
+	while (sort->nruns > target)
+	{
+		int			excess = sort->nruns - target;	/* runs to get rid of */
+		int			n = excess % (order - 1);
+
+		n = n == 0 ? order : n + 1;
+		merge_runs(sort, n);
+	}
+	sort->stats.run_ms += elapsed_ms(&start);
+}
+
+/* Keep the peak of memory that is about to be freed, and free it. */
+static void
+end_memory(PtSort *sort)
+{
+	sort->merge_peak = Max(sort->merge_peak,
+						   sort->memsort->peak + (int64) sort->write_buffer);
+	memsort_free(sort->memsort);
+	sort->memsort = NULL;
+}
+
+/* Read the one run that is left in both directions, or nothing at all. */
+static void
+start_run(PtSort *sort)
+{
+	Size		buffer = Min(sort->options.budget, MAX_WRITE_BUFFER);
+
+	sort->phase = PHASE_RUN;
+	if (sort->nruns > 0)
+		run_begin_read(&sort->reader, &sort->order, sort->runs[0], buffer,
+					   false);
+}
+
+/* Merge the runs while they are read. */
+static void
+start_merging(PtSort *sort)
+{
+	merge_down(sort, merge_order(sort));
+	sort->merge = sort_create_merge(sort, sort->nruns, sort->options.budget, NULL);
+	sort->phase = PHASE_MERGING;
+}
+
+static void
+perform_serial(PtSort *sort)
+{
+	if (!sort->run_is_open)
+	{
+		sort_memory(sort);
+		sort->phase = PHASE_MEMORY;
+		return;
+	}
+	spill(sort);
+	close_run(sort);
+	end_memory(sort);
+	if (sort->options.random_access)
+	{
+		merge_down(sort, 1);
+		start_run(sort);
+	}
+	else
+		start_merging(sort);
+}
+
+static void
+perform_worker(PtSort *sort)
+{
+	RunDesc		desc = {0};
+
+	if (sort->memsort->count > 0)
+		spill(sort);
+	close_run(sort);
+	end_memory(sort);
+	merge_down(sort, 1);
+	if (sort->nruns > 0)
+	{
+		run_export(sort->runs[0], &desc);
+		tapeset_export(sort->tapeset);
+	}
+	sort->stats.run_bytes = desc.bytes;
+	sort->phase = PHASE_ANNOUNCED;
+	sort_stats(sort, &sort->stats);
+	shared_announce(sort->options.shared, sort->participant, &desc, &sort->stats);
+}
+
+/* Open the runs that the participants left. */
+static void
+import_runs(PtSort *sort)
+{
+	PtSortShared *shared = sort->options.shared;
+	int			participants = shared_participants(shared);
+
+	sort->run_owners = palloc(participants * sizeof(int));
+	for (int i = 0; i < participants; i++)
+	{
+		const RunDesc *desc = shared_run(shared, i);
+
+		if (desc == NULL)
+			continue;
+		sort->run_owners[sort->nruns] = i;
+		add_run(sort, run_import(shared_fileset(shared), i, desc));
+		sort->stats.tuples += desc->tuples;
+	}
+}
+
+static void
+perform_leader(PtSort *sort)
+{
+	shared_wait(sort->options.shared, sort->options.participants,
+				sort->options.workers);
+	import_runs(sort);
+	if (!sort->options.random_access)
+		start_merging(sort);
+	else
+	{
+		/* Workers' runs cannot be read backward, so even one is rewritten. */
+		merge_down(sort, 1);
+		if (sort->nruns > 0 && sort->runs[0]->tape->owns_set)
+			merge_runs(sort, 1);
+		start_run(sort);
+	}
+}
+
+/* Plan the slices and publish the plan. */
+static void
+plan_slices(PtSort *sort)
+{
+	PtSortShared *shared = sort->options.shared;
+	int			participants = shared_participants(shared);
+	int			nslices = shared_slices(participants);
+	int64	   *published = shared_positions(shared);
+	int64	   *positions = palloc_extended((nslices + 1) * Max(sort->nruns, 1) *
+											sizeof(int64), MCXT_ALLOC_HUGE);
+
+	slices_plan(&sort->order, sort->runs, sort->nruns, nslices, positions);
+	for (int slice = 0; slice <= nslices; slice++)
+	{
+		for (int r = 0; r < sort->nruns; r++)
+			published[slice * participants + sort->run_owners[r]] =
+				positions[slice * sort->nruns + r];
+	}
+	pfree(positions);
+	shared_publish_plan(shared);
+}
+
+static void
+perform_slice(PtSort *sort)
+{
+	if (sort->options.participants > 0)
+	{
+		shared_wait(sort->options.shared, sort->options.participants,
+					sort->options.workers);
+		import_runs(sort);
+		plan_slices(sort);
+	}
+	else
+	{
+		shared_wait_plan(sort->options.shared);
+		import_runs(sort);
+	}
+	sort->phase = PHASE_SLICES;
+}
+
+/* sort_perform: see ptsort_perform. */
+void
+sort_perform(PtSort *sort)
+{
+	MemoryContext old = MemoryContextSwitchTo(sort->context);
+
+	if (sort->phase != PHASE_PUTTING)
+		sort_wrong_phase("perform");
+	fault_point("sort: perform");
+	sort->phase = PHASE_FAILED;
+	switch (sort->options.role)
+	{
+		case PTSORT_SERIAL:
+			perform_serial(sort);
+			break;
+		case PTSORT_WORKER:
+			perform_worker(sort);
+			break;
+		case PTSORT_LEADER:
+			perform_leader(sort);
+			break;
+		case PTSORT_SLICE:
+			perform_slice(sort);
+			break;
+	}
+	MemoryContextSwitchTo(old);
+}
+
+/* sort_end: see ptsort_end. */
+void
+sort_end(PtSort *sort)
+{
+	for (int i = 0; i < sort->nruns; i++)
+		run_close(sort->runs[i]);
+	if (sort->tapeset)
+		tapeset_close(sort->tapeset);
+	MemoryContextDelete(sort->variant_context);
+}
+
+/* sort_stats: see ptsort_stats. */
+void
+sort_stats(PtSort *sort, PtSortStats *stats)
+{
+	PtSortStats result = sort->stats;
+
+	result.comparisons = sort->order.comparisons;
+	result.peak_memory = sort->merge_peak;
+	if (sort->memsort)
+		result.peak_memory = Max(result.peak_memory, sort->memsort->peak);
+	if (sort->tapeset)
+		result.temp_bytes = tapeset_bytes(sort->tapeset);
+	*stats = result;
+}

@@ -1,0 +1,435 @@
+/*-------------------------------------------------------------------------
+ *
+ * variant_index.c
+ *	  Index tuples in a btree's order: its key columns, then the heap TID.
+ *
+ * Uniqueness.  A sort compares each two tuples that end up as neighbours, so
+ * the comparison function meets every two equal keys and raises the server's
+ * error (its own wording: comparetup_index_btree_tiebreak in tuplesort).  One
+ * case escapes it: two live tuples with equal keys that have a recently dead
+ * one between them.  Dead tuples take no part in uniqueness, so they are marked
+ * in a bit of the tuple that nbtree itself leaves to the access method, and
+ * variant_get_index looks at the groups that contain one.
+ *
+ * Exact keys.  If the key's words hold all there is in the index tuple, no tuple
+ * is made until it is read: the image is one word, inline, that holds the tail
+ * of the key, the heap TID and the mark:
+ *
+ *		15 bits tail | 32 bits block | 16 bits offset | 1 bit recently dead
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "catalog/index.h"
+#include "executor/executor.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "ptsort_variant.h"
+#include "variants.h"
+
+/* Marks a recently dead tuple, only while it is in a sort of a unique index. */
+#define DEAD_BIT		INDEX_AM_RESERVED_BIT
+
+/* Parts of an inline image. */
+#define INLINE_DEAD		UINT64CONST(1)
+#define INLINE_TAIL(image)	((image) >> (64 - PTSORT_TAIL_BITS))
+
+typedef struct IndexSort
+{
+	Relation	heap;
+	Relation	index;
+	TupleDesc	desc;
+	int			nkeys;
+	bool		unique;
+	bool		nulls_not_distinct;
+	bool		exact;			/* images are inline */
+	PtSortKey  *key;
+	SortSupport support;
+	int			nwords;
+	MemoryContext put_context;	/* reset for each tuple put */
+
+	/* Exact keys: how to make a tuple without nulls; see form_exact */
+	Size		form_size;
+	Size		offsets[INDEX_MAX_KEYS];
+
+	/* Unique indexes: copies of tuples read, see watch_dead_tuples */
+	IndexTuple	last;			/* the one returned last */
+	IndexTuple	spare;
+	IndexTuple	live;			/* the live tuple of the current group, if a
+								 * dead one followed it */
+	bool		have_last;
+	bool		last_dead;
+	bool		have_live;
+} IndexSort;
+
+static Size
+index_size(const void *tuple, void *state)
+{
+	return IndexTupleSize((IndexTuple) tuple);
+}
+
+/*
+ * Order of the key columns.  *equal_nulls tells whether a null was met in two
+ * tuples that are equal, which is no duplicate unless nulls are not distinct.
+ */
+static int
+compare_keys(IndexSort *state, IndexTuple a, IndexTuple b, bool *equal_nulls)
+{
+	*equal_nulls = false;
+	for (int i = 0; i < state->nkeys; i++)
+	{
+		bool		anull;
+		bool		bnull;
+		Datum		avalue = index_getattr(a, i + 1, state->desc, &anull);
+		Datum		bvalue = index_getattr(b, i + 1, state->desc, &bnull);
+		int			cmp = ApplySortComparator(avalue, anull, bvalue, bnull,
+											  &state->support[i]);
+
+		if (cmp != 0)
+			return cmp;
+		if (anull)
+			*equal_nulls = true;
+	}
+	return 0;
+}
+
+/* The server's error for two live tuples with equal keys. */
+static void
+raise_duplicate(IndexSort *state, IndexTuple tuple)
+{
+	Datum		values[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
+	char	   *key_desc;
+
+	index_deform_tuple(tuple, state->desc, values, isnull);
+	key_desc = BuildIndexValueDescription(state->index, values, isnull);
+	ereport(ERROR,
+			(errcode(ERRCODE_UNIQUE_VIOLATION),
+			 errmsg("could not create unique index \"%s\"",
+					RelationGetRelationName(state->index)),
+			 key_desc ? errdetail("Key %s is duplicated.", key_desc) :
+			 errdetail("Duplicate keys exist."),
+			 errtableconstraint(state->heap,
+								RelationGetRelationName(state->index))));
+}
+
+static int
+index_compare(const void *a, const void *b, void *arg)
+{
+	IndexSort  *state = arg;
+	IndexTuple	left = (IndexTuple) a;
+	IndexTuple	right = (IndexTuple) b;
+	bool		equal_nulls;
+	int			cmp = compare_keys(state, left, right, &equal_nulls);
+
+	if (cmp != 0)
+		return cmp;
+
+	/* A tuple may be compared to itself; dead ones are no duplicates. */
+	if (state->unique && left != right &&
+		!((left->t_info | right->t_info) & DEAD_BIT) &&
+		(!equal_nulls || state->nulls_not_distinct))
+		raise_duplicate(state, left);
+
+	return ItemPointerCompare(&left->t_tid, &right->t_tid);
+}
+
+/* Slices of a unique index do not part equal keys, so no slice misses any. */
+static bool
+index_same_slice(const void *a, const void *b, void *arg)
+{
+	IndexSort  *state = arg;
+	bool		nulls;
+
+	return state->unique &&
+		compare_keys(state, (IndexTuple) a, (IndexTuple) b, &nulls) == 0 &&
+		(!nulls || state->nulls_not_distinct);
+}
+
+static const PtSortVariant index_variant = {
+	.name = "index tuple",
+	.size = index_size,
+	.compare = index_compare,
+	.same_slice = index_same_slice,
+};
+
+/* Are these exact keys, whose words are equal, duplicates if both are live? */
+static bool
+exact_same_slice(const void *a, const void *b, void *arg)
+{
+	IndexSort  *state = arg;
+	Datum		values[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
+
+	if (INLINE_TAIL(*(const uint64 *) a) != INLINE_TAIL(*(const uint64 *) b))
+		return false;
+	if (state->nulls_not_distinct)
+		return true;
+	ptsort_key_values(state->key, (const uint64 *) a - state->nwords, values, isnull);
+	for (int i = 0; i < state->nkeys; i++)
+	{
+		if (isnull[i])
+			return false;
+	}
+	return true;
+}
+
+/* For two exact keys whose words are equal: raise the error if need be. */
+static int
+exact_compare(const void *a, const void *b, void *arg)
+{
+	IndexSort  *state = arg;
+	uint64		left = *(const uint64 *) a;
+	uint64		right = *(const uint64 *) b;
+	Datum		values[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
+
+	if (a == b || ((left | right) & INLINE_DEAD) ||
+		!exact_same_slice(a, b, arg))
+		return 0;
+	ptsort_key_values(state->key, (const uint64 *) a - state->nwords, values, isnull);
+	raise_duplicate(state, index_form_tuple(state->desc, values, isnull));
+	return 0;
+}
+
+static const PtSortVariant exact_variant = {
+	.name = "index tuple, exact key",
+	.inline_image = true,
+};
+
+static const PtSortVariant exact_unique_variant = {
+	.name = "index tuple, exact unique key",
+	.inline_image = true,
+	.compare = exact_compare,
+	.same_slice = exact_same_slice,
+};
+
+/* Where the columns of a tuple without nulls lie, all of fixed length. */
+static void
+plan_exact(IndexSort *state)
+{
+	Size		at = MAXALIGN(sizeof(IndexTupleData));
+
+	for (int i = 0; i < state->nkeys; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(state->desc, i);
+
+		at = att_align_nominal(at, att->attalign);
+		state->offsets[i] = at;
+		at += att->attlen;
+	}
+	state->form_size = MAXALIGN(at);
+}
+
+/*
+ * Make the index tuple of an exact key in `target`, as index_form_tuple would.
+ */
+static void
+form_exact(IndexSort *state, const uint64 *image, IndexTuple target)
+{
+	Datum		values[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
+	bool		null = false;
+
+	ptsort_key_values(state->key, image - state->nwords, values, isnull);
+	for (int i = 0; i < state->nkeys; i++)
+		null |= isnull[i];
+	if (unlikely(null))
+	{
+		IndexTuple	tuple = index_form_tuple(state->desc, values, isnull);
+
+		memcpy(target, tuple, IndexTupleSize(tuple));
+		pfree(tuple);
+	}
+	else
+	{
+		/* padding must be zero; the header is all set below */
+		for (Size at = sizeof(IndexTupleData); at < state->form_size; at += sizeof(uint64))
+			*(uint64 *) ((char *) target + at) = 0;
+		target->t_info = state->form_size;
+		for (int i = 0; i < state->nkeys; i++)
+		{
+			Form_pg_attribute att = TupleDescAttr(state->desc, i);
+			char	   *place = (char *) target + state->offsets[i];
+
+			if (att->attbyval)
+				store_att_byval(place, values[i], att->attlen);
+			else
+				memcpy(place, DatumGetPointer(values[i]), att->attlen);
+		}
+	}
+	ItemPointerSet(&target->t_tid, (BlockNumber) (*image >> 17),
+				   (OffsetNumber) ((*image >> 1) & 0xFFFF));
+}
+
+/* variant_begin_index: see ptsort_begin_index. */
+PtSort *
+variant_begin_index(Relation heap, Relation index, bool unique,
+					bool nulls_not_distinct, const PtSortOptions *options)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "ptsort index tuples",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	IndexSort  *state = palloc0(sizeof(IndexSort));
+	const PtSortVariant *variant = &index_variant;
+	PtSort	   *sort;
+
+	state->heap = heap;
+	state->index = index;
+	state->desc = RelationGetDescr(index);
+	state->nkeys = IndexRelationGetNumberOfKeyAttributes(index);
+	state->unique = unique;
+	state->nulls_not_distinct = nulls_not_distinct;
+	state->key = ptsort_key_index(index);
+	state->support = ptsort_key_support(state->key);
+	state->put_context = AllocSetContextCreate(context, "ptsort put",
+											   ALLOCSET_SMALL_SIZES);
+	state->nwords = ptsort_key_nwords(state->key);
+	state->last = palloc0(INDEX_SIZE_MASK + 1);
+	state->spare = palloc0(INDEX_SIZE_MASK + 1);
+	state->live = palloc0(INDEX_SIZE_MASK + 1);
+
+	/* Inline images cannot be read backward. */
+	state->exact = ptsort_key_is_exact(state->key) && !options->random_access;
+	if (state->exact)
+	{
+		plan_exact(state);
+		variant = unique ? &exact_unique_variant : &exact_variant;
+	}
+	sort = ptsort_begin(variant, state, state->nwords, context, options);
+	MemoryContextSwitchTo(old);
+	return sort;
+}
+
+/* The state of a sort of index tuples, of any kind. */
+static IndexSort *
+index_state(PtSort *sort)
+{
+	const PtSortVariant *variant = ptsort_variant(sort);
+
+	if (variant == &exact_variant || variant == &exact_unique_variant)
+		return ptsort_state(sort, variant);
+	return ptsort_state(sort, &index_variant);
+}
+
+static void
+put_exact(IndexSort *state, PtSort *sort, ItemPointer tid,
+		  const Datum *values, const bool *isnull, bool alive)
+{
+	uint64		words[PTSORT_KEY_ARRAY];
+	uint64	   *image = &words[state->nwords];
+
+	ptsort_key_words(state->key, values, isnull, words);
+	*image |= ((uint64) ItemPointerGetBlockNumberNoCheck(tid) << 17) |
+		((uint64) ItemPointerGetOffsetNumberNoCheck(tid) << 1);
+	if (state->unique && !alive)
+		*image |= INLINE_DEAD;
+	ptsort_put(sort, image, sizeof(uint64), words);
+}
+
+/* variant_put_index: see ptsort_put_index. */
+void
+variant_put_index(PtSort *sort, ItemPointer tid, const Datum *values,
+				  const bool *isnull, bool alive)
+{
+	IndexSort  *state = index_state(sort);
+	MemoryContext old;
+	uint64		words[PTSORT_KEY_ARRAY];
+	IndexTuple	tuple;
+
+	if (state->exact)
+	{
+		put_exact(state, sort, tid, values, isnull, alive);
+		return;
+	}
+	old = MemoryContextSwitchTo(state->put_context);
+	tuple = index_form_tuple(state->desc, (Datum *) values, (bool *) isnull);
+	tuple->t_tid = *tid;
+	if (state->unique && !alive)
+		tuple->t_info |= DEAD_BIT;
+	ptsort_key_words(state->key, values, isnull, words);
+	ptsort_put(sort, tuple, IndexTupleSize(tuple), words);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(state->put_context);
+}
+
+/* Are these two duplicates, if both are live? */
+static bool
+keys_are_duplicates(IndexSort *state, IndexTuple a, IndexTuple b)
+{
+	bool		equal_nulls;
+
+	return compare_keys(state, a, b, &equal_nulls) == 0 &&
+		(!equal_nulls || state->nulls_not_distinct);
+}
+
+/*
+ * Find two live tuples with equal keys and only dead ones between them, in the
+ * ordered stream.  `tuple` comes after state->last.
+ */
+static void
+watch_dead_tuples(IndexSort *state, IndexTuple tuple, bool dead)
+{
+	if (dead && !state->have_live && state->have_last && !state->last_dead &&
+		keys_are_duplicates(state, state->last, tuple))
+	{
+		memcpy(state->live, state->last, IndexTupleSize(state->last));
+		state->have_live = true;
+	}
+	else if (state->have_live && !dead)
+	{
+		if (keys_are_duplicates(state, state->live, tuple))
+			raise_duplicate(state, tuple);
+		state->have_live = false;
+	}
+}
+
+/*
+ * Return a tuple, unmarked, that lies in state->spare.  It is a copy, because
+ * the next call compares with it and a random access sort reads it again.
+ */
+static IndexTuple
+return_copy(IndexSort *state, bool dead, bool forward)
+{
+	IndexTuple	tuple = state->spare;
+
+	if (forward)
+		watch_dead_tuples(state, tuple, dead);
+	else
+		state->have_live = false;
+	state->spare = state->last;
+	state->last = tuple;
+	state->last_dead = dead;
+	state->have_last = forward;
+	return tuple;
+}
+
+/* variant_get_index: see ptsort_get_index. */
+IndexTuple
+variant_get_index(PtSort *sort, bool forward)
+{
+	IndexSort  *state = index_state(sort);
+	Size		size;
+	const void *image = ptsort_get(sort, forward, &size);
+	IndexTuple	tuple = (IndexTuple) image;
+
+	if (image == NULL)
+		return NULL;
+	if (state->exact)
+	{
+		form_exact(state, image, state->spare);
+		if (!state->unique)
+			return state->spare;
+		return return_copy(state, (*(const uint64 *) image & INLINE_DEAD) != 0,
+						   forward);
+	}
+	if (!state->unique)
+		return tuple;
+	memcpy(state->spare, tuple, size);
+	state->spare->t_info &= ~DEAD_BIT;
+	return return_copy(state, (tuple->t_info & DEAD_BIT) != 0, forward);
+}

@@ -1,0 +1,256 @@
+# The rules of the source tree: dependency arrows, version differences in one
+# place, sizes, nothing of one machine in it.  Each rule is a function from a
+# tree to its list of violations; each is also shown to fail on a tree that
+# breaks it, so that a rule cannot pass by not looking.
+use strict;
+use warnings;
+use File::Basename;
+use File::Find;
+use File::Path qw(make_path);
+use File::Temp qw(tempdir);
+use JSON::PP qw(decode_json);
+use Test::More;
+
+my $max_function = 100;
+my $max_file = 900;
+
+# Files of a tree below the given directories, without what a build leaves.
+sub files
+{
+	my ($top, $pattern, @dirs) = @_;
+	my @found;
+	my $skip = qr{/(?:\.git|build|results|tmp_check|log)$};
+
+	@dirs = grep { -d "$top/$_" } @dirs;
+	return () unless @dirs;
+	find(
+		{
+			no_chdir => 1,
+			wanted => sub {
+				if ($_ =~ $skip) { $File::Find::prune = 1; return; }
+				return unless -f $_ && $_ =~ $pattern;
+				push @found, $_ =~ s{^\Q$top\E/(\./)?}{}r;
+			}
+		},
+		map { $_ eq '.' ? "$top/." : "$top/$_" } @dirs);
+	return sort @found;
+}
+
+sub slurp
+{
+	my ($path) = @_;
+	open(my $fh, '<', $path) or die "could not open $path: $!";
+	local $/;
+	return scalar <$fh>;
+}
+
+# The names in an #include "..." of one file.
+sub includes
+{
+	my ($path) = @_;
+	return slurp($path) =~ /^[ \t]*#[ \t]*include[ \t]+"([^"]+)"/mg;
+}
+
+# Layer of each source file: its place in the Makefile's LAYERS, bottom first.
+sub layers
+{
+	my ($top) = @_;
+	my $makefile = slurp("$top/Makefile") =~ s/\\\n/ /gr;
+	my ($list) = $makefile =~ /^LAYERS\s*=\s*(.*)$/m
+	  or die "the Makefile has no LAYERS";
+	my %rank = (compat => 0);
+	my $n = 0;
+	$rank{$_} = ++$n foreach split ' ', $list;
+	return \%rank;
+}
+
+# A source file includes private headers of lower layers only, and is in LAYERS.
+sub upward_includes
+{
+	my ($top) = @_;
+	my $rank = layers($top);
+	my @bad;
+
+	foreach my $file (files($top, qr/\.[ch]$/, 'src'))
+	{
+		my $name = basename($file) =~ s/\.[ch]$//r;
+
+		if (!defined $rank->{$name})
+		{
+			push @bad, "$file: not in LAYERS";
+			next;
+		}
+		foreach my $header (includes("$top/$file"))
+		{
+			my $other = $header =~ s/\.h$//r;
+
+			next unless -f "$top/src/$header" && $other ne $name;
+			push @bad, "$file: includes $header, which is above it"
+			  if ($rank->{$other} // 1e9) >= $rank->{$name};
+		}
+	}
+	return @bad;
+}
+
+# Public headers, variants and everything in contrib see public headers only
+# (variants may also see their own prototypes and the version differences).
+sub private_includes
+{
+	my ($top) = @_;
+	my @bad;
+
+	foreach my $file (files($top, qr/\.[ch]$/, 'include', 'contrib'),
+		files($top, qr{/variant_\w+\.[ch]$}, 'src'))
+	{
+		foreach my $header (includes("$top/$file"))
+		{
+			my $base = basename($header);
+
+			next if $file =~ /^src/ && $base =~ /^(?:compat|variants)\.h$/;
+			next if $header eq $base && -f dirname("$top/$file") . "/$base"
+			  && $file !~ /^src/;
+			push @bad, "$file: includes $header"
+			  if -f "$top/src/$base" && $header =~ m{^(?:\.\./.*)?\Q$base\E$};
+		}
+	}
+	return @bad;
+}
+
+# Server versions are told apart in src/compat.h, nowhere else.
+sub version_checks
+{
+	my ($top) = @_;
+	return grep {
+		$_ ne 'src/compat.h'
+		  && slurp("$top/$_") =~
+		  /\b(?:PG_VERSION_NUM|PG_MAJORVERSION_NUM|CATALOG_VERSION_NO)\b/
+	} files($top, qr/\.[ch]$/, 'src', 'include', 'contrib');
+}
+
+# C functions longer than allowed, signature not counted.
+sub long_functions
+{
+	my ($top) = @_;
+	my @bad;
+
+	foreach my $file (files($top, qr/\.[ch]$/, 'src', 'include', 'contrib'))
+	{
+		my ($start, $name, $previous) = (0, '', '');
+		my $n = 0;
+
+		foreach my $line (split /\n/, slurp("$top/$file"))
+		{
+			$n++;
+			$name = $1 if $line =~ /^(\w+)\(/;
+			$start = $n if $line =~ /^\{/ && $previous =~ /\)\s*$/;
+			if ($line =~ /^\}/ && $start)
+			{
+				my $length = $n - $start + 1;
+				push @bad, "$file: $name has $length lines"
+				  if $length > $max_function;
+				$start = 0;
+			}
+			$previous = $line;
+		}
+	}
+	return @bad;
+}
+
+sub long_files
+{
+	my ($top) = @_;
+	return grep { (slurp("$top/$_") =~ tr/\n//) > $max_file }
+	  files($top, qr/\.[ch]$/, 'src', 'include', 'contrib');
+}
+
+# The version is that of ptsort.control everywhere.
+sub versions_differ
+{
+	my ($top) = @_;
+	my ($version) =
+	  slurp("$top/ptsort.control") =~ /^default_version\s*=\s*'(.*)'/m;
+	my @bad;
+
+	my $meta = decode_json(slurp("$top/META.json"));
+
+	push @bad, "no ptsort--$version.sql" unless -f "$top/ptsort--$version.sql";
+	push @bad, "META.json: $_"
+	  foreach grep { $_ ne $version } $meta->{version},
+	  $meta->{provides}{ptsort}{version};
+	push @bad, 'CHANGELOG.md'
+	  unless slurp("$top/CHANGELOG.md") =~ /\A## \Q$version\E /;
+	return @bad;
+}
+
+# Paths that exist on one machine only.
+sub machine_paths
+{
+	my ($top) = @_;
+	my $place = qr{(?<![\w.\$\}/])/(?:home|root|work|tmp|mnt|Users)/\w[\w./-]*};
+	my @bad;
+
+	foreach my $file (files($top, qr/./, '.'))
+	{
+		next if $file =~ /\.(?:o|so|bc|zip)$|^regression\.|^\.git$/;
+		my $text = slurp("$top/$file");
+		push @bad, "$file: $&" if $text =~ $place;
+	}
+	return @bad;
+}
+
+# A tree that breaks every rule once.
+sub bad_tree
+{
+	my $dir = tempdir(CLEANUP => 1);
+	my %file = (
+		'Makefile' => "LAYERS = tape run \\\n\tvariant_x module\n",
+		'src/compat.h' => "#if PG_VERSION_NUM\n#endif\n",
+		'src/module.h' => "",
+		'src/run.h' => "",
+		'src/stray.c' => "",
+		'src/tape.c' => "#include \"compat.h\"\n#include \"run.h\"\n",
+		'src/variant_x.c' => "#include \"compat.h\"\n#include \"run.h\"\n",
+		'src/run.c' => "#include \"run.h\"\n#if PG_VERSION_NUM\n#endif\n",
+		'src/module.c' => "void\nf(void)\n{\n"
+		  . ("\tx++;\n" x $max_function)
+		  . "}\n"
+		  . ("\n" x $max_file),
+		'contrib/client/client.c' => "#include \"../../src/run.h\"\n",
+		'ptsort.control' => "default_version = '1.2'\n",
+		'META.json' => '{"version": "1.1", "provides": {"ptsort": {"version": "1.2"}}}',
+		'CHANGELOG.md' => "## 1.1 (2026)\n",
+		'README' => "see /" . "home/me/notes\n");
+
+	foreach my $name (keys %file)
+	{
+		make_path(dirname("$dir/$name"));
+		open(my $fh, '>', "$dir/$name") or die "could not write $name: $!";
+		print $fh $file{$name};
+		close $fh;
+	}
+	return $dir;
+}
+
+my @rules = (
+	[ 'includes point downward', \&upward_includes, 2 ],
+	[ 'clients and variants use public headers', \&private_includes, 2 ],
+	[ 'server versions only in compat.h', \&version_checks, 1 ],
+	[ "functions have at most $max_function lines", \&long_functions, 1 ],
+	[ "files have at most $max_file lines", \&long_files, 1 ],
+	[ 'one version', \&versions_differ, 3 ],
+	[ 'no paths of one machine', \&machine_paths, 1 ]);
+
+my $top = dirname(dirname(__FILE__));
+my $bad = bad_tree();
+
+foreach my $rule (@rules)
+{
+	my ($name, $check, $expected) = @$rule;
+
+	is(join("\n", $check->($top)), '', $name);
+	is(scalar(my @found = $check->($bad)), $expected, "$name: can fail");
+}
+my @sources = files($top, qr/\.c$/, 'src');
+cmp_ok(scalar(@sources), '>', 0, 'there are sources');
+
+done_testing();

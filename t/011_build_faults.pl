@@ -1,0 +1,215 @@
+# Builds that fail: at each point, in the leader and in a worker, by an error,
+# an exit, a crash, a cancel, a timeout, and by what users do wrong.  The message is
+# the server's own, the same session then builds the index, and no
+# worker, temporary file or segment of shared memory is left.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use Ptsort;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_node(
+	'main',
+	conf => q{
+session_preload_libraries = 'ptsort, ptsort_test'
+ptsort.parallel_workers = 2
+ptsort.debug_spill_entries = 2000
+maintenance_work_mem = '3MB'
+restart_after_crash = on
+});
+$node->safe_psql(
+	'postgres', q{
+CREATE TABLE t AS SELECT i AS id, md5(i::text) AS word FROM generate_series(1, 20000) i;
+VACUUM ANALYZE t;
+CREATE FUNCTION big(int) RETURNS text IMMUTABLE PARALLEL SAFE LANGUAGE sql
+	AS $$SELECT CASE WHEN $1 = 15432 THEN (SELECT string_agg(md5(i::text), '') FROM generate_series(1, 5000) i) ELSE '' END$$;
+CREATE FUNCTION fails(int) RETURNS int IMMUTABLE PARALLEL SAFE LANGUAGE sql
+	AS $$SELECT 1 / ($1 - 15432)$$;
+});
+
+# What a session that has built successfully needs while it lives, and what
+# the server has without sessions.
+my $create = 'CREATE INDEX i ON t (word)';
+$node->safe_psql('postgres', "$create; DROP INDEX i");
+my $segments = dsm_segments($node);
+
+# Run a statement that fails, then a build in the same session, and look for
+# what is left while that session is still there.
+sub fails_then_builds
+{
+	my ($name, $setup, $statement, $expected) = @_;
+	my $end = log_end($node);
+	my ($out, $err) = try_sql(
+		$node, qq{
+$setup;
+$statement;
+RESET ALL;
+SELECT 'files: ' || count(*) FROM pg_ls_tmpdir();
+$create;
+SELECT bt_index_parent_check('i', true, true);
+DROP INDEX i;
+});
+	my $error = error_of($err);
+
+	if (ref $expected)
+	{
+		like($error, $expected, "$name: error");
+	}
+	else
+	{
+		is($error, $expected, "$name: error");
+	}
+	like($out, qr/^files: 0$/m, "$name: no file after the error");
+	my @builds = builds_since($node, $end);
+	# (the start is announced after the launch)
+	like($builds[0], qr/: unended$/, "$name: failed in a build of ours")
+	  unless $name =~ /before launch/;
+	is($builds[-1], 'i: 3', "$name: the same session builds");
+	check_nothing_left($node, $name, $segments);
+}
+
+sub fault
+{
+	my ($point, $action, $where) = @_;
+	# without the leader's help a worker is sure to have something to do
+	my $leader = $where eq 'worker' ? 'off' : 'on';
+	return "SET ptsort.debug_leader_participates = $leader;"
+	  . "SET ptsort_test.fault = '$point:1:$action:$where'";
+}
+
+# The points that a build passes, asked from the sessions themselves.
+foreach my $point (
+	'build: before launch',
+	'build: worker start',
+	'build: after scan',
+	'build: after sort',
+	'build: before load',
+	'build: after load',
+	'sort: perform',
+	'memsort: sort',
+	'run: write',
+	'merge: begin',
+	'shared: announce',
+	'shared: wait',
+	'shared: plan',
+	'slices: plan',
+	'tape: write',
+	'tape: read')
+{
+	my @where = ('leader', 'worker');
+	@where = ('leader') if $point =~ /launch|wait|read|plan/;
+	@where = ('worker') if $point =~ /worker/;
+	foreach my $where (@where)
+	{
+		fails_then_builds("error in $where at \"$point\"",
+			fault($point, 'error', $where),
+			$create, qq{ERROR:  XX000: injected error at "$point"});
+	}
+}
+
+# A participant that is the only one to have the point
+foreach my $point ('build: worker start', 'build: after scan', 'shared: announce')
+{
+	fails_then_builds("exit of a worker at \"$point\"",
+		fault($point, 'fatal', 'worker'),
+		$create, qq{ERROR:  XX000: injected exit at "$point"});
+}
+
+# Timeouts and cancels, wherever the leader is
+foreach my $point ('build: after scan', 'build: before load')
+{
+	fails_then_builds("timeout in the leader at \"$point\"",
+		fault($point, 'sleep', 'leader') . "; SET statement_timeout = '300ms'",
+		$create, 'ERROR:  57014: canceling statement due to statement timeout');
+}
+fails_then_builds('timeout while waiting for workers',
+	fault('build: after scan', 'sleep', 'worker') . "; SET statement_timeout = '300ms'",
+	$create, 'ERROR:  57014: canceling statement due to statement timeout');
+
+# Somebody ends a worker, or cancels the leader
+sub disturb
+{
+	my ($function, $what, $where) = @_;
+	my ($out, $err) = ('', '');
+	my $psql = IPC::Run::start(
+		[
+			'psql', '-XAtq', '-v', 'VERBOSITY=verbose',
+			'-d', $node->connstr('postgres'),
+			'-c', fault('build: after scan', 'sleep', 'worker'),
+			'-c', $create
+		],
+		'>', \$out, '2>', \$err);
+	$node->poll_query_until(
+		'postgres', qq{
+SELECT count(*) = 2 FROM pg_stat_activity
+WHERE backend_type = 'parallel worker' AND query = '$create'}) or return 'no workers';
+	sleep 0.2;
+	$node->safe_psql('postgres', qq{
+SELECT $function(pid) FROM pg_stat_activity
+WHERE backend_type = '$what' AND query = '$create' AND pid <> pg_backend_pid() LIMIT 1});
+	$psql->finish;
+	check_nothing_left($node, "$function on a $what", $segments);
+	return error_of($err);
+}
+is(disturb('pg_terminate_backend', 'parallel worker'),
+	'ERROR:  57P01: terminating background worker "parallel worker" due to administrator command',
+	'a terminated worker ends the build');
+is(disturb('pg_cancel_backend', 'parallel worker'),
+	'ERROR:  57014: canceling statement due to user request',
+	'a cancelled worker ends the build');
+is(disturb('pg_cancel_backend', 'client backend'),
+	'ERROR:  57014: canceling statement due to user request',
+	'a cancelled leader ends the build');
+is(disturb('pg_terminate_backend', 'client backend') =~ s/\nserver.*//sr,
+	'FATAL:  57P01: terminating connection due to administrator command',
+	'a terminated leader ends the build');
+
+# What users do wrong: the error is the one that the server's build has
+sub same_error
+{
+	my ($name, $prepare, $statement) = @_;
+	$node->safe_psql('postgres', $prepare);
+	my (undef, $err) = try_sql($node, "SET ptsort.enable = off; $statement");
+	my $expected = error_of($err);
+	like($expected, qr/ERROR:  /, "$name: the server has an error");
+	foreach my $setup (
+		'SET ptsort.parallel_workers = 0',
+		'SET ptsort.parallel_workers = 2',
+		'SET ptsort.parallel_workers = 2; SET ptsort.debug_leader_participates = off',
+		"SET ptsort.parallel_workers = 2; SET maintenance_work_mem = '64MB'")
+	{
+		fails_then_builds("$name ($setup)", $setup, $statement, $expected);
+	}
+}
+
+# neighbours in the table meet in one participant, the others in the merge
+same_error(
+	'duplicates in one page',
+	'INSERT INTO t VALUES (20000, md5(random()::text))',
+	'CREATE UNIQUE INDEX u ON t (id)');
+same_error(
+	'duplicates far from each other',
+	"DELETE FROM t WHERE ctid = (SELECT max(ctid) FROM t); UPDATE t SET word = (SELECT word FROM t WHERE id = 20000) WHERE id = 1; VACUUM t",
+	'CREATE UNIQUE INDEX u ON t (word, (1))');
+same_error('too large', 'VACUUM ANALYZE t', 'CREATE INDEX u ON t (big(id))');
+same_error('error in an expression', 'VACUUM ANALYZE t', 'CREATE INDEX u ON t (fails(id))');
+
+# A crash of a worker: the server restarts all sessions, and is well again
+my (undef, $err) = try_sql($node,
+	fault('build: after sort', 'kill', 'worker') . "; $create");
+like($err, qr/terminating connection because of crash|server closed the connection/,
+	'crash of a worker');
+$node->poll_query_until('postgres', 'SELECT true');
+check_nothing_left($node, 'crash of a worker');
+is( $node->safe_psql(
+		'postgres',
+		"$create; SELECT bt_index_parent_check('i', true, true); SELECT count(*) FROM ptsort_last_build()"
+	),
+	"\n4",
+	'crash of a worker: the index is built after it');
+
+$node->stop;
+done_testing();

@@ -1,0 +1,150 @@
+# How many participants a build has, when there are fewer workers than asked
+# or none at all, when it must be serial, and what the views show of it.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use Ptsort;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_node(
+	'main',
+	conf => q{
+session_preload_libraries = 'ptsort, ptsort_test'
+max_worker_processes = 4
+max_parallel_workers = 40
+max_parallel_maintenance_workers = 40
+maintenance_work_mem = '8MB'
+compute_query_id = on
+});
+$node->safe_psql(
+	'postgres', q{
+CREATE TABLE t AS SELECT i AS id, md5(i::text) AS word FROM generate_series(1, 20000) i;
+CREATE TABLE other AS SELECT * FROM t;
+VACUUM ANALYZE t, other;
+CREATE FUNCTION unsafe(int) RETURNS int IMMUTABLE PARALLEL UNSAFE LANGUAGE plpgsql
+	AS 'BEGIN RETURN $1 + 1; END';
+});
+
+# Participants of a build of an index in these circumstances, all of whose
+# tuples are there, and counted.
+sub participants
+{
+	my ($setup, $what) = @_;
+	$what //= 't (word) WITH (parallel_workers = 2)';
+	my $end = log_end($node);
+	my $out = $node->safe_psql(
+		'postgres', qq{
+$setup;
+CREATE INDEX i ON $what;
+SELECT bt_index_parent_check('i', true, true);
+SELECT tuples FROM ptsort_last_build() WHERE participant IS NULL;
+SELECT 'reltuples', c.reltuples, t.reltuples FROM pg_class c, pg_index x, pg_class t
+WHERE c.relname = 'i' AND x.indexrelid = c.oid AND t.oid = x.indrelid;
+DROP INDEX i;
+});
+	my @builds = builds_since($node, $end);
+	return $out =~ /^20000\nreltuples\|20000\|20000$/m ? "@builds" : "tuples: $out";
+}
+
+# One of the four is the server's own logical replication launcher.
+is(participants('SET client_min_messages = warning',
+		't (word) WITH (parallel_workers = 40)'),
+	'i: 4', 'as many as max_worker_processes allows');
+is(participants('SET max_parallel_workers = 1'), 'i: 2',
+	'as many as max_parallel_workers allows');
+is(participants('SET max_parallel_workers = 0'), 'i: 1',
+	'max_parallel_workers = 0');
+is(participants('SET max_parallel_maintenance_workers = 1'), 'i: 2',
+	'as many as max_parallel_maintenance_workers allows');
+is(participants('SET max_parallel_maintenance_workers = 0'), 'i: 1',
+	'max_parallel_maintenance_workers = 0');
+is(participants('SET ptsort.debug_leader_participates = off'), 'i: 2',
+	'without the leader');
+is( participants(
+		'SET ptsort.debug_leader_participates = off; SET max_parallel_workers = 0'),
+	'i: 1',
+	'without the leader, and without workers');
+is(participants('SET ptsort.parallel_workers = 2', 't (unsafe(id))'),
+	'i: 1', 'parallel-unsafe expression');
+is( participants('SET ptsort.parallel_workers = 2', 't (id) WHERE unsafe(id) > 0'),
+	'i: 1',
+	'parallel-unsafe predicate');
+is( participants(
+		'SET ptsort.parallel_workers = 2; CREATE TEMP TABLE temp AS SELECT * FROM t; ANALYZE temp',
+		'temp (id)'),
+	'i: 1',
+	'temporary table');
+
+# All workers are taken by somebody else
+my $fault = "SET ptsort_test.fault = 'build: after scan:1:sleep:worker'";
+sub start_psql
+{
+	my ($out, $err) = ('', '');
+	my $psql = IPC::Run::start(
+		[
+			'psql', '-XAtq', '-d', $node->connstr('postgres'),
+			map { ('-c', $_) } @_
+		],
+		'>', \$out, '2>', \$err);
+	return $psql;
+}
+my $other = start_psql($fault,
+	'CREATE INDEX j ON other (id) WITH (parallel_workers = 3)');
+my $workers = q{SELECT count(*) = 3 FROM pg_stat_activity WHERE backend_type = 'parallel worker'};
+ok($node->poll_query_until('postgres', $workers), 'somebody else has all workers');
+
+# What is seen of them meanwhile
+is( $node->safe_psql(
+		'postgres', q{
+SELECT count(*), count(DISTINCT query), count(query_id), count(DISTINCT query_id), count(DISTINCT leader_pid)
+FROM pg_stat_activity WHERE query LIKE 'CREATE INDEX j%'}),
+	'4|1|4|1|1',
+	'workers show the statement and its query_id');
+is( $node->safe_psql(
+		'postgres', q{
+SELECT relation::regclass, mode, count(*) FROM pg_locks
+WHERE relation = 'other'::regclass GROUP BY 1, 2 ORDER BY 1, 2}),
+	'other|ShareLock|4',
+	'workers have the lock of the leader');
+is(participants('SET client_min_messages = warning'),
+	'i: 1', 'no worker starts');
+$node->safe_psql('postgres',
+	q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE 'CREATE INDEX j%' AND backend_type = 'client backend'}
+);
+$other->finish;
+
+# The progress view in each phase, seen while the build waits there
+sub progress
+{
+	my ($point, $where, $phase) = @_;
+	my $build = start_psql(
+		"SET ptsort_test.fault = '$point:1:sleep:$where'",
+		'CREATE INDEX k ON t (id) WITH (parallel_workers = 2)');
+	my $seen = $node->poll_query_until('postgres',
+		"SELECT phase = '$phase' FROM pg_stat_progress_create_index");
+	ok($seen, "progress: $phase");
+	sleep 1 if $point =~ /launch|scan/;
+	my $row = $node->safe_psql('postgres', q{
+SELECT relid::regclass, command, blocks_total, blocks_done, tuples_total, tuples_done FROM pg_stat_progress_create_index});
+	$node->safe_psql('postgres',
+		q{SELECT pg_cancel_backend(pid) FROM pg_stat_progress_create_index});
+	$build->finish;
+	return $row;
+}
+my $blocks = $node->safe_psql('postgres',
+	q{SELECT pg_relation_size('t') / current_setting('block_size')::int});
+my $scan = 'building index: scanning table';
+is(progress('build: before launch', 'leader', $scan),
+	't|CREATE INDEX|0|0|0|0', 'progress: before the scan');
+like(progress('build: after scan', 'leader', $scan),
+	qr/^t\|CREATE INDEX\|$blocks\|\d+\|0\|0$/, 'progress: after the scan');
+like(progress('shared: wait', 'leader', 'building index: sorting live tuples'),
+	qr/^t\|CREATE INDEX\|$blocks\|\d+\|0\|0$/, 'progress: waiting for runs');
+like(progress('build: after load', 'leader', 'building index: loading tuples in tree'),
+	qr/^t\|CREATE INDEX\|0\|0\|20000\|20000$/, 'progress: after the load');
+
+$node->stop;
+done_testing();

@@ -1,0 +1,449 @@
+# The scan of the table: for tables in every state that a page can have, indexes
+# that ptsort builds with 0, 1 and 3 workers hold exactly the entries (key and
+# ctid, of dead tuples too) that the server's own builds put in, and all else that
+# a scan finds out is the same: rows counted, broken HOT chains, warnings.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use Ptsort;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_node(
+	'main', conf => q{
+session_preload_libraries = 'ptsort, ptsort_test'
+log_min_messages = debug2
+shared_buffers = 1MB
+});
+my @workers = (0, 1, 3);
+my $last_found;
+
+# What is in an index: for each entry of a leaf its key and the row it points to.
+$node->safe_psql(
+	'postgres', q{
+CREATE EXTENSION pageinspect;
+CREATE EXTENSION ptsort_test;
+CREATE FUNCTION entries(index text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	result text;
+BEGIN
+	SELECT count(*) || ' ' || coalesce(md5(string_agg(key || tid, ' ' ORDER BY key, tid)), '')
+	INTO result
+	FROM generate_series(1, pg_relation_size(index::regclass) / current_setting('block_size')::int - 1) block,
+		LATERAL bt_page_stats(index, block::int) page,
+		LATERAL bt_page_items(index, block::int) item,
+		LATERAL (SELECT coalesce(item.data, '') || coalesce(nulls::text, '') AS key) k,
+		LATERAL unnest(coalesce(tids, ARRAY[htid])) tid
+	WHERE page.type = 'l' AND (page.btpo_next = 0 OR item.itemoffset > 1);
+	RETURN result;
+END $$;
+CREATE FUNCTION found(index text) RETURNS text LANGUAGE sql AS $$
+	SELECT format('%s, rows: %s and %s, broken: %s', entries(index), h.reltuples, i.reltuples, indcheckxmin)
+	FROM pg_index JOIN pg_class i ON i.oid = indexrelid JOIN pg_class h ON h.oid = indrelid
+	WHERE indexrelid = index::regclass
+$$;
+});
+
+# Pages that the scans since then read, and how many of these they left to the
+# server's scan, all participants together.  "server" if it was the server's.
+sub pages_since
+{
+	my ($offset) = @_;
+	my $log = slurp_file($node->logfile, $offset);
+	my ($pages, $server) = (0, 0);
+
+	return 'server' if $log =~ /ptsort: scanning table/;
+	while ($log =~ /LOG:|DEBUG:  ptsort: scanned (\d+) pages of table "\w+", (\d+) of/g)
+	{
+		next unless defined $1;
+		$pages += $1;
+		$server += $2;
+	}
+	return "$pages/$server";
+}
+
+# Warnings, told from each other by number only.
+sub warnings_of
+{
+	my ($err) = @_;
+	return join "\n", sort map { s/^psql:\S+ //r } grep { /WARNING/ } split /\n/, $err;
+}
+
+# Build an index on what is given by the server and by ptsort in one session, and
+# compare them.  Options:
+#
+#	kind          '', UNIQUE or CONCURRENTLY
+#	begin         begin a transaction, to be rolled back, for both builds
+#	set           settings for ptsort's build
+#	server_pages  pattern for the number of pages left to the server's scan
+#	              (default: none), or undef for all without looking at them
+sub compare
+{
+	my ($name, $table, $what, %opt) = @_;
+	my $create = {
+		'' => 'CREATE INDEX',
+		'UNIQUE' => 'CREATE UNIQUE INDEX',
+		'CONCURRENTLY' => 'CREATE INDEX CONCURRENTLY'
+	}->{ $opt{kind} } . " i ON $table $what";
+	my ($begin, $before, $after, $end) = ('', '', 'DROP INDEX i;', '');
+
+	($begin, $before, $after, $end) =
+	  ($opt{begin}, 'SAVEPOINT build;', 'ROLLBACK TO build;', 'ROLLBACK;')
+	  if $opt{begin};
+
+	foreach my $workers (@workers)
+	{
+		my $label = "$name, $opt{kind} $what, $workers workers";
+		my $log = log_end($node);
+		my ($ret, $out, $err) = $node->psql(
+			'postgres', qq{
+SET client_min_messages = warning;
+$begin
+SET ptsort.enable = off;
+$before
+$create;
+SELECT found('i');
+$after
+\\warn ptsort
+SET ptsort.enable = on;
+SET ptsort.parallel_workers = $workers;
+$opt{set}
+$before
+$create;
+SELECT found('i'), pg_relation_size('$table') / current_setting('block_size')::int;
+SELECT 'sound' FROM bt_index_parent_check('i', true, true);
+$after
+$end
+});
+		my ($server_err, $our_err) = split /^ptsort$/m, $err;
+		$out =~ s/^\n+//;
+		my ($server, $ours, $pages, $rest) =
+		  $out =~ /\A(.*)\n(.*)\|(\d+)\n*(.*)\z/;
+
+		my $scanned = pages_since($log);
+		my $expected = defined $opt{server_pages} ? qr{^$pages/$opt{server_pages}$} : qr/^server$/;
+
+		is_deeply(
+			[
+				$ours, $rest, warnings_of($our_err), (builds_since($node, $log))[1],
+				$scanned =~ $expected ? 'pages' : "$scanned not $expected"
+			],
+			[ $server, 'sound', warnings_of($server_err), 'i: ' . ($workers + 1), 'pages' ],
+			$label) or diag($err);
+		$last_found = $ours;
+	}
+}
+
+# Run the comparisons of several indexes, once also with the server judging
+# all pages, which must make no difference.
+sub compare_all
+{
+	my ($name, $table, $indexes, %opt) = @_;
+	my %default = (kind => '', set => '', server_pages => '0');
+
+	%opt = (%default, %opt);
+	compare($name, $table, $_, %opt) foreach @$indexes;
+	compare(
+		"$name, by the server's rules", $table, $indexes->[0], %opt,
+		set => 'SET ptsort.debug_server_pages = on;',
+		server_pages => '[1-9]\d*') unless $opt{kind} eq 'CONCURRENTLY';
+}
+
+# A session with an open transaction.
+sub session
+{
+	my ($begin) = @_;
+	my $session = $node->background_psql('postgres');
+	$session->query_safe($begin);
+	return $session;
+}
+
+# Somebody who may still see everything that there is now.
+sub old_snapshot
+{
+	return session('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
+}
+
+# A table with room for HOT updates.
+sub fill_table
+{
+	my ($name, %opt) = @_;
+	my $rows = $opt{rows} // 3000;
+	$node->safe_psql(
+		'postgres', qq{
+DROP TABLE IF EXISTS $name;
+CREATE TABLE $name (id int, a int8, b text, c int2) WITH (fillfactor = 60);
+INSERT INTO $name SELECT i, i * 7 % 1000, 'b ' || i, CASE WHEN i % 3 > 0 THEN i END FROM generate_series(1, $rows) i;
+});
+}
+
+# For builds beside sessions whose locks forbid to drop the index.
+my %undone = (begin => 'BEGIN;');
+
+my @all = ('(id)', '(b, c)', '(c, a)', '((id + a)) WHERE a > 100');
+
+
+# How tuples become dead, recently dead, and members of HOT chains.  Indexed are
+# columns that were updated (their chains break) and others.
+foreach my $old (0, 1)
+{
+	foreach my $vacuum ('', 'VACUUM', 'VACUUM (FREEZE)')
+	{
+		my $name = ($old ? 'old snapshot' : 'no snapshot') . ($vacuum && ", $vacuum");
+
+		fill_table('t');
+		$node->safe_psql('postgres', 'VACUUM t') if $old;
+		my $session = $old ? old_snapshot() : undef;
+		$node->safe_psql('postgres', $_) foreach (
+			'DELETE FROM t WHERE id % 10 = 0',
+			'UPDATE t SET a = -a WHERE id % 10 = 1',
+			'UPDATE t SET a = a - 1 WHERE id % 20 = 1',
+			'BEGIN; UPDATE t SET a = 0; DELETE FROM t WHERE id % 2 = 0; INSERT INTO t SELECT i FROM generate_series(1, 500) i; ROLLBACK',
+			'BEGIN; INSERT INTO t VALUES (-1); SAVEPOINT s; INSERT INTO t VALUES (-2); UPDATE t SET a = 5 WHERE id = 2; ROLLBACK TO s; UPDATE t SET a = 6 WHERE id = 3; COMMIT',
+			"$vacuum " . ($vacuum && 't'));
+		compare_all($name, 't', \@all);
+		like($last_found, $old ? qr/broken: t/ : qr/broken: f/, "$name: HOT chains");
+		compare_all($name, 't', ['(id)', '(b)'], kind => 'UNIQUE') unless $old;
+		$session->quit if $session;
+		compare_all($name, 't', \@all, kind => 'CONCURRENTLY');
+	}
+}
+
+# Redirected line pointers, by pruning: rows updated several times, no index.
+fill_table('t');
+$node->safe_psql('postgres', "UPDATE t SET a = a + 1 WHERE id % 3 = 0; VACUUM t") foreach (1 .. 3);
+cmp_ok(
+	$node->safe_psql(
+		'postgres', q{SELECT count(*) FROM heap_page_items(get_raw_page('t', 0)) WHERE lp_flags = 2}),
+	'>', 10, 'redirected: there are such');
+compare_all('redirected', 't', \@all);
+
+# With so few buffers the scans are synchronized: they begin where another one is.
+compare_all('from the middle', 't', \@all,
+	begin => 'BEGIN; SELECT FROM (SELECT b FROM t OFFSET 2500 LIMIT 1) q;');
+compare_all('redirected', 't', \@all, kind => 'CONCURRENTLY');
+
+
+# Locks on tuples: share locks of several transactions, with and without an update,
+# some in progress, some over.
+fill_table('t');
+$node->safe_psql('postgres', 'VACUUM t; ALTER TABLE t ADD PRIMARY KEY (id)');
+my @lockers = map { session("BEGIN; SELECT sum(a) FROM (SELECT a FROM t WHERE id % 5 < 3 FOR $_) q") }
+  ('KEY SHARE', 'KEY SHARE', 'SHARE');
+my $updater = session('BEGIN; SELECT sum(a) FROM (SELECT a FROM t WHERE id % 5 = 0 FOR KEY SHARE) q');
+$lockers[2]->quit;
+$updater->quit;
+$node->safe_psql('postgres', 'UPDATE t SET a = a + 1 WHERE id % 5 = 1 AND id % 2 = 1');
+$node->safe_psql('postgres', 'SELECT sum(a) FROM (SELECT a FROM t WHERE id % 7 = 0 FOR UPDATE SKIP LOCKED) q');
+compare_all('locked', 't', \@all, %undone);
+$_->quit foreach @lockers[ 0, 1 ];
+compare_all('once locked', 't', \@all);
+
+
+# Changes of the same transaction, also in its subtransactions.
+fill_table('t');
+my $changes = q{
+BEGIN;
+INSERT INTO t SELECT i, i, 'own ' || i FROM generate_series(10001, 10500) i;
+UPDATE t SET a = a + 1 WHERE id % 10 = 1;
+DELETE FROM t WHERE id % 10 = 2;
+SAVEPOINT one;
+UPDATE t SET a = a + 1 WHERE id % 10 = 3;
+DELETE FROM t WHERE id % 10 = 4;
+SAVEPOINT two;
+DELETE FROM t WHERE id % 10 = 5;
+INSERT INTO t VALUES (20000);
+UPDATE t SET a = a + 1 WHERE id % 20 = 1;
+ROLLBACK TO two;
+RELEASE one;
+};
+compare_all('own changes', 't', \@all, begin => $changes);
+compare_all('own changes', 't', [ '(id)', '(b)' ], kind => 'UNIQUE', begin => $changes);
+compare_all('own table', 'own', \@all, begin => 'BEGIN; CREATE TABLE own AS SELECT id, a, b, c FROM t;');
+
+
+# Rows of other transactions in progress, that have given up their locks: there
+# are warnings, a unique index waits, and so does one on a row updated by HOT.
+sub other_changes
+{
+	my ($changes) = @_;
+	my $session = session("BEGIN; $changes");
+	$session->query_safe("SELECT ptsort_test_release_lock('t')");
+	return $session;
+}
+
+fill_table('t');
+$node->safe_psql('postgres', 'CREATE INDEX t_a ON t (a); CREATE INDEX t_b ON t (b)');
+my $other = other_changes(
+	q{INSERT INTO t VALUES (-1, -1, 'b'), (-2, -2, 'b'); DELETE FROM t WHERE id IN (100, 2900); UPDATE t SET a = 0 WHERE id = 1500});
+my $keep = old_snapshot();
+compare_all('in progress', 't', [ '(id)', '(b)' ], server_pages => '[345]', %undone);
+foreach my $workers (0, 1, 3)
+{
+	foreach my $fate ('COMMIT', 'ROLLBACK')
+	{
+		my $label = "in progress, $fate, unique, $workers workers";
+		my $log = log_end($node);
+		my $build = $node->background_psql('postgres', on_error_stop => 0);
+		$build->query_safe("SET ptsort.parallel_workers = $workers");
+		$build->query_until(qr/started/,
+			"\\echo started\nCREATE UNIQUE INDEX i ON t (id);\n");
+		ok( $node->poll_query_until(
+				'postgres',
+				"SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'transactionid' AND NOT granted"),
+			"$label: waits");
+		$other->query_safe($fate);
+		$build->query('SELECT 1');    # not query_safe(): there are warnings
+		is_deeply([ builds_since($node, $log) ], [ 'i: ' . ($workers + 1) ], "$label: built");
+		like(pages_since($log), qr{^\d+/[1-5]$}, "$label: some pages by the server");
+		is( $node->safe_psql(
+				'postgres', q{
+SET ptsort.enable = off;
+CREATE UNIQUE INDEX s ON t (id);
+SELECT entries('s') = entries('i'), 'sound' FROM bt_index_parent_check('i', true, true);
+DROP INDEX i, s}),
+			't|sound',
+			"$label: the server's entries");
+		$build->quit;
+		$other->quit;
+		$node->safe_psql('postgres', 'DELETE FROM t WHERE id < 0');
+		$other = other_changes(
+			q{INSERT INTO t VALUES (-1, -1, 'b'); DELETE FROM t WHERE id = (SELECT min(id) FROM t WHERE id > 200); UPDATE t SET c = c + 1 WHERE id = 1501});
+	}
+}
+$other->quit;
+$keep->quit;
+
+
+# Columns: dropped, added with a default and without, generated, repeated, of
+# all lengths and alignments, compressed and out of line, all kinds of NULL.
+$node->safe_psql(
+	'postgres', q{
+CREATE TABLE wide (d1 int, a char, b int8, d2 text, c int2, t1 text, n name, u uuid, f float4, t2 text,
+	arr int[], iv interval, big text, g int GENERATED ALWAYS AS (c * 2) STORED, bit bit varying(20), last "char");
+INSERT INTO wide (d1, a, b, d2, c, t1, n, u, f, t2, arr, iv, big, bit, last)
+	SELECT i, chr(65 + i % 26), i * 1e10, repeat('d', i % 5), i % 30000, CASE WHEN i % 2 = 0 THEN 't' || i END,
+	'n' || i, md5(i::text)::uuid, i / 3.0, repeat('x', i % 200), ARRAY[i, NULL, -i], make_interval(secs => i),
+	CASE i % 500 WHEN 0 THEN (SELECT string_agg(md5(j::text), '') FROM generate_series(1, 2 * i) j) WHEN 1 THEN repeat('big', 2000) ELSE '' END,
+	NULL, 'l' FROM generate_series(1, 2000) i;
+ALTER TABLE wide DROP COLUMN d1, DROP COLUMN d2;
+ALTER TABLE wide ADD COLUMN added int, ADD COLUMN def int8 DEFAULT 42, ADD COLUMN deft text DEFAULT 'default', ADD COLUMN nown int;
+INSERT INTO wide (a, b, c, n, t2, big, bit, last, added, def, nown)
+	SELECT chr(97 + i % 26), i, i % 100, 'm' || i, 'y', 'z', B'101', 'm', i, CASE WHEN i % 2 = 0 THEN i END, i
+	FROM generate_series(1, 2000) i;
+INSERT INTO wide (b, deft) SELECT i, 'not ' || i FROM generate_series(1, 200) i;
+});
+my @columns = (
+	'(a)', '(b)', '(c, b)', '(t1)', '(n, c)', '(u)', '(f, u)', '(t2, t1)', '(arr)', '(iv)', '(left(big, 20))',
+	'(g)', '(bit)', '(last, a)', '(added)', '(def, b)', '(deft, def, added)', '(nown)', '(b, c, b, deft, deft)',
+	'(c) INCLUDE (n, deft, b)', '(c, g, b) INCLUDE (last)', '(md5(big))', '(b) WHERE def = 42 AND nown IS NULL',
+	'(lower(deft), def) WHERE t1 IS NOT NULL', '(def DESC NULLS LAST, deft COLLATE "C")');
+@workers = (0, 1);
+compare_all('columns', 'wide', \@columns);
+compare_all('columns', 'wide', [ @columns[ 2, 7, 16, 18, 22 ] ], kind => 'CONCURRENTLY');
+
+$node->safe_psql(
+	'postgres', q{
+CREATE TABLE short AS SELECT i AS a, -i AS b FROM generate_series(1, 1000) i;
+ALTER TABLE short ADD COLUMN c int DEFAULT 7, ADD COLUMN d int8;
+INSERT INTO short SELECT i, i, i, i FROM generate_series(1, 1000) i;
+});
+compare_all('columns of fixed length', 'short', [ '(a)', '(c)', '(d, a)', '(b, c)' ]);
+@workers = (0, 1, 3);
+
+
+# Rows that move to pages not yet scanned, and have their hints set, while a
+# CONCURRENTLY build sleeps on its first row: its snapshot must not see them twice.
+$node->safe_psql(
+	'postgres', q{
+CREATE FUNCTION slow(int) RETURNS int IMMUTABLE LANGUAGE plpgsql
+	AS $$BEGIN IF $1 = 1 THEN PERFORM pg_sleep(3); END IF; RETURN $1; END$$;
+CREATE TABLE moving AS SELECT i AS id FROM generate_series(1, 10000) i;
+DELETE FROM moving WHERE id BETWEEN 5001 AND 9900;
+VACUUM moving;
+SELECT count(*) FROM moving;
+});
+my $mover = $node->background_psql('postgres');
+$mover->query_until(qr/started/,
+	"SET ptsort.parallel_workers = 0;\n\\echo started\nCREATE UNIQUE INDEX CONCURRENTLY moving_id ON moving (slow(id));\n");
+ok( $node->poll_query_until(
+		'postgres', "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"),
+	'moving rows: the build sleeps');
+$node->safe_psql('postgres', 'UPDATE moving SET id = id WHERE id BETWEEN 10 AND 2000; SELECT count(*) FROM moving');
+is( $node->safe_psql('postgres', 'SELECT count(*) > 1000 FROM moving WHERE id BETWEEN 10 AND 2000 AND ctid > (SELECT ctid FROM moving WHERE id = 5000)'),
+	't', 'moving rows: they moved ahead');
+$mover->query('SELECT 1');
+$mover->quit;
+is( $node->safe_psql('postgres',
+		"SELECT indisvalid, bt_index_parent_check(indexrelid, true, true) FROM pg_index WHERE indrelid = 'moving'::regclass"),
+	't|', 'moving rows: each is there once');
+
+
+# Scans that the server does: a serializable transaction's by its snapshot.
+compare_all(
+	'serializable', 't', ['(id)'],
+	kind => 'CONCURRENTLY',
+	set => 'SET default_transaction_isolation = serializable;',
+	server_pages => undef);
+
+
+# While others insert, update (HOT or not), delete and lock all the time.
+fill_table('t');
+$node->safe_psql('postgres', 'ALTER TABLE t ADD PRIMARY KEY (id); CREATE INDEX t_c ON t (c)');
+my $script = $node->basedir . '/changes.sql';
+append_to_file(
+	$script, q{
+\set i random(1, 3000)
+BEGIN;
+UPDATE t SET a = a + 1 WHERE id BETWEEN :i AND :i + 2;
+SAVEPOINT s;
+UPDATE t SET c = -c WHERE id = :i + 3;
+ROLLBACK TO s;
+UPDATE t SET c = c + 1 WHERE id = :i + 4;
+SELECT b FROM t WHERE id = :i + 5 FOR KEY SHARE;
+DELETE FROM t WHERE id = :i + 6;
+INSERT INTO t VALUES (:i + 6, 0, 'again ' || :i) ON CONFLICT DO NOTHING;
+COMMIT;
+SELECT count(*) FROM t WHERE a = :i;
+});
+my ($in, $bench_out, $bench_err) = ('', '', '');
+my $bench = IPC::Run::start(
+	[
+		'pgbench', '-n', '-c', '3', '-T', '120', '--max-tries', '100', '-f', $script,
+		'-h', $node->host, '-p', $node->port, 'postgres'
+	],
+	\$in, \$bench_out, \$bench_err);
+$node->poll_query_until('postgres',
+	"SELECT n_tup_upd > 100 FROM pg_stat_user_tables WHERE relname = 't'");
+foreach my $kind ('INDEX', 'INDEX CONCURRENTLY')
+{
+	foreach my $workers (@workers)
+	{
+		my $log = log_end($node);
+		my ($ret, $out, $err) = $node->psql(
+			'postgres', qq{
+SET client_min_messages = warning;
+SET ptsort.parallel_workers = $workers;
+} . join('', map { qq{
+CREATE $kind i ON t (a, id);
+CREATE $kind j ON t (b);
+CREATE UNIQUE $kind k ON t (id, a);
+SELECT 'sound ' || count(bt_index_parent_check(index, true, true)) FROM unnest('{i, j, k}'::regclass[]) index;
+DROP INDEX i, j, k;
+} } 1 .. 5));
+		is("$err$out", join("\n", ('sound 3') x 5), "busy table, $kind, $workers workers: sound");
+		is_deeply([ builds_since($node, $log) ],
+			[ map { $_ . ': ' . ($workers + 1) } ('i', 'j', 'k') x 5 ],
+			"busy table, $kind, $workers workers: built by ptsort");
+		like(pages_since($log), qr{^\d+/0$}, "busy table, $kind, $workers workers: pages");
+	}
+}
+my $busy = $bench->pumpable;
+$bench->signal('TERM');
+$bench->finish;
+ok($busy, 'busy table: it was all the time') or diag($bench_err);
+
+$node->stop;
+done_testing();

@@ -1,0 +1,104 @@
+# contrib/bench: its unit tests, and a tiny benchmark from end to end.  What is
+# measured does not matter here, only that it is what it is said to be.
+use strict;
+use warnings;
+use File::Spec::Functions qw(catfile);
+use FindBin;
+use JSON::PP qw(decode_json);
+use lib $FindBin::RealBin;
+use Ptsort;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+plan skip_all => 'python3 is missing'
+  if system('python3 -c "" >/dev/null 2>&1') != 0;
+
+my $dir = "$FindBin::RealBin/../contrib/bench";
+my $bench = "$dir/bench.py";
+$ENV{PYTHONDONTWRITEBYTECODE} = 1;
+
+command_ok(
+	[ 'python3', '-m', 'unittest', 'discover', '-s', $dir, '-p', 'test_*.py' ],
+	'unit tests');
+
+my $node = new_node('main');
+my ($bindir) = run_command([ 'pg_config', '--bindir' ]);
+local %ENV = (
+	%ENV,
+	PGHOST => $node->host,
+	PGPORT => $node->port,
+	PATH => "$bindir:$ENV{PATH}");
+
+# Run bench.py with these arguments; returns its status and results.json.
+sub bench
+{
+	my (@arguments) = @_;
+	my $out = PostgreSQL::Test::Utils::tempdir();
+	my ($stdout, $stderr);
+	my $good = IPC::Run::run(
+		[ 'python3', $bench, 'run', '--out', $out, @arguments ],
+		'<', \undef, '>', \$stdout, '2>', \$stderr);
+	diag($stderr) if $stderr;
+	my $file = catfile($out, 'results.json');
+	return ($good, -f $file ? decode_json(slurp_file($file)) : undef, $out);
+}
+
+# Warm, in parallel, with runs on disk
+my ($good, $results, $out) = bench('--rows', 20000, '--runs', 2, '--memory', '1MB',
+	'--shapes', 'int8,text_c,url_en', '--check', '--peers');
+ok($good, 'warm');
+my ($int8, $text, $url) = @{ $results->{shapes} };
+is("$int8->{status} $text->{status}", 'ok ok', 'both shapes are measured');
+like($url->{status}, qr/^(?:ok|skipped)$/, 'a shape is skipped without its collation');
+is($int8->{summary}{amcheck}, 'ok', 'amcheck');
+is($int8->{summary}{server_index} <=> 0, 1, 'size of the index');
+cmp_ok(abs($int8->{summary}{server_index} - $int8->{summary}{ptsort_index}),
+	'<', 100000, 'of both alike');
+foreach my $builder (qw(server ptsort))
+{
+	my @builds = @{ $int8->{$builder} };
+	is(scalar(@builds), 2, "$builder: two builds");
+	is_deeply(
+		[ sort map { $_->{role} } @{ $builds[0]{participants} } ],
+		[ 'leader', 'worker' ],
+		"$builder: leader and worker");
+	cmp_ok($text->{$builder}[0]{temp_bytes}, '>', 500000,
+		"$builder: temporary bytes");
+	cmp_ok($builds[0]{wal_bytes}, '>', 100000, "$builder: WAL");
+}
+is($int8->{ptsort}[0]{tuples}, 20000, 'tuples');
+is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_class
+	WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace}),
+	0, 'tables are dropped');
+is(() = slurp_file("$out/peers/int8.csv") =~ /\n/g, 20001, 'keys for peers');
+
+# The report of it
+command_like([ 'python3', $bench, 'report', '--phases', $out ],
+	qr/^int8, random +20000 .*^Phases: text 32, "C"/ms, 'report');
+like(slurp_file("$out/chart.svg"), qr/<svg .*int8, random.*<\/svg>/s, 'chart');
+like(slurp_file("$out/timeline-text_c.svg"), qr/<svg .*ptsort, worker.*<\/svg>/s,
+	'timeline');
+
+# Cold and serial; the table stays
+($good, $results) = bench('--rows', 20000, '--runs', 1, '--cache', 'cold',
+	'--workers', 0, '--shapes', 'int8', '--keep');
+ok($good, 'cold');
+is($results->{shapes}[0]{status}, 'ok', 'cold: status');
+is(scalar(@{ $results->{shapes}[0]{$_}[0]{participants} }),
+	1, "serial $_: one participant")
+  foreach qw(server ptsort);
+like($node->safe_psql('postgres', '\dt'), qr/plain_20000_/, 'the table is kept');
+
+# A build that cannot be compared is an error, not a number.
+($good, $results) = bench('--rows', 20000, '--runs', 1, '--shapes', 'int8',
+	'--workers', 9, '--keep');
+ok(!$good, 'too few workers: status');
+is($results->{shapes}[0]{status}, 'error', 'too few workers: error');
+like($results->{shapes}[0]{reason}, qr/participants, not 10/, 'too few workers: reason');
+
+command_fails_like([ 'python3', $bench, 'run', '--shapes', 'none', '--out', $out ],
+	qr/unknown shape none; there are: int8 /, 'unknown shape');
+
+$node->stop;
+done_testing();

@@ -1,0 +1,138 @@
+# What the tests of index builds have in common: a server that has ptsort in
+# every session, the lines that say who built an index, and the check that a
+# build that failed has left nothing behind.
+package Ptsort;
+
+use strict;
+use warnings;
+use Exporter 'import';
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+our @EXPORT = qw(new_node builds_since log_end try_sql error_of
+  dsm_segments check_nothing_left);
+
+# A running server.  Parallel builds load in several slices, which these small
+# tables would not get by themselves.  Dynamic shared memory is in files of its data directory,
+# where this server's segments can be told from another's.
+sub new_node
+{
+	my ($name, %opt) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+
+	$node->init(%{ $opt{init} || {} });
+	$node->append_conf(
+		'postgresql.conf', q{
+session_preload_libraries = 'ptsort'
+ptsort.log_build = on
+ptsort.min_table_size = 0
+ptsort.debug_slices = 7
+max_worker_processes = 12
+max_parallel_workers = 8
+max_parallel_maintenance_workers = 8
+dynamic_shared_memory_type = mmap
+allow_in_place_tablespaces = on
+autovacuum = off
+fsync = off
+});
+	$node->append_conf('postgresql.conf', $opt{conf}) if $opt{conf};
+	$node->start;
+	$node->safe_psql('postgres',
+		'CREATE EXTENSION amcheck; CREATE EXTENSION ptsort');
+	return $node;
+}
+
+# Where the log ends now, for builds_since().
+sub log_end
+{
+	my ($node) = @_;
+	return -s $node->logfile;
+}
+
+# The builds that the log has since then, each as "name: participants", or
+# "name: left, reason".  A start without its end is "name: unended".  Toast
+# indexes, which come along uninvited and empty, are not counted.
+sub builds_since
+{
+	my ($node, $offset) = @_;
+	my $log = slurp_file($node->logfile, $offset);
+	my (@builds, %started);
+
+	while ($log =~ /LOG:  ptsort: (.*)/g)
+	{
+		my $line = $1;
+		if ($line =~ /^building index "(.+?)": (\d+) participants?,/)
+		{
+			push @builds, "$1: unended";
+			$started{$1} = [ $#builds, $2 ];
+		}
+		elsif ($line =~ /^built index "(.+?)": (\d+) participants?,/)
+		{
+			my $start = delete $started{$1};
+			$builds[ $start->[0] ] = "$1: $2"
+			  if $start && $start->[1] == $2;
+		}
+		elsif ($line =~ /^leaving index "(.+?)" to the server: (.*)/)
+		{
+			push @builds, "$1: left, $2";
+		}
+	}
+	return grep { !/^pg_toast/ } @builds;
+}
+
+# Run SQL in a session of its own, with the SQLSTATE in messages.
+sub try_sql
+{
+	my ($node, $sql) = @_;
+	my ($ret, $out, $err) = $node->psql(
+		'postgres', $sql,
+		on_error_stop => 0,
+		extra_params => [ '-v', 'VERBOSITY=verbose' ]);
+	return ($out, $err);
+}
+
+# The errors in psql's output as a user reads them: message with SQLSTATE,
+# DETAIL and HINT.  Where in the source and in which process does not matter.
+sub error_of
+{
+	my ($err) = @_;
+	return join "\n", map { s/^psql:<stdin>:\d+: //r }
+	  grep { /(?:ERROR|FATAL|DETAIL|HINT):  / } split /\n/, $err;
+}
+
+# Number of segments of dynamic shared memory.
+sub dsm_segments
+{
+	my ($node) = @_;
+	my @files = glob($node->data_dir . '/pg_dynshmem/mmap.*');
+	return scalar @files;
+}
+
+sub temporary_files
+{
+	my ($node) = @_;
+	my $data = $node->data_dir;
+	return grep { -f $_ }
+	  map { glob($_) } ("$data/base/pgsql_tmp/*", "$data/base/pgsql_tmp/*/*",
+		"$data/pg_tblspc/*/*/pgsql_tmp/*", "$data/pg_tblspc/*/*/pgsql_tmp/*/*");
+}
+
+# No worker, no temporary file, and no more segments than there were, when all
+# sessions are gone: psql does not wait for the end of its backend.
+sub check_nothing_left
+{
+	my ($node, $name, $segments) = @_;
+
+	$node->poll_query_until(
+		'postgres', q{
+SELECT count(*) = 0 FROM pg_stat_activity
+WHERE backend_type IN ('client backend', 'parallel worker') AND pid <> pg_backend_pid()
+}) or fail("$name: processes are left");
+	my @files = temporary_files($node);
+	is("@files", '', "$name: no temporary file is left");
+	cmp_ok(dsm_segments($node), '<=', $segments, "$name: no segment is left")
+	  if defined $segments;
+}
+
+1;
