@@ -177,6 +177,8 @@ finish_load(PtBuild *build)
 	const BtBuildArg *arg = build->arg;
 	BtLoadStats total;
 
+	/* The others counted on after the leader's last look. */
+	report_tuples(build, 0);
 	btload_finish(build->local, &total);
 	for (int i = 0; i < build->process; i++)
 	{

@@ -392,6 +392,7 @@ leader_load_slices(Leader *leader)
 	participant_load(&leader->self);
 	WaitForParallelWorkersToFinish(leader->pcxt);
 	leader->self.ops->finish(&leader->self.build);
+	fault_point("build: after finish");
 }
 
 /*

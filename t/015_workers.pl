@@ -116,35 +116,31 @@ $node->safe_psql('postgres',
 );
 $other->finish;
 
-# The progress view in each phase, seen while the build waits there
+# The progress view while the build waits at a fault point. The phase is set
+# before the counts are final, so the whole row is waited for
 sub progress
 {
-	my ($point, $where, $phase) = @_;
+	my ($point, $where, $phase, $counts) = @_;
 	my $build = start_psql(
 		"SET ptsort_test.fault = '$point:1:sleep:$where'",
 		'CREATE INDEX k ON t (id) WITH (parallel_workers = 2)');
-	my $seen = $node->poll_query_until('postgres',
-		"SELECT phase = '$phase' FROM pg_stat_progress_create_index");
-	ok($seen, "progress: $phase");
-	sleep 1 if $point =~ /launch|scan/;
-	my $row = $node->safe_psql('postgres', q{
-SELECT relid::regclass, command, blocks_total, blocks_done, tuples_total, tuples_done FROM pg_stat_progress_create_index});
+	my $row = "t|CREATE INDEX|building index: $phase|$counts";
+	ok( $node->poll_query_until(
+			'postgres', qq{
+SELECT concat_ws('|', relid::regclass, command, phase, blocks_total, blocks_done, tuples_total, tuples_done)
+  ~ ('^' || replace('$row', '|', '[|]') || '\$')
+FROM pg_stat_progress_create_index}),
+		"progress at '$point': $phase");
 	$node->safe_psql('postgres',
 		q{SELECT pg_cancel_backend(pid) FROM pg_stat_progress_create_index});
 	$build->finish;
-	return $row;
 }
 my $blocks = $node->safe_psql('postgres',
 	q{SELECT pg_relation_size('t') / current_setting('block_size')::int});
-my $scan = 'building index: scanning table';
-is(progress('build: before launch', 'leader', $scan),
-	't|CREATE INDEX|0|0|0|0', 'progress: before the scan');
-like(progress('build: after scan', 'leader', $scan),
-	qr/^t\|CREATE INDEX\|$blocks\|\d+\|0\|0$/, 'progress: after the scan');
-like(progress('shared: wait', 'leader', 'building index: sorting live tuples'),
-	qr/^t\|CREATE INDEX\|$blocks\|\d+\|0\|0$/, 'progress: waiting for runs');
-like(progress('build: after load', 'leader', 'building index: loading tuples in tree'),
-	qr/^t\|CREATE INDEX\|0\|0\|20000\|20000$/, 'progress: after the load');
+progress('build: before launch', 'leader', 'scanning table', '0|0|0|0');
+progress('build: after scan', 'leader', 'scanning table', "$blocks|[0-9]+|0|0");
+progress('shared: wait', 'leader', 'sorting live tuples', "$blocks|[0-9]+|0|0");
+progress('build: after finish', 'leader', 'loading tuples in tree', '0|0|20000|20000');
 
 $node->stop;
 done_testing();
