@@ -8,6 +8,7 @@
 #include "compat.h"
 
 #include "btlinks.h"
+#include "fault.h"
 #include "utils/memutils.h"
 
 /* The first buffer, and all of it that a list in a file set needs */
@@ -87,6 +88,7 @@ void
 btlinks_export(BtLinks *links)
 {
 	Assert(links->fileset && links->nlinks > 0);
+	fault_point("btlinks: export");
 	spill(links);
 	BufFileExportFileSet(links->file);
 	btlinks_free(links);
@@ -98,6 +100,7 @@ btlinks_open(SharedFileSet *fileset, int slice)
 	BtLinks    *links = palloc0(sizeof(BtLinks));
 	char		name[NAMEDATALEN];
 
+	fault_point("btlinks: open");
 	file_name(name, sizeof(name), slice);
 	links->fileset = fileset;
 	links->slice = slice;

@@ -26,6 +26,7 @@
 #include "btload.h"
 #include "btpage.h"
 #include "btwrite.h"
+#include "fault.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
@@ -297,6 +298,7 @@ btload_begin_slice(BtLoad *load, int number)
 	MemoryContext oldcxt = MemoryContextSwitchTo(load->cxt);
 	BtSlice    *slice = palloc0(sizeof(BtSlice));
 
+	fault_point("btload: begin slice");
 	slice->load = load;
 	slice->number = number;
 	slice->out = shared_slice(load->shared, number);
@@ -359,6 +361,7 @@ btload_end_slice(BtSlice *slice)
 	BtSliceOut *out = slice->out;
 	BtOpenPage *open = &slice->leaf.open;
 
+	fault_point("btload: end slice");
 	if (slice->pending.keysize > 0)
 		slice_add_pending(slice);
 	if (open->page != NULL)
@@ -566,8 +569,10 @@ btload_finish(BtLoad *load, BtLoadStats *total)
 
 	take_over(load, total);
 
+	fault_point("btload: stitch");
 	level_init(&leaf, load);
 	stitch_slices(&leaf);
+	fault_point("btload: upper levels");
 	root.blkno = P_NONE;
 	root.level = 0;
 	if (leaf.open.page != NULL)
@@ -575,6 +580,7 @@ btload_finish(BtLoad *load, BtLoadStats *total)
 	total->deleted_pages = btwrite_retire_spare(writer);
 
 	/* the metapage comes last: it makes the file a btree */
+	fault_point("btload: metapage");
 	meta = btwrite_get_buffer(writer);
 	_bt_initmetapage(meta, root.blkno, root.level, load->shared->allequalimage);
 	btwrite_page(writer, meta, BTREE_METAPAGE);

@@ -12,6 +12,7 @@
 #include "access/xloginsert.h"
 #include "btwrite.h"
 #include "executor/instrument.h"
+#include "fault.h"
 #include "port/pg_bitutils.h"
 #include "storage/indexfsm.h"
 #include "storage/lmgr.h"
@@ -133,6 +134,7 @@ get_chunk(BtWriter *writer)
 						RelationGetRelationName(writer->index),
 						InvalidBlockNumber)));
 	extend_with_zeroes(writer, start + size - 1);
+	fault_point("btwrite: chunk");
 	shared->nblocks = start + size;
 
 	UnlockRelationForExtension(writer->index, ExclusiveLock);
@@ -218,7 +220,11 @@ write_pages(BtWriter *writer)
 void
 btwrite_flush(BtWriter *writer)
 {
-	if (writer->npages > 0 && writer->shared->use_wal)
+	if (writer->npages == 0)
+		return;
+
+	fault_point("btwrite: log");
+	if (writer->shared->use_wal)
 	{
 		uint64		before = pgWalUsage.wal_bytes;
 
@@ -228,6 +234,7 @@ btwrite_flush(BtWriter *writer)
 	}
 	for (int i = 0; i < writer->npages; i++)
 		PageSetChecksumInplace(writer->pages[i], writer->blknos[i]);
+	fault_point("btwrite: write");
 	write_pages(writer);
 	for (int i = 0; i < writer->npages; i++)
 		btwrite_release_buffer(writer, writer->pages[i]);
@@ -261,6 +268,8 @@ BlockNumber
 btwrite_retire_spare(BtWriter *writer)
 {
 	BlockNumber nretired = 0;
+
+	fault_point("btwrite: left-over blocks");
 
 	/* first the pages: the free space map must not know of zero blocks */
 	for (int i = 0; i < writer->nspare; i++)
@@ -323,6 +332,7 @@ btwrite_sync(BtWriter *writer)
 	BlockNumber size = RelationGetNumberOfBlocks(writer->index);
 
 	Assert(writer->alone && writer->npages == 0);
+	fault_point("btwrite: sync");
 	if (size != writer->shared->nblocks || size != writer->eof)
 		elog(ERROR, "index \"%s\" has %u blocks where %u were expected",
 			 RelationGetRelationName(writer->index), size,
