@@ -80,11 +80,12 @@ ROLLBACK;
 BEGIN;
 CREATE INDEX CONCURRENTLY errors_i ON errors (id) WITH (parallel_workers = 2);
 ROLLBACK;
-SET statement_timeout = 50;
 CREATE FUNCTION slow(int) RETURNS int IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS $$BEGIN PERFORM pg_sleep(0.01); RETURN $1; END$$;
+BEGIN;
+SET LOCAL statement_timeout = 50;
 CREATE INDEX errors_i ON errors (slow(id)) WITH (parallel_workers = 2);
-RESET statement_timeout;
-SET temp_file_limit = '64kB';
+ROLLBACK;
+SET temp_file_limit = 0;
 SET ptsort.debug_spill_entries = 100;
 \set VERBOSITY sqlstate
 CREATE INDEX errors_i ON errors (small) WITH (parallel_workers = 0);

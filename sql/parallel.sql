@@ -81,17 +81,29 @@ SELECT same('parallel_few', '(a)', '', 4), same('parallel_few', '(a) WHERE a = 6
 DELETE FROM parallel_few;
 SELECT same('parallel_few', '(a)', '', 4), same('parallel_few', '(a)');
 
--- work that several have a share of, because it takes its time: equal keys from
--- every participant, in the order of their TIDs
+-- work that several have a share of, because nobody goes on alone: equal keys
+-- from two participants at least, in the order of their TIDs
 CREATE TABLE parallel_shares (a int, pad text) WITH (fillfactor = 10);
 INSERT INTO parallel_shares SELECT i, repeat('p', 150) FROM generate_series(1, 400) i;
-CREATE FUNCTION slow(int, int) RETURNS text IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS
-$$BEGIN PERFORM pg_sleep(0.002); RETURN 'key ' || $1 % $2; END$$;
-SELECT same('parallel_shares', '(slow(a, 3))', '', 3);
+CREATE FUNCTION key(int, int) RETURNS text IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS
+$$BEGIN RETURN 'key ' || $1 % $2; END$$;
+CREATE FUNCTION together(int, int) RETURNS text IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS
+$$BEGIN
+	PERFORM pg_stat_clear_snapshot();
+	IF current_setting('ptsort.enable')::bool AND EXISTS (SELECT FROM pg_stat_progress_create_index) THEN
+		PERFORM pg_advisory_xact_lock_shared(pg_backend_pid());
+		FOR i IN 1 .. 10000 LOOP
+			EXIT WHEN (SELECT count(DISTINCT pid) > 1 FROM pg_locks WHERE locktype = 'advisory');
+			PERFORM pg_sleep(0.01);
+		END LOOP;
+	END IF;
+	RETURN 'key ' || $1 % $2;
+END$$;
+SELECT same('parallel_shares', '(together(a, 3))', '', 3);
 SELECT count(*) FILTER (WHERE tuples > 0) > 1 AS shared FROM ptsort_last_build() WHERE participant IS NOT NULL;
 INSERT INTO parallel_shares VALUES (300, '');
--- (later servers say public.slow)
-SELECT replace(attempt('CREATE UNIQUE INDEX attempted ON parallel_shares (slow(a, 1000)) WHERE a % 50 = 0'), 'public.', '');
+-- (later servers say public.key)
+SELECT replace(attempt('CREATE UNIQUE INDEX attempted ON parallel_shares (key(a, 1000)) WHERE a % 50 = 0'), 'public.', '');
 
 DROP TABLE parallels, parallel_few, parallel_shares;
-DROP FUNCTION participants, slow;
+DROP FUNCTION participants, key, together;

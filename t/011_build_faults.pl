@@ -30,6 +30,10 @@ CREATE FUNCTION fails(int) RETURNS int IMMUTABLE PARALLEL SAFE LANGUAGE sql
 	AS $$SELECT 1 / ($1 - 15432)$$;
 });
 
+# Points that only the leader passes, after the workers' end
+my $leader_finishes =
+  qr/^(btload: (stitch|upper levels|metapage)|btlinks: open|btwrite: (left-over blocks|sync)|build: after finish)$/;
+
 # What a session that has built successfully needs while it lives, and what
 # the server has without sessions.
 my $create = 'CREATE INDEX i ON t (word)';
@@ -71,13 +75,26 @@ DROP INDEX i;
 	check_nothing_left($node, $name, $segments);
 }
 
+# A fault in the leader or in some worker.  Whoever else could take all the work
+# before is kept from it.
 sub fault
 {
 	my ($point, $action, $where) = @_;
-	# without the leader's help a worker is sure to have something to do
-	my $leader = $where eq 'worker' ? 'off' : 'on';
-	return "SET ptsort.debug_leader_participates = $leader;"
-	  . "SET ptsort_test.fault = '$point:1:$action:$where'";
+	my $fault = "$point:1:$action:$where";
+	my $leader_scans = $where eq 'worker' ? 'off' : 'on';
+
+	if ($point =~ /^bt|^build: after load/)
+	{
+		my $others = $where eq 'worker' ? 'leader' : 'worker';
+		$fault .= ", build: before load:1:sleep:$others"
+		  unless $point =~ $leader_finishes;
+	}
+	elsif ($where eq 'leader' && $point =~ /scan|sort|run|merge|announce|tape/)
+	{
+		$fault .= ', build: worker start:1:sleep:worker';
+	}
+	return "SET ptsort.debug_leader_participates = $leader_scans;"
+	  . "SET ptsort_test.fault = '$fault'";
 }
 
 # The points that a build passes, asked from the sessions themselves.
@@ -97,10 +114,23 @@ foreach my $point (
 	'shared: plan',
 	'slices: plan',
 	'tape: write',
-	'tape: read')
+	'tape: read',
+	'btload: begin slice',
+	'btwrite: chunk',
+	'btwrite: log',
+	'btwrite: write',
+	'btload: end slice',
+	'btlinks: export',
+	'btload: stitch',
+	'btlinks: open',
+	'btload: upper levels',
+	'btwrite: left-over blocks',
+	'btload: metapage',
+	'btwrite: sync',
+	'build: after finish')
 {
 	my @where = ('leader', 'worker');
-	@where = ('leader') if $point =~ /launch|wait|read|plan/;
+	@where = ('leader') if $point =~ /launch|wait|plan/ || $point =~ $leader_finishes;
 	@where = ('worker') if $point =~ /worker/;
 	foreach my $where (@where)
 	{
@@ -118,41 +148,46 @@ foreach my $point ('build: worker start', 'build: after scan', 'shared: announce
 		$create, qq{ERROR:  XX000: injected exit at "$point"});
 }
 
-# Timeouts and cancels, wherever the leader is
-foreach my $point ('build: after scan', 'build: before load')
+# Without workers
+foreach my $point (
+	'build: after scan',
+	'tape: write',
+	'btload: begin slice',
+	'btwrite: log',
+	'btwrite: write',
+	'btload: end slice',
+	'btload: upper levels',
+	'btload: metapage',
+	'btwrite: sync')
 {
-	fails_then_builds("timeout in the leader at \"$point\"",
-		fault($point, 'sleep', 'leader') . "; SET statement_timeout = '300ms'",
+	fails_then_builds(
+		"error in a serial build at \"$point\"",
+		"SET ptsort.parallel_workers = 0; SET ptsort_test.fault = '$point'",
+		$create, qq{ERROR:  XX000: injected error at "$point"});
+}
+
+# Timeouts, wherever the leader is
+foreach my $fault (
+	'build: after scan:1:timeout:leader, build: after scan:1:sleep:leader',
+	'build: before load:1:timeout:leader, build: before load:1:sleep:leader',
+	'shared: wait:1:timeout:leader, build: after scan:1:sleep:worker')
+{
+	fails_then_builds("timeout ($fault)", "SET ptsort_test.fault = '$fault'",
 		$create, 'ERROR:  57014: canceling statement due to statement timeout');
 }
-fails_then_builds('timeout while waiting for workers',
-	fault('build: after scan', 'sleep', 'worker') . "; SET statement_timeout = '300ms'",
-	$create, 'ERROR:  57014: canceling statement due to statement timeout');
 
 # Somebody ends a worker, or cancels the leader
 sub disturb
 {
 	my ($function, $what, $where) = @_;
-	my ($out, $err) = ('', '');
-	my $psql = IPC::Run::start(
-		[
-			'psql', '-XAtq', '-v', 'VERBOSITY=verbose',
-			'-d', $node->connstr('postgres'),
-			'-c', fault('build: after scan', 'sleep', 'worker'),
-			'-c', $create
-		],
-		'>', \$out, '2>', \$err);
-	$node->poll_query_until(
-		'postgres', qq{
-SELECT count(*) = 2 FROM pg_stat_activity
-WHERE backend_type = 'parallel worker' AND query = '$create'}) or return 'no workers';
-	sleep 0.2;
+	my $psql = start_psql($node, fault('build: after scan', 'sleep', 'worker'), $create);
+	wait_for_point($node, 'build: after scan', 2) or return 'no workers';
 	$node->safe_psql('postgres', qq{
 SELECT $function(pid) FROM pg_stat_activity
 WHERE backend_type = '$what' AND query = '$create' AND pid <> pg_backend_pid() LIMIT 1});
-	$psql->finish;
+	$psql->{run}->finish;
 	check_nothing_left($node, "$function on a $what", $segments);
-	return error_of($err);
+	return error_of($psql->{err});
 }
 is(disturb('pg_terminate_backend', 'parallel worker'),
 	'ERROR:  57P01: terminating background worker "parallel worker" due to administrator command',

@@ -69,7 +69,7 @@ is( $old->query_safe(
 		"$by_index SELECT count(*), sum(a) FROM dead WHERE a > -1000000"),
 	'20000|200010000',
 	'recently dead rows: the old snapshot finds all that it sees');
-$old->quit;
+end_session($old);
 
 
 # A unique index ignores duplicates that are only recently dead, and a live
@@ -94,7 +94,7 @@ foreach my $concurrently ('', 'CONCURRENTLY')
 DETAIL:  Key (id)=(12345) is duplicated.},
 		"recently dead duplicates: a live pair is found $concurrently");
 }
-$old->quit;
+end_session($old);
 
 
 # Broken HOT chains: the index must not be used by older snapshots, whoever
@@ -119,7 +119,7 @@ SELECT bt_index_parent_check('hot_a', true, true)});
 		"broken HOT chain: built in parallel");
 	is($old->query_safe("$by_index SELECT a FROM hot WHERE a = 19990"),
 		'19990', 'broken HOT chain: the old snapshot sees its row');
-	$old->quit;
+	end_session($old);
 }
 
 
@@ -141,7 +141,7 @@ COMMIT;
 my ($in, $bench_out, $bench_err) = ('', '', '');
 my $bench = IPC::Run::start(
 	[
-		'pgbench', '-n', '-c', '3', '-T', '60', '-f', $script,
+		'pgbench', '-n', '-c', '3', '-T', '100000', '-f', $script,
 		'-h', $node->host, '-p', $node->port, 'postgres'
 	],
 	\$in, \$bench_out, \$bench_err);

@@ -69,21 +69,16 @@ $node = new_node(
 	conf => "fsync = on\nsession_preload_libraries = 'ptsort, ptsort_test'\n");
 crash($node, 'full WAL');
 
-my ($out, $err) = ('', '');
-my $psql = IPC::Run::start(
-	[
-		'psql', '-XAtq', '-d', $node->connstr('postgres'),
-		'-c', "SET ptsort_test.fault = 'build: after load:1:pause:leader'",
-		'-c', 'SET ptsort.parallel_workers = 2',
-		'-c', 'CREATE INDEX t_both ON t (few, word)'
-	],
-	'>', \$out, '2>', \$err);
-$node->poll_query_until('postgres',
-	"SELECT phase LIKE '%loading%' FROM pg_stat_progress_create_index")
-  or diag('the build was not seen loading');
+my $pause = pause_points($node);
+my $psql = start_psql($node,
+	"SET ptsort_test.fault = 'build: after load:1:pause:leader'",
+	'SET ptsort.parallel_workers = 2',
+	'CREATE INDEX t_both ON t (few, word)');
+ok(wait_for_point($node, 'build: after load'), 'checkpoint in the build: it is loading');
 $node->safe_psql('postgres', 'CHECKPOINT');
-$psql->finish;
-is($err, '', 'checkpoint in the build: built');
+end_session($pause);
+$psql->{run}->finish;
+is($psql->{err}, '', 'checkpoint in the build: built');
 $node->stop('immediate');
 $node->start;
 is($node->safe_psql('postgres', $check),

@@ -15,6 +15,7 @@ my $node = new_node(
 	'main',
 	conf => q{
 wal_level = replica
+full_page_writes = off
 shared_preload_libraries = 'pg_stat_statements'
 pg_stat_statements.track_utility = on
 maintenance_work_mem = '1MB'
@@ -69,10 +70,11 @@ WHERE s.query LIKE 'CREATE INDEX i ON t%' AND b.participant IS NULL;
 	'WAL is that of the participants, and a little for the catalogs');
 
 # Files
-my $stats = $node->safe_psql(
-	'postgres', q{
-SELECT temp_files > 0, temp_bytes >= 40000 * 40 FROM pg_stat_database WHERE datname = 'postgres'});
-is($stats, 't|t', 'pg_stat_database counts temporary files');
+# (a session's statistics may come later than its end)
+ok( $node->poll_query_until(
+		'postgres', q{
+SELECT temp_files > 0 AND temp_bytes >= 40000 * 40 FROM pg_stat_database WHERE datname = 'postgres'}),
+	'pg_stat_database counts temporary files');
 
 $end = log_end($node);
 $node->safe_psql('postgres',

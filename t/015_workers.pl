@@ -13,7 +13,7 @@ my $node = new_node(
 	'main',
 	conf => q{
 session_preload_libraries = 'ptsort, ptsort_test'
-max_worker_processes = 4
+max_worker_processes = 3
 max_parallel_workers = 40
 max_parallel_maintenance_workers = 40
 maintenance_work_mem = '8MB'
@@ -49,7 +49,6 @@ DROP INDEX i;
 	return $out =~ /^20000\nreltuples\|20000\|20000$/m ? "@builds" : "tuples: $out";
 }
 
-# One of the four is the server's own logical replication launcher.
 is(participants('SET client_min_messages = warning',
 		't (word) WITH (parallel_workers = 40)'),
 	'i: 4', 'as many as max_worker_processes allows');
@@ -79,22 +78,9 @@ is( participants(
 	'temporary table');
 
 # All workers are taken by somebody else
-my $fault = "SET ptsort_test.fault = 'build: after scan:1:sleep:worker'";
-sub start_psql
-{
-	my ($out, $err) = ('', '');
-	my $psql = IPC::Run::start(
-		[
-			'psql', '-XAtq', '-d', $node->connstr('postgres'),
-			map { ('-c', $_) } @_
-		],
-		'>', \$out, '2>', \$err);
-	return $psql;
-}
-my $other = start_psql($fault,
+my $other = start_psql($node, "SET ptsort_test.fault = 'build: after scan:1:sleep:worker'",
 	'CREATE INDEX j ON other (id) WITH (parallel_workers = 3)');
-my $workers = q{SELECT count(*) = 3 FROM pg_stat_activity WHERE backend_type = 'parallel worker'};
-ok($node->poll_query_until('postgres', $workers), 'somebody else has all workers');
+ok(wait_for_point($node, 'build: after scan', 3), 'somebody else has all workers');
 
 # What is seen of them meanwhile
 is( $node->safe_psql(
@@ -114,14 +100,14 @@ is(participants('SET client_min_messages = warning'),
 $node->safe_psql('postgres',
 	q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE 'CREATE INDEX j%' AND backend_type = 'client backend'}
 );
-$other->finish;
+$other->{run}->finish;
 
 # The progress view while the build waits at a fault point. The phase is set
 # before the counts are final, so the whole row is waited for
 sub progress
 {
 	my ($point, $where, $phase, $counts) = @_;
-	my $build = start_psql(
+	my $build = start_psql($node,
 		"SET ptsort_test.fault = '$point:1:sleep:$where'",
 		'CREATE INDEX k ON t (id) WITH (parallel_workers = 2)');
 	my $row = "t|CREATE INDEX|building index: $phase|$counts";
@@ -133,7 +119,7 @@ FROM pg_stat_progress_create_index}),
 		"progress at '$point': $phase");
 	$node->safe_psql('postgres',
 		q{SELECT pg_cancel_backend(pid) FROM pg_stat_progress_create_index});
-	$build->finish;
+	$build->{run}->finish;
 }
 my $blocks = $node->safe_psql('postgres',
 	q{SELECT pg_relation_size('t') / current_setting('block_size')::int});

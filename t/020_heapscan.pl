@@ -1,5 +1,5 @@
 # The scan of the table: for tables in every state that a page can have, indexes
-# that ptsort builds with 0, 1 and 3 workers hold exactly the entries (key and
+# that ptsort builds with and without workers hold exactly the entries (key and
 # ctid, of dead tuples too) that the server's own builds put in, and all else that
 # a scan finds out is the same: rows counted, broken HOT chains, warnings.
 use strict;
@@ -14,31 +14,24 @@ use Test::More;
 my $node = new_node(
 	'main', conf => q{
 session_preload_libraries = 'ptsort, ptsort_test'
-log_min_messages = debug2
 shared_buffers = 1MB
 });
-my @workers = (0, 1, 3);
 my $last_found;
 
-# What is in an index: for each entry of a leaf its key and the row it points to.
+# What is in an index: how many entries, and the sum of their hashes, each of
+# key and the row it points to.  Their order is amcheck's business.
 $node->safe_psql(
 	'postgres', q{
 CREATE EXTENSION pageinspect;
 CREATE EXTENSION ptsort_test;
-CREATE FUNCTION entries(index text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	result text;
-BEGIN
-	SELECT count(*) || ' ' || coalesce(md5(string_agg(key || tid, ' ' ORDER BY key, tid)), '')
-	INTO result
+CREATE FUNCTION entries(index text) RETURNS text LANGUAGE sql AS $$
+	SELECT concat_ws(' ', count(*), sum(hashtextextended(concat_ws(' ', item.data, nulls, tid), 0)::numeric))
 	FROM generate_series(1, pg_relation_size(index::regclass) / current_setting('block_size')::int - 1) block,
 		LATERAL bt_page_stats(index, block::int) page,
 		LATERAL bt_page_items(index, block::int) item,
-		LATERAL (SELECT coalesce(item.data, '') || coalesce(nulls::text, '') AS key) k,
 		LATERAL unnest(coalesce(tids, ARRAY[htid])) tid
-	WHERE page.type = 'l' AND (page.btpo_next = 0 OR item.itemoffset > 1);
-	RETURN result;
-END $$;
+	WHERE page.type = 'l' AND (page.btpo_next = 0 OR item.itemoffset > 1)
+$$;
 CREATE FUNCTION found(index text) RETURNS text LANGUAGE sql AS $$
 	SELECT format('%s, rows: %s and %s, broken: %s', entries(index), h.reltuples, i.reltuples, indcheckxmin)
 	FROM pg_index JOIN pg_class i ON i.oid = indexrelid JOIN pg_class h ON h.oid = indrelid
@@ -46,18 +39,17 @@ CREATE FUNCTION found(index text) RETURNS text LANGUAGE sql AS $$
 $$;
 });
 
-# Pages that the scans since then read, and how many of these they left to the
-# server's scan, all participants together.  "server" if it was the server's.
-sub pages_since
+# Pages that the scans in some messages read, and how many of these they left
+# to the server's scan, all participants together.  "server" if it was the
+# server's.
+sub pages_in
 {
-	my ($offset) = @_;
-	my $log = slurp_file($node->logfile, $offset);
+	my ($messages) = @_;
 	my ($pages, $server) = (0, 0);
 
-	return 'server' if $log =~ /ptsort: scanning table/;
-	while ($log =~ /LOG:|DEBUG:  ptsort: scanned (\d+) pages of table "\w+", (\d+) of/g)
+	return 'server' if $messages =~ /ptsort: scanning table/;
+	while ($messages =~ /ptsort: scanned (\d+) pages of table "\w+", (\d+) of/g)
 	{
-		next unless defined $1;
 		$pages += $1;
 		$server += $2;
 	}
@@ -65,90 +57,119 @@ sub pages_since
 }
 
 # Warnings, told from each other by number only.
-sub warnings_of
+sub warnings_in
 {
-	my ($err) = @_;
-	return join "\n", sort map { s/^psql:\S+ //r } grep { /WARNING/ } split /\n/, $err;
+	my ($messages) = @_;
+	return join "\n", sort map { s/^psql:\S+ //r } grep { /WARNING/ } split /\n/, $messages;
 }
 
-# Build an index on what is given by the server and by ptsort in one session, and
-# compare them.  Options:
+# The number of participants that built an index.
+sub participants_in
+{
+	my ($messages) = @_;
+	return $messages =~ /ptsort: built index "\w+": (\d+) participant/ ? $1 : 'none';
+}
+
+# The ways to build: by the server, by ptsort without workers, and with workers,
+# also by these alone.  For the first index of each test all of them.
+my $server = { name => 'server', set => 'ptsort.enable = off' };
+my @ours = (
+	{ name => 'serial', participants => 1, set => 'ptsort.parallel_workers = 0' },
+	{ name => '3 workers', participants => 4, set => 'ptsort.parallel_workers = 3' });
+my @also = (
+	{
+		name => 'only workers',
+		participants => 2,
+		set => 'ptsort.parallel_workers = 2; SET ptsort.debug_leader_participates = off'
+	});
+my $server_pages = 'SET ptsort.debug_server_pages = on';
+
+# The script of one build, and of what it found.
+sub build_script
+{
+	my ($build, $table, $create, %opt) = @_;
+	return qq{
+\\echo =build=
+\\warn =build=
+RESET ALL;
+SET client_min_messages = debug2;
+SET $build->{set};
+$build->{also};
+$create;
+RESET ALL;
+SET client_min_messages = warning;
+SELECT found('i'), pg_relation_size('$table') / current_setting('block_size')::int;
+SELECT 'sound' FROM bt_index_parent_check('i', true, true);
+} . ($opt{begin} ? "ROLLBACK TO build;\n" : "DROP INDEX i;\n");
+}
+
+# Build indexes by the server and by ptsort in one session, and compare them.
+# Options:
 #
 #	kind          '', UNIQUE or CONCURRENTLY
-#	begin         begin a transaction, to be rolled back, for both builds
-#	set           settings for ptsort's build
+#	begin         begin a transaction, to be rolled back, for all builds
+#	set           settings for ptsort's builds
 #	server_pages  pattern for the number of pages left to the server's scan
 #	              (default: none), or undef for all without looking at them
+#
+# The first one is built also with the server judging all pages, which must
+# make no difference.
 sub compare
 {
-	my ($name, $table, $what, %opt) = @_;
+	my ($name, $table, $indexes, %opt) = @_;
+	my %default = (kind => '', set => '', server_pages => '0');
+	my ($script, @builds) = ('');
+
+	%opt = (%default, %opt);
 	my $create = {
 		'' => 'CREATE INDEX',
 		'UNIQUE' => 'CREATE UNIQUE INDEX',
 		'CONCURRENTLY' => 'CREATE INDEX CONCURRENTLY'
-	}->{ $opt{kind} } . " i ON $table $what";
-	my ($begin, $before, $after, $end) = ('', '', 'DROP INDEX i;', '');
-
-	($begin, $before, $after, $end) =
-	  ($opt{begin}, 'SAVEPOINT build;', 'ROLLBACK TO build;', 'ROLLBACK;')
-	  if $opt{begin};
-
-	foreach my $workers (@workers)
+	}->{ $opt{kind} };
+	foreach my $what (@$indexes)
 	{
-		my $label = "$name, $opt{kind} $what, $workers workers";
-		my $log = log_end($node);
-		my ($ret, $out, $err) = $node->psql(
-			'postgres', qq{
-SET client_min_messages = warning;
-$begin
-SET ptsort.enable = off;
-$before
-$create;
-SELECT found('i');
-$after
-\\warn ptsort
-SET ptsort.enable = on;
-SET ptsort.parallel_workers = $workers;
-$opt{set}
-$before
-$create;
-SELECT found('i'), pg_relation_size('$table') / current_setting('block_size')::int;
-SELECT 'sound' FROM bt_index_parent_check('i', true, true);
-$after
-$end
-});
-		my ($server_err, $our_err) = split /^ptsort$/m, $err;
-		$out =~ s/^\n+//;
-		my ($server, $ours, $pages, $rest) =
-		  $out =~ /\A(.*)\n(.*)\|(\d+)\n*(.*)\z/;
+		my $first = $what eq $indexes->[0];
+		my @by = map { { %$_, also => $opt{set}, server_pages => $opt{server_pages} } }
+		  (@ours, $first ? @also : ());
+		push @by, map { {
+			%$_, name => "$_->{name}, the server's rules",
+			also => "$opt{set}; $server_pages",
+			server_pages => '[1-9]\d*' } } @ours
+		  if $first && $opt{kind} ne 'CONCURRENTLY';
+		foreach my $build ({ %$server, also => '' }, @by)
+		{
+			$script .= build_script($build, $table, "$create i ON $table $what", %opt);
+			push @builds, { %$build, what => $what };
+		}
+	}
+	$script = "$opt{begin}\nSAVEPOINT build;\n$script" if $opt{begin};
 
-		my $scanned = pages_since($log);
-		my $expected = defined $opt{server_pages} ? qr{^$pages/$opt{server_pages}$} : qr/^server$/;
+	my ($ret, $out, $err) = $node->psql('postgres', "SET client_min_messages = warning;\n$script");
+	my (undef, @out) = split /^=build=\n/m, $out;
+	my (undef, @err) = split /^=build=\n/m, $err;
+	my ($by_server, $server_warnings);
+	foreach my $build (@builds)
+	{
+		my ($found, $pages, $rest) = (shift(@out) // '') =~ /\A(.*)\|(\d+)\n(.*)\n*\z/;
+		my $messages = shift(@err) // '';
 
+		if ($build->{name} eq 'server')
+		{
+			($by_server, $server_warnings) = ($found, warnings_in($messages));
+			next;
+		}
+		my $scanned = pages_in($messages);
+		my $expected = defined $build->{server_pages} ?
+		  qr{^$pages/$build->{server_pages}$} : qr/^server$/;
 		is_deeply(
 			[
-				$ours, $rest, warnings_of($our_err), (builds_since($node, $log))[1],
+				$found, $rest, warnings_in($messages), participants_in($messages),
 				$scanned =~ $expected ? 'pages' : "$scanned not $expected"
 			],
-			[ $server, 'sound', warnings_of($server_err), 'i: ' . ($workers + 1), 'pages' ],
-			$label) or diag($err);
-		$last_found = $ours;
+			[ $by_server, 'sound', $server_warnings, $build->{participants}, 'pages' ],
+			"$name, $opt{kind} $build->{what}, $build->{name}") or diag($messages);
+		$last_found = $found;
 	}
-}
-
-# Run the comparisons of several indexes, once also with the server judging
-# all pages, which must make no difference.
-sub compare_all
-{
-	my ($name, $table, $indexes, %opt) = @_;
-	my %default = (kind => '', set => '', server_pages => '0');
-
-	%opt = (%default, %opt);
-	compare($name, $table, $_, %opt) foreach @$indexes;
-	compare(
-		"$name, by the server's rules", $table, $indexes->[0], %opt,
-		set => 'SET ptsort.debug_server_pages = on;',
-		server_pages => '[1-9]\d*') unless $opt{kind} eq 'CONCURRENTLY';
 }
 
 # A session with an open transaction.
@@ -203,11 +224,11 @@ foreach my $old (0, 1)
 			'BEGIN; UPDATE t SET a = 0; DELETE FROM t WHERE id % 2 = 0; INSERT INTO t SELECT i FROM generate_series(1, 500) i; ROLLBACK',
 			'BEGIN; INSERT INTO t VALUES (-1); SAVEPOINT s; INSERT INTO t VALUES (-2); UPDATE t SET a = 5 WHERE id = 2; ROLLBACK TO s; UPDATE t SET a = 6 WHERE id = 3; COMMIT',
 			"$vacuum " . ($vacuum && 't'));
-		compare_all($name, 't', \@all);
+		compare($name, 't', \@all);
 		like($last_found, $old ? qr/broken: t/ : qr/broken: f/, "$name: HOT chains");
-		compare_all($name, 't', ['(id)', '(b)'], kind => 'UNIQUE') unless $old;
-		$session->quit if $session;
-		compare_all($name, 't', \@all, kind => 'CONCURRENTLY');
+		compare($name, 't', ['(id)', '(b)'], kind => 'UNIQUE') unless $old;
+		end_session($session) if $session;
+		compare($name, 't', \@all, kind => 'CONCURRENTLY');
 	}
 }
 
@@ -218,12 +239,12 @@ cmp_ok(
 	$node->safe_psql(
 		'postgres', q{SELECT count(*) FROM heap_page_items(get_raw_page('t', 0)) WHERE lp_flags = 2}),
 	'>', 10, 'redirected: there are such');
-compare_all('redirected', 't', \@all);
+compare('redirected', 't', \@all);
 
 # With so few buffers the scans are synchronized: they begin where another one is.
-compare_all('from the middle', 't', \@all,
+compare('from the middle', 't', \@all,
 	begin => 'BEGIN; SELECT FROM (SELECT b FROM t OFFSET 2500 LIMIT 1) q;');
-compare_all('redirected', 't', \@all, kind => 'CONCURRENTLY');
+compare('redirected', 't', \@all, kind => 'CONCURRENTLY');
 
 
 # Locks on tuples: share locks of several transactions, with and without an update,
@@ -233,13 +254,12 @@ $node->safe_psql('postgres', 'VACUUM t; ALTER TABLE t ADD PRIMARY KEY (id)');
 my @lockers = map { session("BEGIN; SELECT sum(a) FROM (SELECT a FROM t WHERE id % 5 < 3 FOR $_) q") }
   ('KEY SHARE', 'KEY SHARE', 'SHARE');
 my $updater = session('BEGIN; SELECT sum(a) FROM (SELECT a FROM t WHERE id % 5 = 0 FOR KEY SHARE) q');
-$lockers[2]->quit;
-$updater->quit;
+end_session($_) foreach $lockers[2], $updater;
 $node->safe_psql('postgres', 'UPDATE t SET a = a + 1 WHERE id % 5 = 1 AND id % 2 = 1');
 $node->safe_psql('postgres', 'SELECT sum(a) FROM (SELECT a FROM t WHERE id % 7 = 0 FOR UPDATE SKIP LOCKED) q');
-compare_all('locked', 't', \@all, %undone);
-$_->quit foreach @lockers[ 0, 1 ];
-compare_all('once locked', 't', \@all);
+compare('locked', 't', \@all, %undone);
+end_session($_) foreach @lockers[ 0, 1 ];
+compare('once locked', 't', \@all);
 
 
 # Changes of the same transaction, also in its subtransactions.
@@ -259,9 +279,9 @@ UPDATE t SET a = a + 1 WHERE id % 20 = 1;
 ROLLBACK TO two;
 RELEASE one;
 };
-compare_all('own changes', 't', \@all, begin => $changes);
-compare_all('own changes', 't', [ '(id)', '(b)' ], kind => 'UNIQUE', begin => $changes);
-compare_all('own table', 'own', \@all, begin => 'BEGIN; CREATE TABLE own AS SELECT id, a, b, c FROM t;');
+compare('own changes', 't', \@all, begin => $changes);
+compare('own changes', 't', [ '(id)', '(b)' ], kind => 'UNIQUE', begin => $changes);
+compare('own table', 'own', \@all, begin => 'BEGIN; CREATE TABLE own AS SELECT id, a, b, c FROM t;');
 
 
 # Rows of other transactions in progress, that have given up their locks: there
@@ -279,15 +299,15 @@ $node->safe_psql('postgres', 'CREATE INDEX t_a ON t (a); CREATE INDEX t_b ON t (
 my $other = other_changes(
 	q{INSERT INTO t VALUES (-1, -1, 'b'), (-2, -2, 'b'); DELETE FROM t WHERE id IN (100, 2900); UPDATE t SET a = 0 WHERE id = 1500});
 my $keep = old_snapshot();
-compare_all('in progress', 't', [ '(id)', '(b)' ], server_pages => '[345]', %undone);
-foreach my $workers (0, 1, 3)
+compare('in progress', 't', [ '(id)', '(b)' ], server_pages => '[345]', %undone);
+foreach my $workers (0, 3)
 {
 	foreach my $fate ('COMMIT', 'ROLLBACK')
 	{
 		my $label = "in progress, $fate, unique, $workers workers";
 		my $log = log_end($node);
 		my $build = $node->background_psql('postgres', on_error_stop => 0);
-		$build->query_safe("SET ptsort.parallel_workers = $workers");
+		$build->query_safe("SET log_min_messages = debug2; SET ptsort.parallel_workers = $workers");
 		$build->query_until(qr/started/,
 			"\\echo started\nCREATE UNIQUE INDEX i ON t (id);\n");
 		ok( $node->poll_query_until(
@@ -297,7 +317,7 @@ foreach my $workers (0, 1, 3)
 		$other->query_safe($fate);
 		$build->query('SELECT 1');    # not query_safe(): there are warnings
 		is_deeply([ builds_since($node, $log) ], [ 'i: ' . ($workers + 1) ], "$label: built");
-		like(pages_since($log), qr{^\d+/[1-5]$}, "$label: some pages by the server");
+		like(pages_in(slurp_file($node->logfile, $log)), qr{^\d+/[1-5]$}, "$label: some pages by the server");
 		is( $node->safe_psql(
 				'postgres', q{
 SET ptsort.enable = off;
@@ -306,15 +326,13 @@ SELECT entries('s') = entries('i'), 'sound' FROM bt_index_parent_check('i', true
 DROP INDEX i, s}),
 			't|sound',
 			"$label: the server's entries");
-		$build->quit;
-		$other->quit;
+		end_session($_) foreach $build, $other;
 		$node->safe_psql('postgres', 'DELETE FROM t WHERE id < 0');
 		$other = other_changes(
 			q{INSERT INTO t VALUES (-1, -1, 'b'); DELETE FROM t WHERE id = (SELECT min(id) FROM t WHERE id > 200); UPDATE t SET c = c + 1 WHERE id = 1501});
 	}
 }
-$other->quit;
-$keep->quit;
+end_session($_) foreach $other, $keep;
 
 
 # Columns: dropped, added with a default and without, generated, repeated, of
@@ -340,9 +358,8 @@ my @columns = (
 	'(g)', '(bit)', '(last, a)', '(added)', '(def, b)', '(deft, def, added)', '(nown)', '(b, c, b, deft, deft)',
 	'(c) INCLUDE (n, deft, b)', '(c, g, b) INCLUDE (last)', '(md5(big))', '(b) WHERE def = 42 AND nown IS NULL',
 	'(lower(deft), def) WHERE t1 IS NOT NULL', '(def DESC NULLS LAST, deft COLLATE "C")');
-@workers = (0, 1);
-compare_all('columns', 'wide', \@columns);
-compare_all('columns', 'wide', [ @columns[ 2, 7, 16, 18, 22 ] ], kind => 'CONCURRENTLY');
+compare('columns', 'wide', \@columns);
+compare('columns', 'wide', [ @columns[ 2, 7, 16, 18, 22 ] ], kind => 'CONCURRENTLY');
 
 $node->safe_psql(
 	'postgres', q{
@@ -350,39 +367,38 @@ CREATE TABLE short AS SELECT i AS a, -i AS b FROM generate_series(1, 1000) i;
 ALTER TABLE short ADD COLUMN c int DEFAULT 7, ADD COLUMN d int8;
 INSERT INTO short SELECT i, i, i, i FROM generate_series(1, 1000) i;
 });
-compare_all('columns of fixed length', 'short', [ '(a)', '(c)', '(d, a)', '(b, c)' ]);
-@workers = (0, 1, 3);
+compare('columns of fixed length', 'short', [ '(a)', '(c)', '(d, a)', '(b, c)' ]);
 
 
 # Rows that move to pages not yet scanned, and have their hints set, while a
-# CONCURRENTLY build sleeps on its first row: its snapshot must not see them twice.
+# CONCURRENTLY build waits at its first row: its snapshot must not see them twice.
 $node->safe_psql(
 	'postgres', q{
-CREATE FUNCTION slow(int) RETURNS int IMMUTABLE LANGUAGE plpgsql
-	AS $$BEGIN IF $1 = 1 THEN PERFORM pg_sleep(3); END IF; RETURN $1; END$$;
+CREATE FUNCTION waiting(int) RETURNS int IMMUTABLE LANGUAGE plpgsql
+	AS $$BEGIN IF $1 = 1 THEN PERFORM pg_advisory_xact_lock_shared(1); END IF; RETURN $1; END$$;
 CREATE TABLE moving AS SELECT i AS id FROM generate_series(1, 10000) i;
 DELETE FROM moving WHERE id BETWEEN 5001 AND 9900;
 VACUUM moving;
 SELECT count(*) FROM moving;
 });
-my $mover = $node->background_psql('postgres');
-$mover->query_until(qr/started/,
-	"SET ptsort.parallel_workers = 0;\n\\echo started\nCREATE UNIQUE INDEX CONCURRENTLY moving_id ON moving (slow(id));\n");
+my $pause = pause_points($node);
+my $mover = start_psql($node, 'SET ptsort.parallel_workers = 0',
+	'CREATE UNIQUE INDEX CONCURRENTLY moving_id ON moving (waiting(id))');
 ok( $node->poll_query_until(
-		'postgres', "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"),
-	'moving rows: the build sleeps');
+		'postgres', "SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"),
+	'moving rows: the build waits');
 $node->safe_psql('postgres', 'UPDATE moving SET id = id WHERE id BETWEEN 10 AND 2000; SELECT count(*) FROM moving');
 is( $node->safe_psql('postgres', 'SELECT count(*) > 1000 FROM moving WHERE id BETWEEN 10 AND 2000 AND ctid > (SELECT ctid FROM moving WHERE id = 5000)'),
 	't', 'moving rows: they moved ahead');
-$mover->query('SELECT 1');
-$mover->quit;
+end_session($pause);
+$mover->{run}->finish;
 is( $node->safe_psql('postgres',
 		"SELECT indisvalid, bt_index_parent_check(indexrelid, true, true) FROM pg_index WHERE indrelid = 'moving'::regclass"),
-	't|', 'moving rows: each is there once');
+	't|', 'moving rows: each is there once') or diag($mover->{err});
 
 
 # Scans that the server does: a serializable transaction's by its snapshot.
-compare_all(
+compare(
 	'serializable', 't', ['(id)'],
 	kind => 'CONCURRENTLY',
 	set => 'SET default_transaction_isolation = serializable;',
@@ -411,7 +427,7 @@ SELECT count(*) FROM t WHERE a = :i;
 my ($in, $bench_out, $bench_err) = ('', '', '');
 my $bench = IPC::Run::start(
 	[
-		'pgbench', '-n', '-c', '3', '-T', '120', '--max-tries', '100', '-f', $script,
+		'pgbench', '-n', '-c', '3', '-T', '100000', '--max-tries', '100', '-f', $script,
 		'-h', $node->host, '-p', $node->port, 'postgres'
 	],
 	\$in, \$bench_out, \$bench_err);
@@ -419,12 +435,13 @@ $node->poll_query_until('postgres',
 	"SELECT n_tup_upd > 100 FROM pg_stat_user_tables WHERE relname = 't'");
 foreach my $kind ('INDEX', 'INDEX CONCURRENTLY')
 {
-	foreach my $workers (@workers)
+	foreach my $workers (0, 3)
 	{
 		my $log = log_end($node);
 		my ($ret, $out, $err) = $node->psql(
 			'postgres', qq{
 SET client_min_messages = warning;
+SET log_min_messages = debug2;
 SET ptsort.parallel_workers = $workers;
 } . join('', map { qq{
 CREATE $kind i ON t (a, id);
@@ -437,7 +454,7 @@ DROP INDEX i, j, k;
 		is_deeply([ builds_since($node, $log) ],
 			[ map { $_ . ': ' . ($workers + 1) } ('i', 'j', 'k') x 5 ],
 			"busy table, $kind, $workers workers: built by ptsort");
-		like(pages_since($log), qr{^\d+/0$}, "busy table, $kind, $workers workers: pages");
+		like(pages_in(slurp_file($node->logfile, $log)), qr{^\d+/0$}, "busy table, $kind, $workers workers: pages");
 	}
 }
 my $busy = $bench->pumpable;

@@ -10,12 +10,13 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(new_node builds_since log_end try_sql error_of
-  dsm_segments check_nothing_left);
+our @EXPORT = qw(new_node builds_since log_end start_psql wait_for_point
+  pause_points end_session try_sql error_of dsm_segments check_nothing_left);
 
 # A running server.  Parallel builds load in several slices, which these small
-# tables would not get by themselves.  Dynamic shared memory is in files of its data directory,
-# where this server's segments can be told from another's.
+# tables would not get by themselves.  Dynamic shared memory is in files of its
+# data directory, where this server's segments can be told from another's.
+# Nothing runs there that could have a snapshot or a worker by chance.
 sub new_node
 {
 	my ($name, %opt) = @_;
@@ -34,6 +35,7 @@ max_parallel_maintenance_workers = 8
 dynamic_shared_memory_type = mmap
 allow_in_place_tablespaces = on
 autovacuum = off
+max_logical_replication_workers = 0
 fsync = off
 });
 	$node->append_conf('postgresql.conf', $opt{conf}) if $opt{conf};
@@ -79,6 +81,50 @@ sub builds_since
 		}
 	}
 	return grep { !/^pg_toast/ } @builds;
+}
+
+# Run commands in a psql that goes on by itself; ->{run}->finish waits for its
+# end.  Its output is in ->{out} and ->{err}.
+sub start_psql
+{
+	my ($node, @commands) = @_;
+	my $psql = { out => '', err => '' };
+	$psql->{run} = IPC::Run::start(
+		[
+			'psql', '-XAtq', '-v', 'VERBOSITY=verbose',
+			'-d', $node->connstr('postgres'),
+			map { ('-c', $_) } @commands
+		],
+		'>', \$psql->{out}, '2>', \$psql->{err});
+	return $psql;
+}
+
+# Wait until so many processes, or more, sleep or pause at a point of ptsort_test.fault.
+sub wait_for_point
+{
+	my ($node, $point, $processes) = @_;
+	$processes //= 1;
+	return $node->poll_query_until('postgres',
+		"SELECT count(*) >= $processes FROM pg_stat_activity WHERE application_name = 'at $point'"
+	) || diag("nobody came to '$point'") && 0;
+}
+
+# As long as this session is there, processes pause at points.
+sub pause_points
+{
+	my ($node) = @_;
+	my $session = $node->background_psql('postgres');
+	$session->query_safe('SELECT pg_advisory_lock(1)');
+	return $session;
+}
+
+# End a background session.  That of its backend comes later, so it must let go
+# of its transaction before.
+sub end_session
+{
+	my ($session) = @_;
+	$session->query('ROLLBACK; SELECT pg_advisory_unlock_all()');
+	return $session->quit;
 }
 
 # Run SQL in a session of its own, with the SQLSTATE in messages.

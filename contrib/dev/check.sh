@@ -86,6 +86,7 @@ run_tap()
 		TESTDATADIR="$work/src/tmp_check" \
 		TESTLOGDIR="$work/src/tmp_check/log" \
 		PG_REGRESS="$pgxs/src/test/regress/pg_regress" PGPORT=65432 \
+		PG_TEST_TIMEOUT_DEFAULT="${PG_TEST_TIMEOUT_DEFAULT:-600}" \
 		prove -v -I "$pgxs/src/test/perl" -I . "$file" >"$log" 2>&1
 	status=$?
 	if count "$log" "$status"; then
@@ -118,7 +119,9 @@ say "$("$pg_config" --version)"
 make_workdir ""
 say "build"
 install_private || give_up "the build failed"
-start_cluster "max_worker_processes = 16" "max_parallel_workers = 16" ||
+# Nothing may hold a snapshot, gather statistics or take workers by chance.
+start_cluster "max_worker_processes = 16" "max_parallel_workers = 16" \
+	"autovacuum = off" "max_logical_replication_workers = 0" ||
 	give_up "the server does not start"
 
 for dir in "$work/src" "$work"/src/contrib/*/; do

@@ -3,7 +3,7 @@
  * fault.c
  *	  ptsort_test.fault: makes things go wrong at ptsort's named points.
  *
- *		ptsort_test.fault = 'point[:nth[:action[:where]]]'
+ *		ptsort_test.fault = 'point[:nth[:action[:where]]][, ...]'
  *		ptsort_test.fault = 'run: write:2:kill:worker'
  *
  * A colon before a space belongs to the point's name.
@@ -12,12 +12,16 @@
  *
  *		error	raises an error (the default)
  *		fatal	raises a FATAL error
- *		sleep	waits until it is cancelled, a minute at most
- *		pause	waits for a second
+ *		sleep	waits until it is cancelled, for ten minutes at most
+ *		pause	waits as long as another session holds advisory lock 1
+ *		timeout	has the statement time out at once, and goes on
  *		kill	kills itself with SIGKILL
  *
  * where is any (the default), leader or worker.  Parallel workers inherit the
  * setting, and through it this library, from their leader.
+ *
+ * A process that sleeps or pauses shows "at POINT" as its application_name, so
+ * that a test can wait until it is there.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,8 +32,11 @@
 #include "access/parallel.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "storage/lock.h"
+#include "utils/backend_status.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
+#include "utils/timeout.h"
 #include "utils/tuplestore.h"
 
 #include "ptsort_test.h"
@@ -37,6 +44,10 @@
 PG_MODULE_MAGIC;
 
 #define MAX_POINTS	64
+#define MAX_FAULTS	4
+
+/* pg_advisory_lock(1) */
+#define PAUSE_LOCK	1
 
 typedef enum FaultAction
 {
@@ -44,6 +55,7 @@ typedef enum FaultAction
 	FAULT_FATAL,
 	FAULT_SLEEP,
 	FAULT_PAUSE,
+	FAULT_TIMEOUT,
 	FAULT_KILL
 } FaultAction;
 
@@ -63,12 +75,13 @@ typedef struct Fault
 } Fault;
 
 static const char *const action_names[] = {
-	"error", "fatal", "sleep", "pause", "kill", NULL
+	"error", "fatal", "sleep", "pause", "timeout", "kill", NULL
 };
 static const char *const where_names[] = {"any", "leader", "worker", NULL};
 
 static char *fault_setting = NULL;
-static Fault current_fault;
+static Fault current_faults[MAX_FAULTS];
+static int	ncurrent = 0;
 
 /* Points that this process passed. */
 static struct
@@ -102,7 +115,7 @@ part_length(const char *setting)
 	return length;
 }
 
-/* Splits the setting; an empty one means no fault. */
+/* Splits one fault. */
 static bool
 parse_fault(const char *setting, Fault *fault)
 {
@@ -135,12 +148,35 @@ parse_fault(const char *setting, Fault *fault)
 	return true;
 }
 
+/* Splits the setting and returns how many faults there are, -1 if it is bad. */
+static int
+parse_faults(const char *setting, Fault *faults)
+{
+	int			n = 0;
+
+	while (*setting != '\0')
+	{
+		char		one[4 * NAMEDATALEN];
+		size_t		length = strcspn(setting, ",");
+
+		if (n == MAX_FAULTS || length >= sizeof(one))
+			return -1;
+		memcpy(one, setting, length);
+		one[length] = '\0';
+		if (!parse_fault(one, &faults[n++]))
+			return -1;
+		setting += length;
+		setting += strspn(setting, ", ");
+	}
+	return n;
+}
+
 static bool
 check_fault(char **newval, void **extra, GucSource source)
 {
-	Fault		fault;
+	Fault		faults[MAX_FAULTS];
 
-	if (parse_fault(*newval, &fault))
+	if (parse_faults(*newval, faults) >= 0)
 		return true;
 	GUC_check_errdetail("The format is point[:nth[:action[:where]]].");
 	return false;
@@ -149,7 +185,7 @@ check_fault(char **newval, void **extra, GucSource source)
 static void
 assign_fault(const char *newval, void *extra)
 {
-	(void) parse_fault(newval, &current_fault);
+	ncurrent = parse_faults(newval, current_faults);
 	npassed = 0;
 }
 
@@ -164,10 +200,30 @@ wait_a_while(int tenths)
 	}
 }
 
+/* Waits for whoever has the lock. */
 static void
-act(const char *point)
+wait_for_lock(void)
 {
-	switch (current_fault.action)
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, 0, PAUSE_LOCK, 1);
+	(void) LockAcquire(&tag, ShareLock, false, false);
+	(void) LockRelease(&tag, ShareLock, false);
+}
+
+static void
+show_point(const char *point)
+{
+	char		name[NAMEDATALEN];
+
+	snprintf(name, sizeof(name), "at %s", point);
+	pgstat_report_appname(name);
+}
+
+static void
+act(FaultAction action, const char *point)
+{
+	switch (action)
 	{
 		case FAULT_ERROR:
 			ereport(ERROR,
@@ -180,10 +236,16 @@ act(const char *point)
 					 errmsg("injected exit at \"%s\"", point)));
 			break;
 		case FAULT_SLEEP:
-			wait_a_while(600);
+			show_point(point);
+			wait_a_while(6000);
 			break;
 		case FAULT_PAUSE:
-			wait_a_while(10);
+			show_point(point);
+			wait_for_lock();
+			pgstat_report_appname(application_name);
+			break;
+		case FAULT_TIMEOUT:
+			enable_timeout_after(STATEMENT_TIMEOUT, 1);
 			break;
 		case FAULT_KILL:
 			kill(MyProcPid, SIGKILL);
@@ -215,13 +277,18 @@ fault_hook(const char *point)
 {
 	int64		hits = count_hit(point);
 
-	if (hits != current_fault.nth || strcmp(point, current_fault.point) != 0)
-		return;
-	if (current_fault.where == FAULT_LEADER && IsParallelWorker())
-		return;
-	if (current_fault.where == FAULT_WORKER && !IsParallelWorker())
-		return;
-	act(point);
+	for (int i = 0; i < ncurrent; i++)
+	{
+		const Fault *fault = &current_faults[i];
+
+		if (hits != fault->nth || strcmp(point, fault->point) != 0)
+			continue;
+		if (fault->where == FAULT_LEADER && IsParallelWorker())
+			continue;
+		if (fault->where == FAULT_WORKER && !IsParallelWorker())
+			continue;
+		act(fault->action, point);
+	}
 }
 
 /* _PG_init defines the setting and takes ptsort's hook. */
@@ -232,7 +299,7 @@ _PG_init(void)
 
 	DefineCustomStringVariable("ptsort_test.fault",
 							   "Makes something go wrong at a named point.",
-							   "The format is point[:nth[:action[:where]]].",
+							   "The format is point[:nth[:action[:where]]][, ...].",
 							   &fault_setting, "", PGC_USERSET, 0,
 							   check_fault, assign_fault, NULL);
 	MarkGUCPrefixReserved("ptsort_test");

@@ -15,6 +15,17 @@ LOAD 'ptsort';
 SET ptsort.min_table_size = 0;
 CREATE SEQUENCE IF NOT EXISTS same_calls;
 
+-- The sessions of earlier tests may not have ended yet, and what they still see
+-- would make a difference.
+DO $$
+BEGIN
+	FOR i IN 1 .. 1000 LOOP
+		EXIT WHEN NOT EXISTS (SELECT FROM pg_stat_activity
+			WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid());
+		PERFORM pg_sleep(0.01), pg_stat_clear_snapshot();
+	END LOOP;
+END $$;
+
 -- What is in the tree.  shape is what the metapage says; pages is a digest of
 -- all pages, level by level from the root and from left to right, with
 -- everything but block numbers; keys is one of (key, TID) of all entries in

@@ -41,9 +41,10 @@ SELECT tuples FROM ptsort_test_sort('tuple', 'shape_int8_i', 5000, workers => 2)
 SET ptsort_test.fault = 'sort: perform:1:fatal:worker';
 SELECT tuples FROM ptsort_test_sort('tuple', 'shape_int8_i', 5000, workers => 2);
 SET ptsort_test.fault = 'sort: perform:1:sleep:worker';
-SET statement_timeout = '500ms';
+BEGIN;
+SET LOCAL statement_timeout = '500ms';
 SELECT tuples FROM ptsort_test_sort('tuple', 'shape_int8_i', 5000, workers => 2);
-RESET statement_timeout;
+ROLLBACK;
 SET ptsort_test.fault = '';
 SELECT tuples FROM ptsort_test_sort('tuple', 'shape_int8_i', 5000, workers => 2);
 SELECT ptsort_test_temp_files();
