@@ -43,7 +43,7 @@ struct Merge
 	RunReader  *readers;		/* one per run */
 	MergeNode  *tree;			/* nruns nodes, the winner first */
 	bool		started;
-	int64		memory;			/* bytes of read buffers */
+	int64		memory;			/* bytes of readers and their buffers */
 };
 
 /* The order of two current tuples whose first words are equal. */
@@ -117,7 +117,7 @@ merge_create(SortOrder *order, Run **runs, int nruns, int64 memory,
 			 const MergeRange *ranges)
 {
 	Merge	   *merge = palloc0(sizeof(Merge));
-	int64		share = Min(memory / Max(nruns, 1), MAX_READ_BUFFER);
+	int64		share = memory / Max(nruns, 1) - (int64) RUN_READER_MEMORY - TAPE_READ_SLACK;
 
 	fault_point("merge: begin");
 	merge->order = order;
@@ -126,16 +126,17 @@ merge_create(SortOrder *order, Run **runs, int nruns, int64 memory,
 	merge->tree = palloc0(Max(nruns, 1) * sizeof(MergeNode));
 	for (int i = 0; i < nruns; i++)
 	{
-		run_begin_read(&merge->readers[i], order, runs[i], share,
+		run_begin_read(&merge->readers[i], order, runs[i],
+					   Min(Max(share, 0), MAX_READ_BUFFER),
 					   !runs[i]->tape->owns_set);
 		if (ranges)
 			run_limit(&merge->readers[i], ranges[i].from, ranges[i].to);
-		merge->memory += runs[i]->tape->buffer_size;
+		merge->memory += runs[i]->tape->buffer_size + RUN_READER_MEMORY;
 	}
 	return merge;
 }
 
-/* merge_memory returns the bytes of the read buffers. */
+/* merge_memory returns the bytes of the read buffers and readers. */
 int64
 merge_memory(const Merge *merge)
 {
@@ -182,6 +183,8 @@ merge_next(Merge *merge)
 void
 merge_free(Merge *merge)
 {
+	for (int i = 0; i < merge->nruns; i++)
+		run_end_read(&merge->readers[i]);
 	pfree(merge->readers);
 	pfree(merge->tree);
 	pfree(merge);

@@ -19,7 +19,7 @@
 
 typedef struct Merge Merge;
 
-/* The part of a run that a slice has: record offsets [from, to). */
+/* The part of a run that a slice has: positions [from, to). */
 typedef struct MergeRange
 {
 	int64		from;

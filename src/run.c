@@ -8,144 +8,256 @@
 #include "compat.h"
 
 #include "fault.h"
+#include "port/pg_bitutils.h"
+#include "port/pg_bswap.h"
 #include "run.h"
 
-/* Bytes that precede an image on tape. */
-#define HEADER_SIZE(order, backward) \
-	(((backward) ? sizeof(int64) : 0) + (order)->nwords * sizeof(uint64))
-
 /*
- * run_begin_write starts a run on a new tape.  `backward` prepares it for
- * run_previous, `sampled` gives it a sparse index.
+ * A frame is full when its images have so many bytes beyond their first 8,
+ * unless these are very few images: then its header would weigh too much.
  */
+#define FRAME_RESTS		4096
+#define FRAME_MIN_ENTRIES	8
+#define STAGE_RESTS		(32 * 1024)
+
+/* Images with a rest of up to this many bytes are copied by inline code. */
+#define SHORT_REST		64
+
+/* Bytes between samples, while there are not too many of them. */
+#define SAMPLE_DISTANCE (32 * 1024)
+#define FIRST_SAMPLES	64
+
+/* What every image begins with: a column of the frame. */
+#define IMAGE_HEAD		sizeof(uint64)
+
+/* The frame that a writer fills. */
+typedef struct RunStage
+{
+	int			count;
+	uint64		entries[FRAME_ENTRIES * FRAME_MAX_COLUMNS];
+	uint8		trims[FRAME_ENTRIES];
+	Size		rest_bytes;
+	char		rests[STAGE_RESTS];
+	uint64		packed[FRAME_MAX_PACKED / sizeof(uint64) + 1];
+} RunStage;
+
+/* The frame that a reader stands in. */
+typedef struct RunFrame
+{
+	uint64		entries[FRAME_ENTRIES * FRAME_MAX_COLUMNS];
+	uint32		ends[FRAME_ENTRIES + 1];	/* rest i: ends[i] to ends[i + 1] */
+	uint8		trims[FRAME_ENTRIES];
+	const char *rests;			/* in the tape's buffer */
+	uint32		previous;		/* bytes of the frame before */
+	char	   *image;			/* the current image, if it is not inline */
+	Size		image_room;
+} RunFrame;
+
+/* Columns of a frame: the words and the first 8 bytes of the image. */
+static int
+column_count(const SortOrder *order)
+{
+	return order->nwords + 1;
+}
+
+/* run_begin_write starts a run; `sampled` gives it a sparse index. */
 void
 run_begin_write(RunWriter *writer, const SortOrder *order, Tapeset *set,
-				Size write_buffer, bool backward, bool sampled)
+				Size write_buffer, bool sampled)
 {
 	fault_point("run: write");
 	memset(writer, 0, sizeof(RunWriter));
 	writer->run = palloc0(sizeof(Run));
 	writer->run->tape = tape_create(set, write_buffer);
-	writer->run->backward = backward;
 	writer->order = order;
-	writer->sample_distance = TAPE_BLOCK;
-	if (sampled)
-		writer->samples = palloc(RUN_MAX_SAMPLES * sizeof(RunSample));
+	writer->sampled = sampled;
+	writer->sample_distance = SAMPLE_DISTANCE;
+	writer->stage = palloc(sizeof(RunStage));
+	writer->stage->count = 0;
+	writer->stage->rest_bytes = 0;
 }
 
-/* Add a record's words and place to the sparse index. */
+/* Make room for another sample. */
+static void
+grow_samples(RunWriter *writer)
+{
+	Run		   *run = writer->run;
+
+	if (run->samples == NULL)
+	{
+		writer->max_samples = FIRST_SAMPLES;
+		run->samples = palloc(FIRST_SAMPLES * sizeof(RunSample));
+	}
+	else if (writer->max_samples < RUN_MAX_SAMPLES)
+	{
+		writer->max_samples *= 2;
+		run->samples = repalloc(run->samples, writer->max_samples * sizeof(RunSample));
+	}
+	else
+	{
+		for (int64 i = 0; i < RUN_MAX_SAMPLES / 2; i++)
+			run->samples[i] = run->samples[2 * i];
+		run->desc.nsamples = RUN_MAX_SAMPLES / 2;
+		writer->sample_distance *= 2;
+	}
+}
+
+/* Add the words and the place of the next frame to the sparse index. */
 static void
 add_sample(RunWriter *writer, const uint64 *words)
 {
-	RunDesc    *desc = &writer->run->desc;
+	Run		   *run = writer->run;
 	RunSample  *sample;
 
-	if (desc->nsamples == RUN_MAX_SAMPLES)
-	{
-		for (int64 i = 0; i < RUN_MAX_SAMPLES / 2; i++)
-			writer->samples[i] = writer->samples[2 * i];
-		desc->nsamples = RUN_MAX_SAMPLES / 2;
-		writer->sample_distance *= 2;
-	}
-	sample = &writer->samples[desc->nsamples++];
+	if (run->desc.nsamples == writer->max_samples)
+		grow_samples(writer);
+	sample = &run->samples[run->desc.nsamples++];
 	memset(sample, 0, sizeof(RunSample));
 	memcpy(sample->words, words,
 		   (writer->order->nwords + writer->order->inline_image) * sizeof(uint64));
-	sample->offset = desc->bytes;
-	sample->ordinal = desc->tuples;
-	writer->next_sample = desc->bytes + writer->sample_distance;
+	sample->position = RUN_POSITION(run->desc.bytes, 0);
+	sample->ordinal = run->desc.tuples;
+	writer->next_sample = run->desc.bytes + writer->sample_distance;
 }
 
-/* Write a record that the tape's buffer does not hold in one piece. */
+/* Write a frame; trims and rests are NULL if images are inline. */
 static void
-write_in_pieces(RunWriter *writer, const uint64 *words, const void *tuple,
-				Size size)
+write_frame(RunWriter *writer, const uint64 *entries, int n,
+			const uint8 *trims, const char *rests, Size rest_bytes)
 {
 	static const char padding[MAXIMUM_ALIGNOF] = {0};
-	Tape	   *tape = writer->run->tape;
+	Run		   *run = writer->run;
+	RunDesc    *desc = &run->desc;
+	char	   *packed = (char *) writer->stage->packed;
+	FrameHeader *header = (FrameHeader *) packed;
+	Size		packed_bytes;
+	Size		size;
 
-	if (writer->run->backward)
-		tape_write(tape, &writer->run->desc.last_record, sizeof(int64));
-	tape_write(tape, words, writer->order->nwords * sizeof(uint64));
-	tape_write(tape, tuple, size);
-	tape_write(tape, padding, MAXALIGN(size) - size);
+	if (writer->sampled && desc->bytes >= writer->next_sample)
+		add_sample(writer, entries);
+	packed_bytes = frame_pack(packed, entries, n, column_count(writer->order),
+							  trims);
+	size = MAXALIGN(packed_bytes + rest_bytes);
+	header->size = (uint32) size;
+	header->previous = (uint32) desc->last_frame;
+	tape_write(run->tape, packed, packed_bytes);
+	if (rest_bytes > 0)
+		tape_write(run->tape, rests, rest_bytes);
+	tape_write(run->tape, padding, size - packed_bytes - rest_bytes);
+	desc->last_frame = size;
+	desc->bytes += size;
+	desc->tuples += n;
+}
+
+/* Write the frame that is being filled. */
+static void
+flush_stage(RunWriter *writer)
+{
+	RunStage   *stage = writer->stage;
+
+	if (stage->count > 0)
+		write_frame(writer, stage->entries, stage->count,
+					writer->order->inline_image ? NULL : stage->trims,
+					stage->rests, stage->rest_bytes);
+	stage->count = 0;
+	stage->rest_bytes = 0;
+}
+
+/*
+ * How many zero bytes at the end of an image need not be stored: up to 8.
+ * Index tuples end in padding.
+ */
+static inline int
+trailing_zeros(const char *tuple, Size size)
+{
+	uint64		last;
+
+	if (size < IMAGE_HEAD + sizeof(uint64))
+		return 0;
+	memcpy(&last, tuple + size - sizeof(uint64), sizeof(uint64));
+#ifdef WORDS_BIGENDIAN
+	last = pg_bswap64(last);
+#endif
+	if (last == 0)
+		return sizeof(uint64);
+	return (63 - pg_leftmost_one_pos64(last)) / BITS_PER_BYTE;
+}
+
+/* Is this frame better written before a rest of so many bytes joins it? */
+static inline bool
+stage_is_full(const RunStage *stage, Size rest)
+{
+	if (stage->rest_bytes + rest <= FRAME_RESTS)
+		return false;
+	return stage->count >= FRAME_MIN_ENTRIES ||
+		stage->rest_bytes + rest > STAGE_RESTS;
 }
 
 /* run_write appends a tuple; the caller sees to the order. */
 void
 run_write(RunWriter *writer, const uint64 *words, const void *tuple, Size size)
 {
-	Run		   *run = writer->run;
-	RunDesc    *desc = &run->desc;
+	RunStage   *stage = writer->stage;
 	int			nwords = writer->order->nwords;
-	Size		record = HEADER_SIZE(writer->order, run->backward) + MAXALIGN(size);
-	char	   *target;
+	uint64	   *entry;
 
-	if (writer->samples && desc->bytes >= writer->next_sample)
-		add_sample(writer, words);
-	target = tape_reserve(run->tape, record);
-	if (unlikely(target == NULL))
-		write_in_pieces(writer, words, tuple, size);
-	else
+	if (!writer->order->inline_image)
 	{
-		if (run->backward)
+		int			trim = trailing_zeros(tuple, size);
+		Size		rest = size - IMAGE_HEAD - trim;
+		const char *source = (const char *) tuple + IMAGE_HEAD;
+
+		Assert(size >= IMAGE_HEAD);
+		if (unlikely(stage_is_full(stage, rest)))
+			flush_stage(writer);
+		stage->trims[stage->count] = trim;
+		if (unlikely(rest > STAGE_RESTS))
 		{
-			memcpy(target, &desc->last_record, sizeof(int64));
-			target += sizeof(int64);
+			uint64		alone[FRAME_MAX_COLUMNS];
+
+			memcpy(alone, words, nwords * sizeof(uint64));
+			memcpy(&alone[nwords], tuple, IMAGE_HEAD);
+			write_frame(writer, alone, 1, stage->trims, source, rest);
+			return;
 		}
-		for (int i = 0; i < nwords; i++, target += sizeof(uint64))
-			memcpy(target, &words[i], sizeof(uint64));
-		memcpy(target, tuple, size);
-		memset(target + size, 0, MAXALIGN(size) - size);
+		memcpy(stage->rests + stage->rest_bytes, source, rest);
+		stage->rest_bytes += rest;
 	}
-	desc->last_record = record;
-	desc->bytes += record;
-	desc->tuples++;
+	entry = stage->entries + stage->count * (nwords + 1);
+	for (int i = 0; i < nwords; i++)
+		entry[i] = words[i];
+	memcpy(&entry[nwords], tuple, IMAGE_HEAD);
+	if (++stage->count == FRAME_ENTRIES)
+		flush_stage(writer);
 }
 
 /*
- * run_write_entries appends entries with inline images, which look on tape as
- * they do in memory: from one sample to the next in one piece.
+ * run_write_entries appends entries with inline images: whole frames are packed
+ * from where they lie.
  */
 void
 run_write_entries(RunWriter *writer, const uint64 *entries, int64 n)
 {
-	RunDesc    *desc = &writer->run->desc;
-	int			stride = writer->order->nwords + 1;
-	Size		record = stride * sizeof(uint64);
+	int			nwords = writer->order->nwords;
+	int			stride = nwords + 1;
 
-	Assert(writer->order->inline_image && !writer->run->backward);
-	while (n > 0)
-	{
-		int64		now = n;
-
-		if (writer->samples)
-		{
-			if (desc->bytes >= writer->next_sample)
-				add_sample(writer, entries);
-			now = Min(n, (int64) ((writer->next_sample - desc->bytes - 1) / record + 1));
-		}
-		tape_write(writer->run->tape, entries, now * record);
-		entries += now * stride;
-		desc->bytes += now * record;
-		desc->tuples += now;
-		n -= now;
-	}
-	desc->last_record = record;
+	Assert(writer->order->inline_image);
+	for (; n > 0 && writer->stage->count > 0; n--, entries += stride)
+		run_write(writer, entries, entries + nwords, sizeof(uint64));
+	for (; n >= FRAME_ENTRIES; n -= FRAME_ENTRIES, entries += FRAME_ENTRIES * stride)
+		write_frame(writer, entries, FRAME_ENTRIES, NULL, NULL, 0);
+	for (; n > 0; n--, entries += stride)
+		run_write(writer, entries, entries + nwords, sizeof(uint64));
 }
 
-/* run_end_write finishes the run, with its sparse index behind it. */
+/* run_end_write finishes the run. */
 Run *
 run_end_write(RunWriter *writer)
 {
 	Run		   *run = writer->run;
 
-	if (writer->samples)
-	{
-		tape_write(run->tape, writer->samples,
-				   run->desc.nsamples * sizeof(RunSample));
-		pfree(writer->samples);
-	}
+	flush_stage(writer);
+	pfree(writer->stage);
 	tape_finish(run->tape);
 	return run;
 }
@@ -154,7 +266,8 @@ run_end_write(RunWriter *writer)
 void
 run_export(Run *run, RunDesc *result)
 {
-	tape_export(run->tape, &run->desc.tape);
+	tape_export(run->tape, run->samples, run->desc.nsamples * sizeof(RunSample),
+				&run->desc.tape);
 	*result = run->desc;
 }
 
@@ -163,9 +276,11 @@ Run *
 run_import(SharedFileSet *fileset, int participant, const RunDesc *source)
 {
 	Run		   *run = palloc0(sizeof(Run));
+	Size		size = source->nsamples * sizeof(RunSample);
 
 	run->desc = *source;
-	run->tape = tape_import(fileset, participant, &source->tape);
+	run->samples = palloc(size);
+	run->tape = tape_import(fileset, participant, &source->tape, run->samples, size);
 	return run;
 }
 
@@ -174,6 +289,8 @@ void
 run_close(Run *run)
 {
 	tape_close(run->tape);
+	if (run->samples)
+		pfree(run->samples);
 	pfree(run);
 }
 
@@ -188,57 +305,188 @@ run_begin_read(RunReader *reader, const SortOrder *order, Run *run,
 	memset(reader, 0, sizeof(RunReader));
 	reader->run = run;
 	reader->order = order;
-	reader->end = run->desc.bytes;
+	reader->ncolumns = column_count(order);
+	reader->inline_image = order->inline_image;
+	reader->frame = palloc(sizeof(RunFrame));
+	reader->frame->image = NULL;
+	reader->frame->image_room = 0;
+	reader->to = run_end(run);
 	tape_begin_read(run->tape, read_buffer, recycle);
 }
 
-/* run_limit makes the reader read the records at offsets [from, to) only. */
+/* run_end_read frees what the reader holds, but not the run. */
+void
+run_end_read(RunReader *reader)
+{
+	if (reader->frame->image)
+		pfree(reader->frame->image);
+	pfree(reader->frame);
+}
+
+/* run_limit makes the reader read the records at positions [from, to) only. */
 void
 run_limit(RunReader *reader, int64 from, int64 to)
 {
-	reader->position = from;
-	reader->end = to;
+	reader->from = from;
+	reader->to = to;
+	reader->next = RUN_POSITION_OFFSET(from);
+	reader->count = reader->index = 0;
 	reader->tuple = NULL;
 }
 
-/* Make the record at an offset the current one; returns its size. */
-static Size
-load_record(RunReader *reader, int64 offset)
+/* The next bytes of the run's tape, from an offset on. */
+static const char *
+peek_at(RunReader *reader, int64 offset, Size want)
 {
 	Tape	   *tape = reader->run->tape;
-	int			nwords = reader->order->nwords;
-	Size		header = HEADER_SIZE(reader->order, reader->run->backward);
-	Size		want = header + sizeof(uint64);
 	Size		have;
-	const char *record;
+	const char *result;
 
 	tape_seek(tape, offset);
-	record = tape_peek(tape, want, &have);
+	result = tape_peek(tape, want, &have);
 	if (unlikely(have < want))
 		elog(ERROR, "unexpected end of run");
-	reader->size = order_size(reader->order, record + header);
-	want = header + MAXALIGN(reader->size);
-	if (unlikely(have < want))
+	return result;
+}
+
+/* Find out where the rests of a frame begin and end. */
+static void
+find_rests(RunReader *reader, const char *rests)
+{
+	RunFrame   *frame = reader->frame;
+	const uint64 *head = frame->entries + reader->ncolumns - 1;
+	uint32		end = 0;
+
+	frame->rests = rests;
+	frame->ends[0] = 0;
+	for (int i = 0; i < reader->count; i++, head += reader->ncolumns)
 	{
-		record = tape_peek(tape, want, &have);
-		if (unlikely(have < want))
-			elog(ERROR, "unexpected end of run");
+		end += order_size(reader->order, head) - IMAGE_HEAD - frame->trims[i];
+		frame->ends[i + 1] = end;
 	}
-	reader->tuple = record + header;
-	reader->words = (const uint64 *) reader->tuple - nwords;
-	return want;
+}
+
+/* Unpack the frame at an offset and stand before its first record. */
+static void
+load_frame(RunReader *reader, int64 offset)
+{
+	RunFrame   *frame = reader->frame;
+	Size		size = ((const FrameHeader *)
+						peek_at(reader, offset, sizeof(FrameHeader)))->size;
+	const char *packed = peek_at(reader, offset, size);
+	Size		packed_bytes;
+
+	packed_bytes = frame_unpack(packed, reader->ncolumns, frame->entries,
+								reader->inline_image ? NULL : frame->trims);
+	frame->previous = ((const FrameHeader *) packed)->previous;
+	reader->count = ((const FrameHeader *) packed)->count;
+	reader->index = 0;
+	reader->offset = offset;
+	reader->next = offset + size;
+	if (!reader->inline_image)
+		find_rests(reader, packed + packed_bytes);
+	if (offset == RUN_POSITION_OFFSET(reader->to))
+		reader->count = Min(reader->count, RUN_POSITION_INDEX(reader->to));
+}
+
+/* Go to the first record behind the current frame; false if there is none. */
+static pg_noinline bool
+next_frame(RunReader *reader)
+{
+	do
+	{
+		bool		start = reader->count == 0;
+
+		if (RUN_POSITION(reader->next, 0) >= reader->to)
+		{
+			reader->tuple = NULL;
+			return false;
+		}
+		load_frame(reader, reader->next);
+		if (start)
+			reader->index = RUN_POSITION_INDEX(reader->from);
+	} while (reader->index >= reader->count);
+	return true;
+}
+
+/* Put an image together. */
+static inline void
+load_image(RunReader *reader, int index)
+{
+	RunFrame   *frame = reader->frame;
+	const char *rest = frame->rests + frame->ends[index];
+	Size		rest_bytes = frame->ends[index + 1] - frame->ends[index];
+	char	   *target;
+
+	reader->size = IMAGE_HEAD + rest_bytes + frame->trims[index];
+	if (unlikely(frame->image_room < reader->size))
+	{
+		/* no less than half more, and what copying in words may exceed */
+		if (frame->image)
+			pfree(frame->image);
+		frame->image_room = Max(reader->size + reader->size / 2, 256);
+		frame->image = MemoryContextAllocHuge(CurrentMemoryContext,
+											  frame->image_room + 2 * sizeof(uint64));
+	}
+	target = frame->image;
+	memcpy(target, &frame->entries[(index + 1) * reader->ncolumns - 1], IMAGE_HEAD);
+	target += IMAGE_HEAD;
+	if (likely(rest_bytes <= SHORT_REST))
+	{
+		for (Size at = 0; at < rest_bytes; at += sizeof(uint64))
+			memcpy(target + at, rest + at, sizeof(uint64));
+	}
+	else
+		memcpy(target, rest, rest_bytes);
+	memset(target + rest_bytes, 0, sizeof(uint64));
+	reader->tuple = frame->image;
+}
+
+/* Make a record of the frame the current one. */
+static inline void
+load_record(RunReader *reader, int index)
+{
+	reader->words = reader->frame->entries + index * reader->ncolumns;
+	if (reader->inline_image)
+	{
+		reader->tuple = (const char *) (reader->words + reader->ncolumns - 1);
+		reader->size = sizeof(uint64);
+	}
+	else
+		load_image(reader, index);
 }
 
 /* run_next moves to the next tuple; false at the end of the run. */
 bool
 run_next(RunReader *reader)
 {
-	if (reader->position >= reader->end)
-	{
-		reader->tuple = NULL;
+	if (unlikely(reader->index >= reader->count) && !next_frame(reader))
 		return false;
+	load_record(reader, reader->index++);
+	return true;
+}
+
+/* Move back over one record; false at the start of the run. */
+static bool
+step_back(RunReader *reader)
+{
+	if (reader->count == 0 && reader->from > 0)
+	{
+		/* run_limit has not loaded the frame */
+		bool		at_end = reader->from == run_end(reader->run);
+
+		load_frame(reader, at_end ? reader->run->desc.bytes - reader->run->desc.last_frame :
+				   RUN_POSITION_OFFSET(reader->from));
+		reader->index = at_end ? reader->count : RUN_POSITION_INDEX(reader->from);
 	}
-	reader->position += load_record(reader, reader->position);
+	if (reader->index == 0)
+	{
+		if (reader->count == 0 || reader->frame->previous == 0)
+			return false;
+		load_frame(reader, reader->offset - reader->frame->previous);
+		reader->index = reader->count;
+	}
+	reader->index--;
 	return true;
 }
 
@@ -250,46 +498,9 @@ run_next(RunReader *reader)
 bool
 run_previous(RunReader *reader, bool step)
 {
-	RunDesc    *desc = &reader->run->desc;
-
-	Assert(reader->run->backward);
 	reader->tuple = NULL;
-	for (;;)
-	{
-		int64		before = desc->last_record;
-
-		if (reader->position == 0)
-			return false;
-		if (reader->position < desc->bytes)
-		{
-			Size		have;
-
-			tape_seek(reader->run->tape, reader->position);
-			before = *(const int64 *) tape_peek(reader->run->tape,
-												sizeof(int64), &have);
-		}
-		if (!step)
-		{
-			(void) load_record(reader, reader->position - before);
-			return true;
-		}
-		reader->position -= before;
-		step = false;
-	}
-}
-
-/* run_read_samples copies the sparse index; room for desc.nsamples needed. */
-void
-run_read_samples(Run *run, RunSample *samples)
-{
-	Size		size = run->desc.nsamples * sizeof(RunSample);
-	Size		have;
-	const char *source;
-
-	tape_begin_read(run->tape, size, false);
-	tape_seek(run->tape, run->desc.bytes);
-	source = tape_peek(run->tape, size, &have);
-	if (have < size)
-		elog(ERROR, "unexpected end of run");
-	memcpy(samples, source, size);
+	if ((step && !step_back(reader)) || !step_back(reader))
+		return false;
+	load_record(reader, reader->index++);
+	return true;
 }

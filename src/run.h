@@ -3,14 +3,17 @@
  * run.h
  *	  A run: one sorted sequence of tuples on a tape, with its sparse index.
  *
- * A tuple on tape is its words, then its image padded to MAXALIGN:
+ * A run is a sequence of frames (frame.h).  A reader unpacks one frame at a
+ * time and puts each image together when it comes to it, so that it lies
+ * whole and MAXALIGNed behind a pointer, as it was written.
  *
- *		[size of the record before it]		only if the run is read backward
- *		word 0 .. word nwords-1
- *		image
+ * A *position* is a place between two records: the offset of a frame on the
+ * tape and the number of a record in it.  Positions of one run compare as the
+ * places do.
  *
- * Behind the last record lies the sparse index: samples of words with the
- * place of their record, at equal distances, at most RUN_MAX_SAMPLES of them.
+ * The sparse index of a run has samples of words with their positions, at equal
+ * distances, at most RUN_MAX_SAMPLES of them.  It is kept in memory and goes
+ * with the run when that is exported.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,20 +22,29 @@
 
 #include "compat.h"
 
+#include "frame.h"
 #include "order.h"
 #include "tape.h"
 
 /*
  * Most samples of a sparse index.  When a run outgrows it every other sample is
- * dropped, so that memory stays constant (128 kB) at any run length.
+ * dropped, so that memory stays constant (160 kB) at any run length.
  */
 #define RUN_MAX_SAMPLES 4096
 
-/* One entry of the sparse index. */
+/* Bits of a position that number the record within its frame. */
+#define RUN_POSITION_BITS	8
+#define RUN_POSITION(offset, index) \
+	(((int64) (offset) << RUN_POSITION_BITS) | (index))
+#define RUN_POSITION_OFFSET(position) ((position) >> RUN_POSITION_BITS)
+#define RUN_POSITION_INDEX(position) \
+	((int) ((position) & ((1 << RUN_POSITION_BITS) - 1)))
+
+/* One entry of the sparse index: the first record of a frame. */
 typedef struct RunSample
 {
 	uint64		words[PTSORT_MAX_WORDS + 1];	/* with an inline image */
-	int64		offset;			/* of the record, on the tape */
+	int64		position;
 	int64		ordinal;		/* its number within the run, from 0 */
 } RunSample;
 
@@ -40,18 +52,18 @@ typedef struct RunSample
 typedef struct RunDesc
 {
 	int64		tuples;
-	int64		bytes;			/* of all records; the sparse index follows */
+	int64		bytes;			/* of all frames */
 	int64		nsamples;
-	int64		last_record;	/* bytes of the last record */
+	int64		last_frame;		/* bytes of the last frame */
 	TapeExport	tape;			/* valid once exported */
 } RunDesc;
 
-/* A finished run of this process. */
+/* A finished run. */
 typedef struct Run
 {
 	Tape	   *tape;
-	bool		backward;		/* records carry the size of the one before */
 	RunDesc		desc;
+	RunSample  *samples;		/* NULL if it has no sparse index */
 } Run;
 
 /* Writes one run. */
@@ -59,26 +71,39 @@ typedef struct RunWriter
 {
 	Run		   *run;
 	const SortOrder *order;
-	RunSample  *samples;		/* NULL if the run gets no sparse index */
+	bool		sampled;
+	int64		max_samples;	/* room for samples */
 	int64		next_sample;	/* offset at which the next sample is due */
 	int64		sample_distance;	/* bytes between samples */
+	struct RunStage *stage;		/* the frame being filled */
 } RunWriter;
 
 /* Reads one run; the current tuple stays valid until the reader moves. */
 typedef struct RunReader
 {
-	Run		   *run;
-	const SortOrder *order;
-	int64		position;		/* offset of the next record */
-	int64		end;			/* offset at which to stop */
 	const uint64 *words;
 	const char *tuple;			/* NULL before the first and behind the last */
 	Size		size;			/* bytes of the image */
+	int			index;			/* number, in its frame, of the next record */
+	int			count;			/* records of the frame to read */
+	int			ncolumns;
+	bool		inline_image;
+	struct RunFrame *frame;		/* unpacked */
+
+	Run		   *run;
+	const SortOrder *order;
+	int64		offset;			/* of the frame */
+	int64		next;			/* of the frame behind it */
+	int64		from;			/* position at which to start */
+	int64		to;				/* position at which to stop */
 } RunReader;
 
+/* Memory that a reader has besides its read buffer (and one image). */
+#define RUN_READER_MEMORY	(FRAME_ENTRIES * (FRAME_MAX_COLUMNS * sizeof(uint64) + \
+											  sizeof(uint32) + sizeof(uint8)))
+
 extern void run_begin_write(RunWriter *writer, const SortOrder *order,
-							Tapeset *set, Size write_buffer, bool backward,
-							bool sampled);
+							Tapeset *set, Size write_buffer, bool sampled);
 extern void run_write(RunWriter *writer, const uint64 *words,
 					  const void *tuple, Size size);
 extern void run_write_entries(RunWriter *writer, const uint64 *entries,
@@ -91,9 +116,25 @@ extern void run_close(Run *run);
 
 extern void run_begin_read(RunReader *reader, const SortOrder *order, Run *run,
 						   Size read_buffer, bool recycle);
+extern void run_end_read(RunReader *reader);
 extern void run_limit(RunReader *reader, int64 from, int64 to);
 extern bool run_next(RunReader *reader);
 extern bool run_previous(RunReader *reader, bool step);
-extern void run_read_samples(Run *run, RunSample *samples);
+
+/* run_end returns the position behind the last record. */
+static inline int64
+run_end(const Run *run)
+{
+	return RUN_POSITION(run->desc.bytes, 0);
+}
+
+/* run_tell returns the position of the next record. */
+static inline int64
+run_tell(const RunReader *reader)
+{
+	if (reader->count == 0)
+		return reader->from;
+	return RUN_POSITION(reader->offset, reader->index);
+}
 
 #endif							/* PTSORT_RUN_H */

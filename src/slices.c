@@ -35,7 +35,7 @@
 #define MAX_SAMPLES			65536
 
 /* Read buffer for looking at single records of a run. */
-#define PROBE_BUFFER		(2 * TAPE_BLOCK)
+#define PROBE_BUFFER		(64 * 1024)
 
 int			ptsort_debug_slices = 0;
 
@@ -43,7 +43,6 @@ int			ptsort_debug_slices = 0;
 typedef struct SliceRun
 {
 	Run		   *run;
-	RunSample  *samples;
 	RunReader	reader;
 } SliceRun;
 
@@ -53,7 +52,7 @@ typedef struct Candidate
 	uint64		words[PTSORT_MAX_WORDS + 1];
 	double		fraction;		/* of its run's tuples that come before it */
 	int			run;
-	int64		offset;
+	int64		position;
 	int64		weight;			/* tuples it stands for */
 } Candidate;
 
@@ -78,14 +77,11 @@ compare_candidates(const void *a, const void *b)
 	return (left->fraction > right->fraction) - (left->fraction < right->fraction);
 }
 
-/* Read the sparse index and prepare to look at records. */
+/* Prepare to look at records. */
 static void
 open_run(SliceRun *slice_run, const SortOrder *order, Run *run)
 {
 	slice_run->run = run;
-	slice_run->samples = palloc_extended(Max(run->desc.nsamples, 1) * sizeof(RunSample),
-										 MCXT_ALLOC_HUGE);
-	run_read_samples(run, slice_run->samples);
 	run_begin_read(&slice_run->reader, order, run, PROBE_BUFFER, false);
 }
 
@@ -109,15 +105,15 @@ collect_candidates(SliceRun *runs, int nruns, Candidate **result)
 
 		for (int64 i = 0; i < desc->nsamples; i += step)
 		{
-			RunSample  *sample = &runs[r].samples[i];
+			RunSample  *sample = &runs[r].run->samples[i];
 			Candidate  *candidate = &candidates[n++];
 			int64		next = i + step < desc->nsamples ?
-				runs[r].samples[i + step].ordinal : desc->tuples;
+				runs[r].run->samples[i + step].ordinal : desc->tuples;
 
 			memcpy(candidate->words, sample->words, sizeof(candidate->words));
 			candidate->fraction = (double) sample->ordinal / desc->tuples;
 			candidate->run = r;
-			candidate->offset = sample->offset;
+			candidate->position = sample->position;
 			candidate->weight = next - sample->ordinal;
 		}
 	}
@@ -126,23 +122,23 @@ collect_candidates(SliceRun *runs, int nruns, Candidate **result)
 	return n;
 }
 
-/* Make the record at an offset the reader's current one. */
+/* Make the record at a position the reader's current one. */
 static void
-probe(SliceRun *run, int64 offset)
+probe(SliceRun *run, int64 position)
 {
-	run_limit(&run->reader, offset, run->run->desc.bytes);
+	run_limit(&run->reader, position, run_end(run->run));
 	if (!run_next(&run->reader))
 		elog(ERROR, "sparse index points behind its run");
 }
 
 static void
 copy_splitter(Splitter *splitter, const SortOrder *order, SliceRun *run,
-			  int64 offset)
+			  int64 position)
 {
 	RunReader  *reader = &run->reader;
 	Size		ahead = order->nwords * sizeof(uint64);
 
-	probe(run, offset);
+	probe(run, position);
 	splitter->words = palloc_extended(ahead + MAXALIGN(reader->size), MCXT_ALLOC_HUGE);
 	splitter->tuple = (char *) splitter->words + ahead;
 	memcpy(splitter->words, reader->words, ahead);
@@ -176,12 +172,12 @@ sample_is_before_cut(SortOrder *order, SliceRun *run, const RunSample *sample,
 		if (sample->words[i] != splitter->words[i])
 			return sample->words[i] < splitter->words[i];
 	}
-	probe(run, sample->offset);
+	probe(run, sample->position);
 	return is_before_cut(order, &run->reader, splitter);
 }
 
 /*
- * The offset of the first record of a run that does not come before the cut:
+ * The position of the first record of a run that does not come before the cut:
  * the last sample before the cut, and from there record by record.
  */
 static int64
@@ -194,17 +190,17 @@ find_cut(SortOrder *order, SliceRun *run, const Splitter *splitter)
 	{
 		int64		middle = low + (high - low) / 2;
 
-		if (sample_is_before_cut(order, run, &run->samples[middle], splitter))
+		if (sample_is_before_cut(order, run, &run->run->samples[middle], splitter))
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	if (low == 0)
 		return 0;
-	run_limit(&run->reader, run->samples[low - 1].offset, run->run->desc.bytes);
+	run_limit(&run->reader, run->run->samples[low - 1].position, run_end(run->run));
 	for (;;)
 	{
-		int64		here = run->reader.position;
+		int64		here = run_tell(&run->reader);
 
 		if (!run_next(&run->reader) ||
 			!is_before_cut(order, &run->reader, splitter))
@@ -212,7 +208,7 @@ find_cut(SortOrder *order, SliceRun *run, const Splitter *splitter)
 	}
 }
 
-/* Orders cuts, which are arrays of offsets, by how far they go. */
+/* Orders cuts, which are arrays of positions, by how far they go. */
 static int
 compare_cuts(const void *a, const void *b, void *arg)
 {
@@ -264,7 +260,7 @@ slices_plan(SortOrder *order, Run **runs, int nruns, int nslices,
 
 			CHECK_FOR_INTERRUPTS();
 			copy_splitter(&splitter, order, &slice_runs[candidates[i].run],
-						  candidates[i].offset);
+						  candidates[i].position);
 			for (int r = 0; r < nruns; r++)
 				positions[cut * nruns + r] = find_cut(order, &slice_runs[r], &splitter);
 			cut++;
@@ -276,7 +272,7 @@ slices_plan(SortOrder *order, Run **runs, int nruns, int nslices,
 	for (; cut <= nslices; cut++)
 	{
 		for (int r = 0; r < nruns; r++)
-			positions[cut * nruns + r] = runs[r]->desc.bytes;
+			positions[cut * nruns + r] = run_end(runs[r]);
 	}
 	/* Estimated order need not be the order: every cut is good at its place. */
 	if (nruns > 0)

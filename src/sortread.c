@@ -126,7 +126,8 @@ sort_rescan(PtSort *sort)
 	need_random_access(sort, "rescan");
 	memset(&sort->position, 0, sizeof(SortPosition));
 	sort->mark = sort->position;
-	sort->reader.position = 0;
+	if (sort->reader.run)
+		run_limit(&sort->reader, 0, sort->reader.to);
 }
 
 /* sort_mark: see ptsort_mark. */
@@ -135,8 +136,8 @@ sort_mark(PtSort *sort)
 {
 	need_random_access(sort, "mark");
 	sort->mark = sort->position;
-	if (sort->phase == PHASE_RUN)
-		sort->mark.before = sort->reader.position;
+	if (sort->reader.run)
+		sort->mark.before = run_tell(&sort->reader);
 }
 
 /* sort_restore: see ptsort_restore. */
@@ -145,8 +146,8 @@ sort_restore(PtSort *sort)
 {
 	need_random_access(sort, "restore");
 	sort->position = sort->mark;
-	if (sort->phase == PHASE_RUN)
-		sort->reader.position = sort->mark.before;
+	if (sort->reader.run)
+		run_limit(&sort->reader, sort->mark.before, sort->reader.to);
 }
 
 /* sort_next_slice: see ptsort_next_slice. */

@@ -29,7 +29,7 @@ typedef enum SortPhase
 /* Where a get stands; `before` counts the tuples before it. */
 typedef struct SortPosition
 {
-	int64		before;			/* tuples (MEMORY) or bytes (RUN) */
+	int64		before;			/* tuples (MEMORY) or a position (RUN) */
 	bool		at_end;			/* a forward get has found no more tuples */
 } SortPosition;
 

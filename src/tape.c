@@ -8,7 +8,7 @@
  * things differ.  A block carries no links, so that the bytes of consecutive
  * blocks are consecutive in memory and a reader can use tuples in place; the
  * list of extents that replaces the links is short, because one tape at a time
- * is written, and is stored behind an exported tape.  And blocks are larger.
+ * is written, and is stored behind an exported tape.
  *
  * The file is a BufFile: in a SharedFileSet if other processes shall read it,
  * else a private temporary one.  The server therefore spreads it over
@@ -27,20 +27,11 @@
 #include "tape.h"
 #include "utils/memutils.h"
 
-/* BufFile seeks in the server's blocks. */
-#define SERVER_BLOCKS_PER_BLOCK (TAPE_BLOCK / BLCKSZ)
-
-/*
- * Room at the end of a read buffer for the piece of a tuple that is left when
- * the buffer is filled again.  Any index tuple fits; longer ones only make the
- * next read one block shorter, or the buffer larger.
- */
-#define READ_SLACK		BLCKSZ
-
 struct Tapeset
 {
 	BufFile    *file;
 	bool		shared;			/* file is in a SharedFileSet */
+	int64		block_bytes;
 	int64		nblocks;		/* blocks of the file */
 	int64	   *free;			/* binary heap, lowest block number on top */
 	int64		nfree;
@@ -55,12 +46,14 @@ tapeset_name(char *name, int participant)
 }
 
 static Tapeset *
-tapeset_make(BufFile *file, bool shared)
+tapeset_make(BufFile *file, bool shared, int64 block_bytes)
 {
 	Tapeset    *set = palloc0(sizeof(Tapeset));
 
+	Assert(block_bytes % BLCKSZ == 0);
 	set->file = file;
 	set->shared = shared;
+	set->block_bytes = block_bytes;
 	set->context = CurrentMemoryContext;
 	return set;
 }
@@ -68,16 +61,17 @@ tapeset_make(BufFile *file, bool shared)
 /*
  * tapeset_create makes an empty tapeset.  With a file set, the file belongs to
  * it and is named after the participant; else it is private to this process.
+ * block_bytes is a multiple of BLCKSZ.
  */
 Tapeset *
-tapeset_create(SharedFileSet *fileset, int participant)
+tapeset_create(SharedFileSet *fileset, int participant, int64 block_bytes)
 {
 	char		name[MAXPGPATH];
 
 	if (fileset == NULL)
-		return tapeset_make(BufFileCreateTemp(false), false);
+		return tapeset_make(BufFileCreateTemp(false), false, block_bytes);
 	tapeset_name(name, participant);
-	return tapeset_make(BufFileCreateFileSet(&fileset->fs, name), true);
+	return tapeset_make(BufFileCreateFileSet(&fileset->fs, name), true, block_bytes);
 }
 
 /* tapeset_export makes the file readable by others; no more writing then. */
@@ -102,7 +96,14 @@ tapeset_close(Tapeset *set)
 int64
 tapeset_bytes(const Tapeset *set)
 {
-	return set->nblocks * TAPE_BLOCK;
+	return set->nblocks * set->block_bytes;
+}
+
+/* How many blocks hold so many bytes. */
+static int64
+blocks_of(const Tapeset *set, int64 bytes)
+{
+	return (bytes + set->block_bytes - 1) / set->block_bytes;
 }
 
 /*
@@ -155,11 +156,11 @@ allocate_block(Tapeset *set)
 	return result;
 }
 
-/* Position the file at the start of a block. */
+/* Position the file at the start of a block; BufFile knows the server's. */
 static void
 seek_block(Tapeset *set, int64 block)
 {
-	if (BufFileSeekBlock(set->file, block * SERVER_BLOCKS_PER_BLOCK) != 0)
+	if (BufFileSeekBlock(set->file, block * (set->block_bytes / BLCKSZ)) != 0)
 		ereport(ERROR,
 				(errcode_for_file_access(),
 				 errmsg("could not seek to block %lld of temporary file",
@@ -212,7 +213,8 @@ allocate_buffer(Tape *tape, Size size)
 {
 	if (tape->buffer)
 		pfree(tape->buffer);
-	tape->buffer = MemoryContextAllocExtended(tape->set->context, size,
+	tape->buffer = MemoryContextAllocExtended(tape->set->context,
+											  size + TAPE_OVERRUN,
 											  MCXT_ALLOC_HUGE);
 	tape->buffer_size = size;
 	tape->cursor = tape->limit = tape->buffer;
@@ -227,7 +229,7 @@ tape_create(Tapeset *set, Size write_buffer)
 {
 	Tape	   *tape = tape_make(set);
 
-	allocate_buffer(tape, Max(write_buffer / TAPE_BLOCK, 1) * TAPE_BLOCK);
+	allocate_buffer(tape, Max(write_buffer / set->block_bytes, 1) * set->block_bytes);
 	return tape;
 }
 
@@ -235,7 +237,8 @@ tape_create(Tapeset *set, Size write_buffer)
 static void
 flush_blocks(Tape *tape, int64 nblocks)
 {
-	int64		logical = tape->offset / TAPE_BLOCK;
+	int64		block_bytes = tape->set->block_bytes;
+	int64		logical = tape->offset / block_bytes;
 	int64		previous = -2;
 
 	fault_point("tape: write");
@@ -246,11 +249,11 @@ flush_blocks(Tape *tape, int64 nblocks)
 
 		if (block != previous + 1)
 			seek_block(tape->set, block);
-		BufFileWrite(tape->set->file, tape->buffer + i * TAPE_BLOCK, TAPE_BLOCK);
+		BufFileWrite(tape->set->file, tape->buffer + i * block_bytes, block_bytes);
 		add_extent(tape, logical + i, block);
 		previous = block;
 	}
-	tape->offset += nblocks * TAPE_BLOCK;
+	tape->offset += nblocks * block_bytes;
 	tape->cursor = tape->buffer;
 }
 
@@ -271,7 +274,7 @@ tape_write(Tape *tape, const void *data, Size size)
 		source += now;
 		size -= now;
 		if (now == room)
-			flush_blocks(tape, tape->buffer_size / TAPE_BLOCK);
+			flush_blocks(tape, tape->buffer_size / tape->set->block_bytes);
 	}
 }
 
@@ -280,12 +283,12 @@ void
 tape_finish(Tape *tape)
 {
 	Size		used = tape->cursor - tape->buffer;
-	Size		blocks = (used + TAPE_BLOCK - 1) / TAPE_BLOCK;
+	int64		blocks = blocks_of(tape->set, used);
 
 	if (blocks > 0)
 	{
 		/* Whole blocks only, so that the file never has a gap. */
-		memset(tape->cursor, 0, blocks * TAPE_BLOCK - used);
+		memset(tape->cursor, 0, blocks * tape->set->block_bytes - used);
 		flush_blocks(tape, blocks);
 	}
 	pfree(tape->buffer);
@@ -295,45 +298,49 @@ tape_finish(Tape *tape)
 }
 
 /*
- * tape_export stores the list of extents at the end of the file and describes
- * the finished tape.  tapeset_export() must follow.
+ * tape_export stores the list of extents at the end of the file, with a note
+ * for whoever imports the tape, and describes the finished tape.
+ * tapeset_export() must follow.
  */
 void
-tape_export(Tape *tape, TapeExport *result)
+tape_export(Tape *tape, const void *note, Size note_size, TapeExport *result)
 {
 	Tapeset    *set = tape->set;
-	Size		size = tape->nextents * sizeof(TapeExtent);
-	Size		blocks = (size + TAPE_BLOCK - 1) / TAPE_BLOCK;
-	char	   *image = MemoryContextAllocHuge(CurrentMemoryContext,
-											   Max(blocks, 1) * TAPE_BLOCK);
+	Size		list_size = tape->nextents * sizeof(TapeExtent);
+	Size		size = blocks_of(set, list_size + note_size) * set->block_bytes;
+	char	   *image = MemoryContextAllocHuge(CurrentMemoryContext, Max(size, 1));
 
-	memset(image, 0, blocks * TAPE_BLOCK);
-	memcpy(image, tape->extents, size);
+	memset(image, 0, size);
+	memcpy(image, tape->extents, list_size);
+	memcpy(image + list_size, note, note_size);
 	result->size = tape->size;
 	result->nextents = tape->nextents;
+	result->block_bytes = set->block_bytes;
 	result->map_block = set->nblocks;
-	if (blocks > 0)
+	if (size > 0)
 	{
 		seek_block(set, set->nblocks);
-		BufFileWrite(set->file, image, blocks * TAPE_BLOCK);
-		set->nblocks += blocks;
+		BufFileWrite(set->file, image, size);
+		set->nblocks += size / set->block_bytes;
 	}
 	pfree(image);
 }
 
 /*
- * tape_import opens a tape that a participant exported, for reading.  The
- * tape has a file handle of its own.
+ * tape_import opens a tape that a participant exported, for reading, and copies
+ * the note.  The tape has a file handle of its own.
  */
 Tape *
-tape_import(SharedFileSet *fileset, int participant, const TapeExport *source)
+tape_import(SharedFileSet *fileset, int participant, const TapeExport *source,
+			void *note, Size note_size)
 {
 	char		name[MAXPGPATH];
 	Tape	   *tape;
 
 	tapeset_name(name, participant);
 	tape = tape_make(tapeset_make(BufFileOpenFileSet(&fileset->fs, name,
-													 O_RDONLY, false), true));
+													 O_RDONLY, false),
+								  true, source->block_bytes));
 	tape->owns_set = true;
 	tape->size = source->size;
 	tape->nextents = tape->maxextents = source->nextents;
@@ -345,6 +352,7 @@ tape_import(SharedFileSet *fileset, int participant, const TapeExport *source)
 		tape->extents = palloc_extended(size, MCXT_ALLOC_HUGE);
 		seek_block(tape->set, source->map_block);
 		read_exactly(tape->set, tape->extents, size);
+		read_exactly(tape->set, note, note_size);
 	}
 	return tape;
 }
@@ -356,11 +364,11 @@ tape_import(SharedFileSet *fileset, int participant, const TapeExport *source)
 void
 tape_begin_read(Tape *tape, Size read_buffer, bool recycle)
 {
-	int64		blocks = Max(read_buffer / TAPE_BLOCK, 1);
+	int64		blocks = read_buffer / tape->set->block_bytes;
 
 	Assert(!(recycle && tape->owns_set));
-	blocks = Min(blocks, Max((tape->size + TAPE_BLOCK - 1) / TAPE_BLOCK, 1));
-	allocate_buffer(tape, blocks * TAPE_BLOCK + READ_SLACK);
+	blocks = Max(Min(blocks, blocks_of(tape->set, tape->size)), 1);
+	allocate_buffer(tape, blocks * tape->set->block_bytes + TAPE_READ_SLACK);
 	tape->offset = 0;
 	tape->recycle = recycle;
 }
@@ -388,6 +396,7 @@ find_extent(const Tape *tape, int64 logical)
 static void
 read_blocks(Tape *tape, int64 logical, int64 nblocks, char *target)
 {
+	int64		block_bytes = tape->set->block_bytes;
 	int64		i = find_extent(tape, logical);
 
 	fault_point("tape: read");
@@ -400,13 +409,13 @@ read_blocks(Tape *tape, int64 logical, int64 nblocks, char *target)
 		if (i + 1 < tape->nextents)
 			now = Min(now, tape->extents[i + 1].logical - logical);
 		seek_block(tape->set, block);
-		read_exactly(tape->set, target, now * TAPE_BLOCK);
+		read_exactly(tape->set, target, now * block_bytes);
 		if (tape->recycle)
 		{
 			for (int64 j = 0; j < now; j++)
 				free_block(tape->set, block + j);
 		}
-		target += now * TAPE_BLOCK;
+		target += now * block_bytes;
 		logical += now;
 		nblocks -= now;
 		i++;
@@ -417,7 +426,8 @@ read_blocks(Tape *tape, int64 logical, int64 nblocks, char *target)
 static void
 enlarge_buffer(Tape *tape, Size size)
 {
-	char	   *larger = MemoryContextAllocExtended(tape->set->context, size,
+	char	   *larger = MemoryContextAllocExtended(tape->set->context,
+													size + TAPE_OVERRUN,
 													MCXT_ALLOC_HUGE);
 
 	memcpy(larger, tape->cursor, tape->limit - tape->cursor);
@@ -434,29 +444,30 @@ enlarge_buffer(Tape *tape, Size size)
 const char *
 tape_peek_slow(Tape *tape, Size want, Size *have)
 {
+	int64		block_bytes = tape->set->block_bytes;
 	Size		left = tape->limit - tape->cursor;
 	int64		position = tape_tell(tape);
 	int64		next = position + left; /* first byte not in memory */
-	Size		blocks;
+	int64		blocks;
 
 	*have = left;
 	if (next >= tape->size)
 		return tape->cursor;	/* the tape ends here */
-	Assert(next % TAPE_BLOCK == 0);
+	Assert(next % block_bytes == 0);
 
 	want = Min(want, left + (Size) (tape->size - next));
-	blocks = (tape->buffer_size - left) / TAPE_BLOCK;
-	if (blocks == 0 || left + blocks * TAPE_BLOCK < want)
-		enlarge_buffer(tape, Max(want, left) + TAPE_BLOCK + READ_SLACK);
+	blocks = (tape->buffer_size - left) / block_bytes;
+	if (blocks == 0 || left + blocks * block_bytes < want)
+		enlarge_buffer(tape, Max(want, left) + block_bytes + TAPE_READ_SLACK);
 	else
 		memmove(tape->buffer, tape->cursor, left);
 	tape->cursor = tape->buffer;
 	tape->offset = position;
 
-	blocks = Min((tape->buffer_size - left) / TAPE_BLOCK,
-				 (Size) (tape->size - next + TAPE_BLOCK - 1) / TAPE_BLOCK);
-	read_blocks(tape, next / TAPE_BLOCK, blocks, tape->buffer + left);
-	*have = left + Min((int64) blocks * TAPE_BLOCK, tape->size - next);
+	blocks = (tape->buffer_size - left) / block_bytes;
+	blocks = Min(blocks, blocks_of(tape->set, tape->size - next));
+	read_blocks(tape, next / block_bytes, blocks, tape->buffer + left);
+	*have = left + Min(blocks * block_bytes, tape->size - next);
 	tape->limit = tape->buffer + *have;
 	return tape->cursor;
 }
@@ -468,9 +479,10 @@ tape_peek_slow(Tape *tape, Size want, Size *have)
 void
 tape_seek_slow(Tape *tape, int64 offset)
 {
-	int64		capacity = Max((tape->buffer_size - READ_SLACK) / TAPE_BLOCK, 1);
-	int64		total = (tape->size + TAPE_BLOCK - 1) / TAPE_BLOCK;
-	int64		first = offset / TAPE_BLOCK;
+	int64		block_bytes = tape->set->block_bytes;
+	int64		capacity = (tape->buffer_size - TAPE_READ_SLACK) / block_bytes;
+	int64		total = blocks_of(tape->set, tape->size);
+	int64		first = offset / block_bytes;
 	int64		blocks;
 
 	Assert(!tape->recycle);
@@ -478,12 +490,12 @@ tape_seek_slow(Tape *tape, int64 offset)
 	if (offset < tape->offset)
 		first = Max(first - capacity + 1, 0);
 	blocks = Min(capacity, total - first);
-	tape->offset = first * TAPE_BLOCK;
+	tape->offset = first * block_bytes;
 	if (blocks > 0)
 		read_blocks(tape, first, blocks, tape->buffer);
 	tape->cursor = tape->buffer + (offset - tape->offset);
 	tape->limit = tape->buffer +
-		Min(blocks * TAPE_BLOCK, tape->size - tape->offset);
+		Min(blocks * block_bytes, tape->size - tape->offset);
 }
 
 /* tape_close frees the tape; its blocks, unless recycled, stay in use. */

@@ -3,14 +3,14 @@
  * tape.h
  *	  Logical tapes: byte streams in one participant's temporary file.
  *
- * A tapeset is one BufFile, cut into blocks of TAPE_BLOCK bytes.  A tape is a
+ * A tapeset is one BufFile, cut into blocks of one size.  A tape is a
  * list of blocks, written once from its start to its end and then read.
  * Reading a tape with `recycle` hands each block back to the tapeset as soon
  * as it is in memory, so that a merge needs no more space than its data.
  *
  * Legal order:
  *
- *		set = tapeset_create(fileset or NULL, participant)
+ *		set = tapeset_create(fileset or NULL, participant, block_bytes)
  *		tape = tape_create(set, write_buffer); tape_write()...; tape_finish()
  *		tape_begin_read(tape, read_buffer, recycle)
  *		while ((p = tape_peek(tape, want, &have))) tape_advance(tape, n);
@@ -19,7 +19,7 @@
  * Only one tape of a set is written at a time; any number are read.  To hand
  * a finished tape to other processes: tape_export() fills a small description
  * for shared memory, tapeset_export() makes the file read-only, and elsewhere
- * tape_import() opens it.
+ * tape_import() opens it.  A note of any size goes with the tape.
  *
  * Errors are ereport'ed.  All memory is in the context current at create.
  *
@@ -33,10 +33,14 @@
 #include "storage/sharedfileset.h"
 
 /*
- * Bytes of a block: the unit of allocation and the smallest read or write.
- * 32 kB keeps a merge of a dozen tapes possible in 1 MB.
+ * Room at the end of a read buffer for the piece of a record that is left when
+ * the buffer is filled again.  Longer records only make the next read one block
+ * shorter, or the buffer larger.
  */
-#define TAPE_BLOCK		32768
+#define TAPE_READ_SLACK	BLCKSZ
+
+/* So many bytes behind those that tape_peek returned may be read, too. */
+#define TAPE_OVERRUN	MAXIMUM_ALIGNOF
 
 typedef struct Tapeset Tapeset;
 
@@ -44,6 +48,7 @@ typedef struct Tapeset Tapeset;
 typedef struct TapeExport
 {
 	int64		size;			/* bytes of the stream */
+	int64		block_bytes;
 	int64		map_block;		/* first block of the stored extent list */
 	int64		nextents;		/* extents in it */
 } TapeExport;
@@ -79,7 +84,8 @@ typedef struct Tape
 	bool		recycle;
 } Tape;
 
-extern Tapeset *tapeset_create(SharedFileSet *fileset, int participant);
+extern Tapeset *tapeset_create(SharedFileSet *fileset, int participant,
+							   int64 block_bytes);
 extern void tapeset_export(Tapeset *set);
 extern void tapeset_close(Tapeset *set);
 extern int64 tapeset_bytes(const Tapeset *set);
@@ -87,9 +93,10 @@ extern int64 tapeset_bytes(const Tapeset *set);
 extern Tape *tape_create(Tapeset *set, Size write_buffer);
 extern void tape_write(Tape *tape, const void *data, Size size);
 extern void tape_finish(Tape *tape);
-extern void tape_export(Tape *tape, TapeExport *result);
+extern void tape_export(Tape *tape, const void *note, Size note_size,
+						TapeExport *result);
 extern Tape *tape_import(SharedFileSet *fileset, int participant,
-						 const TapeExport *source);
+						 const TapeExport *source, void *note, Size note_size);
 extern void tape_begin_read(Tape *tape, Size read_buffer, bool recycle);
 extern const char *tape_peek_slow(Tape *tape, Size want, Size *have);
 extern void tape_seek_slow(Tape *tape, int64 offset);
@@ -108,22 +115,6 @@ tape_peek(Tape *tape, Size want, Size *have)
 	if (likely(*have >= want))
 		return tape->cursor;
 	return tape_peek_slow(tape, want, have);
-}
-
-/*
- * tape_reserve appends `size` bytes to the stream for the caller to fill in
- * now, or returns NULL if they do not fit into what is left of the buffer.
- */
-static inline char *
-tape_reserve(Tape *tape, Size size)
-{
-	char	   *start = tape->cursor;
-
-	if (unlikely((Size) (tape->buffer + tape->buffer_size - start) < size))
-		return NULL;
-	tape->cursor += size;
-	tape->size += size;
-	return start;
 }
 
 /* tape_tell returns the offset of the next byte to read. */

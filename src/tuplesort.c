@@ -37,8 +37,12 @@
 #define WRITE_BUFFER_PART	8
 #define MAX_WRITE_BUFFER	(256 * 1024)
 
-/* A read buffer below this makes seeks dominate a merge. */
-#define MIN_READ_BUFFER		(2 * TAPE_BLOCK)
+/*
+ * Blocks of a tape: the smallest read of a merge.  They are this part of the
+ * budget, so that one merge can read all the runs of 64 times as much data.
+ */
+#define BLOCK_PART			512
+#define MAX_TAPE_BLOCK		(32 * 1024)
 
 /* Merge orders.  More than MAX_MERGE_ORDER runs at once only cost cache. */
 #define MIN_MERGE_ORDER		6
@@ -125,6 +129,17 @@ sort_wrong_variant(PtSort *sort, const PtSortVariant *variant)
 					sort->head.variant->name, variant->name)));
 }
 
+/* Bytes of a tape's blocks. */
+static int64
+block_bytes(const PtSort *sort)
+{
+	int64		result = BLCKSZ;
+
+	while (result < MAX_TAPE_BLOCK && result * 2 <= sort->options.budget / BLOCK_PART)
+		result *= 2;
+	return result;
+}
+
 /* The tapeset, made when first needed. */
 static Tapeset *
 own_tapeset(PtSort *sort)
@@ -135,7 +150,7 @@ own_tapeset(PtSort *sort)
 
 		if (sort->options.role == PTSORT_WORKER)
 			fileset = shared_fileset(sort->options.shared);
-		sort->tapeset = tapeset_create(fileset, sort->participant);
+		sort->tapeset = tapeset_create(fileset, sort->participant, block_bytes(sort));
 	}
 	return sort->tapeset;
 }
@@ -148,7 +163,6 @@ static void
 begin_run(PtSort *sort, RunWriter *writer)
 {
 	run_begin_write(writer, &sort->order, own_tapeset(sort), sort->write_buffer,
-					sort->options.random_access,
 					sort->options.role == PTSORT_WORKER);
 }
 
@@ -301,7 +315,8 @@ sort_put(PtSort *sort, const void *tuple, Size size, const uint64 *words)
 static int
 merge_order(PtSort *sort)
 {
-	int64		order = (sort->options.budget - sort->write_buffer) / MIN_READ_BUFFER;
+	int64		order = (sort->options.budget - sort->write_buffer) /
+		(block_bytes(sort) + TAPE_READ_SLACK + RUN_READER_MEMORY);
 
 	if (ptsort_debug_merge_order > 0)
 		return Max(ptsort_debug_merge_order, 2);
@@ -453,10 +468,7 @@ perform_leader(PtSort *sort)
 		start_merging(sort);
 	else
 	{
-		/* Workers' runs cannot be read backward, so even one is rewritten. */
 		merge_down(sort, 1);
-		if (sort->nruns > 0 && sort->runs[0]->tape->owns_set)
-			merge_runs(sort, 1);
 		start_run(sort);
 	}
 }
