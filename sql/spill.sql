@@ -10,7 +10,7 @@ SET client_min_messages = warning;
 CREATE TABLE spill AS
 SELECT i * 7919 % 12007 AS random, i AS up, -i::int8 AS down, i % 10 AS few,
 	CASE WHEN i % 9 > 0 THEN md5(i::text) END AS word, i * 7919 % 501 / 3.0 AS n
-FROM generate_series(1, 12000) i;
+FROM generate_series(1, 16000) i;
 ANALYZE spill;
 
 -- The same with this budget, length of runs and merge order, and how many runs
@@ -77,11 +77,28 @@ BEGIN
 END $$;
 WITH data AS (SELECT run_bytes AS bytes FROM spill_space(1024, 0, 0, 0))
 SELECT o.*, participants, runs > 20 AS many_runs,
-	temp_bytes BETWEEN bytes AND 1.1 * bytes + runs * 8192 AS space,
+	temp_bytes BETWEEN 0.99 * bytes AND 1.1 * bytes + runs * 8192 AS space,
 	peak <= 1.3 * 1024 * greatest(kb, participants * 1024) AS memory
 FROM data, (VALUES (1024, 0, 0, 0), (1024, 2000, 0, 0), (1024, 2000, 2, 0), (1024, 1000, 3, 0), (4096, 0, 0, 0),
 		(1024, 0, 0, 2), (1024, 700, 2, 2), (8192, 0, 0, 2)) o (kb, spill_entries, merge_order, workers),
 	spill_space(kb, spill_entries, merge_order, workers);
+
+-- One merge reads all the runs that 64 times the budget of data make (here 55):
+-- nothing is written but initial runs and, by a worker, the one it leaves.
+CREATE FUNCTION spill_passes(spill_entries int, workers int, OUT runs int8, OUT one_pass bool, OUT two_passes bool)
+LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('maintenance_work_mem', '1MB', true), set_config('ptsort.debug_spill_entries', spill_entries::text, true),
+		set_config('ptsort.parallel_workers', workers::text, true);
+	CREATE INDEX spill_space_i ON spill_large (word, more);
+	DROP INDEX spill_space_i;
+	SELECT sum(b.runs), bool_and(b.runs <= ceil(b.tuples::numeric / spill_entries) + least(workers, 1)),
+		bool_or(b.runs > ceil(b.tuples::numeric / spill_entries) + 1)
+	INTO runs, one_pass, two_passes
+	FROM ptsort_last_build() b WHERE index_name = 'spill_space_i' AND participant IS NOT NULL;
+END $$;
+SELECT spill_entries, workers, runs > 50 AS many, one_pass, two_passes
+FROM (VALUES (1100, 0), (1100, 1), (250, 0), (250, 1)) o (spill_entries, workers), spill_passes(spill_entries, workers);
 
 -- keys of up to a third of a page, out of line and compressed in the table
 CREATE TABLE spill_wide AS
@@ -94,4 +111,4 @@ FROM unnest(ARRAY['(wide COLLATE "C")', '(wide COLLATE "en_US.utf8")', '((i % 3)
 SELECT participant, tuples, runs > 1 AS runs FROM ptsort_last_build() WHERE participant IS NULL;
 
 DROP TABLE spill, spill_few, spill_large, spill_wide;
-DROP FUNCTION spilled, spill_space;
+DROP FUNCTION spilled, spill_space, spill_passes;

@@ -5,8 +5,8 @@
  *
  * Entries lie in one array that grows (large arrays grow without a copy, the
  * C library remaps them), tuples in chunks that are filled from the start.
- * Nothing is freed singly, so a tuple costs its size and one entry, and the
- * same for the entry in the scratch array while sorting.  When the budget is
+ * Nothing is freed singly, so a tuple costs its size and one entry, and a part
+ * of an entry for the scratch array while sorting: as much of it as is left of the budget.  When the budget is
  * used up memsort_put says so and the caller writes a run.
  *
  *-------------------------------------------------------------------------
@@ -30,11 +30,21 @@
 /* A tuple that would waste too much of a chunk's end gets one of its own. */
 #define LARGE_TUPLE		(MIN_CHUNK / 4)
 
-/* Bytes of an entry, with its place in the scratch array. */
+/*
+ * Bytes of scratch that an entry needs at least: its address, when tuples are
+ * compared, or a part of its place in the radix sort.
+ */
+static int64
+scratch_cost(const MemSort *ms)
+{
+	return ms->order->inline_image ? ms->stride : sizeof(uint64);
+}
+
+/* Bytes of an entry, with its part of the scratch array. */
 static int64
 entry_cost(const MemSort *ms)
 {
-	return 2 * ms->stride * sizeof(uint64);
+	return ms->stride * sizeof(uint64) + scratch_cost(ms);
 }
 
 /* memsort_create makes an empty MemSort that holds at most budget bytes. */
@@ -239,19 +249,26 @@ void
 memsort_sort(MemSort *ms)
 {
 	SortOrder  *order = ms->order;
+	int64		entry_bytes = ms->stride * sizeof(uint64);
+	int64		reserved = ms->capacity * scratch_cost(ms);
+	int64		room;			/* bytes of scratch */
 	uint64	   *scratch;
 
 	fault_point("memsort: sort");
 	if (ms->count < 2)
 		return;
-	scratch = MemoryContextAllocHuge(ms->context,
-									 ms->count * ms->stride * sizeof(uint64));
+	room = Min(ms->count * entry_bytes, ms->budget - ms->used + reserved);
+	room = Max(room, ms->count * scratch_cost(ms));
+	account(ms, room - reserved);
+	scratch = MemoryContextAllocHuge(ms->context, room);
 	if (order->nwords > 0)
-		radix_sort(ms->entries, scratch, ms->count, ms->stride,
-				   order->inline_image ? ms->stride : ms->stride - 1);
+		radix_sort(ms->entries, ms->count, ms->stride,
+				   order->inline_image ? ms->stride : ms->stride - 1,
+				   scratch, room / entry_bytes);
 	if (!order->inline_image || order->variant->compare)
 		resolve_ties(ms, scratch);
 	pfree(scratch);
+	account(ms, reserved - room);
 }
 
 /*

@@ -12,10 +12,10 @@
 
 /*
  * radix_sort orders n entries of `stride` (2 or 3) words each by their first
- * nkeys words, as unsigned integers, the first word first.  It is stable.
- * `scratch` has room for as many entries.
+ * nkeys words, as unsigned integers, the first word first.  `scratch` has room
+ * for so many entries; it is fastest if that is all of them.
  */
-extern void radix_sort(uint64 *entries, uint64 *scratch, int64 n, int stride,
-					   int nkeys);
+extern void radix_sort(uint64 *entries, int64 n, int stride, int nkeys,
+					   uint64 *scratch, int64 room);
 
 #endif							/* PTSORT_RADIX_H */

@@ -16,7 +16,7 @@
  * A frame is full when its images have so many bytes beyond their first 8,
  * unless these are very few images: then its header would weigh too much.
  */
-#define FRAME_RESTS		4096
+#define FRAME_RESTS		3072
 #define FRAME_MIN_ENTRIES	8
 #define STAGE_RESTS		(32 * 1024)
 

@@ -37,7 +37,7 @@
  * the buffer is filled again.  Longer records only make the next read one block
  * shorter, or the buffer larger.
  */
-#define TAPE_READ_SLACK	BLCKSZ
+#define TAPE_READ_SLACK	4096
 
 /* So many bytes behind those that tape_peek returned may be read, too. */
 #define TAPE_OVERRUN	MAXIMUM_ALIGNOF

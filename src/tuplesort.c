@@ -34,7 +34,7 @@
 #include "utils/memutils.h"
 
 /* The write buffer is this part of the budget, within limits. */
-#define WRITE_BUFFER_PART	8
+#define WRITE_BUFFER_PART	16
 #define MAX_WRITE_BUFFER	(256 * 1024)
 
 /*
