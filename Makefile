@@ -43,7 +43,7 @@ DATA = $(wildcard ptsort--*.sql)
 # In layer order, bottom to top: a file includes only headers of files before it.
 LAYERS = \
 	fault keypack sortkey collation order \
-	tape frame run radix tiesort memsort merge slices shared sortstate sortread tuplesort \
+	tape frame run splice radix tiesort memsort merge slices shared sortstate sortread tuplesort \
 	variants variant_index variant_datum variant_tuple \
 	heapcolumns heapscan participant build \
 	btpage btwrite btlinks btload btbuild \

@@ -34,6 +34,12 @@ FROM unnest(ARRAY['(random)', '(word COLLATE "C")', '(few, word)']) what, unnest
 SELECT what, kb, s.result, s.temp_bytes > 0 AS files
 FROM unnest(ARRAY['(random)', '(word)']) what, unnest('{1024,65536}'::int[]) kb, spilled(what, kb, 0, 0, 3) s;
 
+-- Runs that do not overlap are not merged, whatever order they come in: there
+-- are only the initial ones, at most one more than full ones by each participant.
+SELECT what, participants, s.result, s.runs > participants AS several, s.runs <= 15 + participants AS unmerged
+FROM (VALUES ('(down)', 1), ('(down)', 3), ('(((up - 1) / 1000 * 5 % 16), up)', 1), ('(random)', 1), ('(random)', 3)) o (what, participants),
+	spilled(what, 4096, 1000, 2, participants) s;
+
 -- short and long runs; two of them at a time, three, all; keys in descending
 -- order, whose runs do not overlap; many equal keys, whose TIDs decide
 DELETE FROM spill WHERE up > 2500;

@@ -6,8 +6,9 @@
  * Entries lie in one array that grows (large arrays grow without a copy, the
  * C library remaps them), tuples in chunks that are filled from the start.
  * Nothing is freed singly, so a tuple costs its size and one entry, and a part
- * of an entry for the scratch array while sorting: as much of it as is left of the budget.  When the budget is
- * used up memsort_put says so and the caller writes a run.
+ * of an entry for the scratch array while sorting: as much of that as is left
+ * of the budget.  When the budget is used up memsort_put says so and the caller
+ * writes a run.
  *
  *-------------------------------------------------------------------------
  */

@@ -259,7 +259,57 @@ run_end_write(RunWriter *writer)
 	flush_stage(writer);
 	pfree(writer->stage);
 	tape_finish(run->tape);
+	if (run->samples)
+		run->samples = repalloc(run->samples, run->desc.nsamples * sizeof(RunSample));
 	return run;
+}
+
+/* Add the sparse index of a run that now begins at an offset of this one. */
+static void
+append_samples(Run *run, const Run *next, int64 offset)
+{
+	int64		total = run->desc.nsamples + next->desc.nsamples;
+	RunSample  *samples = repalloc(run->samples, total * sizeof(RunSample));
+
+	for (int64 i = 0; i < next->desc.nsamples; i++)
+	{
+		RunSample  *sample = &samples[run->desc.nsamples + i];
+
+		*sample = next->samples[i];
+		sample->position += RUN_POSITION(offset, 0);
+		sample->ordinal += run->desc.tuples;
+	}
+	while (total > RUN_MAX_SAMPLES)
+	{
+		total /= 2;
+		for (int64 i = 0; i < total; i++)
+			samples[i] = samples[2 * i];
+	}
+	run->samples = samples;
+	run->desc.nsamples = total;
+}
+
+/*
+ * run_append makes the records of another run of this process the last ones of
+ * this run; the other run is closed.  Nothing is copied.
+ */
+void
+run_append(Run *run, Run *next)
+{
+	int64		offset = tape_block_end(run->tape, run->tape->size);
+	uint64	   *last = run->last;
+
+	if (run->samples && next->samples)
+		append_samples(run, next, offset);
+	tape_append(run->tape, next->tape);
+	next->tape = NULL;
+	run->last = next->last;
+	next->last = last;
+	run->desc.bytes = offset + next->desc.bytes;
+	run->desc.tuples += next->desc.tuples;
+	run->desc.last_frame = next->desc.last_frame;
+	run->desc.spliced = true;
+	run_close(next);
 }
 
 /* run_export describes the run for other processes. */
@@ -288,9 +338,14 @@ run_import(SharedFileSet *fileset, int participant, const RunDesc *source)
 void
 run_close(Run *run)
 {
-	tape_close(run->tape);
+	if (run->tape)
+		tape_close(run->tape);
 	if (run->samples)
 		pfree(run->samples);
+	if (run->first)
+		pfree(run->first);
+	if (run->last)
+		pfree(run->last);
 	pfree(run);
 }
 
@@ -366,16 +421,28 @@ find_rests(RunReader *reader, const char *rests)
 	}
 }
 
+/* The size of the frame at an offset; 0 if the next block has the next one. */
+static inline Size
+frame_size(RunReader *reader, int64 offset)
+{
+	return ((const FrameHeader *) peek_at(reader, offset, sizeof(FrameHeader)))->size;
+}
+
 /* Unpack the frame at an offset and stand before its first record. */
 static void
 load_frame(RunReader *reader, int64 offset)
 {
 	RunFrame   *frame = reader->frame;
-	Size		size = ((const FrameHeader *)
-						peek_at(reader, offset, sizeof(FrameHeader)))->size;
-	const char *packed = peek_at(reader, offset, size);
+	Size		size = frame_size(reader, offset);
+	const char *packed;
 	Size		packed_bytes;
 
+	if (unlikely(size == 0))
+	{
+		offset = tape_block_end(reader->run->tape, offset);
+		size = frame_size(reader, offset);
+	}
+	packed = peek_at(reader, offset, size);
 	packed_bytes = frame_unpack(packed, reader->ncolumns, frame->entries,
 								reader->inline_image ? NULL : frame->trims);
 	frame->previous = ((const FrameHeader *) packed)->previous;

@@ -11,6 +11,9 @@
  * tape and the number of a record in it.  Positions of one run compare as the
  * places do.
  *
+ * A frame does not begin where its first bytes are zero: there the next one
+ * begins with the next block (see run_append).
+ *
  * The sparse index of a run has samples of words with their positions, at equal
  * distances, at most RUN_MAX_SAMPLES of them.  It is kept in memory and goes
  * with the run when that is exported.
@@ -55,6 +58,7 @@ typedef struct RunDesc
 	int64		bytes;			/* of all frames */
 	int64		nsamples;
 	int64		last_frame;		/* bytes of the last frame */
+	bool		spliced;		/* of several runs: not to be read backward */
 	TapeExport	tape;			/* valid once exported */
 } RunDesc;
 
@@ -64,6 +68,8 @@ typedef struct Run
 	Tape	   *tape;
 	RunDesc		desc;
 	RunSample  *samples;		/* NULL if it has no sparse index */
+	uint64	   *first;			/* copies of the first and the last tuple: */
+	uint64	   *last;			/* words, then the image; or NULL */
 } Run;
 
 /* Writes one run. */
@@ -109,6 +115,7 @@ extern void run_write(RunWriter *writer, const uint64 *words,
 extern void run_write_entries(RunWriter *writer, const uint64 *entries,
 							  int64 n);
 extern Run *run_end_write(RunWriter *writer);
+extern void run_append(Run *run, Run *next);
 extern void run_export(Run *run, RunDesc *result);
 extern Run *run_import(SharedFileSet *fileset, int participant,
 					   const RunDesc *source);

@@ -49,8 +49,6 @@ struct PtSort
 	bool		run_is_open;	/* the last initial run can be continued by
 								 * what comes behind its last tuple */
 	RunWriter	open_run;
-	uint64		last_words[PTSORT_MAX_WORDS + 1];	/* of that tuple */
-	void	   *last_tuple;
 	Run		  **runs;			/* a queue: merged from the front, results
 								 * appended */
 	int			nruns;

@@ -297,6 +297,30 @@ tape_finish(Tape *tape)
 	tape->offset = 0;
 }
 
+/* tape_block_end returns the end of the last block that has bytes before offset. */
+int64
+tape_block_end(const Tape *tape, int64 offset)
+{
+	return blocks_of(tape->set, offset) * tape->set->block_bytes;
+}
+
+/*
+ * tape_append adds the blocks of another finished tape of the set and closes
+ * that.  What is left of the tape's last block is then zero bytes in between.
+ */
+void
+tape_append(Tape *tape, Tape *next)
+{
+	int64		start = tape_block_end(tape, tape->size);
+
+	Assert(tape->set == next->set);
+	for (int64 i = 0; i < next->nextents; i++)
+		add_extent(tape, start / tape->set->block_bytes + next->extents[i].logical,
+				   next->extents[i].block);
+	tape->size = start + next->size;
+	tape_close(next);
+}
+
 /*
  * tape_export stores the list of extents at the end of the file, with a note
  * for whoever imports the tape, and describes the finished tape.

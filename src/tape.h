@@ -93,10 +93,12 @@ extern int64 tapeset_bytes(const Tapeset *set);
 extern Tape *tape_create(Tapeset *set, Size write_buffer);
 extern void tape_write(Tape *tape, const void *data, Size size);
 extern void tape_finish(Tape *tape);
+extern void tape_append(Tape *tape, Tape *next);
 extern void tape_export(Tape *tape, const void *note, Size note_size,
 						TapeExport *result);
 extern Tape *tape_import(SharedFileSet *fileset, int participant,
 						 const TapeExport *source, void *note, Size note_size);
+extern int64 tape_block_end(const Tape *tape, int64 offset);
 extern void tape_begin_read(Tape *tape, Size read_buffer, bool recycle);
 extern const char *tape_peek_slow(Tape *tape, Size want, Size *have);
 extern void tape_seek_slow(Tape *tape, int64 offset);

@@ -30,6 +30,7 @@
 #include "shared.h"
 #include "slices.h"
 #include "sortstate.h"
+#include "splice.h"
 #include "tuplesort.h"
 #include "utils/memutils.h"
 
@@ -43,6 +44,9 @@
  */
 #define BLOCK_PART			512
 #define MAX_TAPE_BLOCK		(32 * 1024)
+
+/* Runs are compared by copies of their edges, if these are no larger. */
+#define EDGE_PART			64
 
 /* Merge orders.  More than MAX_MERGE_ORDER runs at once only cost cache. */
 #define MIN_MERGE_ORDER		6
@@ -208,41 +212,22 @@ close_run(PtSort *sort)
 	sort->run_is_open = false;
 }
 
-/* Does the first entry in memory come behind the last tuple written? */
-static bool
-continues_run(PtSort *sort)
+/* A copy of an entry in memory, to compare runs by; NULL if it is too large. */
+static uint64 *
+copy_edge(PtSort *sort, int64 i)
 {
-	uint64	   *first = memsort_entry(sort->memsort, 0);
+	uint64	   *entry = memsort_entry(sort->memsort, i);
+	char	   *tuple = memsort_tuple(sort->memsort, entry);
+	Size		size = order_size(&sort->order, tuple);
+	int			nwords = sort->order.nwords;
+	uint64	   *edge;
 
-	if (!sort->run_is_open)
-		return false;
-	for (int i = 0; i < sort->order.nwords; i++)
-	{
-		if (first[i] != sort->last_words[i])
-			return first[i] > sort->last_words[i];
-	}
-	return order_compare_tuples(&sort->order, sort->last_tuple,
-								memsort_tuple(sort->memsort, first)) <= 0;
-}
-
-/* Remember the last tuple of the open run. */
-static void
-remember_last(PtSort *sort)
-{
-	MemSort    *ms = sort->memsort;
-	uint64	   *last = memsort_entry(ms, ms->count - 1);
-	Size		size = order_size(&sort->order, memsort_tuple(ms, last));
-
-	memcpy(sort->last_words, last, ms->stride * sizeof(uint64));
-	if (sort->order.inline_image)
-		sort->last_tuple = &sort->last_words[ms->stride - 1];
-	else
-	{
-		if (sort->last_tuple)
-			pfree(sort->last_tuple);
-		sort->last_tuple = palloc_extended(size, MCXT_ALLOC_HUGE);
-		memcpy(sort->last_tuple, memsort_tuple(ms, last), size);
-	}
+	if (size > sort->options.budget / EDGE_PART)
+		return NULL;
+	edge = palloc(nwords * sizeof(uint64) + size);
+	memcpy(edge, entry, nwords * sizeof(uint64));
+	memcpy(&edge[nwords], tuple, size);
+	return edge;
 }
 
 /* Append what is in memory to a run. */
@@ -274,17 +259,28 @@ static void
 spill(PtSort *sort)
 {
 	instr_time	start;
+	uint64	   *first;
+	Run		   *run;
 
 	sort_memory(sort);
 	INSTR_TIME_SET_CURRENT(start);
-	if (!continues_run(sort))
+	first = copy_edge(sort, 0);
+	if (!sort->run_is_open ||
+		!splice_comes_before(&sort->order, sort->open_run.run->last, first))
 	{
 		close_run(sort);
 		begin_run(sort, &sort->open_run);
 		sort->run_is_open = true;
+		sort->open_run.run->first = first;
+		first = NULL;
 	}
+	run = sort->open_run.run;
 	write_memory(sort, &sort->open_run);
-	remember_last(sort);
+	if (first)
+		pfree(first);
+	if (run->last)
+		pfree(run->last);
+	run->last = copy_edge(sort, sort->memsort->count - 1);
 	memsort_reset(sort->memsort);
 	sort->stats.run_ms += elapsed_ms(&start);
 }
@@ -365,6 +361,14 @@ merge_down(PtSort *sort, int target)
 	sort->stats.run_ms += elapsed_ms(&start);
 }
 
+/* Put runs that do not overlap behind each other. */
+static void
+join_runs(PtSort *sort)
+{
+	if (!sort->options.random_access)
+		sort->nruns = splice_runs(&sort->order, sort->runs, sort->nruns);
+}
+
 /* Keep the peak of memory that is about to be freed, and free it. */
 static void
 end_memory(PtSort *sort)
@@ -408,6 +412,7 @@ perform_serial(PtSort *sort)
 	spill(sort);
 	close_run(sort);
 	end_memory(sort);
+	join_runs(sort);
 	if (sort->options.random_access)
 	{
 		merge_down(sort, 1);
@@ -426,6 +431,7 @@ perform_worker(PtSort *sort)
 		spill(sort);
 	close_run(sort);
 	end_memory(sort);
+	join_runs(sort);
 	merge_down(sort, 1);
 	if (sort->nruns > 0)
 	{
@@ -469,6 +475,8 @@ perform_leader(PtSort *sort)
 	else
 	{
 		merge_down(sort, 1);
+		if (sort->nruns > 0 && sort->runs[0]->desc.spliced)
+			merge_runs(sort, 1);
 		start_run(sort);
 	}
 }

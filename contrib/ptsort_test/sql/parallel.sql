@@ -26,7 +26,7 @@ FROM unnest('{datum,tuple,index}'::text[]) variant,
 -- Each participant spills; more runs than the merge order.
 SELECT variant, s.tuples, s.runs > 6 AS runs
 FROM unnest('{datum,tuple,index}'::text[]) variant,
-	 ptsort_test_sort(variant, 'shape_int8_i', 100000, workers => 2) s;
+	 ptsort_test_sort(variant, 'shape_int8_i', 200000, workers => 2) s;
 SET ptsort.debug_spill_entries = 50;
 SET ptsort.debug_merge_order = 2;
 SELECT variant, s.tuples, s.runs > 200 AS runs

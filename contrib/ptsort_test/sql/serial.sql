@@ -6,7 +6,7 @@ SELECT variant, index, n, s.tuples = n AS complete, s.runs > 1 AS runs
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 unnest('{shape_int8_i,shape_int4_i,shape_text_i,shape_icu_i,shape_default_i,shape_numeric_i,shape_name_i,
 			  shape_bytea_i,shape_uuid_i,shape_float8_i,shape_bool_i,shape_own_i}'::regclass[]) index,
-	 unnest('{300,30000}'::int[]) n,
+	 unnest('{300,70000}'::int[]) n,
 	 ptsort_test_sort(variant, index, n, null_every => 11, width => 40) s
 WHERE n < 1000 OR index::text IN ('shape_int8_i', 'shape_int4_i', 'shape_text_i', 'shape_numeric_i')
 ORDER BY 1, 2, 3;
