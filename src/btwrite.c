@@ -190,14 +190,17 @@ must_extend(const BtWriter *writer, BlockNumber blkno)
 }
 
 /*
- * Write the collected pages, which are already logged.  There are no fsync
- * requests for single blocks, see btwrite_sync().
+ * Write the collected pages.  There are no fsync requests for single blocks,
+ * see btwrite_sync().
  */
 static void
 write_pages(BtWriter *writer)
 {
 	int			i = 0;
 
+	for (int n = 0; n < writer->npages; n++)
+		PageSetChecksumInplace(writer->pages[n], writer->blknos[n]);
+	fault_point("btwrite: write");
 	while (i < writer->npages)
 	{
 		BlockNumber blkno = writer->blknos[i];
@@ -217,6 +220,35 @@ write_pages(BtWriter *writer)
 	}
 }
 
+/*
+ * Log the collected pages and write them.
+ *
+ * In between no checkpoint may begin: its redo pointer would be behind their
+ * WAL record, and a base backup that starts with it could copy the file before
+ * they are in it.  An error is no reason to hold up checkpoints until the end
+ * of a transaction that may have caught it.
+ */
+static void
+log_and_write_pages(BtWriter *writer)
+{
+	uint64		before = pgWalUsage.wal_bytes;
+
+	Assert((MyProc->delayChkptFlags & DELAY_CHKPT_START) == 0);
+	MyProc->delayChkptFlags |= DELAY_CHKPT_START;
+	PG_TRY();
+	{
+		pt_log_newpages(writer->index, writer->npages, writer->blknos,
+						writer->pages);
+		write_pages(writer);
+	}
+	PG_FINALLY();
+	{
+		MyProc->delayChkptFlags &= ~DELAY_CHKPT_START;
+	}
+	PG_END_TRY();
+	writer->wal_bytes += pgWalUsage.wal_bytes - before;
+}
+
 void
 btwrite_flush(BtWriter *writer)
 {
@@ -225,17 +257,9 @@ btwrite_flush(BtWriter *writer)
 
 	fault_point("btwrite: log");
 	if (writer->shared->use_wal)
-	{
-		uint64		before = pgWalUsage.wal_bytes;
-
-		pt_log_newpages(writer->index, writer->npages, writer->blknos,
-						writer->pages);
-		writer->wal_bytes += pgWalUsage.wal_bytes - before;
-	}
-	for (int i = 0; i < writer->npages; i++)
-		PageSetChecksumInplace(writer->pages[i], writer->blknos[i]);
-	fault_point("btwrite: write");
-	write_pages(writer);
+		log_and_write_pages(writer);
+	else
+		write_pages(writer);
 	for (int i = 0; i < writer->npages; i++)
 		btwrite_release_buffer(writer, writer->pages[i]);
 	writer->pages_written += writer->npages;

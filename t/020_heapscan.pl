@@ -70,18 +70,17 @@ sub participants_in
 	return $messages =~ /ptsort: built index "\w+": (\d+) participant/ ? $1 : 'none';
 }
 
-# The ways to build: by the server, by ptsort without workers, and with workers,
-# also by these alone.  For the first index of each test all of them.
+# The ways to build: by the server, by ptsort without workers, and with them.  A
+# page is judged the same whatever the index has, so with workers only the first
+# and the last of a test are built, the first also by the workers alone.
 my $server = { name => 'server', set => 'ptsort.enable = off' };
-my @ours = (
-	{ name => 'serial', participants => 1, set => 'ptsort.parallel_workers = 0' },
-	{ name => '3 workers', participants => 4, set => 'ptsort.parallel_workers = 3' });
-my @also = (
-	{
-		name => 'only workers',
-		participants => 2,
-		set => 'ptsort.parallel_workers = 2; SET ptsort.debug_leader_participates = off'
-	});
+my $serial = { name => 'serial', participants => 1, set => 'ptsort.parallel_workers = 0' };
+my $parallel = { name => '2 workers', participants => 3, set => 'ptsort.parallel_workers = 2' };
+my $workers = {
+	name => 'only workers',
+	participants => 2,
+	set => 'ptsort.parallel_workers = 2; SET ptsort.debug_leader_participates = off'
+};
 my $server_pages = 'SET ptsort.debug_server_pages = on';
 
 # The script of one build, and of what it found.
@@ -129,12 +128,13 @@ sub compare
 	foreach my $what (@$indexes)
 	{
 		my $first = $what eq $indexes->[0];
+		my $last = $what eq $indexes->[-1];
 		my @by = map { { %$_, also => $opt{set}, server_pages => $opt{server_pages} } }
-		  (@ours, $first ? @also : ());
+		  ($serial, ($first || $last) ? $parallel : (), $first ? $workers : ());
 		push @by, map { {
 			%$_, name => "$_->{name}, the server's rules",
 			also => "$opt{set}; $server_pages",
-			server_pages => '[1-9]\d*' } } @ours
+			server_pages => '[1-9]\d*' } } $serial, $parallel
 		  if $first && $opt{kind} ne 'CONCURRENTLY';
 		foreach my $build ({ %$server, also => '' }, @by)
 		{

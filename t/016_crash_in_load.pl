@@ -1,0 +1,182 @@
+# A crash at each point of a load, in the leader and in a worker, loses only the
+# index that was being built: tables and old indexes are as before, and a new
+# build works.  A base backup taken there is complete with the WAL behind it.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use Ptsort;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_node(
+	'primary',
+	init => { allows_streaming => 1, extra => ['--data-checksums'] },
+	conf => q{
+session_preload_libraries = 'ptsort, ptsort_test'
+ptsort.parallel_workers = 2
+ptsort.debug_spill_entries = 2000
+maintenance_work_mem = '3MB'
+});
+my $fill = q{
+CREATE TABLE t AS SELECT i % 5000 AS few, md5(i::text) AS word FROM generate_series(1, 20000) i;
+CREATE TABLE old AS SELECT * FROM t;
+CREATE INDEX old_word ON old (word);
+VACUUM ANALYZE;
+};
+$node->safe_psql('postgres', $fill);
+
+# What is in the tables, and whether the old index has it.
+my $state = q{
+SELECT count(*), sum(hashtext(few || word)) FROM t;
+SET enable_seqscan = off;
+SELECT count(*), sum(hashtext(few || word)) FROM old WHERE word > '';
+SELECT bt_index_parent_check('old_word', true, true);
+SELECT to_regclass('t_word') IS NULL;
+};
+my $new = q{
+CREATE INDEX t_word ON t (word);
+REINDEX INDEX old_word;
+SELECT bt_index_parent_check('t_word', true, true), bt_index_parent_check('old_word', true, true);
+DROP INDEX t_word;
+};
+my $before = $node->safe_psql('postgres', $state);
+
+# Two builds, a new index and a rebuilt one, both at that point when it happens.
+sub crash
+{
+	my ($server, $point, $where, $create) = @_;
+	my $name = $server->name . ": $point, $where";
+	my $others = $where eq 'worker' ? 'leader' : 'worker';
+	my $faults = "SET ptsort_test.fault = '$point:1:sleep:$where"
+	  . ($where eq 'all' ? '' : ", build: before load:1:sleep:$others") . "'";
+	$faults =~ s/sleep:all/sleep/;
+
+	my @builds = map { start_psql($server, $faults, $_) } ($create, 'REINDEX INDEX old_word');
+	ok(wait_for_point($server, $point, 2), "$name: two builds are there");
+	$server->stop('immediate');
+	$_->{run}->finish foreach @builds;
+	$server->start;
+	is($server->safe_psql('postgres', $state), $before, "$name: nothing else was lost");
+	my $end = log_end($server);
+	is($server->safe_psql('postgres', $new), '|', "$name: new builds");
+	is_deeply([ builds_since($server, $end) ], [ 't_word: 3', 'old_word: 3' ], "$name: by us");
+	check_nothing_left($server, $name);
+}
+
+my @everybody = (
+	'btload: begin slice',
+	'btwrite: chunk',
+	'btwrite: log',
+	'btwrite: write',
+	'btload: end slice',
+	'btlinks: export');
+my @finish = (
+	'btload: stitch',
+	'btlinks: open',
+	'btload: upper levels',
+	'btwrite: left-over blocks',
+	'btload: metapage',
+	'btwrite: sync',
+	'build: after finish');
+my $create = 'CREATE INDEX t_word ON t (word)';
+crash($node, $_, 'worker', $create) foreach @everybody;
+crash($node, $_, 'leader', $create) foreach @everybody[ 1, 3 ];
+crash($node, $_, 'all', $create) foreach @finish;
+
+# A base backup that is taken when part of the index is written, when pages are
+# logged but not written yet, and when only the metapage is missing.  The copy
+# gets the rest by WAL.
+foreach my $case (
+	[ 'btwrite: log', 2 ],
+	[ 'btwrite: write', 2 ],
+	[ 'btload: metapage', 1 ])
+{
+	my ($point, $nth) = @$case;
+	my $name = $point =~ s/\W+/_/gr;
+	my $pause = pause_points($node);
+	my $build = start_psql($node, "SET ptsort_test.fault = '$point:$nth:pause'",
+		'SET ptsort.parallel_workers = 3', $create);
+	ok(wait_for_point($node, $point), "backup at '$point': the build is there");
+	my $end = log_end($node);
+	my ($out, $err) = ('', '');
+	my $backup = IPC::Run::start(
+		[
+			'pg_basebackup', '-D', $node->backup_dir . "/$name", '-h', $node->host,
+			'-p', $node->port, '--checkpoint', 'fast', '--no-sync'
+		],
+		'>', \$out, '2>', \$err);
+
+	# a checkpoint waits until logged pages are written; the others do not wait
+	if ($point eq 'btwrite: write')
+	{
+		$node->wait_for_log(qr/checkpoint starting: .*force/, $end);
+		is($node->safe_psql('postgres', 'SELECT phase FROM pg_stat_progress_basebackup'),
+			'waiting for checkpoint to finish', "backup at '$point': it waits") foreach 1 .. 5;
+		end_session($pause);
+	}
+	$backup->finish;
+	is($err, '', "backup at '$point': backup");
+	end_session($pause) unless $point eq 'btwrite: write';
+	$build->{run}->finish;
+	is($build->{err}, '', "backup at '$point': the index is built");
+
+	my $copy = PostgreSQL::Test::Cluster->new($name);
+	$copy->init_from_backup($node, $name, has_streaming => 1);
+	$copy->start;
+	$node->wait_for_catchup($copy);
+	my $entries = q{
+SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off;
+SELECT md5(string_agg(ctid::text, ' ')) FROM (SELECT ctid FROM t WHERE word > '' ORDER BY word) s;
+SELECT bt_index_check('t_word', true)};
+	is($copy->safe_psql('postgres', $entries),
+		$node->safe_psql('postgres', $entries), "backup at '$point': the copy's index is the same");
+	$copy->promote;
+	is( $copy->safe_psql(
+			'postgres', q{
+INSERT INTO t SELECT i, 'new ' || i FROM generate_series(1, 5000) i;
+DELETE FROM t WHERE few % 3 = 0;
+VACUUM t;
+SELECT bt_index_parent_check('t_word', true, true)}),
+		'', "backup at '$point': sound after changes");
+	$copy->stop;
+	command_ok([ 'pg_checksums', '--check', '-D', $copy->data_dir ],
+		"backup at '$point': checksums");
+	$node->safe_psql('postgres', 'DROP INDEX t_word');
+}
+$node->stop;
+command_ok([ 'pg_checksums', '--check', '-D', $node->data_dir ], 'checksums');
+
+# The same where the index is not logged: its table is, or wal_level is minimal
+# and both are new.
+my $minimal = new_node(
+	'minimal',
+	init => { extra => ['--data-checksums'] },
+	conf => q{
+session_preload_libraries = 'ptsort, ptsort_test'
+ptsort.parallel_workers = 2
+ptsort.debug_spill_entries = 2000
+wal_level = minimal
+max_wal_senders = 0
+wal_skip_threshold = 0
+});
+$minimal->safe_psql('postgres', $fill);
+crash($minimal, $_, 'all', 'BEGIN; CREATE TABLE t2 AS SELECT * FROM t; CREATE INDEX t2_word ON t2 (word); COMMIT')
+  foreach ('btload: upper levels', 'build: after finish');
+is($minimal->safe_psql('postgres', q{SELECT to_regclass('t2') IS NULL}), 't', 'minimal: the new table is gone');
+$minimal->safe_psql('postgres', 'ALTER TABLE old SET UNLOGGED');
+my $builds = start_psql($minimal, "SET ptsort_test.fault = 'btwrite: sync:1:sleep'", 'REINDEX INDEX old_word');
+ok(wait_for_point($minimal, 'btwrite: sync'), 'unlogged: the build is there');
+$minimal->stop('immediate');
+$builds->{run}->finish;
+$minimal->start;
+is($minimal->safe_psql('postgres', q{
+SELECT count(*) FROM old;
+INSERT INTO old SELECT * FROM t;
+REINDEX INDEX old_word;
+SELECT bt_index_parent_check('old_word', true, true)}), "0\n", 'unlogged: empty after the crash, and a new build works');
+$minimal->stop;
+command_ok([ 'pg_checksums', '--check', '-D', $minimal->data_dir ], 'minimal: checksums');
+
+done_testing();
