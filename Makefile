@@ -42,8 +42,8 @@ DATA = $(wildcard ptsort--*.sql)
 
 # In layer order, bottom to top: a file includes only headers of files before it.
 LAYERS = \
-	fault keypack sortkey collation order \
-	tape frame run splice radix tiesort memsort merge slices shared sortstate sortread tuplesort \
+	fault keypack collation textmodel textcode sortkey order \
+	tape frame run splice radix tiesort repair memsort merge slices shared sortstate sortread tuplesort \
 	variants variant_index variant_datum variant_tuple \
 	heapcolumns heapscan participant build \
 	btpage btwrite btlinks btload btbuild \

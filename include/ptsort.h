@@ -135,6 +135,8 @@ typedef struct PtSortStats
 	int64		run_bytes;		/* bytes of the run this participant left, or
 								 * of all runs written (SERIAL) */
 	int64		comparisons;	/* tuple comparisons by the caller's operators */
+	int64		wrong_hints;	/* neighbours that sort key words, where these
+								 * are only hints, had put in the wrong order */
 	int64		peak_memory;	/* bytes held at most for tuples and buffers */
 	int64		temp_bytes;		/* temporary file space held at most */
 	double		sort_ms;		/* ordering entries in memory */
@@ -199,6 +201,9 @@ typedef struct PtSortApi
 	void		(*key_words) (struct PtSortKey *key, const Datum *values,
 							  const bool *isnull, uint64 *words);
 	bool		(*key_is_exact) (const struct PtSortKey *key);
+	bool		(*key_is_hint) (const struct PtSortKey *key);
+	bool		(*key_is_learning) (const struct PtSortKey *key);
+	void		(*key_learn) (struct PtSortKey *key, PtSortShared *shared);
 	void		(*key_values) (struct PtSortKey *key, const uint64 *words,
 							   Datum *values, bool *isnull);
 	struct SortSupportData *(*key_support) (struct PtSortKey *key);

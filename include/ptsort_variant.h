@@ -69,6 +69,22 @@ typedef struct PtSortVariant
 	 * slice?  A unique index says so of equal keys.
 	 */
 	bool		(*same_slice) (const void *a, const void *b, void *state);
+
+	/*
+	 * The words are hints: they may contradict compare, which is right then.
+	 * The sort verifies what it makes of them.
+	 */
+	bool		hints;
+
+	/*
+	 * Optional: the key learns its words from the first tuples.  learn is
+	 * called once when enough of them have been put, with the shared block of
+	 * a parallel sort or NULL, and ends the learning (ptsort_key_learn); rekey
+	 * then makes the words (an array as for ptsort_key_words) of each tuple
+	 * put before, in a short-lived memory context.
+	 */
+	void		(*learn) (void *state, PtSortShared *shared);
+	void		(*rekey) (const void *tuple, uint64 *words, void *state);
 } PtSortVariant;
 
 /*
@@ -83,6 +99,8 @@ typedef struct PtSortVariant
  *
  * A key is *exact* if the words and the tail order just as the columns do and
  * the columns can be rebuilt from them; otherwise equal words decide nothing.
+ * It is a *hint* if different words are only a good guess.  Keys of an index
+ * may be hints, and may have to learn; those of ptsort_key_columns do neither.
  */
 typedef struct PtSortKey PtSortKey;
 
@@ -114,6 +132,37 @@ static inline bool
 ptsort_key_is_exact(const PtSortKey *key)
 {
 	return ptsort_api()->key_is_exact(key);
+}
+
+/*
+ * ptsort_key_is_hint tells whether the words may contradict the columns' order
+ * (see PtSortVariant.hints).
+ */
+static inline bool
+ptsort_key_is_hint(const PtSortKey *key)
+{
+	return ptsort_api()->key_is_hint(key);
+}
+
+/*
+ * ptsort_key_is_learning tells whether the key must learn before its words are
+ * worth anything: until then they are 0, and ptsort_key_words remembers what it
+ * is shown.
+ */
+static inline bool
+ptsort_key_is_learning(const PtSortKey *key)
+{
+	return ptsort_api()->key_is_learning(key);
+}
+
+/*
+ * ptsort_key_learn ends the learning.  Participants of one sort, who name its
+ * shared block, all get what the first of them has learned.
+ */
+static inline void
+ptsort_key_learn(PtSortKey *key, PtSortShared *shared)
+{
+	ptsort_api()->key_learn(key, shared);
 }
 
 /*

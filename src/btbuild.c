@@ -295,7 +295,8 @@ describe_key(Relation index)
 	if (nwords == 0)
 		return "keys compared";
 	return psprintf("keys %s, %d %s",
-					ptsort_key_is_exact(key) ? "exact" : "prefix",
+					ptsort_key_is_exact(key) ? "exact" :
+					ptsort_key_is_hint(key) ? "hint" : "prefix",
 					nwords, nwords == 1 ? "word" : "words");
 }
 

@@ -22,6 +22,7 @@
 #include "storage/smgr.h"
 #include "storage/sync.h"
 #include "utils/lsyscache.h"
+#include "utils/pg_locale.h"
 #include "utils/sortsupport.h"
 
 #if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 190000
@@ -84,6 +85,13 @@ pt_ordering_op_opfamily(Oid operator_, Oid *opfamily, Oid *opcintype)
 	return get_ordering_op_properties(operator_, opfamily, opcintype,
 									  &comparison);
 }
+
+/* Is the order of this collation that of the bytes?  18 asks the locale. */
+#if PG_VERSION_NUM >= 180000
+#define pt_collate_is_c(collation) (pg_newlocale_from_collation(collation)->collate_is_c)
+#else
+#define pt_collate_is_c(collation) lc_collate_is_c(collation)
+#endif
 
 /* ----------
  * Writing index files (btpage, btwrite, btload)

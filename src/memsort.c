@@ -18,6 +18,7 @@
 #include "memsort.h"
 #include "miscadmin.h"
 #include "radix.h"
+#include "repair.h"
 #include "tiesort.h"
 #include "utils/memutils.h"
 
@@ -268,6 +269,14 @@ memsort_sort(MemSort *ms)
 				   scratch, room / entry_bytes);
 	if (!order->inline_image || order->variant->compare)
 		resolve_ties(ms, scratch);
+	if (order->hints)
+	{
+		int64		wrong = repair_order(order, ms->entries, ms->count, ms->stride,
+										 scratch);
+
+		order->wrong_hints += wrong;
+		order->distrust |= wrong > 0;
+	}
 	pfree(scratch);
 	account(ms, reserved - room);
 }

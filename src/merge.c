@@ -39,10 +39,20 @@ typedef struct MergeNode
 struct Merge
 {
 	SortOrder  *order;
+	int			nwords;			/* words that decide */
 	int			nruns;
 	RunReader  *readers;		/* one per run */
 	MergeNode  *tree;			/* nruns nodes, the winner first */
 	bool		started;
+
+	/* Hints decide, and are verified: */
+	bool		verify;
+	bool		wrong;			/* the order has broken, see merge_was_wrong */
+	int			last_run;		/* -1: none */
+	char	   *last;			/* copy of the tuple returned last */
+	uint64		last_words[PTSORT_MAX_WORDS];
+	Size		last_room;
+
 	int64		memory;			/* bytes of readers and their buffers */
 };
 
@@ -53,7 +63,7 @@ tie_is_before(Merge *merge, int a, int b)
 	RunReader  *left = &merge->readers[a];
 	RunReader  *right = &merge->readers[b];
 
-	for (int i = 1; i < merge->order->nwords; i++)
+	for (int i = 1; i < merge->nwords; i++)
 	{
 		if (left->words[i] != right->words[i])
 			return left->words[i] < right->words[i];
@@ -72,19 +82,27 @@ is_before(Merge *merge, const MergeNode *a, const MergeNode *b)
 	return tie_is_before(merge, a->run, b->run);
 }
 
+/* The node of a run at its current tuple. */
+static inline MergeNode
+node_of(const Merge *merge, int run)
+{
+	const RunReader *reader = &merge->readers[run];
+	MergeNode	node = {0, -1};
+
+	if (reader->tuple != NULL)
+	{
+		node.run = run;
+		node.word = merge->nwords > 0 ? reader->words[0] : 0;
+	}
+	return node;
+}
+
 /* The node of a run after it moved to its next tuple. */
 static inline MergeNode
 advance(Merge *merge, int run)
 {
-	RunReader  *reader = &merge->readers[run];
-	MergeNode	node = {0, -1};
-
-	if (run_next(reader))
-	{
-		node.run = run;
-		node.word = merge->order->nwords > 0 ? reader->words[0] : 0;
-	}
-	return node;
+	(void) run_next(&merge->readers[run]);
+	return node_of(merge, run);
 }
 
 /* Play the matches below an inner node; returns the winner. */
@@ -95,7 +113,7 @@ play(Merge *merge, int node)
 	MergeNode	right;
 
 	if (node >= merge->nruns)
-		return advance(merge, node - merge->nruns);
+		return node_of(merge, node - merge->nruns);
 	left = play(merge, 2 * node);
 	right = play(merge, 2 * node + 1);
 	if (is_before(merge, &left, &right))
@@ -110,17 +128,21 @@ play(Merge *merge, int node)
 /*
  * merge_create starts a merge of runs, dividing `memory` bytes among their
  * read buffers.  The space of what was read is given back, if the run is ours.
- * With ranges, one per run, only those are read.
+ * With ranges, one per run, only those are read.  With `verify`, words that are
+ * hints decide; the caller must ask merge_was_wrong about every tuple.
  */
 Merge *
 merge_create(SortOrder *order, Run **runs, int nruns, int64 memory,
-			 const MergeRange *ranges)
+			 const MergeRange *ranges, bool verify)
 {
 	Merge	   *merge = palloc0(sizeof(Merge));
 	int64		share = memory / Max(nruns, 1) - (int64) RUN_READER_MEMORY - TAPE_READ_SLACK;
 
 	fault_point("merge: begin");
 	merge->order = order;
+	merge->verify = verify && order->hints && !order->distrust;
+	merge->nwords = merge->verify ? order->nwords : order_words(order);
+	merge->last_run = -1;
 	merge->nruns = nruns;
 	merge->readers = palloc0(Max(nruns, 1) * sizeof(RunReader));
 	merge->tree = palloc0(Max(nruns, 1) * sizeof(MergeNode));
@@ -143,6 +165,62 @@ merge_memory(const Merge *merge)
 	return merge->memory;
 }
 
+/* Keep the current tuple of a run to compare the next one with it. */
+static void
+keep_last(Merge *merge, int run)
+{
+	RunReader  *reader = &merge->readers[run];
+
+	if (reader->size > merge->last_room)
+	{
+		if (merge->last)
+			pfree(merge->last);
+		merge->last_room = reader->size;
+		merge->last = palloc_extended(merge->last_room, MCXT_ALLOC_HUGE);
+	}
+	memcpy(merge->last, reader->tuple, reader->size);
+	memcpy(merge->last_words, reader->words, merge->nwords * sizeof(uint64));
+	merge->last_run = run;
+}
+
+/*
+ * Verify that the winner comes behind the tuple before it, unless they are of
+ * the same run, which is in order, or were compared because their words are
+ * equal.  If it does not, go on by comparison.
+ */
+static void
+verify_winner(Merge *merge)
+{
+	int			run = merge->tree[0].run;
+	RunReader  *reader;
+
+	if (run < 0 || run == merge->last_run)
+		return;
+	reader = &merge->readers[run];
+	if (memcmp(merge->last_words, reader->words, merge->nwords * sizeof(uint64)) == 0 ||
+		order_compare_tuples(merge->order, merge->last, reader->tuple) <= 0)
+		return;
+	merge->order->distrust = true;
+	merge->order->wrong_hints++;
+	merge->wrong = true;
+	merge->verify = false;
+	merge->nwords = 0;
+	merge->tree[0] = play(merge, 1);
+}
+
+/*
+ * merge_was_wrong tells, once, that the tuple returned last need not come
+ * behind those before it.  What follows it does.
+ */
+bool
+merge_was_wrong(Merge *merge)
+{
+	bool		wrong = merge->wrong;
+
+	merge->wrong = false;
+	return wrong;
+}
+
 /*
  * merge_next moves to the next tuple in order and returns the reader that
  * stands at it, NULL at the end.  The tuple is valid until the next call.
@@ -157,12 +235,16 @@ merge_next(Merge *merge)
 	if (unlikely(!merge->started))
 	{
 		merge->started = true;
+		for (int run = 0; run < merge->nruns; run++)
+			(void) run_next(&merge->readers[run]);
 		merge->tree[0] = play(merge, 1);
 	}
 	else if (merge->tree[0].run >= 0)
 	{
 		int			run = merge->tree[0].run;
 
+		if (merge->verify)
+			keep_last(merge, run);
 		winner = advance(merge, run);
 		for (int node = (run + merge->nruns) / 2; node > 0; node /= 2)
 		{
@@ -175,6 +257,8 @@ merge_next(Merge *merge)
 			}
 		}
 		merge->tree[0] = winner;
+		if (merge->verify)
+			verify_winner(merge);
 	}
 	return merge->tree[0].run < 0 ? NULL : &merge->readers[merge->tree[0].run];
 }
@@ -183,6 +267,8 @@ merge_next(Merge *merge)
 void
 merge_free(Merge *merge)
 {
+	if (merge->last)
+		pfree(merge->last);
 	for (int i = 0; i < merge->nruns; i++)
 		run_end_read(&merge->readers[i]);
 	pfree(merge->readers);

@@ -3,7 +3,7 @@
  * merge.h
  *	  Several runs as one ordered stream.
  *
- *		merge = merge_create(order, runs, nruns, memory, ranges or NULL)
+ *		merge = merge_create(order, runs, nruns, memory, ranges or NULL, false)
  *		while ((reader = merge_next(merge)) != NULL)
  *			... reader->words, reader->tuple, reader->size
  *		merge_free(merge)						does not close the runs
@@ -27,8 +27,9 @@ typedef struct MergeRange
 } MergeRange;
 
 extern Merge *merge_create(SortOrder *order, Run **runs, int nruns,
-						   int64 memory, const MergeRange *ranges);
+						   int64 memory, const MergeRange *ranges, bool verify);
 extern RunReader *merge_next(Merge *merge);
+extern bool merge_was_wrong(Merge *merge);
 extern int64 merge_memory(const Merge *merge);
 extern void merge_free(Merge *merge);
 

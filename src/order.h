@@ -7,6 +7,9 @@
  * then the bytes of the images, so that the order is total and a result does
  * not depend on the budget or on who sorted what.
  *
+ * Words that are hints decide nothing but where to look first: every run is in
+ * the order of the comparison, verified.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef PTSORT_ORDER_H
@@ -25,7 +28,11 @@ typedef struct SortOrder
 	void	   *state;			/* the variant's */
 	int			nwords;			/* 0 to PTSORT_MAX_WORDS; not 0 if inline */
 	bool		inline_image;	/* the variant's */
+	bool		hints;			/* the variant's */
+	bool		distrust;		/* hints have been wrong: the words of a run
+								 * need not be in order */
 	int64		comparisons;	/* calls of variant->compare so far */
+	int64		wrong_hints;	/* see PtSortStats */
 } SortOrder;
 
 /* order_size returns the bytes of an image, from its first 8 bytes. */
@@ -50,6 +57,13 @@ order_compare_inline(const SortOrder *order, const void *a, const void *b)
 	if (order->variant->compare)
 		(void) order->variant->compare(a, b, order->state);
 	return (left > right) - (left < right);
+}
+
+/* order_words tells how many words two tuples of different runs may be told by. */
+static inline int
+order_words(const SortOrder *order)
+{
+	return order->hints ? 0 : order->nwords;
 }
 
 extern int	order_compare_images(const SortOrder *order, const void *a,

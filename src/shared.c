@@ -37,6 +37,8 @@ struct PtSortShared
 	slock_t		mutex;			/* protects all fields below */
 	int			joined;			/* participants that began their sort */
 	int			done;			/* of them, those that announced */
+	bool		learning;		/* somebody learns for all of them */
+	int			learned;		/* bytes that it learned, 0: not yet */
 	bool		planned;		/* slices have been planned */
 	int			next_slice;		/* the next one nobody has claimed */
 
@@ -162,6 +164,73 @@ shared_join(PtSortShared *shared)
 				 errdetail("The shared block was made for %d.",
 						   shared->max_participants)));
 	return participant;
+}
+
+/*
+ * What the first participant learns for all lies in a file of its own: how much
+ * it is depends on the data.
+ */
+#define LEARNED_FILE	"learned"
+
+/*
+ * shared_claim_learning returns true to one participant, who then must learn
+ * and publish, and false to the others when it has done so.
+ */
+bool
+shared_claim_learning(PtSortShared *shared)
+{
+	bool		claimed;
+	int			learned;
+
+	SpinLockAcquire(&shared->mutex);
+	claimed = !shared->learning;
+	shared->learning = true;
+	SpinLockRelease(&shared->mutex);
+	if (claimed)
+		return true;
+
+	fault_point("shared: wait for learning");
+	ConditionVariablePrepareToSleep(&shared->announced);
+	for (;;)
+	{
+		SpinLockAcquire(&shared->mutex);
+		learned = shared->learned;
+		SpinLockRelease(&shared->mutex);
+		if (learned > 0)
+			break;
+		ConditionVariableSleep(&shared->announced, PG_WAIT_EXTENSION);
+	}
+	ConditionVariableCancelSleep();
+	return false;
+}
+
+/* shared_publish_learned gives the others what the caller has learned. */
+void
+shared_publish_learned(PtSortShared *shared, const char *data, int length)
+{
+	BufFile    *file = BufFileCreateFileSet(&shared->fileset.fs, LEARNED_FILE);
+
+	fault_point("shared: publish learned");
+	BufFileWrite(file, (void *) data, length);	/* not const before 16 */
+	BufFileExportFileSet(file);
+	BufFileClose(file);
+	SpinLockAcquire(&shared->mutex);
+	shared->learned = length;
+	SpinLockRelease(&shared->mutex);
+	ConditionVariableBroadcast(&shared->announced);
+}
+
+/* shared_read_learned appends what was published. */
+void
+shared_read_learned(PtSortShared *shared, StringInfo result)
+{
+	BufFile    *file = BufFileOpenFileSet(&shared->fileset.fs, LEARNED_FILE,
+										  O_RDONLY, false);
+
+	enlargeStringInfo(result, shared->learned);
+	BufFileReadExact(file, result->data, shared->learned);
+	result->len = shared->learned;
+	BufFileClose(file);
 }
 
 /* shared_fileset returns where the participants' tapesets live. */

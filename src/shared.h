@@ -15,6 +15,7 @@
 
 #include "compat.h"
 
+#include "lib/stringinfo.h"
 #include "run.h"
 
 extern Size shared_estimate(int participants);
@@ -27,6 +28,10 @@ extern void shared_announce(PtSortShared *shared, int participant,
 							const RunDesc *run, const PtSortStats *stats);
 extern void shared_wait(PtSortShared *shared, int participants,
 						ParallelContext *workers);
+extern bool shared_claim_learning(PtSortShared *shared);
+extern void shared_publish_learned(PtSortShared *shared, const char *data,
+								   int length);
+extern void shared_read_learned(PtSortShared *shared, StringInfo result);
 extern const RunDesc *shared_run(PtSortShared *shared, int participant);
 extern int	shared_slices(int participants);
 extern int64 *shared_positions(PtSortShared *shared);

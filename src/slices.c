@@ -151,7 +151,7 @@ is_before_cut(SortOrder *order, const RunReader *reader, const Splitter *splitte
 {
 	const PtSortVariant *variant = order->variant;
 
-	for (int i = 0; i < order->nwords; i++)
+	for (int i = 0; i < order_words(order); i++)
 	{
 		if (reader->words[i] != splitter->words[i])
 			return reader->words[i] < splitter->words[i];
@@ -167,7 +167,7 @@ static bool
 sample_is_before_cut(SortOrder *order, SliceRun *run, const RunSample *sample,
 					 const Splitter *splitter)
 {
-	for (int i = 0; i < order->nwords; i++)
+	for (int i = 0; i < order_words(order); i++)
 	{
 		if (sample->words[i] != splitter->words[i])
 			return sample->words[i] < splitter->words[i];

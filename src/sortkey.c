@@ -8,12 +8,17 @@
  * words imply nothing, so nulls may share the smallest or largest word with
  * values, and a column of which nothing is known simply gets no word.
  *
+ * The exception are hints: words that are right nearly always.  A sort must
+ * then verify what it makes of them.
+ *
  * Where a word comes from, first match wins:
  *
+ * 0. The column is text: a code learned from the first strings (textcode.h).
+ *	  Bytewise ("C") it is the truth, in all other collations a hint.
  * 1. The sort support function offers an abbreviated key that its comparator
  *	  compares as an integer.  The server's own promise for abbreviated keys is
- *	  exactly the one above.  (Text and bytea in "C", text in ICU collations,
- *	  uuid, inet, macaddr: unsigned; numeric: see word_numeric.)
+ *	  exactly the one above.  (uuid, inet, macaddr: unsigned; numeric: see
+ *	  word_numeric.)
  * 2. The comparator compares whole datums as integers: int4, int8, date,
  *	  timestamp, and whatever else uses one of the server's three.
  * 3. The sort support function, or the comparison function of an operator
@@ -28,6 +33,10 @@
 #include "compat.h"
 
 #include "access/nbtree.h"
+#include "catalog/dependency.h"
+#include "catalog/pg_proc.h"
+#include "commands/extension.h"
+#include "common/hashfn.h"
 #include "storage/itemptr.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
@@ -37,8 +46,10 @@
 
 #include "keypack.h"
 #include "sortkey.h"
+#include "textcode.h"
 
 int			ptsort_debug_key_class = KEY_CLASS_AUTO;
+int			ptsort_debug_wrong_hints = 0;
 
 #define SIGN_BIT	(UINT64CONST(1) << 63)
 
@@ -54,7 +65,10 @@ typedef uint64 (*WordMaker) (Datum value, SortSupport ssup);
 typedef struct SortKeyWord
 {
 	int			column;			/* index into values, isnull */
-	WordMaker	make;			/* NULL: there is no such word */
+	WordMaker	make;			/* NULL: there is no such word, or a code */
+	TextCode   *code;			/* for text, in one or two words */
+	int			nwords;
+	bool		hint;
 	bool		reverse;		/* descending */
 	uint64		null_word;		/* smallest or largest */
 	SortSupportData ssup;		/* with abbreviation and its own state */
@@ -64,6 +78,7 @@ struct PtSortKey
 {
 	int			nwords;
 	bool		exact;			/* all columns are in the pack, whole */
+	bool		learning;		/* the code has yet to be learned */
 	KeyPack		pack;			/* exact, or several columns; else empty */
 	SortKeyWord word;			/* a word on its own or the end of the pack */
 	char	   *images;			/* see keypack_decode */
@@ -240,6 +255,23 @@ static const KnownOrder known_comparison[] = {
 	{InvalidOid, NULL}
 };
 
+/* KnownText: a type of characters and how its values are stored. */
+typedef struct KnownText
+{
+	Oid			sortsupport;
+	TextForm	form;
+	bool		bytewise;		/* whatever the collation */
+} KnownText;
+
+static const KnownText known_text[] = {
+	{F_BTTEXTSORTSUPPORT, TEXT_VARLENA, false},
+	{F_BPCHAR_SORTSUPPORT, TEXT_PADDED, false},
+	{F_BTNAMESORTSUPPORT, TEXT_NAME, false},
+	{F_BYTEA_SORTSUPPORT, TEXT_VARLENA, true},
+	{F_BTTEXT_PATTERN_SORTSUPPORT, TEXT_VARLENA, true},
+	{F_BTBPCHAR_PATTERN_SORTSUPPORT, TEXT_PADDED, true},
+};
+
 static WordMaker
 find_known(const KnownOrder *known, Oid function)
 {
@@ -301,6 +333,48 @@ choose_maker(Oid opfamily, Oid opcintype, SortSupport ssup)
 	return make;
 }
 
+/* Is this citext's comparison, that of text whatever its case? */
+static bool
+is_citext(Oid comparison)
+{
+	Oid			extension = get_extension_oid("citext", true);
+
+	return OidIsValid(extension) &&
+		getExtensionOfObject(ProcedureRelationId, comparison) == extension &&
+		strcmp(get_func_name(comparison), "citext_cmp") == 0;
+}
+
+/*
+ * Gives the column a code, if it is text.  (Other types in the guise of text
+ * are not tried: their comparison may raise an error about what we show it.)
+ */
+static void
+init_code(SortKeyWord *word, Oid opfamily, Oid opcintype, SortSupport plain,
+		  int nwords)
+{
+	Oid			sortsupport = get_opfamily_proc(opfamily, opcintype, opcintype,
+												BTSORTSUPPORT_PROC);
+	KnownText	citext = {InvalidOid, TEXT_VARLENA, false};
+	const KnownText *text = NULL;
+
+	for (int i = 0; i < lengthof(known_text) && OidIsValid(sortsupport); i++)
+	{
+		if (known_text[i].sortsupport == sortsupport)
+			text = &known_text[i];
+	}
+	if (!OidIsValid(sortsupport) &&
+		is_citext(get_opfamily_proc(opfamily, opcintype, opcintype, BTORDER_PROC)))
+		text = &citext;
+	if (text == NULL || ptsort_debug_key_class == KEY_CLASS_COMPARED)
+		return;
+
+	word->hint = !text->bytewise &&
+		(text == &citext || !pt_collate_is_c(plain->ssup_collation));
+	word->nwords = word->hint ? nwords : 1;
+	word->code = textcode_create(collation_create(plain, text->form, !word->hint),
+								 word->nwords);
+}
+
 /*
  * Finds out how to make a word of a column.  ssup is the column's, prepared
  * with abbreviation.
@@ -315,6 +389,7 @@ init_word(SortKeyWord *word, int column, Oid opfamily, Oid opcintype,
 
 	word->ssup = *ssup;
 	word->make = choose_maker(opfamily, opcintype, &word->ssup);
+	word->nwords = 1;
 	word->column = column;
 	word->reverse = ssup->ssup_reverse;
 	word->null_word = ssup->ssup_nulls_first ? 0 : PG_UINT64_MAX;
@@ -371,6 +446,26 @@ kind_of_index(Relation index, int column)
 						att->attlen, att->attbyval);
 }
 
+/* Makes the word, of up to nwords words, from a column of an index. */
+static void
+word_of_index(PtSortKey *key, Relation index, int column, int nwords)
+{
+	SortSupportData ssup;
+	Oid			opfamily = index->rd_opfamily[column];
+	Oid			opcintype = index->rd_opcintype[column];
+
+	memset(&key->word, 0, sizeof(SortKeyWord));
+	support_of_index(index, column, true, &ssup);
+	init_word(&key->word, column, opfamily, opcintype, &ssup);
+	init_code(&key->word, opfamily, opcintype, &key->support[column], nwords);
+}
+
+static bool
+has_word(const PtSortKey *key)
+{
+	return key->word.make != NULL || key->word.code != NULL;
+}
+
 /*
  * Pack the leading columns that can be packed, and a word of the next one if
  * that has one.  If only one column would be in the pack, its word on its own
@@ -395,27 +490,19 @@ pack_index(PtSortKey *key, Relation index)
 
 	if (column < key->ncolumns && key->pack.bits < PTSORT_MAX_WORDS * 64)
 	{
-		SortSupportData ssup;
-
-		support_of_index(index, column, true, &ssup);
-		init_word(&key->word, column, index->rd_opfamily[column],
-				  index->rd_opcintype[column], &ssup);
-		if (key->word.make && column > 0 &&
-			keypack_add(&key->pack, FIELD_WORD, column, ssup.ssup_nulls_first, false))
+		word_of_index(key, index, column, column > 0 ? 1 : PTSORT_MAX_WORDS);
+		if (has_word(key) && column > 0 &&
+			keypack_add(&key->pack, FIELD_WORD, column,
+						key->support[column].ssup_nulls_first, false))
 			column++;
 	}
 	if (column < 2)
 	{
 		memset(&key->pack, 0, sizeof(KeyPack));
-		if (key->word.make == NULL || key->word.column != 0)
-		{
-			SortSupportData ssup;
-
-			support_of_index(index, 0, true, &ssup);
-			init_word(&key->word, 0, index->rd_opfamily[0],
-					  index->rd_opcintype[0], &ssup);
-		}
+		if (!has_word(key) || key->word.column != 0)
+			word_of_index(key, index, 0, PTSORT_MAX_WORDS);
 	}
+	key->learning = key->word.code != NULL;
 }
 
 /* Set how many words the key has, from what has been found out. */
@@ -429,7 +516,7 @@ count_words(PtSortKey *key)
 	else if (key->pack.nfields > 0)
 		key->nwords = key->pack.bits <= 64 ? 1 : 2;
 	else
-		key->nwords = key->word.make ? 1 : 0;
+		key->nwords = has_word(key) ? key->word.nwords : 0;
 }
 
 PtSortKey *
@@ -490,32 +577,85 @@ sortkey_is_exact(const PtSortKey *key)
 	return key->exact;
 }
 
-/* The word of a column, in the order of the column. */
-static uint64
-make_word(SortKeyWord *word, const Datum *values, const bool *isnull)
+/* A few wrong hints, for tests; the same ones in each process. */
+static void
+spoil_hint(uint64 *words)
 {
-	uint64		result;
+	uint64		hash = hash_bytes_extended((unsigned char *) words, sizeof(uint64), 0);
+
+	if (hash % ptsort_debug_wrong_hints == 0)
+		words[0] = hash;
+}
+
+/* The words of a column, in the order of the column. */
+static void
+make_words(SortKeyWord *word, const Datum *values, const bool *isnull,
+		   uint64 *words)
+{
+	uint64		reverse = word->reverse ? PG_UINT64_MAX : 0;
 
 	if (isnull[word->column])
-		return word->null_word;
-	result = word->make(values[word->column], &word->ssup);
-	return word->reverse ? ~result : result;
+	{
+		for (int i = 0; i < word->nwords; i++)
+			words[i] = word->null_word;
+		return;
+	}
+	if (word->code)
+		textcode_words(word->code, values[word->column], words);
+	else
+		words[0] = word->make(values[word->column], &word->ssup);
+	if (unlikely(ptsort_debug_wrong_hints > 0) && word->hint)
+		spoil_hint(words);
+	for (int i = 0; i < word->nwords; i++)
+		words[i] ^= reverse;
 }
 
 void
 sortkey_words(PtSortKey *key, const Datum *values, const bool *isnull,
 			  uint64 *words)
 {
-	uint64		word = 0;
+	uint64		word[PTSORT_MAX_WORDS] = {0};
 
 	if (key->nwords == 0)
 		return;
-	if (key->word.make)
-		word = make_word(&key->word, values, isnull);
 	if (key->pack.nfields > 0)
-		keypack_encode(&key->pack, values, isnull, word, key->nwords, words);
+	{
+		if (has_word(key))
+			make_words(&key->word, values, isnull, word);
+		keypack_encode(&key->pack, values, isnull, word[0], key->nwords, words);
+	}
 	else
-		words[0] = word;
+		make_words(&key->word, values, isnull, words);
+}
+
+bool
+sortkey_is_hint(const PtSortKey *key)
+{
+	return key->nwords > 0 && key->word.hint;
+}
+
+bool
+sortkey_is_learning(const PtSortKey *key)
+{
+	return key->nwords > 0 && key->learning;
+}
+
+/* sortkey_learn learns from the values that words have been asked for. */
+void
+sortkey_learn(PtSortKey *key, StringInfo result)
+{
+	textcode_learn(key->word.code);
+	key->learning = false;
+	if (result)
+		textcode_export(key->word.code, result);
+}
+
+/* sortkey_adopt takes what another process has learned. */
+void
+sortkey_adopt(PtSortKey *key, const char *learned)
+{
+	textcode_import(key->word.code, learned);
+	key->learning = false;
 }
 
 void

@@ -4,15 +4,18 @@
  *	  Key columns become sort key words.
  *
  * The functions behind ptsort_variant.h's PtSortKey; see the contracts there.
- * Words come in classes.  So far there is one, *prefix*: words never
- * contradict the operator class's order, and where they are equal they decide
- * nothing.
+ * Words come in classes:
+ *
+ * exact	the words order just as the columns do, and these can be rebuilt
+ * prefix	words never contradict the order; equal words decide nothing
+ * hint		words are a good guess of the order
  *
  *-------------------------------------------------------------------------
  */
 #ifndef PTSORT_SORTKEY_H
 #define PTSORT_SORTKEY_H
 
+#include "lib/stringinfo.h"
 #include "ptsort_variant.h"
 
 /* Developer GUC: which class of key to use. */
@@ -25,6 +28,9 @@ typedef enum KeyClass
 
 extern int	ptsort_debug_key_class;
 
+/* Developer GUC: one of so many hints is wrong; 0 is off. */
+extern int	ptsort_debug_wrong_hints;
+
 extern PtSortKey *sortkey_index(Relation index);
 extern PtSortKey *sortkey_columns(int ncolumns, const Oid *lt_operators,
 								  const Oid *collations,
@@ -35,6 +41,10 @@ extern void sortkey_words(PtSortKey *key, const Datum *values,
 extern bool sortkey_is_exact(const PtSortKey *key);
 extern void sortkey_values(PtSortKey *key, const uint64 *words,
 						   Datum *values, bool *isnull);
+extern bool sortkey_is_hint(const PtSortKey *key);
+extern bool sortkey_is_learning(const PtSortKey *key);
+extern void sortkey_learn(PtSortKey *key, StringInfo result);
+extern void sortkey_adopt(PtSortKey *key, const char *learned);
 extern SortSupport sortkey_support(PtSortKey *key);
 
 #endif							/* PTSORT_SORTKEY_H */

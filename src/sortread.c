@@ -181,7 +181,8 @@ sort_next_slice(PtSort *sort, int *slice)
 		ranges[r].from = position[0];
 		ranges[r].to = position[participants];
 	}
-	sort->merge = sort_create_merge(sort, sort->nruns, sort->options.budget, ranges);
+	sort->merge = sort_create_merge(sort, sort->nruns, sort->options.budget, ranges,
+									false);
 	sort->phase = PHASE_MERGING;
 	pfree(ranges);
 	MemoryContextSwitchTo(old);

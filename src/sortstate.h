@@ -45,6 +45,7 @@ struct PtSort
 	Size		write_buffer;
 
 	MemSort    *memsort;		/* PUTTING, MEMORY */
+	bool		learning;		/* words mean nothing yet */
 	Tapeset    *tapeset;		/* NULL until something is written */
 	bool		run_is_open;	/* the last initial run can be continued by
 								 * what comes behind its last tuple */
@@ -68,9 +69,10 @@ extern void sort_wrong_phase(const char *operation);
 
 /*
  * sort_create_merge starts a merge of the first runs of the queue within so
- * much memory; with ranges, one per run, of those parts only.
+ * much memory; with ranges, one per run, of those parts only; with verify,
+ * hints decide, see merge_create.
  */
 extern Merge *sort_create_merge(PtSort *sort, int nruns, int64 memory,
-								const MergeRange *ranges);
+								const MergeRange *ranges, bool verify);
 
 #endif							/* PTSORT_SORTSTATE_H */

@@ -20,7 +20,7 @@
 static int
 compare_edges(SortOrder *order, const uint64 *a, const uint64 *b)
 {
-	for (int i = 0; i < order->nwords; i++)
+	for (int i = 0; i < order_words(order); i++)
 	{
 		if (a[i] != b[i])
 			return a[i] < b[i] ? -1 : 1;

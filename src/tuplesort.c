@@ -29,6 +29,7 @@
 #include "portability/instr_time.h"
 #include "shared.h"
 #include "slices.h"
+#include "sortkey.h"
 #include "sortstate.h"
 #include "splice.h"
 #include "tuplesort.h"
@@ -51,6 +52,9 @@
 /* Merge orders.  More than MAX_MERGE_ORDER runs at once only cost cache. */
 #define MIN_MERGE_ORDER		6
 #define MAX_MERGE_ORDER		500
+
+/* A key learns from so many tuples. */
+#define LEARN_TUPLES		4000
 
 int			ptsort_debug_spill_entries = 0;
 int			ptsort_debug_merge_order = 0;
@@ -110,6 +114,8 @@ sort_begin(const PtSortVariant *variant, void *state, int nwords,
 	sort->order.state = state;
 	sort->order.nwords = nwords;
 	sort->order.inline_image = variant->inline_image;
+	sort->order.hints = variant->hints;
+	sort->learning = variant->learn != NULL;
 	sort->write_buffer = Min(sort->options.budget / WRITE_BUFFER_PART,
 							 MAX_WRITE_BUFFER);
 	sort->maxruns = 16;
@@ -192,12 +198,41 @@ append_run(PtSort *sort, RunWriter *writer)
 	sort->stats.run_bytes += run->desc.bytes;
 }
 
+/* Let the key learn from what is in memory, and make words that mean something. */
+static void
+learn_words(PtSort *sort)
+{
+	const PtSortVariant *variant = sort->order.variant;
+	MemSort    *ms = sort->memsort;
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "ptsort learning",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old;
+
+	sort->learning = false;
+	variant->learn(sort->order.state, sort->options.shared);
+	old = MemoryContextSwitchTo(context);
+	for (int64 i = 0; i < ms->count; i++)
+	{
+		uint64	   *entry = memsort_entry(ms, i);
+		uint64		words[PTSORT_KEY_ARRAY];
+
+		variant->rekey(memsort_tuple(ms, entry), words, sort->order.state);
+		memcpy(entry, words, sort->order.nwords * sizeof(uint64));
+		MemoryContextReset(context);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
+
 static void
 sort_memory(PtSort *sort)
 {
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
+	if (sort->learning)
+		learn_words(sort);
 	memsort_sort(sort->memsort);
 	sort->stats.sort_ms += elapsed_ms(&start);
 }
@@ -298,13 +333,28 @@ sort_put(PtSort *sort, const void *tuple, Size size, const uint64 *words)
 		unlikely(!memsort_put(ms, words, tuple, size)))
 	{
 		MemoryContext old = MemoryContextSwitchTo(sort->context);
+		bool		was_learning = sort->learning;
+		uint64		new_words[PTSORT_KEY_ARRAY];
 
 		spill(sort);
+		if (was_learning)
+		{
+			/* This tuple's words are from before. */
+			sort->order.variant->rekey(tuple, new_words, sort->order.state);
+			words = new_words;
+		}
 		if (!memsort_put(ms, words, tuple, size))
 			elog(ERROR, "sort memory is empty and full");
 		MemoryContextSwitchTo(old);
 	}
 	sort->stats.tuples++;
+	if (unlikely(sort->learning) && ms->count >= LEARN_TUPLES)
+	{
+		MemoryContext old = MemoryContextSwitchTo(sort->context);
+
+		learn_words(sort);
+		MemoryContextSwitchTo(old);
+	}
 }
 
 /* How many runs a merge that writes a run may read at once. */
@@ -326,11 +376,19 @@ merge_runs(PtSort *sort, int n)
 	RunWriter	writer;
 	RunReader  *reader;
 	Merge	   *merge = sort_create_merge(sort, n, sort->options.budget - sort->write_buffer,
-									 NULL);
+									 NULL, true);
 
 	begin_run(sort, &writer);
 	while ((reader = merge_next(merge)) != NULL)
+	{
+		/* Wrong hints end a run; a later merge sees to the two. */
+		if (unlikely(merge_was_wrong(merge)))
+		{
+			append_run(sort, &writer);
+			begin_run(sort, &writer);
+		}
 		run_write(&writer, reader->words, reader->tuple, reader->size);
+	}
 	merge_free(merge);
 	for (int i = 0; i < n; i++)
 		run_close(sort->runs[i]);
@@ -396,7 +454,8 @@ static void
 start_merging(PtSort *sort)
 {
 	merge_down(sort, merge_order(sort));
-	sort->merge = sort_create_merge(sort, sort->nruns, sort->options.budget, NULL);
+	sort->merge = sort_create_merge(sort, sort->nruns, sort->options.budget, NULL,
+									false);
 	sort->phase = PHASE_MERGING;
 }
 
@@ -450,12 +509,15 @@ import_runs(PtSort *sort)
 {
 	PtSortShared *shared = sort->options.shared;
 	int			participants = shared_participants(shared);
+	PtSortStats stats;
 
 	sort->run_owners = palloc(participants * sizeof(int));
 	for (int i = 0; i < participants; i++)
 	{
 		const RunDesc *desc = shared_run(shared, i);
 
+		if (shared_stats(shared, i, &stats) && stats.wrong_hints > 0)
+			sort->order.distrust = true;
 		if (desc == NULL)
 			continue;
 		sort->run_owners[sort->nruns] = i;
@@ -549,6 +611,28 @@ sort_perform(PtSort *sort)
 	MemoryContextSwitchTo(old);
 }
 
+/* sort_learn_key: see ptsort_key_learn. */
+void
+sort_learn_key(PtSortKey *key, PtSortShared *shared)
+{
+	StringInfoData learned;
+
+	initStringInfo(&learned);
+	if (shared == NULL)
+		sortkey_learn(key, NULL);
+	else if (shared_claim_learning(shared))
+	{
+		sortkey_learn(key, &learned);
+		shared_publish_learned(shared, learned.data, learned.len);
+	}
+	else
+	{
+		shared_read_learned(shared, &learned);
+		sortkey_adopt(key, learned.data);
+	}
+	pfree(learned.data);
+}
+
 /* sort_end: see ptsort_end. */
 void
 sort_end(PtSort *sort)
@@ -567,6 +651,7 @@ sort_stats(PtSort *sort, PtSortStats *stats)
 	PtSortStats result = sort->stats;
 
 	result.comparisons = sort->order.comparisons;
+	result.wrong_hints = sort->order.wrong_hints;
 	result.peak_memory = sort->merge_peak;
 	if (sort->memsort)
 		result.peak_memory = Max(result.peak_memory, sort->memsort->peak);

@@ -149,11 +149,53 @@ index_same_slice(const void *a, const void *b, void *arg)
 		(!nulls || state->nulls_not_distinct);
 }
 
+static void
+index_learn(void *arg, PtSortShared *shared)
+{
+	IndexSort  *state = arg;
+
+	ptsort_key_learn(state->key, shared);
+}
+
+static void
+index_rekey(const void *tuple, uint64 *words, void *arg)
+{
+	IndexSort  *state = arg;
+	Datum		values[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
+
+	index_deform_tuple((IndexTuple) tuple, state->desc, values, isnull);
+	ptsort_key_words(state->key, values, isnull, words);
+}
+
+/*
+ * Three kinds of index tuples with a tuple in memory: words that are there from
+ * the start, that are learned, and that are learned and hints.
+ */
 static const PtSortVariant index_variant = {
 	.name = "index tuple",
 	.size = index_size,
 	.compare = index_compare,
 	.same_slice = index_same_slice,
+};
+
+static const PtSortVariant learning_variant = {
+	.name = "index tuple, learned key",
+	.size = index_size,
+	.compare = index_compare,
+	.same_slice = index_same_slice,
+	.learn = index_learn,
+	.rekey = index_rekey,
+};
+
+static const PtSortVariant hint_variant = {
+	.name = "index tuple, hints",
+	.size = index_size,
+	.compare = index_compare,
+	.same_slice = index_same_slice,
+	.hints = true,
+	.learn = index_learn,
+	.rekey = index_rekey,
 };
 
 /* Are these exact keys, whose words are equal, duplicates if both are live? */
@@ -300,6 +342,8 @@ variant_begin_index(Relation heap, Relation index, bool unique,
 		plan_exact(state);
 		variant = unique ? &exact_unique_variant : &exact_variant;
 	}
+	else if (ptsort_key_is_learning(state->key))
+		variant = ptsort_key_is_hint(state->key) ? &hint_variant : &learning_variant;
 	sort = ptsort_begin(variant, state, state->nwords, context, options);
 	MemoryContextSwitchTo(old);
 	return sort;
@@ -311,7 +355,8 @@ index_state(PtSort *sort)
 {
 	const PtSortVariant *variant = ptsort_variant(sort);
 
-	if (variant == &exact_variant || variant == &exact_unique_variant)
+	if (variant == &exact_variant || variant == &exact_unique_variant ||
+		variant == &learning_variant || variant == &hint_variant)
 		return ptsort_state(sort, variant);
 	return ptsort_state(sort, &index_variant);
 }

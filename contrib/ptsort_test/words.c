@@ -94,6 +94,13 @@ make_samples(ArrayType *array, WordsOrder *order, PtSortKey *key, int *n)
 	deconstruct_array(array, ARR_ELEMTYPE(array), typlen, typbyval, typalign,
 					  &values, &isnull, n);
 	samples = palloc0(Max(*n, 1) * sizeof(Sample));
+	if (ptsort_key_is_learning(key))
+	{
+		/* From a part of the values, so that it has not seen all there is. */
+		for (int i = 0; i < *n; i += 3)
+			ptsort_key_words(key, &values[i], &isnull[i], samples[i].words);
+		ptsort_key_learn(key, NULL);
+	}
 	for (int i = 0; i < *n; i++)
 	{
 		samples[i].value = values[i];

@@ -1,0 +1,565 @@
+/*-------------------------------------------------------------------------
+ *
+ * textcode.c
+ *	  Strings become words by an order-preserving code learned from a sample.
+ *
+ * Two more things than textcode.h tells:
+ *
+ * A prefix that nearly all strings of the sample begin with is not coded, only
+ * compared.  Strings without it get the intervals below or above all others.
+ *
+ * A bytewise word may be the string's first eight bytes as they are, if these
+ * are as good as different in the sample: that is much faster.
+ *
+ * A character that was not in the sample lies between two classes.  It is coded
+ * as the one above it and ends the code: that is the lower bound of all strings
+ * that go on like this one.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "mb/pg_wchar.h"
+#include "port/pg_bswap.h"
+#include "ptsort_variant.h"
+#include "textcode.h"
+#include "textmodel.h"
+
+/* Bytes of a string of the sample that are looked at. */
+#define SAMPLE_BYTES	256
+
+/* Classes beyond this number are coded as two symbols each. */
+#define MAX_ONE_SYMBOL	(TEXTMODEL_MAX_SYMBOLS - 2)
+
+/* Part of the sample that must have the prefix. */
+#define PREFIX_PART		0.95
+
+/* Part of the sample that must have plain words of their own. */
+#define PLAIN_PART		0.98
+
+/* Part of the sample that a code may put in the wrong place. */
+#define USELESS_PART	0.1
+
+/*
+ * Of this many strings of the sample one is counted from its start, prefix and
+ * all: what comes later in the table may not have the prefix.
+ */
+#define WHOLE_STRINGS	8
+
+/* Where a string stands to the prefix, and what part of the interval it gets. */
+enum
+{
+	BELOW_PREFIX,
+	HAS_PREFIX,
+	ABOVE_PREFIX
+};
+static const uint16 prefix_parts[] = {
+	0, TEXTMODEL_TOTAL / 16, TEXTMODEL_TOTAL / 16 * 15, TEXTMODEL_TOTAL
+};
+
+/* What of a code other processes need, but classes and model. */
+typedef struct TextPrefix
+{
+	int			nclasses;		/* 0: there is no prefix */
+	int			length;
+	char		bytes[SAMPLE_BYTES];
+	CharClass	classes[SAMPLE_BYTES];
+} TextPrefix;
+
+/* What the words are. */
+typedef enum TextCodeMode
+{
+	LEARNING,					/* 0 so far */
+	USELESS,					/* 0: the code would be wrong too often */
+	PLAIN,						/* the first bytes as they are */
+	CODED
+} TextCodeMode;
+
+struct TextCode
+{
+	Collation  *collation;
+	CharClass  *byte_classes;	/* the collation's */
+	int			nwords;
+	bool		two_symbols;	/* a class is two symbols */
+	TextCodeMode mode;
+	TextPrefix	prefix;
+	TextModel  *model;			/* if coded */
+	StringInfoData sample;		/* lengths (int) and bytes, behind each other */
+	int			nsample;
+};
+
+TextCode *
+textcode_create(Collation *collation, int nwords)
+{
+	TextCode   *code = palloc0(sizeof(TextCode));
+
+	code->collation = collation;
+	code->byte_classes = collation_byte_classes(collation);
+	code->nwords = nwords;
+	initStringInfo(&code->sample);
+	return code;
+}
+
+/* Keep a string for textcode_learn. */
+static void
+add_sample(TextCode *code, const char *string, int length)
+{
+	/* Whole characters: incomplete ones are no text to a comparison. */
+	if (length > SAMPLE_BYTES)
+		length = collation_is_bytewise(code->collation) ? SAMPLE_BYTES :
+			pg_encoding_mbcliplen(GetDatabaseEncoding(), string, length, SAMPLE_BYTES);
+	appendBinaryStringInfo(&code->sample, (char *) &length, sizeof(int));
+	appendBinaryStringInfo(&code->sample, string, length);
+	code->nsample++;
+}
+
+/* The next string of the sample; at is 0 at first. */
+static const char *
+next_sample(const TextCode *code, int *at, int *length)
+{
+	const char *string;
+
+	if (*at >= code->sample.len)
+		return NULL;
+	memcpy(length, code->sample.data + *at, sizeof(int));
+	string = code->sample.data + *at + sizeof(int);
+	*at += sizeof(int) + *length;
+	return string;
+}
+
+
+/*
+ * Coding
+ */
+
+/*
+ * CodeInterval: the lower end, and the size as range * 2^shift.  The range is kept
+ * above 2^32, so that its parts are exact enough, while bits are left.
+ */
+typedef struct CodeInterval
+{
+	uint128		low;
+	uint64		range;
+	int			shift;
+} CodeInterval;
+
+/* Go to a part of the interval; false if that is too small to be divided. */
+static inline bool
+narrow(CodeInterval *interval, const uint16 *parts, int symbol)
+{
+	uint64		step = interval->range >> TEXTMODEL_BITS;
+	uint64		from = step * parts[symbol];
+
+	interval->low += (uint128) from << interval->shift;
+	interval->range = step * parts[symbol + 1] - from;
+	if (interval->range >> 32 == 0 && interval->shift > 0)
+	{
+		interval->range <<= 32;
+		interval->shift -= 32;
+	}
+	return interval->range >> (TEXTMODEL_BITS + 1) != 0;
+}
+
+/* How a string that has not the prefix's bytes stands to it. */
+static int
+compare_prefix(TextCode *code, const char **string, const char *end)
+{
+	const TextPrefix *prefix = &code->prefix;
+
+	for (int i = 0; i < prefix->nclasses;)
+	{
+		CharClass	class;
+
+		if (*string == end)
+			return BELOW_PREFIX;
+		class = collation_next(code->collation, code->byte_classes, string, end);
+		if (class == CLASS_IGNORED)
+			continue;
+		if ((class & ~CLASS_ABOVE) != prefix->classes[i])
+			return (class & ~CLASS_ABOVE) < prefix->classes[i] ? BELOW_PREFIX : ABOVE_PREFIX;
+		if (class & CLASS_ABOVE)
+			return BELOW_PREFIX;
+		i++;
+	}
+	return HAS_PREFIX;
+}
+
+/* Skip the prefix, if the string has it, and narrow the interval to match. */
+static void
+code_prefix(TextCode *code, CodeInterval *interval, const char **string,
+			const char *end)
+{
+	const TextPrefix *prefix = &code->prefix;
+	const char *behind = *string;
+	int			place = HAS_PREFIX;
+
+	if (prefix->nclasses == 0)
+		return;
+	if (end - *string >= prefix->length &&
+		memcmp(*string, prefix->bytes, prefix->length) == 0)
+		behind += prefix->length;
+	else
+		place = compare_prefix(code, &behind, end);
+	(void) narrow(interval, prefix_parts, place);
+	if (place == HAS_PREFIX)
+		*string = behind;
+}
+
+/* Narrow the interval by a symbol; false if no more can be coded. */
+static inline bool
+code_symbol(const TextModel *model, CodeInterval *interval, int *context, int symbol)
+{
+	const uint16 *parts = textmodel_parts(model, *context);
+
+	*context = textmodel_next(*context, symbol);
+	return narrow(interval, parts, symbol);
+}
+
+/* Narrow the interval to that of the string; ends at its end or when full. */
+static inline void
+code_string(TextCode *code, CodeInterval *interval, const char *string,
+			const char *end)
+{
+	const TextModel *model = code->model;
+	int			context = TEXTMODEL_START;
+
+	while (string < end)
+	{
+		CharClass	class = collation_next(code->collation, code->byte_classes,
+										   &string, end);
+		int			number = class & ~CLASS_ABOVE;
+
+		if (class == CLASS_IGNORED)
+			continue;
+		if (unlikely(code->two_symbols) &&
+			!code_symbol(model, interval, &context, 1 + number / 255))
+			return;
+		if (!code_symbol(model, interval, &context,
+						 1 + (code->two_symbols ? number % 255 : number)))
+			return;
+		if (class & CLASS_ABOVE)
+			return;
+	}
+	(void) code_symbol(model, interval, &context, TEXTMODEL_END);
+}
+
+static void
+code_words(TextCode *code, const char *string, int length, uint64 *words)
+{
+	const char *end = string + length;
+	CodeInterval	interval = {
+		.range = PG_UINT64_MAX,
+		.shift = 64 * (code->nwords - 1)
+	};
+
+	code_prefix(code, &interval, &string, end);
+	code_string(code, &interval, string, end);
+	if (code->nwords > 1)
+		*words++ = (uint64) (interval.low >> 64);
+	*words = (uint64) interval.low;
+}
+
+/* The first bytes of a string as one word. */
+static uint64
+plain_word(const char *string, int length)
+{
+	uint64		word = 0;
+
+	memcpy(&word, string, Min(length, sizeof(word)));
+	return pg_ntoh64(word);
+}
+
+/*
+ * textcode_words gives the words of a value that is not null.
+ */
+void
+textcode_words(TextCode *code, Datum value, uint64 *words)
+{
+	int			length;
+	const char *string = collation_string(code->collation, value, &length);
+
+	if (likely(code->mode == CODED))
+		code_words(code, string, length, words);
+	else if (code->mode == PLAIN)
+		*words = plain_word(string, length);
+	else
+	{
+		if (code->mode == LEARNING && code->nsample < TEXTCODE_SAMPLE)
+			add_sample(code, string, length);
+		for (int i = 0; i < code->nwords; i++)
+			words[i] = 0;
+	}
+}
+
+
+/*
+ * Learning
+ */
+
+/* The bytes that PREFIX_PART of the sample begin with. */
+static int
+find_prefix(const TextCode *code, char *prefix)
+{
+	int			length = 0;
+
+	for (; length < SAMPLE_BYTES; length++)
+	{
+		int			counts[256] = {0};
+		int			best = 0;
+		int			at = 0;
+		int			size;
+		const char *string;
+
+		while ((string = next_sample(code, &at, &size)) != NULL)
+		{
+			if (size > length && memcmp(string, prefix, length) == 0)
+				counts[(unsigned char) string[length]]++;
+		}
+		for (int i = 1; i < 256; i++)
+		{
+			if (counts[i] > counts[best])
+				best = i;
+		}
+		if (counts[best] < PREFIX_PART * code->nsample || counts[best] == 0)
+			break;
+		prefix[length] = (char) best;
+	}
+	return length;
+}
+
+/*
+ * Set the prefix: that of the sample but for its last character, which might
+ * be incomplete, or belong to the next one in the eyes of the collation.
+ */
+static void
+learn_prefix(TextCode *code)
+{
+	TextPrefix *prefix = &code->prefix;
+	const char *end = prefix->bytes + find_prefix(code, prefix->bytes);
+	const char *at = prefix->bytes;
+
+	while (at < end)
+	{
+		const char *start = at;
+		CharClass	class = collation_next(code->collation, code->byte_classes,
+										   &at, end);
+
+		if (at == end && !collation_is_bytewise(code->collation))
+			break;
+		prefix->length = at - prefix->bytes;
+		if (class == CLASS_IGNORED)
+			continue;
+		if (class & CLASS_ABOVE)
+		{
+			prefix->length = start - prefix->bytes;
+			break;
+		}
+		prefix->classes[prefix->nclasses++] = class;
+	}
+	/* A short one is coded as well as compared. */
+	if (prefix->nclasses < 2)
+		prefix->nclasses = 0;
+}
+
+/* Learn the printable ASCII characters, and those of the sample. */
+static void
+learn_classes(TextCode *code)
+{
+	const char *string;
+	int			at = 0;
+	int			length;
+
+	for (char c = ' '; c < 0x7F; c++)
+		collation_learn_string(code->collation, &c, 1);
+	while ((string = next_sample(code, &at, &length)) != NULL)
+		collation_learn_string(code->collation, string, length);
+	collation_learn_string(code->collation, NULL, 0);
+}
+
+static int
+compare_words(const void *a, const void *b)
+{
+	uint64		left = *(const uint64 *) a;
+	uint64		right = *(const uint64 *) b;
+
+	return (left > right) - (left < right);
+}
+
+/* Are the first bytes of the sample's strings as good as different? */
+static bool
+plain_is_enough(const TextCode *code)
+{
+	uint64	   *words;
+	const char *string;
+	int			at = 0;
+	int			length;
+	int			n = 0;
+	int			different = 1;
+
+	if (code->nwords != 1 || code->nsample == 0 ||
+		!collation_is_bytewise(code->collation))
+		return false;
+	words = palloc(code->nsample * sizeof(uint64));
+	while ((string = next_sample(code, &at, &length)) != NULL)
+		words[n++] = plain_word(string, length);
+	qsort(words, n, sizeof(uint64), compare_words);
+	for (int i = 1; i < n; i++)
+		different += words[i] != words[i - 1];
+	pfree(words);
+	return different >= PLAIN_PART * n;
+}
+
+/* Show a string of the sample to the model. */
+static void
+count_string(TextCode *code, TextCounts *counts, const char *string, int length,
+			 bool whole)
+{
+	const TextPrefix *prefix = &code->prefix;
+	const char *end = string + length;
+
+	if (!whole && prefix->nclasses > 0 && length >= prefix->length &&
+		memcmp(string, prefix->bytes, prefix->length) == 0)
+		string += prefix->length;
+	textmodel_count(counts, -1);
+	while (string < end)
+	{
+		CharClass	class = collation_next(code->collation, code->byte_classes,
+										   &string, end);
+
+		if (class == CLASS_IGNORED || (class & CLASS_ABOVE))
+			continue;
+		if (code->two_symbols)
+			textmodel_count(counts, 1 + class / 255);
+		textmodel_count(counts, 1 + (code->two_symbols ? class % 255 : class));
+	}
+	textmodel_count(counts, TEXTMODEL_END);
+}
+
+/* How many symbols there are: the end, the classes, and one above them all. */
+static int
+count_symbols(TextCode *code)
+{
+	int			nclasses = collation_classes(code->collation);
+
+	code->two_symbols = nclasses > MAX_ONE_SYMBOL;
+	return code->two_symbols ? TEXTMODEL_MAX_SYMBOLS : nclasses + 2;
+}
+
+static void
+learn_model(TextCode *code)
+{
+	TextCounts *counts = textmodel_begin(count_symbols(code));
+	const char *string;
+	int			at = 0;
+	int			length;
+
+	for (int i = 0; (string = next_sample(code, &at, &length)) != NULL; i++)
+		count_string(code, counts, string, length, i % WHOLE_STRINGS == 0);
+	code->model = textmodel_end(counts);
+}
+
+/* A string of the sample and its words. */
+typedef struct CodedString
+{
+	uint64		words[PTSORT_MAX_WORDS];
+	const char *string;
+	int			length;
+} CodedString;
+
+static int
+compare_coded(const void *a, const void *b)
+{
+	const CodedString *left = a;
+	const CodedString *right = b;
+
+	for (int i = 0; i < PTSORT_MAX_WORDS; i++)
+	{
+		if (left->words[i] != right->words[i])
+			return left->words[i] < right->words[i] ? -1 : 1;
+	}
+	return 0;
+}
+
+/* Is the code wrong about too many of the sample's strings? */
+static bool
+is_useless(TextCode *code)
+{
+	CodedString *strings = palloc0(Max(code->nsample, 1) * sizeof(CodedString));
+	int			n = 0;
+	int			at = 0;
+	int			wrong = 0;
+
+	while ((strings[n].string = next_sample(code, &at, &strings[n].length)) != NULL)
+	{
+		code_words(code, strings[n].string, strings[n].length, strings[n].words);
+		if (++n == code->nsample)
+			break;
+	}
+	qsort(strings, n, sizeof(CodedString), compare_coded);
+	for (int i = 1; i < n; i++)
+	{
+		const CodedString *a = &strings[i - 1];
+		const CodedString *b = &strings[i];
+
+		wrong += compare_coded(a, b) != 0 &&
+			collation_compare(code->collation, a->string, a->length,
+							  b->string, b->length) > 0;
+	}
+	pfree(strings);
+	return wrong > n * USELESS_PART;
+}
+
+static void
+forget_sample(TextCode *code)
+{
+	pfree(code->sample.data);
+	memset(&code->sample, 0, sizeof(StringInfoData));
+	code->nsample = 0;
+}
+
+/*
+ * textcode_learn learns from the strings it was asked about so far.
+ */
+void
+textcode_learn(TextCode *code)
+{
+	if (plain_is_enough(code))
+		code->mode = PLAIN;
+	else
+	{
+		learn_classes(code);
+		learn_prefix(code);
+		learn_model(code);
+		code->mode = CODED;
+		if (!collation_is_bytewise(code->collation) && is_useless(code))
+			code->mode = USELESS;
+	}
+	forget_sample(code);
+}
+
+/* textcode_export appends what textcode_import of another process reads. */
+void
+textcode_export(const TextCode *code, StringInfo target)
+{
+	appendBinaryStringInfo(target, (const char *) &code->mode, sizeof(TextCodeMode));
+	if (code->mode != CODED)
+		return;
+	collation_export(code->collation, target);
+	appendBinaryStringInfo(target, (const char *) &code->prefix, sizeof(TextPrefix));
+	textmodel_export(code->model, target);
+}
+
+void
+textcode_import(TextCode *code, const char *source)
+{
+	forget_sample(code);
+	memcpy(&code->mode, source, sizeof(TextCodeMode));
+	source += sizeof(TextCodeMode);
+	if (code->mode != CODED)
+		return;
+	source = collation_import(code->collation, source);
+	memcpy(&code->prefix, source, sizeof(TextPrefix));
+	source += sizeof(TextPrefix);
+	(void) count_symbols(code);
+	code->model = textmodel_import(source);
+}

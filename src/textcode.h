@@ -1,0 +1,47 @@
+/*-------------------------------------------------------------------------
+ *
+ * textcode.h
+ *	  Strings become words by an order-preserving code learned from a sample.
+ *
+ * What makes two keys different can lie deep in them: URLs share hosts, paths
+ * share directories, names share first names.  A word of the first eight bytes
+ * is the same for thousands of them.  So strings are compressed before they are
+ * cut off: a code is learned from the first strings that are put, in which what
+ * is frequent in its place costs next to nothing.
+ *
+ * The code is an arithmetic code without its last step.  All strings together
+ * are the interval from 0 to 2^128; each class of character (collation.h) gets a
+ * part of the interval of the string before it, in the order of the classes and
+ * of a size that grows with how frequent it is behind the two classes before it.
+ * The word is the lower end of the interval of the string, or of as much of it
+ * as there are bits for.  So the words are in the order of the classes.
+ *
+ * Arithmetic codes that keep an order: Gilbert and Moore, "Variable-length
+ * binary encodings" (1959).  For keys of indexes: Zhang et al., "Order-preserving
+ * key compression for in-memory search trees" (2020), who use dictionaries.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_TEXTCODE_H
+#define PTSORT_TEXTCODE_H
+
+#include "compat.h"
+
+#include "collation.h"
+
+typedef struct TextCode TextCode;
+
+/* Strings that are learned from. */
+#define TEXTCODE_SAMPLE		4000
+
+/*
+ * textcode_create makes a code that knows nothing: it gives 0 for every string
+ * and keeps what it is shown for textcode_learn.
+ */
+extern TextCode *textcode_create(Collation *collation, int nwords);
+extern void textcode_words(TextCode *code, Datum value, uint64 *words);
+extern void textcode_learn(TextCode *code);
+extern void textcode_export(const TextCode *code, StringInfo target);
+extern void textcode_import(TextCode *code, const char *source);
+
+#endif							/* PTSORT_TEXTCODE_H */

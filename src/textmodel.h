@@ -1,0 +1,63 @@
+/*-------------------------------------------------------------------------
+ *
+ * textmodel.h
+ *	  How frequent symbols are behind the two symbols before them.
+ *
+ * A symbol is a number below TEXTMODEL_MAX_SYMBOLS; what it stands for is
+ * textcode.c's business.  The two symbols before it are its *context*.  The
+ * model has a table for each context that the sample showed often enough, and
+ * else uses the table of the last symbol alone, or that of no context.
+ *
+ * A table divides TEXTMODEL_TOTAL into parts, one for each symbol, in their
+ * order and none empty: parts[s] to before parts[s + 1] is that of symbol s.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_TEXTMODEL_H
+#define PTSORT_TEXTMODEL_H
+
+#include "compat.h"
+
+#include "lib/stringinfo.h"
+
+#define TEXTMODEL_MAX_SYMBOLS	256
+#define TEXTMODEL_BITS			14
+#define TEXTMODEL_TOTAL			(1 << TEXTMODEL_BITS)
+
+/* The end of a string; also what stands before its first symbol. */
+#define TEXTMODEL_END			0
+
+/* The context of a string's first symbol. */
+#define TEXTMODEL_START			0
+
+typedef struct TextModel
+{
+	int			nsymbols;
+	int			ntables;
+	uint16	   *parts;			/* nsymbols + 1 of each table */
+	uint16		tables[TEXTMODEL_MAX_SYMBOLS * TEXTMODEL_MAX_SYMBOLS];	/* of contexts */
+} TextModel;
+
+typedef struct TextCounts TextCounts;
+
+extern TextCounts *textmodel_begin(int nsymbols);
+extern void textmodel_count(TextCounts *counts, int symbol);
+extern TextModel *textmodel_end(TextCounts *counts);
+extern void textmodel_export(const TextModel *model, StringInfo target);
+extern TextModel *textmodel_import(const char *source);
+
+/* textmodel_next returns the context behind a symbol in a context. */
+static inline int
+textmodel_next(int context, int symbol)
+{
+	return ((context << 8) | symbol) & 0xFFFF;
+}
+
+/* textmodel_parts returns the table of a context. */
+static inline const uint16 *
+textmodel_parts(const TextModel *model, int context)
+{
+	return model->parts + model->tables[context] * (model->nsymbols + 1);
+}
+
+#endif							/* PTSORT_TEXTMODEL_H */
