@@ -19,6 +19,7 @@ $node->append_conf(
 max_worker_processes = 16
 max_parallel_workers = 16
 autovacuum = off
+jit = off
 max_logical_replication_workers = 0
 log_min_messages = warning
 allow_in_place_tablespaces = on

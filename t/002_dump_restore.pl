@@ -13,6 +13,7 @@ max_worker_processes = 16
 max_parallel_workers = 16
 max_parallel_maintenance_workers = 4
 autovacuum = off
+jit = off
 max_logical_replication_workers = 0
 });
 $node->start;

@@ -35,6 +35,7 @@ max_parallel_maintenance_workers = 8
 dynamic_shared_memory_type = mmap
 allow_in_place_tablespaces = on
 autovacuum = off
+jit = off
 max_logical_replication_workers = 0
 fsync = off
 });

@@ -121,7 +121,7 @@ say "build"
 install_private || give_up "the build failed"
 # Nothing may hold a snapshot, gather statistics or take workers by chance.
 start_cluster "max_worker_processes = 16" "max_parallel_workers = 16" \
-	"autovacuum = off" "max_logical_replication_workers = 0" ||
+	"autovacuum = off" "jit = off" "max_logical_replication_workers = 0" ||
 	give_up "the server does not start"
 
 for dir in "$work/src" "$work"/src/contrib/*/; do
