@@ -24,7 +24,7 @@
  */
 typedef struct SortOrder
 {
-	const PtSortVariant *variant;
+	const PtSortVariant *variant;	/* these two as in PtSortHead */
 	void	   *state;			/* the variant's */
 	int			nwords;			/* 0 to PTSORT_MAX_WORDS; not 0 if inline */
 	bool		inline_image;	/* the variant's */

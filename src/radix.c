@@ -7,9 +7,9 @@
  * at each level.  At each level the bits that all entries of a bucket share
  * are skipped, whatever their place, so clustered keys cost no more levels than
  * random ones; when a word is used up the next one follows.  Ten million
- * random words take two levels, of 11 bits each, before buckets are so small
- * that insertion sort finishes them.  Input that is in order, or in reverse
- * order, is recognised while that costs next to nothing.
+ * random words take two levels, of 11 bits each; then buckets are so small that
+ * one insertion sort over many of them finishes them.  Input that is in order,
+ * or in reverse order, is recognised while that costs next to nothing.
  *
  * The first level moves entries between places all over memory.  It collects
  * them in small buffers, one per bucket, so that each visit to a bucket brings
@@ -17,8 +17,8 @@
  * matter of cache and TLB misses).  Later levels stay in cache.
  *
  * If the second array has room for a part of the entries only, they are first
- * moved to buckets in place, until a bucket fits.  That costs about a quarter
- * more time, and memory holds almost twice as many entries.
+ * moved to buckets in place, until a bucket fits.  That costs about two
+ * thirds more time, and memory holds almost twice as many entries.
  *
  * No input is bad: each level costs O(n) and uses up at least one differing
  * bit, and normally DIGIT_BITS of them.
@@ -40,6 +40,13 @@
 
 /* Buckets of up to this many entries are left to insertion sort. */
 #define INSERTION_LIMIT 24
+
+/* So many entries in a bucket, on average, are few. */
+#define SMALL_BUCKET	8
+
+/* From this many entries on a sample tells in which bits they differ. */
+#define SAMPLE_LIMIT	2048
+#define SAMPLE_ENTRIES	256
 
 /* From this many entries on a scatter collects entries before it writes. */
 #define COMBINE_LIMIT	(128 * 1024)
@@ -149,7 +156,7 @@ reverse(uint64 *entries, int64 n, const int stride)
 
 /* The bits of a word in which the entries differ. */
 static pt_inline uint64
-differing_bits(const uint64 *entries, int64 n, const int stride, int word)
+differing_bits(const uint64 *entries, int64 n, const int64 stride, int word)
 {
 	uint64		first = entries[word];
 	uint64		result = 0;
@@ -235,7 +242,7 @@ scatter_combined(const uint64 *source, uint64 *target, int64 n,
 static pt_inline int
 digit_bits(int64 n)
 {
-	return Min(DIGIT_BITS, Max(4, pg_leftmost_one_pos64((uint64) n) - 1));
+	return Min(DIGIT_BITS, Max(4, pg_leftmost_one_pos64((uint64) n)));
 }
 
 static void sort_level(RadixSort *sort, uint64 *entries, uint64 *other, int64 n,
@@ -244,44 +251,76 @@ static void sort_in_place(RadixSort *sort, uint64 *entries, int64 n, int stride,
 						  int word);
 
 /*
- * Find the next digit, of at most so many bits, in which the entries differ;
- * false if they are in order.
+ * Count the entries of each bucket; returns the bits of the word in which
+ * entries differ.
+ */
+static pt_inline uint64
+count_buckets(const uint64 *entries, int64 n, const int stride,
+			  const Digit *digit, int64 *counts)
+{
+	uint64		first = entries[digit->word];
+	uint64		result = 0;
+
+	memset(counts, 0, (digit->mask + 1) * sizeof(int64));
+	for (int64 i = 0; i < n; i++)
+	{
+		const uint64 *entry = entries + i * stride;
+
+		result |= entry[digit->word] ^ first;
+		counts[digit_of(entry, digit)]++;
+	}
+	return result;
+}
+
+/* Make a digit of the highest of the bits that differ. */
+static pt_inline void
+set_digit(Digit *digit, int word, uint64 differing, int max_bits)
+{
+	int			top = pg_leftmost_one_pos64(differing) + 1;
+	int			bits = Min(top, max_bits);
+
+	digit->word = word;
+	digit->shift = top - bits;
+	digit->mask = (UINT64CONST(1) << bits) - 1;
+}
+
+/*
+ * Find the next digit, of at most so many bits, in which the entries differ,
+ * and where each bucket starts; false if the entries are in order.
+ *
+ * A sample shows in which bits many entries differ, nearly always; the count
+ * shows whether it did.
  */
 static pt_inline bool
-choose_digit(const uint64 *entries, int64 n, const int stride, int word,
-			 int nkeys, int max_bits, Digit *digit)
+find_buckets(const uint64 *entries, int64 n, const int stride, int word,
+			 int nkeys, int max_bits, Digit *digit, int64 *starts)
 {
-	for (; word < nkeys; word++)
+	int64		start = 0;
+	uint64		differing;
+
+	for (;; word++)
 	{
-		uint64		differing = differing_bits(entries, n, stride, word);
+		int64		step = n >= SAMPLE_LIMIT ? n / SAMPLE_ENTRIES : 1;
 
+		if (word >= nkeys)
+			return false;
+		differing = differing_bits(entries, n / step, step * stride, word);
+		if (differing == 0 && step > 1)
+			differing = differing_bits(entries, n, stride, word);
 		if (differing != 0)
-		{
-			int			top = pg_leftmost_one_pos64(differing) + 1;
-			int			bits = Min(top, max_bits);
-
-			digit->word = word;
-			digit->shift = top - bits;
-			digit->mask = (UINT64CONST(1) << bits) - 1;
-			return true;
-		}
+			break;
 		/* heavy duplicates are often in order in the words behind */
 		if (is_sorted(entries, n, stride, word + 1, nkeys))
 			return false;
 	}
-	return false;
-}
+	set_digit(digit, word, differing, max_bits);
+	differing = count_buckets(entries, n, stride, digit, starts);
+	if ((differing >> digit->shift) > digit->mask)
+	{
+		set_digit(digit, word, differing, max_bits);
+		(void) count_buckets(entries, n, stride, digit, starts);
+	}
 
-/* Compute where each bucket starts. */
-static pt_inline void
-find_starts(const uint64 *entries, int64 n, const int stride,
-			const Digit *digit, int64 *starts)
-{
-	int64		start = 0;
-
-	memset(starts, 0, (digit->mask + 1) * sizeof(int64));
-	for (int64 i = 0; i < n; i++)
-		starts[digit_of(entries + i * stride, digit)]++;
 	for (uint64 bucket = 0; bucket <= digit->mask; bucket++)
 	{
 		int64		count = starts[bucket];
@@ -289,6 +328,7 @@ find_starts(const uint64 *entries, int64 n, const int stride,
 		starts[bucket] = start;
 		start += count;
 	}
+	return true;
 }
 
 /*
@@ -306,7 +346,7 @@ sort_level_of(RadixSort *sort, uint64 *entries, uint64 *other, int64 n,
 	if (n <= INSERTION_LIMIT)
 		insertion_sort(entries, n, stride, word, sort->nkeys);
 	if (n <= INSERTION_LIMIT ||
-		!choose_digit(entries, n, stride, word, sort->nkeys, digit_bits(n), &digit))
+		!find_buckets(entries, n, stride, word, sort->nkeys, digit_bits(n), &digit, ends))
 	{
 		if (want_other)
 			memcpy(other, entries, n * stride * sizeof(uint64));
@@ -315,21 +355,37 @@ sort_level_of(RadixSort *sort, uint64 *entries, uint64 *other, int64 n,
 	if (n >= INTERRUPT_LIMIT)
 		CHECK_FOR_INTERRUPTS();
 
-	find_starts(entries, n, stride, &digit, ends);
 	if (n >= COMBINE_LIMIT)
 		scatter_combined(entries, other, n, stride, &digit, ends);
 	else
 		scatter(entries, other, n, stride, &digit, ends);
 
 	sort->counters += digit.mask + 1;
-	for (uint64 bucket = 0; bucket <= digit.mask; bucket++)
+	if (n <= SMALL_BUCKET * (int64) (digit.mask + 1))
 	{
-		int64		count = ends[bucket] - start;
+		/* Most buckets are small: one insertion sort goes over all of them. */
+		for (uint64 bucket = 0; bucket <= digit.mask; bucket++)
+		{
+			if (ends[bucket] - start > INSERTION_LIMIT)
+				sort_level(sort, other + start * stride, entries + start * stride,
+						   ends[bucket] - start, stride, digit.word, false);
+			start = ends[bucket];
+		}
+		insertion_sort(other, n, stride, word, sort->nkeys);
+		if (!want_other)
+			memcpy(entries, other, n * stride * sizeof(uint64));
+	}
+	else
+	{
+		for (uint64 bucket = 0; bucket <= digit.mask; bucket++)
+		{
+			int64		count = ends[bucket] - start;
 
-		if (count > 1 || (count == 1 && !want_other))
-			sort_level(sort, other + start * stride, entries + start * stride,
-					   count, stride, digit.word, !want_other);
-		start = ends[bucket];
+			if (count > 1 || (count == 1 && !want_other))
+				sort_level(sort, other + start * stride, entries + start * stride,
+						   count, stride, digit.word, !want_other);
+			start = ends[bucket];
+		}
 	}
 	sort->counters -= digit.mask + 1;
 }
@@ -388,9 +444,8 @@ sort_in_place_of(RadixSort *sort, uint64 *entries, int64 n, const int stride,
 	Digit		digit;
 
 	CHECK_FOR_INTERRUPTS();
-	if (!choose_digit(entries, n, stride, word, sort->nkeys, IN_PLACE_BITS, &digit))
+	if (!find_buckets(entries, n, stride, word, sort->nkeys, IN_PLACE_BITS, &digit, ends))
 		return;
-	find_starts(entries, n, stride, &digit, ends);
 	permute(entries, n, stride, &digit, ends, ends + digit.mask + 1);
 
 	sort->counters += digit.mask + 1;

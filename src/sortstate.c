@@ -9,6 +9,11 @@
 
 #include "sortstate.h"
 
+StaticAssertDecl(offsetof(struct PtSort, order) == 0 &&
+				 offsetof(SortOrder, variant) == offsetof(PtSortHead, variant) &&
+				 offsetof(SortOrder, state) == offsetof(PtSortHead, state),
+				 "a PtSort does not begin with a PtSortHead");
+
 /* sort_wrong_phase: see sortstate.h. */
 void
 sort_wrong_phase(const char *operation)

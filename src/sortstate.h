@@ -35,8 +35,7 @@ typedef struct SortPosition
 
 struct PtSort
 {
-	PtSortHead	head;			/* must be first, see ptsort_variant.h */
-	SortOrder	order;
+	SortOrder	order;			/* must be first, see ptsort_variant.h */
 	PtSortOptions options;
 	SortPhase	phase;
 	MemoryContext variant_context;	/* deleted at end */

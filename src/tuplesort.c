@@ -108,8 +108,6 @@ sort_begin(const PtSortVariant *variant, void *state, int nwords,
 	sort->options.budget = Max(options->budget, PTSORT_MIN_BUDGET);
 	sort->variant_context = context;
 	sort->context = engine;
-	sort->head.variant = variant;
-	sort->head.state = state;
 	sort->order.variant = variant;
 	sort->order.state = state;
 	sort->order.nwords = nwords;
@@ -136,7 +134,7 @@ sort_wrong_variant(PtSort *sort, const PtSortVariant *variant)
 	ereport(ERROR,
 			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 			 errmsg("a sort of variant \"%s\" cannot be used as one of variant \"%s\"",
-					sort->head.variant->name, variant->name)));
+					sort->order.variant->name, variant->name)));
 }
 
 /* Bytes of a tape's blocks. */
