@@ -34,12 +34,15 @@
 
 /*
  * Bytes of scratch that an entry needs at least: its address, when tuples are
- * compared, or a part of its place in the radix sort.
+ * compared, all of it, when hints are repaired, or a part of its place in the
+ * radix sort.
  */
 static int64
 scratch_cost(const MemSort *ms)
 {
-	return ms->order->inline_image ? ms->stride : sizeof(uint64);
+	if (ms->order->inline_image)
+		return ms->stride;
+	return ms->order->hints ? ms->stride * sizeof(uint64) : sizeof(uint64);
 }
 
 /* Bytes of an entry, with its part of the scratch array. */
