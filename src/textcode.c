@@ -100,14 +100,22 @@ textcode_create(Collation *collation, int nwords)
 	return code;
 }
 
+/*
+ * The bytes of whole characters among the first `limit`.  A comparison may raise an
+ * error about part of a character.
+ */
+static int
+whole_characters(const TextCode *code, const char *string, int length, int limit)
+{
+	return collation_is_bytewise(code->collation) ? Min(length, limit) :
+		pg_encoding_mbcliplen(GetDatabaseEncoding(), string, length, limit);
+}
+
 /* Keep a string for textcode_learn. */
 static void
 add_sample(TextCode *code, const char *string, int length)
 {
-	/* Whole characters: incomplete ones are no text to a comparison. */
-	if (length > SAMPLE_BYTES)
-		length = collation_is_bytewise(code->collation) ? SAMPLE_BYTES :
-			pg_encoding_mbcliplen(GetDatabaseEncoding(), string, length, SAMPLE_BYTES);
+	length = whole_characters(code, string, length, SAMPLE_BYTES);
 	appendBinaryStringInfo(&code->sample, (char *) &length, sizeof(int));
 	appendBinaryStringInfo(&code->sample, string, length);
 	code->nsample++;
@@ -329,13 +337,14 @@ find_prefix(const TextCode *code, char *prefix)
 
 /*
  * Set the prefix: that of the sample but for its last character, which might
- * be incomplete, or belong to the next one in the eyes of the collation.
+ * belong to the next one in the eyes of the collation.
  */
 static void
 learn_prefix(TextCode *code)
 {
 	TextPrefix *prefix = &code->prefix;
-	const char *end = prefix->bytes + find_prefix(code, prefix->bytes);
+	int			length = find_prefix(code, prefix->bytes);
+	const char *end = prefix->bytes + whole_characters(code, prefix->bytes, length, length);
 	const char *at = prefix->bytes;
 
 	while (at < end)
