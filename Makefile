@@ -42,11 +42,11 @@ DATA = $(wildcard ptsort--*.sql)
 
 # In layer order, bottom to top: a file includes only headers of files before it.
 LAYERS = \
-	fault keypack collation textmodel textcode sortkey order \
+	fault keypack keyform collation textmodel textcode sortkey order \
 	tape frame run splice radix tiesort repair memsort merge slices shared sortstate sortread tuplesort \
 	variants variant_index variant_datum variant_tuple \
 	heapcolumns heapscan participant build \
-	btpage btwrite btlinks btload btbuild \
+	btpage btentry btwrite btlinks btload btbuild \
 	statement intercept \
 	api module
 OBJS = $(foreach f,$(LAYERS),$(if $(wildcard src/$(f).c),src/$(f).o))

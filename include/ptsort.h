@@ -206,6 +206,8 @@ typedef struct PtSortApi
 	void		(*key_learn) (struct PtSortKey *key, PtSortShared *shared);
 	void		(*key_values) (struct PtSortKey *key, const uint64 *words,
 							   Datum *values, bool *isnull);
+	Size		(*key_tuple) (const struct PtSortKey *key, const uint64 *words,
+							  IndexTuple tuple);
 	struct SortSupportData *(*key_support) (struct PtSortKey *key);
 	PtSort	   *(*begin) (const struct PtSortVariant *variant, void *state,
 						  int nwords, MemoryContext context,
@@ -215,6 +217,7 @@ typedef struct PtSortApi
 	void		(*put) (PtSort *sort, const void *tuple, Size size,
 						const uint64 *words);
 	const void *(*get) (PtSort *sort, bool forward, Size *size);
+	const uint64 *(*get_entries) (PtSort *sort, int *n);
 
 	/* ptsort_build.h */
 	struct PtBuildResult *(*build) (const struct PtBuildRequest *request);

@@ -190,6 +190,20 @@ ptsort_key_values(PtSortKey *key, const uint64 *words, Datum *values,
 	ptsort_api()->key_values(key, words, values, isnull);
 }
 
+/* Most bytes of an index tuple with an exact key: 16 for each column. */
+#define PTSORT_KEY_TUPLE_SIZE	(16 * (INDEX_MAX_KEYS + 1))
+
+/*
+ * ptsort_key_tuple rebuilds the index tuple, but for its heap TID, from the
+ * words and the tail of an index's exact key.  Returns its size.  "tuple" has
+ * PTSORT_KEY_TUPLE_SIZE bytes.
+ */
+static inline Size
+ptsort_key_tuple(const PtSortKey *key, const uint64 *words, IndexTuple tuple)
+{
+	return ptsort_api()->key_tuple(key, words, tuple);
+}
+
 /*
  * ptsort_key_support returns the array of the columns' SortSupports, without
  * abbreviation, for ApplySortComparator() in the variant's compare function.
@@ -253,6 +267,17 @@ static inline const void *
 ptsort_get(PtSort *sort, bool forward, Size *size)
 {
 	return ptsort_api()->get(sort, forward, size);
+}
+
+/*
+ * ptsort_get_entries returns the next tuples in order of a sort with inline
+ * images, many at once: *n times the words of the key and the image.  NULL at
+ * the end.  They stay until the next call and must not be modified.
+ */
+static inline const uint64 *
+ptsort_get_entries(PtSort *sort, int *n)
+{
+	return ptsort_api()->get_entries(sort, n);
 }
 
 #endif							/* PTSORT_VARIANT_H */

@@ -55,11 +55,13 @@ const PtSortApi ptsort_api_table = {
 	.key_is_learning = sortkey_is_learning,
 	.key_learn = sort_learn_key,
 	.key_values = sortkey_values,
+	.key_tuple = sortkey_tuple,
 	.key_support = sortkey_support,
 	.begin = sort_begin,
 	.wrong_variant = sort_wrong_variant,
 	.put = sort_put,
 	.get = sort_get,
+	.get_entries = sort_get_entries,
 
 	.build = build_run,
 };

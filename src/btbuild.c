@@ -24,10 +24,12 @@
 #include "pgstat.h"
 #include "portability/instr_time.h"
 #include "ptsort_variant.h"
+#include "sortkey.h"
 #include "storage/bufmgr.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "variants.h"
 
 /* The load reports progress and can be cancelled after so many tuples. */
 #define LOAD_STEP	1024
@@ -118,11 +120,10 @@ report_tuples(PtBuild *build, int64 tuples)
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, done);
 }
 
-/* Load one slice of the index: all that the sort gives now. */
+/* Add all tuples that the sort gives now to the slice, one by one. */
 static void
-load_slice(PtBuild *build, PtSort *sort, BtLoad *load, int number)
+load_tuples(PtBuild *build, PtSort *sort, BtSlice *slice)
 {
-	BtSlice    *slice = btload_begin_slice(load, number);
 	IndexTuple	itup;
 	int			unreported = 0;
 
@@ -136,6 +137,33 @@ load_slice(PtBuild *build, PtSort *sort, BtLoad *load, int number)
 		}
 	}
 	report_tuples(build, unreported);
+}
+
+/* The same for exact keys: many at a time, and never as tuples. */
+static void
+load_entries(PtBuild *build, PtSort *sort, BtSlice *slice, const KeyForm *form)
+{
+	const uint64 *entries;
+	int			n;
+
+	while ((entries = variant_get_index_entries(sort, &n)) != NULL)
+	{
+		btload_add_entries(slice, form, entries, n);
+		report_tuples(build, n);
+	}
+}
+
+/* Load one slice of the index: all that the sort gives now. */
+static void
+load_slice(PtBuild *build, PtSort *sort, BtLoad *load, int number)
+{
+	BtSlice    *slice = btload_begin_slice(load, number);
+	const PtSortKey *key = variant_index_exact_key(sort);
+
+	if (key)
+		load_entries(build, sort, slice, sortkey_form(key));
+	else
+		load_tuples(build, sort, slice);
 	btload_end_slice(slice);
 }
 

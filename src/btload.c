@@ -22,6 +22,7 @@
  */
 #include "compat.h"
 
+#include "btentry.h"
 #include "btlinks.h"
 #include "btload.h"
 #include "btpage.h"
@@ -353,6 +354,45 @@ btload_add(BtSlice *slice, IndexTuple itup)
 		slice_add_pending(slice);
 	}
 	btpending_start(pending, itup);
+}
+
+void
+btload_add_entries(BtSlice *slice, const KeyForm *form, const uint64 *entries,
+				   int n)
+{
+	BtLevel    *leaf = &slice->leaf;
+	int			stride = form->nwords + 1;
+
+	slice->load->tuples += n;
+	if (unlikely(leaf->open.page == NULL))
+		slice_open(slice);
+	while (n > 0)
+	{
+		bool		full = false;
+		int			done;
+
+		if (slice->pending.keysize > 0)
+		{
+			done = btentry_accept(&slice->pending, form, entries, n);
+			if (done == n)
+				break;
+			entries += done * stride;
+			n -= done;
+			slice_add_pending(slice);
+		}
+		done = btentry_fill(&slice->load->rules, &leaf->open, form, entries, n,
+							&full);
+		entries += done * stride;
+		n -= done;
+		if (full)
+			level_next_page(leaf);
+		else if (n > 0)
+		{
+			btentry_start(&slice->pending, form, entries);
+			entries += stride;
+			n--;
+		}
+	}
 }
 
 void

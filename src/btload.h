@@ -20,7 +20,8 @@
  *									btload_begin
  *									for each slice it takes:
  *										btload_begin_slice
- *										btload_add ...
+ *										btload_add ... or
+ *										btload_add_entries ...
  *										btload_end_slice
  *									btload_end
  *		(all others have ended)
@@ -40,6 +41,7 @@
 #define BTLOAD_H
 
 #include "access/itup.h"
+#include "keyform.h"
 #include "storage/sharedfileset.h"
 #include "utils/rel.h"
 
@@ -97,6 +99,13 @@ extern BtSlice *btload_begin_slice(BtLoad *load, int slice);
  * padding zero.  A tuple of more than a third of a page is the server's error.
  */
 extern void btload_add(BtSlice *slice, IndexTuple itup);
+
+/*
+ * btload_add_entries adds the next n tuples of the slice, as entries of an
+ * exact key; they are not needed after the call.  See btentry.h.
+ */
+extern void btload_add_entries(BtSlice *slice, const KeyForm *form,
+							   const uint64 *entries, int n);
 
 /* btload_end_slice leaves the slice for the leader to stitch, and frees it. */
 extern void btload_end_slice(BtSlice *slice);

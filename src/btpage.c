@@ -149,27 +149,19 @@ btpage_first_tuple(Page page)
 	return CopyIndexTuple(itup);
 }
 
-/*
- * A posting list tuple takes at most a tenth of the page, which is what the
- * default fillfactor leaves free, including its line pointer.
- */
 void
 btpending_init(BtPending *pending)
 {
 	pending->base = palloc(BTPENDING_BUFSIZE);
 	pending->keysize = 0;
 	pending->ntids = 0;
-	pending->limit = MAXALIGN_DOWN(BLCKSZ * 10 / 100) - sizeof(ItemIdData);
 }
 
 void
 btpending_start(BtPending *pending, IndexTuple itup)
 {
-	pending->keysize = IndexTupleSize(itup);
-	memcpy(pending->base, itup, pending->keysize);
-	memcpy((char *) pending->base + pending->keysize, &itup->t_tid,
-		   sizeof(ItemPointerData));
-	pending->ntids = 1;
+	memcpy(pending->base, itup, IndexTupleSize(itup));
+	btpending_begin(pending, IndexTupleSize(itup));
 }
 
 IndexTuple

@@ -21,6 +21,7 @@
 
 #include "access/itup.h"
 #include "access/nbtree.h"
+#include "ptsort_variant.h"
 #include "utils/rel.h"
 
 /* What forming pages needs to know about the index; set by btpage_rules() */
@@ -55,7 +56,8 @@ typedef struct BtPending
 	IndexTuple	base;			/* in a buffer of BTPENDING_BUFSIZE bytes */
 	Size		keysize;		/* size of the base tuple; 0: none pending */
 	int			ntids;
-	Size		limit;			/* largest posting list tuple */
+	int			maxtids;		/* of the largest posting list tuple */
+	uint64		entry[PTSORT_KEY_ARRAY];	/* for btentry: of the base tuple */
 } BtPending;
 
 /* any index tuple, the first TID behind it, and alignment */
@@ -154,18 +156,58 @@ btpage_has_room(const BtRules *rules, const BtOpenPage *open, Size size)
 }
 
 /*
- * btpage_append adds a tuple behind the last one; btpage_has_room() must have
- * said yes.  "size" is its MAXALIGN'ed size and "extra" the size of the
- * posting list in it.
+ * btpage_room says how many tuples of "size" bytes, without posting lists, may
+ * certainly go to the leaf; 0 only if btpage_has_room() says no.
  */
-static inline void
-btpage_append(BtOpenPage *open, IndexTuple itup, Size size, Size extra)
+static inline int
+btpage_room(const BtRules *rules, const BtOpenPage *open, Size size)
+{
+	PageHeader	header = (PageHeader) open->page;
+	int			needed = (int) Max(size + MAXALIGN(sizeof(ItemPointerData)),
+								   rules->leaf_full) + (int) sizeof(ItemIdData);
+	int			spare = (int) header->pd_upper - (int) header->pd_lower - needed;
+
+	if (spare >= 0)
+		return spare / (int) (size + sizeof(ItemIdData)) + 1;
+	return btpage_has_room(rules, open, size) ? 1 : 0;
+}
+
+/* btpage_item is a line pointer in use. */
+static inline ItemIdData
+btpage_item(unsigned offset, unsigned size)
+{
+	ItemIdData	item = {.lp_off = offset,.lp_flags = LP_NORMAL,.lp_len = size};
+
+	return item;
+}
+
+/*
+ * btpage_reserve adds an item behind the last one; btpage_has_room() must have
+ * said yes.  "size" is the MAXALIGN'ed size of its tuple and "extra" the size
+ * of the posting list in it.  Returns the tuple's place, to be filled in.
+ */
+static inline char *
+btpage_reserve(BtOpenPage *open, Size size, Size extra)
 {
 	PageHeader	header = (PageHeader) open->page;
 	OffsetNumber off = OffsetNumberNext(open->lastoff);
+
+	Assert(header->pd_upper - header->pd_lower >= size + sizeof(ItemIdData));
+	header->pd_upper -= size;
+	*PageGetItemId(open->page, off) = btpage_item(header->pd_upper, size);
+	header->pd_lower += sizeof(ItemIdData);
+	open->lastoff = off;
+	open->lastextra = extra;
+	return (char *) open->page + header->pd_upper;
+}
+
+/* btpage_append adds a tuple in the same way. */
+static inline void
+btpage_append(BtOpenPage *open, IndexTuple itup, Size size, Size extra)
+{
 	IndexTupleData minus_infinity;
 
-	if (open->level > 0 && off == P_FIRSTKEY)
+	if (open->level > 0 && open->lastoff == P_HIKEY)
 	{
 		/* the first key of an internal page is minus infinity */
 		minus_infinity = *itup;
@@ -176,13 +218,26 @@ btpage_append(BtOpenPage *open, IndexTuple itup, Size size, Size extra)
 	}
 
 	Assert(size == MAXALIGN(IndexTupleSize(itup)));
-	Assert(header->pd_upper - header->pd_lower >= size + sizeof(ItemIdData));
-	header->pd_upper -= size;
-	memcpy((char *) open->page + header->pd_upper, itup, size);
-	ItemIdSetNormal(PageGetItemId(open->page, off), header->pd_upper, size);
-	header->pd_lower += sizeof(ItemIdData);
-	open->lastoff = off;
-	open->lastextra = extra;
+	memcpy(btpage_reserve(open, size, extra), itup, size);
+}
+
+/*
+ * btpending_begin starts a posting list with the heap TID of the base tuple,
+ * which has been put in its place.  A posting list tuple takes at most a tenth
+ * of the page, which is what the default fillfactor leaves free, including its
+ * line pointer.
+ */
+static inline void
+btpending_begin(BtPending *pending, Size keysize)
+{
+	int			limit = MAXALIGN_DOWN(MAXALIGN_DOWN(BLCKSZ * 10 / 100) -
+									  sizeof(ItemIdData));
+
+	pending->keysize = keysize;
+	memcpy((char *) pending->base + keysize, &pending->base->t_tid,
+		   sizeof(ItemPointerData));
+	pending->ntids = 1;
+	pending->maxtids = (limit - (int) keysize) / (int) sizeof(ItemPointerData);
 }
 
 /*
@@ -194,8 +249,7 @@ btpending_accept(const BtRules *rules, BtPending *pending, IndexTuple itup)
 {
 	IndexTuple	base = pending->base;
 
-	if (MAXALIGN(pending->keysize +
-				 (pending->ntids + 1) * sizeof(ItemPointerData)) > pending->limit)
+	if (pending->ntids >= pending->maxtids)
 		return false;
 
 	/* equal bytes are equal images; most often that settles it */

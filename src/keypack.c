@@ -88,11 +88,26 @@ kind_bits(FieldKind kind)
 	}
 }
 
-/* The null bit of a value in two fields stands behind the second. */
-static inline bool
-has_null_bit(const KeyField *field)
+/* All ones in the lower n bits, 1 <= n <= 64. */
+static inline uint64
+ones(int n)
 {
-	return field->kind != FIELD_UUID_HIGH;
+	return PG_UINT64_MAX >> (64 - n);
+}
+
+/* The bits in which a field differs from its value's own. */
+static uint64
+field_flip(const KeyField *field)
+{
+	uint64		flip = 0;
+
+	/* a word made elsewhere has the order of its column already */
+	if (field->kind == FIELD_WORD)
+		return 0;
+	if (field->kind == FIELD_INT16 || field->kind == FIELD_INT32 ||
+		field->kind == FIELD_INT64)
+		flip = UINT64CONST(1) << (field->bits - 1); /* the sign */
+	return field->reverse ? flip ^ ones(field->bits) : flip;
 }
 
 /* keypack_add appends a column; false if there is no room in the pack. */
@@ -109,7 +124,8 @@ keypack_add(KeyPack *pack, FieldKind kind, int column, bool nulls_first,
 	field->bits = kind_bits(kind);
 	field->nulls_first = nulls_first;
 	field->reverse = reverse;
-	pack->bits += field->bits + (has_null_bit(field) ? 1 : 0);
+	field->flip = field_flip(field);
+	pack->bits += field->bits + (keypack_has_null_bit(field) ? 1 : 0);
 	pack->nfields++;
 	if (kind == FIELD_UUID_HIGH)
 		return keypack_add(pack, FIELD_UUID_LOW, column, nulls_first, reverse);
@@ -127,14 +143,7 @@ bytes_get(const unsigned char *bytes, int n)
 	return result;
 }
 
-static inline void
-bytes_put(unsigned char *bytes, int n, uint64 value)
-{
-	for (int i = n - 1; i >= 0; i--, value >>= 8)
-		bytes[i] = (unsigned char) value;
-}
-
-/* The value's bits, in ascending order, in the lower field->bits bits. */
+/* The value's own bits, in the lower field->bits bits. */
 static inline uint64
 field_get(const KeyField *field, Datum value, uint64 word)
 {
@@ -147,11 +156,11 @@ field_get(const KeyField *field, Datum value, uint64 word)
 		case FIELD_CHAR:
 			return (uint8) DatumGetChar(value);
 		case FIELD_INT16:
-			return (uint16) DatumGetInt16(value) ^ UINT64CONST(0x8000);
+			return (uint16) DatumGetInt16(value);
 		case FIELD_INT32:
-			return (uint32) DatumGetInt32(value) ^ UINT64CONST(0x80000000);
+			return (uint32) DatumGetInt32(value);
 		case FIELD_INT64:
-			return (uint64) DatumGetInt64(value) ^ UINT64CONST(0x8000000000000000);
+			return (uint64) DatumGetInt64(value);
 		case FIELD_UINT32:
 			return DatumGetUInt32(value);
 		case FIELD_UINT64:
@@ -176,56 +185,6 @@ field_get(const KeyField *field, Datum value, uint64 word)
 			break;
 	}
 	return 0;
-}
-
-/* The reverse; by-reference values are made in `image`. */
-static inline Datum
-field_set(const KeyField *field, uint64 bits, char *image)
-{
-	unsigned char *bytes = (unsigned char *) image;
-
-	switch (field->kind)
-	{
-		case FIELD_BOOL:
-			return BoolGetDatum(bits != 0);
-		case FIELD_CHAR:
-			return CharGetDatum((char) bits);
-		case FIELD_INT16:
-			return Int16GetDatum((int16) (bits ^ UINT64CONST(0x8000)));
-		case FIELD_INT32:
-			return Int32GetDatum((int32) (bits ^ UINT64CONST(0x80000000)));
-		case FIELD_INT64:
-			return Int64GetDatum((int64) (bits ^ UINT64CONST(0x8000000000000000)));
-		case FIELD_UINT32:
-			return Int32GetDatum((int32) bits); /* as fetch_att() has it */
-		case FIELD_UINT64:
-			return UInt64GetDatum(bits);
-		case FIELD_MACADDR:
-			bytes_put(bytes, 6, bits);
-			break;
-		case FIELD_MACADDR8:
-		case FIELD_UUID_HIGH:
-			bytes_put(bytes, 8, bits);
-			break;
-		case FIELD_UUID_LOW:
-			bytes_put(bytes + 8, 8, bits);
-			break;
-		case FIELD_TID:
-			ItemPointerSet((ItemPointer) image, (BlockNumber) (bits >> 16),
-						   (OffsetNumber) (bits & 0xFFFF));
-			break;
-		case FIELD_WORD:
-		case FIELD_NONE:
-			elog(ERROR, "value cannot be rebuilt from a sort key");
-	}
-	return PointerGetDatum(image);
-}
-
-/* All ones in the lower n bits, 1 <= n <= 64. */
-static inline uint64
-ones(int n)
-{
-	return PG_UINT64_MAX >> (64 - n);
 }
 
 /*
@@ -256,21 +215,6 @@ put_bits(uint64 *words, int *at, int end, uint64 value, int n)
 	*at += n;
 }
 
-/* Take n bits from bit position *at. */
-static inline uint64
-take_bits(const uint64 *words, int *at, int n)
-{
-	int			room = 64 - *at % 64;
-	uint64		result = words[*at / 64];
-
-	if (n <= room)
-		result >>= room - n;
-	else
-		result = (result << (n - room)) | (words[*at / 64 + 1] >> (64 - (n - room)));
-	*at += n;
-	return result & ones(n);
-}
-
 /*
  * A single column of 64 bits, by far the most frequent key, has its value in
  * the first word and its null bit on top of the tail, and is worth a short way.
@@ -298,9 +242,8 @@ keypack_encode(const KeyPack *pack, const Datum *values, const bool *isnull,
 
 	if (is_whole_word(pack) && !isnull[0])
 	{
-		uint64		bits = field_get(&pack->fields[0], values[0], word);
-
-		words[0] = pack->fields[0].reverse ? ~bits : bits;
+		words[0] = field_get(&pack->fields[0], values[0], word) ^
+			pack->fields[0].flip;
 		words[1] = pack->fields[0].nulls_first ? WHOLE_WORD_NULL_BIT : 0;
 		return;
 	}
@@ -316,49 +259,9 @@ keypack_encode(const KeyPack *pack, const Datum *values, const bool *isnull,
 		if (null)
 			bits = field->nulls_first ? 0 : ones(field->bits);
 		else
-		{
-			bits = field_get(field, values[field->column], word);
-			if (field->reverse && field->kind != FIELD_WORD)
-				bits = ~bits & ones(field->bits);
-		}
+			bits = field_get(field, values[field->column], word) ^ field->flip;
 		put_bits(words, &at, end, bits, field->bits);
-		if (has_null_bit(field))
+		if (keypack_has_null_bit(field))
 			put_bits(words, &at, end, null != field->nulls_first ? 1 : 0, 1);
-	}
-}
-
-/*
- * keypack_decode rebuilds the columns of an exact pack.  By-reference values
- * are made in images, KEYPACK_IMAGE_SIZE bytes for each column.
- */
-void
-keypack_decode(const KeyPack *pack, const uint64 *words, Datum *values,
-			   bool *isnull, char *images)
-{
-	int			at = 0;
-
-	if (is_whole_word(pack) &&
-		((words[1] & WHOLE_WORD_NULL_BIT) != 0) == pack->fields[0].nulls_first)
-	{
-		isnull[0] = false;
-		values[0] = field_set(&pack->fields[0],
-							  pack->fields[0].reverse ? ~words[0] : words[0],
-							  images);
-		return;
-	}
-
-	for (int i = 0; i < pack->nfields; i++)
-	{
-		const KeyField *field = &pack->fields[i];
-		uint64		bits = take_bits(words, &at, field->bits);
-		bool		null = false;
-
-		if (has_null_bit(field))
-			null = (take_bits(words, &at, 1) != 0) != field->nulls_first;
-		if (field->reverse)
-			bits = ~bits & ones(field->bits);
-		isnull[field->column] = null;
-		values[field->column] = null ? (Datum) 0 :
-			field_set(field, bits, images + field->column * KEYPACK_IMAGE_SIZE);
 	}
 }

@@ -11,7 +11,7 @@
  * in the first word, its null bit in the tail.
  *
  * If every key column is in the pack, the pack is *exact*: the columns can be
- * rebuilt from it.  The last bits of an exact pack may lie in the upper bits
+ * rebuilt from it (keyform.h).  The last bits of an exact pack may lie in the upper bits
  * of the word behind the key's words (the tail), whose lower bits are then
  * free for a heap TID.
  *
@@ -51,6 +51,7 @@ typedef struct KeyField
 	int			bits;			/* of the value */
 	bool		nulls_first;
 	bool		reverse;		/* descending */
+	uint64		flip;			/* bits inverted, so that the order is right */
 } KeyField;
 
 /* Most fields: a bit each. */
@@ -70,10 +71,12 @@ extern bool keypack_add(KeyPack *pack, FieldKind kind, int column,
 extern void keypack_encode(const KeyPack *pack, const Datum *values,
 						   const bool *isnull, uint64 word, int nwords,
 						   uint64 *words);
-extern void keypack_decode(const KeyPack *pack, const uint64 *words,
-						   Datum *values, bool *isnull, char *images);
 
-/* Bytes of keypack_decode's images for so many columns. */
-#define KEYPACK_IMAGE_SIZE	16
+/* The null bit of a value in two fields stands behind the second. */
+static inline bool
+keypack_has_null_bit(const KeyField *field)
+{
+	return field->kind != FIELD_UUID_HIGH;
+}
 
 #endif							/* PTSORT_KEYPACK_H */

@@ -263,6 +263,29 @@ merge_next(Merge *merge)
 	return merge->tree[0].run < 0 ? NULL : &merge->readers[merge->tree[0].run];
 }
 
+/*
+ * merge_next_entries moves over up to max tuples with inline images and copies
+ * their words and images; returns how many, 0 at the end.
+ */
+int
+merge_next_entries(Merge *merge, uint64 *entries, int max)
+{
+	int			nwords = merge->order->nwords;
+	int			n = 0;
+
+	for (; n < max; n++)
+	{
+		RunReader  *reader = merge_next(merge);
+
+		if (reader == NULL)
+			break;
+		for (int i = 0; i < nwords; i++)
+			*entries++ = reader->words[i];
+		*entries++ = *(const uint64 *) reader->tuple;
+	}
+	return n;
+}
+
 /* merge_free frees the merge but not the runs. */
 void
 merge_free(Merge *merge)

@@ -29,6 +29,7 @@ typedef struct MergeRange
 extern Merge *merge_create(SortOrder *order, Run **runs, int nruns,
 						   int64 memory, const MergeRange *ranges, bool verify);
 extern RunReader *merge_next(Merge *merge);
+extern int	merge_next_entries(Merge *merge, uint64 *entries, int max);
 extern bool merge_was_wrong(Merge *merge);
 extern int64 merge_memory(const Merge *merge);
 extern void merge_free(Merge *merge);

@@ -44,6 +44,7 @@
 #include "utils/inet.h"
 #include "utils/rel.h"
 
+#include "keyform.h"
 #include "keypack.h"
 #include "sortkey.h"
 #include "textcode.h"
@@ -81,7 +82,8 @@ struct PtSortKey
 	bool		learning;		/* the code has yet to be learned */
 	KeyPack		pack;			/* exact, or several columns; else empty */
 	SortKeyWord word;			/* a word on its own or the end of the pack */
-	char	   *images;			/* see keypack_decode */
+	KeyForm    *form;			/* exact: how to make tuples */
+	IndexTuple	tuple;			/* exact: one made for sortkey_values */
 	int			ncolumns;
 	SortSupportData support[FLEXIBLE_ARRAY_MEMBER]; /* one per column */
 };
@@ -403,7 +405,6 @@ make_key(int ncolumns)
 	key = palloc0(add_size(offsetof(PtSortKey, support),
 						   mul_size(ncolumns, sizeof(SortSupportData))));
 	key->ncolumns = ncolumns;
-	key->images = palloc0(mul_size(ncolumns, KEYPACK_IMAGE_SIZE));
 	return key;
 }
 
@@ -529,6 +530,11 @@ sortkey_index(Relation index)
 		support_of_index(index, i, false, &key->support[i]);
 	pack_index(key, index);
 	count_words(key);
+	if (key->exact)
+	{
+		key->form = keyform_create(&key->pack, RelationGetDescr(index), key->nwords);
+		key->tuple = palloc(PTSORT_KEY_TUPLE_SIZE);
+	}
 	return key;
 }
 
@@ -662,7 +668,20 @@ void
 sortkey_values(PtSortKey *key, const uint64 *words, Datum *values,
 			   bool *isnull)
 {
-	keypack_decode(&key->pack, words, values, isnull, key->images);
+	(void) keyform_tuple(key->form, words, key->tuple);
+	index_deform_tuple(key->tuple, key->form->desc, values, isnull);
+}
+
+const KeyForm *
+sortkey_form(const PtSortKey *key)
+{
+	return key->form;
+}
+
+Size
+sortkey_tuple(const PtSortKey *key, const uint64 *words, IndexTuple tuple)
+{
+	return keyform_tuple(key->form, words, tuple);
 }
 
 SortSupport

@@ -15,6 +15,7 @@
 #ifndef PTSORT_SORTKEY_H
 #define PTSORT_SORTKEY_H
 
+#include "keyform.h"
 #include "lib/stringinfo.h"
 #include "ptsort_variant.h"
 
@@ -41,10 +42,15 @@ extern void sortkey_words(PtSortKey *key, const Datum *values,
 extern bool sortkey_is_exact(const PtSortKey *key);
 extern void sortkey_values(PtSortKey *key, const uint64 *words,
 						   Datum *values, bool *isnull);
+extern Size sortkey_tuple(const PtSortKey *key, const uint64 *words,
+						  IndexTuple tuple);
 extern bool sortkey_is_hint(const PtSortKey *key);
 extern bool sortkey_is_learning(const PtSortKey *key);
 extern void sortkey_learn(PtSortKey *key, StringInfo result);
 extern void sortkey_adopt(PtSortKey *key, const char *learned);
 extern SortSupport sortkey_support(PtSortKey *key);
+
+/* sortkey_form returns how an exact key's tuples are made, else NULL. */
+extern const KeyForm *sortkey_form(const PtSortKey *key);
 
 #endif							/* PTSORT_SORTKEY_H */

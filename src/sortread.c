@@ -118,6 +118,53 @@ sort_get(PtSort *sort, bool forward, Size *size)
 	return result;
 }
 
+/* Entries that sort_get_entries gives at once: they stay in the fast cache. */
+#define BATCH_ENTRIES	512
+
+/* The next sorted entries in memory, where they lie. */
+static const uint64 *
+entries_from_memory(PtSort *sort, int *n)
+{
+	SortPosition *position = &sort->position;
+	const uint64 *result = memsort_entry(sort->memsort, position->before);
+
+	*n = (int) Min(sort->memsort->count - position->before, BATCH_ENTRIES);
+	position->before += *n;
+	return result;
+}
+
+static const uint64 *
+entries_from_merge(PtSort *sort, int *n)
+{
+	if (sort->batch == NULL)
+		sort->batch = MemoryContextAlloc(sort->context, BATCH_ENTRIES *
+										 (sort->order.nwords + 1) * sizeof(uint64));
+	*n = merge_next_entries(sort->merge, sort->batch, BATCH_ENTRIES);
+	return sort->batch;
+}
+
+/* sort_get_entries: see ptsort_get_entries. */
+const uint64 *
+sort_get_entries(PtSort *sort, int *n)
+{
+	const uint64 *result = NULL;
+
+	if (!sort->order.inline_image)
+		elog(ERROR, "the images of this sort are not inline");
+	if (sort->phase == PHASE_MEMORY)
+		result = entries_from_memory(sort, n);
+	else if (sort->phase == PHASE_MERGING)
+	{
+		MemoryContext old = MemoryContextSwitchTo(sort->context);
+
+		result = entries_from_merge(sort, n);
+		MemoryContextSwitchTo(old);
+	}
+	else
+		sort_wrong_phase("get entries");
+	return *n > 0 ? result : NULL;
+}
+
 
 /* sort_rescan: see ptsort_rescan. */
 void

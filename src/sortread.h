@@ -15,6 +15,7 @@
 #include "ptsort_variant.h"
 
 extern const void *sort_get(PtSort *sort, bool forward, Size *size);
+extern const uint64 *sort_get_entries(PtSort *sort, int *n);
 extern bool sort_next_slice(PtSort *sort, int *slice);
 extern void sort_rescan(PtSort *sort);
 extern void sort_mark(PtSort *sort);

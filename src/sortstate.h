@@ -55,6 +55,7 @@ struct PtSort
 	int			maxruns;
 	int		   *run_owners;		/* slice: the participants that left them */
 	Merge	   *merge;			/* MERGING */
+	uint64	   *batch;			/* ... with inline images: those read last */
 	RunReader	reader;			/* RUN */
 	SortPosition position;
 	SortPosition mark;

@@ -12,10 +12,8 @@
  * variant_get_index looks at the groups that contain one.
  *
  * Exact keys.  If the key's words hold all there is in the index tuple, no tuple
- * is made until it is read: the image is one word, inline, that holds the tail
- * of the key, the heap TID and the mark:
- *
- *		15 bits tail | 32 bits block | 16 bits offset | 1 bit recently dead
+ * is made until it is read, and none at all by a load that reads entries.  The
+ * image is one word, inline: see index_entry_image.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,9 +31,8 @@
 /* Marks a recently dead tuple, only while it is in a sort of a unique index. */
 #define DEAD_BIT		INDEX_AM_RESERVED_BIT
 
-/* Parts of an inline image. */
-#define INLINE_DEAD		UINT64CONST(1)
-#define INLINE_TAIL(image)	((image) >> (64 - PTSORT_TAIL_BITS))
+/* The words of an exact key, given its inline image. */
+#define ENTRY(state, image)	((const uint64 *) (image) - (state)->nwords)
 
 typedef struct IndexSort
 {
@@ -50,16 +47,18 @@ typedef struct IndexSort
 	SortSupport support;
 	int			nwords;
 	MemoryContext put_context;	/* reset for each tuple put */
+	IndexTuple	scratch;		/* exact: a tuple to look at */
 
-	/* Exact keys: how to make a tuple without nulls; see form_exact */
-	Size		form_size;
-	Size		offsets[INDEX_MAX_KEYS];
-
-	/* Unique indexes: copies of tuples read, see watch_dead_tuples */
+	/*
+	 * Unique indexes: copies of tuples read, see watch_dead_tuples; of exact
+	 * keys, copies of entries.
+	 */
 	IndexTuple	last;			/* the one returned last */
 	IndexTuple	spare;
 	IndexTuple	live;			/* the live tuple of the current group, if a
 								 * dead one followed it */
+	uint64		last_entry[PTSORT_KEY_ARRAY];
+	uint64		live_entry[PTSORT_KEY_ARRAY];
 	bool		have_last;
 	bool		last_dead;
 	bool		have_live;
@@ -203,20 +202,13 @@ static bool
 exact_same_slice(const void *a, const void *b, void *arg)
 {
 	IndexSort  *state = arg;
-	Datum		values[INDEX_MAX_KEYS];
-	bool		isnull[INDEX_MAX_KEYS];
 
-	if (INLINE_TAIL(*(const uint64 *) a) != INLINE_TAIL(*(const uint64 *) b))
+	if ((*(const uint64 *) a ^ *(const uint64 *) b) >> (64 - PTSORT_TAIL_BITS) != 0)
 		return false;
 	if (state->nulls_not_distinct)
 		return true;
-	ptsort_key_values(state->key, (const uint64 *) a - state->nwords, values, isnull);
-	for (int i = 0; i < state->nkeys; i++)
-	{
-		if (isnull[i])
-			return false;
-	}
-	return true;
+	ptsort_key_tuple(state->key, ENTRY(state, a), state->scratch);
+	return !IndexTupleHasNulls(state->scratch);
 }
 
 /* For two exact keys whose words are equal: raise the error if need be. */
@@ -224,16 +216,13 @@ static int
 exact_compare(const void *a, const void *b, void *arg)
 {
 	IndexSort  *state = arg;
-	uint64		left = *(const uint64 *) a;
-	uint64		right = *(const uint64 *) b;
-	Datum		values[INDEX_MAX_KEYS];
-	bool		isnull[INDEX_MAX_KEYS];
 
-	if (a == b || ((left | right) & INLINE_DEAD) ||
+	if (a == b ||
+		((*(const uint64 *) a | *(const uint64 *) b) & INDEX_ENTRY_DEAD) ||
 		!exact_same_slice(a, b, arg))
 		return 0;
-	ptsort_key_values(state->key, (const uint64 *) a - state->nwords, values, isnull);
-	raise_duplicate(state, index_form_tuple(state->desc, values, isnull));
+	ptsort_key_tuple(state->key, ENTRY(state, a), state->scratch);
+	raise_duplicate(state, state->scratch);
 	return 0;
 }
 
@@ -248,64 +237,6 @@ static const PtSortVariant exact_unique_variant = {
 	.compare = exact_compare,
 	.same_slice = exact_same_slice,
 };
-
-/* Where the columns of a tuple without nulls lie, all of fixed length. */
-static void
-plan_exact(IndexSort *state)
-{
-	Size		at = MAXALIGN(sizeof(IndexTupleData));
-
-	for (int i = 0; i < state->nkeys; i++)
-	{
-		Form_pg_attribute att = TupleDescAttr(state->desc, i);
-
-		at = att_align_nominal(at, att->attalign);
-		state->offsets[i] = at;
-		at += att->attlen;
-	}
-	state->form_size = MAXALIGN(at);
-}
-
-/*
- * Make the index tuple of an exact key in `target`, as index_form_tuple would.
- */
-static void
-form_exact(IndexSort *state, const uint64 *image, IndexTuple target)
-{
-	Datum		values[INDEX_MAX_KEYS];
-	bool		isnull[INDEX_MAX_KEYS];
-	bool		null = false;
-
-	ptsort_key_values(state->key, image - state->nwords, values, isnull);
-	for (int i = 0; i < state->nkeys; i++)
-		null |= isnull[i];
-	if (unlikely(null))
-	{
-		IndexTuple	tuple = index_form_tuple(state->desc, values, isnull);
-
-		memcpy(target, tuple, IndexTupleSize(tuple));
-		pfree(tuple);
-	}
-	else
-	{
-		/* padding must be zero; the header is all set below */
-		for (Size at = sizeof(IndexTupleData); at < state->form_size; at += sizeof(uint64))
-			*(uint64 *) ((char *) target + at) = 0;
-		target->t_info = state->form_size;
-		for (int i = 0; i < state->nkeys; i++)
-		{
-			Form_pg_attribute att = TupleDescAttr(state->desc, i);
-			char	   *place = (char *) target + state->offsets[i];
-
-			if (att->attbyval)
-				store_att_byval(place, values[i], att->attlen);
-			else
-				memcpy(place, DatumGetPointer(values[i]), att->attlen);
-		}
-	}
-	ItemPointerSet(&target->t_tid, (BlockNumber) (*image >> 17),
-				   (OffsetNumber) ((*image >> 1) & 0xFFFF));
-}
 
 /* variant_begin_index: see ptsort_begin_index. */
 PtSort *
@@ -334,14 +265,12 @@ variant_begin_index(Relation heap, Relation index, bool unique,
 	state->last = palloc0(INDEX_SIZE_MASK + 1);
 	state->spare = palloc0(INDEX_SIZE_MASK + 1);
 	state->live = palloc0(INDEX_SIZE_MASK + 1);
+	state->scratch = palloc0(PTSORT_KEY_TUPLE_SIZE);
 
 	/* Inline images cannot be read backward. */
 	state->exact = ptsort_key_is_exact(state->key) && !options->random_access;
 	if (state->exact)
-	{
-		plan_exact(state);
 		variant = unique ? &exact_unique_variant : &exact_variant;
-	}
 	else if (ptsort_key_is_learning(state->key))
 		variant = ptsort_key_is_hint(state->key) ? &hint_variant : &learning_variant;
 	sort = ptsort_begin(variant, state, state->nwords, context, options);
@@ -369,10 +298,7 @@ put_exact(IndexSort *state, PtSort *sort, ItemPointer tid,
 	uint64	   *image = &words[state->nwords];
 
 	ptsort_key_words(state->key, values, isnull, words);
-	*image |= ((uint64) ItemPointerGetBlockNumberNoCheck(tid) << 17) |
-		((uint64) ItemPointerGetOffsetNumberNoCheck(tid) << 1);
-	if (state->unique && !alive)
-		*image |= INLINE_DEAD;
+	*image |= index_entry_image(tid, state->unique && !alive);
 	ptsort_put(sort, image, sizeof(uint64), words);
 }
 
@@ -410,6 +336,13 @@ keys_are_duplicates(IndexSort *state, IndexTuple a, IndexTuple b)
 
 	return compare_keys(state, a, b, &equal_nulls) == 0 &&
 		(!equal_nulls || state->nulls_not_distinct);
+}
+
+static bool
+entries_are_duplicates(IndexSort *state, const uint64 *a, const uint64 *b)
+{
+	return memcmp(a, b, state->nwords * sizeof(uint64)) == 0 &&
+		exact_same_slice(a + state->nwords, b + state->nwords, state);
 }
 
 /*
@@ -453,28 +386,110 @@ return_copy(IndexSort *state, bool dead, bool forward)
 	return tuple;
 }
 
+/*
+ * The same for exact keys.  `before` is the entry before this one, NULL if
+ * there is none.
+ */
+static pg_noinline void
+watch_dead_entry(IndexSort *state, const uint64 *before, const uint64 *entry)
+{
+	int			nwords = state->nwords;
+	bool		dead = (entry[nwords] & INDEX_ENTRY_DEAD) != 0;
+
+	if (dead && !state->have_live && before != NULL &&
+		!(before[nwords] & INDEX_ENTRY_DEAD) &&
+		entries_are_duplicates(state, before, entry))
+	{
+		memcpy(state->live_entry, before, (nwords + 1) * sizeof(uint64));
+		state->have_live = true;
+	}
+	else if (state->have_live && !dead)
+	{
+		if (entries_are_duplicates(state, state->live_entry, entry))
+		{
+			ptsort_key_tuple(state->key, entry, state->scratch);
+			raise_duplicate(state, state->scratch);
+		}
+		state->have_live = false;
+	}
+}
+
+/* Watch the next entries of the ordered stream. */
+static void
+watch_dead_entries(IndexSort *state, const uint64 *entries, int n)
+{
+	int			stride = state->nwords + 1;
+	const uint64 *before = state->have_last ? state->last_entry : NULL;
+
+	for (int i = 0; i < n; i++)
+	{
+		const uint64 *entry = entries + i * stride;
+
+		if (unlikely(state->have_live || (entry[state->nwords] & INDEX_ENTRY_DEAD)))
+			watch_dead_entry(state, before, entry);
+		before = entry;
+	}
+	memcpy(state->last_entry, before, stride * sizeof(uint64));
+	state->have_last = true;
+}
+
+/* The next index tuple of an exact key. */
+static IndexTuple
+get_exact(IndexSort *state, PtSort *sort, bool forward)
+{
+	Size		size;
+	const uint64 *image = ptsort_get(sort, forward, &size);
+
+	if (image == NULL)
+		return NULL;
+	if (state->unique)
+		watch_dead_entries(state, ENTRY(state, image), 1);
+	ptsort_key_tuple(state->key, ENTRY(state, image), state->spare);
+	index_entry_tid(*image, &state->spare->t_tid);
+	return state->spare;
+}
+
 /* variant_get_index: see ptsort_get_index. */
 IndexTuple
 variant_get_index(PtSort *sort, bool forward)
 {
 	IndexSort  *state = index_state(sort);
 	Size		size;
-	const void *image = ptsort_get(sort, forward, &size);
-	IndexTuple	tuple = (IndexTuple) image;
+	IndexTuple	tuple;
 
-	if (image == NULL)
-		return NULL;
 	if (state->exact)
-	{
-		form_exact(state, image, state->spare);
-		if (!state->unique)
-			return state->spare;
-		return return_copy(state, (*(const uint64 *) image & INLINE_DEAD) != 0,
-						   forward);
-	}
-	if (!state->unique)
+		return get_exact(state, sort, forward);
+	tuple = (IndexTuple) ptsort_get(sort, forward, &size);
+	if (tuple == NULL || !state->unique)
 		return tuple;
 	memcpy(state->spare, tuple, size);
 	state->spare->t_info &= ~DEAD_BIT;
 	return return_copy(state, (tuple->t_info & DEAD_BIT) != 0, forward);
+}
+
+/*
+ * variant_index_exact_key returns the key of a sort of index tuples if it is
+ * exact, and NULL if variant_get_index_entries cannot be used.
+ */
+PtSortKey *
+variant_index_exact_key(PtSort *sort)
+{
+	IndexSort  *state = index_state(sort);
+
+	return state->exact ? state->key : NULL;
+}
+
+/*
+ * variant_get_index_entries returns many index tuples of an exact key at once,
+ * as entries: see ptsort_get_entries, and variants.h for the image.
+ */
+const uint64 *
+variant_get_index_entries(PtSort *sort, int *n)
+{
+	IndexSort  *state = index_state(sort);
+	const uint64 *entries = ptsort_get_entries(sort, n);
+
+	if (state->unique && entries != NULL)
+		watch_dead_entries(state, entries, *n);
+	return entries;
 }

@@ -13,6 +13,7 @@
 #define PTSORT_VARIANTS_H
 
 #include "ptsort_variant.h"
+#include "storage/itemptr.h"
 
 /* variant_index.c */
 extern PtSort *variant_begin_index(Relation heap, Relation index, bool unique,
@@ -22,6 +23,32 @@ extern void variant_put_index(PtSort *sort, ItemPointer tid,
 							  const Datum *values, const bool *isnull,
 							  bool alive);
 extern IndexTuple variant_get_index(PtSort *sort, bool forward);
+extern PtSortKey *variant_index_exact_key(PtSort *sort);
+extern const uint64 *variant_get_index_entries(PtSort *sort, int *n);
+
+/*
+ * The inline image of an exact key, the last word of its entry:
+ *
+ *		15 bits tail of the key | 32 bits block | 16 bits offset | 1 bit dead
+ *
+ * A recently dead tuple is marked in a unique index only.
+ */
+#define INDEX_ENTRY_DEAD	UINT64CONST(1)
+
+static inline uint64
+index_entry_image(ItemPointer tid, bool dead)
+{
+	return ((uint64) ItemPointerGetBlockNumberNoCheck(tid) << 17) |
+		((uint64) ItemPointerGetOffsetNumberNoCheck(tid) << 1) |
+		(dead ? INDEX_ENTRY_DEAD : 0);
+}
+
+static inline void
+index_entry_tid(uint64 image, ItemPointer tid)
+{
+	ItemPointerSet(tid, (BlockNumber) (image >> 17),
+				   (OffsetNumber) ((image >> 1) & 0xFFFF));
+}
 
 /* variant_datum.c */
 extern PtSort *variant_begin_datum(Oid type, Oid lt_operator, Oid collation,
