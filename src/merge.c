@@ -32,7 +32,8 @@
 /* One competitor. */
 typedef struct MergeNode
 {
-	uint64		word;			/* first word of its current tuple */
+	uint64		word;			/* first word of its current tuple; at the end
+								 * of the run the largest word */
 	int			run;			/* number of the run, or -1: at its end */
 } MergeNode;
 
@@ -87,7 +88,7 @@ static inline MergeNode
 node_of(const Merge *merge, int run)
 {
 	const RunReader *reader = &merge->readers[run];
-	MergeNode	node = {0, -1};
+	MergeNode	node = {PG_UINT64_MAX, -1};
 
 	if (reader->tuple != NULL)
 	{
@@ -263,6 +264,77 @@ merge_next(Merge *merge)
 	return merge->tree[0].run < 0 ? NULL : &merge->readers[merge->tree[0].run];
 }
 
+/* Exchange two nodes if so: without a branch, since nobody can predict it. */
+static inline void
+exchange_if(bool so, MergeNode *a, MergeNode *b)
+{
+	uint64		word = (a->word ^ b->word) & -(uint64) so;
+	int			run = (a->run ^ b->run) & -(int) so;
+
+	a->word ^= word;
+	b->word ^= word;
+	a->run ^= run;
+	b->run ^= run;
+}
+
+/* The order of two nodes with inline images whose first words are equal. */
+static inline bool
+entry_is_before(const Merge *merge, const MergeNode *a, const MergeNode *b,
+				int nwords)
+{
+	const uint64 *left;
+	const uint64 *right;
+
+	if (unlikely(a->run < 0 || b->run < 0))
+		return b->run < 0;
+	left = merge->readers[a->run].words;
+	right = merge->readers[b->run].words;
+	for (int i = 1; i < nwords; i++)
+	{
+		if (left[i] != right[i])
+			return left[i] < right[i];
+	}
+	return order_compare_inline(merge->order, left + nwords, right + nwords) < 0;
+}
+
+/* merge_next_entries with a constant number of words. */
+static pg_attribute_always_inline int
+next_entries(Merge *merge, uint64 *entries, int max, int nwords)
+{
+	RunReader  *reader = merge_next(merge);
+	int			n = 0;
+
+	while (reader != NULL)
+	{
+		int			run = merge->tree[0].run;
+		MergeNode	winner = {PG_UINT64_MAX, -1};
+
+		for (int i = 0; i <= nwords; i++)
+			*entries++ = reader->words[i];
+		if (++n == max)
+			break;
+
+		/* as merge_next does it */
+		if (likely(run_next_inline(reader, nwords)))
+		{
+			winner.word = reader->words[0];
+			winner.run = run;
+		}
+		for (int node = (run + merge->nruns) / 2; node > 0; node /= 2)
+		{
+			MergeNode  *other = &merge->tree[node];
+			bool		before = other->word < winner.word;
+
+			if (unlikely(other->word == winner.word))
+				before = entry_is_before(merge, other, &winner, nwords);
+			exchange_if(before, other, &winner);
+		}
+		merge->tree[0] = winner;
+		reader = winner.run < 0 ? NULL : &merge->readers[winner.run];
+	}
+	return n;
+}
+
 /*
  * merge_next_entries moves over up to max tuples with inline images and copies
  * their words and images; returns how many, 0 at the end.
@@ -270,20 +342,10 @@ merge_next(Merge *merge)
 int
 merge_next_entries(Merge *merge, uint64 *entries, int max)
 {
-	int			nwords = merge->order->nwords;
-	int			n = 0;
-
-	for (; n < max; n++)
-	{
-		RunReader  *reader = merge_next(merge);
-
-		if (reader == NULL)
-			break;
-		for (int i = 0; i < nwords; i++)
-			*entries++ = reader->words[i];
-		*entries++ = *(const uint64 *) reader->tuple;
-	}
-	return n;
+	if (merge->order->nwords == 1)
+		return next_entries(merge, entries, max, 1);
+	Assert(merge->order->nwords == 2);
+	return next_entries(merge, entries, max, 2);
 }
 
 /* merge_free frees the merge but not the runs. */

@@ -128,6 +128,21 @@ extern void run_limit(RunReader *reader, int64 from, int64 to);
 extern bool run_next(RunReader *reader);
 extern bool run_previous(RunReader *reader, bool step);
 
+/*
+ * run_next_inline is run_next for inline images behind so many words, if the
+ * reader stands at a tuple.
+ */
+static inline bool
+run_next_inline(RunReader *reader, int nwords)
+{
+	if (unlikely(reader->index >= reader->count))
+		return run_next(reader);
+	reader->index++;
+	reader->words += nwords + 1;
+	reader->tuple = (const char *) (reader->words + nwords);
+	return true;
+}
+
 /* run_end returns the position behind the last record. */
 static inline int64
 run_end(const Run *run)
