@@ -351,20 +351,25 @@ say_end(Relation index, const PtBuildResult *result, double elapsed_ms)
 {
 	int64		runs = 0;
 	int64		temp_bytes = 0;
+	int64		wrong_hints = 0;
+	const char *hints = "";
 
 	for (int i = 0; i <= result->workers_launched; i++)
 	{
 		runs += result->stats[i].sort.runs;
 		temp_bytes += result->stats[i].sort.temp_bytes;
+		wrong_hints += result->stats[i].sort.wrong_hints;
 	}
+	if (wrong_hints > 0)
+		hints = psprintf(", wrong hints: %lld", (long long) wrong_hints);
 	ereport(btbuild_log_level(),
-			(errmsg_plural("ptsort: built index \"%s\": %d participant, %.0f tuples, %.1f ms, runs: %lld, temporary files: %lld kB",
-						   "ptsort: built index \"%s\": %d participants, %.0f tuples, %.1f ms, runs: %lld, temporary files: %lld kB",
+			(errmsg_plural("ptsort: built index \"%s\": %d participant, %.0f tuples, %.1f ms, runs: %lld, temporary files: %lld kB%s",
+						   "ptsort: built index \"%s\": %d participants, %.0f tuples, %.1f ms, runs: %lld, temporary files: %lld kB%s",
 						   result->participants,
 						   RelationGetRelationName(index),
 						   result->participants, result->index_tuples,
 						   elapsed_ms, (long long) runs,
-						   (long long) (temp_bytes + 1023) / 1024)));
+						   (long long) (temp_bytes + 1023) / 1024, hints)));
 }
 
 static void

@@ -22,6 +22,9 @@
 /* Win this often in a row, and the merge gallops. */
 #define MIN_GALLOP		7
 
+/* Entries between the one compared and the one asked for from memory. */
+#define AHEAD			8
+
 /* Comparisons between two checks for interrupts. */
 #define CHECK_INTERVAL	1000
 
@@ -238,6 +241,14 @@ push_run(Repair *repair, int64 start, int64 end)
 	run->power = 0;
 }
 
+/* Sorted tuples lie all over memory; ask for one before it is needed. */
+static inline void
+prefetch_tuple(uint64 address)
+{
+	pt_prefetch((char *) (uintptr_t) address);
+	pt_prefetch((char *) (uintptr_t) address + PG_CACHE_LINE_SIZE / 2);
+}
+
 int64
 repair_order(SortOrder *order, uint64 *entries, int64 n, int stride,
 			 uint64 *scratch)
@@ -258,6 +269,8 @@ repair_order(SortOrder *order, uint64 *entries, int64 n, int stride,
 		uint64	   *previous = entry - stride;
 		bool		tie = true;
 
+		if (i + AHEAD < n)
+			prefetch_tuple(entry_at(&repair, entries, i + AHEAD)[stride - 1]);
 		for (int word = 0; word < stride - 1; word++)
 			tie &= entry[word] == previous[word];
 		if (tie || compare(&repair, previous, entry) <= 0)

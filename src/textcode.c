@@ -215,11 +215,12 @@ code_prefix(TextCode *code, CodeInterval *interval, const char **string,
 
 /* Narrow the interval by a symbol; false if no more can be coded. */
 static inline bool
-code_symbol(const TextModel *model, CodeInterval *interval, int *context, int symbol)
+code_symbol(const TextModel *model, CodeInterval *interval,
+			TextContext *context, int symbol)
 {
-	const uint16 *parts = textmodel_parts(model, *context);
+	const uint16 *parts = textmodel_parts(model, context);
 
-	*context = textmodel_next(*context, symbol);
+	textmodel_step(context, symbol);
 	return narrow(interval, parts, symbol);
 }
 
@@ -229,7 +230,7 @@ code_string(TextCode *code, CodeInterval *interval, const char *string,
 			const char *end)
 {
 	const TextModel *model = code->model;
-	int			context = TEXTMODEL_START;
+	TextContext context = {TEXTMODEL_END, TEXTMODEL_END};
 
 	while (string < end)
 	{

@@ -28,7 +28,7 @@
 struct TextCounts
 {
 	int			nsymbols;
-	int			context;		/* as textmodel_next has it */
+	TextContext context;
 	uint32	   *zero;			/* [symbol] */
 	uint32	   *one;			/* [last][symbol] */
 	uint32	   *two;			/* [before it][last][symbol], or NULL */
@@ -53,19 +53,18 @@ void
 textmodel_count(TextCounts *counts, int symbol)
 {
 	int			n = counts->nsymbols;
-	int			last = counts->context & 0xFF;
-	int			before = counts->context >> 8;
+	TextContext *context = &counts->context;
 
 	if (symbol < 0)
 	{
-		counts->context = TEXTMODEL_START;
+		context->before = context->last = TEXTMODEL_END;
 		return;
 	}
 	counts->zero[symbol]++;
-	counts->one[last * n + symbol]++;
+	counts->one[context->last * n + symbol]++;
 	if (counts->two)
-		counts->two[(before * n + last) * n + symbol]++;
-	counts->context = textmodel_next(counts->context, symbol);
+		counts->two[(context->before * n + context->last) * n + symbol]++;
+	textmodel_step(context, symbol);
 }
 
 static uint32
@@ -147,7 +146,7 @@ add_context(TextModel *model, const TextCounts *counts, int last,
 		table_one = add_table(model, one);
 	for (int before = 0; before < n; before++)
 	{
-		int			context = before << 8 | last;
+		int			context = before * n + last;
 		double		two[TEXTMODEL_MAX_SYMBOLS];
 
 		model->tables[context] = table_one;
@@ -170,6 +169,7 @@ make_model(int nsymbols, int ntables)
 	TextModel  *model = palloc0(sizeof(TextModel));
 
 	model->nsymbols = nsymbols;
+	model->tables = palloc0(nsymbols * nsymbols * sizeof(uint16));
 	model->parts = palloc(ntables * (nsymbols + 1) * sizeof(uint16));
 	return model;
 }
@@ -205,7 +205,8 @@ textmodel_export(const TextModel *model, StringInfo target)
 	int			numbers[2] = {model->nsymbols, model->ntables};
 
 	appendBinaryStringInfo(target, (const char *) numbers, sizeof(numbers));
-	appendBinaryStringInfo(target, (const char *) model->tables, sizeof(model->tables));
+	appendBinaryStringInfo(target, (const char *) model->tables,
+						   model->nsymbols * model->nsymbols * sizeof(uint16));
 	appendBinaryStringInfo(target, (const char *) model->parts,
 						   model->ntables * (model->nsymbols + 1) * sizeof(uint16));
 }
@@ -214,14 +215,16 @@ TextModel *
 textmodel_import(const char *source)
 {
 	int			numbers[2];
+	Size		tables_size;
 	TextModel  *model;
 
 	memcpy(numbers, source, sizeof(numbers));
+	tables_size = numbers[0] * numbers[0] * sizeof(uint16);
 	source += sizeof(numbers);
 	model = make_model(numbers[0], numbers[1]);
 	model->ntables = numbers[1];
-	memcpy(model->tables, source, sizeof(model->tables));
-	source += sizeof(model->tables);
+	memcpy(model->tables, source, tables_size);
+	source += tables_size;
 	memcpy(model->parts, source,
 		   model->ntables * (model->nsymbols + 1) * sizeof(uint16));
 	return model;

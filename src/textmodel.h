@@ -27,15 +27,12 @@
 /* The end of a string; also what stands before its first symbol. */
 #define TEXTMODEL_END			0
 
-/* The context of a string's first symbol. */
-#define TEXTMODEL_START			0
-
 typedef struct TextModel
 {
 	int			nsymbols;
 	int			ntables;
 	uint16	   *parts;			/* nsymbols + 1 of each table */
-	uint16		tables[TEXTMODEL_MAX_SYMBOLS * TEXTMODEL_MAX_SYMBOLS];	/* of contexts */
+	uint16	   *tables;			/* of each context: nsymbols * nsymbols */
 } TextModel;
 
 typedef struct TextCounts TextCounts;
@@ -46,18 +43,28 @@ extern TextModel *textmodel_end(TextCounts *counts);
 extern void textmodel_export(const TextModel *model, StringInfo target);
 extern TextModel *textmodel_import(const char *source);
 
-/* textmodel_next returns the context behind a symbol in a context. */
-static inline int
-textmodel_next(int context, int symbol)
+/* A context, and the table of what follows it. */
+typedef struct TextContext
 {
-	return ((context << 8) | symbol) & 0xFFFF;
-}
+	int			before;			/* the symbol before the last */
+	int			last;
+} TextContext;
 
 /* textmodel_parts returns the table of a context. */
 static inline const uint16 *
-textmodel_parts(const TextModel *model, int context)
+textmodel_parts(const TextModel *model, const TextContext *context)
 {
-	return model->parts + model->tables[context] * (model->nsymbols + 1);
+	int			number = context->before * model->nsymbols + context->last;
+
+	return model->parts + model->tables[number] * (model->nsymbols + 1);
+}
+
+/* textmodel_step makes the context that behind a symbol. */
+static inline void
+textmodel_step(TextContext *context, int symbol)
+{
+	context->before = context->last;
+	context->last = symbol;
 }
 
 #endif							/* PTSORT_TEXTMODEL_H */
