@@ -16,6 +16,16 @@
  *			  2: loser				  3: loser
  *		4: run 0	5: run 1	6: run 2	7: run 3	(not stored)
  *
+ * Where words are only hints, there are two other ways.  *Verified*: the hints
+ * decide, and each tuple is compared with the one before it; where that shows a
+ * wrong one, what was returned is in order, and so is what follows, but not both
+ * together.  That is the fewest comparisons, one per tuple, and good for a merge
+ * that writes a run: it writes two then.  *Guided*: the current tuples stand in a
+ * sorted list instead of a tree.  A new one is put where its hint says and
+ * compared with its neighbours there; where that is wrong, its place is found by
+ * bisection.  The result is always right, for at most two comparisons per tuple
+ * however many runs there are, if the hints are good.
+ *
  * Memory comes in a batch: each run gets an equal share of it as its read
  * buffer, but not more than it holds, and tuples are used where they lie.
  *
@@ -45,6 +55,8 @@ struct Merge
 	RunReader  *readers;		/* one per run */
 	MergeNode  *tree;			/* nruns nodes, the winner first */
 	bool		started;
+	bool		guided;			/* tree is a list of nlive nodes, in order */
+	int			nlive;
 
 	/* Hints decide, and are verified: */
 	bool		verify;
@@ -129,8 +141,9 @@ play(Merge *merge, int node)
 /*
  * merge_create starts a merge of runs, dividing `memory` bytes among their
  * read buffers.  The space of what was read is given back, if the run is ours.
- * With ranges, one per run, only those are read.  With `verify`, words that are
- * hints decide; the caller must ask merge_was_wrong about every tuple.
+ * With ranges, one per run, only those are read.  Words that are hints are verified,
+ * if `verify` says so and as long as they have not been wrong: the caller must
+ * then ask merge_was_wrong about every tuple.  Otherwise they are a guide.
  */
 Merge *
 merge_create(SortOrder *order, Run **runs, int nruns, int64 memory,
@@ -142,6 +155,7 @@ merge_create(SortOrder *order, Run **runs, int nruns, int64 memory,
 	fault_point("merge: begin");
 	merge->order = order;
 	merge->verify = verify && order->hints && !order->distrust;
+	merge->guided = order->hints && !merge->verify;
 	merge->nwords = merge->verify ? order->nwords : order_words(order);
 	merge->last_run = -1;
 	merge->nruns = nruns;
@@ -222,6 +236,135 @@ merge_was_wrong(Merge *merge)
 	return wrong;
 }
 
+/* Does the hint of a come before that of b? */
+static inline bool
+hint_is_before(Merge *merge, const MergeNode *a, const MergeNode *b)
+{
+	const RunReader *left = &merge->readers[a->run];
+	const RunReader *right = &merge->readers[b->run];
+
+	for (int i = 0; i < merge->order->nwords; i++)
+	{
+		if (left->words[i] != right->words[i])
+			return left->words[i] < right->words[i];
+	}
+	return false;
+}
+
+/* Where in a list of so many nodes in order does this one belong? */
+static int
+guided_place(Merge *merge, const MergeNode *list, int n, const MergeNode *node)
+{
+	int			low = 0;
+	int			high = n;
+	int			guess;
+
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+
+		if (hint_is_before(merge, &list[middle], node))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	guess = low;
+	low = 0;
+	high = n;
+	if (guess > 0)
+	{
+		if (tie_is_before(merge, list[guess - 1].run, node->run))
+			low = guess;
+		else
+			high = guess - 1;
+	}
+	if (low == guess && guess < n)
+	{
+		if (tie_is_before(merge, node->run, list[guess].run))
+			return guess;
+		low = guess + 1;
+	}
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+
+		if (tie_is_before(merge, list[middle].run, node->run))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Move the first run of the list to its next tuple and to its new place. */
+static void
+guided_next(Merge *merge)
+{
+	MergeNode	node = advance(merge, merge->tree[0].run);
+	int			place = merge->nlive - 1;
+
+	if (node.run < 0)
+		merge->nlive--;
+	else
+		place = guided_place(merge, merge->tree + 1, merge->nlive - 1, &node);
+	memmove(merge->tree, merge->tree + 1, place * sizeof(MergeNode));
+	merge->tree[place] = node;
+}
+
+/* Put the runs' first tuples in order. */
+static void
+guided_start(Merge *merge)
+{
+	for (int run = 0; run < merge->nruns; run++)
+	{
+		MergeNode	node = advance(merge, run);
+		int			place;
+
+		if (node.run < 0)
+			continue;
+		place = guided_place(merge, merge->tree, merge->nlive, &node);
+		memmove(&merge->tree[place + 1], &merge->tree[place],
+				(merge->nlive - place) * sizeof(MergeNode));
+		merge->tree[place] = node;
+		merge->nlive++;
+	}
+	if (merge->nlive == 0)
+		merge->tree[0].run = -1;
+}
+
+/* The same for a tree. */
+static void
+tree_start(Merge *merge)
+{
+	for (int run = 0; run < merge->nruns; run++)
+		(void) run_next(&merge->readers[run]);
+	merge->tree[0] = play(merge, 1);
+}
+
+static void
+tree_next(Merge *merge)
+{
+	int			run = merge->tree[0].run;
+	MergeNode	winner;
+
+	if (merge->verify)
+		keep_last(merge, run);
+	winner = advance(merge, run);
+	for (int node = (run + merge->nruns) / 2; node > 0; node /= 2)
+	{
+		if (is_before(merge, &merge->tree[node], &winner))
+		{
+			MergeNode	loser = winner;
+
+			winner = merge->tree[node];
+			merge->tree[node] = loser;
+		}
+	}
+	merge->tree[0] = winner;
+	if (merge->verify)
+		verify_winner(merge);
+}
+
 /*
  * merge_next moves to the next tuple in order and returns the reader that
  * stands at it, NULL at the end.  The tuple is valid until the next call.
@@ -229,37 +372,22 @@ merge_was_wrong(Merge *merge)
 RunReader *
 merge_next(Merge *merge)
 {
-	MergeNode	winner;
-
 	if (merge->nruns == 0)
 		return NULL;
 	if (unlikely(!merge->started))
 	{
 		merge->started = true;
-		for (int run = 0; run < merge->nruns; run++)
-			(void) run_next(&merge->readers[run]);
-		merge->tree[0] = play(merge, 1);
+		if (merge->guided)
+			guided_start(merge);
+		else
+			tree_start(merge);
 	}
 	else if (merge->tree[0].run >= 0)
 	{
-		int			run = merge->tree[0].run;
-
-		if (merge->verify)
-			keep_last(merge, run);
-		winner = advance(merge, run);
-		for (int node = (run + merge->nruns) / 2; node > 0; node /= 2)
-		{
-			if (is_before(merge, &merge->tree[node], &winner))
-			{
-				MergeNode	loser = winner;
-
-				winner = merge->tree[node];
-				merge->tree[node] = loser;
-			}
-		}
-		merge->tree[0] = winner;
-		if (merge->verify)
-			verify_winner(merge);
+		if (unlikely(merge->guided))
+			guided_next(merge);
+		else
+			tree_next(merge);
 	}
 	return merge->tree[0].run < 0 ? NULL : &merge->readers[merge->tree[0].run];
 }
