@@ -2,6 +2,7 @@
 #
 #   make, make install, make installcheck   as with every PGXS module (PG_CONFIG=...)
 #   make check    install what is missing, build, test everything in a private server
+#   make check-locales   compare orders in every UTF-8 locale, not just a sample
 #   make demo     time the server's index builds and ours, side by side
 #   make bench    the same with statistics and a chart; see contrib/bench/bench.sh
 #   make dist     the release archive for PGXN
@@ -10,7 +11,7 @@ EXTENSION = ptsort
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" ptsort.control)
 
 # These goals need no pg_config: they find or install a server, then call make.
-ALONE = check demo bench dist typedefs
+ALONE = check check-locales demo bench dist typedefs
 
 ifneq ($(filter $(ALONE),$(MAKECMDGOALS)),)
 
@@ -18,6 +19,9 @@ ifneq ($(filter $(ALONE),$(MAKECMDGOALS)),)
 
 check:
 	@contrib/dev/check.sh
+
+check-locales:
+	@PTSORT_LOCALES=all TAP_ONLY=1 TESTS=t/040_locales.pl contrib/dev/check.sh
 
 demo:
 	@contrib/dev/demo.sh

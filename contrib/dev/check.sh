@@ -4,7 +4,7 @@
 # in a private copy of the server; the last line is "N passed, N failed".
 #
 # PG_CONFIG chooses the server, TESTS="t/001_x.pl ..." limits the TAP files,
-# KEEP=1 keeps the working directory.  Reports of failed tests are also left in
+# TAP_ONLY=1 leaves out pg_regress, KEEP=1 keeps the working directory.  Reports of failed tests are also left in
 # build/check/.
 
 set -u
@@ -126,7 +126,7 @@ start_cluster "max_worker_processes = 16" "max_parallel_workers = 16" \
 
 for dir in "$work/src" "$work"/src/contrib/*/; do
 	dir=${dir%/}
-	if [ -f "$dir/Makefile" ] && [ -n "$(find "$dir/sql" -name '*.sql' 2>/dev/null)" ]; then
+	if [ -z "${TAP_ONLY:-}" ] && [ -f "$dir/Makefile" ] && [ -n "$(find "$dir/sql" -name '*.sql' 2>/dev/null)" ]; then
 		run_regress "$dir"
 	fi
 done

@@ -1,0 +1,135 @@
+# The order of text is the server's in every locale: trees built from strings that make
+# trouble, in memory and spilled, by one participant and several, with hints as
+# they are learned and with wrong ones.  PTSORT_LOCALES=all ("make check-locales")
+# takes every UTF-8 locale there is, else a sample; those that are not installed
+# are left out.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use Corpus;
+use Encode;
+use Ptsort;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my @sample = qw(en_US cs_CZ da_DK hu_HU ja_JP th_TH sv_SE tr_TR de_DE fr_CA zh_CN ar_SA);
+
+# ICU: language, whether equal means the same bytes
+my %icu = (
+	'und' => 1,
+	'th' => 1,
+	'de-u-co-phonebk' => 1,
+	'fr-CA' => 1,
+	'en-u-kn-true-kf-upper' => 1,
+	'en-u-ka-shifted' => 1,
+	'und-u-ks-level1' => 0,
+	'hu-u-ks-level2' => 0,
+	'en-u-ka-shifted-ks-level3' => 0);
+
+# What each tree is built with
+my %settings = (
+	mixed => [
+		'ptsort.parallel_workers = 0',
+		'ptsort.parallel_workers = 2, ptsort.debug_spill_entries = 300, ptsort.debug_merge_order = 2' ],
+	# one script after the other: the first rows, which are learned from, have few
+	# of the characters
+	ordered => [
+		'ptsort.parallel_workers = 0, ptsort.debug_spill_entries = 200',
+		'ptsort.parallel_workers = 1, ptsort.debug_spill_entries = 150, ptsort.debug_wrong_hints = 10',
+		'ptsort.parallel_workers = 3, ptsort.debug_wrong_hints = 1' ]);
+
+my $node = new_node('main', conf => "ptsort.log_build = off\n");
+my $all = ($ENV{PTSORT_LOCALES} // '') eq 'all';
+
+# A database with tables of one column k, filled with lines that COPY reads.
+sub fill_database
+{
+	my ($name, $options, %tables) = @_;
+	my ($ret) = $node->psql('postgres', "CREATE DATABASE $name TEMPLATE template0 $options");
+	return 0 if $ret != 0;
+	$node->safe_psql($name,
+		"CREATE EXTENSION amcheck; CREATE EXTENSION ptsort; \\i $FindBin::RealBin/../sql/include/order.sql");
+	foreach my $table (sort keys %tables)
+	{
+		my $file = $node->basedir . "/$table.txt";
+		append_to_file($file, join('', @{ $tables{$table} }));
+		$node->safe_psql($name,
+			"CREATE TABLE $table (k text); SET client_encoding = sql_ascii; \\copy $table FROM '$file'");
+		unlink $file;
+	}
+	return 1;
+}
+
+sub same_order
+{
+	my ($database, $table, $columns) = @_;
+	my $settings = join ', ', map { "'$_'" } @{ $settings{$table} };
+	my ($ret, $out, $err) = $node->psql($database,
+		"SELECT same_order('$table', \$\$$columns\$\$, ARRAY[$settings])");
+	return $out . $err;
+}
+
+# UTF-8
+my @strings = (generated_strings(60), machine_strings(60));
+my @lines = map { copy_line($_) } @strings;
+note scalar(@strings) . ' strings';
+fill_database('utf8', q(ENCODING 'UTF8' LOCALE 'C'), mixed => [ shuffled(@lines) ], ordered => \@lines);
+my %locales = map { split /\|/ } split /\n/, $node->safe_psql(
+	'utf8', q{
+SELECT DISTINCT ON (collcollate) collcollate, quote_ident(collname) FROM pg_collation
+WHERE collprovider = 'c' AND collencoding = pg_char_to_encoding('UTF8') ORDER BY collcollate, collname});
+cmp_ok(scalar(keys %locales), '>', 0, 'there are UTF-8 locales');
+my @names = $all ? sort keys %locales : grep { $locales{$_} } map { "$_.utf8" } @sample;
+foreach my $locale (@names)
+{
+	is(same_order('utf8', $_, "k COLLATE $locales{$locale}"), 'same', "$locale, $_")
+	  foreach sort keys %settings;
+}
+
+SKIP:
+{
+	my $has_icu = $node->safe_psql('postgres', q{SELECT EXISTS (SELECT FROM pg_collation WHERE collprovider = 'i')});
+	skip('no ICU', 1) if $has_icu eq 'f';
+	foreach my $language (sort keys %icu)
+	{
+		my $deterministic = $icu{$language} ? 'true' : 'false';
+		$node->safe_psql('utf8',
+			qq{CREATE COLLATION "$language" (PROVIDER = icu, LOCALE = '$language', DETERMINISTIC = $deterministic)});
+		is(same_order('utf8', $_, qq{k COLLATE "$language"}), 'same', "$language, $_")
+		  foreach sort keys %settings;
+	}
+}
+
+# Other encodings, and none at all: bytes that are no text to the locale
+sub other_encoding
+{
+	my ($database, $encoding, $locale, @lines) = @_;
+	my $tables_there = fill_database($database, "ENCODING '$encoding' LOCALE '$locale'",
+		mixed => [ shuffled(@lines) ], ordered => \@lines);
+  SKIP:
+	{
+		skip("no locale $locale", 2) if !$tables_there;
+		is(same_order($database, $_, 'k'), 'same', "$encoding, $locale, $_") foreach sort keys %settings;
+	}
+}
+
+sub encoded
+{
+	my ($encoding) = @_;
+	my @result = map { my $s = decode('UTF-8', $_); eval { encode($encoding, $s, Encode::FB_CROAK) } // () } @lines;
+	note scalar(@result) . " strings in $encoding";
+	return @result;
+}
+other_encoding('latin1', 'LATIN1', 'en_GB', encoded('iso-8859-1'));
+other_encoding('latin9', 'LATIN9', 'et_EE.iso885915', encoded('iso-8859-15'));
+other_encoding('koi8r', 'KOI8R', 'ru_RU.koi8r', encoded('koi8-r'));
+other_encoding('euc_jp', 'EUC_JP', 'ja_JP.eucjp', encoded('euc-jp'));
+other_encoding('euc_kr', 'EUC_KR', 'ko_KR.euckr', encoded('euc-kr'));
+other_encoding('sql_ascii', 'SQL_ASCII', 'en_US.utf8', @lines,
+	encoded('iso-8859-1'), encoded('euc-jp'),
+	map { my $cut = $_; chomp $cut; chop $cut; $cut =~ s/\\$//; "$cut\n" } @lines);
+
+$node->stop;
+done_testing();
