@@ -89,7 +89,7 @@ sub fault
 		$fault .= ", build: before load:1:sleep:$others"
 		  unless $point =~ $leader_finishes;
 	}
-	elsif ($where eq 'leader' && $point =~ /scan|sort|run|merge|announce|tape/)
+	elsif ($where eq 'leader' && $point =~ /scan|sort|run|merge|announce|tape|publish/)
 	{
 		$fault .= ', build: worker start:1:sleep:worker';
 	}
@@ -101,6 +101,7 @@ sub fault
 foreach my $point (
 	'build: before launch',
 	'build: worker start',
+	'shared: publish learned',
 	'build: after scan',
 	'build: after sort',
 	'build: before load',
@@ -148,6 +149,16 @@ foreach my $point ('build: worker start', 'build: after scan', 'shared: announce
 		$create, qq{ERROR:  XX000: injected exit at "$point"});
 }
 
+# One participant learns, and never ends, while another waits for it
+foreach my $where ('any', 'worker')
+{
+	fails_then_builds(
+		"error of a participant that waits for learning, $where",
+		'SET ptsort.debug_leader_participates = ' . ($where eq 'worker' ? 'off' : 'on') . ';'
+		  . "SET ptsort_test.fault = 'shared: publish learned:1:sleep:$where, shared: wait for learning:1:error:$where'",
+		$create, 'ERROR:  XX000: injected error at "shared: wait for learning"');
+}
+
 # Without workers
 foreach my $point (
 	'build: after scan',
@@ -179,9 +190,10 @@ foreach my $fault (
 # Somebody ends a worker, or cancels the leader
 sub disturb
 {
-	my ($function, $what, $where) = @_;
-	my $psql = start_psql($node, fault('build: after scan', 'sleep', 'worker'), $create);
-	wait_for_point($node, 'build: after scan', 2) or return 'no workers';
+	my ($function, $what, $setup, $point, $sleepers) = @_;
+	$setup //= fault('build: after scan', 'sleep', 'worker');
+	my $psql = start_psql($node, $setup, $create);
+	wait_for_point($node, $point // 'build: after scan', $sleepers // 2) or return 'nobody sleeps';
 	$node->safe_psql('postgres', qq{
 SELECT $function(pid) FROM pg_stat_activity
 WHERE backend_type = '$what' AND query = '$create' AND pid <> pg_backend_pid() LIMIT 1});
@@ -198,6 +210,12 @@ is(disturb('pg_cancel_backend', 'parallel worker'),
 is(disturb('pg_cancel_backend', 'client backend'),
 	'ERROR:  57014: canceling statement due to user request',
 	'a cancelled leader ends the build');
+is( disturb('pg_cancel_backend', 'client backend',
+		'SET ptsort.debug_leader_participates = on; '
+		  . "SET ptsort_test.fault = 'shared: publish learned:1:sleep:any'",
+		'shared: publish learned', 1),
+	'ERROR:  57014: canceling statement due to user request',
+	'a cancelled leader ends the learning');
 is(disturb('pg_terminate_backend', 'client backend') =~ s/\nserver.*//sr,
 	'FATAL:  57P01: terminating connection due to administrator command',
 	'a terminated leader ends the build');
