@@ -160,7 +160,7 @@ btpending_init(BtPending *pending)
 void
 btpending_start(BtPending *pending, IndexTuple itup)
 {
-	memcpy(pending->base, itup, IndexTupleSize(itup));
+	btpage_copy(pending->base, itup, IndexTupleSize(itup));
 	btpending_begin(pending, IndexTupleSize(itup));
 }
 

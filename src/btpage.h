@@ -201,6 +201,40 @@ btpage_reserve(BtOpenPage *open, Size size, Size extra)
 	return (char *) open->page + header->pd_upper;
 }
 
+/*
+ * btpage_copy copies a tuple.  A short one has just been made, by small stores;
+ * larger loads would wait until these are in the cache.
+ */
+static inline void
+btpage_copy(void *target, const void *source, Size size)
+{
+	uint64	   *to = target;
+	const uint64 *from = source;
+
+	switch (size)
+	{
+		case 48:
+			to[5] = from[5];
+			/* FALLTHROUGH */
+		case 40:
+			to[4] = from[4];
+			/* FALLTHROUGH */
+		case 32:
+			to[3] = from[3];
+			/* FALLTHROUGH */
+		case 24:
+			to[2] = from[2];
+			/* FALLTHROUGH */
+		case 16:
+			to[1] = from[1];
+			to[0] = from[0];
+			break;
+		default:
+			memcpy(target, source, size);
+			break;
+	}
+}
+
 /* btpage_append adds a tuple in the same way. */
 static inline void
 btpage_append(BtOpenPage *open, IndexTuple itup, Size size, Size extra)
@@ -218,7 +252,7 @@ btpage_append(BtOpenPage *open, IndexTuple itup, Size size, Size extra)
 	}
 
 	Assert(size == MAXALIGN(IndexTupleSize(itup)));
-	memcpy(btpage_reserve(open, size, extra), itup, size);
+	btpage_copy(btpage_reserve(open, size, extra), itup, size);
 }
 
 /*
