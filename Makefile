@@ -48,7 +48,7 @@ DATA = $(wildcard ptsort--*.sql)
 LAYERS = \
 	fault keypack keyform collation textmodel textcode sortkey order \
 	tape frame run splice radix tiesort repair memsort merge slices shared sortstate sortread tuplesort \
-	variants variant_index variant_datum variant_tuple \
+	variants variant_form variant_index variant_datum variant_tuple \
 	heapcolumns heapscan participant build \
 	btpage btentry btwrite btlinks btload btbuild \
 	statement intercept \

@@ -113,7 +113,9 @@ collation_string(const Collation *collation, Datum value, int *length)
 		*length = strnlen(DatumGetCString(value), NAMEDATALEN);
 		return DatumGetCString(value);
 	}
-	text = PG_DETOAST_DATUM_PACKED(value);
+	text = (struct varlena *) DatumGetPointer(value);
+	if (!VARATT_IS_SHORT(text) || VARATT_IS_EXTERNAL(text))
+		text = PG_DETOAST_DATUM_PACKED(value);
 	*length = VARSIZE_ANY_EXHDR(text);
 	if (collation->form == TEXT_PADDED)
 		*length = bpchartruelen(VARDATA_ANY(text), *length);

@@ -202,9 +202,24 @@ BufFileReadExact(BufFile *file, void *ptr, size_t size)
 #endif
 
 /*
+ * pt_copy is memcpy() for a few dozen to a few hundred bytes.  gcc 12 makes a
+ * copy of which it knows a bound a "rep movs", which takes longer to start than
+ * such a copy takes in all; this hides the size from it.
+ */
+static inline void
+pt_copy(void *target, const void *source, Size size)
+{
+#ifdef __GNUC__
+	__asm__("" : "+r"(size));
+#endif
+	memcpy(target, source, size);
+}
+
+/*
  * Ask the processor for the memory at an address.  A macro: gcc 12 takes a
  * function that does nothing else for one without effect and drops its calls.
  */
+#define CACHE_LINE	64
 #ifdef __GNUC__
 #define pt_prefetch(address)	__builtin_prefetch(address)
 #else

@@ -14,6 +14,8 @@
  */
 #include "compat.h"
 
+#include <sys/mman.h>
+
 #include "fault.h"
 #include "memsort.h"
 #include "miscadmin.h"
@@ -24,7 +26,10 @@
 
 #define MIN_ENTRIES		1024
 #define MIN_CHUNK		(32 * 1024)
-#define MAX_CHUNK		(4 * 1024 * 1024)
+#define MAX_CHUNK		(32 * 1024 * 1024)
+
+/* Size of a large page of memory, where there are any. */
+#define LARGE_PAGE		(2 * 1024 * 1024)
 
 /* Neighbours to look at between two checks for interrupts. */
 #define CHECK_INTERVAL	100000
@@ -70,6 +75,23 @@ memsort_create(SortOrder *order, int64 budget)
 	return ms;
 }
 
+/*
+ * Ask for large pages.  Sorted entries point all over the chunks, and most of
+ * what a visit costs there is finding the page.  Only advice; what is smaller
+ * than a few large pages is not worth it.
+ */
+static void
+advise_large_pages(void *start, Size size)
+{
+#ifdef MADV_HUGEPAGE
+	uintptr_t	from = TYPEALIGN(LARGE_PAGE, (uintptr_t) start);
+	uintptr_t	to = TYPEALIGN_DOWN(LARGE_PAGE, (uintptr_t) start + size);
+
+	if (to >= from + 2 * LARGE_PAGE)
+		(void) madvise((void *) from, to - from, MADV_HUGEPAGE);
+#endif
+}
+
 static void
 account(MemSort *ms, int64 bytes)
 {
@@ -94,6 +116,7 @@ grow_entries(MemSort *ms)
 	ms->capacity += more;
 	ms->entries = repalloc_huge(ms->entries,
 								ms->capacity * ms->stride * sizeof(uint64));
+	advise_large_pages(ms->entries, ms->capacity * ms->stride * sizeof(uint64));
 	account(ms, more * entry_cost(ms));
 	return true;
 }
@@ -110,6 +133,7 @@ add_chunk(MemSort *ms, Size size)
 	account(ms, size);
 	ms->chunks[ms->nchunks].size = size;
 	ms->chunks[ms->nchunks].start = MemoryContextAllocHuge(ms->context, size);
+	advise_large_pages(ms->chunks[ms->nchunks].start, size);
 	return ms->chunks[ms->nchunks++].start;
 }
 
@@ -266,6 +290,7 @@ memsort_sort(MemSort *ms)
 	room = Max(room, ms->count * scratch_cost(ms));
 	account(ms, room - reserved);
 	scratch = MemoryContextAllocHuge(ms->context, room);
+	advise_large_pages(scratch, room);
 	if (order->nwords > 0)
 		radix_sort(ms->entries, ms->count, ms->stride,
 				   order->inline_image ? ms->stride : ms->stride - 1,

@@ -223,14 +223,14 @@ scatter_combined(const uint64 *source, uint64 *target, int64 n,
 		copy_entry(buffer + fill[bucket] * stride, entry, stride);
 		if (++fill[bucket] == COMBINE_ENTRIES)
 		{
-			memcpy(target + ends[bucket] * stride, buffer, line * sizeof(uint64));
+			pt_copy(target + ends[bucket] * stride, buffer, line * sizeof(uint64));
 			ends[bucket] += COMBINE_ENTRIES;
 			fill[bucket] = 0;
 		}
 	}
 	for (uint64 bucket = 0; bucket <= digit->mask; bucket++)
 	{
-		memcpy(target + ends[bucket] * stride, buffers + bucket * line,
+		pt_copy(target + ends[bucket] * stride, buffers + bucket * line,
 			   fill[bucket] * stride * sizeof(uint64));
 		ends[bucket] += fill[bucket];
 	}

@@ -246,7 +246,7 @@ static inline void
 prefetch_tuple(uint64 address)
 {
 	pt_prefetch((char *) (uintptr_t) address);
-	pt_prefetch((char *) (uintptr_t) address + PG_CACHE_LINE_SIZE / 2);
+	pt_prefetch((char *) (uintptr_t) address + CACHE_LINE);
 }
 
 int64

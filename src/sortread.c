@@ -41,6 +41,7 @@ get_from_memory(PtSort *sort, bool forward, Size *size)
 			return NULL;
 		}
 		pt_prefetch(memsort_ahead(sort->memsort, position->before));
+		pt_prefetch(memsort_ahead(sort->memsort, position->before) + CACHE_LINE);
 		position->before++;
 	}
 	else

@@ -280,6 +280,7 @@ write_memory(PtSort *sort, RunWriter *writer)
 		char	   *tuple = memsort_tuple(ms, entry);
 
 		pt_prefetch(memsort_ahead(ms, i));
+		pt_prefetch(memsort_ahead(ms, i) + CACHE_LINE);
 		run_write(writer, entry, tuple, order_size(&sort->order, tuple));
 	}
 }

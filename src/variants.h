@@ -70,4 +70,13 @@ extern void variant_put_slot(PtSort *sort, TupleTableSlot *slot);
 extern MinimalTuple variant_get_tuple(PtSort *sort, bool forward);
 extern bool variant_get_slot(PtSort *sort, bool forward, TupleTableSlot *slot);
 
+/*
+ * variant_form_small makes in `target`, which is MAXALIGNed and has room for
+ * INDEX_SIZE_MASK bytes, the tuple that index_form_tuple() would make, but for
+ * its TID.  False if it cannot: a value is null, or longer than a short
+ * varlena can be.
+ */
+extern bool variant_form_small(TupleDesc desc, const Datum *values, const bool *isnull,
+					  IndexTuple target);
+
 #endif							/* PTSORT_VARIANTS_H */
