@@ -22,8 +22,19 @@
 #include "storage/smgr.h"
 #include "storage/sync.h"
 #include "utils/lsyscache.h"
-#include "utils/pg_locale.h"
 #include "utils/sortsupport.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
+/*
+ * This header includes ICU's where the server was built with ICU.  They need
+ * not be installed, and we want none of what depends on them.
+ */
+#pragma push_macro("USE_ICU")
+#undef USE_ICU
+#include "utils/pg_locale.h"
+#pragma pop_macro("USE_ICU")
 
 #if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 190000
 #error "ptsort supports PostgreSQL 15, 16, 17 and 18"
