@@ -110,6 +110,21 @@ SELECT same_order('hints_late', 'k', '{"ptsort.parallel_workers = 0, ptsort.debu
 	"ptsort.parallel_workers = 0, ptsort.debug_wrong_hints = 2", "ptsort.parallel_workers = 1, ptsort.debug_wrong_hints = 3"}');
 RESET maintenance_work_mem;
 
+-- However wrong hints are, there are hardly more comparisons than without any
+CREATE FUNCTION hints_comparisons(name text, setting text) RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE
+	result float8;
+BEGIN
+	PERFORM set_config('ptsort.debug_key_class', 'auto', true), set_config('ptsort.debug_wrong_hints', '0', true),
+		set_config('ptsort.parallel_workers', '0', true), set_config(name, setting, true);
+	CREATE INDEX hints_i ON hints_late (k);
+	SELECT comparisons::float8 / tuples INTO result FROM ptsort_last_build() WHERE index_name = 'hints_i' AND participant = 0;
+	DROP INDEX hints_i;
+	RETURN result;
+END $$;
+SELECT wrong, hints_comparisons('ptsort.debug_wrong_hints', wrong::text) / hints_comparisons('ptsort.debug_key_class', 'compared') < most AS few
+FROM (VALUES (0, 0.2), (100, 0.3), (10, 0.5), (3, 0.9), (2, 1.1), (1, 1.1)) v (wrong, most);
+
 -- Duplicates that are equal by the collation only
 CREATE TABLE hints_unique AS SELECT i, md5(i::text) AS k FROM generate_series(1, 1000) i;
 SELECT what, hints_same('hints_unique', what, 'UNIQUE')
@@ -134,7 +149,7 @@ SELECT * FROM hints_attempts('k COLLATE blind_hints');
 SELECT * FROM hints_attempts('k COLLATE blind_hints', rest => 'NULLS NOT DISTINCT');
 
 DROP TABLE hints_data, hints_t, hints_late, hints_unique CASCADE;
-DROP FUNCTION hints_same, hints_compare, hints_attempts;
+DROP FUNCTION hints_same, hints_compare, hints_comparisons, hints_attempts;
 DROP DOMAIN hints_domain;
 DROP COLLATION blind_hints;
 DROP COLLATION caseless_hints;

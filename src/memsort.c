@@ -273,6 +273,14 @@ resolve_ties(MemSort *ms, uint64 *scratch)
 	}
 }
 
+/* Make all words equal, so that comparison decides everything. */
+static void
+forget_words(MemSort *ms)
+{
+	for (int64 i = 0; i < ms->count; i++)
+		memset(memsort_entry(ms, i), 0, (ms->stride - 1) * sizeof(uint64));
+}
+
 /* memsort_sort orders the entries. */
 void
 memsort_sort(MemSort *ms)
@@ -291,6 +299,13 @@ memsort_sort(MemSort *ms)
 	account(ms, room - reserved);
 	scratch = MemoryContextAllocHuge(ms->context, room);
 	advise_large_pages(scratch, room);
+	if (order->hints &&
+		repair_is_hopeless(order, ms->entries, ms->count, ms->stride, scratch))
+	{
+		forget_words(ms);
+		order->wrong_hints += ms->count;
+		order->distrust = true;
+	}
 	if (order->nwords > 0)
 		radix_sort(ms->entries, ms->count, ms->stride,
 				   order->inline_image ? ms->stride : ms->stride - 1,

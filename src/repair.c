@@ -17,6 +17,7 @@
 #include "compat.h"
 
 #include "miscadmin.h"
+#include "radix.h"
 #include "repair.h"
 
 /* Win this often in a row, and the merge gallops. */
@@ -24,6 +25,15 @@
 
 /* Entries between the one compared and the one asked for from memory. */
 #define AHEAD			8
+
+/*
+ * A sample of no more entries than this, and no more than this part of them, is
+ * looked at before hints are trusted.  If this part of its neighbours is out of
+ * order, a repair costs as much as sorting by comparisons (half are, by chance).
+ */
+#define MAX_SAMPLE		1000
+#define SAMPLE_PART		16
+#define HOPELESS_PART	0.3
 
 /* Comparisons between two checks for interrupts. */
 #define CHECK_INTERVAL	1000
@@ -72,6 +82,30 @@ static inline void
 move(const Repair *repair, uint64 *target, const uint64 *source, int64 n)
 {
 	memmove(target, source, n * repair->stride * sizeof(uint64));
+}
+
+bool
+repair_is_hopeless(SortOrder *order, const uint64 *entries, int64 n, int stride,
+				   uint64 *scratch)
+{
+	int64		nsample = Min(n / SAMPLE_PART, MAX_SAMPLE);
+	int			wrong = 0;
+
+	for (int64 i = 0; i < nsample; i++)
+		memcpy(scratch + i * stride, entries + n / nsample * i * stride,
+			   stride * sizeof(uint64));
+	radix_sort(scratch, nsample, stride, stride - 1, scratch + nsample * stride,
+			   n - nsample);
+	for (int64 i = 1; i < nsample; i++)
+	{
+		const uint64 *b = scratch + i * stride;
+		const uint64 *a = b - stride;
+
+		wrong += memcmp(a, b, (stride - 1) * sizeof(uint64)) != 0 &&
+			order_compare_tuples(order, (void *) (uintptr_t) a[stride - 1],
+								 (void *) (uintptr_t) b[stride - 1]) > 0;
+	}
+	return wrong > HOPELESS_PART * nsample;
 }
 
 /*

@@ -38,7 +38,7 @@
 #define PLAIN_PART		0.98
 
 /* Part of the sample that a code may put in the wrong place. */
-#define USELESS_PART	0.1
+#define USELESS_PART	0.25
 
 /*
  * Of this many strings of the sample one is counted from its start, prefix and
