@@ -59,6 +59,7 @@ BEGIN
 		SELECT count(*) INTO built FROM ptsort_last_build()
 		WHERE index_name = name AND participant IS NOT NULL;
 		IF built <> workers + 1 THEN
+			EXECUTE format('DROP INDEX %I', name);
 			RETURN format('%s participants (%s)', built, setting);
 		END IF;
 		PERFORM bt_index_parent_check(name::regclass, true, true);
