@@ -251,49 +251,41 @@ hint_is_before(Merge *merge, const MergeNode *a, const MergeNode *b)
 	return false;
 }
 
-/* Where in a list of so many nodes in order does this one belong? */
-static int
-guided_place(Merge *merge, const MergeNode *list, int n, const MergeNode *node)
+/* Does the tuple of a come before that of b? */
+static inline bool
+tuple_is_before(Merge *merge, const MergeNode *a, const MergeNode *b)
 {
-	int			low = 0;
-	int			high = n;
-	int			guess;
+	return tie_is_before(merge, a->run, b->run);
+}
 
+/* How many nodes of a list in order come before this one, low to high? */
+static pg_attribute_always_inline int
+bisect(Merge *merge, const MergeNode *list, int low, int high, const MergeNode *node,
+	   bool (*comes_before) (Merge *, const MergeNode *, const MergeNode *))
+{
 	while (low < high)
 	{
 		int			middle = (low + high) / 2;
 
-		if (hint_is_before(merge, &list[middle], node))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	guess = low;
-	low = 0;
-	high = n;
-	if (guess > 0)
-	{
-		if (tie_is_before(merge, list[guess - 1].run, node->run))
-			low = guess;
-		else
-			high = guess - 1;
-	}
-	if (low == guess && guess < n)
-	{
-		if (tie_is_before(merge, node->run, list[guess].run))
-			return guess;
-		low = guess + 1;
-	}
-	while (low < high)
-	{
-		int			middle = (low + high) / 2;
-
-		if (tie_is_before(merge, list[middle].run, node->run))
+		if (comes_before(merge, &list[middle], node))
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	return low;
+}
+
+/* Where in a list of so many nodes in order does this one belong? */
+static int
+guided_place(Merge *merge, const MergeNode *list, int n, const MergeNode *node)
+{
+	int			guess = bisect(merge, list, 0, n, node, hint_is_before);
+
+	if (guess > 0 && !tuple_is_before(merge, &list[guess - 1], node))
+		return bisect(merge, list, 0, guess - 1, node, tuple_is_before);
+	if (guess == n || tuple_is_before(merge, node, &list[guess]))
+		return guess;
+	return bisect(merge, list, guess + 1, n, node, tuple_is_before);
 }
 
 /* Move the first run of the list to its next tuple and to its new place. */

@@ -109,6 +109,25 @@ repair_is_hopeless(SortOrder *order, const uint64 *entries, int64 n, int stride,
 }
 
 /*
+ * How many entries of a sorted array come before the key, at least low and at
+ * most high.
+ */
+static int64
+bisect(Repair *repair, uint64 *array, int64 low, int64 high, const uint64 *key)
+{
+	while (low < high)
+	{
+		int64		middle = low + (high - low) / 2;
+
+		if (compare(repair, entry_at(repair, array, middle), key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/*
  * How many of the n entries of a sorted array come before the key: looked for in
  * growing steps from the front, then by bisection.
  */
@@ -123,17 +142,7 @@ gallop_front(Repair *repair, uint64 *array, int64 n, const uint64 *key)
 		low = high;
 		high = 2 * high;
 	}
-	high = Min(high - 1, n);
-	while (low < high)
-	{
-		int64		middle = low + (high - low) / 2;
-
-		if (compare(repair, entry_at(repair, array, middle), key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return bisect(repair, array, low, Min(high - 1, n), key);
 }
 
 /* The same, looked for from the end. */
@@ -152,16 +161,7 @@ gallop_end(Repair *repair, uint64 *array, int64 n, const uint64 *key)
 		}
 		high = n - step;
 	}
-	while (low < high)
-	{
-		int64		middle = low + (high - low) / 2;
-
-		if (compare(repair, entry_at(repair, array, middle), key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return bisect(repair, array, low, high, key);
 }
 
 /*
