@@ -1,9 +1,7 @@
 -- How often the sort compares: never where words decide, and at most twice for
 -- each tuple of random text in "C", whatever becomes of memory and workers.
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS ptsort;
-LOAD 'ptsort';
-SET ptsort.min_table_size = 0;
+\getenv source PG_ABS_SRCDIR
+\i :source/sql/include/session.sql
 SET max_parallel_maintenance_workers = 4;
 
 CREATE TABLE comparisons AS

@@ -1,11 +1,7 @@
 -- Builds that fail: the server's words, SQLSTATE and hints, nothing is left
 -- behind, and the same session then builds (see attempt() in same.sql).
 \getenv source PG_ABS_SRCDIR
-\set same :source '/sql/include/same.sql'
-\set ECHO none
-\i :same
-\set ECHO all
-SET client_min_messages = warning;
+\i :source/sql/include/same.sql
 
 -- Rows that are too large: over a third of a page, over what an index tuple can
 -- be, in the key and in INCLUDE, and where the index has only them.

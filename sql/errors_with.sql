@@ -1,9 +1,7 @@
 -- WITH (parallel_workers = ...) that is refused: the words are those the
 -- server has for the option of a table, and nothing is built.
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS ptsort;
-LOAD 'ptsort';
-SET ptsort.min_table_size = 0;
+\getenv source PG_ABS_SRCDIR
+\i :source/sql/include/session.sql
 CREATE TABLE errors_with (a int, b int);
 INSERT INTO errors_with SELECT i, i FROM generate_series(1, 1000) i;
 

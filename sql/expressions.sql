@@ -1,10 +1,6 @@
 -- Indexes on expressions and with predicates, and what these do.
 \getenv source PG_ABS_SRCDIR
-\set same :source '/sql/include/same.sql'
-\set ECHO none
-\i :same
-\set ECHO all
-SET client_min_messages = warning;
+\i :source/sql/include/same.sql
 
 CREATE TABLE expressions (a int, b text, c jsonb, d int, e numeric[], f timestamp);
 INSERT INTO expressions

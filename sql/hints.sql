@@ -1,13 +1,10 @@
 -- Hints (ordinary collations), wherever they are wrong, useless or in the way: the
 -- order is the server's.
 \getenv source PG_ABS_SRCDIR
-\set same :source '/sql/include/same.sql'
-\set order :source '/sql/include/order.sql'
+\i :source/sql/include/same.sql
 \set ECHO none
-\i :same
-\i :order
+\i :source/sql/include/order.sql
 \set ECHO all
-SET client_min_messages = warning;
 SET max_parallel_maintenance_workers = 4;
 CREATE EXTENSION IF NOT EXISTS citext;
 SELECT setseed(0.25);

@@ -1,10 +1,6 @@
 -- Builds by one, two and four participants: the same index, and who did what.
 \getenv source PG_ABS_SRCDIR
-\set same :source '/sql/include/same.sql'
-\set ECHO none
-\i :same
-\set ECHO all
-SET client_min_messages = warning;
+\i :source/sql/include/same.sql
 SET max_parallel_maintenance_workers = 4;
 
 CREATE TABLE parallels AS

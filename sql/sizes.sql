@@ -1,9 +1,7 @@
 -- The size of the index is the server's, within one in a hundred, for ten
 -- shapes, by one, two and four participants, in memory and with many runs.
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS ptsort;
-LOAD 'ptsort';
-SET ptsort.min_table_size = 0;
+\getenv source PG_ABS_SRCDIR
+\i :source/sql/include/session.sql
 SET max_parallel_maintenance_workers = 4;
 
 CREATE TABLE sizes AS

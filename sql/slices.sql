@@ -1,11 +1,9 @@
 -- The final merge in slices: borders anywhere, every class of key, uniqueness
 -- across borders.  ptsort.debug_slices cuts small tables, too.
 \set VERBOSITY terse
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS ptsort;
+\getenv source PG_ABS_SRCDIR
+\i :source/sql/include/session.sql
 CREATE EXTENSION IF NOT EXISTS amcheck;
-LOAD 'ptsort';
-SET ptsort.min_table_size = 0;
 SET max_parallel_maintenance_workers = 2;
 SET ptsort.parallel_workers = 2;
 CREATE COLLATION slices_en (provider = libc, locale = 'en_US.UTF-8');

@@ -1,11 +1,7 @@
 -- Runs on tapes: whatever the budget, the length of runs and the merge order,
 -- the index is the same.
 \getenv source PG_ABS_SRCDIR
-\set same :source '/sql/include/same.sql'
-\set ECHO none
-\i :same
-\set ECHO all
-SET client_min_messages = warning;
+\i :source/sql/include/same.sql
 
 CREATE TABLE spill AS
 SELECT i * 7919 % 12007 AS random, i AS up, -i::int8 AS down, i % 10 AS few,

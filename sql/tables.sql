@@ -1,11 +1,7 @@
 -- What tables may be like: in what their rows have been through, their columns,
 -- their storage, and their relatives.  Each index is the server's.
 \getenv source PG_ABS_SRCDIR
-\set same :source '/sql/include/same.sql'
-\set ECHO none
-\i :same
-\set ECHO all
-SET client_min_messages = warning;
+\i :source/sql/include/same.sql
 
 -- one, two and three participants; with ptsort's scan and the server's
 CREATE FUNCTION compared(tbl text, what text, kind text DEFAULT '') RETURNS text LANGUAGE plpgsql AS $$

@@ -1,10 +1,8 @@
 -- Which builds are taken over and which are left to the server.  A build left
 -- to the server says so, with the reason; one of ours shows in
 -- ptsort_last_build().  (t/001_paths.pl goes through all ways to build.)
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS ptsort;
-LOAD 'ptsort';
-SET ptsort.min_table_size = 0;
+\getenv source PG_ABS_SRCDIR
+\i :source/sql/include/session.sql
 SET max_parallel_maintenance_workers = 2;
 
 -- the witness

@@ -1,11 +1,7 @@
 -- Every operator class and every kind of type and collation: the index is,
 -- page by page, the one that the server builds.
 \getenv source PG_ABS_SRCDIR
-\set same :source '/sql/include/same.sql'
-\set ECHO none
-\i :same
-\set ECHO all
-SET client_min_messages = warning;
+\i :source/sql/include/same.sql
 SELECT setseed(0.5);
 
 -- Types that the operator classes for any enum, range, composite ... need

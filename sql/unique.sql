@@ -3,11 +3,7 @@
 -- well, and both must say the same.  (Where a table has several duplicates, it
 -- is chance which of them the error names, so here it has one.)
 \getenv source PG_ABS_SRCDIR
-\set same :source '/sql/include/same.sql'
-\set ECHO none
-\i :same
-\set ECHO all
-SET client_min_messages = warning;
+\i :source/sql/include/same.sql
 
 CREATE TABLE uniques (a int, b text, c numeric, d int) WITH (fillfactor = 50);
 INSERT INTO uniques SELECT i, 'b' || i, i / 10.0, i % 7 FROM generate_series(1, 5000) i;

@@ -2,11 +2,7 @@
 -- how large they are, and how they live on.  (sql/slices.sql is about where the
 -- slices are cut.)
 \getenv source PG_ABS_SRCDIR
-\set same :source '/sql/include/same.sql'
-\set ECHO none
-\i :same
-\set ECHO all
-SET client_min_messages = warning;
+\i :source/sql/include/same.sql
 CREATE EXTENSION IF NOT EXISTS pgstattuple;
 SET max_parallel_maintenance_workers = 8;
 

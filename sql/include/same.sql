@@ -1,18 +1,13 @@
+\set ECHO none
 -- For the tests that build an index twice, with ptsort and with the server,
 -- and compare what the two wrote.  Read by
 --
 --   \getenv source PG_ABS_SRCDIR
---   \set same :source '/sql/include/same.sql'
---   \set ECHO none
---   \i :same
---   \set ECHO all
-SET client_min_messages = warning;
+--   \i :source/sql/include/same.sql
+\ir session.sql
 \set SHOW_CONTEXT never
-CREATE EXTENSION IF NOT EXISTS ptsort;
 CREATE EXTENSION IF NOT EXISTS amcheck;
 CREATE EXTENSION IF NOT EXISTS pageinspect;
-LOAD 'ptsort';
-SET ptsort.min_table_size = 0;
 CREATE SEQUENCE IF NOT EXISTS same_calls;
 
 -- The sessions of earlier tests may not have ended yet, and what they still see
@@ -172,4 +167,4 @@ BEGIN
 	DROP TABLE attempt_after;
 	RETURN CASE WHEN said[1] = said[3] AND said[2] = said[3] THEN said[1] ELSE said::text END;
 END $$;
-RESET client_min_messages;
+\set ECHO all
