@@ -143,13 +143,13 @@ bytes_get(const unsigned char *bytes, int n)
 	return result;
 }
 
-/* The value's own bits, in the lower field->bits bits. */
+/* The value's own bits, the lower ones. */
 static inline uint64
-field_get(const KeyField *field, Datum value, uint64 word)
+field_get(FieldKind kind, Datum value, uint64 word)
 {
 	const unsigned char *bytes = (const unsigned char *) DatumGetPointer(value);
 
-	switch (field->kind)
+	switch (kind)
 	{
 		case FIELD_BOOL:
 			return DatumGetBool(value) ? 1 : 0;
@@ -185,6 +185,18 @@ field_get(const KeyField *field, Datum value, uint64 word)
 			break;
 	}
 	return 0;
+}
+
+/*
+ * keypack_word returns a word of a value that is not null, in ascending order:
+ * the first field, on its own.
+ */
+uint64
+keypack_word(FieldKind kind, Datum value)
+{
+	KeyField	field = {.kind = kind, .bits = kind_bits(kind)};
+
+	return field_get(kind, value, 0) ^ field_flip(&field);
 }
 
 /*
@@ -242,7 +254,7 @@ keypack_encode(const KeyPack *pack, const Datum *values, const bool *isnull,
 
 	if (is_whole_word(pack) && !isnull[0])
 	{
-		words[0] = field_get(&pack->fields[0], values[0], word) ^
+		words[0] = field_get(pack->fields[0].kind, values[0], word) ^
 			pack->fields[0].flip;
 		words[1] = pack->fields[0].nulls_first ? WHOLE_WORD_NULL_BIT : 0;
 		return;
@@ -259,7 +271,7 @@ keypack_encode(const KeyPack *pack, const Datum *values, const bool *isnull,
 		if (null)
 			bits = field->nulls_first ? 0 : ones(field->bits);
 		else
-			bits = field_get(field, values[field->column], word) ^ field->flip;
+			bits = field_get(field->kind, values[field->column], word) ^ field->flip;
 		put_bits(words, &at, end, bits, field->bits);
 		if (keypack_has_null_bit(field))
 			put_bits(words, &at, end, null != field->nulls_first ? 1 : 0, 1);

@@ -71,6 +71,7 @@ extern bool keypack_add(KeyPack *pack, FieldKind kind, int column,
 extern void keypack_encode(const KeyPack *pack, const Datum *values,
 						   const bool *isnull, uint64 word, int nwords,
 						   uint64 *words);
+extern uint64 keypack_word(FieldKind kind, Datum value);
 
 /* The null bit of a value in two fields stands behind the second. */
 static inline bool

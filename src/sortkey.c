@@ -37,11 +37,9 @@
 #include "catalog/pg_proc.h"
 #include "commands/extension.h"
 #include "common/hashfn.h"
-#include "storage/itemptr.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/fmgroids.h"
-#include "utils/inet.h"
 #include "utils/rel.h"
 
 #include "keyform.h"
@@ -66,7 +64,8 @@ typedef uint64 (*WordMaker) (Datum value, SortSupport ssup);
 typedef struct SortKeyWord
 {
 	int			column;			/* index into values, isnull */
-	WordMaker	make;			/* NULL: there is no such word, or a code */
+	WordMaker	make;			/* NULL: there is a kind, a code or no word */
+	FieldKind	kind;			/* for values that could be packed */
 	TextCode   *code;			/* for text, in one or two words */
 	int			nwords;
 	bool		hint;
@@ -168,19 +167,6 @@ word_oid(Datum value, SortSupport ssup)
 }
 
 static uint64
-word_bool(Datum value, SortSupport ssup)
-{
-	return DatumGetBool(value) ? 1 : 0;
-}
-
-/* "char" is compared unsigned, whatever the platform's char is. */
-static uint64
-word_char(Datum value, SortSupport ssup)
-{
-	return (uint8) DatumGetChar(value);
-}
-
-static uint64
 word_float4(Datum value, SortSupport ssup)
 {
 	return word_from_float(DatumGetFloat4(value));
@@ -201,26 +187,6 @@ word_timetz(Datum value, SortSupport ssup)
 	return word_from_signed(time->time + time->zone * USECS_PER_SEC);
 }
 
-static uint64
-word_macaddr8(Datum value, SortSupport ssup)
-{
-	macaddr8   *addr = DatumGetMacaddr8P(value);
-
-	return ((uint64) addr->a << 56) | ((uint64) addr->b << 48) |
-		((uint64) addr->c << 40) | ((uint64) addr->d << 32) |
-		((uint64) addr->e << 24) | ((uint64) addr->f << 16) |
-		((uint64) addr->g << 8) | (uint64) addr->h;
-}
-
-static uint64
-word_tid(Datum value, SortSupport ssup)
-{
-	ItemPointer tid = (ItemPointer) DatumGetPointer(value);
-
-	return ((uint64) ItemPointerGetBlockNumberNoCheck(tid) << 16) |
-		ItemPointerGetOffsetNumberNoCheck(tid);
-}
-
 /*
  * Sort support functions with comparators of their own.  A user's operator
  * class that names one of them gets the same comparator, so the type does not
@@ -234,26 +200,14 @@ static const KnownOrder known_sortsupport[] = {
 	{InvalidOid, NULL}
 };
 
-/* Comparison functions, for operator classes without sort support. */
+/*
+ * Comparison functions, for operator classes without sort support: those that
+ * keypack.c does not know, because equal values may have different images.
+ */
 static const KnownOrder known_comparison[] = {
-	{F_BTBOOLCMP, word_bool},
-	{F_BTCHARCMP, word_char},
-	{F_BTINT2CMP, word_int16},
-	{F_BTINT4CMP, word_int32},
-	{F_BTINT8CMP, word_int64},
-	{F_BTOIDCMP, word_oid},
 	{F_BTFLOAT4CMP, word_float4},
 	{F_BTFLOAT8CMP, word_float8},
-	{F_BTTIDCMP, word_tid},
-	{F_CASH_CMP, word_int64},
-	{F_DATE_CMP, word_int32},
-	{F_MACADDR8_CMP, word_macaddr8},
-	{F_PG_LSN_CMP, word_unsigned},
-	{F_TIMESTAMP_CMP, word_int64},
-	{F_TIMESTAMPTZ_CMP, word_int64},
 	{F_TIMETZ_CMP, word_timetz},
-	{F_TIME_CMP, word_int64},
-	{F_XID8CMP, word_unsigned},
 	{InvalidOid, NULL}
 };
 
@@ -312,27 +266,34 @@ maker_of_comparator(int (*comparator) (Datum, Datum, SortSupport))
 }
 
 /*
- * How to make a word from a column of this operator family and input type,
- * NULL if there is no way.  ssup was prepared for it, with abbreviation.
+ * Choose how to make a word from a column of this operator family and input
+ * type, if there is a way.  word->ssup was prepared for it, with abbreviation.
  */
-static WordMaker
-choose_maker(Oid opfamily, Oid opcintype, SortSupport ssup)
+static void
+choose_maker(SortKeyWord *word, Oid opfamily, Oid opcintype)
 {
+	SortSupport ssup = &word->ssup;
 	Oid			sortsupport = get_opfamily_proc(opfamily, opcintype, opcintype,
 												BTSORTSUPPORT_PROC);
-	WordMaker	make = maker_of_abbreviation(ssup, sortsupport);
 
-	if (make == NULL)
-		make = maker_of_comparator(ssup->abbrev_converter != NULL ?
-								   ssup->abbrev_full_comparator :
-								   ssup->comparator);
-	if (make == NULL && OidIsValid(sortsupport))
-		make = find_known(known_sortsupport, sortsupport);
-	if (make == NULL && !OidIsValid(sortsupport))
-		make = find_known(known_comparison,
-						  get_opfamily_proc(opfamily, opcintype, opcintype,
-											BTORDER_PROC));
-	return make;
+	word->make = maker_of_abbreviation(ssup, sortsupport);
+	if (word->make == NULL)
+		word->make = maker_of_comparator(ssup->abbrev_converter != NULL ?
+										 ssup->abbrev_full_comparator :
+										 ssup->comparator);
+	if (word->make == NULL && OidIsValid(sortsupport))
+		word->make = find_known(known_sortsupport, sortsupport);
+	if (word->make == NULL && !OidIsValid(sortsupport))
+	{
+		Oid			comparison = get_opfamily_proc(opfamily, opcintype,
+												   opcintype, BTORDER_PROC);
+		int16		typlen;
+		bool		typbyval;
+
+		get_typlenbyval(opcintype, &typlen, &typbyval);
+		word->kind = keypack_kind(comparison, typlen, typbyval);
+		word->make = find_known(known_comparison, comparison);
+	}
 }
 
 /* Is this citext's comparison, that of text whatever its case? */
@@ -390,7 +351,7 @@ init_word(SortKeyWord *word, int column, Oid opfamily, Oid opcintype,
 		return;
 
 	word->ssup = *ssup;
-	word->make = choose_maker(opfamily, opcintype, &word->ssup);
+	choose_maker(word, opfamily, opcintype);
 	word->nwords = 1;
 	word->column = column;
 	word->reverse = ssup->ssup_reverse;
@@ -464,7 +425,8 @@ word_of_index(PtSortKey *key, Relation index, int column, int nwords)
 static bool
 has_word(const PtSortKey *key)
 {
-	return key->word.make != NULL || key->word.code != NULL;
+	return key->word.make != NULL || key->word.code != NULL ||
+		key->word.kind != FIELD_NONE;
 }
 
 /*
@@ -608,8 +570,10 @@ make_words(SortKeyWord *word, const Datum *values, const bool *isnull,
 	}
 	if (word->code)
 		textcode_words(word->code, values[word->column], words);
-	else
+	else if (word->make)
 		words[0] = word->make(values[word->column], &word->ssup);
+	else
+		words[0] = keypack_word(word->kind, values[word->column]);
 	if (unlikely(ptsort_debug_wrong_hints > 0) && word->hint)
 		spoil_hint(words);
 	for (int i = 0; i < word->nwords; i++)
