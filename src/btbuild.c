@@ -203,18 +203,12 @@ static void
 finish_load(PtBuild *build)
 {
 	const BtBuildArg *arg = build->arg;
-	BtLoadStats total;
 
 	/* The others counted on after the leader's last look. */
 	report_tuples(build, 0);
-	btload_finish(build->local, &total);
+	btload_finish(build->local);
 	for (int i = 0; i < build->process; i++)
-	{
-		BtLoadStats stats;
-
-		btload_get_stats(load_shared(build), i, &stats);
-		arg->pages[i] = stats.pages;
-	}
+		arg->pages[i] = btload_pages(load_shared(build), i);
 }
 
 /* All of the index by one process. */
@@ -222,13 +216,12 @@ static void
 load_index(PtBuild *build, PtSort *sort)
 {
 	BtLoad	   *load;
-	BtLoadStats total;
 
 	build->shared = palloc(shared_size(build, 1, 1));
 	shared_init(build, 1, 1);
 	load = btload_begin(load_shared(build), 0, build->heap, build->index, NULL);
 	load_slice(build, sort, load, 0);
-	btload_finish(load, &total);
+	btload_finish(load);
 }
 
 const PtBuildOps *
@@ -391,7 +384,7 @@ fill_stats(BtBuildStats *stats, const PtBuildStats *built)
 
 /*
  * Make the result the session's last report.  There the leader is first, and
- * all pages are its: it is the only one that writes.
+ * all pages are its that no worker has written.
  */
 static void
 publish_result(Relation index, const PtBuildResult *result, const int64 *pages)

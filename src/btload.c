@@ -53,7 +53,7 @@ typedef struct BtSliceOut
 typedef struct BtParticipant
 {
 	BtChunk		rest;			/* blocks not used */
-	BtLoadStats stats;
+	int64		pages;			/* that it has written */
 } BtParticipant;
 
 /*
@@ -96,7 +96,6 @@ struct BtLoad
 	BtRules		rules;
 	BtWriter	writer;
 	BtLinks   **links;			/* private lists of slices we loaded */
-	int64		tuples;
 };
 
 /* All private lists of links get this share of maintenance_work_mem at most */
@@ -339,7 +338,6 @@ btload_add(BtSlice *slice, IndexTuple itup)
 	BtPending  *pending = &slice->pending;
 
 	Assert((itup->t_info & INDEX_ALT_TID_MASK) == 0);
-	slice->load->tuples++;
 	if (unlikely(slice->leaf.open.page == NULL))
 		slice_open(slice);
 	if (!slice->load->rules.deduplicate)
@@ -363,7 +361,6 @@ btload_add_entries(BtSlice *slice, const KeyForm *form, const uint64 *entries,
 	BtLevel    *leaf = &slice->leaf;
 	int			stride = form->nwords + 1;
 
-	slice->load->tuples += n;
 	if (unlikely(leaf->open.page == NULL))
 		slice_open(slice);
 	while (n > 0)
@@ -440,9 +437,7 @@ participant_end(BtLoad *load)
 
 	btwrite_flush(&load->writer);
 	me->rest = load->writer.chunk;
-	me->stats.tuples = load->tuples;
-	me->stats.pages = load->writer.pages_written;
-	me->stats.wal_bytes = load->writer.wal_bytes;
+	me->pages = load->writer.pages_written;
 }
 
 void
@@ -452,11 +447,10 @@ btload_end(BtLoad *load)
 	MemoryContextDelete(load->cxt);
 }
 
-void
-btload_get_stats(const BtLoadShared *shared, int participant,
-				 BtLoadStats *stats)
+int64
+btload_pages(const BtLoadShared *shared, int participant)
 {
-	*stats = shared_participant(shared, participant)->stats;
+	return shared_participant(shared, participant)->pages;
 }
 
 
@@ -576,38 +570,30 @@ finish_levels(BtLevel *leaf)
 
 /*
  * Let the leader be the only writer from now on, with everybody's left-over
- * blocks, and add up the counts.
+ * blocks.
  */
 static void
-take_over(BtLoad *load, BtLoadStats *total)
+take_over(BtLoad *load)
 {
 	int			n = load->shared->file.nparticipants;
 	BtChunk    *rest = MemoryContextAlloc(load->cxt, mul_size(n, sizeof(BtChunk)));
 
 	participant_end(load);
-	memset(total, 0, sizeof(BtLoadStats));
 	for (int i = 0; i < n; i++)
-	{
-		BtParticipant *part = shared_participant(load->shared, i);
-
-		rest[i] = part->rest;
-		total->tuples += part->stats.tuples;
-		total->wal_bytes += part->stats.wal_bytes;
-	}
+		rest[i] = shared_participant(load->shared, i)->rest;
 	btwrite_take_over(&load->writer, rest, n);
 }
 
 void
-btload_finish(BtLoad *load, BtLoadStats *total)
+btload_finish(BtLoad *load)
 {
 	BtLevel		leaf;
 	BtOpenPage	root;
-	BtParticipant *me = shared_participant(load->shared, load->participant);
 	MemoryContext oldcxt = MemoryContextSwitchTo(load->cxt);
 	BtWriter   *writer = &load->writer;
 	Page		meta;
 
-	take_over(load, total);
+	take_over(load);
 
 	fault_point("btload: stitch");
 	level_init(&leaf, load);
@@ -617,7 +603,7 @@ btload_finish(BtLoad *load, BtLoadStats *total)
 	root.level = 0;
 	if (leaf.open.page != NULL)
 		root = finish_levels(&leaf);
-	total->deleted_pages = btwrite_retire_spare(writer);
+	btwrite_retire_spare(writer);
 
 	/* the metapage comes last: it makes the file a btree */
 	fault_point("btload: metapage");
@@ -626,12 +612,6 @@ btload_finish(BtLoad *load, BtLoadStats *total)
 	btwrite_page(writer, meta, BTREE_METAPAGE);
 	btwrite_flush(writer);
 	btwrite_sync(writer);
-
-	/* the stitch counts as the leader's work */
-	total->wal_bytes += writer->wal_bytes - me->stats.wal_bytes;
-	me->stats.pages = writer->pages_written;
-	me->stats.wal_bytes = writer->wal_bytes;
-	total->pages = load->shared->file.nblocks;
 
 	MemoryContextSwitchTo(oldcxt);
 	MemoryContextDelete(load->cxt);

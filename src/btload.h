@@ -52,15 +52,6 @@ typedef struct BtLoadShared BtLoadShared;
 typedef struct BtLoad BtLoad;
 typedef struct BtSlice BtSlice;
 
-/* What was done; counts of one participant or of all */
-typedef struct BtLoadStats
-{
-	int64		tuples;			/* tuples added */
-	uint64		pages;			/* pages written; of all: blocks in the file */
-	uint64		deleted_pages;	/* of these, left over (total only) */
-	uint64		wal_bytes;		/* WAL of the pages */
-} BtLoadStats;
-
 /*
  * btload_estimate returns the size of the shared block for up to
  * "nparticipants" processes and "nslices" slices (16 kB and a bit for each
@@ -111,8 +102,8 @@ extern void btload_add_entries(BtSlice *slice, const KeyForm *form,
 extern void btload_end_slice(BtSlice *slice);
 
 /*
- * btload_end ends a participant's work that is not the leader's: its counts
- * and the blocks it did not use go to the shared block.  Frees "load".
+ * btload_end ends a participant's work that is not the leader's: its count
+ * of pages and the blocks it did not use go to the shared block.  Frees "load".
  */
 extern void btload_end(BtLoad *load);
 
@@ -120,13 +111,14 @@ extern void btload_end(BtLoad *load);
  * btload_finish completes the index from slices that are all loaded; slices
  * without tuples count as loaded only if begun and ended.  Leader only, after
  * all other participants have called btload_end(); with what they have
- * written to the shared block visible.  Frees "load".  *total are the counts
- * of the index.
+ * written to the shared block visible.  Frees "load".
  */
-extern void btload_finish(BtLoad *load, BtLoadStats *total);
+extern void btload_finish(BtLoad *load);
 
-/* btload_get_stats reads one participant's counts after it has ended. */
-extern void btload_get_stats(const BtLoadShared *shared, int participant,
-							 BtLoadStats *stats);
+/*
+ * btload_pages returns how many pages a participant that is not the leader has
+ * written, after it has ended.
+ */
+extern int64 btload_pages(const BtLoadShared *shared, int participant);
 
 #endif							/* BTLOAD_H */

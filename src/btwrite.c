@@ -11,7 +11,6 @@
 #include "access/xlog.h"
 #include "access/xloginsert.h"
 #include "btwrite.h"
-#include "executor/instrument.h"
 #include "fault.h"
 #include "port/pg_bitutils.h"
 #include "storage/indexfsm.h"
@@ -231,8 +230,6 @@ write_pages(BtWriter *writer)
 static void
 log_and_write_pages(BtWriter *writer)
 {
-	uint64		before = pgWalUsage.wal_bytes;
-
 	Assert((MyProc->delayChkptFlags & DELAY_CHKPT_START) == 0);
 	MyProc->delayChkptFlags |= DELAY_CHKPT_START;
 	PG_TRY();
@@ -246,7 +243,6 @@ log_and_write_pages(BtWriter *writer)
 		MyProc->delayChkptFlags &= ~DELAY_CHKPT_START;
 	}
 	PG_END_TRY();
-	writer->wal_bytes += pgWalUsage.wal_bytes - before;
 }
 
 void
@@ -288,10 +284,10 @@ btwrite_take_over(BtWriter *writer, BtChunk *chunks, int nchunks)
 	}
 }
 
-BlockNumber
+void
 btwrite_retire_spare(BtWriter *writer)
 {
-	BlockNumber nretired = 0;
+	bool		retired = false;
 
 	fault_point("btwrite: left-over blocks");
 
@@ -307,7 +303,7 @@ btwrite_retire_spare(BtWriter *writer)
 			_bt_pageinit(page, BLCKSZ);
 			BTPageSetDeleted(page, FirstNormalFullTransactionId);
 			btwrite_page(writer, page, blk);
-			nretired++;
+			retired = true;
 		}
 	}
 	btwrite_flush(writer);
@@ -319,11 +315,10 @@ btwrite_retire_spare(BtWriter *writer)
 		while (chunk->next < chunk->end)
 			RecordFreeIndexPage(writer->index, chunk->next++);
 	}
-	if (nretired > 0)
+	if (retired)
 		IndexFreeSpaceMapVacuum(writer->index);
 
 	writer->nspare = 0;
-	return nretired;
 }
 
 /*

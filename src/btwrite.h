@@ -70,8 +70,7 @@ typedef struct BtWriter
 	int			maxfree;		/* all page buffers there are */
 	Page		zero;			/* a page of zeroes */
 
-	uint64		pages_written;
-	uint64		wal_bytes;
+	int64		pages_written;
 } BtWriter;
 
 /*
@@ -116,9 +115,9 @@ extern void btwrite_take_over(BtWriter *writer, BtChunk *chunks, int nchunks);
 
 /*
  * btwrite_retire_spare turns left-over blocks into deleted pages that inserts
- * can recycle at once.  Returns their number.
+ * can recycle at once.
  */
-extern BlockNumber btwrite_retire_spare(BtWriter *writer);
+extern void btwrite_retire_spare(BtWriter *writer);
 
 /*
  * btwrite_sync makes sure the file survives a crash after commit.  To be
