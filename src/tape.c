@@ -168,18 +168,6 @@ seek_block(Tapeset *set, int64 block)
 }
 
 static void
-read_exactly(Tapeset *set, void *target, Size size)
-{
-	Size		got = BufFileRead(set->file, target, size);
-
-	if (got != size)
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not read temporary file: read only %zu of %zu bytes",
-						got, size)));
-}
-
-static void
 add_extent(Tape *tape, int64 logical, int64 block)
 {
 	TapeExtent *last = tape->nextents > 0 ? &tape->extents[tape->nextents - 1] : NULL;
@@ -375,8 +363,8 @@ tape_import(SharedFileSet *fileset, int participant, const TapeExport *source,
 		pfree(tape->extents);
 		tape->extents = palloc_extended(size, MCXT_ALLOC_HUGE);
 		seek_block(tape->set, source->map_block);
-		read_exactly(tape->set, tape->extents, size);
-		read_exactly(tape->set, note, note_size);
+		BufFileReadExact(tape->set->file, tape->extents, size);
+		BufFileReadExact(tape->set->file, note, note_size);
 	}
 	return tape;
 }
@@ -433,7 +421,7 @@ read_blocks(Tape *tape, int64 logical, int64 nblocks, char *target)
 		if (i + 1 < tape->nextents)
 			now = Min(now, tape->extents[i + 1].logical - logical);
 		seek_block(tape->set, block);
-		read_exactly(tape->set, target, now * block_bytes);
+		BufFileReadExact(tape->set->file, target, now * block_bytes);
 		if (tape->recycle)
 		{
 			for (int64 j = 0; j < now; j++)
