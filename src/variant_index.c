@@ -136,16 +136,24 @@ index_compare(const void *a, const void *b, void *arg)
 	return ItemPointerCompare(&left->t_tid, &right->t_tid);
 }
 
+/* Are these two duplicates, if both are live? */
+static bool
+keys_are_duplicates(IndexSort *state, IndexTuple a, IndexTuple b)
+{
+	bool		equal_nulls;
+
+	return compare_keys(state, a, b, &equal_nulls) == 0 &&
+		(!equal_nulls || state->nulls_not_distinct);
+}
+
 /* Slices of a unique index do not part equal keys, so no slice misses any. */
 static bool
 index_same_slice(const void *a, const void *b, void *arg)
 {
 	IndexSort  *state = arg;
-	bool		nulls;
 
 	return state->unique &&
-		compare_keys(state, (IndexTuple) a, (IndexTuple) b, &nulls) == 0 &&
-		(!nulls || state->nulls_not_distinct);
+		keys_are_duplicates(state, (IndexTuple) a, (IndexTuple) b);
 }
 
 static void
@@ -328,16 +336,6 @@ variant_put_index(PtSort *sort, ItemPointer tid, const Datum *values,
 	ptsort_put(sort, tuple, IndexTupleSize(tuple), words);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(state->put_context);
-}
-
-/* Are these two duplicates, if both are live? */
-static bool
-keys_are_duplicates(IndexSort *state, IndexTuple a, IndexTuple b)
-{
-	bool		equal_nulls;
-
-	return compare_keys(state, a, b, &equal_nulls) == 0 &&
-		(!equal_nulls || state->nulls_not_distinct);
 }
 
 static bool
