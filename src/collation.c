@@ -320,29 +320,24 @@ learn_character(Collation *collation, CharKey key)
 	collation->nclasses++;
 }
 
-/* Forget the numbers of characters, which new classes have moved. */
-static void
-forget_numbers(Collation *collation)
+/*
+ * collation_forget_numbers forgets the numbers of characters, which new classes
+ * have moved.  To be called after the last string to learn.
+ */
+void
+collation_forget_numbers(Collation *collation)
 {
 	for (int i = 0; i < 256; i++)
 		collation->byte_classes[i] = CLASS_UNKNOWN;
 	chartable_reset(collation->characters);
 }
 
-/*
- * collation_learn_string learns the characters of a string.  After the last
- * one, call it with NULL: classes are numbered then.
- */
+/* collation_learn_string learns the characters of a string. */
 void
 collation_learn_string(Collation *collation, const char *string, int length)
 {
 	const char *end = string + length;
 
-	if (string == NULL)
-	{
-		forget_numbers(collation);
-		return;
-	}
 	while (string < end)
 		learn_character(collation, next_key(collation, &string, end));
 }
@@ -365,7 +360,7 @@ collation_export(const Collation *collation, StringInfo target)
 const char *
 collation_import(Collation *collation, const char *source)
 {
-	forget_numbers(collation);
+	collation_forget_numbers(collation);
 	memcpy(&collation->nclasses, source, sizeof(int));
 	source += sizeof(int);
 	collation->maxclasses = Max(collation->nclasses, 1);

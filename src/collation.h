@@ -55,6 +55,7 @@ extern Collation *collation_create(SortSupport ssup, TextForm form,
 extern bool collation_is_bytewise(const Collation *collation);
 extern void collation_learn_string(Collation *collation, const char *string,
 								   int length);
+extern void collation_forget_numbers(Collation *collation);
 extern int	collation_classes(const Collation *collation);
 extern CharClass collation_multibyte_class(Collation *collation,
 										   const char **string,

@@ -383,7 +383,7 @@ learn_classes(TextCode *code)
 		collation_learn_string(code->collation, &c, 1);
 	while ((string = next_sample(code, &at, &length)) != NULL)
 		collation_learn_string(code->collation, string, length);
-	collation_learn_string(code->collation, NULL, 0);
+	collation_forget_numbers(code->collation);
 }
 
 static int
