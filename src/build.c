@@ -42,7 +42,6 @@
 #include "miscadmin.h"
 #include "participant.h"
 #include "pgstat.h"
-#include "portability/instr_time.h"
 #include "tcop/tcopprot.h"
 #include "utils/backend_status.h"
 #include "utils/memutils.h"
@@ -71,17 +70,6 @@ typedef struct Leader
 
 /* GUC */
 bool		ptsort_debug_leader_participates = true;
-
-
-static double
-ms_since(instr_time start)
-{
-	instr_time	now;
-
-	INSTR_TIME_SET_CURRENT(now);
-	INSTR_TIME_SUBTRACT(now, start);
-	return INSTR_TIME_GET_MILLISEC(now);
-}
 
 
 /*
@@ -369,7 +357,7 @@ leader_load(Leader *leader)
 	INSTR_TIME_SET_CURRENT(start);
 	participant_report_phase(self, PROGRESS_BTREE_PHASE_LEAF_LOAD);
 	self->ops->load(&self->build, self->sort);
-	leader->slot.stats.load_ms = ms_since(start);
+	leader->slot.stats.load_ms = participant_ms_since(start);
 	fault_point("build: after load");
 
 	ptsort_stats(self->sort, &merge);

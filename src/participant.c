@@ -21,7 +21,6 @@
 #include "heapscan.h"
 #include "participant.h"
 #include "pgstat.h"
-#include "portability/instr_time.h"
 #include "storage/proc.h"
 #include "tcop/tcopprot.h"
 #include "utils/backend_status.h"
@@ -47,6 +46,16 @@ participant_report_phase(const Participant *participant, int64 phase)
 {
 	if (participant->progress)
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, phase);
+}
+
+double
+participant_ms_since(instr_time start)
+{
+	instr_time	now;
+
+	INSTR_TIME_SET_CURRENT(now);
+	INSTR_TIME_SUBTRACT(now, start);
+	return INSTR_TIME_GET_MILLISEC(now);
 }
 
 void
@@ -79,7 +88,6 @@ participant_scan(Participant *participant)
 	BuildSlot  *slot = participant->slot;
 	PtSortStats sorted;
 	instr_time	start;
-	instr_time	elapsed;
 
 	INSTR_TIME_SET_CURRENT(start);
 
@@ -97,10 +105,8 @@ participant_scan(Participant *participant)
 	ptsort_stats(participant->sort, &sorted);
 	slot->index_tuples = sorted.tuples;
 	slot->broken_hot_chain = build->index_info->ii_BrokenHotChain;
-	INSTR_TIME_SET_CURRENT(elapsed);
-	INSTR_TIME_SUBTRACT(elapsed, start);
-	slot->stats.scan_ms = INSTR_TIME_GET_MILLISEC(elapsed) -
-		sorted.sort_ms - sorted.run_ms;
+	slot->stats.scan_ms = participant_ms_since(start) - sorted.sort_ms -
+		sorted.run_ms;
 	fault_point("build: after scan");
 }
 
@@ -141,16 +147,13 @@ participant_load(Participant *participant)
 	PtBuildStats *stats = &participant->slot->stats;
 	PtSortStats merge;
 	instr_time	start;
-	instr_time	elapsed;
 
 	fault_point("build: before load");
 	INSTR_TIME_SET_CURRENT(start);
 	participant_report_phase(participant, PROGRESS_BTREE_PHASE_LEAF_LOAD);
 	build->fileset = ptsort_shared_fileset(participant->sort_shared);
 	participant->ops->load_slices(build, participant->sort);
-	INSTR_TIME_SET_CURRENT(elapsed);
-	INSTR_TIME_SUBTRACT(elapsed, start);
-	stats->load_ms = INSTR_TIME_GET_MILLISEC(elapsed);
+	stats->load_ms = participant_ms_since(start);
 	fault_point("build: after load");
 
 	ptsort_stats(participant->sort, &merge);
