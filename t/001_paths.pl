@@ -7,8 +7,11 @@
 use strict;
 use warnings;
 use IPC::Run;
+use FindBin;
+use lib $FindBin::RealBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Ptsort qw(builds_in);
 use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
@@ -34,38 +37,6 @@ sub asked
 {
 	my ($n) = @_;
 	return 1 + ($n < $max_workers ? $n : $max_workers);
-}
-
-# What the log says about builds: for each one "name: participants", or
-# "name: left, reason".  A start line without its end line is "name: unended".
-sub builds_in
-{
-	my ($log) = @_;
-	my (@builds, %open);
-
-	while ($log =~ /LOG:  ptsort: (.*)/g)
-	{
-		my $line = $1;
-		if ($line =~ /^building index "(.+?)": (\d+) participants?,/)
-		{
-			push @builds, "$1: unended";
-			$open{$1} = [ $#builds, $2 ];
-		}
-		elsif ($line =~ /^built index "(.+?)": (\d+) participants?,/)
-		{
-			my $start = delete $open{$1};
-			$builds[ $start->[0] ] = "$1: $2"
-			  if $start && $start->[1] == $2;
-		}
-		elsif ($line =~ /^leaving index "(.+?)" to the server: (.*)/)
-		{
-			push @builds, "$1: left, $2";
-		}
-	}
-
-	# a toast table has a number for a name
-	s/pg_toast_\d+/pg_toast_N/ foreach @builds;
-	return @builds;
 }
 
 # All indexes are sound, and nowhere is the request stored.

@@ -10,8 +10,8 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(new_node builds_since log_end start_psql wait_for_point
-  pause_points end_session try_sql error_of dsm_segments check_nothing_left);
+our @EXPORT = qw(new_node builds_in builds_since log_end start_psql
+  wait_for_point pause_points end_session try_sql error_of dsm_segments check_nothing_left);
 
 # A running server.  Parallel builds load in several slices, which these small
 # tables would not get by themselves.  Dynamic shared memory is in files of its
@@ -53,14 +53,12 @@ sub log_end
 	return -s $node->logfile;
 }
 
-# The builds that the log has since then, each as "name: participants", or
-# "name: left, reason".  A start without its end is "name: unended".  Toast
-# indexes, which come along uninvited and empty, are not counted.
-sub builds_since
+# What the log says about builds: for each one "name: participants", or
+# "name: left, reason".  A start line without its end line is "name: unended".
+sub builds_in
 {
-	my ($node, $offset) = @_;
-	my $log = slurp_file($node->logfile, $offset);
-	my (@builds, %started);
+	my ($log) = @_;
+	my (@builds, %open);
 
 	while ($log =~ /LOG:  ptsort: (.*)/g)
 	{
@@ -68,11 +66,11 @@ sub builds_since
 		if ($line =~ /^building index "(.+?)": (\d+) participants?,/)
 		{
 			push @builds, "$1: unended";
-			$started{$1} = [ $#builds, $2 ];
+			$open{$1} = [ $#builds, $2 ];
 		}
 		elsif ($line =~ /^built index "(.+?)": (\d+) participants?,/)
 		{
-			my $start = delete $started{$1};
+			my $start = delete $open{$1};
 			$builds[ $start->[0] ] = "$1: $2"
 			  if $start && $start->[1] == $2;
 		}
@@ -81,7 +79,18 @@ sub builds_since
 			push @builds, "$1: left, $2";
 		}
 	}
-	return grep { !/^pg_toast/ } @builds;
+
+	# a toast table has a number for a name
+	s/pg_toast_\d+/pg_toast_N/ foreach @builds;
+	return @builds;
+}
+
+# The builds that the node's log has since then.  Toast indexes, which come
+# along uninvited and empty, are not counted.
+sub builds_since
+{
+	my ($node, $offset) = @_;
+	return grep { !/^pg_toast/ } builds_in(slurp_file($node->logfile, $offset));
 }
 
 # Run commands in a psql that goes on by itself; ->{run}->finish waits for its
