@@ -236,6 +236,8 @@ log_and_write_pages(BtWriter *writer)
 	{
 		pt_log_newpages(writer->index, writer->npages, writer->blknos,
 						writer->pages);
+		/* have the WAL writer write and sync it while we go on */
+		XLogSetAsyncXactLSN(PageGetLSN(writer->pages[writer->npages - 1]));
 		write_pages(writer);
 	}
 	PG_FINALLY();
