@@ -81,13 +81,16 @@ collation_next(Collation *collation, const CharClass *byte_classes,
 			   const char **string, const char *end)
 {
 	CharClass	class = byte_classes[(unsigned char) **string];
+	const char *at = *string;	/* so that the caller's can be a register */
 
 	if (likely(class != CLASS_UNKNOWN))
 	{
 		(*string)++;
 		return class;
 	}
-	return collation_multibyte_class(collation, string, end);
+	class = collation_multibyte_class(collation, &at, end);
+	*string = at;
+	return class;
 }
 
 #endif							/* PTSORT_COLLATION_H */

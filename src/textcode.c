@@ -80,6 +80,7 @@ struct TextCode
 	Collation  *collation;
 	CharClass  *byte_classes;	/* the collation's */
 	int			nwords;
+	bool		bytewise;		/* the collation's order is */
 	bool		two_symbols;	/* a class is two symbols */
 	TextCodeMode mode;
 	TextPrefix	prefix;
@@ -95,6 +96,7 @@ textcode_create(Collation *collation, int nwords)
 
 	code->collation = collation;
 	code->byte_classes = collation_byte_classes(collation);
+	code->bytewise = collation_is_bytewise(collation);
 	code->nwords = nwords;
 	initStringInfo(&code->sample);
 	return code;
@@ -107,7 +109,7 @@ textcode_create(Collation *collation, int nwords)
 static int
 whole_characters(const TextCode *code, const char *string, int length, int limit)
 {
-	return collation_is_bytewise(code->collation) ? Min(length, limit) :
+	return code->bytewise ? Min(length, limit) :
 		pg_encoding_mbcliplen(GetDatabaseEncoding(), string, length, limit);
 }
 
@@ -143,7 +145,13 @@ next_sample(const TextCode *code, int *at, int *length)
 /*
  * CodeInterval: the lower end, and the size as range * 2^shift.  The range is kept
  * above 2^32, so that its parts are exact enough, while bits are left.
+ *
+ * A string costs a few instructions per character, so the functions that see
+ * each are compiled once for either number of words, and keep the interval and
+ * all else in registers: with one word there is no shift, and half of a low.
  */
+#define pt_inline		pg_attribute_always_inline
+
 typedef struct CodeInterval
 {
 	uint128		low;
@@ -152,14 +160,19 @@ typedef struct CodeInterval
 } CodeInterval;
 
 /* Go to a part of the interval; false if that is too small to be divided. */
-static inline bool
-narrow(CodeInterval *interval, const uint16 *parts, int symbol)
+static pt_inline bool
+narrow(CodeInterval *interval, const uint16 *parts, int symbol, const int nwords)
 {
 	uint64		step = interval->range >> TEXTMODEL_BITS;
 	uint64		from = step * parts[symbol];
 
+	interval->range = step * (parts[symbol + 1] - parts[symbol]);
+	if (nwords == 1)
+	{
+		interval->low = (uint64) interval->low + from;
+		return interval->range >> (TEXTMODEL_BITS + 1) != 0;
+	}
 	interval->low += (uint128) from << interval->shift;
-	interval->range = step * parts[symbol + 1] - from;
 	if (interval->range >> 32 == 0 && interval->shift > 0)
 	{
 		interval->range <<= 32;
@@ -193,79 +206,95 @@ compare_prefix(TextCode *code, const char **string, const char *end)
 }
 
 /* Skip the prefix, if the string has it, and narrow the interval to match. */
-static void
+static pt_inline void
 code_prefix(TextCode *code, CodeInterval *interval, const char **string,
-			const char *end)
+			const char *end, const int nwords)
 {
 	const TextPrefix *prefix = &code->prefix;
 	const char *behind = *string;
 	int			place = HAS_PREFIX;
+	int			cmp;
 
 	if (prefix->nclasses == 0)
 		return;
-	if (end - *string >= prefix->length &&
-		memcmp(*string, prefix->bytes, prefix->length) == 0)
+	cmp = memcmp(behind, prefix->bytes, Min(end - behind, prefix->length));
+	if (cmp == 0 && end - behind >= prefix->length)
 		behind += prefix->length;
+	else if (code->bytewise)
+		place = cmp > 0 ? ABOVE_PREFIX : BELOW_PREFIX;
 	else
 		place = compare_prefix(code, &behind, end);
-	(void) narrow(interval, prefix_parts, place);
+	(void) narrow(interval, prefix_parts, place, nwords);
 	if (place == HAS_PREFIX)
 		*string = behind;
 }
 
 /* Narrow the interval by a symbol; false if no more can be coded. */
-static inline bool
+static pt_inline bool
 code_symbol(const TextModel *model, CodeInterval *interval,
-			TextContext *context, int symbol)
+			TextContext *context, int symbol, const int nwords)
 {
 	const uint16 *parts = textmodel_parts(model, context);
 
 	textmodel_step(context, symbol);
-	return narrow(interval, parts, symbol);
+	return narrow(interval, parts, symbol, nwords);
 }
 
 /* Narrow the interval to that of the string; ends at its end or when full. */
-static inline void
+static pt_inline void
 code_string(TextCode *code, CodeInterval *interval, const char *string,
-			const char *end)
+			const char *end, const int nwords)
 {
-	const TextModel *model = code->model;
+	const TextModel model = *code->model;
+	const CharClass *byte_classes = code->byte_classes;
+	const bool	two_symbols = code->two_symbols;
 	TextContext context = {TEXTMODEL_END, TEXTMODEL_END};
 
 	while (string < end)
 	{
-		CharClass	class = collation_next(code->collation, code->byte_classes,
+		CharClass	class = collation_next(code->collation, byte_classes,
 										   &string, end);
 		int			number = class & ~CLASS_ABOVE;
 
 		if (class == CLASS_IGNORED)
 			continue;
-		if (unlikely(code->two_symbols) &&
-			!code_symbol(model, interval, &context, 1 + number / 255))
+		if (unlikely(two_symbols) &&
+			!code_symbol(&model, interval, &context, 1 + number / 255, nwords))
 			return;
-		if (!code_symbol(model, interval, &context,
-						 1 + (code->two_symbols ? number % 255 : number)))
+		if (!code_symbol(&model, interval, &context,
+						 1 + (two_symbols ? number % 255 : number), nwords))
 			return;
 		if (class & CLASS_ABOVE)
 			return;
 	}
-	(void) code_symbol(model, interval, &context, TEXTMODEL_END);
+	(void) code_symbol(&model, interval, &context, TEXTMODEL_END, nwords);
+}
+
+/* code_words with a constant number of words. */
+static pt_inline void
+make_words(TextCode *code, const char *string, int length, uint64 *words,
+		   const int nwords)
+{
+	const char *end = string + length;
+	CodeInterval interval = {
+		.range = PG_UINT64_MAX,
+		.shift = 64 * (nwords - 1)
+	};
+
+	code_prefix(code, &interval, &string, end, nwords);
+	code_string(code, &interval, string, end, nwords);
+	if (nwords > 1)
+		*words++ = (uint64) (interval.low >> 64);
+	*words = (uint64) interval.low;
 }
 
 static void
 code_words(TextCode *code, const char *string, int length, uint64 *words)
 {
-	const char *end = string + length;
-	CodeInterval	interval = {
-		.range = PG_UINT64_MAX,
-		.shift = 64 * (code->nwords - 1)
-	};
-
-	code_prefix(code, &interval, &string, end);
-	code_string(code, &interval, string, end);
-	if (code->nwords > 1)
-		*words++ = (uint64) (interval.low >> 64);
-	*words = (uint64) interval.low;
+	if (code->nwords == 1)
+		make_words(code, string, length, words, 1);
+	else
+		make_words(code, string, length, words, 2);
 }
 
 /* The first bytes of a string as one word. */
@@ -354,7 +383,7 @@ learn_prefix(TextCode *code)
 		CharClass	class = collation_next(code->collation, code->byte_classes,
 										   &at, end);
 
-		if (at == end && !collation_is_bytewise(code->collation))
+		if (at == end && !code->bytewise)
 			break;
 		prefix->length = at - prefix->bytes;
 		if (class == CLASS_IGNORED)
@@ -407,7 +436,7 @@ plain_is_enough(const TextCode *code)
 	int			different = 1;
 
 	if (code->nwords != 1 || code->nsample == 0 ||
-		!collation_is_bytewise(code->collation))
+		!code->bytewise)
 		return false;
 	words = palloc(code->nsample * sizeof(uint64));
 	while ((string = next_sample(code, &at, &length)) != NULL)
@@ -541,7 +570,7 @@ textcode_learn(TextCode *code)
 		learn_prefix(code);
 		learn_model(code);
 		code->mode = CODED;
-		if (!collation_is_bytewise(code->collation) && is_useless(code))
+		if (!code->bytewise && is_useless(code))
 			code->mode = USELESS;
 	}
 	forget_sample(code);
