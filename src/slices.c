@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * slices.c
- *	  Cut the final merge into slices of about equal size.
+ *	  Cut the final merge into slices.
  *
  * A *cut* is a place in each run such that everything before it, in any run,
  * comes before everything behind it in every run.  The tuple at a place of one
@@ -12,7 +12,7 @@
  *
  * Which tuples make cuts is estimated from the runs' sparse indexes: each
  * sample stands for the tuples up to the next one, so samples in order and
- * their weights summed up tell where a k-th part of all tuples ends.  The
+ * their weights summed up tell where a part of all tuples ends.  The
  * estimate knows only words; among equal ones the place within the run decides.
  * A bad estimate costs balance, nothing else.  The cuts themselves are exact.
  *
@@ -224,6 +224,21 @@ compare_cuts(const void *a, const void *b, void *arg)
 	return 0;
 }
 
+/*
+ * How many tuples come before a cut.  If participants will take several slices
+ * each, every slice is smaller than the one before, so that all are
+ * done at almost the same time.
+ */
+static int64
+tuples_before(int64 tuples, int cut, int nslices, int nruns)
+{
+	double		rest = 1.0 - (double) cut / nslices;
+
+	if (nslices > nruns)
+		rest *= rest;
+	return (int64) (tuples * (1.0 - rest));
+}
+
 void
 slices_plan(SortOrder *order, Run **runs, int nruns, int nslices,
 			int64 *positions)
@@ -254,7 +269,7 @@ slices_plan(SortOrder *order, Run **runs, int nruns, int nslices,
 
 	for (int64 i = 0; i < ncandidates && cut < useful; i++)
 	{
-		if (passed >= tuples / useful * cut)
+		if (passed >= tuples_before(tuples, cut, useful, nruns))
 		{
 			Splitter	splitter;
 
