@@ -117,6 +117,11 @@ typedef struct PtSortOptions
 	int64		budget;			/* bytes; see "RULES" above */
 	bool		random_access;	/* allow rescan, backward reads, mark, restore
 								 * (SERIAL and LEADER) */
+	bool		optimistic;		/* verify sort key words that are only hints as
+								 * late as possible: with the fewest comparisons,
+								 * but the sort may fail (PtSortStats.failed),
+								 * and then must be done again without this;
+								 * not with random_access */
 	PtSortShared *shared;		/* all but SERIAL: the attached block */
 	int			participants;	/* LEADER, the leader's SLICE: how many runs
 								 * to wait for; 0 in others */
@@ -137,6 +142,8 @@ typedef struct PtSortStats
 	int64		comparisons;	/* tuple comparisons by the caller's operators */
 	int64		wrong_hints;	/* neighbours that sort key words, where these
 								 * are only hints, had put in the wrong order */
+	bool		failed;			/* of an optimistic sort: such a hint ended it
+								 * before all tuples were returned */
 	int64		peak_memory;	/* bytes held at most for tuples and buffers */
 	int64		temp_bytes;		/* temporary file space held at most */
 	double		sort_ms;		/* ordering entries in memory */
@@ -203,7 +210,7 @@ typedef struct PtSortApi
 	bool		(*key_is_exact) (const struct PtSortKey *key);
 	bool		(*key_is_hint) (const struct PtSortKey *key);
 	bool		(*key_is_learning) (const struct PtSortKey *key);
-	void		(*key_learn) (struct PtSortKey *key, PtSortShared *shared);
+	bool		(*key_learn) (struct PtSortKey *key, PtSortShared *shared);
 	void		(*key_values) (struct PtSortKey *key, const uint64 *words,
 							   Datum *values, bool *isnull);
 	Size		(*key_tuple) (const struct PtSortKey *key, const uint64 *words,

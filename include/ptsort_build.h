@@ -85,6 +85,10 @@ typedef struct PtBuild
  * workers and shared_init once there are some; in every process load_slices, with a sort of
  * role PTSORT_SLICE; and when all have returned from it, finish in the leader.
  * A build without workers calls load.
+ *
+ * If you can do it all again, give start_over: then sorts are optimistic
+ * (PtSortOptions), and when one has failed finish is not called, but start_over,
+ * and the build begins again without optimism.
  */
 typedef struct PtBuildOps
 {
@@ -113,6 +117,9 @@ typedef struct PtBuildOps
 
 	/* Put the slices together. */
 	void		(*finish) (PtBuild *build);
+
+	/* Optional, in the leader: take back all that was written. */
+	void		(*start_over) (PtBuild *build);
 } PtBuildOps;
 
 /*

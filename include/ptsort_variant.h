@@ -81,9 +81,10 @@ typedef struct PtSortVariant
 	 * called once when enough of them have been put, with the shared block of
 	 * a parallel sort or NULL, and ends the learning (ptsort_key_learn); rekey
 	 * then makes the words (an array as for ptsort_key_words) of each tuple
-	 * put before, in a short-lived memory context.
+	 * put before, in a short-lived memory context.  learn tells whether hints may
+	 * be trusted: an optimistic sort is one only if so.
 	 */
-	void		(*learn) (void *state, PtSortShared *shared);
+	bool		(*learn) (void *state, PtSortShared *shared);
 	void		(*rekey) (const void *tuple, uint64 *words, void *state);
 } PtSortVariant;
 
@@ -157,12 +158,13 @@ ptsort_key_is_learning(const PtSortKey *key)
 
 /*
  * ptsort_key_learn ends the learning.  Participants of one sort, who name its
- * shared block, all get what the first of them has learned.
+ * shared block, all get what the first of them has learned.  Returns whether the
+ * words put all values that were learned from in the columns' order.
  */
-static inline void
+static inline bool
 ptsort_key_learn(PtSortKey *key, PtSortShared *shared)
 {
-	ptsort_api()->key_learn(key, shared);
+	return ptsort_api()->key_learn(key, shared);
 }
 
 /*

@@ -19,6 +19,7 @@
 #include "btbuild.h"
 #include "btload.h"
 #include "build.h"
+#include "catalog/storage.h"
 #include "commands/progress.h"
 #include "miscadmin.h"
 #include "pgstat.h"
@@ -216,12 +217,32 @@ static void
 load_index(PtBuild *build, PtSort *sort)
 {
 	BtLoad	   *load;
+	PtSortStats stats;
 
 	build->shared = palloc(shared_size(build, 1, 1));
 	shared_init(build, 1, 1);
 	load = btload_begin(load_shared(build), 0, build->heap, build->index, NULL);
 	load_slice(build, sort, load, 0);
-	btload_finish(load);
+	ptsort_stats(sort, &stats);
+	if (stats.failed)
+		btload_end(load);
+	else
+		btload_finish(load);
+}
+
+/*
+ * A hint was wrong: begin again with an empty file.  As
+ * RelationTruncateIndexes does it (heap.c).
+ */
+static void
+start_over(PtBuild *build)
+{
+	if (build->local)
+		btload_end(build->local);
+	RelationTruncate(build->index, 0);
+	ereport(btbuild_log_level(),
+			(errmsg("ptsort: sort keys of index \"%s\" are not in its order: building it again without trust in them",
+					RelationGetRelationName(build->index))));
 }
 
 const PtBuildOps *
@@ -234,7 +255,8 @@ ptsort_btbuild_ops(void)
 		.shared_size = shared_size,
 		.shared_init = shared_init,
 		.load_slices = load_slices,
-		.finish = finish_load
+		.finish = finish_load,
+		.start_over = start_over
 	};
 
 	return &ops;

@@ -22,6 +22,10 @@
  * chains that any participant met are reported to index.c; buffer and WAL
  * usage of the workers is added to the leader's.
  *
+ * Text is sorted optimistically (see PtSortOptions), if the user can start over:
+ * should that fail the build begins again, as if nothing had been, with sorts
+ * that cannot fail.
+ *
  * No process waits here for another one, and there is no lock: a worker's slot
  * is written by that worker only, and read by the leader after an event that
  * orders the two (see BuildSlot).  Waiting for runs is the sort's business,
@@ -172,6 +176,7 @@ fill_segment(Leader *leader, int participants, const Size *sizes)
 		.workers = pcxt->nworkers,
 		.budget = request->budget,
 		.arg_size = sizes[PIECE_ARG],
+		.optimistic = self->optimistic,
 		.query_id = pgstat_get_my_query_id()
 	};
 
@@ -297,6 +302,7 @@ leader_collect(Leader *leader)
 		.role = PTSORT_LEADER,
 		.budget = leader->request->budget,
 		.shared = self->sort_shared,
+		.optimistic = self->optimistic,
 		.participants = self->build.participants,
 		.workers = leader->pcxt
 	};
@@ -366,9 +372,22 @@ leader_load(Leader *leader)
 	else
 	{
 		stats->comparisons += merge.comparisons;
+		stats->wrong_hints += merge.wrong_hints;
+		stats->failed = merge.failed;
 		stats->peak_memory = Max(stats->peak_memory, merge.peak_memory);
 	}
 	ptsort_end(self->sort);
+}
+
+/* Has an optimistic sort failed?  All processes have loaded. */
+static bool
+has_failed(const Leader *leader)
+{
+	bool		failed = leader->slot.stats.sort.failed;
+
+	for (int i = 0; i < leader->launched; i++)
+		failed |= leader->worker_slots[i].stats.sort.failed;
+	return failed;
 }
 
 /*
@@ -379,7 +398,8 @@ leader_load_slices(Leader *leader)
 {
 	participant_load(&leader->self);
 	WaitForParallelWorkersToFinish(leader->pcxt);
-	leader->self.ops->finish(&leader->self.build);
+	if (!has_failed(leader))
+		leader->self.ops->finish(&leader->self.build);
 	fault_point("build: after finish");
 }
 
@@ -446,43 +466,83 @@ make_result(const Leader *leader, int workers_planned)
 	return result;
 }
 
-PtBuildResult *
-build_run(const PtBuildRequest *request)
+/*
+ * Scan, sort and load.  If a sort has failed all is as before, and *failed
+ * says so.  The result is in the current memory context.
+ */
+static PtBuildResult *
+attempt(const PtBuildRequest *request, bool optimistic, bool *failed)
 {
+	Leader		leader_data;
+	Leader	   *leader = &leader_data;
+	Participant *self = &leader->self;
 	MemoryContext caller_context = CurrentMemoryContext;
-	MemoryContext build_context;
-	Leader		leader;
+	MemoryContext build_context = AllocSetContextCreate(caller_context, "ptsort build",
+														ALLOCSET_DEFAULT_SIZES);
 	PtBuildResult *result;
 	int			workers = plan_workers(request);
 
-	build_context = AllocSetContextCreate(caller_context, "ptsort build",
-										  ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(build_context);
-	leader_init(&leader, request);
+	leader_init(leader, request);
+	self->optimistic = optimistic && self->ops->start_over != NULL;
 
-	participant_report_phase(&leader.self, PROGRESS_BTREE_PHASE_INDEXBUILD_TABLESCAN);
+	participant_report_phase(self, PROGRESS_BTREE_PHASE_INDEXBUILD_TABLESCAN);
 	if (workers > 0)
-		launch(&leader, workers);
-	if (leader.pcxt != NULL)
-		leader.self.build.participants = leader.launched +
-			(leader.leader_scans ? 1 : 0);
+		launch(leader, workers);
+	if (leader->pcxt != NULL)
+		self->build.participants = leader->launched + (leader->leader_scans ? 1 : 0);
 
-	leader_participate(&leader);
-	if (leader.pcxt != NULL)
-		leader_collect(&leader);
+	leader_participate(leader);
+	if (leader->pcxt != NULL)
+		leader_collect(leader);
 
 	MemoryContextSwitchTo(caller_context);
-	result = make_result(&leader, workers);
+	result = make_result(leader, workers);
 	MemoryContextSwitchTo(build_context);
 
-	count_tuples(&leader, result);
-	if (leader.pcxt != NULL && participant_loads_slices(&leader.self))
-		leader_load_slices(&leader);
+	count_tuples(leader, result);
+	if (leader->pcxt != NULL && participant_loads_slices(self))
+		leader_load_slices(leader);
 	else
-		leader_load(&leader);
-	leader_finish(&leader, result);
+		leader_load(leader);
+	*failed = has_failed(leader);
+	if (*failed)
+		self->ops->start_over(&self->build);
+	leader_finish(leader, result);
 
 	MemoryContextSwitchTo(caller_context);
 	MemoryContextDelete(build_context);
+	return result;
+}
+
+/* Count what an attempt that failed has cost as the leader's. */
+static void
+add_failed(PtBuildResult *result, const PtBuildResult *failed)
+{
+	PtBuildStats *leader = &result->stats[result->workers_launched];
+
+	for (int i = 0; i <= failed->workers_launched; i++)
+	{
+		leader->wal_bytes += failed->stats[i].wal_bytes;
+		leader->sort.comparisons += failed->stats[i].sort.comparisons;
+		leader->sort.wrong_hints += failed->stats[i].sort.wrong_hints;
+	}
+}
+
+PtBuildResult *
+build_run(const PtBuildRequest *request)
+{
+	PtBuildResult *result;
+	bool		failed;
+
+	result = attempt(request, true, &failed);
+	if (failed)
+	{
+		PtBuildResult *first = result;
+
+		result = attempt(request, false, &failed);
+		add_failed(result, first);
+		pfree(first);
+	}
 	return result;
 }

@@ -290,6 +290,7 @@ memsort_sort(MemSort *ms)
 	int64		reserved = ms->capacity * scratch_cost(ms);
 	int64		room;			/* bytes of scratch */
 	uint64	   *scratch;
+	bool		verify = order->hints && !order->optimistic;
 
 	fault_point("memsort: sort");
 	if (ms->count < 2)
@@ -299,7 +300,7 @@ memsort_sort(MemSort *ms)
 	account(ms, room - reserved);
 	scratch = MemoryContextAllocHuge(ms->context, room);
 	advise_large_pages(scratch, room);
-	if (order->hints &&
+	if (verify &&
 		repair_is_hopeless(order, ms->entries, ms->count, ms->stride, scratch))
 	{
 		forget_words(ms);
@@ -312,7 +313,7 @@ memsort_sort(MemSort *ms)
 				   scratch, room / entry_bytes);
 	if (!order->inline_image || order->variant->compare)
 		resolve_ties(ms, scratch);
-	if (order->hints)
+	if (verify)
 	{
 		int64		wrong = repair_order(order, ms->entries, ms->count, ms->stride,
 										 scratch);

@@ -17,14 +17,19 @@
  *		4: run 0	5: run 1	6: run 2	7: run 3	(not stored)
  *
  * Where words are only hints, there are two other ways.  *Verified*: the hints
- * decide, and each tuple is compared with the one before it; where that shows a
- * wrong one, what was returned is in order, and so is what follows, but not both
- * together.  That is the fewest comparisons, one per tuple, and good for a merge
+ * decide, and each tuple is compared with the one before it, if that came from
+ * another run; where that shows a wrong one, what was returned is in order, and so
+ * is what follows, but not both together.  That is the fewest comparisons, and good for a merge
  * that writes a run: it writes two then.  *Guided*: the current tuples stand in a
  * sorted list instead of a tree.  A new one is put where its hint says and
  * compared with its neighbours there; where that is wrong, its place is found by
  * bisection.  The result is always right, for at most two comparisons per tuple
  * however many runs there are, if the hints are good.
+ *
+ * In an optimistic sort, whose runs nobody has verified, the final merge is the
+ * only one that verifies.  It compares each tuple with the one before it, whatever
+ * its run, and the last one of a slice with the first one behind it; where that
+ * shows a wrong one it ends.
  *
  * Memory comes in a batch: each run gets an equal share of it as its read
  * buffer, but not more than it holds, and tuples are used where they lie.
@@ -60,6 +65,7 @@ struct Merge
 
 	/* Hints decide, and are verified: */
 	bool		verify;
+	MergeRange *slice;			/* optimistic: of each run, or NULL: all of it */
 	bool		wrong;			/* the order has broken, see merge_was_wrong */
 	int			last_run;		/* -1: none */
 	char	   *last;			/* copy of the tuple returned last */
@@ -138,24 +144,42 @@ play(Merge *merge, int node)
 	return right;
 }
 
+/* Let a reader read its part of a slice, and, to verify, one tuple more. */
+static void
+limit_reader(Merge *merge, int run, const MergeRange *range)
+{
+	RunReader  *reader = &merge->readers[run];
+	int64		to = range->to;
+
+	if (merge->order->optimistic)
+	{
+		if (merge->slice == NULL)
+			merge->slice = palloc(merge->nruns * sizeof(MergeRange));
+		merge->slice[run] = *range;
+		to = Min(to + 1, run_end(reader->run));
+	}
+	run_limit(reader, range->from, to);
+}
+
 /*
  * merge_create starts a merge of runs, dividing `memory` bytes among their
  * read buffers.  The space of what was read is given back, if the run is ours.
- * With ranges, one per run, only those are read.  Words that are hints are verified,
- * if `verify` says so and as long as they have not been wrong: the caller must
- * then ask merge_was_wrong about every tuple.  Otherwise they are a guide.
+ * With ranges, one per run, only those are read.  Words that are hints are verified
+ * in a merge to a run as long as they have not been wrong, and otherwise are a guide;
+ * in an optimistic sort they are verified in the final merge.
  */
 Merge *
 merge_create(SortOrder *order, Run **runs, int nruns, int64 memory,
-			 const MergeRange *ranges, bool verify)
+			 const MergeRange *ranges, MergePurpose purpose)
 {
 	Merge	   *merge = palloc0(sizeof(Merge));
 	int64		share = memory / Max(nruns, 1) - (int64) RUN_READER_MEMORY - TAPE_READ_SLACK;
 
 	fault_point("merge: begin");
 	merge->order = order;
-	merge->verify = verify && order->hints && !order->distrust;
-	merge->guided = order->hints && !merge->verify;
+	merge->verify = order->optimistic ? purpose == MERGE_FINAL :
+		purpose == MERGE_TO_RUN && order->hints && !order->distrust;
+	merge->guided = order->hints && !order->optimistic && !merge->verify;
 	merge->nwords = merge->verify ? order->nwords : order_words(order);
 	merge->last_run = -1;
 	merge->nruns = nruns;
@@ -167,7 +191,7 @@ merge_create(SortOrder *order, Run **runs, int nruns, int64 memory,
 					   Min(Max(share, 0), MAX_READ_BUFFER),
 					   !runs[i]->tape->owns_set);
 		if (ranges)
-			run_limit(&merge->readers[i], ranges[i].from, ranges[i].to);
+			limit_reader(merge, i, &ranges[i]);
 		merge->memory += runs[i]->tape->buffer_size + RUN_READER_MEMORY;
 	}
 	return merge;
@@ -201,15 +225,16 @@ keep_last(Merge *merge, int run)
 /*
  * Verify that the winner comes behind the tuple before it, unless they are of
  * the same run, which is in order, or were compared because their words are
- * equal.  If it does not, go on by comparison.
+ * equal.  If it does not, go on by comparison; end an optimistic sort.
  */
 static void
 verify_winner(Merge *merge)
 {
 	int			run = merge->tree[0].run;
+	bool		optimistic = merge->order->optimistic;
 	RunReader  *reader;
 
-	if (run < 0 || run == merge->last_run)
+	if (run < 0 || (run == merge->last_run && !optimistic))
 		return;
 	reader = &merge->readers[run];
 	if (memcmp(merge->last_words, reader->words, merge->nwords * sizeof(uint64)) == 0 ||
@@ -218,14 +243,30 @@ verify_winner(Merge *merge)
 	merge->order->distrust = true;
 	merge->order->wrong_hints++;
 	merge->wrong = true;
+	if (optimistic)
+	{
+		merge->tree[0].run = -1;
+		return;
+	}
 	merge->verify = false;
 	merge->nwords = 0;
 	merge->tree[0] = play(merge, 1);
 }
 
+/* End at a winner that is behind the slice: it was only for verification. */
+static void
+end_slice(Merge *merge)
+{
+	int			run = merge->tree[0].run;
+
+	if (run >= 0 && run_tell(&merge->readers[run]) > merge->slice[run].to)
+		merge->tree[0].run = -1;
+}
+
 /*
  * merge_was_wrong tells, once, that the tuple returned last need not come
- * behind those before it.  What follows it does.
+ * behind those before it.  What follows it does, unless the sort is optimistic:
+ * then it need not, and merge_next has returned NULL.
  */
 bool
 merge_was_wrong(Merge *merge)
@@ -331,6 +372,8 @@ tree_start(Merge *merge)
 	for (int run = 0; run < merge->nruns; run++)
 		(void) run_next(&merge->readers[run]);
 	merge->tree[0] = play(merge, 1);
+	if (merge->slice)
+		end_slice(merge);
 }
 
 static void
@@ -355,6 +398,8 @@ tree_next(Merge *merge)
 	merge->tree[0] = winner;
 	if (merge->verify)
 		verify_winner(merge);
+	if (merge->slice)
+		end_slice(merge);
 }
 
 /*
@@ -474,6 +519,8 @@ merge_free(Merge *merge)
 {
 	if (merge->last)
 		pfree(merge->last);
+	if (merge->slice)
+		pfree(merge->slice);
 	for (int i = 0; i < merge->nruns; i++)
 		run_end_read(&merge->readers[i]);
 	pfree(merge->readers);

@@ -3,7 +3,7 @@
  * merge.h
  *	  Several runs as one ordered stream.
  *
- *		merge = merge_create(order, runs, nruns, memory, ranges or NULL, false)
+ *		merge = merge_create(order, runs, nruns, memory, ranges or NULL, MERGE_FINAL)
  *		while ((reader = merge_next(merge)) != NULL)
  *			... reader->words, reader->tuple, reader->size
  *		merge_free(merge)						does not close the runs
@@ -26,8 +26,16 @@ typedef struct MergeRange
 	int64		to;
 } MergeRange;
 
+/* What becomes of the stream. */
+typedef enum MergePurpose
+{
+	MERGE_TO_RUN,				/* a run: see merge_was_wrong */
+	MERGE_FINAL					/* it is the result */
+} MergePurpose;
+
 extern Merge *merge_create(SortOrder *order, Run **runs, int nruns,
-						   int64 memory, const MergeRange *ranges, bool verify);
+						   int64 memory, const MergeRange *ranges,
+						   MergePurpose purpose);
 extern RunReader *merge_next(Merge *merge);
 extern int	merge_next_entries(Merge *merge, uint64 *entries, int max);
 extern bool merge_was_wrong(Merge *merge);

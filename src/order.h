@@ -8,7 +8,8 @@
  * not depend on the budget or on who sorted what.
  *
  * Words that are hints decide nothing but where to look first: every run is in
- * the order of the comparison, verified.
+ * the order of the comparison, verified.  Unless the sort is optimistic: then words
+ * decide as if they were true, and only the final order is verified.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,6 +30,7 @@ typedef struct SortOrder
 	int			nwords;			/* 0 to PTSORT_MAX_WORDS; not 0 if inline */
 	bool		inline_image;	/* the variant's */
 	bool		hints;			/* the variant's */
+	bool		optimistic;		/* hints are taken for true until the end */
 	bool		distrust;		/* hints have been wrong: the words of a run
 								 * need not be in order */
 	int64		comparisons;	/* calls of variant->compare so far */
@@ -63,7 +65,7 @@ order_compare_inline(const SortOrder *order, const void *a, const void *b)
 static inline int
 order_words(const SortOrder *order)
 {
-	return order->hints ? 0 : order->nwords;
+	return order->hints && !order->optimistic ? 0 : order->nwords;
 }
 
 extern int	order_compare_images(const SortOrder *order, const void *a,

@@ -64,7 +64,8 @@ participant_begin(Participant *participant, PtSortRole role, int64 budget)
 	PtSortOptions options = {
 		.role = role,
 		.budget = budget,
-		.shared = participant->sort_shared
+		.shared = participant->sort_shared,
+		.optimistic = participant->optimistic
 	};
 
 	participant->sort = participant->ops->begin(&participant->build, &options);
@@ -158,6 +159,8 @@ participant_load(Participant *participant)
 
 	ptsort_stats(participant->sort, &merge);
 	stats->sort.comparisons += merge.comparisons;
+	stats->sort.wrong_hints += merge.wrong_hints;
+	stats->sort.failed = merge.failed;
 	stats->sort.peak_memory = Max(stats->sort.peak_memory, merge.peak_memory);
 	participant_close(participant);
 }
@@ -216,6 +219,7 @@ worker_open(Participant *participant, const BuildShared *shared,
 	build->participants = shared->participants;
 
 	participant->ops = participant_find_ops(library, function);
+	participant->optimistic = shared->optimistic;
 	participant->slot = &slots[ParallelWorkerNumber];
 	participant->scan = shm_toc_lookup(toc, PIECE_KEY(PIECE_SCAN), false);
 	participant->sort_shared = shm_toc_lookup(toc, PIECE_KEY(PIECE_SORT),
@@ -247,7 +251,8 @@ worker_load(Participant *self, const BuildShared *shared)
 	PtSortOptions options = {
 		.role = PTSORT_SLICE,
 		.budget = shared->budget / (shared->workers + 1),
-		.shared = self->sort_shared
+		.shared = self->sort_shared,
+		.optimistic = self->optimistic
 	};
 
 	participant_collect(self, &options);

@@ -61,6 +61,7 @@ typedef struct BuildShared
 	int			workers;		/* of them, workers */
 	int64		budget;			/* bytes, of the whole build */
 	Size		arg_size;
+	bool		optimistic;		/* sorts are */
 	uint64		query_id;
 } BuildShared;
 
@@ -92,6 +93,7 @@ typedef struct Participant
 	PtSort	   *sort;
 	BuildSlot  *slot;
 	bool		progress;		/* report phases */
+	bool		optimistic;		/* sorts are */
 } Participant;
 
 /*

@@ -41,6 +41,7 @@ struct PtSortShared
 	int			learned;		/* bytes that it learned, 0: not yet */
 	bool		planned;		/* slices have been planned */
 	int			next_slice;		/* the next one nobody has claimed */
+	bool		failed;			/* an optimistic sort is over */
 
 	/*
 	 * Behind the slots lie the slices' positions: for each slice and for the
@@ -124,10 +125,19 @@ shared_claim_slice(PtSortShared *shared)
 	int			slice = -1;
 
 	SpinLockAcquire(&shared->mutex);
-	if (shared->next_slice < shared_slices(shared->max_participants))
+	if (!shared->failed && shared->next_slice < shared_slices(shared->max_participants))
 		slice = shared->next_slice++;
 	SpinLockRelease(&shared->mutex);
 	return slice;
+}
+
+/* shared_fail lets nobody claim another slice. */
+void
+shared_fail(PtSortShared *shared)
+{
+	SpinLockAcquire(&shared->mutex);
+	shared->failed = true;
+	SpinLockRelease(&shared->mutex);
 }
 
 /* shared_init: see ptsort_shared_init. */

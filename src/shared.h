@@ -38,6 +38,7 @@ extern int64 *shared_positions(PtSortShared *shared);
 extern void shared_publish_plan(PtSortShared *shared);
 extern void shared_wait_plan(PtSortShared *shared);
 extern int	shared_claim_slice(PtSortShared *shared);
+extern void shared_fail(PtSortShared *shared);
 extern int	shared_participants(PtSortShared *shared);
 extern bool shared_stats(PtSortShared *shared, int participant,
 						 PtSortStats *stats);

@@ -610,22 +610,27 @@ sortkey_is_learning(const PtSortKey *key)
 	return key->nwords > 0 && key->learning;
 }
 
-/* sortkey_learn learns from the values that words have been asked for. */
-void
+/*
+ * sortkey_learn learns from the values that words have been asked for.  Returns
+ * whether the words put all of them in order.
+ */
+bool
 sortkey_learn(PtSortKey *key, StringInfo result)
 {
 	textcode_learn(key->word.code);
 	key->learning = false;
 	if (result)
 		textcode_export(key->word.code, result);
+	return textcode_is_right(key->word.code);
 }
 
-/* sortkey_adopt takes what another process has learned. */
-void
+/* sortkey_adopt takes what another process has learned; returns the same. */
+bool
 sortkey_adopt(PtSortKey *key, const char *learned)
 {
 	textcode_import(key->word.code, learned);
 	key->learning = false;
+	return textcode_is_right(key->word.code);
 }
 
 void

@@ -46,8 +46,8 @@ extern Size sortkey_tuple(const PtSortKey *key, const uint64 *words,
 						  IndexTuple tuple);
 extern bool sortkey_is_hint(const PtSortKey *key);
 extern bool sortkey_is_learning(const PtSortKey *key);
-extern void sortkey_learn(PtSortKey *key, StringInfo result);
-extern void sortkey_adopt(PtSortKey *key, const char *learned);
+extern bool sortkey_learn(PtSortKey *key, StringInfo result);
+extern bool sortkey_adopt(PtSortKey *key, const char *learned);
 extern SortSupport sortkey_support(PtSortKey *key);
 
 /* sortkey_form returns how an exact key's tuples are made, else NULL. */

@@ -80,14 +80,27 @@ get_from_run(PtSort *sort, bool forward, Size *size)
 	return found ? reader->tuple : NULL;
 }
 
+/* A wrong hint has ended an optimistic sort; nobody need go on. */
+static void
+fail(PtSort *sort)
+{
+	sort->stats.failed = true;
+	if (sort->options.shared)
+		shared_fail(sort->options.shared);
+}
+
 static const void *
 get_from_merge(PtSort *sort, Size *size)
 {
 	RunReader  *reader;
 
 	reader = merge_next(sort->merge);
-	if (reader == NULL)
+	if (unlikely(reader == NULL))
+	{
+		if (merge_was_wrong(sort->merge))
+			fail(sort);
 		return NULL;
+	}
 	*size = reader->size;
 	return reader->tuple;
 }
@@ -230,7 +243,7 @@ sort_next_slice(PtSort *sort, int *slice)
 		ranges[r].to = position[participants];
 	}
 	sort->merge = sort_create_merge(sort, sort->nruns, sort->options.budget, ranges,
-									false);
+									MERGE_FINAL);
 	sort->phase = PHASE_MERGING;
 	pfree(ranges);
 	MemoryContextSwitchTo(old);

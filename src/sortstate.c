@@ -26,10 +26,10 @@ sort_wrong_phase(const char *operation)
 /* sort_create_merge: see sortstate.h. */
 Merge *
 sort_create_merge(PtSort *sort, int nruns, int64 memory, const MergeRange *ranges,
-				  bool verify)
+				  MergePurpose purpose)
 {
 	Merge	   *merge = merge_create(&sort->order, sort->runs, nruns, memory, ranges,
-									verify);
+									purpose);
 
 	sort->merge_peak = Max(sort->merge_peak,
 						   merge_memory(merge) + (int64) sort->write_buffer);

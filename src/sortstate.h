@@ -69,10 +69,9 @@ extern void sort_wrong_phase(const char *operation);
 
 /*
  * sort_create_merge starts a merge of the first runs of the queue within so
- * much memory; with ranges, one per run, of those parts only; with verify,
- * see merge_create.
+ * much memory; with ranges, one per run, of those parts only.
  */
 extern Merge *sort_create_merge(PtSort *sort, int nruns, int64 memory,
-								const MergeRange *ranges, bool verify);
+								const MergeRange *ranges, MergePurpose purpose);
 
 #endif							/* PTSORT_SORTSTATE_H */

@@ -83,6 +83,7 @@ struct TextCode
 	bool		bytewise;		/* the collation's order is */
 	bool		two_symbols;	/* a class is two symbols */
 	TextCodeMode mode;
+	bool		right;			/* it put all of the sample in order */
 	TextPrefix	prefix;
 	TextModel  *model;			/* if coded */
 	StringInfoData sample;		/* lengths (int) and bytes, behind each other */
@@ -519,9 +520,9 @@ compare_coded(const void *a, const void *b)
 	return 0;
 }
 
-/* Is the code wrong about too many of the sample's strings? */
-static bool
-is_useless(TextCode *code)
+/* How many of the sample's strings does the code put in the wrong place? */
+static int
+count_wrong(TextCode *code)
 {
 	CodedString *strings = palloc0(Max(code->nsample, 1) * sizeof(CodedString));
 	int			n = 0;
@@ -545,7 +546,7 @@ is_useless(TextCode *code)
 							  b->string, b->length) > 0;
 	}
 	pfree(strings);
-	return wrong > n * USELESS_PART;
+	return wrong;
 }
 
 static void
@@ -562,6 +563,8 @@ forget_sample(TextCode *code)
 void
 textcode_learn(TextCode *code)
 {
+	int			wrong = 0;
+
 	if (plain_is_enough(code))
 		code->mode = PLAIN;
 	else
@@ -570,10 +573,20 @@ textcode_learn(TextCode *code)
 		learn_prefix(code);
 		learn_model(code);
 		code->mode = CODED;
-		if (!code->bytewise && is_useless(code))
+		if (!code->bytewise)
+			wrong = count_wrong(code);
+		if (wrong > code->nsample * USELESS_PART)
 			code->mode = USELESS;
 	}
+	code->right = wrong == 0;
 	forget_sample(code);
+}
+
+/* textcode_is_right tells whether words put all it learned from in order. */
+bool
+textcode_is_right(const TextCode *code)
+{
+	return code->right;
 }
 
 /* textcode_export appends what textcode_import of another process reads. */
@@ -581,6 +594,7 @@ void
 textcode_export(const TextCode *code, StringInfo target)
 {
 	appendBinaryStringInfo(target, (const char *) &code->mode, sizeof(TextCodeMode));
+	appendBinaryStringInfo(target, (const char *) &code->right, sizeof(bool));
 	if (code->mode != CODED)
 		return;
 	collation_export(code->collation, target);
@@ -594,6 +608,8 @@ textcode_import(TextCode *code, const char *source)
 	forget_sample(code);
 	memcpy(&code->mode, source, sizeof(TextCodeMode));
 	source += sizeof(TextCodeMode);
+	memcpy(&code->right, source, sizeof(bool));
+	source += sizeof(bool);
 	if (code->mode != CODED)
 		return;
 	source = collation_import(code->collation, source);

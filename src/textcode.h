@@ -41,6 +41,7 @@ typedef struct TextCode TextCode;
 extern TextCode *textcode_create(Collation *collation, int nwords);
 extern void textcode_words(TextCode *code, Datum value, uint64 *words);
 extern void textcode_learn(TextCode *code);
+extern bool textcode_is_right(const TextCode *code);
 extern void textcode_export(const TextCode *code, StringInfo target);
 extern void textcode_import(TextCode *code, const char *source);
 

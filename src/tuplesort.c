@@ -89,6 +89,10 @@ check_options(const PtSortVariant *variant, const PtSortOptions *options,
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("a worker or slice sort has no random access")));
+	if (options->optimistic && options->random_access)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a sort with random access cannot be optimistic")));
 }
 
 /* sort_begin: see ptsort_begin. */
@@ -208,7 +212,8 @@ learn_words(PtSort *sort)
 	MemoryContext old;
 
 	sort->learning = false;
-	variant->learn(sort->order.state, sort->options.shared);
+	sort->order.optimistic = variant->learn(sort->order.state, sort->options.shared) &&
+		variant->hints && sort->options.optimistic;
 	old = MemoryContextSwitchTo(context);
 	for (int64 i = 0; i < ms->count; i++)
 	{
@@ -375,12 +380,12 @@ merge_runs(PtSort *sort, int n)
 	RunWriter	writer;
 	RunReader  *reader;
 	Merge	   *merge = sort_create_merge(sort, n, sort->options.budget - sort->write_buffer,
-									 NULL, true);
+									 NULL, MERGE_TO_RUN);
 
 	begin_run(sort, &writer);
 	while ((reader = merge_next(merge)) != NULL)
 	{
-		/* Wrong hints end a run; a later merge sees to the two. */
+		/* A wrong hint ends a run; a later merge sees to the two. */
 		if (unlikely(merge_was_wrong(merge)))
 		{
 			append_run(sort, &writer);
@@ -454,7 +459,7 @@ start_merging(PtSort *sort)
 {
 	merge_down(sort, merge_order(sort));
 	sort->merge = sort_create_merge(sort, sort->nruns, sort->options.budget, NULL,
-									false);
+									MERGE_FINAL);
 	sort->phase = PHASE_MERGING;
 }
 
@@ -463,6 +468,8 @@ perform_serial(PtSort *sort)
 {
 	if (!sort->run_is_open)
 	{
+		/* All is here, so what is wrong can be mended here. */
+		sort->options.optimistic = sort->order.optimistic = false;
 		sort_memory(sort);
 		sort->phase = PHASE_MEMORY;
 		return;
@@ -494,6 +501,7 @@ perform_worker(PtSort *sort)
 	if (sort->nruns > 0)
 	{
 		run_export(sort->runs[0], &desc);
+		desc.unverified = sort->order.optimistic;
 		tapeset_export(sort->tapeset);
 	}
 	sort->stats.run_bytes = desc.bytes;
@@ -519,6 +527,11 @@ import_runs(PtSort *sort)
 			sort->order.distrust = true;
 		if (desc == NULL)
 			continue;
+		if (desc->unverified && !sort->options.optimistic)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("a sort must be optimistic in all participants or in none")));
+		sort->order.optimistic |= desc->unverified;
 		sort->run_owners[sort->nruns] = i;
 		add_run(sort, run_import(shared_fileset(shared), i, desc));
 		sort->stats.tuples += desc->tuples;
@@ -611,25 +624,27 @@ sort_perform(PtSort *sort)
 }
 
 /* sort_learn_key: see ptsort_key_learn. */
-void
+bool
 sort_learn_key(PtSortKey *key, PtSortShared *shared)
 {
 	StringInfoData learned;
+	bool		right;
 
 	initStringInfo(&learned);
 	if (shared == NULL)
-		sortkey_learn(key, NULL);
+		right = sortkey_learn(key, NULL);
 	else if (shared_claim_learning(shared))
 	{
-		sortkey_learn(key, &learned);
+		right = sortkey_learn(key, &learned);
 		shared_publish_learned(shared, learned.data, learned.len);
 	}
 	else
 	{
 		shared_read_learned(shared, &learned);
-		sortkey_adopt(key, learned.data);
+		right = sortkey_adopt(key, learned.data);
 	}
 	pfree(learned.data);
+	return right;
 }
 
 /* sort_end: see ptsort_end. */

@@ -25,7 +25,7 @@ extern void sort_wrong_variant(PtSort *sort, const PtSortVariant *variant);
 extern void sort_put(PtSort *sort, const void *tuple, Size size,
 					 const uint64 *words);
 extern void sort_perform(PtSort *sort);
-extern void sort_learn_key(PtSortKey *key, PtSortShared *shared);
+extern bool sort_learn_key(PtSortKey *key, PtSortShared *shared);
 extern void sort_end(PtSort *sort);
 extern void sort_stats(PtSort *sort, PtSortStats *stats);
 

@@ -156,12 +156,12 @@ index_same_slice(const void *a, const void *b, void *arg)
 		keys_are_duplicates(state, (IndexTuple) a, (IndexTuple) b);
 }
 
-static void
+static bool
 index_learn(void *arg, PtSortShared *shared)
 {
 	IndexSort  *state = arg;
 
-	ptsort_key_learn(state->key, shared);
+	return ptsort_key_learn(state->key, shared);
 }
 
 static void
