@@ -81,16 +81,13 @@ collation_next(Collation *collation, const CharClass *byte_classes,
 			   const char **string, const char *end)
 {
 	CharClass	class = byte_classes[(unsigned char) **string];
-	const char *at = *string;	/* so that the caller's can be a register */
 
 	if (likely(class != CLASS_UNKNOWN))
 	{
 		(*string)++;
 		return class;
 	}
-	class = collation_multibyte_class(collation, &at, end);
-	*string = at;
-	return class;
+	return collation_multibyte_class(collation, string, end);
 }
 
 #endif							/* PTSORT_COLLATION_H */

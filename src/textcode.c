@@ -79,6 +79,7 @@ struct TextCode
 {
 	Collation  *collation;
 	CharClass  *byte_classes;	/* the collation's */
+	uint16		byte_symbols[256];	/* of characters of one byte: see code_bytes */
 	int			nwords;
 	bool		bytewise;		/* the collation's order is */
 	bool		two_symbols;	/* a class is two symbols */
@@ -146,13 +147,7 @@ next_sample(const TextCode *code, int *at, int *length)
 /*
  * CodeInterval: the lower end, and the size as range * 2^shift.  The range is kept
  * above 2^32, so that its parts are exact enough, while bits are left.
- *
- * A string costs a few instructions per character, so the functions that see
- * each are compiled once for either number of words, and keep the interval and
- * all else in registers: with one word there is no shift, and half of a low.
  */
-#define pt_inline		pg_attribute_always_inline
-
 typedef struct CodeInterval
 {
 	uint128		low;
@@ -160,26 +155,28 @@ typedef struct CodeInterval
 	int			shift;
 } CodeInterval;
 
-/* Go to a part of the interval; false if that is too small to be divided. */
-static pt_inline bool
-narrow(CodeInterval *interval, const uint16 *parts, int symbol, const int nwords)
+/* Give the range more bits if there are; false if it is too small to be divided. */
+static inline bool
+refill(CodeInterval *interval)
 {
-	uint64		step = interval->range >> TEXTMODEL_BITS;
-	uint64		from = step * parts[symbol];
-
-	interval->range = step * (parts[symbol + 1] - parts[symbol]);
-	if (nwords == 1)
-	{
-		interval->low = (uint64) interval->low + from;
-		return interval->range >> (TEXTMODEL_BITS + 1) != 0;
-	}
-	interval->low += (uint128) from << interval->shift;
 	if (interval->range >> 32 == 0 && interval->shift > 0)
 	{
 		interval->range <<= 32;
 		interval->shift -= 32;
 	}
 	return interval->range >> (TEXTMODEL_BITS + 1) != 0;
+}
+
+/* Go to a part of the interval; false if that is too small to be divided. */
+static inline bool
+narrow(CodeInterval *interval, const uint16 *parts, int symbol)
+{
+	uint64		step = interval->range >> TEXTMODEL_BITS;
+	uint64		from = step * parts[symbol];
+
+	interval->low += (uint128) from << interval->shift;
+	interval->range = step * parts[symbol + 1] - from;
+	return refill(interval);
 }
 
 /* How a string that has not the prefix's bytes stands to it. */
@@ -207,9 +204,9 @@ compare_prefix(TextCode *code, const char **string, const char *end)
 }
 
 /* Skip the prefix, if the string has it, and narrow the interval to match. */
-static pt_inline void
+static void
 code_prefix(TextCode *code, CodeInterval *interval, const char **string,
-			const char *end, const int nwords)
+			const char *end)
 {
 	const TextPrefix *prefix = &code->prefix;
 	const char *behind = *string;
@@ -225,77 +222,131 @@ code_prefix(TextCode *code, CodeInterval *interval, const char **string,
 		place = cmp > 0 ? ABOVE_PREFIX : BELOW_PREFIX;
 	else
 		place = compare_prefix(code, &behind, end);
-	(void) narrow(interval, prefix_parts, place, nwords);
+	(void) narrow(interval, prefix_parts, place);
 	if (place == HAS_PREFIX)
 		*string = behind;
 }
 
 /* Narrow the interval by a symbol; false if no more can be coded. */
-static pt_inline bool
+static inline bool
 code_symbol(const TextModel *model, CodeInterval *interval,
-			TextContext *context, int symbol, const int nwords)
+			TextContext *context, int symbol)
 {
 	const uint16 *parts = textmodel_parts(model, context);
 
 	textmodel_step(context, symbol);
-	return narrow(interval, parts, symbol, nwords);
+	return narrow(interval, parts, symbol);
+}
+
+/* What byte_symbols has besides symbols. */
+#define NO_SYMBOL		TEXTMODEL_END	/* none, or not known yet */
+#define IGNORED_SYMBOL	TEXTMODEL_MAX_SYMBOLS
+
+/*
+ * Narrow the interval by characters of one byte and one symbol, as long as its
+ * shift stays.  That is nearly all of the work, so nothing else is in the loop,
+ * and the shift is a constant.  Returns where it ended.
+ */
+static pg_attribute_always_inline const char *
+code_bytes(const TextCode *code, CodeInterval *interval, TextContext *context,
+		   const char *string, const char *end, int shift)
+{
+	const TextModel *model = code->model;
+	CodeInterval now = *interval;
+	int			spent = shift > 0 ? 32 : TEXTMODEL_BITS + 1;	/* bits of range */
+
+	for (; string < end && now.range >> spent != 0; string++)
+	{
+		int			symbol = code->byte_symbols[(unsigned char) *string];
+		const uint16 *parts;
+		uint64		step;
+		uint64		from;
+
+		if (symbol == IGNORED_SYMBOL)
+			continue;
+		if (symbol == NO_SYMBOL)
+			break;
+		parts = textmodel_parts(model, context);
+		step = now.range >> TEXTMODEL_BITS;
+		from = step * parts[symbol];
+		textmodel_step(context, symbol);
+		now.low += (uint128) from << shift;
+		now.range = step * parts[symbol + 1] - from;
+	}
+	*interval = now;
+	return string;
+}
+
+/*
+ * Narrow the interval by any character; false if no more can be coded.
+ */
+static pg_noinline bool
+code_character(TextCode *code, CodeInterval *interval, TextContext *context,
+			   const char **string, const char *end)
+{
+	const char *start = *string;
+	CharClass	class = collation_next(code->collation, code->byte_classes,
+									   string, end);
+	int			number = class & ~CLASS_ABOVE;
+	uint16	   *byte_symbol = *string == start + 1 ?
+		&code->byte_symbols[(unsigned char) *start] : NULL;
+
+	if (class == CLASS_IGNORED)
+	{
+		if (byte_symbol)
+			*byte_symbol = IGNORED_SYMBOL;
+		return true;
+	}
+	if (code->two_symbols)
+		return code_symbol(code->model, interval, context, 1 + number / 255) &&
+			code_symbol(code->model, interval, context, 1 + number % 255) &&
+			!(class & CLASS_ABOVE);
+	if (byte_symbol && !(class & CLASS_ABOVE))
+		*byte_symbol = 1 + number;
+	return code_symbol(code->model, interval, context, 1 + number) &&
+		!(class & CLASS_ABOVE);
 }
 
 /* Narrow the interval to that of the string; ends at its end or when full. */
-static pt_inline void
+static inline void
 code_string(TextCode *code, CodeInterval *interval, const char *string,
-			const char *end, const int nwords)
+			const char *end)
 {
-	const TextModel model = *code->model;
-	const CharClass *byte_classes = code->byte_classes;
-	const bool	two_symbols = code->two_symbols;
 	TextContext context = {TEXTMODEL_END, TEXTMODEL_END};
 
-	while (string < end)
+	for (;;)
 	{
-		CharClass	class = collation_next(code->collation, byte_classes,
-										   &string, end);
-		int			number = class & ~CLASS_ABOVE;
-
-		if (class == CLASS_IGNORED)
-			continue;
-		if (unlikely(two_symbols) &&
-			!code_symbol(&model, interval, &context, 1 + number / 255, nwords))
+		if (interval->shift == 64)
+			string = code_bytes(code, interval, &context, string, end, 64);
+		else if (interval->shift == 32)
+			string = code_bytes(code, interval, &context, string, end, 32);
+		else
+			string = code_bytes(code, interval, &context, string, end, 0);
+		if (!refill(interval))
 			return;
-		if (!code_symbol(&model, interval, &context,
-						 1 + (two_symbols ? number % 255 : number), nwords))
-			return;
-		if (class & CLASS_ABOVE)
+		if (string == end)
+			break;
+		if (code->byte_symbols[(unsigned char) *string] == NO_SYMBOL &&
+			!code_character(code, interval, &context, &string, end))
 			return;
 	}
-	(void) code_symbol(&model, interval, &context, TEXTMODEL_END, nwords);
-}
-
-/* code_words with a constant number of words. */
-static pt_inline void
-make_words(TextCode *code, const char *string, int length, uint64 *words,
-		   const int nwords)
-{
-	const char *end = string + length;
-	CodeInterval interval = {
-		.range = PG_UINT64_MAX,
-		.shift = 64 * (nwords - 1)
-	};
-
-	code_prefix(code, &interval, &string, end, nwords);
-	code_string(code, &interval, string, end, nwords);
-	if (nwords > 1)
-		*words++ = (uint64) (interval.low >> 64);
-	*words = (uint64) interval.low;
+	(void) code_symbol(code->model, interval, &context, TEXTMODEL_END);
 }
 
 static void
 code_words(TextCode *code, const char *string, int length, uint64 *words)
 {
-	if (code->nwords == 1)
-		make_words(code, string, length, words, 1);
-	else
-		make_words(code, string, length, words, 2);
+	const char *end = string + length;
+	CodeInterval interval = {
+		.range = PG_UINT64_MAX,
+		.shift = 64 * (code->nwords - 1)
+	};
+
+	code_prefix(code, &interval, &string, end);
+	code_string(code, &interval, string, end);
+	if (code->nwords > 1)
+		*words++ = (uint64) (interval.low >> 64);
+	*words = (uint64) interval.low;
 }
 
 /* The first bytes of a string as one word. */
