@@ -34,6 +34,7 @@ typedef struct BtRules
 	Size		upper_full;		/* same above the leaf level */
 	bool		deduplicate;	/* make posting lists? */
 	bool		bytes_decide;	/* keys are equal images only if equal bytes */
+	bool		varlena_leads;	/* the first column is a varlena */
 	MemoryContext tmpcxt;		/* reset whenever a page was closed */
 } BtRules;
 
@@ -275,6 +276,23 @@ btpending_begin(BtPending *pending, Size keysize)
 }
 
 /*
+ * Are two keys different because of their first columns?  Values with a short
+ * header have no other form that is as short, so different bytes are different
+ * images; false if it is not as easy as that.
+ */
+static inline bool
+btpage_first_differs(const BtRules *rules, IndexTuple a, IndexTuple b)
+{
+	const char *left = (const char *) (a + 1);
+	const char *right = (const char *) (b + 1);
+
+	return rules->varlena_leads &&
+		!IndexTupleHasNulls(a) && !IndexTupleHasNulls(b) &&
+		VARATT_IS_SHORT(left) && VARATT_IS_SHORT(right) &&
+		(*left != *right || memcmp(left, right, VARSIZE_SHORT(left)) != 0);
+}
+
+/*
  * btpending_accept adds itup's heap TID to what is pending, if the keys are
  * equal and the posting list has room.  Otherwise returns false.
  */
@@ -290,7 +308,8 @@ btpending_accept(const BtRules *rules, BtPending *pending, IndexTuple itup)
 	if (base->t_info != itup->t_info ||
 		memcmp(base + 1, itup + 1, pending->keysize - sizeof(IndexTupleData)) != 0)
 	{
-		if (rules->bytes_decide || !btpage_same_image_slow(rules, base, itup))
+		if (rules->bytes_decide || btpage_first_differs(rules, base, itup) ||
+			!btpage_same_image_slow(rules, base, itup))
 			return false;
 	}
 
