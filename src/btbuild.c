@@ -188,10 +188,13 @@ shared_init(PtBuild *build, int processes, int slices)
 static void
 load_slices(PtBuild *build, PtSort *sort)
 {
-	BtLoad	   *load = btload_begin(load_shared(build), build->process, build->heap,
-									build->index, build->fileset);
+	BtLoad	   *load;
+	PtSortStats stats;
 	int			slice;
 
+	ptsort_stats(sort, &stats);
+	load = btload_begin(load_shared(build), build->process, build->heap,
+						build->index, build->fileset, stats.tuples);
 	while (ptsort_next_slice(sort, &slice))
 		load_slice(build, sort, load, slice);
 	if (build->is_leader)
@@ -221,7 +224,7 @@ load_index(PtBuild *build, PtSort *sort)
 
 	build->shared = palloc(shared_size(build, 1, 1));
 	shared_init(build, 1, 1);
-	load = btload_begin(load_shared(build), 0, build->heap, build->index, NULL);
+	load = btload_begin(load_shared(build), 0, build->heap, build->index, NULL, 0);
 	load_slice(build, sort, load, 0);
 	ptsort_stats(sort, &stats);
 	if (stats.failed)

@@ -96,6 +96,9 @@ struct BtLoad
 	BtRules		rules;
 	BtWriter	writer;
 	BtLinks   **links;			/* private lists of slices we loaded */
+	int64		all_tuples;		/* of all participants */
+	int64		tuples;			/* that we have added */
+	int64		leaves;			/* that we have filled */
 };
 
 /* All private lists of links get this share of maintenance_work_mem at most */
@@ -230,6 +233,15 @@ level_close_page(BtLevel *level, BlockNumber rightblk)
 	open->page = NULL;
 }
 
+/* Tell the writer how large the file will be if all leaves are like ours. */
+static void
+expect_size(BtLoad *load)
+{
+	double		leaves = (double) ++load->leaves * load->all_tuples / load->tuples;
+
+	load->writer.expected = (BlockNumber) Min(leaves, (double) MaxBlockNumber);
+}
+
 static pg_noinline void
 level_next_page(BtLevel *level)
 {
@@ -238,6 +250,8 @@ level_next_page(BtLevel *level)
 
 	CHECK_FOR_INTERRUPTS();
 
+	if (level->slice)
+		expect_size(level->load);
 	btpage_open(&next, btwrite_get_buffer(writer), btwrite_get_block(writer),
 				level->open.level);
 	btpage_carry_over(&level->open, &next);
@@ -270,7 +284,7 @@ level_add(BtLevel *level, IndexTuple itup, Size extra)
 
 BtLoad *
 btload_begin(BtLoadShared *shared, int participant, Relation heap,
-			 Relation index, SharedFileSet *fileset)
+			 Relation index, SharedFileSet *fileset, int64 all_tuples)
 {
 	MemoryContext cxt,
 				oldcxt;
@@ -285,6 +299,7 @@ btload_begin(BtLoadShared *shared, int participant, Relation heap,
 	load->participant = participant;
 	load->fileset = (shared->file.nparticipants > 1) ? fileset : NULL;
 	load->cxt = cxt;
+	load->all_tuples = all_tuples;
 	load->links = palloc0(mul_size(shared->nslices, sizeof(BtLinks *)));
 	btpage_rules(&load->rules, heap, index, shared->allequalimage);
 	btwrite_begin(&load->writer, &shared->file, index);
@@ -338,6 +353,7 @@ btload_add(BtSlice *slice, IndexTuple itup)
 	BtPending  *pending = &slice->pending;
 
 	Assert((itup->t_info & INDEX_ALT_TID_MASK) == 0);
+	slice->load->tuples++;
 	if (unlikely(slice->leaf.open.page == NULL))
 		slice_open(slice);
 	if (!slice->load->rules.deduplicate)
@@ -361,6 +377,7 @@ btload_add_entries(BtSlice *slice, const KeyForm *form, const uint64 *entries,
 	BtLevel    *leaf = &slice->leaf;
 	int			stride = form->nwords + 1;
 
+	slice->load->tuples += n;
 	if (unlikely(leaf->open.page == NULL))
 		slice_open(slice);
 	while (n > 0)

@@ -71,11 +71,13 @@ extern void btload_init_shared(BtLoadShared *shared, Relation index,
  * btload_begin starts a participant's load; "participant" is its number from
  * 0.  The lists of leaves are handed to the leader through files in
  * "fileset", which may be NULL if there is only one participant: then they
- * stay in memory as long as they are small.  "heap" is for error messages.
+ * stay in memory as long as they are small.  "heap" is for error messages,
+ * "all_tuples", of all participants together, for an estimate of the index's
+ * size; 0 if there is only one.
  */
 extern BtLoad *btload_begin(BtLoadShared *shared, int participant,
 							Relation heap, Relation index,
-							SharedFileSet *fileset);
+							SharedFileSet *fileset, int64 all_tuples);
 
 /*
  * btload_begin_slice starts slice number "slice" (from 0, in index order).

@@ -122,7 +122,8 @@ get_chunk(BtWriter *writer)
 	LockRelationForExtension(writer->index, ExclusiveLock);
 
 	start = shared->nblocks;
-	size = start / (LEFTOVER_SHARE * (uint32) shared->nparticipants);
+	size = Max(start, writer->expected) /
+		(LEFTOVER_SHARE * (uint32) shared->nparticipants);
 	size = pg_prevpower2_32(Min(Max(size, 1), MAX_CHUNK));
 	while (start % size != 0)
 		size /= 2;

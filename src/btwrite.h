@@ -58,6 +58,8 @@ typedef struct BtWriter
 	bool		alone;			/* we extend the file block by block */
 	BlockNumber eof;			/* size of the file, if alone */
 	BtChunk		chunk;			/* ours, not used yet */
+	BlockNumber expected;		/* estimated size of the file; set by the
+								 * caller, 0 if unknown */
 
 	BtChunk    *spare;			/* left-over chunks of all, if alone */
 	int			nspare;
