@@ -23,8 +23,7 @@
 /* Images with a rest of up to this many bytes are copied by inline code. */
 #define SHORT_REST		64
 
-/* Bytes between samples, while there are not too many of them. */
-#define SAMPLE_DISTANCE (32 * 1024)
+/* Room for samples at first. */
 #define FIRST_SAMPLES	64
 
 /* What every image begins with: a column of the frame. */
@@ -71,7 +70,7 @@ run_begin_write(RunWriter *writer, const SortOrder *order, Tapeset *set,
 	writer->run->tape = tape_create(set, write_buffer);
 	writer->order = order;
 	writer->sampled = sampled;
-	writer->sample_distance = SAMPLE_DISTANCE;
+	writer->sample_every = 1;
 	writer->stage = palloc(sizeof(RunStage));
 	writer->stage->count = 0;
 	writer->stage->rest_bytes = 0;
@@ -98,7 +97,7 @@ grow_samples(RunWriter *writer)
 		for (int64 i = 0; i < RUN_MAX_SAMPLES / 2; i++)
 			run->samples[i] = run->samples[2 * i];
 		run->desc.nsamples = RUN_MAX_SAMPLES / 2;
-		writer->sample_distance *= 2;
+		writer->sample_every *= 2;
 	}
 }
 
@@ -117,7 +116,7 @@ add_sample(RunWriter *writer, const uint64 *words)
 		   (writer->order->nwords + writer->order->inline_image) * sizeof(uint64));
 	sample->position = RUN_POSITION(run->desc.bytes, 0);
 	sample->ordinal = run->desc.tuples;
-	writer->next_sample = run->desc.bytes + writer->sample_distance;
+	writer->until_sample = writer->sample_every - 1;
 }
 
 /* Write a frame; trims and rests are NULL if images are inline. */
@@ -133,7 +132,7 @@ write_frame(RunWriter *writer, const uint64 *entries, int n,
 	Size		packed_bytes;
 	Size		size;
 
-	if (writer->sampled && desc->bytes >= writer->next_sample)
+	if (writer->sampled && writer->until_sample-- == 0)
 		add_sample(writer, entries);
 	packed_bytes = frame_pack(packed, entries, n, column_count(writer->order),
 							  trims);

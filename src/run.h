@@ -80,8 +80,8 @@ typedef struct RunWriter
 	const SortOrder *order;
 	bool		sampled;
 	int64		max_samples;	/* room for samples */
-	int64		next_sample;	/* offset at which the next sample is due */
-	int64		sample_distance;	/* bytes between samples */
+	int64		sample_every;	/* so many frames get a sample */
+	int64		until_sample;	/* frames before the next one that does */
 	struct RunStage *stage;		/* the frame being filled */
 } RunWriter;
 

@@ -58,7 +58,7 @@ struct PtSortShared
 int
 shared_slices(int participants)
 {
-	return participants <= 64 ? 4 * participants : Max(256, participants);
+	return participants <= 64 ? 8 * participants : Max(512, participants);
 }
 
 static Size

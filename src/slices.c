@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * slices.c
- *	  Cut the final merge into slices.
+ *	  Cut the final merge into slices of about equal size.
  *
  * A *cut* is a place in each run such that everything before it, in any run,
  * comes before everything behind it in every run.  The tuple at a place of one
@@ -12,9 +12,11 @@
  *
  * Which tuples make cuts is estimated from the runs' sparse indexes: each
  * sample stands for the tuples up to the next one, so samples in order and
- * their weights summed up tell where a part of all tuples ends.  The
+ * their weights summed up tell where a k-th part of all tuples ends.  The
  * estimate knows only words; among equal ones the place within the run decides.
- * A bad estimate costs balance, nothing else.  The cuts themselves are exact.
+ * The cuts themselves are exact, and so it is known how many tuples come before
+ * each.  Where that is not what it should be, as it happens among many equal
+ * keys, a better place is found by bisection of the runs' samples.
  *
  *-------------------------------------------------------------------------
  */
@@ -32,7 +34,10 @@
 #define MIN_SLICE_TUPLES	150000
 
 /* Samples that are looked at, of all runs together. */
-#define MAX_SAMPLES			65536
+#define MAX_SAMPLES			16384
+
+/* Part of a slice by which a cut may miss its place. */
+#define TOLERANCE_PART		40
 
 /* Read buffer for looking at single records of a run. */
 #define PROBE_BUFFER		(64 * 1024)
@@ -55,6 +60,14 @@ typedef struct Candidate
 	int64		position;
 	int64		weight;			/* tuples it stands for */
 } Candidate;
+
+/* A cut of all runs. */
+typedef struct Cut
+{
+	int64	   *positions;		/* in each run */
+	int64	   *samples;		/* of each run that come before it */
+	int64		before;			/* tuples that come before it */
+} Cut;
 
 /* The tuple that makes a cut, copied: words, then the image. */
 typedef struct Splitter
@@ -177,34 +190,112 @@ sample_is_before_cut(SortOrder *order, SliceRun *run, const RunSample *sample,
 }
 
 /*
- * The position of the first record of a run that does not come before the cut:
- * the last sample before the cut, and from there record by record.
+ * Find the first record of a run that does not come before the cut: behind the
+ * last sample before the cut, record by record.
  */
-static int64
-find_cut(SortOrder *order, SliceRun *run, const Splitter *splitter)
+static void
+cut_run(SortOrder *order, SliceRun *run, const Splitter *splitter, int r, Cut *cut)
 {
+	const RunSample *samples = run->run->samples;
 	int64		low = 0;		/* samples below are before the cut */
 	int64		high = run->run->desc.nsamples; /* from here on they are not */
+	int64		tuples;
 
 	while (low < high)
 	{
 		int64		middle = low + (high - low) / 2;
 
-		if (sample_is_before_cut(order, run, &run->run->samples[middle], splitter))
+		if (sample_is_before_cut(order, run, &samples[middle], splitter))
 			low = middle + 1;
 		else
 			high = middle;
 	}
+	cut->samples[r] = low;
+	cut->positions[r] = 0;
 	if (low == 0)
-		return 0;
-	run_limit(&run->reader, run->run->samples[low - 1].position, run_end(run->run));
-	for (;;)
+		return;
+	run_limit(&run->reader, samples[low - 1].position, run_end(run->run));
+	for (tuples = samples[low - 1].ordinal;; tuples++)
 	{
-		int64		here = run_tell(&run->reader);
-
+		cut->positions[r] = run_tell(&run->reader);
 		if (!run_next(&run->reader) ||
 			!is_before_cut(order, &run->reader, splitter))
-			return here;
+			break;
+	}
+	cut->before += tuples;
+}
+
+/* Cut all runs before the record at a position of one of them. */
+static void
+make_cut(SortOrder *order, SliceRun *runs, int nruns, int run, int64 position,
+		 Cut *cut)
+{
+	Splitter	splitter;
+
+	CHECK_FOR_INTERRUPTS();
+	copy_splitter(&splitter, order, &runs[run], position);
+	cut->before = 0;
+	for (int r = 0; r < nruns; r++)
+		cut_run(order, &runs[r], &splitter, r, cut);
+	pfree(splitter.words);
+}
+
+static void
+alloc_cut(Cut *cut, int nruns)
+{
+	cut->positions = palloc(nruns * sizeof(int64));
+	cut->samples = palloc(nruns * sizeof(int64));
+}
+
+static void
+copy_cut(Cut *target, const Cut *source, int nruns)
+{
+	memcpy(target->positions, source->positions, nruns * sizeof(int64));
+	memcpy(target->samples, source->samples, nruns * sizeof(int64));
+	target->before = source->before;
+}
+
+/*
+ * Improve a cut until about `target` tuples come before it.  In each run the
+ * samples from low to before high may still be where the target is: the middle
+ * one of the most of them is tried next.
+ */
+static void
+improve_cut(SortOrder *order, SliceRun *runs, int nruns, int64 target,
+			int64 tolerance, Cut *cut)
+{
+	int64	   *low = palloc0(nruns * sizeof(int64));
+	int64	   *high = palloc(nruns * sizeof(int64));
+	Cut			last;
+
+	alloc_cut(&last, nruns);
+	copy_cut(&last, cut, nruns);
+	for (int r = 0; r < nruns; r++)
+		high[r] = runs[r].run->desc.nsamples;
+	while (Abs(cut->before - target) > tolerance)
+	{
+		int			widest = 0;
+		int64		middle;
+
+		for (int r = 0; r < nruns; r++)
+		{
+			if (last.before < target)
+				low[r] = Max(low[r], last.samples[r]);
+			else
+				high[r] = Min(high[r], last.samples[r]);
+			if (high[r] - low[r] > high[widest] - low[widest])
+				widest = r;
+		}
+		if (high[widest] <= low[widest])
+			break;
+		middle = low[widest] + (high[widest] - low[widest]) / 2;
+		make_cut(order, runs, nruns, widest,
+				 runs[widest].run->samples[middle].position, &last);
+		/* the sample itself is behind the cut, but has been tried */
+		if (last.before < target)
+			low[widest] = middle + 1;
+		if (Abs(last.before - target) < Abs(cut->before - target))
+			copy_cut(cut, &last, nruns);
 	}
 }
 
@@ -224,21 +315,6 @@ compare_cuts(const void *a, const void *b, void *arg)
 	return 0;
 }
 
-/*
- * How many tuples come before a cut.  If participants will take several slices
- * each, every slice is smaller than the one before, so that all are
- * done at almost the same time.
- */
-static int64
-tuples_before(int64 tuples, int cut, int nslices, int nruns)
-{
-	double		rest = 1.0 - (double) cut / nslices;
-
-	if (nslices > nruns)
-		rest *= rest;
-	return (int64) (tuples * (1.0 - rest));
-}
-
 void
 slices_plan(SortOrder *order, Run **runs, int nruns, int nslices,
 			int64 *positions)
@@ -254,6 +330,7 @@ slices_plan(SortOrder *order, Run **runs, int nruns, int nslices,
 	int64		passed = 0;
 	int			useful;
 	int			cut = 1;
+	Cut			made;
 
 	fault_point("slices: plan");
 	for (int r = 0; r < nruns; r++)
@@ -267,17 +344,18 @@ slices_plan(SortOrder *order, Run **runs, int nruns, int nslices,
 	if (ptsort_debug_slices > 0)
 		useful = Min(nslices, ptsort_debug_slices);
 
+	alloc_cut(&made, nruns);
 	for (int64 i = 0; i < ncandidates && cut < useful; i++)
 	{
-		if (passed >= tuples_before(tuples, cut, useful, nruns))
-		{
-			Splitter	splitter;
+		int64		target = tuples / useful * cut;
 
-			CHECK_FOR_INTERRUPTS();
-			copy_splitter(&splitter, order, &slice_runs[candidates[i].run],
-						  candidates[i].position);
-			for (int r = 0; r < nruns; r++)
-				positions[cut * nruns + r] = find_cut(order, &slice_runs[r], &splitter);
+		if (passed >= target)
+		{
+			make_cut(order, slice_runs, nruns, candidates[i].run,
+					 candidates[i].position, &made);
+			improve_cut(order, slice_runs, nruns, target,
+						tuples / useful / TOLERANCE_PART, &made);
+			memcpy(&positions[cut * nruns], made.positions, nruns * sizeof(int64));
 			cut++;
 		}
 		passed += candidates[i].weight;

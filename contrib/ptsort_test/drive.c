@@ -35,7 +35,7 @@ typedef struct Totals
 	PtSortStats stats;
 	uint64		checksum;
 	int64		data_bytes;
-	int64		filled_slices;
+	TestSlices	slices;
 } Totals;
 
 extern PGDLLEXPORT void ptsort_test_worker(dsm_segment *segment, shm_toc *toc);
@@ -70,7 +70,7 @@ check_and_end(TestShape *shape, PtSort *sort, PtSortShared *shared,
 	PtSortStats stats;
 
 	if (shape->spec->slices)
-		totals->filled_slices += test_check_slices(checker, shared);
+		test_check_slices(checker, shared, &totals->slices);
 	else
 		test_check_all(checker, sort);
 	if (shape->spec->random_access)
@@ -398,8 +398,8 @@ ptsort_test_sort(PG_FUNCTION_ARGS)
 	TestShape  *shape;
 	Totals		totals = {0};
 	TupleDesc	desc;
-	Datum		values[8];
-	bool		isnull[8] = {false};
+	Datum		values[10];
+	bool		isnull[10] = {false};
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
@@ -419,6 +419,8 @@ ptsort_test_sort(PG_FUNCTION_ARGS)
 	values[4] = Int64GetDatum(totals.stats.temp_bytes);
 	values[5] = Int64GetDatum(totals.data_bytes);
 	values[6] = Int64GetDatum((int64) totals.checksum);
-	values[7] = Int64GetDatum(totals.filled_slices);
+	values[7] = Int64GetDatum(totals.slices.filled);
+	values[8] = Int64GetDatum(totals.slices.smallest);
+	values[9] = Int64GetDatum(totals.slices.largest);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, values, isnull)));
 }

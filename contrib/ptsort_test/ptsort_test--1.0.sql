@@ -43,7 +43,9 @@ CREATE FUNCTION ptsort_test_sort(
 	OUT temp_bytes bigint,
 	OUT data_bytes bigint,
 	OUT checksum bigint,
-	OUT filled_slices bigint)
+	OUT filled_slices bigint,
+	OUT smallest_slice bigint,
+	OUT largest_slice bigint)
 AS 'MODULE_PATHNAME', 'ptsort_test_sort'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL UNSAFE;
 

@@ -156,7 +156,15 @@ extern void test_checker_free(TestChecker *checker);
 /* slices.c */
 extern void test_take_slices(TestShape *shape, PtSort *sort,
 							 PtSortShared *shared);
-extern int	test_check_slices(TestChecker *checker, PtSortShared *shared);
+typedef struct TestSlices
+{
+	int64		filled;			/* slices with any tuples */
+	int64		smallest;		/* tuples of the smallest of them, of all sorts */
+	int64		largest;
+} TestSlices;
+
+extern void test_check_slices(TestChecker *checker, PtSortShared *shared,
+							  TestSlices *result);
 
 /* fault.c */
 extern void _PG_init(void);

@@ -122,23 +122,26 @@ check_file(TestChecker *checker, BufFile *file)
 
 /*
  * test_check_slices compares all slices' tuples, in order of their numbers, and
- * returns how many slices had any.  All processes must have taken their slices.
+ * adds to what is known of slices.  All processes must have taken their slices.
  */
-int
-test_check_slices(TestChecker *checker, PtSortShared *shared)
+void
+test_check_slices(TestChecker *checker, PtSortShared *shared, TestSlices *result)
 {
 	int			slices =
 		ptsort_shared_slices(checker->shape->spec->max_participants);
-	int			filled = 0;
 
 	for (int slice = 0; slice < slices; slice++)
 	{
 		BufFile    *file = open_slice(shared, slice, false);
 
-		if (check_file(checker, file) > 0)
-			filled++;
+		int64		tuples = check_file(checker, file);
+
 		BufFileClose(file);
+		if (tuples == 0)
+			continue;
+		result->smallest = result->filled == 0 ? tuples : Min(result->smallest, tuples);
+		result->largest = Max(result->largest, tuples);
+		result->filled++;
 	}
 	test_check_end(checker);
-	return filled;
 }

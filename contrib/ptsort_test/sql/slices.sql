@@ -34,6 +34,18 @@ WHERE slices IN (1, 16) OR (n = 2000 AND distinct_keys = 2)
 GROUP BY variant, n, distinct_keys
 ORDER BY variant COLLATE "C", n DESC, distinct_keys;
 
+-- Slices have equal shares of the tuples, at most 10 % apart, whatever the keys:
+-- all different, few of them, one; of participants with unequal shares.
+SELECT variant, index, distinct_keys, pattern, shares, s.filled_slices,
+	s.largest_slice <= 1.1 * s.smallest_slice AS equal
+FROM unnest('{shape_int8_i,shape_text_i}'::regclass[]) index,
+	 (VALUES ('index', 0, 'random', '1,1,1'), ('index', 0, 'random', '1,10,3'), ('index', 3, 'random', '1,1,1'),
+		('index', 1, 'random', '1,1,1'), ('index', 0, 'ascending', '1,1,1'), ('index', 0, 'permuted', '3,1,0'),
+		('tuple', 40, 'random', '1,2,3')) p (variant, distinct_keys, pattern, shares),
+	 ptsort_test_sort(variant, index, 60000, budget_kb => 4096, workers => 2, distinct_keys => distinct_keys, pattern => pattern,
+		slices => true, shares => string_to_array(shares, ',')::int[]) s
+ORDER BY index::text COLLATE "C", variant COLLATE "C", distinct_keys, pattern COLLATE "C", shares COLLATE "C";
+
 -- One participant has everything, others nothing; nobody has anything.
 SELECT variant, shares, n, s.tuples
 FROM unnest('{datum,tuple,index}'::text[]) variant,
