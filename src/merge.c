@@ -222,28 +222,14 @@ keep_last(Merge *merge, int run)
 	merge->last_run = run;
 }
 
-/*
- * Verify that the winner comes behind the tuple before it, unless they are of
- * the same run, which is in order, or were compared because their words are
- * equal.  If it does not, go on by comparison; end an optimistic sort.
- */
+/* A hint was wrong: go on by comparison; end an optimistic sort. */
 static void
-verify_winner(Merge *merge)
+distrust_hints(Merge *merge)
 {
-	int			run = merge->tree[0].run;
-	bool		optimistic = merge->order->optimistic;
-	RunReader  *reader;
-
-	if (run < 0 || (run == merge->last_run && !optimistic))
-		return;
-	reader = &merge->readers[run];
-	if (memcmp(merge->last_words, reader->words, merge->nwords * sizeof(uint64)) == 0 ||
-		order_compare_tuples(merge->order, merge->last, reader->tuple) <= 0)
-		return;
 	merge->order->distrust = true;
 	merge->order->wrong_hints++;
 	merge->wrong = true;
-	if (optimistic)
+	if (merge->order->optimistic)
 	{
 		merge->tree[0].run = -1;
 		return;
@@ -253,14 +239,42 @@ verify_winner(Merge *merge)
 	merge->tree[0] = play(merge, 1);
 }
 
-/* End at a winner that is behind the slice: it was only for verification. */
+/*
+ * Verify that the winner comes behind the tuple before it, unless they are of
+ * the same run, which is in order, or were compared because their words are
+ * equal.
+ */
+static void
+verify_winner(Merge *merge)
+{
+	int			run = merge->tree[0].run;
+	RunReader  *reader;
+
+	if (run < 0 || (run == merge->last_run && !merge->order->optimistic))
+		return;
+	reader = &merge->readers[run];
+	if (memcmp(merge->last_words, reader->words, merge->nwords * sizeof(uint64)) != 0 &&
+		order_compare_tuples(merge->order, merge->last, reader->tuple) > 0)
+		distrust_hints(merge);
+}
+
+/*
+ * End at a winner that is behind the slice: it was only for verification.  If
+ * the cut has parted two tuples that want one slice, a hint was wrong: of
+ * equal words slices_plan parts none.
+ */
 static void
 end_slice(Merge *merge)
 {
+	const SortOrder *order = merge->order;
 	int			run = merge->tree[0].run;
 
-	if (run >= 0 && run_tell(&merge->readers[run]) > merge->slice[run].to)
-		merge->tree[0].run = -1;
+	if (run < 0 || run_tell(&merge->readers[run]) <= merge->slice[run].to)
+		return;
+	merge->tree[0].run = -1;
+	if (merge->last_run >= 0 && order->variant->same_slice &&
+		order->variant->same_slice(merge->last, merge->readers[run].tuple, order->state))
+		distrust_hints(merge);
 }
 
 /*

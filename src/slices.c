@@ -191,7 +191,9 @@ sample_is_before_cut(SortOrder *order, SliceRun *run, const RunSample *sample,
 
 /*
  * Find the first record of a run that does not come before the cut: behind the
- * last sample before the cut, record by record.
+ * last sample before the cut, record by record.  The position is the record's own,
+ * never the end of the frame before, which is the same place: limit_reader
+ * (merge.c) counts on it.
  */
 static void
 cut_run(SortOrder *order, SliceRun *run, const Splitter *splitter, int r, Cut *cut)
@@ -215,12 +217,14 @@ cut_run(SortOrder *order, SliceRun *run, const Splitter *splitter, int r, Cut *c
 	if (low == 0)
 		return;
 	run_limit(&run->reader, samples[low - 1].position, run_end(run->run));
-	for (tuples = samples[low - 1].ordinal;; tuples++)
+	cut->positions[r] = run_end(run->run);
+	for (tuples = samples[low - 1].ordinal; run_next(&run->reader); tuples++)
 	{
-		cut->positions[r] = run_tell(&run->reader);
-		if (!run_next(&run->reader) ||
-			!is_before_cut(order, &run->reader, splitter))
+		if (!is_before_cut(order, &run->reader, splitter))
+		{
+			cut->positions[r] = run_tell(&run->reader) - 1;
 			break;
+		}
 	}
 	cut->before += tuples;
 }

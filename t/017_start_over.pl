@@ -103,6 +103,53 @@ foreach my $case (
 	check_nothing_left($node, $name, $segments);
 }
 
+# The one wrong hint at the edge of a slice: in Czech "ch" is behind "h", so the last
+# row is behind those with d; and with ss for an sharp s, the last three are equal, and
+# the one between two live ones is dead.  There is one run, and its slices begin
+# with one of its frames, of 128 rows.
+my $edge = q{
+SET ptsort.parallel_workers = 1; SET ptsort.debug_leader_participates = off; SET ptsort.debug_spill_entries = 0;
+CREATE TABLE edge (id int, k text COLLATE "C");
+INSERT INTO edge SELECT i, lpad(i::text, 6, '0') FROM generate_series(1, 5000) i ORDER BY hashint4(i);
+INSERT INTO edge SELECT 0, unnest(%s);
+DO $$
+BEGIN
+	DELETE FROM edge WHERE k = U&'css\\00DF';
+	FOR i IN 1..5000 / 128 LOOP
+		BEGIN
+			EXECUTE format('CREATE %s INDEX edge_%%s ON edge ((CASE WHEN id = 0 THEN k WHEN id < %%s THEN ''b'' || k ELSE ''d'' || k END) COLLATE %s)', i, %s);
+			PERFORM bt_index_parent_check('edge_' || i, true, true);
+			EXECUTE 'DROP INDEX edge_' || i;
+		EXCEPTION WHEN unique_violation THEN
+			RAISE WARNING 'duplicate';
+		END;
+	END LOOP;
+END $$;
+DROP TABLE edge};
+my $czech = $node->safe_psql('postgres',
+	q{SELECT quote_ident(collname) FROM pg_collation WHERE collname IN ('cs_CZ.utf8', 'cs-x-icu') ORDER BY collname DESC LIMIT 1});
+SKIP:
+{
+	skip('no Czech collation', 2) if $czech eq '';
+	$end = log_end($node);
+	my ($out, $err) = try_sql($node, sprintf($edge, "ARRAY['chzz']", '', $czech, 'i * 128'));
+	is($err, '', 'edge of a slice: all sound');
+	is(scalar(split / /, started_over($node, $end)), 39, 'edge of a slice: all started over');
+}
+SKIP:
+{
+	skip('no ICU', 2)
+	  if $node->safe_psql('postgres', q{SELECT EXISTS (SELECT FROM pg_collation WHERE collprovider = 'i')}) eq 'f';
+	$node->safe_psql('postgres',
+		q{CREATE COLLATION level1 (PROVIDER = icu, LOCALE = 'und-u-ks-level1', DETERMINISTIC = false)});
+	$end = log_end($node);
+	my ($out, $err) = try_sql($node,
+		sprintf($edge, q{ARRAY['cssss', U&'css\\00DF', U&'c\\00DFss']}, 'UNIQUE', 'level1', 'i * 128'));
+	is(scalar(() = $err =~ /duplicate$/mg), 39, 'equal keys in two slices: all duplicates found');
+	isnt(started_over($node, $end), '', 'equal keys in two slices: some started over');
+}
+check_nothing_left($node, 'edge of a slice', $segments);
+
 # A crash after the commit, then a replica
 $names =~ s/ t_unique//;
 $node->stop('immediate');
