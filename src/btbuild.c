@@ -23,7 +23,6 @@
 #include "commands/progress.h"
 #include "miscadmin.h"
 #include "pgstat.h"
-#include "portability/instr_time.h"
 #include "ptsort_variant.h"
 #include "sortkey.h"
 #include "storage/bufmgr.h"
@@ -295,7 +294,7 @@ btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 	PtBuildResult *built;
 	IndexBuildResult *result;
 	instr_time	start;
-	instr_time	elapsed;
+	double		elapsed_ms;
 
 	/* as in the server's btbuild() */
 	if (RelationGetNumberOfBlocks(index) != 0)
@@ -304,11 +303,10 @@ btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 
 	INSTR_TIME_SET_CURRENT(start);
 	built = ptsort_build(&build);
-	INSTR_TIME_SET_CURRENT(elapsed);
-	INSTR_TIME_SUBTRACT(elapsed, start);
+	elapsed_ms = pt_ms_since(start);
 
 	publish_result(index, built, arg.pages);
-	say_end(index, built, INSTR_TIME_GET_MILLISEC(elapsed));
+	say_end(index, built, elapsed_ms);
 
 	result = palloc(sizeof(IndexBuildResult));
 	result->heap_tuples = built->heap_tuples;

@@ -363,7 +363,7 @@ leader_load(Leader *leader)
 	INSTR_TIME_SET_CURRENT(start);
 	participant_report_phase(self, PROGRESS_BTREE_PHASE_LEAF_LOAD);
 	self->ops->load(&self->build, self->sort);
-	leader->slot.stats.load_ms = participant_ms_since(start);
+	leader->slot.stats.load_ms = pt_ms_since(start);
 	fault_point("build: after load");
 
 	ptsort_stats(self->sort, &merge);

@@ -15,6 +15,7 @@
 #include "postgres.h"
 
 #include "access/stratnum.h"
+#include "portability/instr_time.h"
 #include "storage/buffile.h"
 #if PG_VERSION_NUM >= 170000
 #include "storage/read_stream.h"
@@ -224,6 +225,17 @@ pt_copy(void *target, const void *source, Size size)
 	__asm__("" : "+r"(size));
 #endif
 	memcpy(target, source, size);
+}
+
+/* Milliseconds since then. */
+static inline double
+pt_ms_since(instr_time start)
+{
+	instr_time	now;
+
+	INSTR_TIME_SET_CURRENT(now);
+	INSTR_TIME_SUBTRACT(now, start);
+	return INSTR_TIME_GET_MILLISEC(now);
 }
 
 /*

@@ -48,16 +48,6 @@ participant_report_phase(const Participant *participant, int64 phase)
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, phase);
 }
 
-double
-participant_ms_since(instr_time start)
-{
-	instr_time	now;
-
-	INSTR_TIME_SET_CURRENT(now);
-	INSTR_TIME_SUBTRACT(now, start);
-	return INSTR_TIME_GET_MILLISEC(now);
-}
-
 void
 participant_begin(Participant *participant, PtSortRole role, int64 budget)
 {
@@ -106,7 +96,7 @@ participant_scan(Participant *participant)
 	ptsort_stats(participant->sort, &sorted);
 	slot->index_tuples = sorted.tuples;
 	slot->broken_hot_chain = build->index_info->ii_BrokenHotChain;
-	slot->stats.scan_ms = participant_ms_since(start) - sorted.sort_ms -
+	slot->stats.scan_ms = pt_ms_since(start) - sorted.sort_ms -
 		sorted.run_ms;
 	fault_point("build: after scan");
 }
@@ -154,7 +144,7 @@ participant_load(Participant *participant)
 	participant_report_phase(participant, PROGRESS_BTREE_PHASE_LEAF_LOAD);
 	build->fileset = ptsort_shared_fileset(participant->sort_shared);
 	participant->ops->load_slices(build, participant->sort);
-	stats->load_ms = participant_ms_since(start);
+	stats->load_ms = pt_ms_since(start);
 	fault_point("build: after load");
 
 	ptsort_stats(participant->sort, &merge);

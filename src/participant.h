@@ -16,7 +16,6 @@
 #define PTSORT_PARTICIPANT_H
 
 #include "access/tableam.h"
-#include "portability/instr_time.h"
 #include "ptsort_build.h"
 #include "storage/dsm.h"
 #include "storage/shm_toc.h"
@@ -107,9 +106,6 @@ extern const PtBuildOps *participant_find_ops(const char *library,
 /* participant_report_phase shows one of nbtree's phases in the progress view. */
 extern void participant_report_phase(const Participant *participant,
 									 int64 phase);
-
-/* participant_ms_since returns the milliseconds since then. */
-extern double participant_ms_since(instr_time start);
 
 /* participant_begin begins this process's sort. */
 extern void participant_begin(Participant *participant, PtSortRole role,

@@ -231,7 +231,7 @@ scatter_combined(const uint64 *source, uint64 *target, int64 n,
 	for (uint64 bucket = 0; bucket <= digit->mask; bucket++)
 	{
 		pt_copy(target + ends[bucket] * stride, buffers + bucket * line,
-			   fill[bucket] * stride * sizeof(uint64));
+				fill[bucket] * stride * sizeof(uint64));
 		ends[bucket] += fill[bucket];
 	}
 	pfree(buffers);

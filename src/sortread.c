@@ -179,7 +179,6 @@ sort_get_entries(PtSort *sort, int *n)
 	return *n > 0 ? result : NULL;
 }
 
-
 /* sort_rescan: see ptsort_rescan. */
 void
 sort_rescan(PtSort *sort)

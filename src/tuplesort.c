@@ -26,7 +26,6 @@
 #include "compat.h"
 
 #include "fault.h"
-#include "portability/instr_time.h"
 #include "shared.h"
 #include "slices.h"
 #include "sortkey.h"
@@ -58,17 +57,6 @@
 
 int			ptsort_debug_spill_entries = 0;
 int			ptsort_debug_merge_order = 0;
-
-/* Milliseconds since *start. */
-static double
-elapsed_ms(const instr_time *start)
-{
-	instr_time	now;
-
-	INSTR_TIME_SET_CURRENT(now);
-	INSTR_TIME_SUBTRACT(now, *start);
-	return INSTR_TIME_GET_MILLISEC(now);
-}
 
 static void
 check_options(const PtSortVariant *variant, const PtSortOptions *options,
@@ -237,7 +225,7 @@ sort_memory(PtSort *sort)
 	if (sort->learning)
 		learn_words(sort);
 	memsort_sort(sort->memsort);
-	sort->stats.sort_ms += elapsed_ms(&start);
+	sort->stats.sort_ms += pt_ms_since(start);
 }
 
 /* End the initial run that is open, if any. */
@@ -321,7 +309,7 @@ spill(PtSort *sort)
 		pfree(run->last);
 	run->last = copy_edge(sort, sort->memsort->count - 1);
 	memsort_reset(sort->memsort);
-	sort->stats.run_ms += elapsed_ms(&start);
+	sort->stats.run_ms += pt_ms_since(start);
 }
 
 /* sort_put: see ptsort_put. */
@@ -420,7 +408,7 @@ merge_down(PtSort *sort, int target)
 		n = n == 0 ? order : n + 1;
 		merge_runs(sort, n);
 	}
-	sort->stats.run_ms += elapsed_ms(&start);
+	sort->stats.run_ms += pt_ms_since(start);
 }
 
 /* Put runs that do not overlap behind each other. */

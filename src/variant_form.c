@@ -52,7 +52,7 @@ store_fixed(Form_pg_attribute att, char *at, Datum value)
 
 bool
 variant_form_small(TupleDesc desc, const Datum *values, const bool *isnull,
-		  IndexTuple target)
+				   IndexTuple target)
 {
 	char	   *at = (char *) target + MAXALIGN(sizeof(IndexTupleData));
 	char	   *end = (char *) target + INDEX_SIZE_MASK - MAXIMUM_ALIGNOF;
