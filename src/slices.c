@@ -276,7 +276,7 @@ improve_cut(SortOrder *order, SliceRun *runs, int nruns, int64 target,
 	copy_cut(&last, cut, nruns);
 	for (int r = 0; r < nruns; r++)
 		high[r] = runs[r].run->desc.nsamples;
-	while (Abs(cut->before - target) > tolerance)
+	while (llabs(cut->before - target) > tolerance)
 	{
 		int			widest = 0;
 		int64		middle;
@@ -298,7 +298,7 @@ improve_cut(SortOrder *order, SliceRun *runs, int nruns, int64 target,
 		/* the sample itself is behind the cut, but has been tried */
 		if (last.before < target)
 			low[widest] = middle + 1;
-		if (Abs(last.before - target) < Abs(cut->before - target))
+		if (llabs(last.before - target) < llabs(cut->before - target))
 			copy_cut(cut, &last, nruns);
 	}
 }
