@@ -77,7 +77,7 @@ ALTER TABLE hints_t ALTER c TYPE hints_domain;
 SELECT hints_same('hints_t', 'c'), hints_same('hints_t', 'n, c DESC');
 ALTER DOMAIN hints_domain DROP CONSTRAINT hints_domain_check;
 
--- What the first rows, which are learned from, have not: other characters, another
+-- What the rows that are learned from, those before memory is full, have not: other characters, another
 -- prefix, none at all.  A prefix that ends within a character
 CREATE TABLE hints_late AS
 SELECT 'https://example.com/' || hashint4(i) AS k FROM generate_series(1, 4100) i
@@ -85,9 +85,9 @@ UNION ALL
 SELECT CASE i % 4 WHEN 0 THEN 'a' || i WHEN 1 THEN 'https://example.c' || i WHEN 2 THEN chr(200 + i) || 'HTTPS' || chr(1536 + i)
 	ELSE upper('https://example.com/') || i END
 FROM generate_series(1, 500) i;
-SELECT same_order('hints_late', 'k COLLATE "en_US.utf8"', '{"ptsort.parallel_workers = 0", "ptsort.parallel_workers = 1"}'),
-	same_order('hints_late', 'k COLLATE "C"', '{"ptsort.parallel_workers = 0", "ptsort.parallel_workers = 1"}'),
-	same_order('hints_late', 'k COLLATE blind_hints', '{"ptsort.parallel_workers = 0", "ptsort.parallel_workers = 1"}');
+SELECT same_order('hints_late', 'k COLLATE "en_US.utf8"', '{"ptsort.parallel_workers = 0, ptsort.debug_spill_entries = 2000", "ptsort.parallel_workers = 1, ptsort.debug_spill_entries = 2000"}'),
+	same_order('hints_late', 'k COLLATE "C"', '{"ptsort.parallel_workers = 0, ptsort.debug_spill_entries = 2000", "ptsort.parallel_workers = 1, ptsort.debug_spill_entries = 2000"}'),
+	same_order('hints_late', 'k COLLATE blind_hints', '{"ptsort.parallel_workers = 0, ptsort.debug_spill_entries = 2000", "ptsort.parallel_workers = 1, ptsort.debug_spill_entries = 2000"}');
 TRUNCATE hints_late;
 INSERT INTO hints_late SELECT U&'\0438\043c\044f ' || chr(1072 + i % 16) || i FROM generate_series(1, 300) i;
 ALTER TABLE hints_late ALTER k TYPE citext;

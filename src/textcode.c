@@ -89,6 +89,8 @@ struct TextCode
 	TextModel  *model;			/* if coded */
 	StringInfoData sample;		/* lengths (int) and bytes, behind each other */
 	int			nsample;
+	int64		seen;			/* strings shown, of which ... */
+	int64		sample_every;	/* ... one in so many is in the sample */
 };
 
 TextCode *
@@ -100,6 +102,7 @@ textcode_create(Collation *collation, int nwords)
 	code->byte_classes = collation_byte_classes(collation);
 	code->bytewise = collation_is_bytewise(collation);
 	code->nwords = nwords;
+	code->sample_every = 1;
 	initStringInfo(&code->sample);
 	return code;
 }
@@ -137,6 +140,44 @@ next_sample(const TextCode *code, int *at, int *length)
 	string = code->sample.data + *at + sizeof(int);
 	*at += sizeof(int) + *length;
 	return string;
+}
+
+
+/* Drop every other string of the sample. */
+static void
+thin_sample(TextCode *code)
+{
+	const char *string;
+	int			at = 0;
+	int			kept = 0;		/* bytes */
+	int			length;
+
+	for (int i = 0; (string = next_sample(code, &at, &length)) != NULL; i++)
+	{
+		if (i % 2 != 0)
+			continue;
+		memmove(code->sample.data + kept, string - sizeof(int), sizeof(int) + length);
+		kept += sizeof(int) + length;
+	}
+	code->sample.len = kept;
+	code->nsample = (code->nsample + 1) / 2;
+	code->sample_every *= 2;
+}
+
+/* Show a string, of which the sample is evenly spread. */
+static void
+show_string(TextCode *code, const char *string, int length)
+{
+	if (code->seen++ % code->sample_every != 0)
+		return;
+	if (code->nsample == TEXTCODE_SAMPLE)
+	{
+		thin_sample(code);
+		/* what is kept are multiples of the new distance; is this one? */
+		if ((code->seen - 1) % code->sample_every != 0)
+			return;
+	}
+	add_sample(code, string, length);
 }
 
 
@@ -374,8 +415,8 @@ textcode_words(TextCode *code, Datum value, uint64 *words)
 		*words = plain_word(string, length);
 	else
 	{
-		if (code->mode == LEARNING && code->nsample < TEXTCODE_SAMPLE)
-			add_sample(code, string, length);
+		if (code->mode == LEARNING)
+			show_string(code, string, length);
 		for (int i = 0; i < code->nwords; i++)
 			words[i] = 0;
 	}

@@ -31,12 +31,12 @@
 
 typedef struct TextCode TextCode;
 
-/* Strings that are learned from. */
-#define TEXTCODE_SAMPLE		4000
+/* Strings that are learned from: so many at most, and half of it at least. */
+#define TEXTCODE_SAMPLE		8000
 
 /*
  * textcode_create makes a code that knows nothing: it gives 0 for every string
- * and keeps what it is shown for textcode_learn.
+ * and keeps a sample of what it is shown for textcode_learn.
  */
 extern TextCode *textcode_create(Collation *collation, int nwords);
 extern void textcode_words(TextCode *code, Datum value, uint64 *words);

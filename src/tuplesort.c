@@ -52,8 +52,11 @@
 #define MIN_MERGE_ORDER		6
 #define MAX_MERGE_ORDER		500
 
-/* A key learns from so many tuples. */
-#define LEARN_TUPLES		4000
+/*
+ * A key learns when so many tuples are there, or all, or memory is full: not
+ * from the first few, which in a table that is in some order are not like others.
+ */
+#define LEARN_TUPLES		200000
 
 int			ptsort_debug_spill_entries = 0;
 int			ptsort_debug_merge_order = 0;
