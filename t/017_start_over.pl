@@ -105,10 +105,11 @@ foreach my $case (
 
 # The one wrong hint at the edge of a slice: in Czech "ch" is behind "h", so the last
 # row is behind those with d; and with ss for an sharp s, the last three are equal, and
-# the one between two live ones is dead.  There is one run, and its slices begin
+# the one between two live ones is dead.  They come when the key has learned, for memory is
+# full then.  One run is left, and its slices begin
 # with one of its frames, of 128 rows.
 my $edge = q{
-SET ptsort.parallel_workers = 1; SET ptsort.debug_leader_participates = off; SET ptsort.debug_spill_entries = 0;
+SET ptsort.parallel_workers = 1; SET ptsort.debug_leader_participates = off; SET ptsort.debug_spill_entries = 4500;
 CREATE TABLE edge (id int, k text COLLATE "C");
 INSERT INTO edge SELECT i, lpad(i::text, 6, '0') FROM generate_series(1, 5000) i ORDER BY hashint4(i);
 INSERT INTO edge SELECT 0, unnest(%s);
