@@ -65,7 +65,7 @@ struct Merge
 
 	/* Hints decide, and are verified: */
 	bool		verify;
-	MergeRange *slice;			/* optimistic: of each run, or NULL: all of it */
+	int64	   *ends;			/* optimistic: of the slice, in each run; or NULL */
 	bool		wrong;			/* the order has broken, see merge_was_wrong */
 	int			last_run;		/* -1: none */
 	char	   *last;			/* copy of the tuple returned last */
@@ -153,9 +153,9 @@ limit_reader(Merge *merge, int run, const MergeRange *range)
 
 	if (merge->order->optimistic)
 	{
-		if (merge->slice == NULL)
-			merge->slice = palloc(merge->nruns * sizeof(MergeRange));
-		merge->slice[run] = *range;
+		if (merge->ends == NULL)
+			merge->ends = palloc(merge->nruns * sizeof(int64));
+		merge->ends[run] = to;
 		to = Min(to + 1, run_end(reader->run));
 	}
 	run_limit(reader, range->from, to);
@@ -269,7 +269,7 @@ end_slice(Merge *merge)
 	const SortOrder *order = merge->order;
 	int			run = merge->tree[0].run;
 
-	if (run < 0 || run_tell(&merge->readers[run]) <= merge->slice[run].to)
+	if (run < 0 || run_tell(&merge->readers[run]) <= merge->ends[run])
 		return;
 	merge->tree[0].run = -1;
 	if (merge->last_run >= 0 && order->variant->same_slice &&
@@ -386,7 +386,7 @@ tree_start(Merge *merge)
 	for (int run = 0; run < merge->nruns; run++)
 		(void) run_next(&merge->readers[run]);
 	merge->tree[0] = play(merge, 1);
-	if (merge->slice)
+	if (merge->ends)
 		end_slice(merge);
 }
 
@@ -411,9 +411,11 @@ tree_next(Merge *merge)
 	}
 	merge->tree[0] = winner;
 	if (merge->verify)
+	{
 		verify_winner(merge);
-	if (merge->slice)
-		end_slice(merge);
+		if (merge->ends)
+			end_slice(merge);
+	}
 }
 
 /*
@@ -533,8 +535,8 @@ merge_free(Merge *merge)
 {
 	if (merge->last)
 		pfree(merge->last);
-	if (merge->slice)
-		pfree(merge->slice);
+	if (merge->ends)
+		pfree(merge->ends);
 	for (int i = 0; i < merge->nruns; i++)
 		run_end_read(&merge->readers[i]);
 	pfree(merge->readers);
