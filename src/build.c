@@ -301,8 +301,6 @@ leader_collect(Leader *leader)
 	PtSortOptions options = {
 		.role = PTSORT_LEADER,
 		.budget = leader->request->budget,
-		.shared = self->sort_shared,
-		.optimistic = self->optimistic,
 		.participants = self->build.participants,
 		.workers = leader->pcxt
 	};
@@ -312,7 +310,7 @@ leader_collect(Leader *leader)
 		options.role = PTSORT_SLICE;
 		options.budget /= leader->pcxt->nworkers + 1;
 	}
-	participant_collect(self, &options);
+	participant_collect(self, options);
 }
 
 /*
@@ -355,8 +353,6 @@ static void
 leader_load(Leader *leader)
 {
 	Participant *self = &leader->self;
-	PtSortStats *stats = &leader->slot.stats.sort;
-	PtSortStats merge;
 	instr_time	start;
 
 	fault_point("build: before load");
@@ -366,20 +362,14 @@ leader_load(Leader *leader)
 	leader->slot.stats.load_ms = pt_ms_since(start);
 	fault_point("build: after load");
 
-	ptsort_stats(self->sort, &merge);
 	if (leader->pcxt == NULL)
-		*stats = merge;
+		ptsort_stats(self->sort, &leader->slot.stats.sort);
 	else
-	{
-		stats->comparisons += merge.comparisons;
-		stats->wrong_hints += merge.wrong_hints;
-		stats->failed = merge.failed;
-		stats->peak_memory = Max(stats->peak_memory, merge.peak_memory);
-	}
+		participant_count_merge(self);
 	ptsort_end(self->sort);
 }
 
-/* Has an optimistic sort failed?  All processes have loaded. */
+/* Has an optimistic sort failed?  All processes have ended their load. */
 static bool
 has_failed(const Leader *leader)
 {
@@ -391,16 +381,33 @@ has_failed(const Leader *leader)
 }
 
 /*
- * Take part in the load of slices, and finish it when all have done so.
+ * Load, in slices together with the others or alone.  False, and nothing is
+ * left of it, if a sort has failed.
  */
-static void
-leader_load_slices(Leader *leader)
+static bool
+load(Leader *leader)
 {
-	participant_load(&leader->self);
-	WaitForParallelWorkersToFinish(leader->pcxt);
-	if (!has_failed(leader))
-		leader->self.ops->finish(&leader->self.build);
-	fault_point("build: after finish");
+	Participant *self = &leader->self;
+	bool		slices = leader->pcxt != NULL && participant_loads_slices(self);
+
+	if (slices)
+	{
+		participant_load(self);
+		WaitForParallelWorkersToFinish(leader->pcxt);
+	}
+	else
+		leader_load(leader);
+	if (has_failed(leader))
+	{
+		self->ops->start_over(&self->build);
+		return false;
+	}
+	if (slices)
+	{
+		self->ops->finish(&self->build);
+		fault_point("build: after finish");
+	}
+	return true;
 }
 
 /*
@@ -473,9 +480,8 @@ make_result(const Leader *leader, int workers_planned)
 static PtBuildResult *
 attempt(const PtBuildRequest *request, bool optimistic, bool *failed)
 {
-	Leader		leader_data;
-	Leader	   *leader = &leader_data;
-	Participant *self = &leader->self;
+	Leader		leader;
+	Participant *self = &leader.self;
 	MemoryContext caller_context = CurrentMemoryContext;
 	MemoryContext build_context = AllocSetContextCreate(caller_context, "ptsort build",
 														ALLOCSET_DEFAULT_SIZES);
@@ -483,32 +489,26 @@ attempt(const PtBuildRequest *request, bool optimistic, bool *failed)
 	int			workers = plan_workers(request);
 
 	MemoryContextSwitchTo(build_context);
-	leader_init(leader, request);
+	leader_init(&leader, request);
 	self->optimistic = optimistic && self->ops->start_over != NULL;
 
 	participant_report_phase(self, PROGRESS_BTREE_PHASE_INDEXBUILD_TABLESCAN);
 	if (workers > 0)
-		launch(leader, workers);
-	if (leader->pcxt != NULL)
-		self->build.participants = leader->launched + (leader->leader_scans ? 1 : 0);
+		launch(&leader, workers);
+	if (leader.pcxt != NULL)
+		self->build.participants = leader.launched + (leader.leader_scans ? 1 : 0);
 
-	leader_participate(leader);
-	if (leader->pcxt != NULL)
-		leader_collect(leader);
+	leader_participate(&leader);
+	if (leader.pcxt != NULL)
+		leader_collect(&leader);
 
 	MemoryContextSwitchTo(caller_context);
-	result = make_result(leader, workers);
+	result = make_result(&leader, workers);
 	MemoryContextSwitchTo(build_context);
 
-	count_tuples(leader, result);
-	if (leader->pcxt != NULL && participant_loads_slices(self))
-		leader_load_slices(leader);
-	else
-		leader_load(leader);
-	*failed = has_failed(leader);
-	if (*failed)
-		self->ops->start_over(&self->build);
-	leader_finish(leader, result);
+	count_tuples(&leader, result);
+	*failed = !load(&leader);
+	leader_finish(&leader, result);
 
 	MemoryContextSwitchTo(caller_context);
 	MemoryContextDelete(build_context);

@@ -48,17 +48,18 @@ participant_report_phase(const Participant *participant, int64 phase)
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, phase);
 }
 
+static void
+begin_sort(Participant *participant, PtSortOptions options)
+{
+	options.shared = participant->sort_shared;
+	options.optimistic = participant->optimistic;
+	participant->sort = participant->ops->begin(&participant->build, &options);
+}
+
 void
 participant_begin(Participant *participant, PtSortRole role, int64 budget)
 {
-	PtSortOptions options = {
-		.role = role,
-		.budget = budget,
-		.shared = participant->sort_shared,
-		.optimistic = participant->optimistic
-	};
-
-	participant->sort = participant->ops->begin(&participant->build, &options);
+	begin_sort(participant, (PtSortOptions) {.role = role, .budget = budget});
 }
 
 /* IndexBuildCallback: pass one tuple of the table on to the user's put. */
@@ -124,19 +125,30 @@ participant_loads_slices(const Participant *participant)
 }
 
 void
-participant_collect(Participant *participant, const PtSortOptions *options)
+participant_collect(Participant *participant, PtSortOptions options)
 {
-	participant->sort = participant->ops->begin(&participant->build, options);
+	begin_sort(participant, options);
 	participant_report_phase(participant, PROGRESS_BTREE_PHASE_PERFORMSORT_1);
 	ptsort_perform(participant->sort);
+}
+
+void
+participant_count_merge(Participant *participant)
+{
+	PtSortStats *stats = &participant->slot->stats.sort;
+	PtSortStats merge;
+
+	ptsort_stats(participant->sort, &merge);
+	stats->comparisons += merge.comparisons;
+	stats->wrong_hints += merge.wrong_hints;
+	stats->failed = merge.failed;
+	stats->peak_memory = Max(stats->peak_memory, merge.peak_memory);
 }
 
 void
 participant_load(Participant *participant)
 {
 	PtBuild    *build = &participant->build;
-	PtBuildStats *stats = &participant->slot->stats;
-	PtSortStats merge;
 	instr_time	start;
 
 	fault_point("build: before load");
@@ -144,14 +156,10 @@ participant_load(Participant *participant)
 	participant_report_phase(participant, PROGRESS_BTREE_PHASE_LEAF_LOAD);
 	build->fileset = ptsort_shared_fileset(participant->sort_shared);
 	participant->ops->load_slices(build, participant->sort);
-	stats->load_ms = pt_ms_since(start);
+	participant->slot->stats.load_ms = pt_ms_since(start);
 	fault_point("build: after load");
 
-	ptsort_stats(participant->sort, &merge);
-	stats->sort.comparisons += merge.comparisons;
-	stats->sort.wrong_hints += merge.wrong_hints;
-	stats->sort.failed = merge.failed;
-	stats->sort.peak_memory = Max(stats->sort.peak_memory, merge.peak_memory);
+	participant_count_merge(participant);
 	participant_close(participant);
 }
 
@@ -240,12 +248,10 @@ worker_load(Participant *self, const BuildShared *shared)
 {
 	PtSortOptions options = {
 		.role = PTSORT_SLICE,
-		.budget = shared->budget / (shared->workers + 1),
-		.shared = self->sort_shared,
-		.optimistic = self->optimistic
+		.budget = shared->budget / (shared->workers + 1)
 	};
 
-	participant_collect(self, &options);
+	participant_collect(self, options);
 	participant_load(self);
 }
 

@@ -127,11 +127,14 @@ extern void participant_sort(Participant *participant);
 extern void participant_close(Participant *participant);
 
 /*
- * participant_collect begins the sort with these options that reads the runs,
- * and waits for them.
+ * participant_collect begins the sort that reads the runs, and waits for them.  The
+ * options lack what is the same in all of the participant's sorts.
  */
 extern void participant_collect(Participant *participant,
-								const PtSortOptions *options);
+								PtSortOptions options);
+
+/* participant_count_merge adds what that sort did to the participant's own. */
+extern void participant_count_merge(Participant *participant);
 
 /* participant_load lets the user load as many slices as it gets. */
 extern void participant_load(Participant *participant);

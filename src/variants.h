@@ -76,7 +76,7 @@ extern bool variant_get_slot(PtSort *sort, bool forward, TupleTableSlot *slot);
  * its TID.  False if it cannot: a value is null, or longer than a short
  * varlena can be.
  */
-extern bool variant_form_small(TupleDesc desc, const Datum *values, const bool *isnull,
-					  IndexTuple target);
+extern bool variant_form_small(TupleDesc desc, const Datum *values,
+							   const bool *isnull, IndexTuple target);
 
 #endif							/* PTSORT_VARIANTS_H */
