@@ -5,12 +5,14 @@ LOAD 'ptsort';
 
 SELECT name, context, vartype, unit, boot_val, min_val, max_val, short_desc
 FROM pg_settings
-WHERE name IN ('ptsort.enable', 'ptsort.parallel_workers', 'ptsort.min_table_size', 'ptsort.log_build')
+WHERE name IN ('ptsort.enable', 'ptsort.parallel_workers', 'ptsort.min_table_size', 'ptsort.skip_prefixes',
+	'ptsort.log_build')
 ORDER BY name;
 -- whatever else there is, is for developers
 SELECT name FROM pg_settings
 WHERE name LIKE 'ptsort.%'
-	AND name NOT IN ('ptsort.enable', 'ptsort.parallel_workers', 'ptsort.min_table_size', 'ptsort.log_build')
+	AND name NOT IN ('ptsort.enable', 'ptsort.parallel_workers', 'ptsort.min_table_size', 'ptsort.skip_prefixes',
+	'ptsort.log_build')
 	AND NOT 'NOT_IN_SAMPLE' = ANY (pg_settings_get_flags(name));
 
 -- the prefix is reserved

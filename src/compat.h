@@ -15,6 +15,7 @@
 #include "postgres.h"
 
 #include "access/stratnum.h"
+#include "catalog/pg_collation.h"
 #include "portability/instr_time.h"
 #include "storage/buffile.h"
 #if PG_VERSION_NUM >= 170000
@@ -104,6 +105,15 @@ pt_ordering_op_opfamily(Oid operator_, Oid *opfamily, Oid *opcintype)
 #else
 #define pt_collate_is_c(collation) lc_collate_is_c(collation)
 #endif
+
+/* Does the C library provide it?  The default one may have no locale before 17. */
+static inline bool
+pt_collate_is_libc(Oid collation)
+{
+	pg_locale_t locale = pg_newlocale_from_collation(collation);
+
+	return locale == (pg_locale_t) 0 || locale->provider == COLLPROVIDER_LIBC;
+}
 
 /* ----------
  * Writing index files (btpage, btwrite, btload)

@@ -19,6 +19,7 @@
 #include "heapscan.h"
 #include "intercept.h"
 #include "miscadmin.h"
+#include "prefixskip.h"
 #include "statement.h"
 #include "slices.h"
 #include "sortkey.h"
@@ -62,6 +63,9 @@ static const BoolSetting bool_settings[] = {
 	{"ptsort.enable", &ptsort_enable, 0,
 		"Builds btree indexes with ptsort.",
 	"When off, the server builds them."},
+	{"ptsort.skip_prefixes", &ptsort_skip_prefixes, 0,
+		"Compares strings of libc's collations without the prefix they share.",
+	"When off, it compares them whole."},
 	{"ptsort.log_build", &ptsort_log_build, 0,
 		"Logs the start and the end of each index build.",
 	"When off, the messages have level DEBUG1 instead of LOG."},

@@ -44,6 +44,7 @@
 
 #include "keyform.h"
 #include "keypack.h"
+#include "prefixskip.h"
 #include "sortkey.h"
 #include "textcode.h"
 
@@ -369,6 +370,24 @@ make_key(int ncolumns)
 	return key;
 }
 
+/*
+ * Lets the comparison of a column of this operator family and input type skip
+ * what two strings share, if it can.  A comparison in "C" does that by itself, and
+ * so does ICU.
+ */
+static void
+skip_prefixes(SortSupport ssup, Oid opfamily, Oid opcintype)
+{
+	Oid			sortsupport = get_opfamily_proc(opfamily, opcintype, opcintype,
+												BTSORTSUPPORT_PROC);
+
+	if (ptsort_skip_prefixes &&
+		(sortsupport == F_BTTEXTSORTSUPPORT || sortsupport == F_BPCHAR_SORTSUPPORT) &&
+		!pt_collate_is_c(ssup->ssup_collation) &&
+		pt_collate_is_libc(ssup->ssup_collation))
+		prefixskip_wrap(ssup);
+}
+
 /* Fills in what a column's operator does not tell. */
 static void
 init_support(SortSupport ssup, Oid collation, bool nulls_first,
@@ -489,7 +508,10 @@ sortkey_index(Relation index)
 	PtSortKey  *key = make_key(ncolumns);
 
 	for (int i = 0; i < ncolumns; i++)
+	{
 		support_of_index(index, i, false, &key->support[i]);
+		skip_prefixes(&key->support[i], index->rd_opfamily[i], index->rd_opcintype[i]);
+	}
 	pack_index(key, index);
 	count_words(key);
 	if (key->exact)
@@ -523,6 +545,7 @@ sortkey_columns(int ncolumns, const Oid *lt_operators, const Oid *collations,
 							lt_operators[i])));
 		init_support(&key->support[i], collations[i], nulls_first[i], 0, false);
 		PrepareSortSupportFromOrderingOp(lt_operators[i], &key->support[i]);
+		skip_prefixes(&key->support[i], opfamily, opcintype);
 	}
 
 	pt_ordering_op_opfamily(lt_operators[0], &opfamily, &opcintype);

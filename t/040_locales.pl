@@ -82,10 +82,38 @@ SELECT DISTINCT ON (collcollate) collcollate, quote_ident(collname) FROM pg_coll
 WHERE collprovider = 'c' AND collencoding = pg_char_to_encoding('UTF8') ORDER BY collcollate, collname});
 cmp_ok(scalar(keys %locales), '>', 0, 'there are UTF-8 locales');
 my @names = $all ? sort keys %locales : grep { $locales{$_} } map { "$_.utf8" } @sample;
+
+# Strings that share a prefix, which is skipped
+my ($nprefixes, $nrests) = $all ? (12, 160) : (12, 120);
+$node->safe_psql('utf8', qq{
+CREATE EXTENSION ptsort_test;
+CREATE TABLE prefixes AS
+SELECT rpad(left(k, 12), 12, '-') || (ARRAY[' ', '/', '1', '.', '_'])[1 + abs(hashtext(k)) % 5] AS k
+FROM mixed WHERE octet_length(k) >= 8 ORDER BY md5(k) LIMIT $nprefixes;
+CREATE TABLE rests AS
+SELECT k FROM (
+	SELECT k, row_number() OVER (PARTITION BY octet_length(k) = length(k) ORDER BY md5(k)) AS n
+	FROM (SELECT DISTINCT left(k, 10) AS k FROM mixed) s) s
+WHERE n <= CASE WHEN octet_length(k) = length(k) THEN $nrests ELSE $nrests / 4 END});
+
+sub same_without_prefix
+{
+	my ($collation) = @_;
+	my ($ret, $out, $err) = $node->psql('utf8', qq{
+CREATE TABLE shape (k text COLLATE $collation);
+CREATE INDEX shape_i ON shape (k);
+SELECT skips, compared > 60000 AS enough, different
+FROM ptsort_test_prefixes('shape_i', (SELECT array_agg(k) FROM prefixes), (SELECT array_agg(k) FROM rests));
+DROP TABLE shape});
+	return $out . $err;
+}
+
 foreach my $locale (@names)
 {
 	is(same_order('utf8', $_, "k COLLATE $locales{$locale}"), 'same', "$locale, $_")
 	  foreach sort keys %settings;
+	is(same_without_prefix($locales{$locale}), ($locale eq 'C' ? 'f' : 't') . '|t|0',
+		"$locale, behind a prefix");
 }
 
 SKIP:

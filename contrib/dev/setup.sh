@@ -42,6 +42,7 @@ missing_packages()
 	command -v prove >/dev/null || echo perl
 	perl -MIPC::Run -e 1 2>/dev/null || echo libipc-run-perl
 	locale -a 2>/dev/null | grep -qix 'en_US\.utf-\?8' || echo locales-all
+	[ -e /usr/share/i18n/charmaps/UTF-8.gz ] || echo locales
 	if find_server; then
 		sharedir=$("$pg_config" --sharedir)
 		[ -f "$sharedir/extension/amcheck.control" ] || echo "postgresql-$v"

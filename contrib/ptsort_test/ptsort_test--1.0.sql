@@ -85,6 +85,19 @@ CREATE FUNCTION ptsort_test_operator_words(
 AS 'MODULE_PATHNAME', 'ptsort_test_operator_words'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
+-- Compares strings that share a prefix with the index's key and with the operator
+-- class's comparison: each prefix before all pairs of rests.  skips: the key has a
+-- comparison of its own; different: how often it said something else.
+CREATE FUNCTION ptsort_test_prefixes(
+	index regclass,
+	prefixes text[],
+	rests text[],
+	OUT skips boolean,
+	OUT compared bigint,
+	OUT different bigint)
+AS 'MODULE_PATHNAME', 'ptsort_test_prefixes'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
 -- Does something that callers must not do.
 CREATE FUNCTION ptsort_test_misuse(what text)
 RETURNS void

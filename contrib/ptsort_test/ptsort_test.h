@@ -9,6 +9,7 @@
  *	  drive.c	ptsort_test_sort(): runs sorts in all roles
  *	  slices.c	a merge in slices, put together again
  *	  words.c	ptsort_test_words(), ptsort_test_array()
+ *	  prefixes.c	ptsort_test_prefixes()
  *	  misuse.c	ptsort_test_misuse()
  *	  fault.c	ptsort_test.fault
  *	  lock.c	ptsort_test_release_lock()

@@ -1,0 +1,36 @@
+-- Strings compare as what follows the prefix they share: where that is skipped, and
+-- where it must not be.
+CREATE FUNCTION try(type text, opclass text DEFAULT '', OUT skips boolean, OUT different bigint)
+LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('CREATE TABLE p (k %s); CREATE INDEX p_i ON p (k %s)', type, opclass);
+	SELECT f.skips, f.different INTO skips, different
+	FROM (SELECT array_agg(x) AS prefixes FROM (VALUES
+			('https://www.example.com/'), ('Élodie Dvořáková, '), ('a long way to 1'), ('no place to cut'),
+			('l''apostrophe'''), ('日本語の文字列 '), ('short '), ('trailing blanks    ')) v (x)) a,
+		(SELECT array_agg(left(translate(md5(i::text), '0123456789abcdef', 'aAbBc -hH.zZ''1éñ'), i % 7)) AS rests
+		 FROM generate_series(1, 120) i) b,
+		ptsort_test_prefixes('p_i', prefixes, rests) f;
+	DROP TABLE p;
+END $$;
+
+SELECT type, opclass, (try(type, opclass)).*
+FROM (VALUES
+	('text COLLATE "en_US.utf8"', ''),
+	('text COLLATE "en_US.utf8"', 'DESC NULLS LAST'),
+	('varchar(90) COLLATE "en_US.utf8"', ''),
+	('char(90) COLLATE "en_US.utf8"', ''),
+	('text COLLATE "C.utf8"', ''),
+	('text COLLATE "C"', ''),
+	('text COLLATE "en-x-icu"', ''),
+	('text COLLATE "en_US.utf8"', 'text_pattern_ops')) v (type, opclass);
+
+-- off: whole strings are compared
+SET ptsort.skip_prefixes = off;
+SELECT * FROM try('text COLLATE "en_US.utf8"');
+RESET ptsort.skip_prefixes;
+
+-- Sorts of values skip them too.
+SELECT ptsort_test_array(array_agg(k), '<(text,text)') = array_agg(k ORDER BY k) AS same
+FROM (SELECT 'https://www.example.com/' || translate(md5(i::text), 'ef', '-/') COLLATE "en_US.utf8" AS k
+	  FROM generate_series(1, 5000) i) s;
