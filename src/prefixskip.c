@@ -8,20 +8,20 @@
  * comparison, where the rest of both strings would take 0.25 us.
  *
  * POSIX (XBD 7.3.2, LC_COLLATE) compares strings as sequences of collating
- * elements, pass by pass, weight by weight.  Elements that both strings begin
- * with have the same weights in each pass.  They decide nothing, so what follows
- * them compares as the strings do.  (ICU's ucol_strcoll() has always skipped
- * them.)  Two things must be seen to:
+ * elements, in several passes.  The first one compares primary weights, from
+ * left to right.  Elements that both strings begin with have the same ones, so what
+ * follows them decides.  Two things must be seen to:
  *
  * - An element may have several characters, and must not be cut in two.  Those
  *	 are letters, combining marks and the apostrophe: the Czech "ch", the Breton
  *	 "c'h".  So a prefix ends with another character, of ASCII: a digit, a blank,
  *	 a slash.  (No byte of a longer character in a server encoding is ASCII.)
- * - A pass may go backward: for accents in Canadian French, for symbols in all of
- *	 glibc's locales.  There the prefix comes last.  If what follows it is ASCII,
- *	 all its weights in such a pass are alike, and as many in both strings where
- *	 the passes before found no difference; so the prefix decides nothing again.
- *	 Otherwise the strings are compared whole.
+ * - Only the first pass is that simple.  The second one of glibc's locales goes
+ *	 backward where there are symbols, in a way of its own, and what it says does
+ *	 depend on the prefix.  So the first must have decided.  It has if string a
+ *	 is less than b even with a digit appended: primary weights never fall when a
+ *	 string grows, and with those of b it would have become the greater one.
+ *	 Where both strings pass this test in neither direction they are compared whole.
  *
  * That is a theorem about locales, and a locale is data that anybody can write.
  * (The server once took for granted that strxfrm() agrees with strcoll(), and some
@@ -36,7 +36,6 @@
 
 #include "common/pg_prng.h"
 #include "mb/pg_wchar.h"
-#include "utils/memutils.h"
 
 #include "prefixskip.h"
 
@@ -45,6 +44,9 @@ bool		ptsort_skip_prefixes = true;
 /* Skipping less than this is not worth copying the rest of the strings. */
 #define MIN_PREFIX		8
 
+/* Nor is it, if so much is left. */
+#define MAX_REST		4000
+
 /* After so many comparisons that could skip it pays to put the collation on trial. */
 #define TRIAL_AFTER		1000
 
@@ -52,28 +54,22 @@ bool		ptsort_skip_prefixes = true;
 #define BOTH_FIRST		1000
 #define BOTH_EVERY		64
 
-typedef enum TrialState
+/* Room for a string as a value, and a character more. */
+typedef union ValueBuffer
 {
-	TRIAL_PENDING,
-	TRIAL_PASSED,
-	TRIAL_FAILED
-} TrialState;
-
-/* Room for a string as a value. */
-typedef struct ValueBuffer
-{
-	struct varlena *value;
-	Size		size;			/* bytes allocated */
+	struct varlena header;
+	char		bytes[VARHDRSZ + MAX_REST + 1];
+	int32		alignment;
 } ValueBuffer;
 
 typedef struct PrefixSkip
 {
 	SortSupportData whole;		/* the comparison of the type */
 	uint64		ncould;			/* comparisons that could skip a prefix */
-	TrialState	trial;
+	bool		passed;			/* the trial */
 	ValueBuffer a;
 	ValueBuffer b;
-	bool		ends_prefix[256];	/* bytes that do */
+	bool		ends_prefix[256];	/* bytes that may be the last of a prefix */
 } PrefixSkip;
 
 static int
@@ -83,30 +79,42 @@ compare_whole(PrefixSkip *self, Datum x, Datum y)
 }
 
 static Datum
-make_value(PrefixSkip *self, ValueBuffer *buffer, const char *string, int length)
+make_value(ValueBuffer *buffer, const char *string, int length)
 {
-	Size		size = VARHDRSZ + length;
-
-	if (size > buffer->size)
-	{
-		if (buffer->value)
-			pfree(buffer->value);
-		buffer->size = Max(size, Min(2 * buffer->size, MaxAllocSize));
-		buffer->value = MemoryContextAlloc(self->whole.ssup_cxt, buffer->size);
-	}
-	SET_VARSIZE(buffer->value, size);
-	memcpy(VARDATA(buffer->value), string, length);
-	return PointerGetDatum(buffer->value);
+	SET_VARSIZE(buffer, VARHDRSZ + length);
+	memcpy(VARDATA(buffer), string, length);
+	return PointerGetDatum(buffer);
 }
 
-/* Compare two strings from byte "begin" on. */
-static int
-compare_from(PrefixSkip *self, int begin, const char *a, int a_length,
-			 const char *b, int b_length)
+/* A value that has a digit behind the string. */
+static Datum
+make_longer_value(ValueBuffer *buffer, const char *string, int length)
 {
-	return compare_whole(self,
-						 make_value(self, &self->a, a + begin, a_length - begin),
-						 make_value(self, &self->b, b + begin, b_length - begin));
+	(void) make_value(buffer, string, length);
+	VARDATA(buffer)[length] = '0';
+	SET_VARSIZE(buffer, VARHDRSZ + length + 1);
+	return PointerGetDatum(buffer);
+}
+
+/* Is string a certain to be less than b, whatever prefix both may have? */
+static bool
+is_less(PrefixSkip *self, const char *a, int a_length, const char *b, int b_length)
+{
+	return compare_whole(self, make_longer_value(&self->a, a, a_length),
+						 make_value(&self->b, b, b_length)) < 0;
+}
+
+/* The order of two strings, from byte "begin" on; 0 if that leaves it open. */
+static int
+compare_rests(PrefixSkip *self, int begin, const char *a, int a_length,
+			  const char *b, int b_length)
+{
+	a += begin;
+	b += begin;
+	a_length -= begin;
+	b_length -= begin;
+	return is_less(self, a, a_length, b, b_length) ? -1 :
+		is_less(self, b, b_length, a, a_length) ? 1 : 0;
 }
 
 static inline bool
@@ -122,20 +130,20 @@ same_sign(int x, int y)
 
 #define FIRST_PRINTABLE ' '
 #define LAST_PRINTABLE	'~'
-#define FIRST_ACCENTED	0xC0	/* of Unicode's Latin letters with marks */
-#define LAST_ACCENTED	0x17F
+#define FIRST_BEYOND	0xA0	/* symbols, letters and marks of Unicode */
+#define LAST_BEYOND		0x36F
 #define TRIAL_LENGTH	4		/* characters, at most, of each random part */
 
 /* Append some random characters to a string; returns its new length. */
 static int
-append_random(char *string, int length, bool accents, pg_prng_state *random)
+append_random(char *string, int length, pg_prng_state *random)
 {
 	for (int n = pg_prng_uint64_range(random, 0, TRIAL_LENGTH); n > 0; n--)
 	{
 		char	   *target = &string[length];
 
-		if (accents && GetDatabaseEncoding() == PG_UTF8 && pg_prng_bool(random))
-			unicode_to_utf8(pg_prng_uint64_range(random, FIRST_ACCENTED, LAST_ACCENTED),
+		if (GetDatabaseEncoding() == PG_UTF8 && pg_prng_bool(random))
+			unicode_to_utf8(pg_prng_uint64_range(random, FIRST_BEYOND, LAST_BEYOND),
 							(unsigned char *) target);
 		else
 			*target = pg_prng_uint64_range(random, FIRST_PRINTABLE, LAST_PRINTABLE);
@@ -153,17 +161,20 @@ try_strings(PrefixSkip *self, char end, char next, pg_prng_state *random)
 {
 	char		a[2 * TRIAL_LENGTH * MAX_MULTIBYTE_CHAR_LEN + 2];
 	char		b[lengthof(a)];
-	int			begin = append_random(a, 0, true, random);
+	int			begin = append_random(a, 0, random);
 	int			a_length;
 	int			b_length;
+	int			cmp;
 
 	a[begin++] = end;
 	memcpy(b, a, begin);
 	a[begin] = next;
-	a_length = append_random(a, begin + 1, false, random);
-	b_length = append_random(b, begin, false, random);
-	return same_sign(compare_from(self, 0, a, a_length, b, b_length),
-					 compare_from(self, begin, a, a_length, b, b_length));
+	a_length = append_random(a, begin + 1, random);
+	b_length = append_random(b, begin, random);
+	cmp = compare_rests(self, begin, a, a_length, b, b_length);
+	return cmp == 0 ||
+		same_sign(cmp, compare_whole(self, make_value(&self->a, a, a_length),
+									 make_value(&self->b, b, b_length)));
 }
 
 static bool
@@ -199,19 +210,6 @@ load_word(const char *from)
 	return word;
 }
 
-static bool
-is_ascii(const char *string, int length)
-{
-	uint64		bits = 0;
-	int			i = 0;
-
-	for (; length - i >= (int) sizeof(uint64); i += sizeof(uint64))
-		bits |= load_word(string + i);
-	for (; i < length; i++)
-		bits |= (unsigned char) string[i];
-	return (bits & UINT64CONST(0x8080808080808080)) == 0;
-}
-
 /* How many of their first n bytes two strings share. */
 static int
 shared_length(const char *a, const char *b, int n)
@@ -234,8 +232,7 @@ find_prefix(const PrefixSkip *self, const char *a, int a_length,
 
 	while (length >= MIN_PREFIX && !self->ends_prefix[(unsigned char) a[length - 1]])
 		length--;
-	if (length < MIN_PREFIX || !is_ascii(a + length, a_length - length) ||
-		!is_ascii(b + length, b_length - length))
+	if (length < MIN_PREFIX || Max(a_length, b_length) - length > MAX_REST)
 		return 0;
 	return length;
 }
@@ -248,9 +245,9 @@ is_plain(Datum value)
 		!VARATT_IS_EXTERNAL(DatumGetPointer(value));
 }
 
-/* The comparison of the whole must say the same as that of the rest. */
+/* The comparison of the whole must say the same as that of the rests. */
 static void
-check_rest(PrefixSkip *self, Datum x, Datum y, int cmp)
+check_rests(PrefixSkip *self, Datum x, Datum y, int cmp)
 {
 	if (!same_sign(cmp, compare_whole(self, x, y)))
 		ereport(ERROR,
@@ -262,19 +259,26 @@ check_rest(PrefixSkip *self, Datum x, Datum y, int cmp)
 
 /*
  * Whether to skip the prefix that could be.  The collation is put on trial once
- * that has been asked often enough.
+ * that has been asked often enough; if it fails, the wrapper takes itself away.
  */
 static bool
-may_skip(PrefixSkip *self)
+may_skip(PrefixSkip *self, SortSupport ssup)
 {
 	if (unlikely(++self->ncould == TRIAL_AFTER))
-		self->trial = try_collation(self) ? TRIAL_PASSED : TRIAL_FAILED;
-	return self->trial == TRIAL_PASSED;
+	{
+		self->passed = try_collation(self);
+		if (!self->passed)
+		{
+			ssup->comparator = self->whole.comparator;
+			ssup->ssup_extra = self->whole.ssup_extra;
+		}
+	}
+	return self->passed;
 }
 
 /* The comparator that prefixskip_wrap installs. */
 static int
-compare_rest(Datum x, Datum y, SortSupport ssup)
+compare_skipping(Datum x, Datum y, SortSupport ssup)
 {
 	PrefixSkip *self = ssup->ssup_extra;
 	const char *a = VARDATA_ANY(DatumGetPointer(x));
@@ -284,17 +288,19 @@ compare_rest(Datum x, Datum y, SortSupport ssup)
 	int			begin;
 	int			cmp;
 
-	if (self->trial == TRIAL_FAILED || !is_plain(x) || !is_plain(y))
+	if (!is_plain(x) || !is_plain(y))
 		return compare_whole(self, x, y);
 	a_length = VARSIZE_ANY_EXHDR(DatumGetPointer(x));
 	b_length = VARSIZE_ANY_EXHDR(DatumGetPointer(y));
 	begin = find_prefix(self, a, a_length, b, b_length);
-	if (begin == 0 || !may_skip(self))
+	if (begin == 0 || !may_skip(self, ssup))
 		return compare_whole(self, x, y);
 
-	cmp = compare_from(self, begin, a, a_length, b, b_length);
+	cmp = compare_rests(self, begin, a, a_length, b, b_length);
+	if (cmp == 0)
+		return compare_whole(self, x, y);
 	if (self->ncould < TRIAL_AFTER + BOTH_FIRST || self->ncould % BOTH_EVERY == 0)
-		check_rest(self, x, y, cmp);
+		check_rests(self, x, y, cmp);
 	return cmp;
 }
 
@@ -308,5 +314,5 @@ prefixskip_wrap(SortSupport ssup)
 		self->ends_prefix[c] = c != '\'' && !(c >= 'A' && c <= 'Z') &&
 			!(c >= 'a' && c <= 'z');
 	ssup->ssup_extra = self;
-	ssup->comparator = compare_rest;
+	ssup->comparator = compare_skipping;
 }

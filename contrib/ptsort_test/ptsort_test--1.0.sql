@@ -86,8 +86,8 @@ AS 'MODULE_PATHNAME', 'ptsort_test_operator_words'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
 -- Compares strings that share a prefix with the index's key and with the operator
--- class's comparison: each prefix before all pairs of rests.  skips: the key has a
--- comparison of its own; different: how often it said something else.
+-- class's comparison: each prefix before all pairs of rests.  skips: the key has, in
+-- the end, a comparison of its own; different: how often it said something else.
 CREATE FUNCTION ptsort_test_prefixes(
 	index regclass,
 	prefixes text[],
