@@ -15,7 +15,8 @@
  * - An element may have several characters, and must not be cut in two.  Those
  *	 are letters, combining marks and the apostrophe: the Czech "ch", the Breton
  *	 "c'h".  So a prefix ends with another character, of ASCII: a digit, a blank,
- *	 a slash.  (No byte of a longer character in a server encoding is ASCII.)
+ *	 a slash.  (No byte of a longer character in a server encoding is ASCII.  In
+ *	 SQL_ASCII it may be, as in GB18030: there nothing is skipped.)
  * - Only the first pass is that simple.  The second one of glibc's locales goes
  *	 backward where there are symbols, in a way of its own, and what it says does
  *	 depend on the prefix.  So the first must have decided.  It has if string a
@@ -23,12 +24,13 @@
  *	 string grows, and with those of b it would have become the greater one.
  *	 Where both strings pass this test in neither direction they are compared whole.
  *
- * That is a theorem about locales, and a locale is data that anybody can write.
+ * That is a theorem about locales.  It holds in all that Debian has, by what is in
+ * their tables; but a locale is data that anybody can write.
  * (The server once took for granted that strxfrm() agrees with strcoll(), and some
  * locales of some C libraries corrupted indexes: release 9.5.2.)  So each
  * collation is put on trial before the first prefix is skipped; and afterwards
- * some comparisons are made both ways.  If they ever differ, the build ends with
- * an error.
+ * some comparisons are made both ways.  If one of these differs, the build ends
+ * with an error.
  *
  *-------------------------------------------------------------------------
  */
@@ -48,7 +50,10 @@ bool		ptsort_skip_prefixes = true;
 #define MAX_REST		4000
 
 /* After so many comparisons that could skip it pays to put the collation on trial. */
-#define TRIAL_AFTER		1000
+#define TRIAL_AFTER		4000
+
+/* Give up when the rests of so many, and of one in two, have left the order open. */
+#define MAX_OPEN		1000
 
 /* The first ones after it are made both ways, then one of so many. */
 #define BOTH_FIRST		1000
@@ -66,6 +71,7 @@ typedef struct PrefixSkip
 {
 	SortSupportData whole;		/* the comparison of the type */
 	uint64		ncould;			/* comparisons that could skip a prefix */
+	uint64		nopen;			/* of these, left open by the rests */
 	bool		passed;			/* the trial */
 	ValueBuffer a;
 	ValueBuffer b;
@@ -223,13 +229,15 @@ shared_length(const char *a, const char *b, int n)
 	return i;
 }
 
-/* The length of the prefix to skip, perhaps 0. */
+/* The length of the prefix to skip, perhaps 0: equal strings need no such help. */
 static int
 find_prefix(const PrefixSkip *self, const char *a, int a_length,
 			const char *b, int b_length)
 {
 	int			length = shared_length(a, b, Min(a_length, b_length));
 
+	if (length == a_length && length == b_length)
+		return 0;
 	while (length >= MIN_PREFIX && !self->ends_prefix[(unsigned char) a[length - 1]])
 		length--;
 	if (length < MIN_PREFIX || Max(a_length, b_length) - length > MAX_REST)
@@ -257,9 +265,17 @@ check_rests(PrefixSkip *self, Datum x, Datum y, int cmp)
 				 errhint("Set ptsort.skip_prefixes to off.")));
 }
 
+/* Have the type's comparison called directly from now on. */
+static void
+unwrap(PrefixSkip *self, SortSupport ssup)
+{
+	ssup->comparator = self->whole.comparator;
+	ssup->ssup_extra = self->whole.ssup_extra;
+}
+
 /*
  * Whether to skip the prefix that could be.  The collation is put on trial once
- * that has been asked often enough; if it fails, the wrapper takes itself away.
+ * that has been asked often enough.
  */
 static bool
 may_skip(PrefixSkip *self, SortSupport ssup)
@@ -268,12 +284,18 @@ may_skip(PrefixSkip *self, SortSupport ssup)
 	{
 		self->passed = try_collation(self);
 		if (!self->passed)
-		{
-			ssup->comparator = self->whole.comparator;
-			ssup->ssup_extra = self->whole.ssup_extra;
-		}
+			unwrap(self, ssup);
 	}
 	return self->passed;
+}
+
+/* Compare two strings whole, because their rests have left the order open. */
+static int
+compare_open(PrefixSkip *self, Datum x, Datum y, SortSupport ssup)
+{
+	if (++self->nopen > MAX_OPEN && self->nopen > (self->ncould - TRIAL_AFTER) / 2)
+		unwrap(self, ssup);
+	return compare_whole(self, x, y);
 }
 
 /* The comparator that prefixskip_wrap installs. */
@@ -298,7 +320,7 @@ compare_skipping(Datum x, Datum y, SortSupport ssup)
 
 	cmp = compare_rests(self, begin, a, a_length, b, b_length);
 	if (cmp == 0)
-		return compare_whole(self, x, y);
+		return compare_open(self, x, y, ssup);
 	if (self->ncould < TRIAL_AFTER + BOTH_FIRST || self->ncould % BOTH_EVERY == 0)
 		check_rests(self, x, y, cmp);
 	return cmp;

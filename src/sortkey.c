@@ -37,6 +37,7 @@
 #include "catalog/pg_proc.h"
 #include "commands/extension.h"
 #include "common/hashfn.h"
+#include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/fmgroids.h"
@@ -372,8 +373,8 @@ make_key(int ncolumns)
 
 /*
  * Lets the comparison of a column of this operator family and input type skip
- * what two strings share, if it can.  A comparison in "C" does that by itself, and
- * so does ICU.
+ * what two strings share, if it can (prefixskip.c).  A comparison in "C" does that
+ * by itself, and so does ICU.
  */
 static void
 skip_prefixes(SortSupport ssup, Oid opfamily, Oid opcintype)
@@ -381,7 +382,7 @@ skip_prefixes(SortSupport ssup, Oid opfamily, Oid opcintype)
 	Oid			sortsupport = get_opfamily_proc(opfamily, opcintype, opcintype,
 												BTSORTSUPPORT_PROC);
 
-	if (ptsort_skip_prefixes &&
+	if (ptsort_skip_prefixes && GetDatabaseEncoding() != PG_SQL_ASCII &&
 		(sortsupport == F_BTTEXTSORTSUPPORT || sortsupport == F_BPCHAR_SORTSUPPORT) &&
 		!pt_collate_is_c(ssup->ssup_collation) &&
 		pt_collate_is_libc(ssup->ssup_collation))

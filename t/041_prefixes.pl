@@ -55,7 +55,7 @@ CREATE COLLATION short (PROVIDER = libc, LOCALE = 'short.UTF-8');
 CREATE COLLATION long (PROVIDER = libc, LOCALE = 'long.UTF-8');
 CREATE TABLE plain (k text);
 INSERT INTO plain SELECT format('https://www.example.com/%s/%s', i, c)
-FROM generate_series(1, 3000) i, unnest('{a,b,c}'::text[]) c;
+FROM generate_series(1, 7000) i, unnest('{a,b,c}'::text[]) c;
 CREATE TABLE short AS SELECT replace(replace(replace(k, '/a', '/1a'), '/b', '/10'), '/c', '/1b') AS k FROM plain;
 CREATE TABLE long AS SELECT replace(replace(k, '/b', '/q7w7'), '/c', '/q7x') AS k FROM plain;
 UPDATE long SET k = replace(k, '/a', '/q7v');

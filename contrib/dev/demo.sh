@@ -2,7 +2,7 @@
 #
 # demo.sh - `make demo`: build real indexes with the server and with ptsort,
 # one after the other, in a private cluster; check what ptsort built; print the
-# times.  Takes about two minutes on two idle cores, and 2 GB of disk.
+# times.  Takes about three minutes on two idle cores, and 2 GB of disk.
 #
 # PG_CONFIG chooses the server; KEEP=1 keeps the cluster's files (stopped).
 
