@@ -491,7 +491,9 @@ leave_page_to_server(HeapScan *hs)
 static void
 scan_pages(HeapScan *hs)
 {
-	while (BufferIsValid(hs->buffer = next_buffer(hs->scan)))
+	/* no assignment within BufferIsValid(), a macro that reads it three times */
+	for (hs->buffer = next_buffer(hs->scan); BufferIsValid(hs->buffer);
+		 hs->buffer = next_buffer(hs->scan))
 	{
 		CHECK_FOR_INTERRUPTS();
 		hs->block = BufferGetBlockNumber(hs->buffer);

@@ -47,7 +47,8 @@ typedef struct IndexSort
 	SortSupport support;
 	int			nwords;
 	MemoryContext put_context;	/* reset for each tuple put */
-	IndexTuple	scratch;		/* exact: a tuple to look at */
+	IndexTuple	scratch;		/* a tuple being formed or looked at, of
+								 * INDEX_SIZE_MASK + 1 bytes */
 
 	/*
 	 * Unique indexes: copies of tuples read, see watch_dead_tuples; of exact
@@ -273,7 +274,10 @@ variant_begin_index(Relation heap, Relation index, bool unique,
 	state->last = palloc0(INDEX_SIZE_MASK + 1);
 	state->spare = palloc0(INDEX_SIZE_MASK + 1);
 	state->live = palloc0(INDEX_SIZE_MASK + 1);
-	state->scratch = palloc0(PTSORT_KEY_TUPLE_SIZE);
+	/* both its writers, variant_form_small and ptsort_key_tuple, stay within */
+	StaticAssertStmt(PTSORT_KEY_TUPLE_SIZE <= INDEX_SIZE_MASK + 1,
+					 "an exact key's tuple must fit the scratch");
+	state->scratch = palloc0(INDEX_SIZE_MASK + 1);
 
 	/* Inline images cannot be read backward. */
 	state->exact = ptsort_key_is_exact(state->key) && !options->random_access;
