@@ -1,0 +1,147 @@
+#!/bin/bash
+#
+# server.sh MAJOR [FLAVOUR] - build a server that checks itself, from the
+# distribution's source package; print the path of its pg_config.
+#
+#   assert     assertions, memory checking and valgrind's marks (the default)
+#   sanitize   assertions, gcc's address and undefined-behaviour sanitizers
+#
+# The result stays in build/servers/MAJOR-FLAVOUR (PTSORT_SERVERS names another
+# place) and is not built again: 6 minutes and 500 MB the first time.  The
+# built source tree stays beside it, for the server's own test suites:
+#
+#   src/    the sources, built in place      root/   the installation
+#
+# Debian only, for the sake of `apt-get source`.  A private apt configuration
+# is used: this machine's package lists stay as they are.
+
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+
+major=${1:?usage: server.sh MAJOR [FLAVOUR]}
+flavour=${2:-assert}
+servers=${PTSORT_SERVERS:-$PWD/build/servers}
+dir=$servers/$major-$flavour
+log=$dir/build.log
+
+# the distribution that carries each version
+declare -A suites=([15]=bookworm [17]=trixie [18]=sid)
+
+# give_up WORDS
+give_up()
+{
+	echo "server.sh: $*" >&2
+	exit 1
+}
+
+# step NAME COMMAND...: run it with its output in the log
+step()
+{
+	echo "   $1" >&2
+	shift
+	if ! "$@" >>"$log" 2>&1; then
+		tail -n 40 "$log" >&2
+		give_up "failed: $* (all of it is in $log)"
+	fi
+}
+
+# missing_packages: what the build needs and this machine lacks
+missing_packages()
+{
+	command -v gcc >/dev/null || echo gcc
+	command -v make >/dev/null || echo make
+	command -v bison >/dev/null || echo bison
+	command -v flex >/dev/null || echo flex
+	command -v pkg-config >/dev/null || echo pkg-config
+	perl -MIPC::Run -e 1 2>/dev/null || echo libipc-run-perl
+	command -v bzip2 >/dev/null || echo bzip2
+	[ -f /usr/include/unicode/ucol.h ] || echo libicu-dev
+	[ -f /usr/include/valgrind/memcheck.h ] || echo valgrind
+}
+
+# install_missing: install them, or name them
+install_missing()
+{
+	local packages
+	mapfile -t packages < <(missing_packages)
+	[ ${#packages[@]} -gt 0 ] || return 0
+	if [ "$(id -u)" != 0 ]; then
+		give_up "install these first: sudo apt-get install ${packages[*]}"
+	fi
+	echo "== installing ${packages[*]}" >&2
+	apt-get update -q </dev/null >>"$log" 2>&1
+	DEBIAN_FRONTEND=noninteractive step "apt-get install" apt-get install \
+		-y -q --no-install-recommends "${packages[@]}"
+}
+
+# mirror: the Debian mirror that this machine uses
+mirror()
+{
+	cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
+		grep -oE 'https?://[^ ]+/debian/?([[:space:]]|$)' | head -n 1
+}
+
+# fetch_source: the upstream archive of the source package, into $dir
+fetch_source()
+{
+	local apt=$dir/apt from
+	from=$(mirror)
+	[ -n "$from" ] || give_up "apt names no Debian mirror"
+	mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
+	echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]" \
+		"$from ${suites[$major]} main" >"$apt/sources.list"
+	# what is unstable today may carry a release file of the week before
+	local options=(-o "Dir::Etc::sourcelist=$apt/sources.list"
+		-o Dir::Etc::sourceparts=/dev/null -o "Dir::State::Lists=$apt/lists"
+		-o "Dir::Cache=$apt/cache" -o Acquire::Check-Valid-Until=0
+		-o APT::Sandbox::User=root)
+	step "package lists of ${suites[$major]}" apt-get "${options[@]}" update
+	cd "$dir" || exit 1
+	step "source of postgresql-$major" apt-get "${options[@]}" source \
+		--download-only "postgresql-$major"
+	rm -rf src && mkdir src
+	step unpack tar -xf "$(ls "$dir"/postgresql-"$major"*.orig.tar.*)" \
+		-C src --strip-components=1
+	rm -rf "$apt" "$dir"/postgresql-*
+}
+
+# build_server CFLAGS OPTIONS...: configure, compile and install into $dir/root
+build_server()
+{
+	local cflags=$1 make=(make -s "-j$(nproc)")
+	shift
+	cd "$dir/src" || exit 1
+	step configure ./configure --prefix="$dir/root" --enable-cassert \
+		--enable-debug --enable-tap-tests --with-icu --without-readline \
+		--without-zlib "CFLAGS=$cflags" PROVE=prove "$@"
+	step compile "${make[@]}"
+	step "compile contrib" "${make[@]}" -C contrib
+	step install make -s install
+	step "install contrib" make -s -C contrib install
+	step "compile the suites" "${make[@]}" -C src/test/regress all
+	step "compile the suites" "${make[@]}" -C src/test/isolation all
+}
+
+[ -n "${suites[$major]:-}" ] || give_up "no source for PostgreSQL $major"
+if [ ! -f "$dir/complete" ]; then
+	mkdir -p "$dir"
+	: >"$log"
+	echo "== building PostgreSQL $major ($flavour) in $dir" >&2
+	install_missing
+	fetch_source
+	case $flavour in
+		assert)
+			build_server "-O2 -fno-omit-frame-pointer" CPPFLAGS=-DUSE_VALGRIND
+			;;
+		sanitize)
+			# initdb and the tests run it; leaks are the server's way of life
+			export ASAN_OPTIONS=detect_leaks=0
+			build_server "-O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize=alignment -fno-sanitize-recover=undefined"
+			;;
+		*)
+			give_up "unknown flavour $flavour"
+			;;
+	esac
+	touch "$dir/complete"
+fi
+echo "$dir/root/bin/pg_config"
