@@ -417,6 +417,9 @@ publish_result(Relation index, const PtBuildResult *result, const int64 *pages)
 								mul_size(nparticipants, sizeof(BtBuildStats)));
 	BtBuildReport *report = MemoryContextAllocZero(TopMemoryContext, size);
 
+	/* not GetUserId(): index_build() has become the table's owner */
+	report->session_user = GetSessionUserId();
+	report->role = GetOuterUserId();
 	namestrcpy(&report->index_name, RelationGetRelationName(index));
 	report->nparticipants = nparticipants;
 	fill_stats(&report->participants[0],
@@ -429,13 +432,24 @@ publish_result(Relation index, const PtBuildResult *result, const int64 *pages)
 		report->participants[0].pages -= pages[i];
 	}
 
-	if (last_report != NULL)
-		pfree(last_report);
+	btbuild_forget_report();
 	last_report = report;
 }
 
 const BtBuildReport *
 btbuild_last_report(void)
 {
+	if (last_report == NULL ||
+		last_report->session_user != GetSessionUserId() ||
+		last_report->role != GetOuterUserId())
+		return NULL;
 	return last_report;
+}
+
+void
+btbuild_forget_report(void)
+{
+	if (last_report != NULL)
+		pfree(last_report);
+	last_report = NULL;
 }

@@ -49,6 +49,8 @@ typedef struct BtBuildStats
 
 typedef struct BtBuildReport
 {
+	Oid			session_user;	/* who may read it: only these two, together */
+	Oid			role;
 	NameData	index_name;
 	int			nparticipants;
 	BtBuildStats participants[FLEXIBLE_ARRAY_MEMBER];
@@ -71,8 +73,13 @@ extern int	btbuild_log_level(void);
 
 /*
  * btbuild_last_report returns the session's last report, or NULL before the
- * first build; it is valid until the next build.
+ * first build; it is valid until the next build.  Who has become another user
+ * since, by SET ROLE or SET SESSION AUTHORIZATION, gets NULL: connections are
+ * pooled, and the report tells names and sizes of tables.
  */
 extern const BtBuildReport *btbuild_last_report(void);
+
+/* btbuild_forget_report drops the report, as DISCARD ALL wants. */
+extern void btbuild_forget_report(void);
 
 #endif							/* PTSORT_BTBUILD_H */

@@ -16,6 +16,7 @@
 
 #include "access/stratnum.h"
 #include "catalog/pg_collation.h"
+#include "parser/parse_relation.h"
 #include "portability/instr_time.h"
 #include "storage/buffile.h"
 #if PG_VERSION_NUM >= 170000
@@ -65,6 +66,15 @@
 #else
 #define pt_constraint_without_overlaps(constraint) ((constraint)->without_overlaps)
 #endif
+
+/* Since 16 every table of a query has an entry about permissions */
+static inline void
+pt_add_permission_info(Query *query, RangeTblEntry *rte)
+{
+#if PG_VERSION_NUM >= 160000
+	(void) addRTEPermissionInfo(&query->rteperminfos, rte);
+#endif
+}
 
 /*
  * pt_sortsupport_from_index fills in the comparison of an index column; 18

@@ -48,6 +48,7 @@
 #include "nodes/makefuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
 #include "optimizer/plancat.h"
 #include "statement.h"
 #include "storage/bufmgr.h"
@@ -234,6 +235,49 @@ ptsort_get_relation_info(PlannerInfo *root, Oid relationObjectId,
  */
 
 /*
+ * Does another extension forbid parallel work on this table?  It does so by
+ * a get_relation_info_hook that sets rel_parallel_workers to 0, as Citus does
+ * for its columnar tables, whose access method cannot scan in parallel.  The
+ * server obeys that whatever the table's own option says, so the question is
+ * put without the option.  The planner's state is that in which
+ * plan_create_index_workers() puts it.
+ */
+static bool
+is_parallelism_forbidden(Relation heap)
+{
+	PlannerInfo *root;
+	RangeTblEntry *rte;
+	RelOptInfo *rel;
+
+	if (get_relation_info_hook == ptsort_get_relation_info &&
+		prev_get_relation_info == NULL)
+		return false;
+
+	rte = makeNode(RangeTblEntry);
+	rte->rtekind = RTE_RELATION;
+	rte->relid = RelationGetRelid(heap);
+	rte->relkind = RELKIND_RELATION;
+	rte->rellockmode = AccessShareLock;
+	rte->inh = true;			/* do not look at the indexes */
+
+	root = makeNode(PlannerInfo);
+	root->parse = makeNode(Query);
+	root->parse->commandType = CMD_SELECT;
+	root->parse->rtable = list_make1(rte);
+	pt_add_permission_info(root->parse, rte);
+	root->glob = makeNode(PlannerGlobal);
+	root->query_level = 1;
+	root->planner_cxt = CurrentMemoryContext;
+	root->wt_param_id = -1;
+	setup_simple_rel_arrays(root);
+
+	rel = build_simple_rel(root, 1, NULL);
+	rel->rel_parallel_workers = -1;
+	get_relation_info_hook(root, rte->relid, rte->inh, rel);
+	return rel->rel_parallel_workers == 0;
+}
+
+/*
  * The server's own condition for a parallel build.  Expressions and the
  * predicate are looked at as the planner sees them, constants folded, which
  * may call user functions: not to be used inside ereport().
@@ -252,6 +296,8 @@ why_not_parallel(Relation heap, Relation index)
 	query->jointree = makeFromExpr(NIL, (Node *) RelationGetIndexPredicate(index));
 	if (max_parallel_hazard(query) != PROPARALLEL_SAFE)
 		return "a function that is not parallel safe";
+	if (is_parallelism_forbidden(heap))
+		return "an extension that forbids parallel work on the table";
 	return NULL;
 }
 
@@ -259,7 +305,7 @@ why_not_parallel(Relation heap, Relation index)
  * How many workers the build should ask for.  A number in the statement or in
  * ptsort.parallel_workers is a person's decision, as a table's
  * parallel_workers option is in the server: not subject to the cost model,
- * but to max_parallel_maintenance_workers.
+ * but to max_parallel_maintenance_workers and to what is possible at all.
  */
 static BtBuildRequest
 request_workers(Relation heap, Relation index, IndexInfo *indexInfo)

@@ -33,9 +33,11 @@ extern PGDLLEXPORT void _PG_init(void);
 extern PGDLLEXPORT Datum ptsort_last_build(PG_FUNCTION_ARGS);
 
 /*
- * GUCs, all of them for every user and at any time.  The boot value is what
- * the variable is initialized to.  DEVELOPER is for those that only force a
- * path in a test.
+ * GUCs.  Those that only decide how an index is built are everybody's; what
+ * writes to the server's log is for superusers, as log_statement is, and so are
+ * those that force a path in a test, because they can make a build slow or
+ * large beyond its budget.  The boot value is what the variable is initialized
+ * to.
  */
 #define DEVELOPER	GUC_NOT_IN_SAMPLE
 
@@ -43,6 +45,7 @@ typedef struct BoolSetting
 {
 	const char *name;
 	bool	   *variable;
+	GucContext	context;
 	int			flags;
 	const char *short_desc;
 	const char *long_desc;
@@ -54,54 +57,55 @@ typedef struct IntSetting
 	int		   *variable;
 	int			min;
 	int			max;
+	GucContext	context;
 	int			flags;
 	const char *short_desc;
 	const char *long_desc;
 } IntSetting;
 
 static const BoolSetting bool_settings[] = {
-	{"ptsort.enable", &ptsort_enable, 0,
+	{"ptsort.enable", &ptsort_enable, PGC_USERSET, 0,
 		"Builds btree indexes with ptsort.",
 	"When off, the server builds them."},
-	{"ptsort.skip_prefixes", &ptsort_skip_prefixes, 0,
+	{"ptsort.skip_prefixes", &ptsort_skip_prefixes, PGC_USERSET, 0,
 		"Compares strings of libc's collations without the prefix they share.",
 	"When off, it compares them whole."},
-	{"ptsort.log_build", &ptsort_log_build, 0,
+	{"ptsort.log_build", &ptsort_log_build, PGC_SUSET, 0,
 		"Logs the start and the end of each index build, or why it is left to the server.",
 	"When off, the messages have level DEBUG1 instead of LOG."},
 	{"ptsort.debug_leader_participates", &ptsort_debug_leader_participates,
-		DEVELOPER,
+		PGC_SUSET, DEVELOPER,
 		"Lets the leader scan and sort as well.",
 	"When off, it does so only if no worker was launched."},
 	{"ptsort.debug_server_pages", &ptsort_debug_server_pages,
-		DEVELOPER,
+		PGC_SUSET, DEVELOPER,
 		"Lets the server's own scan judge every page of the table.",
 	"It makes no difference to builds CONCURRENTLY."},
 };
 
 static const IntSetting int_settings[] = {
 	{"ptsort.parallel_workers", &ptsort_parallel_workers,
-		-1, MAX_REQUESTED_WORKERS, 0,
+		-1, MAX_REQUESTED_WORKERS, PGC_USERSET, 0,
 		"Sets the number of parallel workers for index builds whose statement does not say it.",
 	"-1 means that the table's parallel_workers or the server's cost model decides."},
 	{"ptsort.min_table_size", &ptsort_min_table_size,
-		0, INT_MAX, GUC_UNIT_KB,
+		0, INT_MAX, PGC_USERSET, GUC_UNIT_KB,
 		"Sets the size of the smallest table whose indexes are built with ptsort.",
 	"0 means every table that is not empty."},
 	{"ptsort.debug_spill_entries", &ptsort_debug_spill_entries,
-		0, INT_MAX, DEVELOPER,
+		0, INT_MAX, PGC_SUSET, DEVELOPER,
 		"Makes a participant write a run after this many entries.",
 	"0 means when its memory is used up."},
 	{"ptsort.debug_slices", &ptsort_debug_slices,
-		0, 4096, DEVELOPER,
+		0, 4096, PGC_SUSET, DEVELOPER,
 		"Cuts the final merge into this many slices, however small.",
 	"0 means several for each participant, of a useful size."},
 	{"ptsort.debug_wrong_hints", &ptsort_debug_wrong_hints,
-		0, INT_MAX, DEVELOPER,
+		0, INT_MAX, PGC_SUSET, DEVELOPER,
 		"Makes one of this many sort keys of text wrong, where they are hints.",
 	"0 means none."},
 	{"ptsort.debug_merge_order", &ptsort_debug_merge_order,
-		0, 1024, DEVELOPER,
+		0, 1024, PGC_SUSET, DEVELOPER,
 		"Limits the number of runs that are merged at once.",
 	"0 means as many as memory allows."},
 };
@@ -120,7 +124,7 @@ register_settings(void)
 							 "Forces a class of sort key.",
 							 "auto means the best that the columns allow.",
 							 &ptsort_debug_key_class, KEY_CLASS_AUTO,
-							 key_classes, PGC_USERSET, DEVELOPER,
+							 key_classes, PGC_SUSET, DEVELOPER,
 							 NULL, NULL, NULL);
 	for (int i = 0; i < lengthof(bool_settings); i++)
 	{
@@ -128,7 +132,7 @@ register_settings(void)
 		bool		boot_value = *s->variable;
 
 		DefineCustomBoolVariable(s->name, s->short_desc, s->long_desc,
-								 s->variable, boot_value, PGC_USERSET,
+								 s->variable, boot_value, s->context,
 								 s->flags, NULL, NULL, NULL);
 	}
 	for (int i = 0; i < lengthof(int_settings); i++)
@@ -138,7 +142,7 @@ register_settings(void)
 
 		DefineCustomIntVariable(s->name, s->short_desc, s->long_desc,
 								s->variable, boot_value, s->min, s->max,
-								PGC_USERSET, s->flags, NULL, NULL, NULL);
+								s->context, s->flags, NULL, NULL, NULL);
 	}
 	MarkGUCPrefixReserved("ptsort");
 }

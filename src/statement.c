@@ -27,6 +27,7 @@
 #include "compat.h"
 
 #include "access/xact.h"
+#include "btbuild.h"
 #include "commands/defrem.h"
 #include "miscadmin.h"
 #include "statement.h"
@@ -322,6 +323,14 @@ needs_context(Node *node)
 		IsA(node, AlterTableStmt) || IsA(node, ReindexStmt);
 }
 
+/* Is this DISCARD ALL, after which a session is to be like a new one? */
+static bool
+discards_all(Node *node)
+{
+	return IsA(node, DiscardStmt) &&
+		((DiscardStmt *) node)->target == DISCARD_ALL;
+}
+
 static void
 call_next(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 		  ProcessUtilityContext context, ParamListInfo params,
@@ -368,6 +377,8 @@ ptsort_ProcessUtility(PlannedStmt *pstmt, const char *queryString,
 	{
 		call_next(pstmt, queryString, readOnlyTree, context, params, queryEnv,
 				  dest, qc);
+		if (discards_all(pstmt->utilityStmt))
+			btbuild_forget_report();
 		return;
 	}
 

@@ -308,6 +308,7 @@ _PG_init(void)
 		load_external_function("$libdir/ptsort", "ptsort_fault_hook", true,
 							   NULL);
 	*hook = fault_hook;
+	test_tableam_init();
 }
 
 /* ptsort_test_fault_points returns the points that this process passed. */

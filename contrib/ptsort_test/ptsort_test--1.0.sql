@@ -125,3 +125,11 @@ CREATE FUNCTION ptsort_test_release_lock(tablename regclass)
 RETURNS void
 AS 'MODULE_PATHNAME', 'ptsort_test_release_lock'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+-- Heap, but for parallel scans, which it refuses.
+CREATE FUNCTION ptsort_test_serial_am(internal)
+RETURNS table_am_handler
+AS 'MODULE_PATHNAME', 'ptsort_test_serial_am'
+LANGUAGE C STRICT VOLATILE;
+
+CREATE ACCESS METHOD ptsort_test_serial TYPE TABLE HANDLER ptsort_test_serial_am;

@@ -167,6 +167,9 @@ typedef struct TestSlices
 extern void test_check_slices(TestChecker *checker, PtSortShared *shared,
 							  TestSlices *result);
 
+/* tableam.c */
+extern void test_tableam_init(void);
+
 /* fault.c */
 extern void _PG_init(void);
 

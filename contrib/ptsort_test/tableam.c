@@ -1,0 +1,115 @@
+/*-------------------------------------------------------------------------
+ *
+ * tableam.c
+ *	  A table access method that cannot scan in parallel, as Citus has one.
+ *
+ * It is heap in all but that: asked for the size of a parallel scan it raises
+ * an error, and a get_relation_info_hook tells the planner beforehand not to
+ * ask.  What obeys the hook never meets the error.  (heap's own scan for index
+ * builds refuses tables of any other access method, so there is one here, which
+ * takes what a snapshot sees.)
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "access/relation.h"
+#include "access/tableam.h"
+#include "catalog/index.h"
+#include "catalog/pg_am_d.h"
+#include "executor/executor.h"
+#include "optimizer/plancat.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "ptsort_test.h"
+
+PG_FUNCTION_INFO_V1(ptsort_test_serial_am);
+
+static TableAmRoutine serial_am;
+static get_relation_info_hook_type prev_get_relation_info = NULL;
+
+static Size
+serial_parallelscan_estimate(Relation rel)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("parallel scans are not implemented")));
+	return 0;
+}
+
+static double
+serial_index_build_range_scan(Relation heap, Relation index,
+							  IndexInfo *index_info, bool allow_sync,
+							  bool anyvisible, bool progress,
+							  BlockNumber start_block, BlockNumber nblocks,
+							  IndexBuildCallback callback, void *state,
+							  TableScanDesc scan)
+{
+	EState	   *estate = CreateExecutorState();
+	TupleTableSlot *slot = table_slot_create(heap, NULL);
+	Snapshot	snapshot = NULL;	/* ours */
+	double		ntuples = 0;
+
+	GetPerTupleExprContext(estate)->ecxt_scantuple = slot;
+	if (scan == NULL)
+	{
+		snapshot = RegisterSnapshot(GetLatestSnapshot());
+		scan = table_beginscan(heap, snapshot, 0, NULL);
+	}
+	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
+	{
+		Datum		values[INDEX_MAX_KEYS];
+		bool		isnull[INDEX_MAX_KEYS];
+
+		FormIndexDatum(index_info, slot, estate, values, isnull);
+		callback(index, &slot->tts_tid, values, isnull, true, state);
+		ntuples++;
+	}
+	table_endscan(scan);
+	if (snapshot != NULL)
+		UnregisterSnapshot(snapshot);
+	ExecDropSingleTupleTableSlot(slot);
+	FreeExecutorState(estate);
+	return ntuples;
+}
+
+static Oid
+serial_relation_toast_am(Relation rel)
+{
+	return HEAP_TABLE_AM_OID;
+}
+
+/* ptsort_test_serial_am(internal): see the SQL script. */
+Datum
+ptsort_test_serial_am(PG_FUNCTION_ARGS)
+{
+	serial_am = *GetHeapamTableAmRoutine();
+	serial_am.parallelscan_estimate = serial_parallelscan_estimate;
+	serial_am.index_build_range_scan = serial_index_build_range_scan;
+	serial_am.relation_toast_am = serial_relation_toast_am;
+	PG_RETURN_POINTER(&serial_am);
+}
+
+static void
+serial_get_relation_info(PlannerInfo *root, Oid relid, bool inhparent,
+						 RelOptInfo *rel)
+{
+	Relation	relation;
+
+	if (prev_get_relation_info)
+		prev_get_relation_info(root, relid, inhparent, rel);
+	relation = relation_open(relid, NoLock);
+	if (relation->rd_tableam == &serial_am)
+		rel->rel_parallel_workers = 0;
+	relation_close(relation, NoLock);
+}
+
+/* test_tableam_init installs the hook; once per process. */
+void
+test_tableam_init(void)
+{
+	prev_get_relation_info = get_relation_info_hook;
+	get_relation_info_hook = serial_get_relation_info;
+}
