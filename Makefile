@@ -46,7 +46,7 @@ DATA = $(wildcard ptsort--*.sql)
 
 # In layer order, bottom to top: a file includes only headers of files before it.
 LAYERS = \
-	fault keypack keyform collation textmodel textcode prefixskip sortkey order \
+	fault keypack keyform collation textmodel textcode collatetable prefixskip sortkey order \
 	tape frame run splice radix tiesort repair memsort merge slices shared sortstate sortread tuplesort \
 	variants variant_form variant_index variant_datum variant_tuple \
 	heapcolumns heapscan participant build \

@@ -122,6 +122,10 @@ typedef struct PtSortOptions
 								 * but the sort may fail (PtSortStats.failed),
 								 * and then must be done again without this;
 								 * not with random_access */
+	bool		restartable;	/* the caller can sort again if the sort fails
+								 * in another way, see
+								 * PtSortStats.contradicted; without this that
+								 * is an error */
 	PtSortShared *shared;		/* all but SERIAL: the attached block */
 	int			participants;	/* LEADER, the leader's SLICE: how many runs
 								 * to wait for; 0 in others */
@@ -143,7 +147,12 @@ typedef struct PtSortStats
 	int64		wrong_hints;	/* neighbours that sort key words, where these
 								 * are only hints, had put in the wrong order */
 	bool		failed;			/* of an optimistic sort: such a hint ended it
-								 * before all tuples were returned */
+								 * before all tuples were returned; of a
+								 * restartable one: there is a contradiction */
+	Oid			contradicted;	/* a collation that has given two answers about
+								 * the same strings, one without the prefix
+								 * they share (ptsort.skip_prefixes): tuples
+								 * are in no order.  InvalidOid: none */
 	int64		peak_memory;	/* bytes held at most for tuples and buffers */
 	int64		temp_bytes;		/* temporary file space held at most */
 	double		sort_ms;		/* ordering entries in memory */

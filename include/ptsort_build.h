@@ -86,9 +86,9 @@ typedef struct PtBuild
  * role PTSORT_SLICE; and when all have returned from it, finish in the leader.
  * A build without workers calls load.
  *
- * If you can do it all again, give start_over: then sorts are optimistic
- * (PtSortOptions), and when one has failed finish is not called, but start_over,
- * and the build begins again without optimism.
+ * If you can do it all again, give start_over: then sorts are optimistic and
+ * restartable (PtSortOptions), and when one has failed finish is not called,
+ * but start_over, and the build begins again without what made it fail.
  */
 typedef struct PtBuildOps
 {
@@ -118,8 +118,11 @@ typedef struct PtBuildOps
 	/* Put the slices together. */
 	void		(*finish) (PtBuild *build);
 
-	/* Optional, in the leader: take back all that was written. */
-	void		(*start_over) (PtBuild *build);
+	/*
+	 * Optional, in the leader: take back all that was written.  The reason is
+	 * half a sentence, for a message.
+	 */
+	void		(*start_over) (PtBuild *build, const char *reason);
 } PtBuildOps;
 
 /*

@@ -237,14 +237,14 @@ load_index(PtBuild *build, PtSort *sort)
  * RelationTruncateIndexes does it (heap.c).
  */
 static void
-start_over(PtBuild *build)
+start_over(PtBuild *build, const char *reason)
 {
 	if (build->local)
 		btload_end(build->local);
 	RelationTruncate(build->index, 0);
 	ereport(btbuild_log_level(),
-			(errmsg("ptsort: sort keys of index \"%s\" are not in its order: building it again without trust in them",
-					RelationGetRelationName(build->index))));
+			(errmsg("ptsort: restarting build of index \"%s\": %s",
+					RelationGetRelationName(build->index), reason)));
 }
 
 const PtBuildOps *

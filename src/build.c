@@ -23,8 +23,8 @@
  * usage of the workers is added to the leader's.
  *
  * Text is sorted optimistically (see PtSortOptions), if the user can start over:
- * should that fail the build begins again, as if nothing had been, with sorts
- * that cannot fail.
+ * should a sort fail the build begins again, as if nothing had been, without
+ * what made it fail.
  *
  * No process waits here for another one, and there is no lock: a worker's slot
  * is written by that worker only, and read by the leader after an event that
@@ -48,6 +48,8 @@
 #include "pgstat.h"
 #include "tcop/tcopprot.h"
 #include "utils/backend_status.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -71,6 +73,13 @@ typedef struct Leader
 	WalUsage   *worker_wal;
 	BufferUsage *worker_buffers;
 } Leader;
+
+/* Why an attempt has come to nothing; see PtSortStats. */
+typedef struct Failure
+{
+	bool		failed;
+	Oid			contradicted;
+} Failure;
 
 /* GUC */
 bool		ptsort_debug_leader_participates = true;
@@ -369,24 +378,34 @@ leader_load(Leader *leader)
 	ptsort_end(self->sort);
 }
 
-/* Has an optimistic sort failed?  All processes have ended their load. */
-static bool
-has_failed(const Leader *leader)
+static void
+note_failure(Failure *failure, const PtSortStats *stats)
 {
-	bool		failed = leader->slot.stats.sort.failed;
+	failure->failed |= stats->failed;
+	if (OidIsValid(stats->contradicted))
+		failure->contradicted = stats->contradicted;
+}
 
+/* Has a sort failed?  All processes have ended their load. */
+static Failure
+find_failure(const Leader *leader)
+{
+	Failure		failure = {false, InvalidOid};
+
+	note_failure(&failure, &leader->slot.stats.sort);
 	for (int i = 0; i < leader->launched; i++)
-		failed |= leader->worker_slots[i].stats.sort.failed;
-	return failed;
+		note_failure(&failure, &leader->worker_slots[i].stats.sort);
+	return failure;
 }
 
 /*
- * Load, in slices together with the others or alone.  False, and nothing is
- * left of it, if a sort has failed.
+ * Load, in slices together with the others or alone.  If a sort has failed
+ * nothing is left of it.
  */
-static bool
+static Failure
 load(Leader *leader)
 {
+	Failure		failure;
 	Participant *self = &leader->self;
 	bool		slices = leader->pcxt != NULL && participant_loads_slices(self);
 
@@ -397,17 +416,18 @@ load(Leader *leader)
 	}
 	else
 		leader_load(leader);
-	if (has_failed(leader))
-	{
-		self->ops->start_over(&self->build);
-		return false;
-	}
-	if (slices)
+	failure = find_failure(leader);
+	if (failure.failed)
+		self->ops->start_over(&self->build,
+							  OidIsValid(failure.contradicted) ?
+							  "its collation contradicts itself" :
+							  "learned sort keys are not in its order");
+	else if (slices)
 	{
 		self->ops->finish(&self->build);
 		fault_point("build: after finish");
 	}
-	return true;
+	return failure;
 }
 
 /*
@@ -474,11 +494,11 @@ make_result(const Leader *leader, int workers_planned)
 }
 
 /*
- * Scan, sort and load.  If a sort has failed all is as before, and *failed
+ * Scan, sort and load.  If a sort has failed all is as before, and *failure
  * says so.  The result is in the current memory context.
  */
 static PtBuildResult *
-attempt(const PtBuildRequest *request, bool optimistic, bool *failed)
+attempt(const PtBuildRequest *request, bool optimistic, Failure *failure)
 {
 	Leader		leader;
 	Participant *self = &leader.self;
@@ -507,7 +527,7 @@ attempt(const PtBuildRequest *request, bool optimistic, bool *failed)
 	MemoryContextSwitchTo(build_context);
 
 	count_tuples(&leader, result);
-	*failed = !load(&leader);
+	*failure = load(&leader);
 	leader_finish(&leader, result);
 
 	MemoryContextSwitchTo(caller_context);
@@ -529,20 +549,50 @@ add_failed(PtBuildResult *result, const PtBuildResult *failed)
 	}
 }
 
+/*
+ * Have strings compared whole, here and in all workers, until the GUC nest
+ * level ends, because this collation is not what it was proved to be.
+ */
+static void
+compare_whole_strings(Relation index, Oid collation)
+{
+	ereport(WARNING,
+			(errmsg("collation \"%s\" is not suited to prefix skipping",
+					get_collation_name(collation)),
+			 errdetail("It orders two strings otherwise than what follows the prefix they share.  Index \"%s\" is built again by comparing whole strings.",
+					   RelationGetRelationName(index))));
+	(void) set_config_option("ptsort.skip_prefixes", "off", PGC_USERSET,
+							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+}
+
 PtBuildResult *
 build_run(const PtBuildRequest *request)
 {
-	PtBuildResult *result;
-	bool		failed;
+	int			guc_level = NewGUCNestLevel();
+	PtBuildResult *failed_result = NULL;
+	bool		optimistic = true;
 
-	result = attempt(request, true, &failed);
-	if (failed)
+	for (;;)
 	{
-		PtBuildResult *first = result;
+		Failure		failure;
+		PtBuildResult *result = attempt(request, optimistic, &failure);
 
-		result = attempt(request, false, &failed);
-		add_failed(result, first);
-		pfree(first);
+		if (failed_result != NULL)
+		{
+			add_failed(result, failed_result);
+			pfree(failed_result);
+		}
+		if (!failure.failed)
+		{
+			AtEOXact_GUC(false, guc_level);
+			return result;
+		}
+
+		/* Neither can happen again. */
+		if (OidIsValid(failure.contradicted))
+			compare_whole_strings(request->index, failure.contradicted);
+		else
+			optimistic = false;
+		failed_result = result;
 	}
-	return result;
 }

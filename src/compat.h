@@ -125,6 +125,18 @@ pt_collate_is_libc(Oid collation)
 	return locale == (pg_locale_t) 0 || locale->provider == COLLPROVIDER_LIBC;
 }
 
+/*
+ * The C library's locale of one of its collations, 0 if that is the one which
+ * setlocale() has set: the server opens none for the database's own before 18.
+ */
+static inline locale_t
+pt_libc_locale(Oid collation)
+{
+	pg_locale_t locale = pg_newlocale_from_collation(collation);
+
+	return locale == (pg_locale_t) 0 ? (locale_t) 0 : locale->info.lt;
+}
+
 /* ----------
  * Writing index files (btpage, btwrite, btload)
  * ----------

@@ -53,6 +53,7 @@ begin_sort(Participant *participant, PtSortOptions options)
 {
 	options.shared = participant->sort_shared;
 	options.optimistic = participant->optimistic;
+	options.restartable = participant->ops->start_over != NULL;
 	participant->sort = participant->ops->begin(&participant->build, &options);
 }
 
@@ -141,7 +142,9 @@ participant_count_merge(Participant *participant)
 	ptsort_stats(participant->sort, &merge);
 	stats->comparisons += merge.comparisons;
 	stats->wrong_hints += merge.wrong_hints;
-	stats->failed = merge.failed;
+	stats->failed |= merge.failed;
+	if (OidIsValid(merge.contradicted))
+		stats->contradicted = merge.contradicted;
 	stats->peak_memory = Max(stats->peak_memory, merge.peak_memory);
 }
 

@@ -8,40 +8,44 @@
  * comparison, where the rest of both strings would take 0.25 us.
  *
  * POSIX (XBD 7.3.2, LC_COLLATE) compares strings as sequences of collating
- * elements, in several passes.  The first one compares primary weights, from
- * left to right.  Elements that both strings begin with have the same ones, so what
- * follows them decides.  Two things must be seen to:
+ * elements, in several passes.  The first one compares primary weights.  If it
+ * goes from left to right and looks at nothing else, then elements that both
+ * strings begin with have the same ones, and what follows them decides.  Three
+ * things must be seen to:
  *
- * - An element may have several characters, and must not be cut in two.  Those
- *	 are letters, combining marks and the apostrophe: the Czech "ch", the Breton
- *	 "c'h".  So a prefix ends with another character, of ASCII: a digit, a blank,
- *	 a slash.  (No byte of a longer character in a server encoding is ASCII.  In
- *	 SQL_ASCII it may be, as in GB18030: there nothing is skipped.)
+ * - An element may have several characters, and must not be cut in two.  So a
+ *	 prefix ends with a byte that is an element on its own wherever it stands.
+ *	 It is one of ASCII, and so a character in every server encoding; rests
+ *	 are valid strings, too.
  * - Only the first pass is that simple.  The second one of glibc's locales goes
- *	 backward where there are symbols, in a way of its own, and what it says does
- *	 depend on the prefix.  So the first must have decided.  It has if string a
- *	 is less than b even with a digit appended: primary weights never fall when a
- *	 string grows, and with those of b it would have become the greater one.
- *	 Where both strings pass this test in neither direction they are compared whole.
+ *	 backward where there are symbols, and what it says does depend on the
+ *	 prefix.  So the first must have decided.  It has if string a is less than b
+ *	 even with a digit appended: primary weights never fall when a string grows,
+ *	 and with those of b it would have become the greater one.  (The digit must
+ *	 have a weight.)  Where both strings pass this test in neither direction
+ *	 they are compared whole.
+ * - A locale is data that anybody can write.  (The server once took for granted
+ *	 that strxfrm() agrees with strcoll(), and some locales of some C libraries
+ *	 corrupted indexes: release 9.5.2.)  So nothing is taken for granted here:
+ *	 collatetable.c reads from the locale's own tables which bytes stand alone,
+ *	 which have a weight, and whether the first pass goes forward.  Where it
+ *	 cannot tell, strings are compared whole.
  *
- * That is a theorem about locales.  It holds in all that Debian has, by what is in
- * their tables; but a locale is data that anybody can write.
- * (The server once took for granted that strxfrm() agrees with strcoll(), and some
- * locales of some C libraries corrupted indexes: release 9.5.2.)  So each
- * collation is put on trial before the first prefix is skipped; and afterwards
- * some comparisons are made both ways.  If one of these differs, the build ends
- * with an error.
+ * As a second line of defence some comparisons are made both ways.  Should one
+ * of these differ, then from there on strings are compared whole, and the sort
+ * has failed: a build starts over.
  *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
-#include "common/pg_prng.h"
-#include "mb/pg_wchar.h"
+#include <ctype.h>
 
+#include "collatetable.h"
 #include "prefixskip.h"
 
 bool		ptsort_skip_prefixes = true;
+bool		ptsort_debug_trust_collations = false;
 
 /* Skipping less than this is not worth copying the rest of the strings. */
 #define MIN_PREFIX		8
@@ -49,15 +53,15 @@ bool		ptsort_skip_prefixes = true;
 /* Nor is it, if so much is left. */
 #define MAX_REST		4000
 
-/* After so many comparisons that could skip it pays to put the collation on trial. */
-#define TRIAL_AFTER		4000
-
-/* Give up when the rests of so many, and of one in two, have left the order open. */
+/* Give up when over this many, and one in two, were left open by the rests. */
 #define MAX_OPEN		1000
 
-/* The first ones after it are made both ways, then one of so many. */
+/* The first ones are made both ways, then one in BOTH_EVERY. */
 #define BOTH_FIRST		1000
 #define BOTH_EVERY		64
+
+/* What is appended to a string that may be less than another. */
+#define PROBE			'0'
 
 /* Room for a string as a value, and a character more. */
 typedef union ValueBuffer
@@ -72,7 +76,7 @@ typedef struct PrefixSkip
 	SortSupportData whole;		/* the comparison of the type */
 	uint64		ncould;			/* comparisons that could skip a prefix */
 	uint64		nopen;			/* of these, left open by the rests */
-	bool		passed;			/* the trial */
+	PrefixSkipFailure *failure; /* whom to tell of a contradiction */
 	ValueBuffer a;
 	ValueBuffer b;
 	bool		ends_prefix[256];	/* bytes that may be the last of a prefix */
@@ -97,7 +101,7 @@ static Datum
 make_longer_value(ValueBuffer *buffer, const char *string, int length)
 {
 	(void) make_value(buffer, string, length);
-	VARDATA(buffer)[length] = '0';
+	VARDATA(buffer)[length] = PROBE;
 	SET_VARSIZE(buffer, VARHDRSZ + length + 1);
 	return PointerGetDatum(buffer);
 }
@@ -127,79 +131,6 @@ static inline bool
 same_sign(int x, int y)
 {
 	return (x > 0) == (y > 0) && (x < 0) == (y < 0);
-}
-
-
-/*
- * The trial
- */
-
-#define FIRST_PRINTABLE ' '
-#define LAST_PRINTABLE	'~'
-#define FIRST_BEYOND	0xA0	/* symbols, letters and marks of Unicode */
-#define LAST_BEYOND		0x36F
-#define TRIAL_LENGTH	4		/* characters, at most, of each random part */
-
-/* Append some random characters to a string; returns its new length. */
-static int
-append_random(char *string, int length, pg_prng_state *random)
-{
-	for (int n = pg_prng_uint64_range(random, 0, TRIAL_LENGTH); n > 0; n--)
-	{
-		char	   *target = &string[length];
-
-		if (GetDatabaseEncoding() == PG_UTF8 && pg_prng_bool(random))
-			unicode_to_utf8(pg_prng_uint64_range(random, FIRST_BEYOND, LAST_BEYOND),
-							(unsigned char *) target);
-		else
-			*target = pg_prng_uint64_range(random, FIRST_PRINTABLE, LAST_PRINTABLE);
-		length += pg_mblen(target);
-	}
-	return length;
-}
-
-/*
- * Compare two strings that share a prefix up to the character "end", where one of
- * them goes on with "next".  Does it make no difference to skip the prefix?
- */
-static bool
-try_strings(PrefixSkip *self, char end, char next, pg_prng_state *random)
-{
-	char		a[2 * TRIAL_LENGTH * MAX_MULTIBYTE_CHAR_LEN + 2];
-	char		b[lengthof(a)];
-	int			begin = append_random(a, 0, random);
-	int			a_length;
-	int			b_length;
-	int			cmp;
-
-	a[begin++] = end;
-	memcpy(b, a, begin);
-	a[begin] = next;
-	a_length = append_random(a, begin + 1, random);
-	b_length = append_random(b, begin, random);
-	cmp = compare_rests(self, begin, a, a_length, b, b_length);
-	return cmp == 0 ||
-		same_sign(cmp, compare_whole(self, make_value(&self->a, a, a_length),
-									 make_value(&self->b, b, b_length)));
-}
-
-static bool
-try_collation(PrefixSkip *self)
-{
-	pg_prng_state random;
-
-	pg_prng_seed(&random, 0);
-	for (int end = FIRST_PRINTABLE; end <= LAST_PRINTABLE; end++)
-	{
-		if (!self->ends_prefix[end])
-			continue;
-		for (int next = FIRST_PRINTABLE; next <= LAST_PRINTABLE; next++)
-		{
-			if (!try_strings(self, end, next, &random))
-				return false;
-		}
-	}
-	return true;
 }
 
 
@@ -253,18 +184,6 @@ is_plain(Datum value)
 		!VARATT_IS_EXTERNAL(DatumGetPointer(value));
 }
 
-/* The comparison of the whole must say the same as that of the rests. */
-static void
-check_rests(PrefixSkip *self, Datum x, Datum y, int cmp)
-{
-	if (!same_sign(cmp, compare_whole(self, x, y)))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("collation \"%s\" orders two strings otherwise than what follows the prefix they share",
-						get_collation_name(self->whole.ssup_collation)),
-				 errhint("Set ptsort.skip_prefixes to off.")));
-}
-
 /* Have the type's comparison called directly from now on. */
 static void
 unwrap(PrefixSkip *self, SortSupport ssup)
@@ -273,29 +192,37 @@ unwrap(PrefixSkip *self, SortSupport ssup)
 	ssup->ssup_extra = self->whole.ssup_extra;
 }
 
-/*
- * Whether to skip the prefix that could be.  The collation is put on trial once
- * that has been asked often enough.
- */
-static bool
-may_skip(PrefixSkip *self, SortSupport ssup)
-{
-	if (unlikely(++self->ncould == TRIAL_AFTER))
-	{
-		self->passed = try_collation(self);
-		if (!self->passed)
-			unwrap(self, ssup);
-	}
-	return self->passed;
-}
-
 /* Compare two strings whole, because their rests have left the order open. */
 static int
 compare_open(PrefixSkip *self, Datum x, Datum y, SortSupport ssup)
 {
-	if (++self->nopen > MAX_OPEN && self->nopen > (self->ncould - TRIAL_AFTER) / 2)
+	if (++self->nopen > MAX_OPEN && self->nopen > self->ncould / 2)
 		unwrap(self, ssup);
 	return compare_whole(self, x, y);
+}
+
+/*
+ * Compare two strings whole as well.  If that says something else than their
+ * rests, no result so far can be relied on.
+ */
+static int
+compare_both(PrefixSkip *self, Datum x, Datum y, int cmp, SortSupport ssup)
+{
+	int			whole = compare_whole(self, x, y);
+	Oid			collation = self->whole.ssup_collation;
+
+	if (same_sign(cmp, whole))
+		return cmp;
+	unwrap(self, ssup);
+	if (!self->failure->restartable)
+		ereport(ERROR,
+				(errcode(ERRCODE_INTERNAL_ERROR),
+				 errmsg("collation \"%s\" is not suited to prefix skipping",
+						get_collation_name(collation)),
+				 errdetail("It orders two strings otherwise than what follows the prefix they share."),
+				 errhint("Set ptsort.skip_prefixes to off and run the statement again.")));
+	self->failure->collation = collation;
+	return whole;
 }
 
 /* The comparator that prefixskip_wrap installs. */
@@ -315,26 +242,53 @@ compare_skipping(Datum x, Datum y, SortSupport ssup)
 	a_length = VARSIZE_ANY_EXHDR(DatumGetPointer(x));
 	b_length = VARSIZE_ANY_EXHDR(DatumGetPointer(y));
 	begin = find_prefix(self, a, a_length, b, b_length);
-	if (begin == 0 || !may_skip(self, ssup))
+	if (begin == 0)
 		return compare_whole(self, x, y);
 
+	self->ncould++;
 	cmp = compare_rests(self, begin, a, a_length, b, b_length);
 	if (cmp == 0)
 		return compare_open(self, x, y, ssup);
-	if (self->ncould < TRIAL_AFTER + BOTH_FIRST || self->ncould % BOTH_EVERY == 0)
-		check_rests(self, x, y, cmp);
+	if (self->ncould <= BOTH_FIRST || self->ncould % BOTH_EVERY == 0)
+		return compare_both(self, x, y, cmp, ssup);
 	return cmp;
 }
 
+/*
+ * Find the bytes that may end a prefix.  False if there are none.  For tests a
+ * collation may be trusted without proof: as if letters and the apostrophe were
+ * all that longer elements are made of.
+ */
+static bool
+find_ends(PrefixSkip *self, Oid collation)
+{
+	const CollateProof *proof = collatetable_prove(collation);
+	bool		any = false;
+
+	for (int c = 1; c < 128; c++)
+	{
+		if (ptsort_debug_trust_collations)
+			self->ends_prefix[c] = c != '\'' && !isalpha(c);
+		else
+			self->ends_prefix[c] = proof->forward && proof->alone[c] &&
+				proof->weighs[PROBE];
+		any |= self->ends_prefix[c];
+	}
+	return any;
+}
+
 void
-prefixskip_wrap(SortSupport ssup)
+prefixskip_wrap(SortSupport ssup, PrefixSkipFailure *failure)
 {
 	PrefixSkip *self = MemoryContextAllocZero(ssup->ssup_cxt, sizeof(PrefixSkip));
 
 	self->whole = *ssup;
-	for (int c = FIRST_PRINTABLE; c <= LAST_PRINTABLE; c++)
-		self->ends_prefix[c] = c != '\'' && !(c >= 'A' && c <= 'Z') &&
-			!(c >= 'a' && c <= 'z');
+	self->failure = failure;
+	if (!find_ends(self, ssup->ssup_collation))
+	{
+		pfree(self);
+		return;
+	}
 	ssup->ssup_extra = self;
 	ssup->comparator = compare_skipping;
 }

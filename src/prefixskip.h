@@ -13,11 +13,25 @@
 /* GUC: on for all columns that allow it. */
 extern bool ptsort_skip_prefixes;
 
+/* GUC for tests: skip also where nothing is proved. */
+extern bool ptsort_debug_trust_collations;
+
 /*
- * prefixskip_wrap puts itself between a column's comparison and those who call it.
- * ssup is ready for use, without abbreviation, for text, varchar or char(n) in a
- * collation of the C library.  What is added lives in ssup's memory context.
+ * PrefixSkipFailure: what happens if two ways to compare contradict each other.
  */
-extern void prefixskip_wrap(SortSupport ssup);
+typedef struct PrefixSkipFailure
+{
+	bool		restartable;	/* in: no error, the caller can start over */
+	Oid			collation;		/* out: whose comparison it was; then what
+								 * has been compared so far is not in order */
+} PrefixSkipFailure;
+
+/*
+ * prefixskip_wrap puts itself between a column's comparison and those who call
+ * it, if the collation is proved to allow that.  ssup is ready for use, without
+ * abbreviation, for text, varchar or char(n) in a collation of the C library.
+ * What is added lives in ssup's memory context; failure must live as long.
+ */
+extern void prefixskip_wrap(SortSupport ssup, PrefixSkipFailure *failure);
 
 #endif							/* PTSORT_PREFIXSKIP_H */

@@ -85,6 +85,7 @@ struct PtSortKey
 	SortKeyWord word;			/* a word on its own or the end of the pack */
 	KeyForm    *form;			/* exact: how to make tuples */
 	IndexTuple	tuple;			/* exact: one made for sortkey_values */
+	PrefixSkipFailure failure;	/* of a comparison that skips prefixes */
 	int			ncolumns;
 	SortSupportData support[FLEXIBLE_ARRAY_MEMBER]; /* one per column */
 };
@@ -377,7 +378,7 @@ make_key(int ncolumns)
  * by itself, and so does ICU.
  */
 static void
-skip_prefixes(SortSupport ssup, Oid opfamily, Oid opcintype)
+skip_prefixes(PtSortKey *key, SortSupport ssup, Oid opfamily, Oid opcintype)
 {
 	Oid			sortsupport = get_opfamily_proc(opfamily, opcintype, opcintype,
 												BTSORTSUPPORT_PROC);
@@ -386,7 +387,7 @@ skip_prefixes(SortSupport ssup, Oid opfamily, Oid opcintype)
 		(sortsupport == F_BTTEXTSORTSUPPORT || sortsupport == F_BPCHAR_SORTSUPPORT) &&
 		!pt_collate_is_c(ssup->ssup_collation) &&
 		pt_collate_is_libc(ssup->ssup_collation))
-		prefixskip_wrap(ssup);
+		prefixskip_wrap(ssup, &key->failure);
 }
 
 /* Fills in what a column's operator does not tell. */
@@ -511,7 +512,8 @@ sortkey_index(Relation index)
 	for (int i = 0; i < ncolumns; i++)
 	{
 		support_of_index(index, i, false, &key->support[i]);
-		skip_prefixes(&key->support[i], index->rd_opfamily[i], index->rd_opcintype[i]);
+		skip_prefixes(key, &key->support[i], index->rd_opfamily[i],
+					  index->rd_opcintype[i]);
 	}
 	pack_index(key, index);
 	count_words(key);
@@ -546,7 +548,7 @@ sortkey_columns(int ncolumns, const Oid *lt_operators, const Oid *collations,
 							lt_operators[i])));
 		init_support(&key->support[i], collations[i], nulls_first[i], 0, false);
 		PrepareSortSupportFromOrderingOp(lt_operators[i], &key->support[i]);
-		skip_prefixes(&key->support[i], opfamily, opcintype);
+		skip_prefixes(key, &key->support[i], opfamily, opcintype);
 	}
 
 	pt_ordering_op_opfamily(lt_operators[0], &opfamily, &opcintype);
@@ -675,6 +677,13 @@ Size
 sortkey_tuple(const PtSortKey *key, const uint64 *words, IndexTuple tuple)
 {
 	return keyform_tuple(key->form, words, tuple);
+}
+
+const Oid *
+sortkey_allow_restart(PtSortKey *key)
+{
+	key->failure.restartable = true;
+	return &key->failure.collation;
 }
 
 SortSupport

@@ -50,6 +50,13 @@ extern bool sortkey_learn(PtSortKey *key, StringInfo result);
 extern bool sortkey_adopt(PtSortKey *key, const char *learned);
 extern SortSupport sortkey_support(PtSortKey *key);
 
+/*
+ * sortkey_allow_restart tells the key that its user can begin again with
+ * another key.  Returns where the OID of a collation will be if its comparison
+ * contradicts itself, which otherwise is an error (see prefixskip.h).
+ */
+extern const Oid *sortkey_allow_restart(PtSortKey *key);
+
 /* sortkey_form returns how an exact key's tuples are made, else NULL. */
 extern const KeyForm *sortkey_form(const PtSortKey *key);
 

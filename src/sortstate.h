@@ -60,6 +60,7 @@ struct PtSort
 	SortPosition position;
 	SortPosition mark;
 
+	const Oid  *contradicted;	/* NULL, or see sort_watch */
 	PtSortStats stats;			/* but comparisons and peaks: see sort_stats */
 	int64		merge_peak;
 };

@@ -122,6 +122,12 @@ sort_begin(const PtSortVariant *variant, void *state, int nwords,
 	return sort;
 }
 
+void
+sort_watch(PtSort *sort, const Oid *contradicted)
+{
+	sort->contradicted = contradicted;
+}
+
 /* sort_wrong_variant raises the error of ptsort_state. */
 void
 sort_wrong_variant(PtSort *sort, const PtSortVariant *variant)
@@ -514,8 +520,11 @@ import_runs(PtSort *sort)
 	{
 		const RunDesc *desc = shared_run(shared, i);
 
-		if (shared_stats(shared, i, &stats) && stats.wrong_hints > 0)
-			sort->order.distrust = true;
+		if (shared_stats(shared, i, &stats))
+		{
+			sort->order.distrust |= stats.wrong_hints > 0;
+			sort->stats.failed |= stats.failed;
+		}
 		if (desc == NULL)
 			continue;
 		if (desc->unverified && !sort->options.optimistic)
@@ -529,12 +538,23 @@ import_runs(PtSort *sort)
 	}
 }
 
+/* Runs whose sort has failed are in no order: read nothing of them. */
+static void
+discard_runs(PtSort *sort)
+{
+	for (int i = 0; i < sort->nruns; i++)
+		run_close(sort->runs[i]);
+	sort->nruns = 0;
+}
+
 static void
 perform_leader(PtSort *sort)
 {
 	shared_wait(sort->options.shared, sort->options.participants,
 				sort->options.workers);
 	import_runs(sort);
+	if (sort->stats.failed)
+		discard_runs(sort);
 	if (!sort->options.random_access)
 		start_merging(sort);
 	else
@@ -546,7 +566,7 @@ perform_leader(PtSort *sort)
 	}
 }
 
-/* Plan the slices and publish the plan. */
+/* Plan the slices and publish the plan; if a sort has failed, an empty one. */
 static void
 plan_slices(PtSort *sort)
 {
@@ -554,9 +574,16 @@ plan_slices(PtSort *sort)
 	int			participants = shared_participants(shared);
 	int			nslices = shared_slices(participants);
 	int64	   *published = shared_positions(shared);
-	int64	   *positions = palloc_extended((nslices + 1) * Max(sort->nruns, 1) *
-											sizeof(int64), MCXT_ALLOC_HUGE);
+	int64	   *positions;
 
+	if (sort->stats.failed)
+	{
+		shared_fail(shared);
+		shared_publish_plan(shared);
+		return;
+	}
+	positions = palloc_extended((nslices + 1) * Max(sort->nruns, 1) *
+								sizeof(int64), MCXT_ALLOC_HUGE);
 	slices_plan(&sort->order, sort->runs, sort->nruns, nslices, positions);
 	for (int slice = 0; slice <= nslices; slice++)
 	{
@@ -655,6 +682,11 @@ sort_stats(PtSort *sort, PtSortStats *stats)
 {
 	PtSortStats result = sort->stats;
 
+	if (sort->contradicted != NULL && OidIsValid(*sort->contradicted))
+	{
+		result.failed = true;
+		result.contradicted = *sort->contradicted;
+	}
 	result.comparisons = sort->order.comparisons;
 	result.wrong_hints = sort->order.wrong_hints;
 	result.peak_memory = sort->merge_peak;

@@ -26,6 +26,8 @@
 #include "utils/rel.h"
 
 #include "ptsort_variant.h"
+#include "sortkey.h"
+#include "tuplesort.h"
 #include "variants.h"
 
 /* Marks a recently dead tuple, only while it is in a sort of a unique index. */
@@ -286,6 +288,8 @@ variant_begin_index(Relation heap, Relation index, bool unique,
 	else if (ptsort_key_is_learning(state->key))
 		variant = ptsort_key_is_hint(state->key) ? &hint_variant : &learning_variant;
 	sort = ptsort_begin(variant, state, state->nwords, context, options);
+	if (options->restartable)
+		sort_watch(sort, sortkey_allow_restart(state->key));
 	MemoryContextSwitchTo(old);
 	return sort;
 }

@@ -26,7 +26,7 @@ sub started_over
 {
 	my ($node, $offset) = @_;
 	my $log = slurp_file($node->logfile, $offset);
-	my @names = $log =~ /sort keys of index "(.+?)" are not in its order/g;
+	my @names = $log =~ /restarting build of index "(.+?)": learned sort keys/g;
 	return "@names";
 }
 

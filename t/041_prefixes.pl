@@ -1,7 +1,8 @@
-# Prefixes that two strings share are not compared, but only where the locale allows
-# it.  Two locales made for this test have elements of several characters that are
-# cut in two by the end of a prefix: the first is found out before anything is skipped, the second
-# while the index is built.
+# Prefixes that two strings share are not compared, but only where the tables of
+# the locale prove that they do not matter.  The locales made for this test have
+# elements of several characters that the end of a prefix could cut in two, or a
+# first pass of another kind.  Where they are trusted without proof, to test the
+# second line of defence, the build starts over and compares whole strings.
 use strict;
 use warnings;
 use FindBin;
@@ -11,14 +12,32 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# A locale of the characters of ASCII, in their order, and an element before them.
+my $locales = PostgreSQL::Test::Utils::tempdir();
+
+# A locale of the characters of ASCII, in their order.  Options: element, of
+# several characters, that comes before them; rule, of the passes; ignored, a
+# character without weight in the first pass.
 sub make_locale
 {
-	my ($directory, $name, $element) = @_;
-	my $source = "$directory/$name.src";
-	my $from = join '', map { sprintf '<U%04X>', ord } split //, $element;
-	my $order = join '', map { sprintf "<U%04X>\n", $_ } 0x20 .. 0x7E;
+	my ($name, %opt) = @_;
+	my $source = "$locales/$name.src";
+	my $passes = split /;/, $opt{rule} // 'forward';
+	my ($declared, $order) = ('', '');
 
+	if ($opt{element})
+	{
+		my $from = join '', map { sprintf '<U%04X>', ord } split //, $opt{element};
+		$declared = qq{collating-element <odd> from "$from"};
+		$order = "<odd>\n";
+	}
+	foreach my $c (0x20 .. 0x7E)
+	{
+		my $symbol = sprintf '<U%04X>', $c;
+		$order .= $symbol;
+		$order .= ' ' . join ';', 'IGNORE', ($symbol) x ($passes - 1)
+		  if chr($c) eq ($opt{ignored} // '');
+		$order .= "\n";
+	}
 	append_to_file($source, <<"LOCALE");
 escape_char /
 LC_IDENTIFICATION
@@ -28,20 +47,30 @@ LC_CTYPE
 copy "POSIX"
 END LC_CTYPE
 LC_COLLATE
-collating-element <odd> from "$from"
-order_start forward
-<odd>
+$declared
+order_start @{[ $opt{rule} // 'forward' ]}
 ${order}UNDEFINED
 order_end
 END LC_COLLATE
 LOCALE
-	run_command([ 'localedef', '-c', '-i', $source, '-f', 'UTF-8', "$directory/$name.UTF-8" ]);
-	ok(-e "$directory/$name.UTF-8/LC_COLLATE", "locale of \"$element\" is made");
+	run_command(
+		[
+			'localedef', '-c', '-i', $source, '-f', 'UTF-8',
+			"$locales/$name.UTF-8"
+		]);
+	ok(-e "$locales/$name.UTF-8/LC_COLLATE", "locale \"$name\" is made");
 }
 
-my $locales = PostgreSQL::Test::Utils::tempdir();
-make_locale($locales, 'short', '1a');
-make_locale($locales, 'long', 'q7w7');
+my %made = (
+	short => { element => '1a' },
+	long => { element => 'q7w7' },
+	slash => { element => '/zq' },
+	plain => {},
+	two_passes => { rule => 'forward;backward' },
+	backward => { rule => 'backward' },
+	position => { rule => 'forward,position' },
+	weightless_probe => { rule => 'forward;forward', ignored => '0' });
+make_locale($_, %{ $made{$_} }) foreach sort keys %made;
 
 # libc looks for all locales in LOCPATH, if it is set; "C" is built in.
 my $node;
@@ -51,45 +80,103 @@ my $node;
 }
 $node->safe_psql('postgres', <<"SQL");
 \\i $FindBin::RealBin/../sql/include/order.sql
-CREATE COLLATION short (PROVIDER = libc, LOCALE = 'short.UTF-8');
-CREATE COLLATION long (PROVIDER = libc, LOCALE = 'long.UTF-8');
+CREATE EXTENSION ptsort_test;
+@{[ map { "CREATE COLLATION $_ (PROVIDER = libc, LOCALE = '$_.UTF-8');\n" } sort keys %made ]}
 CREATE TABLE plain (k text);
 INSERT INTO plain SELECT format('https://www.example.com/%s/%s', i, c)
 FROM generate_series(1, 7000) i, unnest('{a,b,c}'::text[]) c;
+-- a third of the strings have the element of their locale
 CREATE TABLE short AS SELECT replace(replace(replace(k, '/a', '/1a'), '/b', '/10'), '/c', '/1b') AS k FROM plain;
 CREATE TABLE long AS SELECT replace(replace(k, '/b', '/q7w7'), '/c', '/q7x') AS k FROM plain;
 UPDATE long SET k = replace(k, '/a', '/q7v');
+-- few have, and these come after the first thousand comparisons
+CREATE TABLE slash AS SELECT CASE WHEN k ~ '/(6500|6777|6901)/a' THEN replace(k, '/a', '/zq')
+	WHEN k ~ '/(6500|6777|6901)/b' THEN replace(k, '/b', '/zp') ELSE k END AS k FROM plain;
+CREATE TABLE two_passes AS TABLE plain;
+CREATE TABLE backward AS TABLE plain;
+CREATE TABLE position AS TABLE plain;
+CREATE TABLE weightless_probe AS SELECT replace(k, 'w', '0') AS k FROM plain;
 SQL
+is( $node->safe_psql(
+		'postgres', q{SELECT '1a' < '10' COLLATE short, 'q7w7' < 'q7a' COLLATE long,
+	'/zq' < '/zp' COLLATE slash, 'a0b' = 'ab' COLLATE weightless_probe OR 'a0c' > 'ab' COLLATE weightless_probe}),
+	't|t|t|t',
+	'the locales do what they are made for');
 
 sub same_order
 {
-	my ($table, $collation, @settings) = @_;
+	my ($table, @settings) = @_;
 	my $settings = join ', ', map { "'$_'" } @settings;
 	my ($ret, $out, $err) = $node->psql('postgres',
-		qq{SELECT same_order('$table', 'k COLLATE "$collation"', ARRAY[$settings])});
+		qq{SELECT same_order('$table', 'k COLLATE "$table"', ARRAY[$settings])});
 	return $out . $err;
 }
 
-my @settings = ('ptsort.parallel_workers = 0',
+my @settings = (
+	'ptsort.parallel_workers = 0',
 	'ptsort.parallel_workers = 1, ptsort.debug_spill_entries = 2000');
-is($node->safe_psql('postgres', q{SELECT '1a' < '10' COLLATE short, 'q7w7' < 'q7a' COLLATE long}),
-	't|t', 'the locales do what they are made for');
-is(same_order('plain', 'long', @settings), 'same', 'a locale that is right about these strings');
-is(same_order('short', 'short', @settings), 'same', 'an element of two characters is found out');
-is(same_order('long', 'long', map { "$_, ptsort.skip_prefixes = off" } @settings),
-	'same', 'whole strings are always right');
 
-my $segments = dsm_segments($node);
-foreach my $workers (0, 1)
+# Whether anything is skipped in a collation, and what the comparison of the
+# type would have said otherwise.
+sub skips
 {
-	my ($ret, $out, $err) = $node->psql('postgres', <<"SQL");
+	my ($collation) = @_;
+	return $node->safe_psql(
+		'postgres', qq{
+CREATE TABLE skipping (k text COLLATE "$collation");
+CREATE INDEX skipping_i ON skipping (k);
+SELECT skips, different FROM ptsort_test_prefixes('skipping_i',
+	ARRAY(SELECT DISTINCT 'https://www.example.com/' || x FROM unnest('{1,q7,/,/z,q7w,0,00,""}'::text[]) x),
+	ARRAY(SELECT x || y FROM unnest('{1,a,0,q7,w7,/,zq,z,q}'::text[]) x, unnest('{a,b,c,1a,10,q7w7,w7,/zq,zp}'::text[]) y));
+DROP TABLE skipping;
+});
+}
+
+foreach my $name (sort keys %made)
+{
+	my $may = $name =~ /backward|position|weightless/ ? 'f' : 't';
+	is(skips($name), "$may|0", "$name: what is proved is right");
+	is(same_order($name, @settings), 'same', "$name: right index");
+}
+is(skips('C'), 'f|0', 'nothing to skip in "C"');
+is(slurp_file($node->logfile) =~ /WARNING:  collation/ ? 'warned' : '',
+	'', 'no proof was wrong');
+
+# Trusted without proof
+my $segments = dsm_segments($node);
+my @trusting = map { "$_, ptsort.debug_trust_collations = on" } @settings;
+like(
+	same_order('long', @trusting),
+	qr/^same.*WARNING:  collation "long" is not suited to prefix skipping.*WARNING:  collation "long"/s,
+	'a contradiction is no error');
+is(same_order('long', map { "$_, ptsort.skip_prefixes = off" } @trusting),
+	'same', 'whole strings are always right');
+is(same_order('plain', @trusting), 'same', 'where trust is right all goes on');
+foreach my $workers (0, 1, 3)
+{
+	my $end = log_end($node);
+	my ($out, $err) = try_sql($node, <<"SQL");
 SET ptsort.parallel_workers = $workers;
-CREATE INDEX failing ON long (k COLLATE long);
+SET ptsort.debug_trust_collations = on;
+CREATE UNIQUE INDEX i ON long (k COLLATE long);
+SHOW ptsort.skip_prefixes;
+SELECT bt_index_parent_check('i', true, true);
+DROP INDEX i;
+CREATE INDEX CONCURRENTLY i ON long (k COLLATE long DESC);
+SELECT bt_index_parent_check('i', true, true);
+REINDEX INDEX i;
+SELECT bt_index_parent_check('i', true, true);
+DROP INDEX i;
 SQL
-	like($err, qr/ERROR:  collation "long" orders two strings otherwise than what follows the prefix they share/,
-		"an element of four characters, $workers workers: error");
-	like($err, qr/HINT:  Set ptsort\.skip_prefixes to off\./, 'hint');
-	check_nothing_left($node, 'failing', $segments);
+	unlike($err, qr/ERROR/, "$workers workers: no error");
+	like($out, qr/^on$/m, 'the setting is the user\'s again');
+	my $name = join ' ', builds_since($node, $end);
+	my $n = $workers + 1;
+	is($name, "i: $n i: $n i: $n", 'built by as many as asked');
+	my $log = slurp_file($node->logfile, $end);
+	my $restarts = () = $log =~ /restarting build of index "i": its collation contradicts itself/g;
+	is($restarts, 3, 'each build started over');
+	check_nothing_left($node, "$workers workers", $segments);
 }
 
 $node->stop;
