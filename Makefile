@@ -46,7 +46,7 @@ DATA = $(wildcard ptsort--*.sql)
 
 # In layer order, bottom to top: a file includes only headers of files before it.
 LAYERS = \
-	fault keypack keyform collation textmodel textcode collatetable prefixskip sortkey order \
+	fault stamp keypack keyform collation textmodel textcode collatetable prefixskip sortkey order \
 	tape frame run splice radix tiesort repair memsort merge slices shared sortstate sortread tuplesort \
 	variants variant_form variant_index variant_datum variant_tuple \
 	heapcolumns heapscan participant build \
@@ -74,5 +74,10 @@ include $(PGXS)
 
 # Distributions build without automatic dependencies.
 $(OBJS): $(wildcard src/*.h include/*.h)
+
+# The same source has the same stamp, whoever compiles it.
+STAMP := $(shell cat $(sort $(wildcard src/*.[ch] include/*.h)) | cksum | cut -d' ' -f1)
+src/stamp.o: override CPPFLAGS += -DPTSORT_STAMP='"$(STAMP)"'
+src/stamp.o: $(wildcard src/*.c)
 
 endif

@@ -189,6 +189,7 @@ fill_segment(Leader *leader, int participants, const Size *sizes)
 		.query_id = pgstat_get_my_query_id()
 	};
 
+	stamp_set(&shared.stamp);
 	add_piece(pcxt, PIECE_SHARED, sizes, &shared);
 	add_piece(pcxt, PIECE_LIBRARY, sizes, request->library);
 	add_piece(pcxt, PIECE_FUNCTION, sizes, request->ops_function);

@@ -267,6 +267,7 @@ ptsort_build_worker_main(dsm_segment *segment, shm_toc *toc)
 	/* As nbtsort.c says: nothing but a safe CONCURRENTLY is inherited. */
 	Assert(MyProc->statusFlags == 0 || MyProc->statusFlags == PROC_IN_SAFE_IC);
 
+	stamp_check(&shared->stamp);
 	worker_report_activity(toc, shared);
 	fault_point("build: worker start");
 	worker_open(&self, shared, segment, toc);

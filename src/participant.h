@@ -17,6 +17,7 @@
 
 #include "access/tableam.h"
 #include "ptsort_build.h"
+#include "stamp.h"
 #include "storage/dsm.h"
 #include "storage/shm_toc.h"
 
@@ -51,6 +52,7 @@ typedef enum BuildPiece
  */
 typedef struct BuildShared
 {
+	BuildStamp	stamp;			/* must be first */
 	Oid			heap_id;
 	Oid			index_id;
 	bool		is_unique;		/* these three from the leader's IndexInfo, */

@@ -13,6 +13,7 @@
 #include "miscadmin.h"
 #include "postmaster/bgworker.h"
 #include "shared.h"
+#include "stamp.h"
 #include "storage/condition_variable.h"
 #include "storage/spin.h"
 #include "utils/wait_event.h"
@@ -30,6 +31,7 @@ typedef struct SharedSlot
 
 struct PtSortShared
 {
+	BuildStamp	stamp;			/* must be first; immutable after init */
 	int			max_participants;	/* immutable after init */
 	SharedFileSet fileset;		/* has its own lock */
 	ConditionVariable announced;	/* broadcast after each announcement */
@@ -145,6 +147,7 @@ void
 shared_init(PtSortShared *shared, int participants, dsm_segment *segment)
 {
 	memset(shared, 0, shared_estimate(participants));
+	stamp_set(&shared->stamp);
 	shared->max_participants = participants;
 	SpinLockInit(&shared->mutex);
 	ConditionVariableInit(&shared->announced);
@@ -155,6 +158,7 @@ shared_init(PtSortShared *shared, int participants, dsm_segment *segment)
 void
 shared_attach(PtSortShared *shared, dsm_segment *segment)
 {
+	stamp_check(&shared->stamp);
 	SharedFileSetAttach(&shared->fileset, segment);
 }
 

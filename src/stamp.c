@@ -1,0 +1,35 @@
+/*-------------------------------------------------------------------------
+ *
+ * stamp.c
+ *	  Which build of this library a process runs: stamp.h.
+ *
+ * The Makefile defines PTSORT_STAMP, and compiles this file whenever any other
+ * has changed.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "stamp.h"
+
+/* Neither const nor static, or the compiler would make it part of the code. */
+extern PGDLLEXPORT BuildStamp ptsort_build_stamp;
+
+BuildStamp	ptsort_build_stamp = {"ptsort build " PTSORT_STAMP};
+
+void
+stamp_set(BuildStamp *stamp)
+{
+	*stamp = ptsort_build_stamp;
+}
+
+void
+stamp_check(const BuildStamp *stamp)
+{
+	if (memcmp(stamp, &ptsort_build_stamp, sizeof(BuildStamp)) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("parallel worker has loaded another build of ptsort than the session that started it"),
+				 errdetail("The library has been replaced since the session loaded it."),
+				 errhint("Reconnect and run the statement again.")));
+}

@@ -1,0 +1,34 @@
+/*-------------------------------------------------------------------------
+ *
+ * stamp.h
+ *	  Which build of this library a process runs.
+ *
+ * A session keeps the library that it has loaded; parallel workers load the
+ * one that is installed when they start.  After an upgrade these are two, whose
+ * shared memory and temporary files need not be alike.  So what processes share
+ * begins with the stamp of whoever made it, and whoever attaches checks that
+ * first.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_STAMP_H
+#define PTSORT_STAMP_H
+
+#include "compat.h"
+
+/* A checksum of all source files, in text: the same for the same source. */
+typedef struct BuildStamp
+{
+	char		text[32];
+} BuildStamp;
+
+/* stamp_set fills in this process's stamp. */
+extern void stamp_set(BuildStamp *stamp);
+
+/*
+ * stamp_check raises ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE if the stamp is
+ * that of another build.
+ */
+extern void stamp_check(const BuildStamp *stamp);
+
+#endif							/* PTSORT_STAMP_H */
