@@ -37,7 +37,6 @@
 #include "catalog/pg_proc.h"
 #include "commands/extension.h"
 #include "common/hashfn.h"
-#include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/fmgroids.h"
@@ -383,7 +382,7 @@ skip_prefixes(PtSortKey *key, SortSupport ssup, Oid opfamily, Oid opcintype)
 	Oid			sortsupport = get_opfamily_proc(opfamily, opcintype, opcintype,
 												BTSORTSUPPORT_PROC);
 
-	if (ptsort_skip_prefixes && GetDatabaseEncoding() != PG_SQL_ASCII &&
+	if (ptsort_skip_prefixes &&
 		(sortsupport == F_BTTEXTSORTSUPPORT || sortsupport == F_BPCHAR_SORTSUPPORT) &&
 		!pt_collate_is_c(ssup->ssup_collation) &&
 		pt_collate_is_libc(ssup->ssup_collation))
