@@ -3,6 +3,7 @@
 #   make, make install, make installcheck   as with every PGXS module (PG_CONFIG=...)
 #   make check    install what is missing, build, test everything in a private server
 #   make check-locales   compare orders in every UTF-8 locale, not just a sample
+#   make crash    crash a server under a load of builds, CYCLES times (SEED=s repeats)
 #   make demo     time the server's index builds and ours, side by side
 #   make bench    the same with statistics and a chart; see contrib/bench/bench.sh
 #   make dist     the release archive for PGXN
@@ -11,7 +12,7 @@ EXTENSION = ptsort
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" ptsort.control)
 
 # These goals need no pg_config: they find or install a server, then call make.
-ALONE = check check-locales demo bench dist typedefs
+ALONE = check check-locales crash demo bench dist typedefs
 
 ifneq ($(filter $(ALONE),$(MAKECMDGOALS)),)
 
@@ -22,6 +23,10 @@ check:
 
 check-locales:
 	@PTSORT_LOCALES=all TAP_ONLY=1 TESTS=t/040_locales.pl contrib/dev/check.sh
+
+crash:
+	@PTSORT_CRASH_CYCLES=$(or $(CYCLES),200) PTSORT_SEED=$(SEED) TAP_ONLY=1 \
+		TESTS=t/060_crash_cycles.pl contrib/dev/check.sh
 
 demo:
 	@contrib/dev/demo.sh

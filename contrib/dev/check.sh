@@ -76,7 +76,8 @@ run_regress()
 	fi
 }
 
-# run_tap FILE: one TAP file, with the environment PGXS would give it
+# run_tap FILE: one TAP file, with the environment PGXS would give it.  Of what
+# it says, notes that begin with "==" are shown.
 run_tap()
 {
 	local file=$1 log status pgxs start=$SECONDS
@@ -92,7 +93,7 @@ run_tap()
 	if count "$log" "$status"; then
 		printf '%-40s ok %5d s, %d tests\n' "$file" $((SECONDS - start)) \
 			"$(grep -c '^ok ' "$log")"
-		grep -E '^ok [0-9]+ .*# *(skip|SKIP)|skipped: ' "$log"
+		grep -E '^ok [0-9]+ .*# *(skip|SKIP)|skipped: |^# == ' "$log"
 	else
 		printf '%-40s FAILED\n' "$file"
 		grep -vE '^ok ' "$log" | tail -n 60

@@ -1,0 +1,154 @@
+# Crashes at random moments of a random load of index builds: after each
+# recovery, whatever index is there and valid is sound, and answers as a
+# sequential scan does.
+#
+#   PTSORT_CRASH_CYCLES   number of cycles (5); more are added, as long as no
+#                         crash has hit a build
+#   PTSORT_SEED           what the sessions say, the settings and the moments
+#                         (random); cycle k begins with srand(seed + k)
+#
+# `make crash CYCLES=200 SEED=1` does the same.  The names of the tests bear
+# the seed.  With it the same is said again at the same times; what a crash
+# hits then depends on the machine.
+#
+# After a crash PostgreSQL leaves the files of relations whose creation was
+# not committed, for ever; they are counted here, but are no failure.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use BuildLoad;
+use IndexCheck;
+use Ptsort;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(sleep time);
+
+my $cycles = $ENV{PTSORT_CRASH_CYCLES} || 5;
+my $seed =
+  length($ENV{PTSORT_SEED} // '') ? $ENV{PTSORT_SEED} : int(rand 1e6);
+my $sessions = 4;
+my $steps = 150;    # more than a session takes in the longest cycle
+my $begin = time;
+my %total = map { $_ => 0 }
+  qw(cycles started ended failed again hit prepared checked invalid orphans);
+my %phases;
+
+my $node = new_node(
+	'main',
+	init => { extra => ['--data-checksums'] },
+	conf => $BuildLoad::load_conf . "include_if_exists = 'cycle.conf'\n");
+create_check($node);
+create_tables($node);
+my $segments = dsm_segments($node);
+
+# Settings for the next start.  Without full WAL, new relations are not logged
+# but synced, or logged in the end if they are small.
+sub change_conf
+{
+	my $minimal = rand() < 0.4;
+	my $conf = $node->data_dir . '/cycle.conf';
+	unlink $conf;
+	append_to_file(
+		$conf,
+		join "\n",
+		'wal_level = ' . ($minimal ? 'minimal' : 'replica'),
+		'max_wal_senders = ' . ($minimal ? 0 : 4),
+		'wal_skip_threshold = ' . (0, 64, 100000)[ rand 3 ],
+		'wal_compression = ' . ('on', 'off')[ rand 2 ],
+		'shared_buffers = ' . ('1MB', '4MB', '64MB')[ rand 3 ],
+		'');
+	return $minimal ? 'minimal WAL' : 'full WAL';
+}
+
+# Run the load and stop the server in the middle; returns what the log says.
+sub crash
+{
+	my ($moment) = @_;
+	my $offset = log_end($node);
+	my @load = start_load($node, $sessions, $steps);
+	sleep($moment);
+	my $phases = $node->safe_psql('postgres',
+		'SELECT phase FROM pg_stat_progress_create_index');
+	$phases{$_}++ foreach grep { $_ } split /\n/, $phases;
+	$node->stop('immediate');
+	end_load(@load);
+	return read_load_log(slurp_file($node->logfile, $offset));
+}
+
+# What a recovery must leave
+sub check_recovered
+{
+	my ($name) = @_;
+	my @files = Ptsort::temporary_files($node);
+	is("@files", '', "$name: no temporary file is left");
+	cmp_ok(dsm_segments($node), '<=', $segments,
+		"$name: no segment is left");
+	$total{orphans} = scalar(split / /, Ptsort::orphans($node));
+	$total{prepared} += commit_prepared($node);
+	$total{checked} += check_indexes($node, $name);
+	$total{invalid} += drop_invalid($node, $name);
+	return;
+}
+
+sub cycle
+{
+	my ($k) = @_;
+	srand($seed + $k);
+	my $moment = rand(1.5);
+	my $wal = change_conf();
+	my $offset = log_end($node);
+	$node->start;
+	fill_tables($node);
+	my $seen = crash($moment);
+	$node->start;
+
+	my $hit = scalar @{ $seen->{hit} };
+	my $name = sprintf('cycle %d of seed %d (%s, %.2f s, %d builds, %d hit)',
+		$k, $seed, $wal, $moment, $seen->{started}, $hit);
+	is(join("\n", @{ $seen->{unexpected} }),
+		'', "$name: no other error than expected");
+	check_recovered($name);
+	is(log_complaints(slurp_file($node->logfile, $offset)),
+		'', "$name: nothing bad in the log");
+	note("hit: @{ $seen->{hit} }");
+	$total{$_} += $seen->{$_} foreach qw(started ended failed again);
+	$total{hit} += $hit;
+	$total{cycles}++;
+	$node->stop('fast');
+	return;
+}
+
+$node->stop;
+cycle($total{cycles} + 1)
+  while $total{cycles} < $cycles
+  || (!$total{hit} && $total{cycles} < $cycles + 20);
+cmp_ok($total{hit}, '>', 0, "seed $seed: crashes have hit builds");
+is($total{ended} + $total{failed} + $total{hit},
+	$total{started}, "seed $seed: all builds are accounted for");
+
+# The catalogs have gone through the same crashes.
+$node->start;
+is( $node->safe_psql(
+		'postgres', q{
+SELECT count(*) FROM pg_class c
+	JOIN pg_am a ON a.oid = relam AND amname = 'btree'
+WHERE relkind = 'i' AND c.oid < 16384
+	AND bt_index_check(c.oid, true)::text <> ''}),
+	0,
+	"seed $seed: the indexes of the catalogs are sound");
+$node->stop;
+command_ok([ 'pg_checksums', '--check', '-D', $node->data_dir ],
+	"seed $seed: checksums");
+
+note(sprintf('== seed %d: %d cycles in %d s; %d builds started,'
+	  . ' %d hit by a stop, %d failed, %d ended (%d had wrong hints)',
+	$seed, $total{cycles}, time - $begin,
+	@total{qw(started hit failed ended again)}));
+note(sprintf('== %d times an index was checked, %d invalid ones dropped,'
+	  . ' %d prepared transactions committed, %d orphaned files',
+	@total{qw(checked invalid prepared orphans)}));
+note('== just before the stops: '
+	  . join(', ', map { "$phases{$_} $_" } sort keys %phases));
+done_testing();

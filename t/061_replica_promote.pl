@@ -1,0 +1,154 @@
+# A replica while its primary builds indexes: sound in the middle of replay, the
+# same when it has caught up, and a clean primary when it is promoted in
+# the middle of builds, at each point of a load and at a random moment.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use BuildLoad;
+use IndexCheck;
+use Ptsort;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(sleep);
+
+my $seed =
+  length($ENV{PTSORT_SEED} // '') ? $ENV{PTSORT_SEED} : int(rand 1e6);
+srand($seed);
+note("seed $seed");
+
+%BuildLoad::rows = (a => 5000, b => 5000, u => 2000);
+my $primary = new_node(
+	'primary',
+	init => { allows_streaming => 1, extra => ['--data-checksums'] },
+	conf => $BuildLoad::load_conf . q{
+session_preload_libraries = 'ptsort, ptsort_test'
+max_worker_processes = 24
+max_parallel_workers = 16
+wal_keep_size = 1GB
+});
+create_check($primary);
+create_tables($primary);
+$primary->safe_psql('postgres', 'CREATE EXTENSION ptsort_test');
+$primary->backup('base');
+
+sub new_replica
+{
+	my ($name) = @_;
+	my $replica = PostgreSQL::Test::Cluster->new($name);
+	$replica->init_from_backup($primary, 'base', has_streaming => 1);
+	$replica->start;
+	return $replica;
+}
+
+# A promoted server: nothing unfinished is left but what can be dropped, and
+# all that a primary does works on it.
+sub check_promoted
+{
+	my ($server, $name, @tables) = @_;
+	my @files = Ptsort::temporary_files($server);
+	is("@files", '', "$name: no temporary file");
+	commit_prepared($server);
+	check_indexes($server, $name);
+	drop_invalid($server, $name);
+	my $end = log_end($server);
+	$server->safe_psql('postgres', join '', map { qq{
+DELETE FROM $_ WHERE id % 3 = 0;
+SELECT add_rows('$_', 500);
+VACUUM $_;
+REINDEX TABLE $_;
+CREATE INDEX ON $_ (pad, id) WITH (parallel_workers = 1);
+} } @tables);
+	my $seen = read_load_log(slurp_file($server->logfile, $end));
+	cmp_ok($seen->{ended}, '>', @tables, "$name: new builds");
+	check_indexes($server, "$name, after changes and new builds");
+	return;
+}
+
+# Under the random load
+my $replica = new_replica('replica');
+my $follower = new_replica('follower');
+my $end = log_end($primary);
+my @load = start_load($primary, 3, 150);
+my $checked = 0;
+foreach my $k (1 .. 3)
+{
+	sleep(rand 0.6);
+	$checked += check_replay($replica, "seed $seed: replay, moment $k");
+}
+$replica->promote;
+my $seen = read_load_log(slurp_file($primary->logfile, $end));
+stop_load($primary, @load);
+cmp_ok($checked, '>', 0, "seed $seed: indexes were checked in replay");
+cmp_ok($seen->{ended}, '>', 0, "seed $seed: builds went on at the same time");
+is(join("\n", @{ $seen->{unexpected} }),
+	'', "seed $seed: no other error than expected");
+check_promoted($replica, "seed $seed: promoted under load", qw(a b u));
+
+commit_prepared($primary);
+$primary->wait_for_catchup($follower);
+is(valid_indexes($follower), valid_indexes($primary),
+	"seed $seed: the replica has the indexes of the primary");
+check_indexes($primary, "seed $seed: primary");
+check_indexes($follower, "seed $seed: replica that has caught up");
+
+# In the middle: all these builds are at their point, and all WAL that they
+# have written is replayed.
+my @points = (
+	'build: before load',
+	'btload: begin slice',
+	'btwrite: chunk',
+	'btwrite: log',
+	'btwrite: write',
+	'btload: end slice',
+	'btlinks: export',
+	'btload: stitch',
+	'btload: upper levels',
+	'btload: metapage',
+	'btwrite: sync',
+	'build: after finish');
+my @kinds = (
+	'CREATE INDEX new_% ON p_% (word)',
+	'CREATE UNIQUE INDEX CONCURRENTLY new_% ON p_% (id)',
+	'REINDEX INDEX old_%',
+	'REINDEX INDEX CONCURRENTLY old_%',
+	'VACUUM FULL p_%');
+$primary->safe_psql('postgres', join '', map { qq{
+CREATE TABLE p_$_ AS SELECT * FROM a LIMIT 4000;
+CREATE INDEX old_$_ ON p_$_ (url);
+} } 0 .. $#points);
+my $before = valid_indexes($primary);
+my $pause = pause_points($primary);
+my @builds = map {
+	start_psql(
+		$primary,
+		"SET ptsort_test.fault = '$points[$_]:1:pause'",
+		'SET ptsort.parallel_workers = 1',
+		"SET ptsort.debug_spill_entries = 1000",
+		$kinds[ $_ % @kinds ] =~ s/%/$_/gr)
+} 0 .. $#points;
+ok(wait_for_point($primary, $_), "promoted at '$_': the build is there")
+  foreach @points;
+$primary->safe_psql('postgres', 'CREATE TABLE flushed ()');
+$primary->wait_for_catchup($follower);
+$follower->promote;
+is(valid_indexes($follower), $before,
+	'promoted at points: nothing of the builds is visible');
+check_promoted($follower, 'promoted at points', map { "p_$_" } 0 .. $#points);
+
+end_session($pause);
+$_->{run}->finish foreach @builds;
+is(join('', map { $_->{err} } @builds), '', 'the primary goes on: all built');
+drop_invalid($primary, 'the primary goes on');
+check_indexes($primary, 'the primary goes on');
+
+foreach my $node ($primary, $replica, $follower)
+{
+	is(log_complaints(slurp_file($node->logfile)),
+		'', $node->name . ': nothing bad in the log');
+	$node->stop;
+	command_ok([ 'pg_checksums', '--check', '-D', $node->data_dir ],
+		$node->name . ': checksums');
+}
+done_testing();

@@ -1,0 +1,159 @@
+# Whether the indexes of a server are sound: amcheck, and the rows that an
+# index scan finds, compared with those of a sequential one.
+package IndexCheck;
+
+use strict;
+use warnings;
+use Exporter 'import';
+use PostgreSQL::Test::Cluster;
+use Test::More;
+
+our @EXPORT = qw(create_check check_indexes check_replay valid_indexes
+  drop_invalid);
+
+# index_order() says by what an index orders its rows.
+my $index_order = q{
+CREATE FUNCTION index_order(index oid) RETURNS text STABLE LANGUAGE sql AS $$
+	SELECT string_agg(pg_get_indexdef(indexrelid, k, true)
+		|| coalesce(' COLLATE '
+			|| nullif(indcollation[k - 1], 0)::regcollation, '')
+		|| CASE indoption[k - 1] & 1 WHEN 1 THEN ' DESC' ELSE '' END
+		|| CASE indoption[k - 1] & 2 WHEN 2 THEN ' NULLS FIRST'
+			ELSE ' NULLS LAST' END, ', ' ORDER BY k)
+	FROM pg_index, generate_series(1, indnkeyatts) k
+	WHERE indexrelid = index
+$$};
+
+# index_problem() says what is wrong with an index, and nothing if it is sound.
+# ORDER BY its keys with no sort allowed leaves the planner no other index; the
+# plan is looked at all the same.  It works in recovery, too: "locked" is
+# the answer if something replayed holds a lock and replay is paused.
+my $index_problem = q{
+CREATE FUNCTION index_problem(index oid) RETURNS text LANGUAGE plpgsql
+SET max_parallel_workers_per_gather = 0 SET enable_bitmapscan = off
+SET enable_sort = off SET enable_incremental_sort = off AS $$
+DECLARE
+	digest text := $d$SELECT count(*) || ' rows, '
+		|| coalesce(sum(hashtidextended(ctid, 0)), 0)$d$;
+	rows text;
+	ordered text;
+	plan text;
+	by_index text;
+	by_table text;
+BEGIN
+	IF pg_is_in_recovery() THEN
+		SET LOCAL lock_timeout = '100ms';
+		PERFORM bt_index_check(index, true);
+	ELSE
+		PERFORM bt_index_parent_check(index, true, true);
+	END IF;
+	SELECT format('FROM %s %s', indrelid::regclass,
+		'WHERE ' || pg_get_expr(indpred, indrelid))
+		INTO rows FROM pg_index WHERE indexrelid = index;
+	ordered := format('SELECT ctid %s ORDER BY %s', rows, index_order(index));
+
+	SET LOCAL enable_seqscan = off;
+	SET LOCAL enable_indexscan = on;
+	EXECUTE 'EXPLAIN (COSTS OFF, FORMAT JSON) ' || ordered INTO plan;
+	IF plan NOT LIKE format('%%"Index Name": "%s"%%',
+		(SELECT relname FROM pg_class WHERE oid = index)) THEN
+		RETURN format('%s: another plan: %s', index::regclass, plan);
+	END IF;
+	EXECUTE format('%s FROM (%s) s', digest, ordered) INTO by_index;
+
+	SET LOCAL enable_seqscan = on;
+	SET LOCAL enable_indexscan = off;
+	EXECUTE format('%s %s', digest, rows) INTO by_table;
+	IF by_index <> by_table THEN
+		RETURN format('%s: %s, but the table has %s',
+			index::regclass, by_index, by_table);
+	END IF;
+	RETURN NULL;
+EXCEPTION
+	WHEN lock_not_available THEN
+		RETURN 'locked';
+	WHEN OTHERS THEN
+		RETURN format('%s: %s', index::regclass, SQLERRM);
+END $$};
+
+# The indexes that are to be sound; a server in recovery has no unlogged ones.
+my $valid = q{
+FROM pg_index i JOIN pg_class c ON c.oid = indexrelid
+	JOIN pg_am a ON a.oid = relam AND amname = 'btree'
+WHERE indexrelid >= 16384 AND indisvalid AND relkind = 'i'
+	AND NOT (relpersistence = 'u' AND pg_is_in_recovery())
+};
+
+# The functions are there for the replicas that are made later, too.
+sub create_check
+{
+	my ($node) = @_;
+	$node->safe_psql('postgres', "$index_order; $index_problem");
+	return;
+}
+
+# Names of the indexes that can be used.  A replica has those of
+# unlogged tables, too, but nothing in them.
+sub valid_indexes
+{
+	my ($node) = @_;
+	return $node->safe_psql('postgres',
+		q{SELECT relname FROM pg_index JOIN pg_class c ON c.oid = indexrelid
+		WHERE indexrelid >= 16384 AND indisvalid AND relkind = 'i'
+			AND relname !~ '^pg_toast' ORDER BY 1});
+}
+
+# How many valid indexes there are, how many of them are locked, and what is
+# wrong with the others.
+sub ask
+{
+	my ($node) = @_;
+	return split /\|/, $node->safe_psql(
+		'postgres', qq{
+SELECT count(*), count(*) FILTER (WHERE problem = 'locked'),
+	string_agg(problem, E'\\n') FILTER (WHERE problem <> 'locked')
+FROM (SELECT index_problem(indexrelid) AS problem $valid OFFSET 0) s}), 3;
+}
+
+# All indexes are sound; returns how many there are.  Nobody may change rows
+# meanwhile, or the two scans would differ.
+sub check_indexes
+{
+	my ($node, $name) = @_;
+	my ($n, $locked, $problem) = ask($node);
+	is($problem, '', "$name: $n indexes are sound");
+	is($locked, 0, "$name: and none is locked") if $locked;
+	return $n;
+}
+
+# The same on a replica in the middle of its replay, of those that
+# are not locked there.
+sub check_replay
+{
+	my ($replica, $name) = @_;
+	$replica->safe_psql('postgres', 'SELECT pg_wal_replay_pause()');
+	$replica->poll_query_until('postgres',
+		q{SELECT pg_get_wal_replay_pause_state() = 'paused'})
+	  or fail("$name: replay does not pause");
+	my ($n, $locked, $problem) = ask($replica);
+	is($problem, '', "$name: indexes are sound");
+	note("$name: $n indexes, $locked of them locked");
+	$replica->safe_psql('postgres', 'SELECT pg_wal_replay_resume()');
+	return $n - $locked;
+}
+
+# Indexes that CONCURRENTLY left unfinished can be dropped; returns their
+# number.
+sub drop_invalid
+{
+	my ($node, $name) = @_;
+	my @names = split /\n/,
+	  $node->safe_psql('postgres',
+		'SELECT indexrelid::regclass FROM pg_index WHERE NOT indisvalid');
+	my ($ret, $out, $err) =
+	  $node->psql('postgres', join('', map { "DROP INDEX $_;\n" } @names));
+	is($err, '', "$name: invalid indexes can be dropped") if @names;
+	return scalar @names;
+}
+
+1;
