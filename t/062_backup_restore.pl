@@ -1,0 +1,165 @@
+# Base backups and archives taken while indexes are built: a backup that
+# is started by itself, and recovery to points in the middle of builds, just
+# before and at the commit of one, and to the end of the archive.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use BuildLoad;
+use IndexCheck;
+use Ptsort;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(sleep);
+
+my $seed =
+  length($ENV{PTSORT_SEED} // '') ? $ENV{PTSORT_SEED} : int(rand 1e6);
+srand($seed);
+note("seed $seed");
+
+%BuildLoad::rows = (a => 5000, b => 5000, u => 2000);
+my $primary = new_node(
+	'primary',
+	init => {
+		allows_streaming => 1,
+		has_archiving => 1,
+		extra => ['--data-checksums']
+	},
+	conf => $BuildLoad::load_conf . q{
+session_preload_libraries = 'ptsort, ptsort_test'
+wal_compression = on
+});
+create_check($primary);
+create_tables($primary);
+$primary->safe_psql('postgres', q{
+CREATE TABLE m AS SELECT * FROM a;
+CREATE TABLE old AS SELECT * FROM a;
+CREATE INDEX old_mark ON old (url)});
+
+# A build in a transaction of its own, by which recovery can be told where to
+# end.
+sub build_mark
+{
+	my ($name, $keys) = @_;
+	my $xid = $primary->safe_psql(
+		'postgres', "
+BEGIN;
+SELECT pg_current_xact_id();
+CREATE INDEX $name ON m ($keys) WITH (parallel_workers = 2);
+COMMIT");
+	return $xid;
+}
+
+# A build that stops when some of it is written
+sub pause_build
+{
+	my ($sql) = @_;
+	my $build = start_psql(
+		$primary,
+		"SET ptsort_test.fault = 'btwrite: log:2:pause'",
+		'SET ptsort.parallel_workers = 2',
+		$sql);
+	return $build;
+}
+
+# The server that comes of the backup, if recovery ends there
+sub restore
+{
+	my ($name, $conf, %opt) = @_;
+	my $copy = PostgreSQL::Test::Cluster->new($name);
+	$copy->init_from_backup($primary, 'under_load', standby => 0, %opt);
+	$copy->append_conf('postgresql.conf',
+		"archive_mode = off\nrecovery_target_action = promote\n$conf");
+	$copy->start;
+	$copy->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()')
+	  or fail("$name: recovery does not end");
+	return $copy;
+}
+
+# Which of the marks are there, and whether the server is sound.
+sub check_copy
+{
+	my ($copy, $marks) = @_;
+	my $name = "seed $seed: " . $copy->name;
+	my @files = Ptsort::temporary_files($copy);
+	is("@files", '', "$name: no temporary file");
+	commit_prepared($copy);
+	is( $copy->safe_psql(
+			'postgres', q{
+SELECT string_agg(relname, ' ' ORDER BY relname)
+FROM pg_class JOIN pg_index ON oid = indexrelid
+WHERE indisvalid AND relname LIKE '%mark%'}),
+		$marks,
+		"$name: the right ones are there");
+	check_indexes($copy, $name);
+	drop_invalid($copy, $name);
+	$copy->safe_psql('postgres', q{
+DELETE FROM m WHERE id % 3 = 0;
+SELECT add_rows('m', 500);
+VACUUM m;
+REINDEX TABLE m;
+REINDEX TABLE a});
+	check_indexes($copy, "$name, after changes");
+	is(log_complaints(slurp_file($copy->logfile)),
+		'', "$name: nothing bad in the log");
+	$copy->stop;
+	command_ok([ 'pg_checksums', '--check', '-D', $copy->data_dir ],
+		"$name: checksums");
+	return;
+}
+
+# The load, with a backup, two builds whose transactions are known, and a
+# restore point in the middle of two others
+my $start = log_end($primary);
+my @load = start_load($primary, 3, 200);
+sleep(rand 0.3);
+my $end = log_end($primary);
+$primary->backup('under_load');
+my $seen = read_load_log(slurp_file($primary->logfile, $end));
+cmp_ok($seen->{started}, '>', 0, "seed $seed: builds went on in the backup");
+my $mark1 = build_mark('mark1', 'word, id');
+sleep(rand 0.3);
+my $mark2 = build_mark('mark2', 'num, word');
+my $pause = pause_points($primary);
+my @builds = map { pause_build($_) }
+  ('CREATE INDEX mark3 ON m (at)', 'REINDEX INDEX CONCURRENTLY old_mark');
+ok(wait_for_point($primary, 'btwrite: log', scalar @builds),
+	'restore point: two builds are half written');
+$primary->safe_psql('postgres', q{SELECT pg_create_restore_point('middle')});
+end_session($pause);
+$_->{run}->finish foreach @builds;
+is(join('', map { $_->{err} } @builds), '', 'the builds go on');
+stop_load($primary, @load);
+$seen = read_load_log(slurp_file($primary->logfile, $start));
+is(join("\n", @{ $seen->{unexpected} }),
+	'', "seed $seed: no other error than expected");
+my $last = $primary->safe_psql('postgres',
+	'SELECT pg_walfile_name(pg_switch_wal())');
+$primary->poll_query_until('postgres',
+	"SELECT last_archived_wal >= '$last' FROM pg_stat_archiver")
+  or fail('the archive is not complete');
+commit_prepared($primary);
+check_indexes($primary, "seed $seed: primary");
+
+check_copy(restore('backup', ''), 'old_mark');
+check_copy(
+	restore('to_commit', "recovery_target_xid = $mark1", has_restoring => 1),
+	'mark1 old_mark');
+check_copy(
+	restore(
+		'before_commit',
+		"recovery_target_xid = $mark2\nrecovery_target_inclusive = off",
+		has_restoring => 1),
+	'mark1 old_mark');
+check_copy(
+	restore(
+		'in_build', q{recovery_target_name = 'middle'}, has_restoring => 1),
+	'mark1 mark2 old_mark');
+my $all = restore('to_the_end', '', has_restoring => 1);
+commit_prepared($all);
+is(valid_indexes($all), valid_indexes($primary),
+	"seed $seed: the end of the archive has the indexes of the primary");
+check_copy($all, 'mark1 mark2 mark3 old_mark');
+$primary->stop;
+done_testing();

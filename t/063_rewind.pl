@@ -1,0 +1,162 @@
+# A primary that crashed is rewound and follows the replica that took its place,
+# after builds on both sides: some were going on when the ways parted,
+# some came later, and files of different indexes have the same number.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use BuildLoad;
+use IndexCheck;
+use Ptsort;
+use File::Copy;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $seed =
+  length($ENV{PTSORT_SEED} // '') ? $ENV{PTSORT_SEED} : int(rand 1e6);
+srand($seed);
+note("seed $seed");
+
+# pg_rewind of old servers does not know tablespaces inside the data directory.
+$BuildLoad::tablespace = 0;
+%BuildLoad::rows = (a => 4000, b => 4000, u => 2000);
+my $old = new_node(
+	'old',
+	init => { allows_streaming => 1, extra => ['--data-checksums'] },
+	conf => $BuildLoad::load_conf . q{
+session_preload_libraries = 'ptsort, ptsort_test'
+wal_keep_size = 1GB
+});
+create_check($old);
+create_tables($old);
+$old->backup('base');
+my $new = PostgreSQL::Test::Cluster->new('new');
+$new->init_from_backup($old, 'base', has_streaming => 1);
+$new->start;
+
+# Numbers of new files go on at the same one on both sides.
+sub align_numbers
+{
+	my $from = $new->safe_psql('postgres', 'SELECT lo_create(0)');
+	$old->safe_psql(
+		'postgres', qq{
+DO \$\$
+BEGIN
+	WHILE lo_create(0) < $from LOOP
+	END LOOP;
+END \$\$});
+	return;
+}
+
+# Builds after the ways have parted.  The first indexes are of another shape on
+# either side.
+sub build_on
+{
+	my ($node, $keys) = @_;
+	my $name = $node->name;
+	$node->safe_psql('postgres', join '', map {
+		"CREATE INDEX here_$_ ON m ((few + $_), $keys)
+			WITH (parallel_workers = 2);\n"
+	} 1 .. 4);
+	my $files = $node->safe_psql('postgres',
+		q{SELECT pg_relation_filepath(oid) FROM pg_class
+		WHERE relname LIKE 'here%'});
+	my $end = log_end($node);
+	end_load(start_load($node, 2, 12));
+	my $seen = read_load_log(slurp_file($node->logfile, $end));
+	cmp_ok($seen->{ended}, '>', 0, "seed $seed: builds on $name");
+	is(join("\n", @{ $seen->{unexpected} }),
+		'', "seed $seed: no other error than expected on $name");
+	commit_prepared($node);
+	$node->safe_psql('postgres', 'DELETE FROM m WHERE id % 7 = 0');
+	return split /\n/, $files;
+}
+
+# The old server, stopped, becomes like the new one up to where their ways
+# parted, and follows it from there.
+sub rewind_and_follow
+{
+	my $conf = $old->data_dir . '/postgresql.conf';
+	copy($conf, $old->basedir . '/conf') or die "could not copy $conf: $!";
+	command_ok(
+		[
+			'pg_rewind', '--target-pgdata', $old->data_dir, '--no-sync',
+			'--source-server', $new->connstr('postgres')
+		],
+		'pg_rewind');
+	copy($old->basedir . '/conf', $conf) or die "could not restore $conf: $!";
+	$old->enable_streaming($new);
+	$old->start;
+	$new->wait_for_catchup($old, 'replay',
+		$new->safe_psql('postgres', 'SELECT pg_current_wal_lsn()'));
+	return;
+}
+
+# Builds that are going on, at three points, when the ways part
+$old->safe_psql('postgres', q{
+CREATE TABLE m AS SELECT * FROM a;
+CREATE INDEX m_url ON m (url)});
+my $pause = pause_points($old);
+my @builds = map {
+	start_psql(
+		$old,
+		"SET ptsort_test.fault = '$_->[0]:1:pause'",
+		'SET ptsort.parallel_workers = 1',
+		$_->[1])
+} ([ 'btwrite: log', 'CREATE INDEX a_both ON a (word, url)' ],
+	[ 'btload: metapage', 'REINDEX INDEX CONCURRENTLY m_url' ],
+	[ 'build: after finish', 'CREATE INDEX b_both ON b (word, url)' ]);
+foreach my $point ('btwrite: log', 'btload: metapage', 'build: after finish')
+{
+	ok(wait_for_point($old, $point), "the build is at '$point'");
+}
+$old->safe_psql('postgres', 'CREATE TABLE flushed ()');
+$old->wait_for_catchup($new);
+$new->promote;
+end_session($pause);
+$_->{run}->finish foreach @builds;
+is(join('', map { $_->{err} } @builds), '', 'they end on the old server');
+drop_invalid($new, 'new');
+is( $new->safe_psql('postgres',
+		q{SELECT count(*) FROM pg_class WHERE relname ~ '_both$'}),
+	0,
+	'their indexes are not on the new one');
+
+align_numbers();
+my %files = map { $_ => 1 } build_on($old, 'word, id');
+my @same = grep { $files{$_} } build_on($new, 'num DESC, few, url');
+cmp_ok(scalar @same, '>', 0, 'files of the same number: ' . scalar @same);
+check_indexes($old, "seed $seed: old");
+check_indexes($new, "seed $seed: new");
+
+# It crashes, and what it has of its own is no longer wanted.
+$new->safe_psql('postgres', 'CHECKPOINT');
+$old->stop('immediate');
+rewind_and_follow();
+is(valid_indexes($old), valid_indexes($new),
+	"seed $seed: the same indexes after rewinding");
+check_indexes($old, "seed $seed: rewound");
+
+# It follows more builds, and takes its place again.
+end_load(start_load($new, 2, 8));
+commit_prepared($new);
+$new->wait_for_catchup($old);
+is(valid_indexes($old), valid_indexes($new),
+	"seed $seed: the same indexes after more builds");
+check_indexes($old, "seed $seed: followed");
+$new->stop;
+$old->promote;
+drop_invalid($old, "seed $seed: promoted");
+$old->safe_psql('postgres', 'REINDEX TABLE m; VACUUM a');
+check_indexes($old, "seed $seed: promoted");
+$old->stop;
+
+foreach my $node ($old, $new)
+{
+	is(log_complaints(slurp_file($node->logfile)),
+		'', $node->name . ': nothing bad in the log');
+	command_ok([ 'pg_checksums', '--check', '-D', $node->data_dir ],
+		$node->name . ': checksums');
+}
+done_testing();
