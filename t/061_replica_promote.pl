@@ -77,6 +77,7 @@ foreach my $k (1 .. 3)
 	sleep(rand 0.6);
 	$checked += check_replay($replica, "seed $seed: replay, moment $k");
 }
+$primary->wait_for_log(qr/ptsort: built index/, $end);
 $replica->promote;
 my $seen = read_load_log(slurp_file($primary->logfile, $end));
 stop_load($primary, @load);

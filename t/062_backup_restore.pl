@@ -109,29 +109,32 @@ REINDEX TABLE a});
 	return;
 }
 
-# The load, with a backup, two builds whose transactions are known, and a
-# restore point in the middle of two others
+# The load, with a backup while a build is in the middle, two builds whose
+# transactions are known, and a restore point in the middle of two others
 my $start = log_end($primary);
 my @load = start_load($primary, 3, 200);
-sleep(rand 0.3);
-my $end = log_end($primary);
+$primary->wait_for_log(qr/ptsort: building index/, $start);
+my $pause = pause_points($primary);
+my @builds = (pause_build('CREATE INDEX half_mark ON m (few, word)'));
+ok(wait_for_point($primary, 'btwrite: log'), 'backup: a build is half written');
 $primary->backup('under_load');
-my $seen = read_load_log(slurp_file($primary->logfile, $end));
-cmp_ok($seen->{started}, '>', 0, "seed $seed: builds went on in the backup");
+end_session($pause);
+$_->{run}->finish foreach @builds;
+
 my $mark1 = build_mark('mark1', 'word, id');
 sleep(rand 0.3);
 my $mark2 = build_mark('mark2', 'num, word');
-my $pause = pause_points($primary);
-my @builds = map { pause_build($_) }
+$pause = pause_points($primary);
+push @builds, map { pause_build($_) }
   ('CREATE INDEX mark3 ON m (at)', 'REINDEX INDEX CONCURRENTLY old_mark');
-ok(wait_for_point($primary, 'btwrite: log', scalar @builds),
+ok(wait_for_point($primary, 'btwrite: log', 2),
 	'restore point: two builds are half written');
 $primary->safe_psql('postgres', q{SELECT pg_create_restore_point('middle')});
 end_session($pause);
-$_->{run}->finish foreach @builds;
+$_->{run}->finish foreach @builds[ 1, 2 ];
 is(join('', map { $_->{err} } @builds), '', 'the builds go on');
 stop_load($primary, @load);
-$seen = read_load_log(slurp_file($primary->logfile, $start));
+my $seen = read_load_log(slurp_file($primary->logfile, $start));
 is(join("\n", @{ $seen->{unexpected} }),
 	'', "seed $seed: no other error than expected");
 my $last = $primary->safe_psql('postgres',
@@ -145,21 +148,21 @@ check_indexes($primary, "seed $seed: primary");
 check_copy(restore('backup', ''), 'old_mark');
 check_copy(
 	restore('to_commit', "recovery_target_xid = $mark1", has_restoring => 1),
-	'mark1 old_mark');
+	'half_mark mark1 old_mark');
 check_copy(
 	restore(
 		'before_commit',
 		"recovery_target_xid = $mark2\nrecovery_target_inclusive = off",
 		has_restoring => 1),
-	'mark1 old_mark');
+	'half_mark mark1 old_mark');
 check_copy(
 	restore(
 		'in_build', q{recovery_target_name = 'middle'}, has_restoring => 1),
-	'mark1 mark2 old_mark');
+	'half_mark mark1 mark2 old_mark');
 my $all = restore('to_the_end', '', has_restoring => 1);
 commit_prepared($all);
 is(valid_indexes($all), valid_indexes($primary),
 	"seed $seed: the end of the archive has the indexes of the primary");
-check_copy($all, 'mark1 mark2 mark3 old_mark');
+check_copy($all, 'half_mark mark1 mark2 mark3 old_mark');
 $primary->stop;
 done_testing();

@@ -53,12 +53,12 @@ my %expected_errors = (
 	'23505' => qr/^could\ not\ create\ unique\ index\ "\w+_dup(_ccnew\d*)?"
 		|"pg_class_relname_nsp_index"$/x,
 	'40P01' => qr/^deadlock detected$/,
-	'42704' => qr/^index ".*" for table ".*" does not exist$/,
+	'42704' => qr/^(index|prepared\ transaction)\ .*\ does\ not\ exist$/x,
 	'42P01' => qr/^relation ".*" does not exist$/,
 	'42P07' => qr/^relation ".*" already exists$/,
 	'55000' => qr/^could\ not\ (map\ dynamic\ shared\ memory\ segment
 		|attach\ to\ a\ SharedFileSet\ that\ is\ already\ destroyed)$/x,
-	'55P03' => qr/^canceling statement due to lock timeout$/,
+	'55P03' => qr/^canceling statement due to lock timeout/,
 	'57P01' => qr/^terminating (background worker|connection)/,
 	'XX000' => qr/^could\ not\ open\ relation\ with\ OID\ \d+$
 		|^cache\ lookup\ failed\ for\ index\ \d+$|^tuple\ concurrently/x);
