@@ -4,6 +4,8 @@
 #   make check    install what is missing, build, test everything in a private server
 #   make check-locales   compare orders in every UTF-8 locale, not just a sample
 #   make crash    crash a server under a load of builds, CYCLES times (SEED=s repeats)
+#   make check-asserts [VERSION=15]   the same and the server's own suites, on a server with assertions
+#   make check-valgrind, make check-sanitizers, make check-static   see contrib/dev/check-*.sh
 #   make demo     time the server's index builds and ours, side by side
 #   make bench    the same with statistics and a chart; see contrib/bench/bench.sh
 #   make dist     the release archive for PGXN
@@ -12,7 +14,7 @@ EXTENSION = ptsort
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" ptsort.control)
 
 # These goals need no pg_config: they find or install a server, then call make.
-ALONE = check check-locales crash demo bench dist typedefs
+ALONE = check check-locales crash demo bench dist typedefs check-asserts check-valgrind check-sanitizers check-static
 
 ifneq ($(filter $(ALONE),$(MAKECMDGOALS)),)
 
@@ -27,6 +29,18 @@ check-locales:
 crash:
 	@PTSORT_CRASH_CYCLES=$(or $(CYCLES),200) PTSORT_SEED=$(SEED) TAP_ONLY=1 \
 		TESTS=t/060_crash_cycles.pl contrib/dev/check.sh
+
+check-asserts:
+	@contrib/dev/check-asserts.sh $(VERSION)
+
+check-valgrind:
+	@contrib/dev/check-valgrind.sh $(VERSION)
+
+check-sanitizers:
+	@contrib/dev/check-sanitizers.sh $(VERSION)
+
+check-static:
+	@contrib/dev/check-static.sh
 
 demo:
 	@contrib/dev/demo.sh

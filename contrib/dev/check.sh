@@ -4,56 +4,18 @@
 # in a private copy of the server; the last line is "N passed, N failed".
 #
 # PG_CONFIG chooses the server, TESTS="t/001_x.pl ..." limits the TAP files,
-# TAP_ONLY=1 leaves out pg_regress, KEEP=1 keeps the working directory.  Reports of failed tests are also left in
-# build/check/.
+# TAP_ONLY=1 leaves out pg_regress, KEEP=1 keeps the working directory.
+# Reports of failed tests are also left in build/check/.
+#
+# The log of every server that a test has started is a test as well: see
+# tally.sh for what it may not have, and how a test allows it.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=contrib/dev/common.sh
 . contrib/dev/common.sh
-
-passed=0
-failed=0
-
-# finish: the last line, and the exit status
-finish()
-{
-	echo "$passed passed, $failed failed"
-	[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
-	exit
-}
-
-# give_up WORDS: the tests could not even start
-give_up()
-{
-	echo "$*"
-	failed=$((failed + 1))
-	finish
-}
-
-# count LOG STATUS: add a log's test lines to the totals.  Both of pg_regress's
-# formats (15; 16 and later) and TAP are understood.  A program that failed
-# without naming a failed test counts as one.
-count()
-{
-	local good bad
-	good=$(grep -cE '^ok +[0-9]+|^(test| {4}) .*\.\.\. ok( |$)' "$1")
-	bad=$(grep -cE '^not ok +[0-9]+|^(test| {4}) .*\.\.\. FAILED' "$1")
-	if [ "$2" -ne 0 ] && [ "$bad" -eq 0 ]; then
-		bad=1
-	fi
-	passed=$((passed + good))
-	failed=$((failed + bad))
-	[ "$bad" -eq 0 ]
-}
-
-# keep_report FILE...: leave a failed test's report where it can be found
-keep_report()
-{
-	mkdir -p "$top/build/check" 2>/dev/null &&
-		cp "$@" "$top/build/check/" 2>/dev/null &&
-		say "report: build/check/"
-}
+# shellcheck source=contrib/dev/tally.sh
+. contrib/dev/tally.sh
 
 # run_regress DIR: pg_regress in one source directory
 run_regress()
@@ -100,7 +62,17 @@ run_tap()
 		show_node_logs "$(basename "$file" .pl)"
 		keep_report "$log"
 	fi
+	check_node_logs "$file"
 	rm -rf "$work"/src/tmp_check/t_*_data
+}
+
+# check_node_logs FILE: the logs of all servers that a TAP file started
+check_node_logs()
+{
+	local logs=("$work/src/tmp_check/log/$(basename "$1" .pl)"_*.log)
+	[ ! -f "${logs[0]}" ] ||
+		check_logs "$1: logs of ${#logs[@]} servers" "$(may_log "$1")" \
+			"${logs[@]}"
 }
 
 # show_node_logs NAME: the end of the server logs of a failed TAP file
@@ -132,6 +104,7 @@ for dir in "$work/src" "$work"/src/contrib/*/; do
 	fi
 done
 stop_cluster || failed=$((failed + 1))
+check_logs "log of the server of pg_regress" "" "$work/server.log"
 
 say "TAP"
 cd "$work/src" || give_up "no source directory"

@@ -183,6 +183,9 @@ build_and_install()
 	return 0
 }
 
+# what the cluster's databases are like
+initdb_options=(--locale=C.UTF-8 --encoding=UTF8)
+
 # start_cluster [SETTING...]: initdb (unless kept from earlier) and start; sets
 # PGHOST and PGPORT
 start_cluster()
@@ -190,7 +193,7 @@ start_cluster()
 	local shm setting
 	[ -f "$work/data/PG_VERSION" ] || as_user "$bindir/initdb" \
 		-D "$work/data" -U postgres -A trust -N \
-		--locale=C.UTF-8 --encoding=UTF8 >"$work/initdb.log" 2>&1 || {
+		"${initdb_options[@]}" >"$work/initdb.log" 2>&1 || {
 		cat "$work/initdb.log"
 		return 1
 	}

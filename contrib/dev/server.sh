@@ -17,6 +17,8 @@
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=contrib/dev/packages.sh
+. contrib/dev/packages.sh
 
 major=${1:?usage: server.sh MAJOR [FLAVOUR]}
 flavour=${2:-assert}
@@ -57,21 +59,6 @@ missing_packages()
 	command -v bzip2 >/dev/null || echo bzip2
 	[ -f /usr/include/unicode/ucol.h ] || echo libicu-dev
 	[ -f /usr/include/valgrind/memcheck.h ] || echo valgrind
-}
-
-# install_missing: install them, or name them
-install_missing()
-{
-	local packages
-	mapfile -t packages < <(missing_packages)
-	[ ${#packages[@]} -gt 0 ] || return 0
-	if [ "$(id -u)" != 0 ]; then
-		give_up "install these first: sudo apt-get install ${packages[*]}"
-	fi
-	echo "== installing ${packages[*]}" >&2
-	apt-get update -q </dev/null >>"$log" 2>&1
-	DEBIAN_FRONTEND=noninteractive step "apt-get install" apt-get install \
-		-y -q --no-install-recommends "${packages[@]}"
 }
 
 # mirror: the Debian mirror that this machine uses
@@ -127,7 +114,7 @@ if [ ! -f "$dir/complete" ]; then
 	mkdir -p "$dir"
 	: >"$log"
 	echo "== building PostgreSQL $major ($flavour) in $dir" >&2
-	install_missing
+	ensure_packages missing_packages >>"$log" || give_up "packages are missing"
 	fetch_source
 	case $flavour in
 		assert)

@@ -11,6 +11,8 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=contrib/dev/common.sh
 . contrib/dev/common.sh
+# shellcheck source=contrib/dev/packages.sh
+. contrib/dev/packages.sh
 
 # newest_version: the server version to install: the one that is there, else
 # the newest that the package lists offer
@@ -53,41 +55,16 @@ missing_packages()
 	fi
 }
 
-# install_packages PACKAGE...: without a running cluster as a side effect
-install_packages()
-{
-	local conf=/etc/postgresql-common/createcluster.d/ptsort-setup.conf status
-	mkdir -p "${conf%/*}"
-	echo 'create_main_cluster = false' >"$conf"
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -q \
-		--no-install-recommends "$@" </dev/null
-	status=$?
-	rm -f "$conf"
-	rmdir --ignore-fail-on-non-empty "${conf%/*}"
-	return $status
-}
-
 if [ -n "${PG_CONFIG:-}" ] && ! find_server; then
 	echo "PG_CONFIG=$PG_CONFIG is not a PostgreSQL 15 to 18 server with its" \
 		"development files" >&2
 	exit 1
 fi
 
-mapfile -t packages < <(missing_packages "$(newest_version)")
-[ ${#packages[@]} -gt 0 ] || exit 0
+# list_missing: the version may be another when the package lists are new
+list_missing()
+{
+	missing_packages "$(newest_version)"
+}
 
-if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
-	echo "missing: ${packages[*]}" >&2
-	echo "install with: sudo apt-get install ${packages[*]}" >&2
-	exit 1
-fi
-say "installing ${packages[*]}"
-apt-get update -q </dev/null || say "the package lists could not be updated"
-mapfile -t packages < <(missing_packages "$(newest_version)")
-install_packages "${packages[@]}" || exit 1
-
-mapfile -t packages < <(missing_packages "$(newest_version)")
-if [ ${#packages[@]} -gt 0 ]; then
-	echo "still missing after the installation: ${packages[*]}" >&2
-	exit 1
-fi
+ensure_packages list_missing

@@ -1,0 +1,156 @@
+#!/bin/bash
+#
+# core-suites.sh MAJOR - run the server's own regression and isolation tests
+# with ptsort: every table taken, workers forced, on the server that server.sh
+# builds.  The last line is "N passed, N failed".
+#
+# A test whose output differs from the server's fails, unless that difference
+# is in contrib/dev/core-differences/MAJOR/SUITE/TEST.diff: lines beginning
+# with "#" that say why, then exactly the difference (its file names aside).
+# KEEP=1 keeps the working directory; differences that are not listed are also
+# left in build/check/.
+
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=contrib/dev/common.sh
+. contrib/dev/common.sh
+# shellcheck source=contrib/dev/tally.sh
+. contrib/dev/tally.sh
+
+major=${1:?usage: core-suites.sh MAJOR}
+listed=$PWD/contrib/dev/core-differences/$major
+
+# copy_suite SUITE: its directory of the built source tree into $work, so that
+# nothing is written there
+copy_suite()
+{
+	mkdir -p "$work/$1" "$work/diffs/$1" || return 1
+	cp -R "$source/src/test/$1/." "$work/$1/"
+}
+
+# run_suite SUITE PROGRAM SCHEDULE: one after the other, so that no test takes
+# the workers of another
+run_suite()
+{
+	local suite=$1 program=$2 schedule=$3 log=$work/$1.log start=$SECONDS
+	say "$suite of PostgreSQL $major"
+	as_user env -C "$work/$suite" "./$program" --inputdir=. --outputdir=. \
+		--bindir="$bindir" --dlpath=. --max-connections=1 \
+		--schedule="$schedule" >"$log" 2>&1
+	suite_status=$?
+	say "$suite: $((SECONDS - start)) s"
+}
+
+# split_diffs SUITE: each test's part of regression.diffs, without the lines
+# that name files, in diffs/SUITE/TEST.diff
+split_diffs()
+{
+	[ -f "$work/$1/regression.diffs" ] || return 0
+	awk -v "dir=$work/diffs/$1" '
+		/^diff -U3 / {
+			name = $NF
+			sub(".*/", "", name)
+			sub("\\.out$", "", name)
+			next
+		}
+		/^(---|\+\+\+) .*\.out\t/ { next }
+		{ print > (dir "/" name ".diff") }
+	' "$work/$1/regression.diffs"
+}
+
+# tests_of LOG ok|FAILED: names of the tests with that result, in the formats
+# of pg_regress before 16 and since
+tests_of()
+{
+	case $2 in
+		ok)
+			sed -nE 's/^ok +[0-9]+ +[-+] ([^ ]+) .*/\1/p
+				s/^(test| {4}) *([^ ]+) +\.\.\. ok( .*|$)/\2/p' "$1"
+			;;
+		*)
+			sed -nE 's/^not ok +[0-9]+ +[-+] ([^ ]+) .*/\1/p
+				s/^(test| {4}) *([^ ]+) +\.\.\. FAILED.*/\2/p' "$1"
+			;;
+	esac
+}
+
+# judge_difference SUITE TEST: is what differs exactly what is listed?
+judge_difference()
+{
+	local found=$work/diffs/$1/$2.diff expected=$listed/$1/$2.diff
+	if [ ! -f "$found" ]; then
+		echo "$1/$2 failed without a difference"
+		return 1
+	elif [ ! -f "$expected" ]; then
+		head -n 200 "$found"
+	elif grep -v '^#' "$expected" | cmp -s - "$found"; then
+		return 0
+	else
+		echo "$1/$2 differs otherwise than is listed:"
+		grep -v '^#' "$expected" | diff - "$found" | head -n 100
+	fi
+	keep_report "$found"
+	return 1
+}
+
+# judge_suite SUITE: count its tests
+judge_suite()
+{
+	local suite=$1 log=$work/$1.log test good bad
+	mapfile -t good < <(tests_of "$log" ok)
+	mapfile -t bad < <(tests_of "$log" FAILED)
+	if [ ${#good[@]} -eq 0 ] ||
+		{ [ "$suite_status" -ne 0 ] && [ ${#bad[@]} -eq 0 ]; }; then
+		tail -n 50 "$log"
+		result 1 "$suite did not run"
+		return
+	fi
+	split_diffs "$suite"
+	for test in "${good[@]}"; do
+		[ ! -f "$listed/$suite/$test.diff" ] ||
+			say "$suite/$test is listed, but does not differ any more"
+	done
+	passed=$((passed + ${#good[@]}))
+	for test in "${bad[@]}"; do
+		judge_difference "$suite" "$test"
+		result $? "$suite/$test: no difference but what is listed"
+	done
+	say "$suite: ${#good[@]} of $((${#good[@]} + ${#bad[@]})) are the" \
+		"server's; differ: ${bad[*]:-none}"
+}
+
+# check_builds: were the indexes built by ptsort, and with workers?
+check_builds()
+{
+	local built parallel
+	built=$(grep -c 'LOG:  ptsort: built index' "$work/server.log")
+	parallel=$(grep -cE 'LOG:  ptsort: built index .*: [23] participants' \
+		"$work/server.log")
+	[ "$built" -ge 400 ] && [ "$parallel" -ge 300 ]
+	result $? "$built indexes built by ptsort, $parallel with workers"
+}
+
+PG_CONFIG=$(contrib/dev/server.sh "$major") ||
+	give_up "no server"
+source=$(dirname "$PG_CONFIG")/../../src
+find_server || give_up "$PG_CONFIG is no complete server"
+make_workdir ""
+say "build"
+install_private || give_up "the build failed"
+copy_suite regress && copy_suite isolation || give_up "no suites"
+own_workdir
+
+initdb_options=(--locale=C --encoding=UTF8)
+start_cluster "max_prepared_transactions = 10" "max_worker_processes = 24" \
+	"max_parallel_workers = 16" "max_parallel_maintenance_workers = 4" \
+	"shared_preload_libraries = 'ptsort'" "ptsort.min_table_size = 0" \
+	"ptsort.parallel_workers = 2" "ptsort.log_build = on" "fsync = off" ||
+	give_up "the server does not start"
+run_suite regress pg_regress parallel_schedule
+judge_suite regress
+run_suite isolation pg_isolation_regress isolation_schedule
+judge_suite isolation
+stop_cluster || failed=$((failed + 1))
+check_builds
+check_logs "log of the server of the suites" "" "$work/server.log"
+finish

@@ -1,0 +1,52 @@
+# shellcheck shell=bash
+#
+# packages.sh - install the distribution's packages that a script needs, or,
+# without the right to do so, name them.  Sourced.
+
+# list_into ARRAY LISTER [ARG...]: the packages that LISTER prints
+list_into()
+{
+	local -n list=$1
+	shift
+	mapfile -t list < <("$@" | sort -u)
+}
+
+# apt_install PACKAGE...: without a running cluster as a side effect; wait if
+# somebody else is installing
+apt_install()
+{
+	local conf=/etc/postgresql-common/createcluster.d/ptsort-setup.conf status
+	mkdir -p "${conf%/*}"
+	echo 'create_main_cluster = false' >"$conf"
+	DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 \
+		install -y -q --no-install-recommends "$@" </dev/null
+	status=$?
+	rm -f "$conf"
+	rmdir --ignore-fail-on-non-empty "${conf%/*}"
+	return $status
+}
+
+# ensure_packages LISTER [ARG...]: LISTER prints what is missing, one package
+# per line.  Says which before it installs any; succeeds if nothing is missing
+# in the end.
+ensure_packages()
+{
+	local packages
+	list_into packages "$@"
+	[ ${#packages[@]} -gt 0 ] || return 0
+	if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
+		echo "missing: ${packages[*]}" >&2
+		echo "install with: sudo apt-get install ${packages[*]}" >&2
+		return 1
+	fi
+	echo "== installing ${packages[*]}" >&2
+	apt-get -o DPkg::Lock::Timeout=600 update -q </dev/null ||
+		echo "== the package lists could not be updated" >&2
+	# newer lists may offer a newer server
+	list_into packages "$@"
+	apt_install "${packages[@]}" || return 1
+	list_into packages "$@"
+	[ ${#packages[@]} -gt 0 ] || return 0
+	echo "still missing after the installation: ${packages[*]}" >&2
+	return 1
+}
