@@ -2,6 +2,8 @@
 # an exit, a crash, a cancel, a timeout, and by what users do wrong.  The message is
 # the server's own, the same session then builds the index, and no
 # worker, temporary file or segment of shared memory is left.
+#
+# Its log may have: background worker "parallel worker" \(PID [0-9]+\) was terminated by signal 9
 use strict;
 use warnings;
 use FindBin;

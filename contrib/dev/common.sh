@@ -186,6 +186,9 @@ build_and_install()
 # what the cluster's databases are like
 initdb_options=(--locale=C.UTF-8 --encoding=UTF8)
 
+# a program to start in place of the server, if any
+postgres_wrapper=
+
 # start_cluster [SETTING...]: initdb (unless kept from earlier) and start; sets
 # PGHOST and PGPORT
 start_cluster()
@@ -208,7 +211,7 @@ start_cluster()
 		[ "${shm:-0}" -gt 262144 ] || echo "dynamic_shared_memory_type = mmap"
 	} >>"$work/data/postgresql.conf"
 	if ! as_user "$bindir/pg_ctl" start -s -w -D "$work/data" \
-		-l "$work/server.log"; then
+		${postgres_wrapper:+-p "$postgres_wrapper"} -l "$work/server.log"; then
 		cat "$work/server.log"
 		return 1
 	fi

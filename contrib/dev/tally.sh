@@ -11,6 +11,7 @@ failed=0
 # processes, memory written past its end, references that nobody gave back,
 # and what the sanitizers of gcc say.
 log_defects='TRAP: |PANIC:  |was terminated by signal|write past chunk end'
+log_defects+='|process .* exited with exit code ([2-9]|[1-9][0-9])'
 log_defects+='|problem in (alloc set|Generation|slab|Bump)'
 log_defects+='|WARNING:  .*(leak|was not closed|snapshot .* still active)'
 log_defects+='|is not owned by resource owner'

@@ -1,0 +1,206 @@
+-- valgrind.sql - shapes of index builds for a server under valgrind, which is
+-- some fifty times as slow: small tables, tiny budgets, every way through the
+-- sort and the load.  Read by psql from check-valgrind.sh, which looks at what
+-- valgrind said in the meantime.  Prints one line for each build, "ok N - ..."
+-- or "not ok N - ...": a build is right if it had the participants it was to
+-- have and amcheck finds every row, or if it failed with the expected error.
+\set QUIET on
+\set ON_ERROR_STOP on
+\pset tuples_only on
+\pset format unaligned
+SET client_min_messages = warning;
+CREATE EXTENSION amcheck;
+CREATE EXTENSION citext;
+CREATE EXTENSION ptsort;
+CREATE SEQUENCE builds;
+
+-- ptsort's settings as a build wants them: "name = value, ...", names without
+-- the "ptsort."
+CREATE FUNCTION use_settings(settings text) RETURNS int
+LANGUAGE plpgsql AS $$
+DECLARE
+	part text;
+BEGIN
+	PERFORM set_config(name, reset_val, false) FROM pg_settings
+	WHERE name LIKE 'ptsort.%' AND setting <> reset_val;
+	FOREACH part IN ARRAY string_to_array(settings, ', ') LOOP
+		PERFORM set_config('ptsort.' || split_part(part, ' = ', 1), split_part(part, ' = ', 2), false);
+	END LOOP;
+	RETURN current_setting('ptsort.parallel_workers')::int;
+END $$;
+
+-- CREATE kind INDEX ON definition, with these settings.  expected: the SQLSTATE
+-- of its error, if it is to fail.
+CREATE FUNCTION build(kind text, definition text, settings text, expected text DEFAULT NULL)
+RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+	workers int := use_settings(settings);
+	n int := nextval('builds');
+	name text := format('build_%s', n);
+	said text := '';
+	built int;
+BEGIN
+	BEGIN
+		EXECUTE format('CREATE %s INDEX %I ON %s', kind, name, definition);
+		SELECT count(*) INTO built FROM ptsort_last_build()
+		WHERE index_name = name AND participant IS NOT NULL;
+		IF built <> workers + 1 THEN
+			said := format('%s participants', built);
+		END IF;
+		PERFORM bt_index_check(name::regclass, true);
+		EXECUTE format('DROP INDEX %I', name);
+		IF expected IS NOT NULL THEN
+			said := 'no error';
+		END IF;
+	EXCEPTION WHEN OTHERS THEN
+		said := CASE WHEN SQLSTATE = expected THEN '' ELSE SQLSTATE || ' ' || SQLERRM END;
+	END;
+	RETURN format('%sok %s - %s %s (%s)%s', CASE WHEN said <> '' THEN 'not ' END,
+		n, kind, definition, settings, nullif(': ' || said, ': '));
+END $$;
+
+-- Three ways to build: in memory; serially, in several runs, merged in several
+-- steps; by three participants, whose final merge has five slices.
+\set memory '''parallel_workers = 0'''
+\set serial '''parallel_workers = 0, debug_spill_entries = 400, debug_merge_order = 3'''
+\set parallel '''parallel_workers = 2, debug_spill_entries = 300, debug_merge_order = 2, debug_slices = 5'''
+
+CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy', 'blue');
+CREATE TYPE pair AS (a int, b text);
+CREATE DOMAIN word AS text COLLATE "C" CHECK (length(value) > 0);
+CREATE COLLATION level1 (PROVIDER = icu, LOCALE = 'und-u-ks-level1', DETERMINISTIC = false);
+CREATE FUNCTION letters(i int) RETURNS text IMMUTABLE PARALLEL SAFE LANGUAGE sql
+RETURN md5((i % 2000)::text);
+
+CREATE TABLE t AS SELECT
+	i AS id,
+	(hashint4(i)::int8 << 20) # i AS i8,
+	(hashint4(i) % 300)::int2 AS few,
+	CASE WHEN i % 7 > 0 THEN hashint4(i + 1) END AS nullable,
+	letters(i)::uuid AS u,
+	timestamptz '2020-01-01' + i % 1000 * interval '37 minutes' AS at,
+	(hashint4(i) / 977.0)::numeric AS num,
+	hashint4(i) / 7.0::float8 AS f8,
+	letters(i) AS txt,
+	'https://www.example.org/' || left(letters(i), 3) || '/' || i % 900 || '/page' AS url,
+	repeat('a', 120) AS wide,
+	(ARRAY['Ärger', 'arg', 'ARG', 'coté', 'côte', 'чай', '漢字', 'ﬁ', ''])[1 + i % 9] || i % 250 AS words,
+	letters(i)::bytea AS raw,
+	left(letters(i), 20)::name AS nam,
+	left(letters(i), 4)::char(9) AS padded,
+	left(letters(i), 5)::citext AS ci,
+	('x' || i % 500)::word AS dom,
+	(enum_range(null::mood))[1 + i % 4] AS mood,
+	ARRAY[i % 10, hashint4(i) % 100] AS arr,
+	int4range(i % 100, i % 100 + i % 17 + 1) AS rng,
+	ROW(i % 50, letters(i))::pair AS pair,
+	jsonb_build_object('k', i % 300, 'v', left(letters(i), 6)) AS js,
+	('10.' || i % 200 || '.' || i % 13 || '.1/24')::inet AS net,
+	i % 100 * interval '13 hours' AS span,
+	(i % 2 = 0) AS flag,
+	(i % 90)::"char" AS one
+FROM generate_series(1, 2500) i;
+VACUUM (FREEZE, ANALYZE) t;
+
+-- Exact keys
+SELECT build('', 't (i8)', s) FROM unnest(ARRAY[:memory, :serial, :parallel]) s;
+SELECT build('', 't (few, id DESC)', s) FROM unnest(ARRAY[:memory, :parallel]) s;
+SELECT build('', 't (u)', s) FROM unnest(ARRAY[:serial, :parallel]) s;
+SELECT build('', 't (nullable DESC NULLS LAST, few)', s) FROM unnest(ARRAY[:memory, :parallel]) s;
+SELECT build('', 't (flag, one, mood, at) WITH (deduplicate_items = off)', :parallel);
+SELECT build('', 't (few)', s || ', debug_key_class = ' || c) FROM unnest(ARRAY[:memory, :parallel]) s, unnest('{auto,prefix,compared}'::text[]) c;
+SELECT build('UNIQUE', 't (i8)', s) FROM unnest(ARRAY[:memory, :parallel]) s;
+
+-- Words and the server's abbreviated keys
+SELECT build('', 't (num)', s) FROM unnest(ARRAY[:memory, :parallel]) s;
+SELECT build('', 't (f8, few) INCLUDE (txt)', :parallel);
+SELECT build('', 't (raw, nam)', :serial);
+SELECT build('', 't (net, span)', :parallel);
+SELECT build('', 't (padded, one)', :parallel);
+SELECT build('', 't (txt COLLATE "C")', s) FROM unnest(ARRAY[:memory, :serial, :parallel]) s;
+
+-- Text, whose words are learned: collations of libc, ICU; hints that are wrong
+SELECT build('', 't (url COLLATE "en_US.utf8")', s) FROM unnest(ARRAY[:memory, :serial, :parallel,
+	:memory || ', debug_wrong_hints = 10', :serial || ', debug_wrong_hints = 10', :parallel || ', debug_wrong_hints = 300']) s;
+SELECT build('', 't (words COLLATE "en_US.utf8", id)', s) FROM unnest(ARRAY[:memory, :parallel, :parallel || ', skip_prefixes = off']) s;
+SELECT build('', 't (words COLLATE "und-x-icu")', s) FROM unnest(ARRAY[:memory, :parallel]) s;
+SELECT build('', 't (words COLLATE level1)', :parallel);
+SELECT build('', 't (dom)', :memory);
+SELECT build('', 't (ci)', :parallel);
+
+-- Compared keys
+SELECT build('', 't (arr)', :parallel);
+SELECT build('', 't (rng, pair)', :serial);
+SELECT build('', 't (js)', :parallel);
+
+-- Tuples of many columns and of much, of which the last is the largest that
+-- is made in place
+SELECT build('', 't (id) INCLUDE (wide, wide, wide, wide, wide, wide, wide, wide, wide, wide, wide, wide, wide, wide, wide, wide, wide, wide, wide, wide)',
+	s) FROM unnest(ARRAY[:memory, :parallel]) s;
+SELECT build('', 't (txt COLLATE "C", wide, wide, wide, wide, wide, wide, wide, wide, wide, wide, url)', :parallel);
+SELECT build('', format('t (%s) WITH (fillfactor = 50)', string_agg((ARRAY['few', 'flag', 'nullable', 'txt', 'one', 'at'])[1 + i % 6], ', ')), :parallel)
+FROM generate_series(1, 32) i;
+
+-- Expressions and predicates
+SELECT build('', 't (upper(txt), (id % 10)) WHERE few % 3 = 0', s) FROM unnest(ARRAY[:memory, :parallel]) s;
+SELECT build('UNIQUE', 't ((i8 + 1)) WHERE id > 100', :parallel);
+
+-- Values that are compressed or stored elsewhere
+CREATE TABLE toasted (id int, packed text, far text);
+ALTER TABLE toasted ALTER far SET STORAGE EXTERNAL;
+INSERT INTO toasted SELECT i, repeat(letters(i), 20 + i % 40), (SELECT string_agg(letters(i * j), '') FROM generate_series(1, 80) j)
+FROM generate_series(1, 300) i;
+SELECT build('', 'toasted (packed)', :parallel);
+SELECT build('', 'toasted (left(far, 2500), id)', s) FROM unnest(ARRAY[:memory, :parallel]) s;
+
+-- Tuples that are dead, or dead but seen: the prepared transaction holds the
+-- horizon; chains of updates
+BEGIN;
+SELECT FROM txid_current();
+PREPARE TRANSACTION 'old';
+CREATE TABLE dead AS SELECT i AS id, letters(i) AS txt, 0 AS n FROM generate_series(1, 2000) i;
+UPDATE dead SET n = 1 WHERE id % 5 = 0;
+UPDATE dead SET n = 2 WHERE id % 20 = 0;
+DELETE FROM dead WHERE id % 3 = 0;
+INSERT INTO dead SELECT i, letters(i), 3 FROM generate_series(3, 2000, 6) i;
+SELECT build('UNIQUE', 'dead (id)', s) FROM unnest(ARRAY[:memory, :parallel]) s;
+SELECT build('UNIQUE', 'dead (txt COLLATE "en_US.utf8") INCLUDE (id)', s) FROM unnest(ARRAY[:memory, :parallel]) s;
+SELECT build('', 'dead (n)', :parallel);
+ROLLBACK PREPARED 'old';
+BEGIN;
+DELETE FROM dead WHERE id % 2 = 0;
+SELECT build('', 'dead (txt)', :parallel);
+ROLLBACK;
+
+-- Other ways to a build
+SELECT use_settings(:parallel) > 0 AND NULL;
+CREATE UNIQUE INDEX t_id ON t (id);
+CLUSTER t USING t_id;
+REINDEX TABLE t;
+VACUUM FULL t;
+CREATE INDEX CONCURRENTLY t_url ON t (url);
+REINDEX INDEX CONCURRENTLY t_url;
+SELECT format('%sok %s - CLUSTER, VACUUM FULL, REINDEX, CONCURRENTLY', CASE WHEN NOT ours THEN 'not ' END, nextval('builds'))
+FROM (SELECT count(*) = 3 AS ours FROM ptsort_last_build() WHERE index_name LIKE 't_url%' AND participant IS NOT NULL) s;
+SELECT format('ok %s - and they are right', nextval('builds'))
+FROM (SELECT bt_index_parent_check(i, true, true) FROM unnest('{t_id,t_url}'::regclass[]) i) s;
+
+-- Errors: duplicates, tuples that are too large, expressions that fail, a
+-- comparison that fails, no time
+DROP INDEX t_id;
+INSERT INTO t SELECT * FROM t WHERE id = 1234;
+SELECT build('UNIQUE', 't (id)', s, '23505') FROM unnest(ARRAY[:memory, :serial, :parallel]) s;
+SELECT build('UNIQUE', 't (url COLLATE "en_US.utf8", id)', s, '23505') FROM unnest(ARRAY[:memory, :parallel]) s;
+SELECT build('UNIQUE', 't (nullable, few) NULLS NOT DISTINCT', :parallel, '23505');
+SELECT build('', 'toasted ((far || packed))', s, '54000') FROM unnest(ARRAY[:memory, :parallel]) s;
+SELECT build('', 't ((1 / (id - 2000)))', :parallel, '22012');
+CREATE FUNCTION fussy_cmp(int4, int4) RETURNS int4 IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS
+$$BEGIN
+	IF $1 = 2222 OR $2 = 2222 THEN RAISE EXCEPTION 'not with me' USING ERRCODE = 'PT002'; END IF;
+	RETURN sign($1 - $2);
+END$$;
+CREATE OPERATOR CLASS fussy_ops FOR TYPE int4 USING btree AS
+	OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >, FUNCTION 1 fussy_cmp(int4, int4);
+SELECT build('', 't (id fussy_ops)', :parallel, 'PT002');
+SELECT build('', 't (id)', :memory);
