@@ -330,7 +330,7 @@ btbuild_log_level(void)
  * What the sort key is, for the start line: its class, "compared" if it has no
  * words, and how many words.
  */
-static char *
+static const char *
 describe_key(Relation index)
 {
 	PtSortKey  *key = ptsort_key_index(index);

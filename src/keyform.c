@@ -124,8 +124,8 @@ find_nulls(const KeyForm *form, const uint64 *entry, bool *isnull)
 static Size
 form_with_nulls(const KeyForm *form, const uint64 *entry, IndexTuple target)
 {
-	bool		isnull[INDEX_MAX_KEYS];
-	Size		starts[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS] = {false};
+	Size		starts[INDEX_MAX_KEYS] = {0};
 	Size		end = MAXALIGN(sizeof(IndexTupleData) + sizeof(IndexAttributeBitMapData));
 	bits8	   *bitmap = (bits8 *) (target + 1);
 

@@ -209,6 +209,7 @@ put_bits(uint64 *words, int *at, int end, uint64 value, int n)
 {
 	int			room;
 
+	Assert(n > 0 && n <= 64);
 	if (*at + n > end)
 	{
 		if (*at >= end)

@@ -132,7 +132,7 @@ forget_concurrent_builds(StmtContext *stmt)
 static int
 parse_workers(DefElem *option)
 {
-	char	   *value = option->arg ? defGetString(option) : "true";
+	const char *value = option->arg ? defGetString(option) : "true";
 	int			workers;
 
 	if (!parse_int(value, &workers, 0, NULL))

@@ -170,10 +170,13 @@ seek_block(Tapeset *set, int64 block)
 static void
 add_extent(Tape *tape, int64 logical, int64 block)
 {
-	TapeExtent *last = tape->nextents > 0 ? &tape->extents[tape->nextents - 1] : NULL;
+	if (tape->nextents > 0)
+	{
+		const TapeExtent *last = &tape->extents[tape->nextents - 1];
 
-	if (last && block - last->block == logical - last->logical)
-		return;					/* continues the last extent */
+		if (block - last->block == logical - last->logical)
+			return;				/* continues the last extent */
+	}
 	if (tape->nextents == tape->maxextents)
 	{
 		tape->maxextents *= 2;

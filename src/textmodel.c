@@ -98,6 +98,7 @@ add_table(TextModel *model, const double *probabilities)
 	uint16	   *parts = model->parts + model->ntables * (n + 1);
 	int			part[TEXTMODEL_MAX_SYMBOLS];
 
+	Assert(n > 0 && n <= TEXTMODEL_MAX_SYMBOLS);
 	for (int i = 0; i < n; i++)
 	{
 		part[i] = 1 + (int) (probabilities[i] * rest);
@@ -139,7 +140,7 @@ add_context(TextModel *model, const TextCounts *counts, int last,
 	int			n = model->nsymbols;
 	const uint32 *one_counts = counts->one + last * n;
 	uint16		table_one = 0;
-	double		one[TEXTMODEL_MAX_SYMBOLS];
+	double		one[TEXTMODEL_MAX_SYMBOLS] = {0};
 
 	complete(one_counts, n, zero, one);
 	if (sum(one_counts, n) >= MIN_SEEN_ONE)
@@ -182,7 +183,7 @@ textmodel_end(TextCounts *counts)
 	uint32		least_two = counts->two ? least_seen(counts) : 0;
 	TextModel  *model = make_model(n, MAX_TABLES);
 	double		flat[TEXTMODEL_MAX_SYMBOLS] = {0};
-	double		zero[TEXTMODEL_MAX_SYMBOLS];
+	double		zero[TEXTMODEL_MAX_SYMBOLS] = {0};
 
 	for (int i = 0; i < n; i++)
 		flat[i] = 1.0 / n;

@@ -429,6 +429,7 @@ watch_dead_entries(IndexSort *state, const uint64 *entries, int n)
 	int			stride = state->nwords + 1;
 	const uint64 *before = state->have_last ? state->last_entry : NULL;
 
+	Assert(n > 0);
 	for (int i = 0; i < n; i++)
 	{
 		const uint64 *entry = entries + i * stride;

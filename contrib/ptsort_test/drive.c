@@ -103,7 +103,7 @@ sort_serially(TestShape *shape, Totals *totals)
 	const TestSpec *spec = shape->spec;
 	PtSortOptions options = {.role = PTSORT_SERIAL,.budget = spec->budget,
 	.random_access = spec->random_access};
-	PtSort	   *sorts[MAX_SORTS];
+	PtSort	   *sorts[MAX_SORTS] = {NULL};
 
 	for (int i = 0; i < spec->sorts; i++)
 		sorts[i] = test_begin(shape, &options);
@@ -120,7 +120,7 @@ participate(TestShape *shape, PtSortShared **shared, int first, int end)
 {
 	const TestSpec *spec = shape->spec;
 	PtSortOptions options = {.role = PTSORT_WORKER,.budget = spec->budget};
-	PtSort	   *sorts[MAX_SORTS];
+	PtSort	   *sorts[MAX_SORTS] = {NULL};
 
 	for (int i = 0; i < spec->sorts; i++)
 	{
@@ -142,7 +142,7 @@ merge_slices(TestShape *shape, PtSortShared **shared)
 {
 	const TestSpec *spec = shape->spec;
 	PtSortOptions options = {.role = PTSORT_SLICE,.budget = spec->budget};
-	PtSort	   *sorts[MAX_SORTS];
+	PtSort	   *sorts[MAX_SORTS] = {NULL};
 
 	for (int i = 0; i < spec->sorts; i++)
 	{
@@ -163,7 +163,7 @@ void
 ptsort_test_worker(dsm_segment *segment, shm_toc *toc)
 {
 	TestSpec   *spec = shm_toc_lookup(toc, KEY_SPEC, false);
-	PtSortShared *shared[MAX_SORTS];
+	PtSortShared *shared[MAX_SORTS] = {NULL};
 	TestShape  *shape = test_shape_open(spec);
 
 	for (int i = 0; i < spec->sorts; i++)
@@ -240,7 +240,7 @@ merge_and_check(TestShape *shape, ParallelContext *pcxt,
 	PtSortOptions options = {.role = PTSORT_LEADER,.budget = spec->budget,
 		.random_access = spec->random_access,.participants = participants,
 	.workers = pcxt};
-	PtSort	   *sorts[MAX_SORTS];
+	PtSort	   *sorts[MAX_SORTS] = {NULL};
 	PtSortStats stats;
 
 	if (spec->slices)
@@ -277,7 +277,7 @@ static void
 sort_in_parallel(TestShape *shape, Totals *totals)
 {
 	const TestSpec *spec = shape->spec;
-	PtSortShared *shared[MAX_SORTS];
+	PtSortShared *shared[MAX_SORTS] = {NULL};
 	ParallelContext *pcxt;
 	int			launched;
 	int			participants;
