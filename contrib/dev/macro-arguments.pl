@@ -8,9 +8,9 @@
 # What a macro does with its arguments is worked out from the definitions that
 # the compiler has at the end of each source (-E -dM), the server's and ours,
 # through all macros that they use in turn.  An argument has a side effect if
-# it assigns, increments, decrements, or calls a function.  Prints one line for
-# each, "FILE: MACRO: ARGUMENT"; --allow names a file of lines
-# "MACRO: ARGUMENT" that are harmless (comments begin with "#").
+# it assigns, increments, decrements, or calls a function that is not in the
+# file that --allow names (one name a line; "#" begins a comment).  Prints one
+# line for each, "FILE: MACRO: ARGUMENT".
 use strict;
 use warnings;
 
@@ -24,6 +24,7 @@ my ($compiler, @sources) = @ARGV;
 die "usage: macro-arguments.pl [--allow FILE] 'COMPILER FLAGS' SOURCE...\n"
   unless @sources;
 
+my %harmless;
 my %macro;    # name => { params => [...], body => text, times => [...] }
 
 sub slurp
@@ -145,6 +146,7 @@ sub side_effect
 	return 1 if $argument =~ /\+\+|--|(?<![=!<>])=(?!=)/;
 	while ($argument =~ /\b([A-Za-z_]\w*)\s*\(/g)
 	{
+		if (exists $harmless{$1}) { $harmless{$1}++; next; }
 		next if $macro{$1} || $1 =~ /^(?:sizeof|offsetof|__typeof__|typeof|return|if|while|for|switch)$/;
 		return 1;
 	}
@@ -176,26 +178,12 @@ sub scan
 
 learn_macros($_) foreach grep { /\.c$/ } @sources;
 count_evaluations();
-my %allowed;
 if ($allow_file)
 {
-	$allowed{$_} = 0 foreach grep { /\S/ && !/^#/ } split /\n/, slurp($allow_file);
+	$harmless{$_} = 0 foreach grep { /\S/ && !/^#/ } split /\n/, slurp($allow_file);
 }
-my $bad = 0;
-foreach my $finding (map { scan($_) } @sources)
-{
-	my ($source, $name, $argument) = @$finding;
-	if (exists $allowed{"$name: $argument"})
-	{
-		$allowed{"$name: $argument"}++;
-		next;
-	}
-	print "$source: $name: $argument\n";
-	$bad++;
-}
-foreach my $unused (sort grep { !$allowed{$_} } keys %allowed)
-{
-	print "$allow_file: not met any more: $unused\n";
-	$bad++;
-}
-exit($bad ? 1 : 0);
+my @found = map { scan($_) } @sources;
+print join(': ', @$_), "\n" foreach @found;
+my @unused = sort grep { !$harmless{$_} } keys %harmless;
+print "$allow_file: not met any more: $_\n" foreach @unused;
+exit(@found || @unused ? 1 : 0);

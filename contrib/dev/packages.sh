@@ -8,6 +8,7 @@ list_into()
 {
 	local -n list=$1
 	shift
+	# shellcheck disable=SC2034 # it is the caller's
 	mapfile -t list < <("$@" | sort -u)
 }
 

@@ -85,6 +85,7 @@ count_child()
 # keep_report FILE...: leave a failed test's report where it can be found
 keep_report()
 {
+	# shellcheck disable=SC2154 # top is set by common.sh
 	mkdir -p "$top/build/check" 2>/dev/null &&
 		cp "$@" "$top/build/check/" 2>/dev/null &&
 		say "report: build/check/"

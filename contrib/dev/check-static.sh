@@ -1,0 +1,161 @@
+#!/bin/bash
+#
+# check-static.sh - `make check-static`: what can be seen without running
+# anything.  Each tool looks at src, include and contrib, with and without the
+# server's assertions, and must find nothing; and it must find something in
+# the mistakes of static-mistakes.c, so that none passes by not looking.
+#
+#   gcc, clang           with all warnings as errors
+#   clang --analyze      clang's static analyser
+#   cppcheck
+#   macro-arguments.pl   arguments with side effects that a macro reads twice
+#   (shellcheck)         the scripts
+#
+# The last line is "N passed, N failed".  A finding that is none is explained
+# beside its suppression: "cppcheck-suppress" in the source, and the files
+# *.allow of this directory.  PG_CONFIG chooses the server's headers.
+#
+# shellcheck disable=SC2317 # functions are called by names put together
+
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=contrib/dev/common.sh
+. contrib/dev/common.sh
+# shellcheck source=contrib/dev/packages.sh
+. contrib/dev/packages.sh
+# shellcheck source=contrib/dev/tally.sh
+. contrib/dev/tally.sh
+
+# find_clang: its name with or without a version
+find_clang()
+{
+	local candidate
+	for candidate in clang clang-{21..11}; do
+		command -v "$candidate" && return
+	done
+	return 1
+}
+
+missing_tools()
+{
+	command -v gcc >/dev/null || echo gcc
+	find_clang >/dev/null || echo clang
+	command -v cppcheck >/dev/null || echo cppcheck
+	command -v shellcheck >/dev/null || echo shellcheck
+}
+
+# Warnings of both compilers beyond those of the Makefile.  Without two of
+# clang's: the server's headers, made for gcc, say gnu_printf, which clang does
+# not know; and prefixskip.c has a union of a varlena and the room for it, a GNU
+# extension as the server's own PGAlignedBlock.
+extra_warnings=(-Wmissing-prototypes -Wpointer-arith -Wvla -Wwrite-strings
+	-Wdeclaration-after-statement -Wformat-security)
+gcc_warnings=(-Wlogical-op -Wduplicated-cond
+	-Wimplicit-fallthrough=3 -Wcast-function-type)
+clang_warnings=(-Wno-ignored-attributes
+	-Wno-gnu-variable-sized-type-not-at-end)
+
+# each_file COMMAND...: run it for each source, two at a time
+each_file()
+{
+	printf '%s\0' "${sources[@]}" | xargs -0 -n 1 -P "$(nproc)" "$@"
+}
+
+# Each of these prints what it finds in ${sources[@]}; with nothing on its
+# output, and success, a tool has nothing to say.
+find_by_gcc()
+{
+	each_file gcc "${flags[@]}" "${gcc_warnings[@]}" -Werror -c -o /dev/null
+}
+
+find_by_clang()
+{
+	each_file "$clang" "${flags[@]}" "${clang_warnings[@]}" -Werror \
+		-c -o /dev/null
+}
+
+find_by_analyser()
+{
+	each_file "$clang" "${flags[@]}" "${clang_warnings[@]}" --analyze \
+		-Xclang -analyzer-output=text -Xclang -analyzer-werror -o /dev/null
+}
+
+find_by_cppcheck()
+{
+	cppcheck --quiet -j "$(nproc)" --std=c99 --inline-suppr --error-exitcode=1 \
+		--enable=warning,performance,portability "${cppflags[@]}" \
+		"--suppress=*:$headers/*" "${sources[@]}"
+}
+
+find_by_macros()
+{
+	local allow=(--allow contrib/dev/macro-arguments.allow)
+	[ "${sources[0]}" != contrib/dev/static-mistakes.c ] || allow=()
+	contrib/dev/macro-arguments.pl ${allow[@]+"${allow[@]}"} \
+		"gcc ${flags[*]}" "${sources[@]}" "${other_sources[@]}"
+}
+
+# check_tool TOOL WORDS: nothing in our sources, something in the mistakes
+check_tool()
+{
+	local tool=$1 words=$2 log status start=$SECONDS
+	sources=(contrib/dev/static-mistakes.c)
+	other_sources=()
+	if log=$("find_by_$tool" 2>&1); then
+		result 1 "$words finds mistakes"
+	else
+		result 0 "$words finds mistakes"
+	fi
+	mapfile -t sources < <(find src contrib -name '*.c' \
+		! -name static-mistakes.c | sort)
+	mapfile -t other_sources < <(find src include contrib -name '*.h' | sort)
+	log=$("find_by_$tool" 2>&1)
+	status=$?
+	[ -z "$log" ] || status=1
+	[ $status -eq 0 ] || head -n 200 <<<"$log"
+	result $status "$words: ${#sources[@]} files, $((SECONDS - start)) s"
+}
+
+# set_flags DEFINES...: for all compilers, and their preprocessors alone
+set_flags()
+{
+	local warnings
+	# shellcheck disable=SC2016 # make expands it
+	read -r -a warnings < <(make -s "PG_CONFIG=$pg_config" \
+		--eval='show-flags: ; @echo $(PG_CFLAGS)' show-flags)
+	cppflags=("-I$headers" -Iinclude -Isrc -Icontrib/ptsort_test
+		-DPTSORT_INTERNAL "$@")
+	flags=(-std=gnu99 -O2 -fno-strict-aliasing -fwrapv -D_GNU_SOURCE
+		"${warnings[@]}" "${extra_warnings[@]}" "${cppflags[@]}")
+}
+
+check_shell()
+{
+	local log
+	# shellcheck disable=SC2016 # that is the mistake to be found
+	printf '#!/bin/sh\nrm $1\n' | shellcheck - >/dev/null 2>&1
+	[ $? -eq 1 ]
+	result $? "shellcheck finds mistakes"
+	log=$(find contrib -name '*.sh' -exec shellcheck -x {} + 2>&1)
+	[ -z "$log" ] || head -n 100 <<<"$log"
+	[ -z "$log" ]
+	result $? "shellcheck"
+}
+
+ensure_packages missing_tools || give_up "packages are missing"
+contrib/dev/setup.sh || give_up "packages are missing"
+find_server || give_up "no PostgreSQL server found"
+say "$("$pg_config" --version)"
+headers=$("$pg_config" --includedir-server)
+clang=$(find_clang)
+for assertions in "" -DUSE_ASSERT_CHECKING; do
+	set_flags ${assertions:+"$assertions"}
+	words=${assertions:+, with assertions}
+	check_tool gcc "gcc$words"
+	check_tool clang "clang$words"
+	check_tool macros "macros that read an argument twice$words"
+done
+check_tool analyser "clang's analyser"
+check_tool cppcheck "cppcheck"
+check_shell
+finish

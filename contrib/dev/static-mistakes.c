@@ -1,0 +1,24 @@
+/*
+ * static-mistakes.c - mistakes that each tool of check-static.sh must find; not
+ * compiled by anything else.
+ */
+#include "postgres.h"
+
+#include "storage/bufmgr.h"
+
+extern int	mistakes(int n);
+
+int
+mistakes(int n)
+{
+	char		few[4];
+	int		   *nowhere = NULL;
+	int			unused;
+
+	/* too short a buffer */
+	few[n > 2 ? 5 : 6] = 1;
+	/* a macro that reads its argument more than once, at least in some servers */
+	if (Max(n++, 3) == 3)
+		return *nowhere;
+	return few[5];
+}
