@@ -315,8 +315,8 @@ btwrite_retire_spare(BtWriter *writer)
 	{
 		BtChunk    *chunk = &writer->spare[i];
 
-		while (chunk->next < chunk->end)
-			RecordFreeIndexPage(writer->index, chunk->next++);
+		for (; chunk->next < chunk->end; chunk->next++)
+			RecordFreeIndexPage(writer->index, chunk->next);
 	}
 	if (retired)
 		IndexFreeSpaceMapVacuum(writer->index);

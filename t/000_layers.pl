@@ -127,6 +127,33 @@ sub version_checks
 	} files($top, qr/\.[ch]$/, 'src', 'include', 'contrib');
 }
 
+# Assignments and increments in the arguments of what may be a macro of the
+# server: its names begin with a capital, or are those of messages.  Some read
+# an argument more than once, and which do depends on its version and on
+# assertions.  (contrib/dev/check-static.sh looks at the macros themselves.)
+sub macro_side_effects
+{
+	my ($top) = @_;
+	my $comment_or_string = qr{/\*.*?\*/|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'}s;
+	my $parentheses = qr/(\((?:[^()]++|(?-1))*\))/;
+	my @bad;
+
+	foreach my $file (files($top, qr/\.[ch]$/, 'src', 'include', 'contrib'))
+	{
+		my $text = slurp("$top/$file") =~ s/$comment_or_string/0/gr;
+
+		next if $file =~ /static-mistakes\.c$/;
+		$text =~ s/^[ \t]*#[ \t]*define\b(?:[^\n]*\\\n)*[^\n]*//mg;
+		while ($text =~ /\b([A-Z]\w+|ereport|elog)(?=$parentheses)/g)
+		{
+			my ($name, $arguments) = ($1, $2);
+			push @bad, "$file: $name$arguments"
+			  if $arguments =~ /\+\+|--|(?<![=!<>])=(?!=)|(?:<<|>>)=/;
+		}
+	}
+	return @bad;
+}
+
 # C functions longer than allowed, signature not counted.
 sub long_functions
 {
@@ -210,7 +237,8 @@ sub bad_tree
 		'src/stray.c' => "",
 		'src/tape.c' => "#include \"compat.h\"\n#include \"run.h\"\n",
 		'src/variant_x.c' => "#include \"compat.h\"\n#include \"run.h\"\n",
-		'src/run.c' => "#include \"run.h\"\n#if PG_VERSION_NUM\n#endif\n",
+		'src/run.c' => "#include \"run.h\"\n#if PG_VERSION_NUM\n#endif\n"
+		  . "x = Min(a == b, f(c <= d, \"=\"));\nif (BufferIsValid(b = f(c)))\n\tMax(n, (i++));\n",
 		'src/module.c' => "void\nf(void)\n{\n"
 		  . ("\tx++;\n" x $max_function)
 		  . "}\n"
@@ -235,6 +263,7 @@ my @rules = (
 	[ 'includes point downward', \&upward_includes, 2 ],
 	[ 'clients and variants use public headers', \&private_includes, 2 ],
 	[ 'server versions only in compat.h', \&version_checks, 1 ],
+	[ 'no side effects in arguments of macros', \&macro_side_effects, 2 ],
 	[ "functions have at most $max_function lines", \&long_functions, 1 ],
 	[ "files have at most $max_file lines", \&long_files, 1 ],
 	[ 'one version', \&versions_differ, 3 ],

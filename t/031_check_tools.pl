@@ -1,0 +1,118 @@
+# The tools behind make check and its kin can fail: what they look for in the
+# logs of servers is found, what a test may do is allowed to that test only, and
+# a difference from the server's own suites counts unless it is the listed one.
+use strict;
+use warnings;
+use File::Basename;
+use File::Temp qw(tempdir);
+use Test::More;
+
+my $top = dirname(dirname(__FILE__));
+my $dir = tempdir(CLEANUP => 1);
+
+sub write_file
+{
+	my ($name, $text) = @_;
+	open(my $fh, '>', "$dir/$name") or die "could not write $name: $!";
+	print $fh $text;
+	close $fh;
+	return "$dir/$name";
+}
+
+# Run a piece of shell with the functions of tally.sh; its status and output.
+sub shell
+{
+	my ($script) = @_;
+	my $path = write_file('script.sh', "set -u\n. contrib/dev/tally.sh\n$script\n");
+	my $out = qx(cd '$top' && bash '$path' 2>&1);
+	return ($?, $out);
+}
+
+# What no log may have, each in the server's words
+my @defects = (
+	'TRAP: FailedAssertion("n > 0", File: "btload.c", Line: 12, PID: 7)',
+	'2026-11-21 22:00:00 UTC [7] PANIC:  could not write to file "pg_wal/xlogtemp.7"',
+	'2026-11-21 22:00:00 UTC [7] LOG:  server process (PID 9) was terminated by signal 11: Segmentation fault',
+	'2026-11-21 22:00:00 UTC [7] LOG:  server process (PID 9) exited with exit code 2',
+	'2026-11-21 22:00:00 UTC [7] WARNING:  problem in alloc set ptsort: detected write past chunk end in block 0x5, chunk 0x6',
+	'2026-11-21 22:00:00 UTC [7] WARNING:  problem in alloc set ptsort: bogus aset link in block 0x5, chunk 0x6',
+	'2026-11-21 22:00:00 UTC [7] WARNING:  relcache reference leak: relation "t" not closed',
+	'2026-11-21 22:00:00 UTC [7] WARNING:  buffer refcount leak: [003] (rel=base/5/6, blockNum=1, flags=0x9, refcount=1 1)',
+	'2026-11-21 22:00:00 UTC [7] WARNING:  resource was not closed: relation "t"',
+	'2026-11-21 22:00:00 UTC [7] WARNING:  snapshot 0x55 still active',
+	'2026-11-21 22:00:00 UTC [7] ERROR:  buffer 7 is not owned by resource owner Portal',
+	'==9==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x6',
+	'keypack.c:224:28: runtime error: shift exponent 79 is too large for 64-bit type');
+my @harmless = (
+	'2026-11-21 22:00:00 UTC [7] LOG:  ptsort: built index "leak": 3 participants, 5 tuples',
+	'2026-11-21 22:00:00 UTC [7] FATAL:  terminating connection due to administrator command',
+	'2026-11-21 22:00:00 UTC [7] LOG:  background worker "logical replication launcher" (PID 9) exited with exit code 1',
+	'2026-11-21 22:00:00 UTC [7] ERROR:  canceling statement due to user request');
+my $calm = join("\n", @harmless) . "\n";
+
+foreach my $defect (@defects)
+{
+	my $log = write_file('one.log', "$calm$defect\n$calm");
+	my ($status, $out) = shell("log_findings '' '$log'");
+	is($out =~ s/^\S+?:\d+://r, "$defect\n", substr($defect, 0, 60));
+	isnt($status, 0, 'it is a failure');
+}
+my $log = write_file('calm.log', $calm);
+is_deeply([ shell("log_findings '' '$log'") ], [ 0, '' ], 'nothing to find');
+is((shell("check_logs words '' '$dir/missing.log'; finish"))[0] >> 8, 1, 'no log is no clean log');
+
+# What a test allows
+my $test = write_file('test.pl',
+	"# A test.\n#\n# Its log may have: PID [0-9]+\\) was terminated by signal 9\n# Its log may have: PANIC:  as wished\n");
+my $killed = 'LOG:  server process (PID 9) was terminated by signal';
+$log = write_file('killed.log', "$killed 9: Killed\n$killed 6: Aborted\nPANIC:  as wished\n");
+is((shell("log_findings \"\$(may_log '$test')\" '$log'"))[1] =~ s/^\S+?:\d+://r,
+	"$killed 6: Aborted\n", 'only what the test allows is allowed');
+
+# Totals
+$log = write_file('pg15.log', "test a    ... ok    1 ms\n     b    ... FAILED  2 ms\ntest c  ... ok 3 ms\n");
+is((shell("count '$log' 1; echo \$passed \$failed"))[1], "2 1\n", 'pg_regress before 16');
+$log = write_file('pg16.log', "ok 1         - a      12 ms\nnot ok 2     + b      3 ms\n# diff\n");
+is((shell("count '$log' 1; echo \$passed \$failed"))[1], "1 1\n", 'pg_regress since 16');
+$log = write_file('died.log', "ok 1 - a\n");
+is((shell("count '$log' 255; echo \$passed \$failed"))[1], "1 1\n", 'a program that died');
+is((shell("count_child x sh -c 'echo 3 passed, 1 failed'; echo \$passed \$failed"))[1],
+	"3 passed, 1 failed\n3 1\n", 'a script within a script');
+is((shell("count_child x sh -c 'echo 3 passed'; echo \$passed \$failed"))[1],
+	"3 passed\nx did not come to its end\n0 1\n", 'one that does not come to its end');
+
+# Differences from the server's suites: the functions of core-suites.sh alone
+my ($functions) = slurp("$top/contrib/dev/core-suites.sh") =~ /^(split_diffs\(\).*?)^# judge_suite/ms;
+mkdir "$dir/$_" foreach qw(regress diffs diffs/regress listed listed/regress);
+
+sub slurp
+{
+	my ($path) = @_;
+	open(my $fh, '<', $path) or die "could not open $path: $!";
+	local $/;
+	return scalar <$fh>;
+}
+
+# What core-suites.sh makes of pg_regress's diff of one test
+sub judged
+{
+	my ($diff) = @_;
+	unlink "$dir/diffs/regress/a.diff";
+	write_file('regress/regression.diffs',
+		"diff -U3 /x/expected/a.out /y/results/a.out\n--- /x/expected/a.out\t2026\n+++ /y/results/a.out\t2026\n$diff");
+	my ($status) = shell("keep_report() { :; }\nwork='$dir'\nlisted='$dir/listed'\nsay() { :; }\n$functions\nsplit_diffs regress\njudge_difference regress a");
+	return $status == 0 ? 'as listed' : 'differs';
+}
+my $worker = "\@\@ -1,2 +1,3 \@\@\n ERROR:  could not create\n+CONTEXT:  parallel worker\n next\n";
+my $known = "\@\@ -7,2 +8,3 \@\@\n before\n-old\n+new\n after\n";
+my $other = "\@\@ -20,2 +22,3 \@\@\n before\n+more\n after\n";
+is(judged($worker), 'as listed', 'an error of a worker');
+is(judged($known), 'differs', 'a difference that is not listed');
+write_file('listed/regress/a.diff', "# because\n$known" =~ s/^\@\@ .*/\@\@/mr);
+is(judged($known), 'as listed', 'one that is');
+is(judged("$worker$known"), 'as listed', 'both');
+is(judged("$known$other"), 'differs', 'a further difference in the same test');
+is(judged($other), 'differs', 'another one');
+is(judged($worker), 'as listed', 'the listed one is gone');
+
+done_testing();
