@@ -11,10 +11,19 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=contrib/dev/common.sh
 . contrib/dev/common.sh
+# shellcheck source=contrib/dev/packages.sh
+. contrib/dev/packages.sh
 # shellcheck source=contrib/dev/tally.sh
 . contrib/dev/tally.sh
 
 major=${1:-15}
+
+# missing_valgrind: a server that is cached may be here without it
+missing_valgrind()
+{
+	# shellcheck disable=SC2317 # called by name
+	command -v valgrind >/dev/null || echo valgrind
+}
 
 # write_wrapper: the program that pg_ctl starts in place of postgres.  The
 # server's processes are forked, so all of them run under valgrind.
@@ -64,8 +73,9 @@ check_processes()
 	result "$errors" "errors found by valgrind: $errors"
 }
 
-command -v valgrind >/dev/null || contrib/dev/setup.sh || give_up "no valgrind"
+ensure_packages missing_valgrind || give_up "packages are missing"
 PG_CONFIG=$(contrib/dev/server.sh "$major") || give_up "no server"
+PG_CONFIG=$PG_CONFIG contrib/dev/setup.sh || give_up "packages are missing"
 source=$(realpath "$(dirname "$PG_CONFIG")/../../src")
 find_server || give_up "$PG_CONFIG is no complete server"
 make_workdir ""

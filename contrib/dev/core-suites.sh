@@ -153,6 +153,7 @@ check_builds()
 PG_CONFIG=$(contrib/dev/server.sh "$major") ||
 	give_up "no server"
 source=$(dirname "$PG_CONFIG")/../../src
+PG_CONFIG=$PG_CONFIG contrib/dev/setup.sh || give_up "packages are missing"
 find_server || give_up "$PG_CONFIG is no complete server"
 make_workdir ""
 say "build"
