@@ -8,13 +8,14 @@
 #   make check-valgrind, make check-sanitizers, make check-static   see contrib/dev/check-*.sh
 #   make demo     time the server's index builds and ours, side by side
 #   make bench    the same with statistics and a chart; see contrib/bench/bench.sh
+#   make fuzz SECONDS=n SEED=s   random indexes against the server's; CASE=n for one
 #   make dist     the release archive for PGXN
 
 EXTENSION = ptsort
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" ptsort.control)
 
 # These goals need no pg_config: they find or install a server, then call make.
-ALONE = check check-locales crash demo bench dist typedefs check-asserts check-valgrind check-sanitizers check-static
+ALONE = check check-locales crash demo bench dist typedefs check-asserts check-valgrind check-sanitizers check-static fuzz
 
 ifneq ($(filter $(ALONE),$(MAKECMDGOALS)),)
 
@@ -47,6 +48,10 @@ demo:
 
 bench:
 	@contrib/bench/bench.sh
+
+fuzz:
+	@FUZZ_SECONDS="$(SECONDS)" FUZZ_SEED="$(SEED)" FUZZ_CASE="$(CASE)" \
+		contrib/fuzz/fuzz.sh
 
 typedefs:
 	@contrib/dev/typedefs.sh >typedefs.list

@@ -1,0 +1,227 @@
+"""One case: a table, its history, and several indexes, each built by the
+server and by ptsort.  All of it follows from the case's own seed."""
+
+import random
+
+import indexes
+import oracle
+import tables
+from oracle import Failure
+
+# Errors that statements of a history may meet: constraints, values out of
+# range, rows too large, and what fz_picky() raises.
+HARMLESS = ("22", "23", "54", "PT0", "25P", "3B0", "55000", "0A0", "42")
+
+
+class Case:
+    """Case number `number` of a seed, in a world (a database)."""
+
+    def __init__(self, seed, number, worlds, totals):
+        self.rng = random.Random("%s:%s" % (seed, number))
+        self.world = self.rng.choice(worlds)
+        self.number = number
+        self.totals = totals
+        self.script = []            # (session, statement)
+        self.snapshot = None        # the session that holds an old snapshot
+        self.main = None
+        self.spoil = None           # see fuzz.py
+
+    # sessions
+
+    def record(self, session, sql):
+        self.script.append((session, sql))
+
+    def run(self, sql, session=None):
+        """Run a statement.  Neither warnings nor internal errors may come."""
+        answer = (session or self.main).run(sql)
+        for message in answer.messages:
+            if message.severity == "WARNING" or message.code.startswith("XX"):
+                if not self._expected(message):
+                    raise Failure("%s after: %s" % (message, sql))
+        return answer
+
+    @staticmethod
+    def _expected(message):
+        """Warnings that are as they should be."""
+        return message.code in ("25P01", "25001") \
+            or "concurrent" in message.text and message.severity == "WARNING" \
+            and message.code == "0A000"
+
+    def must(self, sql, session=None):
+        """Run what may be refused only for a harmless reason."""
+        answer = self.run(sql, session)
+        if answer.error:
+            if not answer.error.code.startswith(HARMLESS):
+                raise Failure("%s after: %s" % (answer.error, sql))
+            self.totals.refused += 1
+            self.totals.note_refusal(answer.error, sql)
+        return answer
+
+    # the case
+
+    def play(self):
+        """All of it."""
+        self.main = self.world.session(self.record)
+        self.record("main", "-- case %s in %s" % (self.number, self.world.name))
+        self.main.quiet("RESET ALL")
+        self.main.run("SET statement_timeout = '%ds'; "
+                      "SET client_min_messages = log" % self.main.timeout)
+        self.must("CREATE SCHEMA fuzz; SET search_path = fuzz, public")
+        try:
+            self._play_in_schema()
+        finally:
+            if self.snapshot:
+                self.snapshot.close()
+        self.must("DROP TABLE IF EXISTS t; DROP SCHEMA fuzz CASCADE")
+
+    def _play_in_schema(self):
+        table = tables.Table(self.rng, self.world)
+        self.main.run(indexes.set_all(indexes.quiet_settings()))
+        for statement in table.create():
+            self.must(statement)
+        self.totals.tables += 1
+        for session, statement in table.history(lambda: self.snapshot is not None):
+            self._happen(session, statement)
+        for _ in range(self.rng.choice((1, 2, 2, 3, 4))):
+            self._one_index(table)
+
+    def _happen(self, session, statement):
+        """One event of the history."""
+        if session == 2:
+            self.snapshot = self.world.other_session(self.record)
+            self.must(statement, self.snapshot)
+        else:
+            answer = self.must(statement)
+            if answer.error:
+                self.run("ROLLBACK")
+
+    def _one_index(self, table):
+        """Build an index twice or more, compare, use it, drop it."""
+        index = indexes.Index(self.rng, table, self.world, self.snapshot is not None)
+        if index.slow and table.n > 20000:
+            return
+        if index.kind == "transaction":
+            self._in_transaction(table, index)
+        elif index.kind.startswith("reindex"):
+            self._reindex(table, index)
+        elif index.kind == "rewrite":
+            self._rewrite(table, index)
+        else:
+            self._create(table, index)
+        self._use(table)
+        self.must(index.drop())
+
+    def _settings(self, table, number):
+        """For ptsort's build of that number: a serial one, a parallel one."""
+        return indexes.Settings(self.rng, table.n, parallel=number % 2 == 1)
+
+    def _server_builds(self, statement):
+        self.main.run(indexes.set_all(indexes.quiet_settings()))
+        outcome = oracle.Outcome(self.main, self.run(statement))
+        oracle.check_server_built(outcome)
+        return outcome
+
+    def _ptsort_builds(self, table, index, settings, statement):
+        """ptsort builds, and no-one else; with as many as it should."""
+        self.main.run(indexes.set_all(settings.values))
+        outcome = oracle.Outcome(self.main, self.run(statement))
+        serial = table.temporary or index.unsafe
+        participants = 1 if serial else settings.participants
+        oracle.check_ptsort_built(outcome, participants)
+        self.totals.note(outcome)
+        outcome.slices = None
+        if participants > 1 or not serial and settings.workers > 0:
+            outcome.slices = settings.values["ptsort.debug_slices"]
+        outcome.orderly = outcome.slices is None and not settings.may_spill
+        return outcome
+
+    def _compare(self, index, servers, ours, same_statement=True):
+        if servers.error or ours.error:
+            oracle.compare_errors(self.main, index, servers, ours, ours.orderly)
+            self.totals.errors += 1
+            self.totals.note_error(ours.error)
+        else:
+            self.totals.kinds[index.kind] += 1
+            self.totals.rows += oracle.compare_leaves(
+                servers, ours, ours.slices, same_statement)
+            self.totals.builds += len(ours.leaves)
+            self.totals.identical += len(ours.leaves) if ours.slices is None else 0
+
+    def _create(self, table, index):
+        """CREATE INDEX or a constraint: drop it between the builds."""
+        servers = self._server_builds(index.statement())
+        rounds = self.rng.choice((2, 2, 3, 4))
+        for number in range(rounds):
+            self.must(index.drop())
+            if self.spoil:
+                self.spoil()
+            settings = self._settings(table, number)
+            ours = self._ptsort_builds(
+                table, index, settings, index.statement(settings.for_statement))
+            self._compare(index, servers, ours)
+
+    def _in_transaction(self, table, index):
+        """The same in a transaction that has changed the table before, every
+        statement in a subtransaction of its own."""
+        self.run("\\set ON_ERROR_ROLLBACK on")
+        self.must("BEGIN")
+        if self.rng.random() < 0.3:
+            self.must(table.rewrite().replace("VACUUM FULL t", "TRUNCATE t"))
+            self.must(table.insert(table.n))
+        if self.rng.random() < 0.8:
+            self.must(table.transaction())
+        self._create(table, index)
+        self.must(self.rng.choice(("COMMIT", "COMMIT", "ROLLBACK")))
+        self.run("\\set ON_ERROR_ROLLBACK off")
+
+    def _reindex(self, table, index):
+        """CREATE INDEX by the server, REINDEX by ptsort."""
+        servers = self._server_builds(index.statement())
+        for number in range(self.rng.choice((2, 2, 3))):
+            settings = self._settings(table, number)
+            settings.values["ptsort.parallel_workers"] = settings.workers
+            if servers.error:
+                continue
+            ours = self._ptsort_builds(
+                table, index, settings, "REINDEX INDEX %s i" % (
+                    "CONCURRENTLY" if "concurrently" in index.kind else ""))
+            self._compare(index, servers, ours, same_statement=False)
+
+    def _rewrite(self, table, index):
+        """A command that rewrites the table, and its index, by ptsort; then
+        REINDEX by the server."""
+        servers = self._server_builds(index.statement())
+        settings = self._settings(table, self.rng.randrange(2))
+        settings.values["ptsort.parallel_workers"] = settings.workers
+        statement = table.rewrite()
+        if self.rng.random() < 0.3 and not index.predicate:
+            statement = "CLUSTER t USING i"
+        if servers.error:
+            return
+        ours = self._ptsort_builds(table, index, settings, statement)
+        servers = self._server_builds("REINDEX INDEX i")
+        self._compare(index, servers, ours, same_statement=False)
+
+    # using the index
+
+    def _amcheck(self):
+        """Every index there is must be all right."""
+        for row in self.run("SELECT leaf FROM fz_built('i') "
+                            "WHERE state LIKE 't t%'").rows:
+            answer = self.run("SELECT bt_index_parent_check('%s', true, true)" % row)
+            if answer.error:
+                raise Failure("amcheck: %s" % answer.error)
+            self.totals.checks += 1
+
+    def _use(self, table):
+        """amcheck before and after changes."""
+        self._amcheck()
+        for _ in range(self.rng.randint(1, 3)):
+            statement = table.change()
+            if self.rng.random() < 0.5:
+                statement = table.insert(
+                    1 + table.n // 10, self.rng.choice(("", " ON CONFLICT DO NOTHING")))
+            self.must(statement)
+        if self.rng.random() < 0.5:
+            self.must("VACUUM t")
+        self._amcheck()

@@ -1,0 +1,300 @@
+#!/usr/bin/env python3
+"""Build random indexes with the server and with ptsort, and compare them.
+
+fuzz.sh calls this with a private server; `make fuzz` calls fuzz.sh.  Needs
+nothing but Python 3.7 and psql, and a server with ptsort in every session
+(PGHOST and PGPORT name it).  README.md tells what is compared.
+"""
+
+import argparse
+import collections
+import os
+import re
+import sys
+import time
+
+import session
+from case import Case
+from oracle import KEYS, RUNS, Failure
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+# What must never be in the server's log.
+BAD = re.compile(r"TRAP:|PANIC:|write past chunk end|was terminated by signal|"
+                 r" leak(?:ed)?\b|was not closed|problem in (?:alloc|slab|gen)|"
+                 r"server process .* exited with exit code [^01]")
+
+# Databases: name, how it is created, whether it is in UTF-8.
+DATABASES = (
+    ("fuzz_c", "ENCODING utf8 LOCALE 'C.UTF-8'", True),
+    ("fuzz_en", "ENCODING utf8 LOCALE 'en_US.utf8'", True),
+    ("fuzz_latin1", "ENCODING latin1 LOCALE 'de_DE.iso88591'", False),
+    ("fuzz_ascii", "ENCODING sql_ascii LOCALE 'C'", False),
+)
+
+# Collations to choose from, if they are there.  None is the column's own.
+COLLATIONS = (
+    "C", "POSIX", "en_US.utf8", "de_DE.utf8", "sv_SE.utf8", "cs_CZ.utf8",
+    "ja_JP.utf8", "tr_TR.utf8", "th_TH.utf8", "hu_HU.utf8", "fr_CA.utf8",
+    "en_US.iso88591", "de_DE.iso88591", "ucs_basic",
+    "en-x-icu", "de-x-icu", "sv-x-icu", "ja-x-icu", "und-x-icu",
+    "fz_level1", "fz_level2", "fz_shifted", "fz_numbers", "fz_phonebook")
+
+CASES_PER_SESSION = 100
+
+
+class Totals:
+    """What has been done."""
+
+    def __init__(self):
+        self.tables = self.builds = self.rows = self.errors = 0
+        self.identical = self.checks = self.refused = self.failures = 0
+        self.kinds = collections.Counter()
+        self.codes = collections.Counter()
+        self.refusals = collections.Counter()
+        self.started = time.monotonic()
+
+    def note(self, outcome):
+        """Count what paths a build took."""
+        for line in outcome.lines_of("building"):
+            self.kinds["keys " + KEYS.search(line).group(1)] += 1
+        for line in outcome.lines_of("built"):
+            runs = int(RUNS.search(line).group(1))
+            self.kinds["spilled"] += runs > 0
+            self.kinds["wrong hints"] += "wrong hints" in line
+        for participants in outcome.participants:
+            self.kinds["parallel"] += participants > 1
+        self.kinds["started over"] += sum(
+            "without trust" in line for line in outcome.lines)
+
+    def note_error(self, error):
+        self.codes[error.code] += 1
+
+    def note_refusal(self, error, sql):
+        self.refusals["%s %s: %s" % (error.code, error.text, sql[:60])] += 1
+
+    def __str__(self):
+        seconds = time.monotonic() - self.started
+        kinds = ", ".join("%s %d" % item for item in sorted(self.kinds.items()))
+        codes = ", ".join("%s %d" % item for item in sorted(self.codes.items()))
+        return ("%d tables, %d builds (%d page by page; %s), %d rows, %d errors"
+                " (%s) compared, %d checks by amcheck, %d failures, %.0f s" % (
+                    self.tables, self.builds, self.identical, kinds, self.rows,
+                    self.errors, codes, self.checks, self.failures, seconds))
+
+
+class World:
+    """A database to play in."""
+
+    def __init__(self, name, utf8, options):
+        self.name = name
+        self.utf8 = utf8
+        self.max_rows = options.max_rows
+        self.timeout = options.timeout
+        self.collations = []
+        self.main = None
+        self.uses = 0
+        self.recorder = None
+
+    def set_up(self, how):
+        """Make the database; False if it cannot be there."""
+        server = session.Session("postgres", "setup", lambda *_: None, 600)
+        server.run("DROP DATABASE IF EXISTS " + self.name)
+        made = server.run("CREATE DATABASE %s TEMPLATE template0 %s" % (
+            self.name, how))
+        server.close()
+        if made.error:
+            return False
+        database = session.Session(self.name, "setup", lambda *_: None, 600)
+        with open(os.path.join(HERE, "setup.sql")) as f:
+            answer = database.run(f.read())
+        if answer.error:
+            raise SystemExit("setup.sql: %s" % answer.error)
+        there = database.run(
+            "SELECT collname FROM pg_collation WHERE collencoding IN (-1, "
+            "(SELECT encoding FROM pg_database WHERE datname = current_database()))")
+        self.collations = [None] + [
+            '"%s"' % name for name in COLLATIONS if name in there.rows
+            and not database.run('SELECT \'a\' COLLATE "%s" < \'b\'' % name).error]
+        self.file = database.run("SHOW data_directory").value + "/fuzz.copy"
+        database.close()
+        return True
+
+    def collation(self, rng):
+        """A random one, or None."""
+        if rng.random() < 0.4:
+            return None
+        return rng.choice(self.collations)
+
+    def session(self, record):
+        """The session of the cases: the same for many of them, so that what a
+        build leaves behind in its session meets the next one."""
+        if self.main is None or self.uses >= CASES_PER_SESSION:
+            self.leave()
+            self.main = session.Session(self.name, "main", self._record, self.timeout)
+            self.main.quiet("\\set fuzz_file '%s'" % self.file)
+            self.uses = 0
+        self.uses += 1
+        self.recorder = record
+        return self.main
+
+    def other_session(self, record):
+        return session.Session(self.name, "other", record, self.timeout)
+
+    def _record(self, *what):
+        if self.recorder:
+            self.recorder(*what)
+
+    def leave(self):
+        """End the session."""
+        if self.main:
+            self.main.close()
+            self.main = None
+
+
+class Log:
+    """The server's log, as far as it has not been read."""
+
+    def __init__(self, name):
+        self.name = name
+        self.offset = os.path.getsize(name) if name else 0
+
+    def check(self):
+        """Nothing bad may have come."""
+        if not self.name:
+            return
+        with open(self.name, "rb") as f:
+            f.seek(self.offset)
+            text = f.read()
+        self.offset += len(text)
+        for line in text.decode(errors="replace").split("\n"):
+            if BAD.search(line):
+                raise Failure("in the server's log: " + line)
+
+
+def write_script(options, case, failure):
+    """The statements of a case that failed, as a script for psql."""
+    name = os.path.join(options.out, "seed-%s-case-%s.sql" % (
+        options.seed, case.number))
+    os.makedirs(options.out, exist_ok=True)
+    with open(name, "w") as f:
+        f.write("-- SEED=%s CASE=%s: %s\n" % (
+            options.seed, case.number, str(failure).replace("\n", "\n-- ")))
+        f.write("-- in a database made like %s, with ptsort in every session\n"
+                % case.world.name)
+        f.write("\\set fuzz_file /tmp/fuzz.copy\n")
+        with open(os.path.join(HERE, "setup.sql")) as setup:
+            f.write(setup.read())
+        f.write("\\set VERBOSITY verbose\n")
+        for where, sql in case.script:
+            if where == "main":
+                f.write(sql.rstrip(";") + ("\n" if sql[0] in "\\-" else ";\n"))
+            else:
+                f.write("-- in another session: %s;\n" % sql)
+    return name
+
+
+def play(options, case, log, totals):
+    """One case.  True if all was well."""
+    try:
+        case.play()
+        log.check()
+        return True
+    except (Failure, session.Lost) as failure:
+        totals.failures += 1
+        try:
+            log.check()
+        except Failure as more:
+            failure = Failure("%s\n%s" % (failure, more))
+        print("FAILED SEED=%s CASE=%s, statement %d: %s" % (
+            options.seed, case.number, len(case.script), failure))
+        print("script: " + write_script(options, case, failure), flush=True)
+    return False
+
+
+def recover(worlds):
+    """After a failure: new sessions, and no table left."""
+    for world in worlds:
+        world.leave()
+    deadline = time.monotonic() + 120
+    for world in worlds:
+        while True:
+            try:
+                cleaner = session.Session(world.name, "cleaner", lambda *_: None, 60)
+                cleaner.run("DROP SCHEMA IF EXISTS fuzz CASCADE")
+                cleaner.close()
+                break
+            except session.Lost:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(1)
+
+
+def numbers(options):
+    """The numbers of the cases to play."""
+    if options.case:
+        first, _, last = options.case.partition("-")
+        yield from range(int(first), int(last or first) + 1)
+        return
+    number = 0
+    end = time.monotonic() + options.seconds
+    while time.monotonic() < end:
+        number += 1
+        yield number
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--seconds", type=float, default=120)
+    parser.add_argument("--seed", default=str(int(time.time())))
+    parser.add_argument("--case", help="only this case, or these: 3-7")
+    parser.add_argument("--failures", type=int, default=1,
+                        help="stop after so many")
+    parser.add_argument("--max-rows", type=int, default=300000)
+    parser.add_argument("--timeout", type=int, default=300,
+                        help="seconds that a statement may take")
+    parser.add_argument("--log", help="the server's log")
+    parser.add_argument("--out", default="build/fuzz",
+                        help="directory for the scripts of failures")
+    parser.add_argument("--spoil", action="store_true",
+                        help="delete a row between the builds: must fail")
+    parser.add_argument("--verbose", action="store_true",
+                        help="show what statements were refused")
+    return parser.parse_args(arguments)
+
+
+def main(arguments):
+    options = parse(arguments)
+    sys.stdout.reconfigure(line_buffering=True)
+    print("seed %s" % options.seed)
+    worlds = []
+    for name, how, utf8 in DATABASES:
+        world = World(name, utf8, options)
+        if world.set_up(how):
+            worlds.append(world)
+    print("databases: " + ", ".join("%s (%d collations)" % (
+        world.name, len(world.collations) - 1) for world in worlds))
+    totals = Totals()
+    log = Log(options.log)
+    shown = time.monotonic()
+    for number in numbers(options):
+        case = Case(options.seed, number, worlds, totals)
+        if options.spoil:
+            case.spoil = lambda case=case: case.must(
+                "DELETE FROM t WHERE ctid = (SELECT min(ctid) FROM t)")
+        if not play(options, case, log, totals):
+            if totals.failures >= options.failures:
+                break
+            recover(worlds)
+        if time.monotonic() - shown > 60:
+            shown = time.monotonic()
+            print("case %d: %s" % (number, totals))
+    if options.verbose:
+        for text, count in totals.refusals.most_common(100):
+            print("refused %d times: %s" % (count, text))
+    print("total: seed %s, %s" % (options.seed, totals))
+    return 1 if totals.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,45 @@
+#!/bin/bash
+#
+# fuzz.sh - `make fuzz`: random tables and indexes, each built by the server
+# and by ptsort in a private copy of the server, and compared; see README.md.
+#
+#   FUZZ_SECONDS=n   how long (120)
+#   FUZZ_SEED=s      which cases (by default those of the current time)
+#   FUZZ_CASE=n      only this one, or n-m
+#   FUZZ_OPTIONS     more options for fuzz.py
+#   PG_CONFIG        chooses the server, KEEP=1 keeps the working directory
+#
+# The script that repeats a failed case is left in build/fuzz/.
+
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=contrib/dev/common.sh
+. contrib/dev/common.sh
+
+contrib/dev/setup.sh || exit 1
+find_server || exit 1
+say "$("$pg_config" --version)"
+make_workdir ""
+say "build"
+install_private || exit 1
+start_cluster "session_preload_libraries = 'ptsort'" \
+	"ptsort.log_build = on" "ptsort.min_table_size = 0" \
+	"max_worker_processes = 16" "max_parallel_workers = 16" \
+	"autovacuum = off" "jit = off" "max_logical_replication_workers = 0" \
+	"wal_level = ${FUZZ_WAL_LEVEL:-replica}" "max_wal_senders = 0" \
+	"max_wal_size = 4GB" "fsync = off" || exit 1
+
+options=(--seconds "${FUZZ_SECONDS:-120}" --log "$work/server.log"
+	--out "$work/fuzz")
+[ -z "${FUZZ_SEED:-}" ] || options+=(--seed "$FUZZ_SEED")
+[ -z "${FUZZ_CASE:-}" ] || options+=(--case "$FUZZ_CASE")
+# shellcheck disable=SC2206
+options+=(${FUZZ_OPTIONS:-})
+as_user python3 -B "$work/src/contrib/fuzz/fuzz.py" "${options[@]}"
+status=$?
+if [ -d "$work/fuzz" ]; then
+	mkdir -p "$top/build/fuzz" && cp "$work"/fuzz/* "$top/build/fuzz/"
+	cp "$work/server.log" "$top/build/fuzz/server.log"
+	say "scripts and the server's log: build/fuzz/"
+fi
+exit $status

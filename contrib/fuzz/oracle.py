@@ -1,0 +1,191 @@
+"""Whether two builds of one index are the same, and who built them."""
+
+import re
+
+from tree import BadTree, Tree, first_difference
+
+LOG_LINE = re.compile(r"ptsort: (building|built|leaving) index \"(.+?)\"")
+PARTICIPANTS = re.compile(r": (\d+) participants?,")
+KEYS = re.compile(r", keys (\w+)")
+RUNS = re.compile(r"runs: (\d+)")
+
+UNIQUE_VIOLATION = "23505"
+ROW_TOO_LARGE = "54000"
+DUPLICATE = re.compile(r"^Key \((.*)\)=\((.*)\) is duplicated\.$")
+
+
+class Failure(Exception):
+    """ptsort did what it must not do."""
+
+
+class Leaf:
+    """One index, read from its pages."""
+
+    def __init__(self, session, row):
+        self.name, blocks, table_blocks, self.state = row.split("|")
+        self.table_blocks = int(table_blocks)
+        answer = session.quiet(
+            "SELECT encode(get_raw_page('%s', b), 'hex') "
+            "FROM generate_series(0::int8, %d) b" % (self.name, int(blocks) - 1))
+        if answer.error:
+            raise Failure("%s cannot be read: %s" % (self.name, answer.error))
+        try:
+            self.tree = Tree(answer.rows)
+        except BadTree as error:
+            raise Failure("%s is no btree: %s" % (self.name, error)) from error
+
+
+class Outcome:
+    """What came of a statement that builds the index "i"."""
+
+    def __init__(self, session, answer):
+        self.error = answer.error
+        self.lines = [m.text for m in answer.messages
+                      if m.severity == "LOG" and m.text.startswith("ptsort: ")]
+        self.leaves = []
+        if not self.error:
+            rows = session.quiet("SELECT * FROM fz_built('i')").rows
+            self.leaves = [Leaf(session, row) for row in rows]
+            if not self.leaves:
+                raise Failure("no index came of it")
+
+    def lines_of(self, verb):
+        """The log's lines that say so of an index that is not a toast table's."""
+        found = []
+        for line in self.lines:
+            match = LOG_LINE.match(line)
+            if match and match.group(1) == verb \
+                    and not match.group(2).startswith("pg_toast"):
+                found.append(line)
+        return found
+
+    @property
+    def participants(self):
+        """Those of the builds that have ended, and of those that have begun."""
+        return [int(PARTICIPANTS.search(line).group(1))
+                for line in self.lines_of("built")]
+
+    @property
+    def planned(self):
+        return [int(PARTICIPANTS.search(line).group(1))
+                for line in self.lines_of("building")]
+
+
+def check_server_built(outcome):
+    """The server's own build must not be ptsort's."""
+    if outcome.lines_of("building") or outcome.lines_of("built"):
+        raise Failure("ptsort.enable is off, but: " + outcome.lines[0])
+
+
+def check_ptsort_built(outcome, participants):
+    """Every index must be ptsort's, unless its table is empty; a build that
+    failed must have been its own, unless it failed before it began."""
+    for line in outcome.lines_of("leaving"):
+        if not line.endswith("empty table"):
+            raise Failure("not built: " + line)
+    for planned in outcome.planned:
+        if planned != participants:
+            raise Failure("%d participants planned, not %d" % (
+                planned, participants))
+    if outcome.error:
+        return
+    full = sum(leaf.table_blocks > 0 for leaf in outcome.leaves)
+    if len(outcome.participants) != full:
+        raise Failure("%d of %d indexes built by ptsort: %s" % (
+            len(outcome.participants), full, outcome.lines))
+    for built in outcome.participants:
+        if built != participants:
+            raise Failure("%d participants, not %d" % (built, participants))
+
+
+def compare_leaves(servers, ours, slices, same_statement):
+    """Both have built the index: is it the same?  Returns its entries.
+    slices: how many a parallel build was cut into by force; None if serial."""
+    if [leaf.name for leaf in servers.leaves] != [leaf.name for leaf in ours.leaves]:
+        raise Failure("other indexes: %s" % [leaf.name for leaf in ours.leaves])
+    entries = 0
+    for server, our in zip(servers.leaves, ours.leaves):
+        if same_statement and server.state != our.state:
+            raise Failure("%s: in the catalogs %s, not %s" % (
+                our.name, our.state, server.state))
+        entries += compare_trees(our.name, server.tree, our.tree, slices)
+    return entries
+
+
+def compare_trees(name, server, our, slices):
+    """The same pages if serial, the same entries on as many pages if not: one
+    in a hundred more, and one for each slice."""
+    if slices is not None or our.pages() != server.pages():
+        found = our.entries()
+        expected = server.entries()
+        if found != expected:
+            raise Failure("%s: %s" % (name, first_difference(found, expected)))
+        if slices is None:
+            raise Failure("%s: other pages, %s of %d blocks, not %s of %d" % (
+                name, our.shape, our.blocks, server.shape, server.blocks))
+        if abs(our.blocks - server.blocks) > server.blocks / 100 + 4 + slices:
+            raise Failure("%s: %d blocks, not %d" % (
+                name, our.blocks, server.blocks))
+    if our.shape[0] != server.shape[0] or our.shape[4] != server.shape[4]:
+        raise Failure("%s: metapage %s, not %s" % (name, our.shape, server.shape))
+    if our.reached != our.blocks:
+        raise Failure("%s: %d of %d blocks in the tree" % (
+            name, our.reached, our.blocks))
+    return our.count()
+
+
+def words_of(error):
+    """What a user reads, without the numbers that are chance in a parallel
+    build: which of several rows an error names."""
+    return re.sub(r"\d+", "N", "%s %s %s" % (
+        error.code, error.text, error.fields.get("HINT", "")))
+
+
+def compare_errors(session, index, servers, ours, orderly):
+    """One of them failed: both must, with the same words.  orderly: whether
+    the build meets everything in the server's order: one process, that scans
+    all of the table before it sorts, and sorts it all before it loads."""
+    server, our = servers.error, ours.error
+    if server is None or our is None:
+        raise Failure("the server: %s, ptsort: %s" % (server, our))
+    if str(server) == str(our):
+        return
+    if server.code == our.code == UNIQUE_VIOLATION:
+        if server.text == our.text and names_a_duplicate(session, index, our):
+            return
+    elif not orderly and words_of(server) == words_of(our):
+        return
+    elif not orderly and server.code != our.code \
+            and all(is_about_a_row(error) for error in (server, our)):
+        return
+    raise Failure("the server: %s, ptsort: %s" % (server, our))
+
+
+def is_about_a_row(error):
+    """Whether a row is at fault: a value, an expression, its size, its
+    duplicate.  If several are, it is chance which of them is met first."""
+    return error.code in (UNIQUE_VIOLATION, ROW_TOO_LARGE) \
+        or error.code.startswith(("22", "PT"))
+
+
+def names_a_duplicate(session, index, error):
+    """Whether the key that the error names is one of several duplicates."""
+    match = DUPLICATE.match(error.fields.get("DETAIL", ""))
+    if not match:
+        return False
+    if index.own_equality:
+        return True
+    keys = [what for what, how in index.keys]
+    shown = ", ".join("CASE WHEN %s IS NOT DISTINCT FROM NULL THEN 'null' "
+                      "ELSE format('%%s', %s) END" % (key, key) for key in keys)
+    answer = session.quiet(
+        "SELECT count(*) FROM (SELECT concat_ws(', ', %s) AS said, "
+        "count(*) OVER (PARTITION BY %s) AS copies FROM t WHERE %s) s "
+        "WHERE copies > 1 AND said = '%s'" % (
+            shown, ", ".join(keys), index.predicate or "true",
+            match.group(2).replace("'", "''")))
+    if answer.error:
+        if is_about_a_row(answer.error):
+            return True
+        raise Failure("cannot look for the duplicate: %s" % answer.error)
+    return int(answer.value) > 0

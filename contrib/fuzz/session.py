@@ -1,0 +1,140 @@
+"""A psql session that stays open: statements in, answers out.
+
+psql is started once and fed through a pipe, so a statement costs no more than
+its round trip.  Everything that is sent is recorded: the record is the script
+that shows a failure again.
+"""
+
+import os
+import re
+import select
+import subprocess
+import time
+
+# With VERBOSITY verbose: severity, SQLSTATE, text.
+MESSAGE = re.compile(r"^(?:psql:<stdin>:\d+: )?"
+                     r"(ERROR|FATAL|PANIC|WARNING|NOTICE|INFO|LOG|DEBUG): +"
+                     r"([0-9A-Z]{5}): (.*)$")
+FIELD = re.compile(r"^(DETAIL|HINT|CONTEXT|QUERY|LOCATION|SCHEMA NAME|"
+                   r"TABLE NAME|COLUMN NAME|CONSTRAINT NAME|DATATYPE NAME): +"
+                   r"(.*)$")
+# psql's own words about a connection that is gone
+LOST = re.compile(r"server closed the connection|connection to server .* "
+                  r"(?:was )?(?:lost|failed)", re.M)
+
+
+class Lost(Exception):
+    """The server is gone, or does not answer."""
+
+
+class Message:
+    """A message of the server."""
+
+    def __init__(self, severity, code, text):
+        self.severity = severity
+        self.code = code
+        self.text = text
+        self.fields = {}
+
+    def __str__(self):
+        parts = ["%s: %s: %s" % (self.severity, self.code, self.text)]
+        for name in ("DETAIL", "HINT"):
+            if name in self.fields:
+                parts.append("%s: %s" % (name, self.fields[name]))
+        return " | ".join(parts)
+
+
+class Answer:
+    """What came back: rows as lines of text, and messages."""
+
+    def __init__(self, text):
+        self.rows = []
+        self.messages = []
+        for line in text.split("\n"):
+            message = MESSAGE.match(line)
+            field = FIELD.match(line)
+            if message:
+                self.messages.append(Message(*message.groups()))
+            elif field and self.messages:
+                self.messages[-1].fields[field.group(1)] = field.group(2)
+            elif line:
+                self.rows.append(line)
+
+    @property
+    def error(self):
+        """The first error, or None."""
+        for message in self.messages:
+            if message.severity in ("ERROR", "FATAL", "PANIC"):
+                return message
+        return None
+
+    @property
+    def value(self):
+        """The only row."""
+        return self.rows[0] if self.rows else None
+
+
+class Session:
+    """One psql.  record is called with everything that is sent."""
+
+    def __init__(self, database, name, record, timeout):
+        self.name = name
+        self.record = record
+        self.timeout = timeout
+        self.count = 0
+        self.psql = subprocess.Popen(
+            ["psql", "-XAtq", "-d", database], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, bufsize=0)
+        self.quiet("\\set VERBOSITY verbose")
+        self.quiet("SET client_encoding = utf8;"
+                   "SET client_min_messages = log;"
+                   "SET statement_timeout = '%ds'" % timeout)
+
+    def run(self, sql):
+        """Send statements; return the Answer."""
+        self.record(self.name, sql)
+        return self.quiet(sql)
+
+    def quiet(self, sql):
+        """The same for what has no part in a failure: it is not recorded."""
+        self.count += 1
+        mark = "-- end %d of %s" % (self.count, self.name)
+        if not sql.startswith("\\"):
+            sql = sql.rstrip().rstrip(";") + ";"
+        text = "%s\n\\echo '%s'\n" % (sql, mark)
+        try:
+            self.psql.stdin.write(text.encode())
+        except OSError as error:
+            raise Lost("psql has ended before: " + sql) from error
+        return Answer(self._read_until(mark, sql))
+
+    def _read_until(self, mark, sql):
+        """psql's output up to the mark."""
+        end = mark.encode() + b"\n"
+        chunks = []
+        tail = b""
+        deadline = time.monotonic() + self.timeout + 60
+        while not tail.endswith(end):
+            left = deadline - time.monotonic()
+            if left < 0 or not select.select([self.psql.stdout], [], [], left)[0]:
+                raise Lost("no answer to: " + sql)
+            chunk = os.read(self.psql.stdout.fileno(), 1 << 20)
+            if not chunk:
+                said = b"".join(chunks).decode(errors="replace")
+                raise Lost("the server is gone after: %s\n%s" % (sql, said[-2000:]))
+            chunks.append(chunk)
+            tail = (tail + chunk)[-len(end):]
+        text = b"".join(chunks)[:-len(end)].decode(errors="replace")
+        if LOST.search(text[-2000:]):
+            raise Lost("the server is gone after: %s\n%s" % (sql, text[-2000:]))
+        return text
+
+    def close(self):
+        """End it, whatever state it is in."""
+        try:
+            self.psql.stdin.close()
+            self.psql.wait(timeout=10)
+        except (OSError, subprocess.TimeoutExpired):
+            self.psql.kill()
+            self.psql.wait()
+        self.psql.stdout.close()

@@ -1,0 +1,134 @@
+-- What the random tables and indexes use.  Once for each database.
+SET client_min_messages = warning;
+CREATE EXTENSION ptsort;
+CREATE EXTENSION amcheck;
+CREATE EXTENSION pageinspect;
+CREATE EXTENSION citext;
+CREATE EXTENSION hstore;
+CREATE EXTENSION ltree;
+
+CREATE TYPE fz_color AS ENUM ('red', 'green', 'blue', 'Zebra', 'a', 'A', '');
+ALTER TYPE fz_color ADD VALUE 'first' BEFORE 'red';
+ALTER TYPE fz_color ADD VALUE 'middle' AFTER 'green';
+CREATE DOMAIN fz_words AS text CHECK (length(VALUE) < 100000);
+CREATE DOMAIN fz_small AS int4 CHECK (VALUE IS NOT NULL OR VALUE IS NULL);
+CREATE TYPE fz_pair AS (a int4, b text);
+CREATE TYPE fz_nested AS (p fz_pair, c fz_color, n numeric);
+CREATE TYPE fz_textrange AS RANGE (subtype = text, collation = "C");
+
+-- ICU's collations are not everywhere, and not in every encoding.
+DO $$
+DECLARE
+	name text;
+	what text;
+BEGIN
+	FOR name, what IN VALUES
+		('fz_level1', 'locale = ''und-u-ks-level1'', deterministic = false'),
+		('fz_level2', 'locale = ''de-u-ks-level2'', deterministic = false'),
+		('fz_shifted', 'locale = ''en-u-ka-shifted-ks-level3'', deterministic = false'),
+		('fz_numbers', 'locale = ''en-u-kn-true-kf-upper'''),
+		('fz_phonebook', 'locale = ''de-u-co-phonebk''')
+	LOOP
+		BEGIN
+			EXECUTE format('CREATE COLLATION %I (provider = icu, %s)', name, what);
+		EXCEPTION WHEN OTHERS THEN
+			NULL;
+		END;
+	END LOOP;
+END $$;
+
+-- A long string that does not compress well.
+CREATE FUNCTION fz_noise(seed int8, size int4) RETURNS text
+IMMUTABLE STRICT PARALLEL SAFE LANGUAGE sql AS $$
+	SELECT left(string_agg(md5(seed::text || ' ' || i::text), ''), size)
+	FROM generate_series(1, size / 32 + 1) i $$;
+
+-- For expressions
+CREATE FUNCTION fz_unsafe(value text) RETURNS text
+IMMUTABLE PARALLEL UNSAFE LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN upper(value);
+END $$;
+CREATE FUNCTION fz_nested_call(value int8) RETURNS int8
+IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN (SELECT sum(i) FROM generate_series(1, 1 + value % 3) i);
+END $$;
+CREATE FUNCTION fz_guarded(value int8) RETURNS int8
+IMMUTABLE PARALLEL RESTRICTED LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN 100 / (value % 10);
+EXCEPTION WHEN division_by_zero THEN
+	RETURN NULL;
+END $$;
+CREATE FUNCTION fz_picky(value int8, enemy int8) RETURNS int8
+IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS $$
+BEGIN
+	IF value = enemy THEN
+		RAISE EXCEPTION 'not with me' USING ERRCODE = 'PT001', DETAIL = 'This is the detail.', HINT = 'Leave it out.';
+	END IF;
+	RETURN value;
+END $$;
+
+-- Operator classes of the user: backward; many keys that are equal but not the
+-- same; a comparison in another language; the server's own under another name.
+CREATE FUNCTION fz_backward(int4, int4) RETURNS int4
+IMMUTABLE STRICT PARALLEL SAFE LANGUAGE sql AS 'SELECT btint4cmp($2, $1)';
+CREATE FUNCTION fz_by_length(text, text) RETURNS int4
+IMMUTABLE STRICT PARALLEL SAFE LANGUAGE sql AS 'SELECT btint4cmp(length($1), length($2))';
+CREATE FUNCTION fz_last_digit(int8, int8) RETURNS int4
+IMMUTABLE STRICT PARALLEL SAFE LANGUAGE plpgsql AS
+'BEGIN RETURN btint8cmp(abs($1 % 10), abs($2 % 10)); END';
+CREATE FUNCTION fz_float(float8, float8) RETURNS int4
+IMMUTABLE STRICT PARALLEL SAFE LANGUAGE internal AS 'btfloat8cmp';
+CREATE FUNCTION fz_text(text, text) RETURNS int4
+IMMUTABLE STRICT PARALLEL SAFE LANGUAGE internal AS 'bttextcmp';
+CREATE FUNCTION fz_text_support(internal) RETURNS void
+IMMUTABLE STRICT PARALLEL SAFE LANGUAGE internal AS 'bttextsortsupport';
+
+DO $$
+DECLARE
+	class text;
+	type text;
+	comparison text;
+	more text;
+	number int := 0;
+	op text;
+	sign text;
+	signs text[];
+BEGIN
+	FOR class, type, comparison, more IN VALUES
+		('fz_backward_ops', 'int4', 'fz_backward', ''),
+		('fz_length_ops', 'text', 'fz_by_length', ''),
+		('fz_digit_ops', 'int8', 'fz_last_digit', ''),
+		('fz_float_ops', 'float8', 'fz_float', ''),
+		('fz_text_ops', 'text', 'fz_text',
+			', FUNCTION 2 fz_text_support(internal), FUNCTION 4 btvarstrequalimage(oid)')
+	LOOP
+		number := number + 1;
+		signs := '{}';
+		FOREACH op IN ARRAY '{<,<=,=,>=,>}'::text[] LOOP
+			sign := repeat('#', number) || op || '#';
+			EXECUTE format('CREATE FUNCTION %I(%s, %s) RETURNS bool IMMUTABLE STRICT PARALLEL SAFE LANGUAGE sql AS ''SELECT %I($1, $2) %s 0''',
+				class || op, type, type, comparison, op);
+			EXECUTE format('CREATE OPERATOR %s (FUNCTION = %I, LEFTARG = %s, RIGHTARG = %s)',
+				sign, class || op, type, type);
+			signs := signs || sign;
+		END LOOP;
+		EXECUTE format('CREATE OPERATOR CLASS %I FOR TYPE %s USING btree AS OPERATOR 1 %s, OPERATOR 2 %s, OPERATOR 3 %s, OPERATOR 4 %s, OPERATOR 5 %s, FUNCTION 1 %I(%s, %s) %s',
+			class, type, signs[1], signs[2], signs[3], signs[4], signs[5], comparison, type, type, more);
+	END LOOP;
+END $$;
+
+-- The leaf indexes below an index, itself if it is one: each with what its
+-- build left in the catalogs, and how many blocks its table has.
+CREATE FUNCTION fz_built(name text, OUT leaf text, OUT blocks int8,
+	OUT table_blocks int8, OUT state text)
+RETURNS SETOF record LANGUAGE sql AS $$
+	SELECT c.oid::regclass::text, pg_relation_size(c.oid) / current_setting('block_size')::int,
+		pg_relation_size(t.oid) / current_setting('block_size')::int,
+		concat_ws(' ', indisvalid, indisready, indisunique, indcheckxmin, c.reltuples, t.reltuples, t.relhasindex)
+	FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid JOIN pg_class t ON t.oid = indrelid
+	WHERE c.relkind = 'i' AND (c.oid = to_regclass(name)
+		OR c.oid IN (SELECT relid FROM pg_partition_tree(to_regclass(name))))
+	ORDER BY 1 $$;

@@ -1,0 +1,155 @@
+"""What is in a btree, from its pages: levels, pages, entries.
+
+Two trees are compared in one of two ways.  `pages` has everything that is on
+the pages, level by level from the root and from left to right, except block
+numbers, LSNs and checksums.  `entries` has only the leaf level: each key as it
+is stored and its TID, in order, whatever pages and posting lists they are in.
+"""
+
+import struct
+
+HEADER = 24                     # SizeOfPageHeaderData
+BTREE_MAGIC = 0x053162
+LP_NORMAL = 1
+
+# IndexTupleData.t_info
+SIZE_MASK = 0x1FFF
+ALT_TID = 0x2000
+
+# its offset number, if ALT_TID
+IS_POSTING = 0x2000
+COUNT_MASK = 0x0FFF
+
+LEAF = 1                        # BTP_LEAF
+
+
+class BadTree(Exception):
+    """The pages are no btree."""
+
+
+class Page:
+    """A page of the tree: its items, and what its head says."""
+
+    def __init__(self, raw):
+        lower, upper, special = struct.unpack_from("<HHH", raw, 12)
+        (self.previous, self.next, self.level,
+         self.flags) = struct.unpack_from("<IIIH", raw, special)
+        self.free = upper - lower
+        self.items = []
+        for pointer in struct.unpack_from("<%dI" % ((lower - HEADER) // 4),
+                                          raw, HEADER):
+            start = pointer & 0x7FFF
+            if pointer >> 15 & 3 != LP_NORMAL:
+                raise BadTree("line pointer %x" % pointer)
+            self.items.append(raw[start:start + (pointer >> 17)])
+        self.first = 0 if self.next == 0 else 1     # behind the high key
+
+    def comparable(self):
+        """Everything but block numbers, as a tuple."""
+        if self.flags & LEAF:
+            items = [item[4:] for item in self.items[:self.first]]
+            items += self.items[self.first:]
+        else:
+            items = [item[4:] for item in self.items]
+        return (self.level, self.flags, self.free, items)
+
+
+class Tree:
+    """A whole index, from the hex of its pages."""
+
+    def __init__(self, lines):
+        raw = [bytes.fromhex(line) for line in lines]
+        (magic, version, root, level, fastroot,
+         fastlevel) = struct.unpack_from("<6I", raw[0], HEADER)
+        if magic != BTREE_MAGIC:
+            raise BadTree("no metapage")
+        self.blocks = len(raw)
+        self.shape = (version, level, level - fastlevel, fastroot == root,
+                      raw[0][64])           # allequalimage
+        self.levels = []
+        self.reached = 1
+        while root != 0:
+            pages = self._walk(raw, root, level)
+            self.levels.append(pages)
+            if level == 0:
+                break
+            root = block_of(pages[0].items[pages[0].first])
+            level -= 1
+        self.leaves = self.levels[-1] if self.levels else []
+
+    def _walk(self, raw, block, level):
+        """The pages of a level from left to right."""
+        pages = []
+        left = 0
+        while block != 0:
+            if block >= len(raw) or len(pages) > len(raw):
+                raise BadTree("block %d of %d" % (block, len(raw)))
+            page = Page(raw[block])
+            if page.level != level or page.previous != left:
+                raise BadTree("block %d has level %d and left sibling %d"
+                              % (block, page.level, page.previous))
+            pages.append(page)
+            left, block = block, page.next
+        self.reached += len(pages)
+        return pages
+
+    def pages(self):
+        """What serial builds have in common."""
+        return [self.shape, self.blocks] + [
+            [page.comparable() for page in level] for level in self.levels]
+
+    def count(self):
+        """How many entries there are."""
+        return sum(count_entries(item) for page in self.leaves
+                   for item in page.items[page.first:])
+
+    def entries(self):
+        """What all builds have in common: a list of (key, TID)."""
+        found = []
+        for page in self.leaves:
+            for item in page.items[page.first:]:
+                append_entries(found, item)
+        return found
+
+
+def block_of(item):
+    """The block number in a tuple's TID."""
+    high, low = struct.unpack_from("<HH", item)
+    return high << 16 | low
+
+
+def count_entries(item):
+    """How many entries a leaf tuple has."""
+    offset, info = struct.unpack_from("<HH", item, 4)
+    return offset & COUNT_MASK if info & ALT_TID else 1
+
+
+def append_entries(found, item):
+    """The entries of one leaf tuple: several if it has a posting list."""
+    offset, info = struct.unpack_from("<HH", item, 4)
+    bits = info & ~(SIZE_MASK | ALT_TID)
+    if info & ALT_TID:
+        if not offset & IS_POSTING:
+            raise BadTree("a pivot tuple among the leaf's")
+        start = block_of(item)
+        key = (bits, item[8:start])
+        for at in range(start, start + 6 * (offset & COUNT_MASK), 6):
+            found.append((key, item[at:at + 6]))
+    else:
+        found.append(((bits, item[8:]), item[:6]))
+
+
+def show_entry(entry):
+    """An entry for people."""
+    (bits, key), tid = entry
+    high, low, offset = struct.unpack("<HHH", tid)
+    return "(%d,%d) %04x %s" % (high << 16 | low, offset, bits, key[:40].hex())
+
+
+def first_difference(ours, servers):
+    """Where two lists of entries part, in words."""
+    for i, (a, b) in enumerate(zip(ours, servers)):
+        if a != b:
+            return "entry %d of %d is %s, not %s" % (
+                i, len(ours), show_entry(a), show_entry(b))
+    return "%d entries, not %d" % (len(ours), len(servers))
