@@ -82,7 +82,7 @@ class Case:
         self.totals.tables += 1
         for session, statement in table.history(lambda: self.snapshot is not None):
             self._happen(session, statement)
-        for _ in range(self.rng.choice((1, 2, 2, 3, 4))):
+        for _ in range(self.rng.choice((1, 2, 3, 4, 6))):
             self._one_index(table)
 
     def _happen(self, session, statement):
@@ -98,7 +98,7 @@ class Case:
     def _one_index(self, table):
         """Build an index twice or more, compare, use it, drop it."""
         index = indexes.Index(self.rng, table, self.world, self.snapshot is not None)
-        if index.slow and table.n > 20000:
+        if index.slow and table.n > 5000:
             return
         if index.kind == "transaction":
             self._in_transaction(table, index)

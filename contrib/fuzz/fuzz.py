@@ -98,14 +98,14 @@ class World:
 
     def set_up(self, how):
         """Make the database; False if it cannot be there."""
-        server = session.Session("postgres", "setup", lambda *_: None, 600)
+        server = connect("postgres")
         server.run("DROP DATABASE IF EXISTS " + self.name)
         made = server.run("CREATE DATABASE %s TEMPLATE template0 %s" % (
             self.name, how))
         server.close()
         if made.error:
             return False
-        database = session.Session(self.name, "setup", lambda *_: None, 600)
+        database = connect(self.name)
         with open(os.path.join(HERE, "setup.sql")) as f:
             answer = database.run(f.read())
         if answer.error:
@@ -212,22 +212,27 @@ def play(options, case, log, totals):
     return False
 
 
+def connect(database):
+    """A session for the fuzz itself.  After a crash the server takes a while
+    to come back."""
+    deadline = time.monotonic() + 120
+    while True:
+        try:
+            return session.Session(database, "fuzz", lambda *_: None, 600)
+        except session.Lost:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(1)
+
+
 def recover(worlds):
     """After a failure: new sessions, and no table left."""
     for world in worlds:
         world.leave()
-    deadline = time.monotonic() + 120
     for world in worlds:
-        while True:
-            try:
-                cleaner = session.Session(world.name, "cleaner", lambda *_: None, 60)
-                cleaner.run("DROP SCHEMA IF EXISTS fuzz CASCADE")
-                cleaner.close()
-                break
-            except session.Lost:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(1)
+        cleaner = connect(world.name)
+        cleaner.run("DROP SCHEMA IF EXISTS fuzz CASCADE")
+        cleaner.close()
 
 
 def numbers(options):

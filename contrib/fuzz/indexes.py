@@ -14,7 +14,6 @@ class Index:
         self.rng = rng
         self.table = table
         self.world = world
-        self.unsafe = False         # has a function that is not parallel safe
         self.slow = False           # many rows would take long
         self.own_equality = False   # its operator classes are not the default
         self.kind = self._choose_kind(snapshot_held)
@@ -27,6 +26,8 @@ class Index:
             self.constraint = "UNIQUE"
         self.keys = self._choose_keys()
         self.include = self._choose_include()
+        if self.kind != "constraint" and rng.random() < 0.15:
+            self._widen()
         self.nulls = rng.choice(("", "", " NULLS NOT DISTINCT"))
         self.options = self._choose_options()
         self.predicate = self._choose_predicate()
@@ -56,7 +57,6 @@ class Index:
         if column.kind.expressions and not plain and rng.random() < 0.2:
             template = rng.choice(column.kind.expressions)
             what = template.replace("{c}", column.name)
-            self.unsafe |= "fz_unsafe" in what or "fz_guarded" in what
             self.slow |= "fz_" in what
             return "(%s)" % what, self._order()
         if column.kind.text and not plain and rng.random() < 0.5:
@@ -105,6 +105,34 @@ class Index:
             return []
         count = rng.randint(1, min(room, 3)) if roll < 0.82 else rng.randint(1, room)
         return [self._column(for_key=False).name for _ in range(count)]
+
+    @property
+    def unsafe(self):
+        """Whether it has a function that is not parallel safe."""
+        return any("fz_unsafe" in what or "fz_guarded" in what
+                   for what, how in self.keys)
+
+    def _widen(self):
+        """More columns, until entries are about as wide as was drawn: from a
+        few hundred bytes to more than a third of a page.  The widest columns
+        but one half of the time, so that what is wide is not just one value."""
+        rng = self.rng
+        target = rng.randint(300, 2800)
+        columns = sorted((c for c in self.table.columns if c.kind.width <= 130),
+                         key=lambda c: c.kind.width)[-2:]
+        width = 0
+        names = []
+        while width < target and len(names) < MAX_COLUMNS - 1:
+            column = rng.choice(columns)
+            width += column.kind.width
+            names.append(column)
+        room = MAX_COLUMNS - len(names)
+        self.keys = self.keys[:max(1, min(room, 3))]
+        if rng.random() < 0.5:
+            self.include = [column.name for column in names]
+        else:
+            self.include = []
+            self.keys += [(column.name, "") for column in names if column.kind.key]
 
     def _choose_options(self):
         rng = self.rng

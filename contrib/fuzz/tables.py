@@ -18,11 +18,11 @@ def choose_size(rng, limit):
     roll = rng.random()
     if roll < 0.08:
         n = rng.randint(1, 20)
-    elif roll < 0.6:
+    elif roll < 0.65:
         n = rng.randint(20, 800)
-    elif roll < 0.85:
+    elif roll < 0.89:
         n = rng.randint(800, 5000)
-    elif roll < 0.97:
+    elif roll < 0.985:
         n = rng.randint(5000, 20000)
     else:
         n = rng.randint(20000, 200000)
@@ -45,6 +45,9 @@ class Table:
         self.columns[0].distribution.name = "ascending"
         for _ in range(self._choose_width()):
             self.columns.append(self.new_column())
+        if rng.random() < 0.3:
+            self.columns.append(self.new_column(
+                values.broad_kind(rng)))
         width = sum(c.kind.width for c in self.columns)
         self.n = max(1, min(self.n, MAX_BYTES // width))
         if any(c.kind.slow for c in self.columns):
@@ -60,11 +63,11 @@ class Table:
             return self.rng.randint(6, 12)
         return self.rng.randint(20, 45)
 
-    def new_column(self):
+    def new_column(self, kind=None):
         """A random column, not in the table yet."""
         name = "c%d" % self.next_column
         self.next_column += 1
-        kind = values.column_kind(self.rng, self.world.utf8)
+        kind = kind or values.column_kind(self.rng, self.world.utf8)
         return values.Column(self.rng, name, kind, self.n,
                              self.world.collation(self.rng))
 

@@ -254,6 +254,17 @@ def string_kind(rng, utf8):
                 text=True)
 
 
+def broad_kind(rng):
+    """Strings about as long as they can be with a header of one byte: a few of
+    them make a wide index entry of small values."""
+    size = rng.choice((100, 120, 120, 124, 126, 127))
+    value = "left(repeat(md5(({r})::text), 4), %d)" % size
+    if rng.random() < 0.2:
+        value += " || substr('%s', 1, ({r} %% 3)::int4)" % "~~"
+    return Kind("broad text", rng.choice(("text", "text", "varchar", "bytea")),
+                value, width=size, text=False)
+
+
 def column_kind(rng, utf8):
     """A random kind of column."""
     if rng.random() < 0.35:
