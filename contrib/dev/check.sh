@@ -55,7 +55,7 @@ run_tap()
 	if count "$log" "$status"; then
 		printf '%-40s ok %5d s, %d tests\n' "$file" $((SECONDS - start)) \
 			"$(grep -c '^ok ' "$log")"
-		grep -E '^ok [0-9]+ .*# *(skip|SKIP)|skipped: |^# == ' "$log"
+		grep -E '^ok [0-9]+ .*# *(skip|SKIP)|skipped: |^# (==|total:) ' "$log"
 	else
 		printf '%-40s FAILED\n' "$file"
 		grep -vE '^ok ' "$log" | tail -n 60

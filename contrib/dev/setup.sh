@@ -5,7 +5,7 @@
 #
 # Debian and its relatives only.  Elsewhere, install the same things by hand:
 # a PostgreSQL 15 to 18 server with its contrib modules and development files,
-# gcc, make, perl with IPC::Run, and the locale en_US.UTF-8.
+# gcc, make, perl with IPC::Run, python3, and the locale en_US.UTF-8.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -42,6 +42,7 @@ missing_packages()
 	[ -f /usr/include/stdio.h ] || echo libc6-dev
 	command -v make >/dev/null || echo make
 	command -v prove >/dev/null || echo perl
+	command -v python3 >/dev/null || echo python3
 	perl -MIPC::Run -e 1 2>/dev/null || echo libipc-run-perl
 	locale -a 2>/dev/null | grep -qix 'en_US\.utf-\?8' || echo locales-all
 	[ -e /usr/share/i18n/charmaps/UTF-8.gz ] || echo locales

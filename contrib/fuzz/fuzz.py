@@ -89,6 +89,7 @@ class World:
     def __init__(self, name, utf8, options):
         self.name = name
         self.utf8 = utf8
+        self.factor = options.factor
         self.max_rows = options.max_rows
         self.timeout = options.timeout
         self.collations = []
@@ -255,6 +256,8 @@ def parse(arguments):
     parser.add_argument("--case", help="only this case, or these: 3-7")
     parser.add_argument("--failures", type=int, default=1,
                         help="stop after so many")
+    parser.add_argument("--factor", type=float, default=1,
+                        help="so many times as many rows")
     parser.add_argument("--max-rows", type=int, default=300000)
     parser.add_argument("--timeout", type=int, default=300,
                         help="seconds that a statement may take")

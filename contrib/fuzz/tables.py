@@ -13,8 +13,8 @@ KINDS = ("plain",) * 8 + ("unlogged", "temporary", "temporary", "partitioned")
 MAX_BYTES = 12 << 20
 
 
-def choose_size(rng, limit):
-    """How many rows."""
+def choose_size(rng, factor, limit):
+    """How many rows: a few hundred most of the time, times the factor."""
     roll = rng.random()
     if roll < 0.08:
         n = rng.randint(1, 20)
@@ -26,7 +26,7 @@ def choose_size(rng, limit):
         n = rng.randint(5000, 20000)
     else:
         n = rng.randint(20000, 200000)
-    return min(n, limit)
+    return min(int(n * factor), limit)
 
 
 class Table:
@@ -37,7 +37,7 @@ class Table:
         self.world = world
         self.name = "t"
         self.kind = rng.choice(KINDS)
-        self.n = choose_size(rng, world.max_rows)
+        self.n = choose_size(rng, world.factor, world.max_rows)
         self.next_column = 1
         self.columns = [values.Column(
             rng, "id", values.Kind("id", "int8", values.RANK,

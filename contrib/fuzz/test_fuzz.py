@@ -1,0 +1,223 @@
+"""Tests of what needs no server: reading pages, comparing, being repeatable."""
+
+import random
+import struct
+import unittest
+
+import indexes
+import oracle
+import session
+import tables
+import tree
+import values
+from case import Case
+
+
+def leaf_tuple(block, offset, key):
+    """An index tuple with one TID."""
+    return struct.pack("<HHHH", block >> 16, block & 0xFFFF, offset,
+                       8 + len(key)) + key
+
+
+def posting_tuple(key, tids):
+    """An index tuple with several."""
+    start = 8 + len(key)
+    body = key + b"".join(struct.pack("<HHH", 0, *tid) for tid in tids)
+    return struct.pack("<HHHH", 0, start, tree.IS_POSTING | len(tids),
+                       tree.ALT_TID | 8 + len(body)) + body
+
+
+def page(items, previous=0, following=0, level=0, flags=tree.LEAF, size=8192):
+    """A page of a btree in hex."""
+    raw = bytearray(size)
+    end = size - 16
+    pointers = b""
+    for item in items:
+        end -= len(item)
+        raw[end:end + len(item)] = item
+        pointers += struct.pack("<I", end | tree.LP_NORMAL << 15 | len(item) << 17)
+    raw[tree.HEADER:tree.HEADER + len(pointers)] = pointers
+    struct.pack_into("<HHH", raw, 12, tree.HEADER + len(pointers), end, size - 16)
+    struct.pack_into("<IIIH", raw, size - 16, previous, following, level, flags)
+    return raw.hex()
+
+
+def metapage(root, level, equal_image=1, size=8192):
+    raw = bytearray(size)
+    struct.pack_into("<6I", raw, tree.HEADER, tree.BTREE_MAGIC, 4, root, level,
+                     root, level)
+    raw[64] = equal_image
+    return raw.hex()
+
+
+KEYS = [struct.pack("<q", i) for i in range(6)]
+
+
+def two_leaves(high_key_block=9):
+    """A tree of a root and two leaves."""
+    high = struct.pack("<HHHH", 0, high_key_block, 1, 16) + KEYS[2]
+    return [metapage(3, 1),
+            page([high, leaf_tuple(1, 1, KEYS[0]), posting_tuple(KEYS[1], [(1, 2), (2, 1)])],
+                 following=2),
+            page([leaf_tuple(3, 1, KEYS[2])], previous=1),
+            page([leaf_tuple(1, 0, b""), leaf_tuple(2, 1, KEYS[2])], level=1,
+                 flags=2)]
+
+
+class Trees(unittest.TestCase):
+    def test_entries(self):
+        found = tree.Tree(two_leaves()).entries()
+        self.assertEqual([key for (_, key), _ in found],
+                         [KEYS[0], KEYS[1], KEYS[1], KEYS[2]])
+        self.assertEqual([struct.unpack("<HHH", tid) for _, tid in found],
+                         [(0, 1, 1), (0, 1, 2), (0, 2, 1), (0, 3, 1)])
+        self.assertEqual(tree.Tree(two_leaves()).count(), 4)
+
+    def test_block_numbers_do_not_matter(self):
+        a, b = tree.Tree(two_leaves()), tree.Tree(two_leaves(high_key_block=77))
+        self.assertEqual(a.pages(), b.pages())
+        self.assertEqual(a.reached, 4)
+
+    def test_differences(self):
+        a = tree.Tree(two_leaves())
+        pages = two_leaves()
+        pages[2] = page([leaf_tuple(3, 2, KEYS[2])], previous=1)
+        b = tree.Tree(pages)
+        self.assertNotEqual(a.pages(), b.pages())
+        with self.assertRaisesRegex(oracle.Failure, r"entry 3 of 4 is \(3,2\)"):
+            oracle.compare_trees("i", a, b, None)
+        with self.assertRaisesRegex(oracle.Failure, r"entry 3 of 4"):
+            oracle.compare_trees("i", a, b, 7)
+        self.assertEqual(oracle.compare_trees("i", a, a, None), 4)
+
+    def test_other_pages(self):
+        """The same entries without posting lists: the same in parallel only."""
+        pages = two_leaves()
+        high = bytes.fromhex(pages[1])
+        high = tree.Page(high).items[0]
+        pages[1] = page([high, leaf_tuple(1, 1, KEYS[0]), leaf_tuple(1, 2, KEYS[1]),
+                         leaf_tuple(2, 1, KEYS[1])], following=2)
+        a, b = tree.Tree(two_leaves()), tree.Tree(pages)
+        with self.assertRaisesRegex(oracle.Failure, "other pages"):
+            oracle.compare_trees("i", a, b, None)
+        self.assertEqual(oracle.compare_trees("i", a, b, 0), 4)
+
+    def test_no_tree(self):
+        with self.assertRaises(tree.BadTree):
+            tree.Tree(["00" * 8192])
+        pages = two_leaves()
+        pages[2] = page([leaf_tuple(3, 1, KEYS[2])], previous=3)
+        with self.assertRaisesRegex(tree.BadTree, "left sibling"):
+            tree.Tree(pages)
+
+
+class Answers(unittest.TestCase):
+    TEXT = ('psql:<stdin>:7: LOG:  00000: ptsort: building index "i": 3 participants, x, keys hint, 2 words, 1 kB\n'
+            "LOCATION:  say_start, btbuild.c:358\n"
+            "1|2\n"
+            'psql:<stdin>:8: ERROR:  23505: could not create unique index "i"\n'
+            "DETAIL:  Key (a)=(1) is duplicated.\n")
+
+    def test_messages(self):
+        answer = session.Answer(self.TEXT)
+        self.assertEqual(answer.rows, ["1|2"])
+        self.assertEqual(answer.error.code, "23505")
+        self.assertEqual(str(answer.error), 'ERROR: 23505: could not create unique'
+                         ' index "i" | DETAIL: Key (a)=(1) is duplicated.')
+
+    def test_who_built(self):
+        outcome = oracle.Outcome(None, session.Answer(self.TEXT))
+        oracle.check_ptsort_built(outcome, 3)
+        with self.assertRaisesRegex(oracle.Failure, "3 participants planned, not 1"):
+            oracle.check_ptsort_built(outcome, 1)
+        with self.assertRaisesRegex(oracle.Failure, "enable is off"):
+            oracle.check_server_built(outcome)
+        outcome.error = None
+        leaf = oracle.Leaf.__new__(oracle.Leaf)
+        leaf.table_blocks = 1
+        outcome.leaves = [leaf]
+        with self.assertRaisesRegex(oracle.Failure, "0 of 1 indexes built"):
+            oracle.check_ptsort_built(outcome, 3)
+
+    def test_errors(self):
+        def outcome(code, text):
+            it = oracle.Outcome.__new__(oracle.Outcome)
+            it.error = session.Message("ERROR", code, text) if code else None
+            return it
+        compare = oracle.compare_errors
+        compare(None, None, outcome("54000", "size 1"), outcome("54000", "size 1"), True)
+        compare(None, None, outcome("54000", "size 1"), outcome("54000", "size 2"), False)
+        compare(None, None, outcome("54000", "size 1"), outcome("22012", "zero"), False)
+        for server, ours, orderly in (
+                (("54000", "size 1"), ("54000", "size 2"), True),
+                (("54000", "size 1"), ("22012", "zero"), True),
+                (("54000", "size 1"), (None, None), False),
+                ((None, None), ("54000", "size 1"), False),
+                (("54000", "size 1"), ("XX000", "oops"), False)):
+            with self.assertRaises(oracle.Failure):
+                compare(None, None, outcome(*server), outcome(*ours), orderly)
+
+
+class World:
+    """As much of a world as statements need."""
+    name = "nowhere"
+    utf8 = True
+    factor = 1
+    max_rows = 1000000
+
+    @staticmethod
+    def collation(rng):
+        return rng.choice((None, '"C"'))
+
+
+def statements(seed):
+    """What is made of a seed."""
+    rng = random.Random(seed)
+    table = tables.Table(rng, World)
+    made = list(table.create())
+    made += [sql for _, sql in table.history(lambda: True)]
+    for _ in range(4):
+        index = indexes.Index(rng, table, World, False)
+        made.append(index.statement(2))
+        made.append(indexes.set_all(indexes.Settings(rng, table.n, True).values))
+    return made
+
+
+class Generators(unittest.TestCase):
+    def test_repeatable(self):
+        for seed in range(50):
+            self.assertEqual(statements(seed), statements(seed))
+        self.assertNotEqual(statements(1), statements(2))
+
+    def test_limits(self):
+        for seed in range(500):
+            rng = random.Random(seed)
+            table = tables.Table(rng, World)
+            index = indexes.Index(rng, table, World, False)
+            columns = len(index.keys) + len(index.include)
+            self.assertTrue(1 <= columns <= indexes.MAX_COLUMNS, columns)
+            self.assertLessEqual(table.n, 200000)
+
+    def test_all_kinds_come(self):
+        seen = set()
+        for seed in range(1500):
+            rng = random.Random(seed)
+            table = tables.Table(rng, World)
+            seen.add(table.kind)
+            seen.update(column.kind.name for column in table.columns)
+            seen.add(indexes.Index(rng, table, World, False).kind)
+        self.assertLessEqual(set(tables.KINDS), seen)
+        self.assertLessEqual(set(indexes.KINDS), seen)
+        self.assertLessEqual({kind.name for kind in values.PLAIN_KINDS}, seen)
+
+    def test_cases_are_their_own(self):
+        """A case does not depend on those before it."""
+        worlds = [World]
+        first = Case("s", 7, worlds, None).rng.random()
+        Case("s", 6, worlds, None).rng.random()
+        self.assertEqual(first, Case("s", 7, worlds, None).rng.random())
+        self.assertNotEqual(first, Case("t", 7, worlds, None).rng.random())
+
+
+if __name__ == "__main__":
+    unittest.main()
