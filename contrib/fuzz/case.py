@@ -80,10 +80,13 @@ class Case:
         for statement in table.create():
             self.must(statement)
         self.totals.tables += 1
-        for session, statement in table.history(lambda: self.snapshot is not None):
+        for session, statement in table.history(self._snapshot_held):
             self._happen(session, statement)
         for _ in range(self.rng.choice((1, 2, 3, 4, 6))):
             self._one_index(table)
+
+    def _snapshot_held(self):
+        return self.snapshot is not None
 
     def _happen(self, session, statement):
         """One event of the history."""
@@ -97,7 +100,8 @@ class Case:
 
     def _one_index(self, table):
         """Build an index twice or more, compare, use it, drop it."""
-        index = indexes.Index(self.rng, table, self.world, self.snapshot is not None)
+        index = indexes.Index(self.rng, table, self.world,
+                              self._snapshot_held())
         if index.slow and table.n > 5000:
             return
         if index.kind == "transaction":
@@ -145,7 +149,8 @@ class Case:
             self.totals.rows += oracle.compare_leaves(
                 servers, ours, ours.slices, same_statement)
             self.totals.builds += len(ours.leaves)
-            self.totals.identical += len(ours.leaves) if ours.slices is None else 0
+            if ours.slices is None:
+                self.totals.identical += len(ours.leaves)
 
     def _create(self, table, index):
         """CREATE INDEX or a constraint: drop it between the builds."""
@@ -208,7 +213,8 @@ class Case:
         """Every index there is must be all right."""
         for row in self.run("SELECT leaf FROM fz_built('i') "
                             "WHERE state LIKE 't t%'").rows:
-            answer = self.run("SELECT bt_index_parent_check('%s', true, true)" % row)
+            answer = self.run(
+                "SELECT bt_index_parent_check('%s', true, true)" % row)
             if answer.error:
                 raise Failure("amcheck: %s" % answer.error)
             self.totals.checks += 1
@@ -220,7 +226,8 @@ class Case:
             statement = table.change()
             if self.rng.random() < 0.5:
                 statement = table.insert(
-                    1 + table.n // 10, self.rng.choice(("", " ON CONFLICT DO NOTHING")))
+                    1 + table.n // 10,
+                    self.rng.choice(("", " ON CONFLICT DO NOTHING")))
             self.must(statement)
         if self.rng.random() < 0.5:
             self.must("VACUUM t")

@@ -112,11 +112,13 @@ class World:
         if answer.error:
             raise SystemExit("setup.sql: %s" % answer.error)
         there = database.run(
-            "SELECT collname FROM pg_collation WHERE collencoding IN (-1, "
-            "(SELECT encoding FROM pg_database WHERE datname = current_database()))")
+            "SELECT collname FROM pg_collation WHERE collencoding IN (-1, ("
+            "SELECT encoding FROM pg_database "
+            "WHERE datname = current_database()))").rows
+        compare = "SELECT 'a' COLLATE \"%s\" < 'b'"
         self.collations = [None] + [
-            '"%s"' % name for name in COLLATIONS if name in there.rows
-            and not database.run('SELECT \'a\' COLLATE "%s" < \'b\'' % name).error]
+            '"%s"' % name for name in COLLATIONS
+            if name in there and not database.run(compare % name).error]
         self.file = database.run("SHOW data_directory").value + "/fuzz.copy"
         database.close()
         return True
@@ -132,7 +134,8 @@ class World:
         build leaves behind in its session meets the next one."""
         if self.main is None or self.uses >= CASES_PER_SESSION:
             self.leave()
-            self.main = session.Session(self.name, "main", self._record, self.timeout)
+            self.main = session.Session(self.name, "main", self._record,
+                                        self.timeout)
             self.main.quiet("\\set fuzz_file '%s'" % self.file)
             self.uses = 0
         self.uses += 1

@@ -17,7 +17,8 @@ class Index:
         self.slow = False           # many rows would take long
         self.own_equality = False   # its operator classes are not the default
         self.kind = self._choose_kind(snapshot_held)
-        self.unique = rng.random() < 0.25 or self.kind == "constraint"
+        self.unique = (rng.random() < (0.4 if snapshot_held else 0.25)
+                       or self.kind == "constraint")
         self.constraint = "UNIQUE"
         if self.kind == "constraint":
             self.constraint = rng.choice(
@@ -90,7 +91,7 @@ class Index:
         if self.kind == "constraint":
             # no column twice
             keys = list(dict.fromkeys(keys))
-        if self.unique and (self.table.partitioned or rng.random() < 0.3):
+        if self.unique and (self.table.partitioned or rng.random() < 0.5):
             place = rng.randrange(len(keys))
             if self.kind != "constraint" or ("id", "") not in keys:
                 keys[place] = ("id", "")
@@ -103,7 +104,7 @@ class Index:
         roll = rng.random()
         if room == 0 or roll < 0.7 or self.constraint == "EXCLUDE":
             return []
-        count = rng.randint(1, min(room, 3)) if roll < 0.82 else rng.randint(1, room)
+        count = rng.randint(1, min(room, 3) if roll < 0.82 else room)
         return [self._column(for_key=False).name for _ in range(count)]
 
     @property
@@ -132,15 +133,18 @@ class Index:
             self.include = [column.name for column in names]
         else:
             self.include = []
-            self.keys += [(column.name, "") for column in names if column.kind.key]
+            self.keys += [(column.name, "") for column in names
+                          if column.kind.key]
 
     def _choose_options(self):
         rng = self.rng
         options = []
         if rng.random() < 0.25:
-            options.append("fillfactor = %d" % rng.choice((10, 30, 50, 89, 100)))
+            options.append("fillfactor = %d" % rng.choice(
+                (10, 30, 50, 89, 100)))
         if rng.random() < 0.25:
-            options.append("deduplicate_items = %s" % rng.choice(("on", "off", "off")))
+            options.append("deduplicate_items = %s" % rng.choice(
+                ("on", "off", "off")))
         return options
 
     def _choose_predicate(self):

@@ -26,7 +26,8 @@ class Leaf:
         self.table_blocks = int(table_blocks)
         answer = session.quiet(
             "SELECT encode(get_raw_page('%s', b), 'hex') "
-            "FROM generate_series(0::int8, %d) b" % (self.name, int(blocks) - 1))
+            "FROM generate_series(0::int8, %d) b" % (
+                self.name, int(blocks) - 1))
         if answer.error:
             raise Failure("%s cannot be read: %s" % (self.name, answer.error))
         try:
@@ -50,7 +51,7 @@ class Outcome:
                 raise Failure("no index came of it")
 
     def lines_of(self, verb):
-        """The log's lines that say so of an index that is not a toast table's."""
+        """The log's lines that say so of an index, but a toast table's."""
         found = []
         for line in self.lines:
             match = LOG_LINE.match(line)
@@ -101,8 +102,9 @@ def check_ptsort_built(outcome, participants):
 def compare_leaves(servers, ours, slices, same_statement):
     """Both have built the index: is it the same?  Returns its entries.
     slices: how many a parallel build was cut into by force; None if serial."""
-    if [leaf.name for leaf in servers.leaves] != [leaf.name for leaf in ours.leaves]:
-        raise Failure("other indexes: %s" % [leaf.name for leaf in ours.leaves])
+    names = [[leaf.name for leaf in them.leaves] for them in (servers, ours)]
+    if names[0] != names[1]:
+        raise Failure("indexes %s, not %s" % (names[1], names[0]))
     entries = 0
     for server, our in zip(servers.leaves, ours.leaves):
         if same_statement and server.state != our.state:
@@ -127,7 +129,8 @@ def compare_trees(name, server, our, slices):
             raise Failure("%s: %d blocks, not %d" % (
                 name, our.blocks, server.blocks))
     if our.shape[0] != server.shape[0] or our.shape[4] != server.shape[4]:
-        raise Failure("%s: metapage %s, not %s" % (name, our.shape, server.shape))
+        raise Failure("%s: metapage %s, not %s" % (
+            name, our.shape, server.shape))
     if our.reached != our.blocks:
         raise Failure("%s: %d of %d blocks in the tree" % (
             name, our.reached, our.blocks))

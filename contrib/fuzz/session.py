@@ -116,17 +116,20 @@ class Session:
         deadline = time.monotonic() + self.timeout + 60
         while not tail.endswith(end):
             left = deadline - time.monotonic()
-            if left < 0 or not select.select([self.psql.stdout], [], [], left)[0]:
+            if left < 0 or not select.select(
+                    [self.psql.stdout], [], [], left)[0]:
                 raise Lost("no answer to: " + sql)
             chunk = os.read(self.psql.stdout.fileno(), 1 << 20)
             if not chunk:
                 said = b"".join(chunks).decode(errors="replace")
-                raise Lost("the server is gone after: %s\n%s" % (sql, said[-2000:]))
+                raise Lost("the server is gone after: %s\n%s" % (
+                    sql, said[-2000:]))
             chunks.append(chunk)
             tail = (tail + chunk)[-len(end):]
         text = b"".join(chunks)[:-len(end)].decode(errors="replace")
         if LOST.search(text[-2000:]):
-            raise Lost("the server is gone after: %s\n%s" % (sql, text[-2000:]))
+            raise Lost("the server is gone after: %s\n%s" % (
+                sql, text[-2000:]))
         return text
 
     def close(self):

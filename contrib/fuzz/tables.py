@@ -9,6 +9,8 @@ import values
 
 KINDS = ("plain",) * 8 + ("unlogged", "temporary", "temporary", "partitioned")
 
+OLD_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1"
+
 # Bytes that a table should not exceed, about
 MAX_BYTES = 12 << 20
 
@@ -107,7 +109,8 @@ class Table:
         """INSERT of so many new rows."""
         first = self.rows + 1
         self.rows += count
-        return "INSERT INTO t (%s) SELECT %s FROM generate_series(%d::int8, %d) g%s" % (
+        return ("INSERT INTO t (%s) SELECT %s "
+                "FROM generate_series(%d::int8, %d) g%s") % (
             ", ".join(c.name for c in self.columns),
             ", ".join(c.value("g") for c in self.columns),
             first, self.rows, conflict)
@@ -149,7 +152,7 @@ class Table:
         return "SAVEPOINT s; %s; ROLLBACK TO s" % statement
 
     def transaction(self):
-        """Several changes in one transaction, aborted or not, in part or not."""
+        """Several changes for one transaction, some in subtransactions."""
         parts = []
         for _ in range(self.rng.randint(1, 4)):
             statement = self.change()
@@ -208,8 +211,9 @@ class Table:
                 yield "BEGIN; %s; ROLLBACK" % statement
                 statement = self.insert(max(1, self.n // parts))
             if rng.random() < 0.1:
-                statement = "BEGIN; %s; SAVEPOINT s3; %s; RELEASE s3; COMMIT" % (
-                    self.aborted(self.insert(max(1, self.n // 10))), statement)
+                aborted = self.aborted(self.insert(max(1, self.n // 10)))
+                statement = ("BEGIN; %s; SAVEPOINT s3; %s; RELEASE s3; "
+                             "COMMIT" % (aborted, statement))
             yield statement
 
     def history(self, session2_open):
@@ -218,17 +222,24 @@ class Table:
         rng = self.rng
         for statement in self.fill():
             yield 1, statement
-        for _ in range(rng.choice((0, 0, 1, 2, 4))):
+        events = rng.choice((0, 0, 1, 2, 4))
+        if rng.random() < 0.2:
+            # what changes now is recently dead when indexes are built
+            yield 2, OLD_SNAPSHOT
+            yield 1, self.update()
+            events += 1
+        for _ in range(events):
             roll = rng.random()
-            if roll < 0.15 and not session2_open():
-                yield 2, "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1"
+            if roll < 0.05 and not session2_open():
+                yield 2, OLD_SNAPSHOT
             elif roll < 0.5:
                 yield 1, self.change()
             elif roll < 0.65:
                 yield 1, "BEGIN; %s; %s" % (self.transaction(), rng.choice(
                     ("COMMIT", "COMMIT", "ROLLBACK")))
             elif roll < 0.75:
-                yield 1, "VACUUM %st" % rng.choice(("", "(FREEZE) ", "(ANALYZE) "))
+                yield 1, "VACUUM %st" % rng.choice(
+                    ("", "(FREEZE) ", "(ANALYZE) "))
             elif roll < 0.87:
                 yield 1, self.alter()
             elif roll < 0.92 and not self.partitioned:

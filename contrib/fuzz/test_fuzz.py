@@ -35,9 +35,11 @@ def page(items, previous=0, following=0, level=0, flags=tree.LEAF, size=8192):
     for item in items:
         end -= len(item)
         raw[end:end + len(item)] = item
-        pointers += struct.pack("<I", end | tree.LP_NORMAL << 15 | len(item) << 17)
+        pointers += struct.pack(
+            "<I", end | tree.LP_NORMAL << 15 | len(item) << 17)
     raw[tree.HEADER:tree.HEADER + len(pointers)] = pointers
-    struct.pack_into("<HHH", raw, 12, tree.HEADER + len(pointers), end, size - 16)
+    struct.pack_into("<HHH", raw, 12, tree.HEADER + len(pointers), end,
+                     size - 16)
     struct.pack_into("<IIIH", raw, size - 16, previous, following, level, flags)
     return raw.hex()
 
@@ -57,7 +59,8 @@ def two_leaves(high_key_block=9):
     """A tree of a root and two leaves."""
     high = struct.pack("<HHHH", 0, high_key_block, 1, 16) + KEYS[2]
     return [metapage(3, 1),
-            page([high, leaf_tuple(1, 1, KEYS[0]), posting_tuple(KEYS[1], [(1, 2), (2, 1)])],
+            page([high, leaf_tuple(1, 1, KEYS[0]),
+                  posting_tuple(KEYS[1], [(1, 2), (2, 1)])],
                  following=2),
             page([leaf_tuple(3, 1, KEYS[2])], previous=1),
             page([leaf_tuple(1, 0, b""), leaf_tuple(2, 1, KEYS[2])], level=1,
@@ -95,8 +98,9 @@ class Trees(unittest.TestCase):
         pages = two_leaves()
         high = bytes.fromhex(pages[1])
         high = tree.Page(high).items[0]
-        pages[1] = page([high, leaf_tuple(1, 1, KEYS[0]), leaf_tuple(1, 2, KEYS[1]),
-                         leaf_tuple(2, 1, KEYS[1])], following=2)
+        pages[1] = page([high, leaf_tuple(1, 1, KEYS[0]),
+                         leaf_tuple(1, 2, KEYS[1]), leaf_tuple(2, 1, KEYS[1])],
+                        following=2)
         a, b = tree.Tree(two_leaves()), tree.Tree(pages)
         with self.assertRaisesRegex(oracle.Failure, "other pages"):
             oracle.compare_trees("i", a, b, None)
@@ -112,7 +116,8 @@ class Trees(unittest.TestCase):
 
 
 class Answers(unittest.TestCase):
-    TEXT = ('psql:<stdin>:7: LOG:  00000: ptsort: building index "i": 3 participants, x, keys hint, 2 words, 1 kB\n'
+    TEXT = ('psql:<stdin>:7: LOG:  00000: ptsort: building index "i": '
+            '3 participants, x, keys hint, 2 words, 1 kB\n'
             "LOCATION:  say_start, btbuild.c:358\n"
             "1|2\n"
             'psql:<stdin>:8: ERROR:  23505: could not create unique index "i"\n'
@@ -122,13 +127,14 @@ class Answers(unittest.TestCase):
         answer = session.Answer(self.TEXT)
         self.assertEqual(answer.rows, ["1|2"])
         self.assertEqual(answer.error.code, "23505")
-        self.assertEqual(str(answer.error), 'ERROR: 23505: could not create unique'
-                         ' index "i" | DETAIL: Key (a)=(1) is duplicated.')
+        self.assertEqual(
+            str(answer.error), 'ERROR: 23505: could not create unique index '
+            '"i" | DETAIL: Key (a)=(1) is duplicated.')
 
     def test_who_built(self):
         outcome = oracle.Outcome(None, session.Answer(self.TEXT))
         oracle.check_ptsort_built(outcome, 3)
-        with self.assertRaisesRegex(oracle.Failure, "3 participants planned, not 1"):
+        with self.assertRaisesRegex(oracle.Failure, "3 participants pl.*not 1"):
             oracle.check_ptsort_built(outcome, 1)
         with self.assertRaisesRegex(oracle.Failure, "enable is off"):
             oracle.check_server_built(outcome)
@@ -144,10 +150,13 @@ class Answers(unittest.TestCase):
             it = oracle.Outcome.__new__(oracle.Outcome)
             it.error = session.Message("ERROR", code, text) if code else None
             return it
-        compare = oracle.compare_errors
-        compare(None, None, outcome("54000", "size 1"), outcome("54000", "size 1"), True)
-        compare(None, None, outcome("54000", "size 1"), outcome("54000", "size 2"), False)
-        compare(None, None, outcome("54000", "size 1"), outcome("22012", "zero"), False)
+
+        def compare(server, ours, orderly):
+            oracle.compare_errors(None, None, outcome(*server), outcome(*ours),
+                                  orderly)
+        compare(("54000", "size 1"), ("54000", "size 1"), True)
+        compare(("54000", "size 1"), ("54000", "size 2"), False)
+        compare(("54000", "size 1"), ("22012", "zero"), False)
         for server, ours, orderly in (
                 (("54000", "size 1"), ("54000", "size 2"), True),
                 (("54000", "size 1"), ("22012", "zero"), True),
@@ -155,7 +164,7 @@ class Answers(unittest.TestCase):
                 ((None, None), ("54000", "size 1"), False),
                 (("54000", "size 1"), ("XX000", "oops"), False)):
             with self.assertRaises(oracle.Failure):
-                compare(None, None, outcome(*server), outcome(*ours), orderly)
+                compare(server, ours, orderly)
 
 
 class World:
@@ -179,7 +188,8 @@ def statements(seed):
     for _ in range(4):
         index = indexes.Index(rng, table, World, False)
         made.append(index.statement(2))
-        made.append(indexes.set_all(indexes.Settings(rng, table.n, True).values))
+        settings = indexes.Settings(rng, table.n, True)
+        made.append(indexes.set_all(settings.values))
     return made
 
 

@@ -89,7 +89,8 @@ PLAIN_KINDS = [
          ("'infinity'", "'-infinity'", "'4713-01-01 BC'"),
          expressions=("date_trunc('day', {c})",)),
     Kind("timestamptz", "timestamptz",
-         "('2020-01-01 00:00+00'::timestamptz + {r} % 100000000 * '1 s'::interval)",
+         "('2020-01-01 00:00+00'::timestamptz +"
+         " {r} % 100000000 * '1 s'::interval)",
          ("'infinity'", "'-infinity'"),
          expressions=("({c} AT TIME ZONE 'UTC')",)),
     Kind("interval", "interval",
@@ -106,8 +107,8 @@ PLAIN_KINDS = [
     Kind("cidr", "cidr",
          "set_masklen(('10.0.0.0'::inet + {r} % 65536 * 256)::cidr,"
          " 24)", ("'::/0'", "'0.0.0.0/0'"), width=10),
-    Kind("macaddr", "macaddr", "lpad(to_hex({r} % 281474976710656), 12, '0')::macaddr",
-         width=6),
+    Kind("macaddr", "macaddr",
+         "lpad(to_hex({r} % 281474976710656), 12, '0')::macaddr", width=6),
     Kind("macaddr8", "macaddr8", "lpad(to_hex({r}), 16, '0')::macaddr8"),
     Kind("tid", "tid", "format('(%s,%s)', {r} % 100000, 1 + {r} % 60)::tid",
          width=6),
@@ -115,7 +116,8 @@ PLAIN_KINDS = [
     Kind("pg_lsn", "pg_lsn", "('0/0'::pg_lsn + {r}::numeric)",
          ("'FFFFFFFF/FFFFFFFF'",)),
     Kind("bit", "bit(13)", "({r} % 8192)::int4::bit(13)", width=12),
-    Kind("varbit", "varbit", "substring(({r})::bit(64) FROM 1 FOR ({r} % 64)::int4)::varbit",
+    Kind("varbit", "varbit",
+         "substring(({r})::bit(64) FROM 1 FOR ({r} % 64)::int4)::varbit",
          ("''", "B'0'", "B'00'"), width=14),
     Kind("bytea", "bytea", "decode(md5(({r})::text), 'hex')",
          ("''", "'\\x00'", "'\\x0000'"),
@@ -123,22 +125,26 @@ PLAIN_KINDS = [
     Kind("bytea counted", "bytea", "decode(lpad(to_hex({r}), 24, '0'), 'hex')",
          width=13),
     Kind("tsvector", "tsvector",
-         "to_tsvector('simple', ({r} % 100)::text || ' fat cat ' || ({r})::text)",
+         "to_tsvector('simple',"
+         " ({r} % 100)::text || ' fat cat ' || ({r})::text)",
          ("''",), width=50),
     Kind("tsquery", "tsquery",
          "(({r} % 50)::text || ' & !' || ({r})::text)::tsquery", ("''",),
          width=50),
     Kind("jsonb", "jsonb",
-         "CASE {r} % 4 WHEN 0 THEN to_jsonb({r}) WHEN 1 THEN to_jsonb(({r})::text)"
-         " WHEN 2 THEN jsonb_build_object('k', {r}, 'list', jsonb_build_array({r} % 3, null, true))"
+         "CASE {r} % 4 WHEN 0 THEN to_jsonb({r})"
+         " WHEN 1 THEN to_jsonb(({r})::text)"
+         " WHEN 2 THEN jsonb_build_object('k', {r},"
+         " 'list', jsonb_build_array({r} % 3, null, true))"
          " ELSE jsonb_build_array({r}, ({r})::text) END",
          ("'null'", "'{}'", "'[]'", "'1.0'", "'1.00'", "'\"\"'"),
          expressions=("({c} -> 'k')", "({c} ->> 'k')"), width=40),
-    Kind("oidvector", "oidvector", "format('%s %s', {r} % 100, {r} % 7)::oidvector",
-         width=32),
+    Kind("oidvector", "oidvector",
+         "format('%s %s', {r} % 100, {r} % 7)::oidvector", width=32),
     Kind("int4 array", "int4[]",
          "CASE WHEN {r} % 5 = 0 THEN ARRAY[({r} % 100)::int4, NULL]"
-         " ELSE ARRAY[({r} % 1000)::int4, ({r} % 7)::int4, ({r} % 2147483647)::int4] END",
+         " ELSE ARRAY[({r} % 1000)::int4, ({r} % 7)::int4,"
+         " ({r} % 2147483647)::int4] END",
          ("'{}'", "'{{1,2},{3,4}}'", "'[0:1]={1,2}'"),
          expressions=("({c}[1])", "cardinality({c})"), width=40),
     Kind("text array", "text[]", "ARRAY[({r} % 10)::text, md5(({r})::text)]",
@@ -158,13 +164,16 @@ PLAIN_KINDS = [
          "tstzrange('2020-01-01 00:00+00', '2020-01-01 00:00+00'::timestamptz +"
          " {r} % 100000000 * '1 s'::interval)", width=26),
     Kind("multirange", "int4multirange",
-         "int4multirange(int4range(({r} % 50)::int4, ({r} % 50 + 1 + {r} % 3)::int4),"
+         "int4multirange("
+         "int4range(({r} % 50)::int4, ({r} % 50 + 1 + {r} % 3)::int4),"
          " int4range(100, 101 + ({r} % 9)::int4))", ("'{}'",), width=40),
     Kind("enum", "fz_color",
          "(enum_range(NULL::fz_color))[1 + {r} % 9]", width=4),
-    Kind("domain of int4", "fz_small", "({r} % 100000)::int4::fz_small", width=4),
+    Kind("domain of int4", "fz_small", "({r} % 100000)::int4::fz_small",
+         width=4),
     Kind("composite", "fz_pair",
-         "ROW(({r} % 100)::int4, CASE WHEN {r} % 9 > 0 THEN ({r})::text END)::fz_pair",
+         "ROW(({r} % 100)::int4,"
+         " CASE WHEN {r} % 9 > 0 THEN ({r})::text END)::fz_pair",
          classes=("record_image_ops",), expressions=("(({c}).a)", "(({c}).b)"),
          width=50, slow=True),
     Kind("nested composite", "fz_nested",
@@ -177,7 +186,8 @@ PLAIN_KINDS = [
     # not for keys
     Kind("point", "point", "point({r} % 100, 1)", key=False, width=16),
     Kind("json", "json", "to_json({r})", key=False, width=20),
-    Kind("box", "box", "box(point(0, {r} % 100), point(1, 1))", key=False, width=32),
+    Kind("box", "box", "box(point(0, {r} % 100), point(1, 1))", key=False,
+         width=32),
 ]
 
 # How strings are made.  Those with more than ASCII are for UTF-8.
@@ -187,17 +197,20 @@ STYLES = [
     ("hex", "md5(({r})::text)", 32),
     ("short", "substr(md5(({r})::text), 1, ({r} % 5)::int4)", 4),
     ("url", "'https://www.example.com/' || (ARRAY['shop','news','a','user/x'])"
-     "[1 + {r} % 4] || '/' || ({r} % 1000)::text || '-' || ({r})::text || '.html'",
+     "[1 + {r} % 4] || '/' || ({r} % 1000)::text || '-' ||"
+     " ({r})::text || '.html'",
      60),
-    ("name", "(ARRAY['Anna','anna','Bob','Cem','DAVE','Eve','O''Brien','van der Berg','McX','St. John'])"
-     "[1 + {r} % 10] || ' ' || (ARRAY['Smith','smith','Li','Jones-Lee','Ng','Kim','de Vries'])"
+    ("name",
+     "(ARRAY['Anna','anna','Bob','Cem','DAVE','Eve','O''Brien','van der Berg',"
+     "'McX','St. John'])[1 + {r} % 10] || ' ' ||"
+     " (ARRAY['Smith','smith','Li','Jones-Lee','Ng','Kim','de Vries'])"
      "[1 + {r} % 7] || ' ' || ({r} % 100000)::text", 25),
     ("blanks", "repeat(' ', ({r} % 3)::int4) || ({r} % 1000)::text ||"
      " repeat(' ', ({r} % 4)::int4)", 8),
-    ("mixed", "translate(md5(({r})::text), '0123456789abcdef', 'aAbB zZ09-_.,!xX')",
-     32),
-    ("path", "'/usr/share/doc/' || ({r} % 13)::text || '/' || ({r} % 1777)::text ||"
-     " '/changelog.' || ({r})::text", 50),
+    ("mixed", "translate(md5(({r})::text), '0123456789abcdef',"
+     " 'aAbB zZ09-_.,!xX')", 32),
+    ("path", "'/usr/share/doc/' || ({r} % 13)::text || '/' ||"
+     " ({r} % 1777)::text || '/changelog.' || ({r})::text", 50),
     ("middle", "rpad(md5(({r})::text), (60 + {r} % 66)::int4, 'xyz')", 95),
     ("middle 2", "rpad(md5(({r})::text), 120, md5(({r} % 7)::text))", 120),
     ("compressible", "repeat(md5(({r})::text), (4 + {r} % 30)::int4)", 200),

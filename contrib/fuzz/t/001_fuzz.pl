@@ -1,5 +1,5 @@
-# contrib/fuzz: its unit tests, that it finds a difference where there is one, and
-# two minutes of random indexes (FUZZ_SECONDS says how long, FUZZ_SEED which).
+# contrib/fuzz: its unit tests, that it finds a difference where there is one,
+# and two minutes of random indexes: FUZZ_SECONDS says how long, FUZZ_SEED which.
 use strict;
 use warnings;
 use FindBin;
@@ -20,7 +20,8 @@ command_ok(
 	'unit tests');
 
 # Slices are as many as the fuzz says.
-my $node = new_node('main', conf => "ptsort.debug_slices = 0\nmax_wal_size = 4GB\n");
+my $node =
+  new_node('main', conf => "ptsort.debug_slices = 0\nmax_wal_size = 4GB\n");
 local %ENV = (%ENV, PGHOST => $node->host, PGPORT => $node->port);
 my $scripts = PostgreSQL::Test::Utils::tempdir();
 
@@ -43,11 +44,13 @@ sub fuzz
 # A row that is deleted between the two builds is a difference.
 my ($status, $said) = fuzz('--seed', 'spoiled', '--case', '1-20', '--spoil');
 is($status, 1, 'spoiled: a failure');
-like($said, qr/^FAILED SEED=spoiled CASE=(\d+), statement \d+: .*(?:entries|entry|catalogs|error|ptsort)/mi,
+like($said, qr/^FAILED SEED=spoiled CASE=\d+, statement \d+: ./m,
 	'spoiled: what, and where');
 my ($case) = $said =~ /CASE=(\d+)/;
 my ($script) = glob("$scripts/seed-spoiled-case-$case.sql");
-like(slurp_file($script), qr/^CREATE EXTENSION ptsort.*^CREATE SCHEMA fuzz.*^DELETE FROM t WHERE ctid/ms,
+like(
+	slurp_file($script),
+	qr/^CREATE EXTENSION ptsort.*^CREATE SCHEMA fuzz.*^DELETE FROM t WHERE ctid/ms,
 	'spoiled: a script for it');
 # The same case alone fails in the same way.
 my ($again) = fuzz('--seed', 'spoiled', '--case', $case, '--spoil');
@@ -62,7 +65,7 @@ if ($status != 0)
 	diag("$_:\n" . slurp_file($_)) foreach glob("$scripts/*.sql");
 }
 my ($total) = $said =~ /^(total: .*)/m;
-my ($tables, $builds, $identical) = $total =~ /(\d+) tables, (\d+) builds \((\d+)/;
+my ($builds, $identical) = $total =~ /(\d+) builds \((\d+)/;
 cmp_ok($builds, '>=', $seconds / 10, 'many builds');
 cmp_ok($identical, '>', $builds / 4, 'some compared page by page');
 like($total, qr/\b$_ [1-9]/, "some $_")
