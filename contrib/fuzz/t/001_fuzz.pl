@@ -1,5 +1,5 @@
 # contrib/fuzz: its unit tests, that it finds a difference where there is one,
-# and two minutes of random indexes: FUZZ_SECONDS says how long, FUZZ_SEED which.
+# and two minutes of random ones: FUZZ_SECONDS says how long, FUZZ_SEED which.
 use strict;
 use warnings;
 use FindBin;
