@@ -230,6 +230,13 @@ pt_smgrwritev(SMgrRelation reln, ForkNumber forknum, BlockNumber blkno,
 #define pt_test_for_old_snapshot(snapshot, rel, page) ((void) 0)
 #endif
 
+/* What does not return; goes before the declaration */
+#if PG_VERSION_NUM >= 180000
+#define pt_noreturn pg_noreturn
+#else
+#define pt_noreturn pg_attribute_noreturn()
+#endif
+
 /* BufFileRead() that treats a short read as an error */
 #if PG_VERSION_NUM < 160000
 static inline void

@@ -66,7 +66,7 @@ struct PtSort
 };
 
 /* sort_wrong_phase raises the error for an operation at the wrong time. */
-extern void sort_wrong_phase(const char *operation) pg_attribute_noreturn();
+pt_noreturn extern void sort_wrong_phase(const char *operation);
 
 /*
  * sort_create_merge starts a merge of the first runs of the queue within so

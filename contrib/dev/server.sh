@@ -110,8 +110,11 @@ build_server()
 }
 
 [ -n "${suites[$major]:-}" ] || give_up "no source for PostgreSQL $major"
+mkdir -p "$dir" || exit 1
+# whoever else wants it at the same time waits until it is there
+exec 9>"$dir.lock"
+flock 9
 if [ ! -f "$dir/complete" ]; then
-	mkdir -p "$dir"
 	: >"$log"
 	echo "== building PostgreSQL $major ($flavour) in $dir" >&2
 	ensure_packages missing_packages >>"$log" || give_up "packages are missing"
