@@ -78,6 +78,8 @@ $log = write_file('died.log', "ok 1 - a\n");
 is((shell("count '$log' 255; echo \$passed \$failed"))[1], "1 1\n", 'a program that died');
 is((shell("count_child x sh -c 'echo 3 passed, 1 failed'; echo \$passed \$failed"))[1],
 	"3 passed, 1 failed\n3 1\n", 'a script within a script');
+is((shell("count_child x sh -c 'echo 3 passed, 0 failed; echo == kept: x; exit 1'; echo \$passed \$failed"))[1],
+	"3 passed, 0 failed\n== kept: x\n3 1\n", 'one that fails without a number');
 is((shell("count_child x sh -c 'echo 3 passed'; echo \$passed \$failed"))[1],
 	"3 passed\nx did not come to its end\n0 1\n", 'one that does not come to its end');
 

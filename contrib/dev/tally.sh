@@ -63,20 +63,23 @@ count()
 	[ "$bad" -eq 0 ]
 }
 
-# count_child NAME COMMAND...: run a script that ends with its own last line;
-# add that line's numbers to the totals
+# count_child NAME COMMAND...: run a script that ends with its own last line
+# (but for where KEEP=1 keeps files); add that line's numbers to the totals
 count_child()
 {
-	local name=$1 out good bad
+	local name=$1 out good bad status
 	shift
 	out=$(mktemp "${TMPDIR:-/var/tmp}/ptsort-tally.XXXXXX") || exit 1
 	"$@" 2>&1 | tee "$out"
-	read -r good bad < <(sed -nE '$s/^([0-9]+) passed, ([0-9]+) failed$/\1 \2/p' \
-		"$out")
+	status=${PIPESTATUS[0]}
+	read -r good bad < <(grep -v '^== kept: ' "$out" |
+		sed -nE '$s/^([0-9]+) passed, ([0-9]+) failed$/\1 \2/p')
 	rm -f "$out"
 	if [ -z "${bad:-}" ]; then
 		echo "$name did not come to its end"
 		good=0 bad=1
+	elif [ "$status" -ne 0 ] && [ "$bad" -eq 0 ]; then
+		bad=1
 	fi
 	passed=$((passed + good))
 	failed=$((failed + bad))
