@@ -128,6 +128,10 @@ btlinks_next(BtLinks *links, IndexTuple pivot)
 	if (links->file != NULL)
 	{
 		BufFileReadExact(links->file, pivot, sizeof(IndexTupleData));
+		if (IndexTupleSize(pivot) < sizeof(IndexTupleData))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_CORRUPTED),
+					 errmsg("list of an index's leaves is damaged")));
 		BufFileReadExact(links->file, pivot + 1,
 						 IndexTupleSize(pivot) - sizeof(IndexTupleData));
 	}

@@ -277,6 +277,30 @@ frame_pack(char *target, const uint64 *entries, int n, int ncolumns,
 	return end - target;
 }
 
+/*
+ * frame_is_sound tells whether frame_unpack will stay within a frame of so many
+ * bytes, and within its room.
+ */
+bool
+frame_is_sound(const char *frame, Size size, int ncolumns, bool has_trims)
+{
+	const FrameHeader *header = (const FrameHeader *) frame;
+	const FrameColumn *columns = (const FrameColumn *) (frame + sizeof(FrameHeader));
+	Size		end = sizeof(FrameHeader) + ncolumns * sizeof(FrameColumn);
+
+	if (size < end || header->count < 1 || header->count > FRAME_ENTRIES)
+		return false;
+	for (int i = 0; i < ncolumns; i++)
+	{
+		if (columns[i].bytes > sizeof(uint64) || columns[i].nranges > FRAME_RANGES)
+			return false;
+		end += (columns[i].nranges > 0 ? columns[i].bytes : 0) * header->count;
+	}
+	if (has_trims && header->trims_vary)
+		end += header->count;
+	return end <= size;
+}
+
 static pt_inline const char *
 unpack_columns(const FrameColumn *columns, uint64 *entries, int n, const int stride)
 {

@@ -70,6 +70,8 @@ typedef struct FrameColumn
 
 extern Size frame_pack(char *target, const uint64 *entries, int n,
 					   int ncolumns, const uint8 *trims);
+extern bool frame_is_sound(const char *frame, Size size, int ncolumns,
+						   bool has_trims);
 extern Size frame_unpack(const char *frame, int ncolumns, uint64 *entries,
 						 uint8 *trims);
 

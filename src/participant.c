@@ -209,6 +209,10 @@ worker_open(Participant *participant, const BuildShared *shared,
 	char	   *function = shm_toc_lookup(toc, PIECE_KEY(PIECE_FUNCTION), false);
 	BuildSlot  *slots = shm_toc_lookup(toc, PIECE_KEY(PIECE_SLOTS), false);
 
+	if (shared->participants < 1 || shared->workers < 1 ||
+		ParallelWorkerNumber < 0 || ParallelWorkerNumber >= shared->workers)
+		elog(ERROR, "worker %d is not one of the %d of the build",
+			 ParallelWorkerNumber, shared->workers);
 	build->heap = table_open(shared->heap_id, heap_lockmode(shared));
 	build->index = index_open(shared->index_id, index_lockmode(shared));
 	build->index_info = BuildIndexInfo(build->index);
