@@ -153,7 +153,7 @@ typedef struct PtSortStats
 								 * the same strings, one without the prefix
 								 * they share (ptsort.skip_prefixes): tuples
 								 * are in no order.  InvalidOid: none */
-	int64		peak_memory;	/* bytes held at most for tuples and buffers */
+	int64		peak_memory;	/* bytes that the sort held at most, in all */
 	int64		temp_bytes;		/* temporary file space held at most */
 	double		sort_ms;		/* ordering entries in memory */
 	double		run_ms;			/* writing runs, merging them into one */

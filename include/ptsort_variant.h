@@ -77,14 +77,14 @@ typedef struct PtSortVariant
 	bool		hints;
 
 	/*
-	 * Optional: the key learns its words from the first tuples.  learn is
-	 * called once when enough of them have been put, with the shared block of
-	 * a parallel sort or NULL, and ends the learning (ptsort_key_learn); rekey
-	 * then makes the words (an array as for ptsort_key_words) of each tuple
-	 * put before, in a short-lived memory context.  learn tells whether hints may
-	 * be trusted: an optimistic sort is one only if so.
+	 * Optional: the key learns its words from the first tuples.  The sort asks
+	 * for the key at begin, has it learn within a part of the budget when
+	 * enough of them have been put, and then has rekey make the words (an array
+	 * as for ptsort_key_words) of each tuple put before, in a short-lived memory
+	 * context.  An optimistic sort is one only if the key has put all that it
+	 * learned from in order.
 	 */
-	bool		(*learn) (void *state, PtSortShared *shared);
+	struct PtSortKey *(*key) (void *state);
 	void		(*rekey) (const void *tuple, uint64 *words, void *state);
 } PtSortVariant;
 
@@ -157,9 +157,10 @@ ptsort_key_is_learning(const PtSortKey *key)
 }
 
 /*
- * ptsort_key_learn ends the learning.  Participants of one sort, who name its
- * shared block, all get what the first of them has learned.  Returns whether the
- * words put all values that were learned from in the columns' order.
+ * ptsort_key_learn ends the learning; a sort does it for its variant's key.
+ * Participants of one sort, who name its shared block, all get what the first of
+ * them has learned.  Returns whether the words put all values that were learned
+ * from in the columns' order.
  */
 static inline bool
 ptsort_key_learn(PtSortKey *key, PtSortShared *shared)
@@ -233,7 +234,8 @@ ptsort_variant(PtSort *sort)
 /*
  * ptsort_begin starts a sort of images of this variant.  state is handed to
  * the callbacks.  context holds the variant's state and becomes the parent of
- * all the sort's memory; ptsort_end() deletes it.
+ * all the sort's memory; ptsort_end() deletes it.  All that is in it counts in
+ * the budget.
  */
 static inline PtSort *
 ptsort_begin(const PtSortVariant *variant, void *state, int nwords,

@@ -57,8 +57,12 @@ struct Collation
 	int			maxclasses;
 	CharKey    *classes;		/* one character of each, in order */
 	CharClass	byte_classes[256];	/* of characters of one byte */
-	chartable_hash *characters; /* of the others */
+	chartable_hash *characters; /* of the others; so many at most: */
+	uint32		max_characters;
 };
+
+/* Room for characters at first. */
+#define FIRST_CHARACTERS	256
 
 /*
  * collation_create prepares for a column.  ssup is the column's, without
@@ -79,8 +83,25 @@ collation_create(SortSupport ssup, TextForm form, bool bytewise)
 	collation->classes = palloc(collation->maxclasses * sizeof(CharKey));
 	for (int i = 0; i < 256; i++)
 		collation->byte_classes[i] = CLASS_UNKNOWN;
-	collation->characters = chartable_create(CurrentMemoryContext, 256, NULL);
+	collation->characters = chartable_create(CurrentMemoryContext,
+											 FIRST_CHARACTERS, NULL);
+	collation->max_characters = PG_UINT32_MAX;
 	return collation;
+}
+
+/*
+ * collation_limit has the table of characters take no more than `limit` bytes,
+ * also while it grows, when there are a table and one of half the size.
+ */
+void
+collation_limit(Collation *collation, Size limit)
+{
+	uint64		slots = 2 * FIRST_CHARACTERS;
+
+	while (slots * 2 * sizeof(CharEntry) * 3 / 2 <= limit)
+		slots *= 2;
+	/* simplehash grows at nine tenths */
+	collation->max_characters = Min(slots * 8 / 10, PG_UINT32_MAX);
 }
 
 bool
@@ -264,6 +285,10 @@ next_key(const Collation *collation, const char **string, const char *end)
 	return key;
 }
 
+/*
+ * Where the class of a character is kept.  What has been found out about
+ * characters can be found out again, so a full table is emptied.
+ */
 static CharClass *
 class_place(Collation *collation, CharKey key)
 {
@@ -272,6 +297,9 @@ class_place(Collation *collation, CharKey key)
 
 	if (key < collation->byte_keys)
 		return &collation->byte_classes[key];
+	if (unlikely(collation->characters->members >= collation->max_characters) &&
+		chartable_lookup(collation->characters, key) == NULL)
+		chartable_reset(collation->characters);
 	entry = chartable_insert(collation->characters, key, &found);
 	if (!found)
 		entry->class = CLASS_UNKNOWN;
@@ -356,16 +384,27 @@ collation_export(const Collation *collation, StringInfo target)
 						   collation->nclasses * sizeof(CharKey));
 }
 
-/* collation_import returns what lies behind what it has read. */
+/*
+ * collation_import returns what lies behind what it has read; NULL if that is
+ * not what lies from source to end.
+ */
 const char *
-collation_import(Collation *collation, const char *source)
+collation_import(Collation *collation, const char *source, const char *end)
 {
-	collation_forget_numbers(collation);
-	memcpy(&collation->nclasses, source, sizeof(int));
+	int			nclasses;
+
+	if (end - source < (ptrdiff_t) sizeof(int))
+		return NULL;
+	memcpy(&nclasses, source, sizeof(int));
 	source += sizeof(int);
-	collation->maxclasses = Max(collation->nclasses, 1);
+	if (nclasses < 0 || nclasses > MAX_CLASSES ||
+		end - source < (ptrdiff_t) (nclasses * sizeof(CharKey)))
+		return NULL;
+	collation_forget_numbers(collation);
+	collation->nclasses = nclasses;
+	collation->maxclasses = Max(nclasses, 1);
 	collation->classes = repalloc(collation->classes,
 								  collation->maxclasses * sizeof(CharKey));
-	memcpy(collation->classes, source, collation->nclasses * sizeof(CharKey));
-	return source + collation->nclasses * sizeof(CharKey);
+	memcpy(collation->classes, source, nclasses * sizeof(CharKey));
+	return source + nclasses * sizeof(CharKey);
 }

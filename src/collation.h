@@ -52,6 +52,7 @@ typedef struct Collation Collation;
 
 extern Collation *collation_create(SortSupport ssup, TextForm form,
 								   bool bytewise);
+extern void collation_limit(Collation *collation, Size limit);
 extern bool collation_is_bytewise(const Collation *collation);
 extern void collation_learn_string(Collation *collation, const char *string,
 								   int length);
@@ -62,7 +63,8 @@ extern CharClass collation_multibyte_class(Collation *collation,
 										   const char *end);
 extern CharClass *collation_byte_classes(Collation *collation);
 extern void collation_export(const Collation *collation, StringInfo target);
-extern const char *collation_import(Collation *collation, const char *source);
+extern const char *collation_import(Collation *collation, const char *source,
+									const char *end);
 
 /* collation_string returns the bytes of a value, perhaps in palloc'd memory. */
 extern const char *collation_string(const Collation *collation, Datum value,

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * memsort.c
- *	  Entries in memory: growth, the only memory accounting, and sorting.
+ *	  Entries in memory: growth, accounting, and sorting.
  *
  * Entries lie in one array that grows (large arrays grow without a copy, the
  * C library remaps them), tuples in chunks that are filled from the start.
@@ -9,6 +9,8 @@
  * of an entry for the scratch array while sorting: as much of that as is left
  * of the budget.  When the budget is used up memsort_put says so and the caller
  * writes a run.
+ *
+ * All of it lies in a memory context of its own.
  *
  *-------------------------------------------------------------------------
  */
@@ -57,22 +59,41 @@ entry_cost(const MemSort *ms)
 	return ms->stride * sizeof(uint64) + scratch_cost(ms);
 }
 
+/* Bytes that sorting n entries takes besides the scratch. */
+static int64
+sort_memory(const MemSort *ms, int64 n)
+{
+	return ms->order->nwords > 0 ? radix_memory(n, ms->stride) : 0;
+}
+
 /* memsort_create makes an empty MemSort that holds at most budget bytes. */
 MemSort *
 memsort_create(SortOrder *order, int64 budget)
 {
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "ptsort entries",
+												  ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
 	MemSort    *ms = palloc0(sizeof(MemSort));
 
 	ms->order = order;
 	ms->stride = Max(order->nwords, 1) + 1;
-	ms->budget = budget;
-	ms->context = CurrentMemoryContext;
+	ms->context = context;
 	ms->capacity = MIN_ENTRIES;
 	ms->entries = palloc(ms->capacity * ms->stride * sizeof(uint64));
 	ms->maxchunks = 16;
 	ms->chunks = palloc(ms->maxchunks * sizeof(MemChunk));
 	ms->used = ms->peak = ms->capacity * entry_cost(ms);
+	memsort_set_budget(ms, budget);
+	MemoryContextSwitchTo(old);
 	return ms;
+}
+
+/* memsort_allocated returns the bytes that it has allocated. */
+int64
+memsort_allocated(const MemSort *ms)
+{
+	return MemoryContextMemAllocated(ms->context, true);
 }
 
 /*
@@ -145,6 +166,31 @@ drop_chunk(MemSort *ms)
 
 	account(ms, -(int64) last->size);
 	pfree(last->start);
+}
+
+/*
+ * memsort_set_budget changes the budget.  An empty MemSort gives back what it
+ * has kept beyond that.
+ */
+void
+memsort_set_budget(MemSort *ms, int64 budget)
+{
+	int64		excess;
+
+	ms->budget = budget - sort_memory(ms, budget / entry_cost(ms));
+	if (ms->count > 0)
+		return;
+	Assert(ms->filled == 0);
+	while (ms->used > ms->budget && ms->nchunks > 0)
+		drop_chunk(ms);
+	excess = (ms->used - ms->budget) / entry_cost(ms);
+	excess = Min(excess, ms->capacity - MIN_ENTRIES);
+	if (excess <= 0)
+		return;
+	ms->capacity -= excess;
+	ms->entries = repalloc_huge(ms->entries,
+								ms->capacity * ms->stride * sizeof(uint64));
+	account(ms, -excess * entry_cost(ms));
 }
 
 /*
@@ -289,6 +335,7 @@ memsort_sort(MemSort *ms)
 	int64		entry_bytes = ms->stride * sizeof(uint64);
 	int64		reserved = ms->capacity * scratch_cost(ms);
 	int64		room;			/* bytes of scratch */
+	int64		extra;			/* bytes used while sorting */
 	uint64	   *scratch;
 	bool		verify = order->hints && !order->optimistic;
 
@@ -297,7 +344,8 @@ memsort_sort(MemSort *ms)
 		return;
 	room = Min(ms->count * entry_bytes, ms->budget - ms->used + reserved);
 	room = Max(room, ms->count * scratch_cost(ms));
-	account(ms, room - reserved);
+	extra = room - reserved + sort_memory(ms, ms->count);
+	account(ms, extra);
 	scratch = MemoryContextAllocHuge(ms->context, room);
 	advise_large_pages(scratch, room);
 	if (verify &&
@@ -321,8 +369,9 @@ memsort_sort(MemSort *ms)
 		order->wrong_hints += wrong;
 		order->distrust |= wrong > 0;
 	}
+	fault_point("memsort: sorted");
 	pfree(scratch);
-	account(ms, reserved - room);
+	account(ms, -extra);
 }
 
 /*
@@ -357,9 +406,5 @@ memsort_reset(MemSort *ms)
 void
 memsort_free(MemSort *ms)
 {
-	while (ms->nchunks > 0)
-		drop_chunk(ms);
-	pfree(ms->chunks);
-	pfree(ms->entries);
-	pfree(ms);
+	MemoryContextDelete(ms->context);
 }

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * memsort.h
- *	  Entries in memory: growth, the only memory accounting, and sorting.
+ *	  Entries in memory: growth, accounting, and sorting.
  *
  *		ms = memsort_create(order, budget)
  *		while (memsort_put(ms, words, tuple, size)) ...		until it is full
@@ -33,14 +33,14 @@ typedef struct MemSort
 	uint64	   *entries;
 	int			stride;			/* words of an entry, 2 or 3 */
 	int64		count;
-	int64		peak;			/* most bytes ever held; never falls */
+	int64		used;			/* bytes of entries, scratch and chunks */
+	int64		peak;			/* the most that were used */
 
 	/* private to memsort.c */
 	SortOrder  *order;
 	MemoryContext context;
 	int64		capacity;		/* of entries */
-	int64		budget;
-	int64		used;			/* bytes of entries, scratch and chunks */
+	int64		budget;			/* for `used` */
 	int64		tuple_bytes;	/* of them, in images */
 	MemChunk   *chunks;			/* memory for images */
 	int			nchunks;
@@ -59,6 +59,8 @@ typedef struct MemSort
 extern MemSort *memsort_create(SortOrder *order, int64 budget);
 extern bool memsort_put(MemSort *ms, const uint64 *words, const void *tuple,
 						Size size);
+extern void memsort_set_budget(MemSort *ms, int64 budget);
+extern int64 memsort_allocated(const MemSort *ms);
 extern void memsort_sort(MemSort *ms);
 extern void memsort_reset(MemSort *ms);
 extern void memsort_free(MemSort *ms);

@@ -71,8 +71,6 @@ struct Merge
 	char	   *last;			/* copy of the tuple returned last */
 	uint64		last_words[PTSORT_MAX_WORDS];
 	Size		last_room;
-
-	int64		memory;			/* bytes of readers and their buffers */
 };
 
 /* The order of two current tuples whose first words are equal. */
@@ -192,16 +190,8 @@ merge_create(SortOrder *order, Run **runs, int nruns, int64 memory,
 					   !runs[i]->tape->owns_set);
 		if (ranges)
 			limit_reader(merge, i, &ranges[i]);
-		merge->memory += runs[i]->tape->buffer_size + RUN_READER_MEMORY;
 	}
 	return merge;
-}
-
-/* merge_memory returns the bytes of the read buffers and readers. */
-int64
-merge_memory(const Merge *merge)
-{
-	return merge->memory;
 }
 
 /* Keep the current tuple of a run to compare the next one with it. */

@@ -39,7 +39,6 @@ extern Merge *merge_create(SortOrder *order, Run **runs, int nruns,
 extern RunReader *merge_next(Merge *merge);
 extern int	merge_next_entries(Merge *merge, uint64 *entries, int max);
 extern bool merge_was_wrong(Merge *merge);
-extern int64 merge_memory(const Merge *merge);
 extern void merge_free(Merge *merge);
 
 #endif							/* PTSORT_MERGE_H */

@@ -56,12 +56,11 @@
 #define IN_PLACE_BITS	8
 
 /*
- * The most counters in use at once: levels that use up a word, of 11 bits each,
- * need more than those of fewer bits.  A pass in place needs two sets.
+ * Counters that are allocated at a time: for four levels, which are rarely used
+ * up.  A pass in place needs two sets.
  */
-#define MAX_COUNTERS(nkeys) \
-	((nkeys) * ((64 + DIGIT_BITS - 1) / DIGIT_BITS) * MAX_BUCKETS + \
-	 (1 << IN_PLACE_BITS))
+#define COUNTERS		(4 * MAX_BUCKETS)
+#define MIN_COUNTERS	Max(MAX_BUCKETS, 2 << IN_PLACE_BITS)
 
 /* Work on fewer entries than this needs no interrupt check of its own. */
 #define INTERRUPT_LIMIT 10000
@@ -176,6 +175,7 @@ typedef struct RadixSort
 	int64		room;			/* entries that scratch holds */
 	int			nkeys;
 	int64	   *counters;
+	int64	   *counters_end;
 } RadixSort;
 
 /* A digit of a key. */
@@ -390,15 +390,40 @@ sort_level_of(RadixSort *sort, uint64 *entries, uint64 *other, int64 n,
 	sort->counters -= digit.mask + 1;
 }
 
+/* See to it that a level finds counters; returns what give_back wants. */
+static pt_inline RadixSort
+reserve_counters(RadixSort *sort)
+{
+	RadixSort	before = *sort;
+
+	if (unlikely(sort->counters_end - sort->counters < MIN_COUNTERS))
+	{
+		sort->counters = palloc(COUNTERS * sizeof(int64));
+		sort->counters_end = sort->counters + COUNTERS;
+	}
+	return before;
+}
+
+static pt_inline void
+give_back(RadixSort *sort, const RadixSort *before)
+{
+	if (unlikely(sort->counters_end != before->counters_end))
+		pfree(sort->counters);
+	*sort = *before;
+}
+
 static void
 sort_level(RadixSort *sort, uint64 *entries, uint64 *other, int64 n, int stride,
 		   int word, bool want_other)
 {
+	RadixSort	before = reserve_counters(sort);
+
 	check_stack_depth();
 	if (stride == 2)
 		sort_level_of(sort, entries, other, n, 2, word, want_other);
 	else
 		sort_level_of(sort, entries, other, n, 3, word, want_other);
+	give_back(sort, &before);
 }
 
 /*
@@ -462,6 +487,8 @@ sort_in_place_of(RadixSort *sort, uint64 *entries, int64 n, const int stride,
 static void
 sort_in_place(RadixSort *sort, uint64 *entries, int64 n, int stride, int word)
 {
+	RadixSort	before = reserve_counters(sort);
+
 	check_stack_depth();
 	if (n <= sort->room)
 		sort_level(sort, entries, sort->scratch, n, stride, word, false);
@@ -469,6 +496,17 @@ sort_in_place(RadixSort *sort, uint64 *entries, int64 n, int stride, int word)
 		sort_in_place_of(sort, entries, n, 2, word);
 	else
 		sort_in_place_of(sort, entries, n, 3, word);
+	give_back(sort, &before);
+}
+
+Size
+radix_memory(int64 n, int stride)
+{
+	Size		memory = COUNTERS * sizeof(int64);
+
+	if (n >= COMBINE_LIMIT)
+		memory += MAX_BUCKETS * (COMBINE_ENTRIES * stride * sizeof(uint64) + 1);
+	return memory;
 }
 
 void
@@ -476,7 +514,6 @@ radix_sort(uint64 *entries, int64 n, int stride, int nkeys, uint64 *scratch,
 		   int64 room)
 {
 	RadixSort	sort = {.scratch = scratch, .room = room, .nkeys = nkeys};
-	int64	   *counters;
 
 	if (n < 2 || is_sorted(entries, n, stride, 0, nkeys))
 		return;
@@ -485,8 +522,5 @@ radix_sort(uint64 *entries, int64 n, int stride, int nkeys, uint64 *scratch,
 		reverse(entries, n, stride);
 		return;
 	}
-	counters = palloc(MAX_COUNTERS(nkeys) * sizeof(int64));
-	sort.counters = counters;
 	sort_in_place(&sort, entries, n, stride, 0);
-	pfree(counters);
 }

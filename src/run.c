@@ -36,9 +36,12 @@ typedef struct RunStage
 	uint64		entries[FRAME_ENTRIES * FRAME_MAX_COLUMNS];
 	uint8		trims[FRAME_ENTRIES];
 	Size		rest_bytes;
-	char		rests[STAGE_RESTS];
 	uint64		packed[FRAME_MAX_PACKED / sizeof(uint64) + 1];
+	char		rests[STAGE_RESTS]; /* not there if images are inline */
 } RunStage;
+
+StaticAssertDecl(sizeof(RunStage) <= RUN_WRITER_MEMORY,
+				 "a writer has more memory than it says");
 
 /* The frame that a reader stands in. */
 typedef struct RunFrame
@@ -59,21 +62,54 @@ column_count(const SortOrder *order)
 	return order->nwords + 1;
 }
 
-/* run_begin_write starts a run; `sampled` gives it a sparse index. */
+/*
+ * run_begin_write starts a run with a sparse index of so many samples at most,
+ * a power of two, or of none.
+ */
 void
 run_begin_write(RunWriter *writer, const SortOrder *order, Tapeset *set,
-				Size write_buffer, bool sampled)
+				Size write_buffer, int64 max_samples)
 {
 	fault_point("run: write");
 	memset(writer, 0, sizeof(RunWriter));
 	writer->run = palloc0(sizeof(Run));
 	writer->run->tape = tape_create(set, write_buffer);
 	writer->order = order;
-	writer->sampled = sampled;
+	writer->run->max_samples = max_samples;
 	writer->sample_every = 1;
-	writer->stage = palloc(sizeof(RunStage));
+	writer->stage = palloc(order->inline_image ? offsetof(RunStage, rests) :
+						   sizeof(RunStage));
 	writer->stage->count = 0;
 	writer->stage->rest_bytes = 0;
+}
+
+/* Drop every other sample. */
+static void
+drop_samples(Run *run)
+{
+	run->desc.nsamples = (run->desc.nsamples + 1) / 2;
+	for (int64 i = 0; i < run->desc.nsamples; i++)
+		run->samples[i] = run->samples[2 * i];
+}
+
+/* run_thin_samples drops every other sample of a finished run, but the first. */
+void
+run_thin_samples(Run *run)
+{
+	if (run->desc.nsamples < 2)
+		return;
+	drop_samples(run);
+	run->samples = repalloc(run->samples, run->desc.nsamples * sizeof(RunSample));
+}
+
+/* run_forget_samples frees the sparse index. */
+void
+run_forget_samples(Run *run)
+{
+	if (run->samples)
+		pfree(run->samples);
+	run->samples = NULL;
+	run->desc.nsamples = 0;
 }
 
 /* Make room for another sample. */
@@ -84,19 +120,17 @@ grow_samples(RunWriter *writer)
 
 	if (run->samples == NULL)
 	{
-		writer->max_samples = FIRST_SAMPLES;
-		run->samples = palloc(FIRST_SAMPLES * sizeof(RunSample));
+		writer->room = Min(FIRST_SAMPLES, run->max_samples);
+		run->samples = palloc(writer->room * sizeof(RunSample));
 	}
-	else if (writer->max_samples < RUN_MAX_SAMPLES)
+	else if (writer->room < run->max_samples)
 	{
-		writer->max_samples *= 2;
-		run->samples = repalloc(run->samples, writer->max_samples * sizeof(RunSample));
+		writer->room *= 2;
+		run->samples = repalloc(run->samples, writer->room * sizeof(RunSample));
 	}
 	else
 	{
-		for (int64 i = 0; i < RUN_MAX_SAMPLES / 2; i++)
-			run->samples[i] = run->samples[2 * i];
-		run->desc.nsamples = RUN_MAX_SAMPLES / 2;
+		drop_samples(run);
 		writer->sample_every *= 2;
 	}
 }
@@ -108,7 +142,7 @@ add_sample(RunWriter *writer, const uint64 *words)
 	Run		   *run = writer->run;
 	RunSample  *sample;
 
-	if (run->desc.nsamples == writer->max_samples)
+	if (run->desc.nsamples == writer->room)
 		grow_samples(writer);
 	sample = &run->samples[run->desc.nsamples++];
 	memset(sample, 0, sizeof(RunSample));
@@ -132,7 +166,7 @@ write_frame(RunWriter *writer, const uint64 *entries, int n,
 	Size		packed_bytes;
 	Size		size;
 
-	if (writer->sampled && writer->until_sample-- == 0)
+	if (run->max_samples > 0 && writer->until_sample-- == 0)
 		add_sample(writer, entries);
 	packed_bytes = frame_pack(packed, entries, n, column_count(writer->order),
 							  trims);
@@ -278,14 +312,10 @@ append_samples(Run *run, const Run *next, int64 offset)
 		sample->position += RUN_POSITION(offset, 0);
 		sample->ordinal += run->desc.tuples;
 	}
-	while (total > RUN_MAX_SAMPLES)
-	{
-		total /= 2;
-		for (int64 i = 0; i < total; i++)
-			samples[i] = samples[2 * i];
-	}
 	run->samples = samples;
 	run->desc.nsamples = total;
+	while (run->desc.nsamples > run->max_samples)
+		run_thin_samples(run);
 }
 
 /*
@@ -320,16 +350,49 @@ run_export(Run *run, RunDesc *result)
 	*result = run->desc;
 }
 
-/* run_import opens a run that a participant exported. */
+/* Samples must lie within their run, where readers will look for them. */
+static void
+check_samples(const Run *run)
+{
+	for (int64 i = 0; i < run->desc.nsamples; i++)
+	{
+		const RunSample *sample = &run->samples[i];
+
+		if (sample->position < 0 || sample->position >= run_end(run) ||
+			sample->ordinal < 0 || sample->ordinal >= run->desc.tuples)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_CORRUPTED),
+					 errmsg("sparse index of a sorted run is not valid")));
+	}
+}
+
+/*
+ * run_import opens a run that a participant exported, perhaps without its sparse
+ * index.
+ */
 Run *
-run_import(SharedFileSet *fileset, int participant, const RunDesc *source)
+run_import(SharedFileSet *fileset, int participant, const RunDesc *source,
+		   bool with_samples)
 {
 	Run		   *run = palloc0(sizeof(Run));
-	Size		size = source->nsamples * sizeof(RunSample);
+	Size		size = 0;
 
+	if (source->tuples < 0 || source->bytes < 0 || source->last_frame < 0 ||
+		source->last_frame > source->bytes || source->bytes > source->tape.size ||
+		source->nsamples < 0 || source->nsamples > RUN_MAX_SAMPLES)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("description of a sorted run is not valid")));
 	run->desc = *source;
-	run->samples = palloc(size);
+	if (with_samples)
+	{
+		size = source->nsamples * sizeof(RunSample);
+		run->samples = palloc(size);
+	}
+	else
+		run->desc.nsamples = 0;
 	run->tape = tape_import(fileset, participant, &source->tape, run->samples, size);
+	check_samples(run);
 	return run;
 }
 
@@ -372,6 +435,7 @@ run_begin_read(RunReader *reader, const SortOrder *order, Run *run,
 void
 run_end_read(RunReader *reader)
 {
+	tape_end_read(reader->run->tape);
 	if (reader->frame->image)
 		pfree(reader->frame->image);
 	pfree(reader->frame);
@@ -403,21 +467,38 @@ peek_at(RunReader *reader, int64 offset, Size want)
 	return result;
 }
 
-/* Find out where the rests of a frame begin and end. */
+/* What a frame has in its place cannot be one. */
+static pg_noinline void
+raise_damaged(int64 offset)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("sorted run in a temporary file is damaged at offset %lld",
+					(long long) offset)));
+}
+
+/* Find out where the rests of a frame, of so many bytes, begin and end. */
 static void
-find_rests(RunReader *reader, const char *rests)
+find_rests(RunReader *reader, const char *rests, Size rest_bytes)
 {
 	RunFrame   *frame = reader->frame;
 	const uint64 *head = frame->entries + reader->ncolumns - 1;
-	uint32		end = 0;
+	Size		end = 0;
+	bool		damaged = false;
 
 	frame->rests = rests;
 	frame->ends[0] = 0;
 	for (int i = 0; i < reader->count; i++, head += reader->ncolumns)
 	{
-		end += order_size(reader->order, head) - IMAGE_HEAD - frame->trims[i];
-		frame->ends[i + 1] = end;
+		Size		size = order_size(reader->order, head);
+		Size		missing = IMAGE_HEAD + frame->trims[i];
+
+		damaged |= size < missing || frame->trims[i] > sizeof(uint64);
+		end += size - missing;
+		frame->ends[i + 1] = (uint32) end;
 	}
+	if (unlikely(damaged || end > rest_bytes))
+		raise_damaged(reader->offset);
 }
 
 /* The size of the frame at an offset; 0 if the next block has the next one. */
@@ -432,16 +513,22 @@ static void
 load_frame(RunReader *reader, int64 offset)
 {
 	RunFrame   *frame = reader->frame;
-	Size		size = frame_size(reader, offset);
+	Size		size;
 	const char *packed;
 	Size		packed_bytes;
 
+	if (unlikely(offset < 0 || offset >= reader->run->desc.bytes))
+		raise_damaged(offset);
+	size = frame_size(reader, offset);
 	if (unlikely(size == 0))
 	{
 		offset = tape_block_end(reader->run->tape, offset);
 		size = frame_size(reader, offset);
 	}
 	packed = peek_at(reader, offset, size);
+	if (unlikely(!frame_is_sound(packed, size, reader->ncolumns,
+								 !reader->inline_image)))
+		raise_damaged(offset);
 	packed_bytes = frame_unpack(packed, reader->ncolumns, frame->entries,
 								reader->inline_image ? NULL : frame->trims);
 	frame->previous = ((const FrameHeader *) packed)->previous;
@@ -450,7 +537,7 @@ load_frame(RunReader *reader, int64 offset)
 	reader->offset = offset;
 	reader->next = offset + size;
 	if (!reader->inline_image)
-		find_rests(reader, packed + packed_bytes);
+		find_rests(reader, packed + packed_bytes, size - packed_bytes);
 	if (offset == RUN_POSITION_OFFSET(reader->to))
 		reader->count = Min(reader->count, RUN_POSITION_INDEX(reader->to));
 }

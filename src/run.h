@@ -16,7 +16,7 @@
  *
  * The sparse index of a run has samples of words with their positions, at equal
  * distances, at most RUN_MAX_SAMPLES of them.  It is kept in memory and goes
- * with the run when that is exported.
+ * with the run when that is exported; who imports it need not read them.
  *
  *-------------------------------------------------------------------------
  */
@@ -34,6 +34,9 @@
  * dropped, so that memory stays constant (160 kB) at any run length.
  */
 #define RUN_MAX_SAMPLES 4096
+
+/* A run that nobody may ask for part of has this number of samples. */
+#define RUN_NO_SAMPLES	0
 
 /* Bits of a position that number the record within its frame. */
 #define RUN_POSITION_BITS	8
@@ -69,6 +72,7 @@ typedef struct Run
 	Tape	   *tape;
 	RunDesc		desc;
 	RunSample  *samples;		/* NULL if it has no sparse index */
+	int64		max_samples;	/* that it may have */
 	uint64	   *first;			/* copies of the first and the last tuple: */
 	uint64	   *last;			/* words, then the image; or NULL */
 } Run;
@@ -78,8 +82,7 @@ typedef struct RunWriter
 {
 	Run		   *run;
 	const SortOrder *order;
-	bool		sampled;
-	int64		max_samples;	/* room for samples */
+	int64		room;			/* for samples */
 	int64		sample_every;	/* so many frames get a sample */
 	int64		until_sample;	/* frames before the next one that does */
 	struct RunStage *stage;		/* the frame being filled */
@@ -105,12 +108,15 @@ typedef struct RunReader
 	int64		to;				/* position at which to stop */
 } RunReader;
 
-/* Memory that a reader has besides its read buffer (and one image). */
-#define RUN_READER_MEMORY	(FRAME_ENTRIES * (FRAME_MAX_COLUMNS * sizeof(uint64) + \
-											  sizeof(uint32) + sizeof(uint8)))
+/* Memory that a reader has besides its read buffer, with a short image. */
+#define RUN_READER_MEMORY	(11 * 512)
+
+/* Memory that a writer has besides its write buffer and the samples. */
+#define RUN_WRITER_MEMORY	(44 * 1024)
 
 extern void run_begin_write(RunWriter *writer, const SortOrder *order,
-							Tapeset *set, Size write_buffer, bool sampled);
+							Tapeset *set, Size write_buffer,
+							int64 max_samples);
 extern void run_write(RunWriter *writer, const uint64 *words,
 					  const void *tuple, Size size);
 extern void run_write_entries(RunWriter *writer, const uint64 *entries,
@@ -119,7 +125,9 @@ extern Run *run_end_write(RunWriter *writer);
 extern void run_append(Run *run, Run *next);
 extern void run_export(Run *run, RunDesc *result);
 extern Run *run_import(SharedFileSet *fileset, int participant,
-					   const RunDesc *source);
+					   const RunDesc *source, bool with_samples);
+extern void run_thin_samples(Run *run);
+extern void run_forget_samples(Run *run);
 extern void run_close(Run *run);
 
 extern void run_begin_read(RunReader *reader, const SortOrder *order, Run *run,

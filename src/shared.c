@@ -238,12 +238,17 @@ shared_publish_learned(PtSortShared *shared, const char *data, int length)
 void
 shared_read_learned(PtSortShared *shared, StringInfo result)
 {
+	int			length = shared->learned;
 	BufFile    *file = BufFileOpenFileSet(&shared->fileset.fs, LEARNED_FILE,
 										  O_RDONLY, false);
 
-	enlargeStringInfo(result, shared->learned);
-	BufFileReadExact(file, result->data, shared->learned);
-	result->len = shared->learned;
+	if (length <= 0 || length != BufFileSize(file))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("what another participant has learned about sort keys is incomplete")));
+	enlargeStringInfo(result, length);
+	BufFileReadExact(file, result->data + result->len, length);
+	result->len += length;
 	BufFileClose(file);
 }
 

@@ -33,14 +33,23 @@
  */
 #define MIN_SLICE_TUPLES	150000
 
-/* Samples that are looked at, of all runs together. */
+/*
+ * Samples that are looked at, of all runs together: as many as fit a part of the
+ * budget, within limits.
+ */
+#define CANDIDATES_PART		4
+#define MIN_SAMPLES			1024
 #define MAX_SAMPLES			16384
 
 /* Part of a slice by which a cut may miss its place. */
 #define TOLERANCE_PART		40
 
-/* Read buffer for looking at single records of a run. */
+/*
+ * Read buffer for looking at single records of a run, and the part of the budget
+ * that those of all runs may have.
+ */
 #define PROBE_BUFFER		(64 * 1024)
+#define PROBES_PART			4
 
 int			ptsort_debug_slices = 0;
 
@@ -92,16 +101,17 @@ compare_candidates(const void *a, const void *b)
 
 /* Prepare to look at records. */
 static void
-open_run(SliceRun *slice_run, const SortOrder *order, Run *run)
+open_run(SliceRun *slice_run, const SortOrder *order, Run *run, Size buffer)
 {
 	slice_run->run = run;
-	run_begin_read(&slice_run->reader, order, run, PROBE_BUFFER, false);
+	run_begin_read(&slice_run->reader, order, run, buffer, false);
 }
 
 /* The samples of all runs in order; returns how many. */
 static int64
-collect_candidates(SliceRun *runs, int nruns, Candidate **result)
+collect_candidates(SliceRun *runs, int nruns, int64 memory, Candidate **result)
 {
+	int64		most = memory / (int64) sizeof(Candidate);
 	int64		total = 0;
 	int64		step;
 	int64		n = 0;
@@ -109,7 +119,7 @@ collect_candidates(SliceRun *runs, int nruns, Candidate **result)
 
 	for (int r = 0; r < nruns; r++)
 		total += runs[r].run->desc.nsamples;
-	step = total / MAX_SAMPLES + 1;
+	step = total / Min(Max(most, MIN_SAMPLES), MAX_SAMPLES) + 1;
 	candidates = palloc_extended((total / step + nruns) * sizeof(Candidate),
 								 MCXT_ALLOC_HUGE);
 	for (int r = 0; r < nruns; r++)
@@ -319,8 +329,39 @@ compare_cuts(const void *a, const void *b, void *arg)
 	return 0;
 }
 
-void
-slices_plan(SortOrder *order, Run **runs, int nruns, int nslices,
+/* Cut the runs into `useful` parts, or fewer; returns how many. */
+static int
+make_cuts(SortOrder *order, SliceRun *runs, int nruns, const Candidate *candidates,
+		  int64 ncandidates, int useful, int64 *positions)
+{
+	int64		tuples = 0;
+	int64		passed = 0;
+	int			cut = 1;
+	Cut			made;
+
+	for (int r = 0; r < nruns; r++)
+		tuples += runs[r].run->desc.tuples;
+	alloc_cut(&made, nruns);
+	for (int64 i = 0; i < ncandidates && cut < useful; i++)
+	{
+		int64		target = tuples / useful * cut;
+
+		if (passed >= target)
+		{
+			make_cut(order, runs, nruns, candidates[i].run,
+					 candidates[i].position, &made);
+			improve_cut(order, runs, nruns, target,
+						tuples / useful / TOLERANCE_PART, &made);
+			memcpy(&positions[cut * nruns], made.positions, nruns * sizeof(int64));
+			cut++;
+		}
+		passed += candidates[i].weight;
+	}
+	return cut;
+}
+
+int64
+slices_plan(SortOrder *order, Run **runs, int nruns, int nslices, int64 budget,
 			int64 *positions)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
@@ -331,39 +372,25 @@ slices_plan(SortOrder *order, Run **runs, int nruns, int nslices,
 	Candidate  *candidates;
 	int64		ncandidates;
 	int64		tuples = 0;
-	int64		passed = 0;
 	int			useful;
-	int			cut = 1;
-	Cut			made;
+	int			cut;
+	int64		memory;
 
 	fault_point("slices: plan");
 	for (int r = 0; r < nruns; r++)
 	{
-		open_run(&slice_runs[r], order, runs[r]);
+		open_run(&slice_runs[r], order, runs[r],
+				 Min(PROBE_BUFFER, budget / PROBES_PART / nruns));
 		tuples += runs[r]->desc.tuples;
 		positions[r] = 0;
 	}
-	ncandidates = collect_candidates(slice_runs, nruns, &candidates);
+	ncandidates = collect_candidates(slice_runs, nruns, budget / CANDIDATES_PART,
+									 &candidates);
 	useful = (int) Min(nslices, Max(tuples / MIN_SLICE_TUPLES, 1));
 	if (ptsort_debug_slices > 0)
 		useful = Min(nslices, ptsort_debug_slices);
 
-	alloc_cut(&made, nruns);
-	for (int64 i = 0; i < ncandidates && cut < useful; i++)
-	{
-		int64		target = tuples / useful * cut;
-
-		if (passed >= target)
-		{
-			make_cut(order, slice_runs, nruns, candidates[i].run,
-					 candidates[i].position, &made);
-			improve_cut(order, slice_runs, nruns, target,
-						tuples / useful / TOLERANCE_PART, &made);
-			memcpy(&positions[cut * nruns], made.positions, nruns * sizeof(int64));
-			cut++;
-		}
-		passed += candidates[i].weight;
-	}
+	cut = make_cuts(order, slice_runs, nruns, candidates, ncandidates, useful, positions);
 
 	/* What is left over becomes empty slices behind the last tuple. */
 	for (; cut <= nslices; cut++)
@@ -375,5 +402,12 @@ slices_plan(SortOrder *order, Run **runs, int nruns, int nslices,
 	if (nruns > 0)
 		qsort_arg(positions, nslices + 1, nruns * sizeof(int64), compare_cuts, &nruns);
 	MemoryContextSwitchTo(old);
+	memory = MemoryContextMemAllocated(context, true);
+	for (int r = 0; r < nruns; r++)
+	{
+		memory += runs[r]->tape->buffer_size;
+		run_end_read(&slice_runs[r].reader);
+	}
 	MemoryContextDelete(context);
+	return memory;
 }

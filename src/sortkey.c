@@ -336,8 +336,7 @@ init_code(SortKeyWord *word, Oid opfamily, Oid opcintype, SortSupport plain,
 	word->hint = !text->bytewise &&
 		(text == &citext || !pt_collate_is_c(plain->ssup_collation));
 	word->nwords = word->hint ? nwords : 1;
-	word->code = textcode_create(collation_create(plain, text->form, !word->hint),
-								 word->nwords);
+	word->code = textcode_create(plain, text->form, !word->hint, word->nwords);
 }
 
 /*
@@ -636,6 +635,30 @@ sortkey_is_learning(const PtSortKey *key)
 }
 
 /*
+ * sortkey_limit says how many bytes a key may have while it is learning; what
+ * it has learned takes less.  Returns how many of these it will use at most.
+ */
+Size
+sortkey_limit(PtSortKey *key, Size limit)
+{
+	return textcode_limit(key->word.code, limit);
+}
+
+/* sortkey_memory returns the bytes that a key which learns has now ... */
+Size
+sortkey_memory(const PtSortKey *key)
+{
+	return textcode_memory(key->word.code);
+}
+
+/* ... and sortkey_peak_memory the most that it had while it learned. */
+Size
+sortkey_peak_memory(const PtSortKey *key)
+{
+	return textcode_peak_memory(key->word.code);
+}
+
+/*
  * sortkey_learn learns from the values that words have been asked for.  Returns
  * whether the words put all of them in order.
  */
@@ -651,9 +674,9 @@ sortkey_learn(PtSortKey *key, StringInfo result)
 
 /* sortkey_adopt takes what another process has learned; returns the same. */
 bool
-sortkey_adopt(PtSortKey *key, const char *learned)
+sortkey_adopt(PtSortKey *key, const char *learned, Size length)
 {
-	textcode_import(key->word.code, learned);
+	textcode_import(key->word.code, learned, length);
 	key->learning = false;
 	return textcode_is_right(key->word.code);
 }

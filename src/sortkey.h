@@ -47,7 +47,12 @@ extern Size sortkey_tuple(const PtSortKey *key, const uint64 *words,
 extern bool sortkey_is_hint(const PtSortKey *key);
 extern bool sortkey_is_learning(const PtSortKey *key);
 extern bool sortkey_learn(PtSortKey *key, StringInfo result);
-extern bool sortkey_adopt(PtSortKey *key, const char *learned);
+extern bool sortkey_adopt(PtSortKey *key, const char *learned, Size length);
+
+/* These of a key that learns only. */
+extern Size sortkey_limit(PtSortKey *key, Size limit);
+extern Size sortkey_memory(const PtSortKey *key);
+extern Size sortkey_peak_memory(const PtSortKey *key);
 extern SortSupport sortkey_support(PtSortKey *key);
 
 /*

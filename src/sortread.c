@@ -223,7 +223,10 @@ sort_next_slice(PtSort *sort, int *slice)
 		(sort->phase != PHASE_SLICES && sort->phase != PHASE_MERGING))
 		sort_wrong_phase("next slice");
 	if (sort->merge)
+	{
+		sort_note_memory(sort);
 		merge_free(sort->merge);
+	}
 	sort->merge = NULL;
 	sort->phase = PHASE_SLICES;
 	*slice = shared_claim_slice(shared);
@@ -240,9 +243,11 @@ sort_next_slice(PtSort *sort, int *slice)
 
 		ranges[r].from = position[0];
 		ranges[r].to = position[participants];
+		if (ranges[r].from < 0 || ranges[r].from > ranges[r].to ||
+			ranges[r].to > run_end(sort->runs[r]))
+			elog(ERROR, "slice %d is not within its runs", *slice);
 	}
-	sort->merge = sort_create_merge(sort, sort->nruns, sort->options.budget, ranges,
-									MERGE_FINAL);
+	sort->merge = sort_create_merge(sort, sort->nruns, ranges, MERGE_FINAL);
 	sort->phase = PHASE_MERGING;
 	pfree(ranges);
 	MemoryContextSwitchTo(old);

@@ -8,6 +8,7 @@
 #include "compat.h"
 
 #include "sortstate.h"
+#include "utils/memutils.h"
 
 StaticAssertDecl(offsetof(struct PtSort, order) == 0 &&
 				 offsetof(SortOrder, variant) == offsetof(PtSortHead, variant) &&
@@ -23,15 +24,55 @@ sort_wrong_phase(const char *operation)
 			 errmsg("%s is not possible in this phase of the sort", operation)));
 }
 
+/* sort_other_memory: see sortstate.h. */
+int64
+sort_other_memory(const PtSort *sort)
+{
+	int64		all = MemoryContextMemAllocated(sort->variant_context, true);
+
+	return sort->memsort ? all - memsort_allocated(sort->memsort) : all;
+}
+
+/* sort_note_memory: see sortstate.h. */
+void
+sort_note_memory(PtSort *sort)
+{
+	int64		now = sort_other_memory(sort);
+
+	if (sort->memsort)
+	{
+		now += sort->memsort->peak;
+		sort->memsort->peak = sort->memsort->used;
+	}
+	sort->peak_memory = Max(sort->peak_memory, now);
+}
+
+/* Bytes of the lists in which a block of a tape may come while runs are merged. */
+#define BLOCK_LISTS	(2 * (sizeof(TapeExtent) + sizeof(int64)))
+
+/* sort_merge_memory: see sortstate.h. */
+int64
+sort_merge_memory(const PtSort *sort, int nruns, MergePurpose purpose)
+{
+	int64		memory = sort->options.budget - sort_other_memory(sort) -
+		SORT_BLOCK;
+
+	if (purpose == MERGE_TO_RUN)
+		memory -= sort->write_buffer + RUN_WRITER_MEMORY;
+	for (int i = 0; i < nruns && sort->tapeset; i++)
+		memory -= tape_blocks(sort->runs[i]->tape) * BLOCK_LISTS;
+	return memory;
+}
+
 /* sort_create_merge: see sortstate.h. */
 Merge *
-sort_create_merge(PtSort *sort, int nruns, int64 memory, const MergeRange *ranges,
+sort_create_merge(PtSort *sort, int nruns, const MergeRange *ranges,
 				  MergePurpose purpose)
 {
-	Merge	   *merge = merge_create(&sort->order, sort->runs, nruns, memory, ranges,
-									purpose);
+	Merge	   *merge = merge_create(&sort->order, sort->runs, nruns,
+									 sort_merge_memory(sort, nruns, purpose),
+									 ranges, purpose);
 
-	sort->merge_peak = Max(sort->merge_peak,
-						   merge_memory(merge) + (int64) sort->write_buffer);
+	sort_note_memory(sort);
 	return merge;
 }

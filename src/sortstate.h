@@ -4,6 +4,10 @@
  *	  The inside of a sort object, shared by tuplesort.c, which fills and
  *	  performs it, and sortread.c, which reads it.
  *
+ * Memory.  Nobody adds up what tapes, runs, keys and variants have.  It is all in the
+ * variant's memory context or below, and the server knows how much that is; what
+ * it leaves of the budget is the entries', or the read buffers' of a merge.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef PTSORT_SORTSTATE_H
@@ -14,6 +18,9 @@
 #include "memsort.h"
 #include "merge.h"
 #include "run.h"
+
+/* Largest block of the sort's memory context, but for large pieces. */
+#define SORT_BLOCK	(32 * 1024)
 
 typedef enum SortPhase
 {
@@ -44,7 +51,9 @@ struct PtSort
 	Size		write_buffer;
 
 	MemSort    *memsort;		/* PUTTING, MEMORY */
+	PtSortKey  *key;			/* of a variant whose key learns; else NULL */
 	bool		learning;		/* words mean nothing yet */
+	int64		learning_limit; /* bytes that the key may have until then */
 	Tapeset    *tapeset;		/* NULL until something is written */
 	bool		run_is_open;	/* the last initial run can be continued by
 								 * what comes behind its last tuple */
@@ -61,18 +70,40 @@ struct PtSort
 	SortPosition mark;
 
 	const Oid  *contradicted;	/* NULL, or see sort_watch */
+	int64		edge_bytes;		/* of copies of runs' edges */
+
 	PtSortStats stats;			/* but comparisons and peaks: see sort_stats */
-	int64		merge_peak;
+	int64		peak_memory;	/* see sort_note_memory */
 };
 
 /* sort_wrong_phase raises the error for an operation at the wrong time. */
 pt_noreturn extern void sort_wrong_phase(const char *operation);
 
 /*
- * sort_create_merge starts a merge of the first runs of the queue within so
- * much memory; with ranges, one per run, of those parts only.
+ * sort_other_memory returns the bytes of all that the sort has besides its
+ * entries: what its memory contexts, and those of its variant, have allocated.
  */
-extern Merge *sort_create_merge(PtSort *sort, int nruns, int64 memory,
+extern int64 sort_other_memory(const PtSort *sort);
+
+/*
+ * sort_note_memory keeps the most memory that the sort had at one time.  It looks
+ * at what there is now, and at the most that the entries took since it looked last; so
+ * it is to be called while much of the rest is there.
+ */
+extern void sort_note_memory(PtSort *sort);
+
+/*
+ * sort_merge_memory returns what the budget leaves for the readers of a merge of the
+ * first runs of the queue.
+ */
+extern int64 sort_merge_memory(const PtSort *sort, int nruns,
+							   MergePurpose purpose);
+
+/*
+ * sort_create_merge starts a merge of the first runs of the queue within what
+ * is left of the budget; with ranges, one per run, of those parts only.
+ */
+extern Merge *sort_create_merge(PtSort *sort, int nruns,
 								const MergeRange *ranges, MergePurpose purpose);
 
 #endif							/* PTSORT_SORTSTATE_H */

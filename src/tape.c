@@ -288,6 +288,13 @@ tape_finish(Tape *tape)
 	tape->offset = 0;
 }
 
+/* tape_blocks returns how many blocks the tape has. */
+int64
+tape_blocks(const Tape *tape)
+{
+	return blocks_of(tape->set, tape->size);
+}
+
 /* tape_block_end returns the end of the last block that has bytes before offset. */
 int64
 tape_block_end(const Tape *tape, int64 offset)
@@ -341,6 +348,40 @@ tape_export(Tape *tape, const void *note, Size note_size, TapeExport *result)
 	pfree(image);
 }
 
+/* A description from shared memory must be one of a tape. */
+static void
+check_export(const TapeExport *source)
+{
+	if (source->block_bytes <= 0 || source->block_bytes % BLCKSZ != 0 ||
+		source->block_bytes > MaxAllocSize || source->size < 0 ||
+		source->map_block < 0 || source->nextents < 0 ||
+		source->nextents > (source->size + source->block_bytes - 1) / source->block_bytes ||
+		(source->nextents == 0 && source->size > 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("description of a tape is not valid")));
+}
+
+/* And a list of extents from a file one of all of its blocks, in order. */
+static void
+check_extents(const Tape *tape)
+{
+	int64		next = 0;		/* least logical block of the next extent */
+
+	for (int64 i = 0; i < tape->nextents; i++)
+	{
+		const TapeExtent *extent = &tape->extents[i];
+
+		if (extent->block < 0 || extent->logical < next ||
+			(i == 0 && extent->logical != 0) ||
+			extent->logical >= blocks_of(tape->set, tape->size))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_CORRUPTED),
+					 errmsg("list of extents of a tape is not valid")));
+		next = extent->logical + 1;
+	}
+}
+
 /*
  * tape_import opens a tape that a participant exported, for reading, and copies
  * the note.  The tape has a file handle of its own.
@@ -352,6 +393,7 @@ tape_import(SharedFileSet *fileset, int participant, const TapeExport *source,
 	char		name[MAXPGPATH];
 	Tape	   *tape;
 
+	check_export(source);
 	tapeset_name(name, participant);
 	tape = tape_make(tapeset_make(BufFileOpenFileSet(&fileset->fs, name,
 													 O_RDONLY, false),
@@ -367,6 +409,7 @@ tape_import(SharedFileSet *fileset, int participant, const TapeExport *source,
 		tape->extents = palloc_extended(size, MCXT_ALLOC_HUGE);
 		seek_block(tape->set, source->map_block);
 		BufFileReadExact(tape->set->file, tape->extents, size);
+		check_extents(tape);
 		BufFileReadExact(tape->set->file, note, note_size);
 	}
 	return tape;
@@ -386,6 +429,17 @@ tape_begin_read(Tape *tape, Size read_buffer, bool recycle)
 	allocate_buffer(tape, blocks * tape->set->block_bytes + TAPE_READ_SLACK);
 	tape->offset = 0;
 	tape->recycle = recycle;
+}
+
+/* tape_end_read gives the read buffer back; reading may begin again. */
+void
+tape_end_read(Tape *tape)
+{
+	if (tape->buffer)
+		pfree(tape->buffer);
+	tape->buffer = tape->cursor = tape->limit = NULL;
+	tape->buffer_size = 0;
+	tape->offset = 0;
 }
 
 /* The extent that holds a logical block. */

@@ -34,10 +34,10 @@
 
 /*
  * Room at the end of a read buffer for the piece of a record that is left when
- * the buffer is filled again.  Longer records only make the next read one block
- * shorter, or the buffer larger.
+ * the buffer is filled again: of a frame (run.c), unless its images are long.  Longer
+ * records only make the next read one block shorter, or the buffer larger.
  */
-#define TAPE_READ_SLACK	4096
+#define TAPE_READ_SLACK	6656
 
 /* So many bytes behind those that tape_peek returned may be read, too. */
 #define TAPE_OVERRUN	MAXIMUM_ALIGNOF
@@ -98,9 +98,11 @@ extern void tape_export(Tape *tape, const void *note, Size note_size,
 						TapeExport *result);
 extern Tape *tape_import(SharedFileSet *fileset, int participant,
 						 const TapeExport *source, void *note, Size note_size);
+extern int64 tape_blocks(const Tape *tape);
 extern int64 tape_block_end(const Tape *tape, int64 offset);
 extern void tape_begin_read(Tape *tape, Size read_buffer, bool recycle);
 extern const char *tape_peek_slow(Tape *tape, Size want, Size *have);
+extern void tape_end_read(Tape *tape);
 extern void tape_seek_slow(Tape *tape, int64 offset);
 extern void tape_close(Tape *tape);
 

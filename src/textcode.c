@@ -19,14 +19,34 @@
  */
 #include "compat.h"
 
+#include "fault.h"
 #include "mb/pg_wchar.h"
 #include "port/pg_bswap.h"
 #include "ptsort_variant.h"
 #include "textcode.h"
 #include "textmodel.h"
+#include "utils/memutils.h"
 
 /* Bytes of a string of the sample that are looked at. */
 #define SAMPLE_BYTES	256
+
+/* Bytes of the sample at first. */
+#define FIRST_SAMPLE	1024
+
+/*
+ * What learning may take, and how it is divided if that is too much: tables of the model
+ * tell more strings apart than strings of the sample do.
+ *
+ * The sample's part is also that of its words, when it is put in order by them.  The table of
+ * characters gets that part when all is learned.
+ */
+#define SAMPLE_MEMORY \
+	(TEXTCODE_SAMPLE * (sizeof(int) + SAMPLE_BYTES + sizeof(CodedString)))
+#define CHARACTERS_MEMORY	(512 * 1024)
+#define SAMPLE_LIMIT(limit)		Min((limit) / 2, SAMPLE_MEMORY)
+#define MODEL_LIMIT(limit)		Min((limit) / 8 * 3, TEXTMODEL_MEMORY)
+#define CHARACTERS_LIMIT(limit) Min((limit) / 8, CHARACTERS_MEMORY)
+#define CHARACTERS_LATER(limit) Min((limit) / 2, CHARACTERS_MEMORY)
 
 /* Classes beyond this number are coded as two symbols each. */
 #define MAX_ONE_SYMBOL	(TEXTMODEL_MAX_SYMBOLS - 2)
@@ -75,8 +95,19 @@ typedef enum TextCodeMode
 	CODED
 } TextCodeMode;
 
+/* A string of the sample and its words. */
+typedef struct CodedString
+{
+	uint64		words[PTSORT_MAX_WORDS];
+	const char *string;
+	int			length;
+} CodedString;
+
 struct TextCode
 {
+	MemoryContext context;		/* all there is of the code */
+	Size		limit;			/* bytes that it may have */
+	Size		peak;			/* bytes that it had while it learned */
 	Collation  *collation;
 	CharClass  *byte_classes;	/* the collation's */
 	uint16		byte_symbols[256];	/* of characters of one byte: see code_bytes */
@@ -87,24 +118,60 @@ struct TextCode
 	bool		right;			/* it put all of the sample in order */
 	TextPrefix	prefix;
 	TextModel  *model;			/* if coded */
-	StringInfoData sample;		/* lengths (int) and bytes, behind each other */
+	char	   *sample;			/* lengths (int) and bytes, behind each other */
+	Size		sample_bytes;
+	Size		sample_room;
 	int			nsample;
 	int64		seen;			/* strings shown, of which ... */
 	int64		sample_every;	/* ... one in so many is in the sample */
 };
 
 TextCode *
-textcode_create(Collation *collation, int nwords)
+textcode_create(SortSupport ssup, TextForm form, bool bytewise, int nwords)
 {
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "ptsort text code",
+												  ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
 	TextCode   *code = palloc0(sizeof(TextCode));
 
-	code->collation = collation;
-	code->byte_classes = collation_byte_classes(collation);
-	code->bytewise = collation_is_bytewise(collation);
+	code->context = context;
+	code->collation = collation_create(ssup, form, bytewise);
+	code->byte_classes = collation_byte_classes(code->collation);
+	code->bytewise = bytewise;
 	code->nwords = nwords;
 	code->sample_every = 1;
-	initStringInfo(&code->sample);
+	code->sample_room = FIRST_SAMPLE;
+	code->sample = palloc(code->sample_room);
+	MemoryContextSwitchTo(old);
+	(void) textcode_limit(code, PG_INT32_MAX);
 	return code;
+}
+
+Size
+textcode_limit(TextCode *code, Size limit)
+{
+	code->limit = limit;
+	collation_limit(code->collation, CHARACTERS_LIMIT(limit));
+	return SAMPLE_LIMIT(limit) + MODEL_LIMIT(limit) + CHARACTERS_LIMIT(limit);
+}
+
+Size
+textcode_memory(const TextCode *code)
+{
+	return MemoryContextMemAllocated(code->context, true);
+}
+
+Size
+textcode_peak_memory(const TextCode *code)
+{
+	return code->peak;
+}
+
+static void
+note_peak(TextCode *code)
+{
+	code->peak = Max(code->peak, textcode_memory(code));
 }
 
 /*
@@ -118,66 +185,80 @@ whole_characters(const TextCode *code, const char *string, int length, int limit
 		pg_encoding_mbcliplen(GetDatabaseEncoding(), string, length, limit);
 }
 
-/* Keep a string for textcode_learn. */
-static void
-add_sample(TextCode *code, const char *string, int length)
-{
-	length = whole_characters(code, string, length, SAMPLE_BYTES);
-	appendBinaryStringInfo(&code->sample, (char *) &length, sizeof(int));
-	appendBinaryStringInfo(&code->sample, string, length);
-	code->nsample++;
-}
-
 /* The next string of the sample; at is 0 at first. */
 static const char *
-next_sample(const TextCode *code, int *at, int *length)
+next_sample(const TextCode *code, Size *at, int *length)
 {
 	const char *string;
 
-	if (*at >= code->sample.len)
+	if (*at >= code->sample_bytes)
 		return NULL;
-	memcpy(length, code->sample.data + *at, sizeof(int));
-	string = code->sample.data + *at + sizeof(int);
+	memcpy(length, code->sample + *at, sizeof(int));
+	string = code->sample + *at + sizeof(int);
 	*at += sizeof(int) + *length;
 	return string;
 }
-
 
 /* Drop every other string of the sample. */
 static void
 thin_sample(TextCode *code)
 {
 	const char *string;
-	int			at = 0;
-	int			kept = 0;		/* bytes */
+	Size		at = 0;
+	Size		kept = 0;		/* bytes */
 	int			length;
 
 	for (int i = 0; (string = next_sample(code, &at, &length)) != NULL; i++)
 	{
 		if (i % 2 != 0)
 			continue;
-		memmove(code->sample.data + kept, string - sizeof(int), sizeof(int) + length);
+		memmove(code->sample + kept, string - sizeof(int), sizeof(int) + length);
 		kept += sizeof(int) + length;
 	}
-	code->sample.len = kept;
+	code->sample_bytes = kept;
 	code->nsample = (code->nsample + 1) / 2;
 	code->sample_every *= 2;
+}
+
+/* Is there room in the sample for a string of so many bytes? */
+static bool
+sample_has_room(TextCode *code, int length)
+{
+	Size		need = code->sample_bytes + sizeof(int) + length;
+
+	if (code->nsample == TEXTCODE_SAMPLE ||
+		need + (code->nsample + 1) * sizeof(CodedString) > SAMPLE_LIMIT(code->limit))
+		return false;
+	while (code->sample_room < need)
+	{
+		code->sample_room = Min(code->sample_room * 2, SAMPLE_LIMIT(code->limit));
+		code->sample = repalloc(code->sample, code->sample_room);
+	}
+	return true;
 }
 
 /* Show a string, of which the sample is evenly spread. */
 static void
 show_string(TextCode *code, const char *string, int length)
 {
-	if (code->seen++ % code->sample_every != 0)
+	int64		number = code->seen++;
+
+	if (number % code->sample_every != 0)
 		return;
-	if (code->nsample == TEXTCODE_SAMPLE)
+	length = whole_characters(code, string, length, SAMPLE_BYTES);
+	while (!sample_has_room(code, length))
 	{
+		if (code->nsample == 0)
+			return;
 		thin_sample(code);
 		/* what is kept are multiples of the new distance; is this one? */
-		if ((code->seen - 1) % code->sample_every != 0)
+		if (number % code->sample_every != 0)
 			return;
 	}
-	add_sample(code, string, length);
+	memcpy(code->sample + code->sample_bytes, &length, sizeof(int));
+	memcpy(code->sample + code->sample_bytes + sizeof(int), string, length);
+	code->sample_bytes += sizeof(int) + length;
+	code->nsample++;
 }
 
 
@@ -437,7 +518,7 @@ find_prefix(const TextCode *code, char *prefix)
 	{
 		int			counts[256] = {0};
 		int			best = 0;
-		int			at = 0;
+		Size		at = 0;
 		int			size;
 		const char *string;
 
@@ -498,7 +579,7 @@ static void
 learn_classes(TextCode *code)
 {
 	const char *string;
-	int			at = 0;
+	Size		at = 0;
 	int			length;
 
 	for (char c = ' '; c < 0x7F; c++)
@@ -519,11 +600,11 @@ compare_words(const void *a, const void *b)
 
 /* Are the first bytes of the sample's strings as good as different? */
 static bool
-plain_is_enough(const TextCode *code)
+plain_is_enough(TextCode *code)
 {
 	uint64	   *words;
 	const char *string;
-	int			at = 0;
+	Size		at = 0;
 	int			length;
 	int			n = 0;
 	int			different = 1;
@@ -534,6 +615,7 @@ plain_is_enough(const TextCode *code)
 	words = palloc(code->nsample * sizeof(uint64));
 	while ((string = next_sample(code, &at, &length)) != NULL)
 		words[n++] = plain_word(string, length);
+	note_peak(code);
 	qsort(words, n, sizeof(uint64), compare_words);
 	for (int i = 1; i < n; i++)
 		different += words[i] != words[i - 1];
@@ -577,26 +659,30 @@ count_symbols(TextCode *code)
 	return code->two_symbols ? TEXTMODEL_MAX_SYMBOLS : nclasses + 2;
 }
 
+/* Show all of the sample to the model, once. */
 static void
-learn_model(TextCode *code)
+count_sample(TextCode *code, TextCounts *counts)
 {
-	TextCounts *counts = textmodel_begin(count_symbols(code));
 	const char *string;
-	int			at = 0;
+	Size		at = 0;
 	int			length;
 
 	for (int i = 0; (string = next_sample(code, &at, &length)) != NULL; i++)
 		count_string(code, counts, string, length, i % WHOLE_STRINGS == 0);
-	code->model = textmodel_end(counts);
 }
 
-/* A string of the sample and its words. */
-typedef struct CodedString
+static void
+learn_model(TextCode *code)
 {
-	uint64		words[PTSORT_MAX_WORDS];
-	const char *string;
-	int			length;
-} CodedString;
+	TextCounts *counts = textmodel_begin(count_symbols(code),
+										 MODEL_LIMIT(code->limit));
+
+	count_sample(code, counts);
+	textmodel_choose(counts);
+	count_sample(code, counts);
+	note_peak(code);
+	code->model = textmodel_end(counts);
+}
 
 static int
 compare_coded(const void *a, const void *b)
@@ -618,7 +704,7 @@ count_wrong(TextCode *code)
 {
 	CodedString *strings = palloc0(Max(code->nsample, 1) * sizeof(CodedString));
 	int			n = 0;
-	int			at = 0;
+	Size		at = 0;
 	int			wrong = 0;
 
 	while ((strings[n].string = next_sample(code, &at, &strings[n].length)) != NULL)
@@ -627,6 +713,7 @@ count_wrong(TextCode *code)
 		if (++n == code->nsample)
 			break;
 	}
+	note_peak(code);
 	qsort(strings, n, sizeof(CodedString), compare_coded);
 	for (int i = 1; i < n; i++)
 	{
@@ -644,8 +731,9 @@ count_wrong(TextCode *code)
 static void
 forget_sample(TextCode *code)
 {
-	pfree(code->sample.data);
-	memset(&code->sample, 0, sizeof(StringInfoData));
+	pfree(code->sample);
+	code->sample = NULL;
+	code->sample_bytes = 0;
 	code->nsample = 0;
 }
 
@@ -655,8 +743,11 @@ forget_sample(TextCode *code)
 void
 textcode_learn(TextCode *code)
 {
+	MemoryContext old = MemoryContextSwitchTo(code->context);
 	int			wrong = 0;
 
+	fault_point("textcode: learn");
+	note_peak(code);
 	if (plain_is_enough(code))
 		code->mode = PLAIN;
 	else
@@ -672,6 +763,8 @@ textcode_learn(TextCode *code)
 	}
 	code->right = wrong == 0;
 	forget_sample(code);
+	collation_limit(code->collation, CHARACTERS_LATER(code->limit));
+	MemoryContextSwitchTo(old);
 }
 
 /* textcode_is_right tells whether words put all it learned from in order. */
@@ -681,32 +774,71 @@ textcode_is_right(const TextCode *code)
 	return code->right;
 }
 
+/* What begins an export. */
+typedef struct CodeHeader
+{
+	TextCodeMode mode;
+	bool		right;
+} CodeHeader;
+
 /* textcode_export appends what textcode_import of another process reads. */
 void
 textcode_export(const TextCode *code, StringInfo target)
 {
-	appendBinaryStringInfo(target, (const char *) &code->mode, sizeof(TextCodeMode));
-	appendBinaryStringInfo(target, (const char *) &code->right, sizeof(bool));
+	CodeHeader	header;
+
+	memset(&header, 0, sizeof(header));
+	header.mode = code->mode;
+	header.right = code->right;
+	appendBinaryStringInfo(target, (const char *) &header, sizeof(header));
 	if (code->mode != CODED)
 		return;
-	collation_export(code->collation, target);
 	appendBinaryStringInfo(target, (const char *) &code->prefix, sizeof(TextPrefix));
+	collation_export(code->collation, target);
 	textmodel_export(code->model, target);
 }
 
-void
-textcode_import(TextCode *code, const char *source)
+/* Read an export; false if it is none of a code like this one. */
+static bool
+import_code(TextCode *code, const char *source, const char *end)
 {
-	forget_sample(code);
-	memcpy(&code->mode, source, sizeof(TextCodeMode));
-	source += sizeof(TextCodeMode);
-	memcpy(&code->right, source, sizeof(bool));
-	source += sizeof(bool);
-	if (code->mode != CODED)
-		return;
-	source = collation_import(code->collation, source);
+	CodeHeader	header;
+
+	if (end - source < (ptrdiff_t) sizeof(header))
+		return false;
+	memcpy(&header, source, sizeof(header));
+	source += sizeof(header);
+	code->mode = header.mode;
+	code->right = header.right;
+	if (code->mode == USELESS || code->mode == PLAIN)
+		return source == end && (code->mode == USELESS ||
+								 (code->bytewise && code->nwords == 1));
+	if (code->mode != CODED || end - source < (ptrdiff_t) sizeof(TextPrefix))
+		return false;
 	memcpy(&code->prefix, source, sizeof(TextPrefix));
 	source += sizeof(TextPrefix);
-	(void) count_symbols(code);
-	code->model = textmodel_import(source);
+	if (code->prefix.length < 0 || code->prefix.length > SAMPLE_BYTES ||
+		code->prefix.nclasses < 0 || code->prefix.nclasses > SAMPLE_BYTES)
+		return false;
+	source = collation_import(code->collation, source, end);
+	if (source == NULL)
+		return false;
+	code->model = textmodel_import(count_symbols(code), source, end);
+	return code->model != NULL;
+}
+
+/* textcode_import takes what another process has learned. */
+void
+textcode_import(TextCode *code, const char *source, Size length)
+{
+	MemoryContext old = MemoryContextSwitchTo(code->context);
+
+	code->peak = textcode_memory(code) + length;
+	forget_sample(code);
+	if (!import_code(code, source, source + length))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("what another participant has learned about sort keys cannot be read")));
+	collation_limit(code->collation, CHARACTERS_LATER(code->limit));
+	MemoryContextSwitchTo(old);
 }

@@ -35,14 +35,28 @@ typedef struct TextCode TextCode;
 #define TEXTCODE_SAMPLE		8000
 
 /*
- * textcode_create makes a code that knows nothing: it gives 0 for every string
+ * textcode_create makes a code of strings of a column, which form and ssup
+ * describe (see collation_create).  It knows nothing: it gives 0 for every string
  * and keeps a sample of what it is shown for textcode_learn.
+ *
+ * All it has lies in a memory context of its own.  textcode_limit says how many
+ * bytes that may be while it learns, of which it uses as many as it returns;
+ * what it has learned is less.  With few it keeps a smaller sample, and makes
+ * fewer tables (textmodel.h) of it.
  */
-extern TextCode *textcode_create(Collation *collation, int nwords);
+extern TextCode *textcode_create(SortSupport ssup, TextForm form,
+								 bool bytewise, int nwords);
+extern Size textcode_limit(TextCode *code, Size limit);
 extern void textcode_words(TextCode *code, Datum value, uint64 *words);
 extern void textcode_learn(TextCode *code);
 extern bool textcode_is_right(const TextCode *code);
 extern void textcode_export(const TextCode *code, StringInfo target);
-extern void textcode_import(TextCode *code, const char *source);
+extern void textcode_import(TextCode *code, const char *source, Size length);
+
+/* textcode_memory returns the bytes it has now. */
+extern Size textcode_memory(const TextCode *code);
+
+/* textcode_peak_memory returns the most that it had while it learned. */
+extern Size textcode_peak_memory(const TextCode *code);
 
 #endif							/* PTSORT_TEXTCODE_H */

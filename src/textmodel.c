@@ -7,6 +7,15 @@
  * what the shorter context says, as if that had been seen BELIEF times more
  * (Bell, Cleary and Witten, "Text Compression", 1990).
  *
+ * Memory.  A count for each symbol behind each context of two would be 4 MB of
+ * printable ASCII.  But only some contexts get a table, so what follows the others
+ * need not be known: a first pass over the sample counts contexts, a second one
+ * what follows those that were chosen.  With less memory fewer are chosen; a
+ * context without a table has that of its last symbol, or that of none.  Both
+ * passes count where the result will be, in 16 bits: contexts in the list of tables,
+ * where what is above is as good as often enough, and symbols in the tables, where
+ * all counts of a table that is full are halved.
+ *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
@@ -22,80 +31,214 @@
 /* More tables than this would not stay in the cache. */
 #define MAX_TABLES		1024
 
-/* Beyond this many symbols, contexts of two are not counted: 8 MB. */
+/* Beyond this many symbols, contexts of two are rarely seen twice. */
 #define MAX_SYMBOLS_TWO	128
+
+/* Part of the limit that the list of all contexts of two may take. */
+#define CONTEXTS_PART	2
 
 struct TextCounts
 {
-	int			nsymbols;
+	TextModel  *model;			/* its tables and parts are counts, see above */
+	Size		limit;
 	TextContext context;
-	uint32	   *zero;			/* [symbol] */
-	uint32	   *one;			/* [last][symbol] */
-	uint32	   *two;			/* [before it][last][symbol], or NULL */
+	uint32	   *seen_one;		/* how often contexts of one were seen */
+	uint16	   *table_one;		/* chosen: their tables */
 };
 
+static Size
+contexts_size(const TextModel *model)
+{
+	return model->nsymbols * Max(model->stride, 1) * sizeof(uint16);
+}
+
+static Size
+parts_size(const TextModel *model)
+{
+	return model->ntables * (model->nsymbols + 1) * sizeof(uint16);
+}
+
+/*
+ * textmodel_begin starts counting for a model of so many symbols.  Counts and model
+ * take no more than `limit` bytes, but one table in any case.
+ */
 TextCounts *
-textmodel_begin(int nsymbols)
+textmodel_begin(int nsymbols, Size limit)
 {
 	TextCounts *counts = palloc0(sizeof(TextCounts));
-	Size		n = nsymbols;
+	TextModel  *model = palloc0(sizeof(TextModel));
 
-	counts->nsymbols = nsymbols;
-	counts->zero = palloc0(n * sizeof(uint32));
-	counts->one = palloc0(n * n * sizeof(uint32));
-	if (nsymbols <= MAX_SYMBOLS_TWO)
-		counts->two = palloc0(n * n * n * sizeof(uint32));
+	model->nsymbols = nsymbols;
+	if (nsymbols <= MAX_SYMBOLS_TWO &&
+		nsymbols * nsymbols * sizeof(uint16) <= limit / CONTEXTS_PART)
+		model->stride = nsymbols;
+	model->tables = palloc0(contexts_size(model));
+	counts->model = model;
+	counts->limit = limit;
+	counts->seen_one = palloc0(nsymbols * sizeof(uint32));
 	return counts;
+}
+
+/* The table's parts, or the counts of its symbols. */
+static uint16 *
+table_parts(const TextModel *model, int table)
+{
+	return model->parts + table * (model->nsymbols + 1);
+}
+
+/* Count a symbol in a table. */
+static void
+count_in_table(const TextModel *model, int table, int symbol)
+{
+	uint16	   *counts = table_parts(model, table);
+
+	if (++counts[symbol] < PG_UINT16_MAX)
+		return;
+	for (int i = 0; i < model->nsymbols; i++)
+		counts[i] /= 2;
 }
 
 /* textmodel_count counts the next symbol; -1 says that a string begins. */
 void
 textmodel_count(TextCounts *counts, int symbol)
 {
-	int			n = counts->nsymbols;
+	TextModel  *model = counts->model;
 	TextContext *context = &counts->context;
+	uint16	   *table = &model->tables[context->before * model->stride +
+									   context->last];
 
 	if (symbol < 0)
 	{
 		context->before = context->last = TEXTMODEL_END;
 		return;
 	}
-	counts->zero[symbol]++;
-	counts->one[context->last * n + symbol]++;
-	if (counts->two)
-		counts->two[(context->before * n + context->last) * n + symbol]++;
+	if (model->parts == NULL)
+	{
+		counts->seen_one[context->last]++;
+		if (model->stride > 0 && *table < PG_UINT16_MAX)
+			(*table)++;
+	}
+	else
+	{
+		int			one = counts->table_one[context->last];
+
+		count_in_table(model, 0, symbol);
+		if (one != 0)
+			count_in_table(model, one, symbol);
+		if (*table != one)
+			count_in_table(model, *table, symbol);
+	}
 	textmodel_step(context, symbol);
 }
 
-static uint32
-sum(const uint32 *counts, int n)
+/* How many tables the limit allows. */
+static int
+max_tables(const TextCounts *counts)
 {
-	uint32		result = 0;
+	const TextModel *model = counts->model;
+	Size		each = (model->nsymbols + 1) * sizeof(uint16);
+	Size		taken = contexts_size(model) +
+		model->nsymbols * (sizeof(uint32) + sizeof(uint16));
 
-	for (int i = 0; i < n; i++)
-		result += counts[i];
-	return result;
+	if (counts->limit < taken + each)
+		return 1;
+	return Min((counts->limit - taken) / each, MAX_TABLES);
+}
+
+/*
+ * How often contexts of one must have been seen, so that no more than `room` of
+ * them get a table; *room becomes what is left.
+ */
+static uint32
+least_seen_one(const TextCounts *counts, int *room)
+{
+	for (uint32 least = MIN_SEEN_ONE;; least += (least + 3) / 4)
+	{
+		int			found = 0;
+
+		for (int last = 0; last < counts->model->nsymbols; last++)
+			found += counts->seen_one[last] >= least;
+		if (found <= *room)
+		{
+			*room -= found;
+			return least;
+		}
+	}
+}
+
+/* The same of contexts of two. */
+static uint32
+least_seen_two(const TextCounts *counts, uint32 least, int room)
+{
+	int			n = counts->model->nsymbols;
+
+	for (;; least += (least + 3) / 4)
+	{
+		int			found = 0;
+
+		for (int context = 0; context < n * n; context++)
+			found += counts->model->tables[context] >= least;
+		if (found <= room)
+			return least;
+	}
+}
+
+/*
+ * textmodel_choose ends the first pass.  A context of two has a table only if
+ * its last symbol, which was seen as often, has one.
+ */
+void
+textmodel_choose(TextCounts *counts)
+{
+	TextModel  *model = counts->model;
+	int			n = model->nsymbols;
+	int			room = max_tables(counts) - 1;
+	uint32		least_one = least_seen_one(counts, &room);
+	uint32		least_two = model->stride == 0 ? 0 :
+		least_seen_two(counts, Max(least_one, MIN_SEEN_TWO), room);
+
+	counts->table_one = palloc0(n * sizeof(uint16));
+	model->ntables = 1;
+	for (int last = 0; last < n; last++)
+	{
+		uint16		one = 0;
+
+		if (counts->seen_one[last] >= least_one)
+			one = model->ntables++;
+		counts->table_one[last] = one;
+		if (model->stride == 0)
+			model->tables[last] = one;
+		for (int before = 0; before < model->stride; before++)
+		{
+			uint16	   *table = &model->tables[before * n + last];
+
+			*table = *table >= least_two ? model->ntables++ : one;
+		}
+	}
+	model->parts = palloc0(parts_size(model));
 }
 
 /* Probabilities from counts and from those of the shorter context. */
 static void
-complete(const uint32 *counts, int n, const double *shorter, double *result)
+complete(const uint16 *counts, int n, const double *shorter, double *result)
 {
-	double		total = sum(counts, n) + BELIEF;
+	double		total = BELIEF;
 
+	for (int i = 0; i < n; i++)
+		total += counts[i];
 	for (int i = 0; i < n; i++)
 		result[i] = (counts[i] + BELIEF * shorter[i]) / total;
 }
 
-/* Append the table of these probabilities; returns its number. */
-static uint16
-add_table(TextModel *model, const double *probabilities)
+/* Make a table of its probabilities, in the place of its counts. */
+static void
+set_table(TextModel *model, int table, const double *probabilities)
 {
 	int			n = model->nsymbols;
 	int			rest = TEXTMODEL_TOTAL - n;
 	int			spare = rest;
 	int			best = 0;
-	uint16	   *parts = model->parts + model->ntables * (n + 1);
+	uint16	   *parts = table_parts(model, table);
 	int			part[TEXTMODEL_MAX_SYMBOLS];
 
 	Assert(n > 0 && n <= TEXTMODEL_MAX_SYMBOLS);
@@ -111,122 +254,129 @@ add_table(TextModel *model, const double *probabilities)
 	parts[0] = 0;
 	for (int i = 0; i < n; i++)
 		parts[i + 1] = parts[i] + part[i];
-	return model->ntables++;
 }
 
-/* How often contexts of two must have been seen to get a table. */
-static uint32
-least_seen(const TextCounts *counts)
-{
-	int			n = counts->nsymbols;
-	uint32		least = MIN_SEEN_TWO;
-
-	for (;; least *= 2)
-	{
-		int			found = 0;
-
-		for (int context = 0; context < n * n; context++)
-			found += sum(counts->two + context * n, n) >= least;
-		if (found <= MAX_TABLES - 1 - n)
-			return least;
-	}
-}
-
-/* Tables for contexts whose last symbol is `last`. */
+/* Make the tables of contexts whose last symbol is `last`. */
 static void
-add_context(TextModel *model, const TextCounts *counts, int last,
-			uint32 least_two, const double *zero)
+set_tables(const TextCounts *counts, int last, const double *zero)
 {
+	TextModel  *model = counts->model;
 	int			n = model->nsymbols;
-	const uint32 *one_counts = counts->one + last * n;
-	uint16		table_one = 0;
+	int			table_one = counts->table_one[last];
 	double		one[TEXTMODEL_MAX_SYMBOLS] = {0};
 
-	complete(one_counts, n, zero, one);
-	if (sum(one_counts, n) >= MIN_SEEN_ONE)
-		table_one = add_table(model, one);
-	for (int before = 0; before < n; before++)
+	if (table_one == 0)
+		return;
+	complete(table_parts(model, table_one), n, zero, one);
+	set_table(model, table_one, one);
+	for (int before = 0; before < model->stride; before++)
 	{
-		int			context = before * n + last;
+		int			table = model->tables[before * n + last];
 		double		two[TEXTMODEL_MAX_SYMBOLS];
 
-		model->tables[context] = table_one;
-		if (counts->two)
-		{
-			const uint32 *two_counts = counts->two + (before * n + last) * n;
-
-			if (sum(two_counts, n) >= least_two)
-			{
-				complete(two_counts, n, one, two);
-				model->tables[context] = add_table(model, two);
-			}
-		}
+		if (table == table_one)
+			continue;
+		complete(table_parts(model, table), n, one, two);
+		set_table(model, table, two);
 	}
-}
-
-static TextModel *
-make_model(int nsymbols, int ntables)
-{
-	TextModel  *model = palloc0(sizeof(TextModel));
-
-	model->nsymbols = nsymbols;
-	model->tables = palloc0(nsymbols * nsymbols * sizeof(uint16));
-	model->parts = palloc(ntables * (nsymbols + 1) * sizeof(uint16));
-	return model;
 }
 
 /* textmodel_end makes the model, and frees the counts. */
 TextModel *
 textmodel_end(TextCounts *counts)
 {
-	int			n = counts->nsymbols;
-	uint32		least_two = counts->two ? least_seen(counts) : 0;
-	TextModel  *model = make_model(n, MAX_TABLES);
+	TextModel  *model = counts->model;
+	int			n = model->nsymbols;
 	double		flat[TEXTMODEL_MAX_SYMBOLS] = {0};
 	double		zero[TEXTMODEL_MAX_SYMBOLS] = {0};
 
 	for (int i = 0; i < n; i++)
 		flat[i] = 1.0 / n;
-	complete(counts->zero, n, flat, zero);
-	(void) add_table(model, zero);
+	complete(table_parts(model, 0), n, flat, zero);
+	set_table(model, 0, zero);
 	for (int last = 0; last < n; last++)
-		add_context(model, counts, last, least_two, zero);
-
-	pfree(counts->zero);
-	pfree(counts->one);
-	if (counts->two)
-		pfree(counts->two);
+		set_tables(counts, last, zero);
+	pfree(counts->table_one);
+	pfree(counts->seen_one);
 	pfree(counts);
 	return model;
 }
 
+
+/*
+ * Models for other processes
+ */
+
+/* What lies before the tables and the parts. */
+typedef struct ModelHeader
+{
+	int			nsymbols;
+	int			ntables;
+	int			stride;
+} ModelHeader;
+
 void
 textmodel_export(const TextModel *model, StringInfo target)
 {
-	int			numbers[2] = {model->nsymbols, model->ntables};
+	ModelHeader header = {model->nsymbols, model->ntables, model->stride};
 
-	appendBinaryStringInfo(target, (const char *) numbers, sizeof(numbers));
+	appendBinaryStringInfo(target, (const char *) &header, sizeof(header));
 	appendBinaryStringInfo(target, (const char *) model->tables,
-						   model->nsymbols * model->nsymbols * sizeof(uint16));
+						   contexts_size(model));
 	appendBinaryStringInfo(target, (const char *) model->parts,
-						   model->ntables * (model->nsymbols + 1) * sizeof(uint16));
+						   parts_size(model));
 }
 
-TextModel *
-textmodel_import(const char *source)
+/* Does every context have a table, and every table a part for each symbol? */
+static bool
+is_sound(const TextModel *model)
 {
-	int			numbers[2];
-	Size		tables_size;
-	TextModel  *model;
+	for (Size i = 0; i < contexts_size(model) / sizeof(uint16); i++)
+	{
+		if (model->tables[i] >= model->ntables)
+			return false;
+	}
+	for (int table = 0; table < model->ntables; table++)
+	{
+		const uint16 *parts = table_parts(model, table);
 
-	memcpy(numbers, source, sizeof(numbers));
-	tables_size = numbers[0] * numbers[0] * sizeof(uint16);
-	source += sizeof(numbers);
-	model = make_model(numbers[0], numbers[1]);
-	model->ntables = numbers[1];
-	memcpy(model->tables, source, tables_size);
-	source += tables_size;
-	memcpy(model->parts, source,
-		   model->ntables * (model->nsymbols + 1) * sizeof(uint16));
-	return model;
+		if (parts[0] != 0 || parts[model->nsymbols] != TEXTMODEL_TOTAL)
+			return false;
+		for (int symbol = 0; symbol < model->nsymbols; symbol++)
+		{
+			if (parts[symbol] >= parts[symbol + 1])
+				return false;
+		}
+	}
+	return true;
+}
+
+/*
+ * textmodel_import makes a model of so many symbols from what another process
+ * exported; NULL if that is not what lies from source to end.
+ */
+TextModel *
+textmodel_import(int nsymbols, const char *source, const char *end)
+{
+	ModelHeader header;
+	TextModel  *model = palloc0(sizeof(TextModel));
+
+	if (end - source < (ptrdiff_t) sizeof(header))
+		return NULL;
+	memcpy(&header, source, sizeof(header));
+	source += sizeof(header);
+	if (header.nsymbols != nsymbols || nsymbols > TEXTMODEL_MAX_SYMBOLS ||
+		header.ntables < 1 || header.ntables > MAX_TABLES ||
+		(header.stride != 0 && header.stride != nsymbols))
+		return NULL;
+	model->nsymbols = header.nsymbols;
+	model->ntables = header.ntables;
+	model->stride = header.stride;
+	if (end - source != (ptrdiff_t) (contexts_size(model) + parts_size(model)))
+		return NULL;
+	model->tables = palloc(contexts_size(model));
+	memcpy(model->tables, source, contexts_size(model));
+	model->parts = palloc(parts_size(model));
+	memcpy(model->parts, source + contexts_size(model), parts_size(model));
+	return is_sound(model) ? model : NULL;
 }

@@ -45,8 +45,21 @@
 #define BLOCK_PART			512
 #define MAX_TAPE_BLOCK		(32 * 1024)
 
-/* Runs are compared by copies of their edges, if these are no larger. */
+/* Learning takes no more than this part of the budget. */
+#define LEARNING_PART		4
+
+/* The entries have this part of it, whatever the rest of the sort takes. */
+#define ENTRIES_PART		4
+
+/* Samples of one run, and those of all runs, are no more than this part. */
+#define SAMPLES_PART		16
+
+/*
+ * Runs are compared by copies of their edges, if one is no larger than this part of
+ * the budget, and all of them are no larger than that.
+ */
 #define EDGE_PART			64
+#define EDGES_PART			16
 
 /* Merge orders.  More than MAX_MERGE_ORDER runs at once only cost cache. */
 #define MIN_MERGE_ORDER		6
@@ -86,6 +99,38 @@ check_options(const PtSortVariant *variant, const PtSortOptions *options,
 				 errmsg("a sort with random access cannot be optimistic")));
 }
 
+/*
+ * What is left of the budget for entries: all but what else there is, what there will
+ * be while a run is written, and while a key is learning what it may take for that.
+ */
+static int64
+entries_budget(const PtSort *sort)
+{
+	int64		others = sort_other_memory(sort);
+
+	if (!sort->run_is_open)
+		others += sort->write_buffer + RUN_WRITER_MEMORY;
+	if (sort->learning)
+		others += sort->learning_limit - (int64) sortkey_memory(sort->key);
+	return Max(sort->options.budget - others, sort->options.budget / ENTRIES_PART);
+}
+
+/* Prepare for tuples to be put. */
+static void
+begin_putting(PtSort *sort)
+{
+	const PtSortVariant *variant = sort->order.variant;
+
+	if (variant->key)
+	{
+		sort->key = variant->key(sort->order.state);
+		sort->learning = true;
+		sort->learning_limit = sortkey_limit(sort->key,
+											 sort->options.budget / LEARNING_PART);
+	}
+	sort->memsort = memsort_create(&sort->order, entries_budget(sort));
+}
+
 /* sort_begin: see ptsort_begin. */
 PtSort *
 sort_begin(const PtSortVariant *variant, void *state, int nwords,
@@ -96,7 +141,9 @@ sort_begin(const PtSortVariant *variant, void *state, int nwords,
 	PtSort	   *sort;
 
 	check_options(variant, options, nwords);
-	engine = AllocSetContextCreate(context, "ptsort", ALLOCSET_DEFAULT_SIZES);
+	/* small blocks, for what is left over in them is not anybody's */
+	engine = AllocSetContextCreate(context, "ptsort", ALLOCSET_DEFAULT_MINSIZE,
+								   ALLOCSET_DEFAULT_INITSIZE, SORT_BLOCK);
 	old = MemoryContextSwitchTo(engine);
 	sort = palloc0(sizeof(PtSort));
 	sort->options = *options;
@@ -108,7 +155,6 @@ sort_begin(const PtSortVariant *variant, void *state, int nwords,
 	sort->order.nwords = nwords;
 	sort->order.inline_image = variant->inline_image;
 	sort->order.hints = variant->hints;
-	sort->learning = variant->learn != NULL;
 	sort->write_buffer = Min(sort->options.budget / WRITE_BUFFER_PART,
 							 MAX_WRITE_BUFFER);
 	sort->maxruns = 16;
@@ -116,8 +162,7 @@ sort_begin(const PtSortVariant *variant, void *state, int nwords,
 	if (options->role == PTSORT_WORKER)
 		sort->participant = shared_join(options->shared);
 	if (options->role == PTSORT_SERIAL || options->role == PTSORT_WORKER)
-		sort->memsort = memsort_create(&sort->order,
-									   sort->options.budget - sort->write_buffer);
+		begin_putting(sort);
 	MemoryContextSwitchTo(old);
 	return sort;
 }
@@ -164,6 +209,18 @@ own_tapeset(PtSort *sort)
 	return sort->tapeset;
 }
 
+/* Most samples of a run: a power of two. */
+static int64
+max_samples(const PtSort *sort)
+{
+	int64		bytes = sort->options.budget / SAMPLES_PART;
+	int64		result = RUN_MAX_SAMPLES;
+
+	while (result * (int64) sizeof(RunSample) > bytes)
+		result /= 2;
+	return result;
+}
+
 /*
  * Start a new run.  Any run of a worker may be the one that others read, and
  * so gets a sparse index.
@@ -172,7 +229,22 @@ static void
 begin_run(PtSort *sort, RunWriter *writer)
 {
 	run_begin_write(writer, &sort->order, own_tapeset(sort), sort->write_buffer,
-					sort->options.role == PTSORT_WORKER);
+					sort->options.role == PTSORT_WORKER ? max_samples(sort) :
+					RUN_NO_SAMPLES);
+}
+
+/* Keep the samples of all runs together within limits. */
+static void
+limit_samples(PtSort *sort)
+{
+	int64		total = 0;
+
+	for (int i = 0; i < sort->nruns; i++)
+		total += sort->runs[i]->desc.nsamples;
+	if (total <= max_samples(sort))
+		return;
+	for (int i = 0; i < sort->nruns; i++)
+		run_thin_samples(sort->runs[i]);
 }
 
 static void
@@ -193,8 +265,24 @@ append_run(PtSort *sort, RunWriter *writer)
 	Run		   *run = run_end_write(writer);
 
 	add_run(sort, run);
+	limit_samples(sort);
 	sort->stats.runs++;
 	sort->stats.run_bytes += run->desc.bytes;
+}
+
+/* Let the key learn, and keep the most memory that the sort had meanwhile. */
+static bool
+learn(PtSort *sort)
+{
+	bool		right = sort_learn_key(sort->key, sort->options.shared);
+	int64		transient = (int64) sortkey_peak_memory(sort->key) -
+		(int64) sortkey_memory(sort->key);
+
+	sort->learning = false;
+	sort->peak_memory = Max(sort->peak_memory, sort_other_memory(sort) +
+							sort->memsort->used + Max(transient, 0));
+	memsort_set_budget(sort->memsort, entries_budget(sort));
+	return right;
 }
 
 /* Let the key learn from what is in memory, and make words that mean something. */
@@ -208,9 +296,8 @@ learn_words(PtSort *sort)
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old;
 
-	sort->learning = false;
-	sort->order.optimistic = variant->learn(sort->order.state, sort->options.shared) &&
-		variant->hints && sort->options.optimistic;
+	sort->order.optimistic = learn(sort) && variant->hints &&
+		sort->options.optimistic;
 	old = MemoryContextSwitchTo(context);
 	for (int64 i = 0; i < ms->count; i++)
 	{
@@ -234,6 +321,7 @@ sort_memory(PtSort *sort)
 	if (sort->learning)
 		learn_words(sort);
 	memsort_sort(sort->memsort);
+	sort_note_memory(sort);
 	sort->stats.sort_ms += pt_ms_since(start);
 }
 
@@ -257,12 +345,24 @@ copy_edge(PtSort *sort, int64 i)
 	int			nwords = sort->order.nwords;
 	uint64	   *edge;
 
-	if (size > sort->options.budget / EDGE_PART)
+	if (size > sort->options.budget / EDGE_PART ||
+		sort->edge_bytes + size > sort->options.budget / EDGES_PART)
 		return NULL;
+	sort->edge_bytes += size;
 	edge = palloc(nwords * sizeof(uint64) + size);
 	memcpy(edge, entry, nwords * sizeof(uint64));
 	memcpy(&edge[nwords], tuple, size);
 	return edge;
+}
+
+/* Free such a copy. */
+static void
+free_edge(PtSort *sort, uint64 *edge)
+{
+	if (edge == NULL)
+		return;
+	sort->edge_bytes -= order_size(&sort->order, edge + sort->order.nwords);
+	pfree(edge);
 }
 
 /* Append what is in memory to a run. */
@@ -312,12 +412,11 @@ spill(PtSort *sort)
 	}
 	run = sort->open_run.run;
 	write_memory(sort, &sort->open_run);
-	if (first)
-		pfree(first);
-	if (run->last)
-		pfree(run->last);
+	free_edge(sort, first);
+	free_edge(sort, run->last);
 	run->last = copy_edge(sort, sort->memsort->count - 1);
 	memsort_reset(sort->memsort);
+	memsort_set_budget(sort->memsort, entries_budget(sort));
 	sort->stats.run_ms += pt_ms_since(start);
 }
 
@@ -362,7 +461,7 @@ sort_put(PtSort *sort, const void *tuple, Size size, const uint64 *words)
 static int
 merge_order(PtSort *sort)
 {
-	int64		order = (sort->options.budget - sort->write_buffer) /
+	int64		order = sort_merge_memory(sort, sort->nruns, MERGE_TO_RUN) /
 		(block_bytes(sort) + TAPE_READ_SLACK + RUN_READER_MEMORY);
 
 	if (ptsort_debug_merge_order > 0)
@@ -376,8 +475,7 @@ merge_runs(PtSort *sort, int n)
 {
 	RunWriter	writer;
 	RunReader  *reader;
-	Merge	   *merge = sort_create_merge(sort, n, sort->options.budget - sort->write_buffer,
-									 NULL, MERGE_TO_RUN);
+	Merge	   *merge = sort_create_merge(sort, n, NULL, MERGE_TO_RUN);
 
 	begin_run(sort, &writer);
 	while ((reader = merge_next(merge)) != NULL)
@@ -390,6 +488,7 @@ merge_runs(PtSort *sort, int n)
 		}
 		run_write(&writer, reader->words, reader->tuple, reader->size);
 	}
+	sort_note_memory(sort);
 	merge_free(merge);
 	for (int i = 0; i < n; i++)
 		run_close(sort->runs[i]);
@@ -428,12 +527,11 @@ join_runs(PtSort *sort)
 		sort->nruns = splice_runs(&sort->order, sort->runs, sort->nruns);
 }
 
-/* Keep the peak of memory that is about to be freed, and free it. */
+/* All tuples have left memory. */
 static void
 end_memory(PtSort *sort)
 {
-	sort->merge_peak = Max(sort->merge_peak,
-						   sort->memsort->peak + (int64) sort->write_buffer);
+	sort_note_memory(sort);
 	memsort_free(sort->memsort);
 	sort->memsort = NULL;
 }
@@ -455,8 +553,7 @@ static void
 start_merging(PtSort *sort)
 {
 	merge_down(sort, merge_order(sort));
-	sort->merge = sort_create_merge(sort, sort->nruns, sort->options.budget, NULL,
-									MERGE_FINAL);
+	sort->merge = sort_create_merge(sort, sort->nruns, NULL, MERGE_FINAL);
 	sort->phase = PHASE_MERGING;
 }
 
@@ -507,9 +604,9 @@ perform_worker(PtSort *sort)
 	shared_announce(sort->options.shared, sort->participant, &desc, &sort->stats);
 }
 
-/* Open the runs that the participants left. */
+/* Open the runs that the participants left; who plans slices needs samples. */
 static void
-import_runs(PtSort *sort)
+import_runs(PtSort *sort, bool with_samples)
 {
 	PtSortShared *shared = sort->options.shared;
 	int			participants = shared_participants(shared);
@@ -533,7 +630,7 @@ import_runs(PtSort *sort)
 					 errmsg("a sort must be optimistic in all participants or in none")));
 		sort->order.optimistic |= desc->unverified;
 		sort->run_owners[sort->nruns] = i;
-		add_run(sort, run_import(shared_fileset(shared), i, desc));
+		add_run(sort, run_import(shared_fileset(shared), i, desc, with_samples));
 		sort->stats.tuples += desc->tuples;
 	}
 }
@@ -552,7 +649,7 @@ perform_leader(PtSort *sort)
 {
 	shared_wait(sort->options.shared, sort->options.participants,
 				sort->options.workers);
-	import_runs(sort);
+	import_runs(sort, false);
 	if (sort->stats.failed)
 		discard_runs(sort);
 	if (!sort->options.random_access)
@@ -575,6 +672,7 @@ plan_slices(PtSort *sort)
 	int			nslices = shared_slices(participants);
 	int64	   *published = shared_positions(shared);
 	int64	   *positions;
+	int64		memory;
 
 	if (sort->stats.failed)
 	{
@@ -584,7 +682,12 @@ plan_slices(PtSort *sort)
 	}
 	positions = palloc_extended((nslices + 1) * Max(sort->nruns, 1) *
 								sizeof(int64), MCXT_ALLOC_HUGE);
-	slices_plan(&sort->order, sort->runs, sort->nruns, nslices, positions);
+	memory = slices_plan(&sort->order, sort->runs, sort->nruns, nslices,
+						 Max(sort->options.budget - sort_other_memory(sort), 0),
+						 positions);
+	sort->peak_memory = Max(sort->peak_memory, sort_other_memory(sort) + memory);
+	for (int r = 0; r < sort->nruns; r++)
+		run_forget_samples(sort->runs[r]);
 	for (int slice = 0; slice <= nslices; slice++)
 	{
 		for (int r = 0; r < sort->nruns; r++)
@@ -602,13 +705,13 @@ perform_slice(PtSort *sort)
 	{
 		shared_wait(sort->options.shared, sort->options.participants,
 					sort->options.workers);
-		import_runs(sort);
+		import_runs(sort, true);
 		plan_slices(sort);
 	}
 	else
 	{
 		shared_wait_plan(sort->options.shared);
-		import_runs(sort);
+		import_runs(sort, false);
 	}
 	sort->phase = PHASE_SLICES;
 }
@@ -659,7 +762,7 @@ sort_learn_key(PtSortKey *key, PtSortShared *shared)
 	else
 	{
 		shared_read_learned(shared, &learned);
-		right = sortkey_adopt(key, learned.data);
+		right = sortkey_adopt(key, learned.data, learned.len);
 	}
 	pfree(learned.data);
 	return right;
@@ -680,8 +783,10 @@ sort_end(PtSort *sort)
 void
 sort_stats(PtSort *sort, PtSortStats *stats)
 {
-	PtSortStats result = sort->stats;
+	PtSortStats result;
 
+	sort_note_memory(sort);
+	result = sort->stats;
 	if (sort->contradicted != NULL && OidIsValid(*sort->contradicted))
 	{
 		result.failed = true;
@@ -689,9 +794,7 @@ sort_stats(PtSort *sort, PtSortStats *stats)
 	}
 	result.comparisons = sort->order.comparisons;
 	result.wrong_hints = sort->order.wrong_hints;
-	result.peak_memory = sort->merge_peak;
-	if (sort->memsort)
-		result.peak_memory = Max(result.peak_memory, sort->memsort->peak);
+	result.peak_memory = sort->peak_memory;
 	if (sort->tapeset)
 		result.temp_bytes = tapeset_bytes(sort->tapeset);
 	*stats = result;

@@ -57,7 +57,7 @@ typedef struct IndexSort
 	 * keys, copies of entries.
 	 */
 	IndexTuple	last;			/* the one returned last */
-	IndexTuple	spare;
+	IndexTuple	spare;			/* also where tuples of exact keys are made */
 	IndexTuple	live;			/* the live tuple of the current group, if a
 								 * dead one followed it */
 	uint64		last_entry[PTSORT_KEY_ARRAY];
@@ -159,12 +159,10 @@ index_same_slice(const void *a, const void *b, void *arg)
 		keys_are_duplicates(state, (IndexTuple) a, (IndexTuple) b);
 }
 
-static bool
-index_learn(void *arg, PtSortShared *shared)
+static PtSortKey *
+index_key(void *arg)
 {
-	IndexSort  *state = arg;
-
-	return ptsort_key_learn(state->key, shared);
+	return ((IndexSort *) arg)->key;
 }
 
 static void
@@ -194,7 +192,7 @@ static const PtSortVariant learning_variant = {
 	.size = index_size,
 	.compare = index_compare,
 	.same_slice = index_same_slice,
-	.learn = index_learn,
+	.key = index_key,
 	.rekey = index_rekey,
 };
 
@@ -204,7 +202,7 @@ static const PtSortVariant hint_variant = {
 	.compare = index_compare,
 	.same_slice = index_same_slice,
 	.hints = true,
-	.learn = index_learn,
+	.key = index_key,
 	.rekey = index_rekey,
 };
 
@@ -273,9 +271,12 @@ variant_begin_index(Relation heap, Relation index, bool unique,
 	state->put_context = AllocSetContextCreate(context, "ptsort put",
 											   ALLOCSET_SMALL_SIZES);
 	state->nwords = ptsort_key_nwords(state->key);
-	state->last = palloc0(INDEX_SIZE_MASK + 1);
 	state->spare = palloc0(INDEX_SIZE_MASK + 1);
-	state->live = palloc0(INDEX_SIZE_MASK + 1);
+	if (unique)
+	{
+		state->last = palloc0(INDEX_SIZE_MASK + 1);
+		state->live = palloc0(INDEX_SIZE_MASK + 1);
+	}
 	/* both its writers, variant_form_small and ptsort_key_tuple, stay within */
 	StaticAssertStmt(PTSORT_KEY_TUPLE_SIZE <= INDEX_SIZE_MASK + 1,
 					 "an exact key's tuple must fit the scratch");

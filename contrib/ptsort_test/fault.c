@@ -277,6 +277,7 @@ fault_hook(const char *point)
 {
 	int64		hits = count_hit(point);
 
+	test_memory_look(point);
 	for (int i = 0; i < ncurrent; i++)
 	{
 		const Fault *fault = &current_faults[i];
@@ -302,6 +303,7 @@ _PG_init(void)
 							   "The format is point[:nth[:action[:where]]][, ...].",
 							   &fault_setting, "", PGC_USERSET, 0,
 							   check_fault, assign_fault, NULL);
+	test_memory_init();
 	MarkGUCPrefixReserved("ptsort_test");
 
 	hook = (void (**) (const char *))

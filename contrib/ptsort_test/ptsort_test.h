@@ -12,6 +12,7 @@
  *	  prefixes.c	ptsort_test_prefixes()
  *	  misuse.c	ptsort_test_misuse()
  *	  fault.c	ptsort_test.fault
+ *	  memory.c	ptsort_test.log_memory
  *	  lock.c	ptsort_test_release_lock()
  *
  *-------------------------------------------------------------------------
@@ -172,5 +173,9 @@ extern void test_tableam_init(void);
 
 /* fault.c */
 extern void _PG_init(void);
+
+/* memory.c */
+extern void test_memory_init(void);
+extern void test_memory_look(const char *point);
 
 #endif							/* PTSORT_TEST_H */

@@ -1,0 +1,89 @@
+/*-------------------------------------------------------------------------
+ *
+ * memory.c
+ *	  ptsort_test.log_memory: what a sort really holds, at ptsort's named points.
+ *
+ * With the setting on, each process of a build logs
+ *
+ *		ptsort_test: N bytes at "point"
+ *
+ * whenever the memory of its sorts is larger at a point than it ever was since
+ * the setting was made.  That is what the memory contexts of ptsort have taken
+ * from the C library, whoever allocated it there, so it can be held against what
+ * the sort says of itself (PtSortStats.peak_memory).  The contexts of the load,
+ * which has no part in a sort's budget, do not count.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "lib/stringinfo.h"
+#include "nodes/memnodes.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+
+#include "ptsort_test.h"
+
+static bool log_memory = false;
+static Size most = 0;			/* that has been logged */
+
+/*
+ * Bytes of the sorts' contexts at or below this one.  With detail, they are listed
+ * there.
+ */
+static Size
+sort_memory(MemoryContext context, StringInfo detail)
+{
+	Size		result = 0;
+
+	if (strncmp(context->name, "ptsort load", strlen("ptsort load")) == 0)
+		return 0;
+	if (strncmp(context->name, "ptsort", strlen("ptsort")) == 0)
+	{
+		result = MemoryContextMemAllocated(context, false);
+		if (detail)
+			appendStringInfo(detail, "%s%s: %zu", detail->len > 0 ? ", " : "",
+							 context->name, result);
+	}
+	for (MemoryContext child = context->firstchild; child; child = child->nextchild)
+		result += sort_memory(child, detail);
+	return result;
+}
+
+static void
+assign_log_memory(bool newval, void *extra)
+{
+	most = 0;
+}
+
+/* test_memory_init defines the setting. */
+void
+test_memory_init(void)
+{
+	DefineCustomBoolVariable("ptsort_test.log_memory",
+							 "Logs the memory that sorts hold at named points.",
+							 NULL, &log_memory, false, PGC_USERSET, 0,
+							 NULL, assign_log_memory, NULL);
+}
+
+/* test_memory_look looks how much memory there is at a point. */
+void
+test_memory_look(const char *point)
+{
+	StringInfoData detail;
+	Size		now;
+
+	if (!log_memory)
+		return;
+	now = sort_memory(TopMemoryContext, NULL);
+	if (now <= most)
+		return;
+	most = now;
+	initStringInfo(&detail);
+	(void) sort_memory(TopMemoryContext, &detail);
+	ereport(LOG,
+			(errmsg("ptsort_test: %zu bytes at \"%s\"", now, point),
+			 errdetail_internal("%s", detail.data),
+			 errhidestmt(true), errhidecontext(true)));
+	pfree(detail.data);
+}

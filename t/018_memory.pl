@@ -1,0 +1,115 @@
+# The budget of a build is all that its sorts hold: entries, buffers, what a key
+# learns from, what it has learned, and what each run leaves behind.
+# ptsort_last_build() says how much that was at most; ptsort_test.log_memory says
+# what ptsort's memory contexts really took, in each process.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use List::Util qw(max sum);
+use Ptsort;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_node(
+	'main',
+	conf => q{
+session_preload_libraries = 'ptsort, ptsort_test'
+ptsort_test.log_memory = on
+});
+
+# 60,000 strings with much in common, and strings of 3,000 characters
+$node->safe_psql(
+	'postgres', q{
+CREATE TABLE t AS
+SELECT hashint8(i)::int8 AS number, md5(i::text) AS random,
+	'https://www.' || left(md5((i % 50)::text), 6) || '.example.com/' ||
+	(ARRAY['account', 'library', 'market', 'printer', 'summer'])[1 + i % 5] || '/' || hashint8(i) AS url,
+	(SELECT string_agg(chr(19968 + (hashint8(i * 10 + j) & 2147483647) % 3000), '') FROM generate_series(1, 8) j) AS han
+FROM generate_series(1, 60000) i;
+VACUUM ANALYZE t;
+});
+
+# Build an index; returns what each participant says it had, what each process
+# had, the most runs of a participant, and the points where these looked.
+sub build
+{
+	my ($columns, $memory, $workers) = @_;
+	my $end = log_end($node);
+	my $report = $node->safe_psql(
+		'postgres', qq{
+SET maintenance_work_mem = '$memory';
+CREATE INDEX i ON t ($columns) WITH (parallel_workers = $workers);
+SELECT peak_memory_bytes, runs FROM ptsort_last_build() WHERE participant IS NOT NULL;
+});
+	my @rows = map { [ split /\|/ ] } split /\n/, $report;
+	my $log = slurp_file($node->logfile, $end);
+	my (%held, $points);
+
+	while ($log =~ /\[(\d+)\].*LOG:  ptsort_test: (\d+) bytes at "(.*?)"/g)
+	{
+		$held{$1} = max($held{$1} // 0, $2);
+		$points .= "$3, ";
+	}
+	is_deeply([ builds_in($log) ], [ 'i: ' . ($workers + 1) ],
+		"$columns, $memory, $workers workers: built by us");
+	return ([ map { $_->[0] } @rows ], [ values %held ], max(map { $_->[1] } @rows), $points);
+}
+
+# What participants say is within their budget, of no less than 1 MB each, and true.
+sub check_build
+{
+	my ($columns, $megabytes, $workers, $learns) = @_;
+	my $name = "$columns, $megabytes MB, $workers workers";
+	my $budget = max($megabytes / ($workers + 1), 1) * 1024 * 1024;
+	my ($said, $held, $runs, $points) = build($columns, "${megabytes}MB", $workers);
+
+	cmp_ok(max(@$said), '<=', $budget, "$name: within the budget");
+	cmp_ok(sum(@$held), '<=', 1.05 * sum(@$said) + 32768 * @$said, "$name: no more than they say");
+	cmp_ok(sum(@$held), '>=', 0.7 * sum(@$said), "$name: no less either");
+	like($points, qr/textcode: learn/, "$name: something was learned") if $learns;
+	cmp_ok($runs, '>', 1, "$name: memory was full") if $megabytes <= $workers + 1;
+	$node->safe_psql('postgres', 'DROP INDEX i');
+}
+
+my @collations = split /\n/, $node->safe_psql(
+	'postgres', q{
+SELECT DISTINCT ON (collprovider) quote_ident(collname) FROM pg_collation
+WHERE collname IN ('en_US.utf8', 'en-x-icu') ORDER BY collprovider, collname});
+foreach my $collation ('"C"', @collations)
+{
+	foreach my $case ([ 1, 0 ], [ 1, 1 ], [ 1, 3 ], [ 2, 1 ], [ 4, 0 ], [ 4, 3 ], [ 8, 2 ], [ 64, 1 ])
+	{
+		check_build("url COLLATE $collation", @$case, 1);
+	}
+	check_build("random COLLATE $collation", 1, 0, 1);
+	check_build("han COLLATE $collation", $_, 0, 1) foreach (1, 4);
+}
+foreach my $case ([ 1, 0 ], [ 1, 3 ], [ 2, 1 ], [ 16, 0 ])
+{
+	check_build('number', @$case, 0);
+	check_build('number, url, random', @$case, 0);
+}
+
+# The result does not depend on the budget, and is the server's.
+my $order = q{
+SET enable_seqscan = off; SET enable_sort = off; SET enable_bitmapscan = off;
+SELECT md5(string_agg(ctid::text, ' ')) FROM (SELECT ctid FROM t ORDER BY %s) s;
+SELECT bt_index_check('i', true);
+DROP INDEX i};
+foreach my $columns (map { ("url COLLATE $_", "han COLLATE $_") } '"C"', @collations)
+{
+	my $digest = sprintf($order, $columns);
+	my $server = $node->safe_psql('postgres',
+		"SET ptsort.enable = off; CREATE INDEX i ON t ($columns); $digest");
+	foreach my $settings ('1MB', '4MB', '64MB')
+	{
+		is($node->safe_psql('postgres',
+				"SET maintenance_work_mem = '$settings'; CREATE INDEX i ON t ($columns) WITH (parallel_workers = 2); $digest"),
+			$server, "$columns, $settings: the server's order");
+	}
+}
+
+$node->stop;
+done_testing();
