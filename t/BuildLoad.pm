@@ -11,6 +11,7 @@ use Exporter 'import';
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Ptsort;
+use Test::More;
 
 our @EXPORT = qw(create_tables fill_tables start_load end_load stop_load
   commit_prepared read_load_log log_complaints);
@@ -52,6 +53,7 @@ my %expected_errors = (
 	'0A000' => qr/^cannot cluster on (invalid|partial) index/,
 	'23505' => qr/^could\ not\ create\ unique\ index\ "\w+_dup(_ccnew\d*)?"
 		|"pg_class_relname_nsp_index"$/x,
+	'25P02' => qr/^current transaction is aborted/,
 	'40P01' => qr/^deadlock detected$/,
 	'42704' => qr/^(index|prepared\ transaction)\ .*\ does\ not\ exist$/x,
 	'42P01' => qr/^relation ".*" does not exist$/,
@@ -224,15 +226,14 @@ sub start_load
 	foreach my $i (1 .. $sessions)
 	{
 		my $file = $node->basedir . "/load_$i.sql";
-		my @script = (
-			"SET application_name = 'load$i'",
-			"SET lock_timeout = '1s'",
-			'SET client_min_messages = error');
+		my @script =
+		  ("SET lock_timeout = '1s'", 'SET client_min_messages = error');
 		push @script, settings(), next_statements($i), 'ROLLBACK'
 		  foreach 1 .. $steps;
 		unlink $file;
 		append_to_file($file, join('', map { "$_;\n" } @script));
 
+		local $ENV{PGAPPNAME} = "load$i";
 		my $psql = { out => '' };
 		$psql->{run} = IPC::Run::start(
 			[ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-f', $file ],
@@ -249,14 +250,22 @@ sub end_load
 	return;
 }
 
-# End the sessions before they have said all.
+# End the sessions before they have said all.  A backend that does not end
+# within a minute is a failure, and named with what it waits for.
 sub stop_load
 {
 	my ($node, @load) = @_;
-	$node->safe_psql(
-		'postgres', q{SELECT pg_terminate_backend(pid, 60000)
-		FROM pg_stat_activity WHERE application_name LIKE 'load%'
-			AND backend_type = 'client backend'});
+	my $stuck = $node->safe_psql(
+		'postgres', q{
+SELECT format('%s %s %s: %s', pid, wait_event_type, wait_event, query)
+FROM pg_stat_activity
+WHERE application_name LIKE 'load%' AND backend_type = 'client backend'
+	AND NOT pg_terminate_backend(pid, 60000)});
+	if ($stuck ne '')
+	{
+		fail("the load ends: $stuck");
+		$_->{run}->kill_kill foreach @load;
+	}
 	return end_load(@load);
 }
 
