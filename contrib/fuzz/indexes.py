@@ -27,9 +27,9 @@ class Index:
             self.constraint = "UNIQUE"
         self.keys = self._choose_keys()
         self.include = self._choose_include()
-        if self.kind != "constraint" and rng.random() < 0.15:
+        if self.kind != "constraint" and rng.random() < 0.25:
             self._widen()
-        self.nulls = rng.choice(("", "", " NULLS NOT DISTINCT"))
+        self.nulls = rng.choice(("", " NULLS NOT DISTINCT"))
         self.options = self._choose_options()
         self.predicate = self._choose_predicate()
         self.deferrable = rng.choice(("", "", " DEFERRABLE INITIALLY DEFERRED"))
@@ -88,6 +88,8 @@ class Index:
         else:
             count = rng.randint(9, MAX_COLUMNS)
         keys = [self._key() for _ in range(count)]
+        if self.unique and rng.random() < 0.3:
+            keys = self._unique_but_nulls() or keys
         if self.kind == "constraint":
             # no column twice
             keys = list(dict.fromkeys(keys))
@@ -96,6 +98,14 @@ class Index:
             if self.kind != "constraint" or ("id", "") not in keys:
                 keys[place] = ("id", "")
         return keys
+
+    def _unique_but_nulls(self):
+        """A key without duplicates, except that some are null."""
+        columns = [c for c in self.table.columns
+                   if c.kind.key and c.nulls and c.distribution.is_unique]
+        if not columns:
+            return None
+        return [(self.rng.choice(columns).name, "")]
 
     def _choose_include(self):
         """INCLUDE columns: up to the limit, the same one several times."""

@@ -47,9 +47,8 @@ class Table:
         self.columns[0].distribution.name = "ascending"
         for _ in range(self._choose_width()):
             self.columns.append(self.new_column())
-        if rng.random() < 0.3:
-            self.columns.append(self.new_column(
-                values.broad_kind(rng)))
+        if rng.random() < 0.5:
+            self.columns.append(self.new_column(values.broad_kind(rng)))
         width = sum(c.kind.width for c in self.columns)
         self.n = max(1, min(self.n, MAX_BYTES // width))
         if any(c.kind.slow for c in self.columns):
