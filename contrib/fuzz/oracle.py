@@ -99,7 +99,7 @@ def check_ptsort_built(outcome, participants):
             raise Failure("%d participants, not %d" % (built, participants))
 
 
-def compare_leaves(servers, ours, slices, same_statement):
+def compare_leaves(servers, ours, slices, same_statement, amcheck):
     """Both have built the index: is it the same?  Returns its entries.
     slices: how many a parallel build was cut into by force; None if serial."""
     names = [[leaf.name for leaf in them.leaves] for them in (servers, ours)]
@@ -110,17 +110,23 @@ def compare_leaves(servers, ours, slices, same_statement):
         if same_statement and server.state != our.state:
             raise Failure("%s: in the catalogs %s, not %s" % (
                 our.name, our.state, server.state))
-        entries += compare_trees(our.name, server.tree, our.tree, slices)
+        if not compare_trees(our.name, server.tree, our.tree, slices):
+            amcheck(our.name)       # has the last word about what is stored
+        entries += our.tree.count()
     return entries
 
 
 def compare_trees(name, server, our, slices):
     """The same pages if serial, the same entries on as many pages if not: one
-    in a hundred more, and one for each slice."""
+    in a hundred more, and one for each slice.  False if it takes amcheck to
+    tell whether the entries are right."""
+    exact = True
     if slices is not None or our.pages() != server.pages():
         found = our.entries()
         expected = server.entries()
-        if found != expected:
+        exact = found == expected
+        if not exact and (slices is None
+                          or not same_by_others(found, expected)):
             raise Failure("%s: %s" % (name, first_difference(found, expected)))
         if slices is None:
             raise Failure("%s: other pages, %s of %d blocks, not %s of %d" % (
@@ -131,10 +137,23 @@ def compare_trees(name, server, our, slices):
     if our.shape[0] != server.shape[0] or our.shape[4] != server.shape[4]:
         raise Failure("%s: metapage %s, not %s" % (
             name, our.shape, server.shape))
-    if our.reached != our.blocks:
+    left_over = our.blocks - our.reached
+    if left_over > (0 if slices is None else our.blocks / 100 + 2):
         raise Failure("%s: %d of %d blocks in the tree" % (
             name, our.reached, our.blocks))
-    return our.count()
+    return exact
+
+
+def same_by_others(found, expected):
+    """Whether entries differ only in whose value a posting list shows.  Equal
+    values may be stored in two ways, compressed or not; a posting list has
+    that of its first row, and parallel builds cut posting lists elsewhere."""
+    if [tid for _, tid in found] != [tid for _, tid in expected]:
+        return False
+    ours = {key for key, _ in found}
+    servers = {key for key, _ in expected}
+    return all(a == b or a in servers or b in ours
+               for (a, _), (b, _) in zip(found, expected))
 
 
 def words_of(error):
