@@ -171,7 +171,9 @@ textcode_peak_memory(const TextCode *code)
 static void
 note_peak(TextCode *code)
 {
-	code->peak = Max(code->peak, textcode_memory(code));
+	Size		memory = textcode_memory(code);
+
+	code->peak = Max(code->peak, memory);
 }
 
 /*

@@ -277,10 +277,10 @@ learn(PtSort *sort)
 	bool		right = sort_learn_key(sort->key, sort->options.shared);
 	int64		transient = (int64) sortkey_peak_memory(sort->key) -
 		(int64) sortkey_memory(sort->key);
+	int64		memory = sort_other_memory(sort) + sort->memsort->used;
 
 	sort->learning = false;
-	sort->peak_memory = Max(sort->peak_memory, sort_other_memory(sort) +
-							sort->memsort->used + Max(transient, 0));
+	sort->peak_memory = Max(sort->peak_memory, memory + Max(transient, 0));
 	memsort_set_budget(sort->memsort, entries_budget(sort));
 	return right;
 }
@@ -672,6 +672,7 @@ plan_slices(PtSort *sort)
 	int			nslices = shared_slices(participants);
 	int64	   *published = shared_positions(shared);
 	int64	   *positions;
+	int64		others;			/* bytes of all but the plan's own */
 	int64		memory;
 
 	if (sort->stats.failed)
@@ -682,10 +683,10 @@ plan_slices(PtSort *sort)
 	}
 	positions = palloc_extended((nslices + 1) * Max(sort->nruns, 1) *
 								sizeof(int64), MCXT_ALLOC_HUGE);
+	others = sort_other_memory(sort);
 	memory = slices_plan(&sort->order, sort->runs, sort->nruns, nslices,
-						 Max(sort->options.budget - sort_other_memory(sort), 0),
-						 positions);
-	sort->peak_memory = Max(sort->peak_memory, sort_other_memory(sort) + memory);
+						 Max(sort->options.budget - others, 0), positions);
+	sort->peak_memory = Max(sort->peak_memory, others + memory);
 	for (int r = 0; r < sort->nruns; r++)
 		run_forget_samples(sort->runs[r]);
 	for (int slice = 0; slice <= nslices; slice++)

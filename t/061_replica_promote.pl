@@ -110,8 +110,8 @@ my @points = (
 	'btwrite: sync',
 	'build: after finish');
 my @kinds = (
-	'CREATE INDEX new_% ON p_% (word)',
-	'CREATE UNIQUE INDEX CONCURRENTLY new_% ON p_% (id)',
+	'CREATE INDEX held_% ON p_% (word)',
+	'CREATE UNIQUE INDEX CONCURRENTLY held_% ON p_% (id)',
 	'REINDEX INDEX old_%',
 	'REINDEX INDEX CONCURRENTLY old_%',
 	'VACUUM FULL p_%');
