@@ -174,7 +174,7 @@ extern void test_tableam_init(void);
 /* fault.c */
 extern void _PG_init(void);
 
-/* memory.c */
+/* held.c */
 extern void test_memory_init(void);
 extern void test_memory_look(const char *point);
 

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * memory.c
+ * held.c
  *	  ptsort_test.log_memory: what a sort really holds, at ptsort's named points.
  *
  * With the setting on, each process of a build logs
