@@ -44,6 +44,7 @@ struct PtSortShared
 	bool		planned;		/* slices have been planned */
 	int			next_slice;		/* the next one nobody has claimed */
 	bool		failed;			/* an optimistic sort is over */
+	bool		abandoned;		/* the leader has let go of the segment */
 
 	/*
 	 * Behind the slots lie the slices' positions: for each slice and for the
@@ -99,14 +100,32 @@ shared_publish_plan(PtSortShared *shared)
 	ConditionVariableBroadcast(&shared->announced);
 }
 
+/*
+ * Nobody will plan or learn any more: the leader's transaction has ended.  It
+ * ends its workers before, but those only that it knows of.  RegisterDynamic-
+ * BackgroundWorker() can run out of memory when the worker is registered, and
+ * before it has told its caller.
+ */
+static void
+check_abandoned(bool abandoned)
+{
+	if (abandoned)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("parallel sort was abandoned by its leader")));
+}
+
 static bool
 is_planned(PtSortShared *shared)
 {
 	bool		planned;
+	bool		abandoned;
 
 	SpinLockAcquire(&shared->mutex);
 	planned = shared->planned;
+	abandoned = shared->abandoned;
 	SpinLockRelease(&shared->mutex);
+	check_abandoned(abandoned);
 	return planned;
 }
 
@@ -142,6 +161,18 @@ shared_fail(PtSortShared *shared)
 	SpinLockRelease(&shared->mutex);
 }
 
+/* on_dsm_detach callback, in the leader only. */
+static void
+abandon(dsm_segment *segment, Datum arg)
+{
+	PtSortShared *shared = (PtSortShared *) DatumGetPointer(arg);
+
+	SpinLockAcquire(&shared->mutex);
+	shared->abandoned = true;
+	SpinLockRelease(&shared->mutex);
+	ConditionVariableBroadcast(&shared->announced);
+}
+
 /* shared_init: see ptsort_shared_init. */
 void
 shared_init(PtSortShared *shared, int participants, dsm_segment *segment)
@@ -152,6 +183,8 @@ shared_init(PtSortShared *shared, int participants, dsm_segment *segment)
 	SpinLockInit(&shared->mutex);
 	ConditionVariableInit(&shared->announced);
 	SharedFileSetInit(&shared->fileset, segment);
+	if (segment != NULL)
+		on_dsm_detach(segment, abandon, PointerGetDatum(shared));
 }
 
 /* shared_attach: see ptsort_shared_attach. */
@@ -194,6 +227,7 @@ bool
 shared_claim_learning(PtSortShared *shared)
 {
 	bool		claimed;
+	bool		abandoned;
 	int			learned;
 
 	SpinLockAcquire(&shared->mutex);
@@ -209,7 +243,9 @@ shared_claim_learning(PtSortShared *shared)
 	{
 		SpinLockAcquire(&shared->mutex);
 		learned = shared->learned;
+		abandoned = shared->abandoned;
 		SpinLockRelease(&shared->mutex);
+		check_abandoned(abandoned);
 		if (learned > 0)
 			break;
 		ConditionVariableSleep(&shared->announced, PG_WAIT_EXTENSION);
