@@ -43,6 +43,7 @@
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_proc.h"
+#include "fault.h"
 #include "intercept.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
@@ -397,9 +398,12 @@ intercept_ambuild(Relation heap, Relation index, IndexInfo *indexInfo)
 		result = leave_to_server(heap, index, indexInfo, reason);
 	else
 	{
-		BtBuildRequest request = request_workers(heap, index, indexInfo);
+		BtBuildRequest request;
 
+		fault_point("intercept: begin");
+		request = request_workers(heap, index, indexInfo);
 		result = btbuild_build(heap, index, indexInfo, &request);
+		fault_point("intercept: end");
 	}
 
 	if (concurrent)

@@ -82,6 +82,7 @@ participant_scan(Participant *participant)
 	PtSortStats sorted;
 	instr_time	start;
 
+	fault_point("build: before scan");
 	INSTR_TIME_SET_CURRENT(start);
 
 	slot->heap_tuples =
@@ -288,4 +289,5 @@ ptsort_build_worker_main(dsm_segment *segment, shm_toc *toc)
 
 	index_close(self.build.index, index_lockmode(shared));
 	table_close(self.build.heap, heap_lockmode(shared));
+	fault_point("build: worker end");
 }
