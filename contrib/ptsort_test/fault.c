@@ -15,10 +15,22 @@
  *		sleep	waits until it is cancelled, for ten minutes at most
  *		pause	waits as long as another session holds advisory lock 1
  *		timeout	has the statement time out at once, and goes on
+ *		cancel	cancels itself, as pg_cancel_backend() does, and goes on
+ *		terminate	the same with pg_terminate_backend()
  *		kill	kills itself with SIGKILL
+ *		stop	stops the server at once (SIGQUIT), and waits for that
+ *		palloc	lets an allocation behind the point fail (memory.c)
+ *		malloc	the same in the C library
+ *		full_temp, full_index, full_wal, full_segment
+ *				lets the disk be full from here on (full.c), until the setting
+ *				changes: for temporary files, relations outside the default
+ *				tablespace, WAL, dynamic shared memory
+ *		no_fork	the next processes, as many as MAX_WORKERS, cannot be forked
+ *		no_start	the same, but they die as soon as they have been
  *
  * where is any (the default), leader or worker.  Parallel workers inherit the
- * setting, and through it this library, from their leader.
+ * setting, and through it this library, from their leader.  malloc, full_... and
+ * no_... need shortage.c, and this library in shared_preload_libraries.
  *
  * A process that sleeps or pauses shows "at POINT" as its application_name, so
  * that a test can wait until it is there.
@@ -29,22 +41,28 @@
 
 #include <signal.h>
 
-#include "access/parallel.h"
+#include "access/htup_details.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "storage/lock.h"
 #include "utils/backend_status.h"
-#include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/timeout.h"
-#include "utils/tuplestore.h"
 
+#include "faults.h"
 #include "ptsort_test.h"
 
 PG_MODULE_MAGIC;
 
-#define MAX_POINTS	64
+PG_FUNCTION_INFO_V1(ptsort_test_faults);
+
 #define MAX_FAULTS	4
+
+/* Processes that no_fork and no_start are about: a build's workers. */
+#define MAX_WORKERS	2
+
+/* The point at which a build is over. */
+#define END_POINT	"intercept: end"
 
 /* pg_advisory_lock(1) */
 #define PAUSE_LOCK	1
@@ -56,7 +74,18 @@ typedef enum FaultAction
 	FAULT_SLEEP,
 	FAULT_PAUSE,
 	FAULT_TIMEOUT,
-	FAULT_KILL
+	FAULT_CANCEL,
+	FAULT_TERMINATE,
+	FAULT_KILL,
+	FAULT_STOP,
+	FAULT_PALLOC,
+	FAULT_MALLOC,
+	FAULT_FULL_TEMP,
+	FAULT_FULL_INDEX,
+	FAULT_FULL_WAL,
+	FAULT_FULL_SEGMENT,
+	FAULT_NO_FORK,
+	FAULT_NO_START
 } FaultAction;
 
 typedef enum FaultWhere
@@ -75,23 +104,15 @@ typedef struct Fault
 } Fault;
 
 static const char *const action_names[] = {
-	"error", "fatal", "sleep", "pause", "timeout", "kill", NULL
+	"error", "fatal", "sleep", "pause", "timeout", "cancel", "terminate",
+	"kill", "stop", "palloc", "malloc", "full_temp", "full_index", "full_wal",
+	"full_segment", "no_fork", "no_start", NULL
 };
 static const char *const where_names[] = {"any", "leader", "worker", NULL};
 
 static char *fault_setting = NULL;
 static Fault current_faults[MAX_FAULTS];
 static int	ncurrent = 0;
-
-/* Points that this process passed. */
-static struct
-{
-	const char *point;
-	int64		hits;
-}			passed[MAX_POINTS];
-static int	npassed = 0;
-
-PG_FUNCTION_INFO_V1(ptsort_test_fault_points);
 
 static int
 find_name(const char *const *names, const char *name)
@@ -186,7 +207,17 @@ static void
 assign_fault(const char *newval, void *extra)
 {
 	ncurrent = parse_faults(newval, current_faults);
-	npassed = 0;
+	points_reset();
+	if (points_role() != ROLE_LEADER)
+		return;
+	memory_disarm();
+	pg_atomic_write_u32(&fault_shared->full, 0);
+	pg_atomic_write_u32(&fault_shared->half, 0);
+	pg_atomic_write_u32(&fault_shared->forks, 0);
+	pg_atomic_write_u32(&fault_shared->deaths, 0);
+	pg_atomic_write_u32(&fault_shared->allocations, 0);
+	pg_atomic_write_u32(&fault_shared->acted, 0);
+	pg_atomic_write_u32(&fault_shared->failed, 0);
 }
 
 /* Waits, but not when an interrupt can be served. */
@@ -220,8 +251,9 @@ show_point(const char *point)
 	pgstat_report_appname(name);
 }
 
+/* What raises an error, ends the process, or waits, here and now. */
 static void
-act(FaultAction action, const char *point)
+interrupt(FaultAction action, const char *point)
 {
 	switch (action)
 	{
@@ -247,36 +279,74 @@ act(FaultAction action, const char *point)
 		case FAULT_TIMEOUT:
 			enable_timeout_after(STATEMENT_TIMEOUT, 1);
 			break;
+		case FAULT_CANCEL:
+			kill(MyProcPid, SIGINT);
+			break;
+		case FAULT_TERMINATE:
+			kill(MyProcPid, SIGTERM);
+			break;
 		case FAULT_KILL:
 			kill(MyProcPid, SIGKILL);
+			break;
+		case FAULT_STOP:
+			kill(PostmasterPid, SIGQUIT);
+			wait_a_while(6000);
+			break;
+		default:
 			break;
 	}
 }
 
-/* Counts the point and returns how often it was passed. */
-static int64
-count_hit(const char *point)
+/* What lets something fail later. */
+static void
+make_scarce(FaultAction action)
 {
-	int			i = 0;
+	FullSpace	full = 0;
 
-	while (i < npassed && strcmp(passed[i].point, point) != 0)
-		i++;
-	if (i == MAX_POINTS)
-		return 0;
-	if (i == npassed)
+	switch (action)
 	{
-		passed[i].point = point;
-		passed[i].hits = 0;
-		npassed++;
+		case FAULT_PALLOC:
+			memory_arm(MEMORY_PALLOC);
+			break;
+		case FAULT_MALLOC:
+			memory_arm(MEMORY_MALLOC);
+			break;
+		case FAULT_FULL_TEMP:
+			full = FULL_TEMP;
+			break;
+		case FAULT_FULL_INDEX:
+			full = FULL_INDEX;
+			break;
+		case FAULT_FULL_WAL:
+			full = FULL_WAL;
+			break;
+		case FAULT_FULL_SEGMENT:
+			full = FULL_SEGMENT;
+			break;
+		case FAULT_NO_FORK:
+			pg_atomic_write_u32(&fault_shared->forks, MAX_WORKERS);
+			break;
+		case FAULT_NO_START:
+			pg_atomic_write_u32(&fault_shared->deaths, MAX_WORKERS);
+			break;
+		default:
+			break;
 	}
-	return ++passed[i].hits;
+	if (full != 0)
+	{
+		/* the server takes errno for the reason of a short write there */
+		pg_atomic_write_u32(&fault_shared->half, full != FULL_SEGMENT);
+		pg_atomic_fetch_or_u32(&fault_shared->full, full);
+	}
 }
 
 static void
 fault_hook(const char *point)
 {
-	int64		hits = count_hit(point);
+	int64		hits = points_pass(point);
 
+	if (strcmp(point, END_POINT) == 0)
+		memory_disarm();
 	test_memory_look(point);
 	for (int i = 0; i < ncurrent; i++)
 	{
@@ -284,11 +354,12 @@ fault_hook(const char *point)
 
 		if (hits != fault->nth || strcmp(point, fault->point) != 0)
 			continue;
-		if (fault->where == FAULT_LEADER && IsParallelWorker())
+		if (fault->where != FAULT_ANY &&
+			(fault->where == FAULT_LEADER) != (points_role() == ROLE_LEADER))
 			continue;
-		if (fault->where == FAULT_WORKER && !IsParallelWorker())
-			continue;
-		act(fault->action, point);
+		pg_atomic_fetch_add_u32(&fault_shared->acted, 1);
+		make_scarce(fault->action);
+		interrupt(fault->action, point);
 	}
 }
 
@@ -298,6 +369,9 @@ _PG_init(void)
 {
 	void		(**hook) (const char *point);
 
+	points_init();
+	memory_init();
+	full_init();
 	DefineCustomStringVariable("ptsort_test.fault",
 							   "Makes something go wrong at a named point.",
 							   "The format is point[:nth[:action[:where]]][, ...].",
@@ -313,21 +387,21 @@ _PG_init(void)
 	test_tableam_init();
 }
 
-/* ptsort_test_fault_points returns the points that this process passed. */
+/*
+ * ptsort_test_faults returns how often something went wrong since the setting
+ * changed, in all processes: points at which a fault acted, and calls that
+ * failed because of it.
+ */
 Datum
-ptsort_test_fault_points(PG_FUNCTION_ARGS)
+ptsort_test_faults(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	TupleDesc	desc;
+	Datum		values[2];
+	bool		isnull[2] = {false, false};
 
-	InitMaterializedSRF(fcinfo, 0);
-	for (int i = 0; i < npassed; i++)
-	{
-		Datum		values[2];
-		bool		isnull[2] = {false, false};
-
-		values[0] = CStringGetTextDatum(passed[i].point);
-		values[1] = Int64GetDatum(passed[i].hits);
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, isnull);
-	}
-	return (Datum) 0;
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	values[0] = Int64GetDatum(pg_atomic_read_u32(&fault_shared->acted));
+	values[1] = Int64GetDatum(pg_atomic_read_u32(&fault_shared->failed));
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, values, isnull)));
 }

@@ -112,6 +112,37 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'ptsort_test_fault_points'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
+-- The fault points that the processes of all sessions passed since one of them
+-- set ptsort_test.fault, and how often leaders and workers did.  This session
+-- only, unless the library is in shared_preload_libraries.
+CREATE FUNCTION ptsort_test_points(
+	OUT point text,
+	OUT leader bigint,
+	OUT worker bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'ptsort_test_points'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+-- How often something went wrong since ptsort_test.fault was set: points at which
+-- a fault acted, and calls that failed later because of it.
+CREATE FUNCTION ptsort_test_faults(
+	OUT acted bigint,
+	OUT failed bigint)
+AS 'MODULE_PATHNAME', 'ptsort_test_faults'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+-- How many allocations were counted behind the point of ptsort_test.fault.
+CREATE FUNCTION ptsort_test_allocations()
+RETURNS integer
+AS 'MODULE_PATHNAME', 'ptsort_test_allocations'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+-- Takes all segments of dynamic shared memory until the session ends.
+CREATE FUNCTION ptsort_test_take_segments()
+RETURNS integer
+AS 'MODULE_PATHNAME', 'ptsort_test_take_segments'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
 -- How many temporary files of any kind there are.
 CREATE FUNCTION ptsort_test_temp_files()
 RETURNS bigint

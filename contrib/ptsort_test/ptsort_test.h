@@ -11,9 +11,11 @@
  *	  words.c	ptsort_test_words(), ptsort_test_array()
  *	  prefixes.c	ptsort_test_prefixes()
  *	  misuse.c	ptsort_test_misuse()
- *	  fault.c	ptsort_test.fault
- *	  memory.c	ptsort_test.log_memory
+ *	  fault.c	ptsort_test.fault; faults.h says what belongs to it
+ *	  held.c	ptsort_test.log_memory
+ *	  tableam.c	a table access method without parallel scans
  *	  lock.c	ptsort_test_release_lock()
+ *	  segments.c	ptsort_test_take_segments()
  *
  *-------------------------------------------------------------------------
  */

@@ -1,0 +1,93 @@
+/*-------------------------------------------------------------------------
+ *
+ * faults.h
+ *	  What the files that make things go wrong share.
+ *
+ *	  fault.c		ptsort_test.fault: what goes wrong at which point
+ *	  points.c		who has passed which points, and who waits for whom
+ *	  memory.c		the n-th allocation fails
+ *	  full.c		disks without space, and processes that cannot start
+ *	  shortage.c	a library of its own, preloaded into the whole server:
+ *					system calls that ask full.c before they succeed
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef FAULTS_H
+#define FAULTS_H
+
+#include "postgres.h"
+
+#include "port/atomics.h"
+
+#define MAX_POINTS	64
+
+/* Who passes a point. */
+typedef enum FaultRole
+{
+	ROLE_LEADER,
+	ROLE_WORKER
+} FaultRole;
+
+/*
+ * SharedPoint: a point that some process has passed.  The hash of its name
+ * claims the slot; then whoever finds it there may write the name, as all write
+ * the same.  So no process that dies can leave a lock behind.
+ */
+typedef struct SharedPoint
+{
+	pg_atomic_uint32 hash;		/* 0: a free slot */
+	char		name[NAMEDATALEN];
+	pg_atomic_uint32 hits[2];	/* by role, since the setting changed */
+	pg_atomic_uint32 recent[2]; /* by role, since workers were launched */
+} SharedPoint;
+
+/*
+ * FaultShared: what all processes know, if the library is in
+ * shared_preload_libraries.  Otherwise each one has its own.
+ */
+typedef struct FaultShared
+{
+	SharedPoint points[MAX_POINTS];
+	pg_atomic_uint32 full;		/* bits of enum FullSpace */
+	pg_atomic_uint32 half;		/* the next write there is cut short */
+	pg_atomic_uint32 forks;		/* so many forks are still to fail */
+	pg_atomic_uint32 deaths;	/* so many processes are to die at birth */
+	pg_atomic_uint32 allocations;	/* that an armed process has seen */
+	pg_atomic_uint32 acted;		/* points with a fault, since it changed */
+	pg_atomic_uint32 failed;	/* calls that failed because of it */
+	pg_atomic_uint32 changes;	/* of the setting */
+} FaultShared;
+
+/* Where a write can find the disk full. */
+typedef enum FullSpace
+{
+	FULL_TEMP = 0x01,			/* temporary files */
+	FULL_INDEX = 0x02,			/* relations in any but the default tablespace */
+	FULL_WAL = 0x04,			/* once only, as that ends all processes */
+	FULL_SEGMENT = 0x08			/* dynamic shared memory in files */
+} FullSpace;
+
+/* What kind of allocation fails. */
+typedef enum MemoryKind
+{
+	MEMORY_PALLOC,				/* in a memory context */
+	MEMORY_MALLOC				/* in the C library */
+} MemoryKind;
+
+extern FaultShared *fault_shared;
+
+/* points.c */
+extern void points_init(void);
+extern void points_reset(void);
+extern FaultRole points_role(void);
+extern int64 points_pass(const char *point);
+
+/* memory.c */
+extern void memory_init(void);
+extern void memory_arm(MemoryKind kind);
+extern void memory_disarm(void);
+
+/* full.c */
+extern void full_init(void);
+
+#endif							/* FAULTS_H */

@@ -1,0 +1,273 @@
+/*-------------------------------------------------------------------------
+ *
+ * memory.c
+ *	  Makes the n-th allocation fail, as if there were no memory left.
+ *
+ * A process is armed at a named point (ptsort_test.fault, actions "palloc" and
+ * "malloc") and counts allocations from there to the end of its transaction, or
+ * to the point "intercept: end" where the build is over.  The one whose number is
+ * ptsort_test.allocation fails; 0 only counts.
+ *
+ * palloc: memory contexts call their allocator through a table of functions,
+ * one for each kind of context, and the caller of that raises the error that
+ * the server has for it.  The tables are constant, so their pages are made
+ * writable first, in this process only.  Allocations in critical sections do
+ * not fail, as every error there is a PANIC by design, nor do those of
+ * ErrorContext, which has its memory in advance, nor those of the server's
+ * statistics, which cannot do without: an entry is made while the
+ * files of a file set are deleted, and the rest of them stays if that fails;
+ * and one half made is an assertion that fails when the process ends.
+ *
+ * The functions' arguments differ between server versions (a result of NULL was the
+ * whole answer once, and flags came later).  Which table this is, its types
+ * tell the compiler.
+ *
+ * malloc: shortage.c asks before it calls the C library.  Blocks of contexts,
+ * new contexts and hash tables come from there, few allocations in all.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "access/xact.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "nodes/memnodes.h"
+#include "storage/ipc.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+
+#include "faults.h"
+
+#define MAX_TABLES	4
+
+typedef void *(*AllocPlain) (MemoryContext context, Size size);
+typedef void *(*AllocFlags) (MemoryContext context, Size size, int flags);
+typedef void *(*ReallocContext) (MemoryContext context, void *pointer, Size size);
+typedef void *(*ReallocPlain) (void *pointer, Size size);
+typedef void *(*ReallocFlags) (void *pointer, Size size, int flags);
+
+#define HAS_TYPE(method, type) \
+	__builtin_types_compatible_p(__typeof__(((MemoryContextMethods *) NULL)->method), \
+								 type)
+
+/* A kind of context: its table, and the functions that were in it. */
+typedef struct Table
+{
+	MemoryContextMethods *methods;
+	MemoryContextMethods original;
+} Table;
+
+static Table tables[MAX_TABLES];
+static int	ntables = 0;
+
+static int	allocation_setting = 1;
+static bool armed = false;
+static MemoryKind armed_kind;
+static int	counted = 0;
+
+PG_FUNCTION_INFO_V1(ptsort_test_allocations);
+
+/* Is it the turn of this allocation to fail? */
+static bool
+fails(MemoryKind kind)
+{
+	if (!armed || armed_kind != kind || CritSectionCount > 0 ||
+		proc_exit_inprogress)
+		return false;
+	counted++;
+	pg_atomic_write_u32(&fault_shared->allocations, counted);
+	if (counted != allocation_setting)
+		return false;
+	armed = false;
+	pg_atomic_fetch_add_u32(&fault_shared->failed, 1);
+	return true;
+}
+
+static bool
+palloc_fails(MemoryContext context)
+{
+	if (context == ErrorContext || strncmp(context->name, "PgStat ", 7) == 0)
+		return false;
+	return fails(MEMORY_PALLOC);
+}
+
+/* The functions that belong to a context of that kind. */
+static const MemoryContextMethods *
+original(const MemoryContextMethods *methods)
+{
+	for (int i = 0; i < ntables; i++)
+	{
+		if (tables[i].methods == methods)
+			return &tables[i].original;
+	}
+	elog(PANIC, "unknown kind of memory context");
+}
+
+/* What the server says, where the allocator itself has to say it. */
+static void *
+raise_or_null(MemoryContext context, Size size, int flags)
+{
+	if ((flags & MCXT_ALLOC_NO_OOM) == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("out of memory"),
+				 errdetail("Failed on request of size %zu in memory context \"%s\".",
+						   size, context->name)));
+	return NULL;
+}
+
+static void *
+alloc_plain(MemoryContext context, Size size)
+{
+	if (palloc_fails(context))
+		return NULL;
+	return ((AllocPlain) (void *) original(context->methods)->alloc) (context, size);
+}
+
+static void *
+alloc_flags(MemoryContext context, Size size, int flags)
+{
+	if (palloc_fails(context))
+		return raise_or_null(context, size, flags);
+	return ((AllocFlags) (void *) original(context->methods)->alloc) (context, size, flags);
+}
+
+static void *
+realloc_context(MemoryContext context, void *pointer, Size size)
+{
+	if (palloc_fails(context))
+		return NULL;
+	return ((ReallocContext) (void *) original(context->methods)->realloc) (context,
+																   pointer, size);
+}
+
+static void *
+realloc_plain(void *pointer, Size size)
+{
+	MemoryContext context = GetMemoryChunkContext(pointer);
+
+	if (palloc_fails(context))
+		return NULL;
+	return ((ReallocPlain) (void *) original(context->methods)->realloc) (pointer, size);
+}
+
+static void *
+realloc_flags(void *pointer, Size size, int flags)
+{
+	MemoryContext context = GetMemoryChunkContext(pointer);
+
+	if (palloc_fails(context))
+		return raise_or_null(context, size, flags);
+	return ((ReallocFlags) (void *) original(context->methods)->realloc) (pointer, size,
+																 flags);
+}
+
+static void
+make_writable(void *address, Size size)
+{
+	uintptr_t	page = sysconf(_SC_PAGESIZE);
+	uintptr_t	start = (uintptr_t) address & ~(page - 1);
+
+	if (mprotect((void *) start, (uintptr_t) address + size - start,
+				 PROT_READ | PROT_WRITE) != 0)
+		elog(ERROR, "could not make memory writable: %m");
+}
+
+/* Puts our functions into the table of a kind of context, and ends it. */
+static void
+wrap(MemoryContext context)
+{
+	MemoryContextMethods *methods = unconstify(MemoryContextMethods *,
+											   context->methods);
+	void	   *alloc = HAS_TYPE(alloc, AllocFlags) ? (void *) alloc_flags :
+		(void *) alloc_plain;
+	void	   *realloc = HAS_TYPE(realloc, ReallocFlags) ? (void *) realloc_flags :
+		HAS_TYPE(realloc, ReallocPlain) ? (void *) realloc_plain :
+		(void *) realloc_context;
+
+	StaticAssertStmt(HAS_TYPE(alloc, AllocFlags) || HAS_TYPE(alloc, AllocPlain),
+					 "unknown arguments of alloc");
+	StaticAssertStmt(HAS_TYPE(realloc, ReallocFlags) ||
+					 HAS_TYPE(realloc, ReallocPlain) ||
+					 HAS_TYPE(realloc, ReallocContext),
+					 "unknown arguments of realloc");
+	make_writable(methods, sizeof(*methods));
+	tables[ntables].methods = methods;
+	tables[ntables].original = *methods;
+	ntables++;
+	memcpy(&methods->alloc, &alloc, sizeof(alloc));
+	memcpy(&methods->realloc, &realloc, sizeof(realloc));
+	MemoryContextDelete(context);
+}
+
+static void
+wrap_all(void)
+{
+	if (ntables > 0)
+		return;
+	wrap(AllocSetContextCreate(CurrentMemoryContext, "kind 1",
+							   ALLOCSET_SMALL_SIZES));
+	wrap(GenerationContextCreate(CurrentMemoryContext, "kind 2",
+								 ALLOCSET_SMALL_SIZES));
+	wrap(SlabContextCreate(CurrentMemoryContext, "kind 3",
+						   SLAB_DEFAULT_BLOCK_SIZE, 64));
+}
+
+/* memory_arm counts from now on, and lets one allocation fail. */
+void
+memory_arm(MemoryKind kind)
+{
+	wrap_all();
+	counted = 0;
+	armed_kind = kind;
+	armed = true;
+}
+
+/* memory_disarm lets nothing fail any more. */
+void
+memory_disarm(void)
+{
+	armed = false;
+}
+
+/* XactCallback: whatever is left of a transaction counts no more. */
+static void
+end_of_transaction(XactEvent event, void *arg)
+{
+	memory_disarm();
+}
+
+/* What shortage.c asks before each malloc. */
+static bool
+malloc_fails(size_t size)
+{
+	return fails(MEMORY_MALLOC);
+}
+
+/* in shortage.c, if that was preloaded */
+extern bool (*ptsort_shortage_malloc) (size_t size) __attribute__((weak));
+
+/* memory_init defines the setting. */
+void
+memory_init(void)
+{
+	DefineCustomIntVariable("ptsort_test.allocation",
+							"Says which allocation behind a point fails.",
+							"0 means none: they are only counted.",
+							&allocation_setting, 1, 0, INT_MAX,
+							PGC_USERSET, 0, NULL, NULL, NULL);
+	RegisterXactCallback(end_of_transaction, NULL);
+	if (&ptsort_shortage_malloc != NULL)
+		ptsort_shortage_malloc = malloc_fails;
+}
+
+/* ptsort_test_allocations returns how many an armed process has counted. */
+Datum
+ptsort_test_allocations(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT32((int32) pg_atomic_read_u32(&fault_shared->allocations));
+}

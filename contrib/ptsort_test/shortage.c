@@ -1,0 +1,215 @@
+/*-------------------------------------------------------------------------
+ *
+ * shortage.c
+ *	  System calls that can find no space, no memory and no process.
+ *
+ * A library of its own, without any symbol of the server: LD_PRELOAD puts it
+ * before the C library, so that its functions are called in place of those.
+ * Each asks a function that ptsort_test sets, if it is loaded, and then either
+ * fails as the system would or calls the C library's.  So the server's real
+ * error paths run, without file systems that only root may mount.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define EXPORT		__attribute__((visibility("default")))
+
+/* How many of the bytes there is room for. */
+EXPORT size_t (*ptsort_shortage_write) (int fd, size_t size) = NULL;
+
+/* Whether it fails; in the child, whether that dies at once. */
+EXPORT bool (*ptsort_shortage_fork) (bool in_child) = NULL;
+
+/* Whether it fails. */
+EXPORT bool (*ptsort_shortage_malloc) (size_t size) = NULL;
+
+/* The C library's function behind ours. */
+#define NEXT(function) \
+	((__typeof__(&function)) next_function((void *volatile *) &next_##function, \
+										   #function))
+#define DECLARE_NEXT(function)	static void *volatile next_##function
+
+DECLARE_NEXT(write);
+DECLARE_NEXT(pwrite);
+DECLARE_NEXT(pwritev);
+DECLARE_NEXT(posix_fallocate);
+DECLARE_NEXT(fork);
+DECLARE_NEXT(opendir);
+
+static void *
+next_function(void *volatile *cache, const char *name)
+{
+	if (*cache == NULL)
+		*cache = dlsym(RTLD_NEXT, name);
+	return *cache;
+}
+
+/* Finds the functions while nothing can go wrong yet. */
+__attribute__((constructor)) static void
+find_functions(void)
+{
+	(void) NEXT(write);
+	(void) NEXT(pwrite);
+	(void) NEXT(pwritev);
+	(void) NEXT(posix_fallocate);
+	(void) NEXT(fork);
+	(void) NEXT(opendir);
+}
+
+/* How many bytes may be written; with none, errno is set. */
+static size_t
+room(int fd, size_t size)
+{
+	int			save_errno = errno;
+
+	if (ptsort_shortage_write != NULL && size > 0)
+	{
+		size = ptsort_shortage_write(fd, size);
+		errno = (size == 0) ? ENOSPC : save_errno;
+	}
+	return size;
+}
+
+EXPORT ssize_t
+write(int fd, const void *data, size_t size)
+{
+	size_t		fits = room(fd, size);
+
+	if (fits == 0 && size > 0)
+		return -1;
+	return NEXT(write) (fd, data, fits);
+}
+
+EXPORT ssize_t
+pwrite(int fd, const void *data, size_t size, off_t offset)
+{
+	size_t		fits = room(fd, size);
+
+	if (fits == 0 && size > 0)
+		return -1;
+	return NEXT(pwrite) (fd, data, fits, offset);
+}
+
+EXPORT ssize_t
+pwritev(int fd, const struct iovec *parts, int nparts, off_t offset)
+{
+	size_t		size = 0;
+	size_t		fits;
+
+	for (int i = 0; i < nparts; i++)
+		size += parts[i].iov_len;
+	fits = room(fd, size);
+	if (fits == 0 && size > 0)
+		return -1;
+	if (fits == size)
+		return NEXT(pwritev) (fd, parts, nparts, offset);
+	if (fits > parts[0].iov_len)
+		fits = parts[0].iov_len;
+	return NEXT(pwrite) (fd, parts[0].iov_base, fits, offset);
+}
+
+/* It returns the error, and there is no half of it. */
+EXPORT int
+posix_fallocate(int fd, off_t offset, off_t size)
+{
+	int			save_errno = errno;
+
+	if (room(fd, size) < (size_t) size)
+	{
+		errno = save_errno;
+		return ENOSPC;
+	}
+	return NEXT(posix_fallocate) (fd, offset, size);
+}
+
+EXPORT pid_t
+fork(void)
+{
+	pid_t		pid;
+
+	if (ptsort_shortage_fork != NULL && ptsort_shortage_fork(false))
+	{
+		errno = EAGAIN;
+		return -1;
+	}
+	pid = NEXT(fork) ();
+	if (pid == 0 && ptsort_shortage_fork != NULL && ptsort_shortage_fork(true))
+		_exit(1);
+	return pid;
+}
+
+/* Programs that were built for large files call these names. */
+#if defined(__LP64__)
+EXPORT ssize_t pwrite64(int fd, const void *data, size_t size, off64_t offset)
+			__attribute__((alias("pwrite")));
+EXPORT ssize_t pwritev64(int fd, const struct iovec *parts, int nparts,
+						 off64_t offset) __attribute__((alias("pwritev")));
+EXPORT int	posix_fallocate64(int fd, off64_t offset, off64_t size)
+			__attribute__((alias("posix_fallocate")));
+#endif
+
+/*
+ * Memory.  dlsym itself allocates, so the C library's functions are called by
+ * the names it has for them.
+ */
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t n, size_t size);
+extern void *__libc_realloc(void *pointer, size_t size);
+
+static bool in_opendir = false;
+
+/*
+ * A directory that cannot be opened when a file set is deleted stays, and the
+ * server says so in its log.  That is its own business.
+ */
+EXPORT DIR *
+opendir(const char *name)
+{
+	DIR		   *result;
+
+	in_opendir = true;
+	result = NEXT(opendir) (name);
+	in_opendir = false;
+	return result;
+}
+
+static bool
+no_memory(size_t size)
+{
+	if (ptsort_shortage_malloc == NULL || in_opendir || !ptsort_shortage_malloc(size))
+		return false;
+	errno = ENOMEM;
+	return true;
+}
+
+EXPORT void *
+malloc(size_t size)
+{
+	return no_memory(size) ? NULL : __libc_malloc(size);
+}
+
+EXPORT void *
+calloc(size_t n, size_t size)
+{
+	return no_memory(size) ? NULL : __libc_calloc(n, size);
+}
+
+EXPORT void *
+realloc(void *pointer, size_t size)
+{
+	return no_memory(size) ? NULL : __libc_realloc(pointer, size);
+}
