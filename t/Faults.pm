@@ -1,0 +1,404 @@
+# What the tests of faults have in common: a server in which ptsort_test can
+# make space, memory and processes scarce, small tables whose builds pass every
+# phase, SQL that judges an index and looks for what a failed build has left,
+# and sessions that run many cells, each a build with a fault and one without.
+package Faults;
+
+use strict;
+use warnings;
+use Exporter 'import';
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Ptsort;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+our @EXPORT = qw($base_segments wait_for_end fault_node restart_node wait_for_restart configurations
+  session_of run_cells run_last_cell sample passed_points source_points check_log);
+
+# Segments of dynamic shared memory that a server without builds has.
+our $base_segments;
+
+# The library that stands between the server and the system.
+sub shortage_library
+{
+	my $dir = `pg_config --pkglibdir`;
+	chomp $dir;
+	return "$dir/ptsort_shortage.so";
+}
+
+# Tables, and the functions that judge.  A crash empties nothing of it.
+#
+# left() says what a failed build has left in its own session or in the server.
+# A page can be pinned for a moment by a process that writes it, so pins are
+# looked at again, as are workers: one whose leader failed while it registered it
+# ends by itself.  The number of segments is compared with what the session had
+# after a successful build.  Those of whole megabytes are areas of the server's
+# that grow when it likes, statistics for example.
+my $prepare = q{
+CREATE EXTENSION ptsort_test;
+CREATE EXTENSION pg_buffercache;
+CREATE TABLESPACE space LOCATION '';
+CREATE TABLE t (id int, word text COLLATE "en_US.utf8");
+INSERT INTO t SELECT i, md5(i::text) FROM generate_series(1, 3000) i;
+CREATE TABLE dead AS SELECT * FROM t;
+CREATE TABLE tiny AS SELECT * FROM t WHERE id <= 250;
+CREATE TABLE digest AS SELECT count(*), sum(hashtext(word)) AS words, sum(hashint4(id)) AS ids FROM t;
+
+CREATE FUNCTION same_as_before(name regclass) RETURNS bool LANGUAGE plpgsql AS $$
+DECLARE
+	same bool;
+BEGIN
+	IF name = 'tiny'::regclass THEN
+		RETURN (SELECT count(*) = 250 AND sum(hashtext(word)) = (SELECT sum(hashtext(md5(i::text))) FROM generate_series(1, 250) i) FROM tiny);
+	END IF;
+	EXECUTE format('SELECT count(*) = (SELECT count FROM digest) AND sum(hashtext(word)) = (SELECT words FROM digest)
+		AND sum(hashint4(id)) = (SELECT ids FROM digest) FROM %s', name) INTO same;
+	RETURN same;
+END $$;
+
+CREATE FUNCTION sound(name text) RETURNS text LANGUAGE plpgsql
+	SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+	index oid := to_regclass(name);
+	heap regclass;
+BEGIN
+	IF index IS NULL THEN
+		RETURN 'none';
+	END IF;
+	SELECT indrelid INTO heap FROM pg_index WHERE indexrelid = index AND indisvalid;
+	IF NOT FOUND THEN
+		RETURN 'invalid';
+	END IF;
+	PERFORM bt_index_parent_check(index, true, true);
+	RETURN CASE WHEN same_as_before(heap) THEN 'sound' ELSE 'damaged' END;
+END $$;
+
+CREATE FUNCTION segments() RETURNS bigint LANGUAGE sql
+RETURN (SELECT count(*) FROM pg_ls_dir('pg_dynshmem') name, pg_stat_file('pg_dynshmem/' || name, true) file
+	WHERE name LIKE 'mmap.%' AND file.size % (1024 * 1024) <> 0);
+
+CREATE FUNCTION pinned() RETURNS bool LANGUAGE plpgsql AS $$
+BEGIN
+	FOR attempt IN 1..50 LOOP
+		PERFORM FROM pg_buffercache b JOIN pg_class c ON pg_relation_filenode(c.oid) = b.relfilenode
+			WHERE c.oid >= 16384 AND c.relname IN ('t', 'dead', 'tiny', 'i') AND pinning_backends > 0;
+		IF NOT FOUND THEN
+			RETURN false;
+		END IF;
+		PERFORM pg_sleep(0.1);
+	END LOOP;
+	RETURN true;
+END $$;
+
+CREATE FUNCTION left_workers() RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	workers text;
+BEGIN
+	FOR attempt IN 1..50 LOOP
+		PERFORM pg_stat_clear_snapshot();
+		workers := concat_ws(', ',
+			(SELECT 'workers: ' || string_agg(pid::text, ' ') FROM pg_stat_activity WHERE backend_type = 'parallel worker'),
+			(SELECT 'segments: ' || segments() WHERE segments() > current_setting('test.segments')::int));
+		EXIT WHEN workers = '';
+		PERFORM pg_sleep(0.1);
+	END LOOP;
+	RETURN nullif(workers, '');
+END $$;
+
+CREATE FUNCTION left_relations() RETURNS text LANGUAGE sql
+RETURN (SELECT string_agg(name, ' ') FROM pg_tablespace s, pg_database d,
+		pg_ls_dir('pg_tblspc/' || s.oid) version,
+		pg_ls_dir(format('pg_tblspc/%s/%s/%s', s.oid, version, d.oid), true, false) name,
+		pg_stat_file(format('pg_tblspc/%s/%s/%s/%s', s.oid, version, d.oid, name), true) file
+	WHERE spcname = 'space' AND datname = current_database() AND file.size > 0
+		AND substring(name, '^[0-9]+')::oid NOT IN
+			(SELECT pg_relation_filenode(oid) FROM pg_class WHERE pg_relation_filenode(oid) IS NOT NULL));
+
+CREATE FUNCTION left_over() RETURNS text LANGUAGE sql
+RETURN concat_ws(', ',
+	left_workers(),
+	(SELECT 'files: ' || string_agg(name, ' ') FROM pg_ls_dir('base/pgsql_tmp', true, false) name),
+	(SELECT 'contexts: ' || string_agg(name, ' ') FROM pg_backend_memory_contexts WHERE name LIKE 'ptsort%'),
+	(SELECT 'locks: ' || string_agg(relation::text, ' ') FROM pg_locks
+		WHERE relation >= 16384 AND relation IN (SELECT oid FROM pg_class WHERE relname IN ('t', 'dead', 'tiny', 'i'))),
+	(SELECT 'settings' WHERE current_setting('max_parallel_maintenance_workers')::int <> 8),
+	(SELECT 'pins' WHERE pinned()));
+};
+
+# If the builds are of the second table, let it have rows that are dead, but not
+# for everybody: the session that is returned could still see them.
+sub hold_dead_rows
+{
+	my ($node, $config) = @_;
+	return unless $config->{holds};
+	$node->safe_psql('postgres', 'INSERT INTO dead SELECT id + 3000, word FROM dead WHERE id % 10 = 0');
+	my $session = $node->background_psql('postgres');
+	$session->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
+	$node->safe_psql('postgres', 'DELETE FROM dead WHERE id > 3000');
+	return $session;
+}
+
+# Workers are launched for sure; nothing else runs.
+sub fault_node
+{
+	my ($name, $conf) = @_;
+	ok(-f shortage_library(), 'the library of shortages is there') or BAIL_OUT('no library');
+	local $ENV{LD_PRELOAD} = shortage_library();
+	my $node = new_node($name, conf => q{
+session_preload_libraries = 'ptsort'
+shared_preload_libraries = 'ptsort_test'
+ptsort.parallel_workers = 2
+restart_after_crash = on
+shared_buffers = '4MB'
+max_connections = 20
+} . ($conf // ''));
+	delete local $ENV{LD_PRELOAD};
+	$node->safe_psql('postgres', $prepare);
+	$node->safe_psql('postgres', 'VACUUM ANALYZE');
+	$base_segments = $node->safe_psql('postgres', 'SELECT segments()');
+	return $node;
+}
+
+# Start again after a stop of which nobody here has known.
+sub restart_node
+{
+	my ($node) = @_;
+	local $ENV{LD_PRELOAD} = shortage_library();
+	$node->restart;
+}
+
+# Wait until the server has recovered from a crash, which the log tells.
+sub wait_for_restart
+{
+	my ($node, $offset) = @_;
+	foreach my $attempt (1 .. 100 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		return 1 if slurp_file($node->logfile, $offset) =~
+		  /(?:reinitializing|starting PostgreSQL).*ready to accept connections/s;
+		usleep(10_000);
+	}
+	return fail('the server does not come back');
+}
+
+# Wait until all other sessions and their workers have ended.
+sub wait_for_end
+{
+	my ($node) = @_;
+	return $node->safe_psql('postgres', q{
+DO $$
+BEGIN
+	FOR attempt IN 1..10000 LOOP
+		PERFORM FROM pg_stat_activity
+			WHERE backend_type IN ('client backend', 'parallel worker') AND pid <> pg_backend_pid();
+		EXIT WHEN NOT FOUND;
+		PERFORM pg_sleep(0.01), pg_stat_clear_snapshot();
+	END LOOP;
+END $$});
+}
+
+# Every participant in its turn: which one does all the work that one can do.  In
+# the other two, one that learns waits until another one waits for it.
+my $leader_scans = 'build: before scan:worker after build: after sort:leader';
+my $worker_scans = 'build: before scan:leader after build: after sort:worker';
+my $leader_loads = 'build: before load:worker after build: after load:leader';
+my $worker_loads = 'build: before load:leader after build: after load:worker';
+my $learner_waits = 'shared: publish learned after shared: wait for learning';
+my %turns = (
+	any => '',
+	leader => "$leader_scans, $leader_loads",
+	worker => "$worker_scans, $worker_loads",
+	leader_learns => "build: before scan:worker after shared: publish learned:leader, $learner_waits:worker",
+	worker_learns => "build: before scan:leader after shared: publish learned:worker, $learner_waits:leader");
+
+# Kinds of builds.  roles: for each process whose points are wanted, the turns
+# in which it surely comes to them; points: only those (who waits for whom to
+# learn is chance in the others).  holds: another session
+# must see dead rows.
+sub configurations
+{
+	my $both = { leader => 'leader', worker => 'worker' };
+	my $runs = 'SET ptsort.debug_spill_entries = 500';
+	my $serial = 'SET ptsort.parallel_workers = 0';
+	return (
+		{ name => 'text', setup => $runs, create => 'CREATE INDEX i ON t (word) TABLESPACE space', roles => $both },
+		{ name => 'exact', setup => $runs, create => 'CREATE INDEX i ON t (id) TABLESPACE space', roles => $both },
+		{ name => 'merges', setup => "$runs; SET ptsort.debug_merge_order = 2",
+			create => 'CREATE INDEX i ON t (id, word) TABLESPACE space', roles => $both },
+		{ name => 'leader learns', setup => $runs, create => 'CREATE INDEX i ON t (word) TABLESPACE space',
+			points => qr/learn/, roles => { leader => 'leader_learns', worker => 'leader_learns' } },
+		{ name => 'worker learns', setup => $runs, create => 'CREATE INDEX i ON t (word) TABLESPACE space',
+			points => qr/learn/, roles => { leader => 'worker_learns' } },
+		{ name => 'unique with dead rows', setup => $runs, holds => 1,
+			create => 'CREATE UNIQUE INDEX i ON dead (word) TABLESPACE space', roles => $both },
+		{ name => 'starts over', setup => "$runs; SET ptsort.debug_wrong_hints = 100",
+			create => 'CREATE INDEX i ON t (word) TABLESPACE space', roles => $both },
+		{ name => 'concurrently', setup => $runs,
+			create => 'CREATE INDEX CONCURRENTLY i ON t (word, id) TABLESPACE space', roles => $both },
+		{ name => 'serial', setup => "$serial; $runs", create => 'CREATE INDEX i ON t (word) TABLESPACE space',
+			roles => { leader => 'any' } },
+		{ name => 'in memory', setup => $serial, create => 'CREATE UNIQUE INDEX i ON t (id) INCLUDE (word) TABLESPACE space',
+			roles => { leader => 'any' } });
+}
+
+# What a session of a configuration begins with.
+sub session_of
+{
+	my ($config, $role) = @_;
+	return "$config->{setup}; SET ptsort_test.turns = '$turns{ $config->{roles}{$role} }';";
+}
+
+# The points that a clean build passes in that role, in the order of their names.
+sub passed_points
+{
+	my ($node, $config, $role) = @_;
+	my $setup = session_of($config, $role);
+	my $holder = hold_dead_rows($node, $config);
+	my $out = $node->safe_psql('postgres', qq{
+$setup
+SELECT set_config('ptsort_test.fault', 'nowhere', false);
+$config->{create};
+SELECT 'passed ' || point FROM ptsort_test_points() WHERE $role > 0 ORDER BY point COLLATE "C";
+SELECT 'index ' || sound('i');
+DROP INDEX i});
+	end_session($holder) if $holder;
+	like($out, qr/^index sound$/m, "$config->{name}: sound without a fault ($role)");
+	my $wanted = $config->{points} // qr/^(?!shared: wait for learning)/;
+	return grep { $_ =~ $wanted } $out =~ /^passed (.*)$/mg;
+}
+
+# The points that the sources name.
+sub source_points
+{
+	my ($top) = @_;
+	my %points;
+	foreach my $file (glob("$top/src/*.c"))
+	{
+		$points{$_} = 1 foreach slurp_file($file) =~ /\bfault_point\("([^"]+)"\)/g;
+	}
+	return sort keys %points;
+}
+
+# SQL that a session begins with which looks for what is left.  Its first build
+# makes the segments that every session has.
+sub prepare_session
+{
+	my ($config) = @_;
+	return qq{
+SET client_min_messages = error;
+$config->{create};
+DROP INDEX i;
+SELECT set_config('test.segments', segments()::text, false);
+};
+}
+
+# SQL of one cell: a build with a fault, then what is left, then a build without;
+# quick: of that one it is enough that it ends.
+sub cell_sql
+{
+	my ($config, $number, $cell) = @_;
+	my $set = $cell->{set} // '';
+	my $reset = $cell->{reset} // '';
+	my $next = $cell->{quick} ? q{(SELECT 'built' FROM pg_class WHERE relname = 'i')} : q{sound('i')};
+	return qq{
+$set;
+SET ptsort_test.fault = '$cell->{fault}';
+$config->{create};
+\\echo cell $number result :SQLSTATE :LAST_ERROR_MESSAGE
+SELECT unnest(ARRAY['cell $number acted ' || acted, 'cell $number failed ' || failed]) FROM ptsort_test_faults();
+SELECT 'cell $number counted ' || ptsort_test_allocations();
+SET ptsort_test.fault = '';
+$reset;
+SELECT 'cell $number left ' || concat_ws(', ', left_over(), 'relations: ' || left_relations());
+SELECT 'cell $number index ' || sound('i');
+DROP INDEX IF EXISTS i;
+$config->{create};
+SELECT 'cell $number next ' || $next;
+DROP INDEX IF EXISTS i;
+};
+}
+
+# Run cells in one session and return for each what came of it: result (its
+# SQLSTATE), message, acted, failed, counted, left, index, next.  The first one also
+# has how large TopMemoryContext was before the sixth, and after the last.  A cell whose session has ended has
+# no more than it came to.
+sub run_cells
+{
+	my ($node, $config, $role, @cells) = @_;
+	my $sql = session_of($config, $role) . prepare_session($config);
+	my $top = q{SELECT 'cell 0 WHEN ' || used_bytes FROM pg_backend_memory_contexts WHERE name = 'TopMemoryContext';};
+	my $n = 0;
+	foreach my $cell (@cells)
+	{
+		$sql .= $top =~ s/WHEN/before/r if $n == 5;
+		$sql .= cell_sql($config, $n++, $cell);
+	}
+	$sql .= $top =~ s/WHEN/after/r;
+	$sql .= "CHECKPOINT;\n\\echo end of session\n";
+	my $holder = hold_dead_rows($node, $config);
+	my ($ret, $out, $err) = $node->psql('postgres', $sql, on_error_stop => 0);
+	end_session($holder) if $holder;
+	my @results = map { {} } @cells;
+	$results[$1]{$2} = $3 while $out =~ /^cell (\d+) (\w+) (.*)$/mg;
+	foreach my $result (@results)
+	{
+		($result->{result}, $result->{message}) = split / /, $result->{result}, 2
+		  if defined $result->{result};
+	}
+	$results[0]{session} = $out =~ /^end of session$/m ? 'ended' : $err;
+	return @results;
+}
+
+# Run one cell whose session does not survive it, and look at the rest from
+# another one: $wait is called in between.  Returns the same.
+sub run_last_cell
+{
+	my ($node, $config, $role, $fault, $wait) = @_;
+	my ($ret, $out, $err) = $node->psql(
+		'postgres', session_of($config, $role) . "SET ptsort_test.fault = '$fault'; $config->{create}",
+		on_error_stop => 0,
+		extra_params => [ '-v', 'VERBOSITY=verbose' ]);
+	my %result = (ended => $ret == 2 ? 1 : 0, message => $err);
+	$wait->();
+	($ret, $out, $err) = $node->psql('postgres', qq{
+SET test.segments = $base_segments;
+$config->{setup};
+SELECT 'left ' || left_over();
+SELECT 'table ' || same_as_before('t');
+SELECT 'index ' || sound('i');
+DROP INDEX IF EXISTS i;
+$config->{create};
+SELECT 'next ' || sound('i');
+DROP INDEX i;
+}, on_error_stop => 0);
+	$result{$1} = $2 while $out =~ /^(left|table|index|next) (.*)$/mg;
+	$result{$_} //= $err foreach qw(left table index next);
+	return \%result;
+}
+
+# How much of a list a run has time for: all with PTSORT_FAULTS=all, else every
+# n-th.  Which ones depends on the day, or on the number in PTSORT_FAULTS.
+sub sample
+{
+	my ($n, @list) = @_;
+	my $choice = $ENV{PTSORT_FAULTS} || int(time / 86400);
+	return @list if $choice eq 'all';
+	note("PTSORT_FAULTS=$choice");
+	return @list[ grep { ($_ + $choice) % $n == 0 } 0 .. $#list ];
+}
+
+# Nothing in the log that must never be there; PANIC if it is not expected.
+sub check_log
+{
+	my ($node, %opt) = @_;
+	my @bad;
+	foreach my $line (split /\n/, slurp_file($node->logfile))
+	{
+		next if $opt{panic} && $line =~ $opt{panic};
+		push @bad, $line
+		  if $line =~ /TRAP|PANIC|write past chunk end|\bleak|leaving index "i"/;
+	}
+	is(join("\n", splice(@bad, 0, 10)), '', 'the log: nothing that must not be there');
+}
+
+1;
