@@ -1,0 +1,101 @@
+# Every allocation fails once: builds of all kinds, in which the first one
+# fails, then the second, and so on, in the leader and in workers.  Each time
+# the build ends with the server's own error, or does without that memory;
+# nothing is left, and the next build works.
+#
+# All allocations of serial builds, and every n-th of parallel ones unless
+# PTSORT_FAULTS=all.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use Faults;
+use Ptsort;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time);
+
+my $node = fault_node('main');
+my $total = 0;
+
+# The same kinds of builds, of a table so small that there are not too many.
+my %config = map { $_->{name} => $_ } configurations();
+foreach my $config (values %config)
+{
+	$config->{setup} =~ s/debug_spill_entries = \d+/debug_spill_entries = 100/;
+	$config->{create} =~ s/ON t /ON tiny /;
+}
+
+# How many allocations a build without a failure counts.
+sub count_allocations
+{
+	my ($config, $role, $fault) = @_;
+	my ($none, $result) = run_cells($node, $config, $role,
+		map { { fault => $fault, set => 'SET ptsort_test.allocation = 0' } } 1 .. 2);
+	is($result->{index}, 'sound', "$config->{name}: sound with none missing ($role)");
+	return $result->{counted};
+}
+
+# What is wrong with a build in which one allocation failed, '' if nothing.
+sub wrong
+{
+	my ($result) = @_;
+	my $state = $result->{result} // return 'no result';
+	return "result $state $result->{message}"
+	  if $state ne '00000' && $state ne '53200' && $result->{message} !~ /Cannot allocate memory/;
+	return "left: $result->{left}" if $result->{left} ne '';
+	return "index: $result->{index}"
+	  if $result->{index} !~ ($state eq '00000' ? qr/^sound$/ : qr/^(?:none|invalid)$/);
+	return "next: $result->{next}" if $result->{next} !~ /^(?:sound|built)$/;
+	return '';
+}
+
+sub walk
+{
+	my ($name, $role, $kind, $step) = @_;
+	my $config = $config{$name};
+	my $start = $role eq 'leader' ? 'intercept: begin' : 'build: worker start';
+	my $fault = "$start:1:$kind:$role";
+	my $begin = time;
+	my $n = count_allocations($config, $role, $fault);
+	my @numbers = sample($step, 1 .. $n);
+	my @cells = map { { fault => $fault, set => "SET ptsort_test.allocation = $_", quick => $_ % 8 } } @numbers;
+	my @results = run_cells($node, $config, $role, @cells);
+	my ($failed, @bad) = (0);
+
+	cmp_ok($n, '>', 10, "$name: $n allocations ($kind, $role)");
+	push @bad, $results[0]{session} if $results[0]{session} ne 'ended';
+	foreach my $i (0 .. $#cells)
+	{
+		my $wrong = wrong($results[$i]);
+		push @bad, "$numbers[$i]: $wrong" if $wrong ne '';
+		$failed++ if $results[$i]{failed};
+	}
+	is(join("\n", splice(@bad, 0, 20)), '', "$name: " . @cells . " failed once ($kind, $role)");
+	cmp_ok($failed, '>=', 0.8 * @cells, "$name: $failed of them did");
+	my $grown = $results[0]{after} - ($results[0]{before} // $results[0]{after});
+	cmp_ok($grown, '<=', 8192, "$name: TopMemoryContext has grown by $grown bytes");
+	note(sprintf('%s, %s, %s: %d allocations, %d tried, %.1f s', $name, $kind, $role, $n, scalar @cells, time - $begin));
+	$total += @cells;
+}
+
+foreach my $kind (qw(palloc malloc))
+{
+	my $step = $kind eq 'palloc' ? 60 : 15;
+	walk('in memory', 'leader', $kind, 1);
+	walk('serial', 'leader', $kind, $kind eq 'palloc' ? 4 : 1);
+	walk('text', 'leader', $kind, $step);
+	walk('text', 'worker', $kind, $step);
+	walk('exact', 'leader', $kind, $step);
+	walk('exact', 'worker', $kind, $step);
+	walk('unique with dead rows', 'leader', $kind, $step);
+	walk('starts over', 'leader', $kind, $step);
+	walk('concurrently', 'leader', $kind, $step);
+}
+
+check_nothing_left($node, 'allocations');
+check_log($node);
+note("$total allocations failed");
+$node->stop;
+done_testing();
