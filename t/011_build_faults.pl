@@ -1,7 +1,8 @@
-# Builds that fail: at each point, in the leader and in a worker, by an error,
-# an exit, a crash, a cancel, a timeout, and by what users do wrong.  The message is
+# Builds that fail: by an exit or a crash of a worker, by a cancel or a timeout
+# that others send, and by what users do wrong.  The message is
 # the server's own, the same session then builds the index, and no
-# worker, temporary file or segment of shared memory is left.
+# worker, temporary file or segment of shared memory is left.  What can go wrong
+# at each single point is in 018_fault_matrix.pl.
 #
 # Its log may have: background worker "parallel worker" \(PID [0-9]+\) was terminated by signal 9
 use strict;
@@ -32,10 +33,6 @@ CREATE FUNCTION big(int) RETURNS text IMMUTABLE PARALLEL SAFE LANGUAGE sql
 CREATE FUNCTION fails(int) RETURNS int IMMUTABLE PARALLEL SAFE LANGUAGE sql
 	AS $$SELECT 1 / ($1 - 15432)$$;
 });
-
-# Points that only the leader passes, after the workers' end
-my $leader_finishes =
-  qr/^(btload: (stitch|upper levels|metapage)|btlinks: open|btwrite: (left-over blocks|sync)|build: after finish)$/;
 
 # What a session that has built successfully needs while it lives, and what
 # the server has without sessions.
@@ -72,112 +69,26 @@ DROP INDEX i;
 	like($out, qr/^files: 0$/m, "$name: no file after the error");
 	my @builds = builds_since($node, $end);
 	# (the start is announced after the launch)
-	like($builds[0], qr/: unended$/, "$name: failed in a build of ours")
-	  unless $name =~ /before launch/;
+	like($builds[0], qr/: unended$/, "$name: failed in a build of ours");
 	is($builds[-1], 'i: 3', "$name: the same session builds");
 	check_nothing_left($node, $name, $segments);
 }
 
-# A fault in the leader or in some worker.  Whoever else could take all the work
-# before is kept from it.
+# A fault in a worker.  The leader, which could take all the work before, is kept
+# from it.
 sub fault
 {
-	my ($point, $action, $where) = @_;
-	my $fault = "$point:1:$action:$where";
-	my $leader_scans = $where eq 'worker' ? 'off' : 'on';
-
-	if ($point =~ /^bt|^build: after load/)
-	{
-		my $others = $where eq 'worker' ? 'leader' : 'worker';
-		$fault .= ", build: before load:1:sleep:$others"
-		  unless $point =~ $leader_finishes;
-	}
-	elsif ($where eq 'leader' && $point =~ /scan|sort|run|merge|announce|tape|publish/)
-	{
-		$fault .= ', build: worker start:1:sleep:worker';
-	}
-	return "SET ptsort.debug_leader_participates = $leader_scans;"
-	  . "SET ptsort_test.fault = '$fault'";
-}
-
-# The points that a build passes, asked from the sessions themselves.
-foreach my $point (
-	'build: before launch',
-	'build: worker start',
-	'shared: publish learned',
-	'build: after scan',
-	'build: after sort',
-	'build: before load',
-	'build: after load',
-	'sort: perform',
-	'memsort: sort',
-	'run: write',
-	'merge: begin',
-	'shared: announce',
-	'shared: wait',
-	'shared: plan',
-	'slices: plan',
-	'tape: write',
-	'tape: read',
-	'btload: begin slice',
-	'btwrite: chunk',
-	'btwrite: log',
-	'btwrite: write',
-	'btload: end slice',
-	'btlinks: export',
-	'btload: stitch',
-	'btlinks: open',
-	'btload: upper levels',
-	'btwrite: left-over blocks',
-	'btload: metapage',
-	'btwrite: sync',
-	'build: after finish')
-{
-	my @where = ('leader', 'worker');
-	@where = ('leader') if $point =~ /launch|wait|plan/ || $point =~ $leader_finishes;
-	@where = ('worker') if $point =~ /worker/;
-	foreach my $where (@where)
-	{
-		fails_then_builds("error in $where at \"$point\"",
-			fault($point, 'error', $where),
-			$create, qq{ERROR:  XX000: injected error at "$point"});
-	}
+	my ($point, $action) = @_;
+	return 'SET ptsort.debug_leader_participates = off;'
+	  . "SET ptsort_test.fault = '$point:1:$action:worker'";
 }
 
 # A participant that is the only one to have the point
 foreach my $point ('build: worker start', 'build: after scan', 'shared: announce')
 {
 	fails_then_builds("exit of a worker at \"$point\"",
-		fault($point, 'fatal', 'worker'),
+		fault($point, 'fatal'),
 		$create, qq{ERROR:  XX000: injected exit at "$point"});
-}
-
-# One participant learns, and never ends, while another waits for it
-foreach my $where ('any', 'worker')
-{
-	fails_then_builds(
-		"error of a participant that waits for learning, $where",
-		'SET ptsort.debug_leader_participates = ' . ($where eq 'worker' ? 'off' : 'on') . ';'
-		  . "SET ptsort_test.fault = 'shared: publish learned:1:sleep:$where, shared: wait for learning:1:error:$where'",
-		$create, 'ERROR:  XX000: injected error at "shared: wait for learning"');
-}
-
-# Without workers
-foreach my $point (
-	'build: after scan',
-	'tape: write',
-	'btload: begin slice',
-	'btwrite: log',
-	'btwrite: write',
-	'btload: end slice',
-	'btload: upper levels',
-	'btload: metapage',
-	'btwrite: sync')
-{
-	fails_then_builds(
-		"error in a serial build at \"$point\"",
-		"SET ptsort.parallel_workers = 0; SET ptsort_test.fault = '$point'",
-		$create, qq{ERROR:  XX000: injected error at "$point"});
 }
 
 # Timeouts, wherever the leader is
@@ -194,7 +105,7 @@ foreach my $fault (
 sub disturb
 {
 	my ($function, $what, $setup, $point, $sleepers) = @_;
-	$setup //= fault('build: after scan', 'sleep', 'worker');
+	$setup //= fault('build: after scan', 'sleep');
 	my $psql = start_psql($node, $setup, $create);
 	wait_for_point($node, $point // 'build: after scan', $sleepers // 2) or return 'nobody sleeps';
 	$node->safe_psql('postgres', qq{
@@ -255,7 +166,7 @@ same_error('error in an expression', 'VACUUM ANALYZE t', 'CREATE INDEX u ON t (f
 
 # A crash of a worker: the server restarts all sessions, and is well again
 my (undef, $err) = try_sql($node,
-	fault('build: after sort', 'kill', 'worker') . "; $create");
+	fault('build: after sort', 'kill') . "; $create");
 like($err, qr/terminating connection because of crash|server closed the connection/,
 	'crash of a worker');
 # not poll_query_until: psql ends before it has read its query as long as the
