@@ -82,9 +82,9 @@ sub walk
 
 foreach my $kind (qw(palloc malloc))
 {
-	my $step = $kind eq 'palloc' ? 60 : 15;
+	my $step = $kind eq 'palloc' ? 30 : 8;
 	walk('in memory', 'leader', $kind, 1);
-	walk('serial', 'leader', $kind, $kind eq 'palloc' ? 4 : 1);
+	walk('serial', 'leader', $kind, 1);
 	walk('text', 'leader', $kind, $step);
 	walk('text', 'worker', $kind, $step);
 	walk('exact', 'leader', $kind, $step);
