@@ -137,7 +137,7 @@ special('no space for a segment', { %$no_turns, fault => 'intercept: begin:1:ful
 	qr/could not (?:resize|write).*No space left/, '53100');
 special('temp_file_limit',
 	{ set => q{SET temp_file_limit = '100kB'}, reset => 'RESET temp_file_limit' },
-	qr/temporary file size exceeds temp_file_limit/, '53400');
+	qr/temporary file size exceeds "?temp_file_limit/, '53400');
 # a worker is registered, and then its leader has no memory to note that: with
 # nobody to end it, it must see by itself that nobody waits for it
 special('a worker that its leader does not know',
