@@ -182,19 +182,18 @@ class Table:
                 "COPY t FROM :'fuzz_file' FREEZE; COMMIT")
 
     def rewrite(self):
-        """A statement that makes a new file of the table."""
+        """A statement that makes a new file of the table; whoever runs it calls
+        rewritten() with it."""
         choices = ["VACUUM FULL t",
                    "ALTER TABLE t ADD z float8 DEFAULT (random() * 0); "
                    "ALTER TABLE t DROP z"]
         if self.kind in ("plain", "unlogged"):
             choices.append("ALTER TABLE t SET LOGGED" if self.kind == "unlogged"
                            else "ALTER TABLE t SET UNLOGGED")
-        statement = self.rng.choice(choices)
-        self.rewritten(statement)
-        return statement
+        return self.rng.choice(choices)
 
     def rewritten(self, statement):
-        """Remember what a rewriting statement changes."""
+        """Remember what a rewriting statement has changed."""
         if statement.endswith("UNLOGGED"):
             self.kind = "unlogged"
         elif statement.endswith("LOGGED"):
@@ -244,4 +243,6 @@ class Table:
             elif roll < 0.92 and not self.partitioned:
                 yield 1, self.freeze()
             elif not self.partitioned:
-                yield 1, self.rewrite()
+                statement = self.rewrite()
+                self.rewritten(statement)
+                yield 1, statement
