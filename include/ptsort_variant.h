@@ -77,9 +77,10 @@ typedef struct PtSortVariant
 	bool		hints;
 
 	/*
-	 * Optional: the key learns its words from the first tuples.  The sort asks
-	 * for the key at begin, has it learn within a part of the budget when
-	 * enough of them have been put, and then has rekey make the words (an array
+	 * Optional: the key that makes the words and whose comparison is used.  The
+	 * sort asks for it at begin.  If it is learning, the sort has it learn
+	 * within a part of the budget when enough tuples have been put, and then has
+	 * rekey make the words (an array
 	 * as for ptsort_key_words) of each tuple put before, in a short-lived memory
 	 * context.  An optimistic sort is one only if the key has put all that it
 	 * learned from in order.

@@ -21,6 +21,9 @@
 /* How often a waiting leader looks whether its workers are still there, ms. */
 #define WORKER_CHECK_INTERVAL 1000
 
+/* How long a worker waits to be ended by a leader that is gone, ms. */
+#define ABANDONED_WAIT	1000
+
 /* One participant's slot: written by it before `done`, read by all after. */
 typedef struct SharedSlot
 {
@@ -109,10 +112,17 @@ shared_publish_plan(PtSortShared *shared)
 static void
 check_abandoned(bool abandoned)
 {
-	if (abandoned)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("parallel sort was abandoned by its leader")));
+	if (!abandoned)
+		return;
+	/* a leader that knows of us has us ended: leave the last word to that */
+	for (int i = 0; i < ABANDONED_WAIT / 10; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		pg_usleep(10 * 1000L);
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("parallel sort was abandoned by its leader")));
 }
 
 static bool

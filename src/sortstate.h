@@ -69,7 +69,8 @@ struct PtSort
 	SortPosition position;
 	SortPosition mark;
 
-	const Oid  *contradicted;	/* NULL, or see sort_watch */
+	const Oid  *contradicted;	/* restartable: the key's, see
+								 * sortkey_allow_restart; else NULL */
 	int64		edge_bytes;		/* of copies of runs' edges */
 
 	PtSortStats stats;			/* but comparisons and peaks: see sort_stats */

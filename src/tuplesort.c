@@ -119,11 +119,8 @@ entries_budget(const PtSort *sort)
 static void
 begin_putting(PtSort *sort)
 {
-	const PtSortVariant *variant = sort->order.variant;
-
-	if (variant->key)
+	if (sort->key && sortkey_is_learning(sort->key))
 	{
-		sort->key = variant->key(sort->order.state);
 		sort->learning = true;
 		sort->learning_limit = sortkey_limit(sort->key,
 											 sort->options.budget / LEARNING_PART);
@@ -159,18 +156,16 @@ sort_begin(const PtSortVariant *variant, void *state, int nwords,
 							 MAX_WRITE_BUFFER);
 	sort->maxruns = 16;
 	sort->runs = palloc(sort->maxruns * sizeof(Run *));
+	if (variant->key)
+		sort->key = variant->key(state);
+	if (sort->key && options->restartable)
+		sort->contradicted = sortkey_allow_restart(sort->key);
 	if (options->role == PTSORT_WORKER)
 		sort->participant = shared_join(options->shared);
 	if (options->role == PTSORT_SERIAL || options->role == PTSORT_WORKER)
 		begin_putting(sort);
 	MemoryContextSwitchTo(old);
 	return sort;
-}
-
-void
-sort_watch(PtSort *sort, const Oid *contradicted)
-{
-	sort->contradicted = contradicted;
 }
 
 /* sort_wrong_variant raises the error of ptsort_state. */

@@ -21,13 +21,6 @@ extern int	ptsort_debug_merge_order;	/* merge at most so many runs at once */
 
 extern PtSort *sort_begin(const PtSortVariant *variant, void *state, int nwords,
 						  MemoryContext context, const PtSortOptions *options);
-
-/*
- * sort_watch makes the sort one that has failed (PtSortStats) as soon as there
- * is a collation in *contradicted, which lives as long as the sort.
- */
-extern void sort_watch(PtSort *sort, const Oid *contradicted);
-
 extern void sort_wrong_variant(PtSort *sort, const PtSortVariant *variant);
 extern void sort_put(PtSort *sort, const void *tuple, Size size,
 					 const uint64 *words);

@@ -26,8 +26,6 @@
 #include "utils/rel.h"
 
 #include "ptsort_variant.h"
-#include "sortkey.h"
-#include "tuplesort.h"
 #include "variants.h"
 
 /* Marks a recently dead tuple, only while it is in a sort of a unique index. */
@@ -185,6 +183,7 @@ static const PtSortVariant index_variant = {
 	.size = index_size,
 	.compare = index_compare,
 	.same_slice = index_same_slice,
+	.key = index_key,
 };
 
 static const PtSortVariant learning_variant = {
@@ -289,8 +288,6 @@ variant_begin_index(Relation heap, Relation index, bool unique,
 	else if (ptsort_key_is_learning(state->key))
 		variant = ptsort_key_is_hint(state->key) ? &hint_variant : &learning_variant;
 	sort = ptsort_begin(variant, state, state->nwords, context, options);
-	if (options->restartable)
-		sort_watch(sort, sortkey_allow_restart(state->key));
 	MemoryContextSwitchTo(old);
 	return sort;
 }

@@ -186,7 +186,7 @@ def write_script(options, case, failure):
             options.seed, case.number, str(failure).replace("\n", "\n-- ")))
         f.write("-- in a database made like %s, with ptsort in every session\n"
                 % case.world.name)
-        f.write("\\set fuzz_file /tmp/fuzz.copy\n")
+        f.write("\\set fuzz_file `mktemp -u`\n")
         with open(os.path.join(HERE, "setup.sql")) as setup:
             f.write(setup.read())
         f.write("\\set VERBOSITY verbose\n")
