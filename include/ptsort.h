@@ -82,7 +82,7 @@
 #include "utils/relcache.h"
 
 /* Version of the interface in the three headers; changes with every change. */
-#define PTSORT_API_VERSION 1
+#define PTSORT_API_VERSION 2
 
 /* Smallest budget of one sort object, in bytes. */
 #define PTSORT_MIN_BUDGET	(1024 * 1024)
@@ -124,7 +124,8 @@ typedef struct PtSortOptions
 								 * not with random_access */
 	bool		restartable;	/* the caller can sort again if the sort fails
 								 * in another way, see
-								 * PtSortStats.contradicted; without this that
+								 * PtSortStats.contradicted; without this, and
+								 * in sorts of datums and minimal tuples, that
 								 * is an error */
 	PtSortShared *shared;		/* all but SERIAL: the attached block */
 	int			participants;	/* LEADER, the leader's SLICE: how many runs

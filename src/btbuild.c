@@ -233,7 +233,7 @@ load_index(PtBuild *build, PtSort *sort)
 }
 
 /*
- * A hint was wrong: begin again with an empty file.  As
+ * A hint was wrong, or a collation: begin again with an empty file.  As
  * RelationTruncateIndexes does it (heap.c).
  */
 static void

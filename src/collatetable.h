@@ -38,8 +38,8 @@ typedef struct CollateProof
 
 /*
  * collatetable_prove returns what is certain about a collation whose provider
- * is the C library.  The first call for a collation takes about a millisecond,
- * later ones look the result up.
+ * is the C library.  The first call for a collation takes some tenths of a
+ * millisecond, later ones look the result up.
  */
 extern const CollateProof *collatetable_prove(Oid collation);
 

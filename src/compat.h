@@ -116,7 +116,7 @@ pt_ordering_op_opfamily(Oid operator_, Oid *opfamily, Oid *opcintype)
 #define pt_collate_is_c(collation) lc_collate_is_c(collation)
 #endif
 
-/* Does the C library provide it?  The default one may have no locale before 17. */
+/* Does the C library provide it?  The default one may have no locale before 18. */
 static inline bool
 pt_collate_is_libc(Oid collation)
 {

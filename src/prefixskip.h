@@ -21,7 +21,8 @@ extern bool ptsort_debug_trust_collations;
  */
 typedef struct PrefixSkipFailure
 {
-	bool		restartable;	/* in: no error, the caller can start over */
+	bool		restartable;	/* in: the caller can start over; if not, a
+								 * contradiction is an error */
 	Oid			collation;		/* out: whose comparison it was; then what
 								 * has been compared so far is not in order */
 } PrefixSkipFailure;

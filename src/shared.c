@@ -46,7 +46,7 @@ struct PtSortShared
 	int			learned;		/* bytes that it learned, 0: not yet */
 	bool		planned;		/* slices have been planned */
 	int			next_slice;		/* the next one nobody has claimed */
-	bool		failed;			/* an optimistic sort is over */
+	bool		failed;			/* the sort has failed: see PtSortStats */
 	bool		abandoned;		/* the leader has let go of the segment */
 
 	/*

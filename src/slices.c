@@ -262,6 +262,13 @@ alloc_cut(Cut *cut, int nruns)
 }
 
 static void
+free_cut(Cut *cut)
+{
+	pfree(cut->positions);
+	pfree(cut->samples);
+}
+
+static void
 copy_cut(Cut *target, const Cut *source, int nruns)
 {
 	memcpy(target->positions, source->positions, nruns * sizeof(int64));
@@ -305,12 +312,21 @@ improve_cut(SortOrder *order, SliceRun *runs, int nruns, int64 target,
 		middle = low[widest] + (high[widest] - low[widest]) / 2;
 		make_cut(order, runs, nruns, widest,
 				 runs[widest].run->samples[middle].position, &last);
-		/* the sample itself is behind the cut, but has been tried */
+
+		/*
+		 * The sample itself has been tried.  (Said for both sides: what the cut
+		 * says would do, if only all comparisons were transitive.)
+		 */
 		if (last.before < target)
 			low[widest] = middle + 1;
+		else
+			high[widest] = middle;
 		if (llabs(last.before - target) < llabs(cut->before - target))
 			copy_cut(cut, &last, nruns);
 	}
+	pfree(low);
+	pfree(high);
+	free_cut(&last);
 }
 
 /* Orders cuts, which are arrays of positions, by how far they go. */

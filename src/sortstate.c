@@ -57,8 +57,9 @@ sort_merge_memory(const PtSort *sort, int nruns, MergePurpose purpose)
 	int64		memory = sort->options.budget - sort_other_memory(sort) -
 		SORT_BLOCK;
 
+	/* a list of extents or samples may grow by a block here, too */
 	if (purpose == MERGE_TO_RUN)
-		memory -= sort->write_buffer + RUN_WRITER_MEMORY;
+		memory -= sort->write_buffer + RUN_WRITER_MEMORY + SORT_BLOCK;
 	for (int i = 0; i < nruns && sort->tapeset; i++)
 		memory -= tape_blocks(sort->runs[i]->tape) * BLOCK_LISTS;
 	return memory;
