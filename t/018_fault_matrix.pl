@@ -4,7 +4,7 @@
 # What comes out is the exact index or the error that is expected; then nothing
 # is left, and the next build works.
 #
-# Its log may have: PANIC:  could not write to log file [0-9A-F]+ .*: No space left on device
+# Its log may have: PANIC:  could not write to log file .*: No space left on device
 # Its log may have: \(PID [0-9]+\) was terminated by signal (6: Aborted|9: Killed)
 use strict;
 use warnings;
