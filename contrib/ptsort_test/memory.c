@@ -50,9 +50,9 @@ typedef void *(*ReallocContext) (MemoryContext context, void *pointer, Size size
 typedef void *(*ReallocPlain) (void *pointer, Size size);
 typedef void *(*ReallocFlags) (void *pointer, Size size, int flags);
 
+/* Is this the type of a method of "methods"? */
 #define HAS_TYPE(method, type) \
-	__builtin_types_compatible_p(__typeof__(((MemoryContextMethods *) NULL)->method), \
-								 type)
+	__builtin_types_compatible_p(__typeof__(methods->method), type)
 
 /* A kind of context: its table, and the functions that were in it. */
 typedef struct Table
