@@ -142,18 +142,22 @@ visit_sequences(const Tables *tables, const unsigned char *at, bool *continues)
 		memcpy(&index, at, sizeof(index));
 		at += sizeof(index);
 		n = *at++;
-		length = index < 0 ? 2 * n : n;
 		if (index < 0)
 		{
+			length = 2 * n;
 			if (!visit_range(tables, index, at, n, continues))
 				return false;
 		}
-		else if (!goes_forward(tables, index))
-			return false;
-		else if (n == 0)
-			return true;
-		for (int i = 0; index >= 0 && i < n; i++)
-			continues[at[i]] = true;
+		else
+		{
+			length = n;
+			if (!goes_forward(tables, index))
+				return false;
+			if (n == 0)
+				return true;
+			for (int i = 0; i < n; i++)
+				continues[at[i]] = true;
+		}
 
 		/* the next index is aligned; the length's byte counts */
 		at += TYPEALIGN(sizeof(index), 1 + length) - 1;

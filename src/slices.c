@@ -345,29 +345,29 @@ compare_cuts(const void *a, const void *b, void *arg)
 	return 0;
 }
 
-/* Cut the runs into `useful` parts, or fewer; returns how many. */
+/*
+ * Cut the runs into `useful` parts of so many tuples each, or fewer; returns how
+ * many.
+ */
 static int
 make_cuts(SortOrder *order, SliceRun *runs, int nruns, const Candidate *candidates,
-		  int64 ncandidates, int useful, int64 *positions)
+		  int64 ncandidates, int useful, int64 part, int64 *positions)
 {
-	int64		tuples = 0;
 	int64		passed = 0;
 	int			cut = 1;
 	Cut			made;
 
-	for (int r = 0; r < nruns; r++)
-		tuples += runs[r].run->desc.tuples;
 	alloc_cut(&made, nruns);
 	for (int64 i = 0; i < ncandidates && cut < useful; i++)
 	{
-		int64		target = tuples / useful * cut;
+		int64		target = part * cut;
 
 		if (passed >= target)
 		{
 			make_cut(order, runs, nruns, candidates[i].run,
 					 candidates[i].position, &made);
-			improve_cut(order, runs, nruns, target,
-						tuples / useful / TOLERANCE_PART, &made);
+			improve_cut(order, runs, nruns, target, part / TOLERANCE_PART,
+						&made);
 			memcpy(&positions[cut * nruns], made.positions, nruns * sizeof(int64));
 			cut++;
 		}
@@ -406,7 +406,8 @@ slices_plan(SortOrder *order, Run **runs, int nruns, int nslices, int64 budget,
 	if (ptsort_debug_slices > 0)
 		useful = Min(nslices, ptsort_debug_slices);
 
-	cut = make_cuts(order, slice_runs, nruns, candidates, ncandidates, useful, positions);
+	cut = make_cuts(order, slice_runs, nruns, candidates, ncandidates, useful,
+					tuples / useful, positions);
 
 	/* What is left over becomes empty slices behind the last tuple. */
 	for (; cut <= nslices; cut++)

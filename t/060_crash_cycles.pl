@@ -26,8 +26,7 @@ use Test::More;
 use Time::HiRes qw(sleep time);
 
 my $cycles = $ENV{PTSORT_CRASH_CYCLES} || 5;
-my $seed =
-  length($ENV{PTSORT_SEED} // '') ? $ENV{PTSORT_SEED} : int(rand 1e6);
+my $seed = load_seed();
 my $sessions = 4;
 my $steps = 150;    # more than a session takes in the longest cycle
 my $begin = time;

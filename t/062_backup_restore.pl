@@ -13,8 +13,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(sleep);
 
-my $seed =
-  length($ENV{PTSORT_SEED} // '') ? $ENV{PTSORT_SEED} : int(rand 1e6);
+my $seed = load_seed();
 srand($seed);
 note("seed $seed");
 

@@ -13,7 +13,7 @@ use PostgreSQL::Test::Utils;
 use Ptsort;
 use Test::More;
 
-our @EXPORT = qw(create_tables fill_tables start_load end_load stop_load
+our @EXPORT = qw(load_seed create_tables fill_tables start_load end_load stop_load
   commit_prepared read_load_log log_complaints);
 
 # What read_load_log() needs to see, and what makes the sessions meet often.
@@ -31,6 +31,13 @@ our $tablespace = 1;
 
 # Rows of each table.  The table u begins as an unlogged one.
 our %rows = (a => 12000, b => 12000, c => 12000, u => 8000);
+
+# What PTSORT_SEED says, or a random number
+sub load_seed
+{
+	my $seed = $ENV{PTSORT_SEED} // '';
+	return length $seed ? $seed : int(rand 1e6);
+}
 
 # The indexes that a table may have: name, UNIQUE, keys, predicate.  No list
 # of keys begins with another one, so that ORDER BY tells which is meant.
