@@ -69,14 +69,21 @@ MODULE_big = ptsort
 DATA = $(wildcard ptsort--*.sql)
 
 # In layer order, bottom to top: a file includes only headers of files before it.
+# src/ itself holds what lies beneath all folders.
 LAYERS = \
-	fault stamp keypack keyform collation textmodel textcode collatetable prefixskip sortkey order \
-	tape frame run splice radix tiesort repair memsort merge slices shared sortstate sortread tuplesort \
-	variants variant_form variant_index variant_datum variant_tuple \
-	heapcolumns heapscan participant build \
-	btpage btentry btwrite btlinks btload btbuild \
-	statement intercept \
-	api module
+	fault stamp \
+	$(addprefix key/, \
+		key_pack key_form text_collation text_model text_code text_table text_prefix key) \
+	$(addprefix sort/, \
+		order tape frame run splice radix tiesort repair memsort merge slices shared \
+		sortstate sortread tuplesort \
+		variants variant_form variant_index variant_datum variant_tuple) \
+	$(addprefix build/, \
+		heapcolumns heapscan participant build) \
+	$(addprefix btree/, \
+		btpage btentry btwrite btlinks btload btbuild) \
+	$(addprefix hook/, \
+		statement intercept api module)
 OBJS = $(foreach f,$(LAYERS),$(if $(wildcard src/$(f).c),src/$(f).o))
 HEADERS_ptsort = $(wildcard include/*.h)
 
@@ -97,11 +104,11 @@ endif
 include $(PGXS)
 
 # Distributions build without automatic dependencies.
-$(OBJS): $(wildcard src/*.h include/*.h)
+$(OBJS): $(wildcard src/*.h src/*/*.h include/*.h)
 
 # The same source has the same stamp, whoever compiles it.
-STAMP := $(shell cat $(sort $(wildcard src/*.[ch] include/*.h)) | cksum | cut -d' ' -f1)
+STAMP := $(shell cat $(sort $(wildcard src/*.[ch] src/*/*.[ch] include/*.h)) | cksum | cut -d' ' -f1)
 src/stamp.o: override CPPFLAGS += -DPTSORT_STAMP='"$(STAMP)"'
-src/stamp.o: $(wildcard src/*.c)
+src/stamp.o: $(wildcard src/*.c src/*/*.c)
 
 endif

@@ -62,8 +62,8 @@
  * - Not for use by several threads; a PtSort belongs to one process.
  *
  * Functions reach you through one versioned table, fetched at the first call,
- * so your library does not link against ptsort.  If the installed ptsort speaks
- * another version of this interface the first call raises an error
+ * so your library does not link against ptsort.  If the installed ptsort
+ * speaks another version of this interface the first call raises an error
  * (ERRCODE_FEATURE_NOT_SUPPORTED).
  *
  *-------------------------------------------------------------------------

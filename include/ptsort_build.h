@@ -5,10 +5,10 @@
  *
  * ptsort_build() does what every index access method otherwise copies from the
  * server's btree code: it sizes and creates the parallel context, launches
- * workers, opens and locks the relations in them, hands out the table's blocks,
- * lets the leader take part, collects tuple counts, WAL and buffer usage,
- * falls back to a serial build when no worker starts, and tears all down.  You
- * write the middle:
+ * workers, opens and locks the relations in them, hands out the table's
+ * blocks, lets the leader take part, collects tuple counts, WAL and buffer
+ * usage, falls back to a serial build when no worker starts, and tears all
+ * down.  You write the middle:
  *
  *		static PtSort *
  *		my_begin(PtBuild *build, const PtSortOptions *options)
@@ -82,9 +82,9 @@ typedef struct PtBuild
  *
  * If you can load in slices, say so by giving the last four.  Then a parallel
  * build calls, in place of load: in the leader, shared_size before there are
- * workers and shared_init once there are some; in every process load_slices, with a sort of
- * role PTSORT_SLICE; and when all have returned from it, finish in the leader.
- * A build without workers calls load.
+ * workers and shared_init once there are some; in every process load_slices,
+ * with a sort of role PTSORT_SLICE; and when all have returned from it, finish
+ * in the leader.  A build without workers calls load.
  *
  * If you can do it all again, give start_over: then sorts are optimistic and
  * restartable (PtSortOptions), and when one has failed finish is not called,
@@ -177,8 +177,8 @@ typedef struct PtBuildResult
 } PtBuildResult;
 
 /*
- * ptsort_build builds the index.  Must be called from the leader's ambuild: the
- * transaction needs an XID, and the relations are locked as index.c does.
+ * ptsort_build builds the index.  Must be called from the leader's ambuild:
+ * the transaction needs an XID, and the relations are locked as index.c does.
  */
 static inline PtBuildResult *
 ptsort_build(const PtBuildRequest *request)

@@ -148,8 +148,8 @@ ptsort_key_is_hint(const PtSortKey *key)
 
 /*
  * ptsort_key_is_learning tells whether the key must learn before its words are
- * worth anything: until then they are 0, and ptsort_key_words remembers what it
- * is shown.
+ * worth anything: until then they are 0, and ptsort_key_words remembers what
+ * it is shown.
  */
 static inline bool
 ptsort_key_is_learning(const PtSortKey *key)
@@ -159,9 +159,9 @@ ptsort_key_is_learning(const PtSortKey *key)
 
 /*
  * ptsort_key_learn ends the learning; a sort does it for its variant's key.
- * Participants of one sort, who name its shared block, all get what the first of
- * them has learned.  Returns whether the words put all values that were learned
- * from in the columns' order.
+ * Participants of one sort, who name its shared block, all get what the first
+ * of them has learned.  Returns whether the words put all values that were
+ * learned from in the columns' order.
  */
 static inline bool
 ptsort_key_learn(PtSortKey *key, PtSortShared *shared)

@@ -254,8 +254,8 @@ BufFileReadExact(BufFile *file, void *ptr, size_t size)
 
 /*
  * pt_copy is memcpy() for a few dozen to a few hundred bytes.  gcc 12 makes a
- * copy of which it knows a bound a "rep movs", which takes longer to start than
- * such a copy takes in all; this hides the size from it.
+ * copy of which it knows a bound a "rep movs", which takes longer to start
+ * than such a copy takes in all; this hides the size from it.
  */
 static inline void
 pt_copy(void *target, const void *source, Size size)

@@ -4,10 +4,10 @@
  *	  Which build of this library a process runs.
  *
  * A session keeps the library that it has loaded; parallel workers load the
- * one that is installed when they start.  After an upgrade these are two, whose
- * shared memory and temporary files need not be alike.  So what processes share
- * begins with the stamp of whoever made it, and whoever attaches checks that
- * first.
+ * one that is installed when they start.  After an upgrade these are two,
+ * whose shared memory and temporary files need not be alike.  So what
+ * processes share begins with the stamp of whoever made it, and whoever
+ * attaches checks that first.
  *
  *-------------------------------------------------------------------------
  */

@@ -272,7 +272,7 @@ sub source_points
 {
 	my ($top) = @_;
 	my %points;
-	foreach my $file (glob("$top/src/*.c"))
+	foreach my $file (glob("$top/src/*.c $top/src/*/*.c"))
 	{
 		$points{$_} = 1 foreach slurp_file($file) =~ /\bfault_point\("([^"]+)"\)/g;
 	}

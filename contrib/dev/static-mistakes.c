@@ -1,6 +1,6 @@
 /*
- * static-mistakes.c - mistakes that each tool of check-static.sh must find; not
- * compiled by anything else.
+ * static-mistakes.c - mistakes that each tool of check-static.sh must find;
+ * not compiled by anything else.
  */
 #include "postgres.h"
 

@@ -29,8 +29,8 @@
  *		no_start	the same, but they die as soon as they have been
  *
  * where is any (the default), leader or worker.  Parallel workers inherit the
- * setting, and through it this library, from their leader.  malloc, full_... and
- * no_... need shortage.c, and this library in shared_preload_libraries.
+ * setting, and through it this library, from their leader.  malloc, full_...
+ * and no_... need shortage.c, and this library in shared_preload_libraries.
  *
  * A process that sleeps or pauses shows "at POINT" as its application_name, so
  * that a test can wait until it is there.

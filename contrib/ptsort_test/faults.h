@@ -30,8 +30,8 @@ typedef enum FaultRole
 
 /*
  * SharedPoint: a point that some process has passed.  The hash of its name
- * claims the slot; then whoever finds it there may write the name, as all write
- * the same.  So no process that dies can leave a lock behind.
+ * claims the slot; then whoever finds it there may write the name, as all
+ * write the same.  So no process that dies can leave a lock behind.
  */
 typedef struct SharedPoint
 {

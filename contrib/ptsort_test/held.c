@@ -9,9 +9,9 @@
  *
  * whenever the memory of its sorts is larger at a point than it ever was since
  * the setting was made.  That is what the memory contexts of ptsort have taken
- * from the C library, whoever allocated it there, so it can be held against what
- * the sort says of itself (PtSortStats.peak_memory).  The contexts of the load,
- * which has no part in a sort's budget, do not count.
+ * from the C library, whoever allocated it there, so it can be held against
+ * what the sort says of itself (PtSortStats.peak_memory).  The contexts of the
+ * load, which has no part in a sort's budget, do not count.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,8 +28,8 @@ static bool log_memory = false;
 static Size most = 0;			/* that has been logged */
 
 /*
- * Bytes of the sorts' contexts at or below this one.  With detail, they are listed
- * there.
+ * Bytes of the sorts' contexts at or below this one.  With detail, they are
+ * listed there.
  */
 static Size
 sort_memory(MemoryContext context, StringInfo detail)

@@ -4,9 +4,9 @@
  *	  Makes the n-th allocation fail, as if there were no memory left.
  *
  * A process is armed at a named point (ptsort_test.fault, actions "palloc" and
- * "malloc") and counts allocations from there to the end of its transaction, or
- * to the point "intercept: end" where the build is over.  The one whose number is
- * ptsort_test.allocation fails; 0 only counts.
+ * "malloc") and counts allocations from there to the end of its transaction,
+ * or to the point "intercept: end" where the build is over.  The one whose
+ * number is ptsort_test.allocation fails; 0 only counts.
  *
  * palloc: memory contexts call their allocator through a table of functions,
  * one for each kind of context, and the caller of that raises the error that
@@ -18,9 +18,9 @@
  * files of a file set are deleted, and the rest of them stays if that fails;
  * and one half made is an assertion that fails when the process ends.
  *
- * The functions' arguments differ between server versions (a result of NULL was the
- * whole answer once, and flags came later).  Which table this is, its types
- * tell the compiler.
+ * The functions' arguments differ between server versions (a result of NULL
+ * was the whole answer once, and flags came later).  Which table this is, its
+ * types tell the compiler.
  *
  * malloc: shortage.c asks before it calls the C library.  Blocks of contexts,
  * new contexts and hash tables come from there, few allocations in all.

@@ -3,7 +3,8 @@
  * misuse.c
  *	  ptsort_test_misuse(): what callers must not do.
  *
- * Each must end in an error that says what was wrong, and leave nothing behind.
+ * Each must end in an error that says what was wrong, and leave nothing
+ * behind.
  *
  *-------------------------------------------------------------------------
  */

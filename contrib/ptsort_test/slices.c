@@ -55,8 +55,8 @@ copy_slice(TestShape *shape, PtSort *sort, BufFile *file)
 }
 
 /*
- * test_take_slices takes slices of a performed sort, and leaves their tuples in
- * files, until there are none.
+ * test_take_slices takes slices of a performed sort, and leaves their tuples
+ * in files, until there are none.
  */
 void
 test_take_slices(TestShape *shape, PtSort *sort, PtSortShared *shared)
@@ -121,8 +121,9 @@ check_file(TestChecker *checker, BufFile *file)
 }
 
 /*
- * test_check_slices compares all slices' tuples, in order of their numbers, and
- * adds to what is known of slices.  All processes must have taken their slices.
+ * test_check_slices compares all slices' tuples, in order of their numbers,
+ * and adds to what is known of slices.  All processes must have taken their
+ * slices.
  */
 void
 test_check_slices(TestChecker *checker, PtSortShared *shared, TestSlices *result)

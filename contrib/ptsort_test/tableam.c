@@ -6,8 +6,8 @@
  * It is heap in all but that: asked for the size of a parallel scan it raises
  * an error, and a get_relation_info_hook tells the planner beforehand not to
  * ask.  What obeys the hook never meets the error.  (heap's own scan for index
- * builds refuses tables of any other access method, so there is one here, which
- * takes what a snapshot sees.)
+ * builds refuses tables of any other access method, so there is one here,
+ * which takes what a snapshot sees.)
  *
  *-------------------------------------------------------------------------
  */

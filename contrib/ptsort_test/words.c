@@ -6,8 +6,8 @@
  * If words do not decrease along values that the operator class's comparison
  * has sorted, and are equal where the comparison says so, then no pair of the
  * values contradicts it; so n values check n * (n - 1) / 2 pairs.  Exact keys
- * must, with their tail, say just what the comparison says, and give the values
- * back.
+ * must, with their tail, say just what the comparison says, and give the
+ * values back.
  *
  *-------------------------------------------------------------------------
  */

@@ -1,0 +1,455 @@
+/*-------------------------------------------------------------------------
+ *
+ * btbuild.c
+ *	  ptsort's btree build: the sort, the frame and the loader put together.
+ *
+ * The frame (ptsort_build.h) calls back in every participant to begin a sort
+ * of index tuples, to put them, and to load slices of the merged stream with
+ * btload; a build without workers loads one slice that has everything.  The
+ * sort checks uniqueness, the loader the size of tuples, so errors are raised
+ * there.
+ *
+ * What remains here is to say what happens and to keep it for
+ * ptsort_last_build().
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "btree/btbuild.h"
+#include "btree/btload.h"
+#include "build/build.h"
+#include "catalog/storage.h"
+#include "commands/progress.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "ptsort_variant.h"
+#include "key/key.h"
+#include "storage/bufmgr.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "sort/variants.h"
+
+/* The load reports progress and can be cancelled after so many tuples. */
+#define LOAD_STEP	1024
+
+/*
+ * What the callbacks of the leader need.  It is the argument of the build,
+ * with size 0, so that the workers get none.
+ */
+typedef struct BtBuildArg
+{
+	const BtBuildRequest *request;
+	int64		budget;
+	bool	   *started;		/* has the start line been said? */
+	int64	   *pages;			/* filled in: written by each worker */
+} BtBuildArg;
+
+extern PGDLLEXPORT const PtBuildOps *ptsort_btbuild_ops(void);
+
+static void say_start(Relation index, const BtBuildRequest *request,
+					  int participants, int64 budget);
+static void say_end(Relation index, const PtBuildResult *result,
+					double elapsed_ms);
+static void publish_result(Relation index, const PtBuildResult *result,
+						   const int64 *pages);
+
+bool		ptsort_log_build = false;
+
+/* the last build of this session, in TopMemoryContext */
+static BtBuildReport *last_report = NULL;
+
+
+/*
+ * The callbacks
+ */
+
+/*
+ * The leader's first sort is the moment at which it is known how many
+ * participants there are.
+ */
+static PtSort *
+begin_sort(PtBuild *build, const PtSortOptions *options)
+{
+	const BtBuildArg *arg = build->arg;
+
+	if (build->is_leader && !*arg->started)
+	{
+		say_start(build->index, arg->request, build->participants,
+				  arg->budget);
+		*arg->started = true;
+	}
+	return ptsort_begin_index(build->heap, build->index,
+							  build->index_info->ii_Unique,
+							  build->index_info->ii_NullsNotDistinct,
+							  options);
+}
+
+static void
+put_tuple(PtBuild *build, PtSort *sort, ItemPointer tid, Datum *values,
+		  bool *isnull, bool alive)
+{
+	ptsort_put_index(sort, tid, values, isnull, alive);
+}
+
+/*
+ * What all processes of a parallel build share for the load: how far it is,
+ * and behind it btload's own block.
+ */
+typedef struct BtBuildShared
+{
+	pg_atomic_uint64 tuples_done;
+} BtBuildShared;
+
+static BtLoadShared *
+load_shared(PtBuild *build)
+{
+	return (BtLoadShared *) ((char *) build->shared + MAXALIGN(sizeof(BtBuildShared)));
+}
+
+/* Count tuples as loaded; the leader shows the sum in the progress view. */
+static void
+report_tuples(PtBuild *build, int64 tuples)
+{
+	BtBuildShared *shared = build->shared;
+	uint64		done = pg_atomic_add_fetch_u64(&shared->tuples_done, tuples);
+
+	CHECK_FOR_INTERRUPTS();
+	if (build->is_leader)
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, done);
+}
+
+/* Add all tuples that the sort gives now to the slice, one by one. */
+static void
+load_tuples(PtBuild *build, PtSort *sort, BtSlice *slice)
+{
+	IndexTuple	itup;
+	int			unreported = 0;
+
+	while ((itup = ptsort_get_index(sort, true)) != NULL)
+	{
+		btload_add(slice, itup);
+		if (++unreported == LOAD_STEP)
+		{
+			report_tuples(build, unreported);
+			unreported = 0;
+		}
+	}
+	report_tuples(build, unreported);
+}
+
+/* The same for exact keys: many at a time, and never as tuples. */
+static void
+load_entries(PtBuild *build, PtSort *sort, BtSlice *slice, const KeyForm *form)
+{
+	const uint64 *entries;
+	int			n;
+
+	while ((entries = variant_get_index_entries(sort, &n)) != NULL)
+	{
+		btload_add_entries(slice, form, entries, n);
+		report_tuples(build, n);
+	}
+}
+
+/* Load one slice of the index: all that the sort gives now. */
+static void
+load_slice(PtBuild *build, PtSort *sort, BtLoad *load, int number)
+{
+	BtSlice    *slice = btload_begin_slice(load, number);
+	const PtSortKey *key = variant_index_exact_key(sort);
+
+	if (key)
+		load_entries(build, sort, slice, key_form(key));
+	else
+		load_tuples(build, sort, slice);
+	btload_end_slice(slice);
+}
+
+static Size
+shared_size(PtBuild *build, int processes, int slices)
+{
+	return add_size(MAXALIGN(sizeof(BtBuildShared)),
+					btload_estimate(processes, slices));
+}
+
+static void
+shared_init(PtBuild *build, int processes, int slices)
+{
+	BtBuildShared *shared = build->shared;
+
+	pg_atomic_init_u64(&shared->tuples_done, 0);
+	btload_init_shared(load_shared(build), build->index, processes, slices);
+}
+
+/* The leader keeps its load for finish_load. */
+static void
+load_slices(PtBuild *build, PtSort *sort)
+{
+	BtLoad	   *load;
+	PtSortStats stats;
+	int			slice;
+
+	ptsort_stats(sort, &stats);
+	load = btload_begin(load_shared(build), build->process, build->heap,
+						build->index, build->fileset, stats.tuples);
+	while (ptsort_next_slice(sort, &slice))
+		load_slice(build, sort, load, slice);
+	if (build->is_leader)
+		build->local = load;
+	else
+		btload_end(load);
+}
+
+static void
+finish_load(PtBuild *build)
+{
+	const BtBuildArg *arg = build->arg;
+
+	/* The others counted on after the leader's last look. */
+	report_tuples(build, 0);
+	btload_finish(build->local);
+	for (int i = 0; i < build->process; i++)
+		arg->pages[i] = btload_pages(load_shared(build), i);
+}
+
+/* All of the index by one process. */
+static void
+load_index(PtBuild *build, PtSort *sort)
+{
+	BtLoad	   *load;
+	PtSortStats stats;
+
+	build->shared = palloc(shared_size(build, 1, 1));
+	shared_init(build, 1, 1);
+	load = btload_begin(load_shared(build), 0, build->heap, build->index, NULL, 0);
+	load_slice(build, sort, load, 0);
+	ptsort_stats(sort, &stats);
+	if (stats.failed)
+		btload_end(load);
+	else
+		btload_finish(load);
+}
+
+/*
+ * A hint was wrong, or a collation: begin again with an empty file.  As
+ * RelationTruncateIndexes does it (heap.c).
+ */
+static void
+start_over(PtBuild *build, const char *reason)
+{
+	if (build->local)
+		btload_end(build->local);
+	RelationTruncate(build->index, 0);
+	ereport(btbuild_log_level(),
+			(errmsg("ptsort: restarting build of index \"%s\": %s",
+					RelationGetRelationName(build->index), reason)));
+}
+
+const PtBuildOps *
+ptsort_btbuild_ops(void)
+{
+	static const PtBuildOps ops = {
+		.begin = begin_sort,
+		.put = put_tuple,
+		.load = load_index,
+		.shared_size = shared_size,
+		.shared_init = shared_init,
+		.load_slices = load_slices,
+		.finish = finish_load,
+		.start_over = start_over
+	};
+
+	return &ops;
+}
+
+
+/*
+ * The build
+ */
+
+IndexBuildResult *
+btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
+			  const BtBuildRequest *request)
+{
+	bool		started = false;
+	BtBuildArg	arg = {
+		.request = request,
+		.budget = (int64) maintenance_work_mem * 1024,
+		.started = &started,
+		.pages = palloc0(mul_size(request->workers + 1, sizeof(int64)))
+	};
+	PtBuildRequest build = {
+		.heap = heap,
+		.index = index,
+		.index_info = indexInfo,
+		.workers = request->workers,
+		.budget = arg.budget,
+		.library = PTSORT_LIBRARY,
+		.ops_function = "ptsort_btbuild_ops",
+		.arg = &arg,
+		.progress = true
+	};
+	PtBuildResult *built;
+	IndexBuildResult *result;
+	instr_time	start;
+	double		elapsed_ms;
+
+	/* as in the server's btbuild() */
+	if (RelationGetNumberOfBlocks(index) != 0)
+		elog(ERROR, "index \"%s\" already contains data",
+			 RelationGetRelationName(index));
+
+	INSTR_TIME_SET_CURRENT(start);
+	built = ptsort_build(&build);
+	elapsed_ms = pt_ms_since(start);
+
+	publish_result(index, built, arg.pages);
+	say_end(index, built, elapsed_ms);
+
+	result = palloc(sizeof(IndexBuildResult));
+	result->heap_tuples = built->heap_tuples;
+	result->index_tuples = built->index_tuples;
+	pfree(built);
+	return result;
+}
+
+
+/*
+ * The lines a build says, and its report
+ */
+
+int
+btbuild_log_level(void)
+{
+	return ptsort_log_build ? LOG : DEBUG1;
+}
+
+/*
+ * What the sort key is, for the start line: its class, "compared" if it has no
+ * words, and how many words.
+ */
+static const char *
+describe_key(Relation index)
+{
+	PtSortKey  *key = ptsort_key_index(index);
+	int			nwords = ptsort_key_nwords(key);
+
+	if (nwords == 0)
+		return "keys compared";
+	return psprintf("keys %s, %d %s",
+					ptsort_key_is_exact(key) ? "exact" :
+					ptsort_key_is_hint(key) ? "hint" : "prefix",
+					nwords, nwords == 1 ? "word" : "words");
+}
+
+static void
+say_start(Relation index, const BtBuildRequest *request, int participants,
+		  int64 budget)
+{
+	const char *keys;
+
+	if (!message_level_is_interesting(btbuild_log_level()))
+		return;
+
+	keys = describe_key(index);
+	ereport(btbuild_log_level(),
+			(errmsg_plural("ptsort: building index \"%s\": %d participant, %s, %s, %lld kB",
+						   "ptsort: building index \"%s\": %d participants, %s, %s, %lld kB",
+						   participants,
+						   RelationGetRelationName(index), participants,
+						   request->source, keys, (long long) budget / 1024)));
+}
+
+static void
+say_end(Relation index, const PtBuildResult *result, double elapsed_ms)
+{
+	int64		runs = 0;
+	int64		temp_bytes = 0;
+	int64		wrong_hints = 0;
+	const char *hints = "";
+
+	for (int i = 0; i <= result->workers_launched; i++)
+	{
+		runs += result->stats[i].sort.runs;
+		temp_bytes += result->stats[i].sort.temp_bytes;
+		wrong_hints += result->stats[i].sort.wrong_hints;
+	}
+	if (wrong_hints > 0)
+		hints = psprintf(", wrong hints: %lld", (long long) wrong_hints);
+	ereport(btbuild_log_level(),
+			(errmsg_plural("ptsort: built index \"%s\": %d participant, %.0f tuples, %.1f ms, runs: %lld, temporary files: %lld kB%s",
+						   "ptsort: built index \"%s\": %d participants, %.0f tuples, %.1f ms, runs: %lld, temporary files: %lld kB%s",
+						   result->participants,
+						   RelationGetRelationName(index),
+						   result->participants, result->index_tuples,
+						   elapsed_ms, (long long) runs,
+						   (long long) (temp_bytes + 1023) / 1024, hints)));
+}
+
+static void
+fill_stats(BtBuildStats *stats, const PtBuildStats *built)
+{
+	stats->leader = built->is_leader;
+	stats->tuples = built->sort.tuples;
+	stats->runs = built->sort.runs;
+	stats->run_bytes = built->sort.run_bytes;
+	stats->scan_ms = built->scan_ms;
+	stats->sort_ms = built->sort.sort_ms;
+	stats->run_ms = built->sort.run_ms;
+	stats->merge_load_ms = built->load_ms;
+	stats->comparisons = built->sort.comparisons;
+	stats->wal_bytes = built->wal_bytes;
+	stats->peak_memory_bytes = built->sort.peak_memory;
+	stats->temp_bytes = built->sort.temp_bytes;
+}
+
+/*
+ * Make the result the session's last report.  There the leader is first, and
+ * all pages are its that no worker has written.
+ */
+static void
+publish_result(Relation index, const PtBuildResult *result, const int64 *pages)
+{
+	int			nparticipants = result->workers_launched + 1;
+	Size		size = add_size(offsetof(BtBuildReport, participants),
+								mul_size(nparticipants, sizeof(BtBuildStats)));
+	BtBuildReport *report = MemoryContextAllocZero(TopMemoryContext, size);
+
+	/* not GetUserId(): index_build() has become the table's owner */
+	report->session_user = GetSessionUserId();
+	report->role = GetOuterUserId();
+	namestrcpy(&report->index_name, RelationGetRelationName(index));
+	report->nparticipants = nparticipants;
+	fill_stats(&report->participants[0],
+			   &result->stats[result->workers_launched]);
+	report->participants[0].pages = RelationGetNumberOfBlocks(index);
+	for (int i = 0; i < result->workers_launched; i++)
+	{
+		fill_stats(&report->participants[i + 1], &result->stats[i]);
+		report->participants[i + 1].pages = pages[i];
+		report->participants[0].pages -= pages[i];
+	}
+
+	btbuild_forget_report();
+	last_report = report;
+}
+
+const BtBuildReport *
+btbuild_last_report(void)
+{
+	if (last_report == NULL ||
+		last_report->session_user != GetSessionUserId() ||
+		last_report->role != GetOuterUserId())
+		return NULL;
+	return last_report;
+}
+
+void
+btbuild_forget_report(void)
+{
+	if (last_report != NULL)
+		pfree(last_report);
+	last_report = NULL;
+}

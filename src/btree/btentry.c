@@ -1,0 +1,148 @@
+/*-------------------------------------------------------------------------
+ *
+ * btentry.c
+ *	  Adds sort entries of exact keys to nbtree pages.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "btree/btentry.h"
+#include "sort/variants.h"
+
+/* Add the tuple of an entry with nulls; false if there is no room. */
+static pg_noinline bool
+add_with_nulls(const BtRules *rules, BtOpenPage *open, const KeyForm *form,
+			   const uint64 *entry)
+{
+	uint64		buffer[PTSORT_KEY_TUPLE_SIZE / sizeof(uint64)];
+	IndexTuple	itup = (IndexTuple) buffer;
+	Size		size = key_form_tuple(form, entry, itup);
+
+	if (!btpage_has_room(rules, open, size))
+		return false;
+	index_entry_tid(entry[form->nwords], &itup->t_tid);
+	btpage_append(open, itup, size, 0);
+	return true;
+}
+
+/*
+ * Add up to n entries, for which there is room.  Stops before one with nulls
+ * and, to deduplicate, before one that is like the next.  Returns how many.
+ */
+static pg_attribute_always_inline int
+add_entries(BtOpenPage *open, const KeyForm *form, const uint64 *entry, int n,
+			bool deduplicate, int nwords)
+{
+	PageHeader	header = (PageHeader) open->page;
+	Size		size = form->size;
+	unsigned	at = header->pd_upper;
+	ItemId		item = PageGetItemId(open->page, OffsetNumberNext(open->lastoff));
+	int			i;
+
+	for (i = 0; i < n; i++, entry += nwords + 1)
+	{
+		IndexTuple	itup;
+
+		if (deduplicate && key_form_same(nwords, entry, entry + nwords + 1))
+			break;
+		if (unlikely(key_form_has_nulls(form, nwords, entry)))
+			break;
+		at -= size;
+		*item++ = btpage_item(at, size);
+		/* what is free on a new page is zero, so padding is */
+		itup = (IndexTuple) ((char *) header + at);
+		key_form_fill(form, entry, itup);
+		index_entry_tid(entry[nwords], &itup->t_tid);
+	}
+	if (i > 0)
+	{
+		header->pd_upper = at;
+		header->pd_lower += i * sizeof(ItemIdData);
+		open->lastoff += i;
+		open->lastextra = 0;
+	}
+	return i;
+}
+
+/* btentry_fill with a constant number of words. */
+static pg_attribute_always_inline int
+fill(const BtRules *rules, BtOpenPage *open, const KeyForm *form,
+	 const uint64 *entries, int n, bool *full, int nwords)
+{
+	int			stride = nwords + 1;
+	int			last = rules->deduplicate ? n - 1 : n;
+	int			i = 0;
+
+	*full = false;
+	while (i < last)
+	{
+		int			room = btpage_room(rules, open, form->size);
+		const uint64 *entry;
+
+		i += add_entries(open, form, entries + i * stride, Min(room, last - i),
+						 rules->deduplicate, nwords);
+		if (i == last)
+			break;
+		entry = entries + i * stride;
+		if (rules->deduplicate && key_form_same(nwords, entry, entry + stride))
+			break;
+		if (key_form_has_nulls(form, nwords, entry))
+		{
+			if (add_with_nulls(rules, open, form, entry))
+			{
+				i++;
+				continue;
+			}
+		}
+		else if (btpage_has_room(rules, open, form->size))
+			continue;
+		*full = true;
+		break;
+	}
+	return i;
+}
+
+int
+btentry_fill(const BtRules *rules, BtOpenPage *open, const KeyForm *form,
+			 const uint64 *entries, int n, bool *full)
+{
+	if (form->nwords == 1)
+		return fill(rules, open, form, entries, n, full, 1);
+	Assert(form->nwords == 2);
+	return fill(rules, open, form, entries, n, full, 2);
+}
+
+void
+btentry_start(BtPending *pending, const KeyForm *form, const uint64 *entry)
+{
+	Size		size = key_form_tuple(form, entry, pending->base);
+
+	index_entry_tid(entry[form->nwords], &pending->base->t_tid);
+	memcpy(pending->entry, entry, (form->nwords + 1) * sizeof(uint64));
+	btpending_begin(pending, size);
+}
+
+int
+btentry_accept(BtPending *pending, const KeyForm *form, const uint64 *entries,
+			   int n)
+{
+	int			nwords = form->nwords;
+	ItemPointer tids = (ItemPointer) ((char *) pending->base + pending->keysize);
+	int			ntids = pending->ntids;
+	const uint64 *entry = entries;
+
+	n = Min(n, pending->maxtids - ntids);
+	for (int i = 0; i < n; i++, entry += nwords + 1)
+	{
+		if (!key_form_same(nwords, pending->entry, entry))
+		{
+			n = i;
+			break;
+		}
+		index_entry_tid(entry[nwords], &tids[ntids + i]);
+	}
+	n = Max(n, 0);
+	pending->ntids = ntids + n;
+	return n;
+}

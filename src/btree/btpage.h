@@ -1,0 +1,323 @@
+/*-------------------------------------------------------------------------
+ *
+ * btpage.h
+ *	  Forms nbtree pages from tuples that arrive in index order.
+ *
+ * A page is built in private memory.  While it is open, the slot of the high
+ * key (P_HIKEY) is reserved and data starts at P_FIRSTKEY; only when the page
+ * is closed is it known whether it gets a high key or is its level's
+ * rightmost page, which has none.  The same holds on every level.
+ *
+ * Deduplication happens before tuples reach a page: BtPending collects the
+ * heap TIDs of equal tuples and hands out one posting list tuple for them.
+ *
+ * Nothing here knows about blocks, files or WAL (btwrite) nor about the tree
+ * (btload).
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_BTPAGE_H
+#define PTSORT_BTPAGE_H
+
+#include "access/itup.h"
+#include "access/nbtree.h"
+#include "ptsort_variant.h"
+#include "utils/rel.h"
+
+/* What forming pages needs to know about the index; set by btpage_rules() */
+typedef struct BtRules
+{
+	Relation	heap;			/* for error messages only */
+	Relation	index;
+	BTScanInsert inskey;		/* comparisons of suffix truncation */
+	Size		leaf_full;		/* a leaf with less space left is full */
+	Size		upper_full;		/* same above the leaf level */
+	bool		deduplicate;	/* make posting lists? */
+	bool		bytes_decide;	/* keys are equal images only if equal bytes */
+	bool		varlena_leads;	/* the first column is a varlena */
+	MemoryContext tmpcxt;		/* reset whenever a page was closed */
+} BtRules;
+
+/* A page that still accepts tuples; plain data */
+typedef struct BtOpenPage
+{
+	Page		page;			/* BLCKSZ bytes, owned by our caller */
+	BlockNumber blkno;			/* where the page will be written */
+	uint32		level;			/* 0 = leaf */
+	OffsetNumber lastoff;		/* last used offset, P_HIKEY if none */
+	Size		lastextra;		/* bytes of last item's posting list */
+} BtOpenPage;
+
+/*
+ * Equal tuples waiting to become one tuple: the base tuple, with the heap
+ * TIDs of all of them (its own is the first) directly behind it.
+ */
+typedef struct BtPending
+{
+	IndexTuple	base;			/* in a buffer of BTPENDING_BUFSIZE bytes */
+	Size		keysize;		/* size of the base tuple; 0: none pending */
+	int			ntids;
+	int			maxtids;		/* of the largest posting list tuple */
+	uint64		entry[PTSORT_KEY_ARRAY];	/* for btentry: of the base tuple */
+} BtPending;
+
+/* any index tuple, the first TID behind it, and alignment */
+#define BTPENDING_BUFSIZE	(INDEX_SIZE_MASK + 1 + 2 * MAXIMUM_ALIGNOF)
+
+/*
+ * btpage_rules fills in "rules" for a build of "index".  Whether all columns
+ * are "equal image" is the caller's knowledge, since it is looked up once for
+ * all participants.  Allocates in, and keeps, the current memory context.
+ */
+extern void btpage_rules(BtRules *rules, Relation heap, Relation index,
+						 bool allequalimage);
+
+/*
+ * btpage_open makes "buffer" an empty page of the given level, to be written
+ * at blkno, without siblings.
+ */
+extern void btpage_open(BtOpenPage *open, Page buffer, BlockNumber blkno,
+						uint32 level);
+
+/*
+ * btpage_check_size raises the server's error if the tuple is too large for
+ * a page of this level.  Call it only if that is likely: see
+ * pt_bt_max_item_size().
+ */
+extern void btpage_check_size(const BtRules *rules, const BtOpenPage *open,
+							  IndexTuple itup);
+
+/*
+ * btpage_carry_over copies the last item of the page "from" as the first one
+ * of the empty page "to", because closing "from" will turn it into a high key.
+ */
+extern void btpage_carry_over(const BtOpenPage *from, BtOpenPage *to);
+
+/*
+ * btpage_close turns the last item, a lower bound of what comes to the right
+ * of the page, into the page's high key, shortened as much as possible on
+ * leaves.  There must be at least two items.  Returns the high key, which
+ * points into the page.  Sibling links are left to the caller.
+ */
+extern IndexTuple btpage_close(const BtRules *rules, BtOpenPage *open);
+
+/* btpage_close_rightmost finishes a page that has no right sibling. */
+extern void btpage_close_rightmost(BtOpenPage *open);
+
+/*
+ * btpage_first_tuple returns a palloc'd copy of the first data item of a leaf
+ * page that is open or has a high key: a plain tuple, also if the item has a
+ * posting list.
+ */
+extern IndexTuple btpage_first_tuple(Page page);
+
+/* btpending_init prepares for a slice. */
+extern void btpending_init(BtPending *pending);
+
+/* btpending_start makes a copy of itup the base tuple. */
+extern void btpending_start(BtPending *pending, IndexTuple itup);
+
+/*
+ * btpending_finish returns the tuple to be put on the page and sets *extra to
+ * the size of its posting list.  It is valid until the next btpending_start().
+ * Nothing is pending any more.
+ */
+extern IndexTuple btpending_finish(BtPending *pending, Size *extra);
+
+/* btpage_same_image_slow: do two tuples have equal key images, in any form? */
+extern bool btpage_same_image_slow(const BtRules *rules, IndexTuple a,
+								   IndexTuple b);
+
+/*
+ * btpage_has_room says whether a tuple of "size" bytes may go to the page.
+ *
+ * These are nbtree's rules.  A leaf always keeps room for the heap TID that
+ * its high key may need.  The fillfactor is a soft limit: it yields to having
+ * two items, and the last item's posting list, which is dropped if the item
+ * becomes the high key, does not count.
+ */
+static inline bool
+btpage_has_room(const BtRules *rules, const BtOpenPage *open, Size size)
+{
+	PageHeader	header = (PageHeader) open->page;
+	int			space = (int) header->pd_upper - (int) header->pd_lower -
+		(int) sizeof(ItemIdData);
+	int			reserve = 0;
+	Size		full = rules->upper_full;
+
+	if (open->level == 0)
+	{
+		reserve = MAXALIGN(sizeof(ItemPointerData));
+		full = rules->leaf_full;
+	}
+	if (space < (int) size + reserve)
+		return false;
+	return (Size) space + open->lastextra >= full ||
+		open->lastoff <= P_FIRSTKEY;
+}
+
+/*
+ * btpage_room says how many tuples of "size" bytes, without posting lists, may
+ * certainly go to the leaf; 0 only if btpage_has_room() says no.
+ */
+static inline int
+btpage_room(const BtRules *rules, const BtOpenPage *open, Size size)
+{
+	PageHeader	header = (PageHeader) open->page;
+	int			needed = (int) Max(size + MAXALIGN(sizeof(ItemPointerData)),
+								   rules->leaf_full) + (int) sizeof(ItemIdData);
+	int			spare = (int) header->pd_upper - (int) header->pd_lower - needed;
+
+	if (spare >= 0)
+		return spare / (int) (size + sizeof(ItemIdData)) + 1;
+	return btpage_has_room(rules, open, size) ? 1 : 0;
+}
+
+/* btpage_item is a line pointer in use. */
+static inline ItemIdData
+btpage_item(unsigned offset, unsigned size)
+{
+	ItemIdData	item = {.lp_off = offset,.lp_flags = LP_NORMAL,.lp_len = size};
+
+	return item;
+}
+
+/*
+ * btpage_reserve adds an item behind the last one; btpage_has_room() must have
+ * said yes.  "size" is the MAXALIGN'ed size of its tuple and "extra" the size
+ * of the posting list in it.  Returns the tuple's place, to be filled in.
+ */
+static inline char *
+btpage_reserve(BtOpenPage *open, Size size, Size extra)
+{
+	PageHeader	header = (PageHeader) open->page;
+	OffsetNumber off = OffsetNumberNext(open->lastoff);
+
+	Assert(header->pd_upper - header->pd_lower >= size + sizeof(ItemIdData));
+	header->pd_upper -= size;
+	*PageGetItemId(open->page, off) = btpage_item(header->pd_upper, size);
+	header->pd_lower += sizeof(ItemIdData);
+	open->lastoff = off;
+	open->lastextra = extra;
+	return (char *) open->page + header->pd_upper;
+}
+
+/*
+ * btpage_copy copies a tuple.  A short one has just been made, by small
+ * stores; larger loads would wait until these are in the cache.
+ */
+static inline void
+btpage_copy(void *target, const void *source, Size size)
+{
+	uint64	   *to = target;
+	const uint64 *from = source;
+
+	switch (size)
+	{
+		case 48:
+			to[5] = from[5];
+			/* FALLTHROUGH */
+		case 40:
+			to[4] = from[4];
+			/* FALLTHROUGH */
+		case 32:
+			to[3] = from[3];
+			/* FALLTHROUGH */
+		case 24:
+			to[2] = from[2];
+			/* FALLTHROUGH */
+		case 16:
+			to[1] = from[1];
+			to[0] = from[0];
+			break;
+		default:
+			memcpy(target, source, size);
+			break;
+	}
+}
+
+/* btpage_append adds a tuple in the same way. */
+static inline void
+btpage_append(BtOpenPage *open, IndexTuple itup, Size size, Size extra)
+{
+	IndexTupleData minus_infinity;
+
+	if (open->level > 0 && open->lastoff == P_HIKEY)
+	{
+		/* the first key of an internal page is minus infinity */
+		minus_infinity = *itup;
+		minus_infinity.t_info = sizeof(IndexTupleData);
+		BTreeTupleSetNAtts(&minus_infinity, 0, false);
+		itup = &minus_infinity;
+		size = sizeof(IndexTupleData);
+	}
+
+	Assert(size == MAXALIGN(IndexTupleSize(itup)));
+	btpage_copy(btpage_reserve(open, size, extra), itup, size);
+}
+
+/*
+ * btpending_begin starts a posting list with the heap TID of the base tuple,
+ * which has been put in its place.  A posting list tuple takes at most a tenth
+ * of the page, which is what the default fillfactor leaves free, including its
+ * line pointer.
+ */
+static inline void
+btpending_begin(BtPending *pending, Size keysize)
+{
+	int			limit = MAXALIGN_DOWN(MAXALIGN_DOWN(BLCKSZ * 10 / 100) -
+									  sizeof(ItemIdData));
+
+	pending->keysize = keysize;
+	memcpy((char *) pending->base + keysize, &pending->base->t_tid,
+		   sizeof(ItemPointerData));
+	pending->ntids = 1;
+	pending->maxtids = (limit - (int) keysize) / (int) sizeof(ItemPointerData);
+}
+
+/*
+ * Are two keys different because of their first columns?  Values with a short
+ * header have no other form that is as short, so different bytes are different
+ * images; false if it is not as easy as that.
+ */
+static inline bool
+btpage_first_differs(const BtRules *rules, IndexTuple a, IndexTuple b)
+{
+	const char *left = (const char *) (a + 1);
+	const char *right = (const char *) (b + 1);
+
+	return rules->varlena_leads &&
+		!IndexTupleHasNulls(a) && !IndexTupleHasNulls(b) &&
+		VARATT_IS_SHORT(left) && VARATT_IS_SHORT(right) &&
+		(*left != *right || memcmp(left, right, VARSIZE_SHORT(left)) != 0);
+}
+
+/*
+ * btpending_accept adds itup's heap TID to what is pending, if the keys are
+ * equal and the posting list has room.  Otherwise returns false.
+ */
+static inline bool
+btpending_accept(const BtRules *rules, BtPending *pending, IndexTuple itup)
+{
+	IndexTuple	base = pending->base;
+
+	if (pending->ntids >= pending->maxtids)
+		return false;
+
+	/* equal bytes are equal images; most often that settles it */
+	if (base->t_info != itup->t_info ||
+		memcmp(base + 1, itup + 1, pending->keysize - sizeof(IndexTupleData)) != 0)
+	{
+		if (rules->bytes_decide || btpage_first_differs(rules, base, itup) ||
+			!btpage_same_image_slow(rules, base, itup))
+			return false;
+	}
+
+	memcpy((char *) base + pending->keysize +
+		   pending->ntids * sizeof(ItemPointerData),
+		   &itup->t_tid, sizeof(ItemPointerData));
+	pending->ntids++;
+	return true;
+}
+
+#endif							/* PTSORT_BTPAGE_H */

@@ -1,0 +1,379 @@
+/*-------------------------------------------------------------------------
+ *
+ * btwrite.c
+ *	  Writes the finished pages of a new index file: blocks, WAL, durability.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "access/nbtree.h"
+#include "access/xlog.h"
+#include "access/xloginsert.h"
+#include "btree/btwrite.h"
+#include "fault.h"
+#include "port/pg_bitutils.h"
+#include "storage/indexfsm.h"
+#include "storage/lmgr.h"
+#include "storage/proc.h"
+#include "utils/memutils.h"
+
+/* Largest chunk of blocks handed out at once */
+#define MAX_CHUNK		64
+
+/*
+ * At most one in so many blocks of the file may be left over, so that the
+ * index is never noticeably larger for being written by several processes.
+ */
+#define LEFTOVER_SHARE	128
+
+static Page
+zero_page(BtWriter *writer)
+{
+	if (writer->zero == NULL)
+	{
+		writer->zero = (Page) pt_palloc_io_pages(writer->cxt, 1);
+		memset(writer->zero, 0, BLCKSZ);
+	}
+	return writer->zero;
+}
+
+static void
+extend_with_zeroes(BtWriter *writer, BlockNumber blkno)
+{
+	/* no checksum for an all-zero page; no WAL, each block is logged later */
+	smgrextend(RelationGetSmgr(writer->index), MAIN_FORKNUM, blkno,
+			   (char *) zero_page(writer), true);
+}
+
+void
+btwrite_init_shared(BtFileShared *shared, Relation index, int nparticipants)
+{
+	if (RelationGetNumberOfBlocks(index) != 0)
+		elog(ERROR, "index \"%s\" already contains data",
+			 RelationGetRelationName(index));
+
+	memset(shared, 0, sizeof(BtFileShared));
+	shared->use_wal = RelationNeedsWAL(index);
+	shared->redo = GetRedoRecPtr();
+	shared->nparticipants = nparticipants;
+	shared->nblocks = BTREE_METAPAGE + 1;
+
+	if (nparticipants > 1)
+	{
+		BtWriter	writer;
+
+		/* the first chunk begins behind block 0, so that must exist */
+		btwrite_begin(&writer, shared, index);
+		extend_with_zeroes(&writer, BTREE_METAPAGE);
+		pfree(writer.zero);
+	}
+}
+
+void
+btwrite_begin(BtWriter *writer, BtFileShared *shared, Relation index)
+{
+	memset(writer, 0, sizeof(BtWriter));
+	writer->index = index;
+	writer->shared = shared;
+	writer->cxt = CurrentMemoryContext;
+	writer->alone = (shared->nparticipants == 1);
+	if (shared->use_wal != RelationNeedsWAL(index))
+		elog(ERROR, "participants disagree whether to log index \"%s\"",
+			 RelationGetRelationName(index));
+}
+
+Page
+btwrite_get_buffer(BtWriter *writer)
+{
+	if (writer->nfree == 0)
+	{
+		Page	   *bigger;
+
+		bigger = (Page *) MemoryContextAlloc(writer->cxt,
+											 (writer->maxfree + 1) * sizeof(Page));
+		if (writer->free)
+			pfree(writer->free);
+		writer->free = bigger;
+		writer->maxfree++;
+		return (Page) pt_palloc_io_pages(writer->cxt, 1);
+	}
+	return writer->free[--writer->nfree];
+}
+
+void
+btwrite_release_buffer(BtWriter *writer, Page page)
+{
+	Assert(writer->nfree < writer->maxfree);
+	writer->free[writer->nfree++] = page;
+}
+
+/*
+ * Get a chunk of blocks from the shared counter.  See btwrite.h for why it is
+ * aligned and why its last block is written at once.
+ */
+static void
+get_chunk(BtWriter *writer)
+{
+	BtFileShared *shared = writer->shared;
+	uint32		size;
+	BlockNumber start;
+
+	LockRelationForExtension(writer->index, ExclusiveLock);
+
+	start = shared->nblocks;
+	size = Max(start, writer->expected) /
+		(LEFTOVER_SHARE * (uint32) shared->nparticipants);
+	size = pg_prevpower2_32(Min(Max(size, 1), MAX_CHUNK));
+	while (start % size != 0)
+		size /= 2;
+	if (start > MaxBlockNumber - size)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("cannot extend file \"%s\" beyond %u blocks",
+						RelationGetRelationName(writer->index),
+						InvalidBlockNumber)));
+	extend_with_zeroes(writer, start + size - 1);
+	fault_point("btwrite: chunk");
+	shared->nblocks = start + size;
+
+	UnlockRelationForExtension(writer->index, ExclusiveLock);
+
+	writer->chunk.next = start;
+	writer->chunk.end = start + size;
+}
+
+BlockNumber
+btwrite_get_block(BtWriter *writer)
+{
+	while (writer->nspare > 0)
+	{
+		if (writer->spare->next < writer->spare->end)
+			return writer->spare->next++;
+		writer->spare++;
+		writer->nspare--;
+	}
+	if (writer->alone)
+		return writer->shared->nblocks++;	/* smgrextend() knows the limit */
+	if (writer->chunk.next == writer->chunk.end)
+		get_chunk(writer);
+	return writer->chunk.next++;
+}
+
+void
+btwrite_page(BtWriter *writer, Page page, BlockNumber blkno)
+{
+	writer->pages[writer->npages] = page;
+	writer->blknos[writer->npages] = blkno;
+	if (++writer->npages == BTWRITE_BATCH)
+		btwrite_flush(writer);
+}
+
+/*
+ * Let the file grow by one page, at blkno or above what it has now.  Blocks
+ * skipped on the way are written later.
+ */
+static void
+extend_file(BtWriter *writer, BlockNumber blkno, Page page)
+{
+	while (writer->eof < blkno)
+		extend_with_zeroes(writer, writer->eof++);
+	smgrextend(RelationGetSmgr(writer->index), MAIN_FORKNUM, blkno,
+			   (char *) page, true);
+	writer->eof++;
+}
+
+static inline bool
+must_extend(const BtWriter *writer, BlockNumber blkno)
+{
+	return writer->alone && blkno >= writer->eof;
+}
+
+/*
+ * Write the collected pages.  There are no fsync requests for single blocks,
+ * see btwrite_sync().
+ */
+static void
+write_pages(BtWriter *writer)
+{
+	int			i = 0;
+
+	for (int n = 0; n < writer->npages; n++)
+		PageSetChecksumInplace(writer->pages[n], writer->blknos[n]);
+	fault_point("btwrite: write");
+	while (i < writer->npages)
+	{
+		BlockNumber blkno = writer->blknos[i];
+		int			n = 1;
+
+		if (must_extend(writer, blkno))
+			extend_file(writer, blkno, writer->pages[i]);
+		else
+		{
+			while (i + n < writer->npages && writer->blknos[i + n] == blkno + n &&
+				   !must_extend(writer, blkno + n))
+				n++;
+			pt_smgrwritev(RelationGetSmgr(writer->index), MAIN_FORKNUM, blkno,
+						  (const void **) &writer->pages[i], n, true);
+		}
+		i += n;
+	}
+}
+
+/*
+ * Log the collected pages and write them.
+ *
+ * In between no checkpoint may begin: its redo pointer would be behind their
+ * WAL record, and a base backup that starts with it could copy the file before
+ * they are in it.  An error is no reason to hold up checkpoints until the end
+ * of a transaction that may have caught it.
+ */
+static void
+log_and_write_pages(BtWriter *writer)
+{
+	Assert((MyProc->delayChkptFlags & DELAY_CHKPT_START) == 0);
+	MyProc->delayChkptFlags |= DELAY_CHKPT_START;
+	PG_TRY();
+	{
+		pt_log_newpages(writer->index, writer->npages, writer->blknos,
+						writer->pages);
+		/* have the WAL writer write and sync it while we go on */
+		XLogSetAsyncXactLSN(PageGetLSN(writer->pages[writer->npages - 1]));
+		write_pages(writer);
+	}
+	PG_FINALLY();
+	{
+		MyProc->delayChkptFlags &= ~DELAY_CHKPT_START;
+	}
+	PG_END_TRY();
+}
+
+void
+btwrite_flush(BtWriter *writer)
+{
+	if (writer->npages == 0)
+		return;
+
+	fault_point("btwrite: log");
+	if (writer->shared->use_wal)
+		log_and_write_pages(writer);
+	else
+		write_pages(writer);
+	for (int i = 0; i < writer->npages; i++)
+		btwrite_release_buffer(writer, writer->pages[i]);
+	writer->pages_written += writer->npages;
+	writer->npages = 0;
+}
+
+static int
+compare_chunks(const void *a, const void *b)
+{
+	BlockNumber next_a = ((const BtChunk *) a)->next;
+	BlockNumber next_b = ((const BtChunk *) b)->next;
+
+	return (next_a > next_b) - (next_a < next_b);
+}
+
+void
+btwrite_take_over(BtWriter *writer, BtChunk *chunks, int nchunks)
+{
+	qsort(chunks, nchunks, sizeof(BtChunk), compare_chunks);
+	writer->spare = chunks;
+	writer->nspare = nchunks;
+	if (!writer->alone)
+	{
+		writer->alone = true;
+		writer->eof = writer->shared->nblocks;
+	}
+}
+
+void
+btwrite_retire_spare(BtWriter *writer)
+{
+	bool		retired = false;
+
+	fault_point("btwrite: left-over blocks");
+
+	/* first the pages: the free space map must not know of zero blocks */
+	for (int i = 0; i < writer->nspare; i++)
+	{
+		BtChunk    *chunk = &writer->spare[i];
+
+		for (BlockNumber blk = chunk->next; blk < chunk->end; blk++)
+		{
+			Page		page = btwrite_get_buffer(writer);
+
+			_bt_pageinit(page, BLCKSZ);
+			BTPageSetDeleted(page, FirstNormalFullTransactionId);
+			btwrite_page(writer, page, blk);
+			retired = true;
+		}
+	}
+	btwrite_flush(writer);
+
+	for (int i = 0; i < writer->nspare; i++)
+	{
+		BtChunk    *chunk = &writer->spare[i];
+
+		for (; chunk->next < chunk->end; chunk->next++)
+			RecordFreeIndexPage(writer->index, chunk->next);
+	}
+	if (retired)
+		IndexFreeSpaceMapVacuum(writer->index);
+
+	writer->nspare = 0;
+}
+
+/*
+ * Pages were written without telling the checkpointer, so that has to be made
+ * up for.  It is enough to tell it now, unless a checkpoint began since the
+ * first page was logged: recovery from that checkpoint would not restore
+ * pages logged before, and the checkpoint did not sync them.
+ *
+ * DELAY_CHKPT_START keeps a checkpoint from beginning between the look at the
+ * redo pointer and the request.
+ */
+static bool
+register_logged_file(BtWriter *writer)
+{
+	bool		registered = false;
+
+	Assert((MyProc->delayChkptFlags & DELAY_CHKPT_START) == 0);
+	MyProc->delayChkptFlags |= DELAY_CHKPT_START;
+	if (writer->shared->redo == GetRedoRecPtr())
+		registered = pt_smgrregistersync(RelationGetSmgr(writer->index),
+										 MAIN_FORKNUM, writer->eof);
+	MyProc->delayChkptFlags &= ~DELAY_CHKPT_START;
+	return registered;
+}
+
+void
+btwrite_sync(BtWriter *writer)
+{
+	bool		registered;
+	BlockNumber size = RelationGetNumberOfBlocks(writer->index);
+
+	Assert(writer->alone && writer->npages == 0);
+	fault_point("btwrite: sync");
+	if (size != writer->shared->nblocks || size != writer->eof)
+		elog(ERROR, "index \"%s\" has %u blocks where %u were expected",
+			 RelationGetRelationName(writer->index), size,
+			 writer->shared->nblocks);
+
+	if (writer->shared->use_wal)
+		registered = register_logged_file(writer);
+	else
+	{
+		/*
+		 * An unlogged index must reach the disk with the next checkpoint, or
+		 * a clean shutdown could lose it.  A permanent one whose WAL is
+		 * skipped is synced at commit anyway; asking twice does no harm.
+		 * Nobody cares for a temporary one.
+		 */
+		registered = RelationUsesLocalBuffers(writer->index) ||
+			pt_smgrregistersync(RelationGetSmgr(writer->index), MAIN_FORKNUM,
+								size);
+	}
+	if (!registered)
+		smgrimmedsync(RelationGetSmgr(writer->index), MAIN_FORKNUM);
+}

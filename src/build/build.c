@@ -1,0 +1,600 @@
+/*-------------------------------------------------------------------------
+ *
+ * build.c
+ *	  The frame of a parallel index build: ptsort_build.h.
+ *
+ * A build is the same sequence of phases in every participant,
+ *
+ *		open, begin, scan, sort, close
+ *
+ * and around it, in the leader, launch, collect, load, finish.  A serial build
+ * is one participant whose sort has role PTSORT_SERIAL, and no segment:  then
+ * collect finds the sort ready to read.  In a parallel build every
+ * participant's sort is a PTSORT_WORKER, and collect begins the sort that
+ * reads what they left: a PTSORT_LEADER, or, if the user can load in slices, a
+ * PTSORT_SLICE in every process.
+ *
+ * The rules that the server lays down for processes that build an index
+ * together are those that its own btree build keeps (nbtsort.c): parallel mode
+ * from before the segment is made until after it is gone; the workers lock
+ * the relations as index.c did in the leader; the scan uses SnapshotAny, or
+ * one registered MVCC snapshot when the build is CONCURRENTLY; broken HOT
+ * chains that any participant met are reported to index.c; buffer and WAL
+ * usage of the workers is added to the leader's.
+ *
+ * Text is sorted optimistically (see PtSortOptions), if the user can start
+ * over:  should a sort fail the build begins again, as if nothing had been,
+ * without what made it fail.
+ *
+ * No process waits here for another one, and there is no lock: a worker's slot
+ * is written by that worker only, and read by the leader after an event that
+ * orders the two (see BuildSlot).  Waiting for runs is the sort's business,
+ * waiting for the end of the workers the server's.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "access/nbtree.h"		/* names of the phases in the progress view */
+#include "access/parallel.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "build/build.h"
+#include "commands/progress.h"
+#include "executor/instrument.h"
+#include "fault.h"
+#include "miscadmin.h"
+#include "build/participant.h"
+#include "pgstat.h"
+#include "tcop/tcopprot.h"
+#include "utils/backend_status.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+/*
+ * Leader: what only the process that was asked for the build knows.
+ */
+typedef struct Leader
+{
+	const PtBuildRequest *request;
+	Participant self;
+	BuildSlot	slot;			/* self's */
+	uint64		wal_before;		/* bytes of WAL when the build began */
+
+	/* in a parallel build only */
+	ParallelContext *pcxt;
+	Snapshot	snapshot;
+	bool		leader_scans;
+	int			launched;		/* workers */
+	BuildSlot  *worker_slots;
+	WalUsage   *worker_wal;
+	BufferUsage *worker_buffers;
+} Leader;
+
+/* Why an attempt has come to nothing; see PtSortStats. */
+typedef struct Failure
+{
+	bool		failed;
+	Oid			contradicted;
+} Failure;
+
+/* GUC */
+bool		ptsort_debug_leader_participates = true;
+
+
+/*
+ * Leader: launch
+ */
+
+/*
+ * How many workers to plan for.  Limits under which fewer would start are
+ * applied here already, so that the planned participants, over whom the budget
+ * is divided, are no more than can be.  0 where there can be no workers:
+ * inside other parallel work, without a postmaster, for tables in local
+ * buffers.
+ */
+static int
+plan_workers(const PtBuildRequest *request)
+{
+	int			limit = Min(max_parallel_workers, max_worker_processes);
+
+	if (!IsUnderPostmaster || IsInParallelMode() ||
+		RelationUsesLocalBuffers(request->heap))
+		return 0;
+	return Max(Min(request->workers, limit), 0);
+}
+
+static Size
+string_size(const char *string)
+{
+	return string == NULL ? 0 : add_size(strlen(string), 1);
+}
+
+/*
+ * Reserve all pieces and make the segment.  False if there can be none.
+ */
+static bool
+create_segment(Leader *leader, int participants, Size *sizes)
+{
+	const PtBuildRequest *request = leader->request;
+	ParallelContext *pcxt = leader->pcxt;
+
+	sizes[PIECE_SHARED] = sizeof(BuildShared);
+	sizes[PIECE_SLOTS] = mul_size(sizeof(BuildSlot), pcxt->nworkers);
+	sizes[PIECE_SCAN] = table_parallelscan_estimate(request->heap,
+													leader->snapshot);
+	sizes[PIECE_SORT] = ptsort_shared_estimate(participants);
+	if (participant_loads_slices(&leader->self))
+		sizes[PIECE_LOAD] =
+			leader->self.ops->shared_size(&leader->self.build, pcxt->nworkers + 1,
+										  ptsort_shared_slices(participants));
+	sizes[PIECE_LIBRARY] = string_size(request->library);
+	sizes[PIECE_FUNCTION] = string_size(request->ops_function);
+	sizes[PIECE_ARG] = request->arg == NULL ? 0 : request->arg_size;
+	sizes[PIECE_QUERY] = string_size(debug_query_string);
+	sizes[PIECE_WAL] = mul_size(sizeof(WalUsage), pcxt->nworkers);
+	sizes[PIECE_BUFFERS] = mul_size(sizeof(BufferUsage), pcxt->nworkers);
+
+	for (int piece = 0; piece < NUM_PIECES; piece++)
+	{
+		if (sizes[piece] == 0)
+			continue;
+		shm_toc_estimate_chunk(&pcxt->estimator, sizes[piece]);
+		shm_toc_estimate_keys(&pcxt->estimator, 1);
+	}
+	InitializeParallelDSM(pcxt);
+	return pcxt->seg != NULL;
+}
+
+/* Allocate a piece and enter it; with content, copy that into it. */
+static void *
+add_piece(ParallelContext *pcxt, BuildPiece piece, const Size *sizes,
+		  const void *content)
+{
+	void	   *address;
+
+	if (sizes[piece] == 0)
+		return NULL;
+	address = shm_toc_allocate(pcxt->toc, sizes[piece]);
+	if (content != NULL)
+		memcpy(address, content, sizes[piece]);
+	else
+		memset(address, 0, sizes[piece]);
+	shm_toc_insert(pcxt->toc, PIECE_KEY(piece), address);
+	return address;
+}
+
+/*
+ * Fill the segment.
+ */
+static void
+fill_segment(Leader *leader, int participants, const Size *sizes)
+{
+	const PtBuildRequest *request = leader->request;
+	ParallelContext *pcxt = leader->pcxt;
+	Participant *self = &leader->self;
+	BuildShared shared = {
+		.heap_id = RelationGetRelid(request->heap),
+		.index_id = RelationGetRelid(request->index),
+		.is_unique = request->index_info->ii_Unique,
+		.nulls_not_distinct = request->index_info->ii_NullsNotDistinct,
+		.is_concurrent = request->index_info->ii_Concurrent,
+		.participants = participants,
+		.workers = pcxt->nworkers,
+		.budget = request->budget,
+		.arg_size = sizes[PIECE_ARG],
+		.optimistic = self->optimistic,
+		.query_id = pgstat_get_my_query_id()
+	};
+
+	stamp_set(&shared.stamp);
+	add_piece(pcxt, PIECE_SHARED, sizes, &shared);
+	add_piece(pcxt, PIECE_LIBRARY, sizes, request->library);
+	add_piece(pcxt, PIECE_FUNCTION, sizes, request->ops_function);
+	add_piece(pcxt, PIECE_ARG, sizes, request->arg);
+	add_piece(pcxt, PIECE_QUERY, sizes, debug_query_string);
+	leader->worker_slots = add_piece(pcxt, PIECE_SLOTS, sizes, NULL);
+	leader->worker_wal = add_piece(pcxt, PIECE_WAL, sizes, NULL);
+	leader->worker_buffers = add_piece(pcxt, PIECE_BUFFERS, sizes, NULL);
+
+	self->scan = add_piece(pcxt, PIECE_SCAN, sizes, NULL);
+	table_parallelscan_initialize(request->heap, self->scan, leader->snapshot);
+	self->sort_shared = add_piece(pcxt, PIECE_SORT, sizes, NULL);
+	ptsort_shared_init(self->sort_shared, participants, pcxt->seg);
+	self->build.shared = add_piece(pcxt, PIECE_LOAD, sizes, NULL);
+	self->build.process = pcxt->nworkers;
+}
+
+/*
+ * Take down what launch built up.  No worker is running.
+ */
+static void
+leave_parallel(Leader *leader)
+{
+	if (IsMVCCSnapshot(leader->snapshot))
+		UnregisterSnapshot(leader->snapshot);
+	DestroyParallelContext(leader->pcxt);
+	ExitParallelMode();
+
+	leader->pcxt = NULL;
+	leader->launched = 0;
+	leader->worker_slots = NULL;
+	leader->self.scan = NULL;
+	leader->self.sort_shared = NULL;
+	leader->self.build.shared = NULL;
+}
+
+/*
+ * Launch up to this many workers.  If none starts, or there is no room for
+ * the segment, the build is left as if none had been asked for.
+ */
+static void
+launch(Leader *leader, int workers)
+{
+	Size		sizes[NUM_PIECES] = {0};
+	int			participants;
+
+	leader->leader_scans = ptsort_debug_leader_participates;
+	participants = leader->leader_scans ? workers + 1 : workers;
+
+	/* A normal build judges visibility itself and so wants to see all. */
+	EnterParallelMode();
+	leader->snapshot = leader->request->index_info->ii_Concurrent ?
+		RegisterSnapshot(GetTransactionSnapshot()) : SnapshotAny;
+	leader->pcxt = CreateParallelContext(PTSORT_LIBRARY,
+										 BUILD_WORKER_MAIN, workers);
+	if (!create_segment(leader, participants, sizes))
+	{
+		leave_parallel(leader);
+		return;
+	}
+	fill_segment(leader, participants, sizes);
+
+	fault_point("build: before launch");
+	LaunchParallelWorkers(leader->pcxt);
+	leader->launched = leader->pcxt->nworkers_launched;
+	if (leader->launched == 0)
+	{
+		WaitForParallelWorkersToFinish(leader->pcxt);
+		leave_parallel(leader);
+	}
+	else if (participant_loads_slices(&leader->self))
+	{
+		/* nobody looks at it before we have planned the slices */
+		leader->self.ops->shared_init(&leader->self.build, workers + 1,
+									  ptsort_shared_slices(participants));
+	}
+}
+
+
+/*
+ * Leader: collect, load, finish
+ */
+
+/*
+ * Scan and sort in this process.  Its share of the budget is an equal one
+ * among the participants that really run.
+ */
+static void
+leader_participate(Leader *leader)
+{
+	Participant *self = &leader->self;
+	int64		budget = leader->request->budget;
+
+	if (leader->pcxt == NULL)
+	{
+		participant_begin(self, PTSORT_SERIAL, budget);
+		participant_scan(self);
+		participant_sort(self);
+	}
+	else if (leader->leader_scans)
+	{
+		participant_begin(self, PTSORT_WORKER,
+						  budget / self->build.participants);
+		participant_scan(self);
+		participant_sort(self);
+		participant_close(self);
+	}
+}
+
+/*
+ * Begin the sort that reads the participants' runs, and wait for them.  When
+ * the leader alone merges, the workers have freed their memory by then, so all
+ * of the budget is its own.
+ */
+static void
+leader_collect(Leader *leader)
+{
+	Participant *self = &leader->self;
+	PtSortOptions options = {
+		.role = PTSORT_LEADER,
+		.budget = leader->request->budget,
+		.participants = self->build.participants,
+		.workers = leader->pcxt
+	};
+
+	if (participant_loads_slices(self))
+	{
+		options.role = PTSORT_SLICE;
+		options.budget /= leader->pcxt->nworkers + 1;
+	}
+	participant_collect(self, options);
+}
+
+/*
+ * Add up what the scans found; all runs are there.
+ */
+static void
+count_tuples(Leader *leader, PtBuildResult *result)
+{
+	IndexInfo  *index_info = leader->request->index_info;
+
+	result->heap_tuples = leader->slot.heap_tuples;
+	result->index_tuples = leader->slot.index_tuples;
+	for (int i = 0; i < leader->launched; i++)
+	{
+		const BuildSlot *slot = &leader->worker_slots[i];
+
+		result->heap_tuples += slot->heap_tuples;
+		result->index_tuples += slot->index_tuples;
+		if (slot->broken_hot_chain)
+			index_info->ii_BrokenHotChain = true;
+	}
+
+	if (leader->self.progress)
+	{
+		const int	params[] = {
+			PROGRESS_CREATEIDX_TUPLES_TOTAL,
+			PROGRESS_SCAN_BLOCKS_TOTAL,
+			PROGRESS_SCAN_BLOCKS_DONE
+		};
+		const int64 values[] = {(int64) result->index_tuples, 0, 0};
+
+		pgstat_progress_update_multi_param(lengthof(params), params, values);
+	}
+}
+
+/*
+ * Let the user read the sort, and add the merge to the leader's statistics.
+ */
+static void
+leader_load(Leader *leader)
+{
+	Participant *self = &leader->self;
+	instr_time	start;
+
+	fault_point("build: before load");
+	INSTR_TIME_SET_CURRENT(start);
+	participant_report_phase(self, PROGRESS_BTREE_PHASE_LEAF_LOAD);
+	self->ops->load(&self->build, self->sort);
+	leader->slot.stats.load_ms = pt_ms_since(start);
+	fault_point("build: after load");
+
+	if (leader->pcxt == NULL)
+		ptsort_stats(self->sort, &leader->slot.stats.sort);
+	else
+		participant_count_merge(self);
+	ptsort_end(self->sort);
+}
+
+static void
+note_failure(Failure *failure, const PtSortStats *stats)
+{
+	failure->failed |= stats->failed;
+	if (OidIsValid(stats->contradicted))
+		failure->contradicted = stats->contradicted;
+}
+
+/* Has a sort failed?  All processes have ended their load. */
+static Failure
+find_failure(const Leader *leader)
+{
+	Failure		failure = {false, InvalidOid};
+
+	note_failure(&failure, &leader->slot.stats.sort);
+	for (int i = 0; i < leader->launched; i++)
+		note_failure(&failure, &leader->worker_slots[i].stats.sort);
+	return failure;
+}
+
+/*
+ * Load, in slices together with the others or alone.  If a sort has failed
+ * nothing is left of it.
+ */
+static Failure
+load(Leader *leader)
+{
+	Failure		failure;
+	Participant *self = &leader->self;
+	bool		slices = leader->pcxt != NULL && participant_loads_slices(self);
+
+	if (slices)
+	{
+		participant_load(self);
+		WaitForParallelWorkersToFinish(leader->pcxt);
+	}
+	else
+		leader_load(leader);
+	failure = find_failure(leader);
+	if (failure.failed)
+		self->ops->start_over(&self->build,
+							  OidIsValid(failure.contradicted) ?
+							  "its collation contradicts itself" :
+							  "learned sort keys are not in its order");
+	else if (slices)
+	{
+		self->ops->finish(&self->build);
+		fault_point("build: after finish");
+	}
+	return failure;
+}
+
+/*
+ * Wait for the end of the workers, take their statistics and usage, and leave
+ * parallel mode.
+ */
+static void
+leader_finish(Leader *leader, PtBuildResult *result)
+{
+	BuildSlot  *slot = &leader->slot;
+
+	slot->stats.is_leader = true;
+	slot->stats.wal_bytes = (int64) (pgWalUsage.wal_bytes -
+									 leader->wal_before);
+	if (leader->pcxt != NULL)
+	{
+		WaitForParallelWorkersToFinish(leader->pcxt);
+		for (int i = 0; i < leader->launched; i++)
+		{
+			result->stats[i] = leader->worker_slots[i].stats;
+			result->stats[i].wal_bytes = (int64) leader->worker_wal[i].wal_bytes;
+			InstrAccumParallelQuery(&leader->worker_buffers[i],
+									&leader->worker_wal[i]);
+		}
+	}
+	result->stats[result->workers_launched] = slot->stats;
+	if (leader->pcxt != NULL)
+		leave_parallel(leader);
+}
+
+static void
+leader_init(Leader *leader, const PtBuildRequest *request)
+{
+	PtBuild    *build = &leader->self.build;
+
+	memset(leader, 0, sizeof(Leader));
+	leader->request = request;
+	leader->wal_before = pgWalUsage.wal_bytes;
+	leader->self.ops = participant_find_ops(request->library, request->ops_function);
+	leader->self.slot = &leader->slot;
+	leader->self.progress = request->progress;
+	build->heap = request->heap;
+	build->index = request->index;
+	build->index_info = request->index_info;
+	build->arg = request->arg;
+	build->arg_size = request->arg_size;
+	build->is_leader = true;
+	build->participants = 1;
+}
+
+/* The result, with room for the statistics of all processes. */
+static PtBuildResult *
+make_result(const Leader *leader, int workers_planned)
+{
+	int			processes = leader->launched + 1;
+	PtBuildResult *result =
+		palloc0(add_size(offsetof(PtBuildResult, stats),
+						 mul_size(processes, sizeof(PtBuildStats))));
+
+	result->participants = leader->self.build.participants;
+	result->workers_planned = workers_planned;
+	result->workers_launched = leader->launched;
+	return result;
+}
+
+/*
+ * Scan, sort and load.  If a sort has failed all is as before, and *failure
+ * says so.  The result is in the current memory context.
+ */
+static PtBuildResult *
+attempt(const PtBuildRequest *request, bool optimistic, Failure *failure)
+{
+	Leader		leader;
+	Participant *self = &leader.self;
+	MemoryContext caller_context = CurrentMemoryContext;
+	MemoryContext build_context = AllocSetContextCreate(caller_context, "ptsort build",
+														ALLOCSET_DEFAULT_SIZES);
+	PtBuildResult *result;
+	int			workers = plan_workers(request);
+
+	MemoryContextSwitchTo(build_context);
+	leader_init(&leader, request);
+	self->optimistic = optimistic && self->ops->start_over != NULL;
+
+	participant_report_phase(self, PROGRESS_BTREE_PHASE_INDEXBUILD_TABLESCAN);
+	if (workers > 0)
+		launch(&leader, workers);
+	if (leader.pcxt != NULL)
+		self->build.participants = leader.launched + (leader.leader_scans ? 1 : 0);
+
+	leader_participate(&leader);
+	if (leader.pcxt != NULL)
+		leader_collect(&leader);
+
+	MemoryContextSwitchTo(caller_context);
+	result = make_result(&leader, workers);
+	MemoryContextSwitchTo(build_context);
+
+	count_tuples(&leader, result);
+	*failure = load(&leader);
+	leader_finish(&leader, result);
+
+	MemoryContextSwitchTo(caller_context);
+	MemoryContextDelete(build_context);
+	return result;
+}
+
+/* Count what an attempt that failed has cost as the leader's. */
+static void
+add_failed(PtBuildResult *result, const PtBuildResult *failed)
+{
+	PtBuildStats *leader = &result->stats[result->workers_launched];
+
+	for (int i = 0; i <= failed->workers_launched; i++)
+	{
+		leader->wal_bytes += failed->stats[i].wal_bytes;
+		leader->sort.comparisons += failed->stats[i].sort.comparisons;
+		leader->sort.wrong_hints += failed->stats[i].sort.wrong_hints;
+	}
+}
+
+/*
+ * Have strings compared whole, here and in all workers, until the GUC nest
+ * level ends, because this collation is not what it was proved to be.
+ */
+static void
+compare_whole_strings(Relation index, Oid collation)
+{
+	ereport(WARNING,
+			(errmsg("collation \"%s\" is not suited to prefix skipping",
+					get_collation_name(collation)),
+			 errdetail("It orders two strings otherwise than what follows the prefix they share.  Index \"%s\" is built again by comparing whole strings.",
+					   RelationGetRelationName(index))));
+	(void) set_config_option("ptsort.skip_prefixes", "off", PGC_USERSET,
+							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+}
+
+PtBuildResult *
+build_run(const PtBuildRequest *request)
+{
+	int			guc_level = NewGUCNestLevel();
+	PtBuildResult *failed_result = NULL;
+	bool		optimistic = true;
+
+	for (;;)
+	{
+		Failure		failure;
+		PtBuildResult *result = attempt(request, optimistic, &failure);
+
+		if (failed_result != NULL)
+		{
+			add_failed(result, failed_result);
+			pfree(failed_result);
+		}
+		if (!failure.failed)
+		{
+			AtEOXact_GUC(false, guc_level);
+			return result;
+		}
+
+		/* Neither can happen again. */
+		if (OidIsValid(failure.contradicted))
+			compare_whole_strings(request->index, failure.contradicted);
+		else
+			optimistic = false;
+		failed_result = result;
+	}
+}

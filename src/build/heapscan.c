@@ -1,0 +1,640 @@
+/*-------------------------------------------------------------------------
+ *
+ * heapscan.c
+ *	  Page-at-a-time scan of a heap table for index builds: heapscan.h.
+ *
+ * The rules are those of the server's heapam_index_build_range_scan(); what
+ * differs is how often things are done.  For each page:
+ *
+ * 1. Judge.  Under one share lock, decide for every tuple whether it gets an
+ *	  index entry, and find the root line pointers of heap-only tuples.
+ * 2. Emit.  With the pin only, take the values and call the callback.  That is
+ *	  safe: while there is a pin nobody removes or moves tuples, and what
+ *	  others may still change (hint bits, xmax, more line pointers) is not
+ *	  read any more.
+ *
+ * Nothing is emitted before the whole page has been judged.  So a page with a
+ * tuple whose judgement needs a warning or a wait, because another transaction
+ * is at work on it, can be left to the server's own scan, for that one block.
+ * (Whoever builds an index holds a lock against that, except on tables whose
+ * users release their locks early.)
+ *
+ * Which horizon?  An index must have recently dead tuples, those that some
+ * snapshot may still see, and need not have dead ones.  We take the horizon
+ * once when the scan begins, the server's scan of a single block takes it
+ * again.  The two may differ; so do those of the participants in the server's
+ * own parallel builds.  It does no harm: each horizon was right when it was
+ * taken, all that precedes it is invisible to every snapshot from then on, and
+ * tuples that are dead or recently dead differ in nothing else: neither is
+ * counted nor checked for uniqueness.  Only what two tuples of one HOT chain
+ * are called must fit together, and these are on one page.
+ *
+ * In CONCURRENTLY builds an MVCC snapshot decides, the same for all blocks and
+ * participants; with another one per block, a row that moves meanwhile would
+ * be seen twice or not at all.  So no block may be left to the server's scan,
+ * which would take a new snapshot, and none needs to be: a snapshot decides
+ * without waiting.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "access/syncscan.h"
+#include "access/xact.h"
+#include "catalog/index.h"
+#include "commands/progress.h"
+#include "executor/executor.h"
+#include "executor/instrument.h"
+#include "build/heapcolumns.h"
+#include "build/heapscan.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "storage/procarray.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+typedef struct HeapScan
+{
+	Relation	heap;
+	Relation	index;
+	IndexInfo  *index_info;
+	bool		progress;
+	IndexBuildCallback callback;
+	void	   *callback_state;
+
+	HeapScanDesc scan;			/* the server's: blocks, strategy, snapshot */
+	Snapshot	snapshot;
+	TransactionId oldest_xmin;	/* with SnapshotAny */
+
+	HeapColumns plan;			/* for indexes of plain columns */
+
+	/* for expressions and predicates; estate is NULL if there are none */
+	EState	   *estate;
+	ExprContext *econtext;
+	TupleTableSlot *slot;
+	ExprState  *predicate;
+
+	/* the judged page */
+	BlockNumber block;
+	Buffer		buffer;
+	Page		page;
+	int			nitems;			/* tuples that get an entry */
+	int			nlive;			/* that count as live */
+	int			nseen;			/* that are there at all */
+	bool		heap_only;		/* has heap-only tuples with an entry */
+	bool		broken_chain;
+	OffsetNumber offsets[MaxHeapTuplesPerPage];
+	bool		alive[MaxHeapTuplesPerPage];
+	OffsetNumber roots[MaxHeapTuplesPerPage];	/* if heap_only */
+
+	double		reltuples;
+	BlockNumber pages;
+	BlockNumber server_pages;
+} HeapScan;
+
+/* What becomes of a tuple. */
+typedef enum Verdict
+{
+	SKIP,						/* no entry */
+	TAKE_LIVE,					/* entry; live */
+	TAKE_OWN_DELETED,			/* entry, not live: recently dead, or deleted
+								 * by this transaction */
+	CHAIN_BROKEN,				/* no entry, though some may still see it */
+	ASK_SERVER					/* of another transaction in progress */
+} Verdict;
+
+/* GUC */
+bool		ptsort_debug_server_pages = false;
+
+
+/*
+ * Blocks
+ */
+
+static ParallelBlockTableScanDesc
+parallel_blocks(HeapScanDesc scan)
+{
+	return (ParallelBlockTableScanDesc) scan->rs_base.rs_parallel;
+}
+
+/*
+ * The next block, InvalidBlockNumber after the last one.  The scan's own
+ * fields tell where we are.
+ */
+static BlockNumber
+next_block(HeapScanDesc scan)
+{
+	Relation	heap = scan->rs_base.rs_rd;
+	bool		first = !scan->rs_inited;
+
+	scan->rs_inited = true;
+	if (parallel_blocks(scan) != NULL)
+	{
+		if (first)
+			table_block_parallelscan_startblock_init(heap,
+													 scan->rs_parallelworkerdata,
+													 parallel_blocks(scan));
+		return table_block_parallelscan_nextpage(heap,
+												 scan->rs_parallelworkerdata,
+												 parallel_blocks(scan));
+	}
+
+	if (first)
+		scan->rs_cblock = scan->rs_startblock;
+	else
+	{
+		scan->rs_cblock = (scan->rs_cblock + 1) % scan->rs_nblocks;
+		if (scan->rs_base.rs_flags & SO_ALLOW_SYNC)
+			ss_report_location(heap, scan->rs_cblock);
+	}
+	if (scan->rs_nblocks == 0 ||
+		(!first && scan->rs_cblock == scan->rs_startblock))
+		return InvalidBlockNumber;
+	return scan->rs_cblock;
+}
+
+/*
+ * Read and pin the next block, InvalidBuffer after the last one.
+ *
+ * Where the server's scans have a stream that reads ahead, we take that.
+ * Where they have not, reading ahead is left to the operating system, as the
+ * server does.  To ask for each block with PrefetchBuffer() makes things
+ * worse: it replaces the system's reads of 128 kB by as many of 8 kB.
+ */
+static Buffer
+next_buffer(HeapScanDesc scan)
+{
+	BlockNumber block;
+
+	if (PT_HEAP_SCAN_HAS_STREAM)
+		return pt_heap_scan_stream_next(scan);
+
+	block = next_block(scan);
+	if (block == InvalidBlockNumber)
+		return InvalidBuffer;
+	return ReadBufferExtended(scan->rs_base.rs_rd, MAIN_FORKNUM, block,
+							  RBM_NORMAL, scan->rs_strategy);
+}
+
+/*
+ * How many blocks of the table had been scanned before this one, by all
+ * participants as far as we can tell.
+ */
+static BlockNumber
+blocks_done(HeapScanDesc scan, BlockNumber block)
+{
+	BlockNumber start = parallel_blocks(scan) != NULL ?
+		parallel_blocks(scan)->phs_startblock : scan->rs_startblock;
+
+	if (block >= start)
+		return block - start;
+	return scan->rs_nblocks - start + block;
+}
+
+
+/*
+ * Judging a page
+ */
+
+/* These hints say all: inserted by a committed transaction, never deleted. */
+static inline bool
+hints_say_live(HeapTupleHeader tuple)
+{
+	const uint16 both = HEAP_XMIN_COMMITTED | HEAP_XMAX_INVALID;
+
+	return (tuple->t_infomask & both) == both;
+}
+
+/*
+ * Ask for the memory of all tuples: what the judgement reads and what the
+ * values will be taken from.  A table in shared buffers is too large for the
+ * processor's caches, and waiting for its memory is most of what a scan does.
+ *
+ * Returns the last offset, which must be used: GCC drops calls of a function
+ * that does nothing but prefetch.
+ */
+static inline OffsetNumber
+prefetch_tuples(const HeapScan *hs)
+{
+	OffsetNumber last = PageGetMaxOffsetNumber(hs->page);
+
+	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++)
+	{
+		char	   *tuple = hs->page +
+			ItemIdGetOffset(PageGetItemId(hs->page, offset));
+
+		pt_prefetch(tuple);
+		pt_prefetch(tuple + hs->plan.reach);
+	}
+	return last;
+}
+
+/*
+ * The tuple in a form that the server's visibility functions want.
+ */
+static inline void
+set_tuple(const HeapScan *hs, OffsetNumber offset, ItemId item,
+		  HeapTupleData *tuple)
+{
+	tuple->t_data = (HeapTupleHeader) PageGetItem(hs->page, item);
+	tuple->t_len = ItemIdGetLength(item);
+	tuple->t_tableOid = RelationGetRelid(hs->heap);
+	ItemPointerSet(&tuple->t_self, hs->block, offset);
+}
+
+/*
+ * Judge a tuple that more must be known of than its hints.  These are the
+ * server's rules, short of its "anyvisible" mode.
+ */
+static Verdict
+judge_by_horizon(const HeapScan *hs, OffsetNumber offset, ItemId item)
+{
+	HeapTupleData tuple;
+
+	set_tuple(hs, offset, item, &tuple);
+	switch (HeapTupleSatisfiesVacuum(&tuple, hs->oldest_xmin, hs->buffer))
+	{
+		case HEAPTUPLE_DEAD:
+			return SKIP;
+		case HEAPTUPLE_LIVE:
+			return TAKE_LIVE;
+		case HEAPTUPLE_INSERT_IN_PROGRESS:
+			if (!TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple.t_data)))
+				return ASK_SERVER;
+			return TAKE_LIVE;
+		case HEAPTUPLE_DELETE_IN_PROGRESS:
+			if (!TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetUpdateXid(tuple.t_data)))
+				return ASK_SERVER;
+			/* FALLTHROUGH */
+		case HEAPTUPLE_RECENTLY_DEAD:
+
+			/*
+			 * Somebody may still see it.  If the rest of its HOT chain is
+			 * live, that has the chain's only entry.
+			 */
+			return HeapTupleIsHotUpdated(&tuple) ? CHAIN_BROKEN : TAKE_OWN_DELETED;
+	}
+	return ASK_SERVER;			/* an error, there */
+}
+
+static inline void
+add_item(HeapScan *hs, OffsetNumber offset, HeapTupleHeader tuple, bool alive)
+{
+	hs->offsets[hs->nitems] = offset;
+	hs->alive[hs->nitems++] = alive;
+	hs->nlive += alive;
+	if (HeapTupleHeaderIsHeapOnly(tuple))
+		hs->heap_only = true;
+}
+
+/*
+ * Judge all tuples, with SnapshotAny.  False if the server must do it.
+ */
+static bool
+judge_all(HeapScan *hs)
+{
+	OffsetNumber last = prefetch_tuples(hs);
+
+	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++)
+	{
+		ItemId		item = PageGetItemId(hs->page, offset);
+		HeapTupleHeader tuple;
+		Verdict		verdict;
+
+		if (!ItemIdIsNormal(item))
+			continue;
+		hs->nseen++;
+		tuple = (HeapTupleHeader) PageGetItem(hs->page, item);
+		verdict = hints_say_live(tuple) ? TAKE_LIVE :
+			judge_by_horizon(hs, offset, item);
+
+		if (verdict == TAKE_LIVE || verdict == TAKE_OWN_DELETED)
+			add_item(hs, offset, tuple, verdict == TAKE_LIVE);
+		else if (verdict == CHAIN_BROKEN)
+			hs->broken_chain = true;
+		else if (verdict == ASK_SERVER)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Find the tuples that an MVCC snapshot sees.
+ */
+static void
+judge_visible(HeapScan *hs)
+{
+	OffsetNumber last = prefetch_tuples(hs);
+	bool		all_visible = PageIsAllVisible(hs->page) &&
+		!hs->snapshot->takenDuringRecovery;
+
+	pt_test_for_old_snapshot(hs->snapshot, hs->heap, hs->page);
+	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++)
+	{
+		ItemId		item = PageGetItemId(hs->page, offset);
+		HeapTupleHeader header;
+		HeapTupleData tuple;
+
+		if (!ItemIdIsNormal(item))
+			continue;
+		header = (HeapTupleHeader) PageGetItem(hs->page, item);
+
+		/* as the visibility function decides, without the call */
+		if (!all_visible &&
+			!(hints_say_live(header) &&
+			  (HeapTupleHeaderXminFrozen(header) ||
+			   TransactionIdPrecedes(HeapTupleHeaderGetRawXmin(header),
+									 hs->snapshot->xmin))))
+		{
+			set_tuple(hs, offset, item, &tuple);
+			if (!HeapTupleSatisfiesVisibility(&tuple, hs->snapshot, hs->buffer))
+				continue;
+		}
+		add_item(hs, offset, header, true);
+	}
+	hs->nseen = hs->nitems;
+}
+
+/*
+ * True if all tuples that get an entry have a root to put into it.
+ */
+static bool
+roots_are_known(HeapScan *hs)
+{
+	for (int i = 0; i < hs->nitems; i++)
+	{
+		OffsetNumber offset = hs->offsets[i];
+		ItemId		item = PageGetItemId(hs->page, offset);
+
+		if (!OffsetNumberIsValid(hs->roots[offset - 1]) &&
+			HeapTupleHeaderIsHeapOnly((HeapTupleHeader) PageGetItem(hs->page, item)))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Judge the page under one lock.  False if the server must do it.
+ */
+static bool
+judge_page(HeapScan *hs)
+{
+	bool		mvcc = IsMVCCSnapshot(hs->snapshot);
+	bool		judged = true;
+
+	hs->nitems = hs->nlive = hs->nseen = 0;
+	hs->heap_only = hs->broken_chain = false;
+
+	/* the server's scans prune only where they go by a snapshot */
+	if (mvcc)
+		heap_page_prune_opt(hs->heap, hs->buffer);
+
+	LockBuffer(hs->buffer, BUFFER_LOCK_SHARE);
+	if (mvcc)
+		judge_visible(hs);
+	else
+		judged = !ptsort_debug_server_pages && judge_all(hs);
+	if (judged && hs->heap_only)
+	{
+		heap_get_root_tuples(hs->page, hs->roots);
+		judged = roots_are_known(hs);
+	}
+	LockBuffer(hs->buffer, BUFFER_LOCK_UNLOCK);
+
+	if (mvcc && !judged)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg_internal("failed to find parent tuple for heap-only tuple in block %u of table \"%s\"",
+								 hs->block, RelationGetRelationName(hs->heap))));
+	return judged;
+}
+
+
+/*
+ * Emitting a page
+ */
+
+/*
+ * Expressions and predicates: as the server, through a slot.  False if the
+ * index does not have the tuple.
+ */
+static bool
+evaluate(HeapScan *hs, OffsetNumber offset, ItemId item, HeapTupleData *tuple,
+		 Datum *values, bool *isnull)
+{
+	CHECK_FOR_INTERRUPTS();
+	MemoryContextReset(hs->econtext->ecxt_per_tuple_memory);
+	set_tuple(hs, offset, item, tuple);
+	ExecStoreBufferHeapTuple(tuple, hs->slot, hs->buffer);
+	if (hs->predicate != NULL && !ExecQual(hs->predicate, hs->econtext))
+		return false;
+	FormIndexDatum(hs->index_info, hs->slot, hs->estate, values, isnull);
+	return true;
+}
+
+static void
+emit_page(HeapScan *hs)
+{
+	Datum		values[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
+	HeapTupleData stored;		/* in the slot */
+
+	for (int i = 0; i < hs->nitems; i++)
+	{
+		OffsetNumber offset = hs->offsets[i];
+		ItemId		item = PageGetItemId(hs->page, offset);
+		HeapTupleHeader tuple = (HeapTupleHeader) PageGetItem(hs->page, item);
+		ItemPointerData tid;
+
+		if (hs->estate == NULL)
+			heapcolumns_take(&hs->plan, tuple, values, isnull);
+		else if (!evaluate(hs, offset, item, &stored, values, isnull))
+			continue;
+
+		if (HeapTupleHeaderIsHeapOnly(tuple))
+			offset = hs->roots[offset - 1];
+		ItemPointerSet(&tid, hs->block, offset);
+		hs->callback(hs->index, &tid, values, isnull, hs->alive[i],
+					 hs->callback_state);
+	}
+	if (hs->slot != NULL)
+		ExecClearTuple(hs->slot);
+
+	hs->reltuples += hs->nlive;
+	if (hs->broken_chain)
+		hs->index_info->ii_BrokenHotChain = true;
+	pgstat_count_index_tuples(hs->heap, hs->nseen);	/* tuples read, that is */
+}
+
+/*
+ * Let the server do the page.  It prepares expressions in a context of its own
+ * and forgets them afterwards; ours must not get mixed up with these.
+ */
+static void
+leave_page_to_server(HeapScan *hs)
+{
+	IndexInfo  *index_info = hs->index_info;
+	List	   *expressions = index_info->ii_ExpressionsState;
+
+	index_info->ii_ExpressionsState = NIL;
+	hs->reltuples +=
+		table_index_build_range_scan(hs->heap, hs->index, index_info, false,
+									 false, false, hs->block, 1, hs->callback,
+									 hs->callback_state, NULL);
+	index_info->ii_ExpressionsState = expressions;
+	hs->server_pages++;
+}
+
+static void
+scan_pages(HeapScan *hs)
+{
+	/* no assignment within BufferIsValid(), a macro that reads it three times */
+	for (hs->buffer = next_buffer(hs->scan); BufferIsValid(hs->buffer);
+		 hs->buffer = next_buffer(hs->scan))
+	{
+		CHECK_FOR_INTERRUPTS();
+		hs->block = BufferGetBlockNumber(hs->buffer);
+		hs->page = BufferGetPage(hs->buffer);
+		hs->pages++;
+		if (hs->progress)
+			pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE,
+										 blocks_done(hs->scan, hs->block));
+		if (judge_page(hs))
+			emit_page(hs);
+		else
+			leave_page_to_server(hs);
+		ReleaseBuffer(hs->buffer);
+	}
+}
+
+
+/*
+ * The whole scan
+ */
+
+/*
+ * Only of the server's own heap do we know the pages.  In a serializable
+ * transaction a scan by an MVCC snapshot looks for conflicts tuple by tuple,
+ * so that one is the server's as well.
+ */
+static bool
+can_read_pages(Relation heap, const IndexInfo *index_info)
+{
+	return heap->rd_tableam == GetHeapamTableAmRoutine() &&
+		!(index_info->ii_Concurrent && IsolationIsSerializable());
+}
+
+static double
+server_build_scan(Relation heap, Relation index, IndexInfo *index_info,
+				  ParallelTableScanDesc parallel, bool progress,
+				  IndexBuildCallback callback, void *state)
+{
+	TableScanDesc scan = parallel == NULL ? NULL :
+		table_beginscan_parallel(heap, parallel);
+
+	elog(DEBUG2, "ptsort: scanning table \"%s\" by the server's rules",
+		 RelationGetRelationName(heap));
+	/* this ends the scan as well */
+	return table_index_build_scan(heap, index, index_info, true, progress,
+								  callback, state, scan);
+}
+
+static void
+begin_evaluation(HeapScan *hs)
+{
+	hs->estate = CreateExecutorState();
+	hs->econtext = GetPerTupleExprContext(hs->estate);
+	hs->slot = table_slot_create(hs->heap, NULL);
+	hs->econtext->ecxt_scantuple = hs->slot;
+	hs->predicate = ExecPrepareQual(hs->index_info->ii_Predicate, hs->estate);
+}
+
+static void
+end_evaluation(HeapScan *hs)
+{
+	ExecDropSingleTupleTableSlot(hs->slot);
+	FreeExecutorState(hs->estate);
+	/* these point into the executor state */
+	hs->index_info->ii_ExpressionsState = NIL;
+	hs->index_info->ii_PredicateState = NULL;
+}
+
+static void
+report_blocks(const HeapScan *hs, int param)
+{
+	if (hs->progress)
+		pgstat_progress_update_param(param, hs->scan->rs_nblocks);
+}
+
+/*
+ * Begin the server's scan, for all that it decides: blocks, strategy, start.
+ * A serial CONCURRENTLY build takes its snapshot here; it is returned.
+ */
+static Snapshot
+begin_scan(HeapScan *hs, ParallelTableScanDesc parallel)
+{
+	Snapshot	snapshot = NULL;
+	TableScanDesc scan;
+
+	if (!hs->index_info->ii_Concurrent)
+		hs->oldest_xmin = GetOldestNonRemovableTransactionId(hs->heap);
+	else if (parallel == NULL)
+		snapshot = RegisterSnapshot(GetTransactionSnapshot());
+
+	if (parallel != NULL)
+		scan = table_beginscan_parallel(hs->heap, parallel);
+	else
+		scan = table_beginscan_strat(hs->heap,
+									 snapshot != NULL ? snapshot : SnapshotAny,
+									 0, NULL, true, true);
+	hs->scan = (HeapScanDesc) scan;
+	hs->snapshot = scan->rs_snapshot;
+	return snapshot;
+}
+
+double
+heapscan_build(Relation heap, Relation index, IndexInfo *index_info,
+			   ParallelTableScanDesc parallel, bool progress,
+			   IndexBuildCallback callback, void *state)
+{
+	HeapScan   *hs;
+	Snapshot	snapshot;
+	double		reltuples;
+
+	if (!can_read_pages(heap, index_info))
+		return server_build_scan(heap, index, index_info, parallel, progress,
+								 callback, state);
+
+	hs = palloc0(sizeof(HeapScan));
+	hs->heap = heap;
+	hs->index = index;
+	hs->index_info = index_info;
+	hs->progress = progress;
+	hs->callback = callback;
+	hs->callback_state = state;
+	if (index_info->ii_Expressions != NIL || index_info->ii_Predicate != NIL)
+		begin_evaluation(hs);
+	else
+		heapcolumns_plan(&hs->plan, RelationGetDescr(heap), index_info);
+	snapshot = begin_scan(hs, parallel);
+
+	report_blocks(hs, PROGRESS_SCAN_BLOCKS_TOTAL);
+	scan_pages(hs);
+	report_blocks(hs, PROGRESS_SCAN_BLOCKS_DONE);
+	elog(DEBUG2, "ptsort: scanned %u pages of table \"%s\", %u of them by the server's rules",
+		 hs->pages, RelationGetRelationName(heap), hs->server_pages);
+
+	table_endscan((TableScanDesc) hs->scan);
+	if (snapshot != NULL)
+		UnregisterSnapshot(snapshot);
+	if (hs->estate != NULL)
+		end_evaluation(hs);
+	reltuples = hs->reltuples;
+	if (hs->plan.columns != NULL)
+		pfree(hs->plan.columns);
+	pfree(hs);
+	return reltuples;
+}

@@ -1,0 +1,293 @@
+/*-------------------------------------------------------------------------
+ *
+ * participant.c
+ *	  One process's part of a parallel index build: participant.h.
+ *
+ * Here are the phases that every process of a build goes through, and the
+ * main function of the workers.  See build.c for the whole and its rules.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "access/genam.h"
+#include "access/nbtree.h"		/* names of the phases in the progress view */
+#include "access/parallel.h"
+#include "access/table.h"
+#include "catalog/index.h"
+#include "commands/progress.h"
+#include "executor/instrument.h"
+#include "fault.h"
+#include "build/heapscan.h"
+#include "build/participant.h"
+#include "pgstat.h"
+#include "storage/proc.h"
+#include "tcop/tcopprot.h"
+#include "utils/backend_status.h"
+#include "utils/rel.h"
+
+
+const PtBuildOps *
+participant_find_ops(const char *library, const char *function)
+{
+	PtBuildGetOps get_ops = (PtBuildGetOps)
+		load_external_function(library, function, true, NULL);
+	const PtBuildOps *ops = get_ops();
+
+	if (ops == NULL || ops->begin == NULL || ops->put == NULL ||
+		ops->load == NULL)
+		elog(ERROR, "function \"%s\" of library \"%s\" gave incomplete build callbacks",
+			 function, library);
+	return ops;
+}
+
+void
+participant_report_phase(const Participant *participant, int64 phase)
+{
+	if (participant->progress)
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, phase);
+}
+
+static void
+begin_sort(Participant *participant, PtSortOptions options)
+{
+	options.shared = participant->sort_shared;
+	options.optimistic = participant->optimistic;
+	options.restartable = participant->ops->start_over != NULL;
+	participant->sort = participant->ops->begin(&participant->build, &options);
+}
+
+void
+participant_begin(Participant *participant, PtSortRole role, int64 budget)
+{
+	begin_sort(participant, (PtSortOptions) {.role = role, .budget = budget});
+}
+
+/* IndexBuildCallback: pass one tuple of the table on to the user's put. */
+static void
+put_tuple(Relation index, ItemPointer tid, Datum *values, bool *isnull,
+		  bool alive, void *state)
+{
+	Participant *participant = (Participant *) state;
+
+	participant->ops->put(&participant->build, participant->sort, tid,
+						  values, isnull, alive);
+}
+
+void
+participant_scan(Participant *participant)
+{
+	PtBuild    *build = &participant->build;
+	BuildSlot  *slot = participant->slot;
+	PtSortStats sorted;
+	instr_time	start;
+
+	fault_point("build: before scan");
+	INSTR_TIME_SET_CURRENT(start);
+
+	slot->heap_tuples =
+		heapscan_build(build->heap, build->index, build->index_info,
+					   participant->scan, participant->progress, put_tuple,
+					   participant);
+	if (participant->ops->scan_done != NULL)
+		participant->ops->scan_done(build, participant->sort);
+
+	/*
+	 * Time that puts took to sort and to write runs is not scan time; the
+	 * sort's own figures have it.
+	 */
+	ptsort_stats(participant->sort, &sorted);
+	slot->index_tuples = sorted.tuples;
+	slot->broken_hot_chain = build->index_info->ii_BrokenHotChain;
+	slot->stats.scan_ms = pt_ms_since(start) - sorted.sort_ms -
+		sorted.run_ms;
+	fault_point("build: after scan");
+}
+
+void
+participant_sort(Participant *participant)
+{
+	participant_report_phase(participant, PROGRESS_BTREE_PHASE_PERFORMSORT_1);
+	ptsort_perform(participant->sort);
+	ptsort_stats(participant->sort, &participant->slot->stats.sort);
+	fault_point("build: after sort");
+}
+
+void
+participant_close(Participant *participant)
+{
+	ptsort_end(participant->sort);
+	participant->sort = NULL;
+}
+
+bool
+participant_loads_slices(const Participant *participant)
+{
+	return participant->ops->load_slices != NULL;
+}
+
+void
+participant_collect(Participant *participant, PtSortOptions options)
+{
+	begin_sort(participant, options);
+	participant_report_phase(participant, PROGRESS_BTREE_PHASE_PERFORMSORT_1);
+	ptsort_perform(participant->sort);
+}
+
+void
+participant_count_merge(Participant *participant)
+{
+	PtSortStats *stats = &participant->slot->stats.sort;
+	PtSortStats merge;
+
+	ptsort_stats(participant->sort, &merge);
+	stats->comparisons += merge.comparisons;
+	stats->wrong_hints += merge.wrong_hints;
+	stats->failed |= merge.failed;
+	if (OidIsValid(merge.contradicted))
+		stats->contradicted = merge.contradicted;
+	stats->peak_memory = Max(stats->peak_memory, merge.peak_memory);
+}
+
+void
+participant_load(Participant *participant)
+{
+	PtBuild    *build = &participant->build;
+	instr_time	start;
+
+	fault_point("build: before load");
+	INSTR_TIME_SET_CURRENT(start);
+	participant_report_phase(participant, PROGRESS_BTREE_PHASE_LEAF_LOAD);
+	build->fileset = ptsort_shared_fileset(participant->sort_shared);
+	participant->ops->load_slices(build, participant->sort);
+	participant->slot->stats.load_ms = pt_ms_since(start);
+	fault_point("build: after load");
+
+	participant_count_merge(participant);
+	participant_close(participant);
+}
+
+
+/*
+ * Worker
+ */
+
+/*
+ * Show the leader's statement as ours, to the log and to pg_stat_activity.
+ */
+static void
+worker_report_activity(shm_toc *toc, const BuildShared *shared)
+{
+	debug_query_string = shm_toc_lookup(toc, PIECE_KEY(PIECE_QUERY), true);
+	pgstat_report_activity(STATE_RUNNING, debug_query_string);
+	pgstat_report_query_id(shared->query_id, false);
+}
+
+/*
+ * Lock modes that index.c holds in the leader.
+ */
+static LOCKMODE
+heap_lockmode(const BuildShared *shared)
+{
+	return shared->is_concurrent ? ShareUpdateExclusiveLock : ShareLock;
+}
+
+static LOCKMODE
+index_lockmode(const BuildShared *shared)
+{
+	return shared->is_concurrent ? RowExclusiveLock : AccessExclusiveLock;
+}
+
+/*
+ * Open the relations and find everything in the segment.
+ */
+static void
+worker_open(Participant *participant, const BuildShared *shared,
+			dsm_segment *segment, shm_toc *toc)
+{
+	PtBuild    *build = &participant->build;
+	char	   *library = shm_toc_lookup(toc, PIECE_KEY(PIECE_LIBRARY), false);
+	char	   *function = shm_toc_lookup(toc, PIECE_KEY(PIECE_FUNCTION), false);
+	BuildSlot  *slots = shm_toc_lookup(toc, PIECE_KEY(PIECE_SLOTS), false);
+
+	if (shared->participants < 1 || shared->workers < 1 ||
+		ParallelWorkerNumber < 0 || ParallelWorkerNumber >= shared->workers)
+		elog(ERROR, "worker %d is not one of the %d of the build",
+			 ParallelWorkerNumber, shared->workers);
+	build->heap = table_open(shared->heap_id, heap_lockmode(shared));
+	build->index = index_open(shared->index_id, index_lockmode(shared));
+	build->index_info = BuildIndexInfo(build->index);
+	build->index_info->ii_Unique = shared->is_unique;
+	build->index_info->ii_NullsNotDistinct = shared->nulls_not_distinct;
+	build->index_info->ii_Concurrent = shared->is_concurrent;
+	build->arg = shm_toc_lookup(toc, PIECE_KEY(PIECE_ARG), true);
+	build->arg_size = shared->arg_size;
+	build->participants = shared->participants;
+
+	participant->ops = participant_find_ops(library, function);
+	participant->optimistic = shared->optimistic;
+	participant->slot = &slots[ParallelWorkerNumber];
+	participant->scan = shm_toc_lookup(toc, PIECE_KEY(PIECE_SCAN), false);
+	participant->sort_shared = shm_toc_lookup(toc, PIECE_KEY(PIECE_SORT),
+											  false);
+	build->shared = shm_toc_lookup(toc, PIECE_KEY(PIECE_LOAD), true);
+	build->process = ParallelWorkerNumber;
+	ptsort_shared_attach(participant->sort_shared, segment);
+}
+
+/*
+ * Leave our resource usage where the leader adds it up.
+ */
+static void
+worker_report_usage(shm_toc *toc)
+{
+	WalUsage   *wal = shm_toc_lookup(toc, PIECE_KEY(PIECE_WAL), false);
+	BufferUsage *buffers = shm_toc_lookup(toc, PIECE_KEY(PIECE_BUFFERS), false);
+
+	InstrEndParallelQuery(&buffers[ParallelWorkerNumber],
+						  &wal[ParallelWorkerNumber]);
+}
+
+/*
+ * Take part in the load.
+ */
+static void
+worker_load(Participant *self, const BuildShared *shared)
+{
+	PtSortOptions options = {
+		.role = PTSORT_SLICE,
+		.budget = shared->budget / (shared->workers + 1)
+	};
+
+	participant_collect(self, options);
+	participant_load(self);
+}
+
+void
+ptsort_build_worker_main(dsm_segment *segment, shm_toc *toc)
+{
+	Participant self = {0};
+	BuildShared *shared = shm_toc_lookup(toc, PIECE_KEY(PIECE_SHARED), false);
+
+	/* As nbtsort.c says: nothing but a safe CONCURRENTLY is inherited. */
+	Assert(MyProc->statusFlags == 0 || MyProc->statusFlags == PROC_IN_SAFE_IC);
+
+	stamp_check(&shared->stamp);
+	worker_report_activity(toc, shared);
+	fault_point("build: worker start");
+	worker_open(&self, shared, segment, toc);
+
+	InstrStartParallelQuery();
+	participant_begin(&self, PTSORT_WORKER,
+					  shared->budget / shared->participants);
+	participant_scan(&self);
+	participant_sort(&self);
+	participant_close(&self);
+	if (participant_loads_slices(&self))
+		worker_load(&self, shared);
+	worker_report_usage(toc);
+
+	index_close(self.build.index, index_lockmode(shared));
+	table_close(self.build.heap, heap_lockmode(shared));
+	fault_point("build: worker end");
+}

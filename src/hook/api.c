@@ -1,0 +1,81 @@
+/*-------------------------------------------------------------------------
+ *
+ * api.c
+ *	  The table of functions behind the public headers.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "build/build.h"
+#include "ptsort_build.h"
+#include "sort/shared.h"
+#include "key/key.h"
+#include "sort/sortread.h"
+#include "sort/tuplesort.h"
+#include "sort/variants.h"
+
+extern PGDLLEXPORT const PtSortApi *ptsort_get_api(uint32 version, uint32 size);
+
+const PtSortApi ptsort_api_table = {
+	.version = PTSORT_API_VERSION,
+	.size = sizeof(PtSortApi),
+
+	.shared_estimate = shared_estimate,
+	.shared_init = shared_init,
+	.shared_attach = shared_attach,
+	.shared_slices = shared_slices,
+	.shared_fileset = shared_fileset,
+	.shared_stats = shared_stats,
+	.begin_index = variant_begin_index,
+	.put_index = variant_put_index,
+	.get_index = variant_get_index,
+	.begin_datum = variant_begin_datum,
+	.put_datum = variant_put_datum,
+	.get_datum = variant_get_datum,
+	.begin_tuple = variant_begin_tuple,
+	.put_tuple = variant_put_tuple,
+	.put_slot = variant_put_slot,
+	.get_tuple = variant_get_tuple,
+	.get_slot = variant_get_slot,
+	.perform = sort_perform,
+	.next_slice = sort_next_slice,
+	.rescan = sort_rescan,
+	.mark = sort_mark,
+	.restore = sort_restore,
+	.end = sort_end,
+	.stats = sort_stats,
+
+	.key_index = key_index,
+	.key_columns = key_columns,
+	.key_nwords = key_nwords,
+	.key_words = key_words,
+	.key_is_exact = key_is_exact,
+	.key_is_hint = key_is_hint,
+	.key_is_learning = key_is_learning,
+	.key_learn = sort_learn_key,
+	.key_values = key_values,
+	.key_tuple = key_tuple,
+	.key_support = key_support,
+	.begin = sort_begin,
+	.wrong_variant = sort_wrong_variant,
+	.put = sort_put,
+	.get = sort_get,
+	.get_entries = sort_get_entries,
+
+	.build = build_run,
+};
+
+/* ptsort_get_api: see PtSortGetApi in ptsort.h. */
+const PtSortApi *
+ptsort_get_api(uint32 version, uint32 size)
+{
+	if (version != PTSORT_API_VERSION || size != sizeof(PtSortApi))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("extension was compiled against another version of ptsort's interface"),
+				 errdetail("The extension uses version %u, the installed ptsort offers version %d.",
+						   version, PTSORT_API_VERSION),
+				 errhint("Recompile the extension with the installed headers.")));
+	return &ptsort_api_table;
+}

@@ -1,0 +1,423 @@
+/*-------------------------------------------------------------------------
+ *
+ * intercept.c
+ *	  How a btree build reaches ptsort, and what it brings along.
+ *
+ * The server builds an index in one place only: index_build() calls
+ * rd_indam->ambuild of the index's relcache entry, which it holds open.  An
+ * open entry never loses its rd_indam, whatever invalidations arrive.  So we
+ * point rd_indam of the entry at a copy of btree's own IndexAmRoutine that
+ * has our ambuild in it, any time between the moment the entry is opened and
+ * the build.  There is no single hook that always runs in that window; three
+ * together do:
+ *
+ *	- object access, after creation of an index: every CREATE INDEX and
+ *	  constraint.
+ *	- relcache invalidation, while a REINDEX of that index is in progress:
+ *	  REINDEX, VACUUM FULL, CLUSTER, table rewrites, TRUNCATE, REFRESH.  These
+ *	  give the index a new file, and the invalidation which that sends arrives
+ *	  before the build.
+ *	- get_relation_info, when the server asks its planner how many workers a
+ *	  build should have: everything else, above all CONCURRENTLY, whose build
+ *	  runs in another transaction than the creation of the index.
+ *
+ * Nothing depends on the patched pointer being there, or not: if it is
+ * missing, the server builds the index; if it outlives the build, because the
+ * entry does, then intercept_ambuild() decides again next time.  Nothing is
+ * left in the catalogs.
+ *
+ * statement.c knows what the running statement asks for; here it is combined
+ * with the settings into a BtBuildRequest for btbuild.c.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "access/nbtree.h"
+#include "access/transam.h"
+#include "access/xact.h"
+#include "btree/btbuild.h"
+#include "catalog/catalog.h"
+#include "catalog/index.h"
+#include "catalog/objectaccess.h"
+#include "catalog/pg_am_d.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_proc.h"
+#include "fault.h"
+#include "hook/intercept.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/plancat.h"
+#include "hook/statement.h"
+#include "storage/bufmgr.h"
+#include "storage/lock.h"
+#include "utils/inval.h"
+#include "utils/rel.h"
+
+bool		ptsort_enable = true;
+int			ptsort_parallel_workers = -1;
+int			ptsort_min_table_size = 256;
+
+/* btree's routine with our ambuild; filled in from the first entry we patch */
+static IndexAmRoutine btree_routine;
+
+static object_access_hook_type prev_object_access = NULL;
+static get_relation_info_hook_type prev_get_relation_info = NULL;
+
+static IndexBuildResult *intercept_ambuild(Relation heap, Relation index,
+										   IndexInfo *indexInfo);
+
+
+/*
+ * Pointing relcache entries at our ambuild
+ */
+
+static bool
+is_user_btree(Relation rel)
+{
+	return rel->rd_rel->relkind == RELKIND_INDEX &&
+		rel->rd_rel->relam == BTREE_AM_OID &&
+		RelationGetRelid(rel) >= FirstNormalObjectId;
+}
+
+/*
+ * Make the next build of this index ours.  An entry that has an ambuild other
+ * than the server's is ours already, or belongs to another extension.
+ */
+static void
+redirect_build(Relation index)
+{
+	if (!is_user_btree(index) || index->rd_indam == NULL ||
+		index->rd_indam->ambuild != btbuild)
+		return;
+
+	if (btree_routine.ambuild == NULL)
+	{
+		btree_routine = *index->rd_indam;
+		btree_routine.ambuild = intercept_ambuild;
+	}
+	index->rd_indam = &btree_routine;
+}
+
+/*
+ * The same by OID, for an index that somebody holds open.  If nobody does,
+ * the change would be lost when we close it, which is harmless.
+ */
+static void
+redirect_build_of(Oid index_oid)
+{
+	Relation	index = RelationIdGetRelation(index_oid);
+
+	if (RelationIsValid(index))
+	{
+		redirect_build(index);
+		RelationClose(index);
+	}
+}
+
+
+/*
+ * First interceptor: an index has been created
+ *
+ * The server calls this just before the CommandCounterIncrement() that makes
+ * the new index visible.  Until then the relcache entry is a stub without
+ * rd_indam, so we do that increment ourselves.  (Where a trigger of a
+ * deferrable constraint was made before, it has been done already.)
+ */
+static void
+redirect_new_index(Oid relid)
+{
+	Relation	rel = RelationIdGetRelation(relid);
+
+	if (!RelationIsValid(rel))
+		return;
+	if (is_user_btree(rel))
+	{
+		if (rel->rd_indam == NULL)
+			CommandCounterIncrement();
+		redirect_build(rel);
+		if (ptsort_enable && rel->rd_index != NULL &&
+			!rel->rd_index->indisready)
+			statement_note_concurrent_index();
+	}
+	RelationClose(rel);
+}
+
+static void
+ptsort_object_access(ObjectAccessType access, Oid classId, Oid objectId,
+					 int subId, void *arg)
+{
+	if (prev_object_access)
+		prev_object_access(access, classId, objectId, subId, arg);
+
+	if (access == OAT_POST_CREATE && classId == RelationRelationId &&
+		subId == 0 && objectId >= FirstNormalObjectId &&
+		IsNormalProcessingMode())
+		redirect_new_index(objectId);
+}
+
+
+/*
+ * Second interceptor: an index that is being rebuilt has got its new file
+ */
+static void
+ptsort_relcache_callback(Datum arg, Oid relid)
+{
+	if (relid >= FirstNormalObjectId && IsTransactionState() &&
+		ReindexIsProcessingIndex(relid))
+		redirect_build_of(relid);
+}
+
+
+/*
+ * Third interceptor: the server asks the planner for a number of workers
+ */
+
+/*
+ * plan_create_index_workers() makes a query that has one table, pretends that
+ * it is an inheritance parent, and has no FROM list.  No other query does.
+ */
+static bool
+plans_an_index_build(PlannerInfo *root, bool inhparent)
+{
+	Query	   *query = root->parse;
+
+	return inhparent && query->commandType == CMD_SELECT &&
+		query->jointree == NULL && list_length(query->rtable) == 1;
+}
+
+/* Is the index locked as for a build, plain or CONCURRENTLY? */
+static bool
+is_locked_for_build(Oid index_oid)
+{
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_RELATION(tag, MyDatabaseId, index_oid);
+	return pt_LockHeldByMe(&tag, AccessExclusiveLock) ||
+		pt_LockHeldByMe(&tag, RowExclusiveLock);
+}
+
+static void
+ptsort_get_relation_info(PlannerInfo *root, Oid relationObjectId,
+						 bool inhparent, RelOptInfo *rel)
+{
+	if (prev_get_relation_info)
+		prev_get_relation_info(root, relationObjectId, inhparent, rel);
+
+	if (relationObjectId >= FirstNormalObjectId &&
+		plans_an_index_build(root, inhparent))
+	{
+		Relation	heap = RelationIdGetRelation(relationObjectId);
+		List	   *indexes;
+		ListCell   *lc;
+
+		if (!RelationIsValid(heap))
+			return;
+		indexes = RelationGetIndexList(heap);
+		foreach(lc, indexes)
+		{
+			if (is_locked_for_build(lfirst_oid(lc)))
+				redirect_build_of(lfirst_oid(lc));
+		}
+		list_free(indexes);
+		RelationClose(heap);
+
+		if (statement_max_workers() == 0)
+			rel->rel_parallel_workers = 0;
+	}
+}
+
+
+/*
+ * Our ambuild: whose build is it, and with how many workers
+ */
+
+/*
+ * Does another extension forbid parallel work on this table?  It does so by
+ * a get_relation_info_hook that sets rel_parallel_workers to 0, as Citus does
+ * for its columnar tables, whose access method cannot scan in parallel.  The
+ * server obeys that whatever the table's own option says, so the question is
+ * put without the option.  The planner's state is that in which
+ * plan_create_index_workers() puts it.
+ */
+static bool
+is_parallelism_forbidden(Relation heap)
+{
+	PlannerInfo *root;
+	RangeTblEntry *rte;
+	RelOptInfo *rel;
+
+	if (get_relation_info_hook == ptsort_get_relation_info &&
+		prev_get_relation_info == NULL)
+		return false;
+
+	rte = makeNode(RangeTblEntry);
+	rte->rtekind = RTE_RELATION;
+	rte->relid = RelationGetRelid(heap);
+	rte->relkind = RELKIND_RELATION;
+	rte->rellockmode = AccessShareLock;
+	rte->inh = true;			/* do not look at the indexes */
+
+	root = makeNode(PlannerInfo);
+	root->parse = makeNode(Query);
+	root->parse->commandType = CMD_SELECT;
+	root->parse->rtable = list_make1(rte);
+	pt_add_permission_info(root->parse, rte);
+	root->glob = makeNode(PlannerGlobal);
+	root->query_level = 1;
+	root->planner_cxt = CurrentMemoryContext;
+	root->wt_param_id = -1;
+	setup_simple_rel_arrays(root);
+
+	rel = build_simple_rel(root, 1, NULL);
+	rel->rel_parallel_workers = -1;
+	get_relation_info_hook(root, rte->relid, rte->inh, rel);
+	return rel->rel_parallel_workers == 0;
+}
+
+/*
+ * The server's own condition for a parallel build.  Expressions and the
+ * predicate are looked at as the planner sees them, constants folded, which
+ * may call user functions: not to be used inside ereport().
+ */
+static const char *
+why_not_parallel(Relation heap, Relation index)
+{
+	Query	   *query;
+
+	if (heap->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
+		return "a temporary table";
+
+	query = makeNode(Query);
+	query->commandType = CMD_SELECT;
+	query->targetList = RelationGetIndexExpressions(index);
+	query->jointree = makeFromExpr(NIL, (Node *) RelationGetIndexPredicate(index));
+	if (max_parallel_hazard(query) != PROPARALLEL_SAFE)
+		return "a function that is not parallel safe";
+	if (is_parallelism_forbidden(heap))
+		return "an extension that forbids parallel work on the table";
+	return NULL;
+}
+
+/*
+ * How many workers the build should ask for.  A number in the statement or in
+ * ptsort.parallel_workers is a person's decision, as a table's
+ * parallel_workers option is in the server: not subject to the cost model,
+ * but to max_parallel_maintenance_workers and to what is possible at all.
+ */
+static BtBuildRequest
+request_workers(Relation heap, Relation index, IndexInfo *indexInfo)
+{
+	BtBuildRequest request = {.requested = statement_workers(index)};
+	const char *obstacle;
+
+	if (request.requested >= 0)
+		request.source = psprintf("WITH (parallel_workers = %d)",
+								  request.requested);
+	else if (ptsort_parallel_workers >= 0)
+	{
+		request.requested = ptsort_parallel_workers;
+		request.source = psprintf("ptsort.parallel_workers = %d",
+								  request.requested);
+	}
+	else
+	{
+		request.workers = indexInfo->ii_ParallelWorkers;
+		request.source = RelationGetParallelWorkers(heap, -1) >= 0 ?
+			"parallel_workers of the table" : "cost model";
+		return request;
+	}
+
+	request.workers = Min(request.requested, statement_max_workers());
+	if (request.workers < request.requested)
+		request.source = psprintf("%s, max_parallel_maintenance_workers = %d",
+								  request.source, statement_max_workers());
+	if (request.workers > 0 &&
+		(obstacle = why_not_parallel(heap, index)) != NULL)
+	{
+		request.workers = 0;
+		request.source = psprintf("%s, serial because of %s",
+								  request.source, obstacle);
+	}
+	return request;
+}
+
+/*
+ * Why the server should build this index, or NULL if we do.  All kinds of
+ * tables are welcome: temporary, unlogged, toast, of any access method.
+ */
+static const char *
+why_not_ours(Relation heap)
+{
+	BlockNumber nblocks;
+
+	if (!ptsort_enable)
+		return "ptsort.enable is off";
+	if (!IsUnderPostmaster || !IsNormalProcessingMode())
+		return "single-user mode";
+	if (IsCatalogRelation(heap))
+		return "system catalog";
+	nblocks = RelationGetNumberOfBlocks(heap);
+	if (nblocks == 0)
+		return "empty table";
+	if ((uint64) nblocks * (BLCKSZ / 1024) < (uint64) ptsort_min_table_size)
+		return "table smaller than ptsort.min_table_size";
+	return NULL;
+}
+
+/*
+ * Let the server build.  The statement's own request for workers holds there
+ * too, unless there is nothing to do; ptsort.parallel_workers does not.
+ */
+static IndexBuildResult *
+leave_to_server(Relation heap, Relation index, IndexInfo *indexInfo,
+				const char *reason)
+{
+	if (statement_workers(index) >= 0 &&
+		RelationGetNumberOfBlocks(heap) > 0 && IsUnderPostmaster)
+		indexInfo->ii_ParallelWorkers =
+			request_workers(heap, index, indexInfo).workers;
+
+	ereport(btbuild_log_level(),
+			(errmsg("ptsort: leaving index \"%s\" to the server: %s",
+					RelationGetRelationName(index), reason)));
+	return btbuild(heap, index, indexInfo);
+}
+
+static IndexBuildResult *
+intercept_ambuild(Relation heap, Relation index, IndexInfo *indexInfo)
+{
+	bool		concurrent = statement_begin_concurrent_build(index);
+	const char *reason = why_not_ours(heap);
+	IndexBuildResult *result;
+
+	if (reason != NULL)
+		result = leave_to_server(heap, index, indexInfo, reason);
+	else
+	{
+		BtBuildRequest request;
+
+		fault_point("intercept: begin");
+		request = request_workers(heap, index, indexInfo);
+		result = btbuild_build(heap, index, indexInfo, &request);
+		fault_point("intercept: end");
+	}
+
+	if (concurrent)
+		statement_end_concurrent_build();
+	return result;
+}
+
+
+void
+intercept_init(void)
+{
+	prev_object_access = object_access_hook;
+	object_access_hook = ptsort_object_access;
+	prev_get_relation_info = get_relation_info_hook;
+	get_relation_info_hook = ptsort_get_relation_info;
+	CacheRegisterRelcacheCallback(ptsort_relcache_callback, (Datum) 0);
+}

@@ -1,0 +1,246 @@
+/*-------------------------------------------------------------------------
+ *
+ * module.c
+ *	  What the server sees of ptsort: _PG_init, GUCs and SQL functions.
+ *
+ * The variables behind the GUCs belong to the layers that use them, here they
+ * are only registered.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include <limits.h>
+
+#include "btree/btbuild.h"
+#include "build/build.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "build/heapscan.h"
+#include "hook/intercept.h"
+#include "miscadmin.h"
+#include "key/text_prefix.h"
+#include "hook/statement.h"
+#include "sort/slices.h"
+#include "key/key.h"
+#include "sort/tuplesort.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+
+PG_MODULE_MAGIC;
+
+extern PGDLLEXPORT void _PG_init(void);
+extern PGDLLEXPORT Datum ptsort_last_build(PG_FUNCTION_ARGS);
+
+/*
+ * GUCs.  Those that only decide how an index is built are everybody's; what
+ * writes to the server's log is for superusers, as log_statement is, and so
+ * are those that force a path in a test, because they can make a build slow or
+ * large beyond its budget.  The boot value is what the variable is initialized
+ * to.
+ */
+#define DEVELOPER	GUC_NOT_IN_SAMPLE
+
+typedef struct BoolSetting
+{
+	const char *name;
+	bool	   *variable;
+	GucContext	context;
+	int			flags;
+	const char *short_desc;
+	const char *long_desc;
+} BoolSetting;
+
+typedef struct IntSetting
+{
+	const char *name;
+	int		   *variable;
+	int			min;
+	int			max;
+	GucContext	context;
+	int			flags;
+	const char *short_desc;
+	const char *long_desc;
+} IntSetting;
+
+static const BoolSetting bool_settings[] = {
+	{"ptsort.enable", &ptsort_enable, PGC_USERSET, 0,
+		"Builds btree indexes with ptsort.",
+	"When off, the server builds them."},
+	{"ptsort.skip_prefixes", &ptsort_skip_prefixes, PGC_USERSET, 0,
+		"Compares strings of libc's collations without the prefix they share.",
+	"When off, it compares them whole."},
+	{"ptsort.log_build", &ptsort_log_build, PGC_SUSET, 0,
+		"Logs the start and the end of each index build, or why it is left to the server.",
+	"When off, the messages have level DEBUG1 instead of LOG."},
+	{"ptsort.debug_leader_participates", &ptsort_debug_leader_participates,
+		PGC_SUSET, DEVELOPER,
+		"Lets the leader scan and sort as well.",
+	"When off, it does so only if no worker was launched."},
+	{"ptsort.debug_trust_collations", &ptsort_debug_trust_collations,
+		PGC_SUSET, DEVELOPER,
+		"Skips shared prefixes also in collations that are not proved to allow it.",
+	"When off, strings of such collations are compared whole."},
+	{"ptsort.debug_server_pages", &ptsort_debug_server_pages,
+		PGC_SUSET, DEVELOPER,
+		"Lets the server's own scan judge every page of the table.",
+	"It makes no difference to builds CONCURRENTLY."},
+};
+
+static const IntSetting int_settings[] = {
+	{"ptsort.parallel_workers", &ptsort_parallel_workers,
+		-1, MAX_REQUESTED_WORKERS, PGC_USERSET, 0,
+		"Sets the number of parallel workers for index builds whose statement does not say it.",
+	"-1 means that the table's parallel_workers or the server's cost model decides."},
+	{"ptsort.min_table_size", &ptsort_min_table_size,
+		0, INT_MAX, PGC_USERSET, GUC_UNIT_KB,
+		"Sets the size of the smallest table whose indexes are built with ptsort.",
+	"0 means every table that is not empty."},
+	{"ptsort.debug_spill_entries", &ptsort_debug_spill_entries,
+		0, INT_MAX, PGC_SUSET, DEVELOPER,
+		"Makes a participant write a run after this many entries.",
+	"0 means when its memory is used up."},
+	{"ptsort.debug_slices", &ptsort_debug_slices,
+		0, 4096, PGC_SUSET, DEVELOPER,
+		"Cuts the final merge into this many slices, however small.",
+	"0 means several for each participant, of a useful size."},
+	{"ptsort.debug_wrong_hints", &ptsort_debug_wrong_hints,
+		0, INT_MAX, PGC_SUSET, DEVELOPER,
+		"Makes one of this many sort keys of text wrong, where they are hints.",
+	"0 means none."},
+	{"ptsort.debug_merge_order", &ptsort_debug_merge_order,
+		0, 1024, PGC_SUSET, DEVELOPER,
+		"Limits the number of runs that are merged at once.",
+	"0 means as many as memory allows."},
+};
+
+static const struct config_enum_entry key_classes[] = {
+	{"auto", KEY_CLASS_AUTO, false},
+	{"prefix", KEY_CLASS_PREFIX, false},
+	{"compared", KEY_CLASS_COMPARED, false},
+	{NULL, 0, false}
+};
+
+static void
+register_settings(void)
+{
+	DefineCustomEnumVariable("ptsort.debug_key_class",
+							 "Forces a class of sort key.",
+							 "auto means the best that the columns allow.",
+							 &ptsort_debug_key_class, KEY_CLASS_AUTO,
+							 key_classes, PGC_SUSET, DEVELOPER,
+							 NULL, NULL, NULL);
+	for (int i = 0; i < lengthof(bool_settings); i++)
+	{
+		const BoolSetting *s = &bool_settings[i];
+		bool		boot_value = *s->variable;
+
+		DefineCustomBoolVariable(s->name, s->short_desc, s->long_desc,
+								 s->variable, boot_value, s->context,
+								 s->flags, NULL, NULL, NULL);
+	}
+	for (int i = 0; i < lengthof(int_settings); i++)
+	{
+		const IntSetting *s = &int_settings[i];
+		int			boot_value = *s->variable;
+
+		DefineCustomIntVariable(s->name, s->short_desc, s->long_desc,
+								s->variable, boot_value, s->min, s->max,
+								s->context, s->flags, NULL, NULL, NULL);
+	}
+	MarkGUCPrefixReserved("ptsort");
+}
+
+void
+_PG_init(void)
+{
+	register_settings();
+	statement_init();
+	intercept_init();
+}
+
+
+/*
+ * ptsort_last_build()
+ */
+
+#define LAST_BUILD_COLUMNS	15
+
+/* One row.  A negative participant number stands for the total. */
+static void
+put_last_build_row(ReturnSetInfo *rsinfo, const BtBuildReport *report,
+				   int participant, const BtBuildStats *stats)
+{
+	Datum		values[LAST_BUILD_COLUMNS];
+	bool		nulls[LAST_BUILD_COLUMNS] = {false};
+	const char *role;
+	int			i = 0;
+
+	if (participant < 0)
+		role = "total";
+	else
+		role = stats->leader ? "leader" : "worker";
+
+	values[i++] = CStringGetTextDatum(NameStr(report->index_name));
+	nulls[i] = participant < 0;
+	values[i++] = Int32GetDatum(participant);
+	values[i++] = CStringGetTextDatum(role);
+	values[i++] = Int64GetDatum(stats->tuples);
+	values[i++] = Int64GetDatum(stats->runs);
+	values[i++] = Int64GetDatum(stats->run_bytes);
+	values[i++] = Float8GetDatum(stats->scan_ms);
+	values[i++] = Float8GetDatum(stats->sort_ms);
+	values[i++] = Float8GetDatum(stats->run_ms);
+	values[i++] = Float8GetDatum(stats->merge_load_ms);
+	values[i++] = Int64GetDatum(stats->comparisons);
+	values[i++] = Int64GetDatum(stats->pages);
+	values[i++] = Int64GetDatum(stats->wal_bytes);
+	values[i++] = Int64GetDatum(stats->peak_memory_bytes);
+	values[i++] = Int64GetDatum(stats->temp_bytes);
+	Assert(i == LAST_BUILD_COLUMNS);
+
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+}
+
+/*
+ * Add a participant to the total.  They work at the same time, so of times
+ * the total is the longest; everything else, peaks included, is the sum.
+ */
+static void
+add_to_total(BtBuildStats *total, const BtBuildStats *stats)
+{
+	total->tuples += stats->tuples;
+	total->runs += stats->runs;
+	total->run_bytes += stats->run_bytes;
+	total->scan_ms = Max(total->scan_ms, stats->scan_ms);
+	total->sort_ms = Max(total->sort_ms, stats->sort_ms);
+	total->run_ms = Max(total->run_ms, stats->run_ms);
+	total->merge_load_ms = Max(total->merge_load_ms, stats->merge_load_ms);
+	total->comparisons += stats->comparisons;
+	total->pages += stats->pages;
+	total->wal_bytes += stats->wal_bytes;
+	total->peak_memory_bytes += stats->peak_memory_bytes;
+	total->temp_bytes += stats->temp_bytes;
+}
+
+/* What this session's last build did: a row per participant, and the total. */
+PG_FUNCTION_INFO_V1(ptsort_last_build);
+Datum
+ptsort_last_build(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	const BtBuildReport *report = btbuild_last_report();
+	BtBuildStats total = {0};
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (report == NULL)
+		return (Datum) 0;
+
+	for (int i = 0; i < report->nparticipants; i++)
+	{
+		put_last_build_row(rsinfo, report, i, &report->participants[i]);
+		add_to_total(&total, &report->participants[i]);
+	}
+	put_last_build_row(rsinfo, report, -1, &total);
+	return (Datum) 0;
+}

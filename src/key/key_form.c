@@ -1,0 +1,165 @@
+/*-------------------------------------------------------------------------
+ *
+ * key_form.c
+ *	  Index tuples made from the words of an exact key.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "access/tupmacs.h"
+#include "key/key_form.h"
+
+static FormStore
+store_of_kind(FieldKind kind)
+{
+	switch (kind)
+	{
+		case FIELD_BOOL:
+		case FIELD_CHAR:
+			return FORM_INT8;
+		case FIELD_INT16:
+			return FORM_INT16;
+		case FIELD_INT32:
+		case FIELD_UINT32:
+			return FORM_INT32;
+		case FIELD_INT64:
+		case FIELD_UINT64:
+			return FORM_INT64;
+		case FIELD_MACADDR:
+			return FORM_BYTES6;
+		case FIELD_MACADDR8:
+		case FIELD_UUID_HIGH:
+		case FIELD_UUID_LOW:
+			return FORM_BYTES8;
+		case FIELD_TID:
+			return FORM_TID;
+		case FIELD_WORD:
+		case FIELD_NONE:
+			break;
+	}
+	elog(ERROR, "value cannot be rebuilt from a sort key");
+	return FORM_INT8;			/* keep compiler quiet */
+}
+
+/* Remember the null bit at bit position "at". */
+static void
+add_null_bit(KeyForm *form, int at, bool nulls_first)
+{
+	uint64		bit = (UINT64CONST(1) << 63) >> (at % 64);
+
+	form->null_bits[at / 64] |= bit;
+	if (nulls_first)
+		form->not_null[at / 64] |= bit;
+}
+
+static void
+add_step(KeyForm *form, const KeyField *field, int at)
+{
+	FormStep   *step = &form->steps[form->nsteps++];
+
+	step->word = at / 64;
+	step->shift = at % 64;
+	step->parted = step->shift + field->bits > 64;
+	step->unused = 64 - field->bits;
+	step->store = store_of_kind(field->kind);
+	step->column = field->column;
+	step->within = field->kind == FIELD_UUID_LOW ? sizeof(uint64) : 0;
+	step->flip = field->flip;
+}
+
+KeyForm *
+key_form_create(const KeyPack *pack, TupleDesc desc, int nwords)
+{
+	KeyForm    *form = palloc0(sizeof(KeyForm));
+	Size		starts[INDEX_MAX_KEYS];
+	Size		end = MAXALIGN(sizeof(IndexTupleData));
+	int			at = 0;
+
+	form->desc = desc;
+	form->nwords = nwords;
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		starts[i] = att_align_nominal(end, att->attalign);
+		end = starts[i] + att->attlen;
+	}
+	form->size = MAXALIGN(end);
+	Assert(form->size + MAXIMUM_ALIGNOF <= PTSORT_KEY_TUPLE_SIZE);
+
+	for (int i = 0; i < pack->nfields; i++)
+	{
+		const KeyField *field = &pack->fields[i];
+
+		add_step(form, field, at);
+		form->steps[i].offset = starts[field->column] + form->steps[i].within;
+		at += field->bits;
+		if (key_pack_has_null_bit(field))
+			add_null_bit(form, at++, field->nulls_first);
+	}
+	return form;
+}
+
+/* Find out which columns of an entry are null. */
+static void
+find_nulls(const KeyForm *form, const uint64 *entry, bool *isnull)
+{
+	for (int i = 0; i < form->nsteps; i++)
+	{
+		const FormStep *step = &form->steps[i];
+		int			at = step->word * 64 + step->shift + 64 - step->unused;
+		uint64		bit = (UINT64CONST(1) << 63) >> (at % 64);
+
+		/* of a uuid's two fields the second has the bit and comes last */
+		isnull[step->column] =
+			((entry[at / 64] ^ form->not_null[at / 64]) & bit) != 0;
+	}
+}
+
+/*
+ * Make the tuple of an entry with nulls.  Its columns lie elsewhere than
+ * those of one without.
+ */
+static Size
+form_with_nulls(const KeyForm *form, const uint64 *entry, IndexTuple target)
+{
+	bool		isnull[INDEX_MAX_KEYS] = {false};
+	Size		starts[INDEX_MAX_KEYS] = {0};
+	Size		end = MAXALIGN(sizeof(IndexTupleData) + sizeof(IndexAttributeBitMapData));
+	bits8	   *bitmap = (bits8 *) (target + 1);
+
+	find_nulls(form, entry, isnull);
+	/* nothing lies further behind than in a tuple without nulls and bitmap */
+	memset(target, 0, form->size + end - MAXALIGN(sizeof(IndexTupleData)));
+	for (int i = 0; i < form->desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(form->desc, i);
+
+		if (isnull[i])
+			continue;
+		bitmap[i / BITS_PER_BYTE] |= 1 << (i % BITS_PER_BYTE);
+		starts[i] = att_align_nominal(end, att->attalign);
+		end = starts[i] + att->attlen;
+	}
+	for (int i = 0; i < form->nsteps; i++)
+	{
+		const FormStep *step = &form->steps[i];
+
+		if (!isnull[step->column])
+			key_form_store(step, entry, (char *) target + starts[step->column] +
+						  step->within);
+	}
+	target->t_info = (unsigned short) MAXALIGN(end) | INDEX_NULL_MASK;
+	return MAXALIGN(end);
+}
+
+Size
+key_form_tuple(const KeyForm *form, const uint64 *entry, IndexTuple target)
+{
+	if (unlikely(key_form_has_nulls(form, form->nwords, entry)))
+		return form_with_nulls(form, entry, target);
+	memset(target, 0, form->size);
+	key_form_fill(form, entry, target);
+	return form->size;
+}

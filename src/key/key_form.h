@@ -1,0 +1,152 @@
+/*-------------------------------------------------------------------------
+ *
+ * key_form.h
+ *	  Index tuples made from the words of an exact key.
+ *
+ * What is done for each field of a pack is worked out once: which bits of the
+ * words it has, which of them to invert, and where the bytes go in a tuple
+ * without nulls.  An *entry* is the words of a key and the word behind them,
+ * which begins with the tail.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_KEY_FORM_H
+#define PTSORT_KEY_FORM_H
+
+#include "compat.h"
+
+#include "access/itup.h"
+#include "access/tupdesc.h"
+#include "key/key_pack.h"
+#include "port/pg_bswap.h"
+
+/* How the bits of a field are stored */
+typedef enum FormStore
+{
+	FORM_INT8,					/* integers of so many bits */
+	FORM_INT16,
+	FORM_INT32,
+	FORM_INT64,
+	FORM_BYTES6,				/* bytes, most significant first */
+	FORM_BYTES8,
+	FORM_TID
+} FormStore;
+
+/* One field */
+typedef struct FormStep
+{
+	uint64		flip;			/* bits to invert, of the lower ones */
+	uint8		word;			/* where the field begins */
+	bool		parted;			/* does it end in the next one? */
+	uint8		shift;			/* bits before it in its first word */
+	uint8		unused;			/* 64 - bits of the field */
+	uint8		store;			/* FormStore */
+	uint8		column;
+	uint16		within;			/* where it begins in the column */
+	uint16		offset;			/* and in a tuple without nulls */
+} FormStep;
+
+typedef struct KeyForm
+{
+	TupleDesc	desc;
+	int			nwords;
+	int			nsteps;
+	Size		size;			/* of a tuple without nulls */
+	uint64		null_bits[PTSORT_KEY_ARRAY];	/* their places in an entry */
+	uint64		not_null[PTSORT_KEY_ARRAY]; /* and values, without nulls */
+	FormStep	steps[KEY_PACK_MAX_FIELDS];
+} KeyForm;
+
+/*
+ * key_form_create works out how to make tuples of "desc" from an exact pack in
+ * so many words and a tail.
+ */
+extern KeyForm *key_form_create(const KeyPack *pack, TupleDesc desc,
+							   int nwords);
+
+/*
+ * key_form_tuple makes the tuple of an entry in "target", which has room for
+ * PTSORT_KEY_TUPLE_SIZE bytes, as index_form_tuple() would; the heap TID is
+ * left to the caller.  Returns the tuple's size.
+ */
+extern Size key_form_tuple(const KeyForm *form, const uint64 *entry,
+						  IndexTuple target);
+
+/* key_form_has_nulls: is a column of the entry null? */
+static inline bool
+key_form_has_nulls(const KeyForm *form, int nwords, const uint64 *entry)
+{
+	uint64		found = 0;
+
+	for (int i = 0; i <= nwords; i++)
+		found |= (entry[i] ^ form->not_null[i]) & form->null_bits[i];
+	return found != 0;
+}
+
+/* key_form_same: do two entries have the same key? */
+static inline bool
+key_form_same(int nwords, const uint64 *a, const uint64 *b)
+{
+	for (int i = 0; i < nwords; i++)
+	{
+		if (a[i] != b[i])
+			return false;
+	}
+	return (a[nwords] ^ b[nwords]) >> (64 - PTSORT_TAIL_BITS) == 0;
+}
+
+/* Store the field of one step. */
+static inline void
+key_form_store(const FormStep *step, const uint64 *entry, char *target)
+{
+	uint64		bits = entry[step->word] << step->shift;
+
+	if (step->parted)
+		bits |= entry[step->word + 1] >> (64 - step->shift);
+	bits = (bits >> step->unused) ^ step->flip;
+	switch ((FormStore) step->store)
+	{
+		case FORM_INT8:
+			*(uint8 *) target = (uint8) bits;
+			break;
+		case FORM_INT16:
+			*(uint16 *) target = (uint16) bits;
+			break;
+		case FORM_INT32:
+			*(uint32 *) target = (uint32) bits;
+			break;
+		case FORM_INT64:
+			*(uint64 *) target = bits;
+			break;
+		case FORM_BYTES6:
+			bits = pg_hton64(bits << 16);
+			memcpy(target, &bits, 6);
+			break;
+		case FORM_BYTES8:
+			bits = pg_hton64(bits);
+			memcpy(target, &bits, 8);
+			break;
+		case FORM_TID:
+			ItemPointerSet((ItemPointer) target, (BlockNumber) (bits >> 16),
+						   (OffsetNumber) (bits & 0xFFFF));
+			break;
+	}
+}
+
+/*
+ * key_form_fill makes the tuple of an entry without nulls, of form->size bytes
+ * that are zero before: as key_form_tuple, which see.
+ */
+static inline void
+key_form_fill(const KeyForm *form, const uint64 *entry, IndexTuple target)
+{
+	target->t_info = (unsigned short) form->size;
+	for (int i = 0; i < form->nsteps; i++)
+	{
+		const FormStep *step = &form->steps[i];
+
+		key_form_store(step, entry, (char *) target + step->offset);
+	}
+}
+
+#endif							/* PTSORT_KEY_FORM_H */

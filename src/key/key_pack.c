@@ -1,0 +1,282 @@
+/*-------------------------------------------------------------------------
+ *
+ * key_pack.c
+ *	  Several key columns packed into the words of one sort key.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "key/key_pack.h"
+#include "storage/itemptr.h"
+#include "utils/fmgroids.h"
+#include "utils/inet.h"
+#include "utils/uuid.h"
+
+/* A comparison function of the server, and the values that it compares. */
+typedef struct KnownValue
+{
+	Oid			function;
+	FieldKind	kind;
+	int16		typlen;
+	bool		typbyval;
+} KnownValue;
+
+/*
+ * Types whose order is that of integers, and whose equal values have equal
+ * images.  (float4, float8 and timetz are not among them: they have equal
+ * values with different images.)
+ */
+static const KnownValue known_values[] = {
+	{F_BTBOOLCMP, FIELD_BOOL, 1, true},
+	{F_BTCHARCMP, FIELD_CHAR, 1, true},
+	{F_BTINT2CMP, FIELD_INT16, 2, true},
+	{F_BTINT4CMP, FIELD_INT32, 4, true},
+	{F_BTINT8CMP, FIELD_INT64, 8, true},
+	{F_BTOIDCMP, FIELD_UINT32, 4, true},
+	{F_DATE_CMP, FIELD_INT32, 4, true},
+	{F_TIME_CMP, FIELD_INT64, 8, true},
+	{F_TIMESTAMP_CMP, FIELD_INT64, 8, true},
+	{F_TIMESTAMPTZ_CMP, FIELD_INT64, 8, true},
+	{F_CASH_CMP, FIELD_INT64, 8, true},
+	{F_PG_LSN_CMP, FIELD_UINT64, 8, true},
+	{F_XID8CMP, FIELD_UINT64, 8, true},
+	{F_MACADDR_CMP, FIELD_MACADDR, 6, false},
+	{F_MACADDR8_CMP, FIELD_MACADDR8, 8, false},
+	{F_BTTIDCMP, FIELD_TID, 6, false},
+	{F_UUID_CMP, FIELD_UUID_HIGH, UUID_LEN, false},
+};
+
+/*
+ * key_pack_kind returns how values of a column are packed, given the
+ * comparison function of its operator class and the layout of its type;
+ * FIELD_NONE if they cannot be.  Types alike in both (domains, a user's own)
+ * are alike here.
+ */
+FieldKind
+key_pack_kind(Oid order_function, int16 typlen, bool typbyval)
+{
+	for (int i = 0; i < lengthof(known_values); i++)
+	{
+		const KnownValue *known = &known_values[i];
+
+		if (known->function == order_function && known->typlen == typlen &&
+			known->typbyval == typbyval)
+			return known->kind;
+	}
+	return FIELD_NONE;
+}
+
+static int
+kind_bits(FieldKind kind)
+{
+	switch (kind)
+	{
+		case FIELD_BOOL:
+			return 1;
+		case FIELD_CHAR:
+			return 8;
+		case FIELD_INT16:
+			return 16;
+		case FIELD_INT32:
+		case FIELD_UINT32:
+			return 32;
+		case FIELD_MACADDR:
+		case FIELD_TID:
+			return 48;
+		default:
+			return 64;
+	}
+}
+
+/* All ones in the lower n bits, 1 <= n <= 64. */
+static inline uint64
+ones(int n)
+{
+	return PG_UINT64_MAX >> (64 - n);
+}
+
+/* The bits in which a field differs from its value's own. */
+static uint64
+field_flip(const KeyField *field)
+{
+	uint64		flip = 0;
+
+	/* a word made elsewhere has the order of its column already */
+	if (field->kind == FIELD_WORD)
+		return 0;
+	if (field->kind == FIELD_INT16 || field->kind == FIELD_INT32 ||
+		field->kind == FIELD_INT64)
+		flip = UINT64CONST(1) << (field->bits - 1); /* the sign */
+	return field->reverse ? flip ^ ones(field->bits) : flip;
+}
+
+/* key_pack_add appends a column; false if there is no room in the pack. */
+bool
+key_pack_add(KeyPack *pack, FieldKind kind, int column, bool nulls_first,
+			bool reverse)
+{
+	KeyField   *field = &pack->fields[pack->nfields];
+
+	if (kind == FIELD_NONE || pack->nfields + 2 > KEY_PACK_MAX_FIELDS)
+		return false;
+	field->kind = kind;
+	field->column = column;
+	field->bits = kind_bits(kind);
+	field->nulls_first = nulls_first;
+	field->reverse = reverse;
+	field->flip = field_flip(field);
+	pack->bits += field->bits + (key_pack_has_null_bit(field) ? 1 : 0);
+	pack->nfields++;
+	if (kind == FIELD_UUID_HIGH)
+		return key_pack_add(pack, FIELD_UUID_LOW, column, nulls_first, reverse);
+	return true;
+}
+
+/* Big-endian integer of n bytes. */
+static inline uint64
+bytes_get(const unsigned char *bytes, int n)
+{
+	uint64		result = 0;
+
+	for (int i = 0; i < n; i++)
+		result = (result << 8) | bytes[i];
+	return result;
+}
+
+/* The value's own bits, the lower ones. */
+static inline uint64
+field_get(FieldKind kind, Datum value, uint64 word)
+{
+	const unsigned char *bytes = (const unsigned char *) DatumGetPointer(value);
+
+	switch (kind)
+	{
+		case FIELD_BOOL:
+			return DatumGetBool(value) ? 1 : 0;
+		case FIELD_CHAR:
+			return (uint8) DatumGetChar(value);
+		case FIELD_INT16:
+			return (uint16) DatumGetInt16(value);
+		case FIELD_INT32:
+			return (uint32) DatumGetInt32(value);
+		case FIELD_INT64:
+			return (uint64) DatumGetInt64(value);
+		case FIELD_UINT32:
+			return DatumGetUInt32(value);
+		case FIELD_UINT64:
+			return DatumGetUInt64(value);
+		case FIELD_MACADDR:
+			return bytes_get(bytes, 6);
+		case FIELD_MACADDR8:
+		case FIELD_UUID_HIGH:
+			return bytes_get(bytes, 8);
+		case FIELD_UUID_LOW:
+			return bytes_get(bytes + 8, 8);
+		case FIELD_TID:
+			{
+				ItemPointer tid = (ItemPointer) DatumGetPointer(value);
+
+				return ((uint64) ItemPointerGetBlockNumberNoCheck(tid) << 16) |
+					ItemPointerGetOffsetNumberNoCheck(tid);
+			}
+		case FIELD_WORD:
+			return word;
+		case FIELD_NONE:
+			break;
+	}
+	return 0;
+}
+
+/*
+ * key_pack_word returns a word of a value that is not null, in ascending
+ * order:  the first field, on its own.
+ */
+uint64
+key_pack_word(FieldKind kind, Datum value)
+{
+	KeyField	field = {.kind = kind, .bits = kind_bits(kind)};
+
+	return field_get(kind, value, 0) ^ field_flip(&field);
+}
+
+/*
+ * Put the lower n bits of value at bit position *at of the words (0 is the
+ * most significant bit of the first).  What does not fit before `end` is cut
+ * off below.
+ */
+static inline void
+put_bits(uint64 *words, int *at, int end, uint64 value, int n)
+{
+	int			room;
+
+	Assert(n > 0 && n <= 64);
+	if (*at + n > end)
+	{
+		if (*at >= end)
+			return;
+		value >>= *at + n - end;
+		n = end - *at;
+	}
+	room = 64 - *at % 64;
+	if (n <= room)
+		words[*at / 64] |= value << (room - n);
+	else
+	{
+		words[*at / 64] |= value >> (n - room);
+		words[*at / 64 + 1] |= value << (64 - (n - room));
+	}
+	*at += n;
+}
+
+/*
+ * A single column of 64 bits, by far the most frequent key, has its value in
+ * the first word and its null bit on top of the tail, and is worth a short
+ * way.
+ */
+#define WHOLE_WORD_NULL_BIT	(UINT64CONST(1) << 63)
+
+static inline bool
+is_whole_word(const KeyPack *pack)
+{
+	return pack->nfields == 1 && pack->fields[0].bits == 64 &&
+		pack->fields[0].kind != FIELD_WORD;
+}
+
+/*
+ * key_pack_encode fills `nwords` words and the tail, the word behind them,
+ * whose lower bits are 0.  `word` is the value of a FIELD_WORD, already in the
+ * order of its column.
+ */
+void
+key_pack_encode(const KeyPack *pack, const Datum *values, const bool *isnull,
+			   uint64 word, int nwords, uint64 *words)
+{
+	int			at = 0;
+	int			end = nwords * 64 + PTSORT_TAIL_BITS;
+
+	if (is_whole_word(pack) && !isnull[0])
+	{
+		words[0] = field_get(pack->fields[0].kind, values[0], word) ^
+			pack->fields[0].flip;
+		words[1] = pack->fields[0].nulls_first ? WHOLE_WORD_NULL_BIT : 0;
+		return;
+	}
+
+	for (int i = 0; i <= nwords; i++)
+		words[i] = 0;
+	for (int i = 0; i < pack->nfields; i++)
+	{
+		const KeyField *field = &pack->fields[i];
+		bool		null = isnull[field->column];
+		uint64		bits;
+
+		if (null)
+			bits = field->nulls_first ? 0 : ones(field->bits);
+		else
+			bits = field_get(field->kind, values[field->column], word) ^ field->flip;
+		put_bits(words, &at, end, bits, field->bits);
+		if (key_pack_has_null_bit(field))
+			put_bits(words, &at, end, null != field->nulls_first ? 1 : 0, 1);
+	}
+}

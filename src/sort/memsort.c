@@ -1,0 +1,410 @@
+/*-------------------------------------------------------------------------
+ *
+ * memsort.c
+ *	  Entries in memory: growth, accounting, and sorting.
+ *
+ * Entries lie in one array that grows (large arrays grow without a copy, the C
+ * library remaps them), tuples in chunks that are filled from the start.
+ * Nothing is freed singly, so a tuple costs its size and one entry, and a part
+ * of an entry for the scratch array while sorting: as much of that as is left
+ * of the budget.  When the budget is used up memsort_put says so and the
+ * caller writes a run.
+ *
+ * All of it lies in a memory context of its own.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include <sys/mman.h>
+
+#include "fault.h"
+#include "sort/memsort.h"
+#include "miscadmin.h"
+#include "sort/radix.h"
+#include "sort/repair.h"
+#include "sort/tiesort.h"
+#include "utils/memutils.h"
+
+#define MIN_ENTRIES		1024
+#define MIN_CHUNK		(32 * 1024)
+#define MAX_CHUNK		(32 * 1024 * 1024)
+
+/* Size of a large page of memory, where there are any. */
+#define LARGE_PAGE		(2 * 1024 * 1024)
+
+/* Neighbours to look at between two checks for interrupts. */
+#define CHECK_INTERVAL	100000
+
+/* A tuple that would waste too much of a chunk's end gets one of its own. */
+#define LARGE_TUPLE		(MIN_CHUNK / 4)
+
+/*
+ * Bytes of scratch that an entry needs at least: its address, when tuples are
+ * compared, all of it, when hints are repaired, or a part of its place in the
+ * radix sort.
+ */
+static int64
+scratch_cost(const MemSort *ms)
+{
+	if (ms->order->inline_image)
+		return ms->stride;
+	return ms->order->hints ? ms->stride * sizeof(uint64) : sizeof(uint64);
+}
+
+/* Bytes of an entry, with its part of the scratch array. */
+static int64
+entry_cost(const MemSort *ms)
+{
+	return ms->stride * sizeof(uint64) + scratch_cost(ms);
+}
+
+/* Bytes that sorting n entries takes besides the scratch. */
+static int64
+sort_memory(const MemSort *ms, int64 n)
+{
+	return ms->order->nwords > 0 ? radix_memory(n, ms->stride) : 0;
+}
+
+/* memsort_create makes an empty MemSort that holds at most budget bytes. */
+MemSort *
+memsort_create(SortOrder *order, int64 budget)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "ptsort entries",
+												  ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	MemSort    *ms = palloc0(sizeof(MemSort));
+
+	ms->order = order;
+	ms->stride = Max(order->nwords, 1) + 1;
+	ms->context = context;
+	ms->capacity = MIN_ENTRIES;
+	ms->entries = palloc(ms->capacity * ms->stride * sizeof(uint64));
+	ms->maxchunks = 16;
+	ms->chunks = palloc(ms->maxchunks * sizeof(MemChunk));
+	ms->used = ms->peak = ms->capacity * entry_cost(ms);
+	memsort_set_budget(ms, budget);
+	MemoryContextSwitchTo(old);
+	return ms;
+}
+
+/* memsort_allocated returns the bytes that it has allocated. */
+int64
+memsort_allocated(const MemSort *ms)
+{
+	return MemoryContextMemAllocated(ms->context, true);
+}
+
+/*
+ * Ask for large pages.  Sorted entries point all over the chunks, and most of
+ * what a visit costs there is finding the page.  Only advice; what is smaller
+ * than a few large pages is not worth it.
+ */
+static void
+advise_large_pages(void *start, Size size)
+{
+#ifdef MADV_HUGEPAGE
+	uintptr_t	from = TYPEALIGN(LARGE_PAGE, (uintptr_t) start);
+	uintptr_t	to = TYPEALIGN_DOWN(LARGE_PAGE, (uintptr_t) start + size);
+
+	if (to >= from + 2 * LARGE_PAGE)
+		(void) madvise((void *) from, to - from, MADV_HUGEPAGE);
+#endif
+}
+
+static void
+account(MemSort *ms, int64 bytes)
+{
+	ms->used += bytes;
+	ms->peak = Max(ms->peak, ms->used);
+}
+
+/*
+ * Make room for another entry.  Doubling, until the budget does not allow it;
+ * then once more, by what the rest of it can hold at the mean tuple size.
+ */
+static bool
+grow_entries(MemSort *ms)
+{
+	int64		rest = ms->budget - ms->used + (ms->end - ms->next);
+	int64		mean = entry_cost(ms) + ms->tuple_bytes / Max(ms->count, 1);
+	int64		more = Min(ms->capacity, rest / mean);
+
+	if (more < MIN_ENTRIES / 8 && ms->count > 0)
+		return false;
+	more = Max(more, 1);
+	ms->capacity += more;
+	ms->entries = repalloc_huge(ms->entries,
+								ms->capacity * ms->stride * sizeof(uint64));
+	advise_large_pages(ms->entries, ms->capacity * ms->stride * sizeof(uint64));
+	account(ms, more * entry_cost(ms));
+	return true;
+}
+
+/* Allocate a chunk and remember it. */
+static char *
+add_chunk(MemSort *ms, Size size)
+{
+	if (ms->nchunks == ms->maxchunks)
+	{
+		ms->maxchunks *= 2;
+		ms->chunks = repalloc(ms->chunks, ms->maxchunks * sizeof(MemChunk));
+	}
+	account(ms, size);
+	ms->chunks[ms->nchunks].size = size;
+	ms->chunks[ms->nchunks].start = MemoryContextAllocHuge(ms->context, size);
+	advise_large_pages(ms->chunks[ms->nchunks].start, size);
+	return ms->chunks[ms->nchunks++].start;
+}
+
+/* Free the chunk at the end of the list. */
+static void
+drop_chunk(MemSort *ms)
+{
+	MemChunk   *last = &ms->chunks[--ms->nchunks];
+
+	account(ms, -(int64) last->size);
+	pfree(last->start);
+}
+
+/*
+ * memsort_set_budget changes the budget.  An empty MemSort gives back what it
+ * has kept beyond that.
+ */
+void
+memsort_set_budget(MemSort *ms, int64 budget)
+{
+	int64		excess;
+
+	ms->budget = budget - sort_memory(ms, budget / entry_cost(ms));
+	if (ms->count > 0)
+		return;
+	Assert(ms->filled == 0);
+	while (ms->used > ms->budget && ms->nchunks > 0)
+		drop_chunk(ms);
+	excess = (ms->used - ms->budget) / entry_cost(ms);
+	excess = Min(excess, ms->capacity - MIN_ENTRIES);
+	if (excess <= 0)
+		return;
+	ms->capacity -= excess;
+	ms->entries = repalloc_huge(ms->entries,
+								ms->capacity * ms->stride * sizeof(uint64));
+	account(ms, -excess * entry_cost(ms));
+}
+
+/*
+ * Room for a large tuple: a chunk of its own, listed behind the one being
+ * filled.  Empty chunks, kept from an earlier run, make way for it.
+ */
+static char *
+place_large(MemSort *ms, Size need)
+{
+	MemChunk	own;
+
+	while (ms->used + (int64) need > ms->budget && ms->nchunks > ms->filled)
+		drop_chunk(ms);
+	if (ms->used + (int64) need > ms->budget && ms->count > 0)
+		return NULL;
+	add_chunk(ms, need);
+	own = ms->chunks[ms->nchunks - 1];
+	ms->chunks[ms->nchunks - 1] = ms->chunks[ms->filled];
+	ms->chunks[ms->filled++] = own;
+	return own.start;
+}
+
+/* Open the next chunk for small tuples; false if the budget forbids it. */
+static bool
+next_chunk(MemSort *ms)
+{
+	Size		size = Max(MIN_CHUNK, Min(MAX_CHUNK, ms->budget / 32));
+
+	if (ms->filled == ms->nchunks)
+	{
+		/* Small sorts stay small: chunks grow with what they hold together. */
+		size = MAXALIGN(Min(size, Max(ms->tuple_bytes, MIN_CHUNK)));
+		if (ms->used + (int64) size > ms->budget && ms->count > 0)
+			return false;
+		add_chunk(ms, size);
+	}
+	ms->next = ms->chunks[ms->filled].start;
+	ms->end = ms->next + ms->chunks[ms->filled].size;
+	ms->filled++;
+	return true;
+}
+
+/* Find room for a tuple of `need` bytes; NULL if the budget forbids it. */
+static char *
+place_tuple(MemSort *ms, Size need)
+{
+	char	   *place;
+
+	if (ms->end - ms->next < (ptrdiff_t) need)
+	{
+		if (need > LARGE_TUPLE)
+			return place_large(ms, need);
+		if (!next_chunk(ms))
+			return NULL;
+	}
+	place = ms->next;
+	ms->next += need;
+	return place;
+}
+
+/*
+ * memsort_put copies a tuple in.  False, and nothing done, if the budget does
+ * not allow it; the first tuple always finds room.
+ */
+bool
+memsort_put(MemSort *ms, const uint64 *words, const void *tuple, Size size)
+{
+	uint64	   *entry;
+	char	   *place = NULL;
+
+	if (unlikely(ms->count == ms->capacity) && !grow_entries(ms))
+		return false;
+	if (!ms->order->inline_image)
+	{
+		place = place_tuple(ms, MAXALIGN(size));
+		if (unlikely(place == NULL))
+			return false;
+		memcpy(place, tuple, size);
+		ms->tuple_bytes += MAXALIGN(size);
+	}
+
+	entry = memsort_entry(ms, ms->count++);
+	entry[0] = ms->order->nwords > 0 ? words[0] : 0;
+	if (ms->stride > 2)
+		entry[1] = words[1];
+	entry[ms->stride - 1] = place ? (uint64) (uintptr_t) place : *(const uint64 *) tuple;
+	return true;
+}
+
+/* Let the variant look at neighbours with equal words and inline images. */
+static void
+check_ties(MemSort *ms, uint64 *entries, int64 n)
+{
+	for (int64 i = 1; i < n; i++)
+	{
+		if (i % CHECK_INTERVAL == 0)
+			CHECK_FOR_INTERRUPTS();
+		(void) order_compare_inline(ms->order, entries + i * ms->stride - 1,
+									entries + (i + 1) * ms->stride - 1);
+	}
+}
+
+/* Find the groups of entries with equal words, and see to each. */
+static void
+resolve_ties(MemSort *ms, uint64 *scratch)
+{
+	int64		start = 0;
+
+	for (int64 i = 1; i <= ms->count; i++)
+	{
+		uint64	   *first = memsort_entry(ms, start);
+		uint64	   *entry = memsort_entry(ms, i);
+
+		if (i < ms->count && entry[0] == first[0] &&
+			(ms->stride == 2 || entry[1] == first[1]))
+			continue;
+		if (i - start > 1)
+		{
+			if (ms->order->inline_image)
+				check_ties(ms, first, i - start);
+			else
+				tiesort(ms->order, first + ms->stride - 1, i - start,
+						ms->stride, scratch);
+		}
+		start = i;
+	}
+}
+
+/* Make all words equal, so that comparison decides everything. */
+static void
+forget_words(MemSort *ms)
+{
+	for (int64 i = 0; i < ms->count; i++)
+		memset(memsort_entry(ms, i), 0, (ms->stride - 1) * sizeof(uint64));
+}
+
+/* memsort_sort orders the entries. */
+void
+memsort_sort(MemSort *ms)
+{
+	SortOrder  *order = ms->order;
+	int64		entry_bytes = ms->stride * sizeof(uint64);
+	int64		reserved = ms->capacity * scratch_cost(ms);
+	int64		room;			/* bytes of scratch */
+	int64		extra;			/* bytes used while sorting */
+	uint64	   *scratch;
+	bool		verify = order->hints && !order->optimistic;
+
+	fault_point("memsort: sort");
+	if (ms->count < 2)
+		return;
+	room = Min(ms->count * entry_bytes, ms->budget - ms->used + reserved);
+	room = Max(room, ms->count * scratch_cost(ms));
+	extra = room - reserved + sort_memory(ms, ms->count);
+	account(ms, extra);
+	scratch = MemoryContextAllocHuge(ms->context, room);
+	advise_large_pages(scratch, room);
+	if (verify &&
+		repair_is_hopeless(order, ms->entries, ms->count, ms->stride, scratch))
+	{
+		forget_words(ms);
+		order->wrong_hints += ms->count;
+		order->distrust = true;
+	}
+	if (order->nwords > 0)
+		radix_sort(ms->entries, ms->count, ms->stride,
+				   order->inline_image ? ms->stride : ms->stride - 1,
+				   scratch, room / entry_bytes);
+	if (!order->inline_image || order->variant->compare)
+		resolve_ties(ms, scratch);
+	if (verify)
+	{
+		int64		wrong = repair_order(order, ms->entries, ms->count, ms->stride,
+										 scratch);
+
+		order->wrong_hints += wrong;
+		order->distrust |= wrong > 0;
+	}
+	fault_point("memsort: sorted");
+	pfree(scratch);
+	account(ms, -extra);
+}
+
+/*
+ * memsort_reset empties it, keeping the memory for the next run, except what
+ * single large tuples took.
+ */
+void
+memsort_reset(MemSort *ms)
+{
+	int			kept = 0;
+
+	for (int i = 0; i < ms->nchunks; i++)
+	{
+		MemChunk	chunk = ms->chunks[i];
+
+		if (chunk.size <= MAX_CHUNK && chunk.size >= MIN_CHUNK)
+			ms->chunks[kept++] = chunk;
+		else
+		{
+			account(ms, -(int64) chunk.size);
+			pfree(chunk.start);
+		}
+	}
+	ms->nchunks = kept;
+	ms->filled = 0;
+	ms->next = ms->end = NULL;
+	ms->count = 0;
+	ms->tuple_bytes = 0;
+}
+
+/* memsort_free gives all memory back. */
+void
+memsort_free(MemSort *ms)
+{
+	MemoryContextDelete(ms->context);
+}

@@ -1,0 +1,537 @@
+/*-------------------------------------------------------------------------
+ *
+ * merge.c
+ *	  Several runs as one ordered stream, by a tournament tree.
+ *
+ * The tree is one of losers (Knuth, volume 3, 5.4.1): every inner node keeps
+ * the run that lost there, so that replacing the winner costs one comparison
+ * per level, along one path.  Nodes hold the first word of the run's current
+ * tuple, so most comparisons touch neither the run nor its tuple.
+ *
+ * With four runs, the leaves are nodes 4 to 7, the inner nodes 1 to 3; node 0
+ * holds the winner:
+ *
+ *					   0: winner
+ *					   1: loser of the final
+ *			  2: loser				  3: loser
+ *		4: run 0	5: run 1	6: run 2	7: run 3	(not stored)
+ *
+ * Where words are only hints, there are two other ways.  *Verified*: the hints
+ * decide, and each tuple is compared with the one before it, if that came from
+ * another run; where that shows a wrong one, what was returned is in order,
+ * and so is what follows, but not both together.  That is the fewest
+ * comparisons, and good for a merge that writes a run: it writes two then.
+ * *Guided*: the current tuples stand in a sorted list instead of a tree.  A
+ * new one is put where its hint says and compared with its neighbours there;
+ * where that is wrong, its place is found by bisection.  The result is always
+ * right, for at most two comparisons per tuple however many runs there are, if
+ * the hints are good.
+ *
+ * In an optimistic sort, whose runs nobody has verified, the final merge is
+ * the only one that verifies.  It compares each tuple with the one before it,
+ * whatever its run, and the last one of a slice with the first one behind it;
+ * where that shows a wrong one it ends.
+ *
+ * Memory comes in a batch: each run gets an equal share of it as its read
+ * buffer, but not more than it holds, and tuples are used where they lie.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "fault.h"
+#include "sort/merge.h"
+
+/* A longer read than this gains nothing. */
+#define MAX_READ_BUFFER (1024 * 1024)
+
+/* One competitor. */
+typedef struct MergeNode
+{
+	uint64		word;			/* first word of its current tuple; at the end
+								 * of the run the largest word */
+	int			run;			/* number of the run, or -1: at its end */
+} MergeNode;
+
+struct Merge
+{
+	SortOrder  *order;
+	int			nwords;			/* words that decide */
+	int			nruns;
+	RunReader  *readers;		/* one per run */
+	MergeNode  *tree;			/* nruns nodes, the winner first */
+	bool		started;
+	bool		guided;			/* tree is a list of nlive nodes, in order */
+	int			nlive;
+
+	/* Hints decide, and are verified: */
+	bool		verify;
+	int64	   *ends;			/* optimistic: of the slice, in each run; or NULL */
+	bool		wrong;			/* the order has broken, see merge_was_wrong */
+	int			last_run;		/* -1: none */
+	char	   *last;			/* copy of the tuple returned last */
+	uint64		last_words[PTSORT_MAX_WORDS];
+	Size		last_room;
+};
+
+/* The order of two current tuples whose first words are equal. */
+static pg_noinline bool
+tie_is_before(Merge *merge, int a, int b)
+{
+	RunReader  *left = &merge->readers[a];
+	RunReader  *right = &merge->readers[b];
+
+	for (int i = 1; i < merge->nwords; i++)
+	{
+		if (left->words[i] != right->words[i])
+			return left->words[i] < right->words[i];
+	}
+	return order_compare_tuples(merge->order, left->tuple, right->tuple) < 0;
+}
+
+/* Does a come out before b?  Runs that have ended come out last. */
+static inline bool
+is_before(Merge *merge, const MergeNode *a, const MergeNode *b)
+{
+	if (unlikely(a->run < 0 || b->run < 0))
+		return b->run < 0;
+	if (likely(a->word != b->word))
+		return a->word < b->word;
+	return tie_is_before(merge, a->run, b->run);
+}
+
+/* The node of a run at its current tuple. */
+static inline MergeNode
+node_of(const Merge *merge, int run)
+{
+	const RunReader *reader = &merge->readers[run];
+	MergeNode	node = {PG_UINT64_MAX, -1};
+
+	if (reader->tuple != NULL)
+	{
+		node.run = run;
+		node.word = merge->nwords > 0 ? reader->words[0] : 0;
+	}
+	return node;
+}
+
+/* The node of a run after it moved to its next tuple. */
+static inline MergeNode
+advance(Merge *merge, int run)
+{
+	(void) run_next(&merge->readers[run]);
+	return node_of(merge, run);
+}
+
+/* Play the matches below an inner node; returns the winner. */
+static MergeNode
+play(Merge *merge, int node)
+{
+	MergeNode	left;
+	MergeNode	right;
+
+	if (node >= merge->nruns)
+		return node_of(merge, node - merge->nruns);
+	left = play(merge, 2 * node);
+	right = play(merge, 2 * node + 1);
+	if (is_before(merge, &left, &right))
+	{
+		merge->tree[node] = right;
+		return left;
+	}
+	merge->tree[node] = left;
+	return right;
+}
+
+/* Let a reader read its part of a slice, and, to verify, one tuple more. */
+static void
+limit_reader(Merge *merge, int run, const MergeRange *range)
+{
+	RunReader  *reader = &merge->readers[run];
+	int64		to = range->to;
+
+	if (merge->order->optimistic)
+	{
+		if (merge->ends == NULL)
+			merge->ends = palloc(merge->nruns * sizeof(int64));
+		merge->ends[run] = to;
+		to = Min(to + 1, run_end(reader->run));
+	}
+	run_limit(reader, range->from, to);
+}
+
+/*
+ * merge_create starts a merge of runs, dividing `memory` bytes among their
+ * read buffers.  The space of what was read is given back, if the run is ours.
+ * With ranges, one per run, only those are read.  Words that are hints are
+ * verified in a merge to a run as long as they have not been wrong, and
+ * otherwise are a guide; in an optimistic sort they are verified in the final
+ * merge.
+ */
+Merge *
+merge_create(SortOrder *order, Run **runs, int nruns, int64 memory,
+			 const MergeRange *ranges, MergePurpose purpose)
+{
+	Merge	   *merge = palloc0(sizeof(Merge));
+	int64		share = memory / Max(nruns, 1) - (int64) RUN_READER_MEMORY - TAPE_READ_SLACK;
+
+	fault_point("merge: begin");
+	merge->order = order;
+	merge->verify = order->optimistic ? purpose == MERGE_FINAL :
+		purpose == MERGE_TO_RUN && order->hints && !order->distrust;
+	merge->guided = order->hints && !order->optimistic && !merge->verify;
+	merge->nwords = merge->verify ? order->nwords : order_words(order);
+	merge->last_run = -1;
+	merge->nruns = nruns;
+	merge->readers = palloc0(Max(nruns, 1) * sizeof(RunReader));
+	merge->tree = palloc0(Max(nruns, 1) * sizeof(MergeNode));
+	for (int i = 0; i < nruns; i++)
+	{
+		run_begin_read(&merge->readers[i], order, runs[i],
+					   Min(Max(share, 0), MAX_READ_BUFFER),
+					   !runs[i]->tape->owns_set);
+		if (ranges)
+			limit_reader(merge, i, &ranges[i]);
+	}
+	return merge;
+}
+
+/* Keep the current tuple of a run to compare the next one with it. */
+static void
+keep_last(Merge *merge, int run)
+{
+	RunReader  *reader = &merge->readers[run];
+
+	if (reader->size > merge->last_room)
+	{
+		if (merge->last)
+			pfree(merge->last);
+		merge->last_room = reader->size;
+		merge->last = palloc_extended(merge->last_room, MCXT_ALLOC_HUGE);
+	}
+	memcpy(merge->last, reader->tuple, reader->size);
+	memcpy(merge->last_words, reader->words, merge->nwords * sizeof(uint64));
+	merge->last_run = run;
+}
+
+/* A hint was wrong: go on by comparison; end an optimistic sort. */
+static void
+distrust_hints(Merge *merge)
+{
+	merge->order->distrust = true;
+	merge->order->wrong_hints++;
+	merge->wrong = true;
+	if (merge->order->optimistic)
+	{
+		merge->tree[0].run = -1;
+		return;
+	}
+	merge->verify = false;
+	merge->nwords = 0;
+	merge->tree[0] = play(merge, 1);
+}
+
+/*
+ * Verify that the winner comes behind the tuple before it, unless they are of
+ * the same run, which is in order, or were compared because their words are
+ * equal.
+ */
+static void
+verify_winner(Merge *merge)
+{
+	int			run = merge->tree[0].run;
+	RunReader  *reader;
+
+	if (run < 0 || (run == merge->last_run && !merge->order->optimistic))
+		return;
+	reader = &merge->readers[run];
+	if (memcmp(merge->last_words, reader->words, merge->nwords * sizeof(uint64)) != 0 &&
+		order_compare_tuples(merge->order, merge->last, reader->tuple) > 0)
+		distrust_hints(merge);
+}
+
+/*
+ * End at a winner that is behind the slice: it was only for verification.  If
+ * the cut has parted two tuples that want one slice, a hint was wrong: of
+ * equal words slices_plan parts none.
+ */
+static void
+end_slice(Merge *merge)
+{
+	const SortOrder *order = merge->order;
+	int			run = merge->tree[0].run;
+
+	if (run < 0 || run_tell(&merge->readers[run]) <= merge->ends[run])
+		return;
+	merge->tree[0].run = -1;
+	if (merge->last_run >= 0 && order->variant->same_slice &&
+		order->variant->same_slice(merge->last, merge->readers[run].tuple, order->state))
+		distrust_hints(merge);
+}
+
+/*
+ * merge_was_wrong tells, once, that the tuple returned last need not come
+ * behind those before it.  What follows it does, unless the sort is
+ * optimistic:  then it need not, and merge_next has returned NULL.
+ */
+bool
+merge_was_wrong(Merge *merge)
+{
+	bool		wrong = merge->wrong;
+
+	merge->wrong = false;
+	return wrong;
+}
+
+/* Does the hint of a come before that of b? */
+static inline bool
+hint_is_before(Merge *merge, const MergeNode *a, const MergeNode *b)
+{
+	const RunReader *left = &merge->readers[a->run];
+	const RunReader *right = &merge->readers[b->run];
+
+	for (int i = 0; i < merge->order->nwords; i++)
+	{
+		if (left->words[i] != right->words[i])
+			return left->words[i] < right->words[i];
+	}
+	return false;
+}
+
+/* Does the tuple of a come before that of b? */
+static inline bool
+tuple_is_before(Merge *merge, const MergeNode *a, const MergeNode *b)
+{
+	return tie_is_before(merge, a->run, b->run);
+}
+
+/* How many nodes of a list in order come before this one, low to high? */
+static pg_attribute_always_inline int
+bisect(Merge *merge, const MergeNode *list, int low, int high, const MergeNode *node,
+	   bool (*comes_before) (Merge *, const MergeNode *, const MergeNode *))
+{
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+
+		if (comes_before(merge, &list[middle], node))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Where in a list of so many nodes in order does this one belong? */
+static int
+guided_place(Merge *merge, const MergeNode *list, int n, const MergeNode *node)
+{
+	int			guess = bisect(merge, list, 0, n, node, hint_is_before);
+
+	if (guess > 0 && !tuple_is_before(merge, &list[guess - 1], node))
+		return bisect(merge, list, 0, guess - 1, node, tuple_is_before);
+	if (guess == n || tuple_is_before(merge, node, &list[guess]))
+		return guess;
+	return bisect(merge, list, guess + 1, n, node, tuple_is_before);
+}
+
+/* Move the first run of the list to its next tuple and to its new place. */
+static void
+guided_next(Merge *merge)
+{
+	MergeNode	node = advance(merge, merge->tree[0].run);
+	int			place = merge->nlive - 1;
+
+	if (node.run < 0)
+		merge->nlive--;
+	else
+		place = guided_place(merge, merge->tree + 1, merge->nlive - 1, &node);
+	memmove(merge->tree, merge->tree + 1, place * sizeof(MergeNode));
+	merge->tree[place] = node;
+}
+
+/* Put the runs' first tuples in order. */
+static void
+guided_start(Merge *merge)
+{
+	for (int run = 0; run < merge->nruns; run++)
+	{
+		MergeNode	node = advance(merge, run);
+		int			place;
+
+		if (node.run < 0)
+			continue;
+		place = guided_place(merge, merge->tree, merge->nlive, &node);
+		memmove(&merge->tree[place + 1], &merge->tree[place],
+				(merge->nlive - place) * sizeof(MergeNode));
+		merge->tree[place] = node;
+		merge->nlive++;
+	}
+	if (merge->nlive == 0)
+		merge->tree[0].run = -1;
+}
+
+/* The same for a tree. */
+static void
+tree_start(Merge *merge)
+{
+	for (int run = 0; run < merge->nruns; run++)
+		(void) run_next(&merge->readers[run]);
+	merge->tree[0] = play(merge, 1);
+	if (merge->ends)
+		end_slice(merge);
+}
+
+static void
+tree_next(Merge *merge)
+{
+	int			run = merge->tree[0].run;
+	MergeNode	winner;
+
+	if (merge->verify)
+		keep_last(merge, run);
+	winner = advance(merge, run);
+	for (int node = (run + merge->nruns) / 2; node > 0; node /= 2)
+	{
+		if (is_before(merge, &merge->tree[node], &winner))
+		{
+			MergeNode	loser = winner;
+
+			winner = merge->tree[node];
+			merge->tree[node] = loser;
+		}
+	}
+	merge->tree[0] = winner;
+	if (merge->verify)
+	{
+		verify_winner(merge);
+		if (merge->ends)
+			end_slice(merge);
+	}
+}
+
+/*
+ * merge_next moves to the next tuple in order and returns the reader that
+ * stands at it, NULL at the end.  The tuple is valid until the next call.
+ */
+RunReader *
+merge_next(Merge *merge)
+{
+	if (merge->nruns == 0)
+		return NULL;
+	if (unlikely(!merge->started))
+	{
+		merge->started = true;
+		if (merge->guided)
+			guided_start(merge);
+		else
+			tree_start(merge);
+	}
+	else if (merge->tree[0].run >= 0)
+	{
+		if (unlikely(merge->guided))
+			guided_next(merge);
+		else
+			tree_next(merge);
+	}
+	return merge->tree[0].run < 0 ? NULL : &merge->readers[merge->tree[0].run];
+}
+
+/* Exchange two nodes if so: without a branch, since nobody can predict it. */
+static inline void
+exchange_if(bool so, MergeNode *a, MergeNode *b)
+{
+	uint64		word = (a->word ^ b->word) & -(uint64) so;
+	int			run = (a->run ^ b->run) & -(int) so;
+
+	a->word ^= word;
+	b->word ^= word;
+	a->run ^= run;
+	b->run ^= run;
+}
+
+/* The order of two nodes with inline images whose first words are equal. */
+static inline bool
+entry_is_before(const Merge *merge, const MergeNode *a, const MergeNode *b,
+				int nwords)
+{
+	const uint64 *left;
+	const uint64 *right;
+
+	if (unlikely(a->run < 0 || b->run < 0))
+		return b->run < 0;
+	left = merge->readers[a->run].words;
+	right = merge->readers[b->run].words;
+	for (int i = 1; i < nwords; i++)
+	{
+		if (left[i] != right[i])
+			return left[i] < right[i];
+	}
+	return order_compare_inline(merge->order, left + nwords, right + nwords) < 0;
+}
+
+/* merge_next_entries with a constant number of words. */
+static pg_attribute_always_inline int
+next_entries(Merge *merge, uint64 *entries, int max, int nwords)
+{
+	RunReader  *reader = merge_next(merge);
+	int			n = 0;
+
+	while (reader != NULL)
+	{
+		int			run = merge->tree[0].run;
+		MergeNode	winner = {PG_UINT64_MAX, -1};
+
+		for (int i = 0; i <= nwords; i++)
+			*entries++ = reader->words[i];
+		if (++n == max)
+			break;
+
+		/* as merge_next does it */
+		if (likely(run_next_inline(reader, nwords)))
+		{
+			winner.word = reader->words[0];
+			winner.run = run;
+		}
+		for (int node = (run + merge->nruns) / 2; node > 0; node /= 2)
+		{
+			MergeNode  *other = &merge->tree[node];
+			bool		before = other->word < winner.word;
+
+			if (unlikely(other->word == winner.word))
+				before = entry_is_before(merge, other, &winner, nwords);
+			exchange_if(before, other, &winner);
+		}
+		merge->tree[0] = winner;
+		reader = winner.run < 0 ? NULL : &merge->readers[winner.run];
+	}
+	return n;
+}
+
+/*
+ * merge_next_entries moves over up to max tuples with inline images and copies
+ * their words and images; returns how many, 0 at the end.
+ */
+int
+merge_next_entries(Merge *merge, uint64 *entries, int max)
+{
+	if (merge->order->nwords == 1)
+		return next_entries(merge, entries, max, 1);
+	Assert(merge->order->nwords == 2);
+	return next_entries(merge, entries, max, 2);
+}
+
+/* merge_free frees the merge but not the runs. */
+void
+merge_free(Merge *merge)
+{
+	if (merge->last)
+		pfree(merge->last);
+	if (merge->ends)
+		pfree(merge->ends);
+	for (int i = 0; i < merge->nruns; i++)
+		run_end_read(&merge->readers[i]);
+	pfree(merge->readers);
+	pfree(merge->tree);
+	pfree(merge);
+}

@@ -1,0 +1,44 @@
+/*-------------------------------------------------------------------------
+ *
+ * merge.h
+ *	  Several runs as one ordered stream.
+ *
+ *		merge = merge_create(order, runs, nruns, memory, ranges or NULL, MERGE_FINAL)
+ *		while ((reader = merge_next(merge)) != NULL)
+ *			... reader->words, reader->tuple, reader->size
+ *		merge_free(merge)						does not close the runs
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_MERGE_H
+#define PTSORT_MERGE_H
+
+#include "compat.h"
+
+#include "sort/run.h"
+
+typedef struct Merge Merge;
+
+/* The part of a run that a slice has: positions [from, to). */
+typedef struct MergeRange
+{
+	int64		from;
+	int64		to;
+} MergeRange;
+
+/* What becomes of the stream. */
+typedef enum MergePurpose
+{
+	MERGE_TO_RUN,				/* a run: see merge_was_wrong */
+	MERGE_FINAL					/* it is the result */
+} MergePurpose;
+
+extern Merge *merge_create(SortOrder *order, Run **runs, int nruns,
+						   int64 memory, const MergeRange *ranges,
+						   MergePurpose purpose);
+extern RunReader *merge_next(Merge *merge);
+extern int	merge_next_entries(Merge *merge, uint64 *entries, int max);
+extern bool merge_was_wrong(Merge *merge);
+extern void merge_free(Merge *merge);
+
+#endif							/* PTSORT_MERGE_H */

@@ -1,0 +1,416 @@
+/*-------------------------------------------------------------------------
+ *
+ * shared.c
+ *	  What the participants of one parallel sort tell each other.
+ *
+ * The only file with a spinlock or a condition variable.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "fault.h"
+#include "miscadmin.h"
+#include "postmaster/bgworker.h"
+#include "sort/shared.h"
+#include "stamp.h"
+#include "storage/condition_variable.h"
+#include "storage/spin.h"
+#include "utils/wait_event.h"
+
+/* How often a waiting leader looks whether its workers are still there, ms. */
+#define WORKER_CHECK_INTERVAL 1000
+
+/* How long a worker waits to be ended by a leader that is gone, ms. */
+#define ABANDONED_WAIT	1000
+
+/* One participant's slot: written by it before `done`, read by all after. */
+typedef struct SharedSlot
+{
+	bool		done;			/* protected by mutex */
+	RunDesc		run;			/* tuples == 0: there is no run */
+	PtSortStats stats;
+} SharedSlot;
+
+struct PtSortShared
+{
+	BuildStamp	stamp;			/* must be first; immutable after init */
+	int			max_participants;	/* immutable after init */
+	SharedFileSet fileset;		/* has its own lock */
+	ConditionVariable announced;	/* broadcast after each announcement */
+
+	slock_t		mutex;			/* protects all fields below */
+	int			joined;			/* participants that began their sort */
+	int			done;			/* of them, those that announced */
+	bool		learning;		/* somebody learns for all of them */
+	int			learned;		/* bytes that it learned, 0: not yet */
+	bool		planned;		/* slices have been planned */
+	int			next_slice;		/* the next one nobody has claimed */
+	bool		failed;			/* the sort has failed: see PtSortStats */
+	bool		abandoned;		/* the leader has let go of the segment */
+
+	/*
+	 * Behind the slots lie the slices' positions: for each slice and for the
+	 * end of the last one an offset into each participant's run.  Written by
+	 * the leader before `planned`, read by all after.
+	 */
+	SharedSlot	slots[FLEXIBLE_ARRAY_MEMBER];
+};
+
+/*
+ * shared_slices: see ptsort_shared_slices.  Several for each participant, so
+ * that one that is slow, or an estimate that is bad, does not hold up all.
+ */
+int
+shared_slices(int participants)
+{
+	return participants <= 64 ? 8 * participants : Max(512, participants);
+}
+
+static Size
+slots_size(int participants)
+{
+	return MAXALIGN(add_size(offsetof(PtSortShared, slots),
+							 mul_size(sizeof(SharedSlot), Max(participants, 1))));
+}
+
+/* shared_estimate: see ptsort_shared_estimate. */
+Size
+shared_estimate(int participants)
+{
+	Size		positions = mul_size(mul_size(shared_slices(participants) + 1,
+											  Max(participants, 1)),
+									 sizeof(int64));
+
+	return add_size(slots_size(participants), positions);
+}
+
+/* shared_positions returns max_participants offsets for each slice's start. */
+int64 *
+shared_positions(PtSortShared *shared)
+{
+	return (int64 *) ((char *) shared + slots_size(shared->max_participants));
+}
+
+/* shared_publish_plan makes the positions valid and wakes who waits for them. */
+void
+shared_publish_plan(PtSortShared *shared)
+{
+	fault_point("shared: plan");
+	SpinLockAcquire(&shared->mutex);
+	shared->planned = true;
+	SpinLockRelease(&shared->mutex);
+	ConditionVariableBroadcast(&shared->announced);
+}
+
+/*
+ * Nobody will plan or learn any more: the leader's transaction has ended.  It
+ * ends its workers before, but those only that it knows of.  RegisterDynamic-
+ * BackgroundWorker() can run out of memory when the worker is registered, and
+ * before it has told its caller.
+ */
+static void
+check_abandoned(bool abandoned)
+{
+	if (!abandoned)
+		return;
+	/* a leader that knows of us has us ended: leave the last word to that */
+	for (int i = 0; i < ABANDONED_WAIT / 10; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		pg_usleep(10 * 1000L);
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("parallel sort was abandoned by its leader")));
+}
+
+static bool
+is_planned(PtSortShared *shared)
+{
+	bool		planned;
+	bool		abandoned;
+
+	SpinLockAcquire(&shared->mutex);
+	planned = shared->planned;
+	abandoned = shared->abandoned;
+	SpinLockRelease(&shared->mutex);
+	check_abandoned(abandoned);
+	return planned;
+}
+
+/* shared_wait_plan returns when the leader has planned the slices. */
+void
+shared_wait_plan(PtSortShared *shared)
+{
+	ConditionVariablePrepareToSleep(&shared->announced);
+	while (!is_planned(shared))
+		ConditionVariableSleep(&shared->announced, PG_WAIT_EXTENSION);
+	ConditionVariableCancelSleep();
+}
+
+/* shared_claim_slice returns the number of a slice to work on, -1 at the end. */
+int
+shared_claim_slice(PtSortShared *shared)
+{
+	int			slice = -1;
+
+	SpinLockAcquire(&shared->mutex);
+	if (!shared->failed && shared->next_slice < shared_slices(shared->max_participants))
+		slice = shared->next_slice++;
+	SpinLockRelease(&shared->mutex);
+	return slice;
+}
+
+/* shared_fail lets nobody claim another slice. */
+void
+shared_fail(PtSortShared *shared)
+{
+	SpinLockAcquire(&shared->mutex);
+	shared->failed = true;
+	SpinLockRelease(&shared->mutex);
+}
+
+/* on_dsm_detach callback, in the leader only. */
+static void
+abandon(dsm_segment *segment, Datum arg)
+{
+	PtSortShared *shared = (PtSortShared *) DatumGetPointer(arg);
+
+	SpinLockAcquire(&shared->mutex);
+	shared->abandoned = true;
+	SpinLockRelease(&shared->mutex);
+	ConditionVariableBroadcast(&shared->announced);
+}
+
+/* shared_init: see ptsort_shared_init. */
+void
+shared_init(PtSortShared *shared, int participants, dsm_segment *segment)
+{
+	memset(shared, 0, shared_estimate(participants));
+	stamp_set(&shared->stamp);
+	shared->max_participants = participants;
+	SpinLockInit(&shared->mutex);
+	ConditionVariableInit(&shared->announced);
+	SharedFileSetInit(&shared->fileset, segment);
+	if (segment != NULL)
+		on_dsm_detach(segment, abandon, PointerGetDatum(shared));
+}
+
+/* shared_attach: see ptsort_shared_attach. */
+void
+shared_attach(PtSortShared *shared, dsm_segment *segment)
+{
+	stamp_check(&shared->stamp);
+	SharedFileSetAttach(&shared->fileset, segment);
+}
+
+/* shared_join makes the caller a participant and returns its number. */
+int
+shared_join(PtSortShared *shared)
+{
+	int			participant;
+
+	SpinLockAcquire(&shared->mutex);
+	participant = shared->joined++;
+	SpinLockRelease(&shared->mutex);
+	if (participant >= shared->max_participants)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("too many participants in a parallel sort"),
+				 errdetail("The shared block was made for %d.",
+						   shared->max_participants)));
+	return participant;
+}
+
+/*
+ * What the first participant learns for all lies in a file of its own: how
+ * much it is depends on the data.
+ */
+#define LEARNED_FILE	"learned"
+
+/*
+ * shared_claim_learning returns true to one participant, who then must learn
+ * and publish, and false to the others when it has done so.
+ */
+bool
+shared_claim_learning(PtSortShared *shared)
+{
+	bool		claimed;
+	bool		abandoned;
+	int			learned;
+
+	SpinLockAcquire(&shared->mutex);
+	claimed = !shared->learning;
+	shared->learning = true;
+	SpinLockRelease(&shared->mutex);
+	if (claimed)
+		return true;
+
+	fault_point("shared: wait for learning");
+	ConditionVariablePrepareToSleep(&shared->announced);
+	for (;;)
+	{
+		SpinLockAcquire(&shared->mutex);
+		learned = shared->learned;
+		abandoned = shared->abandoned;
+		SpinLockRelease(&shared->mutex);
+		check_abandoned(abandoned);
+		if (learned > 0)
+			break;
+		ConditionVariableSleep(&shared->announced, PG_WAIT_EXTENSION);
+	}
+	ConditionVariableCancelSleep();
+	return false;
+}
+
+/* shared_publish_learned gives the others what the caller has learned. */
+void
+shared_publish_learned(PtSortShared *shared, const char *data, int length)
+{
+	BufFile    *file = BufFileCreateFileSet(&shared->fileset.fs, LEARNED_FILE);
+
+	fault_point("shared: publish learned");
+	BufFileWrite(file, (void *) data, length);	/* not const before 16 */
+	BufFileExportFileSet(file);
+	BufFileClose(file);
+	SpinLockAcquire(&shared->mutex);
+	shared->learned = length;
+	SpinLockRelease(&shared->mutex);
+	ConditionVariableBroadcast(&shared->announced);
+}
+
+/* shared_read_learned appends what was published. */
+void
+shared_read_learned(PtSortShared *shared, StringInfo result)
+{
+	int			length = shared->learned;
+	BufFile    *file = BufFileOpenFileSet(&shared->fileset.fs, LEARNED_FILE,
+										  O_RDONLY, false);
+
+	if (length <= 0 || length != BufFileSize(file))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("what another participant has learned about sort keys is incomplete")));
+	enlargeStringInfo(result, length);
+	BufFileReadExact(file, result->data + result->len, length);
+	result->len += length;
+	BufFileClose(file);
+}
+
+/* shared_fileset returns where the participants' tapesets live. */
+SharedFileSet *
+shared_fileset(PtSortShared *shared)
+{
+	return &shared->fileset;
+}
+
+/* shared_announce publishes a participant's finished run and wakes the leader. */
+void
+shared_announce(PtSortShared *shared, int participant, const RunDesc *run,
+				const PtSortStats *stats)
+{
+	SharedSlot *slot = &shared->slots[participant];
+
+	fault_point("shared: announce");
+	slot->run = *run;
+	slot->stats = *stats;
+	SpinLockAcquire(&shared->mutex);
+	slot->done = true;
+	shared->done++;
+	SpinLockRelease(&shared->mutex);
+	ConditionVariableBroadcast(&shared->announced);
+}
+
+static int
+announcements(PtSortShared *shared)
+{
+	int			done;
+
+	SpinLockAcquire(&shared->mutex);
+	done = shared->done;
+	SpinLockRelease(&shared->mutex);
+	return done;
+}
+
+/* Is any launched worker still running (or not yet started)? */
+static bool
+workers_alive(ParallelContext *workers)
+{
+	for (int i = 0; i < workers->nworkers_launched; i++)
+	{
+		pid_t		pid;
+
+		if (workers->worker[i].bgwhandle != NULL &&
+			GetBackgroundWorkerPid(workers->worker[i].bgwhandle, &pid) != BGWH_STOPPED)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * shared_wait returns when that many participants have announced their runs.
+ * An error of a worker is raised here, by the interrupt check.  So that a
+ * worker which ended in silence is no endless wait either, its end is noticed.
+ */
+void
+shared_wait(PtSortShared *shared, int participants, ParallelContext *workers)
+{
+	if (participants > shared->max_participants)
+		elog(ERROR, "cannot wait for %d participants of %d",
+			 participants, shared->max_participants);
+	fault_point("shared: wait");
+
+	/* Raises an error if a launched worker died before it could attach. */
+	if (workers)
+		WaitForParallelWorkersToAttach(workers);
+
+	ConditionVariablePrepareToSleep(&shared->announced);
+	while (announcements(shared) < participants)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (ConditionVariableTimedSleep(&shared->announced, WORKER_CHECK_INTERVAL,
+										WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN) &&
+			workers && !workers_alive(workers) &&
+			announcements(shared) < participants)
+		{
+			CHECK_FOR_INTERRUPTS();
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("parallel worker ended before it finished its sort")));
+		}
+	}
+	ConditionVariableCancelSleep();
+}
+
+/* shared_run returns a participant's run, NULL if it had no tuples. */
+const RunDesc *
+shared_run(PtSortShared *shared, int participant)
+{
+	SharedSlot *slot = &shared->slots[participant];
+
+	return slot->done && slot->run.tuples > 0 ? &slot->run : NULL;
+}
+
+/* shared_participants returns how many slots there are. */
+int
+shared_participants(PtSortShared *shared)
+{
+	return shared->max_participants;
+}
+
+/* shared_stats: see ptsort_shared_stats. */
+bool
+shared_stats(PtSortShared *shared, int participant, PtSortStats *stats)
+{
+	bool		done;
+
+	if (participant < 0 || participant >= shared->max_participants)
+		return false;
+	SpinLockAcquire(&shared->mutex);
+	done = shared->slots[participant].done;
+	SpinLockRelease(&shared->mutex);
+	if (done)
+		*stats = shared->slots[participant].stats;
+	return done;
+}

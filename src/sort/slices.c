@@ -1,0 +1,430 @@
+/*-------------------------------------------------------------------------
+ *
+ * slices.c
+ *	  Cut the final merge into slices of about equal size.
+ *
+ * A *cut* is a place in each run such that everything before it, in any run,
+ * comes before everything behind it in every run.  The tuple at a place of one
+ * run makes a cut: the place of the first tuple, in each run, that does not
+ * come before it.  As the order is total (heap TIDs decide between equal
+ * keys), cuts can fall anywhere, in the middle of equal keys too, unless the
+ * variant wants those in one slice.
+ *
+ * Which tuples make cuts is estimated from the runs' sparse indexes: each
+ * sample stands for the tuples up to the next one, so samples in order and
+ * their weights summed up tell where a k-th part of all tuples ends.  The
+ * estimate knows only words; among equal ones the place within the run
+ * decides.  The cuts themselves are exact, and so it is known how many tuples
+ * come before each.  Where that is not what it should be, as it happens among
+ * many equal keys, a better place is found by bisection of the runs' samples.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "fault.h"
+#include "miscadmin.h"
+#include "sort/slices.h"
+#include "utils/memutils.h"
+
+/*
+ * A slice ends with a page that is half full on average.  With this many
+ * tuples that is less than one in a hundred, even if they share posting lists.
+ */
+#define MIN_SLICE_TUPLES	150000
+
+/*
+ * Samples that are looked at, of all runs together: as many as fit a part of
+ * the budget, within limits.
+ */
+#define CANDIDATES_PART		4
+#define MIN_SAMPLES			1024
+#define MAX_SAMPLES			16384
+
+/* Part of a slice by which a cut may miss its place. */
+#define TOLERANCE_PART		40
+
+/*
+ * Read buffer for looking at single records of a run, and the part of the
+ * budget that those of all runs may have.
+ */
+#define PROBE_BUFFER		(64 * 1024)
+#define PROBES_PART			4
+
+int			ptsort_debug_slices = 0;
+
+/* One run while slices are planned. */
+typedef struct SliceRun
+{
+	Run		   *run;
+	RunReader	reader;
+} SliceRun;
+
+/* A sample among those of all runs. */
+typedef struct Candidate
+{
+	uint64		words[PTSORT_MAX_WORDS + 1];
+	double		fraction;		/* of its run's tuples that come before it */
+	int			run;
+	int64		position;
+	int64		weight;			/* tuples it stands for */
+} Candidate;
+
+/* A cut of all runs. */
+typedef struct Cut
+{
+	int64	   *positions;		/* in each run */
+	int64	   *samples;		/* of each run that come before it */
+	int64		before;			/* tuples that come before it */
+} Cut;
+
+/* The tuple that makes a cut, copied: words, then the image. */
+typedef struct Splitter
+{
+	uint64	   *words;
+	char	   *tuple;
+} Splitter;
+
+static int
+compare_candidates(const void *a, const void *b)
+{
+	const Candidate *left = a;
+	const Candidate *right = b;
+
+	for (int i = 0; i < lengthof(left->words); i++)
+	{
+		if (left->words[i] != right->words[i])
+			return left->words[i] < right->words[i] ? -1 : 1;
+	}
+	return (left->fraction > right->fraction) - (left->fraction < right->fraction);
+}
+
+/* Prepare to look at records. */
+static void
+open_run(SliceRun *slice_run, const SortOrder *order, Run *run, Size buffer)
+{
+	slice_run->run = run;
+	run_begin_read(&slice_run->reader, order, run, buffer, false);
+}
+
+/* The samples of all runs in order; returns how many. */
+static int64
+collect_candidates(SliceRun *runs, int nruns, int64 memory, Candidate **result)
+{
+	int64		most = memory / (int64) sizeof(Candidate);
+	int64		total = 0;
+	int64		step;
+	int64		n = 0;
+	Candidate  *candidates;
+
+	for (int r = 0; r < nruns; r++)
+		total += runs[r].run->desc.nsamples;
+	step = total / Min(Max(most, MIN_SAMPLES), MAX_SAMPLES) + 1;
+	candidates = palloc_extended((total / step + nruns) * sizeof(Candidate),
+								 MCXT_ALLOC_HUGE);
+	for (int r = 0; r < nruns; r++)
+	{
+		RunDesc    *desc = &runs[r].run->desc;
+
+		for (int64 i = 0; i < desc->nsamples; i += step)
+		{
+			RunSample  *sample = &runs[r].run->samples[i];
+			Candidate  *candidate = &candidates[n++];
+			int64		next = i + step < desc->nsamples ?
+				runs[r].run->samples[i + step].ordinal : desc->tuples;
+
+			memcpy(candidate->words, sample->words, sizeof(candidate->words));
+			candidate->fraction = (double) sample->ordinal / desc->tuples;
+			candidate->run = r;
+			candidate->position = sample->position;
+			candidate->weight = next - sample->ordinal;
+		}
+	}
+	qsort(candidates, n, sizeof(Candidate), compare_candidates);
+	*result = candidates;
+	return n;
+}
+
+/* Make the record at a position the reader's current one. */
+static void
+probe(SliceRun *run, int64 position)
+{
+	run_limit(&run->reader, position, run_end(run->run));
+	if (!run_next(&run->reader))
+		elog(ERROR, "sparse index points behind its run");
+}
+
+static void
+copy_splitter(Splitter *splitter, const SortOrder *order, SliceRun *run,
+			  int64 position)
+{
+	RunReader  *reader = &run->reader;
+	Size		ahead = order->nwords * sizeof(uint64);
+
+	probe(run, position);
+	splitter->words = palloc_extended(ahead + MAXALIGN(reader->size), MCXT_ALLOC_HUGE);
+	splitter->tuple = (char *) splitter->words + ahead;
+	memcpy(splitter->words, reader->words, ahead);
+	memcpy(splitter->tuple, reader->tuple, reader->size);
+}
+
+/* Does the reader's current tuple come before the cut? */
+static bool
+is_before_cut(SortOrder *order, const RunReader *reader, const Splitter *splitter)
+{
+	const PtSortVariant *variant = order->variant;
+
+	for (int i = 0; i < order_words(order); i++)
+	{
+		if (reader->words[i] != splitter->words[i])
+			return reader->words[i] < splitter->words[i];
+	}
+	if (variant->same_slice &&
+		variant->same_slice(reader->tuple, splitter->tuple, order->state))
+		return false;
+	return order_compare_tuples(order, reader->tuple, splitter->tuple) < 0;
+}
+
+/* The same of a sample, whose record is read only if words do not decide. */
+static bool
+sample_is_before_cut(SortOrder *order, SliceRun *run, const RunSample *sample,
+					 const Splitter *splitter)
+{
+	for (int i = 0; i < order_words(order); i++)
+	{
+		if (sample->words[i] != splitter->words[i])
+			return sample->words[i] < splitter->words[i];
+	}
+	probe(run, sample->position);
+	return is_before_cut(order, &run->reader, splitter);
+}
+
+/*
+ * Find the first record of a run that does not come before the cut: behind the
+ * last sample before the cut, record by record.  The position is the record's
+ * own, never the end of the frame before, which is the same place:
+ * limit_reader (merge.c) counts on it.
+ */
+static void
+cut_run(SortOrder *order, SliceRun *run, const Splitter *splitter, int r, Cut *cut)
+{
+	const RunSample *samples = run->run->samples;
+	int64		low = 0;		/* samples below are before the cut */
+	int64		high = run->run->desc.nsamples; /* from here on they are not */
+	int64		tuples;
+
+	while (low < high)
+	{
+		int64		middle = low + (high - low) / 2;
+
+		if (sample_is_before_cut(order, run, &samples[middle], splitter))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	cut->samples[r] = low;
+	cut->positions[r] = 0;
+	if (low == 0)
+		return;
+	run_limit(&run->reader, samples[low - 1].position, run_end(run->run));
+	cut->positions[r] = run_end(run->run);
+	for (tuples = samples[low - 1].ordinal; run_next(&run->reader); tuples++)
+	{
+		if (!is_before_cut(order, &run->reader, splitter))
+		{
+			cut->positions[r] = run_tell(&run->reader) - 1;
+			break;
+		}
+	}
+	cut->before += tuples;
+}
+
+/* Cut all runs before the record at a position of one of them. */
+static void
+make_cut(SortOrder *order, SliceRun *runs, int nruns, int run, int64 position,
+		 Cut *cut)
+{
+	Splitter	splitter;
+
+	CHECK_FOR_INTERRUPTS();
+	copy_splitter(&splitter, order, &runs[run], position);
+	cut->before = 0;
+	for (int r = 0; r < nruns; r++)
+		cut_run(order, &runs[r], &splitter, r, cut);
+	pfree(splitter.words);
+}
+
+static void
+alloc_cut(Cut *cut, int nruns)
+{
+	cut->positions = palloc(nruns * sizeof(int64));
+	cut->samples = palloc(nruns * sizeof(int64));
+}
+
+static void
+free_cut(Cut *cut)
+{
+	pfree(cut->positions);
+	pfree(cut->samples);
+}
+
+static void
+copy_cut(Cut *target, const Cut *source, int nruns)
+{
+	memcpy(target->positions, source->positions, nruns * sizeof(int64));
+	memcpy(target->samples, source->samples, nruns * sizeof(int64));
+	target->before = source->before;
+}
+
+/*
+ * Improve a cut until about `target` tuples come before it.  In each run the
+ * samples from low to before high may still be where the target is: the middle
+ * one of the most of them is tried next.
+ */
+static void
+improve_cut(SortOrder *order, SliceRun *runs, int nruns, int64 target,
+			int64 tolerance, Cut *cut)
+{
+	int64	   *low = palloc0(nruns * sizeof(int64));
+	int64	   *high = palloc(nruns * sizeof(int64));
+	Cut			last;
+
+	alloc_cut(&last, nruns);
+	copy_cut(&last, cut, nruns);
+	for (int r = 0; r < nruns; r++)
+		high[r] = runs[r].run->desc.nsamples;
+	while (llabs(cut->before - target) > tolerance)
+	{
+		int			widest = 0;
+		int64		middle;
+
+		for (int r = 0; r < nruns; r++)
+		{
+			if (last.before < target)
+				low[r] = Max(low[r], last.samples[r]);
+			else
+				high[r] = Min(high[r], last.samples[r]);
+			if (high[r] - low[r] > high[widest] - low[widest])
+				widest = r;
+		}
+		if (high[widest] <= low[widest])
+			break;
+		middle = low[widest] + (high[widest] - low[widest]) / 2;
+		make_cut(order, runs, nruns, widest,
+				 runs[widest].run->samples[middle].position, &last);
+
+		/*
+		 * The sample itself has been tried.  (Said for both sides: what the cut
+		 * says would do, if only all comparisons were transitive.)
+		 */
+		if (last.before < target)
+			low[widest] = middle + 1;
+		else
+			high[widest] = middle;
+		if (llabs(last.before - target) < llabs(cut->before - target))
+			copy_cut(cut, &last, nruns);
+	}
+	pfree(low);
+	pfree(high);
+	free_cut(&last);
+}
+
+/* Orders cuts, which are arrays of positions, by how far they go. */
+static int
+compare_cuts(const void *a, const void *b, void *arg)
+{
+	const int64 *left = a;
+	const int64 *right = b;
+	int			nruns = *(int *) arg;
+
+	for (int r = 0; r < nruns; r++)
+	{
+		if (left[r] != right[r])
+			return left[r] < right[r] ? -1 : 1;
+	}
+	return 0;
+}
+
+/*
+ * Cut the runs into `useful` parts of so many tuples each, or fewer; returns
+ * how many.
+ */
+static int
+make_cuts(SortOrder *order, SliceRun *runs, int nruns, const Candidate *candidates,
+		  int64 ncandidates, int useful, int64 part, int64 *positions)
+{
+	int64		passed = 0;
+	int			cut = 1;
+	Cut			made;
+
+	alloc_cut(&made, nruns);
+	for (int64 i = 0; i < ncandidates && cut < useful; i++)
+	{
+		int64		target = part * cut;
+
+		if (passed >= target)
+		{
+			make_cut(order, runs, nruns, candidates[i].run,
+					 candidates[i].position, &made);
+			improve_cut(order, runs, nruns, target, part / TOLERANCE_PART,
+						&made);
+			memcpy(&positions[cut * nruns], made.positions, nruns * sizeof(int64));
+			cut++;
+		}
+		passed += candidates[i].weight;
+	}
+	return cut;
+}
+
+int64
+slices_plan(SortOrder *order, Run **runs, int nruns, int nslices, int64 budget,
+			int64 *positions)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "ptsort slices",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	SliceRun   *slice_runs = palloc0(Max(nruns, 1) * sizeof(SliceRun));
+	Candidate  *candidates;
+	int64		ncandidates;
+	int64		tuples = 0;
+	int			useful;
+	int			cut;
+	int64		memory;
+
+	fault_point("slices: plan");
+	for (int r = 0; r < nruns; r++)
+	{
+		open_run(&slice_runs[r], order, runs[r],
+				 Min(PROBE_BUFFER, budget / PROBES_PART / nruns));
+		tuples += runs[r]->desc.tuples;
+		positions[r] = 0;
+	}
+	ncandidates = collect_candidates(slice_runs, nruns, budget / CANDIDATES_PART,
+									 &candidates);
+	useful = (int) Min(nslices, Max(tuples / MIN_SLICE_TUPLES, 1));
+	if (ptsort_debug_slices > 0)
+		useful = Min(nslices, ptsort_debug_slices);
+
+	cut = make_cuts(order, slice_runs, nruns, candidates, ncandidates, useful,
+					tuples / useful, positions);
+
+	/* What is left over becomes empty slices behind the last tuple. */
+	for (; cut <= nslices; cut++)
+	{
+		for (int r = 0; r < nruns; r++)
+			positions[cut * nruns + r] = run_end(runs[r]);
+	}
+	/* Estimated order need not be the order: every cut is good at its place. */
+	if (nruns > 0)
+		qsort_arg(positions, nslices + 1, nruns * sizeof(int64), compare_cuts, &nruns);
+	MemoryContextSwitchTo(old);
+	memory = MemoryContextMemAllocated(context, true);
+	for (int r = 0; r < nruns; r++)
+	{
+		memory += runs[r]->tape->buffer_size;
+		run_end_read(&slice_runs[r].reader);
+	}
+	MemoryContextDelete(context);
+	return memory;
+}

@@ -1,0 +1,255 @@
+/*-------------------------------------------------------------------------
+ *
+ * sortread.c
+ *	  Reading a sort that has been performed: get, slices, random access.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "sort/shared.h"
+#include "sort/sortread.h"
+#include "sort/sortstate.h"
+
+/* Raise an error unless the operation is possible. */
+static void
+need_random_access(PtSort *sort, const char *operation)
+{
+	if (!sort->options.random_access)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("%s needs a sort with random access", operation)));
+	if (sort->phase != PHASE_MEMORY && sort->phase != PHASE_RUN)
+		sort_wrong_phase(operation);
+}
+
+/*
+ * Get in each of the three phases.  Backward returns the tuple before the one
+ * returned last, or the last one if the end was reached; as the server's sort.
+ */
+static const void *
+get_from_memory(PtSort *sort, bool forward, Size *size)
+{
+	SortPosition *position = &sort->position;
+	const void *tuple;
+
+	if (forward)
+	{
+		if (position->before >= sort->memsort->count)
+		{
+			position->at_end = true;
+			return NULL;
+		}
+		pt_prefetch(memsort_ahead(sort->memsort, position->before));
+		pt_prefetch(memsort_ahead(sort->memsort, position->before) + CACHE_LINE);
+		position->before++;
+	}
+	else
+	{
+		if (!position->at_end && position->before > 0)
+			position->before--;
+		position->at_end = false;
+		if (position->before == 0)
+			return NULL;
+	}
+	tuple = memsort_tuple(sort->memsort,
+						  memsort_entry(sort->memsort, position->before - 1));
+	*size = order_size(&sort->order, tuple);
+	return tuple;
+}
+
+static const void *
+get_from_run(PtSort *sort, bool forward, Size *size)
+{
+	RunReader  *reader = &sort->reader;
+	bool		found;
+
+	if (reader->run == NULL)
+		return NULL;
+	if (forward)
+	{
+		found = run_next(reader);
+		sort->position.at_end = !found;
+	}
+	else
+	{
+		found = run_previous(reader, !sort->position.at_end);
+		sort->position.at_end = false;
+	}
+	*size = reader->size;
+	return found ? reader->tuple : NULL;
+}
+
+/* A wrong hint has ended an optimistic sort; nobody need go on. */
+static void
+fail(PtSort *sort)
+{
+	sort->stats.failed = true;
+	if (sort->options.shared)
+		shared_fail(sort->options.shared);
+}
+
+static const void *
+get_from_merge(PtSort *sort, Size *size)
+{
+	RunReader  *reader;
+
+	reader = merge_next(sort->merge);
+	if (unlikely(reader == NULL))
+	{
+		if (merge_was_wrong(sort->merge))
+			fail(sort);
+		return NULL;
+	}
+	*size = reader->size;
+	return reader->tuple;
+}
+
+/* sort_get: see ptsort_get. */
+const void *
+sort_get(PtSort *sort, bool forward, Size *size)
+{
+	const void *result = NULL;
+	MemoryContext old = MemoryContextSwitchTo(sort->context);
+
+	if (unlikely(!forward))
+		need_random_access(sort, "reading backward");
+	switch (sort->phase)
+	{
+		case PHASE_MEMORY:
+			result = get_from_memory(sort, forward, size);
+			break;
+		case PHASE_RUN:
+			result = get_from_run(sort, forward, size);
+			break;
+		case PHASE_MERGING:
+			result = get_from_merge(sort, size);
+			break;
+		default:
+			sort_wrong_phase("get");
+	}
+	MemoryContextSwitchTo(old);
+	return result;
+}
+
+/* Entries that sort_get_entries gives at once: they stay in the fast cache. */
+#define BATCH_ENTRIES	512
+
+/* The next sorted entries in memory, where they lie. */
+static const uint64 *
+entries_from_memory(PtSort *sort, int *n)
+{
+	SortPosition *position = &sort->position;
+	const uint64 *result = memsort_entry(sort->memsort, position->before);
+
+	*n = (int) Min(sort->memsort->count - position->before, BATCH_ENTRIES);
+	position->before += *n;
+	return result;
+}
+
+static const uint64 *
+entries_from_merge(PtSort *sort, int *n)
+{
+	if (sort->batch == NULL)
+		sort->batch = MemoryContextAlloc(sort->context, BATCH_ENTRIES *
+										 (sort->order.nwords + 1) * sizeof(uint64));
+	*n = merge_next_entries(sort->merge, sort->batch, BATCH_ENTRIES);
+	return sort->batch;
+}
+
+/* sort_get_entries: see ptsort_get_entries. */
+const uint64 *
+sort_get_entries(PtSort *sort, int *n)
+{
+	const uint64 *result = NULL;
+
+	if (!sort->order.inline_image)
+		elog(ERROR, "the images of this sort are not inline");
+	if (sort->phase == PHASE_MEMORY)
+		result = entries_from_memory(sort, n);
+	else if (sort->phase == PHASE_MERGING)
+	{
+		MemoryContext old = MemoryContextSwitchTo(sort->context);
+
+		result = entries_from_merge(sort, n);
+		MemoryContextSwitchTo(old);
+	}
+	else
+		sort_wrong_phase("get entries");
+	return *n > 0 ? result : NULL;
+}
+
+/* sort_rescan: see ptsort_rescan. */
+void
+sort_rescan(PtSort *sort)
+{
+	need_random_access(sort, "rescan");
+	memset(&sort->position, 0, sizeof(SortPosition));
+	sort->mark = sort->position;
+	if (sort->reader.run)
+		run_limit(&sort->reader, 0, sort->reader.to);
+}
+
+/* sort_mark: see ptsort_mark. */
+void
+sort_mark(PtSort *sort)
+{
+	need_random_access(sort, "mark");
+	sort->mark = sort->position;
+	if (sort->reader.run)
+		sort->mark.before = run_tell(&sort->reader);
+}
+
+/* sort_restore: see ptsort_restore. */
+void
+sort_restore(PtSort *sort)
+{
+	need_random_access(sort, "restore");
+	sort->position = sort->mark;
+	if (sort->reader.run)
+		run_limit(&sort->reader, sort->mark.before, sort->reader.to);
+}
+
+/* sort_next_slice: see ptsort_next_slice. */
+bool
+sort_next_slice(PtSort *sort, int *slice)
+{
+	PtSortShared *shared = sort->options.shared;
+	int			participants;
+	MergeRange *ranges;
+	MemoryContext old;
+
+	if (sort->options.role != PTSORT_SLICE ||
+		(sort->phase != PHASE_SLICES && sort->phase != PHASE_MERGING))
+		sort_wrong_phase("next slice");
+	if (sort->merge)
+	{
+		sort_note_memory(sort);
+		merge_free(sort->merge);
+	}
+	sort->merge = NULL;
+	sort->phase = PHASE_SLICES;
+	*slice = shared_claim_slice(shared);
+	if (*slice < 0)
+		return false;
+
+	old = MemoryContextSwitchTo(sort->context);
+	participants = shared_participants(shared);
+	ranges = palloc(Max(sort->nruns, 1) * sizeof(MergeRange));
+	for (int r = 0; r < sort->nruns; r++)
+	{
+		int64	   *position = shared_positions(shared) +
+			*slice * participants + sort->run_owners[r];
+
+		ranges[r].from = position[0];
+		ranges[r].to = position[participants];
+		if (ranges[r].from < 0 || ranges[r].from > ranges[r].to ||
+			ranges[r].to > run_end(sort->runs[r]))
+			elog(ERROR, "slice %d is not within its runs", *slice);
+	}
+	sort->merge = sort_create_merge(sort, sort->nruns, ranges, MERGE_FINAL);
+	sort->phase = PHASE_MERGING;
+	pfree(ranges);
+	MemoryContextSwitchTo(old);
+	return true;
+}

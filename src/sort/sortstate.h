@@ -1,0 +1,111 @@
+/*-------------------------------------------------------------------------
+ *
+ * sortstate.h
+ *	  The inside of a sort object, shared by tuplesort.c, which fills and
+ *	  performs it, and sortread.c, which reads it.
+ *
+ * Memory.  Nobody adds up what tapes, runs, keys and variants have.  It is all
+ * in the variant's memory context or below, and the server knows how much that
+ * is; what it leaves of the budget is the entries', or the read buffers' of a
+ * merge.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_SORTSTATE_H
+#define PTSORT_SORTSTATE_H
+
+#include "compat.h"
+
+#include "sort/memsort.h"
+#include "sort/merge.h"
+#include "sort/run.h"
+
+/* Largest block of the sort's memory context, but for large pieces. */
+#define SORT_BLOCK	(32 * 1024)
+
+typedef enum SortPhase
+{
+	PHASE_PUTTING,
+	PHASE_MEMORY,
+	PHASE_MERGING,
+	PHASE_RUN,
+	PHASE_SLICES,
+	PHASE_ANNOUNCED,
+	PHASE_FAILED				/* perform has begun, and not ended well */
+} SortPhase;
+
+/* Where a get stands; `before` counts the tuples before it. */
+typedef struct SortPosition
+{
+	int64		before;			/* tuples (MEMORY) or a position (RUN) */
+	bool		at_end;			/* a forward get has found no more tuples */
+} SortPosition;
+
+struct PtSort
+{
+	SortOrder	order;			/* must be first, see ptsort_variant.h */
+	PtSortOptions options;
+	SortPhase	phase;
+	MemoryContext variant_context;	/* deleted at end */
+	MemoryContext context;		/* below it: all of the engine's memory */
+	int			participant;	/* worker: its number */
+	Size		write_buffer;
+
+	MemSort    *memsort;		/* PUTTING, MEMORY */
+	PtSortKey  *key;			/* of a variant whose key learns; else NULL */
+	bool		learning;		/* words mean nothing yet */
+	int64		learning_limit; /* bytes that the key may have until then */
+	Tapeset    *tapeset;		/* NULL until something is written */
+	bool		run_is_open;	/* the last initial run can be continued by
+								 * what comes behind its last tuple */
+	RunWriter	open_run;
+	Run		  **runs;			/* a queue: merged from the front, results
+								 * appended */
+	int			nruns;
+	int			maxruns;
+	int		   *run_owners;		/* slice: the participants that left them */
+	Merge	   *merge;			/* MERGING */
+	uint64	   *batch;			/* ... with inline images: those read last */
+	RunReader	reader;			/* RUN */
+	SortPosition position;
+	SortPosition mark;
+
+	const Oid  *contradicted;	/* restartable: the key's, see
+								 * key_allow_restart; else NULL */
+	int64		edge_bytes;		/* of copies of runs' edges */
+
+	PtSortStats stats;			/* but comparisons and peaks: see sort_stats */
+	int64		peak_memory;	/* see sort_note_memory */
+};
+
+/* sort_wrong_phase raises the error for an operation at the wrong time. */
+pt_noreturn extern void sort_wrong_phase(const char *operation);
+
+/*
+ * sort_other_memory returns the bytes of all that the sort has besides its
+ * entries: what its memory contexts, and those of its variant, have allocated.
+ */
+extern int64 sort_other_memory(const PtSort *sort);
+
+/*
+ * sort_note_memory keeps the most memory that the sort had at one time.  It
+ * looks at what there is now, and at the most that the entries took since it
+ * looked last; so it is to be called while much of the rest is there.
+ */
+extern void sort_note_memory(PtSort *sort);
+
+/*
+ * sort_merge_memory returns what the budget leaves for the readers of a merge
+ * of the first runs of the queue.
+ */
+extern int64 sort_merge_memory(const PtSort *sort, int nruns,
+							   MergePurpose purpose);
+
+/*
+ * sort_create_merge starts a merge of the first runs of the queue within what
+ * is left of the budget; with ranges, one per run, of those parts only.
+ */
+extern Merge *sort_create_merge(PtSort *sort, int nruns,
+								const MergeRange *ranges, MergePurpose purpose);
+
+#endif							/* PTSORT_SORTSTATE_H */

@@ -1,0 +1,27 @@
+/*-------------------------------------------------------------------------
+ *
+ * splice.h
+ *	  Runs that do not overlap become one run without being rewritten.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_SPLICE_H
+#define PTSORT_SPLICE_H
+
+#include "compat.h"
+
+#include "sort/run.h"
+
+/*
+ * splice_runs puts runs of this process behind each other where the last tuple
+ * of one comes before the first tuple of the next.  Returns how many are left,
+ * in the same array.  A run whose edges are not known stays as it is.  What
+ * was spliced cannot be read backward.
+ */
+extern int	splice_runs(SortOrder *order, Run **runs, int nruns);
+
+/* splice_comes_before tells whether all of run a comes before all of run b. */
+extern bool splice_comes_before(SortOrder *order, const uint64 *last,
+								const uint64 *first);
+
+#endif							/* PTSORT_SPLICE_H */

@@ -1,0 +1,147 @@
+/*-------------------------------------------------------------------------
+ *
+ * tape.h
+ *	  Logical tapes: byte streams in one participant's temporary file.
+ *
+ * A tapeset is one BufFile, cut into blocks of one size.  A tape is a
+ * list of blocks, written once from its start to its end and then read.
+ * Reading a tape with `recycle` hands each block back to the tapeset as soon
+ * as it is in memory, so that a merge needs no more space than its data.
+ *
+ * Legal order:
+ *
+ *		set = tapeset_create(fileset or NULL, participant, block_bytes)
+ *		tape = tape_create(set, write_buffer); tape_write()...; tape_finish()
+ *		tape_begin_read(tape, read_buffer, recycle)
+ *		while ((p = tape_peek(tape, want, &have))) tape_advance(tape, n);
+ *		tape_close(tape); tapeset_close(set)
+ *
+ * Only one tape of a set is written at a time; any number are read.  To hand
+ * a finished tape to other processes: tape_export() fills a small description
+ * for shared memory, tapeset_export() makes the file read-only, and elsewhere
+ * tape_import() opens it.  A note of any size goes with the tape.
+ *
+ * Errors are ereport'ed.  All memory is in the context current at create.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_TAPE_H
+#define PTSORT_TAPE_H
+
+#include "compat.h"
+
+#include "storage/sharedfileset.h"
+
+/*
+ * Room at the end of a read buffer for the piece of a record that is left when
+ * the buffer is filled again: of a frame (run.c), unless its images are long.
+ * Longer records only make the next read one block shorter, or the buffer
+ * larger.
+ */
+#define TAPE_READ_SLACK	6656
+
+/* So many bytes behind those that tape_peek returned may be read, too. */
+#define TAPE_OVERRUN	MAXIMUM_ALIGNOF
+
+typedef struct Tapeset Tapeset;
+
+/* Where a finished tape lies; plain data for shared memory. */
+typedef struct TapeExport
+{
+	int64		size;			/* bytes of the stream */
+	int64		block_bytes;
+	int64		map_block;		/* first block of the stored extent list */
+	int64		nextents;		/* extents in it */
+} TapeExport;
+
+/* Consecutive logical blocks that are consecutive in the file. */
+typedef struct TapeExtent
+{
+	int64		logical;		/* number of the first block within the tape */
+	int64		block;			/* its number within the file */
+} TapeExtent;
+
+/*
+ * Tape.  Opaque to callers but for the inline functions below.
+ */
+typedef struct Tape
+{
+	Tapeset    *set;
+	bool		owns_set;		/* close the (imported) set with the tape */
+	int64		size;			/* bytes written so far */
+	TapeExtent *extents;
+	int64		nextents;
+	int64		maxextents;
+
+	/*
+	 * One buffer, for writing first and reading later.  It holds the bytes
+	 * from stream offset `offset` on; `cursor` and `limit` point into it.
+	 */
+	char	   *buffer;
+	Size		buffer_size;
+	int64		offset;
+	char	   *cursor;
+	char	   *limit;			/* end of valid bytes (reading) */
+	bool		recycle;
+} Tape;
+
+extern Tapeset *tapeset_create(SharedFileSet *fileset, int participant,
+							   int64 block_bytes);
+extern void tapeset_export(Tapeset *set);
+extern void tapeset_close(Tapeset *set);
+extern int64 tapeset_bytes(const Tapeset *set);
+
+extern Tape *tape_create(Tapeset *set, Size write_buffer);
+extern void tape_write(Tape *tape, const void *data, Size size);
+extern void tape_finish(Tape *tape);
+extern void tape_append(Tape *tape, Tape *next);
+extern void tape_export(Tape *tape, const void *note, Size note_size,
+						TapeExport *result);
+extern Tape *tape_import(SharedFileSet *fileset, int participant,
+						 const TapeExport *source, void *note, Size note_size);
+extern int64 tape_blocks(const Tape *tape);
+extern int64 tape_block_end(const Tape *tape, int64 offset);
+extern void tape_begin_read(Tape *tape, Size read_buffer, bool recycle);
+extern const char *tape_peek_slow(Tape *tape, Size want, Size *have);
+extern void tape_end_read(Tape *tape);
+extern void tape_seek_slow(Tape *tape, int64 offset);
+extern void tape_close(Tape *tape);
+
+/*
+ * tape_peek returns the address of the next bytes of the stream, at least
+ * `want` of them unless the tape ends before, and tells how many there are.
+ * They stay until the next call on this tape.  The address is as well aligned
+ * (up to MAXALIGN) as the offset in the stream is.
+ */
+static inline const char *
+tape_peek(Tape *tape, Size want, Size *have)
+{
+	*have = tape->limit - tape->cursor;
+	if (likely(*have >= want))
+		return tape->cursor;
+	return tape_peek_slow(tape, want, have);
+}
+
+/* tape_tell returns the offset of the next byte to read. */
+static inline int64
+tape_tell(const Tape *tape)
+{
+	return tape->offset + (tape->cursor - tape->buffer);
+}
+
+/*
+ * tape_seek makes `offset` the next byte to read.  Backward, or forward beyond
+ * the buffer, only on a tape that is not recycled.
+ */
+static inline void
+tape_seek(Tape *tape, int64 offset)
+{
+	int64		distance = offset - tape->offset;
+
+	if (likely(distance >= 0 && distance <= tape->limit - tape->buffer))
+		tape->cursor = tape->buffer + distance;
+	else
+		tape_seek_slow(tape, offset);
+}
+
+#endif							/* PTSORT_TAPE_H */

@@ -1,0 +1,169 @@
+/*-------------------------------------------------------------------------
+ *
+ * tiesort.c
+ *	  Sort tuples by comparison alone, where words do not decide.
+ *
+ * A quicksort over all of them would visit tuples all over memory in each of
+ * its passes: of the time to sort a million texts a third goes to waiting for
+ * them.  So, with AlphaSort, blocks of tuples that fit the cache are sorted
+ * first, each by quicksort, and then merged by a tournament tree, which needs
+ * only the first tuple of each block in the cache.  Blocks that follow each
+ * other in order are joined before, so input in order is not merged at all.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "miscadmin.h"
+#include "sort/tiesort.h"
+
+/*
+ * Tuples of a block.  They were put one after the other, so at 60 bytes each a
+ * block takes half of a second level cache of 512 kB.
+ */
+#define BLOCK_TUPLES	4096
+
+#define ST_SORT qsort_addresses
+#define ST_ELEMENT_TYPE uint64
+#define ST_COMPARE(a, b, order) \
+	order_compare_tuples(order, (void *) (uintptr_t) *(a), (void *) (uintptr_t) *(b))
+#define ST_COMPARE_ARG_TYPE SortOrder
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* Sorted addresses from `next` to before `end`. */
+typedef struct TieRun
+{
+	const uint64 *next;
+	const uint64 *end;
+} TieRun;
+
+/* A tournament tree of losers over runs; see merge.c. */
+typedef struct TieMerge
+{
+	SortOrder  *order;
+	TieRun	   *runs;
+	int			nruns;
+	int		   *tree;			/* numbers of runs; [0] is the winner */
+} TieMerge;
+
+/* Does the first tuple of run a come before that of run b? */
+static inline bool
+is_before(TieMerge *merge, int a, int b)
+{
+	const TieRun *left = &merge->runs[a];
+	const TieRun *right = &merge->runs[b];
+
+	if (left->next == left->end || right->next == right->end)
+		return right->next == right->end;
+	return order_compare_tuples(merge->order, (void *) (uintptr_t) *left->next,
+								(void *) (uintptr_t) *right->next) < 0;
+}
+
+/* Play the matches below an inner node; returns the winner. */
+static int
+play(TieMerge *merge, int node)
+{
+	int			left;
+	int			right;
+
+	if (node >= merge->nruns)
+		return node - merge->nruns;
+	left = play(merge, 2 * node);
+	right = play(merge, 2 * node + 1);
+	if (is_before(merge, left, right))
+	{
+		merge->tree[node] = right;
+		return left;
+	}
+	merge->tree[node] = left;
+	return right;
+}
+
+/* Sort blocks and join those that follow each other; returns how many runs. */
+static int
+make_runs(SortOrder *order, uint64 *addresses, int64 n, TieRun *runs)
+{
+	int			nruns = 0;
+
+	for (int64 start = 0; start < n; start += BLOCK_TUPLES)
+	{
+		uint64	   *block = addresses + start;
+		int64		size = Min(n - start, BLOCK_TUPLES);
+
+		CHECK_FOR_INTERRUPTS();
+		qsort_addresses(block, size, order);
+		if (nruns > 0 &&
+			order_compare_tuples(order, (void *) (uintptr_t) block[-1],
+								 (void *) (uintptr_t) block[0]) <= 0)
+			runs[nruns - 1].end = block + size;
+		else
+		{
+			runs[nruns].next = block;
+			runs[nruns++].end = block + size;
+		}
+	}
+	return nruns;
+}
+
+/* Merge the runs into addresses that lie stride words apart. */
+static void
+merge_runs(TieMerge *merge, uint64 *target, int64 n, int stride)
+{
+	int			winner = play(merge, 1);
+
+	for (int64 i = 0; i < n; i++)
+	{
+		TieRun	   *run = &merge->runs[winner];
+
+		if (i % BLOCK_TUPLES == 0)
+			CHECK_FOR_INTERRUPTS();
+		target[i * stride] = *run->next++;
+		if (run->end - run->next > 1)
+			pt_prefetch((void *) (uintptr_t) run->next[1]);
+		for (int node = (winner + merge->nruns) / 2; node > 0; node /= 2)
+		{
+			int			loser = merge->tree[node];
+
+			if (is_before(merge, loser, winner))
+			{
+				merge->tree[node] = winner;
+				winner = loser;
+			}
+		}
+	}
+}
+
+void
+tiesort(SortOrder *order, uint64 *addresses, int64 n, int stride,
+		uint64 *scratch)
+{
+	TieMerge	merge = {.order = order};
+
+	for (int64 i = 0; i < n; i++)
+		scratch[i] = addresses[i * stride];
+	if (n > BLOCK_TUPLES)
+	{
+		merge.runs = palloc_extended((n / BLOCK_TUPLES + 1) * sizeof(TieRun),
+									 MCXT_ALLOC_HUGE);
+		merge.nruns = make_runs(order, scratch, n, merge.runs);
+	}
+	else
+		qsort_addresses(scratch, n, order);
+
+	if (merge.nruns > 1)
+	{
+		merge.tree = palloc0(merge.nruns * sizeof(int));
+		merge_runs(&merge, addresses, n, stride);
+		pfree(merge.tree);
+	}
+	else
+	{
+		for (int64 i = 0; i < n; i++)
+			addresses[i * stride] = scratch[i];
+	}
+	if (merge.runs)
+		pfree(merge.runs);
+}

@@ -1,0 +1,502 @@
+/*-------------------------------------------------------------------------
+ *
+ * variant_index.c
+ *	  Index tuples in a btree's order: its key columns, then the heap TID.
+ *
+ * Uniqueness.  A sort compares each two tuples that end up as neighbours, so
+ * the comparison function meets every two equal keys and raises the server's
+ * error (its own wording: comparetup_index_btree_tiebreak in tuplesort).  One
+ * case escapes it: two live tuples with equal keys that have a recently dead
+ * one between them.  Dead tuples take no part in uniqueness, so they are
+ * marked in a bit of the tuple that nbtree itself leaves to the access method,
+ * and variant_get_index looks at the groups that contain one.
+ *
+ * Exact keys.  If the key's words hold all there is in the index tuple, no
+ * tuple is made until it is read, and none at all by a load that reads
+ * entries.  The image is one word, inline: see index_entry_image.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "catalog/index.h"
+#include "executor/executor.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "ptsort_variant.h"
+#include "sort/variants.h"
+
+/* Marks a recently dead tuple, only while it is in a sort of a unique index. */
+#define DEAD_BIT		INDEX_AM_RESERVED_BIT
+
+/* The words of an exact key, given its inline image. */
+#define ENTRY(state, image)	((const uint64 *) (image) - (state)->nwords)
+
+typedef struct IndexSort
+{
+	Relation	heap;
+	Relation	index;
+	TupleDesc	desc;
+	int			nkeys;
+	bool		unique;
+	bool		nulls_not_distinct;
+	bool		exact;			/* images are inline */
+	PtSortKey  *key;
+	SortSupport support;
+	int			nwords;
+	MemoryContext put_context;	/* reset for each tuple put */
+	IndexTuple	scratch;		/* a tuple being formed or looked at, of
+								 * INDEX_SIZE_MASK + 1 bytes */
+
+	/*
+	 * Unique indexes: copies of tuples read, see watch_dead_tuples; of exact
+	 * keys, copies of entries.
+	 */
+	IndexTuple	last;			/* the one returned last */
+	IndexTuple	spare;			/* also where tuples of exact keys are made */
+	IndexTuple	live;			/* the live tuple of the current group, if a
+								 * dead one followed it */
+	uint64		last_entry[PTSORT_KEY_ARRAY];
+	uint64		live_entry[PTSORT_KEY_ARRAY];
+	bool		have_last;
+	bool		last_dead;
+	bool		have_live;
+} IndexSort;
+
+static Size
+index_size(const void *tuple, void *state)
+{
+	return IndexTupleSize((IndexTuple) tuple);
+}
+
+/*
+ * Order of the key columns.  *equal_nulls tells whether a null was met in two
+ * tuples that are equal, which is no duplicate unless nulls are not distinct.
+ */
+static int
+compare_keys(IndexSort *state, IndexTuple a, IndexTuple b, bool *equal_nulls)
+{
+	*equal_nulls = false;
+	for (int i = 0; i < state->nkeys; i++)
+	{
+		bool		anull;
+		bool		bnull;
+		Datum		avalue = index_getattr(a, i + 1, state->desc, &anull);
+		Datum		bvalue = index_getattr(b, i + 1, state->desc, &bnull);
+		int			cmp = ApplySortComparator(avalue, anull, bvalue, bnull,
+											  &state->support[i]);
+
+		if (cmp != 0)
+			return cmp;
+		if (anull)
+			*equal_nulls = true;
+	}
+	return 0;
+}
+
+/* The server's error for two live tuples with equal keys. */
+static void
+raise_duplicate(IndexSort *state, IndexTuple tuple)
+{
+	Datum		values[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
+	char	   *key_desc;
+
+	index_deform_tuple(tuple, state->desc, values, isnull);
+	key_desc = BuildIndexValueDescription(state->index, values, isnull);
+	ereport(ERROR,
+			(errcode(ERRCODE_UNIQUE_VIOLATION),
+			 errmsg("could not create unique index \"%s\"",
+					RelationGetRelationName(state->index)),
+			 key_desc ? errdetail("Key %s is duplicated.", key_desc) :
+			 errdetail("Duplicate keys exist."),
+			 errtableconstraint(state->heap,
+								RelationGetRelationName(state->index))));
+}
+
+static int
+index_compare(const void *a, const void *b, void *arg)
+{
+	IndexSort  *state = arg;
+	IndexTuple	left = (IndexTuple) a;
+	IndexTuple	right = (IndexTuple) b;
+	bool		equal_nulls;
+	int			cmp = compare_keys(state, left, right, &equal_nulls);
+
+	if (cmp != 0)
+		return cmp;
+
+	/* A tuple may be compared to itself; dead ones are no duplicates. */
+	if (state->unique && left != right &&
+		!((left->t_info | right->t_info) & DEAD_BIT) &&
+		(!equal_nulls || state->nulls_not_distinct))
+		raise_duplicate(state, left);
+
+	return ItemPointerCompare(&left->t_tid, &right->t_tid);
+}
+
+/* Are these two duplicates, if both are live? */
+static bool
+keys_are_duplicates(IndexSort *state, IndexTuple a, IndexTuple b)
+{
+	bool		equal_nulls;
+
+	return compare_keys(state, a, b, &equal_nulls) == 0 &&
+		(!equal_nulls || state->nulls_not_distinct);
+}
+
+/* Slices of a unique index do not part equal keys, so no slice misses any. */
+static bool
+index_same_slice(const void *a, const void *b, void *arg)
+{
+	IndexSort  *state = arg;
+
+	return state->unique &&
+		keys_are_duplicates(state, (IndexTuple) a, (IndexTuple) b);
+}
+
+static PtSortKey *
+index_key(void *arg)
+{
+	return ((IndexSort *) arg)->key;
+}
+
+static void
+index_rekey(const void *tuple, uint64 *words, void *arg)
+{
+	IndexSort  *state = arg;
+	Datum		values[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
+
+	index_deform_tuple((IndexTuple) tuple, state->desc, values, isnull);
+	ptsort_key_words(state->key, values, isnull, words);
+}
+
+/*
+ * Three kinds of index tuples with a tuple in memory: words that are there
+ * from the start, that are learned, and that are learned and hints.
+ */
+static const PtSortVariant index_variant = {
+	.name = "index tuple",
+	.size = index_size,
+	.compare = index_compare,
+	.same_slice = index_same_slice,
+	.key = index_key,
+};
+
+static const PtSortVariant learning_variant = {
+	.name = "index tuple, learned key",
+	.size = index_size,
+	.compare = index_compare,
+	.same_slice = index_same_slice,
+	.key = index_key,
+	.rekey = index_rekey,
+};
+
+static const PtSortVariant hint_variant = {
+	.name = "index tuple, hints",
+	.size = index_size,
+	.compare = index_compare,
+	.same_slice = index_same_slice,
+	.hints = true,
+	.key = index_key,
+	.rekey = index_rekey,
+};
+
+/* Are these exact keys, whose words are equal, duplicates if both are live? */
+static bool
+exact_same_slice(const void *a, const void *b, void *arg)
+{
+	IndexSort  *state = arg;
+
+	if ((*(const uint64 *) a ^ *(const uint64 *) b) >> (64 - PTSORT_TAIL_BITS) != 0)
+		return false;
+	if (state->nulls_not_distinct)
+		return true;
+	ptsort_key_tuple(state->key, ENTRY(state, a), state->scratch);
+	return !IndexTupleHasNulls(state->scratch);
+}
+
+/* For two exact keys whose words are equal: raise the error if need be. */
+static int
+exact_compare(const void *a, const void *b, void *arg)
+{
+	IndexSort  *state = arg;
+
+	if (a == b ||
+		((*(const uint64 *) a | *(const uint64 *) b) & INDEX_ENTRY_DEAD) ||
+		!exact_same_slice(a, b, arg))
+		return 0;
+	ptsort_key_tuple(state->key, ENTRY(state, a), state->scratch);
+	raise_duplicate(state, state->scratch);
+	return 0;
+}
+
+static const PtSortVariant exact_variant = {
+	.name = "index tuple, exact key",
+	.inline_image = true,
+};
+
+static const PtSortVariant exact_unique_variant = {
+	.name = "index tuple, exact unique key",
+	.inline_image = true,
+	.compare = exact_compare,
+	.same_slice = exact_same_slice,
+};
+
+/* variant_begin_index: see ptsort_begin_index. */
+PtSort *
+variant_begin_index(Relation heap, Relation index, bool unique,
+					bool nulls_not_distinct, const PtSortOptions *options)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "ptsort index tuples",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	IndexSort  *state = palloc0(sizeof(IndexSort));
+	const PtSortVariant *variant = &index_variant;
+	PtSort	   *sort;
+
+	state->heap = heap;
+	state->index = index;
+	state->desc = RelationGetDescr(index);
+	state->nkeys = IndexRelationGetNumberOfKeyAttributes(index);
+	state->unique = unique;
+	state->nulls_not_distinct = nulls_not_distinct;
+	state->key = ptsort_key_index(index);
+	state->support = ptsort_key_support(state->key);
+	state->put_context = AllocSetContextCreate(context, "ptsort put",
+											   ALLOCSET_SMALL_SIZES);
+	state->nwords = ptsort_key_nwords(state->key);
+	state->spare = palloc0(INDEX_SIZE_MASK + 1);
+	if (unique)
+	{
+		state->last = palloc0(INDEX_SIZE_MASK + 1);
+		state->live = palloc0(INDEX_SIZE_MASK + 1);
+	}
+	/* both its writers, variant_form_small and ptsort_key_tuple, stay within */
+	StaticAssertStmt(PTSORT_KEY_TUPLE_SIZE <= INDEX_SIZE_MASK + 1,
+					 "an exact key's tuple must fit the scratch");
+	state->scratch = palloc0(INDEX_SIZE_MASK + 1);
+
+	/* Inline images cannot be read backward. */
+	state->exact = ptsort_key_is_exact(state->key) && !options->random_access;
+	if (state->exact)
+		variant = unique ? &exact_unique_variant : &exact_variant;
+	else if (ptsort_key_is_learning(state->key))
+		variant = ptsort_key_is_hint(state->key) ? &hint_variant : &learning_variant;
+	sort = ptsort_begin(variant, state, state->nwords, context, options);
+	MemoryContextSwitchTo(old);
+	return sort;
+}
+
+/* The state of a sort of index tuples, of any kind. */
+static IndexSort *
+index_state(PtSort *sort)
+{
+	const PtSortVariant *variant = ptsort_variant(sort);
+
+	if (variant == &exact_variant || variant == &exact_unique_variant ||
+		variant == &learning_variant || variant == &hint_variant)
+		return ptsort_state(sort, variant);
+	return ptsort_state(sort, &index_variant);
+}
+
+static void
+put_exact(IndexSort *state, PtSort *sort, ItemPointer tid,
+		  const Datum *values, const bool *isnull, bool alive)
+{
+	uint64		words[PTSORT_KEY_ARRAY];
+	uint64	   *image = &words[state->nwords];
+
+	ptsort_key_words(state->key, values, isnull, words);
+	*image |= index_entry_image(tid, state->unique && !alive);
+	ptsort_put(sort, image, sizeof(uint64), words);
+}
+
+/* variant_put_index: see ptsort_put_index. */
+void
+variant_put_index(PtSort *sort, ItemPointer tid, const Datum *values,
+				  const bool *isnull, bool alive)
+{
+	IndexSort  *state = index_state(sort);
+	MemoryContext old;
+	uint64		words[PTSORT_KEY_ARRAY];
+	IndexTuple	tuple;
+
+	if (state->exact)
+	{
+		put_exact(state, sort, tid, values, isnull, alive);
+		return;
+	}
+	old = MemoryContextSwitchTo(state->put_context);
+	tuple = state->scratch;
+	if (!variant_form_small(state->desc, values, isnull, tuple))
+		tuple = index_form_tuple(state->desc, (Datum *) values, (bool *) isnull);
+	tuple->t_tid = *tid;
+	if (state->unique && !alive)
+		tuple->t_info |= DEAD_BIT;
+	ptsort_key_words(state->key, values, isnull, words);
+	ptsort_put(sort, tuple, IndexTupleSize(tuple), words);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(state->put_context);
+}
+
+static bool
+entries_are_duplicates(IndexSort *state, const uint64 *a, const uint64 *b)
+{
+	return memcmp(a, b, state->nwords * sizeof(uint64)) == 0 &&
+		exact_same_slice(a + state->nwords, b + state->nwords, state);
+}
+
+/*
+ * Find two live tuples with equal keys and only dead ones between them, in the
+ * ordered stream.  `tuple` comes after state->last.
+ */
+static void
+watch_dead_tuples(IndexSort *state, IndexTuple tuple, bool dead)
+{
+	if (dead && !state->have_live && state->have_last && !state->last_dead &&
+		keys_are_duplicates(state, state->last, tuple))
+	{
+		memcpy(state->live, state->last, IndexTupleSize(state->last));
+		state->have_live = true;
+	}
+	else if (state->have_live && !dead)
+	{
+		if (keys_are_duplicates(state, state->live, tuple))
+			raise_duplicate(state, tuple);
+		state->have_live = false;
+	}
+}
+
+/*
+ * Return a tuple, unmarked, that lies in state->spare.  It is a copy, because
+ * the next call compares with it and a random access sort reads it again.
+ */
+static IndexTuple
+return_copy(IndexSort *state, bool dead, bool forward)
+{
+	IndexTuple	tuple = state->spare;
+
+	if (forward)
+		watch_dead_tuples(state, tuple, dead);
+	else
+		state->have_live = false;
+	state->spare = state->last;
+	state->last = tuple;
+	state->last_dead = dead;
+	state->have_last = forward;
+	return tuple;
+}
+
+/*
+ * The same for exact keys.  `before` is the entry before this one, NULL if
+ * there is none.
+ */
+static pg_noinline void
+watch_dead_entry(IndexSort *state, const uint64 *before, const uint64 *entry)
+{
+	int			nwords = state->nwords;
+	bool		dead = (entry[nwords] & INDEX_ENTRY_DEAD) != 0;
+
+	if (dead && !state->have_live && before != NULL &&
+		!(before[nwords] & INDEX_ENTRY_DEAD) &&
+		entries_are_duplicates(state, before, entry))
+	{
+		memcpy(state->live_entry, before, (nwords + 1) * sizeof(uint64));
+		state->have_live = true;
+	}
+	else if (state->have_live && !dead)
+	{
+		if (entries_are_duplicates(state, state->live_entry, entry))
+		{
+			ptsort_key_tuple(state->key, entry, state->scratch);
+			raise_duplicate(state, state->scratch);
+		}
+		state->have_live = false;
+	}
+}
+
+/* Watch the next entries of the ordered stream. */
+static void
+watch_dead_entries(IndexSort *state, const uint64 *entries, int n)
+{
+	int			stride = state->nwords + 1;
+	const uint64 *before = state->have_last ? state->last_entry : NULL;
+
+	Assert(n > 0);
+	for (int i = 0; i < n; i++)
+	{
+		const uint64 *entry = entries + i * stride;
+
+		if (unlikely(state->have_live || (entry[state->nwords] & INDEX_ENTRY_DEAD)))
+			watch_dead_entry(state, before, entry);
+		before = entry;
+	}
+	memcpy(state->last_entry, before, stride * sizeof(uint64));
+	state->have_last = true;
+}
+
+/* The next index tuple of an exact key. */
+static IndexTuple
+get_exact(IndexSort *state, PtSort *sort, bool forward)
+{
+	Size		size;
+	const uint64 *image = ptsort_get(sort, forward, &size);
+
+	if (image == NULL)
+		return NULL;
+	if (state->unique)
+		watch_dead_entries(state, ENTRY(state, image), 1);
+	ptsort_key_tuple(state->key, ENTRY(state, image), state->spare);
+	index_entry_tid(*image, &state->spare->t_tid);
+	return state->spare;
+}
+
+/* variant_get_index: see ptsort_get_index. */
+IndexTuple
+variant_get_index(PtSort *sort, bool forward)
+{
+	IndexSort  *state = index_state(sort);
+	Size		size;
+	IndexTuple	tuple;
+
+	if (state->exact)
+		return get_exact(state, sort, forward);
+	tuple = (IndexTuple) ptsort_get(sort, forward, &size);
+	if (tuple == NULL || !state->unique)
+		return tuple;
+	memcpy(state->spare, tuple, size);
+	state->spare->t_info &= ~DEAD_BIT;
+	return return_copy(state, (tuple->t_info & DEAD_BIT) != 0, forward);
+}
+
+/*
+ * variant_index_exact_key returns the key of a sort of index tuples if it is
+ * exact, and NULL if variant_get_index_entries cannot be used.
+ */
+PtSortKey *
+variant_index_exact_key(PtSort *sort)
+{
+	IndexSort  *state = index_state(sort);
+
+	return state->exact ? state->key : NULL;
+}
+
+/*
+ * variant_get_index_entries returns many index tuples of an exact key at once,
+ * as entries: see ptsort_get_entries, and variants.h for the image.
+ */
+const uint64 *
+variant_get_index_entries(PtSort *sort, int *n)
+{
+	IndexSort  *state = index_state(sort);
+	const uint64 *entries = ptsort_get_entries(sort, n);
+
+	if (state->unique && entries != NULL)
+		watch_dead_entries(state, entries, *n);
+	return entries;
+}

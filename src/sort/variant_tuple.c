@@ -1,0 +1,221 @@
+/*-------------------------------------------------------------------------
+ *
+ * variant_tuple.c
+ *	  Sorts of minimal tuples by some of their columns.
+ *
+ * Image: the minimal tuple itself, which begins with its length.  Toast
+ * pointers in it stay what they are, as in the server's sort.
+ *
+ * Tuples whose keys are equal are ordered by their bytes, and a minimal tuple
+ * made from a table's row still carries bits and bytes of the row's header
+ * that say nothing about its values.  They are cleared, so that the order
+ * depends on the values alone.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "executor/tuptable.h"
+#include "utils/memutils.h"
+
+#include "ptsort_variant.h"
+#include "sort/variants.h"
+
+/* The bits of a tuple header that describe the tuple's values. */
+#define VALUE_INFOMASK	(HEAP_HASNULL | HEAP_HASVARWIDTH | HEAP_HASEXTERNAL)
+#define VALUE_INFOMASK2 HEAP_NATTS_MASK
+
+typedef struct TupleState
+{
+	PtSortKey  *key;
+	TupleDesc	desc;
+	int			nkeys;
+	AttrNumber *attnums;
+	Datum	   *values;			/* key columns of the tuple being put */
+	bool	   *isnull;
+} TupleState;
+
+static Size
+tuple_size(const void *tuple, void *state)
+{
+	return ((const MinimalTupleData *) tuple)->t_len;
+}
+
+/* Lets the server's functions for heap tuples read a minimal tuple. */
+static inline void
+as_heap_tuple(HeapTuple heap_tuple, const void *tuple)
+{
+	MinimalTuple minimal = (MinimalTuple) unconstify(void *, tuple);
+
+	heap_tuple->t_len = minimal->t_len + MINIMAL_TUPLE_OFFSET;
+	heap_tuple->t_data =
+		(HeapTupleHeader) ((char *) minimal - MINIMAL_TUPLE_OFFSET);
+}
+
+static int
+tuple_compare(const void *a, const void *b, void *arg)
+{
+	TupleState *state = (TupleState *) arg;
+	SortSupport support = ptsort_key_support(state->key);
+	HeapTupleData left;
+	HeapTupleData right;
+
+	as_heap_tuple(&left, a);
+	as_heap_tuple(&right, b);
+	for (int i = 0; i < state->nkeys; i++)
+	{
+		Datum		left_value;
+		Datum		right_value;
+		bool		left_null;
+		bool		right_null;
+		int			result;
+
+		left_value = heap_getattr(&left, state->attnums[i], state->desc,
+								  &left_null);
+		right_value = heap_getattr(&right, state->attnums[i], state->desc,
+								   &right_null);
+		result = ApplySortComparator(left_value, left_null,
+									 right_value, right_null, &support[i]);
+		if (result != 0)
+			return result;
+	}
+	return 0;
+}
+
+static const PtSortVariant tuple_variant = {
+	.name = "minimal tuple",
+	.size = tuple_size,
+	.compare = tuple_compare,
+};
+
+PtSort *
+variant_begin_tuple(TupleDesc desc, int nkeys, const AttrNumber *attnums,
+					const Oid *lt_operators, const Oid *collations,
+					const bool *nulls_first, const PtSortOptions *options)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "ptsort minimal tuples",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext caller = MemoryContextSwitchTo(context);
+	TupleState *state = palloc0(sizeof(TupleState));
+
+	for (int i = 0; i < nkeys; i++)
+	{
+		if (attnums[i] < 1 || attnums[i] > desc->natts)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("column %d cannot be a sort key of a tuple of %d columns",
+							attnums[i], desc->natts)));
+	}
+
+	state->key = ptsort_key_columns(nkeys, lt_operators, collations,
+									nulls_first);
+	state->desc = CreateTupleDescCopy(desc);
+	state->nkeys = nkeys;
+	state->attnums = palloc(nkeys * sizeof(AttrNumber));
+	memcpy(state->attnums, attnums, nkeys * sizeof(AttrNumber));
+	state->values = palloc(nkeys * sizeof(Datum));
+	state->isnull = palloc(nkeys * sizeof(bool));
+	MemoryContextSwitchTo(caller);
+
+	return ptsort_begin(&tuple_variant, state, ptsort_key_nwords(state->key),
+						context, options);
+}
+
+/* Does the tuple's header say nothing but what describes its values? */
+static bool
+header_is_clean(MinimalTuple tuple)
+{
+	for (int i = 0; i < lengthof(tuple->mt_padding); i++)
+	{
+		if (tuple->mt_padding[i] != 0)
+			return false;
+	}
+	return (tuple->t_infomask & ~VALUE_INFOMASK) == 0 &&
+		(tuple->t_infomask2 & ~VALUE_INFOMASK2) == 0;
+}
+
+static void
+clean_header(MinimalTuple tuple)
+{
+	memset(tuple->mt_padding, 0, sizeof(tuple->mt_padding));
+	tuple->t_infomask &= VALUE_INFOMASK;
+	tuple->t_infomask2 &= VALUE_INFOMASK2;
+}
+
+/* Puts a tuple with a clean header. */
+static void
+put_clean(PtSort *sort, TupleState *state, MinimalTuple tuple)
+{
+	uint64		words[PTSORT_KEY_ARRAY] = {0};
+	HeapTupleData heap_tuple;
+
+	if (ptsort_key_nwords(state->key) > 0)
+	{
+		as_heap_tuple(&heap_tuple, tuple);
+		for (int i = 0; i < state->nkeys; i++)
+			state->values[i] = heap_getattr(&heap_tuple, state->attnums[i],
+											state->desc, &state->isnull[i]);
+		ptsort_key_words(state->key, state->values, state->isnull, words);
+	}
+	ptsort_put(sort, tuple, tuple->t_len, words);
+}
+
+void
+variant_put_tuple(PtSort *sort, MinimalTuple tuple)
+{
+	TupleState *state = ptsort_state(sort, &tuple_variant);
+
+	if (header_is_clean(tuple))
+		put_clean(sort, state, tuple);
+	else
+	{
+		MinimalTuple copy = palloc(tuple->t_len);
+
+		memcpy(copy, tuple, tuple->t_len);
+		clean_header(copy);
+		put_clean(sort, state, copy);
+		pfree(copy);
+	}
+}
+
+void
+variant_put_slot(PtSort *sort, TupleTableSlot *slot)
+{
+	TupleState *state = ptsort_state(sort, &tuple_variant);
+	bool		is_copy;
+	MinimalTuple tuple = ExecFetchSlotMinimalTuple(slot, &is_copy);
+
+	if (is_copy)
+	{
+		clean_header(tuple);
+		put_clean(sort, state, tuple);
+		heap_free_minimal_tuple(tuple);
+	}
+	else
+		variant_put_tuple(sort, tuple);
+}
+
+MinimalTuple
+variant_get_tuple(PtSort *sort, bool forward)
+{
+	Size		size;
+
+	(void) ptsort_state(sort, &tuple_variant);
+	return (MinimalTuple) unconstify(void *, ptsort_get(sort, forward, &size));
+}
+
+bool
+variant_get_slot(PtSort *sort, bool forward, TupleTableSlot *slot)
+{
+	MinimalTuple tuple = variant_get_tuple(sort, forward);
+
+	if (tuple == NULL)
+	{
+		ExecClearTuple(slot);
+		return false;
+	}
+	ExecStoreMinimalTuple(tuple, slot, false);
+	return true;
+}
