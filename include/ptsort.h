@@ -117,11 +117,11 @@ typedef struct PtSortOptions
 	int64		budget;			/* bytes; see "RULES" above */
 	bool		random_access;	/* allow rescan, backward reads, mark, restore
 								 * (SERIAL and LEADER) */
-	bool		optimistic;		/* verify sort key words that are only hints as
-								 * late as possible: with the fewest comparisons,
-								 * but the sort may fail (PtSortStats.failed),
-								 * and then must be done again without this;
-								 * not with random_access */
+	bool		optimistic;		/* verify sort key words that are only hints
+								 * as late as possible: with the fewest
+								 * comparisons, but the sort may fail
+								 * (PtSortStats.failed), and then must be done
+								 * again without this; not with random_access */
 	bool		restartable;	/* the caller can sort again if the sort fails
 								 * in another way, see
 								 * PtSortStats.contradicted; without this, and
@@ -130,9 +130,10 @@ typedef struct PtSortOptions
 	PtSortShared *shared;		/* all but SERIAL: the attached block */
 	int			participants;	/* LEADER, the leader's SLICE: how many runs
 								 * to wait for; 0 in others */
-	ParallelContext *workers;	/* with participants, may be NULL: the launched workers; a
-								 * worker that dies before it leaves its run
-								 * is then an error instead of a long wait */
+	ParallelContext *workers;	/* with participants, may be NULL: the
+								 * launched workers; a worker that dies before
+								 * it leaves its run is then an error instead
+								 * of a long wait */
 } PtSortOptions;
 
 /*
@@ -150,10 +151,10 @@ typedef struct PtSortStats
 	bool		failed;			/* of an optimistic sort: such a hint ended it
 								 * before all tuples were returned; of a
 								 * restartable one: there is a contradiction */
-	Oid			contradicted;	/* a collation that has given two answers about
-								 * the same strings, one without the prefix
-								 * they share (ptsort.skip_prefixes): tuples
-								 * are in no order.  InvalidOid: none */
+	Oid			contradicted;	/* a collation that has given two answers
+								 * about the same strings, one without the
+								 * prefix they share (ptsort.skip_prefixes):
+								 * tuples are in no order.  InvalidOid: none */
 	int64		peak_memory;	/* bytes that the sort held at most, in all */
 	int64		temp_bytes;		/* temporary file space held at most */
 	double		sort_ms;		/* ordering entries in memory */

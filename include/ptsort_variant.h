@@ -77,13 +77,12 @@ typedef struct PtSortVariant
 	bool		hints;
 
 	/*
-	 * Optional: the key that makes the words and whose comparison is used.  The
-	 * sort asks for it at begin.  If it is learning, the sort has it learn
-	 * within a part of the budget when enough tuples have been put, and then has
-	 * rekey make the words (an array
-	 * as for ptsort_key_words) of each tuple put before, in a short-lived memory
-	 * context.  An optimistic sort is one only if the key has put all that it
-	 * learned from in order.
+	 * Optional: the key that makes the words and whose comparison is used.
+	 * The sort asks for it at begin.  If it is learning, the sort has it
+	 * learn within a part of the budget when enough tuples have been put, and
+	 * then has rekey make the words (an array as for ptsort_key_words) of
+	 * each tuple put before, in a short-lived memory context.  An optimistic
+	 * sort is one only if the key has put all that it learned from in order.
 	 */
 	struct PtSortKey *(*key) (void *state);
 	void		(*rekey) (const void *tuple, uint64 *words, void *state);

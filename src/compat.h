@@ -252,6 +252,13 @@ BufFileReadExact(BufFile *file, void *ptr, size_t size)
 }
 #endif
 
+/* PT_HIDE makes the compiler forget what it knows of a variable's value. */
+#ifdef __GNUC__
+#define PT_HIDE(variable)	__asm__("" : "+r"(variable))
+#else
+#define PT_HIDE(variable)	((void) 0)
+#endif
+
 /*
  * pt_copy is memcpy() for a few dozen to a few hundred bytes.  gcc 12 makes a
  * copy of which it knows a bound a "rep movs", which takes longer to start
@@ -260,9 +267,7 @@ BufFileReadExact(BufFile *file, void *ptr, size_t size)
 static inline void
 pt_copy(void *target, const void *source, Size size)
 {
-#ifdef __GNUC__
-	__asm__("" : "+r"(size));
-#endif
+	PT_HIDE(size);
 	memcpy(target, source, size);
 }
 

@@ -17,7 +17,11 @@ mistakes(int n)
 
 	/* too short a buffer */
 	few[n > 2 ? 5 : 6] = 1;
-	/* a macro that reads its argument more than once, at least in some servers */
+
+	/*
+	 * a macro that reads its argument more than once, at least in some
+	 * servers
+	 */
 	if (Max(n++, 3) == 3)
 		return *nowhere;
 	return few[5];

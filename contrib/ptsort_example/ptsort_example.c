@@ -24,7 +24,10 @@ PG_FUNCTION_INFO_V1(sorted_median);
 Datum
 sorted_median(PG_FUNCTION_ARGS)
 {
-	PtSortOptions options = {.role = PTSORT_SERIAL, .budget = (int64) work_mem * 1024};
+	PtSortOptions options = {
+		.role = PTSORT_SERIAL,
+		.budget = (int64) work_mem * 1024
+	};
 	PtSort	   *sort = ptsort_begin_datum(INT8OID, Int8LessOperator, InvalidOid, false, &options);
 	Datum	   *values;
 	Datum		value = (Datum) 0;

@@ -101,8 +101,11 @@ static void
 sort_serially(TestShape *shape, Totals *totals)
 {
 	const TestSpec *spec = shape->spec;
-	PtSortOptions options = {.role = PTSORT_SERIAL,.budget = spec->budget,
-	.random_access = spec->random_access};
+	PtSortOptions options = {
+		.role = PTSORT_SERIAL,
+		.budget = spec->budget,
+		.random_access = spec->random_access
+	};
 	PtSort	   *sorts[MAX_SORTS] = {NULL};
 
 	for (int i = 0; i < spec->sorts; i++)
@@ -119,7 +122,10 @@ static void
 participate(TestShape *shape, PtSortShared **shared, int first, int end)
 {
 	const TestSpec *spec = shape->spec;
-	PtSortOptions options = {.role = PTSORT_WORKER,.budget = spec->budget};
+	PtSortOptions options = {
+		.role = PTSORT_WORKER,
+		.budget = spec->budget
+	};
 	PtSort	   *sorts[MAX_SORTS] = {NULL};
 
 	for (int i = 0; i < spec->sorts; i++)
@@ -141,7 +147,10 @@ static void
 merge_slices(TestShape *shape, PtSortShared **shared)
 {
 	const TestSpec *spec = shape->spec;
-	PtSortOptions options = {.role = PTSORT_SLICE,.budget = spec->budget};
+	PtSortOptions options = {
+		.role = PTSORT_SLICE,
+		.budget = spec->budget
+	};
 	PtSort	   *sorts[MAX_SORTS] = {NULL};
 
 	for (int i = 0; i < spec->sorts; i++)
@@ -237,9 +246,13 @@ merge_and_check(TestShape *shape, ParallelContext *pcxt,
 				PtSortShared **shared, int participants, Totals *totals)
 {
 	const TestSpec *spec = shape->spec;
-	PtSortOptions options = {.role = PTSORT_LEADER,.budget = spec->budget,
-		.random_access = spec->random_access,.participants = participants,
-	.workers = pcxt};
+	PtSortOptions options = {
+		.role = PTSORT_LEADER,
+		.budget = spec->budget,
+		.random_access = spec->random_access,
+		.participants = participants,
+		.workers = pcxt
+	};
 	PtSort	   *sorts[MAX_SORTS] = {NULL};
 	PtSortStats stats;
 

@@ -142,7 +142,7 @@ realloc_context(MemoryContext context, void *pointer, Size size)
 	if (palloc_fails(context))
 		return NULL;
 	return ((ReallocContext) (void *) original(context->methods)->realloc) (context,
-																   pointer, size);
+																			pointer, size);
 }
 
 static void *
@@ -163,7 +163,7 @@ realloc_flags(void *pointer, Size size, int flags)
 	if (palloc_fails(context))
 		return raise_or_null(context, size, flags);
 	return ((ReallocFlags) (void *) original(context->methods)->realloc) (pointer, size,
-																 flags);
+																		  flags);
 }
 
 static void

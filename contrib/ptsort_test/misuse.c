@@ -29,9 +29,11 @@ PG_FUNCTION_INFO_V1(ptsort_test_misuse);
 static PtSort *
 begin_with_two(bool random_access)
 {
-	PtSortOptions options = {.role = PTSORT_SERIAL,
+	PtSortOptions options = {
+		.role = PTSORT_SERIAL,
 		.budget = PTSORT_MIN_BUDGET,
-	.random_access = random_access};
+		.random_access = random_access
+	};
 	PtSort	   *sort = ptsort_begin_datum(INT4OID, INT4_LESS, InvalidOid, false,
 										  &options);
 
@@ -123,10 +125,12 @@ rescan_before_perform(void)
 static void
 optimistic_access(void)
 {
-	PtSortOptions options = {.role = PTSORT_SERIAL,
+	PtSortOptions options = {
+		.role = PTSORT_SERIAL,
 		.budget = PTSORT_MIN_BUDGET,
 		.random_access = true,
-	.optimistic = true};
+		.optimistic = true
+	};
 
 	(void) ptsort_begin_datum(INT4OID, INT4_LESS, InvalidOid, false, &options);
 }
@@ -177,7 +181,10 @@ worker_without_block(void)
 static void
 leader_without_block(void)
 {
-	PtSortOptions options = {.role = PTSORT_LEADER,.participants = 1};
+	PtSortOptions options = {
+		.role = PTSORT_LEADER,
+		.participants = 1
+	};
 
 	(void) ptsort_begin_datum(INT4OID, INT4_LESS, InvalidOid, false, &options);
 }
@@ -185,7 +192,10 @@ leader_without_block(void)
 static void
 slice_without_block(void)
 {
-	PtSortOptions options = {.role = PTSORT_SLICE,.participants = 1};
+	PtSortOptions options = {
+		.role = PTSORT_SLICE,
+		.participants = 1
+	};
 
 	(void) ptsort_begin_datum(INT4OID, INT4_LESS, InvalidOid, false, &options);
 }
@@ -300,6 +310,7 @@ static const struct
 	const char *name;
 	void		(*run) (void);
 }			misuses[] =
+
 {
 	{"get before perform", get_before_perform},
 	{"put after perform", put_after_perform},

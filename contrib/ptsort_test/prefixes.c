@@ -57,8 +57,11 @@ ptsort_test_prefixes(PG_FUNCTION_ARGS)
 {
 	Relation	index = index_open(PG_GETARG_OID(0), AccessShareLock);
 	SortSupport support = ptsort_key_support(ptsort_key_index(index));
-	SortSupportData plain = {.ssup_cxt = CurrentMemoryContext,
-		.ssup_collation = index->rd_indcollation[0], .ssup_attno = 1};
+	SortSupportData plain = {
+		.ssup_cxt = CurrentMemoryContext,
+		.ssup_collation = index->rd_indcollation[0],
+		.ssup_attno = 1
+	};
 	TestKey		key;
 	Datum	   *prefixes;
 	Datum	   *rests;

@@ -102,7 +102,7 @@ typedef struct TestShape
 	Relation	index;
 	TupleDesc	desc;			/* of the heap */
 	int			nkeys;
-	TestKey	   *keys;
+	TestKey    *keys;
 	int16		typlen;			/* of the first key */
 	bool		typbyval;
 	Datum	   *values;			/* one row */
@@ -163,7 +163,8 @@ extern void test_take_slices(TestShape *shape, PtSort *sort,
 typedef struct TestSlices
 {
 	int64		filled;			/* slices with any tuples */
-	int64		smallest;		/* tuples of the smallest of them, of all sorts */
+	int64		smallest;		/* tuples of the smallest of them, of all
+								 * sorts */
 	int64		largest;
 } TestSlices;
 

@@ -218,8 +218,10 @@ ptsort_test_array(PG_FUNCTION_ARGS)
 {
 	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
 	Oid			type = ARR_ELEMTYPE(array);
-	PtSortOptions options = {.role = PTSORT_SERIAL,
-	.budget = (int64) PG_GETARG_INT32(3) * 1024};
+	PtSortOptions options = {
+		.role = PTSORT_SERIAL,
+		.budget = (int64) PG_GETARG_INT32(3) * 1024
+	};
 	PtSort	   *sort;
 	ArrayBuildState *result = initArrayResult(type, CurrentMemoryContext, false);
 	ArrayIterator iterator = array_create_iterator(array, 0, NULL);

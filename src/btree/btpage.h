@@ -177,7 +177,11 @@ btpage_room(const BtRules *rules, const BtOpenPage *open, Size size)
 static inline ItemIdData
 btpage_item(unsigned offset, unsigned size)
 {
-	ItemIdData	item = {.lp_off = offset,.lp_flags = LP_NORMAL,.lp_len = size};
+	ItemIdData	item = {
+		.lp_off = offset,
+		.lp_flags = LP_NORMAL,
+		.lp_len = size
+	};
 
 	return item;
 }

@@ -466,7 +466,7 @@ emit_page(HeapScan *hs)
 	hs->reltuples += hs->nlive;
 	if (hs->broken_chain)
 		hs->index_info->ii_BrokenHotChain = true;
-	pgstat_count_index_tuples(hs->heap, hs->nseen);	/* tuples read, that is */
+	pgstat_count_index_tuples(hs->heap, hs->nseen); /* tuples read, that is */
 }
 
 /*

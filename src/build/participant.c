@@ -60,7 +60,12 @@ begin_sort(Participant *participant, PtSortOptions options)
 void
 participant_begin(Participant *participant, PtSortRole role, int64 budget)
 {
-	begin_sort(participant, (PtSortOptions) {.role = role, .budget = budget});
+	PtSortOptions options = {
+		.role = role,
+		.budget = budget
+	};
+
+	begin_sort(participant, options);
 }
 
 /* IndexBuildCallback: pass one tuple of the table on to the user's put. */

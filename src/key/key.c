@@ -421,10 +421,10 @@ kind_of_index(Relation index, int column)
 	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(index), column);
 
 	return key_pack_kind(get_opfamily_proc(index->rd_opfamily[column],
-										  index->rd_opcintype[column],
-										  index->rd_opcintype[column],
-										  BTORDER_PROC),
-						att->attlen, att->attbyval);
+										   index->rd_opcintype[column],
+										   index->rd_opcintype[column],
+										   BTORDER_PROC),
+						 att->attlen, att->attbyval);
 }
 
 /* Makes the word, of up to nwords words, from a column of an index. */
@@ -460,8 +460,8 @@ pack_index(PtSortKey *key, Relation index)
 
 	while (column < key->ncolumns &&
 		   key_pack_add(&key->pack, kind_of_index(index, column), column,
-					   key->support[column].ssup_nulls_first,
-					   key->support[column].ssup_reverse))
+						key->support[column].ssup_nulls_first,
+						key->support[column].ssup_reverse))
 		column++;
 	key->exact = column == key->ncolumns &&
 		IndexRelationGetNumberOfAttributes(index) == key->ncolumns &&
@@ -475,7 +475,7 @@ pack_index(PtSortKey *key, Relation index)
 		word_of_index(key, index, column, column > 0 ? 1 : PTSORT_MAX_WORDS);
 		if (has_word(key) && column > 0 &&
 			key_pack_add(&key->pack, FIELD_WORD, column,
-						key->support[column].ssup_nulls_first, false))
+						 key->support[column].ssup_nulls_first, false))
 			column++;
 	}
 	if (column < 2)
@@ -525,7 +525,7 @@ key_index(Relation index)
 
 PtSortKey *
 key_columns(int ncolumns, const Oid *lt_operators, const Oid *collations,
-				const bool *nulls_first)
+			const bool *nulls_first)
 {
 	PtSortKey  *key = make_key(ncolumns);
 	SortSupportData leading;
@@ -606,7 +606,7 @@ make_words(SortKeyWord *word, const Datum *values, const bool *isnull,
 
 void
 key_words(PtSortKey *key, const Datum *values, const bool *isnull,
-			  uint64 *words)
+		  uint64 *words)
 {
 	uint64		word[PTSORT_MAX_WORDS] = {0};
 
@@ -683,7 +683,7 @@ key_adopt(PtSortKey *key, const char *learned, Size length)
 
 void
 key_values(PtSortKey *key, const uint64 *words, Datum *values,
-			   bool *isnull)
+		   bool *isnull)
 {
 	(void) key_form_tuple(key->form, words, key->tuple);
 	index_deform_tuple(key->tuple, key->form->desc, values, isnull);
@@ -701,7 +701,7 @@ key_tuple(const PtSortKey *key, const uint64 *words, IndexTuple tuple)
 	return key_form_tuple(key->form, words, tuple);
 }
 
-const Oid *
+const Oid  *
 key_allow_restart(PtSortKey *key)
 {
 	key->failure.restartable = true;

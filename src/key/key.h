@@ -34,16 +34,16 @@ extern int	ptsort_debug_wrong_hints;
 
 extern PtSortKey *key_index(Relation index);
 extern PtSortKey *key_columns(int ncolumns, const Oid *lt_operators,
-								  const Oid *collations,
-								  const bool *nulls_first);
+							  const Oid *collations,
+							  const bool *nulls_first);
 extern int	key_nwords(const PtSortKey *key);
 extern void key_words(PtSortKey *key, const Datum *values,
-						  const bool *isnull, uint64 *words);
+					  const bool *isnull, uint64 *words);
 extern bool key_is_exact(const PtSortKey *key);
 extern void key_values(PtSortKey *key, const uint64 *words,
-						   Datum *values, bool *isnull);
+					   Datum *values, bool *isnull);
 extern Size key_tuple(const PtSortKey *key, const uint64 *words,
-						  IndexTuple tuple);
+					  IndexTuple tuple);
 extern bool key_is_hint(const PtSortKey *key);
 extern bool key_is_learning(const PtSortKey *key);
 extern bool key_learn(PtSortKey *key, StringInfo result);

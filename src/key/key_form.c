@@ -148,7 +148,7 @@ form_with_nulls(const KeyForm *form, const uint64 *entry, IndexTuple target)
 
 		if (!isnull[step->column])
 			key_form_store(step, entry, (char *) target + starts[step->column] +
-						  step->within);
+						   step->within);
 	}
 	target->t_info = (unsigned short) MAXALIGN(end) | INDEX_NULL_MASK;
 	return MAXALIGN(end);

@@ -62,7 +62,7 @@ typedef struct KeyForm
  * so many words and a tail.
  */
 extern KeyForm *key_form_create(const KeyPack *pack, TupleDesc desc,
-							   int nwords);
+								int nwords);
 
 /*
  * key_form_tuple makes the tuple of an entry in "target", which has room for
@@ -70,7 +70,7 @@ extern KeyForm *key_form_create(const KeyPack *pack, TupleDesc desc,
  * left to the caller.  Returns the tuple's size.
  */
 extern Size key_form_tuple(const KeyForm *form, const uint64 *entry,
-						  IndexTuple target);
+						   IndexTuple target);
 
 /* key_form_has_nulls: is a column of the entry null? */
 static inline bool

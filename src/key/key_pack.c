@@ -114,7 +114,7 @@ field_flip(const KeyField *field)
 /* key_pack_add appends a column; false if there is no room in the pack. */
 bool
 key_pack_add(KeyPack *pack, FieldKind kind, int column, bool nulls_first,
-			bool reverse)
+			 bool reverse)
 {
 	KeyField   *field = &pack->fields[pack->nfields];
 
@@ -195,7 +195,10 @@ field_get(FieldKind kind, Datum value, uint64 word)
 uint64
 key_pack_word(FieldKind kind, Datum value)
 {
-	KeyField	field = {.kind = kind, .bits = kind_bits(kind)};
+	KeyField	field = {
+		.kind = kind,
+		.bits = kind_bits(kind)
+	};
 
 	return field_get(kind, value, 0) ^ field_flip(&field);
 }
@@ -250,7 +253,7 @@ is_whole_word(const KeyPack *pack)
  */
 void
 key_pack_encode(const KeyPack *pack, const Datum *values, const bool *isnull,
-			   uint64 word, int nwords, uint64 *words)
+				uint64 word, int nwords, uint64 *words)
 {
 	int			at = 0;
 	int			end = nwords * 64 + PTSORT_TAIL_BITS;

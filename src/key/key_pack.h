@@ -67,10 +67,10 @@ typedef struct KeyPack
 
 extern FieldKind key_pack_kind(Oid order_function, int16 typlen, bool typbyval);
 extern bool key_pack_add(KeyPack *pack, FieldKind kind, int column,
-						bool nulls_first, bool reverse);
+						 bool nulls_first, bool reverse);
 extern void key_pack_encode(const KeyPack *pack, const Datum *values,
-						   const bool *isnull, uint64 word, int nwords,
-						   uint64 *words);
+							const bool *isnull, uint64 word, int nwords,
+							uint64 *words);
 extern uint64 key_pack_word(FieldKind kind, Datum value);
 
 /* The null bit of a value in two fields stands behind the second. */

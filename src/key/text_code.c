@@ -110,7 +110,8 @@ struct TextCode
 	Size		peak;			/* bytes that it had while it learned */
 	Collation  *collation;
 	CharClass  *byte_classes;	/* the collation's */
-	uint16		byte_symbols[256];	/* of characters of one byte: see code_bytes */
+	uint16		byte_symbols[256];	/* of characters of one byte: see
+									 * code_bytes */
 	int			nwords;
 	bool		bytewise;		/* the collation's order is */
 	bool		two_symbols;	/* a class is two symbols */
@@ -410,7 +411,7 @@ code_character(TextCode *code, CodeInterval *interval, TextContext *context,
 {
 	const char *start = *string;
 	CharClass	class = text_collation_next(code->collation, code->byte_classes,
-									   string, end);
+											string, end);
 	int			number = class & ~CLASS_ABOVE;
 	uint16	   *byte_symbol = *string == start + 1 ?
 		&code->byte_symbols[(unsigned char) *start] : NULL;
@@ -557,7 +558,7 @@ learn_prefix(TextCode *code)
 	{
 		const char *start = at;
 		CharClass	class = text_collation_next(code->collation, code->byte_classes,
-										   &at, end);
+												&at, end);
 
 		if (at == end && !code->bytewise)
 			break;
@@ -640,7 +641,7 @@ count_string(TextCode *code, TextCounts *counts, const char *string, int length,
 	while (string < end)
 	{
 		CharClass	class = text_collation_next(code->collation, code->byte_classes,
-										   &string, end);
+												&string, end);
 
 		if (class == CLASS_IGNORED || (class & CLASS_ABOVE))
 			continue;
@@ -677,7 +678,7 @@ static void
 learn_model(TextCode *code)
 {
 	TextCounts *counts = text_model_begin(count_symbols(code),
-										 MODEL_LIMIT(code->limit));
+										  MODEL_LIMIT(code->limit));
 
 	count_sample(code, counts);
 	text_model_choose(counts);
@@ -724,7 +725,7 @@ count_wrong(TextCode *code)
 
 		wrong += compare_coded(a, b) != 0 &&
 			text_collation_compare(code->collation, a->string, a->length,
-							  b->string, b->length) > 0;
+								   b->string, b->length) > 0;
 	}
 	pfree(strings);
 	return wrong;

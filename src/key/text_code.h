@@ -47,7 +47,7 @@ typedef struct TextCode TextCode;
  * and makes fewer tables (text_model.h) of it.
  */
 extern TextCode *text_code_create(SortSupport ssup, TextForm form,
-								 bool bytewise, int nwords);
+								  bool bytewise, int nwords);
 extern Size text_code_limit(TextCode *code, Size limit);
 extern void text_code_words(TextCode *code, Datum value, uint64 *words);
 extern void text_code_learn(TextCode *code);

@@ -209,7 +209,7 @@ make_value(const Collation *collation, const char *string, int length)
 
 int
 text_collation_compare(const Collation *collation, const char *a, int a_length,
-				  const char *b, int b_length)
+					   const char *b, int b_length)
 {
 	Datum		left = make_value(collation, a, a_length);
 	Datum		right = make_value(collation, b, b_length);
@@ -313,7 +313,7 @@ class_place(Collation *collation, CharKey key)
  */
 CharClass
 text_collation_multibyte_class(Collation *collation, const char **string,
-						  const char *end)
+							   const char *end)
 {
 	CharKey		key = next_key(collation, string, end);
 	CharClass  *place = class_place(collation, key);

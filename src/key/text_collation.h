@@ -51,28 +51,28 @@ typedef uint16 CharClass;
 typedef struct Collation Collation;
 
 extern Collation *text_collation_create(SortSupport ssup, TextForm form,
-								   bool bytewise);
+										bool bytewise);
 extern void text_collation_limit(Collation *collation, Size limit);
 extern bool text_collation_is_bytewise(const Collation *collation);
 extern void text_collation_learn_string(Collation *collation, const char *string,
-								   int length);
+										int length);
 extern void text_collation_forget_numbers(Collation *collation);
 extern int	text_collation_classes(const Collation *collation);
 extern CharClass text_collation_multibyte_class(Collation *collation,
-										   const char **string,
-										   const char *end);
+												const char **string,
+												const char *end);
 extern CharClass *text_collation_byte_classes(Collation *collation);
 extern void text_collation_export(const Collation *collation, StringInfo target);
 extern const char *text_collation_import(Collation *collation, const char *source,
-									const char *end);
+										 const char *end);
 
 /* text_collation_string returns the bytes of a value, perhaps in palloc'd memory. */
 extern const char *text_collation_string(const Collation *collation, Datum value,
-									int *length);
+										 int *length);
 
 /* text_collation_compare orders two strings as values of the type. */
 extern int	text_collation_compare(const Collation *collation, const char *a,
-							  int a_length, const char *b, int b_length);
+								   int a_length, const char *b, int b_length);
 
 /*
  * text_collation_next returns the class of the character at *string and moves
@@ -80,7 +80,7 @@ extern int	text_collation_compare(const Collation *collation, const char *a,
  */
 static inline CharClass
 text_collation_next(Collation *collation, const CharClass *byte_classes,
-			   const char **string, const char *end)
+					const char **string, const char *end)
 {
 	CharClass	class = byte_classes[(unsigned char) **string];
 

@@ -57,7 +57,7 @@ extern void text_model_choose(TextCounts *counts);
 extern TextModel *text_model_end(TextCounts *counts);
 extern void text_model_export(const TextModel *model, StringInfo target);
 extern TextModel *text_model_import(int nsymbols, const char *source,
-								   const char *end);
+									const char *end);
 
 /* A context, and the table of what follows it. */
 typedef struct TextContext

@@ -24,8 +24,8 @@ typedef struct PrefixSkipFailure
 {
 	bool		restartable;	/* in: the caller can start over; if not, a
 								 * contradiction is an error */
-	Oid			collation;		/* out: whose comparison it was; then what
-								 * has been compared so far is not in order */
+	Oid			collation;		/* out: whose comparison it was; then what has
+								 * been compared so far is not in order */
 } PrefixSkipFailure;
 
 /*

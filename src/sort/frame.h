@@ -39,9 +39,11 @@
 typedef struct FrameHeader
 {
 	uint32		size;			/* bytes of the frame; 0: there is none here */
-	uint32		previous;		/* bytes of the frame before it; 0 in the first */
+	uint32		previous;		/* bytes of the frame before it; 0 in the
+								 * first */
 	uint8		count;			/* entries */
-	uint8		trim;			/* zero bytes that each image lacks, unless ... */
+	uint8		trim;			/* zero bytes that each image lacks, unless
+								 * ... */
 	bool		trims_vary;
 	uint8		unused[5];
 } FrameHeader;

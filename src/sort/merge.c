@@ -66,7 +66,8 @@ struct Merge
 
 	/* Hints decide, and are verified: */
 	bool		verify;
-	int64	   *ends;			/* optimistic: of the slice, in each run; or NULL */
+	int64	   *ends;			/* optimistic: of the slice, in each run; or
+								 * NULL */
 	bool		wrong;			/* the order has broken, see merge_was_wrong */
 	int			last_run;		/* -1: none */
 	char	   *last;			/* copy of the tuple returned last */

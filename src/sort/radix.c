@@ -513,7 +513,11 @@ void
 radix_sort(uint64 *entries, int64 n, int stride, int nkeys, uint64 *scratch,
 		   int64 room)
 {
-	RadixSort	sort = {.scratch = scratch, .room = room, .nkeys = nkeys};
+	RadixSort	sort = {
+		.scratch = scratch,
+		.room = room,
+		.nkeys = nkeys
+	};
 
 	if (n < 2 || is_sorted(entries, n, stride, 0, nkeys))
 		return;

@@ -62,7 +62,8 @@ typedef struct RunDesc
 	int64		nsamples;
 	int64		last_frame;		/* bytes of the last frame */
 	bool		spliced;		/* of several runs: not to be read backward */
-	bool		unverified;		/* in the order of hints, of an optimistic sort */
+	bool		unverified;		/* in the order of hints, of an optimistic
+								 * sort */
 	TapeExport	tape;			/* valid once exported */
 } RunDesc;
 

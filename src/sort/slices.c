@@ -314,8 +314,8 @@ improve_cut(SortOrder *order, SliceRun *runs, int nruns, int64 target,
 				 runs[widest].run->samples[middle].position, &last);
 
 		/*
-		 * The sample itself has been tried.  (Said for both sides: what the cut
-		 * says would do, if only all comparisons were transitive.)
+		 * The sample itself has been tried.  (Said for both sides: what the
+		 * cut says would do, if only all comparisons were transitive.)
 		 */
 		if (last.before < target)
 			low[widest] = middle + 1;

@@ -127,7 +127,7 @@ begin_putting(PtSort *sort)
 		Assert(sort->order.variant->rekey != NULL);
 		sort->learning = true;
 		sort->learning_limit = key_limit(sort->key,
-											 sort->options.budget / LEARNING_PART);
+										 sort->options.budget / LEARNING_PART);
 	}
 	sort->memsort = memsort_create(&sort->order, entries_budget(sort));
 }
