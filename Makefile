@@ -71,7 +71,7 @@ DATA = $(wildcard ptsort--*.sql)
 # In layer order, bottom to top: a file includes only headers of files before it.
 # src/ itself holds what lies beneath all folders.
 LAYERS = \
-	fault stamp \
+	util fault stamp \
 	$(addprefix key/, \
 		key_pack key_form text_collation text_model text_code text_table text_prefix key) \
 	$(addprefix sort/, \

@@ -17,7 +17,6 @@
 #include "access/stratnum.h"
 #include "catalog/pg_collation.h"
 #include "parser/parse_relation.h"
-#include "portability/instr_time.h"
 #include "storage/buffile.h"
 #if PG_VERSION_NUM >= 170000
 #include "storage/read_stream.h"
@@ -250,47 +249,6 @@ BufFileReadExact(BufFile *file, void *ptr, size_t size)
 				 errmsg("could not read from temporary file: read only %zu of %zu bytes",
 						nread, size)));
 }
-#endif
-
-/* PT_HIDE makes the compiler forget what it knows of a variable's value. */
-#ifdef __GNUC__
-#define PT_HIDE(variable)	__asm__("" : "+r"(variable))
-#else
-#define PT_HIDE(variable)	((void) 0)
-#endif
-
-/*
- * pt_copy is memcpy() for a few dozen to a few hundred bytes.  gcc 12 makes a
- * copy of which it knows a bound a "rep movs", which takes longer to start
- * than such a copy takes in all; this hides the size from it.
- */
-static inline void
-pt_copy(void *target, const void *source, Size size)
-{
-	PT_HIDE(size);
-	memcpy(target, source, size);
-}
-
-/* Milliseconds since then. */
-static inline double
-pt_ms_since(instr_time start)
-{
-	instr_time	now;
-
-	INSTR_TIME_SET_CURRENT(now);
-	INSTR_TIME_SUBTRACT(now, start);
-	return INSTR_TIME_GET_MILLISEC(now);
-}
-
-/*
- * Ask the processor for the memory at an address.  A macro: gcc 12 takes a
- * function that does nothing else for one without effect and drops its calls.
- */
-#define CACHE_LINE	64
-#ifdef __GNUC__
-#define pt_prefetch(address)	__builtin_prefetch(address)
-#else
-#define pt_prefetch(address)	((void) (address))
 #endif
 
 #endif							/* PTSORT_COMPAT_H */

@@ -113,7 +113,7 @@ sub scattered_folders
 }
 
 # Public headers, variants and everything in contrib see public headers only
-# (variants may also see their own prototypes and the version differences).
+# (variants may also see their own prototypes and what lies beneath all layers).
 sub private_includes
 {
 	my ($top) = @_;
@@ -129,7 +129,7 @@ sub private_includes
 		{
 			my $base = basename($header);
 
-			next if $file =~ /^src/ && $base =~ /^(?:compat|variants)\.h$/;
+			next if $file =~ /^src/ && $base =~ /^(?:compat|util|variants)\.h$/;
 			next if $header eq $base && -f dirname("$top/$file") . "/$base"
 			  && $file !~ /^src/;
 			push @bad, "$file: includes $header"

@@ -26,6 +26,7 @@
 #include "ptsort_variant.h"
 #include "key/key.h"
 #include "storage/bufmgr.h"
+#include "util.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"

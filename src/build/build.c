@@ -47,6 +47,7 @@
 #include "build/participant.h"
 #include "pgstat.h"
 #include "tcop/tcopprot.h"
+#include "util.h"
 #include "utils/backend_status.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"

@@ -53,6 +53,7 @@
 #include "pgstat.h"
 #include "storage/bufmgr.h"
 #include "storage/procarray.h"
+#include "util.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 

@@ -23,6 +23,7 @@
 #include "pgstat.h"
 #include "storage/proc.h"
 #include "tcop/tcopprot.h"
+#include "util.h"
 #include "utils/backend_status.h"
 #include "utils/rel.h"
 

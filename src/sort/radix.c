@@ -33,6 +33,7 @@
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "sort/radix.h"
+#include "util.h"
 
 /* Digits: 2,048 counters fit the first level cache. */
 #define DIGIT_BITS		11

@@ -20,6 +20,7 @@
 #include "miscadmin.h"
 #include "sort/radix.h"
 #include "sort/repair.h"
+#include "util.h"
 
 /* Win this often in a row, and the merge gallops. */
 #define MIN_GALLOP		7

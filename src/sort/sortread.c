@@ -10,6 +10,7 @@
 #include "sort/shared.h"
 #include "sort/sortread.h"
 #include "sort/sortstate.h"
+#include "util.h"
 
 /* Raise an error unless the operation is possible. */
 static void

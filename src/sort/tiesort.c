@@ -32,6 +32,7 @@
 #define ST_SCOPE static
 #define ST_DEFINE
 #include "lib/sort_template.h"
+#include "util.h"
 
 /* Sorted addresses from `next` to before `end`. */
 typedef struct TieRun

@@ -32,6 +32,7 @@
 #include "sort/sortstate.h"
 #include "sort/splice.h"
 #include "sort/tuplesort.h"
+#include "util.h"
 #include "utils/memutils.h"
 
 /* The write buffer is this part of the budget, within limits. */

@@ -13,6 +13,7 @@
 
 #include "access/tupmacs.h"
 #include "sort/variants.h"
+#include "util.h"
 
 /* Bytes of a value as a short varlena, 0 if it must be longer. */
 static inline Size
