@@ -304,8 +304,8 @@ resolve_ties(MemSort *ms, uint64 *scratch)
 		uint64	   *first = memsort_entry(ms, start);
 		uint64	   *entry = memsort_entry(ms, i);
 
-		if (i < ms->count && entry[0] == first[0] &&
-			(ms->stride == 2 || entry[1] == first[1]))
+		if (i < ms->count &&
+			order_compare_words(entry, first, ms->stride - 1) == 0)
 			continue;
 		if (i - start > 1)
 		{

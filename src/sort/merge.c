@@ -81,12 +81,11 @@ tie_is_before(Merge *merge, int a, int b)
 {
 	RunReader  *left = &merge->readers[a];
 	RunReader  *right = &merge->readers[b];
+	int			cmp = order_compare_words(left->words, right->words,
+										  merge->nwords);
 
-	for (int i = 1; i < merge->nwords; i++)
-	{
-		if (left->words[i] != right->words[i])
-			return left->words[i] < right->words[i];
-	}
+	if (cmp != 0)
+		return cmp < 0;
 	return order_compare_tuples(merge->order, left->tuple, right->tuple) < 0;
 }
 
@@ -246,7 +245,8 @@ verify_winner(Merge *merge)
 	if (run < 0 || (run == merge->last_run && !merge->order->optimistic))
 		return;
 	reader = &merge->readers[run];
-	if (memcmp(merge->last_words, reader->words, merge->nwords * sizeof(uint64)) != 0 &&
+	if (order_compare_words(merge->last_words, reader->words,
+							merge->nwords) != 0 &&
 		order_compare_tuples(merge->order, merge->last, reader->tuple) > 0)
 		distrust_hints(merge);
 }
@@ -291,12 +291,8 @@ hint_is_before(Merge *merge, const MergeNode *a, const MergeNode *b)
 	const RunReader *left = &merge->readers[a->run];
 	const RunReader *right = &merge->readers[b->run];
 
-	for (int i = 0; i < merge->order->nwords; i++)
-	{
-		if (left->words[i] != right->words[i])
-			return left->words[i] < right->words[i];
-	}
-	return false;
+	return order_compare_words(left->words, right->words,
+							   merge->order->nwords) < 0;
 }
 
 /* Does the tuple of a come before that of b? */
@@ -458,17 +454,17 @@ entry_is_before(const Merge *merge, const MergeNode *a, const MergeNode *b,
 {
 	const uint64 *left;
 	const uint64 *right;
+	int			cmp;
 
 	if (unlikely(a->run < 0 || b->run < 0))
 		return b->run < 0;
 	left = merge->readers[a->run].words;
 	right = merge->readers[b->run].words;
-	for (int i = 1; i < nwords; i++)
-	{
-		if (left[i] != right[i])
-			return left[i] < right[i];
-	}
-	return order_compare_inline(merge->order, left + nwords, right + nwords) < 0;
+	cmp = order_compare_words(left, right, nwords);
+	if (cmp != 0)
+		return cmp < 0;
+	return order_compare_inline(merge->order, left + nwords,
+								right + nwords) < 0;
 }
 
 /* merge_next_entries with a constant number of words. */

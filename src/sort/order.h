@@ -37,6 +37,21 @@ typedef struct SortOrder
 	int64		wrong_hints;	/* see PtSortStats */
 } SortOrder;
 
+/*
+ * order_compare_words orders two tuples by n words: <0, 0 or >0.  Inlined, so
+ * that a constant n leaves no loop.
+ */
+static pg_attribute_always_inline int
+order_compare_words(const uint64 *a, const uint64 *b, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		if (a[i] != b[i])
+			return a[i] < b[i] ? -1 : 1;
+	}
+	return 0;
+}
+
 /* order_size returns the bytes of an image, from its first 8 bytes. */
 static inline Size
 order_size(const SortOrder *order, const void *tuple)

@@ -32,6 +32,7 @@
 
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
+#include "sort/order.h"
 #include "sort/radix.h"
 #include "util.h"
 
@@ -82,12 +83,7 @@ copy_entry(uint64 *target, const uint64 *source, const int stride)
 static pt_inline bool
 entry_before(const uint64 *a, const uint64 *b, int word, int nkeys)
 {
-	for (; word < nkeys; word++)
-	{
-		if (a[word] != b[word])
-			return a[word] < b[word];
-	}
-	return false;
+	return order_compare_words(a + word, b + word, nkeys - word) < 0;
 }
 
 static pt_inline void

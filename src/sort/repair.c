@@ -104,7 +104,7 @@ repair_is_hopeless(SortOrder *order, const uint64 *entries, int64 n, int stride,
 		const uint64 *b = scratch + i * stride;
 		const uint64 *a = b - stride;
 
-		wrong += memcmp(a, b, (stride - 1) * sizeof(uint64)) != 0 &&
+		wrong += order_compare_words(a, b, stride - 1) != 0 &&
 			order_compare_tuples(order, (void *) (uintptr_t) a[stride - 1],
 								 (void *) (uintptr_t) b[stride - 1]) > 0;
 	}
@@ -304,13 +304,11 @@ repair_order(SortOrder *order, uint64 *entries, int64 n, int stride,
 	{
 		uint64	   *entry = entry_at(&repair, entries, i);
 		uint64	   *previous = entry - stride;
-		bool		tie = true;
 
 		if (i + AHEAD < n)
 			prefetch_tuple(entry_at(&repair, entries, i + AHEAD)[stride - 1]);
-		for (int word = 0; word < stride - 1; word++)
-			tie &= entry[word] == previous[word];
-		if (tie || compare(&repair, previous, entry) <= 0)
+		if (order_compare_words(previous, entry, stride - 1) == 0 ||
+			compare(&repair, previous, entry) <= 0)
 			continue;
 		/* What is pushed may be merged at once; i is still untouched. */
 		push_run(&repair, start, i);

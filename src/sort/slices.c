@@ -91,11 +91,11 @@ compare_candidates(const void *a, const void *b)
 	const Candidate *left = a;
 	const Candidate *right = b;
 
-	for (int i = 0; i < lengthof(left->words); i++)
-	{
-		if (left->words[i] != right->words[i])
-			return left->words[i] < right->words[i] ? -1 : 1;
-	}
+	int			cmp = order_compare_words(left->words, right->words,
+										  lengthof(left->words));
+
+	if (cmp != 0)
+		return cmp;
 	return (left->fraction > right->fraction) - (left->fraction < right->fraction);
 }
 
@@ -173,12 +173,11 @@ static bool
 is_before_cut(SortOrder *order, const RunReader *reader, const Splitter *splitter)
 {
 	const PtSortVariant *variant = order->variant;
+	int			cmp = order_compare_words(reader->words, splitter->words,
+										  order_words(order));
 
-	for (int i = 0; i < order_words(order); i++)
-	{
-		if (reader->words[i] != splitter->words[i])
-			return reader->words[i] < splitter->words[i];
-	}
+	if (cmp != 0)
+		return cmp < 0;
 	if (variant->same_slice &&
 		variant->same_slice(reader->tuple, splitter->tuple, order->state))
 		return false;
@@ -190,11 +189,11 @@ static bool
 sample_is_before_cut(SortOrder *order, SliceRun *run, const RunSample *sample,
 					 const Splitter *splitter)
 {
-	for (int i = 0; i < order_words(order); i++)
-	{
-		if (sample->words[i] != splitter->words[i])
-			return sample->words[i] < splitter->words[i];
-	}
+	int			cmp = order_compare_words(sample->words, splitter->words,
+										  order_words(order));
+
+	if (cmp != 0)
+		return cmp < 0;
 	probe(run, sample->position);
 	return is_before_cut(order, &run->reader, splitter);
 }

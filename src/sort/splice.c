@@ -20,13 +20,10 @@
 static int
 compare_edges(SortOrder *order, const uint64 *a, const uint64 *b)
 {
-	for (int i = 0; i < order_words(order); i++)
-	{
-		if (a[i] != b[i])
-			return a[i] < b[i] ? -1 : 1;
-	}
-	if (a == b)
-		return 0;
+	int			cmp = order_compare_words(a, b, order_words(order));
+
+	if (cmp != 0 || a == b)
+		return cmp;
 	return order_compare_tuples(order, a + order->nwords,
 								b + order->nwords);
 }
