@@ -1,0 +1,103 @@
+-- Every older version becomes, by its upgrade scripts, exactly what the newest
+-- creates: the same members, with the same rows in the catalogs, the same
+-- comments and privileges.
+SET client_min_messages = warning;
+\set SHOW_CONTEXT never
+DROP EXTENSION IF EXISTS ptsort CASCADE;
+CREATE SCHEMA upgraded;
+SET search_path = upgraded, public;
+
+-- Everything that the extension consists of: one row for each member, with its
+-- row in its catalog, whichever that is.  The numbers that two installations
+-- never share are left out.
+CREATE FUNCTION members(
+	OUT member text, OUT "row" jsonb, OUT definition text, OUT comment text,
+	OUT initial_privileges text)
+RETURNS SETOF record LANGUAGE plpgsql AS $$
+DECLARE
+	object record;
+BEGIN
+	FOR object IN
+		SELECT d.classid, d.objid, d.objsubid FROM pg_depend d
+		JOIN pg_extension e ON e.oid = d.refobjid
+		WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
+			AND e.extname = 'ptsort'
+		UNION ALL
+		SELECT 'pg_extension'::regclass, oid, 0 FROM pg_extension
+		WHERE extname = 'ptsort'
+	LOOP
+		member := pg_describe_object(object.classid, object.objid, object.objsubid);
+		EXECUTE format('SELECT to_jsonb(c) - ''oid'' FROM %s c WHERE oid = $1',
+			object.classid::regclass) INTO STRICT "row" USING object.objid;
+		definition := CASE WHEN object.classid = 'pg_proc'::regclass
+			THEN pg_get_functiondef(object.objid) END;
+		comment := obj_description(object.objid, object.classid::regclass::name);
+		initial_privileges := (SELECT initprivs FROM pg_init_privs i
+			WHERE (i.classoid, i.objoid) = (object.classid, object.objid)
+			ORDER BY objsubid LIMIT 1);
+		RETURN NEXT;
+	END LOOP;
+END $$;
+
+-- Install one version and upgrade it to the default
+CREATE FUNCTION upgraded_from(version text) RETURNS SETOF text
+LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('CREATE EXTENSION ptsort VERSION %L', version);
+	CREATE TEMP TABLE old ON COMMIT DROP AS SELECT * FROM members();
+	ALTER EXTENSION ptsort UPDATE;
+	CREATE TEMP TABLE new ON COMMIT DROP AS SELECT * FROM members();
+	DROP EXTENSION ptsort;
+	CREATE EXTENSION ptsort;
+	CREATE TEMP TABLE fresh ON COMMIT DROP AS SELECT * FROM members();
+	DROP EXTENSION ptsort;
+	RETURN QUERY
+		SELECT 'only when upgraded: ' || u::text FROM
+			(SELECT * FROM new EXCEPT SELECT * FROM fresh) u
+		UNION ALL
+		SELECT 'only when fresh: ' || f::text FROM
+			(SELECT * FROM fresh EXCEPT SELECT * FROM new) f
+		UNION ALL
+		SELECT 'changed by the upgrade: ' || n.member FROM new n
+		JOIN old o USING (member) WHERE n IS DISTINCT FROM o
+		ORDER BY 1;
+	DROP TABLE old, new, fresh;
+END $$;
+
+-- Which versions there are, and that each has its way to the newest
+SELECT source, path LIKE '%--' || default_version AS "to the newest"
+FROM pg_available_extensions, pg_extension_update_paths(name)
+WHERE name = 'ptsort' AND target = default_version
+ORDER BY 1;
+
+SELECT source, upgraded_from(source)
+FROM pg_available_extensions, pg_extension_update_paths(name)
+WHERE name = 'ptsort' AND target = default_version
+ORDER BY 1, 2;
+
+-- The comparison sees what differs
+CREATE EXTENSION ptsort;
+CREATE TABLE before AS SELECT * FROM members();
+ALTER FUNCTION ptsort_last_build() STABLE;
+REVOKE EXECUTE ON FUNCTION ptsort_last_build() FROM public;
+COMMENT ON FUNCTION ptsort_last_build() IS 'another';
+SELECT member, b."row" -> 'provolatile' AS old, m."row" -> 'provolatile' AS new,
+	m."row" -> 'proacl' = b."row" -> 'proacl' AS "same privileges",
+	b.definition = m.definition AS "same definition", m.comment
+FROM members() m JOIN before b USING (member)
+WHERE m IS DISTINCT FROM b;
+DROP EXTENSION ptsort;
+
+-- The newest library serves the oldest script as well
+CREATE EXTENSION ptsort VERSION '1.0.0';
+SET ptsort.min_table_size = 0;
+CREATE TABLE t AS SELECT generate_series(1, 5000) AS a;
+CREATE INDEX t_a ON t (a) WITH (parallel_workers = 1);
+SELECT index_name, role, participant FROM ptsort_last_build();
+ALTER EXTENSION ptsort UPDATE;
+SELECT index_name, role, participant FROM ptsort_last_build();
+SELECT extversion = default_version AS newest
+FROM pg_extension JOIN pg_available_extensions ON name = extname
+WHERE extname = 'ptsort';
+DROP EXTENSION ptsort;
+DROP SCHEMA upgraded CASCADE;
