@@ -66,8 +66,6 @@ struct Merge
 
 	/* Hints decide, and are verified: */
 	bool		verify;
-	int64	   *ends;			/* optimistic: of the slice, in each run; or
-								 * NULL */
 	bool		wrong;			/* the order has broken, see merge_was_wrong */
 	int			last_run;		/* -1: none */
 	char	   *last;			/* copy of the tuple returned last */
@@ -143,23 +141,6 @@ play(Merge *merge, int node)
 	return right;
 }
 
-/* Let a reader read its part of a slice, and, to verify, one tuple more. */
-static void
-limit_reader(Merge *merge, int run, const MergeRange *range)
-{
-	RunReader  *reader = &merge->readers[run];
-	int64		to = range->to;
-
-	if (merge->order->optimistic)
-	{
-		if (merge->ends == NULL)
-			merge->ends = palloc(merge->nruns * sizeof(int64));
-		merge->ends[run] = to;
-		to = Min(to + 1, run_end(reader->run));
-	}
-	run_limit(reader, range->from, to);
-}
-
 /*
  * merge_create starts a merge of runs, dividing `memory` bytes among their
  * read buffers.  The space of what was read is given back, if the run is ours.
@@ -189,9 +170,10 @@ merge_create(SortOrder *order, Run **runs, int nruns, int64 memory,
 	{
 		run_begin_read(&merge->readers[i], order, runs[i],
 					   Min(Max(share, 0), MAX_READ_BUFFER),
-					   !runs[i]->tape->owns_set);
+					   !tape_is_imported(runs[i]->tape));
 		if (ranges)
-			limit_reader(merge, i, &ranges[i]);
+			run_limit(&merge->readers[i], ranges[i].from, ranges[i].to,
+					  order->optimistic);
 	}
 	return merge;
 }
@@ -252,7 +234,7 @@ verify_winner(Merge *merge)
 }
 
 /*
- * End at a winner that is behind the slice: it was only for verification.  If
+ * End at a winner that is after the slice: it was only for verification.  If
  * the cut has parted two tuples that want one slice, a hint was wrong: of
  * equal words slices_plan parts none.
  */
@@ -262,7 +244,7 @@ end_slice(Merge *merge)
 	const SortOrder *order = merge->order;
 	int			run = merge->tree[0].run;
 
-	if (run < 0 || run_tell(&merge->readers[run]) <= merge->ends[run])
+	if (run < 0 || !run_limit_passed(&merge->readers[run]))
 		return;
 	merge->tree[0].run = -1;
 	if (merge->last_run >= 0 && order->variant->same_slice &&
@@ -375,7 +357,7 @@ tree_start(Merge *merge)
 	for (int run = 0; run < merge->nruns; run++)
 		(void) run_next(&merge->readers[run]);
 	merge->tree[0] = play(merge, 1);
-	if (merge->ends)
+	if (merge->verify)
 		end_slice(merge);
 }
 
@@ -402,8 +384,7 @@ tree_next(Merge *merge)
 	if (merge->verify)
 	{
 		verify_winner(merge);
-		if (merge->ends)
-			end_slice(merge);
+		end_slice(merge);
 	}
 }
 
@@ -524,8 +505,6 @@ merge_free(Merge *merge)
 {
 	if (merge->last)
 		pfree(merge->last);
-	if (merge->ends)
-		pfree(merge->ends);
 	for (int i = 0; i < merge->nruns; i++)
 		run_end_read(&merge->readers[i]);
 	pfree(merge->readers);

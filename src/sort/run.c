@@ -325,13 +325,12 @@ append_samples(Run *run, const Run *next, int64 offset)
 void
 run_append(Run *run, Run *next)
 {
-	int64		offset = tape_block_end(run->tape, run->tape->size);
+	int64		offset = tape_append(run->tape, next->tape);
 	uint64	   *last = run->last;
 
+	next->tape = NULL;
 	if (run->samples && next->samples)
 		append_samples(run, next, offset);
-	tape_append(run->tape, next->tape);
-	next->tape = NULL;
 	run->last = next->last;
 	next->last = last;
 	run->desc.bytes = offset + next->desc.bytes;
@@ -427,7 +426,7 @@ run_begin_read(RunReader *reader, const SortOrder *order, Run *run,
 	reader->frame = palloc(sizeof(RunFrame));
 	reader->frame->image = NULL;
 	reader->frame->image_room = 0;
-	reader->to = run_end(run);
+	reader->to = reader->limit = run_end(run);
 	tape_begin_read(run->tape, read_buffer, recycle);
 }
 
@@ -441,12 +440,18 @@ run_end_read(RunReader *reader)
 	pfree(reader->frame);
 }
 
-/* run_limit makes the reader read the records at positions [from, to) only. */
+/*
+ * run_limit makes the reader read the records at positions [from, to) only, and
+ * with one_more the record at `to` as well, for which run_limit_passed is true.
+ * `to` is then a record's own position, or the end of the run, after which
+ * there is none.
+ */
 void
-run_limit(RunReader *reader, int64 from, int64 to)
+run_limit(RunReader *reader, int64 from, int64 to, bool one_more)
 {
 	reader->from = from;
-	reader->to = to;
+	reader->limit = to;
+	reader->to = one_more ? Min(to + 1, run_end(reader->run)) : to;
 	reader->next = RUN_POSITION_OFFSET(from);
 	reader->count = reader->index = 0;
 	reader->tuple = NULL;

@@ -8,8 +8,11 @@
  * whole and MAXALIGNed behind a pointer, as it was written.
  *
  * A *position* is a place between two records: the offset of a frame on the
- * tape and the number of a record in it.  Positions of one run compare as the
- * places do.
+ * tape and the number of a record in it, packed into one integer.  Positions
+ * of one run compare as the places do.  (The end of a frame and the start of
+ * the next one are the same place with two positions; a record's own position,
+ * see run_current, names the frame that it is in.)  Only this file and run.c
+ * look into a position or do arithmetic with one.
  *
  * A frame does not begin where its first bytes are zero: there the next one
  * begins with the next block (see run_append).
@@ -107,6 +110,7 @@ typedef struct RunReader
 	int64		next;			/* of the frame behind it */
 	int64		from;			/* position at which to start */
 	int64		to;				/* position at which to stop */
+	int64		limit;			/* the same, without run_limit's one more */
 } RunReader;
 
 /* Memory that a reader has besides its read buffer, with a short image. */
@@ -134,7 +138,7 @@ extern void run_close(Run *run);
 extern void run_begin_read(RunReader *reader, const SortOrder *order, Run *run,
 						   Size read_buffer, bool recycle);
 extern void run_end_read(RunReader *reader);
-extern void run_limit(RunReader *reader, int64 from, int64 to);
+extern void run_limit(RunReader *reader, int64 from, int64 to, bool one_more);
 extern bool run_next(RunReader *reader);
 extern bool run_previous(RunReader *reader, bool step);
 
@@ -167,6 +171,21 @@ run_tell(const RunReader *reader)
 	if (reader->count == 0)
 		return reader->from;
 	return RUN_POSITION(reader->offset, reader->index);
+}
+
+/* run_current returns the position of the current record itself. */
+static inline int64
+run_current(const RunReader *reader)
+{
+	Assert(reader->tuple != NULL);
+	return RUN_POSITION(reader->offset, reader->index - 1);
+}
+
+/* run_limit_passed tells whether the current record is run_limit's one more. */
+static inline bool
+run_limit_passed(const RunReader *reader)
+{
+	return run_current(reader) >= reader->limit;
 }
 
 #endif							/* PTSORT_RUN_H */

@@ -51,7 +51,7 @@ struct PtSortShared
 
 	/*
 	 * Behind the slots lie the slices' positions: for each slice and for the
-	 * end of the last one an offset into each participant's run.  Written by
+	 * end of the last one a position (run.h) in each participant's run.  Written by
 	 * the leader before `planned`, read by all after.
 	 */
 	SharedSlot	slots[FLEXIBLE_ARRAY_MEMBER];
@@ -85,7 +85,10 @@ shared_estimate(int participants)
 	return add_size(slots_size(participants), positions);
 }
 
-/* shared_positions returns max_participants offsets for each slice's start. */
+/*
+ * shared_positions returns max_participants positions (run.h) for the start of
+ * each slice and for the end of the last one.
+ */
 int64 *
 shared_positions(PtSortShared *shared)
 {
@@ -284,9 +287,13 @@ shared_publish_learned(PtSortShared *shared, const char *data, int length)
 void
 shared_read_learned(PtSortShared *shared, StringInfo result)
 {
-	int			length = shared->learned;
+	int			length;
 	BufFile    *file = BufFileOpenFileSet(&shared->fileset.fs, LEARNED_FILE,
 										  O_RDONLY, false);
+
+	SpinLockAcquire(&shared->mutex);
+	length = shared->learned;
+	SpinLockRelease(&shared->mutex);
 
 	if (length <= 0 || length != BufFileSize(file))
 		ereport(ERROR,
@@ -388,8 +395,12 @@ const RunDesc *
 shared_run(PtSortShared *shared, int participant)
 {
 	SharedSlot *slot = &shared->slots[participant];
+	bool		done;
 
-	return slot->done && slot->run.tuples > 0 ? &slot->run : NULL;
+	SpinLockAcquire(&shared->mutex);
+	done = slot->done;
+	SpinLockRelease(&shared->mutex);
+	return done && slot->run.tuples > 0 ? &slot->run : NULL;
 }
 
 /* shared_participants returns how many slots there are. */

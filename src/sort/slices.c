@@ -149,9 +149,9 @@ collect_candidates(SliceRun *runs, int nruns, int64 memory, Candidate **result)
 static void
 probe(SliceRun *run, int64 position)
 {
-	run_limit(&run->reader, position, run_end(run->run));
+	run_limit(&run->reader, position, run_end(run->run), false);
 	if (!run_next(&run->reader))
-		elog(ERROR, "sparse index points behind its run");
+		elog(ERROR, "sparse index entry is past the end of its run");
 }
 
 static void
@@ -199,10 +199,9 @@ sample_is_before_cut(SortOrder *order, SliceRun *run, const RunSample *sample,
 }
 
 /*
- * Find the first record of a run that does not come before the cut: behind the
- * last sample before the cut, record by record.  The position is the record's
- * own, never the end of the frame before, which is the same place:
- * limit_reader (merge.c) counts on it.
+ * Find the first record of a run that does not come before the cut: from the
+ * last sample before the cut on, record by record.  A slice ends at that
+ * record's own position, as run_limit wants it.
  */
 static void
 cut_run(SortOrder *order, SliceRun *run, const Splitter *splitter, int r, Cut *cut)
@@ -225,13 +224,14 @@ cut_run(SortOrder *order, SliceRun *run, const Splitter *splitter, int r, Cut *c
 	cut->positions[r] = 0;
 	if (low == 0)
 		return;
-	run_limit(&run->reader, samples[low - 1].position, run_end(run->run));
+	run_limit(&run->reader, samples[low - 1].position, run_end(run->run),
+			  false);
 	cut->positions[r] = run_end(run->run);
 	for (tuples = samples[low - 1].ordinal; run_next(&run->reader); tuples++)
 	{
 		if (!is_before_cut(order, &run->reader, splitter))
 		{
-			cut->positions[r] = run_tell(&run->reader) - 1;
+			cut->positions[r] = run_current(&run->reader);
 			break;
 		}
 	}
@@ -421,7 +421,7 @@ slices_plan(SortOrder *order, Run **runs, int nruns, int nslices, int64 budget,
 	memory = MemoryContextMemAllocated(context, true);
 	for (int r = 0; r < nruns; r++)
 	{
-		memory += runs[r]->tape->buffer_size;
+		memory += tape_memory(runs[r]->tape);
 		run_end_read(&slice_runs[r].reader);
 	}
 	MemoryContextDelete(context);

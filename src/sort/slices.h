@@ -12,12 +12,12 @@
 
 #include "sort/run.h"
 
-/* Developer GUC: cut into so many slices, however small; 0 is off. */
+/* Developer GUC: cut into this many slices, however small; 0 is off. */
 extern int	ptsort_debug_slices;
 
 /*
  * slices_plan cuts runs into nslices slices.  positions has room for (nslices
- * + 1) * nruns offsets; slice k of run r is the records from positions[k *
+ * + 1) * nruns of them; slice k of run r is the records from positions[k *
  * nruns + r] to positions[(k + 1) * nruns + r].  Every tuple of a slice comes
  * before every tuple of the next one.  Slices may be empty.  It returns how
  * many bytes that has taken: about the budget at most, unless runs are so many

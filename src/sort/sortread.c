@@ -188,7 +188,7 @@ sort_rescan(PtSort *sort)
 	memset(&sort->position, 0, sizeof(SortPosition));
 	sort->mark = sort->position;
 	if (sort->reader.run)
-		run_limit(&sort->reader, 0, sort->reader.to);
+		run_limit(&sort->reader, 0, sort->reader.to, false);
 }
 
 /* sort_mark: see ptsort_mark. */
@@ -208,7 +208,7 @@ sort_restore(PtSort *sort)
 	need_random_access(sort, "restore");
 	sort->position = sort->mark;
 	if (sort->reader.run)
-		run_limit(&sort->reader, sort->mark.before, sort->reader.to);
+		run_limit(&sort->reader, sort->mark.before, sort->reader.to, false);
 }
 
 /* sort_next_slice: see ptsort_next_slice. */

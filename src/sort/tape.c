@@ -305,8 +305,9 @@ tape_block_end(const Tape *tape, int64 offset)
 /*
  * tape_append adds the blocks of another finished tape of the set and closes
  * that.  What is left of the tape's last block is then zero bytes in between.
+ * Returns the offset at which the bytes of the other tape now begin.
  */
-void
+int64
 tape_append(Tape *tape, Tape *next)
 {
 	int64		start = tape_block_end(tape, tape->size);
@@ -317,6 +318,7 @@ tape_append(Tape *tape, Tape *next)
 				   next->extents[i].block);
 	tape->size = start + next->size;
 	tape_close(next);
+	return start;
 }
 
 /*

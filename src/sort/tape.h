@@ -94,7 +94,7 @@ extern int64 tapeset_bytes(const Tapeset *set);
 extern Tape *tape_create(Tapeset *set, Size write_buffer);
 extern void tape_write(Tape *tape, const void *data, Size size);
 extern void tape_finish(Tape *tape);
-extern void tape_append(Tape *tape, Tape *next);
+extern int64 tape_append(Tape *tape, Tape *next);
 extern void tape_export(Tape *tape, const void *note, Size note_size,
 						TapeExport *result);
 extern Tape *tape_import(SharedFileSet *fileset, int participant,
@@ -120,6 +120,20 @@ tape_peek(Tape *tape, Size want, Size *have)
 	if (likely(*have >= want))
 		return tape->cursor;
 	return tape_peek_slow(tape, want, have);
+}
+
+/* tape_is_imported tells whether another process has written the tape. */
+static inline bool
+tape_is_imported(const Tape *tape)
+{
+	return tape->owns_set;
+}
+
+/* tape_memory returns the bytes of the tape's buffer. */
+static inline Size
+tape_memory(const Tape *tape)
+{
+	return tape->buffer_size;
 }
 
 /* tape_tell returns the offset of the next byte to read. */
