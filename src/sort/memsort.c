@@ -49,7 +49,9 @@ scratch_cost(const MemSort *ms)
 {
 	if (ms->order->inline_image)
 		return ms->stride;
-	return ms->order->hints ? ms->stride * sizeof(uint64) : sizeof(uint64);
+	/* a sort that trusts its words now may mend what is in memory in the end */
+	return ms->order->hint_facts & HINTS_EXIST ?
+		ms->stride * sizeof(uint64) : sizeof(uint64);
 }
 
 /* Bytes of an entry, with its part of the scratch array. */
@@ -337,7 +339,7 @@ memsort_sort(MemSort *ms)
 	int64		room;			/* bytes of scratch */
 	int64		extra;			/* bytes used while sorting */
 	uint64	   *scratch;
-	bool		verify = order->hints && !order->optimistic;
+	bool		verify = !order_trusts_words(order);
 
 	fault_point("memsort: sort");
 	if (ms->count < 2)
@@ -352,8 +354,7 @@ memsort_sort(MemSort *ms)
 		repair_is_hopeless(order, ms->entries, ms->count, ms->stride, scratch))
 	{
 		forget_words(ms);
-		order->wrong_hints += ms->count;
-		order->distrust = true;
+		order_wrong_hints(order, ms->count);
 	}
 	if (order->nwords > 0)
 		radix_sort(ms->entries, ms->count, ms->stride,
@@ -362,13 +363,8 @@ memsort_sort(MemSort *ms)
 	if (!order->inline_image || order->variant->compare)
 		resolve_ties(ms, scratch);
 	if (verify)
-	{
-		int64		wrong = repair_order(order, ms->entries, ms->count, ms->stride,
-										 scratch);
-
-		order->wrong_hints += wrong;
-		order->distrust |= wrong > 0;
-	}
+		order_wrong_hints(order, repair_order(order, ms->entries, ms->count,
+											  ms->stride, scratch));
 	fault_point("memsort: sorted");
 	pfree(scratch);
 	account(ms, -extra);

@@ -16,8 +16,8 @@
  *			  2: loser				  3: loser
  *		4: run 0	5: run 1	6: run 2	7: run 3	(not stored)
  *
- * Where words are only hints, there are two other ways.  *Verified*: the hints
- * decide, and each tuple is compared with the one before it, if that came from
+ * Where words are only hints (order.c says what a sort makes of them), there
+ * are two other ways.  *Verified*: the hints decide, and each tuple is compared with the one before it, if that came from
  * another run; where that shows a wrong one, what was returned is in order,
  * and so is what follows, but not both together.  That is the fewest
  * comparisons, and good for a merge that writes a run: it writes two then.
@@ -56,16 +56,15 @@ typedef struct MergeNode
 struct Merge
 {
 	SortOrder  *order;
+	HintPolicy	policy;			/* of this merge, see merge_policy */
 	int			nwords;			/* words that decide */
 	int			nruns;
 	RunReader  *readers;		/* one per run */
 	MergeNode  *tree;			/* nruns nodes, the winner first */
+	int			nlive;			/* guided: tree is a list of these, in order */
 	bool		started;
-	bool		guided;			/* tree is a list of nlive nodes, in order */
-	int			nlive;
 
-	/* Hints decide, and are verified: */
-	bool		verify;
+	/* Words decide, and are verified: */
 	bool		wrong;			/* the order has broken, see merge_was_wrong */
 	int			last_run;		/* -1: none */
 	char	   *last;			/* copy of the tuple returned last */
@@ -141,13 +140,30 @@ play(Merge *merge, int node)
 	return right;
 }
 
+/* What the sort's policy (order.c) means for one merge. */
+static HintPolicy
+merge_policy(const SortOrder *order, MergePurpose purpose)
+{
+	if (order->policy == VERIFY_LATE && purpose != MERGE_FINAL)
+		return TRUST_WORDS;
+	if (order->policy == VERIFY_RUNS && purpose == MERGE_FINAL)
+		return GUIDE_MERGES;
+	return order->policy;
+}
+
+/* Does the merge verify what words decide? */
+static inline bool
+verifies(const Merge *merge)
+{
+	return merge->nwords > 0 &&
+		(merge->policy == VERIFY_LATE || merge->policy == VERIFY_RUNS);
+}
+
 /*
  * merge_create starts a merge of runs, dividing `memory` bytes among their
  * read buffers.  The space of what was read is given back, if the run is ours.
- * With ranges, one per run, only those are read.  Words that are hints are
- * verified in a merge to a run as long as they have not been wrong, and
- * otherwise are a guide; in an optimistic sort they are verified in the final
- * merge.
+ * With ranges, one per run, only those are read, and to verify them the tuple
+ * after each.
  */
 Merge *
 merge_create(SortOrder *order, Run **runs, int nruns, int64 memory,
@@ -158,10 +174,8 @@ merge_create(SortOrder *order, Run **runs, int nruns, int64 memory,
 
 	fault_point("merge: begin");
 	merge->order = order;
-	merge->verify = order->optimistic ? purpose == MERGE_FINAL :
-		purpose == MERGE_TO_RUN && order->hints && !order->distrust;
-	merge->guided = order->hints && !order->optimistic && !merge->verify;
-	merge->nwords = merge->verify ? order->nwords : order_words(order);
+	merge->policy = merge_policy(order, purpose);
+	merge->nwords = merge->policy == GUIDE_MERGES ? 0 : order->nwords;
 	merge->last_run = -1;
 	merge->nruns = nruns;
 	merge->readers = palloc0(Max(nruns, 1) * sizeof(RunReader));
@@ -173,7 +187,7 @@ merge_create(SortOrder *order, Run **runs, int nruns, int64 memory,
 					   !tape_is_imported(runs[i]->tape));
 		if (ranges)
 			run_limit(&merge->readers[i], ranges[i].from, ranges[i].to,
-					  order->optimistic);
+					  merge->policy == VERIFY_LATE);
 	}
 	return merge;
 }
@@ -196,27 +210,27 @@ keep_last(Merge *merge, int run)
 	merge->last_run = run;
 }
 
-/* A hint was wrong: go on by comparison; end an optimistic sort. */
+/*
+ * A hint was wrong: end the final merge; in one that writes a run words no
+ * longer decide, and the tree is made anew.
+ */
 static void
 distrust_hints(Merge *merge)
 {
-	merge->order->distrust = true;
-	merge->order->wrong_hints++;
+	order_wrong_hints(merge->order, 1);
 	merge->wrong = true;
-	if (merge->order->optimistic)
+	if (merge->policy == VERIFY_LATE)
 	{
 		merge->tree[0].run = -1;
 		return;
 	}
-	merge->verify = false;
 	merge->nwords = 0;
 	merge->tree[0] = play(merge, 1);
 }
 
 /*
- * Verify that the winner comes behind the tuple before it, unless they are of
- * the same run, which is in order, or were compared because their words are
- * equal.
+ * Verify that the winner comes after the tuple before it, unless they are of
+ * the same verified run, or were compared because their words are equal.
  */
 static void
 verify_winner(Merge *merge)
@@ -224,7 +238,8 @@ verify_winner(Merge *merge)
 	int			run = merge->tree[0].run;
 	RunReader  *reader;
 
-	if (run < 0 || (run == merge->last_run && !merge->order->optimistic))
+	if (run < 0 ||
+		(run == merge->last_run && merge->policy == VERIFY_RUNS))
 		return;
 	reader = &merge->readers[run];
 	if (order_compare_words(merge->last_words, reader->words,
@@ -357,7 +372,7 @@ tree_start(Merge *merge)
 	for (int run = 0; run < merge->nruns; run++)
 		(void) run_next(&merge->readers[run]);
 	merge->tree[0] = play(merge, 1);
-	if (merge->verify)
+	if (verifies(merge))
 		end_slice(merge);
 }
 
@@ -367,7 +382,7 @@ tree_next(Merge *merge)
 	int			run = merge->tree[0].run;
 	MergeNode	winner;
 
-	if (merge->verify)
+	if (verifies(merge))
 		keep_last(merge, run);
 	winner = advance(merge, run);
 	for (int node = (run + merge->nruns) / 2; node > 0; node /= 2)
@@ -381,7 +396,7 @@ tree_next(Merge *merge)
 		}
 	}
 	merge->tree[0] = winner;
-	if (merge->verify)
+	if (verifies(merge))
 	{
 		verify_winner(merge);
 		end_slice(merge);
@@ -400,14 +415,14 @@ merge_next(Merge *merge)
 	if (unlikely(!merge->started))
 	{
 		merge->started = true;
-		if (merge->guided)
+		if (merge->policy == GUIDE_MERGES)
 			guided_start(merge);
 		else
 			tree_start(merge);
 	}
 	else if (merge->tree[0].run >= 0)
 	{
-		if (unlikely(merge->guided))
+		if (unlikely(merge->policy == GUIDE_MERGES))
 			guided_next(merge);
 		else
 			tree_next(merge);

@@ -1,13 +1,70 @@
 /*-------------------------------------------------------------------------
  *
  * order.c
- *	  The last resort of a total order: the bytes of two images.
+ *	  The order of two tuples of one sort: what words that are hints decide,
+ *	  and the last resort, the bytes of two images.
+ *
+ * Words that never contradict the comparison are trusted.  For words that are
+ * hints (see src/README, "Text") there are three ways, and which one a sort
+ * takes is decided here and nowhere else, from facts that the sort notes as it
+ * comes to know them:
+ *
+ * VERIFY_LATE, called optimistic: if the hints put all of the sample that they
+ * were learned from in order, and the caller can sort again, words decide as if
+ * they were true.  Nothing is verified but the final order: one comparison per
+ * tuple, and no order of n tuples can be verified by fewer than n - 1.  The
+ * first wrong hint ends the sort.  A reader of runs that were sorted so has no
+ * choice: they are in order only if all hints are right.
+ *
+ * VERIFY_RUNS: else hints are verified where they decide, so that every run is
+ * in the true order, whatever its words say.  Entries in memory are compared
+ * with their neighbours and mended (repair.c); a merge that writes a run ends
+ * that run at a wrong hint and starts another one; the final merge cannot take
+ * back what it has handed out and is guided (merge.c).  A sort whose tuples are
+ * all in memory takes this way even if it could fail: it makes one comparison
+ * per tuple as well, and mends what it finds.
+ *
+ * GUIDE_MERGES: once a hint has been wrong in this sort, or in a participant
+ * whose run it reads, words within a run need not be in order, and a verified
+ * merge would end its run again and again.  So all merges are guided.
  *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
 #include "sort/order.h"
+
+/* The policy that follows from what is known. */
+static HintPolicy
+choose_policy(int facts)
+{
+	const int	optimistic = HINTS_MAY_FAIL | HINTS_LEARNED_RIGHT;
+
+	if (!(facts & HINTS_EXIST))
+		return TRUST_WORDS;
+	if (facts & HINTS_IN_RUNS)
+		return VERIFY_LATE;
+	if ((facts & optimistic) == optimistic && !(facts & HINTS_IN_MEMORY))
+		return VERIFY_LATE;
+	return facts & HINTS_WRONG ? GUIDE_MERGES : VERIFY_RUNS;
+}
+
+/* order_note adds a fact about the sort's words; its policy may change. */
+void
+order_note(SortOrder *order, HintFact fact)
+{
+	order->hint_facts |= fact;
+	order->policy = choose_policy(order->hint_facts);
+}
+
+/* order_wrong_hints counts n hints, perhaps none, that have been wrong. */
+void
+order_wrong_hints(SortOrder *order, int64 n)
+{
+	order->wrong_hints += n;
+	if (n > 0)
+		order_note(order, HINTS_WRONG);
+}
 
 /* order_compare_images orders two images by their bytes, then their size. */
 int

@@ -7,9 +7,8 @@
  * then the bytes of the images, so that the order is total and a result does
  * not depend on the budget or on who sorted what.
  *
- * Words that are hints decide nothing but where to look first: every run is in
- * the order of the comparison, verified.  Unless the sort is optimistic: then
- * words decide as if they were true, and only the final order is verified.
+ * Words may be only hints, which are right nearly always.  What a sort makes of
+ * them is its hint policy; order.c says how that is chosen.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,6 +20,35 @@
 #include "ptsort_variant.h"
 
 /*
+ * HintPolicy: what words decide, and when that is verified by comparisons.
+ */
+typedef enum HintPolicy
+{
+	TRUST_WORDS,				/* words are true: they decide, nothing is
+								 * verified */
+	VERIFY_LATE,				/* words decide; the final merge compares each
+								 * tuple with the one before it, and ends the
+								 * sort where one is wrong */
+	VERIFY_RUNS,				/* entries in memory are verified and mended,
+								 * merges that write a run are verified, the
+								 * final merge is guided: it never fails */
+	GUIDE_MERGES				/* the same, but all merges are guided */
+} HintPolicy;
+
+/*
+ * HintFact: what a sort knows about its words.  Facts only accumulate.
+ */
+typedef enum HintFact
+{
+	HINTS_EXIST = 1 << 0,		/* the variant's words are hints */
+	HINTS_MAY_FAIL = 1 << 1,	/* the caller can sort again if one is wrong */
+	HINTS_LEARNED_RIGHT = 1 << 2,	/* all of the sample was in order */
+	HINTS_IN_RUNS = 1 << 3,		/* imported runs are in the order of hints */
+	HINTS_IN_MEMORY = 1 << 4,	/* all tuples are in memory */
+	HINTS_WRONG = 1 << 5		/* a hint has been wrong */
+} HintFact;
+
+/*
  * SortOrder: what all parts of one sort object share about their tuples.
  */
 typedef struct SortOrder
@@ -29,10 +57,8 @@ typedef struct SortOrder
 	void	   *state;			/* the variant's */
 	int			nwords;			/* 0 to PTSORT_MAX_WORDS; not 0 if inline */
 	bool		inline_image;	/* the variant's */
-	bool		hints;			/* the variant's */
-	bool		optimistic;		/* hints are taken for true until the end */
-	bool		distrust;		/* hints have been wrong: the words of a run
-								 * need not be in order */
+	HintPolicy	policy;			/* follows from the facts: see order.c */
+	int			hint_facts;		/* of HintFact */
 	int64		comparisons;	/* calls of variant->compare so far */
 	int64		wrong_hints;	/* see PtSortStats */
 } SortOrder;
@@ -76,12 +102,25 @@ order_compare_inline(const SortOrder *order, const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* order_words tells how many words two tuples of different runs may be told by. */
+/* order_trusts_words tells whether words decide between any two tuples. */
+static inline bool
+order_trusts_words(const SortOrder *order)
+{
+	return order->policy == TRUST_WORDS || order->policy == VERIFY_LATE;
+}
+
+/*
+ * order_words returns the number of leading words that decide between tuples
+ * of different runs: all, or none.
+ */
 static inline int
 order_words(const SortOrder *order)
 {
-	return order->hints && !order->optimistic ? 0 : order->nwords;
+	return order_trusts_words(order) ? order->nwords : 0;
 }
+
+extern void order_note(SortOrder *order, HintFact fact);
+extern void order_wrong_hints(SortOrder *order, int64 n);
 
 extern int	order_compare_images(const SortOrder *order, const void *a,
 								 const void *b);

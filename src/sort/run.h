@@ -65,8 +65,7 @@ typedef struct RunDesc
 	int64		nsamples;
 	int64		last_frame;		/* bytes of the last frame */
 	bool		spliced;		/* of several runs: not to be read backward */
-	bool		unverified;		/* in the order of hints, of an optimistic
-								 * sort */
+	bool		unverified;		/* in the order of hints: VERIFY_LATE */
 	TapeExport	tape;			/* valid once exported */
 } RunDesc;
 

@@ -156,7 +156,10 @@ sort_begin(const PtSortVariant *variant, void *state, int nwords,
 	sort->order.state = state;
 	sort->order.nwords = nwords;
 	sort->order.inline_image = variant->inline_image;
-	sort->order.hints = variant->hints;
+	if (variant->hints)
+		order_note(&sort->order, HINTS_EXIST);
+	if (options->optimistic)
+		order_note(&sort->order, HINTS_MAY_FAIL);
 	sort->write_buffer = Min(sort->options.budget / WRITE_BUFFER_PART,
 							 MAX_WRITE_BUFFER);
 	sort->maxruns = 16;
@@ -296,8 +299,8 @@ learn_words(PtSort *sort)
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old;
 
-	sort->order.optimistic = learn(sort) && variant->hints &&
-		sort->options.optimistic;
+	if (learn(sort))
+		order_note(&sort->order, HINTS_LEARNED_RIGHT);
 	old = MemoryContextSwitchTo(context);
 	for (int64 i = 0; i < ms->count; i++)
 	{
@@ -577,7 +580,7 @@ perform_serial(PtSort *sort)
 	if (!sort->run_is_open)
 	{
 		/* All is here, so what is wrong can be mended here. */
-		sort->options.optimistic = sort->order.optimistic = false;
+		order_note(&sort->order, HINTS_IN_MEMORY);
 		sort_memory(sort);
 		sort->phase = PHASE_MEMORY;
 		return;
@@ -609,7 +612,7 @@ perform_worker(PtSort *sort)
 	if (sort->nruns > 0)
 	{
 		run_export(sort->runs[0], &desc);
-		desc.unverified = sort->order.optimistic;
+		desc.unverified = sort->order.policy == VERIFY_LATE;
 		tapeset_export(sort->tapeset);
 	}
 	sort->stats.run_bytes = desc.bytes;
@@ -633,7 +636,8 @@ import_runs(PtSort *sort, bool with_samples)
 
 		if (shared_stats(shared, i, &stats))
 		{
-			sort->order.distrust |= stats.wrong_hints > 0;
+			if (stats.wrong_hints > 0)
+				order_note(&sort->order, HINTS_WRONG);
 			sort->stats.failed |= stats.failed;
 		}
 		if (desc == NULL)
@@ -642,7 +646,8 @@ import_runs(PtSort *sort, bool with_samples)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("a sort must be optimistic in all participants or in none")));
-		sort->order.optimistic |= desc->unverified;
+		if (desc->unverified)
+			order_note(&sort->order, HINTS_IN_RUNS);
 		sort->run_owners[sort->nruns] = i;
 		add_run(sort, run_import(shared_fileset(shared), i, desc, with_samples));
 		sort->stats.tuples += desc->tuples;
