@@ -76,7 +76,7 @@ LAYERS = \
 		key_pack key_form text_collation text_model text_code text_table text_prefix key) \
 	$(addprefix sort/, \
 		order tape frame run splice radix tiesort repair memsort merge slices shared \
-		sortstate sortread tuplesort \
+		options sortstate sortread tuplesort \
 		variants variant_form variant_index variant_datum variant_tuple) \
 	$(addprefix build/, \
 		heapcolumns heapscan participant build) \

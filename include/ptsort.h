@@ -24,25 +24,33 @@
  *
  * Serial is parallel with one participant.  With several, in this order:
  *
- *	1. leader: reserve ptsort_shared_estimate(n) bytes in your own DSM segment
- *	   (one block per sort; any number of sorts per segment), then
+ *	1. leader: reserve ptsort_shared_estimate(n) bytes in your own DSM segment,
+ *	   where n is 1 + the number of workers that you are going to launch (one
+ *	   block per sort; any number of sorts per segment), then
  *	   ptsort_shared_init() on that block, then launch your workers.
  *	2. every worker process: ptsort_shared_attach() once.  The leader process
  *	   is attached by ptsort_shared_init() already.
  *	3. every participant (the leader's process may be one as well): begin with
- *	   role PTSORT_WORKER, put, perform, end.  perform leaves one sorted run in
- *	   temporary files and its description in the shared block.
+ *	   role PTSORT_WORKER and .participant = the number of this process: 0 in
+ *	   the leader's, ParallelWorkerNumber + 1 in a worker.  Put, perform, end.
+ *	   perform leaves one sorted run in temporary files and its description in
+ *	   the shared block.
  *	4. leader: begin with role PTSORT_LEADER and .participants = the number of
  *	   participants that really run (launched workers, plus one if the leader's
  *	   process took part in step 3).  perform waits for their runs; get returns
  *	   the merged stream; end.
- *	   Or, instead of 4, all participants merge: every process begins with
- *	   role PTSORT_SLICE (only the leader with .participants and .workers),
- *	   performs, and then, while ptsort_next_slice() gives it a slice, gets that
- *	   slice's tuples.  Slices follow each other in order of their number; those
- *	   of all processes together are the merged stream.
+ *	   Or, instead of 4, all processes merge: the leader begins with role
+ *	   PTSORT_SLICE_LEADER and .participants as above, the workers begin with
+ *	   role PTSORT_SLICE.  Each performs, and then, while ptsort_next_slice()
+ *	   gives it a slice, gets that slice's tuples.  Slices follow each other in
+ *	   order of their number; those of all processes together are the merged
+ *	   stream.
  *	5. leader: destroy the segment after step 4.  Temporary files go when the
  *	   last process detaches from it.
+ *
+ * A leader whose .participants is not the number of processes that sorted gets
+ * an error, and so does a process that begins to sort after the leader has
+ * collected the runs: tuples are never left out in silence.
  *
  * All participants must begin with equal arguments but for the options.
  *
@@ -104,8 +112,12 @@ typedef enum PtSortRole
 {
 	PTSORT_SERIAL,				/* put and get in one object, no shared block */
 	PTSORT_WORKER,				/* put only; leaves one materialized run */
-	PTSORT_LEADER,				/* get only; merges the workers' runs */
-	PTSORT_SLICE				/* get only; merges slices of them */
+	PTSORT_LEADER,				/* get only; waits for the workers' runs and
+								 * merges them */
+	PTSORT_SLICE_LEADER,		/* get only; waits for the runs, plans slices
+								 * of their merge, and merges slices */
+	PTSORT_SLICE				/* get only; waits for that plan, and merges
+								 * slices */
 } PtSortRole;
 
 /*
@@ -128,9 +140,12 @@ typedef struct PtSortOptions
 								 * in sorts of datums and minimal tuples, that
 								 * is an error */
 	PtSortShared *shared;		/* all but SERIAL: the attached block */
-	int			participants;	/* LEADER, the leader's SLICE: how many runs
-								 * to wait for; 0 in others */
-	ParallelContext *workers;	/* with participants, may be NULL: the
+	int			participant;	/* WORKER: number of this process in the
+								 * block: 0 the leader's, 1, 2, ... the
+								 * workers'.  Others do not look at it */
+	int			participants;	/* LEADER, SLICE_LEADER: how many WORKER sorts
+								 * there are, at least 1; 0 in all others */
+	ParallelContext *workers;	/* LEADER, SLICE_LEADER, may be NULL: the
 								 * launched workers; a worker that dies before
 								 * it leaves its run is then an error instead
 								 * of a long wait */
@@ -141,7 +156,8 @@ typedef struct PtSortOptions
  */
 typedef struct PtSortStats
 {
-	int64		tuples;			/* tuples put (LEADER, SLICE: in all runs) */
+	int64		tuples;			/* tuples put; LEADER, SLICE_LEADER, SLICE: in
+								 * all runs */
 	int64		runs;			/* runs written: initial ones and merged ones */
 	int64		run_bytes;		/* bytes of the run this participant left, or
 								 * of all runs written (SERIAL) */
@@ -171,11 +187,11 @@ typedef struct PtSortApi
 	uint32		size;			/* sizeof(PtSortApi) */
 
 	/* ptsort.h */
-	Size		(*shared_estimate) (int participants);
-	void		(*shared_init) (PtSortShared *shared, int participants,
+	Size		(*shared_estimate) (int processes);
+	void		(*shared_init) (PtSortShared *shared, int processes,
 								dsm_segment *segment);
 	void		(*shared_attach) (PtSortShared *shared, dsm_segment *segment);
-	int			(*shared_slices) (int participants);
+	int			(*shared_slices) (int processes);
 	SharedFileSet *(*shared_fileset) (PtSortShared *shared);
 	bool		(*shared_stats) (PtSortShared *shared, int participant,
 								 PtSortStats *stats);
@@ -272,12 +288,14 @@ extern const PtSortApi ptsort_api_table;
 
 /*
  * ptsort_shared_estimate returns the bytes that a sort by at most this many
- * participants (workers plus the leader) needs in shared memory.
+ * processes needs in shared memory.  Count the leader's process, whether or not
+ * it will sort, and all workers that may be launched: their numbers are 0 to
+ * processes - 1.
  */
 static inline Size
-ptsort_shared_estimate(int participants)
+ptsort_shared_estimate(int processes)
 {
-	return ptsort_api()->shared_estimate(participants);
+	return ptsort_api()->shared_estimate(processes);
 }
 
 /*
@@ -286,13 +304,15 @@ ptsort_shared_estimate(int participants)
  * this process to it.
  */
 static inline void
-ptsort_shared_init(PtSortShared *shared, int participants,
-				   dsm_segment *segment)
+ptsort_shared_init(PtSortShared *shared, int processes, dsm_segment *segment)
 {
-	ptsort_api()->shared_init(shared, participants, segment);
+	ptsort_api()->shared_init(shared, processes, segment);
 }
 
-/* ptsort_shared_attach lets a worker process use the block; once a process. */
+/*
+ * ptsort_shared_attach lets a worker process use the block.  Call it once for
+ * each process and block.
+ */
 static inline void
 ptsort_shared_attach(PtSortShared *shared, dsm_segment *segment)
 {
@@ -300,13 +320,13 @@ ptsort_shared_attach(PtSortShared *shared, dsm_segment *segment)
 }
 
 /*
- * ptsort_shared_slices returns how many slices there will be in a sort by at
- * most this many participants.  Some may be empty.
+ * ptsort_shared_slices returns how many slices there will be in a parallel
+ * sort whose block was made for this many processes.  Some may be empty.
  */
 static inline int
-ptsort_shared_slices(int participants)
+ptsort_shared_slices(int processes)
 {
-	return ptsort_api()->shared_slices(participants);
+	return ptsort_api()->shared_slices(processes);
 }
 
 /*
@@ -320,8 +340,9 @@ ptsort_shared_fileset(PtSortShared *shared)
 }
 
 /*
- * ptsort_shared_stats copies what the given participant (0, 1, ... in order of
- * begin) did; false if it has not performed its sort (yet).
+ * ptsort_shared_stats copies what the sort of role PTSORT_WORKER of the process
+ * with this number did; false if there is none, or it has not been performed
+ * yet.
  */
 static inline bool
 ptsort_shared_stats(PtSortShared *shared, int participant, PtSortStats *stats)
@@ -438,7 +459,8 @@ ptsort_get_slot(PtSort *sort, bool forward, TupleTableSlot *slot)
 
 /*
  * ptsort_perform sorts what was put.  WORKER: leaves the run and announces it.
- * LEADER: waits for all participants' runs.  Once per sort.
+ * LEADER, SLICE_LEADER: waits for all participants' runs.  SLICE: waits for the
+ * SLICE_LEADER's plan.  Once per sort.
  */
 static inline void
 ptsort_perform(PtSort *sort)
@@ -449,7 +471,8 @@ ptsort_perform(PtSort *sort)
 /*
  * ptsort_next_slice claims a slice nobody has had and makes get return its
  * tuples; false if there is none left.  *slice is its number, from 0, -1 at
- * the end.  SLICE only.
+ * the end.  SLICE_LEADER and SLICE.  A SERIAL sort can be read like this, too:
+ * as slice 0, which is all of it.
  */
 static inline bool
 ptsort_next_slice(PtSort *sort, int *slice)

@@ -54,6 +54,20 @@ add_stats(Totals *totals, const PtSortStats *stats)
 	totals->stats.temp_bytes += stats->temp_bytes;
 }
 
+/* Compares a serial sort, read as slices: there is one. */
+static void
+check_serial_slice(TestChecker *checker, PtSort *sort)
+{
+	int			slice;
+
+	if (!ptsort_next_slice(sort, &slice) || slice != 0)
+		elog(ERROR, "a serial sort begins with slice %d", slice);
+	test_check_all(checker, sort);
+	if (ptsort_next_slice(sort, &slice) || slice != -1 ||
+		ptsort_next_slice(sort, &slice) || slice != -1)
+		elog(ERROR, "a serial sort has slice %d", slice);
+}
+
 /*
  * Reads a performed sort, compares it with the array, and ends it.  In slices,
  * the tuples are in files that belong to the shared block.
@@ -69,7 +83,9 @@ check_and_end(TestShape *shape, PtSort *sort, PtSortShared *shared,
 	TestChecker *checker = test_checker(shape, sort_number);
 	PtSortStats stats;
 
-	if (shape->spec->slices)
+	if (shape->spec->slices && shared == NULL)
+		check_serial_slice(checker, sort);
+	else if (shape->spec->slices)
 		test_check_slices(checker, shared, &totals->slices);
 	else
 		test_check_all(checker, sort);
@@ -124,7 +140,8 @@ participate(TestShape *shape, PtSortShared **shared, int first, int end)
 	const TestSpec *spec = shape->spec;
 	PtSortOptions options = {
 		.role = PTSORT_WORKER,
-		.budget = spec->budget
+		.budget = spec->budget,
+		.participant = ParallelWorkerNumber + 1
 	};
 	PtSort	   *sorts[MAX_SORTS] = {NULL};
 
@@ -257,7 +274,7 @@ merge_and_check(TestShape *shape, ParallelContext *pcxt,
 	PtSortStats stats;
 
 	if (spec->slices)
-		options.role = PTSORT_SLICE;
+		options.role = PTSORT_SLICE_LEADER;
 
 	for (int i = 0; i < spec->sorts; i++)
 	{
@@ -276,10 +293,15 @@ merge_and_check(TestShape *shape, ParallelContext *pcxt,
 		if (totals->stats.tuples - before.stats.tuples != spec->data.n)
 			elog(ERROR, "the leader counted " INT64_FORMAT " tuples",
 				 totals->stats.tuples - before.stats.tuples);
-		for (int p = 0; p < participants; p++)
+		for (int p = 0; p <= pcxt->nworkers_launched; p++)
 		{
-			if (!ptsort_shared_stats(shared[i], p, &stats))
-				elog(ERROR, "participant %d left no statistics", p);
+			bool		idle = p == 0 && participants == pcxt->nworkers_launched;
+
+			if (ptsort_shared_stats(shared[i], p, &stats) == idle)
+				elog(ERROR, "participant %d left %s statistics", p,
+					 idle ? "some" : "no");
+			if (idle)
+				continue;
 			stats.tuples = 0;	/* the leader counted them */
 			add_stats(totals, &stats);
 		}
@@ -391,10 +413,6 @@ read_arguments(FunctionCallInfo fcinfo, TestSpec *spec)
 		spec->nshares = workers + (PG_GETARG_BOOL(5) ? 1 : 0);
 		spec->max_participants = workers + 1;
 	}
-	if (spec->slices && workers <= 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("slices need workers")));
 	if (spec->nshares > MAX_SHARES || spec->sorts < 1 ||
 		spec->sorts > MAX_SORTS || spec->data.n < 0)
 		ereport(ERROR,

@@ -192,41 +192,244 @@ leader_without_block(void)
 static void
 slice_without_block(void)
 {
-	PtSortOptions options = {
-		.role = PTSORT_SLICE,
-		.participants = 1
-	};
+	PtSortOptions options = {.role = PTSORT_SLICE};
 
 	(void) ptsort_begin_datum(INT4OID, INT4_LESS, InvalidOid, false, &options);
 }
 
 static void
-next_slice_of_serial(void)
+next_slice_of_putting(void)
 {
 	int			slice;
 
-	(void) ptsort_next_slice(perform_two(false), &slice);
+	(void) ptsort_next_slice(begin_with_two(false), &slice);
+}
+
+/* Begins a sort of int4 datums with these options. */
+static PtSort *
+begin_int4(const PtSortOptions *options)
+{
+	return ptsort_begin_datum(INT4OID, INT4_LESS, InvalidOid, false, options);
+}
+
+/* A shared block for this many processes. */
+static PtSortShared *
+make_block(int processes)
+{
+	Size		size = ptsort_shared_estimate(processes);
+	dsm_segment *segment = dsm_create(size, 0);
+	PtSortShared *shared = dsm_segment_address(segment);
+
+	ptsort_shared_init(shared, processes, segment);
+	return shared;
+}
+
+/* Leaves a run of one value under this number. */
+static void
+take_part(PtSortShared *shared, int participant)
+{
+	PtSortOptions options = {
+		.role = PTSORT_WORKER,
+		.shared = shared,
+		.participant = participant
+	};
+	PtSort	   *sort = begin_int4(&options);
+
+	ptsort_put_datum(sort, Int32GetDatum(participant), false);
+	ptsort_perform(sort);
+	ptsort_end(sort);
+}
+
+/*
+ * Two processes of three sort, the leader's and a worker's (it is this one that
+ * plays both), and a leader waits for as many participants as the caller says.
+ */
+static PtSortShared *
+collect(PtSortRole role, int participants)
+{
+	PtSortOptions options = {
+		.role = role,
+		.shared = make_block(3),
+		.participants = participants
+	};
+
+	take_part(options.shared, 0);
+	take_part(options.shared, 2);
+	ptsort_perform(begin_int4(&options));
+	return options.shared;
+}
+
+static void
+leader_forgets_participants(void)
+{
+	(void) collect(PTSORT_LEADER, 0);
+}
+
+static void
+slice_leader_forgets_participants(void)
+{
+	(void) collect(PTSORT_SLICE_LEADER, 0);
+}
+
+static void
+leader_negative_participants(void)
+{
+	(void) collect(PTSORT_LEADER, -1);
+}
+
+static void
+leader_of_too_few(void)
+{
+	(void) collect(PTSORT_LEADER, 1);
+}
+
+static void
+slice_leader_of_too_few(void)
+{
+	(void) collect(PTSORT_SLICE_LEADER, 1);
+}
+
+static void
+leader_of_too_many(void)
+{
+	(void) collect(PTSORT_LEADER, 4);
+}
+
+static void
+slice_leader_of_too_many(void)
+{
+	(void) collect(PTSORT_SLICE_LEADER, 4);
+}
+
+/* The leader counts its own process, which has not sorted. */
+static void
+leader_that_did_not_sort(void)
+{
+	ParallelContext workers = {.nworkers_launched = 1};
+	PtSortOptions options = {
+		.role = PTSORT_LEADER,
+		.shared = make_block(2),
+		.participants = 2,
+		.workers = &workers
+	};
+
+	take_part(options.shared, 1);
+	ptsort_perform(begin_int4(&options));
+}
+
+static void
+participant_too_late(void)
+{
+	take_part(collect(PTSORT_SLICE_LEADER, 2), 1);
+}
+
+static void
+participant_twice(void)
+{
+	PtSortShared *shared = make_block(2);
+
+	take_part(shared, 1);
+	take_part(shared, 1);
+}
+
+static void
+participant_too_large(void)
+{
+	take_part(make_block(2), 2);
+}
+
+static void
+participant_negative(void)
+{
+	take_part(make_block(2), -1);
+}
+
+/* Begins a sort of a role in which nobody counts participants. */
+static void
+count_participants(PtSortRole role)
+{
+	PtSortOptions options = {
+		.role = role,
+		.shared = make_block(1),
+		.participants = 1
+	};
+
+	(void) begin_int4(&options);
+}
+
+static void
+worker_counts(void)
+{
+	count_participants(PTSORT_WORKER);
+}
+
+static void
+slice_counts(void)
+{
+	count_participants(PTSORT_SLICE);
+}
+
+static void
+serial_counts(void)
+{
+	count_participants(PTSORT_SERIAL);
+}
+
+static void
+worker_access(void)
+{
+	PtSortOptions options = {
+		.role = PTSORT_WORKER,
+		.shared = make_block(1),
+		.random_access = true
+	};
+
+	(void) begin_int4(&options);
+}
+
+static void
+unknown_role(void)
+{
+	PtSortOptions options = {.role = (PtSortRole) 5};
+
+	(void) begin_int4(&options);
+}
+
+static void
+block_for_nobody(void)
+{
+	(void) make_block(0);
+}
+
+static void
+next_slice_of_leader(void)
+{
+	PtSortOptions options = {
+		.role = PTSORT_LEADER,
+		.shared = make_block(1),
+		.participants = 1
+	};
+	PtSort	   *sort;
+	int			slice;
+
+	take_part(options.shared, 0);
+	sort = begin_int4(&options);
+	ptsort_perform(sort);
+	(void) ptsort_next_slice(sort, &slice);
 }
 
 /* A sort in slices by this process alone, of one value. */
 static PtSort *
 begin_slices(void)
 {
-	Size		size = ptsort_shared_estimate(1);
-	dsm_segment *segment = dsm_create(size, 0);
-	PtSortOptions options = {.role = PTSORT_WORKER};
-	PtSort	   *sort;
+	PtSortOptions options = {
+		.role = PTSORT_SLICE_LEADER,
+		.shared = make_block(1),
+		.participants = 1
+	};
 
-	options.shared = dsm_segment_address(segment);
-	ptsort_shared_init(options.shared, 1, segment);
-	sort = ptsort_begin_datum(INT4OID, INT4_LESS, InvalidOid, false, &options);
-	ptsort_put_datum(sort, Int32GetDatum(1), false);
-	ptsort_perform(sort);
-	ptsort_end(sort);
-
-	options.role = PTSORT_SLICE;
-	options.participants = 1;
-	return ptsort_begin_datum(INT4OID, INT4_LESS, InvalidOid, false, &options);
+	take_part(options.shared, 0);
+	return begin_int4(&options);
 }
 
 static PtSort *
@@ -329,7 +532,26 @@ static const struct
 	{"worker without block", worker_without_block},
 	{"leader without block", leader_without_block},
 	{"slice without block", slice_without_block},
-	{"next slice of a serial sort", next_slice_of_serial},
+	{"leader forgets participants", leader_forgets_participants},
+	{"slice leader forgets participants", slice_leader_forgets_participants},
+	{"negative participants", leader_negative_participants},
+	{"leader of too few", leader_of_too_few},
+	{"slice leader of too few", slice_leader_of_too_few},
+	{"leader of too many", leader_of_too_many},
+	{"slice leader of too many", slice_leader_of_too_many},
+	{"leader that did not sort", leader_that_did_not_sort},
+	{"participant too late", participant_too_late},
+	{"participant twice", participant_twice},
+	{"participant number too large", participant_too_large},
+	{"participant number negative", participant_negative},
+	{"worker counts participants", worker_counts},
+	{"slice counts participants", slice_counts},
+	{"serial sort counts participants", serial_counts},
+	{"random access of a worker", worker_access},
+	{"unknown role", unknown_role},
+	{"block for nobody", block_for_nobody},
+	{"next slice while putting", next_slice_of_putting},
+	{"next slice of a leader", next_slice_of_leader},
 	{"next slice before perform", next_slice_before_perform},
 	{"put into a slice", put_into_slice},
 	{"get before a slice", get_before_slice},

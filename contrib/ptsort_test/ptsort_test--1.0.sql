@@ -13,8 +13,8 @@
 -- workers:        0 = serial; shares: how much each participant puts, relative
 --                 to the others, the leader's process last
 -- live_rows:      rows from this one on are dead to a unique index
--- slices:         all participants merge slices; the leader's process only if
---                 it took part before, or had to
+-- slices:         all processes merge slices (a serial sort has one); the
+--                 leader's process only if it took part before, or had to
 -- checksum:       of all tuples in the order in which they came
 -- filled_slices:  how many slices had tuples
 CREATE FUNCTION ptsort_test_sort(

@@ -12,7 +12,7 @@
  * collect finds the sort ready to read.  In a parallel build every
  * participant's sort is a PTSORT_WORKER, and collect begins the sort that
  * reads what they left: a PTSORT_LEADER, or, if the user can load in slices, a
- * PTSORT_SLICE in every process.
+ * PTSORT_SLICE_LEADER here and a PTSORT_SLICE in every worker.
  *
  * The rules that the server lays down for processes that build an index
  * together are those that its own btree build keeps (nbtsort.c): parallel mode
@@ -118,20 +118,21 @@ string_size(const char *string)
  * Reserve all pieces and make the segment.  False if there can be none.
  */
 static bool
-create_segment(Leader *leader, int participants, Size *sizes)
+create_segment(Leader *leader, Size *sizes)
 {
 	const PtBuildRequest *request = leader->request;
 	ParallelContext *pcxt = leader->pcxt;
+	int			processes = pcxt->nworkers + 1;
 
 	sizes[PIECE_SHARED] = sizeof(BuildShared);
 	sizes[PIECE_SLOTS] = mul_size(sizeof(BuildSlot), pcxt->nworkers);
 	sizes[PIECE_SCAN] = table_parallelscan_estimate(request->heap,
 													leader->snapshot);
-	sizes[PIECE_SORT] = ptsort_shared_estimate(participants);
+	sizes[PIECE_SORT] = ptsort_shared_estimate(processes);
 	if (participant_loads_slices(&leader->self))
 		sizes[PIECE_LOAD] =
-			leader->self.ops->shared_size(&leader->self.build, pcxt->nworkers + 1,
-										  ptsort_shared_slices(participants));
+			leader->self.ops->shared_size(&leader->self.build, processes,
+										  ptsort_shared_slices(processes));
 	sizes[PIECE_LIBRARY] = string_size(request->library);
 	sizes[PIECE_FUNCTION] = string_size(request->ops_function);
 	sizes[PIECE_ARG] = request->arg == NULL ? 0 : request->arg_size;
@@ -204,7 +205,7 @@ fill_segment(Leader *leader, int participants, const Size *sizes)
 	self->scan = add_piece(pcxt, PIECE_SCAN, sizes, NULL);
 	table_parallelscan_initialize(request->heap, self->scan, leader->snapshot);
 	self->sort_shared = add_piece(pcxt, PIECE_SORT, sizes, NULL);
-	ptsort_shared_init(self->sort_shared, participants, pcxt->seg);
+	ptsort_shared_init(self->sort_shared, pcxt->nworkers + 1, pcxt->seg);
 	self->build.shared = add_piece(pcxt, PIECE_LOAD, sizes, NULL);
 	self->build.process = pcxt->nworkers;
 }
@@ -247,7 +248,7 @@ launch(Leader *leader, int workers)
 		RegisterSnapshot(GetTransactionSnapshot()) : SnapshotAny;
 	leader->pcxt = CreateParallelContext(PTSORT_LIBRARY,
 										 BUILD_WORKER_MAIN, workers);
-	if (!create_segment(leader, participants, sizes))
+	if (!create_segment(leader, sizes))
 	{
 		leave_parallel(leader);
 		return;
@@ -266,7 +267,7 @@ launch(Leader *leader, int workers)
 	{
 		/* nobody looks at it before we have planned the slices */
 		leader->self.ops->shared_init(&leader->self.build, workers + 1,
-									  ptsort_shared_slices(participants));
+									  ptsort_shared_slices(workers + 1));
 	}
 }
 
@@ -319,7 +320,7 @@ leader_collect(Leader *leader)
 
 	if (participant_loads_slices(self))
 	{
-		options.role = PTSORT_SLICE;
+		options.role = PTSORT_SLICE_LEADER;
 		options.budget /= leader->pcxt->nworkers + 1;
 	}
 	participant_collect(self, options);

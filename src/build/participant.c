@@ -53,6 +53,8 @@ static void
 begin_sort(Participant *participant, PtSortOptions options)
 {
 	options.shared = participant->sort_shared;
+	options.participant = participant->build.is_leader ? 0 :
+		ParallelWorkerNumber + 1;
 	options.optimistic = participant->optimistic;
 	options.restartable = participant->ops->start_over != NULL;
 	participant->sort = participant->ops->begin(&participant->build, &options);

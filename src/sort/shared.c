@@ -24,9 +24,10 @@
 /* How long a worker waits to be ended by a leader that is gone, ms. */
 #define ABANDONED_WAIT	1000
 
-/* One participant's slot: written by it before `done`, read by all after. */
+/* One process's slot: written by it before `done`, read by all after. */
 typedef struct SharedSlot
 {
+	bool		joined;			/* protected by mutex */
 	bool		done;			/* protected by mutex */
 	RunDesc		run;			/* tuples == 0: there is no run */
 	PtSortStats stats;
@@ -35,13 +36,14 @@ typedef struct SharedSlot
 struct PtSortShared
 {
 	BuildStamp	stamp;			/* must be first; immutable after init */
-	int			max_participants;	/* immutable after init */
+	int			processes;		/* that may take part; immutable after init */
 	SharedFileSet fileset;		/* has its own lock */
 	ConditionVariable announced;	/* broadcast after each announcement */
 
 	slock_t		mutex;			/* protects all fields below */
 	int			joined;			/* participants that began their sort */
 	int			done;			/* of them, those that announced */
+	bool		collected;		/* the leader has all runs that it waits for */
 	bool		learning;		/* somebody learns for all of them */
 	int			learned;		/* bytes that it learned, 0: not yet */
 	bool		planned;		/* slices have been planned */
@@ -62,37 +64,43 @@ struct PtSortShared
  * that one that is slow, or an estimate that is bad, does not hold up all.
  */
 int
-shared_slices(int participants)
+shared_slices(int processes)
 {
-	return participants <= 64 ? 8 * participants : Max(512, participants);
+	return processes <= 64 ? 8 * processes : Max(512, processes);
 }
 
 static Size
-slots_size(int participants)
+slots_size(int processes)
 {
 	return MAXALIGN(add_size(offsetof(PtSortShared, slots),
-							 mul_size(sizeof(SharedSlot), Max(participants, 1))));
+							 mul_size(sizeof(SharedSlot), processes)));
 }
 
 /* shared_estimate: see ptsort_shared_estimate. */
 Size
-shared_estimate(int participants)
+shared_estimate(int processes)
 {
-	Size		positions = mul_size(mul_size(shared_slices(participants) + 1,
-											  Max(participants, 1)),
-									 sizeof(int64));
+	Size		positions;
 
-	return add_size(slots_size(participants), positions);
+	if (processes < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("parallel sort cannot have %d processes", processes),
+				 errhint("Count the leader's process and all workers that may be launched.")));
+	positions = mul_size(mul_size(shared_slices(processes) + 1, processes),
+						 sizeof(int64));
+	return add_size(slots_size(processes), positions);
 }
 
 /*
- * shared_positions returns max_participants positions (run.h) for the start of
- * each slice and for the end of the last one.
+ * shared_positions returns as many positions (run.h) as there are processes,
+ * one for each one's run, for the start of each slice and for the end of the
+ * last one.
  */
 int64 *
 shared_positions(PtSortShared *shared)
 {
-	return (int64 *) ((char *) shared + slots_size(shared->max_participants));
+	return (int64 *) ((char *) shared + slots_size(shared->processes));
 }
 
 /* shared_publish_plan makes the positions valid and wakes who waits for them. */
@@ -159,7 +167,7 @@ shared_claim_slice(PtSortShared *shared)
 	int			slice = -1;
 
 	SpinLockAcquire(&shared->mutex);
-	if (!shared->failed && shared->next_slice < shared_slices(shared->max_participants))
+	if (!shared->failed && shared->next_slice < shared_slices(shared->processes))
 		slice = shared->next_slice++;
 	SpinLockRelease(&shared->mutex);
 	return slice;
@@ -188,11 +196,11 @@ abandon(dsm_segment *segment, Datum arg)
 
 /* shared_init: see ptsort_shared_init. */
 void
-shared_init(PtSortShared *shared, int participants, dsm_segment *segment)
+shared_init(PtSortShared *shared, int processes, dsm_segment *segment)
 {
-	memset(shared, 0, shared_estimate(participants));
+	memset(shared, 0, shared_estimate(processes));
 	stamp_set(&shared->stamp);
-	shared->max_participants = participants;
+	shared->processes = processes;
 	SpinLockInit(&shared->mutex);
 	ConditionVariableInit(&shared->announced);
 	SharedFileSetInit(&shared->fileset, segment);
@@ -208,22 +216,47 @@ shared_attach(PtSortShared *shared, dsm_segment *segment)
 	SharedFileSetAttach(&shared->fileset, segment);
 }
 
-/* shared_join makes the caller a participant and returns its number. */
-int
-shared_join(PtSortShared *shared)
+/*
+ * shared_join makes the caller the participant of this number.  After the
+ * leader has collected the runs it would do so in vain: better an error than a
+ * result without its tuples.
+ */
+void
+shared_join(PtSortShared *shared, int participant)
 {
-	int			participant;
+	bool		taken;
+	bool		collected;
 
-	SpinLockAcquire(&shared->mutex);
-	participant = shared->joined++;
-	SpinLockRelease(&shared->mutex);
-	if (participant >= shared->max_participants)
+	if (participant < 0 || participant >= shared->processes)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("too many participants in a parallel sort"),
-				 errdetail("The shared block was made for %d.",
-						   shared->max_participants)));
-	return participant;
+				 errmsg("participant number %d of parallel sort is out of range",
+						participant),
+				 errdetail("The shared block has room for the numbers 0 to %d.",
+						   shared->processes - 1)));
+
+	SpinLockAcquire(&shared->mutex);
+	taken = shared->slots[participant].joined;
+	collected = shared->collected;
+	if (!taken && !collected)
+	{
+		shared->slots[participant].joined = true;
+		shared->joined++;
+	}
+	SpinLockRelease(&shared->mutex);
+
+	if (collected)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("participant %d began too late to take part in parallel sort",
+						participant),
+				 errdetail("The leader had already collected the runs.")));
+	if (taken)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("parallel sort already has a participant number %d",
+						participant),
+				 errhint("Set PtSortOptions.participant to 0 in the leader's process and to ParallelWorkerNumber + 1 in workers.")));
 }
 
 /*
@@ -356,6 +389,53 @@ workers_alive(ParallelContext *workers)
 }
 
 /*
+ * Can there be that many participants?  The caller is the leader's process: if
+ * it has not joined by now, it never will.
+ */
+static void
+check_participants(PtSortShared *shared, int participants,
+				   ParallelContext *workers)
+{
+	int			most = shared->processes;
+	bool		leader_joined;
+
+	SpinLockAcquire(&shared->mutex);
+	leader_joined = shared->slots[0].joined;
+	SpinLockRelease(&shared->mutex);
+	if (workers)
+		most = Min(most, workers->nworkers_launched + (leader_joined ? 1 : 0));
+	if (participants > most)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("parallel sort cannot have %d participants",
+						participants),
+				 errdetail_plural("At most %d process can take part in it.",
+								  "At most %d processes can take part in it.",
+								  most, most)));
+}
+
+/*
+ * All participants have announced their runs.  From now on nobody can join;
+ * and if somebody has that the leader does not know of, it would lose tuples.
+ */
+static void
+collect(PtSortShared *shared, int participants)
+{
+	int			joined;
+
+	SpinLockAcquire(&shared->mutex);
+	joined = shared->joined;
+	shared->collected = joined == participants;
+	SpinLockRelease(&shared->mutex);
+	if (joined != participants)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("parallel sort has more participants than its leader has named"),
+				 errdetail("The leader has named %d, but %d have begun to sort.",
+						   participants, joined)));
+}
+
+/*
  * shared_wait returns when that many participants have announced their runs.
  * An error of a worker is raised here, by the interrupt check.  So that a
  * worker which ended in silence is no endless wait either, its end is noticed.
@@ -363,9 +443,7 @@ workers_alive(ParallelContext *workers)
 void
 shared_wait(PtSortShared *shared, int participants, ParallelContext *workers)
 {
-	if (participants > shared->max_participants)
-		elog(ERROR, "cannot wait for %d participants of %d",
-			 participants, shared->max_participants);
+	check_participants(shared, participants, workers);
 	fault_point("shared: wait");
 
 	/* Raises an error if a launched worker died before it could attach. */
@@ -388,6 +466,7 @@ shared_wait(PtSortShared *shared, int participants, ParallelContext *workers)
 		}
 	}
 	ConditionVariableCancelSleep();
+	collect(shared, participants);
 }
 
 /* shared_run returns a participant's run, NULL if it had no tuples. */
@@ -403,11 +482,11 @@ shared_run(PtSortShared *shared, int participant)
 	return done && slot->run.tuples > 0 ? &slot->run : NULL;
 }
 
-/* shared_participants returns how many slots there are. */
+/* shared_processes returns how many slots there are. */
 int
-shared_participants(PtSortShared *shared)
+shared_processes(PtSortShared *shared)
 {
-	return shared->max_participants;
+	return shared->processes;
 }
 
 /* shared_stats: see ptsort_shared_stats. */
@@ -416,7 +495,7 @@ shared_stats(PtSortShared *shared, int participant, PtSortStats *stats)
 {
 	bool		done;
 
-	if (participant < 0 || participant >= shared->max_participants)
+	if (participant < 0 || participant >= shared->processes)
 		return false;
 	SpinLockAcquire(&shared->mutex);
 	done = shared->slots[participant].done;

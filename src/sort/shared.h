@@ -3,10 +3,11 @@
  * shared.h
  *	  What the participants of one parallel sort tell each other.
  *
- * The block has a fixed part and one slot per participant.  A participant
- * joins, which gives it a number; when its run is finished it announces run
- * and statistics in its own slot.  The leader waits for a number of
- * announcements and then reads the slots, which do not change any more.
+ * The block has a fixed part and one slot for each process.  The leader's
+ * process is number 0, workers are 1, 2, ...  A process that sorts joins under
+ * its number; when its run is finished it announces run and statistics in its
+ * own slot.  The leader waits for a number of announcements and then reads the
+ * slots, which do not change any more.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,11 +19,11 @@
 #include "lib/stringinfo.h"
 #include "sort/run.h"
 
-extern Size shared_estimate(int participants);
-extern void shared_init(PtSortShared *shared, int participants,
+extern Size shared_estimate(int processes);
+extern void shared_init(PtSortShared *shared, int processes,
 						dsm_segment *segment);
 extern void shared_attach(PtSortShared *shared, dsm_segment *segment);
-extern int	shared_join(PtSortShared *shared);
+extern void shared_join(PtSortShared *shared, int participant);
 extern SharedFileSet *shared_fileset(PtSortShared *shared);
 extern void shared_announce(PtSortShared *shared, int participant,
 							const RunDesc *run, const PtSortStats *stats);
@@ -33,13 +34,13 @@ extern void shared_publish_learned(PtSortShared *shared, const char *data,
 								   int length);
 extern void shared_read_learned(PtSortShared *shared, StringInfo result);
 extern const RunDesc *shared_run(PtSortShared *shared, int participant);
-extern int	shared_slices(int participants);
+extern int	shared_slices(int processes);
 extern int64 *shared_positions(PtSortShared *shared);
 extern void shared_publish_plan(PtSortShared *shared);
 extern void shared_wait_plan(PtSortShared *shared);
 extern int	shared_claim_slice(PtSortShared *shared);
 extern void shared_fail(PtSortShared *shared);
-extern int	shared_participants(PtSortShared *shared);
+extern int	shared_processes(PtSortShared *shared);
 extern bool shared_stats(PtSortShared *shared, int participant,
 						 PtSortStats *stats);
 

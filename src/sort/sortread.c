@@ -211,16 +211,52 @@ sort_restore(PtSort *sort)
 		run_limit(&sort->reader, sort->mark.before, sort->reader.to, false);
 }
 
+/* Begin to merge that slice, whose place in each run the leader has planned. */
+static void
+merge_slice(PtSort *sort, int slice)
+{
+	PtSortShared *shared = sort->options.shared;
+	int			processes = shared_processes(shared);
+	MemoryContext old = MemoryContextSwitchTo(sort->context);
+	MergeRange *ranges = palloc(Max(sort->nruns, 1) * sizeof(MergeRange));
+
+	for (int r = 0; r < sort->nruns; r++)
+	{
+		int64	   *position = shared_positions(shared) +
+			slice * processes + sort->run_owners[r];
+
+		ranges[r].from = position[0];
+		ranges[r].to = position[processes];
+		if (ranges[r].from < 0 || ranges[r].from > ranges[r].to ||
+			ranges[r].to > run_end(sort->runs[r]))
+			elog(ERROR, "slice %d is not within its runs", slice);
+	}
+	sort->merge = sort_create_merge(sort, sort->nruns, ranges, MERGE_FINAL);
+	sort->phase = PHASE_MERGING;
+	pfree(ranges);
+	MemoryContextSwitchTo(old);
+}
+
+/* A serial sort is one slice: all that get would have returned anyway. */
+static bool
+next_serial_slice(PtSort *sort, int *slice)
+{
+	bool		first = !sort->slice_taken;
+
+	if (sort->phase == PHASE_PUTTING || sort->phase == PHASE_FAILED)
+		sort_wrong_phase("next slice");
+	sort->slice_taken = true;
+	*slice = first ? 0 : -1;
+	return first;
+}
+
 /* sort_next_slice: see ptsort_next_slice. */
 bool
 sort_next_slice(PtSort *sort, int *slice)
 {
-	PtSortShared *shared = sort->options.shared;
-	int			participants;
-	MergeRange *ranges;
-	MemoryContext old;
-
-	if (sort->options.role != PTSORT_SLICE ||
+	if (sort->options.role == PTSORT_SERIAL)
+		return next_serial_slice(sort, slice);
+	if (sort->options.role == PTSORT_LEADER ||
 		(sort->phase != PHASE_SLICES && sort->phase != PHASE_MERGING))
 		sort_wrong_phase("next slice");
 	if (sort->merge)
@@ -230,27 +266,9 @@ sort_next_slice(PtSort *sort, int *slice)
 	}
 	sort->merge = NULL;
 	sort->phase = PHASE_SLICES;
-	*slice = shared_claim_slice(shared);
+	*slice = shared_claim_slice(sort->options.shared);
 	if (*slice < 0)
 		return false;
-
-	old = MemoryContextSwitchTo(sort->context);
-	participants = shared_participants(shared);
-	ranges = palloc(Max(sort->nruns, 1) * sizeof(MergeRange));
-	for (int r = 0; r < sort->nruns; r++)
-	{
-		int64	   *position = shared_positions(shared) +
-			*slice * participants + sort->run_owners[r];
-
-		ranges[r].from = position[0];
-		ranges[r].to = position[participants];
-		if (ranges[r].from < 0 || ranges[r].from > ranges[r].to ||
-			ranges[r].to > run_end(sort->runs[r]))
-			elog(ERROR, "slice %d is not within its runs", *slice);
-	}
-	sort->merge = sort_create_merge(sort, sort->nruns, ranges, MERGE_FINAL);
-	sort->phase = PHASE_MERGING;
-	pfree(ranges);
-	MemoryContextSwitchTo(old);
+	merge_slice(sort, *slice);
 	return true;
 }

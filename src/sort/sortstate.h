@@ -48,7 +48,6 @@ struct PtSort
 	SortPhase	phase;
 	MemoryContext variant_context;	/* deleted at end */
 	MemoryContext context;		/* below it: all of the engine's memory */
-	int			participant;	/* worker: its number */
 	Size		write_buffer;
 
 	MemSort    *memsort;		/* PUTTING, MEMORY */
@@ -65,6 +64,7 @@ struct PtSort
 	int			maxruns;
 	int		   *run_owners;		/* slice: the participants that left them */
 	Merge	   *merge;			/* MERGING */
+	bool		slice_taken;	/* serial: next_slice has given all there is */
 	uint64	   *batch;			/* ... with inline images: those read last */
 	RunReader	reader;			/* RUN */
 	SortPosition position;

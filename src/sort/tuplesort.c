@@ -11,10 +11,12 @@
  *					serial with runs		-> MERGING, or RUN for random access
  *					worker					-> ANNOUNCED: exactly one run, exported
  *					leader: wait, import	-> MERGING, or RUN for random access
- *					slice: wait, plan or wait for the plan, import -> SLICES
+ *					slice leader: wait, import, plan -> SLICES
+ *					slice: wait for the plan, import -> SLICES
  *
  *		MEMORY, MERGING, RUN	get returns tuples in order
  *		SLICES		next_slice: -> MERGING, and again, until there are no more
+ *					(a serial sort is one slice: its phase stays)
  *
  * More runs than the budget has read buffers for are merged in several passes;
  * the first merge takes only as many as make all later ones full.  Temporary
@@ -29,6 +31,7 @@
 #include "sort/shared.h"
 #include "sort/slices.h"
 #include "key/key.h"
+#include "sort/options.h"
 #include "sort/sortstate.h"
 #include "sort/splice.h"
 #include "sort/tuplesort.h"
@@ -77,31 +80,6 @@
 int			ptsort_debug_spill_entries = 0;
 int			ptsort_debug_merge_order = 0;
 
-static void
-check_options(const PtSortVariant *variant, const PtSortOptions *options,
-			  int nwords)
-{
-	if (nwords < 0 || nwords > PTSORT_MAX_WORDS)
-		elog(ERROR, "a sort key cannot have %d words", nwords);
-	if (variant->inline_image && (nwords == 0 || options->random_access))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("a sort of inline images needs words and has no random access")));
-	if (options->role != PTSORT_SERIAL && options->shared == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a parallel sort needs a shared block")));
-	if ((options->role == PTSORT_WORKER || options->role == PTSORT_SLICE) &&
-		options->random_access)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a worker or slice sort has no random access")));
-	if (options->optimistic && options->random_access)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a sort with random access cannot be optimistic")));
-}
-
 /*
  * What is left of the budget for entries: all but what else there is, what
  * there will be while a run is written, and while a key is learning what it
@@ -142,7 +120,7 @@ sort_begin(const PtSortVariant *variant, void *state, int nwords,
 	MemoryContext old;
 	PtSort	   *sort;
 
-	check_options(variant, options, nwords);
+	options_check(variant, options, nwords);
 	/* small blocks, for what is left over in them is not anybody's */
 	engine = AllocSetContextCreate(context, "ptsort", ALLOCSET_DEFAULT_MINSIZE,
 								   ALLOCSET_DEFAULT_INITSIZE, SORT_BLOCK);
@@ -169,7 +147,7 @@ sort_begin(const PtSortVariant *variant, void *state, int nwords,
 	if (sort->key && options->restartable)
 		sort->contradicted = key_allow_restart(sort->key);
 	if (options->role == PTSORT_WORKER)
-		sort->participant = shared_join(options->shared);
+		shared_join(options->shared, options->participant);
 	if (options->role == PTSORT_SERIAL || options->role == PTSORT_WORKER)
 		begin_putting(sort);
 	MemoryContextSwitchTo(old);
@@ -207,7 +185,8 @@ own_tapeset(PtSort *sort)
 
 		if (sort->options.role == PTSORT_WORKER)
 			fileset = shared_fileset(sort->options.shared);
-		sort->tapeset = tapeset_create(fileset, sort->participant, block_bytes(sort));
+		sort->tapeset = tapeset_create(fileset, sort->options.participant,
+									   block_bytes(sort));
 	}
 	return sort->tapeset;
 }
@@ -618,7 +597,8 @@ perform_worker(PtSort *sort)
 	sort->stats.run_bytes = desc.bytes;
 	sort->phase = PHASE_ANNOUNCED;
 	sort_stats(sort, &sort->stats);
-	shared_announce(sort->options.shared, sort->participant, &desc, &sort->stats);
+	shared_announce(sort->options.shared, sort->options.participant, &desc,
+					&sort->stats);
 }
 
 /* Open the runs that the participants left; who plans slices needs samples. */
@@ -626,11 +606,11 @@ static void
 import_runs(PtSort *sort, bool with_samples)
 {
 	PtSortShared *shared = sort->options.shared;
-	int			participants = shared_participants(shared);
+	int			processes = shared_processes(shared);
 	PtSortStats stats;
 
-	sort->run_owners = palloc(participants * sizeof(int));
-	for (int i = 0; i < participants; i++)
+	sort->run_owners = palloc(processes * sizeof(int));
+	for (int i = 0; i < processes; i++)
 	{
 		const RunDesc *desc = shared_run(shared, i);
 
@@ -687,8 +667,8 @@ static void
 plan_slices(PtSort *sort)
 {
 	PtSortShared *shared = sort->options.shared;
-	int			participants = shared_participants(shared);
-	int			nslices = shared_slices(participants);
+	int			processes = shared_processes(shared);
+	int			nslices = shared_slices(processes);
 	int64	   *published = shared_positions(shared);
 	int64	   *positions;
 	int64		others;			/* bytes of all but the plan's own */
@@ -713,7 +693,7 @@ plan_slices(PtSort *sort)
 	for (int slice = 0; slice <= nslices; slice++)
 	{
 		for (int r = 0; r < sort->nruns; r++)
-			published[slice * participants + sort->run_owners[r]] =
+			published[slice * processes + sort->run_owners[r]] =
 				positions[slice * sort->nruns + r];
 	}
 	pfree(positions);
@@ -721,20 +701,20 @@ plan_slices(PtSort *sort)
 }
 
 static void
+perform_slice_leader(PtSort *sort)
+{
+	shared_wait(sort->options.shared, sort->options.participants,
+				sort->options.workers);
+	import_runs(sort, true);
+	plan_slices(sort);
+	sort->phase = PHASE_SLICES;
+}
+
+static void
 perform_slice(PtSort *sort)
 {
-	if (sort->options.participants > 0)
-	{
-		shared_wait(sort->options.shared, sort->options.participants,
-					sort->options.workers);
-		import_runs(sort, true);
-		plan_slices(sort);
-	}
-	else
-	{
-		shared_wait_plan(sort->options.shared);
-		import_runs(sort, false);
-	}
+	shared_wait_plan(sort->options.shared);
+	import_runs(sort, false);
 	sort->phase = PHASE_SLICES;
 }
 
@@ -758,6 +738,9 @@ sort_perform(PtSort *sort)
 			break;
 		case PTSORT_LEADER:
 			perform_leader(sort);
+			break;
+		case PTSORT_SLICE_LEADER:
+			perform_slice_leader(sort);
 			break;
 		case PTSORT_SLICE:
 			perform_slice(sort);

@@ -17,7 +17,30 @@ SELECT ptsort_test_misuse('no columns');
 SELECT ptsort_test_misuse('worker without block');
 SELECT ptsort_test_misuse('leader without block');
 SELECT ptsort_test_misuse('slice without block');
-SELECT ptsort_test_misuse('next slice of a serial sort');
+-- With detail and hint: what a caller of a parallel sort gets wrong first.
+\set VERBOSITY default
+\set SHOW_CONTEXT never
+SELECT ptsort_test_misuse('leader forgets participants');
+SELECT ptsort_test_misuse('slice leader forgets participants');
+SELECT ptsort_test_misuse('negative participants');
+SELECT ptsort_test_misuse('leader of too few');
+SELECT ptsort_test_misuse('slice leader of too few');
+SELECT ptsort_test_misuse('leader of too many');
+SELECT ptsort_test_misuse('slice leader of too many');
+SELECT ptsort_test_misuse('leader that did not sort');
+SELECT ptsort_test_misuse('participant too late');
+SELECT ptsort_test_misuse('participant twice');
+SELECT ptsort_test_misuse('participant number too large');
+SELECT ptsort_test_misuse('participant number negative');
+SELECT ptsort_test_misuse('worker counts participants');
+SELECT ptsort_test_misuse('slice counts participants');
+SELECT ptsort_test_misuse('serial sort counts participants');
+SELECT ptsort_test_misuse('random access of a worker');
+SELECT ptsort_test_misuse('unknown role');
+SELECT ptsort_test_misuse('block for nobody');
+\set VERBOSITY terse
+SELECT ptsort_test_misuse('next slice while putting');
+SELECT ptsort_test_misuse('next slice of a leader');
 SELECT ptsort_test_misuse('next slice before perform');
 SELECT ptsort_test_misuse('put into a slice');
 SELECT ptsort_test_misuse('get before a slice');

@@ -9,7 +9,7 @@ FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 unnest('{shape_int8_i,shape_text_i,shape_numeric_i,shape_default_i,shape_own_i}'::regclass[]) index,
 	 (VALUES (0, true), (1, true), (2, false), (3, true), (4, false)) p (workers, leader),
 	 ptsort_test_sort(variant, index, 3000, workers => workers, leader_takes_part => leader,
-					  null_every => 30, distinct_keys => 300, slices => workers > 0) s
+					  null_every => 30, distinct_keys => 300, slices => true) s
 GROUP BY variant, index
 ORDER BY variant COLLATE "C", index::text COLLATE "C";
 
@@ -103,7 +103,12 @@ SELECT tuples, filled_slices > 1 AS cut FROM ptsort_test_sort('index', 'shape_in
 SELECT tuples FROM ptsort_test_sort('index', 'shape_int8_i', 2, workers => 1, pattern => 'permuted',
 	distinct_keys => 1, is_unique => true, slices => true);
 SELECT ptsort_test_sort('tuple', 'shape_int8_i', 10, workers => 1, slices => true, random_access => true);
-SELECT ptsort_test_sort('tuple', 'shape_int8_i', 10, slices => true);
+-- A serial sort is one slice: in memory, from runs, from one run that can be
+-- read in both directions.
+SELECT n, random_access, s.tuples, s.runs > 0 AS runs
+FROM (VALUES (0, false), (10, false), (20000, false), (20000, true)) v (n, random_access),
+	 ptsort_test_sort('tuple', 'shape_text_i', n, slices => true, random_access => random_access,
+					  width => 100) s;
 SELECT tuples FROM ptsort_test_sort('index', 'shape_int8_i', 1000, workers => 2, slices => true);
 SELECT ptsort_test_temp_files();
 RESET ptsort.debug_slices;

@@ -1,0 +1,22 @@
+/*-------------------------------------------------------------------------
+ *
+ * options.h
+ *	  What a caller may ask of a sort.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_OPTIONS_H
+#define PTSORT_OPTIONS_H
+
+#include "compat.h"
+
+#include "ptsort_variant.h"
+
+/*
+ * options_check raises an error if the options do not fit together, or do not
+ * fit the variant and its number of words.
+ */
+extern void options_check(const PtSortVariant *variant,
+						  const PtSortOptions *options, int nwords);
+
+#endif							/* PTSORT_OPTIONS_H */
