@@ -73,7 +73,7 @@ DATA = $(wildcard ptsort--*.sql)
 LAYERS = \
 	util fault stamp \
 	$(addprefix key/, \
-		key_pack key_form text_collation text_model text_code text_table text_prefix key) \
+		key_pack key_form text_collation text_sample text_model text_code text_table text_prefix key) \
 	$(addprefix sort/, \
 		order tape frame run splice radix tiesort repair memsort merge slices shared \
 		options sortstate sortread tuplesort \

@@ -3,70 +3,70 @@
  * text_code.c
  *	  Strings become words by an order-preserving code learned from a sample.
  *
- * Two more things than text_code.h tells:
+ * In addition to what text_code.h says:
  *
- * A prefix that nearly all strings of the sample begin with is not coded, only
- * compared.  Strings without it get the intervals below or above all others.
+ * A prefix that nearly all strings of the sample share is not coded, only
+ * compared.  Strings with it get seven eighths of the interval, those below
+ * and those above it a sixteenth each.
  *
  * A bytewise word may be the string's first eight bytes as they are, if these
- * are as good as different in the sample: that is much faster.
+ * tell nearly all strings of the sample apart.  That is much faster.
  *
- * A character that was not in the sample lies between two classes.  It is
- * coded as the one above it and ends the code: that is the lower bound of all
- * strings that go on like this one.
+ * The weight of a character that was not in the sample may be between two
+ * that were.  The character is coded as the upper one, and the code ends
+ * there: that is the lower bound of all strings that continue like this one.
+ *
+ * A model has at most TEXT_MODEL_MAX_SYMBOLS symbols.  Symbol 0 is the end of
+ * the string; if there are more weights than the other symbols, each weight is
+ * two symbols, its rank divided by 255 and the remainder.
  *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
 #include "fault.h"
-#include "mb/pg_wchar.h"
-#include "port/pg_bswap.h"
-#include "ptsort_variant.h"
 #include "key/text_code.h"
 #include "key/text_model.h"
+#include "key/text_sample.h"
+#include "port/pg_bswap.h"
+#include "ptsort_variant.h"
 #include "utils/memutils.h"
-
-/* Bytes of a string of the sample that are looked at. */
-#define SAMPLE_BYTES	256
-
-/* Bytes of the sample at first. */
-#define FIRST_SAMPLE	1024
 
 /*
  * What learning may take, and how it is divided if that is too much: tables of
  * the model tell more strings apart than strings of the sample do.
  *
- * The sample's part is also that of its words, when it is put in order by
- * them.  The table of characters gets that part when all is learned.
+ * The part of the sample is also that of its words, when the code is tried on
+ * it.  When all is learned the table of characters gets that part, too.
  */
 #define SAMPLE_MEMORY \
-	(TEXT_CODE_SAMPLE * (sizeof(int) + SAMPLE_BYTES + sizeof(CodedString)))
+	(TEXT_SAMPLE_STRINGS * \
+	 (sizeof(int) + TEXT_SAMPLE_BYTES + sizeof(CodedString)))
 #define CHARACTERS_MEMORY	(512 * 1024)
 #define SAMPLE_LIMIT(limit)		Min((limit) / 2, SAMPLE_MEMORY)
 #define MODEL_LIMIT(limit)		Min((limit) / 8 * 3, TEXT_MODEL_MEMORY)
 #define CHARACTERS_LIMIT(limit) Min((limit) / 8, CHARACTERS_MEMORY)
 #define CHARACTERS_LATER(limit) Min((limit) / 2, CHARACTERS_MEMORY)
 
-/* Classes beyond this number are coded as two symbols each. */
+/* With more weights than this, each is coded as two symbols. */
 #define MAX_ONE_SYMBOL	(TEXT_MODEL_MAX_SYMBOLS - 2)
 
-/* Part of the sample that must have the prefix. */
-#define PREFIX_PART		0.95
+/* How much of the sample must have the prefix. */
+#define PREFIX_FRACTION		0.95
 
-/* Part of the sample that must have plain words of their own. */
-#define PLAIN_PART		0.98
+/* How much of the sample must have plain words of its own. */
+#define PLAIN_FRACTION		0.98
 
-/* Part of the sample that a code may put in the wrong place. */
-#define USELESS_PART	0.25
+/* How much of the sample a code may put in the wrong place. */
+#define USELESS_FRACTION	0.25
 
 /*
- * Of this many strings of the sample one is counted from its start, prefix and
- * all: what comes later in the table may not have the prefix.
+ * Of this many strings of the sample, one is counted from its start, prefix
+ * and all: later strings of the table may not have the prefix.
  */
-#define WHOLE_STRINGS	8
+#define FULL_STRINGS	8
 
-/* Where a string stands to the prefix, and what part of the interval it gets. */
+/* How a string compares to the prefix, and its part of the interval. */
 enum
 {
 	BELOW_PREFIX,
@@ -77,13 +77,13 @@ static const uint16 prefix_parts[] = {
 	0, TEXT_MODEL_TOTAL / 16, TEXT_MODEL_TOTAL / 16 * 15, TEXT_MODEL_TOTAL
 };
 
-/* What of a code other processes need, but classes and model. */
+/* What other processes need to know of a code besides weights and model. */
 typedef struct TextPrefix
 {
-	int			nclasses;		/* 0: there is no prefix */
+	int			nweights;		/* 0: there is no prefix */
 	int			length;
-	char		bytes[SAMPLE_BYTES];
-	CharClass	classes[SAMPLE_BYTES];
+	char		bytes[TEXT_SAMPLE_BYTES];
+	CharWeight	weights[TEXT_SAMPLE_BYTES];
 } TextPrefix;
 
 /* What the words are. */
@@ -105,26 +105,20 @@ typedef struct CodedString
 
 struct TextCode
 {
-	MemoryContext context;		/* all there is of the code */
-	Size		limit;			/* bytes that it may have */
-	Size		peak;			/* bytes that it had while it learned */
+	MemoryContext context;		/* all memory of the code */
+	Size		limit;			/* bytes that it may use */
+	Size		peak;			/* bytes that it used while it learned */
 	Collation  *collation;
-	CharClass  *byte_classes;	/* the collation's */
-	uint16		byte_symbols[256];	/* of characters of one byte: see
-									 * code_bytes */
+	CharWeight *byte_weights;	/* the collation's */
+	uint16		byte_symbols[256];	/* of one-byte characters: code_bytes */
 	int			nwords;
 	bool		bytewise;		/* the collation's order is */
-	bool		two_symbols;	/* a class is two symbols */
+	bool		two_symbols;	/* a weight is two symbols */
 	TextCodeMode mode;
 	bool		right;			/* it put all of the sample in order */
 	TextPrefix	prefix;
 	TextModel  *model;			/* if coded */
-	char	   *sample;			/* lengths (int) and bytes, behind each other */
-	Size		sample_bytes;
-	Size		sample_room;
-	int			nsample;
-	int64		seen;			/* strings shown, of which ... */
-	int64		sample_every;	/* ... one in so many is in the sample */
+	TextSample	sample;
 };
 
 TextCode *
@@ -138,12 +132,10 @@ text_code_create(SortSupport ssup, TextForm form, bool bytewise, int nwords)
 
 	code->context = context;
 	code->collation = text_collation_create(ssup, form, bytewise);
-	code->byte_classes = text_collation_byte_classes(code->collation);
+	code->byte_weights = text_collation_byte_weights(code->collation);
 	code->bytewise = bytewise;
 	code->nwords = nwords;
-	code->sample_every = 1;
-	code->sample_room = FIRST_SAMPLE;
-	code->sample = palloc(code->sample_room);
+	text_sample_init(&code->sample, bytewise, sizeof(CodedString));
 	MemoryContextSwitchTo(old);
 	(void) text_code_limit(code, PG_INT32_MAX);
 	return code;
@@ -153,6 +145,7 @@ Size
 text_code_limit(TextCode *code, Size limit)
 {
 	code->limit = limit;
+	code->sample.limit = SAMPLE_LIMIT(limit);
 	text_collation_limit(code->collation, CHARACTERS_LIMIT(limit));
 	return SAMPLE_LIMIT(limit) + MODEL_LIMIT(limit) + CHARACTERS_LIMIT(limit);
 }
@@ -177,93 +170,6 @@ note_peak(TextCode *code)
 	code->peak = Max(code->peak, memory);
 }
 
-/*
- * The bytes of whole characters among the first `limit`.  A comparison may
- * raise an error about part of a character.
- */
-static int
-whole_characters(const TextCode *code, const char *string, int length, int limit)
-{
-	return code->bytewise ? Min(length, limit) :
-		pg_encoding_mbcliplen(GetDatabaseEncoding(), string, length, limit);
-}
-
-/* The next string of the sample; at is 0 at first. */
-static const char *
-next_sample(const TextCode *code, Size *at, int *length)
-{
-	const char *string;
-
-	if (*at >= code->sample_bytes)
-		return NULL;
-	memcpy(length, code->sample + *at, sizeof(int));
-	string = code->sample + *at + sizeof(int);
-	*at += sizeof(int) + *length;
-	return string;
-}
-
-/* Drop every other string of the sample. */
-static void
-thin_sample(TextCode *code)
-{
-	const char *string;
-	Size		at = 0;
-	Size		kept = 0;		/* bytes */
-	int			length;
-
-	for (int i = 0; (string = next_sample(code, &at, &length)) != NULL; i++)
-	{
-		if (i % 2 != 0)
-			continue;
-		memmove(code->sample + kept, string - sizeof(int), sizeof(int) + length);
-		kept += sizeof(int) + length;
-	}
-	code->sample_bytes = kept;
-	code->nsample = (code->nsample + 1) / 2;
-	code->sample_every *= 2;
-}
-
-/* Is there room in the sample for a string of so many bytes? */
-static bool
-sample_has_room(TextCode *code, int length)
-{
-	Size		need = code->sample_bytes + sizeof(int) + length;
-
-	if (code->nsample == TEXT_CODE_SAMPLE ||
-		need + (code->nsample + 1) * sizeof(CodedString) > SAMPLE_LIMIT(code->limit))
-		return false;
-	while (code->sample_room < need)
-	{
-		code->sample_room = Min(code->sample_room * 2, SAMPLE_LIMIT(code->limit));
-		code->sample = repalloc(code->sample, code->sample_room);
-	}
-	return true;
-}
-
-/* Show a string, of which the sample is evenly spread. */
-static void
-show_string(TextCode *code, const char *string, int length)
-{
-	int64		number = code->seen++;
-
-	if (number % code->sample_every != 0)
-		return;
-	length = whole_characters(code, string, length, SAMPLE_BYTES);
-	while (!sample_has_room(code, length))
-	{
-		if (code->nsample == 0)
-			return;
-		thin_sample(code);
-		/* what is kept are multiples of the new distance; is this one? */
-		if (number % code->sample_every != 0)
-			return;
-	}
-	memcpy(code->sample + code->sample_bytes, &length, sizeof(int));
-	memcpy(code->sample + code->sample_bytes + sizeof(int), string, length);
-	code->sample_bytes += sizeof(int) + length;
-	code->nsample++;
-}
-
 
 /*
  * Coding
@@ -280,7 +186,7 @@ typedef struct CodeInterval
 	int			shift;
 } CodeInterval;
 
-/* Give the range more bits if there are; false if it is too small to be divided. */
+/* Give the range more bits if any are left; false if it cannot be divided. */
 static inline bool
 refill(CodeInterval *interval)
 {
@@ -292,7 +198,15 @@ refill(CodeInterval *interval)
 	return interval->range >> (TEXT_MODEL_BITS + 1) != 0;
 }
 
-/* Go to a part of the interval; false if that is too small to be divided. */
+/* The weight of the character at *string, which is advanced past it. */
+static inline CharWeight
+next_weight(const TextCode *code, const char **string, const char *end)
+{
+	return text_collation_next(code->collation, code->byte_weights, string,
+							   end);
+}
+
+/* Go to a part of the interval; false if that cannot be divided. */
 static inline bool
 narrow(CodeInterval *interval, const uint16 *parts, int symbol)
 {
@@ -304,52 +218,59 @@ narrow(CodeInterval *interval, const uint16 *parts, int symbol)
 	return refill(interval);
 }
 
-/* How a string that has not the prefix's bytes stands to it. */
+/*
+ * How a string compares to the prefix, by weights: those of other characters
+ * may be the same.  *string is advanced past the prefix.
+ */
 static int
 compare_prefix(TextCode *code, const char **string, const char *end)
 {
 	const TextPrefix *prefix = &code->prefix;
 
-	for (int i = 0; i < prefix->nclasses;)
+	for (int i = 0; i < prefix->nweights;)
 	{
-		CharClass	class;
+		CharWeight	weight;
 
 		if (*string == end)
 			return BELOW_PREFIX;
-		class = text_collation_next(code->collation, code->byte_classes, string, end);
-		if (class == CLASS_IGNORED)
+		weight = next_weight(code, string, end);
+		if (weight == WEIGHT_IGNORABLE)
 			continue;
-		if ((class & ~CLASS_ABOVE) != prefix->classes[i])
-			return (class & ~CLASS_ABOVE) < prefix->classes[i] ? BELOW_PREFIX : ABOVE_PREFIX;
-		if (class & CLASS_ABOVE)
+		if ((weight & ~WEIGHT_ABOVE) != prefix->weights[i])
+			return (weight & ~WEIGHT_ABOVE) < prefix->weights[i] ?
+				BELOW_PREFIX : ABOVE_PREFIX;
+		if (weight & WEIGHT_ABOVE)
 			return BELOW_PREFIX;
 		i++;
 	}
 	return HAS_PREFIX;
 }
 
-/* Skip the prefix, if the string has it, and narrow the interval to match. */
+/*
+ * Narrow the interval to that of strings that compare to the prefix as this
+ * one does, and skip the prefix if the string has it.
+ */
 static void
 code_prefix(TextCode *code, CodeInterval *interval, const char **string,
 			const char *end)
 {
 	const TextPrefix *prefix = &code->prefix;
-	const char *behind = *string;
+	const char *at = *string;
 	int			place = HAS_PREFIX;
 	int			cmp;
 
-	if (prefix->nclasses == 0)
+	if (prefix->nweights == 0)
 		return;
-	cmp = memcmp(behind, prefix->bytes, Min(end - behind, prefix->length));
-	if (cmp == 0 && end - behind >= prefix->length)
-		behind += prefix->length;
+	cmp = memcmp(at, prefix->bytes, Min(end - at, prefix->length));
+	if (cmp == 0 && end - at >= prefix->length)
+		at += prefix->length;
 	else if (code->bytewise)
 		place = cmp > 0 ? ABOVE_PREFIX : BELOW_PREFIX;
 	else
-		place = compare_prefix(code, &behind, end);
+		place = compare_prefix(code, &at, end);
 	(void) narrow(interval, prefix_parts, place);
 	if (place == HAS_PREFIX)
-		*string = behind;
+		*string = at;
 }
 
 /* Narrow the interval by a symbol; false if no more can be coded. */
@@ -363,9 +284,9 @@ code_symbol(const TextModel *model, CodeInterval *interval,
 	return narrow(interval, parts, symbol);
 }
 
-/* What byte_symbols has besides symbols. */
-#define NO_SYMBOL		TEXT_MODEL_END	/* none, or not known yet */
-#define IGNORED_SYMBOL	TEXT_MODEL_MAX_SYMBOLS
+/* Values of byte_symbols that are no symbols of characters. */
+#define NO_SYMBOL		TEXT_MODEL_END	/* code_character() must look */
+#define IGNORABLE_SYMBOL	TEXT_MODEL_MAX_SYMBOLS
 
 /*
  * Narrow the interval by characters of one byte and one symbol, as long as its
@@ -378,7 +299,9 @@ code_bytes(const TextCode *code, CodeInterval *interval, TextContext *context,
 {
 	const TextModel *model = code->model;
 	CodeInterval now = *interval;
-	int			spent = shift > 0 ? 32 : TEXT_MODEL_BITS + 1;	/* bits of range */
+
+	/* refill() is due if the range has no more bits than this */
+	const int	spent = shift > 0 ? 32 : TEXT_MODEL_BITS + 1;
 
 	for (; string < end && now.range >> spent != 0; string++)
 	{
@@ -387,7 +310,7 @@ code_bytes(const TextCode *code, CodeInterval *interval, TextContext *context,
 		uint64		step;
 		uint64		from;
 
-		if (symbol == IGNORED_SYMBOL)
+		if (symbol == IGNORABLE_SYMBOL)
 			continue;
 		if (symbol == NO_SYMBOL)
 			break;
@@ -403,36 +326,39 @@ code_bytes(const TextCode *code, CodeInterval *interval, TextContext *context,
 }
 
 /*
- * Narrow the interval by any character; false if no more can be coded.
+ * Narrow the interval by any character; false if no more can be coded.  The
+ * symbol of a one-byte character is remembered for code_bytes().
  */
 static pg_noinline bool
 code_character(TextCode *code, CodeInterval *interval, TextContext *context,
 			   const char **string, const char *end)
 {
 	const char *start = *string;
-	CharClass	class = text_collation_next(code->collation, code->byte_classes,
-											string, end);
-	int			number = class & ~CLASS_ABOVE;
+	CharWeight	weight = next_weight(code, string, end);
+	int			number = weight & ~WEIGHT_ABOVE;
 	uint16	   *byte_symbol = *string == start + 1 ?
 		&code->byte_symbols[(unsigned char) *start] : NULL;
 
-	if (class == CLASS_IGNORED)
+	if (weight == WEIGHT_IGNORABLE)
 	{
 		if (byte_symbol)
-			*byte_symbol = IGNORED_SYMBOL;
+			*byte_symbol = IGNORABLE_SYMBOL;
 		return true;
 	}
 	if (code->two_symbols)
 		return code_symbol(code->model, interval, context, 1 + number / 255) &&
 			code_symbol(code->model, interval, context, 1 + number % 255) &&
-			!(class & CLASS_ABOVE);
-	if (byte_symbol && !(class & CLASS_ABOVE))
+			!(weight & WEIGHT_ABOVE);
+	if (byte_symbol && !(weight & WEIGHT_ABOVE))
 		*byte_symbol = 1 + number;
 	return code_symbol(code->model, interval, context, 1 + number) &&
-		!(class & CLASS_ABOVE);
+		!(weight & WEIGHT_ABOVE);
 }
 
-/* Narrow the interval to that of the string; ends at its end or when full. */
+/*
+ * Narrow the interval to that of the string, until it ends or no more can be
+ * coded.
+ */
 static inline void
 code_string(TextCode *code, CodeInterval *interval, const char *string,
 			const char *end)
@@ -484,9 +410,6 @@ plain_word(const char *string, int length)
 	return pg_ntoh64(word);
 }
 
-/*
- * text_code_words gives the words of a value that is not null.
- */
 void
 text_code_words(TextCode *code, Datum value, uint64 *words)
 {
@@ -500,7 +423,7 @@ text_code_words(TextCode *code, Datum value, uint64 *words)
 	else
 	{
 		if (code->mode == LEARNING)
-			show_string(code, string, length);
+			text_sample_show(&code->sample, string, length);
 		for (int i = 0; i < code->nwords; i++)
 			words[i] = 0;
 	}
@@ -511,13 +434,13 @@ text_code_words(TextCode *code, Datum value, uint64 *words)
  * Learning
  */
 
-/* The bytes that PREFIX_PART of the sample begin with. */
+/* The longest prefix of PREFIX_FRACTION of the sample; returns its length. */
 static int
 find_prefix(const TextCode *code, char *prefix)
 {
 	int			length = 0;
 
-	for (; length < SAMPLE_BYTES; length++)
+	for (; length < TEXT_SAMPLE_BYTES; length++)
 	{
 		int			counts[256] = {0};
 		int			best = 0;
@@ -525,7 +448,7 @@ find_prefix(const TextCode *code, char *prefix)
 		int			size;
 		const char *string;
 
-		while ((string = next_sample(code, &at, &size)) != NULL)
+		while ((string = text_sample_next(&code->sample, &at, &size)) != NULL)
 		{
 			if (size > length && memcmp(string, prefix, length) == 0)
 				counts[(unsigned char) string[length]]++;
@@ -535,7 +458,8 @@ find_prefix(const TextCode *code, char *prefix)
 			if (counts[i] > counts[best])
 				best = i;
 		}
-		if (counts[best] < PREFIX_PART * code->nsample || counts[best] == 0)
+		if (counts[best] < PREFIX_FRACTION * code->sample.nstrings ||
+			counts[best] == 0)
 			break;
 		prefix[length] = (char) best;
 	}
@@ -543,43 +467,42 @@ find_prefix(const TextCode *code, char *prefix)
 }
 
 /*
- * Set the prefix: that of the sample but for its last character, which might
- * belong to the next one in the eyes of the collation.
+ * Set the prefix: that of the sample without its last character, whose weight
+ * might depend on the character that follows.
  */
 static void
 learn_prefix(TextCode *code)
 {
 	TextPrefix *prefix = &code->prefix;
 	int			length = find_prefix(code, prefix->bytes);
-	const char *end = prefix->bytes + whole_characters(code, prefix->bytes, length, length);
 	const char *at = prefix->bytes;
+	const char *end = at + text_sample_clip(&code->sample, at, length, length);
 
 	while (at < end)
 	{
 		const char *start = at;
-		CharClass	class = text_collation_next(code->collation, code->byte_classes,
-												&at, end);
+		CharWeight	weight = next_weight(code, &at, end);
 
 		if (at == end && !code->bytewise)
 			break;
 		prefix->length = at - prefix->bytes;
-		if (class == CLASS_IGNORED)
+		if (weight == WEIGHT_IGNORABLE)
 			continue;
-		if (class & CLASS_ABOVE)
+		if (weight & WEIGHT_ABOVE)
 		{
 			prefix->length = start - prefix->bytes;
 			break;
 		}
-		prefix->classes[prefix->nclasses++] = class;
+		prefix->weights[prefix->nweights++] = weight;
 	}
-	/* A short one is coded as well as compared. */
-	if (prefix->nclasses < 2)
-		prefix->nclasses = 0;
+	/* a short one takes as few bits when it is coded */
+	if (prefix->nweights < 2)
+		prefix->nweights = 0;
 }
 
 /* Learn the printable ASCII characters, and those of the sample. */
 static void
-learn_classes(TextCode *code)
+learn_weights(TextCode *code)
 {
 	const char *string;
 	Size		at = 0;
@@ -587,9 +510,9 @@ learn_classes(TextCode *code)
 
 	for (char c = ' '; c < 0x7F; c++)
 		text_collation_learn_string(code->collation, &c, 1);
-	while ((string = next_sample(code, &at, &length)) != NULL)
+	while ((string = text_sample_next(&code->sample, &at, &length)) != NULL)
 		text_collation_learn_string(code->collation, string, length);
-	text_collation_forget_numbers(code->collation);
+	text_collation_end_learning(code->collation);
 }
 
 static int
@@ -601,7 +524,7 @@ compare_words(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Are the first bytes of the sample's strings as good as different? */
+/* Do their first bytes tell nearly all strings of the sample apart? */
 static bool
 plain_is_enough(TextCode *code)
 {
@@ -612,66 +535,66 @@ plain_is_enough(TextCode *code)
 	int			n = 0;
 	int			different = 1;
 
-	if (code->nwords != 1 || code->nsample == 0 ||
-		!code->bytewise)
+	if (code->nwords != 1 || code->sample.nstrings == 0 || !code->bytewise)
 		return false;
-	words = palloc(code->nsample * sizeof(uint64));
-	while ((string = next_sample(code, &at, &length)) != NULL)
+	words = palloc(code->sample.nstrings * sizeof(uint64));
+	while ((string = text_sample_next(&code->sample, &at, &length)) != NULL)
 		words[n++] = plain_word(string, length);
 	note_peak(code);
 	qsort(words, n, sizeof(uint64), compare_words);
 	for (int i = 1; i < n; i++)
 		different += words[i] != words[i - 1];
 	pfree(words);
-	return different >= PLAIN_PART * n;
+	return different >= PLAIN_FRACTION * n;
 }
 
-/* Show a string of the sample to the model. */
+/* Show a string of the sample to the model, without the prefix unless full. */
 static void
 count_string(TextCode *code, TextCounts *counts, const char *string, int length,
-			 bool whole)
+			 bool full)
 {
 	const TextPrefix *prefix = &code->prefix;
 	const char *end = string + length;
 
-	if (!whole && prefix->nclasses > 0 && length >= prefix->length &&
+	if (!full && prefix->nweights > 0 && length >= prefix->length &&
 		memcmp(string, prefix->bytes, prefix->length) == 0)
 		string += prefix->length;
 	text_model_count(counts, -1);
 	while (string < end)
 	{
-		CharClass	class = text_collation_next(code->collation, code->byte_classes,
-												&string, end);
+		CharWeight	weight = next_weight(code, &string, end);
 
-		if (class == CLASS_IGNORED || (class & CLASS_ABOVE))
+		if (weight == WEIGHT_IGNORABLE || (weight & WEIGHT_ABOVE))
 			continue;
 		if (code->two_symbols)
-			text_model_count(counts, 1 + class / 255);
-		text_model_count(counts, 1 + (code->two_symbols ? class % 255 : class));
+			text_model_count(counts, 1 + weight / 255);
+		text_model_count(counts,
+						 1 + (code->two_symbols ? weight % 255 : weight));
 	}
 	text_model_count(counts, TEXT_MODEL_END);
 }
 
-/* How many symbols there are: the end, the classes, and one above them all. */
+/* Symbols of the model: the end, the weights, and one above them all. */
 static int
 count_symbols(TextCode *code)
 {
-	int			nclasses = text_collation_classes(code->collation);
+	int			nweights = text_collation_nweights(code->collation);
 
-	code->two_symbols = nclasses > MAX_ONE_SYMBOL;
-	return code->two_symbols ? TEXT_MODEL_MAX_SYMBOLS : nclasses + 2;
+	code->two_symbols = nweights > MAX_ONE_SYMBOL;
+	return code->two_symbols ? TEXT_MODEL_MAX_SYMBOLS : nweights + 2;
 }
 
-/* Show all of the sample to the model, once. */
+/* Show the sample to the model. */
 static void
 count_sample(TextCode *code, TextCounts *counts)
 {
 	const char *string;
 	Size		at = 0;
 	int			length;
+	int			n = 0;
 
-	for (int i = 0; (string = next_sample(code, &at, &length)) != NULL; i++)
-		count_string(code, counts, string, length, i % WHOLE_STRINGS == 0);
+	while ((string = text_sample_next(&code->sample, &at, &length)) != NULL)
+		count_string(code, counts, string, length, n++ % FULL_STRINGS == 0);
 }
 
 static void
@@ -701,20 +624,21 @@ compare_coded(const void *a, const void *b)
 	return 0;
 }
 
-/* How many of the sample's strings does the code put in the wrong place? */
+/* How many strings of the sample does the code put in the wrong place? */
 static int
 count_wrong(TextCode *code)
 {
-	CodedString *strings = palloc0(Max(code->nsample, 1) * sizeof(CodedString));
-	int			n = 0;
+	const int	n = code->sample.nstrings;
+	CodedString *strings = palloc0(Max(n, 1) * sizeof(CodedString));
 	Size		at = 0;
 	int			wrong = 0;
 
-	while ((strings[n].string = next_sample(code, &at, &strings[n].length)) != NULL)
+	for (int i = 0; i < n; i++)
 	{
-		code_words(code, strings[n].string, strings[n].length, strings[n].words);
-		if (++n == code->nsample)
-			break;
+		CodedString *coded = &strings[i];
+
+		coded->string = text_sample_next(&code->sample, &at, &coded->length);
+		code_words(code, coded->string, coded->length, coded->words);
 	}
 	note_peak(code);
 	qsort(strings, n, sizeof(CodedString), compare_coded);
@@ -731,18 +655,6 @@ count_wrong(TextCode *code)
 	return wrong;
 }
 
-static void
-forget_sample(TextCode *code)
-{
-	pfree(code->sample);
-	code->sample = NULL;
-	code->sample_bytes = 0;
-	code->nsample = 0;
-}
-
-/*
- * text_code_learn learns from the strings it was asked about so far.
- */
 void
 text_code_learn(TextCode *code)
 {
@@ -755,22 +667,21 @@ text_code_learn(TextCode *code)
 		code->mode = PLAIN;
 	else
 	{
-		learn_classes(code);
+		learn_weights(code);
 		learn_prefix(code);
 		learn_model(code);
 		code->mode = CODED;
 		if (!code->bytewise)
 			wrong = count_wrong(code);
-		if (wrong > code->nsample * USELESS_PART)
+		if (wrong > code->sample.nstrings * USELESS_FRACTION)
 			code->mode = USELESS;
 	}
 	code->right = wrong == 0;
-	forget_sample(code);
+	text_sample_free(&code->sample);
 	text_collation_limit(code->collation, CHARACTERS_LATER(code->limit));
 	MemoryContextSwitchTo(old);
 }
 
-/* text_code_is_right tells whether words put all it learned from in order. */
 bool
 text_code_is_right(const TextCode *code)
 {
@@ -784,7 +695,6 @@ typedef struct CodeHeader
 	bool		right;
 } CodeHeader;
 
-/* text_code_export appends what text_code_import of another process reads. */
 void
 text_code_export(const TextCode *code, StringInfo target)
 {
@@ -796,7 +706,8 @@ text_code_export(const TextCode *code, StringInfo target)
 	appendBinaryStringInfo(target, (const char *) &header, sizeof(header));
 	if (code->mode != CODED)
 		return;
-	appendBinaryStringInfo(target, (const char *) &code->prefix, sizeof(TextPrefix));
+	appendBinaryStringInfo(target, (const char *) &code->prefix,
+						   sizeof(TextPrefix));
 	text_collation_export(code->collation, target);
 	text_model_export(code->model, target);
 }
@@ -820,8 +731,8 @@ import_code(TextCode *code, const char *source, const char *end)
 		return false;
 	memcpy(&code->prefix, source, sizeof(TextPrefix));
 	source += sizeof(TextPrefix);
-	if (code->prefix.length < 0 || code->prefix.length > SAMPLE_BYTES ||
-		code->prefix.nclasses < 0 || code->prefix.nclasses > SAMPLE_BYTES)
+	if (code->prefix.length < 0 || code->prefix.length > TEXT_SAMPLE_BYTES ||
+		code->prefix.nweights < 0 || code->prefix.nweights > TEXT_SAMPLE_BYTES)
 		return false;
 	source = text_collation_import(code->collation, source, end);
 	if (source == NULL)
@@ -830,18 +741,17 @@ import_code(TextCode *code, const char *source, const char *end)
 	return code->model != NULL;
 }
 
-/* text_code_import takes what another process has learned. */
 void
 text_code_import(TextCode *code, const char *source, Size length)
 {
 	MemoryContext old = MemoryContextSwitchTo(code->context);
 
 	code->peak = text_code_memory(code) + length;
-	forget_sample(code);
+	text_sample_free(&code->sample);
 	if (!import_code(code, source, source + length))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("what another participant has learned about sort keys cannot be read")));
+				 errmsg("could not read sort keys learned by another participant")));
 	text_collation_limit(code->collation, CHARACTERS_LATER(code->limit));
 	MemoryContextSwitchTo(old);
 }

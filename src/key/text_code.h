@@ -3,19 +3,32 @@
  * text_code.h
  *	  Strings become words by an order-preserving code learned from a sample.
  *
- * What makes two keys different can lie deep in them: URLs share hosts, paths
- * share directories, names share first names.  A word of the first eight bytes
- * is the same for thousands of them.  So strings are compressed before they
- * are cut off: a code is learned from the first strings that are put, in which
- * what is frequent in its place costs next to nothing.
+ * What makes two keys different may come late in them: URLs share hosts, paths
+ * share directories, names share first names.  The first eight bytes, of the
+ * string or of its sort key, are the same for thousands of them, and for most
+ * collations of the C library the server has no abbreviated keys at all.  So
+ * strings are compressed before they are cut off: a code is learned from the
+ * first strings of a sort, in which predictable characters take next to no
+ * bits.  Two words then hold 40 to 60 characters of a URL, where the plain
+ * weights of some 20 would fit.
  *
- * The code is an arithmetic code without its last step.  All strings together
- * are the interval from 0 to 2^128; each class of character (text_collation.h)
- * gets a part of the interval of the string before it, in the order of the
- * classes and of a size that grows with how frequent it is behind the two
- * classes before it.  The word is the lower end of the interval of the string,
- * or of as much of it as there are bits for.  So the words are in the order of
- * the classes.
+ * The code is an arithmetic code without its last step, the choice of the
+ * shortest number in an interval.  All strings together are the interval from
+ * 0 to 2^64 for each word.  The interval of a string is divided among the
+ * strings that continue it by one character: in the order of the characters'
+ * primary weights (text_collation.h), in proportion to how frequent each
+ * weight is after the two before it (text_model.h).  The word is the lower end
+ * of the interval of the string, or of as much of it as there are bits for.
+ * So words are in the order of the sequences of weights.
+ *
+ * In bytewise collations the order of the weights is that of the strings:
+ * words never contradict it, and one word is made.  In all others words are
+ * hints (see key.h), and since a wrong one is expensive, two are made and the
+ * code is tried on its own sample: if more than a quarter is out of order it
+ * is not used, and comparison decides.
+ *
+ * All participants of a sort use the code that one of them has learned, since
+ * words of different codes cannot be compared.
  *
  * Arithmetic codes that keep an order: Gilbert and Moore, "Variable-length
  * binary encodings" (1959).  For keys of indexes: Zhang et al.,
@@ -33,32 +46,44 @@
 
 typedef struct TextCode TextCode;
 
-/* Strings that are learned from: so many at most, and half of it at least. */
-#define TEXT_CODE_SAMPLE		8000
-
 /*
- * text_code_create makes a code of strings of a column, which form and ssup
- * describe (see text_collation_create).  It knows nothing: it gives 0 for
- * every string and keeps a sample of what it is shown for text_code_learn.
+ * text_code_create makes a code for strings of a column, which 'form' and
+ * 'ssup' describe (see text_collation_create).  It has learned nothing, makes
+ * words of 0, and keeps a sample of the strings that it is asked about.
  *
- * All it has lies in a memory context of its own.  text_code_limit says how
- * many bytes that may be while it learns, of which it uses as many as it
- * returns; what it has learned is less.  With few it keeps a smaller sample,
- * and makes fewer tables (text_model.h) of it.
+ * All its memory is in a context of its own, a child of the current one.
  */
 extern TextCode *text_code_create(SortSupport ssup, TextForm form,
 								  bool bytewise, int nwords);
+
+/*
+ * text_code_limit says how many bytes the code may use while it learns, and
+ * returns how many of these it will use at most.  With less memory it keeps
+ * a smaller sample and makes fewer tables of it (text_model.h).  After
+ * learning it uses less.
+ */
 extern Size text_code_limit(TextCode *code, Size limit);
+
+/* text_code_words makes the words of a value that is not null. */
 extern void text_code_words(TextCode *code, Datum value, uint64 *words);
+
+/* text_code_learn learns from the strings asked about so far. */
 extern void text_code_learn(TextCode *code);
+
+/* text_code_is_right: did its words put the whole sample in order? */
 extern bool text_code_is_right(const TextCode *code);
+
+/*
+ * text_code_export appends what text_code_import of another process reads, for
+ * a code of the same column.  An import that cannot be read is an error.
+ */
 extern void text_code_export(const TextCode *code, StringInfo target);
 extern void text_code_import(TextCode *code, const char *source, Size length);
 
-/* text_code_memory returns the bytes it has now. */
+/* text_code_memory returns the bytes that the code uses now. */
 extern Size text_code_memory(const TextCode *code);
 
-/* text_code_peak_memory returns the most that it had while it learned. */
+/* text_code_peak_memory returns the most that it used while it learned. */
 extern Size text_code_peak_memory(const TextCode *code);
 
 #endif							/* PTSORT_TEXT_CODE_H */

@@ -1,25 +1,29 @@
 /*-------------------------------------------------------------------------
  *
  * text_collation.c
- *	  Learned weights: the classes of a collation's characters.
+ *	  The primary weights of a collation's characters, learned by comparing.
  *
- * Two comparisons tell whether characters x and y have the same primary
- * weight: of x1 with y0, and of x0 with y1.  If the weights differ, they
- * decide both times.  If they are the same, the digits decide, whatever
- * accents and case say; the first is then greater, the second smaller.
+ * Two comparisons tell whether the primary weights of characters x and y are
+ * equal: that of "x1" with "y0", and that of "x0" with "y1".  If the weights
+ * differ, they decide both times.  If they are equal, the digits decide
+ * whatever accents and case say, so "x1" is greater and "x0" is less.
  * (Digits, because no language has a character that is a letter followed by a
  * digit.)
  *
- * A character is ignored if it looks like no character at all in that test,
- * and again with letters instead of the digits, so that it is not just the
- * digit 0 itself.
+ * A character x is ignorable if "x1" is greater than "0" and "x0" is less than
+ * "1", as if x were not there.  That is true of the digit 0, too, so the same
+ * is asked with letters in place of the digits.
+ *
+ * A list holds one character of each weight, in order.  A character is looked
+ * up by bisecting that list with comparisons, once; its weight is then kept in
+ * an array (characters of one byte) or a hash table (others).
  *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
-#include "key/text_collation.h"
 #include "fmgr.h"
+#include "key/text_collation.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 
@@ -32,7 +36,7 @@ typedef uint32 CharKey;
 typedef struct CharEntry
 {
 	CharKey		key;
-	CharClass	class;
+	CharWeight	weight;
 	char		status;			/* for simplehash */
 } CharEntry;
 
@@ -52,23 +56,20 @@ struct Collation
 	SortSupport ssup;			/* the comparison; its direction is not used */
 	TextForm	form;
 	bool		bytewise;
+	bool		learning;		/* since learn_string, before end_learning */
 	int			encoding;
-	CharKey		byte_keys;		/* smaller keys are found in byte_classes */
-	int			nclasses;
-	int			maxclasses;
-	CharKey    *classes;		/* one character of each, in order */
-	CharClass	byte_classes[256];	/* of characters of one byte */
-	chartable_hash *characters; /* of the others; so many at most: */
-	uint32		max_characters;
+	CharKey		byte_keys;		/* smaller keys are found in byte_weights */
+	int			nweights;
+	int			maxweights;
+	CharKey    *examples;		/* one character of each weight, in order */
+	CharWeight	byte_weights[256];	/* of characters of one byte */
+	chartable_hash *characters; /* of the others */
+	uint32		max_characters; /* at most this many of them */
 };
 
 /* Room for characters at first. */
 #define FIRST_CHARACTERS	256
 
-/*
- * text_collation_create prepares for a column.  ssup is the column's, without
- * abbreviation, and must live as long.
- */
 Collation *
 text_collation_create(SortSupport ssup, TextForm form, bool bytewise)
 {
@@ -79,21 +80,18 @@ text_collation_create(SortSupport ssup, TextForm form, bool bytewise)
 	collation->bytewise = bytewise;
 	collation->encoding = GetDatabaseEncoding();
 	collation->byte_keys =
-		bytewise || pg_encoding_max_length(collation->encoding) == 1 ? 256 : 128;
-	collation->maxclasses = 256;
-	collation->classes = palloc(collation->maxclasses * sizeof(CharKey));
+		bytewise || pg_encoding_max_length(collation->encoding) == 1 ?
+		256 : 128;
+	collation->maxweights = 256;
+	collation->examples = palloc(collation->maxweights * sizeof(CharKey));
 	for (int i = 0; i < 256; i++)
-		collation->byte_classes[i] = CLASS_UNKNOWN;
+		collation->byte_weights[i] = WEIGHT_UNKNOWN;
 	collation->characters = chartable_create(CurrentMemoryContext,
 											 FIRST_CHARACTERS, NULL);
 	collation->max_characters = PG_UINT32_MAX;
 	return collation;
 }
 
-/*
- * text_collation_limit has the table of characters take no more than `limit`
- * bytes, also while it grows, when there are a table and one of half the size.
- */
 void
 text_collation_limit(Collation *collation, Size limit)
 {
@@ -105,24 +103,17 @@ text_collation_limit(Collation *collation, Size limit)
 	collation->max_characters = Min(slots * 8 / 10, PG_UINT32_MAX);
 }
 
-bool
-text_collation_is_bytewise(const Collation *collation)
-{
-	return collation->bytewise;
-}
-
-/* text_collation_classes returns how many classes have been learned. */
 int
-text_collation_classes(const Collation *collation)
+text_collation_nweights(const Collation *collation)
 {
-	return collation->nclasses;
+	Assert(!collation->learning);
+	return collation->nweights;
 }
 
-/* text_collation_byte_classes returns the classes of characters of one byte. */
-CharClass *
-text_collation_byte_classes(Collation *collation)
+CharWeight *
+text_collation_byte_weights(Collation *collation)
 {
-	return collation->byte_classes;
+	return collation->byte_weights;
 }
 
 const char *
@@ -185,10 +176,10 @@ compare_probes(const Collation *collation, CharKey a, char a_suffix, CharKey b,
 {
 	Probe		left;
 	Probe		right;
+	SortSupport ssup = collation->ssup;
 
-	return collation->ssup->comparator(make_probe(collation, &left, a, a_suffix),
-									   make_probe(collation, &right, b, b_suffix),
-									   collation->ssup);
+	return ssup->comparator(make_probe(collation, &left, a, a_suffix),
+							make_probe(collation, &right, b, b_suffix), ssup);
 }
 
 /* Make a value of a string, in palloc'd memory. */
@@ -224,16 +215,18 @@ text_collation_compare(const Collation *collation, const char *a, int a_length,
 static int
 compare_characters(const Collation *collation, CharKey a, CharKey b)
 {
-	int			first;
+	int			cmp;
 
 	if (collation->bytewise)
 		return (a > b) - (a < b);
-	first = compare_probes(collation, a, '1', b, '0');
-	return first > 0 && compare_probes(collation, a, '0', b, '1') < 0 ? 0 : first;
+	cmp = compare_probes(collation, a, '1', b, '0');
+	if (cmp > 0 && compare_probes(collation, a, '0', b, '1') < 0)
+		return 0;
+	return cmp;
 }
 
 static bool
-is_ignored(const Collation *collation, CharKey key)
+is_ignorable(const Collation *collation, CharKey key)
 {
 	return !collation->bytewise &&
 		compare_characters(collation, key, 0) == 0 &&
@@ -241,19 +234,20 @@ is_ignored(const Collation *collation, CharKey key)
 		compare_probes(collation, key, 'p', 0, 'q') < 0;
 }
 
-/* The place of a character among the classes, perhaps above one. */
-static CharClass
-find_class(const Collation *collation, CharKey key)
+/* The rank of a character's weight; WEIGHT_ABOVE if it was not learned. */
+static CharWeight
+find_weight(const Collation *collation, CharKey key)
 {
 	int			low = 0;
-	int			high = collation->nclasses;
+	int			high = collation->nweights;
 
-	if (is_ignored(collation, key))
-		return CLASS_IGNORED;
+	if (is_ignorable(collation, key))
+		return WEIGHT_IGNORABLE;
 	while (low < high)
 	{
 		int			middle = (low + high) / 2;
-		int			cmp = compare_characters(collation, key, collation->classes[middle]);
+		int			cmp = compare_characters(collation, key,
+											 collation->examples[middle]);
 
 		if (cmp == 0)
 			return middle;
@@ -262,7 +256,7 @@ find_class(const Collation *collation, CharKey key)
 		else
 			low = middle + 1;
 	}
-	return low | CLASS_ABOVE;
+	return low | WEIGHT_ABOVE;
 }
 
 
@@ -270,16 +264,17 @@ find_class(const Collation *collation, CharKey key)
  * Characters
  */
 
-/* The character at *string, and move behind it. */
+/* The character at *string, which is advanced past it. */
 static CharKey
 next_key(const Collation *collation, const char **string, const char *end)
 {
 	CharKey		key = 0;
 	int			length = 1;
 
-	/* An incomplete character at the end is as good as any. */
+	/* an incomplete character at the end is as good as any */
 	if (!collation->bytewise && IS_HIGHBIT_SET(**string) && end - *string > 1)
-		length = Min(pg_encoding_mblen(collation->encoding, *string), end - *string);
+		length = Min(pg_encoding_mblen(collation->encoding, *string),
+					 end - *string);
 	length = Min(length, MAX_CHAR_BYTES);
 	for (int i = 0; i < length; i++)
 		key = (key << 8) | (unsigned char) *(*string)++;
@@ -287,125 +282,135 @@ next_key(const Collation *collation, const char **string, const char *end)
 }
 
 /*
- * Where the class of a character is kept.  What has been found out about
+ * Where the weight of a character is kept.  What has been found out about
  * characters can be found out again, so a full table is emptied.
  */
-static CharClass *
-class_place(Collation *collation, CharKey key)
+static CharWeight *
+weight_place(Collation *collation, CharKey key)
 {
 	CharEntry  *entry;
 	bool		found;
 
 	if (key < collation->byte_keys)
-		return &collation->byte_classes[key];
+		return &collation->byte_weights[key];
 	if (unlikely(collation->characters->members >= collation->max_characters) &&
 		chartable_lookup(collation->characters, key) == NULL)
 		chartable_reset(collation->characters);
 	entry = chartable_insert(collation->characters, key, &found);
 	if (!found)
-		entry->class = CLASS_UNKNOWN;
-	return &entry->class;
+		entry->weight = WEIGHT_UNKNOWN;
+	return &entry->weight;
 }
 
-/*
- * text_collation_multibyte_class is text_collation_next for a character of
- * several bytes, or one that is met for the first time.
- */
-CharClass
-text_collation_multibyte_class(Collation *collation, const char **string,
-							   const char *end)
+CharWeight
+text_collation_next_slow(Collation *collation, const char **string,
+						 const char *end)
 {
 	CharKey		key = next_key(collation, string, end);
-	CharClass  *place = class_place(collation, key);
+	CharWeight *place = weight_place(collation, key);
 
-	if (*place == CLASS_UNKNOWN)
-		*place = find_class(collation, key);
+	Assert(!collation->learning);
+	if (*place == WEIGHT_UNKNOWN)
+		*place = find_weight(collation, key);
 	return *place;
 }
 
-/* Learn a character, in a new class if it is between those there are. */
+/*
+ * Learn a character.  If its weight is none of those there are, it is inserted
+ * among them, and the ranks of all weights above it change.  So what the table
+ * says meanwhile is only that a character has been seen.
+ */
 static void
 learn_character(Collation *collation, CharKey key)
 {
-	CharClass  *place = class_place(collation, key);
-	CharClass	class;
+	CharWeight *place = weight_place(collation, key);
+	CharWeight	weight;
 
-	if (*place != CLASS_UNKNOWN)
+	if (*place != WEIGHT_UNKNOWN)
 		return;
-	*place = CLASS_IGNORED;		/* that is: seen, for now */
-	class = find_class(collation, key);
-	if (!(class & CLASS_ABOVE) || collation->nclasses >= MAX_CLASSES)
+	*place = WEIGHT_IGNORABLE;	/* seen */
+	weight = find_weight(collation, key);
+	if (!(weight & WEIGHT_ABOVE) || collation->nweights >= MAX_WEIGHTS)
 		return;
-	class &= ~CLASS_ABOVE;
-	if (collation->nclasses == collation->maxclasses)
+	weight &= ~WEIGHT_ABOVE;
+	if (collation->nweights == collation->maxweights)
 	{
-		collation->maxclasses *= 2;
-		collation->classes = repalloc(collation->classes,
-									  collation->maxclasses * sizeof(CharKey));
+		collation->maxweights *= 2;
+		collation->examples = repalloc(collation->examples,
+									   collation->maxweights * sizeof(CharKey));
 	}
-	memmove(&collation->classes[class + 1], &collation->classes[class],
-			(collation->nclasses - class) * sizeof(CharKey));
-	collation->classes[class] = key;
-	collation->nclasses++;
+	memmove(&collation->examples[weight + 1], &collation->examples[weight],
+			(collation->nweights - weight) * sizeof(CharKey));
+	collation->examples[weight] = key;
+	collation->nweights++;
 }
 
-/*
- * text_collation_forget_numbers forgets the numbers of characters, which new
- * classes have moved.  To be called after the last string to learn.
- */
-void
-text_collation_forget_numbers(Collation *collation)
+/* Forget the ranks of characters, which new weights have changed. */
+static void
+forget_characters(Collation *collation)
 {
 	for (int i = 0; i < 256; i++)
-		collation->byte_classes[i] = CLASS_UNKNOWN;
+		collation->byte_weights[i] = WEIGHT_UNKNOWN;
 	chartable_reset(collation->characters);
 }
 
-/* text_collation_learn_string learns the characters of a string. */
 void
-text_collation_learn_string(Collation *collation, const char *string, int length)
+text_collation_learn_string(Collation *collation, const char *string,
+							int length)
 {
 	const char *end = string + length;
 
+	if (!collation->learning)
+	{
+		forget_characters(collation);
+		collation->learning = true;
+	}
 	while (string < end)
 		learn_character(collation, next_key(collation, &string, end));
 }
 
+void
+text_collation_end_learning(Collation *collation)
+{
+	forget_characters(collation);
+	collation->learning = false;
+}
+
 
 /*
- * Classes for other processes: their number and one character of each.  Every
- * process finds the same numbers from these.
+ * Weights for other processes: their number and one character of each.  Every
+ * process finds the same ranks from these.
  */
 
 void
 text_collation_export(const Collation *collation, StringInfo target)
 {
-	appendBinaryStringInfo(target, (const char *) &collation->nclasses, sizeof(int));
-	appendBinaryStringInfo(target, (const char *) collation->classes,
-						   collation->nclasses * sizeof(CharKey));
+	Assert(!collation->learning);
+	appendBinaryStringInfo(target, (const char *) &collation->nweights,
+						   sizeof(int));
+	appendBinaryStringInfo(target, (const char *) collation->examples,
+						   collation->nweights * sizeof(CharKey));
 }
 
-/*
- * text_collation_import returns what lies behind what it has read; NULL if
- * that is not what lies from source to end.
- */
 const char *
-text_collation_import(Collation *collation, const char *source, const char *end)
+text_collation_import(Collation *collation, const char *source,
+					  const char *end)
 {
-	int			nclasses;
+	int			nweights;
 
+	Assert(!collation->learning);
 	if (end - source < (ptrdiff_t) sizeof(int))
 		return NULL;
-	memcpy(&nclasses, source, sizeof(int));
+	memcpy(&nweights, source, sizeof(int));
 	source += sizeof(int);
-	if (nclasses < 0 || nclasses > MAX_CLASSES ||
-		end - source < (ptrdiff_t) (nclasses * sizeof(CharKey)))
+	if (nweights < 0 || nweights > MAX_WEIGHTS ||
+		end - source < (ptrdiff_t) (nweights * sizeof(CharKey)))
 		return NULL;
-	text_collation_forget_numbers(collation);
-	collation->nclasses = nclasses;
-	collation->maxclasses = Max(nclasses, 1);
-	collation->classes = repalloc(collation->classes,
-								  collation->maxclasses * sizeof(CharKey));
-	memcpy(collation->classes, source, nclasses * sizeof(CharKey));
-	return source + nclasses * sizeof(CharKey);
+	forget_characters(collation);
+	collation->nweights = nweights;
+	collation->maxweights = Max(nweights, 1);
+	collation->examples = repalloc(collation->examples,
+								   collation->maxweights * sizeof(CharKey));
+	memcpy(collation->examples, source, nweights * sizeof(CharKey));
+	return source + nweights * sizeof(CharKey);
 }

@@ -1,24 +1,35 @@
 /*-------------------------------------------------------------------------
  *
  * text_collation.h
- *	  Learned weights: the classes of a collation's characters.
+ *	  The primary weights of a collation's characters, learned by comparing.
  *
- * All collations in use compare strings by the *primary weights* of their
- * characters first: base letters and digits, one after the other.  Case and
- * accents decide only between strings that are equal so far, and some
+ * In the words of the Unicode collation algorithm (UTS #10): all collations in
+ * use compare strings by the *primary weights* of their characters first,
+ * those of base letters and digits, one after the other.  Case and accents
+ * decide only between strings that are equal so far, and *ignorable*
  * characters (most control characters, combining accents) have no primary
- * weight at all.  A *class* is the set of characters that share one primary
- * weight; classes are numbered in their order.
+ * weight at all.  Only the order of the weights matters here, so a weight is
+ * its rank among those that have been learned, from 0.
  *
- * Which characters share a class, and the order of classes, is asked from the
- * comparison function itself.  So this works for each collation provider and
- * each type with characters, and needs nothing else of them.  What it cannot
- * see are weights that depend on a character's neighbours (the Czech "ch"):
- * strings ordered by classes are in the collation's order *mostly*, and who
- * uses classes must verify.
+ * Which characters share a weight, and the order of weights, is found out with
+ * the comparison function of the operator class: about 1,500 comparisons for
+ * ASCII.  Nothing else is asked of the collation provider, so libc, ICU,
+ * citext, nondeterministic collations and all server versions are one case.
+ * (strxfrm() would give all weights of a string at once.  But it takes as long
+ * as a comparison, is another function for each provider, and has been known
+ * to contradict strcoll(), which corrupted indexes: release 9.5.2.)
  *
- * Bytewise order ("C") is the simple case: each byte is a character and a
- * class, and order by classes is the truth.
+ * What this cannot see is how characters change the weights of their
+ * neighbours: contractions (the Czech "ch"), scripts that are reordered
+ * (Thai).  So strings in the order of these weights are *mostly* in that of
+ * the collation, and whatever is derived from the weights must be verified.
+ *
+ * Bytewise order ("C") is the simple case: each byte is a character with a
+ * weight of its own, and the order of the weights is that of the collation.
+ *
+ * Use: create; learn_string for each string of a sample, then end_learning;
+ * from then on next tells the weights of any string.  Another process gets the
+ * same weights by export and import.  (Names without text_collation_.)
  *
  *-------------------------------------------------------------------------
  */
@@ -38,58 +49,95 @@ typedef enum TextForm
 } TextForm;
 
 /*
- * CharClass: what is known of a character.  A number of a class from 0; or
- * that the character is ignored; or with CLASS_ABOVE: it lies between classes,
- * below the one whose number it has.
+ * CharWeight: the rank of a character's primary weight.  With WEIGHT_ABOVE,
+ * the character's weight was not learned; it is below the one of that rank and
+ * above all ranks before it.
  */
-typedef uint16 CharClass;
-#define CLASS_ABOVE		0x8000
-#define CLASS_IGNORED	0x7FFF
-#define CLASS_UNKNOWN	0x7FFE	/* has not been asked for yet */
-#define MAX_CLASSES		0x7FF0
+typedef uint16 CharWeight;
+#define WEIGHT_ABOVE		0x8000
+#define WEIGHT_IGNORABLE	0x7FFF
+#define WEIGHT_UNKNOWN		0x7FFE	/* not asked for yet */
+#define MAX_WEIGHTS			0x7FF0
 
 typedef struct Collation Collation;
 
+/*
+ * text_collation_create prepares for a column.  'ssup' is the column's,
+ * without abbreviation, and must live as long.  All memory of the collation is
+ * in the context that is current here.
+ */
 extern Collation *text_collation_create(SortSupport ssup, TextForm form,
 										bool bytewise);
-extern void text_collation_limit(Collation *collation, Size limit);
-extern bool text_collation_is_bytewise(const Collation *collation);
-extern void text_collation_learn_string(Collation *collation, const char *string,
-										int length);
-extern void text_collation_forget_numbers(Collation *collation);
-extern int	text_collation_classes(const Collation *collation);
-extern CharClass text_collation_multibyte_class(Collation *collation,
-												const char **string,
-												const char *end);
-extern CharClass *text_collation_byte_classes(Collation *collation);
-extern void text_collation_export(const Collation *collation, StringInfo target);
-extern const char *text_collation_import(Collation *collation, const char *source,
-										 const char *end);
-
-/* text_collation_string returns the bytes of a value, perhaps in palloc'd memory. */
-extern const char *text_collation_string(const Collation *collation, Datum value,
-										 int *length);
-
-/* text_collation_compare orders two strings as values of the type. */
-extern int	text_collation_compare(const Collation *collation, const char *a,
-								   int a_length, const char *b, int b_length);
 
 /*
- * text_collation_next returns the class of the character at *string and moves
- * behind it.
+ * text_collation_limit has the table of characters take at most 'limit' bytes,
+ * also while it grows, when there are a table and one of half its size; but
+ * never less than its initial size.
  */
-static inline CharClass
-text_collation_next(Collation *collation, const CharClass *byte_classes,
+extern void text_collation_limit(Collation *collation, Size limit);
+
+/*
+ * text_collation_learn_string learns the weights of a string's characters.
+ * Weights have no ranks from the first of these calls until
+ * text_collation_end_learning, because a weight may turn up between others.
+ */
+extern void text_collation_learn_string(Collation *collation,
+										const char *string, int length);
+extern void text_collation_end_learning(Collation *collation);
+
+/* text_collation_nweights returns how many weights have been learned. */
+extern int	text_collation_nweights(const Collation *collation);
+
+/* text_collation_byte_weights returns the weights of one-byte characters. */
+extern CharWeight *text_collation_byte_weights(Collation *collation);
+
+/*
+ * text_collation_next_slow is text_collation_next for a character of several
+ * bytes, or one that is met for the first time.
+ */
+extern CharWeight text_collation_next_slow(Collation *collation,
+										   const char **string,
+										   const char *end);
+
+/*
+ * text_collation_export appends what text_collation_import of another process
+ * reads.  That returns the end of what it has read, or NULL if there is no
+ * export between 'source' and 'end'.
+ */
+extern void text_collation_export(const Collation *collation,
+								  StringInfo target);
+extern const char *text_collation_import(Collation *collation,
+										 const char *source, const char *end);
+
+/*
+ * text_collation_string returns the bytes of a value, in palloc'd memory if it
+ * had to be detoasted.
+ */
+extern const char *text_collation_string(const Collation *collation,
+										 Datum value, int *length);
+
+/* text_collation_compare orders two strings as values of the type. */
+extern int	text_collation_compare(const Collation *collation,
+								   const char *a, int a_length,
+								   const char *b, int b_length);
+
+/*
+ * text_collation_next returns the weight of the character at *string and
+ * advances *string past it.  There must be one before 'end'.  'byte_weights'
+ * are those that text_collation_byte_weights has returned.
+ */
+static inline CharWeight
+text_collation_next(Collation *collation, const CharWeight *byte_weights,
 					const char **string, const char *end)
 {
-	CharClass	class = byte_classes[(unsigned char) **string];
+	CharWeight	weight = byte_weights[(unsigned char) **string];
 
-	if (likely(class != CLASS_UNKNOWN))
+	if (likely(weight != WEIGHT_UNKNOWN))
 	{
 		(*string)++;
-		return class;
+		return weight;
 	}
-	return text_collation_multibyte_class(collation, string, end);
+	return text_collation_next_slow(collation, string, end);
 }
 
 #endif							/* PTSORT_TEXT_COLLATION_H */

@@ -1,20 +1,23 @@
 /*-------------------------------------------------------------------------
  *
  * text_model.c
- *	  How frequent symbols are behind the two symbols before them.
+ *	  How frequent symbols are after the two symbols before them.
  *
- * What a sample has not shown can still come, so every count is completed by
- * what the shorter context says, as if that had been seen BELIEF times more
- * (Bell, Cleary and Witten, "Text Compression", 1990).
+ * What the sample has not shown can still come.  So to every table's counts
+ * are added those that the shorter context would predict, as if it had been
+ * seen BELIEF times more (Bell, Cleary and Witten, "Text Compression", 1990).
  *
- * Memory.  A count for each symbol behind each context of two would be 4 MB of
- * printable ASCII.  But only some contexts get a table, so what follows the
- * others need not be known: a first pass over the sample counts contexts, a
- * second one what follows those that were chosen.  With less memory fewer are
- * chosen; a context without a table has that of its last symbol, or that of
- * none.  Both passes count where the result will be, in 16 bits: contexts in
- * the list of tables, where what is above is as good as often enough, and
- * symbols in the tables, where all counts of a table that is full are halved.
+ * Memory.  A count for each symbol in each context of two would be 4 MB for
+ * printable ASCII.  But only some contexts get a table, and what follows the
+ * others need not be known: hence two passes.  The result takes 300 kB.  With
+ * less memory fewer contexts are chosen, and with very little the model looks
+ * at one symbol before instead of two.  (500,000 URLs in "C" take 77,000
+ * comparisons with a budget of 64 MB, 79,000 with 4 MB, 207,000 with 1 MB.)
+ *
+ * Both passes count where the result will be, in 16 bits: contexts in the list
+ * of tables, where a count stays at the largest number because that is surely
+ * often enough, and symbols in the tables, where all counts of a table are
+ * halved when one is full.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,6 +25,7 @@
 
 #include "key/text_model.h"
 
+/* How often a shorter context counts as seen. */
 #define BELIEF			2.0
 
 /* Contexts that were seen less often get no table. */
@@ -31,10 +35,10 @@
 /* More tables than this would not stay in the cache. */
 #define MAX_TABLES		1024
 
-/* Beyond this many symbols, contexts of two are rarely seen twice. */
+/* With more symbols than this, contexts of two are rarely seen twice. */
 #define MAX_SYMBOLS_TWO	128
 
-/* Part of the limit that the list of all contexts of two may take. */
+/* The list of all contexts of two may take 1 / CONTEXTS_PART of the limit. */
 #define CONTEXTS_PART	2
 
 struct TextCounts
@@ -58,10 +62,6 @@ parts_size(const TextModel *model)
 	return model->ntables * (model->nsymbols + 1) * sizeof(uint16);
 }
 
-/*
- * text_model_begin starts counting for a model of so many symbols.  Counts and
- * model take no more than `limit` bytes, but one table in any case.
- */
 TextCounts *
 text_model_begin(int nsymbols, Size limit)
 {
@@ -98,7 +98,6 @@ count_in_table(const TextModel *model, int table, int symbol)
 		counts[i] /= 2;
 }
 
-/* text_model_count counts the next symbol; -1 says that a string begins. */
 void
 text_model_count(TextCounts *counts, int symbol)
 {
@@ -146,8 +145,8 @@ max_tables(const TextCounts *counts)
 }
 
 /*
- * How often contexts of one must have been seen, so that no more than `room`
- * of them get a table; *room becomes what is left.
+ * How often contexts of one symbol must have been seen to get a table, so that
+ * at most *room of them do.  Their number is subtracted from *room.
  */
 static uint32
 least_seen_one(const TextCounts *counts, int *room)
@@ -166,7 +165,7 @@ least_seen_one(const TextCounts *counts, int *room)
 	}
 }
 
-/* The same of contexts of two. */
+/* The same for contexts of two, beginning with 'least'. */
 static uint32
 least_seen_two(const TextCounts *counts, uint32 least, int room)
 {
@@ -184,8 +183,8 @@ least_seen_two(const TextCounts *counts, uint32 least, int room)
 }
 
 /*
- * text_model_choose ends the first pass.  A context of two has a table only if
- * its last symbol, which was seen as often, has one.
+ * The last symbol of a context of two has been seen at least as often as the
+ * context; so if a context of two gets a table, its last symbol has one, too.
  */
 void
 text_model_choose(TextCounts *counts)
@@ -230,13 +229,16 @@ complete(const uint16 *counts, int n, const double *shorter, double *result)
 		result[i] = (counts[i] + BELIEF * shorter[i]) / total;
 }
 
-/* Make a table of its probabilities, in the place of its counts. */
+/*
+ * Make a table of its probabilities, in the place of its counts.  Each symbol
+ * gets a part of 1 and its share of what remains.
+ */
 static void
 set_table(TextModel *model, int table, const double *probabilities)
 {
 	int			n = model->nsymbols;
-	int			rest = TEXT_MODEL_TOTAL - n;
-	int			spare = rest;
+	int			remaining = TEXT_MODEL_TOTAL - n;
+	int			spare = remaining;
 	int			best = 0;
 	uint16	   *parts = table_parts(model, table);
 	int			part[TEXT_MODEL_MAX_SYMBOLS];
@@ -244,12 +246,12 @@ set_table(TextModel *model, int table, const double *probabilities)
 	Assert(n > 0 && n <= TEXT_MODEL_MAX_SYMBOLS);
 	for (int i = 0; i < n; i++)
 	{
-		part[i] = 1 + (int) (probabilities[i] * rest);
+		part[i] = 1 + (int) (probabilities[i] * remaining);
 		spare -= part[i] - 1;
 		if (part[i] > part[best])
 			best = i;
 	}
-	/* What rounding left over; it may be a little less than nothing. */
+	/* what rounding has left over, which may be negative */
 	part[best] += spare;
 	parts[0] = 0;
 	for (int i = 0; i < n; i++)
@@ -281,7 +283,6 @@ set_tables(const TextCounts *counts, int last, const double *zero)
 	}
 }
 
-/* text_model_end makes the model, and frees the counts. */
 TextModel *
 text_model_end(TextCounts *counts)
 {
@@ -307,7 +308,7 @@ text_model_end(TextCounts *counts)
  * Models for other processes
  */
 
-/* What lies before the tables and the parts. */
+/* What precedes the tables and the parts. */
 typedef struct ModelHeader
 {
 	int			nsymbols;
@@ -351,10 +352,6 @@ is_sound(const TextModel *model)
 	return true;
 }
 
-/*
- * text_model_import makes a model of so many symbols from what another process
- * exported; NULL if that is not what lies from source to end.
- */
 TextModel *
 text_model_import(int nsymbols, const char *source, const char *end)
 {

@@ -1,19 +1,20 @@
 /*-------------------------------------------------------------------------
  *
  * text_model.h
- *	  How frequent symbols are behind the two symbols before them.
+ *	  How frequent symbols are after the two symbols before them.
  *
- * A symbol is a number below TEXT_MODEL_MAX_SYMBOLS; what it stands for is
- * text_code.c's business.  The two symbols before it are its *context*.  The
- * model has a table for each context that the sample showed often enough, and
- * else uses the table of the last symbol alone, or that of no context.
+ * A symbol is a number below TEXT_MODEL_MAX_SYMBOLS; its meaning is up to
+ * text_code.c.  The two symbols before it are its *context*.  The model has a
+ * table for each context that the sample has shown often enough; for others it
+ * uses the table of the last symbol alone, or that of no context.
  *
  * A table divides TEXT_MODEL_TOTAL into parts, one for each symbol, in their
- * order and none empty: parts[s] to before parts[s + 1] is that of symbol s.
+ * order and none empty: that of symbol s is from parts[s] to parts[s + 1].
  *
- * Strings are counted twice.  The first time shows how often each context
- * comes; then text_model_choose gives a table to those that come most often,
- * as many as memory allows; the second time shows what follows these:
+ * Strings are counted twice.  The first pass shows how often each context
+ * occurs.  text_model_choose then gives a table to those that occur most
+ * often, as many as memory allows, and the second pass shows what follows
+ * these:
  *
  *		counts = text_model_begin(nsymbols, limit)
  *		text_model_count(counts, -1), then each symbol, for each string
@@ -32,34 +33,50 @@
 
 #define TEXT_MODEL_MAX_SYMBOLS	256
 #define TEXT_MODEL_BITS			14
-#define TEXT_MODEL_TOTAL			(1 << TEXT_MODEL_BITS)
+#define TEXT_MODEL_TOTAL		(1 << TEXT_MODEL_BITS)
 
-/* The end of a string; also what stands before its first symbol. */
+/* The end of a string; also the context of its first symbol. */
 #define TEXT_MODEL_END			0
 
 typedef struct TextModel
 {
 	int			nsymbols;
 	int			ntables;
-	int			stride;			/* nsymbols; 0: the last symbol is the context */
+	int			stride;			/* nsymbols; 0: contexts of one symbol only */
 	uint16	   *parts;			/* nsymbols + 1 of each table */
 	uint16	   *tables;			/* of each context */
 } TextModel;
 
 typedef struct TextCounts TextCounts;
 
-/* Bytes that counts and model take at most, if they may. */
+/* The most bytes that counts and model take, if the limit allows. */
 #define TEXT_MODEL_MEMORY	(304 * 1024)
 
+/*
+ * text_model_begin starts counting for a model of 'nsymbols' symbols.  Counts
+ * and model take at most 'limit' bytes, but have one table in any case.
+ */
 extern TextCounts *text_model_begin(int nsymbols, Size limit);
+
+/* text_model_count counts the next symbol; -1 says that a string begins. */
 extern void text_model_count(TextCounts *counts, int symbol);
+
+/* text_model_choose ends the first pass. */
 extern void text_model_choose(TextCounts *counts);
+
+/* text_model_end makes the model, and frees the counts. */
 extern TextModel *text_model_end(TextCounts *counts);
+
+/*
+ * text_model_export appends what text_model_import of another process reads.
+ * That returns the model, of 'nsymbols' symbols, or NULL if there is no export
+ * of one from 'source' to 'end'.
+ */
 extern void text_model_export(const TextModel *model, StringInfo target);
 extern TextModel *text_model_import(int nsymbols, const char *source,
 									const char *end);
 
-/* A context, and the table of what follows it. */
+/* A context: the two symbols before the next one. */
 typedef struct TextContext
 {
 	int			before;			/* the symbol before the last */
@@ -75,7 +92,7 @@ text_model_parts(const TextModel *model, const TextContext *context)
 	return model->parts + model->tables[number] * (model->nsymbols + 1);
 }
 
-/* text_model_step makes the context that behind a symbol. */
+/* text_model_step advances the context past a symbol. */
 static inline void
 text_model_step(TextContext *context, int symbol)
 {

@@ -8,8 +8,8 @@
  * strcoll() reads them is in string/strcoll_l.c and locale/weight.h (2.36).
  * In short:
  *
- * A string is cut into collating elements from left to right.  At each place
- * the table has, for the byte there, either an element of that one byte
+ * A string is divided into collating elements from left to right.  For the byte
+ * at each position the table has either an element of that one byte
  * (index >= 0), or a list (index < 0) of the sequences of bytes that may
  * follow it in an element.  The first one that matches is taken; the last one
  * is empty.  In UTF-8 the bytes of a letter with an accent are such a
@@ -17,16 +17,21 @@
  * ranges: sequences from a lowest to a highest one.
  *
  * An element's index tells the set of its rules and where its weights are: for
- * each pass a length and that many bytes.  The rules say of each pass whether
+ * each pass a length and that many bytes.  The rules tell for each pass whether
  * it goes forward or backward, and whether it also compares positions.
  *
  * A first pass that goes forward, without positions, in all sets of rules
  * compares two strings as memcmp() would compare the primary weights of their
  * elements, put after each other.
  *
+ * So a byte may end a prefix (text_prefix.c) if its index is not negative and
+ * no sequence contains it.  In en_US that is all of ASCII but "L" and "l", in
+ * cs_CZ all but "C", "H", "L", in hu_HU all but ten letters; in GB18030
+ * neither letters nor digits do, whose bytes continue longer characters.
+ *
  * Anything that does not look like this, and any other C library, proves
- * nothing.  Nor does a table whose weights order the characters of ASCII in
- * another way than strcoll() does: then we do not read it as strcoll() does.
+ * nothing.  Nor does a table whose weights order the characters of ASCII
+ * differently from strcoll(): then we do not read it as strcoll() does.
  *
  *-------------------------------------------------------------------------
  */
@@ -44,7 +49,7 @@ static CollateProof *proofs = NULL;
 
 #ifdef __GLIBC__
 
-/* More passes, or sequences of one first byte, than any locale has. */
+/* No locale has more passes, or sequences after one first byte. */
 #define MAX_PASSES		16
 #define MAX_SEQUENCES	2000000
 
@@ -107,7 +112,10 @@ goes_forward(const Tables *tables, int32 index)
 		tables->rules[(index >> 24) * tables->npasses] == RULE_FORWARD;
 }
 
-/* Note a range of n bytes each, which differ in the last one only. */
+/*
+ * Note the bytes of a range of sequences, of n bytes each, which must differ
+ * in the last one only.  False if we cannot be sure of it.
+ */
 static bool
 visit_range(const Tables *tables, int32 index, const unsigned char *low, int n,
 			bool *continues)
@@ -129,7 +137,7 @@ visit_range(const Tables *tables, int32 index, const unsigned char *low, int n,
 
 /*
  * Go through the sequences that follow one first byte, and note the bytes in
- * them.  False if there is one of which we cannot be sure.
+ * them.  False if we cannot be sure of one.
  */
 static bool
 visit_sequences(const Tables *tables, const unsigned char *at, bool *continues)

@@ -3,6 +3,9 @@
  * text_table.h
  *	  What the C library's own tables prove about a collation.
  *
+ * text_prefix.c compares strings without the prefix they share, which is right
+ * for some collations and some prefixes only.  Here is what it needs to know.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef PTSORT_TEXT_TABLE_H
@@ -22,12 +25,12 @@ typedef struct CollateProof
 	/*
 	 * The first pass over two strings goes forward over all their collating
 	 * elements, and compares the primary weights of these and nothing else.
-	 * If that is not certain the rest means nothing.
+	 * If that is not certain the other fields mean nothing.
 	 */
 	bool		forward;
 
 	/*
-	 * This byte is a collating element on its own, wherever it stands: it
+	 * This byte is a collating element on its own wherever it occurs: it
 	 * neither begins nor continues a longer one.
 	 */
 	bool		alone[256];
@@ -38,8 +41,8 @@ typedef struct CollateProof
 
 /*
  * text_table_prove returns what is certain about a collation whose provider
- * is the C library.  The first call for a collation takes some tenths of a
- * millisecond, later ones look the result up.
+ * is the C library.  The first call for a collation takes 0.1 to 0.3 ms, later
+ * ones look up its result, which is valid until the process ends.
  */
 extern const CollateProof *text_table_prove(Oid collation);
 

@@ -1,0 +1,123 @@
+/*-------------------------------------------------------------------------
+ *
+ * text_sample.c
+ *	  An evenly spread sample of the strings that are shown.
+ *
+ * The strings are in one block of memory, so that the limit on it is exact and
+ * dropping some of them gives their memory to others.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "key/text_sample.h"
+#include "mb/pg_wchar.h"
+#include "utils/memutils.h"
+
+/* Bytes of the block at first. */
+#define FIRST_ROOM		1024
+
+void
+text_sample_init(TextSample *sample, bool bytewise, Size reserve)
+{
+	memset(sample, 0, sizeof(TextSample));
+	sample->limit = MaxAllocSize;
+	sample->reserve = reserve;
+	sample->bytewise = bytewise;
+	sample->every = 1;
+	sample->room = FIRST_ROOM;
+	sample->data = palloc(sample->room);
+}
+
+int
+text_sample_clip(const TextSample *sample, const char *string, int length,
+				 int limit)
+{
+	return sample->bytewise ? Min(length, limit) :
+		pg_encoding_mbcliplen(GetDatabaseEncoding(), string, length, limit);
+}
+
+const char *
+text_sample_next(const TextSample *sample, Size *at, int *length)
+{
+	const char *string;
+
+	if (*at >= sample->bytes)
+		return NULL;
+	memcpy(length, sample->data + *at, sizeof(int));
+	string = sample->data + *at + sizeof(int);
+	*at += sizeof(int) + *length;
+	return string;
+}
+
+/* Drop every other string. */
+static void
+thin_out(TextSample *sample)
+{
+	const char *string;
+	Size		at = 0;
+	Size		kept = 0;		/* bytes */
+	int			length;
+	int			i = 0;
+
+	while ((string = text_sample_next(sample, &at, &length)) != NULL)
+	{
+		if (i++ % 2 != 0)
+			continue;
+		memmove(sample->data + kept, string - sizeof(int),
+				sizeof(int) + length);
+		kept += sizeof(int) + length;
+	}
+	sample->bytes = kept;
+	sample->nstrings = (sample->nstrings + 1) / 2;
+	sample->every *= 2;
+}
+
+/* Is there room for a string of this many bytes? */
+static bool
+has_room(TextSample *sample, int length)
+{
+	Size		need = sample->bytes + sizeof(int) + length;
+
+	if (sample->nstrings == TEXT_SAMPLE_STRINGS ||
+		need + (sample->nstrings + 1) * sample->reserve > sample->limit)
+		return false;
+	while (sample->room < need)
+	{
+		sample->room = Min(sample->room * 2, sample->limit);
+		sample->data = repalloc(sample->data, sample->room);
+	}
+	return true;
+}
+
+void
+text_sample_show(TextSample *sample, const char *string, int length)
+{
+	int64		number = sample->seen++;
+
+	if (number % sample->every != 0)
+		return;
+	length = text_sample_clip(sample, string, length, TEXT_SAMPLE_BYTES);
+	while (!has_room(sample, length))
+	{
+		if (sample->nstrings == 0)
+			return;
+		thin_out(sample);
+		/* what is kept are multiples of the new distance; is this one? */
+		if (number % sample->every != 0)
+			return;
+	}
+	memcpy(sample->data + sample->bytes, &length, sizeof(int));
+	memcpy(sample->data + sample->bytes + sizeof(int), string, length);
+	sample->bytes += sizeof(int) + length;
+	sample->nstrings++;
+}
+
+void
+text_sample_free(TextSample *sample)
+{
+	pfree(sample->data);
+	sample->data = NULL;
+	sample->bytes = 0;
+	sample->nstrings = 0;
+}
