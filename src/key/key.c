@@ -4,27 +4,32 @@
  *	  Key columns become sort key words.
  *
  * A word is a 64-bit unsigned integer whose order never contradicts the order
- * of the column it is made from: word(a) < word(b) implies a before b.  Equal
- * words imply nothing, so nulls may share the smallest or largest word with
- * values, and a column of which nothing is known simply gets no word.
+ * of the column that it is made from: word(a) < word(b) implies a before b.
+ * Equal words imply nothing, so nulls may share the smallest or the largest
+ * word with values, and a column whose order is not known gets no word.
  *
- * The exception are hints: words that are right nearly always.  A sort must
- * then verify what it makes of them.
+ * Hints are the exception: words that are nearly always right.  A sort has to
+ * verify what it makes of them.
  *
- * Where a word comes from, first match wins:
+ * Where the words come from:
  *
- * 0. The column is text: a code learned from the first strings (text_code.h).
- *	  Bytewise ("C") it is the truth, in all other collations a hint.
- * 1. The sort support function offers an abbreviated key that its comparator
- *	  compares as an integer.  The server's own promise for abbreviated keys is
- *	  exactly the one above.  (uuid, inet, macaddr: unsigned; numeric: see
- *	  word_numeric.)
- * 2. The comparator compares whole datums as integers: int4, int8, date,
- *	  timestamp, and whatever else uses one of the server's three.
- * 3. The sort support function, or the comparison function of an operator
+ * 0. Leading columns that can be packed are (key_pack.c), with a word of the
+ *	  next column after them.  If these are all columns, the key is exact.
+ *
+ * The word of another column, first match wins:
+ *
+ * 1. The column is text: a code learned from the first strings (text_code.h).
+ *	  It is a hint unless the collation is bytewise ("C").
+ * 2. The sort support function offers an abbreviated key that its comparator
+ *	  compares as an integer.  What the server requires of abbreviated keys is
+ *	  just what is required of words.  (uuid, inet, macaddr: unsigned; numeric:
+ *	  see word_numeric.)
+ * 3. The comparator compares datums as integers: int4, int8, date, timestamp,
+ *	  and whatever else uses one of the server's three.
+ * 4. The sort support function, or the comparison function of an operator
  *	  class without one, is a function of the server that we know.
  *
- * All participants of a sort must make the same word from the same value.  So
+ * All participants of a sort must make the same word of the same value.  So
  * nothing here may depend on what a process saw before, and abbreviation is
  * never given up half-way: the server's abbrev_abort is not called.
  *
@@ -42,11 +47,11 @@
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
 
+#include "key/key.h"
 #include "key/key_form.h"
 #include "key/key_pack.h"
-#include "key/text_prefix.h"
-#include "key/key.h"
 #include "key/text_code.h"
+#include "key/text_prefix.h"
 
 int			ptsort_debug_key_class = KEY_CLASS_AUTO;
 int			ptsort_debug_wrong_hints = 0;
@@ -65,8 +70,8 @@ typedef uint64 (*WordMaker) (Datum value, SortSupport ssup);
 typedef struct SortKeyWord
 {
 	int			column;			/* index into values, isnull */
-	WordMaker	make;			/* NULL: there is a kind, a code or no word */
-	FieldKind	kind;			/* for values that could be packed */
+	WordMaker	make;			/* NULL: there is a kind, a code or nothing */
+	FieldKind	kind;			/* of values that could be packed */
 	TextCode   *code;			/* for text, in one or two words */
 	int			nwords;
 	bool		hint;
@@ -78,7 +83,7 @@ typedef struct SortKeyWord
 struct PtSortKey
 {
 	int			nwords;
-	bool		exact;			/* all columns are in the pack, whole */
+	bool		exact;			/* all columns are in the pack */
 	bool		learning;		/* the code has yet to be learned */
 	KeyPack		pack;			/* exact, or several columns; else empty */
 	SortKeyWord word;			/* a word on its own or the end of the pack */
@@ -103,8 +108,8 @@ word_from_signed(int64 value)
 }
 
 /*
- * Flips a float's bits into integer order.  As the operator class has it, the
- * zeros are equal, all NaNs are equal and greater than everything else.
+ * Flip a float's bits into integer order.  As in the operator class, the two
+ * zeros are equal, and all NaNs are equal and greater than everything else.
  */
 static inline uint64
 word_from_float(float8 value)
@@ -134,7 +139,9 @@ word_abbreviated(Datum value, SortSupport ssup)
 static uint64
 word_numeric(Datum value, SortSupport ssup)
 {
-	return ~word_from_signed(DatumGetInt64(ssup->abbrev_converter(value, ssup)));
+	Datum		abbreviated = ssup->abbrev_converter(value, ssup);
+
+	return ~word_from_signed(DatumGetInt64(abbreviated));
 }
 
 static uint64
@@ -190,8 +197,8 @@ word_timetz(Datum value, SortSupport ssup)
 }
 
 /*
- * Sort support functions with comparators of their own.  A user's operator
- * class that names one of them gets the same comparator, so the type does not
+ * Sort support functions with comparators of their own.  An operator class of
+ * a user that names one of them gets the same comparator, so the type does not
  * matter.
  */
 static const KnownOrder known_sortsupport[] = {
@@ -241,7 +248,7 @@ find_known(const KnownOrder *known, Oid function)
 	return NULL;
 }
 
-/* Rule 1: the maker for an abbreviated key, NULL if it is no integer. */
+/* Rule 2: the maker for an abbreviated key, NULL if it is no integer. */
 static WordMaker
 maker_of_abbreviation(SortSupport ssup, Oid sortsupport)
 {
@@ -254,7 +261,7 @@ maker_of_abbreviation(SortSupport ssup, Oid sortsupport)
 	return NULL;
 }
 
-/* Rule 2: the maker for values that are compared as integers, or NULL. */
+/* Rule 3: the maker for values that are compared as integers, or NULL. */
 static WordMaker
 maker_of_comparator(int (*comparator) (Datum, Datum, SortSupport))
 {
@@ -268,8 +275,8 @@ maker_of_comparator(int (*comparator) (Datum, Datum, SortSupport))
 }
 
 /*
- * Choose how to make a word from a column of this operator family and input
- * type, if there is a way.  word->ssup was prepared for it, with abbreviation.
+ * Choose how to make a word of a column of this operator family and input
+ * type, if there is a way.  word->ssup has been prepared with abbreviation.
  */
 static void
 choose_maker(SortKeyWord *word, Oid opfamily, Oid opcintype)
@@ -298,7 +305,7 @@ choose_maker(SortKeyWord *word, Oid opfamily, Oid opcintype)
 	}
 }
 
-/* Is this citext's comparison, that of text whatever its case? */
+/* Is this the comparison of citext, text whose case does not matter? */
 static bool
 is_citext(Oid comparison)
 {
@@ -310,8 +317,9 @@ is_citext(Oid comparison)
 }
 
 /*
- * Gives the column a code, if it is text.  (Other types in the guise of text
- * are not tried: their comparison may raise an error about what we show it.)
+ * Rule 1: give the column a code if it is text.  'plain' is its sort support
+ * without abbreviation.  (Other types that are stored as text are not tried:
+ * their comparison may raise an error about the strings that we show it.)
  */
 static void
 init_code(SortKeyWord *word, Oid opfamily, Oid opcintype, SortSupport plain,
@@ -319,6 +327,8 @@ init_code(SortKeyWord *word, Oid opfamily, Oid opcintype, SortSupport plain,
 {
 	Oid			sortsupport = get_opfamily_proc(opfamily, opcintype, opcintype,
 												BTSORTSUPPORT_PROC);
+	Oid			comparison = get_opfamily_proc(opfamily, opcintype, opcintype,
+											   BTORDER_PROC);
 	KnownText	citext = {InvalidOid, TEXT_VARLENA, false};
 	const KnownText *text = NULL;
 
@@ -327,8 +337,7 @@ init_code(SortKeyWord *word, Oid opfamily, Oid opcintype, SortSupport plain,
 		if (known_text[i].sortsupport == sortsupport)
 			text = &known_text[i];
 	}
-	if (!OidIsValid(sortsupport) &&
-		is_citext(get_opfamily_proc(opfamily, opcintype, opcintype, BTORDER_PROC)))
+	if (!OidIsValid(sortsupport) && is_citext(comparison))
 		text = &citext;
 	if (text == NULL || ptsort_debug_key_class == KEY_CLASS_COMPARED)
 		return;
@@ -340,14 +349,14 @@ init_code(SortKeyWord *word, Oid opfamily, Oid opcintype, SortSupport plain,
 }
 
 /*
- * Finds out how to make a word of a column.  ssup is the column's, prepared
+ * Find out how to make a word of a column.  'ssup' is the column's, prepared
  * with abbreviation.
  */
 static void
 init_word(SortKeyWord *word, int column, Oid opfamily, Oid opcintype,
 		  const SortSupportData *ssup)
 {
-	/* Abbreviated keys of half a word have other formats: not worth it. */
+	/* abbreviated keys of half a word have other formats: not worth it */
 	if (sizeof(Datum) < sizeof(uint64))
 		return;
 
@@ -371,9 +380,9 @@ make_key(int ncolumns)
 }
 
 /*
- * Lets the comparison of a column of this operator family and input type skip
- * what two strings share, if it can (text_prefix.c).  A comparison in "C" does
- * that by itself, and so does ICU.
+ * Let the comparison of a column of this operator family and input type skip
+ * shared prefixes, if it is text in a collation of the C library.  Comparisons
+ * in "C" and by ICU do that by themselves.
  */
 static void
 skip_prefixes(PtSortKey *key, SortSupport ssup, Oid opfamily, Oid opcintype)
@@ -382,13 +391,14 @@ skip_prefixes(PtSortKey *key, SortSupport ssup, Oid opfamily, Oid opcintype)
 												BTSORTSUPPORT_PROC);
 
 	if (ptsort_skip_prefixes &&
-		(sortsupport == F_BTTEXTSORTSUPPORT || sortsupport == F_BPCHAR_SORTSUPPORT) &&
+		(sortsupport == F_BTTEXTSORTSUPPORT ||
+		 sortsupport == F_BPCHAR_SORTSUPPORT) &&
 		!pt_collate_is_c(ssup->ssup_collation) &&
 		pt_collate_is_libc(ssup->ssup_collation))
 		text_prefix_wrap(ssup, &key->failure);
 }
 
-/* Fills in what a column's operator does not tell. */
+/* Fill in what a column's operator does not tell. */
 static void
 init_support(SortSupport ssup, Oid collation, bool nulls_first,
 			 AttrNumber attno, bool abbreviate)
@@ -401,7 +411,7 @@ init_support(SortSupport ssup, Oid collation, bool nulls_first,
 	ssup->abbreviate = abbreviate;
 }
 
-/* One key column of an index, with or without abbreviation. */
+/* Prepare a key column of an index, with or without abbreviation. */
 static void
 support_of_index(Relation index, int column, bool abbreviate,
 				 SortSupport ssup)
@@ -427,7 +437,7 @@ kind_of_index(Relation index, int column)
 						 att->attlen, att->attbyval);
 }
 
-/* Makes the word, of up to nwords words, from a column of an index. */
+/* Choose the word of a column of an index, or up to nwords of them. */
 static void
 word_of_index(PtSortKey *key, Relation index, int column, int nwords)
 {
@@ -450,8 +460,8 @@ has_word(const PtSortKey *key)
 
 /*
  * Pack the leading columns that can be packed, and a word of the next one if
- * that has one.  If only one column would be in the pack, its word on its own
- * does as well, without a null bit.
+ * it has one.  If that is one column, its word on its own serves as well and
+ * needs no null bit.
  */
 static void
 pack_index(PtSortKey *key, Relation index)
@@ -487,7 +497,7 @@ pack_index(PtSortKey *key, Relation index)
 	key->learning = key->word.code != NULL;
 }
 
-/* Set how many words the key has, from what has been found out. */
+/* Set how many words the key has. */
 static void
 count_words(PtSortKey *key)
 {
@@ -517,7 +527,8 @@ key_index(Relation index)
 	count_words(key);
 	if (key->exact)
 	{
-		key->form = key_form_create(&key->pack, RelationGetDescr(index), key->nwords);
+		key->form = key_form_create(&key->pack, RelationGetDescr(index),
+									key->nwords);
 		key->tuple = palloc(PTSORT_KEY_TUPLE_SIZE);
 	}
 	return key;
@@ -569,11 +580,12 @@ key_is_exact(const PtSortKey *key)
 	return key->exact;
 }
 
-/* A few wrong hints, for tests; the same ones in each process. */
+/* For tests: make some hints wrong, the same ones in each process. */
 static void
 spoil_hint(uint64 *words)
 {
-	uint64		hash = hash_bytes_extended((unsigned char *) words, sizeof(uint64), 0);
+	uint64		hash = hash_bytes_extended((unsigned char *) words,
+										   sizeof(uint64), 0);
 
 	if (hash % ptsort_debug_wrong_hints == 0)
 		words[0] = hash;
@@ -616,7 +628,8 @@ key_words(PtSortKey *key, const Datum *values, const bool *isnull,
 	{
 		if (has_word(key))
 			make_words(&key->word, values, isnull, word);
-		key_pack_encode(&key->pack, values, isnull, word[0], key->nwords, words);
+		key_pack_encode(&key->pack, values, isnull, word[0], key->nwords,
+						words);
 	}
 	else
 		make_words(&key->word, values, isnull, words);
@@ -634,34 +647,24 @@ key_is_learning(const PtSortKey *key)
 	return key->nwords > 0 && key->learning;
 }
 
-/*
- * key_limit says how many bytes a key may have while it is learning; what
- * it has learned takes less.  Returns how many of these it will use at most.
- */
 Size
 key_limit(PtSortKey *key, Size limit)
 {
 	return text_code_limit(key->word.code, limit);
 }
 
-/* key_memory returns the bytes that a key which learns has now ... */
 Size
 key_memory(const PtSortKey *key)
 {
 	return text_code_memory(key->word.code);
 }
 
-/* ... and key_peak_memory the most that it had while it learned. */
 Size
 key_peak_memory(const PtSortKey *key)
 {
 	return text_code_peak_memory(key->word.code);
 }
 
-/*
- * key_learn learns from the values that words have been asked for.  Returns
- * whether the words put all of them in order.
- */
 bool
 key_learn(PtSortKey *key, StringInfo result)
 {
@@ -672,7 +675,6 @@ key_learn(PtSortKey *key, StringInfo result)
 	return text_code_is_right(key->word.code);
 }
 
-/* key_adopt takes what another process has learned; returns the same. */
 bool
 key_adopt(PtSortKey *key, const char *learned, Size length)
 {

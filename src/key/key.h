@@ -3,12 +3,12 @@
  * key.h
  *	  Key columns become sort key words.
  *
- * The functions behind ptsort_variant.h's PtSortKey; see the contracts there.
- * Words come in classes:
+ * These functions implement PtSortKey; where ptsort_variant.h has a function
+ * of the same name, its contract is there.  The words of a key are
  *
- * exact	the words order just as the columns do, and these can be rebuilt
- * prefix	words never contradict the order; equal words decide nothing
- * hint		words are a good guess of the order
+ * exact	if they order just as the columns do, which can be rebuilt from them
+ * prefix	if they never contradict the order; equal words decide nothing
+ * hints	if they are a good guess of the order, to be verified
  *
  *-------------------------------------------------------------------------
  */
@@ -19,7 +19,7 @@
 #include "lib/stringinfo.h"
 #include "ptsort_variant.h"
 
-/* Developer GUC: which class of key to use. */
+/* Developer GUC: the best class of key that may be used. */
 typedef enum KeyClass
 {
 	KEY_CLASS_AUTO,				/* the best that the columns allow */
@@ -29,7 +29,7 @@ typedef enum KeyClass
 
 extern int	ptsort_debug_key_class;
 
-/* Developer GUC: one of so many hints is wrong; 0 is off. */
+/* Developer GUC: one in this many hints is wrong; 0 is off. */
 extern int	ptsort_debug_wrong_hints;
 
 extern PtSortKey *key_index(Relation index);
@@ -46,23 +46,40 @@ extern Size key_tuple(const PtSortKey *key, const uint64 *words,
 					  IndexTuple tuple);
 extern bool key_is_hint(const PtSortKey *key);
 extern bool key_is_learning(const PtSortKey *key);
+
+/*
+ * The rest is for keys that learn (key_is_learning was true after creation),
+ * but for key_allow_restart and key_form.
+ *
+ * key_learn learns from the values that words have been asked for, and appends
+ * to 'result', unless that is NULL, what key_adopt of another process takes.
+ * Both return whether the words put all of these values in order.
+ */
 extern bool key_learn(PtSortKey *key, StringInfo result);
 extern bool key_adopt(PtSortKey *key, const char *learned, Size length);
 
-/* These of a key that learns only. */
+/*
+ * key_limit says how many bytes the key may use while it learns; what it has
+ * learned takes less.  Returns how many of these it will use at most.
+ */
 extern Size key_limit(PtSortKey *key, Size limit);
+
+/* key_memory returns the bytes that the key uses now. */
 extern Size key_memory(const PtSortKey *key);
+
+/* key_peak_memory returns the most that it used while it learned. */
 extern Size key_peak_memory(const PtSortKey *key);
+
 extern SortSupport key_support(PtSortKey *key);
 
 /*
- * key_allow_restart tells the key that its user can begin again with
- * another key.  Returns where the OID of a collation will be if its comparison
- * contradicts itself, which otherwise is an error (see text_prefix.h).
+ * key_allow_restart tells the key that its user can start over with another
+ * key.  Returns where the key stores the OID of a collation whose comparison
+ * is found to contradict itself; otherwise that is an error (text_prefix.h).
  */
 extern const Oid *key_allow_restart(PtSortKey *key);
 
-/* key_form returns how an exact key's tuples are made, else NULL. */
+/* key_form returns how tuples are made from an exact key, NULL of others. */
 extern const KeyForm *key_form(const PtSortKey *key);
 
 #endif							/* PTSORT_KEY_H */

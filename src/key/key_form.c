@@ -42,7 +42,7 @@ store_of_kind(FieldKind kind)
 	return FORM_INT8;			/* keep compiler quiet */
 }
 
-/* Remember the null bit at bit position "at". */
+/* Note that the null bit of a field is at this bit position of an entry. */
 static void
 add_null_bit(KeyForm *form, int at, bool nulls_first)
 {
@@ -60,7 +60,7 @@ add_step(KeyForm *form, const KeyField *field, int at)
 
 	step->word = at / 64;
 	step->shift = at % 64;
-	step->parted = step->shift + field->bits > 64;
+	step->spans_words = step->shift + field->bits > 64;
 	step->unused = 64 - field->bits;
 	step->store = store_of_kind(field->kind);
 	step->column = field->column;
@@ -118,7 +118,7 @@ find_nulls(const KeyForm *form, const uint64 *entry, bool *isnull)
 }
 
 /*
- * Make the tuple of an entry with nulls.  Its columns lie elsewhere than
+ * Make the tuple of an entry with nulls.  Its columns have other offsets than
  * those of one without.
  */
 static Size
@@ -126,11 +126,12 @@ form_with_nulls(const KeyForm *form, const uint64 *entry, IndexTuple target)
 {
 	bool		isnull[INDEX_MAX_KEYS] = {false};
 	Size		starts[INDEX_MAX_KEYS] = {0};
-	Size		end = MAXALIGN(sizeof(IndexTupleData) + sizeof(IndexAttributeBitMapData));
+	Size		end = MAXALIGN(sizeof(IndexTupleData) +
+							   sizeof(IndexAttributeBitMapData));
 	bits8	   *bitmap = (bits8 *) (target + 1);
 
 	find_nulls(form, entry, isnull);
-	/* nothing lies further behind than in a tuple without nulls and bitmap */
+	/* no column ends later than in a tuple with bitmap and without nulls */
 	memset(target, 0, form->size + end - MAXALIGN(sizeof(IndexTupleData)));
 	for (int i = 0; i < form->desc->natts; i++)
 	{

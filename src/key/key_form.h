@@ -3,10 +3,14 @@
  * key_form.h
  *	  Index tuples made from the words of an exact key.
  *
- * What is done for each field of a pack is worked out once: which bits of the
- * words it has, which of them to invert, and where the bytes go in a tuple
- * without nulls.  An *entry* is the words of a key and the word behind them,
- * which begins with the tail.
+ * The load of an index makes one tuple from each entry.  So what is to be done
+ * for each field of a pack is worked out once: which bits of the words it has,
+ * which of them to invert, and where its bytes belong in a tuple without
+ * nulls.  A tuple then takes a few shifts and stores.  Those with nulls, whose
+ * columns have other offsets, take a slower way.
+ *
+ * An *entry* is the words of a key and the word after them, which begins with
+ * the tail.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,10 +24,10 @@
 #include "key/key_pack.h"
 #include "port/pg_bswap.h"
 
-/* How the bits of a field are stored */
+/* How the bits of a field are stored. */
 typedef enum FormStore
 {
-	FORM_INT8,					/* integers of so many bits */
+	FORM_INT8,					/* integers of 8 ... 64 bits */
 	FORM_INT16,
 	FORM_INT32,
 	FORM_INT64,
@@ -32,12 +36,12 @@ typedef enum FormStore
 	FORM_TID
 } FormStore;
 
-/* One field */
+/* What to do for one field. */
 typedef struct FormStep
 {
 	uint64		flip;			/* bits to invert, of the lower ones */
 	uint8		word;			/* where the field begins */
-	bool		parted;			/* does it end in the next one? */
+	bool		spans_words;	/* does it end in the next one? */
 	uint8		shift;			/* bits before it in its first word */
 	uint8		unused;			/* 64 - bits of the field */
 	uint8		store;			/* FormStore */
@@ -58,14 +62,14 @@ typedef struct KeyForm
 } KeyForm;
 
 /*
- * key_form_create works out how to make tuples of "desc" from an exact pack in
- * so many words and a tail.
+ * key_form_create works out how to make tuples of 'desc' from an exact pack in
+ * 'nwords' words and a tail.  It keeps the pointer to 'desc'.
  */
 extern KeyForm *key_form_create(const KeyPack *pack, TupleDesc desc,
 								int nwords);
 
 /*
- * key_form_tuple makes the tuple of an entry in "target", which has room for
+ * key_form_tuple makes the tuple of an entry in 'target', which has room for
  * PTSORT_KEY_TUPLE_SIZE bytes, as index_form_tuple() would; the heap TID is
  * left to the caller.  Returns the tuple's size.
  */
@@ -101,7 +105,7 @@ key_form_store(const FormStep *step, const uint64 *entry, char *target)
 {
 	uint64		bits = entry[step->word] << step->shift;
 
-	if (step->parted)
+	if (step->spans_words)
 		bits |= entry[step->word + 1] >> (64 - step->shift);
 	bits = (bits >> step->unused) ^ step->flip;
 	switch ((FormStore) step->store)
@@ -134,8 +138,8 @@ key_form_store(const FormStep *step, const uint64 *entry, char *target)
 }
 
 /*
- * key_form_fill makes the tuple of an entry without nulls, of form->size bytes
- * that are zero before: as key_form_tuple, which see.
+ * key_form_fill is key_form_tuple for an entry without nulls.  The tuple's
+ * form->size bytes must be zero.
  */
 static inline void
 key_form_fill(const KeyForm *form, const uint64 *entry, IndexTuple target)

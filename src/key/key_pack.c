@@ -3,6 +3,10 @@
  * key_pack.c
  *	  Several key columns packed into the words of one sort key.
  *
+ * A field is the value's own bits, inverted where that makes an unsigned
+ * comparison give the column's order: the sign of signed integers, and all
+ * bits if the order is descending.  The same inversion gives the value back.
+ *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
@@ -47,12 +51,6 @@ static const KnownValue known_values[] = {
 	{F_UUID_CMP, FIELD_UUID_HIGH, UUID_LEN, false},
 };
 
-/*
- * key_pack_kind returns how values of a column are packed, given the
- * comparison function of its operator class and the layout of its type;
- * FIELD_NONE if they cannot be.  Types alike in both (domains, a user's own)
- * are alike here.
- */
 FieldKind
 key_pack_kind(Oid order_function, int16 typlen, bool typbyval)
 {
@@ -96,7 +94,7 @@ ones(int n)
 	return PG_UINT64_MAX >> (64 - n);
 }
 
-/* The bits in which a field differs from its value's own. */
+/* The bits of a field that are inverted. */
 static uint64
 field_flip(const KeyField *field)
 {
@@ -111,7 +109,6 @@ field_flip(const KeyField *field)
 	return field->reverse ? flip ^ ones(field->bits) : flip;
 }
 
-/* key_pack_add appends a column; false if there is no room in the pack. */
 bool
 key_pack_add(KeyPack *pack, FieldKind kind, int column, bool nulls_first,
 			 bool reverse)
@@ -188,10 +185,6 @@ field_get(FieldKind kind, Datum value, uint64 word)
 	return 0;
 }
 
-/*
- * key_pack_word returns a word of a value that is not null, in ascending
- * order:  the first field, on its own.
- */
 uint64
 key_pack_word(FieldKind kind, Datum value)
 {
@@ -204,9 +197,9 @@ key_pack_word(FieldKind kind, Datum value)
 }
 
 /*
- * Put the lower n bits of value at bit position *at of the words (0 is the
- * most significant bit of the first).  What does not fit before `end` is cut
- * off below.
+ * Put the lower n bits of 'value' at bit position *at of the words (0 is the
+ * most significant bit of the first), and advance *at past them.  The lower
+ * ones of these that do not fit before 'end' are left out.
  */
 static inline void
 put_bits(uint64 *words, int *at, int end, uint64 value, int n)
@@ -234,8 +227,8 @@ put_bits(uint64 *words, int *at, int end, uint64 value, int n)
 
 /*
  * A single column of 64 bits, by far the most frequent key, has its value in
- * the first word and its null bit on top of the tail, and is worth a short
- * way.
+ * the first word and its null bit at the top of the tail.  It is worth a
+ * shortcut.
  */
 #define WHOLE_WORD_NULL_BIT	(UINT64CONST(1) << 63)
 
@@ -246,11 +239,6 @@ is_whole_word(const KeyPack *pack)
 		pack->fields[0].kind != FIELD_WORD;
 }
 
-/*
- * key_pack_encode fills `nwords` words and the tail, the word behind them,
- * whose lower bits are 0.  `word` is the value of a FIELD_WORD, already in the
- * order of its column.
- */
 void
 key_pack_encode(const KeyPack *pack, const Datum *values, const bool *isnull,
 				uint64 word, int nwords, uint64 *words)
@@ -277,7 +265,8 @@ key_pack_encode(const KeyPack *pack, const Datum *values, const bool *isnull,
 		if (null)
 			bits = field->nulls_first ? 0 : ones(field->bits);
 		else
-			bits = field_get(field->kind, values[field->column], word) ^ field->flip;
+			bits = field_get(field->kind, values[field->column], word) ^
+				field->flip;
 		put_bits(words, &at, end, bits, field->bits);
 		if (key_pack_has_null_bit(field))
 			put_bits(words, &at, end, null != field->nulls_first ? 1 : 0, 1);

@@ -3,17 +3,17 @@
  * key_pack.h
  *	  Several key columns packed into the words of one sort key.
  *
- * A pack is a list of fields.  Each field is a column's value as an unsigned
- * integer of so many bits that grows as the column's order does.  A null is
- * the smallest or the largest value, and the bit behind the value tells it
- * from a real one.  Fields stand one behind the other, most significant first,
- * so the words order as the columns do; and a single column of 64 bits has its
- * value in the first word, its null bit in the tail.
+ * A pack is a list of fields.  Each field is the value of a column as an
+ * unsigned integer, of a fixed number of bits, that grows as the column's
+ * order does.  For a null it is the smallest or the largest integer, and a bit
+ * after it tells the null from a value.  Fields follow each other, most
+ * significant first, so the words order as the columns do.  A single column of
+ * 64 bits has its value in the first word and its null bit in the tail.
  *
  * If every key column is in the pack, the pack is *exact*: the columns can be
- * rebuilt from it (key_form.h).  The last bits of an exact pack may lie in the
- * upper bits of the word behind the key's words (the tail), whose lower bits
- * are then free for a heap TID.
+ * rebuilt from it (key_form.h).  The last bits of an exact pack may be in the
+ * *tail*, the upper bits of the word after the key's words; its lower bits are
+ * then left to a heap TID.
  *
  *-------------------------------------------------------------------------
  */
@@ -65,15 +65,35 @@ typedef struct KeyPack
 	KeyField	fields[KEY_PACK_MAX_FIELDS];
 } KeyPack;
 
-extern FieldKind key_pack_kind(Oid order_function, int16 typlen, bool typbyval);
+/*
+ * key_pack_kind returns how values of a column are packed, given the
+ * comparison function of its operator class and the layout of its type;
+ * FIELD_NONE if they cannot be.  Types with the same of both (domains, a
+ * user's own) are treated the same.
+ */
+extern FieldKind key_pack_kind(Oid order_function, int16 typlen,
+							   bool typbyval);
+
+/* key_pack_add appends a column; false if there is no room in the pack. */
 extern bool key_pack_add(KeyPack *pack, FieldKind kind, int column,
 						 bool nulls_first, bool reverse);
+
+/*
+ * key_pack_encode fills 'nwords' words and the tail, the word after them,
+ * whose lower bits are 0.  'word' is the value of a FIELD_WORD, already in the
+ * order of its column.
+ */
 extern void key_pack_encode(const KeyPack *pack, const Datum *values,
 							const bool *isnull, uint64 word, int nwords,
 							uint64 *words);
+
+/*
+ * key_pack_word returns a word of a value that is not null, in ascending
+ * order: the first field, on its own.
+ */
 extern uint64 key_pack_word(FieldKind kind, Datum value);
 
-/* The null bit of a value in two fields stands behind the second. */
+/* The null bit of a value in two fields is after the second. */
 static inline bool
 key_pack_has_null_bit(const KeyField *field)
 {
