@@ -24,7 +24,7 @@
 #include "ptsort_variant.h"
 #include "utils/rel.h"
 
-/* What forming pages needs to know about the index; set by btpage_rules() */
+/* What forming pages needs to know about the index; set by btpage_rules(). */
 typedef struct BtRules
 {
 	Relation	heap;			/* for error messages only */
@@ -35,10 +35,10 @@ typedef struct BtRules
 	bool		deduplicate;	/* make posting lists? */
 	bool		bytes_decide;	/* keys are equal images only if equal bytes */
 	bool		varlena_leads;	/* the first column is a varlena */
-	MemoryContext tmpcxt;		/* reset whenever a page was closed */
+	MemoryContext tmpcxt;		/* reset whenever a page is closed */
 } BtRules;
 
-/* A page that still accepts tuples; plain data */
+/* A page that still accepts tuples; plain data. */
 typedef struct BtOpenPage
 {
 	Page		page;			/* BLCKSZ bytes, owned by our caller */
@@ -49,8 +49,8 @@ typedef struct BtOpenPage
 } BtOpenPage;
 
 /*
- * Equal tuples waiting to become one tuple: the base tuple, with the heap
- * TIDs of all of them (its own is the first) directly behind it.
+ * Equal tuples waiting to become one tuple: the base tuple, immediately
+ * followed by the heap TIDs of all of them, of which its own is the first.
  */
 typedef struct BtPending
 {
@@ -61,20 +61,20 @@ typedef struct BtPending
 	uint64		entry[PTSORT_KEY_ARRAY];	/* for btentry: of the base tuple */
 } BtPending;
 
-/* any index tuple, the first TID behind it, and alignment */
+/* Any index tuple, the first TID after it, and alignment. */
 #define BTPENDING_BUFSIZE	(INDEX_SIZE_MASK + 1 + 2 * MAXIMUM_ALIGNOF)
 
 /*
- * btpage_rules fills in "rules" for a build of "index".  Whether all columns
- * are "equal image" is the caller's knowledge, since it is looked up once for
- * all participants.  Allocates in, and keeps, the current memory context.
+ * btpage_rules fills in 'rules' for a build of 'index'.  The caller says
+ * whether equal keys of all columns have equal images, because that is looked
+ * up once for all participants.  Allocates in the current memory context.
  */
 extern void btpage_rules(BtRules *rules, Relation heap, Relation index,
 						 bool allequalimage);
 
 /*
- * btpage_open makes "buffer" an empty page of the given level, to be written
- * at blkno, without siblings.
+ * btpage_open makes 'buffer' an empty page of this level, without siblings, to
+ * be written at block 'blkno'.
  */
 extern void btpage_open(BtOpenPage *open, Page buffer, BlockNumber blkno,
 						uint32 level);
@@ -88,8 +88,8 @@ extern void btpage_check_size(const BtRules *rules, const BtOpenPage *open,
 							  IndexTuple itup);
 
 /*
- * btpage_carry_over copies the last item of the page "from" as the first one
- * of the empty page "to", because closing "from" will turn it into a high key.
+ * btpage_carry_over copies the last item of page 'from' to the empty page 'to'
+ * as its first one, because closing 'from' will turn it into a high key.
  */
 extern void btpage_carry_over(const BtOpenPage *from, BtOpenPage *to);
 
@@ -106,8 +106,8 @@ extern void btpage_close_rightmost(BtOpenPage *open);
 
 /*
  * btpage_first_tuple returns a palloc'd copy of the first data item of a leaf
- * page that is open or has a high key: a plain tuple, also if the item has a
- * posting list.
+ * page that is open or has a high key: of a posting list tuple, the plain
+ * tuple of its first TID.
  */
 extern IndexTuple btpage_first_tuple(Page page);
 
@@ -118,8 +118,8 @@ extern void btpending_init(BtPending *pending);
 extern void btpending_start(BtPending *pending, IndexTuple itup);
 
 /*
- * btpending_finish returns the tuple to be put on the page and sets *extra to
- * the size of its posting list.  It is valid until the next btpending_start().
+ * btpending_finish returns the tuple to be put on the page, valid until the
+ * next btpending_start(), and sets *extra to the size of its posting list.
  * Nothing is pending any more.
  */
 extern IndexTuple btpending_finish(BtPending *pending, Size *extra);
@@ -129,7 +129,7 @@ extern bool btpage_same_image_slow(const BtRules *rules, IndexTuple a,
 								   IndexTuple b);
 
 /*
- * btpage_has_room says whether a tuple of "size" bytes may go to the page.
+ * btpage_has_room says whether a tuple of 'size' bytes may go to the page.
  *
  * These are nbtree's rules.  A leaf always keeps room for the heap TID that
  * its high key may need.  The fillfactor is a soft limit: it yields to having
@@ -157,8 +157,8 @@ btpage_has_room(const BtRules *rules, const BtOpenPage *open, Size size)
 }
 
 /*
- * btpage_room says how many tuples of "size" bytes, without posting lists, may
- * certainly go to the leaf; 0 only if btpage_has_room() says no.
+ * btpage_room says how many tuples of 'size' bytes, without posting lists, are
+ * certain to fit on the leaf; 0 only if btpage_has_room() says no.
  */
 static inline int
 btpage_room(const BtRules *rules, const BtOpenPage *open, Size size)
@@ -173,7 +173,7 @@ btpage_room(const BtRules *rules, const BtOpenPage *open, Size size)
 	return btpage_has_room(rules, open, size) ? 1 : 0;
 }
 
-/* btpage_item is a line pointer in use. */
+/* btpage_item returns a line pointer in use. */
 static inline ItemIdData
 btpage_item(unsigned offset, unsigned size)
 {
@@ -187,9 +187,9 @@ btpage_item(unsigned offset, unsigned size)
 }
 
 /*
- * btpage_reserve adds an item behind the last one; btpage_has_room() must have
- * said yes.  "size" is the MAXALIGN'ed size of its tuple and "extra" the size
- * of the posting list in it.  Returns the tuple's place, to be filled in.
+ * btpage_reserve adds an item after the last one; btpage_has_room() must have
+ * said yes.  'size' is the MAXALIGN'ed size of its tuple and 'extra' the size
+ * of the posting list in it.  Returns the tuple's address, to be filled in.
  */
 static inline char *
 btpage_reserve(BtOpenPage *open, Size size, Size extra)
@@ -207,8 +207,9 @@ btpage_reserve(BtOpenPage *open, Size size, Size extra)
 }
 
 /*
- * btpage_copy copies a tuple.  A short one has just been made, by small
- * stores; larger loads would wait until these are in the cache.
+ * btpage_copy copies a tuple, a short one in words.  It has just been made by
+ * small stores, and a load larger than these would wait until they are in the
+ * cache: that was most of the time of copying a tuple.
  */
 static inline void
 btpage_copy(void *target, const void *source, Size size)
@@ -240,7 +241,7 @@ btpage_copy(void *target, const void *source, Size size)
 	}
 }
 
-/* btpage_append adds a tuple in the same way. */
+/* btpage_append adds a tuple; its parameters are those of btpage_reserve(). */
 static inline void
 btpage_append(BtOpenPage *open, IndexTuple itup, Size size, Size extra)
 {
@@ -280,9 +281,9 @@ btpending_begin(BtPending *pending, Size keysize)
 }
 
 /*
- * Are two keys different because of their first columns?  Values with a short
- * header have no other form that is as short, so different bytes are different
- * images; false if it is not as easy as that.
+ * btpage_first_differs: do two tuples' first columns differ?  Values with a
+ * short header have no other form that is as short, so different bytes are
+ * different images; false if it is not as easy as that.
  */
 static inline bool
 btpage_first_differs(const BtRules *rules, IndexTuple a, IndexTuple b)
@@ -308,7 +309,7 @@ btpending_accept(const BtRules *rules, BtPending *pending, IndexTuple itup)
 	if (pending->ntids >= pending->maxtids)
 		return false;
 
-	/* equal bytes are equal images; most often that settles it */
+	/* equal bytes are equal images, which most often decides */
 	if (base->t_info != itup->t_info ||
 		memcmp(base + 1, itup + 1, pending->keysize - sizeof(IndexTupleData)) != 0)
 	{

@@ -3,6 +3,21 @@
  * btwrite.c
  *	  Writes the finished pages of a new index file: blocks, WAL, durability.
  *
+ * WAL goes out in batches of page images.  After each the WAL writer is woken,
+ * as by an asynchronous commit.  If it slept, WAL buffers would fill up, and
+ * from then on every insertion would write out 8 kB to find room, and wait,
+ * with all others, for the sync at the end of each segment: that was a third
+ * of the load's time (2 million random strings of 32 characters: 347 ms, now
+ * 238 ms).
+ *
+ * Durability.  The checkpointer does not know of pages that bypass shared
+ * buffers, so btwrite_sync() either registers the file with it at the end or,
+ * if a checkpoint has begun since before the first page was logged, syncs the
+ * file itself: that checkpoint has not synced the file, and recovery from it
+ * does not replay earlier WAL.  Where WAL is skipped (wal_level = minimal)
+ * commit syncs the file.  No checkpoint may begin between logging a batch and
+ * writing it, either: see log_and_write_pages().
+ *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
@@ -18,11 +33,11 @@
 #include "storage/proc.h"
 #include "utils/memutils.h"
 
-/* Largest chunk of blocks handed out at once */
+/* The largest chunk of blocks. */
 #define MAX_CHUNK		64
 
 /*
- * At most one in so many blocks of the file may be left over, so that the
+ * At most one in this many blocks of the file may be left over, so that the
  * index is never noticeably larger for being written by several processes.
  */
 #define LEFTOVER_SHARE	128
@@ -63,7 +78,7 @@ btwrite_init_shared(BtFileShared *shared, Relation index, int nparticipants)
 	{
 		BtWriter	writer;
 
-		/* the first chunk begins behind block 0, so that must exist */
+		/* the first chunk begins after block 0, so that must exist */
 		btwrite_begin(&writer, shared, index);
 		extend_with_zeroes(&writer, BTREE_METAPAGE);
 		pfree(writer.zero);
@@ -79,7 +94,7 @@ btwrite_begin(BtWriter *writer, BtFileShared *shared, Relation index)
 	writer->cxt = CurrentMemoryContext;
 	writer->alone = (shared->nparticipants == 1);
 	if (shared->use_wal != RelationNeedsWAL(index))
-		elog(ERROR, "participants disagree whether to log index \"%s\"",
+		elog(ERROR, "leader and worker disagree on whether index \"%s\" is WAL-logged",
 			 RelationGetRelationName(index));
 }
 
@@ -90,8 +105,8 @@ btwrite_get_buffer(BtWriter *writer)
 	{
 		Page	   *bigger;
 
-		bigger = (Page *) MemoryContextAlloc(writer->cxt,
-											 (writer->maxfree + 1) * sizeof(Page));
+		bigger = MemoryContextAlloc(writer->cxt,
+									(writer->maxfree + 1) * sizeof(Page));
 		if (writer->free)
 			pfree(writer->free);
 		writer->free = bigger;
@@ -170,8 +185,8 @@ btwrite_page(BtWriter *writer, Page page, BlockNumber blkno)
 }
 
 /*
- * Let the file grow by one page, at blkno or above what it has now.  Blocks
- * skipped on the way are written later.
+ * Let the file grow to block 'blkno', with this page.  Blocks skipped on the
+ * way are written later.
  */
 static void
 extend_file(BtWriter *writer, BlockNumber blkno, Page page)
@@ -210,7 +225,8 @@ write_pages(BtWriter *writer)
 			extend_file(writer, blkno, writer->pages[i]);
 		else
 		{
-			while (i + n < writer->npages && writer->blknos[i + n] == blkno + n &&
+			while (i + n < writer->npages &&
+				   writer->blknos[i + n] == blkno + n &&
 				   !must_extend(writer, blkno + n))
 				n++;
 			pt_smgrwritev(RelationGetSmgr(writer->index), MAIN_FORKNUM, blkno,
@@ -223,10 +239,10 @@ write_pages(BtWriter *writer)
 /*
  * Log the collected pages and write them.
  *
- * In between no checkpoint may begin: its redo pointer would be behind their
+ * No checkpoint may begin in between: its redo pointer would be after their
  * WAL record, and a base backup that starts with it could copy the file before
- * they are in it.  An error is no reason to hold up checkpoints until the end
- * of a transaction that may have caught it.
+ * they are in it.  The flag is cleared on an error as well, which somebody may
+ * catch, so that checkpoints need not wait for the end of the transaction.
  */
 static void
 log_and_write_pages(BtWriter *writer)
@@ -325,13 +341,12 @@ btwrite_retire_spare(BtWriter *writer)
 }
 
 /*
- * Pages were written without telling the checkpointer, so that has to be made
- * up for.  It is enough to tell it now, unless a checkpoint began since the
- * first page was logged: recovery from that checkpoint would not restore
- * pages logged before, and the checkpoint did not sync them.
+ * Tell the checkpointer about pages that were written without its knowledge.
+ * False if that is too late, because a checkpoint has begun since the first
+ * page was logged, or if its queue is full.
  *
- * DELAY_CHKPT_START keeps a checkpoint from beginning between the look at the
- * redo pointer and the request.
+ * DELAY_CHKPT_START keeps a checkpoint from beginning between reading the redo
+ * pointer and the request.
  */
 static bool
 register_logged_file(BtWriter *writer)
@@ -367,8 +382,8 @@ btwrite_sync(BtWriter *writer)
 		/*
 		 * An unlogged index must reach the disk with the next checkpoint, or
 		 * a clean shutdown could lose it.  A permanent one whose WAL is
-		 * skipped is synced at commit anyway; asking twice does no harm.
-		 * Nobody cares for a temporary one.
+		 * skipped is synced at commit anyway, and asking twice does no harm.
+		 * A temporary one need not survive anything.
 		 */
 		registered = RelationUsesLocalBuffers(writer->index) ||
 			pt_smgrregistersync(RelationGetSmgr(writer->index), MAIN_FORKNUM,
