@@ -1,9 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * heapcolumns.c
- *	  Take the columns of an index from a heap tuple: heapcolumns.h.
+ *	  Take the columns of an index from a heap tuple.
  *
- * The format of a tuple's data is that of heap_deform_tuple().
+ * This is heap_deform_tuple() for some of the columns.  A column that appears
+ * in an index several times is taken once and its value repeated.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,7 +12,7 @@
 
 #include "build/heapcolumns.h"
 
-
+/* Note that a value of the index is this column. */
 static void
 plan_add_value(HeapColumns *plan, int value, AttrNumber attnum)
 {
@@ -26,9 +27,7 @@ plan_add_value(HeapColumns *plan, int value, AttrNumber attnum)
 		column->value = value;
 }
 
-/*
- * Find out which columns have known offsets.
- */
+/* Find out which columns have known offsets. */
 static void
 plan_fixed_part(HeapColumns *plan)
 {

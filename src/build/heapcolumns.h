@@ -3,10 +3,10 @@
  * heapcolumns.h
  *	  Take the columns of an index from a heap tuple.
  *
- * heap_deform_tuple() takes all columns of a table, a slot all up to the last
- * wanted one.  Here only the wanted ones are taken, most often from offsets
- * that are known beforehand, and only up to the last of them is stepped over
- * the others.
+ * heap_deform_tuple() takes all columns of a table, a slot takes all up to the
+ * last one that is wanted.  Here only the wanted ones are taken, most often
+ * from offsets that are known beforehand; other columns are stepped over, and
+ * only if a wanted one follows.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,23 +18,19 @@
 #include "access/tupmacs.h"
 #include "nodes/execnodes.h"
 
-/*
- * A value of the index that is a column of the table at a known offset.
- */
+/* A value of the index that is a column of the table at a known offset. */
 typedef struct FixedValue
 {
-	int16		value;			/* which of the index's */
+	int16		value;			/* which value of the index */
 	int16		len;
 	bool		byval;
 	uint32		offset;			/* from t_hoff, in a tuple without NULLs */
 } FixedValue;
 
-/*
- * A column of the table, as needed to step over it.
- */
+/* A column of the table, as needed to step over it. */
 typedef struct WalkColumn
 {
-	int16		value;			/* which of the index's it is, or -1 */
+	int16		value;			/* which value of the index, or -1 */
 	int16		len;
 	bool		byval;
 	char		align;
@@ -43,7 +39,7 @@ typedef struct WalkColumn
 /*
  * How to take an index's values from a tuple.  The first nfixed columns are of
  * fixed length, so in a tuple without NULLs they are at known offsets and
- * the walk starts behind them.  Columns after the last wanted one are not
+ * the walk starts after them.  Columns after the last wanted one are not
  * looked at.
  */
 typedef struct HeapColumns
@@ -52,11 +48,11 @@ typedef struct HeapColumns
 	int			ncolumns;
 	WalkColumn *columns;
 	int			nfixed;
-	uint32		fixed_end;		/* offset behind the last of these */
+	uint32		fixed_end;		/* offset of the end of the last of these */
 	int			nfixed_values;
 	FixedValue	fixed_values[INDEX_MAX_KEYS];
 
-	/* from a tuple's begin to where it will be looked at next, about */
+	/* distance from a tuple's header to the values, roughly: to prefetch */
 	uint32		reach;
 
 	/* values that are the same column as an earlier one */
@@ -67,16 +63,16 @@ typedef struct HeapColumns
 
 /*
  * heapcolumns_plan fills in how to take the columns of an index that has no
- * expressions from tuples of the table that "desc" describes.  The plan keeps
- * the pointer to it.  "columns" is allocated, the rest is in "plan", which
- * must be zero.
+ * expressions from tuples of the table that 'desc' describes.  The plan keeps
+ * the pointer to it.  plan->columns is palloc'd, for the caller to free; all
+ * else is in *plan, which must be zero.
  */
 extern void heapcolumns_plan(HeapColumns *plan, TupleDesc desc,
 							 const IndexInfo *index_info);
 
 /*
- * heapcolumns_walk takes the values of columns from the given one on, which
- * begins at this offset of the data, or padding before it does.
+ * heapcolumns_walk takes the values of column 'from' and those after it.
+ * 'offset' is where that column, or padding before it, begins in the data.
  */
 extern void heapcolumns_walk(const HeapColumns *plan, HeapTupleHeader tuple,
 							 int from, uint32 offset,
@@ -84,8 +80,8 @@ extern void heapcolumns_walk(const HeapColumns *plan, HeapTupleHeader tuple,
 
 /*
  * heapcolumns_take takes an index's values from a tuple.  Those passed by
- * reference point into the tuple, or into "desc" for columns that were added
- * after the tuple.
+ * reference point into the tuple, or into the descriptor for columns that were
+ * added to the table after the tuple.
  */
 static inline void
 heapcolumns_take(const HeapColumns *plan, HeapTupleHeader tuple,
