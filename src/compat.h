@@ -56,14 +56,16 @@
 #if PG_VERSION_NUM < 170000
 #define pt_LockHeldByMe(locktag, lockmode) LockHeldByMe(locktag, lockmode)
 #else
-#define pt_LockHeldByMe(locktag, lockmode) LockHeldByMe(locktag, lockmode, false)
+#define pt_LockHeldByMe(locktag, lockmode) \
+	LockHeldByMe(locktag, lockmode, false)
 #endif
 
 /* 18's PRIMARY KEY and UNIQUE ... WITHOUT OVERLAPS build a GiST index */
 #if PG_VERSION_NUM < 180000
 #define pt_constraint_without_overlaps(constraint) false
 #else
-#define pt_constraint_without_overlaps(constraint) ((constraint)->without_overlaps)
+#define pt_constraint_without_overlaps(constraint) \
+	((constraint)->without_overlaps)
 #endif
 
 /* Since 16 every table of a query has an entry about permissions */
@@ -110,12 +112,16 @@ pt_ordering_op_opfamily(Oid operator_, Oid *opfamily, Oid *opcintype)
 
 /* Is the order of this collation that of the bytes?  18 asks the locale. */
 #if PG_VERSION_NUM >= 180000
-#define pt_collate_is_c(collation) (pg_newlocale_from_collation(collation)->collate_is_c)
+#define pt_collate_is_c(collation) \
+	(pg_newlocale_from_collation(collation)->collate_is_c)
 #else
 #define pt_collate_is_c(collation) lc_collate_is_c(collation)
 #endif
 
-/* Does the C library provide it?  The default one may have no locale before 18. */
+/*
+ * Does the C library provide this collation?  Before 18 the default one may
+ * have no locale.
+ */
 static inline bool
 pt_collate_is_libc(Oid collation)
 {
@@ -160,7 +166,8 @@ pt_libc_locale(Oid collation)
 /* Page buffers that go to smgr must be aligned for direct I/O since 16 */
 #if PG_VERSION_NUM >= 160000
 #define pt_palloc_io_pages(cxt, n) \
-	((char *) MemoryContextAllocAligned(cxt, (Size) (n) * BLCKSZ, PG_IO_ALIGN_SIZE, 0))
+	((char *) MemoryContextAllocAligned(cxt, (Size) (n) * BLCKSZ, \
+										PG_IO_ALIGN_SIZE, 0))
 #else
 #define pt_palloc_io_pages(cxt, n) \
 	((char *) MemoryContextAlloc(cxt, (Size) (n) * BLCKSZ))
@@ -168,7 +175,7 @@ pt_libc_locale(Oid collation)
 
 /*
  * pt_smgrregistersync asks the checkpointer to fsync every segment of the
- * fork's "nblocks" blocks.  Returns false if its queue is full: the caller
+ * fork's 'nblocks' blocks.  Returns false if its queue is full: the caller
  * must then fsync by itself.  (17's smgrregistersync() waits instead, which is
  * fine there; before 17 there is only the request for a single segment.)
  */

@@ -50,7 +50,8 @@ btpage_rules(BtRules *rules, Relation heap, Relation index, bool allequalimage)
 	rules->deduplicate = allequalimage && !index->rd_index->indisunique &&
 		BTGetDeduplicateItems(index);
 	rules->bytes_decide = images_are_bytes(index);
-	rules->varlena_leads = TupleDescAttr(RelationGetDescr(index), 0)->attlen == -1;
+	rules->varlena_leads =
+		TupleDescAttr(RelationGetDescr(index), 0)->attlen == -1;
 	rules->tmpcxt = AllocSetContextCreate(CurrentMemoryContext,
 										  "ptsort high key",
 										  ALLOCSET_DEFAULT_SIZES);

@@ -166,7 +166,8 @@ btpage_room(const BtRules *rules, const BtOpenPage *open, Size size)
 	PageHeader	header = (PageHeader) open->page;
 	int			needed = (int) Max(size + MAXALIGN(sizeof(ItemPointerData)),
 								   rules->leaf_full) + (int) sizeof(ItemIdData);
-	int			spare = (int) header->pd_upper - (int) header->pd_lower - needed;
+	int			spare = (int) header->pd_upper - (int) header->pd_lower -
+		needed;
 
 	if (spare >= 0)
 		return spare / (int) (size + sizeof(ItemIdData)) + 1;
@@ -311,7 +312,8 @@ btpending_accept(const BtRules *rules, BtPending *pending, IndexTuple itup)
 
 	/* equal bytes are equal images, which most often decides */
 	if (base->t_info != itup->t_info ||
-		memcmp(base + 1, itup + 1, pending->keysize - sizeof(IndexTupleData)) != 0)
+		memcmp(base + 1, itup + 1,
+			   pending->keysize - sizeof(IndexTupleData)) != 0)
 	{
 		if (rules->bytes_decide || btpage_first_differs(rules, base, itup) ||
 			!btpage_same_image_slow(rules, base, itup))

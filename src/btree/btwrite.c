@@ -94,7 +94,7 @@ btwrite_begin(BtWriter *writer, BtFileShared *shared, Relation index)
 	writer->cxt = CurrentMemoryContext;
 	writer->alone = (shared->nparticipants == 1);
 	if (shared->use_wal != RelationNeedsWAL(index))
-		elog(ERROR, "leader and worker disagree on whether index \"%s\" is WAL-logged",
+		elog(ERROR, "leader and worker disagree on WAL logging of index \"%s\"",
 			 RelationGetRelationName(index));
 }
 

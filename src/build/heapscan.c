@@ -105,7 +105,7 @@ typedef enum Verdict
 {
 	SKIP,						/* no entry */
 	TAKE_LIVE,					/* entry; live */
-	TAKE_OWN_DELETED,			/* entry, not live: recently dead, or deleted
+	TAKE_DELETED,				/* entry, not live: recently dead, or deleted
 								 * by this transaction */
 	CHAIN_BROKEN,				/* no entry, though some may still see it */
 	ASK_SERVER					/* of another transaction in progress */
@@ -133,18 +133,17 @@ static BlockNumber
 next_block(HeapScanDesc scan)
 {
 	Relation	heap = scan->rs_base.rs_rd;
+	ParallelBlockTableScanDesc blocks = parallel_blocks(scan);
 	bool		first = !scan->rs_inited;
 
 	scan->rs_inited = true;
-	if (parallel_blocks(scan) != NULL)
+	if (blocks != NULL)
 	{
+		ParallelBlockTableScanWorker worker = scan->rs_parallelworkerdata;
+
 		if (first)
-			table_block_parallelscan_startblock_init(heap,
-													 scan->rs_parallelworkerdata,
-													 parallel_blocks(scan));
-		return table_block_parallelscan_nextpage(heap,
-												 scan->rs_parallelworkerdata,
-												 parallel_blocks(scan));
+			table_block_parallelscan_startblock_init(heap, worker, blocks);
+		return table_block_parallelscan_nextpage(heap, worker, blocks);
 	}
 
 	if (first)
@@ -250,6 +249,12 @@ set_tuple(const HeapScan *hs, OffsetNumber offset, ItemId item,
 	ItemPointerSet(&tuple->t_self, hs->block, offset);
 }
 
+static inline bool
+is_own(TransactionId xid)
+{
+	return TransactionIdIsCurrentTransactionId(xid);
+}
+
 /*
  * Judge a tuple whose hint bits do not suffice.  These are the rules of the
  * server's scan, without its "anyvisible" mode.
@@ -258,8 +263,10 @@ static Verdict
 judge_by_horizon(const HeapScan *hs, OffsetNumber offset, ItemId item)
 {
 	HeapTupleData tuple;
+	HeapTupleHeader header;
 
 	set_tuple(hs, offset, item, &tuple);
+	header = tuple.t_data;
 	switch (HeapTupleSatisfiesVacuum(&tuple, hs->oldest_xmin, hs->buffer))
 	{
 		case HEAPTUPLE_DEAD:
@@ -267,11 +274,10 @@ judge_by_horizon(const HeapScan *hs, OffsetNumber offset, ItemId item)
 		case HEAPTUPLE_LIVE:
 			return TAKE_LIVE;
 		case HEAPTUPLE_INSERT_IN_PROGRESS:
-			if (!TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple.t_data)))
-				return ASK_SERVER;
-			return TAKE_LIVE;
+			return is_own(HeapTupleHeaderGetXmin(header)) ?
+				TAKE_LIVE : ASK_SERVER;
 		case HEAPTUPLE_DELETE_IN_PROGRESS:
-			if (!TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetUpdateXid(tuple.t_data)))
+			if (!is_own(HeapTupleHeaderGetUpdateXid(header)))
 				return ASK_SERVER;
 			/* FALLTHROUGH */
 		case HEAPTUPLE_RECENTLY_DEAD:
@@ -280,7 +286,7 @@ judge_by_horizon(const HeapScan *hs, OffsetNumber offset, ItemId item)
 			 * Somebody may still see it.  If the HOT chain continues, the
 			 * chain's only entry is for the live tuple at its end.
 			 */
-			return HeapTupleIsHotUpdated(&tuple) ? CHAIN_BROKEN : TAKE_OWN_DELETED;
+			return HeapTupleIsHotUpdated(&tuple) ? CHAIN_BROKEN : TAKE_DELETED;
 	}
 	return ASK_SERVER;			/* which raises an error */
 }
@@ -314,7 +320,7 @@ judge_all(HeapScan *hs)
 		verdict = hints_say_live(tuple) ? TAKE_LIVE :
 			judge_by_horizon(hs, offset, item);
 
-		if (verdict == TAKE_LIVE || verdict == TAKE_OWN_DELETED)
+		if (verdict == TAKE_LIVE || verdict == TAKE_DELETED)
 			add_item(hs, offset, tuple, verdict == TAKE_LIVE);
 		else if (verdict == CHAIN_BROKEN)
 			hs->broken_chain = true;
@@ -367,9 +373,10 @@ roots_are_known(HeapScan *hs)
 	{
 		OffsetNumber offset = hs->offsets[i];
 		ItemId		item = PageGetItemId(hs->page, offset);
+		HeapTupleHeader tuple = (HeapTupleHeader) PageGetItem(hs->page, item);
 
 		if (!OffsetNumberIsValid(hs->roots[offset - 1]) &&
-			HeapTupleHeaderIsHeapOnly((HeapTupleHeader) PageGetItem(hs->page, item)))
+			HeapTupleHeaderIsHeapOnly(tuple))
 			return false;
 	}
 	return true;
@@ -405,7 +412,8 @@ judge_page(HeapScan *hs)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg_internal("failed to find parent tuple for heap-only tuple in block %u of table \"%s\"",
-								 hs->block, RelationGetRelationName(hs->heap))));
+								 hs->block,
+								 RelationGetRelationName(hs->heap))));
 	return judged;
 }
 
@@ -488,7 +496,7 @@ leave_page_to_server(HeapScan *hs)
 static void
 scan_pages(HeapScan *hs)
 {
-	/* no assignment within BufferIsValid(), a macro that reads it three times */
+	/* no assignment in BufferIsValid(), which evaluates it three times */
 	for (hs->buffer = next_buffer(hs->scan); BufferIsValid(hs->buffer);
 		 hs->buffer = next_buffer(hs->scan))
 	{
