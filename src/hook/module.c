@@ -3,8 +3,8 @@
  * module.c
  *	  What the server sees of ptsort: _PG_init, GUCs and SQL functions.
  *
- * The variables behind the GUCs belong to the layers that use them, here they
- * are only registered.
+ * The variables of the GUCs belong to the layers that use them, so that each
+ * layer can be read and used without this one; here they are only registered.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,15 +14,15 @@
 
 #include "btree/btbuild.h"
 #include "build/build.h"
+#include "build/heapscan.h"
 #include "fmgr.h"
 #include "funcapi.h"
-#include "build/heapscan.h"
 #include "hook/intercept.h"
-#include "miscadmin.h"
-#include "key/text_prefix.h"
 #include "hook/statement.h"
-#include "sort/slices.h"
 #include "key/key.h"
+#include "key/text_prefix.h"
+#include "miscadmin.h"
+#include "sort/slices.h"
 #include "sort/tuplesort.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
@@ -33,11 +33,10 @@ extern PGDLLEXPORT void _PG_init(void);
 extern PGDLLEXPORT Datum ptsort_last_build(PG_FUNCTION_ARGS);
 
 /*
- * GUCs.  Those that only decide how an index is built are everybody's; what
+ * GUCs.  Everybody may set those that only decide how an index is built.  What
  * writes to the server's log is for superusers, as log_statement is, and so
  * are those that force a path in a test, because they can make a build slow or
- * large beyond its budget.  The boot value is what the variable is initialized
- * to.
+ * exceed its budget.  The boot value is what the variable is initialized to.
  */
 #define DEVELOPER	GUC_NOT_IN_SAMPLE
 
@@ -69,44 +68,44 @@ static const BoolSetting bool_settings[] = {
 	"When off, the server builds them."},
 	{"ptsort.skip_prefixes", &ptsort_skip_prefixes, PGC_USERSET, 0,
 		"Compares strings of libc's collations without the prefix they share.",
-	"When off, it compares them whole."},
+	"When off, full strings are compared."},
 	{"ptsort.log_build", &ptsort_log_build, PGC_SUSET, 0,
-		"Logs the start and the end of each index build, or why it is left to the server.",
-	"When off, the messages have level DEBUG1 instead of LOG."},
+		"Logs index builds, and why builds are left to the server.",
+	"When off, these messages have level DEBUG1 instead of LOG."},
 	{"ptsort.debug_leader_participates", &ptsort_debug_leader_participates,
 		PGC_SUSET, DEVELOPER,
-		"Lets the leader scan and sort as well.",
-	"When off, it does so only if no worker was launched."},
+		"Controls whether the leader scans and sorts as well.",
+	"When off, the leader does so only if no worker was launched."},
 	{"ptsort.debug_trust_collations", &ptsort_debug_trust_collations,
 		PGC_SUSET, DEVELOPER,
-		"Skips shared prefixes also in collations that are not proved to allow it.",
-	"When off, strings of such collations are compared whole."},
+		"Skips shared prefixes also where no proof allows it.",
+	"When off, full strings are compared in such collations."},
 	{"ptsort.debug_server_pages", &ptsort_debug_server_pages,
 		PGC_SUSET, DEVELOPER,
 		"Lets the server's own scan judge every page of the table.",
-	"It makes no difference to builds CONCURRENTLY."},
+	"This has no effect on builds with CONCURRENTLY."},
 };
 
 static const IntSetting int_settings[] = {
 	{"ptsort.parallel_workers", &ptsort_parallel_workers,
 		-1, MAX_REQUESTED_WORKERS, PGC_USERSET, 0,
-		"Sets the number of parallel workers for index builds whose statement does not say it.",
-	"-1 means that the table's parallel_workers or the server's cost model decides."},
+		"Sets the number of parallel workers, unless a statement specifies it.",
+	"-1 leaves it to the table's parallel_workers or the server's cost model."},
 	{"ptsort.min_table_size", &ptsort_min_table_size,
 		0, INT_MAX, PGC_USERSET, GUC_UNIT_KB,
-		"Sets the size of the smallest table whose indexes are built with ptsort.",
-	"0 means every table that is not empty."},
+		"Sets the minimum size of tables whose indexes are built with ptsort.",
+	"0 means all tables that are not empty."},
 	{"ptsort.debug_spill_entries", &ptsort_debug_spill_entries,
 		0, INT_MAX, PGC_SUSET, DEVELOPER,
 		"Makes a participant write a run after this many entries.",
-	"0 means when its memory is used up."},
+	"0 means that it writes one when its memory is full."},
 	{"ptsort.debug_slices", &ptsort_debug_slices,
 		0, 4096, PGC_SUSET, DEVELOPER,
-		"Cuts the final merge into this many slices, however small.",
-	"0 means several for each participant, of a useful size."},
+		"Divides the final merge into this many slices, however small.",
+	"0 means several for each participant, unless they would be too small."},
 	{"ptsort.debug_wrong_hints", &ptsort_debug_wrong_hints,
 		0, INT_MAX, PGC_SUSET, DEVELOPER,
-		"Makes one of this many sort keys of text wrong, where they are hints.",
+		"Makes one in this many hints of a sort key wrong.",
 	"0 means none."},
 	{"ptsort.debug_merge_order", &ptsort_debug_merge_order,
 		0, 1024, PGC_SUSET, DEVELOPER,
@@ -125,8 +124,8 @@ static void
 register_settings(void)
 {
 	DefineCustomEnumVariable("ptsort.debug_key_class",
-							 "Forces a class of sort key.",
-							 "auto means the best that the columns allow.",
+							 "Limits the class of sort keys that are used.",
+							 "\"auto\" means the best that the columns allow.",
 							 &ptsort_debug_key_class, KEY_CLASS_AUTO,
 							 key_classes, PGC_SUSET, DEVELOPER,
 							 NULL, NULL, NULL);
@@ -166,7 +165,7 @@ _PG_init(void)
 
 #define LAST_BUILD_COLUMNS	15
 
-/* One row.  A negative participant number stands for the total. */
+/* Put one row into the result; a negative participant means the total. */
 static void
 put_last_build_row(ReturnSetInfo *rsinfo, const BtBuildReport *report,
 				   int participant, const BtBuildStats *stats)
@@ -203,8 +202,9 @@ put_last_build_row(ReturnSetInfo *rsinfo, const BtBuildReport *report,
 }
 
 /*
- * Add a participant to the total.  They work at the same time, so of times
- * the total is the longest; everything else, peaks included, is the sum.
+ * Add a participant to the total.  Participants work at the same time, so the
+ * total of times is the longest one; of everything else, peaks included, it is
+ * the sum.
  */
 static void
 add_to_total(BtBuildStats *total, const BtBuildStats *stats)
