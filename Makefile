@@ -6,16 +6,23 @@
 #   make crash    crash a server under a load of builds, CYCLES times (SEED=s repeats)
 #   make check-asserts [VERSION=15]   the same and the server's own suites, on a server with assertions
 #   make check-valgrind, make check-sanitizers, make check-static   see contrib/dev/check-*.sh
+#   make check-indent   the layout of the C sources; make indent mends it, make typedefs its list
+#   make check-package  build the Debian packages, install, use and remove them
 #   make demo     time the server's index builds and ours, side by side
 #   make bench    the same with statistics and a chart; see contrib/bench/bench.sh
 #   make fuzz SECONDS=n SEED=s   random indexes against the server's; CASE=n for one
 #   make dist     the release archive for PGXN
+#
+# All but the first line say which of the distribution's packages are missing, and install
+# them if they may; with NO_INSTALL=1 they never do.
 
 EXTENSION = ptsort
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" ptsort.control)
 
 # These goals need no pg_config: they find or install a server, then call make.
-ALONE = check check-locales crash demo bench dist typedefs check-asserts check-valgrind check-sanitizers check-static fuzz
+ALONE = check check-locales crash demo bench dist \
+	check-asserts check-valgrind check-sanitizers check-static check-indent \
+	indent typedefs check-package fuzz
 
 ifneq ($(filter $(ALONE),$(MAKECMDGOALS)),)
 
@@ -43,6 +50,15 @@ check-sanitizers:
 check-static:
 	@contrib/dev/check-static.sh
 
+check-indent:
+	@contrib/dev/check-indent.sh
+
+check-package:
+	@contrib/dev/check-package.sh
+
+indent:
+	@contrib/dev/check-indent.sh --write
+
 demo:
 	@contrib/dev/demo.sh
 
@@ -54,7 +70,8 @@ fuzz:
 		contrib/fuzz/fuzz.sh
 
 typedefs:
-	@contrib/dev/typedefs.sh >typedefs.list
+	@contrib/dev/typedefs.sh >typedefs.new && mv typedefs.new typedefs.list || \
+		{ rm -f typedefs.new; false; }
 
 dist:
 	git archive --format zip --prefix=$(EXTENSION)-$(EXTVERSION)/ \

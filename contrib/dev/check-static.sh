@@ -10,6 +10,7 @@
 #   cppcheck
 #   macro-arguments.pl   arguments with side effects that a macro reads twice
 #   (shellcheck)         the scripts
+#   check-indent.sh      the layout of the sources
 #
 # The last line is "N passed, N failed".  A finding that is none is explained
 # beside its suppression: "cppcheck-suppress" in the source, and the files
@@ -158,4 +159,5 @@ done
 check_tool analyser "clang's analyser"
 check_tool cppcheck "cppcheck"
 check_shell
+count_child check-indent.sh contrib/dev/check-indent.sh
 finish

@@ -12,40 +12,20 @@
 #
 #   src/    the sources, built in place      root/   the installation
 #
-# Debian only, for the sake of `apt-get source`.  A private apt configuration
-# is used: this machine's package lists stay as they are.
+# Debian only: see source.sh.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=contrib/dev/packages.sh
 . contrib/dev/packages.sh
+# shellcheck source=contrib/dev/source.sh
+. contrib/dev/source.sh
 
 major=${1:?usage: server.sh MAJOR [FLAVOUR]}
 flavour=${2:-assert}
 servers=${PTSORT_SERVERS:-$PWD/build/servers}
 dir=$servers/$major-$flavour
 log=$dir/build.log
-
-# the distribution that carries each version
-declare -A suites=([15]=bookworm [17]=trixie [18]=sid)
-
-# give_up WORDS
-give_up()
-{
-	echo "server.sh: $*" >&2
-	exit 1
-}
-
-# step NAME COMMAND...: run it with its output in the log
-step()
-{
-	echo "   $1" >&2
-	shift
-	if ! "$@" >>"$log" 2>&1; then
-		tail -n 40 "$log" >&2
-		give_up "failed: $* (all of it is in $log)"
-	fi
-}
 
 # missing_packages: what the build needs and this machine lacks
 missing_packages()
@@ -59,37 +39,6 @@ missing_packages()
 	command -v bzip2 >/dev/null || echo bzip2
 	[ -f /usr/include/unicode/ucol.h ] || echo libicu-dev
 	[ -f /usr/include/valgrind/memcheck.h ] || echo valgrind
-}
-
-# mirror: the Debian mirror that this machine uses
-mirror()
-{
-	cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
-		grep -oE 'https?://[^ ]+/debian/?([[:space:]]|$)' | head -n 1
-}
-
-# fetch_source: the upstream archive of the source package, into $dir
-fetch_source()
-{
-	local apt=$dir/apt from
-	from=$(mirror)
-	[ -n "$from" ] || give_up "apt names no Debian mirror"
-	mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
-	echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]" \
-		"$from ${suites[$major]} main" >"$apt/sources.list"
-	# what is unstable today may carry a release file of the week before
-	local options=(-o "Dir::Etc::sourcelist=$apt/sources.list"
-		-o Dir::Etc::sourceparts=/dev/null -o "Dir::State::Lists=$apt/lists"
-		-o "Dir::Cache=$apt/cache" -o Acquire::Check-Valid-Until=0
-		-o APT::Sandbox::User=root)
-	step "package lists of ${suites[$major]}" apt-get "${options[@]}" update
-	cd "$dir" || exit 1
-	step "source of postgresql-$major" apt-get "${options[@]}" source \
-		--download-only "postgresql-$major"
-	rm -rf src && mkdir src
-	step unpack tar -xf "$(ls "$dir"/postgresql-"$major"*.orig.tar.*)" \
-		-C src --strip-components=1
-	rm -rf "$apt" "$dir"/postgresql-*
 }
 
 # build_server CFLAGS OPTIONS...: configure, compile and install into $dir/root
@@ -118,7 +67,7 @@ if [ ! -f "$dir/complete" ]; then
 	: >"$log"
 	echo "== building PostgreSQL $major ($flavour) in $dir" >&2
 	ensure_packages missing_packages >>"$log" || give_up "packages are missing"
-	fetch_source
+	fetch_source "$major" "$dir"
 	case $flavour in
 		assert)
 			build_server "-O2 -fno-omit-frame-pointer" CPPFLAGS=-DUSE_VALGRIND

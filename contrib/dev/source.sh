@@ -1,0 +1,62 @@
+# shellcheck shell=bash
+#
+# source.sh - fetch the server's sources from the distribution.  Sourced, after
+# packages.sh, by the scripts that build something of the server.
+#
+# Debian only, for the sake of `apt-get source`.  A private apt configuration
+# is used: this machine's package lists stay as they are.
+
+# the distribution that carries each version
+declare -A suites=([15]=bookworm [17]=trixie [18]=sid)
+
+# give_up WORDS
+give_up()
+{
+	echo "$(basename "$0"): $*" >&2
+	exit 1
+}
+
+# step NAME COMMAND...: run it with its output in the file $log
+step()
+{
+	echo "   $1" >&2
+	shift
+	# shellcheck disable=SC2154 # the caller's
+	if ! "$@" >>"$log" 2>&1; then
+		tail -n 40 "$log" >&2
+		give_up "failed: $* (all of it is in $log)"
+	fi
+}
+
+# mirror: the Debian mirror that this machine uses
+mirror()
+{
+	cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
+		grep -oE 'https?://[^ ]+/debian/?([[:space:]]|$)' | head -n 1
+}
+
+# fetch_source MAJOR DIR [PATH...]: the upstream archive of the source package,
+# or only the paths PATH of it, into DIR/src
+fetch_source()
+{
+	local major=$1 dir=$2 apt=$2/apt from
+	shift 2
+	from=$(mirror)
+	[ -n "$from" ] || give_up "apt names no Debian mirror"
+	mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
+	echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]" \
+		"$from ${suites[$major]} main" >"$apt/sources.list"
+	# what is unstable today may carry a release file of the week before
+	local options=(-o "Dir::Etc::sourcelist=$apt/sources.list"
+		-o Dir::Etc::sourceparts=/dev/null -o "Dir::State::Lists=$apt/lists"
+		-o "Dir::Cache=$apt/cache" -o Acquire::Check-Valid-Until=0
+		-o APT::Sandbox::User=root)
+	step "package lists of ${suites[$major]}" apt-get "${options[@]}" update
+	cd "$dir" || exit 1
+	step "source of postgresql-$major" apt-get "${options[@]}" source \
+		--download-only "postgresql-$major"
+	rm -rf src && mkdir src
+	step unpack tar -xf "$(ls "$dir"/postgresql-"$major"*.orig.tar.*)" \
+		-C src --strip-components=1 --wildcards "${@/#/*/}"
+	rm -rf "$apt" "$dir"/postgresql-*
+}
