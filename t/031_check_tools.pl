@@ -28,6 +28,39 @@ sub shell
 	return ($?, $out);
 }
 
+# Run a piece of shell with the functions of packages.sh, on a machine that lacks
+# the packages "one" and "two" until they are installed (if they ever are).  Its
+# apt-get writes down what it is called for.
+sub installer
+{
+	my ($script, %opt) = @_;
+	my $user = $opt{user} // 0;
+	my $env = $opt{env} // '';
+	my $installs = $opt{fails} ? ':' : "touch '$dir/there'";
+	my $path = write_file('installer.sh', <<"EOF");
+set -u
+. contrib/dev/packages.sh
+rm -f '$dir/apt' '$dir/there'
+id() { echo $user; }
+apt-get()
+{
+	case "\$*" in
+		"-s install"*) echo "Inst base (1.0 here)"; echo "Inst one (2.0 here)" ;;
+		*) echo "called: \$*" >>'$dir/apt' ;;
+	esac
+}
+apt_install()
+{
+	echo "apt_install \$*"
+	$installs
+}
+lister() { [ -f '$dir/there' ] || printf 'two\none\n'; }
+$script
+EOF
+	my $out = qx(cd '$top' && $env bash '$path' 2>&1);
+	return ($? >> 8, $out, -e "$dir/apt" ? slurp("$dir/apt") : '');
+}
+
 # What no log may have, each in the server's words
 my @defects = (
 	'TRAP: FailedAssertion("n > 0", File: "btload.c", Line: 12, PID: 7)',
@@ -82,6 +115,55 @@ is((shell("count_child x sh -c 'echo 3 passed, 0 failed; echo == kept: x; exit 1
 	"3 passed, 0 failed\n== kept: x\n3 1\n", 'one that fails without a number');
 is((shell("count_child x sh -c 'echo 3 passed'; echo \$passed \$failed"))[1],
 	"3 passed\nx did not come to its end\n0 1\n", 'one that does not come to its end');
+
+# What is installed is named before; nothing is without the right or the wish to
+my $update = "called: -o DPkg::Lock::Timeout=600 update -q\n";
+is_deeply(
+	[ installer('ensure_packages lister') ],
+	[
+		0,
+		"== missing: one two\n== installing one two (NO_INSTALL=1 refuses to)\n"
+		  . "== with what they need: base\napt_install one two\n",
+		$update
+	],
+	'missing packages are named, then installed');
+is_deeply(
+	[ installer('ensure_packages lister', fails => 1) ],
+	[
+		1,
+		"== missing: one two\n== installing one two (NO_INSTALL=1 refuses to)\n"
+		  . "== with what they need: base\napt_install one two\n"
+		  . "still missing after the installation: one two\n",
+		$update
+	],
+	'they are still missing');
+my $advice = "missing: one two\ninstall with: sudo apt-get install one two\n";
+my $refusal = "nothing is installed: NO_INSTALL is set\n";
+is_deeply([ installer('ensure_packages lister', env => 'NO_INSTALL=1') ],
+	[ 1, "$refusal$advice", '' ], 'NO_INSTALL=1: nothing is installed');
+is_deeply([ installer('ensure_packages true', env => 'NO_INSTALL=1') ],
+	[ 0, '', '' ], 'NO_INSTALL=1: nothing is missing');
+is((installer('ensure_packages lister', env => 'NO_INSTALL=0'))[0],
+	0, 'NO_INSTALL=0 is as without it');
+is_deeply([ installer('ensure_packages lister', user => 1000) ],
+	[ 1, $advice, '' ], 'without the right to install');
+
+# A whole check on a machine without gcc
+mkdir "$dir/bin";
+symlink($_, "$dir/bin/" . basename($_)) foreach glob('/usr/bin/* /bin/* /sbin/*');
+unlink "$dir/bin/gcc";
+my $out = qx(cd '$top' && PATH='$dir/bin' NO_INSTALL=1 contrib/dev/check.sh 2>&1);
+is($? >> 8, 1, 'make check with NO_INSTALL=1 on a machine without gcc: fails');
+is( $out,
+	$refusal . $advice =~ s/one two/gcc/gr . "packages are missing\n0 passed, 1 failed\n",
+	'make check with NO_INSTALL=1 on a machine without gcc: says so');
+
+# Nothing but packages.sh installs
+my @installers =
+  grep { slurp($_) =~ s/\\\n/ /gr =~ /^(?!\s*(?:#|echo)).*\bapt(?:-get)?\b.*\binstall\b/m }
+  glob("$top/contrib/*/*.sh $top/.ci/*");
+is_deeply([ map { basename($_) } @installers ], ['packages.sh'],
+	'one place that installs');
 
 # Differences from the server's suites: the functions of core-suites.sh alone
 my ($functions) = slurp("$top/contrib/dev/core-suites.sh") =~ /^(split_diffs\(\).*?)^# judge_suite/ms;

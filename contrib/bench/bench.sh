@@ -21,11 +21,14 @@
 #   KEEP=1         keep the cluster with its tables ...
 #   CLUSTER=dir    ... and use such a kept one again, with ptsort built anew
 #   PG_CONFIG=...  which server
+#   NO_INSTALL=1   install nothing: fail and say what is missing
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=contrib/dev/common.sh
 . contrib/dev/common.sh
+# shellcheck source=contrib/dev/packages.sh
+. contrib/dev/packages.sh
 
 out=${OUT:-build/bench}
 workers=${WORKERS:-1}
@@ -57,6 +60,10 @@ measure()
 measure_peers()
 {
 	local venv=$top/build/bench-venv
+	if ! "$venv/bin/python" -c 'import duckdb, polars' 2>/dev/null && refused; then
+		say "peers skipped: duckdb and polars are not in build/bench-venv"
+		return
+	fi
 	if [ ! -x "$venv/bin/python" ]; then
 		say "peers: virtual environment in build/bench-venv"
 		python3 -m venv "$venv" >"$work/venv.log" 2>&1 || {

@@ -4,7 +4,8 @@
 # in a private copy of the server; the last line is "N passed, N failed".
 #
 # PG_CONFIG chooses the server, TESTS="t/001_x.pl ..." limits the TAP files,
-# TAP_ONLY=1 leaves out pg_regress, KEEP=1 keeps the working directory.
+# TAP_ONLY=1 leaves out pg_regress, KEEP=1 keeps the working directory,
+# NO_INSTALL=1 installs nothing: the check fails and says what is missing.
 # Reports of failed tests are also left in build/check/.
 #
 # The log of every server that a test has started is a test as well: see

@@ -1,7 +1,8 @@
 #!/bin/bash
 #
 # setup.sh - install the distribution packages that `make check` and `make
-# demo` need, if they are missing; without the right to do so, name them.
+# demo` need, if they are missing; without the right to do so, or with
+# NO_INSTALL=1, name them and fail.
 #
 # Debian and its relatives only.  Elsewhere, install the same things by hand:
 # a PostgreSQL 15 to 18 server with its contrib modules and development files,
