@@ -57,33 +57,27 @@ low_bits(int bits)
 	return bits >= 64 ? ~UINT64CONST(0) : (UINT64CONST(1) << bits) - 1;
 }
 
-/* The two longest gaps between set bits, the lower one first. */
+/* The longest gap between set bits; its length is 0 if there is none. */
 static void
-find_gaps(uint64 mask, int start[2], int length[2])
+find_gap(uint64 mask, int *start, int *length)
 {
 	int			high = pg_leftmost_one_pos64(mask) + 1;
 	int			at = pg_rightmost_one_pos64(mask);
 
-	start[0] = start[1] = length[0] = length[1] = 0;
+	*start = *length = 0;
 	for (;;)
 	{
 		uint64		zeros = ~(mask >> at);
 		int			begin = zeros == 0 ? 64 : at + pg_rightmost_one_pos64(zeros);
-		int			shorter = length[0] < length[1] ? 0 : 1;
 
 		if (begin >= high)
 			return;
 		at = begin + pg_rightmost_one_pos64(mask >> begin);
-		if (at - begin <= length[shorter])
-			continue;
-		/* gaps come in ascending order: the new one is the higher one */
-		if (shorter == 0)
+		if (at - begin > *length)
 		{
-			start[0] = start[1];
-			length[0] = length[1];
+			*start = begin;
+			*length = at - begin;
 		}
-		start[1] = begin;
-		length[1] = at - begin;
 	}
 }
 
@@ -91,43 +85,31 @@ find_gaps(uint64 mask, int start[2], int length[2])
 static void
 plan_column(FrameColumn *column, uint64 mask)
 {
-	int			start[2];
-	int			length[2];
+	int			start;
+	int			length;
 	int			low;
 	int			bits;
-	int			fewest;
 
-	column->bytes = column->nranges = 0;
-	memset(column->shift, 0, sizeof(column->shift));
-	memset(column->bits, 0, sizeof(column->bits));
+	memset(column, 0, sizeof(FrameColumn));
 	if (mask == 0)
 		return;
 
 	low = pg_rightmost_one_pos64(mask);
 	bits = pg_leftmost_one_pos64(mask) + 1 - low;
-	find_gaps(mask, start, length);
-	fewest = BYTES_OF(bits - length[0] - length[1]);
-	for (int i = 0; i < 2; i++)
-	{
-		/* leave a gap in if that costs nothing */
-		if (BYTES_OF(bits - length[1 - i]) == fewest)
-			length[i] = 0;
-	}
-	if (BYTES_OF(bits) == fewest)
-		length[0] = length[1] = 0;
+	column->bytes = BYTES_OF(bits);
+	column->nranges = 1;
+	column->shift[0] = low;
+	column->bits[0] = bits;
 
-	column->bytes = fewest;
-	for (int i = 0; i < 2; i++)
-	{
-		if (length[i] == 0)
-			continue;
-		column->shift[column->nranges] = low;
-		column->bits[column->nranges++] = start[i] - low;
-		bits -= start[i] + length[i] - low;
-		low = start[i] + length[i];
-	}
-	column->shift[column->nranges] = low;
-	column->bits[column->nranges++] = bits;
+	/* a gap stays in if that costs nothing */
+	find_gap(mask, &start, &length);
+	if (BYTES_OF(bits - length) == column->bytes)
+		return;
+	column->bytes = BYTES_OF(bits - length);
+	column->nranges = 2;
+	column->bits[0] = start - low;
+	column->shift[1] = start + length;
+	column->bits[1] = low + bits - column->shift[1];
 }
 
 static pt_inline uint64
@@ -148,8 +130,8 @@ pack_column(FrameColumn *column, char *target, const uint64 *entries, int n,
 
 	for (int i = 1; i < n; i++)
 		mask |= difference(entries[i * stride], base, sorted);
-	column->base = base;
 	plan_column(column, mask);
+	column->base = base;
 	bytes = column->bytes;
 	shift = column->shift[0];
 	if (column->nranges == 1)
@@ -160,20 +142,16 @@ pack_column(FrameColumn *column, char *target, const uint64 *entries, int n,
 	else if (column->nranges > 1)
 	{
 		int			shift1 = column->shift[1];
-		int			shift2 = column->shift[2];
 		int			place1 = column->bits[0];
-		int			place2 = column->bits[0] + column->bits[1];
 		uint64		mask0 = low_bits(column->bits[0]);
 		uint64		mask1 = low_bits(column->bits[1]);
-		uint64		mask2 = low_bits(column->bits[2]);
 
 		for (int i = 0; i < n; i++, target += bytes)
 		{
 			uint64		varying = difference(entries[i * stride], base, sorted);
 
 			store_low(target, ((varying >> shift) & mask0) |
-					  ((varying >> shift1) & mask1) << place1 |
-					  ((varying >> shift2) & mask2) << place2);
+					  ((varying >> shift1) & mask1) << place1);
 		}
 	}
 	return target;
@@ -206,18 +184,14 @@ unpack_column(const FrameColumn *column, const char *source, uint64 *entries,
 	else
 	{
 		int			shift1 = column->shift[1];
-		int			shift2 = column->shift[2];
 		int			place1 = column->bits[0];
-		int			place2 = column->bits[0] + column->bits[1];
 		uint64		mask1 = low_bits(column->bits[1]);
-		uint64		mask2 = low_bits(column->bits[2]);
 
 		for (int i = 0; i < n; i++, source += bytes)
 		{
 			uint64		stored = load_low(source);
 			uint64		varying = (stored & mask0) << shift |
-				((stored >> place1) & mask1) << shift1 |
-				((stored >> place2) & mask2) << shift2;
+				((stored >> place1) & mask1) << shift1;
 
 			entries[i * stride] = sorted ? base + varying : base ^ varying;
 		}

@@ -33,8 +33,13 @@
 
 #define FRAME_MAX_COLUMNS	(PTSORT_MAX_WORDS + 1)
 
-/* Parts of a value that vary. */
-#define FRAME_RANGES	3
+/*
+ * Ranges of bits that are stored of a value: those that vary, but for the one
+ * longest gap between them.  A heap TID has such a gap, between the numbers of
+ * its block and of its offset.  Without it temporary files are 6 to 27 % larger
+ * (columns of numbers), and a second one saves nothing.
+ */
+#define FRAME_RANGES	2
 
 typedef struct FrameHeader
 {
@@ -59,6 +64,7 @@ typedef struct FrameColumn
 	uint8		nranges;
 	uint8		shift[FRAME_RANGES];	/* where a range begins in the value */
 	uint8		bits[FRAME_RANGES]; /* how long it is */
+	uint8		unused[2];
 } FrameColumn;
 
 /*
