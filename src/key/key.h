@@ -46,10 +46,20 @@ extern Size key_tuple(const PtSortKey *key, const uint64 *words,
 					  IndexTuple tuple);
 extern bool key_is_hint(const PtSortKey *key);
 extern bool key_is_learning(const PtSortKey *key);
+extern SortSupport key_support(PtSortKey *key);
 
 /*
- * The rest is for keys that learn (key_is_learning was true after creation),
- * but for key_allow_restart and key_form.
+ * key_allow_restart tells the key that its user can start over with another
+ * key.  Returns where the key stores the OID of a collation whose comparison
+ * is found to contradict itself; otherwise that is an error (text_prefix.h).
+ */
+extern const Oid *key_allow_restart(PtSortKey *key);
+
+/* key_form returns how tuples are made from an exact key, NULL of others. */
+extern const KeyForm *key_form(const PtSortKey *key);
+
+/*
+ * What follows is for keys that are created learning (key_is_learning).
  *
  * key_learn learns from the values that words have been asked for, and appends
  * to 'result', unless that is NULL, what key_adopt of another process takes.
@@ -69,17 +79,5 @@ extern Size key_memory(const PtSortKey *key);
 
 /* key_peak_memory returns the most that it used while it learned. */
 extern Size key_peak_memory(const PtSortKey *key);
-
-extern SortSupport key_support(PtSortKey *key);
-
-/*
- * key_allow_restart tells the key that its user can start over with another
- * key.  Returns where the key stores the OID of a collation whose comparison
- * is found to contradict itself; otherwise that is an error (text_prefix.h).
- */
-extern const Oid *key_allow_restart(PtSortKey *key);
-
-/* key_form returns how tuples are made from an exact key, NULL of others. */
-extern const KeyForm *key_form(const PtSortKey *key);
 
 #endif							/* PTSORT_KEY_H */

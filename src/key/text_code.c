@@ -500,7 +500,10 @@ learn_prefix(TextCode *code)
 		prefix->nweights = 0;
 }
 
-/* Learn the printable ASCII characters, and those of the sample. */
+/*
+ * Learn the weights of the sample's characters, and of printable ASCII: a
+ * character that was not in the sample ends the code of every string it is in.
+ */
 static void
 learn_weights(TextCode *code)
 {

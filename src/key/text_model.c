@@ -146,7 +146,8 @@ max_tables(const TextCounts *counts)
 
 /*
  * How often contexts of one symbol must have been seen to get a table, so that
- * at most *room of them do.  Their number is subtracted from *room.
+ * at most *room of them do.  Their number is subtracted from *room.  (Steps of
+ * a quarter, since the memory need not be used to the last byte.)
  */
 static uint32
 least_seen_one(const TextCounts *counts, int *room)
@@ -258,7 +259,7 @@ set_table(TextModel *model, int table, const double *probabilities)
 		parts[i + 1] = parts[i] + part[i];
 }
 
-/* Make the tables of contexts whose last symbol is `last`. */
+/* Make the tables of the contexts that end with symbol 'last'. */
 static void
 set_tables(const TextCounts *counts, int last, const double *zero)
 {
