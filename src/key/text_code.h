@@ -14,12 +14,12 @@
  *
  * The code is an arithmetic code without its last step, the choice of the
  * shortest number in an interval.  All strings together are the interval from
- * 0 to 2^64 for each word.  The interval of a string is divided among the
- * strings that continue it by one character: in the order of the characters'
- * primary weights (text_collation.h), in proportion to how frequent each
- * weight is after the two before it (text_model.h).  The word is the lower end
- * of the interval of the string, or of as much of it as there are bits for.
- * So words are in the order of the sequences of weights.
+ * 0 to 2^64, or 2^128 if there are two words.  The interval of a string is
+ * divided among the strings that continue it by one character: in the order of
+ * the characters' primary weights (text_collation.h), in proportion to how
+ * frequent each weight is after the two before it (text_model.h).  The words
+ * are the lower end of the interval of the string, or of as much of it as
+ * there are bits for.  So they are in the order of the sequences of weights.
  *
  * In bytewise collations the order of the weights is that of the strings:
  * words never contradict it, and one word is made.  In all others words are
