@@ -230,6 +230,8 @@ sub versions_differ
 	  $meta->{provides}{ptsort}{version};
 	push @bad, 'CHANGELOG.md'
 	  unless slurp("$top/CHANGELOG.md") =~ /\A## \Q$version\E /;
+	push @bad, 'debian/changelog'
+	  unless slurp("$top/debian/changelog") =~ /\Aptsort \(\Q$version\E-\d/;
 	return @bad;
 }
 
@@ -273,6 +275,7 @@ sub bad_tree
 		'ptsort.control' => "default_version = '1.2'\n",
 		'META.json' => '{"version": "1.1", "provides": {"ptsort": {"version": "1.2"}}}',
 		'CHANGELOG.md' => "## 1.1 (2026)\n",
+		'debian/changelog' => "ptsort (1.1.2-1) unstable; urgency=medium\n",
 		'README' => "see /" . "home/me/notes\n");
 
 	foreach my $name (keys %file)
@@ -293,7 +296,7 @@ my @rules = (
 	[ 'no side effects in arguments of macros', \&macro_side_effects, 2 ],
 	[ "functions have at most $max_function lines", \&long_functions, 1 ],
 	[ "files have at most $max_file lines", \&long_files, 1 ],
-	[ 'one version', \&versions_differ, 3 ],
+	[ 'one version', \&versions_differ, 4 ],
 	[ 'no paths of one machine', \&machine_paths, 1 ]);
 
 my $top = dirname(dirname(__FILE__));

@@ -142,12 +142,12 @@ copy_into_root()
 	cp -RL --preserve=mode,timestamps "$1/." "$work/root$1/"
 }
 
-# install_private: copy the server's installation, build and install ptsort and
-# its test clients into the copy.  The server finds its files relative to its
-# own binary, so the copy works as long as all paths stay as they are.
-install_private()
+# copy_server: copy the server's installation.  The server finds its files
+# relative to its own binary, so the copy works as long as all paths stay as
+# they are.  Sets $bindir and $private_config.
+copy_server()
 {
-	local dir client
+	local dir
 	for dir in --bindir --pkglibdir --sharedir --includedir-server; do
 		copy_into_root "$("$pg_config" $dir)" || return 1
 	done
@@ -161,7 +161,14 @@ install_private()
 		echo "this server installation cannot be relocated" >&2
 		return 1
 	fi
+}
 
+# install_private: copy the server, build and install ptsort and its test
+# clients into the copy
+install_private()
+{
+	local client
+	copy_server || return 1
 	build_and_install "$work/src" || return 1
 	for client in "$work"/src/contrib/*/Makefile; do
 		[ ! -f "$client" ] || build_and_install "${client%/Makefile}" || return 1

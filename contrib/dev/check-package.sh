@@ -1,0 +1,231 @@
+#!/bin/bash
+#
+# check-package.sh - `make check-package`: build the Debian packages of this
+# tree, one for each major version whose development files are installed; then
+# for each one whose server is installed too: install the package with dpkg
+# into a private root with a copy of the server, use it, remove it, and see
+# that nothing is left but the indexes.  The last line is "N passed, N failed".
+#
+# Neither this machine's packages nor its server are touched (but that what the
+# build needs is installed first; NO_INSTALL=1 refuses to).  KEEP=1 keeps the
+# working directory.
+#
+# shellcheck disable=SC2317 # functions are called by name
+
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=contrib/dev/common.sh
+. contrib/dev/common.sh
+# shellcheck source=contrib/dev/packages.sh
+. contrib/dev/packages.sh
+# shellcheck source=contrib/dev/tally.sh
+. contrib/dev/tally.sh
+
+# missing_helpers: what building the packages needs
+missing_helpers()
+{
+	command -v dpkg-buildpackage >/dev/null || echo dpkg-dev
+	command -v dh >/dev/null || echo debhelper
+	dpkg-query -W -f '${db:Status-Abbrev}\n' build-essential 2>/dev/null |
+		grep -q '^ii' || echo build-essential
+	[ -f /usr/share/perl5/Debian/Debhelper/Sequence/pgxs_loop.pm ] ||
+		echo postgresql-server-dev-all
+}
+
+# build_packages: as the unprivileged user, in the copy of the tree; the
+# packages are in $work
+build_packages()
+{
+	local log=$work/build.log
+	as_user env -C "$work/src" DEB_BUILD_OPTIONS=noautodbgsym \
+		dpkg-buildpackage -us -uc -b >"$log" 2>&1
+	result $? "dpkg-buildpackage"
+	if [ ! -f "${packages[0]}" ]; then
+		tail -n 60 "$log"
+		give_up "there is no package"
+	fi
+	! grep -E 'warning:' "$log"
+	result $? "built without warnings"
+}
+
+# expected_files VERSION: what the package shall have, by the tree it is made of
+expected_files()
+{
+	local server=usr/share/postgresql/$1/extension file
+	echo "usr/lib/postgresql/$1/lib/ptsort.so"
+	for file in ptsort.control ptsort--*.sql; do
+		echo "$server/$file"
+	done
+	for file in include/*.h; do
+		echo "usr/include/postgresql/$1/server/extension/ptsort/${file##*/}"
+	done
+	for file in README.md.gz changelog.Debian.gz changelog.gz copyright; do
+		echo "usr/share/doc/postgresql-$1-ptsort/$file"
+	done
+}
+
+# check_files PACKAGE VERSION: exactly those, and nothing that dpkg would run
+check_files()
+{
+	(cd "$top" && expected_files "$2" | LC_ALL=C sort) >"$work/expected"
+	dpkg-deb --fsys-tarfile "$1" | tar -tf - | grep -v '/$' |
+		sed 's,^\./,,' | LC_ALL=C sort | diff -u "$work/expected" -
+	result $? "$2: the package has the files it should have"
+	dpkg-deb --ctrl-tarfile "$1" | tar -tf - | grep -v '/$' |
+		LC_ALL=C sort | diff -u <(printf './%s\n' control md5sums) -
+	result $? "$2: it has no scripts of its own"
+	dpkg-deb -f "$1" Depends | grep -Eq "(^|, )postgresql-$2( |,|\$)"
+	result $? "$2: it depends on its server: $(dpkg-deb -f "$1" Depends)"
+}
+
+# private_dpkg ARGUMENT...: dpkg in the private root, without a right of root's
+private_dpkg()
+{
+	as_user env "PATH=$PATH:/usr/sbin:/sbin" dpkg "--root=$work/root" \
+		"--log=$work/dpkg.log" --force-not-root --path-include='*' "$@" >>"$work/dpkg.out" 2>&1
+}
+
+# init_dpkg: no package is installed in the private root
+init_dpkg()
+{
+	local admin=$work/root/var/lib/dpkg
+	mkdir -p "$admin"/{info,updates,triggers}
+	: >"$admin/status"
+	own_workdir
+}
+
+# know_dependencies PACKAGE: the private root's dpkg knows what this machine
+# has of the packages that the package depends on, so that it can refuse
+know_dependencies()
+{
+	local admin=$work/root/var/lib/dpkg name
+	dpkg-deb -f "$1" Depends | sed 's/[,|]/\n/g' | awk '{ print $1 }' |
+		sort -u | while read -r name; do
+		dpkg-query -s "$name" | grep -v '^Conffiles:\|^ /etc' >>"$admin/status"
+		echo >>"$admin/status"
+		: >"$admin/info/$name.list"
+		: >"$admin/info/$name:$(dpkg --print-architecture).list"
+	done
+	own_workdir
+}
+
+# files_in_root: what is there, dpkg's own records aside
+files_in_root()
+{
+	(cd "$work/root" && find . -path ./var/lib/dpkg -prune -o -print | LC_ALL=C sort)
+}
+
+# sql COMMAND...: psql in the private cluster; prints rows
+sql()
+{
+	local arguments=() command
+	for command in "$@"; do
+		arguments+=(-c "$command")
+	done
+	as_user "$bindir/psql" -X -q -A -t -v ON_ERROR_STOP=1 -d postgres \
+		"${arguments[@]}" 2>&1
+}
+
+# use_package VERSION: the packaged library builds an index, with a worker
+use_package()
+{
+	local found
+	found=$(sql "CREATE EXTENSION ptsort" "CREATE EXTENSION amcheck" \
+		"CREATE TABLE t AS SELECT i, md5(i::text) AS b
+			FROM generate_series(1, 100000) i" \
+		"CREATE INDEX t_b ON t (b) WITH (parallel_workers = 1)" \
+		"SELECT bt_index_parent_check('t_b', true, true)" \
+		"SELECT index_name, role, tuples > 0 FROM ptsort_last_build()" |
+		grep .)
+	diff -u <(printf 't_b|%s|t\n' leader worker total) - <<<"$found"
+	result $? "$1: the packaged library builds an index"
+	found=$(as_user "$bindir/psql" -X -q -A -t -d postgres -c "LOAD 'ptsort'" \
+		-c "SELECT split_part(version(), ' ', 2) ~ '^$1([^0-9]|\$)'" 2>&1)
+	[ "$found" = t ]
+	result $? "$1: the server is of that version"
+}
+
+# outlive_package VERSION: a server without the package still has the index,
+# and does not have the library
+outlive_package()
+{
+	local found
+	found=$(sql "SET enable_seqscan = off" "SET enable_bitmapscan = off" \
+		"EXPLAIN (COSTS OFF) SELECT i FROM t WHERE b = md5('77')" \
+		"SELECT i FROM t WHERE b = md5('77')" \
+		"SELECT bt_index_parent_check('t_b', true, true)" | grep .)
+	diff -u - <(echo "$found") <<-'EOF'
+		Index Scan using t_b on t
+		  Index Cond: (b = '28dd2c7955ce926456240b2ff0100bde'::text)
+		77
+	EOF
+	result $? "$1: the index outlives the package"
+	sql "LOAD 'ptsort'" | grep -q 'could not access file "ptsort"'
+	result $? "$1: the library is gone"
+}
+
+# try_package PACKAGE VERSION: install, use, remove
+try_package()
+{
+	local package=$1 version=$2 name
+	name=postgresql-$version-ptsort
+	check_files "$package" "$version"
+	pg_config=/usr/lib/postgresql/$version/bin/pg_config
+	if ! server_complete "$pg_config"; then
+		say "$version: there is no server to try the package with"
+		return
+	fi
+	rm -rf "$work/root" "$work/data"
+	mkdir -p "$work/root"
+	copy_server || give_up "the server could not be copied"
+	# whatever this machine's own server has of ptsort is not the package's
+	find "$work/root" -name '*ptsort*' -prune -exec rm -rf {} +
+
+	: >"$work/dpkg.out"
+	init_dpkg
+	files_in_root >"$work/before"
+	! private_dpkg -i "$package" &&
+		grep -q "ptsort depends on postgresql-$version " "$work/dpkg.out"
+	result $? "$version: dpkg refuses the package without its server"
+	private_dpkg -r "$name"
+	know_dependencies "$package"
+	private_dpkg -i "$package"
+	result $? "$version: dpkg installs the package"
+	private_dpkg --verify "$name" && dpkg "--root=$work/root" -s "$name" |
+		grep -qx 'Status: install ok installed'
+	result $? "$version: it is installed"
+	start_cluster "max_worker_processes = 8" "fsync = off" ||
+		give_up "the server does not start"
+	use_package "$version"
+	stop_cluster || failed=$((failed + 1))
+
+	private_dpkg -r "$name"
+	result $? "$version: dpkg removes it"
+	files_in_root | diff -u "$work/before" -
+	result $? "$version: no file and no directory of it is left"
+	! dpkg "--root=$work/root" -s "$name" >/dev/null 2>&1
+	result $? "$version: dpkg does not know it any more"
+	start_cluster || give_up "the server does not start"
+	outlive_package "$version"
+	stop_cluster || failed=$((failed + 1))
+	check_logs "$version: log of the server" "" "$work/server.log"
+	[ "$failed" -eq 0 ] || cat "$work/dpkg.out"
+}
+
+ensure_packages missing_helpers || give_up "packages are missing"
+contrib/dev/setup.sh || give_up "packages are missing"
+make_workdir ""
+mapfile -t versions < <(cd "$work/src" && DEB_PG_SUPPORTED_VERSIONS=installed \
+	pg_buildext supported-versions)
+packages=()
+for version in "${versions[@]}"; do
+	packages+=("$work/postgresql-$version-ptsort_$(
+		dpkg-parsechangelog -l "$work/src/debian/changelog" -S Version)_$(
+		dpkg --print-architecture).deb")
+done
+say "packages for ${versions[*]}"
+build_packages
+for i in "${!versions[@]}"; do
+	try_package "${packages[$i]}" "${versions[$i]}"
+done
+finish
