@@ -18,7 +18,6 @@ import sys
 import chart
 import cluster
 import measure
-import peers
 import report
 import shapes
 import timeline
@@ -35,7 +34,7 @@ def parse(arguments):
     run = commands.add_parser("run", help="measure")
     run.add_argument("--rows", type=int, default=2000000)
     run.add_argument("--shapes", type=shape_list, default="",
-                     help="names, or all: " + " ".join(shapes.SHAPES))
+                     help="names, or all, or real: " + " ".join(shapes.SHAPES))
     run.add_argument("--workers", type=int, default=1,
                      help="parallel workers; the leader takes part as well")
     run.add_argument("--memory", default="512MB", help="maintenance_work_mem")
@@ -44,8 +43,6 @@ def parse(arguments):
     run.add_argument("--cache", choices=("warm", "cold"), default="warm")
     run.add_argument("--check", action="store_true", help="amcheck every index once")
     run.add_argument("--keep", action="store_true", help="do not drop tables")
-    run.add_argument("--peers", action="store_true",
-                     help="write keys to files for peers.py")
     run.add_argument("--source", default="?", help="which ptsort this is")
     run.add_argument("--out", required=True, help="directory for results.json")
 
@@ -121,8 +118,6 @@ def run(options):
         done = measure.measure(server, options, shape, collations)
         if done["status"] == "ok":
             done["summary"] = report.summarize(done)
-            if options.peers:
-                peers.export(server, options, shape)
         results["shapes"].append(done)
         save(results, options.out)
         say(done)
@@ -144,7 +139,7 @@ def pictures(results, everything):
         {s["rows"] for s in measured}, reverse=True))
     found = {"chart.svg": chart.chart(
         "CREATE INDEX: how many times faster than PostgreSQL's own build",
-        ["%s rows; %s" % (rows, where[0]), where[1]],
+        ["%s rows" % rows, *where],
         [(s["label"], s["summary"]) for s in measured])}
     for shape in measured:
         if everything or shape["name"] == "int8":
@@ -159,7 +154,6 @@ def show(options):
     """Write report.txt and the pictures beside results.json; print the text."""
     with open(os.path.join(options.out, "results.json")) as f:
         results = json.load(f)
-    results["peers"] = peers.load(options.out)
     words = report.text(results, options.phases)
     for name, content in dict(pictures(results, options.phases),
                               **{"report.txt": words}).items():

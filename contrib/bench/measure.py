@@ -155,7 +155,8 @@ def measure(cluster, options, shape, collations):
     except (BuildError, SqlError) as error:
         cluster.run("DROP INDEX IF EXISTS " + INDEX)
         return dict(result, status="error", reason=str(error))
-    return dict(result, status="ok", notes=sorted(notes - {None}))
+    return dict(result, status="ok", notes=sorted(notes - {None}),
+                rows=result["ptsort"][0]["tuples"])
 
 
 def load(cluster, options, table):

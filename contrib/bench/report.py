@@ -153,17 +153,4 @@ def text(results, all_phases=False):
             lines += ["", "Phases: %s" % shape["label"]] + phases_table(shape)
     for shape in measured:
         lines += ["%s: %s" % (shape["label"], note) for note in shape["notes"]]
-    if results.get("peers"):
-        lines += ["", "Other systems, %d threads, same keys:" % (settings["workers"] + 1)]
-        lines += peers_table(results["peers"], measured)
     return "\n".join(lines) + "\n"
-
-
-def peers_table(peers, shapes):
-    """Peers' times beside ptsort's; a peer that failed says why."""
-    label = {s["name"]: s["label"] for s in shapes}
-    ours = {s["name"]: "%.2f" % s["summary"]["ptsort_s"] for s in shapes}
-    rows = [[p["system"], p["what"], label.get(p["shape"], p["shape"]),
-             "%.2f" % p["seconds"] if "seconds" in p else None,
-             ours.get(p["shape"]), p.get("error", "")] for p in peers]
-    return table(["system", "what", "key", "s", "ptsort CREATE INDEX s", ""], rows)

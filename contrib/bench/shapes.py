@@ -3,15 +3,19 @@
 Every value is a hash of the row's number, so that a table is the same each
 time it is loaded, on every machine and every server version.  Rows are about
 150 bytes, a filler column makes up the difference: what a scan costs depends
-on the width of the rows it has to step over.
+on the width of the rows it has to step over.  The exception is text that the
+machine holds (corpus.py): it is what it is.
 """
 
 import hashlib
+import os
 from collections import namedtuple
 
 # A table: share of the rows asked for that it gets, and its columns, for
 # SELECT ... FROM generate_series(1, rows) AS i.  {rows} is the number of rows.
-Table = namedtuple("Table", "name share columns")
+# Or, instead of columns, the kind of text in corpus.py that its one column
+# holds; the share is then the most that it gets.
+Table = namedtuple("Table", "name share columns corpus", defaults=(None,))
 
 # A shape: name is how it is asked for, label what the reader sees, keys the
 # columns as in CREATE INDEX.  {en} is the collation en_US.UTF-8, {icu} is
@@ -122,7 +126,23 @@ TABLES = {t.name: t for t in (
         hashint8(i) AS randint,
         md5(i::text) COLLATE "C" AS padding1,
         md5(i::text || '2') COLLATE "C" AS padding2"""),
+    Table("paths", 0.5, "", "paths"),
+    Table("vocabulary", 0.5, "", "words"),
+    Table("lines", 0.5, "", "lines"),
+    Table("messages", 0.5, "", "messages"),
 )}
+
+# Where the text of tables with a corpus comes from
+CORPUS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus.py")
+
+
+def in_three_collations(name, label, table):
+    """The shapes of a table of real text."""
+    return (
+        Shape(name + "_c", label + ', "C"', table, 'v COLLATE "C"'),
+        Shape(name + "_en", label + ", en_US.UTF-8", table, "v COLLATE {en}"),
+        Shape(name + "_icu", label + ", en-x-icu", table, "v COLLATE {icu}"))
+
 
 SHAPES = {s.name: s for s in (
     Shape("int8", "int8, random", "plain", "account"),
@@ -147,6 +167,10 @@ SHAPES = {s.name: s for s in (
     Shape("six", "five int4 of 8 values, int8", "skewed", "a, b, c, d, e, f"),
     Shape("prefix_c", 'text 100, prefix of 84, "C"', "prefixed", 'path COLLATE "C"'),
     Shape("geoghegan", "Geoghegan's randint", "geoghegan", "randint"),
+    *in_three_collations("path", "paths of files", "paths"),
+    *in_three_collations("word", "words", "vocabulary"),
+    *in_three_collations("line", "lines of manuals", "lines"),
+    *in_three_collations("message", "messages", "messages"),
 )}
 
 DEFAULT = ("int8", "uuid", "timestamptz", "text_c", "int4_int8", "url_en")
@@ -154,13 +178,17 @@ DEFAULT = ("int8", "uuid", "timestamptz", "text_c", "int4_int8", "url_en")
 
 def choose(words):
     """The shapes that a list of names separated by commas or blanks means, in
-    SHAPES' order, which is also that of the tables.  "all" is every shape, ""
-    the default.  Raises ValueError with a sentence for the user."""
+    SHAPES' order, which is also that of the tables.  "all" is every shape,
+    "real" those of real text, "" the default.  Raises ValueError with a
+    sentence for the user."""
     names = words.replace(",", " ").split()
     if not names:
         names = list(DEFAULT)
     if "all" in names:
         names = list(SHAPES)
+    if "real" in names:
+        names.remove("real")
+        names += [s.name for s in SHAPES.values() if TABLES[s.table].corpus]
     unknown = [name for name in names if name not in SHAPES]
     if unknown:
         raise ValueError("unknown shape %s; there are: %s" % (
@@ -169,7 +197,8 @@ def choose(words):
 
 
 def table_rows(table, rows):
-    """Number of rows that a table gets when so many are asked for."""
+    """Number of rows that a table gets when ROWS are asked for; with real text,
+    the most."""
     return max(1, int(rows * table.share))
 
 
@@ -177,7 +206,8 @@ def table_name(table, rows):
     """Name of a table with its contents: another definition or number of rows
     is another table, so that tables can be kept from run to run."""
     rows = table_rows(table, rows)
-    digest = hashlib.md5(table.columns.encode()).hexdigest()[:6]
+    contents = table.columns or table.corpus
+    digest = hashlib.md5(contents.encode()).hexdigest()[:6]
     return "%s_%d_%s" % (table.name, rows, digest)
 
 
@@ -185,11 +215,15 @@ def load_statements(table, rows):
     """The statements that make a table.  It has its name only when all is
     done, so that a kept cluster has no half-loaded tables."""
     rows_here = table_rows(table, rows)
-    columns = table.columns.replace("{rows}", str(rows_here))
+    if table.corpus:
+        fill = ["CREATE TABLE loading (v text)",
+                "COPY loading FROM PROGRAM 'python3 \"%s\" %s %d'"
+                % (CORPUS.replace("'", "''"), table.corpus, rows_here)]
+    else:
+        fill = ["CREATE TABLE loading AS SELECT %s\nFROM generate_series(1::int8, %d) AS i"
+                % (table.columns.replace("{rows}", str(rows_here)), rows_here)]
     return [
-        "DROP TABLE IF EXISTS loading",
-        "CREATE TABLE loading AS SELECT %s\nFROM generate_series(1::int8, %d) AS i"
-        % (columns, rows_here),
+        "DROP TABLE IF EXISTS loading", *fill,
         "VACUUM (ANALYZE) loading",
         "ALTER TABLE loading RENAME TO %s" % table_name(table, rows),
     ]

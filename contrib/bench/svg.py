@@ -1,10 +1,15 @@
 """What the pictures have in common: a panel with a title, light or dark as
 the reader's system prefers, so that it can be read on any background."""
 
+import textwrap
 from xml.sax.saxutils import escape
 
 WIDTH = 820
 MARGIN = 24
+
+# Characters of a subtitle's line: what fits between the margins in the widest
+# font that a reader is likely to have (12 px, 7.2 px for the average letter)
+LINE = 105
 
 STYLE = """
 .panel { fill: #ffffff; stroke: #d0d7de }
@@ -36,9 +41,14 @@ def element(name, content=None, **attributes):
     return "<%s%s>%s</%s>" % (name, text, escape(content), name)
 
 
+def wrapped(subtitles):
+    """The lines that subtitles take in the picture."""
+    return [line for words in subtitles for line in textwrap.wrap(words, LINE)]
+
+
 def top_of(subtitles):
-    """Where the panel's contents can begin, below so many subtitles."""
-    return 60 + 18 * len(subtitles)
+    """Where the panel's contents can begin, below these subtitles."""
+    return 60 + 18 * len(wrapped(subtitles))
 
 
 def document(title, subtitles, height, body, light, dark):
@@ -52,14 +62,14 @@ def document(title, subtitles, height, body, light, dark):
         element("rect", class_="panel", x=0.5, y=0.5, width=float(WIDTH - 1),
                 height=float(height - 1), rx=8),
         element("text", title, class_="title", x=MARGIN, y=34)]
-    for n, words in enumerate(subtitles):
+    for n, words in enumerate(wrapped(subtitles)):
         head.append(element("text", words, class_="small", x=MARGIN, y=56 + 18 * n))
     return "\n".join(head + body + ["</svg>"]) + "\n"
 
 
 def tick_step(top, lines=8):
-    """Distance of grid lines for an axis from 0 to top: at most so many, at
-    round numbers."""
+    """Distance of grid lines for an axis from 0 to top, at round numbers: there
+    are at most LINES."""
     step = 0.001
     while True:
         for factor in (1, 2, 5):

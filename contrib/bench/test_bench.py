@@ -1,13 +1,16 @@
 """Tests of what needs no server: shapes, proofs, statistics, tables, chart."""
 
 import argparse
+import gzip
 import os
 import tempfile
 import unittest
 import xml.dom.minidom
+from unittest import mock
 
 import chart
 import cluster
+import corpus
 import measure
 import memory
 import report
@@ -21,6 +24,10 @@ class Shapes(unittest.TestCase):
         self.assertEqual([s.name for s in shapes.choose("uuid, int8")],
                          ["int8", "uuid"])
         self.assertEqual(len(shapes.choose("all")), len(shapes.SHAPES))
+        self.assertEqual({s.name for s in shapes.choose("real,int8")},
+                         {"int8"} | {kind + collation
+                                     for kind in ("path", "word", "line", "message")
+                                     for collation in ("_c", "_en", "_icu")})
         self.assertEqual([s.name for s in shapes.choose("")], list(shapes.DEFAULT))
         with self.assertRaisesRegex(ValueError, "unknown shape int9; there are: int8 "):
             shapes.choose("int8,int9")
@@ -42,6 +49,16 @@ class Shapes(unittest.TestCase):
         self.assertNotEqual(name, shapes.table_name(
             table._replace(columns="1 AS one"), 1000))
 
+    def test_real_text(self):
+        """A table of real text is filled by corpus.py, with at most its share."""
+        for table in shapes.TABLES.values():
+            if table.corpus:
+                self.assertIn(table.corpus, corpus.KINDS)
+        fill = shapes.load_statements(shapes.TABLES["paths"], 1000)[2]
+        self.assertIn(shapes.CORPUS, fill)
+        self.assertTrue(fill.endswith('" paths 500\''), fill)
+        self.assertTrue(os.path.isfile(shapes.CORPUS))
+
     def test_collations(self):
         keys = shapes.index_columns(shapes.SHAPES["url_en"], {"en": '"en_US.utf8"'})
         self.assertEqual(keys, 'url COLLATE "en_US.utf8"')
@@ -52,6 +69,40 @@ class Shapes(unittest.TestCase):
 def row(participant, name=measure.INDEX):
     """A row of ptsort_last_build()."""
     return {"index_name": name, "participant": participant, "tuples": 7}
+
+
+class Corpus(unittest.TestCase):
+    def test_files(self):
+        with tempfile.TemporaryDirectory() as directory:
+            os.mkdir(os.path.join(directory, "d"))
+            with gzip.open(os.path.join(directory, "d", "f.gz"), "wb") as f:
+                f.write(b" one \ntwo\xff\n")
+            with open(os.path.join(directory, "g.mo"), "wb") as f:
+                f.write(b"three")
+            os.symlink(directory, os.path.join(directory, "d", "loop"))
+            self.assertEqual(sorted(os.path.relpath(p, directory)
+                                    for p in corpus.files(directory)),
+                             ["d", "d/f.gz", "d/loop", "g.mo"])
+            self.assertEqual(list(corpus.texts(directory, name=r"\.mo$")), ["three"])
+            self.assertEqual(sorted(corpus.lines_of(corpus.texts(directory))),
+                             ["one", "three", "two"])
+            self.assertEqual(corpus.contents(os.path.join(directory, "none")), "")
+
+    def test_usable(self):
+        """What no column of text or no index tuple can hold is left out."""
+        self.assertEqual(list(corpus.usable(["", "a\0b", "\udc80", "x" * 1001, "é"])),
+                         ["é".encode()])
+
+    def test_order(self):
+        """The same random order each time."""
+        with mock.patch.dict(corpus.KINDS, some=lambda: map(str, range(100))):
+            found = corpus.chosen("some", 50)
+            self.assertEqual(found, corpus.chosen("some", 50))
+        self.assertEqual(len(set(found)), 50)
+        self.assertNotEqual(found, sorted(found))
+
+    def test_copy(self):
+        self.assertEqual(corpus.copy_line(b"a\\b\tc\nd\r"), b"a\\\\b\\tc\\nd\\r\n")
 
 
 class Proofs(unittest.TestCase):
@@ -143,14 +194,11 @@ class Report(unittest.TestCase):
 
     def test_text(self):
         failed = {"label": "uuid", "rows": 5, "status": "error", "reason": "no\nluck"}
-        words = report.text({"settings": SETTINGS, "shapes": [one_shape(), failed],
-                             "peers": [{"system": "DuckDB", "what": "sort",
-                                        "shape": "int8", "seconds": 1.25}]})
+        words = report.text({"settings": SETTINGS, "shapes": [one_shape(), failed]})
         self.assertIn("1 worker and the leader, maintenance_work_mem 1GB", words)
         self.assertRegex(words, r"int8, random +100 +5\.00 +2\.50 +2\.00 ")
         self.assertIn("error: no\n", words)
         self.assertIn("Phases: int8, random", words)
-        self.assertRegex(words, r"DuckDB +sort +int8, random +1\.25 +2\.50")
         self.assertNotIn("busy", words)
 
     def test_text_of_failures_only(self):
@@ -185,6 +233,23 @@ class Chart(unittest.TestCase):
 
     def test_empty(self):
         self.assertEqual(self.bars(chart.chart("t", ["s"], [])), [])
+
+    def test_long_subtitles(self):
+        """What is too long for a line takes two, and the bars move down."""
+        summary = {"server_s": 3.0, "ptsort_s": 1.0, "ratio": 3.0}
+        settings = dict(SETTINGS, server_version="15.20", cpu="Some processor " * 5)
+        subtitles = [report.conditions(settings), report.machine(settings)]
+        found = xml.dom.minidom.parseString(chart.chart(
+            "t", subtitles, [("key", summary)]).encode()).getElementsByTagName("text")
+        lines = [t for t in found if t.getAttribute("x") == str(svg.MARGIN)
+                 and t.getAttribute("class") == "small"]
+        self.assertEqual(" ".join(t.firstChild.data for t in lines), " ".join(subtitles))
+        self.assertEqual(len(lines), 3)
+        for line in lines:
+            self.assertLessEqual(len(line.firstChild.data) * 7.2, svg.WIDTH - 2 * svg.MARGIN)
+        self.assertLess(float(lines[-1].getAttribute("y")),
+                        min(float(t.getAttribute("y")) for t in found
+                            if t.firstChild.data == "key"))
 
     def test_ticks(self):
         for top, step in ((0.7, 0.1), (1.0, 0.2), (3.9, 0.5), (6.2, 1), (350, 50)):
