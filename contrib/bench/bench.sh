@@ -27,8 +27,6 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=contrib/dev/common.sh
 . contrib/dev/common.sh
-# shellcheck source=contrib/dev/packages.sh
-. contrib/dev/packages.sh
 
 out=${OUT:-build/bench}
 workers=${WORKERS:-1}
