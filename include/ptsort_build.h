@@ -7,7 +7,7 @@
  * server's btree code: it sizes and creates the parallel context, launches
  * workers, opens and locks the relations in them, hands out the table's
  * blocks, lets the leader take part, collects tuple counts, WAL and buffer
- * usage, falls back to a serial build when no worker starts, and tears all
+ * usage, falls back to a build without workers when none starts, and tears all
  * down.  You write the middle:
  *
  *		static PtSort *
@@ -41,9 +41,37 @@
  *
  *		ambuild:	PtBuildRequest request = {
  *						.heap = heap, .index = index, .index_info = indexInfo,
- *						.workers = 2, .budget = (int64) maintenance_work_mem * 1024,
+ *						.workers = 2,
+ *						.budget = (int64) maintenance_work_mem * 1024,
  *						.library = "my_am", .ops_function = "my_build_ops"};
  *					PtBuildResult *result = ptsort_build(&request);
+ *
+ * A build goes through these callbacks, from top to bottom; those of the right
+ * column run in the leader and, at the same time, in every worker:
+ *
+ *		leader						every participant
+ *		shared_size, shared_init
+ *									begin, put ..., scan_done
+ *									begin, load_slices
+ *		finish
+ *
+ * or, if you cannot load in slices:
+ *
+ *									begin, put ..., scan_done
+ *		begin, load
+ *
+ * A build without workers is the same with the leader as the only participant
+ * and one slice; it begins one sort, which it puts into and loads from.
+ *
+ * MEMORY
+ *
+ * The current memory context of every callback is the build's own in that
+ * process.  It is never reset while the build lasts, and deleted when the
+ * build ends in that process.  So what begin, shared_init or load_slices
+ * allocate is there until then, and what put allocates must be freed by put,
+ * or in a context of yours that you reset.  The sort copies what it is given:
+ * the values of put need not outlive the call.  The result of ptsort_build()
+ * is in its caller's context.
  *
  * The rules of ptsort.h hold here as well.
  *
@@ -56,73 +84,84 @@
 #include "nodes/execnodes.h"
 
 /*
- * PtBuild: one participant's view of the build, given to each callback.
+ * PtBuild: one participant's view of the build, given to each callback.  All
+ * but "local" is read-only.
  */
 typedef struct PtBuild
 {
 	Relation	heap;
 	Relation	index;
 	IndexInfo  *index_info;
-	const void *arg;			/* copy of the request's arg in this process's
-								 * reach; read-only */
+	const void *arg;			/* leader: the request's own pointer; worker:
+								 * a copy of its arg_size bytes, NULL if 0 */
 	Size		arg_size;
 	bool		is_leader;		/* in the backend that called ptsort_build() */
 	int			participants;	/* how many processes scan and sort (in a
 								 * worker: at most) */
-	void	   *shared;			/* memory of shared_size() bytes, or NULL */
-	int			process;		/* number of this process for load_slices */
-	SharedFileSet *fileset;		/* for files of load_slices; not NULL there */
+	int			participant;	/* number of this process: 0 the leader, 1, 2,
+								 * ... the workers */
+	void	   *shared;			/* memory of shared_size() bytes, zeroed and
+								 * MAXALIGNed; NULL without load_slices */
+	SharedFileSet *fileset;		/* for files from process to process, in
+								 * load_slices and finish; NULL if there are
+								 * no workers.  Names as for
+								 * ptsort_shared_fileset() */
 	void	   *local;			/* yours, per participant, NULL at first */
 } PtBuild;
 
 /*
- * PtBuildOps: your callbacks.  begin, put and scan_done run in every
- * participant (the leader's process included), load in the leader only.  A
- * process may begin several sorts, one after the other.
- *
- * If you can load in slices, say so by giving the last four.  Then a parallel
- * build calls, in place of load: in the leader, shared_size before there are
- * workers and shared_init once there are some; in every process load_slices,
- * with a sort of role PTSORT_SLICE; and when all have returned from it, finish
- * in the leader.  A build without workers calls load.
- *
- * If you can do it all again, give start_over: then sorts are optimistic and
- * restartable (PtSortOptions), and when one has failed finish is not called,
- * but start_over, and the build begins again without what made it fail.
+ * PtBuildOps: your callbacks.  A build needs begin and put, and either load
+ * or, to load in slices, all four of shared_size, shared_init, load_slices and
+ * finish.  ptsort_build() refuses any other set before it does anything, with
+ * an error that names the callbacks that are missing or too many.
  */
 typedef struct PtBuildOps
 {
-	/* Begin a sort with exactly these options. */
+	/* In every participant: begin a sort with exactly these options. */
 	PtSort	   *(*begin) (PtBuild *build, const PtSortOptions *options);
 
-	/* One tuple of the table, as in IndexBuildCallback. */
+	/*
+	 * In every participant: put one tuple of the table into the sort, or keep
+	 * it until scan_done.  Arguments as in IndexBuildCallback.
+	 */
 	void		(*put) (PtBuild *build, PtSort *sort, ItemPointer tid,
 						Datum *values, bool *isnull, bool alive);
 
-	/* Read the sort to its end and write the index. */
+	/*
+	 * In the leader, which then loads alone: read the sort to its end and
+	 * write the index.
+	 */
 	void		(*load) (PtBuild *build, PtSort *sort);
 
-	/* Optional: put what is still held back; the scan is over. */
+	/* Optional, in every participant: put what is still held back. */
 	void		(*scan_done) (PtBuild *build, PtSort *sort);
 
 	/*
-	 * Shared memory for so many processes (numbered from 0; not all of them
-	 * need turn up) and slices (numbered from 0; each will be claimed).
+	 * In the leader: how many bytes of shared memory the load needs for this
+	 * many processes (PtBuild.participant is less than that; some may not
+	 * turn up) and slices (numbered from 0 in key order; each will be claimed
+	 * by one process).  Is called again, for one process and one slice, if no
+	 * worker can be had.
 	 */
 	Size		(*shared_size) (PtBuild *build, int processes, int slices);
-	void		(*shared_init) (PtBuild *build, int processes, int slices);
-
-	/* While ptsort_next_slice() gives one, read it to its end and write it. */
-	void		(*load_slices) (PtBuild *build, PtSort *sort);
-
-	/* Put the slices together. */
-	void		(*finish) (PtBuild *build);
 
 	/*
-	 * Optional, in the leader: take back all that was written.  The reason is
-	 * half a sentence, for a message.
+	 * In the leader, before any process is in load_slices: fill in
+	 * build->shared.
 	 */
-	void		(*start_over) (PtBuild *build, const char *reason);
+	void		(*shared_init) (PtBuild *build, int processes, int slices);
+
+	/*
+	 * In every participant: while ptsort_next_slice() gives a slice, read it
+	 * to its end and write it.
+	 */
+	void		(*load_slices) (PtBuild *build, PtSort *sort);
+
+	/*
+	 * In the leader, when all processes have returned from load_slices: put
+	 * the slices together.
+	 */
+	void		(*finish) (PtBuild *build);
 } PtBuildOps;
 
 /*
@@ -140,8 +179,9 @@ typedef struct PtBuildRequest
 	const char *library;		/* as for load_external_function() */
 	const char *ops_function;	/* name of an exported function of type
 								 * PtBuildGetOps in that library */
-	const void *arg;			/* bytes copied to every participant, or NULL */
-	Size		arg_size;
+	const void *arg;			/* for the callbacks, or NULL */
+	Size		arg_size;		/* bytes of it that every worker gets a copy
+								 * of */
 	bool		progress;		/* report nbtree's phases to
 								 * pg_stat_progress_create_index */
 } PtBuildRequest;
@@ -154,11 +194,10 @@ typedef const PtBuildOps *(*PtBuildGetOps) (void);
  */
 typedef struct PtBuildStats
 {
-	bool		is_leader;
 	double		scan_ms;		/* scanning the table and making entries */
 	double		load_ms;		/* final merge and load */
-	int64		wal_bytes;
-	PtSortStats sort;
+	int64		wal_bytes;		/* of WAL written */
+	PtSortStats sort;			/* of all its sorts */
 } PtBuildStats;
 
 /*
@@ -171,14 +210,16 @@ typedef struct PtBuildResult
 	int			participants;	/* processes that scanned */
 	int			workers_planned;	/* after the server's limits */
 	int			workers_launched;
-	PtBuildStats stats[FLEXIBLE_ARRAY_MEMBER];	/* workers_launched + 1: the
-												 * leader's process is last,
-												 * also if it did not scan */
+	PtBuildStats stats[FLEXIBLE_ARRAY_MEMBER];	/* workers_launched + 1, by
+												 * participant number: the
+												 * leader is first, also if it
+												 * did not scan */
 } PtBuildResult;
 
 /*
- * ptsort_build builds the index.  Must be called from the leader's ambuild:
- * the transaction needs an XID, and the relations are locked as index.c does.
+ * ptsort_build builds the index.  To be called from an ambuild, or where the
+ * same holds: the transaction has an XID, and the relations are open and
+ * locked as index.c locks them.
  */
 static inline PtBuildResult *
 ptsort_build(const PtBuildRequest *request)

@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * btbuild.c
- *	  ptsort's btree build: the sort, the frame and the loader put together.
+ *	  ptsort's btree build: the sort, the driver and the loader put together.
  *
- * The frame (ptsort_build.h) calls back in every participant to begin a sort
+ * The driver (ptsort_build.h) calls back in every participant to begin a sort
  * of index tuples, to put them, and to load slices of the merged stream with
  * btload; a build without workers loads one slice that has everything.  The
  * sort checks uniqueness, the loader the size of tuples, so errors are raised
@@ -37,14 +37,15 @@
 
 /*
  * What the callbacks of the leader need.  It is the argument of the build,
- * with size 0, so that the workers get none.
+ * with size 0, so that the workers get none of it.
  */
 typedef struct BtBuildArg
 {
 	const BtBuildRequest *request;
 	int64		budget;
 	bool	   *started;		/* has the start line been said? */
-	int64	   *pages;			/* filled in: written by each worker */
+	int64	   *pages;			/* filled in: written by each participant but
+								 * the leader */
 } BtBuildArg;
 
 extern PGDLLEXPORT const PtBuildOps *ptsort_btbuild_ops(void);
@@ -100,6 +101,7 @@ put_tuple(PtBuild *build, PtSort *sort, ItemPointer tid, Datum *values,
  */
 typedef struct BtBuildShared
 {
+	int			processes;
 	pg_atomic_uint64 tuples_done;
 } BtBuildShared;
 
@@ -180,6 +182,7 @@ shared_init(PtBuild *build, int processes, int slices)
 {
 	BtBuildShared *shared = build->shared;
 
+	shared->processes = processes;
 	pg_atomic_init_u64(&shared->tuples_done, 0);
 	btload_init_shared(load_shared(build), build->index, processes, slices);
 }
@@ -193,7 +196,7 @@ load_slices(PtBuild *build, PtSort *sort)
 	int			slice;
 
 	ptsort_stats(sort, &stats);
-	load = btload_begin(load_shared(build), build->process, build->heap,
+	load = btload_begin(load_shared(build), build->participant, build->heap,
 						build->index, build->fileset, stats.tuples);
 	while (ptsort_next_slice(sort, &slice))
 		load_slice(build, sort, load, slice);
@@ -207,30 +210,13 @@ static void
 finish_load(PtBuild *build)
 {
 	const BtBuildArg *arg = build->arg;
+	const BtBuildShared *shared = build->shared;
 
 	/* The others counted on after the leader's last look. */
 	report_tuples(build, 0);
 	btload_finish(build->local);
-	for (int i = 0; i < build->process; i++)
+	for (int i = 1; i < shared->processes; i++)
 		arg->pages[i] = btload_pages(load_shared(build), i);
-}
-
-/* All of the index by one process. */
-static void
-load_index(PtBuild *build, PtSort *sort)
-{
-	BtLoad	   *load;
-	PtSortStats stats;
-
-	build->shared = palloc(shared_size(build, 1, 1));
-	shared_init(build, 1, 1);
-	load = btload_begin(load_shared(build), 0, build->heap, build->index, NULL, 0);
-	load_slice(build, sort, load, 0);
-	ptsort_stats(sort, &stats);
-	if (stats.failed)
-		btload_end(load);
-	else
-		btload_finish(load);
 }
 
 /*
@@ -240,8 +226,7 @@ load_index(PtBuild *build, PtSort *sort)
 static void
 start_over(PtBuild *build, const char *reason)
 {
-	if (build->local)
-		btload_end(build->local);
+	btload_end(build->local);
 	RelationTruncate(build->index, 0);
 	ereport(btbuild_log_level(),
 			(errmsg("ptsort: restarting build of index \"%s\": %s",
@@ -251,18 +236,17 @@ start_over(PtBuild *build, const char *reason)
 const PtBuildOps *
 ptsort_btbuild_ops(void)
 {
-	static const PtBuildOps ops = {
-		.begin = begin_sort,
-		.put = put_tuple,
-		.load = load_index,
-		.shared_size = shared_size,
-		.shared_init = shared_init,
-		.load_slices = load_slices,
-		.finish = finish_load,
+	static const BuildOps ops = {
+		.base.begin = begin_sort,
+		.base.put = put_tuple,
+		.base.shared_size = shared_size,
+		.base.shared_init = shared_init,
+		.base.load_slices = load_slices,
+		.base.finish = finish_load,
 		.start_over = start_over
 	};
 
-	return &ops;
+	return &ops.base;
 }
 
 
@@ -389,26 +373,9 @@ say_end(Relation index, const PtBuildResult *result, double elapsed_ms)
 						   (long long) (temp_bytes + 1023) / 1024, hints)));
 }
 
-static void
-fill_stats(BtBuildStats *stats, const PtBuildStats *built)
-{
-	stats->leader = built->is_leader;
-	stats->tuples = built->sort.tuples;
-	stats->runs = built->sort.runs;
-	stats->run_bytes = built->sort.run_bytes;
-	stats->scan_ms = built->scan_ms;
-	stats->sort_ms = built->sort.sort_ms;
-	stats->run_ms = built->sort.run_ms;
-	stats->merge_load_ms = built->load_ms;
-	stats->comparisons = built->sort.comparisons;
-	stats->wal_bytes = built->wal_bytes;
-	stats->peak_memory_bytes = built->sort.peak_memory;
-	stats->temp_bytes = built->sort.temp_bytes;
-}
-
 /*
- * Make the result the session's last report.  There the leader is first, and
- * all pages are its that no worker has written.
+ * Make the result the session's last report.  All pages that no worker has
+ * written are the leader's.
  */
 static void
 publish_result(Relation index, const PtBuildResult *result, const int64 *pages)
@@ -423,13 +390,12 @@ publish_result(Relation index, const PtBuildResult *result, const int64 *pages)
 	report->role = GetOuterUserId();
 	namestrcpy(&report->index_name, RelationGetRelationName(index));
 	report->nparticipants = nparticipants;
-	fill_stats(&report->participants[0],
-			   &result->stats[result->workers_launched]);
+	for (int i = 0; i < nparticipants; i++)
+		report->participants[i].build = result->stats[i];
 	report->participants[0].pages = RelationGetNumberOfBlocks(index);
-	for (int i = 0; i < result->workers_launched; i++)
+	for (int i = 1; i < nparticipants; i++)
 	{
-		fill_stats(&report->participants[i + 1], &result->stats[i]);
-		report->participants[i + 1].pages = pages[i];
+		report->participants[i].pages = pages[i];
 		report->participants[0].pages -= pages[i];
 	}
 

@@ -14,6 +14,7 @@
 
 #include "access/genam.h"
 #include "nodes/execnodes.h"
+#include "ptsort_build.h"
 #include "utils/relcache.h"
 
 /* What intercept.c asks of a build. */
@@ -26,27 +27,14 @@ typedef struct BtBuildRequest
 	const char *source;			/* why this many, for the start line */
 } BtBuildRequest;
 
-/*
- * What one participant of a build did.  Times in milliseconds, sizes in
- * bytes.  A participant fills in what it knows and leaves the rest 0.
- */
+/* What one participant of a build did. */
 typedef struct BtBuildStats
 {
-	bool		leader;			/* the leader, which also is participant 0 */
-	int64		tuples;			/* entries put into the sort */
-	int64		runs;			/* initial runs before they became one */
-	int64		run_bytes;		/* size of the materialized run */
-	double		scan_ms;
-	double		sort_ms;
-	double		run_ms;
-	double		merge_load_ms;
-	int64		comparisons;	/* calls of the operator class's comparison */
+	PtBuildStats build;
 	int64		pages;			/* index pages written */
-	int64		wal_bytes;
-	int64		peak_memory_bytes;
-	int64		temp_bytes;		/* peak temporary file space */
 } BtBuildStats;
 
+/* What all did, by participant number: the leader is 0. */
 typedef struct BtBuildReport
 {
 	Oid			session_user;	/* who may read it: only these two, together */

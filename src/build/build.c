@@ -1,18 +1,21 @@
 /*-------------------------------------------------------------------------
  *
  * build.c
- *	  The frame of a parallel index build: ptsort_build.h.
+ *	  The driver of a parallel index build: ptsort_build.h.
  *
  * A build is the same sequence of phases in every participant,
  *
- *		open, begin, scan, sort, close
+ *		open, begin, scan, sort, close, collect, load
  *
- * and around it, in the leader, launch, collect, load, finish.  A serial build
- * is one participant whose sort has role PTSORT_SERIAL, and no segment:  then
- * collect finds the sort ready to read.  In a parallel build every
- * participant's sort is a PTSORT_WORKER, and collect begins the sort that
- * reads what they left: a PTSORT_LEADER, or, if the user can load in slices, a
- * PTSORT_SLICE_LEADER here and a PTSORT_SLICE in every worker.
+ * and around it, in the leader, launch and finish.  In every participant's
+ * first sort its role is PTSORT_WORKER, and collect begins the sort that reads
+ * what they left: a PTSORT_SLICE_LEADER in the leader and a PTSORT_SLICE in
+ * every worker or, if the user cannot load in slices, a PTSORT_LEADER in the
+ * leader only.
+ *
+ * A build without workers has one participant and one slice, and no segment:
+ * its sort has role PTSORT_SERIAL and needs no collecting, and what processes
+ * would share is in the leader's memory.  To the user it looks the same.
  *
  * The rules that the server lays down for processes that build an index
  * together are those that its own btree build keeps (nbtsort.c): parallel mode
@@ -23,7 +26,7 @@
  * usage of the workers is added to the leader's.
  *
  * Text is sorted optimistically (see PtSortOptions), if the user can start
- * over:  should a sort fail the build begins again, as if nothing had been,
+ * over: should a sort fail the build begins again, as if nothing had been,
  * without what made it fail.
  *
  * No process waits here for another one, and there is no lock: a worker's slot
@@ -62,17 +65,17 @@ typedef struct Leader
 {
 	const PtBuildRequest *request;
 	Participant self;
-	BuildSlot	slot;			/* self's */
+	void		(*start_over) (PtBuild *build, const char *reason);
 	uint64		wal_before;		/* bytes of WAL when the build began */
+	BuildSlot  *slots;			/* of all participants; [0] is self's */
+	int			launched;		/* workers */
 
-	/* in a parallel build only */
+	/* in a build with workers only */
 	ParallelContext *pcxt;
 	Snapshot	snapshot;
 	bool		leader_scans;
-	int			launched;		/* workers */
-	BuildSlot  *worker_slots;
-	WalUsage   *worker_wal;
-	BufferUsage *worker_buffers;
+	WalUsage   *wal;			/* of all participants but the leader */
+	BufferUsage *buffers;		/* the same */
 } Leader;
 
 /* Why an attempt has come to nothing; see PtSortStats. */
@@ -122,23 +125,24 @@ create_segment(Leader *leader, Size *sizes)
 {
 	const PtBuildRequest *request = leader->request;
 	ParallelContext *pcxt = leader->pcxt;
-	int			processes = pcxt->nworkers + 1;
+	Participant *self = &leader->self;
+	int			processes = self->processes;
 
 	sizes[PIECE_SHARED] = sizeof(BuildShared);
-	sizes[PIECE_SLOTS] = mul_size(sizeof(BuildSlot), pcxt->nworkers);
+	sizes[PIECE_SLOTS] = mul_size(sizeof(BuildSlot), processes);
 	sizes[PIECE_SCAN] = table_parallelscan_estimate(request->heap,
 													leader->snapshot);
 	sizes[PIECE_SORT] = ptsort_shared_estimate(processes);
-	if (participant_loads_slices(&leader->self))
+	if (participant_loads_slices(self))
 		sizes[PIECE_LOAD] =
-			leader->self.ops->shared_size(&leader->self.build, processes,
-										  ptsort_shared_slices(processes));
+			self->ops->shared_size(&self->build, processes,
+								   ptsort_shared_slices(processes));
 	sizes[PIECE_LIBRARY] = string_size(request->library);
 	sizes[PIECE_FUNCTION] = string_size(request->ops_function);
 	sizes[PIECE_ARG] = request->arg == NULL ? 0 : request->arg_size;
 	sizes[PIECE_QUERY] = string_size(debug_query_string);
-	sizes[PIECE_WAL] = mul_size(sizeof(WalUsage), pcxt->nworkers);
-	sizes[PIECE_BUFFERS] = mul_size(sizeof(BufferUsage), pcxt->nworkers);
+	sizes[PIECE_WAL] = mul_size(sizeof(WalUsage), processes);
+	sizes[PIECE_BUFFERS] = mul_size(sizeof(BufferUsage), processes);
 
 	for (int piece = 0; piece < NUM_PIECES; piece++)
 	{
@@ -185,10 +189,11 @@ fill_segment(Leader *leader, int participants, const Size *sizes)
 		.nulls_not_distinct = request->index_info->ii_NullsNotDistinct,
 		.is_concurrent = request->index_info->ii_Concurrent,
 		.participants = participants,
-		.workers = pcxt->nworkers,
-		.budget = request->budget,
+		.processes = self->processes,
+		.budget = self->budget,
 		.arg_size = sizes[PIECE_ARG],
 		.optimistic = self->optimistic,
+		.restartable = self->restartable,
 		.query_id = pgstat_get_my_query_id()
 	};
 
@@ -198,16 +203,16 @@ fill_segment(Leader *leader, int participants, const Size *sizes)
 	add_piece(pcxt, PIECE_FUNCTION, sizes, request->ops_function);
 	add_piece(pcxt, PIECE_ARG, sizes, request->arg);
 	add_piece(pcxt, PIECE_QUERY, sizes, debug_query_string);
-	leader->worker_slots = add_piece(pcxt, PIECE_SLOTS, sizes, NULL);
-	leader->worker_wal = add_piece(pcxt, PIECE_WAL, sizes, NULL);
-	leader->worker_buffers = add_piece(pcxt, PIECE_BUFFERS, sizes, NULL);
+	leader->slots = add_piece(pcxt, PIECE_SLOTS, sizes, NULL);
+	leader->wal = add_piece(pcxt, PIECE_WAL, sizes, NULL);
+	leader->buffers = add_piece(pcxt, PIECE_BUFFERS, sizes, NULL);
 
+	self->slot = &leader->slots[0];
 	self->scan = add_piece(pcxt, PIECE_SCAN, sizes, NULL);
 	table_parallelscan_initialize(request->heap, self->scan, leader->snapshot);
 	self->sort_shared = add_piece(pcxt, PIECE_SORT, sizes, NULL);
-	ptsort_shared_init(self->sort_shared, pcxt->nworkers + 1, pcxt->seg);
+	ptsort_shared_init(self->sort_shared, self->processes, pcxt->seg);
 	self->build.shared = add_piece(pcxt, PIECE_LOAD, sizes, NULL);
-	self->build.process = pcxt->nworkers;
 }
 
 /*
@@ -223,10 +228,12 @@ leave_parallel(Leader *leader)
 
 	leader->pcxt = NULL;
 	leader->launched = 0;
-	leader->worker_slots = NULL;
+	leader->slots = NULL;
+	leader->self.slot = NULL;
 	leader->self.scan = NULL;
 	leader->self.sort_shared = NULL;
 	leader->self.build.shared = NULL;
+	leader->self.build.fileset = NULL;
 }
 
 /*
@@ -236,11 +243,13 @@ leave_parallel(Leader *leader)
 static void
 launch(Leader *leader, int workers)
 {
+	Participant *self = &leader->self;
 	Size		sizes[NUM_PIECES] = {0};
 	int			participants;
 
 	leader->leader_scans = ptsort_debug_leader_participates;
 	participants = leader->leader_scans ? workers + 1 : workers;
+	self->processes = workers + 1;
 
 	/* A normal build judges visibility itself and so wants to see all. */
 	EnterParallelMode();
@@ -262,12 +271,34 @@ launch(Leader *leader, int workers)
 	{
 		WaitForParallelWorkersToFinish(leader->pcxt);
 		leave_parallel(leader);
+		return;
 	}
-	else if (participant_loads_slices(&leader->self))
+	self->build.participants = leader->launched + leader->leader_scans;
+	if (participant_loads_slices(self))
 	{
 		/* nobody looks at it before we have planned the slices */
-		leader->self.ops->shared_init(&leader->self.build, workers + 1,
-									  ptsort_shared_slices(workers + 1));
+		self->ops->shared_init(&self->build, self->processes,
+							   ptsort_shared_slices(self->processes));
+	}
+}
+
+/*
+ * Be the only participant, and all that is shared is in our memory.
+ */
+static void
+stay_alone(Leader *leader)
+{
+	Participant *self = &leader->self;
+	PtBuild    *build = &self->build;
+
+	leader->slots = palloc0(sizeof(BuildSlot));
+	self->slot = &leader->slots[0];
+	self->processes = 1;
+	build->participants = 1;
+	if (participant_loads_slices(self))
+	{
+		build->shared = palloc0(self->ops->shared_size(build, 1, 1));
+		self->ops->shared_init(build, 1, 1);
 	}
 }
 
@@ -276,26 +307,21 @@ launch(Leader *leader, int workers)
  * Leader: collect, load, finish
  */
 
-/*
- * Scan and sort in this process.  Its share of the budget is an equal one
- * among the participants that really run.
- */
+/* Scan and sort in this process. */
 static void
 leader_participate(Leader *leader)
 {
 	Participant *self = &leader->self;
-	int64		budget = leader->request->budget;
 
 	if (leader->pcxt == NULL)
 	{
-		participant_begin(self, PTSORT_SERIAL, budget);
+		participant_begin(self, PTSORT_SERIAL);
 		participant_scan(self);
 		participant_sort(self);
 	}
 	else if (leader->leader_scans)
 	{
-		participant_begin(self, PTSORT_WORKER,
-						  budget / self->build.participants);
+		participant_begin(self, PTSORT_WORKER);
 		participant_scan(self);
 		participant_sort(self);
 		participant_close(self);
@@ -303,26 +329,19 @@ leader_participate(Leader *leader)
 }
 
 /*
- * Begin the sort that reads the participants' runs, and wait for them.  When
- * the leader alone merges, the workers have freed their memory by then, so all
- * of the budget is its own.
+ * Begin the sort that reads the participants' runs, and wait for them.
  */
 static void
 leader_collect(Leader *leader)
 {
 	Participant *self = &leader->self;
 	PtSortOptions options = {
-		.role = PTSORT_LEADER,
-		.budget = leader->request->budget,
+		.role = participant_loads_slices(self) ?
+			PTSORT_SLICE_LEADER : PTSORT_LEADER,
 		.participants = self->build.participants,
 		.workers = leader->pcxt
 	};
 
-	if (participant_loads_slices(self))
-	{
-		options.role = PTSORT_SLICE_LEADER;
-		options.budget /= leader->pcxt->nworkers + 1;
-	}
 	participant_collect(self, options);
 }
 
@@ -334,11 +353,9 @@ count_tuples(Leader *leader, PtBuildResult *result)
 {
 	IndexInfo  *index_info = leader->request->index_info;
 
-	result->heap_tuples = leader->slot.heap_tuples;
-	result->index_tuples = leader->slot.index_tuples;
-	for (int i = 0; i < leader->launched; i++)
+	for (int i = 0; i <= leader->launched; i++)
 	{
-		const BuildSlot *slot = &leader->worker_slots[i];
+		const BuildSlot *slot = &leader->slots[i];
 
 		result->heap_tuples += slot->heap_tuples;
 		result->index_tuples += slot->index_tuples;
@@ -359,29 +376,6 @@ count_tuples(Leader *leader, PtBuildResult *result)
 	}
 }
 
-/*
- * Let the user read the sort, and add the merge to the leader's statistics.
- */
-static void
-leader_load(Leader *leader)
-{
-	Participant *self = &leader->self;
-	instr_time	start;
-
-	fault_point("build: before load");
-	INSTR_TIME_SET_CURRENT(start);
-	participant_report_phase(self, PROGRESS_BTREE_PHASE_LEAF_LOAD);
-	self->ops->load(&self->build, self->sort);
-	leader->slot.stats.load_ms = pt_ms_since(start);
-	fault_point("build: after load");
-
-	if (leader->pcxt == NULL)
-		ptsort_stats(self->sort, &leader->slot.stats.sort);
-	else
-		participant_count_merge(self);
-	ptsort_end(self->sort);
-}
-
 static void
 note_failure(Failure *failure, const PtSortStats *stats)
 {
@@ -396,9 +390,8 @@ find_failure(const Leader *leader)
 {
 	Failure		failure = {false, InvalidOid};
 
-	note_failure(&failure, &leader->slot.stats.sort);
-	for (int i = 0; i < leader->launched; i++)
-		note_failure(&failure, &leader->worker_slots[i].stats.sort);
+	for (int i = 0; i <= leader->launched; i++)
+		note_failure(&failure, &leader->slots[i].stats.sort);
 	return failure;
 }
 
@@ -411,22 +404,17 @@ load(Leader *leader)
 {
 	Failure		failure;
 	Participant *self = &leader->self;
-	bool		slices = leader->pcxt != NULL && participant_loads_slices(self);
 
-	if (slices)
-	{
-		participant_load(self);
+	participant_load(self);
+	if (leader->pcxt != NULL)
 		WaitForParallelWorkersToFinish(leader->pcxt);
-	}
-	else
-		leader_load(leader);
 	failure = find_failure(leader);
 	if (failure.failed)
-		self->ops->start_over(&self->build,
-							  OidIsValid(failure.contradicted) ?
-							  "its collation contradicts itself" :
-							  "learned sort keys are not in its order");
-	else if (slices)
+		leader->start_over(&self->build,
+						   OidIsValid(failure.contradicted) ?
+						   "its collation contradicts itself" :
+						   "learned sort keys are not in its order");
+	else if (participant_loads_slices(self))
 	{
 		self->ops->finish(&self->build);
 		fault_point("build: after finish");
@@ -435,51 +423,49 @@ load(Leader *leader)
 }
 
 /*
- * Wait for the end of the workers, take their statistics and usage, and leave
- * parallel mode.
+ * Take the statistics and the usage of all participants, which have ended, and
+ * leave parallel mode.
  */
 static void
 leader_finish(Leader *leader, PtBuildResult *result)
 {
-	BuildSlot  *slot = &leader->slot;
-
-	slot->stats.is_leader = true;
-	slot->stats.wal_bytes = (int64) (pgWalUsage.wal_bytes -
-									 leader->wal_before);
-	if (leader->pcxt != NULL)
+	leader->slots[0].stats.wal_bytes = (int64) (pgWalUsage.wal_bytes -
+												leader->wal_before);
+	for (int i = 1; i <= leader->launched; i++)
 	{
-		WaitForParallelWorkersToFinish(leader->pcxt);
-		for (int i = 0; i < leader->launched; i++)
-		{
-			result->stats[i] = leader->worker_slots[i].stats;
-			result->stats[i].wal_bytes = (int64) leader->worker_wal[i].wal_bytes;
-			InstrAccumParallelQuery(&leader->worker_buffers[i],
-									&leader->worker_wal[i]);
-		}
+		leader->slots[i].stats.wal_bytes = (int64) leader->wal[i].wal_bytes;
+		InstrAccumParallelQuery(&leader->buffers[i], &leader->wal[i]);
 	}
-	result->stats[result->workers_launched] = slot->stats;
+	for (int i = 0; i <= leader->launched; i++)
+		result->stats[i] = leader->slots[i].stats;
 	if (leader->pcxt != NULL)
 		leave_parallel(leader);
 }
 
 static void
-leader_init(Leader *leader, const PtBuildRequest *request)
+leader_init(Leader *leader, const PtBuildRequest *request,
+			const PtBuildOps *ops, bool optimistic)
 {
-	PtBuild    *build = &leader->self.build;
+	Participant *self = &leader->self;
+	PtBuild    *build = &self->build;
 
 	memset(leader, 0, sizeof(Leader));
 	leader->request = request;
 	leader->wal_before = pgWalUsage.wal_bytes;
-	leader->self.ops = participant_find_ops(request->library, request->ops_function);
-	leader->self.slot = &leader->slot;
-	leader->self.progress = request->progress;
+	/* only our own callbacks can have more than is public */
+	if (strcmp(request->library, PTSORT_LIBRARY) == 0)
+		leader->start_over = ((const BuildOps *) ops)->start_over;
+	self->ops = ops;
+	self->budget = request->budget;
+	self->progress = request->progress;
+	self->restartable = leader->start_over != NULL;
+	self->optimistic = optimistic && self->restartable;
 	build->heap = request->heap;
 	build->index = request->index;
 	build->index_info = request->index_info;
 	build->arg = request->arg;
 	build->arg_size = request->arg_size;
 	build->is_leader = true;
-	build->participants = 1;
 }
 
 /* The result, with room for the statistics of all processes. */
@@ -502,26 +488,26 @@ make_result(const Leader *leader, int workers_planned)
  * says so.  The result is in the current memory context.
  */
 static PtBuildResult *
-attempt(const PtBuildRequest *request, bool optimistic, Failure *failure)
+attempt(const PtBuildRequest *request, const PtBuildOps *ops, bool optimistic,
+		Failure *failure)
 {
 	Leader		leader;
-	Participant *self = &leader.self;
 	MemoryContext caller_context = CurrentMemoryContext;
-	MemoryContext build_context = AllocSetContextCreate(caller_context, "ptsort build",
+	MemoryContext build_context = AllocSetContextCreate(caller_context,
+														"ptsort build",
 														ALLOCSET_DEFAULT_SIZES);
 	PtBuildResult *result;
 	int			workers = plan_workers(request);
 
 	MemoryContextSwitchTo(build_context);
-	leader_init(&leader, request);
-	self->optimistic = optimistic && self->ops->start_over != NULL;
+	leader_init(&leader, request, ops, optimistic);
 
-	participant_report_phase(self, PROGRESS_BTREE_PHASE_INDEXBUILD_TABLESCAN);
+	participant_report_phase(&leader.self,
+							 PROGRESS_BTREE_PHASE_INDEXBUILD_TABLESCAN);
 	if (workers > 0)
 		launch(&leader, workers);
-	if (leader.pcxt != NULL)
-		self->build.participants = leader.launched + (leader.leader_scans ? 1 : 0);
-
+	if (leader.pcxt == NULL)
+		stay_alone(&leader);
 	leader_participate(&leader);
 	if (leader.pcxt != NULL)
 		leader_collect(&leader);
@@ -543,7 +529,7 @@ attempt(const PtBuildRequest *request, bool optimistic, Failure *failure)
 static void
 add_failed(PtBuildResult *result, const PtBuildResult *failed)
 {
-	PtBuildStats *leader = &result->stats[result->workers_launched];
+	PtBuildStats *leader = &result->stats[0];
 
 	for (int i = 0; i <= failed->workers_launched; i++)
 	{
@@ -572,6 +558,8 @@ compare_whole_strings(Relation index, Oid collation)
 PtBuildResult *
 build_run(const PtBuildRequest *request)
 {
+	const PtBuildOps *ops = participant_find_ops(request->library,
+												 request->ops_function);
 	int			guc_level = NewGUCNestLevel();
 	PtBuildResult *failed_result = NULL;
 	bool		optimistic = true;
@@ -579,7 +567,7 @@ build_run(const PtBuildRequest *request)
 	for (;;)
 	{
 		Failure		failure;
-		PtBuildResult *result = attempt(request, optimistic, &failure);
+		PtBuildResult *result = attempt(request, ops, optimistic, &failure);
 
 		if (failed_result != NULL)
 		{

@@ -1,15 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * build.h
- *	  The frame of a parallel index build, as the rest of the library sees it.
+ *	  The driver of a parallel index build, as the rest of the library sees it.
  *
  * ptsort_build.h documents the interface; everybody, ptsort's own btree build
  * included, reaches it through the API table.
  *
  *-------------------------------------------------------------------------
  */
-#ifndef PTSORT_BUILD_FRAME_H
-#define PTSORT_BUILD_FRAME_H
+#ifndef PTSORT_BUILD_DRIVER_H
+#define PTSORT_BUILD_DRIVER_H
 
 #include "ptsort_build.h"
 
@@ -19,10 +19,25 @@
  */
 #define PTSORT_LIBRARY "ptsort"
 
+/*
+ * BuildOps: what a function of this library must return as its callbacks.
+ *
+ * If ptsort's own build can be done all over again it gives start_over: then
+ * sorts are optimistic and restartable (PtSortOptions), and when one has failed
+ * finish is not called, but start_over, in the leader, which takes back all
+ * that was written; and the build begins again without what made it fail.  The
+ * reason is half a sentence, for a message.
+ */
+typedef struct BuildOps
+{
+	PtBuildOps	base;			/* must be first */
+	void		(*start_over) (PtBuild *build, const char *reason);
+} BuildOps;
+
 /* Developer GUC: does the leader's process scan and sort as well? */
 extern bool ptsort_debug_leader_participates;
 
 /* build_run is ptsort_build() of the API. */
 extern PtBuildResult *build_run(const PtBuildRequest *request);
 
-#endif							/* PTSORT_BUILD_FRAME_H */
+#endif							/* PTSORT_BUILD_DRIVER_H */

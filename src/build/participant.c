@@ -17,16 +17,79 @@
 #include "catalog/index.h"
 #include "commands/progress.h"
 #include "executor/instrument.h"
-#include "fault.h"
 #include "build/heapscan.h"
 #include "build/participant.h"
+#include "fault.h"
+#include "lib/stringinfo.h"
 #include "pgstat.h"
 #include "storage/proc.h"
 #include "tcop/tcopprot.h"
 #include "util.h"
 #include "utils/backend_status.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
 
+/* Add a name to a list of names. */
+static void
+append_name(StringInfo names, const char *name)
+{
+	appendStringInfo(names, names->len > 0 ? ", %s" : "%s", name);
+}
+
+/*
+ * The callbacks are the user's, and may have been written without a look at
+ * the rules: better an error that names what is wrong than a call of NULL at
+ * the end of a scan of hours.
+ */
+static void
+check_ops(const PtBuildOps *ops, const char *library, const char *function)
+{
+	const struct
+	{
+		const char *name;
+		bool		given;
+	}			of_slices[] = {
+		{"shared_size", ops->shared_size != NULL},
+		{"shared_init", ops->shared_init != NULL},
+		{"load_slices", ops->load_slices != NULL},
+		{"finish", ops->finish != NULL}
+	};
+	bool		any_of_slices = false;
+	StringInfoData missing;
+	StringInfoData excess;
+
+	initStringInfo(&missing);
+	initStringInfo(&excess);
+	if (ops->begin == NULL)
+		append_name(&missing, "begin");
+	if (ops->put == NULL)
+		append_name(&missing, "put");
+	for (int i = 0; i < lengthof(of_slices); i++)
+		any_of_slices |= of_slices[i].given;
+	if (ops->load == NULL && !any_of_slices)
+		append_name(&missing, "load or load_slices");
+	for (int i = 0; i < lengthof(of_slices); i++)
+	{
+		if (ops->load != NULL && of_slices[i].given)
+			append_name(&excess, of_slices[i].name);
+		if (ops->load == NULL && any_of_slices && !of_slices[i].given)
+			append_name(&missing, of_slices[i].name);
+	}
+
+	if (missing.len > 0)
+		ereport(ERROR,
+				(errmsg_internal("callbacks of \"%s\" in \"%s\" are incomplete",
+								 function, library),
+				 errdetail_internal("Missing: %s.", missing.data)));
+	if (excess.len > 0)
+		ereport(ERROR,
+				(errmsg_internal("callbacks of \"%s\" in \"%s\" are too many",
+								 function, library),
+				 errdetail_internal("Not possible beside load: %s.",
+									excess.data)));
+	pfree(missing.data);
+	pfree(excess.data);
+}
 
 const PtBuildOps *
 participant_find_ops(const char *library, const char *function)
@@ -35,10 +98,10 @@ participant_find_ops(const char *library, const char *function)
 		load_external_function(library, function, true, NULL);
 	const PtBuildOps *ops = get_ops();
 
-	if (ops == NULL || ops->begin == NULL || ops->put == NULL ||
-		ops->load == NULL)
-		elog(ERROR, "function \"%s\" of library \"%s\" gave incomplete build callbacks",
+	if (ops == NULL)
+		elog(ERROR, "function \"%s\" in \"%s\" returned no callbacks",
 			 function, library);
+	check_ops(ops, library, function);
 	return ops;
 }
 
@@ -49,24 +112,47 @@ participant_report_phase(const Participant *participant, int64 phase)
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, phase);
 }
 
+/*
+ * What a sort of this role may use of the build's budget.  Sorts that work at
+ * the same time have equal shares: one for each process that scans (a worker
+ * does not know yet how many were launched, and takes those that were
+ * planned), or one for each that may load slices.  A SERIAL sort is the only
+ * one; so is a LEADER, which begins when the sorts that wrote the runs have
+ * ended.
+ */
+static int64
+share_of_budget(const Participant *participant, PtSortRole role)
+{
+	switch (role)
+	{
+		case PTSORT_WORKER:
+			return participant->budget / participant->build.participants;
+		case PTSORT_SLICE_LEADER:
+		case PTSORT_SLICE:
+			return participant->budget / participant->processes;
+		case PTSORT_SERIAL:
+		case PTSORT_LEADER:
+			break;
+	}
+	return participant->budget;
+}
+
+/* Begin a sort, with what is the same in all of the participant's sorts. */
 static void
 begin_sort(Participant *participant, PtSortOptions options)
 {
+	options.budget = share_of_budget(participant, options.role);
 	options.shared = participant->sort_shared;
-	options.participant = participant->build.is_leader ? 0 :
-		ParallelWorkerNumber + 1;
+	options.participant = participant->build.participant;
 	options.optimistic = participant->optimistic;
-	options.restartable = participant->ops->start_over != NULL;
+	options.restartable = participant->restartable;
 	participant->sort = participant->ops->begin(&participant->build, &options);
 }
 
 void
-participant_begin(Participant *participant, PtSortRole role, int64 budget)
+participant_begin(Participant *participant, PtSortRole role)
 {
-	PtSortOptions options = {
-		.role = role,
-		.budget = budget
-	};
+	PtSortOptions options = {.role = role};
 
 	begin_sort(participant, options);
 }
@@ -142,12 +228,21 @@ participant_collect(Participant *participant, PtSortOptions options)
 	ptsort_perform(participant->sort);
 }
 
-void
-participant_count_merge(Participant *participant)
+/*
+ * Add what the load's sort did to the statistics.  Without workers it is the
+ * one that was put into, and its own figures are the sum already.
+ */
+static void
+count_load(Participant *participant)
 {
 	PtSortStats *stats = &participant->slot->stats.sort;
 	PtSortStats merge;
 
+	if (participant->sort_shared == NULL)
+	{
+		ptsort_stats(participant->sort, stats);
+		return;
+	}
 	ptsort_stats(participant->sort, &merge);
 	stats->comparisons += merge.comparisons;
 	stats->wrong_hints += merge.wrong_hints;
@@ -161,17 +256,22 @@ void
 participant_load(Participant *participant)
 {
 	PtBuild    *build = &participant->build;
+	const PtBuildOps *ops = participant->ops;
 	instr_time	start;
 
 	fault_point("build: before load");
 	INSTR_TIME_SET_CURRENT(start);
 	participant_report_phase(participant, PROGRESS_BTREE_PHASE_LEAF_LOAD);
-	build->fileset = ptsort_shared_fileset(participant->sort_shared);
-	participant->ops->load_slices(build, participant->sort);
+	if (participant->sort_shared != NULL)
+		build->fileset = ptsort_shared_fileset(participant->sort_shared);
+	if (participant_loads_slices(participant))
+		ops->load_slices(build, participant->sort);
+	else
+		ops->load(build, participant->sort);
 	participant->slot->stats.load_ms = pt_ms_since(start);
 	fault_point("build: after load");
 
-	participant_count_merge(participant);
+	count_load(participant);
 	participant_close(participant);
 }
 
@@ -218,10 +318,12 @@ worker_open(Participant *participant, const BuildShared *shared,
 	char	   *function = shm_toc_lookup(toc, PIECE_KEY(PIECE_FUNCTION), false);
 	BuildSlot  *slots = shm_toc_lookup(toc, PIECE_KEY(PIECE_SLOTS), false);
 
-	if (shared->participants < 1 || shared->workers < 1 ||
-		ParallelWorkerNumber < 0 || ParallelWorkerNumber >= shared->workers)
+	/* the leader is number 0 */
+	build->participant = ParallelWorkerNumber + 1;
+	if (shared->participants < 1 || build->participant < 1 ||
+		build->participant >= shared->processes)
 		elog(ERROR, "worker %d is not one of the %d of the build",
-			 ParallelWorkerNumber, shared->workers);
+			 ParallelWorkerNumber, shared->processes - 1);
 	build->heap = table_open(shared->heap_id, heap_lockmode(shared));
 	build->index = index_open(shared->index_id, index_lockmode(shared));
 	build->index_info = BuildIndexInfo(build->index);
@@ -233,13 +335,15 @@ worker_open(Participant *participant, const BuildShared *shared,
 	build->participants = shared->participants;
 
 	participant->ops = participant_find_ops(library, function);
+	participant->budget = shared->budget;
+	participant->processes = shared->processes;
 	participant->optimistic = shared->optimistic;
-	participant->slot = &slots[ParallelWorkerNumber];
+	participant->restartable = shared->restartable;
+	participant->slot = &slots[build->participant];
 	participant->scan = shm_toc_lookup(toc, PIECE_KEY(PIECE_SCAN), false);
 	participant->sort_shared = shm_toc_lookup(toc, PIECE_KEY(PIECE_SORT),
 											  false);
 	build->shared = shm_toc_lookup(toc, PIECE_KEY(PIECE_LOAD), true);
-	build->process = ParallelWorkerNumber;
 	ptsort_shared_attach(participant->sort_shared, segment);
 }
 
@@ -247,28 +351,13 @@ worker_open(Participant *participant, const BuildShared *shared,
  * Leave our resource usage where the leader adds it up.
  */
 static void
-worker_report_usage(shm_toc *toc)
+worker_report_usage(const PtBuild *build, shm_toc *toc)
 {
 	WalUsage   *wal = shm_toc_lookup(toc, PIECE_KEY(PIECE_WAL), false);
 	BufferUsage *buffers = shm_toc_lookup(toc, PIECE_KEY(PIECE_BUFFERS), false);
 
-	InstrEndParallelQuery(&buffers[ParallelWorkerNumber],
-						  &wal[ParallelWorkerNumber]);
-}
-
-/*
- * Take part in the load.
- */
-static void
-worker_load(Participant *self, const BuildShared *shared)
-{
-	PtSortOptions options = {
-		.role = PTSORT_SLICE,
-		.budget = shared->budget / (shared->workers + 1)
-	};
-
-	participant_collect(self, options);
-	participant_load(self);
+	InstrEndParallelQuery(&buffers[build->participant],
+						  &wal[build->participant]);
 }
 
 void
@@ -276,6 +365,11 @@ ptsort_build_worker_main(dsm_segment *segment, shm_toc *toc)
 {
 	Participant self = {0};
 	BuildShared *shared = shm_toc_lookup(toc, PIECE_KEY(PIECE_SHARED), false);
+	const PtSortOptions slices = {.role = PTSORT_SLICE};
+	MemoryContext old_context = CurrentMemoryContext;
+	MemoryContext build_context = AllocSetContextCreate(old_context,
+														"ptsort build",
+														ALLOCSET_DEFAULT_SIZES);
 
 	/* As nbtsort.c says: nothing but a safe CONCURRENTLY is inherited. */
 	Assert(MyProc->statusFlags == 0 || MyProc->statusFlags == PROC_IN_SAFE_IC);
@@ -283,18 +377,23 @@ ptsort_build_worker_main(dsm_segment *segment, shm_toc *toc)
 	stamp_check(&shared->stamp);
 	worker_report_activity(toc, shared);
 	fault_point("build: worker start");
+	MemoryContextSwitchTo(build_context);
 	worker_open(&self, shared, segment, toc);
 
 	InstrStartParallelQuery();
-	participant_begin(&self, PTSORT_WORKER,
-					  shared->budget / shared->participants);
+	participant_begin(&self, PTSORT_WORKER);
 	participant_scan(&self);
 	participant_sort(&self);
 	participant_close(&self);
 	if (participant_loads_slices(&self))
-		worker_load(&self, shared);
-	worker_report_usage(toc);
+	{
+		participant_collect(&self, slices);
+		participant_load(&self);
+	}
+	worker_report_usage(&self.build, toc);
 
+	MemoryContextSwitchTo(old_context);
+	MemoryContextDelete(build_context);
 	index_close(self.build.index, index_lockmode(shared));
 	table_close(self.build.heap, heap_lockmode(shared));
 	fault_point("build: worker end");

@@ -31,7 +31,7 @@
 typedef enum BuildPiece
 {
 	PIECE_SHARED,				/* one BuildShared */
-	PIECE_SLOTS,				/* a BuildSlot for each worker */
+	PIECE_SLOTS,				/* a BuildSlot for each participant */
 	PIECE_SCAN,					/* ParallelTableScanDesc, the table AM's */
 	PIECE_SORT,					/* PtSortShared, the sort's */
 	PIECE_LOAD,					/* the user's, see shared_size */
@@ -39,8 +39,8 @@ typedef enum BuildPiece
 	PIECE_FUNCTION,				/* string: the request's ops_function */
 	PIECE_ARG,					/* the request's arg */
 	PIECE_QUERY,				/* string: the leader's debug_query_string */
-	PIECE_WAL,					/* a WalUsage for each worker */
-	PIECE_BUFFERS,				/* a BufferUsage for each worker */
+	PIECE_WAL,					/* a WalUsage for each participant */
+	PIECE_BUFFERS,				/* a BufferUsage for each participant */
 	NUM_PIECES
 } BuildPiece;
 
@@ -58,11 +58,12 @@ typedef struct BuildShared
 	bool		is_unique;		/* these three from the leader's IndexInfo, */
 	bool		nulls_not_distinct; /* which may differ from the catalogs */
 	bool		is_concurrent;
-	int			participants;	/* that were planned */
-	int			workers;		/* of them, workers */
+	int			participants;	/* that were planned to scan */
+	int			processes;		/* the leader's and those of the workers */
 	int64		budget;			/* bytes, of the whole build */
 	Size		arg_size;
 	bool		optimistic;		/* sorts are */
+	bool		restartable;	/* sorts are */
 	uint64		query_id;
 } BuildShared;
 
@@ -71,7 +72,9 @@ typedef struct BuildShared
  * a lock.  The counts are complete before it announces its run, so the leader
  * may read them once its own sort has been performed; the statistics are
  * complete when the process ends, so the leader may read them after
- * WaitForParallelWorkersToFinish().  The leader's own slot is in its memory.
+ * WaitForParallelWorkersToFinish().  The arrays of slots and of usage have an
+ * element for each participant, by its number; those of usage leave the
+ * leader's empty.
  */
 typedef struct BuildSlot
 {
@@ -89,18 +92,22 @@ typedef struct Participant
 {
 	PtBuild		build;			/* what the callbacks see */
 	const PtBuildOps *ops;
+	int64		budget;			/* bytes, of the whole build */
+	int			processes;		/* among which it is divided at most */
 	ParallelTableScanDesc scan; /* NULL: all of the table is ours */
 	PtSortShared *sort_shared;	/* NULL: serial */
 	PtSort	   *sort;
 	BuildSlot  *slot;
 	bool		progress;		/* report phases */
 	bool		optimistic;		/* sorts are */
+	bool		restartable;	/* sorts are */
 } Participant;
 
 /*
  * participant_find_ops returns the callbacks of a build by library and name,
- * or raises an error.  The leader calls it as well as the workers: a wrong
- * name shows there first, and a serial build finds the same function.
+ * or raises an error, also if they are incomplete.  The leader calls it as
+ * well as the workers: a wrong name shows there first, and a build without
+ * workers finds the same function.
  */
 extern const PtBuildOps *participant_find_ops(const char *library,
 											  const char *function);
@@ -109,9 +116,8 @@ extern const PtBuildOps *participant_find_ops(const char *library,
 extern void participant_report_phase(const Participant *participant,
 									 int64 phase);
 
-/* participant_begin begins this process's sort. */
-extern void participant_begin(Participant *participant, PtSortRole role,
-							  int64 budget);
+/* participant_begin begins the sort into which this process puts. */
+extern void participant_begin(Participant *participant, PtSortRole role);
 
 /*
  * participant_scan reads this process's share of the table.  Afterwards the
@@ -130,15 +136,15 @@ extern void participant_close(Participant *participant);
 
 /*
  * participant_collect begins the sort that reads the runs, and waits for them.
- * The options lack what is the same in all of the participant's sorts.
+ * The options are those in which the leader's differ from a worker's.
  */
 extern void participant_collect(Participant *participant,
 								PtSortOptions options);
 
-/* participant_count_merge adds what that sort did to the participant's own. */
-extern void participant_count_merge(Participant *participant);
-
-/* participant_load lets the user load as many slices as it gets. */
+/*
+ * participant_load lets the user load, as many slices as it gets or all, adds
+ * what the sort did to the statistics and ends it.
+ */
 extern void participant_load(Participant *participant);
 
 /* participant_loads_slices tells whether the user can load in slices. */

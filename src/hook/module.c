@@ -172,30 +172,32 @@ put_last_build_row(ReturnSetInfo *rsinfo, const BtBuildReport *report,
 {
 	Datum		values[LAST_BUILD_COLUMNS];
 	bool		nulls[LAST_BUILD_COLUMNS] = {false};
+	const PtBuildStats *build = &stats->build;
+	const PtSortStats *sort = &build->sort;
 	const char *role;
 	int			i = 0;
 
 	if (participant < 0)
 		role = "total";
 	else
-		role = stats->leader ? "leader" : "worker";
+		role = participant == 0 ? "leader" : "worker";
 
 	values[i++] = CStringGetTextDatum(NameStr(report->index_name));
 	nulls[i] = participant < 0;
 	values[i++] = Int32GetDatum(participant);
 	values[i++] = CStringGetTextDatum(role);
-	values[i++] = Int64GetDatum(stats->tuples);
-	values[i++] = Int64GetDatum(stats->runs);
-	values[i++] = Int64GetDatum(stats->run_bytes);
-	values[i++] = Float8GetDatum(stats->scan_ms);
-	values[i++] = Float8GetDatum(stats->sort_ms);
-	values[i++] = Float8GetDatum(stats->run_ms);
-	values[i++] = Float8GetDatum(stats->merge_load_ms);
-	values[i++] = Int64GetDatum(stats->comparisons);
+	values[i++] = Int64GetDatum(sort->tuples);
+	values[i++] = Int64GetDatum(sort->runs);
+	values[i++] = Int64GetDatum(sort->run_bytes);
+	values[i++] = Float8GetDatum(build->scan_ms);
+	values[i++] = Float8GetDatum(sort->sort_ms);
+	values[i++] = Float8GetDatum(sort->run_ms);
+	values[i++] = Float8GetDatum(build->load_ms);
+	values[i++] = Int64GetDatum(sort->comparisons);
 	values[i++] = Int64GetDatum(stats->pages);
-	values[i++] = Int64GetDatum(stats->wal_bytes);
-	values[i++] = Int64GetDatum(stats->peak_memory_bytes);
-	values[i++] = Int64GetDatum(stats->temp_bytes);
+	values[i++] = Int64GetDatum(build->wal_bytes);
+	values[i++] = Int64GetDatum(sort->peak_memory);
+	values[i++] = Int64GetDatum(sort->temp_bytes);
 	Assert(i == LAST_BUILD_COLUMNS);
 
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
@@ -209,18 +211,21 @@ put_last_build_row(ReturnSetInfo *rsinfo, const BtBuildReport *report,
 static void
 add_to_total(BtBuildStats *total, const BtBuildStats *stats)
 {
-	total->tuples += stats->tuples;
-	total->runs += stats->runs;
-	total->run_bytes += stats->run_bytes;
-	total->scan_ms = Max(total->scan_ms, stats->scan_ms);
-	total->sort_ms = Max(total->sort_ms, stats->sort_ms);
-	total->run_ms = Max(total->run_ms, stats->run_ms);
-	total->merge_load_ms = Max(total->merge_load_ms, stats->merge_load_ms);
-	total->comparisons += stats->comparisons;
+	PtBuildStats *build = &total->build;
+	PtSortStats *sort = &build->sort;
+
+	sort->tuples += stats->build.sort.tuples;
+	sort->runs += stats->build.sort.runs;
+	sort->run_bytes += stats->build.sort.run_bytes;
+	build->scan_ms = Max(build->scan_ms, stats->build.scan_ms);
+	sort->sort_ms = Max(sort->sort_ms, stats->build.sort.sort_ms);
+	sort->run_ms = Max(sort->run_ms, stats->build.sort.run_ms);
+	build->load_ms = Max(build->load_ms, stats->build.load_ms);
+	sort->comparisons += stats->build.sort.comparisons;
 	total->pages += stats->pages;
-	total->wal_bytes += stats->wal_bytes;
-	total->peak_memory_bytes += stats->peak_memory_bytes;
-	total->temp_bytes += stats->temp_bytes;
+	build->wal_bytes += stats->build.wal_bytes;
+	sort->peak_memory += stats->build.sort.peak_memory;
+	sort->temp_bytes += stats->build.sort.temp_bytes;
 }
 
 /* What this session's last build did: a row per participant, and the total. */
