@@ -69,6 +69,13 @@ SET ptsort.enable = off;
 REINDEX INDEX takeover_a;
 CREATE INDEX CONCURRENTLY takeover_d ON takeover (a) WITH (parallel_workers = 2);
 SET ptsort.enable = on;
+SET max_parallel_maintenance_workers = 0;
+CREATE INDEX CONCURRENTLY takeover_e ON takeover (a) WITH (parallel_workers = 2);
+REINDEX INDEX CONCURRENTLY takeover_e;
+SET ptsort.enable = off;
+REINDEX INDEX CONCURRENTLY takeover_e;
+SET ptsort.enable = on;
+SET max_parallel_maintenance_workers = 2;
 SET ptsort.min_table_size = '1GB';
 REINDEX INDEX takeover_a;
 -- none of ours: other access methods and catalogs

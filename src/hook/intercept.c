@@ -19,7 +19,9 @@
  *	  before the build.
  *	- get_relation_info, when the server asks its planner how many workers a
  *	  build should have: everything else, above all CONCURRENTLY, whose build
- *	  runs in another transaction than the creation of the index.
+ *	  runs in another transaction than the creation of the index.  It does
+ *	  not ask if max_parallel_maintenance_workers = 0, so that builds
+ *	  CONCURRENTLY are the server's then.
  *
  * Nothing depends on the patched pointer being there, or not: if it is
  * missing, the server builds the index; if it outlives the build, because the
@@ -119,6 +121,28 @@ redirect_build_of(Oid index_oid)
 }
 
 
+/* Say that a build is the server's, and why. */
+static void
+say_leaving(Relation index, const char *reason)
+{
+	ereport(btbuild_log_level(),
+			(errmsg("ptsort: leaving index \"%s\" to the server: %s",
+					RelationGetRelationName(index), reason)));
+}
+
+
+/*
+ * An index that is created CONCURRENTLY is not ready for inserts yet, and will
+ * be built in another transaction.  Will nothing of ours be called there?
+ */
+static bool
+will_escape(Relation index)
+{
+	return max_parallel_maintenance_workers == 0 &&
+		index->rd_index != NULL && !index->rd_index->indisready &&
+		index->rd_index->indrelid >= FirstNormalObjectId;
+}
+
 /*
  * First interceptor: an index has been created
  *
@@ -139,9 +163,10 @@ redirect_new_index(Oid relid)
 		if (rel->rd_indam == NULL)
 			CommandCounterIncrement();
 		redirect_build(rel);
-		if (ptsort_enable && rel->rd_index != NULL &&
-			!rel->rd_index->indisready)
-			statement_note_concurrent_index();
+		if (will_escape(rel))
+			say_leaving(rel, ptsort_enable ?
+						"CONCURRENTLY, max_parallel_maintenance_workers = 0" :
+						"ptsort.enable is off");
 	}
 	RelationClose(rel);
 }
@@ -162,6 +187,18 @@ ptsort_object_access(ObjectAccessType access, Oid classId, Oid objectId,
 
 /*
  * Second interceptor: an index that is being rebuilt has got its new file
+ *
+ * A relcache callback must not rely on catalogs, since it may run in the
+ * middle of anything, even of an open of the same relation.  This one opens a
+ * relation only where that is safe: while reindex_index() rebuilds this very
+ * index it holds it open, so that the entry is there and RelationIdGetRelation
+ * finds it in the cache, and takes no lock.  The callback runs after the entry
+ * has been invalidated; if it has to be reloaded for us, that happens within a
+ * transaction and under the lock that reindex_index() holds, and an entry that
+ * is open keeps its rd_indam across a reload.  The invalidation comes from the
+ * CommandCounterIncrement() that shows the index's new file, and so whatever
+ * the settings are; runs with all caches discarded at every chance have shown
+ * nothing else (debug_discard_caches = 1).
  */
 static void
 ptsort_relcache_callback(Datum arg, Oid relid)
@@ -224,9 +261,6 @@ ptsort_get_relation_info(PlannerInfo *root, Oid relationObjectId,
 		}
 		list_free(indexes);
 		RelationClose(heap);
-
-		if (statement_max_workers() == 0)
-			rel->rel_parallel_workers = 0;
 	}
 }
 
@@ -331,10 +365,11 @@ request_workers(Relation heap, Relation index, IndexInfo *indexInfo)
 		return request;
 	}
 
-	request.workers = Min(request.requested, statement_max_workers());
+	request.workers = Min(request.requested, max_parallel_maintenance_workers);
 	if (request.workers < request.requested)
 		request.source = psprintf("%s, max_parallel_maintenance_workers = %d",
-								  request.source, statement_max_workers());
+								  request.source,
+								  max_parallel_maintenance_workers);
 	if (request.workers > 0 &&
 		(obstacle = why_not_parallel(heap, index)) != NULL)
 	{
@@ -381,33 +416,24 @@ leave_to_server(Relation heap, Relation index, IndexInfo *indexInfo,
 		indexInfo->ii_ParallelWorkers =
 			request_workers(heap, index, indexInfo).workers;
 
-	ereport(btbuild_log_level(),
-			(errmsg("ptsort: leaving index \"%s\" to the server: %s",
-					RelationGetRelationName(index), reason)));
+	say_leaving(index, reason);
 	return btbuild(heap, index, indexInfo);
 }
 
 static IndexBuildResult *
 intercept_ambuild(Relation heap, Relation index, IndexInfo *indexInfo)
 {
-	bool		concurrent = statement_begin_concurrent_build(index);
 	const char *reason = why_not_ours(heap);
+	BtBuildRequest request;
 	IndexBuildResult *result;
 
 	if (reason != NULL)
-		result = leave_to_server(heap, index, indexInfo, reason);
-	else
-	{
-		BtBuildRequest request;
+		return leave_to_server(heap, index, indexInfo, reason);
 
-		fault_point("intercept: begin");
-		request = request_workers(heap, index, indexInfo);
-		result = btbuild_build(heap, index, indexInfo, &request);
-		fault_point("intercept: end");
-	}
-
-	if (concurrent)
-		statement_end_concurrent_build();
+	fault_point("intercept: begin");
+	request = request_workers(heap, index, indexInfo);
+	result = btbuild_build(heap, index, indexInfo, &request);
+	fault_point("intercept: end");
 	return result;
 }
 

@@ -8,15 +8,15 @@
  * sees it, and remembers it in a StmtContext for as long as the statement
  * runs; it is never stored.  Statements inside that statement (of functions in
  * an index expression, of event triggers) have contexts of their own, which
- * hide the outer hint.
+ * hide the outer request.
  *
- *	CREATE INDEX			the hint is for every index built until its end:
- *							on a partitioned table there are several.
+ *	CREATE INDEX			the request is for every index built until its
+ *							end: on a partitioned table there are several.
  *	CREATE TABLE			gets to its constraints by way of CREATE INDEX
  *							statements, which come through ProcessUtility.
  *	ALTER TABLE				builds the indexes of its constraints without
  *							another ProcessUtility call.  Each constraint's
- *							hint is kept with the columns by which to
+ *							request is kept with the columns by which to
  *							recognize its index.
  *
  * The errors about the option are those the server has for a table's
@@ -41,12 +41,12 @@
  * ALTER TABLE without another ProcessUtility call, maybe for each of many
  * partitions, and is recognised by its kind and its columns.
  */
-typedef struct ConstraintHint
+typedef struct ConstraintRequest
 {
 	ConstrType	kind;			/* CONSTR_PRIMARY, _UNIQUE or _EXCLUSION */
 	List	   *columns;		/* names; NULL stands for an expression */
 	int			workers;
-} ConstraintHint;
+} ConstraintRequest;
 
 /*
  * A utility statement that is running.  Lives on the C stack of the
@@ -55,73 +55,13 @@ typedef struct ConstraintHint
 typedef struct StmtContext
 {
 	struct StmtContext *outer;
-	int			index_workers;	/* hint of CREATE INDEX, or -1 */
-	List	   *constraints;	/* ConstraintHints of ALTER TABLE */
-	int			pending_concurrent; /* indexes created whose builds follow,
-									 * with parallelism off */
+	int			index_workers;	/* request of CREATE INDEX, or -1 */
+	List	   *constraints;	/* ConstraintRequests of ALTER TABLE */
 } StmtContext;
 
 static StmtContext *current_stmt = NULL;
 
 static ProcessUtility_hook_type prev_ProcessUtility = NULL;
-
-
-/*
- * CONCURRENTLY without parallelism
- *
- * In the second phase of CONCURRENTLY the only thing of ours that runs
- * between opening the index and building it is the planner hook, and with
- * max_parallel_maintenance_workers = 0 the server does not even call that.  So
- * from the first phase, when the index is created, until the build begins, the
- * variable is 1; the planner hook sees to it that the answer still is 0
- * workers.  The window is kept that narrow because a SET LOCAL inside it
- * (an event trigger's, say) would save the 1 and bring it back later.
- */
-
-int
-statement_max_workers(void)
-{
-	if (current_stmt != NULL && current_stmt->pending_concurrent > 0)
-		return 0;
-	return max_parallel_maintenance_workers;
-}
-
-void
-statement_note_concurrent_index(void)
-{
-	if (current_stmt == NULL || statement_max_workers() != 0)
-		return;
-	current_stmt->pending_concurrent++;
-	max_parallel_maintenance_workers = 1;
-}
-
-bool
-statement_begin_concurrent_build(Relation index)
-{
-	if (index->rd_index->indisready || current_stmt == NULL ||
-		current_stmt->pending_concurrent == 0)
-		return false;
-	max_parallel_maintenance_workers = 0;
-	current_stmt->pending_concurrent--;
-	return true;
-}
-
-void
-statement_end_concurrent_build(void)
-{
-	if (current_stmt != NULL && current_stmt->pending_concurrent > 0 &&
-		max_parallel_maintenance_workers == 0)
-		max_parallel_maintenance_workers = 1;
-}
-
-/* At the end of a statement, however it ends. */
-static void
-forget_concurrent_builds(StmtContext *stmt)
-{
-	if (stmt->pending_concurrent > 0 && max_parallel_maintenance_workers == 1)
-		max_parallel_maintenance_workers = 0;
-	stmt->pending_concurrent = 0;
-}
 
 
 /*
@@ -238,18 +178,18 @@ constraint_columns(Constraint *constraint, char *column)
 static bool
 visit_constraint(Constraint *constraint, char *column, StmtContext *stmt)
 {
-	ConstraintHint *hint;
+	ConstraintRequest *request;
 
 	if (!constraint_builds_btree(constraint) ||
 		!has_workers_option(constraint->options))
 		return false;
 	if (stmt != NULL)
 	{
-		hint = palloc(sizeof(ConstraintHint));
-		hint->kind = constraint->contype;
-		hint->columns = constraint_columns(constraint, column);
-		hint->workers = take_workers_option(&constraint->options);
-		stmt->constraints = lappend(stmt->constraints, hint);
+		request = palloc(sizeof(ConstraintRequest));
+		request->kind = constraint->contype;
+		request->columns = constraint_columns(constraint, column);
+		request->workers = take_workers_option(&constraint->options);
+		stmt->constraints = lappend(stmt->constraints, request);
 	}
 	return true;
 }
@@ -313,14 +253,14 @@ visit_statement(Node *node, StmtContext *stmt)
  */
 
 /*
- * Does this statement need a context?  Those that carry a hint or build
- * CONCURRENTLY do; and any statement inside one of them, to hide its hint.
+ * Does this statement need a context?  Those that may carry a request do; and
+ * any statement inside one of them, to hide its request.
  */
 static bool
 needs_context(Node *node)
 {
 	return current_stmt != NULL || IsA(node, IndexStmt) ||
-		IsA(node, AlterTableStmt) || IsA(node, ReindexStmt);
+		IsA(node, AlterTableStmt);
 }
 
 /* Is this DISCARD ALL, after which a session is to be like a new one? */
@@ -359,7 +299,6 @@ call_next_within(StmtContext *stmt, PlannedStmt *pstmt,
 	}
 	PG_FINALLY();
 	{
-		forget_concurrent_builds(stmt);
 		current_stmt = stmt->outer;
 	}
 	PG_END_TRY();
@@ -396,7 +335,7 @@ ptsort_ProcessUtility(PlannedStmt *pstmt, const char *queryString,
 
 
 /*
- * The hint of the running statement for an index
+ * The request of the running statement for an index
  */
 
 static bool
@@ -429,7 +368,7 @@ index_has_columns(Relation index, List *columns)
  * transaction was not, it is only being rebuilt by the same ALTER TABLE.
  */
 static bool
-index_is_of_constraint(Relation index, ConstraintHint *hint)
+index_is_of_constraint(Relation index, ConstraintRequest *request)
 {
 	Form_pg_index form = index->rd_index;
 	ConstrType	kind;
@@ -442,8 +381,9 @@ index_is_of_constraint(Relation index, ConstraintHint *hint)
 		kind = CONSTR_EXCLUSION;
 	else
 		kind = CONSTR_UNIQUE;
-	return kind == hint->kind && (form->indisunique || form->indisexclusion) &&
-		index_has_columns(index, hint->columns);
+	return kind == request->kind &&
+		(form->indisunique || form->indisexclusion) &&
+		index_has_columns(index, request->columns);
 }
 
 int
@@ -455,10 +395,10 @@ statement_workers(Relation index)
 		return -1;
 	foreach(lc, current_stmt->constraints)
 	{
-		ConstraintHint *hint = lfirst(lc);
+		ConstraintRequest *request = lfirst(lc);
 
-		if (index_is_of_constraint(index, hint))
-			return hint->workers;
+		if (index_is_of_constraint(index, request))
+			return request->workers;
 	}
 	return current_stmt->index_workers;
 }
