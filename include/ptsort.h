@@ -128,7 +128,7 @@ typedef struct PtSortOptions
 	PtSortRole	role;
 	int64		budget;			/* bytes; see "RULES" above */
 	bool		random_access;	/* allow rescan, backward reads, mark, restore
-								 * (SERIAL and LEADER) */
+								 * (SERIAL only) */
 	bool		optimistic;		/* verify sort key words that are only hints
 								 * as late as possible: with the fewest
 								 * comparisons, but the sort may fail

@@ -388,6 +388,19 @@ worker_access(void)
 }
 
 static void
+leader_access(void)
+{
+	PtSortOptions options = {
+		.role = PTSORT_LEADER,
+		.shared = make_block(1),
+		.participants = 1,
+		.random_access = true
+	};
+
+	(void) begin_int4(&options);
+}
+
+static void
 unknown_role(void)
 {
 	PtSortOptions options = {.role = (PtSortRole) 5};
@@ -548,6 +561,7 @@ static const struct
 	{"slice counts participants", slice_counts},
 	{"serial sort counts participants", serial_counts},
 	{"random access of a worker", worker_access},
+	{"random access of a leader", leader_access},
 	{"unknown role", unknown_role},
 	{"block for nobody", block_for_nobody},
 	{"next slice while putting", next_slice_of_putting},

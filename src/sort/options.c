@@ -44,11 +44,10 @@ check_role(const PtSortOptions *options)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("only the leader of a parallel sort can name the number of participants"),
 				 errhint("Set PtSortOptions.participants in the roles PTSORT_LEADER and PTSORT_SLICE_LEADER only.")));
-	if (options->role != PTSORT_SERIAL && options->role != PTSORT_LEADER &&
-		options->random_access)
+	if (options->role != PTSORT_SERIAL && options->random_access)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("worker or slice of parallel sort cannot have random access")));
+				 errmsg("parallel sort cannot have random access")));
 }
 
 /* options_check: see options.h. */

@@ -320,7 +320,9 @@ append_samples(Run *run, const Run *next, int64 offset)
 
 /*
  * run_append makes the records of another run of this process the last ones of
- * this run; the other run is closed.  Nothing is copied.
+ * this run; the other run is closed.  Nothing is copied.  The result
+ * cannot be read backward: its first frame does not know how long the one before
+ * the seam is.
  */
 void
 run_append(Run *run, Run *next)
@@ -336,7 +338,6 @@ run_append(Run *run, Run *next)
 	run->desc.bytes = offset + next->desc.bytes;
 	run->desc.tuples += next->desc.tuples;
 	run->desc.last_frame = next->desc.last_frame;
-	run->desc.spliced = true;
 	run_close(next);
 }
 

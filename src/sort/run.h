@@ -64,7 +64,6 @@ typedef struct RunDesc
 	int64		bytes;			/* of all frames */
 	int64		nsamples;
 	int64		last_frame;		/* bytes of the last frame */
-	bool		spliced;		/* of several runs: not to be read backward */
 	bool		unverified;		/* in the order of hints: VERIFY_LATE */
 	TapeExport	tape;			/* valid once exported */
 } RunDesc;

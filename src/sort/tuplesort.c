@@ -10,7 +10,7 @@
  *		perform:	serial without runs		-> MEMORY
  *					serial with runs		-> MERGING, or RUN for random access
  *					worker					-> ANNOUNCED: exactly one run, exported
- *					leader: wait, import	-> MERGING, or RUN for random access
+ *					leader: wait, import	-> MERGING
  *					slice leader: wait, import, plan -> SLICES
  *					slice: wait for the plan, import -> SLICES
  *
@@ -651,15 +651,7 @@ perform_leader(PtSort *sort)
 	import_runs(sort, false);
 	if (sort->stats.failed)
 		discard_runs(sort);
-	if (!sort->options.random_access)
-		start_merging(sort);
-	else
-	{
-		merge_down(sort, 1);
-		if (sort->nruns > 0 && sort->runs[0]->desc.spliced)
-			merge_runs(sort, 1);
-		start_run(sort);
-	}
+	start_merging(sort);
 }
 
 /* Plan the slices and publish the plan; if a sort has failed, an empty one. */

@@ -1,26 +1,25 @@
 -- Random access: rescan, backward, mark and restore, against a cursor over the
 -- sorted array.
 CREATE FUNCTION access(merge_order int, spill_entries int, variant text, index regclass, n int,
-	workers int, OUT tuples int8, OUT runs int8)
+	OUT tuples int8, OUT runs int8)
 LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM set_config('ptsort.debug_merge_order', merge_order::text, true);
 	PERFORM set_config('ptsort.debug_spill_entries', spill_entries::text, true);
 	SELECT s.tuples, s.runs INTO tuples, runs
-	FROM ptsort_test_sort(variant, index, n, random_access => true, workers => workers,
+	FROM ptsort_test_sort(variant, index, n, random_access => true,
 						  null_every => 20, distinct_keys => n / 2) s;
 END $$;
 
 -- In memory, one run, runs within the merge order, runs beyond it.
-SELECT variant, n, merge_order, spill, workers, a.tuples,
+SELECT variant, n, merge_order, spill, a.tuples,
 	   CASE WHEN n >= 500 THEN a.runs > 1 END AS runs
 FROM unnest('{datum,tuple,index}'::text[]) variant,
-	 (VALUES (0, 0, 0, 0), (1, 0, 0, 0), (2, 0, 0, 0), (500, 0, 0, 0),
-			 (0, 0, 10, 0), (1, 0, 1, 0), (2, 0, 1, 0), (500, 0, 100, 0), (500, 2, 10, 0),
-			 (20000, 0, 0, 0),
-			 (0, 0, 0, 1), (1, 0, 0, 2), (500, 0, 0, 2), (500, 2, 20, 2)) v (n, merge_order, spill, workers),
-	 access(merge_order, spill, variant, 'shape_text_i', n, workers) a
-ORDER BY 1, 2, 3, 4, 5;
+	 (VALUES (0, 0, 0), (1, 0, 0), (2, 0, 0), (500, 0, 0),
+			 (0, 0, 10), (1, 0, 1), (2, 0, 1), (500, 0, 100), (500, 2, 10),
+			 (20000, 0, 0)) v (n, merge_order, spill),
+	 access(merge_order, spill, variant, 'shape_text_i', n) a
+ORDER BY 1, 2, 3, 4;
 
 -- Tuples larger than a block, than a buffer, than the budget.
 SELECT width, s.tuples

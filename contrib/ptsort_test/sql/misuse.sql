@@ -36,6 +36,7 @@ SELECT ptsort_test_misuse('worker counts participants');
 SELECT ptsort_test_misuse('slice counts participants');
 SELECT ptsort_test_misuse('serial sort counts participants');
 SELECT ptsort_test_misuse('random access of a worker');
+SELECT ptsort_test_misuse('random access of a leader');
 SELECT ptsort_test_misuse('unknown role');
 SELECT ptsort_test_misuse('block for nobody');
 \set VERBOSITY terse
