@@ -29,14 +29,14 @@
 #define AHEAD			8
 
 /*
- * A sample of no more entries than this, and no more than this part of them,
- * is looked at before hints are trusted.  If this part of its neighbours is
- * out of order, a repair costs as much as sorting by comparisons (half are, by
- * chance).
+ * A sample of no more entries than this, and no more than 1 in SAMPLE_PART of
+ * them, is looked at before hints are used.  If this fraction of its neighbours
+ * is out of order, a repair costs as much as sorting by comparisons (half are,
+ * by chance).
  */
 #define MAX_SAMPLE		1000
 #define SAMPLE_PART		16
-#define HOPELESS_PART	0.3
+#define HOPELESS_FRACTION	0.3
 
 /* Comparisons between two checks for interrupts. */
 #define CHECK_INTERVAL	1000
@@ -108,7 +108,7 @@ repair_is_hopeless(SortOrder *order, const uint64 *entries, int64 n, int stride,
 			order_compare_tuples(order, (void *) (uintptr_t) a[stride - 1],
 								 (void *) (uintptr_t) b[stride - 1]) > 0;
 	}
-	return wrong > HOPELESS_PART * nsample;
+	return wrong > HOPELESS_FRACTION * nsample;
 }
 
 /*
