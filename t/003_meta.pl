@@ -14,8 +14,9 @@ my @licenses = qw(agpl_3 apache_1_1 apache_2_0 artistic_1 artistic_2 bsd freebsd
   mozilla_1_1 openssl perl_5 postgresql qpl_1_0 ssleay sun zlib open_source
   restricted unrestricted unknown);
 my $number = qr/(?:0|[1-9][0-9]*)/;
-my $semver = qr/$number\.$number\.$number(?:-?[A-Za-z][0-9A-Za-z-]*)?/;
-my $range = qr/(?:(?:[<>]=?|[!=]=)\s*)?$semver/;
+my $semver = qr/$number\.$number\.$number(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?/;
+my $condition = qr/(?:(?:[<>]=?|[!=]=)\s*)?$semver/;
+my $range = qr/0|$condition(?:,\s*$condition)*/;
 my $url = qr{[a-z][a-z0-9+.-]*://[^\s/]+(?:/\S*)?};
 
 # Kinds of values: each takes a value and its place, and returns what is wrong.
@@ -110,17 +111,25 @@ my $spec = fields(
 	'meta-spec!' => fields('version!' => matching(qr/1\.0\.0/), url => matching($url)),
 	description => $text,
 	generated_by => $text,
-	tags => list_of(matching(qr{[^/\\[:cntrl:]]{1,256}})),
+	tags => list_of(matching(qr{[^/\\[:cntrl:]]{2,255}})),
 	no_index => map_of(qr/file|directory/, list_of($text)),
 	prereqs => map_of(qr/configure|build|test|runtime|develop/, $relations),
 	release_status => matching(qr/stable|testing|unstable/),
 	resources => fields(
 		homepage => matching($url),
 		bugtracker => fields(web => matching($url), mailto => matching(qr/\S+\@\S+/)),
-		repository => fields(
-			url => matching($url),
-			web => matching($url),
-			type => matching(qr/[a-z]+/))));
+		repository => sub {
+			my ($value, $place) = @_;
+			return (
+				fields(
+					url => matching($url),
+					web => matching($url),
+					type => matching(qr/[a-z]+/))->(@_),
+				ref $value eq 'HASH'
+				  && ($value->{web} || ($value->{url} && $value->{type}))
+				? ()
+				: "$place: neither web nor url and type");
+		}));
 
 # What is wrong with a META.json
 sub wrong
@@ -182,6 +191,8 @@ my @mistakes = (
 		qr/^META\.resources\.homepage: here$/m ],
 	[ 'resources', sub { $_[0]{resources}{bugtracker} = { mail => 'a@b' } },
 		qr/^META\.resources\.bugtracker: key mail$/m ],
+	[ 'repository', sub { $_[0]{resources}{repository} = { type => 'git' } },
+		qr/^META\.resources\.repository: neither web nor url/m ],
 	[ 'release status', sub { $_[0]{release_status} = 'done' },
 		qr/^META\.release_status: done$/m ]);
 
