@@ -370,6 +370,8 @@ variant_by_name(const char *name)
 		return TEST_TUPLE;
 	if (strcmp(name, "index") == 0)
 		return TEST_INDEX;
+	if (strcmp(name, "record") == 0)
+		return TEST_RECORD;
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("unknown variant \"%s\"", name)));

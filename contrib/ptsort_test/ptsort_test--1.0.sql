@@ -3,7 +3,8 @@
 -- Sorts n generated rows and compares every tuple that comes out with an array
 -- that was sorted by other means.  The index (of an empty table) tells what the
 -- tuples look like: variant 'datum' sorts values of its first column, 'tuple'
--- rows of its table by its key columns, 'index' index tuples.
+-- rows of its table by its key columns, 'index' index tuples, 'record' records of
+-- our own whose group, name and number are the columns.
 --
 -- pattern:        order in which keys are put: random, ascending, descending,
 --                 permuted (each key once, in mixed order)

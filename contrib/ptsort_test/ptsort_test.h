@@ -5,6 +5,7 @@
  *
  *	  data.c	rows from numbers: the same in every process
  *	  shape.c	what is sorted: tuples of one kind, and how to put and get them
+ *	  record.c	a variant of our own: records of a fixed size
  *	  check.c	the sorted array, and the comparison of a sort with it
  *	  drive.c	ptsort_test_sort(): runs sorts in all roles
  *	  slices.c	a merge in slices, put together again
@@ -34,7 +35,8 @@ typedef enum TestVariant
 {
 	TEST_DATUM,
 	TEST_TUPLE,
-	TEST_INDEX
+	TEST_INDEX,
+	TEST_RECORD
 } TestVariant;
 
 typedef enum TestPattern
@@ -81,6 +83,18 @@ typedef struct TestTuple
 	Datum		value;
 	bool		isnull;			/* datums only */
 } TestTuple;
+
+/*
+ * TestRecord: a tuple of record.c, 64 bytes long and ordered by the group, the
+ * name as in collation "C", and the number.
+ */
+typedef struct TestRecord
+{
+	int64		number;
+	char		name[8];		/* up to the first zero byte */
+	int32		group;
+	char		payload[44];
+} TestRecord;
 
 /* TestKey: a key column, described without the help of ptsort. */
 typedef struct TestKey
@@ -148,6 +162,11 @@ extern const char *test_bytes(TestShape *shape, const TestTuple *tuple,
 extern int	test_compare_values(TestKey *key, Datum a, bool a_null,
 								Datum b, bool b_null);
 extern void test_key_of_index(Relation index, int column, TestKey *key);
+
+/* record.c */
+extern PtSort *test_begin_record(const PtSortOptions *options);
+extern void test_put_record(PtSort *sort, const TestRecord *record);
+extern const TestRecord *test_get_record(PtSort *sort, bool forward);
 
 /* check.c */
 extern TestChecker *test_checker(TestShape *shape, int sort_number);

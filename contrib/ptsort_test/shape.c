@@ -19,6 +19,7 @@
 #include "catalog/pg_am.h"
 #include "executor/executor.h"
 #include "executor/tuptable.h"
+#include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -135,6 +136,8 @@ test_begin(TestShape *shape, const PtSortOptions *options)
 			return ptsort_begin_index(shape->heap, shape->index,
 									  spec->is_unique,
 									  spec->nulls_not_distinct, options);
+		case TEST_RECORD:
+			return test_begin_record(options);
 	}
 	pg_unreachable();
 }
@@ -204,6 +207,26 @@ put_tuple(TestShape *shape, PtSort *sort, int64 row)
 	ExecClearTuple(slot);
 }
 
+/*
+ * A record of the row's columns.  The name is the end of a longer text; numbers
+ * differ in both halves.
+ */
+static void
+make_record(TestShape *shape, int64 row, TestRecord *record)
+{
+	text	   *name = DatumGetTextPP(shape->values[1]);
+	int			length = VARSIZE_ANY_EXHDR(name);
+	int			skip = Max(0, length - (int) sizeof(record->name));
+
+	memset(record, 0, sizeof(*record));
+	record->group = DatumGetInt32(shape->values[0]);
+	memcpy(record->name, VARDATA_ANY(name) + skip, length - skip);
+	record->number = DatumGetInt64(shape->values[2]);
+	record->number += record->number % 3 * (INT64CONST(1) << 40);
+	snprintf(record->payload, sizeof(record->payload),
+			 "row " INT64_FORMAT " of %d", row, record->group);
+}
+
 /* test_put makes a row and puts it into the sort_number'th sort. */
 void
 test_put(TestShape *shape, PtSort *sort, int64 row, int sort_number)
@@ -213,6 +236,7 @@ test_put(TestShape *shape, PtSort *sort, int64 row, int sort_number)
 	Datum		values[INDEX_MAX_KEYS];
 	bool		isnull[INDEX_MAX_KEYS];
 	ItemPointerData tid;
+	TestRecord	record;
 
 	make_row(shape, row, sort_number);
 	switch (shape->spec->variant)
@@ -229,6 +253,10 @@ test_put(TestShape *shape, PtSort *sort, int64 row, int sort_number)
 			make_tid(row, &tid);
 			ptsort_put_index(sort, &tid, values, isnull,
 							 row < shape->spec->data.live_rows);
+			break;
+		case TEST_RECORD:
+			make_record(shape, row, &record);
+			test_put_record(sort, &record);
 			break;
 	}
 	MemoryContextSwitchTo(caller);
@@ -272,6 +300,9 @@ test_get(TestShape *shape, PtSort *sort, bool forward, TestTuple *tuple)
 		case TEST_INDEX:
 			tuple->value = PointerGetDatum(ptsort_get_index(sort, forward));
 			break;
+		case TEST_RECORD:
+			tuple->value = PointerGetDatum(test_get_record(sort, forward));
+			break;
 	}
 	return DatumGetPointer(tuple->value) != NULL;
 }
@@ -286,6 +317,7 @@ test_make(TestShape *shape, int64 row, int sort_number)
 	Datum		values[INDEX_MAX_KEYS];
 	bool		isnull[INDEX_MAX_KEYS];
 	IndexTuple	itup;
+	TestRecord *record;
 
 	make_row(shape, row, sort_number);
 	MemoryContextSwitchTo(caller);
@@ -308,9 +340,28 @@ test_make(TestShape *shape, int64 row, int sort_number)
 			make_tid(row, &itup->t_tid);
 			result.value = PointerGetDatum(itup);
 			break;
+		case TEST_RECORD:
+			record = palloc(sizeof(TestRecord));
+			make_record(shape, row, record);
+			result.value = PointerGetDatum(record);
+			break;
 	}
 	MemoryContextReset(shape->row_context);
 	return result;
+}
+
+/* A key column's value of a record. */
+static Datum
+record_value(const TestRecord *record, int column)
+{
+	int			length;
+
+	if (column == 0)
+		return Int32GetDatum(record->group);
+	if (column == 2)
+		return Int64GetDatum(record->number);
+	length = strnlen(record->name, sizeof(record->name));
+	return PointerGetDatum(cstring_to_text_with_len(record->name, length));
 }
 
 /* A key column's value of a tuple of any kind. */
@@ -336,6 +387,10 @@ key_value(TestShape *shape, const TestTuple *tuple, int column, bool *isnull)
 			return index_getattr((IndexTuple) DatumGetPointer(tuple->value),
 								 column + 1, RelationGetDescr(shape->index),
 								 isnull);
+		case TEST_RECORD:
+			*isnull = false;
+			return record_value((TestRecord *) DatumGetPointer(tuple->value),
+								column);
 	}
 	pg_unreachable();
 }
@@ -401,6 +456,9 @@ test_bytes(TestShape *shape, const TestTuple *tuple, Size *size)
 			break;
 		case TEST_INDEX:
 			*size = IndexTupleSize((IndexTuple) DatumGetPointer(tuple->value));
+			break;
+		case TEST_RECORD:
+			*size = sizeof(TestRecord);
 			break;
 	}
 	return DatumGetPointer(tuple->value);

@@ -1,0 +1,34 @@
+-- A variant that the library does not know: records of 64 bytes with a key in
+-- three parts, of which two words hold all but half of the last.
+CREATE TABLE shape_record (k int4, name text COLLATE "C", number int8);
+CREATE INDEX shape_record_i ON shape_record (k, name, number);
+
+-- In memory, and in many runs; few groups, so that names and numbers decide.
+SELECT distinct_keys, pattern, budget_kb, s.tuples, s.runs > 1 AS runs
+FROM (VALUES (0, 'random', 65536), (1, 'random', 65536), (3, 'random', 1024), (0, 'ascending', 1024),
+	(0, 'descending', 1024), (0, 'permuted', 1024)) p (distinct_keys, pattern, budget_kb),
+	 ptsort_test_sort('record', 'shape_record_i', 50000, budget_kb => budget_kb, distinct_keys => distinct_keys,
+		pattern => pattern) s;
+SELECT n, s.tuples FROM unnest('{0,1,2}'::int[]) n, ptsort_test_sort('record', 'shape_record_i', n) s;
+
+-- Any number of participants, one merge or slices: the same order.
+SET ptsort.debug_slices = 8;
+SELECT count(*) AS sorts, count(DISTINCT s.checksum) AS results, max(s.filled_slices) AS slices
+FROM (VALUES (0, true), (1, true), (1, false), (3, true), (4, false)) p (workers, leader), (VALUES (true), (false)) q (slices),
+	 ptsort_test_sort('record', 'shape_record_i', 6000, workers => workers, leader_takes_part => leader,
+		distinct_keys => 5, slices => slices AND workers > 0) s;
+SET ptsort.debug_spill_entries = 100;
+SET ptsort.debug_merge_order = 2;
+SELECT slices, s.tuples, s.runs > 60 AS runs, s.filled_slices
+FROM (VALUES (true), (false)) q (slices),
+	 ptsort_test_sort('record', 'shape_record_i', 6000, workers => 2, distinct_keys => 2, slices => slices) s;
+RESET ptsort.debug_spill_entries;
+RESET ptsort.debug_merge_order;
+RESET ptsort.debug_slices;
+
+-- Backward, again, marked and restored: in memory, in runs, merged by a leader.
+SELECT budget_kb, workers, s.tuples
+FROM (VALUES (65536, 0), (1024, 0), (1024, 2)) p (budget_kb, workers),
+	 ptsort_test_sort('record', 'shape_record_i', 40000, budget_kb => budget_kb, workers => workers, distinct_keys => 9,
+		random_access => true) s;
+SELECT ptsort_test_temp_files();
