@@ -3,8 +3,8 @@
  * ptsort_example.c
  *	  The smallest extension that uses ptsort's sort.
  *
- * A serial sort of datums; ptsort.h says how to sort in parallel, and the head
- * of ptsort_build.h how to build an index.
+ * A serial sort of datums.  parallel.c sorts with workers, and ptsort_am, the
+ * extension in the next directory, builds an index.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,7 +28,8 @@ sorted_median(PG_FUNCTION_ARGS)
 		.role = PTSORT_SERIAL,
 		.budget = (int64) work_mem * 1024
 	};
-	PtSort	   *sort = ptsort_begin_datum(INT8OID, Int8LessOperator, InvalidOid, false, &options);
+	PtSort	   *sort = ptsort_begin_datum(INT8OID, Int8LessOperator,
+										  InvalidOid, false, &options);
 	Datum	   *values;
 	Datum		value = (Datum) 0;
 	bool	   *nulls;
@@ -36,7 +37,8 @@ sorted_median(PG_FUNCTION_ARGS)
 	int			n;
 	int			known = 0;
 
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(0), INT8OID, 8, FLOAT8PASSBYVAL, 'd', &values, &nulls, &n);
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(0), INT8OID, 8, FLOAT8PASSBYVAL,
+					  TYPALIGN_DOUBLE, &values, &nulls, &n);
 	for (int i = 0; i < n; i++)
 	{
 		if (nulls[i])
@@ -45,8 +47,11 @@ sorted_median(PG_FUNCTION_ARGS)
 		known++;
 	}
 	ptsort_perform(sort);
-	for (int i = 0; i <= known / 2 && ptsort_get_datum(sort, true, &value, &isnull); i++)
-		;
+	for (int i = 0; i <= known / 2; i++)
+	{
+		if (!ptsort_get_datum(sort, true, &value, &isnull))
+			break;
+	}
 	ptsort_end(sort);
 	if (isnull)
 		PG_RETURN_NULL();

@@ -1,0 +1,50 @@
+-- The median of a table's column, sorted by the leader and workers.
+CREATE EXTENSION ptsort_example CASCADE;
+CREATE TABLE numbers (pad text, n bigint, small int);
+INSERT INTO numbers SELECT repeat('x', i % 50), CASE WHEN i % 10 > 0 THEN hashint8(i) END FROM generate_series(1, 100000) i;
+CREATE FUNCTION medians(workers int, OUT parallel bigint, OUT same bool)
+LANGUAGE plpgsql AS $$
+BEGIN
+	parallel := table_median('numbers', 'n', workers);
+	same := parallel IS NOT DISTINCT FROM
+		(SELECT n FROM numbers WHERE n IS NOT NULL ORDER BY n OFFSET (SELECT count(n) / 2 FROM numbers) LIMIT 1);
+END $$;
+
+SET client_min_messages = debug1;
+SELECT table_median('numbers', 'n');
+RESET client_min_messages;
+SELECT workers, m.* FROM generate_series(1, 4) workers, medians(workers) m;
+
+-- Each process writes runs; no worker can be had.
+SET ptsort.debug_spill_entries = 1000;
+SET ptsort.debug_merge_order = 2;
+SELECT workers, m.* FROM generate_series(1, 2) workers, medians(workers) m;
+RESET ptsort.debug_spill_entries;
+RESET ptsort.debug_merge_order;
+SET max_parallel_workers = 0;
+SET client_min_messages = debug1;
+SELECT table_median('numbers', 'n');
+RESET client_min_messages;
+RESET max_parallel_workers;
+
+-- Few values, and none.
+DELETE FROM numbers WHERE ctid <> (SELECT min(ctid) FROM numbers WHERE n IS NOT NULL);
+SELECT * FROM medians(2);
+UPDATE numbers SET n = NULL;
+SELECT * FROM medians(2);
+
+-- Mistakes.
+SELECT table_median('numbers', 'small');
+SELECT table_median('numbers', 'nothing');
+SELECT table_median('pg_views', 'viewname');
+SELECT table_median('numbers', 'n', 0);
+CREATE TEMP TABLE temporary (n bigint);
+SELECT table_median('temporary', 'n');
+CREATE ROLE ptsort_example_other;
+SET ROLE ptsort_example_other;
+SELECT table_median('numbers', 'n');
+RESET ROLE;
+DROP ROLE ptsort_example_other;
+DROP FUNCTION medians;
+DROP TABLE numbers;
+DROP EXTENSION ptsort_example;
