@@ -90,9 +90,9 @@ DATA = $(wildcard ptsort--*.sql)
 LAYERS = \
 	util fault stamp \
 	$(addprefix key/, \
-		key_pack key_form text_collation text_sample text_model text_code text_table text_prefix key) \
+		key_entry key_pack key_form text_collation text_sample text_model text_code text_table text_prefix key) \
 	$(addprefix sort/, \
-		order tape frame run splice radix tiesort repair memsort merge slices shared \
+		internal order tape frame run splice radix tiesort repair memsort merge slices shared \
 		options sortstate sortread tuplesort \
 		variants variant_form variant_index variant_datum variant_tuple) \
 	$(addprefix build/, \
@@ -100,7 +100,7 @@ LAYERS = \
 	$(addprefix btree/, \
 		btpage btentry btwrite btlinks btload btbuild) \
 	$(addprefix hook/, \
-		statement intercept api module)
+		statement intercept internals api module)
 OBJS = $(foreach f,$(LAYERS),$(if $(wildcard src/$(f).c),src/$(f).o))
 HEADERS_ptsort = $(wildcard include/*.h)
 
@@ -121,7 +121,7 @@ endif
 include $(PGXS)
 
 # Distributions build without automatic dependencies.
-$(OBJS): $(wildcard src/*.h src/*/*.h include/*.h)
+$(OBJS): $(wildcard src/*.h src/*/*.h include/*.h) contrib/ptsort_test/internal_tests.h
 
 # The same source has the same stamp, whoever compiles it.
 STAMP := $(shell cat $(sort $(wildcard src/*.[ch] src/*/*.[ch] include/*.h)) | cksum | cut -d' ' -f1)

@@ -129,16 +129,6 @@ typedef struct PtSortOptions
 	int64		budget;			/* bytes; see "RULES" above */
 	bool		random_access;	/* allow rescan, backward reads, mark, restore
 								 * (SERIAL only) */
-	bool		optimistic;		/* verify sort key words that are only hints
-								 * as late as possible: with the fewest
-								 * comparisons, but the sort may fail
-								 * (PtSortStats.failed), and then must be done
-								 * again without this; not with random_access */
-	bool		restartable;	/* the caller can sort again if the sort fails
-								 * in another way, see
-								 * PtSortStats.contradicted; without this, and
-								 * in sorts of datums and minimal tuples, that
-								 * is an error */
 	PtSortShared *shared;		/* all but SERIAL: the attached block */
 	int			participant;	/* WORKER: number of this process in the
 								 * block: 0 the leader's, 1, 2, ... the
@@ -162,15 +152,6 @@ typedef struct PtSortStats
 	int64		run_bytes;		/* bytes of the run this participant left, or
 								 * of all runs written (SERIAL) */
 	int64		comparisons;	/* tuple comparisons by the caller's operators */
-	int64		wrong_hints;	/* neighbours that sort key words, where these
-								 * are only hints, had put in the wrong order */
-	bool		failed;			/* of an optimistic sort: such a hint ended it
-								 * before all tuples were returned; of a
-								 * restartable one: there is a contradiction */
-	Oid			contradicted;	/* a collation that has given two answers
-								 * about the same strings, one without the
-								 * prefix they share (ptsort.skip_prefixes):
-								 * tuples are in no order.  InvalidOid: none */
 	int64		peak_memory;	/* bytes that the sort held at most, in all */
 	int64		temp_bytes;		/* temporary file space held at most */
 	double		sort_ms;		/* ordering entries in memory */
@@ -227,27 +208,17 @@ typedef struct PtSortApi
 	void		(*stats) (PtSort *sort, PtSortStats *stats);
 
 	/* ptsort_variant.h */
-	struct PtSortKey *(*key_index) (Relation index);
 	struct PtSortKey *(*key_columns) (int ncolumns, const Oid *lt_operators,
 									  const Oid *collations,
 									  const bool *nulls_first);
 	int			(*key_nwords) (const struct PtSortKey *key);
 	void		(*key_words) (struct PtSortKey *key, const Datum *values,
 							  const bool *isnull, uint64 *words);
-	bool		(*key_is_exact) (const struct PtSortKey *key);
-	bool		(*key_is_hint) (const struct PtSortKey *key);
-	bool		(*key_is_learning) (const struct PtSortKey *key);
-	bool		(*key_learn) (struct PtSortKey *key, PtSortShared *shared);
-	void		(*key_values) (struct PtSortKey *key, const uint64 *words,
-							   Datum *values, bool *isnull);
-	Size		(*key_tuple) (const struct PtSortKey *key, const uint64 *words,
-							  IndexTuple tuple);
 	struct SortSupportData *(*key_support) (struct PtSortKey *key);
 	PtSort	   *(*begin) (const struct PtSortVariant *variant, void *state,
 						  int nwords, MemoryContext context,
 						  const PtSortOptions *options);
-	void		(*wrong_variant) (PtSort *sort,
-								  const struct PtSortVariant *variant);
+	void	   *(*state) (PtSort *sort, const struct PtSortVariant *variant);
 	void		(*put) (PtSort *sort, const void *tuple, Size size,
 						const uint64 *words);
 	const void *(*get) (PtSort *sort, bool forward, Size *size);

@@ -89,6 +89,7 @@ sub upward_includes
 		{
 			my $other = $header =~ s/\.h$//r;
 
+			next if $header =~ m{^\.\./contrib/};
 			next unless -f "$top/src/$header" && $other ne $name;
 			push @bad, "$file: includes $header, which is above it"
 			  if ($rank->{$other} // 1e9) >= $rank->{$name};
@@ -113,7 +114,8 @@ sub scattered_folders
 }
 
 # Public headers, variants and everything in contrib see public headers only
-# (variants may also see their own prototypes and what lies beneath all layers).
+# (variants may also see their own prototypes and what lies beneath all layers,
+# that of index tuples also what internal.h and the keys of indexes have for it).
 sub private_includes
 {
 	my ($top) = @_;
@@ -130,6 +132,7 @@ sub private_includes
 			my $base = basename($header);
 
 			next if $file =~ /^src/ && $base =~ /^(?:compat|util|variants)\.h$/;
+			next if $file =~ /variant_index/ && $base =~ /^(?:internal|key)\.h$/;
 			next if $header eq $base && -f dirname("$top/$file") . "/$base"
 			  && $file !~ /^src/;
 			push @bad, "$file: includes $header"

@@ -123,19 +123,6 @@ rescan_before_perform(void)
 }
 
 static void
-optimistic_access(void)
-{
-	PtSortOptions options = {
-		.role = PTSORT_SERIAL,
-		.budget = PTSORT_MIN_BUDGET,
-		.random_access = true,
-		.optimistic = true
-	};
-
-	(void) ptsort_begin_datum(INT4OID, INT4_LESS, InvalidOid, false, &options);
-}
-
-static void
 bad_operator(void)
 {
 	PtSortOptions options = {.role = PTSORT_SERIAL};
@@ -538,7 +525,6 @@ static const struct
 	{"restore without random access", restore_without_access},
 	{"backward without random access", backward_without_access},
 	{"rescan before perform", rescan_before_perform},
-	{"optimistic random access", optimistic_access},
 	{"bad operator", bad_operator},
 	{"bad column", bad_column},
 	{"no columns", no_columns},

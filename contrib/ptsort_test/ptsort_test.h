@@ -12,6 +12,7 @@
  *	  words.c	ptsort_test_words(), ptsort_test_array()
  *	  prefixes.c	ptsort_test_prefixes()
  *	  misuse.c	ptsort_test_misuse()
+ *	  failed.c	ptsort_test_failed(); internal_tests.h says why it is special
  *	  fault.c	ptsort_test.fault; faults.h says what belongs to it
  *	  held.c	ptsort_test.log_memory
  *	  tableam.c	a table access method without parallel scans
@@ -23,6 +24,7 @@
 #ifndef PTSORT_TEST_H
 #define PTSORT_TEST_H
 
+#include "internal_tests.h"
 #include "ptsort_variant.h"
 
 #include "fmgr.h"
@@ -189,6 +191,9 @@ typedef struct TestSlices
 
 extern void test_check_slices(TestChecker *checker, PtSortShared *shared,
 							  TestSlices *result);
+
+/* failed.c */
+extern const PtSortInternals *test_internals(void);
 
 /* tableam.c */
 extern void test_tableam_init(void);

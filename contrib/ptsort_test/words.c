@@ -31,7 +31,7 @@ typedef struct Sample
 {
 	Datum		value;
 	bool		isnull;
-	uint64		words[PTSORT_KEY_ARRAY];
+	uint64		words[TEST_ENTRY_WORDS];
 	struct WordsOrder *order;
 } Sample;
 
@@ -94,12 +94,12 @@ make_samples(ArrayType *array, WordsOrder *order, PtSortKey *key, int *n)
 	deconstruct_array(array, ARR_ELEMTYPE(array), typlen, typbyval, typalign,
 					  &values, &isnull, n);
 	samples = palloc0(Max(*n, 1) * sizeof(Sample));
-	if (ptsort_key_is_learning(key))
+	if (test_internals()->key_is_learning(key))
 	{
 		/* From a part of the values, so that it has not seen all there is. */
 		for (int i = 0; i < *n; i += 3)
 			ptsort_key_words(key, &values[i], &isnull[i], samples[i].words);
-		ptsort_key_learn(key, NULL);
+		test_internals()->key_learn(key);
 	}
 	for (int i = 0; i < *n; i++)
 	{
@@ -111,30 +111,37 @@ make_samples(ArrayType *array, WordsOrder *order, PtSortKey *key, int *n)
 	return samples;
 }
 
-/* Does an exact key give the value back? */
+/* Does an exact key of an index give the value back? */
 static bool
-is_rebuilt(const Sample *a, PtSortKey *key, int16 typlen, bool typbyval)
+is_rebuilt(const Sample *a, PtSortKey *key, TupleDesc desc, int16 typlen,
+		   bool typbyval)
 {
+	char		buffer[TEST_KEY_TUPLE_SIZE] pg_attribute_aligned(8);
+	IndexTuple	tuple = (IndexTuple) buffer;
 	Datum		value;
 	bool		isnull;
 
-	ptsort_key_values(key, a->words, &value, &isnull);
+	test_internals()->key_tuple(key, a->words, tuple);
+	value = index_getattr(tuple, 1, desc, &isnull);
 	if (isnull || a->isnull)
 		return isnull == a->isnull;
 	return datumIsEqual(value, a->value, typbyval, typlen);
 }
 
-/* Sorts the samples and counts what the SQL functions report. */
+/*
+ * Sorts the samples and counts what the SQL functions report.  index_desc is
+ * that of the key's index, if it has one.
+ */
 static Datum
 check_words(FunctionCallInfo fcinfo, WordsOrder *order, PtSortKey *key,
-			ArrayType *array)
+			TupleDesc index_desc, ArrayType *array)
 {
 	int			nwords = ptsort_key_nwords(key);
 	int			n;
 	Sample	   *samples = make_samples(array, order, key, &n);
 	int64		contradictions = 0;
 	int64		decided = 0;
-	bool		exact = ptsort_key_is_exact(key);
+	bool		exact = test_internals()->key_is_exact(key);
 	int16		typlen;
 	bool		typbyval;
 	TupleDesc	desc;
@@ -143,7 +150,8 @@ check_words(FunctionCallInfo fcinfo, WordsOrder *order, PtSortKey *key,
 
 	get_typlenbyval(ARR_ELEMTYPE(array), &typlen, &typbyval);
 	for (int i = 0; exact && i < n; i++)
-		contradictions += !is_rebuilt(&samples[i], key, typlen, typbyval);
+		contradictions += !is_rebuilt(&samples[i], key, index_desc, typlen,
+									  typbyval);
 	qsort(samples, n, sizeof(Sample), compare_for_qsort);
 	for (int i = 1; i < n; i++)
 	{
@@ -191,7 +199,8 @@ ptsort_test_words_index(PG_FUNCTION_ARGS)
 				 errmsg("values are of type %s, the index column of type %s",
 						format_type_be(ARR_ELEMTYPE(array)),
 						format_type_be(order.key.type))));
-	result = check_words(fcinfo, &order, ptsort_key_index(index), array);
+	result = check_words(fcinfo, &order, test_internals()->key_index(index),
+						 RelationGetDescr(index), array);
 	index_close(index, AccessShareLock);
 	PG_RETURN_DATUM(result);
 }
@@ -209,7 +218,8 @@ ptsort_test_operator_words(PG_FUNCTION_ARGS)
 	fmgr_info(get_opcode(operator), &order.less);
 	return check_words(fcinfo, &order,
 					   ptsort_key_columns(1, &operator, &order.key.collation,
-										  &order.key.nulls_first), array);
+										  &order.key.nulls_first),
+					   NULL, array);
 }
 
 /* ptsort_test_array: sorts the elements of an array. */

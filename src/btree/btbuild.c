@@ -23,7 +23,6 @@
 #include "commands/progress.h"
 #include "miscadmin.h"
 #include "pgstat.h"
-#include "ptsort_variant.h"
 #include "key/key.h"
 #include "storage/bufmgr.h"
 #include "util.h"
@@ -53,7 +52,7 @@ extern PGDLLEXPORT const PtBuildOps *ptsort_btbuild_ops(void);
 static void say_start(Relation index, const BtBuildRequest *request,
 					  int participants, int64 budget);
 static void say_end(Relation index, const PtBuildResult *result,
-					double elapsed_ms);
+					int64 wrong_hints, double elapsed_ms);
 static void publish_result(Relation index, const PtBuildResult *result,
 						   const int64 *pages);
 
@@ -82,10 +81,10 @@ begin_sort(PtBuild *build, const PtSortOptions *options)
 				  arg->budget);
 		*arg->started = true;
 	}
-	return ptsort_begin_index(build->heap, build->index,
-							  build->index_info->ii_Unique,
-							  build->index_info->ii_NullsNotDistinct,
-							  options);
+	return variant_begin_index_with(build->heap, build->index,
+									build->index_info->ii_Unique,
+									build->index_info->ii_NullsNotDistinct,
+									(const SortOptions *) options);
 }
 
 static void
@@ -193,13 +192,17 @@ load_slices(PtBuild *build, PtSort *sort)
 {
 	BtLoad	   *load;
 	PtSortStats stats;
+	SortOutcome outcome = {0};
 	int			slice;
 
 	ptsort_stats(sort, &stats);
 	load = btload_begin(load_shared(build), build->participant, build->heap,
 						build->index, build->fileset, stats.tuples);
-	while (ptsort_next_slice(sort, &slice))
+	while (!outcome.failed && ptsort_next_slice(sort, &slice))
+	{
 		load_slice(build, sort, load, slice);
+		sort_outcome(sort, &outcome);
+	}
 	if (build->is_leader)
 		build->local = load;
 	else
@@ -278,6 +281,7 @@ btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 	};
 	PtBuildResult *built;
 	IndexBuildResult *result;
+	int64		wrong_hints;
 	instr_time	start;
 	double		elapsed_ms;
 
@@ -287,11 +291,11 @@ btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 			 RelationGetRelationName(index));
 
 	INSTR_TIME_SET_CURRENT(start);
-	built = ptsort_build(&build);
+	built = build_run_with(&build, &wrong_hints);
 	elapsed_ms = pt_ms_since(start);
 
 	publish_result(index, built, arg.pages);
-	say_end(index, built, elapsed_ms);
+	say_end(index, built, wrong_hints, elapsed_ms);
 
 	result = palloc(sizeof(IndexBuildResult));
 	result->heap_tuples = built->heap_tuples;
@@ -318,14 +322,14 @@ btbuild_log_level(void)
 static const char *
 describe_key(Relation index)
 {
-	PtSortKey  *key = ptsort_key_index(index);
-	int			nwords = ptsort_key_nwords(key);
+	PtSortKey  *key = key_index(index);
+	int			nwords = key_nwords(key);
 
 	if (nwords == 0)
 		return "keys compared";
 	return psprintf("keys %s, %d %s",
-					ptsort_key_is_exact(key) ? "exact" :
-					ptsort_key_is_hint(key) ? "hint" : "prefix",
+					key_is_exact(key) ? "exact" :
+					key_is_hint(key) ? "hint" : "prefix",
 					nwords, nwords == 1 ? "word" : "words");
 }
 
@@ -348,18 +352,17 @@ say_start(Relation index, const BtBuildRequest *request, int participants,
 }
 
 static void
-say_end(Relation index, const PtBuildResult *result, double elapsed_ms)
+say_end(Relation index, const PtBuildResult *result, int64 wrong_hints,
+		double elapsed_ms)
 {
 	int64		runs = 0;
 	int64		temp_bytes = 0;
-	int64		wrong_hints = 0;
 	const char *hints = "";
 
 	for (int i = 0; i <= result->workers_launched; i++)
 	{
 		runs += result->stats[i].sort.runs;
 		temp_bytes += result->stats[i].sort.temp_bytes;
-		wrong_hints += result->stats[i].sort.wrong_hints;
 	}
 	if (wrong_hints > 0)
 		hints = psprintf(", wrong hints: %lld", (long long) wrong_hints);

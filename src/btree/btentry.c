@@ -12,20 +12,19 @@
 #include "compat.h"
 
 #include "btree/btentry.h"
-#include "sort/variants.h"
 
 /* Add the tuple of an entry with nulls; false if there is no room. */
 static pg_noinline bool
 add_with_nulls(const BtRules *rules, BtOpenPage *open, const KeyForm *form,
 			   const uint64 *entry)
 {
-	uint64		buffer[PTSORT_KEY_TUPLE_SIZE / sizeof(uint64)];
+	uint64		buffer[KEY_TUPLE_SIZE / sizeof(uint64)];
 	IndexTuple	itup = (IndexTuple) buffer;
 	Size		size = key_form_tuple(form, entry, itup);
 
 	if (!btpage_has_room(rules, open, size))
 		return false;
-	index_entry_tid(entry[form->nwords], &itup->t_tid);
+	key_entry_tid(entry, form->nwords, &itup->t_tid);
 	btpage_append(open, itup, size, 0);
 	return true;
 }
@@ -50,7 +49,7 @@ add_entries(BtOpenPage *open, const KeyForm *form, const uint64 *entry, int n,
 	{
 		IndexTuple	itup;
 
-		if (deduplicate && key_form_same(nwords, entry, entry + nwords + 1))
+		if (deduplicate && key_entry_same(nwords, entry, entry + nwords + 1))
 			break;
 		if (unlikely(key_form_has_nulls(form, nwords, entry)))
 			break;
@@ -59,7 +58,7 @@ add_entries(BtOpenPage *open, const KeyForm *form, const uint64 *entry, int n,
 		/* the free space of a new page is zero, and so is the padding */
 		itup = (IndexTuple) ((char *) header + at);
 		key_form_fill(form, entry, itup);
-		index_entry_tid(entry[nwords], &itup->t_tid);
+		key_entry_tid(entry, nwords, &itup->t_tid);
 	}
 	if (i > 0)
 	{
@@ -91,7 +90,7 @@ fill(const BtRules *rules, BtOpenPage *open, const KeyForm *form,
 		if (i == last)
 			break;
 		entry = entries + i * stride;
-		if (rules->deduplicate && key_form_same(nwords, entry, entry + stride))
+		if (rules->deduplicate && key_entry_same(nwords, entry, entry + stride))
 			break;
 		if (key_form_has_nulls(form, nwords, entry))
 		{
@@ -124,7 +123,7 @@ btentry_start(BtPending *pending, const KeyForm *form, const uint64 *entry)
 {
 	Size		size = key_form_tuple(form, entry, pending->base);
 
-	index_entry_tid(entry[form->nwords], &pending->base->t_tid);
+	key_entry_tid(entry, form->nwords, &pending->base->t_tid);
 	memcpy(pending->entry, entry, (form->nwords + 1) * sizeof(uint64));
 	btpending_begin(pending, size);
 }
@@ -142,12 +141,12 @@ btentry_accept(BtPending *pending, const KeyForm *form, const uint64 *entries,
 	n = Min(n, pending->maxtids - ntids);
 	for (int i = 0; i < n; i++, entry += nwords + 1)
 	{
-		if (!key_form_same(nwords, pending->entry, entry))
+		if (!key_entry_same(nwords, pending->entry, entry))
 		{
 			n = i;
 			break;
 		}
-		index_entry_tid(entry[nwords], &tids[ntids + i]);
+		key_entry_tid(entry, nwords, &tids[ntids + i]);
 	}
 	n = Max(n, 0);
 	pending->ntids = ntids + n;

@@ -21,7 +21,7 @@
 
 #include "access/itup.h"
 #include "access/nbtree.h"
-#include "ptsort_variant.h"
+#include "key/key_entry.h"
 #include "utils/rel.h"
 
 /* What forming pages needs to know about the index; set by btpage_rules(). */
@@ -58,7 +58,7 @@ typedef struct BtPending
 	Size		keysize;		/* size of the base tuple; 0: none pending */
 	int			ntids;
 	int			maxtids;		/* of the largest posting list tuple */
-	uint64		entry[PTSORT_KEY_ARRAY];	/* for btentry: of the base tuple */
+	uint64		entry[KEY_ENTRY_WORDS]; /* for btentry: of the base tuple */
 } BtPending;
 
 /* Any index tuple, the first TID after it, and alignment. */

@@ -25,7 +25,7 @@
  * chains that any participant met are reported to index.c; buffer and WAL
  * usage of the workers is added to the leader's.
  *
- * Text is sorted optimistically (see PtSortOptions), if the user can start
+ * Text is sorted optimistically (see SortOptions), if the user can start
  * over: should a sort fail the build begins again, as if nothing had been,
  * without what made it fail.
  *
@@ -77,13 +77,6 @@ typedef struct Leader
 	WalUsage   *wal;			/* of all participants but the leader */
 	BufferUsage *buffers;		/* the same */
 } Leader;
-
-/* Why an attempt has come to nothing; see PtSortStats. */
-typedef struct Failure
-{
-	bool		failed;
-	Oid			contradicted;
-} Failure;
 
 /* GUC */
 bool		ptsort_debug_leader_participates = true;
@@ -337,7 +330,7 @@ leader_collect(Leader *leader)
 	Participant *self = &leader->self;
 	PtSortOptions options = {
 		.role = participant_loads_slices(self) ?
-			PTSORT_SLICE_LEADER : PTSORT_LEADER,
+		PTSORT_SLICE_LEADER : PTSORT_LEADER,
 		.participants = self->build.participants,
 		.workers = leader->pcxt
 	};
@@ -376,42 +369,34 @@ count_tuples(Leader *leader, PtBuildResult *result)
 	}
 }
 
-static void
-note_failure(Failure *failure, const PtSortStats *stats)
+/* How have all the sorts ended?  All processes have ended their load. */
+static SortOutcome
+find_outcome(const Leader *leader)
 {
-	failure->failed |= stats->failed;
-	if (OidIsValid(stats->contradicted))
-		failure->contradicted = stats->contradicted;
-}
+	SortOutcome outcome = leader->slots[0].outcome;
 
-/* Has a sort failed?  All processes have ended their load. */
-static Failure
-find_failure(const Leader *leader)
-{
-	Failure		failure = {false, InvalidOid};
-
-	for (int i = 0; i <= leader->launched; i++)
-		note_failure(&failure, &leader->slots[i].stats.sort);
-	return failure;
+	for (int i = 1; i <= leader->launched; i++)
+		build_add_outcome(&outcome, &leader->slots[i].outcome);
+	return outcome;
 }
 
 /*
  * Load, in slices together with the others or alone.  If a sort has failed
  * nothing is left of it.
  */
-static Failure
+static SortOutcome
 load(Leader *leader)
 {
-	Failure		failure;
+	SortOutcome outcome;
 	Participant *self = &leader->self;
 
 	participant_load(self);
 	if (leader->pcxt != NULL)
 		WaitForParallelWorkersToFinish(leader->pcxt);
-	failure = find_failure(leader);
-	if (failure.failed)
+	outcome = find_outcome(leader);
+	if (outcome.failed)
 		leader->start_over(&self->build,
-						   OidIsValid(failure.contradicted) ?
+						   OidIsValid(outcome.contradicted) ?
 						   "its collation contradicts itself" :
 						   "learned sort keys are not in its order");
 	else if (participant_loads_slices(self))
@@ -419,7 +404,7 @@ load(Leader *leader)
 		self->ops->finish(&self->build);
 		fault_point("build: after finish");
 	}
-	return failure;
+	return outcome;
 }
 
 /*
@@ -484,12 +469,12 @@ make_result(const Leader *leader, int workers_planned)
 }
 
 /*
- * Scan, sort and load.  If a sort has failed all is as before, and *failure
+ * Scan, sort and load.  If a sort has failed all is as before, and *outcome
  * says so.  The result is in the current memory context.
  */
 static PtBuildResult *
 attempt(const PtBuildRequest *request, const PtBuildOps *ops, bool optimistic,
-		Failure *failure)
+		SortOutcome *outcome)
 {
 	Leader		leader;
 	MemoryContext caller_context = CurrentMemoryContext;
@@ -517,7 +502,7 @@ attempt(const PtBuildRequest *request, const PtBuildOps *ops, bool optimistic,
 	MemoryContextSwitchTo(build_context);
 
 	count_tuples(&leader, result);
-	*failure = load(&leader);
+	*outcome = load(&leader);
 	leader_finish(&leader, result);
 
 	MemoryContextSwitchTo(caller_context);
@@ -535,7 +520,6 @@ add_failed(PtBuildResult *result, const PtBuildResult *failed)
 	{
 		leader->wal_bytes += failed->stats[i].wal_bytes;
 		leader->sort.comparisons += failed->stats[i].sort.comparisons;
-		leader->sort.wrong_hints += failed->stats[i].sort.wrong_hints;
 	}
 }
 
@@ -558,31 +542,41 @@ compare_whole_strings(Relation index, Oid collation)
 PtBuildResult *
 build_run(const PtBuildRequest *request)
 {
+	int64		wrong_hints;
+
+	return build_run_with(request, &wrong_hints);
+}
+
+PtBuildResult *
+build_run_with(const PtBuildRequest *request, int64 *wrong_hints)
+{
 	const PtBuildOps *ops = participant_find_ops(request->library,
 												 request->ops_function);
 	int			guc_level = NewGUCNestLevel();
 	PtBuildResult *failed_result = NULL;
 	bool		optimistic = true;
 
+	*wrong_hints = 0;
 	for (;;)
 	{
-		Failure		failure;
-		PtBuildResult *result = attempt(request, ops, optimistic, &failure);
+		SortOutcome outcome;
+		PtBuildResult *result = attempt(request, ops, optimistic, &outcome);
 
+		*wrong_hints += outcome.wrong_hints;
 		if (failed_result != NULL)
 		{
 			add_failed(result, failed_result);
 			pfree(failed_result);
 		}
-		if (!failure.failed)
+		if (!outcome.failed)
 		{
 			AtEOXact_GUC(false, guc_level);
 			return result;
 		}
 
 		/* Neither can happen again. */
-		if (OidIsValid(failure.contradicted))
-			compare_whole_strings(request->index, failure.contradicted);
+		if (OidIsValid(outcome.contradicted))
+			compare_whole_strings(request->index, outcome.contradicted);
 		else
 			optimistic = false;
 		failed_result = result;

@@ -3,8 +3,7 @@
  * build.h
  *	  The driver of a parallel index build, as the rest of the library sees it.
  *
- * ptsort_build.h documents the interface; everybody, ptsort's own btree build
- * included, reaches it through the API table.
+ * ptsort_build.h documents the interface.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,7 +22,7 @@
  * BuildOps: what a function of this library must return as its callbacks.
  *
  * If ptsort's own build can be done all over again it gives start_over: then
- * sorts are optimistic and restartable (PtSortOptions), and when one has failed
+ * sorts are optimistic and restartable (SortOptions), and when one has failed
  * finish is not called, but start_over, in the leader, which takes back all
  * that was written; and the build begins again without what made it fail.  The
  * reason is half a sentence, for a message.
@@ -39,5 +38,13 @@ extern bool ptsort_debug_leader_participates;
 
 /* build_run is ptsort_build() of the API. */
 extern PtBuildResult *build_run(const PtBuildRequest *request);
+
+/*
+ * build_run_with is the same for builds of ptsort's own, whose begin callback
+ * gets the PtSortOptions of a SortOptions.  It also tells how many hints were
+ * wrong, in all sorts together.
+ */
+extern PtBuildResult *build_run_with(const PtBuildRequest *request,
+									 int64 *wrong_hints);
 
 #endif							/* PTSORT_BUILD_DRIVER_H */

@@ -141,12 +141,17 @@ share_of_budget(const Participant *participant, PtSortRole role)
 static void
 begin_sort(Participant *participant, PtSortOptions options)
 {
-	options.budget = share_of_budget(participant, options.role);
-	options.shared = participant->sort_shared;
-	options.participant = participant->build.participant;
-	options.optimistic = participant->optimistic;
-	options.restartable = participant->restartable;
-	participant->sort = participant->ops->begin(&participant->build, &options);
+	SortOptions with = {
+		.options = options,
+		.optimistic = participant->optimistic,
+		.restartable = participant->restartable
+	};
+
+	with.options.budget = share_of_budget(participant, options.role);
+	with.options.shared = participant->sort_shared;
+	with.options.participant = participant->build.participant;
+	participant->sort = participant->ops->begin(&participant->build,
+												&with.options);
 }
 
 void
@@ -204,6 +209,7 @@ participant_sort(Participant *participant)
 	participant_report_phase(participant, PROGRESS_BTREE_PHASE_PERFORMSORT_1);
 	ptsort_perform(participant->sort);
 	ptsort_stats(participant->sort, &participant->slot->stats.sort);
+	sort_outcome(participant->sort, &participant->slot->outcome);
 	fault_point("build: after sort");
 }
 
@@ -228,6 +234,15 @@ participant_collect(Participant *participant, PtSortOptions options)
 	ptsort_perform(participant->sort);
 }
 
+void
+build_add_outcome(SortOutcome *sum, const SortOutcome *outcome)
+{
+	sum->failed |= outcome->failed;
+	if (OidIsValid(outcome->contradicted))
+		sum->contradicted = outcome->contradicted;
+	sum->wrong_hints += outcome->wrong_hints;
+}
+
 /*
  * Add what the load's sort did to the statistics.  Without workers it is the
  * one that was put into, and its own figures are the sum already.
@@ -237,19 +252,19 @@ count_load(Participant *participant)
 {
 	PtSortStats *stats = &participant->slot->stats.sort;
 	PtSortStats merge;
+	SortOutcome outcome;
 
 	if (participant->sort_shared == NULL)
 	{
 		ptsort_stats(participant->sort, stats);
+		sort_outcome(participant->sort, &participant->slot->outcome);
 		return;
 	}
 	ptsort_stats(participant->sort, &merge);
 	stats->comparisons += merge.comparisons;
-	stats->wrong_hints += merge.wrong_hints;
-	stats->failed |= merge.failed;
-	if (OidIsValid(merge.contradicted))
-		stats->contradicted = merge.contradicted;
 	stats->peak_memory = Max(stats->peak_memory, merge.peak_memory);
+	sort_outcome(participant->sort, &outcome);
+	build_add_outcome(&participant->slot->outcome, &outcome);
 }
 
 void

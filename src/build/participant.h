@@ -17,6 +17,7 @@
 
 #include "access/tableam.h"
 #include "ptsort_build.h"
+#include "sort/internal.h"
 #include "stamp.h"
 #include "storage/dsm.h"
 #include "storage/shm_toc.h"
@@ -83,6 +84,7 @@ typedef struct BuildSlot
 	bool		broken_hot_chain;
 
 	PtBuildStats stats;
+	SortOutcome outcome;		/* of all its sorts together */
 } BuildSlot;
 
 /*
@@ -141,9 +143,13 @@ extern void participant_close(Participant *participant);
 extern void participant_collect(Participant *participant,
 								PtSortOptions options);
 
+/* build_add_outcome adds how a sort ended to how others did. */
+extern void build_add_outcome(SortOutcome *sum, const SortOutcome *outcome);
+
 /*
  * participant_load lets the user load, as many slices as it gets or all, adds
- * what the sort did to the statistics and ends it.
+ * what the sort did and how it ended to what is known of the participant's own,
+ * and ends it.
  */
 extern void participant_load(Participant *participant);
 

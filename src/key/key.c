@@ -88,7 +88,6 @@ struct PtSortKey
 	KeyPack		pack;			/* exact, or several columns; else empty */
 	SortKeyWord word;			/* a word on its own or the end of the pack */
 	KeyForm    *form;			/* exact: how to make tuples */
-	IndexTuple	tuple;			/* exact: one made for key_values */
 	PrefixSkipFailure failure;	/* of a comparison that skips prefixes */
 	int			ncolumns;
 	SortSupportData support[FLEXIBLE_ARRAY_MEMBER]; /* one per column */
@@ -475,7 +474,7 @@ pack_index(PtSortKey *key, Relation index)
 		column++;
 	key->exact = column == key->ncolumns &&
 		IndexRelationGetNumberOfAttributes(index) == key->ncolumns &&
-		key->pack.bits <= PTSORT_MAX_WORDS * 64 + PTSORT_TAIL_BITS &&
+		key->pack.bits <= PTSORT_MAX_WORDS * 64 + KEY_TAIL_BITS &&
 		ptsort_debug_key_class == KEY_CLASS_AUTO;
 	if (key->exact)
 		return;
@@ -504,7 +503,7 @@ count_words(PtSortKey *key)
 	if (ptsort_debug_key_class == KEY_CLASS_COMPARED)
 		key->nwords = 0;
 	else if (key->exact)
-		key->nwords = key->pack.bits <= 64 + PTSORT_TAIL_BITS ? 1 : 2;
+		key->nwords = key->pack.bits <= 64 + KEY_TAIL_BITS ? 1 : 2;
 	else if (key->pack.nfields > 0)
 		key->nwords = key->pack.bits <= 64 ? 1 : 2;
 	else
@@ -526,11 +525,8 @@ key_index(Relation index)
 	pack_index(key, index);
 	count_words(key);
 	if (key->exact)
-	{
 		key->form = key_form_create(&key->pack, RelationGetDescr(index),
 									key->nwords);
-		key->tuple = palloc(PTSORT_KEY_TUPLE_SIZE);
-	}
 	return key;
 }
 
@@ -683,14 +679,6 @@ key_adopt(PtSortKey *key, const char *learned, Size length)
 	return text_code_is_right(key->word.code);
 }
 
-void
-key_values(PtSortKey *key, const uint64 *words, Datum *values,
-		   bool *isnull)
-{
-	(void) key_form_tuple(key->form, words, key->tuple);
-	index_deform_tuple(key->tuple, key->form->desc, values, isnull);
-}
-
 const KeyForm *
 key_form(const PtSortKey *key)
 {
@@ -698,9 +686,9 @@ key_form(const PtSortKey *key)
 }
 
 Size
-key_tuple(const PtSortKey *key, const uint64 *words, IndexTuple tuple)
+key_tuple(const PtSortKey *key, const uint64 *entry, IndexTuple tuple)
 {
-	return key_form_tuple(key->form, words, tuple);
+	return key_form_tuple(key->form, entry, tuple);
 }
 
 const Oid  *

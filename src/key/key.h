@@ -10,6 +10,9 @@
  * prefix	if they never contradict the order; equal words decide nothing
  * hints	if they are a good guess of the order, to be verified
  *
+ * Exact keys, hints, and keys that must learn before their words mean anything
+ * are those of indexes only; so they are no part of the public interface.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef PTSORT_KEY_H
@@ -32,19 +35,40 @@ extern int	ptsort_debug_key_class;
 /* Developer GUC: one in this many hints is wrong; 0 is off. */
 extern int	ptsort_debug_wrong_hints;
 
+/* key_index makes the key of a btree index: all its key columns. */
 extern PtSortKey *key_index(Relation index);
+
 extern PtSortKey *key_columns(int ncolumns, const Oid *lt_operators,
 							  const Oid *collations,
 							  const bool *nulls_first);
 extern int	key_nwords(const PtSortKey *key);
+extern SortSupport key_support(PtSortKey *key);
+
+/*
+ * key_words makes an entry as far as it depends on the key columns: the words
+ * and, of an exact key, the tail; the rest of that word becomes 0.  'words' has
+ * KEY_ENTRY_WORDS elements.
+ */
 extern void key_words(PtSortKey *key, const Datum *values,
 					  const bool *isnull, uint64 *words);
+
+/* key_is_exact tells whether the key is exact. */
 extern bool key_is_exact(const PtSortKey *key);
-extern void key_values(PtSortKey *key, const uint64 *words,
-					   Datum *values, bool *isnull);
-extern Size key_tuple(const PtSortKey *key, const uint64 *words,
+
+/*
+ * key_tuple makes the index tuple, but for its heap TID, of an entry of an
+ * exact key.  Returns its size.  'tuple' has room for KEY_TUPLE_SIZE bytes.
+ */
+extern Size key_tuple(const PtSortKey *key, const uint64 *entry,
 					  IndexTuple tuple);
+
+/* key_is_hint: may the words contradict the columns' order? */
 extern bool key_is_hint(const PtSortKey *key);
+
+/*
+ * key_is_learning: must the key learn before its words are worth anything?
+ * Until then they are 0, and key_words remembers what it is shown.
+ */
 extern bool key_is_learning(const PtSortKey *key);
 extern SortSupport key_support(PtSortKey *key);
 

@@ -86,7 +86,7 @@ key_form_create(const KeyPack *pack, TupleDesc desc, int nwords)
 		end = starts[i] + att->attlen;
 	}
 	form->size = MAXALIGN(end);
-	Assert(form->size + MAXIMUM_ALIGNOF <= PTSORT_KEY_TUPLE_SIZE);
+	Assert(form->size + MAXIMUM_ALIGNOF <= KEY_TUPLE_SIZE);
 
 	for (int i = 0; i < pack->nfields; i++)
 	{

@@ -9,8 +9,7 @@
  * nulls.  A tuple then takes a few shifts and stores.  Those with nulls, whose
  * columns have other offsets, take a slower way.
  *
- * An *entry* is the words of a key and the word after them, which begins with
- * the tail.
+ * Entries are those of key_entry.h.
  *
  *-------------------------------------------------------------------------
  */
@@ -56,8 +55,8 @@ typedef struct KeyForm
 	int			nwords;
 	int			nsteps;
 	Size		size;			/* of a tuple without nulls */
-	uint64		null_bits[PTSORT_KEY_ARRAY];	/* their places in an entry */
-	uint64		not_null[PTSORT_KEY_ARRAY]; /* and values, without nulls */
+	uint64		null_bits[KEY_ENTRY_WORDS]; /* their places in an entry */
+	uint64		not_null[KEY_ENTRY_WORDS];	/* and values, without nulls */
 	FormStep	steps[KEY_PACK_MAX_FIELDS];
 } KeyForm;
 
@@ -70,7 +69,7 @@ extern KeyForm *key_form_create(const KeyPack *pack, TupleDesc desc,
 
 /*
  * key_form_tuple makes the tuple of an entry in 'target', which has room for
- * PTSORT_KEY_TUPLE_SIZE bytes, as index_form_tuple() would; the heap TID is
+ * KEY_TUPLE_SIZE bytes, as index_form_tuple() would; the heap TID is
  * left to the caller.  Returns the tuple's size.
  */
 extern Size key_form_tuple(const KeyForm *form, const uint64 *entry,
@@ -85,18 +84,6 @@ key_form_has_nulls(const KeyForm *form, int nwords, const uint64 *entry)
 	for (int i = 0; i <= nwords; i++)
 		found |= (entry[i] ^ form->not_null[i]) & form->null_bits[i];
 	return found != 0;
-}
-
-/* key_form_same: do two entries have the same key? */
-static inline bool
-key_form_same(int nwords, const uint64 *a, const uint64 *b)
-{
-	for (int i = 0; i < nwords; i++)
-	{
-		if (a[i] != b[i])
-			return false;
-	}
-	return (a[nwords] ^ b[nwords]) >> (64 - PTSORT_TAIL_BITS) == 0;
 }
 
 /* Store the field of one step. */

@@ -244,7 +244,7 @@ key_pack_encode(const KeyPack *pack, const Datum *values, const bool *isnull,
 				uint64 word, int nwords, uint64 *words)
 {
 	int			at = 0;
-	int			end = nwords * 64 + PTSORT_TAIL_BITS;
+	int			end = nwords * 64 + KEY_TAIL_BITS;
 
 	if (is_whole_word(pack) && !isnull[0])
 	{

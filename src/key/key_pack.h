@@ -22,7 +22,7 @@
 
 #include "compat.h"
 
-#include "ptsort_variant.h"
+#include "key/key_entry.h"
 
 /* How a field's bits follow from a value. */
 typedef enum FieldKind

@@ -290,8 +290,9 @@ check_ties(MemSort *ms, uint64 *entries, int64 n)
 	{
 		if (i % CHECK_INTERVAL == 0)
 			CHECK_FOR_INTERRUPTS();
-		(void) order_compare_inline(ms->order, entries + i * ms->stride - 1,
-									entries + (i + 1) * ms->stride - 1);
+		(void) order_compare_entries(ms->order,
+									 entries + (i - 1) * ms->stride,
+									 entries + i * ms->stride);
 	}
 }
 
@@ -360,7 +361,7 @@ memsort_sort(MemSort *ms)
 		radix_sort(ms->entries, ms->count, ms->stride,
 				   order->inline_image ? ms->stride : ms->stride - 1,
 				   scratch, room / entry_bytes);
-	if (!order->inline_image || order->variant->compare)
+	if (!order->inline_image || order->own->check_equal)
 		resolve_ties(ms, scratch);
 	if (verify)
 		order_wrong_hints(order, repair_order(order, ms->entries, ms->count,

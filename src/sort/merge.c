@@ -83,7 +83,8 @@ tie_is_before(Merge *merge, int a, int b)
 
 	if (cmp != 0)
 		return cmp < 0;
-	return order_compare_tuples(merge->order, left->tuple, right->tuple) < 0;
+	return order_compare_equal(merge->order, left->words, left->tuple,
+							   right->words, right->tuple) < 0;
 }
 
 /* Does a come out before b?  Runs that have ended come out last. */
@@ -459,8 +460,7 @@ entry_is_before(const Merge *merge, const MergeNode *a, const MergeNode *b,
 	cmp = order_compare_words(left, right, nwords);
 	if (cmp != 0)
 		return cmp < 0;
-	return order_compare_inline(merge->order, left + nwords,
-								right + nwords) < 0;
+	return order_compare_entries(merge->order, left, right) < 0;
 }
 
 /* merge_next_entries with a constant number of words. */

@@ -50,20 +50,52 @@ check_role(const PtSortOptions *options)
 				 errmsg("parallel sort cannot have random access")));
 }
 
+/* Has the variant the callbacks that its kind of images needs, and no others? */
+static void
+check_variant(const PtSortVariant *variant)
+{
+	const char *problem = NULL;
+
+	if (variant->inline_image)
+	{
+		if (variant->size || variant->compare || variant->same_slice)
+			problem = "Images that are inline have no callbacks.";
+	}
+	else if (variant->size == NULL && variant->compare == NULL)
+		problem = "The callbacks size and compare are missing.";
+	else if (variant->size == NULL)
+		problem = "The callback size is missing.";
+	else if (variant->compare == NULL)
+		problem = "The callback compare is missing.";
+	if (problem)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("cannot sort tuples of variant \"%s\"",
+						variant->name),
+				 errdetail_internal("%s", problem)));
+}
+
 /* options_check: see options.h. */
 void
-options_check(const PtSortVariant *variant, const PtSortOptions *options,
+options_check(const PtSortVariant *variant, const SortOptions *options,
 			  int nwords)
 {
 	if (nwords < 0 || nwords > PTSORT_MAX_WORDS)
-		elog(ERROR, "a sort key cannot have %d words", nwords);
-	if (variant->inline_image && (nwords == 0 || options->random_access))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("a sort of inline images needs words and has no random access")));
-	check_role(options);
-	if (options->optimistic && options->random_access)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a sort with random access cannot be optimistic")));
+				 errmsg("sort key cannot have %d words", nwords),
+				 errdetail("A sort key has at most %d words.",
+						   PTSORT_MAX_WORDS)));
+	check_variant(variant);
+	if (variant->inline_image && nwords == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("sort of inline images must have a sort key")));
+	if (variant->inline_image && options->options.random_access)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("sort of inline images cannot have random access")));
+	check_role(&options->options);
+	if (options->optimistic && options->options.random_access)
+		elog(ERROR, "a sort with random access cannot be optimistic");
 }

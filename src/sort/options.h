@@ -10,13 +10,13 @@
 
 #include "compat.h"
 
-#include "ptsort_variant.h"
+#include "sort/internal.h"
 
 /*
  * options_check raises an error if the options do not fit together, or do not
  * fit the variant and its number of words.
  */
 extern void options_check(const PtSortVariant *variant,
-						  const PtSortOptions *options, int nwords);
+						  const SortOptions *options, int nwords);
 
 #endif							/* PTSORT_OPTIONS_H */

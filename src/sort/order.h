@@ -17,7 +17,7 @@
 
 #include "compat.h"
 
-#include "ptsort_variant.h"
+#include "sort/internal.h"
 
 /*
  * HintPolicy: what words decide, and when that is verified by comparisons.
@@ -53,14 +53,16 @@ typedef enum HintFact
  */
 typedef struct SortOrder
 {
-	const PtSortVariant *variant;	/* these two as in PtSortHead */
+	const PtSortVariant *variant;	/* these two as in SortHead */
 	void	   *state;			/* the variant's */
+	const SortVariant *own;		/* the variant, or if it is not of ptsort's
+								 * own one that has none of the extras */
 	int			nwords;			/* 0 to PTSORT_MAX_WORDS; not 0 if inline */
 	bool		inline_image;	/* the variant's */
 	HintPolicy	policy;			/* follows from the facts: see order.c */
 	int			hint_facts;		/* of HintFact */
 	int64		comparisons;	/* calls of variant->compare so far */
-	int64		wrong_hints;	/* see PtSortStats */
+	int64		wrong_hints;	/* see SortOutcome */
 } SortOrder;
 
 /*
@@ -88,17 +90,17 @@ order_size(const SortOrder *order, const void *tuple)
 }
 
 /*
- * order_compare_inline orders two inline images whose words are equal, and
- * lets the variant look at them.
+ * order_compare_entries orders two entries with inline images, whose words are
+ * equal, and lets the variant look at them.
  */
 static inline int
-order_compare_inline(const SortOrder *order, const void *a, const void *b)
+order_compare_entries(const SortOrder *order, const uint64 *a, const uint64 *b)
 {
-	uint64		left = *(const uint64 *) a;
-	uint64		right = *(const uint64 *) b;
+	uint64		left = a[order->nwords];
+	uint64		right = b[order->nwords];
 
-	if (order->variant->compare)
-		(void) order->variant->compare(a, b, order->state);
+	if (order->own->check_equal)
+		order->own->check_equal(a, b, order->state);
 	return (left > right) - (left < right);
 }
 
@@ -125,17 +127,41 @@ extern void order_wrong_hints(SortOrder *order, int64 n);
 extern int	order_compare_images(const SortOrder *order, const void *a,
 								 const void *b);
 
-/* order_compare_tuples orders two tuples whose words are equal. */
+/* order_compare_tuples orders two flat images whose words are equal. */
 static inline int
 order_compare_tuples(SortOrder *order, const void *a, const void *b)
 {
 	int			cmp;
 
-	if (order->inline_image)
-		return order_compare_inline(order, a, b);
+	Assert(!order->inline_image);
 	order->comparisons++;
 	cmp = order->variant->compare(a, b, order->state);
 	return likely(cmp != 0) ? cmp : order_compare_images(order, a, b);
+}
+
+/*
+ * order_compare_equal orders two tuples of either kind whose words are equal.
+ * An inline image comes right after its words.
+ */
+static inline int
+order_compare_equal(SortOrder *order, const uint64 *a_words, const void *a,
+					const uint64 *b_words, const void *b)
+{
+	if (order->inline_image)
+		return order_compare_entries(order, a_words, b_words);
+	return order_compare_tuples(order, a, b);
+}
+
+/* order_same_slice: must these, whose words are equal, be in one slice? */
+static inline bool
+order_same_slice(const SortOrder *order, const uint64 *a_words, const void *a,
+				 const uint64 *b_words, const void *b)
+{
+	if (order->inline_image)
+		return order->own->same_slice != NULL &&
+			order->own->same_slice(a_words, b_words, order->state);
+	return order->variant->same_slice != NULL &&
+		order->variant->same_slice(a, b, order->state);
 }
 
 #endif							/* PTSORT_ORDER_H */

@@ -31,6 +31,7 @@ typedef struct SharedSlot
 	bool		done;			/* protected by mutex */
 	RunDesc		run;			/* tuples == 0: there is no run */
 	PtSortStats stats;
+	SortOutcome outcome;
 } SharedSlot;
 
 struct PtSortShared
@@ -48,13 +49,13 @@ struct PtSortShared
 	int			learned;		/* bytes that it learned, 0: not yet */
 	bool		planned;		/* slices have been planned */
 	int			next_slice;		/* the next one nobody has claimed */
-	bool		failed;			/* the sort has failed: see PtSortStats */
+	bool		failed;			/* the sort has failed: see SortOutcome */
 	bool		abandoned;		/* the leader has let go of the segment */
 
 	/*
 	 * Behind the slots lie the slices' positions: for each slice and for the
-	 * end of the last one a position (run.h) in each participant's run.  Written by
-	 * the leader before `planned`, read by all after.
+	 * end of the last one a position (run.h) in each participant's run.
+	 * Written by the leader before `planned`, read by all after.
 	 */
 	SharedSlot	slots[FLEXIBLE_ARRAY_MEMBER];
 };
@@ -180,6 +181,18 @@ shared_fail(PtSortShared *shared)
 	SpinLockAcquire(&shared->mutex);
 	shared->failed = true;
 	SpinLockRelease(&shared->mutex);
+}
+
+/* shared_has_failed tells whether somebody called shared_fail. */
+bool
+shared_has_failed(PtSortShared *shared)
+{
+	bool		failed;
+
+	SpinLockAcquire(&shared->mutex);
+	failed = shared->failed;
+	SpinLockRelease(&shared->mutex);
+	return failed;
 }
 
 /* on_dsm_detach callback, in the leader only. */
@@ -348,13 +361,14 @@ shared_fileset(PtSortShared *shared)
 /* shared_announce publishes a participant's finished run and wakes the leader. */
 void
 shared_announce(PtSortShared *shared, int participant, const RunDesc *run,
-				const PtSortStats *stats)
+				const PtSortStats *stats, const SortOutcome *outcome)
 {
 	SharedSlot *slot = &shared->slots[participant];
 
 	fault_point("shared: announce");
 	slot->run = *run;
 	slot->stats = *stats;
+	slot->outcome = *outcome;
 	SpinLockAcquire(&shared->mutex);
 	slot->done = true;
 	shared->done++;
@@ -469,19 +483,6 @@ shared_wait(PtSortShared *shared, int participants, ParallelContext *workers)
 	collect(shared, participants);
 }
 
-/* shared_run returns a participant's run, NULL if it had no tuples. */
-const RunDesc *
-shared_run(PtSortShared *shared, int participant)
-{
-	SharedSlot *slot = &shared->slots[participant];
-	bool		done;
-
-	SpinLockAcquire(&shared->mutex);
-	done = slot->done;
-	SpinLockRelease(&shared->mutex);
-	return done && slot->run.tuples > 0 ? &slot->run : NULL;
-}
-
 /* shared_processes returns how many slots there are. */
 int
 shared_processes(PtSortShared *shared)
@@ -489,18 +490,47 @@ shared_processes(PtSortShared *shared)
 	return shared->processes;
 }
 
-/* shared_stats: see ptsort_shared_stats. */
-bool
-shared_stats(PtSortShared *shared, int participant, PtSortStats *stats)
+/* The slot of a participant that has announced its run, else NULL. */
+static const SharedSlot *
+announced_slot(PtSortShared *shared, int participant)
 {
 	bool		done;
 
 	if (participant < 0 || participant >= shared->processes)
-		return false;
+		return NULL;
 	SpinLockAcquire(&shared->mutex);
 	done = shared->slots[participant].done;
 	SpinLockRelease(&shared->mutex);
-	if (done)
-		*stats = shared->slots[participant].stats;
-	return done;
+	return done ? &shared->slots[participant] : NULL;
+}
+
+/* shared_run returns a participant's run, NULL if it had no tuples. */
+const RunDesc *
+shared_run(PtSortShared *shared, int participant)
+{
+	const SharedSlot *slot = announced_slot(shared, participant);
+
+	return slot != NULL && slot->run.tuples > 0 ? &slot->run : NULL;
+}
+
+/* shared_stats: see ptsort_shared_stats. */
+bool
+shared_stats(PtSortShared *shared, int participant, PtSortStats *stats)
+{
+	const SharedSlot *slot = announced_slot(shared, participant);
+
+	if (slot != NULL)
+		*stats = slot->stats;
+	return slot != NULL;
+}
+
+/* shared_outcome is the same of how the participant's sort has ended. */
+bool
+shared_outcome(PtSortShared *shared, int participant, SortOutcome *outcome)
+{
+	const SharedSlot *slot = announced_slot(shared, participant);
+
+	if (slot != NULL)
+		*outcome = slot->outcome;
+	return slot != NULL;
 }

@@ -26,7 +26,8 @@ extern void shared_attach(PtSortShared *shared, dsm_segment *segment);
 extern void shared_join(PtSortShared *shared, int participant);
 extern SharedFileSet *shared_fileset(PtSortShared *shared);
 extern void shared_announce(PtSortShared *shared, int participant,
-							const RunDesc *run, const PtSortStats *stats);
+							const RunDesc *run, const PtSortStats *stats,
+							const SortOutcome *outcome);
 extern void shared_wait(PtSortShared *shared, int participants,
 						ParallelContext *workers);
 extern bool shared_claim_learning(PtSortShared *shared);
@@ -43,5 +44,8 @@ extern void shared_fail(PtSortShared *shared);
 extern int	shared_processes(PtSortShared *shared);
 extern bool shared_stats(PtSortShared *shared, int participant,
 						 PtSortStats *stats);
+extern bool shared_outcome(PtSortShared *shared, int participant,
+						   SortOutcome *outcome);
+extern bool shared_has_failed(PtSortShared *shared);
 
 #endif							/* PTSORT_SHARED_H */

@@ -172,16 +172,16 @@ copy_splitter(Splitter *splitter, const SortOrder *order, SliceRun *run,
 static bool
 is_before_cut(SortOrder *order, const RunReader *reader, const Splitter *splitter)
 {
-	const PtSortVariant *variant = order->variant;
 	int			cmp = order_compare_words(reader->words, splitter->words,
 										  order_words(order));
 
 	if (cmp != 0)
 		return cmp < 0;
-	if (variant->same_slice &&
-		variant->same_slice(reader->tuple, splitter->tuple, order->state))
+	if (order_same_slice(order, reader->words, reader->tuple,
+						 splitter->words, splitter->tuple))
 		return false;
-	return order_compare_tuples(order, reader->tuple, splitter->tuple) < 0;
+	return order_compare_equal(order, reader->words, reader->tuple,
+							   splitter->words, splitter->tuple) < 0;
 }
 
 /* The same of a sample, whose record is read only if words do not decide. */

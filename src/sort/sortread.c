@@ -85,7 +85,7 @@ get_from_run(PtSort *sort, bool forward, Size *size)
 static void
 fail(PtSort *sort)
 {
-	sort->stats.failed = true;
+	sort->failed = true;
 	if (sort->options.shared)
 		shared_fail(sort->options.shared);
 }
@@ -129,6 +129,8 @@ sort_get(PtSort *sort, bool forward, Size *size)
 		default:
 			sort_wrong_phase("get");
 	}
+	if (unlikely(result == NULL) && forward)
+		sort_meet_failure(sort);
 	MemoryContextSwitchTo(old);
 	return result;
 }
@@ -136,48 +138,69 @@ sort_get(PtSort *sort, bool forward, Size *size)
 /* Entries that sort_get_entries gives at once: they stay in the fast cache. */
 #define BATCH_ENTRIES	512
 
-/* The next sorted entries in memory, where they lie. */
+/* The next sorted entries in memory, in their place; up to max. */
 static const uint64 *
-entries_from_memory(PtSort *sort, int *n)
+entries_from_memory(PtSort *sort, int max, int *n)
 {
 	SortPosition *position = &sort->position;
 	const uint64 *result = memsort_entry(sort->memsort, position->before);
 
-	*n = (int) Min(sort->memsort->count - position->before, BATCH_ENTRIES);
+	*n = (int) Min(sort->memsort->count - position->before, max);
 	position->before += *n;
 	return result;
 }
 
 static const uint64 *
-entries_from_merge(PtSort *sort, int *n)
+entries_from_merge(PtSort *sort, int max, int *n)
 {
+	MemoryContext old = MemoryContextSwitchTo(sort->context);
+
 	if (sort->batch == NULL)
-		sort->batch = MemoryContextAlloc(sort->context, BATCH_ENTRIES *
-										 (sort->order.nwords + 1) * sizeof(uint64));
-	*n = merge_next_entries(sort->merge, sort->batch, BATCH_ENTRIES);
+		sort->batch = palloc(BATCH_ENTRIES * (sort->order.nwords + 1) *
+							 sizeof(uint64));
+	*n = merge_next_entries(sort->merge, sort->batch, max);
+	MemoryContextSwitchTo(old);
 	return sort->batch;
+}
+
+/* The next entries, up to max; NULL at the end. */
+static const uint64 *
+get_entries(PtSort *sort, int max, int *n)
+{
+	const uint64 *result = NULL;
+
+	if (!sort->order.inline_image)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("cannot read entries of a sort whose images are not inline")));
+	if (sort->phase == PHASE_MEMORY)
+		result = entries_from_memory(sort, max, n);
+	else if (sort->phase == PHASE_MERGING)
+		result = entries_from_merge(sort, max, n);
+	else
+		sort_wrong_phase("get entries");
+	if (*n > 0)
+		return result;
+	sort_meet_failure(sort);
+	return NULL;
 }
 
 /* sort_get_entries: see ptsort_get_entries. */
 const uint64 *
 sort_get_entries(PtSort *sort, int *n)
 {
-	const uint64 *result = NULL;
+	return get_entries(sort, BATCH_ENTRIES, n);
+}
 
-	if (!sort->order.inline_image)
-		elog(ERROR, "the images of this sort are not inline");
-	if (sort->phase == PHASE_MEMORY)
-		result = entries_from_memory(sort, n);
-	else if (sort->phase == PHASE_MERGING)
-	{
-		MemoryContext old = MemoryContextSwitchTo(sort->context);
+/* sort_get_entry: see internal.h. */
+const uint64 *
+sort_get_entry(PtSort *sort, bool forward)
+{
+	int			n;
 
-		result = entries_from_merge(sort, n);
-		MemoryContextSwitchTo(old);
-	}
-	else
-		sort_wrong_phase("get entries");
-	return *n > 0 ? result : NULL;
+	if (!forward)
+		need_random_access(sort, "reading backward");
+	return get_entries(sort, 1, &n);
 }
 
 /* sort_rescan: see ptsort_rescan. */
@@ -245,6 +268,8 @@ next_serial_slice(PtSort *sort, int *slice)
 
 	if (sort->phase == PHASE_PUTTING || sort->phase == PHASE_FAILED)
 		sort_wrong_phase("next slice");
+	if (!first)
+		sort_meet_failure(sort);
 	sort->slice_taken = true;
 	*slice = first ? 0 : -1;
 	return first;
@@ -259,6 +284,8 @@ sort_next_slice(PtSort *sort, int *slice)
 	if (sort->options.role == PTSORT_LEADER ||
 		(sort->phase != PHASE_SLICES && sort->phase != PHASE_MERGING))
 		sort_wrong_phase("next slice");
+	if (sort->failure_met)
+		sort_check_told(sort);
 	if (sort->merge)
 	{
 		sort_note_memory(sort);
@@ -268,7 +295,12 @@ sort_next_slice(PtSort *sort, int *slice)
 	sort->phase = PHASE_SLICES;
 	*slice = shared_claim_slice(sort->options.shared);
 	if (*slice < 0)
+	{
+		/* there may be slices left, which nobody gets */
+		sort->failed |= shared_has_failed(sort->options.shared);
+		sort_meet_failure(sort);
 		return false;
+	}
 	merge_slice(sort, *slice);
 	return true;
 }

@@ -11,9 +11,9 @@
 #include "utils/memutils.h"
 
 StaticAssertDecl(offsetof(struct PtSort, order) == 0 &&
-				 offsetof(SortOrder, variant) == offsetof(PtSortHead, variant) &&
-				 offsetof(SortOrder, state) == offsetof(PtSortHead, state),
-				 "a PtSort does not begin with a PtSortHead");
+				 offsetof(SortOrder, variant) == offsetof(SortHead, variant) &&
+				 offsetof(SortOrder, state) == offsetof(SortHead, state),
+				 "a PtSort does not begin with a SortHead");
 
 /* sort_wrong_phase: see sortstate.h. */
 void
@@ -22,6 +22,68 @@ sort_wrong_phase(const char *operation)
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("%s is not possible in this phase of the sort", operation)));
+}
+
+/* sort_wrong_variant raises the error of ptsort_state. */
+void
+sort_wrong_variant(const PtSort *sort, const PtSortVariant *variant)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+			 errmsg("sort of variant \"%s\" cannot be used as one of variant \"%s\"",
+					sort->order.variant->name, variant->name)));
+}
+
+/* sort_state_of: see internal.h. */
+void *
+sort_state_of(PtSort *sort, const PtSortVariant *variant)
+{
+	return sort_state(sort, variant);
+}
+
+/* sort_find_outcome: see sortstate.h. */
+void
+sort_find_outcome(const PtSort *sort, SortOutcome *outcome)
+{
+	outcome->contradicted = sort->contradicted ? *sort->contradicted :
+		InvalidOid;
+	outcome->failed = sort->failed || OidIsValid(outcome->contradicted);
+	outcome->wrong_hints = sort->order.wrong_hints;
+}
+
+/* sort_outcome: see internal.h. */
+void
+sort_outcome(PtSort *sort, SortOutcome *outcome)
+{
+	sort_find_outcome(sort, outcome);
+	if (outcome->failed)
+		sort->failure_told = true;
+}
+
+static bool
+has_failed(const PtSort *sort)
+{
+	SortOutcome outcome;
+
+	sort_find_outcome(sort, &outcome);
+	return outcome.failed;
+}
+
+/* sort_check_told: see sortstate.h. */
+void
+sort_check_told(const PtSort *sort)
+{
+	if (!sort->failure_told && has_failed(sort))
+		elog(ERROR, "sort has failed, but nobody has asked for its outcome");
+}
+
+/* sort_meet_failure: see sortstate.h. */
+void
+sort_meet_failure(PtSort *sort)
+{
+	if (sort->failure_met)
+		sort_check_told(sort);
+	sort->failure_met = has_failed(sort);
 }
 
 /* sort_other_memory: see sortstate.h. */

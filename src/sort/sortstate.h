@@ -43,8 +43,9 @@ typedef struct SortPosition
 
 struct PtSort
 {
-	SortOrder	order;			/* must be first, see ptsort_variant.h */
+	SortOrder	order;			/* must be first, see SortHead */
 	PtSortOptions options;
+	bool		optimistic;		/* see SortOptions */
 	SortPhase	phase;
 	MemoryContext variant_context;	/* deleted at end */
 	MemoryContext context;		/* below it: all of the engine's memory */
@@ -72,6 +73,10 @@ struct PtSort
 
 	const Oid  *contradicted;	/* restartable: the key's, see
 								 * key_allow_restart; else NULL */
+	bool		failed;			/* a wrong hint, here or elsewhere, has ended
+								 * an optimistic sort */
+	bool		failure_met;	/* the stream has ended because of a failure */
+	bool		failure_told;	/* ... which the caller has asked about */
 	int64		edge_bytes;		/* of copies of runs' edges */
 
 	PtSortStats stats;			/* but comparisons and peaks: see sort_stats */
@@ -80,6 +85,21 @@ struct PtSort
 
 /* sort_wrong_phase raises the error for an operation at the wrong time. */
 pt_noreturn extern void sort_wrong_phase(const char *operation);
+
+/*
+ * sort_find_outcome tells the outcome as sort_outcome does, but not on behalf
+ * of the caller, who has yet to ask.
+ */
+extern void sort_find_outcome(const PtSort *sort, SortOutcome *outcome);
+
+/*
+ * sort_meet_failure is to be called where a stream ends.  If that is because
+ * the sort has failed, the caller is expected to ask why before anything else.
+ */
+extern void sort_meet_failure(PtSort *sort);
+
+/* sort_check_told raises an error if the caller has not asked why. */
+extern void sort_check_told(const PtSort *sort);
 
 /*
  * sort_other_memory returns the bytes of all that the sort has besides its

@@ -24,8 +24,8 @@ compare_edges(SortOrder *order, const uint64 *a, const uint64 *b)
 
 	if (cmp != 0 || a == b)
 		return cmp;
-	return order_compare_tuples(order, a + order->nwords,
-								b + order->nwords);
+	return order_compare_equal(order, a, a + order->nwords,
+							   b, b + order->nwords);
 }
 
 bool

@@ -103,7 +103,7 @@ begin_putting(PtSort *sort)
 {
 	if (sort->key && key_is_learning(sort->key))
 	{
-		Assert(sort->order.variant->rekey != NULL);
+		Assert(sort->order.own->rekey != NULL);
 		sort->learning = true;
 		sort->learning_limit = key_limit(sort->key,
 										 sort->options.budget / LEARNING_PART);
@@ -111,16 +111,17 @@ begin_putting(PtSort *sort)
 	sort->memsort = memsort_create(&sort->order, entries_budget(sort));
 }
 
-/* sort_begin: see ptsort_begin. */
-PtSort *
-sort_begin(const PtSortVariant *variant, void *state, int nwords,
-		   MemoryContext context, const PtSortOptions *options)
+/* Begin a sort; 'own' has what the variant itself does not tell. */
+static PtSort *
+begin(const PtSortVariant *variant, const SortVariant *own, void *state,
+	  int nwords, MemoryContext context, const SortOptions *with)
 {
+	const PtSortOptions *options = &with->options;
 	MemoryContext engine;
 	MemoryContext old;
 	PtSort	   *sort;
 
-	options_check(variant, options, nwords);
+	options_check(variant, with, nwords);
 	/* small blocks, for what is left over in them is not anybody's */
 	engine = AllocSetContextCreate(context, "ptsort", ALLOCSET_DEFAULT_MINSIZE,
 								   ALLOCSET_DEFAULT_INITSIZE, SORT_BLOCK);
@@ -128,23 +129,25 @@ sort_begin(const PtSortVariant *variant, void *state, int nwords,
 	sort = palloc0(sizeof(PtSort));
 	sort->options = *options;
 	sort->options.budget = Max(options->budget, PTSORT_MIN_BUDGET);
+	sort->optimistic = with->optimistic;
 	sort->variant_context = context;
 	sort->context = engine;
 	sort->order.variant = variant;
 	sort->order.state = state;
 	sort->order.nwords = nwords;
+	sort->order.own = own;
 	sort->order.inline_image = variant->inline_image;
-	if (variant->hints)
+	if (own->hints)
 		order_note(&sort->order, HINTS_EXIST);
-	if (options->optimistic)
+	if (with->optimistic)
 		order_note(&sort->order, HINTS_MAY_FAIL);
 	sort->write_buffer = Min(sort->options.budget / WRITE_BUFFER_PART,
 							 MAX_WRITE_BUFFER);
 	sort->maxruns = 16;
 	sort->runs = palloc(sort->maxruns * sizeof(Run *));
-	if (variant->key)
-		sort->key = variant->key(state);
-	if (sort->key && options->restartable)
+	if (own->key)
+		sort->key = own->key(state);
+	if (sort->key && with->restartable)
 		sort->contradicted = key_allow_restart(sort->key);
 	if (options->role == PTSORT_WORKER)
 		shared_join(options->shared, options->participant);
@@ -154,14 +157,23 @@ sort_begin(const PtSortVariant *variant, void *state, int nwords,
 	return sort;
 }
 
-/* sort_wrong_variant raises the error of ptsort_state. */
-void
-sort_wrong_variant(PtSort *sort, const PtSortVariant *variant)
+/* sort_begin_with: see internal.h. */
+PtSort *
+sort_begin_with(const SortVariant *variant, void *state, int nwords,
+				MemoryContext context, const SortOptions *options)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-			 errmsg("a sort of variant \"%s\" cannot be used as one of variant \"%s\"",
-					sort->order.variant->name, variant->name)));
+	return begin(&variant->base, variant, state, nwords, context, options);
+}
+
+/* sort_begin: see ptsort_begin. */
+PtSort *
+sort_begin(const PtSortVariant *variant, void *state, int nwords,
+		   MemoryContext context, const PtSortOptions *options)
+{
+	static const SortVariant no_extras = {0};
+	SortOptions with = {.options = *options};
+
+	return begin(variant, &no_extras, state, nwords, context, &with);
 }
 
 /* Bytes of a tape's blocks. */
@@ -271,7 +283,7 @@ learn(PtSort *sort)
 static void
 learn_words(PtSort *sort)
 {
-	const PtSortVariant *variant = sort->order.variant;
+	const SortVariant *variant = sort->order.own;
 	MemSort    *ms = sort->memsort;
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "ptsort learning",
@@ -284,7 +296,7 @@ learn_words(PtSort *sort)
 	for (int64 i = 0; i < ms->count; i++)
 	{
 		uint64	   *entry = memsort_entry(ms, i);
-		uint64		words[PTSORT_KEY_ARRAY];
+		uint64		words[KEY_ENTRY_WORDS];
 
 		variant->rekey(memsort_tuple(ms, entry), words, sort->order.state);
 		memcpy(entry, words, sort->order.nwords * sizeof(uint64));
@@ -411,7 +423,7 @@ rekey(PtSort *sort, const void *tuple, uint64 *words)
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 
-	sort->order.variant->rekey(tuple, words, sort->order.state);
+	sort->order.own->rekey(tuple, words, sort->order.state);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 }
@@ -430,7 +442,7 @@ sort_put(PtSort *sort, const void *tuple, Size size, const uint64 *words)
 	{
 		MemoryContext old = MemoryContextSwitchTo(sort->context);
 		bool		was_learning = sort->learning;
-		uint64		new_words[PTSORT_KEY_ARRAY];
+		uint64		new_words[KEY_ENTRY_WORDS];
 
 		spill(sort);
 		if (was_learning)
@@ -581,6 +593,7 @@ static void
 perform_worker(PtSort *sort)
 {
 	RunDesc		desc = {0};
+	SortOutcome outcome;
 
 	if (sort->memsort->count > 0)
 		spill(sort);
@@ -597,8 +610,9 @@ perform_worker(PtSort *sort)
 	sort->stats.run_bytes = desc.bytes;
 	sort->phase = PHASE_ANNOUNCED;
 	sort_stats(sort, &sort->stats);
+	sort_find_outcome(sort, &outcome);
 	shared_announce(sort->options.shared, sort->options.participant, &desc,
-					&sort->stats);
+					&sort->stats, &outcome);
 }
 
 /* Open the runs that the participants left; who plans slices needs samples. */
@@ -607,25 +621,23 @@ import_runs(PtSort *sort, bool with_samples)
 {
 	PtSortShared *shared = sort->options.shared;
 	int			processes = shared_processes(shared);
-	PtSortStats stats;
+	SortOutcome outcome;
 
 	sort->run_owners = palloc(processes * sizeof(int));
 	for (int i = 0; i < processes; i++)
 	{
 		const RunDesc *desc = shared_run(shared, i);
 
-		if (shared_stats(shared, i, &stats))
+		if (shared_outcome(shared, i, &outcome))
 		{
-			if (stats.wrong_hints > 0)
+			if (outcome.wrong_hints > 0)
 				order_note(&sort->order, HINTS_WRONG);
-			sort->stats.failed |= stats.failed;
+			sort->failed |= outcome.failed;
 		}
 		if (desc == NULL)
 			continue;
-		if (desc->unverified && !sort->options.optimistic)
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("a sort must be optimistic in all participants or in none")));
+		if (desc->unverified && !sort->optimistic)
+			elog(ERROR, "a sort must be optimistic in all participants or in none");
 		if (desc->unverified)
 			order_note(&sort->order, HINTS_IN_RUNS);
 		sort->run_owners[sort->nruns] = i;
@@ -649,7 +661,7 @@ perform_leader(PtSort *sort)
 	shared_wait(sort->options.shared, sort->options.participants,
 				sort->options.workers);
 	import_runs(sort, false);
-	if (sort->stats.failed)
+	if (sort->failed)
 		discard_runs(sort);
 	start_merging(sort);
 }
@@ -666,7 +678,7 @@ plan_slices(PtSort *sort)
 	int64		others;			/* bytes of all but the plan's own */
 	int64		memory;
 
-	if (sort->stats.failed)
+	if (sort->failed)
 	{
 		shared_fail(shared);
 		shared_publish_plan(shared);
@@ -769,6 +781,7 @@ sort_learn_key(PtSortKey *key, PtSortShared *shared)
 void
 sort_end(PtSort *sort)
 {
+	sort_check_told(sort);
 	for (int i = 0; i < sort->nruns; i++)
 		run_close(sort->runs[i]);
 	if (sort->tapeset)
@@ -784,13 +797,7 @@ sort_stats(PtSort *sort, PtSortStats *stats)
 
 	sort_note_memory(sort);
 	result = sort->stats;
-	if (sort->contradicted != NULL && OidIsValid(*sort->contradicted))
-	{
-		result.failed = true;
-		result.contradicted = *sort->contradicted;
-	}
 	result.comparisons = sort->order.comparisons;
-	result.wrong_hints = sort->order.wrong_hints;
 	result.peak_memory = sort->peak_memory;
 	if (sort->tapeset)
 		result.temp_bytes = tapeset_bytes(sort->tapeset);

@@ -21,7 +21,6 @@ extern int	ptsort_debug_merge_order;	/* merge at most so many runs at once */
 
 extern PtSort *sort_begin(const PtSortVariant *variant, void *state, int nwords,
 						  MemoryContext context, const PtSortOptions *options);
-extern void sort_wrong_variant(PtSort *sort, const PtSortVariant *variant);
 extern void sort_put(PtSort *sort, const void *tuple, Size size,
 					 const uint64 *words);
 extern void sort_perform(PtSort *sort);

@@ -142,7 +142,7 @@ variant_put_datum(PtSort *sort, Datum value, bool isnull)
 {
 	DatumState *state = ptsort_state(sort, &datum_variant);
 	Datum		plain = value;
-	uint64		words[PTSORT_KEY_ARRAY];
+	uint64		words[PTSORT_MAX_WORDS];
 	Size		size;
 
 	if (!isnull && state->typlen == -1)

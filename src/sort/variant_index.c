@@ -13,7 +13,7 @@
  *
  * Exact keys.  If the key's words hold all there is in the index tuple, no
  * tuple is made until it is read, and none at all by a load that reads
- * entries.  The image is one word, inline: see index_entry_image.
+ * entries.  The image is one word, inline: see key_entry.h.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,14 +25,12 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "ptsort_variant.h"
+#include "key/key.h"
+#include "sort/internal.h"
 #include "sort/variants.h"
 
 /* Marks a recently dead tuple, only while it is in a sort of a unique index. */
 #define DEAD_BIT		INDEX_AM_RESERVED_BIT
-
-/* The words of an exact key, given its inline image. */
-#define ENTRY(state, image)	((const uint64 *) (image) - (state)->nwords)
 
 typedef struct IndexSort
 {
@@ -58,8 +56,8 @@ typedef struct IndexSort
 	IndexTuple	spare;			/* also where tuples of exact keys are made */
 	IndexTuple	live;			/* the live tuple of the current group, if a
 								 * dead one followed it */
-	uint64		last_entry[PTSORT_KEY_ARRAY];
-	uint64		live_entry[PTSORT_KEY_ARRAY];
+	uint64		last_entry[KEY_ENTRY_WORDS];
+	uint64		live_entry[KEY_ENTRY_WORDS];
 	bool		have_last;
 	bool		last_dead;
 	bool		have_live;
@@ -171,92 +169,102 @@ index_rekey(const void *tuple, uint64 *words, void *arg)
 	bool		isnull[INDEX_MAX_KEYS];
 
 	index_deform_tuple((IndexTuple) tuple, state->desc, values, isnull);
-	ptsort_key_words(state->key, values, isnull, words);
+	key_words(state->key, values, isnull, words);
 }
 
 /*
  * Three kinds of index tuples with a tuple in memory: words that are there
  * from the start, that are learned, and that are learned and hints.
  */
-static const PtSortVariant index_variant = {
-	.name = "index tuple",
-	.size = index_size,
-	.compare = index_compare,
-	.same_slice = index_same_slice,
+static const SortVariant index_variant = {
+	.base = {
+		.name = "index tuple",
+		.size = index_size,
+		.compare = index_compare,
+		.same_slice = index_same_slice,
+	},
 	.key = index_key,
 };
 
-static const PtSortVariant learning_variant = {
-	.name = "index tuple, learned key",
-	.size = index_size,
-	.compare = index_compare,
-	.same_slice = index_same_slice,
+static const SortVariant learning_variant = {
+	.base = {
+		.name = "index tuple, learned key",
+		.size = index_size,
+		.compare = index_compare,
+		.same_slice = index_same_slice,
+	},
 	.key = index_key,
 	.rekey = index_rekey,
 };
 
-static const PtSortVariant hint_variant = {
-	.name = "index tuple, hints",
-	.size = index_size,
-	.compare = index_compare,
-	.same_slice = index_same_slice,
+static const SortVariant hint_variant = {
+	.base = {
+		.name = "index tuple, hints",
+		.size = index_size,
+		.compare = index_compare,
+		.same_slice = index_same_slice,
+	},
 	.hints = true,
 	.key = index_key,
 	.rekey = index_rekey,
 };
 
-/* Are these exact keys, whose words are equal, duplicates if both are live? */
+/* Are these entries, whose words are equal, duplicates if both are live? */
 static bool
-exact_same_slice(const void *a, const void *b, void *arg)
+exact_same_slice(const uint64 *a, const uint64 *b, void *arg)
 {
 	IndexSort  *state = arg;
 
-	if ((*(const uint64 *) a ^ *(const uint64 *) b) >> (64 - PTSORT_TAIL_BITS) != 0)
+	if (!key_entry_same_tail(state->nwords, a, b))
 		return false;
 	if (state->nulls_not_distinct)
 		return true;
-	ptsort_key_tuple(state->key, ENTRY(state, a), state->scratch);
+	key_tuple(state->key, a, state->scratch);
 	return !IndexTupleHasNulls(state->scratch);
 }
 
-/* For two exact keys whose words are equal: raise the error if need be. */
-static int
-exact_compare(const void *a, const void *b, void *arg)
+/* Raise the error for two entries whose words are equal, if need be. */
+static void
+exact_check_equal(const uint64 *a, const uint64 *b, void *arg)
 {
 	IndexSort  *state = arg;
 
 	if (a == b ||
-		((*(const uint64 *) a | *(const uint64 *) b) & INDEX_ENTRY_DEAD) ||
+		key_entry_is_dead(a, state->nwords) ||
+		key_entry_is_dead(b, state->nwords) ||
 		!exact_same_slice(a, b, arg))
-		return 0;
-	ptsort_key_tuple(state->key, ENTRY(state, a), state->scratch);
+		return;
+	key_tuple(state->key, a, state->scratch);
 	raise_duplicate(state, state->scratch);
-	return 0;
 }
 
-static const PtSortVariant exact_variant = {
-	.name = "index tuple, exact key",
-	.inline_image = true,
+static const SortVariant exact_variant = {
+	.base = {
+		.name = "index tuple, exact key",
+		.inline_image = true,
+	},
 };
 
-static const PtSortVariant exact_unique_variant = {
-	.name = "index tuple, exact unique key",
-	.inline_image = true,
-	.compare = exact_compare,
+static const SortVariant exact_unique_variant = {
+	.base = {
+		.name = "index tuple, exact unique key",
+		.inline_image = true,
+	},
+	.check_equal = exact_check_equal,
 	.same_slice = exact_same_slice,
 };
 
-/* variant_begin_index: see ptsort_begin_index. */
+/* variant_begin_index_with: see variants.h. */
 PtSort *
-variant_begin_index(Relation heap, Relation index, bool unique,
-					bool nulls_not_distinct, const PtSortOptions *options)
+variant_begin_index_with(Relation heap, Relation index, bool unique,
+						 bool nulls_not_distinct, const SortOptions *options)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "ptsort index tuples",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	IndexSort  *state = palloc0(sizeof(IndexSort));
-	const PtSortVariant *variant = &index_variant;
+	const SortVariant *variant = &index_variant;
 	PtSort	   *sort;
 
 	state->heap = heap;
@@ -265,55 +273,67 @@ variant_begin_index(Relation heap, Relation index, bool unique,
 	state->nkeys = IndexRelationGetNumberOfKeyAttributes(index);
 	state->unique = unique;
 	state->nulls_not_distinct = nulls_not_distinct;
-	state->key = ptsort_key_index(index);
-	state->support = ptsort_key_support(state->key);
+	state->key = key_index(index);
+	state->support = key_support(state->key);
 	state->put_context = AllocSetContextCreate(context, "ptsort put",
 											   ALLOCSET_SMALL_SIZES);
-	state->nwords = ptsort_key_nwords(state->key);
+	state->nwords = key_nwords(state->key);
 	state->spare = palloc0(INDEX_SIZE_MASK + 1);
 	if (unique)
 	{
 		state->last = palloc0(INDEX_SIZE_MASK + 1);
 		state->live = palloc0(INDEX_SIZE_MASK + 1);
 	}
-	/* both its writers, variant_form_small and ptsort_key_tuple, stay within */
-	StaticAssertStmt(PTSORT_KEY_TUPLE_SIZE <= INDEX_SIZE_MASK + 1,
+	/* both its writers, variant_form_small and key_tuple, stay within */
+	StaticAssertStmt(KEY_TUPLE_SIZE <= INDEX_SIZE_MASK + 1,
 					 "an exact key's tuple must fit the scratch");
 	state->scratch = palloc0(INDEX_SIZE_MASK + 1);
 
 	/* Inline images cannot be read backward. */
-	state->exact = ptsort_key_is_exact(state->key) && !options->random_access;
+	state->exact = key_is_exact(state->key) &&
+		!options->options.random_access;
 	if (state->exact)
 		variant = unique ? &exact_unique_variant : &exact_variant;
-	else if (ptsort_key_is_learning(state->key))
-		variant = ptsort_key_is_hint(state->key) ? &hint_variant : &learning_variant;
-	sort = ptsort_begin(variant, state, state->nwords, context, options);
+	else if (key_is_learning(state->key))
+		variant = key_is_hint(state->key) ? &hint_variant : &learning_variant;
+	sort = sort_begin_with(variant, state, state->nwords, context, options);
 	MemoryContextSwitchTo(old);
 	return sort;
+}
+
+/* variant_begin_index: see ptsort_begin_index. */
+PtSort *
+variant_begin_index(Relation heap, Relation index, bool unique,
+					bool nulls_not_distinct, const PtSortOptions *options)
+{
+	SortOptions with = {.options = *options};
+
+	return variant_begin_index_with(heap, index, unique, nulls_not_distinct,
+									&with);
 }
 
 /* The state of a sort of index tuples, of any kind. */
 static IndexSort *
 index_state(PtSort *sort)
 {
-	const PtSortVariant *variant = ptsort_variant(sort);
+	const PtSortVariant *variant = sort_variant(sort);
 
-	if (variant == &exact_variant || variant == &exact_unique_variant ||
-		variant == &learning_variant || variant == &hint_variant)
-		return ptsort_state(sort, variant);
-	return ptsort_state(sort, &index_variant);
+	if (variant == &exact_variant.base ||
+		variant == &exact_unique_variant.base ||
+		variant == &learning_variant.base || variant == &hint_variant.base)
+		return sort_state(sort, variant);
+	return sort_state(sort, &index_variant.base);
 }
 
 static void
 put_exact(IndexSort *state, PtSort *sort, ItemPointer tid,
 		  const Datum *values, const bool *isnull, bool alive)
 {
-	uint64		words[PTSORT_KEY_ARRAY];
-	uint64	   *image = &words[state->nwords];
+	uint64		entry[KEY_ENTRY_WORDS];
 
-	ptsort_key_words(state->key, values, isnull, words);
-	*image |= index_entry_image(tid, state->unique && !alive);
-	ptsort_put(sort, image, sizeof(uint64), words);
+	key_words(state->key, values, isnull, entry);
+	key_entry_set_tuple(entry, state->nwords, tid, state->unique && !alive);
+	ptsort_put(sort, &entry[state->nwords], sizeof(uint64), entry);
 }
 
 /* variant_put_index: see ptsort_put_index. */
@@ -323,7 +343,7 @@ variant_put_index(PtSort *sort, ItemPointer tid, const Datum *values,
 {
 	IndexSort  *state = index_state(sort);
 	MemoryContext old;
-	uint64		words[PTSORT_KEY_ARRAY];
+	uint64		words[KEY_ENTRY_WORDS];
 	IndexTuple	tuple;
 
 	if (state->exact)
@@ -338,7 +358,7 @@ variant_put_index(PtSort *sort, ItemPointer tid, const Datum *values,
 	tuple->t_tid = *tid;
 	if (state->unique && !alive)
 		tuple->t_info |= DEAD_BIT;
-	ptsort_key_words(state->key, values, isnull, words);
+	key_words(state->key, values, isnull, words);
 	ptsort_put(sort, tuple, IndexTupleSize(tuple), words);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(state->put_context);
@@ -348,7 +368,7 @@ static bool
 entries_are_duplicates(IndexSort *state, const uint64 *a, const uint64 *b)
 {
 	return memcmp(a, b, state->nwords * sizeof(uint64)) == 0 &&
-		exact_same_slice(a + state->nwords, b + state->nwords, state);
+		exact_same_slice(a, b, state);
 }
 
 /*
@@ -400,10 +420,10 @@ static pg_noinline void
 watch_dead_entry(IndexSort *state, const uint64 *before, const uint64 *entry)
 {
 	int			nwords = state->nwords;
-	bool		dead = (entry[nwords] & INDEX_ENTRY_DEAD) != 0;
+	bool		dead = key_entry_is_dead(entry, nwords);
 
 	if (dead && !state->have_live && before != NULL &&
-		!(before[nwords] & INDEX_ENTRY_DEAD) &&
+		!key_entry_is_dead(before, nwords) &&
 		entries_are_duplicates(state, before, entry))
 	{
 		memcpy(state->live_entry, before, (nwords + 1) * sizeof(uint64));
@@ -413,7 +433,7 @@ watch_dead_entry(IndexSort *state, const uint64 *before, const uint64 *entry)
 	{
 		if (entries_are_duplicates(state, state->live_entry, entry))
 		{
-			ptsort_key_tuple(state->key, entry, state->scratch);
+			key_tuple(state->key, entry, state->scratch);
 			raise_duplicate(state, state->scratch);
 		}
 		state->have_live = false;
@@ -432,7 +452,8 @@ watch_dead_entries(IndexSort *state, const uint64 *entries, int n)
 	{
 		const uint64 *entry = entries + i * stride;
 
-		if (unlikely(state->have_live || (entry[state->nwords] & INDEX_ENTRY_DEAD)))
+		if (unlikely(state->have_live ||
+					 key_entry_is_dead(entry, state->nwords)))
 			watch_dead_entry(state, before, entry);
 		before = entry;
 	}
@@ -444,15 +465,14 @@ watch_dead_entries(IndexSort *state, const uint64 *entries, int n)
 static IndexTuple
 get_exact(IndexSort *state, PtSort *sort, bool forward)
 {
-	Size		size;
-	const uint64 *image = ptsort_get(sort, forward, &size);
+	const uint64 *entry = sort_get_entry(sort, forward);
 
-	if (image == NULL)
+	if (entry == NULL)
 		return NULL;
 	if (state->unique)
-		watch_dead_entries(state, ENTRY(state, image), 1);
-	ptsort_key_tuple(state->key, ENTRY(state, image), state->spare);
-	index_entry_tid(*image, &state->spare->t_tid);
+		watch_dead_entries(state, entry, 1);
+	key_tuple(state->key, entry, state->spare);
+	key_entry_tid(entry, state->nwords, &state->spare->t_tid);
 	return state->spare;
 }
 
@@ -474,10 +494,7 @@ variant_get_index(PtSort *sort, bool forward)
 	return return_copy(state, (tuple->t_info & DEAD_BIT) != 0, forward);
 }
 
-/*
- * variant_index_exact_key returns the key of a sort of index tuples if it is
- * exact, and NULL if variant_get_index_entries cannot be used.
- */
+/* variant_index_exact_key: see variants.h. */
 PtSortKey *
 variant_index_exact_key(PtSort *sort)
 {
@@ -486,10 +503,7 @@ variant_index_exact_key(PtSort *sort)
 	return state->exact ? state->key : NULL;
 }
 
-/*
- * variant_get_index_entries returns many index tuples of an exact key at once,
- * as entries: see ptsort_get_entries, and variants.h for the image.
- */
+/* variant_get_index_entries: see variants.h. */
 const uint64 *
 variant_get_index_entries(PtSort *sort, int *n)
 {

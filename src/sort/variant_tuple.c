@@ -148,7 +148,7 @@ clean_header(MinimalTuple tuple)
 static void
 put_clean(PtSort *sort, TupleState *state, MinimalTuple tuple)
 {
-	uint64		words[PTSORT_KEY_ARRAY] = {0};
+	uint64		words[PTSORT_MAX_WORDS] = {0};
 	HeapTupleData heap_tuple;
 
 	if (ptsort_key_nwords(state->key) > 0)

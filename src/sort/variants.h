@@ -4,8 +4,9 @@
  *	  ptsort's own kinds of tuple: index tuple, datum, minimal tuple.
  *
  * The functions behind the begin, put and get inlines of ptsort.h; see the
- * contracts there.  Each kind is written against ptsort_variant.h and the
- * server's headers only, as another extension's would be.
+ * contracts there.  Datums and minimal tuples are written against
+ * ptsort_variant.h and the server's headers only, as another extension's
+ * variant would be; index tuples use internal.h and key.h as well.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,42 +14,34 @@
 #define PTSORT_VARIANTS_H
 
 #include "ptsort_variant.h"
+#include "sort/internal.h"
 #include "storage/itemptr.h"
 
 /* variant_index.c */
 extern PtSort *variant_begin_index(Relation heap, Relation index, bool unique,
 								   bool nulls_not_distinct,
 								   const PtSortOptions *options);
+
+/* variant_begin_index_with: the same, for a sort that may fail. */
+extern PtSort *variant_begin_index_with(Relation heap, Relation index,
+										bool unique, bool nulls_not_distinct,
+										const SortOptions *options);
 extern void variant_put_index(PtSort *sort, ItemPointer tid,
 							  const Datum *values, const bool *isnull,
 							  bool alive);
 extern IndexTuple variant_get_index(PtSort *sort, bool forward);
-extern PtSortKey *variant_index_exact_key(PtSort *sort);
-extern const uint64 *variant_get_index_entries(PtSort *sort, int *n);
 
 /*
- * The inline image of an exact key, the last word of its entry:
- *
- *		15 bits tail of the key | 32 bits block | 16 bits offset | 1 bit dead
- *
- * A recently dead tuple is marked in a unique index only.
+ * variant_index_exact_key returns the key of a sort of index tuples if it is
+ * exact, and NULL if variant_get_index_entries cannot be used.
  */
-#define INDEX_ENTRY_DEAD	UINT64CONST(1)
+extern PtSortKey *variant_index_exact_key(PtSort *sort);
 
-static inline uint64
-index_entry_image(ItemPointer tid, bool dead)
-{
-	return ((uint64) ItemPointerGetBlockNumberNoCheck(tid) << 17) |
-		((uint64) ItemPointerGetOffsetNumberNoCheck(tid) << 1) |
-		(dead ? INDEX_ENTRY_DEAD : 0);
-}
-
-static inline void
-index_entry_tid(uint64 image, ItemPointer tid)
-{
-	ItemPointerSet(tid, (BlockNumber) (image >> 17),
-				   (OffsetNumber) ((image >> 1) & 0xFFFF));
-}
+/*
+ * variant_get_index_entries returns many index tuples of an exact key at once,
+ * as entries (key_entry.h): see ptsort_get_entries.
+ */
+extern const uint64 *variant_get_index_entries(PtSort *sort, int *n);
 
 /* variant_datum.c */
 extern PtSort *variant_begin_datum(Oid type, Oid lt_operator, Oid collation,

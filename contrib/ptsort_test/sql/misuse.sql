@@ -10,7 +10,6 @@ SELECT ptsort_test_misuse('mark without random access');
 SELECT ptsort_test_misuse('restore without random access');
 SELECT ptsort_test_misuse('backward without random access');
 SELECT ptsort_test_misuse('rescan before perform');
-SELECT ptsort_test_misuse('optimistic random access');
 SELECT ptsort_test_misuse('bad operator');
 SELECT ptsort_test_misuse('bad column');
 SELECT ptsort_test_misuse('no columns');

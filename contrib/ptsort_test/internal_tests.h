@@ -1,0 +1,50 @@
+/*-------------------------------------------------------------------------
+ *
+ * internal_tests.h
+ *	  What ptsort_test tests of ptsort that the public headers do not have.
+ *
+ * Keys of indexes, which may be exact, may be hints and may have to learn; and
+ * sorts that fail because of wrong hints.  The library exports one function
+ * that returns a table of functions.  This is no interface for anybody else: it
+ * changes whenever its tests do.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_INTERNAL_TESTS_H
+#define PTSORT_INTERNAL_TESTS_H
+
+#include "ptsort_variant.h"
+
+/* Words of an entry: those of the key, and the tail of an exact one. */
+#define TEST_ENTRY_WORDS	(PTSORT_MAX_WORDS + 1)
+
+/* Most bytes of an index tuple with an exact key. */
+#define TEST_KEY_TUPLE_SIZE (16 * (INDEX_MAX_KEYS + 1))
+
+typedef struct PtSortInternals
+{
+	Size		size;			/* sizeof(PtSortInternals) */
+
+	PtSortKey  *(*key_index) (Relation index);
+	bool		(*key_is_exact) (const PtSortKey *key);
+	bool		(*key_is_learning) (const PtSortKey *key);
+
+	/* End the learning, from the values that words were asked for. */
+	void		(*key_learn) (PtSortKey *key);
+
+	/* Make an exact key's index tuple, but for its heap TID. */
+	Size		(*key_tuple) (const PtSortKey *key, const uint64 *entry,
+							  IndexTuple tuple);
+
+	/* As ptsort_begin_index, but the sort trusts hints, and may fail. */
+	PtSort	   *(*begin_optimistic) (Relation heap, Relation index,
+									 const PtSortOptions *options);
+
+	/* Ask whether it has. */
+	bool		(*has_failed) (PtSort *sort);
+} PtSortInternals;
+
+/* Type of the exported function, whose name is "ptsort_internals". */
+typedef const PtSortInternals *(*PtSortGetInternals) (void);
+
+#endif							/* PTSORT_INTERNAL_TESTS_H */

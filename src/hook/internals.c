@@ -1,0 +1,64 @@
+/*-------------------------------------------------------------------------
+ *
+ * internals.c
+ *	  The table of functions that ptsort's own tests call.
+ *
+ * See contrib/ptsort_test/internal_tests.h.  The tests are a library of their
+ * own, which sees public headers only, so that they are a client like others;
+ * what they test besides has to be handed to them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "../contrib/ptsort_test/internal_tests.h"
+#include "key/key.h"
+#include "sort/internal.h"
+#include "sort/tuplesort.h"
+#include "sort/variants.h"
+
+StaticAssertDecl(TEST_ENTRY_WORDS == KEY_ENTRY_WORDS &&
+				 TEST_KEY_TUPLE_SIZE == KEY_TUPLE_SIZE,
+				 "the tests do not know how large an entry is");
+
+extern PGDLLEXPORT const PtSortInternals *ptsort_internals(void);
+
+static void
+learn(PtSortKey *key)
+{
+	(void) sort_learn_key(key, NULL);
+}
+
+static PtSort *
+begin_optimistic(Relation heap, Relation index, const PtSortOptions *options)
+{
+	SortOptions with = {.options = *options,.optimistic = true};
+
+	return variant_begin_index_with(heap, index, false, false, &with);
+}
+
+static bool
+has_failed(PtSort *sort)
+{
+	SortOutcome outcome;
+
+	sort_outcome(sort, &outcome);
+	return outcome.failed;
+}
+
+const PtSortInternals *
+ptsort_internals(void)
+{
+	static const PtSortInternals internals = {
+		.size = sizeof(PtSortInternals),
+		.key_index = key_index,
+		.key_is_exact = key_is_exact,
+		.key_is_learning = key_is_learning,
+		.key_learn = learn,
+		.key_tuple = key_tuple,
+		.begin_optimistic = begin_optimistic,
+		.has_failed = has_failed
+	};
+
+	return &internals;
+}

@@ -1,0 +1,137 @@
+/*-------------------------------------------------------------------------
+ *
+ * internal.h
+ *	  What ptsort's own index builds ask of a sort beyond the public headers.
+ *
+ * Words that are hints, keys that learn, sorts that may fail and are then done
+ * again, and callbacks that see whole entries: only ptsort's own variants need
+ * these, so they are no part of the contract with other extensions and may
+ * change with every build of the library.  Each struct here begins with the
+ * public one that it extends.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_SORT_INTERNAL_H
+#define PTSORT_SORT_INTERNAL_H
+
+#include "compat.h"
+
+#include "ptsort_variant.h"
+
+/*
+ * SortOptions: how to sort.  Zero-initialise it, then set what you need.
+ */
+typedef struct SortOptions
+{
+	PtSortOptions options;		/* must be first */
+	bool		optimistic;		/* verify words that are only hints as late as
+								 * possible: with the fewest comparisons, but
+								 * the sort may fail, and then must be done
+								 * again without this; not with random access */
+	bool		restartable;	/* the caller can sort again if a collation
+								 * contradicts itself; without this that is an
+								 * error.  Only for sorts of index tuples */
+} SortOptions;
+
+/*
+ * SortOutcome: whether a sort has come to a good end, so far.
+ */
+typedef struct SortOutcome
+{
+	bool		failed;			/* a hint was wrong in an optimistic sort, or
+								 * there is a contradiction: what has been
+								 * read, or will be, is not the result */
+	Oid			contradicted;	/* a collation that has given two answers
+								 * about the same strings, one without the
+								 * prefix they share (ptsort.skip_prefixes);
+								 * InvalidOid: none */
+	int64		wrong_hints;	/* neighbours that hints had put in the wrong
+								 * order */
+} SortOutcome;
+
+/*
+ * SortVariant: a kind of tuple of ptsort's own.
+ */
+typedef struct SortVariant
+{
+	PtSortVariant base;			/* must be first */
+
+	/*
+	 * The words are hints: they may contradict compare, which is right then.
+	 * The sort verifies what it makes of them.
+	 */
+	bool		hints;
+
+	/*
+	 * Optional: the key that makes the words and whose comparison is used.
+	 * The sort asks for it at begin.  If it is learning, the sort has it
+	 * learn within a part of the budget when enough tuples have been put, and
+	 * then has rekey make the words (an array of KEY_ENTRY_WORDS) of each
+	 * tuple put before.  rekey runs in a memory context that is reset for
+	 * each tuple.  An optimistic sort is one only if the key has put all that
+	 * it learned from in order.
+	 */
+	PtSortKey  *(*key) (void *state);
+	void		(*rekey) (const void *tuple, uint64 *words, void *state);
+
+	/*
+	 * Of inline images, both optional; the arguments are entries, that is the
+	 * words and the image after them, and their words are equal.  check_equal
+	 * may raise an error about the two; it is called for all neighbours in
+	 * the final order, in no particular memory context, which is not reset.
+	 * same_slice is as PtSortVariant.same_slice.
+	 */
+	void		(*check_equal) (const uint64 *a, const uint64 *b, void *state);
+	bool		(*same_slice) (const uint64 *a, const uint64 *b, void *state);
+} SortVariant;
+
+/* SortHead: how every PtSort begins, for sort_state. */
+typedef struct SortHead
+{
+	const PtSortVariant *variant;	/* as given to begin */
+	void	   *state;
+} SortHead;
+
+/* sort_begin_with: as ptsort_begin, for a variant of ptsort's own. */
+extern PtSort *sort_begin_with(const SortVariant *variant, void *state,
+							   int nwords, MemoryContext context,
+							   const SortOptions *options);
+
+/*
+ * sort_get_entry: as ptsort_get, for inline images; returns the entry, that is
+ * the words and the image after them.
+ */
+extern const uint64 *sort_get_entry(PtSort *sort, bool forward);
+
+/*
+ * sort_outcome tells whether the sort has failed, in this process or in
+ * another participant that it knows of.  The stream of a sort that fails just
+ * ends, so ask before you take that for the end of the tuples: every later
+ * call on a failed sort raises an error, ptsort_end() included, until somebody
+ * has asked.
+ */
+extern void sort_outcome(PtSort *sort, SortOutcome *outcome);
+
+/* sort_state_of: see ptsort_state. */
+extern void *sort_state_of(PtSort *sort, const PtSortVariant *variant);
+
+extern void sort_wrong_variant(const PtSort *sort,
+							   const PtSortVariant *variant);
+
+/* sort_variant returns the variant that the sort was begun with. */
+static inline const PtSortVariant *
+sort_variant(const PtSort *sort)
+{
+	return ((const SortHead *) sort)->variant;
+}
+
+/* sort_state is sort_state_of, inline. */
+static inline void *
+sort_state(PtSort *sort, const PtSortVariant *variant)
+{
+	if (unlikely(sort_variant(sort) != variant))
+		sort_wrong_variant(sort, variant);
+	return ((SortHead *) sort)->state;
+}
+
+#endif							/* PTSORT_SORT_INTERNAL_H */
