@@ -3,6 +3,10 @@
  * frame.c
  *	  A few sorted entries, packed: the unit in which a run is stored.
  *
+ * Temporary bytes are written and read once for each pass of a merge, and a
+ * build whose participants share one disk waits for them.  Packing costs a few
+ * instructions per value and keeps a quarter to a half of the bytes away.
+ *
  * Values of one column follow each other, so both directions are loops of a
  * few shifts with everything else in registers.  They move 8 bytes for each
  * value, whatever its length, and the next value overwrites what is too much.
@@ -26,7 +30,8 @@
 StaticAssertDecl(sizeof(FrameHeader) == MAXALIGN(sizeof(FrameHeader)) &&
 				 sizeof(FrameColumn) == 2 * sizeof(uint64),
 				 "frames are packed without gaps");
-StaticAssertDecl(FRAME_ENTRIES <= PG_UINT8_MAX, "FrameHeader.count is too short");
+StaticAssertDecl(FRAME_ENTRIES <= PG_UINT8_MAX,
+				 "FrameHeader.count is too short");
 
 /* Store a value with its lowest byte first. */
 static pt_inline void
@@ -68,8 +73,10 @@ find_gap(uint64 mask, int *start, int *length)
 	for (;;)
 	{
 		uint64		zeros = ~(mask >> at);
-		int			begin = zeros == 0 ? 64 : at + pg_rightmost_one_pos64(zeros);
+		int			begin = 64;
 
+		if (zeros != 0)
+			begin = at + pg_rightmost_one_pos64(zeros);
 		if (begin >= high)
 			return;
 		at = begin + pg_rightmost_one_pos64(mask >> begin);
@@ -137,7 +144,11 @@ pack_column(FrameColumn *column, char *target, const uint64 *entries, int n,
 	if (column->nranges == 1)
 	{
 		for (int i = 0; i < n; i++, target += bytes)
-			store_low(target, difference(entries[i * stride], base, sorted) >> shift);
+		{
+			uint64		varying = difference(entries[i * stride], base, sorted);
+
+			store_low(target, varying >> shift);
+		}
 	}
 	else if (column->nranges > 1)
 	{
@@ -200,17 +211,19 @@ unpack_column(const FrameColumn *column, const char *source, uint64 *entries,
 }
 
 static pt_inline char *
-pack_columns(FrameColumn *columns, const uint64 *entries, int n, const int stride)
+pack_columns(FrameColumn *columns, const uint64 *entries, int n,
+			 const int stride)
 {
 	char	   *target = (char *) (columns + stride);
 
 	for (int i = 0; i < stride; i++)
-		target = pack_column(&columns[i], target, entries + i, n, stride, i == 0);
+		target = pack_column(&columns[i], target, entries + i, n, stride,
+							 i == 0);
 	return target;
 }
 
 /*
- * frame_pack packs n entries of so many columns, without their rests, into
+ * frame_pack packs n entries of ncolumns columns, without their rests, into
  * FRAME_MAX_PACKED bytes and returns how many it used.  trims, or NULL, tells
  * how many zero bytes are missing at the end of each image.  The caller sets
  * size and previous in the header.
@@ -251,22 +264,30 @@ frame_pack(char *target, const uint64 *entries, int n, int ncolumns,
 	return end - target;
 }
 
+/* The columns of a frame follow its header. */
+static pt_inline const FrameColumn *
+columns_of(const char *frame)
+{
+	return (const FrameColumn *) (frame + sizeof(FrameHeader));
+}
+
 /*
- * frame_is_sound tells whether frame_unpack will stay within a frame of so
- * many bytes, and within its room.
+ * frame_is_sound tells whether frame_unpack will stay within a frame of this
+ * size, and within its room.
  */
 bool
 frame_is_sound(const char *frame, Size size, int ncolumns, bool has_trims)
 {
 	const FrameHeader *header = (const FrameHeader *) frame;
-	const FrameColumn *columns = (const FrameColumn *) (frame + sizeof(FrameHeader));
+	const FrameColumn *columns = columns_of(frame);
 	Size		end = sizeof(FrameHeader) + ncolumns * sizeof(FrameColumn);
 
 	if (size < end || header->count < 1 || header->count > FRAME_ENTRIES)
 		return false;
 	for (int i = 0; i < ncolumns; i++)
 	{
-		if (columns[i].bytes > sizeof(uint64) || columns[i].nranges > FRAME_RANGES)
+		if (columns[i].bytes > sizeof(uint64) ||
+			columns[i].nranges > FRAME_RANGES)
 			return false;
 		end += (columns[i].nranges > 0 ? columns[i].bytes : 0) * header->count;
 	}
@@ -276,12 +297,14 @@ frame_is_sound(const char *frame, Size size, int ncolumns, bool has_trims)
 }
 
 static pt_inline const char *
-unpack_columns(const FrameColumn *columns, uint64 *entries, int n, const int stride)
+unpack_columns(const FrameColumn *columns, uint64 *entries, int n,
+			   const int stride)
 {
 	const char *source = (const char *) (columns + stride);
 
 	for (int i = 0; i < stride; i++)
-		source = unpack_column(&columns[i], source, entries + i, n, stride, i == 0);
+		source = unpack_column(&columns[i], source, entries + i, n, stride,
+							   i == 0);
 	return source;
 }
 
@@ -293,7 +316,7 @@ Size
 frame_unpack(const char *frame, int ncolumns, uint64 *entries, uint8 *trims)
 {
 	const FrameHeader *header = (const FrameHeader *) frame;
-	const FrameColumn *columns = (const FrameColumn *) (frame + sizeof(FrameHeader));
+	const FrameColumn *columns = columns_of(frame);
 	int			n = header->count;
 	const char *end;
 

@@ -3,14 +3,27 @@
  * memsort.c
  *	  Entries in memory: growth, accounting, and sorting.
  *
- * Entries lie in one array that grows (large arrays grow without a copy, the C
+ * Entries are in one array that grows (large arrays grow without a copy, the C
  * library remaps them), tuples in chunks that are filled from the start.
  * Nothing is freed singly, so a tuple costs its size and one entry, and a part
- * of an entry for the scratch array while sorting: as much of that as is left
- * of the budget.  When the budget is used up memsort_put says so and the
- * caller writes a run.
+ * of an entry for the scratch array while sorting.  When the budget is used up
+ * memsort_put says so and the caller writes a run.
  *
- * All of it lies in a memory context of its own.
+ * The budget here is what the rest of the sort leaves for the entries
+ * (sort_other_memory in sortstate.c; nobody adds up parts), and what is
+ * accounted here is the entries', which are in a memory context of their own.
+ * Of the scratch array at least scratch_cost() per entry is reserved from the
+ * start; whatever else is left of the budget when it comes to sorting goes to
+ * it as well.  The radix sort does with any part, so that entries can fill
+ * nearly all of the budget.
+ *
+ * Words are sorted by radix (radix.c).  Then entries with equal words are
+ * compared (tiesort.c), and where words are only hints all neighbours are
+ * (repair.c).
+ *
+ * Large pages: sorted entries point all over the chunks, and without large
+ * pages the processor looks for a page at nearly every visit.  So the kernel is
+ * asked for them; chunks are large for that reason, too.
  *
  *-------------------------------------------------------------------------
  */
@@ -49,7 +62,7 @@ scratch_cost(const MemSort *ms)
 {
 	if (ms->order->inline_image)
 		return ms->stride;
-	/* a sort that trusts its words now may mend what is in memory in the end */
+	/* what fits memory is verified in the end, even if words are trusted now */
 	return ms->order->hint_facts & HINTS_EXIST ?
 		ms->stride * sizeof(uint64) : sizeof(uint64);
 }
@@ -99,9 +112,8 @@ memsort_allocated(const MemSort *ms)
 }
 
 /*
- * Ask for large pages.  Sorted entries point all over the chunks, and most of
- * what a visit costs there is finding the page.  Only advice; what is smaller
- * than a few large pages is not worth it.
+ * Ask for large pages.  It is only advice; what is smaller than a few large
+ * pages is not worth it.
  */
 static void
 advise_large_pages(void *start, Size size)
@@ -196,7 +208,7 @@ memsort_set_budget(MemSort *ms, int64 budget)
 }
 
 /*
- * Room for a large tuple: a chunk of its own, listed behind the one being
+ * Room for a large tuple: a chunk of its own, listed after the one being
  * filled.  Empty chunks, kept from an earlier run, make way for it.
  */
 static char *
@@ -278,7 +290,8 @@ memsort_put(MemSort *ms, const uint64 *words, const void *tuple, Size size)
 	entry[0] = ms->order->nwords > 0 ? words[0] : 0;
 	if (ms->stride > 2)
 		entry[1] = words[1];
-	entry[ms->stride - 1] = place ? (uint64) (uintptr_t) place : *(const uint64 *) tuple;
+	entry[ms->stride - 1] = place ? (uint64) (uintptr_t) place :
+		*(const uint64 *) tuple;
 	return true;
 }
 

@@ -34,7 +34,8 @@ typedef struct MemSort
 	int			stride;			/* words of an entry, 2 or 3 */
 	int64		count;
 	int64		used;			/* bytes of entries, scratch and chunks */
-	int64		peak;			/* the most that were used */
+	int64		peak;			/* the most that were used since the caller
+								 * has set it to `used` */
 
 	/* private to memsort.c */
 	SortOrder  *order;
@@ -52,7 +53,7 @@ typedef struct MemSort
 
 /*
  * How many entries ahead a reader of sorted entries asks for their images.
- * They lie all over memory by then; this hides most of the latency.
+ * They are all over memory by then; this hides most of the latency.
  */
 #define MEMSORT_AHEAD	8
 
@@ -81,7 +82,7 @@ memsort_tuple(const MemSort *ms, uint64 *entry)
 	return ms->order->inline_image ? (char *) last : (char *) (uintptr_t) *last;
 }
 
-/* memsort_ahead returns the image some entries behind the i-th, to prefetch. */
+/* memsort_ahead returns the image some entries after the i-th, to prefetch. */
 static inline const char *
 memsort_ahead(const MemSort *ms, int64 i)
 {

@@ -3,7 +3,8 @@
  * merge.h
  *	  Several runs as one ordered stream.
  *
- *		merge = merge_create(order, runs, nruns, memory, ranges or NULL, MERGE_FINAL)
+ *		merge = merge_create(order, runs, nruns, memory, ranges or NULL,
+ *							 MERGE_FINAL)
  *		while ((reader = merge_next(merge)) != NULL)
  *			... reader->words, reader->tuple, reader->size
  *		merge_free(merge)						does not close the runs

@@ -18,11 +18,11 @@
  *
  * VERIFY_RUNS: else hints are verified where they decide, so that every run is
  * in the true order, whatever its words say.  Entries in memory are compared
- * with their neighbours and mended (repair.c); a merge that writes a run ends
- * that run at a wrong hint and starts another one; the final merge cannot take
- * back what it has handed out and is guided (merge.c).  A sort whose tuples are
- * all in memory takes this way even if it could fail: it makes one comparison
- * per tuple as well, and mends what it finds.
+ * with their neighbours and corrected (repair.c); a merge that writes a run
+ * ends that run at a wrong hint and starts another one; the final merge cannot
+ * take back what it has handed out and is guided (merge.c).  A sort whose
+ * tuples are all in memory takes this way even if it could fail: it makes one
+ * comparison per tuple as well, and corrects what it finds.
  *
  * GUIDE_MERGES: once a hint has been wrong in this sort, or in a participant
  * whose run it reads, words within a run need not be in order, and a verified

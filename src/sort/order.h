@@ -5,7 +5,7 @@
  *
  * Words decide first, as unsigned integers; then the variant's comparison;
  * then the bytes of the images, so that the order is total and a result does
- * not depend on the budget or on who sorted what.
+ * not depend on the budget or on which participant sorted what.
  *
  * Words may be only hints, which are right nearly always.  What a sort makes of
  * them is its hint policy; order.c says how that is chosen.
@@ -29,9 +29,10 @@ typedef enum HintPolicy
 	VERIFY_LATE,				/* words decide; the final merge compares each
 								 * tuple with the one before it, and ends the
 								 * sort where one is wrong */
-	VERIFY_RUNS,				/* entries in memory are verified and mended,
-								 * merges that write a run are verified, the
-								 * final merge is guided: it never fails */
+	VERIFY_RUNS,				/* entries in memory are verified and
+								 * corrected, merges that write a run are
+								 * verified, the final merge is guided: the
+								 * sort never fails */
 	GUIDE_MERGES				/* the same, but all merges are guided */
 } HintPolicy;
 

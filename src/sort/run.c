@@ -3,6 +3,20 @@
  * run.c
  *	  A run: one sorted sequence of tuples on a tape, with its sparse index.
  *
+ * Columns of a frame are the words and the first 8 bytes of the images (an
+ * index tuple's heap TID is there, and an inline image is all of it).  What
+ * follows in each image, its rest, is stored as it is, without the padding at
+ * its end; so the frame is the place where reading can start, and a position
+ * is a frame and the number of an entry in it.
+ *
+ * A frame goes to the tape as soon as it is full, and a reader has one frame in
+ * memory besides the tape's buffer: the memory of either does not depend on how
+ * long the run is.  Neither does that of the sparse index, from which slices.c
+ * cuts the final merge: when it is full, every other sample goes.
+ *
+ * What a reader finds in a temporary file is checked before it is used as a
+ * size or a place.  A damaged file is then an error and not a crash.
+ *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
@@ -13,8 +27,8 @@
 #include "sort/run.h"
 
 /*
- * A frame is full when its images have so many bytes beyond their first 8,
- * unless these are very few images: then its header would weigh too much.
+ * A frame is full when its rests have this many bytes, unless there are very
+ * few images: then its header would weigh too much.
  */
 #define FRAME_RESTS		3072
 #define FRAME_MIN_ENTRIES	8
@@ -43,7 +57,7 @@ typedef struct RunStage
 StaticAssertDecl(sizeof(RunStage) <= RUN_WRITER_MEMORY,
 				 "a writer has more memory than it says");
 
-/* The frame that a reader stands in. */
+/* The frame of a reader's current record. */
 typedef struct RunFrame
 {
 	uint64		entries[FRAME_ENTRIES * FRAME_MAX_COLUMNS];
@@ -63,8 +77,8 @@ column_count(const SortOrder *order)
 }
 
 /*
- * run_begin_write starts a run with a sparse index of so many samples at most,
- * a power of two, or of none.
+ * run_begin_write starts a run with a sparse index of at most max_samples, a
+ * power of two, or RUN_NO_SAMPLES.
  */
 void
 run_begin_write(RunWriter *writer, const SortOrder *order, Tapeset *set,
@@ -92,14 +106,25 @@ drop_samples(Run *run)
 		run->samples[i] = run->samples[2 * i];
 }
 
-/* run_thin_samples drops every other sample of a finished run, but the first. */
+/* Give back the memory of samples that are gone, or will not come. */
+static void
+fit_samples(Run *run)
+{
+	run->samples = repalloc(run->samples,
+							run->desc.nsamples * sizeof(RunSample));
+}
+
+/*
+ * run_thin_samples drops every other sample of a finished run, but keeps the
+ * first.
+ */
 void
 run_thin_samples(Run *run)
 {
 	if (run->desc.nsamples < 2)
 		return;
 	drop_samples(run);
-	run->samples = repalloc(run->samples, run->desc.nsamples * sizeof(RunSample));
+	fit_samples(run);
 }
 
 /* run_forget_samples frees the sparse index. */
@@ -141,13 +166,13 @@ add_sample(RunWriter *writer, const uint64 *words)
 {
 	Run		   *run = writer->run;
 	RunSample  *sample;
+	int			nwords = writer->order->nwords + writer->order->inline_image;
 
 	if (run->desc.nsamples == writer->room)
 		grow_samples(writer);
 	sample = &run->samples[run->desc.nsamples++];
 	memset(sample, 0, sizeof(RunSample));
-	memcpy(sample->words, words,
-		   (writer->order->nwords + writer->order->inline_image) * sizeof(uint64));
+	memcpy(sample->words, words, nwords * sizeof(uint64));
 	sample->position = RUN_POSITION(run->desc.bytes, 0);
 	sample->ordinal = run->desc.tuples;
 	writer->until_sample = writer->sample_every - 1;
@@ -216,7 +241,7 @@ trailing_zeros(const char *tuple, Size size)
 	return (63 - pg_leftmost_one_pos64(last)) / BITS_PER_BYTE;
 }
 
-/* Is this frame better written before a rest of so many bytes joins it? */
+/* Is this frame better written before a rest of this size joins it? */
 static inline bool
 stage_is_full(const RunStage *stage, Size rest)
 {
@@ -265,8 +290,8 @@ run_write(RunWriter *writer, const uint64 *words, const void *tuple, Size size)
 }
 
 /*
- * run_write_entries appends entries with inline images: whole frames are
- * packed from where they lie.
+ * run_write_entries appends entries with inline images: full frames are packed
+ * from the caller's array.
  */
 void
 run_write_entries(RunWriter *writer, const uint64 *entries, int64 n)
@@ -277,8 +302,12 @@ run_write_entries(RunWriter *writer, const uint64 *entries, int64 n)
 	Assert(writer->order->inline_image);
 	for (; n > 0 && writer->stage->count > 0; n--, entries += stride)
 		run_write(writer, entries, entries + nwords, sizeof(uint64));
-	for (; n >= FRAME_ENTRIES; n -= FRAME_ENTRIES, entries += FRAME_ENTRIES * stride)
+	while (n >= FRAME_ENTRIES)
+	{
 		write_frame(writer, entries, FRAME_ENTRIES, NULL, NULL, 0);
+		n -= FRAME_ENTRIES;
+		entries += FRAME_ENTRIES * stride;
+	}
 	for (; n > 0; n--, entries += stride)
 		run_write(writer, entries, entries + nwords, sizeof(uint64));
 }
@@ -293,7 +322,7 @@ run_end_write(RunWriter *writer)
 	pfree(writer->stage);
 	tape_finish(run->tape);
 	if (run->samples)
-		run->samples = repalloc(run->samples, run->desc.nsamples * sizeof(RunSample));
+		fit_samples(run);
 	return run;
 }
 
@@ -321,8 +350,8 @@ append_samples(Run *run, const Run *next, int64 offset)
 /*
  * run_append makes the records of another run of this process the last ones of
  * this run; the other run is closed.  Nothing is copied.  The result
- * cannot be read backward: its first frame does not know how long the one before
- * the seam is.
+ * cannot be read backward: a frame after a seam does not know how long the one
+ * before it is.
  */
 void
 run_append(Run *run, Run *next)
@@ -350,7 +379,7 @@ run_export(Run *run, RunDesc *result)
 	*result = run->desc;
 }
 
-/* Samples must lie within their run, where readers will look for them. */
+/* Samples must be within their run, where readers will look for them. */
 static void
 check_samples(const Run *run)
 {
@@ -378,7 +407,8 @@ run_import(SharedFileSet *fileset, int participant, const RunDesc *source,
 	Size		size = 0;
 
 	if (source->tuples < 0 || source->bytes < 0 || source->last_frame < 0 ||
-		source->last_frame > source->bytes || source->bytes > source->tape.size ||
+		source->last_frame > source->bytes ||
+		source->bytes > source->tape.size ||
 		source->nsamples < 0 || source->nsamples > RUN_MAX_SAMPLES)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
@@ -391,7 +421,8 @@ run_import(SharedFileSet *fileset, int participant, const RunDesc *source,
 	}
 	else
 		run->desc.nsamples = 0;
-	run->tape = tape_import(fileset, participant, &source->tape, run->samples, size);
+	run->tape = tape_import(fileset, participant, &source->tape, run->samples,
+							size);
 	check_samples(run);
 	return run;
 }
@@ -483,7 +514,7 @@ raise_damaged(int64 offset)
 					(long long) offset)));
 }
 
-/* Find out where the rests of a frame, of so many bytes, begin and end. */
+/* Find out where the rests of a frame begin and end. */
 static void
 find_rests(RunReader *reader, const char *rests, Size rest_bytes)
 {
@@ -511,10 +542,12 @@ find_rests(RunReader *reader, const char *rests, Size rest_bytes)
 static inline Size
 frame_size(RunReader *reader, int64 offset)
 {
-	return ((const FrameHeader *) peek_at(reader, offset, sizeof(FrameHeader)))->size;
+	const char *frame = peek_at(reader, offset, sizeof(FrameHeader));
+
+	return ((const FrameHeader *) frame)->size;
 }
 
-/* Unpack the frame at an offset and stand before its first record. */
+/* Unpack the frame at an offset; its first record is the next one. */
 static void
 load_frame(RunReader *reader, int64 offset)
 {
@@ -548,7 +581,7 @@ load_frame(RunReader *reader, int64 offset)
 		reader->count = Min(reader->count, RUN_POSITION_INDEX(reader->to));
 }
 
-/* Go to the first record behind the current frame; false if there is none. */
+/* Go to the first record after the current frame; false if there is none. */
 static pg_noinline bool
 next_frame(RunReader *reader)
 {
@@ -573,6 +606,7 @@ static inline void
 load_image(RunReader *reader, int index)
 {
 	RunFrame   *frame = reader->frame;
+	const uint64 *head = frame->entries + (index + 1) * reader->ncolumns - 1;
 	const char *rest = frame->rests + frame->ends[index];
 	Size		rest_bytes = frame->ends[index + 1] - frame->ends[index];
 	char	   *target;
@@ -584,11 +618,12 @@ load_image(RunReader *reader, int index)
 		if (frame->image)
 			pfree(frame->image);
 		frame->image_room = Max(reader->size + reader->size / 2, 256);
-		frame->image = MemoryContextAllocHuge(CurrentMemoryContext,
-											  frame->image_room + 2 * sizeof(uint64));
+		frame->image =
+			MemoryContextAllocHuge(CurrentMemoryContext,
+								   frame->image_room + 2 * sizeof(uint64));
 	}
 	target = frame->image;
-	memcpy(target, &frame->entries[(index + 1) * reader->ncolumns - 1], IMAGE_HEAD);
+	memcpy(target, head, IMAGE_HEAD);
 	target += IMAGE_HEAD;
 	if (likely(rest_bytes <= SHORT_REST))
 	{
@@ -632,11 +667,18 @@ step_back(RunReader *reader)
 	if (reader->count == 0 && reader->from > 0)
 	{
 		/* run_limit has not loaded the frame */
-		bool		at_end = reader->from == run_end(reader->run);
+		const RunDesc *desc = &reader->run->desc;
 
-		load_frame(reader, at_end ? reader->run->desc.bytes - reader->run->desc.last_frame :
-				   RUN_POSITION_OFFSET(reader->from));
-		reader->index = at_end ? reader->count : RUN_POSITION_INDEX(reader->from);
+		if (reader->from == run_end(reader->run))
+		{
+			load_frame(reader, desc->bytes - desc->last_frame);
+			reader->index = reader->count;
+		}
+		else
+		{
+			load_frame(reader, RUN_POSITION_OFFSET(reader->from));
+			reader->index = RUN_POSITION_INDEX(reader->from);
+		}
 	}
 	if (reader->index == 0)
 	{

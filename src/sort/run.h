@@ -4,8 +4,8 @@
  *	  A run: one sorted sequence of tuples on a tape, with its sparse index.
  *
  * A run is a sequence of frames (frame.h).  A reader unpacks one frame at a
- * time and puts each image together when it comes to it, so that it lies
- * whole and MAXALIGNed behind a pointer, as it was written.
+ * time and puts each image together when it comes to it, so that its caller
+ * sees the whole image at a MAXALIGNed address, as it was written.
  *
  * A *position* is a place between two records: the offset of a frame on the
  * tape and the number of a record in it, packed into one integer.  Positions
@@ -19,7 +19,7 @@
  *
  * The sparse index of a run has samples of words with their positions, at
  * equal distances, at most RUN_MAX_SAMPLES of them.  It is kept in memory and
- * goes with the run when that is exported; who imports it need not read them.
+ * goes with the run when that is exported; an importer need not read them.
  *
  *-------------------------------------------------------------------------
  */
@@ -38,7 +38,7 @@
  */
 #define RUN_MAX_SAMPLES 4096
 
-/* A run that nobody may ask for part of has this number of samples. */
+/* The number of samples of a run that is only read from its start. */
 #define RUN_NO_SAMPLES	0
 
 /* Bits of a position that number the record within its frame. */
@@ -85,7 +85,7 @@ typedef struct RunWriter
 	Run		   *run;
 	const SortOrder *order;
 	int64		room;			/* for samples */
-	int64		sample_every;	/* so many frames get a sample */
+	int64		sample_every;	/* frames of which one gets a sample */
 	int64		until_sample;	/* frames before the next one that does */
 	struct RunStage *stage;		/* the frame being filled */
 } RunWriter;
@@ -94,7 +94,7 @@ typedef struct RunWriter
 typedef struct RunReader
 {
 	const uint64 *words;
-	const char *tuple;			/* NULL before the first and behind the last */
+	const char *tuple;			/* NULL before the first and after the last */
 	Size		size;			/* bytes of the image */
 	int			index;			/* number, in its frame, of the next record */
 	int			count;			/* records of the frame to read */
@@ -105,7 +105,7 @@ typedef struct RunReader
 	Run		   *run;
 	const SortOrder *order;
 	int64		offset;			/* of the frame */
-	int64		next;			/* of the frame behind it */
+	int64		next;			/* of the next frame */
 	int64		from;			/* position at which to start */
 	int64		to;				/* position at which to stop */
 	int64		limit;			/* the same, without run_limit's one more */
@@ -141,8 +141,8 @@ extern bool run_next(RunReader *reader);
 extern bool run_previous(RunReader *reader, bool step);
 
 /*
- * run_next_inline is run_next for inline images behind so many words, if the
- * reader stands at a tuple.
+ * run_next_inline is run_next for entries of nwords words and an inline image,
+ * if the reader has a current tuple.
  */
 static inline bool
 run_next_inline(RunReader *reader, int nwords)
@@ -155,7 +155,7 @@ run_next_inline(RunReader *reader, int nwords)
 	return true;
 }
 
-/* run_end returns the position behind the last record. */
+/* run_end returns the position after the last record. */
 static inline int64
 run_end(const Run *run)
 {

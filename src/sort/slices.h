@@ -20,8 +20,8 @@ extern int	ptsort_debug_slices;
  * + 1) * nruns of them; slice k of run r is the records from positions[k *
  * nruns + r] to positions[(k + 1) * nruns + r].  Every tuple of a slice comes
  * before every tuple of the next one.  Slices may be empty.  It returns how
- * many bytes that has taken: about the budget at most, unless runs are so many
- * that their samples and the smallest read buffers are more.
+ * many bytes that has taken: about the budget at most, unless there are so many
+ * runs that their samples and the smallest read buffers are more.
  */
 extern int64 slices_plan(SortOrder *order, Run **runs, int nruns, int nslices,
 						 int64 budget, int64 *positions);

@@ -3,12 +3,18 @@
  * splice.c
  *	  Runs that do not overlap become one run without being rewritten.
  *
- * Input in descending order leaves runs of which each comes before the one
- * written earlier; input that is ordered in parts (several sorted files, say)
- * leaves sequences of such runs in any order.  They are found as one colours
- * intervals with the fewest colours: in order of their first tuples, each run
- * goes behind the sequence that ends first, if that ends before it, else it
- * starts a new one.  Joining two runs joins their lists of extents.
+ * Input in ascending order is one run from the start: the sort continues the
+ * last run while what leaves memory comes after its last tuple.  Input in
+ * descending order leaves runs of which each comes before the one written
+ * earlier; input that is ordered in parts (several sorted files, say) leaves
+ * sequences of such runs in any order.  Without splicing they would be written
+ * again by a merge whose result is one after the other: 12 to 15 % of the CPU
+ * time of a build on a descending column, at 8 MB for 3 million rows.
+ *
+ * They are found as one colours intervals with the fewest colours: in order of
+ * their first tuples, each run is appended to the sequence that ends first, if
+ * that ends before it, else it starts a new one.  Joining two runs joins their
+ * lists of extents.
  *
  *-------------------------------------------------------------------------
  */

@@ -13,7 +13,7 @@
 #include "sort/run.h"
 
 /*
- * splice_runs puts runs of this process behind each other where the last tuple
+ * splice_runs appends runs of this process to each other where the last tuple
  * of one comes before the first tuple of the next.  Returns how many are left,
  * in the same array.  A run whose edges are not known stays as it is.  What
  * was spliced cannot be read backward.

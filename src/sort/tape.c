@@ -8,7 +8,16 @@
  * things differ.  A block carries no links, so that the bytes of consecutive
  * blocks are consecutive in memory and a reader can use tuples in place; the
  * list of extents that replaces the links is short, because one tape at a time
- * is written, and is stored behind an exported tape.
+ * is written, and is stored after an exported tape.
+ *
+ * Why recycle: reading a tape for the last time gives each block back as soon
+ * as it is in memory, and the next tape takes the lowest free block.  So the
+ * passes of a merge need no more space than the data, one write buffer and the
+ * lists of extents.  A tape that was imported belongs to another process, which
+ * does not hear of it, and keeps its blocks.
+ *
+ * The caller chooses the size of a block: small ones let many tapes be read at
+ * once in little memory, large ones make fewer and longer reads.
  *
  * The file is a BufFile: in a SharedFileSet if other processes shall read it,
  * else a private temporary one.  The server therefore spreads it over
@@ -71,7 +80,8 @@ tapeset_create(SharedFileSet *fileset, int participant, int64 block_bytes)
 	if (fileset == NULL)
 		return tapeset_make(BufFileCreateTemp(false), false, block_bytes);
 	tapeset_name(name, participant);
-	return tapeset_make(BufFileCreateFileSet(&fileset->fs, name), true, block_bytes);
+	return tapeset_make(BufFileCreateFileSet(&fileset->fs, name), true,
+						block_bytes);
 }
 
 /* tapeset_export makes the file readable by others; no more writing then. */
@@ -99,7 +109,7 @@ tapeset_bytes(const Tapeset *set)
 	return set->nblocks * set->block_bytes;
 }
 
-/* How many blocks hold so many bytes. */
+/* How many blocks hold this many bytes. */
 static int64
 blocks_of(const Tapeset *set, int64 bytes)
 {
@@ -113,6 +123,7 @@ blocks_of(const Tapeset *set, int64 bytes)
 static void
 free_block(Tapeset *set, int64 block)
 {
+	int64		parent;
 	int64		i;
 
 	if (set->nfree == set->maxfree)
@@ -122,8 +133,13 @@ free_block(Tapeset *set, int64 block)
 			? repalloc_huge(set->free, set->maxfree * sizeof(int64))
 			: MemoryContextAlloc(set->context, set->maxfree * sizeof(int64));
 	}
-	for (i = set->nfree++; i > 0 && set->free[(i - 1) / 2] > block; i = (i - 1) / 2)
-		set->free[i] = set->free[(i - 1) / 2];
+	for (i = set->nfree++; i > 0; i = parent)
+	{
+		parent = (i - 1) / 2;
+		if (set->free[parent] <= block)
+			break;
+		set->free[i] = set->free[parent];
+	}
 	set->free[i] = block;
 }
 
@@ -219,8 +235,9 @@ Tape *
 tape_create(Tapeset *set, Size write_buffer)
 {
 	Tape	   *tape = tape_make(set);
+	Size		blocks = Max(write_buffer / set->block_bytes, 1);
 
-	allocate_buffer(tape, Max(write_buffer / set->block_bytes, 1) * set->block_bytes);
+	allocate_buffer(tape, blocks * set->block_bytes);
 	return tape;
 }
 
@@ -240,7 +257,8 @@ flush_blocks(Tape *tape, int64 nblocks)
 
 		if (block != previous + 1)
 			seek_block(tape->set, block);
-		BufFileWrite(tape->set->file, tape->buffer + i * block_bytes, block_bytes);
+		BufFileWrite(tape->set->file, tape->buffer + i * block_bytes,
+					 block_bytes);
 		add_extent(tape, logical + i, block);
 		previous = block;
 	}
@@ -295,7 +313,10 @@ tape_blocks(const Tape *tape)
 	return blocks_of(tape->set, tape->size);
 }
 
-/* tape_block_end returns the end of the last block that has bytes before offset. */
+/*
+ * tape_block_end returns the end of the last block that has bytes before the
+ * offset.
+ */
 int64
 tape_block_end(const Tape *tape, int64 offset)
 {
@@ -311,10 +332,11 @@ int64
 tape_append(Tape *tape, Tape *next)
 {
 	int64		start = tape_block_end(tape, tape->size);
+	int64		first = start / tape->set->block_bytes;
 
 	Assert(tape->set == next->set);
 	for (int64 i = 0; i < next->nextents; i++)
-		add_extent(tape, start / tape->set->block_bytes + next->extents[i].logical,
+		add_extent(tape, first + next->extents[i].logical,
 				   next->extents[i].block);
 	tape->size = start + next->size;
 	tape_close(next);
@@ -332,7 +354,8 @@ tape_export(Tape *tape, const void *note, Size note_size, TapeExport *result)
 	Tapeset    *set = tape->set;
 	Size		list_size = tape->nextents * sizeof(TapeExtent);
 	Size		size = blocks_of(set, list_size + note_size) * set->block_bytes;
-	char	   *image = MemoryContextAllocHuge(CurrentMemoryContext, Max(size, 1));
+	char	   *image = MemoryContextAllocHuge(CurrentMemoryContext,
+											   Max(size, 1));
 
 	memset(image, 0, size);
 	memcpy(image, tape->extents, list_size);
@@ -354,11 +377,14 @@ tape_export(Tape *tape, const void *note, Size note_size, TapeExport *result)
 static void
 check_export(const TapeExport *source)
 {
-	if (source->block_bytes <= 0 || source->block_bytes % BLCKSZ != 0 ||
-		source->block_bytes > MaxAllocSize || source->size < 0 ||
+	int64		size = source->size;
+	int64		block_bytes = source->block_bytes;
+
+	if (block_bytes <= 0 || block_bytes % BLCKSZ != 0 ||
+		block_bytes > MaxAllocSize || size < 0 ||
 		source->map_block < 0 || source->nextents < 0 ||
-		source->nextents > (source->size + source->block_bytes - 1) / source->block_bytes ||
-		(source->nextents == 0 && source->size > 0))
+		source->nextents > (size + block_bytes - 1) / block_bytes ||
+		(source->nextents == 0 && size > 0))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("description of a tape is not valid")));
@@ -475,7 +501,8 @@ read_blocks(Tape *tape, int64 logical, int64 nblocks, char *target)
 	CHECK_FOR_INTERRUPTS();
 	while (nblocks > 0)
 	{
-		int64		block = tape->extents[i].block + (logical - tape->extents[i].logical);
+		int64		skip = logical - tape->extents[i].logical;
+		int64		block = tape->extents[i].block + skip;
 		int64		now = nblocks;
 
 		if (i + 1 < tape->nextents)
@@ -511,7 +538,7 @@ enlarge_buffer(Tape *tape, Size size)
 
 /*
  * tape_peek_slow does the work of tape_peek when the buffer holds too little:
- * keeps what is left of it and reads as many blocks behind it as fit.
+ * keeps what is left of it and reads as many of the next blocks as fit.
  */
 const char *
 tape_peek_slow(Tape *tape, Size want, Size *have)

@@ -40,12 +40,12 @@
  */
 #define TAPE_READ_SLACK	6656
 
-/* So many bytes behind those that tape_peek returned may be read, too. */
+/* Bytes past tape_peek's result that are still readable. */
 #define TAPE_OVERRUN	MAXIMUM_ALIGNOF
 
 typedef struct Tapeset Tapeset;
 
-/* Where a finished tape lies; plain data for shared memory. */
+/* How to find a finished tape; plain data for shared memory. */
 typedef struct TapeExport
 {
 	int64		size;			/* bytes of the stream */
@@ -62,7 +62,7 @@ typedef struct TapeExtent
 } TapeExtent;
 
 /*
- * Tape.  Opaque to callers but for the inline functions below.
+ * Tape.  Its fields are for tape.c and the inline functions below only.
  */
 typedef struct Tape
 {

@@ -10,6 +10,11 @@
  * only the first tuple of each block in the cache.  Blocks that follow each
  * other in order are joined before, so input in order is not merged at all.
  *
+ * The tree is not merge.c's.  That one's nodes hold a word, it is replayed in
+ * three ways and without branches, and its competitors are readers of runs; the
+ * two have the twenty lines of play() and the replay in common, and a template
+ * for both would be longer than they are.
+ *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
@@ -26,7 +31,8 @@
 #define ST_SORT qsort_addresses
 #define ST_ELEMENT_TYPE uint64
 #define ST_COMPARE(a, b, order) \
-	order_compare_tuples(order, (void *) (uintptr_t) *(a), (void *) (uintptr_t) *(b))
+	order_compare_tuples(order, (void *) (uintptr_t) *(a), \
+						 (void *) (uintptr_t) *(b))
 #define ST_COMPARE_ARG_TYPE SortOrder
 #define ST_CHECK_FOR_INTERRUPTS
 #define ST_SCOPE static
@@ -109,7 +115,7 @@ make_runs(SortOrder *order, uint64 *addresses, int64 n, TieRun *runs)
 	return nruns;
 }
 
-/* Merge the runs into addresses that lie stride words apart. */
+/* Merge the runs into addresses that are stride words apart. */
 static void
 merge_runs(TieMerge *merge, uint64 *target, int64 n, int stride)
 {
