@@ -1,7 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * sortstate.c
- *	  What tuplesort.c and sortread.c both need of a sort object.
+ *	  What tuplesort.c and sortread.c both need of a sort object: its memory
+ *	  accounting, its merges, and the error of a call at the wrong time.
+ *
+ * The server knows how much each memory context has allocated, and everything
+ * that a sort holds is in the variant's context or below it.  So there is
+ * nothing to add up: the budget is compared with what is really there, whoever
+ * allocated it.
  *
  *-------------------------------------------------------------------------
  */
@@ -109,7 +115,7 @@ sort_note_memory(PtSort *sort)
 	sort->peak_memory = Max(sort->peak_memory, now);
 }
 
-/* Bytes of the lists in which a block of a tape may come while runs are merged. */
+/* Bytes of the lists that a block of a tape may be in while runs are merged. */
 #define BLOCK_LISTS	(2 * (sizeof(TapeExtent) + sizeof(int64)))
 
 /* sort_merge_memory: see sortstate.h. */

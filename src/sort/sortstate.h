@@ -4,10 +4,8 @@
  *	  The inside of a sort object, shared by tuplesort.c, which fills and
  *	  performs it, and sortread.c, which reads it.
  *
- * Memory.  Nobody adds up what tapes, runs, keys and variants have.  It is all
- * in the variant's memory context or below, and the server knows how much that
- * is; what it leaves of the budget is the entries', or the read buffers' of a
- * merge.
+ * Two files, for a sort is filled by one process and may be read by others:
+ * what reading knows of filling is declared here.
  *
  *-------------------------------------------------------------------------
  */
@@ -34,7 +32,7 @@ typedef enum SortPhase
 	PHASE_FAILED				/* perform has begun, and not ended well */
 } SortPhase;
 
-/* Where a get stands; `before` counts the tuples before it. */
+/* The place of a get; `before` counts the tuples before it. */
 typedef struct SortPosition
 {
 	int64		before;			/* tuples (MEMORY) or a position (RUN) */
@@ -57,7 +55,7 @@ struct PtSort
 	int64		learning_limit; /* bytes that the key may have until then */
 	Tapeset    *tapeset;		/* NULL until something is written */
 	bool		run_is_open;	/* the last initial run can be continued by
-								 * what comes behind its last tuple */
+								 * what comes after its last tuple */
 	RunWriter	open_run;
 	Run		  **runs;			/* a queue: merged from the front, results
 								 * appended */

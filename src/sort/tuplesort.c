@@ -1,15 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * tuplesort.c
- *	  The sort object: one phase machine for serial, worker and leader.
+ *	  The sort object: one phase machine for all its roles.
  *
  *		PUTTING		tuples go to memory; when the budget is used up they are
  *					sorted and leave as an initial run, or as the continuation
- *					of the last one if they come behind it (serial, worker)
+ *					of the last one if they come after it (serial, worker)
  *			|
  *		perform:	serial without runs		-> MEMORY
  *					serial with runs		-> MERGING, or RUN for random access
- *					worker					-> ANNOUNCED: exactly one run, exported
+ *					worker					-> ANNOUNCED: one run, exported
  *					leader: wait, import	-> MERGING
  *					slice leader: wait, import, plan -> SLICES
  *					slice: wait for the plan, import -> SLICES
@@ -18,10 +18,23 @@
  *		SLICES		next_slice: -> MERGING, and again, until there are no more
  *					(a serial sort is one slice: its phase stays)
  *
- * More runs than the budget has read buffers for are merged in several passes;
- * the first merge takes only as many as make all later ones full.  Temporary
- * space is recycled while a run is read, so passes need no more space than the
- * data (an imported run belongs to another process and is not recycled).
+ * The budget.  While tuples are put, the entries have what all else that the
+ * sort holds leaves of it (sort_other_memory), and while runs are merged the
+ * readers have that.  So what a key has learned, samples, lists of extents and
+ * buffers are paid for without being listed anywhere.  The write buffer and
+ * what learning may take are set aside before they exist (entries_budget).
+ *
+ * Merging.  More runs than the budget has read buffers for are merged in
+ * several passes.  A merge reads as many runs as the budget has room for
+ * readers with a buffer of one block: at about 20 kB each 36 in 1 MB and 180 in
+ * 4 MB.  The first merge takes only as many as make all later ones full.
+ * Temporary space is recycled while a run is read (tape.c), so passes need no
+ * more space than the data.
+ *
+ * Learning.  A key that makes words from what it has seen (key.h) makes none of
+ * use before.  So the first tuples are kept without, and get theirs when there
+ * are enough of them to learn from.  The first participant that is so far
+ * learns for all, for their words must compare.
  *
  *-------------------------------------------------------------------------
  */
@@ -50,7 +63,7 @@
 #define BLOCK_PART			512
 #define MAX_TAPE_BLOCK		(32 * 1024)
 
-/* Learning takes no more than this part of the budget. */
+/* Learning takes no more than this part of the budget, reserved until then. */
 #define LEARNING_PART		4
 
 /* The entries have this part of it, whatever the rest of the sort takes. */
@@ -71,7 +84,7 @@
 #define MAX_MERGE_ORDER		500
 
 /*
- * A key learns when so many tuples are there, or all, or memory is full: not
+ * A key learns when this many tuples are there, or all, or memory is full: not
  * from the first few, which in a table that is in some order are not like
  * others.
  */
@@ -94,7 +107,8 @@ entries_budget(const PtSort *sort)
 		others += sort->write_buffer + RUN_WRITER_MEMORY;
 	if (sort->learning)
 		others += sort->learning_limit - (int64) key_memory(sort->key);
-	return Max(sort->options.budget - others, sort->options.budget / ENTRIES_PART);
+	return Max(sort->options.budget - others,
+			   sort->options.budget / ENTRIES_PART);
 }
 
 /* Prepare for tuples to be put. */
@@ -182,7 +196,8 @@ block_bytes(const PtSort *sort)
 {
 	int64		result = BLCKSZ;
 
-	while (result < MAX_TAPE_BLOCK && result * 2 <= sort->options.budget / BLOCK_PART)
+	while (result < MAX_TAPE_BLOCK &&
+		   result * 2 <= sort->options.budget / BLOCK_PART)
 		result *= 2;
 	return result;
 }
@@ -279,7 +294,7 @@ learn(PtSort *sort)
 	return right;
 }
 
-/* Let the key learn from what is in memory, and make words that mean something. */
+/* Let the key learn from what is in memory, and make the words anew. */
 static void
 learn_words(PtSort *sort)
 {
@@ -382,8 +397,8 @@ write_memory(PtSort *sort, RunWriter *writer)
 }
 
 /*
- * Write what is in memory, as a new run or behind the last one.  So input that
- * is in order becomes one run, however long it is.
+ * Write what is in memory, as a new run or at the end of the last one.  So
+ * input that is in order becomes one run, however long it is.
  */
 static void
 spill(PtSort *sort)
@@ -506,8 +521,8 @@ merge_runs(PtSort *sort, int n)
 }
 
 /*
- * Merge until at most `target` runs are left.  The first merge takes so few
- * runs that all others are of full order.
+ * Merge until at most `target` runs are left.  The first merge takes just as
+ * many as leave full merges for the rest.
  */
 static void
 merge_down(PtSort *sort, int target)
@@ -527,7 +542,7 @@ merge_down(PtSort *sort, int target)
 	sort->stats.run_ms += pt_ms_since(start);
 }
 
-/* Put runs that do not overlap behind each other. */
+/* Append runs that do not overlap to each other. */
 static void
 join_runs(PtSort *sort)
 {
@@ -570,7 +585,7 @@ perform_serial(PtSort *sort)
 {
 	if (!sort->run_is_open)
 	{
-		/* All is here, so what is wrong can be mended here. */
+		/* All is here, so what is wrong can be corrected here. */
 		order_note(&sort->order, HINTS_IN_MEMORY);
 		sort_memory(sort);
 		sort->phase = PHASE_MEMORY;
@@ -615,7 +630,7 @@ perform_worker(PtSort *sort)
 					&sort->stats, &outcome);
 }
 
-/* Open the runs that the participants left; who plans slices needs samples. */
+/* Open the runs that the participants left; planning slices needs samples. */
 static void
 import_runs(PtSort *sort, bool with_samples)
 {
@@ -641,7 +656,8 @@ import_runs(PtSort *sort, bool with_samples)
 		if (desc->unverified)
 			order_note(&sort->order, HINTS_IN_RUNS);
 		sort->run_owners[sort->nruns] = i;
-		add_run(sort, run_import(shared_fileset(shared), i, desc, with_samples));
+		add_run(sort, run_import(shared_fileset(shared), i, desc,
+								 with_samples));
 		sort->stats.tuples += desc->tuples;
 	}
 }
