@@ -146,6 +146,26 @@ RETURNS integer
 AS 'MODULE_PATHNAME', 'ptsort_test_allocations'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
+-- Runs ptsort_build() over an index, which it leaves alone, and loads the values
+-- of its first column, a bigint.
+--
+-- ops:           a function of ptsort_test that returns the callbacks
+-- callbacks:     names of those that ptsort_test_build_named returns
+-- sum:           of the values that were loaded
+-- filled_slices: how many slices had tuples, 0 if it did not load in slices
+CREATE FUNCTION ptsort_test_build(
+	index regclass,
+	ops text,
+	callbacks text[] DEFAULT '{}',
+	workers integer DEFAULT 0,
+	budget_kb integer DEFAULT 4096,
+	OUT participants integer,
+	OUT tuples bigint,
+	OUT sum bigint,
+	OUT filled_slices integer)
+AS 'MODULE_PATHNAME', 'ptsort_test_build'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
 -- Takes all segments of dynamic shared memory until the session ends.
 CREATE FUNCTION ptsort_test_take_segments()
 RETURNS integer
