@@ -1,0 +1,115 @@
+CREATE EXTENSION ptsort_am CASCADE;
+SET max_parallel_maintenance_workers = 2;
+SET maintenance_work_mem = '128MB';
+
+CREATE TABLE t (k int8, pad text) WITH (autovacuum_enabled = off, parallel_workers = 2);
+INSERT INTO t SELECT CASE WHEN i % 50 > 0 THEN hashint8(i)::int8 * 3000000000 END, i
+FROM generate_series(1, 60000) i;
+INSERT INTO t SELECT i % 3, 'few' FROM generate_series(1, 6000) i;
+INSERT INTO t VALUES (-9223372036854775808, 'least'), (9223372036854775807, 'greatest');
+ANALYZE t;
+
+-- Counts the rows by the index, after showing that it is used, and by a scan of
+-- the table: the oracle.
+CREATE FUNCTION compare(condition text, OUT index bool, OUT rows bigint, OUT same bool)
+LANGUAGE plpgsql AS $$
+DECLARE
+	query text := 'SELECT count(*) || coalesce(md5(string_agg(pad, '','' ORDER BY pad)), '''') FROM t WHERE ' || condition;
+	plan text;
+	by_index text;
+	by_scan text;
+BEGIN
+	SET LOCAL enable_seqscan = off;
+	SET LOCAL enable_bitmapscan = on;
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+	index := plan ~ 'Bitmap Index Scan.*"t_k"';
+	EXECUTE query INTO by_index;
+	SET LOCAL enable_seqscan = on;
+	SET LOCAL enable_bitmapscan = off;
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+	index := index AND plan ~ 'Seq Scan' AND plan !~ 't_k';
+	EXECUTE query INTO by_scan;
+	EXECUTE 'SELECT count(*) FROM t WHERE ' || condition INTO rows;
+	same := by_index = by_scan;
+END $$;
+CREATE TABLE conditions (number serial, condition text);
+INSERT INTO conditions (condition) VALUES
+	('k = 1'), ('k = 7'), ('k < 2'), ('k <= 2'), ('k > 2'), ('k >= 2'), ('k BETWEEN 0 AND 2'),
+	('k > 0 AND k < 2'), ('k > 5 AND k < 3'), ('k = ANY (''{0,2,77}''::int8[])'), ('k = (SELECT NULL::int8)'),
+	('k <= -9223372036854775808'), ('k < -9223372036854775808'), ('k >= 9223372036854775807'),
+	('k > 9223372036854775807'), ('k > 3000000000000000000'), ('k < -3000000000000000000'),
+	('k BETWEEN -100000000000000000 AND 100000000000000000'), ('k IS NOT NULL AND k < 0'),
+	('k = 1 OR k > 6000000000000000000'), ('k > (SELECT max(k) / 2 FROM t)');
+
+-- Built by workers alone, in eight slices; by workers and leader; serially.
+SET ptsort.debug_slices = 8;
+SET ptsort.debug_leader_participates = off;
+SET client_min_messages = debug1;
+CREATE INDEX t_k ON t USING ptsort_am (k);
+RESET client_min_messages;
+SELECT c.* FROM conditions, compare(condition) c ORDER BY number;
+RESET ptsort.debug_leader_participates;
+SET client_min_messages = debug1;
+REINDEX INDEX t_k;
+RESET client_min_messages;
+SELECT bool_and(c.index) AS index, sum(c.rows) AS rows, bool_and(c.same) AS same FROM conditions, compare(condition) c;
+SET max_parallel_maintenance_workers = 0;
+SET client_min_messages = debug1;
+REINDEX INDEX t_k;
+RESET client_min_messages;
+SELECT bool_and(c.index) AS index, sum(c.rows) AS rows, bool_and(c.same) AS same FROM conditions, compare(condition) c;
+RESET ptsort.debug_slices;
+SET max_parallel_maintenance_workers = 2;
+
+-- The planner takes it where it is cheaper.
+EXPLAIN (COSTS OFF) SELECT * FROM t WHERE k = 7;
+EXPLAIN (COSTS OFF) SELECT * FROM t WHERE k > 0;
+PREPARE by_number(int4) AS SELECT count(*) FROM t WHERE k = $1;
+EXECUTE by_number(2);
+SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'int8_ops' AND opcmethod = (SELECT oid FROM pg_am WHERE amname = 'ptsort_am');
+
+-- It does not change after the build.  Rows go, and their places may be taken
+-- by rows that are not in the index.
+INSERT INTO t VALUES (1, 'new');
+UPDATE t SET k = 8 WHERE k = 9223372036854775807;
+DELETE FROM t WHERE k % 2 = 0;
+VACUUM t;
+INSERT INTO t SELECT NULL, 'new' FROM generate_series(1, 1000);
+SELECT bool_and(c.index) AS index, sum(c.rows) AS rows, bool_and(c.same) AS same FROM conditions, compare(condition) c;
+DROP INDEX t_k;
+INSERT INTO t SELECT i % 7, 'more' FROM generate_series(1, 5000) i;
+CREATE INDEX t_k ON t USING ptsort_am (k);
+SELECT bool_and(c.index) AS index, sum(c.rows) AS rows, bool_and(c.same) AS same FROM conditions, compare(condition) c;
+
+-- Partial indexes, those on expressions, of none, of only null, of many rows (a
+-- level more), of temporary tables.
+CREATE INDEX t_part ON t USING ptsort_am (k) WHERE pad = 'few';
+CREATE INDEX t_length ON t USING ptsort_am ((length(pad)::int8));
+SET enable_seqscan = off;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM t WHERE k = 1 AND pad = 'few';
+SELECT count(*) FROM t WHERE k = 1 AND pad = 'few';
+EXPLAIN (COSTS OFF) SELECT count(*) FROM t WHERE length(pad)::int8 = 4;
+SELECT count(*) FROM t WHERE length(pad)::int8 = 4;
+CREATE TABLE e (k int8);
+CREATE INDEX e_k ON e USING ptsort_am (k);
+SELECT * FROM e WHERE k = 1;
+INSERT INTO e VALUES (NULL);
+REINDEX INDEX e_k;
+SELECT * FROM e WHERE k = 1;
+INSERT INTO e VALUES (1);
+CREATE TABLE large AS SELECT i::int8 AS k FROM generate_series(1, 300000) i;
+CREATE INDEX large_k ON large USING ptsort_am (k);
+SELECT count(*) FROM large WHERE k > 1000 AND k <= 299000;
+SELECT count(*) FROM large WHERE k = ANY (ARRAY(SELECT i::int8 FROM generate_series(1, 300000, 251) i));
+CREATE TEMP TABLE temporary AS SELECT i::int8 AS k FROM generate_series(1, 2000) i;
+CREATE INDEX temporary_k ON temporary USING ptsort_am (k);
+SELECT count(*) FROM temporary WHERE k > 1990;
+
+-- What it cannot do.
+CREATE INDEX CONCURRENTLY t_concurrently ON t USING ptsort_am (k);
+CREATE UNIQUE INDEX ON t USING ptsort_am (k);
+CREATE INDEX ON t USING ptsort_am (pad);
+CREATE INDEX ON t USING ptsort_am (k) WITH (fillfactor = 70);
+DROP TABLE e, t, conditions, large, temporary;
+DROP FUNCTION compare;
+DROP EXTENSION ptsort_am;

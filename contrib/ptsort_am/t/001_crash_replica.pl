@@ -1,0 +1,124 @@
+# An index of ptsort_am, built by several processes, is there after a crash and
+# on a replica: with full WAL and without page images, with wal_level = minimal,
+# of unlogged tables.
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $conf = q{
+autovacuum = off
+fsync = off
+jit = off
+max_worker_processes = 12
+max_parallel_maintenance_workers = 2
+min_parallel_table_scan_size = 0
+maintenance_work_mem = 128MB
+session_preload_libraries = 'ptsort'
+ptsort.debug_slices = 7
+log_min_messages = debug1
+log_statement = none
+};
+my $fill = q{
+CREATE EXTENSION ptsort_am CASCADE;
+CREATE TABLE t AS SELECT hashint8(i)::int8 * 1000003 AS k, i FROM generate_series(1, 50000) i;
+CREATE UNLOGGED TABLE u AS SELECT * FROM t;
+ALTER TABLE t SET (parallel_workers = 2);
+ALTER TABLE u SET (parallel_workers = 2);
+VACUUM ANALYZE;
+CHECKPOINT;
+};
+my $build = q{
+CREATE INDEX t_k ON t USING ptsort_am (k);
+CREATE INDEX u_k ON u USING ptsort_am (k);
+BEGIN;
+CREATE TABLE same AS SELECT * FROM t;
+ALTER TABLE same SET (parallel_workers = 2);
+CREATE INDEX same_k ON same USING ptsort_am (k);
+COMMIT;
+};
+
+sub new_node
+{
+	my ($name, $init, $more) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+
+	$node->init(%$init);
+	$node->append_conf('postgresql.conf', "$conf\n$more");
+	$node->start;
+	$node->safe_psql('postgres', $fill);
+	return $node;
+}
+
+# Are there, by the index, the rows that are in the table?
+sub check_index
+{
+	my ($node, $table, $rows, $name) = @_;
+	my $query = "FROM $table WHERE k BETWEEN -1000000000000000 AND 900000000000000";
+	my $list = "SELECT count(*), md5(string_agg(i::text, ' ' ORDER BY i)) $query";
+	my $by_index = 'SET enable_seqscan = off;';
+	my $by_scan = 'SET enable_bitmapscan = off;';
+
+	like($node->safe_psql('postgres', "$by_index EXPLAIN SELECT 1 $query"),
+		qr/Bitmap Index Scan on ${table}_k/, "$name: index of $table is used");
+	unlike($node->safe_psql('postgres', "$by_scan EXPLAIN SELECT 1 $query"),
+		qr/_k/, "$name: index of $table is not used");
+	my $found = $node->safe_psql('postgres', "$by_index $list");
+	is($found, $node->safe_psql('postgres', "$by_scan $list"),
+		"$name: index of $table has what the table has");
+	like($found, $rows ? qr/^[1-9]\d{3,}\|/ : qr/^0\|/, "$name: rows in $table");
+}
+
+sub crash
+{
+	my ($node, $name) = @_;
+	my $start = -s $node->logfile;
+
+	$node->safe_psql('postgres', $build);
+	my @built =
+	  slurp_file($node->logfile, $start) =~ /ptsort_am: (\d+ participants, \d+ slices)/g;
+	is("@built", join(' ', ('3 participants, 7 slices') x 3),
+		"$name: built by leader and workers, in slices");
+	$node->stop('immediate');
+	$node->start;
+	check_index($node, 't', 1, $name);
+	check_index($node, 'same', 1, $name);
+	check_index($node, 'u', 0, $name);
+}
+
+my $minimal = new_node('minimal', { extra => ['--data-checksums'] },
+	"wal_level = minimal\nmax_wal_senders = 0\nwal_skip_threshold = 0");
+crash($minimal, 'wal_level = minimal');
+$minimal->stop;
+
+my $no_images = new_node('no_images', {}, 'full_page_writes = off');
+crash($no_images, 'no page images');
+$no_images->stop;
+
+my $primary = new_node('primary',
+	{ allows_streaming => 1, extra => ['--data-checksums'] }, '');
+$primary->backup('base');
+my $replica = PostgreSQL::Test::Cluster->new('replica');
+$replica->init_from_backup($primary, 'base', has_streaming => 1);
+$replica->start;
+crash($primary, 'full WAL');
+
+# The replica has it too, as the primary or as a primary of its own.
+$primary->safe_psql('postgres', 'DELETE FROM t WHERE i % 3 = 0; VACUUM t');
+$primary->wait_for_catchup($replica);
+check_index($replica, 't', 1, 'replica');
+check_index($replica, 'same', 1, 'replica');
+$replica->promote;
+check_index($replica, 't', 1, 'promoted replica');
+check_index($replica, 'u', 0, 'promoted replica');
+$replica->safe_psql('postgres',
+	'DROP INDEX t_k; INSERT INTO t SELECT i, i FROM generate_series(1, 9000) i; CREATE INDEX t_k ON t USING ptsort_am (k)');
+check_index($replica, 't', 1, 'built by the promoted replica');
+$_->stop foreach $primary, $replica;
+foreach my $node ($minimal, $primary, $replica)
+{
+	command_ok([ 'pg_checksums', '--check', '-D', $node->data_dir ],
+		'checksums of ' . $node->name);
+}
+done_testing();
