@@ -79,6 +79,11 @@
 #ifndef PTSORT_H
 #define PTSORT_H
 
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
 #include "postgres.h"
 
 #include "access/itup.h"
@@ -488,5 +493,9 @@ ptsort_stats(PtSort *sort, PtSortStats *stats)
 {
 	ptsort_api()->stats(sort, stats);
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif							/* PTSORT_H */

@@ -80,6 +80,11 @@
 #ifndef PTSORT_BUILD_H
 #define PTSORT_BUILD_H
 
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
 #include "ptsort.h"
 #include "nodes/execnodes.h"
 
@@ -226,5 +231,9 @@ ptsort_build(const PtBuildRequest *request)
 {
 	return ptsort_api()->build(request);
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif							/* PTSORT_BUILD_H */

@@ -41,6 +41,11 @@
 #ifndef PTSORT_VARIANT_H
 #define PTSORT_VARIANT_H
 
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
 #include "ptsort.h"
 #include "utils/sortsupport.h"
 
@@ -188,5 +193,9 @@ ptsort_get_entries(PtSort *sort, int *n)
 {
 	return ptsort_api()->get_entries(sort, n);
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif							/* PTSORT_VARIANT_H */

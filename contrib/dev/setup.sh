@@ -6,7 +6,7 @@
 #
 # Debian and its relatives only.  Elsewhere, install the same things by hand:
 # a PostgreSQL 15 to 18 server with its contrib modules and development files,
-# gcc, make, perl with IPC::Run, python3, and the locale en_US.UTF-8.
+# gcc, g++, make, perl with IPC::Run, python3, and the locale en_US.UTF-8.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -40,6 +40,7 @@ missing_packages()
 {
 	local v=$1 sharedir
 	command -v gcc >/dev/null || echo gcc
+	command -v g++ >/dev/null || echo g++
 	[ -f /usr/include/stdio.h ] || echo libc6-dev
 	command -v make >/dev/null || echo make
 	command -v prove >/dev/null || echo perl

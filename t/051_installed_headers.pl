@@ -1,0 +1,113 @@
+# The public headers, as "make install" leaves them, are all that a client
+# needs: those in contrib are built in a fresh directory, away from the sources,
+# and each header is compiled alone, in C and in C++.
+use strict;
+use warnings;
+use Cwd;
+use File::Basename;
+use File::Copy;
+use FindBin;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my @clients = qw(ptsort_example ptsort_am ptsort_test);
+my @headers = qw(ptsort.h ptsort_build.h ptsort_variant.h);
+my $top = Cwd::realpath("$FindBin::RealBin/..");
+my $fresh = PostgreSQL::Test::Utils::tempdir();
+
+chomp(my $server = `pg_config --includedir-server`);
+my $installed = "$server/extension/ptsort";
+
+sub slurp
+{
+	my ($path) = @_;
+	open(my $fh, '<', $path) or die "could not open $path: $!";
+	local $/;
+	return scalar <$fh>;
+}
+
+# Run a command; returns whether it succeeded and what it said.
+sub run
+{
+	my (@command) = @_;
+	my $said = '';
+
+	my $ok = IPC::Run::run(\@command, '<', \undef, '>', \$said, '2>', \$said);
+	return ($ok, $said);
+}
+
+# What is installed is what is in the sources, and nothing else.
+is_deeply([ sort map { basename($_) } glob("$installed/*") ],
+	\@headers, 'three headers are installed');
+is_deeply([ sort map { basename($_) } glob("$top/include/*") ],
+	\@headers, 'three headers are in the sources');
+is(slurp("$installed/$_"), slurp("$top/include/$_"), "$_ as in the sources")
+  foreach @headers;
+
+# Clients.  -H names every header that is read.
+mkdir "$fresh/away" or die "could not make a directory: $!";
+foreach my $client (@clients)
+{
+	my $dir = "$fresh/away/$client";
+
+	mkdir $dir or die "could not make a directory: $!";
+	-f $_ && $_ !~ /\.(?:o|so)$/ && copy($_, $dir)
+	  foreach glob("$top/contrib/$client/*");
+	my ($ok, $said) = run('make', '-C', $dir, 'all', 'COPT=-Werror -H');
+	ok($ok, "$client: built") or diag($said);
+	like($said, qr{^\.+ \Q$installed\E/ptsort\.h$}m,
+		"$client: reads the installed header");
+	unlike($said, qr{^\.+ (?:\Q$top\E|\.\.)/}m,
+		"$client: reads none of the sources'");
+	($ok, $said) = run('make', '-C', $dir, 'install', "DESTDIR=$fresh/root");
+	ok($ok, "$client: installed") or diag($said);
+	ok(IPC::Run::run([ 'find', "$fresh/root", '-name', "$client.so" ], '|',
+			[ 'grep', '-q', '.' ]), "$client: there is a library");
+}
+
+# Headers.  What they call keeps the name that it has in C.
+my %use = (
+	'ptsort.h' => 'PtSort *f(const PtSortOptions *o);
+PtSort *f(const PtSortOptions *o) { return ptsort_begin_datum(20, 412, 0, false, o); }',
+	'ptsort_variant.h' => 'void *f(PtSort *s, const PtSortVariant *v);
+void *f(PtSort *s, const PtSortVariant *v) { return ptsort_state(s, v); }',
+	'ptsort_build.h' => 'PtBuildResult *f(const PtBuildRequest *r);
+PtBuildResult *f(const PtBuildRequest *r) { return ptsort_build(r); }');
+
+sub compile
+{
+	my ($name, $source, @command) = @_;
+	my $suffix = $command[0] eq 'g++' ? 'cc' : 'c';
+	my $file = "$fresh/$name.$suffix";
+
+	open(my $fh, '>', $file) or die "could not write $file: $!";
+	print $fh $source;
+	close $fh;
+	my ($ok, $said) = run(@command, '-c', $file, '-o', "$file.o");
+	ok($ok, "@command[0, 1] compiles $name") or diag($said);
+	($ok, $said) = run('nm', '-u', "$file.o");
+	like($said, qr/^ *U _?load_external_function$/m,
+		"@command[0, 1]: a function of the server is called through $name");
+}
+
+sub compile_all
+{
+	my @command = @_;
+	my @warnings = qw(-Wall -Wextra -Werror -Wno-unused-parameter);
+	my $all = join '',
+	  map { "#include \"extension/ptsort/$_\"\n" } reverse @headers;
+
+	compile($_, "#include \"$_\"\n$use{$_}\n",
+		@command, @warnings, '-I', $installed, '-isystem', $server)
+	  foreach @headers;
+	compile('all three, by the path that the server knows',
+		"$all$use{'ptsort.h'}\n", @command, '-I', $server);
+}
+
+compile_all('gcc', '-std=gnu99');
+SKIP:
+{
+	skip 'g++ is missing', 1 if system('g++ --version >/dev/null 2>&1') != 0;
+	compile_all('g++', "-std=$_") foreach qw(c++11 c++20);
+}
+done_testing();
