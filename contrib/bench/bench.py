@@ -34,7 +34,7 @@ def parse(arguments):
     run = commands.add_parser("run", help="measure")
     run.add_argument("--rows", type=int, default=2000000)
     run.add_argument("--shapes", type=shape_list, default="",
-                     help="names, or all, or real: " + " ".join(shapes.SHAPES))
+                     help="names: " + " ".join([*shapes.GROUPS, *shapes.SHAPES]))
     run.add_argument("--workers", type=int, default=1,
                      help="parallel workers; the leader takes part as well")
     run.add_argument("--memory", default="512MB", help="maintenance_work_mem")

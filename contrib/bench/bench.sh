@@ -9,8 +9,9 @@
 # Arguments, as variables:
 #
 #   ROWS=2000000   rows (tables of long text: half as many)
-#   SHAPES=a,b     keys to measure, or all, or real, which is text that this
-#                  machine holds (contrib/bench/bench.py run --help)
+#   SHAPES=a,b     keys to measure, or groups of them: all, usual (those of
+#                  README.md), real (text that this machine holds); see
+#                  contrib/bench/bench.py run --help
 #   WORKERS=1      parallel workers, besides the leader; 0 is serial
 #   MEMORY=512MB   maintenance_work_mem
 #   RUNS=3         builds of each index by each builder; medians are reported

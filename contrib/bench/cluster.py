@@ -34,7 +34,7 @@ def machine_memory():
 
 
 def settings(memory, workers):
-    """Configuration lines for a machine with so many bytes of memory: a
+    """Configuration lines for a machine with this many bytes of memory: a
     durable server as one would run it, with room for a table in its buffers,
     and with no checkpoint or vacuum that could start during a build."""
     return [

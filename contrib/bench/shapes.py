@@ -75,7 +75,7 @@ def fraction(seed):
 
 
 def case_of(percent, seed, then, otherwise):
-    """SQL that is THEN in so many percent of the rows."""
+    """SQL that is THEN in this percentage of the rows."""
     return "CASE WHEN %s < %s THEN %s ELSE %s END" % (
         fraction(seed), percent / 100.0, then, otherwise)
 
@@ -175,24 +175,27 @@ SHAPES = {s.name: s for s in (
 
 DEFAULT = ("int8", "uuid", "timestamptz", "text_c", "int4_int8", "url_en")
 
+# Names of several shapes.  "usual" are those in README.md's first table.
+GROUPS = {
+    "all": tuple(SHAPES),
+    "usual": ("int8", "int8_asc", "uuid", "timestamptz", "numeric", "int4_few",
+              "int4_int8", "text_c", "text_en", "name_c", "name_en", "url_c",
+              "url_en", "url_icu"),
+    "real": tuple(s.name for s in SHAPES.values() if TABLES[s.table].corpus),
+}
+
 
 def choose(words):
-    """The shapes that a list of names separated by commas or blanks means, in
-    SHAPES' order, which is also that of the tables.  "all" is every shape,
-    "real" those of real text, "" the default.  Raises ValueError with a
-    sentence for the user."""
-    names = words.replace(",", " ").split()
-    if not names:
-        names = list(DEFAULT)
-    if "all" in names:
-        names = list(SHAPES)
-    if "real" in names:
-        names.remove("real")
-        names += [s.name for s in SHAPES.values() if TABLES[s.table].corpus]
+    """The shapes that a list of names, of shapes and of GROUPS, separated by
+    commas or blanks, means, in SHAPES' order, which is also that of the tables;
+    "" is the default.  Raises ValueError with a sentence for the user."""
+    names = []
+    for name in words.replace(",", " ").split() or DEFAULT:
+        names += GROUPS.get(name, (name,))
     unknown = [name for name in names if name not in SHAPES]
     if unknown:
         raise ValueError("unknown shape %s; there are: %s" % (
-            ", ".join(unknown), " ".join(SHAPES)))
+            ", ".join(unknown), " ".join([*SHAPES, *GROUPS])))
     return [shape for shape in SHAPES.values() if shape.name in names]
 
 

@@ -24,6 +24,8 @@ class Shapes(unittest.TestCase):
         self.assertEqual([s.name for s in shapes.choose("uuid, int8")],
                          ["int8", "uuid"])
         self.assertEqual(len(shapes.choose("all")), len(shapes.SHAPES))
+        for names in shapes.GROUPS.values():
+            self.assertLessEqual(set(names), set(shapes.SHAPES))
         self.assertEqual({s.name for s in shapes.choose("real,int8")},
                          {"int8"} | {kind + collation
                                      for kind in ("path", "word", "line", "message")
