@@ -45,7 +45,7 @@ lower_bound(const Entry *entries, int n, uint64 key)
  */
 static int64
 scan_page(Relation index, BlockNumber block, uint64 low, uint64 high,
-		  TIDBitmap * bitmap)
+		  TIDBitmap *bitmap)
 {
 	Buffer		buffer = ReadBuffer(index, block);
 	Page		page = BufferGetPage(buffer);
@@ -80,7 +80,7 @@ scan_page(Relation index, BlockNumber block, uint64 low, uint64 high,
  * bitmap is rechecked.
  */
 static int64
-am_getbitmap(IndexScanDesc scan, TIDBitmap * bitmap)
+am_getbitmap(IndexScanDesc scan, TIDBitmap *bitmap)
 {
 	Relation	index = scan->indexRelation;
 	BlockNumber blocks = RelationGetNumberOfBlocks(index);
@@ -132,14 +132,14 @@ am_insert(Relation index, Datum *values, bool *isnull, ItemPointer tid,
 }
 
 static IndexBulkDeleteResult *
-am_bulkdelete(IndexVacuumInfo * info, IndexBulkDeleteResult * stats,
+am_bulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 			  IndexBulkDeleteCallback callback, void *state)
 {
 	return stats;
 }
 
 static IndexBulkDeleteResult *
-am_vacuumcleanup(IndexVacuumInfo * info, IndexBulkDeleteResult * stats)
+am_vacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 {
 	return stats;
 }
