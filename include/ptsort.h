@@ -69,10 +69,16 @@
  * - A pointer that get returns is valid until the next call on that sort.
  * - Not for use by several threads; a PtSort belongs to one process.
  *
+ * COMPATIBILITY
+ *
  * Functions reach you through one versioned table, fetched at the first call,
- * so your library does not link against ptsort.  If the installed ptsort
- * speaks another version of this interface the first call raises an error
- * (ERRCODE_FEATURE_NOT_SUPPORTED).
+ * so your library does not link against ptsort.  Within one version of the
+ * interface (PTSORT_API_VERSION) functions are only appended to that table, and
+ * the structs and enums of these headers do not change.  So your library goes
+ * on working with every later ptsort of the same version, without being
+ * compiled again.  If the installed ptsort has another version, or lacks a
+ * function of the headers that you compiled with, the first call raises an
+ * error (ERRCODE_FEATURE_NOT_SUPPORTED).
  *
  *-------------------------------------------------------------------------
  */
@@ -94,7 +100,7 @@ extern "C"
 #include "storage/sharedfileset.h"
 #include "utils/relcache.h"
 
-/* Version of the interface in the three headers; changes with every change. */
+/* Version of the interface in the three headers; see COMPATIBILITY above. */
 #define PTSORT_API_VERSION 2
 
 /* Smallest budget of one sort object, in bytes. */
@@ -165,12 +171,13 @@ typedef struct PtSortStats
 
 /*
  * PtSortApi: the table of functions.  Use the inline functions below instead.
- * Declared in full so that the inlines compile; the order is part of the ABI.
+ * Declared in full so that the inlines compile; the order is part of the ABI,
+ * and new functions go to the end.
  */
 typedef struct PtSortApi
 {
 	uint32		version;		/* PTSORT_API_VERSION */
-	uint32		size;			/* sizeof(PtSortApi) */
+	uint32		size;			/* sizeof(PtSortApi) of the library */
 
 	/* ptsort.h */
 	Size		(*shared_estimate) (int processes);
@@ -235,8 +242,9 @@ typedef struct PtSortApi
 
 /*
  * ptsort_get_api returns the table of functions of the installed library, or
- * raises ERRCODE_FEATURE_NOT_SUPPORTED if it is not of the version and size
- * that the caller was compiled with.  The table lives as long as the process.
+ * raises ERRCODE_FEATURE_NOT_SUPPORTED if it is not of this version, or is
+ * smaller than this size: those that the caller was compiled with.  The table
+ * lives as long as the process.
  */
 typedef const PtSortApi *(*PtSortGetApi) (uint32 version, uint32 size);
 

@@ -503,9 +503,9 @@ other_version(void)
 }
 
 static void
-other_size(void)
+larger_table(void)
 {
-	call_get_api(PTSORT_API_VERSION, sizeof(PtSortApi) - sizeof(void *));
+	call_get_api(PTSORT_API_VERSION, sizeof(PtSortApi) + sizeof(void *));
 }
 
 static const struct
@@ -558,7 +558,7 @@ static const struct
 	{"get after all slices", get_after_slices},
 	{"rescan of a slice", rescan_slice},
 	{"another API version", other_version},
-	{"another API size", other_size},
+	{"larger API table", larger_table},
 };
 
 /* ptsort_test_misuse does what is named; it should not return. */

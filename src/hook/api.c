@@ -59,16 +59,34 @@ const PtSortApi ptsort_api_table = {
 	.build = build_run,
 };
 
-/* ptsort_get_api: see PtSortGetApi in ptsort.h. */
+/* How many functions are there in a table of this size? */
+static uint32
+functions_in(uint32 size)
+{
+	return (size - offsetof(PtSortApi, shared_estimate)) / sizeof(void *);
+}
+
+/*
+ * ptsort_get_api: see PtSortGetApi in ptsort.h.  A smaller table of the same
+ * version is the beginning of ours, for functions are only appended.
+ */
 const PtSortApi *
 ptsort_get_api(uint32 version, uint32 size)
 {
-	if (version != PTSORT_API_VERSION || size != sizeof(PtSortApi))
+	if (version != PTSORT_API_VERSION)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("extension was compiled against another version of ptsort's interface"),
 				 errdetail("The extension uses version %u, the installed ptsort offers version %d.",
 						   version, PTSORT_API_VERSION),
 				 errhint("Recompile the extension with the installed headers.")));
+	if (size > sizeof(PtSortApi))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("ptsort is older than the extension expects"),
+				 errdetail("The extension was compiled for %u functions of interface version %u, the installed ptsort has %u.",
+						   functions_in(size), version,
+						   functions_in(sizeof(PtSortApi))),
+				 errhint("Install at least the version of ptsort whose headers the extension was compiled with.")));
 	return &ptsort_api_table;
 }

@@ -47,6 +47,6 @@ SELECT ptsort_test_misuse('get before a slice');
 SELECT ptsort_test_misuse('get after all slices');
 SELECT ptsort_test_misuse('rescan of a slice');
 SELECT ptsort_test_misuse('another API version');
-SELECT ptsort_test_misuse('another API size');
+SELECT ptsort_test_misuse('larger API table');
 SELECT tuples FROM ptsort_test_sort('datum', 'shape_int8_i', 100);
 SELECT ptsort_test_temp_files();
