@@ -104,7 +104,7 @@ shared_positions(PtSortShared *shared)
 	return (int64 *) ((char *) shared + slots_size(shared->processes));
 }
 
-/* shared_publish_plan makes the positions valid and wakes who waits for them. */
+/* shared_publish_plan makes the positions valid and wakes those who wait. */
 void
 shared_publish_plan(PtSortShared *shared)
 {
@@ -161,14 +161,15 @@ shared_wait_plan(PtSortShared *shared)
 	ConditionVariableCancelSleep();
 }
 
-/* shared_claim_slice returns the number of a slice to work on, -1 at the end. */
+/* shared_claim_slice returns the number of a slice to work on, -1: no more. */
 int
 shared_claim_slice(PtSortShared *shared)
 {
 	int			slice = -1;
 
 	SpinLockAcquire(&shared->mutex);
-	if (!shared->failed && shared->next_slice < shared_slices(shared->processes))
+	if (!shared->failed &&
+		shared->next_slice < shared_slices(shared->processes))
 		slice = shared->next_slice++;
 	SpinLockRelease(&shared->mutex);
 	return slice;
@@ -358,7 +359,7 @@ shared_fileset(PtSortShared *shared)
 	return &shared->fileset;
 }
 
-/* shared_announce publishes a participant's finished run and wakes the leader. */
+/* shared_announce publishes a participant's finished run; the leader wakes. */
 void
 shared_announce(PtSortShared *shared, int participant, const RunDesc *run,
 				const PtSortStats *stats, const SortOutcome *outcome)
@@ -395,8 +396,10 @@ workers_alive(ParallelContext *workers)
 	{
 		pid_t		pid;
 
-		if (workers->worker[i].bgwhandle != NULL &&
-			GetBackgroundWorkerPid(workers->worker[i].bgwhandle, &pid) != BGWH_STOPPED)
+		BackgroundWorkerHandle *handle = workers->worker[i].bgwhandle;
+
+		if (handle != NULL &&
+			GetBackgroundWorkerPid(handle, &pid) != BGWH_STOPPED)
 			return true;
 	}
 	return false;
@@ -467,10 +470,14 @@ shared_wait(PtSortShared *shared, int participants, ParallelContext *workers)
 	ConditionVariablePrepareToSleep(&shared->announced);
 	while (announcements(shared) < participants)
 	{
+		bool		timed_out;
+
 		CHECK_FOR_INTERRUPTS();
-		if (ConditionVariableTimedSleep(&shared->announced, WORKER_CHECK_INTERVAL,
-										WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN) &&
-			workers && !workers_alive(workers) &&
+		timed_out =
+			ConditionVariableTimedSleep(&shared->announced,
+										WORKER_CHECK_INTERVAL,
+										WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
+		if (timed_out && workers && !workers_alive(workers) &&
 			announcements(shared) < participants)
 		{
 			CHECK_FOR_INTERRUPTS();

@@ -33,6 +33,7 @@ get_from_memory(PtSort *sort, bool forward, Size *size)
 {
 	SortPosition *position = &sort->position;
 	const void *tuple;
+	const char *ahead;
 
 	if (forward)
 	{
@@ -41,8 +42,9 @@ get_from_memory(PtSort *sort, bool forward, Size *size)
 			position->at_end = true;
 			return NULL;
 		}
-		pt_prefetch(memsort_ahead(sort->memsort, position->before));
-		pt_prefetch(memsort_ahead(sort->memsort, position->before) + CACHE_LINE);
+		ahead = memsort_ahead(sort->memsort, position->before);
+		pt_prefetch(ahead);
+		pt_prefetch(ahead + CACHE_LINE);
 		position->before++;
 	}
 	else

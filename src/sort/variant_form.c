@@ -62,7 +62,8 @@ variant_form_small(TupleDesc desc, const Datum *values, const bool *isnull,
 	for (int i = 0; i < desc->natts; i++)
 	{
 		Form_pg_attribute att = TupleDescAttr(desc, i);
-		const struct varlena *value = (const struct varlena *) DatumGetPointer(values[i]);
+		const struct varlena *value =
+			(const struct varlena *) DatumGetPointer(values[i]);
 		Size		size;
 
 		if (isnull[i] || att->attlen < -1)

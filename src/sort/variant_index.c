@@ -354,7 +354,8 @@ variant_put_index(PtSort *sort, ItemPointer tid, const Datum *values,
 	old = MemoryContextSwitchTo(state->put_context);
 	tuple = state->scratch;
 	if (!variant_form_small(state->desc, values, isnull, tuple))
-		tuple = index_form_tuple(state->desc, (Datum *) values, (bool *) isnull);
+		tuple = index_form_tuple(state->desc, (Datum *) values,
+								 (bool *) isnull);
 	tuple->t_tid = *tid;
 	if (state->unique && !alive)
 		tuple->t_info |= DEAD_BIT;
