@@ -50,7 +50,7 @@ check_role(const PtSortOptions *options)
 				 errmsg("parallel sort cannot have random access")));
 }
 
-/* Has the variant the callbacks that its kind of images needs, and no others? */
+/* Does the variant have the callbacks that its kind of images needs? */
 static void
 check_variant(const PtSortVariant *variant)
 {

@@ -652,7 +652,8 @@ import_runs(PtSort *sort, bool with_samples)
 		if (desc == NULL)
 			continue;
 		if (desc->unverified && !sort->optimistic)
-			elog(ERROR, "a sort must be optimistic in all participants or in none");
+			elog(ERROR,
+				 "a sort must be optimistic in all participants or in none");
 		if (desc->unverified)
 			order_note(&sort->order, HINTS_IN_RUNS);
 		sort->run_owners[sort->nruns] = i;
