@@ -43,7 +43,6 @@ struct PtSort
 {
 	SortOrder	order;			/* must be first, see SortHead */
 	PtSortOptions options;
-	bool		optimistic;		/* see SortOptions */
 	SortPhase	phase;
 	MemoryContext variant_context;	/* deleted at end */
 	MemoryContext context;		/* below it: all of the engine's memory */

@@ -143,7 +143,6 @@ begin(const PtSortVariant *variant, const SortVariant *own, void *state,
 	sort = palloc0(sizeof(PtSort));
 	sort->options = *options;
 	sort->options.budget = Max(options->budget, PTSORT_MIN_BUDGET);
-	sort->optimistic = with->optimistic;
 	sort->variant_context = context;
 	sort->context = engine;
 	sort->order.variant = variant;
@@ -651,7 +650,7 @@ import_runs(PtSort *sort, bool with_samples)
 		}
 		if (desc == NULL)
 			continue;
-		if (desc->unverified && !sort->optimistic)
+		if (desc->unverified && !(sort->order.hint_facts & HINTS_MAY_FAIL))
 			elog(ERROR,
 				 "a sort must be optimistic in all participants or in none");
 		if (desc->unverified)
