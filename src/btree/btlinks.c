@@ -11,19 +11,17 @@
 #include "fault.h"
 #include "utils/memutils.h"
 
-/* The first buffer, and all of it that a list in a file set needs */
-#define FIRST_BUFFER	((Size) 2 * BLCKSZ)
+/* What a list has in memory: room for several of the largest links */
+#define BUFFER_SIZE		((Size) 2 * BLCKSZ)
 
 BtLinks *
-btlinks_create(SharedFileSet *fileset, int slice, Size limit)
+btlinks_create(SharedFileSet *fileset, int slice)
 {
 	BtLinks    *links = palloc0(sizeof(BtLinks));
 
 	links->cxt = CurrentMemoryContext;
 	links->fileset = fileset;
 	links->slice = slice;
-	links->limit = fileset ? FIRST_BUFFER :
-		Max(Min(limit, MaxAllocSize / 2), FIRST_BUFFER);
 	return links;
 }
 
@@ -51,34 +49,16 @@ spill(BtLinks *links)
 	links->used = 0;
 }
 
-/*
- * Make room in the buffer: larger, or empty.
- */
-static void
-make_room(BtLinks *links)
-{
-	if (links->size < links->limit)
-	{
-		Size		newsize = Min(Max(links->size * 2, FIRST_BUFFER), links->limit);
-
-		if (links->buffer)
-			links->buffer = repalloc(links->buffer, newsize);
-		else
-			links->buffer = MemoryContextAlloc(links->cxt, newsize);
-		links->size = newsize;
-	}
-	else
-		spill(links);
-}
-
 void
 btlinks_append(BtLinks *links, IndexTuple pivot)
 {
 	Size		size = IndexTupleSize(pivot);
 
-	Assert(size == MAXALIGN(size));
-	while (links->used + size > links->size)
-		make_room(links);
+	Assert(size == MAXALIGN(size) && size <= BUFFER_SIZE);
+	if (links->buffer == NULL)
+		links->buffer = MemoryContextAlloc(links->cxt, BUFFER_SIZE);
+	if (links->used + size > BUFFER_SIZE)
+		spill(links);
 	memcpy(links->buffer + links->used, pivot, size);
 	links->used += size;
 	links->nlinks++;

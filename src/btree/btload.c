@@ -101,9 +101,6 @@ struct BtLoad
 	int64		leaves;			/* that we have filled */
 };
 
-/* All private lists of links get this share of maintenance_work_mem at most */
-#define LINKS_MEMORY_SHARE	16
-
 
 /*
  * The shared block
@@ -319,9 +316,7 @@ btload_begin_slice(BtLoad *load, int number)
 	slice->out = shared_slice(load->shared, number);
 	if (slice->out->state != BTSLICE_MISSING)
 		elog(ERROR, "slice %d is loaded twice", number);
-	slice->links = btlinks_create(load->fileset, number,
-								  (Size) maintenance_work_mem * 1024 /
-								  LINKS_MEMORY_SHARE / load->shared->nslices);
+	slice->links = btlinks_create(load->fileset, number);
 	level_init(&slice->leaf, load);
 	slice->leaf.slice = slice;
 	if (load->rules.deduplicate)
