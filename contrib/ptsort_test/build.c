@@ -61,7 +61,7 @@ typedef struct TestBuildShared
 {
 	int			processes;
 	int			slices;
-	TestBuildSlice slice[FLEXIBLE_ARRAY_MEMBER];	/* then a bool per process */
+	TestBuildSlice slice[FLEXIBLE_ARRAY_MEMBER];	/* then a bool each */
 } TestBuildShared;
 
 /* What the leader's last callback has found; of the process. */

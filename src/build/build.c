@@ -329,12 +329,13 @@ leader_collect(Leader *leader)
 {
 	Participant *self = &leader->self;
 	PtSortOptions options = {
-		.role = participant_loads_slices(self) ?
-		PTSORT_SLICE_LEADER : PTSORT_LEADER,
+		.role = PTSORT_LEADER,
 		.participants = self->build.participants,
 		.workers = leader->pcxt
 	};
 
+	if (participant_loads_slices(self))
+		options.role = PTSORT_SLICE_LEADER;
 	participant_collect(self, options);
 }
 
