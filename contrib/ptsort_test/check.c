@@ -18,7 +18,7 @@
 
 #include "ptsort_test.h"
 
-/* Steps of a random walk over a sort of n tuples: few large ones, fewer steps. */
+/* Steps of a random walk over a sort of n tuples. */
 #define WALK_STEPS(n)	Min(2000, 200 + 10 * (n))
 
 static int
@@ -61,7 +61,8 @@ test_checker(TestShape *shape, int sort_number)
 		(void) test_bytes(shape, &checker->expected[row], &size);
 		checker->data_bytes += size;
 	}
-	qsort_arg(checker->expected, n, sizeof(TestTuple), compare_for_qsort, shape);
+	qsort_arg(checker->expected, n, sizeof(TestTuple), compare_for_qsort,
+			  shape);
 	return checker;
 }
 
@@ -160,7 +161,8 @@ random_walk(TestChecker *checker, PtSort *sort, int64 position)
 	for (int i = 0; i < WALK_STEPS(checker->n); i++)
 	{
 		uint64		dice = test_mix(i, checker->shape->spec->data.seed);
-		int64		distance = dice / 16 % (dice % 64 == 0 ? checker->n + 2 : 5);
+		int64		farthest = dice % 64 == 0 ? checker->n + 2 : 5;
+		int64		distance = dice / 16 % farthest;
 		bool		forward = (dice / 1024) % 2 == 0;
 
 		CHECK_FOR_INTERRUPTS();

@@ -66,7 +66,8 @@ leading_number(const TestData *data, int64 row)
 	int64		position = row;
 
 	if (data->pattern == PATTERN_RANDOM)
-		return test_mix(data->seed, row) % (distinct > 0 ? distinct : KEY_RANGE);
+		return test_mix(data->seed, row) %
+			(distinct > 0 ? distinct : KEY_RANGE);
 
 	if (data->pattern == PATTERN_DESCENDING)
 		position = data->n - 1 - row;
@@ -88,16 +89,18 @@ static Datum
 make_text(uint64 number)
 {
 	static const char *const fill[] = {"", "ab", "a much longer tail"};
+	const char *tail = fill[number % 3];
+	char	   *text;
 
 	if (number >> 32 == 0)
-		return PointerGetDatum(cstring_to_text(psprintf("%010u%s", (uint32) number,
-														fill[number % 3])));
-	return PointerGetDatum(cstring_to_text(psprintf("%s%c%c%llx%s",
-													(number & 3) == 0 ? "common prefix " : "",
-													(char) ('A' + (number >> 8) % 26),
-													(char) ('a' + (number >> 16) % 26),
-													(unsigned long long) number,
-													fill[number % 3])));
+		text = psprintf("%010u%s", (uint32) number, tail);
+	else
+		text = psprintf("%s%c%c%llx%s",
+						(number & 3) == 0 ? "common prefix " : "",
+						(char) ('A' + (number >> 8) % 26),
+						(char) ('a' + (number >> 16) % 26),
+						(unsigned long long) number, tail);
+	return PointerGetDatum(cstring_to_text(text));
 }
 
 /* 16 bytes that order like the number. */

@@ -295,7 +295,8 @@ merge_and_check(TestShape *shape, ParallelContext *pcxt,
 				 totals->stats.tuples - before.stats.tuples);
 		for (int p = 0; p <= pcxt->nworkers_launched; p++)
 		{
-			bool		idle = p == 0 && participants == pcxt->nworkers_launched;
+			bool		idle = p == 0 &&
+				participants == pcxt->nworkers_launched;
 
 			if (ptsort_shared_stats(shared[i], p, &stats) == idle)
 				elog(ERROR, "participant %d left %s statistics", p,
@@ -407,7 +408,8 @@ read_arguments(FunctionCallInfo fcinfo, TestSpec *spec)
 	spec->data.seed = PG_GETARG_INT32(13);
 	spec->is_unique = PG_GETARG_BOOL(14);
 	spec->nulls_not_distinct = PG_GETARG_BOOL(15);
-	spec->data.live_rows = PG_ARGISNULL(16) ? PG_INT64_MAX : PG_GETARG_INT64(16);
+	spec->data.live_rows = PG_ARGISNULL(16) ?
+		PG_INT64_MAX : PG_GETARG_INT64(16);
 	spec->slices = PG_GETARG_BOOL(17);
 
 	if (workers > 0)

@@ -374,7 +374,8 @@ _PG_init(void)
 	full_init();
 	DefineCustomStringVariable("ptsort_test.fault",
 							   "Makes something go wrong at a named point.",
-							   "The format is point[:nth[:action[:where]]][, ...].",
+							   "The format is "
+							   "point[:nth[:action[:where]]][, ...].",
 							   &fault_setting, "", PGC_USERSET, 0,
 							   check_fault, assign_fault, NULL);
 	test_memory_init();

@@ -62,7 +62,7 @@ typedef struct FaultShared
 typedef enum FullSpace
 {
 	FULL_TEMP = 0x01,			/* temporary files */
-	FULL_INDEX = 0x02,			/* relations in any but the default tablespace */
+	FULL_INDEX = 0x02,			/* relations outside the default tablespace */
 	FULL_WAL = 0x04,			/* once only, as that ends all processes */
 	FULL_SEGMENT = 0x08			/* dynamic shared memory in files */
 } FullSpace;

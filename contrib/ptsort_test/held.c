@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * held.c
- *	  ptsort_test.log_memory: what a sort really holds, at ptsort's named points.
+ *	  ptsort_test.log_memory: what a sort really holds at the named points.
  *
  * With the setting on, each process of a build logs
  *
@@ -45,7 +45,8 @@ sort_memory(MemoryContext context, StringInfo detail)
 			appendStringInfo(detail, "%s%s: %zu", detail->len > 0 ? ", " : "",
 							 context->name, result);
 	}
-	for (MemoryContext child = context->firstchild; child; child = child->nextchild)
+	for (MemoryContext child = context->firstchild; child;
+		 child = child->nextchild)
 		result += sort_memory(child, detail);
 	return result;
 }

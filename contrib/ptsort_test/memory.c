@@ -46,7 +46,8 @@
 
 typedef void *(*AllocPlain) (MemoryContext context, Size size);
 typedef void *(*AllocFlags) (MemoryContext context, Size size, int flags);
-typedef void *(*ReallocContext) (MemoryContext context, void *pointer, Size size);
+typedef void *(*ReallocContext) (MemoryContext context, void *pointer,
+								 Size size);
 typedef void *(*ReallocPlain) (void *pointer, Size size);
 typedef void *(*ReallocFlags) (void *pointer, Size size, int flags);
 
@@ -115,7 +116,8 @@ raise_or_null(MemoryContext context, Size size, int flags)
 		ereport(ERROR,
 				(errcode(ERRCODE_OUT_OF_MEMORY),
 				 errmsg("out of memory"),
-				 errdetail("Failed on request of size %zu in memory context \"%s\".",
+				 errdetail("Failed on request of size %zu "
+						   "in memory context \"%s\".",
 						   size, context->name)));
 	return NULL;
 }
@@ -123,47 +125,58 @@ raise_or_null(MemoryContext context, Size size, int flags)
 static void *
 alloc_plain(MemoryContext context, Size size)
 {
+	AllocPlain	next;
+
 	if (palloc_fails(context))
 		return NULL;
-	return ((AllocPlain) (void *) original(context->methods)->alloc) (context, size);
+	next = (AllocPlain) (void *) original(context->methods)->alloc;
+	return next(context, size);
 }
 
 static void *
 alloc_flags(MemoryContext context, Size size, int flags)
 {
+	AllocFlags	next;
+
 	if (palloc_fails(context))
 		return raise_or_null(context, size, flags);
-	return ((AllocFlags) (void *) original(context->methods)->alloc) (context, size, flags);
+	next = (AllocFlags) (void *) original(context->methods)->alloc;
+	return next(context, size, flags);
 }
 
 static void *
 realloc_context(MemoryContext context, void *pointer, Size size)
 {
+	ReallocContext next;
+
 	if (palloc_fails(context))
 		return NULL;
-	return ((ReallocContext) (void *) original(context->methods)->realloc) (context,
-																			pointer, size);
+	next = (ReallocContext) (void *) original(context->methods)->realloc;
+	return next(context, pointer, size);
 }
 
 static void *
 realloc_plain(void *pointer, Size size)
 {
 	MemoryContext context = GetMemoryChunkContext(pointer);
+	ReallocPlain next;
 
 	if (palloc_fails(context))
 		return NULL;
-	return ((ReallocPlain) (void *) original(context->methods)->realloc) (pointer, size);
+	next = (ReallocPlain) (void *) original(context->methods)->realloc;
+	return next(pointer, size);
 }
 
 static void *
 realloc_flags(void *pointer, Size size, int flags)
 {
 	MemoryContext context = GetMemoryChunkContext(pointer);
+	ReallocFlags next;
 
 	if (palloc_fails(context))
 		return raise_or_null(context, size, flags);
-	return ((ReallocFlags) (void *) original(context->methods)->realloc) (pointer, size,
-																		  flags);
+	next = (ReallocFlags) (void *) original(context->methods)->realloc;
+	return next(pointer, size, flags);
 }
 
 static void
@@ -185,7 +198,8 @@ wrap(MemoryContext context)
 											   context->methods);
 	void	   *alloc = HAS_TYPE(alloc, AllocFlags) ? (void *) alloc_flags :
 		(void *) alloc_plain;
-	void	   *realloc = HAS_TYPE(realloc, ReallocFlags) ? (void *) realloc_flags :
+	void	   *realloc =
+		HAS_TYPE(realloc, ReallocFlags) ? (void *) realloc_flags :
 		HAS_TYPE(realloc, ReallocPlain) ? (void *) realloc_plain :
 		(void *) realloc_context;
 

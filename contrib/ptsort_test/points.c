@@ -144,7 +144,8 @@ check_turns(char **newval, void **extra, GucSource source)
 
 	if (parse_turns(*newval, parsed) >= 0)
 		return true;
-	GUC_check_errdetail("The format is point[:where] after point[:where][, ...].");
+	GUC_check_errdetail("The format is "
+						"point[:where] after point[:where][, ...].");
 	return false;
 }
 
@@ -163,7 +164,8 @@ assign_turns(const char *newval, void *extra)
 static SharedPoint *
 find_shared(const char *point)
 {
-	uint32		hash = hash_bytes((const unsigned char *) point, strlen(point)) | 1;
+	uint32		hash = hash_bytes((const unsigned char *) point,
+								  strlen(point)) | 1;
 
 	for (int i = 0; i < MAX_POINTS; i++)
 	{
@@ -306,8 +308,10 @@ points_init(void)
 	fault_shared = memory;
 
 	DefineCustomStringVariable("ptsort_test.turns",
-							   "Makes processes wait for each other at named points.",
-							   "The format is point[:where] after point[:where][, ...].",
+							   "Makes processes wait for each other "
+							   "at named points.",
+							   "The format is "
+							   "point[:where] after point[:where][, ...].",
 							   &turns_setting, "", PGC_USERSET, 0,
 							   check_turns, assign_turns, NULL);
 }
@@ -326,7 +330,8 @@ ptsort_test_fault_points(PG_FUNCTION_ARGS)
 
 		values[0] = CStringGetTextDatum(passed[i].point);
 		values[1] = Int64GetDatum(passed[i].hits);
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, isnull);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values,
+							 isnull);
 	}
 	return (Datum) 0;
 }
@@ -351,7 +356,8 @@ ptsort_test_points(PG_FUNCTION_ARGS)
 		values[0] = CStringGetTextDatum(shared->name);
 		values[1] = Int64GetDatum(leader);
 		values[2] = Int64GetDatum(worker);
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, isnull);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values,
+							 isnull);
 	}
 	return (Datum) 0;
 }

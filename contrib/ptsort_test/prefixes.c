@@ -42,8 +42,10 @@ compare_pairs(TestKey *key, SortSupport support, Datum *texts, int n)
 		CHECK_FOR_INTERRUPTS();
 		for (int j = 0; j < i; j++)
 		{
-			int			truth = test_compare_values(key, texts[i], false, texts[j], false);
-			int			cmp = ApplySortComparator(texts[i], false, texts[j], false, support);
+			int			truth = test_compare_values(key, texts[i], false,
+													texts[j], false);
+			int			cmp = ApplySortComparator(texts[i], false,
+												  texts[j], false, support);
 
 			different += sign(truth) != sign(cmp);
 		}
@@ -83,8 +85,11 @@ ptsort_test_prefixes(PG_FUNCTION_ARGS)
 		Datum	   *texts = palloc(nrests * sizeof(Datum));
 
 		for (int j = 0; j < nrests; j++)
-			texts[j] = CStringGetTextDatum(psprintf("%s%s", prefix,
-													TextDatumGetCString(rests[j])));
+		{
+			char	   *rest = TextDatumGetCString(rests[j]);
+
+			texts[j] = CStringGetTextDatum(psprintf("%s%s", prefix, rest));
+		}
 		different += compare_pairs(&key, support, texts, nrests);
 	}
 

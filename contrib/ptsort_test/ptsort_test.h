@@ -75,7 +75,7 @@ typedef struct TestSpec
 	int			sorts;			/* concurrent ones, with different seeds */
 	int			nshares;		/* participants, if not serial */
 	int			max_participants;	/* that the shared blocks are made for */
-	int64		share_end[MAX_SHARES];	/* rows of share i end before this one */
+	int64		share_end[MAX_SHARES];	/* rows of share i end before it */
 	TestData	data;
 } TestSpec;
 
@@ -153,7 +153,8 @@ extern TestPattern test_pattern(const char *name);
 extern TestShape *test_shape_open(const TestSpec *spec);
 extern void test_shape_close(TestShape *shape);
 extern PtSort *test_begin(TestShape *shape, const PtSortOptions *options);
-extern void test_put(TestShape *shape, PtSort *sort, int64 row, int sort_number);
+extern void test_put(TestShape *shape, PtSort *sort, int64 row,
+					 int sort_number);
 extern bool test_get(TestShape *shape, PtSort *sort, bool forward,
 					 TestTuple *tuple);
 extern TestTuple test_make(TestShape *shape, int64 row, int sort_number);

@@ -39,8 +39,8 @@ EXPORT bool (*ptsort_shortage_malloc) (size_t size) = NULL;
 
 /* The C library's function behind ours. */
 #define NEXT(function) \
-	((__typeof__(&function)) next_function((void *volatile *) &next_##function, \
-										   #function))
+	((__typeof__(&function)) \
+	 next_function((void *volatile *) &next_##function, #function))
 #define DECLARE_NEXT(function)	static void *volatile next_##function
 
 DECLARE_NEXT(write);
@@ -190,7 +190,8 @@ opendir(const char *name)
 static bool
 no_memory(size_t size)
 {
-	if (ptsort_shortage_malloc == NULL || in_opendir || !ptsort_shortage_malloc(size))
+	if (ptsort_shortage_malloc == NULL || in_opendir ||
+		!ptsort_shortage_malloc(size))
 		return false;
 	errno = ENOMEM;
 	return true;

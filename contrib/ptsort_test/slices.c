@@ -31,7 +31,8 @@ static BufFile *
 open_slice(PtSortShared *shared, int slice, bool missing_ok)
 {
 	return BufFileOpenFileSet(&ptsort_shared_fileset(shared)->fs,
-							  psprintf("slice %d", slice), O_RDONLY, missing_ok);
+							  psprintf("slice %d", slice), O_RDONLY,
+							  missing_ok);
 }
 
 /* Copies what is left of the current slice. */
@@ -96,7 +97,8 @@ static int64
 check_file(TestChecker *checker, BufFile *file)
 {
 	TestShape  *shape = checker->shape;
-	bool		by_value = shape->spec->variant == TEST_DATUM && shape->typbyval;
+	bool		by_value = shape->spec->variant == TEST_DATUM &&
+		shape->typbyval;
 	int64		tuples = 0;
 	TupleHead	head;
 	Size		got;
@@ -126,7 +128,8 @@ check_file(TestChecker *checker, BufFile *file)
  * slices.
  */
 void
-test_check_slices(TestChecker *checker, PtSortShared *shared, TestSlices *result)
+test_check_slices(TestChecker *checker, PtSortShared *shared,
+				  TestSlices *result)
 {
 	int			slices =
 		ptsort_shared_slices(checker->shape->spec->max_participants);
@@ -140,7 +143,8 @@ test_check_slices(TestChecker *checker, PtSortShared *shared, TestSlices *result
 		BufFileClose(file);
 		if (tuples == 0)
 			continue;
-		result->smallest = result->filled == 0 ? tuples : Min(result->smallest, tuples);
+		result->smallest = result->filled == 0 ?
+			tuples : Min(result->smallest, tuples);
 		result->largest = Max(result->largest, tuples);
 		result->filled++;
 	}

@@ -233,7 +233,8 @@ ptsort_test_array(PG_FUNCTION_ARGS)
 		.budget = (int64) PG_GETARG_INT32(3) * 1024
 	};
 	PtSort	   *sort;
-	ArrayBuildState *result = initArrayResult(type, CurrentMemoryContext, false);
+	ArrayBuildState *result = initArrayResult(type, CurrentMemoryContext,
+											  false);
 	ArrayIterator iterator = array_create_iterator(array, 0, NULL);
 	Datum		value;
 	bool		isnull;
