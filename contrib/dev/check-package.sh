@@ -185,7 +185,7 @@ try_package()
 	init_dpkg
 	files_in_root >"$work/before"
 	! private_dpkg -i "$package" &&
-		grep -q "ptsort depends on postgresql-$version[ ;]" "$work/dpkg.out"
+		grep -q "ptsort depends on postgresql-${version}[ ;]" "$work/dpkg.out"
 	result $? "$version: dpkg refuses the package without its server"
 	private_dpkg -r "$name"
 	know_dependencies "$package"
