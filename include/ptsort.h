@@ -66,7 +66,14 @@
  * - Order is total: tuples that compare equal come in order of their heap TID
  *	 (index tuples) or of their bytes (datums, minimal tuples).  So the result
  *	 is the same for every budget and every number of participants.
+ * - begin makes a memory context below the current one, which holds all that
+ *	 the sort allocates.  What you put is copied, and nothing that get returns
+ *	 must be freed.  put leaves nothing in the current context, unless functions
+ *	 of the type do: reset that now and then if they are not yours.
  * - A pointer that get returns is valid until the next call on that sort.
+ * - get takes forward = false to read backward, which needs random access: it
+ *	 then returns the tuple before the one returned last, or, if the last get
+ *	 has found the end, the last tuple.
  * - Not for use by several threads; a PtSort belongs to one process.
  *
  * COMPATIBILITY
@@ -315,7 +322,7 @@ ptsort_shared_slices(int processes)
 
 /*
  * ptsort_shared_fileset returns the sort's file set, for more files of the
- * participants.  Names that begin with "ptsort" are taken.
+ * participants.  Those whose names begin with "ptsort." are ptsort's own.
  */
 static inline SharedFileSet *
 ptsort_shared_fileset(PtSortShared *shared)
@@ -453,7 +460,7 @@ ptsort_perform(PtSort *sort)
 }
 
 /*
- * ptsort_next_slice claims a slice nobody has had and makes get return its
+ * ptsort_next_slice claims a slice that nobody has had and makes get return its
  * tuples; false if there is none left.  *slice is its number, from 0, -1 at
  * the end.  SLICE_LEADER and SLICE.  A SERIAL sort can be read like this, too:
  * as slice 0, which is all of it.

@@ -51,6 +51,25 @@ perform_two(bool random_access)
 	return sort;
 }
 
+/* Begins a sort of int4 datums with these options. */
+static PtSort *
+begin_int4(const PtSortOptions *options)
+{
+	return ptsort_begin_datum(INT4OID, INT4_LESS, InvalidOid, false, options);
+}
+
+/* A shared block for this many processes. */
+static PtSortShared *
+make_block(int processes)
+{
+	Size		size = ptsort_shared_estimate(processes);
+	dsm_segment *segment = dsm_create(size, 0);
+	PtSortShared *shared = dsm_segment_address(segment);
+
+	ptsort_shared_init(shared, processes, segment);
+	return shared;
+}
+
 static void
 get_before_perform(void)
 {
@@ -64,6 +83,33 @@ static void
 put_after_perform(void)
 {
 	ptsort_put_datum(perform_two(false), Int32GetDatum(3), false);
+}
+
+static void
+put_into_leader(void)
+{
+	PtSortOptions options = {
+		.role = PTSORT_LEADER,
+		.shared = make_block(1),
+		.participants = 1
+	};
+
+	ptsort_put_datum(begin_int4(&options), Int32GetDatum(1), false);
+}
+
+static void
+get_of_worker(void)
+{
+	PtSortOptions options = {
+		.role = PTSORT_WORKER,
+		.shared = make_block(1)
+	};
+	PtSort	   *sort = begin_int4(&options);
+	Datum		value;
+	bool		isnull;
+
+	ptsort_perform(sort);
+	(void) ptsort_get_datum(sort, true, &value, &isnull);
 }
 
 static void
@@ -190,25 +236,6 @@ next_slice_of_putting(void)
 	int			slice;
 
 	(void) ptsort_next_slice(begin_with_two(false), &slice);
-}
-
-/* Begins a sort of int4 datums with these options. */
-static PtSort *
-begin_int4(const PtSortOptions *options)
-{
-	return ptsort_begin_datum(INT4OID, INT4_LESS, InvalidOid, false, options);
-}
-
-/* A shared block for this many processes. */
-static PtSortShared *
-make_block(int processes)
-{
-	Size		size = ptsort_shared_estimate(processes);
-	dsm_segment *segment = dsm_create(size, 0);
-	PtSortShared *shared = dsm_segment_address(segment);
-
-	ptsort_shared_init(shared, processes, segment);
-	return shared;
 }
 
 /* Leaves a run of one value under this number. */
@@ -487,6 +514,112 @@ rescan_slice(void)
 	ptsort_rescan(sort);
 }
 
+static Size
+any_size(const void *tuple, void *state)
+{
+	return sizeof(uint64);
+}
+
+static int
+any_compare(const void *a, const void *b, void *state)
+{
+	return 0;
+}
+
+/* Begins a sort of a variant of our own. */
+static void
+begin_variant(const PtSortVariant *variant, int nwords, bool random_access)
+{
+	PtSortOptions options = {
+		.role = PTSORT_SERIAL,
+		.random_access = random_access
+	};
+
+	(void) ptsort_begin(variant, NULL, nwords,
+						AllocSetContextCreate(CurrentMemoryContext, "misuse",
+											  ALLOCSET_DEFAULT_SIZES),
+						&options);
+}
+
+static void
+variant_without_callbacks(void)
+{
+	static const PtSortVariant variant = {.name = "empty"};
+
+	begin_variant(&variant, 1, false);
+}
+
+static void
+variant_without_compare(void)
+{
+	static const PtSortVariant variant = {
+		.name = "unordered",
+		.size = any_size
+	};
+
+	begin_variant(&variant, 1, false);
+}
+
+static void
+variant_without_size(void)
+{
+	static const PtSortVariant variant = {
+		.name = "endless",
+		.compare = any_compare
+	};
+
+	begin_variant(&variant, 1, false);
+}
+
+static void
+variant_of_three_words(void)
+{
+	static const PtSortVariant variant = {
+		.name = "wordy",
+		.size = any_size,
+		.compare = any_compare
+	};
+
+	begin_variant(&variant, PTSORT_MAX_WORDS + 1, false);
+}
+
+static const PtSortVariant inline_variant = {
+	.name = "inline",
+	.inline_image = true
+};
+
+static void
+inline_callback(void)
+{
+	static const PtSortVariant variant = {
+		.name = "inline and flat",
+		.inline_image = true,
+		.compare = any_compare
+	};
+
+	begin_variant(&variant, 1, false);
+}
+
+static void
+inline_without_words(void)
+{
+	begin_variant(&inline_variant, 0, false);
+}
+
+static void
+inline_access(void)
+{
+	begin_variant(&inline_variant, 1, true);
+}
+
+static void
+entries_of_flat(void)
+{
+	int			n;
+
+	(void) ptsort_get_entries(perform_two(false), &n);
+}
+
 static void
 call_get_api(uint32 version, uint32 size)
 {
@@ -517,6 +650,8 @@ static const struct
 {
 	{"get before perform", get_before_perform},
 	{"put after perform", put_after_perform},
+	{"put into a leader", put_into_leader},
+	{"get of a worker", get_of_worker},
 	{"perform twice", perform_twice},
 	{"get of another variant", get_of_other_variant},
 	{"put of another variant", put_of_other_variant},
@@ -557,6 +692,14 @@ static const struct
 	{"get before a slice", get_before_slice},
 	{"get after all slices", get_after_slices},
 	{"rescan of a slice", rescan_slice},
+	{"variant without callbacks", variant_without_callbacks},
+	{"variant without compare", variant_without_compare},
+	{"variant without size", variant_without_size},
+	{"variant of three words", variant_of_three_words},
+	{"inline images with a callback", inline_callback},
+	{"inline images without words", inline_without_words},
+	{"inline images with random access", inline_access},
+	{"entries of flat images", entries_of_flat},
 	{"another API version", other_version},
 	{"larger API table", larger_table},
 };

@@ -28,7 +28,7 @@ btlinks_create(SharedFileSet *fileset, int slice)
 static void
 file_name(char *name, Size size, int slice)
 {
-	snprintf(name, size, "btlinks.%d", slice);
+	snprintf(name, size, "ptsort.links.%d", slice);
 }
 
 static void

@@ -277,7 +277,7 @@ shared_join(PtSortShared *shared, int participant)
  * What the first participant learns for all lies in a file of its own: how
  * much it is depends on the data.
  */
-#define LEARNED_FILE	"learned"
+#define LEARNED_FILE	"ptsort.learned"
 
 /*
  * shared_claim_learning returns true to one participant, who then must learn
@@ -483,7 +483,8 @@ shared_wait(PtSortShared *shared, int participants, ParallelContext *workers)
 			CHECK_FOR_INTERRUPTS();
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("parallel worker ended before it finished its sort")));
+					 errmsg("parallel worker ended before it finished its sort"),
+					 errhint("More details may be available in the server log.")));
 		}
 	}
 	ConditionVariableCancelSleep();

@@ -12,16 +12,18 @@
 #include "sort/sortstate.h"
 #include "util.h"
 
-/* Raise an error unless the operation is possible. */
+/* Raise an error with this message unless random access is possible now. */
 static void
-need_random_access(PtSort *sort, const char *operation)
+need_random_access(PtSort *sort, const char *message)
 {
 	if (!sort->options.random_access)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("%s needs a sort with random access", operation)));
+				 errmsg_internal("%s", _(message)),
+				 errdetail("The sort was begun without random access."),
+				 errhint("Set PtSortOptions.random_access.")));
 	if (sort->phase != PHASE_MEMORY && sort->phase != PHASE_RUN)
-		sort_wrong_phase(operation);
+		sort_wrong_phase(sort, message);
 }
 
 /*
@@ -116,7 +118,7 @@ sort_get(PtSort *sort, bool forward, Size *size)
 	MemoryContext old = MemoryContextSwitchTo(sort->context);
 
 	if (unlikely(!forward))
-		need_random_access(sort, "reading backward");
+		need_random_access(sort, "cannot read sort backward");
 	switch (sort->phase)
 	{
 		case PHASE_MEMORY:
@@ -129,7 +131,7 @@ sort_get(PtSort *sort, bool forward, Size *size)
 			result = get_from_merge(sort, size);
 			break;
 		default:
-			sort_wrong_phase("get");
+			sort_wrong_phase(sort, "cannot get tuple from sort");
 	}
 	if (unlikely(result == NULL) && forward)
 		sort_meet_failure(sort);
@@ -180,7 +182,7 @@ get_entries(PtSort *sort, int max, int *n)
 	else if (sort->phase == PHASE_MERGING)
 		result = entries_from_merge(sort, max, n);
 	else
-		sort_wrong_phase("get entries");
+		sort_wrong_phase(sort, "cannot get entries from sort");
 	if (*n > 0)
 		return result;
 	sort_meet_failure(sort);
@@ -201,7 +203,7 @@ sort_get_entry(PtSort *sort, bool forward)
 	int			n;
 
 	if (!forward)
-		need_random_access(sort, "reading backward");
+		need_random_access(sort, "cannot read sort backward");
 	return get_entries(sort, 1, &n);
 }
 
@@ -209,7 +211,7 @@ sort_get_entry(PtSort *sort, bool forward)
 void
 sort_rescan(PtSort *sort)
 {
-	need_random_access(sort, "rescan");
+	need_random_access(sort, "cannot rescan sort");
 	memset(&sort->position, 0, sizeof(SortPosition));
 	sort->mark = sort->position;
 	if (sort->reader.run)
@@ -220,7 +222,7 @@ sort_rescan(PtSort *sort)
 void
 sort_mark(PtSort *sort)
 {
-	need_random_access(sort, "mark");
+	need_random_access(sort, "cannot mark position in sort");
 	sort->mark = sort->position;
 	if (sort->reader.run)
 		sort->mark.before = run_tell(&sort->reader);
@@ -230,7 +232,7 @@ sort_mark(PtSort *sort)
 void
 sort_restore(PtSort *sort)
 {
-	need_random_access(sort, "restore");
+	need_random_access(sort, "cannot restore position in sort");
 	sort->position = sort->mark;
 	if (sort->reader.run)
 		run_limit(&sort->reader, sort->mark.before, sort->reader.to, false);
@@ -269,7 +271,7 @@ next_serial_slice(PtSort *sort, int *slice)
 	bool		first = !sort->slice_taken;
 
 	if (sort->phase == PHASE_PUTTING || sort->phase == PHASE_FAILED)
-		sort_wrong_phase("next slice");
+		sort_wrong_phase(sort, "cannot get slice of sort");
 	if (!first)
 		sort_meet_failure(sort);
 	sort->slice_taken = true;
@@ -283,9 +285,14 @@ sort_next_slice(PtSort *sort, int *slice)
 {
 	if (sort->options.role == PTSORT_SERIAL)
 		return next_serial_slice(sort, slice);
-	if (sort->options.role == PTSORT_LEADER ||
-		(sort->phase != PHASE_SLICES && sort->phase != PHASE_MERGING))
-		sort_wrong_phase("next slice");
+	if (sort->options.role == PTSORT_LEADER)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("cannot get slice of sort"),
+				 errdetail("A sort of role PTSORT_LEADER has no slices."),
+				 errhint("Use role PTSORT_SLICE_LEADER.")));
+	if (sort->phase != PHASE_SLICES && sort->phase != PHASE_MERGING)
+		sort_wrong_phase(sort, "cannot get slice of sort");
 	if (sort->failure_met)
 		sort_check_told(sort);
 	if (sort->merge)

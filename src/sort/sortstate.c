@@ -21,13 +21,36 @@ StaticAssertDecl(offsetof(struct PtSort, order) == 0 &&
 				 offsetof(SortOrder, state) == offsetof(SortHead, state),
 				 "a PtSort does not begin with a SortHead");
 
+/* Why an operation may not be possible now, as a sentence. */
+static const char *
+phase_detail(const PtSort *sort)
+{
+	switch (sort->phase)
+	{
+		case PHASE_PUTTING:
+			return _("The sort has not been performed yet.");
+		case PHASE_MEMORY:
+		case PHASE_MERGING:
+		case PHASE_RUN:
+			return _("The sort has been performed already.");
+		case PHASE_SLICES:
+			return _("The sort has been performed, and has no current slice.");
+		case PHASE_ANNOUNCED:
+			return _("The sort has been performed and has left its run to the leader.");
+		case PHASE_FAILED:
+			break;
+	}
+	return _("The sort could not be performed.");
+}
+
 /* sort_wrong_phase: see sortstate.h. */
 void
-sort_wrong_phase(const char *operation)
+sort_wrong_phase(const PtSort *sort, const char *message)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("%s is not possible in this phase of the sort", operation)));
+			 errmsg_internal("%s", _(message)),
+			 errdetail_internal("%s", phase_detail(sort))));
 }
 
 /* sort_wrong_variant raises the error of ptsort_state. */

@@ -80,8 +80,12 @@ struct PtSort
 	int64		peak_memory;	/* see sort_note_memory */
 };
 
-/* sort_wrong_phase raises the error for an operation at the wrong time. */
-pt_noreturn extern void sort_wrong_phase(const char *operation);
+/*
+ * sort_wrong_phase raises an error with this message for an operation at the
+ * wrong time.
+ */
+pt_noreturn extern void sort_wrong_phase(const PtSort *sort,
+										 const char *message);
 
 /*
  * sort_find_outcome tells the outcome as sort_outcome does, but not on behalf

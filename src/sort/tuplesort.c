@@ -442,6 +442,19 @@ rekey(PtSort *sort, const void *tuple, uint64 *words)
 	MemoryContextDelete(context);
 }
 
+/* Raise the error for a tuple that cannot be put. */
+static pg_noinline void
+refuse_put(const PtSort *sort)
+{
+	if (sort->options.role != PTSORT_SERIAL &&
+		sort->options.role != PTSORT_WORKER)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("cannot put tuple into sort"),
+				 errdetail("Only sorts of the roles PTSORT_SERIAL and PTSORT_WORKER take tuples.")));
+	sort_wrong_phase(sort, "cannot put tuple into sort");
+}
+
 /* sort_put: see ptsort_put. */
 void
 sort_put(PtSort *sort, const void *tuple, Size size, const uint64 *words)
@@ -449,7 +462,7 @@ sort_put(PtSort *sort, const void *tuple, Size size, const uint64 *words)
 	MemSort    *ms = sort->memsort;
 
 	if (unlikely(sort->phase != PHASE_PUTTING || ms == NULL))
-		sort_wrong_phase("put");
+		refuse_put(sort);
 	if (unlikely(ptsort_debug_spill_entries > 0 &&
 				 ms->count >= ptsort_debug_spill_entries) ||
 		unlikely(!memsort_put(ms, words, tuple, size)))
@@ -466,7 +479,8 @@ sort_put(PtSort *sort, const void *tuple, Size size, const uint64 *words)
 			words = new_words;
 		}
 		if (!memsort_put(ms, words, tuple, size))
-			elog(ERROR, "sort memory is empty and full");
+			elog(ERROR, "tuple of %zu bytes does not fit into empty sort memory",
+				 size);
 		MemoryContextSwitchTo(old);
 	}
 	sort->stats.tuples++;
@@ -745,7 +759,7 @@ sort_perform(PtSort *sort)
 	MemoryContext old = MemoryContextSwitchTo(sort->context);
 
 	if (sort->phase != PHASE_PUTTING)
-		sort_wrong_phase("perform");
+		sort_wrong_phase(sort, "cannot perform sort");
 	fault_point("sort: perform");
 	sort->phase = PHASE_FAILED;
 	switch (sort->options.role)

@@ -1,7 +1,9 @@
 -- What callers must not do ends in an error that says what was wrong.
-\set VERBOSITY terse
+\set SHOW_CONTEXT never
 SELECT ptsort_test_misuse('get before perform');
 SELECT ptsort_test_misuse('put after perform');
+SELECT ptsort_test_misuse('put into a leader');
+SELECT ptsort_test_misuse('get of a worker');
 SELECT ptsort_test_misuse('perform twice');
 SELECT ptsort_test_misuse('get of another variant');
 SELECT ptsort_test_misuse('put of another variant');
@@ -16,9 +18,6 @@ SELECT ptsort_test_misuse('no columns');
 SELECT ptsort_test_misuse('worker without block');
 SELECT ptsort_test_misuse('leader without block');
 SELECT ptsort_test_misuse('slice without block');
--- With detail and hint: what a caller of a parallel sort gets wrong first.
-\set VERBOSITY default
-\set SHOW_CONTEXT never
 SELECT ptsort_test_misuse('leader forgets participants');
 SELECT ptsort_test_misuse('slice leader forgets participants');
 SELECT ptsort_test_misuse('negative participants');
@@ -38,7 +37,6 @@ SELECT ptsort_test_misuse('random access of a worker');
 SELECT ptsort_test_misuse('random access of a leader');
 SELECT ptsort_test_misuse('unknown role');
 SELECT ptsort_test_misuse('block for nobody');
-\set VERBOSITY terse
 SELECT ptsort_test_misuse('next slice while putting');
 SELECT ptsort_test_misuse('next slice of a leader');
 SELECT ptsort_test_misuse('next slice before perform');
@@ -46,7 +44,17 @@ SELECT ptsort_test_misuse('put into a slice');
 SELECT ptsort_test_misuse('get before a slice');
 SELECT ptsort_test_misuse('get after all slices');
 SELECT ptsort_test_misuse('rescan of a slice');
+SELECT ptsort_test_misuse('variant without callbacks');
+SELECT ptsort_test_misuse('variant without compare');
+SELECT ptsort_test_misuse('variant without size');
+SELECT ptsort_test_misuse('variant of three words');
+SELECT ptsort_test_misuse('inline images with a callback');
+SELECT ptsort_test_misuse('inline images without words');
+SELECT ptsort_test_misuse('inline images with random access');
+SELECT ptsort_test_misuse('entries of flat images');
 SELECT ptsort_test_misuse('another API version');
+-- (without the numbers of functions)
+\set VERBOSITY terse
 SELECT ptsort_test_misuse('larger API table');
 SELECT tuples FROM ptsort_test_sort('datum', 'shape_int8_i', 100);
 SELECT ptsort_test_temp_files();

@@ -1,5 +1,9 @@
 #ifndef PTSORT_H
 #define PTSORT_H 
+#ifdef __cplusplus
+extern "C"
+{
+#endif
 #include "postgres.h"
 #include "access/itup.h"
 #include "access/parallel.h"
@@ -252,4 +256,7 @@ ptsort_stats(PtSort *sort, PtSortStats *stats)
 {
  ptsort_api()->stats(sort, stats);
 }
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -1,5 +1,9 @@
 #ifndef PTSORT_BUILD_H
 #define PTSORT_BUILD_H 
+#ifdef __cplusplus
+extern "C"
+{
+#endif
 #include "ptsort.h"
 #include "nodes/execnodes.h"
 typedef struct PtBuild
@@ -63,4 +67,7 @@ ptsort_build(const PtBuildRequest *request)
 {
  return ptsort_api()->build(request);
 }
+#ifdef __cplusplus
+}
+#endif
 #endif

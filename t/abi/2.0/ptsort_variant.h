@@ -1,5 +1,9 @@
 #ifndef PTSORT_VARIANT_H
 #define PTSORT_VARIANT_H 
+#ifdef __cplusplus
+extern "C"
+{
+#endif
 #include "ptsort.h"
 #include "utils/sortsupport.h"
 #define PTSORT_MAX_WORDS 2
@@ -61,4 +65,7 @@ ptsort_get_entries(PtSort *sort, int *n)
 {
  return ptsort_api()->get_entries(sort, n);
 }
+#ifdef __cplusplus
+}
+#endif
 #endif
