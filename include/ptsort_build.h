@@ -73,6 +73,14 @@
  * the values of put need not outlive the call.  The result of ptsort_build()
  * is in its caller's context.
  *
+ * PARALLEL MODE
+ *
+ * If there are workers, all callbacks run in the server's parallel mode: no
+ * process may change catalogs, get a transaction ID or start another parallel
+ * operation.  Each may extend the index and write its pages, with WAL; under
+ * the relation's extension lock, as several do so at the same time.
+ * contrib/ptsort_am is an access method that does.
+ *
  * The rules of ptsort.h hold here as well.
  *
  *-------------------------------------------------------------------------
@@ -179,7 +187,9 @@ typedef struct PtBuildRequest
 	IndexInfo  *index_info;
 	int			workers;		/* parallel workers wanted, 0 = serial build;
 								 * fewer may start.  The caller sees to
-								 * max_parallel_maintenance_workers */
+								 * max_parallel_maintenance_workers, as the
+								 * server's plan_create_index_workers() does
+								 * for every access method */
 	int64		budget;			/* bytes for all participants together */
 	const char *library;		/* as for load_external_function() */
 	const char *ops_function;	/* name of an exported function of type

@@ -1,6 +1,7 @@
 # The public headers, as "make install" leaves them, are all that a client
 # needs: those in contrib are built in a fresh directory, away from the sources,
-# and each header is compiled alone, in C and in C++.
+# and each header is compiled alone, in C and in C++.  What is shown to be easy
+# takes few lines.
 use strict;
 use warnings;
 use Cwd;
@@ -64,6 +65,17 @@ foreach my $client (@clients)
 	ok(IPC::Run::run([ 'find', "$fresh/root", '-name', "$client.so" ], '|',
 			[ 'grep', '-q', '.' ]), "$client: there is a library");
 }
+
+# They are short.
+sub code_lines
+{
+	my $text = slurp("$top/contrib/$_[0]") =~ s{/\*.*?\*/}{}gsr;
+	return scalar grep { /\S/ } split /\n/, $text;
+}
+cmp_ok(code_lines("ptsort_am/$_.c"), '<=', 200, "ptsort_am/$_.c: lines of code")
+  foreach qw(build scan);
+cmp_ok(slurp("$top/contrib/ptsort_test/record.c") =~ tr/\n//,
+	'<=', 60, 'ptsort_test/record.c: lines');
 
 # Headers.  What they call keeps the name that it has in C.
 my %use = (
