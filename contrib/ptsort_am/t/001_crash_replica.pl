@@ -92,7 +92,8 @@ my $minimal = new_node('minimal', { extra => ['--data-checksums'] },
 crash($minimal, 'wal_level = minimal');
 $minimal->stop;
 
-my $no_images = new_node('no_images', {}, 'full_page_writes = off');
+my $no_images =
+  new_node('no_images', { allows_streaming => 1 }, 'full_page_writes = off');
 crash($no_images, 'no page images');
 $no_images->stop;
 
