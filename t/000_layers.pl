@@ -13,6 +13,7 @@ use Test::More;
 
 my $max_function = 70;
 my $max_file = 850;
+my $max_columns = 80;
 
 # Files of a tree below the given directories, without what a build leaves.
 sub files
@@ -217,6 +218,28 @@ sub long_files
 	  files($top, qr/\.[ch]$/, 'src', 'include', 'contrib');
 }
 
+# Lines of C that are wider than allowed, a tab taken for 4 columns.
+sub wide_lines
+{
+	my ($top) = @_;
+	my @bad;
+
+	foreach my $file (files($top, qr/\.[ch]$/, 'src', 'include', 'contrib'))
+	{
+		my $n = 0;
+
+		foreach my $line (split /\n/, slurp("$top/$file"))
+		{
+			$n++;
+			utf8::decode($line);
+			1 while $line =~ s/^([^\t]*)\t/$1 . ' ' x (4 - length($1) % 4)/e;
+			push @bad, "$file:$n: " . length($line) . " columns"
+			  if length($line) > $max_columns;
+		}
+	}
+	return @bad;
+}
+
 # The version is that of ptsort.control everywhere.
 sub versions_differ
 {
@@ -275,6 +298,8 @@ sub bad_tree
 		  . "}\n"
 		  . ("\n" x $max_file),
 		'contrib/client/client.c' => "#include \"../../src/sort/run.h\"\n",
+		'include/wide.h' => ("\t" x 20) . "\n" . ("\t" x 19) . "   \t" . "x\n"
+		  . (' ' x 78) . "\tx\n" . ('x' x 80) . "\n",
 		'ptsort.control' => "default_version = '1.2'\n",
 		'META.json' => '{"version": "1.1", "provides": {"ptsort": {"version": "1.2"}}}',
 		'CHANGELOG.md' => "## 1.1 (2026)\n",
@@ -299,6 +324,7 @@ my @rules = (
 	[ 'no side effects in arguments of macros', \&macro_side_effects, 2 ],
 	[ "functions have at most $max_function lines", \&long_functions, 1 ],
 	[ "files have at most $max_file lines", \&long_files, 1 ],
+	[ "lines of C have at most $max_columns columns", \&wide_lines, 2 ],
 	[ 'one version', \&versions_differ, 4 ],
 	[ 'no paths of one machine', \&machine_paths, 1 ]);
 
