@@ -60,9 +60,9 @@
  *	 called: memory goes with the memory context that was current at begin,
  *	 files with the resource owner or the segment, so ptsort_end() is needed
  *	 only on success.
- * - Sizes are bytes.  The budget is for this one sort object; the smallest that
- *	 is honoured is PTSORT_MIN_BUDGET (smaller ones are raised to it).  One tuple
- *	 larger than the budget still sorts.
+ * - Sizes are bytes.  The budget is for this one sort object; the smallest
+ *	 that is honoured is PTSORT_MIN_BUDGET (smaller ones are raised to it).  One
+ *	 tuple larger than the budget still sorts.
  * - Order is total: tuples that compare equal come in order of their heap TID
  *	 (index tuples) or of their bytes (datums, minimal tuples).  So the result
  *	 is the same for every budget and every number of participants.
@@ -169,7 +169,7 @@ typedef struct PtSortStats
 	int64		runs;			/* runs written: initial ones and merged ones */
 	int64		run_bytes;		/* bytes of the run this participant left, or
 								 * of all runs written (SERIAL) */
-	int64		comparisons;	/* tuple comparisons by the caller's operators */
+	int64		comparisons;	/* comparisons by the caller's operators */
 	int64		peak_memory;	/* bytes that the sort held at most, in all */
 	int64		temp_bytes;		/* temporary file space held at most */
 	double		sort_ms;		/* ordering entries in memory */

@@ -25,7 +25,7 @@
  * ordered by the words of the key and then by the image, as an unsigned
  * integer, so what has no place in the two cannot be sorted like this.
  *
- *		MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, ...);
+ *		MemoryContext context = AllocSetContextCreate(...);
  *		(in it) MyState *state = ...; state->key = ptsort_key_columns(...);
  *		PtSort *sort = ptsort_begin(&my_variant, state,
  *									ptsort_key_nwords(state->key), context,

@@ -107,7 +107,8 @@ typedef struct BtBuildShared
 static BtLoadShared *
 load_shared(PtBuild *build)
 {
-	return (BtLoadShared *) ((char *) build->shared + MAXALIGN(sizeof(BtBuildShared)));
+	return (BtLoadShared *)
+		((char *) build->shared + MAXALIGN(sizeof(BtBuildShared)));
 }
 
 /* Count tuples as loaded; the leader shows the sum in the progress view. */

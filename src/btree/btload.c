@@ -130,7 +130,8 @@ btload_estimate(int nparticipants, int nslices)
 {
 	Size		size = MAXALIGN(sizeof(BtLoadShared));
 
-	size = add_size(size, MAXALIGN(mul_size(nparticipants, sizeof(BtParticipant))));
+	size = add_size(size, MAXALIGN(mul_size(nparticipants,
+											sizeof(BtParticipant))));
 	return add_size(size, mul_size(nslices, sizeof(BtSliceOut)));
 }
 
@@ -234,7 +235,8 @@ level_close_page(BtLevel *level, BlockNumber rightblk)
 static void
 expect_size(BtLoad *load)
 {
-	double		leaves = (double) ++load->leaves * load->all_tuples / load->tuples;
+	double		leaves =
+		(double) ++load->leaves * load->all_tuples / load->tuples;
 
 	load->writer.expected = (BlockNumber) Min(leaves, (double) MaxBlockNumber);
 }
@@ -543,7 +545,8 @@ stitch_slices(BtLevel *leaf)
 		if (leaf->open.page != NULL)
 		{
 			/* the page before ends where this slice begins */
-			Page		first = out->npages > 1 ? out->first.data : out->last.data;
+			Page		first = out->npages > 1 ?
+				out->first.data : out->last.data;
 			IndexTuple	border = btpage_first_tuple(first);
 
 			level_add(leaf, border, 0);
@@ -588,7 +591,8 @@ static void
 take_over(BtLoad *load)
 {
 	int			n = load->shared->file.nparticipants;
-	BtChunk    *rest = MemoryContextAlloc(load->cxt, mul_size(n, sizeof(BtChunk)));
+	BtChunk    *rest = MemoryContextAlloc(load->cxt,
+										  mul_size(n, sizeof(BtChunk)));
 
 	participant_end(load);
 	for (int i = 0; i < n; i++)

@@ -114,7 +114,7 @@ typedef struct Participant
 extern const PtBuildOps *participant_find_ops(const char *library,
 											  const char *function);
 
-/* participant_report_phase shows one of nbtree's phases in the progress view. */
+/* participant_report_phase shows one of nbtree's phases as progress. */
 extern void participant_report_phase(const Participant *participant,
 									 int64 phase);
 

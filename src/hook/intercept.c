@@ -328,7 +328,8 @@ why_not_parallel(Relation heap, Relation index)
 	query = makeNode(Query);
 	query->commandType = CMD_SELECT;
 	query->targetList = RelationGetIndexExpressions(index);
-	query->jointree = makeFromExpr(NIL, (Node *) RelationGetIndexPredicate(index));
+	query->jointree =
+		makeFromExpr(NIL, (Node *) RelationGetIndexPredicate(index));
 	if (max_parallel_hazard(query) != PROPARALLEL_SAFE)
 		return "a function that is not parallel safe";
 	if (is_parallelism_forbidden(heap))

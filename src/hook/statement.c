@@ -46,7 +46,7 @@ typedef struct ConstraintRequest
 	ConstrType	kind;			/* CONSTR_PRIMARY, _UNIQUE or _EXCLUSION */
 	List	   *columns;		/* names; NULL stands for an expression */
 	int			workers;
-} ConstraintRequest;
+}			ConstraintRequest;
 
 /*
  * A utility statement that is running.  Lives on the C stack of the
@@ -164,8 +164,11 @@ constraint_columns(Constraint *constraint, char *column)
 	foreach(lc, constraint->keys)
 		columns = lappend(columns, strVal(lfirst(lc)));
 	foreach(lc, constraint->exclusions)
-		columns = lappend(columns,
-						  linitial_node(IndexElem, lfirst_node(List, lc))->name);
+	{
+		List	   *exclusion = lfirst_node(List, lc);
+
+		columns = lappend(columns, linitial_node(IndexElem, exclusion)->name);
+	}
 	if (columns == NIL)
 		columns = list_make1(column);
 	return columns;
@@ -357,7 +360,8 @@ index_has_columns(Relation index, List *columns)
 			if (wanted != NULL || attnum != 0)
 				return false;
 		}
-		else if (strcmp(get_attname(form->indrelid, attnum, false), wanted) != 0)
+		else if (strcmp(get_attname(form->indrelid, attnum, false),
+						wanted) != 0)
 			return false;
 	}
 	return true;
@@ -368,7 +372,7 @@ index_has_columns(Relation index, List *columns)
  * transaction was not, it is only being rebuilt by the same ALTER TABLE.
  */
 static bool
-index_is_of_constraint(Relation index, ConstraintRequest *request)
+index_is_of_constraint(Relation index, ConstraintRequest * request)
 {
 	Form_pg_index form = index->rd_index;
 	ConstrType	kind;

@@ -50,10 +50,11 @@ StaticAssertDecl(KEY_ENTRY_TAIL_SHIFT + KEY_TAIL_BITS == 64,
 static inline void
 key_entry_set_tuple(uint64 *entry, int nwords, ItemPointer tid, bool dead)
 {
-	entry[nwords] |=
-		((uint64) ItemPointerGetBlockNumberNoCheck(tid) << KEY_ENTRY_BLOCK_SHIFT) |
-		((uint64) ItemPointerGetOffsetNumberNoCheck(tid) << KEY_ENTRY_OFFSET_SHIFT) |
-		(dead ? KEY_ENTRY_DEAD : 0);
+	uint64		block = ItemPointerGetBlockNumberNoCheck(tid);
+	uint64		offset = ItemPointerGetOffsetNumberNoCheck(tid);
+
+	entry[nwords] |= block << KEY_ENTRY_BLOCK_SHIFT |
+		offset << KEY_ENTRY_OFFSET_SHIFT | (dead ? KEY_ENTRY_DEAD : 0);
 }
 
 /* key_entry_tid stores the heap TID of an entry in '*tid'. */
