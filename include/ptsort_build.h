@@ -166,7 +166,8 @@ typedef struct PtBuildOps
 
 	/*
 	 * In every participant: while ptsort_next_slice() gives a slice, read it
-	 * to its end and write it.
+	 * to its end and write it.  To return while there are slices left is an
+	 * error.
 	 */
 	void		(*load_slices) (PtBuild *build, PtSort *sort);
 

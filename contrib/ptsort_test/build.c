@@ -226,6 +226,13 @@ load_slices(PtBuild *build, PtSort *sort)
 	}
 }
 
+/* Leaves all slices to others, who do the same. */
+static void
+load_no_slices(PtBuild *build, PtSort *sort)
+{
+	check_build(build);
+}
+
 static void
 finish(PtBuild *build)
 {
@@ -261,6 +268,7 @@ finish(PtBuild *build)
 
 extern PGDLLEXPORT const PtBuildOps *ptsort_test_build_load(void);
 extern PGDLLEXPORT const PtBuildOps *ptsort_test_build_slices(void);
+extern PGDLLEXPORT const PtBuildOps *ptsort_test_build_lazy(void);
 extern PGDLLEXPORT const PtBuildOps *ptsort_test_build_named(void);
 extern PGDLLEXPORT const PtBuildOps *ptsort_test_build_none(void);
 
@@ -290,6 +298,16 @@ ptsort_test_build_slices(void)
 		.finish = finish
 	};
 
+	return &ops;
+}
+
+const PtBuildOps *
+ptsort_test_build_lazy(void)
+{
+	static PtBuildOps ops;
+
+	ops = *ptsort_test_build_slices();
+	ops.load_slices = load_no_slices;
 	return &ops;
 }
 

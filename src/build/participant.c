@@ -267,6 +267,21 @@ count_load(Participant *participant)
 	build_add_outcome(&participant->slot->outcome, &outcome);
 }
 
+/*
+ * Whoever returns from load_slices has seen that no slice is left; otherwise
+ * the index would lack one.
+ */
+static void
+check_slices(Participant *participant)
+{
+	int			slice;
+
+	if (participant_loads_slices(participant) &&
+		!participant->slot->outcome.failed &&
+		ptsort_next_slice(participant->sort, &slice))
+		elog(ERROR, "load_slices has returned before all slices were taken");
+}
+
 void
 participant_load(Participant *participant)
 {
@@ -287,6 +302,7 @@ participant_load(Participant *participant)
 	fault_point("build: after load");
 
 	count_load(participant);
+	check_slices(participant);
 	participant_close(participant);
 }
 
