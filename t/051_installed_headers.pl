@@ -54,13 +54,14 @@ foreach my $client (@clients)
 	mkdir $dir or die "could not make a directory: $!";
 	-f $_ && $_ !~ /\.(?:o|so)$/ && copy($_, $dir)
 	  foreach glob("$top/contrib/$client/*");
-	my ($ok, $said) = run('make', '-C', $dir, 'all', 'COPT=-Werror -H');
+	my @make = ('make', '-C', $dir, 'PG_CONFIG=pg_config');
+	my ($ok, $said) = run(@make, 'all', 'COPT=-Werror -H');
 	ok($ok, "$client: built") or diag($said);
 	like($said, qr{^\.+ \Q$installed\E/ptsort\.h$}m,
 		"$client: reads the installed header");
 	unlike($said, qr{^\.+ (?:\Q$top\E|\.\.)/}m,
 		"$client: reads none of the sources'");
-	($ok, $said) = run('make', '-C', $dir, 'install', "DESTDIR=$fresh/root");
+	($ok, $said) = run(@make, 'install', "DESTDIR=$fresh/root");
 	ok($ok, "$client: installed") or diag($said);
 	ok(IPC::Run::run([ 'find', "$fresh/root", '-name', "$client.so" ], '|',
 			[ 'grep', '-q', '.' ]), "$client: there is a library");
