@@ -220,6 +220,7 @@ typedef struct PtSortApi
 	bool		(*get_slot) (PtSort *sort, bool forward, TupleTableSlot *slot);
 	void		(*perform) (PtSort *sort);
 	bool		(*next_slice) (PtSort *sort, int *slice);
+	int64		(*slice_start) (PtSort *sort);
 	void		(*rescan) (PtSort *sort);
 	void		(*mark) (PtSort *sort);
 	void		(*restore) (PtSort *sort);
@@ -469,6 +470,17 @@ static inline bool
 ptsort_next_slice(PtSort *sort, int *slice)
 {
 	return ptsort_api()->next_slice(sort, slice);
+}
+
+/*
+ * ptsort_slice_start returns how many tuples of the merged stream come before
+ * the slice that ptsort_next_slice has given last.  So you can write a slice to
+ * its place in an array, whoever writes those before it.
+ */
+static inline int64
+ptsort_slice_start(PtSort *sort)
+{
+	return ptsort_api()->slice_start(sort);
 }
 
 /*

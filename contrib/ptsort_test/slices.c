@@ -35,12 +35,14 @@ open_slice(PtSortShared *shared, int slice, bool missing_ok)
 							  missing_ok);
 }
 
-/* Copies what is left of the current slice. */
+/* Copies the current slice, and before its tuples where it begins. */
 static void
 copy_slice(TestShape *shape, PtSort *sort, BufFile *file)
 {
 	TestTuple	tuple;
+	int64		start = ptsort_slice_start(sort);
 
+	BufFileWrite(file, &start, sizeof(start));
 	while (test_get(shape, sort, true, &tuple))
 	{
 		TupleHead	head = {0};
@@ -133,13 +135,20 @@ test_check_slices(TestChecker *checker, PtSortShared *shared,
 {
 	int			slices =
 		ptsort_shared_slices(checker->shape->spec->max_participants);
+	int64		before = 0;
 
 	for (int slice = 0; slice < slices; slice++)
 	{
 		BufFile    *file = open_slice(shared, slice, false);
+		int64		start;
+		int64		tuples;
 
-		int64		tuples = check_file(checker, file);
-
+		read_exactly(file, &start, sizeof(start));
+		if (start != before)
+			elog(ERROR, "slice %d says that it begins after %lld tuples, not %lld",
+				 slice, (long long) start, (long long) before);
+		tuples = check_file(checker, file);
+		before += tuples;
 		BufFileClose(file);
 		if (tuples == 0)
 			continue;

@@ -346,7 +346,7 @@ worker_open(Participant *participant, const BuildShared *shared,
 {
 	PtBuild    *build = &participant->build;
 	char	   *library = shm_toc_lookup(toc, PIECE_KEY(PIECE_LIBRARY), false);
-	char	   *function = shm_toc_lookup(toc, PIECE_KEY(PIECE_FUNCTION), false);
+	char	   *name = shm_toc_lookup(toc, PIECE_KEY(PIECE_FUNCTION), false);
 	BuildSlot  *slots = shm_toc_lookup(toc, PIECE_KEY(PIECE_SLOTS), false);
 
 	/* the leader is number 0 */
@@ -365,7 +365,7 @@ worker_open(Participant *participant, const BuildShared *shared,
 	build->arg_size = shared->arg_size;
 	build->participants = shared->participants;
 
-	participant->ops = participant_find_ops(library, function);
+	participant->ops = participant_find_ops(library, name);
 	participant->budget = shared->budget;
 	participant->processes = shared->processes;
 	participant->optimistic = shared->optimistic;

@@ -40,6 +40,7 @@ const PtSortApi ptsort_api_table = {
 	.get_slot = variant_get_slot,
 	.perform = sort_perform,
 	.next_slice = sort_next_slice,
+	.slice_start = sort_slice_start,
 	.rescan = sort_rescan,
 	.mark = sort_mark,
 	.restore = sort_restore,

@@ -53,9 +53,8 @@ struct PtSortShared
 	bool		abandoned;		/* the leader has let go of the segment */
 
 	/*
-	 * Behind the slots lie the slices' positions: for each slice and for the
-	 * end of the last one a position (run.h) in each participant's run.
-	 * Written by the leader before `planned`, read by all after.
+	 * After the slots follow the slices: see shared_slice.  Written by the
+	 * leader before `planned`, read by all after.
 	 */
 	SharedSlot	slots[FLEXIBLE_ARRAY_MEMBER];
 };
@@ -81,27 +80,27 @@ slots_size(int processes)
 Size
 shared_estimate(int processes)
 {
-	Size		positions;
+	Size		slices;
 
 	if (processes < 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("parallel sort cannot have %d processes", processes),
 				 errhint("Count the leader's process and all workers that may be launched.")));
-	positions = mul_size(mul_size(shared_slices(processes) + 1, processes),
-						 sizeof(int64));
-	return add_size(slots_size(processes), positions);
+	slices = mul_size(mul_size(shared_slices(processes) + 1, processes + 1),
+					  sizeof(int64));
+	return add_size(slots_size(processes), slices);
 }
 
-/*
- * shared_positions returns as many positions (run.h) as there are processes,
- * one for each one's run, for the start of each slice and for the end of the
- * last one.
- */
+/* shared_slice: see shared.h. */
 int64 *
-shared_positions(PtSortShared *shared)
+shared_slice(PtSortShared *shared, int slice)
 {
-	return (int64 *) ((char *) shared + slots_size(shared->processes));
+	int64	   *slices = (int64 *)
+		((char *) shared + slots_size(shared->processes));
+
+	Assert(slice >= 0 && slice <= shared_slices(shared->processes));
+	return slices + slice * (shared->processes + 1);
 }
 
 /* shared_publish_plan makes the positions valid and wakes those who wait. */

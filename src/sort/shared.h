@@ -36,7 +36,13 @@ extern void shared_publish_learned(PtSortShared *shared, const char *data,
 extern void shared_read_learned(PtSortShared *shared, StringInfo result);
 extern const RunDesc *shared_run(PtSortShared *shared, int participant);
 extern int	shared_slices(int processes);
-extern int64 *shared_positions(PtSortShared *shared);
+
+/*
+ * shared_slice returns where a slice begins: as many positions (run.h) as there
+ * are processes, one in each one's run, and then the number of tuples before
+ * the slice.  The slice after the last one begins at the runs' ends.
+ */
+extern int64 *shared_slice(PtSortShared *shared, int slice);
 extern void shared_publish_plan(PtSortShared *shared);
 extern void shared_wait_plan(PtSortShared *shared);
 extern int	shared_claim_slice(PtSortShared *shared);

@@ -340,7 +340,7 @@ improve_cut(SortOrder *order, SliceRun *runs, int nruns, int64 target,
 	free_cut(&last);
 }
 
-/* Orders cuts, which are arrays of positions, by how far they go. */
+/* Orders rows of slices_plan by how far they go. */
 static int
 compare_cuts(const void *a, const void *b, void *arg)
 {
@@ -356,6 +356,14 @@ compare_cuts(const void *a, const void *b, void *arg)
 	return 0;
 }
 
+/* Make a cut a row of slices_plan. */
+static void
+set_row(int64 *row, const Cut *cut, int nruns)
+{
+	memcpy(row, cut->positions, nruns * sizeof(int64));
+	row[nruns] = cut->before;
+}
+
 /*
  * Cut the runs into `useful` parts of `part` tuples each, or into fewer;
  * returns how many.
@@ -363,7 +371,7 @@ compare_cuts(const void *a, const void *b, void *arg)
 static int
 make_cuts(SortOrder *order, SliceRun *runs, int nruns,
 		  const Candidate *candidates, int64 ncandidates, int useful,
-		  int64 part, int64 *positions)
+		  int64 part, int64 *slices)
 {
 	int64		passed = 0;
 	int			cut = 1;
@@ -380,8 +388,7 @@ make_cuts(SortOrder *order, SliceRun *runs, int nruns,
 					 candidates[i].position, &made);
 			improve_cut(order, runs, nruns, target, part / TOLERANCE_PART,
 						&made);
-			memcpy(&positions[cut * nruns], made.positions,
-				   nruns * sizeof(int64));
+			set_row(&slices[cut * (nruns + 1)], &made, nruns);
 			cut++;
 		}
 		passed += candidates[i].weight;
@@ -391,7 +398,7 @@ make_cuts(SortOrder *order, SliceRun *runs, int nruns,
 
 int64
 slices_plan(SortOrder *order, Run **runs, int nruns, int nslices, int64 budget,
-			int64 *positions)
+			int64 *slices)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "ptsort slices",
@@ -404,14 +411,15 @@ slices_plan(SortOrder *order, Run **runs, int nruns, int nslices, int64 budget,
 	int			useful;
 	int			cut;
 	int64		memory;
+	int			row = nruns + 1;	/* length of one, in numbers */
 
 	fault_point("slices: plan");
+	memset(slices, 0, row * sizeof(int64));
 	for (int r = 0; r < nruns; r++)
 	{
 		open_run(&slice_runs[r], order, runs[r],
 				 Min(PROBE_BUFFER, budget / PROBES_PART / nruns));
 		tuples += runs[r]->desc.tuples;
-		positions[r] = 0;
 	}
 	ncandidates = collect_candidates(slice_runs, nruns,
 									 budget / CANDIDATES_PART, &candidates);
@@ -420,18 +428,17 @@ slices_plan(SortOrder *order, Run **runs, int nruns, int nslices, int64 budget,
 		useful = Min(nslices, ptsort_debug_slices);
 
 	cut = make_cuts(order, slice_runs, nruns, candidates, ncandidates, useful,
-					tuples / useful, positions);
+					tuples / useful, slices);
 
 	/* What is left over becomes empty slices after the last tuple. */
 	for (; cut <= nslices; cut++)
 	{
 		for (int r = 0; r < nruns; r++)
-			positions[cut * nruns + r] = run_end(runs[r]);
+			slices[cut * row + r] = run_end(runs[r]);
+		slices[cut * row + nruns] = tuples;
 	}
 	/* Estimated order need not be the order: every cut is good at its place. */
-	if (nruns > 0)
-		qsort_arg(positions, nslices + 1, nruns * sizeof(int64), compare_cuts,
-				  &nruns);
+	qsort_arg(slices, nslices + 1, row * sizeof(int64), compare_cuts, &nruns);
 	MemoryContextSwitchTo(old);
 	memory = MemoryContextMemAllocated(context, true);
 	for (int r = 0; r < nruns; r++)

@@ -16,14 +16,15 @@
 extern int	ptsort_debug_slices;
 
 /*
- * slices_plan cuts runs into nslices slices.  positions has room for (nslices
- * + 1) * nruns of them; slice k of run r is the records from positions[k *
- * nruns + r] to positions[(k + 1) * nruns + r].  Every tuple of a slice comes
- * before every tuple of the next one.  Slices may be empty.  It returns how
- * many bytes that has taken: about the budget at most, unless there are so many
- * runs that their samples and the smallest read buffers are more.
+ * slices_plan cuts runs into nslices slices.  "slices" has nslices + 1 rows of
+ * nruns + 1 numbers; slice k of run r is the records from position r of row k
+ * to position r of row k + 1, and the last number of row k is how many tuples
+ * come before the slice.  Every tuple of a slice comes before every tuple of
+ * the next one.  Slices may be empty.  It returns how many bytes that has
+ * taken: about the budget at most, unless the samples of very many runs and
+ * their smallest read buffers are more.
  */
 extern int64 slices_plan(SortOrder *order, Run **runs, int nruns, int nslices,
-						 int64 budget, int64 *positions);
+						 int64 budget, int64 *slices);
 
 #endif							/* PTSORT_SLICES_H */

@@ -249,19 +249,26 @@ merge_slice(PtSort *sort, int slice)
 
 	for (int r = 0; r < sort->nruns; r++)
 	{
-		int64	   *position = shared_positions(shared) +
-			slice * processes + sort->run_owners[r];
+		int			owner = sort->run_owners[r];
 
-		ranges[r].from = position[0];
-		ranges[r].to = position[processes];
+		ranges[r].from = shared_slice(shared, slice)[owner];
+		ranges[r].to = shared_slice(shared, slice + 1)[owner];
 		if (ranges[r].from < 0 || ranges[r].from > ranges[r].to ||
 			ranges[r].to > run_end(sort->runs[r]))
 			elog(ERROR, "slice %d is not within its runs", slice);
 	}
 	sort->merge = sort_create_merge(sort, sort->nruns, ranges, MERGE_FINAL);
+	sort->slice_start = shared_slice(shared, slice)[processes];
 	sort->phase = PHASE_MERGING;
 	pfree(ranges);
 	MemoryContextSwitchTo(old);
+}
+
+/* sort_slice_start: see ptsort_slice_start. */
+int64
+sort_slice_start(PtSort *sort)
+{
+	return sort->slice_start;
 }
 
 /* A serial sort is one slice: all that get would have returned anyway. */

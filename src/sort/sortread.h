@@ -17,6 +17,7 @@
 extern const void *sort_get(PtSort *sort, bool forward, Size *size);
 extern const uint64 *sort_get_entries(PtSort *sort, int *n);
 extern bool sort_next_slice(PtSort *sort, int *slice);
+extern int64 sort_slice_start(PtSort *sort);
 extern void sort_rescan(PtSort *sort);
 extern void sort_mark(PtSort *sort);
 extern void sort_restore(PtSort *sort);

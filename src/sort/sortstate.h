@@ -63,6 +63,7 @@ struct PtSort
 	int		   *run_owners;		/* slice: the participants that left them */
 	Merge	   *merge;			/* MERGING */
 	bool		slice_taken;	/* serial: next_slice has given all there is */
+	int64		slice_start;	/* tuples before the slice that is read */
 	uint64	   *batch;			/* ... with inline images: those read last */
 	RunReader	reader;			/* RUN */
 	SortPosition position;

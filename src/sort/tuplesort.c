@@ -703,8 +703,8 @@ plan_slices(PtSort *sort)
 	PtSortShared *shared = sort->options.shared;
 	int			processes = shared_processes(shared);
 	int			nslices = shared_slices(processes);
-	int64	   *published = shared_positions(shared);
-	int64	   *positions;
+	int			row = sort->nruns + 1;	/* see slices_plan */
+	int64	   *slices;
 	int64		others;			/* bytes of all but the plan's own */
 	int64		memory;
 
@@ -714,11 +714,11 @@ plan_slices(PtSort *sort)
 		shared_publish_plan(shared);
 		return;
 	}
-	positions = palloc_extended((nslices + 1) * Max(sort->nruns, 1) *
-								sizeof(int64), MCXT_ALLOC_HUGE);
+	slices = palloc_extended((nslices + 1) * row * sizeof(int64),
+							 MCXT_ALLOC_HUGE);
 	others = sort_other_memory(sort);
 	memory = slices_plan(&sort->order, sort->runs, sort->nruns, nslices,
-						 Max(sort->options.budget - others, 0), positions);
+						 Max(sort->options.budget - others, 0), slices);
 	sort->peak_memory = Max(sort->peak_memory, others + memory);
 	if (sort->contradicted != NULL && OidIsValid(*sort->contradicted))
 		shared_fail(shared);
@@ -726,11 +726,13 @@ plan_slices(PtSort *sort)
 		run_forget_samples(sort->runs[r]);
 	for (int slice = 0; slice <= nslices; slice++)
 	{
+		int64	   *published = shared_slice(shared, slice);
+
 		for (int r = 0; r < sort->nruns; r++)
-			published[slice * processes + sort->run_owners[r]] =
-				positions[slice * sort->nruns + r];
+			published[sort->run_owners[r]] = slices[slice * row + r];
+		published[processes] = slices[slice * row + sort->nruns];
 	}
-	pfree(positions);
+	pfree(slices);
 	shared_publish_plan(shared);
 }
 

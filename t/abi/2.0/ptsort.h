@@ -87,6 +87,7 @@ typedef struct PtSortApi
  bool (*get_slot) (PtSort *sort, bool forward, TupleTableSlot *slot);
  void (*perform) (PtSort *sort);
  bool (*next_slice) (PtSort *sort, int *slice);
+ int64 (*slice_start) (PtSort *sort);
  void (*rescan) (PtSort *sort);
  void (*mark) (PtSort *sort);
  void (*restore) (PtSort *sort);
@@ -230,6 +231,11 @@ static inline bool
 ptsort_next_slice(PtSort *sort, int *slice)
 {
  return ptsort_api()->next_slice(sort, slice);
+}
+static inline int64
+ptsort_slice_start(PtSort *sort)
+{
+ return ptsort_api()->slice_start(sort);
 }
 static inline void
 ptsort_rescan(PtSort *sort)
