@@ -51,12 +51,15 @@ static void
 build_put(PtBuild *build, PtSort *sort, ItemPointer tid, Datum *values,
 		  bool *isnull, bool alive)
 {
-	uint64		key = KEY(DatumGetInt64(values[0]));
-	uint64		place = PLACE(0, ItemPointerGetBlockNumber(tid),
-							  ItemPointerGetOffsetNumber(tid));
+	uint64		key;
+	uint64		place;
 
-	if (!isnull[0])
-		ptsort_put(sort, &place, sizeof(place), &key);
+	if (isnull[0])
+		return;
+	key = KEY(DatumGetInt64(values[0]));
+	place = PLACE(0, ItemPointerGetBlockNumber(tid),
+				  ItemPointerGetOffsetNumber(tid));
+	ptsort_put(sort, &place, sizeof(place), &key);
 }
 
 /* Writes entries to a new page, and returns the one that points to it. */
@@ -117,7 +120,7 @@ static void
 build_load_slices(PtBuild *build, PtSort *sort)
 {
 	Slices	   *slices = build->shared;
-	const Entry *sorted;
+	const uint64 *words;
 	Entry	   *entries;
 	PtSortStats stats;
 	Size		size;
@@ -134,11 +137,11 @@ build_load_slices(PtBuild *build, PtSort *sort)
 		int			pages = 0;
 		int			n = 0;
 
-		while ((sorted = (const Entry *) ptsort_get_entries(sort, &count)) != NULL)
+		while ((words = ptsort_get_entries(sort, &count)) != NULL)
 		{
 			for (int i = 0; i < count; i++)
 			{
-				entries[pages + n++] = sorted[i];
+				entries[pages + n++] = ((const Entry *) words)[i];
 				if (n < PAGE_ENTRIES)
 					continue;
 				pages += write_pages(build->index, entries + pages, n);
