@@ -114,7 +114,7 @@ typedef struct PtBuild
 	int			participant;	/* number of this process: 0 the leader, 1, 2,
 								 * ... the workers */
 	void	   *shared;			/* memory of shared_size() bytes, zeroed and
-								 * MAXALIGNed; NULL without load_slices */
+								 * MAXALIGNed; NULL without that callback */
 	SharedFileSet *fileset;		/* for files from process to process, in
 								 * load_slices and finish; NULL if there are
 								 * no workers.  Names as for
@@ -124,8 +124,9 @@ typedef struct PtBuild
 
 /*
  * PtBuildOps: your callbacks.  A build needs begin and put, and either load
- * or, to load in slices, all four of shared_size, shared_init, load_slices and
- * finish.  ptsort_build() refuses any other set before it does anything, with
+ * or load_slices.  With load_slices, you may want shared memory (then give both
+ * shared_size and shared_init) and have the leader put things together
+ * (finish).  ptsort_build() refuses any other set before it does anything, with
  * an error that names the callbacks that are missing or too many.
  */
 typedef struct PtBuildOps
@@ -150,17 +151,17 @@ typedef struct PtBuildOps
 	void		(*scan_done) (PtBuild *build, PtSort *sort);
 
 	/*
-	 * In the leader: how many bytes of shared memory the load needs for this
-	 * many processes (PtBuild.participant is less than that; some may not
-	 * turn up) and slices (numbered from 0 in key order; each will be claimed
-	 * by one process).  Is called again, for one process and one slice, if no
-	 * worker can be had.
+	 * Optional, in the leader: how many bytes of shared memory the load needs
+	 * for this many processes (PtBuild.participant is less than that; some
+	 * may not turn up) and slices (numbered from 0 in key order; each will be
+	 * claimed by one process).  Is called again, for one process and one
+	 * slice, if no worker can be had.
 	 */
 	Size		(*shared_size) (PtBuild *build, int processes, int slices);
 
 	/*
-	 * In the leader, before any process is in load_slices: fill in
-	 * build->shared.
+	 * With shared_size, in the leader, before any process is in load_slices:
+	 * fill in build->shared.
 	 */
 	void		(*shared_init) (PtBuild *build, int processes, int slices);
 
@@ -172,8 +173,8 @@ typedef struct PtBuildOps
 	void		(*load_slices) (PtBuild *build, PtSort *sort);
 
 	/*
-	 * In the leader, when all processes have returned from load_slices: put
-	 * the slices together.
+	 * Optional, in the leader, when all processes have returned from
+	 * load_slices: put the slices together.
 	 */
 	void		(*finish) (PtBuild *build);
 } PtBuildOps;

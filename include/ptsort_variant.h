@@ -143,7 +143,8 @@ ptsort_key_support(PtSortKey *key)
  * ptsort_begin starts a sort of images of this variant, whose sort key has
  * nwords words.  state is handed to the callbacks.  context holds the
  * variant's state and becomes the parent of all the sort's memory;
- * ptsort_end() deletes it.  All that is in it counts in the budget.
+ * ptsort_end() deletes it.  All that is in it counts in the budget.  If there
+ * is no state, NULL will do: the sort then makes a context of its own.
  */
 static inline PtSort *
 ptsort_begin(const PtSortVariant *variant, void *state, int nwords,

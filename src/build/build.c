@@ -126,7 +126,7 @@ create_segment(Leader *leader, Size *sizes)
 	sizes[PIECE_SCAN] = table_parallelscan_estimate(request->heap,
 													leader->snapshot);
 	sizes[PIECE_SORT] = ptsort_shared_estimate(processes);
-	if (participant_loads_slices(self))
+	if (self->ops->shared_size != NULL)
 		sizes[PIECE_LOAD] =
 			self->ops->shared_size(&self->build, processes,
 								   ptsort_shared_slices(processes));
@@ -267,7 +267,7 @@ launch(Leader *leader, int workers)
 		return;
 	}
 	self->build.participants = leader->launched + leader->leader_scans;
-	if (participant_loads_slices(self))
+	if (self->ops->shared_init != NULL)
 	{
 		/* nobody looks at it before we have planned the slices */
 		self->ops->shared_init(&self->build, self->processes,
@@ -288,7 +288,7 @@ stay_alone(Leader *leader)
 	self->slot = &leader->slots[0];
 	self->processes = 1;
 	build->participants = 1;
-	if (participant_loads_slices(self))
+	if (self->ops->shared_size != NULL)
 	{
 		build->shared = palloc0(self->ops->shared_size(build, 1, 1));
 		self->ops->shared_init(build, 1, 1);
@@ -400,7 +400,7 @@ load(Leader *leader)
 						   OidIsValid(outcome.contradicted) ?
 						   "its collation contradicts itself" :
 						   "learned sort keys are not in its order");
-	else if (participant_loads_slices(self))
+	else if (self->ops->finish != NULL)
 	{
 		self->ops->finish(&self->build);
 		fault_point("build: after finish");

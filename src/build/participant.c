@@ -55,6 +55,8 @@ check_ops(const PtBuildOps *ops, const char *library, const char *function)
 		{"finish", ops->finish != NULL}
 	};
 	bool		any_of_slices = false;
+	bool		half_shared = (ops->shared_size == NULL) !=
+		(ops->shared_init == NULL);
 	StringInfoData missing;
 	StringInfoData excess;
 
@@ -65,16 +67,17 @@ check_ops(const PtBuildOps *ops, const char *library, const char *function)
 	if (ops->put == NULL)
 		append_name(&missing, "put");
 	for (int i = 0; i < lengthof(of_slices); i++)
-		any_of_slices |= of_slices[i].given;
-	if (ops->load == NULL && !any_of_slices)
-		append_name(&missing, "load or load_slices");
-	for (int i = 0; i < lengthof(of_slices); i++)
 	{
+		any_of_slices |= of_slices[i].given;
 		if (ops->load != NULL && of_slices[i].given)
 			append_name(&excess, of_slices[i].name);
-		if (ops->load == NULL && any_of_slices && !of_slices[i].given)
-			append_name(&missing, of_slices[i].name);
 	}
+	if (ops->load == NULL && ops->load_slices == NULL)
+		append_name(&missing,
+					any_of_slices ? "load_slices" : "load or load_slices");
+	if (ops->load == NULL && half_shared)
+		append_name(&missing,
+					ops->shared_size ? "shared_init" : "shared_size");
 
 	if (missing.len > 0)
 		ereport(ERROR,

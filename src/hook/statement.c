@@ -46,7 +46,7 @@ typedef struct ConstraintRequest
 	ConstrType	kind;			/* CONSTR_PRIMARY, _UNIQUE or _EXCLUSION */
 	List	   *columns;		/* names; NULL stands for an expression */
 	int			workers;
-}			ConstraintRequest;
+} ConstraintRequest;
 
 /*
  * A utility statement that is running.  Lives on the C stack of the
@@ -372,7 +372,7 @@ index_has_columns(Relation index, List *columns)
  * transaction was not, it is only being rebuilt by the same ALTER TABLE.
  */
 static bool
-index_is_of_constraint(Relation index, ConstraintRequest * request)
+index_is_of_constraint(Relation index, ConstraintRequest *request)
 {
 	Form_pg_index form = index->rd_index;
 	ConstrType	kind;

@@ -136,6 +136,9 @@ begin(const PtSortVariant *variant, const SortVariant *own, void *state,
 	PtSort	   *sort;
 
 	options_check(variant, with, nwords);
+	if (context == NULL)
+		context = AllocSetContextCreate(CurrentMemoryContext, "ptsort variant",
+										ALLOCSET_SMALL_SIZES);
 	/* small blocks, for what is left over in them is not anybody's */
 	engine = AllocSetContextCreate(context, "ptsort", ALLOCSET_DEFAULT_MINSIZE,
 								   ALLOCSET_DEFAULT_INITSIZE, SORT_BLOCK);

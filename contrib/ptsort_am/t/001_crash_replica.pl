@@ -18,6 +18,7 @@ maintenance_work_mem = 128MB
 session_preload_libraries = 'ptsort'
 ptsort.debug_slices = 7
 log_min_messages = debug1
+log_line_prefix = '%m [%p] '
 log_statement = none
 };
 my $fill = q{
@@ -76,10 +77,11 @@ sub crash
 	my $start = -s $node->logfile;
 
 	$node->safe_psql('postgres', $build);
-	my @built =
-	  slurp_file($node->logfile, $start) =~ /ptsort_am: (\d+ participants, \d+ slices)/g;
-	is("@built", join(' ', ('3 participants, 7 slices') x 3),
-		"$name: built by leader and workers, in slices");
+	my $log = slurp_file($node->logfile, $start);
+	my %ends = map { $_ => 1 } $log =~ /slice \d+ ends at (\d+)/g;
+	my %writers = map { $_ => 1 } $log =~ /\[(\d+)\] .*slice \d+ ends at/g;
+	cmp_ok(scalar keys %ends, '>=', 7, "$name: built in slices");
+	cmp_ok(scalar keys %writers, '>', 1, "$name: by several processes");
 	$node->stop('immediate');
 	$node->start;
 	check_index($node, 't', 1, $name);
