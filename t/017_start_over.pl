@@ -151,6 +151,30 @@ SKIP:
 }
 check_nothing_left($node, 'edge of a slice', $segments);
 
+# A worker that has found no slice left hears only after that of a wrong hint in the
+# slice that the leader still reads.
+SKIP:
+{
+	skip('no Czech collation', 3) if $czech eq '';
+	my $turns = new_node('turns', conf => "$conf\nshared_preload_libraries = 'ptsort, ptsort_test'\n");
+	$turns->safe_psql('postgres', sprintf(q{
+CREATE TABLE edge (k text COLLATE %s);
+INSERT INTO edge SELECT CASE WHEN i < 500 THEN 'b' ELSE 'd' END || lpad(i::text, 6, '0')
+FROM generate_series(1, 5000) i ORDER BY hashint4(i);
+INSERT INTO edge VALUES ('chzz')}, $czech));
+	my $late = log_end($turns);
+	my ($out, $err) = try_sql($turns, q{
+SET ptsort.parallel_workers = 1; SET ptsort.debug_leader_participates = off;
+SET ptsort.debug_spill_entries = 4500; SET ptsort.debug_slices = 2;
+SET ptsort_test.turns = 'build: before load:worker after merge: begin:leader, merge: begin:leader after build: after load:worker, build: after load:worker after build: after load:leader';
+CREATE INDEX edge_k ON edge (k);
+SELECT bt_index_parent_check('edge_k', true, true)});
+	is($err, '', 'late news of a wrong hint: no error');
+	is_deeply([ builds_since($turns, $late) ], ['edge_k: 1'], 'late news of a wrong hint: built by us');
+	is(started_over($turns, $late), 'edge_k', 'late news of a wrong hint: it started over');
+	$turns->stop;
+}
+
 # A crash after the commit, then a replica
 $names =~ s/ t_unique//;
 $node->stop('immediate');

@@ -122,7 +122,10 @@ parse_turns(const char *setting, Turn *result)
 			return -1;
 		memcpy(one, setting, length);
 		one[length] = '\0';
+		/* not the one of a point's own name: "build: after load" */
 		second = strstr(one, between);
+		while (second > one && second[-1] == ':')
+			second = strstr(second + 1, between);
 		if (second == NULL)
 			return -1;
 		*second = '\0';

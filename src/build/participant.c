@@ -272,16 +272,19 @@ count_load(Participant *participant)
 
 /*
  * Whoever returns from load_slices has seen that no slice is left; otherwise
- * the index would lack one.
+ * the index would lack one.  (Asking again may be the moment at which we hear
+ * that another process has failed: count_load, which comes after this, tells.)
  */
 static void
 check_slices(Participant *participant)
 {
+	SortOutcome outcome;
 	int			slice;
 
-	if (participant_loads_slices(participant) &&
-		!participant->slot->outcome.failed &&
-		ptsort_next_slice(participant->sort, &slice))
+	if (!participant_loads_slices(participant))
+		return;
+	sort_outcome(participant->sort, &outcome);
+	if (!outcome.failed && ptsort_next_slice(participant->sort, &slice))
 		elog(ERROR, "load_slices has returned before all slices were taken");
 }
 
@@ -304,8 +307,8 @@ participant_load(Participant *participant)
 	participant->slot->stats.load_ms = pt_ms_since(start);
 	fault_point("build: after load");
 
-	count_load(participant);
 	check_slices(participant);
+	count_load(participant);
 	participant_close(participant);
 }
 
