@@ -421,6 +421,8 @@ ptsort_test_build(PG_FUNCTION_ARGS)
 	if (TupleDescAttr(RelationGetDescr(request.index), 0)->atttypid != INT8OID)
 		elog(ERROR, "first column of the index must be a bigint");
 	memset(&loaded, 0, sizeof(loaded));
+	if (request.ops_function[0] == '\0')
+		request.ops_function = NULL;	/* somebody has forgotten it */
 
 	result = ptsort_build(&request);
 	check_result(result);

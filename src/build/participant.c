@@ -86,9 +86,9 @@ check_ops(const PtBuildOps *ops, const char *library, const char *function)
 				 errdetail_internal("Missing: %s.", missing.data)));
 	if (excess.len > 0)
 		ereport(ERROR,
-				(errmsg_internal("callbacks of \"%s\" in \"%s\" are too many",
+				(errmsg_internal("callbacks of \"%s\" in \"%s\" contradict each other",
 								 function, library),
-				 errdetail_internal("Not possible beside load: %s.",
+				 errdetail_internal("Not allowed together with load: %s.",
 									excess.data)));
 	pfree(missing.data);
 	pfree(excess.data);
@@ -97,10 +97,14 @@ check_ops(const PtBuildOps *ops, const char *library, const char *function)
 const PtBuildOps *
 participant_find_ops(const char *library, const char *function)
 {
-	PtBuildGetOps get_ops = (PtBuildGetOps)
-		load_external_function(library, function, true, NULL);
-	const PtBuildOps *ops = get_ops();
+	PtBuildGetOps get_ops;
+	const PtBuildOps *ops;
 
+	if (library == NULL || function == NULL)
+		elog(ERROR, "request for a build does not say where its callbacks are");
+	get_ops = (PtBuildGetOps) load_external_function(library, function, true,
+													 NULL);
+	ops = get_ops();
 	if (ops == NULL)
 		elog(ERROR, "function \"%s\" in \"%s\" returned no callbacks",
 			 function, library);

@@ -55,6 +55,7 @@ SELECT ptsort_test_build(:named, '{put, shared_size, load_slices, finish}');
 SELECT ptsort_test_build(:named, '{begin, put, load, load_slices}');
 SELECT ptsort_test_build(:named, '{begin, put, load, shared_size, shared_init, load_slices, finish}', workers => 2);
 SELECT ptsort_test_build('build_k', 'ptsort_test_build_none');
+SELECT ptsort_test_build('build_k', '');
 -- slices that nobody takes
 SELECT ptsort_test_build('build_k', 'ptsort_test_build_lazy');
 SELECT ptsort_test_build('build_k', 'ptsort_test_build_lazy', workers => 2);
