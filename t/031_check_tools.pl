@@ -148,6 +148,15 @@ is((installer('ensure_packages lister', env => 'NO_INSTALL=0'))[0],
 is_deeply([ installer('ensure_packages lister', user => 1000) ],
 	[ 1, $advice, '' ], 'without the right to install');
 
+# PGXS has a variable of that name, with which "make install" installs nothing
+foreach my $value ('1', '0')
+{
+	my $path = write_file('no_install.sh',
+		"set -u\n. contrib/dev/common.sh\nas_user sh -c 'echo \${NO_INSTALL-unset}'\n");
+	is(qx(cd '$top' && NO_INSTALL=$value bash '$path' 2>&1),
+		"unset\n", "NO_INSTALL=$value: what scripts build and install does not see it");
+}
+
 # A whole check on a machine without gcc
 mkdir "$dir/bin";
 symlink($_, "$dir/bin/" . basename($_)) foreach glob('/usr/bin/* /bin/* /sbin/*');

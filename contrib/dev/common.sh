@@ -35,15 +35,17 @@ say()
 }
 
 # as_user COMMAND...: run it as the unprivileged user, in the background, so
-# that a signal to the script is handled at once; wait for it
+# that a signal to the script is handled at once; wait for it.  It does not see
+# NO_INSTALL, since that is also a variable of PGXS, which turns "make install"
+# into nothing.
 as_user()
 {
 	local status
 	if [ -n "$run_user" ]; then
 		setpriv --reuid="$run_user" --regid="$(id -g "$run_user")" \
-			--init-groups env HOME="$work" "$@" </dev/null &
+			--init-groups env -u NO_INSTALL HOME="$work" "$@" </dev/null &
 	else
-		"$@" </dev/null &
+		env -u NO_INSTALL "$@" </dev/null &
 	fi
 	child=$!
 	wait "$child"

@@ -46,6 +46,7 @@ build_server()
 {
 	local cflags=$1 make=(make -s "-j$(nproc)")
 	shift
+	unset NO_INSTALL # contrib would not be installed: see as_user()
 	cd "$dir/src" || exit 1
 	step configure ./configure --prefix="$dir/root" --enable-cassert \
 		--enable-debug --enable-tap-tests --with-icu --without-readline \
