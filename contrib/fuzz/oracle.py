@@ -198,8 +198,10 @@ def names_a_duplicate(session, index, error):
     if index.own_equality:
         return True
     keys = [what for what, how in index.keys]
-    shown = ", ".join("CASE WHEN %s IS NOT DISTINCT FROM NULL THEN 'null' "
-                      "ELSE format('%%s', %s) END" % (key, key) for key in keys)
+    # keys may have different collations, which one call cannot have
+    shown = ", ".join("(CASE WHEN %s IS NOT DISTINCT FROM NULL THEN 'null' "
+                      "ELSE format('%%s', %s) END) COLLATE \"C\"" % (key, key)
+                      for key in keys)
     answer = session.quiet(
         "SELECT count(*) FROM (SELECT concat_ws(', ', %s) AS said, "
         "count(*) OVER (PARTITION BY %s) AS copies FROM t WHERE %s) s "
