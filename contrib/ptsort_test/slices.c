@@ -108,7 +108,7 @@ check_file(TestChecker *checker, BufFile *file)
 	while ((got = BufFileRead(file, &head, sizeof(head))) == sizeof(head))
 	{
 		char	   *bytes = palloc_extended(Max(head.size, sizeof(Datum)),
-											MCXT_ALLOC_HUGE);
+											MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 		TestTuple	tuple = {.isnull = head.isnull};
 
 		CHECK_FOR_INTERRUPTS();

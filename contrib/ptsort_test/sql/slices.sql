@@ -6,7 +6,7 @@
 SET ptsort.debug_slices = 8;
 SELECT variant, index, count(*) AS sorts, count(DISTINCT s.checksum) AS results
 FROM unnest('{datum,tuple,index}'::text[]) variant,
-	 unnest('{shape_int8_i,shape_text_i,shape_numeric_i,shape_default_i,shape_own_i}'::regclass[]) index,
+	 unnest('{shape_int8_i,shape_text_i,shape_numeric_i,shape_default_i,shape_own_i,shape_bool_i}'::regclass[]) index,
 	 (VALUES (0, true), (1, true), (2, false), (3, true), (4, false)) p (workers, leader),
 	 ptsort_test_sort(variant, index, 3000, workers => workers, leader_takes_part => leader,
 					  null_every => 30, distinct_keys => 300, slices => true) s
