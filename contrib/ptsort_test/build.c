@@ -229,6 +229,24 @@ load_slices(PtBuild *build, PtSort *sort)
 	}
 }
 
+/* Begins a serial sort where that of a leader is asked for. */
+static PtSort *
+begin_alone(PtBuild *build, const PtSortOptions *options)
+{
+	PtSortOptions mine = *options;
+
+	if (options->role == PTSORT_LEADER || options->role == PTSORT_SLICE_LEADER)
+		mine = (PtSortOptions) {.role = PTSORT_SERIAL};
+	return begin(build, &mine);
+}
+
+/* Begins nothing. */
+static PtSort *
+begin_nothing(PtBuild *build, const PtSortOptions *options)
+{
+	return NULL;
+}
+
 /* Leaves all slices to others, who do the same. */
 static void
 load_no_slices(PtBuild *build, PtSort *sort)
@@ -272,6 +290,9 @@ finish(PtBuild *build)
 extern PGDLLEXPORT const PtBuildOps *ptsort_test_build_load(void);
 extern PGDLLEXPORT const PtBuildOps *ptsort_test_build_slices(void);
 extern PGDLLEXPORT const PtBuildOps *ptsort_test_build_lazy(void);
+extern PGDLLEXPORT const PtBuildOps *ptsort_test_build_alone(void);
+extern PGDLLEXPORT const PtBuildOps *ptsort_test_build_slices_alone(void);
+extern PGDLLEXPORT const PtBuildOps *ptsort_test_build_no_sort(void);
 extern PGDLLEXPORT const PtBuildOps *ptsort_test_build_named(void);
 extern PGDLLEXPORT const PtBuildOps *ptsort_test_build_none(void);
 
@@ -311,6 +332,36 @@ ptsort_test_build_lazy(void)
 
 	ops = *ptsort_test_build_slices();
 	ops.load_slices = load_no_slices;
+	return &ops;
+}
+
+const PtBuildOps *
+ptsort_test_build_alone(void)
+{
+	static PtBuildOps ops;
+
+	ops = *ptsort_test_build_load();
+	ops.begin = begin_alone;
+	return &ops;
+}
+
+const PtBuildOps *
+ptsort_test_build_slices_alone(void)
+{
+	static PtBuildOps ops;
+
+	ops = *ptsort_test_build_slices();
+	ops.begin = begin_alone;
+	return &ops;
+}
+
+const PtBuildOps *
+ptsort_test_build_no_sort(void)
+{
+	static PtBuildOps ops;
+
+	ops = *ptsort_test_build_load();
+	ops.begin = begin_nothing;
 	return &ops;
 }
 

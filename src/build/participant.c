@@ -144,6 +144,19 @@ share_of_budget(const Participant *participant, PtSortRole role)
 	return participant->budget;
 }
 
+/*
+ * A sort that plays another part than it was given would be a build that waits
+ * for its run or its plan without end, or that loads nothing.
+ */
+static void
+check_sort(const PtSort *sort, const PtSortOptions *options)
+{
+	if (sort == NULL || !sort_has_part(sort, options))
+		ereport(ERROR,
+				(errmsg_internal("callback begin has not begun the sort that it was asked for"),
+				 errdetail_internal("It must begin a sort with the options that it is given, and return that.")));
+}
+
 /* Begin a sort, with what is the same in all of the participant's sorts. */
 static void
 begin_sort(Participant *participant, PtSortOptions options)
@@ -159,6 +172,7 @@ begin_sort(Participant *participant, PtSortOptions options)
 	with.options.participant = participant->build.participant;
 	participant->sort = participant->ops->begin(&participant->build,
 												&with.options);
+	check_sort(participant->sort, &with.options);
 }
 
 void

@@ -112,6 +112,12 @@ extern const uint64 *sort_get_entry(PtSort *sort, bool forward);
  */
 extern void sort_outcome(PtSort *sort, SortOutcome *outcome);
 
+/*
+ * sort_has_part tells whether the sort was begun for the part in a parallel
+ * sort that these options name.
+ */
+extern bool sort_has_part(const PtSort *sort, const PtSortOptions *options);
+
 /* sort_state_of: see ptsort_state. */
 extern void *sort_state_of(PtSort *sort, const PtSortVariant *variant);
 

@@ -70,6 +70,16 @@ sort_state_of(PtSort *sort, const PtSortVariant *variant)
 	return sort_state(sort, variant);
 }
 
+/* sort_has_part: see internal.h. */
+bool
+sort_has_part(const PtSort *sort, const PtSortOptions *options)
+{
+	return sort->options.role == options->role &&
+		sort->options.shared == options->shared &&
+		sort->options.participant == options->participant &&
+		sort->options.participants == options->participants;
+}
+
 /* sort_find_outcome: see sortstate.h. */
 void
 sort_find_outcome(const PtSort *sort, SortOutcome *outcome)
