@@ -474,8 +474,9 @@ ptsort_next_slice(PtSort *sort, int *slice)
 
 /*
  * ptsort_slice_start returns how many tuples of the merged stream come before
- * the slice that ptsort_next_slice has given last.  So you can write a slice to
- * its place in an array, whoever writes those before it.
+ * the slice that ptsort_next_slice has given last; an error if it has given
+ * none, or there was none left.  So you can write a slice to its place in an
+ * array, whoever writes those before it.
  */
 static inline int64
 ptsort_slice_start(PtSort *sort)

@@ -204,6 +204,16 @@ no_columns(void)
 }
 
 static void
+negative_columns(void)
+{
+	Oid			operator = INT4_LESS;
+	Oid			collation = InvalidOid;
+	bool		nulls_first = false;
+
+	(void) ptsort_key_columns(-1, &operator, &collation, &nulls_first);
+}
+
+static void
 worker_without_block(void)
 {
 	PtSortOptions options = {.role = PTSORT_WORKER};
@@ -492,6 +502,23 @@ get_before_slice(void)
 }
 
 static void
+start_before_slice(void)
+{
+	(void) ptsort_slice_start(perform_slices());
+}
+
+static void
+start_after_slices(void)
+{
+	PtSort	   *sort = perform_slices();
+	int			slice;
+
+	while (ptsort_next_slice(sort, &slice))
+		;
+	(void) ptsort_slice_start(sort);
+}
+
+static void
 get_after_slices(void)
 {
 	PtSort	   *sort = perform_slices();
@@ -663,6 +690,7 @@ static const struct
 	{"bad operator", bad_operator},
 	{"bad column", bad_column},
 	{"no columns", no_columns},
+	{"negative number of columns", negative_columns},
 	{"worker without block", worker_without_block},
 	{"leader without block", leader_without_block},
 	{"slice without block", slice_without_block},
@@ -691,6 +719,8 @@ static const struct
 	{"put into a slice", put_into_slice},
 	{"get before a slice", get_before_slice},
 	{"get after all slices", get_after_slices},
+	{"start before a slice", start_before_slice},
+	{"start after all slices", start_after_slices},
 	{"rescan of a slice", rescan_slice},
 	{"variant without callbacks", variant_without_callbacks},
 	{"variant without compare", variant_without_compare},

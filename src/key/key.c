@@ -534,7 +534,7 @@ PtSortKey *
 key_columns(int ncolumns, const Oid *lt_operators, const Oid *collations,
 			const bool *nulls_first)
 {
-	PtSortKey  *key = make_key(ncolumns);
+	PtSortKey  *key;
 	SortSupportData leading;
 	Oid			opfamily;
 	Oid			opcintype;
@@ -544,6 +544,7 @@ key_columns(int ncolumns, const Oid *lt_operators, const Oid *collations,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("a sort needs at least one key column")));
 
+	key = make_key(ncolumns);
 	for (int i = 0; i < ncolumns; i++)
 	{
 		if (!pt_ordering_op_opfamily(lt_operators[i], &opfamily, &opcintype))

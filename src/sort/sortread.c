@@ -268,6 +268,9 @@ merge_slice(PtSort *sort, int slice)
 int64
 sort_slice_start(PtSort *sort)
 {
+	if (sort->phase != PHASE_MEMORY && sort->phase != PHASE_MERGING &&
+		sort->phase != PHASE_RUN)
+		sort_wrong_phase(sort, "cannot tell start of slice");
 	return sort->slice_start;
 }
 
