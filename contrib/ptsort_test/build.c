@@ -236,7 +236,10 @@ begin_alone(PtBuild *build, const PtSortOptions *options)
 	PtSortOptions mine = *options;
 
 	if (options->role == PTSORT_LEADER || options->role == PTSORT_SLICE_LEADER)
-		mine = (PtSortOptions) {.role = PTSORT_SERIAL};
+		mine = (PtSortOptions)
+	{
+		.role = PTSORT_SERIAL
+	};
 	return begin(build, &mine);
 }
 
