@@ -144,7 +144,8 @@ typedef struct PtBuildOps
 
 	/*
 	 * In the leader, which then loads alone: read the sort to its end and
-	 * write the index.
+	 * write the index.  Like every sort of a build, this one is ended by
+	 * ptsort_build(), not by you.
 	 */
 	void		(*load) (PtBuild *build, PtSort *sort);
 
