@@ -170,8 +170,8 @@ typedef struct PtBuildOps
 
 	/*
 	 * In every participant: while ptsort_next_slice() gives a slice, read it
-	 * to its end and write it.  To return while there are slices left is an
-	 * error.
+	 * to its end and write it.  To leave a slice to nobody, or tuples of one
+	 * unread, is an error.
 	 */
 	void		(*load_slices) (PtBuild *build, PtSort *sort);
 

@@ -257,6 +257,18 @@ load_no_slices(PtBuild *build, PtSort *sort)
 	check_build(build);
 }
 
+/* Reads the first tuple only, of each slice or of all. */
+static void
+load_first(PtBuild *build, PtSort *sort)
+{
+	Datum		value;
+	bool		isnull;
+	int			slice;
+
+	while (ptsort_next_slice(sort, &slice))
+		(void) ptsort_get_datum(sort, true, &value, &isnull);
+}
+
 static void
 finish(PtBuild *build)
 {
@@ -293,6 +305,7 @@ finish(PtBuild *build)
 extern PGDLLEXPORT const PtBuildOps *ptsort_test_build_load(void);
 extern PGDLLEXPORT const PtBuildOps *ptsort_test_build_slices(void);
 extern PGDLLEXPORT const PtBuildOps *ptsort_test_build_lazy(void);
+extern PGDLLEXPORT const PtBuildOps *ptsort_test_build_first(void);
 extern PGDLLEXPORT const PtBuildOps *ptsort_test_build_alone(void);
 extern PGDLLEXPORT const PtBuildOps *ptsort_test_build_slices_alone(void);
 extern PGDLLEXPORT const PtBuildOps *ptsort_test_build_no_sort(void);
@@ -335,6 +348,16 @@ ptsort_test_build_lazy(void)
 
 	ops = *ptsort_test_build_slices();
 	ops.load_slices = load_no_slices;
+	return &ops;
+}
+
+const PtBuildOps *
+ptsort_test_build_first(void)
+{
+	static PtBuildOps ops;
+
+	ops = *ptsort_test_build_slices();
+	ops.load_slices = load_first;
 	return &ops;
 }
 

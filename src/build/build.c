@@ -380,6 +380,26 @@ find_outcome(const Leader *leader)
 }
 
 /*
+ * A load that leaves tuples unread, in the middle of a slice perhaps, is not
+ * one: better an error than an index that lacks them.
+ */
+static void
+check_loaded(const Leader *leader)
+{
+	int64		put = 0;
+	int64		loaded = 0;
+
+	for (int i = 0; i <= leader->launched; i++)
+	{
+		put += leader->slots[i].index_tuples;
+		loaded += leader->slots[i].loaded;
+	}
+	if (loaded != put)
+		elog(ERROR, "load has read " INT64_FORMAT " of " INT64_FORMAT " tuples",
+			 loaded, put);
+}
+
+/*
  * Load, in slices together with the others or alone.  If a sort has failed
  * nothing is left of it.
  */
@@ -398,9 +418,11 @@ load(Leader *leader)
 						   OidIsValid(outcome.contradicted) ?
 						   "its collation contradicts itself" :
 						   "learned sort keys are not in its order");
-	else if (self->ops->finish != NULL)
+	else
 	{
-		self->ops->finish(&self->build);
+		check_loaded(leader);
+		if (self->ops->finish != NULL)
+			self->ops->finish(&self->build);
 		fault_point("build: after finish");
 	}
 	return outcome;

@@ -325,6 +325,7 @@ participant_load(Participant *participant)
 	participant->slot->stats.load_ms = pt_ms_since(start);
 	fault_point("build: after load");
 
+	participant->slot->loaded = sort_returned(participant->sort);
 	check_slices(participant);
 	count_load(participant);
 	participant_close(participant);

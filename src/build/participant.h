@@ -81,6 +81,7 @@ typedef struct BuildSlot
 {
 	double		heap_tuples;
 	int64		index_tuples;
+	int64		loaded;			/* tuples that were read in the load */
 	bool		broken_hot_chain;
 
 	PtBuildStats stats;

@@ -112,6 +112,9 @@ extern const uint64 *sort_get_entry(PtSort *sort, bool forward);
  */
 extern void sort_outcome(PtSort *sort, SortOutcome *outcome);
 
+/* sort_returned returns how many tuples get has returned so far. */
+extern int64 sort_returned(const PtSort *sort);
+
 /*
  * sort_has_part tells whether the sort was begun for the part in a parallel
  * sort that these options name.

@@ -133,7 +133,9 @@ sort_get(PtSort *sort, bool forward, Size *size)
 		default:
 			sort_wrong_phase(sort, "cannot get tuple from sort");
 	}
-	if (unlikely(result == NULL) && forward)
+	if (likely(result != NULL))
+		sort->returned++;
+	else if (forward)
 		sort_meet_failure(sort);
 	MemoryContextSwitchTo(old);
 	return result;
@@ -183,6 +185,7 @@ get_entries(PtSort *sort, int max, int *n)
 		result = entries_from_merge(sort, max, n);
 	else
 		sort_wrong_phase(sort, "cannot get entries from sort");
+	sort->returned += *n;
 	if (*n > 0)
 		return result;
 	sort_meet_failure(sort);

@@ -70,6 +70,13 @@ sort_state_of(PtSort *sort, const PtSortVariant *variant)
 	return sort_state(sort, variant);
 }
 
+/* sort_returned: see internal.h. */
+int64
+sort_returned(const PtSort *sort)
+{
+	return sort->returned;
+}
+
 /* sort_has_part: see internal.h. */
 bool
 sort_has_part(const PtSort *sort, const PtSortOptions *options)

@@ -64,6 +64,7 @@ struct PtSort
 	Merge	   *merge;			/* MERGING */
 	bool		slice_taken;	/* serial: next_slice has given all there is */
 	int64		slice_start;	/* tuples before the slice that is read */
+	int64		returned;		/* tuples that get has returned */
 	uint64	   *batch;			/* ... with inline images: those read last */
 	RunReader	reader;			/* RUN */
 	SortPosition position;

@@ -59,6 +59,9 @@ SELECT ptsort_test_build('build_k', '');
 -- slices that nobody takes
 SELECT ptsort_test_build('build_k', 'ptsort_test_build_lazy');
 SELECT ptsort_test_build('build_k', 'ptsort_test_build_lazy', workers => 2);
+-- slices that are not read to their end
+SELECT ptsort_test_build('build_k', 'ptsort_test_build_first');
+SELECT ptsort_test_build('build_k', 'ptsort_test_build_first', workers => 2);
 -- a sort of another role than was asked for, and none
 SELECT ptsort_test_build('build_k', 'ptsort_test_build_alone', workers => 2);
 SELECT ptsort_test_build('build_k', 'ptsort_test_build_slices_alone', workers => 2);
