@@ -109,9 +109,8 @@ typedef struct PtBuild
 								 * a copy of its arg_size bytes, NULL if 0 */
 	Size		arg_size;
 	bool		is_leader;		/* in the backend that called ptsort_build() */
-	int			participants;	/* how many processes scan and sort; in a
-								 * worker, shared_size and shared_init: at
-								 * most */
+	int			participants;	/* how many processes scan and sort (in a
+								 * worker: at most) */
 	int			participant;	/* number of this process: 0 the leader, 1, 2,
 								 * ... the workers */
 	void	   *shared;			/* memory of shared_size() bytes, zeroed and
@@ -162,9 +161,8 @@ typedef struct PtBuildOps
 	Size		(*shared_size) (PtBuild *build, int processes, int slices);
 
 	/*
-	 * With shared_size, in the leader, before any worker is launched, so that
-	 * all callbacks find it done: fill in build->shared.  Is called again,
-	 * like shared_size.
+	 * With shared_size, in the leader, before any process is in load_slices:
+	 * fill in build->shared.
 	 */
 	void		(*shared_init) (PtBuild *build, int processes, int slices);
 

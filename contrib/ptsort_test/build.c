@@ -105,9 +105,6 @@ check_build(PtBuild *build)
 		elog(ERROR, "argument has not arrived");
 	if (build->is_leader != (arg == &the_arg))
 		elog(ERROR, "argument is not the leader's pointer, or a copy");
-	if (IsParallelWorker() && build->shared != NULL &&
-		((TestBuildShared *) build->shared)->processes < 2)
-		elog(ERROR, "shared memory is not filled in yet");
 	return build->local;
 }
 
@@ -201,7 +198,7 @@ shared_init(PtBuild *build, int processes, int slices)
 		if (bytes[i] != 0)
 			elog(ERROR, "shared memory is not zeroed");
 	}
-	if (build->participants < 1 || build->participants > processes)
+	if (build->participants > processes)
 		elog(ERROR, "there are %d participants in %d processes",
 			 build->participants, processes);
 	shared->processes = processes;

@@ -243,7 +243,6 @@ launch(Leader *leader, int workers)
 	leader->leader_scans = ptsort_debug_leader_participates;
 	participants = leader->leader_scans ? workers + 1 : workers;
 	self->processes = workers + 1;
-	self->build.participants = participants;	/* as far as is known */
 
 	/* A normal build judges visibility itself and so wants to see all. */
 	EnterParallelMode();
@@ -257,9 +256,6 @@ launch(Leader *leader, int workers)
 		return;
 	}
 	fill_segment(leader, participants, sizes);
-	if (self->ops->shared_init != NULL)
-		self->ops->shared_init(&self->build, self->processes,
-							   ptsort_shared_slices(self->processes));
 
 	fault_point("build: before launch");
 	LaunchParallelWorkers(leader->pcxt);
@@ -271,6 +267,12 @@ launch(Leader *leader, int workers)
 		return;
 	}
 	self->build.participants = leader->launched + leader->leader_scans;
+	if (self->ops->shared_init != NULL)
+	{
+		/* nobody looks at it before we have planned the slices */
+		self->ops->shared_init(&self->build, self->processes,
+							   ptsort_shared_slices(self->processes));
+	}
 }
 
 /*
