@@ -64,6 +64,15 @@ $node->safe_psql('postgres', "$wrong; SET ptsort.parallel_workers = 0; SET ptsor
 is_deeply([ builds_since($node, $end) ], ['t_word: 1'], 'in memory: built by us');
 is(started_over($node, $end), '', 'in memory: nothing starts over');
 
+# A serial build that has gone far: its list of leaves is a temporary file by then,
+# which must not be left open (a warning in the log).
+$end = log_end($node);
+$node->safe_psql('postgres', q{
+SET ptsort.parallel_workers = 0; SET ptsort.debug_wrong_hints = 19997;
+CREATE INDEX t_late ON t (word) WITH (fillfactor = 10); DROP INDEX t_late});
+is(started_over($node, $end), 't_late', 'far into a serial build');
+unlike(slurp_file($node->logfile, $end), qr/leak/, 'far into a serial build: nothing is left open');
+
 # Every kind of build
 my @kinds = (
 	[ 't_parallel', 3, 'CREATE INDEX t_parallel ON t (word)' ],

@@ -454,10 +454,22 @@ participant_end(BtLoad *load)
 	me->pages = load->writer.pages_written;
 }
 
+/* Close private lists that nobody has read, for the build starts over. */
+static void
+free_links(BtLoad *load)
+{
+	for (int i = 0; i < load->shared->nslices; i++)
+	{
+		if (load->links[i] != NULL)
+			btlinks_free(load->links[i]);
+	}
+}
+
 void
 btload_end(BtLoad *load)
 {
 	participant_end(load);
+	free_links(load);
 	MemoryContextDelete(load->cxt);
 }
 
@@ -495,6 +507,7 @@ stitch_front(BtLevel *leaf, int slice, BtSliceOut *out, BlockNumber leftblk)
 	else
 	{
 		links = load->links[slice];
+		load->links[slice] = NULL;
 		btlinks_rewind(links);
 	}
 	btlinks_next(links, leaf->lowkey);
