@@ -5,11 +5,11 @@
  *
  * Temporary bytes are written and read once for each pass of a merge, and a
  * build whose participants share one disk waits for them.  Packing costs a few
- * instructions per value and keeps a quarter to a half of the bytes away.
+ * instructions per value and saves a quarter to a half of the bytes.
  *
  * Values of one column follow each other, so both directions are loops of a
  * few shifts with everything else in registers.  They move 8 bytes for each
- * value, whatever its length, and the next value overwrites what is too much.
+ * value, whatever its length, and the next value overwrites the excess.
  *
  * The first column is sorted and its differences are subtractions, the others'
  * are the bits that differ: subtraction would borrow from a heap TID's block
@@ -168,7 +168,7 @@ pack_column(FrameColumn *column, char *target, const uint64 *entries, int n,
 	return target;
 }
 
-/* The reverse. */
+/* Unpack the first value of each entry; returns where the column ends. */
 static pt_inline const char *
 unpack_column(const FrameColumn *column, const char *source, uint64 *entries,
 			  int n, const int stride, const bool sorted)

@@ -54,7 +54,7 @@ typedef struct FrameHeader
 } FrameHeader;
 
 /*
- * How the values of a column are stored: the difference to `base`, without the
+ * How the values of a column are stored: the difference to 'base', without the
  * bits that are zero in all differences.  Ranges are listed from the lowest.
  */
 typedef struct FrameColumn
@@ -69,7 +69,7 @@ typedef struct FrameColumn
 
 /*
  * Bytes that frame_pack may write, and that must be readable from the start of
- * a frame's columns on: values are moved in 8 bytes each.
+ * a frame's columns on: values are moved 8 bytes at a time.
  */
 #define FRAME_OVERRUN	sizeof(uint64)
 #define FRAME_MAX_PACKED \

@@ -14,8 +14,8 @@
  * accounted here is the entries', which are in a memory context of their own.
  * Of the scratch array at least scratch_cost() per entry is reserved from the
  * start; whatever else is left of the budget when it comes to sorting goes to
- * it as well.  The radix sort does with any part, so that entries can fill
- * nearly all of the budget.
+ * it as well.  The radix sort makes do with any size of it, so that entries can
+ * fill nearly all of the budget.
  *
  * Words are sorted by radix (radix.c).  Then entries with equal words are
  * compared (tiesort.c), and where words are only hints all neighbours are
@@ -62,7 +62,7 @@ scratch_cost(const MemSort *ms)
 {
 	if (ms->order->inline_image)
 		return ms->stride;
-	/* what fits memory is verified in the end, even if words are trusted now */
+	/* what fits in memory is verified later, even if words are trusted now */
 	return ms->order->hint_facts & HINTS_EXIST ?
 		ms->stride * sizeof(uint64) : sizeof(uint64);
 }
@@ -104,7 +104,7 @@ memsort_create(SortOrder *order, int64 budget)
 	return ms;
 }
 
-/* memsort_allocated returns the bytes that it has allocated. */
+/* memsort_allocated returns how many bytes a MemSort has allocated. */
 int64
 memsort_allocated(const MemSort *ms)
 {
@@ -247,7 +247,7 @@ next_chunk(MemSort *ms)
 	return true;
 }
 
-/* Find room for a tuple of `need` bytes; NULL if the budget forbids it. */
+/* Find room for a tuple of 'need' bytes; NULL if the budget forbids it. */
 static char *
 place_tuple(MemSort *ms, Size need)
 {
@@ -309,7 +309,7 @@ check_ties(MemSort *ms, uint64 *entries, int64 n)
 	}
 }
 
-/* Find the groups of entries with equal words, and see to each. */
+/* Find the groups of entries with equal words; check or order each. */
 static void
 resolve_ties(MemSort *ms, uint64 *scratch)
 {
@@ -385,8 +385,8 @@ memsort_sort(MemSort *ms)
 }
 
 /*
- * memsort_reset empties it, keeping the memory for the next run, except what
- * single large tuples took.
+ * memsort_reset removes all entries.  Their memory is kept for the next run,
+ * except that of single large tuples.
  */
 void
 memsort_reset(MemSort *ms)

@@ -8,7 +8,7 @@
  *		memsort_sort(ms); memsort_entry(ms, 0 .. ms->count - 1)
  *		memsort_reset(ms)									and again
  *
- * An entry is `stride` words: those of the key (at least one, which is 0 if
+ * An entry is 'stride' words: those of the key (at least one, which is 0 if
  * the key has none), then the inline image or the address of the image.
  *
  *-------------------------------------------------------------------------
@@ -35,13 +35,13 @@ typedef struct MemSort
 	int64		count;
 	int64		used;			/* bytes of entries, scratch and chunks */
 	int64		peak;			/* the most that were used since the caller
-								 * has set it to `used` */
+								 * has set it to 'used' */
 
 	/* private to memsort.c */
 	SortOrder  *order;
 	MemoryContext context;
 	int64		capacity;		/* of entries */
-	int64		budget;			/* for `used` */
+	int64		budget;			/* for 'used' */
 	int64		tuple_bytes;	/* of them, in images */
 	MemChunk   *chunks;			/* memory for images */
 	int			nchunks;

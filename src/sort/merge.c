@@ -163,7 +163,7 @@ verifies(const Merge *merge)
 }
 
 /*
- * merge_create starts a merge of runs, dividing `memory` bytes among their
+ * merge_create starts a merge of runs, dividing 'memory' bytes among their
  * read buffers.  The space of what was read is given back, if the run is ours.
  * With ranges, one per run, only those are read, and to verify them the tuple
  * after each.
@@ -371,7 +371,7 @@ guided_start(Merge *merge)
 		merge->tree[0].run = -1;
 }
 
-/* The same for a tree. */
+/* Build the tree from the first tuples of the runs. */
 static void
 tree_start(Merge *merge)
 {

@@ -21,7 +21,7 @@ is_leader(const PtSortOptions *options)
 		options->role == PTSORT_SLICE_LEADER;
 }
 
-/* What a parallel sort needs, each role other things. */
+/* Check what the role needs or excludes. */
 static void
 check_role(const PtSortOptions *options)
 {

@@ -13,8 +13,8 @@
  * were learned from in order, and the caller can sort again, words decide as if
  * they were true.  Nothing is verified but the final order: one comparison per
  * tuple, and no order of n tuples can be verified by fewer than n - 1.  The
- * first wrong hint ends the sort.  A reader of runs that were sorted so has no
- * choice: they are in order only if all hints are right.
+ * first wrong hint ends the sort.  A reader of runs that were sorted like this
+ * has no choice: they are in order only if all hints are right.
  *
  * VERIFY_RUNS: else hints are verified where they decide, so that every run is
  * in the true order, whatever its words say.  Entries in memory are compared

@@ -16,7 +16,7 @@
  * several entries (AlphaSort's and Agarwal's observation that sorting is a
  * matter of cache and TLB misses).  Later levels stay in cache.
  *
- * If the second array has room for a part of the entries only, they are first
+ * If the second array has room for only a part of the entries, they are first
  * moved to buckets in place, until a bucket fits.  That costs about two
  * thirds more time, and memory holds almost twice as many entries.
  *
@@ -45,7 +45,7 @@
 /* Buckets of up to this many entries are left to insertion sort. */
 #define INSERTION_LIMIT 24
 
-/* So many entries in a bucket, on average, are few. */
+/* Mean number of entries up to which buckets count as small. */
 #define SMALL_BUCKET	8
 
 /* From this many entries on a sample tells in which bits they differ. */
@@ -81,7 +81,7 @@ copy_entry(uint64 *target, const uint64 *source, const int stride)
 		target[2] = source[2];
 }
 
-/* Does entry a come before entry b, by words from `word` on? */
+/* Does entry a come before entry b, by words from 'word' on? */
 static pt_inline bool
 entry_before(const uint64 *a, const uint64 *b, int word, int nkeys)
 {
@@ -167,7 +167,7 @@ differing_bits(const uint64 *entries, int64 n, const int64 stride, int word)
 
 /*
  * What is the same at all levels.  Counters of a level's buckets are taken
- * from the front of `counters` and stay until its buckets are sorted.
+ * from the front of 'counters' and stay until its buckets are sorted.
  */
 typedef struct RadixSort
 {
@@ -334,8 +334,8 @@ find_buckets(const uint64 *entries, int64 n, const int stride, int word,
 }
 
 /*
- * Order the n entries in `entries`, with `other` as scratch; the result is left
- * in `other` if that is wanted, else in `entries`.
+ * Order the n entries in 'entries', with 'other' as scratch; the result is left
+ * in 'other' if that is wanted, else in 'entries'.
  */
 static pt_inline void
 sort_level_of(RadixSort *sort, uint64 *entries, uint64 *other, int64 n,
@@ -465,7 +465,7 @@ permute(uint64 *entries, int64 n, const int stride, const Digit *digit,
 	}
 }
 
-/* Order entries of which scratch may hold a part only. */
+/* Order entries of which scratch may hold only a part. */
 static pt_inline void
 sort_in_place_of(RadixSort *sort, uint64 *entries, int64 n, const int stride,
 				 int word)

@@ -11,9 +11,9 @@
 #include "compat.h"
 
 /*
- * radix_sort orders n entries of `stride` (2 or 3) words each by their first
- * nkeys words, as unsigned integers, the first word first.  `scratch` has room
- * for `room` entries; it is fastest if that is all of them.
+ * radix_sort orders n entries of 'stride' (2 or 3) words each by their first
+ * nkeys words, as unsigned integers, the first word first.  'scratch' has room
+ * for 'room' entries; it is fastest if that is all of them.
  */
 extern void radix_sort(uint64 *entries, int64 n, int stride, int nkeys,
 					   uint64 *scratch, int64 room);

@@ -17,9 +17,9 @@
  * wins again and again: hints that are wrong about a character displace whole
  * blocks.
  *
- * So a few wrong hints cost little, but many more than no hints at all: with
- * every tenth wrong a sort of 300,000 strings takes half of the time of one by
- * comparisons alone, with every third 0.9, with all 1.1.  Therefore a sample is
+ * So a few wrong hints cost little, but many cost more than no hints at all:
+ * with every tenth wrong a sort of 300,000 strings takes half of the time of
+ * one by comparisons alone, with every third 0.9, with all 1.1.  So a sample is
  * ordered by hints first, and if too many of its neighbours are out of order
  * the caller sorts by comparisons (repair_is_hopeless).
  *
@@ -162,7 +162,7 @@ gallop_front(Repair *repair, uint64 *array, int64 n, const uint64 *key)
 	return bisect(repair, array, low, Min(high - 1, n), key);
 }
 
-/* The same, looked for from the end. */
+/* gallop_end returns what gallop_front does, but looks from the end. */
 static int64
 gallop_end(Repair *repair, uint64 *array, int64 n, const uint64 *key)
 {
@@ -182,8 +182,8 @@ gallop_end(Repair *repair, uint64 *array, int64 n, const uint64 *key)
 }
 
 /*
- * Merge two arrays into the place that begins where `left` was copied from and
- * ends where `right` ends.
+ * Merge two arrays into the place that begins where 'left' was copied from and
+ * ends where 'right' ends.
  */
 static void
 merge_arrays(Repair *repair, uint64 *left, int64 nleft, uint64 *right,

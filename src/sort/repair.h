@@ -21,7 +21,7 @@ extern bool repair_is_hopeless(SortOrder *order, const uint64 *entries, int64 n,
 							   int stride, uint64 *scratch);
 
 /*
- * repair_order compares neighbours among n entries of `stride` words, the last
+ * repair_order compares neighbours among n entries of 'stride' words, the last
  * of which is the address of a tuple, and puts them in order by comparison if
  * some are not.  Entries with equal words must be in order among themselves.
  * scratch has room for all.  Returns how many neighbours were out of order.

@@ -443,7 +443,7 @@ run_close(Run *run)
 }
 
 /*
- * run_begin_read starts reading before the first tuple.  `recycle` gives back
+ * run_begin_read starts reading before the first tuple.  'recycle' gives back
  * the space of what was read.
  */
 void
@@ -474,8 +474,8 @@ run_end_read(RunReader *reader)
 
 /*
  * run_limit makes the reader read the records at positions [from, to) only, and
- * with one_more the record at `to` as well, for which run_limit_passed is true.
- * `to` is then a record's own position, or the end of the run, after which
+ * with one_more the record at 'to' as well, for which run_limit_passed is true.
+ * 'to' is then a record's own position, or the end of the run, after which
  * there is none.
  */
 void
@@ -693,7 +693,7 @@ step_back(RunReader *reader)
 
 /*
  * run_previous makes the tuple before the current position the current one,
- * without moving: run_next still returns what follows.  With `step` it moves
+ * without moving: run_next still returns what follows.  With 'step' it moves
  * back over one tuple first.  False if there is no such tuple.
  */
 bool

@@ -24,7 +24,7 @@
 /* How long a worker waits to be ended by a leader that is gone, ms. */
 #define ABANDONED_WAIT	1000
 
-/* One process's slot: written by it before `done`, read by all after. */
+/* One process's slot: written by it before 'done', read by all after. */
 typedef struct SharedSlot
 {
 	bool		joined;			/* protected by mutex */
@@ -54,7 +54,7 @@ struct PtSortShared
 
 	/*
 	 * After the slots follow the slices: see shared_slice.  Written by the
-	 * leader before `planned`, read by all after.
+	 * leader before 'planned', read by all after.
 	 */
 	SharedSlot	slots[FLEXIBLE_ARRAY_MEMBER];
 };
@@ -115,17 +115,17 @@ shared_publish_plan(PtSortShared *shared)
 }
 
 /*
- * Nobody will plan or learn any more: the leader's transaction has ended.  It
- * ends its workers before, but those only that it knows of.  RegisterDynamic-
- * BackgroundWorker() can run out of memory when the worker is registered, and
- * before it has told its caller.
+ * Raise an error if the leader's transaction has ended, for then nobody will
+ * plan or learn any more.  A leader ends its workers first, but only those that
+ * it knows of: RegisterDynamicBackgroundWorker() can run out of memory after it
+ * has registered the worker and before it has told its caller.
  */
 static void
 check_abandoned(bool abandoned)
 {
 	if (!abandoned)
 		return;
-	/* a leader that knows of us has us ended: leave the last word to that */
+	/* a leader that knows of us terminates us: let that error come first */
 	for (int i = 0; i < ABANDONED_WAIT / 10; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -273,14 +273,14 @@ shared_join(PtSortShared *shared, int participant)
 }
 
 /*
- * What the first participant learns for all lies in a file of its own: how
- * much it is depends on the data.
+ * What the first participant learns for all goes to a file of its own, because
+ * its size depends on the data.
  */
 #define LEARNED_FILE	"ptsort.learned"
 
 /*
- * shared_claim_learning returns true to one participant, who then must learn
- * and publish, and false to the others when it has done so.
+ * shared_claim_learning returns true to one participant, which must then learn
+ * and publish, and false to the others when that one has published.
  */
 bool
 shared_claim_learning(PtSortShared *shared)
@@ -405,8 +405,8 @@ workers_alive(ParallelContext *workers)
 }
 
 /*
- * Can there be that many participants?  The caller is the leader's process: if
- * it has not joined by now, it never will.
+ * Raise an error if there cannot be that many participants.  The caller is the
+ * leader's process: if it has not joined by now, it never will.
  */
 static void
 check_participants(PtSortShared *shared, int participants,
@@ -431,8 +431,9 @@ check_participants(PtSortShared *shared, int participants,
 }
 
 /*
- * All participants have announced their runs.  From now on nobody can join;
- * and if somebody has that the leader does not know of, it would lose tuples.
+ * Let nobody join any more, now that all participants have announced their
+ * runs.  The tuples of one that the leader does not know of would be lost, so
+ * that is an error.
  */
 static void
 collect(PtSortShared *shared, int participants)
@@ -453,8 +454,8 @@ collect(PtSortShared *shared, int participants)
 
 /*
  * shared_wait returns when that many participants have announced their runs.
- * An error of a worker is raised here, by the interrupt check.  So that a
- * worker which ended in silence is no endless wait either, its end is noticed.
+ * An error of a worker is raised here, by the interrupt check.  A worker that
+ * ended without one is noticed as well, or the wait would have no end.
  */
 void
 shared_wait(PtSortShared *shared, int participants, ParallelContext *workers)
@@ -531,7 +532,7 @@ shared_stats(PtSortShared *shared, int participant, PtSortStats *stats)
 	return slot != NULL;
 }
 
-/* shared_outcome is the same of how the participant's sort has ended. */
+/* shared_outcome is shared_stats for how the participant's sort has ended. */
 bool
 shared_outcome(PtSortShared *shared, int participant, SortOutcome *outcome)
 {

@@ -195,7 +195,7 @@ is_before_cut(SortOrder *order, const RunReader *reader,
 							   splitter->words, splitter->tuple) < 0;
 }
 
-/* The same of a sample, whose record is read only if words do not decide. */
+/* Does a sample come before the cut?  Reads its record only if words tie. */
 static bool
 sample_is_before_cut(SortOrder *order, SliceRun *run, const RunSample *sample,
 					 const Splitter *splitter)
@@ -288,7 +288,7 @@ copy_cut(Cut *target, const Cut *source, int nruns)
 }
 
 /*
- * Improve a cut until about `target` tuples come before it.  In each run the
+ * Improve a cut until about 'target' tuples come before it.  In each run the
  * samples from low to before high may still be where the target is: the middle
  * one of the most of them is tried next.
  */
@@ -365,7 +365,7 @@ set_row(int64 *row, const Cut *cut, int nruns)
 }
 
 /*
- * Cut the runs into `useful` parts of `part` tuples each, or into fewer;
+ * Cut the runs into 'useful' parts of 'part' tuples each, or into fewer;
  * returns how many.
  */
 static int

@@ -16,7 +16,7 @@
 extern int	ptsort_debug_slices;
 
 /*
- * slices_plan cuts runs into nslices slices.  "slices" has nslices + 1 rows of
+ * slices_plan cuts runs into nslices slices.  'slices' has nslices + 1 rows of
  * nruns + 1 numbers; slice k of run r is the records from position r of row k
  * to position r of row k + 1, and the last number of row k is how many tuples
  * come before the slice.  Every tuple of a slice comes before every tuple of

@@ -27,8 +27,9 @@ need_random_access(PtSort *sort, const char *message)
 }
 
 /*
- * Get in each of the three phases.  Backward returns the tuple before the one
- * returned last, or the last one if the end was reached; as the server's sort.
+ * Get in each of the three phases.  As in the server's sort, backward returns
+ * the tuple before the one returned last, or the last one if the end was
+ * reached.
  */
 static const void *
 get_from_memory(PtSort *sort, bool forward, Size *size)

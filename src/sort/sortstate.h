@@ -32,7 +32,7 @@ typedef enum SortPhase
 	PHASE_FAILED				/* perform has begun, and not ended well */
 } SortPhase;
 
-/* The place of a get; `before` counts the tuples before it. */
+/* The place of a get; 'before' counts the tuples before it. */
 typedef struct SortPosition
 {
 	int64		before;			/* tuples (MEMORY) or a position (RUN) */

@@ -19,7 +19,7 @@
  * The caller chooses the size of a block: small ones let many tapes be read at
  * once in little memory, large ones make fewer and longer reads.
  *
- * The file is a BufFile: in a SharedFileSet if other processes shall read it,
+ * The file is a BufFile: in a SharedFileSet if other processes are to read it,
  * else a private temporary one.  The server therefore spreads it over
  * temp_tablespaces, charges it to temp_file_limit, logs and counts it, and
  * removes it after an error.
@@ -241,7 +241,7 @@ tape_create(Tapeset *set, Size write_buffer)
 	return tape;
 }
 
-/* Write the whole blocks in the buffer; consecutive ones in one go. */
+/* Write the full blocks in the buffer; consecutive ones in one go. */
 static void
 flush_blocks(Tape *tape, int64 nblocks)
 {
@@ -296,7 +296,7 @@ tape_finish(Tape *tape)
 
 	if (blocks > 0)
 	{
-		/* Whole blocks only, so that the file never has a gap. */
+		/* Full blocks only, so that the file never has a gap. */
 		memset(tape->cursor, 0, blocks * tape->set->block_bytes - used);
 		flush_blocks(tape, blocks);
 	}
@@ -373,7 +373,7 @@ tape_export(Tape *tape, const void *note, Size note_size, TapeExport *result)
 	pfree(image);
 }
 
-/* A description from shared memory must be one of a tape. */
+/* Check that a description from shared memory can be that of a tape. */
 static void
 check_export(const TapeExport *source)
 {
@@ -390,7 +390,7 @@ check_export(const TapeExport *source)
 				 errmsg("description of a tape is not valid")));
 }
 
-/* And a list of extents from a file one of all of its blocks, in order. */
+/* Check that extents from a file are all blocks of the tape, in order. */
 static void
 check_extents(const Tape *tape)
 {
@@ -444,9 +444,8 @@ tape_import(SharedFileSet *fileset, int participant, const TapeExport *source,
 }
 
 /*
- * tape_begin_read starts reading at the beginning.  read_buffer is what one
- * read shall cover; it is lowered to what the tape holds and raised to a
- * block.
+ * tape_begin_read starts reading at the beginning.  read_buffer is the
+ * size of one read, at most what the tape holds and at least one block.
  */
 void
 tape_begin_read(Tape *tape, Size read_buffer, bool recycle)
@@ -490,7 +489,7 @@ find_extent(const Tape *tape, int64 logical)
 	return low;
 }
 
-/* Read consecutive logical blocks of the tape to `target`. */
+/* Read consecutive logical blocks of the tape to 'target'. */
 static void
 read_blocks(Tape *tape, int64 logical, int64 nblocks, char *target)
 {

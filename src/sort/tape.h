@@ -5,7 +5,7 @@
  *
  * A tapeset is one BufFile, cut into blocks of one size.  A tape is a
  * list of blocks, written once from its start to its end and then read.
- * Reading a tape with `recycle` hands each block back to the tapeset as soon
+ * Reading a tape with 'recycle' hands each block back to the tapeset as soon
  * as it is in memory, so that a merge needs no more space than its data.
  *
  * Legal order:
@@ -75,7 +75,7 @@ typedef struct Tape
 
 	/*
 	 * One buffer, for writing first and reading later.  It holds the bytes
-	 * from stream offset `offset` on; `cursor` and `limit` point into it.
+	 * from stream offset 'offset' on; 'cursor' and 'limit' point into it.
 	 */
 	char	   *buffer;
 	Size		buffer_size;
@@ -109,7 +109,7 @@ extern void tape_close(Tape *tape);
 
 /*
  * tape_peek returns the address of the next bytes of the stream, at least
- * `want` of them unless the tape ends before, and tells how many there are.
+ * 'want' of them unless the tape ends before, and tells how many there are.
  * They stay until the next call on this tape.  The address is as well aligned
  * (up to MAXALIGN) as the offset in the stream is.
  */
@@ -144,7 +144,7 @@ tape_tell(const Tape *tape)
 }
 
 /*
- * tape_seek makes `offset` the next byte to read.  Backward, or forward beyond
+ * tape_seek makes 'offset' the next byte to read.  Backward, or forward beyond
  * the buffer, only on a tape that is not recycled.
  */
 static inline void

@@ -5,10 +5,10 @@
  *
  * A quicksort over all of them would visit tuples all over memory in each of
  * its passes: of the time to sort a million texts a third goes to waiting for
- * them.  So, with AlphaSort, blocks of tuples that fit the cache are sorted
+ * them.  So, as in AlphaSort, blocks of tuples that fit the cache are sorted
  * first, each by quicksort, and then merged by a tournament tree, which needs
  * only the first tuple of each block in the cache.  Blocks that follow each
- * other in order are joined before, so input in order is not merged at all.
+ * other in order are joined first, so input in order is not merged at all.
  *
  * The tree is not merge.c's.  That one's nodes hold a word, it is replayed in
  * three ways and without branches, and its competitors are readers of runs; the
@@ -40,7 +40,7 @@
 #include "lib/sort_template.h"
 #include "util.h"
 
-/* Sorted addresses from `next` to before `end`. */
+/* Sorted addresses from 'next' to before 'end'. */
 typedef struct TieRun
 {
 	const uint64 *next;

@@ -14,7 +14,7 @@
 
 /*
  * tiesort orders n addresses of tuples with equal words.  The addresses are
- * `stride` words apart; `scratch` has room for n words.
+ * 'stride' words apart; 'scratch' has room for n words.
  */
 extern void tiesort(SortOrder *order, uint64 *addresses, int64 n, int stride,
 					uint64 *scratch);

@@ -31,10 +31,10 @@
  * Temporary space is recycled while a run is read (tape.c), so passes need no
  * more space than the data.
  *
- * Learning.  A key that makes words from what it has seen (key.h) makes none of
- * use before.  So the first tuples are kept without, and get theirs when there
- * are enough of them to learn from.  The first participant that is so far
- * learns for all, for their words must compare.
+ * Learning.  A key that makes words from what it has seen (key.h) makes no
+ * useful ones before.  So the first tuples are kept without words, and get them
+ * when there are enough tuples to learn from.  The first participant to have
+ * that many learns for all, as words of different codes cannot be compared.
  *
  *-------------------------------------------------------------------------
  */
@@ -84,9 +84,8 @@
 #define MAX_MERGE_ORDER		500
 
 /*
- * A key learns when this many tuples are there, or all, or memory is full: not
- * from the first few, which in a table that is in some order are not like
- * others.
+ * A key learns when this many tuples are there, or all, or memory is full.  Not
+ * from the first few: if the table is in some order, they are unlike the rest.
  */
 #define LEARN_TUPLES		200000
 
@@ -94,9 +93,8 @@ int			ptsort_debug_spill_entries = 0;
 int			ptsort_debug_merge_order = 0;
 
 /*
- * What is left of the budget for entries: all but what else there is, what
- * there will be while a run is written, and while a key is learning what it
- * may take for that.
+ * What is left of the budget for entries: all but the sort's other memory, what
+ * writing a run will take and, while a key is learning, what it may still take.
  */
 static int64
 entries_budget(const PtSort *sort)
@@ -477,7 +475,7 @@ sort_put(PtSort *sort, const void *tuple, Size size, const uint64 *words)
 		spill(sort);
 		if (was_learning)
 		{
-			/* This tuple's words are from before. */
+			/* This tuple's words were made before the key had learned. */
 			rekey(sort, tuple, new_words);
 			words = new_words;
 		}
@@ -519,7 +517,7 @@ merge_runs(PtSort *sort, int n)
 	begin_run(sort, &writer);
 	while ((reader = merge_next(merge)) != NULL)
 	{
-		/* A wrong hint ends a run; a later merge sees to the two. */
+		/* A wrong hint ends the run; a later merge joins the two parts. */
 		if (unlikely(merge_was_wrong(merge)))
 		{
 			append_run(sort, &writer);
@@ -537,7 +535,7 @@ merge_runs(PtSort *sort, int n)
 }
 
 /*
- * Merge until at most `target` runs are left.  The first merge takes just as
+ * Merge until at most 'target' runs are left.  The first merge takes just as
  * many as leave full merges for the rest.
  */
 static void
@@ -601,7 +599,7 @@ perform_serial(PtSort *sort)
 {
 	if (!sort->run_is_open)
 	{
-		/* All is here, so what is wrong can be corrected here. */
+		/* All tuples are in memory, so wrong hints can be corrected. */
 		order_note(&sort->order, HINTS_IN_MEMORY);
 		sort_memory(sort);
 		sort->phase = PHASE_MEMORY;

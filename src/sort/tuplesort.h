@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * tuplesort.h
- *	  The sort object behind ptsort.h and ptsort_variant.h.
+ *	  The sort object, which ptsort.h and ptsort_variant.h give access to.
  *
  * The functions are those of the two public headers, with prefix sort_; the
  * ones that read a sort are in sortread.h.
@@ -16,8 +16,8 @@
 #include "ptsort_variant.h"
 
 /* Developer GUCs: 0 is off. */
-extern int	ptsort_debug_spill_entries; /* write a run after so many entries */
-extern int	ptsort_debug_merge_order;	/* merge at most so many runs at once */
+extern int	ptsort_debug_spill_entries; /* entries of an initial run */
+extern int	ptsort_debug_merge_order;	/* most runs of a merge */
 
 extern PtSort *sort_begin(const PtSortVariant *variant, void *state, int nwords,
 						  MemoryContext context, const PtSortOptions *options);

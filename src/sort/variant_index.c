@@ -374,7 +374,7 @@ entries_are_duplicates(IndexSort *state, const uint64 *a, const uint64 *b)
 
 /*
  * Find two live tuples with equal keys and only dead ones between them, in the
- * ordered stream.  `tuple` comes after state->last.
+ * ordered stream.  'tuple' comes after state->last.
  */
 static void
 watch_dead_tuples(IndexSort *state, IndexTuple tuple, bool dead)
@@ -394,7 +394,7 @@ watch_dead_tuples(IndexSort *state, IndexTuple tuple, bool dead)
 }
 
 /*
- * Return a tuple, unmarked, that lies in state->spare.  It is a copy, because
+ * Return the unmarked tuple that is in state->spare.  It is a copy, because
  * the next call compares with it and a random access sort reads it again.
  */
 static IndexTuple
@@ -414,8 +414,8 @@ return_copy(IndexSort *state, bool dead, bool forward)
 }
 
 /*
- * The same for exact keys.  `before` is the entry before this one, NULL if
- * there is none.
+ * watch_dead_tuples for exact keys.  'before' is the entry before this one,
+ * NULL if there is none.
  */
 static pg_noinline void
 watch_dead_entry(IndexSort *state, const uint64 *before, const uint64 *entry)

@@ -3,7 +3,7 @@
  * variants.h
  *	  ptsort's own kinds of tuple: index tuple, datum, minimal tuple.
  *
- * The functions behind the begin, put and get inlines of ptsort.h; see the
+ * The begin, put and get inlines of ptsort.h call these functions; see the
  * contracts there.  Datums and minimal tuples are written against
  * ptsort_variant.h and the server's headers only, as another extension's
  * variant would be; index tuples use internal.h and key.h as well.
@@ -22,7 +22,7 @@ extern PtSort *variant_begin_index(Relation heap, Relation index, bool unique,
 								   bool nulls_not_distinct,
 								   const PtSortOptions *options);
 
-/* variant_begin_index_with: the same, for a sort that may fail. */
+/* variant_begin_index_with: variant_begin_index for a sort that may fail. */
 extern PtSort *variant_begin_index_with(Relation heap, Relation index,
 										bool unique, bool nulls_not_distinct,
 										const SortOptions *options);
@@ -64,7 +64,7 @@ extern MinimalTuple variant_get_tuple(PtSort *sort, bool forward);
 extern bool variant_get_slot(PtSort *sort, bool forward, TupleTableSlot *slot);
 
 /*
- * variant_form_small makes in `target`, which is MAXALIGNed and has room for
+ * variant_form_small makes in 'target', which is MAXALIGNed and has room for
  * INDEX_SIZE_MASK bytes, the tuple that index_form_tuple() would make, but for
  * its TID.  False if it cannot: a value is null, or longer than a short
  * varlena can be.
