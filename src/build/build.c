@@ -25,8 +25,8 @@
  * chains that any participant met are reported to index.c; buffer and WAL
  * usage of the workers is added to the leader's.
  *
- * Text is sorted optimistically (see SortOptions), if the user can start
- * over: should a sort fail the build begins again, as if nothing had been,
+ * Text is sorted optimistically (see SortOptions), if the user can start over:
+ * should a sort fail, what was done is taken back, and the build begins again
  * without what made it fail.
  *
  * No process waits here for another one, and there is no lock: a worker's slot
@@ -402,8 +402,8 @@ check_loaded(const Leader *leader)
 }
 
 /*
- * Load, in slices together with the others or alone.  If a sort has failed
- * nothing is left of it.
+ * Load, in slices together with the others or alone.  If a sort has failed,
+ * what was loaded is taken back.
  */
 static SortOutcome
 load(Leader *leader)
@@ -492,8 +492,8 @@ make_result(const Leader *leader, int workers_planned)
 }
 
 /*
- * Scan, sort and load.  If a sort has failed all is as before, and *outcome
- * says so.  The result is in the current memory context.
+ * Scan, sort and load.  If a sort has failed, everything is as it was before,
+ * and *outcome says so.  The result is in the current memory context.
  */
 static PtBuildResult *
 attempt(const PtBuildRequest *request, const PtBuildOps *ops, bool optimistic,
@@ -547,7 +547,7 @@ add_failed(PtBuildResult *result, const PtBuildResult *failed)
 }
 
 /*
- * Have strings compared whole, here and in all workers, until the GUC nest
+ * Have strings compared in full, here and in all workers, until the GUC nest
  * level ends, because this collation is not what it was proved to be.
  */
 static void
@@ -556,7 +556,7 @@ compare_whole_strings(Relation index, Oid collation)
 	ereport(WARNING,
 			(errmsg("collation \"%s\" is not suited to prefix skipping",
 					get_collation_name(collation)),
-			 errdetail("It orders two strings otherwise than what follows the prefix they share.  Index \"%s\" is built again by comparing whole strings.",
+			 errdetail("It orders two strings differently from what follows the prefix that they share.  Index \"%s\" is built again by comparing strings in full.",
 					   RelationGetRelationName(index))));
 	(void) set_config_option("ptsort.skip_prefixes", "off", PGC_USERSET,
 							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);

@@ -21,11 +21,11 @@
 /*
  * BuildOps: what a function of this library must return as its callbacks.
  *
- * If ptsort's own build can be done all over again it gives start_over: then
- * sorts are optimistic and restartable (SortOptions), and when one has failed
- * finish is not called, but start_over, in the leader, which takes back all
- * that was written; and the build begins again without what made it fail.  The
- * reason is half a sentence, for a message.
+ * A build that can be done all over again gives start_over.  Its sorts are then
+ * optimistic and restartable (SortOptions).  When one has failed, the leader
+ * calls start_over instead of finish, to take back all that was written, and
+ * the build begins again without what made it fail.  The reason ends a message,
+ * after a colon.
  */
 typedef struct BuildOps
 {
@@ -40,7 +40,7 @@ extern bool ptsort_debug_leader_participates;
 extern PtBuildResult *build_run(const PtBuildRequest *request);
 
 /*
- * build_run_with is the same for builds of ptsort's own, whose begin callback
+ * build_run_with is build_run for builds of ptsort's own, whose begin callback
  * gets the PtSortOptions of a SortOptions.  It also tells how many hints were
  * wrong, in all sorts together.
  */

@@ -4,7 +4,8 @@
  *	  One process's part of a parallel index build: participant.h.
  *
  * Here are the phases that every process of a build goes through, and the
- * main function of the workers.  See build.c for the whole and its rules.
+ * main function of the workers.  See build.c for how they make a build, and for
+ * its rules.
  *
  *-------------------------------------------------------------------------
  */
@@ -37,9 +38,8 @@ append_name(StringInfo names, const char *name)
 }
 
 /*
- * The callbacks are the user's, and may have been written without a look at
- * the rules: better an error that names what is wrong than a call of NULL at
- * the end of a scan of hours.
+ * Raise an error, naming what is wrong, if the set of callbacks is not one that
+ * PtBuildOps allows: otherwise NULL would be called after a scan of hours.
  */
 static void
 check_ops(const PtBuildOps *ops, const char *library, const char *function)
@@ -213,8 +213,8 @@ participant_scan(Participant *participant)
 		participant->ops->scan_done(build, participant->sort);
 
 	/*
-	 * Time that puts took to sort and to write runs is not scan time; the
-	 * sort's own figures have it.
+	 * The time in which put sorted and wrote runs is not scan time; it is in
+	 * the sort's own figures.
 	 */
 	ptsort_stats(participant->sort, &sorted);
 	slot->index_tuples = sorted.tuples;
@@ -289,9 +289,10 @@ count_load(Participant *participant)
 }
 
 /*
- * Whoever returns from load_slices has seen that no slice is left; otherwise
- * the index would lack one.  (Asking again may be the moment at which we hear
- * that another process has failed: count_load, which comes after this, tells.)
+ * Raise an error if load_slices has returned while slices are left: the index
+ * would lack their tuples.
+ * Asking again may be the moment at which we hear that another process has
+ * failed; count_load comes after this and notes it.
  */
 static void
 check_slices(Participant *participant)

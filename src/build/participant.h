@@ -26,7 +26,7 @@
 #define BUILD_WORKER_MAIN "ptsort_build_worker_main"
 
 /*
- * What lies in the segment, each piece under a key of its own in the table of
+ * What is in the segment, each piece under a key of its own in the table of
  * contents.  A piece of size 0 is left out.
  */
 typedef enum BuildPiece

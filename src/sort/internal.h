@@ -4,10 +4,10 @@
  *	  What ptsort's own index builds ask of a sort beyond the public headers.
  *
  * Words that are hints, keys that learn, sorts that may fail and are then done
- * again, and callbacks that see whole entries: only ptsort's own variants need
- * these, so they are no part of the contract with other extensions and may
- * change with every build of the library.  Each struct here begins with the
- * public one that it extends.
+ * again, and callbacks that see entries with their words: only ptsort's own
+ * variants need these, so they are no part of the contract with other
+ * extensions and may change with every build of the library.  Each struct here
+ * begins with the public one that it extends.
  *
  *-------------------------------------------------------------------------
  */
