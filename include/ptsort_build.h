@@ -98,7 +98,7 @@ extern "C"
 
 /*
  * PtBuild: one participant's view of the build, given to each callback.  All
- * but "local" is read-only.
+ * but 'local' is read-only.
  */
 typedef struct PtBuild
 {

@@ -31,7 +31,7 @@
 #include "utils/rel.h"
 #include "sort/variants.h"
 
-/* The load reports progress and can be cancelled after so many tuples. */
+/* Tuples after which the load reports progress and can be cancelled. */
 #define LOAD_STEP	1024
 
 /*
@@ -96,7 +96,7 @@ put_tuple(PtBuild *build, PtSort *sort, ItemPointer tid, Datum *values,
 
 /*
  * What all processes of a parallel build share for the load: how far it is,
- * and behind it btload's own block.
+ * followed by btload's own block.
  */
 typedef struct BtBuildShared
 {
@@ -142,7 +142,7 @@ load_tuples(PtBuild *build, PtSort *sort, BtSlice *slice)
 	report_tuples(build, unreported);
 }
 
-/* The same for exact keys: many at a time, and never as tuples. */
+/* load_tuples for exact keys: many at a time, and never as tuples. */
 static void
 load_entries(PtBuild *build, PtSort *sort, BtSlice *slice, const KeyForm *form)
 {
@@ -224,8 +224,8 @@ finish_load(PtBuild *build)
 }
 
 /*
- * A hint was wrong, or a collation: begin again with an empty file.  As
- * RelationTruncateIndexes does it (heap.c).
+ * A hint was wrong, or a collation: begin again with an empty file, as
+ * RelationTruncateIndexes does (heap.c).
  */
 static void
 start_over(PtBuild *build, const char *reason)

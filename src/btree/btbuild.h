@@ -61,9 +61,9 @@ extern int	btbuild_log_level(void);
 
 /*
  * btbuild_last_report returns the session's last report, or NULL before the
- * first build; it is valid until the next build.  Who has become another user
- * since, by SET ROLE or SET SESSION AUTHORIZATION, gets NULL: connections are
- * pooled, and the report tells names and sizes of tables.
+ * first build; it is valid until the next build.  It returns NULL to a session
+ * whose user has changed since, by SET ROLE or SET SESSION AUTHORIZATION:
+ * connections are pooled, and the report tells names and sizes of tables.
  */
 extern const BtBuildReport *btbuild_last_report(void);
 

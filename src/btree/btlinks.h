@@ -37,12 +37,12 @@ typedef struct BtLinks
 /* btlinks_create starts the list of a slice in the current memory context. */
 extern BtLinks *btlinks_create(SharedFileSet *fileset, int slice);
 
-/* btlinks_append adds a copy of "pivot". */
+/* btlinks_append adds a copy of 'pivot'. */
 extern void btlinks_append(BtLinks *links, IndexTuple pivot);
 
 /*
  * btlinks_export completes a list in a file set, for btlinks_open() in any
- * process, and frees "links".
+ * process, and frees 'links'.
  */
 extern void btlinks_export(BtLinks *links);
 
@@ -53,7 +53,7 @@ extern BtLinks *btlinks_open(SharedFileSet *fileset, int slice);
 extern void btlinks_rewind(BtLinks *links);
 
 /*
- * btlinks_next copies the next link to "pivot", which has room for any index
+ * btlinks_next copies the next link to 'pivot', which has room for any index
  * tuple.  The reader knows how many there are.
  */
 extern void btlinks_next(BtLinks *links, IndexTuple pivot);

@@ -262,7 +262,7 @@ level_next_page(BtLevel *level)
 }
 
 /*
- * Add a tuple to the level.  "extra" is the size of its posting list.
+ * Add a tuple to the level.  'extra' is the size of its posting list.
  */
 static void
 level_add(BtLevel *level, IndexTuple itup, Size extra)
@@ -486,7 +486,7 @@ btload_pages(const BtLoadShared *shared, int participant)
 
 /*
  * Put the held-back first leaf of a slice in its place, and feed the slice's
- * list to level 1.  Leaves the low key of the slice's last leaf in "leaf".
+ * list to level 1.  Leaves the low key of the slice's last leaf in 'leaf'.
  */
 static void
 stitch_front(BtLevel *leaf, int slice, BtSliceOut *out, BlockNumber leftblk)
@@ -537,7 +537,7 @@ stitch_reopen(BtLevel *leaf, BtSliceOut *out, BlockNumber leftblk)
 }
 
 /*
- * Complete the leaf level.  On return "leaf" holds its rightmost page, still
+ * Complete the leaf level.  On return 'leaf' holds its rightmost page, still
  * open, unless there are no tuples.
  */
 static void

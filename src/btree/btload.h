@@ -27,7 +27,7 @@
  *		(all others have ended)
  *		btload_finish
  *
- * The leader's btload_finish() stands for its btload_end().  All functions may
+ * The leader calls btload_finish() instead of btload_end().  All functions may
  * raise errors; all memory belongs to the memory context that was current in
  * btload_begin(), temporary files to the current resource owner or the given
  * file set.  After an error nothing has to be cleaned up: the relation's
@@ -54,25 +54,25 @@ typedef struct BtSlice BtSlice;
 
 /*
  * btload_estimate returns the size of the shared block for up to
- * "nparticipants" processes and "nslices" slices (16 kB and a bit for each
+ * 'nparticipants' processes and 'nslices' slices (16 kB and a bit for each
  * slice).
  */
 extern Size btload_estimate(int nparticipants, int nslices);
 
 /*
  * btload_init_shared fills in the shared block, which must be MAXALIGN'ed.
- * "index" must be empty and not be written by anybody else.  Any number of
- * the participants may fail to turn up.  Leader only.
+ * 'index' must be empty and not be written by anybody else.  Fewer participants
+ * may start.  Leader only.
  */
 extern void btload_init_shared(BtLoadShared *shared, Relation index,
 							   int nparticipants, int nslices);
 
 /*
- * btload_begin starts a participant's load; "participant" is its number from
+ * btload_begin starts a participant's load; 'participant' is its number from
  * 0.  The lists of leaves are handed to the leader through files in
- * "fileset", which may be NULL if there is only one participant: then they
- * stay in memory as long as they are small.  "heap" is for error messages,
- * "all_tuples", of all participants together, for an estimate of the index's
+ * 'fileset', which may be NULL if there is only one participant: then they
+ * stay in memory as long as they are small.  'heap' is for error messages,
+ * 'all_tuples', of all participants together, for an estimate of the index's
  * size; 0 if there is only one.
  */
 extern BtLoad *btload_begin(BtLoadShared *shared, int participant,
@@ -80,7 +80,7 @@ extern BtLoad *btload_begin(BtLoadShared *shared, int participant,
 							SharedFileSet *fileset, int64 all_tuples);
 
 /*
- * btload_begin_slice starts slice number "slice" (from 0, in index order).
+ * btload_begin_slice starts slice number 'slice' (from 0, in index order).
  * One at a time in each participant.
  */
 extern BtSlice *btload_begin_slice(BtLoad *load, int slice);
@@ -105,7 +105,7 @@ extern void btload_end_slice(BtSlice *slice);
 
 /*
  * btload_end ends a participant's work that is not the leader's: its count of
- * pages and the blocks it did not use go to the shared block.  Frees "load".
+ * pages and the blocks it did not use go to the shared block.  Frees 'load'.
  */
 extern void btload_end(BtLoad *load);
 
@@ -113,7 +113,7 @@ extern void btload_end(BtLoad *load);
  * btload_finish completes the index from slices that are all loaded; slices
  * without tuples count as loaded only if begun and ended.  Leader only, after
  * all other participants have called btload_end(); with what they have
- * written to the shared block visible.  Frees "load".
+ * written to the shared block visible.  Frees 'load'.
  */
 extern void btload_finish(BtLoad *load);
 
