@@ -6,8 +6,8 @@
  * A session keeps the library that it has loaded; parallel workers load the
  * one that is installed when they start.  After an upgrade these are two,
  * whose shared memory and temporary files need not be alike.  So what
- * processes share begins with the stamp of whoever made it, and whoever
- * attaches checks that first.
+ * processes share begins with the stamp of the process that made it, and a
+ * process that attaches checks that first.
  *
  *-------------------------------------------------------------------------
  */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * api.c
- *	  The table of functions behind the public headers.
+ *	  The table of functions that the public headers call.
  *
  *-------------------------------------------------------------------------
  */

@@ -105,8 +105,8 @@ redirect_build(Relation index)
 }
 
 /*
- * The same by OID, for an index that somebody holds open.  If nobody does,
- * the change would be lost when we close it, which is harmless.
+ * redirect_build by OID, for an index that is open.  If it is not, the change
+ * is lost when we close it, which is harmless.
  */
 static void
 redirect_build_of(Oid index_oid)

@@ -44,7 +44,7 @@
 typedef struct ConstraintRequest
 {
 	ConstrType	kind;			/* CONSTR_PRIMARY, _UNIQUE or _EXCLUSION */
-	List	   *columns;		/* names; NULL stands for an expression */
+	List	   *columns;		/* names; NULL for an expression */
 	int			workers;
 } ConstraintRequest;
 
@@ -285,7 +285,7 @@ call_next(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 	next(pstmt, queryString, readOnlyTree, context, params, queryEnv, dest, qc);
 }
 
-/* The same, with 'stmt' as the innermost context until it returns or fails. */
+/* call_next with 'stmt' as the innermost context until it returns or fails. */
 static void
 call_next_within(StmtContext *stmt, PlannedStmt *pstmt,
 				 const char *queryString, bool readOnlyTree,
