@@ -115,7 +115,7 @@ sub scattered_folders
 }
 
 # Public headers, variants and everything in contrib see public headers only
-# (variants may also see their own prototypes and what lies beneath all layers,
+# (variants may also see their own prototypes and what is below all layers,
 # that of index tuples also what internal.h and the keys of indexes have for it).
 sub private_includes
 {

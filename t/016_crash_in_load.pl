@@ -1,6 +1,6 @@
 # A crash at each point of a load, in the leader and in a worker, loses only the
 # index that was being built: tables and old indexes are as before, and a new
-# build works.  A base backup taken there is complete with the WAL behind it.
+# build works.  A base backup taken there is complete with the WAL after it.
 use strict;
 use warnings;
 use FindBin;

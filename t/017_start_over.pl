@@ -57,7 +57,7 @@ is(started_over($node, $end), 't_word', 'wrong hints: the build starts over');
 like(slurp_file($node->logfile, $end), qr/built index "t_word": 3 participants, 20000 tuples.*wrong hints: [1-9]/,
 	'wrong hints: the end line says so');
 
-# Memory that holds all is mended on the spot
+# If memory holds all tuples, wrong hints are corrected there
 $end = log_end($node);
 $node->safe_psql('postgres', "$wrong; SET ptsort.parallel_workers = 0; SET ptsort.debug_spill_entries = 0; "
 	  . "SET maintenance_work_mem = '64MB'; CREATE INDEX t_word ON t (word); DROP INDEX t_word");
@@ -112,11 +112,11 @@ foreach my $case (
 	check_nothing_left($node, $name, $segments);
 }
 
-# The one wrong hint at the edge of a slice: in Czech "ch" is behind "h", so the last
-# row is behind those with d; and with ss for an sharp s, the last three are equal, and
-# the one between two live ones is dead.  They come when the key has learned, for memory is
-# full then.  One run is left, and its slices begin
-# with one of its frames, of 128 rows.
+# The one wrong hint at the edge of a slice: in Czech "ch" comes after
+# "h", so the last row comes after those with d; and with ss for a sharp s, the
+# last three are equal, and the one between two live ones is dead.  They come
+# when the key has learned, because memory is full then.  One run is left, and
+# its slices begin with one of its frames, of 128 rows.
 my $edge = q{
 SET ptsort.parallel_workers = 1; SET ptsort.debug_leader_participates = off; SET ptsort.debug_spill_entries = 4500;
 CREATE TABLE edge (id int, k text COLLATE "C");

@@ -2,7 +2,7 @@
 # the locale prove that they do not matter.  The locales made for this test have
 # elements of several characters that the end of a prefix could cut in two, or a
 # first pass of another kind.  Where they are trusted without proof, to test the
-# second line of defence, the build starts over and compares whole strings.
+# second line of defence, the build starts over and compares strings in full.
 use strict;
 use warnings;
 use FindBin;

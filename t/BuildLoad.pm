@@ -226,8 +226,7 @@ sub settings
 		'ptsort.debug_leader_participates = ' . pick(qw(on on off)));
 }
 
-# Start sessions; each goes on until it has taken so many steps, or the server
-# ends.
+# Start sessions; each goes on for this many steps, or until the server ends.
 sub start_load
 {
 	my ($node, $sessions, $steps) = @_;

@@ -89,8 +89,8 @@ sub changed_case
 	return $how == 0 ? uc $word : $how == 1 ? ucfirst $word : $word;
 }
 
-# $count strings of each script, one script after the other: up to 12 letters, one
-# of three times behind an earlier string; then variants().
+# $count strings of each script, one script after the other: up to 12 letters,
+# one time in three appended to an earlier string; then variants().
 sub generated_strings
 {
 	my ($count, $first_seed) = @_;

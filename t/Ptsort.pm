@@ -109,7 +109,8 @@ sub start_psql
 	return $psql;
 }
 
-# Wait until so many processes, or more, sleep or pause at a point of ptsort_test.fault.
+# Wait until at least this many processes sleep or pause at a point of
+# ptsort_test.fault.
 sub wait_for_point
 {
 	my ($node, $point, $processes) = @_;

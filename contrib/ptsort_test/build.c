@@ -233,10 +233,10 @@ begin_alone(PtBuild *build, const PtSortOptions *options)
 	PtSortOptions mine = *options;
 
 	if (options->role == PTSORT_LEADER || options->role == PTSORT_SLICE_LEADER)
-		mine = (PtSortOptions)
 	{
-		.role = PTSORT_SERIAL
-	};
+		memset(&mine, 0, sizeof(mine));
+		mine.role = PTSORT_SERIAL;
+	}
 	return begin(build, &mine);
 }
 
@@ -247,7 +247,7 @@ begin_nothing(PtBuild *build, const PtSortOptions *options)
 	return NULL;
 }
 
-/* Leaves all slices to others, who do the same. */
+/* Leaves all slices to others, which do the same. */
 static void
 load_no_slices(PtBuild *build, PtSort *sort)
 {

@@ -129,7 +129,7 @@ test_check_all(TestChecker *checker, PtSort *sort)
 
 /*
  * One step of a walk.  Positions are those of a cursor: 0 is before the first
- * tuple, n + 1 behind the last.
+ * tuple, n + 1 after the last.
  */
 static void
 step(TestChecker *checker, PtSort *sort, bool forward, int64 *position)

@@ -4,9 +4,9 @@
  *	  ptsort_test_failed(): what a sort does that has failed.
  *
  * An optimistic sort trusts hints until it finds a wrong one in its final
- * merge; then its stream just ends.  Whoever does not ask why must not take
- * that for the end of the tuples.  Such sorts are not for clients of ptsort, so
- * these come from its internals.
+ * merge; then its stream just ends.  A caller that does not ask why must not
+ * take that for the end of the tuples.  Such sorts are not for clients of
+ * ptsort, so these come from its internals.
  *
  *-------------------------------------------------------------------------
  */
@@ -77,7 +77,7 @@ perform_serial(Relation heap, Relation index)
 	return sort;
 }
 
-/* The same in a parallel sort of this process alone. */
+/* perform_serial as a parallel sort of this process alone. */
 static PtSort *
 perform_slices(Relation heap, Relation index, dsm_segment *segment)
 {
@@ -100,7 +100,7 @@ perform_slices(Relation heap, Relation index, dsm_segment *segment)
 	return sort;
 }
 
-/* Reads slices as who knows nothing of failures would; returns tuples. */
+/* Reads slices as if sorts never failed; returns the number of tuples. */
 static int
 read_slices(PtSort *sort)
 {

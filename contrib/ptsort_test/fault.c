@@ -19,7 +19,7 @@
  *		terminate	the same with pg_terminate_backend()
  *		kill	kills itself with SIGKILL
  *		stop	stops the server at once (SIGQUIT), and waits for that
- *		palloc	lets an allocation behind the point fail (memory.c)
+ *		palloc	lets an allocation after the point fail (memory.c)
  *		malloc	the same in the C library
  *		full_temp, full_index, full_wal, full_segment
  *				lets the disk be full from here on (full.c), until the setting

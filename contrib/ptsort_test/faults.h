@@ -4,7 +4,7 @@
  *	  What the files that make things go wrong share.
  *
  *	  fault.c		ptsort_test.fault: what goes wrong at which point
- *	  points.c		who has passed which points, and who waits for whom
+ *	  points.c		which process passed which points, and which waits
  *	  memory.c		the n-th allocation fails
  *	  full.c		disks without space, and processes that cannot start
  *	  shortage.c	a library of its own, preloaded into the whole server:
@@ -30,8 +30,8 @@ typedef enum FaultRole
 
 /*
  * SharedPoint: a point that some process has passed.  The hash of its name
- * claims the slot; then whoever finds it there may write the name, as all
- * write the same.  So no process that dies can leave a lock behind.
+ * claims the slot; then any process that finds it there may write the name,
+ * as all write the same.  So no process that dies can leave a lock behind.
  */
 typedef struct SharedPoint
 {
@@ -50,8 +50,8 @@ typedef struct FaultShared
 	SharedPoint points[MAX_POINTS];
 	pg_atomic_uint32 full;		/* bits of enum FullSpace */
 	pg_atomic_uint32 half;		/* the next write there is cut short */
-	pg_atomic_uint32 forks;		/* so many forks are still to fail */
-	pg_atomic_uint32 deaths;	/* so many processes are to die at birth */
+	pg_atomic_uint32 forks;		/* number of forks still to fail */
+	pg_atomic_uint32 deaths;	/* number of processes to die at birth */
 	pg_atomic_uint32 allocations;	/* that an armed process has seen */
 	pg_atomic_uint32 acted;		/* points with a fault, since it changed */
 	pg_atomic_uint32 failed;	/* calls that failed because of it */

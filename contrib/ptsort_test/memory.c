@@ -270,7 +270,7 @@ void
 memory_init(void)
 {
 	DefineCustomIntVariable("ptsort_test.allocation",
-							"Says which allocation behind a point fails.",
+							"Says which allocation after a point fails.",
 							"0 means none: they are only counted.",
 							&allocation_setting, 1, 0, INT_MAX,
 							PGC_USERSET, 0, NULL, NULL, NULL);

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * points.c
- *	  Who has passed which of ptsort's named points, and who waits for whom.
+ *	  Which process has passed which of ptsort's named points, and which one
+ *	  waits for another.
  *
  *		ptsort_test.turns = 'point[:where] after point[:where][, ...]'
  *
@@ -37,7 +38,7 @@
 /* How long a process waits for another one before that is an error, ms. */
 #define TURN_TIMEOUT	120000
 
-/* The point behind which workers may begin to run. */
+/* The point after which workers may begin to run. */
 #define LAUNCH_POINT	"build: before launch"
 
 /* One side of an order. */
@@ -196,7 +197,7 @@ forget_recent(void)
 	}
 }
 
-/* points_reset forgets who has passed what. */
+/* points_reset forgets which points have been passed. */
 void
 points_reset(void)
 {

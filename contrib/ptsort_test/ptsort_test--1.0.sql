@@ -9,7 +9,7 @@
 -- pattern:        order in which keys are put: random, ascending, descending,
 --                 permuted (each key once, in mixed order)
 -- distinct_keys:  how many different keys, 0 = as many as there are
--- null_every:     about one key in so many is null, 0 = none
+-- null_every:     about one key in this many is null, 0 = none
 -- width:          least bytes of the payload, the table's last column
 -- workers:        0 = serial; shares: how much each participant puts, relative
 --                 to the others, the leader's process last
@@ -140,7 +140,7 @@ CREATE FUNCTION ptsort_test_faults(
 AS 'MODULE_PATHNAME', 'ptsort_test_faults'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- How many allocations were counted behind the point of ptsort_test.fault.
+-- How many allocations were counted after the point of ptsort_test.fault.
 CREATE FUNCTION ptsort_test_allocations()
 RETURNS integer
 AS 'MODULE_PATHNAME', 'ptsort_test_allocations'

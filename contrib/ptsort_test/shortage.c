@@ -37,7 +37,7 @@ EXPORT bool (*ptsort_shortage_fork) (bool in_child) = NULL;
 /* Whether it fails. */
 EXPORT bool (*ptsort_shortage_malloc) (size_t size) = NULL;
 
-/* The C library's function behind ours. */
+/* The C library's function that ours hides. */
 #define NEXT(function) \
 	((__typeof__(&function)) \
 	 next_function((void *volatile *) &next_##function, #function))

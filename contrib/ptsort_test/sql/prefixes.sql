@@ -25,7 +25,7 @@ FROM (VALUES
 	('text COLLATE "en-x-icu"', ''),
 	('text COLLATE "en_US.utf8"', 'text_pattern_ops')) v (type, opclass);
 
--- off: whole strings are compared
+-- off: strings are compared in full
 SET ptsort.skip_prefixes = off;
 SELECT * FROM try('text COLLATE "en_US.utf8"');
 RESET ptsort.skip_prefixes;
