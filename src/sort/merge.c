@@ -3,18 +3,9 @@
  * merge.c
  *	  Several runs as one ordered stream, by a tournament tree.
  *
- * The tree is one of losers (Knuth, volume 3, 5.4.1): every inner node keeps
- * the run that lost there, so that replacing the winner costs one comparison
- * per level, along one path.  Nodes hold the first word of the run's current
- * tuple, so most comparisons touch neither the run nor its tuple.
- *
- * With four runs, the leaves are nodes 4 to 7, the inner nodes 1 to 3; node 0
- * holds the winner:
- *
- *					   0: winner
- *					   1: loser of the final
- *			  2: loser				  3: loser
- *		4: run 0	5: run 1	6: run 2	7: run 3	(not stored)
+ * The tree is that of tournament.h, and node 0 holds the winner.  Nodes hold the
+ * first word of the run's current tuple, so most comparisons touch neither the
+ * run nor its tuple.
  *
  * Where words are only hints (order.c says what a sort makes of them), there
  * are two other ways.  *Verified*: the hints decide, and each tuple is compared
@@ -123,25 +114,11 @@ advance(Merge *merge, int run)
 	return node_of(merge, run);
 }
 
-/* Play the matches below an inner node; returns the winner. */
-static MergeNode
-play(Merge *merge, int node)
-{
-	MergeNode	left;
-	MergeNode	right;
-
-	if (node >= merge->nruns)
-		return node_of(merge, node - merge->nruns);
-	left = play(merge, 2 * node);
-	right = play(merge, 2 * node + 1);
-	if (is_before(merge, &left, &right))
-	{
-		merge->tree[node] = right;
-		return left;
-	}
-	merge->tree[node] = left;
-	return right;
-}
+#define TT_NODE MergeNode
+#define TT_ARG Merge
+#define TT_LEAF(i, arg) node_of(arg, i)
+#define TT_BEFORE(a, b, arg) is_before(arg, a, b)
+#include "sort/tournament.h"
 
 /* What the sort's policy (order.c) means for one merge. */
 static HintPolicy
@@ -229,7 +206,7 @@ distrust_hints(Merge *merge)
 		return;
 	}
 	merge->nwords = 0;
-	merge->tree[0] = play(merge, 1);
+	merge->tree[0] = tournament_play(merge->tree, merge->nruns, 1, merge);
 }
 
 /*
@@ -377,7 +354,7 @@ tree_start(Merge *merge)
 {
 	for (int run = 0; run < merge->nruns; run++)
 		(void) run_next(&merge->readers[run]);
-	merge->tree[0] = play(merge, 1);
+	merge->tree[0] = tournament_play(merge->tree, merge->nruns, 1, merge);
 	if (verifies(merge))
 		end_slice(merge);
 }
@@ -391,16 +368,7 @@ tree_next(Merge *merge)
 	if (verifies(merge))
 		keep_last(merge, run);
 	winner = advance(merge, run);
-	for (int node = (run + merge->nruns) / 2; node > 0; node /= 2)
-	{
-		if (is_before(merge, &merge->tree[node], &winner))
-		{
-			MergeNode	loser = winner;
-
-			winner = merge->tree[node];
-			merge->tree[node] = loser;
-		}
-	}
+	winner = tournament_replay(merge->tree, merge->nruns, run, winner, merge);
 	merge->tree[0] = winner;
 	if (verifies(merge))
 	{

@@ -6,14 +6,9 @@
  * A quicksort over all of them would visit tuples all over memory in each of
  * its passes: of the time to sort a million texts a third goes to waiting for
  * them.  So, as in AlphaSort, blocks of tuples that fit the cache are sorted
- * first, each by quicksort, and then merged by a tournament tree, which needs
+ * first, each by quicksort, and then merged by tournament.h, which needs
  * only the first tuple of each block in the cache.  Blocks that follow each
  * other in order are joined first, so input in order is not merged at all.
- *
- * The tree is not merge.c's.  That one's nodes hold a word, it is replayed in
- * three ways and without branches, and its competitors are readers of runs; the
- * two have the twenty lines of play() and the replay in common, and a template
- * for both would be longer than they are.
  *
  *-------------------------------------------------------------------------
  */
@@ -47,7 +42,7 @@ typedef struct TieRun
 	const uint64 *end;
 } TieRun;
 
-/* A tournament tree of losers over runs; see merge.c. */
+/* A tournament tree over runs. */
 typedef struct TieMerge
 {
 	SortOrder  *order;
@@ -69,25 +64,11 @@ is_before(TieMerge *merge, int a, int b)
 								(void *) (uintptr_t) *right->next) < 0;
 }
 
-/* Play the matches below an inner node; returns the winner. */
-static int
-play(TieMerge *merge, int node)
-{
-	int			left;
-	int			right;
-
-	if (node >= merge->nruns)
-		return node - merge->nruns;
-	left = play(merge, 2 * node);
-	right = play(merge, 2 * node + 1);
-	if (is_before(merge, left, right))
-	{
-		merge->tree[node] = right;
-		return left;
-	}
-	merge->tree[node] = left;
-	return right;
-}
+#define TT_NODE int
+#define TT_ARG TieMerge
+#define TT_LEAF(i, arg) (i)
+#define TT_BEFORE(a, b, arg) is_before(arg, *(a), *(b))
+#include "sort/tournament.h"
 
 /* Sort blocks and join those that follow each other; returns how many runs. */
 static int
@@ -119,7 +100,7 @@ make_runs(SortOrder *order, uint64 *addresses, int64 n, TieRun *runs)
 static void
 merge_runs(TieMerge *merge, uint64 *target, int64 n, int stride)
 {
-	int			winner = play(merge, 1);
+	int			winner = tournament_play(merge->tree, merge->nruns, 1, merge);
 
 	for (int64 i = 0; i < n; i++)
 	{
@@ -130,16 +111,8 @@ merge_runs(TieMerge *merge, uint64 *target, int64 n, int stride)
 		target[i * stride] = *run->next++;
 		if (run->end - run->next > 1)
 			pt_prefetch((void *) (uintptr_t) run->next[1]);
-		for (int node = (winner + merge->nruns) / 2; node > 0; node /= 2)
-		{
-			int			loser = merge->tree[node];
-
-			if (is_before(merge, loser, winner))
-			{
-				merge->tree[node] = winner;
-				winner = loser;
-			}
-		}
+		winner = tournament_replay(merge->tree, merge->nruns, winner, winner,
+								   merge);
 	}
 }
 
