@@ -3,9 +3,9 @@
  * merge.c
  *	  Several runs as one ordered stream, by a tournament tree.
  *
- * The tree is that of tournament.h, and node 0 holds the winner.  Nodes hold the
- * first word of the run's current tuple, so most comparisons touch neither the
- * run nor its tuple.
+ * The tree is that of tournament.h, and node 0 holds the winner.  Nodes hold
+ * the first word of the run's current tuple, so most comparisons touch neither
+ * the run nor its tuple.
  *
  * Where words are only hints (order.c says what a sort makes of them), there
  * are two other ways.  *Verified*: the hints decide, and each tuple is compared
