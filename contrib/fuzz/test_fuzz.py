@@ -106,6 +106,21 @@ class Trees(unittest.TestCase):
             oracle.compare_trees("i", a, b, None)
         self.assertTrue(oracle.compare_trees("i", a, b, 0))
 
+    def test_sizes(self):
+        """More leaves, and empty pages above them."""
+        a, b = tree.Tree(two_leaves()), tree.Tree(two_leaves())
+        oracle.compare_sizes("i", a, b, 2)
+        b.levels[-1] *= 4
+        b.leaves = b.levels[-1]
+        oracle.compare_sizes("i", a, b, 2)
+        with self.assertRaisesRegex(oracle.Failure, "8 leaves, not 2"):
+            oracle.compare_sizes("i", a, b, 1)
+        b = tree.Tree(two_leaves())
+        b.levels[0] *= 9
+        oracle.compare_sizes("i", a, b, 2)
+        with self.assertRaisesRegex(oracle.Failure, "9 pages of level 1"):
+            oracle.compare_sizes("i", a, b, 1)
+
     def test_stored_in_two_ways(self):
         """One value, compressed or not: a posting list has its first row's."""
         one, two, other = (0, b"plain"), (0, b"packed"), (0, b"wrong")

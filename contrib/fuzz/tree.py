@@ -34,6 +34,7 @@ class Page:
         lower, upper, special = struct.unpack_from("<HHH", raw, 12)
         (self.previous, self.next, self.level,
          self.flags) = struct.unpack_from("<IIIH", raw, special)
+        self.size = len(raw)
         self.free = upper - lower
         self.items = []
         for pointer in struct.unpack_from("<%dI" % ((lower - HEADER) // 4),
