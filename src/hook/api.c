@@ -12,6 +12,7 @@
 #include "sort/shared.h"
 #include "key/key.h"
 #include "sort/sortread.h"
+#include "sort/sortput.h"
 #include "sort/tuplesort.h"
 #include "sort/variants.h"
 

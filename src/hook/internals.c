@@ -14,7 +14,7 @@
 #include "../contrib/ptsort_test/internal_tests.h"
 #include "key/key.h"
 #include "sort/internal.h"
-#include "sort/tuplesort.h"
+#include "sort/sortput.h"
 #include "sort/variants.h"
 
 StaticAssertDecl(TEST_ENTRY_WORDS == KEY_ENTRY_WORDS &&

@@ -23,7 +23,8 @@
 #include "key/text_prefix.h"
 #include "miscadmin.h"
 #include "sort/slices.h"
-#include "sort/tuplesort.h"
+#include "sort/sortput.h"
+#include "sort/sortruns.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 

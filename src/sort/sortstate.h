@@ -1,11 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * sortstate.h
- *	  The inside of a sort object, shared by tuplesort.c, which fills and
- *	  performs it, and sortread.c, which reads it.
+ *	  The inside of a sort object, shared by the files that are its phases.
  *
- * Two files, for a sort is filled by one process and may be read by others:
- * what reading knows of filling is declared here.
+ * sortput.c fills it, sortruns.c writes and merges its runs, tuplesort.c begins
+ * and performs it, sortread.c reads it.
  *
  *-------------------------------------------------------------------------
  */

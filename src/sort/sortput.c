@@ -1,0 +1,332 @@
+/*-------------------------------------------------------------------------
+ *
+ * sortput.c
+ *	  Filling a sort: tuples in memory, and initial runs when it is full.
+ *
+ * The budget.  While tuples are put, the entries have what all else that the
+ * sort holds leaves of it (sort_other_memory), and while runs are merged the
+ * readers have that.  So what a key has learned, samples, lists of extents and
+ * buffers are paid for without being listed anywhere.  The write buffer and
+ * what learning may take are set aside before they exist (entries_budget).
+ *
+ * Learning.  A key that makes words from what it has seen (key.h) makes no
+ * useful ones before.  So the first tuples are kept without words, and get them
+ * when there are enough tuples to learn from.  The first participant to have
+ * that many learns for all, as words of different codes cannot be compared.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "key/key.h"
+#include "sort/shared.h"
+#include "sort/sortput.h"
+#include "sort/sortruns.h"
+#include "sort/splice.h"
+#include "util.h"
+#include "utils/memutils.h"
+
+/* Learning takes no more than this part of the budget, reserved until then. */
+#define LEARNING_PART		4
+
+/* The entries have this part of it, whatever the rest of the sort takes. */
+#define ENTRIES_PART		4
+
+/*
+ * Runs are compared by copies of their edges, if one is no larger than this
+ * part of the budget, and all of them are no larger than that.
+ */
+#define EDGE_PART			64
+#define EDGES_PART			16
+
+/*
+ * A key learns when this many tuples are there, or all, or memory is full.  Not
+ * from the first few: if the table is in some order, they are unlike the rest.
+ */
+#define LEARN_TUPLES		200000
+
+int			ptsort_debug_spill_entries = 0;
+
+/*
+ * What is left of the budget for entries: all but the sort's other memory, what
+ * writing a run will take and, while a key is learning, what it may still take.
+ */
+static int64
+entries_budget(const PtSort *sort)
+{
+	int64		others = sort_other_memory(sort);
+
+	if (!sort->run_is_open)
+		others += sort->write_buffer + RUN_WRITER_MEMORY;
+	if (sort->learning)
+		others += sort->learning_limit - (int64) key_memory(sort->key);
+	return Max(sort->options.budget - others,
+			   sort->options.budget / ENTRIES_PART);
+}
+
+/* sort_begin_putting: see sortput.h. */
+void
+sort_begin_putting(PtSort *sort)
+{
+	if (sort->key && key_is_learning(sort->key))
+	{
+		Assert(sort->order.own->rekey != NULL);
+		sort->learning = true;
+		sort->learning_limit = key_limit(sort->key,
+										 sort->options.budget / LEARNING_PART);
+	}
+	sort->memsort = memsort_create(&sort->order, entries_budget(sort));
+}
+
+/* sort_learn_key: see sortput.h. */
+bool
+sort_learn_key(PtSortKey *key, PtSortShared *shared)
+{
+	StringInfoData learned;
+	bool		right;
+
+	initStringInfo(&learned);
+	if (shared == NULL)
+		right = key_learn(key, NULL);
+	else if (shared_claim_learning(shared))
+	{
+		right = key_learn(key, &learned);
+		shared_publish_learned(shared, learned.data, learned.len);
+	}
+	else
+	{
+		shared_read_learned(shared, &learned);
+		right = key_adopt(key, learned.data, learned.len);
+	}
+	pfree(learned.data);
+	return right;
+}
+
+/* Let the key learn, and keep the most memory that the sort had meanwhile. */
+static bool
+learn(PtSort *sort)
+{
+	bool		right = sort_learn_key(sort->key, sort->options.shared);
+	int64		transient = (int64) key_peak_memory(sort->key) -
+		(int64) key_memory(sort->key);
+	int64		memory = sort_other_memory(sort) + sort->memsort->used;
+
+	sort->learning = false;
+	sort->peak_memory = Max(sort->peak_memory, memory + Max(transient, 0));
+	memsort_set_budget(sort->memsort, entries_budget(sort));
+	return right;
+}
+
+/* Let the key learn from what is in memory, and make the words anew. */
+static void
+learn_words(PtSort *sort)
+{
+	const SortVariant *variant = sort->order.own;
+	MemSort    *ms = sort->memsort;
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "ptsort learning",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old;
+
+	if (learn(sort))
+		order_note(&sort->order, HINTS_LEARNED_RIGHT);
+	old = MemoryContextSwitchTo(context);
+	for (int64 i = 0; i < ms->count; i++)
+	{
+		uint64	   *entry = memsort_entry(ms, i);
+		uint64		words[KEY_ENTRY_WORDS];
+
+		variant->rekey(memsort_tuple(ms, entry), words, sort->order.state);
+		memcpy(entry, words, sort->order.nwords * sizeof(uint64));
+		MemoryContextReset(context);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
+
+/* sort_entries_in_memory: see sortput.h. */
+void
+sort_entries_in_memory(PtSort *sort)
+{
+	instr_time	start;
+
+	INSTR_TIME_SET_CURRENT(start);
+	if (sort->learning)
+		learn_words(sort);
+	memsort_sort(sort->memsort);
+	sort_note_memory(sort);
+	sort->stats.sort_ms += pt_ms_since(start);
+}
+
+/* End the initial run that is open, if any. */
+static void
+close_run(PtSort *sort)
+{
+	if (!sort->run_is_open)
+		return;
+	sort_append_run(sort, &sort->open_run);
+	sort->run_is_open = false;
+}
+
+/* A copy of an entry in memory, to compare runs by; NULL if it is too large. */
+static uint64 *
+copy_edge(PtSort *sort, int64 i)
+{
+	uint64	   *entry = memsort_entry(sort->memsort, i);
+	char	   *tuple = memsort_tuple(sort->memsort, entry);
+	Size		size = order_size(&sort->order, tuple);
+	int			nwords = sort->order.nwords;
+	uint64	   *edge;
+
+	if (size > sort->options.budget / EDGE_PART ||
+		sort->edge_bytes + size > sort->options.budget / EDGES_PART)
+		return NULL;
+	sort->edge_bytes += size;
+	edge = palloc(nwords * sizeof(uint64) + size);
+	memcpy(edge, entry, nwords * sizeof(uint64));
+	memcpy(&edge[nwords], tuple, size);
+	return edge;
+}
+
+/* Free such a copy. */
+static void
+free_edge(PtSort *sort, uint64 *edge)
+{
+	if (edge == NULL)
+		return;
+	sort->edge_bytes -= order_size(&sort->order, edge + sort->order.nwords);
+	pfree(edge);
+}
+
+/* Append what is in memory to a run. */
+static void
+write_memory(PtSort *sort, RunWriter *writer)
+{
+	MemSort    *ms = sort->memsort;
+
+	if (sort->order.inline_image)
+	{
+		run_write_entries(writer, ms->entries, ms->count);
+		return;
+	}
+	for (int64 i = 0; i < ms->count; i++)
+	{
+		uint64	   *entry = memsort_entry(ms, i);
+		char	   *tuple = memsort_tuple(ms, entry);
+
+		pt_prefetch(memsort_ahead(ms, i));
+		pt_prefetch(memsort_ahead(ms, i) + CACHE_LINE);
+		run_write(writer, entry, tuple, order_size(&sort->order, tuple));
+	}
+}
+
+/*
+ * Write what is in memory, as a new run or at the end of the last one.  So
+ * input that is in order becomes one run, however long it is.
+ */
+static void
+spill(PtSort *sort)
+{
+	instr_time	start;
+	uint64	   *first;
+	Run		   *run;
+
+	sort_entries_in_memory(sort);
+	INSTR_TIME_SET_CURRENT(start);
+	first = copy_edge(sort, 0);
+	if (!sort->run_is_open ||
+		!splice_comes_before(&sort->order, sort->open_run.run->last, first))
+	{
+		close_run(sort);
+		sort_begin_run(sort, &sort->open_run);
+		sort->run_is_open = true;
+		sort->open_run.run->first = first;
+		first = NULL;
+	}
+	run = sort->open_run.run;
+	write_memory(sort, &sort->open_run);
+	free_edge(sort, first);
+	free_edge(sort, run->last);
+	run->last = copy_edge(sort, sort->memsort->count - 1);
+	memsort_reset(sort->memsort);
+	memsort_set_budget(sort->memsort, entries_budget(sort));
+	sort->stats.run_ms += pt_ms_since(start);
+}
+
+/* Make the words of a tuple that is not in memory yet. */
+static void
+rekey(PtSort *sort, const void *tuple, uint64 *words)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "ptsort rekey",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+
+	sort->order.own->rekey(tuple, words, sort->order.state);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
+
+/* Raise the error for a tuple that cannot be put. */
+static pg_noinline void
+refuse_put(const PtSort *sort)
+{
+	if (sort->options.role != PTSORT_SERIAL &&
+		sort->options.role != PTSORT_WORKER)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("cannot put tuple into sort"),
+				 errdetail("Only sorts of the roles PTSORT_SERIAL and PTSORT_WORKER take tuples.")));
+	sort_wrong_phase(sort, "cannot put tuple into sort");
+}
+
+/* sort_put: see ptsort_put. */
+void
+sort_put(PtSort *sort, const void *tuple, Size size, const uint64 *words)
+{
+	MemSort    *ms = sort->memsort;
+
+	if (unlikely(sort->phase != PHASE_PUTTING || ms == NULL))
+		refuse_put(sort);
+	if (unlikely(ptsort_debug_spill_entries > 0 &&
+				 ms->count >= ptsort_debug_spill_entries) ||
+		unlikely(!memsort_put(ms, words, tuple, size)))
+	{
+		MemoryContext old = MemoryContextSwitchTo(sort->context);
+		bool		was_learning = sort->learning;
+		uint64		new_words[KEY_ENTRY_WORDS];
+
+		spill(sort);
+		if (was_learning)
+		{
+			/* This tuple's words were made before the key had learned. */
+			rekey(sort, tuple, new_words);
+			words = new_words;
+		}
+		if (!memsort_put(ms, words, tuple, size))
+			elog(ERROR, "tuple of %zu bytes does not fit into empty sort memory",
+				 size);
+		MemoryContextSwitchTo(old);
+	}
+	sort->stats.tuples++;
+	if (unlikely(sort->learning) && ms->count >= LEARN_TUPLES)
+	{
+		MemoryContext old = MemoryContextSwitchTo(sort->context);
+
+		learn_words(sort);
+		MemoryContextSwitchTo(old);
+	}
+}
+
+/* sort_end_runs: see sortput.h. */
+void
+sort_end_runs(PtSort *sort)
+{
+	if (sort->memsort->count > 0)
+		spill(sort);
+	close_run(sort);
+	sort_note_memory(sort);
+	memsort_free(sort->memsort);
+	sort->memsort = NULL;
+	sort_join_runs(sort);
+}

@@ -1,0 +1,194 @@
+/*-------------------------------------------------------------------------
+ *
+ * sortruns.c
+ *	  The runs of a sort: written, queued, merged into fewer.
+ *
+ * Merging.  More runs than the budget has read buffers for are merged in
+ * several passes.  A merge reads as many runs as the budget has room for
+ * readers with a buffer of one block: at about 20 kB each 36 in 1 MB and 180 in
+ * 4 MB.  The first merge takes only as many as make all later ones full.
+ * Temporary space is recycled while a run is read (tape.c), so passes need no
+ * more space than the data.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "sort/shared.h"
+#include "sort/sortruns.h"
+#include "sort/splice.h"
+#include "util.h"
+
+/*
+ * Blocks of a tape: the smallest read of a merge.  They are this part of the
+ * budget, or one of the server's blocks, so that one merge can read many runs:
+ * 36 in 1 MB, 180 in 4 MB.
+ */
+#define BLOCK_PART			512
+#define MAX_TAPE_BLOCK		(32 * 1024)
+
+/* Samples of one run, and those of all runs, are no more than this part. */
+#define SAMPLES_PART		16
+
+/* Merge orders.  More than MAX_MERGE_ORDER runs at once only cost cache. */
+#define MIN_MERGE_ORDER		6
+#define MAX_MERGE_ORDER		500
+
+int			ptsort_debug_merge_order = 0;
+
+/* Bytes of a tape's blocks. */
+static int64
+block_bytes(const PtSort *sort)
+{
+	int64		result = BLCKSZ;
+
+	while (result < MAX_TAPE_BLOCK &&
+		   result * 2 <= sort->options.budget / BLOCK_PART)
+		result *= 2;
+	return result;
+}
+
+/* The tapeset, made when first needed. */
+static Tapeset *
+own_tapeset(PtSort *sort)
+{
+	if (sort->tapeset == NULL)
+	{
+		SharedFileSet *fileset = NULL;
+
+		if (sort->options.role == PTSORT_WORKER)
+			fileset = shared_fileset(sort->options.shared);
+		sort->tapeset = tapeset_create(fileset, sort->options.participant,
+									   block_bytes(sort));
+	}
+	return sort->tapeset;
+}
+
+/* Most samples of a run: a power of two. */
+static int64
+max_samples(const PtSort *sort)
+{
+	int64		bytes = sort->options.budget / SAMPLES_PART;
+	int64		result = RUN_MAX_SAMPLES;
+
+	while (result * (int64) sizeof(RunSample) > bytes)
+		result /= 2;
+	return result;
+}
+
+/* sort_begin_run: see sortruns.h. */
+void
+sort_begin_run(PtSort *sort, RunWriter *writer)
+{
+	run_begin_write(writer, &sort->order, own_tapeset(sort), sort->write_buffer,
+					sort->options.role == PTSORT_WORKER ? max_samples(sort) :
+					RUN_NO_SAMPLES);
+}
+
+/* Keep the samples of all runs together within limits. */
+static void
+limit_samples(PtSort *sort)
+{
+	int64		total = 0;
+
+	for (int i = 0; i < sort->nruns; i++)
+		total += sort->runs[i]->desc.nsamples;
+	if (total <= max_samples(sort))
+		return;
+	for (int i = 0; i < sort->nruns; i++)
+		run_thin_samples(sort->runs[i]);
+}
+
+/* sort_add_run: see sortruns.h. */
+void
+sort_add_run(PtSort *sort, Run *run)
+{
+	if (sort->nruns == sort->maxruns)
+	{
+		sort->maxruns *= 2;
+		sort->runs = repalloc_huge(sort->runs, sort->maxruns * sizeof(Run *));
+	}
+	sort->runs[sort->nruns++] = run;
+}
+
+/* sort_append_run: see sortruns.h. */
+void
+sort_append_run(PtSort *sort, RunWriter *writer)
+{
+	Run		   *run = run_end_write(writer);
+
+	sort_add_run(sort, run);
+	limit_samples(sort);
+	sort->stats.runs++;
+	sort->stats.run_bytes += run->desc.bytes;
+}
+
+/* sort_merge_order: see sortruns.h. */
+int
+sort_merge_order(PtSort *sort)
+{
+	int64		order = sort_merge_memory(sort, sort->nruns, MERGE_TO_RUN) /
+		(block_bytes(sort) + TAPE_READ_SLACK + RUN_READER_MEMORY);
+
+	if (ptsort_debug_merge_order > 0)
+		return Max(ptsort_debug_merge_order, 2);
+	return Min(Max(order, MIN_MERGE_ORDER), MAX_MERGE_ORDER);
+}
+
+/* Merge the first n runs of the queue into one at its end. */
+static void
+merge_runs(PtSort *sort, int n)
+{
+	RunWriter	writer;
+	RunReader  *reader;
+	Merge	   *merge = sort_create_merge(sort, n, NULL, MERGE_TO_RUN);
+
+	sort_begin_run(sort, &writer);
+	while ((reader = merge_next(merge)) != NULL)
+	{
+		/* A wrong hint ends the run; a later merge joins the two parts. */
+		if (unlikely(merge_was_wrong(merge)))
+		{
+			sort_append_run(sort, &writer);
+			sort_begin_run(sort, &writer);
+		}
+		run_write(&writer, reader->words, reader->tuple, reader->size);
+	}
+	sort_note_memory(sort);
+	merge_free(merge);
+	for (int i = 0; i < n; i++)
+		run_close(sort->runs[i]);
+	sort->nruns -= n;
+	memmove(sort->runs, sort->runs + n, sort->nruns * sizeof(Run *));
+	sort_append_run(sort, &writer);
+}
+
+/*
+ * sort_merge_down: see sortruns.h.  The first merge takes just as many as leave
+ * full merges for the rest.
+ */
+void
+sort_merge_down(PtSort *sort, int target)
+{
+	int			order = sort_merge_order(sort);
+	instr_time	start;
+
+	INSTR_TIME_SET_CURRENT(start);
+	while (sort->nruns > target)
+	{
+		int			excess = sort->nruns - target;	/* runs to get rid of */
+		int			n = excess % (order - 1);
+
+		n = n == 0 ? order : n + 1;
+		merge_runs(sort, n);
+	}
+	sort->stats.run_ms += pt_ms_since(start);
+}
+
+/* sort_join_runs: see sortruns.h. */
+void
+sort_join_runs(PtSort *sort)
+{
+	if (!sort->options.random_access)
+		sort->nruns = splice_runs(&sort->order, sort->runs, sort->nruns);
+}

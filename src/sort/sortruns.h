@@ -1,0 +1,41 @@
+/*-------------------------------------------------------------------------
+ *
+ * sortruns.h
+ *	  The runs of a sort: written, queued, merged into fewer.
+ *
+ * They are in a queue: merges read the first ones, and append what they write.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_SORTRUNS_H
+#define PTSORT_SORTRUNS_H
+
+#include "compat.h"
+
+#include "sort/sortstate.h"
+
+/* Developer GUC: most runs of a merge; 0 is off. */
+extern int	ptsort_debug_merge_order;
+
+/*
+ * sort_begin_run starts a new run.  Any run of a worker may be the one that
+ * others read, and so gets a sparse index.
+ */
+extern void sort_begin_run(PtSort *sort, RunWriter *writer);
+
+/* sort_append_run finishes a run and puts it at the end of the queue. */
+extern void sort_append_run(PtSort *sort, RunWriter *writer);
+
+/* sort_add_run puts a run that is finished at the end of the queue. */
+extern void sort_add_run(PtSort *sort, Run *run);
+
+/* sort_join_runs appends runs that do not overlap to each other. */
+extern void sort_join_runs(PtSort *sort);
+
+/* sort_merge_order: how many runs may a merge read that writes a run? */
+extern int	sort_merge_order(PtSort *sort);
+
+/* sort_merge_down merges until at most 'target' runs are left. */
+extern void sort_merge_down(PtSort *sort, int target);
+
+#endif							/* PTSORT_SORTRUNS_H */
