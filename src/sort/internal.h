@@ -57,19 +57,14 @@ typedef struct SortVariant
 	PtSortVariant base;			/* must be first */
 
 	/*
-	 * The words are hints: they may contradict compare, which is right then.
-	 * The sort verifies what it makes of them.
-	 */
-	bool		hints;
-
-	/*
 	 * Optional: the key that makes the words and whose comparison is used.
-	 * The sort asks for it at begin.  If it is learning, the sort has it
-	 * learn within a part of the budget when enough tuples have been put, and
-	 * then has rekey make the words (an array of KEY_ENTRY_WORDS) of each
-	 * tuple put before.  rekey runs in a memory context that is reset for
-	 * each tuple.  An optimistic sort is one only if the key has put all that
-	 * it learned from in order.
+	 * The sort asks for it at begin.  If its words are hints, they may
+	 * contradict compare, which is right then, and the sort verifies what it
+	 * makes of them.  If it is learning, the sort has it learn within a part
+	 * of the budget when enough tuples have been put, and then has rekey make
+	 * the words (an array of KEY_ENTRY_WORDS) of each tuple put before.  rekey
+	 * runs in a memory context that is reset for each tuple.  An optimistic
+	 * sort is one only if the key has put all that it learned from in order.
 	 */
 	PtSortKey  *(*key) (void *state);
 	void		(*rekey) (const void *tuple, uint64 *words, void *state);

@@ -65,8 +65,6 @@ begin(const PtSortVariant *variant, const SortVariant *own, void *state,
 	sort->order.nwords = nwords;
 	sort->order.own = own;
 	sort->order.inline_image = variant->inline_image;
-	if (own->hints)
-		order_note(&sort->order, HINTS_EXIST);
 	if (with->optimistic)
 		order_note(&sort->order, HINTS_MAY_FAIL);
 	sort->write_buffer = Min(sort->options.budget / WRITE_BUFFER_PART,
@@ -75,6 +73,8 @@ begin(const PtSortVariant *variant, const SortVariant *own, void *state,
 	sort->runs = palloc(sort->maxruns * sizeof(Run *));
 	if (own->key)
 		sort->key = own->key(state);
+	if (sort->key && key_is_hint(sort->key))
+		order_note(&sort->order, HINTS_EXIST);
 	if (sort->key && with->restartable)
 		sort->contradicted = key_allow_restart(sort->key);
 	if (options->role == PTSORT_WORKER)

@@ -172,10 +172,6 @@ index_rekey(const void *tuple, uint64 *words, void *arg)
 	key_words(state->key, values, isnull, words);
 }
 
-/*
- * Three kinds of index tuples with a tuple in memory: words that are there
- * from the start, that are learned, and that are learned and hints.
- */
 static const SortVariant index_variant = {
 	.base = {
 		.name = "index tuple",
@@ -183,28 +179,6 @@ static const SortVariant index_variant = {
 		.compare = index_compare,
 		.same_slice = index_same_slice,
 	},
-	.key = index_key,
-};
-
-static const SortVariant learning_variant = {
-	.base = {
-		.name = "index tuple, learned key",
-		.size = index_size,
-		.compare = index_compare,
-		.same_slice = index_same_slice,
-	},
-	.key = index_key,
-	.rekey = index_rekey,
-};
-
-static const SortVariant hint_variant = {
-	.base = {
-		.name = "index tuple, hints",
-		.size = index_size,
-		.compare = index_compare,
-		.same_slice = index_same_slice,
-	},
-	.hints = true,
 	.key = index_key,
 	.rekey = index_rekey,
 };
@@ -294,8 +268,6 @@ variant_begin_index_with(Relation heap, Relation index, bool unique,
 		!options->options.random_access;
 	if (state->exact)
 		variant = unique ? &exact_unique_variant : &exact_variant;
-	else if (key_is_learning(state->key))
-		variant = key_is_hint(state->key) ? &hint_variant : &learning_variant;
 	sort = sort_begin_with(variant, state, state->nwords, context, options);
 	MemoryContextSwitchTo(old);
 	return sort;
@@ -319,8 +291,7 @@ index_state(PtSort *sort)
 	const PtSortVariant *variant = sort_variant(sort);
 
 	if (variant == &exact_variant.base ||
-		variant == &exact_unique_variant.base ||
-		variant == &learning_variant.base || variant == &hint_variant.base)
+		variant == &exact_unique_variant.base)
 		return sort_state(sort, variant);
 	return sort_state(sort, &index_variant.base);
 }
