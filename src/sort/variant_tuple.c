@@ -111,7 +111,7 @@ variant_begin_tuple(TupleDesc desc, int nkeys, const AttrNumber *attnums,
 
 	state->key = ptsort_key_columns(nkeys, lt_operators, collations,
 									nulls_first);
-	state->desc = CreateTupleDescCopy(desc);
+	state->desc = CreateTupleDescCopyConstr(desc);
 	state->nkeys = nkeys;
 	state->attnums = palloc(nkeys * sizeof(AttrNumber));
 	memcpy(state->attnums, attnums, nkeys * sizeof(AttrNumber));
