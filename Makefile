@@ -90,7 +90,8 @@ DATA = $(wildcard ptsort--*.sql)
 LAYERS = \
 	util fault stamp \
 	$(addprefix key/, \
-		key_entry key_pack key_form text_collation text_sample text_model text_code text_table text_prefix key) \
+		key_entry key_pack key_form text_collation text_sample text_model text_code text_table text_prefix \
+		key_column key) \
 	$(addprefix sort/, \
 		internal order tape frame run splice radix tournament tiesort repair memsort merge slices shared \
 		options sortstate sortread sortruns sortput tuplesort \

@@ -157,6 +157,10 @@ typedef struct PtSortOptions
 								 * launched workers; a worker that dies before
 								 * it leaves its run is then an error instead
 								 * of a long wait */
+	int64		expected_tuples;	/* about how many will be put into this
+									 * sort; 0: unknown.  Only the time depends
+									 * on it: what pays for many is left out
+									 * for few */
 } PtSortOptions;
 
 /*

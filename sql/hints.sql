@@ -6,6 +6,8 @@
 \i :source/sql/include/order.sql
 \set ECHO all
 SET max_parallel_maintenance_workers = 4;
+-- however few rows there are
+SET ptsort.debug_learn_tuples = 0;
 CREATE EXTENSION IF NOT EXISTS citext;
 SELECT setseed(0.25);
 

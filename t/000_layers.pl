@@ -116,7 +116,7 @@ sub scattered_folders
 
 # Public headers, variants and everything in contrib see public headers only
 # (variants may also see their own prototypes and what is below all layers,
-# that of index tuples also what internal.h and the keys of indexes have for it).
+# those whose keys learn also what internal.h and key.h have for them).
 sub private_includes
 {
 	my ($top) = @_;
@@ -133,7 +133,7 @@ sub private_includes
 			my $base = basename($header);
 
 			next if $file =~ /^src/ && $base =~ /^(?:compat|util|variants)\.h$/;
-			next if $file =~ /variant_index/ && $base =~ /^(?:internal|key)\.h$/;
+			next if $file =~ /variant_(?:index|datum|tuple)/ && $base =~ /^(?:internal|key)\.h$/;
 			next if $header eq $base && -f dirname("$top/$file") . "/$base"
 			  && $file !~ /^src/;
 			push @bad, "$file: includes $header"

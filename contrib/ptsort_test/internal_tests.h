@@ -29,7 +29,12 @@ typedef struct PtSortInternals
 	bool		(*key_is_exact) (const PtSortKey *key);
 	bool		(*key_is_learning) (const PtSortKey *key);
 
-	/* End the learning, from the values that words were asked for. */
+	/* ptsort_key_words, and the tail of an exact key after the words. */
+	void		(*key_words) (PtSortKey *key, const Datum *values,
+							  const bool *isnull, uint64 *words);
+
+	/* Learn from the values that words are asked for between these two. */
+	void		(*key_begin_learning) (PtSortKey *key);
 	void		(*key_learn) (PtSortKey *key);
 
 	/* Make an exact key's index tuple, but for its heap TID. */

@@ -79,6 +79,17 @@ compare_words(const Sample *a, const Sample *b, int nwords)
 	return 0;
 }
 
+/* The words of a value, and the tail if the key is that of an index. */
+static void
+make_words(const WordsOrder *order, PtSortKey *key, const Datum *value,
+		   const bool *isnull, uint64 *words)
+{
+	if (order->by_operator)
+		ptsort_key_words(key, value, isnull, words);
+	else
+		test_internals()->key_words(key, value, isnull, words);
+}
+
 /* Array elements with their words. */
 static Sample *
 make_samples(ArrayType *array, WordsOrder *order, PtSortKey *key, int *n)
@@ -97,8 +108,9 @@ make_samples(ArrayType *array, WordsOrder *order, PtSortKey *key, int *n)
 	if (test_internals()->key_is_learning(key))
 	{
 		/* From a part of the values, so that it has not seen all there is. */
+		test_internals()->key_begin_learning(key);
 		for (int i = 0; i < *n; i += 3)
-			ptsort_key_words(key, &values[i], &isnull[i], samples[i].words);
+			make_words(order, key, &values[i], &isnull[i], samples[i].words);
 		test_internals()->key_learn(key);
 	}
 	for (int i = 0; i < *n; i++)
@@ -106,7 +118,7 @@ make_samples(ArrayType *array, WordsOrder *order, PtSortKey *key, int *n)
 		samples[i].value = values[i];
 		samples[i].isnull = isnull[i];
 		samples[i].order = order;
-		ptsort_key_words(key, &values[i], &isnull[i], samples[i].words);
+		make_words(order, key, &values[i], &isnull[i], samples[i].words);
 	}
 	return samples;
 }

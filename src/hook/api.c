@@ -50,7 +50,7 @@ const PtSortApi ptsort_api_table = {
 
 	.key_columns = key_columns,
 	.key_nwords = key_nwords,
-	.key_words = key_words,
+	.key_words = key_columns_words,
 	.key_support = key_support,
 	.begin = sort_begin,
 	.state = sort_state_of,

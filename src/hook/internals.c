@@ -14,7 +14,6 @@
 #include "../contrib/ptsort_test/internal_tests.h"
 #include "key/key.h"
 #include "sort/internal.h"
-#include "sort/sortput.h"
 #include "sort/variants.h"
 
 StaticAssertDecl(TEST_ENTRY_WORDS == KEY_ENTRY_WORDS &&
@@ -26,7 +25,7 @@ extern PGDLLEXPORT const PtSortInternals *ptsort_internals(void);
 static void
 learn(PtSortKey *key)
 {
-	(void) sort_learn_key(key, NULL);
+	(void) key_learn(key, NULL);
 }
 
 static PtSort *
@@ -54,6 +53,8 @@ ptsort_internals(void)
 		.key_index = key_index,
 		.key_is_exact = key_is_exact,
 		.key_is_learning = key_is_learning,
+		.key_words = key_words,
+		.key_begin_learning = key_begin_learning,
 		.key_learn = learn,
 		.key_tuple = key_tuple,
 		.begin_optimistic = begin_optimistic,

@@ -18,16 +18,10 @@
  *
  * The word of another column, first match wins:
  *
- * 1. The column is text: a code learned from the first strings (text_code.h).
- *	  It is a hint unless the collation is bytewise ("C").
- * 2. The sort support function offers an abbreviated key that its comparator
- *	  compares as an integer.  What the server requires of abbreviated keys is
- *	  just what is required of words.  (uuid, inet, macaddr: unsigned; numeric:
- *	  see word_numeric.)
- * 3. The comparator compares datums as integers: int4, int8, date, timestamp,
- *	  and whatever else uses one of the server's three.
- * 4. The sort support function, or the comparison function of an operator
- *	  class without one, is a function of the server that we know.
+ * 1. The column is text, and its user can make words anew: a code learned from
+ *	  the first strings (text_code.h).  It is a hint unless the collation is
+ *	  bytewise ("C").  If there are too few strings to learn from, 2.
+ * 2. What the operator class offers (key_column.c).
  *
  * All participants of a sort must make the same word of the same value.  So
  * nothing here may depend on what a process saw before, and abbreviation is
@@ -38,16 +32,12 @@
 #include "compat.h"
 
 #include "access/nbtree.h"
-#include "catalog/dependency.h"
-#include "catalog/pg_proc.h"
-#include "commands/extension.h"
 #include "common/hashfn.h"
-#include "utils/builtins.h"
-#include "utils/date.h"
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
 
 #include "key/key.h"
+#include "key/key_column.h"
 #include "key/key_form.h"
 #include "key/key_pack.h"
 #include "key/text_code.h"
@@ -56,13 +46,13 @@
 int			ptsort_debug_key_class = KEY_CLASS_AUTO;
 int			ptsort_debug_wrong_hints = 0;
 
-#define SIGN_BIT	(UINT64CONST(1) << 63)
-
 /*
- * WordMaker makes the word of a value that is not null, in ascending order.
- * ssup holds the state of abbreviation, if the maker abbreviates.
+ * From this many tuples on it pays to learn a code for text, if without it
+ * words are the first bytes, are abbreviated keys, or are not there at all.
  */
-typedef uint64 (*WordMaker) (Datum value, SortSupport ssup);
+#define LEARN_BYTEWISE		20000
+#define LEARN_ABBREVIATED	10000
+#define LEARN_COMPARED		2000
 
 /*
  * SortKeyWord: one word and the column it is made from.
@@ -70,11 +60,15 @@ typedef uint64 (*WordMaker) (Datum value, SortSupport ssup);
 typedef struct SortKeyWord
 {
 	int			column;			/* index into values, isnull */
-	WordMaker	make;			/* NULL: there is a kind, a code or nothing */
+	WordMaker	make;			/* NULL: there is a kind or nothing, unless a
+								 * code is learned */
 	FieldKind	kind;			/* of values that could be packed */
-	TextCode   *code;			/* for text, in one or two words */
+	bool		text;			/* a code can be learned */
+	TextForm	form;			/* ... of values like these */
+	TextCode   *code;			/* in one or two words; NULL until learning
+								 * begins */
 	int			nwords;
-	bool		hint;
+	bool		hint;			/* of the code */
 	bool		reverse;		/* descending */
 	uint64		null_word;		/* smallest or largest */
 	SortSupportData ssup;		/* with abbreviation and its own state */
@@ -82,9 +76,13 @@ typedef struct SortKeyWord
 
 struct PtSortKey
 {
+	MemoryContext context;		/* that it is in */
 	int			nwords;
 	bool		exact;			/* all columns are in the pack */
 	bool		learning;		/* the code has yet to be learned */
+	bool		make_early;		/* while it is learning, make the words that
+								 * there would be without a code */
+	Size		limit;			/* bytes that the code may use */
 	KeyPack		pack;			/* exact, or several columns; else empty */
 	SortKeyWord word;			/* a word on its own or the end of the pack */
 	KeyForm    *form;			/* exact: how to make tuples */
@@ -93,301 +91,45 @@ struct PtSortKey
 	SortSupportData support[FLEXIBLE_ARRAY_MEMBER]; /* one per column */
 };
 
-/* KnownOrder: a server function and the words that agree with it. */
-typedef struct KnownOrder
-{
-	Oid			function;
-	WordMaker	make;
-} KnownOrder;
-
-static inline uint64
-word_from_signed(int64 value)
-{
-	return (uint64) value ^ SIGN_BIT;
-}
-
 /*
- * Flip a float's bits into integer order.  As in the operator class, the two
- * zeros are equal, and all NaNs are equal and greater than everything else.
- */
-static inline uint64
-word_from_float(float8 value)
-{
-	union
-	{
-		float8		value;
-		uint64		bits;
-	}			u;
-
-	if (isnan(value))
-		return PG_UINT64_MAX;
-	u.value = (value == 0.0) ? 0.0 : value;
-	return (u.bits & SIGN_BIT) ? ~u.bits : u.bits | SIGN_BIT;
-}
-
-static uint64
-word_abbreviated(Datum value, SortSupport ssup)
-{
-	return (uint64) ssup->abbrev_converter(value, ssup);
-}
-
-/*
- * numeric's abbreviated key is a signed integer that grows as the value
- * shrinks, with -INT64_MAX for infinity and INT64_MIN for NaN.
- */
-static uint64
-word_numeric(Datum value, SortSupport ssup)
-{
-	Datum		abbreviated = ssup->abbrev_converter(value, ssup);
-
-	return ~word_from_signed(DatumGetInt64(abbreviated));
-}
-
-static uint64
-word_unsigned(Datum value, SortSupport ssup)
-{
-	return (uint64) value;
-}
-
-static uint64
-word_int64(Datum value, SortSupport ssup)
-{
-	return word_from_signed(DatumGetInt64(value));
-}
-
-/* The upper half of an int4's datum is undefined; DatumGetInt32 drops it. */
-static uint64
-word_int32(Datum value, SortSupport ssup)
-{
-	return word_from_signed(DatumGetInt32(value));
-}
-
-static uint64
-word_int16(Datum value, SortSupport ssup)
-{
-	return word_from_signed(DatumGetInt16(value));
-}
-
-static uint64
-word_oid(Datum value, SortSupport ssup)
-{
-	return DatumGetObjectId(value);
-}
-
-static uint64
-word_float4(Datum value, SortSupport ssup)
-{
-	return word_from_float(DatumGetFloat4(value));
-}
-
-static uint64
-word_float8(Datum value, SortSupport ssup)
-{
-	return word_from_float(DatumGetFloat8(value));
-}
-
-/* timetz orders by the time in UTC; the zone breaks ties. */
-static uint64
-word_timetz(Datum value, SortSupport ssup)
-{
-	TimeTzADT  *time = DatumGetTimeTzADTP(value);
-
-	return word_from_signed(time->time + time->zone * USECS_PER_SEC);
-}
-
-/*
- * Sort support functions with comparators of their own.  An operator class of
- * a user that names one of them gets the same comparator, so the type does not
- * matter.
- */
-static const KnownOrder known_sortsupport[] = {
-	{F_BTINT2SORTSUPPORT, word_int16},
-	{F_BTOIDSORTSUPPORT, word_oid},
-	{F_BTFLOAT4SORTSUPPORT, word_float4},
-	{F_BTFLOAT8SORTSUPPORT, word_float8},
-	{InvalidOid, NULL}
-};
-
-/*
- * Comparison functions, for operator classes without sort support: those that
- * key_pack.c does not know, because equal values may have different images.
- */
-static const KnownOrder known_comparison[] = {
-	{F_BTFLOAT4CMP, word_float4},
-	{F_BTFLOAT8CMP, word_float8},
-	{F_TIMETZ_CMP, word_timetz},
-	{InvalidOid, NULL}
-};
-
-/* KnownText: a type of characters and how its values are stored. */
-typedef struct KnownText
-{
-	Oid			sortsupport;
-	TextForm	form;
-	bool		bytewise;		/* whatever the collation */
-} KnownText;
-
-static const KnownText known_text[] = {
-	{F_BTTEXTSORTSUPPORT, TEXT_VARLENA, false},
-	{F_BPCHAR_SORTSUPPORT, TEXT_PADDED, false},
-	{F_BTNAMESORTSUPPORT, TEXT_NAME, false},
-	{F_BYTEA_SORTSUPPORT, TEXT_VARLENA, true},
-	{F_BTTEXT_PATTERN_SORTSUPPORT, TEXT_VARLENA, true},
-	{F_BTBPCHAR_PATTERN_SORTSUPPORT, TEXT_PADDED, true},
-};
-
-static WordMaker
-find_known(const KnownOrder *known, Oid function)
-{
-	for (; OidIsValid(known->function); known++)
-	{
-		if (known->function == function)
-			return known->make;
-	}
-	return NULL;
-}
-
-/* Rule 2: the maker for an abbreviated key, NULL if it is no integer. */
-static WordMaker
-maker_of_abbreviation(SortSupport ssup, Oid sortsupport)
-{
-	if (ssup->abbrev_converter == NULL)
-		return NULL;
-	if (ssup->comparator == ssup_datum_unsigned_cmp)
-		return word_abbreviated;
-	if (sortsupport == F_NUMERIC_SORTSUPPORT)
-		return word_numeric;
-	return NULL;
-}
-
-/* Rule 3: the maker for values that are compared as integers, or NULL. */
-static WordMaker
-maker_of_comparator(int (*comparator) (Datum, Datum, SortSupport))
-{
-	if (comparator == ssup_datum_signed_cmp)
-		return word_int64;
-	if (comparator == ssup_datum_int32_cmp)
-		return word_int32;
-	if (comparator == ssup_datum_unsigned_cmp)
-		return word_unsigned;
-	return NULL;
-}
-
-/*
- * Choose how to make a word of a column of this operator family and input
- * type, if there is a way.  word->ssup has been prepared with abbreviation.
+ * Find out how to make a word of a column, or up to nwords of them if a code
+ * may be learned.
  */
 static void
-choose_maker(SortKeyWord *word, Oid opfamily, Oid opcintype)
-{
-	SortSupport ssup = &word->ssup;
-	Oid			sortsupport = get_opfamily_proc(opfamily, opcintype, opcintype,
-												BTSORTSUPPORT_PROC);
-
-	word->make = maker_of_abbreviation(ssup, sortsupport);
-	if (word->make == NULL)
-		word->make = maker_of_comparator(ssup->abbrev_converter != NULL ?
-										 ssup->abbrev_full_comparator :
-										 ssup->comparator);
-	if (word->make == NULL && OidIsValid(sortsupport))
-		word->make = find_known(known_sortsupport, sortsupport);
-	if (word->make == NULL && !OidIsValid(sortsupport))
-	{
-		Oid			comparison = get_opfamily_proc(opfamily, opcintype,
-												   opcintype, BTORDER_PROC);
-		int16		typlen;
-		bool		typbyval;
-
-		get_typlenbyval(opcintype, &typlen, &typbyval);
-		word->kind = key_pack_kind(comparison, typlen, typbyval);
-		word->make = find_known(known_comparison, comparison);
-	}
-}
-
-/* Is this the comparison of citext, text whose case does not matter? */
-static bool
-is_citext(Oid comparison)
-{
-	Oid			extension = get_extension_oid("citext", true);
-
-	return OidIsValid(extension) &&
-		getExtensionOfObject(ProcedureRelationId, comparison) == extension &&
-		strcmp(get_func_name(comparison), "citext_cmp") == 0;
-}
-
-/*
- * Rule 1: give the column a code if it is text.  'plain' is its sort support
- * without abbreviation.  (Other types that are stored as text are not tried:
- * their comparison may raise an error about the strings that we show it.)
- */
-static void
-init_code(SortKeyWord *word, Oid opfamily, Oid opcintype, SortSupport plain,
+init_word(SortKeyWord *word, const KeyColumn *column, bool may_learn,
 		  int nwords)
 {
-	Oid			sortsupport = get_opfamily_proc(opfamily, opcintype, opcintype,
-												BTSORTSUPPORT_PROC);
-	Oid			comparison = get_opfamily_proc(opfamily, opcintype, opcintype,
-											   BTORDER_PROC);
-	KnownText	citext = {InvalidOid, TEXT_VARLENA, false};
-	const KnownText *text = NULL;
+	bool		bytewise;
 
-	for (int i = 0; i < lengthof(known_text) && OidIsValid(sortsupport); i++)
-	{
-		if (known_text[i].sortsupport == sortsupport)
-			text = &known_text[i];
-	}
-	if (!OidIsValid(sortsupport) && is_citext(comparison))
-		text = &citext;
-	if (text == NULL || ptsort_debug_key_class == KEY_CLASS_COMPARED)
-		return;
+	memset(word, 0, sizeof(SortKeyWord));
 
-	word->hint = !text->bytewise &&
-		(text == &citext || !pt_collate_is_c(plain->ssup_collation));
-	word->nwords = word->hint ? nwords : 1;
-	word->code = text_code_create(plain, text->form, !word->hint, word->nwords);
-}
-
-/*
- * Find out how to make a word of a column.  'ssup' is the column's, prepared
- * with abbreviation.
- */
-static void
-init_word(SortKeyWord *word, int column, Oid opfamily, Oid opcintype,
-		  const SortSupportData *ssup)
-{
 	/* abbreviated keys of half a word have other formats: not worth it */
 	if (sizeof(Datum) < sizeof(uint64))
 		return;
 
-	word->ssup = *ssup;
-	choose_maker(word, opfamily, opcintype);
+	key_column_support(column, true, &word->ssup);
+	word->make = key_column_maker(column, &word->ssup, &word->kind);
 	word->nwords = 1;
-	word->column = column;
-	word->reverse = ssup->ssup_reverse;
-	word->null_word = ssup->ssup_nulls_first ? 0 : PG_UINT64_MAX;
-}
-
-static PtSortKey *
-make_key(int ncolumns)
-{
-	PtSortKey  *key;
-
-	key = palloc0(add_size(offsetof(PtSortKey, support),
-						   mul_size(ncolumns, sizeof(SortSupportData))));
-	key->ncolumns = ncolumns;
-	return key;
+	word->column = column->attno - 1;
+	word->reverse = word->ssup.ssup_reverse;
+	word->null_word = word->ssup.ssup_nulls_first ? 0 : PG_UINT64_MAX;
+	if (!may_learn || ptsort_debug_key_class == KEY_CLASS_COMPARED ||
+		!key_column_is_text(column, &word->form, &bytewise))
+		return;
+	word->text = true;
+	word->hint = !bytewise;
+	word->nwords = word->hint ? nwords : 1;
 }
 
 /*
- * Let the comparison of a column of this operator family and input type skip
- * shared prefixes, if it is text in a collation of the C library.  Comparisons
- * in "C" and by ICU do that by themselves.
+ * Let the comparison of a column skip shared prefixes, if it is text in a
+ * collation of the C library.  Comparisons in "C" and by ICU do that by
+ * themselves.
  */
 static void
-skip_prefixes(PtSortKey *key, SortSupport ssup, Oid opfamily, Oid opcintype)
+skip_prefixes(PtSortKey *key, SortSupport ssup, const KeyColumn *column)
 {
-	Oid			sortsupport = get_opfamily_proc(opfamily, opcintype, opcintype,
-												BTSORTSUPPORT_PROC);
+	Oid			sortsupport = key_column_function(column, BTSORTSUPPORT_PROC);
 
 	if (ptsort_skip_prefixes &&
 		(sortsupport == F_BTTEXTSORTSUPPORT ||
@@ -397,63 +139,10 @@ skip_prefixes(PtSortKey *key, SortSupport ssup, Oid opfamily, Oid opcintype)
 		text_prefix_wrap(ssup, &key->failure);
 }
 
-/* Fill in what a column's operator does not tell. */
-static void
-init_support(SortSupport ssup, Oid collation, bool nulls_first,
-			 AttrNumber attno, bool abbreviate)
-{
-	memset(ssup, 0, sizeof(*ssup));
-	ssup->ssup_cxt = CurrentMemoryContext;
-	ssup->ssup_collation = collation;
-	ssup->ssup_nulls_first = nulls_first;
-	ssup->ssup_attno = attno;
-	ssup->abbreviate = abbreviate;
-}
-
-/* Prepare a key column of an index, with or without abbreviation. */
-static void
-support_of_index(Relation index, int column, bool abbreviate,
-				 SortSupport ssup)
-{
-	int16		option = index->rd_indoption[column];
-
-	init_support(ssup, index->rd_indcollation[column],
-				 (option & INDOPTION_NULLS_FIRST) != 0,
-				 column + 1, abbreviate);
-	pt_sortsupport_from_index(index, (option & INDOPTION_DESC) != 0, ssup);
-}
-
-/* How values of a column of an index can be packed. */
-static FieldKind
-kind_of_index(Relation index, int column)
-{
-	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(index), column);
-
-	return key_pack_kind(get_opfamily_proc(index->rd_opfamily[column],
-										   index->rd_opcintype[column],
-										   index->rd_opcintype[column],
-										   BTORDER_PROC),
-						 att->attlen, att->attbyval);
-}
-
-/* Choose the word of a column of an index, or up to nwords of them. */
-static void
-word_of_index(PtSortKey *key, Relation index, int column, int nwords)
-{
-	SortSupportData ssup;
-	Oid			opfamily = index->rd_opfamily[column];
-	Oid			opcintype = index->rd_opcintype[column];
-
-	memset(&key->word, 0, sizeof(SortKeyWord));
-	support_of_index(index, column, true, &ssup);
-	init_word(&key->word, column, opfamily, opcintype, &ssup);
-	init_code(&key->word, opfamily, opcintype, &key->support[column], nwords);
-}
-
 static bool
 has_word(const PtSortKey *key)
 {
-	return key->word.make != NULL || key->word.code != NULL ||
+	return key->word.make != NULL || key->word.text ||
 		key->word.kind != FIELD_NONE;
 }
 
@@ -463,37 +152,41 @@ has_word(const PtSortKey *key)
  * needs no null bit.
  */
 static void
-pack_index(PtSortKey *key, Relation index)
+pack_columns(PtSortKey *key, const KeyColumn *columns, KeyUse use)
 {
-	int			column = 0;
+	const bool	may_learn = use != KEY_WORDS_ONLY;
+	int			n = 0;
 
-	while (column < key->ncolumns &&
-		   key_pack_add(&key->pack, kind_of_index(index, column), column,
-						key->support[column].ssup_nulls_first,
-						key->support[column].ssup_reverse))
-		column++;
-	key->exact = column == key->ncolumns &&
-		IndexRelationGetNumberOfAttributes(index) == key->ncolumns &&
+	while (n < key->ncolumns &&
+		   key_pack_add(&key->pack,
+						key_pack_kind(key_column_function(&columns[n],
+													   BTORDER_PROC),
+									  columns[n].typlen, columns[n].typbyval),
+						n, key->support[n].ssup_nulls_first,
+						key->support[n].ssup_reverse))
+		n++;
+	key->exact = use == KEY_IS_ALL && n == key->ncolumns &&
 		key->pack.bits <= PTSORT_MAX_WORDS * 64 + KEY_TAIL_BITS &&
 		ptsort_debug_key_class == KEY_CLASS_AUTO;
 	if (key->exact)
 		return;
 
-	if (column < key->ncolumns && key->pack.bits < PTSORT_MAX_WORDS * 64)
+	if (n < key->ncolumns && key->pack.bits < PTSORT_MAX_WORDS * 64)
 	{
-		word_of_index(key, index, column, column > 0 ? 1 : PTSORT_MAX_WORDS);
-		if (has_word(key) && column > 0 &&
-			key_pack_add(&key->pack, FIELD_WORD, column,
-						 key->support[column].ssup_nulls_first, false))
-			column++;
+		init_word(&key->word, &columns[n], may_learn,
+				  n > 0 ? 1 : PTSORT_MAX_WORDS);
+		if (has_word(key) && n > 0 &&
+			key_pack_add(&key->pack, FIELD_WORD, n,
+						 key->support[n].ssup_nulls_first, false))
+			n++;
 	}
-	if (column < 2)
+	if (n < 2)
 	{
 		memset(&key->pack, 0, sizeof(KeyPack));
 		if (!has_word(key) || key->word.column != 0)
-			word_of_index(key, index, 0, PTSORT_MAX_WORDS);
+			init_word(&key->word, &columns[0], may_learn, PTSORT_MAX_WORDS);
 	}
-	key->learning = key->word.code != NULL;
+	key->learning = key->word.text;
 }
 
 /* Set how many words the key has. */
@@ -510,23 +203,90 @@ count_words(PtSortKey *key)
 		key->nwords = has_word(key) ? key->word.nwords : 0;
 }
 
+/* Make a key of these columns. */
+static PtSortKey *
+make_key(int ncolumns, const KeyColumn *columns, KeyUse use)
+{
+	PtSortKey  *key;
+
+	key = palloc0(add_size(offsetof(PtSortKey, support),
+						   mul_size(ncolumns, sizeof(SortSupportData))));
+	key->context = CurrentMemoryContext;
+	key->ncolumns = ncolumns;
+	for (int i = 0; i < ncolumns; i++)
+	{
+		key_column_support(&columns[i], false, &key->support[i]);
+		skip_prefixes(key, &key->support[i], &columns[i]);
+	}
+	pack_columns(key, columns, use);
+	count_words(key);
+	key->make_early = key->word.text && !key->word.hint;
+	return key;
+}
+
 PtSortKey *
 key_index(Relation index)
 {
+	TupleDesc	desc = RelationGetDescr(index);
 	int			ncolumns = IndexRelationGetNumberOfKeyAttributes(index);
-	PtSortKey  *key = make_key(ncolumns);
+	bool		all = IndexRelationGetNumberOfAttributes(index) == ncolumns;
+	KeyColumn	columns[INDEX_MAX_KEYS];
+	PtSortKey  *key;
 
 	for (int i = 0; i < ncolumns; i++)
 	{
-		support_of_index(index, i, false, &key->support[i]);
-		skip_prefixes(key, &key->support[i], index->rd_opfamily[i],
-					  index->rd_opcintype[i]);
+		int16		option = index->rd_indoption[i];
+
+		columns[i] = (KeyColumn)
+		{
+			.index = index,
+			.attno = i + 1,
+			.opfamily = index->rd_opfamily[i],
+			.opcintype = index->rd_opcintype[i],
+			.collation = index->rd_indcollation[i],
+			.nulls_first = (option & INDOPTION_NULLS_FIRST) != 0,
+			.reverse = (option & INDOPTION_DESC) != 0,
+			.typlen = TupleDescAttr(desc, i)->attlen,
+			.typbyval = TupleDescAttr(desc, i)->attbyval,
+		};
 	}
-	pack_index(key, index);
-	count_words(key);
+	key = make_key(ncolumns, columns, all ? KEY_IS_ALL : KEY_CAN_LEARN);
 	if (key->exact)
-		key->form = key_form_create(&key->pack, RelationGetDescr(index),
-									key->nwords);
+		key->form = key_form_create(&key->pack, desc, key->nwords);
+	return key;
+}
+
+PtSortKey *
+key_columns_for(KeyUse use, int ncolumns, const Oid *lt_operators,
+				const Oid *collations, const bool *nulls_first)
+{
+	KeyColumn  *columns;
+	PtSortKey  *key;
+
+	if (ncolumns < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a sort needs at least one key column")));
+
+	columns = palloc0(mul_size(ncolumns, sizeof(KeyColumn)));
+	for (int i = 0; i < ncolumns; i++)
+	{
+		KeyColumn  *column = &columns[i];
+
+		if (!pt_ordering_op_opfamily(lt_operators[i], &column->opfamily,
+									 &column->opcintype))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("operator %u is not a valid ordering operator",
+							lt_operators[i])));
+		column->lt_operator = lt_operators[i];
+		column->attno = i + 1;
+		column->collation = collations[i];
+		column->nulls_first = nulls_first[i];
+		get_typlenbyval(column->opcintype, &column->typlen, &column->typbyval);
+	}
+	key = make_key(ncolumns, columns, use);
+	pfree(columns);
 	return key;
 }
 
@@ -534,34 +294,23 @@ PtSortKey *
 key_columns(int ncolumns, const Oid *lt_operators, const Oid *collations,
 			const bool *nulls_first)
 {
-	PtSortKey  *key;
-	SortSupportData leading;
-	Oid			opfamily;
-	Oid			opcintype;
+	return key_columns_for(KEY_WORDS_ONLY, ncolumns, lt_operators, collations,
+						   nulls_first);
+}
 
-	if (ncolumns < 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a sort needs at least one key column")));
+PtSortKey *
+key_datum(Oid type, Oid lt_operator, Oid collation, bool nulls_first)
+{
+	PtSortKey  *key = key_columns_for(KEY_IS_ALL, 1, &lt_operator, &collation,
+									  &nulls_first);
+	TupleDesc	desc;
 
-	key = make_key(ncolumns);
-	for (int i = 0; i < ncolumns; i++)
+	if (key->exact)
 	{
-		if (!pt_ordering_op_opfamily(lt_operators[i], &opfamily, &opcintype))
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("operator %u is not a valid ordering operator",
-							lt_operators[i])));
-		init_support(&key->support[i], collations[i], nulls_first[i], 0, false);
-		PrepareSortSupportFromOrderingOp(lt_operators[i], &key->support[i]);
-		skip_prefixes(key, &key->support[i], opfamily, opcintype);
+		desc = CreateTemplateTupleDesc(1);
+		TupleDescInitEntry(desc, 1, "value", type, -1, 0);
+		key->form = key_form_create(&key->pack, desc, key->nwords);
 	}
-
-	pt_ordering_op_opfamily(lt_operators[0], &opfamily, &opcintype);
-	init_support(&leading, collations[0], nulls_first[0], 0, true);
-	PrepareSortSupportFromOrderingOp(lt_operators[0], &leading);
-	init_word(&key->word, 0, opfamily, opcintype, &leading);
-	count_words(key);
 	return key;
 }
 
@@ -588,11 +337,35 @@ spoil_hint(uint64 *words)
 		words[0] = hash;
 }
 
+/* The words of a value that is not null, in ascending order. */
+static inline void
+value_words(PtSortKey *key, Datum value, uint64 *words)
+{
+	SortKeyWord *word = &key->word;
+
+	if (word->code)
+	{
+		text_code_words(word->code, value, words);
+		if (unlikely(ptsort_debug_wrong_hints > 0) && word->hint)
+			spoil_hint(words);
+		return;
+	}
+	for (int i = 0; i < word->nwords; i++)
+		words[i] = 0;
+	if (word->text && !key->make_early)
+		return;
+	if (word->make)
+		words[0] = word->make(value, &word->ssup);
+	else if (word->kind != FIELD_NONE)
+		words[0] = key_pack_word(word->kind, value);
+}
+
 /* The words of a column, in the order of the column. */
 static void
-make_words(SortKeyWord *word, const Datum *values, const bool *isnull,
+make_words(PtSortKey *key, const Datum *values, const bool *isnull,
 		   uint64 *words)
 {
+	const SortKeyWord *word = &key->word;
 	uint64		reverse = word->reverse ? PG_UINT64_MAX : 0;
 
 	if (isnull[word->column])
@@ -601,14 +374,7 @@ make_words(SortKeyWord *word, const Datum *values, const bool *isnull,
 			words[i] = word->null_word;
 		return;
 	}
-	if (word->code)
-		text_code_words(word->code, values[word->column], words);
-	else if (word->make)
-		words[0] = word->make(values[word->column], &word->ssup);
-	else
-		words[0] = key_pack_word(word->kind, values[word->column]);
-	if (unlikely(ptsort_debug_wrong_hints > 0) && word->hint)
-		spoil_hint(words);
+	value_words(key, values[word->column], words);
 	for (int i = 0; i < word->nwords; i++)
 		words[i] ^= reverse;
 }
@@ -624,12 +390,12 @@ key_words(PtSortKey *key, const Datum *values, const bool *isnull,
 	if (key->pack.nfields > 0)
 	{
 		if (has_word(key))
-			make_words(&key->word, values, isnull, word);
+			make_words(key, values, isnull, word);
 		key_pack_encode(&key->pack, values, isnull, word[0], key->nwords,
 						words);
 	}
 	else
-		make_words(&key->word, values, isnull, words);
+		make_words(key, values, isnull, words);
 }
 
 bool
@@ -644,22 +410,83 @@ key_is_learning(const PtSortKey *key)
 	return key->nwords > 0 && key->learning;
 }
 
+int
+key_decided_columns(const PtSortKey *key)
+{
+	int			end = 0;
+	int			column = 0;
+
+	/* the words of hints that are compared need not be equal */
+	if (key->nwords == 0 || key->word.hint)
+		return 0;
+	for (int i = 0; i < key->pack.nfields; i++)
+	{
+		const KeyField *field = &key->pack.fields[i];
+
+		end += field->bits + (key_pack_has_null_bit(field) ? 1 : 0);
+		if (field->kind == FIELD_WORD || end > key->nwords * 64)
+			break;
+		if (key_pack_has_null_bit(field))
+			column = field->column + 1;
+	}
+	return column;
+}
+
+void
+key_columns_words(PtSortKey *key, const Datum *values, const bool *isnull,
+				  uint64 *words)
+{
+	uint64		entry[KEY_ENTRY_WORDS];
+
+	key_words(key, values, isnull, entry);
+	for (int i = 0; i < key->nwords; i++)
+		words[i] = entry[i];
+}
+
+int64
+key_learning_pays(const PtSortKey *key)
+{
+	if (!key->word.hint)
+		return LEARN_BYTEWISE;
+	return key->word.make ? LEARN_ABBREVIATED : LEARN_COMPARED;
+}
+
+void
+key_expect_few(PtSortKey *key)
+{
+	key->make_early = true;
+}
+
 Size
 key_limit(PtSortKey *key, Size limit)
 {
-	return text_code_limit(key->word.code, limit);
+	key->limit = limit;
+	return text_code_most_memory(limit);
 }
 
 Size
 key_memory(const PtSortKey *key)
 {
-	return text_code_memory(key->word.code);
+	return key->word.code ? text_code_memory(key->word.code) : 0;
 }
 
 Size
 key_peak_memory(const PtSortKey *key)
 {
 	return text_code_peak_memory(key->word.code);
+}
+
+void
+key_begin_learning(PtSortKey *key)
+{
+	SortKeyWord *word = &key->word;
+	MemoryContext old = MemoryContextSwitchTo(key->context);
+
+	word->code = text_code_create(&key->support[word->column], word->form,
+								  !word->hint, word->nwords);
+	if (key->limit > 0)
+		text_code_limit(word->code, key->limit);
+	MemoryContextSwitchTo(old);
 }
 
 bool
@@ -675,15 +502,33 @@ key_learn(PtSortKey *key, StringInfo result)
 bool
 key_adopt(PtSortKey *key, const char *learned, Size length)
 {
+	key_begin_learning(key);
 	text_code_import(key->word.code, learned, length);
 	key->learning = false;
 	return text_code_is_right(key->word.code);
+}
+
+bool
+key_forgo_learning(PtSortKey *key)
+{
+	bool		anew = key->word.make != NULL && !key->make_early;
+
+	key->learning = false;
+	key->word.text = false;
+	key->word.hint = false;
+	return anew;
 }
 
 const KeyForm *
 key_form(const PtSortKey *key)
 {
 	return key->form;
+}
+
+Datum
+key_value(const PtSortKey *key, const uint64 *entry, char *space, bool *isnull)
+{
+	return key_form_value(key->form, entry, space, isnull);
 }
 
 Size

@@ -38,6 +38,25 @@ extern int	ptsort_debug_wrong_hints;
 /* key_index makes the key of a btree index: all its key columns. */
 extern PtSortKey *key_index(Relation index);
 
+/* KeyUse: what the user of a key made of columns can do with it. */
+typedef enum KeyUse
+{
+	KEY_WORDS_ONLY,				/* take the words as they are */
+	KEY_CAN_LEARN,				/* make words anew once the key has learned */
+	KEY_IS_ALL					/* and the columns are all there is of a
+								 * tuple: the key may be exact */
+} KeyUse;
+
+/* key_columns_for is key_columns for a user of that kind. */
+extern PtSortKey *key_columns_for(KeyUse use, int ncolumns,
+								  const Oid *lt_operators,
+								  const Oid *collations,
+								  const bool *nulls_first);
+
+/* key_datum makes the key of single values of a type. */
+extern PtSortKey *key_datum(Oid type, Oid lt_operator, Oid collation,
+							bool nulls_first);
+
 extern PtSortKey *key_columns(int ncolumns, const Oid *lt_operators,
 							  const Oid *collations,
 							  const bool *nulls_first);
@@ -52,6 +71,16 @@ extern SortSupport key_support(PtSortKey *key);
 extern void key_words(PtSortKey *key, const Datum *values,
 					  const bool *isnull, uint64 *words);
 
+/* key_columns_words is ptsort_key_words: as key_words, but for the tail. */
+extern void key_columns_words(PtSortKey *key, const Datum *values,
+							  const bool *isnull, uint64 *words);
+
+/*
+ * key_decided_columns returns how many leading columns are equal in any two
+ * tuples whose words are, so that comparing these need not look at them.
+ */
+extern int	key_decided_columns(const PtSortKey *key);
+
 /* key_is_exact tells whether the key is exact. */
 extern bool key_is_exact(const PtSortKey *key);
 
@@ -62,15 +91,23 @@ extern bool key_is_exact(const PtSortKey *key);
 extern Size key_tuple(const PtSortKey *key, const uint64 *entry,
 					  IndexTuple tuple);
 
+/*
+ * key_value returns the value of an entry of an exact key that key_datum has
+ * made.  One by reference is put into 'space', of KEY_VALUE_SIZE bytes, which
+ * is aligned as any type.
+ */
+#define KEY_VALUE_SIZE	16
+extern Datum key_value(const PtSortKey *key, const uint64 *entry, char *space,
+					   bool *isnull);
+
 /* key_is_hint: may the words contradict the columns' order? */
 extern bool key_is_hint(const PtSortKey *key);
 
 /*
- * key_is_learning: must the key learn before its words are worth anything?
- * Until then they are 0, and key_words remembers what it is shown.
+ * key_is_learning: is there more to be had by learning?  Until then words
+ * decide less, but do not contradict the order.
  */
 extern bool key_is_learning(const PtSortKey *key);
-extern SortSupport key_support(PtSortKey *key);
 
 /*
  * key_allow_restart tells the key that its user can start over with another
@@ -85,12 +122,30 @@ extern const KeyForm *key_form(const PtSortKey *key);
 /*
  * What follows is for keys that are created learning (key_is_learning).
  *
- * key_learn learns from the values that words have been asked for, and appends
- * to 'result', unless that is NULL, what key_adopt of another process takes.
- * Both return whether the words put all of these values in order.
+ * key_begin_learning has the key remember, from then on, the values that words
+ * are asked for: until then learning costs nothing.
+ *
+ * key_learn learns from these values, and appends to 'result', unless that is
+ * NULL, what key_adopt of another process takes.  Both return whether the words
+ * put all of these values in order.
+ *
+ * key_forgo_learning ends it instead: the words are true then, and do not
+ * change any more.  Returns whether those made before are worth less than they
+ * could be, and are better made anew.
  */
+extern void key_begin_learning(PtSortKey *key);
 extern bool key_learn(PtSortKey *key, StringInfo result);
 extern bool key_adopt(PtSortKey *key, const char *learned, Size length);
+extern bool key_forgo_learning(PtSortKey *key);
+
+/* key_learning_pays returns from how many tuples on it pays to learn. */
+extern int64 key_learning_pays(const PtSortKey *key);
+
+/*
+ * key_expect_few tells the key, before words are asked for, that it will
+ * probably not learn.
+ */
+extern void key_expect_few(PtSortKey *key);
 
 /*
  * key_limit says how many bytes the key may use while it learns; what it has

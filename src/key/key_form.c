@@ -164,3 +164,17 @@ key_form_tuple(const KeyForm *form, const uint64 *entry, IndexTuple target)
 	key_form_fill(form, entry, target);
 	return form->size;
 }
+
+Datum
+key_form_value(const KeyForm *form, const uint64 *entry, char *space,
+			   bool *isnull)
+{
+	Form_pg_attribute att = TupleDescAttr(form->desc, 0);
+
+	*isnull = key_form_has_nulls(form, form->nwords, entry);
+	if (unlikely(*isnull))
+		return (Datum) 0;
+	for (int i = 0; i < form->nsteps; i++)
+		key_form_store(&form->steps[i], entry, space + form->steps[i].within);
+	return fetch_att(space, att->attbyval, att->attlen);
+}

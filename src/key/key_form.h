@@ -75,6 +75,13 @@ extern KeyForm *key_form_create(const KeyPack *pack, TupleDesc desc,
 extern Size key_form_tuple(const KeyForm *form, const uint64 *entry,
 						   IndexTuple target);
 
+/*
+ * key_form_value returns the value of an entry whose key is a single column,
+ * or sets *isnull.  A value by reference is made in 'space'.
+ */
+extern Datum key_form_value(const KeyForm *form, const uint64 *entry,
+							char *space, bool *isnull);
+
 /* key_form_has_nulls: is a column of the entry null? */
 static inline bool
 key_form_has_nulls(const KeyForm *form, int nwords, const uint64 *entry)

@@ -137,16 +137,21 @@ text_code_create(SortSupport ssup, TextForm form, bool bytewise, int nwords)
 	code->nwords = nwords;
 	text_sample_init(&code->sample, bytewise, sizeof(CodedString));
 	MemoryContextSwitchTo(old);
-	(void) text_code_limit(code, PG_INT32_MAX);
+	text_code_limit(code, PG_INT32_MAX);
 	return code;
 }
 
-Size
+void
 text_code_limit(TextCode *code, Size limit)
 {
 	code->limit = limit;
 	code->sample.limit = SAMPLE_LIMIT(limit);
 	text_collation_limit(code->collation, CHARACTERS_LIMIT(limit));
+}
+
+Size
+text_code_most_memory(Size limit)
+{
 	return SAMPLE_LIMIT(limit) + MODEL_LIMIT(limit) + CHARACTERS_LIMIT(limit);
 }
 

@@ -57,12 +57,14 @@ extern TextCode *text_code_create(SortSupport ssup, TextForm form,
 								  bool bytewise, int nwords);
 
 /*
- * text_code_limit says how many bytes the code may use while it learns, and
- * returns how many of these it will use at most.  With less memory it keeps
- * a smaller sample and makes fewer tables of it (text_model.h).  After
- * learning it uses less.
+ * text_code_limit says how many bytes the code may use while it learns.  With
+ * less memory it keeps a smaller sample and makes fewer tables of it
+ * (text_model.h).  After learning it uses less.
  */
-extern Size text_code_limit(TextCode *code, Size limit);
+extern void text_code_limit(TextCode *code, Size limit);
+
+/* text_code_most_memory returns how many of these it will use at most. */
+extern Size text_code_most_memory(Size limit);
 
 /* text_code_words makes the words of a value that is not null. */
 extern void text_code_words(TextCode *code, Datum value, uint64 *words);

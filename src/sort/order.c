@@ -40,7 +40,7 @@ choose_policy(int facts)
 {
 	const int	optimistic = HINTS_MAY_FAIL | HINTS_LEARNED_RIGHT;
 
-	if (!(facts & HINTS_EXIST))
+	if (!(facts & HINTS_EXIST) || (facts & HINTS_FORGONE))
 		return TRUST_WORDS;
 	if (facts & HINTS_IN_RUNS)
 		return VERIFY_LATE;

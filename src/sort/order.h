@@ -46,7 +46,8 @@ typedef enum HintFact
 	HINTS_LEARNED_RIGHT = 1 << 2,	/* all of the sample was in order */
 	HINTS_IN_RUNS = 1 << 3,		/* imported runs are in the order of hints */
 	HINTS_IN_MEMORY = 1 << 4,	/* all tuples are in memory */
-	HINTS_WRONG = 1 << 5		/* a hint has been wrong */
+	HINTS_WRONG = 1 << 5,		/* a hint has been wrong */
+	HINTS_FORGONE = 1 << 6		/* the key has not learned: words are true */
 } HintFact;
 
 /*

@@ -9,10 +9,13 @@
  * buffers are paid for without being listed anywhere.  The write buffer and
  * what learning may take are set aside before they exist (entries_budget).
  *
- * Learning.  A key that makes words from what it has seen (key.h) makes no
- * useful ones before.  So the first tuples are kept without words, and get them
- * when there are enough tuples to learn from.  The first participant to have
- * that many learns for all, as words of different codes cannot be compared.
+ * Learning.  A key that makes words from what it has seen (key.h) has worse
+ * ones, or none, before.  So the first tuples get theirs when there are enough
+ * tuples to learn from, and the key is shown a sample of them only then: a sort
+ * that does not learn pays nothing.  That is a serial sort of a few tuples.
+ * (In a parallel one a participant with a few cannot tell what the others
+ * have.)  The first participant to have enough learns for all, as words of
+ * different codes cannot be compared.
  *
  *-------------------------------------------------------------------------
  */
@@ -45,7 +48,11 @@
  */
 #define LEARN_TUPLES		200000
 
+/* A key is shown this many tuples, evenly spread. */
+#define LEARN_SAMPLE		8000
+
 int			ptsort_debug_spill_entries = 0;
+int			ptsort_debug_learn_tuples = -1;
 
 /*
  * What is left of the budget for entries: all but the sort's other memory, what
@@ -64,39 +71,87 @@ entries_budget(const PtSort *sort)
 			   sort->options.budget / ENTRIES_PART);
 }
 
+/* From how many tuples on does a sort that may forgo it learn? */
+static int64
+least_to_learn(const PtSort *sort)
+{
+	if (ptsort_debug_learn_tuples >= 0)
+		return ptsort_debug_learn_tuples;
+	return key_learning_pays(sort->key);
+}
+
 /* sort_begin_putting: see sortput.h. */
 void
 sort_begin_putting(PtSort *sort)
 {
+	int64		expected = sort->options.expected_tuples;
+
 	if (sort->key && key_is_learning(sort->key))
 	{
 		Assert(sort->order.own->rekey != NULL);
 		sort->learning = true;
 		sort->learning_limit = key_limit(sort->key,
 										 sort->options.budget / LEARNING_PART);
+		if (sort->options.role == PTSORT_SERIAL && expected > 0 &&
+			expected < least_to_learn(sort))
+			key_expect_few(sort->key);
 	}
 	sort->memsort = memsort_create(&sort->order, entries_budget(sort));
 }
 
-/* sort_learn_key: see sortput.h. */
-bool
-sort_learn_key(PtSortKey *key, PtSortShared *shared)
+/*
+ * Ask the key for the words of every step'th tuple in memory, and keep them if
+ * so.
+ */
+static void
+rekey_memory(PtSort *sort, int64 step, bool keep)
 {
+	const SortVariant *variant = sort->order.own;
+	MemSort    *ms = sort->memsort;
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "ptsort learning",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+
+	for (int64 i = 0; i < ms->count; i += step)
+	{
+		uint64	   *entry = memsort_entry(ms, i);
+		uint64		words[KEY_ENTRY_WORDS];
+
+		variant->rekey(memsort_tuple(ms, entry), words, sort->order.state);
+		if (keep)
+			memcpy(entry, words, sort->order.nwords * sizeof(uint64));
+		MemoryContextReset(context);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
+
+/*
+ * Let the key learn from what is in memory, for all participants, or adopt what
+ * the first of them has learned.  Did the words put all of that in order?
+ */
+static bool
+learn_or_adopt(PtSort *sort)
+{
+	PtSortShared *shared = sort->options.shared;
+	bool		serial = sort->options.role == PTSORT_SERIAL;
 	StringInfoData learned;
 	bool		right;
 
 	initStringInfo(&learned);
-	if (shared == NULL)
-		right = key_learn(key, NULL);
-	else if (shared_claim_learning(shared))
+	if (serial || shared_claim_learning(shared))
 	{
-		right = key_learn(key, &learned);
-		shared_publish_learned(shared, learned.data, learned.len);
+		key_begin_learning(sort->key);
+		rekey_memory(sort, Max(sort->memsort->count / LEARN_SAMPLE, 1), false);
+		right = key_learn(sort->key, serial ? NULL : &learned);
+		if (!serial)
+			shared_publish_learned(shared, learned.data, learned.len);
 	}
 	else
 	{
 		shared_read_learned(shared, &learned);
-		right = key_adopt(key, learned.data, learned.len);
+		right = key_adopt(sort->key, learned.data, learned.len);
 	}
 	pfree(learned.data);
 	return right;
@@ -106,7 +161,7 @@ sort_learn_key(PtSortKey *key, PtSortShared *shared)
 static bool
 learn(PtSort *sort)
 {
-	bool		right = sort_learn_key(sort->key, sort->options.shared);
+	bool		right = learn_or_adopt(sort);
 	int64		transient = (int64) key_peak_memory(sort->key) -
 		(int64) key_memory(sort->key);
 	int64		memory = sort_other_memory(sort) + sort->memsort->used;
@@ -121,27 +176,27 @@ learn(PtSort *sort)
 static void
 learn_words(PtSort *sort)
 {
-	const SortVariant *variant = sort->order.own;
-	MemSort    *ms = sort->memsort;
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
-												  "ptsort learning",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old;
-
 	if (learn(sort))
 		order_note(&sort->order, HINTS_LEARNED_RIGHT);
-	old = MemoryContextSwitchTo(context);
-	for (int64 i = 0; i < ms->count; i++)
-	{
-		uint64	   *entry = memsort_entry(ms, i);
-		uint64		words[KEY_ENTRY_WORDS];
+	rekey_memory(sort, 1, true);
+}
 
-		variant->rekey(memsort_tuple(ms, entry), words, sort->order.state);
-		memcpy(entry, words, sort->order.nwords * sizeof(uint64));
-		MemoryContextReset(context);
-	}
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(context);
+/* Make do without learning, in a sort whose tuples are all in memory. */
+static void
+forgo_learning(PtSort *sort)
+{
+	sort->learning = false;
+	order_note(&sort->order, HINTS_FORGONE);
+	if (key_forgo_learning(sort->key))
+		rekey_memory(sort, 1, true);
+}
+
+/* sort_learn_or_forgo: see sortput.h. */
+void
+sort_learn_or_forgo(PtSort *sort)
+{
+	if (sort->learning && sort->memsort->count < least_to_learn(sort))
+		forgo_learning(sort);
 }
 
 /* sort_entries_in_memory: see sortput.h. */

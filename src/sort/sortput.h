@@ -17,13 +17,28 @@
 /* Developer GUC: entries of an initial run; 0 is off. */
 extern int	ptsort_debug_spill_entries;
 
+/*
+ * Developer GUC: a serial sort learns from this many tuples on; -1: where that
+ * pays.
+ */
+extern int	ptsort_debug_learn_tuples;
+
 /* sort_begin_putting prepares for tuples to be put. */
 extern void sort_begin_putting(PtSort *sort);
 
 extern void sort_put(PtSort *sort, const void *tuple, Size size,
 					 const uint64 *words);
 
-/* sort_entries_in_memory orders what is in memory. */
+/*
+ * sort_learn_or_forgo decides whether a key that has yet to learn will, when
+ * all tuples of a serial sort are in memory.
+ */
+extern void sort_learn_or_forgo(PtSort *sort);
+
+/*
+ * sort_entries_in_memory orders what is in memory.  A key that has yet to learn
+ * does so first.
+ */
 extern void sort_entries_in_memory(PtSort *sort);
 
 /*
@@ -31,12 +46,5 @@ extern void sort_entries_in_memory(PtSort *sort);
  * entries' memory back and joins runs that do not overlap.
  */
 extern void sort_end_runs(PtSort *sort);
-
-/*
- * sort_learn_key lets a key learn for all participants, or adopt what the
- * first of them has learned; see key_learn.  'shared' is NULL if there is only
- * this process.
- */
-extern bool sort_learn_key(PtSortKey *key, PtSortShared *shared);
 
 #endif							/* PTSORT_SORTPUT_H */

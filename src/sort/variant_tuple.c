@@ -19,7 +19,8 @@
 #include "executor/tuptable.h"
 #include "utils/memutils.h"
 
-#include "ptsort_variant.h"
+#include "key/key.h"
+#include "sort/internal.h"
 #include "sort/variants.h"
 
 /* The bits of a tuple header that describe the tuple's values. */
@@ -29,8 +30,10 @@
 typedef struct TupleState
 {
 	PtSortKey  *key;
+	SortSupport support;
 	TupleDesc	desc;
 	int			nkeys;
+	int			decided;		/* leading ones that equal words decide */
 	AttrNumber *attnums;
 	Datum	   *values;			/* key columns of the tuple being put */
 	bool	   *isnull;
@@ -57,13 +60,12 @@ static int
 tuple_compare(const void *a, const void *b, void *arg)
 {
 	TupleState *state = (TupleState *) arg;
-	SortSupport support = ptsort_key_support(state->key);
 	HeapTupleData left;
 	HeapTupleData right;
 
 	as_heap_tuple(&left, a);
 	as_heap_tuple(&right, b);
-	for (int i = 0; i < state->nkeys; i++)
+	for (int i = state->decided; i < state->nkeys; i++)
 	{
 		Datum		left_value;
 		Datum		right_value;
@@ -76,17 +78,47 @@ tuple_compare(const void *a, const void *b, void *arg)
 		right_value = heap_getattr(&right, state->attnums[i], state->desc,
 								   &right_null);
 		result = ApplySortComparator(left_value, left_null,
-									 right_value, right_null, &support[i]);
+									 right_value, right_null,
+										&state->support[i]);
 		if (result != 0)
 			return result;
 	}
 	return 0;
 }
 
-static const PtSortVariant tuple_variant = {
-	.name = "minimal tuple",
-	.size = tuple_size,
-	.compare = tuple_compare,
+static PtSortKey *
+tuple_key(void *arg)
+{
+	return ((TupleState *) arg)->key;
+}
+
+/* Compute the words of a tuple from its key columns. */
+static inline void
+tuple_words(TupleState *state, const void *tuple, uint64 *words)
+{
+	HeapTupleData heap_tuple;
+
+	as_heap_tuple(&heap_tuple, tuple);
+	for (int i = 0; i < state->nkeys; i++)
+		state->values[i] = heap_getattr(&heap_tuple, state->attnums[i],
+										state->desc, &state->isnull[i]);
+	key_words(state->key, state->values, state->isnull, words);
+}
+
+static void
+tuple_rekey(const void *tuple, uint64 *words, void *arg)
+{
+	tuple_words((TupleState *) arg, tuple, words);
+}
+
+static const SortVariant tuple_variant = {
+	.base = {
+		.name = "minimal tuple",
+		.size = tuple_size,
+		.compare = tuple_compare,
+	},
+	.key = tuple_key,
+	.rekey = tuple_rekey,
 };
 
 PtSort *
@@ -99,6 +131,7 @@ variant_begin_tuple(TupleDesc desc, int nkeys, const AttrNumber *attnums,
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext caller = MemoryContextSwitchTo(context);
 	TupleState *state = palloc0(sizeof(TupleState));
+	SortOptions with = {.options = *options};
 
 	for (int i = 0; i < nkeys; i++)
 	{
@@ -109,8 +142,10 @@ variant_begin_tuple(TupleDesc desc, int nkeys, const AttrNumber *attnums,
 							attnums[i], desc->natts)));
 	}
 
-	state->key = ptsort_key_columns(nkeys, lt_operators, collations,
-									nulls_first);
+	state->key = key_columns_for(KEY_CAN_LEARN, nkeys, lt_operators,
+								 collations, nulls_first);
+	state->support = key_support(state->key);
+	state->decided = key_decided_columns(state->key);
 	state->desc = CreateTupleDescCopyConstr(desc);
 	state->nkeys = nkeys;
 	state->attnums = palloc(nkeys * sizeof(AttrNumber));
@@ -119,8 +154,8 @@ variant_begin_tuple(TupleDesc desc, int nkeys, const AttrNumber *attnums,
 	state->isnull = palloc(nkeys * sizeof(bool));
 	MemoryContextSwitchTo(caller);
 
-	return ptsort_begin(&tuple_variant, state, ptsort_key_nwords(state->key),
-						context, options);
+	return sort_begin_with(&tuple_variant, state, key_nwords(state->key),
+						   context, &with);
 }
 
 /* Does the tuple's header say nothing but what describes its values? */
@@ -148,24 +183,17 @@ clean_header(MinimalTuple tuple)
 static void
 put_clean(PtSort *sort, TupleState *state, MinimalTuple tuple)
 {
-	uint64		words[PTSORT_MAX_WORDS] = {0};
-	HeapTupleData heap_tuple;
+	uint64		words[KEY_ENTRY_WORDS] = {0};
 
-	if (ptsort_key_nwords(state->key) > 0)
-	{
-		as_heap_tuple(&heap_tuple, tuple);
-		for (int i = 0; i < state->nkeys; i++)
-			state->values[i] = heap_getattr(&heap_tuple, state->attnums[i],
-											state->desc, &state->isnull[i]);
-		ptsort_key_words(state->key, state->values, state->isnull, words);
-	}
+	if (key_nwords(state->key) > 0)
+		tuple_words(state, tuple, words);
 	ptsort_put(sort, tuple, tuple->t_len, words);
 }
 
 void
 variant_put_tuple(PtSort *sort, MinimalTuple tuple)
 {
-	TupleState *state = ptsort_state(sort, &tuple_variant);
+	TupleState *state = sort_state(sort, &tuple_variant.base);
 
 	if (header_is_clean(tuple))
 		put_clean(sort, state, tuple);
@@ -183,7 +211,7 @@ variant_put_tuple(PtSort *sort, MinimalTuple tuple)
 void
 variant_put_slot(PtSort *sort, TupleTableSlot *slot)
 {
-	TupleState *state = ptsort_state(sort, &tuple_variant);
+	TupleState *state = sort_state(sort, &tuple_variant.base);
 	bool		is_copy;
 	MinimalTuple tuple = ExecFetchSlotMinimalTuple(slot, &is_copy);
 
@@ -202,7 +230,7 @@ variant_get_tuple(PtSort *sort, bool forward)
 {
 	Size		size;
 
-	(void) ptsort_state(sort, &tuple_variant);
+	(void) sort_state(sort, &tuple_variant.base);
 	return (MinimalTuple) unconstify(void *, ptsort_get(sort, forward, &size));
 }
 

@@ -38,6 +38,7 @@ typedef struct PtSortOptions
  int participant;
  int participants;
  ParallelContext *workers;
+ int64 expected_tuples;
 } PtSortOptions;
 typedef struct PtSortStats
 {

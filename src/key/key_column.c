@@ -1,0 +1,296 @@
+/*-------------------------------------------------------------------------
+ *
+ * key_column.c
+ *	  What is known of a key column from its operator class.
+ *
+ * How a word is made of a value, first match wins:
+ *
+ * 1. The sort support function offers an abbreviated key that its comparator
+ *	  compares as an integer.  What the server requires of abbreviated keys is
+ *	  just what is required of words.  (uuid, inet, macaddr: unsigned; numeric:
+ *	  see word_numeric.)
+ * 2. The comparator compares datums as integers: int4, int8, date, timestamp,
+ *	  and whatever else uses one of the server's three.
+ * 3. The sort support function, or the comparison function of an operator
+ *	  class without one, is a function of the server that we know.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "access/nbtree.h"
+#include "catalog/dependency.h"
+#include "catalog/pg_proc.h"
+#include "commands/extension.h"
+#include "utils/builtins.h"
+#include "utils/date.h"
+#include "utils/fmgroids.h"
+
+#include "key/key_column.h"
+
+#define SIGN_BIT	(UINT64CONST(1) << 63)
+
+/* KnownOrder: a server function and the words that agree with it. */
+typedef struct KnownOrder
+{
+	Oid			function;
+	WordMaker	make;
+} KnownOrder;
+
+static inline uint64
+word_from_signed(int64 value)
+{
+	return (uint64) value ^ SIGN_BIT;
+}
+
+/*
+ * Flip a float's bits into integer order.  As in the operator class, the two
+ * zeros are equal, and all NaNs are equal and greater than everything else.
+ */
+static inline uint64
+word_from_float(float8 value)
+{
+	union
+	{
+		float8		value;
+		uint64		bits;
+	}			u;
+
+	if (isnan(value))
+		return PG_UINT64_MAX;
+	u.value = (value == 0.0) ? 0.0 : value;
+	return (u.bits & SIGN_BIT) ? ~u.bits : u.bits | SIGN_BIT;
+}
+
+static uint64
+word_abbreviated(Datum value, SortSupport ssup)
+{
+	return (uint64) ssup->abbrev_converter(value, ssup);
+}
+
+/*
+ * numeric's abbreviated key is a signed integer that grows as the value
+ * shrinks, with -INT64_MAX for infinity and INT64_MIN for NaN.
+ */
+static uint64
+word_numeric(Datum value, SortSupport ssup)
+{
+	Datum		abbreviated = ssup->abbrev_converter(value, ssup);
+
+	return ~word_from_signed(DatumGetInt64(abbreviated));
+}
+
+static uint64
+word_unsigned(Datum value, SortSupport ssup)
+{
+	return (uint64) value;
+}
+
+static uint64
+word_int64(Datum value, SortSupport ssup)
+{
+	return word_from_signed(DatumGetInt64(value));
+}
+
+/* The upper half of an int4's datum is undefined; DatumGetInt32 drops it. */
+static uint64
+word_int32(Datum value, SortSupport ssup)
+{
+	return word_from_signed(DatumGetInt32(value));
+}
+
+static uint64
+word_int16(Datum value, SortSupport ssup)
+{
+	return word_from_signed(DatumGetInt16(value));
+}
+
+static uint64
+word_oid(Datum value, SortSupport ssup)
+{
+	return DatumGetObjectId(value);
+}
+
+static uint64
+word_float4(Datum value, SortSupport ssup)
+{
+	return word_from_float(DatumGetFloat4(value));
+}
+
+static uint64
+word_float8(Datum value, SortSupport ssup)
+{
+	return word_from_float(DatumGetFloat8(value));
+}
+
+/* timetz orders by the time in UTC; the zone breaks ties. */
+static uint64
+word_timetz(Datum value, SortSupport ssup)
+{
+	TimeTzADT  *time = DatumGetTimeTzADTP(value);
+
+	return word_from_signed(time->time + time->zone * USECS_PER_SEC);
+}
+
+/*
+ * Sort support functions with comparators of their own.  An operator class of
+ * a user that names one of them gets the same comparator, so the type does not
+ * matter.
+ */
+static const KnownOrder known_sortsupport[] = {
+	{F_BTINT2SORTSUPPORT, word_int16},
+	{F_BTOIDSORTSUPPORT, word_oid},
+	{F_BTFLOAT4SORTSUPPORT, word_float4},
+	{F_BTFLOAT8SORTSUPPORT, word_float8},
+	{InvalidOid, NULL}
+};
+
+/*
+ * Comparison functions, for operator classes without sort support: those that
+ * key_pack.c does not know, because equal values may have different images.
+ */
+static const KnownOrder known_comparison[] = {
+	{F_BTFLOAT4CMP, word_float4},
+	{F_BTFLOAT8CMP, word_float8},
+	{F_TIMETZ_CMP, word_timetz},
+	{InvalidOid, NULL}
+};
+
+/* KnownText: a type of characters and how its values are stored. */
+typedef struct KnownText
+{
+	Oid			sortsupport;
+	TextForm	form;
+	bool		bytewise;		/* whatever the collation */
+} KnownText;
+
+static const KnownText known_text[] = {
+	{F_BTTEXTSORTSUPPORT, TEXT_VARLENA, false},
+	{F_BPCHAR_SORTSUPPORT, TEXT_PADDED, false},
+	{F_BTNAMESORTSUPPORT, TEXT_NAME, false},
+	{F_BYTEA_SORTSUPPORT, TEXT_VARLENA, true},
+	{F_BTTEXT_PATTERN_SORTSUPPORT, TEXT_VARLENA, true},
+	{F_BTBPCHAR_PATTERN_SORTSUPPORT, TEXT_PADDED, true},
+};
+
+static WordMaker
+find_known(const KnownOrder *known, Oid function)
+{
+	for (; OidIsValid(known->function); known++)
+	{
+		if (known->function == function)
+			return known->make;
+	}
+	return NULL;
+}
+
+/* Rule 1: the maker for an abbreviated key, NULL if it is no integer. */
+static WordMaker
+maker_of_abbreviation(SortSupport ssup, Oid sortsupport)
+{
+	if (ssup->abbrev_converter == NULL)
+		return NULL;
+	if (ssup->comparator == ssup_datum_unsigned_cmp)
+		return word_abbreviated;
+	if (sortsupport == F_NUMERIC_SORTSUPPORT)
+		return word_numeric;
+	return NULL;
+}
+
+/* Rule 2: the maker for values that are compared as integers, or NULL. */
+static WordMaker
+maker_of_comparator(int (*comparator) (Datum, Datum, SortSupport))
+{
+	if (comparator == ssup_datum_signed_cmp)
+		return word_int64;
+	if (comparator == ssup_datum_int32_cmp)
+		return word_int32;
+	if (comparator == ssup_datum_unsigned_cmp)
+		return word_unsigned;
+	return NULL;
+}
+
+Oid
+key_column_function(const KeyColumn *column, int16 number)
+{
+	return get_opfamily_proc(column->opfamily, column->opcintype,
+							 column->opcintype, number);
+}
+
+WordMaker
+key_column_maker(const KeyColumn *column, SortSupport ssup, FieldKind *kind)
+{
+	Oid			sortsupport = key_column_function(column, BTSORTSUPPORT_PROC);
+	WordMaker	make;
+
+	*kind = FIELD_NONE;
+	make = maker_of_abbreviation(ssup, sortsupport);
+	if (make == NULL)
+		make = maker_of_comparator(ssup->abbrev_converter != NULL ?
+										 ssup->abbrev_full_comparator :
+										 ssup->comparator);
+	if (make == NULL && OidIsValid(sortsupport))
+		make = find_known(known_sortsupport, sortsupport);
+	if (make == NULL && !OidIsValid(sortsupport))
+	{
+		Oid			comparison = key_column_function(column, BTORDER_PROC);
+		int16		typlen;
+		bool		typbyval;
+
+		get_typlenbyval(column->opcintype, &typlen, &typbyval);
+		*kind = key_pack_kind(comparison, typlen, typbyval);
+		make = find_known(known_comparison, comparison);
+	}
+	return make;
+}
+
+/* Is this the comparison of citext, text whose case does not matter? */
+static bool
+is_citext(Oid comparison)
+{
+	Oid			extension = get_extension_oid("citext", true);
+
+	return OidIsValid(extension) &&
+		getExtensionOfObject(ProcedureRelationId, comparison) == extension &&
+		strcmp(get_func_name(comparison), "citext_cmp") == 0;
+}
+
+bool
+key_column_is_text(const KeyColumn *column, TextForm *form, bool *bytewise)
+{
+	Oid			sortsupport = key_column_function(column, BTSORTSUPPORT_PROC);
+
+	if (!OidIsValid(sortsupport))
+	{
+		*form = TEXT_VARLENA;
+		*bytewise = false;
+		return is_citext(key_column_function(column, BTORDER_PROC));
+	}
+	for (int i = 0; i < lengthof(known_text); i++)
+	{
+		const KnownText *text = &known_text[i];
+
+		if (text->sortsupport == sortsupport)
+		{
+			*form = text->form;
+			*bytewise = text->bytewise || pt_collate_is_c(column->collation);
+			return true;
+		}
+	}
+	return false;
+}
+
+void
+key_column_support(const KeyColumn *column, bool abbreviate, SortSupport ssup)
+{
+	memset(ssup, 0, sizeof(*ssup));
+	ssup->ssup_cxt = CurrentMemoryContext;
+	ssup->ssup_collation = column->collation;
+	ssup->ssup_nulls_first = column->nulls_first;
+	ssup->ssup_attno = column->attno;
+	ssup->abbreviate = abbreviate;
+	if (column->index)
+		pt_sortsupport_from_index(column->index, column->reverse, ssup);
+	else
+		PrepareSortSupportFromOrderingOp(column->lt_operator, ssup);
+}

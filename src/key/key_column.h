@@ -1,0 +1,68 @@
+/*-------------------------------------------------------------------------
+ *
+ * key_column.h
+ *	  What is known of a key column from its operator class.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_KEY_COLUMN_H
+#define PTSORT_KEY_COLUMN_H
+
+#include "compat.h"
+
+#include "key/key_pack.h"
+#include "key/text_collation.h"
+#include "utils/rel.h"
+
+/* KeyColumn: a key column, whose comparison is an index's or an operator's. */
+typedef struct KeyColumn
+{
+	Relation	index;			/* NULL: there is an operator */
+	Oid			lt_operator;
+	AttrNumber	attno;			/* from 1 */
+	Oid			opfamily;
+	Oid			opcintype;
+	Oid			collation;
+	bool		nulls_first;
+	bool		reverse;		/* of an index: descending */
+	int16		typlen;			/* of its values */
+	bool		typbyval;
+} KeyColumn;
+
+/*
+ * WordMaker makes the word of a value that is not null, in ascending order.
+ * ssup holds the state of abbreviation, if the maker abbreviates.
+ */
+typedef uint64 (*WordMaker) (Datum value, SortSupport ssup);
+
+/*
+ * key_column_support prepares a column's comparison, with or without
+ * abbreviation, in the current memory context.
+ */
+extern void key_column_support(const KeyColumn *column, bool abbreviate,
+							   SortSupport ssup);
+
+/*
+ * key_column_function returns a support function of the column's operator
+ * class, InvalidOid if it has none.
+ */
+extern Oid	key_column_function(const KeyColumn *column, int16 number);
+
+/*
+ * key_column_maker returns how to make a word of a value, given the column's
+ * SortSupport with abbreviation.  NULL if there is no way but to pack it, as
+ * '*kind', or none at all.
+ */
+extern WordMaker key_column_maker(const KeyColumn *column, SortSupport ssup,
+								  FieldKind *kind);
+
+/*
+ * key_column_is_text tells whether the column is text that a code can be
+ * learned for, how its values are stored, and whether its order is that of
+ * the bytes.  (Other types that are stored as text are not tried: their
+ * comparison may raise an error about the strings that we show it.)
+ */
+extern bool key_column_is_text(const KeyColumn *column, TextForm *form,
+							   bool *bytewise);
+
+#endif							/* PTSORT_KEY_COLUMN_H */
