@@ -345,7 +345,7 @@ fault_hook(const char *point)
 {
 	int64		hits = points_pass(point);
 
-	if (strcmp(point, END_POINT) == 0)
+	if (strcmp(point, END_POINT) == 0 || strcmp(point, MODEL_END_POINT) == 0)
 		memory_disarm();
 	test_memory_look(point);
 	for (int i = 0; i < ncurrent; i++)
@@ -361,6 +361,13 @@ fault_hook(const char *point)
 		make_scarce(fault->action);
 		interrupt(fault->action, point);
 	}
+}
+
+/* test_point is a point of the tests' own. */
+void
+test_point(const char *point)
+{
+	fault_hook(point);
 }
 
 /* _PG_init defines the setting and takes ptsort's hook. */

@@ -74,7 +74,13 @@ typedef enum MemoryKind
 	MEMORY_MALLOC				/* in the C library */
 } MemoryKind;
 
+/* The point at which a model test is over. */
+#define MODEL_END_POINT "model: end"
+
 extern FaultShared *fault_shared;
+
+/* fault.c */
+extern void test_point(const char *point);
 
 /* points.c */
 extern void points_init(void);

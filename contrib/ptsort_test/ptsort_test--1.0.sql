@@ -50,6 +50,39 @@ CREATE FUNCTION ptsort_test_sort(
 AS 'MODULE_PATHNAME', 'ptsort_test_sort'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL UNSAFE;
 
+-- Sorts what the query's Sort would read, by its keys, with the server's tuplesort
+-- and with ptsort; compares every tuple and, with random access, every step of a
+-- walk in all directions.
+--
+-- variant:       'tuple', or 'datum' for a query of one column
+-- slots:         'plan' for the slots that the executor would put into its sort,
+--                'scan' for those of the table before projection, or 'virtual',
+--                'heap', 'minimal' for copies
+-- participants:  0 = serial; all of them are sorts of this process
+-- slices:        all participants merge, not just the leader
+-- seed:          who puts what, who takes which slice, and walks
+-- spoil:         makes a mistake that must be found: drop, replace, order, nulls,
+--                step
+-- groups:        how many different keys there are
+CREATE FUNCTION ptsort_test_model(
+	query text,
+	variant text DEFAULT 'tuple',
+	slots text DEFAULT 'plan',
+	budget_kb integer DEFAULT 1024,
+	participants integer DEFAULT 0,
+	slices boolean DEFAULT false,
+	random_access boolean DEFAULT false,
+	seed bigint DEFAULT 1,
+	spoil text DEFAULT '',
+	OUT tuples bigint,
+	OUT groups bigint,
+	OUT runs bigint,
+	OUT comparisons bigint,
+	OUT peak_memory bigint,
+	OUT temp_bytes bigint)
+AS 'MODULE_PATHNAME', 'ptsort_test_model'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
 -- Sorts the elements of an array with the operator.
 CREATE FUNCTION ptsort_test_array(
 	"values" anyarray,

@@ -18,6 +18,7 @@
  *	  tableam.c	a table access method without parallel scans
  *	  lock.c	ptsort_test_release_lock()
  *	  segments.c	ptsort_test_take_segments()
+ *	  model.c	ptsort_test_model(); model.h says what belongs to it
  *
  *-------------------------------------------------------------------------
  */

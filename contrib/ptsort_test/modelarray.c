@@ -1,0 +1,314 @@
+/*-------------------------------------------------------------------------
+ *
+ * modelarray.c
+ *	  What must come out of the model test: the server's own sort.
+ *
+ * The server's tuplesort decides the order of keys; groups of equal keys, told
+ * by the operator class's comparison, are then put into the order that ptsort
+ * promises: that of the images' bytes.  So there is one right result, and each
+ * tuple that ptsort returns is compared with one of the array, byte by byte.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/tupmacs.h"
+#include "common/hashfn.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/datum.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "model.h"
+
+/* A tuple that was put, to be found by what it looks like. */
+typedef struct PutTuple
+{
+	uint64		digest;			/* of its image */
+	int64		number;
+} PutTuple;
+
+/* The image of a value, as a sort of values orders equal ones. */
+typedef struct ValueImage
+{
+	uint32		size;
+	uint32		isnull;
+} ValueImage;
+
+/* model_tuple_image returns a copy without what says nothing about values. */
+char *
+model_tuple_image(MinimalTuple tuple, Size *size)
+{
+	MinimalTuple image = palloc(tuple->t_len);
+
+	memcpy(image, tuple, tuple->t_len);
+	memset(image->mt_padding, 0, sizeof(image->mt_padding));
+	image->t_infomask &= HEAP_HASNULL | HEAP_HASVARWIDTH | HEAP_HASEXTERNAL;
+	image->t_infomask2 &= HEAP_NATTS_MASK;
+	*size = tuple->t_len;
+	return (char *) image;
+}
+
+/*
+ * model_datum_image returns an image of a value.  The bits above a type passed
+ * by value are not the same wherever it comes from.
+ */
+char *
+model_datum_image(Form_pg_attribute attr, Datum value, bool isnull, Size *size)
+{
+	Size		length = 0;
+	ValueImage *image;
+	char	   *bytes;
+
+	if (!isnull && attr->attlen == -1)
+		value = PointerGetDatum(PG_DETOAST_DATUM(value));
+	if (!isnull)
+		length = attr->attbyval ? sizeof(Datum) :
+			datumGetSize(value, false, attr->attlen);
+	*size = sizeof(ValueImage) + length;
+	image = palloc0(*size);
+	image->size = *size;
+	image->isnull = isnull;
+	bytes = (char *) (image + 1);
+	if (length > 0 && attr->attbyval)
+		store_att_byval(bytes, value, attr->attlen);
+	else if (length > 0)
+		memcpy(bytes, DatumGetPointer(value), length);
+	return (char *) image;
+}
+
+/* The image of the tuple in a slot, in the current memory context. */
+static char *
+slot_image(ModelArray *array, TupleTableSlot *slot, Size *size)
+{
+	if (array->settings->datum)
+	{
+		bool		isnull;
+		Datum		value = slot_getattr(slot, 1, &isnull);
+
+		return model_datum_image(TupleDescAttr(array->source->desc, 0),
+								 value, isnull, size);
+	}
+	return model_tuple_image(ExecCopySlotMinimalTuple(slot), size);
+}
+
+/*
+ * model_participant says who puts a tuple: by chance, or as a scan in blocks
+ * would have it, or with most of them for one participant.
+ */
+int
+model_participant(const ModelSettings *settings, int64 number, int64 n)
+{
+	uint64		dice = test_mix(settings->seed, number);
+
+	if (settings->participants < 2)
+		return 0;
+	switch (settings->seed % 3)
+	{
+		case 0:
+			return dice % settings->participants;
+		case 1:
+			return number / 64 % settings->participants;
+		default:
+			return dice % 16 == 0 ? dice / 16 % settings->participants : 0;
+	}
+}
+
+static int
+compare_puts(const void *a, const void *b)
+{
+	const PutTuple *left = (const PutTuple *) a;
+	const PutTuple *right = (const PutTuple *) b;
+
+	if (left->digest != right->digest)
+		return left->digest < right->digest ? -1 : 1;
+	return left->number < right->number ? -1 : 1;
+}
+
+/* Has the server sort all tuples; returns what they look like, by digest. */
+static PutTuple *
+run_server(ModelArray *array)
+{
+	ModelSource *source = array->source;
+	MemoryContext caller = CurrentMemoryContext;
+	int64		room = 1024;
+	PutTuple   *puts = palloc(room * sizeof(PutTuple));
+	TupleTableSlot *slot;
+
+	array->server = tuplesort_begin_heap(source->desc, source->nkeys,
+										 source->attnums, source->operators,
+										 source->collations,
+										 source->nulls_first, work_mem, NULL,
+										 array->settings->random_access ?
+										 TUPLESORT_RANDOMACCESS :
+										 TUPLESORT_NONE);
+	MemoryContextSwitchTo(array->row_context);
+	while ((slot = model_source_next(source)) != NULL)
+	{
+		Size		size;
+		char	   *image = slot_image(array, slot, &size);
+
+		CHECK_FOR_INTERRUPTS();
+		tuplesort_puttupleslot(array->server, slot);
+		if (array->n == room)
+		{
+			room *= 2;
+			puts = repalloc_huge(puts, room * sizeof(PutTuple));
+		}
+		puts[array->n].digest = hash_bytes_extended((unsigned char *) image,
+													size, 0);
+		puts[array->n].number = array->n;
+		array->n++;
+		array->largest = Max(array->largest, size);
+		MemoryContextReset(array->row_context);
+	}
+	MemoryContextSwitchTo(caller);
+	tuplesort_performsort(array->server);
+	qsort(puts, array->n, sizeof(PutTuple), compare_puts);
+	return puts;
+}
+
+/*
+ * The number of a tuple that was put and looks like this.  Of those that look
+ * the same each is found once: the first has a negative number when it has been
+ * found, and so on.
+ */
+static int64
+find_put(ModelArray *array, PutTuple *puts, const ModelTuple *tuple)
+{
+	uint64		digest = hash_bytes_extended((unsigned char *) tuple->image,
+											 tuple->size, 0);
+	int64		low = 0;
+	int64		high = array->n;
+	int64		number;
+
+	while (low < high)
+	{
+		int64		middle = (low + high) / 2;
+		const PutTuple *put = &puts[middle];
+
+		if (put->digest < digest ||
+			(put->digest == digest && put->number < 0))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == array->n || puts[low].digest != digest)
+		elog(ERROR, "the server returned a tuple that was not put");
+	number = puts[low].number;
+	puts[low].number = -1;
+	return number;
+}
+
+/* Takes the next tuple of the server's sort into the array. */
+static bool
+take_tuple(ModelArray *array, PutTuple *puts, int64 position)
+{
+	ModelTuple *result = &array->tuples[position];
+
+	if (!tuplesort_gettupleslot(array->server, true, false,
+								array->server_slot, NULL))
+		return false;
+	if (position >= array->n)
+		elog(ERROR, "the server returned too many tuples");
+	result->tuple = ExecCopySlotMinimalTuple(array->server_slot);
+	result->image = slot_image(array, array->server_slot, &result->size);
+	result->number = find_put(array, puts, result);
+	result->participant = model_participant(array->settings, result->number,
+											array->n);
+	if (position > 0)
+	{
+		MemoryContext caller = MemoryContextSwitchTo(array->row_context);
+		int			order = model_compare(array->source, result[-1].tuple,
+										  result->tuple);
+
+		MemoryContextSwitchTo(caller);
+		MemoryContextReset(array->row_context);
+		if (order > 0)
+			elog(ERROR, "the server's sort is not in order");
+		result->group = result[-1].group + (order < 0 ? 1 : 0);
+	}
+	return true;
+}
+
+/* Orders tuples of equal keys. */
+static int
+compare_ties(const void *a, const void *b)
+{
+	const ModelTuple *left = (const ModelTuple *) a;
+	const ModelTuple *right = (const ModelTuple *) b;
+	int			result = memcmp(left->image, right->image,
+								Min(left->size, right->size));
+
+	if (result != 0)
+		return result;
+	return (left->size > right->size) - (left->size < right->size);
+}
+
+/* Orders each group of equal keys. */
+static void
+order_groups(ModelArray *array)
+{
+	int64		first = 0;
+
+	for (int64 i = 1; i <= array->n; i++)
+	{
+		if (i < array->n &&
+			array->tuples[i].group == array->tuples[first].group)
+			continue;
+		qsort(&array->tuples[first], i - first, sizeof(ModelTuple),
+			  compare_ties);
+		array->groups++;
+		first = i;
+	}
+}
+
+/*
+ * model_array_make sorts the source with the server.  With random access, that
+ * sort stays open.
+ */
+ModelArray *
+model_array_make(ModelSource *source, const ModelSettings *settings)
+{
+	ModelArray *array = palloc0(sizeof(ModelArray));
+	PutTuple   *puts;
+	int64		position = 0;
+
+	array->source = source;
+	array->settings = settings;
+	array->server_slot = MakeSingleTupleTableSlot(source->desc,
+												  &TTSOpsMinimalTuple);
+	array->row_context = AllocSetContextCreate(CurrentMemoryContext,
+											   "ptsort_test row",
+											   ALLOCSET_DEFAULT_SIZES);
+	puts = run_server(array);
+	array->tuples = MemoryContextAllocExtended(CurrentMemoryContext,
+											   (array->n + 1) *
+											   sizeof(ModelTuple),
+											   MCXT_ALLOC_HUGE |
+											   MCXT_ALLOC_ZERO);
+	while (take_tuple(array, puts, position))
+	{
+		CHECK_FOR_INTERRUPTS();
+		position++;
+	}
+	if (position != array->n)
+		elog(ERROR, "the server returned " INT64_FORMAT " of " INT64_FORMAT " tuples",
+			 position, array->n);
+	pfree(puts);
+	if (array->n > 0)
+		order_groups(array);
+	return array;
+}
+
+/* model_array_free ends the server's sort; memory goes with its context. */
+void
+model_array_free(ModelArray *array)
+{
+	ExecClearTuple(array->server_slot);
+	tuplesort_end(array->server);
+	ExecDropSingleTupleTableSlot(array->server_slot);
+	MemoryContextDelete(array->row_context);
+}

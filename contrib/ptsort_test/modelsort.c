@@ -1,0 +1,586 @@
+/*-------------------------------------------------------------------------
+ *
+ * modelsort.c
+ *	  The model test's sorts by ptsort, in all roles, compared with the array.
+ *
+ * Several participants are several sorts of this one process, which take turns
+ * in an order that follows from the seed.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "miscadmin.h"
+#include "storage/dsm.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "model.h"
+
+/* Most that is put between two looks at the memory that a sort holds. */
+#define ROWS_PER_LOOK	500
+
+/* A tuple larger than this part of the budget is large. */
+#define LARGE_PART		100
+
+/* A sort, and the memory context that it was begun in. */
+typedef struct ModelSort
+{
+	ModelArray *array;
+	PtSort	   *sort;
+	MemoryContext context;
+	Size		empty;			/* bytes of the context before */
+	TupleTableSlot *slot;		/* for reads */
+	int64		reads;
+} ModelSort;
+
+/* A walk over a sort with random access, and over the server's. */
+typedef struct ModelWalk
+{
+	ModelSort  *model;
+	int64		position;		/* 0: before the first, n + 1: after the last */
+	int64		mark;
+} ModelWalk;
+
+static PtSort *
+begin_sort(ModelArray *array, const PtSortOptions *options)
+{
+	ModelSource *source = array->source;
+	ModelSpoil	spoil = array->settings->spoil;
+	Oid			first_operator = source->operators[0];
+	bool		first_nulls = source->nulls_first[0];
+	PtSort	   *sort;
+
+	if (spoil == SPOIL_ORDER)
+		source->operators[0] = get_commutator(first_operator);
+	if (spoil == SPOIL_NULLS)
+		source->nulls_first[0] = !first_nulls;
+	if (array->settings->datum)
+		sort = ptsort_begin_datum(TupleDescAttr(source->desc, 0)->atttypid,
+								  source->operators[0], source->collations[0],
+								  source->nulls_first[0], options);
+	else
+		sort = ptsort_begin_tuple(source->desc, source->nkeys, source->attnums,
+								  source->operators, source->collations,
+								  source->nulls_first, options);
+	source->operators[0] = first_operator;
+	source->nulls_first[0] = first_nulls;
+	return sort;
+}
+
+/* Begins a sort in a memory context of its own. */
+static void
+open_sort(ModelSort *model, ModelArray *array, const PtSortOptions *options)
+{
+	MemoryContext caller;
+
+	memset(model, 0, sizeof(*model));
+	model->array = array;
+	model->slot = MakeSingleTupleTableSlot(array->source->desc,
+										   array->settings->datum ?
+										   &TTSOpsVirtual :
+										   &TTSOpsMinimalTuple);
+	model->context = AllocSetContextCreate(CurrentMemoryContext,
+										   "ptsort_test sort",
+										   ALLOCSET_SMALL_SIZES);
+	model->empty = MemoryContextMemAllocated(model->context, true);
+	caller = MemoryContextSwitchTo(model->context);
+	model->sort = begin_sort(array, options);
+	MemoryContextSwitchTo(caller);
+}
+
+/*
+ * The sort holds no more than its budget.  Of large tuples there is one for
+ * each run that is merged.
+ */
+static void
+check_memory(ModelSort *model)
+{
+	ModelArray *array = model->array;
+	int64		held = MemoryContextMemAllocated(model->context, true);
+	int64		budget = Max(array->settings->budget, PTSORT_MIN_BUDGET);
+
+	if (array->largest > budget / LARGE_PART)
+		return;
+	if (held > budget + budget / 20 + 32768)
+		elog(ERROR, "the sort holds " INT64_FORMAT " of " INT64_FORMAT " bytes",
+			 held, budget);
+}
+
+/* Ends a sort, which gives its memory back. */
+static void
+close_sort(ModelSort *model)
+{
+	ExecDropSingleTupleTableSlot(model->slot);
+	ptsort_end(model->sort);
+	if (MemoryContextMemAllocated(model->context, true) != model->empty)
+		elog(ERROR, "the sort has left memory in its caller's context");
+	MemoryContextDelete(model->context);
+}
+
+/* Puts a tuple by one way or another. */
+static void
+put_slot(ModelSort *model, TupleTableSlot *slot, int64 number)
+{
+	bool		is_null;
+	Datum		value;
+
+	if (model->array->settings->datum)
+	{
+		value = slot_getattr(slot, 1, &is_null);
+		ptsort_put_datum(model->sort, value, is_null);
+	}
+	else if (test_mix(model->array->settings->seed, number) % 2 == 0)
+		ptsort_put_slot(model->sort, slot);
+	else
+		ptsort_put_tuple(model->sort, ExecCopySlotMinimalTuple(slot));
+}
+
+/* Puts each tuple of the source into the sort of its participant. */
+static void
+put_all(ModelArray *array, ModelSort *models)
+{
+	const ModelSettings *settings = array->settings;
+	MemoryContext caller = MemoryContextSwitchTo(array->row_context);
+	int64		bad = settings->spoil == SPOIL_DROP ||
+		settings->spoil == SPOIL_REPLACE ? array->n / 2 : -1;
+	TupleTableSlot *slot;
+
+	model_source_rewind(array->source);
+	for (int64 i = 0; (slot = model_source_next(array->source)) != NULL; i++)
+	{
+		ModelSort  *model = &models[model_participant(settings, i, array->n)];
+
+		CHECK_FOR_INTERRUPTS();
+		if (i != bad)
+			put_slot(model, slot, i);
+		if (i == bad + 1 && settings->spoil == SPOIL_REPLACE)
+			put_slot(model, slot, i);
+		if (i % ROWS_PER_LOOK == 0)
+			check_memory(model);
+		MemoryContextReset(array->row_context);
+	}
+	MemoryContextSwitchTo(caller);
+}
+
+/* Gets a tuple's image by one way or another; NULL if there is none. */
+static char *
+get_image(ModelSort *model, bool forward, Size *size, MinimalTuple *tuple)
+{
+	ModelArray *array = model->array;
+
+	*tuple = NULL;
+	if (array->settings->datum)
+	{
+		Datum	   *value = &model->slot->tts_values[0];
+		bool	   *is_null = &model->slot->tts_isnull[0];
+
+		ExecClearTuple(model->slot);
+		if (!ptsort_get_datum(model->sort, forward, value, is_null))
+			return NULL;
+		ExecStoreVirtualTuple(model->slot);
+		*tuple = ExecCopySlotMinimalTuple(model->slot);
+		return model_datum_image(TupleDescAttr(array->source->desc, 0),
+								 *value, *is_null, size);
+	}
+	if (model->reads++ % 2 == 0)
+		*tuple = ptsort_get_tuple(model->sort, forward);
+	else if (ptsort_get_slot(model->sort, forward, model->slot))
+		*tuple = ExecCopySlotMinimalTuple(model->slot);
+	else if (!TTS_EMPTY(model->slot))
+		elog(ERROR, "the slot is not empty at the end");
+	return *tuple ? model_tuple_image(*tuple, size) : NULL;
+}
+
+/* Says what is wrong with a tuple that is not the expected one. */
+static void
+complain(ModelArray *array, int64 position, MinimalTuple tuple)
+{
+	const ModelTuple *expected = &array->tuples[position];
+	int			order = model_compare(array->source, tuple, expected->tuple);
+
+	if (order != 0)
+		elog(ERROR, "the key of tuple " INT64_FORMAT " is %s than the server's",
+			 position, order < 0 ? "less" : "greater");
+	for (int64 i = 0; i < array->n; i++)
+	{
+		if (array->tuples[i].group == expected->group &&
+			array->tuples[i].size == tuple->t_len && i != position &&
+			memcmp(array->tuples[i].image, tuple, tuple->t_len) == 0)
+			elog(ERROR, "tuple " INT64_FORMAT " should be number " INT64_FORMAT " of its equals",
+				 position, i);
+	}
+	elog(ERROR, "tuple " INT64_FORMAT " is not one of its equals", position);
+}
+
+/*
+ * Reads a tuple, which must be that of the array at this position.  False if
+ * there is none.
+ */
+static bool
+read_tuple(ModelSort *model, bool forward, int64 position)
+{
+	ModelArray *array = model->array;
+	MemoryContext caller = MemoryContextSwitchTo(array->row_context);
+	MinimalTuple tuple;
+	Size		size;
+	char	   *image = get_image(model, forward, &size, &tuple);
+
+	CHECK_FOR_INTERRUPTS();
+	if (image != NULL)
+	{
+		const ModelTuple *expected = &array->tuples[position];
+
+		if (position < 0 || position >= array->n)
+			elog(ERROR, "there is a tuple at position " INT64_FORMAT " of " INT64_FORMAT,
+				 position, array->n);
+		if (size != expected->size || memcmp(image, expected->image, size) != 0)
+			complain(array, position, tuple);
+	}
+	ExecClearTuple(model->slot);
+	MemoryContextSwitchTo(caller);
+	MemoryContextReset(array->row_context);
+	return image != NULL;
+}
+
+/* The same; there must be none before the first and after the last. */
+static bool
+read_and_check(ModelSort *model, bool forward, int64 position)
+{
+	bool		got = read_tuple(model, forward, position);
+
+	if (!got && position >= 0 && position < model->array->n)
+		elog(ERROR, "there is no tuple at position " INT64_FORMAT " of " INT64_FORMAT,
+			 position, model->array->n);
+	return got;
+}
+
+/* Reads a sort from its first tuple to its last one. */
+static void
+read_all(ModelSort *model)
+{
+	int64		position = 0;
+
+	while (read_and_check(model, true, position))
+	{
+		if (position % ROWS_PER_LOOK == 0)
+			check_memory(model);
+		position++;
+	}
+	(void) read_and_check(model, true, position);
+}
+
+/* One step of a walk, by ptsort and by the server. */
+static void
+step(ModelWalk *walk, bool forward)
+{
+	ModelArray *array = walk->model->array;
+	int64		position = walk->position + (forward ? 1 : -1);
+	bool		got;
+
+	position = Max(0, Min(position, array->n + 1));
+	walk->position = position;
+	got = read_and_check(walk->model, forward, position - 1);
+	if (tuplesort_gettupleslot(array->server, forward, false,
+							   array->server_slot, NULL) != got)
+		elog(ERROR, "the server %s at position " INT64_FORMAT,
+			 got ? "has no tuple" : "has a tuple", position);
+	if (got)
+	{
+		MemoryContext caller = MemoryContextSwitchTo(array->row_context);
+
+		if (model_compare(array->source,
+						  ExecCopySlotMinimalTuple(array->server_slot),
+						  array->tuples[position - 1].tuple) != 0)
+			elog(ERROR, "the server is elsewhere than at position " INT64_FORMAT,
+				 position);
+		MemoryContextSwitchTo(caller);
+		MemoryContextReset(array->row_context);
+	}
+}
+
+/* Goes back to the start, by ptsort and by the server. */
+static void
+rescan(ModelWalk *walk)
+{
+	ptsort_rescan(walk->model->sort);
+	tuplesort_rescan(walk->model->array->server);
+	walk->position = 0;
+	walk->mark = 0;
+}
+
+static void
+mark(ModelWalk *walk)
+{
+	ptsort_mark(walk->model->sort);
+	tuplesort_markpos(walk->model->array->server);
+	walk->mark = walk->position;
+}
+
+static void
+restore(ModelWalk *walk)
+{
+	ptsort_restore(walk->model->sort);
+	tuplesort_restorepos(walk->model->array->server);
+	walk->position = walk->mark;
+}
+
+/* Walks forward and backward, with marks, far and near. */
+static void
+random_walk(ModelWalk *walk, uint64 seed)
+{
+	int64		n = walk->model->array->n;
+	int			steps = Min(500, 100 + 5 * n);
+
+	for (int i = 0; i < steps; i++)
+	{
+		uint64		dice = test_mix(seed, i);
+		int64		distance = dice / 16 % (dice % 97 == 0 ? n + 3 : 6);
+		bool		forward = dice / 1024 % 2 == 0;
+
+		switch (dice % 16)
+		{
+			case 0:
+			case 1:
+				mark(walk);
+				break;
+			case 2:
+			case 3:
+				restore(walk);
+				break;
+			case 4:
+				if (dice / 4096 % 8 == 0)
+					rescan(walk);
+				break;
+			default:
+				while (distance-- >= 0)
+					step(walk, forward);
+		}
+	}
+}
+
+/* Reads a sort, which was read to its end, in all directions. */
+static void
+check_access(ModelSort *model)
+{
+	ModelArray *array = model->array;
+	ModelWalk	walk = {.model = model};
+
+	tuplesort_rescan(array->server);
+	restore(&walk);				/* the mark is at the start */
+	step(&walk, true);
+	rescan(&walk);
+	if (array->settings->spoil == SPOIL_STEP)
+		(void) read_and_check(model, true, 0);
+	while (walk.position <= array->n)
+		step(&walk, true);
+	step(&walk, true);
+	while (walk.position > 0)
+		step(&walk, false);
+	step(&walk, false);
+	rescan(&walk);
+	random_walk(&walk, array->settings->seed);
+}
+
+/* What a sort says of itself must be possible. */
+static void
+check_stats(ModelArray *array, const PtSortStats *stats)
+{
+	if (stats->tuples != array->n)
+		elog(ERROR, "the sort counts " INT64_FORMAT " of " INT64_FORMAT " tuples",
+			 stats->tuples, array->n);
+	if ((stats->runs > 0) != (stats->temp_bytes > 0))
+		elog(ERROR, INT64_FORMAT " runs, but " INT64_FORMAT " bytes of files",
+			 stats->runs, stats->temp_bytes);
+	if (stats->peak_memory <= 0)
+		elog(ERROR, "the sort says that it had no memory");
+}
+
+static void
+sort_serially(ModelArray *array, PtSortStats *stats)
+{
+	const ModelSettings *settings = array->settings;
+	PtSortOptions options = {
+		.role = PTSORT_SERIAL,
+		.budget = settings->budget,
+		.random_access = settings->random_access
+	};
+	ModelSort	model;
+
+	open_sort(&model, array, &options);
+	put_all(array, &model);
+	ptsort_perform(model.sort);
+	check_memory(&model);
+	read_all(&model);
+	if (settings->random_access)
+		check_access(&model);
+	check_memory(&model);
+	ptsort_stats(model.sort, stats);
+	close_sort(&model);
+	check_stats(array, stats);
+}
+
+/* Each participant leaves its run. */
+static void
+participate(ModelArray *array, PtSortShared *shared)
+{
+	const ModelSettings *settings = array->settings;
+	ModelSort	models[MAX_PARTICIPANTS];
+
+	for (int i = 0; i < settings->participants; i++)
+	{
+		PtSortOptions options = {
+			.role = PTSORT_WORKER,
+			.budget = settings->budget,
+			.shared = shared,
+			.participant = i
+		};
+
+		open_sort(&models[i], array, &options);
+	}
+	put_all(array, models);
+	for (int i = 0; i < settings->participants; i++)
+	{
+		ptsort_perform(models[i].sort);
+		check_memory(&models[i]);
+		close_sort(&models[i]);
+	}
+}
+
+/* A participant that merges slices. */
+typedef struct ModelMerger
+{
+	ModelSort	model;
+	int64		position;		/* of its next tuple; -1: it needs a slice */
+	bool		finished;
+} ModelMerger;
+
+/* Reads some tuples of a slice, or takes one; marks what was seen. */
+static void
+merge_some(ModelMerger *merger, int ntuples, bool *seen)
+{
+	int			slice;
+
+	if (merger->position < 0)
+	{
+		merger->finished = !ptsort_next_slice(merger->model.sort, &slice);
+		if (!merger->finished)
+			merger->position = ptsort_slice_start(merger->model.sort);
+	}
+	for (int i = 0; i < ntuples && merger->position >= 0; i++)
+	{
+		if (!read_tuple(&merger->model, true, merger->position))
+			merger->position = -1;
+		else
+			seen[merger->position++] = true;
+	}
+}
+
+/*
+ * All participants merge: they take slices in turns, and read some tuples each
+ * time.  Each slice begins where the plan says.
+ */
+static void
+read_slices(ModelArray *array, ModelMerger *mergers)
+{
+	int			n = array->settings->participants;
+	bool	   *seen = palloc0(array->n + 1);
+	int			finished = 0;
+
+	for (uint64 turn = 0; finished < n; turn++)
+	{
+		uint64		dice = test_mix(array->settings->seed, turn);
+		ModelMerger *merger = &mergers[dice % n];
+
+		if (merger->finished)
+			continue;
+		merge_some(merger, dice / n % 100, seen);
+		if (merger->finished)
+			finished++;
+	}
+	for (int64 i = 0; i < array->n; i++)
+	{
+		if (!seen[i])
+			elog(ERROR, "tuple " INT64_FORMAT " is in no slice", i);
+	}
+	pfree(seen);
+}
+
+/* Adds up what participants say. */
+static void
+add_stats(PtSortStats *total, const PtSortStats *stats)
+{
+	total->runs += stats->runs;
+	total->comparisons += stats->comparisons;
+	total->temp_bytes += stats->temp_bytes;
+	total->peak_memory = Max(total->peak_memory, stats->peak_memory);
+}
+
+/* The leader, and with slices also all others, merge the runs. */
+static void
+merge_and_check(ModelArray *array, PtSortShared *shared, PtSortStats *stats)
+{
+	const ModelSettings *settings = array->settings;
+	int			n = settings->slices ? settings->participants : 1;
+	ModelMerger mergers[MAX_PARTICIPANTS] = {0};
+	PtSortStats one;
+
+	for (int i = 0; i < n; i++)
+	{
+		PtSortOptions options = {
+			.role = i > 0 ? PTSORT_SLICE :
+			settings->slices ? PTSORT_SLICE_LEADER : PTSORT_LEADER,
+			.budget = settings->budget,
+			.shared = shared,
+			.participants = i > 0 ? 0 : settings->participants
+		};
+
+		open_sort(&mergers[i].model, array, &options);
+		mergers[i].position = -1;
+		ptsort_perform(mergers[i].model.sort);
+		check_memory(&mergers[i].model);
+	}
+	if (settings->slices)
+		read_slices(array, mergers);
+	else
+		read_all(&mergers[0].model);
+	ptsort_stats(mergers[0].model.sort, stats);
+	for (int i = 0; i < n; i++)
+	{
+		check_memory(&mergers[i].model);
+		ptsort_stats(mergers[i].model.sort, &one);
+		if (i > 0)
+			add_stats(stats, &one);
+		close_sort(&mergers[i].model);
+	}
+	for (int i = 0; i < settings->participants; i++)
+	{
+		if (!ptsort_shared_stats(shared, i, &one))
+			elog(ERROR, "participant %d left no statistics", i);
+		add_stats(stats, &one);
+	}
+	check_stats(array, stats);
+}
+
+/* model_sort sorts the array's source with ptsort and compares. */
+void
+model_sort(ModelArray *array, PtSortStats *stats)
+{
+	int			n = array->settings->participants;
+	dsm_segment *segment;
+	PtSortShared *shared;
+
+	if (n == 0)
+	{
+		sort_serially(array, stats);
+		return;
+	}
+	segment = dsm_create(ptsort_shared_estimate(n), 0);
+	shared = dsm_segment_address(segment);
+	ptsort_shared_init(shared, n, segment);
+	participate(array, shared);
+	merge_and_check(array, shared, stats);
+	dsm_detach(segment);
+}
