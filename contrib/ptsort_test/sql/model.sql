@@ -38,7 +38,7 @@ CREATE TYPE color AS ENUM ('red', 'green', 'blue', 'Zebra', '');
 ALTER TYPE color ADD VALUE 'first' BEFORE 'red';
 CREATE DOMAIN words AS text COLLATE "C" CHECK (length(VALUE) < 10000);
 CREATE DOMAIN small AS int4;
-CREATE TYPE pair AS (a int4, b text);
+CREATE TYPE model_pair AS (a int4, b text);
 CREATE TYPE textrange AS RANGE (subtype = text, collation = "C");
 CREATE TABLE kinds (type text, expression text, specials text[] DEFAULT '{}');
 INSERT INTO kinds VALUES
@@ -83,7 +83,7 @@ INSERT INTO kinds VALUES
 	('color', '(enum_range(NULL::color))[1 + h % 6]', '{}'),
 	('words', 'md5(h::text)', '{""}'),
 	('small', '(h % 1000)::int4', '{}'),
-	('pair', 'ROW((h % 10)::int4, h::text)', '{"(,)","(1,)"}');
+	('model_pair', 'ROW((h % 10)::int4, h::text)', '{"(,)","(1,)"}');
 
 -- None is forgotten: what arrays, ranges and the like are an example of counts once.
 SELECT opcintype::regtype FROM pg_opclass
