@@ -555,12 +555,9 @@ any_compare(const void *a, const void *b, void *state)
 
 /* Begins a sort of a variant of our own. */
 static void
-begin_variant(const PtSortVariant *variant, int nwords, bool random_access)
+begin_variant(const PtSortVariant *variant, int nwords)
 {
-	PtSortOptions options = {
-		.role = PTSORT_SERIAL,
-		.random_access = random_access
-	};
+	PtSortOptions options = {.role = PTSORT_SERIAL};
 
 	(void) ptsort_begin(variant, NULL, nwords,
 						AllocSetContextCreate(CurrentMemoryContext, "misuse",
@@ -573,7 +570,7 @@ variant_without_callbacks(void)
 {
 	static const PtSortVariant variant = {.name = "empty"};
 
-	begin_variant(&variant, 1, false);
+	begin_variant(&variant, 1);
 }
 
 static void
@@ -584,7 +581,7 @@ variant_without_compare(void)
 		.size = any_size
 	};
 
-	begin_variant(&variant, 1, false);
+	begin_variant(&variant, 1);
 }
 
 static void
@@ -595,7 +592,7 @@ variant_without_size(void)
 		.compare = any_compare
 	};
 
-	begin_variant(&variant, 1, false);
+	begin_variant(&variant, 1);
 }
 
 static void
@@ -607,7 +604,7 @@ variant_of_three_words(void)
 		.compare = any_compare
 	};
 
-	begin_variant(&variant, PTSORT_MAX_WORDS + 1, false);
+	begin_variant(&variant, PTSORT_MAX_WORDS + 1);
 }
 
 static const PtSortVariant inline_variant = {
@@ -624,27 +621,24 @@ inline_callback(void)
 		.compare = any_compare
 	};
 
-	begin_variant(&variant, 1, false);
+	begin_variant(&variant, 1);
 }
 
 static void
 inline_without_words(void)
 {
-	begin_variant(&inline_variant, 0, false);
+	begin_variant(&inline_variant, 0);
 }
-
-static void
-inline_access(void)
-{
-	begin_variant(&inline_variant, 1, true);
-}
-
 static void
 entries_of_flat(void)
 {
+	PtSortOptions options = {.role = PTSORT_SERIAL};
+	PtSort	   *sort = ptsort_begin_datum(FLOAT8OID, Float8LessOperator,
+										  InvalidOid, false, &options);
 	int			n;
 
-	(void) ptsort_get_entries(perform_two(false), &n);
+	ptsort_perform(sort);
+	(void) ptsort_get_entries(sort, &n);
 }
 
 static void
@@ -728,7 +722,6 @@ static const struct
 	{"variant of three words", variant_of_three_words},
 	{"inline images with a callback", inline_callback},
 	{"inline images without words", inline_without_words},
-	{"inline images with random access", inline_access},
 	{"entries of flat images", entries_of_flat},
 	{"another API version", other_version},
 	{"larger API table", larger_table},

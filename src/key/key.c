@@ -74,6 +74,15 @@ typedef struct SortKeyWord
 	SortSupportData ssup;		/* with abbreviation and its own state */
 } SortKeyWord;
 
+/* KeyUse: what the user of a key can do with it. */
+typedef enum KeyUse
+{
+	WORDS_ONLY,					/* take the words as they are */
+	KEY_CAN_LEARN,				/* make words anew once the key has learned */
+	KEY_IS_ALL					/* and the columns are all there is of a
+								 * tuple: the key may be exact */
+} KeyUse;
+
 struct PtSortKey
 {
 	MemoryContext context;		/* that it is in */
@@ -154,7 +163,7 @@ has_word(const PtSortKey *key)
 static void
 pack_columns(PtSortKey *key, const KeyColumn *columns, KeyUse use)
 {
-	const bool	may_learn = use != KEY_WORDS_ONLY;
+	const bool	may_learn = use != WORDS_ONLY;
 	int			n = 0;
 
 	while (n < key->ncolumns &&
@@ -256,9 +265,32 @@ key_index(Relation index)
 	return key;
 }
 
+/*
+ * Describe a column that an operator orders.  Its values are of this type, or
+ * if that is InvalidOid of the operator's.
+ */
+static void
+column_of_operator(KeyColumn *column, AttrNumber attno, Oid type,
+				   Oid lt_operator, Oid collation, bool nulls_first)
+{
+	memset(column, 0, sizeof(KeyColumn));
+	if (!pt_ordering_op_opfamily(lt_operator, &column->opfamily,
+								 &column->opcintype))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("operator %u is not a valid ordering operator",
+						lt_operator)));
+	column->lt_operator = lt_operator;
+	column->attno = attno;
+	column->collation = collation;
+	column->nulls_first = nulls_first;
+	get_typlenbyval(OidIsValid(type) ? type : column->opcintype,
+					&column->typlen, &column->typbyval);
+}
+
 PtSortKey *
-key_columns_for(KeyUse use, int ncolumns, const Oid *lt_operators,
-				const Oid *collations, const bool *nulls_first)
+key_operators(int ncolumns, const Oid *lt_operators, const Oid *collations,
+			  const bool *nulls_first, bool can_learn)
 {
 	KeyColumn  *columns;
 	PtSortKey  *key;
@@ -268,24 +300,11 @@ key_columns_for(KeyUse use, int ncolumns, const Oid *lt_operators,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("a sort needs at least one key column")));
 
-	columns = palloc0(mul_size(ncolumns, sizeof(KeyColumn)));
+	columns = palloc(mul_size(ncolumns, sizeof(KeyColumn)));
 	for (int i = 0; i < ncolumns; i++)
-	{
-		KeyColumn  *column = &columns[i];
-
-		if (!pt_ordering_op_opfamily(lt_operators[i], &column->opfamily,
-									 &column->opcintype))
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("operator %u is not a valid ordering operator",
-							lt_operators[i])));
-		column->lt_operator = lt_operators[i];
-		column->attno = i + 1;
-		column->collation = collations[i];
-		column->nulls_first = nulls_first[i];
-		get_typlenbyval(column->opcintype, &column->typlen, &column->typbyval);
-	}
-	key = make_key(ncolumns, columns, use);
+		column_of_operator(&columns[i], i + 1, InvalidOid, lt_operators[i],
+						   collations[i], nulls_first[i]);
+	key = make_key(ncolumns, columns, can_learn ? KEY_CAN_LEARN : WORDS_ONLY);
 	pfree(columns);
 	return key;
 }
@@ -294,17 +313,19 @@ PtSortKey *
 key_columns(int ncolumns, const Oid *lt_operators, const Oid *collations,
 			const bool *nulls_first)
 {
-	return key_columns_for(KEY_WORDS_ONLY, ncolumns, lt_operators, collations,
-						   nulls_first);
+	return key_operators(ncolumns, lt_operators, collations, nulls_first,
+						 false);
 }
 
 PtSortKey *
 key_datum(Oid type, Oid lt_operator, Oid collation, bool nulls_first)
 {
-	PtSortKey  *key = key_columns_for(KEY_IS_ALL, 1, &lt_operator, &collation,
-									  &nulls_first);
+	KeyColumn	column;
+	PtSortKey  *key;
 	TupleDesc	desc;
 
+	column_of_operator(&column, 1, type, lt_operator, collation, nulls_first);
+	key = make_key(1, &column, KEY_IS_ALL);
 	if (key->exact)
 	{
 		desc = CreateTemplateTupleDesc(1);

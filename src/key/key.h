@@ -38,20 +38,13 @@ extern int	ptsort_debug_wrong_hints;
 /* key_index makes the key of a btree index: all its key columns. */
 extern PtSortKey *key_index(Relation index);
 
-/* KeyUse: what the user of a key made of columns can do with it. */
-typedef enum KeyUse
-{
-	KEY_WORDS_ONLY,				/* take the words as they are */
-	KEY_CAN_LEARN,				/* make words anew once the key has learned */
-	KEY_IS_ALL					/* and the columns are all there is of a
-								 * tuple: the key may be exact */
-} KeyUse;
-
-/* key_columns_for is key_columns for a user of that kind. */
-extern PtSortKey *key_columns_for(KeyUse use, int ncolumns,
-								  const Oid *lt_operators,
-								  const Oid *collations,
-								  const bool *nulls_first);
+/*
+ * key_operators is key_columns; if the user can make words anew once the key
+ * has learned, it may have to learn.
+ */
+extern PtSortKey *key_operators(int ncolumns, const Oid *lt_operators,
+								const Oid *collations,
+								const bool *nulls_first, bool can_learn);
 
 /* key_datum makes the key of single values of a type. */
 extern PtSortKey *key_datum(Oid type, Oid lt_operator, Oid collation,

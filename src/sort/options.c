@@ -91,10 +91,6 @@ options_check(const PtSortVariant *variant, const SortOptions *options,
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("sort of inline images must have a sort key")));
-	if (variant->inline_image && options->options.random_access)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("sort of inline images cannot have random access")));
 	check_role(&options->options);
 	if (options->optimistic && options->options.random_access)
 		elog(ERROR, "a sort with random access cannot be optimistic");

@@ -154,25 +154,54 @@ entries_from_memory(PtSort *sort, int max, int *n)
 
 	*n = (int) Min(sort->memsort->count - position->before, max);
 	position->before += *n;
+	position->at_end = *n == 0;
 	return result;
+}
+
+/* Where entries are copied that stay until the next call. */
+static uint64 *
+batch_space(PtSort *sort)
+{
+	if (sort->batch == NULL)
+		sort->batch = MemoryContextAlloc(sort->context,
+										 BATCH_ENTRIES * sizeof(uint64) *
+										 (sort->order.nwords + 1));
+	return sort->batch;
 }
 
 static const uint64 *
 entries_from_merge(PtSort *sort, int max, int *n)
 {
+	uint64	   *batch = batch_space(sort);
 	MemoryContext old = MemoryContextSwitchTo(sort->context);
 
-	if (sort->batch == NULL)
-		sort->batch = palloc(BATCH_ENTRIES * (sort->order.nwords + 1) *
-							 sizeof(uint64));
-	*n = merge_next_entries(sort->merge, sort->batch, max);
+	*n = merge_next_entries(sort->merge, batch, max);
 	MemoryContextSwitchTo(old);
-	return sort->batch;
+	return batch;
 }
 
-/* The next entries, up to max; NULL at the end. */
+/* The next entries of the one run that is left. */
 static const uint64 *
-get_entries(PtSort *sort, int max, int *n)
+entries_from_run(PtSort *sort, int max, int *n)
+{
+	RunReader  *reader = &sort->reader;
+	int			stride = sort->order.nwords + 1;
+	uint64	   *batch = batch_space(sort);
+	MemoryContext old = MemoryContextSwitchTo(sort->context);
+
+	for (*n = 0; *n < max && reader->run != NULL && run_next(reader); ++*n)
+		memcpy(batch + *n * stride, reader->words, stride * sizeof(uint64));
+	sort->position.at_end = *n == 0;
+	MemoryContextSwitchTo(old);
+	return batch;
+}
+
+/*
+ * The next entries, up to max; NULL at the end.  In the wrong phase an error is
+ * raised with this message.
+ */
+static const uint64 *
+get_entries(PtSort *sort, int max, int *n, const char *message)
 {
 	const uint64 *result = NULL;
 
@@ -184,8 +213,10 @@ get_entries(PtSort *sort, int max, int *n)
 		result = entries_from_memory(sort, max, n);
 	else if (sort->phase == PHASE_MERGING)
 		result = entries_from_merge(sort, max, n);
+	else if (sort->phase == PHASE_RUN)
+		result = entries_from_run(sort, max, n);
 	else
-		sort_wrong_phase(sort, "cannot get entries from sort");
+		sort_wrong_phase(sort, message);
 	sort->returned += *n;
 	if (*n > 0)
 		return result;
@@ -197,18 +228,23 @@ get_entries(PtSort *sort, int max, int *n)
 const uint64 *
 sort_get_entries(PtSort *sort, int *n)
 {
-	return get_entries(sort, BATCH_ENTRIES, n);
+	return get_entries(sort, BATCH_ENTRIES, n,
+					   "cannot get entries from sort");
 }
 
 /* sort_get_entry: see internal.h. */
 const uint64 *
 sort_get_entry(PtSort *sort, bool forward)
 {
+	const uint64 *image;
+	Size		size;
 	int			n;
 
-	if (!forward)
-		need_random_access(sort, "cannot read sort backward");
-	return get_entries(sort, 1, &n);
+	if (likely(!sort->options.random_access && forward))
+		return get_entries(sort, 1, &n, "cannot get tuple from sort");
+	/* the image is the last word of its entry, wherever that is */
+	image = sort_get(sort, forward, &size);
+	return image ? image - sort->order.nwords : NULL;
 }
 
 /* sort_rescan: see ptsort_rescan. */

@@ -142,8 +142,8 @@ variant_begin_tuple(TupleDesc desc, int nkeys, const AttrNumber *attnums,
 							attnums[i], desc->natts)));
 	}
 
-	state->key = key_columns_for(KEY_CAN_LEARN, nkeys, lt_operators,
-								 collations, nulls_first);
+	state->key = key_operators(nkeys, lt_operators, collations, nulls_first,
+							   true);
 	state->support = key_support(state->key);
 	state->decided = key_decided_columns(state->key);
 	state->desc = CreateTupleDescCopyConstr(desc);

@@ -53,7 +53,6 @@ SELECT ptsort_test_misuse('variant without size');
 SELECT ptsort_test_misuse('variant of three words');
 SELECT ptsort_test_misuse('inline images with a callback');
 SELECT ptsort_test_misuse('inline images without words');
-SELECT ptsort_test_misuse('inline images with random access');
 SELECT ptsort_test_misuse('entries of flat images');
 SELECT ptsort_test_misuse('another API version');
 -- (without the numbers of functions)
