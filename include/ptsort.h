@@ -250,6 +250,10 @@ typedef struct PtSortApi
 
 	/* ptsort_build.h */
 	struct PtBuildResult *(*build) (const struct PtBuildRequest *request);
+
+	/* ptsort_variant.h */
+	void	   *(*reserve) (PtSort *sort, Size size);
+	void		(*commit) (PtSort *sort, const uint64 *words);
 } PtSortApi;
 
 /*

@@ -33,6 +33,8 @@
  *
  *		put:	make the image; ptsort_key_words(key, values, isnull, words);
  *				ptsort_put(sort, image, size, words);
+ *		or:		image = ptsort_reserve(sort, size); make it there;
+ *				ptsort_commit(sort, words);
  *		get:	image = ptsort_get(sort, forward, &size);
  *		inline:	entries = ptsort_get_entries(sort, &n);
  *
@@ -171,6 +173,32 @@ static inline void
 ptsort_put(PtSort *sort, const void *tuple, Size size, const uint64 *words)
 {
 	ptsort_api()->put(sort, tuple, size, words);
+}
+
+/*
+ * ptsort_reserve returns the MAXALIGNed place, of size bytes that have any
+ * value, where an image of that size will be in the sort, so that you can make
+ * it there instead of having ptsort_put copy it; an inline image has 8 bytes.
+ * Nothing but making the image and its words comes between reserve and commit.
+ * If making it fails, the sort is as if reserve had not been called: go on with
+ * another tuple, perform, or end it.  An error of reserve or commit itself
+ * leaves a sort that can only be ended, unless it is about a wrong call.
+ */
+static inline void *
+ptsort_reserve(PtSort *sort, Size size)
+{
+	return ptsort_api()->reserve(sort, size);
+}
+
+/*
+ * ptsort_commit adds the image in the place that ptsort_reserve has returned
+ * last, with its words; an error if none is reserved.  The image must have the
+ * size that was reserved.
+ */
+static inline void
+ptsort_commit(PtSort *sort, const uint64 *words)
+{
+	ptsort_api()->commit(sort, words);
 }
 
 /*

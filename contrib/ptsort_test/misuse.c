@@ -641,6 +641,91 @@ entries_of_flat(void)
 	(void) ptsort_get_entries(sort, &n);
 }
 
+/* A sort of images of any size, with a word each. */
+static PtSort *
+begin_any(void)
+{
+	static const PtSortVariant variant = {
+		.name = "any",
+		.size = any_size,
+		.compare = any_compare
+	};
+	PtSortOptions options = {
+		.role = PTSORT_SERIAL,
+		.budget = PTSORT_MIN_BUDGET
+	};
+
+	return ptsort_begin(&variant, NULL, 1, NULL, &options);
+}
+
+static const uint64 any_word = 1;
+
+static void
+commit_nothing(void)
+{
+	ptsort_commit(begin_any(), &any_word);
+}
+
+static void
+commit_twice(void)
+{
+	PtSort	   *sort = begin_any();
+
+	memset(ptsort_reserve(sort, sizeof(uint64)), 0, sizeof(uint64));
+	ptsort_commit(sort, &any_word);
+	ptsort_commit(sort, &any_word);
+}
+
+static void
+commit_after_put(void)
+{
+	PtSort	   *sort = begin_any();
+
+	(void) ptsort_reserve(sort, sizeof(uint64));
+	ptsort_put(sort, &any_word, sizeof(uint64), &any_word);
+	ptsort_commit(sort, &any_word);
+}
+
+static void
+commit_after_perform(void)
+{
+	PtSort	   *sort = begin_any();
+
+	(void) ptsort_reserve(sort, sizeof(uint64));
+	ptsort_perform(sort);
+	ptsort_commit(sort, &any_word);
+}
+
+static void
+reserve_after_perform(void)
+{
+	(void) ptsort_reserve(perform_two(false), sizeof(uint64));
+}
+
+static void
+reserve_in_leader(void)
+{
+	PtSortOptions options = {
+		.role = PTSORT_LEADER,
+		.shared = make_block(1),
+		.participants = 1
+	};
+
+	(void) ptsort_reserve(begin_int4(&options), sizeof(uint64));
+}
+
+static void
+reserve_too_little(void)
+{
+	(void) ptsort_reserve(begin_any(), sizeof(uint64) - 1);
+}
+
+static void
+reserve_too_much(void)
+{
+	(void) ptsort_reserve(begin_any(), (Size) 1024 * 1024 * 1024 + 1);
+}
+
 static void
 call_get_api(uint32 version, uint32 size)
 {
@@ -723,6 +808,14 @@ static const struct
 	{"inline images with a callback", inline_callback},
 	{"inline images without words", inline_without_words},
 	{"entries of flat images", entries_of_flat},
+	{"commit without reserve", commit_nothing},
+	{"commit twice", commit_twice},
+	{"commit after put", commit_after_put},
+	{"commit after perform", commit_after_perform},
+	{"reserve after perform", reserve_after_perform},
+	{"reserve in a leader", reserve_in_leader},
+	{"reserve too little", reserve_too_little},
+	{"reserve too much", reserve_too_much},
 	{"another API version", other_version},
 	{"larger API table", larger_table},
 };

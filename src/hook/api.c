@@ -59,6 +59,9 @@ const PtSortApi ptsort_api_table = {
 	.get_entries = sort_get_entries,
 
 	.build = build_run,
+
+	.reserve = sort_reserve,
+	.commit = sort_commit,
 };
 
 /* How many functions are there in a table of this size? */

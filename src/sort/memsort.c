@@ -7,7 +7,7 @@
  * library remaps them), tuples in chunks that are filled from the start.
  * Nothing is freed singly, so a tuple costs its size and one entry, and a part
  * of an entry for the scratch array while sorting.  When the budget is used up
- * memsort_put says so and the caller writes a run.
+ * memsort_reserve says so and the caller writes a run.
  *
  * The budget here is what the rest of the sort leaves for the entries
  * (sort_other_memory in sortstate.c; nobody adds up parts), and what is
@@ -208,23 +208,17 @@ memsort_set_budget(MemSort *ms, int64 budget)
 }
 
 /*
- * Room for a large tuple: a chunk of its own, listed after the one being
- * filled.  Empty chunks, kept from an earlier run, make way for it.
+ * Room for a large tuple: a chunk of its own, at the end of the list until it
+ * is filled.  Empty chunks, kept from an earlier run, make way for it.
  */
 static char *
 place_large(MemSort *ms, Size need)
 {
-	MemChunk	own;
-
 	while (ms->used + (int64) need > ms->budget && ms->nchunks > ms->filled)
 		drop_chunk(ms);
 	if (ms->used + (int64) need > ms->budget && ms->count > 0)
 		return NULL;
-	add_chunk(ms, need);
-	own = ms->chunks[ms->nchunks - 1];
-	ms->chunks[ms->nchunks - 1] = ms->chunks[ms->filled];
-	ms->chunks[ms->filled++] = own;
-	return own.start;
+	return add_chunk(ms, need);
 }
 
 /* Open the next chunk for small tuples; false if the budget forbids it. */
@@ -247,51 +241,54 @@ next_chunk(MemSort *ms)
 	return true;
 }
 
-/* Find room for a tuple of 'need' bytes; NULL if the budget forbids it. */
-static char *
-place_tuple(MemSort *ms, Size need)
+/* memsort_reserve_slowly: see memsort_reserve. */
+char *
+memsort_reserve_slowly(MemSort *ms, Size need)
 {
-	char	   *place;
-
-	if (ms->end - ms->next < (ptrdiff_t) need)
+	ms->reserved = NULL;
+	ms->reserved_bytes = need;
+	ms->reserved_alone = false;
+	if (ms->count == ms->capacity && !grow_entries(ms))
+		return NULL;
+	if (ms->order->inline_image)
+		ms->reserved = (char *) &ms->reserved_inline;
+	else if (ms->end - ms->next >= (ptrdiff_t) need)
+		ms->reserved = ms->next;
+	else if (need > LARGE_TUPLE)
 	{
-		if (need > LARGE_TUPLE)
-			return place_large(ms, need);
-		if (!next_chunk(ms))
-			return NULL;
+		ms->reserved = place_large(ms, need);
+		ms->reserved_alone = true;
 	}
-	place = ms->next;
-	ms->next += need;
-	return place;
+	else if (next_chunk(ms))
+		ms->reserved = ms->next;
+	return ms->reserved;
 }
 
 /*
- * memsort_put copies a tuple in.  False, and nothing done, if the budget does
- * not allow it; the first tuple always finds room.
+ * memsort_take_chunk lists the chunk of a large tuple that is there now as
+ * filled, before the one that is being filled.
+ */
+void
+memsort_take_chunk(MemSort *ms)
+{
+	MemChunk	own = ms->chunks[ms->nchunks - 1];
+
+	Assert(own.start == ms->reserved);
+	ms->chunks[ms->nchunks - 1] = ms->chunks[ms->filled];
+	ms->chunks[ms->filled++] = own;
+}
+
+/*
+ * memsort_put_inline adds an entry with an inline image.  False, and nothing
+ * done, if the budget does not allow it; the first tuple always finds room.
  */
 bool
-memsort_put(MemSort *ms, const uint64 *words, const void *tuple, Size size)
+memsort_put_inline(MemSort *ms, const uint64 *words, uint64 image)
 {
-	uint64	   *entry;
-	char	   *place = NULL;
-
+	ms->reserved = NULL;
 	if (unlikely(ms->count == ms->capacity) && !grow_entries(ms))
 		return false;
-	if (!ms->order->inline_image)
-	{
-		place = place_tuple(ms, MAXALIGN(size));
-		if (unlikely(place == NULL))
-			return false;
-		memcpy(place, tuple, size);
-		ms->tuple_bytes += MAXALIGN(size);
-	}
-
-	entry = memsort_entry(ms, ms->count++);
-	entry[0] = ms->order->nwords > 0 ? words[0] : 0;
-	if (ms->stride > 2)
-		entry[1] = words[1];
-	entry[ms->stride - 1] = place ? (uint64) (uintptr_t) place :
-		*(const uint64 *) tuple;
+	memsort_add(ms, words, image);
 	return true;
 }
 
@@ -407,7 +404,7 @@ memsort_reset(MemSort *ms)
 	}
 	ms->nchunks = kept;
 	ms->filled = 0;
-	ms->next = ms->end = NULL;
+	ms->next = ms->end = ms->reserved = NULL;
 	ms->count = 0;
 	ms->tuple_bytes = 0;
 }

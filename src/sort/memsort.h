@@ -4,7 +4,8 @@
  *	  Entries in memory: growth, accounting, and sorting.
  *
  *		ms = memsort_create(order, budget)
- *		while (memsort_put(ms, words, tuple, size)) ...		until it is full
+ *		while (place = memsort_reserve(ms, size))			until it is full
+ *			make the image in place; memsort_commit(ms, words)
  *		memsort_sort(ms); memsort_entry(ms, 0 .. ms->count - 1)
  *		memsort_reset(ms)									and again
  *
@@ -49,6 +50,12 @@ typedef struct MemSort
 	int			filled;			/* chunks in use; the rest are empty */
 	char	   *next;			/* free part of the chunk being filled */
 	char	   *end;
+
+	/* a reservation; forgotten by the next one */
+	char	   *reserved;		/* NULL: none */
+	Size		reserved_bytes;
+	bool		reserved_alone; /* it is a chunk of its own, the last one */
+	uint64		reserved_inline;	/* an inline image that is being made */
 } MemSort;
 
 /*
@@ -58,19 +65,76 @@ typedef struct MemSort
 #define MEMSORT_AHEAD	8
 
 extern MemSort *memsort_create(SortOrder *order, int64 budget);
-extern bool memsort_put(MemSort *ms, const uint64 *words, const void *tuple,
-						Size size);
+extern bool memsort_put_inline(MemSort *ms, const uint64 *words, uint64 image);
 extern void memsort_set_budget(MemSort *ms, int64 budget);
 extern int64 memsort_allocated(const MemSort *ms);
 extern void memsort_sort(MemSort *ms);
 extern void memsort_reset(MemSort *ms);
 extern void memsort_free(MemSort *ms);
 
+/* private to the functions below */
+extern char *memsort_reserve_slowly(MemSort *ms, Size need);
+extern void memsort_take_chunk(MemSort *ms);
+
 /* memsort_entry returns the i-th entry. */
 static inline uint64 *
 memsort_entry(const MemSort *ms, int64 i)
 {
 	return ms->entries + i * ms->stride;
+}
+
+/* memsort_add adds an entry, for which there is room. */
+static inline void
+memsort_add(MemSort *ms, const uint64 *words, uint64 last)
+{
+	uint64	   *entry = memsort_entry(ms, ms->count++);
+
+	entry[0] = ms->order->nwords > 0 ? words[0] : 0;
+	if (ms->stride > 2)
+		entry[1] = words[1];
+	entry[ms->stride - 1] = last;
+}
+
+/*
+ * memsort_reserve returns a MAXALIGNed place for an image of that size.  It is
+ * not one of the entries before memsort_commit, and forgotten when there is
+ * another reservation.  NULL if the budget does not allow it; the first tuple
+ * always finds room.
+ */
+static inline char *
+memsort_reserve(MemSort *ms, Size size)
+{
+	Size		need = MAXALIGN(size);
+
+	if (unlikely(ms->count == ms->capacity ||
+				 ms->end - ms->next < (ptrdiff_t) need))
+		return memsort_reserve_slowly(ms, need);
+	ms->reserved = ms->next;
+	ms->reserved_bytes = need;
+	ms->reserved_alone = false;
+	return ms->reserved;
+}
+
+/* memsort_commit adds an entry for the image in the reserved place. */
+static inline void
+memsort_commit(MemSort *ms, const uint64 *words)
+{
+	char	   *place = ms->reserved;
+
+	Assert(place != NULL);
+	if (unlikely(place == (char *) &ms->reserved_inline))
+	{
+		ms->reserved = NULL;
+		memsort_add(ms, words, ms->reserved_inline);
+		return;
+	}
+	if (unlikely(ms->reserved_alone))
+		memsort_take_chunk(ms);
+	else
+		ms->next += ms->reserved_bytes;
+	ms->reserved = NULL;
+	ms->tuple_bytes += ms->reserved_bytes;
+	memsort_add(ms, words, (uint64) (uintptr_t) place);
 }
 
 /* memsort_tuple returns the image of an entry. */

@@ -51,6 +51,9 @@
 /* A key is shown this many tuples, evenly spread. */
 #define LEARN_SAMPLE		8000
 
+/* The largest image, by the contract. */
+#define MAX_IMAGE			((Size) 1024 * 1024 * 1024)
+
 int			ptsort_debug_spill_entries = 0;
 int			ptsort_debug_learn_tuples = -1;
 
@@ -312,7 +315,7 @@ spill(PtSort *sort)
 static void
 rekey(PtSort *sort, const void *tuple, uint64 *words)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+	MemoryContext context = AllocSetContextCreate(sort->context,
 												  "ptsort rekey",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
@@ -335,42 +338,142 @@ refuse_put(const PtSort *sort)
 	sort_wrong_phase(sort, "cannot put tuple into sort");
 }
 
-/* sort_put: see ptsort_put. */
-void
-sort_put(PtSort *sort, const void *tuple, Size size, const uint64 *words)
+/* Raise the error for an image that cannot be. */
+static pg_noinline void
+refuse_size(Size size)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("cannot sort tuple of %zu bytes", size),
+			 errdetail("Tuples have at least %zu and at most %zu bytes.",
+					   sizeof(uint64), (Size) MAX_IMAGE)));
+}
+
+/* Raise the error for a commit of nothing. */
+static pg_noinline void
+refuse_commit(const PtSort *sort)
+{
+	if (sort->phase != PHASE_PUTTING || sort->memsort == NULL)
+		refuse_put(sort);
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("cannot commit tuple to sort"),
+			 errdetail("No place is reserved for it.")));
+}
+
+/* Is it time for the next run, whatever room there is? */
+static inline bool
+must_spill(const PtSort *sort)
+{
+	return unlikely(ptsort_debug_spill_entries > 0 &&
+					sort->memsort->count >= ptsort_debug_spill_entries);
+}
+
+/* Write what is in memory, in the sort's own memory context. */
+static pg_noinline void
+make_room(PtSort *sort)
+{
+	MemoryContext old = MemoryContextSwitchTo(sort->context);
+
+	spill(sort);
+	MemoryContextSwitchTo(old);
+}
+
+/* sort_reserve: see ptsort_reserve and sortput.h. */
+void *
+sort_reserve(PtSort *sort, Size size)
 {
 	MemSort    *ms = sort->memsort;
+	char	   *place;
 
 	if (unlikely(sort->phase != PHASE_PUTTING || ms == NULL))
 		refuse_put(sort);
-	if (unlikely(ptsort_debug_spill_entries > 0 &&
-				 ms->count >= ptsort_debug_spill_entries) ||
-		unlikely(!memsort_put(ms, words, tuple, size)))
+	if (unlikely(size < sizeof(uint64) || size > MAX_IMAGE))
+		refuse_size(size);
+	if (!must_spill(sort))
 	{
-		MemoryContext old = MemoryContextSwitchTo(sort->context);
-		bool		was_learning = sort->learning;
-		uint64		new_words[KEY_ENTRY_WORDS];
-
-		spill(sort);
-		if (was_learning)
-		{
-			/* This tuple's words were made before the key had learned. */
-			rekey(sort, tuple, new_words);
-			words = new_words;
-		}
-		if (!memsort_put(ms, words, tuple, size))
-			elog(ERROR, "tuple of %zu bytes does not fit into empty sort memory",
-				 size);
-		MemoryContextSwitchTo(old);
+		place = memsort_reserve(ms, size);
+		if (likely(place != NULL))
+			return place;
 	}
+	make_room(sort);
+	place = memsort_reserve(ms, size);
+	if (place == NULL)
+		elog(ERROR, "tuple of %zu bytes does not fit into empty sort memory",
+			 size);
+	return place;
+}
+
+/* One more tuple is in memory; maybe it is the one to learn from. */
+static inline void
+note_put(PtSort *sort)
+{
 	sort->stats.tuples++;
-	if (unlikely(sort->learning) && ms->count >= LEARN_TUPLES)
+	if (unlikely(sort->learning) && sort->memsort->count >= LEARN_TUPLES)
 	{
 		MemoryContext old = MemoryContextSwitchTo(sort->context);
 
 		learn_words(sort);
 		MemoryContextSwitchTo(old);
 	}
+}
+
+/* sort_commit: see ptsort_commit. */
+void
+sort_commit(PtSort *sort, const uint64 *words)
+{
+	MemSort    *ms = sort->memsort;
+
+	if (unlikely(sort->phase != PHASE_PUTTING || ms == NULL ||
+				 ms->reserved == NULL))
+		refuse_commit(sort);
+	Assert(sort->order.inline_image ||
+		   MAXALIGN(order_size(&sort->order, ms->reserved)) ==
+		   ms->reserved_bytes);
+	memsort_commit(ms, words);
+	note_put(sort);
+}
+
+/* Put an inline image. */
+static inline void
+put_inline(PtSort *sort, uint64 image, const uint64 *words)
+{
+	MemSort    *ms = sort->memsort;
+
+	if (unlikely(sort->phase != PHASE_PUTTING || ms == NULL))
+		refuse_put(sort);
+	if (must_spill(sort) || unlikely(!memsort_put_inline(ms, words, image)))
+	{
+		make_room(sort);
+		if (!memsort_put_inline(ms, words, image))
+			elog(ERROR, "no entry fits into empty sort memory");
+	}
+	note_put(sort);
+}
+
+/* sort_put: see ptsort_put. */
+void
+sort_put(PtSort *sort, const void *tuple, Size size, const uint64 *words)
+{
+	bool		was_learning = sort->learning;
+	uint64		new_words[KEY_ENTRY_WORDS];
+	void	   *place;
+
+	if (sort->order.inline_image)
+	{
+		put_inline(sort, *(const uint64 *) tuple, words);
+		return;
+	}
+	place = sort_reserve(sort, size);
+	if (unlikely(was_learning && !sort->learning))
+	{
+		/* This tuple's words were made before the key had learned. */
+		rekey(sort, tuple, new_words);
+		words = new_words;
+	}
+	memcpy(place, tuple, size);
+	memsort_commit(sort->memsort, words);
+	note_put(sort);
 }
 
 /* sort_end_runs: see sortput.h. */

@@ -3,7 +3,9 @@
  * sortput.h
  *	  Filling a sort: tuples in memory, and initial runs when it is full.
  *
- * sort_put is ptsort_put.
+ * sort_put is ptsort_put, sort_reserve and sort_commit are ptsort_reserve and
+ * ptsort_commit.  sort_reserve may let the key learn: whoever has a key that
+ * does makes the words after it.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,6 +30,8 @@ extern void sort_begin_putting(PtSort *sort);
 
 extern void sort_put(PtSort *sort, const void *tuple, Size size,
 					 const uint64 *words);
+extern void *sort_reserve(PtSort *sort, Size size);
+extern void sort_commit(PtSort *sort, const uint64 *words);
 
 /*
  * sort_learn_or_forgo decides whether a key that has yet to learn will, when

@@ -54,6 +54,14 @@ SELECT ptsort_test_misuse('variant of three words');
 SELECT ptsort_test_misuse('inline images with a callback');
 SELECT ptsort_test_misuse('inline images without words');
 SELECT ptsort_test_misuse('entries of flat images');
+SELECT ptsort_test_misuse('commit without reserve');
+SELECT ptsort_test_misuse('commit twice');
+SELECT ptsort_test_misuse('commit after put');
+SELECT ptsort_test_misuse('commit after perform');
+SELECT ptsort_test_misuse('reserve after perform');
+SELECT ptsort_test_misuse('reserve in a leader');
+SELECT ptsort_test_misuse('reserve too little');
+SELECT ptsort_test_misuse('reserve too much');
 SELECT ptsort_test_misuse('another API version');
 -- (without the numbers of functions)
 \set VERBOSITY terse

@@ -110,6 +110,8 @@ typedef struct PtSortApi
  const void *(*get) (PtSort *sort, bool forward, Size *size);
  const uint64 *(*get_entries) (PtSort *sort, int *n);
  struct PtBuildResult *(*build) (const struct PtBuildRequest *request);
+ void *(*reserve) (PtSort *sort, Size size);
+ void (*commit) (PtSort *sort, const uint64 *words);
 } PtSortApi;
 typedef const PtSortApi *(*PtSortGetApi) (uint32 version, uint32 size);
 #ifndef PTSORT_INTERNAL

@@ -55,6 +55,16 @@ ptsort_put(PtSort *sort, const void *tuple, Size size, const uint64 *words)
 {
  ptsort_api()->put(sort, tuple, size, words);
 }
+static inline void *
+ptsort_reserve(PtSort *sort, Size size)
+{
+ return ptsort_api()->reserve(sort, size);
+}
+static inline void
+ptsort_commit(PtSort *sort, const uint64 *words)
+{
+ ptsort_api()->commit(sort, words);
+}
 static inline const void *
 ptsort_get(PtSort *sort, bool forward, Size *size)
 {
