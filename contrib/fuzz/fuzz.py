@@ -7,7 +7,6 @@ nothing but Python 3.7 and psql, and a server with ptsort in every session
 """
 
 import argparse
-import collections
 import os
 import re
 import sys
@@ -15,7 +14,9 @@ import time
 
 import session
 from case import Case
-from oracle import KEYS, RUNS, Failure
+from oracle import Failure
+from sorts import SortCase, SortTotals
+from totals import Totals
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -41,46 +42,6 @@ COLLATIONS = (
     "fz_level1", "fz_level2", "fz_shifted", "fz_numbers", "fz_phonebook")
 
 CASES_PER_SESSION = 100
-
-
-class Totals:
-    """What has been done."""
-
-    def __init__(self):
-        self.tables = self.builds = self.rows = self.errors = 0
-        self.identical = self.checks = self.refused = self.failures = 0
-        self.kinds = collections.Counter()
-        self.codes = collections.Counter()
-        self.refusals = collections.Counter()
-        self.started = time.monotonic()
-
-    def note(self, outcome):
-        """Count what paths a build took."""
-        for line in outcome.lines_of("building"):
-            self.kinds["keys " + KEYS.search(line).group(1)] += 1
-        for line in outcome.lines_of("built"):
-            runs = int(RUNS.search(line).group(1))
-            self.kinds["spilled"] += runs > 0
-            self.kinds["wrong hints"] += "wrong hints" in line
-        for participants in outcome.participants:
-            self.kinds["parallel"] += participants > 1
-        self.kinds["started over"] += sum(
-            "without trust" in line for line in outcome.lines)
-
-    def note_error(self, error):
-        self.codes[error.code] += 1
-
-    def note_refusal(self, error, sql):
-        self.refusals["%s %s: %s" % (error.code, error.text, sql[:60])] += 1
-
-    def __str__(self):
-        seconds = time.monotonic() - self.started
-        kinds = ", ".join("%s %d" % item for item in sorted(self.kinds.items()))
-        codes = ", ".join("%s %d" % item for item in sorted(self.codes.items()))
-        return ("%d tables, %d builds (%d page by page; %s), %d rows, %d errors"
-                " (%s) compared, %d checks by amcheck, %d failures, %.0f s" % (
-                    self.tables, self.builds, self.identical, kinds, self.rows,
-                    self.errors, codes, self.checks, self.failures, seconds))
 
 
 class World:
@@ -267,8 +228,11 @@ def parse(arguments):
     parser.add_argument("--log", help="the server's log")
     parser.add_argument("--out", default="build/fuzz",
                         help="directory for the scripts of failures")
+    parser.add_argument("--sorts", action="store_true",
+                        help="random sorts instead of indexes")
     parser.add_argument("--spoil", action="store_true",
-                        help="delete a row between the builds: must fail")
+                        help="delete a row between the builds, or leave a tuple"
+                        " out of the sort: must fail")
     parser.add_argument("--verbose", action="store_true",
                         help="show what statements were refused")
     return parser.parse_args(arguments)
@@ -285,11 +249,12 @@ def main(arguments):
             worlds.append(world)
     print("databases: " + ", ".join("%s (%d collations)" % (
         world.name, len(world.collations) - 1) for world in worlds))
-    totals = Totals()
+    totals = SortTotals() if options.sorts else Totals()
+    kind = SortCase if options.sorts else Case
     log = Log(options.log)
     shown = time.monotonic()
     for number in numbers(options):
-        case = Case(options.seed, number, worlds, totals)
+        case = kind(options.seed, number, worlds, totals)
         if options.spoil:
             case.spoil = lambda case=case: case.must(
                 "DELETE FROM t WHERE ctid = (SELECT min(ctid) FROM t)")

@@ -1,0 +1,53 @@
+"""What a run of the fuzz has done."""
+
+import collections
+import time
+
+from oracle import KEYS, RUNS
+
+
+class Totals:
+    """What has been done."""
+
+    def __init__(self):
+        self.tables = self.builds = self.rows = self.errors = 0
+        self.identical = self.checks = self.refused = self.failures = 0
+        self.kinds = collections.Counter()
+        self.codes = collections.Counter()
+        self.refusals = collections.Counter()
+        self.started = time.monotonic()
+
+    def note(self, outcome):
+        """Count what paths a build took."""
+        for line in outcome.lines_of("building"):
+            self.kinds["keys " + KEYS.search(line).group(1)] += 1
+        for line in outcome.lines_of("built"):
+            runs = int(RUNS.search(line).group(1))
+            self.kinds["spilled"] += runs > 0
+            self.kinds["wrong hints"] += "wrong hints" in line
+        for participants in outcome.participants:
+            self.kinds["parallel"] += participants > 1
+        self.kinds["started over"] += sum(
+            "without trust" in line for line in outcome.lines)
+
+    def note_error(self, error):
+        self.codes[error.code] += 1
+
+    def note_refusal(self, error, sql):
+        self.refusals["%s %s: %s" % (error.code, error.text, sql[:60])] += 1
+
+    def kinds_text(self):
+        """The kinds and how often there were any."""
+        return ", ".join("%s %d" % item for item in sorted(self.kinds.items()))
+
+    def seconds(self):
+        return time.monotonic() - self.started
+
+    def __str__(self):
+        codes = ", ".join("%s %d" % item for item in sorted(self.codes.items()))
+        return ("%d tables, %d builds (%d page by page; %s), %d rows, %d errors"
+                " (%s) compared, %d checks by amcheck, %d failures, %.0f s" % (
+                    self.tables, self.builds, self.identical,
+                    self.kinds_text(), self.rows,
+                    self.errors, codes, self.checks, self.failures,
+                    self.seconds()))
