@@ -10,6 +10,7 @@
 #   make check-package  build the Debian packages, install, use and remove them
 #   make demo     time the server's index builds and ours, side by side
 #   make bench    the same with statistics and a chart; see contrib/bench/bench.sh
+#   make bench-sort   the server's tuplesort and ptsort's sort on the same rows; see contrib/bench/bench-sort.sh
 #   make fuzz SECONDS=n SEED=s   random indexes against the server's; CASE=n for one
 #   make dist     the release archive for PGXN
 #
@@ -20,7 +21,7 @@ EXTENSION = ptsort
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" ptsort.control)
 
 # These goals need no pg_config: they find or install a server, then call make.
-ALONE = check check-locales crash demo bench dist \
+ALONE = check check-locales crash demo bench bench-sort dist \
 	check-asserts check-valgrind check-sanitizers check-static check-indent \
 	indent typedefs check-package fuzz
 
@@ -64,6 +65,9 @@ demo:
 
 bench:
 	@contrib/bench/bench.sh
+
+bench-sort:
+	@contrib/bench/bench-sort.sh
 
 fuzz:
 	@FUZZ_SECONDS="$(SECONDS)" FUZZ_SEED="$(SEED)" FUZZ_CASE="$(CASE)" \

@@ -30,14 +30,20 @@ local %ENV = (
 	PGPORT => $node->port,
 	PATH => "$bindir:$ENV{PATH}");
 
-# Run bench.py with these arguments; returns its status and results.json.
+# Run bench.py, or a program beside it, with these arguments; returns its status
+# and results.json.
 sub bench
 {
-	my (@arguments) = @_;
+	return program($bench, @_);
+}
+
+sub program
+{
+	my ($program, @arguments) = @_;
 	my $out = PostgreSQL::Test::Utils::tempdir();
 	my ($stdout, $stderr);
 	my $good = IPC::Run::run(
-		[ 'python3', $bench, 'run', '--out', $out, @arguments ],
+		[ 'python3', $program, 'run', '--out', $out, @arguments ],
 		'<', \undef, '>', \$stdout, '2>', \$stderr);
 	diag($stderr) if $stderr;
 	my $file = catfile($out, 'results.json');
@@ -100,6 +106,46 @@ like($results->{shapes}[0]{reason}, qr/participants, not 10/, 'too few workers: 
 
 command_fails_like([ 'python3', $bench, 'run', '--shapes', 'none', '--out', $out ],
 	qr/unknown shape none; there are: int8 /, 'unknown shape');
+
+# Sorts: every way of use, in memory and on disk
+my $sorts = "$dir/sortbench.py";
+($good, $results, $out) = program($sorts, '--scale', 0.005, '--runs', 1,
+	'--budgets', '2GB,4MB', '--by', 'cpu', '--shapes',
+	'int8,text_c,uses,two_int8,log_en');
+ok($good, 'sorts');
+my %sorted = map { ("$_->{name} $_->{budget}" => $_) } @{ $results->{shapes} };
+is_deeply([ grep { $sorted{$_}{status} eq 'error' } sort keys %sorted ],
+	[], 'sorts: both have read the same');
+foreach my $shape (grep { $_->{status} eq 'ok' } values %sorted)
+{
+	my $name = "sorts: $shape->{name} $shape->{budget}";
+
+	cmp_ok($shape->{$_}[0]{put_cpu}, '>', 0, "$name: $_")
+	  foreach qw(server ptsort);
+	cmp_ok($shape->{summary}{ratio}, '>', 0, "$name: ratio");
+}
+foreach my $engine (qw(server ptsort))
+{
+	is($sorted{'text_c 2GB'}{$engine}[0]{temp}, 0, "sorts: $engine in memory");
+	cmp_ok($sorted{'text_c 4MB'}{$engine}[0]{temp}, '>', 1000000,
+		"sorts: $engine on disk");
+	cmp_ok($sorted{'text_c 4MB'}{$engine}[0]{memory}, '<', 2000000,
+		"sorts: ${engine}'s memory");
+	is($sorted{'top_int8 4MB'}{$engine}[0]{tuples}, 100, "sorts: $engine, the first");
+	is($sorted{'access_int8 2GB'}{$engine}[0]{tuples},
+		30000, "sorts: $engine, read three times");
+	is($sorted{'groups_int8 4MB'}{$engine}[0]{tuples}, 50000, "sorts: $engine, groups");
+}
+is(scalar(@{ $sorted{'two_int8 2GB'}{ptsort}[0]{processes} }), 2,
+	'sorts: two processes');
+is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_class
+	WHERE relkind = 'r' AND relname LIKE 'sort%'}), 0, 'sorts: tables are dropped');
+command_like([ 'python3', $sorts, 'report', $out ],
+	qr/^int8 +2GB .*^int8, 2 processes +2GB /ms, 'sorts: report');
+like(slurp_file("$out/chart-4MB.svg"), qr/<svg .*top 100: int8.*<\/svg>/s,
+	'sorts: chart');
+command_fails_like([ 'python3', $sorts, 'run', '--shapes', 'none', '--out', $out ],
+	qr/unknown none; there are: int8 /, 'sorts: unknown shape');
 
 $node->stop;
 done_testing();

@@ -73,19 +73,23 @@ def cpu_model():
     return os.uname().machine
 
 
-def describe(server, options):
-    """The settings of a results file."""
+def machine_facts(server):
+    """What a results file says about server, machine and day."""
     return {
         "server_version": server.value("SHOW server_version").split()[0],
-        "source": options.source,
-        "rows": options.rows, "workers": options.workers,
-        "memory": options.memory, "runs": options.runs, "cache": options.cache,
         "cpus": os.cpu_count(), "cpu": cpu_model(),
         "machine_memory": cluster.machine_memory(),
         "shared_buffers": server.value("SHOW shared_buffers"),
         "load": os.getloadavg()[0],
         "date": datetime.date.today().isoformat(),
     }
+
+
+def describe(server, options):
+    """The settings of a results file."""
+    return dict(machine_facts(server), source=options.source,
+                rows=options.rows, workers=options.workers, memory=options.memory,
+                runs=options.runs, cache=options.cache)
 
 
 def save(results, out):

@@ -97,7 +97,20 @@ def messages():
         yield from text.split("\0")
 
 
-KINDS = {f.__name__: f for f in (paths, words, lines, messages)}
+def addresses():
+    """Each mail address of the documentation, once."""
+    found = set()
+    for text in documentation():
+        found.update(re.findall(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", text))
+    return sorted(found)
+
+
+def logs():
+    """Lines of the system's logs."""
+    return lines_of(texts("/var/log"))
+
+
+KINDS = {f.__name__: f for f in (paths, words, lines, messages, addresses, logs)}
 
 
 def usable(strings):

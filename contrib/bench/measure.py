@@ -171,12 +171,12 @@ def load(cluster, options, table):
     return name
 
 
-def find_collations(cluster):
-    """The server's quoted names of shapes.COLLATIONS, those that it has."""
+def find_collations(cluster, wanted=shapes.COLLATIONS):
+    """The server's quoted names of these collations, those that it has."""
     query = """SELECT quote_ident(collname) FROM pg_collation
         WHERE collprovider IN ('c', 'i') AND collencoding IN (-1, pg_char_to_encoding('UTF8'))
         AND lower(replace(collname, '-', '')) = lower(replace('%s', '-', ''))
         ORDER BY collname LIMIT 1"""
     found = {key: cluster.value(query % name)
-             for key, name in shapes.COLLATIONS.items()}
+             for key, name in wanted.items()}
     return {key: name for key, name in found.items() if name}

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Compare the server's tuplesort with ptsort, row by row, in one process.
+
+    sortbench.py run        measure, on the server that PGHOST and PGPORT name
+    sortbench.py report     make text and charts of what was measured
+
+bench-sort.sh calls these in turn, with a private server; `make bench-sort`
+calls bench-sort.sh.
+"""
+
+import argparse
+import json
+import os
+import sys
+
+import bench
+import chart
+import cluster
+import measure
+import sortmeasure
+import sortreport
+import sortshapes
+
+
+def list_of(choose):
+    """A chooser of names, for argparse."""
+    def parsed(words):
+        try:
+            return choose(words)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error))
+    return parsed
+
+
+def parse(arguments):
+    """The command line as a namespace."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+
+    run = commands.add_parser("run", help="measure")
+    run.add_argument("--scale", type=float, default=0.1,
+                     help="1: 2 million rows of 290 bytes, 10 million of 40")
+    run.add_argument("--shapes", type=list_of(sortshapes.choose), default="",
+                     help="names: " + " ".join([*sortshapes.GROUPS, *sortshapes.SHAPES]))
+    run.add_argument("--budgets", type=list_of(sortshapes.choose_budgets), default="",
+                     help="names: " + " ".join(sortshapes.BUDGETS))
+    run.add_argument("--runs", type=int, default=3,
+                     help="sorts by each engine, in one process in turn")
+    run.add_argument("--firsts", type=int, default=1,
+                     help="sorts by each engine in a process of their own")
+    run.add_argument("--by", choices=("ms", "cpu"),
+                     help="time or CPU time; by default, CPU time if the machine is busy")
+    run.add_argument("--peers", action="store_true",
+                     help="DuckDB and Polars as well, if they are installed")
+    run.add_argument("--keep", action="store_true", help="do not drop tables")
+    run.add_argument("--source", default="?", help="which ptsort this is")
+    run.add_argument("--out", required=True, help="directory for results.json")
+
+    show = commands.add_parser("report", help="text and charts from results.json")
+    show.add_argument("out", help="directory with results.json")
+    return parser.parse_args(arguments)
+
+
+def describe(server, options):
+    """The settings of a results file."""
+    load = os.getloadavg()[0]
+    return dict(bench.machine_facts(server), source=options.source, load=load,
+                scale=options.scale, runs=options.runs, firsts=options.firsts,
+                by=options.by or ("cpu" if load > 0.5 else "ms"))
+
+
+def say(shape):
+    """One line about a shape that is done."""
+    if shape["status"] != "ok":
+        words = "%s: %s" % (shape["status"], shape["reason"])
+    else:
+        s = shape["summary"]
+        words = "server %8.0f ms, ptsort %8.0f ms, ratio %5.2f %s" % (
+            s["server"], s["ptsort"], s["ratio"],
+            "missed: " + ", ".join(s["missed"]) if s["missed"] else "")
+    print("%-28s %-5s %s" % (shape["label"], shape["budget"], words), flush=True)
+
+
+def run(options):
+    """Measure all shapes.  Returns the exit status: 1 if one is in error."""
+    server = cluster.Cluster()
+    server.run("CREATE EXTENSION IF NOT EXISTS sortbench CASCADE")
+    collations = measure.find_collations(server, sortshapes.COLLATIONS)
+    results = {"settings": describe(server, options), "shapes": []}
+    os.makedirs(options.out, exist_ok=True)
+    for n, shape in enumerate(options.shapes):
+        for budget in options.budgets:
+            if budget not in shape.budgets:
+                continue
+            done = sortmeasure.measure(server, options, shape, budget, collations)
+            if done["status"] == "ok":
+                done["summary"] = sortreport.summarize(done, results["settings"]["by"])
+            results["shapes"].append(done)
+            bench.save(results, options.out)
+            say(done)
+        later = [other.table for other in options.shapes[n + 1:]]
+        if shape.table not in later and not options.keep:
+            server.run("DROP TABLE IF EXISTS " + sortshapes.table_name(
+                sortshapes.TABLES[shape.table], options.scale))
+    return int(any(s["status"] == "error" for s in results["shapes"]))
+
+
+def pictures(results):
+    """One chart for each budget, as {file name: SVG}."""
+    settings = results["settings"]
+    where = [sortreport.conditions(settings), sortreport.machine(settings)]
+    found = {}
+    for budget in sortshapes.BUDGETS:
+        bars = [(s["label"], dict(s["summary"], server_s=s["summary"]["server"] / 1000,
+                                  ptsort_s=s["summary"]["ptsort"] / 1000))
+                for s in results["shapes"]
+                if s["budget"] == budget and "summary" in s and s["way"] != "parallel"]
+        if bars:
+            found["chart-%s.svg" % budget] = chart.chart(
+                "Sorts: how many times faster than PostgreSQL's tuplesort, %s" % budget,
+                where, bars)
+    return found
+
+
+def show(options):
+    """Write report.txt and the charts beside results.json; print the text."""
+    with open(os.path.join(options.out, "results.json")) as f:
+        results = json.load(f)
+    words = sortreport.text(results)
+    for name, content in dict(pictures(results), **{"report.txt": words}).items():
+        with open(os.path.join(options.out, name), "w", encoding="utf-8") as f:
+            f.write(content)
+    print(words, end="")
+    return 0
+
+
+def main(arguments):
+    options = parse(arguments)
+    return run(options) if options.command == "run" else show(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

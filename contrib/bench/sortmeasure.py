@@ -1,0 +1,122 @@
+"""Measuring sorts: the same rows sorted by the server and by ptsort.
+
+sortbench (contrib/sortbench) does the work.  For each shape and budget, one
+session sorts with both in turn, and sessions of their own tell what the first
+sort of a process takes.  Both must read the same keys in the same order.
+"""
+
+import sortshapes
+from cluster import SqlError
+
+ENGINES = ("server", "ptsort")
+PARTS = ("put", "perform", "get")
+
+
+class SortError(Exception):
+    """Sorts that cannot be compared; str() says why."""
+
+
+def turns(runs):
+    """The engines' order: both as often, and which goes first alternates."""
+    return [engine for n in range(runs)
+            for engine in (ENGINES if n % 2 == 0 else ENGINES[::-1])]
+
+
+def call(engines, arguments):
+    """SQL that sorts once with each of these engines."""
+    return ("SELECT coalesce(json_agg(s), '[]') FROM sortbench("
+            "%s, engines => ARRAY[%s]) AS s;\n"
+            % (arguments, ", ".join("'%s'" % e for e in engines)))
+
+
+def call_parallel(reading, arguments):
+    """SQL that sorts once with two processes."""
+    return ("SELECT coalesce(json_agg(s), '[]') FROM sortbench_parallel("
+            "%s, workers => 1, reading => '%s') AS s;\n" % (arguments, reading))
+
+
+def check(sorts):
+    """Raises SortError if two of these sorts have read different things."""
+    if len({(s["tuples"], s["checksum"]) for s in sorts}) > 1:
+        raise SortError("the sorts read different keys: " + ", ".join(
+            "%s %d rows %d" % (s.get("engine", "parallel"), s["tuples"], s["checksum"])
+            for s in sorts))
+
+
+def together(processes):
+    """One sort by several processes, as if it were one: the longest that one
+    took for put and perform, then the longest for get; memory of all."""
+    def longest(what):
+        return max(p[what] for p in processes)
+    leader = next(p for p in processes if p["participant"] == 0)
+    most = max(processes, key=lambda p: p["put_cpu"] + p["perform_cpu"])
+    found = {"engine": "parallel", "tuples": leader["tuples"],
+             "checksum": leader["checksum"], "runs": None, "memory_said": None,
+             "rss": None, "end_ms": longest("end_ms"), "end_cpu": longest("end_cpu")}
+    for what in ("memory", "temp", "comparisons"):
+        found[what] = sum(p[what] for p in processes)
+    for unit in ("ms", "cpu"):
+        found["put_" + unit] = most["put_" + unit]
+        found["perform_" + unit] = most["perform_" + unit]
+        found["get_" + unit] = longest("get_" + unit)
+    return dict(found, processes=processes)
+
+
+def sort_serially(cluster, options, arguments):
+    """{"server": [...], "ptsort": [...], "first": {engine: [...]}}."""
+    found = {"first": {engine: [] for engine in ENGINES}}
+    for engine in turns(options.firsts):
+        found["first"][engine] += cluster.json(call([engine], arguments))[0]
+    later, _ = cluster.json(call(turns(options.runs), arguments))
+    for engine in ENGINES:
+        found[engine] = [s for s in later if s["engine"] == engine]
+    check(later + found["first"]["server"] + found["first"]["ptsort"])
+    return found
+
+
+def sort_with_two(cluster, options, arguments):
+    """{"server": sorts by one process of ptsort's, "ptsort": by two, in slices,
+    "leader": by two, the leader reads}: what is compared takes the place of the
+    server's sorts."""
+    found = {"server": [], "ptsort": [], "leader": []}
+    for _ in range(options.runs):
+        found["server"] += cluster.json(call(["ptsort"], arguments))[0]
+        for key, reading in (("ptsort", "slices"), ("leader", "leader")):
+            found[key].append(together(
+                cluster.json(call_parallel(reading, arguments))[0]))
+    check(found["server"] + found["ptsort"] + found["leader"])
+    return found
+
+
+def measure(cluster, options, shape, budget, collations):
+    """One shape with one budget, as a dict: status "ok", "skipped" or "error"
+    with its reason, and the sorts of each engine."""
+    table = sortshapes.TABLES[shape.table]
+    result = {"name": shape.name, "label": shape.label, "way": shape.way,
+              "budget": budget, "budget_kb": sortshapes.budget_kb(budget, options.scale),
+              "floor": sortshapes.floor(shape, budget),
+              "text": any(shape.collations), "rows": None}
+    try:
+        arguments = sortshapes.arguments(
+            shape, sortshapes.table_name(table, options.scale), result["budget_kb"],
+            collations)
+    except KeyError as missing:
+        return dict(result, status="skipped", reason="the server has no collation "
+                    + sortshapes.COLLATIONS[missing.args[0]])
+    try:
+        result["rows"] = load(cluster, options, table)
+        if result["rows"] == 0:
+            return dict(result, status="skipped", reason="this machine has no such text")
+        sort = sort_with_two if shape.way == "parallel" else sort_serially
+        return dict(result, status="ok", **sort(cluster, options, arguments))
+    except (SortError, SqlError) as error:
+        return dict(result, status="error", reason=str(error))
+
+
+def load(cluster, options, table):
+    """Make the table if it is not there; returns its number of rows."""
+    name = sortshapes.table_name(table, options.scale)
+    if cluster.value("SELECT to_regclass('%s')" % name) == "":
+        print("   loading %s" % name, flush=True)
+        cluster.run(*sortshapes.load_statements(table, options.scale))
+    return int(cluster.value("SELECT count(*) FROM %s" % name))

@@ -1,0 +1,236 @@
+/*-------------------------------------------------------------------------
+ *
+ * rows.c
+ *	  A table's rows, held in memory.
+ *
+ * Neither engine shall be charged for the scan, and both shall get what a scan
+ * delivers: slots of the table's own kind with a tuple that has not been
+ * deformed.  The tuples lie one after the other, as they do on pages; the slot
+ * pins one page all the time, so that storing a tuple costs what it costs
+ * within a page.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "access/tableam.h"
+#include "common/hashfn.h"
+#include "miscadmin.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "sortbench.h"
+
+#define CHUNK_SIZE		((Size) 64 << 20)
+
+/* Consecutive rows that go to the same process, about those of a few pages */
+#define SHARE_ROWS		256
+
+/* Bytes of memory that lie where the last ones end. */
+static void *
+take_memory(Rows *rows, Size size)
+{
+	void	   *taken;
+
+	size = MAXALIGN(size);
+	if (rows->left < size)
+	{
+		rows->left = Max(CHUNK_SIZE, size);
+		rows->chunk = MemoryContextAllocHuge(rows->context, rows->left);
+	}
+	taken = rows->chunk;
+	rows->chunk += size;
+	rows->left -= size;
+	return taken;
+}
+
+static void
+add_row(Rows *rows, HeapTuple tuple)
+{
+	Row		   *row;
+
+	if (rows->n == rows->allocated)
+	{
+		rows->allocated *= 2;
+		rows->rows = repalloc_huge(rows->rows,
+								   rows->allocated * sizeof(Row));
+	}
+	row = &rows->rows[rows->n++];
+	row->data = take_memory(rows, tuple->t_len);
+	row->length = tuple->t_len;
+	memcpy(row->data, tuple->t_data, tuple->t_len);
+}
+
+/* A hash of a key's image: equal keys of the tables here have equal images. */
+static uint64
+hash_key(Datum value, bool isnull, int16 typlen, bool typbyval)
+{
+	if (isnull)
+		return 1;
+	if (typbyval)
+		return hash_bytes_extended((unsigned char *) &value, sizeof(value), 0);
+	if (typlen == -1)
+		return hash_bytes_extended((unsigned char *)
+								   VARDATA_ANY(DatumGetPointer(value)),
+								   VARSIZE_ANY_EXHDR(DatumGetPointer(value)),
+								   0);
+	return hash_bytes_extended((unsigned char *) DatumGetPointer(value),
+							   typlen, 0);
+}
+
+/* Writes the hash of its keys into the first column of each row. */
+static void
+tag_rows(Rows *rows, const Job *job)
+{
+	for (int64 i = 0; i < rows->n; i++)
+	{
+		TupleTableSlot *slot = rows_slot(rows, i);
+		uint64		hash = 0;
+		int64		tag;
+
+		CHECK_FOR_INTERRUPTS();
+		for (int k = 0; k < job->nkeys; k++)
+		{
+			Form_pg_attribute att = TupleDescAttr(rows->desc,
+												  job->columns[k] - 1);
+			bool		isnull;
+			Datum		value = slot_getattr(slot, job->columns[k], &isnull);
+
+			hash = hash_combine64(hash, hash_key(value, isnull, att->attlen,
+												 att->attbyval));
+		}
+		if (heap_attisnull(&rows->tuple, 1, rows->desc))
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("the first column must not be null")));
+		tag = (int64) hash;
+		memcpy((char *) rows->rows[i].data + rows->rows[i].data->t_hoff, &tag,
+			   sizeof(tag));
+		ExecClearTuple(slot);
+	}
+}
+
+/* The values of a datum sort; those by reference point into the rows. */
+static void
+extract_values(Rows *rows, const Job *job)
+{
+	MemoryContext caller = MemoryContextSwitchTo(rows->context);
+
+	rows->values = palloc_extended(Max(rows->n, 1) * sizeof(Datum),
+								   MCXT_ALLOC_HUGE);
+	rows->isnull = palloc_extended(Max(rows->n, 1), MCXT_ALLOC_HUGE);
+	MemoryContextSwitchTo(caller);
+	for (int64 i = 0; i < rows->n; i++)
+		rows->values[i] = slot_getattr(rows_slot(rows, i), job->columns[0],
+									   &rows->isnull[i]);
+	ExecClearTuple(rows->slot);
+}
+
+static void
+check_table(Relation table, TupleTableSlot *slot)
+{
+	TupleDesc	desc = RelationGetDescr(table);
+
+	if (!TTS_IS_BUFFERTUPLE(slot) || desc->natts < 1 ||
+		TupleDescAttr(desc, 0)->atttypid != INT8OID ||
+		TupleDescAttr(desc, 0)->attisdropped)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a heap table whose first column is of type bigint",
+						RelationGetRelationName(table))));
+}
+
+/*
+ * rows_load reads the rows of the job's table that belong to one of several
+ * processes, by their place in the table.
+ */
+Rows *
+rows_load(const Job *job, int share, int shares)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "sortbench rows",
+												  ALLOCSET_DEFAULT_SIZES);
+	Rows	   *rows = MemoryContextAllocZero(context, sizeof(Rows));
+	TableScanDesc scan;
+	int64		place = 0;
+
+	rows->context = context;
+	rows->table = table_open(job->table, AccessShareLock);
+	rows->desc = RelationGetDescr(rows->table);
+	rows->slot = table_slot_create(rows->table, NULL);
+	check_table(rows->table, rows->slot);
+	rows->allocated = 1024;
+	rows->rows = MemoryContextAlloc(context, rows->allocated * sizeof(Row));
+
+	scan = table_beginscan_strat(rows->table, GetActiveSnapshot(), 0, NULL,
+								 true, false);
+	while (table_scan_getnextslot(scan, ForwardScanDirection, rows->slot))
+	{
+		HeapTupleTableSlot *slot = (HeapTupleTableSlot *) rows->slot;
+
+		CHECK_FOR_INTERRUPTS();
+		if (place++ / SHARE_ROWS % shares == share)
+			add_row(rows, slot->tuple);
+	}
+	table_endscan(scan);
+
+	ItemPointerSetInvalid(&rows->tuple.t_self);
+	rows->tuple.t_tableOid = job->table;
+	rows->buffer = InvalidBuffer;
+	if (rows->n > 0)
+	{
+		rows->buffer = ReadBuffer(rows->table, 0);
+		tag_rows(rows, job);
+		if (job->datum)
+			extract_values(rows, job);
+	}
+	return rows;
+}
+
+/* rows_unload forgets the rows. */
+void
+rows_unload(Rows *rows)
+{
+	ExecDropSingleTupleTableSlot(rows->slot);
+	if (BufferIsValid(rows->buffer))
+		ReleaseBuffer(rows->buffer);
+	table_close(rows->table, AccessShareLock);
+	MemoryContextDelete(rows->context);
+}
+
+/* reader_open makes a reader for a sort of these rows. */
+void
+reader_open(Reader *reader, const Job *job, const Rows *rows)
+{
+	memset(reader, 0, sizeof(*reader));
+	get_typlenbyval(job->types[0], &reader->typlen, &reader->typbyval);
+	if (!job->datum)
+		reader->slot = MakeSingleTupleTableSlot(rows->desc,
+												&TTSOpsMinimalTuple);
+}
+
+void
+reader_close(Reader *reader)
+{
+	if (reader->slot != NULL)
+		ExecDropSingleTupleTableSlot(reader->slot);
+}
+
+/* reader_join adds what another reader has read, after what this one has. */
+void
+reader_join(Reader *reader, uint64 checksum, int64 n)
+{
+	uint64		power = CHECKSUM_FACTOR;
+
+	for (int64 left = n; left > 0; left >>= 1)
+	{
+		if (left & 1)
+			reader->checksum *= power;
+		power *= power;
+	}
+	reader->checksum += checksum;
+	reader->n += n;
+}

@@ -1,0 +1,165 @@
+/*-------------------------------------------------------------------------
+ *
+ * serial.c
+ *	  Sorts in one process, and what their parts take.
+ *
+ * Time is that of the clock and the CPU time of the process.  Memory is what
+ * the contexts below the current one have allocated, seen at the end of each
+ * part and many times within put and get: a look costs less than a microsecond.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <time.h>
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "sortbench.h"
+
+/* How often memory is looked at while tuples are put, or got */
+#define LOOKS		64
+
+static double
+read_clock(clockid_t id)
+{
+	struct timespec now;
+
+	if (clock_gettime(id, &now) != 0)
+		elog(ERROR, "could not read a clock: %m");
+	return now.tv_sec * 1e3 + now.tv_nsec / 1e6;
+}
+
+/* clock_start begins to measure a part. */
+void
+clock_start(Part *part)
+{
+	part->ms -= read_clock(CLOCK_MONOTONIC);
+	part->cpu -= read_clock(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+/* clock_stop ends what clock_start has begun; a part may have pieces. */
+void
+clock_stop(Part *part)
+{
+	part->cpu += read_clock(CLOCK_PROCESS_CPUTIME_ID);
+	part->ms += read_clock(CLOCK_MONOTONIC);
+}
+
+static void
+look_at_memory(Parts *parts)
+{
+	int64		now = MemoryContextMemAllocated(CurrentMemoryContext, true);
+
+	parts->memory = Max(parts->memory, now);
+}
+
+/* put_all puts all rows. */
+void
+put_all(const Engine *engine, void *sort, const Job *job, Rows *rows,
+		Parts *parts)
+{
+	int64		step = rows->n / LOOKS + 1;
+
+	for (int64 first = 0; first < rows->n; first += step)
+	{
+		engine->put(sort, job, rows, first, Min(first + step, rows->n));
+		look_at_memory(parts);
+	}
+}
+
+/* read_all reads all tuples that are wanted. */
+void
+read_all(const Engine *engine, void *sort, const Job *job, Reader *reader,
+		 Parts *parts)
+{
+	int64		wanted = job->bound > 0 ? job->bound : PG_INT64_MAX;
+
+	while (wanted > 0)
+	{
+		int64		step = Min(wanted, 32768);
+
+		if (!engine->read(sort, reader, true, step))
+			break;
+		look_at_memory(parts);
+		wanted -= step;
+	}
+}
+
+/* From the end to the start, and again from the start. */
+static void
+read_again(const Engine *engine, void *sort, const Job *job, Reader *reader,
+		   Parts *parts)
+{
+	while (engine->read(sort, reader, false, 32768))
+		look_at_memory(parts);
+	engine->rescan(sort);
+	read_all(engine, sort, job, reader, parts);
+}
+
+/*
+ * sort_rows sorts all rows once.  The current memory context is the sort's;
+ * what was allocated there before does not count.
+ */
+void
+sort_rows(const Engine *engine, const Job *job, Rows *rows, Reader *reader,
+		  Parts *parts, Said *said)
+{
+	int64		before = MemoryContextMemAllocated(CurrentMemoryContext, true);
+	void	   *sort;
+
+	memset(parts, 0, sizeof(*parts));
+	clock_start(&parts->put);
+	sort = engine->begin(job, rows);
+	put_all(engine, sort, job, rows, parts);
+	clock_stop(&parts->put);
+
+	clock_start(&parts->perform);
+	engine->perform(sort);
+	clock_stop(&parts->perform);
+	look_at_memory(parts);
+
+	clock_start(&parts->get);
+	read_all(engine, sort, job, reader, parts);
+	if (job->random_access)
+		read_again(engine, sort, job, reader, parts);
+	clock_stop(&parts->get);
+	engine->say(sort, said);
+
+	clock_start(&parts->end);
+	engine->end(sort);
+	clock_stop(&parts->end);
+	parts->memory -= before;
+}
+
+/*
+ * sort_groups sorts groups of rows, one after the other, with one sort object
+ * that is reset, as an incremental sort does.  To look at a clock between the
+ * parts of such small sorts would cost more than they do: all time is put's.
+ */
+void
+sort_groups(const Engine *engine, const Job *job, Rows *rows, Reader *reader,
+			Parts *parts, Said *said)
+{
+	int64		before = MemoryContextMemAllocated(CurrentMemoryContext, true);
+	void	   *sort;
+
+	memset(parts, 0, sizeof(*parts));
+	clock_start(&parts->put);
+	sort = engine->begin(job, rows);
+	for (int64 first = 0; first < rows->n; first += job->group_rows)
+	{
+		if (first > 0)
+			sort = engine->reset(sort, job, rows);
+		engine->put(sort, job, rows, first,
+					Min(first + job->group_rows, rows->n));
+		engine->perform(sort);
+		(void) engine->read(sort, reader, true, job->group_rows);
+	}
+	look_at_memory(parts);
+	engine->say(sort, said);
+	engine->end(sort);
+	clock_stop(&parts->put);
+	parts->memory -= before;
+}

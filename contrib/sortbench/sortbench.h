@@ -1,0 +1,214 @@
+/*-------------------------------------------------------------------------
+ *
+ * sortbench.h
+ *	  What the files of sortbench have in common.
+ *
+ * A Job says what to sort, Rows are the rows in memory, an Engine is one of the
+ * two sorts, a Reader looks at what comes out, Parts are what it took.  Engines
+ * put and read many rows in one call, so that nothing stands between the loop
+ * and the sort.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SORTBENCH_H
+#define SORTBENCH_H
+
+#include "access/htup_details.h"
+#include "executor/tuptable.h"
+#include "storage/bufmgr.h"
+#include "utils/relcache.h"
+
+#define MAX_KEYS		4
+#define MAX_WORKERS		64
+
+/* What to sort, and how; it can be copied to another process. */
+typedef struct Job
+{
+	Oid			table;
+	bool		datum;			/* values of the first key's column, not rows */
+	int			nkeys;
+	AttrNumber	columns[MAX_KEYS];
+	Oid			types[MAX_KEYS];
+	Oid			operators[MAX_KEYS];
+	Oid			collations[MAX_KEYS];
+	bool		nulls_first[MAX_KEYS];
+	int64		budget;			/* bytes */
+	int64		bound;			/* 0: all tuples are wanted */
+	int64		group_rows;		/* rows of one sort; 0: all of them */
+	bool		random_access;
+} Job;
+
+/* One row: a heap tuple, in memory of our own. */
+typedef struct Row
+{
+	HeapTupleHeader data;
+	uint32		length;
+} Row;
+
+/* A table's rows in memory, in the order of a scan. */
+typedef struct Rows
+{
+	MemoryContext context;
+	Relation	table;
+	TupleDesc	desc;
+	TupleTableSlot *slot;		/* what a scan of the table would deliver */
+	Buffer		buffer;			/* a page of the table for that slot to pin */
+	HeapTupleData tuple;		/* the tuple in the slot */
+	Row		   *rows;
+	int64		n;
+	int64		allocated;		/* entries of rows[] */
+	char	   *chunk;			/* memory for the next tuples */
+	Size		left;
+	Datum	   *values;			/* of a datum sort; they point into the rows */
+	bool	   *isnull;
+} Rows;
+
+/* What was read, in order: sums of two processes can be joined. */
+typedef struct Reader
+{
+	TupleTableSlot *slot;		/* of minimal tuples; NULL for datums */
+	int16		typlen;			/* of datums */
+	bool		typbyval;
+	int64		n;
+	uint64		checksum;
+} Reader;
+
+/* What one sort says about itself; -1 if it does not. */
+typedef struct Said
+{
+	int64		memory;
+	int64		temp;
+	int64		runs;
+	int64		comparisons;
+} Said;
+
+/* What a part of a sort took, in ms. */
+typedef struct Part
+{
+	double		ms;
+	double		cpu;
+} Part;
+
+typedef struct Parts
+{
+	Part		put;
+	Part		perform;
+	Part		get;
+	Part		end;
+	int64		memory;			/* bytes that the sort was seen to hold */
+} Parts;
+
+/* One of the two sorts. */
+typedef struct Engine
+{
+	const char *name;
+	void	   *(*begin) (const Job *job, const Rows *rows);
+	void		(*put) (void *sort, const Job *job, Rows *rows, int64 first,
+						int64 end);
+	void		(*perform) (void *sort);
+	/* reads at most n; returns whether there was as much */
+	bool		(*read) (void *sort, Reader *reader, bool forward, int64 n);
+	void		(*rescan) (void *sort);
+	/* forgets the tuples, for others; returns the sort to go on with */
+	void	   *(*reset) (void *sort, const Job *job, const Rows *rows);
+	void		(*say) (void *sort, Said *said);
+	void		(*end) (void *sort);
+} Engine;
+
+/* rows.c */
+extern Rows *rows_load(const Job *job, int share, int shares);
+extern void rows_unload(Rows *rows);
+extern void reader_open(Reader *reader, const Job *job, const Rows *rows);
+extern void reader_close(Reader *reader);
+extern void reader_join(Reader *reader, uint64 checksum, int64 n);
+
+/* server.c, ours.c */
+extern const Engine server_engine;
+extern const Engine our_engine;
+struct PtSort;
+struct PtSortOptions;
+extern struct PtSort *our_begin(const Job *job, const Rows *rows,
+								const struct PtSortOptions *options);
+
+/* serial.c */
+extern void clock_start(Part *part);
+extern void clock_stop(Part *part);
+extern void put_all(const Engine *engine, void *sort, const Job *job,
+					Rows *rows, Parts *parts);
+extern void read_all(const Engine *engine, void *sort, const Job *job,
+					 Reader *reader, Parts *parts);
+extern void sort_rows(const Engine *engine, const Job *job, Rows *rows,
+					  Reader *reader, Parts *parts, Said *said);
+extern void sort_groups(const Engine *engine, const Job *job, Rows *rows,
+						Reader *reader, Parts *parts, Said *said);
+
+/* What one process of a parallel sort did. */
+typedef struct Share
+{
+	Parts		parts;
+	int64		temp;
+	int64		comparisons;
+} Share;
+
+/* parallel.c */
+extern void sort_in_parallel(const Job *job, int workers, bool slices,
+							 Share *shares, Reader *reader);
+
+/* What is multiplied into a checksum for each thing that is read. */
+#define CHECKSUM_FACTOR UINT64CONST(0x9E3779B97F4A7C15)
+
+/* Puts the slot's row there, as a scan of the table would. */
+static inline TupleTableSlot *
+rows_slot(Rows *rows, int64 i)
+{
+	rows->tuple.t_data = rows->rows[i].data;
+	rows->tuple.t_len = rows->rows[i].length;
+	return ExecStoreBufferHeapTuple(&rows->tuple, rows->slot, rows->buffer);
+}
+
+static inline void
+reader_add(Reader *reader, uint64 value)
+{
+	reader->checksum = reader->checksum * CHECKSUM_FACTOR + value;
+	reader->n++;
+}
+
+/* Looks at a row: at the hash in its first column. */
+static inline void
+reader_slot(Reader *reader)
+{
+	bool		isnull;
+
+	reader_add(reader, (uint64) slot_getattr(reader->slot, 1, &isnull));
+}
+
+/* Looks at a value: at its length, its first and its last bytes. */
+static inline void
+reader_datum(Reader *reader, Datum value, bool isnull)
+{
+	uint64		ends[2] = {0, 0};
+	const char *data;
+	Size		size;
+
+	if (isnull || reader->typbyval)
+	{
+		reader_add(reader, isnull ? PG_UINT64_MAX : (uint64) value);
+		return;
+	}
+	if (reader->typlen == -1)
+	{
+		data = VARDATA_ANY(DatumGetPointer(value));
+		size = VARSIZE_ANY_EXHDR(DatumGetPointer(value));
+	}
+	else
+	{
+		data = DatumGetPointer(value);
+		size = reader->typlen;
+	}
+	memcpy(&ends[0], data, Min(size, 8));
+	if (size > 8)
+		memcpy(&ends[1], data + size - 8, 8);
+	reader_add(reader, ends[0] ^ (ends[1] * CHECKSUM_FACTOR) ^ size);
+}
+
+#endif							/* SORTBENCH_H */
