@@ -20,6 +20,7 @@
 #   FIRSTS=1       sorts by each engine in processes of their own
 #   BY=cpu         or ms: what ratios are made of; by default CPU time if the
 #                  machine is busy
+#   UNTOLD=1       do not tell ptsort how many rows will come
 #   PEERS=1        DuckDB's and Polars' sorts as well, if python3 has them
 #   OUT=build/bench-sort   where results.json, report.txt and charts go
 #   KEEP=1         keep the cluster with its tables ...
@@ -52,6 +53,7 @@ measure()
 	[ -z "${RUNS:-}" ] || options+=(--runs "$RUNS")
 	[ -z "${FIRSTS:-}" ] || options+=(--firsts "$FIRSTS")
 	[ -z "${BY:-}" ] || options+=(--by "$BY")
+	[ -z "${UNTOLD:-}" ] || options+=(--untold)
 	[ -z "${PEERS:-}" ] || options+=(--peers)
 	[ -z "${KEEP:-}" ] || options+=(--keep)
 	as_user env -C "$work" python3 "$work/src/contrib/bench/sortbench.py" run \

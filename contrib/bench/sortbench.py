@@ -50,6 +50,8 @@ def parse(arguments):
                      help="sorts by each engine in a process of their own")
     run.add_argument("--by", choices=("ms", "cpu"),
                      help="time or CPU time; by default, CPU time if the machine is busy")
+    run.add_argument("--untold", dest="told", action="store_false",
+                     help="do not tell ptsort how many rows will come")
     run.add_argument("--peers", action="store_true",
                      help="DuckDB and Polars as well, if they are installed")
     run.add_argument("--keep", action="store_true", help="do not drop tables")
@@ -65,7 +67,7 @@ def describe(server, options):
     """The settings of a results file."""
     load = os.getloadavg()[0]
     return dict(bench.machine_facts(server), source=options.source, load=load,
-                scale=options.scale, runs=options.runs, firsts=options.firsts,
+                scale=options.scale, runs=options.runs, firsts=options.firsts, told=options.told,
                 by=options.by or ("cpu" if load > 0.5 else "ms"))
 
 

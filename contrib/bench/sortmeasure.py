@@ -99,7 +99,7 @@ def measure(cluster, options, shape, budget, collations):
     try:
         arguments = sortshapes.arguments(
             shape, sortshapes.table_name(table, options.scale), result["budget_kb"],
-            collations)
+            collations, options.told)
     except KeyError as missing:
         return dict(result, status="skipped", reason="the server has no collation "
                     + sortshapes.COLLATIONS[missing.args[0]])

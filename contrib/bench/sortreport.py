@@ -145,7 +145,8 @@ def conditions(settings):
     return ("PostgreSQL %s, scale %g (2 million rows of 290 bytes, 10 million of 40; "
             "budgets as well), %s, median of %d" % (
                 settings["server_version"], settings["scale"],
-                "CPU time" if settings["by"] == "cpu" else "time", settings["runs"]))
+                "CPU time" if settings["by"] == "cpu" else "time", settings["runs"])
+            + ("" if settings["told"] else ", ptsort not told how many rows come"))
 
 
 def text(results):

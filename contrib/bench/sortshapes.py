@@ -230,12 +230,13 @@ def load_statements(table, scale):
             "ALTER TABLE loading RENAME TO %s" % table_name(table, scale)]
 
 
-def arguments(shape, table, budget, collations):
+def arguments(shape, table, budget, collations, told=True):
     """The arguments of sortbench() but for the engines.  collations maps "c",
     "en", "icu" to the quoted names that the server has for them; raises KeyError
-    with the key of one that it lacks."""
+    with the key of one that it lacks.  told: whether ptsort is told how many rows
+    will come."""
     names = ["'%s'" % collations[c].replace("'", "''") if c else "'-'"
              for c in shape.collations]
-    return ("'%s', '{%s}', collations => ARRAY[%s]::regcollation[], budget_kb => %d%s"
+    return ("'%s', '{%s}', collations => ARRAY[%s]::regcollation[], budget_kb => %d%s%s"
             % (table, ",".join(shape.columns), ", ".join(names), budget,
-               WAYS[shape.way]))
+               WAYS[shape.way], "" if told else ", told => false"))

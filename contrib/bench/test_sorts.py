@@ -56,6 +56,8 @@ class Shapes(unittest.TestCase):
         found = sortshapes.arguments(sortshapes.SHAPES["text_en_int8"], "t", 64, COLLATIONS)
         self.assertEqual(found, "'t', '{token,account}', collations => ARRAY["
                          "'\"en_US.utf8\"', '-']::regcollation[], budget_kb => 64")
+        self.assertIn("told => false", sortshapes.arguments(
+            sortshapes.SHAPES["int8"], "t", 64, COLLATIONS, False))
         with self.assertRaises(KeyError):
             sortshapes.arguments(sortshapes.SHAPES["text_icu"], "t", 64, {})
 
@@ -159,7 +161,7 @@ class Report(unittest.TestCase):
                          ["memory", "comparisons"])
 
     def test_text(self):
-        results = {"settings": dict(SETTINGS, scale=0.001, by="ms", firsts=1),
+        results = {"settings": dict(SETTINGS, scale=0.001, by="ms", firsts=1, told=True),
                    "shapes": [measured("int8"), measured("two_uuid"),
                               measured("uuid", server=Server((7, 8)))]}
         words = sortreport.text(results)
@@ -171,7 +173,8 @@ class Report(unittest.TestCase):
 
     def test_files(self):
         """The report leaves text, and a chart for each budget."""
-        results = {"settings": dict(SETTINGS, scale=0.001, by="cpu", firsts=1, load=5.0),
+        results = {"settings": dict(SETTINGS, scale=0.001, by="cpu", firsts=1, told=False,
+                                 load=5.0),
                    "shapes": [measured("int8"), measured("uuid", "4MB"),
                               measured("two_int8")]}
         with tempfile.TemporaryDirectory() as out, redirect_stdout(io.StringIO()) as said:
@@ -182,6 +185,7 @@ class Report(unittest.TestCase):
             with open(os.path.join(out, "chart-2GB.svg")) as f:
                 self.assertEqual(len(rectangles(f.read(), ("bar", "slow"))), 1)
         self.assertIn("busy", said.getvalue())
+        self.assertIn("not told", said.getvalue())
 
 
 if __name__ == "__main__":

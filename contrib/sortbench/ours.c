@@ -34,6 +34,9 @@ begin_serial(const Job *job, const Rows *rows)
 		.random_access = job->random_access
 	};
 
+	if (job->told)
+		options.expected_tuples = job->group_rows > 0 ?
+			job->group_rows : rows->n;
 	return our_begin(job, rows, &options);
 }
 

@@ -66,7 +66,8 @@ leave_run(Team *team, PtSortShared *shared, Rows *rows, int number)
 		.role = PTSORT_WORKER,
 		.budget = team->job.budget / team->processes,
 		.shared = shared,
-		.participant = number
+		.participant = number,
+		.expected_tuples = team->job.told ? rows->n : 0
 	};
 	PtSort	   *sort;
 

@@ -13,7 +13,9 @@
 -- bound:          only so many of the first are wanted, 0 = all
 -- group_rows:     sort groups of so many rows one after the other, 0 = all at
 --                 once; the whole time is then in put_ms
--- random_access:  read forward, rescan, read backward
+-- random_access:  read forward, backward, rescan, and forward again
+-- told:           ptsort is told how many rows to expect, as an executor could
+--                 tell it from the plan
 --
 -- put, perform, get, end: begin counts for put.  *_ms are times, *_cpu is CPU
 --                 time of this process, in ms as well
@@ -35,6 +37,7 @@ CREATE FUNCTION sortbench(
 	bound pg_catalog.int8 DEFAULT 0,
 	group_rows pg_catalog.int8 DEFAULT 0,
 	random_access pg_catalog.bool DEFAULT false,
+	told pg_catalog.bool DEFAULT true,
 	OUT engine pg_catalog.text,
 	OUT tuples pg_catalog.int8,
 	OUT put_ms pg_catalog.float8,
@@ -70,6 +73,7 @@ CREATE FUNCTION sortbench_parallel(
 	collations pg_catalog.regcollation[] DEFAULT NULL,
 	kind pg_catalog.text DEFAULT 'tuple',
 	budget_kb pg_catalog.int4 DEFAULT 65536,
+	told pg_catalog.bool DEFAULT true,
 	OUT participant pg_catalog.int4,
 	OUT tuples pg_catalog.int8,
 	OUT put_ms pg_catalog.float8,

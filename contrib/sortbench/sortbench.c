@@ -272,6 +272,7 @@ sortbench(PG_FUNCTION_ARGS)
 	job.bound = PG_GETARG_INT64(6);
 	job.group_rows = PG_GETARG_INT64(7);
 	job.random_access = PG_GETARG_BOOL(8);
+	job.told = PG_GETARG_BOOL(9);
 	if (job.bound < 0 || (job.bound > 0 && job.random_access))
 		bad_argument("bound");
 	if (job.group_rows < 0 ||
@@ -311,6 +312,7 @@ sortbench_parallel(PG_FUNCTION_ARGS)
 	workers = PG_GETARG_INT32(2);
 	if (workers < 1 || workers > MAX_WORKERS)
 		bad_argument("workers");
+	job.told = PG_GETARG_BOOL(7);
 	reading = text_to_cstring(PG_GETARG_TEXT_PP(3));
 	slices = strcmp(reading, "slices") == 0;
 	if (!slices && strcmp(reading, "leader") != 0)

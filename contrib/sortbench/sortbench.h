@@ -36,6 +36,7 @@ typedef struct Job
 	int64		bound;			/* 0: all tuples are wanted */
 	int64		group_rows;		/* rows of one sort; 0: all of them */
 	bool		random_access;
+	bool		told;			/* ptsort is told how many rows will come */
 } Job;
 
 /* One row: a heap tuple, in memory of our own. */

@@ -27,6 +27,7 @@ SELECT * FROM agree($$'{account}'$$, 'budget_kb => 1024');
 SELECT * FROM agree($$'{token}'$$, 'budget_kb => 1024');
 SELECT * FROM agree($$'{few,token}'$$, $$collations => '{-,"C"}'$$);
 SELECT * FROM agree($$'{amount}'$$);
+SELECT * FROM agree($$'{token}'$$, 'told => false');
 -- the column's own collation is that of the database
 SELECT count(DISTINCT checksum) FROM (
 	SELECT checksum FROM sortbench('sorted', '{token}', '{server}')
