@@ -101,7 +101,7 @@ LAYERS = \
 		options sortstate sortread sortruns sortput tuplesort \
 		variants variant_form variant_index variant_datum variant_tuple) \
 	$(addprefix build/, \
-		heapcolumns heapscan participant build) \
+		heapcolumns heapscan team parallel participant build) \
 	$(addprefix btree/, \
 		btpage btentry btwrite btlinks btload btbuild) \
 	$(addprefix hook/, \

@@ -3,9 +3,10 @@
  * ptsort.h
  *	  Use ptsort's sort from your extension.
  *
- * Three headers for three audiences: this one uses the sort, ptsort_variant.h
- * teaches it a new kind of tuple, ptsort_build.h runs a whole parallel index
- * build around your callbacks.
+ * Four headers for four audiences: this one uses the sort, ptsort_parallel.h
+ * runs a whole parallel sort with one call, ptsort_variant.h teaches the sort a
+ * new kind of tuple, ptsort_build.h runs a whole parallel index build around
+ * your callbacks.
  *
  * SERIAL SORT
  *
@@ -22,7 +23,8 @@
  *
  * PARALLEL SORT
  *
- * Serial is parallel with one participant.  With several, in this order:
+ * Serial is parallel with one participant.  With several, unless you leave all
+ * of this to ptsort_parallel(), in this order:
  *
  *	1. leader: reserve ptsort_shared_estimate(n) bytes in your own DSM segment,
  *	   where n is 1 + the number of workers that you are going to launch (one
@@ -107,7 +109,7 @@ extern "C"
 #include "storage/sharedfileset.h"
 #include "utils/relcache.h"
 
-/* Version of the interface in the three headers; see COMPATIBILITY above. */
+/* Version of the interface in the four headers; see COMPATIBILITY above. */
 #define PTSORT_API_VERSION 2
 
 /* Smallest budget of one sort object, in bytes. */
@@ -121,6 +123,9 @@ typedef struct PtSortShared PtSortShared;
 
 struct PtBuildRequest;
 struct PtBuildResult;
+struct PtParallel;
+struct PtParallelRequest;
+struct PtParallelResult;
 struct PtSortKey;
 struct PtSortVariant;
 struct SortSupportData;
@@ -254,6 +259,11 @@ typedef struct PtSortApi
 	/* ptsort_variant.h */
 	void	   *(*reserve) (PtSort *sort, Size size);
 	void		(*commit) (PtSort *sort, const uint64 *words);
+
+	/* ptsort_parallel.h */
+	struct PtParallel *(*parallel) (const struct PtParallelRequest *request);
+	struct PtParallelResult *(*parallel_end) (struct PtParallel *parallel);
+	void		(*parallel_worker) (dsm_segment *segment, shm_toc *toc);
 } PtSortApi;
 
 /*

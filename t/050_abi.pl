@@ -18,7 +18,7 @@ use Test::More;
 
 my $top = dirname($FindBin::RealBin);
 my $saved = "$top/t/abi/2.0";
-my @headers = qw(ptsort.h ptsort_variant.h ptsort_build.h);
+my @headers = qw(ptsort.h ptsort_variant.h ptsort_build.h ptsort_parallel.h);
 
 # Headers as one text, without comments, each space a single one.
 sub declarations
@@ -188,9 +188,9 @@ $library = client($saved, sub {
 	my ($header) = @_;
 
 	# the last function, and the inline that calls it
-	s/struct PtBuildResult \*\(\*build\)[^;]*;// if $header eq 'ptsort.h';
-	s/static inline PtBuildResult \*\s*ptsort_build\(.*?\n\}//s
-	  if $header eq 'ptsort_build.h';
+	s/void \(\*parallel_worker\)[^;]*;// if $header eq 'ptsort.h';
+	s/static inline void\s*ptsort_parallel_worker\(.*?\n\}//s
+	  if $header eq 'ptsort_parallel.h';
 });
 is(call($library, 'abi_sort'), 1000, 'a client that knows fewer functions: sorts');
 is(call($library, 'abi_functions'), $now - @functions + 1, '... and knows one fewer');

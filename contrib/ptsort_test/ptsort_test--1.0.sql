@@ -199,6 +199,49 @@ CREATE FUNCTION ptsort_test_build(
 AS 'MODULE_PATHNAME', 'ptsort_test_build'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
+-- Runs ptsort_parallel() over rows of a table, numbers that a callback makes, or
+-- both.
+--
+-- tab:          NULL: only the numbers
+-- keys:         columns, each with its operator; nulls last
+-- variant:      tuple: rows; datum: values of the first key
+-- fill:         how many numbers, (i * 7919) % 20011 for i from 0
+-- hold_back:    every tenth value of the table is put by fill
+-- slices:       all processes read; else this one, from a stream
+-- context:      own: one of ours, whose workers do more than sort; main: one of
+--               ours with ptsort's main function; nested: within parallel mode
+-- fail:         a callback, and whether in the leader or in a worker
+-- reads:        tuples that are read of a stream; of slices, how many there are
+-- ops:          a function that returns the callbacks
+-- participants: processes that put tuples
+-- rows:         of the table
+-- tuples:       put
+-- digest:       of the keys in the order in which they came, separated by |:
+--               md5(string_agg(hashtext(keys)::text, ' ' ORDER BY ...))
+CREATE FUNCTION ptsort_test_parallel(
+	tab regclass,
+	keys text[] DEFAULT '{}',
+	operators regoperator[] DEFAULT '{}',
+	variant text DEFAULT 'tuple',
+	fill bigint DEFAULT 0,
+	hold_back boolean DEFAULT false,
+	slices boolean DEFAULT false,
+	workers integer DEFAULT 2,
+	workers_only boolean DEFAULT false,
+	budget_kb integer DEFAULT 8192,
+	context text DEFAULT '',
+	fail text DEFAULT '',
+	reads bigint DEFAULT 1000000000,
+	ops text DEFAULT NULL,
+	OUT participants integer,
+	OUT launched integer,
+	OUT rows bigint,
+	OUT tuples bigint,
+	OUT filled_slices integer,
+	OUT digest text)
+AS 'MODULE_PATHNAME', 'ptsort_test_parallel'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL UNSAFE;
+
 -- Takes all segments of dynamic shared memory until the session ends.
 CREATE FUNCTION ptsort_test_take_segments()
 RETURNS integer

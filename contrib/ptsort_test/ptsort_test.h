@@ -13,6 +13,8 @@
  *	  prefixes.c	ptsort_test_prefixes()
  *	  misuse.c	ptsort_test_misuse()
  *	  failed.c	ptsort_test_failed(); internal_tests.h says why it is special
+ *	  build.c	ptsort_test_build()
+ *	  onecall.c	ptsort_test_parallel()
  *	  fault.c	ptsort_test.fault; faults.h says what belongs to it
  *	  held.c	ptsort_test.log_memory
  *	  tableam.c	a table access method without parallel scans

@@ -33,9 +33,6 @@ typedef struct BuildOps
 	void		(*start_over) (PtBuild *build, const char *reason);
 } BuildOps;
 
-/* Developer GUC: does the leader's process scan and sort as well? */
-extern bool ptsort_debug_leader_participates;
-
 /* build_run is ptsort_build() of the API. */
 extern PtBuildResult *build_run(const PtBuildRequest *request);
 

@@ -8,6 +8,7 @@
 #include "compat.h"
 
 #include "build/build.h"
+#include "build/parallel.h"
 #include "ptsort_build.h"
 #include "sort/shared.h"
 #include "key/key.h"
@@ -62,6 +63,9 @@ const PtSortApi ptsort_api_table = {
 
 	.reserve = sort_reserve,
 	.commit = sort_commit,
+	.parallel = parallel_run,
+	.parallel_end = parallel_end,
+	.parallel_worker = parallel_worker,
 };
 
 /* How many functions are there in a table of this size? */

@@ -39,6 +39,7 @@
 #include "access/transam.h"
 #include "access/xact.h"
 #include "btree/btbuild.h"
+#include "build/team.h"
 #include "catalog/catalog.h"
 #include "catalog/index.h"
 #include "catalog/objectaccess.h"
@@ -51,7 +52,6 @@
 #include "nodes/makefuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
-#include "optimizer/pathnode.h"
 #include "optimizer/plancat.h"
 #include "hook/statement.h"
 #include "storage/bufmgr.h"
@@ -269,47 +269,14 @@ ptsort_get_relation_info(PlannerInfo *root, Oid relationObjectId,
  * Our ambuild: whose build is it, and with how many workers
  */
 
-/*
- * Does another extension forbid parallel work on this table?  It does so by
- * a get_relation_info_hook that sets rel_parallel_workers to 0, as Citus does
- * for its columnar tables, whose access method cannot scan in parallel.  The
- * server obeys that whatever the table's own option says, so the question is
- * put without the option.  The planner's state is that in which
- * plan_create_index_workers() puts it.
- */
+/* Does another extension forbid parallel work on this table? */
 static bool
 is_parallelism_forbidden(Relation heap)
 {
-	PlannerInfo *root;
-	RangeTblEntry *rte;
-	RelOptInfo *rel;
-
 	if (get_relation_info_hook == ptsort_get_relation_info &&
 		prev_get_relation_info == NULL)
 		return false;
-
-	rte = makeNode(RangeTblEntry);
-	rte->rtekind = RTE_RELATION;
-	rte->relid = RelationGetRelid(heap);
-	rte->relkind = RELKIND_RELATION;
-	rte->rellockmode = AccessShareLock;
-	rte->inh = true;			/* do not look at the indexes */
-
-	root = makeNode(PlannerInfo);
-	root->parse = makeNode(Query);
-	root->parse->commandType = CMD_SELECT;
-	root->parse->rtable = list_make1(rte);
-	pt_add_permission_info(root->parse, rte);
-	root->glob = makeNode(PlannerGlobal);
-	root->query_level = 1;
-	root->planner_cxt = CurrentMemoryContext;
-	root->wt_param_id = -1;
-	setup_simple_rel_arrays(root);
-
-	rel = build_simple_rel(root, 1, NULL);
-	rel->rel_parallel_workers = -1;
-	get_relation_info_hook(root, rte->relid, rte->inh, rel);
-	return rel->rel_parallel_workers == 0;
+	return team_forbidden(heap);
 }
 
 /*

@@ -14,6 +14,7 @@
 
 #include "btree/btbuild.h"
 #include "build/build.h"
+#include "build/team.h"
 #include "build/heapscan.h"
 #include "fmgr.h"
 #include "funcapi.h"

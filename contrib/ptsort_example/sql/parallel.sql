@@ -27,6 +27,13 @@ SELECT table_median('numbers', 'n');
 RESET client_min_messages;
 RESET max_parallel_workers;
 
+-- No worker is asked for, or can read the table.
+SELECT * FROM medians(0);
+CREATE TEMP TABLE temporary AS SELECT n FROM numbers;
+SET client_min_messages = debug1;
+SELECT table_median('temporary', 'n');
+RESET client_min_messages;
+
 -- Few values, and none.
 DELETE FROM numbers WHERE ctid <> (SELECT min(ctid) FROM numbers WHERE n IS NOT NULL);
 SELECT * FROM medians(2);
@@ -37,9 +44,6 @@ SELECT * FROM medians(2);
 SELECT table_median('numbers', 'small');
 SELECT table_median('numbers', 'nothing');
 SELECT table_median('pg_views', 'viewname');
-SELECT table_median('numbers', 'n', 0);
-CREATE TEMP TABLE temporary (n bigint);
-SELECT table_median('temporary', 'n');
 CREATE ROLE ptsort_example_other;
 SET ROLE ptsort_example_other;
 SELECT table_median('numbers', 'n');

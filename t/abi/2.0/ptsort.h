@@ -18,6 +18,9 @@ typedef struct PtSort PtSort;
 typedef struct PtSortShared PtSortShared;
 struct PtBuildRequest;
 struct PtBuildResult;
+struct PtParallel;
+struct PtParallelRequest;
+struct PtParallelResult;
 struct PtSortKey;
 struct PtSortVariant;
 struct SortSupportData;
@@ -112,6 +115,9 @@ typedef struct PtSortApi
  struct PtBuildResult *(*build) (const struct PtBuildRequest *request);
  void *(*reserve) (PtSort *sort, Size size);
  void (*commit) (PtSort *sort, const uint64 *words);
+ struct PtParallel *(*parallel) (const struct PtParallelRequest *request);
+ struct PtParallelResult *(*parallel_end) (struct PtParallel *parallel);
+ void (*parallel_worker) (dsm_segment *segment, shm_toc *toc);
 } PtSortApi;
 typedef const PtSortApi *(*PtSortGetApi) (uint32 version, uint32 size);
 #ifndef PTSORT_INTERNAL

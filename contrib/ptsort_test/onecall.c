@@ -1,0 +1,671 @@
+/*-------------------------------------------------------------------------
+ *
+ * onecall.c
+ *	  ptsort_test_parallel(): the interface of ptsort_parallel.h, used and
+ *	  misused.
+ *
+ * It sorts rows of a table, or numbers, or both, and makes a hash of each
+ * tuple's keys in the order in which they come out: from a stream, or in
+ * slices, whose hashes every process writes to their places in shared memory.
+ * The digest of all hashes can be made in SQL as well.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "access/xact.h"
+#include "catalog/pg_collation_d.h"
+#include "catalog/pg_operator_d.h"
+#include "catalog/pg_type_d.h"
+#include "common/hashfn.h"
+#include "executor/instrument.h"
+#include "executor/tuptable.h"
+#include "funcapi.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "port/atomics.h"
+#include "ptsort_parallel.h"
+#include "storage/bufmgr.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "ptsort_test.h"
+
+#define MAX_KEYS	4
+
+/* Key of the piece that a context of our own has. */
+#define OWN_PIECE	7
+
+/* Numbers that a process takes at a time. */
+#define CHUNK		100
+
+/* Every process gets a copy of it as the argument. */
+typedef struct Job
+{
+	bool		datums;			/* of the first key, not whole rows */
+	bool		slices;
+	bool		own_piece;
+	int			nkeys;
+	AttrNumber	attnums[MAX_KEYS];
+	Oid			types[MAX_KEYS];
+	Oid			operators[MAX_KEYS];
+	Oid			collations[MAX_KEYS];
+	int64		fill;			/* numbers that are put by fill */
+	bool		hold_back;		/* put keeps every tenth value for fill */
+	int64		room;			/* for hashes in shared memory */
+	char		fail[40];		/* which callback, and where */
+} Job;
+
+/* PtParallel.shared */
+typedef struct Shared
+{
+	int			processes;
+	pg_atomic_uint64 next;		/* number that nobody has put yet */
+	pg_atomic_uint32 filled;	/* slices with tuples */
+	uint32		hashes[FLEXIBLE_ARRAY_MEMBER];
+} Shared;
+
+/* PtParallel.local */
+typedef struct Local
+{
+	MemoryContext context;		/* of the first callback */
+	int			begun;			/* sorts */
+	bool		filled;
+	int64		rows;
+	int			nheld;
+	Datum		held[10000];
+} Local;
+
+PG_FUNCTION_INFO_V1(ptsort_test_parallel);
+extern PGDLLEXPORT void ptsort_test_parallel_worker(dsm_segment *segment,
+													shm_toc *toc);
+
+
+/*
+ * The callbacks
+ */
+
+/* What holds in every callback; and the error that was asked for. */
+static Local *
+check_call(PtParallel *parallel, const char *callback)
+{
+	const Job  *job = parallel->arg;
+	const char *where = parallel->is_leader ? "leader" : "worker";
+	Local	   *local = parallel->local;
+
+	if (local == NULL)
+	{
+		parallel->local = local = palloc0(sizeof(Local));
+		local->context = CurrentMemoryContext;
+	}
+	if (local->context != CurrentMemoryContext)
+		elog(ERROR, "callbacks are called in two memory contexts");
+	if (parallel->is_leader != !IsParallelWorker() ||
+		parallel->is_leader != (parallel->participant == 0))
+		elog(ERROR, "participant %d is in the wrong process",
+			 parallel->participant);
+	if (job == NULL || parallel->arg_size != sizeof(Job))
+		elog(ERROR, "argument has not arrived");
+	if (parallel->shared != NULL && strcmp(callback, "shared_init") != 0 &&
+		parallel->participant >= ((Shared *) parallel->shared)->processes)
+		elog(ERROR, "shared memory is not filled in before callback %s",
+			 callback);
+	if (strcmp(job->fail, psprintf("%s %s", callback, where)) == 0)
+		elog(ERROR, "callback %s fails in the %s", callback, where);
+	return local;
+}
+
+static PtSort *
+begin(PtParallel *parallel, const PtSortOptions *options)
+{
+	const Job  *job = parallel->arg;
+	static const bool nulls_first[MAX_KEYS] = {false};
+
+	check_call(parallel, "begin")->begun++;
+	if (strcmp(job->fail, "no sort") == 0)
+		return NULL;
+	if (job->datums)
+		return ptsort_begin_datum(job->types[0], job->operators[0],
+								  job->collations[0], false, options);
+	return ptsort_begin_tuple(RelationGetDescr(parallel->table), job->nkeys,
+							  job->attnums, job->operators, job->collations,
+							  nulls_first, options);
+}
+
+static void
+put(PtParallel *parallel, PtSort *sort, TupleTableSlot *slot)
+{
+	const Job  *job = parallel->arg;
+	Local	   *local = parallel->local;
+
+	if (local->rows++ == 0)
+		check_call(parallel, "put");
+	if (!job->datums)
+		ptsort_put_slot(sort, slot);
+	else
+	{
+		bool		isnull;
+		Datum		value = slot_getattr(slot, job->attnums[0], &isnull);
+
+		if (job->hold_back && local->rows % 10 == 0 &&
+			local->nheld < lengthof(local->held))
+			local->held[local->nheld++] = value;
+		else
+			ptsort_put_datum(sort, value, isnull);
+	}
+}
+
+static void
+fill(PtParallel *parallel, PtSort *sort)
+{
+	const Job  *job = parallel->arg;
+	Shared	   *shared = parallel->shared;
+	Local	   *local = check_call(parallel, "fill");
+	int64		first;
+
+	if (local->filled || local->begun != 1)
+		elog(ERROR, "fill is called at the wrong time");
+	local->filled = true;
+	for (int i = 0; i < local->nheld; i++)
+		ptsort_put_datum(sort, local->held[i], false);
+	while ((first = pg_atomic_fetch_add_u64(&shared->next, CHUNK)) < job->fill)
+	{
+		CHECK_FOR_INTERRUPTS();
+		for (int64 i = first; i < Min(first + CHUNK, job->fill); i++)
+			ptsort_put_datum(sort, Int64GetDatum(i * 7919 % 20011), false);
+	}
+}
+
+static Size
+shared_size(PtParallel *parallel, int processes, int slices)
+{
+	const Job  *job = parallel->arg;
+
+	return add_size(offsetof(Shared, hashes),
+					mul_size(job->room, sizeof(uint32)));
+}
+
+static void
+shared_init(PtParallel *parallel, int processes, int slices)
+{
+	const Job  *job = parallel->arg;
+	Shared	   *shared = parallel->shared;
+
+	check_call(parallel, "shared_init");
+	shared->processes = processes;
+	pg_atomic_init_u64(&shared->next, 0);
+	pg_atomic_init_u32(&shared->filled, 0);
+	if (job->own_piece &&
+		shm_toc_lookup(parallel->toc, OWN_PIECE, true) == NULL)
+	{
+		int		   *piece = shm_toc_allocate(parallel->toc,
+											 MAX_SHARES * sizeof(int));
+
+		memset(piece, 0, MAX_SHARES * sizeof(int));
+		shm_toc_insert(parallel->toc, OWN_PIECE, piece);
+	}
+}
+
+/* The hash of the next tuple's keys; false at the end. */
+static bool
+next_hash(const Job *job, PtSort *sort, TupleTableSlot *slot, uint32 *hash)
+{
+	StringInfoData keys;
+	Datum		value;
+	bool		isnull;
+
+	if (job->datums ? !ptsort_get_datum(sort, true, &value, &isnull) :
+		!ptsort_get_slot(sort, true, slot))
+		return false;
+	initStringInfo(&keys);
+	for (int i = 0; i < job->nkeys; i++)
+	{
+		Oid			output;
+		bool		is_varlena;
+
+		if (!job->datums)
+			value = slot_getattr(slot, job->attnums[i], &isnull);
+		if (isnull)
+			continue;
+		getTypeOutputInfo(job->types[i], &output, &is_varlena);
+		appendStringInfo(&keys, keys.len > 0 ? "|%s" : "%s",
+						 OidOutputFunctionCall(output, value));
+	}
+	*hash = hash_bytes((unsigned char *) keys.data, keys.len);
+	return true;
+}
+
+static TupleTableSlot *
+make_slot(const Job *job, Relation table)
+{
+	if (job->datums)
+		return NULL;
+	return MakeSingleTupleTableSlot(RelationGetDescr(table),
+									&TTSOpsMinimalTuple);
+}
+
+static void
+read_slices(PtParallel *parallel, PtSort *sort)
+{
+	const Job  *job = parallel->arg;
+	Shared	   *shared = parallel->shared;
+	TupleTableSlot *slot = make_slot(job, parallel->table);
+	int			slice;
+
+	check_call(parallel, "read_slices");
+	if (strcmp(job->fail, "no slices") == 0)
+		return;
+	while (ptsort_next_slice(sort, &slice))
+	{
+		int64		at = ptsort_slice_start(sort);
+		int64		first = at;
+		uint32		hash;
+
+		while (at < job->room && next_hash(job, sort, slot, &hash))
+			shared->hashes[at++] = hash;
+		if (at > first)
+			pg_atomic_fetch_add_u32(&shared->filled, 1);
+	}
+	if (slot != NULL)
+		ExecDropSingleTupleTableSlot(slot);
+}
+
+static void
+done(PtParallel *parallel)
+{
+	Local	   *local = check_call(parallel, "done");
+
+	if (local->begun > 2)
+		elog(ERROR, "%d sorts were begun in one process", local->begun);
+}
+
+
+/*
+ * The sets of callbacks
+ */
+
+extern PGDLLEXPORT const PtParallelOps *ptsort_test_parallel_fill(void);
+extern PGDLLEXPORT const PtParallelOps *ptsort_test_parallel_fill_slices(void);
+extern PGDLLEXPORT const PtParallelOps *ptsort_test_parallel_table(void);
+extern PGDLLEXPORT const PtParallelOps *ptsort_test_parallel_table_slices(void);
+extern PGDLLEXPORT const PtParallelOps *ptsort_test_parallel_least(void);
+extern PGDLLEXPORT const PtParallelOps *ptsort_test_parallel_none(void);
+
+const PtParallelOps *
+ptsort_test_parallel_fill(void)
+{
+	static const PtParallelOps ops = {
+		.begin = begin,
+		.fill = fill,
+		.shared_size = shared_size,
+		.shared_init = shared_init,
+		.done = done
+	};
+
+	return &ops;
+}
+
+const PtParallelOps *
+ptsort_test_parallel_fill_slices(void)
+{
+	static PtParallelOps ops;
+
+	ops = *ptsort_test_parallel_fill();
+	ops.read_slices = read_slices;
+	return &ops;
+}
+
+const PtParallelOps *
+ptsort_test_parallel_table(void)
+{
+	static PtParallelOps ops;
+
+	ops = *ptsort_test_parallel_fill();
+	ops.put = put;
+	return &ops;
+}
+
+const PtParallelOps *
+ptsort_test_parallel_table_slices(void)
+{
+	static PtParallelOps ops;
+
+	ops = *ptsort_test_parallel_table();
+	ops.read_slices = read_slices;
+	return &ops;
+}
+
+const PtParallelOps *
+ptsort_test_parallel_least(void)
+{
+	static const PtParallelOps ops = {
+		.begin = begin
+	};
+
+	return &ops;
+}
+
+const PtParallelOps *
+ptsort_test_parallel_none(void)
+{
+	static const PtParallelOps ops = {
+		.fill = fill
+	};
+
+	return &ops;
+}
+
+/* What workers of a context of our own do. */
+void
+ptsort_test_parallel_worker(dsm_segment *segment, shm_toc *toc)
+{
+	int		   *piece;
+
+	ptsort_parallel_worker(segment, toc);
+	piece = shm_toc_lookup(toc, OWN_PIECE, false);
+	piece[ParallelWorkerNumber]++;
+}
+
+
+/*
+ * The sort
+ */
+
+static void
+set_key(Job *job, Relation table, const char *name, Oid operator_)
+{
+	AttrNumber	attnum = get_attnum(RelationGetRelid(table), name);
+	Form_pg_attribute attribute;
+
+	if (attnum <= 0 || job->nkeys == MAX_KEYS)
+		elog(ERROR, "\"%s\" cannot be a key", name);
+	attribute = TupleDescAttr(RelationGetDescr(table), attnum - 1);
+	job->attnums[job->nkeys] = attnum;
+	job->types[job->nkeys] = attribute->atttypid;
+	job->collations[job->nkeys] = attribute->attcollation;
+	job->operators[job->nkeys++] = operator_;
+}
+
+static void
+set_keys(Job *job, Relation table, ArrayType *names, ArrayType *operators)
+{
+	Datum	   *name;
+	Datum	   *operator_;
+	int			nnames;
+	int			noperators;
+
+	deconstruct_array(names, TEXTOID, -1, false, TYPALIGN_INT, &name, NULL,
+					  &nnames);
+	deconstruct_array(operators, REGOPERATOROID, sizeof(Oid), true,
+					  TYPALIGN_INT, &operator_, NULL, &noperators);
+	if (nnames != noperators)
+		elog(ERROR, "each key needs an operator");
+	for (int i = 0; i < nnames; i++)
+		set_key(job, table, TextDatumGetCString(name[i]),
+				DatumGetObjectId(operator_[i]));
+}
+
+/* The stream is read outside of parallel mode, and may be left early. */
+static char *
+read_stream(PtParallel *parallel, const Job *job, int64 most)
+{
+	TupleTableSlot *slot = make_slot(job, parallel->table);
+	StringInfoData hashes;
+	uint32		hash;
+
+	initStringInfo(&hashes);
+	for (int64 i = 0; i < most; i++)
+	{
+		if (!next_hash(job, parallel->stream, slot, &hash))
+			break;
+		appendStringInfo(&hashes, i > 0 ? " %d" : "%d", (int) hash);
+	}
+	if (slot != NULL)
+		ExecDropSingleTupleTableSlot(slot);
+	return hashes.data;
+}
+
+static char *
+read_shared(const Shared *shared, int64 n)
+{
+	StringInfoData hashes;
+
+	initStringInfo(&hashes);
+	for (int64 i = 0; i < n; i++)
+		appendStringInfo(&hashes, i > 0 ? " %d" : "%d",
+						 (int) shared->hashes[i]);
+	return hashes.data;
+}
+
+/* What a caller may rely on when ptsort_parallel() has returned. */
+static void
+check_return(const PtParallel *parallel, bool in_parallel_mode)
+{
+	const Job  *job = parallel->arg;
+
+	if (IsInParallelMode() != in_parallel_mode)
+		elog(ERROR, "parallel mode has not ended, or not begun");
+	if (!in_parallel_mode)
+		(void) GetCurrentTransactionId();
+	if ((parallel->stream == NULL) != job->slices)
+		elog(ERROR, "stream is missing, or should be");
+}
+
+static int64
+blocks_used(void)
+{
+	return pgBufferUsage.shared_blks_hit + pgBufferUsage.shared_blks_read +
+		pgBufferUsage.local_blks_hit + pgBufferUsage.local_blks_read;
+}
+
+/* The figures agree with each other. */
+static void
+check_result(const PtParallelResult *result)
+{
+	int64		tuples = 0;
+
+	for (int i = 0; i <= result->workers_launched; i++)
+		tuples += result->stats[i].sort.tuples;
+	if (tuples != result->tuples)
+		elog(ERROR, INT64_FORMAT " tuples were counted, " INT64_FORMAT " in all",
+			 tuples, result->tuples);
+	if (result->workers_launched > result->workers_planned ||
+		result->participants > result->workers_launched + 1)
+		elog(ERROR, "%d participants, %d workers launched, %d planned",
+			 result->participants, result->workers_launched,
+			 result->workers_planned);
+}
+
+/* Did each worker of our own do what it does after the sort? */
+static void
+check_piece(ParallelContext *pcxt)
+{
+	int		   *piece = shm_toc_lookup(pcxt->toc, OWN_PIECE, false);
+
+	for (int i = 0; i < pcxt->nworkers_launched; i++)
+	{
+		if (piece[i] != 1)
+			elog(ERROR, "worker %d has not come to its end", i);
+	}
+}
+
+static PtParallelResult *
+sort_with(PtParallelRequest *request, int64 most, int *filled, char **hashes)
+{
+	const Job  *job = request->arg;
+	PtParallel *parallel = ptsort_parallel(request);
+	bool		in_parallel_mode = IsInParallelMode();
+	PtParallelResult *result;
+
+	check_return(parallel, in_parallel_mode && request->context != NULL);
+	*filled = 0;
+	if (!job->slices)
+		*hashes = read_stream(parallel, job, most);
+	else
+	{
+		Shared	   *shared = parallel->shared;
+
+		if (request->context != NULL)
+			WaitForParallelWorkersToFinish(request->context);
+		*filled = pg_atomic_read_u32(&shared->filled);
+		*hashes = read_shared(shared, Min(most, job->room));
+	}
+	result = ptsort_parallel_end(parallel);
+	check_result(result);
+	return result;
+}
+
+/* A context of our own, whose workers' main function is ours or not. */
+static PtParallelResult *
+sort_in_context(PtParallelRequest *request, const char *context, int64 most,
+				int *filled, char **hashes)
+{
+	bool		own_main = strcmp(context, "own") == 0;
+	int			workers = request->workers;
+	PtParallelResult *result;
+	ParallelContext *pcxt;
+
+	EnterParallelMode();
+	pcxt = own_main ?
+		CreateParallelContext("ptsort_test", "ptsort_test_parallel_worker",
+							  workers) :
+		CreateParallelContext(PTSORT_PARALLEL_LIBRARY, PTSORT_PARALLEL_MAIN,
+							  workers);
+	shm_toc_estimate_chunk(&pcxt->estimator, MAX_SHARES * sizeof(int));
+	shm_toc_estimate_keys(&pcxt->estimator, 1);
+	request->context = pcxt;
+	if (strcmp(context, "both") != 0)
+		request->workers = 0;
+	if (strcmp(context, "initialized") == 0)
+		InitializeParallelDSM(pcxt);
+	result = sort_with(request, most, filled, hashes);
+	if (own_main)
+		check_piece(pcxt);
+	DestroyParallelContext(pcxt);
+	ExitParallelMode();
+	return result;
+}
+
+/* All that the table has was read, by somebody, and told to us. */
+static void
+check_usage(Relation table, int64 blocks_before)
+{
+	if (table != NULL &&
+		blocks_used() - blocks_before < RelationGetNumberOfBlocks(table))
+		elog(ERROR, "buffers that workers used are not counted");
+}
+
+static Datum
+make_row(FunctionCallInfo fcinfo, const PtParallelResult *result, int filled,
+		 const char *hashes)
+{
+	TupleDesc	desc;
+	Datum		values[6];
+	bool		nulls[6] = {false};
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	values[0] = Int32GetDatum(result->participants);
+	values[1] = Int32GetDatum(result->workers_launched);
+	values[2] = Int64GetDatum((int64) result->rows);
+	values[3] = Int64GetDatum(result->tuples);
+	values[4] = Int32GetDatum(filled);
+	nulls[5] = hashes == NULL;
+	if (hashes != NULL)
+		values[5] = DirectFunctionCall1Coll(md5_text, DEFAULT_COLLATION_OID,
+											CStringGetTextDatum(hashes));
+	return HeapTupleGetDatum(heap_form_tuple(desc, values, nulls));
+}
+
+static const char *
+choose_ops(const Job *job, bool has_table)
+{
+	if (has_table)
+		return job->slices ? "ptsort_test_parallel_table_slices" :
+			"ptsort_test_parallel_table";
+	return job->slices ? "ptsort_test_parallel_fill_slices" :
+		"ptsort_test_parallel_fill";
+}
+
+static PtParallelResult *
+sort_nested(PtParallelRequest *request, int *filled, char **hashes)
+{
+	PtParallel *parallel;
+	PtParallelResult *result;
+
+	EnterParallelMode();
+	parallel = ptsort_parallel(request);
+	*filled = 0;
+	*hashes = read_stream(parallel, request->arg, PG_INT64_MAX);
+	result = ptsort_parallel_end(parallel);
+	ExitParallelMode();
+	return result;
+}
+
+/*
+ * ptsort_test_parallel(tab regclass, keys text[], operators regoperator[],
+ * variant text, fill bigint, hold_back bool, slices bool, workers int,
+ * workers_only bool, budget_kb int, context text, fail text, reads bigint, ops
+ * text): see the SQL script.
+ */
+Datum
+ptsort_test_parallel(PG_FUNCTION_ARGS)
+{
+	char	   *context = text_to_cstring(PG_GETARG_TEXT_PP(10));
+	int64		blocks_before = blocks_used();
+	int			filled;
+	char	   *hashes = NULL;
+	PtParallelResult *result;
+	Job			job = {
+		.datums = strcmp(text_to_cstring(PG_GETARG_TEXT_PP(3)), "datum") == 0,
+		.slices = PG_GETARG_BOOL(6),
+		.own_piece = context[0] == 'o' || context[0] == 'm',
+		.fill = PG_GETARG_INT64(4),
+		.hold_back = PG_GETARG_BOOL(5),
+		.room = PG_GETARG_BOOL(6) ? PG_GETARG_INT64(12) : 0,
+		.nkeys = 0
+	};
+	PtParallelRequest request = {
+		.library = "$libdir/ptsort_test",
+		.arg = &job,
+		.arg_size = sizeof(Job),
+		.workers = PG_GETARG_INT32(7),
+		.budget = PG_GETARG_INT32(9) * INT64CONST(1024),
+		.workers_only = PG_GETARG_BOOL(8)
+	};
+
+	strlcpy(job.fail, text_to_cstring(PG_GETARG_TEXT_PP(11)),
+			sizeof(job.fail));
+	if (!PG_ARGISNULL(0))
+	{
+		request.table = relation_open(PG_GETARG_OID(0), AccessShareLock);
+		set_keys(&job, request.table, PG_GETARG_ARRAYTYPE_P(1),
+				 PG_GETARG_ARRAYTYPE_P(2));
+	}
+	else
+	{
+		job.datums = true;
+		job.nkeys = 1;
+		job.types[0] = INT8OID;
+		job.operators[0] = Int8LessOperator;
+	}
+	request.ops_function = PG_ARGISNULL(13) ?
+		choose_ops(&job, request.table != NULL) :
+		text_to_cstring(PG_GETARG_TEXT_PP(13));
+	if (context[0] == '\0')
+		result = sort_with(&request, PG_GETARG_INT64(12), &filled, &hashes);
+	else if (strcmp(context, "nested") == 0)
+		result = sort_nested(&request, &filled, &hashes);
+	else
+		result = sort_in_context(&request, context, PG_GETARG_INT64(12),
+								 &filled, &hashes);
+	check_usage(request.table, blocks_before);
+	if (request.table != NULL)
+		relation_close(request.table, AccessShareLock);
+	return make_row(fcinfo, result, filled, hashes);
+}

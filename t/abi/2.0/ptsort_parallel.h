@@ -1,0 +1,88 @@
+#ifndef PTSORT_PARALLEL_H
+#define PTSORT_PARALLEL_H 
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+#include "ptsort.h"
+#include "storage/shm_toc.h"
+#include "utils/snapshot.h"
+#define PTSORT_PARALLEL_LIBRARY "ptsort"
+#define PTSORT_PARALLEL_MAIN "ptsort_parallel_main"
+#define PTSORT_PARALLEL_KEYS UINT64CONST(0xB700000000000000)
+typedef struct PtParallel
+{
+ Relation table;
+ const void *arg;
+ Size arg_size;
+ bool is_leader;
+ int participants;
+ int participant;
+ void *shared;
+ SharedFileSet *fileset;
+ shm_toc *toc;
+ PtSort *stream;
+ void *local;
+} PtParallel;
+typedef struct PtParallelOps
+{
+ PtSort *(*begin) (PtParallel *parallel, const PtSortOptions *options);
+ void (*put) (PtParallel *parallel, PtSort *sort,
+      TupleTableSlot *slot);
+ void (*fill) (PtParallel *parallel, PtSort *sort);
+ void (*read_slices) (PtParallel *parallel, PtSort *sort);
+ Size (*shared_size) (PtParallel *parallel, int processes,
+        int slices);
+ void (*shared_init) (PtParallel *parallel, int processes,
+        int slices);
+ void (*done) (PtParallel *parallel);
+} PtParallelOps;
+typedef struct PtParallelRequest
+{
+ const char *library;
+ const char *ops_function;
+ const void *arg;
+ Size arg_size;
+ Relation table;
+ Snapshot snapshot;
+ int64 budget;
+ int workers;
+ bool workers_only;
+ ParallelContext *context;
+} PtParallelRequest;
+typedef const PtParallelOps *(*PtParallelGetOps) (void);
+typedef struct PtParallelStats
+{
+ double fill_ms;
+ double read_ms;
+ int64 wal_bytes;
+ PtSortStats sort;
+} PtParallelStats;
+typedef struct PtParallelResult
+{
+ double rows;
+ int64 tuples;
+ int participants;
+ int workers_planned;
+ int workers_launched;
+ PtParallelStats stats[FLEXIBLE_ARRAY_MEMBER];
+} PtParallelResult;
+static inline PtParallel *
+ptsort_parallel(const PtParallelRequest *request)
+{
+ return ptsort_api()->parallel(request);
+}
+static inline PtParallelResult *
+ptsort_parallel_end(PtParallel *parallel)
+{
+ return ptsort_api()->parallel_end(parallel);
+}
+static inline void
+ptsort_parallel_worker(dsm_segment *segment, shm_toc *toc)
+{
+ ptsort_api()->parallel_worker(segment, toc);
+}
+#ifdef __cplusplus
+}
+#endif
+#endif
