@@ -47,14 +47,6 @@ int			ptsort_debug_key_class = KEY_CLASS_AUTO;
 int			ptsort_debug_wrong_hints = 0;
 
 /*
- * From this many tuples on it pays to learn a code for text, if without it
- * words are the first bytes, are abbreviated keys, or are not there at all.
- */
-#define LEARN_BYTEWISE		20000
-#define LEARN_ABBREVIATED	10000
-#define LEARN_COMPARED		2000
-
-/*
  * SortKeyWord: one word and the column it is made from.
  */
 typedef struct SortKeyWord
@@ -462,14 +454,6 @@ key_columns_words(PtSortKey *key, const Datum *values, const bool *isnull,
 	key_words(key, values, isnull, entry);
 	for (int i = 0; i < key->nwords; i++)
 		words[i] = entry[i];
-}
-
-int64
-key_learning_pays(const PtSortKey *key)
-{
-	if (!key->word.hint)
-		return LEARN_BYTEWISE;
-	return key->word.make ? LEARN_ABBREVIATED : LEARN_COMPARED;
 }
 
 void

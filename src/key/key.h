@@ -131,9 +131,6 @@ extern bool key_learn(PtSortKey *key, StringInfo result);
 extern bool key_adopt(PtSortKey *key, const char *learned, Size length);
 extern bool key_forgo_learning(PtSortKey *key);
 
-/* key_learning_pays returns from how many tuples on it pays to learn. */
-extern int64 key_learning_pays(const PtSortKey *key);
-
 /*
  * key_expect_few tells the key, before words are asked for, that it will
  * probably not learn.
