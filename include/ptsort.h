@@ -56,6 +56,20 @@
  *
  * All participants must begin with equal arguments but for the options.
  *
+ * MANY SMALL SORTS
+ *
+ * One sort object can sort again and again: ptsort_reset() forgets the tuples
+ * and keeps the rest, so that a sort of a few tuples costs no more than to put
+ * and get them.
+ *
+ *		sort = ptsort_begin_tuple(...);
+ *		while (more groups)
+ *		{
+ *			put, ptsort_perform(sort), get as above;
+ *			ptsort_reset(sort);
+ *		}
+ *		ptsort_end(sort);
+ *
  * RULES FOR ALL FUNCTIONS
  *
  * - Every function may ereport(ERROR).  After an error nothing needs to be
@@ -67,7 +81,8 @@
  *	 tuple larger than the budget still sorts.
  * - Order is total: tuples that compare equal come in order of their heap TID
  *	 (index tuples) or of their bytes (datums, minimal tuples).  So the result
- *	 is the same for every budget and every number of participants.
+ *	 is the same for every budget and every number of participants.  Or, with
+ *	 PtSortOptions.stable, they come in the order in which they were put.
  * - begin makes a memory context below the current one, which holds all that
  *	 the sort allocates.  What you put is copied, and nothing that get returns
  *	 must be freed.  put leaves nothing in the current context, unless functions
@@ -163,13 +178,35 @@ typedef struct PtSortOptions
 								 * it leaves its run is then an error instead
 								 * of a long wait */
 	int64		expected_tuples;	/* about how many will be put into this
-									 * sort; 0: unknown.  Only the time depends
-									 * on it: what pays for many is left out
-									 * for few */
+									 * sort; 0: unknown.  Only the time
+									 * depends on it: what pays for many is
+									 * left out for few */
+	bool		stable;			/* tuples that compare equal come in the order
+								 * in which they were put: those of one
+								 * participant, and before them those of
+								 * participants of lower number.  In all
+								 * participants or in none */
 } PtSortOptions;
 
 /*
- * PtSortStats: what one sort object did so far.
+ * How a sort object has sorted, for EXPLAIN; ptsort_method_name() has names.
+ */
+typedef enum PtSortMethod
+{
+	PTSORT_STILL_IN_PROGRESS,	/* it has not been performed yet */
+	PTSORT_TOP_N,				/* in memory, of which only the first tuples
+								 * were kept */
+	PTSORT_IN_MEMORY,
+	PTSORT_EXTERNAL_SORT,		/* to one run in a temporary file */
+	PTSORT_EXTERNAL_MERGE		/* runs in temporary files are merged while
+								 * they are read */
+} PtSortMethod;
+
+/*
+ * PtSortStats: what one sort object did so far, before the last reset as well:
+ * counts and times are those of all its sorts together, and the others are the
+ * most that one of them took.  EXPLAIN shows temp_bytes of the two external
+ * methods, and peak_memory of the others.
  */
 typedef struct PtSortStats
 {
@@ -181,8 +218,10 @@ typedef struct PtSortStats
 	int64		comparisons;	/* comparisons by the caller's operators */
 	int64		peak_memory;	/* bytes that the sort held at most, in all */
 	int64		temp_bytes;		/* temporary file space held at most */
-	double		sort_ms;		/* ordering entries in memory */
+	double		sort_ms;		/* ordering entries in memory, but for a few */
 	double		run_ms;			/* writing runs, merging them into one */
+	PtSortMethod method;		/* the last one, in the order above, that a
+								 * sort has used */
 } PtSortStats;
 
 /*
@@ -264,6 +303,9 @@ typedef struct PtSortApi
 	struct PtParallel *(*parallel) (const struct PtParallelRequest *request);
 	struct PtParallelResult *(*parallel_end) (struct PtParallel *parallel);
 	void		(*parallel_worker) (dsm_segment *segment, shm_toc *toc);
+
+	/* ptsort.h */
+	void		(*reset) (PtSort *sort);
 } PtSortApi;
 
 /*
@@ -538,6 +580,50 @@ static inline void
 ptsort_stats(PtSort *sort, PtSortStats *stats)
 {
 	ptsort_api()->stats(sort, stats);
+}
+
+/*
+ * ptsort_reset makes a SERIAL sort what it was after begin, wherever it is:
+ * without tuples or temporary files, and ready for put.  It keeps its options,
+ * what it has learned of the keys, its statistics, and a little memory.  A sort
+ * that perform or put has ended with an error cannot be reset: that is
+ * ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE.
+ */
+static inline void
+ptsort_reset(PtSort *sort)
+{
+	ptsort_api()->reset(sort);
+}
+
+/* ptsort_method_name returns what EXPLAIN may call a method. */
+static inline const char *
+ptsort_method_name(PtSortMethod method)
+{
+	switch (method)
+	{
+		case PTSORT_STILL_IN_PROGRESS:
+			return "still in progress";
+		case PTSORT_TOP_N:
+			return "top-N sort";
+		case PTSORT_IN_MEMORY:
+			return "in-memory sort";
+		case PTSORT_EXTERNAL_SORT:
+			return "external sort";
+		case PTSORT_EXTERNAL_MERGE:
+			return "external merge";
+	}
+	return "unknown";
+}
+
+/*
+ * ptsort_method_space returns where a method keeps the tuples, as EXPLAIN calls
+ * it.
+ */
+static inline const char *
+ptsort_method_space(PtSortMethod method)
+{
+	return method == PTSORT_EXTERNAL_SORT || method == PTSORT_EXTERNAL_MERGE ?
+		"Disk" : "Memory";
 }
 
 #ifdef __cplusplus

@@ -18,12 +18,15 @@
  * without pointers, at a MAXALIGNed address, of any size up to 1 GB, that
  * begins with at least 8 bytes from which its size can be told.  Tuples with
  * equal words are ordered by the variant's compare and then by the bytes of
- * their images.
+ * their images, or, with PtSortOptions.stable, in the order in which they were
+ * put; then tuples that compare equal must have equal words.
  *
  * Or it is *inline*: one 64-bit word, stored after the words of the key.  Then
  * sorting needs no memory but for these words and no comparison.  Tuples are
  * ordered by the words of the key and then by the image, as an unsigned
- * integer, so what has no place in the two cannot be sorted like this.
+ * integer, so what has no place in the two cannot be sorted like this.  (So
+ * PtSortOptions.stable has nothing to decide: tuples with equal words and equal
+ * images cannot be told apart.)
  *
  *		MemoryContext context = AllocSetContextCreate(...);
  *		(in it) MyState *state = ...; state->key = ptsort_key_columns(...);

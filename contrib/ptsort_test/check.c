@@ -5,7 +5,8 @@
  *
  * The array holds all rows, ordered by qsort with the operator class's
  * comparison.  What a sort returns must have, at each position, a key equal to
- * the array's; and among tuples with equal keys the same bytes must occur.
+ * the array's; and among tuples with equal keys the same bytes must occur, in
+ * a stable sort in the order in which they were put.
  * Reads in any direction must then repeat what the first one returned.
  *
  *-------------------------------------------------------------------------
@@ -24,9 +25,13 @@
 static int
 compare_for_qsort(const void *a, const void *b, void *shape)
 {
+	const TestTuple *left = a;
+	const TestTuple *right = b;
+	int			cmp = test_compare((TestShape *) shape, left, right);
+
 	CHECK_FOR_INTERRUPTS();
-	return test_compare((TestShape *) shape, (const TestTuple *) a,
-						(const TestTuple *) b);
+	return cmp != 0 ? cmp :
+		(left->rank > right->rank) - (left->rank < right->rank);
 }
 
 static uint64
@@ -58,6 +63,7 @@ test_checker(TestShape *shape, int sort_number)
 
 		CHECK_FOR_INTERRUPTS();
 		checker->expected[row] = test_make(shape, row, sort_number);
+		checker->expected[row].rank = row < shape->first_row ? row : row - n;
 		(void) test_bytes(shape, &checker->expected[row], &size);
 		checker->data_bytes += size;
 	}
@@ -91,6 +97,11 @@ test_check_next(TestChecker *checker, const TestTuple *tuple)
 	came = digest(checker, tuple);
 	checker->digests[checker->next] = came;
 	checker->checksum = test_mix(checker->checksum, came);
+	if (checker->shape->spec->stable &&
+		checker->shape->spec->variant != TEST_INDEX &&
+		came != digest(checker, expected))
+		elog(ERROR, "tuple " INT64_FORMAT " is not the one put before others",
+			 checker->next);
 
 	/* At the end of equal keys, what came must be what was expected. */
 	checker->group_balance += came - digest(checker, expected);

@@ -120,10 +120,12 @@ sort_serially(TestShape *shape, Totals *totals)
 	PtSortOptions options = {
 		.role = PTSORT_SERIAL,
 		.budget = spec->budget,
-		.random_access = spec->random_access
+		.random_access = spec->random_access,
+		.stable = spec->stable
 	};
 	PtSort	   *sorts[MAX_SORTS] = {NULL};
 
+	shape->first_row = spec->data.n;
 	for (int i = 0; i < spec->sorts; i++)
 		sorts[i] = test_begin(shape, &options);
 	put_rows(shape, sorts, 0, spec->data.n);
@@ -141,6 +143,7 @@ participate(TestShape *shape, PtSortShared **shared, int first, int end)
 	PtSortOptions options = {
 		.role = PTSORT_WORKER,
 		.budget = spec->budget,
+		.stable = spec->stable,
 		.participant = ParallelWorkerNumber + 1
 	};
 	PtSort	   *sorts[MAX_SORTS] = {NULL};
@@ -166,7 +169,8 @@ merge_slices(TestShape *shape, PtSortShared **shared)
 	const TestSpec *spec = shape->spec;
 	PtSortOptions options = {
 		.role = PTSORT_SLICE,
-		.budget = spec->budget
+		.budget = spec->budget,
+		.stable = spec->stable
 	};
 	PtSort	   *sorts[MAX_SORTS] = {NULL};
 
@@ -267,6 +271,7 @@ merge_and_check(TestShape *shape, ParallelContext *pcxt,
 		.role = PTSORT_LEADER,
 		.budget = spec->budget,
 		.random_access = spec->random_access,
+		.stable = spec->stable,
 		.participants = participants,
 		.workers = pcxt
 	};
@@ -322,8 +327,11 @@ sort_in_parallel(TestShape *shape, Totals *totals)
 	pcxt = create_context(spec, shared);
 	LaunchParallelWorkers(pcxt);
 	launched = participants = pcxt->nworkers_launched;
+	shape->first_row = spec->data.n;
 	if (launched < spec->nshares)
 	{
+		/* these are participant 0's */
+		shape->first_row = launched > 0 ? spec->share_end[launched - 1] : 0;
 		participate(shape, shared, launched, spec->nshares);
 		participants++;
 	}
@@ -362,22 +370,6 @@ cut_shares(TestSpec *spec, ArrayType *array)
 		spec->share_end[nweights - 1] = spec->data.n;
 }
 
-static TestVariant
-variant_by_name(const char *name)
-{
-	if (strcmp(name, "datum") == 0)
-		return TEST_DATUM;
-	if (strcmp(name, "tuple") == 0)
-		return TEST_TUPLE;
-	if (strcmp(name, "index") == 0)
-		return TEST_INDEX;
-	if (strcmp(name, "record") == 0)
-		return TEST_RECORD;
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("unknown variant \"%s\"", name)));
-}
-
 /* Reads the SQL function's arguments; only shares, live_rows may be null. */
 static void
 read_arguments(FunctionCallInfo fcinfo, TestSpec *spec)
@@ -393,7 +385,7 @@ read_arguments(FunctionCallInfo fcinfo, TestSpec *spec)
 	}
 
 	memset(spec, 0, sizeof(*spec));
-	spec->variant = variant_by_name(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	spec->variant = test_variant(text_to_cstring(PG_GETARG_TEXT_PP(0)));
 	spec->index = PG_GETARG_OID(1);
 	spec->heap = IndexGetRelation(spec->index, false);
 	spec->data.n = PG_GETARG_INT64(2);
@@ -411,6 +403,7 @@ read_arguments(FunctionCallInfo fcinfo, TestSpec *spec)
 	spec->data.live_rows = PG_ARGISNULL(16) ?
 		PG_INT64_MAX : PG_GETARG_INT64(16);
 	spec->slices = PG_GETARG_BOOL(17);
+	spec->stable = PG_GETARG_BOOL(18);
 
 	if (workers > 0)
 	{

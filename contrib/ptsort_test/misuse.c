@@ -727,6 +727,73 @@ reserve_too_much(void)
 }
 
 static void
+reset_worker(void)
+{
+	PtSortOptions options = {
+		.role = PTSORT_WORKER,
+		.shared = make_block(1)
+	};
+
+	ptsort_reset(begin_int4(&options));
+}
+
+static Size
+eight_bytes(const void *tuple, void *state)
+{
+	return sizeof(uint64);
+}
+
+static int
+never_compares(const void *a, const void *b, void *state)
+{
+	elog(ERROR, "tuples cannot be compared");
+}
+
+/* A sort that an error has ended in perform. */
+static void
+reset_failed(void)
+{
+	static const PtSortVariant variant = {
+		.name = "never compares",
+		.size = eight_bytes,
+		.compare = never_compares,
+	};
+	PtSortOptions options = {.role = PTSORT_SERIAL};
+	PtSort	   *sort = ptsort_begin(&variant, NULL, 0, NULL, &options);
+	MemoryContext context = CurrentMemoryContext;
+	uint64		image = 0;
+
+	ptsort_put(sort, &image, sizeof(image), NULL);
+	ptsort_put(sort, &image, sizeof(image), NULL);
+	PG_TRY();
+	{
+		ptsort_perform(sort);
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	ptsort_reset(sort);
+}
+
+/* The participant's sort is not stable, and the leader's is. */
+static void
+stable_leader(void)
+{
+	PtSortOptions options = {
+		.role = PTSORT_LEADER,
+		.shared = make_block(1),
+		.stable = true,
+		.participants = 1
+	};
+
+	take_part(options.shared, 0);
+	ptsort_perform(begin_int4(&options));
+}
+
+static void
 call_get_api(uint32 version, uint32 size)
 {
 	PtSortGetApi get = (PtSortGetApi)
@@ -816,6 +883,9 @@ static const struct
 	{"reserve in a leader", reserve_in_leader},
 	{"reserve too little", reserve_too_little},
 	{"reserve too much", reserve_too_much},
+	{"reset of a worker", reset_worker},
+	{"reset after an error", reset_failed},
+	{"only the leader is stable", stable_leader},
 	{"another API version", other_version},
 	{"larger API table", larger_table},
 };

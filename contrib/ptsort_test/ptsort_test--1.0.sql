@@ -16,6 +16,7 @@
 -- live_rows:      rows from this one on are dead to a unique index
 -- slices:         all processes merge slices (a serial sort has one); the
 --                 leader's process only if it took part before, or had to
+-- stable:         equal tuples must come in the order in which they were put
 -- checksum:       of all tuples in the order in which they came
 -- filled_slices:  how many slices had tuples
 CREATE FUNCTION ptsort_test_sort(
@@ -37,6 +38,7 @@ CREATE FUNCTION ptsort_test_sort(
 	nulls_not_distinct boolean DEFAULT false,
 	live_rows bigint DEFAULT NULL,
 	slices boolean DEFAULT false,
+	stable boolean DEFAULT false,
 	OUT tuples bigint,
 	OUT runs bigint,
 	OUT comparisons bigint,
@@ -49,6 +51,30 @@ CREATE FUNCTION ptsort_test_sort(
 	OUT largest_slice bigint)
 AS 'MODULE_PATHNAME', 'ptsort_test_sort'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL UNSAFE;
+
+-- One sort object sorts this many times, up to max_n generated rows each time,
+-- and is reset in between, wherever it is.  Every sort that is read to its end is
+-- compared as ptsort_test_sort() does it.
+--
+-- checked:        how many sorts were; the others were reset on the way
+-- most_memory:    bytes in the sort's memory contexts just after a reset
+CREATE FUNCTION ptsort_test_reset(
+	variant text,
+	index regclass,
+	sorts integer,
+	max_n bigint,
+	budget_kb integer DEFAULT 1024,
+	random_access boolean DEFAULT false,
+	stable boolean DEFAULT false,
+	seed integer DEFAULT 1,
+	OUT checked bigint,
+	OUT tuples bigint,
+	OUT method text,
+	OUT space text,
+	OUT runs bigint,
+	OUT most_memory bigint)
+AS 'MODULE_PATHNAME', 'ptsort_test_reset'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
 -- Sorts what the query's Sort would read, by its keys, with the server's tuplesort
 -- and with ptsort; compares every tuple and, with random access, every step of a

@@ -8,6 +8,7 @@
  *	  record.c	a variant of our own: records of a fixed size
  *	  check.c	the sorted array, and the comparison of a sort with it
  *	  drive.c	ptsort_test_sort(): runs sorts in all roles
+ *	  reset.c	ptsort_test_reset(): one sort object, many sorts
  *	  slices.c	a merge in slices, put together again
  *	  words.c	ptsort_test_words(), ptsort_test_array()
  *	  prefixes.c	ptsort_test_prefixes()
@@ -74,6 +75,7 @@ typedef struct TestSpec
 	bool		nulls_not_distinct;
 	int64		budget;
 	bool		random_access;
+	bool		stable;
 	bool		slices;			/* all participants merge */
 	int			sorts;			/* concurrent ones, with different seeds */
 	int			nshares;		/* participants, if not serial */
@@ -87,6 +89,7 @@ typedef struct TestTuple
 {
 	Datum		value;
 	bool		isnull;			/* datums only */
+	int64		rank;			/* stable sorts: its place among equal ones */
 } TestTuple;
 
 /*
@@ -130,6 +133,8 @@ typedef struct TestShape
 	TupleTableSlot *heap_slot;
 	TupleTableSlot *minimal_slot;	/* for reads */
 	int64		reads;
+	int64		first_row;		/* stable sorts: from here on rows come before
+								 * all others that are equal */
 	MemoryContext row_context;
 } TestShape;
 
@@ -160,6 +165,7 @@ extern void test_put(TestShape *shape, PtSort *sort, int64 row,
 					 int sort_number);
 extern bool test_get(TestShape *shape, PtSort *sort, bool forward,
 					 TestTuple *tuple);
+extern TestVariant test_variant(const char *name);
 extern TestTuple test_make(TestShape *shape, int64 row, int sort_number);
 extern int	test_compare(TestShape *shape, const TestTuple *a,
 						 const TestTuple *b);

@@ -117,6 +117,23 @@ begin_tuple(TestShape *shape, const PtSortOptions *options)
 							  collations, nulls_first, options);
 }
 
+/* test_variant returns the variant of this name. */
+TestVariant
+test_variant(const char *name)
+{
+	if (strcmp(name, "datum") == 0)
+		return TEST_DATUM;
+	if (strcmp(name, "tuple") == 0)
+		return TEST_TUPLE;
+	if (strcmp(name, "index") == 0)
+		return TEST_INDEX;
+	if (strcmp(name, "record") == 0)
+		return TEST_RECORD;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("unknown variant \"%s\"", name)));
+}
+
 /* test_begin begins a sort of this shape. */
 PtSort *
 test_begin(TestShape *shape, const PtSortOptions *options)

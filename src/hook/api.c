@@ -66,6 +66,7 @@ const PtSortApi ptsort_api_table = {
 	.parallel = parallel_run,
 	.parallel_end = parallel_end,
 	.parallel_worker = parallel_worker,
+	.reset = sort_reset,
 };
 
 /* How many functions are there in a table of this size? */

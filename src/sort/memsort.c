@@ -21,6 +21,10 @@
  * compared (tiesort.c), and where words are only hints all neighbours are
  * (repair.c).
  *
+ * A stable sort fills chunks strictly in the order of their list, those of
+ * single large tuples as well, so that places tell the order in which tuples
+ * were put.
+ *
  * Large pages: sorted entries point all over the chunks, and without large
  * pages the processor looks for a page at nearly every visit.  So the kernel is
  * asked for them; chunks are large for that reason, too.
@@ -48,6 +52,10 @@
 
 /* Neighbours to look at between two checks for interrupts. */
 #define CHECK_INTERVAL	100000
+
+/* Up to this many entries are sorted without memory from elsewhere. */
+#define FEW_ENTRIES		64
+#define MAX_STRIDE		(PTSORT_MAX_WORDS + 1)
 
 /* A tuple that would waste too much of a chunk's end gets one of its own. */
 #define LARGE_TUPLE		(MIN_CHUNK / 4)
@@ -221,16 +229,25 @@ place_large(MemSort *ms, Size need)
 	return add_chunk(ms, need);
 }
 
-/* Open the next chunk for small tuples; false if the budget forbids it. */
+/*
+ * Open the next chunk, for a tuple of 'need' bytes and more of them; false if
+ * the budget forbids it.
+ */
 static bool
-next_chunk(MemSort *ms)
+next_chunk(MemSort *ms, Size need)
 {
 	Size		size = Max(MIN_CHUNK, Min(MAX_CHUNK, ms->budget / 32));
 
+	if (ms->filled < ms->nchunks && ms->chunks[ms->filled].size < need)
+	{
+		while (ms->nchunks > ms->filled)
+			drop_chunk(ms);
+	}
 	if (ms->filled == ms->nchunks)
 	{
 		/* Small sorts stay small: chunks grow with what they hold together. */
 		size = MAXALIGN(Min(size, Max(ms->tuple_bytes, MIN_CHUNK)));
+		size = Max(size, need);
 		if (ms->used + (int64) size > ms->budget && ms->count > 0)
 			return false;
 		add_chunk(ms, size);
@@ -254,12 +271,12 @@ memsort_reserve_slowly(MemSort *ms, Size need)
 		ms->reserved = (char *) &ms->reserved_inline;
 	else if (ms->end - ms->next >= (ptrdiff_t) need)
 		ms->reserved = ms->next;
-	else if (need > LARGE_TUPLE)
+	else if (need > LARGE_TUPLE && !ms->order->stable)
 	{
 		ms->reserved = place_large(ms, need);
 		ms->reserved_alone = true;
 	}
-	else if (next_chunk(ms))
+	else if (next_chunk(ms, need))
 		ms->reserved = ms->next;
 	return ms->reserved;
 }
@@ -340,27 +357,49 @@ forget_words(MemSort *ms)
 		memset(memsort_entry(ms, i), 0, (ms->stride - 1) * sizeof(uint64));
 }
 
-/* memsort_sort orders the entries. */
-void
-memsort_sort(MemSort *ms)
+/* Orders places by their address. */
+static int
+compare_addresses(const void *a, const void *b)
+{
+	const char *left = ((const OrderPlace *) a)->start;
+	const char *right = ((const OrderPlace *) b)->start;
+
+	return (left > right) - (left < right);
+}
+
+/* Let the order know where images are, and so which was put first. */
+static void
+note_places(MemSort *ms)
+{
+	if (ms->filled > ms->maxplaces)
+	{
+		if (ms->places)
+			pfree(ms->places);
+		ms->places = MemoryContextAlloc(ms->context,
+										ms->maxchunks * sizeof(OrderPlace));
+		ms->maxplaces = ms->maxchunks;
+	}
+	for (int i = 0; i < ms->filled; i++)
+	{
+		ms->places[i].start = ms->chunks[i].start;
+		ms->places[i].end = ms->chunks[i].start + ms->chunks[i].size;
+		ms->places[i].number = i;
+	}
+	if (ms->filled > 1)
+		qsort(ms->places, ms->filled, sizeof(OrderPlace), compare_addresses);
+	ms->order->places = ms->places;
+	ms->order->nplaces = ms->filled;
+}
+
+/* Order the entries, with room for so many bytes of scratch. */
+static void
+sort_entries(MemSort *ms, uint64 *scratch, int64 room)
 {
 	SortOrder  *order = ms->order;
-	int64		entry_bytes = ms->stride * sizeof(uint64);
-	int64		reserved = ms->capacity * scratch_cost(ms);
-	int64		room;			/* bytes of scratch */
-	int64		extra;			/* bytes used while sorting */
-	uint64	   *scratch;
 	bool		verify = !order_trusts_words(order);
 
-	fault_point("memsort: sort");
-	if (ms->count < 2)
-		return;
-	room = Min(ms->count * entry_bytes, ms->budget - ms->used + reserved);
-	room = Max(room, ms->count * scratch_cost(ms));
-	extra = room - reserved + sort_memory(ms, ms->count);
-	account(ms, extra);
-	scratch = MemoryContextAllocHuge(ms->context, room);
-	advise_large_pages(scratch, room);
+	if (order->stable && !order->inline_image)
+		note_places(ms);
 	if (verify &&
 		repair_is_hopeless(order, ms->entries, ms->count, ms->stride, scratch))
 	{
@@ -370,15 +409,53 @@ memsort_sort(MemSort *ms)
 	if (order->nwords > 0)
 		radix_sort(ms->entries, ms->count, ms->stride,
 				   order->inline_image ? ms->stride : ms->stride - 1,
-				   scratch, room / entry_bytes);
+				   scratch, room / (ms->stride * sizeof(uint64)));
 	if (!order->inline_image || order->own->check_equal)
 		resolve_ties(ms, scratch);
 	if (verify)
 		order_wrong_hints(order, repair_order(order, ms->entries, ms->count,
 											  ms->stride, scratch));
+}
+
+/* memsort_sort orders the entries. */
+void
+memsort_sort(MemSort *ms)
+{
+	int64		entry_bytes = ms->stride * sizeof(uint64);
+	int64		reserved = ms->capacity * scratch_cost(ms);
+	int64		room;			/* bytes of scratch */
+	int64		extra;			/* bytes used while sorting */
+	uint64	   *scratch;
+
+	fault_point("memsort: sort");
+	if (ms->count < 2)
+		return;
+	if (ms->count <= FEW_ENTRIES)
+	{
+		uint64		small[FEW_ENTRIES * MAX_STRIDE];
+
+		sort_entries(ms, small, sizeof(small));
+		return;
+	}
+	room = Min(ms->count * entry_bytes, ms->budget - ms->used + reserved);
+	room = Max(room, ms->count * scratch_cost(ms));
+	extra = room - reserved + sort_memory(ms, ms->count);
+	account(ms, extra);
+	scratch = MemoryContextAllocHuge(ms->context, room);
+	advise_large_pages(scratch, room);
+	sort_entries(ms, scratch, room);
 	fault_point("memsort: sorted");
 	pfree(scratch);
 	account(ms, -extra);
+}
+
+/* memsort_is_small tells whether there is little more than at first. */
+bool
+memsort_is_small(const MemSort *ms)
+{
+	return ms->capacity == MIN_ENTRIES &&
+		(ms->nchunks == 0 ||
+		 (ms->nchunks == 1 && ms->chunks[0].size <= MIN_CHUNK));
 }
 
 /*

@@ -48,6 +48,8 @@ typedef struct MemSort
 	int			nchunks;
 	int			maxchunks;
 	int			filled;			/* chunks in use; the rest are empty */
+	OrderPlace *places;			/* stable sorts: the chunks by address */
+	int			maxplaces;
 	char	   *next;			/* free part of the chunk being filled */
 	char	   *end;
 
@@ -69,6 +71,7 @@ extern bool memsort_put_inline(MemSort *ms, const uint64 *words, uint64 image);
 extern void memsort_set_budget(MemSort *ms, int64 budget);
 extern int64 memsort_allocated(const MemSort *ms);
 extern void memsort_sort(MemSort *ms);
+extern bool memsort_is_small(const MemSort *ms);
 extern void memsort_reset(MemSort *ms);
 extern void memsort_free(MemSort *ms);
 

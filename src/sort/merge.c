@@ -76,8 +76,13 @@ tie_is_before(Merge *merge, int a, int b)
 
 	if (cmp != 0)
 		return cmp < 0;
-	return order_compare_equal(merge->order, left->words, left->tuple,
-							   right->words, right->tuple) < 0;
+	cmp = order_compare_equal(merge->order, left->words, left->tuple,
+							  right->words, right->tuple);
+	if (cmp != 0)
+		return cmp < 0;
+
+	/* Runs are in the order in which their tuples were put: see order.h. */
+	return a < b;
 }
 
 /* Does a come out before b?  Runs that have ended come out last. */

@@ -94,4 +94,6 @@ options_check(const PtSortVariant *variant, const SortOptions *options,
 	check_role(&options->options);
 	if (options->optimistic && options->options.random_access)
 		elog(ERROR, "a sort with random access cannot be optimistic");
+	if (options->optimistic && options->options.stable)
+		elog(ERROR, "a stable sort cannot be optimistic");
 }

@@ -2,7 +2,7 @@
  *
  * order.c
  *	  The order of two tuples of one sort: what words that are hints decide,
- *	  and the last resort, the bytes of two images.
+ *	  and the last resort, the bytes of two images or their places.
  *
  * Words that never contradict the comparison are trusted.  For words that are
  * hints (see src/README, "Text") there are three ways, and which one a sort
@@ -26,7 +26,9 @@
  *
  * GUIDE_MERGES: once a hint has been wrong in this sort, or in a participant
  * whose run it reads, words within a run need not be in order, and a verified
- * merge would end its run again and again.  So all merges are guided.
+ * merge would end its run again and again.  So all merges are guided.  They are
+ * in a stable sort, too: of the two runs that a verified merge leaves, neither
+ * holds the equal tuples that were put first.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,9 +38,10 @@
 
 /* The policy that follows from what is known. */
 static HintPolicy
-choose_policy(int facts)
+choose_policy(const SortOrder *order)
 {
 	const int	optimistic = HINTS_MAY_FAIL | HINTS_LEARNED_RIGHT;
+	int			facts = order->hint_facts;
 
 	if (!(facts & HINTS_EXIST) || (facts & HINTS_FORGONE))
 		return TRUST_WORDS;
@@ -46,7 +49,7 @@ choose_policy(int facts)
 		return VERIFY_LATE;
 	if ((facts & optimistic) == optimistic && !(facts & HINTS_IN_MEMORY))
 		return VERIFY_LATE;
-	return facts & HINTS_WRONG ? GUIDE_MERGES : VERIFY_RUNS;
+	return (facts & HINTS_WRONG) || order->stable ? GUIDE_MERGES : VERIFY_RUNS;
 }
 
 /* order_note adds a fact about the sort's words; its policy may change. */
@@ -54,7 +57,7 @@ void
 order_note(SortOrder *order, HintFact fact)
 {
 	order->hint_facts |= fact;
-	order->policy = choose_policy(order->hint_facts);
+	order->policy = choose_policy(order);
 }
 
 /* order_wrong_hints counts n hints, perhaps none, that have been wrong. */
@@ -64,6 +67,15 @@ order_wrong_hints(SortOrder *order, int64 n)
 	order->wrong_hints += n;
 	if (n > 0)
 		order_note(order, HINTS_WRONG);
+}
+
+/* order_reset forgets what is known only of the tuples put so far. */
+void
+order_reset(SortOrder *order)
+{
+	order->wrong_hints = 0;
+	order->hint_facts &= LASTING_FACTS;
+	order->policy = choose_policy(order);
 }
 
 /* order_compare_images orders two images by their bytes, then their size. */
@@ -77,4 +89,37 @@ order_compare_images(const SortOrder *order, const void *a, const void *b)
 	if (cmp != 0)
 		return cmp;
 	return (asize > bsize) - (asize < bsize);
+}
+
+/* The place that an image is in. */
+static const OrderPlace *
+find_place(const SortOrder *order, const char *image)
+{
+	int			low = 0;
+	int			high = order->nplaces - 1;
+
+	while (low < high)
+	{
+		int			middle = (low + high + 1) / 2;
+
+		if (order->places[middle].start <= image)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return &order->places[low];
+}
+
+/* order_compare_places tells which of two images in memory was put first. */
+int
+order_compare_places(const SortOrder *order, const void *a, const void *b)
+{
+	const char *left = a;
+	const char *right = b;
+	const OrderPlace *place = find_place(order, left);
+
+	Assert(left >= place->start && left < place->end);
+	if (right >= place->start && right < place->end)
+		return (left > right) - (left < right);
+	return place->number - find_place(order, right)->number;
 }

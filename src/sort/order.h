@@ -7,6 +7,11 @@
  * then the bytes of the images, so that the order is total and a result does
  * not depend on the budget or on which participant sorted what.
  *
+ * In a stable sort the order in which tuples were put takes the place of the
+ * bytes.  Nothing of it is stored: images in memory are placed in that order, a
+ * merge reads runs in that order, and so do the merges of all participants'
+ * runs.  So what compares tuples decides between equal ones by where they are.
+ *
  * Words may be only hints, which are right nearly always.  What a sort makes of
  * them is its hint policy; order.c says how that is chosen.
  *
@@ -50,6 +55,21 @@ typedef enum HintFact
 	HINTS_FORGONE = 1 << 6		/* the key has not learned: words are true */
 } HintFact;
 
+/* Those that a sort object knows of its next tuples, too, after a reset. */
+#define LASTING_FACTS \
+	(HINTS_EXIST | HINTS_MAY_FAIL | HINTS_LEARNED_RIGHT | HINTS_FORGONE)
+
+/*
+ * OrderPlace: memory that holds images one after the other, in the order in
+ * which they were put, after those of the places with lower numbers.
+ */
+typedef struct OrderPlace
+{
+	const char *start;
+	const char *end;
+	int			number;
+} OrderPlace;
+
 /*
  * SortOrder: what all parts of one sort object share about their tuples.
  */
@@ -61,6 +81,10 @@ typedef struct SortOrder
 								 * own one that has none of the extras */
 	int			nwords;			/* 0 to PTSORT_MAX_WORDS; not 0 if inline */
 	bool		inline_image;	/* the variant's */
+	bool		stable;			/* equal tuples come as they were put */
+	const OrderPlace *places;	/* of the images in memory, by address; set
+								 * while they are sorted */
+	int			nplaces;
 	HintPolicy	policy;			/* follows from the facts: see order.c */
 	int			hint_facts;		/* of HintFact */
 	int64		comparisons;	/* calls of variant->compare so far */
@@ -125,11 +149,17 @@ order_words(const SortOrder *order)
 
 extern void order_note(SortOrder *order, HintFact fact);
 extern void order_wrong_hints(SortOrder *order, int64 n);
+extern void order_reset(SortOrder *order);
 
 extern int	order_compare_images(const SortOrder *order, const void *a,
 								 const void *b);
+extern int	order_compare_places(const SortOrder *order, const void *a,
+								 const void *b);
 
-/* order_compare_tuples orders two flat images whose words are equal. */
+/*
+ * order_compare_tuples orders two flat images whose words are equal.  In a
+ * stable sort it returns 0 if they compare equal, and the caller decides.
+ */
 static inline int
 order_compare_tuples(SortOrder *order, const void *a, const void *b)
 {
@@ -138,7 +168,20 @@ order_compare_tuples(SortOrder *order, const void *a, const void *b)
 	Assert(!order->inline_image);
 	order->comparisons++;
 	cmp = order->variant->compare(a, b, order->state);
-	return likely(cmp != 0) ? cmp : order_compare_images(order, a, b);
+	if (likely(cmp != 0) || order->stable)
+		return cmp;
+	return order_compare_images(order, a, b);
+}
+
+/* order_compare_in_memory is order_compare_tuples for images in memory. */
+static inline int
+order_compare_in_memory(SortOrder *order, const void *a, const void *b)
+{
+	int			cmp = order_compare_tuples(order, a, b);
+
+	if (likely(cmp != 0) || !order->stable)
+		return cmp;
+	return order_compare_places(order, a, b);
 }
 
 /*

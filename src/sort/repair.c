@@ -90,8 +90,8 @@ compare(Repair *repair, const uint64 *a, const uint64 *b)
 
 	if (++repair->compared % CHECK_INTERVAL == 0)
 		CHECK_FOR_INTERRUPTS();
-	return order_compare_tuples(repair->order, (void *) (uintptr_t) a[last],
-								(void *) (uintptr_t) b[last]);
+	return order_compare_in_memory(repair->order, (void *) (uintptr_t) a[last],
+								   (void *) (uintptr_t) b[last]);
 }
 
 static inline void

@@ -65,6 +65,7 @@ typedef struct RunDesc
 	int64		nsamples;
 	int64		last_frame;		/* bytes of the last frame */
 	bool		unverified;		/* in the order of hints: VERIFY_LATE */
+	bool		stable;			/* equal tuples are as they were put */
 	TapeExport	tape;			/* valid once exported */
 } RunDesc;
 

@@ -91,6 +91,8 @@ typedef struct Splitter
 {
 	uint64	   *words;
 	char	   *tuple;
+	const SliceRun *run;		/* where it is */
+	int64		position;
 } Splitter;
 
 static int
@@ -176,13 +178,15 @@ copy_splitter(Splitter *splitter, const SortOrder *order, SliceRun *run,
 	splitter->tuple = (char *) splitter->words + ahead;
 	memcpy(splitter->words, reader->words, ahead);
 	memcpy(splitter->tuple, reader->tuple, reader->size);
+	splitter->run = run;
+	splitter->position = run_current(reader);
 }
 
-/* Does the reader's current tuple come before the cut? */
+/* Does the current tuple of a run come before the cut? */
 static bool
-is_before_cut(SortOrder *order, const RunReader *reader,
-			  const Splitter *splitter)
+is_before_cut(SortOrder *order, const SliceRun *run, const Splitter *splitter)
 {
+	const RunReader *reader = &run->reader;
 	int			cmp = order_compare_words(reader->words, splitter->words,
 										  order_words(order));
 
@@ -191,8 +195,13 @@ is_before_cut(SortOrder *order, const RunReader *reader,
 	if (order_same_slice(order, reader->words, reader->tuple,
 						 splitter->words, splitter->tuple))
 		return false;
-	return order_compare_equal(order, reader->words, reader->tuple,
-							   splitter->words, splitter->tuple) < 0;
+	cmp = order_compare_equal(order, reader->words, reader->tuple,
+							  splitter->words, splitter->tuple);
+	if (cmp != 0 || !order->stable || order->inline_image)
+		return cmp < 0;
+	if (run != splitter->run)
+		return run < splitter->run;
+	return run_current(reader) < splitter->position;
 }
 
 /* Does a sample come before the cut?  Reads its record only if words tie. */
@@ -206,7 +215,7 @@ sample_is_before_cut(SortOrder *order, SliceRun *run, const RunSample *sample,
 	if (cmp != 0)
 		return cmp < 0;
 	probe(run, sample->position);
-	return is_before_cut(order, &run->reader, splitter);
+	return is_before_cut(order, run, splitter);
 }
 
 /*
@@ -241,7 +250,7 @@ cut_run(SortOrder *order, SliceRun *run, const Splitter *splitter, int r,
 	cut->positions[r] = run_end(run->run);
 	for (tuples = samples[low - 1].ordinal; run_next(&run->reader); tuples++)
 	{
-		if (!is_before_cut(order, &run->reader, splitter))
+		if (!is_before_cut(order, run, splitter))
 		{
 			cut->positions[r] = run_current(&run->reader);
 			break;

@@ -66,6 +66,9 @@
 /* The largest image, by the contract. */
 #define MAX_IMAGE			((Size) 1024 * 1024 * 1024)
 
+/* Ordering fewer tuples than this is not timed. */
+#define FEW_TUPLES			256
+
 int			ptsort_debug_spill_entries = 0;
 int			ptsort_debug_learn_tuples = -1;
 
@@ -111,6 +114,28 @@ sort_begin_putting(PtSort *sort)
 			key_expect_few(sort->key);
 	}
 	sort->memsort = memsort_create(&sort->order, entries_budget(sort));
+}
+
+/* sort_put_again: see sortput.h. */
+void
+sort_put_again(PtSort *sort)
+{
+	MemoryContext old;
+
+	if (likely(sort->memsort && memsort_is_small(sort->memsort)))
+	{
+		memsort_reset(sort->memsort);
+		return;
+	}
+	if (sort->memsort)
+	{
+		sort_note_memory(sort);
+		memsort_free(sort->memsort);
+		sort->memsort = NULL;
+	}
+	old = MemoryContextSwitchTo(sort->context);
+	sort->memsort = memsort_create(&sort->order, entries_budget(sort));
+	MemoryContextSwitchTo(old);
 }
 
 /*
@@ -230,7 +255,14 @@ void
 sort_entries_in_memory(PtSort *sort)
 {
 	instr_time	start;
+	bool		few = sort->memsort->count < FEW_TUPLES && !sort->learning;
 
+	/* few take less time than it takes to ask for the time and the memory */
+	if (few)
+	{
+		memsort_sort(sort->memsort);
+		return;
+	}
 	INSTR_TIME_SET_CURRENT(start);
 	if (sort->learning)
 		learn_words(sort);
@@ -398,7 +430,9 @@ make_room(PtSort *sort)
 {
 	MemoryContext old = MemoryContextSwitchTo(sort->context);
 
+	sort->phase = PHASE_FAILED;
 	spill(sort);
+	sort->phase = PHASE_PUTTING;
 	MemoryContextSwitchTo(old);
 }
 

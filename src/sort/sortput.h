@@ -28,6 +28,12 @@ extern int	ptsort_debug_learn_tuples;
 /* sort_begin_putting prepares for tuples to be put. */
 extern void sort_begin_putting(PtSort *sort);
 
+/*
+ * sort_put_again prepares for other tuples to be put, and keeps little of the
+ * memory of those before.
+ */
+extern void sort_put_again(PtSort *sort);
+
 extern void sort_put(PtSort *sort, const void *tuple, Size size,
 					 const uint64 *words);
 extern void *sort_reserve(PtSort *sort, Size size);

@@ -297,7 +297,8 @@ merge_slice(PtSort *sort, int slice)
 			ranges[r].to > run_end(sort->runs[r]))
 			elog(ERROR, "slice %d is not within its runs", slice);
 	}
-	sort->merge = sort_create_merge(sort, sort->nruns, ranges, MERGE_FINAL);
+	sort->merge = sort_create_merge(sort, sort->runs, sort->nruns, ranges,
+									MERGE_FINAL);
 	sort->slice_start = shared_slice(shared, slice)[processes];
 	sort->phase = PHASE_MERGING;
 	pfree(ranges);

@@ -105,8 +105,12 @@ sort_add_run(PtSort *sort, Run *run)
 {
 	if (sort->nruns == sort->maxruns)
 	{
-		sort->maxruns *= 2;
-		sort->runs = repalloc_huge(sort->runs, sort->maxruns * sizeof(Run *));
+		Size		room = sort->maxruns > 0 ? 2 * sort->maxruns : 16;
+
+		sort->runs = sort->runs ?
+			repalloc_huge(sort->runs, room * sizeof(Run *)) :
+			palloc(room * sizeof(Run *));
+		sort->maxruns = room;
 	}
 	sort->runs[sort->nruns++] = run;
 }
@@ -127,7 +131,8 @@ sort_append_run(PtSort *sort, RunWriter *writer)
 int
 sort_merge_order(PtSort *sort)
 {
-	int64		order = sort_merge_memory(sort, sort->nruns, MERGE_TO_RUN) /
+	int64		order = sort_merge_memory(sort, sort->runs, sort->nruns,
+										  MERGE_TO_RUN) /
 		(block_bytes(sort) + TAPE_READ_SLACK + RUN_READER_MEMORY);
 
 	if (ptsort_debug_merge_order > 0)
@@ -135,13 +140,66 @@ sort_merge_order(PtSort *sort)
 	return Min(Max(order, MIN_MERGE_ORDER), MAX_MERGE_ORDER);
 }
 
-/* Merge the first n runs of the queue into one at its end. */
+/*
+ * Which n runs of the queue are merged next?  The first; in a stable sort those
+ * neighbours that have the fewest bytes together.
+ */
+static int
+first_to_merge(const PtSort *sort, int n)
+{
+	int64		bytes = 0;
+	int64		fewest;
+	int			result = 0;
+
+	if (!sort->order.stable)
+		return 0;
+	for (int i = 0; i < n; i++)
+		bytes += sort->runs[i]->desc.bytes;
+	fewest = bytes;
+	for (int i = n; i < sort->nruns; i++)
+	{
+		bytes += sort->runs[i]->desc.bytes - sort->runs[i - n]->desc.bytes;
+		if (bytes < fewest)
+		{
+			fewest = bytes;
+			result = i - n + 1;
+		}
+	}
+	return result;
+}
+
+/* Close n runs of the queue. */
+static void
+close_merged(PtSort *sort, int first, int n)
+{
+	Run		  **merged = sort->runs + first;
+
+	for (int i = 0; i < n; i++)
+		run_close(merged[i]);
+	sort->nruns -= n;
+	memmove(merged, merged + n, (sort->nruns - first) * sizeof(Run *));
+}
+
+/* Put the last run of the queue in another place. */
+static void
+move_last(PtSort *sort, int place)
+{
+	Run		  **target = sort->runs + place;
+	Run		   *run = sort->runs[sort->nruns - 1];
+
+	memmove(target + 1, target, (sort->nruns - 1 - place) * sizeof(Run *));
+	*target = run;
+}
+
+/* Merge n runs of the queue into one. */
 static void
 merge_runs(PtSort *sort, int n)
 {
 	RunWriter	writer;
 	RunReader  *reader;
-	Merge	   *merge = sort_create_merge(sort, n, NULL, MERGE_TO_RUN);
+	int			first = first_to_merge(sort, n);
+	Merge	   *merge = sort_create_merge(sort, sort->runs + first, n, NULL,
+										  MERGE_TO_RUN);
 
 	sort_begin_run(sort, &writer);
 	while ((reader = merge_next(merge)) != NULL)
@@ -156,11 +214,10 @@ merge_runs(PtSort *sort, int n)
 	}
 	sort_note_memory(sort);
 	merge_free(merge);
-	for (int i = 0; i < n; i++)
-		run_close(sort->runs[i]);
-	sort->nruns -= n;
-	memmove(sort->runs, sort->runs + n, sort->nruns * sizeof(Run *));
+	close_merged(sort, first, n);
 	sort_append_run(sort, &writer);
+	if (sort->order.stable)
+		move_last(sort, first);
 }
 
 /*
@@ -189,6 +246,9 @@ sort_merge_down(PtSort *sort, int target)
 void
 sort_join_runs(PtSort *sort)
 {
-	if (!sort->options.random_access)
-		sort->nruns = splice_runs(&sort->order, sort->runs, sort->nruns);
+	if (sort->options.random_access)
+		return;
+	sort->nruns = sort->order.stable ?
+		splice_neighbours(&sort->order, sort->runs, sort->nruns) :
+		splice_runs(&sort->order, sort->runs, sort->nruns);
 }

@@ -4,6 +4,8 @@
  *	  The runs of a sort: written, queued, merged into fewer.
  *
  * They are in a queue: merges read the first ones, and append what they write.
+ * In a stable sort they are in the order in which their tuples were put: merges
+ * read neighbours, and put what they write in their place.
  *
  *-------------------------------------------------------------------------
  */

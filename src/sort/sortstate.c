@@ -53,6 +53,36 @@ sort_wrong_phase(const PtSort *sort, const char *message)
 			 errdetail_internal("%s", phase_detail(sort))));
 }
 
+/* How the sort has sorted since the last reset. */
+static PtSortMethod
+current_method(const PtSort *sort)
+{
+	switch (sort->phase)
+	{
+		case PHASE_MEMORY:
+			return PTSORT_IN_MEMORY;
+		case PHASE_MERGING:
+		case PHASE_SLICES:
+			return PTSORT_EXTERNAL_MERGE;
+		case PHASE_RUN:
+		case PHASE_ANNOUNCED:
+			return PTSORT_EXTERNAL_SORT;
+		case PHASE_PUTTING:
+		case PHASE_FAILED:
+			break;
+	}
+	return PTSORT_STILL_IN_PROGRESS;
+}
+
+/* sort_method: see sortstate.h. */
+PtSortMethod
+sort_method(const PtSort *sort)
+{
+	PtSortMethod now = current_method(sort);
+
+	return Max(now, sort->stats.method);
+}
+
 /* sort_wrong_variant raises the error of ptsort_state. */
 void
 sort_wrong_variant(const PtSort *sort, const PtSortVariant *variant)
@@ -160,7 +190,8 @@ sort_note_memory(PtSort *sort)
 
 /* sort_merge_memory: see sortstate.h. */
 int64
-sort_merge_memory(const PtSort *sort, int nruns, MergePurpose purpose)
+sort_merge_memory(const PtSort *sort, Run **runs, int nruns,
+				  MergePurpose purpose)
 {
 	int64		memory = sort->options.budget - sort_other_memory(sort) -
 		SORT_BLOCK;
@@ -169,17 +200,18 @@ sort_merge_memory(const PtSort *sort, int nruns, MergePurpose purpose)
 	if (purpose == MERGE_TO_RUN)
 		memory -= sort->write_buffer + RUN_WRITER_MEMORY + SORT_BLOCK;
 	for (int i = 0; i < nruns && sort->tapeset; i++)
-		memory -= tape_blocks(sort->runs[i]->tape) * BLOCK_LISTS;
+		memory -= tape_blocks(runs[i]->tape) * BLOCK_LISTS;
 	return memory;
 }
 
 /* sort_create_merge: see sortstate.h. */
 Merge *
-sort_create_merge(PtSort *sort, int nruns, const MergeRange *ranges,
-				  MergePurpose purpose)
+sort_create_merge(PtSort *sort, Run **runs, int nruns,
+				  const MergeRange *ranges, MergePurpose purpose)
 {
-	Merge	   *merge = merge_create(&sort->order, sort->runs, nruns,
-									 sort_merge_memory(sort, nruns, purpose),
+	Merge	   *merge = merge_create(&sort->order, runs, nruns,
+									 sort_merge_memory(sort, runs, nruns,
+													   purpose),
 									 ranges, purpose);
 
 	sort_note_memory(sort);

@@ -43,8 +43,8 @@ struct PtSort
 	SortOrder	order;			/* must be first, see SortHead */
 	PtSortOptions options;
 	SortPhase	phase;
-	MemoryContext variant_context;	/* deleted at end */
-	MemoryContext context;		/* below it: all of the engine's memory */
+	MemoryContext variant_context;	/* the sort is in it; deleted at end */
+	MemoryContext context;		/* below it: all else of the engine's */
 	Size		write_buffer;
 
 	MemSort    *memsort;		/* PUTTING, MEMORY */
@@ -55,8 +55,7 @@ struct PtSort
 	bool		run_is_open;	/* the last initial run can be continued by
 								 * what comes after its last tuple */
 	RunWriter	open_run;
-	Run		  **runs;			/* a queue: merged from the front, results
-								 * appended */
+	Run		  **runs;			/* a queue: see sortruns.h */
 	int			nruns;
 	int			maxruns;
 	int		   *run_owners;		/* slice: the participants that left them */
@@ -77,7 +76,8 @@ struct PtSort
 	bool		failure_told;	/* ... which the caller has asked about */
 	int64		edge_bytes;		/* of copies of runs' edges */
 
-	PtSortStats stats;			/* but comparisons and peaks: see sort_stats */
+	PtSortStats stats;			/* but comparisons, and peaks and the method
+								 * since the last reset: see sort_stats */
 	int64		peak_memory;	/* see sort_note_memory */
 };
 
@@ -87,6 +87,11 @@ struct PtSort
  */
 pt_noreturn extern void sort_wrong_phase(const PtSort *sort,
 										 const char *message);
+
+/*
+ * sort_method returns how the sort has sorted, see PtSortStats.
+ */
+extern PtSortMethod sort_method(const PtSort *sort);
 
 /*
  * sort_find_outcome tells the outcome as sort_outcome does, but not on behalf
@@ -118,16 +123,16 @@ extern void sort_note_memory(PtSort *sort);
 
 /*
  * sort_merge_memory returns what the budget leaves for the readers of a merge
- * of the first runs of the queue.
+ * of these runs.
  */
-extern int64 sort_merge_memory(const PtSort *sort, int nruns,
+extern int64 sort_merge_memory(const PtSort *sort, Run **runs, int nruns,
 							   MergePurpose purpose);
 
 /*
- * sort_create_merge starts a merge of the first runs of the queue within what
- * is left of the budget; with ranges, one per run, of those parts only.
+ * sort_create_merge starts a merge of runs within what is left of the budget;
+ * with ranges, one per run, of those parts only.
  */
-extern Merge *sort_create_merge(PtSort *sort, int nruns,
+extern Merge *sort_create_merge(PtSort *sort, Run **runs, int nruns,
 								const MergeRange *ranges, MergePurpose purpose);
 
 #endif							/* PTSORT_SORTSTATE_H */

@@ -93,3 +93,31 @@ splice_runs(SortOrder *order, Run **runs, int nruns)
 	binaryheap_free(heap);
 	return left;
 }
+
+/*
+ * splice_neighbours: see splice.h.  A later run may come first only if the two
+ * have no equal tuples.
+ */
+int
+splice_neighbours(SortOrder *order, Run **runs, int nruns)
+{
+	int			left = 0;
+
+	for (int i = 0; i < nruns; i++)
+	{
+		Run		   *before = left > 0 ? runs[left - 1] : NULL;
+		Run		   *run = runs[i];
+
+		if (before && splice_comes_before(order, before->last, run->first))
+			run_append(before, run);
+		else if (before && run->last && before->first &&
+				 compare_edges(order, run->last, before->first) < 0)
+		{
+			run_append(run, before);
+			runs[left - 1] = run;
+		}
+		else
+			runs[left++] = run;
+	}
+	return left;
+}

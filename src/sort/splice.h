@@ -20,6 +20,13 @@
  */
 extern int	splice_runs(SortOrder *order, Run **runs, int nruns);
 
+/*
+ * splice_neighbours is splice_runs for stable sorts, whose runs are in the
+ * order in which their tuples were put: it appends neighbours only, so that
+ * this is still so.  It leaves more runs where input is ordered in parts.
+ */
+extern int	splice_neighbours(SortOrder *order, Run **runs, int nruns);
+
 /* splice_comes_before tells whether all of run a comes before all of run b. */
 extern bool splice_comes_before(SortOrder *order, const uint64 *last,
 								const uint64 *first);

@@ -26,8 +26,8 @@
 #define ST_SORT qsort_addresses
 #define ST_ELEMENT_TYPE uint64
 #define ST_COMPARE(a, b, order) \
-	order_compare_tuples(order, (void *) (uintptr_t) *(a), \
-						 (void *) (uintptr_t) *(b))
+	order_compare_in_memory(order, (void *) (uintptr_t) *(a), \
+							(void *) (uintptr_t) *(b))
 #define ST_COMPARE_ARG_TYPE SortOrder
 #define ST_CHECK_FOR_INTERRUPTS
 #define ST_SCOPE static
@@ -60,8 +60,9 @@ is_before(TieMerge *merge, int a, int b)
 
 	if (left->next == left->end || right->next == right->end)
 		return right->next == right->end;
-	return order_compare_tuples(merge->order, (void *) (uintptr_t) *left->next,
-								(void *) (uintptr_t) *right->next) < 0;
+	return order_compare_in_memory(merge->order,
+								   (void *) (uintptr_t) *left->next,
+								   (void *) (uintptr_t) *right->next) < 0;
 }
 
 #define TT_NODE int
@@ -84,8 +85,8 @@ make_runs(SortOrder *order, uint64 *addresses, int64 n, TieRun *runs)
 		CHECK_FOR_INTERRUPTS();
 		qsort_addresses(block, size, order);
 		if (nruns > 0 &&
-			order_compare_tuples(order, (void *) (uintptr_t) block[-1],
-								 (void *) (uintptr_t) block[0]) <= 0)
+			order_compare_in_memory(order, (void *) (uintptr_t) block[-1],
+									(void *) (uintptr_t) block[0]) <= 0)
 			runs[nruns - 1].end = block + size;
 		else
 		{

@@ -17,6 +17,7 @@
  *		MEMORY, MERGING, RUN	get returns tuples in order
  *		SLICES		next_slice: -> MERGING, and again, until there are no more
  *					(a serial sort is one slice: its phase stays)
+ *		reset		(serial) any but FAILED -> PUTTING
  *
  *-------------------------------------------------------------------------
  */
@@ -43,7 +44,6 @@ begin(const PtSortVariant *variant, const SortVariant *own, void *state,
 	  int nwords, MemoryContext context, const SortOptions *with)
 {
 	const PtSortOptions *options = &with->options;
-	MemoryContext engine;
 	MemoryContext old;
 	PtSort	   *sort;
 
@@ -51,26 +51,26 @@ begin(const PtSortVariant *variant, const SortVariant *own, void *state,
 	if (context == NULL)
 		context = AllocSetContextCreate(CurrentMemoryContext, "ptsort variant",
 										ALLOCSET_SMALL_SIZES);
-	/* small blocks, for what is left over in them is not anybody's */
-	engine = AllocSetContextCreate(context, "ptsort", ALLOCSET_DEFAULT_MINSIZE,
-								   ALLOCSET_DEFAULT_INITSIZE, SORT_BLOCK);
-	old = MemoryContextSwitchTo(engine);
-	sort = palloc0(sizeof(PtSort));
+	sort = MemoryContextAllocZero(context, sizeof(PtSort));
 	sort->options = *options;
 	sort->options.budget = Max(options->budget, PTSORT_MIN_BUDGET);
 	sort->variant_context = context;
-	sort->context = engine;
+	/* small blocks, for what is left over in them is not anybody's */
+	sort->context = AllocSetContextCreate(context, "ptsort",
+										  ALLOCSET_DEFAULT_MINSIZE,
+										  ALLOCSET_DEFAULT_INITSIZE,
+										  SORT_BLOCK);
+	old = MemoryContextSwitchTo(sort->context);
 	sort->order.variant = variant;
 	sort->order.state = state;
 	sort->order.nwords = nwords;
 	sort->order.own = own;
 	sort->order.inline_image = variant->inline_image;
+	sort->order.stable = options->stable;
 	if (with->optimistic)
 		order_note(&sort->order, HINTS_MAY_FAIL);
 	sort->write_buffer = Min(sort->options.budget / WRITE_BUFFER_PART,
 							 MAX_WRITE_BUFFER);
-	sort->maxruns = 16;
-	sort->runs = palloc(sort->maxruns * sizeof(Run *));
 	if (own->key)
 		sort->key = own->key(state);
 	if (sort->key && key_is_hint(sort->key))
@@ -121,7 +121,8 @@ static void
 start_merging(PtSort *sort)
 {
 	sort_merge_down(sort, sort_merge_order(sort));
-	sort->merge = sort_create_merge(sort, sort->nruns, NULL, MERGE_FINAL);
+	sort->merge = sort_create_merge(sort, sort->runs, sort->nruns, NULL,
+									MERGE_FINAL);
 	sort->phase = PHASE_MERGING;
 }
 
@@ -160,6 +161,7 @@ perform_worker(PtSort *sort)
 	{
 		run_export(sort->runs[0], &desc);
 		desc.unverified = sort->order.policy == VERIFY_LATE;
+		desc.stable = sort->order.stable;
 		tapeset_export(sort->tapeset);
 	}
 	sort->stats.run_bytes = desc.bytes;
@@ -194,6 +196,10 @@ import_runs(PtSort *sort, bool with_samples)
 		if (desc->unverified && !(sort->order.hint_facts & HINTS_MAY_FAIL))
 			elog(ERROR,
 				 "a sort must be optimistic in all participants or in none");
+		if (desc->stable != sort->order.stable)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("parallel sort must be stable in all participants or in none")));
 		if (desc->unverified)
 			order_note(&sort->order, HINTS_IN_RUNS);
 		sort->run_owners[sort->nruns] = i;
@@ -324,6 +330,55 @@ sort_end(PtSort *sort)
 	MemoryContextDelete(sort->variant_context);
 }
 
+/* Give back all that a sort with runs has, its files as well. */
+static void
+drop_runs(PtSort *sort)
+{
+	sort->stats.temp_bytes = Max(sort->stats.temp_bytes,
+								 tapeset_bytes(sort->tapeset));
+	tapeset_close(sort->tapeset);
+	sort->tapeset = NULL;
+	sort->run_is_open = false;
+	sort->runs = NULL;
+	sort->nruns = sort->maxruns = 0;
+	sort->merge = NULL;
+	sort->batch = NULL;
+	memset(&sort->reader, 0, sizeof(RunReader));
+	sort->edge_bytes = 0;
+	sort->memsort = NULL;
+	MemoryContextReset(sort->context);
+}
+
+/* sort_reset: see ptsort_reset. */
+void
+sort_reset(PtSort *sort)
+{
+	if (sort->options.role != PTSORT_SERIAL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("cannot reset sort"),
+				 errdetail("Only sorts of the role PTSORT_SERIAL can be reset.")));
+	if (sort->phase == PHASE_FAILED)
+		sort_wrong_phase(sort, "cannot reset sort");
+	sort_check_told(sort);
+	sort->stats.method = sort_method(sort);
+	if (sort->tapeset)
+	{
+		sort_note_memory(sort);
+		drop_runs(sort);
+	}
+	order_reset(&sort->order);
+	sort_put_again(sort);
+	if (sort->order.own->reset)
+		sort->order.own->reset(sort->order.state);
+	sort->phase = PHASE_PUTTING;
+	sort->slice_taken = false;
+	sort->returned = 0;
+	sort->position.before = sort->mark.before = 0;
+	sort->position.at_end = sort->mark.at_end = false;
+	sort->failed = sort->failure_met = sort->failure_told = false;
+}
+
 /* sort_stats: see ptsort_stats. */
 void
 sort_stats(PtSort *sort, PtSortStats *stats)
@@ -334,7 +389,9 @@ sort_stats(PtSort *sort, PtSortStats *stats)
 	result = sort->stats;
 	result.comparisons = sort->order.comparisons;
 	result.peak_memory = sort->peak_memory;
+	result.method = sort_method(sort);
 	if (sort->tapeset)
-		result.temp_bytes = tapeset_bytes(sort->tapeset);
+		result.temp_bytes = Max(result.temp_bytes,
+								tapeset_bytes(sort->tapeset));
 	*stats = result;
 }

@@ -19,6 +19,7 @@ extern PtSort *sort_begin(const PtSortVariant *variant, void *state, int nwords,
 						  MemoryContext context, const PtSortOptions *options);
 extern void sort_perform(PtSort *sort);
 extern void sort_end(PtSort *sort);
+extern void sort_reset(PtSort *sort);
 extern void sort_stats(PtSort *sort, PtSortStats *stats);
 
 #endif							/* PTSORT_TUPLESORT_H */

@@ -172,6 +172,15 @@ index_rekey(const void *tuple, uint64 *words, void *arg)
 	key_words(state->key, values, isnull, words);
 }
 
+/* Forget the tuples read. */
+static void
+index_reset(void *arg)
+{
+	IndexSort  *state = arg;
+
+	state->have_last = state->last_dead = state->have_live = false;
+}
+
 static const SortVariant index_variant = {
 	.base = {
 		.name = "index tuple",
@@ -181,6 +190,7 @@ static const SortVariant index_variant = {
 	},
 	.key = index_key,
 	.rekey = index_rekey,
+	.reset = index_reset,
 };
 
 /* Are these entries, whose words are equal, duplicates if both are live? */
@@ -226,6 +236,7 @@ static const SortVariant exact_unique_variant = {
 	},
 	.check_equal = exact_check_equal,
 	.same_slice = exact_same_slice,
+	.reset = index_reset,
 };
 
 /* variant_begin_index_with: see variants.h. */

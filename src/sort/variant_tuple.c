@@ -79,7 +79,7 @@ tuple_compare(const void *a, const void *b, void *arg)
 								   &right_null);
 		result = ApplySortComparator(left_value, left_null,
 									 right_value, right_null,
-										&state->support[i]);
+									 &state->support[i]);
 		if (result != 0)
 			return result;
 	}

@@ -62,6 +62,9 @@ SELECT ptsort_test_misuse('reserve after perform');
 SELECT ptsort_test_misuse('reserve in a leader');
 SELECT ptsort_test_misuse('reserve too little');
 SELECT ptsort_test_misuse('reserve too much');
+SELECT ptsort_test_misuse('reset of a worker');
+SELECT ptsort_test_misuse('reset after an error');
+SELECT ptsort_test_misuse('only the leader is stable');
 SELECT ptsort_test_misuse('another API version');
 -- (without the numbers of functions)
 \set VERBOSITY terse

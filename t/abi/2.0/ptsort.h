@@ -42,7 +42,16 @@ typedef struct PtSortOptions
  int participants;
  ParallelContext *workers;
  int64 expected_tuples;
+ bool stable;
 } PtSortOptions;
+typedef enum PtSortMethod
+{
+ PTSORT_STILL_IN_PROGRESS,
+ PTSORT_TOP_N,
+ PTSORT_IN_MEMORY,
+ PTSORT_EXTERNAL_SORT,
+ PTSORT_EXTERNAL_MERGE
+} PtSortMethod;
 typedef struct PtSortStats
 {
  int64 tuples;
@@ -53,6 +62,7 @@ typedef struct PtSortStats
  int64 temp_bytes;
  double sort_ms;
  double run_ms;
+ PtSortMethod method;
 } PtSortStats;
 typedef struct PtSortApi
 {
@@ -118,6 +128,7 @@ typedef struct PtSortApi
  struct PtParallel *(*parallel) (const struct PtParallelRequest *request);
  struct PtParallelResult *(*parallel_end) (struct PtParallel *parallel);
  void (*parallel_worker) (dsm_segment *segment, shm_toc *toc);
+ void (*reset) (PtSort *sort);
 } PtSortApi;
 typedef const PtSortApi *(*PtSortGetApi) (uint32 version, uint32 size);
 #ifndef PTSORT_INTERNAL
@@ -270,6 +281,35 @@ static inline void
 ptsort_stats(PtSort *sort, PtSortStats *stats)
 {
  ptsort_api()->stats(sort, stats);
+}
+static inline void
+ptsort_reset(PtSort *sort)
+{
+ ptsort_api()->reset(sort);
+}
+static inline const char *
+ptsort_method_name(PtSortMethod method)
+{
+ switch (method)
+ {
+  case PTSORT_STILL_IN_PROGRESS:
+   return "still in progress";
+  case PTSORT_TOP_N:
+   return "top-N sort";
+  case PTSORT_IN_MEMORY:
+   return "in-memory sort";
+  case PTSORT_EXTERNAL_SORT:
+   return "external sort";
+  case PTSORT_EXTERNAL_MERGE:
+   return "external merge";
+ }
+ return "unknown";
+}
+static inline const char *
+ptsort_method_space(PtSortMethod method)
+{
+ return method == PTSORT_EXTERNAL_SORT || method == PTSORT_EXTERNAL_MERGE ?
+  "Disk" : "Memory";
 }
 #ifdef __cplusplus
 }
