@@ -99,7 +99,7 @@ LAYERS = \
 	$(addprefix sort/, \
 		internal order tape frame run splice radix tournament tiesort repair memsort merge slices shared \
 		options sortstate sortread sortruns sortput tuplesort \
-		variants variant_form variant_index variant_datum variant_tuple) \
+		variants variant_form variant_hash variant_index variant_heap variant_datum variant_tuple) \
 	$(addprefix build/, \
 		heapcolumns heapscan team parallel participant build) \
 	$(addprefix btree/, \

@@ -79,10 +79,10 @@
  * - Sizes are bytes.  The budget is for this one sort object; the smallest
  *	 that is honoured is PTSORT_MIN_BUDGET (smaller ones are raised to it).  One
  *	 tuple larger than the budget still sorts.
- * - Order is total: tuples that compare equal come in order of their heap TID
- *	 (index tuples) or of their bytes (datums, minimal tuples).  So the result
- *	 is the same for every budget and every number of participants.  Or, with
- *	 PtSortOptions.stable, they come in the order in which they were put.
+ * - Order is total: tuples that compare equal come in order of their TID (index
+ *	 tuples, heap tuples) or of their bytes (datums, minimal tuples).  So the
+ *	 result is the same for every budget and every number of participants.  Or,
+ *	 with PtSortOptions.stable, they come in the order in which they were put.
  * - begin makes a memory context below the current one, which holds all that
  *	 the sort allocates.  What you put is copied, and nothing that get returns
  *	 must be freed.  put leaves nothing in the current context, unless functions
@@ -116,6 +116,7 @@ extern "C"
 
 #include "postgres.h"
 
+#include "access/htup.h"
 #include "access/itup.h"
 #include "access/parallel.h"
 #include "executor/tuptable.h"
@@ -306,6 +307,23 @@ typedef struct PtSortApi
 
 	/* ptsort.h */
 	void		(*reset) (PtSort *sort);
+
+	/* more of ptsort.h */
+	PtSort	   *(*begin_heap) (TupleDesc desc, Relation index,
+							   const PtSortOptions *options);
+	void		(*put_heap) (PtSort *sort, HeapTuple tuple);
+	HeapTuple	(*get_heap) (PtSort *sort, bool forward);
+	PtSort	   *(*begin_index_hash) (Relation heap, Relation index,
+									 uint32 high_mask, uint32 low_mask,
+									 uint32 max_buckets,
+									 const PtSortOptions *options);
+
+	/* more of ptsort_variant.h */
+	struct PtSortKey *(*key_supports) (int ncolumns,
+									   const struct SortSupportData *supports);
+	PtSort	   *(*begin_index_by) (Relation index, struct PtSortKey *key,
+								   MemoryContext context,
+								   const PtSortOptions *options);
 } PtSortApi;
 
 /*
@@ -407,8 +425,9 @@ ptsort_shared_stats(PtSortShared *shared, int participant, PtSortStats *stats)
  * btree index and then by heap TID.  With unique, two live tuples with equal
  * keys raise the server's own unique violation in put, perform or get; nulls
  * are distinct unless nulls_not_distinct.  Both relations must stay open.  The
- * index is one of the server's btree; for another access method use datums,
- * minimal tuples or a variant of your own.
+ * index is one of the server's btree; for another access method see
+ * ptsort_begin_index_hash and, in ptsort_variant.h, ptsort_begin_index_by, or
+ * use datums, minimal tuples or a variant of your own.
  */
 static inline PtSort *
 ptsort_begin_index(Relation heap, Relation index, bool unique,
@@ -416,6 +435,24 @@ ptsort_begin_index(Relation heap, Relation index, bool unique,
 {
 	return ptsort_api()->begin_index(heap, index, unique, nulls_not_distinct,
 									 options);
+}
+
+/*
+ * ptsort_begin_index_hash starts a sort of index tuples in the order in which
+ * a hash index is best filled: by bucket, then by hash code, then by heap TID.
+ * The three numbers tell the bucket of a code as in the index's metapage
+ * (_hash_hashkey2bucket).  The index, of the table 'heap', has one column, of 4
+ * bytes: what you put is the hash code, which cannot be null, and neither alive
+ * nor uniqueness means anything.  Take any access method whose index tuples
+ * are such codes.
+ */
+static inline PtSort *
+ptsort_begin_index_hash(Relation heap, Relation index, uint32 high_mask,
+						uint32 low_mask, uint32 max_buckets,
+						const PtSortOptions *options)
+{
+	return ptsort_api()->begin_index_hash(heap, index, high_mask, low_mask,
+										  max_buckets, options);
 }
 
 /*
@@ -434,6 +471,43 @@ static inline IndexTuple
 ptsort_get_index(PtSort *sort, bool forward)
 {
 	return ptsort_api()->get_index(sort, forward);
+}
+
+/*
+ * ptsort_begin_heap starts a sort of a table's rows by the key columns of one
+ * of its btree indexes, expressions included, and then by TID: what CLUSTER
+ * needs.  'desc' describes the rows and is copied; it is that of the index's
+ * table, or has the same columns at the same numbers as far as the index uses
+ * them.  Whether a row satisfies the predicate of a partial index does not
+ * matter.  The index must stay open.  Its expressions are evaluated in put,
+ * perform, get and next_slice: in the caller's security context, and with its
+ * active snapshot.
+ */
+static inline PtSort *
+ptsort_begin_heap(TupleDesc desc, Relation index, const PtSortOptions *options)
+{
+	return ptsort_api()->begin_heap(desc, index, options);
+}
+
+/*
+ * ptsort_put_heap adds a copy of a row: the tuple with all of its header, its
+ * TID (t_self) and its table (t_tableOid).  Toast pointers in it stay what they
+ * are.
+ */
+static inline void
+ptsort_put_heap(PtSort *sort, HeapTuple tuple)
+{
+	ptsort_api()->put_heap(sort, tuple);
+}
+
+/*
+ * ptsort_get_heap returns the next row in order, bit by bit as it was put, NULL
+ * at the end.  It may be modified in place unless the sort has random access.
+ */
+static inline HeapTuple
+ptsort_get_heap(PtSort *sort, bool forward)
+{
+	return ptsort_api()->get_heap(sort, forward);
 }
 
 /*

@@ -112,6 +112,32 @@ ptsort_key_columns(int ncolumns, const Oid *lt_operators,
 }
 
 /*
+ * ptsort_key_supports makes a key of columns whose comparisons are given, from
+ * whatever operator family they come.  Prepare each SortSupport as for a sort
+ * of the server, in a memory context that lives as long as the key; the first
+ * one with .abbreviate set, so that there can be words.  The array is not kept,
+ * but what the SortSupports point to is.  For a GiST index's sorted build:
+ *
+ *		for (int i = 0; i < nkeys; i++)		(supports is zero-initialised)
+ *		{
+ *			supports[i].ssup_cxt = CurrentMemoryContext;
+ *			supports[i].ssup_collation = index->rd_indcollation[i];
+ *			supports[i].ssup_attno = i + 1;
+ *			supports[i].abbreviate = (i == 0);
+ *			PrepareSortSupportFromGistIndexRel(index, &supports[i]);
+ *		}
+ *		key = ptsort_key_supports(nkeys, supports);
+ *
+ * Where you have "less" operators of btree operator classes,
+ * ptsort_key_columns() makes better words.
+ */
+static inline PtSortKey *
+ptsort_key_supports(int ncolumns, const SortSupportData *supports)
+{
+	return ptsort_api()->key_supports(ncolumns, supports);
+}
+
+/*
  * ptsort_key_nwords returns how many words the key has.  0: nothing is known of
  * the columns' types, and comparison decides everything.
  */
@@ -156,6 +182,22 @@ ptsort_begin(const PtSortVariant *variant, void *state, int nwords,
 			 MemoryContext context, const PtSortOptions *options)
 {
 	return ptsort_api()->begin(variant, state, nwords, context, options);
+}
+
+/*
+ * ptsort_begin_index_by starts a sort of index tuples, of an index of any
+ * access method whose tuples are made as by index_form_tuple(), by a key and
+ * then by heap TID.  The columns of the key are the first ones of the index, as
+ * stored in its tuples.  There is no uniqueness.  Put and get them by
+ * ptsort_put_index(), whose alive then means nothing, and ptsort_get_index().
+ * The index must stay open.  The key was made in 'context', which the sort
+ * takes as ptsort_begin() does.
+ */
+static inline PtSort *
+ptsort_begin_index_by(Relation index, PtSortKey *key, MemoryContext context,
+					  const PtSortOptions *options)
+{
+	return ptsort_api()->begin_index_by(index, key, context, options);
 }
 
 /*

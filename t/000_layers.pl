@@ -133,7 +133,7 @@ sub private_includes
 			my $base = basename($header);
 
 			next if $file =~ /^src/ && $base =~ /^(?:compat|util|variants)\.h$/;
-			next if $file =~ /variant_(?:index|datum|tuple)/ && $base =~ /^(?:internal|key)\.h$/;
+			next if $file =~ /variant_(?:index|hash|heap|datum|tuple)/ && $base =~ /^(?:internal|key|key_entry)\.h$/;
 			next if $header eq $base && -f dirname("$top/$file") . "/$base"
 			  && $file !~ /^src/;
 			push @bad, "$file: includes $header"

@@ -814,13 +814,7 @@ larger_table(void)
 	call_get_api(PTSORT_API_VERSION, sizeof(PtSortApi) + sizeof(void *));
 }
 
-static const struct
-{
-	const char *name;
-	void		(*run) (void);
-}			misuses[] =
-
-{
+static const TestMisuse misuses[] = {
 	{"get before perform", get_before_perform},
 	{"put after perform", put_after_perform},
 	{"put into a leader", put_into_leader},
@@ -888,7 +882,24 @@ static const struct
 	{"only the leader is stable", stable_leader},
 	{"another API version", other_version},
 	{"larger API table", larger_table},
+	{NULL, NULL},
 };
+
+/* Does what is named; false if it is not in this list. */
+static bool
+run_misuse(const TestMisuse *misuse, const char *name)
+{
+	for (; misuse->name != NULL; misuse++)
+	{
+		if (strcmp(name, misuse->name) == 0)
+		{
+			misuse->run();
+			ereport(WARNING, (errmsg("no error")));
+			return true;
+		}
+	}
+	return false;
+}
 
 /* ptsort_test_misuse does what is named; it should not return. */
 Datum
@@ -896,15 +907,8 @@ ptsort_test_misuse(PG_FUNCTION_ARGS)
 {
 	char	   *what = text_to_cstring(PG_GETARG_TEXT_PP(0));
 
-	for (int i = 0; i < lengthof(misuses); i++)
-	{
-		if (strcmp(what, misuses[i].name) == 0)
-		{
-			misuses[i].run();
-			ereport(WARNING, (errmsg("no error")));
-			PG_RETURN_VOID();
-		}
-	}
+	if (run_misuse(misuses, what) || run_misuse(test_kind_misuses, what))
+		PG_RETURN_VOID();
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("unknown misuse \"%s\"", what)));

@@ -6,13 +6,16 @@
  *	  data.c	rows from numbers: the same in every process
  *	  shape.c	what is sorted: tuples of one kind, and how to put and get them
  *	  record.c	a variant of our own: records of a fixed size
+ *	  row.c		heap tuples with headers such as those of a table's rows
  *	  check.c	the sorted array, and the comparison of a sort with it
  *	  drive.c	ptsort_test_sort(): runs sorts in all roles
  *	  reset.c	ptsort_test_reset(): one sort object, many sorts
+ *	  server.c	ptsort_test_server(): the server's sort of the same tuples
  *	  slices.c	a merge in slices, put together again
  *	  words.c	ptsort_test_words(), ptsort_test_array()
  *	  prefixes.c	ptsort_test_prefixes()
  *	  misuse.c	ptsort_test_misuse()
+ *	  misuse_kinds.c	... of heap tuples and of indexes of any access method
  *	  failed.c	ptsort_test_failed(); internal_tests.h says why it is special
  *	  build.c	ptsort_test_build()
  *	  onecall.c	ptsort_test_parallel()
@@ -42,6 +45,10 @@ typedef enum TestVariant
 	TEST_DATUM,
 	TEST_TUPLE,
 	TEST_INDEX,
+	TEST_INDEX_SUPPORTS,		/* index tuples by SortSupports */
+	TEST_INDEX_OPERATORS,		/* index tuples by operators */
+	TEST_HASH,					/* index tuples in a hash index's order */
+	TEST_HEAP,
 	TEST_RECORD
 } TestVariant;
 
@@ -104,6 +111,23 @@ typedef struct TestRecord
 	char		payload[44];
 } TestRecord;
 
+/* TestRow: a heap tuple, flat. */
+typedef struct TestRow
+{
+	uint32		length;
+	ItemPointerData self;
+	Oid			table;
+	char		data[FLEXIBLE_ARRAY_MEMBER];
+} TestRow;
+
+StaticAssertDecl(offsetof(TestRow, data) == MAXALIGN(offsetof(TestRow, data)),
+				 "the tuple of a flat copy must be aligned");
+
+/* The buckets of TEST_HASH, as in a metapage: 200 of them. */
+#define TEST_HIGH_MASK		0xff
+#define TEST_LOW_MASK		0x7f
+#define TEST_MAX_BUCKETS	199
+
 /* TestKey: a key column, described without the help of ptsort. */
 typedef struct TestKey
 {
@@ -132,6 +156,9 @@ typedef struct TestShape
 	TupleTableSlot *slot;		/* virtual */
 	TupleTableSlot *heap_slot;
 	TupleTableSlot *minimal_slot;	/* for reads */
+	TestRow    *row;			/* read last */
+	struct IndexInfo *info;		/* to evaluate expressions */
+	struct EState *estate;
 	int64		reads;
 	int64		first_row;		/* stable sorts: from here on rows come before
 								 * all others that are equal */
@@ -180,6 +207,12 @@ extern PtSort *test_begin_record(const PtSortOptions *options);
 extern void test_put_record(PtSort *sort, const TestRecord *record);
 extern const TestRecord *test_get_record(PtSort *sort, bool forward);
 
+/* row.c */
+extern HeapTuple test_form_row(TestShape *shape, int64 row, ItemPointer tid);
+extern TestRow *test_copy_row(HeapTuple tuple);
+extern Datum test_row_value(TestShape *shape, const TestRow *row, int column,
+							bool *isnull);
+
 /* check.c */
 extern TestChecker *test_checker(TestShape *shape, int sort_number);
 extern void test_check_next(TestChecker *checker, const TestTuple *tuple);
@@ -201,6 +234,15 @@ typedef struct TestSlices
 
 extern void test_check_slices(TestChecker *checker, PtSortShared *shared,
 							  TestSlices *result);
+
+/* misuse_kinds.c */
+typedef struct TestMisuse
+{
+	const char *name;			/* NULL: the end of a list */
+	void		(*run) (void);
+} TestMisuse;
+
+extern const TestMisuse test_kind_misuses[];
 
 /* failed.c */
 extern const PtSortInternals *test_internals(void);

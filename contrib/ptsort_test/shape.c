@@ -16,6 +16,7 @@
 #include "access/nbtree.h"
 #include "access/stratnum.h"
 #include "access/table.h"
+#include "catalog/index.h"
 #include "catalog/pg_am.h"
 #include "executor/executor.h"
 #include "executor/tuptable.h"
@@ -79,6 +80,8 @@ test_shape_open(const TestSpec *spec)
 	shape->heap_slot = MakeSingleTupleTableSlot(shape->desc, &TTSOpsHeapTuple);
 	shape->minimal_slot = MakeSingleTupleTableSlot(shape->desc,
 												   &TTSOpsMinimalTuple);
+	shape->info = BuildIndexInfo(shape->index);
+	shape->estate = CreateExecutorState();
 	shape->row_context = AllocSetContextCreate(CurrentMemoryContext,
 											   "ptsort_test row",
 											   ALLOCSET_DEFAULT_SIZES);
@@ -92,6 +95,7 @@ test_shape_close(TestShape *shape)
 	ExecDropSingleTupleTableSlot(shape->slot);
 	ExecDropSingleTupleTableSlot(shape->heap_slot);
 	ExecDropSingleTupleTableSlot(shape->minimal_slot);
+	FreeExecutorState(shape->estate);
 	MemoryContextDelete(shape->row_context);
 	index_close(shape->index, NoLock);
 	table_close(shape->heap, NoLock);
@@ -121,17 +125,56 @@ begin_tuple(TestShape *shape, const PtSortOptions *options)
 TestVariant
 test_variant(const char *name)
 {
-	if (strcmp(name, "datum") == 0)
-		return TEST_DATUM;
-	if (strcmp(name, "tuple") == 0)
-		return TEST_TUPLE;
-	if (strcmp(name, "index") == 0)
-		return TEST_INDEX;
-	if (strcmp(name, "record") == 0)
-		return TEST_RECORD;
+	static const char *const names[] = {
+		[TEST_DATUM] = "datum",
+		[TEST_TUPLE] = "tuple",
+		[TEST_INDEX] = "index",
+		[TEST_INDEX_SUPPORTS] = "index by supports",
+		[TEST_INDEX_OPERATORS] = "index by operators",
+		[TEST_HASH] = "hash",
+		[TEST_HEAP] = "heap",
+		[TEST_RECORD] = "record",
+	};
+
+	for (int i = 0; i < lengthof(names); i++)
+	{
+		if (strcmp(name, names[i]) == 0)
+			return (TestVariant) i;
+	}
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("unknown variant \"%s\"", name)));
+}
+
+/* Index tuples by keys of their columns, from SortSupports or operators. */
+static PtSort *
+begin_index_by(TestShape *shape, bool supports, const PtSortOptions *options)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "ptsort_test key",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext caller = MemoryContextSwitchTo(context);
+	SortSupportData support[INDEX_MAX_KEYS] = {{0}};
+	Oid			operators[INDEX_MAX_KEYS];
+	Oid			collations[INDEX_MAX_KEYS];
+	bool		nulls_first[INDEX_MAX_KEYS];
+	PtSortKey  *key;
+
+	for (int i = 0; i < shape->nkeys; i++)
+	{
+		support[i].ssup_cxt = context;
+		support[i].ssup_collation = collations[i] = shape->keys[i].collation;
+		support[i].ssup_nulls_first = nulls_first[i] =
+			shape->keys[i].nulls_first;
+		support[i].ssup_attno = i + 1;
+		support[i].abbreviate = i == 0;
+		operators[i] = shape->keys[i].operator;
+		PrepareSortSupportFromOrderingOp(operators[i], &support[i]);
+	}
+	key = supports ? ptsort_key_supports(shape->nkeys, support) :
+		ptsort_key_columns(shape->nkeys, operators, collations, nulls_first);
+	MemoryContextSwitchTo(caller);
+	return ptsort_begin_index_by(shape->index, key, context, options);
 }
 
 /* test_begin begins a sort of this shape. */
@@ -153,6 +196,16 @@ test_begin(TestShape *shape, const PtSortOptions *options)
 			return ptsort_begin_index(shape->heap, shape->index,
 									  spec->is_unique,
 									  spec->nulls_not_distinct, options);
+		case TEST_INDEX_SUPPORTS:
+			return begin_index_by(shape, true, options);
+		case TEST_INDEX_OPERATORS:
+			return begin_index_by(shape, false, options);
+		case TEST_HASH:
+			return ptsort_begin_index_hash(shape->heap, shape->index,
+										   TEST_HIGH_MASK, TEST_LOW_MASK,
+										   TEST_MAX_BUCKETS, options);
+		case TEST_HEAP:
+			return ptsort_begin_heap(shape->desc, shape->index, options);
 		case TEST_RECORD:
 			return test_begin_record(options);
 	}
@@ -256,6 +309,7 @@ test_put(TestShape *shape, PtSort *sort, int64 row, int sort_number)
 	TestRecord	record;
 
 	make_row(shape, row, sort_number);
+	make_tid(row, &tid);
 	switch (shape->spec->variant)
 	{
 		case TEST_DATUM:
@@ -266,10 +320,15 @@ test_put(TestShape *shape, PtSort *sort, int64 row, int sort_number)
 			put_tuple(shape, sort, row);
 			break;
 		case TEST_INDEX:
+		case TEST_INDEX_SUPPORTS:
+		case TEST_INDEX_OPERATORS:
+		case TEST_HASH:
 			index_values(shape, values, isnull);
-			make_tid(row, &tid);
 			ptsort_put_index(sort, &tid, values, isnull,
 							 row < shape->spec->data.live_rows);
+			break;
+		case TEST_HEAP:
+			ptsort_put_heap(sort, test_form_row(shape, row, &tid));
 			break;
 		case TEST_RECORD:
 			make_record(shape, row, &record);
@@ -301,6 +360,18 @@ get_tuple(TestShape *shape, PtSort *sort, bool forward)
 	return tuple;
 }
 
+/* Gets a heap tuple, as a flat copy. */
+static TestRow *
+get_row(TestShape *shape, PtSort *sort, bool forward)
+{
+	HeapTuple	tuple = ptsort_get_heap(sort, forward);
+
+	if (shape->row)
+		pfree(shape->row);
+	shape->row = tuple ? test_copy_row(tuple) : NULL;
+	return shape->row;
+}
+
 /* test_get gets the next tuple, false at the end. */
 bool
 test_get(TestShape *shape, PtSort *sort, bool forward, TestTuple *tuple)
@@ -315,7 +386,13 @@ test_get(TestShape *shape, PtSort *sort, bool forward, TestTuple *tuple)
 			tuple->value = PointerGetDatum(get_tuple(shape, sort, forward));
 			break;
 		case TEST_INDEX:
+		case TEST_INDEX_SUPPORTS:
+		case TEST_INDEX_OPERATORS:
+		case TEST_HASH:
 			tuple->value = PointerGetDatum(ptsort_get_index(sort, forward));
+			break;
+		case TEST_HEAP:
+			tuple->value = PointerGetDatum(get_row(shape, sort, forward));
 			break;
 		case TEST_RECORD:
 			tuple->value = PointerGetDatum(test_get_record(sort, forward));
@@ -334,9 +411,11 @@ test_make(TestShape *shape, int64 row, int sort_number)
 	Datum		values[INDEX_MAX_KEYS];
 	bool		isnull[INDEX_MAX_KEYS];
 	IndexTuple	itup;
+	ItemPointerData tid;
 	TestRecord *record;
 
 	make_row(shape, row, sort_number);
+	make_tid(row, &tid);
 	MemoryContextSwitchTo(caller);
 	switch (shape->spec->variant)
 	{
@@ -351,11 +430,18 @@ test_make(TestShape *shape, int64 row, int sort_number)
 				PointerGetDatum(ExecCopySlotMinimalTuple(shape->slot));
 			break;
 		case TEST_INDEX:
+		case TEST_INDEX_SUPPORTS:
+		case TEST_INDEX_OPERATORS:
+		case TEST_HASH:
 			index_values(shape, values, isnull);
 			itup = index_form_tuple(RelationGetDescr(shape->index), values,
 									isnull);
-			make_tid(row, &itup->t_tid);
+			itup->t_tid = tid;
 			result.value = PointerGetDatum(itup);
+			break;
+		case TEST_HEAP:
+			result.value =
+				PointerGetDatum(test_copy_row(test_form_row(shape, row, &tid)));
 			break;
 		case TEST_RECORD:
 			record = palloc(sizeof(TestRecord));
@@ -401,9 +487,16 @@ key_value(TestShape *shape, const TestTuple *tuple, int column, bool *isnull)
 			return heap_getattr(&heap_tuple, shape->keys[column].heap_attno,
 								shape->desc, isnull);
 		case TEST_INDEX:
+		case TEST_INDEX_SUPPORTS:
+		case TEST_INDEX_OPERATORS:
+		case TEST_HASH:
 			return index_getattr((IndexTuple) DatumGetPointer(tuple->value),
 								 column + 1, RelationGetDescr(shape->index),
 								 isnull);
+		case TEST_HEAP:
+			return test_row_value(shape,
+								  (TestRow *) DatumGetPointer(tuple->value),
+								  column, isnull);
 		case TEST_RECORD:
 			*isnull = false;
 			return record_value((TestRecord *) DatumGetPointer(tuple->value),
@@ -429,29 +522,70 @@ test_compare_values(TestKey *key, Datum a, bool a_null, Datum b, bool b_null)
 	return key->descending ? (result < 0) - (result > 0) : result;
 }
 
-/* test_compare orders two tuples by their keys (index tuples also by TID). */
+/* The TID of a tuple that has one, else NULL. */
+static ItemPointer
+tid_of(TestShape *shape, const TestTuple *tuple)
+{
+	switch (shape->spec->variant)
+	{
+		case TEST_INDEX:
+		case TEST_INDEX_SUPPORTS:
+		case TEST_INDEX_OPERATORS:
+		case TEST_HASH:
+			return &((IndexTuple) DatumGetPointer(tuple->value))->t_tid;
+		case TEST_HEAP:
+			return &((TestRow *) DatumGetPointer(tuple->value))->self;
+		default:
+			return NULL;
+	}
+}
+
+/* The server's function for the bucket is not exported. */
+static uint32
+bucket_of(uint32 code)
+{
+	uint32		bucket = code & TEST_HIGH_MASK;
+
+	return bucket > TEST_MAX_BUCKETS ? bucket & TEST_LOW_MASK : bucket;
+}
+
+static int
+compare_codes(uint32 a, uint32 b)
+{
+	uint32		a_bucket = bucket_of(a);
+	uint32		b_bucket = bucket_of(b);
+
+	if (a_bucket != b_bucket)
+		return a_bucket < b_bucket ? -1 : 1;
+	return (a > b) - (a < b);
+}
+
+/* test_compare orders two tuples by their keys, and by TID if they have one. */
 int
 test_compare(TestShape *shape, const TestTuple *a, const TestTuple *b)
 {
-	bool		datum = shape->spec->variant == TEST_DATUM;
+	TestVariant variant = shape->spec->variant;
 
-	for (int i = 0; i < (datum ? 1 : shape->nkeys); i++)
+	for (int i = 0; i < (variant == TEST_DATUM ? 1 : shape->nkeys); i++)
 	{
 		bool		a_null;
 		bool		b_null;
 		Datum		a_value = key_value(shape, a, i, &a_null);
 		Datum		b_value = key_value(shape, b, i, &b_null);
-		int			result = test_compare_values(&shape->keys[i],
-												 a_value, a_null,
-												 b_value, b_null);
+		int			result;
 
+		if (variant == TEST_HASH)
+			result = compare_codes(DatumGetUInt32(a_value),
+								   DatumGetUInt32(b_value));
+		else
+			result = test_compare_values(&shape->keys[i], a_value, a_null,
+										 b_value, b_null);
 		if (result != 0)
 			return result;
 	}
-	if (shape->spec->variant != TEST_INDEX)
+	if (tid_of(shape, a) == NULL)
 		return 0;
-	return ItemPointerCompare(&((IndexTuple) DatumGetPointer(a->value))->t_tid,
-							  &((IndexTuple) DatumGetPointer(b->value))->t_tid);
+	return ItemPointerCompare(tid_of(shape, a), tid_of(shape, b));
 }
 
 /* test_bytes returns what must be preserved of a tuple. */
@@ -472,7 +606,14 @@ test_bytes(TestShape *shape, const TestTuple *tuple, Size *size)
 			*size = ((MinimalTuple) DatumGetPointer(tuple->value))->t_len;
 			break;
 		case TEST_INDEX:
+		case TEST_INDEX_SUPPORTS:
+		case TEST_INDEX_OPERATORS:
+		case TEST_HASH:
 			*size = IndexTupleSize((IndexTuple) DatumGetPointer(tuple->value));
+			break;
+		case TEST_HEAP:
+			*size = offsetof(TestRow, data) +
+				((TestRow *) DatumGetPointer(tuple->value))->length;
 			break;
 		case TEST_RECORD:
 			*size = sizeof(TestRecord);

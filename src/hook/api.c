@@ -67,6 +67,12 @@ const PtSortApi ptsort_api_table = {
 	.parallel_end = parallel_end,
 	.parallel_worker = parallel_worker,
 	.reset = sort_reset,
+	.begin_heap = variant_begin_heap,
+	.put_heap = variant_put_heap,
+	.get_heap = variant_get_heap,
+	.begin_index_hash = variant_begin_index_hash,
+	.key_supports = key_supports,
+	.begin_index_by = variant_begin_index_by,
 };
 
 /* How many functions are there in a table of this size? */

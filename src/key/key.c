@@ -92,6 +92,16 @@ struct PtSortKey
 	SortSupportData support[FLEXIBLE_ARRAY_MEMBER]; /* one per column */
 };
 
+/* Fill in what is known of a single word from its SortSupport. */
+static void
+word_of_support(SortKeyWord *word, int column)
+{
+	word->nwords = 1;
+	word->column = column;
+	word->reverse = word->ssup.ssup_reverse;
+	word->null_word = word->ssup.ssup_nulls_first ? 0 : PG_UINT64_MAX;
+}
+
 /*
  * Find out how to make a word of a column, or up to nwords of them if a code
  * may be learned.
@@ -110,10 +120,7 @@ init_word(SortKeyWord *word, const KeyColumn *column, bool may_learn,
 
 	key_column_support(column, true, &word->ssup);
 	word->make = key_column_maker(column, &word->ssup, &word->kind);
-	word->nwords = 1;
-	word->column = column->attno - 1;
-	word->reverse = word->ssup.ssup_reverse;
-	word->null_word = word->ssup.ssup_nulls_first ? 0 : PG_UINT64_MAX;
+	word_of_support(word, column->attno - 1);
 	if (!may_learn || ptsort_debug_key_class == KEY_CLASS_COMPARED ||
 		!key_column_is_text(column, &word->form, &bytewise))
 		return;
@@ -161,7 +168,7 @@ pack_columns(PtSortKey *key, const KeyColumn *columns, KeyUse use)
 	while (n < key->ncolumns &&
 		   key_pack_add(&key->pack,
 						key_pack_kind(key_column_function(&columns[n],
-													   BTORDER_PROC),
+														  BTORDER_PROC),
 									  columns[n].typlen, columns[n].typbyval),
 						n, key->support[n].ssup_nulls_first,
 						key->support[n].ssup_reverse))
@@ -204,16 +211,29 @@ count_words(PtSortKey *key)
 		key->nwords = has_word(key) ? key->word.nwords : 0;
 }
 
-/* Make a key of these columns. */
+/* An empty key of this many columns. */
 static PtSortKey *
-make_key(int ncolumns, const KeyColumn *columns, KeyUse use)
+new_key(int ncolumns)
 {
 	PtSortKey  *key;
 
+	if (ncolumns < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a sort needs at least one key column")));
 	key = palloc0(add_size(offsetof(PtSortKey, support),
 						   mul_size(ncolumns, sizeof(SortSupportData))));
 	key->context = CurrentMemoryContext;
 	key->ncolumns = ncolumns;
+	return key;
+}
+
+/* Make a key of these columns. */
+static PtSortKey *
+make_key(int ncolumns, const KeyColumn *columns, KeyUse use)
+{
+	PtSortKey  *key = new_key(ncolumns);
+
 	for (int i = 0; i < ncolumns; i++)
 	{
 		key_column_support(&columns[i], false, &key->support[i]);
@@ -241,14 +261,14 @@ key_index(Relation index)
 		columns[i] = (KeyColumn)
 		{
 			.index = index,
-			.attno = i + 1,
-			.opfamily = index->rd_opfamily[i],
-			.opcintype = index->rd_opcintype[i],
-			.collation = index->rd_indcollation[i],
-			.nulls_first = (option & INDOPTION_NULLS_FIRST) != 0,
-			.reverse = (option & INDOPTION_DESC) != 0,
-			.typlen = TupleDescAttr(desc, i)->attlen,
-			.typbyval = TupleDescAttr(desc, i)->attbyval,
+				.attno = i + 1,
+				.opfamily = index->rd_opfamily[i],
+				.opcintype = index->rd_opcintype[i],
+				.collation = index->rd_indcollation[i],
+				.nulls_first = (option & INDOPTION_NULLS_FIRST) != 0,
+				.reverse = (option & INDOPTION_DESC) != 0,
+				.typlen = TupleDescAttr(desc, i)->attlen,
+				.typbyval = TupleDescAttr(desc, i)->attbyval,
 		};
 	}
 	key = make_key(ncolumns, columns, all ? KEY_IS_ALL : KEY_CAN_LEARN);
@@ -287,12 +307,7 @@ key_operators(int ncolumns, const Oid *lt_operators, const Oid *collations,
 	KeyColumn  *columns;
 	PtSortKey  *key;
 
-	if (ncolumns < 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a sort needs at least one key column")));
-
-	columns = palloc(mul_size(ncolumns, sizeof(KeyColumn)));
+	columns = palloc(mul_size(Max(ncolumns, 0), sizeof(KeyColumn)));
 	for (int i = 0; i < ncolumns; i++)
 		column_of_operator(&columns[i], i + 1, InvalidOid, lt_operators[i],
 						   collations[i], nulls_first[i]);
@@ -325,6 +340,46 @@ key_datum(Oid type, Oid lt_operator, Oid collation, bool nulls_first)
 		key->form = key_form_create(&key->pack, desc, key->nwords);
 	}
 	return key;
+}
+
+/* Have a column's comparison compare values, not abbreviated keys. */
+static void
+drop_abbreviation(SortSupport ssup)
+{
+	if (ssup->abbrev_converter != NULL)
+		ssup->comparator = ssup->abbrev_full_comparator;
+	ssup->abbreviate = false;
+	ssup->abbrev_converter = NULL;
+}
+
+PtSortKey *
+key_supports(int ncolumns, const SortSupportData *supports)
+{
+	PtSortKey  *key = new_key(ncolumns);
+	SortKeyWord *word = &key->word;
+
+	for (int i = 0; i < ncolumns; i++)
+	{
+		if (supports[i].comparator == NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("key column %d has no comparison", i + 1)));
+		key->support[i] = supports[i];
+		drop_abbreviation(&key->support[i]);
+	}
+	word->ssup = supports[0];
+	word->make = key_support_maker(&word->ssup, InvalidOid);
+	if (sizeof(Datum) < sizeof(uint64))
+		word->make = NULL;		/* see init_word */
+	word_of_support(word, 0);
+	count_words(key);
+	return key;
+}
+
+int
+key_ncolumns(const PtSortKey *key)
+{
+	return key->ncolumns;
 }
 
 int

@@ -53,6 +53,10 @@ extern PtSortKey *key_datum(Oid type, Oid lt_operator, Oid collation,
 extern PtSortKey *key_columns(int ncolumns, const Oid *lt_operators,
 							  const Oid *collations,
 							  const bool *nulls_first);
+extern PtSortKey *key_supports(int ncolumns, const SortSupportData *supports);
+
+/* key_ncolumns returns how many columns the key has. */
+extern int	key_ncolumns(const PtSortKey *key);
 extern int	key_nwords(const PtSortKey *key);
 extern SortSupport key_support(PtSortKey *key);
 

@@ -218,17 +218,25 @@ key_column_function(const KeyColumn *column, int16 number)
 }
 
 WordMaker
+key_support_maker(SortSupport ssup, Oid sortsupport)
+{
+	WordMaker	make = maker_of_abbreviation(ssup, sortsupport);
+
+	if (make == NULL)
+		make = maker_of_comparator(ssup->abbrev_converter != NULL ?
+								   ssup->abbrev_full_comparator :
+								   ssup->comparator);
+	return make;
+}
+
+WordMaker
 key_column_maker(const KeyColumn *column, SortSupport ssup, FieldKind *kind)
 {
 	Oid			sortsupport = key_column_function(column, BTSORTSUPPORT_PROC);
 	WordMaker	make;
 
 	*kind = FIELD_NONE;
-	make = maker_of_abbreviation(ssup, sortsupport);
-	if (make == NULL)
-		make = maker_of_comparator(ssup->abbrev_converter != NULL ?
-										 ssup->abbrev_full_comparator :
-										 ssup->comparator);
+	make = key_support_maker(ssup, sortsupport);
 	if (make == NULL && OidIsValid(sortsupport))
 		make = find_known(known_sortsupport, sortsupport);
 	if (make == NULL && !OidIsValid(sortsupport))

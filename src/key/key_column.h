@@ -57,6 +57,13 @@ extern WordMaker key_column_maker(const KeyColumn *column, SortSupport ssup,
 								  FieldKind *kind);
 
 /*
+ * key_support_maker does that for a column of which only the SortSupport is
+ * known, with abbreviation if it can be had, and the function that has made it
+ * (or InvalidOid).
+ */
+extern WordMaker key_support_maker(SortSupport ssup, Oid sortsupport);
+
+/*
  * key_column_is_text tells whether the column is text that a code can be
  * learned for, how its values are stored, and whether its order is that of
  * the bytes.  (Other types that are stored as text are not tried: their

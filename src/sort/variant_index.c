@@ -1,7 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * variant_index.c
- *	  Index tuples in a btree's order: its key columns, then the heap TID.
+ *	  Index tuples in the order of key columns, then of the heap TID.
+ *
+ * The order is a btree's, or that of a key which the caller has made; there is
+ * no uniqueness then.  Hash indexes have a file of their own (variant_hash.c).
  *
  * Uniqueness.  A sort compares each two tuples that end up as neighbours, so
  * the comparison function meets every two equal keys and raises the server's
@@ -239,6 +242,30 @@ static const SortVariant exact_unique_variant = {
 	.reset = index_reset,
 };
 
+/* The state of a sort by this key; in the current context. */
+static IndexSort *
+make_state(Relation heap, Relation index, PtSortKey *key)
+{
+	IndexSort  *state = palloc0(sizeof(IndexSort));
+
+	state->heap = heap;
+	state->index = index;
+	state->desc = RelationGetDescr(index);
+	state->key = key;
+	state->nkeys = key_ncolumns(key);
+	state->support = key_support(key);
+	state->nwords = key_nwords(key);
+	state->put_context = AllocSetContextCreate(CurrentMemoryContext,
+											   "ptsort put",
+											   ALLOCSET_SMALL_SIZES);
+	state->spare = palloc0(INDEX_SIZE_MASK + 1);
+	/* both its writers, variant_form_small and key_tuple, stay within */
+	StaticAssertStmt(KEY_TUPLE_SIZE <= INDEX_SIZE_MASK + 1,
+					 "an exact key's tuple must fit the scratch");
+	state->scratch = palloc0(INDEX_SIZE_MASK + 1);
+	return state;
+}
+
 /* variant_begin_index_with: see variants.h. */
 PtSort *
 variant_begin_index_with(Relation heap, Relation index, bool unique,
@@ -248,31 +275,17 @@ variant_begin_index_with(Relation heap, Relation index, bool unique,
 												  "ptsort index tuples",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	IndexSort  *state = palloc0(sizeof(IndexSort));
+	IndexSort  *state = make_state(heap, index, key_index(index));
 	const SortVariant *variant = &index_variant;
 	PtSort	   *sort;
 
-	state->heap = heap;
-	state->index = index;
-	state->desc = RelationGetDescr(index);
-	state->nkeys = IndexRelationGetNumberOfKeyAttributes(index);
 	state->unique = unique;
 	state->nulls_not_distinct = nulls_not_distinct;
-	state->key = key_index(index);
-	state->support = key_support(state->key);
-	state->put_context = AllocSetContextCreate(context, "ptsort put",
-											   ALLOCSET_SMALL_SIZES);
-	state->nwords = key_nwords(state->key);
-	state->spare = palloc0(INDEX_SIZE_MASK + 1);
 	if (unique)
 	{
 		state->last = palloc0(INDEX_SIZE_MASK + 1);
 		state->live = palloc0(INDEX_SIZE_MASK + 1);
 	}
-	/* both its writers, variant_form_small and key_tuple, stay within */
-	StaticAssertStmt(KEY_TUPLE_SIZE <= INDEX_SIZE_MASK + 1,
-					 "an exact key's tuple must fit the scratch");
-	state->scratch = palloc0(INDEX_SIZE_MASK + 1);
 
 	/* Inline images cannot be read backward. */
 	state->exact = key_is_exact(state->key) &&
@@ -280,6 +293,27 @@ variant_begin_index_with(Relation heap, Relation index, bool unique,
 	if (state->exact)
 		variant = unique ? &exact_unique_variant : &exact_variant;
 	sort = sort_begin_with(variant, state, state->nwords, context, options);
+	MemoryContextSwitchTo(old);
+	return sort;
+}
+
+/* variant_begin_index_by: see ptsort_begin_index_by. */
+PtSort *
+variant_begin_index_by(Relation index, PtSortKey *key, MemoryContext context,
+					   const PtSortOptions *options)
+{
+	SortOptions with = {.options = *options};
+	MemoryContext old = MemoryContextSwitchTo(context);
+	IndexSort  *state = make_state(NULL, index, key);
+	PtSort	   *sort;
+
+	if (state->nkeys > RelationGetNumberOfAttributes(index))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("sort key has more columns than index \"%s\"",
+						RelationGetRelationName(index))));
+	sort = sort_begin_with(&index_variant, state, state->nwords, context,
+						   &with);
 	MemoryContextSwitchTo(old);
 	return sort;
 }
@@ -323,11 +357,17 @@ void
 variant_put_index(PtSort *sort, ItemPointer tid, const Datum *values,
 				  const bool *isnull, bool alive)
 {
-	IndexSort  *state = index_state(sort);
+	IndexSort  *state;
 	MemoryContext old;
 	uint64		words[KEY_ENTRY_WORDS];
 	IndexTuple	tuple;
 
+	if (sort_variant(sort) == &variant_hash)
+	{
+		variant_put_hash(sort, tid, values[0], isnull[0]);
+		return;
+	}
+	state = index_state(sort);
 	if (state->exact)
 	{
 		put_exact(state, sort, tid, values, isnull, alive);
@@ -463,10 +503,13 @@ get_exact(IndexSort *state, PtSort *sort, bool forward)
 IndexTuple
 variant_get_index(PtSort *sort, bool forward)
 {
-	IndexSort  *state = index_state(sort);
+	IndexSort  *state;
 	Size		size;
 	IndexTuple	tuple;
 
+	if (sort_variant(sort) == &variant_hash)
+		return variant_get_hash(sort, forward);
+	state = index_state(sort);
 	if (state->exact)
 		return get_exact(state, sort, forward);
 	tuple = (IndexTuple) ptsort_get(sort, forward, &size);

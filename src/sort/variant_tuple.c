@@ -56,6 +56,29 @@ as_heap_tuple(HeapTuple heap_tuple, const void *tuple)
 		(HeapTupleHeader) ((char *) minimal - MINIMAL_TUPLE_OFFSET);
 }
 
+/* variant_compare_columns: see variants.h. */
+int
+variant_compare_columns(HeapTuple left, HeapTuple right, TupleDesc desc,
+						int first, int nkeys, const AttrNumber *attnums,
+						SortSupport support)
+{
+	int			result = 0;
+
+	for (int i = first; i < nkeys && result == 0; i++)
+	{
+		bool		left_null;
+		bool		right_null;
+		Datum		left_value = heap_getattr(left, attnums[i], desc,
+											  &left_null);
+		Datum		right_value = heap_getattr(right, attnums[i], desc,
+											   &right_null);
+
+		result = ApplySortComparator(left_value, left_null,
+									 right_value, right_null, &support[i]);
+	}
+	return result;
+}
+
 static int
 tuple_compare(const void *a, const void *b, void *arg)
 {
@@ -65,25 +88,9 @@ tuple_compare(const void *a, const void *b, void *arg)
 
 	as_heap_tuple(&left, a);
 	as_heap_tuple(&right, b);
-	for (int i = state->decided; i < state->nkeys; i++)
-	{
-		Datum		left_value;
-		Datum		right_value;
-		bool		left_null;
-		bool		right_null;
-		int			result;
-
-		left_value = heap_getattr(&left, state->attnums[i], state->desc,
-								  &left_null);
-		right_value = heap_getattr(&right, state->attnums[i], state->desc,
-								   &right_null);
-		result = ApplySortComparator(left_value, left_null,
-									 right_value, right_null,
-									 &state->support[i]);
-		if (result != 0)
-			return result;
-	}
-	return 0;
+	return variant_compare_columns(&left, &right, state->desc, state->decided,
+								   state->nkeys, state->attnums,
+								   state->support);
 }
 
 static PtSortKey *

@@ -1,12 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * variants.h
- *	  ptsort's own kinds of tuple: index tuple, datum, minimal tuple.
+ *	  ptsort's own kinds of tuple: of indexes and tables, minimal ones, datums.
  *
  * The begin, put and get inlines of ptsort.h call these functions; see the
  * contracts there.  Datums and minimal tuples are written against
  * ptsort_variant.h and the server's headers only, as another extension's
- * variant would be; index tuples use internal.h and key.h as well.
+ * variant would be; index tuples and heap tuples use internal.h and key.h as
+ * well.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,6 +27,11 @@ extern PtSort *variant_begin_index(Relation heap, Relation index, bool unique,
 extern PtSort *variant_begin_index_with(Relation heap, Relation index,
 										bool unique, bool nulls_not_distinct,
 										const SortOptions *options);
+
+/* variant_begin_index_by: see ptsort_begin_index_by. */
+extern PtSort *variant_begin_index_by(Relation index, PtSortKey *key,
+									  MemoryContext context,
+									  const PtSortOptions *options);
 extern void variant_put_index(PtSort *sort, ItemPointer tid,
 							  const Datum *values, const bool *isnull,
 							  bool alive);
@@ -42,6 +48,25 @@ extern PtSortKey *variant_index_exact_key(PtSort *sort);
  * as entries (key_entry.h): see ptsort_get_entries.
  */
 extern const uint64 *variant_get_index_entries(PtSort *sort, int *n);
+
+/* variant_hash.c */
+extern PtSort *variant_begin_index_hash(Relation heap, Relation index,
+										uint32 high_mask, uint32 low_mask,
+										uint32 max_buckets,
+										const PtSortOptions *options);
+
+/* variant_put_hash, variant_get_hash: what put_index, get_index do then. */
+extern void variant_put_hash(PtSort *sort, ItemPointer tid, Datum value,
+							 bool isnull);
+extern IndexTuple variant_get_hash(PtSort *sort, bool forward);
+
+extern const PtSortVariant variant_hash;
+
+/* variant_heap.c */
+extern PtSort *variant_begin_heap(TupleDesc desc, Relation index,
+								  const PtSortOptions *options);
+extern void variant_put_heap(PtSort *sort, HeapTuple tuple);
+extern HeapTuple variant_get_heap(PtSort *sort, bool forward);
 
 /* variant_datum.c */
 extern PtSort *variant_begin_datum(Oid type, Oid lt_operator, Oid collation,
@@ -64,10 +89,19 @@ extern MinimalTuple variant_get_tuple(PtSort *sort, bool forward);
 extern bool variant_get_slot(PtSort *sort, bool forward, TupleTableSlot *slot);
 
 /*
+ * variant_compare_columns orders two tuples by some of their columns: of nkeys,
+ * those from 'first' on.
+ */
+extern int	variant_compare_columns(HeapTuple left, HeapTuple right,
+									TupleDesc desc, int first, int nkeys,
+									const AttrNumber *attnums,
+									SortSupport support);
+
+/*
  * variant_form_small makes in 'target', which is MAXALIGNed and has room for
  * INDEX_SIZE_MASK bytes, the tuple that index_form_tuple() would make, but for
- * its TID.  False if it cannot: a value is null, or longer than a short
- * varlena can be.
+ * its TID, for an index of whatever access method.  False if it cannot: a value
+ * is null, or longer than a short varlena can be.
  */
 extern bool variant_form_small(TupleDesc desc, const Datum *values,
 							   const bool *isnull, IndexTuple target);

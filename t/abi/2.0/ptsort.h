@@ -5,6 +5,7 @@ extern "C"
 {
 #endif
 #include "postgres.h"
+#include "access/htup.h"
 #include "access/itup.h"
 #include "access/parallel.h"
 #include "executor/tuptable.h"
@@ -129,6 +130,19 @@ typedef struct PtSortApi
  struct PtParallelResult *(*parallel_end) (struct PtParallel *parallel);
  void (*parallel_worker) (dsm_segment *segment, shm_toc *toc);
  void (*reset) (PtSort *sort);
+ PtSort *(*begin_heap) (TupleDesc desc, Relation index,
+          const PtSortOptions *options);
+ void (*put_heap) (PtSort *sort, HeapTuple tuple);
+ HeapTuple (*get_heap) (PtSort *sort, bool forward);
+ PtSort *(*begin_index_hash) (Relation heap, Relation index,
+          uint32 high_mask, uint32 low_mask,
+          uint32 max_buckets,
+          const PtSortOptions *options);
+ struct PtSortKey *(*key_supports) (int ncolumns,
+            const struct SortSupportData *supports);
+ PtSort *(*begin_index_by) (Relation index, struct PtSortKey *key,
+           MemoryContext context,
+           const PtSortOptions *options);
 } PtSortApi;
 typedef const PtSortApi *(*PtSortGetApi) (uint32 version, uint32 size);
 #ifndef PTSORT_INTERNAL
@@ -186,6 +200,14 @@ ptsort_begin_index(Relation heap, Relation index, bool unique,
  return ptsort_api()->begin_index(heap, index, unique, nulls_not_distinct,
           options);
 }
+static inline PtSort *
+ptsort_begin_index_hash(Relation heap, Relation index, uint32 high_mask,
+      uint32 low_mask, uint32 max_buckets,
+      const PtSortOptions *options)
+{
+ return ptsort_api()->begin_index_hash(heap, index, high_mask, low_mask,
+            max_buckets, options);
+}
 static inline void
 ptsort_put_index(PtSort *sort, ItemPointer tid, const Datum *values,
      const bool *isnull, bool alive)
@@ -196,6 +218,21 @@ static inline IndexTuple
 ptsort_get_index(PtSort *sort, bool forward)
 {
  return ptsort_api()->get_index(sort, forward);
+}
+static inline PtSort *
+ptsort_begin_heap(TupleDesc desc, Relation index, const PtSortOptions *options)
+{
+ return ptsort_api()->begin_heap(desc, index, options);
+}
+static inline void
+ptsort_put_heap(PtSort *sort, HeapTuple tuple)
+{
+ ptsort_api()->put_heap(sort, tuple);
+}
+static inline HeapTuple
+ptsort_get_heap(PtSort *sort, bool forward)
+{
+ return ptsort_api()->get_heap(sort, forward);
 }
 static inline PtSort *
 ptsort_begin_datum(Oid type, Oid lt_operator, Oid collation, bool nulls_first,

@@ -1,0 +1,71 @@
+-- Heap tuples, and index tuples by other orders than a btree's, in all roles: for
+-- the server's sorts of the same tuples see server.sql.
+CREATE TABLE shape_expression (k int8, k2 text, k3 int4, pad text);
+CREATE INDEX shape_expression_i ON shape_expression ((k % 100), upper(k2) DESC, k3);
+CREATE TABLE shape_code (k int4, pad text);
+CREATE INDEX shape_code_i ON shape_code (k);
+CREATE VIEW shapes AS
+SELECT 'heap' AS variant, index
+FROM unnest('{shape_int8_i,shape_int4_i,shape_text_i,shape_icu_i,shape_default_i,shape_name_i,shape_numeric_i,shape_uuid_i,shape_own_i,shape_expression_i}'::regclass[]) index
+UNION ALL
+SELECT variant, index
+FROM unnest('{index by supports,index by operators}'::text[]) variant,
+	 unnest('{shape_int8_i,shape_int4_i,shape_default_i,shape_numeric_i,shape_own_i}'::regclass[]) index
+UNION ALL VALUES ('hash', 'shape_code_i'::regclass);
+
+-- Serial, from memory and from runs; parallel, the leader merges; in slices: the
+-- same tuples in the same order.
+CREATE FUNCTION results(v text, i regclass, n int, nulls int,
+	OUT sorts int, OUT results int, OUT memory int, OUT slices int)
+LANGUAGE sql
+BEGIN ATOMIC
+	SELECT count(*), count(DISTINCT s.checksum), count(*) FILTER (WHERE s.runs = 0 AND p.budget > 0), count(*) FILTER (WHERE s.filled_slices > 1)
+	FROM (VALUES (8192, 0, true, false, false), (0, 0, true, true, false), (0, 0, true, false, true),
+			(8192, 1, true, false, false), (0, 2, false, false, true), (0, 3, true, false, true))
+			p (budget, workers, leader, random_access, slices),
+		ptsort_test_sort(v, i, n, workers => workers, leader_takes_part => leader, budget_kb => budget, width => 100,
+			random_access => random_access, slices => slices, null_every => nulls, distinct_keys => 300) s;
+END;
+SET ptsort.debug_slices = 8;
+SELECT shapes.*, r.*
+FROM shapes, results(variant, index, 2000, CASE variant WHEN 'hash' THEN 0 ELSE 30 END) r
+ORDER BY variant COLLATE "C", index::text COLLATE "C";
+
+-- Runs of many runs; wrong hints; keys of lower classes.
+CREATE FUNCTION forced(v text, i regclass, class text, wrong int, OUT checksum bigint, OUT runs bigint)
+LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('ptsort.debug_key_class', class, true), set_config('ptsort.debug_wrong_hints', wrong::text, true),
+		set_config('ptsort.debug_spill_entries', '50', true), set_config('ptsort.debug_merge_order', '2', true);
+	SELECT s.checksum, s.runs INTO checksum, runs
+	FROM ptsort_test_sort(v, i, 1500, workers => 2, slices => wrong = 0, distinct_keys => 500) s;
+END $$;
+SELECT variant, index, count(*) AS sorts, count(DISTINCT f.checksum) AS results, min(f.runs) > 20 AS runs
+FROM shapes, (VALUES ('auto', 0), ('auto', 5), ('prefix', 0), ('compared', 0)) p (class, wrong),
+	 forced(variant, index, class, wrong) f
+GROUP BY variant, index
+ORDER BY variant COLLATE "C", index::text COLLATE "C";
+
+-- All keys are different, one, none; presorted; nobody has anything.
+SELECT variant, index, pattern, n, distinct_keys, s.tuples, s.comparisons > 0 AS compared
+FROM (VALUES ('heap', 'shape_int8_i'::regclass), ('hash', 'shape_code_i'), ('index by supports', 'shape_uuid_i')) v (variant, index),
+	 (VALUES ('ascending', 5000, 0), ('descending', 5000, 0), ('random', 5000, 1), ('random', 1, 0), ('random', 0, 0)) p (pattern, n, distinct_keys),
+	 ptsort_test_sort(variant, index, n, pattern => pattern, distinct_keys => distinct_keys, workers => 2, budget_kb => 8192) s
+ORDER BY variant COLLATE "C", pattern COLLATE "C", n, distinct_keys;
+
+-- Tuples larger than a block, than a buffer, than the budget.
+SELECT width, s.tuples
+FROM (VALUES (30, 30000), (60, 100000), (9, 3000000)) v (n, width),
+	 ptsort_test_sort('heap', 'shape_int8_i', n, width => width, random_access => true) s;
+SELECT s.tuples
+FROM ptsort_test_sort('heap', 'shape_int8_i', 9, workers => 2, width => 5000000) s;
+
+-- Several sorts in one segment; more tuples than words are learned from.
+SELECT variant, s.tuples
+FROM unnest('{heap,index by supports}'::text[]) variant,
+	 ptsort_test_sort(variant, 'shape_int4_i', 5000, workers => 2, sorts => 3) s;
+SELECT tuples, comparisons < 2 * tuples AS few FROM ptsort_test_sort('heap', 'shape_default_i', 210000, budget_kb => 65536);
+RESET ptsort.debug_slices;
+SELECT ptsort_test_temp_files();
+DROP FUNCTION results, forced;
+DROP VIEW shapes;
