@@ -10,3 +10,10 @@ CREATE FUNCTION table_median(tablename pg_catalog.regclass, columnname pg_catalo
 RETURNS pg_catalog.int8
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 REVOKE ALL ON FUNCTION table_median FROM PUBLIC;
+
+-- Inserts the rows of an index's table into another table with the same columns, in
+-- the index's order.  Returns how many there are.
+CREATE FUNCTION copy_in_order(index pg_catalog.regclass, target pg_catalog.regclass)
+RETURNS pg_catalog.int8
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+REVOKE ALL ON FUNCTION copy_in_order FROM PUBLIC;

@@ -3,8 +3,9 @@
  * ptsort_example.c
  *	  The smallest extension that uses ptsort's sort.
  *
- * A serial sort of datums.  parallel.c sorts with workers, and ptsort_am, the
- * extension in the next directory, builds an index.
+ * A serial sort of datums.  parallel.c sorts with workers, inorder.c sorts rows
+ * by an index, and ptsort_am, the extension in the next directory, builds an
+ * index.
  *
  *-------------------------------------------------------------------------
  */

@@ -1,0 +1,47 @@
+-- A table copied in the order of an index.
+CREATE EXTENSION ptsort_example CASCADE;
+CREATE TABLE rows (n int, name text, gone int, big text);
+ALTER TABLE rows ALTER big SET STORAGE EXTERNAL;
+INSERT INTO rows SELECT hashint4(i) % 1000, CASE WHEN i % 9 > 0 THEN md5(i::text) END, 1, repeat('x', i % 7 * CASE i % 100 WHEN 0 THEN 2000 ELSE 1 END)
+FROM generate_series(1, 5000) i;
+ALTER TABLE rows DROP gone, ADD late int DEFAULT 7;
+UPDATE rows SET late = n WHERE n % 10 = 0;
+DELETE FROM rows WHERE n % 11 = 0;
+CREATE INDEX rows_n ON rows (n DESC);
+CREATE INDEX rows_name ON rows (upper(name) COLLATE "C" NULLS FIRST, late);
+CREATE TABLE copy (n int, name text, gone int, big text, late int);
+ALTER TABLE copy DROP gone;
+-- How many rows are copied, how many are at another place than ORDER BY puts them,
+-- and how many are not in the table.
+CREATE FUNCTION copied(index regclass, key text, OUT copied bigint, OUT misplaced bigint, OUT different bigint)
+LANGUAGE plpgsql AS $$
+BEGIN
+	TRUNCATE copy;
+	copied := copy_in_order(index, 'copy');
+	EXECUTE format('SELECT count(*) FROM (SELECT row_number() OVER (ORDER BY ctid) i, ROW(%1$s) k FROM copy) c
+		FULL JOIN (SELECT row_number() OVER (ORDER BY %1$s, ctid) i, ROW(%1$s) k FROM rows) r USING (i)
+		WHERE c.k::text IS DISTINCT FROM r.k::text', key) INTO misplaced;
+	SELECT count(*) INTO different FROM ((TABLE copy EXCEPT ALL TABLE rows) UNION ALL (TABLE rows EXCEPT ALL TABLE copy)) d;
+END $$;
+SELECT * FROM copied('rows_n', '-n');
+SELECT * FROM copied('rows_name', 'coalesce(upper(name) COLLATE "C", ''''), late');
+SET maintenance_work_mem = '1MB';
+SET ptsort.debug_spill_entries = 400;
+SELECT * FROM copied('rows_name', 'coalesce(upper(name) COLLATE "C", ''''), late');
+RESET ptsort.debug_spill_entries;
+RESET maintenance_work_mem;
+
+-- Mistakes.
+SELECT copy_in_order('rows_n', 'rows');
+SELECT copy_in_order(0, 'copy');
+SELECT copy_in_order('rows_n', 'pg_views');
+CREATE INDEX rows_hash ON rows USING hash (n);
+SELECT copy_in_order('rows_hash', 'copy');
+CREATE ROLE ptsort_example_other;
+SET ROLE ptsort_example_other;
+SELECT copy_in_order('rows_n', 'copy');
+RESET ROLE;
+DROP ROLE ptsort_example_other;
+DROP FUNCTION copied;
+DROP TABLE rows, copy;
+DROP EXTENSION ptsort_example;
