@@ -40,7 +40,7 @@ my %settings = (
 		'ptsort.parallel_workers = 1, ptsort.debug_spill_entries = 150, ptsort.debug_wrong_hints = 10',
 		'ptsort.parallel_workers = 3, ptsort.debug_wrong_hints = 1' ]);
 
-my $node = new_node('main', conf => "ptsort.log_build = off\n");
+my $node = new_node('main', conf => "ptsort.log_build = off\nptsort.debug_learn_tuples = 0\n");
 my $all = ($ENV{PTSORT_LOCALES} // '') eq 'all';
 
 # A database with tables of one column k, filled with lines that COPY reads.

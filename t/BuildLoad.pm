@@ -220,6 +220,7 @@ sub settings
 		'ptsort.parallel_workers = ' . int(rand 4),
 		'ptsort.debug_spill_entries = ' . pick(0, 300, 2000),
 		'ptsort.debug_wrong_hints = ' . pick(0, 0, 0, 300),
+		'ptsort.debug_learn_tuples = ' . pick(-1, 0),
 		'ptsort.debug_slices = ' . pick(0, 7, 40),
 		'ptsort.debug_key_class = ' . pick(qw(auto auto auto prefix compared)),
 		'ptsort.debug_server_pages = ' . pick(qw(off off off on)),

@@ -62,7 +62,7 @@ END $$;
 
 -- Three ways to build: in memory; serially, in several runs, merged in several
 -- steps; by three participants, whose final merge has five slices.
-\set memory '''parallel_workers = 0'''
+\set memory '''parallel_workers = 0, debug_learn_tuples = 0'''
 \set serial '''parallel_workers = 0, debug_spill_entries = 400, debug_merge_order = 3'''
 \set parallel '''parallel_workers = 2, debug_spill_entries = 300, debug_merge_order = 2, debug_slices = 5'''
 

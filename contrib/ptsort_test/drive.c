@@ -36,6 +36,7 @@ typedef struct Totals
 	uint64		checksum;
 	int64		data_bytes;
 	TestSlices	slices;
+	char	   *key;			/* of the sort read last */
 } Totals;
 
 extern PGDLLEXPORT void ptsort_test_worker(dsm_segment *segment, shm_toc *toc);
@@ -95,9 +96,9 @@ check_and_end(TestShape *shape, PtSort *sort, PtSortShared *shared,
 	add_stats(totals, &stats);
 	totals->checksum = test_mix(totals->checksum, checker->checksum);
 	totals->data_bytes += checker->data_bytes;
-	ptsort_end(sort);
-
 	MemoryContextSwitchTo(caller);
+	totals->key = test_internals()->describe_key(sort);
+	ptsort_end(sort);
 	MemoryContextDelete(context);
 }
 
@@ -121,7 +122,8 @@ sort_serially(TestShape *shape, Totals *totals)
 		.role = PTSORT_SERIAL,
 		.budget = spec->budget,
 		.random_access = spec->random_access,
-		.stable = spec->stable
+		.stable = spec->stable,
+		.expected_tuples = spec->expected_tuples
 	};
 	PtSort	   *sorts[MAX_SORTS] = {NULL};
 
@@ -404,6 +406,7 @@ read_arguments(FunctionCallInfo fcinfo, TestSpec *spec)
 		PG_INT64_MAX : PG_GETARG_INT64(16);
 	spec->slices = PG_GETARG_BOOL(17);
 	spec->stable = PG_GETARG_BOOL(18);
+	spec->expected_tuples = PG_GETARG_INT64(19);
 
 	if (workers > 0)
 	{
@@ -426,8 +429,8 @@ ptsort_test_sort(PG_FUNCTION_ARGS)
 	TestShape  *shape;
 	Totals		totals = {0};
 	TupleDesc	desc;
-	Datum		values[10];
-	bool		isnull[10] = {false};
+	Datum		values[11];
+	bool		isnull[11] = {false};
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
@@ -450,5 +453,6 @@ ptsort_test_sort(PG_FUNCTION_ARGS)
 	values[7] = Int64GetDatum(totals.slices.filled);
 	values[8] = Int64GetDatum(totals.slices.smallest);
 	values[9] = Int64GetDatum(totals.slices.largest);
+	values[10] = CStringGetTextDatum(totals.key);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, values, isnull)));
 }

@@ -47,6 +47,12 @@ typedef struct PtSortInternals
 
 	/* Ask whether it has. */
 	bool		(*has_failed) (PtSort *sort);
+
+	/*
+	 * What a sort orders by: "exact", "learned", "hints" (learned as well),
+	 * "words" or "compared", and how many words that are; palloc'd.
+	 */
+	char	   *(*describe_key) (const PtSort *sort);
 } PtSortInternals;
 
 /* Type of the exported function, whose name is "ptsort_internals". */

@@ -22,6 +22,8 @@
 -- stable:         equal tuples must come in the order in which they were put
 -- checksum:       of all tuples in the order in which they came
 -- filled_slices:  how many slices had tuples
+-- key:            what the sort (a leader, if parallel) orders by: exact, learned,
+--                 hints (learned, too), words; and how many words that are
 CREATE FUNCTION ptsort_test_sort(
 	variant text,
 	index regclass,
@@ -42,6 +44,7 @@ CREATE FUNCTION ptsort_test_sort(
 	live_rows bigint DEFAULT NULL,
 	slices boolean DEFAULT false,
 	stable boolean DEFAULT false,
+	expected_tuples bigint DEFAULT 0,
 	OUT tuples bigint,
 	OUT runs bigint,
 	OUT comparisons bigint,
@@ -51,7 +54,8 @@ CREATE FUNCTION ptsort_test_sort(
 	OUT checksum bigint,
 	OUT filled_slices bigint,
 	OUT smallest_slice bigint,
-	OUT largest_slice bigint)
+	OUT largest_slice bigint,
+	OUT key text)
 AS 'MODULE_PATHNAME', 'ptsort_test_sort'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL UNSAFE;
 

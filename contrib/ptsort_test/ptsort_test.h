@@ -84,6 +84,7 @@ typedef struct TestSpec
 	bool		random_access;
 	bool		stable;
 	bool		slices;			/* all participants merge */
+	int64		expected_tuples;	/* as PtSortOptions has it */
 	int			sorts;			/* concurrent ones, with different seeds */
 	int			nshares;		/* participants, if not serial */
 	int			max_participants;	/* that the shared blocks are made for */

@@ -14,6 +14,7 @@
 #include "../contrib/ptsort_test/internal_tests.h"
 #include "key/key.h"
 #include "sort/internal.h"
+#include "sort/sortstate.h"
 #include "sort/variants.h"
 
 StaticAssertDecl(TEST_ENTRY_WORDS == KEY_ENTRY_WORDS &&
@@ -45,6 +46,23 @@ has_failed(PtSort *sort)
 	return outcome.failed;
 }
 
+static char *
+describe_key(const PtSort *sort)
+{
+	const SortOrder *order = &sort->order;
+	const char *kind = "words";
+
+	if (order->nwords == 0)
+		return pstrdup("compared");
+	if (order->inline_image)
+		kind = "exact";
+	else if (sort->key != NULL && key_is_hint(sort->key))
+		kind = "hints";
+	else if (sort->key != NULL && key_has_learned(sort->key))
+		kind = "learned";
+	return psprintf("%s %d", kind, order->nwords);
+}
+
 const PtSortInternals *
 ptsort_internals(void)
 {
@@ -58,7 +76,8 @@ ptsort_internals(void)
 		.key_learn = learn,
 		.key_tuple = key_tuple,
 		.begin_optimistic = begin_optimistic,
-		.has_failed = has_failed
+		.has_failed = has_failed,
+		.describe_key = describe_key
 	};
 
 	return &internals;

@@ -517,6 +517,12 @@ key_expect_few(PtSortKey *key)
 	key->make_early = true;
 }
 
+bool
+key_has_learned(const PtSortKey *key)
+{
+	return key->word.code != NULL && !key->learning;
+}
+
 Size
 key_limit(PtSortKey *key, Size limit)
 {

@@ -135,6 +135,9 @@ extern bool key_learn(PtSortKey *key, StringInfo result);
 extern bool key_adopt(PtSortKey *key, const char *learned, Size length);
 extern bool key_forgo_learning(PtSortKey *key);
 
+/* key_has_learned tells whether the key makes words by what was learned. */
+extern bool key_has_learned(const PtSortKey *key);
+
 /*
  * key_expect_few tells the key, before words are asked for, that it will
  * probably not learn.

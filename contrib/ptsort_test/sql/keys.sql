@@ -1,0 +1,101 @@
+-- Which key a sort uses, and that its result is right with it.
+CREATE TABLE shape_libc (k text COLLATE "en_US.utf8", k2 int8, pad text);
+CREATE INDEX shape_libc_i ON shape_libc (k, k2 DESC);
+CREATE TABLE shape_libc_down (k text COLLATE "en_US.utf8", pad text);
+CREATE INDEX shape_libc_down_i ON shape_libc_down (k DESC NULLS LAST);
+CREATE TABLE shape_mixed (k int4, k2 text COLLATE "en_US.utf8", pad text);
+CREATE INDEX shape_mixed_i ON shape_mixed (k DESC, k2 NULLS FIRST);
+CREATE TABLE shape_packed (k bool, k2 int2, k3 int4, k4 timestamptz, pad text);
+CREATE INDEX shape_packed_i ON shape_packed (k DESC, k2 NULLS FIRST, k3, k4 DESC NULLS LAST);
+CREATE TABLE shape_wide (k uuid, k2 int8, k3 numeric, pad text);
+CREATE INDEX shape_wide_i ON shape_wide (k, k2, k3);
+
+-- Few tuples learn nothing, more do; datums without images; spilled, too
+SELECT variant, index, n, s.tuples = n AS complete, s.runs > 1 AS runs, s.key,
+	   s.comparisons <= 4 * n AS few_comparisons
+FROM unnest('{datum,tuple,index}'::text[]) variant,
+	 unnest('{shape_int8_i,shape_int4_i,shape_bool_i,shape_uuid_i,shape_packed_i,shape_wide_i,shape_float8_i,shape_numeric_i,
+			  shape_libc_i,shape_libc_down_i,shape_mixed_i,shape_text_i,shape_icu_i,shape_name_i,shape_own_i}'::regclass[]) index,
+	 (VALUES (1500, 1024), (5000, 16384), (15000, 1024)) v (n, kb),
+	 ptsort_test_sort(variant, index, n, kb, null_every => 11, width => 20) s
+ORDER BY 1, 2, 3;
+
+-- Whether a sort learns follows from what is put.  What is expected only decides
+-- which words there are until then.
+SELECT index, n, expected, s.key
+FROM unnest('{shape_libc_i,shape_icu_i,shape_text_i}'::regclass[]) index,
+	 (VALUES (1999, 0), (1999, 10), (1999, 100000), (2000, 0), (2000, 10)) v (n, expected),
+	 ptsort_test_sort('tuple', index, n, 16384, null_every => 11, expected_tuples => expected) s
+ORDER BY 1, 2, 3;
+
+-- The same order whatever the key learns, and at any budget; with hints that are
+-- wrong, most often or sometimes
+CREATE FUNCTION key_checksum(learn int, wrong int, spill int, class text, variant text, index regclass,
+	keys int, kb int, workers int, OUT checksum int8, OUT runs int8)
+LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('ptsort.debug_learn_tuples', learn::text, true), set_config('ptsort.debug_wrong_hints', wrong::text, true),
+		set_config('ptsort.debug_spill_entries', spill::text, true), set_config('ptsort.debug_key_class', class, true);
+	SELECT s.checksum, s.runs INTO checksum, runs
+	FROM ptsort_test_sort(variant, index, 3000, kb, workers => workers, distinct_keys => keys, null_every => 50) s;
+END $$;
+SELECT variant, index, count(*) AS sorts, count(DISTINCT keys) AS inputs,
+	   count(DISTINCT (keys, s.checksum)) AS results, min(s.runs) AS least_runs, max(s.runs) > 20 AS many_runs
+FROM unnest('{datum,tuple,index}'::text[]) variant,
+	 unnest('{shape_libc_i,shape_libc_down_i,shape_mixed_i,shape_text_i,shape_icu_i,shape_name_i,shape_int8_i,shape_packed_i}'::regclass[]) index,
+	 unnest('{0,40}'::int[]) keys,
+	 (VALUES (0, 0, 0, 'auto', 16384, 0), (10000, 0, 0, 'auto', 16384, 0), (0, 1, 0, 'auto', 16384, 0), (0, 2, 97, 'auto', 1024, 0),
+			 (0, 7, 300, 'auto', 1024, 0), (0, 0, 97, 'auto', 1024, 0), (0, 0, 97, 'prefix', 1024, 0), (0, 0, 97, 'compared', 1024, 0),
+			 (0, 0, 0, 'auto', 1024, 2), (0, 5, 100, 'auto', 1024, 2)) o (learn, wrong, spill, class, kb, workers),
+	 key_checksum(learn, wrong, spill, class, variant, index, keys, kb, workers) s
+GROUP BY variant, index
+ORDER BY variant COLLATE "C", index::text COLLATE "C";
+
+-- In parallel one participant learns for all: read by the leader, or in slices
+SELECT variant, index, slices, s.tuples, s.key, s.comparisons < 4 * s.tuples AS few_comparisons
+FROM unnest('{datum,tuple}'::text[]) variant,
+	 unnest('{shape_libc_i,shape_mixed_i,shape_text_i,shape_icu_i,shape_int8_i,shape_uuid_i}'::regclass[]) index,
+	 unnest('{f,t}'::bool[]) slices,
+	 ptsort_test_sort(variant, index, 12000, workers => 2, shares => '{1,30,5}', slices => slices, null_every => 11) s
+ORDER BY variant COLLATE "C", index::text COLLATE "C", slices;
+
+-- Random access, in memory and in a run
+SELECT variant, index, n, s.tuples, s.runs > 1 AS runs, s.key
+FROM unnest('{datum,tuple}'::text[]) variant,
+	 unnest('{shape_int8_i,shape_bool_i,shape_uuid_i,shape_libc_i,shape_mixed_i,shape_packed_i}'::regclass[]) index,
+	 (VALUES (0, 1024), (1, 1024), (2100, 16384), (50000, 1024)) v (n, kb),
+	 ptsort_test_sort(variant, index, n, kb, random_access => true, null_every => 20, distinct_keys => n / 2) s
+ORDER BY variant COLLATE "C", index::text COLLATE "C", n;
+
+-- A value in an exact key has no image; a sort that does not learn takes no memory
+-- to learn
+CREATE FUNCTION key_memory(class text, variant text, index regclass, n int) RETURNS int8 LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('ptsort.debug_key_class', class, true);
+	RETURN (SELECT s.peak_memory FROM ptsort_test_sort(variant, index, n, 16384) s);
+END $$;
+SELECT index, key_memory('auto', 'datum', index, 20000) < 0.9 * key_memory('prefix', 'datum', index, 20000) AS less
+FROM unnest('{shape_int8_i,shape_bool_i}'::regclass[]) index;
+SELECT key_memory('auto', 'tuple', 'shape_libc_i', 1999) < key_memory('auto', 'tuple', 'shape_libc_i', 2000) - 10000 AS less;
+
+-- Values of varlena types shorter than an image can be, and nulls beside them
+SELECT ptsort_test_array(ARRAY['b', NULL, '', 'abcd', 'a', '', NULL, 'abc', repeat('x', 100000)]::text[], '<(text,text)', nulls) =
+	(SELECT array_agg(v ORDER BY CASE WHEN nulls THEN v IS NOT NULL ELSE v IS NULL END, v)
+	 FROM unnest(ARRAY['b', NULL, '', 'abcd', 'a', '', NULL, 'abc', repeat('x', 100000)]::text[]) v) AS same
+FROM unnest('{t,f}'::bool[]) nulls;
+
+-- An allocation that fails while a sort learns, or a fault, leaves nothing behind
+CREATE FUNCTION key_attempt(fault text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('ptsort_test.fault', fault, false);
+	PERFORM ptsort_test_sort('tuple', 'shape_libc_i', 4000, 1024, null_every => 11);
+	RETURN 'sorted';
+EXCEPTION WHEN OTHERS THEN
+	RETURN SQLERRM;
+END $$;
+SELECT fault, key_attempt(fault)
+FROM unnest(ARRAY['nowhere', 'textcode: learn', 'memsort: sort', 'merge: begin']) fault;
+RESET ptsort_test.fault;
+SELECT ptsort_test_temp_files();
+DROP TABLE shape_libc, shape_libc_down, shape_mixed, shape_packed, shape_wide;
+DROP FUNCTION key_checksum, key_memory, key_attempt;
