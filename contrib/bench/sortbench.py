@@ -17,6 +17,7 @@ import bench
 import chart
 import cluster
 import measure
+import peers
 import sortmeasure
 import sortreport
 import sortshapes
@@ -83,6 +84,13 @@ def say(shape):
     print("%-28s %-5s %s" % (shape["label"], shape["budget"], words), flush=True)
 
 
+def sort_with_peers(server, options, shape, done):
+    """What the peers take for the shape: peers.measure()."""
+    table = sortshapes.table_name(sortshapes.TABLES[shape.table], options.scale)
+    return peers.measure(server, shape, table, done["budget_kb"], options.runs,
+                         os.path.abspath(options.out))
+
+
 def run(options):
     """Measure all shapes.  Returns the exit status: 1 if one is in error."""
     server = cluster.Cluster()
@@ -90,6 +98,8 @@ def run(options):
     collations = measure.find_collations(server, sortshapes.COLLATIONS)
     results = {"settings": describe(server, options), "shapes": []}
     os.makedirs(options.out, exist_ok=True)
+    if options.peers and not peers.installed():
+        print("no peers: python3 has none of " + ", ".join(peers.ENGINES), flush=True)
     for n, shape in enumerate(options.shapes):
         for budget in options.budgets:
             if budget not in shape.budgets:
@@ -97,6 +107,8 @@ def run(options):
             done = sortmeasure.measure(server, options, shape, budget, collations)
             if done["status"] == "ok":
                 done["summary"] = sortreport.summarize(done, results["settings"]["by"])
+                if options.peers and budget == sortshapes.IN_MEMORY:
+                    done["peers"] = sort_with_peers(server, options, shape, done)
             results["shapes"].append(done)
             bench.save(results, options.out)
             say(done)

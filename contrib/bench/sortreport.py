@@ -126,6 +126,23 @@ def two_table(shapes):
                  rows)
 
 
+def peers_table(shapes, unit):
+    """What others take for the same, and how much more than ptsort that is."""
+    names = sorted({name for s in shapes for name in s["peers"]})
+    rows = []
+    for shape in shapes:
+        ours = shape["summary"]["ptsort"]
+        row = [shape["label"], "%.0f" % shape["summary"]["server"], "%.0f" % ours]
+        for name in names:
+            took = shape["peers"].get(name, {})
+            known = "reason" not in took and unit in took
+            row += (["%.0f" % took[unit], "%.2f" % (took[unit] / ours)] if known
+                    else [None, None])
+        rows.append(row)
+    return table(["key", "server ms", "ptsort ms"] + [
+        word for name in names for word in (name + " ms", "ratio")], rows)
+
+
 def resources_table(shapes):
     """What the sorts used, server / ptsort."""
     rows = []
@@ -166,8 +183,10 @@ def text(results):
                   "and if the leader reads"] + two_table(parallel)
     if measured:
         lines += ["", "server / ptsort (one process / two):"] + resources_table(measured)
+    rows = [s for s in measured if s.get("peers")]
+    if rows:
+        lines += ["", "Peers in memory, one thread: ratios of their times to ptsort's"]
+        lines += peers_table(rows, settings["by"])
     below = [s for s in measured if s["summary"]["missed"]]
     lines += ["", "%d of %d miss a floor." % (len(below), len(measured))]
-    for peer in results.get("peers", []):
-        lines.append(peer)
     return "\n".join(lines) + "\n"

@@ -10,6 +10,7 @@ from unittest import mock
 
 import bench
 import corpus
+import peers
 import sortbench
 import sortmeasure
 import sortreport
@@ -170,6 +171,20 @@ class Report(unittest.TestCase):
         self.assertRegex(words, r"uuid, 2 processes +2GB +6 +6 +1\.00 +1\.00 +1\.70 +missed")
         self.assertIn("2 of 2 miss a floor.", words)
         self.assertNotIn("busy", words)
+
+    def test_peers(self):
+        shape = dict(measured("text_en"), peers={
+            "duckdb": {"ms": 18.0, "cpu": 3.0}, "polars": {"reason": "no collations"}})
+        words = sortreport.text({"shapes": [shape], "settings": dict(
+            SETTINGS, scale=0.001, by="ms", firsts=1, told=True)})
+        self.assertRegex(words, r"text 32, en_US +12 +6 +18 +3\.00 +- +-\n")
+        self.assertEqual(peers.order_by({"keys": ["a", "b"], "collations": ["en", None]}),
+                         '"a" COLLATE en_us NULLS LAST, "b" NULLS LAST')
+
+    def test_peer_that_fails(self):
+        """A peer that cannot sort has a reason, not a number."""
+        took = peers.sort("none", "", {})
+        self.assertEqual(took, {"reason": "KeyError: 'none'"})
 
     def test_files(self):
         """The report leaves text, and a chart for each budget."""

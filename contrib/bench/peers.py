@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""How long others take to sort the same rows by the same keys, in memory, with
+one thread: DuckDB's ORDER BY and Polars' sort, where python3 has them.
+
+    peers.py ENGINE FILE SPECIFICATION
+
+is the process that sorts: FILE has the rows as CSV, SPECIFICATION is JSON (see
+specification()); it prints what measure() returns, as JSON.  What is timed makes
+a sorted copy of a table that is in memory: both keep columns, not rows.
+"""
+
+import importlib.util
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+ENGINES = ("duckdb", "polars")
+
+COLUMNS = """SELECT json_agg(json_build_array(attname, format_type(atttypid, atttypmod))
+    ORDER BY attnum) FROM pg_attribute
+    WHERE attrelid = '%s'::regclass AND attnum > 0 AND NOT attisdropped;
+"""
+
+
+class Unable(Exception):
+    """The engine cannot sort this; str() says why."""
+
+
+def installed():
+    """Those of ENGINES that python3 has."""
+    return [name for name in ENGINES if importlib.util.find_spec(name)]
+
+
+def specification(cluster, shape, table, budget_kb, runs):
+    """What a peer must know of a shape."""
+    return {"columns": cluster.json(COLUMNS % table)[0], "keys": list(shape.columns),
+            "collations": list(shape.collations), "runs": runs,
+            "memory": budget_kb * 1024
+            + int(cluster.value("SELECT pg_table_size('%s')" % table))}
+
+
+def sort(engine, path, spec):
+    """What a process of the engine's says of this, as a dict."""
+    done = subprocess.run(
+        [sys.executable, os.path.abspath(__file__), engine, path, json.dumps(spec)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env=dict(os.environ, POLARS_MAX_THREADS="1"))
+    if done.returncode != 0:
+        lines = done.stderr.decode(errors="replace").strip().splitlines()
+        return {"reason": lines[-1] if lines else "status %d" % done.returncode}
+    return json.loads(done.stdout)
+
+
+def measure(cluster, shape, table, budget_kb, runs, directory):
+    """{engine: what it took} of those installed, for one shape."""
+    engines = installed()
+    if not engines or shape.way != "rows":
+        return {}
+    path = os.path.join(directory, "peers.csv")
+    cluster.run("COPY (TABLE %s) TO '%s' (FORMAT csv)" % (table, path.replace("'", "''")))
+    try:
+        spec = specification(cluster, shape, table, budget_kb, runs)
+        return {engine: sort(engine, path, spec) for engine in engines}
+    finally:
+        os.remove(path)
+
+
+def timed(run, runs):
+    """Medians of time and CPU time of run(), in ms."""
+    ms, cpu = [], []
+    for _ in range(runs):
+        before = time.monotonic(), time.process_time()
+        run()
+        ms.append(1000 * (time.monotonic() - before[0]))
+        cpu.append(1000 * (time.process_time() - before[1]))
+    return {"ms": statistics.median(ms), "cpu": statistics.median(cpu)}
+
+
+def order_by(spec):
+    """The keys for DuckDB's ORDER BY, nulls last."""
+    words = {None: "", "c": "", "en": " COLLATE en_us", "icu": " COLLATE en"}
+    return ", ".join('"%s"%s NULLS LAST' % (key, words[collation])
+                     for key, collation in zip(spec["keys"], spec["collations"]))
+
+
+def sort_duckdb(path, spec):
+    """DuckDB makes a sorted table in memory of a table in memory."""
+    import duckdb
+    db = duckdb.connect(":memory:", config={
+        "threads": 1, "memory_limit": "%dMiB" % (spec["memory"] >> 20)})
+    if set(spec["collations"]) & {"en", "icu"}:
+        db.execute("LOAD icu")
+    db.execute("CREATE TABLE t AS SELECT * FROM read_csv(?, header = false, columns = {%s})"
+               % ", ".join("'%s': '%s'" % tuple(c) for c in spec["columns"]), [path])
+    query = "CREATE OR REPLACE TABLE s AS SELECT * FROM t ORDER BY " + order_by(spec)
+    return dict(timed(lambda: db.execute(query), spec["runs"]), version=duckdb.__version__)
+
+
+def sort_polars(path, spec):
+    """Polars makes a sorted frame of a frame.  It has no collation but "C"."""
+    import polars
+    if set(spec["collations"]) - {None, "c"}:
+        raise Unable("Polars has no collations")
+    types = {"bigint": polars.Int64, "integer": polars.Int32,
+             "numeric(12,2)": polars.Decimal(12, 2)}
+    frame = polars.read_csv(path, has_header=False, schema={
+        name: types.get(word, polars.String) for name, word in spec["columns"]})
+    frame = frame.with_columns(
+        polars.col(name).str.to_datetime("%Y-%m-%d %H:%M:%S%.f%#z")
+        for name, word in spec["columns"] if word == "timestamp with time zone")
+    return dict(timed(lambda: frame.sort(spec["keys"], nulls_last=True), spec["runs"]),
+                version=polars.__version__)
+
+
+def main(arguments):
+    engine, path, spec = arguments
+    run = {"duckdb": sort_duckdb, "polars": sort_polars}[engine]
+    try:
+        print(json.dumps(run(path, json.loads(spec))))
+    except Unable as reason:
+        print(json.dumps({"reason": str(reason)}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
