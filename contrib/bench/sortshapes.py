@@ -27,6 +27,7 @@ WAYS = {
     "datums": ", kind => 'datum'",
     "top": ", bound => 100",
     "groups": ", group_rows => 10",
+    "stable": ", stable => true",
     "access": ", random_access => true",
     "parallel": "",
 }
@@ -100,6 +101,10 @@ def real(name, label, table):
 SHAPES = {s.name: s for s in (
     *[Shape(name, label, "wide", columns, collations, "rows", ALL, floors)
       for name, label, columns, collations, floors in KEYS],
+    Shape("int4_few", "int4 of 1,024 values", "wide", ("shop",), (None,), "rows", ALL,
+          (None, None)),
+    Shape("stable_int4_few", "int4 of 1,024 values, stable", "wide", ("shop",), (None,),
+          "stable", ALL, (None, None)),
     Shape("presorted", "int8, presorted", "wide", ("id",), (None,), "rows", ALL,
           NEVER_SLOWER),
     Shape("reversed", "int8, reversed", "wide", ("reversed",), (None,), "rows", ALL,

@@ -31,7 +31,8 @@ begin_serial(const Job *job, const Rows *rows)
 	PtSortOptions options = {
 		.role = PTSORT_SERIAL,
 		.budget = job->budget,
-		.random_access = job->random_access
+		.random_access = job->random_access,
+		.stable = job->stable
 	};
 
 	if (job->told)
@@ -96,11 +97,10 @@ our_rescan(void *sort)
 	ptsort_rescan(sort);
 }
 
-static void *
-our_reset(void *sort, const Job *job, const Rows *rows)
+static void
+our_reset(void *sort, const Job *job)
 {
-	ptsort_end(sort);
-	return begin_serial(job, rows);
+	ptsort_reset(sort);
 }
 
 static void

@@ -151,7 +151,7 @@ sort_groups(const Engine *engine, const Job *job, Rows *rows, Reader *reader,
 	for (int64 first = 0; first < rows->n; first += job->group_rows)
 	{
 		if (first > 0)
-			sort = engine->reset(sort, job, rows);
+			engine->reset(sort, job);
 		engine->put(sort, job, rows, first,
 					Min(first + job->group_rows, rows->n));
 		engine->perform(sort);

@@ -113,13 +113,12 @@ server_rescan(void *sort)
 	tuplesort_rescan(sort);
 }
 
-static void *
-server_reset(void *sort, const Job *job, const Rows *rows)
+static void
+server_reset(void *sort, const Job *job)
 {
 	tuplesort_reset(sort);
 	if (job->bound > 0)
 		tuplesort_set_bound(sort, job->bound);
-	return sort;
 }
 
 static void

@@ -16,6 +16,8 @@
 -- random_access:  read forward, backward, rescan, and forward again
 -- told:           ptsort is told how many rows to expect, as an executor could
 --                 tell it from the plan
+-- stable:         ptsort leaves rows with equal keys in the order in which they
+--                 were put, instead of that of their bytes
 --
 -- put, perform, get, end: begin counts for put.  *_ms are times, *_cpu is CPU
 --                 time of this process, in ms as well
@@ -38,6 +40,7 @@ CREATE FUNCTION sortbench(
 	group_rows pg_catalog.int8 DEFAULT 0,
 	random_access pg_catalog.bool DEFAULT false,
 	told pg_catalog.bool DEFAULT true,
+	stable pg_catalog.bool DEFAULT false,
 	OUT engine pg_catalog.text,
 	OUT tuples pg_catalog.int8,
 	OUT put_ms pg_catalog.float8,

@@ -273,6 +273,7 @@ sortbench(PG_FUNCTION_ARGS)
 	job.group_rows = PG_GETARG_INT64(7);
 	job.random_access = PG_GETARG_BOOL(8);
 	job.told = PG_GETARG_BOOL(9);
+	job.stable = PG_GETARG_BOOL(10);
 	if (job.bound < 0 || (job.bound > 0 && job.random_access))
 		bad_argument("bound");
 	if (job.group_rows < 0 ||

@@ -36,6 +36,7 @@ typedef struct Job
 	int64		bound;			/* 0: all tuples are wanted */
 	int64		group_rows;		/* rows of one sort; 0: all of them */
 	bool		random_access;
+	bool		stable;			/* ptsort keeps equal keys in order of put */
 	bool		told;			/* ptsort is told how many rows will come */
 } Job;
 
@@ -110,8 +111,8 @@ typedef struct Engine
 	/* reads at most n; returns whether there was as much */
 	bool		(*read) (void *sort, Reader *reader, bool forward, int64 n);
 	void		(*rescan) (void *sort);
-	/* forgets the tuples, for others; returns the sort to go on with */
-	void	   *(*reset) (void *sort, const Job *job, const Rows *rows);
+	/* forgets the tuples, for others */
+	void		(*reset) (void *sort, const Job *job);
 	void		(*say) (void *sort, Said *said);
 	void		(*end) (void *sort);
 } Engine;

@@ -44,6 +44,7 @@ SELECT * FROM agree($$'{token}'$$, 'bound => 100', $$kind => 'datum'$$);
 SELECT * FROM agree($$'{account}'$$, 'group_rows => 7');
 SELECT * FROM agree($$'{account}'$$, 'random_access => true');
 SELECT * FROM agree($$'{token}'$$, 'random_access => true', 'budget_kb => 1024');
+SELECT * FROM agree($$'{few}'$$, 'stable => true');
 
 -- Another order is another checksum.
 SELECT count(DISTINCT checksum) FROM (
