@@ -102,6 +102,7 @@ def settings(rng, n):
             ("skip_prefixes", 0.8, ("on", "off")),
             ("debug_key_class", 0.6, ("auto", "prefix", "compared")),
             ("debug_wrong_hints", 0.7, (0, 1, 2, 10, 300)),
+            ("debug_learn_tuples", 0.4, (-1, 0, 2, 300, 5000)),
             ("debug_slices", 0.4, (0, 1, 2, 7, 40)),
             ("debug_merge_order", 0.6, (0, 2, 3, 8))):
         value = choices[0] if rng.random() < chance else rng.choice(choices)
@@ -121,6 +122,8 @@ def arguments(rng, query):
         "budget_kb": rng.choice((1024, 1024, 1024, 2048, 5000, 65536)),
         "seed": rng.randrange(1 << 31),
     }
+    if rng.random() < 0.3:
+        result["expected_tuples"] = rng.choice((1, 1000, 100000))
     if rng.random() < 0.5:
         result["participants"] = rng.choice((1, 2, 3, 3, 5, 8))
         result["slices"] = rng.choice(("true", "false"))

@@ -48,7 +48,8 @@ read_settings(FunctionCallInfo fcinfo, ModelSettings *settings)
 	settings->slices = PG_GETARG_BOOL(5);
 	settings->random_access = PG_GETARG_BOOL(6);
 	settings->seed = PG_GETARG_INT64(7);
-	settings->spoil = spoil_by_name(text_to_cstring(PG_GETARG_TEXT_PP(8)));
+	settings->expected_tuples = PG_GETARG_INT64(8);
+	settings->spoil = spoil_by_name(text_to_cstring(PG_GETARG_TEXT_PP(9)));
 	if (!settings->datum && strcmp(variant, "tuple") != 0)
 		elog(ERROR, "unknown variant \"%s\"", variant);
 	if (settings->participants < 0 || settings->participants > MAX_PARTICIPANTS)

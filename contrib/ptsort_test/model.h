@@ -40,6 +40,7 @@ typedef struct ModelSettings
 	int			participants;	/* 0: a serial sort */
 	bool		slices;			/* all participants merge */
 	bool		random_access;
+	int64		expected_tuples;
 	uint64		seed;
 	ModelSpoil	spoil;
 } ModelSettings;

@@ -408,7 +408,8 @@ sort_serially(ModelArray *array, PtSortStats *stats)
 	PtSortOptions options = {
 		.role = PTSORT_SERIAL,
 		.budget = settings->budget,
-		.random_access = settings->random_access
+		.random_access = settings->random_access,
+		.expected_tuples = settings->expected_tuples
 	};
 	ModelSort	model;
 
@@ -438,7 +439,8 @@ participate(ModelArray *array, PtSortShared *shared)
 			.role = PTSORT_WORKER,
 			.budget = settings->budget,
 			.shared = shared,
-			.participant = i
+			.participant = i,
+			.expected_tuples = settings->expected_tuples
 		};
 
 		open_sort(&models[i], array, &options);

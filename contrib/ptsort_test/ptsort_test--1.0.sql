@@ -106,6 +106,7 @@ CREATE FUNCTION ptsort_test_model(
 	slices boolean DEFAULT false,
 	random_access boolean DEFAULT false,
 	seed bigint DEFAULT 1,
+	expected_tuples bigint DEFAULT 0,
 	spoil text DEFAULT '',
 	OUT tuples bigint,
 	OUT groups bigint,

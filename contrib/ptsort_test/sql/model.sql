@@ -7,21 +7,23 @@ SET enable_incremental_sort = off;
 SET max_parallel_workers_per_gather = 0;
 SET timezone = 'UTC';
 
-CREATE TABLE modes (mode text, spill int, merge_order int, participants int, slices bool, random_access bool, in_memory bool);
+CREATE TABLE modes (mode text, spill int, merge_order int, learn int, participants int, slices bool, random_access bool, in_memory bool);
 INSERT INTO modes VALUES
-	('in memory', 0, 0, 0, false, true, true),
-	('runs', 41, 0, 0, false, false, false),
-	('many passes', 29, 2, 0, false, false, false),
-	('one run', 61, 3, 0, false, true, false),
-	('leader', 0, 0, 3, false, false, false),
-	('leader of runs', 53, 2, 2, false, false, false),
-	('slices', 71, 0, 4, true, false, false);
+	('in memory', 0, 0, -1, 0, false, true, true),
+	('in memory, learned', 0, 0, 0, 0, false, true, true),
+	('runs', 41, 0, -1, 0, false, false, false),
+	('many passes', 29, 2, 0, 0, false, false, false),
+	('one run', 61, 3, -1, 0, false, true, false),
+	('leader', 0, 0, -1, 3, false, false, false),
+	('leader of runs', 53, 2, -1, 2, false, false, false),
+	('slices', 71, 0, -1, 4, true, false, false);
 
 CREATE FUNCTION model(modes, query text, variant text, slots text, seed int8, kb int DEFAULT 1024,
 	OUT tuples int8, OUT groups int8, OUT runs int8, OUT comparisons int8, OUT peak_memory int8, OUT temp_bytes int8)
 LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM set_config('ptsort.debug_merge_order', $1.merge_order::text, true);
+	PERFORM set_config('ptsort.debug_learn_tuples', $1.learn::text, true);
 	PERFORM set_config('ptsort.debug_spill_entries', $1.spill::text, true);
 	SELECT m.* INTO tuples, groups, runs, comparisons, peak_memory, temp_bytes
 	FROM ptsort_test_model(query, variant, slots, kb, $1.participants, $1.slices, $1.random_access, seed) m;
@@ -136,7 +138,7 @@ FROM strings, modes, (VALUES ('tuple'), ('datum')) v (variant),
 		('C', 'POSIX', 'ucs_basic', 'default', 'en_US.utf8', 'cs_CZ.utf8', 'th_TH.utf8', 'en-x-icu', 'sv-x-icu', 'level1', 'shifted')) c,
 	LATERAL model(modes, format('SELECT (%s) COLLATE %I AS k %s FROM (SELECT g, hashint8extended(g %% 200, 7) & 4611686018427387903 AS h FROM generate_series(1, 250) g) s ORDER BY 1 DESC',
 		expression, collname, CASE variant WHEN 'tuple' THEN ', g' END), variant, 'plan', 1) s
-WHERE mode IN ('in memory', 'many passes', 'slices')
+WHERE mode IN ('in memory', 'in memory, learned', 'many passes', 'slices')
 GROUP BY variant ORDER BY variant;
 
 -- Rows of every width and shape, in slots of every kind: columns that were dropped,
@@ -190,7 +192,7 @@ SELECT kb, variant, query, s.tuples, s.runs > 1 AS runs, s.peak_memory <= kb * 1
 FROM unnest('{1024,2048,65536}'::int[]) kb,
 	(VALUES ('tuple', 'SELECT g, md5(g::text) FROM generate_series(1, 30000) g ORDER BY 2'),
 		('datum', 'SELECT md5(g::text) COLLATE "C" FROM generate_series(1, 30000) g ORDER BY 1'),
-		('datum', 'SELECT -g FROM generate_series(1, 60000) g ORDER BY 1'),
+		('datum', 'SELECT -g FROM generate_series(1, 150000) g ORDER BY 1'),
 		('tuple', 'SELECT g, repeat(md5(g::text), 10000) FROM generate_series(1, 20) g ORDER BY g % 10, 2')) q (variant, query),
 	LATERAL ptsort_test_model(query, variant, budget_kb => kb) s
 ORDER BY kb, query COLLATE "C";
