@@ -122,13 +122,18 @@ def arguments(rng, query):
         "budget_kb": rng.choice((1024, 1024, 1024, 2048, 5000, 65536)),
         "seed": rng.randrange(1 << 31),
     }
+    if rng.random() < 0.4:
+        result["stable"] = "true"
     if rng.random() < 0.3:
         result["expected_tuples"] = rng.choice((1, 1000, 100000))
     if rng.random() < 0.5:
         result["participants"] = rng.choice((1, 2, 3, 3, 5, 8))
         result["slices"] = rng.choice(("true", "false"))
-    elif rng.random() < 0.6:
+        return result
+    if rng.random() < 0.6:
         result["random_access"] = "true"
+    if rng.random() < 0.4:
+        result["rounds"] = rng.choice((2, 3, 10))
     return result
 
 
@@ -151,6 +156,7 @@ class SortTotals(Totals):
                 ("spilled", runs > 0), ("in memory", runs == 0),
                 ("parallel", given.get("participants", 0) > 1),
                 ("in slices", given.get("slices") == "true"),
+                ("stable", "stable" in given), ("reset", "rounds" in given),
                 ("random access", "random_access" in given),
                 ("slots " + given["slots"].strip("'"), True)):
             self.kinds[name] += there

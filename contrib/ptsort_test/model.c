@@ -21,7 +21,7 @@ PG_FUNCTION_INFO_V1(ptsort_test_model);
 
 /* Names of ModelSpoil. */
 static const char *const spoil_names[] = {
-	"", "drop", "replace", "order", "nulls", "step"
+	"", "drop", "replace", "order", "nulls", "step", "ties"
 };
 
 static ModelSpoil
@@ -49,13 +49,16 @@ read_settings(FunctionCallInfo fcinfo, ModelSettings *settings)
 	settings->random_access = PG_GETARG_BOOL(6);
 	settings->seed = PG_GETARG_INT64(7);
 	settings->expected_tuples = PG_GETARG_INT64(8);
-	settings->spoil = spoil_by_name(text_to_cstring(PG_GETARG_TEXT_PP(9)));
+	settings->stable = PG_GETARG_BOOL(9);
+	settings->rounds = PG_GETARG_INT32(10);
+	settings->spoil = spoil_by_name(text_to_cstring(PG_GETARG_TEXT_PP(11)));
 	if (!settings->datum && strcmp(variant, "tuple") != 0)
 		elog(ERROR, "unknown variant \"%s\"", variant);
 	if (settings->participants < 0 || settings->participants > MAX_PARTICIPANTS)
 		elog(ERROR, "there can be %d participants", MAX_PARTICIPANTS);
-	if (settings->random_access && settings->participants > 0)
-		elog(ERROR, "only serial sorts have random access");
+	if (settings->participants > 0 &&
+		(settings->random_access || settings->rounds != 1))
+		elog(ERROR, "only serial sorts have random access and rounds");
 }
 
 /* ptsort_test_model: see the SQL script. */

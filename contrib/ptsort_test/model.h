@@ -29,7 +29,8 @@ typedef enum ModelSpoil
 	SPOIL_REPLACE,				/* nor is it, but its neighbour is put twice */
 	SPOIL_ORDER,				/* the first key's order is reversed */
 	SPOIL_NULLS,				/* nulls are at the other end of it */
-	SPOIL_STEP					/* a walk begins one tuple too far */
+	SPOIL_STEP,					/* a walk begins one tuple too far */
+	SPOIL_TIES					/* a stable sort is not asked to be one */
 } ModelSpoil;
 
 /* ModelSettings: how to sort. */
@@ -40,6 +41,8 @@ typedef struct ModelSettings
 	int			participants;	/* 0: a serial sort */
 	bool		slices;			/* all participants merge */
 	bool		random_access;
+	bool		stable;
+	int			rounds;			/* serial: resets between them */
 	int64		expected_tuples;
 	uint64		seed;
 	ModelSpoil	spoil;
@@ -78,16 +81,21 @@ typedef struct ModelTuple
 	int64		group;			/* of equal keys, from 0 */
 } ModelTuple;
 
-/* ModelArray: all that must come out, in order. */
+/*
+ * ModelArray: all that must come out, in order; or what must come out of a
+ * later round, which shares the rest with the first one's.
+ */
 typedef struct ModelArray
 {
 	ModelSource *source;
 	const ModelSettings *settings;
 	ModelTuple *tuples;
-	int64		n;
+	int64		n;				/* tuples put */
+	int64		wanted;			/* tuples that come out */
+	int			round;			/* see model_is_put */
 	int64		groups;
 	Size		largest;		/* bytes of the largest image */
-	Tuplesortstate *server;		/* the server's sort, for random access */
+	Tuplesortstate *server;		/* the server's sort, or NULL */
 	TupleTableSlot *server_slot;
 	MemoryContext row_context;	/* may be reset at any time */
 } ModelArray;
@@ -102,6 +110,9 @@ extern int	model_compare(ModelSource *source, MinimalTuple a, MinimalTuple b);
 /* modelarray.c */
 extern ModelArray *model_array_make(ModelSource *source,
 									const ModelSettings *settings);
+extern ModelArray *model_array_round(const ModelArray *first, int round);
+extern bool model_is_put(const ModelSettings *settings, int round,
+						 int64 number);
 extern void model_array_free(ModelArray *array);
 extern int	model_participant(const ModelSettings *settings, int64 number,
 							  int64 n);

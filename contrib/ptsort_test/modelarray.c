@@ -5,8 +5,9 @@
  *
  * The server's tuplesort decides the order of keys; groups of equal keys, told
  * by the operator class's comparison, are then put into the order that ptsort
- * promises: that of the images' bytes.  So there is one right result, and each
- * tuple that ptsort returns is compared with one of the array, byte by byte.
+ * promises: that of the images' bytes, or in which they were put.  So there is
+ * one right result, and each tuple that ptsort returns is compared with one of
+ * the array, byte by byte.
  *
  *-------------------------------------------------------------------------
  */
@@ -233,9 +234,9 @@ take_tuple(ModelArray *array, PutTuple *puts, int64 position)
 	return true;
 }
 
-/* Orders tuples of equal keys. */
+/* Orders tuples of equal keys by their bytes. */
 static int
-compare_ties(const void *a, const void *b)
+compare_images(const void *a, const void *b)
 {
 	const ModelTuple *left = (const ModelTuple *) a;
 	const ModelTuple *right = (const ModelTuple *) b;
@@ -245,6 +246,18 @@ compare_ties(const void *a, const void *b)
 	if (result != 0)
 		return result;
 	return (left->size > right->size) - (left->size < right->size);
+}
+
+/* Orders them as they were put. */
+static int
+compare_numbers(const void *a, const void *b)
+{
+	const ModelTuple *left = (const ModelTuple *) a;
+	const ModelTuple *right = (const ModelTuple *) b;
+
+	if (left->participant != right->participant)
+		return left->participant < right->participant ? -1 : 1;
+	return left->number < right->number ? -1 : 1;
 }
 
 /* Orders each group of equal keys. */
@@ -259,10 +272,46 @@ order_groups(ModelArray *array)
 			array->tuples[i].group == array->tuples[first].group)
 			continue;
 		qsort(&array->tuples[first], i - first, sizeof(ModelTuple),
-			  compare_ties);
+			  array->settings->stable ? compare_numbers : compare_images);
 		array->groups++;
 		first = i;
 	}
+}
+
+/*
+ * model_is_put tells whether a tuple is put in this round: all are in the first
+ * one; later all, every second one, a few, or none.
+ */
+bool
+model_is_put(const ModelSettings *settings, int round, int64 number)
+{
+	static const int parts[] = {1, 2, 17, 0};
+	int			part = round == 0 ? 1 :
+		parts[test_mix(settings->seed, -round) % lengthof(parts)];
+
+	return part > 0 && test_mix(round, number) % part == 0;
+}
+
+/* model_array_round makes the array of a later round. */
+ModelArray *
+model_array_round(const ModelArray *first, int round)
+{
+	ModelArray *array = palloc(sizeof(ModelArray));
+
+	*array = *first;
+	array->round = round;
+	array->n = 0;
+	array->server = NULL;
+	array->tuples = MemoryContextAllocHuge(CurrentMemoryContext,
+										   (first->n + 1) *
+										   sizeof(ModelTuple));
+	for (int64 i = 0; i < first->n; i++)
+	{
+		if (model_is_put(first->settings, round, first->tuples[i].number))
+			array->tuples[array->n++] = first->tuples[i];
+	}
+	array->wanted = array->n;
+	return array;
 }
 
 /*
@@ -300,6 +349,7 @@ model_array_make(ModelSource *source, const ModelSettings *settings)
 	pfree(puts);
 	if (array->n > 0)
 		order_groups(array);
+	array->wanted = array->n;
 	return array;
 }
 

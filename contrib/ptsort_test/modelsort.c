@@ -156,6 +156,8 @@ put_all(ModelArray *array, ModelSort *models)
 	{
 		ModelSort  *model = &models[model_participant(settings, i, array->n)];
 
+		if (!model_is_put(settings, array->round, i))
+			continue;
 		CHECK_FOR_INTERRUPTS();
 		if (i != bad)
 			put_slot(model, slot, i);
@@ -236,9 +238,9 @@ read_tuple(ModelSort *model, bool forward, int64 position)
 	{
 		const ModelTuple *expected = &array->tuples[position];
 
-		if (position < 0 || position >= array->n)
+		if (position < 0 || position >= array->wanted)
 			elog(ERROR, "there is a tuple at position " INT64_FORMAT " of " INT64_FORMAT,
-				 position, array->n);
+				 position, array->wanted);
 		if (size != expected->size || memcmp(image, expected->image, size) != 0)
 			complain(array, position, tuple);
 	}
@@ -254,9 +256,9 @@ read_and_check(ModelSort *model, bool forward, int64 position)
 {
 	bool		got = read_tuple(model, forward, position);
 
-	if (!got && position >= 0 && position < model->array->n)
+	if (!got && position >= 0 && position < model->array->wanted)
 		elog(ERROR, "there is no tuple at position " INT64_FORMAT " of " INT64_FORMAT,
-			 position, model->array->n);
+			 position, model->array->wanted);
 	return got;
 }
 
@@ -283,9 +285,11 @@ step(ModelWalk *walk, bool forward)
 	int64		position = walk->position + (forward ? 1 : -1);
 	bool		got;
 
-	position = Max(0, Min(position, array->n + 1));
+	position = Max(0, Min(position, array->wanted + 1));
 	walk->position = position;
 	got = read_and_check(walk->model, forward, position - 1);
+	if (array->server == NULL)
+		return;
 	if (tuplesort_gettupleslot(array->server, forward, false,
 							   array->server_slot, NULL) != got)
 		elog(ERROR, "the server %s at position " INT64_FORMAT,
@@ -309,7 +313,8 @@ static void
 rescan(ModelWalk *walk)
 {
 	ptsort_rescan(walk->model->sort);
-	tuplesort_rescan(walk->model->array->server);
+	if (walk->model->array->server != NULL)
+		tuplesort_rescan(walk->model->array->server);
 	walk->position = 0;
 	walk->mark = 0;
 }
@@ -318,7 +323,8 @@ static void
 mark(ModelWalk *walk)
 {
 	ptsort_mark(walk->model->sort);
-	tuplesort_markpos(walk->model->array->server);
+	if (walk->model->array->server != NULL)
+		tuplesort_markpos(walk->model->array->server);
 	walk->mark = walk->position;
 }
 
@@ -326,7 +332,8 @@ static void
 restore(ModelWalk *walk)
 {
 	ptsort_restore(walk->model->sort);
-	tuplesort_restorepos(walk->model->array->server);
+	if (walk->model->array->server != NULL)
+		tuplesort_restorepos(walk->model->array->server);
 	walk->position = walk->mark;
 }
 
@@ -334,8 +341,8 @@ restore(ModelWalk *walk)
 static void
 random_walk(ModelWalk *walk, uint64 seed)
 {
-	int64		n = walk->model->array->n;
-	int			steps = Min(500, 100 + 5 * n);
+	int64		n = walk->model->array->wanted;
+	int			steps = Min(300, 100 + n);
 
 	for (int i = 0; i < steps; i++)
 	{
@@ -371,13 +378,14 @@ check_access(ModelSort *model)
 	ModelArray *array = model->array;
 	ModelWalk	walk = {.model = model};
 
-	tuplesort_rescan(array->server);
+	if (array->server != NULL)
+		tuplesort_rescan(array->server);
 	restore(&walk);				/* the mark is at the start */
 	step(&walk, true);
 	rescan(&walk);
 	if (array->settings->spoil == SPOIL_STEP)
 		(void) read_and_check(model, true, 0);
-	while (walk.position <= array->n)
+	while (walk.position <= array->wanted)
 		step(&walk, true);
 	step(&walk, true);
 	while (walk.position > 0)
@@ -401,6 +409,38 @@ check_stats(ModelArray *array, const PtSortStats *stats)
 		elog(ERROR, "the sort says that it had no memory");
 }
 
+/*
+ * Sorts once.  Of a later round sometimes only a part is read, or nothing, or
+ * it is not even sorted.
+ */
+static void
+sort_round(ModelSort *model)
+{
+	ModelArray *array = model->array;
+	uint64		dice = test_mix(array->settings->seed, -1000 - array->round);
+	PtSortStats before;
+	PtSortStats after;
+
+	ptsort_stats(model->sort, &before);
+	put_all(array, model);
+	if (array->round > 0 && dice % 8 == 0)
+		return;
+	ptsort_perform(model->sort);
+	check_memory(model);
+	if (array->round > 0 && dice % 8 < 3)
+	{
+		for (int64 i = 0; i < array->wanted / 2; i++)
+			(void) read_and_check(model, true, i);
+		return;
+	}
+	read_all(model);
+	if (array->settings->random_access)
+		check_access(model);
+	ptsort_stats(model->sort, &after);
+	after.tuples -= before.tuples;
+	check_stats(array, &after);
+}
+
 static void
 sort_serially(ModelArray *array, PtSortStats *stats)
 {
@@ -409,21 +449,24 @@ sort_serially(ModelArray *array, PtSortStats *stats)
 		.role = PTSORT_SERIAL,
 		.budget = settings->budget,
 		.random_access = settings->random_access,
+		.stable = settings->stable && settings->spoil != SPOIL_TIES,
 		.expected_tuples = settings->expected_tuples
 	};
 	ModelSort	model;
 
 	open_sort(&model, array, &options);
-	put_all(array, &model);
-	ptsort_perform(model.sort);
-	check_memory(&model);
-	read_all(&model);
-	if (settings->random_access)
-		check_access(&model);
-	check_memory(&model);
+	for (int round = 0; round < settings->rounds; round++)
+	{
+		if (round > 0)
+		{
+			ptsort_reset(model.sort);
+			model.array = model_array_round(array, round);
+		}
+		sort_round(&model);
+		check_memory(&model);
+	}
 	ptsort_stats(model.sort, stats);
 	close_sort(&model);
-	check_stats(array, stats);
 }
 
 /* Each participant leaves its run. */
@@ -440,6 +483,7 @@ participate(ModelArray *array, PtSortShared *shared)
 			.budget = settings->budget,
 			.shared = shared,
 			.participant = i,
+			.stable = settings->stable && settings->spoil != SPOIL_TIES,
 			.expected_tuples = settings->expected_tuples
 		};
 
@@ -539,6 +583,7 @@ merge_and_check(ModelArray *array, PtSortShared *shared, PtSortStats *stats)
 			settings->slices ? PTSORT_SLICE_LEADER : PTSORT_LEADER,
 			.budget = settings->budget,
 			.shared = shared,
+			.stable = settings->stable && settings->spoil != SPOIL_TIES,
 			.participants = i > 0 ? 0 : settings->participants
 		};
 

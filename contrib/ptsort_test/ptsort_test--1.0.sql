@@ -94,8 +94,9 @@ LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 -- participants:  0 = serial; all of them are sorts of this process
 -- slices:        all participants merge, not just the leader
 -- seed:          who puts what, who takes which slice, and walks
+-- rounds:        sort this often, with resets between: all tuples, then some of them
 -- spoil:         makes a mistake that must be found: drop, replace, order, nulls,
---                step
+--                step, ties
 -- groups:        how many different keys there are
 CREATE FUNCTION ptsort_test_model(
 	query text,
@@ -107,6 +108,8 @@ CREATE FUNCTION ptsort_test_model(
 	random_access boolean DEFAULT false,
 	seed bigint DEFAULT 1,
 	expected_tuples bigint DEFAULT 0,
+	stable boolean DEFAULT false,
+	rounds integer DEFAULT 1,
 	spoil text DEFAULT '',
 	OUT tuples bigint,
 	OUT groups bigint,
