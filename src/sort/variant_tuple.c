@@ -35,6 +35,8 @@ typedef struct TupleState
 	int			nkeys;
 	int			decided;		/* leading ones that equal words decide */
 	AttrNumber *attnums;
+	AttrNumber	last_attnum;	/* the largest of them */
+	bool		direct;			/* only columns of fixed length come before */
 	Datum	   *values;			/* key columns of the tuple being put */
 	bool	   *isnull;
 } TupleState;
@@ -128,6 +130,17 @@ static const SortVariant tuple_variant = {
 	.rekey = tuple_rekey,
 };
 
+/* Find out how far tuples must be deformed for the key columns. */
+static void
+find_last_key(TupleState *state)
+{
+	for (int i = 0; i < state->nkeys; i++)
+		state->last_attnum = Max(state->last_attnum, state->attnums[i]);
+	state->direct = true;
+	for (int i = 0; i < state->last_attnum - 1; i++)
+		state->direct &= TupleDescAttr(state->desc, i)->attlen > 0;
+}
+
 PtSort *
 variant_begin_tuple(TupleDesc desc, int nkeys, const AttrNumber *attnums,
 					const Oid *lt_operators, const Oid *collations,
@@ -159,26 +172,14 @@ variant_begin_tuple(TupleDesc desc, int nkeys, const AttrNumber *attnums,
 	memcpy(state->attnums, attnums, nkeys * sizeof(AttrNumber));
 	state->values = palloc(nkeys * sizeof(Datum));
 	state->isnull = palloc(nkeys * sizeof(bool));
+	find_last_key(state);
 	MemoryContextSwitchTo(caller);
 
 	return sort_begin_with(&tuple_variant, state, key_nwords(state->key),
 						   context, &with);
 }
 
-/* Does the tuple's header say nothing but what describes its values? */
-static bool
-header_is_clean(MinimalTuple tuple)
-{
-	for (int i = 0; i < lengthof(tuple->mt_padding); i++)
-	{
-		if (tuple->mt_padding[i] != 0)
-			return false;
-	}
-	return (tuple->t_infomask & ~VALUE_INFOMASK) == 0 &&
-		(tuple->t_infomask2 & ~VALUE_INFOMASK2) == 0;
-}
-
-static void
+static inline void
 clean_header(MinimalTuple tuple)
 {
 	memset(tuple->mt_padding, 0, sizeof(tuple->mt_padding));
@@ -186,52 +187,122 @@ clean_header(MinimalTuple tuple)
 	tuple->t_infomask2 &= VALUE_INFOMASK2;
 }
 
-/* Puts a tuple with a clean header. */
-static void
-put_clean(PtSort *sort, TupleState *state, MinimalTuple tuple)
+/* Add the tuple that is in the reserved place. */
+static inline void
+commit_tuple(PtSort *sort, TupleState *state, MinimalTuple tuple)
 {
 	uint64		words[KEY_ENTRY_WORDS] = {0};
 
 	if (key_nwords(state->key) > 0)
 		tuple_words(state, tuple, words);
-	ptsort_put(sort, tuple, tuple->t_len, words);
+	ptsort_commit(sort, words);
 }
 
+/*
+ * Add the tuple in the reserved place, which is the slot's.  Its columns are
+ * found there, unless all that is needed is at places known beforehand.
+ */
+static inline void
+commit_slot(PtSort *sort, TupleState *state, TupleTableSlot *slot,
+			MinimalTuple tuple)
+{
+	uint64		words[KEY_ENTRY_WORDS];
+
+	if (state->direct || key_nwords(state->key) == 0)
+	{
+		commit_tuple(sort, state, tuple);
+		return;
+	}
+	slot_getsomeattrs(slot, state->last_attnum);
+	for (int i = 0; i < state->nkeys; i++)
+	{
+		state->values[i] = slot->tts_values[state->attnums[i] - 1];
+		state->isnull[i] = slot->tts_isnull[state->attnums[i] - 1];
+	}
+	key_words(state->key, state->values, state->isnull, words);
+	ptsort_commit(sort, words);
+}
+
+/* variant_put_tuple: see ptsort_put_tuple. */
 void
 variant_put_tuple(PtSort *sort, MinimalTuple tuple)
 {
 	TupleState *state = sort_state(sort, &tuple_variant.base);
+	MinimalTuple place = ptsort_reserve(sort, tuple->t_len);
 
-	if (header_is_clean(tuple))
-		put_clean(sort, state, tuple);
-	else
-	{
-		MinimalTuple copy = palloc(tuple->t_len);
-
-		memcpy(copy, tuple, tuple->t_len);
-		clean_header(copy);
-		put_clean(sort, state, copy);
-		pfree(copy);
-	}
+	memcpy(place, tuple, tuple->t_len);
+	clean_header(place);
+	commit_tuple(sort, state, place);
 }
 
+/* Put a slot's heap tuple: the end of it is a minimal tuple but for t_len. */
+static void
+put_heap_tuple(PtSort *sort, TupleState *state, TupleTableSlot *slot,
+			   HeapTuple tuple)
+{
+	Size		size = tuple->t_len - MINIMAL_TUPLE_OFFSET;
+	MinimalTuple place = ptsort_reserve(sort, size);
+
+	memcpy(place, (char *) tuple->t_data + MINIMAL_TUPLE_OFFSET, size);
+	place->t_len = size;
+	clean_header(place);
+	commit_slot(sort, state, slot, place);
+}
+
+/* Put a slot's values: heap_form_minimal_tuple() in place. */
+static void
+put_values(PtSort *sort, TupleState *state, TupleTableSlot *slot)
+{
+	TupleDesc	desc = slot->tts_tupleDescriptor;
+	bool		hasnull = memchr(slot->tts_isnull, true, desc->natts) != NULL;
+	int			hoff = MAXALIGN(SizeofMinimalTupleHeader +
+								(hasnull ? BITMAPLEN(desc->natts) : 0));
+	Size		data_size = heap_compute_data_size(desc, slot->tts_values,
+												   slot->tts_isnull);
+	MinimalTuple place;
+
+	if (desc->natts > MaxTupleAttributeNumber)
+		ereport(ERROR,
+				(errcode(ERRCODE_TOO_MANY_COLUMNS),
+				 errmsg("number of columns (%d) exceeds limit (%d)",
+						desc->natts, MaxTupleAttributeNumber)));
+	place = ptsort_reserve(sort, hoff + data_size);
+	/* padding stays zero */
+	memset(place, 0, hoff + data_size);
+	place->t_len = hoff + data_size;
+	HeapTupleHeaderSetNatts(place, desc->natts);
+	place->t_hoff = hoff + MINIMAL_TUPLE_OFFSET;
+	heap_fill_tuple(desc, slot->tts_values, slot->tts_isnull,
+					(char *) place + hoff, data_size, &place->t_infomask,
+					hasnull ? place->t_bits : NULL);
+	commit_slot(sort, state, slot, place);
+}
+
+/* variant_put_slot: see ptsort_put_slot. */
 void
 variant_put_slot(PtSort *sort, TupleTableSlot *slot)
 {
 	TupleState *state = sort_state(sort, &tuple_variant.base);
-	bool		is_copy;
-	MinimalTuple tuple = ExecFetchSlotMinimalTuple(slot, &is_copy);
+	MinimalTuple tuple;
 
-	if (is_copy)
+	if ((TTS_IS_BUFFERTUPLE(slot) || TTS_IS_HEAPTUPLE(slot)) &&
+		((HeapTupleTableSlot *) slot)->tuple != NULL)
+		put_heap_tuple(sort, state, slot, ((HeapTupleTableSlot *) slot)->tuple);
+	else if (slot->tts_nvalid == slot->tts_tupleDescriptor->natts &&
+			 !TTS_IS_MINIMALTUPLE(slot))
+		put_values(sort, state, slot);
+	else if (slot->tts_ops->get_minimal_tuple != NULL)
+		variant_put_tuple(sort, slot->tts_ops->get_minimal_tuple(slot));
+	else
 	{
-		clean_header(tuple);
-		put_clean(sort, state, tuple);
+		/* a kind of slot that another table access method has */
+		tuple = slot->tts_ops->copy_minimal_tuple(slot);
+		variant_put_tuple(sort, tuple);
 		heap_free_minimal_tuple(tuple);
 	}
-	else
-		variant_put_tuple(sort, tuple);
 }
 
+/* variant_get_tuple: see ptsort_get_tuple. */
 MinimalTuple
 variant_get_tuple(PtSort *sort, bool forward)
 {
@@ -241,6 +312,7 @@ variant_get_tuple(PtSort *sort, bool forward)
 	return (MinimalTuple) unconstify(void *, ptsort_get(sort, forward, &size));
 }
 
+/* variant_get_slot: see ptsort_get_slot. */
 bool
 variant_get_slot(PtSort *sort, bool forward, TupleTableSlot *slot)
 {
