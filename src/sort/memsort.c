@@ -25,19 +25,18 @@
  * single large tuples as well, so that places tell the order in which tuples
  * were put.
  *
- * Large pages: sorted entries point all over the chunks, and without large
- * pages the processor looks for a page at nearly every visit.  So the kernel is
- * asked for them; chunks are large for that reason, too.
+ * The pages of a chunk are opened (pages.c) as it is filled, so that as good as
+ * no memory is touched that is not used.  Chunks are large so that large pages
+ * are possible.
  *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
-#include <sys/mman.h>
-
 #include "fault.h"
 #include "sort/memsort.h"
 #include "miscadmin.h"
+#include "sort/pages.h"
 #include "sort/radix.h"
 #include "sort/repair.h"
 #include "sort/tiesort.h"
@@ -46,9 +45,6 @@
 #define MIN_ENTRIES		1024
 #define MIN_CHUNK		(32 * 1024)
 #define MAX_CHUNK		(32 * 1024 * 1024)
-
-/* Size of a large page of memory, where there are any. */
-#define LARGE_PAGE		(2 * 1024 * 1024)
 
 /* Neighbours to look at between two checks for interrupts. */
 #define CHECK_INTERVAL	100000
@@ -119,27 +115,23 @@ memsort_allocated(const MemSort *ms)
 	return MemoryContextMemAllocated(ms->context, true);
 }
 
-/*
- * Ask for large pages.  It is only advice; what is smaller than a few large
- * pages is not worth it.
- */
-static void
-advise_large_pages(void *start, Size size)
-{
-#ifdef MADV_HUGEPAGE
-	uintptr_t	from = TYPEALIGN(LARGE_PAGE, (uintptr_t) start);
-	uintptr_t	to = TYPEALIGN_DOWN(LARGE_PAGE, (uintptr_t) start + size);
-
-	if (to >= from + 2 * LARGE_PAGE)
-		(void) madvise((void *) from, to - from, MADV_HUGEPAGE);
-#endif
-}
-
 static void
 account(MemSort *ms, int64 bytes)
 {
 	ms->used += bytes;
 	ms->peak = Max(ms->peak, ms->used);
+}
+
+/* Bytes that are left of the chunk being filled. */
+static int64
+chunk_rest(const MemSort *ms)
+{
+	const MemChunk *chunk;
+
+	if (ms->next == NULL)
+		return 0;
+	chunk = &ms->chunks[ms->current];
+	return chunk->start + chunk->size - ms->next;
 }
 
 /*
@@ -149,7 +141,7 @@ account(MemSort *ms, int64 bytes)
 static bool
 grow_entries(MemSort *ms)
 {
-	int64		rest = ms->budget - ms->used + (ms->end - ms->next);
+	int64		rest = ms->budget - ms->used + chunk_rest(ms);
 	int64		mean = entry_cost(ms) + ms->tuple_bytes / Max(ms->count, 1);
 	int64		more = Min(ms->capacity, rest / mean);
 
@@ -159,7 +151,7 @@ grow_entries(MemSort *ms)
 	ms->capacity += more;
 	ms->entries = repalloc_huge(ms->entries,
 								ms->capacity * ms->stride * sizeof(uint64));
-	advise_large_pages(ms->entries, ms->capacity * ms->stride * sizeof(uint64));
+	pages_advise(ms->entries, ms->capacity * ms->stride * sizeof(uint64));
 	account(ms, more * entry_cost(ms));
 	return true;
 }
@@ -176,7 +168,7 @@ add_chunk(MemSort *ms, Size size)
 	account(ms, size);
 	ms->chunks[ms->nchunks].size = size;
 	ms->chunks[ms->nchunks].start = MemoryContextAllocHuge(ms->context, size);
-	advise_large_pages(ms->chunks[ms->nchunks].start, size);
+	ms->chunks[ms->nchunks].opened = 0;
 	return ms->chunks[ms->nchunks++].start;
 }
 
@@ -253,8 +245,27 @@ next_chunk(MemSort *ms, Size need)
 		add_chunk(ms, size);
 	}
 	ms->next = ms->chunks[ms->filled].start;
-	ms->end = ms->next + ms->chunks[ms->filled].size;
-	ms->filled++;
+	ms->end = ms->next + ms->chunks[ms->filled].opened;
+	ms->current = ms->filled++;
+	return true;
+}
+
+/*
+ * Open more of the chunk being filled, until a tuple of 'need' bytes has room;
+ * false if it is too small.
+ */
+static bool
+open_chunk(MemSort *ms, Size need)
+{
+	MemChunk   *chunk = &ms->chunks[ms->current];
+
+	if (chunk_rest(ms) < (int64) need)
+		return false;
+	while (ms->end - ms->next < (ptrdiff_t) need)
+	{
+		chunk->opened += pages_open(ms->end, chunk->size - chunk->opened);
+		ms->end = chunk->start + chunk->opened;
+	}
 	return true;
 }
 
@@ -269,14 +280,14 @@ memsort_reserve_slowly(MemSort *ms, Size need)
 		return NULL;
 	if (ms->order->inline_image)
 		ms->reserved = (char *) &ms->reserved_inline;
-	else if (ms->end - ms->next >= (ptrdiff_t) need)
+	else if (open_chunk(ms, need))
 		ms->reserved = ms->next;
 	else if (need > LARGE_TUPLE && !ms->order->stable)
 	{
 		ms->reserved = place_large(ms, need);
 		ms->reserved_alone = true;
 	}
-	else if (next_chunk(ms, need))
+	else if (next_chunk(ms, need) && open_chunk(ms, need))
 		ms->reserved = ms->next;
 	return ms->reserved;
 }
@@ -442,7 +453,7 @@ memsort_sort(MemSort *ms)
 	extra = room - reserved + sort_memory(ms, ms->count);
 	account(ms, extra);
 	scratch = MemoryContextAllocHuge(ms->context, room);
-	advise_large_pages(scratch, room);
+	pages_open_all(scratch, room);
 	sort_entries(ms, scratch, room);
 	fault_point("memsort: sorted");
 	pfree(scratch);

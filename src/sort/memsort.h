@@ -26,6 +26,7 @@ typedef struct MemChunk
 {
 	char	   *start;
 	Size		size;
+	Size		opened;			/* the beginning, see pages.h */
 } MemChunk;
 
 /* MemSort: one sort's entries and their images. */
@@ -48,9 +49,10 @@ typedef struct MemSort
 	int			nchunks;
 	int			maxchunks;
 	int			filled;			/* chunks in use; the rest are empty */
+	int			current;		/* the one being filled, if next is not NULL */
 	OrderPlace *places;			/* stable sorts: the chunks by address */
 	int			maxplaces;
-	char	   *next;			/* free part of the chunk being filled */
+	char	   *next;			/* free opened part of the chunk being filled */
 	char	   *end;
 
 	/* a reservation; forgotten by the next one */
