@@ -541,161 +541,6 @@ rescan_slice(void)
 	ptsort_rescan(sort);
 }
 
-static Size
-any_size(const void *tuple, void *state)
-{
-	return sizeof(uint64);
-}
-
-static int
-any_compare(const void *a, const void *b, void *state)
-{
-	return 0;
-}
-
-/* Begins a sort of a variant of our own. */
-static void
-begin_variant(const PtSortVariant *variant, int nwords)
-{
-	PtSortOptions options = {.role = PTSORT_SERIAL};
-
-	(void) ptsort_begin(variant, NULL, nwords,
-						AllocSetContextCreate(CurrentMemoryContext, "misuse",
-											  ALLOCSET_DEFAULT_SIZES),
-						&options);
-}
-
-static void
-variant_without_callbacks(void)
-{
-	static const PtSortVariant variant = {.name = "empty"};
-
-	begin_variant(&variant, 1);
-}
-
-static void
-variant_without_compare(void)
-{
-	static const PtSortVariant variant = {
-		.name = "unordered",
-		.size = any_size
-	};
-
-	begin_variant(&variant, 1);
-}
-
-static void
-variant_without_size(void)
-{
-	static const PtSortVariant variant = {
-		.name = "endless",
-		.compare = any_compare
-	};
-
-	begin_variant(&variant, 1);
-}
-
-static void
-variant_of_three_words(void)
-{
-	static const PtSortVariant variant = {
-		.name = "wordy",
-		.size = any_size,
-		.compare = any_compare
-	};
-
-	begin_variant(&variant, PTSORT_MAX_WORDS + 1);
-}
-
-static const PtSortVariant inline_variant = {
-	.name = "inline",
-	.inline_image = true
-};
-
-static void
-inline_callback(void)
-{
-	static const PtSortVariant variant = {
-		.name = "inline and flat",
-		.inline_image = true,
-		.compare = any_compare
-	};
-
-	begin_variant(&variant, 1);
-}
-
-static void
-inline_without_words(void)
-{
-	begin_variant(&inline_variant, 0);
-}
-static void
-entries_of_flat(void)
-{
-	PtSortOptions options = {.role = PTSORT_SERIAL};
-	PtSort	   *sort = ptsort_begin_datum(FLOAT8OID, Float8LessOperator,
-										  InvalidOid, false, &options);
-	int			n;
-
-	ptsort_perform(sort);
-	(void) ptsort_get_entries(sort, &n);
-}
-
-/* A sort of images of any size, with a word each. */
-static PtSort *
-begin_any(void)
-{
-	static const PtSortVariant variant = {
-		.name = "any",
-		.size = any_size,
-		.compare = any_compare
-	};
-	PtSortOptions options = {
-		.role = PTSORT_SERIAL,
-		.budget = PTSORT_MIN_BUDGET
-	};
-
-	return ptsort_begin(&variant, NULL, 1, NULL, &options);
-}
-
-static const uint64 any_word = 1;
-
-static void
-commit_nothing(void)
-{
-	ptsort_commit(begin_any(), &any_word);
-}
-
-static void
-commit_twice(void)
-{
-	PtSort	   *sort = begin_any();
-
-	memset(ptsort_reserve(sort, sizeof(uint64)), 0, sizeof(uint64));
-	ptsort_commit(sort, &any_word);
-	ptsort_commit(sort, &any_word);
-}
-
-static void
-commit_after_put(void)
-{
-	PtSort	   *sort = begin_any();
-
-	(void) ptsort_reserve(sort, sizeof(uint64));
-	ptsort_put(sort, &any_word, sizeof(uint64), &any_word);
-	ptsort_commit(sort, &any_word);
-}
-
-static void
-commit_after_perform(void)
-{
-	PtSort	   *sort = begin_any();
-
-	(void) ptsort_reserve(sort, sizeof(uint64));
-	ptsort_perform(sort);
-	ptsort_commit(sort, &any_word);
-}
-
 static void
 reserve_after_perform(void)
 {
@@ -715,18 +560,6 @@ reserve_in_leader(void)
 }
 
 static void
-reserve_too_little(void)
-{
-	(void) ptsort_reserve(begin_any(), sizeof(uint64) - 1);
-}
-
-static void
-reserve_too_much(void)
-{
-	(void) ptsort_reserve(begin_any(), (Size) 1024 * 1024 * 1024 + 1);
-}
-
-static void
 reset_worker(void)
 {
 	PtSortOptions options = {
@@ -735,47 +568,6 @@ reset_worker(void)
 	};
 
 	ptsort_reset(begin_int4(&options));
-}
-
-static Size
-eight_bytes(const void *tuple, void *state)
-{
-	return sizeof(uint64);
-}
-
-static int
-never_compares(const void *a, const void *b, void *state)
-{
-	elog(ERROR, "tuples cannot be compared");
-}
-
-/* A sort that an error has ended in perform. */
-static void
-reset_failed(void)
-{
-	static const PtSortVariant variant = {
-		.name = "never compares",
-		.size = eight_bytes,
-		.compare = never_compares,
-	};
-	PtSortOptions options = {.role = PTSORT_SERIAL};
-	PtSort	   *sort = ptsort_begin(&variant, NULL, 0, NULL, &options);
-	MemoryContext context = CurrentMemoryContext;
-	uint64		image = 0;
-
-	ptsort_put(sort, &image, sizeof(image), NULL);
-	ptsort_put(sort, &image, sizeof(image), NULL);
-	PG_TRY();
-	{
-		ptsort_perform(sort);
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(context);
-		FlushErrorState();
-	}
-	PG_END_TRY();
-	ptsort_reset(sort);
 }
 
 /* The participant's sort is not stable, and the leader's is. */
@@ -862,23 +654,9 @@ static const TestMisuse misuses[] = {
 	{"start before a slice", start_before_slice},
 	{"start after all slices", start_after_slices},
 	{"rescan of a slice", rescan_slice},
-	{"variant without callbacks", variant_without_callbacks},
-	{"variant without compare", variant_without_compare},
-	{"variant without size", variant_without_size},
-	{"variant of three words", variant_of_three_words},
-	{"inline images with a callback", inline_callback},
-	{"inline images without words", inline_without_words},
-	{"entries of flat images", entries_of_flat},
-	{"commit without reserve", commit_nothing},
-	{"commit twice", commit_twice},
-	{"commit after put", commit_after_put},
-	{"commit after perform", commit_after_perform},
 	{"reserve after perform", reserve_after_perform},
 	{"reserve in a leader", reserve_in_leader},
-	{"reserve too little", reserve_too_little},
-	{"reserve too much", reserve_too_much},
 	{"reset of a worker", reset_worker},
-	{"reset after an error", reset_failed},
 	{"only the leader is stable", stable_leader},
 	{"another API version", other_version},
 	{"larger API table", larger_table},
@@ -907,7 +685,8 @@ ptsort_test_misuse(PG_FUNCTION_ARGS)
 {
 	char	   *what = text_to_cstring(PG_GETARG_TEXT_PP(0));
 
-	if (run_misuse(misuses, what) || run_misuse(test_kind_misuses, what))
+	if (run_misuse(misuses, what) || run_misuse(test_kind_misuses, what) ||
+		run_misuse(test_variant_misuses, what))
 		PG_RETURN_VOID();
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -16,6 +16,7 @@
  *	  prefixes.c	ptsort_test_prefixes()
  *	  misuse.c	ptsort_test_misuse()
  *	  misuse_kinds.c	... of heap tuples and of indexes of any access method
+ *	  misuse_variants.c	... of variants
  *	  failed.c	ptsort_test_failed(); internal_tests.h says why it is special
  *	  build.c	ptsort_test_build()
  *	  onecall.c	ptsort_test_parallel()
@@ -236,7 +237,7 @@ typedef struct TestSlices
 extern void test_check_slices(TestChecker *checker, PtSortShared *shared,
 							  TestSlices *result);
 
-/* misuse_kinds.c */
+/* misuse_kinds.c, misuse_variants.c */
 typedef struct TestMisuse
 {
 	const char *name;			/* NULL: the end of a list */
@@ -244,6 +245,7 @@ typedef struct TestMisuse
 } TestMisuse;
 
 extern const TestMisuse test_kind_misuses[];
+extern const TestMisuse test_variant_misuses[];
 
 /* failed.c */
 extern const PtSortInternals *test_internals(void);
