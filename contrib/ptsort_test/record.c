@@ -1,10 +1,7 @@
-/*
- * record.c - a variant of ptsort that ptsort does not know; see TestRecord.
- */
+/* record.c - a variant of ptsort that ptsort does not know; see TestRecord. */
 #include "postgres.h"
 
 #include "port/pg_bswap.h"
-#include "utils/memutils.h"
 
 #include "ptsort_test.h"
 
@@ -33,9 +30,7 @@ static const PtSortVariant record_variant = {
 PtSort *
 test_begin_record(const PtSortOptions *options)
 {
-	return ptsort_begin(&record_variant, NULL, 2,
-						AllocSetContextCreate(CurrentMemoryContext, "records",
-											  ALLOCSET_DEFAULT_SIZES), options);
+	return ptsort_begin(&record_variant, NULL, 2, NULL, options);
 }
 
 void
@@ -49,17 +44,13 @@ test_put_record(PtSort *sort, const TestRecord *record)
 	words[0] = ((uint64) record->group ^ 0x80000000) << 32 | name >> 32;
 	words[1] = name << 32 | ((uint64) record->number >> 32 ^ 0x80000000);
 	if (record->number % 2 != 0)
-		ptsort_put(sort, record, sizeof(TestRecord), words);
-	else
 	{
-		/* The other way to put; half of the reservations are forgotten. */
-		void	   *place = ptsort_reserve(sort, sizeof(TestRecord));
-
-		if (record->number % 4 != 0)
-			place = ptsort_reserve(sort, sizeof(TestRecord));
-		memcpy(place, record, sizeof(TestRecord));
-		ptsort_commit(sort, words);
+		ptsort_put(sort, record, sizeof(TestRecord), words);
+		return;
 	}
+	memcpy(ptsort_reserve(sort, sizeof(TestRecord)), record,
+		   sizeof(TestRecord));
+	ptsort_commit(sort, words);
 }
 
 const TestRecord *
