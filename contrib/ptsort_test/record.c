@@ -2,7 +2,6 @@
 #include "postgres.h"
 
 #include "port/pg_bswap.h"
-
 #include "ptsort_test.h"
 
 static Size
@@ -48,8 +47,7 @@ test_put_record(PtSort *sort, const TestRecord *record)
 		ptsort_put(sort, record, sizeof(TestRecord), words);
 		return;
 	}
-	memcpy(ptsort_reserve(sort, sizeof(TestRecord)), record,
-		   sizeof(TestRecord));
+	memcpy(ptsort_reserve(sort, sizeof(*record)), record, sizeof(*record));
 	ptsort_commit(sort, words);
 }
 
