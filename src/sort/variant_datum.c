@@ -23,6 +23,7 @@
 
 #include "access/htup_details.h"
 #include "utils/datum.h"
+#include "utils/expandeddatum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
@@ -30,9 +31,6 @@
 #include "key/key.h"
 #include "sort/internal.h"
 #include "sort/variants.h"
-
-/* A larger scratch buffer is given back after each put. */
-#define SCRATCH_KEEP	(64 * 1024)
 
 /* Fewest bytes of an image. */
 #define MIN_IMAGE		sizeof(uint64)
@@ -56,9 +54,6 @@ typedef struct DatumState
 	bool		varlena;		/* images are the values */
 	int16		typlen;
 	bool		typbyval;
-	DatumImage *scratch;		/* where put makes its image */
-	Size		scratch_size;
-	MemoryContext context;
 	uint64		space[KEY_VALUE_SIZE / sizeof(uint64)]; /* exact: a value that
 														 * was read */
 } DatumState;
@@ -158,7 +153,6 @@ variant_begin_datum(Oid type, Oid lt_operator, Oid collation,
 	DatumState *state = palloc0(sizeof(DatumState));
 	SortOptions with = {.options = *options};
 
-	state->context = context;
 	state->key = key_datum(type, lt_operator, collation, nulls_first);
 	state->support = key_support(state->key);
 	state->nwords = key_nwords(state->key);
@@ -171,57 +165,6 @@ variant_begin_datum(Oid type, Oid lt_operator, Oid collation,
 						   state, state->nwords, context, &with);
 }
 
-/* Makes the scratch buffer large enough. */
-static void
-reserve_scratch(DatumState *state, Size size)
-{
-	if (size <= state->scratch_size)
-		return;
-	if (state->scratch != NULL)
-		pfree(state->scratch);
-	state->scratch = NULL;
-	state->scratch_size = 0;
-	state->scratch = MemoryContextAlloc(state->context, size);
-	state->scratch_size = size;
-}
-
-/* Makes the image of a value in the scratch buffer. */
-static Size
-make_image(DatumState *state, Datum value, bool isnull)
-{
-	Size		length = 0;
-	Size		size;
-
-	if (!isnull)
-		length = state->typbyval ? sizeof(Datum) :
-			datumGetSize(value, false, state->typlen);
-	size = sizeof(DatumImage) + length;
-	if (!AllocSizeIsValid(size))
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("value of %zu bytes is too large to sort", length)));
-
-	reserve_scratch(state, size);
-	state->scratch->size = size;
-	state->scratch->isnull = isnull;
-	if (state->typbyval && !isnull)
-		*(Datum *) IMAGE_VALUE(state->scratch) = value;
-	else if (length > 0)
-		memcpy(IMAGE_VALUE(state->scratch), DatumGetPointer(value), length);
-	return size;
-}
-
-/* Frees a scratch buffer that only a large value needed. */
-static void
-shrink_scratch(DatumState *state)
-{
-	if (state->scratch_size <= SCRATCH_KEEP)
-		return;
-	pfree(state->scratch);
-	state->scratch = NULL;
-	state->scratch_size = 0;
-}
-
 static void
 put_exact(DatumState *state, PtSort *sort, Datum value, bool isnull)
 {
@@ -231,65 +174,106 @@ put_exact(DatumState *state, PtSort *sort, Datum value, bool isnull)
 	ptsort_put(sort, &entry[state->nwords], sizeof(uint64), entry);
 }
 
-/* Puts a varlena that is not null. */
+/* Adds the image that is in the reserved place. */
 static void
-put_varlena(DatumState *state, PtSort *sort, Datum value)
+commit_image(DatumState *state, PtSort *sort, const void *image)
 {
-	struct varlena *plain = PG_DETOAST_DATUM(value);
-	const void *image = plain;
-	Size		size = VARSIZE(plain);
 	uint64		words[KEY_ENTRY_WORDS];
-	uint64		short_image = 0;
-	bool		isnull = false;
-	Datum		datum = PointerGetDatum(plain);
 
-	key_words(state->key, &datum, &isnull, words);
-	if (size < MIN_IMAGE)
+	datum_rekey(image, words, state);
+	ptsort_commit(sort, words);
+}
+
+/* Reserves the place of a varlena of so many bytes. */
+static struct varlena *
+reserve_varlena(PtSort *sort, Size size)
+{
+	void	   *place = ptsort_reserve(sort, Max(size, MIN_IMAGE));
+
+	/* what is shorter than an image is filled up */
+	*(uint64 *) place = 0;
+	return place;
+}
+
+/*
+ * Makes the image of a varlena: what PG_DETOAST_DATUM() would return.  Only
+ * what is compressed or elsewhere needs memory of its own meanwhile.
+ */
+static struct varlena *
+make_varlena(PtSort *sort, Datum value)
+{
+	struct varlena *toasted = (struct varlena *) DatumGetPointer(value);
+	struct varlena *image;
+	struct varlena *plain;
+	Size		size;
+
+	if (VARATT_IS_EXTERNAL_EXPANDED(toasted))
 	{
-		memcpy(&short_image, plain, size);
-		image = &short_image;
-		size = MIN_IMAGE;
+		ExpandedObjectHeader *object = DatumGetEOHP(value);
+
+		size = EOH_get_flat_size(object);
+		image = reserve_varlena(sort, size);
+		EOH_flatten_into(object, image, size);
+		return image;
 	}
-	ptsort_put(sort, image, size, words);
-	if (datum != value)
+	if (VARATT_IS_SHORT(toasted) && !VARATT_IS_EXTERNAL(toasted))
+	{
+		size = VARSIZE_SHORT(toasted) - VARHDRSZ_SHORT;
+		image = reserve_varlena(sort, VARHDRSZ + size);
+		SET_VARSIZE(image, VARHDRSZ + size);
+		memcpy(VARDATA(image), VARDATA_SHORT(toasted), size);
+		return image;
+	}
+	plain = pg_detoast_datum(toasted);
+	image = reserve_varlena(sort, VARSIZE(plain));
+	memcpy(image, plain, VARSIZE(plain));
+	if (plain != toasted)
 		pfree(plain);
+	return image;
 }
 
-/* Puts a null of a type whose images are varlenas. */
-static void
-put_null(DatumState *state, PtSort *sort)
+/* Makes the image of a value that is not a varlena. */
+static DatumImage *
+make_image(DatumState *state, PtSort *sort, Datum value, bool isnull)
 {
-	const uint64 null_image = 0;
-	uint64		words[KEY_ENTRY_WORDS];
-	bool		isnull = true;
-	Datum		value = (Datum) 0;
+	Size		length = 0;
+	DatumImage *image;
 
-	key_words(state->key, &value, &isnull, words);
-	ptsort_put(sort, &null_image, MIN_IMAGE, words);
+	if (!isnull)
+		length = state->typbyval ? sizeof(Datum) :
+			datumGetSize(value, false, state->typlen);
+	if (!AllocSizeIsValid(sizeof(DatumImage) + length))
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("value of %zu bytes is too large to sort", length)));
+
+	image = ptsort_reserve(sort, sizeof(DatumImage) + length);
+	image->size = sizeof(DatumImage) + length;
+	image->isnull = isnull;
+	if (state->typbyval && !isnull)
+		*(Datum *) IMAGE_VALUE(image) = value;
+	else if (length > 0)
+		memcpy(IMAGE_VALUE(image), DatumGetPointer(value), length);
+	return image;
 }
 
+/* variant_put_datum: see ptsort_put_datum. */
 void
 variant_put_datum(PtSort *sort, Datum value, bool isnull)
 {
 	DatumState *state = datum_state(sort);
-	uint64		words[KEY_ENTRY_WORDS];
-	Size		size;
 
 	if (state->exact)
 		put_exact(state, sort, value, isnull);
-	else if (state->varlena && isnull)
-		put_null(state, sort);
-	else if (state->varlena)
-		put_varlena(state, sort, value);
+	else if (!state->varlena)
+		commit_image(state, sort, make_image(state, sort, value, isnull));
+	else if (isnull)
+		commit_image(state, sort, reserve_varlena(sort, 0));
 	else
-	{
-		size = make_image(state, value, isnull);
-		key_words(state->key, &value, &isnull, words);
-		ptsort_put(sort, state->scratch, size, words);
-		shrink_scratch(state);
-	}
+		commit_image(state, sort, make_varlena(sort, value));
 }
 
+/* variant_get_datum: see ptsort_get_datum. */
 bool
 variant_get_datum(PtSort *sort, bool forward, Datum *value, bool *isnull)
 {
