@@ -186,6 +186,12 @@ AS 'MODULE_PATHNAME', 'ptsort_test_prefixes'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
 -- Does something that callers must not do.
+CREATE FUNCTION ptsort_test_reserve(n int4, budget_kb int4,
+	is_inline bool DEFAULT false,
+	OUT tuples int8, OUT runs int8, OUT forgotten int8, OUT peak_memory int8)
+AS 'MODULE_PATHNAME', 'ptsort_test_reserve'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
 CREATE FUNCTION ptsort_test_misuse(what text)
 RETURNS void
 AS 'MODULE_PATHNAME', 'ptsort_test_misuse'

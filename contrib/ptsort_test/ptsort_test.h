@@ -17,6 +17,7 @@
  *	  misuse.c	ptsort_test_misuse()
  *	  misuse_kinds.c	... of heap tuples and of indexes of any access method
  *	  misuse_variants.c	... of variants
+ *	  reserve.c	ptsort_test_reserve()
  *	  failed.c	ptsort_test_failed(); internal_tests.h says why it is special
  *	  build.c	ptsort_test_build()
  *	  onecall.c	ptsort_test_parallel()
