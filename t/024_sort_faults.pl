@@ -1,0 +1,163 @@
+# Sorts of minimal tuples and of values in which something goes wrong: each
+# allocation fails once, each named point raises an error or is cancelled the
+# first and the second time it is passed, and the disk is full.  Each time the
+# sort is right or ends with the error that belongs to it; nothing is left, and
+# the next sort is right.  (ptsort_test_model compares every tuple with the
+# server's sort, which is made before anything can fail.)
+#
+# Of allocations every n-th, which ones depends on the day; PTSORT_FAULTS=all
+# takes all.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use Faults;
+use Ptsort;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = fault_node('main');
+
+# A sort after which nothing may be left: its SQLSTATE, message, and what is.
+$node->safe_psql('postgres', q{
+CREATE FUNCTION sort(arguments text, OUT state text, OUT message text, OUT left_over text)
+LANGUAGE plpgsql AS $$
+BEGIN
+	BEGIN
+		state := '00000';
+		EXECUTE format('SELECT tuples FROM ptsort_test_model(%s)', arguments);
+	EXCEPTION WHEN OTHERS OR query_canceled THEN
+		state := SQLSTATE;
+		message := SQLERRM;
+	END;
+	left_over := concat_ws(', ',
+		(SELECT 'files: ' || string_agg(name, ' ') FROM pg_ls_dir('base/pgsql_tmp', true, false) name),
+		(SELECT 'contexts: ' || string_agg(name, ' ') FROM pg_backend_memory_contexts WHERE name LIKE 'ptsort%'),
+		(SELECT 'segments: ' || segments() WHERE segments() > current_setting('test.segments')::int));
+END $$;
+
+CREATE FUNCTION fail(arguments text, fault text, allocation int, allowed text[], OUT bad text, OUT state text, OUT failed bool)
+LANGUAGE plpgsql AS $$
+DECLARE
+	result record;
+BEGIN
+	PERFORM set_config('ptsort_test.fault', fault, false);
+	PERFORM set_config('ptsort_test.allocation', allocation::text, false);
+	result := sort(arguments);
+	failed := (SELECT f.failed > 0 OR f.acted > 0 AND fault NOT LIKE 'model: begin%' FROM ptsort_test_faults() f);
+	PERFORM set_config('ptsort_test.fault', '', false);
+	state := result.state;
+	IF state <> ALL (allowed || '{00000}'::text[]) OR result.left_over <> '' THEN
+		bad := format('%s %s: %s %s, left: %s', fault, allocation, state, result.message, result.left_over);
+	END IF;
+	IF allocation % 8 = 0 THEN
+		result := sort(arguments);
+		IF result.state <> '00000' OR result.left_over <> '' THEN
+			bad := concat(bad, format('; after %s %s: %s %s, left: %s', fault, allocation, result.state, result.message, result.left_over));
+		END IF;
+	END IF;
+END $$;
+});
+
+my ($allocations, $points, $missed) = (0, 0, 0);
+my $text = q{'SELECT word, id FROM tiny ORDER BY 1'};
+my $number = q{'SELECT id * 7919 % 1000, word FROM tiny ORDER BY 1 DESC'};
+my $word = q{'SELECT word FROM tiny ORDER BY 1'};
+my $learn = 'SET ptsort.debug_learn_tuples = 10';
+my $runs = 'SET ptsort.debug_spill_entries = 60';
+my $passes = "$runs; SET ptsort.debug_merge_order = 2";
+
+# name, settings, arguments of ptsort_test_model
+my @sorts = (
+	[ 'in memory', 'SELECT', $number ],
+	[ 'text in memory', $learn, "$text, random_access => true" ],
+	[ 'values of text', "$learn; $runs", "$word, 'datum'" ],
+	[ 'values by value', $passes, q{'SELECT id % 50 FROM tiny ORDER BY 1', 'datum', random_access => true} ],
+	[ 'many passes', "$passes; $learn", "$text, slots => 'scan'" ],
+	[ 'stable, one run', $passes, "$number, stable => true, random_access => true" ],
+	[ 'again and again', "$learn; $runs", "$text, rounds => 3, seed => 5" ],
+	[ 'leader', $runs, "$text, participants => 2" ],
+	[ 'slices', "$runs; SET ptsort.debug_slices = 5", "$text, participants => 3, slices => true" ]);
+
+# Run fail() over rows of (fault, allocation), in a session of its own; returns
+# how many there were, failed, and came out right, what was bad, and how much
+# TopMemoryContext has grown since the first five.
+sub run_faults
+{
+	my ($setup, $arguments, $allowed, @faults) = @_;
+	my $values = join ', ', map { "('$_->[0]', $_->[1])" } @faults;
+	my $quoted = $arguments =~ s/'/''/gr;
+	my $call = "fail('$quoted', fault, allocation, '{$allowed}')";
+	my $top = q{(SELECT used_bytes FROM pg_backend_memory_contexts WHERE name = 'TopMemoryContext')};
+	my $out = $node->safe_psql('postgres', qq{
+$setup;
+SET client_min_messages = error;
+SELECT set_config('test.segments', (segments() + 1)::text, false);
+SELECT count(*) FROM generate_series(1, 5), sort('$quoted');
+CREATE TEMP TABLE faults AS SELECT * FROM (VALUES $values) v (fault, allocation);
+CREATE TEMP TABLE results AS SELECT f.* FROM (SELECT * FROM faults LIMIT 5) l, $call f;
+SELECT $top AS before \\gset
+INSERT INTO results SELECT f.* FROM (SELECT * FROM faults OFFSET 5) l, $call f;
+SELECT 'result', count(*), count(*) FILTER (WHERE failed), count(*) FILTER (WHERE state = '00000'), $top - :before FROM results;
+SELECT 'bad ' || bad FROM results WHERE bad IS NOT NULL LIMIT 10;
+});
+	my ($n, $failed, $right, $grown) = $out =~ /^result\|(\d+)\|(\d+)\|(\d+)\|(-?\d+)$/m;
+	return ($n, $failed, $right, join("\n", $out =~ /^bad (.*)$/mg), $grown);
+}
+
+foreach my $sort (@sorts)
+{
+	my ($name, $setup, $arguments) = @$sort;
+
+	# the points that it passes, and how many allocations it makes
+	my $out = $node->safe_psql('postgres', qq{
+$setup;
+SELECT count(*) FROM ptsort_test_model($arguments);
+SET ptsort_test.fault = 'nowhere';
+SELECT count(*) FROM ptsort_test_model($arguments);
+SELECT 'passed ' || point || '|' || leader FROM ptsort_test_points() ORDER BY point COLLATE "C";
+SET ptsort_test.allocation = 0;
+SET ptsort_test.fault = 'model: begin:1:palloc';
+SELECT count(*) FROM ptsort_test_model($arguments);
+SELECT 'palloc ' || ptsort_test_allocations();
+SET ptsort_test.fault = 'model: begin:1:malloc';
+SELECT count(*) FROM ptsort_test_model($arguments);
+SELECT 'malloc ' || ptsort_test_allocations();
+});
+	my %passed = $out =~ /^passed (.*)\|(\d+)$/mg;
+	delete @passed{ grep { /^model: / } keys %passed };
+	my $spills = $setup =~ /spill/;
+
+	foreach my $kind (qw(palloc malloc))
+	{
+		my ($counted) = $out =~ /^$kind (\d+)/m;
+		my @faults = map { [ "model: begin:1:$kind", $_ ] }
+		  sample($kind eq 'palloc' ? 40 : 2, 1 .. $counted);
+		my ($n, $failed, $right, $bad, $grown) = run_faults($setup, $arguments, '53200,58000', @faults);
+		is($bad, '', "$name: $n of $counted allocations failed ($kind)");
+		$allocations += $failed;
+		cmp_ok($failed, '>=', 0.8 * $n, "$name: $failed of them did, $right were done without");
+		cmp_ok($grown, '<=', 8192, "$name: TopMemoryContext has grown by $grown bytes");
+	}
+
+	my @points = map { my $point = $_; map { [ $point, $_ ] } grep { $_ <= $passed{$point} } 1, 2 } sort keys %passed;
+	cmp_ok(scalar(@points), '>=', $spills ? 6 : 3, "$name: " . join(', ', sort keys %passed));
+	my ($n, $failed, $right, $bad) = run_faults($setup, $arguments, 'XX000,57014',
+		map { my ($point, $nth) = @$_; map { [ "$point:$nth:$_", 8 * $nth ] } qw(error cancel) } @points);
+	is($bad, '', "$name: an error or a cancel at each of " . @points . ' points');
+	is($failed, $n, "$name: all of them acted");
+	$points += $failed;
+	next unless $spills;
+	($n, $failed, $right, $bad) = run_faults($setup, $arguments, '53100',
+		map { [ "$_->[0]:$_->[1]:full_temp", 8 ] } [ 'model: begin', 1 ], @points);
+	is($bad, '', "$name: no space at each of them");
+	$missed += $n - $right;
+	cmp_ok($n - $right, '>=', 3, "$name: it was missed " . ($n - $right) . ' times');
+}
+
+note("total: $allocations allocations failed, $points errors at points, $missed times no space");
+check_nothing_left($node, 'faults');
+check_log($node);
+$node->stop;
+done_testing();
