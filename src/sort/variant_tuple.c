@@ -296,7 +296,7 @@ variant_put_slot(PtSort *sort, TupleTableSlot *slot)
 	else
 	{
 		/* a kind of slot that another table access method has */
-		tuple = slot->tts_ops->copy_minimal_tuple(slot);
+		tuple = ExecCopySlotMinimalTuple(slot);
 		variant_put_tuple(sort, tuple);
 		heap_free_minimal_tuple(tuple);
 	}
