@@ -48,9 +48,10 @@
  *									begin, read_slices
  *									done
  *
- * Without read_slices there is one more begin in the leader, and done comes in
- * ptsort_parallel_end().  Without workers the leader is the only participant,
- * and begins one sort, which it puts into and reads from.
+ * Without read_slices there is one more begin in the leader, and perhaps in the
+ * workers, which verify parts of a merge of text so that the leader need not;
+ * and done comes in ptsort_parallel_end().  Without workers the leader is the
+ * only participant, and begins one sort, which it puts into and reads from.
  *
  * WORKERS
  *
@@ -170,8 +171,8 @@ typedef struct PtParallelOps
 {
 	/*
 	 * In every participant: begin a sort with exactly these options, or a
-	 * copy of them in which you have set what ptsort_parallel() leaves 0.
-	 * All sorts of all participants must be begun alike.
+	 * copy of them in which you have set what ptsort_parallel() leaves 0. All
+	 * sorts of all participants must be begun alike.
 	 */
 	PtSort	   *(*begin) (PtParallel *parallel, const PtSortOptions *options);
 
@@ -191,9 +192,9 @@ typedef struct PtParallelOps
 	void		(*fill) (PtParallel *parallel, PtSort *sort);
 
 	/*
-	 * Optional, in every participant: while ptsort_next_slice() gives a slice,
-	 * read it to its end.  To leave a slice to nobody, or tuples of one
-	 * unread, is an error.
+	 * Optional, in every participant: while ptsort_next_slice() gives a
+	 * slice, read it to its end.  To leave a slice to nobody, or tuples of
+	 * one unread, is an error.
 	 */
 	void		(*read_slices) (PtParallel *parallel, PtSort *sort);
 

@@ -65,6 +65,8 @@ typedef struct Job
 typedef struct Shared
 {
 	int			processes;
+	pg_atomic_uint32 expected;	/* processes that scan; 0: not known */
+	pg_atomic_uint32 scanning;	/* ... that have a row */
 	pg_atomic_uint64 next;		/* number that nobody has put yet */
 	pg_atomic_uint32 filled;	/* slices with tuples */
 	uint32		hashes[FLEXIBLE_ARRAY_MEMBER];
@@ -80,6 +82,14 @@ typedef struct Local
 	int			nheld;
 	Datum		held[10000];
 } Local;
+
+/* What has been read. */
+typedef struct Found
+{
+	int			filled_slices;
+	char	   *hashes;			/* of all tuples, in order, separated */
+	int64		comparisons;	/* while the stream was read */
+} Found;
 
 PG_FUNCTION_INFO_V1(ptsort_test_parallel);
 extern PGDLLEXPORT void ptsort_test_parallel_worker(dsm_segment *segment,
@@ -126,7 +136,11 @@ begin(PtParallel *parallel, const PtSortOptions *options)
 	const Job  *job = parallel->arg;
 	static const bool nulls_first[MAX_KEYS] = {false};
 
+	Shared	   *shared = parallel->shared;
+
 	check_call(parallel, "begin")->begun++;
+	if (parallel->is_leader && shared != NULL)
+		pg_atomic_write_u32(&shared->expected, parallel->participants);
 	if (strcmp(job->fail, "no sort") == 0)
 		return NULL;
 	if (job->datums)
@@ -137,6 +151,25 @@ begin(PtParallel *parallel, const PtSortOptions *options)
 							  nulls_first, options);
 }
 
+/*
+ * Wait until every process has a row, so that each leaves a run.  The
+ * leader, who knows how many there are, tells in its first begin.
+ */
+static void
+wait_for_others(PtParallel *parallel)
+{
+	Shared	   *shared = parallel->shared;
+	uint32		expected;
+
+	pg_atomic_fetch_add_u32(&shared->scanning, 1);
+	while ((expected = pg_atomic_read_u32(&shared->expected)) == 0 ||
+		   pg_atomic_read_u32(&shared->scanning) < expected)
+	{
+		CHECK_FOR_INTERRUPTS();
+		pg_usleep(1000);
+	}
+}
+
 static void
 put(PtParallel *parallel, PtSort *sort, TupleTableSlot *slot)
 {
@@ -144,7 +177,10 @@ put(PtParallel *parallel, PtSort *sort, TupleTableSlot *slot)
 	Local	   *local = parallel->local;
 
 	if (local->rows++ == 0)
+	{
 		check_call(parallel, "put");
+		wait_for_others(parallel);
+	}
 	if (!job->datums)
 		ptsort_put_slot(sort, slot);
 	else
@@ -198,6 +234,8 @@ shared_init(PtParallel *parallel, int processes, int slices)
 
 	check_call(parallel, "shared_init");
 	shared->processes = processes;
+	pg_atomic_init_u32(&shared->expected, 0);
+	pg_atomic_init_u32(&shared->scanning, 0);
 	pg_atomic_init_u64(&shared->next, 0);
 	pg_atomic_init_u32(&shared->filled, 0);
 	if (job->own_piece &&
@@ -412,12 +450,17 @@ set_keys(Job *job, Relation table, ArrayType *names, ArrayType *operators)
 
 /* The stream is read outside of parallel mode, and may be left early. */
 static char *
-read_stream(PtParallel *parallel, const Job *job, int64 most)
+read_stream(PtParallel *parallel, const Job *job, int64 most,
+			int64 *comparisons)
 {
+	PtSortStats before;
+	PtSortStats after;
+
 	TupleTableSlot *slot = make_slot(job, parallel->table);
 	StringInfoData hashes;
 	uint32		hash;
 
+	ptsort_stats(parallel->stream, &before);
 	initStringInfo(&hashes);
 	for (int64 i = 0; i < most; i++)
 	{
@@ -427,6 +470,8 @@ read_stream(PtParallel *parallel, const Job *job, int64 most)
 	}
 	if (slot != NULL)
 		ExecDropSingleTupleTableSlot(slot);
+	ptsort_stats(parallel->stream, &after);
+	*comparisons = after.comparisons - before.comparisons;
 	return hashes.data;
 }
 
@@ -495,7 +540,7 @@ check_piece(ParallelContext *pcxt)
 }
 
 static PtParallelResult *
-sort_with(PtParallelRequest *request, int64 most, int *filled, char **hashes)
+sort_with(PtParallelRequest *request, int64 most, Found *found)
 {
 	const Job  *job = request->arg;
 	PtParallel *parallel = ptsort_parallel(request);
@@ -503,17 +548,17 @@ sort_with(PtParallelRequest *request, int64 most, int *filled, char **hashes)
 	PtParallelResult *result;
 
 	check_return(parallel, in_parallel_mode && request->context != NULL);
-	*filled = 0;
 	if (!job->slices)
-		*hashes = read_stream(parallel, job, most);
+		found->hashes = read_stream(parallel, job, most,
+									&found->comparisons);
 	else
 	{
 		Shared	   *shared = parallel->shared;
 
 		if (request->context != NULL)
 			WaitForParallelWorkersToFinish(request->context);
-		*filled = pg_atomic_read_u32(&shared->filled);
-		*hashes = read_shared(shared, Min(most, job->room));
+		found->filled_slices = pg_atomic_read_u32(&shared->filled);
+		found->hashes = read_shared(shared, Min(most, job->room));
 	}
 	result = ptsort_parallel_end(parallel);
 	check_result(result);
@@ -523,7 +568,7 @@ sort_with(PtParallelRequest *request, int64 most, int *filled, char **hashes)
 /* A context of our own, whose workers' main function is ours or not. */
 static PtParallelResult *
 sort_in_context(PtParallelRequest *request, const char *context, int64 most,
-				int *filled, char **hashes)
+				Found *found)
 {
 	bool		own_main = strcmp(context, "own") == 0;
 	int			workers = request->workers;
@@ -543,7 +588,7 @@ sort_in_context(PtParallelRequest *request, const char *context, int64 most,
 		request->workers = 0;
 	if (strcmp(context, "initialized") == 0)
 		InitializeParallelDSM(pcxt);
-	result = sort_with(request, most, filled, hashes);
+	result = sort_with(request, most, found);
 	if (own_main)
 		check_piece(pcxt);
 	DestroyParallelContext(pcxt);
@@ -561,12 +606,12 @@ check_usage(Relation table, int64 blocks_before)
 }
 
 static Datum
-make_row(FunctionCallInfo fcinfo, const PtParallelResult *result, int filled,
-		 const char *hashes)
+make_row(FunctionCallInfo fcinfo, const PtParallelResult *result,
+		 const Found *found)
 {
 	TupleDesc	desc;
-	Datum		values[6];
-	bool		nulls[6] = {false};
+	Datum		values[7];
+	bool		nulls[7] = {false};
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
@@ -574,11 +619,10 @@ make_row(FunctionCallInfo fcinfo, const PtParallelResult *result, int filled,
 	values[1] = Int32GetDatum(result->workers_launched);
 	values[2] = Int64GetDatum((int64) result->rows);
 	values[3] = Int64GetDatum(result->tuples);
-	values[4] = Int32GetDatum(filled);
-	nulls[5] = hashes == NULL;
-	if (hashes != NULL)
-		values[5] = DirectFunctionCall1Coll(md5_text, DEFAULT_COLLATION_OID,
-											CStringGetTextDatum(hashes));
+	values[4] = Int32GetDatum(found->filled_slices);
+	values[5] = DirectFunctionCall1Coll(md5_text, DEFAULT_COLLATION_OID,
+										CStringGetTextDatum(found->hashes));
+	values[6] = Int64GetDatum(found->comparisons);
 	return HeapTupleGetDatum(heap_form_tuple(desc, values, nulls));
 }
 
@@ -593,15 +637,15 @@ choose_ops(const Job *job, bool has_table)
 }
 
 static PtParallelResult *
-sort_nested(PtParallelRequest *request, int *filled, char **hashes)
+sort_nested(PtParallelRequest *request, Found *found)
 {
 	PtParallel *parallel;
 	PtParallelResult *result;
 
 	EnterParallelMode();
 	parallel = ptsort_parallel(request);
-	*filled = 0;
-	*hashes = read_stream(parallel, request->arg, PG_INT64_MAX);
+	found->hashes = read_stream(parallel, request->arg, PG_INT64_MAX,
+								&found->comparisons);
 	result = ptsort_parallel_end(parallel);
 	ExitParallelMode();
 	return result;
@@ -618,8 +662,7 @@ ptsort_test_parallel(PG_FUNCTION_ARGS)
 {
 	char	   *context = text_to_cstring(PG_GETARG_TEXT_PP(10));
 	int64		blocks_before = blocks_used();
-	int			filled;
-	char	   *hashes = NULL;
+	Found		found = {0};
 	PtParallelResult *result;
 	Job			job = {
 		.datums = strcmp(text_to_cstring(PG_GETARG_TEXT_PP(3)), "datum") == 0,
@@ -627,8 +670,7 @@ ptsort_test_parallel(PG_FUNCTION_ARGS)
 		.own_piece = context[0] == 'o' || context[0] == 'm',
 		.fill = PG_GETARG_INT64(4),
 		.hold_back = PG_GETARG_BOOL(5),
-		.room = PG_GETARG_BOOL(6) ? PG_GETARG_INT64(12) : 0,
-		.nkeys = 0
+		.room = PG_GETARG_BOOL(6) ? PG_GETARG_INT64(12) : 0
 	};
 	PtParallelRequest request = {
 		.library = "$libdir/ptsort_test",
@@ -658,14 +700,14 @@ ptsort_test_parallel(PG_FUNCTION_ARGS)
 		choose_ops(&job, request.table != NULL) :
 		text_to_cstring(PG_GETARG_TEXT_PP(13));
 	if (context[0] == '\0')
-		result = sort_with(&request, PG_GETARG_INT64(12), &filled, &hashes);
+		result = sort_with(&request, PG_GETARG_INT64(12), &found);
 	else if (strcmp(context, "nested") == 0)
-		result = sort_nested(&request, &filled, &hashes);
+		result = sort_nested(&request, &found);
 	else
 		result = sort_in_context(&request, context, PG_GETARG_INT64(12),
-								 &filled, &hashes);
+								 &found);
 	check_usage(request.table, blocks_before);
 	if (request.table != NULL)
 		relation_close(request.table, AccessShareLock);
-	return make_row(fcinfo, result, filled, hashes);
+	return make_row(fcinfo, result, &found);
 }

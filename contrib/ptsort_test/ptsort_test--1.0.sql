@@ -277,6 +277,7 @@ LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 -- tuples:       put
 -- digest:       of the keys in the order in which they came, separated by |:
 --               md5(string_agg(hashtext(keys)::text, ' ' ORDER BY ...))
+-- comparisons:  while the stream was read
 CREATE FUNCTION ptsort_test_parallel(
 	tab regclass,
 	keys text[] DEFAULT '{}',
@@ -297,7 +298,8 @@ CREATE FUNCTION ptsort_test_parallel(
 	OUT rows bigint,
 	OUT tuples bigint,
 	OUT filled_slices integer,
-	OUT digest text)
+	OUT digest text,
+	OUT comparisons bigint)
 AS 'MODULE_PATHNAME', 'ptsort_test_parallel'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL UNSAFE;
 

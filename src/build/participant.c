@@ -61,10 +61,10 @@ check_ops(const PtBuildOps *ops, const char *library, const char *function)
 	}
 	if (ops->load == NULL && ops->load_slices == NULL)
 		team_append_name(&missing,
-					any_of_slices ? "load_slices" : "load or load_slices");
+						 any_of_slices ? "load_slices" : "load or load_slices");
 	if (ops->load == NULL && half_shared)
 		team_append_name(&missing,
-					ops->shared_size ? "shared_init" : "shared_size");
+						 ops->shared_size ? "shared_init" : "shared_size");
 
 	if (missing.len > 0)
 		ereport(ERROR,

@@ -248,6 +248,8 @@ fill_segment(Team *team, const Size *sizes)
 									  team->snapshot);
 	team->sort_shared = add_piece(team, PIECE_SORT, sizes, NULL);
 	ptsort_shared_init(team->sort_shared, team->processes, team->segment);
+	if (!team->slices)
+		sort_promise_help(team->sort_shared);
 	team->shared = add_piece(team, PIECE_USER, sizes, NULL);
 }
 
@@ -513,6 +515,7 @@ team_work(Team *team)
 	ptsort_perform(team->sort);
 	ptsort_stats(team->sort, &team->slot->stats.sort);
 	sort_outcome(team->sort, &team->slot->outcome);
+	team->hints = sort_has_hints(team->sort);
 	fault_point("build: after sort");
 	if (team->sort_shared != NULL)
 		end_sort(team);
@@ -563,6 +566,16 @@ count_reading(Team *team)
 	stats->peak_memory = Max(stats->peak_memory, merge.peak_memory);
 	sort_outcome(team->sort, &outcome);
 	add_outcome(&team->slot->outcome, &outcome);
+}
+
+/* Help the leader, who reads the stream, by verifying slices of it. */
+static void
+help(Team *team)
+{
+	team_collect(team);
+	sort_verify_slices(team->sort);
+	count_reading(team);
+	end_sort(team);
 }
 
 /*
@@ -740,5 +753,7 @@ team_serve(Team *team)
 		team_collect(team);
 		team_read(team);
 	}
+	else if (team->hints)
+		help(team);
 	report_usage(team);
 }

@@ -16,7 +16,8 @@
  *		team_wait, team_finish
  *		team_leave
  *
- * A team that does not read slices has only a leader from team_collect on.  One
+ * A team that does not read slices has only a leader from team_collect on, but
+ * if words are hints the others verify slices of its stream beforehand.  One
  * without workers has no segment, and what processes would share is in the
  * leader's memory; its one sort, of role PTSORT_SERIAL, needs no collecting.
  *
@@ -133,6 +134,7 @@ struct Team
 	ParallelTableScanDesc scan; /* NULL: all of the table is ours */
 	PtSortShared *sort_shared;	/* NULL: serial */
 	PtSort	   *sort;
+	bool		hints;			/* words of the sort it put into are hints */
 	TeamSlot   *slot;
 
 	/* Leader */

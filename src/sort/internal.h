@@ -113,6 +113,19 @@ extern const uint64 *sort_get_entry(PtSort *sort, bool forward);
  */
 extern void sort_outcome(PtSort *sort, SortOutcome *outcome);
 
+/* sort_has_hints tells whether the sort's words may contradict its order. */
+extern bool sort_has_hints(const PtSort *sort);
+
+/*
+ * sort_promise_help promises, before any sort has begun, that all workers will
+ * help a leader of role PTSORT_LEADER if words are hints (sort_has_hints of
+ * their first sort): they then begin and perform a sort of role PTSORT_SLICE,
+ * and call sort_verify_slices, which verifies what hints make of parts of the
+ * leader's merge.
+ */
+extern void sort_promise_help(PtSortShared *shared);
+extern void sort_verify_slices(PtSort *sort);
+
 /* sort_returned returns how many tuples get has returned so far. */
 extern int64 sort_returned(const PtSort *sort);
 

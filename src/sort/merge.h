@@ -31,7 +31,10 @@ typedef struct MergeRange
 typedef enum MergePurpose
 {
 	MERGE_TO_RUN,				/* a run: see merge_was_wrong */
-	MERGE_FINAL					/* it is the result */
+	MERGE_TO_VERIFY,			/* nothing: would words alone make the result
+								 * of verified runs?  See merge_was_wrong */
+	MERGE_VERIFIED,				/* the result, and they do */
+	MERGE_FINAL					/* the result */
 } MergePurpose;
 
 extern Merge *merge_create(SortOrder *order, Run **runs, int nruns,

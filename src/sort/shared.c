@@ -49,12 +49,15 @@ struct PtSortShared
 	int			learned;		/* bytes that it learned, 0: not yet */
 	bool		planned;		/* slices have been planned */
 	int			next_slice;		/* the next one nobody has claimed */
+	int			ended_slices;	/* that have been verified */
+	bool		helped;			/* see sort_promise_help; from before launch */
 	bool		failed;			/* the sort has failed: see SortOutcome */
 	bool		abandoned;		/* the leader has let go of the segment */
 
 	/*
 	 * After the slots follow the slices: see shared_slice.  Written by the
-	 * leader before 'planned', read by all after.
+	 * leader before 'planned', read by all after; but whether a slice has
+	 * been verified by who has claimed it, before it adds to 'ended_slices'.
 	 */
 	SharedSlot	slots[FLEXIBLE_ARRAY_MEMBER];
 };
@@ -87,7 +90,7 @@ shared_estimate(int processes)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("parallel sort cannot have %d processes", processes),
 				 errhint("Count the leader's process and all workers that may be launched.")));
-	slices = mul_size(mul_size(shared_slices(processes) + 1, processes + 1),
+	slices = mul_size(mul_size(shared_slices(processes) + 1, processes + 2),
 					  sizeof(int64));
 	return add_size(slots_size(processes), slices);
 }
@@ -100,7 +103,7 @@ shared_slice(PtSortShared *shared, int slice)
 		((char *) shared + slots_size(shared->processes));
 
 	Assert(slice >= 0 && slice <= shared_slices(shared->processes));
-	return slices + slice * (shared->processes + 1);
+	return slices + slice * (shared->processes + 2);
 }
 
 /* shared_publish_plan makes the positions valid and wakes those who wait. */
@@ -453,9 +456,39 @@ collect(PtSortShared *shared, int participants)
 }
 
 /*
+ * Wait until a number that participants increase is that large.  An error of a
+ * worker is raised here, by the interrupt check.  A worker that ended without
+ * one is noticed as well, or the wait would have no end.
+ */
+static void
+wait_for_count(PtSortShared *shared, int (*count) (PtSortShared *shared),
+			   int target, ParallelContext *workers)
+{
+	ConditionVariablePrepareToSleep(&shared->announced);
+	while (count(shared) < target)
+	{
+		bool		timed_out;
+
+		CHECK_FOR_INTERRUPTS();
+		timed_out =
+			ConditionVariableTimedSleep(&shared->announced,
+										WORKER_CHECK_INTERVAL,
+										WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
+		if (timed_out && workers && !workers_alive(workers) &&
+			count(shared) < target)
+		{
+			CHECK_FOR_INTERRUPTS();
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("parallel worker ended before it finished its sort"),
+					 errhint("More details may be available in the server log.")));
+		}
+	}
+	ConditionVariableCancelSleep();
+}
+
+/*
  * shared_wait returns when that many participants have announced their runs.
- * An error of a worker is raised here, by the interrupt check.  A worker that
- * ended without one is noticed as well, or the wait would have no end.
  */
 void
 shared_wait(PtSortShared *shared, int participants, ParallelContext *workers)
@@ -467,28 +500,75 @@ shared_wait(PtSortShared *shared, int participants, ParallelContext *workers)
 	if (workers)
 		WaitForParallelWorkersToAttach(workers);
 
-	ConditionVariablePrepareToSleep(&shared->announced);
-	while (announcements(shared) < participants)
-	{
-		bool		timed_out;
-
-		CHECK_FOR_INTERRUPTS();
-		timed_out =
-			ConditionVariableTimedSleep(&shared->announced,
-										WORKER_CHECK_INTERVAL,
-										WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
-		if (timed_out && workers && !workers_alive(workers) &&
-			announcements(shared) < participants)
-		{
-			CHECK_FOR_INTERRUPTS();
-			ereport(ERROR,
-					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("parallel worker ended before it finished its sort"),
-					 errhint("More details may be available in the server log.")));
-		}
-	}
-	ConditionVariableCancelSleep();
+	wait_for_count(shared, announcements, participants, workers);
 	collect(shared, participants);
+}
+
+static int
+ended_slices(PtSortShared *shared)
+{
+	int			ended;
+
+	SpinLockAcquire(&shared->mutex);
+	ended = shared->ended_slices;
+	SpinLockRelease(&shared->mutex);
+	return ended;
+}
+
+/* Where it is noted whether a slice has been verified. */
+static int64 *
+slice_verdict(PtSortShared *shared, int slice)
+{
+	return &shared_slice(shared, slice)[shared->processes + 1];
+}
+
+/* sort_promise_help: see internal.h. */
+void
+sort_promise_help(PtSortShared *shared)
+{
+	shared->helped = true;
+}
+
+/* shared_is_helped tells whether sort_promise_help was called. */
+bool
+shared_is_helped(PtSortShared *shared)
+{
+	return shared->helped;
+}
+
+/* shared_close_slices: see shared.h. */
+void
+shared_close_slices(PtSortShared *shared)
+{
+	SpinLockAcquire(&shared->mutex);
+	shared->next_slice = shared_slices(shared->processes);
+	SpinLockRelease(&shared->mutex);
+}
+
+/* shared_end_slice: see shared.h. */
+void
+shared_end_slice(PtSortShared *shared, int slice, bool verified)
+{
+	*slice_verdict(shared, slice) = verified;
+	SpinLockAcquire(&shared->mutex);
+	shared->ended_slices++;
+	SpinLockRelease(&shared->mutex);
+	ConditionVariableBroadcast(&shared->announced);
+}
+
+/* shared_wait_verified: see shared.h. */
+void
+shared_wait_verified(PtSortShared *shared, ParallelContext *workers)
+{
+	wait_for_count(shared, ended_slices, shared_slices(shared->processes),
+				   workers);
+}
+
+/* shared_slice_is_verified: see shared.h. */
+bool
+shared_slice_is_verified(PtSortShared *shared, int slice)
+{
+	return *slice_verdict(shared, slice) != 0;
 }
 
 /* shared_processes returns how many slots there are. */

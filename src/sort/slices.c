@@ -405,6 +405,14 @@ make_cuts(SortOrder *order, SliceRun *runs, int nruns,
 	return cut;
 }
 
+int
+slices_useful(int nslices, int64 tuples)
+{
+	if (ptsort_debug_slices > 0)
+		return Min(nslices, ptsort_debug_slices);
+	return (int) Min(nslices, Max(tuples / MIN_SLICE_TUPLES, 1));
+}
+
 int64
 slices_plan(SortOrder *order, Run **runs, int nruns, int nslices, int64 budget,
 			int64 *slices)
@@ -432,10 +440,7 @@ slices_plan(SortOrder *order, Run **runs, int nruns, int nslices, int64 budget,
 	}
 	ncandidates = collect_candidates(slice_runs, nruns,
 									 budget / CANDIDATES_PART, &candidates);
-	useful = (int) Min(nslices, Max(tuples / MIN_SLICE_TUPLES, 1));
-	if (ptsort_debug_slices > 0)
-		useful = Min(nslices, ptsort_debug_slices);
-
+	useful = slices_useful(nslices, tuples);
 	cut = make_cuts(order, slice_runs, nruns, candidates, ncandidates, useful,
 					tuples / useful, slices);
 

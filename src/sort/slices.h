@@ -16,6 +16,12 @@
 extern int	ptsort_debug_slices;
 
 /*
+ * slices_useful returns into how many of nslices slices it is worth while to
+ * cut that many tuples.
+ */
+extern int	slices_useful(int nslices, int64 tuples);
+
+/*
  * slices_plan cuts runs into nslices slices.  'slices' has nslices + 1 rows of
  * nruns + 1 numbers; slice k of run r is the records from position r of row k
  * to position r of row k + 1, and the last number of row k is how many tuples

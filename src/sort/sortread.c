@@ -95,12 +95,82 @@ fail(PtSort *sort)
 		shared_fail(sort->options.shared);
 }
 
+/* End the merge of a slice, if there is one. */
+static void
+end_merge(PtSort *sort)
+{
+	if (sort->merge)
+	{
+		sort_note_memory(sort);
+		merge_free(sort->merge);
+	}
+	sort->merge = NULL;
+}
+
+/* sort_merge_slice: see sortread.h. */
+void
+sort_merge_slice(PtSort *sort, int slice, MergePurpose purpose)
+{
+	PtSortShared *shared = sort->options.shared;
+	int			processes = shared_processes(shared);
+	MemoryContext old = MemoryContextSwitchTo(sort->context);
+	MergeRange *ranges;
+
+	end_merge(sort);
+	ranges = palloc(Max(sort->nruns, 1) * sizeof(MergeRange));
+
+	for (int r = 0; r < sort->nruns; r++)
+	{
+		int			owner = sort->run_owners[r];
+
+		ranges[r].from = shared_slice(shared, slice)[owner];
+		ranges[r].to = shared_slice(shared, slice + 1)[owner];
+		if (ranges[r].from < 0 || ranges[r].from > ranges[r].to ||
+			ranges[r].to > run_end(sort->runs[r]))
+			elog(ERROR, "slice %d is not within its runs", slice);
+	}
+	sort->merge = sort_create_merge(sort, sort->runs, sort->nruns, ranges,
+									purpose);
+	sort->slice_start = shared_slice(shared, slice)[processes];
+	sort->phase = PHASE_MERGING;
+	pfree(ranges);
+	MemoryContextSwitchTo(old);
+}
+
+/* Go on to the next slice of a stream that has slices. */
+static bool
+next_streamed_slice(PtSort *sort)
+{
+	PtSortShared *shared = sort->options.shared;
+	MergePurpose purpose = MERGE_FINAL;
+
+	if (!sort->streams_slices ||
+		sort->next_streamed == shared_slices(shared_processes(shared)))
+		return false;
+	if (shared_slice_is_verified(shared, sort->next_streamed))
+		purpose = MERGE_VERIFIED;
+	sort_merge_slice(sort, sort->next_streamed++, purpose);
+	sort->slice_start = 0;		/* the stream is one */
+	return true;
+}
+
+/* sort_stream_slices: see sortread.h. */
+void
+sort_stream_slices(PtSort *sort)
+{
+	sort->streams_slices = true;
+	sort->next_streamed = 0;
+	(void) next_streamed_slice(sort);
+}
+
 static const void *
 get_from_merge(PtSort *sort, Size *size)
 {
 	RunReader  *reader;
 
 	reader = merge_next(sort->merge);
+	while (unlikely(reader == NULL) && next_streamed_slice(sort))
+		reader = merge_next(sort->merge);
 	if (unlikely(reader == NULL))
 	{
 		if (merge_was_wrong(sort->merge))
@@ -175,7 +245,10 @@ entries_from_merge(PtSort *sort, int max, int *n)
 	uint64	   *batch = batch_space(sort);
 	MemoryContext old = MemoryContextSwitchTo(sort->context);
 
-	*n = merge_next_entries(sort->merge, batch, max);
+	do
+	{
+		*n = merge_next_entries(sort->merge, batch, max);
+	} while (*n == 0 && next_streamed_slice(sort));
 	MemoryContextSwitchTo(old);
 	return batch;
 }
@@ -278,33 +351,6 @@ sort_restore(PtSort *sort)
 		run_limit(&sort->reader, sort->mark.before, sort->reader.to, false);
 }
 
-/* Begin to merge that slice, whose place in each run the leader has planned. */
-static void
-merge_slice(PtSort *sort, int slice)
-{
-	PtSortShared *shared = sort->options.shared;
-	int			processes = shared_processes(shared);
-	MemoryContext old = MemoryContextSwitchTo(sort->context);
-	MergeRange *ranges = palloc(Max(sort->nruns, 1) * sizeof(MergeRange));
-
-	for (int r = 0; r < sort->nruns; r++)
-	{
-		int			owner = sort->run_owners[r];
-
-		ranges[r].from = shared_slice(shared, slice)[owner];
-		ranges[r].to = shared_slice(shared, slice + 1)[owner];
-		if (ranges[r].from < 0 || ranges[r].from > ranges[r].to ||
-			ranges[r].to > run_end(sort->runs[r]))
-			elog(ERROR, "slice %d is not within its runs", slice);
-	}
-	sort->merge = sort_create_merge(sort, sort->runs, sort->nruns, ranges,
-									MERGE_FINAL);
-	sort->slice_start = shared_slice(shared, slice)[processes];
-	sort->phase = PHASE_MERGING;
-	pfree(ranges);
-	MemoryContextSwitchTo(old);
-}
-
 /* sort_slice_start: see ptsort_slice_start. */
 int64
 sort_slice_start(PtSort *sort)
@@ -346,12 +392,7 @@ sort_next_slice(PtSort *sort, int *slice)
 		sort_wrong_phase(sort, "cannot get slice of sort");
 	if (sort->failure_met)
 		sort_check_told(sort);
-	if (sort->merge)
-	{
-		sort_note_memory(sort);
-		merge_free(sort->merge);
-	}
-	sort->merge = NULL;
+	end_merge(sort);
 	sort->phase = PHASE_SLICES;
 	*slice = shared_claim_slice(sort->options.shared);
 	if (*slice < 0)
@@ -361,6 +402,6 @@ sort_next_slice(PtSort *sort, int *slice)
 		sort_meet_failure(sort);
 		return false;
 	}
-	merge_slice(sort, *slice);
+	sort_merge_slice(sort, *slice, MERGE_FINAL);
 	return true;
 }

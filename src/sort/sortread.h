@@ -12,7 +12,21 @@
 
 #include "compat.h"
 
+#include "sort/merge.h"
+
 #include "ptsort_variant.h"
+
+/*
+ * sort_merge_slice begins to merge a slice, whose place in each run the leader
+ * has planned.
+ */
+extern void sort_merge_slice(PtSort *sort, int slice, MergePurpose purpose);
+
+/*
+ * sort_stream_slices makes get return the tuples of one slice after the other,
+ * without a comparison in those that have been verified.
+ */
+extern void sort_stream_slices(PtSort *sort);
 
 extern const void *sort_get(PtSort *sort, bool forward, Size *size);
 extern const uint64 *sort_get_entries(PtSort *sort, int *n);

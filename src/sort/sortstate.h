@@ -60,6 +60,8 @@ struct PtSort
 	int			maxruns;
 	int		   *run_owners;		/* slice: the participants that left them */
 	Merge	   *merge;			/* MERGING */
+	bool		streams_slices; /* leader: its stream is slice after slice */
+	int			next_streamed;	/* ... of which this is the next */
 	bool		slice_taken;	/* serial: next_slice has given all there is */
 	int64		slice_start;	/* tuples before the slice that is read */
 	int64		returned;		/* tuples that get has returned */

@@ -28,6 +28,7 @@
 #include "sort/options.h"
 #include "sort/shared.h"
 #include "sort/slices.h"
+#include "sort/sortread.h"
 #include "sort/sortput.h"
 #include "sort/sortruns.h"
 #include "sort/tuplesort.h"
@@ -218,17 +219,6 @@ discard_runs(PtSort *sort)
 	sort->nruns = 0;
 }
 
-static void
-perform_leader(PtSort *sort)
-{
-	shared_wait(sort->options.shared, sort->options.participants,
-				sort->options.workers);
-	import_runs(sort, false);
-	if (sort->failed)
-		discard_runs(sort);
-	start_merging(sort);
-}
-
 /* Plan the slices and publish the plan; if a sort has failed, an empty one. */
 static void
 plan_slices(PtSort *sort)
@@ -267,6 +257,61 @@ plan_slices(PtSort *sort)
 	}
 	pfree(slices);
 	shared_publish_plan(shared);
+}
+
+/*
+ * Have all participants verify slices of the merge, and then be a stream of
+ * them.  The others have their share of the budget meanwhile.
+ */
+static void
+start_verified(PtSort *sort)
+{
+	PtSortShared *shared = sort->options.shared;
+	int64		budget = sort->options.budget;
+
+	sort->options.budget = Max(budget / shared_processes(shared),
+							   PTSORT_MIN_BUDGET);
+	plan_slices(sort);
+	sort_verify_slices(sort);
+	shared_wait_verified(shared, sort->options.workers);
+	sort->options.budget = budget;
+	sort_stream_slices(sort);
+}
+
+/* Is it worth while to have the merge verified in slices? */
+static bool
+verification_pays(const PtSort *sort)
+{
+	int			nslices =
+		shared_slices(shared_processes(sort->options.shared));
+
+	return !sort->failed && sort->nruns > 1 && sort_has_hints(sort) &&
+		!order_trusts_words(&sort->order) &&
+		slices_useful(nslices, sort->stats.tuples) > 1;
+}
+
+static void
+perform_leader(PtSort *sort)
+{
+	PtSortShared *shared = sort->options.shared;
+	bool		helped = shared_is_helped(shared);
+
+	shared_wait(shared, sort->options.participants, sort->options.workers);
+	import_runs(sort, helped && sort_has_hints(sort));
+	if (sort->failed)
+		discard_runs(sort);
+	if (helped && verification_pays(sort))
+	{
+		start_verified(sort);
+		return;
+	}
+	if (helped)
+	{
+		/* nothing for the others to do */
+		shared_close_slices(shared);
+		shared_publish_plan(shared);
+	}
+	start_merging(sort);
 }
 
 static void
