@@ -230,14 +230,18 @@ verify_winner(Merge *merge)
 {
 	int			run = merge->tree[0].run;
 	RunReader  *reader;
+	int			cmp;
 
 	if (run < 0 ||
 		(run == merge->last_run && merge->policy == VERIFY_RUNS))
 		return;
 	reader = &merge->readers[run];
 	if (order_compare_words(merge->last_words, reader->words,
-							merge->nwords) != 0 &&
-		order_compare_tuples(merge->order, merge->last, reader->tuple) > 0)
+							merge->nwords) == 0)
+		return;
+	cmp = order_compare_tuples(merge->order, merge->last, reader->tuple);
+	/* (0 only in a stable sort: then the runs decide, as in tie_is_before) */
+	if (cmp > 0 || (cmp == 0 && run < merge->last_run))
 		distrust_hints(merge);
 }
 
