@@ -686,7 +686,7 @@ ptsort_test_misuse(PG_FUNCTION_ARGS)
 	char	   *what = text_to_cstring(PG_GETARG_TEXT_PP(0));
 
 	if (run_misuse(misuses, what) || run_misuse(test_kind_misuses, what) ||
-		run_misuse(test_variant_misuses, what))
+		run_misuse(test_variant_misuses, what) || test_misuse_callers(what))
 		PG_RETURN_VOID();
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -15,6 +15,7 @@
  *	  words.c	ptsort_test_words(), ptsort_test_array()
  *	  prefixes.c	ptsort_test_prefixes()
  *	  misuse.c	ptsort_test_misuse()
+ *	  misuse_callers.c	the same: reset, stable sorts
  *	  misuse_kinds.c	... of heap tuples and of indexes of any access method
  *	  misuse_variants.c	... of variants
  *	  reserve.c	ptsort_test_reserve()
@@ -247,6 +248,9 @@ typedef struct TestMisuse
 
 extern const TestMisuse test_kind_misuses[];
 extern const TestMisuse test_variant_misuses[];
+
+/* misuse_callers.c */
+extern bool test_misuse_callers(const char *what);
 
 /* failed.c */
 extern const PtSortInternals *test_internals(void);
