@@ -98,7 +98,7 @@ LAYERS = \
 		key_column key) \
 	$(addprefix sort/, \
 		internal order tape frame run splice radix tournament tiesort repair pages memsort merge slices shared \
-		options sortstate sortread sortruns sortput sortverify tuplesort \
+		options sortstate bounded sortread sortruns sortput sortverify tuplesort \
 		variants variant_form variant_hash variant_index variant_heap variant_datum variant_tuple) \
 	$(addprefix build/, \
 		heapcolumns heapscan team parallel participant build) \

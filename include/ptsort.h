@@ -182,6 +182,10 @@ typedef struct PtSortOptions
 									 * sort; 0: unknown.  Only the time
 									 * depends on it: what pays for many is
 									 * left out for few */
+	int64		bound;			/* only this many tuples, the first in order,
+								 * are wanted, and get returns no more: others
+								 * need not be kept; 0: all (SERIAL, and not
+								 * for unique indexes) */
 	bool		stable;			/* tuples that compare equal come in the order
 								 * in which they were put: those of one
 								 * participant, and before them those of

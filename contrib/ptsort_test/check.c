@@ -69,6 +69,9 @@ test_checker(TestShape *shape, int sort_number)
 	}
 	qsort_arg(checker->expected, n, sizeof(TestTuple), compare_for_qsort,
 			  shape);
+	if (shape->spec->bound > 0)
+		checker->n = Min(n, shape->spec->bound);
+	checker->all = n;
 	return checker;
 }
 
@@ -107,7 +110,7 @@ test_check_next(TestChecker *checker, const TestTuple *tuple)
 	checker->group_balance += came - digest(checker, expected);
 	checker->next++;
 	if (checker->group_balance != 0 &&
-		(checker->next == checker->n ||
+		(checker->next == checker->all ||
 		 test_compare(checker->shape, expected, expected + 1) != 0))
 		elog(ERROR, "tuples before " INT64_FORMAT " are damaged",
 			 checker->next);

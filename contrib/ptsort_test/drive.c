@@ -122,6 +122,7 @@ sort_serially(TestShape *shape, Totals *totals)
 		.role = PTSORT_SERIAL,
 		.budget = spec->budget,
 		.random_access = spec->random_access,
+		.bound = spec->bound,
 		.stable = spec->stable,
 		.expected_tuples = spec->expected_tuples
 	};
@@ -407,6 +408,7 @@ read_arguments(FunctionCallInfo fcinfo, TestSpec *spec)
 	spec->slices = PG_GETARG_BOOL(17);
 	spec->stable = PG_GETARG_BOOL(18);
 	spec->expected_tuples = PG_GETARG_INT64(19);
+	spec->bound = PG_GETARG_INT64(20);
 
 	if (workers > 0)
 	{

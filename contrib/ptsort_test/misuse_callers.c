@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * misuse_callers.c
- *	  What callers of reset, and of stable sorts, must not do.
+ *	  What callers of reset, of stable and of bounded sorts, must not do.
  *
  * See misuse.c.
  *
@@ -107,6 +107,29 @@ stable_leader(void)
 	ptsort_perform(begin_int4(&leader));
 }
 
+static void
+bound_worker(void)
+{
+	PtSortOptions options = {
+		.role = PTSORT_WORKER,
+		.shared = make_block(),
+		.bound = 1
+	};
+
+	(void) begin_int4(&options);
+}
+
+static void
+bound_negative(void)
+{
+	PtSortOptions options = {
+		.role = PTSORT_SERIAL,
+		.bound = -1
+	};
+
+	(void) begin_int4(&options);
+}
+
 static const struct
 {
 	const char *name;
@@ -117,6 +140,8 @@ static const struct
 	{"reset of a worker", reset_worker},
 	{"reset after an error", reset_failed},
 	{"only the leader is stable", stable_leader},
+	{"bound of a worker", bound_worker},
+	{"negative bound", bound_negative},
 };
 
 /* test_misuse_callers does what is named, if it is one of these. */

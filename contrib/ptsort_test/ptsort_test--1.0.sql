@@ -20,6 +20,7 @@
 -- slices:         all processes merge slices (a serial sort has one); the
 --                 leader's process only if it took part before, or had to
 -- stable:         equal tuples must come in the order in which they were put
+-- bound:          only so many tuples, the first, are wanted
 -- checksum:       of all tuples in the order in which they came
 -- filled_slices:  how many slices had tuples
 -- key:            what the sort (a leader, if parallel) orders by: exact, learned,
@@ -45,6 +46,7 @@ CREATE FUNCTION ptsort_test_sort(
 	slices boolean DEFAULT false,
 	stable boolean DEFAULT false,
 	expected_tuples bigint DEFAULT 0,
+	bound bigint DEFAULT 0,
 	OUT tuples bigint,
 	OUT runs bigint,
 	OUT comparisons bigint,
@@ -73,6 +75,7 @@ CREATE FUNCTION ptsort_test_reset(
 	budget_kb integer DEFAULT 1024,
 	random_access boolean DEFAULT false,
 	stable boolean DEFAULT false,
+	bound bigint DEFAULT 0,
 	seed integer DEFAULT 1,
 	OUT checked bigint,
 	OUT tuples bigint,

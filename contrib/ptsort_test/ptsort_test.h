@@ -86,6 +86,7 @@ typedef struct TestSpec
 	int64		budget;
 	bool		random_access;
 	bool		stable;
+	int64		bound;			/* 0: none */
 	bool		slices;			/* all participants merge */
 	int64		expected_tuples;	/* as PtSortOptions has it */
 	int			sorts;			/* concurrent ones, with different seeds */
@@ -174,7 +175,8 @@ typedef struct TestChecker
 {
 	TestShape  *shape;
 	TestTuple  *expected;
-	int64		n;
+	int64		n;				/* that should come */
+	int64		all;			/* that are there */
 	int64		next;			/* next one to come */
 	uint64	   *digests;		/* of those that came */
 	uint64		group_balance;	/* came less expected, of equal keys */

@@ -64,7 +64,8 @@ check(TestShape *shape, PtSort *sort)
 static void
 sort_once(TestShape *shape, PtSort *sort, uint64 dice, Resets *resets)
 {
-	int64		n = shape->spec->data.n;
+	const TestSpec *spec = shape->spec;
+	int64		n = spec->data.n;
 	int			way = dice % 8;
 	int64		put = way == 0 ? n / 2 : n;
 
@@ -78,7 +79,8 @@ sort_once(TestShape *shape, PtSort *sort, uint64 dice, Resets *resets)
 	if (way == 2)
 		return;
 	if (way == 3)
-		read_some(shape, sort, n / 3);
+		read_some(shape, sort,
+				  spec->bound > 0 ? Min(n / 3, spec->bound) : n / 3);
 	else
 	{
 		check(shape, sort);
@@ -120,13 +122,15 @@ ptsort_test_reset(PG_FUNCTION_ARGS)
 		.budget = (int64) PG_GETARG_INT32(4) * 1024,
 		.random_access = PG_GETARG_BOOL(5),
 		.stable = PG_GETARG_BOOL(6),
+		.bound = PG_GETARG_INT64(7),
 		.data.null_every = 20,
-		.data.seed = PG_GETARG_INT32(7)
+		.data.seed = PG_GETARG_INT32(8)
 	};
 	PtSortOptions options = {
 		.role = PTSORT_SERIAL,
 		.budget = spec.budget,
 		.random_access = spec.random_access,
+		.bound = spec.bound,
 		.stable = spec.stable
 	};
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,

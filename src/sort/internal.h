@@ -84,6 +84,13 @@ typedef struct SortVariant
 	 * Optional: forget what the state has kept of tuples, for ptsort_reset.
 	 */
 	void		(*reset) (void *state);
+
+	/*
+	 * Optional: as PtSortVariant.compare, of a tuple with these values, of
+	 * which there is no image yet, and an image; see sort_would_drop.
+	 */
+	int			(*compare_values) (const Datum *values, const bool *isnull,
+								   const void *tuple, void *state);
 } SortVariant;
 
 /* SortHead: how every PtSort begins, for sort_state. */
@@ -103,6 +110,14 @@ extern PtSort *sort_begin_with(const SortVariant *variant, void *state,
  * the words and the image after them.
  */
 extern const uint64 *sort_get_entry(PtSort *sort, bool forward);
+
+/*
+ * sort_would_drop tells whether a tuple with these words and values is not one
+ * of those that a bounded sort wants: then it has been counted as put, and need
+ * not be.  values and isnull are what the variant's compare_values takes.
+ */
+extern bool sort_would_drop(PtSort *sort, const uint64 *words,
+							const Datum *values, const bool *isnull);
 
 /*
  * sort_outcome tells whether the sort has failed, in this process or in

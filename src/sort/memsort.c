@@ -21,9 +21,9 @@
  * compared (tiesort.c), and where words are only hints all neighbours are
  * (repair.c).
  *
- * A stable sort fills chunks strictly in the order of their list, those of
- * single large tuples as well, so that places tell the order in which tuples
- * were put.
+ * A stable or bounded sort fills chunks strictly in the order of their list,
+ * those of single large tuples as well, so that places tell the order in which
+ * tuples were put.
  *
  * The pages of a chunk are opened (pages.c) as it is filled, so that as good as
  * no memory is touched that is not used.  Chunks are large so that large pages
@@ -269,6 +269,13 @@ open_chunk(MemSort *ms, Size need)
 	return true;
 }
 
+/* Are images placed in the order in which they were put? */
+static inline bool
+keeps_places(const MemSort *ms)
+{
+	return ms->order->stable || ms->order->bounded;
+}
+
 /* memsort_reserve_slowly: see memsort_reserve. */
 char *
 memsort_reserve_slowly(MemSort *ms, Size need)
@@ -282,7 +289,7 @@ memsort_reserve_slowly(MemSort *ms, Size need)
 		ms->reserved = (char *) &ms->reserved_inline;
 	else if (open_chunk(ms, need))
 		ms->reserved = ms->next;
-	else if (need > LARGE_TUPLE && !ms->order->stable)
+	else if (need > LARGE_TUPLE && !keeps_places(ms))
 	{
 		ms->reserved = place_large(ms, need);
 		ms->reserved_alone = true;
@@ -458,6 +465,83 @@ memsort_sort(MemSort *ms)
 	fault_point("memsort: sorted");
 	pfree(scratch);
 	account(ms, -extra);
+}
+
+/* Orders entries as they were put. */
+static int
+compare_entries(const void *a, const void *b, void *arg)
+{
+	const MemSort *ms = arg;
+	const uint64 *left = a;
+	const uint64 *right = b;
+	int			last = ms->stride - 1;
+
+	return order_compare_places(ms->order, (void *) (uintptr_t) left[last],
+								(void *) (uintptr_t) right[last]);
+}
+
+/* Move the image of an entry to the chunks that are being filled. */
+static void
+move_image(MemSort *ms, uint64 *entry)
+{
+	char	   *image = memsort_tuple(ms, entry);
+	Size		need = MAXALIGN(order_size(ms->order, image));
+
+	if (!open_chunk(ms, need))
+	{
+		(void) next_chunk(ms, need);
+		(void) open_chunk(ms, need);
+	}
+	memcpy(ms->next, image, need);
+	entry[ms->stride - 1] = (uint64) (uintptr_t) ms->next;
+	ms->next += need;
+	ms->tuple_bytes += need;
+}
+
+/*
+ * memsort_compact gives back the images of entries that are not there any more.
+ * The others are moved to new chunks, and old ones are freed as soon as they
+ * are empty.  Entries are in the order in which they were put afterwards.
+ */
+void
+memsort_compact(MemSort *ms)
+{
+	MemChunk   *old = ms->chunks;
+	int			nold = ms->nchunks;
+	int64		budget = ms->budget;
+	int64		i = 0;
+
+	if (ms->order->inline_image)
+		return;
+	Assert(keeps_places(ms));
+	note_places(ms);
+	qsort_arg(ms->entries, ms->count, ms->stride * sizeof(uint64),
+			  compare_entries, ms);
+	ms->chunks = MemoryContextAlloc(ms->context,
+									ms->maxchunks * sizeof(MemChunk));
+	ms->nchunks = ms->filled = 0;
+	ms->next = ms->end = ms->reserved = NULL;
+	ms->tuple_bytes = 0;
+	ms->budget = PG_INT64_MAX;	/* it is less than there was */
+	for (int c = 0; c < nold; c++)
+	{
+		const char *end = old[c].start + old[c].size;
+
+		for (; i < ms->count; i++)
+		{
+			uint64	   *entry = memsort_entry(ms, i);
+			const char *image = memsort_tuple(ms, entry);
+
+			if (image < old[c].start || image >= end)
+				break;
+			move_image(ms, entry);
+		}
+		account(ms, -(int64) old[c].size);
+		pfree(old[c].start);
+	}
+	Assert(i == ms->count);
+	ms->budget = budget;
+	pfree(old);
 }
 
 /* memsort_is_small tells whether there is little more than at first. */

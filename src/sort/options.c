@@ -44,6 +44,14 @@ check_role(const PtSortOptions *options)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("only the leader of a parallel sort can name the number of participants"),
 				 errhint("Set PtSortOptions.participants in the roles PTSORT_LEADER and PTSORT_SLICE_LEADER only.")));
+	if (options->bound < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("bound of sort must not be negative")));
+	if (options->role != PTSORT_SERIAL && options->bound > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("parallel sort cannot have a bound")));
 	if (options->role != PTSORT_SERIAL && options->random_access)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -94,6 +102,7 @@ options_check(const PtSortVariant *variant, const SortOptions *options,
 	check_role(&options->options);
 	if (options->optimistic && options->options.random_access)
 		elog(ERROR, "a sort with random access cannot be optimistic");
-	if (options->optimistic && options->options.stable)
-		elog(ERROR, "a stable sort cannot be optimistic");
+	if (options->optimistic &&
+		(options->options.stable || options->options.bound > 0))
+		elog(ERROR, "a stable or bounded sort cannot be optimistic");
 }

@@ -28,7 +28,8 @@
  * whose run it reads, words within a run need not be in order, and a verified
  * merge would end its run again and again.  So all merges are guided.  They are
  * in a stable sort, too: of the two runs that a verified merge leaves, neither
- * holds the equal tuples that were put first.
+ * holds the equal tuples that were put first.  And in a bounded one, where a
+ * merge ends when it has what is wanted.
  *
  *-------------------------------------------------------------------------
  */
@@ -49,7 +50,8 @@ choose_policy(const SortOrder *order)
 		return VERIFY_LATE;
 	if ((facts & optimistic) == optimistic && !(facts & HINTS_IN_MEMORY))
 		return VERIFY_LATE;
-	return (facts & HINTS_WRONG) || order->stable ? GUIDE_MERGES : VERIFY_RUNS;
+	return (facts & HINTS_WRONG) || order->stable || order->bounded ?
+		GUIDE_MERGES : VERIFY_RUNS;
 }
 
 /* order_note adds a fact about the sort's words; its policy may change. */

@@ -82,6 +82,7 @@ typedef struct SortOrder
 	int			nwords;			/* 0 to PTSORT_MAX_WORDS; not 0 if inline */
 	bool		inline_image;	/* the variant's */
 	bool		stable;			/* equal tuples come as they were put */
+	bool		bounded;		/* not all tuples are wanted */
 	const OrderPlace *places;	/* of the images in memory, by address; set
 								 * while they are sorted */
 	int			nplaces;

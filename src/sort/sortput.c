@@ -22,6 +22,7 @@
 #include "compat.h"
 
 #include "key/key.h"
+#include "sort/bounded.h"
 #include "sort/shared.h"
 #include "sort/sortput.h"
 #include "sort/sortruns.h"
@@ -114,6 +115,7 @@ sort_begin_putting(PtSort *sort)
 			key_expect_few(sort->key);
 	}
 	sort->memsort = memsort_create(&sort->order, entries_budget(sort));
+	bounded_begin(sort);
 }
 
 /* sort_put_again: see sortput.h. */
@@ -122,6 +124,7 @@ sort_put_again(PtSort *sort)
 {
 	MemoryContext old;
 
+	bounded_begin(sort);
 	if (likely(sort->memsort && memsort_is_small(sort->memsort)))
 	{
 		memsort_reset(sort->memsort);
@@ -335,32 +338,49 @@ write_memory(PtSort *sort, RunWriter *writer)
 
 /*
  * Write what is in memory, as a new run or at the end of the last one.  So
- * input that is in order becomes one run, however long it is.
+ * input that is in order becomes one run, however long it is.  No run has more
+ * tuples than are wanted.
  */
 static void
-spill(PtSort *sort)
+write_run(PtSort *sort)
 {
-	instr_time	start;
-	uint64	   *first;
+	int64		bound = sort->options.bound;
+	MemSort    *ms = sort->memsort;
+	uint64	   *first = copy_edge(sort, 0);
 	Run		   *run;
 
-	sort_entries_in_memory(sort);
-	INSTR_TIME_SET_CURRENT(start);
-	first = copy_edge(sort, 0);
 	if (!sort->run_is_open ||
 		!splice_comes_before(&sort->order, sort->open_run.run->last, first))
 	{
 		close_run(sort);
 		sort_begin_run(sort, &sort->open_run);
 		sort->run_is_open = true;
+		sort->open_tuples = 0;
 		sort->open_run.run->first = first;
 		first = NULL;
 	}
+	free_edge(sort, first);
+	if (bound > 0)
+		ms->count = Min(ms->count, bound - sort->open_tuples);
+	if (ms->count == 0)
+		return;
 	run = sort->open_run.run;
 	write_memory(sort, &sort->open_run);
-	free_edge(sort, first);
+	sort->open_tuples += ms->count;
 	free_edge(sort, run->last);
-	run->last = copy_edge(sort, sort->memsort->count - 1);
+	run->last = copy_edge(sort, ms->count - 1);
+}
+
+/* Order and write what is in memory, and make it empty. */
+static void
+spill(PtSort *sort)
+{
+	instr_time	start;
+
+	sort_entries_in_memory(sort);
+	bounded_cut(sort);
+	INSTR_TIME_SET_CURRENT(start);
+	write_run(sort);
 	memsort_reset(sort->memsort);
 	memsort_set_budget(sort->memsort, entries_budget(sort));
 	sort->stats.run_ms += pt_ms_since(start);
@@ -424,14 +444,30 @@ must_spill(const PtSort *sort)
 					sort->memsort->count >= ptsort_debug_spill_entries);
 }
 
-/* Write what is in memory, in the sort's own memory context. */
+/* Order what is in memory, and forget what is not wanted of it. */
+static void
+trim(PtSort *sort)
+{
+	sort_learn_or_forgo(sort);
+	sort_entries_in_memory(sort);
+	bounded_cut(sort);
+	memsort_compact(sort->memsort);
+}
+
+/*
+ * Write what is in memory, or forget what is not wanted of it, in the sort's
+ * own memory context.
+ */
 static pg_noinline void
 make_room(PtSort *sort)
 {
 	MemoryContext old = MemoryContextSwitchTo(sort->context);
 
 	sort->phase = PHASE_FAILED;
-	spill(sort);
+	if (bounded_pays(sort))
+		trim(sort);
+	else
+		spill(sort);
 	sort->phase = PHASE_PUTTING;
 	MemoryContextSwitchTo(old);
 }
@@ -455,6 +491,12 @@ sort_reserve(PtSort *sort, Size size)
 	}
 	make_room(sort);
 	place = memsort_reserve(ms, size);
+	if (place == NULL && ms->count > 0)
+	{
+		/* what is wanted of it takes all the room there is */
+		make_room(sort);
+		place = memsort_reserve(ms, size);
+	}
 	if (place == NULL)
 		elog(ERROR, "tuple of %zu bytes does not fit into empty sort memory",
 			 size);
@@ -466,6 +508,8 @@ static inline void
 note_put(PtSort *sort)
 {
 	sort->stats.tuples++;
+	if (unlikely(sort->memsort->count >= sort->trim_at))
+		make_room(sort);
 	if (unlikely(sort->learning) && sort->memsort->count >= LEARN_TUPLES)
 	{
 		MemoryContext old = MemoryContextSwitchTo(sort->context);
@@ -487,6 +531,13 @@ sort_commit(PtSort *sort, const uint64 *words)
 	Assert(sort->order.inline_image ||
 		   MAXALIGN(order_size(&sort->order, ms->reserved)) ==
 		   ms->reserved_bytes);
+	if (unlikely(sort->last_known) &&
+		bounded_refuses(sort, words, ms->reserved))
+	{
+		ms->reserved = NULL;
+		sort->stats.tuples++;
+		return;
+	}
 	memsort_commit(ms, words);
 	note_put(sort);
 }
@@ -499,11 +550,16 @@ put_inline(PtSort *sort, uint64 image, const uint64 *words)
 
 	if (unlikely(sort->phase != PHASE_PUTTING || ms == NULL))
 		refuse_put(sort);
-	if (must_spill(sort) || unlikely(!memsort_put_inline(ms, words, image)))
+	if (unlikely(sort->last_known) && bounded_refuses(sort, words, &image))
 	{
-		make_room(sort);
-		if (!memsort_put_inline(ms, words, image))
+		sort->stats.tuples++;
+		return;
+	}
+	while (must_spill(sort) || unlikely(!memsort_put_inline(ms, words, image)))
+	{
+		if (ms->count == 0)
 			elog(ERROR, "no entry fits into empty sort memory");
+		make_room(sort);
 	}
 	note_put(sort);
 }
@@ -519,6 +575,12 @@ sort_put(PtSort *sort, const void *tuple, Size size, const uint64 *words)
 	if (sort->order.inline_image)
 	{
 		put_inline(sort, *(const uint64 *) tuple, words);
+		return;
+	}
+	if (unlikely(sort->last_known) && sort->phase == PHASE_PUTTING &&
+		bounded_refuses(sort, words, tuple))
+	{
+		sort->stats.tuples++;
 		return;
 	}
 	place = sort_reserve(sort, size);

@@ -7,6 +7,7 @@
  */
 #include "compat.h"
 
+#include "sort/bounded.h"
 #include "sort/shared.h"
 #include "sort/sortread.h"
 #include "sort/sortstate.h"
@@ -168,6 +169,8 @@ get_from_merge(PtSort *sort, Size *size)
 {
 	RunReader  *reader;
 
+	if (bounded_is_over(sort))
+		return NULL;
 	reader = merge_next(sort->merge);
 	while (unlikely(reader == NULL) && next_streamed_slice(sort))
 		reader = merge_next(sort->merge);
@@ -245,9 +248,11 @@ entries_from_merge(PtSort *sort, int max, int *n)
 	uint64	   *batch = batch_space(sort);
 	MemoryContext old = MemoryContextSwitchTo(sort->context);
 
+	if (sort->options.bound > 0)
+		max = (int) Min(sort->options.bound - sort->returned, max);
 	do
 	{
-		*n = merge_next_entries(sort->merge, batch, max);
+		*n = max > 0 ? merge_next_entries(sort->merge, batch, max) : 0;
 	} while (*n == 0 && next_streamed_slice(sort));
 	MemoryContextSwitchTo(old);
 	return batch;

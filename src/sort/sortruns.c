@@ -197,6 +197,7 @@ merge_runs(PtSort *sort, int n)
 {
 	RunWriter	writer;
 	RunReader  *reader;
+	int64		written = 0;
 	int			first = first_to_merge(sort, n);
 	Merge	   *merge = sort_create_merge(sort, sort->runs + first, n, NULL,
 										  MERGE_TO_RUN);
@@ -211,6 +212,8 @@ merge_runs(PtSort *sort, int n)
 			sort_begin_run(sort, &writer);
 		}
 		run_write(&writer, reader->words, reader->tuple, reader->size);
+		if (unlikely(++written == sort->options.bound))
+			break;
 	}
 	sort_note_memory(sort);
 	merge_free(merge);

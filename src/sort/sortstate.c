@@ -60,7 +60,7 @@ current_method(const PtSort *sort)
 	switch (sort->phase)
 	{
 		case PHASE_MEMORY:
-			return PTSORT_IN_MEMORY;
+			return sort->trimmed ? PTSORT_TOP_N : PTSORT_IN_MEMORY;
 		case PHASE_MERGING:
 		case PHASE_SLICES:
 			return PTSORT_EXTERNAL_MERGE;

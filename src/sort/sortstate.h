@@ -55,6 +55,7 @@ struct PtSort
 	bool		run_is_open;	/* the last initial run can be continued by
 								 * what comes after its last tuple */
 	RunWriter	open_run;
+	int64		open_tuples;	/* that it has */
 	Run		  **runs;			/* a queue: see sortruns.h */
 	int			nruns;
 	int			maxruns;
@@ -62,6 +63,12 @@ struct PtSort
 	Merge	   *merge;			/* MERGING */
 	bool		streams_slices; /* leader: its stream is slice after slice */
 	int			next_streamed;	/* ... of which this is the next */
+	int64		trim_at;		/* bounded.c: when this many are in memory */
+	bool		trimmed;		/* ... and whether any was forgotten */
+	bool		last_known;		/* ... and the last one that may be wanted */
+	uint64		last_words[PTSORT_MAX_WORDS + 1];
+	char	   *last;			/* its image, if that is not inline */
+	Size		last_room;
 	bool		slice_taken;	/* serial: next_slice has given all there is */
 	int64		slice_start;	/* tuples before the slice that is read */
 	int64		returned;		/* tuples that get has returned */

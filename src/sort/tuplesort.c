@@ -25,6 +25,7 @@
 
 #include "fault.h"
 #include "key/key.h"
+#include "sort/bounded.h"
 #include "sort/options.h"
 #include "sort/shared.h"
 #include "sort/slices.h"
@@ -68,6 +69,7 @@ begin(const PtSortVariant *variant, const SortVariant *own, void *state,
 	sort->order.own = own;
 	sort->order.inline_image = variant->inline_image;
 	sort->order.stable = options->stable;
+	sort->order.bounded = options->bound > 0;
 	if (with->optimistic)
 		order_note(&sort->order, HINTS_MAY_FAIL);
 	sort->write_buffer = Min(sort->options.budget / WRITE_BUFFER_PART,
@@ -136,6 +138,7 @@ perform_serial(PtSort *sort)
 		order_note(&sort->order, HINTS_IN_MEMORY);
 		sort_learn_or_forgo(sort);
 		sort_entries_in_memory(sort);
+		bounded_cut(sort);
 		sort->phase = PHASE_MEMORY;
 		return;
 	}
@@ -390,6 +393,8 @@ drop_runs(PtSort *sort)
 	sort->batch = NULL;
 	memset(&sort->reader, 0, sizeof(RunReader));
 	sort->edge_bytes = 0;
+	sort->last = NULL;
+	sort->last_room = 0;
 	sort->memsort = NULL;
 	MemoryContextReset(sort->context);
 }

@@ -279,6 +279,11 @@ variant_begin_index_with(Relation heap, Relation index, bool unique,
 	const SortVariant *variant = &index_variant;
 	PtSort	   *sort;
 
+	if (unique && options->options.bound > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("sort for a unique index cannot have a bound"),
+				 errdetail("Tuples that are dropped are not compared with each other.")));
 	state->unique = unique;
 	state->nulls_not_distinct = nulls_not_distinct;
 	if (unique)

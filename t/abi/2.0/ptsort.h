@@ -43,6 +43,7 @@ typedef struct PtSortOptions
  int participants;
  ParallelContext *workers;
  int64 expected_tuples;
+ int64 bound;
  bool stable;
 } PtSortOptions;
 typedef enum PtSortMethod

@@ -1,0 +1,63 @@
+-- Bounded sorts: the first tuples of the order, whatever the budget, the length of
+-- runs and the order of the input; with bound >= n, all of them, as without bound.
+CREATE FUNCTION bounded(merge_order int, spill_entries int, wrong_hints int, learn int, variant text, index regclass,
+	n int, budget_kb int, pattern text, distinct_keys int, bound int8, access bool, stable bool,
+	OUT tuples int8, OUT checksum int8, OUT runs int8)
+LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('ptsort.debug_merge_order', merge_order::text, true);
+	PERFORM set_config('ptsort.debug_spill_entries', spill_entries::text, true);
+	PERFORM set_config('ptsort.debug_wrong_hints', wrong_hints::text, true);
+	PERFORM set_config('ptsort.debug_learn_tuples', learn::text, true);
+	SELECT s.tuples, s.checksum, s.runs INTO tuples, checksum, runs
+	FROM ptsort_test_sort(variant, index, n, budget_kb, pattern => pattern, random_access => access,
+						  distinct_keys => distinct_keys, null_every => 50, stable => stable, bound => bound) s;
+END $$;
+SELECT variant, index, stable, count(*) AS sorts, count(DISTINCT (pattern, keys, least(bound, 500))) AS inputs,
+	   count(DISTINCT (pattern, keys, least(bound, 500), s.checksum)) AS results,
+	   min(s.tuples) AS least, max(s.tuples) AS most, min(s.runs) AS least_runs, max(s.runs) > 2 AS some_runs
+FROM unnest('{datum,tuple,index}'::text[]) variant,
+	 unnest('{shape_int8_i,shape_text_i,shape_default_i,shape_own_i}'::regclass[]) index,
+	 unnest('{random,descending}'::text[]) pattern,
+	 unnest('{0,20}'::int[]) keys,
+	 unnest('{1,50,499,9223372036854775807}'::int8[]) bound,
+	 unnest('{false,true}'::bool[]) stable,
+	 (VALUES (0, 0, false, 0, -1), (0, 0, true, 3, 0), (2, 35, false, 0, 0), (3, 160, true, 4, -1)) o (merge_order, spill, access, wrong, learn),
+	 bounded(merge_order, spill, wrong, learn, variant, index, 500, 1024, pattern, keys, bound, access, stable) s
+WHERE (index <> 'shape_own_i'::regclass OR keys = 0 AND bound IN (1, 50)) AND (variant <> 'index' OR NOT stable)
+GROUP BY variant, index, stable
+ORDER BY variant COLLATE "C", index::text COLLATE "C", stable;
+
+-- What is wanted does not fit in memory, or just so, or easily.
+SELECT variant, bound, s.tuples, s.runs > 0 AS runs
+FROM unnest('{datum,tuple}'::text[]) variant,
+	 unnest('{100,8000,12000,30000,60000}'::int[]) bound,
+	 ptsort_test_sort(variant, 'shape_text_i', 60000, width => 40, stable => true, bound => bound) s
+ORDER BY variant COLLATE "C", bound;
+
+-- Large images among small ones, which have chunks for themselves.
+SELECT bound, width, s.tuples, s.runs > 0 AS runs
+FROM (VALUES (3, 9000), (100, 9000), (700, 9000), (10, 300000)) v (bound, width),
+	 ptsort_test_sort('tuple', 'shape_int8_i', 1000, 2048, width => width, stable => true, bound => bound) s;
+
+-- As many in memory as are wanted, and as many again.
+SELECT pattern, s.tuples, s.runs, s.peak_memory < 200000 AS memory, s.comparisons < 1000 AS comparisons
+FROM unnest('{random,ascending}'::text[]) pattern,
+	 ptsort_test_sort('tuple', 'shape_int8_i', 20000, width => 200, pattern => pattern, bound => 100) s;
+
+-- With resets.
+SELECT variant, index, bound, access, checked > 20 AS checked, method, space, most_memory < 500000 AS memory
+FROM unnest('{datum,tuple,index}'::text[]) variant,
+	 unnest('{shape_int8_i,shape_default_i}'::regclass[]) index,
+	 unnest('{7,200}'::int[]) bound,
+	 unnest('{false,true}'::bool[]) access,
+	 ptsort_test_reset(variant, index, 60, 900, random_access => access, stable => access, bound => bound)
+ORDER BY variant COLLATE "C", index::text COLLATE "C", bound, access;
+
+-- The method, of a sort by itself.
+SELECT method, space FROM ptsort_test_reset('tuple', 'shape_int8_i', 1, 100, bound => 1, seed => 3);
+
+\set SHOW_CONTEXT never
+SELECT ptsort_test_misuse('bound of a worker');
+SELECT ptsort_test_misuse('negative bound');
+SELECT ptsort_test_sort('index', 'shape_int8_i', 1, is_unique => true, bound => 1);
