@@ -560,32 +560,6 @@ reserve_in_leader(void)
 }
 
 static void
-reset_worker(void)
-{
-	PtSortOptions options = {
-		.role = PTSORT_WORKER,
-		.shared = make_block(1)
-	};
-
-	ptsort_reset(begin_int4(&options));
-}
-
-/* The participant's sort is not stable, and the leader's is. */
-static void
-stable_leader(void)
-{
-	PtSortOptions options = {
-		.role = PTSORT_LEADER,
-		.shared = make_block(1),
-		.stable = true,
-		.participants = 1
-	};
-
-	take_part(options.shared, 0);
-	ptsort_perform(begin_int4(&options));
-}
-
-static void
 call_get_api(uint32 version, uint32 size)
 {
 	PtSortGetApi get = (PtSortGetApi)
@@ -656,8 +630,6 @@ static const TestMisuse misuses[] = {
 	{"rescan of a slice", rescan_slice},
 	{"reserve after perform", reserve_after_perform},
 	{"reserve in a leader", reserve_in_leader},
-	{"reset of a worker", reset_worker},
-	{"only the leader is stable", stable_leader},
 	{"another API version", other_version},
 	{"larger API table", larger_table},
 	{NULL, NULL},

@@ -180,41 +180,6 @@ reserve_too_much(void)
 	(void) ptsort_reserve(begin_any(), (Size) 1024 * 1024 * 1024 + 1);
 }
 
-static int
-never_compares(const void *a, const void *b, void *state)
-{
-	elog(ERROR, "tuples cannot be compared");
-}
-
-/* A sort that an error has ended in perform. */
-static void
-reset_failed(void)
-{
-	static const PtSortVariant variant = {
-		.name = "never compares",
-		.size = any_size,
-		.compare = never_compares,
-	};
-	PtSortOptions options = {.role = PTSORT_SERIAL};
-	PtSort	   *sort = ptsort_begin(&variant, NULL, 0, NULL, &options);
-	MemoryContext context = CurrentMemoryContext;
-	uint64		image = 0;
-
-	ptsort_put(sort, &image, sizeof(image), NULL);
-	ptsort_put(sort, &image, sizeof(image), NULL);
-	PG_TRY();
-	{
-		ptsort_perform(sort);
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(context);
-		FlushErrorState();
-	}
-	PG_END_TRY();
-	ptsort_reset(sort);
-}
-
 const TestMisuse test_variant_misuses[] = {
 	{"variant without callbacks", variant_without_callbacks},
 	{"variant without compare", variant_without_compare},
@@ -229,6 +194,5 @@ const TestMisuse test_variant_misuses[] = {
 	{"commit after perform", commit_after_perform},
 	{"reserve too little", reserve_too_little},
 	{"reserve too much", reserve_too_much},
-	{"reset after an error", reset_failed},
 	{NULL, NULL},
 };

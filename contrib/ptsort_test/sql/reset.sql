@@ -29,8 +29,3 @@ ORDER BY variant COLLATE "C", index::text COLLATE "C", access, stable;
 SELECT checked > 5 AS checked, method, runs > 0 AS runs, most_memory < 500000 AS memory
 FROM ptsort_test_reset('tuple', 'shape_text_i', 20, 60000, 2048);
 SELECT ptsort_test_temp_files();
-
-\set SHOW_CONTEXT never
-SELECT ptsort_test_misuse('reset of a worker');
-SELECT ptsort_test_misuse('reset after an error');
-SELECT ptsort_test_misuse('only the leader is stable');
