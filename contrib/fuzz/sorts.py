@@ -133,6 +133,8 @@ def arguments(rng, query):
     if rng.random() < 0.6:
         result["random_access"] = "true"
     if rng.random() < 0.4:
+        result["bound"] = rng.choice((1, 2, 10, 100, 1000, 10000))
+    if rng.random() < 0.4:
         result["rounds"] = rng.choice((2, 3, 10))
     return result
 
@@ -157,6 +159,7 @@ class SortTotals(Totals):
                 ("parallel", given.get("participants", 0) > 1),
                 ("in slices", given.get("slices") == "true"),
                 ("stable", "stable" in given), ("reset", "rounds" in given),
+                ("bounded", "bound" in given),
                 ("random access", "random_access" in given),
                 ("slots " + given["slots"].strip("'"), True)):
             self.kinds[name] += there

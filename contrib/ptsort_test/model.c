@@ -51,14 +51,16 @@ read_settings(FunctionCallInfo fcinfo, ModelSettings *settings)
 	settings->expected_tuples = PG_GETARG_INT64(8);
 	settings->stable = PG_GETARG_BOOL(9);
 	settings->rounds = PG_GETARG_INT32(10);
-	settings->spoil = spoil_by_name(text_to_cstring(PG_GETARG_TEXT_PP(11)));
+	settings->bound = PG_GETARG_INT64(11);
+	settings->spoil = spoil_by_name(text_to_cstring(PG_GETARG_TEXT_PP(12)));
 	if (!settings->datum && strcmp(variant, "tuple") != 0)
 		elog(ERROR, "unknown variant \"%s\"", variant);
 	if (settings->participants < 0 || settings->participants > MAX_PARTICIPANTS)
 		elog(ERROR, "there can be %d participants", MAX_PARTICIPANTS);
 	if (settings->participants > 0 &&
-		(settings->random_access || settings->rounds != 1))
-		elog(ERROR, "only serial sorts have random access and rounds");
+		(settings->random_access || settings->rounds != 1 ||
+		 settings->bound != 0))
+		elog(ERROR, "only serial sorts have random access, rounds and a bound");
 }
 
 /* ptsort_test_model: see the SQL script. */

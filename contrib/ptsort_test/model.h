@@ -42,6 +42,7 @@ typedef struct ModelSettings
 	bool		slices;			/* all participants merge */
 	bool		random_access;
 	bool		stable;
+	int64		bound;			/* 0: all tuples are wanted */
 	int			rounds;			/* serial: resets between them */
 	int64		expected_tuples;
 	uint64		seed;

@@ -278,6 +278,13 @@ order_groups(ModelArray *array)
 	}
 }
 
+/* How many tuples come out of n that were put. */
+static int64
+count_wanted(const ModelSettings *settings, int64 n)
+{
+	return settings->bound > 0 ? Min(settings->bound, n) : n;
+}
+
 /*
  * model_is_put tells whether a tuple is put in this round: all are in the first
  * one; later all, every second one, a few, or none.
@@ -310,7 +317,7 @@ model_array_round(const ModelArray *first, int round)
 		if (model_is_put(first->settings, round, first->tuples[i].number))
 			array->tuples[array->n++] = first->tuples[i];
 	}
-	array->wanted = array->n;
+	array->wanted = count_wanted(first->settings, array->n);
 	return array;
 }
 
@@ -349,7 +356,7 @@ model_array_make(ModelSource *source, const ModelSettings *settings)
 	pfree(puts);
 	if (array->n > 0)
 		order_groups(array);
-	array->wanted = array->n;
+	array->wanted = count_wanted(settings, array->n);
 	return array;
 }
 

@@ -277,6 +277,13 @@ read_all(ModelSort *model)
 	(void) read_and_check(model, true, position);
 }
 
+/* Has the server's sort the same tuples? */
+static bool
+server_walks(const ModelArray *array)
+{
+	return array->server != NULL && array->settings->bound == 0;
+}
+
 /* One step of a walk, by ptsort and by the server. */
 static void
 step(ModelWalk *walk, bool forward)
@@ -288,7 +295,7 @@ step(ModelWalk *walk, bool forward)
 	position = Max(0, Min(position, array->wanted + 1));
 	walk->position = position;
 	got = read_and_check(walk->model, forward, position - 1);
-	if (array->server == NULL)
+	if (!server_walks(array))
 		return;
 	if (tuplesort_gettupleslot(array->server, forward, false,
 							   array->server_slot, NULL) != got)
@@ -313,7 +320,7 @@ static void
 rescan(ModelWalk *walk)
 {
 	ptsort_rescan(walk->model->sort);
-	if (walk->model->array->server != NULL)
+	if (server_walks(walk->model->array))
 		tuplesort_rescan(walk->model->array->server);
 	walk->position = 0;
 	walk->mark = 0;
@@ -323,7 +330,7 @@ static void
 mark(ModelWalk *walk)
 {
 	ptsort_mark(walk->model->sort);
-	if (walk->model->array->server != NULL)
+	if (server_walks(walk->model->array))
 		tuplesort_markpos(walk->model->array->server);
 	walk->mark = walk->position;
 }
@@ -332,7 +339,7 @@ static void
 restore(ModelWalk *walk)
 {
 	ptsort_restore(walk->model->sort);
-	if (walk->model->array->server != NULL)
+	if (server_walks(walk->model->array))
 		tuplesort_restorepos(walk->model->array->server);
 	walk->position = walk->mark;
 }
@@ -378,7 +385,7 @@ check_access(ModelSort *model)
 	ModelArray *array = model->array;
 	ModelWalk	walk = {.model = model};
 
-	if (array->server != NULL)
+	if (server_walks(array))
 		tuplesort_rescan(array->server);
 	restore(&walk);				/* the mark is at the start */
 	step(&walk, true);
@@ -450,6 +457,7 @@ sort_serially(ModelArray *array, PtSortStats *stats)
 		.budget = settings->budget,
 		.random_access = settings->random_access,
 		.stable = settings->stable && settings->spoil != SPOIL_TIES,
+		.bound = settings->bound,
 		.expected_tuples = settings->expected_tuples
 	};
 	ModelSort	model;

@@ -97,6 +97,7 @@ LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 -- participants:  0 = serial; all of them are sorts of this process
 -- slices:        all participants merge, not just the leader
 -- seed:          who puts what, who takes which slice, and walks
+-- bound:         only this many are wanted, the first in order; 0 = all
 -- rounds:        sort this often, with resets between: all tuples, then some of them
 -- spoil:         makes a mistake that must be found: drop, replace, order, nulls,
 --                step, ties
@@ -113,6 +114,7 @@ CREATE FUNCTION ptsort_test_model(
 	expected_tuples bigint DEFAULT 0,
 	stable boolean DEFAULT false,
 	rounds integer DEFAULT 1,
+	bound bigint DEFAULT 0,
 	spoil text DEFAULT '',
 	OUT tuples bigint,
 	OUT groups bigint,

@@ -66,7 +66,7 @@ my ($total) = $said =~ /^(total: .*)/m;
 my ($sorts) = $total =~ /(\d+) sorts \(/;
 cmp_ok($sorts, '>=', $seconds / 2, 'many sorts');
 like($total, qr/\b$_ [1-9]/, "some $_")
-  foreach ('parallel', 'in slices', 'spilled', 'in memory', 'ties', 'random access', 'stable', 'reset', 'datums', 'slots scan', 'slots heap', 'slots minimal');
+  foreach ('parallel', 'in slices', 'spilled', 'in memory', 'ties', 'random access', 'stable', 'reset', 'bounded', 'datums', 'slots scan', 'slots heap', 'slots minimal');
 note($total);
 
 $node->stop;

@@ -186,6 +186,14 @@ FROM modes, patterns, (VALUES ('tuple', ', g, md5(g::text)'), ('datum', '')) v (
 	LATERAL model(modes, format('SELECT %s %s FROM generate_series(1, 400) g ORDER BY 1', expression, others), variant, 'plan', 1) s
 GROUP BY variant, mode ORDER BY variant, mode COLLATE "C";
 
+-- Only the first tuples.
+SELECT variant, bound, count(*) AS sorts, min(s.tuples) AS least
+FROM patterns, (VALUES ('tuple', ', g, md5(g::text)'), ('datum', '')) v (variant, others), unnest('{1,10,399,1000}'::int[]) bound,
+	(VALUES (false, 1), (true, 3)) o (stable, rounds),
+	LATERAL ptsort_test_model(format('SELECT %s %s FROM generate_series(1, 400) g ORDER BY 1', expression, others), variant,
+		bound => bound, stable => stable, rounds => rounds, random_access => stable) s
+GROUP BY variant, bound ORDER BY variant, bound;
+
 -- No tuples, and few; more participants than tuples.
 SELECT variant, n, participants, slices, s.tuples
 FROM (VALUES ('tuple'), ('datum')) v (variant), generate_series(0, 2) n, (VALUES (0, false), (3, false), (3, true)) p (participants, slices),
