@@ -23,7 +23,7 @@ typedef struct Numbered
 	uint32		size;
 	uint32		number;
 	unsigned char bytes[FLEXIBLE_ARRAY_MEMBER];
-}			Numbered;
+} Numbered;
 
 /* What one call does. */
 typedef struct ReserveTest
@@ -34,7 +34,7 @@ typedef struct ReserveTest
 	int64		forgotten;		/* reservations */
 	const uint64 *entries;		/* that were read, and how many are left */
 	int			left;
-}			ReserveTest;
+} ReserveTest;
 
 static Size
 numbered_size(const void *image, void *state)
@@ -79,7 +79,7 @@ size_of(uint32 number)
 }
 
 static void
-make_image(Numbered * image, uint32 number)
+make_image(Numbered *image, uint32 number)
 {
 	image->size = size_of(number);
 	image->number = number;
@@ -87,7 +87,7 @@ make_image(Numbered * image, uint32 number)
 }
 
 static void
-check_image(const Numbered * image, Size size)
+check_image(const Numbered *image, Size size)
 {
 	if (image->size != size || size != size_of(image->number))
 		elog(ERROR, "tuple %u has %zu bytes", image->number, size);
@@ -125,7 +125,7 @@ reserve_and_fail(PtSort *sort, Size size)
 
 /* Does things with reservations that must have no effect. */
 static void
-forget_reservations(ReserveTest * test, uint32 number)
+forget_reservations(ReserveTest *test, uint32 number)
 {
 	Size		size = test->is_inline ? sizeof(uint64) : size_of(number * 7);
 
@@ -137,7 +137,7 @@ forget_reservations(ReserveTest * test, uint32 number)
 }
 
 static void
-put_number(ReserveTest * test, uint32 number)
+put_number(ReserveTest *test, uint32 number)
 {
 	uint64		word = word_of(number);
 	Size		size = size_of(number);
@@ -175,9 +175,9 @@ put_number(ReserveTest * test, uint32 number)
 
 /* Gets the next number, false at the end. */
 static bool
-get_number(ReserveTest * test, uint32 *number)
+get_number(ReserveTest *test, uint32 *number)
 {
-	const		Numbered *image;
+	const Numbered *image;
 	const uint64 *entry;
 	Size		size;
 
@@ -207,7 +207,7 @@ get_number(ReserveTest * test, uint32 *number)
 
 /* Each number comes once, by its word and then by itself. */
 static void
-check_numbers(ReserveTest * test)
+check_numbers(ReserveTest *test)
 {
 	uint32		number;
 	uint32		before = 0;

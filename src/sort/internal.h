@@ -62,10 +62,9 @@ typedef struct SortVariant
 	 * contradict compare, which is right then, and the sort verifies what it
 	 * makes of them.  If it is learning, the sort has it learn within a part
 	 * of the budget when enough tuples have been put, and then has rekey make
-	 * the words (an array of KEY_ENTRY_WORDS) of each tuple put before.
-	 * rekey runs in a memory context that is reset for each tuple.  An
-	 * optimistic sort is one only if the key has put all that it learned from
-	 * in order.
+	 * the words (an array of KEY_ENTRY_WORDS) of each tuple put before. rekey
+	 * runs in a memory context that is reset for each tuple.  An optimistic
+	 * sort is one only if the key has put all that it learned from in order.
 	 */
 	PtSortKey  *(*key) (void *state);
 	void		(*rekey) (const void *tuple, uint64 *words, void *state);
