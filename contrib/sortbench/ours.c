@@ -31,6 +31,7 @@ begin_serial(const Job *job, const Rows *rows)
 	PtSortOptions options = {
 		.role = PTSORT_SERIAL,
 		.budget = job->budget,
+		.bound = job->bound,
 		.random_access = job->random_access,
 		.stable = job->stable
 	};

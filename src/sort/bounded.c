@@ -86,6 +86,13 @@ bounded_refuses(PtSort *sort, const uint64 *words, const void *tuple)
 	return true;
 }
 
+/* sort_may_drop: see internal.h. */
+bool
+sort_may_drop(const PtSort *sort)
+{
+	return sort->last_known && sort->phase == PHASE_PUTTING;
+}
+
 /* sort_would_drop: see internal.h. */
 bool
 sort_would_drop(PtSort *sort, const uint64 *words, const Datum *values,
@@ -94,7 +101,7 @@ sort_would_drop(PtSort *sort, const uint64 *words, const Datum *values,
 	SortOrder  *order = &sort->order;
 	int			cmp;
 
-	if (!sort->last_known || sort->phase != PHASE_PUTTING)
+	if (!sort_may_drop(sort))
 		return false;
 	cmp = order->nwords > 0 ? compare_words(sort, words) : 0;
 	if (cmp < 0)

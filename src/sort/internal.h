@@ -110,6 +110,9 @@ extern PtSort *sort_begin_with(const SortVariant *variant, void *state,
  */
 extern const uint64 *sort_get_entry(PtSort *sort, bool forward);
 
+/* sort_may_drop: has a bounded sort begun to drop tuples? */
+extern bool sort_may_drop(const PtSort *sort);
+
 /*
  * sort_would_drop tells whether a tuple with these words and values is not one
  * of those that a bounded sort wants: then it has been counted as put, and need

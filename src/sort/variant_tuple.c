@@ -36,6 +36,7 @@ typedef struct TupleState
 	int			decided;		/* leading ones that equal words decide */
 	AttrNumber *attnums;
 	AttrNumber	last_attnum;	/* the largest of them */
+	bool		bounded;		/* tuples may be dropped */
 	bool		direct;			/* only columns of fixed length come before */
 	Datum	   *values;			/* key columns of the tuple being put */
 	bool	   *isnull;
@@ -95,6 +96,29 @@ tuple_compare(const void *a, const void *b, void *arg)
 								   state->support);
 }
 
+/* Order of key columns' values and a tuple. */
+static int
+tuple_compare_values(const Datum *values, const bool *isnull,
+					 const void *tuple, void *arg)
+{
+	TupleState *state = (TupleState *) arg;
+	HeapTupleData right;
+	int			result = 0;
+
+	as_heap_tuple(&right, tuple);
+	for (int i = state->decided; i < state->nkeys && result == 0; i++)
+	{
+		bool		right_null;
+		Datum		right_value = heap_getattr(&right, state->attnums[i],
+											   state->desc, &right_null);
+
+		result = ApplySortComparator(values[i], isnull[i],
+									 right_value, right_null,
+									 &state->support[i]);
+	}
+	return result;
+}
+
 static PtSortKey *
 tuple_key(void *arg)
 {
@@ -128,6 +152,7 @@ static const SortVariant tuple_variant = {
 	},
 	.key = tuple_key,
 	.rekey = tuple_rekey,
+	.compare_values = tuple_compare_values,
 };
 
 /* Find out how far tuples must be deformed for the key columns. */
@@ -168,6 +193,7 @@ variant_begin_tuple(TupleDesc desc, int nkeys, const AttrNumber *attnums,
 	state->decided = key_decided_columns(state->key);
 	state->desc = CreateTupleDescCopyConstr(desc);
 	state->nkeys = nkeys;
+	state->bounded = options->bound > 0;
 	state->attnums = palloc(nkeys * sizeof(AttrNumber));
 	memcpy(state->attnums, attnums, nkeys * sizeof(AttrNumber));
 	state->values = palloc(nkeys * sizeof(Datum));
@@ -198,6 +224,19 @@ commit_tuple(PtSort *sort, TupleState *state, MinimalTuple tuple)
 	ptsort_commit(sort, words);
 }
 
+/* Take the key columns' values from a slot, and make their words. */
+static void
+slot_words(TupleState *state, TupleTableSlot *slot, uint64 *words)
+{
+	slot_getsomeattrs(slot, state->last_attnum);
+	for (int i = 0; i < state->nkeys; i++)
+	{
+		state->values[i] = slot->tts_values[state->attnums[i] - 1];
+		state->isnull[i] = slot->tts_isnull[state->attnums[i] - 1];
+	}
+	key_words(state->key, state->values, state->isnull, words);
+}
+
 /*
  * Add the tuple in the reserved place, which is the slot's.  Its columns are
  * found there, unless all that is needed is at places known beforehand.
@@ -213,14 +252,20 @@ commit_slot(PtSort *sort, TupleState *state, TupleTableSlot *slot,
 		commit_tuple(sort, state, tuple);
 		return;
 	}
-	slot_getsomeattrs(slot, state->last_attnum);
-	for (int i = 0; i < state->nkeys; i++)
-	{
-		state->values[i] = slot->tts_values[state->attnums[i] - 1];
-		state->isnull[i] = slot->tts_isnull[state->attnums[i] - 1];
-	}
-	key_words(state->key, state->values, state->isnull, words);
+	slot_words(state, slot, words);
 	ptsort_commit(sort, words);
+}
+
+/* Is the slot's tuple, of which there is no copy yet, beyond the bound? */
+static bool
+slot_is_dropped(PtSort *sort, TupleState *state, TupleTableSlot *slot)
+{
+	uint64		words[KEY_ENTRY_WORDS];
+
+	if (!sort_may_drop(sort))
+		return false;
+	slot_words(state, slot, words);
+	return sort_would_drop(sort, words, state->values, state->isnull);
 }
 
 /* variant_put_tuple: see ptsort_put_tuple. */
@@ -285,6 +330,8 @@ variant_put_slot(PtSort *sort, TupleTableSlot *slot)
 	TupleState *state = sort_state(sort, &tuple_variant.base);
 	MinimalTuple tuple;
 
+	if (unlikely(state->bounded) && slot_is_dropped(sort, state, slot))
+		return;
 	if ((TTS_IS_BUFFERTUPLE(slot) || TTS_IS_HEAPTUPLE(slot)) &&
 		((HeapTupleTableSlot *) slot)->tuple != NULL)
 		put_heap_tuple(sort, state, slot, ((HeapTupleTableSlot *) slot)->tuple);
