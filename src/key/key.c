@@ -156,8 +156,9 @@ has_word(const PtSortKey *key)
 
 /*
  * Pack the leading columns that can be packed, and a word of the next one if
- * it has one.  If that is one column, its word on its own serves as well and
- * needs no null bit.
+ * it has one.  If that is one column of 64 bits or more, its word on its own
+ * serves as well and needs no null bit; a narrower one has room for the bit, with
+ * which equal words mean equal values, so that ties need no comparison.
  */
 static void
 pack_columns(PtSortKey *key, const KeyColumn *columns, KeyUse use)
@@ -188,7 +189,7 @@ pack_columns(PtSortKey *key, const KeyColumn *columns, KeyUse use)
 						 key->support[n].ssup_nulls_first, false))
 			n++;
 	}
-	if (n < 2)
+	if (n == 0 || (n == 1 && key->pack.bits > 64))
 	{
 		memset(&key->pack, 0, sizeof(KeyPack));
 		if (!has_word(key) || key->word.column != 0)
