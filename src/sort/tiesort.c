@@ -9,6 +9,7 @@
  * first, each by quicksort, and then merged by tournament.h, which needs
  * only the first tuple of each block in the cache.  Blocks that follow each
  * other in order are joined first, so input in order is not merged at all.
+ * Input in descending order is turned around.
  *
  *-------------------------------------------------------------------------
  */
@@ -117,6 +118,22 @@ merge_runs(TieMerge *merge, uint64 *target, int64 n, int stride)
 	}
 }
 
+/* Are they in descending order?  Stops at the first that is not. */
+static bool
+is_reversed(SortOrder *order, const uint64 *addresses, int64 n)
+{
+	for (int64 i = 1; i < n; i++)
+	{
+		if (i % BLOCK_TUPLES == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (order_compare_in_memory(order,
+									(void *) (uintptr_t) addresses[i - 1],
+									(void *) (uintptr_t) addresses[i]) <= 0)
+			return false;
+	}
+	return true;
+}
+
 void
 tiesort(SortOrder *order, uint64 *addresses, int64 n, int stride,
 		uint64 *scratch)
@@ -125,6 +142,12 @@ tiesort(SortOrder *order, uint64 *addresses, int64 n, int stride,
 
 	for (int64 i = 0; i < n; i++)
 		scratch[i] = addresses[i * stride];
+	if (n > 2 && is_reversed(order, scratch, n))
+	{
+		for (int64 i = 0; i < n; i++)
+			addresses[i * stride] = scratch[n - 1 - i];
+		return;
+	}
 	if (n > BLOCK_TUPLES)
 	{
 		merge.runs = palloc_extended((n / BLOCK_TUPLES + 1) * sizeof(TieRun),
