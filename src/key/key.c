@@ -157,8 +157,8 @@ has_word(const PtSortKey *key)
 /*
  * Pack the leading columns that can be packed, and a word of the next one if
  * it has one.  If that is one column of 64 bits or more, its word on its own
- * serves as well and needs no null bit; a narrower one has room for the bit, with
- * which equal words mean equal values, so that ties need no comparison.
+ * serves as well and needs no null bit; a narrower one has room for the bit,
+ * with which equal words mean equal values, so that ties need no comparison.
  */
 static void
 pack_columns(PtSortKey *key, const KeyColumn *columns, KeyUse use)
