@@ -137,7 +137,7 @@ SELECT 'malloc ' || ptsort_test_allocations();
 		my ($n, $failed, $right, $bad, $grown) = run_faults($setup, $arguments, '53200,58000', @faults);
 		is($bad, '', "$name: $n of $counted allocations failed ($kind)");
 		$allocations += $failed;
-		cmp_ok($failed, '>=', 0.8 * $n, "$name: $failed of them did, $right were done without");
+		cmp_ok($failed, '>=', 0.5 * $n, "$name: $failed of them did, $right were done without");
 		cmp_ok($grown, '<=', 8192, "$name: TopMemoryContext has grown by $grown bytes");
 	}
 

@@ -165,7 +165,7 @@ merge_create(SortOrder *order, Run **runs, int nruns, int64 memory,
 	int64		share = memory / Max(nruns, 1);
 
 	fault_point("merge: begin");
-	share -= RUN_READER_MEMORY + TAPE_READ_SLACK;
+	share -= TAPE_READ_SLACK;
 	merge->order = order;
 	merge->policy = merge_policy(order, purpose);
 	merge->nwords = merge->policy == GUIDE_MERGES ? 0 : order->nwords;
@@ -176,7 +176,8 @@ merge_create(SortOrder *order, Run **runs, int nruns, int64 memory,
 	for (int i = 0; i < nruns; i++)
 	{
 		run_begin_read(&merge->readers[i], order, runs[i],
-					   Min(Max(share, 0), MAX_READ_BUFFER),
+					   Min(Max(share - run_reader_memory(runs[i]), 0),
+						   MAX_READ_BUFFER),
 					   !tape_is_imported(runs[i]->tape));
 		if (ranges)
 			run_limit(&merge->readers[i], ranges[i].from, ranges[i].to,

@@ -28,14 +28,21 @@
 
 /*
  * A frame is full when its rests have this many bytes, unless there are very
- * few images: then its header would weigh too much.
+ * few images: then its header would weigh too much.  But a frame of more than
+ * one image fits into the slack of a read buffer.
  */
 #define FRAME_RESTS		3072
 #define FRAME_MIN_ENTRIES	8
-#define STAGE_RESTS		(32 * 1024)
+#define STAGE_RESTS		6144
 
 /* Images with a rest of up to this many bytes are copied by inline code. */
 #define SHORT_REST		64
+
+/* Most bytes that copying a rest may write after it. */
+#define COPY_EXCESS		(2 * sizeof(uint64))
+
+/* Images of up to this many bytes are in RUN_READER_MEMORY. */
+#define SHORT_IMAGE		512
 
 /* Room for samples at first. */
 #define FIRST_SAMPLES	64
@@ -54,6 +61,14 @@ typedef struct RunStage
 	char		rests[STAGE_RESTS]; /* not there if images are inline */
 } RunStage;
 
+#define FRAME_FEW_PACKED \
+	(sizeof(FrameHeader) + FRAME_MAX_COLUMNS * sizeof(FrameColumn) + \
+	 FRAME_MIN_ENTRIES * (FRAME_MAX_COLUMNS * sizeof(uint64) + 1))
+
+StaticAssertDecl(STAGE_RESTS + FRAME_FEW_PACKED + MAXIMUM_ALIGNOF <=
+				 TAPE_READ_SLACK &&
+				 FRAME_RESTS + FRAME_MAX_PACKED <= TAPE_READ_SLACK,
+				 "a frame of several images must fit the slack");
 StaticAssertDecl(sizeof(RunStage) <= RUN_WRITER_MEMORY,
 				 "a writer has more memory than it says");
 
@@ -203,6 +218,7 @@ write_frame(RunWriter *writer, const uint64 *entries, int n,
 		tape_write(run->tape, rests, rest_bytes);
 	tape_write(run->tape, padding, size - packed_bytes - rest_bytes);
 	desc->last_frame = size;
+	desc->largest_frame = Max(desc->largest_frame, (int64) size);
 	desc->bytes += size;
 	desc->tuples += n;
 }
@@ -266,6 +282,8 @@ run_write(RunWriter *writer, const uint64 *words, const void *tuple, Size size)
 		const char *source = (const char *) tuple + IMAGE_HEAD;
 
 		Assert(size >= IMAGE_HEAD);
+		if (unlikely((int64) size > writer->run->desc.largest_image))
+			writer->run->desc.largest_image = size;
 		if (unlikely(stage_is_full(stage, rest)))
 			flush_stage(writer);
 		stage->trims[stage->count] = trim;
@@ -367,6 +385,10 @@ run_append(Run *run, Run *next)
 	run->desc.bytes = offset + next->desc.bytes;
 	run->desc.tuples += next->desc.tuples;
 	run->desc.last_frame = next->desc.last_frame;
+	run->desc.largest_frame = Max(run->desc.largest_frame,
+								  next->desc.largest_frame);
+	run->desc.largest_image = Max(run->desc.largest_image,
+								  next->desc.largest_image);
 	run_close(next);
 }
 
@@ -440,6 +462,21 @@ run_close(Run *run)
 	if (run->last)
 		pfree(run->last);
 	pfree(run);
+}
+
+/* run_reader_memory: see run.h. */
+int64
+run_reader_memory(const Run *run)
+{
+	const RunDesc *desc = &run->desc;
+	int64		result = RUN_READER_MEMORY;
+
+	/* load_image rounds up to a power of two */
+	if (desc->largest_image > SHORT_IMAGE)
+		result += 2 * desc->largest_image;
+	if (desc->largest_frame > TAPE_READ_SLACK)
+		result += desc->largest_frame;
+	return result;
 }
 
 /*
@@ -614,13 +651,14 @@ load_image(RunReader *reader, int index)
 	reader->size = IMAGE_HEAD + rest_bytes + frame->trims[index];
 	if (unlikely(frame->image_room < reader->size))
 	{
-		/* no less than half more, and what copying in words may exceed */
+		/* copying in words may exceed it; the allocator rounds like this */
+		Size		room = Max(reader->size, SHORT_IMAGE / 2) + COPY_EXCESS;
+
+		room = pg_nextpower2_size_t(room);
 		if (frame->image)
 			pfree(frame->image);
-		frame->image_room = Max(reader->size + reader->size / 2, 256);
-		frame->image =
-			MemoryContextAllocHuge(CurrentMemoryContext,
-								   frame->image_room + 2 * sizeof(uint64));
+		frame->image_room = room - COPY_EXCESS;
+		frame->image = MemoryContextAllocHuge(CurrentMemoryContext, room);
 	}
 	target = frame->image;
 	memcpy(target, head, IMAGE_HEAD);

@@ -64,6 +64,8 @@ typedef struct RunDesc
 	int64		bytes;			/* of all frames */
 	int64		nsamples;
 	int64		last_frame;		/* bytes of the last frame */
+	int64		largest_frame;	/* and of the largest one */
+	int64		largest_image;
 	bool		unverified;		/* in the order of hints: VERIFY_LATE */
 	bool		stable;			/* equal tuples are as they were put */
 	TapeExport	tape;			/* valid once exported */
@@ -112,7 +114,14 @@ typedef struct RunReader
 	int64		limit;			/* the same, without run_limit's one more */
 } RunReader;
 
-/* Memory that a reader has besides its read buffer, with a short image. */
+/*
+ * run_reader_memory returns the memory that a reader of the run has besides its
+ * read buffer of any size: a frame, a copy of an image, and what the buffer
+ * needs more if a frame is larger than its slack.
+ */
+extern int64 run_reader_memory(const Run *run);
+
+/* The same if all images are short. */
 #define RUN_READER_MEMORY	(11 * 512)
 
 /* Memory that a writer has besides its write buffer and the samples. */

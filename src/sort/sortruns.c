@@ -131,10 +131,13 @@ sort_append_run(PtSort *sort, RunWriter *writer)
 int
 sort_merge_order(PtSort *sort)
 {
-	int64		order = sort_merge_memory(sort, sort->runs, sort->nruns,
-										  MERGE_TO_RUN) /
-		(block_bytes(sort) + TAPE_READ_SLACK + RUN_READER_MEMORY);
+	int64		reader = RUN_READER_MEMORY;
+	int64		order;
 
+	for (int i = 0; i < sort->nruns; i++)
+		reader = Max(reader, run_reader_memory(sort->runs[i]));
+	order = sort_merge_memory(sort, sort->runs, sort->nruns, MERGE_TO_RUN) /
+		(block_bytes(sort) + TAPE_READ_SLACK + reader);
 	if (ptsort_debug_merge_order > 0)
 		return Max(ptsort_debug_merge_order, 2);
 	return Min(Max(order, MIN_MERGE_ORDER), MAX_MERGE_ORDER);

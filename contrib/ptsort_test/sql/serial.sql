@@ -89,3 +89,9 @@ SELECT variant, pattern, n, more BETWEEN 0 AND 1 AS once
 FROM unnest('{datum,tuple}'::text[]) variant, unnest('{ascending,descending}'::text[]) pattern,
 	 unnest('{100,4096,30000}'::int[]) n, presorted(variant, pattern, n)
 ORDER BY variant COLLATE "C", pattern COLLATE "C", n;
+
+-- Merges of large tuples keep to the budget, too: each reader holds a frame of
+-- them and a copy of one.
+SELECT width, runs > 10 AS merged, peak_memory < 1.01 * 1024 * 1024 AS within_budget
+FROM unnest('{400,1000,3000,6000,9000,20000}'::int[]) width,
+	ptsort_test_sort('tuple', 'shape_int8_i', 20000000 / width, width => width);
