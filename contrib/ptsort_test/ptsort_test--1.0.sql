@@ -190,13 +190,14 @@ CREATE FUNCTION ptsort_test_prefixes(
 AS 'MODULE_PATHNAME', 'ptsort_test_prefixes'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Does something that callers must not do.
+-- Sorts n tuples that are formed where they will be; see reserve.c.
 CREATE FUNCTION ptsort_test_reserve(n int4, budget_kb int4,
-	is_inline bool DEFAULT false,
+	is_inline bool DEFAULT false, in_worker bool DEFAULT false,
 	OUT tuples int8, OUT runs int8, OUT forgotten int8, OUT peak_memory int8)
 AS 'MODULE_PATHNAME', 'ptsort_test_reserve'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
+-- Does something that callers must not do.
 CREATE FUNCTION ptsort_test_misuse(what text)
 RETURNS void
 AS 'MODULE_PATHNAME', 'ptsort_test_misuse'

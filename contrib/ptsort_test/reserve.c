@@ -228,9 +228,40 @@ check_numbers(ReserveTest *test)
 		elog(ERROR, "%u of %u tuples came", n, test->n);
 }
 
+static void
+begin(ReserveTest *test, const PtSortOptions *options)
+{
+	test->sort = ptsort_begin(test->is_inline ? &inline_variant : &flat_variant,
+							  NULL, 1, NULL, options);
+}
+
+/* Puts all tuples and performs; a reservation comes before perform, too. */
+static void
+put_and_perform(ReserveTest *test, const PtSortOptions *options)
+{
+	begin(test, options);
+	for (uint32 i = 0; i < test->n; i++)
+		put_number(test, i);
+	(void) ptsort_reserve(test->sort, sizeof(uint64));
+	ptsort_perform(test->sort);
+}
+
+/* Puts into the only worker of a parallel sort, whose leader is left. */
+static void
+sort_in_worker(ReserveTest *test, PtSortOptions *options)
+{
+	options->role = PTSORT_WORKER;
+	put_and_perform(test, options);
+	ptsort_end(test->sort);
+	options->role = PTSORT_LEADER;
+	options->participants = 1;
+	begin(test, options);
+	ptsort_perform(test->sort);
+}
+
 /*
- * ptsort_test_reserve sorts n tuples within kb kilobytes; a reservation comes
- * before perform, too.
+ * ptsort_test_reserve sorts n tuples within kb kilobytes, all of them put into
+ * a serial sort or into a worker.
  */
 Datum
 ptsort_test_reserve(PG_FUNCTION_ARGS)
@@ -243,20 +274,24 @@ ptsort_test_reserve(PG_FUNCTION_ARGS)
 		.n = PG_GETARG_INT32(0),
 		.is_inline = PG_GETARG_BOOL(2)
 	};
+	dsm_segment *segment = dsm_create(ptsort_shared_estimate(1), 0);
 	PtSortStats stats;
 	TupleDesc	desc;
 	Datum		values[4];
 	bool		isnull[4] = {0};
 
-	test.sort = ptsort_begin(test.is_inline ? &inline_variant : &flat_variant,
-							 NULL, 1, NULL, &options);
-	for (uint32 i = 0; i < test.n; i++)
-		put_number(&test, i);
-	(void) ptsort_reserve(test.sort, sizeof(uint64));
-	ptsort_perform(test.sort);
+	if (PG_GETARG_BOOL(3))
+	{
+		options.shared = dsm_segment_address(segment);
+		ptsort_shared_init(options.shared, 1, segment);
+		sort_in_worker(&test, &options);
+	}
+	else
+		put_and_perform(&test, &options);
 	check_numbers(&test);
 	ptsort_stats(test.sort, &stats);
 	ptsort_end(test.sort);
+	dsm_detach(segment);
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");

@@ -158,8 +158,7 @@ perform_worker(PtSort *sort)
 	RunDesc		desc = {0};
 	SortOutcome outcome;
 
-	if (sort->memsort->count > 0)
-		sort_end_runs(sort);
+	sort_end_runs(sort);
 	sort_merge_down(sort, 1);
 	if (sort->nruns > 0)
 	{

@@ -8,6 +8,12 @@ FROM (VALUES (100000, 0), (20000, 0), (1024, 0), (1024, 1), (1024, 3), (1024, 77
 		kb, is_inline) s
 ORDER BY kb, spill, is_inline;
 SELECT n, s.tuples, s.runs, s.forgotten FROM generate_series(0, 2) n, LATERAL ptsort_test_reserve(n, 1024) s ORDER BY n;
+-- The last reservation has the memory written, and comes to nothing: a run is
+-- still open, and no tuple in memory.
+SELECT is_inline, in_worker, s.tuples
+FROM unnest('{f,t}'::bool[]) is_inline, unnest('{f,t}'::bool[]) in_worker,
+	LATERAL ptsort_test_reserve(2 * set_config('ptsort.debug_spill_entries', '1000', true)::int, 1024, is_inline, in_worker) s
+ORDER BY is_inline, in_worker;
 -- Key columns that are learned while a place is reserved.
 SET ptsort.debug_learn_tuples = 0;
 SELECT spill, variant, columns, s.tuples, s.runs > 0 AS runs
