@@ -148,7 +148,6 @@ enter_phase(Team *team, TeamPhase phase)
 		team->kind->enter_phase(team, phase);
 }
 
-
 /*
  * Leader: start
  */
@@ -580,9 +579,8 @@ help(Team *team)
 
 /*
  * Raise an error if the user has returned while slices are left: the result
- * would lack their tuples.
- * Asking again may be the moment at which we hear that another process has
- * failed; count_reading comes after this and notes it.
+ * would lack their tuples.  Asking again may be the moment at which we hear
+ * that another process has failed; count_reading comes after this and notes it.
  */
 static void
 check_slices(Team *team)

@@ -49,8 +49,6 @@
 /* Neighbours to look at between two checks for interrupts. */
 #define CHECK_INTERVAL	100000
 
-/* Up to this many entries are sorted without memory from elsewhere. */
-#define FEW_ENTRIES		64
 #define MAX_STRIDE		(PTSORT_MAX_WORDS + 1)
 
 /* A tuple that would waste too much of a chunk's end gets one of its own. */
@@ -448,9 +446,9 @@ memsort_sort(MemSort *ms)
 	fault_point("memsort: sort");
 	if (ms->count < 2)
 		return;
-	if (ms->count <= FEW_ENTRIES)
+	if (ms->count <= RADIX_FEW_ENTRIES)
 	{
-		uint64		small[FEW_ENTRIES * MAX_STRIDE];
+		uint64		small[RADIX_FEW_ENTRIES * MAX_STRIDE];
 
 		sort_entries(ms, small, sizeof(small));
 		return;

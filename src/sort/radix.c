@@ -45,9 +45,6 @@
 /* Buckets of up to this many entries are left to insertion sort. */
 #define INSERTION_LIMIT 24
 
-/* ... and all, if there are no more than these: counters cost more. */
-#define FEW_ENTRIES		64
-
 /* Mean number of entries up to which buckets count as small. */
 #define SMALL_BUCKET	8
 
@@ -533,9 +530,9 @@ radix_sort(uint64 *entries, int64 n, int stride, int nkeys, uint64 *scratch,
 		return;
 	if (is_reversed(entries, n, stride, nkeys))
 		reverse(entries, n, stride);
-	else if (n <= FEW_ENTRIES && stride == 2)
+	else if (n <= RADIX_FEW_ENTRIES && stride == 2)
 		insertion_sort(entries, n, 2, 0, nkeys);
-	else if (n <= FEW_ENTRIES)
+	else if (n <= RADIX_FEW_ENTRIES)
 		insertion_sort(entries, n, 3, 0, nkeys);
 	else
 		sort_in_place(&sort, entries, n, stride, 0);

@@ -10,6 +10,9 @@
 
 #include "compat.h"
 
+/* Up to this many entries it takes no memory: counters would cost more. */
+#define RADIX_FEW_ENTRIES	64
+
 /*
  * radix_sort orders n entries of 'stride' (2 or 3) words each by their first
  * nkeys words, as unsigned integers, the first word first.  'scratch' has room

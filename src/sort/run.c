@@ -651,7 +651,7 @@ load_image(RunReader *reader, int index)
 	reader->size = IMAGE_HEAD + rest_bytes + frame->trims[index];
 	if (unlikely(frame->image_room < reader->size))
 	{
-		/* copying in words may exceed it; the allocator rounds like this */
+		/* small memory is rounded up like this anyway */
 		Size		room = Max(reader->size, SHORT_IMAGE / 2) + COPY_EXCESS;
 
 		room = pg_nextpower2_size_t(room);
