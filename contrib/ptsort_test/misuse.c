@@ -51,16 +51,16 @@ perform_two(bool random_access)
 	return sort;
 }
 
-/* Begins a sort of int4 datums with these options. */
-static PtSort *
-begin_int4(const PtSortOptions *options)
+/* test_begin_int4 begins a sort of int4 datums with these options. */
+PtSort *
+test_begin_int4(const PtSortOptions *options)
 {
 	return ptsort_begin_datum(INT4OID, INT4_LESS, InvalidOid, false, options);
 }
 
-/* A shared block for this many processes. */
-static PtSortShared *
-make_block(int processes)
+/* test_make_block makes a shared block for this many processes. */
+PtSortShared *
+test_make_block(int processes)
 {
 	Size		size = ptsort_shared_estimate(processes);
 	dsm_segment *segment = dsm_create(size, 0);
@@ -90,11 +90,11 @@ put_into_leader(void)
 {
 	PtSortOptions options = {
 		.role = PTSORT_LEADER,
-		.shared = make_block(1),
+		.shared = test_make_block(1),
 		.participants = 1
 	};
 
-	ptsort_put_datum(begin_int4(&options), Int32GetDatum(1), false);
+	ptsort_put_datum(test_begin_int4(&options), Int32GetDatum(1), false);
 }
 
 static void
@@ -102,9 +102,9 @@ get_of_worker(void)
 {
 	PtSortOptions options = {
 		.role = PTSORT_WORKER,
-		.shared = make_block(1)
+		.shared = test_make_block(1)
 	};
-	PtSort	   *sort = begin_int4(&options);
+	PtSort	   *sort = test_begin_int4(&options);
 	Datum		value;
 	bool		isnull;
 
@@ -257,7 +257,7 @@ take_part(PtSortShared *shared, int participant)
 		.shared = shared,
 		.participant = participant
 	};
-	PtSort	   *sort = begin_int4(&options);
+	PtSort	   *sort = test_begin_int4(&options);
 
 	ptsort_put_datum(sort, Int32GetDatum(participant), false);
 	ptsort_perform(sort);
@@ -273,13 +273,13 @@ collect(PtSortRole role, int participants)
 {
 	PtSortOptions options = {
 		.role = role,
-		.shared = make_block(3),
+		.shared = test_make_block(3),
 		.participants = participants
 	};
 
 	take_part(options.shared, 0);
 	take_part(options.shared, 2);
-	ptsort_perform(begin_int4(&options));
+	ptsort_perform(test_begin_int4(&options));
 	return options.shared;
 }
 
@@ -332,13 +332,13 @@ leader_that_did_not_sort(void)
 	ParallelContext workers = {.nworkers_launched = 1};
 	PtSortOptions options = {
 		.role = PTSORT_LEADER,
-		.shared = make_block(2),
+		.shared = test_make_block(2),
 		.participants = 2,
 		.workers = &workers
 	};
 
 	take_part(options.shared, 1);
-	ptsort_perform(begin_int4(&options));
+	ptsort_perform(test_begin_int4(&options));
 }
 
 static void
@@ -350,7 +350,7 @@ participant_too_late(void)
 static void
 participant_twice(void)
 {
-	PtSortShared *shared = make_block(2);
+	PtSortShared *shared = test_make_block(2);
 
 	take_part(shared, 1);
 	take_part(shared, 1);
@@ -359,13 +359,13 @@ participant_twice(void)
 static void
 participant_too_large(void)
 {
-	take_part(make_block(2), 2);
+	take_part(test_make_block(2), 2);
 }
 
 static void
 participant_negative(void)
 {
-	take_part(make_block(2), -1);
+	take_part(test_make_block(2), -1);
 }
 
 /* Begins a sort of a role in which nobody counts participants. */
@@ -374,11 +374,11 @@ count_participants(PtSortRole role)
 {
 	PtSortOptions options = {
 		.role = role,
-		.shared = make_block(1),
+		.shared = test_make_block(1),
 		.participants = 1
 	};
 
-	(void) begin_int4(&options);
+	(void) test_begin_int4(&options);
 }
 
 static void
@@ -404,11 +404,11 @@ worker_access(void)
 {
 	PtSortOptions options = {
 		.role = PTSORT_WORKER,
-		.shared = make_block(1),
+		.shared = test_make_block(1),
 		.random_access = true
 	};
 
-	(void) begin_int4(&options);
+	(void) test_begin_int4(&options);
 }
 
 static void
@@ -416,12 +416,12 @@ leader_access(void)
 {
 	PtSortOptions options = {
 		.role = PTSORT_LEADER,
-		.shared = make_block(1),
+		.shared = test_make_block(1),
 		.participants = 1,
 		.random_access = true
 	};
 
-	(void) begin_int4(&options);
+	(void) test_begin_int4(&options);
 }
 
 static void
@@ -429,13 +429,13 @@ unknown_role(void)
 {
 	PtSortOptions options = {.role = (PtSortRole) 5};
 
-	(void) begin_int4(&options);
+	(void) test_begin_int4(&options);
 }
 
 static void
 block_for_nobody(void)
 {
-	(void) make_block(0);
+	(void) test_make_block(0);
 }
 
 static void
@@ -443,14 +443,14 @@ next_slice_of_leader(void)
 {
 	PtSortOptions options = {
 		.role = PTSORT_LEADER,
-		.shared = make_block(1),
+		.shared = test_make_block(1),
 		.participants = 1
 	};
 	PtSort	   *sort;
 	int			slice;
 
 	take_part(options.shared, 0);
-	sort = begin_int4(&options);
+	sort = test_begin_int4(&options);
 	ptsort_perform(sort);
 	(void) ptsort_next_slice(sort, &slice);
 }
@@ -461,12 +461,12 @@ begin_slices(void)
 {
 	PtSortOptions options = {
 		.role = PTSORT_SLICE_LEADER,
-		.shared = make_block(1),
+		.shared = test_make_block(1),
 		.participants = 1
 	};
 
 	take_part(options.shared, 0);
-	return begin_int4(&options);
+	return test_begin_int4(&options);
 }
 
 static PtSort *
@@ -552,11 +552,11 @@ reserve_in_leader(void)
 {
 	PtSortOptions options = {
 		.role = PTSORT_LEADER,
-		.shared = make_block(1),
+		.shared = test_make_block(1),
 		.participants = 1
 	};
 
-	(void) ptsort_reserve(begin_int4(&options), sizeof(uint64));
+	(void) ptsort_reserve(test_begin_int4(&options), sizeof(uint64));
 }
 
 static void
@@ -658,7 +658,8 @@ ptsort_test_misuse(PG_FUNCTION_ARGS)
 	char	   *what = text_to_cstring(PG_GETARG_TEXT_PP(0));
 
 	if (run_misuse(misuses, what) || run_misuse(test_kind_misuses, what) ||
-		run_misuse(test_variant_misuses, what) || test_misuse_callers(what))
+		run_misuse(test_variant_misuses, what) ||
+		run_misuse(test_caller_misuses, what))
 		PG_RETURN_VOID();
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -9,40 +9,17 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_operator.h"
-#include "catalog/pg_type.h"
-
 #include "ptsort_test.h"
-
-/* Begins a sort of int4 datums. */
-static PtSort *
-begin_int4(const PtSortOptions *options)
-{
-	return ptsort_begin_datum(INT4OID, Int4LessOperator, InvalidOid, false,
-							  options);
-}
-
-/* A shared block for one process. */
-static PtSortShared *
-make_block(void)
-{
-	Size		size = ptsort_shared_estimate(1);
-	dsm_segment *segment = dsm_create(size, 0);
-	PtSortShared *shared = dsm_segment_address(segment);
-
-	ptsort_shared_init(shared, 1, segment);
-	return shared;
-}
 
 static void
 reset_worker(void)
 {
 	PtSortOptions options = {
 		.role = PTSORT_WORKER,
-		.shared = make_block()
+		.shared = test_make_block(1)
 	};
 
-	ptsort_reset(begin_int4(&options));
+	ptsort_reset(test_begin_int4(&options));
 }
 
 static Size
@@ -92,7 +69,7 @@ stable_leader(void)
 {
 	PtSortOptions worker = {
 		.role = PTSORT_WORKER,
-		.shared = make_block()
+		.shared = test_make_block(1)
 	};
 	PtSortOptions leader = {
 		.role = PTSORT_LEADER,
@@ -100,11 +77,11 @@ stable_leader(void)
 		.stable = true,
 		.participants = 1
 	};
-	PtSort	   *sort = begin_int4(&worker);
+	PtSort	   *sort = test_begin_int4(&worker);
 
 	ptsort_put_datum(sort, Int32GetDatum(1), false);
 	ptsort_perform(sort);
-	ptsort_perform(begin_int4(&leader));
+	ptsort_perform(test_begin_int4(&leader));
 }
 
 static void
@@ -112,11 +89,11 @@ bound_worker(void)
 {
 	PtSortOptions options = {
 		.role = PTSORT_WORKER,
-		.shared = make_block(),
+		.shared = test_make_block(1),
 		.bound = 1
 	};
 
-	(void) begin_int4(&options);
+	(void) test_begin_int4(&options);
 }
 
 static void
@@ -127,35 +104,14 @@ bound_negative(void)
 		.bound = -1
 	};
 
-	(void) begin_int4(&options);
+	(void) test_begin_int4(&options);
 }
 
-static const struct
-{
-	const char *name;
-	void		(*run) (void);
-}			misuses[] =
-
-{
+const TestMisuse test_caller_misuses[] = {
 	{"reset of a worker", reset_worker},
 	{"reset after an error", reset_failed},
 	{"only the leader is stable", stable_leader},
 	{"bound of a worker", bound_worker},
 	{"negative bound", bound_negative},
+	{NULL, NULL},
 };
-
-/* test_misuse_callers does what is named, if it is one of these. */
-bool
-test_misuse_callers(const char *what)
-{
-	for (int i = 0; i < lengthof(misuses); i++)
-	{
-		if (strcmp(what, misuses[i].name) == 0)
-		{
-			misuses[i].run();
-			ereport(WARNING, (errmsg("no error")));
-			return true;
-		}
-	}
-	return false;
-}

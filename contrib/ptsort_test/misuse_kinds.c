@@ -33,8 +33,7 @@ begin_datums(void)
 {
 	PtSortOptions options = {.role = PTSORT_SERIAL};
 
-	return ptsort_begin_datum(INT4OID, Int4LessOperator, InvalidOid, false,
-							  &options);
+	return test_begin_int4(&options);
 }
 
 /* Begins a sort of rows of one int4 column in the order of this index. */

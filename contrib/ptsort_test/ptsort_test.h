@@ -241,7 +241,7 @@ typedef struct TestSlices
 extern void test_check_slices(TestChecker *checker, PtSortShared *shared,
 							  TestSlices *result);
 
-/* misuse_kinds.c, misuse_variants.c */
+/* misuse_kinds.c, misuse_variants.c, misuse_callers.c */
 typedef struct TestMisuse
 {
 	const char *name;			/* NULL: the end of a list */
@@ -250,9 +250,12 @@ typedef struct TestMisuse
 
 extern const TestMisuse test_kind_misuses[];
 extern const TestMisuse test_variant_misuses[];
+extern const TestMisuse test_caller_misuses[];
 
-/* misuse_callers.c */
-extern bool test_misuse_callers(const char *what);
+/* misuse.c */
+extern PtSort *test_begin_int4(const PtSortOptions *options);
+extern PtSortShared *test_make_block(int processes);
+
 
 /* failed.c */
 extern const PtSortInternals *test_internals(void);
