@@ -3,7 +3,8 @@
 use strict;
 use warnings;
 use FindBin;
-use lib "$FindBin::RealBin/../../../t";
+use lib $FindBin::RealBin, "$FindBin::RealBin/../../../t";
+use Fuzz;
 use Ptsort;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -22,27 +23,10 @@ command_ok(
 # Slices are as many as the fuzz says.
 my $node =
   new_node('main', conf => "ptsort.debug_slices = 0\nmax_wal_size = 4GB\n");
-local %ENV = (%ENV, PGHOST => $node->host, PGPORT => $node->port);
 my $scripts = PostgreSQL::Test::Utils::tempdir();
 
-# Run fuzz.py; returns its exit status and what it said.
-sub fuzz
-{
-	my (@arguments) = @_;
-	my ($stdout, $stderr);
-	IPC::Run::run(
-		[
-			'python3', "$dir/fuzz.py", '--log', $node->logfile,
-			'--out', $scripts, @arguments
-		],
-		'<', \undef, '>', \$stdout, '2>', \$stderr);
-	my $status = $? >> 8;
-	diag($stderr) if $stderr;
-	return ($status, $stdout);
-}
-
 # A row that is deleted between the two builds is a difference.
-my ($status, $said) = fuzz('--seed', 'spoiled', '--case', '1-20', '--spoil');
+my ($status, $said) = fuzz($node, $scripts, '--seed', 'spoiled', '--case', '1-20', '--spoil');
 is($status, 1, 'spoiled: a failure');
 like($said, qr/^FAILED SEED=spoiled CASE=\d+, statement \d+: ./m,
 	'spoiled: what, and where');
@@ -53,18 +37,14 @@ like(
 	qr/^CREATE EXTENSION ptsort.*^CREATE SCHEMA fuzz.*^DELETE FROM t WHERE ctid/ms,
 	'spoiled: a script for it');
 # The same case alone fails in the same way.
-my ($again) = fuzz('--seed', 'spoiled', '--case', $case, '--spoil');
+my ($again) = fuzz($node, $scripts, '--seed', 'spoiled', '--case', $case, '--spoil');
 is($again, 1, 'spoiled: the case alone');
 
 my @seed = $ENV{FUZZ_SEED} ? ('--seed', $ENV{FUZZ_SEED}) : ();
 my $seconds = $ENV{FUZZ_SECONDS} || 120;
-($status, $said) = fuzz('--seconds', $seconds, @seed);
+($status, $said) = fuzz($node, $scripts, '--seconds', $seconds, @seed);
 is($status, 0, 'no difference') or diag($said);
-if ($status != 0)
-{
-	diag("$_:\n" . slurp_file($_))
-	  foreach grep { !/seed-spoiled/ } glob("$scripts/*.sql");
-}
+show_scripts($scripts) if $status != 0;
 my ($total) = $said =~ /^(total: .*)/m;
 my ($builds, $identical) = $total =~ /(\d+) builds \((\d+)/;
 cmp_ok($builds, '>=', $seconds / 10, 'many builds');

@@ -4,7 +4,8 @@
 use strict;
 use warnings;
 use FindBin;
-use lib "$FindBin::RealBin/../../../t";
+use lib $FindBin::RealBin, "$FindBin::RealBin/../../../t";
+use Fuzz;
 use Ptsort;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -13,31 +14,11 @@ use Test::More;
 plan skip_all => 'python3 is missing'
   if system('python3 -c "" >/dev/null 2>&1') != 0;
 
-my $dir = "$FindBin::RealBin/..";
-$ENV{PYTHONDONTWRITEBYTECODE} = 1;
-
 my $node = new_node('main', conf => "ptsort.debug_slices = 0\nmax_wal_size = 4GB\n");
-local %ENV = (%ENV, PGHOST => $node->host, PGPORT => $node->port);
 my $scripts = PostgreSQL::Test::Utils::tempdir();
 
-# Run fuzz.py --sorts; returns its exit status and what it said.
-sub fuzz
-{
-	my (@arguments) = @_;
-	my ($stdout, $stderr);
-	IPC::Run::run(
-		[
-			'python3', "$dir/fuzz.py", '--sorts', '--log', $node->logfile,
-			'--out', $scripts, @arguments
-		],
-		'<', \undef, '>', \$stdout, '2>', \$stderr);
-	my $status = $? >> 8;
-	diag($stderr) if $stderr;
-	return ($status, $stdout);
-}
-
 # A tuple that is not put into ptsort is missed.
-my ($status, $said) = fuzz('--seed', 'spoiled', '--case', '1-20', '--spoil');
+my ($status, $said) = fuzz($node, $scripts, '--sorts', '--seed', 'spoiled', '--case', '1-20', '--spoil');
 is($status, 1, 'spoiled: a failure');
 like($said, qr/^FAILED SEED=spoiled CASE=\d+, statement \d+: ./m, 'spoiled: what, and where');
 my ($case) = $said =~ /CASE=(\d+)/;
@@ -55,13 +36,9 @@ like($err, qr/\Q$message\E/, "spoiled: the script fails as well: $message");
 
 my @seed = $ENV{FUZZ_SEED} ? ('--seed', $ENV{FUZZ_SEED}) : ();
 my $seconds = $ENV{SORT_FUZZ_SECONDS} || 40;
-($status, $said) = fuzz('--seconds', $seconds, @seed);
+($status, $said) = fuzz($node, $scripts, '--sorts', '--seconds', $seconds, @seed);
 is($status, 0, 'no difference') or diag($said);
-if ($status != 0)
-{
-	diag("$_:\n" . slurp_file($_))
-	  foreach grep { !/seed-spoiled/ } glob("$scripts/*.sql");
-}
+show_scripts($scripts) if $status != 0;
 my ($total) = $said =~ /^(total: .*)/m;
 my ($sorts) = $total =~ /(\d+) sorts \(/;
 cmp_ok($sorts, '>=', $seconds / 2, 'many sorts');
