@@ -97,7 +97,7 @@ LAYERS = \
 		key_entry key_pack key_form text_collation text_sample text_model text_code text_table text_prefix \
 		key_column key) \
 	$(addprefix sort/, \
-		internal order tape frame run splice radix tournament tiesort repair pages memsort merge slices shared \
+		internal order tapefile tape frame run splice radix tournament tiesort repair pages memsort merge slices shared \
 		options sortstate bounded sortread sortruns sortput sortverify tuplesort \
 		variants variant_form variant_hash variant_index variant_heap variant_datum variant_tuple) \
 	$(addprefix build/, \

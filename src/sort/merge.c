@@ -39,7 +39,7 @@
 #include "sort/merge.h"
 
 /* A longer read than this gains nothing. */
-#define MAX_READ_BUFFER (1024 * 1024)
+#define MAX_READ_BUFFER (256 * 1024)
 
 /* One competitor. */
 typedef struct MergeNode
@@ -153,7 +153,7 @@ verifies(const Merge *merge)
 
 /*
  * merge_create starts a merge of runs, dividing 'memory' bytes among their
- * read buffers.  The space of what was read is given back, if the run is ours.
+ * readers.  A merge that writes a run gives back the space of what was read.
  * With ranges, one per run, only those are read, and to verify them the tuple
  * after each.
  */
@@ -165,7 +165,6 @@ merge_create(SortOrder *order, Run **runs, int nruns, int64 memory,
 	int64		share = memory / Max(nruns, 1);
 
 	fault_point("merge: begin");
-	share -= TAPE_READ_SLACK;
 	merge->order = order;
 	merge->policy = merge_policy(order, purpose);
 	merge->nwords = merge->policy == GUIDE_MERGES ? 0 : order->nwords;
@@ -178,6 +177,7 @@ merge_create(SortOrder *order, Run **runs, int nruns, int64 memory,
 		run_begin_read(&merge->readers[i], order, runs[i],
 					   Min(Max(share - run_reader_memory(runs[i]), 0),
 						   MAX_READ_BUFFER),
+					   purpose == MERGE_TO_RUN &&
 					   !tape_is_imported(runs[i]->tape));
 		if (ranges)
 			run_limit(&merge->readers[i], ranges[i].from, ranges[i].to,

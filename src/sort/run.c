@@ -28,8 +28,7 @@
 
 /*
  * A frame is full when its rests have this many bytes, unless there are very
- * few images: then its header would weigh too much.  But a frame of more than
- * one image fits into the slack of a read buffer.
+ * few images: then its header would weigh too much.
  */
 #define FRAME_RESTS		3072
 #define FRAME_MIN_ENTRIES	8
@@ -41,8 +40,8 @@
 /* Most bytes that copying a rest may write after it. */
 #define COPY_EXCESS		(2 * sizeof(uint64))
 
-/* Images of up to this many bytes are in RUN_READER_MEMORY. */
-#define SHORT_IMAGE		512
+/* A reader's copy of an image has at least this much room. */
+#define LEAST_IMAGE		512
 
 /* Room for samples at first. */
 #define FIRST_SAMPLES	64
@@ -61,13 +60,19 @@ typedef struct RunStage
 	char		rests[STAGE_RESTS]; /* not there if images are inline */
 } RunStage;
 
+/*
+ * Largest slack of a read buffer: the piece of a frame that is left when the
+ * buffer is filled again.  Only a frame of one image may be larger.
+ */
+#define MAX_SLACK		6656
+
 #define FRAME_FEW_PACKED \
 	(sizeof(FrameHeader) + FRAME_MAX_COLUMNS * sizeof(FrameColumn) + \
 	 FRAME_MIN_ENTRIES * (FRAME_MAX_COLUMNS * sizeof(uint64) + 1))
 
 StaticAssertDecl(STAGE_RESTS + FRAME_FEW_PACKED + MAXIMUM_ALIGNOF <=
-				 TAPE_READ_SLACK &&
-				 FRAME_RESTS + FRAME_MAX_PACKED <= TAPE_READ_SLACK,
+				 MAX_SLACK &&
+				 FRAME_RESTS + FRAME_MAX_PACKED <= MAX_SLACK,
 				 "a frame of several images must fit the slack");
 StaticAssertDecl(sizeof(RunStage) <= RUN_WRITER_MEMORY,
 				 "a writer has more memory than it says");
@@ -464,17 +469,25 @@ run_close(Run *run)
 	pfree(run);
 }
 
+/* The slack of a read buffer of a run. */
+static Size
+reader_slack(const Run *run)
+{
+	return Min(run->desc.largest_frame, MAX_SLACK);
+}
+
 /* run_reader_memory: see run.h. */
 int64
 run_reader_memory(const Run *run)
 {
 	const RunDesc *desc = &run->desc;
-	int64		result = RUN_READER_MEMORY;
+	int64		result = pg_nextpower2_size_t(sizeof(RunFrame)) +
+		reader_slack(run);
 
 	/* load_image rounds up to a power of two */
-	if (desc->largest_image > SHORT_IMAGE)
-		result += 2 * desc->largest_image;
-	if (desc->largest_frame > TAPE_READ_SLACK)
+	if (desc->largest_image > 0)
+		result += Max(2 * desc->largest_image, LEAST_IMAGE);
+	if (desc->largest_frame > MAX_SLACK)
 		result += desc->largest_frame;
 	return result;
 }
@@ -496,7 +509,7 @@ run_begin_read(RunReader *reader, const SortOrder *order, Run *run,
 	reader->frame->image = NULL;
 	reader->frame->image_room = 0;
 	reader->to = reader->limit = run_end(run);
-	tape_begin_read(run->tape, read_buffer, recycle);
+	tape_begin_read(run->tape, read_buffer, reader_slack(run), recycle);
 }
 
 /* run_end_read frees what the reader holds, but not the run. */
@@ -652,7 +665,7 @@ load_image(RunReader *reader, int index)
 	if (unlikely(frame->image_room < reader->size))
 	{
 		/* small memory is rounded up like this anyway */
-		Size		room = Max(reader->size, SHORT_IMAGE / 2) + COPY_EXCESS;
+		Size		room = Max(reader->size, LEAST_IMAGE / 2) + COPY_EXCESS;
 
 		room = pg_nextpower2_size_t(room);
 		if (frame->image)

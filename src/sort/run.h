@@ -116,13 +116,9 @@ typedef struct RunReader
 
 /*
  * run_reader_memory returns the memory that a reader of the run has besides its
- * read buffer of any size: a frame, a copy of an image, and what the buffer
- * needs more if a frame is larger than its slack.
+ * read buffer of any size: a frame, a copy of an image, and the buffer's slack.
  */
 extern int64 run_reader_memory(const Run *run);
-
-/* The same if all images are short. */
-#define RUN_READER_MEMORY	(11 * 512)
 
 /* Memory that a writer has besides its write buffer and the samples. */
 #define RUN_WRITER_MEMORY	(44 * 1024)

@@ -330,9 +330,11 @@ write_memory(PtSort *sort, RunWriter *writer)
 		uint64	   *entry = memsort_entry(ms, i);
 		char	   *tuple = memsort_tuple(ms, entry);
 
-		pt_prefetch(memsort_ahead(ms, i));
-		pt_prefetch(memsort_ahead(ms, i) + CACHE_LINE);
-		run_write(writer, entry, tuple, order_size(&sort->order, tuple));
+		Size		size = order_size(&sort->order, tuple);
+
+		for (Size at = 0; at < size; at += CACHE_LINE)
+			pt_prefetch(memsort_ahead(ms, i) + at);
+		run_write(writer, entry, tuple, size);
 	}
 }
 

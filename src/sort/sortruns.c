@@ -5,8 +5,9 @@
  *
  * Merging.  More runs than the budget has read buffers for are merged in
  * several passes.  A merge reads as many runs as the budget has room for
- * readers with a buffer of one block: at about 20 kB each 36 in 1 MB and 180 in
- * 4 MB.  The first merge takes only as many as make all later ones full.
+ * readers with a buffer of one block: at 14 to 20 kB each 40 to 60 in 1 MB and
+ * 180 to 250 in 4 MB.  The first merge takes only as many as make all later
+ * ones full.
  * Temporary space is recycled while a run is read (tape.c), so passes need no
  * more space than the data.
  *
@@ -21,8 +22,7 @@
 
 /*
  * Blocks of a tape: the smallest read of a merge.  They are this part of the
- * budget, or one of the server's blocks, so that one merge can read many runs:
- * 36 in 1 MB, 180 in 4 MB.
+ * budget, or one of the server's blocks, so that one merge can read many runs.
  */
 #define BLOCK_PART			512
 #define MAX_TAPE_BLOCK		(32 * 1024)
@@ -129,17 +129,21 @@ sort_append_run(PtSort *sort, RunWriter *writer)
 
 /* sort_merge_order: see sortruns.h. */
 int
-sort_merge_order(PtSort *sort)
+sort_merge_order(const PtSort *sort, MergePurpose purpose)
 {
-	int64		reader = RUN_READER_MEMORY;
+	int64		reader = 0;
+	int64		lists = 0;
 	int64		order;
 
-	for (int i = 0; i < sort->nruns; i++)
-		reader = Max(reader, run_reader_memory(sort->runs[i]));
-	order = sort_merge_memory(sort, sort->runs, sort->nruns, MERGE_TO_RUN) /
-		(block_bytes(sort) + TAPE_READ_SLACK + reader);
 	if (ptsort_debug_merge_order > 0)
 		return Max(ptsort_debug_merge_order, 2);
+	for (int i = 0; i < sort->nruns; i++)
+	{
+		reader = Max(reader, run_reader_memory(sort->runs[i]));
+		lists += sort_list_memory(sort->runs[i], purpose);
+	}
+	order = sort_merge_memory(sort, NULL, 0, purpose) /
+		(block_bytes(sort) + reader + lists / Max(sort->nruns, 1));
 	return Min(Max(order, MIN_MERGE_ORDER), MAX_MERGE_ORDER);
 }
 
@@ -233,7 +237,7 @@ merge_runs(PtSort *sort, int n)
 void
 sort_merge_down(PtSort *sort, int target)
 {
-	int			order = sort_merge_order(sort);
+	int			order = sort_merge_order(sort, MERGE_TO_RUN);
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);

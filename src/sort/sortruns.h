@@ -34,8 +34,8 @@ extern void sort_add_run(PtSort *sort, Run *run);
 /* sort_join_runs appends runs that do not overlap to each other. */
 extern void sort_join_runs(PtSort *sort);
 
-/* sort_merge_order: how many runs may a merge read that writes a run? */
-extern int	sort_merge_order(PtSort *sort);
+/* sort_merge_order: how many of these runs may a merge of that purpose read? */
+extern int	sort_merge_order(const PtSort *sort, MergePurpose purpose);
 
 /* sort_merge_down merges until at most 'target' runs are left. */
 extern void sort_merge_down(PtSort *sort, int target);

@@ -185,8 +185,18 @@ sort_note_memory(PtSort *sort)
 	sort->peak_memory = Max(sort->peak_memory, now);
 }
 
-/* Bytes of the lists that a block of a tape may be in while runs are merged. */
-#define BLOCK_LISTS	(2 * (sizeof(TapeExtent) + sizeof(int64)))
+/*
+ * sort_list_memory: see sortstate.h.  A block of a tape that is read and given
+ * back may be in the list of free ones and be an extent of the tape that is
+ * written; lists have up to twice the room they need.
+ */
+int64
+sort_list_memory(const Run *run, MergePurpose purpose)
+{
+	if (purpose != MERGE_TO_RUN)
+		return 0;
+	return tape_blocks(run->tape) * 2 * (sizeof(TapeExtent) + sizeof(int64));
+}
 
 /* sort_merge_memory: see sortstate.h. */
 int64
@@ -199,8 +209,8 @@ sort_merge_memory(const PtSort *sort, Run **runs, int nruns,
 	/* a list of extents or samples may grow by a block here, too */
 	if (purpose == MERGE_TO_RUN)
 		memory -= sort->write_buffer + RUN_WRITER_MEMORY + SORT_BLOCK;
-	for (int i = 0; i < nruns && sort->tapeset; i++)
-		memory -= tape_blocks(runs[i]->tape) * BLOCK_LISTS;
+	for (int i = 0; i < nruns; i++)
+		memory -= sort_list_memory(runs[i], purpose);
 	return memory;
 }
 

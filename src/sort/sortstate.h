@@ -138,6 +138,12 @@ extern int64 sort_merge_memory(const PtSort *sort, Run **runs, int nruns,
 							   MergePurpose purpose);
 
 /*
+ * sort_list_memory returns what lists of blocks may grow by while such a merge
+ * reads a run.
+ */
+extern int64 sort_list_memory(const Run *run, MergePurpose purpose);
+
+/*
  * sort_create_merge starts a merge of runs within what is left of the budget;
  * with ranges, one per run, of those parts only.
  */

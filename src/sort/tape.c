@@ -19,8 +19,8 @@
  * The caller chooses the size of a block: small ones let many tapes be read at
  * once in little memory, large ones make fewer and longer reads.
  *
- * The file is a BufFile: in a SharedFileSet if other processes are to read it,
- * else a private temporary one.  The server therefore spreads it over
+ * The file (tapefile.c) is in a SharedFileSet if other processes are to read
+ * it, else a private temporary one.  The server spreads it over
  * temp_tablespaces, charges it to temp_file_limit, logs and counts it, and
  * removes it after an error.
  *
@@ -28,18 +28,15 @@
  */
 #include "compat.h"
 
-#include <fcntl.h>
-
 #include "fault.h"
 #include "miscadmin.h"
-#include "storage/buffile.h"
 #include "sort/tape.h"
+#include "sort/tapefile.h"
 #include "utils/memutils.h"
 
 struct Tapeset
 {
-	BufFile    *file;
-	bool		shared;			/* file is in a SharedFileSet */
+	TapeFile   *file;
 	int64		block_bytes;
 	int64		nblocks;		/* blocks of the file */
 	int64	   *free;			/* binary heap, lowest block number on top */
@@ -55,13 +52,12 @@ tapeset_name(char *name, int participant)
 }
 
 static Tapeset *
-tapeset_make(BufFile *file, bool shared, int64 block_bytes)
+tapeset_make(TapeFile *file, int64 block_bytes)
 {
 	Tapeset    *set = palloc0(sizeof(Tapeset));
 
 	Assert(block_bytes % BLCKSZ == 0);
 	set->file = file;
-	set->shared = shared;
 	set->block_bytes = block_bytes;
 	set->context = CurrentMemoryContext;
 	return set;
@@ -77,26 +73,15 @@ tapeset_create(SharedFileSet *fileset, int participant, int64 block_bytes)
 {
 	char		name[MAXPGPATH];
 
-	if (fileset == NULL)
-		return tapeset_make(BufFileCreateTemp(false), false, block_bytes);
 	tapeset_name(name, participant);
-	return tapeset_make(BufFileCreateFileSet(&fileset->fs, name), true,
-						block_bytes);
-}
-
-/* tapeset_export makes the file readable by others; no more writing then. */
-void
-tapeset_export(Tapeset *set)
-{
-	Assert(set->shared);
-	BufFileExportFileSet(set->file);
+	return tapeset_make(tapefile_create(fileset, name), block_bytes);
 }
 
 /* tapeset_close closes the file; a private one is removed. */
 void
 tapeset_close(Tapeset *set)
 {
-	BufFileClose(set->file);
+	tapefile_close(set->file);
 	if (set->free)
 		pfree(set->free);
 	pfree(set);
@@ -172,17 +157,6 @@ allocate_block(Tapeset *set)
 	return result;
 }
 
-/* Position the file at the start of a block; BufFile knows the server's. */
-static void
-seek_block(Tapeset *set, int64 block)
-{
-	if (BufFileSeekBlock(set->file, block * (set->block_bytes / BLCKSZ)) != 0)
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not seek to block %lld of temporary file",
-						(long long) block)));
-}
-
 static void
 add_extent(Tape *tape, int64 logical, int64 block)
 {
@@ -241,28 +215,39 @@ tape_create(Tapeset *set, Size write_buffer)
 	return tape;
 }
 
+/* Write blocks of the buffer that are consecutive in the file. */
+static void
+write_blocks(Tape *tape, int64 first, int64 nblocks, int64 block)
+{
+	int64		block_bytes = tape->set->block_bytes;
+
+	tapefile_write(tape->set->file, tape->buffer + first * block_bytes,
+				   nblocks * block_bytes, block * block_bytes);
+	add_extent(tape, tape->offset / block_bytes + first, block);
+}
+
 /* Write the full blocks in the buffer; consecutive ones in one go. */
 static void
 flush_blocks(Tape *tape, int64 nblocks)
 {
-	int64		block_bytes = tape->set->block_bytes;
-	int64		logical = tape->offset / block_bytes;
-	int64		previous = -2;
+	int64		start = 0;		/* of the blocks to be written next, in the
+								 * buffer ... */
+	int64		block = allocate_block(tape->set);	/* ... and in the file */
 
 	fault_point("tape: write");
 	CHECK_FOR_INTERRUPTS();
-	for (int64 i = 0; i < nblocks; i++)
+	for (int64 i = 1; i < nblocks; i++)
 	{
-		int64		block = allocate_block(tape->set);
+		int64		next = allocate_block(tape->set);
 
-		if (block != previous + 1)
-			seek_block(tape->set, block);
-		BufFileWrite(tape->set->file, tape->buffer + i * block_bytes,
-					 block_bytes);
-		add_extent(tape, logical + i, block);
-		previous = block;
+		if (next == block + (i - start))
+			continue;
+		write_blocks(tape, start, i - start, block);
+		start = i;
+		block = next;
 	}
-	tape->offset += nblocks * block_bytes;
+	write_blocks(tape, start, nblocks - start, block);
+	tape->offset += nblocks * tape->set->block_bytes;
 	tape->cursor = tape->buffer;
 }
 
@@ -346,7 +331,6 @@ tape_append(Tape *tape, Tape *next)
 /*
  * tape_export stores the list of extents at the end of the file, with a note
  * for whoever imports the tape, and describes the finished tape.
- * tapeset_export() must follow.
  */
 void
 tape_export(Tape *tape, const void *note, Size note_size, TapeExport *result)
@@ -366,8 +350,7 @@ tape_export(Tape *tape, const void *note, Size note_size, TapeExport *result)
 	result->map_block = set->nblocks;
 	if (size > 0)
 	{
-		seek_block(set, set->nblocks);
-		BufFileWrite(set->file, image, size);
+		tapefile_write(set->file, image, size, set->nblocks * set->block_bytes);
 		set->nblocks += size / set->block_bytes;
 	}
 	pfree(image);
@@ -423,38 +406,41 @@ tape_import(SharedFileSet *fileset, int participant, const TapeExport *source,
 
 	check_export(source);
 	tapeset_name(name, participant);
-	tape = tape_make(tapeset_make(BufFileOpenFileSet(&fileset->fs, name,
-													 O_RDONLY, false),
-								  true, source->block_bytes));
+	tape = tape_make(tapeset_make(tapefile_open(fileset, name),
+								  source->block_bytes));
 	tape->owns_set = true;
 	tape->size = source->size;
 	tape->nextents = tape->maxextents = source->nextents;
 	if (source->nextents > 0)
 	{
 		Size		size = source->nextents * sizeof(TapeExtent);
+		int64		start = source->map_block * source->block_bytes;
 
 		pfree(tape->extents);
 		tape->extents = palloc_extended(size, MCXT_ALLOC_HUGE);
-		seek_block(tape->set, source->map_block);
-		BufFileReadExact(tape->set->file, tape->extents, size);
+		tapefile_read(tape->set->file, tape->extents, size, start);
 		check_extents(tape);
-		BufFileReadExact(tape->set->file, note, note_size);
+		tapefile_read(tape->set->file, note, note_size, start + size);
 	}
 	return tape;
 }
 
 /*
  * tape_begin_read starts reading at the beginning.  read_buffer is the
- * size of one read, at most what the tape holds and at least one block.
+ * size of one read, at most what the tape holds and at least one block.  slack
+ * is room at the end of the buffer for the piece of a record that is left when
+ * it is filled again: longer records only make the next read one block shorter,
+ * or the buffer larger.
  */
 void
-tape_begin_read(Tape *tape, Size read_buffer, bool recycle)
+tape_begin_read(Tape *tape, Size read_buffer, Size slack, bool recycle)
 {
 	int64		blocks = read_buffer / tape->set->block_bytes;
 
 	Assert(!(recycle && tape->owns_set));
 	blocks = Max(Min(blocks, blocks_of(tape->set, tape->size)), 1);
-	allocate_buffer(tape, blocks * tape->set->block_bytes + TAPE_READ_SLACK);
+	allocate_buffer(tape, blocks * tape->set->block_bytes + slack);
+	tape->slack = slack;
 	tape->offset = 0;
 	tape->recycle = recycle;
 }
@@ -506,8 +492,8 @@ read_blocks(Tape *tape, int64 logical, int64 nblocks, char *target)
 
 		if (i + 1 < tape->nextents)
 			now = Min(now, tape->extents[i + 1].logical - logical);
-		seek_block(tape->set, block);
-		BufFileReadExact(tape->set->file, target, now * block_bytes);
+		tapefile_read(tape->set->file, target, now * block_bytes,
+					  block * block_bytes);
 		if (tape->recycle)
 		{
 			for (int64 j = 0; j < now; j++)
@@ -556,7 +542,7 @@ tape_peek_slow(Tape *tape, Size want, Size *have)
 	want = Min(want, left + (Size) (tape->size - next));
 	blocks = (tape->buffer_size - left) / block_bytes;
 	if (blocks == 0 || left + blocks * block_bytes < want)
-		enlarge_buffer(tape, Max(want, left) + block_bytes + TAPE_READ_SLACK);
+		enlarge_buffer(tape, Max(want, left) + block_bytes + tape->slack);
 	else
 		memmove(tape->buffer, tape->cursor, left);
 	tape->cursor = tape->buffer;
@@ -578,7 +564,7 @@ void
 tape_seek_slow(Tape *tape, int64 offset)
 {
 	int64		block_bytes = tape->set->block_bytes;
-	int64		capacity = (tape->buffer_size - TAPE_READ_SLACK) / block_bytes;
+	int64		capacity = (tape->buffer_size - tape->slack) / block_bytes;
 	int64		total = blocks_of(tape->set, tape->size);
 	int64		first = offset / block_bytes;
 	int64		blocks;

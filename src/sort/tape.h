@@ -3,7 +3,7 @@
  * tape.h
  *	  Logical tapes: byte streams in one participant's temporary file.
  *
- * A tapeset is one BufFile, cut into blocks of one size.  A tape is a
+ * A tapeset is one file, cut into blocks of one size.  A tape is a
  * list of blocks, written once from its start to its end and then read.
  * Reading a tape with 'recycle' hands each block back to the tapeset as soon
  * as it is in memory, so that a merge needs no more space than its data.
@@ -12,14 +12,14 @@
  *
  *		set = tapeset_create(fileset or NULL, participant, block_bytes)
  *		tape = tape_create(set, write_buffer); tape_write()...; tape_finish()
- *		tape_begin_read(tape, read_buffer, recycle)
+ *		tape_begin_read(tape, read_buffer, slack, recycle)
  *		while ((p = tape_peek(tape, want, &have))) tape_advance(tape, n);
  *		tape_close(tape); tapeset_close(set)
  *
  * Only one tape of a set is written at a time; any number are read.  To hand
  * a finished tape to other processes: tape_export() fills a small description
- * for shared memory, tapeset_export() makes the file read-only, and elsewhere
- * tape_import() opens it.  A note of any size goes with the tape.
+ * for shared memory, and elsewhere tape_import() opens it.  A note of any size
+ * goes with the tape.
  *
  * Errors are ereport'ed.  All memory is in the context current at create.
  *
@@ -31,14 +31,6 @@
 #include "compat.h"
 
 #include "storage/sharedfileset.h"
-
-/*
- * Room at the end of a read buffer for the piece of a record that is left when
- * the buffer is filled again: of a frame (run.c), unless its images are long.
- * Longer records only make the next read one block shorter, or the buffer
- * larger.
- */
-#define TAPE_READ_SLACK	6656
 
 /* Bytes past tape_peek's result that are still readable. */
 #define TAPE_OVERRUN	MAXIMUM_ALIGNOF
@@ -82,12 +74,12 @@ typedef struct Tape
 	int64		offset;
 	char	   *cursor;
 	char	   *limit;			/* end of valid bytes (reading) */
+	Size		slack;			/* see tape_begin_read */
 	bool		recycle;
 } Tape;
 
 extern Tapeset *tapeset_create(SharedFileSet *fileset, int participant,
 							   int64 block_bytes);
-extern void tapeset_export(Tapeset *set);
 extern void tapeset_close(Tapeset *set);
 extern int64 tapeset_bytes(const Tapeset *set);
 
@@ -101,7 +93,8 @@ extern Tape *tape_import(SharedFileSet *fileset, int participant,
 						 const TapeExport *source, void *note, Size note_size);
 extern int64 tape_blocks(const Tape *tape);
 extern int64 tape_block_end(const Tape *tape, int64 offset);
-extern void tape_begin_read(Tape *tape, Size read_buffer, bool recycle);
+extern void tape_begin_read(Tape *tape, Size read_buffer, Size slack,
+							bool recycle);
 extern const char *tape_peek_slow(Tape *tape, Size want, Size *have);
 extern void tape_end_read(Tape *tape);
 extern void tape_seek_slow(Tape *tape, int64 offset);

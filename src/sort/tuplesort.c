@@ -123,7 +123,7 @@ start_run(PtSort *sort)
 static void
 start_merging(PtSort *sort)
 {
-	sort_merge_down(sort, sort_merge_order(sort));
+	sort_merge_down(sort, sort_merge_order(sort, MERGE_FINAL));
 	sort->merge = sort_create_merge(sort, sort->runs, sort->nruns, NULL,
 									MERGE_FINAL);
 	sort->phase = PHASE_MERGING;
@@ -165,7 +165,6 @@ perform_worker(PtSort *sort)
 		run_export(sort->runs[0], &desc);
 		desc.unverified = sort->order.policy == VERIFY_LATE;
 		desc.stable = sort->order.stable;
-		tapeset_export(sort->tapeset);
 	}
 	sort->stats.run_bytes = desc.bytes;
 	sort->phase = PHASE_ANNOUNCED;

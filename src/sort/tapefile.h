@@ -1,0 +1,38 @@
+/*-------------------------------------------------------------------------
+ *
+ * tapefile.h
+ *	  The temporary file of a tapeset, read and written in large pieces.
+ *
+ * A file of a SharedFileSet has a name, and other processes may open it while
+ * it is written: what a call of tapefile_write() has written they can read.  A
+ * file without one is private, and gone when it is closed.
+ *
+ * Errors are ereport'ed.  All memory is in the context current at create or
+ * open, and files belong to the resource owner of that time.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_TAPEFILE_H
+#define PTSORT_TAPEFILE_H
+
+#include "compat.h"
+
+#include "storage/sharedfileset.h"
+
+typedef struct TapeFile TapeFile;
+
+/* tapefile_create makes an empty file, a private one if fileset is NULL. */
+extern TapeFile *tapefile_create(SharedFileSet *fileset, const char *name);
+
+/* tapefile_open opens the file of another process for reading. */
+extern TapeFile *tapefile_open(SharedFileSet *fileset, const char *name);
+
+/* Write or read all of these bytes, at an offset in bytes. */
+extern void tapefile_write(TapeFile *file, const void *data, Size size,
+						   int64 offset);
+extern void tapefile_read(TapeFile *file, void *data, Size size, int64 offset);
+
+/* tapefile_close closes the file. */
+extern void tapefile_close(TapeFile *file);
+
+#endif							/* PTSORT_TAPEFILE_H */
