@@ -14,12 +14,16 @@
 #define PTSORT_INTERNAL_TESTS_H
 
 #include "ptsort_variant.h"
+#include "storage/sharedfileset.h"
 
 /* Words of an entry: those of the key, and the tail of an exact one. */
 #define TEST_ENTRY_WORDS	(PTSORT_MAX_WORDS + 1)
 
 /* Most bytes of an index tuple with an exact key. */
 #define TEST_KEY_TUPLE_SIZE (16 * (INDEX_MAX_KEYS + 1))
+
+/* A temporary file; src/sort/tapefile.h has it under another name. */
+typedef struct TapeFile PtSortTestFile;
 
 typedef struct PtSortInternals
 {
@@ -53,6 +57,15 @@ typedef struct PtSortInternals
 	 * "words" or "compared", and how many words that are; palloc'd.
 	 */
 	char	   *(*describe_key) (const PtSort *sort);
+
+	/* src/sort/tapefile.h */
+	PtSortTestFile *(*file_create) (SharedFileSet *fileset, const char *name);
+	PtSortTestFile *(*file_open) (SharedFileSet *fileset, const char *name);
+	void		(*file_write) (PtSortTestFile *file, const void *data,
+							   Size size, int64 offset);
+	void		(*file_read) (PtSortTestFile *file, void *data, Size size,
+							  int64 offset);
+	void		(*file_close) (PtSortTestFile *file);
 } PtSortInternals;
 
 /* Type of the exported function, whose name is "ptsort_internals". */

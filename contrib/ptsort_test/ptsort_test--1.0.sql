@@ -315,6 +315,13 @@ RETURNS integer
 AS 'MODULE_PATHNAME', 'ptsort_test_take_segments'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
+-- Writes pieces of a temporary file at these offsets and reads them again,
+-- shared: through another handle.  How many bytes differ?
+CREATE FUNCTION ptsort_test_file(shared boolean, size integer, offsets bigint[])
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'ptsort_test_file'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
 -- How many temporary files of any kind there are.
 CREATE FUNCTION ptsort_test_temp_files()
 RETURNS bigint

@@ -15,6 +15,7 @@
 #include "key/key.h"
 #include "sort/internal.h"
 #include "sort/sortstate.h"
+#include "sort/tapefile.h"
 #include "sort/variants.h"
 
 StaticAssertDecl(TEST_ENTRY_WORDS == KEY_ENTRY_WORDS &&
@@ -77,7 +78,12 @@ ptsort_internals(void)
 		.key_tuple = key_tuple,
 		.begin_optimistic = begin_optimistic,
 		.has_failed = has_failed,
-		.describe_key = describe_key
+		.describe_key = describe_key,
+		.file_create = tapefile_create,
+		.file_open = tapefile_open,
+		.file_write = tapefile_write,
+		.file_read = tapefile_read,
+		.file_close = tapefile_close
 	};
 
 	return &internals;

@@ -1,0 +1,15 @@
+-- Temporary files: segments of 1 GB, and pieces that lie in two of them.
+
+SELECT shared, ptsort_test_file(shared, 300000,
+	ARRAY[0, 300000, 1073741824 - 300000, 1073741824 - 1, 2147483648 - 150000])
+FROM unnest(ARRAY[false, true]) shared;
+
+-- Only the space of what was written is taken, and none is left.
+SELECT ptsort_test_temp_files();
+
+-- All of a file's segments count.
+SET temp_file_limit = '100kB';
+SELECT ptsort_test_file(false, 300000, ARRAY[0]);
+SELECT ptsort_test_file(false, 90000, ARRAY[0, 1073741824 - 80000]);
+RESET temp_file_limit;
+SELECT ptsort_test_temp_files();

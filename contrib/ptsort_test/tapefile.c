@@ -1,0 +1,87 @@
+/*-------------------------------------------------------------------------
+ *
+ * tapefile.c
+ *	  ptsort_test_file(): a temporary file of ptsort's, written and read.
+ *
+ * The pieces are far apart in the file, so that it has a few blocks only.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/instrument.h"
+#include "fmgr.h"
+#include "internal_tests.h"
+#include "ptsort_test.h"
+#include "storage/sharedfileset.h"
+#include "utils/array.h"
+#include "catalog/pg_type.h"
+
+/* A byte of the file, which no shift of a piece leaves as it is. */
+static char
+byte_at(int64 offset)
+{
+	return (char) ((offset * 31 + (offset >> 8) * 7 + (offset >> 20)) & 0xff);
+}
+
+static void
+write_piece(PtSortTestFile *file, Size size, int64 offset)
+{
+	char	   *data = palloc(size);
+
+	for (Size i = 0; i < size; i++)
+		data[i] = byte_at(offset + i);
+	test_internals()->file_write(file, data, size, offset);
+	pfree(data);
+}
+
+/* How many bytes of a piece are not as they were written? */
+static int64
+wrong_bytes(PtSortTestFile *file, Size size, int64 offset)
+{
+	char	   *data = palloc0(size);
+	int64		wrong = 0;
+
+	test_internals()->file_read(file, data, size, offset);
+	for (Size i = 0; i < size; i++)
+		wrong += data[i] != byte_at(offset + i);
+	pfree(data);
+	return wrong;
+}
+
+/*
+ * ptsort_test_file(shared, size, offsets) writes pieces of that size at these
+ * offsets, reads them, if shared through another handle, and returns how many
+ * bytes differ.
+ */
+PG_FUNCTION_INFO_V1(ptsort_test_file);
+Datum
+ptsort_test_file(PG_FUNCTION_ARGS)
+{
+	const PtSortInternals *internals = test_internals();
+	bool		shared = PG_GETARG_BOOL(0);
+	Size		size = PG_GETARG_INT32(1);
+	Datum	   *offsets;
+	int			n;
+	SharedFileSet fileset;
+	PtSortTestFile *file;
+	PtSortTestFile *reading;
+	int64		wrong = 0;
+
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(2), INT8OID, 8, FLOAT8PASSBYVAL,
+					  TYPALIGN_DOUBLE, &offsets, NULL, &n);
+	if (shared)
+		FileSetInit(&fileset.fs);
+	file = internals->file_create(shared ? &fileset : NULL, "test");
+	for (int i = 0; i < n; i++)
+		write_piece(file, size, DatumGetInt64(offsets[i]));
+	reading = shared ? internals->file_open(&fileset, "test") : file;
+	for (int i = n - 1; i >= 0; i--)
+		wrong += wrong_bytes(reading, size, DatumGetInt64(offsets[i]));
+	if (shared)
+		internals->file_close(reading);
+	internals->file_close(file);
+	if (shared)
+		FileSetDeleteAll(&fileset.fs);
+	PG_RETURN_INT64(wrong);
+}
