@@ -76,11 +76,11 @@ entry_cost(const MemSort *ms)
 	return ms->stride * sizeof(uint64) + scratch_cost(ms);
 }
 
-/* Bytes that sorting n entries takes besides the scratch. */
+/* Bytes that sorting takes besides the scratch. */
 static int64
-sort_memory(const MemSort *ms, int64 n)
+sort_memory(const MemSort *ms)
 {
-	return ms->order->nwords > 0 ? radix_memory(n, ms->stride) : 0;
+	return ms->order->nwords > 0 ? RADIX_MEMORY : 0;
 }
 
 /* memsort_create makes an empty MemSort that holds at most budget bytes. */
@@ -189,7 +189,7 @@ memsort_set_budget(MemSort *ms, int64 budget)
 {
 	int64		excess;
 
-	ms->budget = budget - sort_memory(ms, budget / entry_cost(ms));
+	ms->budget = budget - sort_memory(ms);
 	if (ms->count > 0)
 		return;
 	Assert(ms->filled == 0);
@@ -455,7 +455,7 @@ memsort_sort(MemSort *ms)
 	}
 	room = Min(ms->count * entry_bytes, ms->budget - ms->used + reserved);
 	room = Max(room, ms->count * scratch_cost(ms));
-	extra = room - reserved + sort_memory(ms, ms->count);
+	extra = room - reserved + sort_memory(ms);
 	account(ms, extra);
 	scratch = MemoryContextAllocHuge(ms->context, room);
 	pages_open_all(scratch, room);

@@ -11,10 +11,10 @@
  * that one insertion sort over many of them finishes them.  Input that is in
  * order, or in reverse order, is recognised while that costs next to nothing.
  *
- * The first level moves entries between places all over memory.  It collects
- * them in small buffers, one per bucket, so that each visit to a bucket brings
- * several entries (AlphaSort's and Agarwal's observation that sorting is a
- * matter of cache and TLB misses).  Later levels stay in cache.
+ * The first level moves entries between places all over memory, later levels
+ * stay in cache.  (Small buffers in between, one per bucket, so that each visit
+ * to a bucket brings several entries, made it slower: by half for 500,000
+ * entries and by a quarter for ten million.)
  *
  * If the second array has room for only a part of the entries, they are first
  * moved to buckets in place, until a bucket fits.  That costs about two
@@ -36,7 +36,6 @@
 #include "port/pg_bitutils.h"
 #include "sort/order.h"
 #include "sort/radix.h"
-#include "util.h"
 
 /* Digits: 2,048 counters fit the first level cache. */
 #define DIGIT_BITS		11
@@ -52,10 +51,6 @@
 #define SAMPLE_LIMIT	2048
 #define SAMPLE_ENTRIES	256
 
-/* From this many entries on a scatter collects entries before it writes. */
-#define COMBINE_LIMIT	(128 * 1024)
-#define COMBINE_ENTRIES 8
-
 /* Digit of a pass in place: more buckets miss the cache too often. */
 #define IN_PLACE_BITS	8
 
@@ -63,7 +58,7 @@
  * Counters that are allocated at a time: for four levels, which are rarely
  * used up.  A pass in place needs two sets.
  */
-#define COUNTERS		(4 * MAX_BUCKETS)
+#define COUNTERS		(RADIX_MEMORY / sizeof(int64))
 #define MIN_COUNTERS	Max(MAX_BUCKETS, 2 << IN_PLACE_BITS)
 
 /* Work on fewer entries than this needs no interrupt check of its own. */
@@ -206,40 +201,6 @@ scatter(const uint64 *source, uint64 *target, int64 n, const int stride,
 	}
 }
 
-/* The same through a small buffer per bucket. */
-static pt_inline void
-scatter_combined(const uint64 *source, uint64 *target, int64 n,
-				 const int stride, const Digit *digit, int64 *ends)
-{
-	Size		line = COMBINE_ENTRIES * stride;
-	uint64	   *buffers = palloc((digit->mask + 1) * line * sizeof(uint64));
-	uint8	   *fill = palloc0(digit->mask + 1);
-
-	for (int64 i = 0; i < n; i++)
-	{
-		const uint64 *entry = source + i * stride;
-		uint64		bucket = digit_of(entry, digit);
-		uint64	   *buffer = buffers + bucket * line;
-
-		copy_entry(buffer + fill[bucket] * stride, entry, stride);
-		if (++fill[bucket] == COMBINE_ENTRIES)
-		{
-			pt_copy(target + ends[bucket] * stride, buffer,
-					line * sizeof(uint64));
-			ends[bucket] += COMBINE_ENTRIES;
-			fill[bucket] = 0;
-		}
-	}
-	for (uint64 bucket = 0; bucket <= digit->mask; bucket++)
-	{
-		pt_copy(target + ends[bucket] * stride, buffers + bucket * line,
-				fill[bucket] * stride * sizeof(uint64));
-		ends[bucket] += fill[bucket];
-	}
-	pfree(buffers);
-	pfree(fill);
-}
-
 /* How many bits of n entries to take at once: fewer for small buckets. */
 static pt_inline int
 digit_bits(int64 n)
@@ -358,10 +319,7 @@ sort_level_of(RadixSort *sort, uint64 *entries, uint64 *other, int64 n,
 	if (n >= INTERRUPT_LIMIT)
 		CHECK_FOR_INTERRUPTS();
 
-	if (n >= COMBINE_LIMIT)
-		scatter_combined(entries, other, n, stride, &digit, ends);
-	else
-		scatter(entries, other, n, stride, &digit, ends);
+	scatter(entries, other, n, stride, &digit, ends);
 
 	sort->counters += digit.mask + 1;
 	if (n <= SMALL_BUCKET * (int64) (digit.mask + 1))
@@ -504,16 +462,6 @@ sort_in_place(RadixSort *sort, uint64 *entries, int64 n, int stride, int word)
 	else
 		sort_in_place_of(sort, entries, n, 3, word);
 	give_back(sort, &before);
-}
-
-Size
-radix_memory(int64 n, int stride)
-{
-	Size		memory = COUNTERS * sizeof(int64);
-
-	if (n >= COMBINE_LIMIT)
-		memory += MAX_BUCKETS * (COMBINE_ENTRIES * stride * sizeof(uint64) + 1);
-	return memory;
 }
 
 void

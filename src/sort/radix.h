@@ -21,7 +21,7 @@
 extern void radix_sort(uint64 *entries, int64 n, int stride, int nkeys,
 					   uint64 *scratch, int64 room);
 
-/* radix_memory returns the bytes that it takes besides the scratch. */
-extern Size radix_memory(int64 n, int stride);
+/* Bytes that it takes besides the scratch. */
+#define RADIX_MEMORY		(64 * 1024)
 
 #endif							/* PTSORT_RADIX_H */
