@@ -598,6 +598,12 @@ key_value(const PtSortKey *key, const uint64 *entry, char *space, bool *isnull)
 	return key_form_value(key->form, entry, space, isnull);
 }
 
+bool
+key_single(const PtSortKey *key, KeySingle *single)
+{
+	return key->exact && key_pack_single(&key->pack, single);
+}
+
 Size
 key_tuple(const PtSortKey *key, const uint64 *entry, IndexTuple tuple)
 {

@@ -97,6 +97,12 @@ extern Size key_tuple(const PtSortKey *key, const uint64 *entry,
 extern Datum key_value(const PtSortKey *key, const uint64 *entry, char *space,
 					   bool *isnull);
 
+/*
+ * key_single tells whether the key is exact and of one column whose values are
+ * not by reference, and how these become entries.
+ */
+extern bool key_single(const PtSortKey *key, KeySingle *single);
+
 /* key_is_hint: may the words contradict the columns' order? */
 extern bool key_is_hint(const PtSortKey *key);
 

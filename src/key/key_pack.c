@@ -239,6 +239,42 @@ is_whole_word(const KeyPack *pack)
 		pack->fields[0].kind != FIELD_WORD;
 }
 
+/* Are values of this kind their own bits? */
+static bool
+kind_by_value(FieldKind kind)
+{
+	switch (kind)
+	{
+		case FIELD_BOOL:
+		case FIELD_CHAR:
+		case FIELD_INT16:
+		case FIELD_INT32:
+		case FIELD_INT64:
+		case FIELD_UINT32:
+		case FIELD_UINT64:
+			return true;
+		default:
+			return false;
+	}
+}
+
+bool
+key_pack_single(const KeyPack *pack, KeySingle *single)
+{
+	const KeyField *field = &pack->fields[0];
+	uint64		null_bit = UINT64CONST(1) << 63;
+
+	if (pack->nfields != 1 || !kind_by_value(field->kind))
+		return false;
+	memset(single, 0, sizeof(KeySingle));
+	single->bits = field->bits;
+	single->flip = field->flip << (64 - field->bits);
+	single->null_bit[field->bits / 64] = null_bit >> (field->bits % 64);
+	if (field->nulls_first)
+		single->not_null[field->bits / 64] = null_bit >> (field->bits % 64);
+	return true;
+}
+
 void
 key_pack_encode(const KeyPack *pack, const Datum *values, const bool *isnull,
 				uint64 word, int nwords, uint64 *words)

@@ -100,4 +100,56 @@ key_pack_has_null_bit(const KeyField *field)
 	return field->kind != FIELD_UUID_HIGH;
 }
 
+/*
+ * KeySingle: a pack of one column whose values are not by reference.  It is
+ * worth functions of its own.
+ */
+typedef struct KeySingle
+{
+	int			bits;			/* of the value */
+	uint64		flip;			/* as in KeyField, but in place */
+	uint64		null_bit[2];	/* its place in an entry */
+	uint64		not_null[2];	/* ... and its value if there is a value */
+} KeySingle;
+
+/* key_pack_single fills in a KeySingle; false if the pack is not one. */
+extern bool key_pack_single(const KeyPack *pack, KeySingle *single);
+
+/* key_single_encode makes the entry of a value that is not null. */
+static inline void
+key_single_encode(const KeySingle *single, Datum value, uint64 *entry)
+{
+	entry[0] = (((uint64) value << (64 - single->bits)) ^ single->flip) |
+		single->not_null[0];
+	entry[1] = single->not_null[1];
+}
+
+/* key_single_is_null: is the value of the entry null? */
+static inline bool
+key_single_is_null(const KeySingle *single, const uint64 *entry)
+{
+	return (((entry[0] ^ single->not_null[0]) & single->null_bit[0]) |
+			((entry[1] ^ single->not_null[1]) & single->null_bit[1])) != 0;
+}
+
+/* key_single_value returns the value of an entry that is not null. */
+static inline Datum
+key_single_value(const KeySingle *single, const uint64 *entry)
+{
+	uint64		bits = (entry[0] ^ single->flip) >> (64 - single->bits);
+
+	/* as the server does it when it takes a value from a tuple */
+	switch (single->bits)
+	{
+		case 64:
+			return (Datum) bits;
+		case 32:
+			return Int32GetDatum((int32) bits);
+		case 16:
+			return Int16GetDatum((int16) bits);
+		default:
+			return CharGetDatum((char) bits);
+	}
+}
+
 #endif							/* PTSORT_KEY_PACK_H */

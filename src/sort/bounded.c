@@ -86,38 +86,21 @@ bounded_refuses(PtSort *sort, const uint64 *words, const void *tuple)
 	return true;
 }
 
-/* sort_may_drop: see internal.h. */
+/* bounded_drops_equal: see bounded.h. */
 bool
-sort_may_drop(const PtSort *sort)
-{
-	return sort->last_known && sort->phase == PHASE_PUTTING;
-}
-
-/* sort_would_drop: see internal.h. */
-bool
-sort_would_drop(PtSort *sort, const uint64 *words, const Datum *values,
-				const bool *isnull)
+bounded_drops_equal(PtSort *sort, const Datum *values, const bool *isnull)
 {
 	SortOrder  *order = &sort->order;
 	int			cmp;
 
-	if (!sort_may_drop(sort))
+	if (order->own->compare_values == NULL)
 		return false;
-	cmp = order->nwords > 0 ? compare_words(sort, words) : 0;
-	if (cmp < 0)
-		return false;
-	if (cmp == 0 || order->policy != TRUST_WORDS)
-	{
-		if (order->own->compare_values == NULL)
-			return false;
-		order->comparisons++;
-		cmp = order->own->compare_values(values, isnull, sort->last,
-										 order->state);
+	order->comparisons++;
+	cmp = order->own->compare_values(values, isnull, sort->last, order->state);
 
-		/* without stability, bytes decide between equal ones */
-		if (cmp < 0 || (cmp == 0 && !order->stable))
-			return false;
-	}
+	/* without stability, bytes decide between equal ones */
+	if (cmp < 0 || (cmp == 0 && !order->stable))
+		return false;
 	sort->trimmed = true;
 	sort->stats.tuples++;
 	return true;

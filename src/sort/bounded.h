@@ -23,6 +23,42 @@ extern bool bounded_refuses(PtSort *sort, const uint64 *words,
 							const void *tuple);
 
 /*
+ * bounded_may_drop: has the sort begun to drop tuples?  Then its key does not
+ * learn any more.
+ */
+static inline bool
+bounded_may_drop(const PtSort *sort)
+{
+	return sort->last_known && sort->phase == PHASE_PUTTING;
+}
+
+/* bounded_drops_equal: see bounded_drops. */
+extern bool bounded_drops_equal(PtSort *sort, const Datum *values,
+								const bool *isnull);
+
+/*
+ * bounded_drops tells, if the sort may drop tuples, whether one with these
+ * words and values is not one of those that are wanted: then it has been
+ * counted as put, and need not be.  values and isnull are what the variant's
+ * compare_values takes.
+ */
+static inline bool
+bounded_drops(PtSort *sort, const uint64 *words, const Datum *values,
+			  const bool *isnull)
+{
+	int			cmp = order_compare_words(words, sort->last_words,
+										  sort->order.nwords);
+
+	if (cmp < 0)
+		return false;
+	if (cmp == 0 || sort->order.policy != TRUST_WORDS)
+		return bounded_drops_equal(sort, values, isnull);
+	sort->trimmed = true;
+	sort->stats.tuples++;
+	return true;
+}
+
+/*
  * bounded_cut forgets what is not wanted of the entries in memory, which are
  * in order, but not their images.
  */

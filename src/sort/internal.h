@@ -86,7 +86,7 @@ typedef struct SortVariant
 
 	/*
 	 * Optional: as PtSortVariant.compare, of a tuple with these values, of
-	 * which there is no image yet, and an image; see sort_would_drop.
+	 * which there is no image yet, and an image; see bounded_drops.
 	 */
 	int			(*compare_values) (const Datum *values, const bool *isnull,
 								   const void *tuple, void *state);
@@ -109,17 +109,6 @@ extern PtSort *sort_begin_with(const SortVariant *variant, void *state,
  * the words and the image after them.
  */
 extern const uint64 *sort_get_entry(PtSort *sort, bool forward);
-
-/* sort_may_drop: has a bounded sort begun to drop tuples? */
-extern bool sort_may_drop(const PtSort *sort);
-
-/*
- * sort_would_drop tells whether a tuple with these words and values is not one
- * of those that a bounded sort wants: then it has been counted as put, and need
- * not be.  values and isnull are what the variant's compare_values takes.
- */
-extern bool sort_would_drop(PtSort *sort, const uint64 *words,
-							const Datum *values, const bool *isnull);
 
 /*
  * sort_outcome tells whether the sort has failed, in this process or in

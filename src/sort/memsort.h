@@ -20,6 +20,7 @@
 #include "compat.h"
 
 #include "sort/order.h"
+#include "util.h"
 
 /* Memory for images. */
 typedef struct MemChunk
@@ -102,6 +103,17 @@ memsort_add(MemSort *ms, const uint64 *words, uint64 last)
 }
 
 /*
+ * memsort_has_room tells whether there is room for an entry and an image of
+ * that size (inline images need 0) without looking for more.
+ */
+static inline bool
+memsort_has_room(const MemSort *ms, Size size)
+{
+	return likely(ms->count < ms->capacity &&
+				  ms->end - ms->next >= (ptrdiff_t) MAXALIGN(size));
+}
+
+/*
  * memsort_reserve returns a MAXALIGNed place for an image of that size.  It is
  * not one of the entries before memsort_commit, and forgotten when there is
  * another reservation.  NULL if the budget does not allow it; the first tuple
@@ -112,8 +124,7 @@ memsort_reserve(MemSort *ms, Size size)
 {
 	Size		need = MAXALIGN(size);
 
-	if (unlikely(ms->count == ms->capacity ||
-				 ms->end - ms->next < (ptrdiff_t) need))
+	if (!memsort_has_room(ms, size))
 		return memsort_reserve_slowly(ms, need);
 	ms->reserved = ms->next;
 	ms->reserved_bytes = need;
@@ -128,6 +139,8 @@ memsort_commit(MemSort *ms, const uint64 *words)
 	char	   *place = ms->reserved;
 
 	Assert(place != NULL);
+	Assert(ms->order->inline_image ||
+		   MAXALIGN(order_size(ms->order, place)) == ms->reserved_bytes);
 	if (unlikely(place == (char *) &ms->reserved_inline))
 	{
 		ms->reserved = NULL;
@@ -159,5 +172,19 @@ memsort_ahead(const MemSort *ms, int64 i)
 	i = Min(i + MEMSORT_AHEAD, ms->count - 1);
 	return memsort_tuple(ms, memsort_entry(ms, i));
 }
+
+/*
+ * memsort_prefetch asks for the first bytes of that image; a macro for the
+ * reason in util.h.
+ */
+#define memsort_prefetch(ms, i, bytes) \
+	do { \
+		const char *ahead_ = memsort_ahead(ms, i); \
+		for (Size at_ = 0; at_ < (bytes); at_ += CACHE_LINE) \
+			pt_prefetch(ahead_ + at_); \
+	} while (0)
+
+/* What a caller of get reads at once is most often here. */
+#define MEMSORT_FIRST_READ	(2 * CACHE_LINE)
 
 #endif							/* PTSORT_MEMSORT_H */

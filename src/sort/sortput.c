@@ -329,11 +329,9 @@ write_memory(PtSort *sort, RunWriter *writer)
 	{
 		uint64	   *entry = memsort_entry(ms, i);
 		char	   *tuple = memsort_tuple(ms, entry);
-
 		Size		size = order_size(&sort->order, tuple);
 
-		for (Size at = 0; at < size; at += CACHE_LINE)
-			pt_prefetch(memsort_ahead(ms, i) + at);
+		memsort_prefetch(ms, i, size);
 		run_write(writer, entry, tuple, size);
 	}
 }
@@ -438,14 +436,6 @@ refuse_commit(const PtSort *sort)
 			 errdetail("No place is reserved for it.")));
 }
 
-/* Is it time for the next run, whatever room there is? */
-static inline bool
-must_spill(const PtSort *sort)
-{
-	return unlikely(ptsort_debug_spill_entries > 0 &&
-					sort->memsort->count >= ptsort_debug_spill_entries);
-}
-
 /* Order what is in memory, and forget what is not wanted of it. */
 static void
 trim(PtSort *sort)
@@ -485,7 +475,7 @@ sort_reserve(PtSort *sort, Size size)
 		refuse_put(sort);
 	if (unlikely(size < sizeof(uint64) || size > MAX_IMAGE))
 		refuse_size(size);
-	if (!must_spill(sort))
+	if (!sort_must_spill(sort))
 	{
 		place = memsort_reserve(ms, size);
 		if (likely(place != NULL))
@@ -505,14 +495,13 @@ sort_reserve(PtSort *sort, Size size)
 	return place;
 }
 
-/* One more tuple is in memory; maybe it is the one to learn from. */
-static inline void
-note_put(PtSort *sort)
+/* sort_note_put: see sortput.h.  Maybe that tuple is the one to learn from. */
+void
+sort_note_put(PtSort *sort)
 {
-	sort->stats.tuples++;
-	if (unlikely(sort->memsort->count >= sort->trim_at))
+	if (sort->memsort->count >= sort->trim_at)
 		make_room(sort);
-	if (unlikely(sort->learning) && sort->memsort->count >= LEARN_TUPLES)
+	if (sort->learning && sort->memsort->count >= LEARN_TUPLES)
 	{
 		MemoryContext old = MemoryContextSwitchTo(sort->context);
 
@@ -530,9 +519,6 @@ sort_commit(PtSort *sort, const uint64 *words)
 	if (unlikely(sort->phase != PHASE_PUTTING || ms == NULL ||
 				 ms->reserved == NULL))
 		refuse_commit(sort);
-	Assert(sort->order.inline_image ||
-		   MAXALIGN(order_size(&sort->order, ms->reserved)) ==
-		   ms->reserved_bytes);
 	if (unlikely(sort->last_known) &&
 		bounded_refuses(sort, words, ms->reserved))
 	{
@@ -541,7 +527,7 @@ sort_commit(PtSort *sort, const uint64 *words)
 		return;
 	}
 	memsort_commit(ms, words);
-	note_put(sort);
+	sort_count_put(sort);
 }
 
 /* Put an inline image. */
@@ -557,13 +543,13 @@ put_inline(PtSort *sort, uint64 image, const uint64 *words)
 		sort->stats.tuples++;
 		return;
 	}
-	while (must_spill(sort) || unlikely(!memsort_put_inline(ms, words, image)))
+	while (sort_must_spill(sort) || unlikely(!memsort_put_inline(ms, words, image)))
 	{
 		if (ms->count == 0)
 			elog(ERROR, "no entry fits into empty sort memory");
 		make_room(sort);
 	}
-	note_put(sort);
+	sort_count_put(sort);
 }
 
 /* sort_put: see ptsort_put. */
@@ -594,7 +580,7 @@ sort_put(PtSort *sort, const void *tuple, Size size, const uint64 *words)
 	}
 	memcpy(place, tuple, size);
 	memsort_commit(sort->memsort, words);
-	note_put(sort);
+	sort_count_put(sort);
 }
 
 /* sort_end_runs: see sortput.h. */

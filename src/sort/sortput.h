@@ -7,6 +7,10 @@
  * ptsort_commit.  sort_reserve may let the key learn: whoever has a key that
  * does makes the words after it.
  *
+ * ptsort's own variants call sort_place, sort_add and sort_put_entry, which do
+ * the same and are inline as far as nothing is to be done but to fill memory.
+ * Then a tuple costs its copy and little else.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef PTSORT_SORTPUT_H
@@ -38,6 +42,71 @@ extern void sort_put(PtSort *sort, const void *tuple, Size size,
 					 const uint64 *words);
 extern void *sort_reserve(PtSort *sort, Size size);
 extern void sort_commit(PtSort *sort, const uint64 *words);
+
+/* sort_note_put sees to what is due now that one more tuple is in memory. */
+extern void sort_note_put(PtSort *sort);
+
+/* sort_must_spill: is it time for a run, whatever room there is? */
+static inline bool
+sort_must_spill(const PtSort *sort)
+{
+	return unlikely(ptsort_debug_spill_entries > 0 &&
+					sort->memsort->count >= ptsort_debug_spill_entries);
+}
+
+/* Is there nothing to do but to fill memory? */
+static inline bool
+sort_just_fills(const PtSort *sort)
+{
+	return likely(sort->phase == PHASE_PUTTING && sort->memsort != NULL &&
+				  !sort->last_known && !sort_must_spill(sort));
+}
+
+/* Count a tuple that is in memory now. */
+static inline void
+sort_count_put(PtSort *sort)
+{
+	sort->stats.tuples++;
+	if (unlikely(sort->memsort->count >= sort->trim_at || sort->learning))
+		sort_note_put(sort);
+}
+
+/* sort_place is sort_reserve for an image of at least 8 bytes. */
+static inline void *
+sort_place(PtSort *sort, Size size)
+{
+	if (sort_just_fills(sort) && memsort_has_room(sort->memsort, size))
+		return memsort_reserve(sort->memsort, size);
+	return sort_reserve(sort, size);
+}
+
+/* sort_add is sort_commit; not for inline images. */
+static inline void
+sort_add(PtSort *sort, const uint64 *words)
+{
+	if (sort_just_fills(sort) && sort->memsort->reserved != NULL)
+	{
+		memsort_commit(sort->memsort, words);
+		sort_count_put(sort);
+	}
+	else
+		sort_commit(sort, words);
+}
+
+/* sort_put_entry is sort_put of an inline image, which follows its words. */
+static inline void
+sort_put_entry(PtSort *sort, const uint64 *entry)
+{
+	int			nwords = sort->order.nwords;
+
+	if (sort_just_fills(sort) && memsort_has_room(sort->memsort, 0))
+	{
+		memsort_add(sort->memsort, entry, entry[nwords]);
+		sort_count_put(sort);
+	}
+	else
+		sort_put(sort, &entry[nwords], sizeof(uint64), entry);
+}
 
 /*
  * sort_learn_or_forgo decides whether a key that has yet to learn will, when

@@ -37,7 +37,6 @@ get_from_memory(PtSort *sort, bool forward, Size *size)
 {
 	SortPosition *position = &sort->position;
 	const void *tuple;
-	const char *ahead;
 
 	if (forward)
 	{
@@ -46,9 +45,7 @@ get_from_memory(PtSort *sort, bool forward, Size *size)
 			position->at_end = true;
 			return NULL;
 		}
-		ahead = memsort_ahead(sort->memsort, position->before);
-		pt_prefetch(ahead);
-		pt_prefetch(ahead + CACHE_LINE);
+		memsort_prefetch(sort->memsort, position->before, MEMSORT_FIRST_READ);
 		position->before++;
 	}
 	else
@@ -306,8 +303,34 @@ get_entries(PtSort *sort, int max, int *n, const char *message)
 const uint64 *
 sort_get_entries(PtSort *sort, int *n)
 {
+	if (sort->batch_left > 0)
+	{
+		*n = sort->batch_left;
+		sort->batch_left = 0;
+		return sort->batch_next;
+	}
 	return get_entries(sort, BATCH_ENTRIES, n,
 					   "cannot get entries from sort");
+}
+
+/* The next entry of a stream; of a slice, which may be left, no more. */
+static const uint64 *
+next_of_batch(PtSort *sort)
+{
+	int			max = sort->options.role == PTSORT_SERIAL ? BATCH_ENTRIES : 1;
+	const uint64 *entry;
+
+	if (sort->batch_left == 0)
+	{
+		sort->batch_next = get_entries(sort, max, &sort->batch_left,
+									   "cannot get tuple from sort");
+		if (sort->batch_next == NULL)
+			return NULL;
+	}
+	entry = sort->batch_next;
+	sort->batch_next += sort->order.nwords + 1;
+	sort->batch_left--;
+	return entry;
 }
 
 /* sort_get_entry: see internal.h. */
@@ -316,10 +339,9 @@ sort_get_entry(PtSort *sort, bool forward)
 {
 	const uint64 *image;
 	Size		size;
-	int			n;
 
 	if (likely(!sort->options.random_access && forward))
-		return get_entries(sort, 1, &n, "cannot get tuple from sort");
+		return next_of_batch(sort);
 	/* the image is the last word of its entry, wherever that is */
 	image = sort_get(sort, forward, &size);
 	return image ? image - sort->order.nwords : NULL;

@@ -73,6 +73,8 @@ struct PtSort
 	int64		slice_start;	/* tuples before the slice that is read */
 	int64		returned;		/* tuples that get has returned */
 	uint64	   *batch;			/* ... with inline images: those read last */
+	const uint64 *batch_next;	/* of these the one to return next ... */
+	int			batch_left;		/* ... and how many there are */
 	RunReader	reader;			/* RUN */
 	SortPosition position;
 	SortPosition mark;

@@ -422,6 +422,7 @@ sort_reset(PtSort *sort)
 	sort->phase = PHASE_PUTTING;
 	sort->slice_taken = false;
 	sort->returned = 0;
+	sort->batch_left = 0;
 	sort->position.before = sort->mark.before = 0;
 	sort->position.at_end = sort->mark.at_end = false;
 	sort->failed = sort->failure_met = sort->failure_told = false;

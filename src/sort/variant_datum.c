@@ -29,7 +29,9 @@
 
 #include "compat.h"
 #include "key/key.h"
-#include "sort/internal.h"
+#include "sort/bounded.h"
+#include "sort/sortput.h"
+#include "sort/sortread.h"
 #include "sort/variants.h"
 
 /* Fewest bytes of an image. */
@@ -51,6 +53,8 @@ typedef struct DatumState
 	SortSupport support;
 	int			nwords;
 	bool		exact;			/* there are no images */
+	bool		by_value;		/* ... nor references, see KeySingle */
+	KeySingle	single;
 	bool		varlena;		/* images are the values */
 	int16		typlen;
 	bool		typbyval;
@@ -98,6 +102,19 @@ datum_compare(const void *a, const void *b, void *arg)
 							   state->support);
 }
 
+/* Order of a value and an image. */
+static int
+datum_compare_values(const Datum *values, const bool *isnull,
+					 const void *image, void *arg)
+{
+	DatumState *state = (DatumState *) arg;
+	bool		right_null;
+	Datum		right = image_get(state, image, &right_null);
+
+	return ApplySortComparator(values[0], isnull[0], right, right_null,
+							   state->support);
+}
+
 static PtSortKey *
 datum_key(void *arg)
 {
@@ -122,6 +139,7 @@ static const SortVariant datum_variant = {
 	},
 	.key = datum_key,
 	.rekey = datum_rekey,
+	.compare_values = datum_compare_values,
 };
 
 static const SortVariant exact_variant = {
@@ -157,6 +175,7 @@ variant_begin_datum(Oid type, Oid lt_operator, Oid collation,
 	state->support = key_support(state->key);
 	state->nwords = key_nwords(state->key);
 	state->exact = key_is_exact(state->key);
+	state->by_value = key_single(state->key, &state->single);
 	get_typlenbyval(type, &state->typlen, &state->typbyval);
 	state->varlena = state->typlen == -1;
 	MemoryContextSwitchTo(caller);
@@ -165,13 +184,16 @@ variant_begin_datum(Oid type, Oid lt_operator, Oid collation,
 						   state, state->nwords, context, &with);
 }
 
-static void
+static inline void
 put_exact(DatumState *state, PtSort *sort, Datum value, bool isnull)
 {
 	uint64		entry[KEY_ENTRY_WORDS];
 
-	key_words(state->key, &value, &isnull, entry);
-	ptsort_put(sort, &entry[state->nwords], sizeof(uint64), entry);
+	if (state->by_value && likely(!isnull))
+		key_single_encode(&state->single, value, entry);
+	else
+		key_words(state->key, &value, &isnull, entry);
+	sort_put_entry(sort, entry);
 }
 
 /* Adds the image that is in the reserved place. */
@@ -181,14 +203,14 @@ commit_image(DatumState *state, PtSort *sort, const void *image)
 	uint64		words[KEY_ENTRY_WORDS];
 
 	datum_rekey(image, words, state);
-	ptsort_commit(sort, words);
+	sort_add(sort, words);
 }
 
 /* Reserves the place of a varlena of so many bytes. */
 static struct varlena *
 reserve_varlena(PtSort *sort, Size size)
 {
-	void	   *place = ptsort_reserve(sort, Max(size, MIN_IMAGE));
+	void	   *place = sort_place(sort, Max(size, MIN_IMAGE));
 
 	/* what is shorter than an image is filled up */
 	*(uint64 *) place = 0;
@@ -247,7 +269,7 @@ make_image(DatumState *state, PtSort *sort, Datum value, bool isnull)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("value of %zu bytes is too large to sort", length)));
 
-	image = ptsort_reserve(sort, sizeof(DatumImage) + length);
+	image = sort_place(sort, sizeof(DatumImage) + length);
 	image->size = sizeof(DatumImage) + length;
 	image->isnull = isnull;
 	if (state->typbyval && !isnull)
@@ -255,6 +277,16 @@ make_image(DatumState *state, PtSort *sort, Datum value, bool isnull)
 	else if (length > 0)
 		memcpy(IMAGE_VALUE(image), DatumGetPointer(value), length);
 	return image;
+}
+
+/* Is a value, of which there is no image yet, beyond the bound? */
+static bool
+is_dropped(DatumState *state, PtSort *sort, Datum value, bool isnull)
+{
+	uint64		words[KEY_ENTRY_WORDS];
+
+	key_words(state->key, &value, &isnull, words);
+	return bounded_drops(sort, words, &value, &isnull);
 }
 
 /* variant_put_datum: see ptsort_put_datum. */
@@ -265,6 +297,8 @@ variant_put_datum(PtSort *sort, Datum value, bool isnull)
 
 	if (state->exact)
 		put_exact(state, sort, value, isnull);
+	else if (bounded_may_drop(sort) && is_dropped(state, sort, value, isnull))
+		return;
 	else if (!state->varlena)
 		commit_image(state, sort, make_image(state, sort, value, isnull));
 	else if (isnull)
@@ -273,21 +307,38 @@ variant_put_datum(PtSort *sort, Datum value, bool isnull)
 		commit_image(state, sort, make_varlena(sort, value));
 }
 
+/* Read a value whose entry is all there is of it. */
+static inline bool
+get_exact(DatumState *state, PtSort *sort, bool forward, Datum *value,
+		  bool *isnull)
+{
+	const uint64 *entry = sort_next_entry(sort, forward);
+
+	if (entry == NULL)
+		return false;
+	if (state->by_value && likely(!key_single_is_null(&state->single, entry)))
+	{
+		*value = key_single_value(&state->single, entry);
+		*isnull = false;
+	}
+	else
+		*value = key_value(state->key, entry, (char *) state->space, isnull);
+	return true;
+}
+
 /* variant_get_datum: see ptsort_get_datum. */
 bool
 variant_get_datum(PtSort *sort, bool forward, Datum *value, bool *isnull)
 {
 	DatumState *state = datum_state(sort);
-	Size		size;
-	const void *image = state->exact ? sort_get_entry(sort, forward) :
-		ptsort_get(sort, forward, &size);
+	const void *image;
 
+	if (state->exact)
+		return get_exact(state, sort, forward, value, isnull);
+	image = sort_next(sort, forward);
 	if (image == NULL)
 		return false;
-	if (state->exact)
-		*value = key_value(state->key, image, (char *) state->space, isnull);
-	else
-		*value = image_get(state, image, isnull);
+	*value = image_get(state, image, isnull);
 	if (*isnull)
 		*value = (Datum) 0;
 	return true;

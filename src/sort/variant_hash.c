@@ -17,7 +17,8 @@
 #include "utils/rel.h"
 
 #include "key/key_entry.h"
-#include "sort/internal.h"
+#include "sort/sortput.h"
+#include "sort/sortread.h"
 #include "sort/variants.h"
 
 /* A word: the bucket, and the hash code below it. */
@@ -118,7 +119,7 @@ variant_put_hash(PtSort *sort, ItemPointer tid, Datum value, bool isnull)
 				 errmsg("hash code of an index tuple cannot be null")));
 	entry[0] = hash_word(state, DatumGetUInt32(value));
 	key_entry_set_tuple(entry, 1, tid, false);
-	ptsort_put(sort, &entry[1], sizeof(uint64), entry);
+	sort_put_entry(sort, entry);
 }
 
 /* variant_get_hash: see variants.h. */
@@ -126,7 +127,7 @@ IndexTuple
 variant_get_hash(PtSort *sort, bool forward)
 {
 	HashSort   *state = sort_state(sort, &variant_hash);
-	const uint64 *entry = sort_get_entry(sort, forward);
+	const uint64 *entry = sort_next_entry(sort, forward);
 
 	if (entry == NULL)
 		return NULL;

@@ -32,7 +32,8 @@
 #include "utils/rel.h"
 
 #include "key/key.h"
-#include "sort/internal.h"
+#include "sort/sortput.h"
+#include "sort/sortread.h"
 #include "sort/variants.h"
 
 /* Bytes of an image before the tuple. */
@@ -249,7 +250,7 @@ variant_put_heap(PtSort *sort, HeapTuple tuple)
 {
 	HeapSort   *state = sort_state(sort, &heap_variant.base);
 	MemoryContext old = MemoryContextSwitchTo(state->put_context);
-	char	   *image = ptsort_reserve(sort, HEAP_IMAGE_HEAD + tuple->t_len);
+	char	   *image = sort_place(sort, HEAP_IMAGE_HEAD + tuple->t_len);
 	HeapTuple	head = (HeapTuple) image;
 	uint64		words[KEY_ENTRY_WORDS];
 
@@ -259,7 +260,7 @@ variant_put_heap(PtSort *sort, HeapTuple tuple)
 	head->t_tableOid = tuple->t_tableOid;
 	memcpy(image + HEAP_IMAGE_HEAD, tuple->t_data, tuple->t_len);
 	make_words(state, tuple, words);
-	ptsort_commit(sort, words);
+	sort_add(sort, words);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(state->put_context);
 }
@@ -269,8 +270,7 @@ HeapTuple
 variant_get_heap(PtSort *sort, bool forward)
 {
 	HeapSort   *state = sort_state(sort, &heap_variant.base);
-	Size		size;
-	const void *image = ptsort_get(sort, forward, &size);
+	const void *image = sort_next(sort, forward);
 
 	if (image == NULL)
 		return NULL;

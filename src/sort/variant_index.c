@@ -29,7 +29,8 @@
 #include "utils/rel.h"
 
 #include "key/key.h"
-#include "sort/internal.h"
+#include "sort/sortput.h"
+#include "sort/sortread.h"
 #include "sort/variants.h"
 
 /* Marks a recently dead tuple, only while it is in a sort of a unique index. */
@@ -354,7 +355,7 @@ put_exact(IndexSort *state, PtSort *sort, ItemPointer tid,
 
 	key_words(state->key, values, isnull, entry);
 	key_entry_set_tuple(entry, state->nwords, tid, state->unique && !alive);
-	ptsort_put(sort, &entry[state->nwords], sizeof(uint64), entry);
+	sort_put_entry(sort, entry);
 }
 
 /* variant_put_index: see ptsort_put_index. */
@@ -493,7 +494,7 @@ watch_dead_entries(IndexSort *state, const uint64 *entries, int n)
 static IndexTuple
 get_exact(IndexSort *state, PtSort *sort, bool forward)
 {
-	const uint64 *entry = sort_get_entry(sort, forward);
+	const uint64 *entry = sort_next_entry(sort, forward);
 
 	if (entry == NULL)
 		return NULL;

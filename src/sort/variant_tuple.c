@@ -16,16 +16,27 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/tupmacs.h"
 #include "executor/tuptable.h"
 #include "utils/memutils.h"
 
 #include "key/key.h"
-#include "sort/internal.h"
+#include "sort/bounded.h"
+#include "sort/sortput.h"
+#include "sort/sortread.h"
 #include "sort/variants.h"
 
 /* The bits of a tuple header that describe the tuple's values. */
 #define VALUE_INFOMASK	(HEAP_HASNULL | HEAP_HASVARWIDTH | HEAP_HASEXTERNAL)
 #define VALUE_INFOMASK2 HEAP_NATTS_MASK
+
+/* A key column's place in tuples without nulls. */
+typedef struct KeyPlace
+{
+	int			offset;
+	int16		typlen;
+	bool		typbyval;
+} KeyPlace;
 
 typedef struct TupleState
 {
@@ -36,8 +47,8 @@ typedef struct TupleState
 	int			decided;		/* leading ones that equal words decide */
 	AttrNumber *attnums;
 	AttrNumber	last_attnum;	/* the largest of them */
-	bool		bounded;		/* tuples may be dropped */
 	bool		direct;			/* only columns of fixed length come before */
+	KeyPlace   *places;			/* direct: of the key columns */
 	Datum	   *values;			/* key columns of the tuple being put */
 	bool	   *isnull;
 } TupleState;
@@ -125,6 +136,31 @@ tuple_key(void *arg)
 	return ((TupleState *) arg)->key;
 }
 
+/* Take the key columns' values from a tuple. */
+static inline void
+tuple_values(TupleState *state, HeapTuple tuple)
+{
+	HeapTupleHeader header = tuple->t_data;
+	const char *start = (char *) header + header->t_hoff;
+
+	if (state->direct && HeapTupleNoNulls(tuple) &&
+		HeapTupleHeaderGetNatts(header) >= state->last_attnum)
+	{
+		for (int i = 0; i < state->nkeys; i++)
+		{
+			const KeyPlace *place = &state->places[i];
+
+			state->values[i] = fetch_att(start + place->offset,
+										 place->typbyval, place->typlen);
+			state->isnull[i] = false;
+		}
+		return;
+	}
+	for (int i = 0; i < state->nkeys; i++)
+		state->values[i] = heap_getattr(tuple, state->attnums[i], state->desc,
+										&state->isnull[i]);
+}
+
 /* Compute the words of a tuple from its key columns. */
 static inline void
 tuple_words(TupleState *state, const void *tuple, uint64 *words)
@@ -132,9 +168,7 @@ tuple_words(TupleState *state, const void *tuple, uint64 *words)
 	HeapTupleData heap_tuple;
 
 	as_heap_tuple(&heap_tuple, tuple);
-	for (int i = 0; i < state->nkeys; i++)
-		state->values[i] = heap_getattr(&heap_tuple, state->attnums[i],
-										state->desc, &state->isnull[i]);
+	tuple_values(state, &heap_tuple);
 	key_words(state->key, state->values, state->isnull, words);
 }
 
@@ -155,15 +189,36 @@ static const SortVariant tuple_variant = {
 	.compare_values = tuple_compare_values,
 };
 
-/* Find out how far tuples must be deformed for the key columns. */
+/*
+ * Find out how far tuples must be deformed for the key columns, and where those
+ * are if only columns of fixed length come before.
+ */
 static void
-find_last_key(TupleState *state)
+find_keys(TupleState *state)
 {
+	int			end = 0;
+
 	for (int i = 0; i < state->nkeys; i++)
 		state->last_attnum = Max(state->last_attnum, state->attnums[i]);
+	state->places = palloc0(state->nkeys * sizeof(KeyPlace));
 	state->direct = true;
-	for (int i = 0; i < state->last_attnum - 1; i++)
-		state->direct &= TupleDescAttr(state->desc, i)->attlen > 0;
+	for (int i = 0; i < state->last_attnum; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(state->desc, i);
+		int			offset = att_align_nominal(end, att->attalign);
+
+		/* a short varlena is not aligned */
+		state->direct &= end >= 0 && (att->attlen > 0 || offset == end);
+		for (int k = 0; k < state->nkeys; k++)
+		{
+			if (state->attnums[k] == i + 1)
+				state->places[k] = (KeyPlace)
+			{
+				offset, att->attlen, att->attbyval
+			};
+		}
+		end = att->attlen > 0 ? offset + att->attlen : -1;
+	}
 }
 
 PtSort *
@@ -193,12 +248,11 @@ variant_begin_tuple(TupleDesc desc, int nkeys, const AttrNumber *attnums,
 	state->decided = key_decided_columns(state->key);
 	state->desc = CreateTupleDescCopyConstr(desc);
 	state->nkeys = nkeys;
-	state->bounded = options->bound > 0;
 	state->attnums = palloc(nkeys * sizeof(AttrNumber));
 	memcpy(state->attnums, attnums, nkeys * sizeof(AttrNumber));
 	state->values = palloc(nkeys * sizeof(Datum));
 	state->isnull = palloc(nkeys * sizeof(bool));
-	find_last_key(state);
+	find_keys(state);
 	MemoryContextSwitchTo(caller);
 
 	return sort_begin_with(&tuple_variant, state, key_nwords(state->key),
@@ -221,51 +275,58 @@ commit_tuple(PtSort *sort, TupleState *state, MinimalTuple tuple)
 
 	if (key_nwords(state->key) > 0)
 		tuple_words(state, tuple, words);
-	ptsort_commit(sort, words);
+	sort_add(sort, words);
+}
+
+/* The slot's heap tuple; NULL if it has none. */
+static inline HeapTuple
+slot_heap_tuple(TupleTableSlot *slot)
+{
+	if (TTS_IS_BUFFERTUPLE(slot) || TTS_IS_HEAPTUPLE(slot))
+		return ((HeapTupleTableSlot *) slot)->tuple;
+	return NULL;
 }
 
 /* Take the key columns' values from a slot, and make their words. */
-static void
+static inline void
 slot_words(TupleState *state, TupleTableSlot *slot, uint64 *words)
 {
-	slot_getsomeattrs(slot, state->last_attnum);
-	for (int i = 0; i < state->nkeys; i++)
+	HeapTuple	tuple = state->direct ? slot_heap_tuple(slot) : NULL;
+
+	if (tuple != NULL)
+		tuple_values(state, tuple);
+	else
 	{
-		state->values[i] = slot->tts_values[state->attnums[i] - 1];
-		state->isnull[i] = slot->tts_isnull[state->attnums[i] - 1];
+		slot_getsomeattrs(slot, state->last_attnum);
+		for (int i = 0; i < state->nkeys; i++)
+		{
+			state->values[i] = slot->tts_values[state->attnums[i] - 1];
+			state->isnull[i] = slot->tts_isnull[state->attnums[i] - 1];
+		}
 	}
 	key_words(state->key, state->values, state->isnull, words);
 }
 
 /*
- * Add the tuple in the reserved place, which is the slot's.  Its columns are
- * found there, unless all that is needed is at places known beforehand.
+ * Add the tuple in the reserved place, which is the slot's.  Its words are
+ * known, or its columns are found in the slot, unless all that is needed is at
+ * places known beforehand.
  */
 static inline void
 commit_slot(PtSort *sort, TupleState *state, TupleTableSlot *slot,
-			MinimalTuple tuple)
+			MinimalTuple tuple, const uint64 *known)
 {
 	uint64		words[KEY_ENTRY_WORDS];
 
-	if (state->direct || key_nwords(state->key) == 0)
-	{
+	if (known != NULL)
+		sort_add(sort, known);
+	else if (state->direct || key_nwords(state->key) == 0)
 		commit_tuple(sort, state, tuple);
-		return;
+	else
+	{
+		slot_words(state, slot, words);
+		sort_add(sort, words);
 	}
-	slot_words(state, slot, words);
-	ptsort_commit(sort, words);
-}
-
-/* Is the slot's tuple, of which there is no copy yet, beyond the bound? */
-static bool
-slot_is_dropped(PtSort *sort, TupleState *state, TupleTableSlot *slot)
-{
-	uint64		words[KEY_ENTRY_WORDS];
-
-	if (!sort_may_drop(sort))
-		return false;
-	slot_words(state, slot, words);
-	return sort_would_drop(sort, words, state->values, state->isnull);
 }
 
 /* variant_put_tuple: see ptsort_put_tuple. */
@@ -273,7 +334,7 @@ void
 variant_put_tuple(PtSort *sort, MinimalTuple tuple)
 {
 	TupleState *state = sort_state(sort, &tuple_variant.base);
-	MinimalTuple place = ptsort_reserve(sort, tuple->t_len);
+	MinimalTuple place = sort_place(sort, tuple->t_len);
 
 	memcpy(place, tuple, tuple->t_len);
 	clean_header(place);
@@ -281,22 +342,23 @@ variant_put_tuple(PtSort *sort, MinimalTuple tuple)
 }
 
 /* Put a slot's heap tuple: the end of it is a minimal tuple but for t_len. */
-static void
+static inline void
 put_heap_tuple(PtSort *sort, TupleState *state, TupleTableSlot *slot,
-			   HeapTuple tuple)
+			   HeapTuple tuple, const uint64 *known)
 {
 	Size		size = tuple->t_len - MINIMAL_TUPLE_OFFSET;
-	MinimalTuple place = ptsort_reserve(sort, size);
+	MinimalTuple place = sort_place(sort, size);
 
 	memcpy(place, (char *) tuple->t_data + MINIMAL_TUPLE_OFFSET, size);
 	place->t_len = size;
 	clean_header(place);
-	commit_slot(sort, state, slot, place);
+	commit_slot(sort, state, slot, place, known);
 }
 
 /* Put a slot's values: heap_form_minimal_tuple() in place. */
 static void
-put_values(PtSort *sort, TupleState *state, TupleTableSlot *slot)
+put_values(PtSort *sort, TupleState *state, TupleTableSlot *slot,
+		   const uint64 *known)
 {
 	TupleDesc	desc = slot->tts_tupleDescriptor;
 	bool		hasnull = memchr(slot->tts_isnull, true, desc->natts) != NULL;
@@ -311,7 +373,7 @@ put_values(PtSort *sort, TupleState *state, TupleTableSlot *slot)
 				(errcode(ERRCODE_TOO_MANY_COLUMNS),
 				 errmsg("number of columns (%d) exceeds limit (%d)",
 						desc->natts, MaxTupleAttributeNumber)));
-	place = ptsort_reserve(sort, hoff + data_size);
+	place = sort_place(sort, hoff + data_size);
 	/* padding stays zero */
 	memset(place, 0, hoff + data_size);
 	place->t_len = hoff + data_size;
@@ -320,24 +382,22 @@ put_values(PtSort *sort, TupleState *state, TupleTableSlot *slot)
 	heap_fill_tuple(desc, slot->tts_values, slot->tts_isnull,
 					(char *) place + hoff, data_size, &place->t_infomask,
 					hasnull ? place->t_bits : NULL);
-	commit_slot(sort, state, slot, place);
+	commit_slot(sort, state, slot, place, known);
 }
 
-/* variant_put_slot: see ptsort_put_slot. */
-void
-variant_put_slot(PtSort *sort, TupleTableSlot *slot)
+/* Put a slot's tuple, whose words may be known. */
+static inline void
+put_slot(PtSort *sort, TupleState *state, TupleTableSlot *slot,
+		 const uint64 *known)
 {
-	TupleState *state = sort_state(sort, &tuple_variant.base);
+	HeapTuple	heap_tuple = slot_heap_tuple(slot);
 	MinimalTuple tuple;
 
-	if (unlikely(state->bounded) && slot_is_dropped(sort, state, slot))
-		return;
-	if ((TTS_IS_BUFFERTUPLE(slot) || TTS_IS_HEAPTUPLE(slot)) &&
-		((HeapTupleTableSlot *) slot)->tuple != NULL)
-		put_heap_tuple(sort, state, slot, ((HeapTupleTableSlot *) slot)->tuple);
+	if (heap_tuple != NULL)
+		put_heap_tuple(sort, state, slot, heap_tuple, known);
 	else if (slot->tts_nvalid == slot->tts_tupleDescriptor->natts &&
 			 !TTS_IS_MINIMALTUPLE(slot))
-		put_values(sort, state, slot);
+		put_values(sort, state, slot, known);
 	else if (slot->tts_ops->get_minimal_tuple != NULL)
 		variant_put_tuple(sort, slot->tts_ops->get_minimal_tuple(slot));
 	else
@@ -349,14 +409,35 @@ variant_put_slot(PtSort *sort, TupleTableSlot *slot)
 	}
 }
 
+/* Put a slot's tuple unless it is beyond the bound: then nothing is copied. */
+static void
+put_within_bound(PtSort *sort, TupleState *state, TupleTableSlot *slot)
+{
+	uint64		words[KEY_ENTRY_WORDS];
+
+	slot_words(state, slot, words);
+	if (!bounded_drops(sort, words, state->values, state->isnull))
+		put_slot(sort, state, slot, words);
+}
+
+/* variant_put_slot: see ptsort_put_slot. */
+void
+variant_put_slot(PtSort *sort, TupleTableSlot *slot)
+{
+	TupleState *state = sort_state(sort, &tuple_variant.base);
+
+	if (bounded_may_drop(sort))
+		put_within_bound(sort, state, slot);
+	else
+		put_slot(sort, state, slot, NULL);
+}
+
 /* variant_get_tuple: see ptsort_get_tuple. */
 MinimalTuple
 variant_get_tuple(PtSort *sort, bool forward)
 {
-	Size		size;
-
 	(void) sort_state(sort, &tuple_variant.base);
-	return (MinimalTuple) unconstify(void *, ptsort_get(sort, forward, &size));
+	return (MinimalTuple) unconstify(void *, sort_next(sort, forward));
 }
 
 /* variant_get_slot: see ptsort_get_slot. */
