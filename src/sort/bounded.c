@@ -23,12 +23,13 @@
 #include "sort/bounded.h"
 
 /* Even if few are wanted, there are this many more when they are sorted. */
-#define LEAST_MORE		64
+#define LEAST_MORE		256
 
 /*
- * When memory is full, what is not wanted must be at least this part of what
- * is, or they would be sorted too often.
+ * When memory is full, what is not wanted must be at least so many, and this
+ * part of what is, or they would be sorted too often.
  */
+#define TRIM_LEAST		64
 #define TRIM_PART		4
 
 /* A larger copy of the bound is not kept for the tuples after a reset. */
@@ -154,5 +155,5 @@ bounded_pays(const PtSort *sort)
 	int64		bound = sort->options.bound;
 
 	return bound > 0 &&
-		sort->memsort->count - bound >= Max(bound / TRIM_PART, LEAST_MORE);
+		sort->memsort->count - bound >= Max(bound / TRIM_PART, TRIM_LEAST);
 }

@@ -11,6 +11,9 @@
  * other in order are joined first, so input in order is not merged at all.
  * Input in descending order is turned around.
  *
+ * A few tuples are inserted one by one where binary search finds their place:
+ * no other way takes fewer comparisons, which is what counts.
+ *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
@@ -24,11 +27,20 @@
  */
 #define BLOCK_TUPLES	4096
 
+/* So many are a few; more would take long to move. */
+#define FEW_TUPLES		64
+
+/* Order of the tuples at two addresses. */
+static inline int
+compare(SortOrder *order, uint64 a, uint64 b)
+{
+	return order_compare_in_memory(order, (void *) (uintptr_t) a,
+								   (void *) (uintptr_t) b);
+}
+
 #define ST_SORT qsort_addresses
 #define ST_ELEMENT_TYPE uint64
-#define ST_COMPARE(a, b, order) \
-	order_compare_in_memory(order, (void *) (uintptr_t) *(a), \
-							(void *) (uintptr_t) *(b))
+#define ST_COMPARE(a, b, order) compare(order, *(a), *(b))
 #define ST_COMPARE_ARG_TYPE SortOrder
 #define ST_CHECK_FOR_INTERRUPTS
 #define ST_SCOPE static
@@ -61,9 +73,7 @@ is_before(TieMerge *merge, int a, int b)
 
 	if (left->next == left->end || right->next == right->end)
 		return right->next == right->end;
-	return order_compare_in_memory(merge->order,
-								   (void *) (uintptr_t) *left->next,
-								   (void *) (uintptr_t) *right->next) < 0;
+	return compare(merge->order, *left->next, *right->next) < 0;
 }
 
 #define TT_NODE int
@@ -86,8 +96,7 @@ make_runs(SortOrder *order, uint64 *addresses, int64 n, TieRun *runs)
 		CHECK_FOR_INTERRUPTS();
 		qsort_addresses(block, size, order);
 		if (nruns > 0 &&
-			order_compare_in_memory(order, (void *) (uintptr_t) block[-1],
-									(void *) (uintptr_t) block[0]) <= 0)
+			compare(order, block[-1], block[0]) <= 0)
 			runs[nruns - 1].end = block + size;
 		else
 		{
@@ -126,12 +135,58 @@ is_reversed(SortOrder *order, const uint64 *addresses, int64 n)
 	{
 		if (i % BLOCK_TUPLES == 0)
 			CHECK_FOR_INTERRUPTS();
-		if (order_compare_in_memory(order,
-									(void *) (uintptr_t) addresses[i - 1],
-									(void *) (uintptr_t) addresses[i]) <= 0)
+		if (compare(order, addresses[i - 1], addresses[i]) <= 0)
 			return false;
 	}
 	return true;
+}
+
+/*
+ * Return how many of the first ones are in order.  If they are in descending
+ * order, turn them around.
+ */
+static int
+order_first(SortOrder *order, uint64 *addresses, int n)
+{
+	bool		descending = compare(order, addresses[0], addresses[1]) > 0;
+	int			end = 2;
+
+	while (end < n && descending ==
+		   (compare(order, addresses[end - 1], addresses[end]) > 0))
+		end++;
+	for (int i = 0, j = end - 1; descending && i < j; i++, j--)
+	{
+		uint64		other = addresses[i];
+
+		addresses[i] = addresses[j];
+		addresses[j] = other;
+	}
+	return end;
+}
+
+/* Sort a few, at least two. */
+static void
+sort_few(SortOrder *order, uint64 *addresses, int n)
+{
+	for (int i = order_first(order, addresses, n); i < n; i++)
+	{
+		uint64		moving = addresses[i];
+		int			low = 0;
+		int			high = i;
+
+		while (low < high)
+		{
+			int			middle = (low + high) / 2;
+
+			if (compare(order, moving, addresses[middle]) < 0)
+				high = middle;
+			else
+				low = middle + 1;
+		}
+		memmove(&addresses[low + 1], &addresses[low],
+				(i - low) * sizeof(uint64));
+		addresses[low] = moving;
+	}
 }
 
 void
@@ -142,7 +197,7 @@ tiesort(SortOrder *order, uint64 *addresses, int64 n, int stride,
 
 	for (int64 i = 0; i < n; i++)
 		scratch[i] = addresses[i * stride];
-	if (n > 2 && is_reversed(order, scratch, n))
+	if (n > FEW_TUPLES && is_reversed(order, scratch, n))
 	{
 		for (int64 i = 0; i < n; i++)
 			addresses[i * stride] = scratch[n - 1 - i];
@@ -154,8 +209,10 @@ tiesort(SortOrder *order, uint64 *addresses, int64 n, int stride,
 									 MCXT_ALLOC_HUGE);
 		merge.nruns = make_runs(order, scratch, n, merge.runs);
 	}
-	else
+	else if (n > FEW_TUPLES)
 		qsort_addresses(scratch, n, order);
+	else
+		sort_few(order, scratch, n);
 
 	if (merge.nruns > 1)
 	{

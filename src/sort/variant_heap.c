@@ -92,6 +92,29 @@ key_values(HeapSort *state, HeapTuple tuple, Datum *values, bool *isnull)
 								 state->desc, &isnull[i]);
 }
 
+/* Order of two tuples by key columns from 'first' on. */
+static int
+compare_columns(HeapTuple left, HeapTuple right, TupleDesc desc,
+				int first, int nkeys, const AttrNumber *attnums,
+				SortSupport support)
+{
+	int			result = 0;
+
+	for (int i = first; i < nkeys && result == 0; i++)
+	{
+		bool		left_null;
+		bool		right_null;
+		Datum		left_value = heap_getattr(left, attnums[i], desc,
+											  &left_null);
+		Datum		right_value = heap_getattr(right, attnums[i], desc,
+											   &right_null);
+
+		result = ApplySortComparator(left_value, left_null,
+									 right_value, right_null, &support[i]);
+	}
+	return result;
+}
+
 /* Order of two tuples by an index that has expressions. */
 static int
 compare_evaluated(HeapSort *state, HeapTuple left, HeapTuple right)
@@ -127,10 +150,10 @@ heap_compare(const void *a, const void *b, void *arg)
 	else if (state->estate)
 		cmp = compare_evaluated(state, &left, &right);
 	else
-		cmp = variant_compare_columns(&left, &right, state->desc,
-									  state->decided, state->nkeys,
-									  state->info->ii_IndexAttrNumbers,
-									  key_support(state->key));
+		cmp = compare_columns(&left, &right, state->desc,
+							  state->decided, state->nkeys,
+							  state->info->ii_IndexAttrNumbers,
+							  key_support(state->key));
 	return cmp != 0 ? cmp : ItemPointerCompare(&left.t_self, &right.t_self);
 }
 

@@ -11,6 +11,11 @@
  * that say nothing about its values.  They are cleared, so that the order
  * depends on the values alone.
  *
+ * Two bytes of padding after the length, which the server reads nowhere, tell
+ * where the first key column is, if that is by reference: columns of variable
+ * length before it need not be passed in each comparison.  It follows from the
+ * values, as all else in the tuple.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -25,6 +30,7 @@
 #include "sort/sortput.h"
 #include "sort/sortread.h"
 #include "sort/variants.h"
+#include "util.h"
 
 /* The bits of a tuple header that describe the tuple's values. */
 #define VALUE_INFOMASK	(HEAP_HASNULL | HEAP_HASVARWIDTH | HEAP_HASEXTERNAL)
@@ -38,6 +44,15 @@ typedef struct KeyPlace
 	bool		typbyval;
 } KeyPlace;
 
+/*
+ * Rows that are dropped are hardly looked at, so the processor does not see that
+ * they lie one after the other in a page.  While a row is looked at, one this
+ * many rows ahead is asked for, if the distance of the last two can be trusted:
+ * so many bytes of it.
+ */
+#define ROWS_AHEAD		6
+#define BYTES_AHEAD		128
+
 typedef struct TupleState
 {
 	PtSortKey  *key;
@@ -47,11 +62,20 @@ typedef struct TupleState
 	int			decided;		/* leading ones that equal words decide */
 	AttrNumber *attnums;
 	AttrNumber	last_attnum;	/* the largest of them */
+	bool		first_by_value; /* the first key column is */
 	bool		direct;			/* only columns of fixed length come before */
 	KeyPlace   *places;			/* direct: of the key columns */
+	const char *row_before;		/* where the row put last was */
 	Datum	   *values;			/* key columns of the tuple being put */
 	bool	   *isnull;
 } TupleState;
+
+/* The place of the first key column's value; 0 if it is not kept. */
+typedef uint16 FirstPlace;
+
+StaticAssertDecl(sizeof(FirstPlace) <=
+				 sizeof(((MinimalTuple) NULL)->mt_padding),
+				 "a minimal tuple has too little padding");
 
 static Size
 tuple_size(const void *tuple, void *state)
@@ -70,41 +94,60 @@ as_heap_tuple(HeapTuple heap_tuple, const void *tuple)
 		(HeapTupleHeader) ((char *) minimal - MINIMAL_TUPLE_OFFSET);
 }
 
-/* variant_compare_columns: see variants.h. */
-int
-variant_compare_columns(HeapTuple left, HeapTuple right, TupleDesc desc,
-						int first, int nkeys, const AttrNumber *attnums,
-						SortSupport support)
+/*
+ * Keep where the value of the first key column is, which was taken from a tuple
+ * like this one that begins at 'start'.  (One that was added to the table later
+ * may be in no tuple.)
+ */
+static inline void
+keep_first(const TupleState *state, MinimalTuple tuple, const char *start)
 {
-	int			result = 0;
+	FirstPlace	place = 0;
 
-	for (int i = first; i < nkeys && result == 0; i++)
+	if (!state->first_by_value && !state->isnull[0])
 	{
-		bool		left_null;
-		bool		right_null;
-		Datum		left_value = heap_getattr(left, attnums[i], desc,
-											  &left_null);
-		Datum		right_value = heap_getattr(right, attnums[i], desc,
-											   &right_null);
+		ptrdiff_t	offset = DatumGetPointer(state->values[0]) - start;
 
-		result = ApplySortComparator(left_value, left_null,
-									 right_value, right_null, &support[i]);
+		if (offset > 0 && offset <= PG_UINT16_MAX &&
+			offset < tuple->t_len + MINIMAL_TUPLE_OFFSET)
+			place = offset;
 	}
-	return result;
+	memcpy(tuple->mt_padding, &place, sizeof(place));
+}
+
+/* The value of a key column of an image. */
+static inline Datum
+image_value(const TupleState *state, const void *image, int key, bool *isnull)
+{
+	HeapTupleData tuple;
+	FirstPlace	place = 0;
+
+	as_heap_tuple(&tuple, image);
+	if (key == 0)
+		memcpy(&place, ((MinimalTuple) image)->mt_padding, sizeof(place));
+	if (place == 0)
+		return heap_getattr(&tuple, state->attnums[key], state->desc, isnull);
+	*isnull = false;
+	return PointerGetDatum((char *) tuple.t_data + place);
 }
 
 static int
 tuple_compare(const void *a, const void *b, void *arg)
 {
 	TupleState *state = (TupleState *) arg;
-	HeapTupleData left;
-	HeapTupleData right;
+	int			result = 0;
 
-	as_heap_tuple(&left, a);
-	as_heap_tuple(&right, b);
-	return variant_compare_columns(&left, &right, state->desc, state->decided,
-								   state->nkeys, state->attnums,
-								   state->support);
+	for (int i = state->decided; i < state->nkeys && result == 0; i++)
+	{
+		bool		left_null;
+		bool		right_null;
+		Datum		left = image_value(state, a, i, &left_null);
+		Datum		right = image_value(state, b, i, &right_null);
+
+		result = ApplySortComparator(left, left_null, right, right_null,
+									 &state->support[i]);
+	}
+	return result;
 }
 
 /* Order of key columns' values and a tuple. */
@@ -113,18 +156,14 @@ tuple_compare_values(const Datum *values, const bool *isnull,
 					 const void *tuple, void *arg)
 {
 	TupleState *state = (TupleState *) arg;
-	HeapTupleData right;
 	int			result = 0;
 
-	as_heap_tuple(&right, tuple);
 	for (int i = state->decided; i < state->nkeys && result == 0; i++)
 	{
 		bool		right_null;
-		Datum		right_value = heap_getattr(&right, state->attnums[i],
-											   state->desc, &right_null);
+		Datum		right = image_value(state, tuple, i, &right_null);
 
-		result = ApplySortComparator(values[i], isnull[i],
-									 right_value, right_null,
+		result = ApplySortComparator(values[i], isnull[i], right, right_null,
 									 &state->support[i]);
 	}
 	return result;
@@ -253,6 +292,7 @@ variant_begin_tuple(TupleDesc desc, int nkeys, const AttrNumber *attnums,
 	state->values = palloc(nkeys * sizeof(Datum));
 	state->isnull = palloc(nkeys * sizeof(bool));
 	find_keys(state);
+	state->first_by_value = TupleDescAttr(desc, attnums[0] - 1)->attbyval;
 	MemoryContextSwitchTo(caller);
 
 	return sort_begin_with(&tuple_variant, state, key_nwords(state->key),
@@ -265,17 +305,6 @@ clean_header(MinimalTuple tuple)
 	memset(tuple->mt_padding, 0, sizeof(tuple->mt_padding));
 	tuple->t_infomask &= VALUE_INFOMASK;
 	tuple->t_infomask2 &= VALUE_INFOMASK2;
-}
-
-/* Add the tuple that is in the reserved place. */
-static inline void
-commit_tuple(PtSort *sort, TupleState *state, MinimalTuple tuple)
-{
-	uint64		words[KEY_ENTRY_WORDS] = {0};
-
-	if (key_nwords(state->key) > 0)
-		tuple_words(state, tuple, words);
-	sort_add(sort, words);
 }
 
 /* The slot's heap tuple; NULL if it has none. */
@@ -307,44 +336,31 @@ slot_words(TupleState *state, TupleTableSlot *slot, uint64 *words)
 	key_words(state->key, state->values, state->isnull, words);
 }
 
-/*
- * Add the tuple in the reserved place, which is the slot's.  Its words are
- * known, or its columns are found in the slot, unless all that is needed is at
- * places known beforehand.
- */
-static inline void
-commit_slot(PtSort *sort, TupleState *state, TupleTableSlot *slot,
-			MinimalTuple tuple, const uint64 *known)
-{
-	uint64		words[KEY_ENTRY_WORDS];
-
-	if (known != NULL)
-		sort_add(sort, known);
-	else if (state->direct || key_nwords(state->key) == 0)
-		commit_tuple(sort, state, tuple);
-	else
-	{
-		slot_words(state, slot, words);
-		sort_add(sort, words);
-	}
-}
-
 /* variant_put_tuple: see ptsort_put_tuple. */
 void
 variant_put_tuple(PtSort *sort, MinimalTuple tuple)
 {
 	TupleState *state = sort_state(sort, &tuple_variant.base);
 	MinimalTuple place = sort_place(sort, tuple->t_len);
+	uint64		words[KEY_ENTRY_WORDS];
+	HeapTupleData heap_tuple;
 
 	memcpy(place, tuple, tuple->t_len);
 	clean_header(place);
-	commit_tuple(sort, state, place);
+	as_heap_tuple(&heap_tuple, place);
+	tuple_values(state, &heap_tuple);
+	key_words(state->key, state->values, state->isnull, words);
+	keep_first(state, place, (char *) heap_tuple.t_data);
+	sort_add(sort, words);
 }
 
-/* Put a slot's heap tuple: the end of it is a minimal tuple but for t_len. */
+/*
+ * Put a slot's heap tuple: the end of it is a minimal tuple but for t_len.  Its
+ * words are in 'words' if they are known.
+ */
 static inline void
 put_heap_tuple(PtSort *sort, TupleState *state, TupleTableSlot *slot,
-			   HeapTuple tuple, const uint64 *known)
+			   HeapTuple tuple, uint64 *words, bool known)
 {
 	Size		size = tuple->t_len - MINIMAL_TUPLE_OFFSET;
 	MinimalTuple place = sort_place(sort, size);
@@ -352,13 +368,16 @@ put_heap_tuple(PtSort *sort, TupleState *state, TupleTableSlot *slot,
 	memcpy(place, (char *) tuple->t_data + MINIMAL_TUPLE_OFFSET, size);
 	place->t_len = size;
 	clean_header(place);
-	commit_slot(sort, state, slot, place, known);
+	if (!known)
+		slot_words(state, slot, words);
+	keep_first(state, place, (char *) tuple->t_data);
+	sort_add(sort, words);
 }
 
 /* Put a slot's values: heap_form_minimal_tuple() in place. */
 static void
 put_values(PtSort *sort, TupleState *state, TupleTableSlot *slot,
-		   const uint64 *known)
+		   uint64 *words, bool known)
 {
 	TupleDesc	desc = slot->tts_tupleDescriptor;
 	bool		hasnull = memchr(slot->tts_isnull, true, desc->natts) != NULL;
@@ -367,6 +386,7 @@ put_values(PtSort *sort, TupleState *state, TupleTableSlot *slot,
 	Size		data_size = heap_compute_data_size(desc, slot->tts_values,
 												   slot->tts_isnull);
 	MinimalTuple place;
+	HeapTupleData heap_tuple;
 
 	if (desc->natts > MaxTupleAttributeNumber)
 		ereport(ERROR,
@@ -382,22 +402,29 @@ put_values(PtSort *sort, TupleState *state, TupleTableSlot *slot,
 	heap_fill_tuple(desc, slot->tts_values, slot->tts_isnull,
 					(char *) place + hoff, data_size, &place->t_infomask,
 					hasnull ? place->t_bits : NULL);
-	commit_slot(sort, state, slot, place, known);
+	if (!known)
+		slot_words(state, slot, words);
+	as_heap_tuple(&heap_tuple, place);
+	if (!state->first_by_value)
+		state->values[0] = heap_getattr(&heap_tuple, state->attnums[0], desc,
+										&state->isnull[0]);
+	keep_first(state, place, (char *) heap_tuple.t_data);
+	sort_add(sort, words);
 }
 
-/* Put a slot's tuple, whose words may be known. */
+/* Put a slot's tuple; its words are in 'words' if they are known. */
 static inline void
-put_slot(PtSort *sort, TupleState *state, TupleTableSlot *slot,
-		 const uint64 *known)
+put_slot(PtSort *sort, TupleState *state, TupleTableSlot *slot, uint64 *words,
+		 bool known)
 {
 	HeapTuple	heap_tuple = slot_heap_tuple(slot);
 	MinimalTuple tuple;
 
 	if (heap_tuple != NULL)
-		put_heap_tuple(sort, state, slot, heap_tuple, known);
+		put_heap_tuple(sort, state, slot, heap_tuple, words, known);
 	else if (slot->tts_nvalid == slot->tts_tupleDescriptor->natts &&
 			 !TTS_IS_MINIMALTUPLE(slot))
-		put_values(sort, state, slot, known);
+		put_values(sort, state, slot, words, known);
 	else if (slot->tts_ops->get_minimal_tuple != NULL)
 		variant_put_tuple(sort, slot->tts_ops->get_minimal_tuple(slot));
 	else
@@ -409,15 +436,34 @@ put_slot(PtSort *sort, TupleState *state, TupleTableSlot *slot,
 	}
 }
 
+/* Ask for a row that may be put soon. */
+static inline void
+prefetch_rows(TupleState *state, const HeapTupleData *tuple)
+{
+	const char *row = (const char *) tuple->t_data;
+	ptrdiff_t	distance = row - state->row_before;
+
+	state->row_before = row;
+	if (distance > -BLCKSZ && distance < BLCKSZ)
+	{
+		row += ROWS_AHEAD * distance;
+		for (int i = 0; i <= BYTES_AHEAD; i += CACHE_LINE)
+			pt_prefetch(row + i);
+	}
+}
+
 /* Put a slot's tuple unless it is beyond the bound: then nothing is copied. */
 static void
 put_within_bound(PtSort *sort, TupleState *state, TupleTableSlot *slot)
 {
 	uint64		words[KEY_ENTRY_WORDS];
+	HeapTuple	tuple = slot_heap_tuple(slot);
 
+	if (tuple != NULL)
+		prefetch_rows(state, tuple);
 	slot_words(state, slot, words);
 	if (!bounded_drops(sort, words, state->values, state->isnull))
-		put_slot(sort, state, slot, words);
+		put_slot(sort, state, slot, words, true);
 }
 
 /* variant_put_slot: see ptsort_put_slot. */
@@ -425,11 +471,12 @@ void
 variant_put_slot(PtSort *sort, TupleTableSlot *slot)
 {
 	TupleState *state = sort_state(sort, &tuple_variant.base);
+	uint64		words[KEY_ENTRY_WORDS];
 
 	if (bounded_may_drop(sort))
 		put_within_bound(sort, state, slot);
 	else
-		put_slot(sort, state, slot, NULL);
+		put_slot(sort, state, slot, words, false);
 }
 
 /* variant_get_tuple: see ptsort_get_tuple. */

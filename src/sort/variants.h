@@ -89,15 +89,6 @@ extern MinimalTuple variant_get_tuple(PtSort *sort, bool forward);
 extern bool variant_get_slot(PtSort *sort, bool forward, TupleTableSlot *slot);
 
 /*
- * variant_compare_columns orders two tuples by some of their columns: of nkeys,
- * those from 'first' on.
- */
-extern int	variant_compare_columns(HeapTuple left, HeapTuple right,
-									TupleDesc desc, int first, int nkeys,
-									const AttrNumber *attnums,
-									SortSupport support);
-
-/*
  * variant_form_small makes in 'target', which is MAXALIGNed and has room for
  * INDEX_SIZE_MASK bytes, the tuple that index_form_tuple() would make, but for
  * its TID, for an index of whatever access method.  False if it cannot: a value
