@@ -123,7 +123,15 @@ key_pack_add(KeyPack *pack, FieldKind kind, int column, bool nulls_first,
 	field->nulls_first = nulls_first;
 	field->reverse = reverse;
 	field->flip = field_flip(field);
-	pack->bits += field->bits + (key_pack_has_null_bit(field) ? 1 : 0);
+	field->at = pack->bits;
+	pack->bits += field->bits;
+	if (key_pack_has_null_bit(field))
+	{
+		if (nulls_first && pack->bits < KEY_ENTRY_WORDS * 64)
+			pack->not_null[pack->bits / 64] |=
+				(UINT64CONST(1) << 63) >> (pack->bits % 64);
+		pack->bits++;
+	}
 	pack->nfields++;
 	if (kind == FIELD_UUID_HIGH)
 		return key_pack_add(pack, FIELD_UUID_LOW, column, nulls_first, reverse);
@@ -197,32 +205,42 @@ key_pack_word(FieldKind kind, Datum value)
 }
 
 /*
- * Put the lower n bits of 'value' at bit position *at of the words (0 is the
- * most significant bit of the first), and advance *at past them.  The lower
- * ones of these that do not fit before 'end' are left out.
+ * Put the lower n bits of 'value' at bit position 'at' of the words (0 is the
+ * most significant bit of the first).  The lower ones of these that do not fit
+ * before 'end' are left out.
  */
 static inline void
-put_bits(uint64 *words, int *at, int end, uint64 value, int n)
+put_bits(uint64 *words, int at, int end, uint64 value, int n)
 {
-	int			room;
+	int			room = 64 - at % 64;
 
 	Assert(n > 0 && n <= 64);
-	if (*at + n > end)
+	if (unlikely(at + n > end))
 	{
-		if (*at >= end)
+		if (at >= end)
 			return;
-		value >>= *at + n - end;
-		n = end - *at;
+		value >>= at + n - end;
+		n = end - at;
 	}
-	room = 64 - *at % 64;
 	if (n <= room)
-		words[*at / 64] |= value << (room - n);
+		words[at / 64] |= value << (room - n);
 	else
 	{
-		words[*at / 64] |= value >> (n - room);
-		words[*at / 64 + 1] |= value << (64 - (n - room));
+		words[at / 64] |= value >> (n - room);
+		words[at / 64 + 1] |= value << (64 - (n - room));
 	}
-	*at += n;
+}
+
+/* Put the bits of a null, whose null bit is that of a value so far. */
+static void
+put_null(uint64 *words, const KeyField *field, int end)
+{
+	int			at = field->at + field->bits;
+
+	if (!field->nulls_first)
+		put_bits(words, field->at, end, ones(field->bits), field->bits);
+	if (key_pack_has_null_bit(field) && at < end)
+		words[at / 64] ^= (UINT64CONST(1) << 63) >> (at % 64);
 }
 
 /*
@@ -279,7 +297,6 @@ void
 key_pack_encode(const KeyPack *pack, const Datum *values, const bool *isnull,
 				uint64 word, int nwords, uint64 *words)
 {
-	int			at = 0;
 	int			end = nwords * 64 + KEY_TAIL_BITS;
 
 	if (is_whole_word(pack) && !isnull[0])
@@ -290,21 +307,19 @@ key_pack_encode(const KeyPack *pack, const Datum *values, const bool *isnull,
 		return;
 	}
 
-	for (int i = 0; i <= nwords; i++)
-		words[i] = 0;
+	for (int i = 0; i < nwords; i++)
+		words[i] = pack->not_null[i];
+	words[nwords] = pack->not_null[nwords] &
+		~(PG_UINT64_MAX >> KEY_TAIL_BITS);
 	for (int i = 0; i < pack->nfields; i++)
 	{
 		const KeyField *field = &pack->fields[i];
-		bool		null = isnull[field->column];
-		uint64		bits;
 
-		if (null)
-			bits = field->nulls_first ? 0 : ones(field->bits);
+		if (unlikely(isnull[field->column]))
+			put_null(words, field, end);
 		else
-			bits = field_get(field->kind, values[field->column], word) ^
-				field->flip;
-		put_bits(words, &at, end, bits, field->bits);
-		if (key_pack_has_null_bit(field))
-			put_bits(words, &at, end, null != field->nulls_first ? 1 : 0, 1);
+			put_bits(words, field->at, end,
+					 field_get(field->kind, values[field->column], word) ^
+					 field->flip, field->bits);
 	}
 }

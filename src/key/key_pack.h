@@ -49,6 +49,7 @@ typedef struct KeyField
 	FieldKind	kind;
 	int			column;			/* index into values, isnull */
 	int			bits;			/* of the value */
+	int			at;				/* where it begins: see put_bits */
 	bool		nulls_first;
 	bool		reverse;		/* descending */
 	uint64		flip;			/* bits inverted, so that the order is right */
@@ -62,6 +63,8 @@ typedef struct KeyPack
 {
 	int			nfields;
 	int			bits;			/* of all fields */
+	uint64		not_null[KEY_ENTRY_WORDS];	/* null bits if there are no
+											 * nulls, as far as there is room */
 	KeyField	fields[KEY_PACK_MAX_FIELDS];
 } KeyPack;
 
