@@ -543,7 +543,8 @@ put_inline(PtSort *sort, uint64 image, const uint64 *words)
 		sort->stats.tuples++;
 		return;
 	}
-	while (sort_must_spill(sort) || unlikely(!memsort_put_inline(ms, words, image)))
+	while (sort_must_spill(sort) ||
+		   unlikely(!memsort_put_inline(ms, words, image)))
 	{
 		if (ms->count == 0)
 			elog(ERROR, "no entry fits into empty sort memory");

@@ -45,10 +45,10 @@ typedef struct KeyPlace
 } KeyPlace;
 
 /*
- * Rows that are dropped are hardly looked at, so the processor does not see that
- * they lie one after the other in a page.  While a row is looked at, one this
- * many rows ahead is asked for, if the distance of the last two can be trusted:
- * so many bytes of it.
+ * Rows that are dropped are hardly looked at, so the processor does not see
+ * that they lie one after the other in a page.  So while a row is looked at,
+ * the first bytes of one that is so many rows ahead are asked for, supposing
+ * that rows are as far apart as the last two.
  */
 #define ROWS_AHEAD		6
 #define BYTES_AHEAD		128
@@ -124,7 +124,8 @@ image_value(const TupleState *state, const void *image, int key, bool *isnull)
 
 	as_heap_tuple(&tuple, image);
 	if (key == 0)
-		memcpy(&place, ((MinimalTuple) image)->mt_padding, sizeof(place));
+		memcpy(&place, ((const MinimalTupleData *) image)->mt_padding,
+			   sizeof(place));
 	if (place == 0)
 		return heap_getattr(&tuple, state->attnums[key], state->desc, isnull);
 	*isnull = false;

@@ -4,10 +4,9 @@
  *	  ptsort's own kinds of tuple: of indexes and tables, minimal ones, datums.
  *
  * The begin, put and get inlines of ptsort.h call these functions; see the
- * contracts there.  Datums and minimal tuples are written against
- * ptsort_variant.h and the server's headers only, as another extension's
- * variant would be; index tuples and heap tuples use internal.h and key.h as
- * well.
+ * contracts there.  Another extension's variant is written against
+ * ptsort_variant.h; ptsort's own use internal.h and key.h as well, and put and
+ * get through the inline functions of sortput.h and sortread.h.
  *
  *-------------------------------------------------------------------------
  */
