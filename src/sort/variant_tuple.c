@@ -13,8 +13,8 @@
  *
  * Two bytes of padding after the length, which the server reads nowhere, tell
  * where the first key column is, if that is by reference: columns of variable
- * length before it need not be passed in each comparison.  It follows from the
- * values, as all else in the tuple.
+ * length before it need not be passed in each comparison.  It has no part in
+ * the order.
  *
  *-------------------------------------------------------------------------
  */
@@ -62,6 +62,7 @@ typedef struct TupleState
 	int			decided;		/* leading ones that equal words decide */
 	AttrNumber *attnums;
 	AttrNumber	last_attnum;	/* the largest of them */
+	bool		stable;			/* equal keys leave nothing to compare */
 	bool		first_by_value; /* the first key column is */
 	bool		direct;			/* only columns of fixed length come before */
 	KeyPlace   *places;			/* direct: of the key columns */
@@ -132,6 +133,21 @@ image_value(const TupleState *state, const void *image, int key, bool *isnull)
 	return PointerGetDatum((char *) tuple.t_data + place);
 }
 
+/*
+ * Order of two tuples by their bytes, as if there were nothing in the padding.
+ * If it is 0 there is the same.
+ */
+static int
+compare_bytes(MinimalTuple a, MinimalTuple b)
+{
+	const Size	skip = offsetof(MinimalTupleData, t_infomask2);
+	int			cmp = memcmp(&a->t_len, &b->t_len, sizeof(a->t_len));
+
+	if (cmp != 0)
+		return cmp;
+	return memcmp((char *) a + skip, (char *) b + skip, a->t_len - skip);
+}
+
 static int
 tuple_compare(const void *a, const void *b, void *arg)
 {
@@ -148,6 +164,8 @@ tuple_compare(const void *a, const void *b, void *arg)
 		result = ApplySortComparator(left, left_null, right, right_null,
 									 &state->support[i]);
 	}
+	if (result == 0 && !state->stable)
+		result = compare_bytes(unconstify(void *, a), unconstify(void *, b));
 	return result;
 }
 
@@ -293,6 +311,7 @@ variant_begin_tuple(TupleDesc desc, int nkeys, const AttrNumber *attnums,
 	state->values = palloc(nkeys * sizeof(Datum));
 	state->isnull = palloc(nkeys * sizeof(bool));
 	find_keys(state);
+	state->stable = options->stable;
 	state->first_by_value = TupleDescAttr(desc, attnums[0] - 1)->attbyval;
 	MemoryContextSwitchTo(caller);
 
