@@ -14,7 +14,7 @@
  * Two bytes of padding after the length, which the server reads nowhere, tell
  * where the first key column is, if that is by reference: columns of variable
  * length before it need not be passed in each comparison.  It has no part in
- * the order.
+ * the order, and is gone when a tuple is read.
  *
  *-------------------------------------------------------------------------
  */
@@ -503,8 +503,13 @@ variant_put_slot(PtSort *sort, TupleTableSlot *slot)
 MinimalTuple
 variant_get_tuple(PtSort *sort, bool forward)
 {
-	(void) sort_state(sort, &tuple_variant.base);
-	return (MinimalTuple) unconstify(void *, sort_next(sort, forward));
+	TupleState *state = sort_state(sort, &tuple_variant.base);
+	MinimalTuple tuple = unconstify(void *, sort_next(sort, forward));
+
+	/* whoever gets it finds in it what was put */
+	if (tuple != NULL && !state->first_by_value)
+		memset(tuple->mt_padding, 0, sizeof(tuple->mt_padding));
+	return tuple;
 }
 
 /* variant_get_slot: see ptsort_get_slot. */
