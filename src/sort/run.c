@@ -126,12 +126,19 @@ drop_samples(Run *run)
 		run->samples[i] = run->samples[2 * i];
 }
 
-/* Give back the memory of samples that are gone, or will not come. */
+/*
+ * Give back the memory of samples that are gone, or will not come.  (The
+ * server's repalloc would keep all of it.)
+ */
 static void
 fit_samples(Run *run)
 {
-	run->samples = repalloc(run->samples,
-							run->desc.nsamples * sizeof(RunSample));
+	Size		size = run->desc.nsamples * sizeof(RunSample);
+	RunSample  *samples = palloc(size);
+
+	memcpy(samples, run->samples, size);
+	pfree(run->samples);
+	run->samples = samples;
 }
 
 /*

@@ -85,18 +85,30 @@ sort_begin_run(PtSort *sort, RunWriter *writer)
 					RUN_NO_SAMPLES);
 }
 
-/* Keep the samples of all runs together within limits. */
+/*
+ * Keep the samples of all runs together within limits: of each run a share by
+ * its tuples, whether it is an early or a late one.
+ */
 static void
 limit_samples(PtSort *sort)
 {
-	int64		total = 0;
+	int64		most = max_samples(sort);
+	int64		samples = 0;
+	double		tuples = 0;
 
 	for (int i = 0; i < sort->nruns; i++)
-		total += sort->runs[i]->desc.nsamples;
-	if (total <= max_samples(sort))
-		return;
-	for (int i = 0; i < sort->nruns; i++)
-		run_thin_samples(sort->runs[i]);
+	{
+		samples += sort->runs[i]->desc.nsamples;
+		tuples += sort->runs[i]->desc.tuples;
+	}
+	for (int i = 0; i < sort->nruns && samples > most; i++)
+	{
+		Run		   *run = sort->runs[i];
+		int64		share = Max(most * (run->desc.tuples / tuples), 1);
+
+		while (run->desc.nsamples > share)
+			run_thin_samples(run);
+	}
 }
 
 /* sort_add_run: see sortruns.h. */
