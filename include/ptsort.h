@@ -35,7 +35,7 @@
  *	3. every participant (the leader's process may be one as well): begin with
  *	   role PTSORT_WORKER and .participant = the number of this process: 0 in
  *	   the leader's, ParallelWorkerNumber + 1 in a worker.  Put, perform, end.
- *	   perform leaves one sorted run in temporary files and its description in
+ *	   perform leaves sorted runs in temporary files and their description in
  *	   the shared block.
  *	4. leader: begin with role PTSORT_LEADER and .participants = the number of
  *	   participants that really run (launched workers, plus one if the leader's
@@ -150,7 +150,7 @@ struct SortSupportData;
 typedef enum PtSortRole
 {
 	PTSORT_SERIAL,				/* put and get in one object, no shared block */
-	PTSORT_WORKER,				/* put only; leaves one materialized run */
+	PTSORT_WORKER,				/* put only; leaves runs in temporary files */
 	PTSORT_LEADER,				/* get only; waits for the workers' runs and
 								 * merges them */
 	PTSORT_SLICE_LEADER,		/* get only; waits for the runs, plans slices
@@ -218,8 +218,8 @@ typedef struct PtSortStats
 	int64		tuples;			/* tuples put; LEADER, SLICE_LEADER, SLICE: in
 								 * all runs */
 	int64		runs;			/* runs written: initial ones and merged ones */
-	int64		run_bytes;		/* bytes of the run this participant left, or
-								 * of all runs written (SERIAL) */
+	int64		run_bytes;		/* bytes of the runs this participant left, or
+								 * of all that were written (SERIAL) */
 	int64		comparisons;	/* comparisons by the caller's operators */
 	int64		peak_memory;	/* bytes that the sort held at most, in all */
 	int64		temp_bytes;		/* temporary file space held at most */
@@ -588,7 +588,7 @@ ptsort_get_slot(PtSort *sort, bool forward, TupleTableSlot *slot)
 }
 
 /*
- * ptsort_perform sorts what was put.  WORKER: leaves the run and announces it.
+ * ptsort_perform sorts what was put.  WORKER: leaves runs and announces them.
  * LEADER, SLICE_LEADER: waits for all participants' runs.  SLICE: waits for the
  * SLICE_LEADER's plan.  Once per sort.
  */
@@ -646,7 +646,7 @@ ptsort_restore(PtSort *sort)
 	ptsort_api()->restore(sort);
 }
 
-/* ptsort_end frees the sort.  A worker's run stays in the shared file set. */
+/* ptsort_end frees the sort.  A worker's runs stay in the shared file set. */
 static inline void
 ptsort_end(PtSort *sort)
 {

@@ -118,7 +118,7 @@ foreach my $case (
 # when the key has learned, because memory is full then.  One run is left, and
 # its slices begin with one of its frames, of 128 rows.
 my $edge = q{
-SET ptsort.parallel_workers = 1; SET ptsort.debug_leader_participates = off; SET ptsort.debug_spill_entries = 4500;
+SET ptsort.parallel_workers = 1; SET ptsort.debug_leader_participates = off; SET ptsort.debug_spill_entries = 4500; SET ptsort.debug_merge_order = 2;
 CREATE TABLE edge (id int, k text COLLATE "C");
 INSERT INTO edge SELECT i, lpad(i::text, 6, '0') FROM generate_series(1, 5000) i ORDER BY hashint4(i);
 INSERT INTO edge SELECT 0, unnest(%s);

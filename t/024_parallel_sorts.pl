@@ -65,8 +65,8 @@ $sort;
 	check_nothing_left($node, $name, $segments);
 }
 
-# A fault in a process of that role.  A worker's first "merge: begin" is that of
-# its own runs, the second one that of a slice which it reads or verifies.
+# A fault in a process of that role.  A worker's first "merge: begin" is that of a
+# slice which it reads or verifies: it leaves its runs as they are.
 foreach my $way (sort keys %ways)
 {
 	my $statement = sort_sql($ways{$way});
@@ -84,7 +84,7 @@ foreach my $way (sort keys %ways)
 			$statement, qr/^ERROR:  XX000: injected error at "$point"/m);
 	}
 	fails_then_sorts("$way: error of a worker in a merge of slices",
-		"SET ptsort_test.fault = 'merge: begin:2:error:worker'; SET ptsort.debug_merge_order = 500",
+		"SET ptsort_test.fault = 'merge: begin:1:error:worker'; SET ptsort.debug_merge_order = 500",
 		$statement, qr/^ERROR:  XX000: injected error at "merge: begin"/m);
 	foreach my $fault (
 		'build: after scan:1:timeout:leader, build: after scan:1:sleep:leader',

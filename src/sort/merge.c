@@ -38,8 +38,12 @@
 #include "fault.h"
 #include "sort/merge.h"
 
-/* A longer read than this gains nothing. */
+/*
+ * A longer read than this gains nothing.  Of a range less, for of what is read
+ * last another process may need the rest, which has to read it again.
+ */
 #define MAX_READ_BUFFER (256 * 1024)
+#define MAX_RANGE_BUFFER (128 * 1024)
 
 /* One competitor. */
 typedef struct MergeNode
@@ -164,11 +168,7 @@ merge_create(SortOrder *order, Run **runs, int nruns, int64 memory,
 	Merge	   *merge = palloc0(sizeof(Merge));
 	int64		share = memory / Max(nruns, 1);
 
-	fault_point("merge: begin");
 	merge->order = order;
-	merge->policy = merge_policy(order, purpose);
-	merge->nwords = merge->policy == GUIDE_MERGES ? 0 : order->nwords;
-	merge->last_run = -1;
 	merge->nruns = nruns;
 	merge->readers = palloc0(Max(nruns, 1) * sizeof(RunReader));
 	merge->tree = palloc0(Max(nruns, 1) * sizeof(MergeNode));
@@ -176,14 +176,31 @@ merge_create(SortOrder *order, Run **runs, int nruns, int64 memory,
 	{
 		run_begin_read(&merge->readers[i], order, runs[i],
 					   Min(Max(share - run_reader_memory(runs[i]), 0),
-						   MAX_READ_BUFFER),
+						   ranges ? MAX_RANGE_BUFFER : MAX_READ_BUFFER),
 					   purpose == MERGE_TO_RUN &&
 					   !tape_is_imported(runs[i]->tape));
-		if (ranges)
-			run_limit(&merge->readers[i], ranges[i].from, ranges[i].to,
-					  merge->policy == VERIFY_LATE);
 	}
+	merge_restart(merge, ranges, purpose);
 	return merge;
+}
+
+/*
+ * merge_restart begins again, with other ranges, and with what is in the read
+ * buffers.
+ */
+void
+merge_restart(Merge *merge, const MergeRange *ranges, MergePurpose purpose)
+{
+	fault_point("merge: begin");
+	merge->policy = merge_policy(merge->order, purpose);
+	merge->nwords = merge->policy == GUIDE_MERGES ? 0 : merge->order->nwords;
+	merge->last_run = -1;
+	merge->nlive = 0;
+	merge->started = false;
+	merge->wrong = false;
+	for (int i = 0; i < merge->nruns && ranges; i++)
+		run_limit(&merge->readers[i], ranges[i].from, ranges[i].to,
+				  merge->policy == VERIFY_LATE);
 }
 
 /* Keep the current tuple of a run to compare the next one with it. */

@@ -40,6 +40,8 @@ typedef enum MergePurpose
 extern Merge *merge_create(SortOrder *order, Run **runs, int nruns,
 						   int64 memory, const MergeRange *ranges,
 						   MergePurpose purpose);
+extern void merge_restart(Merge *merge, const MergeRange *ranges,
+						  MergePurpose purpose);
 extern RunReader *merge_next(Merge *merge);
 extern int	merge_next_entries(Merge *merge, uint64 *entries, int max);
 extern bool merge_was_wrong(Merge *merge);

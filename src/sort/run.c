@@ -431,16 +431,16 @@ check_samples(const Run *run)
 
 /*
  * run_import opens a run that a participant exported, perhaps without its
- * sparse index.
+ * sparse index.  'beside' is another one of that participant's, or NULL.
  */
 Run *
-run_import(SharedFileSet *fileset, int participant, const RunDesc *source,
-		   bool with_samples)
+run_import(SharedFileSet *fileset, int participant, Run *beside,
+		   const RunDesc *source, bool with_samples)
 {
 	Run		   *run = palloc0(sizeof(Run));
 	Size		size = 0;
 
-	if (source->tuples < 0 || source->bytes < 0 || source->last_frame < 0 ||
+	if (source->tuples <= 0 || source->bytes < 0 || source->last_frame < 0 ||
 		source->last_frame > source->bytes ||
 		source->bytes > source->tape.size ||
 		source->nsamples < 0 || source->nsamples > RUN_MAX_SAMPLES)
@@ -455,8 +455,9 @@ run_import(SharedFileSet *fileset, int participant, const RunDesc *source,
 	}
 	else
 		run->desc.nsamples = 0;
-	run->tape = tape_import(fileset, participant, &source->tape, run->samples,
-							size);
+	run->tape = tape_import(fileset, participant,
+							beside ? beside->tape : NULL, &source->tape,
+							run->samples, size);
 	check_samples(run);
 	return run;
 }

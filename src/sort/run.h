@@ -133,7 +133,7 @@ extern void run_write_entries(RunWriter *writer, const uint64 *entries,
 extern Run *run_end_write(RunWriter *writer);
 extern void run_append(Run *run, Run *next);
 extern void run_export(Run *run, RunDesc *result);
-extern Run *run_import(SharedFileSet *fileset, int participant,
+extern Run *run_import(SharedFileSet *fileset, int participant, Run *beside,
 					   const RunDesc *source, bool with_samples);
 extern void run_thin_samples(Run *run);
 extern void run_forget_samples(Run *run);

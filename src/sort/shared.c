@@ -29,7 +29,7 @@ typedef struct SharedSlot
 {
 	bool		joined;			/* protected by mutex */
 	bool		done;			/* protected by mutex */
-	RunDesc		run;			/* tuples == 0: there is no run */
+	int			nruns;			/* see shared_own_runs */
 	PtSortStats stats;
 	SortOutcome outcome;
 } SharedSlot;
@@ -55,9 +55,10 @@ struct PtSortShared
 	bool		abandoned;		/* the leader has let go of the segment */
 
 	/*
-	 * After the slots follow the slices: see shared_slice.  Written by the
-	 * leader before 'planned', read by all after; but whether a slice has
-	 * been verified by who has claimed it, before it adds to 'ended_slices'.
+	 * After the slots follow the runs, written with them, and the slices: see
+	 * shared_slice.  These are written by the leader before 'planned', read
+	 * by all after; but whether a slice has been verified by who has claimed
+	 * it, before it adds to 'ended_slices'.
 	 */
 	SharedSlot	slots[FLEXIBLE_ARRAY_MEMBER];
 };
@@ -72,11 +73,41 @@ shared_slices(int processes)
 	return processes <= 64 ? 8 * processes : Max(512, processes);
 }
 
+/* Runs of all participants together, unless there are more of these. */
+#define MAX_SHARED_RUNS	128
+
+/* shared_most_runs: see shared.h. */
+int
+shared_most_runs(int processes)
+{
+	return Max(MAX_SHARED_RUNS / processes, 1);
+}
+
+/* Room for so many runs of all participants. */
+static Size
+all_runs(int processes)
+{
+	return mul_size(shared_most_runs(processes), processes);
+}
+
 static Size
 slots_size(int processes)
 {
 	return MAXALIGN(add_size(offsetof(PtSortShared, slots),
 							 mul_size(sizeof(SharedSlot), processes)));
+}
+
+static Size
+runs_size(int processes)
+{
+	return MAXALIGN(mul_size(sizeof(RunDesc), all_runs(processes)));
+}
+
+/* Numbers of one slice: positions, tuples before it, whether it is verified. */
+static Size
+slice_row(int processes)
+{
+	return add_size(all_runs(processes), 2);
 }
 
 /* shared_estimate: see ptsort_shared_estimate. */
@@ -90,20 +121,39 @@ shared_estimate(int processes)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("parallel sort cannot have %d processes", processes),
 				 errhint("Count the leader's process and all workers that may be launched.")));
-	slices = mul_size(mul_size(shared_slices(processes) + 1, processes + 2),
-					  sizeof(int64));
-	return add_size(slots_size(processes), slices);
+	slices = mul_size(mul_size(shared_slices(processes) + 1,
+							   slice_row(processes)), sizeof(int64));
+	return add_size(add_size(slots_size(processes), runs_size(processes)),
+					slices);
+}
+
+/* shared_own_runs: see shared.h. */
+RunDesc *
+shared_own_runs(PtSortShared *shared, int participant)
+{
+	RunDesc    *runs = (RunDesc *)
+		((char *) shared + slots_size(shared->processes));
+
+	return runs + participant * shared_most_runs(shared->processes);
 }
 
 /* shared_slice: see shared.h. */
 int64 *
 shared_slice(PtSortShared *shared, int slice)
 {
+	int			processes = shared->processes;
 	int64	   *slices = (int64 *)
-		((char *) shared + slots_size(shared->processes));
+		((char *) shared + slots_size(processes) + runs_size(processes));
 
-	Assert(slice >= 0 && slice <= shared_slices(shared->processes));
-	return slices + slice * (shared->processes + 2);
+	Assert(slice >= 0 && slice <= shared_slices(processes));
+	return slices + slice * slice_row(processes);
+}
+
+/* shared_slice_start: see shared.h. */
+int64 *
+shared_slice_start(PtSortShared *shared, int slice)
+{
+	return &shared_slice(shared, slice)[all_runs(shared->processes)];
 }
 
 /* shared_publish_plan makes the positions valid and wakes those who wait. */
@@ -361,15 +411,15 @@ shared_fileset(PtSortShared *shared)
 	return &shared->fileset;
 }
 
-/* shared_announce publishes a participant's finished run; the leader wakes. */
+/* shared_announce publishes a participant's own runs; the leader wakes. */
 void
-shared_announce(PtSortShared *shared, int participant, const RunDesc *run,
+shared_announce(PtSortShared *shared, int participant, int nruns,
 				const PtSortStats *stats, const SortOutcome *outcome)
 {
 	SharedSlot *slot = &shared->slots[participant];
 
 	fault_point("shared: announce");
-	slot->run = *run;
+	slot->nruns = nruns;
 	slot->stats = *stats;
 	slot->outcome = *outcome;
 	SpinLockAcquire(&shared->mutex);
@@ -519,7 +569,7 @@ ended_slices(PtSortShared *shared)
 static int64 *
 slice_verdict(PtSortShared *shared, int slice)
 {
-	return &shared_slice(shared, slice)[shared->processes + 1];
+	return shared_slice_start(shared, slice) + 1;
 }
 
 /* sort_promise_help: see internal.h. */
@@ -592,13 +642,17 @@ announced_slot(PtSortShared *shared, int participant)
 	return done ? &shared->slots[participant] : NULL;
 }
 
-/* shared_run returns a participant's run, NULL if it had no tuples. */
+/* shared_runs: see shared.h. */
 const RunDesc *
-shared_run(PtSortShared *shared, int participant)
+shared_runs(PtSortShared *shared, int participant, int *nruns)
 {
 	const SharedSlot *slot = announced_slot(shared, participant);
 
-	return slot != NULL && slot->run.tuples > 0 ? &slot->run : NULL;
+	*nruns = slot == NULL ? 0 : slot->nruns;
+	if (*nruns < 0 || *nruns > shared_most_runs(shared->processes))
+		elog(ERROR, "participant %d of parallel sort has left %d runs",
+			 participant, *nruns);
+	return shared_own_runs(shared, participant);
 }
 
 /* shared_stats: see ptsort_shared_stats. */

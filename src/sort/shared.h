@@ -5,9 +5,9 @@
  *
  * The block has a fixed part and one slot for each process.  The leader's
  * process is number 0, workers are 1, 2, ...  A process that sorts joins under
- * its number; when its run is finished it announces run and statistics in its
- * own slot.  The leader waits for a number of announcements and then reads the
- * slots, which do not change any more.
+ * its number; when its runs are finished it announces them and statistics in
+ * its own slot.  The leader waits for a number of announcements and then reads
+ * the slots, which do not change any more.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,8 +25,8 @@ extern void shared_init(PtSortShared *shared, int processes,
 extern void shared_attach(PtSortShared *shared, dsm_segment *segment);
 extern void shared_join(PtSortShared *shared, int participant);
 extern SharedFileSet *shared_fileset(PtSortShared *shared);
-extern void shared_announce(PtSortShared *shared, int participant,
-							const RunDesc *run, const PtSortStats *stats,
+extern void shared_announce(PtSortShared *shared, int participant, int nruns,
+							const PtSortStats *stats,
 							const SortOutcome *outcome);
 extern void shared_wait(PtSortShared *shared, int participants,
 						ParallelContext *workers);
@@ -34,15 +34,27 @@ extern bool shared_claim_learning(PtSortShared *shared);
 extern void shared_publish_learned(PtSortShared *shared, const char *data,
 								   int length);
 extern void shared_read_learned(PtSortShared *shared, StringInfo result);
-extern const RunDesc *shared_run(PtSortShared *shared, int participant);
 extern int	shared_slices(int processes);
 
 /*
- * shared_slice returns where a slice begins: as many positions (run.h) as there
- * are processes, one in each one's run, and then the number of tuples before
- * the slice.  The slice after the last one begins at the runs' ends.
+ * shared_most_runs returns how many runs each participant may leave.
+ * shared_own_runs is where it describes them before it announces them, and
+ * shared_runs where others find them afterwards: their number is 0 if it has
+ * none, or is not there.
+ */
+extern int	shared_most_runs(int processes);
+extern RunDesc *shared_own_runs(PtSortShared *shared, int participant);
+extern const RunDesc *shared_runs(PtSortShared *shared, int participant,
+								  int *nruns);
+
+/*
+ * shared_slice returns where a slice begins: a position (run.h) in each run, in
+ * the order of participants and of their runs; *shared_slice_start is the
+ * number of tuples before the slice.  The slice after the last one begins at
+ * the runs' ends.
  */
 extern int64 *shared_slice(PtSortShared *shared, int slice);
+extern int64 *shared_slice_start(PtSortShared *shared, int slice);
 
 /*
  * shared_close_slices lets nobody claim a slice; before the plan is published.

@@ -93,7 +93,8 @@ fail(PtSort *sort)
 		shared_fail(sort->options.shared);
 }
 
-/* End the merge of a slice, if there is one. */
+
+/* Give back what the merges of slices had. */
 static void
 end_merge(PtSort *sort)
 {
@@ -105,31 +106,35 @@ end_merge(PtSort *sort)
 	sort->merge = NULL;
 }
 
-/* sort_merge_slice: see sortread.h. */
+/*
+ * sort_merge_slice: see sortread.h.  The merge of the slice before, if there is
+ * one, has the readers and their memory already.
+ */
 void
 sort_merge_slice(PtSort *sort, int slice, MergePurpose purpose)
 {
 	PtSortShared *shared = sort->options.shared;
-	int			processes = shared_processes(shared);
+	const int64 *starts = shared_slice(shared, slice);
+	const int64 *ends = shared_slice(shared, slice + 1);
 	MemoryContext old = MemoryContextSwitchTo(sort->context);
 	MergeRange *ranges;
 
-	end_merge(sort);
 	ranges = palloc(Max(sort->nruns, 1) * sizeof(MergeRange));
 
 	for (int r = 0; r < sort->nruns; r++)
 	{
-		int			owner = sort->run_owners[r];
-
-		ranges[r].from = shared_slice(shared, slice)[owner];
-		ranges[r].to = shared_slice(shared, slice + 1)[owner];
+		ranges[r].from = starts[r];
+		ranges[r].to = ends[r];
 		if (ranges[r].from < 0 || ranges[r].from > ranges[r].to ||
 			ranges[r].to > run_end(sort->runs[r]))
 			elog(ERROR, "slice %d is not within its runs", slice);
 	}
-	sort->merge = sort_create_merge(sort, sort->runs, sort->nruns, ranges,
-									purpose);
-	sort->slice_start = shared_slice(shared, slice)[processes];
+	if (sort->merge)
+		merge_restart(sort->merge, ranges, purpose);
+	else
+		sort->merge = sort_create_merge(sort, sort->runs, sort->nruns, ranges,
+										purpose);
+	sort->slice_start = *shared_slice_start(shared, slice);
 	sort->phase = PHASE_MERGING;
 	pfree(ranges);
 	MemoryContextSwitchTo(old);
@@ -419,13 +424,13 @@ sort_next_slice(PtSort *sort, int *slice)
 		sort_wrong_phase(sort, "cannot get slice of sort");
 	if (sort->failure_met)
 		sort_check_told(sort);
-	end_merge(sort);
 	sort->phase = PHASE_SLICES;
 	*slice = shared_claim_slice(sort->options.shared);
 	if (*slice < 0)
 	{
 		/* there may be slices left, which nobody gets */
 		sort->failed |= shared_has_failed(sort->options.shared);
+		end_merge(sort);
 		sort_meet_failure(sort);
 		return false;
 	}

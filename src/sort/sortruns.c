@@ -30,6 +30,13 @@
 /* Samples of one run, and those of all runs, are no more than this part. */
 #define SAMPLES_PART		16
 
+/*
+ * A sort that reads the runs of all participants has an equal share of the
+ * budget, and more of other things in it: this part of the runs that could be
+ * merged if there were none.
+ */
+#define READING_PART		4
+
 /* Merge orders.  More than MAX_MERGE_ORDER runs at once only cost cache. */
 #define MIN_MERGE_ORDER		6
 #define MAX_MERGE_ORDER		500
@@ -157,6 +164,17 @@ sort_merge_order(const PtSort *sort, MergePurpose purpose)
 	order = sort_merge_memory(sort, NULL, 0, purpose) /
 		(block_bytes(sort) + reader + lists / Max(sort->nruns, 1));
 	return Min(Max(order, MIN_MERGE_ORDER), MAX_MERGE_ORDER);
+}
+
+/* sort_runs_to_leave: see sortruns.h. */
+int
+sort_runs_to_leave(const PtSort *sort)
+{
+	int			processes = shared_processes(sort->options.shared);
+	int			order = sort_merge_order(sort, MERGE_FINAL);
+
+	order -= order / READING_PART;
+	return Max(Min(order / processes, shared_most_runs(processes)), 1);
 }
 
 /*

@@ -40,4 +40,10 @@ extern int	sort_merge_order(const PtSort *sort, MergePurpose purpose);
 /* sort_merge_down merges until at most 'target' runs are left. */
 extern void sort_merge_down(PtSort *sort, int target);
 
+/*
+ * sort_runs_to_leave returns how many runs this participant of a parallel sort
+ * may leave: all participants' together can be merged at once.
+ */
+extern int	sort_runs_to_leave(const PtSort *sort);
+
 #endif							/* PTSORT_SORTRUNS_H */

@@ -59,7 +59,6 @@ struct PtSort
 	Run		  **runs;			/* a queue: see sortruns.h */
 	int			nruns;
 	int			maxruns;
-	int		   *run_owners;		/* slice: the participants that left them */
 	Merge	   *merge;			/* MERGING */
 	bool		streams_slices; /* leader: its stream is slice after slice */
 	int			next_streamed;	/* ... of which this is the next */

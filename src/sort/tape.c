@@ -43,6 +43,7 @@ struct Tapeset
 	int64		nfree;
 	int64		maxfree;
 	MemoryContext context;
+	int			importers;		/* tapes of an imported set */
 };
 
 static void
@@ -393,22 +394,34 @@ check_extents(const Tape *tape)
 	}
 }
 
-/*
- * tape_import opens a tape that a participant exported, for reading, and
- * copies the note.  The tape has a file handle of its own.
- */
-Tape *
-tape_import(SharedFileSet *fileset, int participant, const TapeExport *source,
-			void *note, Size note_size)
+/* The tapeset that a participant exported. */
+static Tapeset *
+import_set(SharedFileSet *fileset, int participant, int64 block_bytes)
 {
 	char		name[MAXPGPATH];
+
+	tapeset_name(name, participant);
+	return tapeset_make(tapefile_open(fileset, name), block_bytes);
+}
+
+/*
+ * tape_import opens a tape that a participant exported, for reading, and
+ * copies the note.  'beside' is another one of that participant's, which has
+ * opened the file already, or NULL.
+ */
+Tape *
+tape_import(SharedFileSet *fileset, int participant, Tape *beside,
+			const TapeExport *source, void *note, Size note_size)
+{
 	Tape	   *tape;
 
 	check_export(source);
-	tapeset_name(name, participant);
-	tape = tape_make(tapeset_make(tapefile_open(fileset, name),
-								  source->block_bytes));
-	tape->owns_set = true;
+	if (beside != NULL && beside->set->block_bytes != source->block_bytes)
+		elog(ERROR, "tapes of one set have blocks of different sizes");
+	tape = tape_make(beside ? beside->set :
+					 import_set(fileset, participant, source->block_bytes));
+	tape->imported = true;
+	tape->set->importers++;
 	tape->size = source->size;
 	tape->nextents = tape->maxextents = source->nextents;
 	if (source->nextents > 0)
@@ -437,7 +450,7 @@ tape_begin_read(Tape *tape, Size read_buffer, Size slack, bool recycle)
 {
 	int64		blocks = read_buffer / tape->set->block_bytes;
 
-	Assert(!(recycle && tape->owns_set));
+	Assert(!(recycle && tape->imported));
 	blocks = Max(Min(blocks, blocks_of(tape->set, tape->size)), 1);
 	allocate_buffer(tape, blocks * tape->set->block_bytes + slack);
 	tape->slack = slack;
@@ -586,7 +599,7 @@ tape_seek_slow(Tape *tape, int64 offset)
 void
 tape_close(Tape *tape)
 {
-	if (tape->owns_set)
+	if (tape->imported && --tape->set->importers == 0)
 		tapeset_close(tape->set);
 	if (tape->buffer)
 		pfree(tape->buffer);

@@ -59,7 +59,7 @@ typedef struct TapeExtent
 typedef struct Tape
 {
 	Tapeset    *set;
-	bool		owns_set;		/* close the (imported) set with the tape */
+	bool		imported;		/* close the set with the last such tape */
 	int64		size;			/* bytes written so far */
 	TapeExtent *extents;
 	int64		nextents;
@@ -90,7 +90,8 @@ extern int64 tape_append(Tape *tape, Tape *next);
 extern void tape_export(Tape *tape, const void *note, Size note_size,
 						TapeExport *result);
 extern Tape *tape_import(SharedFileSet *fileset, int participant,
-						 const TapeExport *source, void *note, Size note_size);
+						 Tape *beside, const TapeExport *source, void *note,
+						 Size note_size);
 extern int64 tape_blocks(const Tape *tape);
 extern int64 tape_block_end(const Tape *tape, int64 offset);
 extern void tape_begin_read(Tape *tape, Size read_buffer, Size slack,
@@ -119,7 +120,7 @@ tape_peek(Tape *tape, Size want, Size *have)
 static inline bool
 tape_is_imported(const Tape *tape)
 {
-	return tape->owns_set;
+	return tape->imported;
 }
 
 /* tape_memory returns the bytes of the tape's buffer. */

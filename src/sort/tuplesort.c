@@ -9,7 +9,7 @@
  *			|
  *		perform:	serial without runs		-> MEMORY
  *					serial with runs		-> MERGING, or RUN for random access
- *					worker					-> ANNOUNCED: one run, exported
+ *					worker					-> ANNOUNCED: runs, exported
  *					leader: wait, import	-> MERGING
  *					slice leader: wait, import, plan -> SLICES
  *					slice: wait for the plan, import -> SLICES
@@ -155,23 +155,58 @@ perform_serial(PtSort *sort)
 static void
 perform_worker(PtSort *sort)
 {
-	RunDesc		desc = {0};
+	PtSortShared *shared = sort->options.shared;
+	int			participant = sort->options.participant;
+	RunDesc    *descs = shared_own_runs(shared, participant);
 	SortOutcome outcome;
 
 	sort_end_runs(sort);
-	sort_merge_down(sort, 1);
-	if (sort->nruns > 0)
+	sort_merge_down(sort, sort_runs_to_leave(sort));
+	sort->stats.run_bytes = 0;
+	for (int i = 0; i < sort->nruns; i++)
 	{
-		run_export(sort->runs[0], &desc);
-		desc.unverified = sort->order.policy == VERIFY_LATE;
-		desc.stable = sort->order.stable;
+		run_export(sort->runs[i], &descs[i]);
+		descs[i].unverified = sort->order.policy == VERIFY_LATE;
+		descs[i].stable = sort->order.stable;
+		sort->stats.run_bytes += descs[i].bytes;
 	}
-	sort->stats.run_bytes = desc.bytes;
 	sort->phase = PHASE_ANNOUNCED;
 	sort_stats(sort, &sort->stats);
 	sort_find_outcome(sort, &outcome);
-	shared_announce(sort->options.shared, sort->options.participant, &desc,
-					&sort->stats, &outcome);
+	shared_announce(shared, participant, sort->nruns, &sort->stats, &outcome);
+}
+
+/* Does a run that a participant left suit this sort?  Note what it is like. */
+static void
+check_run(PtSort *sort, const RunDesc *desc)
+{
+	if (desc->unverified && !(sort->order.hint_facts & HINTS_MAY_FAIL))
+		elog(ERROR, "a sort must be optimistic in all participants or in none");
+	if (desc->stable != sort->order.stable)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("parallel sort must be stable in all participants or in none")));
+	if (desc->unverified)
+		order_note(&sort->order, HINTS_IN_RUNS);
+}
+
+/* Open the runs that a participant left. */
+static void
+import_from(PtSort *sort, int participant, bool with_samples)
+{
+	PtSortShared *shared = sort->options.shared;
+	int			nruns;
+	const RunDesc *descs = shared_runs(shared, participant, &nruns);
+	Run		   *run = NULL;
+
+	for (int i = 0; i < nruns; i++)
+	{
+		check_run(sort, &descs[i]);
+		run = run_import(shared_fileset(shared), participant, run, &descs[i],
+						 with_samples);
+		sort_add_run(sort, run);
+		sort->stats.tuples += descs[i].tuples;
+	}
 }
 
 /* Open the runs that the participants left; planning slices needs samples. */
@@ -182,32 +217,15 @@ import_runs(PtSort *sort, bool with_samples)
 	int			processes = shared_processes(shared);
 	SortOutcome outcome;
 
-	sort->run_owners = palloc(processes * sizeof(int));
 	for (int i = 0; i < processes; i++)
 	{
-		const RunDesc *desc = shared_run(shared, i);
-
 		if (shared_outcome(shared, i, &outcome))
 		{
 			if (outcome.wrong_hints > 0)
 				order_note(&sort->order, HINTS_WRONG);
 			sort->failed |= outcome.failed;
 		}
-		if (desc == NULL)
-			continue;
-		if (desc->unverified && !(sort->order.hint_facts & HINTS_MAY_FAIL))
-			elog(ERROR,
-				 "a sort must be optimistic in all participants or in none");
-		if (desc->stable != sort->order.stable)
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("parallel sort must be stable in all participants or in none")));
-		if (desc->unverified)
-			order_note(&sort->order, HINTS_IN_RUNS);
-		sort->run_owners[sort->nruns] = i;
-		sort_add_run(sort, run_import(shared_fileset(shared), i, desc,
-									  with_samples));
-		sort->stats.tuples += desc->tuples;
+		import_from(sort, i, with_samples);
 	}
 }
 
@@ -225,8 +243,7 @@ static void
 plan_slices(PtSort *sort)
 {
 	PtSortShared *shared = sort->options.shared;
-	int			processes = shared_processes(shared);
-	int			nslices = shared_slices(processes);
+	int			nslices = shared_slices(shared_processes(shared));
 	int			row = sort->nruns + 1;	/* see slices_plan */
 	int64	   *slices;
 	int64		others;			/* bytes of all but the plan's own */
@@ -250,11 +267,11 @@ plan_slices(PtSort *sort)
 		run_forget_samples(sort->runs[r]);
 	for (int slice = 0; slice <= nslices; slice++)
 	{
-		int64	   *published = shared_slice(shared, slice);
+		const int64 *planned = &slices[slice * row];
 
-		for (int r = 0; r < sort->nruns; r++)
-			published[sort->run_owners[r]] = slices[slice * row + r];
-		published[processes] = slices[slice * row + sort->nruns];
+		memcpy(shared_slice(shared, slice), planned,
+			   sort->nruns * sizeof(int64));
+		*shared_slice_start(shared, slice) = planned[sort->nruns];
 	}
 	pfree(slices);
 	shared_publish_plan(shared);

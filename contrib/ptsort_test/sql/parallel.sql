@@ -23,10 +23,15 @@ SELECT variant, s.tuples
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 ptsort_test_sort(variant, 'shape_int4_i', 5000, workers => 2, sorts => 3) s;
 
--- Each participant spills; more runs than the merge order.
-SELECT variant, s.tuples, s.runs > 6 AS runs
+-- Each participant spills, and leaves all of its runs.
+SELECT variant, s.tuples, s.runs > 3 AS runs
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 ptsort_test_sort(variant, 'shape_int8_i', 200000, workers => 2) s;
+SET ptsort.debug_spill_entries = 200;
+SELECT variant, s.tuples, s.runs
+FROM unnest('{datum,tuple,index}'::text[]) variant,
+	 ptsort_test_sort(variant, 'shape_text_i', 6000, workers => 2) s;
+-- More runs than the merge order: they are merged into one.
 SET ptsort.debug_spill_entries = 50;
 SET ptsort.debug_merge_order = 2;
 SELECT variant, s.tuples, s.runs > 200 AS runs
