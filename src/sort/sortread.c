@@ -434,6 +434,8 @@ sort_next_slice(PtSort *sort, int *slice)
 		sort_meet_failure(sort);
 		return false;
 	}
-	sort_merge_slice(sort, *slice, MERGE_FINAL);
+	sort_merge_slice(sort, *slice,
+					 sort_verify_slice(sort, *slice) ? MERGE_VERIFIED :
+					 MERGE_FINAL);
 	return true;
 }

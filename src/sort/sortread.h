@@ -27,6 +27,12 @@ extern void sort_merge_slice(PtSort *sort, int slice, MergePurpose purpose);
  */
 extern void sort_stream_slices(PtSort *sort);
 
+/*
+ * sort_verify_slice verifies what words that are hints make of the merge of a
+ * slice, if that pays: do they alone give its order?
+ */
+extern bool sort_verify_slice(PtSort *sort, int slice);
+
 extern const void *sort_get(PtSort *sort, bool forward, Size *size);
 extern const uint64 *sort_get_entries(PtSort *sort, int *n);
 extern bool sort_next_slice(PtSort *sort, int *slice);

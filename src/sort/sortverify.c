@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * sortverify.c
- *	  Verify the merge that a leader will read, by all participants.
+ *	  Verify a merge before it is read: a leader's by all participants.
  *
  * Where words are only hints, somebody has to compare the neighbours that come
  * from different runs.  A leader who alone reads the merge would do that alone,
@@ -13,6 +13,10 @@
  * made by comparison; and the merge of the same parts of the same runs by the
  * same words will be the same.  So the leader repeats it by words alone.  Where
  * a slice does show a wrong hint the leader's merge of that slice is guided.
+ *
+ * Where all read slices, each does the same with its own: it compares first,
+ * and then repeats by words.  A guided merge needs no second pass, but twice
+ * the comparisons, and one of text takes longer than to read two tuples.
  *
  * It costs a pass of reading, which divides by the number of participants, and
  * no file.  (To leave each slice as a run, for the leader to read one after the
@@ -35,18 +39,23 @@ sort_has_hints(const PtSort *sort)
 	return (sort->order.hint_facts & HINTS_EXIST) != 0;
 }
 
-/* Do words alone give the order of a slice? */
-static bool
-verify_slice(PtSort *sort, int slice)
+/* sort_verify_slice: see sortread.h. */
+bool
+sort_verify_slice(PtSort *sort, int slice)
 {
+	MemoryContext old;
 	bool		wrong = false;
 
+	if (sort->order.policy != VERIFY_RUNS)
+		return false;
+	old = MemoryContextSwitchTo(sort->context);
 	sort_merge_slice(sort, slice, MERGE_TO_VERIFY);
 	while (!wrong && merge_next(sort->merge) != NULL)
 	{
 		CHECK_FOR_INTERRUPTS();
 		wrong = merge_was_wrong(sort->merge);
 	}
+	MemoryContextSwitchTo(old);
 	return !wrong;
 }
 
@@ -59,6 +68,6 @@ sort_verify_slices(PtSort *sort)
 	int			slice;
 
 	while ((slice = shared_claim_slice(shared)) >= 0)
-		shared_end_slice(shared, slice, verify_slice(sort, slice));
+		shared_end_slice(shared, slice, sort_verify_slice(sort, slice));
 	MemoryContextSwitchTo(old);
 }
