@@ -94,7 +94,8 @@ DATA = $(wildcard ptsort--*.sql)
 LAYERS = \
 	util fault stamp \
 	$(addprefix key/, \
-		key_entry key_pack key_form text_collation text_sample text_model text_code text_table text_prefix \
+		key_entry key_pack key_form text_table text_rank text_collation text_sample text_model text_code \
+		text_compare \
 		key_column key) \
 	$(addprefix sort/, \
 		internal order tapefile tape frame run splice radix tournament tiesort repair pages memsort merge slices shared \

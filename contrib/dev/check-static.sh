@@ -47,8 +47,8 @@ missing_tools()
 
 # Warnings of both compilers beyond those of the Makefile.  Without two of
 # clang's: the server's headers, made for gcc, say gnu_printf, which clang does
-# not know; and text_prefix.c has a union of a varlena and the room for it, a GNU
-# extension as the server's own PGAlignedBlock.
+# not know; and text_collation.c has a union with a varlena in it, a GNU extension
+# as the server's own PGAlignedBlock.
 extra_warnings=(-Wmissing-prototypes -Wpointer-arith -Wvla -Wwrite-strings
 	-Wdeclaration-after-statement -Wformat-security)
 gcc_warnings=(-Wlogical-op -Wduplicated-cond

@@ -238,16 +238,16 @@ add_failed(PtBuildResult *result, const PtBuildResult *failed)
 }
 
 /*
- * Have strings compared in full, here and in all workers, until the GUC nest
- * level ends, because this collation is not what it was proved to be.
+ * Have the C library compare all strings, here and in all workers, until the
+ * GUC nest level ends, because this collation is not what it was proved to be.
  */
 static void
 compare_whole_strings(Relation index, Oid collation)
 {
 	ereport(WARNING,
-			(errmsg("collation \"%s\" is not suited to prefix skipping",
+			(errmsg("collation \"%s\" contradicts its own tables",
 					get_collation_name(collation)),
-			 errdetail("It orders two strings differently from what follows the prefix that they share.  Index \"%s\" is built again by comparing strings in full.",
+			 errdetail("The C library orders two strings differently from the weights of their characters.  Index \"%s\" is built again without these.",
 					   RelationGetRelationName(index))));
 	(void) set_config_option("ptsort.skip_prefixes", "off", PGC_USERSET,
 							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);

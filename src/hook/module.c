@@ -21,7 +21,7 @@
 #include "hook/intercept.h"
 #include "hook/statement.h"
 #include "key/key.h"
-#include "key/text_prefix.h"
+#include "key/text_compare.h"
 #include "miscadmin.h"
 #include "sort/slices.h"
 #include "sort/sortput.h"
@@ -69,8 +69,8 @@ static const BoolSetting bool_settings[] = {
 		"Builds btree indexes with ptsort.",
 	"When off, the server builds them."},
 	{"ptsort.skip_prefixes", &ptsort_skip_prefixes, PGC_USERSET, 0,
-		"Compares strings of libc's collations without the prefix they share.",
-	"When off, full strings are compared."},
+		"Compares strings of libc's collations by its tables where these prove the order.",
+	"When off, the C library compares them."},
 	{"ptsort.log_build", &ptsort_log_build, PGC_SUSET, 0,
 		"Logs index builds, and why builds are left to the server.",
 	"When off, these messages have level DEBUG1 instead of LOG."},
@@ -80,8 +80,8 @@ static const BoolSetting bool_settings[] = {
 	"When off, the leader does so only if no worker was launched."},
 	{"ptsort.debug_trust_collations", &ptsort_debug_trust_collations,
 		PGC_SUSET, DEVELOPER,
-		"Skips shared prefixes also where no proof allows it.",
-	"When off, full strings are compared in such collations."},
+		"Reads tables of collations as if all their elements had one byte.",
+	"When off, they are read as the C library reads them."},
 	{"ptsort.debug_server_pages", &ptsort_debug_server_pages,
 		PGC_SUSET, DEVELOPER,
 		"Lets the server's own scan judge every page of the table.",

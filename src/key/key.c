@@ -41,7 +41,8 @@
 #include "key/key_form.h"
 #include "key/key_pack.h"
 #include "key/text_code.h"
-#include "key/text_prefix.h"
+#include "key/text_compare.h"
+#include "key/text_rank.h"
 
 int			ptsort_debug_key_class = KEY_CLASS_AUTO;
 int			ptsort_debug_wrong_hints = 0;
@@ -57,6 +58,7 @@ typedef struct SortKeyWord
 	FieldKind	kind;			/* of values that could be packed */
 	bool		text;			/* a code can be learned */
 	TextForm	form;			/* ... of values like these */
+	const TextRanks *ranks;		/* ... and its order, NULL if not proved */
 	TextCode   *code;			/* in one or two words; NULL until learning
 								 * begins */
 	int			nwords;
@@ -87,7 +89,7 @@ struct PtSortKey
 	KeyPack		pack;			/* exact, or several columns; else empty */
 	SortKeyWord word;			/* a word on its own or the end of the pack */
 	KeyForm    *form;			/* exact: how to make tuples */
-	PrefixSkipFailure failure;	/* of a comparison that skips prefixes */
+	CompareFailure failure;		/* of a comparison by ranks */
 	int			ncolumns;
 	SortSupportData support[FLEXIBLE_ARRAY_MEMBER]; /* one per column */
 };
@@ -130,21 +132,34 @@ init_word(SortKeyWord *word, const KeyColumn *column, bool may_learn,
 }
 
 /*
- * Let the comparison of a column skip shared prefixes, if it is text in a
- * collation of the C library.  Comparisons in "C" and by ICU do that by
- * themselves.
+ * The order of a column of text in a collation of the C library, as far as that
+ * is proved.  NULL of other columns: comparisons in "C" and by ICU are quick.
  */
-static void
-skip_prefixes(PtSortKey *key, SortSupport ssup, const KeyColumn *column)
+static const TextRanks *
+find_ranks(const KeyColumn *column)
 {
 	Oid			sortsupport = key_column_function(column, BTSORTSUPPORT_PROC);
 
-	if (ptsort_skip_prefixes &&
-		(sortsupport == F_BTTEXTSORTSUPPORT ||
-		 sortsupport == F_BPCHAR_SORTSUPPORT) &&
-		!pt_collate_is_c(ssup->ssup_collation) &&
-		pt_collate_is_libc(ssup->ssup_collation))
-		text_prefix_wrap(ssup, &key->failure);
+	if (!ptsort_skip_prefixes ||
+		(sortsupport != F_BTTEXTSORTSUPPORT &&
+		 sortsupport != F_BPCHAR_SORTSUPPORT) ||
+		pt_collate_is_c(column->collation) ||
+		!pt_collate_is_libc(column->collation))
+		return NULL;
+	return text_rank_create(column->collation);
+}
+
+/* Prepare the comparison of a column. */
+static void
+init_support(PtSortKey *key, SortSupport ssup, const KeyColumn *column)
+{
+	const TextRanks *ranks = find_ranks(column);
+
+	key_column_support(column, false, ssup);
+	if (ranks)
+		text_compare_wrap(ssup, ranks,
+						  key_column_function(column, BTSORTSUPPORT_PROC) ==
+						  F_BPCHAR_SORTSUPPORT, &key->failure);
 }
 
 static bool
@@ -236,13 +251,12 @@ make_key(int ncolumns, const KeyColumn *columns, KeyUse use)
 	PtSortKey  *key = new_key(ncolumns);
 
 	for (int i = 0; i < ncolumns; i++)
-	{
-		key_column_support(&columns[i], false, &key->support[i]);
-		skip_prefixes(key, &key->support[i], &columns[i]);
-	}
+		init_support(key, &key->support[i], &columns[i]);
 	pack_columns(key, columns, use);
 	count_words(key);
 	key->make_early = key->word.text && !key->word.hint;
+	if (key->word.text && key->word.hint)
+		key->word.ranks = find_ranks(&columns[key->word.column]);
 	return key;
 }
 
@@ -474,6 +488,13 @@ key_is_hint(const PtSortKey *key)
 }
 
 bool
+key_is_doubted(const PtSortKey *key)
+{
+	return key_is_hint(key) && key->word.code != NULL &&
+		(text_code_is_doubted(key->word.code) || ptsort_debug_wrong_hints > 0);
+}
+
+bool
 key_is_learning(const PtSortKey *key)
 {
 	return key->nwords > 0 && key->learning;
@@ -550,7 +571,7 @@ key_begin_learning(PtSortKey *key)
 	MemoryContext old = MemoryContextSwitchTo(key->context);
 
 	word->code = text_code_create(&key->support[word->column], word->form,
-								  !word->hint, word->nwords);
+								  !word->hint, word->ranks, word->nwords);
 	if (key->limit > 0)
 		text_code_limit(word->code, key->limit);
 	MemoryContextSwitchTo(old);

@@ -107,6 +107,12 @@ extern bool key_single(const PtSortKey *key, KeySingle *single);
 extern bool key_is_hint(const PtSortKey *key);
 
 /*
+ * key_is_doubted: may they, as far as is known by now?  Hints that are proved
+ * to be right do not.
+ */
+extern bool key_is_doubted(const PtSortKey *key);
+
+/*
  * key_is_learning: is there more to be had by learning?  Until then words
  * decide less, but do not contradict the order.
  */
@@ -115,7 +121,7 @@ extern bool key_is_learning(const PtSortKey *key);
 /*
  * key_allow_restart tells the key that its user can start over with another
  * key.  Returns where the key stores the OID of a collation whose comparison
- * is found to contradict itself; otherwise that is an error (text_prefix.h).
+ * is found to contradict itself; otherwise that is an error (text_compare.h).
  */
 extern const Oid *key_allow_restart(PtSortKey *key);
 

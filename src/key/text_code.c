@@ -57,6 +57,9 @@
 /* How much of the sample must have plain words of its own. */
 #define PLAIN_FRACTION		0.98
 
+/* How many strings are compared if the code is proved to be right. */
+#define SPOT_STRINGS		250
+
 /* How much of the sample a code may put in the wrong place. */
 #define USELESS_FRACTION	0.25
 
@@ -122,7 +125,8 @@ struct TextCode
 };
 
 TextCode *
-text_code_create(SortSupport ssup, TextForm form, bool bytewise, int nwords)
+text_code_create(SortSupport ssup, TextForm form, bool bytewise,
+				 const TextRanks *ranks, int nwords)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "ptsort text code",
@@ -131,7 +135,8 @@ text_code_create(SortSupport ssup, TextForm form, bool bytewise, int nwords)
 	TextCode   *code = palloc0(sizeof(TextCode));
 
 	code->context = context;
-	code->collation = text_collation_create(ssup, form, bytewise);
+	code->collation = text_collation_create(ssup, form, bytewise,
+											ranks);
 	code->byte_weights = text_collation_byte_weights(code->collation);
 	code->bytewise = bytewise;
 	code->nwords = nwords;
@@ -276,6 +281,8 @@ code_prefix(TextCode *code, CodeInterval *interval, const char **string,
 	(void) narrow(interval, prefix_parts, place);
 	if (place == HAS_PREFIX)
 		*string = at;
+	else
+		text_collation_begin(code->collation);
 }
 
 /* Narrow the interval by a symbol; false if no more can be coded. */
@@ -341,8 +348,9 @@ code_character(TextCode *code, CodeInterval *interval, TextContext *context,
 	const char *start = *string;
 	CharWeight	weight = next_weight(code, string, end);
 	int			number = weight & ~WEIGHT_ABOVE;
-	uint16	   *byte_symbol = *string == start + 1 ?
-		&code->byte_symbols[(unsigned char) *start] : NULL;
+	unsigned char first = *start;
+	uint16	   *byte_symbol = code->byte_weights[first] != WEIGHT_UNKNOWN ?
+		&code->byte_symbols[first] : NULL;
 
 	if (weight == WEIGHT_IGNORABLE)
 	{
@@ -398,6 +406,7 @@ code_words(TextCode *code, const char *string, int length, uint64 *words)
 		.shift = 64 * (code->nwords - 1)
 	};
 
+	text_collation_begin(code->collation);
 	code_prefix(code, &interval, &string, end);
 	code_string(code, &interval, string, end);
 	if (code->nwords > 1)
@@ -482,23 +491,23 @@ learn_prefix(TextCode *code)
 	int			length = find_prefix(code, prefix->bytes);
 	const char *at = prefix->bytes;
 	const char *end = at + text_sample_clip(&code->sample, at, length, length);
+	int			nweights = 0;
 
+	text_collation_begin(code->collation);
 	while (at < end)
 	{
-		const char *start = at;
 		CharWeight	weight = next_weight(code, &at, end);
 
-		if (at == end && !code->bytewise)
+		if ((at == end && !code->bytewise) || nweights == TEXT_SAMPLE_BYTES ||
+			(weight != WEIGHT_IGNORABLE && (weight & WEIGHT_ABOVE)))
 			break;
-		prefix->length = at - prefix->bytes;
-		if (weight == WEIGHT_IGNORABLE)
-			continue;
-		if (weight & WEIGHT_ABOVE)
+		if (weight != WEIGHT_IGNORABLE)
+			prefix->weights[nweights++] = weight;
+		if (text_collation_ends(code->collation, at))
 		{
-			prefix->length = start - prefix->bytes;
-			break;
+			prefix->length = at - prefix->bytes;
+			prefix->nweights = nweights;
 		}
-		prefix->weights[prefix->nweights++] = weight;
 	}
 	/* a short one takes as few bits when it is coded */
 	if (prefix->nweights < 2)
@@ -567,6 +576,7 @@ count_string(TextCode *code, TextCounts *counts, const char *string, int length,
 	if (!full && prefix->nweights > 0 && length >= prefix->length &&
 		memcmp(string, prefix->bytes, prefix->length) == 0)
 		string += prefix->length;
+	text_collation_begin(code->collation);
 	text_model_count(counts, -1);
 	while (string < end)
 	{
@@ -632,12 +642,17 @@ compare_coded(const void *a, const void *b)
 	return 0;
 }
 
-/* How many strings of the sample does the code put in the wrong place? */
+/*
+ * How many strings of the sample does the code put in the wrong place?  If they
+ * cannot be in the wrong place some are looked at nevertheless.
+ */
 static int
 count_wrong(TextCode *code)
 {
 	const int	n = code->sample.nstrings;
 	CodedString *strings = palloc0(Max(n, 1) * sizeof(CodedString));
+	int			step = text_collation_is_proved(code->collation) ?
+		Max(n / SPOT_STRINGS, 1) : 1;
 	Size		at = 0;
 	int			wrong = 0;
 
@@ -650,7 +665,7 @@ count_wrong(TextCode *code)
 	}
 	note_peak(code);
 	qsort(strings, n, sizeof(CodedString), compare_coded);
-	for (int i = 1; i < n; i++)
+	for (int i = 1; i < n; i += step)
 	{
 		const CodedString *a = &strings[i - 1];
 		const CodedString *b = &strings[i];
@@ -688,6 +703,12 @@ text_code_learn(TextCode *code)
 	text_sample_free(&code->sample);
 	text_collation_limit(code->collation, CHARACTERS_LATER(code->limit));
 	MemoryContextSwitchTo(old);
+}
+
+bool
+text_code_is_doubted(const TextCode *code)
+{
+	return !code->right || !text_collation_is_proved(code->collation);
 }
 
 bool

@@ -27,6 +27,9 @@
  * code is tried on its own sample: if more than a quarter is out of order it
  * is not used, and comparison decides.
  *
+ * But where the weights are proved (text_rank.h) they do not contradict the
+ * order either, unless the sample shows that they do: text_code_is_doubted.
+ *
  * All participants of a sort use the code that one of them has learned, since
  * words of different codes cannot be compared.
  *
@@ -47,14 +50,15 @@
 typedef struct TextCode TextCode;
 
 /*
- * text_code_create makes a code for strings of a column, which 'form' and
- * 'ssup' describe (see text_collation_create).  It has learned nothing, makes
- * words of 0, and keeps a sample of the strings that it is asked about.
+ * text_code_create makes a code for strings of a column, which 'form', 'ssup'
+ * and 'ranks' describe (see text_collation_create).  It has learned nothing,
+ * makes words of 0, and keeps a sample of the strings that it is asked about.
  *
  * All its memory is in a context of its own, a child of the current one.
  */
 extern TextCode *text_code_create(SortSupport ssup, TextForm form,
-								  bool bytewise, int nwords);
+								  bool bytewise, const TextRanks *ranks,
+								  int nwords);
 
 /*
  * text_code_limit says how many bytes the code may use while it learns.  With
@@ -74,6 +78,9 @@ extern void text_code_learn(TextCode *code);
 
 /* text_code_is_right: did its words put the whole sample in order? */
 extern bool text_code_is_right(const TextCode *code);
+
+/* text_code_is_doubted: may its words contradict the order of strings? */
+extern bool text_code_is_doubted(const TextCode *code);
 
 /*
  * text_code_export appends what text_code_import of another process reads, for

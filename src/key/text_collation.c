@@ -18,6 +18,11 @@
  * up by bisecting that list with comparisons, once; its weight is then kept in
  * an array (characters of one byte) or a hash table (others).
  *
+ * Where the C library's tables prove the weights (text_rank.h) nothing is
+ * compared.  The list then holds the weights themselves, and it is those of a
+ * string's collating elements that are returned, of which there may be fewer
+ * than characters, or more.
+ *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
@@ -38,6 +43,7 @@ typedef struct CharEntry
 	CharKey		key;
 	CharWeight	weight;
 	char		status;			/* for simplehash */
+	char		proof;			/* with ranks: TextRankProof */
 } CharEntry;
 
 #define SH_PREFIX		chartable
@@ -54,6 +60,9 @@ typedef struct CharEntry
 struct Collation
 {
 	SortSupport ssup;			/* the comparison; its direction is not used */
+	const TextRanks *ranks;		/* of its weights, NULL if not proved */
+	int			taken;			/* of an element with several weights: bytes
+								 * of those that were returned */
 	TextForm	form;
 	bool		bytewise;
 	bool		learning;		/* since learn_string, before end_learning */
@@ -61,7 +70,8 @@ struct Collation
 	CharKey		byte_keys;		/* smaller keys are found in byte_weights */
 	int			nweights;
 	int			maxweights;
-	CharKey    *examples;		/* one character of each weight, in order */
+	uint32	   *weights;		/* in order: one character of each weight, or
+								 * with ranks these */
 	CharWeight	byte_weights[256];	/* of characters of one byte */
 	chartable_hash *characters; /* of the others */
 	uint32		max_characters; /* at most this many of them */
@@ -71,11 +81,13 @@ struct Collation
 #define FIRST_CHARACTERS	256
 
 Collation *
-text_collation_create(SortSupport ssup, TextForm form, bool bytewise)
+text_collation_create(SortSupport ssup, TextForm form, bool bytewise,
+					  const TextRanks *ranks)
 {
 	Collation  *collation = palloc0(sizeof(Collation));
 
 	collation->ssup = ssup;
+	collation->ranks = ranks;
 	collation->form = form;
 	collation->bytewise = bytewise;
 	collation->encoding = GetDatabaseEncoding();
@@ -83,7 +95,7 @@ text_collation_create(SortSupport ssup, TextForm form, bool bytewise)
 		bytewise || pg_encoding_max_length(collation->encoding) == 1 ?
 		256 : 128;
 	collation->maxweights = 256;
-	collation->examples = palloc(collation->maxweights * sizeof(CharKey));
+	collation->weights = palloc(collation->maxweights * sizeof(uint32));
 	for (int i = 0; i < 256; i++)
 		collation->byte_weights[i] = WEIGHT_UNKNOWN;
 	collation->characters = chartable_create(CurrentMemoryContext,
@@ -108,6 +120,26 @@ text_collation_nweights(const Collation *collation)
 {
 	Assert(!collation->learning);
 	return collation->nweights;
+}
+
+bool
+text_collation_is_proved(const Collation *collation)
+{
+	return collation->bytewise || collation->ranks != NULL;
+}
+
+void
+text_collation_begin(Collation *collation)
+{
+	collation->taken = 0;
+}
+
+bool
+text_collation_ends(const Collation *collation, const char *string)
+{
+	return collation->ranks == NULL ||
+		(collation->taken == 0 &&
+		 text_rank_is_alone(collation->ranks, string[-1]));
 }
 
 CharWeight *
@@ -148,21 +180,31 @@ typedef union Probe
 	uint64		alignment;
 } Probe;
 
+/* The bytes of a character; returns how many. */
+static int
+key_bytes(CharKey key, char *bytes)
+{
+	int			n = 0;
+
+	for (int shift = 8 * (MAX_CHAR_BYTES - 1); shift >= 0; shift -= 8)
+	{
+		if (key >> shift)
+			bytes[n++] = (char) (key >> shift);
+	}
+	return n;
+}
+
 /* Make a value of a character and a suffix of one byte. */
 static Datum
 make_probe(const Collation *collation, Probe *probe, CharKey key, char suffix)
 {
 	char	   *start = probe->name;
-	int			length = 0;
+	int			length;
 
 	memset(probe, 0, sizeof(Probe));
 	if (collation->form != TEXT_NAME)
 		start += VARHDRSZ;
-	for (int shift = 8 * (MAX_CHAR_BYTES - 1); shift >= 0; shift -= 8)
-	{
-		if (key >> shift)
-			start[length++] = (char) (key >> shift);
-	}
+	length = key_bytes(key, start);
 	start[length++] = suffix;
 	if (collation->form == TEXT_NAME)
 		return CStringGetDatum(probe->name);
@@ -234,20 +276,23 @@ is_ignorable(const Collation *collation, CharKey key)
 		compare_probes(collation, key, 'p', 0, 'q') < 0;
 }
 
-/* The rank of a character's weight; WEIGHT_ABOVE if it was not learned. */
+/*
+ * The place of a weight in the list, WEIGHT_ABOVE if it was not learned: of a
+ * rank or, without ranks, a character's.
+ */
 static CharWeight
-find_weight(const Collation *collation, CharKey key)
+find_place(const Collation *collation, uint32 weight)
 {
 	int			low = 0;
 	int			high = collation->nweights;
 
-	if (is_ignorable(collation, key))
-		return WEIGHT_IGNORABLE;
 	while (low < high)
 	{
 		int			middle = (low + high) / 2;
-		int			cmp = compare_characters(collation, key,
-											 collation->examples[middle]);
+		uint32		other = collation->weights[middle];
+		int			cmp = collation->ranks ?
+			(weight > other) - (weight < other) :
+			compare_characters(collation, weight, other);
 
 		if (cmp == 0)
 			return middle;
@@ -257,6 +302,33 @@ find_weight(const Collation *collation, CharKey key)
 			low = middle + 1;
 	}
 	return low | WEIGHT_ABOVE;
+}
+
+/* The place of a rank, of which 0 is none. */
+static CharWeight
+find_rank(const Collation *collation, uint32 rank)
+{
+	return rank == 0 ? WEIGHT_IGNORABLE : find_place(collation, rank);
+}
+
+/*
+ * The weight of a character and, with ranks, whether it is that wherever the
+ * character occurs.
+ */
+static CharWeight
+find_weight(const Collation *collation, CharKey key, char *proof)
+{
+	char		bytes[MAX_CHAR_BYTES];
+	int			n;
+	uint32		rank;
+
+	if (collation->ranks == NULL)
+		return is_ignorable(collation, key) ? WEIGHT_IGNORABLE :
+			find_place(collation, key);
+	n = key_bytes(key, bytes);
+	*proof = text_rank_character(collation->ranks, bytes, n, &rank);
+	return *proof == RANK_UNPROVED ? WEIGHT_UNKNOWN :
+		find_rank(collation, rank);
 }
 
 
@@ -282,37 +354,96 @@ next_key(const Collation *collation, const char **string, const char *end)
 }
 
 /*
- * Where the weight of a character is kept.  What has been found out about
- * characters can be found out again, so a full table is emptied.
+ * Where what is known of a character of several bytes is kept.  What has been
+ * found out can be found out again, so a full table is emptied.
  */
-static CharWeight *
-weight_place(Collation *collation, CharKey key)
+static CharEntry *
+find_entry(Collation *collation, CharKey key)
 {
 	CharEntry  *entry;
 	bool		found;
 
-	if (key < collation->byte_keys)
-		return &collation->byte_weights[key];
 	if (unlikely(collation->characters->members >= collation->max_characters) &&
 		chartable_lookup(collation->characters, key) == NULL)
 		chartable_reset(collation->characters);
 	entry = chartable_insert(collation->characters, key, &found);
 	if (!found)
+	{
 		entry->weight = WEIGHT_UNKNOWN;
-	return &entry->weight;
+		entry->proof = RANK_UNKNOWN;
+	}
+	return entry;
+}
+
+/* Where the weight of a character is kept. */
+static CharWeight *
+weight_place(Collation *collation, CharKey key)
+{
+	if (key < collation->byte_keys)
+		return &collation->byte_weights[key];
+	return &find_entry(collation, key)->weight;
+}
+
+/*
+ * text_collation_next_slow with ranks.  What is kept of a character is used
+ * unless it is, or begins here, an element of another length.
+ */
+static CharWeight
+next_ranked(Collation *collation, const char **string, const char *end)
+{
+	const char *start = *string;
+
+	if (likely(collation->taken == 0))
+	{
+		CharKey		key = next_key(collation, string, end);
+		CharEntry  *entry = find_entry(collation, key);
+
+		if (entry->proof == RANK_UNKNOWN)
+			entry->weight = find_weight(collation, key, &entry->proof);
+		if (entry->proof == RANK_PROVED && key < collation->byte_keys)
+			collation->byte_weights[key] = entry->weight;
+		if (entry->proof == RANK_PROVED ||
+			(entry->proof == RANK_BEGINS &&
+			 text_rank_ends(collation->ranks, start, *string - start, end)))
+			return entry->weight;
+		*string = start;
+	}
+	return find_rank(collation,
+					 text_rank_next(collation->ranks, string, end,
+									&collation->taken));
 }
 
 CharWeight
 text_collation_next_slow(Collation *collation, const char **string,
 						 const char *end)
 {
-	CharKey		key = next_key(collation, string, end);
-	CharWeight *place = weight_place(collation, key);
+	CharKey		key;
+	CharWeight *place;
 
 	Assert(!collation->learning);
+	if (collation->ranks)
+		return next_ranked(collation, string, end);
+	key = next_key(collation, string, end);
+	place = weight_place(collation, key);
 	if (*place == WEIGHT_UNKNOWN)
-		*place = find_weight(collation, key);
+		*place = find_weight(collation, key, NULL);
 	return *place;
+}
+
+/* Insert a weight, or a character that stands for it, into the list. */
+static void
+insert_weight(Collation *collation, int place, uint32 weight)
+{
+	if (collation->nweights == collation->maxweights)
+	{
+		collation->maxweights *= 2;
+		collation->weights = repalloc(collation->weights,
+									  collation->maxweights * sizeof(uint32));
+	}
+	memmove(&collation->weights[place + 1], &collation->weights[place],
+			(collation->nweights - place) * sizeof(uint32));
+	collation->weights[place] = weight;
+	collation->nweights++;
 }
 
 /*
@@ -329,20 +460,21 @@ learn_character(Collation *collation, CharKey key)
 	if (*place != WEIGHT_UNKNOWN)
 		return;
 	*place = WEIGHT_IGNORABLE;	/* seen */
-	weight = find_weight(collation, key);
-	if (!(weight & WEIGHT_ABOVE) || collation->nweights >= MAX_WEIGHTS)
-		return;
-	weight &= ~WEIGHT_ABOVE;
-	if (collation->nweights == collation->maxweights)
-	{
-		collation->maxweights *= 2;
-		collation->examples = repalloc(collation->examples,
-									   collation->maxweights * sizeof(CharKey));
-	}
-	memmove(&collation->examples[weight + 1], &collation->examples[weight],
-			(collation->nweights - weight) * sizeof(CharKey));
-	collation->examples[weight] = key;
-	collation->nweights++;
+	weight = find_weight(collation, key, NULL);
+	if ((weight & WEIGHT_ABOVE) && collation->nweights < MAX_WEIGHTS)
+		insert_weight(collation, weight & ~WEIGHT_ABOVE, key);
+}
+
+/* Learn the next of a string's ranks. */
+static void
+learn_rank(Collation *collation, const char **string, const char *end)
+{
+	uint32		rank = text_rank_next(collation->ranks, string, end,
+									  &collation->taken);
+	CharWeight	weight = find_rank(collation, rank);
+
+	if ((weight & WEIGHT_ABOVE) && collation->nweights < MAX_WEIGHTS)
+		insert_weight(collation, weight & ~WEIGHT_ABOVE, rank);
 }
 
 /* Forget the ranks of characters, which new weights have changed. */
@@ -365,8 +497,14 @@ text_collation_learn_string(Collation *collation, const char *string,
 		forget_characters(collation);
 		collation->learning = true;
 	}
+	collation->taken = 0;
 	while (string < end)
-		learn_character(collation, next_key(collation, &string, end));
+	{
+		if (collation->ranks)
+			learn_rank(collation, &string, end);
+		else
+			learn_character(collation, next_key(collation, &string, end));
+	}
 }
 
 void
@@ -378,39 +516,49 @@ text_collation_end_learning(Collation *collation)
 
 
 /*
- * Weights for other processes: their number and one character of each.  Every
- * process finds the same ranks from these.
+ * Weights for other processes: whether they are ranks, how many, and the list.
+ * Every process finds the same places from these.
  */
+typedef struct WeightsHeader
+{
+	int			nweights;
+	int			ranked;
+} WeightsHeader;
 
 void
 text_collation_export(const Collation *collation, StringInfo target)
 {
+	WeightsHeader header = {
+		.nweights = collation->nweights,
+		.ranked = collation->ranks != NULL
+	};
+
 	Assert(!collation->learning);
-	appendBinaryStringInfo(target, (const char *) &collation->nweights,
-						   sizeof(int));
-	appendBinaryStringInfo(target, (const char *) collation->examples,
-						   collation->nweights * sizeof(CharKey));
+	appendBinaryStringInfo(target, (const char *) &header, sizeof(header));
+	appendBinaryStringInfo(target, (const char *) collation->weights,
+						   collation->nweights * sizeof(uint32));
 }
 
 const char *
 text_collation_import(Collation *collation, const char *source,
 					  const char *end)
 {
-	int			nweights;
+	WeightsHeader header;
 
 	Assert(!collation->learning);
-	if (end - source < (ptrdiff_t) sizeof(int))
+	if (end - source < (ptrdiff_t) sizeof(header))
 		return NULL;
-	memcpy(&nweights, source, sizeof(int));
-	source += sizeof(int);
-	if (nweights < 0 || nweights > MAX_WEIGHTS ||
-		end - source < (ptrdiff_t) (nweights * sizeof(CharKey)))
+	memcpy(&header, source, sizeof(header));
+	source += sizeof(header);
+	if (header.nweights < 0 || header.nweights > MAX_WEIGHTS ||
+		(header.ranked != 0) != (collation->ranks != NULL) ||
+		end - source < (ptrdiff_t) (header.nweights * sizeof(uint32)))
 		return NULL;
 	forget_characters(collation);
-	collation->nweights = nweights;
-	collation->maxweights = Max(nweights, 1);
-	collation->examples = repalloc(collation->examples,
-								   collation->maxweights * sizeof(CharKey));
-	memcpy(collation->examples, source, nweights * sizeof(CharKey));
-	return source + nweights * sizeof(CharKey);
+	collation->nweights = header.nweights;
+	collation->maxweights = Max(header.nweights, 1);
+	collation->weights = repalloc(collation->weights,
+								  collation->maxweights * sizeof(uint32));
+	memcpy(collation->weights, source, header.nweights * sizeof(uint32));
+	return source + header.nweights * sizeof(uint32);
 }

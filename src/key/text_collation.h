@@ -24,6 +24,10 @@
  * (Thai).  So strings in the order of these weights are *mostly* in that of
  * the collation, and whatever is derived from the weights must be verified.
  *
+ * All that is different where the C library's tables prove the weights
+ * (text_rank.h).  They are taken from there, of contractions as well, so the
+ * order of strings never contradicts that of their weights.
+ *
  * Bytewise order ("C") is the simple case: each byte is a character with a
  * weight of its own, and the order of the weights is that of the collation.
  *
@@ -38,6 +42,7 @@
 
 #include "compat.h"
 
+#include "key/text_rank.h"
 #include "lib/stringinfo.h"
 
 /* How strings are stored in the values of a type. */
@@ -63,11 +68,13 @@ typedef struct Collation Collation;
 
 /*
  * text_collation_create prepares for a column.  'ssup' is the column's,
- * without abbreviation, and must live as long.  All memory of the collation is
- * in the context that is current here.
+ * without abbreviation, and must live as long, and so must 'ranks', which is
+ * NULL if nothing is proved.  All memory of the collation is in the context
+ * that is current here.
  */
 extern Collation *text_collation_create(SortSupport ssup, TextForm form,
-										bool bytewise);
+										bool bytewise,
+										const TextRanks *ranks);
 
 /*
  * text_collation_limit has the table of characters take at most 'limit' bytes,
@@ -122,9 +129,30 @@ extern int	text_collation_compare(const Collation *collation,
 								   const char *b, int b_length);
 
 /*
+ * text_collation_is_proved: is the order of strings never contradicted by that
+ * of their weights?
+ */
+extern bool text_collation_is_proved(const Collation *collation);
+
+/*
+ * text_collation_begin is to be called before the first of a string's weights
+ * is asked for.
+ */
+extern void text_collation_begin(Collation *collation);
+
+/*
+ * text_collation_ends tells whether the weights before 'string', which
+ * text_collation_next has advanced, are the same whatever follows there.  (If
+ * they are not proved, it assumes so.)
+ */
+extern bool text_collation_ends(const Collation *collation,
+								const char *string);
+
+/*
  * text_collation_next returns the weight of the character at *string and
- * advances *string past it.  There must be one before 'end'.  'byte_weights'
- * are those that text_collation_byte_weights has returned.
+ * advances *string past it, if it has no more of them.  There must be one
+ * before 'end'.  'byte_weights' are those that text_collation_byte_weights has
+ * returned; a weight that depends on what follows is never in there.
  */
 static inline CharWeight
 text_collation_next(Collation *collation, const CharWeight *byte_weights,

@@ -20,18 +20,13 @@
  * each pass a length and that many bytes.  The rules tell for each pass whether
  * it goes forward or backward, and whether it also compares positions.
  *
+ * A weight is a number, written as UTF-8 writes numbers; there may be several.
  * A first pass that goes forward, without positions, in all sets of rules
  * compares two strings as memcmp() would compare the primary weights of their
  * elements, put after each other.
  *
- * So a byte may end a prefix (text_prefix.c) if its index is not negative and
- * no sequence contains it.  In en_US that is all of ASCII but "L" and "l", in
- * cs_CZ all but "C", "H", "L", in hu_HU all but ten letters; in GB18030
- * neither letters nor digits do, whose bytes continue longer characters.
- *
  * Anything that does not look like this, and any other C library, proves
- * nothing.  Nor does a table whose weights order the characters of ASCII
- * differently from strcoll(): then we do not read it as strcoll() does.
+ * nothing.
  *
  *-------------------------------------------------------------------------
  */
@@ -47,25 +42,101 @@
 /* what this process has proved, in TopMemoryContext */
 static CollateProof *proofs = NULL;
 
+/* Sequence: one of a list, or a range of them if the index is negative. */
+typedef struct Sequence
+{
+	int32		index;
+	int			n;				/* bytes of one */
+	const unsigned char *bytes; /* of the lowest and the highest in a range */
+} Sequence;
+
+/* Read the sequence at a place of a list; returns where the next one is. */
+static const unsigned char *
+next_sequence(const unsigned char *at, Sequence *sequence)
+{
+	int			length;
+
+	memcpy(&sequence->index, at, sizeof(sequence->index));
+	at += sizeof(sequence->index);
+	sequence->n = *at++;
+	sequence->bytes = at;
+
+	/* the next index is aligned; the length's byte counts */
+	length = sequence->index < 0 ? 2 * sequence->n : sequence->n;
+	return at + TYPEALIGN(sizeof(sequence->index), 1 + length) - 1;
+}
+
+/* The index of the element that the bytes at 'string' make, -1 if none. */
+static int32
+match_sequence(const CollateTables *tables, const Sequence *sequence,
+			   const unsigned char *string, const unsigned char *end)
+{
+	const unsigned char *low = sequence->bytes;
+	int			last = sequence->n - 1;
+
+	if (end - string < sequence->n)
+		return -1;
+	if (sequence->index >= 0)
+		return memcmp(low, string, sequence->n) == 0 ? sequence->index : -1;
+	if (memcmp(low, string, last) != 0 || string[last] < low[last] ||
+		string[last] > low[sequence->n + last])
+		return -1;
+	return tables->ranges[string[last] - low[last] - sequence->index];
+}
+
+/* text_table_next: see text_table.h.  A list ends with what always matches. */
+int32
+text_table_next(const CollateTables *tables, const unsigned char **string,
+				const unsigned char *end)
+{
+	const unsigned char *at = tables->sequences - tables->table[**string];
+	Sequence	sequence;
+	int32		index;
+
+	(*string)++;
+	do
+	{
+		at = next_sequence(at, &sequence);
+		index = match_sequence(tables, &sequence, *string, end);
+	} while (index < 0);
+	*string += sequence.n;
+	return index;
+}
+
+/* text_table_single: see text_table.h. */
+int32
+text_table_single(const CollateTables *tables, unsigned char byte)
+{
+	const unsigned char *string = &byte;
+
+	return text_table_element(tables, &string, string + 1);
+}
+
+/* text_table_continues: see text_table.h. */
+bool
+text_table_continues(const CollateTables *tables, const unsigned char *bytes,
+					 int n)
+{
+	const unsigned char *at;
+	Sequence	sequence;
+
+	if (tables->table[bytes[0]] >= 0)
+		return false;
+	at = tables->sequences - tables->table[bytes[0]];
+	do
+	{
+		at = next_sequence(at, &sequence);
+		if (sequence.n >= n && memcmp(sequence.bytes, bytes + 1, n - 1) == 0)
+			return true;
+	} while (sequence.n > 0);
+	return false;
+}
+
 #ifdef __GLIBC__
 
 /* No locale has more passes, or sequences after one first byte. */
 #define MAX_PASSES		16
 #define MAX_SEQUENCES	2000000
-
-/* A pass's rule, in the bits of localedef: backward is 2, with position 4. */
-#define RULE_FORWARD	1
-
-/* Tables: those of one locale. */
-typedef struct Tables
-{
-	uint32		npasses;
-	const unsigned char *rules; /* npasses of each set */
-	const int32 *table;			/* index of each first byte */
-	const unsigned char *sequences; /* lists that begin at -index */
-	const int32 *ranges;		/* indexes of the elements of ranges */
-	const unsigned char *weights;
-} Tables;
 
 /*
  * One of the locale's tables.  Without a locale it is the one that setlocale()
@@ -79,7 +150,7 @@ locale_item(locale_t locale, nl_item item)
 }
 
 static void
-find_tables(Tables *tables, locale_t locale)
+find_tables(CollateTables *tables, locale_t locale)
 {
 	/* a number in place of the pointer, in its lower half */
 	tables->npasses =
@@ -91,45 +162,55 @@ find_tables(Tables *tables, locale_t locale)
 	tables->weights = locale_item(locale, _NL_COLLATE_WEIGHTMB);
 }
 
-/* Bytes of an element's primary weight. */
-static int
-primary_length(const Tables *tables, int32 index)
-{
-	return tables->weights[index & 0xFFFFFF];
-}
-
-static const unsigned char *
-primary_weight(const Tables *tables, int32 index)
-{
-	return tables->weights + (index & 0xFFFFFF) + 1;
-}
-
-/* Does an element's first pass go forward, and compare weights alone? */
+/*
+ * Does an element's first pass go forward, and compare weights alone, and is
+ * each of these as it must be?
+ */
 static bool
-goes_forward(const Tables *tables, int32 index)
+goes_forward(const CollateTables *tables, int32 index)
 {
-	return index >= 0 &&
-		tables->rules[(index >> 24) * tables->npasses] == RULE_FORWARD;
+	const unsigned char *weights;
+	int			length;
+
+	if (index < 0 || text_table_rule(tables, index, 0) != RULE_FORWARD)
+		return false;
+	weights = text_table_weight(tables, index, 0, &length);
+	while (length > 0)
+	{
+		int			n = text_table_weight_length(*weights);
+
+		if (n == 0 || n > length)
+			return false;
+		for (int i = 1; i < n; i++)
+		{
+			if ((weights[i] & 0xC0) != 0x80)
+				return false;
+		}
+		weights += n;
+		length -= n;
+	}
+	return true;
 }
 
 /*
- * Note the bytes of a range of sequences, of n bytes each, which must differ
- * in the last one only.  False if we cannot be sure of it.
+ * Note the bytes of a range of sequences, which must differ in the last one
+ * only.  False if we cannot be sure of it.
  */
 static bool
-visit_range(const Tables *tables, int32 index, const unsigned char *low, int n,
-			bool *continues)
+visit_range(const CollateTables *tables, const Sequence *range, bool *continues)
 {
-	const unsigned char *high = low + n;
+	const unsigned char *low = range->bytes;
+	const unsigned char *high = low + range->n;
+	int			last = range->n - 1;
 
-	if (n == 0 || memcmp(low, high, n - 1) != 0 || low[n - 1] > high[n - 1])
+	if (last < 0 || memcmp(low, high, last) != 0 || low[last] > high[last])
 		return false;
-	for (int i = 0; i < n - 1; i++)
+	for (int i = 0; i < last; i++)
 		continues[low[i]] = true;
-	for (int c = low[n - 1]; c <= high[n - 1]; c++)
+	for (int c = low[last]; c <= high[last]; c++)
 	{
 		continues[c] = true;
-		if (!goes_forward(tables, tables->ranges[c - low[n - 1] - index]))
+		if (!goes_forward(tables, tables->ranges[c - low[last] - range->index]))
 			return false;
 	}
 	return true;
@@ -140,36 +221,26 @@ visit_range(const Tables *tables, int32 index, const unsigned char *low, int n,
  * them.  False if we cannot be sure of one.
  */
 static bool
-visit_sequences(const Tables *tables, const unsigned char *at, bool *continues)
+visit_sequences(const CollateTables *tables, const unsigned char *at,
+				bool *continues)
 {
 	for (int count = 0; count < MAX_SEQUENCES; count++)
 	{
-		int32		index;
-		int			n;
-		int			length;
+		Sequence	sequence;
 
-		memcpy(&index, at, sizeof(index));
-		at += sizeof(index);
-		n = *at++;
-		if (index < 0)
+		at = next_sequence(at, &sequence);
+		if (sequence.index < 0)
 		{
-			length = 2 * n;
-			if (!visit_range(tables, index, at, n, continues))
+			if (!visit_range(tables, &sequence, continues))
 				return false;
+			continue;
 		}
-		else
-		{
-			length = n;
-			if (!goes_forward(tables, index))
-				return false;
-			if (n == 0)
-				return true;
-			for (int i = 0; i < n; i++)
-				continues[at[i]] = true;
-		}
-
-		/* the next index is aligned; the length's byte counts */
-		at += TYPEALIGN(sizeof(index), 1 + length) - 1;
+		if (!goes_forward(tables, sequence.index))
+			return false;
+		if (sequence.n == 0)
+			return true;
+		for (int i = 0; i < sequence.n; i++)
+			continues[sequence.bytes[i]] = true;
 	}
 	return false;
 }
@@ -179,7 +250,7 @@ visit_sequences(const Tables *tables, const unsigned char *at, bool *continues)
  * the first pass is certain to go forward over all of them.
  */
 static bool
-visit_elements(const Tables *tables, bool *continues)
+visit_elements(const CollateTables *tables, bool *continues)
 {
 	/* strcoll() asks the first set of rules about positions */
 	if (tables->rules[0] != RULE_FORWARD)
@@ -196,74 +267,26 @@ visit_elements(const Tables *tables, bool *continues)
 	return true;
 }
 
-/* The order of two bytes that weigh, by their primary weights. */
-static int
-compare_weights(const Tables *tables, int a, int b)
-{
-	int			alen = primary_length(tables, tables->table[a]);
-	int			blen = primary_length(tables, tables->table[b]);
-	int			cmp = memcmp(primary_weight(tables, tables->table[a]),
-							 primary_weight(tables, tables->table[b]),
-							 Min(alen, blen));
-
-	return cmp != 0 ? cmp : alen - blen;
-}
-
-/* Does strcoll() order the characters of ASCII as their weights do? */
-static bool
-agrees_with_strcoll(const CollateProof *proof, const Tables *tables,
-					locale_t locale)
-{
-	int			before = 0;
-
-	for (int c = 1; c < 128; c++)
-	{
-		char		a[2] = {(char) before};
-		char		b[2] = {(char) c};
-		int			weights;
-		int			truth;
-
-		if (!proof->weighs[c])
-			continue;
-		if (before != 0)
-		{
-			weights = compare_weights(tables, before, c);
-			truth = locale == (locale_t) 0 ? strcoll(a, b) :
-				strcoll_l(a, b, locale);
-			if ((weights < 0 && truth >= 0) || (weights > 0 && truth <= 0))
-				return false;
-		}
-		before = c;
-	}
-	return true;
-}
-
 /* Fill in the proof, if there is one. */
 static void
 prove(CollateProof *proof, locale_t locale)
 {
-	Tables		tables;
+	CollateTables *tables = &proof->tables;
 	bool		continues[256] = {false};
 
-	find_tables(&tables, locale);
-	if (tables.npasses < 1 || tables.npasses > MAX_PASSES)
+	find_tables(tables, locale);
+	if (tables->npasses < 1 || tables->npasses > MAX_PASSES)
 		return;					/* 0: strcoll() is strcmp() */
-	if (!visit_elements(&tables, continues))
+	if (!visit_elements(tables, continues))
 		return;
 	for (int c = 1; c < 256; c++)
-	{
-		int32		index = tables.table[c];
-
-		proof->alone[c] = index >= 0 && !continues[c];
-		proof->weighs[c] = proof->alone[c] &&
-			primary_length(&tables, index) > 0;
-	}
-	proof->forward = agrees_with_strcoll(proof, &tables, locale);
+		proof->alone[c] = tables->table[c] >= 0 && !continues[c];
+	proof->forward = true;
 }
 
 #endif							/* __GLIBC__ */
 
-const CollateProof *
+CollateProof *
 text_table_prove(Oid collation)
 {
 	CollateProof *proof;

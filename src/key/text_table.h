@@ -3,8 +3,8 @@
  * text_table.h
  *	  What the C library's own tables prove about a collation.
  *
- * text_prefix.c compares strings without the prefix they share, which is right
- * for some collations and some prefixes only.  Here is what it needs to know.
+ * text_rank.c orders characters and strings by these tables.  Here is how they
+ * are read, and whether they look as they must.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,6 +12,22 @@
 #define PTSORT_TEXT_TABLE_H
 
 #include "compat.h"
+
+/* A pass's rule, in the bits of localedef. */
+#define RULE_FORWARD	1
+#define RULE_BACKWARD	2
+#define RULE_POSITION	4
+
+/* CollateTables: those of one locale. */
+typedef struct CollateTables
+{
+	uint32		npasses;
+	const unsigned char *rules; /* npasses of each set */
+	const int32 *table;			/* index of each first byte */
+	const unsigned char *sequences; /* lists that begin at -index */
+	const int32 *ranges;		/* indexes of the elements of ranges */
+	const unsigned char *weights;
+} CollateTables;
 
 /*
  * CollateProof: facts about a collation of the C library, as long as the
@@ -23,9 +39,11 @@ typedef struct CollateProof
 	Oid			collation;
 
 	/*
-	 * The first pass over two strings goes forward over all their collating
-	 * elements, and compares the primary weights of these and nothing else.
-	 * If that is not certain the other fields mean nothing.
+	 * All elements can be found as text_table_element finds them, and the
+	 * first pass over two strings goes forward over all of them, and compares
+	 * their primary weights and nothing else.  All of these are written in
+	 * the manner of UTF-8.  If that is not certain the other fields mean
+	 * nothing.
 	 */
 	bool		forward;
 
@@ -35,8 +53,11 @@ typedef struct CollateProof
 	 */
 	bool		alone[256];
 
-	/* It is alone, and its primary weight is not empty. */
-	bool		weighs[256];
+	CollateTables tables;
+
+	/* what text_rank.c has found out by comparing */
+	bool		tried;
+	bool		agrees;
 } CollateProof;
 
 /*
@@ -44,6 +65,71 @@ typedef struct CollateProof
  * is the C library.  The first call for a collation takes 0.1 to 0.3 ms, later
  * ones look up its result, which is valid until the process ends.
  */
-extern const CollateProof *text_table_prove(Oid collation);
+extern CollateProof *text_table_prove(Oid collation);
+
+/*
+ * text_table_next returns the index of the element at *string, which begins
+ * with a byte that begins longer ones as well, and advances *string past it.
+ */
+extern int32 text_table_next(const CollateTables *tables,
+							 const unsigned char **string,
+							 const unsigned char *end);
+
+/*
+ * text_table_continues tells whether an element that is longer begins with
+ * these n bytes.
+ */
+extern bool text_table_continues(const CollateTables *tables,
+								 const unsigned char *bytes, int n);
+
+/* text_table_single returns the index of the element of one byte alone. */
+extern int32 text_table_single(const CollateTables *tables,
+							   unsigned char byte);
+
+/*
+ * text_table_weight_length returns the bytes of a single weight that begins
+ * with this one, 0 if none does.
+ */
+static inline int
+text_table_weight_length(unsigned char first)
+{
+	return first < 0x80 ? 1 : first < 0xC0 ? 0 : first < 0xE0 ? 2 :
+		first < 0xF0 ? 3 : first < 0xF8 ? 4 : 0;
+}
+
+/* text_table_element is text_table_next for any byte. */
+static inline int32
+text_table_element(const CollateTables *tables, const unsigned char **string,
+				   const unsigned char *end)
+{
+	int32		index = tables->table[**string];
+
+	if (likely(index >= 0))
+	{
+		(*string)++;
+		return index;
+	}
+	return text_table_next(tables, string, end);
+}
+
+/* text_table_rule returns how a pass goes over an element. */
+static inline int
+text_table_rule(const CollateTables *tables, int32 index, int pass)
+{
+	return tables->rules[(index >> 24) * tables->npasses + pass];
+}
+
+/* text_table_weight returns an element's weight in a pass, and its length. */
+static inline const unsigned char *
+text_table_weight(const CollateTables *tables, int32 index, int pass,
+				  int *length)
+{
+	const unsigned char *at = tables->weights + (index & 0xFFFFFF);
+
+	while (pass-- > 0)
+		at += 1 + *at;
+	*length = *at;
+	return at + 1;
+}
 
 #endif							/* PTSORT_TEXT_TABLE_H */

@@ -42,9 +42,8 @@ typedef struct SortOutcome
 								 * there is a contradiction: what has been
 								 * read, or will be, is not the result */
 	Oid			contradicted;	/* a collation that has given two answers
-								 * about the same strings, one without the
-								 * prefix they share (ptsort.skip_prefixes);
-								 * InvalidOid: none */
+								 * about the same strings, one by its tables
+								 * (ptsort.skip_prefixes); InvalidOid: none */
 	int64		wrong_hints;	/* neighbours that hints had put in the wrong
 								 * order */
 } SortOutcome;

@@ -428,6 +428,12 @@ sort_entries(MemSort *ms, uint64 *scratch, int64 room)
 				   scratch, room / (ms->stride * sizeof(uint64)));
 	if (!order->inline_image || order->own->check_equal)
 		resolve_ties(ms, scratch);
+	if (!verify && order_hopes(order) &&
+		!repair_looks_right(order, ms->entries, ms->count, ms->stride))
+	{
+		order_note(order, HINTS_DOUBTED);
+		verify = !order_trusts_words(order);
+	}
 	if (verify)
 		order_wrong_hints(order, repair_order(order, ms->entries, ms->count,
 											  ms->stride, scratch));

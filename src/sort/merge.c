@@ -64,6 +64,12 @@ struct Merge
 	int			nlive;			/* guided: tree is a list of these, in order */
 	bool		started;
 
+	/* Words decide, and are hints that are proved to be right: */
+	bool		hopes;
+	bool		final;			/* nothing merges its result again */
+	int			until_spot;		/* winners before the next one that is
+								 * compared */
+
 	/* Words decide, and are verified: */
 	bool		wrong;			/* the order has broken, see merge_was_wrong */
 	int			last_run;		/* -1: none */
@@ -194,6 +200,9 @@ merge_restart(Merge *merge, const MergeRange *ranges, MergePurpose purpose)
 	fault_point("merge: begin");
 	merge->policy = merge_policy(merge->order, purpose);
 	merge->nwords = merge->policy == GUIDE_MERGES ? 0 : merge->order->nwords;
+	merge->hopes = order_hopes(merge->order) && purpose != MERGE_VERIFIED;
+	merge->final = purpose == MERGE_FINAL;
+	merge->until_spot = ORDER_SPOT_EVERY;
 	merge->last_run = -1;
 	merge->nlive = 0;
 	merge->started = false;
@@ -261,6 +270,58 @@ verify_winner(Merge *merge)
 	/* (0 only in a stable sort: then the runs decide, as in tie_is_before) */
 	if (cmp > 0 || (cmp == 0 && run < merge->last_run))
 		distrust_hints(merge);
+}
+
+/* The winner's closest rival, NULL if there is none. */
+static const MergeNode *
+find_rival(Merge *merge)
+{
+	const MergeNode *rival = NULL;
+
+	for (int node = (merge->tree[0].run + merge->nruns) / 2; node > 0;
+		 node /= 2)
+	{
+		const MergeNode *other = &merge->tree[node];
+
+		if (other->run >= 0 &&
+			(rival == NULL || is_before(merge, other, rival)))
+			rival = other;
+	}
+	return rival;
+}
+
+/*
+ * Compare a winner with its rival, although words are trusted that are hints.
+ * If they are wrong, the final merge has to verify what this one writes; it has
+ * failed itself.
+ */
+static pg_noinline void
+check_winner(Merge *merge)
+{
+	SortOrder  *order = merge->order;
+	int			run = merge->tree[0].run;
+	const MergeNode *rival = run < 0 ? NULL : find_rival(merge);
+
+	merge->until_spot = ORDER_SPOT_EVERY;
+	if (rival == NULL ||
+		order_compare_words(merge->readers[run].words,
+							merge->readers[rival->run].words,
+							merge->nwords) == 0 ||
+		order_compare_tuples(order, merge->readers[run].tuple,
+							 merge->readers[rival->run].tuple) <= 0)
+		return;
+	if (!(order->hint_facts & HINTS_MAY_FAIL))
+		ereport(ERROR,
+				(errcode(ERRCODE_INTERNAL_ERROR),
+				 errmsg("a collation contradicts its own tables"),
+				 errhint("Set ptsort.skip_prefixes to off and run the statement again.")));
+	order_note(order, HINTS_DOUBTED);
+	if (merge->final)
+	{
+		merge->policy = VERIFY_LATE;
+		distrust_hints(merge);
+	}
+	merge->hopes = false;
 }
 
 /*
@@ -409,6 +470,8 @@ tree_next(Merge *merge)
 		verify_winner(merge);
 		end_slice(merge);
 	}
+	else if (merge->hopes && --merge->until_spot == 0)
+		check_winner(merge);
 }
 
 /*

@@ -4,10 +4,12 @@
  *	  The order of two tuples of one sort: what words that are hints decide,
  *	  and the last resort, the bytes of two images or their places.
  *
- * Words that never contradict the comparison are trusted.  For words that are
- * hints (see src/README, "Text") there are three ways, and which one a sort
- * takes is decided here and nowhere else, from facts that the sort notes as it
- * comes to know them:
+ * Words that never contradict the comparison are trusted.  So are hints (see
+ * src/README, "Text") that are proved to be right, as long as nothing is found
+ * that contradicts the proof: one in 64 neighbours in memory, and in a merge,
+ * is compared.  For hints that are doubted there are three ways, and which one
+ * a sort takes is decided here and nowhere else, from facts that the sort notes
+ * as it comes to know them:
  *
  * VERIFY_LATE, called optimistic: if the hints put all of the sample that they
  * were learned from in order, and the caller can sort again, words decide as if
@@ -44,7 +46,8 @@ choose_policy(const SortOrder *order)
 	const int	optimistic = HINTS_MAY_FAIL | HINTS_LEARNED_RIGHT;
 	int			facts = order->hint_facts;
 
-	if (!(facts & HINTS_EXIST) || (facts & HINTS_FORGONE))
+	if (!(facts & HINTS_EXIST) || (facts & HINTS_FORGONE) ||
+		!(facts & HINTS_DOUBTED))
 		return TRUST_WORDS;
 	if (facts & HINTS_IN_RUNS)
 		return VERIFY_LATE;

@@ -29,8 +29,8 @@
  */
 typedef enum HintPolicy
 {
-	TRUST_WORDS,				/* words are true: they decide, nothing is
-								 * verified */
+	TRUST_WORDS,				/* words are true, as far as is known: they
+								 * decide, nothing is verified */
 	VERIFY_LATE,				/* words decide; the final merge compares each
 								 * tuple with the one before it, and ends the
 								 * sort where one is wrong */
@@ -52,12 +52,14 @@ typedef enum HintFact
 	HINTS_IN_RUNS = 1 << 3,		/* imported runs are in the order of hints */
 	HINTS_IN_MEMORY = 1 << 4,	/* all tuples are in memory */
 	HINTS_WRONG = 1 << 5,		/* a hint has been wrong */
-	HINTS_FORGONE = 1 << 6		/* the key has not learned: words are true */
+	HINTS_FORGONE = 1 << 6,		/* the key has not learned: words are true */
+	HINTS_DOUBTED = 1 << 7		/* not all words are proved to be true */
 } HintFact;
 
 /* Those that a sort object knows of its next tuples, too, after a reset. */
 #define LASTING_FACTS \
-	(HINTS_EXIST | HINTS_MAY_FAIL | HINTS_LEARNED_RIGHT | HINTS_FORGONE)
+	(HINTS_EXIST | HINTS_MAY_FAIL | HINTS_LEARNED_RIGHT | HINTS_FORGONE | \
+	 HINTS_DOUBTED)
 
 /*
  * OrderPlace: memory that holds images one after the other, in the order in
@@ -136,6 +138,20 @@ static inline bool
 order_trusts_words(const SortOrder *order)
 {
 	return order->policy == TRUST_WORDS || order->policy == VERIFY_LATE;
+}
+
+/* Of hints that are trusted (order_hopes), one in so many is looked at. */
+#define ORDER_SPOT_EVERY	64
+
+/*
+ * order_hopes tells whether words are trusted that are hints, because these are
+ * proved to be right.
+ */
+static inline bool
+order_hopes(const SortOrder *order)
+{
+	return order->policy == TRUST_WORDS &&
+		(order->hint_facts & (HINTS_EXIST | HINTS_FORGONE)) == HINTS_EXIST;
 }
 
 /*

@@ -124,6 +124,23 @@ repair_is_hopeless(SortOrder *order, const uint64 *entries, int64 n, int stride,
 	return wrong > HOPELESS_FRACTION * nsample;
 }
 
+bool
+repair_looks_right(SortOrder *order, const uint64 *entries, int64 n,
+				   int stride)
+{
+	for (int64 i = ORDER_SPOT_EVERY / 2; i < n; i += ORDER_SPOT_EVERY)
+	{
+		const uint64 *b = entries + i * stride;
+		const uint64 *a = b - stride;
+
+		if (order_compare_words(a, b, stride - 1) != 0 &&
+			order_compare_tuples(order, (void *) (uintptr_t) a[stride - 1],
+								 (void *) (uintptr_t) b[stride - 1]) > 0)
+			return false;
+	}
+	return true;
+}
+
 /*
  * How many entries of a sorted array come before the key, at least low and at
  * most high.

@@ -21,6 +21,13 @@ extern bool repair_is_hopeless(SortOrder *order, const uint64 *entries, int64 n,
 							   int stride, uint64 *scratch);
 
 /*
+ * repair_looks_right compares some of the neighbours among n entries that are
+ * in the order of words which are trusted.
+ */
+extern bool repair_looks_right(SortOrder *order, const uint64 *entries,
+							   int64 n, int stride);
+
+/*
  * repair_order compares neighbours among n entries of 'stride' words, the last
  * of which is the address of a tuple, and puts them in order by comparison if
  * some are not.  Entries with equal words must be in order among themselves.

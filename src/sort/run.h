@@ -67,6 +67,7 @@ typedef struct RunDesc
 	int64		largest_frame;	/* and of the largest one */
 	int64		largest_image;
 	bool		unverified;		/* in the order of hints: VERIFY_LATE */
+	bool		doubted;		/* has words that may not be true */
 	bool		stable;			/* equal tuples are as they were put */
 	TapeExport	tape;			/* valid once exported */
 } RunDesc;

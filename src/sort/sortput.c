@@ -232,6 +232,8 @@ learn_words(PtSort *sort)
 {
 	if (learn(sort))
 		order_note(&sort->order, HINTS_LEARNED_RIGHT);
+	if (key_is_doubted(sort->key))
+		order_note(&sort->order, HINTS_DOUBTED);
 	rekey_memory(sort, 1, true);
 }
 

@@ -167,6 +167,7 @@ perform_worker(PtSort *sort)
 	{
 		run_export(sort->runs[i], &descs[i]);
 		descs[i].unverified = sort->order.policy == VERIFY_LATE;
+		descs[i].doubted = (sort->order.hint_facts & HINTS_DOUBTED) != 0;
 		descs[i].stable = sort->order.stable;
 		sort->stats.run_bytes += descs[i].bytes;
 	}
@@ -188,6 +189,8 @@ check_run(PtSort *sort, const RunDesc *desc)
 				 errmsg("parallel sort must be stable in all participants or in none")));
 	if (desc->unverified)
 		order_note(&sort->order, HINTS_IN_RUNS);
+	if (desc->doubted)
+		order_note(&sort->order, HINTS_DOUBTED);
 }
 
 /* Open the runs that a participant left. */

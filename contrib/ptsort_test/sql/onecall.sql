@@ -80,7 +80,7 @@ SELECT onecall(:by_k, tab => 'onecall_none'), onecall(:by_k, tab => 'onecall_non
 
 -- Text whose words are hints: all participants verify slices of the stream, and
 -- the leader then compares nothing; else it does; and where hints are wrong.
-CREATE TABLE onecall_words AS SELECT md5(i::text) COLLATE "en_US.utf8" AS w, 'row ' || i AS pad FROM generate_series(1, 20000) i;
+CREATE TABLE onecall_words AS SELECT md5(i::text) COLLATE "en-x-icu" AS w, 'row ' || i AS pad FROM generate_series(1, 20000) i;
 CREATE FUNCTION onecall_verified(workers int DEFAULT 2, workers_only bool DEFAULT false, context text DEFAULT '', variant text DEFAULT 'tuple')
 RETURNS text LANGUAGE sql AS $$
 SELECT concat_ws(', ', participants || ' participants', CASE WHEN digest = expected THEN 'right' ELSE 'WRONG' END,

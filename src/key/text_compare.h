@@ -1,0 +1,40 @@
+/*-------------------------------------------------------------------------
+ *
+ * text_compare.h
+ *	  Compare values of text by the C library's tables.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_TEXT_COMPARE_H
+#define PTSORT_TEXT_COMPARE_H
+
+#include "compat.h"
+
+#include "key/text_rank.h"
+
+/* GUC: on for all columns that allow it. */
+extern bool ptsort_skip_prefixes;
+
+/*
+ * CompareFailure: what happens if comparing by the tables and by strcoll()
+ * gives different results.
+ */
+typedef struct CompareFailure
+{
+	bool		restartable;	/* in: the caller can start over; if not, a
+								 * contradiction is an error */
+	Oid			collation;		/* out: the contradicting collation, else
+								 * InvalidOid; if set, what has been compared
+								 * so far is not in order */
+} CompareFailure;
+
+/*
+ * text_compare_wrap puts itself between a column's comparison and its callers.
+ * 'ssup' is ready for use, without abbreviation, for text, varchar or, if
+ * 'padded', char(n), in the collation that 'ranks' are of.  What is added is
+ * allocated in ssup's memory context; 'failure' must live as long.
+ */
+extern void text_compare_wrap(SortSupport ssup, const TextRanks *ranks,
+							  bool padded, CompareFailure *failure);
+
+#endif							/* PTSORT_TEXT_COMPARE_H */

@@ -1,0 +1,493 @@
+/*-------------------------------------------------------------------------
+ *
+ * text_rank.c
+ *	  The order of characters and strings by the C library's tables.
+ *
+ * strcoll() works its way through both strings from their start, at 20 ns a
+ * character, several times, and looks up each character in a list if it is
+ * none of ASCII.  What it finds is in the tables that text_table.c reads, so
+ * two strings can be compared with less.  That has to be what strcoll() says,
+ * always, since indexes depend on it: text_table.c refuses tables that do not
+ * look as they must, and what this file makes of them is tried before it is
+ * relied on.
+ *
+ * The order.  POSIX (XBD 7.3.2, LC_COLLATE) compares strings as sequences of
+ * collating elements, in several passes, each by the weights that the elements
+ * have in it; elements without one are skipped.  The first pass decides between
+ * nearly all strings.  It goes forward and looks at nothing but weights, so it
+ * can begin where the bytes of two strings begin to differ, or rather after the
+ * last byte before that which is an element on its own wherever it occurs.
+ *
+ * If the first pass leaves two strings equal, all elements of both are found
+ * and the other passes are made as glibc makes them (string/strcoll_l.c, 2.21
+ * to 2.36).  There are two things that POSIX does not say:
+ *
+ * A pass may go backward over elements of one set of rules, symbols and digits
+ * mostly, and forward over those of another.  Then glibc takes a run of those
+ * which go backward in reverse order, and leaves the last but one out if an
+ * element follows that goes forward.
+ *
+ * In a pass that compares positions, two weights are only compared if as many
+ * elements without a weight have been skipped before each; else the one after
+ * more of them is greater.
+ *
+ * Words (text_code.c) are made of the primary weights as numbers, the ranks.
+ * Weights are written in the manner of UTF-8, so none is the beginning of
+ * another, and sequences of ranks order as the bytes of all weights do.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "key/text_rank.h"
+#include "key/text_table.h"
+
+bool		ptsort_debug_trust_collations = false;
+
+struct TextRanks
+{
+	const CollateProof *proof;
+	bool		single;			/* all elements have one byte: for tests */
+};
+
+/* Longer strings are left to strcoll(), if the first pass does not decide. */
+#define MAX_ELEMENTS	1000
+
+/* The elements of a string. */
+typedef struct Elements
+{
+	int			n;
+	int32		index[MAX_ELEMENTS];	/* from left to right */
+	int32		order[MAX_ELEMENTS];	/* as a pass takes them */
+} Elements;
+
+/* Weights: a string's weights in one pass, one after the other. */
+typedef struct Weights
+{
+	const unsigned char *at;	/* what is left of the current one */
+	int			length;			/* 0: there are no more */
+	int			skipped;		/* elements passed to get here, 0 if none */
+} Weights;
+
+static inline int32
+next_element(const TextRanks *ranks, const unsigned char **string,
+			 const unsigned char *end)
+{
+	if (unlikely(ranks->single))
+		return text_table_single(&ranks->proof->tables, *(*string)++);
+	return text_table_element(&ranks->proof->tables, string, end);
+}
+
+/*
+ * Compare what is left of two weights, neither of which is at its end, and
+ * leave what is left after that.
+ */
+static inline int
+compare_weights(Weights *a, Weights *b)
+{
+	int			n = Min(a->length, b->length);
+
+	for (int i = 0; i < n; i++)
+	{
+		if (a->at[i] != b->at[i])
+			return a->at[i] < b->at[i] ? -1 : 1;
+	}
+	a->at += n;
+	a->length -= n;
+	b->at += n;
+	b->length -= n;
+	return 0;
+}
+
+
+/*
+ * The first pass
+ */
+
+/* Go to the next primary weight of a string, unless one is left. */
+static inline void
+next_primary(const TextRanks *ranks, Weights *weights,
+			 const unsigned char **string, const unsigned char *end)
+{
+	while (weights->length == 0 && *string < end)
+		weights->at = text_table_weight(&ranks->proof->tables,
+										next_element(ranks, string, end), 0,
+										&weights->length);
+}
+
+/* Compare the primary weights of two strings from byte 'begin' on. */
+static int
+compare_primary(const TextRanks *ranks, int begin, const char *a, int a_length,
+				const char *b, int b_length)
+{
+	const unsigned char *left = (const unsigned char *) a + begin;
+	const unsigned char *right = (const unsigned char *) b + begin;
+	const unsigned char *left_end = (const unsigned char *) a + a_length;
+	const unsigned char *right_end = (const unsigned char *) b + b_length;
+	Weights		x = {0};
+	Weights		y = {0};
+	int			cmp;
+
+	do
+	{
+		next_primary(ranks, &x, &left, left_end);
+		next_primary(ranks, &y, &right, right_end);
+		if (x.length == 0 || y.length == 0)
+			return (x.length > 0) - (y.length > 0);
+		cmp = compare_weights(&x, &y);
+	} while (cmp == 0);
+	return cmp;
+}
+
+/* Where the first pass may begin, if so many bytes are shared. */
+static inline int
+find_begin(const TextRanks *ranks, const char *string, int shared)
+{
+	if (ranks->single)
+		return shared;
+	while (shared > 0 &&
+		   !ranks->proof->alone[(unsigned char) string[shared - 1]])
+		shared--;
+	return shared;
+}
+
+
+/*
+ * The other passes
+ */
+
+/* Find the elements of a string; false if they are too many. */
+static bool
+find_elements(const TextRanks *ranks, Elements *elements, const char *string,
+			  int length)
+{
+	const unsigned char *at = (const unsigned char *) string;
+	const unsigned char *end = at + length;
+
+	elements->n = 0;
+	while (at < end)
+	{
+		if (elements->n == MAX_ELEMENTS)
+			return false;
+		elements->index[elements->n++] = next_element(ranks, &at, end);
+	}
+	return true;
+}
+
+/* Put elements into the order in which a pass takes them; returns how many. */
+static int
+order_elements(const CollateTables *tables, Elements *elements, int pass)
+{
+	int			n = 0;
+
+	for (int i = 0; i < elements->n;)
+	{
+		int			end = i;
+
+		while (end < elements->n &&
+			   text_table_rule(tables, elements->index[end],
+							   pass) & RULE_BACKWARD)
+			end++;
+		for (int j = end - 1; j >= i; j--)
+		{
+			if (j == end - 2 && end < elements->n)
+				continue;		/* see the head of this file */
+			elements->order[n++] = elements->index[j];
+		}
+		if (end < elements->n)
+			elements->order[n++] = elements->index[end];
+		i = end + 1;
+	}
+	return n;
+}
+
+/* Go to the next of n weights in a pass, unless one is left. */
+static inline void
+next_weight(const CollateTables *tables, const Elements *elements, int n,
+			int *next, int pass, Weights *weights)
+{
+	weights->skipped = 0;
+	while (weights->length == 0 && *next < n)
+	{
+		weights->at = text_table_weight(tables, elements->order[(*next)++],
+										pass, &weights->length);
+		weights->skipped++;
+	}
+}
+
+/* Compare two strings in one pass. */
+static int
+compare_in_pass(const CollateTables *tables, Elements *a, Elements *b,
+				int pass, bool position)
+{
+	int			a_n = order_elements(tables, a, pass);
+	int			b_n = order_elements(tables, b, pass);
+	int			a_next = 0;
+	int			b_next = 0;
+	Weights		x = {0};
+	Weights		y = {0};
+	int			cmp;
+
+	do
+	{
+		next_weight(tables, a, a_n, &a_next, pass, &x);
+		next_weight(tables, b, b_n, &b_next, pass, &y);
+		if (x.length == 0 || y.length == 0)
+			return (x.length > 0) - (y.length > 0);
+		if (position && x.skipped != y.skipped)
+			return x.skipped > y.skipped ? 1 : -1;
+		cmp = compare_weights(&x, &y);
+		if (position && cmp == 0)
+			cmp = x.length - y.length;
+	} while (cmp == 0);
+	return cmp;
+}
+
+/*
+ * Compare two strings that are equal in the first pass, and are not empty.
+ * False if they are too long.
+ */
+static pg_noinline bool
+compare_later(const TextRanks *ranks, const char *a, int a_length,
+			  const char *b, int b_length, int *cmp)
+{
+	const CollateTables *tables = &ranks->proof->tables;
+	Elements	x;
+	Elements	y;
+
+	if (!find_elements(ranks, &x, a, a_length) ||
+		!find_elements(ranks, &y, b, b_length))
+		return false;
+	*cmp = 0;
+	for (int pass = 1; pass < tables->npasses && *cmp == 0; pass++)
+	{
+		/* the rules of one element say whether positions count */
+		bool		position = (text_table_rule(tables, x.index[0], pass) &
+								RULE_POSITION) != 0;
+
+		*cmp = compare_in_pass(tables, &x, &y, pass, position);
+	}
+	return true;
+}
+
+/* Compare bytes. */
+static int
+compare_bytes(const char *a, int a_length, const char *b, int b_length)
+{
+	int			cmp = memcmp(a, b, Min(a_length, b_length));
+
+	return cmp != 0 ? cmp : a_length - b_length;
+}
+
+/* text_rank_compare: see text_rank.h. */
+bool
+text_rank_compare(const TextRanks *ranks, int shared, const char *a,
+				  int a_length, const char *b, int b_length, int *cmp)
+{
+	if (unlikely(a_length == 0 || b_length == 0))
+	{
+		*cmp = (a_length > 0) - (b_length > 0);
+		return true;
+	}
+	*cmp = compare_primary(ranks, find_begin(ranks, a, shared), a, a_length,
+						   b, b_length);
+	if (likely(*cmp != 0))
+		return true;
+	if (!compare_later(ranks, a, a_length, b, b_length, cmp))
+		return false;
+	if (*cmp == 0)
+		*cmp = compare_bytes(a, a_length, b, b_length);
+	return true;
+}
+
+
+/*
+ * Ranks
+ */
+
+/* A weight of n bytes as a number. */
+static inline uint32
+rank_of(const unsigned char *weight, int n)
+{
+	uint32		rank = 0;
+
+	for (int i = 0; i < n; i++)
+		rank |= (uint32) weight[i] << (24 - 8 * i);
+	return rank;
+}
+
+/* text_rank_next: see text_rank.h. */
+uint32
+text_rank_next(const TextRanks *ranks, const char **string, const char *end,
+			   int *taken)
+{
+	const unsigned char *at = (const unsigned char *) *string;
+	const unsigned char *weights;
+	int			length;
+	uint32		rank = 0;
+
+	weights = text_table_weight(&ranks->proof->tables,
+								next_element(ranks, &at,
+											 (const unsigned char *) end), 0,
+								&length);
+	if (length > 0)
+	{
+		int			n = text_table_weight_length(weights[*taken]);
+
+		rank = rank_of(weights + *taken, n);
+		*taken += n;
+		if (*taken < length)
+			return rank;
+	}
+	*taken = 0;
+	*string = (const char *) at;
+	return rank;
+}
+
+/* text_rank_character: see text_rank.h. */
+TextRankProof
+text_rank_character(const TextRanks *ranks, const char *character, int n,
+					uint32 *rank)
+{
+	const CollateTables *tables = &ranks->proof->tables;
+	const unsigned char *bytes = (const unsigned char *) character;
+	const unsigned char *at = bytes;
+	int32		index = next_element(ranks, &at, bytes + n);
+	const unsigned char *weight;
+	int			length;
+
+	weight = text_table_weight(tables, index, 0, &length);
+	if (at != bytes + n ||
+		(length > 0 && length != text_table_weight_length(weight[0])))
+		return RANK_UNPROVED;
+	*rank = rank_of(weight, length);
+	return text_table_continues(tables, bytes, n) ? RANK_BEGINS : RANK_PROVED;
+}
+
+/* text_rank_is_alone: see text_rank.h. */
+bool
+text_rank_is_alone(const TextRanks *ranks, char byte)
+{
+	return ranks->proof->alone[(unsigned char) byte];
+}
+
+/* text_rank_ends: see text_rank.h. */
+bool
+text_rank_ends(const TextRanks *ranks, const char *string, int n,
+			   const char *end)
+{
+	const unsigned char *at = (const unsigned char *) string;
+
+	(void) next_element(ranks, &at, (const unsigned char *) end);
+	return at == (const unsigned char *) string + n;
+}
+
+
+/*
+ * Trying it
+ */
+
+/* How many pairs of strings, and their longest. */
+#define TRIAL_PAIRS		400
+#define TRIAL_LENGTH	12
+
+/* The next of a sequence of numbers that look random (xorshift). */
+static uint32
+next_number(uint32 *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 17;
+	*state ^= *state << 5;
+	return *state;
+}
+
+/* Make a string of ASCII: digits, symbols, few letters in both cases. */
+static int
+make_trial(char *string, uint32 *state)
+{
+	static const char frequent[] = "01aAbBcChHlL -./'";
+	int			length = 1 + next_number(state) % TRIAL_LENGTH;
+
+	for (int i = 0; i < length; i++)
+	{
+		uint32		number = next_number(state) >> 8;
+
+		string[i] = number % 4 == 0 ? '!' + number / 4 % ('~' - '!' + 1) :
+			frequent[number / 4 % (sizeof(frequent) - 1)];
+	}
+	string[length] = '\0';
+	return length;
+}
+
+/*
+ * Make another string that the first pass hardly tells apart: symbols come and
+ * go, and letters change their case.
+ */
+static int
+vary_trial(const char *string, char *variant, uint32 *state)
+{
+	int			length = 0;
+
+	for (; *string != '\0'; string++)
+	{
+		uint32		number = next_number(state) >> 8;
+
+		if (number % 8 == 0)
+			variant[length++] = "-. '/"[number / 8 % 5];
+		if (number % 8 == 1 && strchr("-. '/", *string) != NULL)
+			continue;
+		variant[length++] = number % 8 == 2 && *string >= 'A' ?
+			*string ^ ('a' - 'A') : *string;
+	}
+	variant[length] = '\0';
+	return length;
+}
+
+/* Is the order of many short strings that of strcoll()? */
+static bool
+agrees_with_strcoll(const TextRanks *ranks, locale_t locale)
+{
+	uint32		state = 1;
+	char		a[TRIAL_LENGTH + 1];
+	char		b[2 * TRIAL_LENGTH + 1];
+
+	for (int i = 0; i < TRIAL_PAIRS; i++)
+	{
+		int			a_length = make_trial(a, &state);
+		int			b_length = i % 4 == 0 ? make_trial(b, &state) :
+			vary_trial(a, b, &state);
+		int			truth = locale == (locale_t) 0 ? strcoll(a, b) :
+			strcoll_l(a, b, locale);
+		int			cmp;
+
+		if (truth == 0)
+			truth = strcmp(a, b);
+		if (!text_rank_compare(ranks, 0, a, a_length, b, b_length, &cmp) ||
+			(truth < 0) != (cmp < 0) || (truth > 0) != (cmp > 0))
+			return false;
+	}
+	return true;
+}
+
+/* text_rank_create: see text_rank.h. */
+TextRanks *
+text_rank_create(Oid collation)
+{
+	CollateProof *proof = text_table_prove(collation);
+	TextRanks	ranks = {.proof = proof};
+	TextRanks  *result;
+
+	if (!proof->forward)
+		return NULL;
+	if (!proof->tried)
+	{
+		proof->agrees = agrees_with_strcoll(&ranks, pt_libc_locale(collation));
+		proof->tried = true;
+	}
+	if (!proof->agrees)
+		return NULL;
+	ranks.single = ptsort_debug_trust_collations;
+	result = palloc(sizeof(TextRanks));
+	*result = ranks;
+	return result;
+}

@@ -1,0 +1,68 @@
+/*-------------------------------------------------------------------------
+ *
+ * text_rank.h
+ *	  The order of characters and strings by the C library's tables.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_TEXT_RANK_H
+#define PTSORT_TEXT_RANK_H
+
+#include "compat.h"
+
+/* Developer GUC: order strings as if all elements had one byte. */
+extern bool ptsort_debug_trust_collations;
+
+typedef struct TextRanks TextRanks;
+
+/*
+ * text_rank_create returns the order of a collation whose provider is the C
+ * library, NULL if its tables do not prove it.
+ */
+extern TextRanks *text_rank_create(Oid collation);
+
+/*
+ * text_rank_compare orders two strings that share their first bytes, 'shared'
+ * of them, as strcoll() does, and if that says that they are equal as memcmp()
+ * does.  False if it cannot tell.  'cmp' becomes <0, 0 or >0.
+ */
+extern bool text_rank_compare(const TextRanks *ranks, int shared,
+							  const char *a, int a_length,
+							  const char *b, int b_length, int *cmp);
+
+/*
+ * text_rank_next returns the rank of the next primary weight of a string, 0 if
+ * the element at *string has none.  The order of strings that differ in these
+ * is the order of their sequences of ranks other than 0.  *string is advanced
+ * past the element after its last weight; *taken, 0 at first, says how much of
+ * it has been returned before.
+ */
+extern uint32 text_rank_next(const TextRanks *ranks, const char **string,
+							 const char *end, int *taken);
+
+/* What is proved of a character. */
+typedef enum TextRankProof
+{
+	RANK_UNKNOWN,				/* not asked for yet */
+	RANK_UNPROVED,
+	RANK_PROVED,				/* it is an element, with one rank or none */
+	RANK_BEGINS					/* ... but not where it begins an element that
+								 * is longer: text_rank_ends */
+} TextRankProof;
+
+/*
+ * text_rank_character tells what is proved of a character of n bytes, and what
+ * its rank is.
+ */
+extern TextRankProof text_rank_character(const TextRanks *ranks,
+										 const char *character, int n,
+										 uint32 *rank);
+
+/* text_rank_ends: do the first n bytes make the string's first element? */
+extern bool text_rank_ends(const TextRanks *ranks, const char *string, int n,
+						   const char *end);
+
+/* text_rank_is_alone: is this byte an element wherever it occurs? */
+extern bool text_rank_is_alone(const TextRanks *ranks, char byte);
+
+#endif							/* PTSORT_TEXT_RANK_H */
