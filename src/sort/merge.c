@@ -12,13 +12,17 @@
  * with the one before it, if that came from another run; where that shows a
  * wrong one, what was returned is in order, and so is what follows, but not
  * both together.  That is the fewest comparisons, and good for a merge that
- * writes a run: it writes two then.  *Guided*: the current tuples are in a
- * sorted list instead of a tree.  A new one is put where its hint says and
- * compared with its neighbours there; where that is wrong, its place is found
- * by bisection.  The result is always right, for at most two comparisons per
- * tuple however many runs there are, if the hints are good.  (A tree that
- * compares takes log2(runs).  A build on strings of Hungarian digraphs took
- * 20 % more CPU time with it for 5 runs, 25 % for 18, 37 % for 37.)
+ * writes a run: it writes two then.  *Guided*: the result is always right.  The
+ * tree, by words, fills a window (window.c), which compares each tuple once and
+ * is read when it is known to be right.  Where there is no memory for a window,
+ * a run has not passed it, or the hints are so bad that it does not pay, the
+ * current tuples are in a sorted list instead of the tree, together with the
+ * first one of the window.  A new one is put where its hint says and compared
+ * with its neighbours there; where that is wrong, its place is found by
+ * bisection.  That is at most two comparisons per tuple however many runs there
+ * are, if the hints are good.  (A tree that compares takes log2(runs).  A build
+ * on strings of Hungarian digraphs took 20 % more CPU time with it for 5 runs,
+ * 25 % for 18, 37 % for 37.)
  *
  * Several processes can verify the parts of a merge in which words decide, for
  * another one to repeat it without: it makes the same of the same runs.
@@ -37,6 +41,7 @@
 
 #include "fault.h"
 #include "sort/merge.h"
+#include "sort/window.h"
 
 /*
  * A longer read than this gains nothing.  Of a range less, for of what is read
@@ -44,6 +49,14 @@
  */
 #define MAX_READ_BUFFER (256 * 1024)
 #define MAX_RANGE_BUFFER (128 * 1024)
+
+/*
+ * Tuples that the list returns at least after a chunk that did not pay, before
+ * the window is tried again: twice as many each time, half as many after each
+ * chunk that did pay.
+ */
+#define FIRST_LIST_SPAN 4096
+#define MAX_LIST_SPAN	(1024 * 1024)
 
 /* One competitor. */
 typedef struct MergeNode
@@ -59,9 +72,8 @@ struct Merge
 	HintPolicy	policy;			/* of this merge, see merge_policy */
 	int			nwords;			/* words that decide */
 	int			nruns;
-	RunReader  *readers;		/* one per run */
+	RunReader  *readers;		/* one per run, and one of the window */
 	MergeNode  *tree;			/* nruns nodes, the winner first */
-	int			nlive;			/* guided: tree is a list of these, in order */
 	bool		started;
 
 	/* Words decide, and are hints that are proved to be right: */
@@ -70,6 +82,14 @@ struct Merge
 	int			until_spot;		/* winners before the next one that is
 								 * compared */
 
+	/* Guided: */
+	MergeWindow *window;		/* NULL: always the list */
+	int64		window_bytes;
+	bool		by_list;		/* tree is a list, in order */
+	int			nlive;			/* ... of so many */
+	int64		list_left;		/* ... that returns so many more at least */
+	int64		list_span;		/* the next list_left */
+
 	/* Words decide, and are verified: */
 	bool		wrong;			/* the order has broken, see merge_was_wrong */
 	int			last_run;		/* -1: none */
@@ -77,6 +97,20 @@ struct Merge
 	uint64		last_words[PTSORT_MAX_WORDS];
 	Size		last_room;
 };
+
+/*
+ * Was the current tuple of a put before that of b?  Runs are in the order in
+ * which their tuples were put: see order.h.  Tuples of a run are in the window
+ * before the run's current one.
+ */
+static bool
+was_put_before(const Merge *merge, int a, int b)
+{
+	int			left = a == merge->nruns ? window_run(merge->window) : a;
+	int			right = b == merge->nruns ? window_run(merge->window) : b;
+
+	return left == right ? a == merge->nruns : left < right;
+}
 
 /* The order of two current tuples whose first words are equal. */
 static pg_noinline bool
@@ -93,9 +127,7 @@ tie_is_before(Merge *merge, int a, int b)
 							  right->words, right->tuple);
 	if (cmp != 0)
 		return cmp < 0;
-
-	/* Runs are in the order in which their tuples were put: see order.h. */
-	return a < b;
+	return was_put_before(merge, a, b);
 }
 
 /* Does a come out before b?  Runs that have ended come out last. */
@@ -161,6 +193,23 @@ verifies(const Merge *merge)
 		(merge->policy == VERIFY_LATE || merge->policy == VERIFY_RUNS);
 }
 
+/* Forget what is in the window of a guided merge, if it has one. */
+static void
+empty_window(Merge *merge)
+{
+	if (merge->window)
+		window_free(merge->window);
+	merge->window = NULL;
+	memset(&merge->readers[merge->nruns], 0, sizeof(RunReader));
+	if (merge->window_bytes > 0)
+		merge->window = window_create(merge->order, merge->nruns,
+									  merge->window_bytes);
+	merge->by_list = false;
+	merge->nlive = 0;
+	merge->list_left = 0;
+	merge->list_span = FIRST_LIST_SPAN;
+}
+
 /*
  * merge_create starts a merge of runs, dividing 'memory' bytes among their
  * readers.  A merge that writes a run gives back the space of what was read.
@@ -172,12 +221,15 @@ merge_create(SortOrder *order, Run **runs, int nruns, int64 memory,
 			 const MergeRange *ranges, MergePurpose purpose)
 {
 	Merge	   *merge = palloc0(sizeof(Merge));
-	int64		share = memory / Max(nruns, 1);
+	int64		share;
 
 	merge->order = order;
 	merge->nruns = nruns;
-	merge->readers = palloc0(Max(nruns, 1) * sizeof(RunReader));
-	merge->tree = palloc0(Max(nruns, 1) * sizeof(MergeNode));
+	merge->readers = palloc0((nruns + 1) * sizeof(RunReader));
+	merge->tree = palloc0((nruns + 1) * sizeof(MergeNode));
+	if (merge_policy(order, purpose) == GUIDE_MERGES)
+		merge->window_bytes = window_memory(runs, nruns, memory);
+	share = (memory - merge->window_bytes) / Max(nruns, 1);
 	for (int i = 0; i < nruns; i++)
 	{
 		run_begin_read(&merge->readers[i], order, runs[i],
@@ -199,14 +251,14 @@ merge_restart(Merge *merge, const MergeRange *ranges, MergePurpose purpose)
 {
 	fault_point("merge: begin");
 	merge->policy = merge_policy(merge->order, purpose);
-	merge->nwords = merge->policy == GUIDE_MERGES ? 0 : merge->order->nwords;
+	merge->nwords = merge->order->nwords;
 	merge->hopes = order_hopes(merge->order) && purpose != MERGE_VERIFIED;
 	merge->final = purpose == MERGE_FINAL;
 	merge->until_spot = ORDER_SPOT_EVERY;
 	merge->last_run = -1;
-	merge->nlive = 0;
 	merge->started = false;
 	merge->wrong = false;
+	empty_window(merge);
 	for (int i = 0; i < merge->nruns && ranges; i++)
 		run_limit(&merge->readers[i], ranges[i].from, ranges[i].to,
 				  merge->policy == VERIFY_LATE);
@@ -407,40 +459,164 @@ guided_place(Merge *merge, const MergeNode *list, int n, const MergeNode *node)
 	return bisect(merge, list, guess + 1, n, node, tuple_is_before);
 }
 
-/* Move the first run of the list to its next tuple and to its new place. */
+/* Add the current tuple of a run to the list, if it has one. */
 static void
-guided_next(Merge *merge)
+list_add(Merge *merge, int run)
 {
-	MergeNode	node = advance(merge, merge->tree[0].run);
-	int			place = merge->nlive - 1;
+	MergeNode	node = node_of(merge, run);
+	int			place;
 
+	if (node.run < 0)
+		return;
+	place = guided_place(merge, merge->tree, merge->nlive, &node);
+	memmove(&merge->tree[place + 1], &merge->tree[place],
+			(merge->nlive - place) * sizeof(MergeNode));
+	merge->tree[place] = node;
+	merge->nlive++;
+}
+
+/* Make a list of the current tuples of all runs, and of the window. */
+static void
+list_start(Merge *merge)
+{
+	RunReader  *front = &merge->readers[merge->nruns];
+
+	merge->by_list = true;
+	merge->nwords = 0;
+	merge->nlive = 0;
+	if (merge->window)
+	{
+		window_release_all(merge->window);
+		(void) window_next(merge->window, front);
+	}
+	for (int run = 0; run <= merge->nruns; run++)
+		list_add(merge, run);
+	if (merge->nlive == 0)
+		merge->tree[0].run = -1;
+}
+
+/* Move the first of the list to its next tuple and to its new place. */
+static void
+list_next(Merge *merge)
+{
+	int			run = merge->tree[0].run;
+	int			place = merge->nlive - 1;
+	MergeNode	node;
+
+	if (run == merge->nruns)
+		(void) window_next(merge->window, &merge->readers[run]);
+	else
+		(void) run_next(&merge->readers[run]);
+	node = node_of(merge, run);
 	if (node.run < 0)
 		merge->nlive--;
 	else
 		place = guided_place(merge, merge->tree + 1, merge->nlive - 1, &node);
 	memmove(merge->tree, merge->tree + 1, place * sizeof(MergeNode));
 	merge->tree[place] = node;
+	merge->list_left--;
 }
 
-/* Put the runs' first tuples in order. */
-static void
-guided_start(Merge *merge)
+/* Is it time to return to the window, which the list has emptied? */
+static inline bool
+list_ends(const Merge *merge)
 {
-	for (int run = 0; run < merge->nruns; run++)
-	{
-		MergeNode	node = advance(merge, run);
-		int			place;
+	return merge->window != NULL && merge->list_left <= 0 &&
+		merge->tree[0].run >= 0 &&
+		merge->readers[merge->nruns].tuple == NULL;
+}
 
-		if (node.run < 0)
-			continue;
-		place = guided_place(merge, merge->tree, merge->nlive, &node);
-		memmove(&merge->tree[place + 1], &merge->tree[place],
-				(merge->nlive - place) * sizeof(MergeNode));
-		merge->tree[place] = node;
-		merge->nlive++;
+/* Fill the window by the tree. */
+static void
+window_start(Merge *merge)
+{
+	merge->by_list = false;
+	merge->nwords = merge->order->nwords;
+	merge->tree[0] = tournament_play(merge->tree, merge->nruns, 1, merge);
+}
+
+/*
+ * Add the next chunk to the window and release what is before it; false if it
+ * takes the list to go on.
+ */
+static bool
+fill_window(Merge *merge)
+{
+	bool		any = false;
+	int			run;
+
+	window_begin(merge->window);
+	while ((run = merge->tree[0].run) >= 0 &&
+		   window_add(merge->window, run, &merge->readers[run]))
+	{
+		MergeNode	winner = advance(merge, run);
+
+		merge->tree[0] = tournament_replay(merge->tree, merge->nruns, run,
+										   winner, merge);
+		any = true;
 	}
-	if (merge->nlive == 0)
-		merge->tree[0].run = -1;
+	if (run < 0)
+	{
+		window_release_all(merge->window);
+		return true;
+	}
+	for (run = 0; run < merge->nruns; run++)
+	{
+		if (merge->readers[run].tuple != NULL &&
+			!window_passed(merge->window, run, &merge->readers[run]))
+			return false;
+	}
+	if (!any || !window_was_worth(merge->window))
+		return false;
+	window_release(merge->window);
+	merge->list_span = Max(merge->list_span / 2, FIRST_LIST_SPAN);
+	return true;
+}
+
+/* merge_next by the window. */
+static RunReader *
+next_of_window(Merge *merge)
+{
+	RunReader  *front = &merge->readers[merge->nruns];
+
+	while (!window_next(merge->window, front))
+	{
+		if (merge->tree[0].run < 0)
+			return NULL;
+		if (!fill_window(merge))
+		{
+			merge->list_left = merge->list_span;
+			merge->list_span = Min(merge->list_span * 2, MAX_LIST_SPAN);
+			list_start(merge);
+			return &merge->readers[merge->tree[0].run];
+		}
+	}
+	return front;
+}
+
+/* merge_next of a guided merge. */
+static RunReader *
+guided_next(Merge *merge)
+{
+	if (!merge->started)
+	{
+		merge->started = true;
+		for (int run = 0; run < merge->nruns; run++)
+			(void) run_next(&merge->readers[run]);
+		if (merge->window)
+			window_start(merge);
+		else
+			list_start(merge);
+	}
+	else if (merge->by_list && merge->tree[0].run >= 0)
+	{
+		list_next(merge);
+		if (list_ends(merge))
+			window_start(merge);
+	}
+	if (!merge->by_list)
+		return next_of_window(merge);
+	return merge->tree[0].run < 0 ? NULL : &merge->readers[merge->tree[0].run];
 }
 
 /* Build the tree from the first tuples of the runs. */
@@ -484,21 +660,15 @@ merge_next(Merge *merge)
 {
 	if (merge->nruns == 0)
 		return NULL;
+	if (unlikely(merge->policy == GUIDE_MERGES))
+		return guided_next(merge);
 	if (unlikely(!merge->started))
 	{
 		merge->started = true;
-		if (merge->policy == GUIDE_MERGES)
-			guided_start(merge);
-		else
-			tree_start(merge);
+		tree_start(merge);
 	}
 	else if (merge->tree[0].run >= 0)
-	{
-		if (unlikely(merge->policy == GUIDE_MERGES))
-			guided_next(merge);
-		else
-			tree_next(merge);
-	}
+		tree_next(merge);
 	return merge->tree[0].run < 0 ? NULL : &merge->readers[merge->tree[0].run];
 }
 
@@ -591,6 +761,8 @@ merge_free(Merge *merge)
 {
 	if (merge->last)
 		pfree(merge->last);
+	if (merge->window)
+		window_free(merge->window);
 	for (int i = 0; i < merge->nruns; i++)
 		run_end_read(&merge->readers[i]);
 	pfree(merge->readers);
