@@ -54,6 +54,9 @@
 /* A tuple that would waste too much of a chunk's end gets one of its own. */
 #define LARGE_TUPLE		(MIN_CHUNK / 4)
 
+/* Hints are good if less than one in so many was wrong. */
+#define GOOD_HINTS		10
+
 /*
  * Bytes of scratch that an entry needs at least: its address, when tuples are
  * compared, all of it, when hints are repaired, or a part of its place in the
@@ -407,17 +410,31 @@ note_places(MemSort *ms)
 	ms->order->nplaces = ms->filled;
 }
 
+/* Verify what hints have made of the entries. */
+static void
+repair(MemSort *ms, uint64 *scratch)
+{
+	int64		wrong = repair_order(ms->order, ms->entries, ms->count,
+									 ms->stride, scratch);
+
+	order_wrong_hints(ms->order, wrong);
+	ms->hints_are_good = wrong < ms->count / GOOD_HINTS;
+}
+
 /* Order the entries, with room for so many bytes of scratch. */
 static void
 sort_entries(MemSort *ms, uint64 *scratch, int64 room)
 {
 	SortOrder  *order = ms->order;
 	bool		verify = !order_trusts_words(order);
+	bool		hopeless = false;
 
 	if (order->stable && !order->inline_image)
 		note_places(ms);
-	if (verify &&
-		repair_is_hopeless(order, ms->entries, ms->count, ms->stride, scratch))
+	if (verify && !ms->hints_are_good)
+		hopeless = repair_is_hopeless(order, ms->entries, ms->count,
+									  ms->stride, scratch);
+	if (hopeless)
 	{
 		forget_words(ms);
 		order_wrong_hints(order, ms->count);
@@ -434,9 +451,8 @@ sort_entries(MemSort *ms, uint64 *scratch, int64 room)
 		order_note(order, HINTS_DOUBTED);
 		verify = !order_trusts_words(order);
 	}
-	if (verify)
-		order_wrong_hints(order, repair_order(order, ms->entries, ms->count,
-											  ms->stride, scratch));
+	if (verify && !hopeless)
+		repair(ms, scratch);
 }
 
 /* memsort_sort orders the entries. */

@@ -53,6 +53,8 @@ typedef struct MemSort
 	int			current;		/* the one being filled, if next is not NULL */
 	OrderPlace *places;			/* stable sorts: the chunks by address */
 	int			maxplaces;
+	bool		hints_are_good; /* so few of those sorted last were wrong that
+								 * no sample of the next ones is looked at */
 	char	   *next;			/* free opened part of the chunk being filled */
 	char	   *end;
 

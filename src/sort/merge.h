@@ -37,6 +37,9 @@ typedef enum MergePurpose
 	MERGE_FINAL					/* the result */
 } MergePurpose;
 
+/* merge_window_memory returns what a merge may have besides its readers. */
+extern int64 merge_window_memory(const SortOrder *order, int64 memory,
+								 MergePurpose purpose);
 extern Merge *merge_create(SortOrder *order, Run **runs, int nruns,
 						   int64 memory, const MergeRange *ranges,
 						   MergePurpose purpose);

@@ -319,6 +319,7 @@ prefetch_tuple(uint64 address)
 {
 	pt_prefetch((char *) (uintptr_t) address);
 	pt_prefetch((char *) (uintptr_t) address + CACHE_LINE);
+	pt_prefetch((char *) (uintptr_t) address + 2 * CACHE_LINE);
 }
 
 int64

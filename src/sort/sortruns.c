@@ -152,6 +152,7 @@ sort_merge_order(const PtSort *sort, MergePurpose purpose)
 {
 	int64		reader = 0;
 	int64		lists = 0;
+	int64		memory;
 	int64		order;
 
 	if (ptsort_debug_merge_order > 0)
@@ -161,7 +162,9 @@ sort_merge_order(const PtSort *sort, MergePurpose purpose)
 		reader = Max(reader, run_reader_memory(sort->runs[i]));
 		lists += sort_list_memory(sort->runs[i], purpose);
 	}
-	order = sort_merge_memory(sort, NULL, 0, purpose) /
+	memory = sort_merge_memory(sort, NULL, 0, purpose);
+	memory -= merge_window_memory(&sort->order, memory, purpose);
+	order = memory /
 		(block_bytes(sort) + reader + lists / Max(sort->nruns, 1));
 	return Min(Max(order, MIN_MERGE_ORDER), MAX_MERGE_ORDER);
 }

@@ -39,9 +39,7 @@
 #define WINDOW_PART		8
 #define MAX_WINDOW		(512 * 1024)
 
-/*
- * It pays from so many tuples of each run in a chunk.
- */
+/* It pays from so many tuples of each run in a chunk. */
 #define LEAST_PER_RUN	2
 
 /*
@@ -93,9 +91,15 @@ fixed_memory(int nruns)
 }
 
 int64
+window_most_memory(int64 memory)
+{
+	return Min(memory / WINDOW_PART, MAX_WINDOW);
+}
+
+int64
 window_memory(Run **runs, int nruns, int64 memory)
 {
-	int64		result = Min(memory / WINDOW_PART, MAX_WINDOW);
+	int64		result = window_most_memory(memory);
 	int64		readers = 0;
 	int64		bytes = 0;
 	int64		tuples = 0;

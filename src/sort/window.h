@@ -20,6 +20,9 @@ typedef struct MergeWindow MergeWindow;
  */
 extern int64 window_memory(Run **runs, int nruns, int64 memory);
 
+/* window_most_memory returns the most that it may be. */
+extern int64 window_most_memory(int64 memory);
+
 /* window_create makes an empty window of so many bytes. */
 extern MergeWindow *window_create(SortOrder *order, int nruns, int64 memory);
 extern void window_free(MergeWindow *window);
