@@ -5,8 +5,8 @@
  *
  * Where words are only hints, somebody has to compare the neighbours that come
  * from different runs.  A leader who alone reads the merge would do that alone,
- * and before it has returned the first of the two (merge.c: guided), by up to
- * two comparisons a tuple.  So its merge is cut into slices, and every
+ * and before it has returned the first of the two (merge.c: guided), by one
+ * comparison a tuple or two.  So its merge is cut into slices, and every
  * participant reads slices of it as the words order them, and compares.  That
  * is a proof for the leader: each run is in true order and so is, in a slice
  * that shows nothing wrong, every pair of neighbours; cuts between slices were
