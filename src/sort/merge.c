@@ -193,6 +193,14 @@ verifies(const Merge *merge)
 		(merge->policy == VERIFY_LATE || merge->policy == VERIFY_RUNS);
 }
 
+/* merge_window_memory: see merge.h. */
+int64
+merge_window_memory(const SortOrder *order, int64 memory, MergePurpose purpose)
+{
+	return merge_policy(order, purpose) == GUIDE_MERGES ?
+		window_most_memory(memory) : 0;
+}
+
 /* Forget what is in the window of a guided merge, if it has one. */
 static void
 empty_window(Merge *merge)
