@@ -23,7 +23,7 @@
 #include "sort/bounded.h"
 
 /* Even if few are wanted, there are this many more when they are sorted. */
-#define LEAST_MORE		256
+#define LEAST_MORE		128
 
 /*
  * When memory is full, what is not wanted must be at least so many, and this
