@@ -24,8 +24,9 @@
  *
  * A pass may go backward over elements of one set of rules, symbols and digits
  * mostly, and forward over those of another.  Then glibc takes a run of those
- * which go backward in reverse order, and leaves the last but one out if an
- * element follows that goes forward.
+ * which go backward in reverse order.  But it leaves the last but one out if an
+ * element follows that goes forward; and if elements without a weight come
+ * before the run, it counts those of the run from there on (next_in_pass).
  *
  * In a pass that compares positions, two weights are only compared if as many
  * elements without a weight have been skipped before each; else the one after
@@ -53,12 +54,11 @@ struct TextRanks
 /* Longer strings are left to strcoll(), if the first pass does not decide. */
 #define MAX_ELEMENTS	1000
 
-/* The elements of a string. */
+/* The elements of a string, from left to right. */
 typedef struct Elements
 {
 	int			n;
-	int32		index[MAX_ELEMENTS];	/* from left to right */
-	int32		order[MAX_ELEMENTS];	/* as a pass takes them */
+	int32		index[MAX_ELEMENTS];
 } Elements;
 
 /* Weights: a string's weights in one pass, one after the other. */
@@ -174,71 +174,115 @@ find_elements(const TextRanks *ranks, Elements *elements, const char *string,
 	return true;
 }
 
-/* Put elements into the order in which a pass takes them; returns how many. */
-static int
-order_elements(const CollateTables *tables, Elements *elements, int pass)
+/*
+ * Walk: how a pass goes over the elements of a string.  While 'left' is not
+ * negative it goes backward over a run of them.
+ */
+typedef struct Walk
 {
-	int			n = 0;
+	const CollateTables *tables;
+	const Elements *elements;
+	int			pass;
+	int			next;			/* the first element after all that were seen */
+	int			base;			/* 'next' as it was when the last weight was
+								 * found, or a run was seen after that */
+	int			start;			/* 'base' before the run was seen */
+	int			left;			/* elements of the run to come, less one */
+	int			after;			/* the one after the run, -1 at the end */
+	Weights		weights;
+} Walk;
 
-	for (int i = 0; i < elements->n;)
-	{
-		int			end = i;
-
-		while (end < elements->n &&
-			   text_table_rule(tables, elements->index[end],
-							   pass) & RULE_BACKWARD)
-			end++;
-		for (int j = end - 1; j >= i; j--)
-		{
-			if (j == end - 2 && end < elements->n)
-				continue;		/* see the head of this file */
-			elements->order[n++] = elements->index[j];
-		}
-		if (end < elements->n)
-			elements->order[n++] = elements->index[end];
-		i = end + 1;
-	}
-	return n;
+static inline bool
+goes_backward(const Walk *walk, int element)
+{
+	return (text_table_rule(walk->tables, walk->elements->index[element],
+							walk->pass) & RULE_BACKWARD) != 0;
 }
 
-/* Go to the next of n weights in a pass, unless one is left. */
-static inline void
-next_weight(const CollateTables *tables, const Elements *elements, int n,
-			int *next, int pass, Weights *weights)
+/*
+ * See the elements to come, up to the next one that goes forward; returns the
+ * first that is taken.
+ */
+static int
+see_elements(Walk *walk)
 {
-	weights->skipped = 0;
-	while (weights->length == 0 && *next < n)
+	const int	n = walk->elements->n;
+	int			first = walk->next;
+	int			end = first;
+
+	while (end < n && goes_backward(walk, end))
+		end++;
+	walk->next = Min(end + 1, n);
+	if (end == first)
+		return end;
+	walk->start = walk->base;
+	walk->base = walk->next;
+	walk->after = end < n ? end : -1;
+	walk->left = end - first - 1;
+	if (end < n && walk->left > 0)
+		walk->left--;
+	return end - 1;
+}
+
+/* The next element in a pass, as glibc takes them; -1 at the end. */
+static int
+next_in_pass(Walk *walk)
+{
+	if (walk->left > 0)
 	{
-		weights->at = text_table_weight(tables, elements->order[(*next)++],
-										pass, &weights->length);
+		walk->next = walk->base;
+		return walk->start + --walk->left;
+	}
+	if (walk->left == 0)
+	{
+		walk->left = -1;
+		if (walk->after < 0)
+			walk->next = walk->elements->n;
+		return walk->after;
+	}
+	return walk->next < walk->elements->n ? see_elements(walk) : -1;
+}
+
+/* Go to the next weight in a pass, unless one is left. */
+static void
+next_weight(Walk *walk)
+{
+	Weights    *weights = &walk->weights;
+	int			element = 0;
+
+	weights->skipped = 0;
+	while (weights->length == 0 && (element = next_in_pass(walk)) >= 0)
+	{
+		weights->at = text_table_weight(walk->tables,
+										walk->elements->index[element],
+										walk->pass, &weights->length);
 		weights->skipped++;
 	}
+	walk->base = walk->next;
 }
 
 /* Compare two strings in one pass. */
 static int
-compare_in_pass(const CollateTables *tables, Elements *a, Elements *b,
-				int pass, bool position)
+compare_in_pass(const CollateTables *tables, const Elements *a,
+				const Elements *b, int pass, bool position)
 {
-	int			a_n = order_elements(tables, a, pass);
-	int			b_n = order_elements(tables, b, pass);
-	int			a_next = 0;
-	int			b_next = 0;
-	Weights		x = {0};
-	Weights		y = {0};
+	Walk		left = {tables, a, pass,.left = -1};
+	Walk		right = {tables, b, pass,.left = -1};
+	Weights    *x = &left.weights;
+	Weights    *y = &right.weights;
 	int			cmp;
 
 	do
 	{
-		next_weight(tables, a, a_n, &a_next, pass, &x);
-		next_weight(tables, b, b_n, &b_next, pass, &y);
-		if (x.length == 0 || y.length == 0)
-			return (x.length > 0) - (y.length > 0);
-		if (position && x.skipped != y.skipped)
-			return x.skipped > y.skipped ? 1 : -1;
-		cmp = compare_weights(&x, &y);
+		next_weight(&left);
+		next_weight(&right);
+		if (x->length == 0 || y->length == 0)
+			return (x->length > 0) - (y->length > 0);
+		if (position && x->skipped != y->skipped)
+			return x->skipped > y->skipped ? 1 : -1;
+		cmp = compare_weights(x, y);
 		if (position && cmp == 0)
-			cmp = x.length - y.length;
+			cmp = x->length - y->length;
 	} while (cmp == 0);
 	return cmp;
 }
