@@ -23,8 +23,8 @@ extern TextRanks *text_rank_create(Oid collation);
 
 /*
  * text_rank_compare orders two strings that share their first bytes, 'shared'
- * of them, as strcoll() does, and if that says that they are equal as memcmp()
- * does.  False if it cannot tell.  'cmp' becomes <0, 0 or >0.
+ * of them, as strcoll() does; 'cmp' becomes <0 or >0.  False if the first pass
+ * over the strings does not decide.
  */
 extern bool text_rank_compare(const TextRanks *ranks, int shared,
 							  const char *a, int a_length,

@@ -13,10 +13,8 @@
 
 #include "compat.h"
 
-/* A pass's rule, in the bits of localedef. */
+/* A pass's rule, in the bits of localedef; others go backward or count. */
 #define RULE_FORWARD	1
-#define RULE_BACKWARD	2
-#define RULE_POSITION	4
 
 /* CollateTables: those of one locale. */
 typedef struct CollateTables
