@@ -26,6 +26,12 @@
 /* A tuple larger than this part of the budget is large. */
 #define LARGE_PART		100
 
+/*
+ * Bytes that a context may keep of what was freed in it: some small blocks.
+ * Any value of hundreds of rows is more.
+ */
+#define PUTS_LEAVE		(64 * 1024)
+
 /* A sort, and the memory context that it was begun in. */
 typedef struct ModelSort
 {
@@ -33,6 +39,7 @@ typedef struct ModelSort
 	PtSort	   *sort;
 	MemoryContext context;
 	Size		empty;			/* bytes of the context before */
+	MemoryContext puts;			/* the current one of puts that form tuples */
 	TupleTableSlot *slot;		/* for reads */
 	int64		reads;
 } ModelSort;
@@ -87,6 +94,9 @@ open_sort(ModelSort *model, ModelArray *array, const PtSortOptions *options)
 										   "ptsort_test sort",
 										   ALLOCSET_SMALL_SIZES);
 	model->empty = MemoryContextMemAllocated(model->context, true);
+	model->puts = AllocSetContextCreate(CurrentMemoryContext,
+										"ptsort_test puts",
+										ALLOCSET_SMALL_SIZES);
 	caller = MemoryContextSwitchTo(model->context);
 	model->sort = begin_sort(array, options);
 	MemoryContextSwitchTo(caller);
@@ -120,7 +130,10 @@ close_sort(ModelSort *model)
 	ptsort_end(model->sort);
 	if (MemoryContextMemAllocated(model->context, true) != model->empty)
 		elog(ERROR, "the sort has left memory in its caller's context");
+	if (MemoryContextMemAllocated(model->puts, true) > PUTS_LEAVE)
+		elog(ERROR, "puts have left memory in the current context");
 	MemoryContextDelete(model->context);
+	MemoryContextDelete(model->puts);
 }
 
 /* Puts a tuple by one way or another. */
@@ -128,17 +141,21 @@ static void
 put_slot(ModelSort *model, TupleTableSlot *slot, int64 number)
 {
 	bool		is_null;
-	Datum		value;
+	Datum		value = slot_getattr(slot, 1, &is_null);
+	MemoryContext caller;
 
-	if (model->array->settings->datum)
+	if (!model->array->settings->datum &&
+		test_mix(model->array->settings->seed, number) % 2 != 0)
 	{
-		value = slot_getattr(slot, 1, &is_null);
-		ptsort_put_datum(model->sort, value, is_null);
-	}
-	else if (test_mix(model->array->settings->seed, number) % 2 == 0)
-		ptsort_put_slot(model->sort, slot);
-	else
 		ptsort_put_tuple(model->sort, ExecCopySlotMinimalTuple(slot));
+		return;
+	}
+	caller = MemoryContextSwitchTo(model->puts);
+	if (model->array->settings->datum)
+		ptsort_put_datum(model->sort, value, is_null);
+	else
+		ptsort_put_slot(model->sort, slot);
+	MemoryContextSwitchTo(caller);
 }
 
 /* Puts each tuple of the source into the sort of its participant. */

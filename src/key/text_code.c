@@ -427,8 +427,9 @@ plain_word(const char *string, int length)
 void
 text_code_words(TextCode *code, Datum value, uint64 *words)
 {
+	Datum		plain = text_collation_plain(code->collation, value);
 	int			length;
-	const char *string = text_collation_string(code->collation, value, &length);
+	const char *string = text_collation_string(code->collation, plain, &length);
 
 	if (likely(code->mode == CODED))
 		code_words(code, string, length, words);
@@ -441,6 +442,8 @@ text_code_words(TextCode *code, Datum value, uint64 *words)
 		for (int i = 0; i < code->nwords; i++)
 			words[i] = 0;
 	}
+	if (unlikely(plain != value))
+		pfree(DatumGetPointer(plain));
 }
 
 

@@ -148,6 +148,17 @@ text_collation_byte_weights(Collation *collation)
 	return collation->byte_weights;
 }
 
+Datum
+text_collation_plain(const Collation *collation, Datum value)
+{
+	struct varlena *text = (struct varlena *) DatumGetPointer(value);
+
+	if (collation->form == TEXT_NAME ||
+		(VARATT_IS_SHORT(text) && !VARATT_IS_EXTERNAL(text)))
+		return value;
+	return PointerGetDatum(PG_DETOAST_DATUM_PACKED(value));
+}
+
 const char *
 text_collation_string(const Collation *collation, Datum value, int *length)
 {
@@ -159,8 +170,6 @@ text_collation_string(const Collation *collation, Datum value, int *length)
 		return DatumGetCString(value);
 	}
 	text = (struct varlena *) DatumGetPointer(value);
-	if (!VARATT_IS_SHORT(text) || VARATT_IS_EXTERNAL(text))
-		text = PG_DETOAST_DATUM_PACKED(value);
 	*length = VARSIZE_ANY_EXHDR(text);
 	if (collation->form == TEXT_PADDED)
 		*length = bpchartruelen(VARDATA_ANY(text), *length);

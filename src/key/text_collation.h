@@ -117,9 +117,12 @@ extern const char *text_collation_import(Collation *collation,
 										 const char *source, const char *end);
 
 /*
- * text_collation_string returns the bytes of a value, in palloc'd memory if it
- * had to be detoasted.
+ * text_collation_plain returns a value that is not compressed or stored
+ * elsewhere: this one, or a palloc'd copy, which the caller frees.
  */
+extern Datum text_collation_plain(const Collation *collation, Datum value);
+
+/* text_collation_string returns the bytes of such a value. */
 extern const char *text_collation_string(const Collation *collation,
 										 Datum value, int *length);
 

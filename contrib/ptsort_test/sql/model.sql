@@ -222,3 +222,14 @@ SELECT ptsort_test_model('SELECT md5(g::text) FROM generate_series(1, 100) g ORD
 SELECT ptsort_test_model('SELECT g FROM generate_series(1, 100) g ORDER BY 1', 'datum', participants => 3, slices => true, spoil => 'order');
 SELECT ptsort_test_model('SELECT g % 5, md5(g::text) FROM generate_series(1, 100) g ORDER BY 1', stable => true, spoil => 'ties');
 SELECT ptsort_test_model('SELECT g % 5, md5(g::text) FROM generate_series(1, 100) g ORDER BY 1', participants => 3, slices => true, stable => true, spoil => 'ties');
+
+-- Compressed strings: they are plain for their words only, and no copy is left.
+CREATE TABLE squeezed AS
+SELECT md5((i % 100)::text) || repeat('x', 5000) COLLATE "en_US.utf8" AS k, i FROM generate_series(1, 500) i;
+SELECT count(*) > 0 AS compressed FROM squeezed WHERE pg_column_size(k) < 500;
+SELECT variant, count(*) AS sorts, min(s.tuples) AS tuples
+FROM modes m, unnest('{tuple,datum}'::text[]) variant,
+	 model(m, CASE variant WHEN 'datum' THEN 'SELECT k FROM squeezed ORDER BY 1' ELSE 'SELECT k, i FROM squeezed ORDER BY k, i' END, variant, 'plan', 5, 16384) s
+WHERE NOT slices OR variant = 'datum'
+GROUP BY variant ORDER BY variant;
+DROP TABLE squeezed;
