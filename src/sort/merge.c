@@ -201,7 +201,7 @@ merge_window_memory(const SortOrder *order, int64 memory, MergePurpose purpose)
 		window_most_memory(memory) : 0;
 }
 
-/* Forget what is in the window of a guided merge, if it has one. */
+/* Forget what is in the window, and give a guided merge an empty one. */
 static void
 empty_window(Merge *merge)
 {
@@ -209,7 +209,7 @@ empty_window(Merge *merge)
 		window_free(merge->window);
 	merge->window = NULL;
 	memset(&merge->readers[merge->nruns], 0, sizeof(RunReader));
-	if (merge->window_bytes > 0)
+	if (merge->policy == GUIDE_MERGES && merge->window_bytes > 0)
 		merge->window = window_create(merge->order, merge->nruns,
 									  merge->window_bytes);
 	merge->by_list = false;

@@ -93,7 +93,6 @@ fail(PtSort *sort)
 		shared_fail(sort->options.shared);
 }
 
-
 /* Give back what the merges of slices had. */
 static void
 end_merge(PtSort *sort)

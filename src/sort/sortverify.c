@@ -64,10 +64,8 @@ void
 sort_verify_slices(PtSort *sort)
 {
 	PtSortShared *shared = sort->options.shared;
-	MemoryContext old = MemoryContextSwitchTo(sort->context);
 	int			slice;
 
 	while ((slice = shared_claim_slice(shared)) >= 0)
 		shared_end_slice(shared, slice, sort_verify_slice(sort, slice));
-	MemoryContextSwitchTo(old);
 }

@@ -340,9 +340,3 @@ window_run(const MergeWindow *window)
 {
 	return window->tuples[window->next - 1]->run;
 }
-
-int
-window_count(const MergeWindow *window)
-{
-	return window->count - window->next;
-}

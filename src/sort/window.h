@@ -70,7 +70,4 @@ extern bool window_next(MergeWindow *window, RunReader *reader);
 /* window_run returns the run of the tuple that window_next has returned. */
 extern int	window_run(const MergeWindow *window);
 
-/* window_count returns how many tuples window_next has yet to return. */
-extern int	window_count(const MergeWindow *window);
-
 #endif							/* PTSORT_WINDOW_H */
