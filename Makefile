@@ -106,7 +106,7 @@ LAYERS = \
 	$(addprefix btree/, \
 		btpage btentry btwrite btlinks btload btbuild) \
 	$(addprefix hook/, \
-		statement intercept internals api module)
+		sortreport sortnode statement intercept internals api module)
 OBJS = $(foreach f,$(LAYERS),$(if $(wildcard src/$(f).c),src/$(f).o))
 HEADERS_ptsort = $(wildcard include/*.h)
 

@@ -24,3 +24,21 @@ LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
 
 COMMENT ON FUNCTION ptsort_last_build() IS
 	'what the participants of this session''s last ptsort index build did';
+
+CREATE FUNCTION ptsort_last_sort(
+	OUT sorts pg_catalog.int8,
+	OUT keys pg_catalog.int4,
+	OUT tuples pg_catalog.int8,
+	OUT method pg_catalog.text,
+	OUT runs pg_catalog.int8,
+	OUT comparisons pg_catalog.int8,
+	OUT sort_ms pg_catalog.float8,
+	OUT run_ms pg_catalog.float8,
+	OUT peak_memory_bytes pg_catalog.int8,
+	OUT temp_bytes pg_catalog.int8)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME', 'ptsort_last_sort'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 1;
+
+COMMENT ON FUNCTION ptsort_last_sort() IS
+	'what this session''s last sort of a query by ptsort did';

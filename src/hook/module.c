@@ -19,6 +19,8 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "hook/intercept.h"
+#include "hook/sortnode.h"
+#include "hook/sortreport.h"
 #include "hook/statement.h"
 #include "key/key.h"
 #include "key/text_compare.h"
@@ -33,6 +35,7 @@ PG_MODULE_MAGIC;
 
 extern PGDLLEXPORT void _PG_init(void);
 extern PGDLLEXPORT Datum ptsort_last_build(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum ptsort_last_sort(PG_FUNCTION_ARGS);
 
 /*
  * GUCs.  Everybody may set those that only decide how an index is built.  What
@@ -74,6 +77,9 @@ static const BoolSetting bool_settings[] = {
 	{"ptsort.log_build", &ptsort_log_build, PGC_SUSET, 0,
 		"Logs index builds, and why builds are left to the server.",
 	"When off, these messages have level DEBUG1 instead of LOG."},
+	{"ptsort.log_sort", &ptsort_log_sort, PGC_SUSET, 0,
+		"Logs what sorts of queries did that ptsort has taken.",
+	"When off, these messages have level DEBUG1 instead of LOG."},
 	{"ptsort.debug_leader_participates", &ptsort_debug_leader_participates,
 		PGC_SUSET, DEVELOPER,
 		"Controls whether the leader scans and sorts as well.",
@@ -97,6 +103,10 @@ static const IntSetting int_settings[] = {
 		0, INT_MAX, PGC_USERSET, GUC_UNIT_KB,
 		"Sets the minimum size of tables whose indexes are built with ptsort.",
 	"0 means all tables that are not empty."},
+	{"ptsort.min_sort_rows", &ptsort_min_sort_rows,
+		0, INT_MAX, PGC_USERSET, 0,
+		"Sets the minimum number of rows of a query's sort that ptsort takes.",
+	"It is compared with what the planner expects."},
 	{"ptsort.debug_spill_entries", &ptsort_debug_spill_entries,
 		0, INT_MAX, PGC_SUSET, DEVELOPER,
 		"Makes a participant write a run after this many entries.",
@@ -126,9 +136,21 @@ static const struct config_enum_entry key_classes[] = {
 	{NULL, 0, false}
 };
 
+static const struct config_enum_entry sorts[] = {
+	{"off", TAKE_NO_SORTS, false},
+	{"text", TAKE_TEXT, false},
+	{"on", TAKE_SORTS, false},
+	{NULL, 0, false}
+};
+
 static void
 register_settings(void)
 {
+	DefineCustomEnumVariable("ptsort.sort",
+							 "Sorts rows of queries with ptsort.",
+							 "\"text\" means only by text in collations whose order is not that of the bytes.",
+							 &ptsort_sort, TAKE_NO_SORTS, sorts,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomEnumVariable("ptsort.debug_key_class",
 							 "Limits the class of sort keys that are used.",
 							 "\"auto\" means the best that the columns allow.",
@@ -162,6 +184,7 @@ _PG_init(void)
 	register_settings();
 	statement_init();
 	intercept_init();
+	sortnode_init();
 }
 
 
@@ -253,5 +276,43 @@ ptsort_last_build(PG_FUNCTION_ARGS)
 		add_to_total(&total, &report->participants[i]);
 	}
 	put_last_build_row(rsinfo, report, -1, &total);
+	return (Datum) 0;
+}
+
+
+/*
+ * ptsort_last_sort()
+ */
+
+#define LAST_SORT_COLUMNS	10
+
+/* What the last Sort node of the session's queries did; no row if none. */
+PG_FUNCTION_INFO_V1(ptsort_last_sort);
+Datum
+ptsort_last_sort(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	const SortReport *report = sortreport_last();
+	Datum		values[LAST_SORT_COLUMNS];
+	bool		nulls[LAST_SORT_COLUMNS] = {false};
+	int			i = 0;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (report == NULL)
+		return (Datum) 0;
+
+	values[i++] = Int64GetDatum(report->sorts);
+	values[i++] = Int32GetDatum(report->keys);
+	values[i++] = Int64GetDatum(report->stats.tuples);
+	values[i++] = CStringGetTextDatum(ptsort_method_name(report->stats.method));
+	values[i++] = Int64GetDatum(report->stats.runs);
+	values[i++] = Int64GetDatum(report->stats.comparisons);
+	values[i++] = Float8GetDatum(report->stats.sort_ms);
+	values[i++] = Float8GetDatum(report->stats.run_ms);
+	values[i++] = Int64GetDatum(report->stats.peak_memory);
+	values[i++] = Int64GetDatum(report->stats.temp_bytes);
+	Assert(i == LAST_SORT_COLUMNS);
+
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	return (Datum) 0;
 }

@@ -30,6 +30,7 @@
 #include "btree/btbuild.h"
 #include "commands/defrem.h"
 #include "miscadmin.h"
+#include "hook/sortreport.h"
 #include "hook/statement.h"
 #include "tcop/utility.h"
 #include "utils/guc.h"
@@ -320,7 +321,10 @@ ptsort_ProcessUtility(PlannedStmt *pstmt, const char *queryString,
 		call_next(pstmt, queryString, readOnlyTree, context, params, queryEnv,
 				  dest, qc);
 		if (discards_all(pstmt->utilityStmt))
+		{
 			btbuild_forget_report();
+			sortreport_forget();
+		}
 		return;
 	}
 

@@ -96,6 +96,13 @@ sort_begin_with(const SortVariant *variant, void *state, int nwords,
 	return begin(&variant->base, variant, state, nwords, context, options);
 }
 
+/* sort_nwords: see tuplesort.h. */
+int
+sort_nwords(const PtSort *sort)
+{
+	return sort->order.nwords;
+}
+
 /* sort_begin: see ptsort_begin. */
 PtSort *
 sort_begin(const PtSortVariant *variant, void *state, int nwords,

@@ -22,4 +22,7 @@ extern void sort_end(PtSort *sort);
 extern void sort_reset(PtSort *sort);
 extern void sort_stats(PtSort *sort, PtSortStats *stats);
 
+/* sort_nwords returns how many words the sort's keys have, see PtSortKey. */
+extern int	sort_nwords(const PtSort *sort);
+
 #endif							/* PTSORT_TUPLESORT_H */

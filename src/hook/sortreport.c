@@ -1,0 +1,69 @@
+/*-------------------------------------------------------------------------
+ *
+ * sortreport.c
+ *	  What is told of the sorts of queries: a line, and ptsort_last_sort().
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "hook/sortreport.h"
+#include "miscadmin.h"
+
+bool		ptsort_log_sort = false;
+
+static SortReport last_report;
+static bool has_report = false;
+
+int64
+sortreport_space(const PtSortStats *stats)
+{
+	return stats->method == PTSORT_EXTERNAL_SORT ||
+		stats->method == PTSORT_EXTERNAL_MERGE ?
+		stats->temp_bytes : stats->peak_memory;
+}
+
+/* Say what the sorts did. */
+static void
+say(const SortReport *report)
+{
+	const PtSortStats *stats = &report->stats;
+
+	ereport(ptsort_log_sort ? LOG : DEBUG1,
+			(errhidestmt(true), errhidecontext(true),
+			 errmsg_internal("ptsort: sorted " INT64_FORMAT " rows by %d keys"
+							 ", sorts: " INT64_FORMAT ", %s, %s: " INT64_FORMAT
+							 " kB, comparisons: " INT64_FORMAT,
+							 stats->tuples, report->keys, report->sorts,
+							 ptsort_method_name(stats->method),
+							 ptsort_method_space(stats->method),
+							 sortreport_space(stats) / 1024,
+							 stats->comparisons)));
+}
+
+void
+sortreport_publish(const PtSortStats *stats, int64 sorts, int keys)
+{
+	last_report.session_user = GetSessionUserId();
+	last_report.role = GetOuterUserId();
+	last_report.sorts = sorts;
+	last_report.keys = keys;
+	last_report.stats = *stats;
+	has_report = true;
+	say(&last_report);
+}
+
+const SortReport *
+sortreport_last(void)
+{
+	if (!has_report || last_report.session_user != GetSessionUserId() ||
+		last_report.role != GetOuterUserId())
+		return NULL;
+	return &last_report;
+}
+
+void
+sortreport_forget(void)
+{
+	has_report = false;
+}
