@@ -16,6 +16,11 @@
 
 #include "access/stratnum.h"
 #include "catalog/pg_collation.h"
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain.h"
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#endif
 #include "parser/parse_relation.h"
 #include "storage/buffile.h"
 #if PG_VERSION_NUM >= 170000
@@ -234,6 +239,14 @@ pt_smgrwritev(SMgrRelation reln, ForkNumber forknum, BlockNumber blkno,
 	TestForOldSnapshot(snapshot, rel, page)
 #else
 #define pt_test_for_old_snapshot(snapshot, rel, page) ((void) 0)
+#endif
+
+/*
+ * 18 lets us add to what EXPLAIN says of a node: sortnode.c has a function for
+ * explain_per_node_hook if this is defined.
+ */
+#if PG_VERSION_NUM >= 180000
+#define PT_EXPLAIN_NODES
 #endif
 
 /* What does not return; goes before the declaration */

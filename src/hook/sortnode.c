@@ -590,6 +590,30 @@ ptsort_ExecutorEnd(QueryDesc *queryDesc)
 		standard_ExecutorEnd(queryDesc);
 }
 
+#ifdef PT_EXPLAIN_NODES
+static explain_per_node_hook_type prev_explain = NULL;
+
+/* EXPLAIN ANALYZE: the line that the server has for its own sorts. */
+static void
+ptsort_explain_node(PlanState *planstate, List *ancestors,
+					const char *relationship, const char *plan_name,
+					ExplainState * es)
+{
+	if (prev_explain)
+		prev_explain(planstate, ancestors, relationship, plan_name, es);
+	if (es->analyze && IsA(planstate, SortState))
+	{
+		TakenSort  *taken = find_taken((SortState *) planstate);
+		PtSortStats stats;
+
+		if (taken == NULL || taken->sorts == 0)
+			return;
+		sort_stats(taken->sort, &stats);
+		sortreport_explain(&stats, es);
+	}
+}
+#endif
+
 void
 sortnode_init(void)
 {
@@ -599,4 +623,8 @@ sortnode_init(void)
 	ExecutorFinish_hook = ptsort_ExecutorFinish;
 	prev_end = ExecutorEnd_hook;
 	ExecutorEnd_hook = ptsort_ExecutorEnd;
+#ifdef PT_EXPLAIN_NODES
+	prev_explain = explain_per_node_hook;
+	explain_per_node_hook = ptsort_explain_node;
+#endif
 }

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * sortreport.c
- *	  What is told of the sorts of queries: a line, and ptsort_last_sort().
+ *	  What is told of the sorts of queries: a line in the server's log, a line
+ *	  of EXPLAIN where the server has a hook for it, ptsort_last_sort().
  *
  *-------------------------------------------------------------------------
  */
@@ -52,6 +53,29 @@ sortreport_publish(const PtSortStats *stats, int64 sorts, int keys)
 	has_report = true;
 	say(&last_report);
 }
+
+#ifdef PT_EXPLAIN_NODES
+void
+sortreport_explain(const PtSortStats *stats, ExplainState * es)
+{
+	const char *method = psprintf("%s by ptsort",
+								  ptsort_method_name(stats->method));
+	const char *space = ptsort_method_space(stats->method);
+	int64		kb = (sortreport_space(stats) + 1023) / 1024;
+
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+	{
+		ExplainIndentText(es);
+		appendStringInfo(es->str,
+						 "Sort Method: %s  %s: " INT64_FORMAT "kB\n",
+						 method, space, kb);
+		return;
+	}
+	ExplainPropertyText("Sort Method", method, es);
+	ExplainPropertyInteger("Sort Space Used", "kB", kb, es);
+	ExplainPropertyText("Sort Space Type", space, es);
+}
+#endif
 
 const SortReport *
 sortreport_last(void)

@@ -8,6 +8,8 @@
 #ifndef PTSORT_SORTREPORT_H
 #define PTSORT_SORTREPORT_H
 
+#include "compat.h"
+
 #include "ptsort.h"
 
 /* ptsort.log_sort: say what each sort did at LOG, not DEBUG1 */
@@ -34,6 +36,11 @@ extern int64 sortreport_space(const PtSortStats *stats);
  * sortreport_last returns.
  */
 extern void sortreport_publish(const PtSortStats *stats, int64 sorts, int keys);
+
+#ifdef PT_EXPLAIN_NODES
+/* sortreport_explain adds what a sort did to what EXPLAIN says of its node. */
+extern void sortreport_explain(const PtSortStats *stats, ExplainState * es);
+#endif
 
 /*
  * sortreport_last returns the session's last report, or NULL before the first;

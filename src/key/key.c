@@ -153,9 +153,11 @@ find_ranks(const KeyColumn *column)
 static void
 init_support(PtSortKey *key, SortSupport ssup, const KeyColumn *column)
 {
-	const TextRanks *ranks = find_ranks(column);
+	const TextRanks *ranks;
 
+	/* raises an error if a collation is needed and there is none */
 	key_column_support(column, false, ssup);
+	ranks = find_ranks(column);
 	if (ranks)
 		text_compare_wrap(ssup, ranks,
 						  key_column_function(column, BTSORTSUPPORT_PROC) ==
