@@ -143,7 +143,7 @@ find_ranks(const KeyColumn *column)
 	if (!ptsort_skip_prefixes ||
 		(sortsupport != F_BTTEXTSORTSUPPORT &&
 		 sortsupport != F_BPCHAR_SORTSUPPORT) ||
-		pt_collate_is_c(column->collation) ||
+		key_column_is_bytewise(column->collation) ||
 		!pt_collate_is_libc(column->collation))
 		return NULL;
 	return text_rank_create(column->collation);

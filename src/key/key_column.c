@@ -27,6 +27,7 @@
 #include "utils/fmgroids.h"
 
 #include "key/key_column.h"
+#include "key/text_table.h"
 
 #define SIGN_BIT	(UINT64CONST(1) << 63)
 
@@ -264,6 +265,13 @@ is_citext(Oid comparison)
 }
 
 bool
+key_column_is_bytewise(Oid collation)
+{
+	return pt_collate_is_c(collation) ||
+		(pt_collate_is_libc(collation) && text_table_bytewise(collation));
+}
+
+bool
 key_column_is_text(const KeyColumn *column, TextForm *form, bool *bytewise)
 {
 	Oid			sortsupport = key_column_function(column, BTSORTSUPPORT_PROC);
@@ -281,7 +289,8 @@ key_column_is_text(const KeyColumn *column, TextForm *form, bool *bytewise)
 		if (text->sortsupport == sortsupport)
 		{
 			*form = text->form;
-			*bytewise = text->bytewise || pt_collate_is_c(column->collation);
+			*bytewise = text->bytewise ||
+				key_column_is_bytewise(column->collation);
 			return true;
 		}
 	}

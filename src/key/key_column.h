@@ -64,6 +64,12 @@ extern WordMaker key_column_maker(const KeyColumn *column, SortSupport ssup,
 extern WordMaker key_support_maker(SortSupport ssup, Oid sortsupport);
 
 /*
+ * key_column_is_bytewise tells whether the collation orders text by its bytes:
+ * "C", and the C library's without rules, such as C.UTF-8.
+ */
+extern bool key_column_is_bytewise(Oid collation);
+
+/*
  * key_column_is_text tells whether the column is text that a code can be
  * learned for, how its values are stored, and whether its order is that of
  * the bytes.  (Other types that are stored as text are not tried: their

@@ -286,6 +286,18 @@ prove(CollateProof *proof, locale_t locale)
 
 #endif							/* __GLIBC__ */
 
+/* text_table_bytewise: see text_table.h. */
+bool
+text_table_bytewise(Oid collation)
+{
+#ifdef __GLIBC__
+	return (uint32) (uintptr_t) locale_item(pt_libc_locale(collation),
+											_NL_COLLATE_NRULES) == 0;
+#else
+	return false;
+#endif
+}
+
 CollateProof *
 text_table_prove(Oid collation)
 {

@@ -66,6 +66,12 @@ typedef struct CollateProof
 extern CollateProof *text_table_prove(Oid collation);
 
 /*
+ * text_table_bytewise tells whether a collation whose provider is the C library
+ * has no tables at all: strcoll() is strcmp() then, as in C.UTF-8.
+ */
+extern bool text_table_bytewise(Oid collation);
+
+/*
  * text_table_next returns the index of the element at *string, which begins
  * with a byte that begins longer ones as well, and advances *string past it.
  */
