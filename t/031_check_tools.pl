@@ -208,4 +208,24 @@ is(judged("$known$other"), 'differs', 'a further difference in the same test');
 is(judged($other), 'differs', 'another one');
 is(judged($worker), 'as listed', 'the listed one is gone');
 
+# What rows-differ.py makes of it where queries sort by ptsort
+sub differs
+{
+	my ($old, $new) = @_;
+	my ($expected, $result) =
+	  map { write_file($_->[0], $_->[1]) }[ 'old.out', $old ], [ 'new.out', $new ];
+	return scalar qx('$top/contrib/dev/rows-differ.py' '$expected' '$result' 2>&1);
+}
+my $table = "SELECT a, b FROM t\nORDER BY a;\n a | b \n---+---\n 1 | x\n 1 | y\n 2 | z\n(3 rows)\n\nSELECT 1;\n";
+my $turned = $table =~ s/( 1 \| x\n)( 1 \| y\n)/$2$1/r;
+my $sorted = " QUERY PLAN \n----\n Sort\n   Sort Method: quicksort  Memory: 25kB\n(2 rows)\n";
+is(differs($table, $table), '', 'no difference');
+is(differs($table, $turned), '', 'rows in another order');
+is(differs($table, $table =~ s/x/w/r), "\@\@ ORDER BY a;\n\@\@  a | b \n- 1 | x\n+ 1 | w\n", 'another row');
+is(differs($table, $table =~ s/ 1 \| x\n//r), "\@\@ ORDER BY a;\n\@\@  a | b \n- 1 | x\n", 'a row is missing');
+is(differs($table, $turned =~ s/SELECT 1/SELECT 2/r), "-SELECT 1;\n+SELECT 2;\n", 'another line');
+is(differs("$table$table", $table), "2 tables are expected, there are 1\n", 'a table is missing');
+is(differs($sorted, " QUERY PLAN \n---\n Sort\n(1 row)\n"), '', 'how the server sorted');
+is(differs($sorted, " QUERY PLAN \n---\n Scan\n(1 row)\n"), "\@\@ QUERY PLAN\n- Sort\n+ Scan\n", 'another plan');
+
 done_testing();

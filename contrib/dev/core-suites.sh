@@ -2,12 +2,15 @@
 #
 # core-suites.sh MAJOR - run the server's own regression and isolation tests
 # with ptsort: every table taken, workers forced, on the server that server.sh
-# builds.  The last line is "N passed, N failed".
+# builds; then both again with the sorts of all queries taken as well.  The last
+# line is "N passed, N failed".
 #
 # A test whose output differs from the server's fails, unless that difference
 # is in contrib/dev/core-differences/MAJOR/SUITE/TEST.diff: lines beginning
 # with "#" that say why, then exactly the difference (file names and line
-# numbers aside).
+# numbers aside).  With sorts, the order of rows may differ: a test fails unless
+# what rows-differ.py says of it is in .../MAJOR/sorts/TEST.diff.  (The server
+# asserts that rows are in the order of their keys: sortnode.c.)
 # KEEP=1 keeps the working directory; differences that are not listed are also
 # left in build/check/.
 
@@ -113,10 +116,30 @@ judge_difference()
 	return 1
 }
 
-# judge_suite SUITE: count its tests
+# judge_order SUITE TEST: is all but the order of rows what one of the expected
+# outputs has, or exactly what is listed?
+judge_order()
+{
+	local found=$work/diffs/$1/$2.order expected=$listed/sorts/$2.diff output
+	for output in "$work/$1/expected/$2".out "$work/$1/expected/$2"_[0-9].out; do
+		[ -f "$output" ] || continue
+		"$top/contrib/dev/rows-differ.py" "$output" "$work/$1/results/$2.out" \
+			>"$found" || return 1
+		[ -s "$found" ] || return 0
+		if [ -f "$expected" ] && grep -v '^#' "$expected" | cmp -s - "$found"; then
+			return 0
+		fi
+	done
+	echo "$1/$2 differs in more than the order of rows:"
+	head -n 100 "$found"
+	keep_report "$found"
+	return 1
+}
+
+# judge_suite SUITE JUDGE: count its tests; JUDGE is asked about those that differ
 judge_suite()
 {
-	local suite=$1 log=$work/$1.log test good bad
+	local suite=$1 judge=$2 log=$work/$1.log test good bad
 	mapfile -t good < <(tests_of "$log" ok)
 	mapfile -t bad < <(tests_of "$log" FAILED)
 	if [ ${#good[@]} -eq 0 ] ||
@@ -132,7 +155,7 @@ judge_suite()
 	done
 	passed=$((passed + ${#good[@]}))
 	for test in "${bad[@]}"; do
-		judge_difference "$suite" "$test"
+		"$judge" "$suite" "$test"
 		result $? "$suite/$test: no difference but what is listed"
 	done
 	say "$suite: ${#good[@]} of $((${#good[@]} + ${#bad[@]})) are the" \
@@ -150,6 +173,27 @@ check_builds()
 	result $? "$built indexes built by ptsort, $parallel with workers"
 }
 
+# check_sorts: were rows of queries sorted by ptsort?
+check_sorts()
+{
+	local sorted
+	sorted=$(grep -c 'LOG:  ptsort: sorted' "$work/server.log")
+	[ "$sorted" -ge 4000 ]
+	result $? "$sorted sorts of queries by ptsort"
+}
+
+# run_suites JUDGE: the regression tests, then the isolation tests
+run_suites()
+{
+	copy_suite regress || give_up "no regress suite"
+	copy_suite isolation || give_up "no isolation suite"
+	own_workdir
+	run_suite regress pg_regress parallel_schedule
+	judge_suite regress "$1"
+	run_suite isolation pg_isolation_regress isolation_schedule
+	judge_suite isolation "$1"
+}
+
 PG_CONFIG=$(contrib/dev/server.sh "$major") ||
 	give_up "no server"
 source=$(dirname "$PG_CONFIG")/../../src
@@ -158,21 +202,23 @@ find_server || give_up "$PG_CONFIG is no complete server"
 make_workdir ""
 say "build"
 install_private || give_up "the build failed"
-copy_suite regress || give_up "no regress suite"
-copy_suite isolation || give_up "no isolation suite"
-own_workdir
-
 initdb_options=(--locale=C --encoding=UTF8)
 start_cluster "max_prepared_transactions = 10" "max_worker_processes = 24" \
 	"max_parallel_workers = 16" "max_parallel_maintenance_workers = 4" \
 	"shared_preload_libraries = 'ptsort'" "ptsort.min_table_size = 0" \
 	"ptsort.parallel_workers = 2" "ptsort.log_build = on" "fsync = off" ||
 	give_up "the server does not start"
-run_suite regress pg_regress parallel_schedule
-judge_suite regress
-run_suite isolation pg_isolation_regress isolation_schedule
-judge_suite isolation
-stop_cluster || failed=$((failed + 1))
+run_suites judge_difference
 check_builds
+say "the same with sorts"
+as_user "$bindir/psql" -Xqd postgres -c "ALTER SYSTEM SET ptsort.sort = on" \
+	-c "ALTER SYSTEM SET ptsort.min_sort_rows = 0" \
+	-c "ALTER SYSTEM SET ptsort.log_sort = on" \
+	-c "SELECT pg_reload_conf()" >/dev/null ||
+	give_up "sorts cannot be switched on"
+rm -rf "${work:?}/regress" "$work/isolation" "$work/diffs"
+run_suites judge_order
+check_sorts
+stop_cluster || failed=$((failed + 1))
 check_logs "log of the server of the suites" "" "$work/server.log"
 finish

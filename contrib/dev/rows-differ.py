@@ -2,68 +2,67 @@
 """rows-differ.py EXPECTED RESULT - do two outputs of psql differ only in order?
 
 Sorts by ptsort may return rows with equal keys in another order than the
-server's.  This says whether that is all: outside of result tables every line
-is the same, and each table has the same rows, in whatever order.  (That rows
-are in the order of their keys is asserted by the server that made RESULT.)  In
-a plan, lines that tell how the server's own sort went may be missing.
-
-Exit status 0 if so, 1 if not, with the first difference.
+server's own.  This prints what else differs, and nothing if that is all:
+outside of result tables lines must be the same, and each table must have the
+same rows, in whatever order.  (That rows are in the order of their keys is
+asserted by the server that made RESULT.)  Left out of both is how the server's
+own sorts went, which EXPLAIN says, and which participant met an error.
 """
 
+import difflib
 import re
 import sys
 
-RULE = re.compile(r'^-[-+]*$')
+RULE = re.compile(r'^\s?-[-+]*$')
 COUNT = re.compile(r'^\(\d+ rows?\)$')
-METHOD = re.compile(r'^\s*(Worker \d+:\s+)?Sort Method: ')
+LEFT_OUT = re.compile(r'^\s*(Worker \d+:\s+)?Sort Method: '
+                      r'|^\s*"Sort (Method|Space Used|Space Type)": '
+                      r'|^CONTEXT:  parallel worker$')
+
+
+def normal(line):
+    """The line without what depends on the width of others."""
+    if RULE.match(line):
+        return '---'
+    return 'QUERY PLAN' if line.strip() == 'QUERY PLAN' else line
 
 
 def parts(lines):
-    """The text between tables, and tables, one after the other.
+    """Text and tables in turn, each a list of lines: text, table, text, ...
 
-    A part is (name, lines); a table begins after the line under its header and
-    ends before the line that counts its rows.
+    A table's rows begin after the rule below its header and end before the line
+    that counts them, which belongs to nothing.
     """
-    part = ('text', [])
-    found = [part]
+    found = [[]]
     for line in lines:
-        if part[0] == 'table' and COUNT.match(line):
-            part = ('text', [])
-            found.append(part)
-        part[1].append(line)
-        if part[0] == 'text' and RULE.match(line) and len(part[1]) > 1:
-            part = ('table', [])
-            found.append(part)
+        in_table = len(found) % 2 == 0
+        if in_table and COUNT.match(line):
+            found.append([])
+            continue
+        if LEFT_OUT.match(line):
+            continue
+        found[-1].append(line if in_table else normal(line))
+        if not in_table and RULE.match(line):
+            found.append([])
     return found
 
 
-def rows(lines):
-    """What a table's lines have to have in common."""
-    return sorted(line for line in lines if not METHOD.match(line))
-
-
-def difference(expected, result):
-    """What makes them differ in more than order; None if nothing does."""
+def differences(expected, result):
+    """What else differs: lines of a diff."""
     old, new = parts(expected), parts(result)
-    for (kind, old_lines), (other, new_lines) in zip(old, new):
-        if kind != other:
-            return f'a {kind} is expected, and there is a {other}', old_lines
-        if kind == 'text' and old_lines != new_lines:
-            return 'lines differ', first(old_lines, new_lines)
-        if kind == 'table' and rows(old_lines) != rows(new_lines):
-            return 'rows differ', first(rows(old_lines), rows(new_lines))
+    found = []
     if len(old) != len(new):
-        return 'one has more tables', []
-    return None
-
-
-def first(old, new):
-    """The first lines that differ."""
-    for i in range(max(len(old), len(new))):
-        if old[i:i + 1] != new[i:i + 1]:
-            return ['-' + line for line in old[i:i + 3]] + \
-                ['+' + line for line in new[i:i + 3]]
-    return []
+        return [f'{len(old) // 2} tables are expected, there are {len(new) // 2}']
+    for i, (before, after) in enumerate(zip(old, new)):
+        if i % 2 == 1:
+            before, after = sorted(before), sorted(after)
+        if before != after:
+            title = [line for line in old[i - i % 2] if line][-3:-1]
+            found += ['@@ ' + line for line in title if i % 2 == 1]
+            found += [line for line in difflib.unified_diff(
+                before, after, n=0, lineterm='')
+                if not line.startswith(('---', '+++', '@@'))]
+    return found
 
 
 def read(path):
@@ -72,15 +71,7 @@ def read(path):
         return file.read().split('\n')
 
 
-def main():
-    """The command."""
-    found = difference(read(sys.argv[1]), read(sys.argv[2]))
-    if found is None:
-        return 0
-    print(found[0])
-    print('\n'.join(found[1]))
-    return 1
-
-
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.stdout.reconfigure(errors='surrogateescape')
+    LINES = differences(read(sys.argv[1]), read(sys.argv[2]))
+    print('\n'.join(LINES), end='\n' if LINES else '')
