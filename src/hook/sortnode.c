@@ -502,13 +502,19 @@ ease_merge(PlanState *merge, int nkeys, SortSupport supports,
 	MemoryContextSwitchTo(caller);
 }
 
+/*
+ * Take what is wanted of a plan.  A subplan is met more than once if several
+ * nodes use it, as the scans of partitions do.
+ */
 static bool
 visit_node(PlanState *planstate, void *context)
 {
 	if (IsA(planstate, SortState))
 	{
-		if (is_wanted((SortState *) planstate))
-			take_sort((SortState *) planstate);
+		SortState  *node = (SortState *) planstate;
+
+		if (is_wanted(node) && find_taken(node) == NULL)
+			take_sort(node);
 	}
 	else if (IsA(planstate, GatherMergeState))
 	{
