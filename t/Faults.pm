@@ -267,14 +267,14 @@ DROP INDEX i});
 	return grep { $_ =~ $wanted } $out =~ /^passed (.*)$/mg;
 }
 
-# The points that the sources name.
+# The points that the sources name, but those of queries.
 sub source_points
 {
 	my ($top) = @_;
 	my %points;
 	foreach my $file (glob("$top/src/*.c $top/src/*/*.c"))
 	{
-		$points{$_} = 1 foreach slurp_file($file) =~ /\bfault_point\("([^"]+)"\)/g;
+		$points{$_} = 1 foreach slurp_file($file) =~ /\bfault_point\("((?!query: )[^"]+)"\)/g;
 	}
 	return sort keys %points;
 }

@@ -31,6 +31,7 @@
 #include "catalog/pg_opfamily_d.h"
 #include "common/hashfn.h"
 #include "executor/executor.h"
+#include "fault.h"
 #include "hook/sortnode.h"
 #include "hook/sortreport.h"
 #include "key/key.h"
@@ -56,6 +57,7 @@ typedef struct TakenSort
 	bool		values;			/* of values, not of rows */
 	int64		bound;			/* that it was begun with; 0: none */
 	int64		sorts;			/* that it has done */
+	PtSortStats stats;			/* of what it did, when it has ended */
 	slist_node	link;			/* in its query's list */
 #ifdef USE_ASSERT_CHECKING
 	SortSupport check;			/* the server's comparisons */
@@ -118,14 +120,13 @@ static void
 end_sort(TakenSort *taken)
 {
 	PtSort	   *sort = taken->sort;
-	PtSortStats stats;
 
 	if (sort == NULL)
 		return;
 	taken->sort = NULL;
-	sort_stats(sort, &stats);
+	sort_stats(sort, &taken->stats);
 	sort_end(sort);
-	sortreport_publish(&stats, taken->sorts,
+	sortreport_publish(&taken->stats, taken->sorts,
 					   ((Sort *) taken->node->ss.ps.plan)->numCols);
 }
 
@@ -162,6 +163,7 @@ open_sort(TakenSort *taken)
 	int64		bound = node->bounded ? node->bound : 0;
 	MemoryContext caller;
 
+	fault_point("query: sort");
 	if (taken->sort != NULL && taken->bound == bound)
 	{
 		sort_reset(taken->sort);
@@ -599,7 +601,10 @@ ptsort_ExecutorEnd(QueryDesc *queryDesc)
 #ifdef PT_EXPLAIN_NODES
 static explain_per_node_hook_type prev_explain = NULL;
 
-/* EXPLAIN ANALYZE: the line that the server has for its own sorts. */
+/*
+ * EXPLAIN ANALYZE: the line that the server has for its own sorts.  It may come
+ * when the sort has ended, from a hook that was there before ours.
+ */
 static void
 ptsort_explain_node(PlanState *planstate, List *ancestors,
 					const char *relationship, const char *plan_name,
@@ -610,12 +615,12 @@ ptsort_explain_node(PlanState *planstate, List *ancestors,
 	if (es->analyze && IsA(planstate, SortState))
 	{
 		TakenSort  *taken = find_taken((SortState *) planstate);
-		PtSortStats stats;
 
 		if (taken == NULL || taken->sorts == 0)
 			return;
-		sort_stats(taken->sort, &stats);
-		sortreport_explain(&stats, es);
+		if (taken->sort != NULL)
+			sort_stats(taken->sort, &taken->stats);
+		sortreport_explain(&taken->stats, es);
 	}
 }
 #endif
