@@ -15,6 +15,7 @@ import time
 import session
 from case import Case
 from oracle import Failure
+from queries import QueryCase, QueryTotals
 from sorts import SortCase, SortTotals
 from totals import Totals
 
@@ -230,6 +231,8 @@ def parse(arguments):
                         help="directory for the scripts of failures")
     parser.add_argument("--sorts", action="store_true",
                         help="random sorts instead of indexes")
+    parser.add_argument("--queries", action="store_true",
+                        help="random queries instead of indexes")
     parser.add_argument("--spoil", action="store_true",
                         help="delete a row between the builds, or leave a tuple"
                         " out of the sort: must fail")
@@ -249,8 +252,12 @@ def main(arguments):
             worlds.append(world)
     print("databases: " + ", ".join("%s (%d collations)" % (
         world.name, len(world.collations) - 1) for world in worlds))
-    totals = SortTotals() if options.sorts else Totals()
-    kind = SortCase if options.sorts else Case
+    kind, totals = Case, Totals
+    if options.sorts:
+        kind, totals = SortCase, SortTotals
+    elif options.queries:
+        kind, totals = QueryCase, QueryTotals
+    totals = totals()
     log = Log(options.log)
     shown = time.monotonic()
     for number in numbers(options):

@@ -6,6 +6,7 @@ import unittest
 
 import indexes
 import oracle
+import queries
 import session
 import tables
 import tree
@@ -252,6 +253,57 @@ class Generators(unittest.TestCase):
         Case("s", 6, worlds, None).rng.random()
         self.assertEqual(first, Case("s", 7, worlds, None).rng.random())
         self.assertNotEqual(first, Case("t", 7, worlds, None).rng.random())
+
+
+class Queries(unittest.TestCase):
+    @staticmethod
+    def made(seed):
+        """Queries made of a seed."""
+        rng = random.Random(seed)
+        table = tables.Table(rng, World)
+        keys = queries.Keys(rng, table, World)
+        ordered = queries.Ordered(keys)
+        definite = queries.Definite(rng, keys)
+        return [ordered.test(), ordered.reference(), definite.text,
+                queries.plan_settings(rng, True),
+                queries.sort_settings(rng, table.n)]
+
+    def test_repeatable(self):
+        for seed in range(50):
+            self.assertEqual(self.made(seed), self.made(seed))
+        self.assertNotEqual(self.made(1), self.made(2))
+
+    def test_reference(self):
+        rows = ["1|a", "2|b", "3|b", "4|c"]
+        reference = queries.Reference(rows, ["3|2", "1|1", "2|2", "4|3"])
+        reference.check(rows)
+        reference.check(["1|a", "3|b", "2|b", "4|c"])
+        reference.check(["3|b"], 1, 1)
+        reference.check(["2|b"], 1, 1)
+        reference.check(["4|c"], 3, 100)
+        reference.check([], 4, 1)
+        reference.check(["1|a", "3|b", "2|b"], 0, 2, True)
+        for words, wrong in (
+                ("row 0 has rank 2, not 1", ["2|b", "1|a", "3|b", "4|c"]),
+                ("3 rows, not 4", rows[:3]),
+                ("a row that is not there: 2", ["1|a", "2|b", "2|b", "4|c"]),
+                ("a row that is not there: 4", rows[:3] + ["4|C"]),
+                ("row 3 has rank None", rows[:3] + ["5|c"])):
+            with self.assertRaisesRegex(oracle.Failure, words):
+                reference.check(wrong)
+        with self.assertRaisesRegex(oracle.Failure, "2 rows, not 3"):
+            reference.check(["1|a", "3|b"], 0, 2, True)
+
+    def test_lines(self):
+        answer = session.Answer(
+            "LOG:  00000: ptsort: sorted 7 rows by 2 keys, sorts: 3, top-N sort,"
+            " Memory: 104 kB, comparisons: 55\nLOCATION:  x\n1|a\n")
+        self.assertEqual(queries.lines_of(answer),
+                         [("7", "2", "3", "top-N sort")])
+        totals = queries.QueryTotals()
+        totals.note_query(("ordered",), answer)
+        self.assertEqual((totals.queries, totals.taken, totals.sorts,
+                          totals.rows), (1, 1, 3, 7))
 
 
 if __name__ == "__main__":

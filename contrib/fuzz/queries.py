@@ -1,0 +1,686 @@
+"""Random queries whose Sort nodes ptsort takes (ptsort.sort), each compared
+with the same query when they are the server's.
+
+There are two kinds of queries.  Of an *ordered* one rows may tie: the server
+says once, by dense_rank(), which rank each row has, and what else there is of
+it; then, however the query is executed and however much of it, ranks must come
+in that order, each row once and as it is.  A *definite* one has the same result
+whatever the order of ties: it returns sums, counts and ids, and orders by id at
+last.  Its rows must be the same ones, and come in the same order if it has one.
+"""
+
+import collections
+import json
+import re
+
+import indexes
+import oracle
+import sorts
+import tables
+from case import Case
+from totals import Totals
+
+MAX_ROWS = 5000
+SLOW_ROWS = 1500
+# Queries that are quadratic in the number of rows have no more of them.
+FEW_ROWS = 400
+
+# A line of ptsort.log_sort
+SORTED = re.compile(r"ptsort: sorted (\d+) rows by (\d+) keys?, sorts: (\d+), "
+                    r"(.+?), (?:Memory|Disk): ")
+
+# What cannot be hashed; its equal values are the same.
+UNHASHABLE = {"bit(13)", "varbit", "money", "tsvector", "tsquery", "ltree",
+              "oidvector"}
+
+# Functions for the schema of a case: they read a query's rows with
+# subtransactions in between, some of which abort, or ask a query for a value.
+SETUP = """
+CREATE FUNCTION fz_loop(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	i int := 0;
+	x int;
+BEGIN
+	FOR line IN EXECUTE query LOOP
+		BEGIN
+			x := 1 / (i % 5);
+		EXCEPTION WHEN division_by_zero THEN
+			i := i + 10;
+		END;
+		i := i + 1;
+		RETURN NEXT line;
+	END LOOP;
+END $$;
+CREATE FUNCTION fz_pieces(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	c refcursor;
+	line text;
+	i int := 0;
+BEGIN
+	BEGIN
+		OPEN c NO SCROLL FOR EXECUTE query;
+		RAISE division_by_zero;
+	EXCEPTION WHEN division_by_zero THEN
+		OPEN c NO SCROLL FOR EXECUTE query;
+	END;
+	LOOP
+		BEGIN
+			FETCH c INTO line;
+			EXIT WHEN NOT FOUND;
+			RETURN NEXT line;
+			i := i + 1;
+			IF i % 7 = 0 THEN
+				RAISE division_by_zero;
+			END IF;
+		EXCEPTION WHEN division_by_zero THEN
+			NULL;
+		END;
+	END LOOP;
+	CLOSE c;
+END $$;
+CREATE FUNCTION fz_asked(query text, x int8) RETURNS text
+STABLE LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	EXECUTE query INTO line USING x;
+	RETURN line;
+END $$;
+"""
+
+
+def canon(column, what=None):
+    """An expression that is the same for equal values."""
+    what = what or column.name
+    if column.type in UNHASHABLE:
+        return "coalesce(md5(%s::text), '-')" % what
+    if column.type == "name":
+        # its own hash function knows no collations
+        what += "::text"
+    elif column.type == "citext" and column.collation:
+        # neither does this one
+        return "%s IS NULL" % what
+    return "hash_record_extended(ROW(%s), 0)" % what
+
+
+def is_odd(column, what=""):
+    """citext's "=" compares bytes: in a collation that is not deterministic it
+    contradicts the order, and what the server makes of that is chance."""
+    return column.type == "citext" and "fz_" in what + str(column.collation)
+
+
+class Keys:
+    """Some keys, and what can be asked by them."""
+
+    def __init__(self, rng, table, world, most=4):
+        self.rng = rng
+        self.table = table
+        self.world = world
+        count = 1 if rng.random() < 0.4 else rng.randint(2, most)
+        self.keys = [self._key() for _ in range(count)]
+        self.slow = any(key.slow for key in self.keys)
+
+    def _key(self):
+        while True:
+            key = sorts.Key(self.rng, self.table, self.world)
+            if not any(is_odd(column, key.what)
+                       for column in self.table.columns
+                       if column.kind is key.kind):
+                return key
+
+    def order(self, prefix=None):
+        """ORDER BY; prefix is put before the first columns."""
+        return ", ".join(key.what + key.how for key in self.keys[:prefix])
+
+    def whats(self):
+        return [key.what for key in self.keys]
+
+    def plain(self):
+        """Columns that can be grouped and joined by."""
+        columns = [c for c in self.table.columns
+                   if c.kind.key and not is_odd(c)]
+        count = min(self.rng.choice((1, 1, 2, 3)), len(columns))
+        return self.rng.sample(columns, count)
+
+
+class Ordered:
+    """SELECT ... ORDER BY: where rows tie any order will do."""
+
+    def __init__(self, keys):
+        rng = keys.rng
+        self.rng = rng
+        self.keys = keys
+        names = [c.name for c in keys.table.columns]
+        roll = rng.random()
+        self.shown = keys.whats() if rng.random() < 0.5 else []
+        if roll < 0.3:
+            self.shown += ["t"]
+        elif roll < 0.7:
+            self.shown += [rng.choice(names) for _ in range(rng.randint(1, 5))]
+        self.source = rng.choice(("t",) * 3 + ("(SELECT * FROM t OFFSET 0) t",))
+        self.where = rng.choice(("",) * 4 + (
+            " WHERE id % 3 <> 0", " WHERE id > 5", " WHERE id < 0"))
+        # rows as text, or short: their id and a hash of all
+        self.single = (keys.table.n > 300 or rng.random() < 0.5
+                       or any(c.type == '"char"' for c in keys.table.columns))
+
+    def _select(self, tail):
+        """Names that no column has: or ORDER BY would mean them."""
+        columns = ", ".join(["id"] + [
+            "%s AS x%d" % (what, i) for i, what in enumerate(self.shown)])
+        select = "SELECT %s FROM %s%s%s" % (
+            columns, self.source, self.where, tail)
+        if self.single:
+            select = ("SELECT id || '|' || hashtextextended(s::text, 0) AS "
+                      "line FROM (%s) s" % select)
+        return select
+
+    def test(self, tail=""):
+        """The query."""
+        return self._select(" ORDER BY %s%s" % (self.keys.order(), tail))
+
+    def reference(self):
+        """All of it, in any order, and the rank of each row."""
+        return (self._select(""),
+                "SELECT id, dense_rank() OVER (ORDER BY %s) FROM %s%s" % (
+                    self.keys.order(), self.source, self.where))
+
+
+class Reference:
+    """What an ordered query must return."""
+
+    def __init__(self, rows, ranks):
+        self.rank = {}
+        for line in ranks:
+            row, rank = line.split("|")
+            self.rank[row] = int(rank)
+        self.rest = collections.Counter(rows)
+        self.ranks = sorted(self.rank.values())
+
+    def check(self, rows, first=0, limit=None, ties=False):
+        """Rows that a test has returned.  ties: LIMIT WITH TIES."""
+        end = len(self.ranks) if limit is None else first + limit
+        expected = self.ranks[first:end]
+        if ties and expected:
+            while end < len(self.ranks) and self.ranks[end] == expected[-1]:
+                expected.append(self.ranks[end])
+                end += 1
+        if len(rows) != len(expected):
+            raise oracle.Failure("%d rows, not %d" % (
+                len(rows), len(expected)))
+        for i, (row, rank) in enumerate(zip(rows, expected)):
+            mine = self.rank.get(row.split("|")[0])
+            if mine != rank:
+                raise oracle.Failure("row %d has rank %s, not %d: %s" % (
+                    i, mine, rank, row[:200]))
+        wrong = collections.Counter(rows) - self.rest
+        if wrong:
+            raise oracle.Failure("a row that is not there: %s" %
+                                 next(iter(wrong))[:200])
+
+
+# Definite queries.  Each function returns a query and whether it has an order.
+
+def distinct_on(rng, keys):
+    """The first row of each group."""
+    prefix = rng.randint(1, len(keys.keys))
+    what = ", ".join(key.what for key in keys.keys[:prefix])
+    return "SELECT DISTINCT ON (%s) id FROM t ORDER BY %s, id" % (
+        what, keys.order()), True
+
+
+def total_order(rng, keys):
+    """Ordered to the last."""
+    return "SELECT id FROM t ORDER BY %s, id%s" % (
+        keys.order(), rng.choice((" DESC", "", " LIMIT 7", " OFFSET 3"))), True
+
+
+def windows(rng, keys):
+    """Functions over windows, some over the same one."""
+    parts = ", ".join(c.name for c in keys.plain()[:2])
+    order = keys.order()
+    functions = rng.sample((
+        "rank() OVER (PARTITION BY %s ORDER BY %s)" % (parts, order),
+        "dense_rank() OVER (ORDER BY %s)" % order,
+        "row_number() OVER (PARTITION BY %s ORDER BY %s, id)" % (parts, order),
+        "lag(id, 2) OVER (ORDER BY %s, id DESC)" % order,
+        "sum(id) OVER (ORDER BY %s)" % order,
+        "count(*) OVER (PARTITION BY %s)" % parts,
+        "first_value(id) OVER (ORDER BY %s, id ROWS 3 PRECEDING)" % order,
+        "cume_dist() OVER (ORDER BY %s)" % order), rng.randint(1, 3))
+    return "SELECT id, %s FROM t" % ", ".join(functions), False
+
+
+def groups(rng, keys):
+    """GROUP BY, sorted; some of it ordered again."""
+    by = ", ".join(keys.whats())
+    having = rng.choice(("", "", " HAVING count(*) > 1"))
+    order = rng.choice((("", False), (" ORDER BY min(id)", True)))
+    return ("SELECT count(*), sum(id), min(id)%s FROM t GROUP BY %s%s%s" % (
+        rng.choice(("", ", string_agg(id::text, ',' ORDER BY id)",
+                    ", count(DISTINCT id % 10)")),
+        by, having, order[0]), order[1])
+
+
+def grouping_sets(rng, keys):
+    """GROUP BY several of them."""
+    by = ", ".join(c.name for c in keys.plain())
+    other = keys.plain()[0].name
+    return "SELECT count(*), sum(id), max(id) FROM t GROUP BY " + rng.choice((
+        "ROLLUP (%s, %s)" % (other, by), "CUBE (%s, %s)" % (by, other),
+        "GROUPING SETS ((%s), (%s), ())" % (by, other))), False
+
+
+def distinct(rng, keys):
+    """DISTINCT: which of equal values is shown is chance, so what they are is
+    not."""
+    columns = keys.plain()
+    names = ", ".join("%s AS d%d" % (c.name, i) for i, c in enumerate(columns))
+    return "SELECT %s FROM (SELECT DISTINCT %s FROM t) s" % (
+        ", ".join(canon(c, "d%d" % i) for i, c in enumerate(columns)),
+        names), False
+
+
+def merge_join(rng, keys):
+    """A join of groups, or of all of few rows."""
+    columns = keys.plain()[:2]
+    kind = rng.choice(("", "LEFT ", "RIGHT ", "FULL "))
+    on = " AND ".join("a.%s = b.%s" % (c.name, c.name) for c in columns)
+    names = ", ".join(c.name for c in columns)
+    if rng.random() < 0.5:
+        return ("SELECT a.id, b.n, b.low FROM t a %sJOIN (SELECT %s, count(*) "
+                "n, min(id) low FROM t WHERE id %% 3 > 0 GROUP BY %s) b ON %s"
+                % (kind, names, names, on)), False
+    return ("SELECT a.id, b.id FROM (SELECT * FROM t WHERE id < 120) a %sJOIN "
+            "(SELECT * FROM t WHERE id BETWEEN 40 AND 180) b ON %s" % (
+                kind, on)), False
+
+
+def set_operation(rng, keys):
+    """UNION, INTERSECT, EXCEPT."""
+    columns = keys.plain()[:2]
+    names = ", ".join("%s AS d%d" % (c.name, i) for i, c in enumerate(columns))
+    sides = ["SELECT %s FROM t WHERE id %% %d < %d" % (
+        names, rng.choice((2, 3, 7)), rng.choice((1, 2))) for _ in range(3)]
+    text = sides[0]
+    for side in sides[1:rng.randint(2, 3)]:
+        text = "(%s) %s (%s)" % (text, rng.choice((
+            "UNION", "UNION ALL", "INTERSECT", "INTERSECT ALL", "EXCEPT",
+            "EXCEPT ALL")), side)
+    return "SELECT %s FROM (%s) s" % (
+        ", ".join(canon(c, "d%d" % i) for i, c in enumerate(columns)),
+        text), False
+
+
+def common_table(rng, keys):
+    """A CTE that is sorted, read twice."""
+    return ("WITH w AS MATERIALIZED (SELECT id, row_number() OVER () AS r FROM "
+            "(SELECT id FROM t ORDER BY %s, id LIMIT %d) s) "
+            "SELECT a.id, a.r, b.id FROM w a LEFT JOIN w b ON b.r = a.r + 1 "
+            "ORDER BY a.r" % (keys.order(), rng.choice((3, 50, 100000)))), True
+
+
+def correlated(rng, keys):
+    """A sort for each row; with different bounds."""
+    parts = rng.choice((2, 5, 20))
+    inner = ("SELECT t.id FROM t WHERE t.id %% %d = a.id %% %d "
+             "ORDER BY %s, t.id" % (parts, parts, keys.order()))
+    return "SELECT a.id, %s FROM t a WHERE a.id < 60" % rng.choice((
+        "(%s LIMIT 1)" % inner,
+        "(%s OFFSET a.id %% 4 LIMIT 1)" % inner,
+        "ARRAY(%s LIMIT a.id %% 6)" % inner,
+        "ARRAY(%s)" % inner)), False
+
+
+def lateral(rng, keys):
+    """A sort for each row, in FROM."""
+    order = keys.order()
+    return ("SELECT a.id, l.id, l.r FROM t a LEFT JOIN LATERAL (SELECT t.id, "
+            "%s AS r FROM t WHERE t.id %% %d = a.id %% 7 ORDER BY %s, t.id "
+            "LIMIT a.id %% 4 + 1) l ON true WHERE a.id < 40" % (
+                rng.choice(("t.id", "rank() OVER (ORDER BY %s)" % order)),
+                rng.choice((7, 11)), order)), False
+
+
+def stacked(rng, keys):
+    """Sorts over sorts."""
+    other = Keys(rng, keys.table, keys.world, 2)
+    return ("SELECT id FROM (SELECT DISTINCT ON (r) * FROM (SELECT t.*, "
+            "rank() OVER (ORDER BY %s) AS r FROM t) s ORDER BY r, id) t "
+            "ORDER BY %s, id" % (keys.order(), other.order())), True
+
+
+def recursive(rng, keys):
+    """A query with a sort in the input of a sort."""
+    inner = ("SELECT id FROM t WHERE id %% %d = $1 %% 5 "
+             "ORDER BY %s, id LIMIT 1" % (rng.choice((5, 8)), keys.order()))
+    return ("SELECT id FROM t WHERE id < 60 "
+            "ORDER BY fz_asked($a$%s$a$, id) %s, %s, id" % (
+                inner, rng.choice(("", "DESC", "NULLS FIRST")),
+                keys.order())), True
+
+
+DEFINITE = (distinct_on, total_order, windows, groups, grouping_sets, distinct,
+            merge_join, set_operation, common_table, correlated, lateral,
+            stacked, recursive)
+# whose time is that of a sort for each of several rows
+QUADRATIC = {correlated, lateral, recursive}
+
+
+class Definite:
+    """A query whose result does not depend on the order of ties."""
+
+    def __init__(self, rng, keys):
+        self.kind = rng.choice(DEFINITE)
+        self.text, self.ordered = self.kind(rng, keys)
+        self.single = rng.random() < 0.6
+        if self.single:
+            self.text = "SELECT s::text AS line FROM (%s) s" % self.text
+
+
+# Ways to execute a query.  Each takes it and returns the statements.
+
+def plainly(rng, text):
+    return text
+
+
+def by_cursor(rng, text):
+    """Some rows at a time; some in subtransactions that are rolled back."""
+    kind = rng.choice(("NO SCROLL ", "NO SCROLL ", ""))
+    fetches = ["FETCH %s FROM c" % rng.choice((1, 2, 10, 100))
+               for _ in range(rng.randint(0, 4))] + ["FETCH ALL FROM c"]
+    fetches = ["SAVEPOINT a; %s; ROLLBACK TO a" % fetch
+               if rng.random() < 0.3 else fetch for fetch in fetches]
+    return "BEGIN; DECLARE c %sCURSOR FOR %s; %s; FETCH 1 FROM c; COMMIT" % (
+        kind, text, "; ".join(fetches))
+
+
+def by_scrolling(rng, text):
+    return ("BEGIN; DECLARE c SCROLL CURSOR FOR %s; MOVE %d IN c; "
+            "MOVE ABSOLUTE 0 IN c; FETCH ALL FROM c; COMMIT" % (
+                text, rng.choice((1, 20, 1000))))
+
+
+def by_holding(rng, text):
+    return ("BEGIN; DECLARE c %sCURSOR WITH HOLD FOR %s; FETCH %d FROM c; "
+            "COMMIT; FETCH ALL FROM c; CLOSE c" % (
+                rng.choice(("NO SCROLL ", "SCROLL ", "")), text,
+                rng.choice((1, 5, 100))))
+
+
+def into_table(rng, text):
+    return ("CREATE TEMPORARY TABLE r AS %s; SELECT line FROM r ORDER BY ctid; "
+            "DROP TABLE r" % text)
+
+
+def by_loop(rng, text):
+    return "SELECT * FROM fz_loop($q$%s$q$)" % text
+
+
+def by_pieces(rng, text):
+    return "SELECT * FROM fz_pieces($q$%s$q$)" % text
+
+
+ANY_STYLE = (plainly,) * 4 + (by_cursor, by_cursor, by_scrolling, by_holding)
+SINGLE_STYLE = ANY_STYLE + (into_table, by_loop, by_pieces)
+
+
+# Settings
+
+def plan_settings(rng, parallel):
+    """How it is planned, whoever sorts."""
+    result = {
+        "enable_hashagg": rng.choice(("off", "off", "off", "on")),
+        "enable_hashjoin": rng.choice(("off", "off", "off", "on")),
+        "enable_nestloop": rng.choice(("off", "on")),
+        "enable_material": rng.choice(("off", "on")),
+        "enable_memoize": rng.choice(("off", "on")),
+        "enable_incremental_sort": rng.choice(("off", "off", "on")),
+        "enable_partitionwise_aggregate": rng.choice(("off", "on")),
+        "enable_partitionwise_join": rng.choice(("off", "on")),
+        "plan_cache_mode": rng.choice(
+            ("auto", "force_generic_plan", "force_custom_plan")),
+        "cursor_tuple_fraction": rng.choice((0.01, 1)),
+        "jit": "on" if rng.random() < 0.02 else "off",
+        "jit_above_cost": 0,
+        "parallel_setup_cost": 0,
+        "parallel_tuple_cost": 0,
+        "min_parallel_table_scan_size": 0,
+        "max_parallel_workers_per_gather": 2 if parallel else 0,
+        "parallel_leader_participation": rng.choice(("off", "on", "on")),
+    }
+    return result
+
+
+def sort_settings(rng, n):
+    """How ptsort sorts."""
+    result = sorts.settings(rng, n)
+    result["work_mem"] = rng.choice(
+        ("1MB",) * 4 + ("4MB",) * 4 + ("64MB",) * 4 + ("64kB",))
+    result["ptsort.sort"] = "text" if rng.random() < 0.05 else "on"
+    result["ptsort.min_sort_rows"] = 100 if rng.random() < 0.05 else 0
+    return result
+
+
+class QueryTotals(Totals):
+    """What has been done."""
+
+    def __init__(self):
+        super().__init__()
+        self.queries = self.taken = self.sorts = 0
+        self.types = set()
+
+    def note_query(self, names, answer):
+        """Count what a query was like, and its sorts."""
+        self.queries += 1
+        for name in names:
+            self.kinds[name] += 1
+        lines = lines_of(answer)
+        self.taken += bool(lines)
+        for tuples, _, times, method in lines:
+            self.rows += int(tuples)
+            self.sorts += int(times)
+            self.kinds[method] += 1
+
+    def __str__(self):
+        return ("%d tables, %d queries (%d with sorts of ptsort), %d sorts of "
+                "%d rows (%s), %d types, %d errors compared, %d failures, "
+                "%.0f s" % (
+                    self.tables, self.queries, self.taken, self.sorts,
+                    self.rows, self.kinds_text(), len(self.types), self.errors,
+                    self.failures, self.seconds()))
+
+
+def lines_of(answer):
+    """What ptsort says of its sorts."""
+    found = [SORTED.match(m.text) for m in answer.messages
+             if m.severity == "LOG"]
+    return [match.groups() for match in found if match]
+
+
+class QueryCase(Case):
+    """A table, its history, and many queries of it."""
+
+    def _play_in_schema(self):
+        table = tables.Table(self.rng, self.world)
+        table.n = min(table.n, MAX_ROWS)
+        self.main.run(indexes.set_all(indexes.quiet_settings()))
+        self.must(SETUP)
+        for statement in table.create():
+            self.must(statement)
+        self.totals.tables += 1
+        for session, statement in table.history(self._snapshot_held):
+            self._happen(session, statement)
+        if table.partitioned and self.rng.random() < 0.7:
+            # partitions in order and others: merged
+            column = self.rng.choice([c for c in table.columns if c.kind.key])
+            self.must("CREATE INDEX ON t_0 (%s)" % column.name)
+        if self.rng.random() < 0.7:
+            self.must("ANALYZE t")
+        version = int(self.main.quiet("SHOW server_version_num").value)
+        self.force_parallel = ("debug_parallel_query" if version >= 160000
+                               else "force_parallel_mode")
+        self.run("SET ptsort.log_sort = on")
+        for _ in range(self.rng.choice((10, 20, 40)) if table.n > 1000 else 60):
+            self._one_query(table)
+        self._nothing_left()
+
+    def _one_query(self, table):
+        keys = Keys(self.rng, table, self.world)
+        if keys.slow and table.n > SLOW_ROWS:
+            return
+        definite = self.rng.random() < 0.5
+        query = Definite(self.rng, keys) if definite else Ordered(keys)
+        text = query.text if definite else query.test()
+        # fz_guarded() has a subtransaction, which no parallel query may begin
+        parallel = (not table.temporary and "fz_guarded" not in text
+                    and self.rng.random() < 0.15)
+        self.plan = plan_settings(self.rng, parallel)
+        self.forced = parallel and self.rng.random() < 0.4
+        (self._definite if definite else self._ordered)(table, keys, query)
+
+    # executing
+
+    def _set(self, values):
+        """Settings of the session, in one statement."""
+        values = dict(values)
+        values[self.force_parallel] = "on" if self.forced else "off"
+        self.run("SELECT count(set_config(key, value, false)) FROM "
+                 "json_each_text('%s')" % json.dumps(
+                     {name: str(value) for name, value in values.items()}))
+
+    def _server_runs(self, text):
+        """The server sorts, and nobody else."""
+        self._set(dict(self.plan, **{"ptsort.sort": "off",
+                                     "work_mem": "64MB"}))
+        answer = self._checked(text)
+        if lines_of(answer):
+            raise oracle.Failure("ptsort.sort is off, but: %s after: %s" % (
+                lines_of(answer), text))
+        return answer
+
+    def _ptsort_runs(self, table, text):
+        self._set(dict(self.plan, **sort_settings(self.rng, table.n)))
+        return self._checked(text)
+
+    def _checked(self, text):
+        answer = self.must(text)
+        if answer.error:
+            self.run("ROLLBACK; DROP TABLE IF EXISTS r; DEALLOCATE ALL; "
+                     "CLOSE ALL")
+        return answer
+
+    def _compare_errors(self, server, our, text):
+        """True if both have succeeded."""
+        codes = [a.error.code if a.error else None for a in (server, our)]
+        if codes[0] != codes[1]:
+            raise oracle.Failure("the server: %s, ptsort: %s after: %s" % (
+                server.error, our.error, text))
+        self.totals.errors += codes[0] is not None
+        return codes[0] is None
+
+    def _check(self, text, check, *args, **kwargs):
+        """A check that tells after which query it failed."""
+        try:
+            check(*args, **kwargs)
+        except oracle.Failure as failure:
+            raise oracle.Failure("%s after: %s" % (failure, text)) from failure
+
+    # kinds of queries
+
+    def _ordered(self, table, keys, query):
+        rows, ranks = (self._server_runs(text) for text in query.reference())
+        if ranks.error or rows.error:
+            # the same error, whichever row it meets first
+            rows = ranks if ranks.error else rows
+            reference = None
+        else:
+            reference = Reference(rows.rows, ranks.rows)
+        for _ in range(self.rng.choice((1, 2, 3, 5))):
+            if self.spoil:
+                self.spoil()
+            style = self.rng.choice(
+                (self._whole,) * 3 + (self._part, self._prepared))
+            style(table, query, keys, reference, rows)
+
+    def _note(self, keys, names, answer):
+        self.totals.types.update(key.kind.type for key in keys.keys)
+        self.totals.note_query(names, answer)
+
+    def _whole(self, table, query, keys, reference, server):
+        """All rows, in one of the ways."""
+        style = self.rng.choice(SINGLE_STYLE if query.single else ANY_STYLE)
+        text = style(self.rng, query.test())
+        ours = self._ptsort_runs(table, text)
+        self._note(keys, ("ordered", style.__name__), ours)
+        if self._compare_errors(server, ours, text) and reference:
+            self._check(text, reference.check, ours.rows)
+
+    def _part(self, table, query, keys, reference, server):
+        """LIMIT, OFFSET, WITH TIES, row locks."""
+        rng = self.rng
+        limit = rng.choice((1, 2, 10, 100, 1000))
+        offset = rng.choice((0, 0, 1, 20))
+        ties = rng.random() < 0.2
+        lock = ""
+        if query.source == "t" and not ties:
+            lock = rng.choice(("", "", " FOR UPDATE", " FOR SHARE"))
+        tail = " OFFSET %d FETCH FIRST %d ROWS %s%s" % (
+            offset, limit, "WITH TIES" if ties else "ONLY", lock)
+        text = query.test(tail)
+        ours = self._ptsort_runs(table, text)
+        self._note(keys, ("ordered", "ties" if ties else "limit"), ours)
+        if self._compare_errors(server, ours, text) and reference:
+            self._check(text, reference.check, ours.rows, offset, limit, ties)
+
+    def _prepared(self, table, query, keys, reference, server):
+        """Executed several times."""
+        text = "PREPARE q(int8, int8) AS " + query.test(" LIMIT $1 OFFSET $2")
+        if self._checked(text).error:
+            return
+        for _ in range(self.rng.randint(1, 6)):
+            limit = self.rng.choice((1, 3, 50, 100000))
+            offset = self.rng.choice((0, 0, 5))
+            execute = "EXECUTE q(%d, %d)" % (limit, offset)
+            ours = self._ptsort_runs(table, execute)
+            self._note(keys, ("ordered", "prepared"), ours)
+            if not self._compare_errors(server, ours, text):
+                return
+            if reference:
+                self._check(text, reference.check, ours.rows, offset, limit)
+        self.must("DEALLOCATE q")
+
+    def _definite(self, table, keys, query):
+        if query.kind in QUADRATIC and table.n > FEW_ROWS:
+            return
+        style = self.rng.choice(SINGLE_STYLE if query.single else ANY_STYLE)
+        text = style(self.rng, query.text)
+        server = self._server_runs(text)
+        if self.spoil:
+            self.spoil()
+        ours = self._ptsort_runs(table, text)
+        self._note(keys, (query.kind.__name__, style.__name__), ours)
+        if self._compare_errors(server, ours, text):
+            expected, found = server.rows, ours.rows
+            if not query.ordered:
+                expected, found = sorted(expected), sorted(found)
+            if expected != found:
+                self._check(text, differ, expected, found)
+
+    def _nothing_left(self):
+        """Neither files nor memory."""
+        left = self.run(
+            "SELECT name FROM pg_ls_tmpdir() UNION ALL SELECT name FROM "
+            "pg_backend_memory_contexts WHERE name LIKE 'ptsort%'").rows
+        if left:
+            raise oracle.Failure("left: %s" % left)
+
+
+def differ(expected, found):
+    """Say where."""
+    for i, (a, b) in enumerate(zip(expected, found)):
+        if a != b:
+            raise oracle.Failure("row %d is %s, not %s" % (
+                i, b[:200], a[:200]))
+    raise oracle.Failure("%d rows, not %d" % (len(found), len(expected)))
