@@ -6,13 +6,13 @@ LOAD 'ptsort';
 SELECT name, context, vartype, unit, boot_val, min_val, max_val, short_desc
 FROM pg_settings
 WHERE name IN ('ptsort.enable', 'ptsort.parallel_workers', 'ptsort.min_table_size', 'ptsort.skip_prefixes',
-	'ptsort.log_build')
+	'ptsort.log_build', 'ptsort.sort', 'ptsort.min_sort_rows', 'ptsort.log_sort')
 ORDER BY name;
 -- whatever else there is, is for developers
 SELECT name FROM pg_settings
 WHERE name LIKE 'ptsort.%'
 	AND name NOT IN ('ptsort.enable', 'ptsort.parallel_workers', 'ptsort.min_table_size', 'ptsort.skip_prefixes',
-	'ptsort.log_build')
+	'ptsort.log_build', 'ptsort.sort', 'ptsort.min_sort_rows', 'ptsort.log_sort')
 	AND NOT 'NOT_IN_SAMPLE' = ANY (pg_settings_get_flags(name));
 
 -- the prefix is reserved
@@ -24,8 +24,11 @@ SET ptsort.parallel_workers = many;
 -- (the servers word this differently)
 \set VERBOSITY sqlstate
 SET ptsort.min_table_size = -1;
+SET ptsort.min_sort_rows = -1;
+SET ptsort.min_sort_rows = 2147483648;
 \set VERBOSITY default
 SET ptsort.enable = perhaps;
+SET ptsort.sort = everything;
 -- the ends of the range
 SET ptsort.parallel_workers = 1024;
 SET ptsort.parallel_workers = -1;
@@ -33,6 +36,11 @@ SET ptsort.min_table_size = '1TB';
 SHOW ptsort.min_table_size;
 RESET ptsort.min_table_size;
 SHOW ptsort.min_table_size;
+SET ptsort.min_sort_rows = 2147483647;
+RESET ptsort.min_sort_rows;
+SET ptsort.sort = TEXT;
+SHOW ptsort.sort;
+RESET ptsort.sort;
 
 -- which builds they let through
 CREATE TABLE gucs (a int);
