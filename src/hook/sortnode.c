@@ -608,7 +608,7 @@ static explain_per_node_hook_type prev_explain = NULL;
 static void
 ptsort_explain_node(PlanState *planstate, List *ancestors,
 					const char *relationship, const char *plan_name,
-					ExplainState * es)
+					ExplainState *es)
 {
 	if (prev_explain)
 		prev_explain(planstate, ancestors, relationship, plan_name, es);

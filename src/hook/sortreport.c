@@ -56,7 +56,7 @@ sortreport_publish(const PtSortStats *stats, int64 sorts, int keys)
 
 #ifdef PT_EXPLAIN_NODES
 void
-sortreport_explain(const PtSortStats *stats, ExplainState * es)
+sortreport_explain(const PtSortStats *stats, ExplainState *es)
 {
 	const char *method = psprintf("%s by ptsort",
 								  ptsort_method_name(stats->method));

@@ -39,7 +39,7 @@ extern void sortreport_publish(const PtSortStats *stats, int64 sorts, int keys);
 
 #ifdef PT_EXPLAIN_NODES
 /* sortreport_explain adds what a sort did to what EXPLAIN says of its node. */
-extern void sortreport_explain(const PtSortStats *stats, ExplainState * es);
+extern void sortreport_explain(const PtSortStats *stats, ExplainState *es);
 #endif
 
 /*
