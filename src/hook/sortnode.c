@@ -55,7 +55,7 @@ typedef struct TakenSort
 	MemoryContext scratch;		/* of what functions of types leave behind */
 	PtSort	   *sort;			/* NULL: not begun yet */
 	bool		values;			/* of values, not of rows */
-	int64		bound;			/* that it was begun with; 0: none */
+	int64		bound;			/* that it has now; 0: none */
 	int64		sorts;			/* that it has done */
 	PtSortStats stats;			/* of what it did, when it has ended */
 	slist_node	link;			/* in its query's list */
@@ -164,9 +164,13 @@ open_sort(TakenSort *taken)
 	MemoryContext caller;
 
 	fault_point("query: sort");
-	if (taken->sort != NULL && taken->bound == bound)
+	if (taken->sort != NULL && (taken->bound > 0) == (bound > 0))
 	{
-		sort_reset(taken->sort);
+		if (taken->bound == bound)
+			sort_reset(taken->sort);
+		else
+			sort_rebound(taken->sort, bound);
+		taken->bound = bound;
 		return true;
 	}
 	end_sort(taken);

@@ -455,6 +455,16 @@ sort_reset(PtSort *sort)
 	sort->failed = sort->failure_met = sort->failure_told = false;
 }
 
+/* sort_rebound: see tuplesort.h. */
+void
+sort_rebound(PtSort *sort, int64 bound)
+{
+	Assert(bound > 0 && sort->options.bound > 0);
+	sort_reset(sort);
+	sort->options.bound = bound;
+	bounded_begin(sort);
+}
+
 /* sort_stats: see ptsort_stats. */
 void
 sort_stats(PtSort *sort, PtSortStats *stats)

@@ -22,6 +22,9 @@ extern void sort_end(PtSort *sort);
 extern void sort_reset(PtSort *sort);
 extern void sort_stats(PtSort *sort, PtSortStats *stats);
 
+/* sort_rebound resets a sort that has a bound, and gives it another one. */
+extern void sort_rebound(PtSort *sort, int64 bound);
+
 /* sort_nwords returns how many words the sort's keys have, see PtSortKey. */
 extern int	sort_nwords(const PtSort *sort);
 
