@@ -147,5 +147,28 @@ like(slurp_file("$out/chart-4MB.svg"), qr/<svg .*top 100: int8.*<\/svg>/s,
 command_fails_like([ 'python3', $sorts, 'run', '--shapes', 'none', '--out', $out ],
 	qr/unknown none; there are: int8 /, 'sorts: unknown shape');
 
+# Queries: every way of use, and small sorts that are taken as well
+my $queries = "$dir/querybench.py";
+($good, $results, $out) = program($queries, '--rows', 5000, '--reps', 1, '--by', 'cpu',
+	'--min-rows', 0, '--shapes',
+	'order,uses,analytics,start,small_int8_100,rescan_token_1000');
+ok($good, 'queries');
+my @measured = grep { $_->{status} eq 'ok' } @{ $results->{shapes} };
+is_deeply([ map { $_->{reason} } grep { $_->{status} eq 'error' } @{ $results->{shapes} } ],
+	[], 'queries: both have the same result, ptsort has sorted');
+foreach my $query (@measured)
+{
+	my $name = "queries: $query->{name} $query->{memory} $query->{workers}";
+
+	cmp_ok($query->{$_}[0]{cpu}, '>', 0, "$name: $_") foreach qw(server ptsort);
+}
+is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_class
+	WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace
+	AND relname NOT LIKE 'plain%'}), 0, 'queries: tables are dropped');
+command_like([ 'python3', $queries, 'report', $out ],
+	qr/^ORDER BY int8 +1GB +1 .*^With workers, .*^ORDER BY int8 +4MB /ms, 'queries: report');
+command_fails_like([ 'python3', $queries, 'run', '--shapes', 'none', '--out', $out ],
+	qr/unknown none; there are: order_url /, 'queries: unknown');
+
 $node->stop;
 done_testing();

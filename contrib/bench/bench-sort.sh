@@ -30,66 +30,9 @@
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-# shellcheck source=contrib/dev/common.sh
-. contrib/dev/common.sh
+# shellcheck source=contrib/bench/private.sh
+. contrib/bench/private.sh
 
-out=${OUT:-build/bench-sort}
-export PYTHONDONTWRITEBYTECODE=1
-
-# absolute DIR: its path from the root; DIR must exist
-absolute()
-{
-	(cd "$1" && pwd)
-}
-
-# measure: what sortbench.py run does, as the user who runs the server
-measure()
-{
-	local options=(--out "$work/out" --source "$source_version")
-	[ -z "${FULL:-}" ] || options+=(--scale 1)
-	[ -z "${SCALE:-}" ] || options+=(--scale "$SCALE")
-	[ -z "${SHAPES:-}" ] || options+=(--shapes "$SHAPES")
-	[ -z "${BUDGETS:-}" ] || options+=(--budgets "$BUDGETS")
-	[ -z "${RUNS:-}" ] || options+=(--runs "$RUNS")
-	[ -z "${FIRSTS:-}" ] || options+=(--firsts "$FIRSTS")
-	[ -z "${BY:-}" ] || options+=(--by "$BY")
-	[ -z "${UNTOLD:-}" ] || options+=(--untold)
-	[ -z "${PEERS:-}" ] || options+=(--peers)
-	[ -z "${KEEP:-}" ] || options+=(--keep)
-	as_user env -C "$work" python3 "$work/src/contrib/bench/sortbench.py" run \
-		"${options[@]}"
-}
-
-command -v python3 >/dev/null || {
-	echo "missing: python3" >&2
-	exit 1
-}
-contrib/dev/setup.sh || exit 1
-find_server || exit 1
-mkdir -p "$out" && out=$(absolute "$out") || exit 1
-if [ -n "${CLUSTER:-}" ]; then
-	CLUSTER=$(absolute "$CLUSTER") && KEEP=1 || exit 1
-fi
-source_version=$(git describe --always --dirty 2>/dev/null ||
-	sed -n "s/^default_version *= *'\(.*\)'/\1/p" ptsort.control)
-mapfile -t settings < <(python3 contrib/bench/bench.py settings)
-
-say "$("$pg_config" --version), $(nproc) processors"
-make_workdir "${CLUSTER:-}"
-mkdir -p "$work/out"
-say "build"
-install_private || exit 1
-own_workdir
-start_cluster "${settings[@]}" || exit 1
-
-say "measure"
-measure
-status=$?
-[ -f "$work/out/results.json" ] || exit 1
-cp "$work/out/results.json" "$out/" || exit 1
-stop_cluster || exit 1
-
-say "report: ${out#"$top/"}"
-python3 "$top/contrib/bench/sortbench.py" report "$out" || exit 1
-say "$SECONDS seconds"
-exit $status
+[ -z "${FULL:-}" ] || SCALE=1
+bench sortbench.py "${OUT:-build/bench-sort}" \
+	SCALE SHAPES BUDGETS RUNS FIRSTS BY UNTOLD? PEERS?

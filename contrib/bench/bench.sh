@@ -26,63 +26,10 @@
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-# shellcheck source=contrib/dev/common.sh
-. contrib/dev/common.sh
+# shellcheck source=contrib/bench/private.sh
+. contrib/bench/private.sh
 
-out=${OUT:-build/bench}
-workers=${WORKERS:-1}
-export PYTHONDONTWRITEBYTECODE=1
-
-# absolute DIR: its path from the root; DIR must exist
-absolute()
-{
-	(cd "$1" && pwd)
-}
-
-# measure: what bench.py run does, as the user who runs the server
-measure()
-{
-	local options=(--workers "$workers" --out "$work/out")
-	[ -z "${ROWS:-}" ] || options+=(--rows "$ROWS")
-	[ -z "${SHAPES:-}" ] || options+=(--shapes "$SHAPES")
-	[ -z "${MEMORY:-}" ] || options+=(--memory "$MEMORY")
-	[ -z "${RUNS:-}" ] || options+=(--runs "$RUNS")
-	[ -z "${CACHE:-}" ] || options+=(--cache "$CACHE")
-	[ -z "${CHECK:-}" ] || options+=(--check)
-	[ -z "${KEEP:-}" ] || options+=(--keep)
-	as_user env -C "$work" python3 "$work/src/contrib/bench/bench.py" run \
-		"${options[@]}" --source "$source_version"
-}
-
-command -v python3 >/dev/null || {
-	echo "missing: python3" >&2
-	exit 1
-}
-contrib/dev/setup.sh || exit 1
-find_server || exit 1
-mkdir -p "$out" && out=$(absolute "$out") || exit 1
-if [ -n "${CLUSTER:-}" ]; then
-	CLUSTER=$(absolute "$CLUSTER") && KEEP=1 || exit 1
-fi
-source_version=$(git describe --always --dirty 2>/dev/null ||
-	sed -n "s/^default_version *= *'\(.*\)'/\1/p" ptsort.control)
-mapfile -t settings < <(python3 contrib/bench/bench.py settings --workers "$workers")
-
-say "$("$pg_config" --version), $(nproc) processors"
-make_workdir "${CLUSTER:-}"
-mkdir -p "$work/out"
-say "build"
-install_private || exit 1
-start_cluster "${settings[@]}" || exit 1
-
-say "measure"
-measure
-status=$?
-[ -f "$work/out/results.json" ] || exit 1
-cp "$work"/out/*.json "$out/" || exit 1
-stop_cluster || exit 1
-
-say "report: ${out#"$top/"}"
-python3 "$top/contrib/bench/bench.py" report ${PHASES:+--phases} "$out" || exit 1
-say "$SECONDS seconds"
-exit $status
+WORKERS=${WORKERS:-1}
+settings_options=(--workers "$WORKERS")
+[ -z "${PHASES:-}" ] || report_options=(--phases)
+bench bench.py "${OUT:-build/bench}" WORKERS ROWS SHAPES MEMORY RUNS CACHE CHECK?

@@ -90,6 +90,10 @@ class Cluster:
         lines, messages = self.psql(script)
         return json.loads("\n".join(lines)), messages
 
+    def json_lines(self, script):
+        """The JSON values that a script prints, one a line."""
+        return [json.loads(line) for line in self.psql(script)[0]]
+
     def postmaster_pid(self):
         """Process id of the server."""
         with open(os.path.join(self.data, "postmaster.pid")) as f:

@@ -1,0 +1,247 @@
+"""What `make bench-query` runs: tables, queries, and the floors they are held to.
+
+The server computes what the client would otherwise read: the rows of a sort are
+counted in the same statement, `SELECT count(id) FROM (SELECT ... ORDER BY ...
+OFFSET 0) s`.  OFFSET 0 keeps the planner from leaving the sort out, and no time
+is spent on sending rows.  Results do not depend on the order of equal rows.
+"""
+
+import re
+from collections import namedtuple
+
+import shapes
+from shapes import FIRST_NAMES, LAST_NAMES, WORDS, Table, number, pick
+from sortshapes import AMOUNT, AT, URL, chosen
+
+# A query: name is how it is asked for, label what the reader sees, table the one
+# that it reads.  {rows} and {groups} in sql are tables, {last} the last group of a
+# loop, {en}, {icu} collations.  sort is what ptsort.sort is set to, against off;
+# plan the nodes that the plan must have, None if it is not looked at; shown the
+# query that EXPLAIN is asked of, None: sql.  memories and workers are those
+# it is measured with; floor is the least ratio, None where none was set.
+Query = namedtuple("Query", "name label table sort sql floor plan shown before after memories "
+                   "workers",
+                   defaults=(None, ("Sort",), None, (), (), ("1GB", "4MB"), (0, 1)))
+
+COLLATIONS = shapes.COLLATIONS
+NEVER_SLOWER = 0.97
+
+TABLES = {t.name: t for t in (
+    # 260 bytes
+    Table("events", 1.0, """
+        i AS id, hashint8extended(i, 1) AS account, %s AS at, %s AS amount,
+        md5(i::text) AS token, %s AS url,
+        %s || ' ' || %s || ' ' || %s || ' ' || %s AS name,
+        CASE WHEN i %% 3 = 0 THEN %s || ' ' || %s ELSE '' END AS phrase,
+        'Brand#' || %s || %s AS brand, %s || ' ' || %s AS kind,
+        %s::int4 AS size, %s::int4 AS supplier""" % (
+            AT, AMOUNT, URL, pick(FIRST_NAMES, 21), pick(FIRST_NAMES, 22),
+            pick(LAST_NAMES, 23), pick(LAST_NAMES, 24), pick(WORDS, 25),
+            pick(WORDS, 26), number(27, 8), number(28, 4), pick(WORDS, 29),
+            "(%s)[1 + %s]" % ("ARRAY['BRASS', 'COPPER', 'NICKEL', 'TIN']", number(30, 4)),
+            number(31, 64), number(32, 16384))),
+    # every fifth of them
+    Table("orders", 0.2, "i AS id, md5((i * 5)::text) AS token"),
+    # rows in groups of ten and more, to be sorted one group at a time
+    Table("groups", 1.0, """
+        i AS id, hashint8extended(i, 1) AS account, md5(i::text) AS token, %s AS url,
+        ((i - 1) / 10)::int4 AS g10, ((i - 1) / 100)::int4 AS g100,
+        ((i - 1) / 1000)::int4 AS g1000, ((i - 1) / 10000)::int4 AS g10000,
+        ((i - 1) / 100000)::int4 AS g100000""" % URL),
+)}
+
+# Rows that all sorts of a loop have together, at most
+MOST_OF_GROUPS = 200000
+SIZES = (10, 100, 1000, 10000, 100000)
+
+# Statements that a loop executes for its overhead
+ROUNDS = 2000
+PARTITIONS = 1000
+PARTITIONS_ROUNDS = 20
+
+LOOP = "SELECT pg_temp.loop('%s', %s)"
+SERIAL = dict(memories=("4MB",), workers=(0,))
+
+
+def counted(select, what="id"):
+    """A query whose rows the server counts."""
+    return "SELECT count(%s) FROM (%s OFFSET 0) s" % (what, select)
+
+
+def ordered(name, label, keys, sort, floor):
+    """SELECT ... ORDER BY."""
+    columns = re.sub(r" COLLATE {\w+}| COLLATE \"C\"", "", keys)
+    return Query("order_" + name, "ORDER BY " + label, "events", sort,
+                 counted("SELECT id, %s FROM {events} ORDER BY %s" % (columns, keys)), floor)
+
+
+def small(name, label, key, sort):
+    """Sorts of few rows, in a loop, and as rescans of one node."""
+    for size in SIZES:
+        one = "SELECT count(id) FROM (SELECT id, %s FROM {groups} WHERE g%d = %%s " \
+            "ORDER BY %s OFFSET 0) s" % (key.split()[0], size, key)
+        yield Query("small_%s_%d" % (name, size), "%s rows: %s" % (format(size, ","), label),
+                    "groups", sort,
+                    LOOP % (one % "$1", "{last%d}" % size), 0.98 if size == 1000 else NEVER_SLOWER,
+                    shown=one % "0", **SERIAL)
+        yield Query("rescan_%s_%d" % (name, size),
+                    "rescans, %s rows: %s" % (format(size, ","), label), "groups", sort,
+                    "SELECT count(id) FROM generate_series(0, {last%d}) AS g, "
+                    "LATERAL (SELECT id, %s FROM {groups} WHERE g%d = g ORDER BY %s OFFSET 1) s"
+                    % (size, key.split()[0], size, key), NEVER_SLOWER, **SERIAL)
+
+
+MAKE_PARTITIONS = """DO $$ BEGIN
+    IF to_regclass('bench_parts') IS NULL THEN
+        CREATE TABLE bench_parts (id int4, v text) PARTITION BY LIST (id);
+        FOR i IN 1 .. %d LOOP
+            EXECUTE format('CREATE TABLE bench_parts_%%s PARTITION OF bench_parts
+                FOR VALUES IN (%%s)', i, i);
+        END LOOP;
+    END IF;
+END $$""" % PARTITIONS
+
+QUERIES = {q.name: q for q in (
+    ordered("url", "URL, en_US", "url COLLATE {en}", "text", 6),
+    ordered("name", "name, en_US", "name COLLATE {en}", "text", 4),
+    ordered("token", "md5, en_US", "token COLLATE {en}", "text", 3),
+    ordered("token_icu", "md5, en-x-icu", "token COLLATE {icu}", "text", 1.5),
+    ordered("url_icu", "URL, en-x-icu", "url COLLATE {icu}", "text", 1.5),
+    ordered("int8", "int8", "account", "on", 1.2),
+    ordered("token_c", 'md5, "C"', 'token COLLATE "C"', "on", 1.2),
+    ordered("at", "timestamptz", "at", "on", NEVER_SLOWER),
+    ordered("amount", "numeric", "amount", "on", NEVER_SLOWER),
+    ordered("phrase_int8", "(text of 4,097 values, en_US; int8)",
+            "phrase COLLATE {en}, account", "text", NEVER_SLOWER),
+
+    Query("group_url", "GROUP BY URL, en_US", "events", "text",
+          counted("SELECT url COLLATE {en} AS id, max(amount) FROM {events} GROUP BY 1"),
+          NEVER_SLOWER, ("GroupAggregate", "Sort"), before=("SET enable_hashagg = off",)),
+    Query("group_phrase", "GROUP BY text of 4,097 values, en_US", "events", "text",
+          counted("SELECT phrase COLLATE {en} AS id, max(amount) FROM {events} GROUP BY 1"),
+          NEVER_SLOWER, ("GroupAggregate", "Sort"), before=("SET enable_hashagg = off",)),
+    Query("distinct_name", "DISTINCT name, en_US", "events", "text",
+          counted("SELECT DISTINCT name COLLATE {en} AS id FROM {events}"),
+          NEVER_SLOWER, ("Unique", "Sort"), before=("SET enable_hashagg = off",)),
+    Query("window", "row_number() OVER (PARTITION BY text ORDER BY text), en_US", "events", "text",
+          "SELECT sum(n) FROM (SELECT row_number() OVER (PARTITION BY phrase COLLATE {en} "
+          "ORDER BY token COLLATE {en}) AS n FROM {events} OFFSET 0) s", NEVER_SLOWER,
+          ("WindowAgg", "Sort")),
+    Query("window_last", "a window's last 3 rows of each day: int8", "events", "on",
+          "SELECT count(id) FROM (SELECT id, row_number() OVER (PARTITION BY at::date "
+          "ORDER BY account) AS n FROM {events} OFFSET 0) s WHERE n <= 3", NEVER_SLOWER,
+          ("WindowAgg", "Sort")),
+    Query("join", "merge join on md5, en_US", "events", "text",
+          "SELECT count(e.id) FROM {events} e JOIN {orders} o "
+          "ON e.token COLLATE {en} = o.token COLLATE {en}", NEVER_SLOWER, ("Merge Join", "Sort"),
+          before=("SET enable_hashjoin = off", "SET enable_nestloop = off"), workers=(0,)),
+    Query("union", "UNION of names, en_US", "events", "text",
+          counted("SELECT name COLLATE {en} AS id FROM {events} UNION "
+                  "SELECT upper(name) COLLATE {en} FROM {events} WHERE id % 2 = 0"),
+          NEVER_SLOWER, ("Unique", "Sort"), before=("SET enable_hashagg = off",), workers=(0,)),
+    Query("create", "CREATE TABLE AS ... ORDER BY URL, en_US", "events", "text",
+          "CREATE UNLOGGED TABLE bench_made AS SELECT id, url FROM {events} "
+          "ORDER BY url COLLATE {en}", NEVER_SLOWER, after=("DROP TABLE bench_made",),
+          workers=(0,)),
+    Query("top_url", "top 100: URL, en_US", "events", "text",
+          "SELECT count(id) FROM (SELECT id, url FROM {events} ORDER BY url COLLATE {en} "
+          "LIMIT 100) s", NEVER_SLOWER),
+    Query("top_int8", "top 100: int8", "events", "on",
+          "SELECT count(id) FROM (SELECT id, account FROM {events} ORDER BY account "
+          "LIMIT 100) s", NEVER_SLOWER),
+    Query("lateral_top", "top 3 of each 100: md5, en_US", "groups", "text",
+          "SELECT count(id) FROM generate_series(0, {last100}) AS g, LATERAL (SELECT id "
+          "FROM {groups} WHERE g100 = g ORDER BY token COLLATE {en} LIMIT 3) s",
+          NEVER_SLOWER, **SERIAL),
+
+    Query("hits_url", "ClickBench: URLs by their count", "events", "on",
+          "SELECT max(c) FROM (SELECT url COLLATE {en}, count(*) AS c FROM {events} "
+          "GROUP BY 1 ORDER BY c DESC LIMIT 10) s", NEVER_SLOWER),
+    Query("hits_phrase", "ClickBench: first phrases", "events", "text",
+          "SELECT max(phrase) FROM (SELECT phrase COLLATE {en} AS phrase FROM {events} "
+          "WHERE phrase <> '' ORDER BY 1 LIMIT 10) s", NEVER_SLOWER),
+    Query("hits_phrase_time", "ClickBench: phrases by time, then text", "events", "on",
+          "SELECT count(phrase) FROM (SELECT phrase FROM {events} WHERE phrase <> '' "
+          "ORDER BY at, phrase COLLATE {en} LIMIT 10) s", NEVER_SLOWER),
+    Query("tpch_10", "TPC-H 10: returned items by customer", "events", "on",
+          "SELECT max(revenue) FROM (SELECT name COLLATE {en}, phrase COLLATE {en}, "
+          "sum(amount * (1 - size / 100.0)) AS revenue FROM {events} GROUP BY 1, 2 "
+          "ORDER BY revenue DESC LIMIT 20) s", NEVER_SLOWER, workers=(0,)),
+    Query("tpch_16", "TPC-H 16: suppliers by brand, kind, size", "events", "text",
+          "SELECT max(c) FROM (SELECT brand COLLATE {en}, kind COLLATE {en}, size, "
+          "count(DISTINCT supplier) AS c FROM {events} WHERE size % 4 <> 1 GROUP BY 1, 2, 3 "
+          "ORDER BY c DESC, 1, 2, 3 OFFSET 0) s", NEVER_SLOWER, ("GroupAggregate", "Sort"),
+          workers=(0,)),
+
+    *small("int8", "int8", "account", "on"),
+    *small("token_c", 'md5, "C"', 'token COLLATE "C"', "on"),
+    *small("token", "md5, en_US", "token COLLATE {en}", "text"),
+    *small("url_icu", "URL, en-x-icu", "url COLLATE {icu}", "text"),
+
+    Query("start", "planning and start without sorts", "groups", "on",
+          LOOP % ("SELECT count(*) FROM {groups} WHERE id = $1", ROUNDS), NEVER_SLOWER,
+          None, **SERIAL),
+    Query("start_sort", "the same with a sort of 5 rows", "groups", "on",
+          LOOP % ("SELECT count(*) FROM (SELECT i FROM generate_series($1, $1 + 4) AS i "
+                  "ORDER BY i OFFSET 0) s", ROUNDS), NEVER_SLOWER, None, **SERIAL),
+    Query("start_partitions", "the same with 1,000 partitions", "groups", "on",
+          LOOP % ("SELECT count(v) + $1 FROM bench_parts", PARTITIONS_ROUNDS), NEVER_SLOWER,
+          None, before=(MAKE_PARTITIONS,), **SERIAL),
+    Query("start_partitions_sort", "the same, sorted each and merged, en_US", "groups", "text",
+          LOOP % ("SELECT count(v) + $1 FROM (SELECT v FROM bench_parts "
+                  "ORDER BY v COLLATE {en} LIMIT 10) s", PARTITIONS_ROUNDS),
+          NEVER_SLOWER, None, before=(MAKE_PARTITIONS,), **SERIAL),
+)}
+
+GROUPS = {
+    "all": tuple(QUERIES),
+    "order": tuple(n for n in QUERIES if n.startswith("order_")),
+    "small": tuple(n for n in QUERIES if n.startswith(("small_", "rescan_"))),
+    "start": tuple(n for n in QUERIES if n.startswith("start")),
+    "analytics": tuple(n for n in QUERIES if n.startswith(("hits_", "tpch_"))),
+}
+GROUPS["uses"] = tuple(n for n in QUERIES
+                       if not any(n in GROUPS[g] for g in ("order", "small", "start",
+                                                           "analytics")))
+
+MEMORIES = ("1GB", "4MB")
+
+
+def choose(words):
+    """The queries that a list of names and of GROUPS means; all if it is empty."""
+    return [QUERIES[name] for name in chosen(words, QUERIES, tuple(QUERIES), GROUPS)]
+
+
+def choose_memories(words):
+    """The values of work_mem that a list means; all if it is empty."""
+    return chosen(words, MEMORIES, MEMORIES, {})
+
+
+def rows_of(table, rows):
+    """How many rows a table has when ROWS are asked for."""
+    if table.name == "groups":
+        rows = min(rows, MOST_OF_GROUPS)
+    return shapes.table_rows(table, rows)
+
+
+def table_name(table, rows):
+    """Name of a table with its contents, as in shapes.py."""
+    return "query_" + shapes.table_name(table, rows_of(table, rows))
+
+
+def load_statements(table, rows):
+    """The statements that make a table; it has its name when all is done."""
+    *made, _ = shapes.load_statements(table, rows_of(table, rows))
+    if table.name == "groups":
+        made += ["CREATE INDEX ON loading (%s)" % column for column in
+                 ("id", *("g%d" % size for size in SIZES))]
+    return made + ["ALTER TABLE loading RENAME TO " + table_name(table, rows)]
+
+
+def fill(sql, rows, collations):
+    """SQL with the names of tables and collations in it.  Raises KeyError with the
+    key of a collation that the server lacks."""
+    names = {name: table_name(table, rows) for name, table in TABLES.items()}
+    for size in SIZES:
+        names["last%d" % size] = str(max(rows_of(TABLES["groups"], rows) // size, 1) - 1)
+    return sql.format_map(dict(names, **collations))

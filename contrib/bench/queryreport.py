@@ -1,0 +1,82 @@
+"""From measured queries to what people read: medians and ratios, text tables."""
+
+from statistics import median
+
+from report import machine, table
+from sortreport import both, ratio_cell
+
+
+def middle(runs, what):
+    """The median of one number of several runs."""
+    return median(run[what] for run in runs)
+
+
+def summarize(query, unit):
+    """The numbers of one measured query, as a dict; unit, "ms" or "cpu", is what
+    the ratio is made of."""
+    server, ptsort = query["server"], query["ptsort"]
+    s = {engine: {what: middle(runs, what) for what in ("ms", "cpu", "process")}
+         for engine, runs in (("server", server), ("ptsort", ptsort))}
+    ratios = [a[unit] / b[unit] for a, b in zip(server, ptsort)]
+    s.update(ratio=s["server"][unit] / s["ptsort"][unit], low=min(ratios), high=max(ratios))
+    s["missed"] = query["floor"] is not None and s["ratio"] < query["floor"]
+    return s
+
+
+def times_table(shown, unit):
+    """Times and ratios, one line a query, memory and number of workers.  Of
+    several processes the time of the one that the client waits for is also shown."""
+    rows = []
+    for query in shown:
+        s = query.get("summary")
+        head = [query["label"], query["memory"], query["workers"]]
+        if s is None:
+            rows.append(head + [None] * 6 + ["%s: %s" % (
+                query["status"], query["reason"].splitlines()[0])])
+            continue
+        other = "cpu" if unit == "ms" else "ms"
+        rows.append(head + [
+            "%.0f" % s["server"][unit], "%.0f" % s["ptsort"][unit], ratio_cell(s["ratio"]),
+            "%.2f to %.2f" % (s["low"], s["high"]), ratio_cell(query["floor"]),
+            both(s["server"][other], s["ptsort"][other]),
+            " ".join((["missed"] if s["missed"] else [])
+                     + ([] if query["taken"] else ["not taken"]))])
+    return table(["query", "work_mem", "workers", "server ms", "ptsort ms", "ratio",
+                  "single runs", "floor", "time" if unit == "cpu" else "CPU", ""], rows)
+
+
+def leaders_table(shown):
+    """CPU time of the leader alone, and of all processes."""
+    rows = [[q["label"], q["memory"], both(q["summary"]["server"]["process"],
+                                           q["summary"]["ptsort"]["process"]),
+             ratio_cell(q["summary"]["server"]["process"] / q["summary"]["ptsort"]["process"]),
+             both(q["summary"]["server"]["cpu"], q["summary"]["ptsort"]["cpu"])]
+            for q in shown]
+    return table(["query", "work_mem", "leader's CPU ms", "ratio", "all CPU ms"], rows)
+
+
+def conditions(settings):
+    """The sentence that says how it was measured."""
+    return "PostgreSQL %s, %s rows, %s, median of %d%s" % (
+        settings["server_version"], format(settings["rows"], ","),
+        "CPU time" if settings["by"] == "cpu" else "time", settings["reps"],
+        "" if settings["min_rows"] is None
+        else ", ptsort.min_sort_rows = %d" % settings["min_rows"])
+
+
+def text(results):
+    """The whole report, as one string."""
+    settings, shown = results["settings"], results["shapes"]
+    lines = [conditions(settings), machine(settings)]
+    if settings["load"] > 0.5:
+        lines.append("The machine was busy before the first query: load %.1f."
+                     % settings["load"])
+    lines += ["", "CPU time is that of all processes; rows are counted, not sent."]
+    lines += times_table(shown, settings["by"])
+    measured = [q for q in shown if "summary" in q]
+    parallel = [q for q in measured if q["workers"]]
+    if parallel:
+        lines += ["", "With workers, server / ptsort:"] + leaders_table(parallel)
+    below = [q for q in measured if q["summary"]["missed"]]
+    lines += ["", "%d of %d miss a floor." % (len(below), len(measured))]
+    return "\n".join(lines) + "\n"
