@@ -27,7 +27,11 @@
 
 bool		ptsort_skip_prefixes = true;
 
-/* The first comparisons are made both ways, then one in BOTH_EVERY. */
+/*
+ * The first comparisons that a process makes in a collation are made both
+ * ways, then the first of each sort and one in BOTH_EVERY.  (Were it the first
+ * ones of each sort, small sorts would gain nothing.)
+ */
 #define BOTH_FIRST		1000
 #define BOTH_EVERY		64
 
@@ -36,7 +40,8 @@ typedef struct TextCompare
 	SortSupportData full;		/* the comparison of the type */
 	const TextRanks *ranks;
 	bool		padded;			/* blanks at the end do not count */
-	uint64		compared;		/* pairs by their ranks */
+	int		   *tried;			/* pairs compared both ways, of the process */
+	uint64		compared;		/* pairs by their ranks, after the first */
 	CompareFailure *failure;	/* where to report a contradiction */
 } TextCompare;
 
@@ -103,6 +108,7 @@ compare_both(TextCompare *self, Datum x, Datum y, int cmp, SortSupport ssup)
 	int			full = compare_full(self, x, y);
 	Oid			collation = self->full.ssup_collation;
 
+	*self->tried = Min(*self->tried + 1, BOTH_FIRST);
 	if (same_sign(cmp, full))
 		return cmp;
 	ssup->comparator = self->full.comparator;
@@ -139,8 +145,7 @@ compare_ranks(Datum x, Datum y, SortSupport ssup)
 		return 0;
 	if (!text_rank_compare(self->ranks, shared, a, a_length, b, b_length, &cmp))
 		return compare_full(self, x, y);
-	self->compared++;
-	if (self->compared <= BOTH_FIRST || self->compared % BOTH_EVERY == 0)
+	if (*self->tried < BOTH_FIRST || self->compared++ % BOTH_EVERY == 0)
 		return compare_both(self, x, y, cmp, ssup);
 	return cmp;
 }
@@ -154,6 +159,7 @@ text_compare_wrap(SortSupport ssup, const TextRanks *ranks, bool padded,
 
 	self->full = *ssup;
 	self->ranks = ranks;
+	self->tried = text_rank_tried(ranks);
 	self->padded = padded;
 	self->failure = failure;
 	ssup->ssup_extra = self;

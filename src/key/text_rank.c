@@ -37,7 +37,7 @@ bool		ptsort_debug_trust_collations = false;
 
 struct TextRanks
 {
-	const CollateProof *proof;
+	CollateProof *proof;
 	bool		single;			/* all elements have one byte: for tests */
 };
 
@@ -209,6 +209,13 @@ bool
 text_rank_is_alone(const TextRanks *ranks, char byte)
 {
 	return ranks->proof->alone[(unsigned char) byte];
+}
+
+/* text_rank_tried: see text_rank.h. */
+int *
+text_rank_tried(const TextRanks *ranks)
+{
+	return &ranks->proof->compared;
 }
 
 /* text_rank_ends: see text_rank.h. */

@@ -31,6 +31,12 @@ extern bool text_rank_compare(const TextRanks *ranks, int shared,
 							  const char *b, int b_length, int *cmp);
 
 /*
+ * text_rank_tried returns where the process counts how many pairs of strings in
+ * this collation it has also compared by strcoll().
+ */
+extern int *text_rank_tried(const TextRanks *ranks);
+
+/*
  * text_rank_next returns the rank of the next primary weight of a string, 0 if
  * the element at *string has none.  The order of strings that differ in these
  * is the order of their sequences of ranks other than 0.  *string is advanced

@@ -56,6 +56,9 @@ typedef struct CollateProof
 	/* what text_rank.c has found out by comparing */
 	bool		tried;
 	bool		agrees;
+
+	/* pairs that text_compare.c has also compared by strcoll() */
+	int			compared;
 } CollateProof;
 
 /*
