@@ -45,7 +45,7 @@
 #include "utils/tuplesort.h"
 
 int			ptsort_sort = TAKE_NO_SORTS;
-int			ptsort_min_sort_rows = 1000;
+int			ptsort_min_sort_rows = 200;
 
 /* A Sort node that we have taken. */
 typedef struct TakenSort
@@ -130,6 +130,9 @@ end_sort(TakenSort *taken)
 					   ((Sort *) taken->node->ss.ps.plan)->numCols);
 }
 
+/* More rows than this are many, whatever the planner expects. */
+#define MAX_EXPECTED	1e9
+
 /* Begin a sort in the query's memory context. */
 static PtSort *
 begin_sort(TakenSort *taken)
@@ -139,6 +142,7 @@ begin_sort(TakenSort *taken)
 	PtSortOptions options = {
 		.role = PTSORT_SERIAL,
 		.budget = (int64) work_mem * 1024,
+		.expected_tuples = (int64) Min(plan->plan.plan_rows, MAX_EXPECTED),
 		.bound = taken->bound,
 		.stable = true,
 	};
