@@ -344,7 +344,7 @@ check_ties(MemSort *ms, uint64 *entries, int64 n)
 
 /* Find the groups of entries with equal words; check or order each. */
 static void
-resolve_ties(MemSort *ms, uint64 *scratch)
+resolve_ties(MemSort *ms, uint64 *scratch, int64 room)
 {
 	int64		start = 0;
 
@@ -361,8 +361,8 @@ resolve_ties(MemSort *ms, uint64 *scratch)
 			if (ms->order->inline_image)
 				check_ties(ms, first, i - start);
 			else
-				tiesort(ms->order, first + ms->stride - 1, i - start,
-						ms->stride, scratch);
+				tiesort(ms->order, first, i - start, ms->stride, scratch,
+						room);
 		}
 		start = i;
 	}
@@ -428,6 +428,7 @@ sort_entries(MemSort *ms, uint64 *scratch, int64 room)
 	SortOrder  *order = ms->order;
 	bool		verify = !order_trusts_words(order);
 	bool		hopeless = false;
+	int64		entries_room = room / (ms->stride * sizeof(uint64));
 
 	if (order->stable && !order->inline_image)
 		note_places(ms);
@@ -442,9 +443,9 @@ sort_entries(MemSort *ms, uint64 *scratch, int64 room)
 	if (order->nwords > 0)
 		radix_sort(ms->entries, ms->count, ms->stride,
 				   order->inline_image ? ms->stride : ms->stride - 1,
-				   scratch, room / (ms->stride * sizeof(uint64)));
+				   scratch, entries_room);
 	if (!order->inline_image || order->own->check_equal)
-		resolve_ties(ms, scratch);
+		resolve_ties(ms, scratch, entries_room);
 	if (!verify && order_hopes(order) &&
 		!repair_looks_right(order, ms->entries, ms->count, ms->stride))
 	{

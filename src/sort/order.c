@@ -83,17 +83,37 @@ order_reset(SortOrder *order)
 	order->policy = choose_policy(order);
 }
 
-/* order_compare_images orders two images by their bytes, then their size. */
+/* order_begin notes what a sort's variant says of its tuples. */
+void
+order_begin(SortOrder *order, const PtSortVariant *variant,
+			const SortVariant *own, void *state)
+{
+	int			ignored = own->head_bytes > 0 ?
+		sizeof(uint64) - own->head_bytes : 0;
+
+	order->variant = variant;
+	order->own = own;
+	order->state = state;
+	order->inline_image = variant->inline_image;
+	order->words_decide = own->words_decide && own->words_decide(state);
+	order->head_mask = PG_UINT64_MAX << (ignored * BITS_PER_BYTE);
+}
+
+/*
+ * order_compare_images orders two images by their bytes.  The first 8 tell
+ * their size.
+ */
 int
 order_compare_images(const SortOrder *order, const void *a, const void *b)
 {
-	Size		asize = order_size(order, a);
-	Size		bsize = order_size(order, b);
-	int			cmp = memcmp(a, b, Min(asize, bsize));
+	uint64		left = order_bytes(a) & order->head_mask;
+	uint64		right = order_bytes(b) & order->head_mask;
 
-	if (cmp != 0)
-		return cmp;
-	return (asize > bsize) - (asize < bsize);
+	if (left != right)
+		return left < right ? -1 : 1;
+	return memcmp((const char *) a + sizeof(uint64),
+				  (const char *) b + sizeof(uint64),
+				  order_size(order, a) - sizeof(uint64));
 }
 
 /* The place that an image is in. */

@@ -22,6 +22,7 @@
 
 #include "compat.h"
 
+#include "port/pg_bswap.h"
 #include "sort/internal.h"
 
 /*
@@ -83,6 +84,9 @@ typedef struct SortOrder
 								 * own one that has none of the extras */
 	int			nwords;			/* 0 to PTSORT_MAX_WORDS; not 0 if inline */
 	bool		inline_image;	/* the variant's */
+	bool		words_decide;	/* tuples with equal words compare equal */
+	uint64		head_mask;		/* of the first 8 bytes of an image, read by
+								 * order_bytes: what orders tuples */
 	bool		stable;			/* equal tuples come as they were put */
 	bool		bounded;		/* not all tuples are wanted */
 	const OrderPlace *places;	/* of the images in memory, by address; set
@@ -168,10 +172,52 @@ extern void order_note(SortOrder *order, HintFact fact);
 extern void order_wrong_hints(SortOrder *order, int64 n);
 extern void order_reset(SortOrder *order);
 
+/*
+ * order_bytes returns the 8 bytes at 'at' as a word that compares as they do.
+ */
+static inline uint64
+order_bytes(const char *at)
+{
+	uint64		bytes;
+
+	memcpy(&bytes, at, sizeof(bytes));
+#ifdef WORDS_BIGENDIAN
+	return bytes;
+#else
+	return pg_bswap64(bytes);
+#endif
+}
+
+extern void order_begin(SortOrder *order, const PtSortVariant *variant,
+						const SortVariant *own, void *state);
 extern int	order_compare_images(const SortOrder *order, const void *a,
 								 const void *b);
 extern int	order_compare_places(const SortOrder *order, const void *a,
 								 const void *b);
+
+/*
+ * order_compare_keys orders two flat images whose words are equal, by the
+ * variant's comparison alone.
+ */
+static inline int
+order_compare_keys(SortOrder *order, const void *a, const void *b)
+{
+	Assert(!order->inline_image);
+	if (order->words_decide)
+		return 0;
+	order->comparisons++;
+	return order->variant->compare(a, b, order->state);
+}
+
+/*
+ * order_sorts_bytes tells whether tuples that compare equal may be ordered by
+ * bytes afterwards, without the variant.
+ */
+static inline bool
+order_sorts_bytes(const SortOrder *order)
+{
+	return !order->stable && order->own->head_bytes > 0;
+}
 
 /*
  * order_compare_tuples orders two flat images whose words are equal.  In a
@@ -180,11 +226,8 @@ extern int	order_compare_places(const SortOrder *order, const void *a,
 static inline int
 order_compare_tuples(SortOrder *order, const void *a, const void *b)
 {
-	int			cmp;
+	int			cmp = order_compare_keys(order, a, b);
 
-	Assert(!order->inline_image);
-	order->comparisons++;
-	cmp = order->variant->compare(a, b, order->state);
 	if (likely(cmp != 0) || order->stable)
 		return cmp;
 	return order_compare_images(order, a, b);

@@ -14,11 +14,16 @@
  * A few tuples are inserted one by one where binary search finds their place:
  * no other way takes fewer comparisons, which is what counts.
  *
+ * Where bytes may decide between tuples that compare equal, that is left to
+ * bytesort.c: their keys are compared only, and groups of equal ones are sorted
+ * by bytes afterwards.
+ *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
 #include "miscadmin.h"
+#include "sort/bytesort.h"
 #include "sort/tiesort.h"
 
 /*
@@ -30,18 +35,37 @@
 /* So many are a few; more would take long to move. */
 #define FEW_TUPLES		64
 
+/* Tuples between the one compared and the one asked for from memory. */
+#define TUPLES_AHEAD	8
+
+/* What is sorted by. */
+typedef struct TieSort
+{
+	SortOrder  *order;
+	bool		by_bytes;		/* bytesort.c orders those that compare equal */
+	bool		equal;			/* ... and there are such */
+} TieSort;
+
 /* Order of the tuples at two addresses. */
 static inline int
-compare(SortOrder *order, uint64 a, uint64 b)
+compare(TieSort *sort, uint64 a, uint64 b)
 {
-	return order_compare_in_memory(order, (void *) (uintptr_t) a,
-								   (void *) (uintptr_t) b);
+	const void *left = (void *) (uintptr_t) a;
+	const void *right = (void *) (uintptr_t) b;
+	int			cmp;
+
+	if (!sort->by_bytes)
+		return order_compare_in_memory(sort->order, left, right);
+	cmp = order_compare_keys(sort->order, left, right);
+	if (unlikely(cmp == 0))
+		sort->equal = true;
+	return cmp;
 }
 
 #define ST_SORT qsort_addresses
 #define ST_ELEMENT_TYPE uint64
-#define ST_COMPARE(a, b, order) compare(order, *(a), *(b))
-#define ST_COMPARE_ARG_TYPE SortOrder
+#define ST_COMPARE(a, b, sort) compare(sort, *(a), *(b))
+#define ST_COMPARE_ARG_TYPE TieSort
 #define ST_CHECK_FOR_INTERRUPTS
 #define ST_SCOPE static
 #define ST_DEFINE
@@ -58,7 +82,7 @@ typedef struct TieRun
 /* A tournament tree over runs. */
 typedef struct TieMerge
 {
-	SortOrder  *order;
+	TieSort    *sort;
 	TieRun	   *runs;
 	int			nruns;
 	int		   *tree;			/* numbers of runs; [0] is the winner */
@@ -73,7 +97,7 @@ is_before(TieMerge *merge, int a, int b)
 
 	if (left->next == left->end || right->next == right->end)
 		return right->next == right->end;
-	return compare(merge->order, *left->next, *right->next) < 0;
+	return compare(merge->sort, *left->next, *right->next) < 0;
 }
 
 #define TT_NODE int
@@ -84,7 +108,7 @@ is_before(TieMerge *merge, int a, int b)
 
 /* Sort blocks and join those that follow each other; returns how many runs. */
 static int
-make_runs(SortOrder *order, uint64 *addresses, int64 n, TieRun *runs)
+make_runs(TieSort *sort, uint64 *addresses, int64 n, TieRun *runs)
 {
 	int			nruns = 0;
 
@@ -94,9 +118,9 @@ make_runs(SortOrder *order, uint64 *addresses, int64 n, TieRun *runs)
 		int64		size = Min(n - start, BLOCK_TUPLES);
 
 		CHECK_FOR_INTERRUPTS();
-		qsort_addresses(block, size, order);
+		qsort_addresses(block, size, sort);
 		if (nruns > 0 &&
-			compare(order, block[-1], block[0]) <= 0)
+			compare(sort, block[-1], block[0]) <= 0)
 			runs[nruns - 1].end = block + size;
 		else
 		{
@@ -129,13 +153,13 @@ merge_runs(TieMerge *merge, uint64 *target, int64 n, int stride)
 
 /* Are they in descending order?  Stops at the first that is not. */
 static bool
-is_reversed(SortOrder *order, const uint64 *addresses, int64 n)
+is_reversed(TieSort *sort, const uint64 *addresses, int64 n)
 {
 	for (int64 i = 1; i < n; i++)
 	{
 		if (i % BLOCK_TUPLES == 0)
 			CHECK_FOR_INTERRUPTS();
-		if (compare(order, addresses[i - 1], addresses[i]) <= 0)
+		if (compare(sort, addresses[i - 1], addresses[i]) <= 0)
 			return false;
 	}
 	return true;
@@ -146,13 +170,13 @@ is_reversed(SortOrder *order, const uint64 *addresses, int64 n)
  * order, turn them around.
  */
 static int
-order_first(SortOrder *order, uint64 *addresses, int n)
+order_first(TieSort *sort, uint64 *addresses, int n)
 {
-	bool		descending = compare(order, addresses[0], addresses[1]) > 0;
+	bool		descending = compare(sort, addresses[0], addresses[1]) > 0;
 	int			end = 2;
 
 	while (end < n && descending ==
-		   (compare(order, addresses[end - 1], addresses[end]) > 0))
+		   (compare(sort, addresses[end - 1], addresses[end]) > 0))
 		end++;
 	for (int i = 0, j = end - 1; descending && i < j; i++, j--)
 	{
@@ -166,9 +190,9 @@ order_first(SortOrder *order, uint64 *addresses, int n)
 
 /* Sort a few, at least two. */
 static void
-sort_few(SortOrder *order, uint64 *addresses, int n)
+sort_few(TieSort *sort, uint64 *addresses, int n)
 {
-	for (int i = order_first(order, addresses, n); i < n; i++)
+	for (int i = order_first(sort, addresses, n); i < n; i++)
 	{
 		uint64		moving = addresses[i];
 		int			low = 0;
@@ -178,7 +202,7 @@ sort_few(SortOrder *order, uint64 *addresses, int n)
 		{
 			int			middle = (low + high) / 2;
 
-			if (compare(order, moving, addresses[middle]) < 0)
+			if (compare(sort, moving, addresses[middle]) < 0)
 				high = middle;
 			else
 				low = middle + 1;
@@ -189,15 +213,16 @@ sort_few(SortOrder *order, uint64 *addresses, int n)
 	}
 }
 
-void
-tiesort(SortOrder *order, uint64 *addresses, int64 n, int stride,
-		uint64 *scratch)
+/* Sort addresses that are 'stride' words apart, with room for n of them. */
+static void
+sort_addresses(TieSort *sort, uint64 *addresses, int64 n, int stride,
+			   uint64 *scratch)
 {
-	TieMerge	merge = {.order = order};
+	TieMerge	merge = {.sort = sort};
 
 	for (int64 i = 0; i < n; i++)
 		scratch[i] = addresses[i * stride];
-	if (n > FEW_TUPLES && is_reversed(order, scratch, n))
+	if (n > FEW_TUPLES && is_reversed(sort, scratch, n))
 	{
 		for (int64 i = 0; i < n; i++)
 			addresses[i * stride] = scratch[n - 1 - i];
@@ -207,12 +232,12 @@ tiesort(SortOrder *order, uint64 *addresses, int64 n, int stride,
 	{
 		merge.runs = palloc_extended((n / BLOCK_TUPLES + 1) * sizeof(TieRun),
 									 MCXT_ALLOC_HUGE);
-		merge.nruns = make_runs(order, scratch, n, merge.runs);
+		merge.nruns = make_runs(sort, scratch, n, merge.runs);
 	}
 	else if (n > FEW_TUPLES)
-		qsort_addresses(scratch, n, order);
+		qsort_addresses(scratch, n, sort);
 	else
-		sort_few(order, scratch, n);
+		sort_few(sort, scratch, n);
 
 	if (merge.nruns > 1)
 	{
@@ -227,4 +252,62 @@ tiesort(SortOrder *order, uint64 *addresses, int64 n, int stride,
 	}
 	if (merge.runs)
 		pfree(merge.runs);
+}
+
+/* How many of the first entries have keys that compare equal? */
+static int64
+count_equal(SortOrder *order, const uint64 *addresses, int64 n, int stride)
+{
+	int64		i = 1;
+
+	while (i < n &&
+		   order_compare_keys(order, (void *) (uintptr_t) addresses[0],
+							  (void *) (uintptr_t) addresses[i * stride]) == 0)
+	{
+		if (i % BLOCK_TUPLES == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (i + TUPLES_AHEAD < n)
+			pt_prefetch((void *) (uintptr_t)
+						addresses[(i + TUPLES_AHEAD) * stride]);
+		i++;
+	}
+	return i;
+}
+
+/* Sort each group of entries whose keys compare equal by bytes. */
+static void
+sort_groups(SortOrder *order, uint64 *entries, int64 n, int stride,
+			uint64 *scratch, int64 room)
+{
+	while (n > 0)
+	{
+		int64		equal = count_equal(order, entries + stride - 1, n, stride);
+
+		if (equal > 1)
+			bytesort(order, entries, equal, stride, scratch, room);
+		entries += equal * stride;
+		n -= equal;
+	}
+}
+
+void
+tiesort(SortOrder *order, uint64 *entries, int64 n, int stride,
+		uint64 *scratch, int64 room)
+{
+	TieSort		sort = {
+		.order = order,
+		.by_bytes = order_sorts_bytes(order)
+	};
+	uint64	   *addresses = entries + stride - 1;
+
+	if (sort.by_bytes &&
+		(order->words_decide ||
+		 (n > FEW_TUPLES && count_equal(order, addresses, n, stride) == n)))
+	{
+		bytesort(order, entries, n, stride, scratch, room);
+		return;
+	}
+	sort_addresses(&sort, addresses, n, stride, scratch);
+	if (sort.equal)
+		sort_groups(order, entries, n, stride, scratch, room);
 }

@@ -13,10 +13,11 @@
 #include "sort/order.h"
 
 /*
- * tiesort orders n addresses of tuples with equal words.  The addresses are
- * 'stride' words apart; 'scratch' has room for n words.
+ * tiesort orders n entries with equal words by what is at the addresses after
+ * these.  'stride' and the scratch are as in radix_sort, but 'scratch' has room
+ * for n words at least.
  */
-extern void tiesort(SortOrder *order, uint64 *addresses, int64 n, int stride,
-					uint64 *scratch);
+extern void tiesort(SortOrder *order, uint64 *entries, int64 n, int stride,
+					uint64 *scratch, int64 room);
 
 #endif							/* PTSORT_TIESORT_H */

@@ -63,11 +63,8 @@ begin(const PtSortVariant *variant, const SortVariant *own, void *state,
 										  ALLOCSET_DEFAULT_INITSIZE,
 										  SORT_BLOCK);
 	old = MemoryContextSwitchTo(sort->context);
-	sort->order.variant = variant;
-	sort->order.state = state;
+	order_begin(&sort->order, variant, own, state);
 	sort->order.nwords = nwords;
-	sort->order.own = own;
-	sort->order.inline_image = variant->inline_image;
 	sort->order.stable = options->stable;
 	sort->order.bounded = options->bound > 0;
 	if (with->optimistic)

@@ -140,6 +140,7 @@ static const SortVariant datum_variant = {
 	.key = datum_key,
 	.rekey = datum_rekey,
 	.compare_values = datum_compare_values,
+	.head_bytes = sizeof(uint64),
 };
 
 static const SortVariant exact_variant = {

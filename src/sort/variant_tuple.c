@@ -62,7 +62,6 @@ typedef struct TupleState
 	int			decided;		/* leading ones that equal words decide */
 	AttrNumber *attnums;
 	AttrNumber	last_attnum;	/* the largest of them */
-	bool		stable;			/* equal keys leave nothing to compare */
 	bool		first_by_value; /* the first key column is */
 	bool		direct;			/* only columns of fixed length come before */
 	KeyPlace   *places;			/* direct: of the key columns */
@@ -133,21 +132,6 @@ image_value(const TupleState *state, const void *image, int key, bool *isnull)
 	return PointerGetDatum((char *) tuple.t_data + place);
 }
 
-/*
- * Order of two tuples by their bytes, as if there were nothing in the padding.
- * If it is 0 there is the same.
- */
-static int
-compare_bytes(MinimalTuple a, MinimalTuple b)
-{
-	const Size	skip = offsetof(MinimalTupleData, t_infomask2);
-	int			cmp = memcmp(&a->t_len, &b->t_len, sizeof(a->t_len));
-
-	if (cmp != 0)
-		return cmp;
-	return memcmp((char *) a + skip, (char *) b + skip, a->t_len - skip);
-}
-
 static int
 tuple_compare(const void *a, const void *b, void *arg)
 {
@@ -164,8 +148,6 @@ tuple_compare(const void *a, const void *b, void *arg)
 		result = ApplySortComparator(left, left_null, right, right_null,
 									 &state->support[i]);
 	}
-	if (result == 0 && !state->stable)
-		result = compare_bytes(unconstify(void *, a), unconstify(void *, b));
 	return result;
 }
 
@@ -236,6 +218,15 @@ tuple_rekey(const void *tuple, uint64 *words, void *arg)
 	tuple_words((TupleState *) arg, tuple, words);
 }
 
+/* Do words tell all there is in the key columns? */
+static bool
+tuple_words_decide(const void *arg)
+{
+	const TupleState *state = arg;
+
+	return state->decided == state->nkeys;
+}
+
 static const SortVariant tuple_variant = {
 	.base = {
 		.name = "minimal tuple",
@@ -245,6 +236,9 @@ static const SortVariant tuple_variant = {
 	.key = tuple_key,
 	.rekey = tuple_rekey,
 	.compare_values = tuple_compare_values,
+	/* what comes after the length is padding, see keep_first */
+	.head_bytes = sizeof(((MinimalTuple) NULL)->t_len),
+	.words_decide = tuple_words_decide,
 };
 
 /*
@@ -311,7 +305,6 @@ variant_begin_tuple(TupleDesc desc, int nkeys, const AttrNumber *attnums,
 	state->values = palloc(nkeys * sizeof(Datum));
 	state->isnull = palloc(nkeys * sizeof(bool));
 	find_keys(state);
-	state->stable = options->stable;
 	state->first_by_value = TupleDescAttr(desc, attnums[0] - 1)->attbyval;
 	MemoryContextSwitchTo(caller);
 
