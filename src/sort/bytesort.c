@@ -22,6 +22,9 @@
 /* Entries between the one looked at and the one asked for from memory. */
 #define AHEAD			8
 
+/* So many are inserted one by one, by comparison. */
+#define FEW_IMAGES		6
+
 /* Where images begin to differ, if not in so many bytes, is not asked for. */
 #define BYTES_AHEAD		(4 * CACHE_LINE)
 
@@ -124,6 +127,41 @@ take_words(const ByteSort *sort, uint64 *entries, int64 n, Size at)
 	return end;
 }
 
+/* Does image a come before image b, by the bytes from 'at' on? */
+static inline bool
+image_before(const ByteSort *sort, const char *a, const char *b, Size at)
+{
+	Size		size = order_size(sort->order, a);
+
+	at = differing_word(sort, a, b, at, size, size);
+	return at < size &&
+		word_at(sort, a, at, size) < word_at(sort, b, at, size);
+}
+
+/* Order a few entries whose images are equal before 'at'. */
+static void
+sort_few(const ByteSort *sort, uint64 *entries, int64 n, Size at)
+{
+	uint64	   *addresses = entries + sort->stride - 1;
+
+	for (int64 i = 1; i < n; i++)
+	{
+		uint64		moving = addresses[i * sort->stride];
+		int64		place = i;
+
+		while (place > 0 &&
+			   image_before(sort, (char *) (uintptr_t) moving,
+							(char *) (uintptr_t)
+							addresses[(place - 1) * sort->stride], at))
+		{
+			addresses[place * sort->stride] =
+				addresses[(place - 1) * sort->stride];
+			place--;
+		}
+		addresses[place * sort->stride] = moving;
+	}
+}
+
 /*
  * Order entries whose images are equal before 'at'.  Of those that are equal in
  * the next words, too, the largest group is left to the loop, so that there are
@@ -134,7 +172,7 @@ sort_from(const ByteSort *sort, uint64 *entries, int64 n, Size at)
 {
 	const int	stride = sort->stride;
 
-	while (n > 1)
+	while (n > FEW_IMAGES)
 	{
 		uint64	   *largest = entries;
 		int64		largest_n = 0;
@@ -142,13 +180,16 @@ sort_from(const ByteSort *sort, uint64 *entries, int64 n, Size at)
 
 		at = take_words(sort, entries, n, at);
 		if (at >= order_size(sort->order, image_of(sort, entries)))
-			break;
+			return;
 		radix_sort(entries, n, stride, 1, sort->scratch, sort->room);
 		at += WORD;
 		for (int64 i = 1; i <= n; i++)
 		{
 			uint64	   *group = entries + start * stride;
+			const uint64 *ahead = entries + (i + AHEAD) * stride;
 
+			if (i + AHEAD < n && ahead[0] == ahead[-stride])
+				pt_prefetch(image_of(sort, ahead) + at);
 			if (i < n && entries[i * stride] == group[0])
 				continue;
 			if (i - start > largest_n)
@@ -164,6 +205,7 @@ sort_from(const ByteSort *sort, uint64 *entries, int64 n, Size at)
 		entries = largest;
 		n = largest_n;
 	}
+	sort_few(sort, entries, n, at);
 }
 
 void

@@ -69,11 +69,11 @@ typedef struct SortVariant
 	void		(*rekey) (const void *tuple, uint64 *words, void *state);
 
 	/*
-	 * Of flat images, optional.  head_bytes, if not 0: tuples with equal words
-	 * that compare equal may be ordered by their bytes without any further
-	 * calls of compare, and so many of their first 8 bytes have a part in that
-	 * order.  words_decide, which takes that for granted: do all tuples with
-	 * equal words compare equal?
+	 * Of flat images, optional.  head_bytes, if not 0: tuples with equal
+	 * words that compare equal may be ordered by their bytes without any
+	 * further calls of compare, and so many of their first 8 bytes have a
+	 * part in that order.  words_decide, which takes that for granted: do all
+	 * tuples with equal words compare equal?
 	 */
 	int			head_bytes;
 	bool		(*words_decide) (const void *state);

@@ -342,6 +342,17 @@ check_ties(MemSort *ms, uint64 *entries, int64 n)
 	}
 }
 
+/* Ask for the image of an entry that has the words of the one before it. */
+static inline void
+prefetch_tie(const MemSort *ms, int64 i)
+{
+	uint64	   *entry = memsort_entry(ms, i);
+
+	if (!ms->order->inline_image &&
+		order_compare_words(entry, entry - ms->stride, ms->stride - 1) == 0)
+		pt_prefetch(memsort_tuple(ms, entry));
+}
+
 /* Find the groups of entries with equal words; check or order each. */
 static void
 resolve_ties(MemSort *ms, uint64 *scratch, int64 room)
@@ -353,6 +364,8 @@ resolve_ties(MemSort *ms, uint64 *scratch, int64 room)
 		uint64	   *first = memsort_entry(ms, start);
 		uint64	   *entry = memsort_entry(ms, i);
 
+		if (i + MEMSORT_AHEAD < ms->count)
+			prefetch_tie(ms, i + MEMSORT_AHEAD);
 		if (i < ms->count &&
 			order_compare_words(entry, first, ms->stride - 1) == 0)
 			continue;
@@ -421,6 +434,21 @@ repair(MemSort *ms, uint64 *scratch)
 	ms->hints_are_good = wrong < ms->count / GOOD_HINTS;
 }
 
+/*
+ * Is anything left to do for entries with equal words, after a radix sort with
+ * room for so many?
+ */
+static inline bool
+leaves_ties(const MemSort *ms, int64 room)
+{
+	const SortOrder *order = ms->order;
+
+	if (order->inline_image)
+		return order->own->check_equal != NULL;
+	return !(order->words_decide && order->stable &&
+			 radix_is_stable(ms->count, room));
+}
+
 /* Order the entries, with room for so many bytes of scratch. */
 static void
 sort_entries(MemSort *ms, uint64 *scratch, int64 room)
@@ -444,7 +472,7 @@ sort_entries(MemSort *ms, uint64 *scratch, int64 room)
 		radix_sort(ms->entries, ms->count, ms->stride,
 				   order->inline_image ? ms->stride : ms->stride - 1,
 				   scratch, entries_room);
-	if (!order->inline_image || order->own->check_equal)
+	if (leaves_ties(ms, entries_room))
 		resolve_ties(ms, scratch, entries_room);
 	if (!verify && order_hopes(order) &&
 		!repair_looks_right(order, ms->entries, ms->count, ms->stride))

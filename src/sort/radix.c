@@ -500,7 +500,7 @@ sort_in_place(RadixSort *sort, uint64 *entries, int64 n, int stride, int word)
 	check_stack_depth();
 	if (n <= sort->room)
 		sort_level(sort, entries, sort->scratch, n, stride, word, false);
-	else if (n - n / 2 <= sort->room)
+	else if (radix_is_stable(n, sort->room))
 		sort_halves(sort, entries, n, stride, word);
 	else if (stride == 2)
 		sort_in_place_of(sort, entries, n, 2, word);

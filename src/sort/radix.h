@@ -21,6 +21,16 @@
 extern void radix_sort(uint64 *entries, int64 n, int stride, int nkeys,
 					   uint64 *scratch, int64 room);
 
+/*
+ * radix_is_stable tells whether it leaves entries whose words are equal in the
+ * order in which they were.
+ */
+static inline bool
+radix_is_stable(int64 n, int64 room)
+{
+	return room >= n - n / 2;
+}
+
 /* Bytes that it takes besides the scratch. */
 #define RADIX_MEMORY		(64 * 1024)
 
