@@ -484,6 +484,13 @@ key_words(PtSortKey *key, const Datum *values, const bool *isnull,
 }
 
 bool
+key_words_are_quick(const PtSortKey *key)
+{
+	return key->pack.nfields > 0 ||
+		(key->nwords > 0 && has_word(key) && key->word.code == NULL);
+}
+
+bool
 key_is_hint(const PtSortKey *key)
 {
 	return key->nwords > 0 && key->word.hint;
@@ -539,6 +546,13 @@ void
 key_expect_few(PtSortKey *key)
 {
 	key->make_early = true;
+}
+
+void
+key_compare_text(PtSortKey *key)
+{
+	if (key->word.hint)
+		key->word.make = NULL;
 }
 
 bool

@@ -103,6 +103,13 @@ extern Datum key_value(const PtSortKey *key, const uint64 *entry, char *space,
  */
 extern bool key_single(const PtSortKey *key, KeySingle *single);
 
+/*
+ * key_words_are_quick: does it take less to make the words of a tuple than to
+ * compare it with another one?  Not if a code makes them, or if they say
+ * nothing.  Then no columns are decided by them (key_decided_columns).
+ */
+extern bool key_words_are_quick(const PtSortKey *key);
+
 /* key_is_hint: may the words contradict the columns' order? */
 extern bool key_is_hint(const PtSortKey *key);
 
@@ -155,6 +162,13 @@ extern bool key_has_learned(const PtSortKey *key);
  * probably not learn.
  */
 extern void key_expect_few(PtSortKey *key);
+
+/*
+ * key_compare_text tells the key, before words are asked for, not to make words
+ * of text by anything but a code, unless they are its bytes: to compare two
+ * strings once takes less.
+ */
+extern void key_compare_text(PtSortKey *key);
 
 /*
  * key_limit says how many bytes the key may use while it learns; what it has

@@ -22,6 +22,7 @@
 #include "catalog/dependency.h"
 #include "catalog/pg_proc.h"
 #include "commands/extension.h"
+#include "port/pg_bswap.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/fmgroids.h"
@@ -185,6 +186,30 @@ find_known(const KnownOrder *known, Oid function)
 	return NULL;
 }
 
+/*
+ * The first bytes of a string that is ordered by them.  That is what the
+ * server's abbreviation of it is, too, but that also estimates how many
+ * different ones there are, which takes longer.
+ */
+static uint64
+word_bytes(Datum value, SortSupport ssup)
+{
+	struct varlena *string = PG_DETOAST_DATUM_PACKED(value);
+	Size		length = VARSIZE_ANY_EXHDR(string);
+	uint64		word = 0;
+
+	if (likely(length >= sizeof(word)))
+		memcpy(&word, VARDATA_ANY(string), sizeof(word));
+	else
+		memcpy(&word, VARDATA_ANY(string), length);
+	if ((Pointer) string != DatumGetPointer(value))
+		pfree(string);
+#ifndef WORDS_BIGENDIAN
+	word = pg_bswap64(word);
+#endif
+	return word;
+}
+
 /* Rule 1: the maker for an abbreviated key, NULL if it is no integer. */
 static WordMaker
 maker_of_abbreviation(SortSupport ssup, Oid sortsupport)
@@ -230,29 +255,6 @@ key_support_maker(SortSupport ssup, Oid sortsupport)
 	return make;
 }
 
-WordMaker
-key_column_maker(const KeyColumn *column, SortSupport ssup, FieldKind *kind)
-{
-	Oid			sortsupport = key_column_function(column, BTSORTSUPPORT_PROC);
-	WordMaker	make;
-
-	*kind = FIELD_NONE;
-	make = key_support_maker(ssup, sortsupport);
-	if (make == NULL && OidIsValid(sortsupport))
-		make = find_known(known_sortsupport, sortsupport);
-	if (make == NULL && !OidIsValid(sortsupport))
-	{
-		Oid			comparison = key_column_function(column, BTORDER_PROC);
-		int16		typlen;
-		bool		typbyval;
-
-		get_typlenbyval(column->opcintype, &typlen, &typbyval);
-		*kind = key_pack_kind(comparison, typlen, typbyval);
-		make = find_known(known_comparison, comparison);
-	}
-	return make;
-}
-
 /* Is this the comparison of citext, text whose case does not matter? */
 static bool
 is_citext(Oid comparison)
@@ -295,6 +297,35 @@ key_column_is_text(const KeyColumn *column, TextForm *form, bool *bytewise)
 		}
 	}
 	return false;
+}
+
+WordMaker
+key_column_maker(const KeyColumn *column, SortSupport ssup, FieldKind *kind)
+{
+	Oid			sortsupport = key_column_function(column, BTSORTSUPPORT_PROC);
+	WordMaker	make;
+	TextForm	form;
+	bool		bytewise;
+
+	*kind = FIELD_NONE;
+	make = key_support_maker(ssup, sortsupport);
+	if (make == word_abbreviated &&
+		key_column_is_text(column, &form, &bytewise) && bytewise &&
+		form == TEXT_VARLENA)
+		return word_bytes;
+	if (make == NULL && OidIsValid(sortsupport))
+		make = find_known(known_sortsupport, sortsupport);
+	if (make == NULL && !OidIsValid(sortsupport))
+	{
+		Oid			comparison = key_column_function(column, BTORDER_PROC);
+		int16		typlen;
+		bool		typbyval;
+
+		get_typlenbyval(column->opcintype, &typlen, &typbyval);
+		*kind = key_pack_kind(comparison, typlen, typbyval);
+		make = find_known(known_comparison, comparison);
+	}
+	return make;
 }
 
 void

@@ -32,8 +32,12 @@ bounded_may_drop(const PtSort *sort)
 	return sort->last_known && sort->phase == PHASE_PUTTING;
 }
 
-/* bounded_drops_equal: see bounded_drops. */
-extern bool bounded_drops_equal(PtSort *sort, const Datum *values,
+/*
+ * bounded_drops_value is bounded_drops without words, by a comparison.  Unless
+ * the sort's last_by_words is true, that takes less than to make words, so that
+ * only those of tuples that are not dropped need be made.
+ */
+extern bool bounded_drops_value(PtSort *sort, const Datum *values,
 								const bool *isnull);
 
 /*
@@ -52,7 +56,7 @@ bounded_drops(PtSort *sort, const uint64 *words, const Datum *values,
 	if (cmp < 0)
 		return false;
 	if (cmp == 0 || sort->order.policy != TRUST_WORDS)
-		return bounded_drops_equal(sort, values, isnull);
+		return bounded_drops_value(sort, values, isnull);
 	sort->trimmed = true;
 	sort->stats.tuples++;
 	return true;

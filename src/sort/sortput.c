@@ -113,6 +113,8 @@ sort_begin_putting(PtSort *sort)
 		if (sort->options.role == PTSORT_SERIAL && expected > 0 &&
 			expected < least_to_learn())
 			key_expect_few(sort->key);
+		if (sort->options.bound > 0)
+			key_compare_text(sort->key);
 	}
 	sort->memsort = memsort_create(&sort->order, entries_budget(sort));
 	bounded_begin(sort);

@@ -65,6 +65,8 @@ struct PtSort
 	int64		trim_at;		/* bounded.c: when this many are in memory */
 	bool		trimmed;		/* ... and whether any was forgotten */
 	bool		last_known;		/* ... and the last one that may be wanted */
+	bool		last_by_words;	/* ... from which words tell those that come
+								 * after it, most quickly */
 	uint64		last_words[PTSORT_MAX_WORDS + 1];
 	char	   *last;			/* its image, if that is not inline */
 	Size		last_room;

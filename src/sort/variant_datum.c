@@ -286,6 +286,8 @@ is_dropped(DatumState *state, PtSort *sort, Datum value, bool isnull)
 {
 	uint64		words[KEY_ENTRY_WORDS];
 
+	if (!sort->last_by_words)
+		return bounded_drops_value(sort, &value, &isnull);
 	key_words(state->key, &value, &isnull, words);
 	return bounded_drops(sort, words, &value, &isnull);
 }

@@ -329,9 +329,9 @@ slot_heap_tuple(TupleTableSlot *slot)
 	return NULL;
 }
 
-/* Take the key columns' values from a slot, and make their words. */
+/* Take the key columns' values from a slot. */
 static inline void
-slot_words(TupleState *state, TupleTableSlot *slot, uint64 *words)
+slot_values(TupleState *state, TupleTableSlot *slot)
 {
 	HeapTuple	tuple = state->direct ? slot_heap_tuple(slot) : NULL;
 
@@ -346,6 +346,13 @@ slot_words(TupleState *state, TupleTableSlot *slot, uint64 *words)
 			state->isnull[i] = slot->tts_isnull[state->attnums[i] - 1];
 		}
 	}
+}
+
+/* The same, and make their words. */
+static inline void
+slot_words(TupleState *state, TupleTableSlot *slot, uint64 *words)
+{
+	slot_values(state, slot);
 	key_words(state->key, state->values, state->isnull, words);
 }
 
@@ -474,9 +481,15 @@ put_within_bound(PtSort *sort, TupleState *state, TupleTableSlot *slot)
 
 	if (tuple != NULL)
 		prefetch_rows(state, tuple);
-	slot_words(state, slot, words);
-	if (!bounded_drops(sort, words, state->values, state->isnull))
-		put_slot(sort, state, slot, words, true);
+	slot_values(state, slot);
+	if (!sort->last_by_words &&
+		bounded_drops_value(sort, state->values, state->isnull))
+		return;
+	key_words(state->key, state->values, state->isnull, words);
+	if (sort->last_by_words &&
+		bounded_drops(sort, words, state->values, state->isnull))
+		return;
+	put_slot(sort, state, slot, words, true);
 }
 
 /* variant_put_slot: see ptsort_put_slot. */
