@@ -16,6 +16,7 @@
 
 #include "access/stratnum.h"
 #include "catalog/pg_collation.h"
+#include "catalog/pg_database.h"
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain.h"
 #include "commands/explain_format.h"
@@ -135,6 +136,15 @@ pt_collate_is_libc(Oid collation)
 	return locale == (pg_locale_t) 0 || locale->provider == COLLPROVIDER_LIBC;
 }
 
+/* Does ICU? */
+static inline bool
+pt_collate_is_icu(Oid collation)
+{
+	pg_locale_t locale = pg_newlocale_from_collation(collation);
+
+	return locale != (pg_locale_t) 0 && locale->provider == COLLPROVIDER_ICU;
+}
+
 /*
  * The C library's locale of one of its collations, 0 if that is the one which
  * setlocale() has set: the server opens none for the database's own before 18.
@@ -146,6 +156,25 @@ pt_libc_locale(Oid collation)
 
 	return locale == (pg_locale_t) 0 ? (locale_t) 0 : locale->info.lt;
 }
+
+/*
+ * Where the catalogs have the ICU locale of a collation and of the database's
+ * own; 17 renamed it.  16 added rules of the user's; 0: there are none.
+ */
+#if PG_VERSION_NUM >= 170000
+#define PT_COLLATION_LOCALE Anum_pg_collation_colllocale
+#define PT_DATABASE_LOCALE	Anum_pg_database_datlocale
+#else
+#define PT_COLLATION_LOCALE Anum_pg_collation_colliculocale
+#define PT_DATABASE_LOCALE	Anum_pg_database_daticulocale
+#endif
+#if PG_VERSION_NUM >= 160000
+#define PT_COLLATION_RULES	Anum_pg_collation_collicurules
+#define PT_DATABASE_RULES	Anum_pg_database_daticurules
+#else
+#define PT_COLLATION_RULES	0
+#define PT_DATABASE_RULES	0
+#endif
 
 /* ----------
  * Writing index files (btpage, btwrite, btload)

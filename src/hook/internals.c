@@ -30,6 +30,12 @@ learn(PtSortKey *key)
 	(void) key_learn(key, NULL);
 }
 
+static void
+begin_learning(PtSortKey *key)
+{
+	key_begin_learning(key, true);
+}
+
 static PtSort *
 begin_optimistic(Relation heap, Relation index, const PtSortOptions *options)
 {
@@ -73,7 +79,7 @@ ptsort_internals(void)
 		.key_is_exact = key_is_exact,
 		.key_is_learning = key_is_learning,
 		.key_words = key_words,
-		.key_begin_learning = key_begin_learning,
+		.key_begin_learning = begin_learning,
 		.key_learn = learn,
 		.key_tuple = key_tuple,
 		.begin_optimistic = begin_optimistic,

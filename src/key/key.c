@@ -132,8 +132,8 @@ init_word(SortKeyWord *word, const KeyColumn *column, bool may_learn,
 }
 
 /*
- * The order of a column of text in a collation of the C library, as far as that
- * is proved.  NULL of other columns: comparisons in "C" and by ICU are quick.
+ * The order of a column of text, as far as the tables of its collation prove
+ * it.  NULL of other columns: comparisons in "C" are quick.
  */
 static const TextRanks *
 find_ranks(const KeyColumn *column)
@@ -143,8 +143,7 @@ find_ranks(const KeyColumn *column)
 	if (!ptsort_skip_prefixes ||
 		(sortsupport != F_BTTEXTSORTSUPPORT &&
 		 sortsupport != F_BPCHAR_SORTSUPPORT) ||
-		key_column_is_bytewise(column->collation) ||
-		!pt_collate_is_libc(column->collation))
+		key_column_is_bytewise(column->collation))
 		return NULL;
 	return text_rank_create(column->collation);
 }
@@ -581,11 +580,13 @@ key_peak_memory(const PtSortKey *key)
 }
 
 void
-key_begin_learning(PtSortKey *key)
+key_begin_learning(PtSortKey *key, bool many)
 {
 	SortKeyWord *word = &key->word;
 	MemoryContext old = MemoryContextSwitchTo(key->context);
 
+	if (many && word->ranks)
+		(void) text_rank_prepare(word->ranks);
 	word->code = text_code_create(&key->support[word->column], word->form,
 								  !word->hint, word->ranks, word->nwords);
 	if (key->limit > 0)
@@ -606,7 +607,7 @@ key_learn(PtSortKey *key, StringInfo result)
 bool
 key_adopt(PtSortKey *key, const char *learned, Size length)
 {
-	key_begin_learning(key);
+	key_begin_learning(key, false);
 	text_code_import(key->word.code, learned, length);
 	key->learning = false;
 	return text_code_is_right(key->word.code);

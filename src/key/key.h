@@ -139,7 +139,8 @@ extern const KeyForm *key_form(const PtSortKey *key);
  * What follows is for keys that are created learning (key_is_learning).
  *
  * key_begin_learning has the key remember, from then on, the values that words
- * are asked for: until then learning costs nothing.
+ * are asked for: until then learning costs nothing.  'many' says that there are
+ * so many values that 15 ms more are well spent.
  *
  * key_learn learns from these values, and appends to 'result', unless that is
  * NULL, what key_adopt of another process takes.  Both return whether the words
@@ -149,7 +150,7 @@ extern const KeyForm *key_form(const PtSortKey *key);
  * change any more.  Returns whether those made before are worth less than they
  * could be, and are better made anew.
  */
-extern void key_begin_learning(PtSortKey *key);
+extern void key_begin_learning(PtSortKey *key, bool many);
 extern bool key_learn(PtSortKey *key, StringInfo result);
 extern bool key_adopt(PtSortKey *key, const char *learned, Size length);
 extern bool key_forgo_learning(PtSortKey *key);

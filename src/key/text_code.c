@@ -114,6 +114,9 @@ struct TextCode
 	Collation  *collation;
 	CharWeight *byte_weights;	/* the collation's */
 	uint16		byte_symbols[256];	/* of one-byte characters: code_bytes */
+	uint64		continues[128][4];	/* of each of ASCII with an open symbol,
+									 * the bytes that may change it: a bit
+									 * each */
 	int			nwords;
 	bool		bytewise;		/* the collation's order is */
 	bool		two_symbols;	/* a weight is two symbols */
@@ -300,6 +303,37 @@ code_symbol(const TextModel *model, CodeInterval *interval,
 #define NO_SYMBOL		TEXT_MODEL_END	/* code_character() must look */
 #define IGNORABLE_SYMBOL	TEXT_MODEL_MAX_SYMBOLS
 
+/* With this bit a symbol is that only before bytes that do not continue it. */
+#define OPEN_SYMBOL		0x8000
+
+/* May the byte after an open symbol change it? */
+static inline bool
+may_continue(const TextCode *code, const char *string)
+{
+	unsigned char next = string[1];
+
+	return (code->continues[(int) *string][next / 64] >> (next % 64)) & 1;
+}
+
+/* Remember an open symbol, of a character of ASCII. */
+static void
+note_open(TextCode *code, char byte, int symbol)
+{
+	code->byte_symbols[(int) byte] = symbol | OPEN_SYMBOL;
+	for (int next = 0; next < 256; next++)
+	{
+		if (text_collation_continues(code->collation, byte, (char) next))
+			code->continues[(int) byte][next / 64] |=
+				UINT64CONST(1) << (next % 64);
+	}
+}
+
+static inline bool
+is_open_or_none(int symbol)
+{
+	return symbol == NO_SYMBOL || (symbol & OPEN_SYMBOL);
+}
+
 /*
  * Narrow the interval by characters of one byte and one symbol, as long as its
  * shift stays.  That is nearly all of the work, so nothing else is in the
@@ -326,6 +360,12 @@ code_bytes(const TextCode *code, CodeInterval *interval, TextContext *context,
 			continue;
 		if (symbol == NO_SYMBOL)
 			break;
+		if (symbol & OPEN_SYMBOL)
+		{
+			if (string + 1 == end || may_continue(code, string))
+				break;
+			symbol &= ~OPEN_SYMBOL;
+		}
 		parts = text_model_parts(model, context);
 		step = now.range >> TEXT_MODEL_BITS;
 		from = step * parts[symbol];
@@ -351,6 +391,10 @@ code_character(TextCode *code, CodeInterval *interval, TextContext *context,
 	unsigned char first = *start;
 	uint16	   *byte_symbol = code->byte_weights[first] != WEIGHT_UNKNOWN ?
 		&code->byte_symbols[first] : NULL;
+	bool		open = byte_symbol == NULL && *string == start + 1 &&
+		code->byte_symbols[first] == NO_SYMBOL &&
+		!(weight & WEIGHT_ABOVE) && weight != WEIGHT_IGNORABLE &&
+		text_collation_is_open(code->collation, *start);
 
 	if (weight == WEIGHT_IGNORABLE)
 	{
@@ -364,6 +408,8 @@ code_character(TextCode *code, CodeInterval *interval, TextContext *context,
 			!(weight & WEIGHT_ABOVE);
 	if (byte_symbol && !(weight & WEIGHT_ABOVE))
 		*byte_symbol = 1 + number;
+	if (open)
+		note_open(code, *start, 1 + number);
 	return code_symbol(code->model, interval, context, 1 + number) &&
 		!(weight & WEIGHT_ABOVE);
 }
@@ -390,7 +436,7 @@ code_string(TextCode *code, CodeInterval *interval, const char *string,
 			return;
 		if (string == end)
 			break;
-		if (code->byte_symbols[(unsigned char) *string] == NO_SYMBOL &&
+		if (is_open_or_none(code->byte_symbols[(unsigned char) *string]) &&
 			!code_character(code, interval, &context, &string, end))
 			return;
 	}

@@ -18,7 +18,7 @@
  * up by bisecting that list with comparisons, once; its weight is then kept in
  * an array (characters of one byte) or a hash table (others).
  *
- * Where the C library's tables prove the weights (text_rank.h) nothing is
+ * Where the tables of the collation prove the weights (text_rank.h) nothing is
  * compared.  The list then holds the weights themselves, and it is those of a
  * string's collating elements that are returned, of which there may be fewer
  * than characters, or more.
@@ -61,6 +61,7 @@ struct Collation
 {
 	SortSupport ssup;			/* the comparison; its direction is not used */
 	const TextRanks *ranks;		/* of its weights, NULL if not proved */
+	const TextRanks *offered;	/* those, ready or not */
 	int			taken;			/* of an element with several weights: bytes
 								 * of those that were returned */
 	TextForm	form;
@@ -87,7 +88,8 @@ text_collation_create(SortSupport ssup, TextForm form, bool bytewise,
 	Collation  *collation = palloc0(sizeof(Collation));
 
 	collation->ssup = ssup;
-	collation->ranks = ranks;
+	collation->offered = ranks;
+	collation->ranks = ranks && text_rank_is_ready(ranks) ? ranks : NULL;
 	collation->form = form;
 	collation->bytewise = bytewise;
 	collation->encoding = GetDatabaseEncoding();
@@ -439,6 +441,25 @@ text_collation_next_slow(Collation *collation, const char **string,
 	return *place;
 }
 
+/* text_collation_is_open: see text_collation.h. */
+bool
+text_collation_is_open(const Collation *collation, char byte)
+{
+	CharEntry  *entry = chartable_lookup(collation->characters,
+										 (unsigned char) byte);
+
+	return collation->ranks != NULL && entry != NULL &&
+		entry->proof == RANK_BEGINS && !IS_HIGHBIT_SET(byte);
+}
+
+/* text_collation_continues: see text_collation.h. */
+bool
+text_collation_continues(const Collation *collation, char byte, char next)
+{
+	return collation->ranks == NULL ||
+		text_rank_continues(collation->ranks, byte, next);
+}
+
 /* Insert a weight, or a character that stands for it, into the list. */
 static void
 insert_weight(Collation *collation, int place, uint32 weight)
@@ -559,8 +580,10 @@ text_collation_import(Collation *collation, const char *source,
 		return NULL;
 	memcpy(&header, source, sizeof(header));
 	source += sizeof(header);
+	collation->ranks = header.ranked ? collation->offered : NULL;
 	if (header.nweights < 0 || header.nweights > MAX_WEIGHTS ||
-		(header.ranked != 0) != (collation->ranks != NULL) ||
+		(header.ranked && (collation->offered == NULL ||
+						   !text_rank_prepare(collation->offered))) ||
 		end - source < (ptrdiff_t) (header.nweights * sizeof(uint32)))
 		return NULL;
 	forget_characters(collation);

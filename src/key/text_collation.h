@@ -24,7 +24,7 @@
  * (Thai).  So strings in the order of these weights are *mostly* in that of
  * the collation, and whatever is derived from the weights must be verified.
  *
- * All that is different where the C library's tables prove the weights
+ * All that is different where the tables of the collation prove the weights
  * (text_rank.h).  They are taken from there, of contractions as well, so the
  * order of strings never contradicts that of their weights.
  *
@@ -69,8 +69,9 @@ typedef struct Collation Collation;
 /*
  * text_collation_create prepares for a column.  'ssup' is the column's,
  * without abbreviation, and must live as long, and so must 'ranks', which is
- * NULL if nothing is proved.  All memory of the collation is in the context
- * that is current here.
+ * NULL if nothing is proved.  If they are not ready they are used only if an
+ * import comes from a process where they were.  All memory of the collation is
+ * in the context that is current here.
  */
 extern Collation *text_collation_create(SortSupport ssup, TextForm form,
 										bool bytewise,
@@ -150,6 +151,15 @@ extern void text_collation_begin(Collation *collation);
  */
 extern bool text_collation_ends(const Collation *collation,
 								const char *string);
+
+/*
+ * text_collation_is_open tells of a character of ASCII whose weight
+ * text_collation_next has returned whether it has this weight wherever a byte
+ * follows for which text_collation_continues is false.
+ */
+extern bool text_collation_is_open(const Collation *collation, char byte);
+extern bool text_collation_continues(const Collation *collation, char byte,
+									 char next);
 
 /*
  * text_collation_next returns the weight of the character at *string and

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * text_compare.c
- *	  Compare values of text by the C library's tables.
+ *	  Compare values of text by the tables of their collation.
  *
  * Neighbours in an index share a lot, most of all URLs, paths and names, and
  * strcoll() works its way through all of it: 1.2 us for neighbours among a
@@ -15,8 +15,9 @@
  * differs, values are compared by the type's comparison from then on and the
  * sort has failed: a build starts over.
  *
- * ICU skips shared prefixes by itself, and "C" compares bytes.  citext and name
- * are left to their own comparisons.
+ * ICU skips shared prefixes by itself and takes 0.1 to 0.2 us, but comparing by
+ * its tables still takes less.  "C" compares bytes.  citext and name are left to
+ * their own comparisons.
  *
  *-------------------------------------------------------------------------
  */
@@ -118,7 +119,7 @@ compare_both(TextCompare *self, Datum x, Datum y, int cmp, SortSupport ssup)
 				(errcode(ERRCODE_INTERNAL_ERROR),
 				 errmsg("collation \"%s\" contradicts its own tables",
 						get_collation_name(collation)),
-				 errdetail("The C library orders two strings differently from the weights of their characters."),
+				 errdetail("Two strings are ordered differently from the weights of their characters."),
 				 errhint("Set ptsort.skip_prefixes to off and run the statement again.")));
 	self->failure->collation = collation;
 	return full;
@@ -136,7 +137,7 @@ compare_ranks(Datum x, Datum y, SortSupport ssup)
 	int			shared;
 	int			cmp;
 
-	if (!is_plain(x) || !is_plain(y))
+	if (!is_plain(x) || !is_plain(y) || !text_rank_is_ready(self->ranks))
 		return compare_full(self, x, y);
 	a_length = value_length(self, x);
 	b_length = value_length(self, y);

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * text_compare.h
- *	  Compare values of text by the C library's tables.
+ *	  Compare values of text by the tables of their collation.
  *
  *-------------------------------------------------------------------------
  */

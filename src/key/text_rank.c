@@ -1,15 +1,18 @@
 /*-------------------------------------------------------------------------
  *
  * text_rank.c
- *	  The order of characters and strings by the C library's tables.
+ *	  The order of characters and strings by the tables of their collation.
+ *
+ * Which tables these are depends on who provides the collation.  ICU's are in
+ * text_unit.c; most of what is here is about those of the C library.
  *
  * strcoll() works its way through both strings from their start, at 20 ns a
  * character, several times, and looks up each character in a list if it is
  * none of ASCII.  What it finds is in the tables that text_table.c reads, so
  * two strings can be compared with less.  That has to be what strcoll() says,
  * always, since indexes depend on it: text_table.c refuses tables that do not
- * look as they must, and what this file makes of them is tried before it is
- * relied on.
+ * look as they must, and what this file makes of them, or text_unit.c of ICU's,
+ * is tried before it is relied on.
  *
  * The order.  POSIX (XBD 7.3.2, LC_COLLATE) compares strings as sequences of
  * collating elements, in several passes, each by the weights that the elements
@@ -32,13 +35,17 @@
 
 #include "key/text_rank.h"
 #include "key/text_table.h"
+#include "key/text_unit.h"
+#include "mb/pg_wchar.h"
+#include "utils/varlena.h"
 
 bool		ptsort_debug_trust_collations = false;
 
 struct TextRanks
 {
-	CollateProof *proof;
-	bool		single;			/* all elements have one byte: for tests */
+	UnitTable  *units;			/* of ICU's collations, else NULL */
+	CollateProof *proof;		/* of the C library's */
+	bool		single;			/* ... all elements have one byte: for tests */
 };
 
 /* Weights: a string's primary weights, one after the other. */
@@ -135,6 +142,9 @@ bool
 text_rank_compare(const TextRanks *ranks, int shared, const char *a,
 				  int a_length, const char *b, int b_length, int *cmp)
 {
+	if (ranks->units)
+		return text_unit_compare(ranks->units, shared, a, a_length, b,
+								 b_length, cmp);
 	*cmp = compare_primary(ranks, find_begin(ranks, a, shared), a, a_length,
 						   b, b_length);
 	return *cmp != 0;
@@ -166,6 +176,8 @@ text_rank_next(const TextRanks *ranks, const char **string, const char *end,
 	int			length;
 	uint32		rank = 0;
 
+	if (ranks->units)
+		return text_unit_next(ranks->units, string, end, taken);
 	weights = text_table_weight(&ranks->proof->tables,
 								next_element(ranks, &at,
 											 (const unsigned char *) end), 0,
@@ -184,10 +196,10 @@ text_rank_next(const TextRanks *ranks, const char **string, const char *end,
 	return rank;
 }
 
-/* text_rank_character: see text_rank.h. */
-TextRankProof
-text_rank_character(const TextRanks *ranks, const char *character, int n,
-					uint32 *rank)
+/* What libc's tables prove of a character. */
+static TextRankProof
+element_proof(const TextRanks *ranks, const char *character, int n,
+			  uint32 *rank)
 {
 	const CollateTables *tables = &ranks->proof->tables;
 	const unsigned char *bytes = (const unsigned char *) character;
@@ -204,10 +216,26 @@ text_rank_character(const TextRanks *ranks, const char *character, int n,
 	return text_table_continues(tables, bytes, n) ? RANK_BEGINS : RANK_PROVED;
 }
 
+/* text_rank_character: see text_rank.h. */
+TextRankProof
+text_rank_character(const TextRanks *ranks, const char *character, int n,
+					uint32 *rank)
+{
+	bool		begins;
+
+	if (ranks->units == NULL)
+		return element_proof(ranks, character, n, rank);
+	if (!text_unit_character(ranks->units, character, n, rank, &begins))
+		return RANK_UNPROVED;
+	return begins ? RANK_BEGINS : RANK_PROVED;
+}
+
 /* text_rank_is_alone: see text_rank.h. */
 bool
 text_rank_is_alone(const TextRanks *ranks, char byte)
 {
+	if (ranks->units)
+		return text_unit_is_alone(ranks->units, byte);
 	return ranks->proof->alone[(unsigned char) byte];
 }
 
@@ -215,7 +243,16 @@ text_rank_is_alone(const TextRanks *ranks, char byte)
 int *
 text_rank_tried(const TextRanks *ranks)
 {
-	return &ranks->proof->compared;
+	return ranks->units ? &ranks->units->compared : &ranks->proof->compared;
+}
+
+/* text_rank_continues: see text_rank.h. */
+bool
+text_rank_continues(const TextRanks *ranks, char byte, char next)
+{
+	if (ranks->units)
+		return text_unit_continues(ranks->units, byte, next);
+	return !ranks->proof->alone[(unsigned char) next];
 }
 
 /* text_rank_ends: see text_rank.h. */
@@ -225,6 +262,8 @@ text_rank_ends(const TextRanks *ranks, const char *string, int n,
 {
 	const unsigned char *at = (const unsigned char *) string;
 
+	if (ranks->units)
+		return text_unit_ends(ranks->units, string, n, end);
 	(void) next_element(ranks, &at, (const unsigned char *) end);
 	return at == (const unsigned char *) string + n;
 }
@@ -234,9 +273,10 @@ text_rank_ends(const TextRanks *ranks, const char *string, int n,
  * Trying it
  */
 
-/* How many pairs of strings, and their longest. */
+/* How many pairs of strings, and their longest, in characters. */
 #define TRIAL_PAIRS		400
 #define TRIAL_LENGTH	12
+#define TRIAL_BYTES		(TRIAL_LENGTH * MAX_MULTIBYTE_CHAR_LEN + 1)
 
 /* The next of a sequence of numbers that look random (xorshift). */
 static uint32
@@ -248,19 +288,46 @@ next_number(uint32 *state)
 	return *state;
 }
 
-/* Make a string of ASCII: digits, symbols, few letters in both cases. */
+/* A character of some script that is not Latin, or with a mark, in UTF-8. */
 static int
-make_trial(char *string, uint32 *state)
+make_wide(char *string, uint32 number)
+{
+	/*
+	 * where accented, combining, Greek, Cyrillic, Hebrew and Arabic, Indic,
+	 * Thai, Lao, kana, Han, Hangul, Latin to be normalized begin
+	 */
+	static const pg_wchar scripts[] = {
+		0xA0, 0x100, 0x300, 0x370, 0x410, 0x5B0, 0x620, 0x900, 0xE01, 0xE81,
+		0x3041, 0x30A0, 0x4E00, 0xAC00, 0x1E00, 0x2160
+	};
+	pg_wchar	c = scripts[number % lengthof(scripts)] +
+		number / lengthof(scripts) % 64;
+
+	unicode_to_utf8(c, (unsigned char *) string);
+	return pg_utf_mblen((unsigned char *) string);
+}
+
+/*
+ * Make a string of ASCII: digits, symbols, few letters in both cases; and of
+ * other characters if it may be 'wide'.
+ */
+static int
+make_trial(char *string, bool wide, uint32 *state)
 {
 	static const char frequent[] = "01aAbBcChHlL -./'";
-	int			length = 1 + next_number(state) % TRIAL_LENGTH;
+	int			n = 1 + next_number(state) % TRIAL_LENGTH;
+	int			length = 0;
 
-	for (int i = 0; i < length; i++)
+	for (int i = 0; i < n; i++)
 	{
 		uint32		number = next_number(state) >> 8;
 
-		string[i] = number % 4 == 0 ? '!' + number / 4 % ('~' - '!' + 1) :
-			frequent[number / 4 % (sizeof(frequent) - 1)];
+		if (wide && number % 8 == 1)
+			length += make_wide(string + length, number / 8);
+		else
+			string[length++] = number % 4 == 0 ?
+				'!' + number / 4 % ('~' - '!' + 1) :
+				frequent[number / 4 % (sizeof(frequent) - 1)];
 	}
 	string[length] = '\0';
 	return length;
@@ -268,7 +335,7 @@ make_trial(char *string, uint32 *state)
 
 /*
  * Make another string that the first pass hardly tells apart: symbols come and
- * go, and letters change their case.
+ * go, and letters of ASCII change their case.
  */
 static int
 vary_trial(const char *string, char *variant, uint32 *state)
@@ -279,6 +346,11 @@ vary_trial(const char *string, char *variant, uint32 *state)
 	{
 		uint32		number = next_number(state) >> 8;
 
+		if (IS_HIGHBIT_SET(*string))
+		{
+			variant[length++] = *string;
+			continue;
+		}
 		if (number % 8 == 0)
 			variant[length++] = "-. '/"[number / 8 % 5];
 		if (number % 8 == 1 && strchr("-. '/", *string) != NULL)
@@ -290,21 +362,21 @@ vary_trial(const char *string, char *variant, uint32 *state)
 	return length;
 }
 
-/* Is the order of many short strings, where it is one, that of strcoll()? */
+/* Is the order of many short strings, where it is one, the collation's? */
 static bool
-agrees_with_strcoll(const TextRanks *ranks, locale_t locale)
+agrees(const TextRanks *ranks, Oid collation)
 {
+	const bool	wide = ranks->units != NULL;
 	uint32		state = 1;
-	char		a[TRIAL_LENGTH + 1];
-	char		b[2 * TRIAL_LENGTH + 1];
+	char		a[TRIAL_BYTES];
+	char		b[2 * TRIAL_BYTES];
 
 	for (int i = 0; i < TRIAL_PAIRS; i++)
 	{
-		int			a_length = make_trial(a, &state);
-		int			b_length = i % 2 == 0 ? make_trial(b, &state) :
+		int			a_length = make_trial(a, wide, &state);
+		int			b_length = i % 2 == 0 ? make_trial(b, wide, &state) :
 			vary_trial(a, b, &state);
-		int			truth = locale == (locale_t) 0 ? strcoll(a, b) :
-			strcoll_l(a, b, locale);
+		int			truth = varstr_cmp(a, a_length, b, b_length, collation);
 		int			cmp;
 
 		if (text_rank_compare(ranks, 0, a, a_length, b, b_length, &cmp) &&
@@ -314,25 +386,68 @@ agrees_with_strcoll(const TextRanks *ranks, locale_t locale)
 	return true;
 }
 
+/* The order by the C library's tables; false if they prove none. */
+static bool
+create_by_tables(TextRanks *ranks, Oid collation)
+{
+	CollateProof *proof = text_table_prove(collation);
+
+	if (!proof->forward)
+		return false;
+	ranks->proof = proof;
+	if (!proof->tried)
+	{
+		proof->agrees = agrees(ranks, collation);
+		proof->tried = true;
+	}
+	ranks->single = ptsort_debug_trust_collations;
+	return proof->agrees;
+}
+
+/* The order by ICU's; false if it is known that they prove none. */
+static bool
+create_by_units(TextRanks *ranks, Oid collation)
+{
+	if (GetDatabaseEncoding() != PG_UTF8)
+		return false;
+	ranks->units = text_unit_table(collation);
+	ranks->units->single = ptsort_debug_trust_collations;
+	return ranks->units->agrees || !ranks->units->opened;
+}
+
 /* text_rank_create: see text_rank.h. */
 TextRanks *
 text_rank_create(Oid collation)
 {
-	CollateProof *proof = text_table_prove(collation);
-	TextRanks	ranks = {.proof = proof};
+	TextRanks	ranks = {0};
 	TextRanks  *result;
 
-	if (!proof->forward)
+	if (!(pt_collate_is_libc(collation) ? create_by_tables(&ranks, collation) :
+		  pt_collate_is_icu(collation) && create_by_units(&ranks, collation)))
 		return NULL;
-	if (!proof->tried)
-	{
-		proof->agrees = agrees_with_strcoll(&ranks, pt_libc_locale(collation));
-		proof->tried = true;
-	}
-	if (!proof->agrees)
-		return NULL;
-	ranks.single = ptsort_debug_trust_collations;
 	result = palloc(sizeof(TextRanks));
 	*result = ranks;
 	return result;
+}
+
+/* text_rank_is_ready: see text_rank.h. */
+bool
+text_rank_is_ready(const TextRanks *ranks)
+{
+	return ranks->units == NULL || ranks->units->agrees;
+}
+
+/* text_rank_prepare: see text_rank.h. */
+bool
+text_rank_prepare(const TextRanks *ranks)
+{
+	UnitTable  *units = ranks->units;
+
+	if (units && !units->opened && text_unit_open(units))
+	{
+		units->single = false;
+		units->agrees = agrees(ranks, units->collation);
+		units->single = ptsort_debug_trust_collations;
+	}
+	return text_rank_is_ready(ranks);
 }

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * text_rank.h
- *	  The order of characters and strings by the C library's tables.
+ *	  The order of characters and strings by the tables of their collation.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,21 +10,27 @@
 
 #include "compat.h"
 
-/* Developer GUC: order strings as if all elements had one byte. */
+/* Developer GUC: order strings as if no element had several characters. */
 extern bool ptsort_debug_trust_collations;
 
 typedef struct TextRanks TextRanks;
 
 /*
- * text_rank_create returns the order of a collation whose provider is the C
- * library, NULL if its tables do not prove it.
+ * text_rank_create returns the order of a collation, NULL if its tables do not
+ * prove it, or if it is not one of the C library's or ICU's.
+ *
+ * The order is not ready before text_rank_prepare, unless it has been prepared
+ * in this process: that takes up to 15 ms.  It returns false if nothing is
+ * proved.  All functions after it are for orders that are ready.
  */
 extern TextRanks *text_rank_create(Oid collation);
+extern bool text_rank_is_ready(const TextRanks *ranks);
+extern bool text_rank_prepare(const TextRanks *ranks);
 
 /*
  * text_rank_compare orders two strings that share their first bytes, 'shared'
- * of them, as strcoll() does; 'cmp' becomes <0 or >0.  False if the first pass
- * over the strings does not decide.
+ * of them, as the collation does; 'cmp' becomes <0 or >0.  False if the first
+ * pass over the strings does not decide.
  */
 extern bool text_rank_compare(const TextRanks *ranks, int shared,
 							  const char *a, int a_length,
@@ -68,7 +74,13 @@ extern TextRankProof text_rank_character(const TextRanks *ranks,
 extern bool text_rank_ends(const TextRanks *ranks, const char *string, int n,
 						   const char *end);
 
-/* text_rank_is_alone: is this byte an element wherever it occurs? */
+/* text_rank_is_alone: does an element end with this byte wherever it occurs? */
 extern bool text_rank_is_alone(const TextRanks *ranks, char byte);
+
+/*
+ * text_rank_continues: may the next byte belong to an element that this one, a
+ * character of ASCII, begins?
+ */
+extern bool text_rank_continues(const TextRanks *ranks, char byte, char next);
 
 #endif							/* PTSORT_TEXT_RANK_H */
