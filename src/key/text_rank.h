@@ -38,7 +38,7 @@ extern bool text_rank_compare(const TextRanks *ranks, int shared,
 
 /*
  * text_rank_tried returns where the process counts how many pairs of strings in
- * this collation it has also compared by strcoll().
+ * this collation it has also compared by the collation itself.
  */
 extern int *text_rank_tried(const TextRanks *ranks);
 

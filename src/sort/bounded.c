@@ -10,9 +10,9 @@
  * nearly always decide that; else one comparison does, and no way to select
  * tuples can do with less.  (Words by a learned code take 1.5 to 4 times as
  * long as a comparison of two strings does, the server's sort keys of ICU 10
- * times.)  Then only the tuples that are kept get words, to be sorted by.  The server's way, a heap, costs a
- * comparison of a whole tuple and a copy of it for each, and more for each that
- * gets into the heap.
+ * times.)  Then only the tuples that are kept get words, to be sorted by.  The
+ * server's way, a heap, costs a comparison of a whole tuple and a copy of it
+ * for each, and more for each that gets into the heap.
  *
  * If the tuples that are wanted do not fit in memory the sort goes on as any
  * other, but no run has more of them than are wanted, so a bound is known from
