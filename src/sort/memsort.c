@@ -54,6 +54,9 @@
 /* A tuple that would waste too much of a chunk's end gets one of its own. */
 #define LARGE_TUPLE		(MIN_CHUNK / 4)
 
+/* Scratch of the run before is large enough if it lacks no more than this part. */
+#define SPARE_PART		16
+
 /* Hints are good if less than one in so many was wrong. */
 #define GOOD_HINTS		10
 
@@ -157,20 +160,26 @@ grow_entries(MemSort *ms)
 	return true;
 }
 
-/* Allocate a chunk and remember it. */
+/*
+ * Allocate a chunk of this size, or so, and remember it.
+ */
 static char *
-add_chunk(MemSort *ms, Size size)
+add_chunk(MemSort *ms, Size least, Size size)
 {
+	MemChunk   *chunk;
+	int64		most = Min(2 * (int64) size, ms->budget - ms->used);
+
 	if (ms->nchunks == ms->maxchunks)
 	{
 		ms->maxchunks *= 2;
 		ms->chunks = repalloc(ms->chunks, ms->maxchunks * sizeof(MemChunk));
 	}
-	account(ms, size);
-	ms->chunks[ms->nchunks].size = size;
-	ms->chunks[ms->nchunks].start = MemoryContextAllocHuge(ms->context, size);
-	ms->chunks[ms->nchunks].opened = 0;
-	return ms->chunks[ms->nchunks++].start;
+	chunk = &ms->chunks[ms->nchunks];
+	chunk_take(chunk, ms->context, Max(least, size / 2), size,
+			   Max((int64) size, most));
+	account(ms, chunk->size);
+	ms->nchunks++;
+	return chunk->start;
 }
 
 /* Free the chunk at the end of the list. */
@@ -180,7 +189,7 @@ drop_chunk(MemSort *ms)
 	MemChunk   *last = &ms->chunks[--ms->nchunks];
 
 	account(ms, -(int64) last->size);
-	pfree(last->start);
+	chunk_free(last);
 }
 
 /*
@@ -219,7 +228,7 @@ place_large(MemSort *ms, Size need)
 		drop_chunk(ms);
 	if (ms->used + (int64) need > ms->budget && ms->count > 0)
 		return NULL;
-	return add_chunk(ms, need);
+	return add_chunk(ms, need, need);
 }
 
 /*
@@ -243,7 +252,7 @@ next_chunk(MemSort *ms, Size need)
 		size = Max(size, need);
 		if (ms->used + (int64) size > ms->budget && ms->count > 0)
 			return false;
-		add_chunk(ms, size);
+		(void) add_chunk(ms, need, size);
 	}
 	ms->next = ms->chunks[ms->filled].start;
 	ms->end = ms->next + ms->chunks[ms->filled].opened;
@@ -490,9 +499,10 @@ memsort_sort(MemSort *ms)
 {
 	int64		entry_bytes = ms->stride * sizeof(uint64);
 	int64		reserved = ms->capacity * scratch_cost(ms);
-	int64		room;			/* bytes of scratch */
+	int64		least;			/* bytes of scratch that there must be */
+	int64		room;			/* ... and those that there are */
 	int64		extra;			/* bytes used while sorting */
-	uint64	   *scratch;
+	MemChunk	scratch;
 
 	fault_point("memsort: sort");
 	if (ms->count < 2)
@@ -504,16 +514,20 @@ memsort_sort(MemSort *ms)
 		sort_entries(ms, small, sizeof(small));
 		return;
 	}
+	least = ms->count * scratch_cost(ms);
 	room = Min(ms->count * entry_bytes, ms->budget - ms->used + reserved);
-	room = Max(room, ms->count * scratch_cost(ms));
+	room = Max(room, least);
+	chunk_take(&scratch, ms->context, Max(least, room - room / SPARE_PART),
+			   room, room);
+	room = scratch.size;
 	extra = room - reserved + sort_memory(ms);
 	account(ms, extra);
-	scratch = MemoryContextAllocHuge(ms->context, room);
-	pages_open_all(scratch, room);
-	sort_entries(ms, scratch, room);
+	pages_open_all(scratch.start + scratch.opened, room - scratch.opened);
+	scratch.opened = room;
+	sort_entries(ms, (uint64 *) scratch.start, room);
 	fault_point("memsort: sorted");
-	pfree(scratch);
 	account(ms, -extra);
+	chunk_keep(&scratch, ms->budget - ms->used);
 }
 
 /* Orders entries as they were put. */
@@ -586,7 +600,7 @@ memsort_compact(MemSort *ms)
 			move_image(ms, entry);
 		}
 		account(ms, -(int64) old[c].size);
-		pfree(old[c].start);
+		chunk_free(&old[c]);
 	}
 	Assert(i == ms->count);
 	ms->budget = budget;
@@ -620,7 +634,7 @@ memsort_reset(MemSort *ms)
 		else
 		{
 			account(ms, -(int64) chunk.size);
-			pfree(chunk.start);
+			chunk_free(&chunk);
 		}
 	}
 	ms->nchunks = kept;
@@ -635,4 +649,16 @@ void
 memsort_free(MemSort *ms)
 {
 	MemoryContextDelete(ms->context);
+}
+
+/*
+ * memsort_leave does the same, but leaves large chunks to the sorts after this
+ * one.
+ */
+void
+memsort_leave(MemSort *ms)
+{
+	for (int i = 0; i < ms->nchunks; i++)
+		chunk_keep(&ms->chunks[i], ms->budget);
+	memsort_free(ms);
 }

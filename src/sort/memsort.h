@@ -19,16 +19,9 @@
 
 #include "compat.h"
 
+#include "sort/chunk.h"
 #include "sort/order.h"
 #include "util.h"
-
-/* Memory for images. */
-typedef struct MemChunk
-{
-	char	   *start;
-	Size		size;
-	Size		opened;			/* the beginning, see pages.h */
-} MemChunk;
 
 /* MemSort: one sort's entries and their images. */
 typedef struct MemSort
@@ -80,6 +73,7 @@ extern void memsort_compact(MemSort *ms);
 extern bool memsort_is_small(const MemSort *ms);
 extern void memsort_reset(MemSort *ms);
 extern void memsort_free(MemSort *ms);
+extern void memsort_leave(MemSort *ms);
 
 /* private to the functions below */
 extern char *memsort_reserve_slowly(MemSort *ms, Size need);

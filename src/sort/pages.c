@@ -146,6 +146,15 @@ pages_open_all(void *start, Size size)
 		at += pages_open(at, end - at);
 }
 
+/* pages_leave: see pages.h. */
+void
+pages_leave(void *start, Size size)
+{
+#ifdef MADV_FREE
+	advise(start, (char *) start + size, MADV_FREE);
+#endif
+}
+
 /* pages_advise: see pages.h. */
 void
 pages_advise(void *start, Size size)

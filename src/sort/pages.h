@@ -20,6 +20,12 @@ extern Size pages_open(char *start, Size size);
 /* pages_open_all has pages given for all of it. */
 extern void pages_open_all(void *start, Size size);
 
+/*
+ * pages_leave is for memory whose contents are of no use any more: the kernel
+ * may take its pages until they are written to again.
+ */
+extern void pages_leave(void *start, Size size);
+
 /* pages_advise is for memory that may not be filled, or only much later. */
 extern void pages_advise(void *start, Size size);
 

@@ -144,7 +144,7 @@ sort_put_again(PtSort *sort)
 	if (sort->memsort)
 	{
 		sort_note_memory(sort);
-		memsort_free(sort->memsort);
+		memsort_leave(sort->memsort);
 		sort->memsort = NULL;
 	}
 	old = MemoryContextSwitchTo(sort->context);
