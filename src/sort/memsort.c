@@ -12,10 +12,10 @@
  * The budget here is what the rest of the sort leaves for the entries
  * (sort_other_memory in sortstate.c; nobody adds up parts), and what is
  * accounted here is the entries', which are in a memory context of their own.
- * Of the scratch array at least scratch_cost() per entry is reserved from the
- * start; whatever else is left of the budget when it comes to sorting goes to
- * it as well.  The radix sort makes do with any size of it, so that entries can
- * fill nearly all of the budget.
+ * Of the scratch array scratch_cost() per entry is set aside from the start.
+ * The radix sort makes do with any size of it, and takes hardly longer than with
+ * all, so that entries can fill nearly all of the budget.  Few entries get all
+ * of it if there is room.
  *
  * Words are sorted by radix (radix.c).  Then entries with equal words are
  * compared (tiesort.c), and where words are only hints all neighbours are
@@ -54,16 +54,18 @@
 /* A tuple that would waste too much of a chunk's end gets one of its own. */
 #define LARGE_TUPLE		(MIN_CHUNK / 4)
 
-/* Scratch of the run before is large enough if it lacks no more than this part. */
-#define SPARE_PART		16
+/*
+ * Entries of no more bytes than this are sorted with as much scratch, and those
+ * that are left in order only so.
+ */
+#define FULL_SCRATCH	(1024 * 1024)
 
 /* Hints are good if less than one in so many was wrong. */
 #define GOOD_HINTS		10
 
 /*
- * Bytes of scratch that an entry needs at least: its address, when tuples are
- * compared, all of it, when hints are repaired, or a part of its place in the
- * radix sort.
+ * Bytes of scratch that an entry needs: its address, when tuples are compared,
+ * all of it, when hints are repaired, or a part of its place in the radix sort.
  */
 static int64
 scratch_cost(const MemSort *ms)
@@ -71,7 +73,7 @@ scratch_cost(const MemSort *ms)
 	if (ms->order->inline_image)
 		return ms->stride;
 	/* what fits in memory is verified later, even if words are trusted now */
-	return ms->order->hint_facts & HINTS_EXIST ?
+	return order_may_repair(ms->order) ?
 		ms->stride * sizeof(uint64) : sizeof(uint64);
 }
 
@@ -79,7 +81,7 @@ scratch_cost(const MemSort *ms)
 static int64
 entry_cost(const MemSort *ms)
 {
-	return ms->stride * sizeof(uint64) + scratch_cost(ms);
+	return ms->stride * sizeof(uint64) + ms->scratch_cost;
 }
 
 /* Bytes that sorting takes besides the scratch. */
@@ -103,6 +105,7 @@ memsort_create(SortOrder *order, int64 budget)
 	ms->stride = Max(order->nwords, 1) + 1;
 	ms->context = context;
 	ms->capacity = MIN_ENTRIES;
+	ms->scratch_cost = scratch_cost(ms);
 	ms->entries = palloc(ms->capacity * ms->stride * sizeof(uint64));
 	ms->maxchunks = 16;
 	ms->chunks = palloc(ms->maxchunks * sizeof(MemChunk));
@@ -193,15 +196,18 @@ drop_chunk(MemSort *ms)
 }
 
 /*
- * memsort_set_budget changes the budget.  An empty MemSort gives back what it
- * has kept beyond that.
+ * memsort_set_budget changes the budget, and looks again what the words of the
+ * entries are like.  An empty MemSort gives back what it has kept beyond that.
  */
 void
 memsort_set_budget(MemSort *ms, int64 budget)
 {
+	int64		cost = scratch_cost(ms);
 	int64		excess;
 
 	ms->budget = budget - sort_memory(ms);
+	account(ms, ms->capacity * (cost - ms->scratch_cost));
+	ms->scratch_cost = cost;
 	if (ms->count > 0)
 		return;
 	Assert(ms->filled == 0);
@@ -443,6 +449,13 @@ repair(MemSort *ms, uint64 *scratch)
 	ms->hints_are_good = wrong < ms->count / GOOD_HINTS;
 }
 
+/* How many entries have room in so many bytes? */
+static int64
+scratch_entries(const MemSort *ms, int64 room)
+{
+	return room / (ms->stride * sizeof(uint64));
+}
+
 /*
  * Is anything left to do for entries with equal words, after a radix sort with
  * room for so many?
@@ -458,49 +471,98 @@ leaves_ties(const MemSort *ms, int64 room)
 			 radix_is_stable(ms->count, room));
 }
 
-/* Order the entries, with room for so many bytes of scratch. */
+/*
+ * Is there scratch enough for a repair?  Not where hints were proved to be
+ * right, and are not.
+ */
+static bool
+can_repair(const MemSort *ms, int64 room)
+{
+	return room >= ms->count * ms->stride * (int64) sizeof(uint64);
+}
+
+/* Is it better not to use hints at all? */
+static bool
+is_hopeless(MemSort *ms, uint64 *scratch, int64 room)
+{
+	if (!can_repair(ms, room))
+		return true;
+	return !ms->hints_are_good &&
+		repair_is_hopeless(ms->order, ms->entries, ms->count, ms->stride,
+						   scratch);
+}
+
+/* Order the entries by their words, then those that these leave equal. */
 static void
-sort_entries(MemSort *ms, uint64 *scratch, int64 room)
+sort_by_words(MemSort *ms, uint64 *scratch, int64 room)
 {
 	SortOrder  *order = ms->order;
-	bool		verify = !order_trusts_words(order);
-	bool		hopeless = false;
-	int64		entries_room = room / (ms->stride * sizeof(uint64));
+	int64		entries_room = scratch_entries(ms, room);
 
-	if (order->stable && !order->inline_image)
-		note_places(ms);
-	if (verify && !ms->hints_are_good)
-		hopeless = repair_is_hopeless(order, ms->entries, ms->count,
-									  ms->stride, scratch);
-	if (hopeless)
-	{
-		forget_words(ms);
-		order_wrong_hints(order, ms->count);
-	}
 	if (order->nwords > 0)
 		radix_sort(ms->entries, ms->count, ms->stride,
 				   order->inline_image ? ms->stride : ms->stride - 1,
 				   scratch, entries_room);
 	if (leaves_ties(ms, entries_room))
 		resolve_ties(ms, scratch, entries_room);
-	if (!verify && order_hopes(order) &&
-		!repair_looks_right(order, ms->entries, ms->count, ms->stride))
+}
+
+/* Order the entries by comparison. */
+static void
+sort_without_words(MemSort *ms, uint64 *scratch, int64 room)
+{
+	forget_words(ms);
+	order_wrong_hints(ms->order, ms->count);
+	resolve_ties(ms, scratch, scratch_entries(ms, room));
+}
+
+/* Order the entries, with room for so many bytes of scratch. */
+static void
+sort_entries(MemSort *ms, uint64 *scratch, int64 room)
+{
+	SortOrder  *order = ms->order;
+
+	if (order->stable && !order->inline_image)
+		note_places(ms);
+	if (!order_trusts_words(order) && is_hopeless(ms, scratch, room))
 	{
-		order_note(order, HINTS_DOUBTED);
-		verify = !order_trusts_words(order);
+		sort_without_words(ms, scratch, room);
+		return;
 	}
-	if (verify && !hopeless)
+	sort_by_words(ms, scratch, room);
+	if (order_hopes(order) &&
+		!repair_looks_right(order, ms->entries, ms->count, ms->stride))
+		order_note(order, HINTS_DOUBTED);
+	if (order_trusts_words(order))
+		return;
+	if (can_repair(ms, room))
 		repair(ms, scratch);
+	else
+		sort_without_words(ms, scratch, room);
+}
+
+/*
+ * Bytes of scratch to sort with.  'used' includes what is set aside for all
+ * entries that there could be.
+ */
+static int64
+scratch_room(const MemSort *ms)
+{
+	int64		all = ms->count * ms->stride * sizeof(uint64);
+	int64		least = ms->count * ms->scratch_cost;
+	int64		most = ms->budget - ms->used + ms->capacity * ms->scratch_cost;
+	bool		wants_all = all <= FULL_SCRATCH ||
+		(ms->order->stable && ms->order->words_decide);
+
+	return wants_all ? Max(Min(all, most), least) : least;
 }
 
 /* memsort_sort orders the entries. */
 void
 memsort_sort(MemSort *ms)
 {
-	int64		entry_bytes = ms->stride * sizeof(uint64);
-	int64		reserved = ms->capacity * scratch_cost(ms);
-	int64		least;			/* bytes of scratch that there must be */
-	int64		room;			/* ... and those that there are */
+	int64		reserved = ms->capacity * ms->scratch_cost;
+	int64		room;			/* bytes of scratch */
 	int64		extra;			/* bytes used while sorting */
 	MemChunk	scratch;
 
@@ -514,17 +576,16 @@ memsort_sort(MemSort *ms)
 		sort_entries(ms, small, sizeof(small));
 		return;
 	}
-	least = ms->count * scratch_cost(ms);
-	room = Min(ms->count * entry_bytes, ms->budget - ms->used + reserved);
-	room = Max(room, least);
-	chunk_take(&scratch, ms->context, Max(least, room - room / SPARE_PART),
-			   room, room);
-	room = scratch.size;
-	extra = room - reserved + sort_memory(ms);
+	room = scratch_room(ms);
+	chunk_take(&scratch, ms->context, room, room,
+			   Min(Max(reserved, room), 2 * room));
+	extra = (int64) scratch.size - reserved + sort_memory(ms);
 	account(ms, extra);
-	pages_open_all(scratch.start + scratch.opened, room - scratch.opened);
-	scratch.opened = room;
-	sort_entries(ms, (uint64 *) scratch.start, room);
+	if (scratch.opened < (Size) room)
+		pages_open_all(scratch.start + scratch.opened,
+					   room - scratch.opened);
+	scratch.opened = Max(scratch.opened, (Size) room);
+	sort_entries(ms, (uint64 *) scratch.start, scratch.size);
 	fault_point("memsort: sorted");
 	account(ms, -extra);
 	chunk_keep(&scratch, ms->budget - ms->used);

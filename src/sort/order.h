@@ -54,13 +54,14 @@ typedef enum HintFact
 	HINTS_IN_MEMORY = 1 << 4,	/* all tuples are in memory */
 	HINTS_WRONG = 1 << 5,		/* a hint has been wrong */
 	HINTS_FORGONE = 1 << 6,		/* the key has not learned: words are true */
-	HINTS_DOUBTED = 1 << 7		/* not all words are proved to be true */
+	HINTS_DOUBTED = 1 << 7,		/* not all words are proved to be true */
+	HINTS_PROVED = 1 << 8		/* they were, when the key had learned */
 } HintFact;
 
 /* Those that a sort object knows of its next tuples, too, after a reset. */
 #define LASTING_FACTS \
 	(HINTS_EXIST | HINTS_MAY_FAIL | HINTS_LEARNED_RIGHT | HINTS_FORGONE | \
-	 HINTS_DOUBTED)
+	 HINTS_DOUBTED | HINTS_PROVED)
 
 /*
  * OrderPlace: memory that holds images one after the other, in the order in
@@ -156,6 +157,17 @@ order_hopes(const SortOrder *order)
 {
 	return order->policy == TRUST_WORDS &&
 		(order->hint_facts & (HINTS_EXIST | HINTS_FORGONE)) == HINTS_EXIST;
+}
+
+/* order_may_repair tells whether what words have decided may be corrected. */
+static inline bool
+order_may_repair(const SortOrder *order)
+{
+	int			facts = order->hint_facts;
+
+	if (!(facts & HINTS_EXIST) || (facts & HINTS_FORGONE))
+		return false;
+	return (facts & HINTS_DOUBTED) || !(facts & HINTS_PROVED);
 }
 
 /*

@@ -16,7 +16,7 @@
 /*
  * radix_sort orders n entries of 'stride' (2 or 3) words each by their first
  * nkeys words, as unsigned integers, the first word first.  'scratch' has room
- * for 'room' entries; it is fastest if that is all of them.
+ * for 'room' entries; if that is not all of them it takes a quarter longer.
  */
 extern void radix_sort(uint64 *entries, int64 n, int stride, int nkeys,
 					   uint64 *scratch, int64 room);
@@ -28,7 +28,7 @@ extern void radix_sort(uint64 *entries, int64 n, int stride, int nkeys,
 static inline bool
 radix_is_stable(int64 n, int64 room)
 {
-	return room >= n - n / 2;
+	return room >= n;
 }
 
 /* Bytes that it takes besides the scratch. */

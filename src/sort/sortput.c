@@ -247,7 +247,6 @@ learn(PtSort *sort)
 
 	sort->learning = false;
 	sort->peak_memory = Max(sort->peak_memory, memory + Max(transient, 0));
-	memsort_set_budget(sort->memsort, entries_budget(sort));
 	return right;
 }
 
@@ -257,8 +256,9 @@ learn_words(PtSort *sort)
 {
 	if (learn(sort))
 		order_note(&sort->order, HINTS_LEARNED_RIGHT);
-	if (key_is_doubted(sort->key))
-		order_note(&sort->order, HINTS_DOUBTED);
+	order_note(&sort->order,
+			   key_is_doubted(sort->key) ? HINTS_DOUBTED : HINTS_PROVED);
+	memsort_set_budget(sort->memsort, entries_budget(sort));
 	rekey_memory(sort, 1, true);
 }
 
