@@ -12,9 +12,9 @@
  * sort was allowed to have.  It goes when the statement that the client has
  * sent is over, however it ends, since it is in MessageContext; what ends when
  * nothing runs any more, as the plan of a query does, and processes without
- * clients keep nothing.  Meanwhile it is the kernel's to take if memory is short
- * (pages_leave), which costs a quarter of what fresh memory does.  And what is
- * kept is used before new memory is asked for, or else given back.
+ * clients keep nothing.  Meanwhile it is the kernel's to take if memory is
+ * short (pages_leave), which costs a quarter of what fresh memory does.  And
+ * what is kept is used before a new chunk is asked for, or else given back.
  *
  * Each chunk has a memory context of its own, which hangs below that of its
  * owner.  So it counts where it belongs, and goes with it, whoever that is.
@@ -29,8 +29,11 @@
 #include "utils/memdebug.h"
 #include "utils/memutils.h"
 
-/* Smaller chunks are the C library's, and in their owner's context. */
-#define LEAST_KEPT		(1024 * 1024)
+/* Smaller chunks are in their owner's context. */
+#define LEAST_KEPT		(64 * 1024)
+
+/* The kernel is told of chunks of this size only: to tell it costs as well. */
+#define LEAST_LEFT		(1024 * 1024)
 
 /* ChunkHome: what a chunk of its own context has besides its memory. */
 typedef struct ChunkHome
@@ -82,7 +85,18 @@ give_back(int64 bytes)
 	int64		rest = Max(kept_bytes - bytes, 0);
 
 	while (kept_bytes > rest)
-		MemoryContextDelete(dlist_tail_element(ChunkHome, node, &kept)->context);
+	{
+		ChunkHome  *last = dlist_tail_element(ChunkHome, node, &kept);
+
+		MemoryContextDelete(last->context);
+	}
+}
+
+/* chunk_give_back: see chunk.h. */
+void
+chunk_give_back(void)
+{
+	give_back(kept_bytes);
 }
 
 /* A chunk of fresh memory in a context of its own. */
@@ -158,7 +172,8 @@ chunk_keep(MemChunk *chunk, int64 limit)
 #ifdef CLOBBER_FREED_MEMORY
 	wipe_mem(chunk->start, chunk->opened);
 #endif
-	pages_leave(chunk->start, chunk->opened);
+	if (chunk->size >= LEAST_LEFT)
+		pages_leave(chunk->start, chunk->opened);
 	home->chunk = *chunk;
 	home->is_kept = true;
 	dlist_push_tail(&kept, &home->node);

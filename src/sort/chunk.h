@@ -36,4 +36,10 @@ extern void chunk_free(MemChunk *chunk);
  */
 extern void chunk_keep(MemChunk *chunk, int64 limit);
 
+/*
+ * chunk_give_back gives back all that is kept; to be called before much memory
+ * is allocated that is not in chunks.
+ */
+extern void chunk_give_back(void);
+
 #endif							/* PTSORT_CHUNK_H */

@@ -621,5 +621,6 @@ sort_end_runs(PtSort *sort)
 	sort_note_memory(sort);
 	memsort_free(sort->memsort);
 	sort->memsort = NULL;
+	chunk_give_back();
 	sort_join_runs(sort);
 }
