@@ -135,8 +135,9 @@ sort_rows(const Engine *engine, const Job *job, Rows *rows, Reader *reader,
 
 /*
  * sort_groups sorts groups of rows, one after the other, with one sort object
- * that is reset, as an incremental sort does.  To look at a clock between the
- * parts of such small sorts would cost more than they do: all time is put's.
+ * that is reset, as an incremental sort does, or with one for each.  To look at
+ * a clock between the parts of such small sorts would cost more than they do:
+ * all time is put's.
  */
 void
 sort_groups(const Engine *engine, const Job *job, Rows *rows, Reader *reader,
@@ -150,7 +151,12 @@ sort_groups(const Engine *engine, const Job *job, Rows *rows, Reader *reader,
 	sort = engine->begin(job, rows);
 	for (int64 first = 0; first < rows->n; first += job->group_rows)
 	{
-		if (first > 0)
+		if (first > 0 && job->anew)
+		{
+			engine->end(sort);
+			sort = engine->begin(job, rows);
+		}
+		else if (first > 0)
 			engine->reset(sort, job);
 		engine->put(sort, job, rows, first,
 					Min(first + job->group_rows, rows->n));

@@ -18,6 +18,8 @@
 --                 tell it from the plan
 -- stable:         ptsort leaves rows with equal keys in the order in which they
 --                 were put, instead of that of their bytes
+-- anew:           each group of rows has a sort of its own, begun and ended; else
+--                 there is one, which is reset
 --
 -- put, perform, get, end: begin counts for put.  *_ms are times, *_cpu is CPU
 --                 time of this process, in ms as well
@@ -41,6 +43,7 @@ CREATE FUNCTION sortbench(
 	random_access pg_catalog.bool DEFAULT false,
 	told pg_catalog.bool DEFAULT true,
 	stable pg_catalog.bool DEFAULT false,
+	anew pg_catalog.bool DEFAULT false,
 	OUT engine pg_catalog.text,
 	OUT tuples pg_catalog.int8,
 	OUT put_ms pg_catalog.float8,

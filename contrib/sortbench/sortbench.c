@@ -274,11 +274,14 @@ sortbench(PG_FUNCTION_ARGS)
 	job.random_access = PG_GETARG_BOOL(8);
 	job.told = PG_GETARG_BOOL(9);
 	job.stable = PG_GETARG_BOOL(10);
+	job.anew = PG_GETARG_BOOL(11);
 	if (job.bound < 0 || (job.bound > 0 && job.random_access))
 		bad_argument("bound");
 	if (job.group_rows < 0 ||
 		(job.group_rows > 0 && (job.bound > 0 || job.random_access)))
 		bad_argument("group_rows");
+	if (job.anew && job.group_rows == 0)
+		bad_argument("anew");
 	for (int i = 0; i < nengines; i++)
 		(void) engine_by_name(TextDatumGetCString(engines[i]));
 	store = open_answer(fcinfo, &desc);

@@ -35,6 +35,7 @@ typedef struct Job
 	int64		budget;			/* bytes */
 	int64		bound;			/* 0: all tuples are wanted */
 	int64		group_rows;		/* rows of one sort; 0: all of them */
+	bool		anew;			/* ... and end and begin anew, not reset */
 	bool		random_access;
 	bool		stable;			/* ptsort keeps equal keys in order of put */
 	bool		told;			/* ptsort is told how many rows will come */

@@ -109,9 +109,9 @@ word_of_support(SortKeyWord *word, int column)
  * may be learned.
  */
 static void
-init_word(SortKeyWord *word, const KeyColumn *column, bool may_learn,
-		  int nwords)
+init_word(PtSortKey *key, const KeyColumn *column, bool may_learn, int nwords)
 {
+	SortKeyWord *word = &key->word;
 	bool		bytewise;
 
 	memset(word, 0, sizeof(SortKeyWord));
@@ -120,7 +120,11 @@ init_word(SortKeyWord *word, const KeyColumn *column, bool may_learn,
 	if (sizeof(Datum) < sizeof(uint64))
 		return;
 
-	key_column_support(column, true, &word->ssup);
+	/* the server abbreviates no values that are a word already */
+	if (column->typbyval)
+		word->ssup = key->support[column->attno - 1];
+	else
+		key_column_support(column, true, &word->ssup);
 	word->make = key_column_maker(column, &word->ssup, &word->kind);
 	word_of_support(word, column->attno - 1);
 	if (!may_learn || ptsort_debug_key_class == KEY_CLASS_COMPARED ||
@@ -138,11 +142,9 @@ init_word(SortKeyWord *word, const KeyColumn *column, bool may_learn,
 static const TextRanks *
 find_ranks(const KeyColumn *column)
 {
-	Oid			sortsupport = key_column_function(column, BTSORTSUPPORT_PROC);
-
 	if (!ptsort_skip_prefixes ||
-		(sortsupport != F_BTTEXTSORTSUPPORT &&
-		 sortsupport != F_BPCHAR_SORTSUPPORT) ||
+		(column->sortsupport != F_BTTEXTSORTSUPPORT &&
+		 column->sortsupport != F_BPCHAR_SORTSUPPORT) ||
 		key_column_is_bytewise(column->collation))
 		return NULL;
 	return text_rank_create(column->collation);
@@ -159,8 +161,8 @@ init_support(PtSortKey *key, SortSupport ssup, const KeyColumn *column)
 	ranks = find_ranks(column);
 	if (ranks)
 		text_compare_wrap(ssup, ranks,
-						  key_column_function(column, BTSORTSUPPORT_PROC) ==
-						  F_BPCHAR_SORTSUPPORT, &key->failure);
+						  column->sortsupport == F_BPCHAR_SORTSUPPORT,
+						  &key->failure);
 }
 
 static bool
@@ -184,8 +186,7 @@ pack_columns(PtSortKey *key, const KeyColumn *columns, KeyUse use)
 
 	while (n < key->ncolumns &&
 		   key_pack_add(&key->pack,
-						key_pack_kind(key_column_function(&columns[n],
-														  BTORDER_PROC),
+						key_pack_kind(columns[n].comparison,
 									  columns[n].typlen, columns[n].typbyval),
 						n, key->support[n].ssup_nulls_first,
 						key->support[n].ssup_reverse))
@@ -198,7 +199,7 @@ pack_columns(PtSortKey *key, const KeyColumn *columns, KeyUse use)
 
 	if (n < key->ncolumns && key->pack.bits < PTSORT_MAX_WORDS * 64)
 	{
-		init_word(&key->word, &columns[n], may_learn,
+		init_word(key, &columns[n], may_learn,
 				  n > 0 ? 1 : PTSORT_MAX_WORDS);
 		if (has_word(key) && n > 0 &&
 			key_pack_add(&key->pack, FIELD_WORD, n,
@@ -209,7 +210,7 @@ pack_columns(PtSortKey *key, const KeyColumn *columns, KeyUse use)
 	{
 		memset(&key->pack, 0, sizeof(KeyPack));
 		if (!has_word(key) || key->word.column != 0)
-			init_word(&key->word, &columns[0], may_learn, PTSORT_MAX_WORDS);
+			init_word(key, &columns[0], may_learn, PTSORT_MAX_WORDS);
 	}
 	key->learning = key->word.text;
 }
@@ -247,12 +248,15 @@ new_key(int ncolumns)
 
 /* Make a key of these columns. */
 static PtSortKey *
-make_key(int ncolumns, const KeyColumn *columns, KeyUse use)
+make_key(int ncolumns, KeyColumn *columns, KeyUse use)
 {
 	PtSortKey  *key = new_key(ncolumns);
 
 	for (int i = 0; i < ncolumns; i++)
+	{
+		key_column_look_up(&columns[i]);
 		init_support(key, &key->support[i], &columns[i]);
+	}
 	pack_columns(key, columns, use);
 	count_words(key);
 	key->make_early = key->word.text && !key->word.hint;

@@ -236,11 +236,15 @@ maker_of_comparator(int (*comparator) (Datum, Datum, SortSupport))
 	return NULL;
 }
 
-Oid
-key_column_function(const KeyColumn *column, int16 number)
+void
+key_column_look_up(KeyColumn *column)
 {
-	return get_opfamily_proc(column->opfamily, column->opcintype,
-							 column->opcintype, number);
+	column->comparison = get_opfamily_proc(column->opfamily, column->opcintype,
+										   column->opcintype, BTORDER_PROC);
+	column->sortsupport = get_opfamily_proc(column->opfamily,
+											column->opcintype,
+											column->opcintype,
+											BTSORTSUPPORT_PROC);
 }
 
 WordMaker
@@ -276,19 +280,17 @@ key_column_is_bytewise(Oid collation)
 bool
 key_column_is_text(const KeyColumn *column, TextForm *form, bool *bytewise)
 {
-	Oid			sortsupport = key_column_function(column, BTSORTSUPPORT_PROC);
-
-	if (!OidIsValid(sortsupport))
+	if (!OidIsValid(column->sortsupport))
 	{
 		*form = TEXT_VARLENA;
 		*bytewise = false;
-		return is_citext(key_column_function(column, BTORDER_PROC));
+		return is_citext(column->comparison);
 	}
 	for (int i = 0; i < lengthof(known_text); i++)
 	{
 		const KnownText *text = &known_text[i];
 
-		if (text->sortsupport == sortsupport)
+		if (text->sortsupport == column->sortsupport)
 		{
 			*form = text->form;
 			*bytewise = text->bytewise ||
@@ -302,28 +304,26 @@ key_column_is_text(const KeyColumn *column, TextForm *form, bool *bytewise)
 WordMaker
 key_column_maker(const KeyColumn *column, SortSupport ssup, FieldKind *kind)
 {
-	Oid			sortsupport = key_column_function(column, BTSORTSUPPORT_PROC);
 	WordMaker	make;
 	TextForm	form;
 	bool		bytewise;
 
 	*kind = FIELD_NONE;
-	make = key_support_maker(ssup, sortsupport);
+	make = key_support_maker(ssup, column->sortsupport);
 	if (make == word_abbreviated &&
 		key_column_is_text(column, &form, &bytewise) && bytewise &&
 		form == TEXT_VARLENA)
 		return word_bytes;
-	if (make == NULL && OidIsValid(sortsupport))
-		make = find_known(known_sortsupport, sortsupport);
-	if (make == NULL && !OidIsValid(sortsupport))
+	if (make == NULL && OidIsValid(column->sortsupport))
+		make = find_known(known_sortsupport, column->sortsupport);
+	if (make == NULL && !OidIsValid(column->sortsupport))
 	{
-		Oid			comparison = key_column_function(column, BTORDER_PROC);
 		int16		typlen;
 		bool		typbyval;
 
 		get_typlenbyval(column->opcintype, &typlen, &typbyval);
-		*kind = key_pack_kind(comparison, typlen, typbyval);
-		make = find_known(known_comparison, comparison);
+		*kind = key_pack_kind(column->comparison, typlen, typbyval);
+		make = find_known(known_comparison, column->comparison);
 	}
 	return make;
 }

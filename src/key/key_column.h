@@ -22,6 +22,8 @@ typedef struct KeyColumn
 	AttrNumber	attno;			/* from 1 */
 	Oid			opfamily;
 	Oid			opcintype;
+	Oid			comparison;		/* functions of its operator class ... */
+	Oid			sortsupport;	/* ... or InvalidOid, by key_column_look_up */
 	Oid			collation;
 	bool		nulls_first;
 	bool		reverse;		/* of an index: descending */
@@ -42,11 +44,8 @@ typedef uint64 (*WordMaker) (Datum value, SortSupport ssup);
 extern void key_column_support(const KeyColumn *column, bool abbreviate,
 							   SortSupport ssup);
 
-/*
- * key_column_function returns a support function of the column's operator
- * class, InvalidOid if it has none.
- */
-extern Oid	key_column_function(const KeyColumn *column, int16 number);
+/* key_column_look_up finds the support functions of a column. */
+extern void key_column_look_up(KeyColumn *column);
 
 /*
  * key_column_maker returns how to make a word of a value, given the column's

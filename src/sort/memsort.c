@@ -13,9 +13,9 @@
  * (sort_other_memory in sortstate.c; nobody adds up parts), and what is
  * accounted here is the entries', which are in a memory context of their own.
  * Of the scratch array scratch_cost() per entry is set aside from the start.
- * The radix sort makes do with any size of it, and takes hardly longer than with
- * all, so that entries can fill nearly all of the budget.  Few entries get all
- * of it if there is room.
+ * The radix sort makes do with any size of it, and takes hardly longer than
+ * with all, so that entries can fill nearly all of the budget.  Few entries get
+ * all of it if there is room.
  *
  * Words are sorted by radix (radix.c).  Then entries with equal words are
  * compared (tiesort.c), and where words are only hints all neighbours are
@@ -41,6 +41,13 @@
 #include "sort/repair.h"
 #include "sort/tiesort.h"
 #include "utils/memutils.h"
+
+/*
+ * The first entries and the first chunk fit, with all else, in the block that a
+ * memory context keeps, so that a sort of a few tuples allocates nothing.
+ */
+#define FIRST_ENTRIES	64
+#define FIRST_CHUNK		(4 * 1024)
 
 #define MIN_ENTRIES		1024
 #define MIN_CHUNK		(32 * 1024)
@@ -97,14 +104,16 @@ memsort_create(SortOrder *order, int64 budget)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "ptsort entries",
-												  ALLOCSET_SMALL_SIZES);
+												  ALLOCSET_DEFAULT_MINSIZE,
+												  ALLOCSET_DEFAULT_INITSIZE,
+												  ALLOCSET_DEFAULT_INITSIZE);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	MemSort    *ms = palloc0(sizeof(MemSort));
 
 	ms->order = order;
 	ms->stride = Max(order->nwords, 1) + 1;
 	ms->context = context;
-	ms->capacity = MIN_ENTRIES;
+	ms->capacity = FIRST_ENTRIES;
 	ms->scratch_cost = scratch_cost(ms);
 	ms->entries = palloc(ms->capacity * ms->stride * sizeof(uint64));
 	ms->maxchunks = 16;
@@ -152,7 +161,9 @@ grow_entries(MemSort *ms)
 	int64		mean = entry_cost(ms) + ms->tuple_bytes / Max(ms->count, 1);
 	int64		more = Min(ms->capacity, rest / mean);
 
-	if (more < MIN_ENTRIES / 8 && ms->count > 0)
+	if (ms->capacity < MIN_ENTRIES)
+		more = ms->capacity;	/* little, whatever tuples take */
+	else if (more < MIN_ENTRIES / 8 && ms->count > 0)
 		return false;
 	more = Max(more, 1);
 	ms->capacity += more;
@@ -254,7 +265,7 @@ next_chunk(MemSort *ms, Size need)
 	if (ms->filled == ms->nchunks)
 	{
 		/* Small sorts stay small: chunks grow with what they hold together. */
-		size = MAXALIGN(Min(size, Max(ms->tuple_bytes, MIN_CHUNK)));
+		size = MAXALIGN(Min(size, Max(ms->tuple_bytes, FIRST_CHUNK)));
 		size = Max(size, need);
 		if (ms->used + (int64) size > ms->budget && ms->count > 0)
 			return false;
@@ -588,7 +599,8 @@ memsort_sort(MemSort *ms)
 	sort_entries(ms, (uint64 *) scratch.start, scratch.size);
 	fault_point("memsort: sorted");
 	account(ms, -extra);
-	chunk_keep(&scratch, ms->budget - ms->used);
+	/* what is set aside for scratch counts as used, whoever has it */
+	chunk_keep(&scratch, extra <= sort_memory(ms) ? ms->budget : 0);
 }
 
 /* Orders entries as they were put. */
@@ -672,9 +684,8 @@ memsort_compact(MemSort *ms)
 bool
 memsort_is_small(const MemSort *ms)
 {
-	return ms->capacity == MIN_ENTRIES &&
-		(ms->nchunks == 0 ||
-		 (ms->nchunks == 1 && ms->chunks[0].size <= MIN_CHUNK));
+	return ms->capacity <= MIN_ENTRIES &&
+		ms->used <= MIN_ENTRIES * entry_cost(ms) + MIN_CHUNK;
 }
 
 /*
@@ -684,13 +695,14 @@ memsort_is_small(const MemSort *ms)
 void
 memsort_reset(MemSort *ms)
 {
+	bool		small = memsort_is_small(ms);
 	int			kept = 0;
 
 	for (int i = 0; i < ms->nchunks; i++)
 	{
 		MemChunk	chunk = ms->chunks[i];
 
-		if (chunk.size <= MAX_CHUNK && chunk.size >= MIN_CHUNK)
+		if (small || (chunk.size <= MAX_CHUNK && chunk.size >= MIN_CHUNK))
 			ms->chunks[kept++] = chunk;
 		else
 		{

@@ -42,6 +42,7 @@ SELECT * FROM agree($$'{amount}'$$, $$kind => 'datum'$$);
 SELECT * FROM agree($$'{token}'$$, 'bound => 100');
 SELECT * FROM agree($$'{token}'$$, 'bound => 100', $$kind => 'datum'$$);
 SELECT * FROM agree($$'{account}'$$, 'group_rows => 7');
+SELECT * FROM agree($$'{account}'$$, 'group_rows => 7, anew => true');
 SELECT * FROM agree($$'{account}'$$, 'random_access => true');
 SELECT * FROM agree($$'{token}'$$, 'random_access => true', 'budget_kb => 1024');
 SELECT * FROM agree($$'{few}'$$, 'stable => true');
