@@ -44,6 +44,7 @@ typedef struct TieSort
 	SortOrder  *order;
 	bool		by_bytes;		/* bytesort.c orders those that compare equal */
 	bool		equal;			/* ... and there are such */
+	bool		all_equal;		/* ... nothing else */
 } TieSort;
 
 /* Order of the tuples at two addresses. */
@@ -213,6 +214,26 @@ sort_few(TieSort *sort, uint64 *addresses, int n)
 	}
 }
 
+/* How many of the first entries have keys that compare equal? */
+static int64
+count_equal(SortOrder *order, const uint64 *addresses, int64 n, int stride)
+{
+	int64		i = 1;
+
+	while (i < n &&
+		   order_compare_keys(order, (void *) (uintptr_t) addresses[0],
+							  (void *) (uintptr_t) addresses[i * stride]) == 0)
+	{
+		if (i % BLOCK_TUPLES == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (i + TUPLES_AHEAD < n)
+			pt_prefetch((void *) (uintptr_t)
+						addresses[(i + TUPLES_AHEAD) * stride]);
+		i++;
+	}
+	return i;
+}
+
 /* Sort addresses that are 'stride' words apart, with room for n of them. */
 static void
 sort_addresses(TieSort *sort, uint64 *addresses, int64 n, int stride,
@@ -226,6 +247,12 @@ sort_addresses(TieSort *sort, uint64 *addresses, int64 n, int stride,
 	{
 		for (int64 i = 0; i < n; i++)
 			addresses[i * stride] = scratch[n - 1 - i];
+		return;
+	}
+	if (n > FEW_TUPLES && sort->equal &&
+		count_equal(sort->order, scratch, n, 1) == n)
+	{
+		sort->all_equal = true;
 		return;
 	}
 	if (n > BLOCK_TUPLES)
@@ -254,26 +281,6 @@ sort_addresses(TieSort *sort, uint64 *addresses, int64 n, int stride,
 		pfree(merge.runs);
 }
 
-/* How many of the first entries have keys that compare equal? */
-static int64
-count_equal(SortOrder *order, const uint64 *addresses, int64 n, int stride)
-{
-	int64		i = 1;
-
-	while (i < n &&
-		   order_compare_keys(order, (void *) (uintptr_t) addresses[0],
-							  (void *) (uintptr_t) addresses[i * stride]) == 0)
-	{
-		if (i % BLOCK_TUPLES == 0)
-			CHECK_FOR_INTERRUPTS();
-		if (i + TUPLES_AHEAD < n)
-			pt_prefetch((void *) (uintptr_t)
-						addresses[(i + TUPLES_AHEAD) * stride]);
-		i++;
-	}
-	return i;
-}
-
 /* Sort each group of entries whose keys compare equal by bytes. */
 static void
 sort_groups(SortOrder *order, uint64 *entries, int64 n, int stride,
@@ -298,16 +305,13 @@ tiesort(SortOrder *order, uint64 *entries, int64 n, int stride,
 		.order = order,
 		.by_bytes = order_sorts_bytes(order)
 	};
-	uint64	   *addresses = entries + stride - 1;
 
-	if (sort.by_bytes &&
-		(order->words_decide ||
-		 (n > FEW_TUPLES && count_equal(order, addresses, n, stride) == n)))
-	{
+	if (sort.by_bytes && order->words_decide)
+		sort.all_equal = true;
+	else
+		sort_addresses(&sort, entries + stride - 1, n, stride, scratch);
+	if (sort.all_equal)
 		bytesort(order, entries, n, stride, scratch, room);
-		return;
-	}
-	sort_addresses(&sort, addresses, n, stride, scratch);
-	if (sort.equal)
+	else if (sort.equal)
 		sort_groups(order, entries, n, stride, scratch, room);
 }
