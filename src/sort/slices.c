@@ -15,9 +15,9 @@
  * variant wants those in one slice.
  *
  * Which tuples make cuts is estimated from the runs' sparse indexes: each
- * sample stands for the tuples up to the next one, so samples in order and
- * their weights summed up tell where a k-th part of all tuples ends.  The
- * estimate knows only words; among equal ones the place within the run
+ * sample stands for the tuples up to the next one, so samples in order, with
+ * these tuples spread between them, tell where a k-th part of all tuples ends.
+ * The estimate knows only words; among equal ones the place within the run
  * decides.  The cuts themselves are exact, and so it is known how many tuples
  * come before each.  Where that is not what it should be, as it happens among
  * many equal keys, a better place is found by bisection of the runs' samples.
@@ -76,7 +76,9 @@ typedef struct Candidate
 	double		fraction;		/* of its run's tuples that come before it */
 	int			run;
 	int64		position;
-	int64		weight;			/* tuples it stands for */
+	double		slope;			/* tuples of its run, for each candidate up to
+								 * the run's next one */
+	double		change;			/* of the slopes of all runs together */
 } Candidate;
 
 /* A cut of all runs. */
@@ -119,6 +121,34 @@ open_run(SliceRun *slice_run, const SortOrder *order, Run *run, Size buffer)
 	run_begin_read(&slice_run->reader, order, run, buffer, false);
 }
 
+/*
+ * Spread the tuples that a sample stands for, which 'slope' is at first, evenly
+ * over the candidates up to the next sample of its run.  (To count them where
+ * the sample is would be wrong by a half of them for each run.  If runs are
+ * small and many their samples are at nearly the same keys, and it all adds up.)
+ */
+static void
+spread_tuples(Candidate *candidates, int64 n, int nruns)
+{
+	int64	   *next = palloc(nruns * sizeof(int64));
+	double	   *slopes = palloc0(nruns * sizeof(double));
+
+	for (int r = 0; r < nruns; r++)
+		next[r] = n;
+	for (int64 i = n - 1; i >= 0; i--)
+	{
+		candidates[i].slope /= next[candidates[i].run] - i;
+		next[candidates[i].run] = i;
+	}
+	for (int64 i = 0; i < n; i++)
+	{
+		candidates[i].change = candidates[i].slope - slopes[candidates[i].run];
+		slopes[candidates[i].run] = candidates[i].slope;
+	}
+	pfree(next);
+	pfree(slopes);
+}
+
 /* The samples of all runs in order; returns how many. */
 static int64
 collect_candidates(SliceRun *runs, int nruns, int64 memory, Candidate **result)
@@ -149,10 +179,11 @@ collect_candidates(SliceRun *runs, int nruns, int64 memory, Candidate **result)
 			candidate->fraction = (double) sample->ordinal / desc->tuples;
 			candidate->run = r;
 			candidate->position = sample->position;
-			candidate->weight = next - sample->ordinal;
+			candidate->slope = next - sample->ordinal;
 		}
 	}
 	qsort(candidates, n, sizeof(Candidate), compare_candidates);
+	spread_tuples(candidates, n, nruns);
 	*result = candidates;
 	return n;
 }
@@ -454,7 +485,8 @@ make_cuts(SortOrder *order, SliceRun *runs, int nruns,
 		  const Candidate *candidates, int64 ncandidates, int useful,
 		  int64 part, int64 *slices)
 {
-	int64		passed = 0;
+	double		passed = 0;		/* tuples before a candidate, estimated */
+	double		slope = 0;
 	int			cut = 1;
 	Cut			made;
 
@@ -472,7 +504,8 @@ make_cuts(SortOrder *order, SliceRun *runs, int nruns,
 			set_row(&slices[cut * (nruns + 1)], &made, nruns);
 			cut++;
 		}
-		passed += candidates[i].weight;
+		slope += candidates[i].change;
+		passed += slope;
 	}
 	return cut;
 }
