@@ -29,7 +29,7 @@ RESET search_path;
 SELECT DISTINCT type::regtype FROM pg_proc, unnest(proallargtypes) type WHERE oid = 'friendly.ptsort_last_build'::regproc ORDER BY 1;
 SELECT prorettype::regtype, proretset, provolatile, proparallel, proisstrict FROM pg_proc WHERE oid = 'friendly.ptsort_last_build'::regproc;
 SELECT pg_describe_object(classid, objid, 0) FROM pg_depend
-WHERE refclassid = 'pg_extension'::regclass AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'ptsort') AND deptype = 'e';
+WHERE refclassid = 'pg_extension'::regclass AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'ptsort') AND deptype = 'e' ORDER BY 1;
 SELECT hostile.ptsort_last_build();
 DROP SCHEMA hostile CASCADE;
 
