@@ -148,7 +148,7 @@ register_settings(void)
 {
 	DefineCustomEnumVariable("ptsort.sort",
 							 "Sorts rows of queries with ptsort.",
-							 "\"text\" means only by text in collations whose order is not that of the bytes.",
+							 "\"text\" means only by text in collations other than \"C\".",
 							 &ptsort_sort, TAKE_NO_SORTS, sorts,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomEnumVariable("ptsort.debug_key_class",
