@@ -125,7 +125,7 @@ open_run(SliceRun *slice_run, const SortOrder *order, Run *run, Size buffer)
  * Spread the tuples that a sample stands for, which 'slope' is at first, evenly
  * over the candidates up to the next sample of its run.  (To count them where
  * the sample is would be wrong by a half of them for each run.  If runs are
- * small and many their samples are at nearly the same keys, and it all adds up.)
+ * small and many their samples are at nearly the same keys, and that adds up.)
  */
 static void
 spread_tuples(Candidate *candidates, int64 n, int nruns)
