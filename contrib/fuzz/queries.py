@@ -60,8 +60,8 @@ DECLARE
 BEGIN
 	BEGIN
 		OPEN c NO SCROLL FOR EXECUTE query;
-		RAISE division_by_zero;
-	EXCEPTION WHEN division_by_zero THEN
+		RAISE SQLSTATE 'FZ001';
+	EXCEPTION WHEN SQLSTATE 'FZ001' THEN
 		OPEN c NO SCROLL FOR EXECUTE query;
 	END;
 	LOOP
@@ -71,9 +71,9 @@ BEGIN
 			RETURN NEXT line;
 			i := i + 1;
 			IF i % 7 = 0 THEN
-				RAISE division_by_zero;
+				RAISE SQLSTATE 'FZ001';
 			END IF;
-		EXCEPTION WHEN division_by_zero THEN
+		EXCEPTION WHEN SQLSTATE 'FZ001' THEN
 			NULL;
 		END;
 	END LOOP;
