@@ -188,6 +188,18 @@ EXECUTE q (2);
 SELECT keys FROM ptsort_last_sort();
 SET ptsort.sort = on;
 
+-- top N by a number and text, descending: what is kept of the text, which is
+-- not learned, is as before
+CREATE TABLE queries_top AS SELECT i AS id, CASE WHEN i % 50 = 0 THEN i END AS n, md5(i::text) COLLATE "en-x-icu" AS t FROM generate_series(1, 1500) i;
+ANALYZE queries_top;
+SET ptsort.sort = off;
+CREATE TEMPORARY TABLE top_server AS SELECT id FROM queries_top ORDER BY n DESC NULLS FIRST, t DESC LIMIT 50;
+SET ptsort.sort = on;
+CREATE TEMPORARY TABLE top_ours AS SELECT id FROM queries_top ORDER BY n DESC NULLS FIRST, t DESC LIMIT 50;
+SELECT keys, tuples, method FROM ptsort_last_sort();
+SELECT count(*) FROM (TABLE top_server EXCEPT ALL TABLE top_ours) s;
+DROP TABLE queries_top, top_server, top_ours;
+
 -- errors
 SELECT n FROM queries ORDER BY 1 / (id - 700);
 SELECT keys, tuples FROM ptsort_last_sort();

@@ -477,7 +477,8 @@ key_words(PtSortKey *key, const Datum *values, const bool *isnull,
 		return;
 	if (key->pack.nfields > 0)
 	{
-		if (has_word(key))
+		/* of a word that says nothing, too, as long as it is in the pack */
+		if (key->word.nwords > 0)
 			make_words(key, values, isnull, word);
 		key_pack_encode(&key->pack, values, isnull, word[0], key->nwords,
 						words);
@@ -490,7 +491,8 @@ bool
 key_words_are_quick(const PtSortKey *key)
 {
 	return key->pack.nfields > 0 ||
-		(key->nwords > 0 && has_word(key) && key->word.code == NULL);
+		(key->nwords > 0 && key->word.code == NULL &&
+		 (key->word.make != NULL || key->word.kind != FIELD_NONE));
 }
 
 bool
