@@ -6,6 +6,10 @@ SET search_path = demo, public;
 SET client_min_messages = warning;
 SET work_mem = '256MB';
 SET max_parallel_workers_per_gather = 0;
+-- the indexes that were built give some of these orders
+SET enable_indexscan = off;
+SET enable_indexonlyscan = off;
+SET enable_incremental_sort = off;
 
 CREATE TABLE queries (
 	n				int GENERATED ALWAYS AS IDENTITY,
