@@ -73,7 +73,10 @@ sub walk
 		$failed++ if $results[$i]{failed};
 	}
 	is(join("\n", splice(@bad, 0, 20)), '', "$name: " . @cells . " failed once ($kind, $role)");
-	cmp_ok($failed, '>=', 0.8 * @cells, "$name: $failed of them did");
+	# A memory context that the server has kept takes no malloc, so there are now
+	# more and now fewer of these.
+	my $least = $kind eq 'malloc' ? 0.5 : 0.8;
+	cmp_ok($failed, '>=', $least * @cells, "$name: $failed of them did");
 	my $grown = $results[0]{after} - ($results[0]{before} // $results[0]{after});
 	cmp_ok($grown, '<=', 8192, "$name: TopMemoryContext has grown by $grown bytes");
 	note(sprintf('%s, %s, %s: %d allocations, %d tried, %.1f s', $name, $kind, $role, $n, scalar @cells, time - $begin));
