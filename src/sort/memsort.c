@@ -217,6 +217,7 @@ memsort_set_budget(MemSort *ms, int64 budget)
 	int64		excess;
 
 	ms->budget = budget - sort_memory(ms);
+	ms->chunk_size = Max(MIN_CHUNK, Min(MAX_CHUNK, ms->budget / 32));
 	account(ms, ms->capacity * (cost - ms->scratch_cost));
 	ms->scratch_cost = cost;
 	if (ms->count > 0)
@@ -255,7 +256,7 @@ place_large(MemSort *ms, Size need)
 static bool
 next_chunk(MemSort *ms, Size need)
 {
-	Size		size = Max(MIN_CHUNK, Min(MAX_CHUNK, ms->budget / 32));
+	Size		size = ms->chunk_size;
 
 	if (ms->filled < ms->nchunks && ms->chunks[ms->filled].size < need)
 	{
