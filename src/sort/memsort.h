@@ -38,7 +38,7 @@ typedef struct MemSort
 	MemoryContext context;
 	int64		capacity;		/* of entries */
 	int64		budget;			/* for 'used' */
-	Size		chunk_size;		/* of the largest chunks, but for large tuples */
+	Size		chunk_size;		/* of chunks, but the first and large tuples' */
 	int64		scratch_cost;	/* bytes of scratch set aside for an entry */
 	int64		tuple_bytes;	/* of them, in images */
 	MemChunk   *chunks;			/* memory for images */
