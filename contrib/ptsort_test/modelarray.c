@@ -53,8 +53,9 @@ model_tuple_image(MinimalTuple tuple, Size *size)
 }
 
 /*
- * model_datum_image returns an image of a value.  The bits above a type passed
- * by value are not the same wherever it comes from.
+ * model_datum_image returns an image of a value.  That of a varlena is itself,
+ * plain, with the bytes of its length in the order of bytes.  The bits above a
+ * type passed by value are not the same wherever it comes from.
  */
 char *
 model_datum_image(Form_pg_attribute attr, Datum value, bool isnull, Size *size)
@@ -64,7 +65,11 @@ model_datum_image(Form_pg_attribute attr, Datum value, bool isnull, Size *size)
 	char	   *bytes;
 
 	if (!isnull && attr->attlen == -1)
-		value = PointerGetDatum(PG_DETOAST_DATUM(value));
+	{
+		bytes = (char *) PG_DETOAST_DATUM_COPY(value);
+		*size = VARSIZE(bytes);
+		return bytes;
+	}
 	if (!isnull)
 		length = attr->attbyval ? sizeof(Datum) :
 			datumGetSize(value, false, attr->attlen);
