@@ -31,32 +31,7 @@ BEGIN
 		state := SQLSTATE;
 		message := SQLERRM;
 	END;
-	left_over := concat_ws(', ',
-		(SELECT 'files: ' || string_agg(name, ' ') FROM pg_ls_dir('base/pgsql_tmp', true, false) name),
-		(SELECT 'contexts: ' || string_agg(name, ' ') FROM pg_backend_memory_contexts WHERE name LIKE 'ptsort%'),
-		(SELECT 'segments: ' || segments() WHERE segments() > current_setting('test.segments')::int));
-END $$;
-
-CREATE FUNCTION fail(arguments text, fault text, allocation int, allowed text[], OUT bad text, OUT state text, OUT failed bool)
-LANGUAGE plpgsql AS $$
-DECLARE
-	result record;
-BEGIN
-	PERFORM set_config('ptsort_test.fault', fault, false);
-	PERFORM set_config('ptsort_test.allocation', allocation::text, false);
-	result := sort(arguments);
-	failed := (SELECT f.failed > 0 OR f.acted > 0 AND fault NOT LIKE 'model: begin%' FROM ptsort_test_faults() f);
-	PERFORM set_config('ptsort_test.fault', '', false);
-	state := result.state;
-	IF state <> ALL (allowed || '{00000}'::text[]) OR result.left_over <> '' THEN
-		bad := format('%s %s: %s %s, left: %s', fault, allocation, state, result.message, result.left_over);
-	END IF;
-	IF allocation % 8 = 0 THEN
-		result := sort(arguments);
-		IF result.state <> '00000' OR result.left_over <> '' THEN
-			bad := concat(bad, format('; after %s %s: %s %s, left: %s', fault, allocation, result.state, result.message, result.left_over));
-		END IF;
-	END IF;
+	left_over := left_by_sort();
 END $$;
 });
 
@@ -79,32 +54,6 @@ my @sorts = (
 	[ 'again and again', "$learn; $runs", "$text, rounds => 3, seed => 5" ],
 	[ 'leader', $runs, "$text, participants => 2" ],
 	[ 'slices', "$runs; SET ptsort.debug_slices = 5", "$text, participants => 3, slices => true" ]);
-
-# Run fail() over rows of (fault, allocation), in a session of its own; returns
-# how many there were, failed, and came out right, what was bad, and how much
-# TopMemoryContext has grown since the first five.
-sub run_faults
-{
-	my ($setup, $arguments, $allowed, @faults) = @_;
-	my $values = join ', ', map { "('$_->[0]', $_->[1])" } @faults;
-	my $quoted = $arguments =~ s/'/''/gr;
-	my $call = "fail('$quoted', fault, allocation, '{$allowed}')";
-	my $top = q{(SELECT used_bytes FROM pg_backend_memory_contexts WHERE name = 'TopMemoryContext')};
-	my $out = $node->safe_psql('postgres', qq{
-$setup;
-SET client_min_messages = error;
-SELECT set_config('test.segments', (segments() + 1)::text, false);
-SELECT count(*) FROM generate_series(1, 5), sort('$quoted');
-CREATE TEMP TABLE faults AS SELECT * FROM (VALUES $values) v (fault, allocation);
-CREATE TEMP TABLE results AS SELECT f.* FROM (SELECT * FROM faults LIMIT 5) l, $call f;
-SELECT $top AS before \\gset
-INSERT INTO results SELECT f.* FROM (SELECT * FROM faults OFFSET 5) l, $call f;
-SELECT 'result', count(*), count(*) FILTER (WHERE failed), count(*) FILTER (WHERE state = '00000'), $top - :before FROM results;
-SELECT 'bad ' || bad FROM results WHERE bad IS NOT NULL LIMIT 10;
-});
-	my ($n, $failed, $right, $grown) = $out =~ /^result\|(\d+)\|(\d+)\|(\d+)\|(-?\d+)$/m;
-	return ($n, $failed, $right, join("\n", $out =~ /^bad (.*)$/mg), $grown);
-}
 
 foreach my $sort (@sorts)
 {
@@ -134,7 +83,7 @@ SELECT 'malloc ' || ptsort_test_allocations();
 		my ($counted) = $out =~ /^$kind (\d+)/m;
 		my @faults = map { [ "model: begin:1:$kind", $_ ] }
 		  sample($kind eq 'palloc' ? 40 : 2, 1 .. $counted);
-		my ($n, $failed, $right, $bad, $grown) = run_faults($setup, $arguments, '53200,58000', @faults);
+		my ($n, $failed, $right, $bad, $grown) = run_faults($node, $setup, $arguments, '53200,58000', @faults);
 		is($bad, '', "$name: $n of $counted allocations failed ($kind)");
 		$allocations += $failed;
 		cmp_ok($failed, '>=', 0.5 * $n, "$name: $failed of them did, $right were done without");
@@ -143,13 +92,13 @@ SELECT 'malloc ' || ptsort_test_allocations();
 
 	my @points = map { my $point = $_; map { [ $point, $_ ] } grep { $_ <= $passed{$point} } 1, 2 } sort keys %passed;
 	cmp_ok(scalar(@points), '>=', $spills ? 6 : 3, "$name: " . join(', ', sort keys %passed));
-	my ($n, $failed, $right, $bad) = run_faults($setup, $arguments, 'XX000,57014',
+	my ($n, $failed, $right, $bad) = run_faults($node, $setup, $arguments, 'XX000,57014',
 		map { my ($point, $nth) = @$_; map { [ "$point:$nth:$_", 8 * $nth ] } qw(error cancel) } @points);
 	is($bad, '', "$name: an error or a cancel at each of " . @points . ' points');
 	is($failed, $n, "$name: all of them acted");
 	$points += $failed;
 	next unless $spills;
-	($n, $failed, $right, $bad) = run_faults($setup, $arguments, '53100',
+	($n, $failed, $right, $bad) = run_faults($node, $setup, $arguments, '53100',
 		map { [ "$_->[0]:$_->[1]:full_temp", 8 ] } [ 'model: begin', 1 ], @points);
 	is($bad, '', "$name: no space at each of them");
 	$missed += $n - $right;

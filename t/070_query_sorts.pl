@@ -40,12 +40,12 @@ CREATE FUNCTION servers_digest(query text) RETURNS text LANGUAGE plpgsql
 	SET ptsort.sort = off AS $$ BEGIN RETURN digest(query); END $$;
 
 -- a query after which nothing may be left
-CREATE FUNCTION sort(query text, expected text, OUT state text, OUT message text, OUT left_over text)
+CREATE FUNCTION sort(query text, OUT state text, OUT message text, OUT left_over text)
 LANGUAGE plpgsql AS $$
 BEGIN
 	BEGIN
 		state := '00000';
-		IF digest(query) <> expected THEN
+		IF digest(query) <> current_setting('test.digest') THEN
 			state := 'wrong';
 		END IF;
 		-- allocations that fail are those of the query
@@ -54,38 +54,8 @@ BEGIN
 		state := SQLSTATE;
 		message := SQLERRM;
 	END;
-	left_over := concat_ws(', ',
-		(SELECT 'files: ' || string_agg(name, ' ') FROM pg_ls_dir('base/pgsql_tmp', true, false) name),
-		(SELECT 'contexts: ' || string_agg(name, ' ') FROM pg_backend_memory_contexts WHERE name LIKE 'ptsort%'));
+	left_over := left_by_sort();
 END $$;
-
-CREATE FUNCTION fail(query text, expected text, fault text, allocation int, allowed text[],
-	OUT bad text, OUT state text, OUT failed bool)
-LANGUAGE plpgsql AS $$
-DECLARE
-	result record;
-BEGIN
-	PERFORM set_config('ptsort_test.fault', fault, false);
-	PERFORM set_config('ptsort_test.allocation', allocation::text, false);
-	result := sort(query, expected);
-	failed := (SELECT f.failed > 0 OR f.acted > 0 AND fault NOT LIKE 'query: sort:1:_alloc' FROM ptsort_test_faults() f);
-	PERFORM set_config('ptsort_test.fault', '', false);
-	state := result.state;
-	IF state <> ALL (allowed || '{00000}'::text[]) OR result.left_over <> '' THEN
-		bad := format('%s %s: %s %s, left: %s', fault, allocation, state, result.message, result.left_over);
-	END IF;
-	IF allocation % 8 = 0 THEN
-		result := sort(query, expected);
-		IF result.state <> '00000' OR result.left_over <> '' THEN
-			bad := concat(bad, format('; after %s %s: %s %s, left: %s', fault, allocation, result.state, result.message, result.left_over));
-		END IF;
-	END IF;
-END $$;
-
-CREATE FUNCTION left_over_now() RETURNS text LANGUAGE sql AS $$
-SELECT concat_ws(', ',
-	(SELECT 'files: ' || string_agg(name, ' ') FROM pg_ls_dir('base/pgsql_tmp', true, false) name),
-	(SELECT 'contexts: ' || string_agg(name, ' ') FROM pg_backend_memory_contexts WHERE name LIKE 'ptsort%')) $$;
 });
 
 my $spill = 'SET ptsort.debug_spill_entries = 60';
@@ -103,32 +73,10 @@ my @queries = (
 	[ 'merge join', 'SET enable_hashjoin = off; SET enable_nestloop = off',
 		'SELECT a.id AS i, b.id FROM (SELECT id, id % 10 AS k FROM tiny) a JOIN (SELECT id, id % 20 AS k FROM n) b USING (k) ORDER BY 1 DESC, 2' ]);
 
-# Run fail() over rows of (fault, allocation), in a session of its own; returns
-# how many there were, failed, and came out right, what was bad, and how much
-# TopMemoryContext has grown since the first five.
-sub run_faults
-{
-	my ($setup, $query, $allowed, @faults) = @_;
-	my $values = join ', ', map { "('$_->[0]', $_->[1])" } @faults;
-	my $call = "fail(\$\$$query\$\$, servers_digest(\$\$$query\$\$), fault, allocation, '{$allowed}')";
-	my $top = q{(SELECT used_bytes FROM pg_backend_memory_contexts WHERE name = 'TopMemoryContext')};
-	my $out = $node->safe_psql('postgres', qq{
-$setup;
-SET client_min_messages = error;
-CREATE TEMP TABLE faults AS SELECT * FROM (VALUES $values) v (fault, allocation);
-CREATE TEMP TABLE results AS SELECT f.* FROM (SELECT * FROM faults LIMIT 5) l, $call f;
-SELECT $top AS before \\gset
-INSERT INTO results SELECT f.* FROM (SELECT * FROM faults OFFSET 5) l, $call f;
-SELECT 'result', count(*), count(*) FILTER (WHERE failed), count(*) FILTER (WHERE state = '00000'), $top - :before FROM results;
-SELECT 'bad ' || bad FROM results WHERE bad IS NOT NULL LIMIT 10;
-});
-	my ($n, $failed, $right, $grown) = $out =~ /^result\|(\d+)\|(\d+)\|(\d+)\|(-?\d+)$/m;
-	return ($n, $failed, $right, join("\n", $out =~ /^bad (.*)$/mg), $grown);
-}
-
 foreach (@queries)
 {
 	my ($name, $setup, $query) = @$_;
+	my $expecting = qq{$setup; SELECT set_config('test.digest', servers_digest(\$\$$query\$\$), false)};
 
 	# it is taken; the points that it passes, and how many allocations it makes
 	my $out = $node->safe_psql('postgres', qq{
@@ -155,7 +103,7 @@ SELECT 'malloc ' || ptsort_test_allocations();
 	{
 		my ($counted) = $out =~ /^$kind (\d+)/m;
 		my @faults = map { [ "query: sort:1:$kind", $_ ] } sample($kind eq 'palloc' ? 10 : 1, 1 .. $counted);
-		my ($n, $failed, $right, $bad, $grown) = run_faults($setup, $query, '53200,58000', @faults);
+		my ($n, $failed, $right, $bad, $grown) = run_faults($node, $expecting, $query, '53200,58000', @faults);
 		is($bad, '', "$name: $n of $counted allocations failed ($kind)");
 		cmp_ok($failed, '>=', 0.5 * $n, "$name: $failed of them did, $right were done without");
 		cmp_ok($grown, '<=', 8192, "$name: TopMemoryContext has grown by $grown bytes");
@@ -163,12 +111,12 @@ SELECT 'malloc ' || ptsort_test_allocations();
 
 	my @points = map { my $point = $_; map { [ $point, $_ ] } grep { $_ <= $passed{$point} } 1, 2 } sort keys %passed;
 	cmp_ok(scalar(@points), '>=', 3, "$name: " . join(', ', sort keys %passed));
-	my ($n, $failed, $right, $bad) = run_faults($setup, $query, 'XX000,57014',
+	my ($n, $failed, $right, $bad) = run_faults($node, $expecting, $query, 'XX000,57014',
 		map { my ($point, $nth) = @$_; map { [ "$point:$nth:$_", 8 * $nth ] } qw(error cancel) } @points);
 	is($bad, '', "$name: an error or a cancel at each of " . @points . ' points');
 	is($failed, $n, "$name: all of them acted");
 	next unless $passed{'run: write'};
-	($n, $failed, $right, $bad) = run_faults($setup, $query, '53100',
+	($n, $failed, $right, $bad) = run_faults($node, $expecting, $query, '53100',
 		map { [ "$_->[0]:$_->[1]:full_temp", 8 ] } @points);
 	is($bad, '', "$name: no space at each of them");
 	cmp_ok($n - $right, '>=', 2, "$name: it was missed " . ($n - $right) . ' times');
@@ -183,7 +131,7 @@ $parallel; $spill;
 SET ptsort_test.fault = '$fault';
 SELECT word, id FROM t ORDER BY word;
 SET ptsort_test.fault = '';
-SELECT 'left ' || left_over_now();
+SELECT 'left ' || left_by_sort();
 SELECT 'same ' || (digest(q) = servers_digest(q)) FROM (SELECT 'SELECT word, id FROM t ORDER BY word, id') s (q);
 });
 	like($err, qr/ERROR: .*(57014|53100|XX000|08006|57P01)/, "$fault: an error");
@@ -217,7 +165,7 @@ SET ptsort_test.fault = '';
 FETCH 1 FROM c;
 ROLLBACK TO s;
 COMMIT;
-SELECT 'left ' || left_over_now();
+SELECT 'left ' || left_by_sort();
 FETCH ALL FROM h;
 CLOSE h;
 });
@@ -255,7 +203,7 @@ BEGIN
 	END LOOP;
 	RAISE NOTICE 'rows %, errors %', rows, errors;
 END $$;
-SELECT 'left ' || left_over_now();
+SELECT 'left ' || left_by_sort();
 });
 like($err, qr/rows 50, errors 50/, 'functions that fail in the input');
 like($out, qr/^left $/m, 'functions that fail: nothing is left');
@@ -265,11 +213,11 @@ like($out, qr/^left $/m, 'functions that fail: nothing is left');
 SET work_mem = '1MB';
 SET temp_file_limit = '100kB';
 SELECT sum(length(r)) FROM (SELECT *, repeat(word, 100) AS r FROM t ORDER BY word OFFSET 0) s;
-SELECT 'left ' || left_over_now();
+SELECT 'left ' || left_by_sort();
 RESET temp_file_limit;
 SET ptsort_test.fault = 'sort: perform:1:timeout';
 SELECT sum(length(r)) FROM (SELECT *, repeat(word, 100) AS r FROM t ORDER BY word OFFSET 0) s;
-SELECT 'left ' || left_over_now();
+SELECT 'left ' || left_by_sort();
 });
 like($err, qr/ERROR:  (53400|53000).*temp_file_limit/, 'temp_file_limit');
 like($err, qr/57014: canceling statement due to statement timeout/, 'statement_timeout');

@@ -14,7 +14,7 @@ use Test::More;
 use Time::HiRes qw(usleep);
 
 our @EXPORT = qw($base_segments wait_for_end fault_node restart_node wait_for_restart configurations
-  session_of run_cells run_last_cell sample passed_points source_points check_log);
+  session_of run_cells run_last_cell run_faults sample passed_points source_points check_log);
 
 # Segments of dynamic shared memory that a server without builds has.
 our $base_segments;
@@ -35,6 +35,11 @@ sub shortage_library
 # ends by itself.  The number of segments is compared with what the session had
 # after a successful build.  Those of whole megabytes are areas of the server's
 # that grow when it likes, statistics for example.
+#
+# fail() runs a sort with a fault and says what is bad about its end, every eighth
+# time also about that of the next sort, without a fault.  The test has a function
+# sort(what, OUT state, OUT message, OUT left_over): its SQLSTATE ('wrong' if it
+# was), its message, and what left_by_sort() says.
 my $prepare = q{
 CREATE EXTENSION ptsort_test;
 CREATE EXTENSION pg_buffercache;
@@ -124,6 +129,34 @@ RETURN concat_ws(', ',
 		WHERE relation >= 16384 AND relation IN (SELECT oid FROM pg_class WHERE relname IN ('t', 'dead', 'tiny', 'i'))),
 	(SELECT 'settings' WHERE current_setting('max_parallel_maintenance_workers')::int <> 8),
 	(SELECT 'pins' WHERE pinned()));
+
+CREATE FUNCTION left_by_sort() RETURNS text LANGUAGE sql
+RETURN concat_ws(', ',
+	(SELECT 'files: ' || string_agg(name, ' ') FROM pg_ls_dir('base/pgsql_tmp', true, false) name),
+	(SELECT 'contexts: ' || string_agg(name, ' ') FROM pg_backend_memory_contexts WHERE name LIKE 'ptsort%'),
+	(SELECT 'segments: ' || segments() WHERE segments() > current_setting('test.segments', true)::int));
+
+CREATE FUNCTION fail(what text, fault text, allocation int, allowed text[], OUT bad text, OUT state text, OUT failed bool)
+LANGUAGE plpgsql AS $$
+DECLARE
+	result record;
+BEGIN
+	PERFORM set_config('ptsort_test.fault', fault, false);
+	PERFORM set_config('ptsort_test.allocation', allocation::text, false);
+	result := sort(what);
+	failed := (SELECT f.failed > 0 OR f.acted > 0 AND fault NOT LIKE '%:_alloc' FROM ptsort_test_faults() f);
+	PERFORM set_config('ptsort_test.fault', '', false);
+	state := result.state;
+	IF state <> ALL (allowed || '{00000}'::text[]) OR result.left_over <> '' THEN
+		bad := format('%s %s: %s %s, left: %s', fault, allocation, state, result.message, result.left_over);
+	END IF;
+	IF allocation % 8 = 0 THEN
+		result := sort(what);
+		IF result.state <> '00000' OR result.left_over <> '' THEN
+			bad := concat(bad, format('; after %s %s: %s %s, left: %s', fault, allocation, result.state, result.message, result.left_over));
+		END IF;
+	END IF;
+END $$;
 };
 
 # If the builds are of the second table, let it have rows that are dead, but not
@@ -374,6 +407,33 @@ DROP INDEX i;
 	$result{$1} = $2 while $out =~ /^(left|table|index|next) (.*)$/mg;
 	$result{$_} //= $err foreach qw(left table index next);
 	return \%result;
+}
+
+# Run fail() over rows of (fault, allocation), in a session of its own; what is the
+# sort, allowed the SQLSTATEs with which it may end.  Returns how many there were,
+# failed, and came out right, what was bad, and how much TopMemoryContext has grown
+# since the first five.
+sub run_faults
+{
+	my ($node, $setup, $what, $allowed, @faults) = @_;
+	my $values = join ', ', map { "('$_->[0]', $_->[1])" } @faults;
+	my $quoted = $what =~ s/'/''/gr;
+	my $call = "fail('$quoted', fault, allocation, '{$allowed}')";
+	my $top = q{(SELECT used_bytes FROM pg_backend_memory_contexts WHERE name = 'TopMemoryContext')};
+	my $out = $node->safe_psql('postgres', qq{
+$setup;
+SET client_min_messages = error;
+SELECT set_config('test.segments', (segments() + 1)::text, false);
+SELECT count(*) FROM generate_series(1, 5), sort('$quoted');
+CREATE TEMP TABLE faults AS SELECT * FROM (VALUES $values) v (fault, allocation);
+CREATE TEMP TABLE results AS SELECT f.* FROM (SELECT * FROM faults LIMIT 5) l, $call f;
+SELECT $top AS before \\gset
+INSERT INTO results SELECT f.* FROM (SELECT * FROM faults OFFSET 5) l, $call f;
+SELECT 'result', count(*), count(*) FILTER (WHERE failed), count(*) FILTER (WHERE state = '00000'), $top - :before FROM results;
+SELECT 'bad ' || bad FROM results WHERE bad IS NOT NULL LIMIT 10;
+});
+	my ($n, $failed, $right, $grown) = $out =~ /^result\|(\d+)\|(\d+)\|(\d+)\|(-?\d+)$/m;
+	return ($n, $failed, $right, join("\n", $out =~ /^bad (.*)$/mg), $grown);
 }
 
 # How much of a list a run has time for: all with PTSORT_FAULTS=all, else every
