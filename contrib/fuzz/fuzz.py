@@ -201,15 +201,16 @@ def recover(worlds):
         cleaner.close()
 
 
-def numbers(options):
-    """The numbers of the cases to play."""
+def numbers(options, totals):
+    """The numbers of the cases to play: those asked for, or as many as there is
+    time for, but so many that the least number is done."""
     if options.case:
         first, _, last = options.case.partition("-")
         yield from range(int(first), int(last or first) + 1)
         return
     number = 0
     end = time.monotonic() + options.seconds
-    while time.monotonic() < end:
+    while time.monotonic() < end or totals.done() < options.least:
         number += 1
         yield number
 
@@ -219,6 +220,8 @@ def parse(arguments):
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--seed", default=str(int(time.time())))
     parser.add_argument("--case", help="only this case, or these: 3-7")
+    parser.add_argument("--least", type=int, default=0,
+                        help="this many builds, sorts or queries, though it takes longer")
     parser.add_argument("--failures", type=int, default=1,
                         help="stop after so many")
     parser.add_argument("--factor", type=float, default=1,
@@ -260,7 +263,7 @@ def main(arguments):
     totals = totals()
     log = Log(options.log)
     shown = time.monotonic()
-    for number in numbers(options):
+    for number in numbers(options, totals):
         case = kind(options.seed, number, worlds, totals)
         if options.spoil:
             case.spoil = lambda case=case: case.must(

@@ -483,6 +483,9 @@ class QueryTotals(Totals):
             self.sorts += int(times)
             self.kinds[method] += 1
 
+    def done(self):
+        return self.queries
+
     def __str__(self):
         return ("%d tables, %d queries (%d with sorts of ptsort), %d sorts of "
                 "%d rows (%s), %d types, %d errors compared, %d failures, "

@@ -164,6 +164,9 @@ class SortTotals(Totals):
                 ("slots " + given["slots"].strip("'"), True)):
             self.kinds[name] += there
 
+    def done(self):
+        return self.sorts
+
     def __str__(self):
         return ("%d tables, %d sorts (%s), %d types, %d rows, %d failures,"
                 " %.0f s" % (

@@ -40,6 +40,10 @@ class Totals:
         """The kinds and how often there were any."""
         return ", ".join("%s %d" % item for item in sorted(self.kinds.items()))
 
+    def done(self):
+        """How many there have been of what is compared."""
+        return self.builds
+
     def seconds(self):
         return time.monotonic() - self.started
 

@@ -1,13 +1,25 @@
-# Run contrib/fuzz/fuzz.py from a test.
+# Run contrib/fuzz/fuzz.py from a test: first with something spoiled, which it must
+# find, then for a while.
 package Fuzz;
 use strict;
 use warnings;
 use Exporter 'import';
 use FindBin;
+use lib "$FindBin::RealBin/../../../t";
+use Ptsort;
+use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(fuzz show_scripts);
+our @EXPORT = qw(fuzz_node fuzz find_spoiled play);
+
+# A server for it: slices are as many as the fuzz says.
+sub fuzz_node
+{
+	plan skip_all => 'python3 is missing'
+	  if system('python3 -c "" >/dev/null 2>&1') != 0;
+	return new_node('main', conf => "ptsort.debug_slices = 0\nmax_wal_size = 4GB\n");
+}
 
 # Run fuzz.py with these arguments on a node of ours; scripts of failures are
 # left in a directory.  Returns its exit status and what it said.
@@ -31,13 +43,35 @@ sub fuzz
 	return ($status, $stdout);
 }
 
-# The scripts of failures, but for those of the case that was spoiled.
-sub show_scripts
+# Run cases with something spoiled, one of which must fail.  Returns its number, what
+# was said of it, and the name of its script.
+sub find_spoiled
 {
-	my ($scripts) = @_;
-	diag("$_:\n" . slurp_file($_))
-	  foreach grep { !/seed-spoiled/ } glob("$scripts/*.sql");
-	return;
+	my ($node, $scripts, @arguments) = @_;
+	my ($status, $said) = fuzz($node, $scripts, '--seed', 'spoiled', '--spoil', @arguments);
+	is($status, 1, 'spoiled: a failure');
+	my ($line, $case) = $said =~ /^(FAILED SEED=spoiled CASE=(\d+), statement \d+: ..*)/m;
+	ok($case, 'spoiled: what, and where') or diag($said);
+	return ($case, $line, "$scripts/seed-spoiled-case-$case.sql");
+}
+
+# Play random cases of FUZZ_SEED: as many seconds as that variable says, else so many
+# by default.  No difference may be found; returns the seconds, and what was done.
+sub play
+{
+	my ($node, $scripts, $variable, $default, @arguments) = @_;
+	my $seconds = $ENV{$variable} || $default;
+	push @arguments, '--seed', $ENV{FUZZ_SEED} if $ENV{FUZZ_SEED};
+	my ($status, $said) = fuzz($node, $scripts, '--seconds', $seconds, @arguments);
+	is($status, 0, 'no difference') or diag($said);
+	if ($status != 0)
+	{
+		diag("$_:\n" . slurp_file($_))
+		  foreach grep { !/seed-spoiled/ } glob("$scripts/*.sql");
+	}
+	my ($total) = $said =~ /^(total: .*)/m;
+	note($total);
+	return ($seconds, $total);
 }
 
 1;
