@@ -693,6 +693,13 @@ ptsort_method_name(PtSortMethod method)
 	return "unknown";
 }
 
+/* ptsort_method_on_disk tells whether a method keeps the tuples in files. */
+static inline bool
+ptsort_method_on_disk(PtSortMethod method)
+{
+	return method == PTSORT_EXTERNAL_SORT || method == PTSORT_EXTERNAL_MERGE;
+}
+
 /*
  * ptsort_method_space returns where a method keeps the tuples, as EXPLAIN calls
  * it.
@@ -700,8 +707,7 @@ ptsort_method_name(PtSortMethod method)
 static inline const char *
 ptsort_method_space(PtSortMethod method)
 {
-	return method == PTSORT_EXTERNAL_SORT || method == PTSORT_EXTERNAL_MERGE ?
-		"Disk" : "Memory";
+	return ptsort_method_on_disk(method) ? "Disk" : "Memory";
 }
 
 #ifdef __cplusplus

@@ -236,7 +236,7 @@ instrument(TakenSort *taken, TuplesortInstrumentation *into)
 
 	sort_stats(taken->sort, &stats);
 	into->sortMethod = methods[stats.method];
-	into->spaceType = stats.method >= PTSORT_EXTERNAL_SORT ?
+	into->spaceType = ptsort_method_on_disk(stats.method) ?
 		SORT_SPACE_TYPE_DISK : SORT_SPACE_TYPE_MEMORY;
 	into->spaceUsed = sortreport_space(&stats) / 1024;
 }

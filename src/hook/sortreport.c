@@ -19,8 +19,7 @@ static bool has_report = false;
 int64
 sortreport_space(const PtSortStats *stats)
 {
-	return stats->method == PTSORT_EXTERNAL_SORT ||
-		stats->method == PTSORT_EXTERNAL_MERGE ?
+	return ptsort_method_on_disk(stats->method) ?
 		stats->temp_bytes : stats->peak_memory;
 }
 

@@ -343,11 +343,15 @@ ptsort_method_name(PtSortMethod method)
  }
  return "unknown";
 }
+static inline bool
+ptsort_method_on_disk(PtSortMethod method)
+{
+ return method == PTSORT_EXTERNAL_SORT || method == PTSORT_EXTERNAL_MERGE;
+}
 static inline const char *
 ptsort_method_space(PtSortMethod method)
 {
- return method == PTSORT_EXTERNAL_SORT || method == PTSORT_EXTERNAL_MERGE ?
-  "Disk" : "Memory";
+ return ptsort_method_on_disk(method) ? "Disk" : "Memory";
 }
 #ifdef __cplusplus
 }
