@@ -65,8 +65,17 @@ typedef struct SortKeyWord
 	bool		hint;			/* of the code */
 	bool		reverse;		/* descending */
 	uint64		null_word;		/* smallest or largest */
+	uint64		same;			/* where nothing makes words: all of them */
+	int			trials;			/* made words that, if they are all the same,
+								 * are the last; 0: make them in any case */
 	SortSupportData ssup;		/* with abbreviation and its own state */
 } SortKeyWord;
+
+/*
+ * So many words are tried.  It is what 300 URLs lose that all begin alike, and
+ * many enough that other text is not taken for such by chance.
+ */
+#define WORD_TRIALS		32
 
 /* KeyUse: what the user of a key can do with it. */
 typedef enum KeyUse
@@ -425,6 +434,30 @@ spoil_hint(uint64 *words)
 		words[0] = hash;
 }
 
+/*
+ * Try a word, in a sort of few.  Of text that begins alike words cost more than
+ * they spare; if all have been the same so far, the others may be so as well,
+ * and comparisons decide.
+ */
+static void
+try_word(SortKeyWord *word, uint64 made)
+{
+	if (word->trials == WORD_TRIALS)
+		word->same = made;
+	if (word->same != made)
+		word->trials = 0;
+	else if (--word->trials == 0)
+		word->make = NULL;
+}
+
+/* Have words tried, if they are not what is proved to decide. */
+static void
+begin_trials(SortKeyWord *word)
+{
+	if (word->hint && word->make)
+		word->trials = WORD_TRIALS;
+}
+
 /* The words of a value that is not null, in ascending order. */
 static inline void
 value_words(PtSortKey *key, Datum value, uint64 *words)
@@ -438,12 +471,17 @@ value_words(PtSortKey *key, Datum value, uint64 *words)
 			spoil_hint(words);
 		return;
 	}
-	for (int i = 0; i < word->nwords; i++)
+	words[0] = word->same;
+	for (int i = 1; i < word->nwords; i++)
 		words[i] = 0;
 	if (word->text && !key->make_early)
 		return;
 	if (word->make)
+	{
 		words[0] = word->make(value, &word->ssup);
+		if (unlikely(word->trials > 0))
+			try_word(word, words[0]);
+	}
 	else if (word->kind != FIELD_NONE)
 		words[0] = key_pack_word(word->kind, value);
 }
@@ -551,6 +589,7 @@ void
 key_expect_few(PtSortKey *key)
 {
 	key->make_early = true;
+	begin_trials(&key->word);
 }
 
 void
@@ -624,6 +663,8 @@ key_forgo_learning(PtSortKey *key)
 {
 	bool		anew = key->word.make != NULL && !key->make_early;
 
+	if (anew)
+		begin_trials(&key->word);
 	key->learning = false;
 	key->word.text = false;
 	key->word.hint = false;

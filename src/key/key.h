@@ -148,7 +148,7 @@ extern const KeyForm *key_form(const PtSortKey *key);
  *
  * key_forgo_learning ends it instead: the words are true then, and do not
  * change any more.  Returns whether those made before are worth less than they
- * could be, and are better made anew.
+ * could be, and are better made anew, on the same terms as key_expect_few.
  */
 extern void key_begin_learning(PtSortKey *key, bool many);
 extern bool key_learn(PtSortKey *key, StringInfo result);
@@ -160,7 +160,8 @@ extern bool key_has_learned(const PtSortKey *key);
 
 /*
  * key_expect_few tells the key, before words are asked for, that it will
- * probably not learn.
+ * probably not learn.  It then makes no more words once they have been the same
+ * for the first tuples.
  */
 extern void key_expect_few(PtSortKey *key);
 

@@ -210,9 +210,10 @@ key_pack_word(FieldKind kind, Datum value)
  * before 'end' are left out.
  */
 static inline void
-put_bits(uint64 *words, int at, int end, uint64 value, int n)
+put_bits(uint64 *words, uint32 at, uint32 end, uint64 value, uint32 n)
 {
-	int			room = 64 - at % 64;
+	uint32		room = 64 - at % 64;
+	uint64	   *target = &words[at / 64];
 
 	Assert(n > 0 && n <= 64);
 	if (unlikely(at + n > end))
@@ -223,11 +224,11 @@ put_bits(uint64 *words, int at, int end, uint64 value, int n)
 		n = end - at;
 	}
 	if (n <= room)
-		words[at / 64] |= value << (room - n);
+		target[0] |= value << (room - n);
 	else
 	{
-		words[at / 64] |= value >> (n - room);
-		words[at / 64 + 1] |= value << (64 - (n - room));
+		target[0] |= value >> (n - room);
+		target[1] |= value << (64 - (n - room));
 	}
 }
 
