@@ -67,6 +67,12 @@
  */
 #define FULL_SCRATCH	(1024 * 1024)
 
+/*
+ * Up to so many bytes compaction costs more than the memory is worth: each row
+ * of a table read backward is among the first 100 when it comes.
+ */
+#define COMPACT_FROM	(128 * 1024)
+
 /* Hints are good if less than one in so many was wrong. */
 #define GOOD_HINTS		10
 
@@ -604,17 +610,35 @@ memsort_sort(MemSort *ms)
 	chunk_keep(&scratch, extra <= sort_memory(ms) ? ms->budget : 0);
 }
 
-/* Orders entries as they were put. */
-static int
-compare_entries(const void *a, const void *b, void *arg)
+/*
+ * Order the entries as they were put: by their images' places, which change
+ * seats with their first words for that.
+ */
+static void
+sort_by_places(MemSort *ms)
 {
-	const MemSort *ms = arg;
-	const uint64 *left = a;
-	const uint64 *right = b;
 	int			last = ms->stride - 1;
 
-	return order_compare_places(ms->order, (void *) (uintptr_t) left[last],
-								(void *) (uintptr_t) right[last]);
+	note_places(ms);
+	for (int64 i = 0; i < ms->count; i++)
+	{
+		uint64	   *entry = memsort_entry(ms, i);
+		const char *image = memsort_tuple(ms, entry);
+
+		entry[last] = entry[0];
+		entry[0] = order_place(ms->order, image);
+	}
+	radix_sort(ms->entries, ms->count, ms->stride, 1, NULL, 0);
+	for (int64 i = 0; i < ms->count; i++)
+	{
+		uint64	   *entry = memsort_entry(ms, i);
+		uint64		word = entry[last];
+		int			chunk = entry[0] >> PLACE_BITS;
+
+		entry[last] = (uint64) (uintptr_t) ms->chunks[chunk].start +
+			(entry[0] & PLACE_MASK);
+		entry[0] = word;
+	}
 }
 
 /* Move the image of an entry to the chunks that are being filled. */
@@ -638,7 +662,8 @@ move_image(MemSort *ms, uint64 *entry)
 /*
  * memsort_compact gives back the images of entries that are not there any more.
  * The others are moved to new chunks, and old ones are freed as soon as they
- * are empty.  Entries are in the order in which they were put afterwards.
+ * are empty.  Entries are in the order in which they were put afterwards.  With
+ * little memory nothing is done.
  */
 void
 memsort_compact(MemSort *ms)
@@ -648,12 +673,11 @@ memsort_compact(MemSort *ms)
 	int64		budget = ms->budget;
 	int64		i = 0;
 
-	if (ms->order->inline_image)
+	if (ms->order->inline_image ||
+		ms->used <= Min(COMPACT_FROM, ms->budget / 2))
 		return;
 	Assert(keeps_places(ms));
-	note_places(ms);
-	qsort_arg(ms->entries, ms->count, ms->stride * sizeof(uint64),
-			  compare_entries, ms);
+	sort_by_places(ms);
 	ms->chunks = MemoryContextAlloc(ms->context,
 									ms->maxchunks * sizeof(MemChunk));
 	ms->nchunks = ms->filled = 0;

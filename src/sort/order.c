@@ -135,6 +135,16 @@ find_place(const SortOrder *order, const char *image)
 	return &order->places[low];
 }
 
+/* order_place: see order.h. */
+uint64
+order_place(const SortOrder *order, const void *image)
+{
+	const OrderPlace *place = find_place(order, image);
+
+	return ((uint64) place->number << PLACE_BITS) |
+		((const char *) image - place->start);
+}
+
 /* order_compare_places tells which of two images in memory was put first. */
 int
 order_compare_places(const SortOrder *order, const void *a, const void *b)

@@ -204,6 +204,15 @@ extern void order_begin(SortOrder *order, const PtSortVariant *variant,
 						const SortVariant *own, void *state);
 extern int	order_compare_images(const SortOrder *order, const void *a,
 								 const void *b);
+
+/*
+ * order_place returns the place of an image in memory, which is the larger the
+ * later it was put: the number of its chunk, and in the lower PLACE_BITS the
+ * offset in it.
+ */
+#define PLACE_BITS		40
+#define PLACE_MASK		((UINT64CONST(1) << PLACE_BITS) - 1)
+extern uint64 order_place(const SortOrder *order, const void *image);
 extern int	order_compare_places(const SortOrder *order, const void *a,
 								 const void *b);
 

@@ -88,7 +88,10 @@ copy_entry(uint64 *target, const uint64 *source, const int stride)
 static pt_inline bool
 entry_before(const uint64 *a, const uint64 *b, int word, int nkeys)
 {
-	return order_compare_words(a + word, b + word, nkeys - word) < 0;
+	if (likely(a[word] != b[word]))
+		return a[word] < b[word];
+	return order_compare_words(a + word + 1, b + word + 1,
+							   nkeys - word - 1) < 0;
 }
 
 static pt_inline void
