@@ -200,6 +200,27 @@ SELECT keys, tuples, method FROM ptsort_last_sort();
 SELECT count(*) FROM (TABLE top_server EXCEPT ALL TABLE top_ours) s;
 DROP TABLE queries_top, top_server, top_ours;
 
+-- text that begins alike in its first rows, in a collation of ICU: no words, but
+-- comparisons, also when it does not begin alike any more; and others' words
+CREATE TABLE queries_alike AS SELECT i AS id, CASE WHEN i % 9 > 0 THEN CASE WHEN i <= 60 THEN 'https://www.example.com/' ELSE '' END || md5(i::text) END COLLATE "en-x-icu" AS t FROM generate_series(1, 500) i;
+ANALYZE queries_alike;
+CREATE FUNCTION ids(query text) RETURNS int[] LANGUAGE plpgsql AS $$
+DECLARE
+	result int[];
+BEGIN
+	EXECUTE format('SELECT array_agg(id) FROM (%s) s', query) INTO result;
+	RETURN result;
+END $$;
+CREATE FUNCTION servers_ids(query text) RETURNS int[] LANGUAGE plpgsql
+	SET ptsort.sort = off AS $$ BEGIN RETURN ids(query); END $$;
+CREATE FUNCTION has_compared() RETURNS bool LANGUAGE plpgsql AS $$ BEGIN RETURN (SELECT comparisons > 1000 FROM ptsort_last_sort()); END $$;
+SELECT query, ids(query) = servers_ids(query) AS same, has_compared()
+FROM unnest(ARRAY['SELECT * FROM queries_alike ORDER BY t, id', 'SELECT * FROM queries_alike ORDER BY t DESC, id', 'SELECT * FROM queries_alike ORDER BY t NULLS FIRST, id',
+	'SELECT * FROM queries_alike ORDER BY t, id LIMIT 100', 'SELECT * FROM queries_alike ORDER BY id % 3, t, id',
+	'SELECT * FROM queries_alike WHERE id > 60 ORDER BY t, id']) query;
+DROP FUNCTION ids, servers_ids, has_compared;
+DROP TABLE queries_alike;
+
 -- errors
 SELECT n FROM queries ORDER BY 1 / (id - 700);
 SELECT keys, tuples FROM ptsort_last_sort();
