@@ -67,12 +67,6 @@
  */
 #define FULL_SCRATCH	(1024 * 1024)
 
-/*
- * Up to so many bytes compaction costs more than the memory is worth: each row
- * of a table read backward is among the first 100 when it comes.
- */
-#define COMPACT_FROM	(128 * 1024)
-
 /* Hints are good if less than one in so many was wrong. */
 #define GOOD_HINTS		10
 
@@ -662,8 +656,7 @@ move_image(MemSort *ms, uint64 *entry)
 /*
  * memsort_compact gives back the images of entries that are not there any more.
  * The others are moved to new chunks, and old ones are freed as soon as they
- * are empty.  Entries are in the order in which they were put afterwards.  With
- * little memory nothing is done.
+ * are empty.  Entries are in the order in which they were put afterwards.
  */
 void
 memsort_compact(MemSort *ms)
@@ -673,8 +666,7 @@ memsort_compact(MemSort *ms)
 	int64		budget = ms->budget;
 	int64		i = 0;
 
-	if (ms->order->inline_image ||
-		ms->used <= Min(COMPACT_FROM, ms->budget / 2))
+	if (ms->order->inline_image)
 		return;
 	Assert(keeps_places(ms));
 	sort_by_places(ms);
