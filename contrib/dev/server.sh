@@ -1,10 +1,11 @@
 #!/bin/bash
 #
-# server.sh MAJOR [FLAVOUR] - build a server that checks itself, from the
-# distribution's source package; print the path of its pg_config.
+# server.sh MAJOR [FLAVOUR] - build a server, by default one that checks itself,
+# from the distribution's source package; print the path of its pg_config.
 #
 #   assert     assertions, memory checking and valgrind's marks (the default)
 #   sanitize   assertions, gcc's address and undefined-behaviour sanitizers
+#   plain      as distributions build it, to measure with
 #
 # The result stays in build/servers/MAJOR-FLAVOUR (PTSORT_SERVERS names another
 # place) and is not built again: 6 minutes and 500 MB the first time.  The
@@ -48,9 +49,9 @@ build_server()
 	shift
 	unset NO_INSTALL # contrib would not be installed: see as_user()
 	cd "$dir/src" || exit 1
-	step configure ./configure --prefix="$dir/root" --enable-cassert \
-		--enable-debug --enable-tap-tests --with-icu --without-readline \
-		--without-zlib "CFLAGS=$cflags" PROVE=prove "$@"
+	step configure ./configure --prefix="$dir/root" --enable-debug \
+		--enable-tap-tests --with-icu --without-readline --without-zlib \
+		"CFLAGS=$cflags" PROVE=prove "$@"
 	step compile "${make[@]}"
 	step "compile contrib" "${make[@]}" -C contrib
 	step install make -s install
@@ -71,12 +72,17 @@ if [ ! -f "$dir/complete" ]; then
 	fetch_source "$major" "$dir"
 	case $flavour in
 		assert)
-			build_server "-O2 -fno-omit-frame-pointer" CPPFLAGS=-DUSE_VALGRIND
+			build_server "-O2 -fno-omit-frame-pointer" --enable-cassert \
+				CPPFLAGS=-DUSE_VALGRIND
 			;;
 		sanitize)
 			# initdb and the tests run it; leaks are the server's way of life
 			export ASAN_OPTIONS=detect_leaks=0
-			build_server "-O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize=alignment -fno-sanitize-recover=undefined"
+			build_server "-O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize=alignment -fno-sanitize-recover=undefined" \
+				--enable-cassert
+			;;
+		plain)
+			build_server "-O2"
 			;;
 		*)
 			give_up "unknown flavour $flavour"
