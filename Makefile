@@ -108,7 +108,7 @@ LAYERS = \
 	$(addprefix build/, \
 		heapcolumns heapscan team parallel participant build) \
 	$(addprefix btree/, \
-		btpage btentry btwrite btlinks btload btbuild) \
+		btpage btentry btblocks btwrite btlinks btload btbuild) \
 	$(addprefix hook/, \
 		sortreport sortnode statement intercept internals api module)
 OBJS = $(foreach f,$(LAYERS),$(if $(wildcard src/$(f).c),src/$(f).o))

@@ -239,18 +239,17 @@ pt_smgrregistersync(SMgrRelation reln, ForkNumber forknum, BlockNumber nblocks)
 	return true;
 }
 
-/* 17 can write neighbouring blocks with one system call */
-static inline void
-pt_smgrwritev(SMgrRelation reln, ForkNumber forknum, BlockNumber blkno,
-			  const void **pages, int npages, bool skip_fsync)
-{
+/*
+ * 17 can write neighbouring blocks with one system call: smgrwritev().  Before,
+ * btblocks.c must know the name of a file.
+ */
 #if PG_VERSION_NUM >= 170000
-	smgrwritev(reln, forknum, blkno, pages, npages, skip_fsync);
+#define PT_SMGR_WRITES_VECTORS
+#elif PG_VERSION_NUM >= 160000
+#define pt_smgr_path(reln, forknum) relpath((reln)->smgr_rlocator, forknum)
 #else
-	for (int i = 0; i < npages; i++)
-		smgrwrite(reln, forknum, blkno + i, (char *) pages[i], skip_fsync);
+#define pt_smgr_path(reln, forknum) relpath((reln)->smgr_rnode, forknum)
 #endif
-}
 
 /* 17 gave heap scans a stream that reads ahead; buffers come pinned */
 #if PG_VERSION_NUM >= 170000

@@ -25,6 +25,7 @@
 #include "access/nbtree.h"
 #include "access/xlog.h"
 #include "access/xloginsert.h"
+#include "btree/btblocks.h"
 #include "btree/btwrite.h"
 #include "fault.h"
 #include "port/pg_bitutils.h"
@@ -185,23 +186,23 @@ btwrite_page(BtWriter *writer, Page page, BlockNumber blkno)
 }
 
 /*
- * Let the file grow to block 'blkno', with this page.  Blocks skipped on the
- * way are written later.
+ * Write neighbouring pages.  If we are alone the file may have to grow: then the
+ * last block of them comes first, and the system takes those between for zeroes
+ * until they are written.  (Blocks that were skipped before are, too.)
  */
 static void
-extend_file(BtWriter *writer, BlockNumber blkno, Page page)
+write_neighbours(BtWriter *writer, const Page *pages, BlockNumber blkno, int n)
 {
-	while (writer->eof < blkno)
-		extend_with_zeroes(writer, writer->eof++);
-	smgrextend(RelationGetSmgr(writer->index), MAIN_FORKNUM, blkno,
-			   (char *) page, true);
-	writer->eof++;
-}
+	SMgrRelation reln = RelationGetSmgr(writer->index);
 
-static inline bool
-must_extend(const BtWriter *writer, BlockNumber blkno)
-{
-	return writer->alone && blkno >= writer->eof;
+	if (writer->alone && blkno + n > writer->eof)
+	{
+		n--;
+		smgrextend(reln, MAIN_FORKNUM, blkno + n, (char *) pages[n], true);
+		writer->eof = blkno + n + 1;
+	}
+	if (n > 0)
+		btblocks_write(reln, blkno, pages, n);
 }
 
 /*
@@ -218,20 +219,12 @@ write_pages(BtWriter *writer)
 	fault_point("btwrite: write");
 	while (i < writer->npages)
 	{
-		BlockNumber blkno = writer->blknos[i];
 		int			n = 1;
 
-		if (must_extend(writer, blkno))
-			extend_file(writer, blkno, writer->pages[i]);
-		else
-		{
-			while (i + n < writer->npages &&
-				   writer->blknos[i + n] == blkno + n &&
-				   !must_extend(writer, blkno + n))
-				n++;
-			pt_smgrwritev(RelationGetSmgr(writer->index), MAIN_FORKNUM, blkno,
-						  (const void **) &writer->pages[i], n, true);
-		}
+		while (i + n < writer->npages &&
+			   writer->blknos[i + n] == writer->blknos[i] + n)
+			n++;
+		write_neighbours(writer, &writer->pages[i], writer->blknos[i], n);
 		i += n;
 	}
 }

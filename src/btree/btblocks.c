@@ -1,0 +1,105 @@
+/*-------------------------------------------------------------------------
+ *
+ * btblocks.c
+ *	  Writes neighbouring blocks of an index file by one call of the system.
+ *
+ * The server's storage manager does that since 17.  Before, it writes a block
+ * at a time.  That takes twice as long (one process: 105 and 52 ms for 220 MB
+ * on ext4, two at once: 240 and 115 ms for 440 MB), since each call takes the
+ * file's lock, and several participants write into one file.  So there we open
+ * the segments by ourselves, as md.c does, and as briefly as the writing takes:
+ * opening one costs a hundredth of writing 32 blocks.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "btree/btblocks.h"
+
+#ifdef PT_SMGR_WRITES_VECTORS
+
+/* btblocks_write: see btblocks.h. */
+void
+btblocks_write(SMgrRelation reln, BlockNumber blkno, const Page *pages, int n)
+{
+	smgrwritev(reln, MAIN_FORKNUM, blkno, (const void **) pages, n, true);
+}
+
+#else
+
+#include "pgstat.h"
+#include "port/pg_iovec.h"
+#include "storage/fd.h"
+
+/* The name of the segment of a block: _mdfd_segpath(). */
+static char *
+segment_path(SMgrRelation reln, BlockNumber blkno)
+{
+	char	   *path = pt_smgr_path(reln, MAIN_FORKNUM);
+	BlockNumber segment = blkno / RELSEG_SIZE;
+	char	   *result;
+
+	if (segment == 0)
+		return path;
+	result = psprintf("%s.%u", path, segment);
+	pfree(path);
+	return result;
+}
+
+/* Write pages, at most PG_IOV_MAX, to blocks of one segment. */
+static void
+write_in_segment(SMgrRelation reln, BlockNumber blkno, const Page *pages, int n)
+{
+	char	   *path = segment_path(reln, blkno);
+	int			fd = OpenTransientFile(path, O_RDWR | PG_BINARY);
+	off_t		offset = (off_t) (blkno % RELSEG_SIZE) * BLCKSZ;
+	struct iovec parts[PG_IOV_MAX];
+	ssize_t		written;
+
+	if (fd < 0)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not open file \"%s\": %m", path)));
+	for (int i = 0; i < n; i++)
+		parts[i] = (struct iovec)
+	{
+		.iov_base = pages[i],.iov_len = BLCKSZ
+	};
+	errno = 0;
+	pgstat_report_wait_start(WAIT_EVENT_DATA_FILE_WRITE);
+	written = pg_pwritev_with_retry(fd, parts, n, offset);
+	pgstat_report_wait_end();
+	if (written != (ssize_t) n * BLCKSZ)
+	{
+		/* if the system does not say why, there was no room */
+		if (errno == 0)
+			errno = ENOSPC;
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not write blocks %u..%u in file \"%s\": %m",
+						blkno, blkno + n - 1, path)));
+	}
+	if (CloseTransientFile(fd) != 0)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not close file \"%s\": %m", path)));
+	pfree(path);
+}
+
+/* btblocks_write: see btblocks.h. */
+void
+btblocks_write(SMgrRelation reln, BlockNumber blkno, const Page *pages, int n)
+{
+	while (n > 0)
+	{
+		int			here = Min(Min(n, PG_IOV_MAX),
+							   RELSEG_SIZE - blkno % RELSEG_SIZE);
+
+		write_in_segment(reln, blkno, pages, here);
+		blkno += here;
+		pages += here;
+		n -= here;
+	}
+}
+
+#endif
