@@ -186,9 +186,9 @@ btwrite_page(BtWriter *writer, Page page, BlockNumber blkno)
 }
 
 /*
- * Write neighbouring pages.  If we are alone the file may have to grow: then the
- * last block of them comes first, and the system takes those between for zeroes
- * until they are written.  (Blocks that were skipped before are, too.)
+ * Write neighbouring pages.  If we are alone the file may have to grow: then
+ * the last of them comes first, and the system takes the blocks before it, and
+ * those that were skipped, for zeroes until they are written.
  */
 static void
 write_neighbours(BtWriter *writer, const Page *pages, BlockNumber blkno, int n)
