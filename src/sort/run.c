@@ -25,6 +25,7 @@
 #include "port/pg_bitutils.h"
 #include "port/pg_bswap.h"
 #include "sort/run.h"
+#include "util.h"
 
 /*
  * A frame is full when its rests have this many bytes, unless there are very
@@ -659,6 +660,12 @@ next_frame(RunReader *reader)
 	return true;
 }
 
+/*
+ * The processor does not see by itself that a reader goes on where it was, if
+ * it takes turns with many others: what comes so many bytes later is asked for.
+ */
+#define RESTS_AHEAD		(8 * CACHE_LINE)
+
 /* Put an image together. */
 static inline void
 load_image(RunReader *reader, int index)
@@ -669,6 +676,7 @@ load_image(RunReader *reader, int index)
 	Size		rest_bytes = frame->ends[index + 1] - frame->ends[index];
 	char	   *target;
 
+	pt_prefetch(rest + RESTS_AHEAD);
 	reader->size = IMAGE_HEAD + rest_bytes + frame->trims[index];
 	if (unlikely(frame->image_room < reader->size))
 	{
