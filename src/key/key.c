@@ -639,11 +639,21 @@ key_begin_learning(PtSortKey *key, bool many)
 	MemoryContextSwitchTo(old);
 }
 
+/* From now on there are as many words as the code makes. */
+static void
+end_learning(PtSortKey *key)
+{
+	key->learning = false;
+	key->word.nwords = text_code_nwords(key->word.code);
+	if (key->pack.nfields == 0)
+		key->nwords = key->word.nwords;
+}
+
 bool
 key_learn(PtSortKey *key, StringInfo result)
 {
 	text_code_learn(key->word.code);
-	key->learning = false;
+	end_learning(key);
 	if (result)
 		text_code_export(key->word.code, result);
 	return text_code_is_right(key->word.code);
@@ -654,7 +664,7 @@ key_adopt(PtSortKey *key, const char *learned, Size length)
 {
 	key_begin_learning(key, false);
 	text_code_import(key->word.code, learned, length);
-	key->learning = false;
+	end_learning(key);
 	return text_code_is_right(key->word.code);
 }
 

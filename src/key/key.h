@@ -144,7 +144,7 @@ extern const KeyForm *key_form(const PtSortKey *key);
  *
  * key_learn learns from these values, and appends to 'result', unless that is
  * NULL, what key_adopt of another process takes.  Both return whether the words
- * put all of these values in order.
+ * put all of these values in order.  Afterwards there may be fewer words.
  *
  * key_forgo_learning ends it instead: the words are true then, and do not
  * change any more.  Returns whether those made before are worth less than they

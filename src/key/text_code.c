@@ -60,6 +60,14 @@
 /* How many strings are compared if the code is proved to be right. */
 #define SPOT_STRINGS		250
 
+/*
+ * One word is enough if less than one in so many neighbours of the sample agree
+ * in this many bits: then there are as many left for all that comes between two
+ * of the sample.
+ */
+#define ALIKE_BITS			32
+#define ALIKE_FRACTION		1000
+
 /* How much of the sample a code may put in the wrong place. */
 #define USELESS_FRACTION	0.25
 
@@ -691,9 +699,28 @@ compare_coded(const void *a, const void *b)
 	return 0;
 }
 
+/* Do the first words of these strings, in their order, tell them apart? */
+static bool
+one_word_is_enough(const CodedString *strings, int n)
+{
+	int			alike = 0;
+
+	for (int i = 1; i < n; i++)
+	{
+		const CodedString *a = &strings[i - 1];
+		const CodedString *b = &strings[i];
+
+		alike += (a->words[0] ^ b->words[0]) >> (64 - ALIKE_BITS) == 0 &&
+			(a->length != b->length ||
+			 memcmp(a->string, b->string, a->length) != 0);
+	}
+	return alike <= n / ALIKE_FRACTION;
+}
+
 /*
  * How many strings of the sample does the code put in the wrong place?  If they
- * cannot be in the wrong place some are looked at nevertheless.
+ * cannot be in the wrong place some are looked at nevertheless.  If all are
+ * right the code makes one word from now on where that is enough.
  */
 static int
 count_wrong(TextCode *code)
@@ -723,6 +750,8 @@ count_wrong(TextCode *code)
 			text_collation_compare(code->collation, a->string, a->length,
 								   b->string, b->length) > 0;
 	}
+	if (wrong == 0 && one_word_is_enough(strings, n))
+		code->nwords = 1;
 	pfree(strings);
 	return wrong;
 }
@@ -766,11 +795,18 @@ text_code_is_right(const TextCode *code)
 	return code->right;
 }
 
+int
+text_code_nwords(const TextCode *code)
+{
+	return code->nwords;
+}
+
 /* What begins an export. */
 typedef struct CodeHeader
 {
 	TextCodeMode mode;
 	bool		right;
+	int			nwords;
 } CodeHeader;
 
 void
@@ -781,6 +817,7 @@ text_code_export(const TextCode *code, StringInfo target)
 	memset(&header, 0, sizeof(header));
 	header.mode = code->mode;
 	header.right = code->right;
+	header.nwords = code->nwords;
 	appendBinaryStringInfo(target, (const char *) &header, sizeof(header));
 	if (code->mode != CODED)
 		return;
@@ -802,6 +839,9 @@ import_code(TextCode *code, const char *source, const char *end)
 	source += sizeof(header);
 	code->mode = header.mode;
 	code->right = header.right;
+	if (header.nwords < 1 || header.nwords > code->nwords)
+		return false;
+	code->nwords = header.nwords;
 	if (code->mode == USELESS || code->mode == PLAIN)
 		return source == end && (code->mode == USELESS ||
 								 (code->bytewise && code->nwords == 1));

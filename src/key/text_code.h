@@ -23,8 +23,8 @@
  *
  * In bytewise collations the order of the weights is that of the strings:
  * words never contradict it, and one word is made.  In all others words are
- * hints (see key.h), and since a wrong one is expensive, two are made and the
- * code is tried on its own sample: if more than a quarter is out of order it
+ * hints (see key.h), and since a wrong one is expensive, two are made, unless
+ * the sample shows that one tells strings apart, and the code is tried on its own sample: if more than a quarter is out of order it
  * is not used, and comparison decides.
  *
  * But where the weights are proved (text_rank.h) they do not contradict the
@@ -78,6 +78,12 @@ extern void text_code_learn(TextCode *code);
 
 /* text_code_is_right: did its words put the whole sample in order? */
 extern bool text_code_is_right(const TextCode *code);
+
+/*
+ * text_code_nwords returns how many words the code makes: after learning maybe
+ * fewer than before.
+ */
+extern int	text_code_nwords(const TextCode *code);
 
 /* text_code_is_doubted: may its words contradict the order of strings? */
 extern bool text_code_is_doubted(const TextCode *code);

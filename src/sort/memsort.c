@@ -236,6 +236,32 @@ memsort_set_budget(MemSort *ms, int64 budget)
 }
 
 /*
+ * memsort_narrow lets entries have as many words as the order has now, one
+ * instead of two.  The words of those that there are become 0.
+ */
+void
+memsort_narrow(MemSort *ms)
+{
+	int64		bytes = ms->capacity * ms->stride * sizeof(uint64);
+	int64		cost = ms->capacity * entry_cost(ms);
+	int			stride = ms->stride;
+
+	Assert(ms->order->nwords == 1 && !ms->order->inline_image);
+	ms->stride = 2;
+	for (int64 i = 0; i < ms->count; i++)
+	{
+		uint64		place = ms->entries[(i + 1) * stride - 1];
+
+		memsort_entry(ms, i)[0] = 0;
+		memsort_entry(ms, i)[1] = place;
+	}
+	ms->scratch_cost = scratch_cost(ms);
+	ms->capacity = Min(bytes / (int64) (ms->stride * sizeof(uint64)),
+					   cost / entry_cost(ms));
+	account(ms, ms->capacity * entry_cost(ms) - cost);
+}
+
+/*
  * Room for a large tuple: a chunk of its own, at the end of the list until it
  * is filled.  Empty chunks, kept from an earlier run, make way for it.
  */

@@ -70,6 +70,7 @@ extern MemSort *memsort_create(SortOrder *order, int64 budget);
 extern bool memsort_put_inline(MemSort *ms, const uint64 *words, uint64 image);
 extern void memsort_set_budget(MemSort *ms, int64 budget);
 extern int64 memsort_allocated(const MemSort *ms);
+extern void memsort_narrow(MemSort *ms);
 extern void memsort_sort(MemSort *ms);
 extern void memsort_compact(MemSort *ms);
 extern bool memsort_is_small(const MemSort *ms);

@@ -66,6 +66,7 @@ typedef struct RunDesc
 	int64		last_frame;		/* bytes of the last frame */
 	int64		largest_frame;	/* and of the largest one */
 	int64		largest_image;
+	int			nwords;			/* that its tuples have */
 	bool		unverified;		/* in the order of hints: VERIFY_LATE */
 	bool		doubted;		/* has words that may not be true */
 	bool		stable;			/* equal tuples are as they were put */

@@ -254,8 +254,15 @@ learn(PtSort *sort)
 static void
 learn_words(PtSort *sort)
 {
+	int			nwords = key_nwords(sort->key);
+
 	if (learn(sort))
 		order_note(&sort->order, HINTS_LEARNED_RIGHT);
+	if (key_nwords(sort->key) < nwords)
+	{
+		sort->order.nwords = key_nwords(sort->key);
+		memsort_narrow(sort->memsort);
+	}
 	order_note(&sort->order,
 			   key_is_doubted(sort->key) ? HINTS_DOUBTED : HINTS_PROVED);
 	memsort_set_budget(sort->memsort, entries_budget(sort));

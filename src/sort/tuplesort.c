@@ -170,6 +170,7 @@ perform_worker(PtSort *sort)
 	for (int i = 0; i < sort->nruns; i++)
 	{
 		run_export(sort->runs[i], &descs[i]);
+		descs[i].nwords = sort->order.nwords;
 		descs[i].unverified = sort->order.policy == VERIFY_LATE;
 		descs[i].doubted = (sort->order.hint_facts & HINTS_DOUBTED) != 0;
 		descs[i].stable = sort->order.stable;
@@ -185,6 +186,11 @@ perform_worker(PtSort *sort)
 static void
 check_run(PtSort *sort, const RunDesc *desc)
 {
+	/* they have learned, and this sort may not have */
+	if (desc->nwords > sort->order.nwords)
+		elog(ERROR, "runs of %d and of %d words cannot be merged",
+			 desc->nwords, sort->order.nwords);
+	sort->order.nwords = desc->nwords;
 	if (desc->unverified && !(sort->order.hint_facts & HINTS_MAY_FAIL))
 		elog(ERROR, "a sort must be optimistic in all participants or in none");
 	if (desc->stable != sort->order.stable)
