@@ -505,38 +505,6 @@ text_code_words(TextCode *code, Datum value, uint64 *words)
  * Learning
  */
 
-/* The longest prefix of PREFIX_FRACTION of the sample; returns its length. */
-static int
-find_prefix(const TextCode *code, char *prefix)
-{
-	int			length = 0;
-
-	for (; length < TEXT_SAMPLE_BYTES; length++)
-	{
-		int			counts[256] = {0};
-		int			best = 0;
-		Size		at = 0;
-		int			size;
-		const char *string;
-
-		while ((string = text_sample_next(&code->sample, &at, &size)) != NULL)
-		{
-			if (size > length && memcmp(string, prefix, length) == 0)
-				counts[(unsigned char) string[length]]++;
-		}
-		for (int i = 1; i < 256; i++)
-		{
-			if (counts[i] > counts[best])
-				best = i;
-		}
-		if (counts[best] < PREFIX_FRACTION * code->sample.nstrings ||
-			counts[best] == 0)
-			break;
-		prefix[length] = (char) best;
-	}
-	return length;
-}
-
 /*
  * Set the prefix: that of the sample without its last character, whose weight
  * might depend on the character that follows.
@@ -545,7 +513,8 @@ static void
 learn_prefix(TextCode *code)
 {
 	TextPrefix *prefix = &code->prefix;
-	int			length = find_prefix(code, prefix->bytes);
+	int			length = text_sample_prefix(&code->sample, PREFIX_FRACTION,
+											prefix->bytes);
 	const char *at = prefix->bytes;
 	const char *end = at + text_sample_clip(&code->sample, at, length, length);
 	int			nweights = 0;
@@ -699,28 +668,10 @@ compare_coded(const void *a, const void *b)
 	return 0;
 }
 
-/* Do the first words of these strings, in their order, tell them apart? */
-static bool
-one_word_is_enough(const CodedString *strings, int n)
-{
-	int			alike = 0;
-
-	for (int i = 1; i < n; i++)
-	{
-		const CodedString *a = &strings[i - 1];
-		const CodedString *b = &strings[i];
-
-		alike += (a->words[0] ^ b->words[0]) >> (64 - ALIKE_BITS) == 0 &&
-			(a->length != b->length ||
-			 memcmp(a->string, b->string, a->length) != 0);
-	}
-	return alike <= n / ALIKE_FRACTION;
-}
-
 /*
  * How many strings of the sample does the code put in the wrong place?  If they
- * cannot be in the wrong place some are looked at nevertheless.  If all are
- * right the code makes one word from now on where that is enough.
+ * cannot be in the wrong place some are looked at nevertheless.  If none is,
+ * and one word is enough, the code makes one from now on.
  */
 static int
 count_wrong(TextCode *code)
@@ -731,6 +682,7 @@ count_wrong(TextCode *code)
 		Max(n / SPOT_STRINGS, 1) : 1;
 	Size		at = 0;
 	int			wrong = 0;
+	int			alike = 0;
 
 	for (int i = 0; i < n; i++)
 	{
@@ -741,16 +693,19 @@ count_wrong(TextCode *code)
 	}
 	note_peak(code);
 	qsort(strings, n, sizeof(CodedString), compare_coded);
-	for (int i = 1; i < n; i += step)
+	for (int i = 1; i < n; i++)
 	{
 		const CodedString *a = &strings[i - 1];
 		const CodedString *b = &strings[i];
 
-		wrong += compare_coded(a, b) != 0 &&
+		if (compare_coded(a, b) == 0)
+			continue;
+		alike += (a->words[0] ^ b->words[0]) >> (64 - ALIKE_BITS) == 0;
+		wrong += i % step == 0 &&
 			text_collation_compare(code->collation, a->string, a->length,
 								   b->string, b->length) > 0;
 	}
-	if (wrong == 0 && one_word_is_enough(strings, n))
+	if (wrong == 0 && alike <= n / ALIKE_FRACTION)
 		code->nwords = 1;
 	pfree(strings);
 	return wrong;

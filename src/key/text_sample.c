@@ -121,3 +121,34 @@ text_sample_free(TextSample *sample)
 	sample->bytes = 0;
 	sample->nstrings = 0;
 }
+
+int
+text_sample_prefix(const TextSample *sample, double fraction, char *prefix)
+{
+	int			length = 0;
+
+	for (; length < TEXT_SAMPLE_BYTES; length++)
+	{
+		int			counts[256] = {0};
+		int			best = 0;
+		Size		at = 0;
+		int			size;
+		const char *string;
+
+		while ((string = text_sample_next(sample, &at, &size)) != NULL)
+		{
+			if (size > length && memcmp(string, prefix, length) == 0)
+				counts[(unsigned char) string[length]]++;
+		}
+		for (int i = 1; i < 256; i++)
+		{
+			if (counts[i] > counts[best])
+				best = i;
+		}
+		if (counts[best] < fraction * sample->nstrings ||
+			counts[best] == 0)
+			break;
+		prefix[length] = (char) best;
+	}
+	return length;
+}

@@ -62,4 +62,11 @@ extern int	text_sample_clip(const TextSample *sample, const char *string,
 /* text_sample_free frees the strings; the sample is of no use any more. */
 extern void text_sample_free(TextSample *sample);
 
+/*
+ * text_sample_prefix finds the longest prefix that this part of the strings of
+ * a sample have, at most TEXT_SAMPLE_BYTES, and returns its length.
+ */
+extern int	text_sample_prefix(const TextSample *sample, double fraction,
+							   char *prefix);
+
 #endif							/* PTSORT_TEXT_SAMPLE_H */

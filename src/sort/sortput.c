@@ -22,6 +22,7 @@
 #include "compat.h"
 
 #include "key/key.h"
+#include "miscadmin.h"
 #include "sort/bounded.h"
 #include "sort/shared.h"
 #include "sort/sortput.h"
@@ -48,6 +49,9 @@
  * from the first few: if the table is in some order, they are unlike the rest.
  */
 #define LEARN_TUPLES		200000
+
+/* Tuples to look at between two checks for interrupts. */
+#define CHECK_INTERVAL		100000
 
 /*
  * With so many tuples, or memory that is filled so far, a key may ask for what
@@ -107,6 +111,15 @@ least_to_learn(void)
 		LEAST_TO_LEARN;
 }
 
+/* Nothing is known yet of the tuples that will be put. */
+static void
+begin_input(PtSort *sort)
+{
+	sort->learn_at = LEARN_TUPLES;
+	sort->in_order = 0;
+	bounded_begin(sort);
+}
+
 /* sort_begin_putting: see sortput.h. */
 void
 sort_begin_putting(PtSort *sort)
@@ -126,7 +139,7 @@ sort_begin_putting(PtSort *sort)
 			key_compare_text(sort->key);
 	}
 	sort->memsort = memsort_create(&sort->order, entries_budget(sort));
-	bounded_begin(sort);
+	begin_input(sort);
 }
 
 /* sort_put_again: see sortput.h. */
@@ -135,7 +148,7 @@ sort_put_again(PtSort *sort)
 {
 	MemoryContext old;
 
-	bounded_begin(sort);
+	begin_input(sort);
 	if (likely(sort->memsort && memsort_is_small(sort->memsort)))
 	{
 		memsort_reset(sort->memsort);
@@ -250,6 +263,38 @@ learn(PtSort *sort)
 	return right;
 }
 
+/*
+ * Have all tuples come in their order so far?  Then a serial sort needs no
+ * words as long as memory is not full: to compare each with the one before
+ * takes less.  One that is out of order decides, so other input pays nothing.
+ */
+static bool
+came_in_order(PtSort *sort)
+{
+	MemSort    *ms = sort->memsort;
+	SortOrder  *order = &sort->order;
+
+	if (sort->options.role != PTSORT_SERIAL || sort->options.bound > 0 ||
+		sort->run_is_open)
+		return false;
+	for (int64 i = Max(sort->in_order, 1); i < ms->count; i++)
+	{
+		uint64	   *before = memsort_entry(ms, i - 1);
+		uint64	   *entry = memsort_entry(ms, i);
+		int			cmp = order_compare_words(before, entry, order->nwords);
+
+		if (i % CHECK_INTERVAL == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (cmp == 0)
+			cmp = order_compare_tuples(order, memsort_tuple(ms, before),
+									   memsort_tuple(ms, entry));
+		if (cmp > 0)
+			return false;
+		sort->in_order = i + 1;
+	}
+	return true;
+}
+
 /* Let the key learn from what is in memory, and make the words anew. */
 static void
 learn_words(PtSort *sort)
@@ -279,9 +324,12 @@ forgo_learning(PtSort *sort)
 		rekey_memory(sort, 1, true);
 }
 
-/* sort_learn_or_forgo: see sortput.h. */
-void
-sort_learn_or_forgo(PtSort *sort)
+/*
+ * Decide whether a key that has yet to learn will, when all tuples of a serial
+ * sort are in memory.
+ */
+static void
+learn_or_forgo(PtSort *sort)
 {
 	if (sort->learning && sort->memsort->count < least_to_learn())
 		forgo_learning(sort);
@@ -306,6 +354,31 @@ sort_entries_in_memory(PtSort *sort)
 	memsort_sort(sort->memsort);
 	sort_note_memory(sort);
 	sort->stats.sort_ms += pt_ms_since(start);
+}
+
+/* sort_all_in_memory: see sortput.h. */
+void
+sort_all_in_memory(PtSort *sort)
+{
+	instr_time	start;
+
+	/* wrong hints can be corrected */
+	order_note(&sort->order, HINTS_IN_MEMORY);
+	learn_or_forgo(sort);
+	if (sort->learning)
+	{
+		bool		nothing_to_do;
+
+		INSTR_TIME_SET_CURRENT(start);
+		nothing_to_do = came_in_order(sort);
+		sort->stats.sort_ms += pt_ms_since(start);
+		if (nothing_to_do)
+		{
+			sort_note_memory(sort);
+			return;
+		}
+	}
+	sort_entries_in_memory(sort);
 }
 
 /* End the initial run that is open, if any. */
@@ -474,7 +547,7 @@ refuse_commit(const PtSort *sort)
 static void
 trim(PtSort *sort)
 {
-	sort_learn_or_forgo(sort);
+	learn_or_forgo(sort);
 	sort_entries_in_memory(sort);
 	bounded_cut(sort);
 	memsort_compact(sort->memsort);
@@ -535,11 +608,14 @@ sort_note_put(PtSort *sort)
 {
 	if (sort->memsort->count >= sort->trim_at)
 		make_room(sort);
-	if (sort->learning && sort->memsort->count >= LEARN_TUPLES)
+	if (sort->learning && sort->memsort->count >= sort->learn_at)
 	{
 		MemoryContext old = MemoryContextSwitchTo(sort->context);
 
-		learn_words(sort);
+		if (came_in_order(sort))
+			sort->learn_at *= 2;
+		else
+			learn_words(sort);
 		MemoryContextSwitchTo(old);
 	}
 }

@@ -109,16 +109,13 @@ sort_put_entry(PtSort *sort, const uint64 *entry)
 }
 
 /*
- * sort_learn_or_forgo decides whether a key that has yet to learn will, when
- * all tuples of a serial sort are in memory.
- */
-extern void sort_learn_or_forgo(PtSort *sort);
-
-/*
  * sort_entries_in_memory orders what is in memory.  A key that has yet to learn
  * does so first.
  */
 extern void sort_entries_in_memory(PtSort *sort);
+
+/* sort_all_in_memory does so when these are all tuples of a serial sort. */
+extern void sort_all_in_memory(PtSort *sort);
 
 /*
  * sort_end_runs writes what is in memory, ends the last initial run, gives the

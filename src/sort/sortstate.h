@@ -50,6 +50,9 @@ struct PtSort
 	MemSort    *memsort;		/* PUTTING, MEMORY */
 	PtSortKey  *key;			/* of a variant whose key learns; else NULL */
 	bool		learning;		/* words mean nothing yet */
+	int64		learn_at;		/* ... until there are so many tuples */
+	int64		in_order;		/* ... the first of which were put in order:
+								 * so many, as far as that is known */
 	int64		learning_limit; /* bytes that the key may have until then */
 	Tapeset    *tapeset;		/* NULL until something is written */
 	bool		run_is_open;	/* the last initial run can be continued by

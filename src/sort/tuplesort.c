@@ -138,10 +138,7 @@ perform_serial(PtSort *sort)
 {
 	if (!sort->run_is_open)
 	{
-		/* All tuples are in memory, so wrong hints can be corrected. */
-		order_note(&sort->order, HINTS_IN_MEMORY);
-		sort_learn_or_forgo(sort);
-		sort_entries_in_memory(sort);
+		sort_all_in_memory(sort);
 		bounded_cut(sort);
 		sort->phase = PHASE_MEMORY;
 		return;

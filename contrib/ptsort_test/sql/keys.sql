@@ -28,6 +28,16 @@ FROM unnest('{shape_libc_i,shape_icu_i,shape_text_i}'::regclass[]) index,
 	 ptsort_test_sort('tuple', index, n, 16384, null_every => 11, expected_tuples => expected) s
 ORDER BY 1, 2, 3;
 
+-- Text that comes in order gets no words, unless memory is full; nearly in order
+-- it does
+SELECT index, n, kb, pattern, s.tuples = n AS complete, s.runs > 0 AS runs, s.key, s.comparisons - n AS more_comparisons
+FROM unnest('{shape_libc_i,shape_icu_i,shape_text_i}'::regclass[]) index,
+	 (VALUES (5000, 16384, 'ascending'), (5000, 16384, 'descending'), (20000, 1024, 'ascending')) v (n, kb, pattern),
+	 ptsort_test_sort('tuple', index, n, kb, pattern => pattern) s
+ORDER BY 1, 2, 4;
+-- ... and so do more than the key would learn from
+SELECT s.tuples, s.runs, s.key, s.comparisons FROM ptsort_test_sort('datum', 'shape_libc_i', 450000, 65536, pattern => 'ascending') s;
+
 -- The same order whatever the key learns, and at any budget; with hints that are
 -- wrong, most often or sometimes
 CREATE FUNCTION key_checksum(learn int, wrong int, spill int, class text, variant text, index regclass,
