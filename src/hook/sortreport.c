@@ -31,10 +31,11 @@ say(const SortReport *report)
 
 	ereport(ptsort_log_sort ? LOG : DEBUG1,
 			(errhidestmt(true), errhidecontext(true),
-			 errmsg_internal("ptsort: sorted " INT64_FORMAT " rows by %d keys"
+			 errmsg_internal("ptsort: sorted " INT64_FORMAT " rows by %d %s"
 							 ", sorts: " INT64_FORMAT ", %s, %s: " INT64_FORMAT
 							 " kB, comparisons: " INT64_FORMAT,
-							 stats->tuples, report->keys, report->sorts,
+							 stats->tuples, report->keys,
+							 report->keys == 1 ? "key" : "keys", report->sorts,
 							 ptsort_method_name(stats->method),
 							 ptsort_method_space(stats->method),
 							 sortreport_space(stats) / 1024,
