@@ -148,9 +148,9 @@ static Datum
 check_words(FunctionCallInfo fcinfo, WordsOrder *order, PtSortKey *key,
 			TupleDesc index_desc, ArrayType *array)
 {
-	int			nwords = ptsort_key_nwords(key);
 	int			n;
 	Sample	   *samples = make_samples(array, order, key, &n);
+	int			nwords = ptsort_key_nwords(key);	/* fewer than before? */
 	int64		contradictions = 0;
 	int64		decided = 0;
 	bool		exact = test_internals()->key_is_exact(key);
