@@ -112,7 +112,11 @@ sub survive
 
 $begin = time;
 survive('error', @first, sample(12, @others));
-survive($_, sample(3, @first)) foreach qw(palloc cancel full_temp full_index);
+survive($_, sample(3, @first)) foreach qw(palloc cancel full_temp);
+my $before_full = log_end($node);
+survive('full_index', sample(3, @first));
+unlike(slurp_file($node->logfile, $before_full), qr/ERROR: .*No space left on device\n(?!.*HINT: )/,
+	'no space for an index: the hint says what to do');
 survive('terminate', sample(2, grep { $_->[1] eq 'worker' } @first));
 
 

@@ -71,13 +71,17 @@ write_in_segment(SMgrRelation reln, BlockNumber blkno, const Page *pages, int n)
 	pgstat_report_wait_end();
 	if (written != (ssize_t) n * BLCKSZ)
 	{
+		bool		no_room;
+
 		/* if the system does not say why, there was no room */
 		if (errno == 0)
 			errno = ENOSPC;
+		no_room = errno == ENOSPC;
 		ereport(ERROR,
 				(errcode_for_file_access(),
 				 errmsg("could not write blocks %u..%u in file \"%s\": %m",
-						blkno, blkno + n - 1, path)));
+						blkno, blkno + n - 1, path),
+				 no_room ? errhint("Check free disk space.") : 0));
 	}
 	if (CloseTransientFile(fd) != 0)
 		ereport(ERROR,
