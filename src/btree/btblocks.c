@@ -27,6 +27,7 @@ btblocks_write(SMgrRelation reln, BlockNumber blkno, const Page *pages, int n)
 
 #else
 
+#include "common/file_utils.h"	/* pg_pwritev_with_retry() on 16 */
 #include "pgstat.h"
 #include "port/pg_iovec.h"
 #include "storage/fd.h"
