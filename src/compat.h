@@ -22,14 +22,19 @@
 #include "commands/explain_format.h"
 #include "commands/explain_state.h"
 #endif
+#include "executor/instrument.h"
 #include "parser/parse_relation.h"
+#include "pgstat.h"
+#include "storage/buf_internals.h"
 #include "storage/buffile.h"
+#include "storage/bufpage.h"
 #if PG_VERSION_NUM >= 170000
 #include "storage/read_stream.h"
 #endif
 #include "storage/smgr.h"
 #include "storage/sync.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
 #include "utils/sortsupport.h"
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
@@ -251,15 +256,82 @@ pt_smgrregistersync(SMgrRelation reln, ForkNumber forknum, BlockNumber nblocks)
 #define pt_smgr_path(reln, forknum) relpath((reln)->smgr_rnode, forknum)
 #endif
 
-/* 17 gave heap scans a stream that reads ahead; buffers come pinned */
+/* ----------
+ * Reading tables (heapread, heapscan)
+ * ----------
+ */
+
+/*
+ * 17 gave heap scans a stream that reads ahead; buffers come pinned.  It goes
+ * on after the block that pt_heap_scan_position() tells.
+ */
 #if PG_VERSION_NUM >= 170000
 #define PT_HEAP_SCAN_HAS_STREAM true
+#define pt_heap_scan_position(scan) ((scan)->rs_prefetch_block)
 #define pt_heap_scan_stream_next(scan) \
 	read_stream_next_buffer((scan)->rs_read_stream, NULL)
 #else
 #define PT_HEAP_SCAN_HAS_STREAM false
+#define pt_heap_scan_position(scan) ((scan)->rs_cblock)
 #define pt_heap_scan_stream_next(scan) InvalidBuffer
 #endif
+
+/* What the buffer mapping knows a block of a relation's main fork by */
+static inline void
+pt_buffer_tag(BufferTag *tag, Relation rel, BlockNumber block)
+{
+#if PG_VERSION_NUM >= 160000
+	InitBufferTag(tag, &rel->rd_locator, MAIN_FORKNUM, block);
+#else
+	INIT_BUFFERTAG(*tag, rel->rd_node, MAIN_FORKNUM, block);
+#endif
+}
+
+/* The path of a permanent relation's first segment, into MAXPGPATH bytes */
+static inline void
+pt_relation_path(Relation rel, char *path)
+{
+#if PG_VERSION_NUM >= 180000
+	strlcpy(path, relpathperm(rel->rd_locator, MAIN_FORKNUM).str, MAXPGPATH);
+#else
+#if PG_VERSION_NUM >= 160000
+	char	   *name = relpathperm(rel->rd_locator, MAIN_FORKNUM);
+#else
+	char	   *name = relpathperm(rel->rd_node, MAIN_FORKNUM);
+#endif
+
+	strlcpy(path, name, MAXPGPATH);
+	pfree(name);
+#endif
+}
+
+/* Is a page sound?  Says and counts nothing. */
+static inline bool
+pt_page_is_verified(char *page, BlockNumber block)
+{
+#if PG_VERSION_NUM >= 180000
+	bool		checksum_failed;
+
+	return PageIsVerified((PageData *) page, block, 0, &checksum_failed);
+#else
+	return PageIsVerifiedExtended(page, block, 0);
+#endif
+}
+
+/* Count n blocks read of a table, as ReadBuffer() does with a ring. */
+static inline void
+pt_count_blocks_read(Relation rel, int n)
+{
+	for (int i = 0; i < n; i++)
+		pgstat_count_buffer_read(rel);
+	pgBufferUsage.shared_blks_read += n;
+#if PG_VERSION_NUM >= 180000
+	pgstat_count_io_op(IOOBJECT_RELATION, IOCONTEXT_BULKREAD, IOOP_READ, n,
+					   (uint64) n * BLCKSZ);
+#elif PG_VERSION_NUM >= 160000
+	pgstat_count_io_op_n(IOOBJECT_RELATION, IOCONTEXT_BULKREAD, IOOP_READ, n);
+#endif
+}
 
 /* old_snapshot_threshold was removed in 17 */
 #if PG_VERSION_NUM < 170000

@@ -13,6 +13,10 @@
  *	  what others may still change (hint bits, xmax, more line pointers) is not
  *	  read any more.
  *
+ * A page that no buffer has may come as a copy (heapread.c), which needs no
+ * lock.  If its hint bits do not tell that all its tuples are alive, it is
+ * exchanged for the page itself.
+ *
  * Nothing is emitted before the page has been judged completely.  So a page
  * with a tuple whose judgement needs a warning or a wait, because another
  * transaction has it in progress, can be left to the server's own scan, for
@@ -45,13 +49,13 @@
 
 #include "access/heapam.h"
 #include "access/htup_details.h"
-#include "access/syncscan.h"
 #include "access/xact.h"
 #include "catalog/index.h"
 #include "commands/progress.h"
 #include "executor/executor.h"
 #include "executor/instrument.h"
 #include "build/heapcolumns.h"
+#include "build/heapread.h"
 #include "build/heapscan.h"
 #include "miscadmin.h"
 #include "pgstat.h"
@@ -83,9 +87,8 @@ typedef struct HeapScan
 	ExprState  *predicate;
 
 	/* the judged page */
-	BlockNumber block;
-	Buffer		buffer;
-	Page		page;
+	HeapReader *reader;
+	HeapPage	here;
 	int			nitems;			/* tuples that get an entry */
 	int			nlive;			/* that count as live */
 	int			nseen;			/* that are there at all */
@@ -97,6 +100,7 @@ typedef struct HeapScan
 
 	double		reltuples;
 	BlockNumber pages;
+	BlockNumber copied_pages;	/* judged by a copy */
 	BlockNumber server_pages;
 } HeapScan;
 
@@ -119,72 +123,6 @@ bool		ptsort_debug_server_pages = false;
  * Blocks
  */
 
-static ParallelBlockTableScanDesc
-parallel_blocks(HeapScanDesc scan)
-{
-	return (ParallelBlockTableScanDesc) scan->rs_base.rs_parallel;
-}
-
-/*
- * The next block, InvalidBlockNumber after the last one.  The scan's own
- * fields tell where we are.
- */
-static BlockNumber
-next_block(HeapScanDesc scan)
-{
-	Relation	heap = scan->rs_base.rs_rd;
-	ParallelBlockTableScanDesc blocks = parallel_blocks(scan);
-	bool		first = !scan->rs_inited;
-
-	scan->rs_inited = true;
-	if (blocks != NULL)
-	{
-		ParallelBlockTableScanWorker worker = scan->rs_parallelworkerdata;
-
-		if (first)
-			table_block_parallelscan_startblock_init(heap, worker, blocks);
-		return table_block_parallelscan_nextpage(heap, worker, blocks);
-	}
-
-	if (first)
-		scan->rs_cblock = scan->rs_startblock;
-	else
-	{
-		scan->rs_cblock = (scan->rs_cblock + 1) % scan->rs_nblocks;
-		if (scan->rs_base.rs_flags & SO_ALLOW_SYNC)
-			ss_report_location(heap, scan->rs_cblock);
-	}
-	if (scan->rs_nblocks == 0 ||
-		(!first && scan->rs_cblock == scan->rs_startblock))
-		return InvalidBlockNumber;
-	return scan->rs_cblock;
-}
-
-/*
- * Read and pin the next block, InvalidBuffer after the last one.
- *
- * Where the server's scans have a stream that reads ahead (from 17 on), we use
- * that.  Where they have not, reading ahead is left to the operating system,
- * as the server does.  Asking for blocks with PrefetchBuffer() made it worse:
- * on a device with the usual 128 kB of read-ahead, 450 MB were read by 57,600
- * requests instead of 3,600 and took twice as long, and with the table in the
- * system's cache it cost 6 ns per tuple.
- */
-static Buffer
-next_buffer(HeapScanDesc scan)
-{
-	BlockNumber block;
-
-	if (PT_HEAP_SCAN_HAS_STREAM)
-		return pt_heap_scan_stream_next(scan);
-
-	block = next_block(scan);
-	if (block == InvalidBlockNumber)
-		return InvalidBuffer;
-	return ReadBufferExtended(scan->rs_base.rs_rd, MAIN_FORKNUM, block,
-							  RBM_NORMAL, scan->rs_strategy);
-}
-
 /*
  * How many blocks of the table had been scanned before this one, by all
  * participants as far as we can tell.
@@ -192,8 +130,10 @@ next_buffer(HeapScanDesc scan)
 static BlockNumber
 blocks_done(HeapScanDesc scan, BlockNumber block)
 {
-	BlockNumber start = parallel_blocks(scan) != NULL ?
-		parallel_blocks(scan)->phs_startblock : scan->rs_startblock;
+	ParallelBlockTableScanDesc parallel =
+		(ParallelBlockTableScanDesc) scan->rs_base.rs_parallel;
+	BlockNumber start = parallel != NULL ?
+		parallel->phs_startblock : scan->rs_startblock;
 
 	if (block >= start)
 		return block - start;
@@ -225,12 +165,12 @@ hints_say_live(HeapTupleHeader tuple)
 static inline OffsetNumber
 prefetch_tuples(const HeapScan *hs)
 {
-	OffsetNumber last = PageGetMaxOffsetNumber(hs->page);
+	OffsetNumber last = PageGetMaxOffsetNumber(hs->here.page);
 
 	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++)
 	{
-		char	   *tuple = hs->page +
-			ItemIdGetOffset(PageGetItemId(hs->page, offset));
+		char	   *tuple = hs->here.page +
+			ItemIdGetOffset(PageGetItemId(hs->here.page, offset));
 
 		pt_prefetch(tuple);
 		pt_prefetch(tuple + hs->plan.reach);
@@ -238,15 +178,21 @@ prefetch_tuples(const HeapScan *hs)
 	return last;
 }
 
+static inline HeapTupleHeader
+tuple_of(const HeapScan *hs, ItemId item)
+{
+	return (HeapTupleHeader) PageGetItem(hs->here.page, item);
+}
+
 /* The tuple in the form that the server's visibility functions expect. */
 static inline void
 set_tuple(const HeapScan *hs, OffsetNumber offset, ItemId item,
 		  HeapTupleData *tuple)
 {
-	tuple->t_data = (HeapTupleHeader) PageGetItem(hs->page, item);
+	tuple->t_data = tuple_of(hs, item);
 	tuple->t_len = ItemIdGetLength(item);
 	tuple->t_tableOid = RelationGetRelid(hs->heap);
-	ItemPointerSet(&tuple->t_self, hs->block, offset);
+	ItemPointerSet(&tuple->t_self, hs->here.block, offset);
 }
 
 static inline bool
@@ -267,7 +213,7 @@ judge_by_horizon(const HeapScan *hs, OffsetNumber offset, ItemId item)
 
 	set_tuple(hs, offset, item, &tuple);
 	header = tuple.t_data;
-	switch (HeapTupleSatisfiesVacuum(&tuple, hs->oldest_xmin, hs->buffer))
+	switch (HeapTupleSatisfiesVacuum(&tuple, hs->oldest_xmin, hs->here.buffer))
 	{
 		case HEAPTUPLE_DEAD:
 			return SKIP;
@@ -301,7 +247,10 @@ add_item(HeapScan *hs, OffsetNumber offset, HeapTupleHeader tuple, bool alive)
 		hs->heap_only = true;
 }
 
-/* Judge all tuples, with SnapshotAny.  False if the server must do it. */
+/*
+ * Judge all tuples, with SnapshotAny.  False if the server must do it, or if
+ * the page is a copy and the hint bits of a tuple do not suffice.
+ */
 static bool
 judge_all(HeapScan *hs)
 {
@@ -309,16 +258,20 @@ judge_all(HeapScan *hs)
 
 	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++)
 	{
-		ItemId		item = PageGetItemId(hs->page, offset);
+		ItemId		item = PageGetItemId(hs->here.page, offset);
 		HeapTupleHeader tuple;
 		Verdict		verdict;
 
 		if (!ItemIdIsNormal(item))
 			continue;
 		hs->nseen++;
-		tuple = (HeapTupleHeader) PageGetItem(hs->page, item);
-		verdict = hints_say_live(tuple) ? TAKE_LIVE :
-			judge_by_horizon(hs, offset, item);
+		tuple = tuple_of(hs, item);
+		if (hints_say_live(tuple))
+			verdict = TAKE_LIVE;
+		else if (BufferIsValid(hs->here.buffer))
+			verdict = judge_by_horizon(hs, offset, item);
+		else
+			return false;
 
 		if (verdict == TAKE_LIVE || verdict == TAKE_DELETED)
 			add_item(hs, offset, tuple, verdict == TAKE_LIVE);
@@ -330,24 +283,27 @@ judge_all(HeapScan *hs)
 	return true;
 }
 
-/* Find the tuples that an MVCC snapshot sees. */
-static void
+/*
+ * Find the tuples that an MVCC snapshot sees.  False if the page is a copy and
+ * the hint bits of a tuple do not suffice.
+ */
+static bool
 judge_visible(HeapScan *hs)
 {
 	OffsetNumber last = prefetch_tuples(hs);
-	bool		all_visible = PageIsAllVisible(hs->page) &&
+	bool		all_visible = PageIsAllVisible(hs->here.page) &&
 		!hs->snapshot->takenDuringRecovery;
 
-	pt_test_for_old_snapshot(hs->snapshot, hs->heap, hs->page);
+	pt_test_for_old_snapshot(hs->snapshot, hs->heap, hs->here.page);
 	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++)
 	{
-		ItemId		item = PageGetItemId(hs->page, offset);
+		ItemId		item = PageGetItemId(hs->here.page, offset);
 		HeapTupleHeader header;
 		HeapTupleData tuple;
 
 		if (!ItemIdIsNormal(item))
 			continue;
-		header = (HeapTupleHeader) PageGetItem(hs->page, item);
+		header = tuple_of(hs, item);
 
 		/* as the visibility function decides, without the call */
 		if (!all_visible &&
@@ -356,13 +312,17 @@ judge_visible(HeapScan *hs)
 			   TransactionIdPrecedes(HeapTupleHeaderGetRawXmin(header),
 									 hs->snapshot->xmin))))
 		{
+			if (!BufferIsValid(hs->here.buffer))
+				return false;
 			set_tuple(hs, offset, item, &tuple);
-			if (!HeapTupleSatisfiesVisibility(&tuple, hs->snapshot, hs->buffer))
+			if (!HeapTupleSatisfiesVisibility(&tuple, hs->snapshot,
+											  hs->here.buffer))
 				continue;
 		}
 		add_item(hs, offset, header, true);
 	}
 	hs->nseen = hs->nitems;
+	return true;
 }
 
 /* Do all tuples that get an entry have a root to put into it? */
@@ -372,8 +332,8 @@ roots_are_known(HeapScan *hs)
 	for (int i = 0; i < hs->nitems; i++)
 	{
 		OffsetNumber offset = hs->offsets[i];
-		ItemId		item = PageGetItemId(hs->page, offset);
-		HeapTupleHeader tuple = (HeapTupleHeader) PageGetItem(hs->page, item);
+		ItemId		item = PageGetItemId(hs->here.page, offset);
+		HeapTupleHeader tuple = tuple_of(hs, item);
 
 		if (!OffsetNumberIsValid(hs->roots[offset - 1]) &&
 			HeapTupleHeaderIsHeapOnly(tuple))
@@ -382,39 +342,62 @@ roots_are_known(HeapScan *hs)
 	return true;
 }
 
-/* Judge the page under one lock.  False if the server must do it. */
+/* Judge the page.  False if the server must do it. */
 static bool
-judge_page(HeapScan *hs)
+judge_tuples(HeapScan *hs)
 {
-	bool		mvcc = IsMVCCSnapshot(hs->snapshot);
-	bool		judged = true;
-
 	hs->nitems = hs->nlive = hs->nseen = 0;
 	hs->heap_only = hs->broken_chain = false;
 
+	if (IsMVCCSnapshot(hs->snapshot) ? !judge_visible(hs) :
+		ptsort_debug_server_pages || !judge_all(hs))
+		return false;
+	if (!hs->heap_only)
+		return true;
+	heap_get_root_tuples(hs->here.page, hs->roots);
+	return roots_are_known(hs);
+}
+
+/* Judge the page under one lock.  False if the server must do it. */
+static bool
+judge_buffer(HeapScan *hs)
+{
+	bool		mvcc = IsMVCCSnapshot(hs->snapshot);
+	bool		judged;
+
 	/* the server's scans prune only where a snapshot decides */
 	if (mvcc)
-		heap_page_prune_opt(hs->heap, hs->buffer);
+		heap_page_prune_opt(hs->heap, hs->here.buffer);
 
-	LockBuffer(hs->buffer, BUFFER_LOCK_SHARE);
-	if (mvcc)
-		judge_visible(hs);
-	else
-		judged = !ptsort_debug_server_pages && judge_all(hs);
-	if (judged && hs->heap_only)
-	{
-		heap_get_root_tuples(hs->page, hs->roots);
-		judged = roots_are_known(hs);
-	}
-	LockBuffer(hs->buffer, BUFFER_LOCK_UNLOCK);
+	LockBuffer(hs->here.buffer, BUFFER_LOCK_SHARE);
+	judged = judge_tuples(hs);
+	LockBuffer(hs->here.buffer, BUFFER_LOCK_UNLOCK);
 
 	if (mvcc && !judged)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg_internal("failed to find parent tuple for heap-only tuple in block %u of table \"%s\"",
-								 hs->block,
+								 hs->here.block,
 								 RelationGetRelationName(hs->heap))));
 	return judged;
+}
+
+/*
+ * Judge the page: a copy if that suffices.  False if the server must do it.
+ */
+static bool
+judge_page(HeapScan *hs)
+{
+	if (!BufferIsValid(hs->here.buffer))
+	{
+		if (judge_tuples(hs))
+		{
+			hs->copied_pages++;
+			return true;
+		}
+		heapread_pin(hs->reader, &hs->here);
+	}
+	return judge_buffer(hs);
 }
 
 
@@ -433,7 +416,7 @@ evaluate(HeapScan *hs, OffsetNumber offset, ItemId item, HeapTupleData *tuple,
 	CHECK_FOR_INTERRUPTS();
 	MemoryContextReset(hs->econtext->ecxt_per_tuple_memory);
 	set_tuple(hs, offset, item, tuple);
-	ExecStoreBufferHeapTuple(tuple, hs->slot, hs->buffer);
+	ExecStoreHeapTuple(tuple, hs->slot, false);
 	if (hs->predicate != NULL && !ExecQual(hs->predicate, hs->econtext))
 		return false;
 	FormIndexDatum(hs->index_info, hs->slot, hs->estate, values, isnull);
@@ -450,8 +433,8 @@ emit_page(HeapScan *hs)
 	for (int i = 0; i < hs->nitems; i++)
 	{
 		OffsetNumber offset = hs->offsets[i];
-		ItemId		item = PageGetItemId(hs->page, offset);
-		HeapTupleHeader tuple = (HeapTupleHeader) PageGetItem(hs->page, item);
+		ItemId		item = PageGetItemId(hs->here.page, offset);
+		HeapTupleHeader tuple = tuple_of(hs, item);
 		ItemPointerData tid;
 
 		if (hs->estate == NULL)
@@ -461,7 +444,7 @@ emit_page(HeapScan *hs)
 
 		if (HeapTupleHeaderIsHeapOnly(tuple))
 			offset = hs->roots[offset - 1];
-		ItemPointerSet(&tid, hs->block, offset);
+		ItemPointerSet(&tid, hs->here.block, offset);
 		hs->callback(hs->index, &tid, values, isnull, hs->alive[i],
 					 hs->callback_state);
 	}
@@ -487,8 +470,8 @@ leave_page_to_server(HeapScan *hs)
 	index_info->ii_ExpressionsState = NIL;
 	hs->reltuples +=
 		table_index_build_range_scan(hs->heap, hs->index, index_info, false,
-									 false, false, hs->block, 1, hs->callback,
-									 hs->callback_state, NULL);
+									 false, false, hs->here.block, 1,
+									 hs->callback, hs->callback_state, NULL);
 	index_info->ii_ExpressionsState = expressions;
 	hs->server_pages++;
 }
@@ -496,22 +479,17 @@ leave_page_to_server(HeapScan *hs)
 static void
 scan_pages(HeapScan *hs)
 {
-	/* no assignment in BufferIsValid(), which evaluates it three times */
-	for (hs->buffer = next_buffer(hs->scan); BufferIsValid(hs->buffer);
-		 hs->buffer = next_buffer(hs->scan))
+	while (heapread_next(hs->reader, &hs->here))
 	{
 		CHECK_FOR_INTERRUPTS();
-		hs->block = BufferGetBlockNumber(hs->buffer);
-		hs->page = BufferGetPage(hs->buffer);
 		hs->pages++;
 		if (hs->progress)
 			pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE,
-										 blocks_done(hs->scan, hs->block));
+										 blocks_done(hs->scan, hs->here.block));
 		if (judge_page(hs))
 			emit_page(hs);
 		else
 			leave_page_to_server(hs);
-		ReleaseBuffer(hs->buffer);
 	}
 }
 
@@ -552,7 +530,9 @@ begin_evaluation(HeapScan *hs)
 {
 	hs->estate = CreateExecutorState();
 	hs->econtext = GetPerTupleExprContext(hs->estate);
-	hs->slot = table_slot_create(hs->heap, NULL);
+	/* not a slot for buffers: the page may be a copy */
+	hs->slot = MakeSingleTupleTableSlot(RelationGetDescr(hs->heap),
+										&TTSOpsHeapTuple);
 	hs->econtext->ecxt_scantuple = hs->slot;
 	hs->predicate = ExecPrepareQual(hs->index_info->ii_Predicate, hs->estate);
 }
@@ -627,10 +607,13 @@ heapscan_build(Relation heap, Relation index, IndexInfo *index_info,
 	snapshot = begin_scan(hs, parallel);
 
 	report_blocks(hs, PROGRESS_SCAN_BLOCKS_TOTAL);
+	hs->reader = heapread_begin(hs->scan);
 	scan_pages(hs);
+	heapread_end(hs->reader);
 	report_blocks(hs, PROGRESS_SCAN_BLOCKS_DONE);
-	elog(DEBUG2, "ptsort: scanned %u pages of table \"%s\", %u of them by the server's rules",
-		 hs->pages, RelationGetRelationName(heap), hs->server_pages);
+	elog(DEBUG2, "ptsort: scanned %u pages of table \"%s\", %u of them by the server's rules, %u as copies",
+		 hs->pages, RelationGetRelationName(heap), hs->server_pages,
+		 hs->copied_pages);
 
 	table_endscan((TableScanDesc) hs->scan);
 	if (snapshot != NULL)

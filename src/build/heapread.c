@@ -1,0 +1,465 @@
+/*-------------------------------------------------------------------------
+ *
+ * heapread.c
+ *	  The pages of a heap table in the order of a scan.
+ *
+ * The server reads a large table 8 kB at a time (before 17) into a ring of
+ * buffers.  Where the system has the table in its cache, that is most of what
+ * a scan costs: a system call, a search for a buffer and two changes of the
+ * buffer mapping for every page.  So we copy pages from the file, many by one
+ * system call, into memory of our own that the processor's cache holds.
+ *
+ * When is the file right?  A page that has been changed since it was written is
+ * in a buffer, and who wants to change it must get it into one first.  So a
+ * block that no buffer has, and that gets none while we read it, is in the file
+ * as it is: that is what the server itself relies on when it reads a block.  We
+ * hold the locks of the buffer mapping's partitions that our blocks belong to,
+ * shared, from the look until the copy is there, in ascending order as the
+ * server does (BufferAlloc, DropRelationBuffers).  What others must not wait
+ * for is the device, so only what the system has in its cache is copied
+ * (RWF_NOWAIT).  Everything else is read by the server's ways:
+ *
+ * - blocks that a buffer has, or that are not in the system's cache
+ * - pages whose checksum or header is wrong: the server says so, or repairs
+ * - pages on which somebody must set hint bits (heapread_pin)
+ * - tables in local buffers, and tables so small that the server's scan would
+ *	 leave them in shared buffers, where the next query wants them
+ *
+ * On 17 and later the server's scan has a stream that reads ahead.  A stream
+ * that has begun cannot be left in the middle; so there the first block that
+ * the system does not have in its cache hands all that follow to the stream.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include <sys/uio.h>
+
+#include "access/syncscan.h"
+#include "build/heapread.h"
+#include "executor/instrument.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/buf_internals.h"
+#include "storage/bufmgr.h"
+#include "storage/fd.h"
+#include "storage/lwlock.h"
+#include "utils/rel.h"
+
+/*
+ * Blocks that are copied at a time: few enough for the processor's second
+ * cache.  The file is locked for each, so they hardly cost more than larger
+ * ones: 8 take 4 % longer than 16, 32 no less.
+ */
+#define BATCH		16
+
+/* How long to make no copies after some that were of no use, in batches */
+#define MAX_PAUSE	64
+
+struct HeapReader
+{
+	HeapScanDesc scan;			/* the server's: blocks, strategy, stream */
+	bool		copying;		/* try to copy pages? */
+	bool		ended;			/* no blocks after the batch */
+	Buffer		buffer;			/* of the page that was provided; or invalid */
+
+	/* the batch */
+	int			n;
+	int			next;
+	int			npinned;		/* copies that were of no use */
+	BlockNumber blocks[BATCH];
+	bool		copied[BATCH];
+	char	   *pages;			/* BATCH of them */
+
+	/* while copies are of no use, wait twice as long every time */
+	int			pause;			/* batches to wait, the last time */
+	int			waiting;		/* batches still to wait */
+
+	/* the open segment of the file */
+	int			fd;				/* -1: none */
+	BlockNumber segment;
+};
+
+
+/*
+ * Blocks
+ */
+
+/*
+ * The next block, InvalidBlockNumber after the last one.  The scan's own
+ * fields tell where we are.
+ */
+static BlockNumber
+next_block(HeapScanDesc scan)
+{
+	Relation	heap = scan->rs_base.rs_rd;
+	ParallelBlockTableScanDesc blocks =
+		(ParallelBlockTableScanDesc) scan->rs_base.rs_parallel;
+	bool		first = !scan->rs_inited;
+	BlockNumber *position = &pt_heap_scan_position(scan);
+
+	scan->rs_inited = true;
+	if (blocks != NULL)
+	{
+		ParallelBlockTableScanWorker worker = scan->rs_parallelworkerdata;
+
+		if (first)
+			table_block_parallelscan_startblock_init(heap, worker, blocks);
+		*position = table_block_parallelscan_nextpage(heap, worker, blocks);
+		return *position;
+	}
+
+	if (scan->rs_nblocks == 0)
+		return InvalidBlockNumber;
+	if (first)
+		*position = scan->rs_startblock;
+	else
+	{
+		*position = (*position + 1) % scan->rs_nblocks;
+		if (scan->rs_base.rs_flags & SO_ALLOW_SYNC)
+			ss_report_location(heap, *position);
+		if (*position == scan->rs_startblock)
+			return InvalidBlockNumber;
+	}
+	return *position;
+}
+
+/* Fetch the numbers of a batch's blocks. */
+static void
+fill_batch(HeapReader *reader)
+{
+	int			limit = reader->copying ? BATCH : 1;
+
+	reader->n = reader->next = reader->npinned = 0;
+	while (reader->n < limit)
+	{
+		BlockNumber block = next_block(reader->scan);
+
+		if (block == InvalidBlockNumber)
+		{
+			reader->ended = true;
+			break;
+		}
+		reader->copied[reader->n] = false;
+		reader->blocks[reader->n++] = block;
+	}
+}
+
+
+/*
+ * Copies from the file
+ */
+
+#ifdef RWF_NOWAIT
+
+/* How many blocks from the i-th one follow each other in one segment? */
+static int
+neighbours(const HeapReader *reader, int i)
+{
+	BlockNumber first = reader->blocks[i];
+	int			n = 1;
+
+	while (i + n < reader->n && reader->blocks[i + n] == first + n &&
+		   (first + n) % RELSEG_SIZE != 0)
+		n++;
+	return n;
+}
+
+static void
+close_segment(HeapReader *reader)
+{
+	if (reader->fd >= 0)
+		CloseTransientFile(reader->fd);
+	reader->fd = -1;
+}
+
+/* Open the segment of a block.  False if that fails, for whatever reason. */
+static bool
+open_segment(HeapReader *reader, BlockNumber block)
+{
+	BlockNumber segment = block / RELSEG_SIZE;
+	char		path[MAXPGPATH];
+
+	if (reader->fd >= 0 && reader->segment == segment)
+		return true;
+	close_segment(reader);
+	pt_relation_path(reader->scan->rs_base.rs_rd, path);
+	if (segment > 0)
+		snprintf(path + strlen(path), sizeof(path) - strlen(path), ".%u",
+				 segment);
+	reader->segment = segment;
+	reader->fd = OpenTransientFile(path, O_RDONLY | PG_BINARY);
+	return reader->fd >= 0;
+}
+
+/* Compare partitions, for qsort() */
+static int
+by_number(const void *a, const void *b)
+{
+	return *(const int *) a - *(const int *) b;
+}
+
+/*
+ * Lock the partitions of the buffer mapping that n blocks belong to, and tell
+ * which of the blocks a buffer has.
+ *
+ * Returns the number of locks, and sets 'partitions' to what is locked.
+ */
+static int
+lock_blocks(Relation heap, const BlockNumber *blocks, int n, int *partitions,
+			bool *buffered)
+{
+	BufferTag	tags[BATCH];
+	uint32		hashes[BATCH];
+	int			nlocks = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		pt_buffer_tag(&tags[i], heap, blocks[i]);
+		hashes[i] = BufTableHashCode(&tags[i]);
+		partitions[i] = BufTableHashPartition(hashes[i]);
+	}
+	qsort(partitions, n, sizeof(int), by_number);
+	for (int i = 0; i < n; i++)
+		if (i == 0 || partitions[i] != partitions[nlocks - 1])
+			partitions[nlocks++] = partitions[i];
+	for (int i = 0; i < nlocks; i++)
+		LWLockAcquire(BufMappingPartitionLockByIndex(partitions[i]), LW_SHARED);
+	for (int i = 0; i < n; i++)
+		buffered[i] = BufTableLookup(&tags[i], hashes[i]) >= 0;
+	return nlocks;
+}
+
+/*
+ * Copy n neighbouring blocks from the i-th one, none of which a buffer has.
+ *
+ * Returns how many pages the system had in its cache, from the first one.
+ */
+static int
+copy_cached(HeapReader *reader, int i, int n)
+{
+	struct iovec part;
+	ssize_t		size;
+
+	part.iov_base = reader->pages + (Size) i * BLCKSZ;
+	part.iov_len = (Size) n * BLCKSZ;
+	size = preadv2(reader->fd, &part, 1,
+				   (off_t) (reader->blocks[i] % RELSEG_SIZE) * BLCKSZ,
+				   RWF_NOWAIT);
+	return size < 0 ? 0 : size / BLCKSZ;
+}
+
+/*
+ * Copy what can be copied of n neighbouring blocks from the i-th one.  False
+ * if the system had some not in its cache.
+ */
+static bool
+copy_neighbours(HeapReader *reader, int i, int n)
+{
+	int			partitions[BATCH];
+	bool		buffered[BATCH];
+	int			nlocks = lock_blocks(reader->scan->rs_base.rs_rd,
+									 reader->blocks + i, n, partitions,
+									 buffered);
+	bool		cached = true;
+
+	for (int from = 0, to; from < n && cached; from = to)
+	{
+		int			got;
+
+		to = from + 1;
+		if (buffered[from])
+			continue;
+		while (to < n && !buffered[to])
+			to++;
+		got = copy_cached(reader, i + from, to - from);
+		memset(reader->copied + i + from, true, got);
+		cached = got == to - from;
+	}
+	for (int lock = 0; lock < nlocks; lock++)
+		LWLockRelease(BufMappingPartitionLockByIndex(partitions[lock]));
+	return cached;
+}
+
+/* Keep only copies of sound pages, and count these as the server does. */
+static void
+check_copies(HeapReader *reader)
+{
+	int			ncopied = 0;
+
+	for (int i = 0; i < reader->n; i++)
+	{
+		if (!reader->copied[i])
+			continue;
+		reader->copied[i] =
+			pt_page_is_verified(reader->pages + (Size) i * BLCKSZ,
+								reader->blocks[i]);
+		ncopied += reader->copied[i];
+	}
+	pt_count_blocks_read(reader->scan->rs_base.rs_rd, ncopied);
+}
+
+/* Copy what can be copied of the batch. */
+static void
+copy_batch(HeapReader *reader)
+{
+	bool		cached = true;
+
+	for (int i = 0, n; i < reader->n && cached; i += n)
+	{
+		n = neighbours(reader, i);
+		if (!open_segment(reader, reader->blocks[i]))
+		{
+			reader->copying = false;
+			break;
+		}
+		cached = copy_neighbours(reader, i, n);
+	}
+	check_copies(reader);
+	if (!cached && PT_HEAP_SCAN_HAS_STREAM)
+		reader->copying = false;
+}
+
+#else							/* not Linux */
+
+static void
+close_segment(HeapReader *reader)
+{
+}
+
+static void
+copy_batch(HeapReader *reader)
+{
+	reader->copying = false;
+}
+
+#endif
+
+
+/*
+ * Pages
+ */
+
+/* heapread_begin: see heapread.h. */
+HeapReader *
+heapread_begin(HeapScanDesc scan)
+{
+	HeapReader *reader = palloc0(sizeof(HeapReader));
+
+	reader->scan = scan;
+	reader->fd = -1;
+	reader->buffer = InvalidBuffer;
+	reader->copying = scan->rs_strategy != NULL &&
+		!RelationUsesLocalBuffers(scan->rs_base.rs_rd);
+	if (reader->copying)
+		reader->pages = pt_palloc_io_pages(CurrentMemoryContext, BATCH);
+	return reader;
+}
+
+/*
+ * After a batch of copies: go on, or make none for a while?  The first scan of
+ * a table that was just loaded must set hint bits everywhere.
+ */
+static void
+judge_copies(HeapReader *reader)
+{
+	reader->pause = reader->npinned <= reader->n / 2 ? 0 :
+		Min(2 * reader->pause + 1, MAX_PAUSE);
+	reader->waiting = reader->pause;
+}
+
+/* The next batch.  False after the last one. */
+static bool
+next_batch(HeapReader *reader)
+{
+	bool		copy;
+
+	if (reader->ended)
+		return false;
+	if (reader->waiting > 0)
+		reader->waiting--;
+	else
+		judge_copies(reader);
+	copy = reader->copying && reader->waiting == 0;
+	fill_batch(reader);
+	if (copy)
+		copy_batch(reader);
+	return reader->n > 0;
+}
+
+/* Provide the page of a buffer, which is pinned. */
+static void
+provide_buffer(HeapReader *reader, Buffer buffer, HeapPage *page)
+{
+	reader->buffer = page->buffer = buffer;
+	page->block = BufferGetBlockNumber(buffer);
+	page->page = BufferGetPage(buffer);
+}
+
+static void
+provide_block(HeapReader *reader, BlockNumber block, HeapPage *page)
+{
+	provide_buffer(reader,
+				   ReadBufferExtended(reader->scan->rs_base.rs_rd, MAIN_FORKNUM,
+									  block, RBM_NORMAL,
+									  reader->scan->rs_strategy),
+				   page);
+}
+
+static void
+release_page(HeapReader *reader)
+{
+	if (BufferIsValid(reader->buffer))
+		ReleaseBuffer(reader->buffer);
+	reader->buffer = InvalidBuffer;
+}
+
+/* heapread_next: see heapread.h. */
+bool
+heapread_next(HeapReader *reader, HeapPage *page)
+{
+	int			i;
+
+	release_page(reader);
+	if (reader->next == reader->n && !reader->ended && !reader->copying &&
+		PT_HEAP_SCAN_HAS_STREAM)
+	{
+		Buffer		buffer = pt_heap_scan_stream_next(reader->scan);
+
+		if (BufferIsValid(buffer))
+			provide_buffer(reader, buffer, page);
+		return BufferIsValid(buffer);
+	}
+	if (reader->next == reader->n && !next_batch(reader))
+		return false;
+	i = reader->next++;
+	if (!reader->copied[i])
+		provide_block(reader, reader->blocks[i], page);
+	else
+	{
+		page->block = reader->blocks[i];
+		page->buffer = InvalidBuffer;
+		page->page = reader->pages + (Size) i * BLCKSZ;
+	}
+	return true;
+}
+
+/* heapread_pin: see heapread.h. */
+void
+heapread_pin(HeapReader *reader, HeapPage *page)
+{
+	Assert(!BufferIsValid(page->buffer));
+	reader->npinned++;
+	provide_block(reader, page->block, page);
+}
+
+/* heapread_end: see heapread.h. */
+void
+heapread_end(HeapReader *reader)
+{
+	release_page(reader);
+	close_segment(reader);
+	if (reader->pages != NULL)
+		pfree(reader->pages);
+	pfree(reader);
+}

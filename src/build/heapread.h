@@ -1,0 +1,47 @@
+/*-------------------------------------------------------------------------
+ *
+ * heapread.h
+ *	  The pages of a heap table in the order of a scan, for heapscan.c.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_HEAPREAD_H
+#define PTSORT_HEAPREAD_H
+
+#include "access/heapam.h"
+#include "storage/buf.h"
+#include "storage/bufpage.h"
+
+typedef struct HeapReader HeapReader;
+
+/*
+ * A page of the table.  It is in a buffer, which is pinned but not locked, or
+ * it is a copy, and the buffer is invalid.  A copy is what the page was at one
+ * moment since the scan began.  Nobody may write into it; who wants to set hint
+ * bits calls heapread_pin first.
+ */
+typedef struct HeapPage
+{
+	BlockNumber block;
+	Buffer		buffer;
+	Page		page;
+} HeapPage;
+
+/*
+ * heapread_begin begins to read the blocks of a scan that has just begun, in
+ * the current memory context.
+ */
+extern HeapReader *heapread_begin(HeapScanDesc scan);
+
+/*
+ * heapread_next provides the next page, valid until the next call.  False
+ * after the last one.
+ */
+extern bool heapread_next(HeapReader *reader, HeapPage *page);
+
+/* heapread_pin exchanges a copy for the page itself. */
+extern void heapread_pin(HeapReader *reader, HeapPage *page);
+
+extern void heapread_end(HeapReader *reader);
+
+#endif							/* PTSORT_HEAPREAD_H */
