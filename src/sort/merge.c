@@ -170,6 +170,43 @@ advance(Merge *merge, int run)
 #define TT_BEFORE(a, b, arg) is_before(arg, a, b)
 #include "sort/tournament.h"
 
+/*
+ * Exchange two nodes if the mask is all ones, not if it is 0: without a branch,
+ * which would be unpredictable.
+ */
+static inline void
+exchange_by(uint64 mask, MergeNode *a, MergeNode *b)
+{
+	uint64		word = (a->word ^ b->word) & mask;
+	int			run = (a->run ^ b->run) & (int) mask;
+
+	a->word ^= word;
+	b->word ^= word;
+	a->run ^= run;
+	b->run ^= run;
+}
+
+/*
+ * Play again the matches on the way of the last winner, as tournament_replay
+ * does, but without branches.  comes_before tells which of two nodes with equal
+ * words comes before the other.
+ */
+static pg_attribute_always_inline MergeNode
+replay(Merge *merge, int run, MergeNode winner,
+	   bool (*comes_before) (Merge *, const MergeNode *, const MergeNode *))
+{
+	for (int node = (run + merge->nruns) / 2; node > 0; node /= 2)
+	{
+		MergeNode  *other = &merge->tree[node];
+		uint64		before = -(uint64) (other->word < winner.word);
+
+		if (unlikely(other->word == winner.word))
+			before = -(uint64) comes_before(merge, other, &winner);
+		exchange_by(before, other, &winner);
+	}
+	return winner;
+}
+
 /* What the sort's policy (order.c) means for one merge. */
 static HintPolicy
 merge_policy(const SortOrder *order, MergePurpose purpose)
@@ -559,8 +596,7 @@ fill_window(Merge *merge)
 	{
 		MergeNode	winner = advance(merge, run);
 
-		merge->tree[0] = tournament_replay(merge->tree, merge->nruns, run,
-										   winner, merge);
+		merge->tree[0] = replay(merge, run, winner, is_before);
 		any = true;
 	}
 	if (run < 0)
@@ -642,13 +678,10 @@ static void
 tree_next(Merge *merge)
 {
 	int			run = merge->tree[0].run;
-	MergeNode	winner;
 
 	if (verifies(merge))
 		keep_last(merge, run);
-	winner = advance(merge, run);
-	winner = tournament_replay(merge->tree, merge->nruns, run, winner, merge);
-	merge->tree[0] = winner;
+	merge->tree[0] = replay(merge, run, advance(merge, run), is_before);
 	if (verifies(merge))
 	{
 		verify_winner(merge);
@@ -680,21 +713,8 @@ merge_next(Merge *merge)
 	return merge->tree[0].run < 0 ? NULL : &merge->readers[merge->tree[0].run];
 }
 
-/* Exchange two nodes if so: without a branch, which would be unpredictable. */
-static inline void
-exchange_if(bool so, MergeNode *a, MergeNode *b)
-{
-	uint64		word = (a->word ^ b->word) & -(uint64) so;
-	int			run = (a->run ^ b->run) & -(int) so;
-
-	a->word ^= word;
-	b->word ^= word;
-	a->run ^= run;
-	b->run ^= run;
-}
-
 /* The order of two nodes with inline images whose first words are equal. */
-static inline bool
+static pg_attribute_always_inline bool
 entry_is_before(const Merge *merge, const MergeNode *a, const MergeNode *b,
 				int nwords)
 {
@@ -710,6 +730,18 @@ entry_is_before(const Merge *merge, const MergeNode *a, const MergeNode *b,
 	if (cmp != 0)
 		return cmp < 0;
 	return order_compare_entries(merge->order, left, right) < 0;
+}
+
+static bool
+entry_is_before_1(Merge *merge, const MergeNode *a, const MergeNode *b)
+{
+	return entry_is_before(merge, a, b, 1);
+}
+
+static bool
+entry_is_before_2(Merge *merge, const MergeNode *a, const MergeNode *b)
+{
+	return entry_is_before(merge, a, b, 2);
 }
 
 /* merge_next_entries with a constant number of words. */
@@ -735,15 +767,8 @@ next_entries(Merge *merge, uint64 *entries, int max, int nwords)
 			winner.word = reader->words[0];
 			winner.run = run;
 		}
-		for (int node = (run + merge->nruns) / 2; node > 0; node /= 2)
-		{
-			MergeNode  *other = &merge->tree[node];
-			bool		before = other->word < winner.word;
-
-			if (unlikely(other->word == winner.word))
-				before = entry_is_before(merge, other, &winner, nwords);
-			exchange_if(before, other, &winner);
-		}
+		winner = replay(merge, run, winner,
+						nwords == 1 ? entry_is_before_1 : entry_is_before_2);
 		merge->tree[0] = winner;
 		reader = winner.run < 0 ? NULL : &merge->readers[winner.run];
 	}

@@ -26,7 +26,7 @@
  *		tournament_replay(tree, n, i, node, arg)		the next winner, when
  *				competitor i, which has won, has a new node
  *
- * merge.c replays inline images by a loop of its own, without branches.
+ * merge.c replays by a function of its own, without branches.
  *
  *-------------------------------------------------------------------------
  */
