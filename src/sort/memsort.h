@@ -64,7 +64,7 @@ typedef struct MemSort
  * How many entries ahead a reader of sorted entries asks for their images.
  * They are all over memory by then; this hides most of the latency.
  */
-#define MEMSORT_AHEAD	8
+#define MEMSORT_AHEAD	16
 
 extern MemSort *memsort_create(SortOrder *order, int64 budget);
 extern bool memsort_put_inline(MemSort *ms, const uint64 *words, uint64 image);
@@ -173,14 +173,16 @@ memsort_ahead(const MemSort *ms, int64 i)
 }
 
 /*
- * memsort_prefetch asks for the first bytes of that image; a macro for the
- * reason in util.h.
+ * memsort_prefetch asks for the first bytes of that image, of which there is at
+ * least one.  They need not begin where a cache line does, so the last one may
+ * be in a line of its own.  A macro for the reason in util.h.
  */
 #define memsort_prefetch(ms, i, bytes) \
 	do { \
 		const char *ahead_ = memsort_ahead(ms, i); \
 		for (Size at_ = 0; at_ < (bytes); at_ += CACHE_LINE) \
 			pt_prefetch(ahead_ + at_); \
+		pt_prefetch(ahead_ + (bytes) - 1); \
 	} while (0)
 
 /* What a caller of get reads at once is most often here. */
