@@ -94,7 +94,7 @@ def sort_with_peers(server, options, shape, done):
 def run(options):
     """Measure all shapes.  Returns the exit status: 1 if one is in error."""
     server = cluster.Cluster()
-    server.run("CREATE EXTENSION IF NOT EXISTS sortbench CASCADE")
+    server.run("CREATE EXTENSION IF NOT EXISTS sortcompare CASCADE")
     collations = measure.find_collations(server, sortshapes.COLLATIONS)
     results = {"settings": describe(server, options), "shapes": []}
     os.makedirs(options.out, exist_ok=True)

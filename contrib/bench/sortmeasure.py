@@ -1,6 +1,6 @@
 """Measuring sorts: the same rows sorted by the server and by ptsort.
 
-sortbench (contrib/sortbench) does the work.  For each shape and budget, one
+sortcompare (contrib/sortcompare) does the work.  For each shape and budget, one
 session sorts with both in turn, and sessions of their own tell what the first
 sort of a process takes.  Both must read the same keys in the same order.
 """
@@ -24,14 +24,14 @@ def turns(runs):
 
 def call(engines, arguments):
     """SQL that sorts once with each of these engines."""
-    return ("SELECT coalesce(json_agg(s), '[]') FROM sortbench("
+    return ("SELECT coalesce(json_agg(s), '[]') FROM sortcompare("
             "%s, engines => ARRAY[%s]) AS s;\n"
             % (arguments, ", ".join("'%s'" % e for e in engines)))
 
 
 def call_parallel(reading, arguments):
     """SQL that sorts once with two processes."""
-    return ("SELECT coalesce(json_agg(s), '[]') FROM sortbench_parallel("
+    return ("SELECT coalesce(json_agg(s), '[]') FROM sortcompare_parallel("
             "%s, workers => 1, reading => '%s') AS s;\n" % (arguments, reading))
 
 

@@ -1,6 +1,6 @@
 """What `make bench-sort` sorts: tables, keys, ways of use, and the floors.
 
-A table's first column is `tag`, which sortbench overwrites in memory with a
+A table's first column is `tag`, which sortcompare overwrites in memory with a
 hash of the row's keys: the reader of the sorted rows looks at that.  Values are
 those of shapes.py: hashes of the row's number, or text of this machine.
 """
@@ -21,7 +21,7 @@ Table = namedtuple("Table", "name rows columns corpus", defaults=("", None))
 # to ptsort's (way "parallel": of one process's to two's), None where none was set.
 Shape = namedtuple("Shape", "name label table columns collations way budgets floors")
 
-# How a sort is used, as arguments of sortbench()
+# How a sort is used, as arguments of sortcompare()
 WAYS = {
     "rows": "",
     "datums": ", kind => 'datum'",
@@ -236,7 +236,7 @@ def load_statements(table, scale):
 
 
 def arguments(shape, table, budget, collations, told=True):
-    """The arguments of sortbench() but for the engines.  collations maps "c",
+    """The arguments of sortcompare() but for the engines.  collations maps "c",
     "en", "icu" to the quoted names that the server has for them; raises KeyError
     with the key of one that it lacks.  told: whether ptsort is told how many rows
     will come."""

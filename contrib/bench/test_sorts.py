@@ -70,7 +70,7 @@ class Shapes(unittest.TestCase):
 
 
 def one_sort(engine, ms, **more):
-    """A row of sortbench()."""
+    """A row of sortcompare()."""
     return dict({"engine": engine, "tuples": 100, "checksum": 7, "memory": 1 << 20,
                  "memory_said": None, "rss": 5, "temp": 0, "comparisons": 50,
                  "put_ms": ms, "perform_ms": ms, "get_ms": ms, "end_ms": 1.0,
@@ -90,7 +90,7 @@ class Server:
 
     def json(self, script):
         self.scripts.append(script)
-        if "sortbench_parallel" in script:
+        if "sortcompare_parallel" in script:
             checksum = self.checksums[len(self.scripts) % len(self.checksums)]
             return [one_sort("", 1.0, participant=0, checksum=checksum),
                     one_sort("", 2.0, participant=1, checksum=None, tuples=None)], []

@@ -21,7 +21,7 @@
 #include "utils/wait_event.h"
 
 #include "ptsort.h"
-#include "sortbench.h"
+#include "sortcompare.h"
 
 /* What is where in the segment. */
 #define KEY_TEAM	1
@@ -44,7 +44,7 @@ typedef struct Team
 	Slice		read[FLEXIBLE_ARRAY_MEMBER];
 } Team;
 
-extern PGDLLEXPORT void sortbench_worker(dsm_segment *segment, shm_toc *toc);
+extern PGDLLEXPORT void sortcompare_worker(dsm_segment *segment, shm_toc *toc);
 
 /* Adds what a sort says about itself. */
 static void
@@ -132,7 +132,7 @@ take_part(Team *team, PtSortShared *shared, int number,
 {
 	Rows	   *rows = rows_load(&team->job, number, team->processes);
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
-												  "sortbench sort",
+												  "sortcompare sort",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext caller = MemoryContextSwitchTo(context);
 	PtSortOptions options = {
@@ -156,9 +156,9 @@ take_part(Team *team, PtSortShared *shared, int number,
 	rows_unload(rows);
 }
 
-/* sortbench_worker is what the workers run, found by its name. */
+/* sortcompare_worker is what the workers run, found by its name. */
 void
-sortbench_worker(dsm_segment *segment, shm_toc *toc)
+sortcompare_worker(dsm_segment *segment, shm_toc *toc)
 {
 	Team	   *team = shm_toc_lookup(toc, KEY_TEAM, false);
 	PtSortShared *shared = shm_toc_lookup(toc, KEY_SORT, false);
@@ -210,7 +210,7 @@ sort_in_parallel(const Job *job, int workers, bool slices, Share *shares,
 	Team	   *team;
 
 	EnterParallelMode();
-	pcxt = CreateParallelContext("sortbench", "sortbench_worker", workers);
+	pcxt = CreateParallelContext("sortcompare", "sortcompare_worker", workers);
 	shm_toc_estimate_chunk(&pcxt->estimator, team_size(processes));
 	shm_toc_estimate_chunk(&pcxt->estimator, sort_size);
 	shm_toc_estimate_keys(&pcxt->estimator, 2);

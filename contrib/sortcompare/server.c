@@ -10,7 +10,7 @@
 #include "miscadmin.h"
 #include "utils/tuplesort.h"
 
-#include "sortbench.h"
+#include "sortcompare.h"
 
 /*
  * Since the version that has this macro a value need not be copied to be read;

@@ -1,7 +1,7 @@
 -- Both engines get the same rows and must give the same order, or the benchmark
 -- compares nothing.
 CREATE EXTENSION ptsort;
-CREATE EXTENSION sortbench;
+CREATE EXTENSION sortcompare;
 
 CREATE TABLE sorted AS SELECT 0::int8 AS tag, hashint8extended(i, 1) AS account,
 	md5(i::text) AS token, (i % 7)::int4 AS few, i AS id,
@@ -18,7 +18,7 @@ BEGIN
 		'SELECT count(*), max(s.tuples), count(DISTINCT s.checksum),
 			string_agg(CASE WHEN s.temp > 0 THEN s.engine END, '','' ORDER BY s.engine),
 			bool_and(put_ms > 0 AND put_cpu > 0 AND memory > 0)
-		FROM sortbench(''sorted'', %s) AS s', array_to_string(arguments, ', '));
+		FROM sortcompare(''sorted'', %s) AS s', array_to_string(arguments, ', '));
 END $$;
 
 -- in memory, and with runs on disk
@@ -30,8 +30,8 @@ SELECT * FROM agree($$'{amount}'$$);
 SELECT * FROM agree($$'{token}'$$, 'told => false');
 -- the column's own collation is that of the database
 SELECT count(DISTINCT checksum) FROM (
-	SELECT checksum FROM sortbench('sorted', '{token}', '{server}')
-	UNION SELECT checksum FROM sortbench('sorted', '{token}', '{ptsort}', '{default}')) AS s;
+	SELECT checksum FROM sortcompare('sorted', '{token}', '{server}')
+	UNION SELECT checksum FROM sortcompare('sorted', '{token}', '{ptsort}', '{default}')) AS s;
 
 -- values
 SELECT * FROM agree($$'{account}'$$, $$kind => 'datum'$$);
@@ -49,43 +49,43 @@ SELECT * FROM agree($$'{few}'$$, 'stable => true');
 
 -- Another order is another checksum.
 SELECT count(DISTINCT checksum) FROM (
-	SELECT checksum FROM sortbench('sorted', '{id}')
-	UNION SELECT checksum FROM sortbench('sorted', '{account}')) AS s;
+	SELECT checksum FROM sortcompare('sorted', '{id}')
+	UNION SELECT checksum FROM sortcompare('sorted', '{account}')) AS s;
 
 -- in parallel
 SELECT participant, p.tuples, p.checksum = s.checksum AS same,
 	put_cpu > 0 AS put, memory > 0 AS memory
-	FROM sortbench_parallel('sorted', '{token}') AS p,
-	LATERAL (SELECT checksum FROM sortbench('sorted', '{token}', '{server}')) AS s;
+	FROM sortcompare_parallel('sorted', '{token}') AS p,
+	LATERAL (SELECT checksum FROM sortcompare('sorted', '{token}', '{server}')) AS s;
 SELECT participant, p.tuples, p.checksum = s.checksum AS same
-	FROM sortbench_parallel('sorted', '{few,id}', 3, 'slices', budget_kb => 1024) AS p,
-	LATERAL (SELECT checksum FROM sortbench('sorted', '{few,id}', '{server}')) AS s;
+	FROM sortcompare_parallel('sorted', '{few,id}', 3, 'slices', budget_kb => 1024) AS p,
+	LATERAL (SELECT checksum FROM sortcompare('sorted', '{few,id}', '{server}')) AS s;
 SELECT participant, p.tuples, p.checksum = s.checksum AS same
-	FROM sortbench_parallel('sorted', '{token}', 1, kind => 'datum') AS p,
-	LATERAL (SELECT checksum FROM sortbench('sorted', '{token}', '{server}', kind => 'datum')) AS s;
+	FROM sortcompare_parallel('sorted', '{token}', 1, kind => 'datum') AS p,
+	LATERAL (SELECT checksum FROM sortcompare('sorted', '{token}', '{server}', kind => 'datum')) AS s;
 
 -- nothing to sort
 CREATE TABLE nothing (tag int8, v text);
-SELECT engine, tuples, checksum FROM sortbench('nothing', '{v}');
-SELECT participant, tuples, checksum FROM sortbench_parallel('nothing', '{v}');
+SELECT engine, tuples, checksum FROM sortcompare('nothing', '{v}');
+SELECT participant, tuples, checksum FROM sortcompare_parallel('nothing', '{v}');
 
 -- bad arguments
-SELECT sortbench('sorted', '{nix}');
-SELECT sortbench('sorted', '{}');
-SELECT sortbench('sorted', '{id}', '{mine}');
-SELECT sortbench('sorted', '{id,few}', kind => 'datum');
-SELECT sortbench('sorted', '{id}', kind => 'other');
-SELECT sortbench('sorted', '{id}', budget_kb => 1);
-SELECT sortbench('sorted', '{id}', bound => 1, random_access => true);
-SELECT sortbench('sorted', NULL);
-SELECT sortbench_parallel('sorted', '{id}', 0);
-SELECT sortbench_parallel('sorted', '{id}', 1, 'both');
+SELECT sortcompare('sorted', '{nix}');
+SELECT sortcompare('sorted', '{}');
+SELECT sortcompare('sorted', '{id}', '{mine}');
+SELECT sortcompare('sorted', '{id,few}', kind => 'datum');
+SELECT sortcompare('sorted', '{id}', kind => 'other');
+SELECT sortcompare('sorted', '{id}', budget_kb => 1);
+SELECT sortcompare('sorted', '{id}', bound => 1, random_access => true);
+SELECT sortcompare('sorted', NULL);
+SELECT sortcompare_parallel('sorted', '{id}', 0);
+SELECT sortcompare_parallel('sorted', '{id}', 1, 'both');
 CREATE TABLE other (v text);
-SELECT sortbench('other', '{v}');
+SELECT sortcompare('other', '{v}');
 INSERT INTO nothing VALUES (NULL, 'x');
-SELECT sortbench('nothing', '{v}');
+SELECT sortcompare('nothing', '{v}');
 
 DROP TABLE sorted, nothing, other;
 DROP FUNCTION agree;
-DROP EXTENSION sortbench;
+DROP EXTENSION sortcompare;
 DROP EXTENSION ptsort;

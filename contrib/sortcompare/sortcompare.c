@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * sortbench.c
+ * sortcompare.c
  *	  The functions of SQL: what they are asked for, and what they answer.
  *
  *-------------------------------------------------------------------------
@@ -22,12 +22,12 @@
 #include "utils/tuplestore.h"
 #include "utils/typcache.h"
 
-#include "sortbench.h"
+#include "sortcompare.h"
 
 PG_MODULE_MAGIC;
 
-PG_FUNCTION_INFO_V1(sortbench);
-PG_FUNCTION_INFO_V1(sortbench_parallel);
+PG_FUNCTION_INFO_V1(sortcompare);
+PG_FUNCTION_INFO_V1(sortcompare_parallel);
 
 /* Answers have at most this many columns. */
 #define MAX_COLUMNS 17
@@ -224,7 +224,7 @@ static void
 run_engine(const Engine *engine, const Job *job, Rows *rows, Answer *answer)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
-												  "sortbench sort",
+												  "sortcompare sort",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext caller = MemoryContextSwitchTo(context);
 	Reader		reader;
@@ -256,9 +256,9 @@ run_engine(const Engine *engine, const Job *job, Rows *rows, Answer *answer)
 	answer_number(answer, (int64) reader.checksum, true);
 }
 
-/* sortbench: see the SQL script. */
+/* sortcompare: see the SQL script. */
 Datum
-sortbench(PG_FUNCTION_ARGS)
+sortcompare(PG_FUNCTION_ARGS)
 {
 	Job			job;
 	Rows	   *rows;
@@ -299,9 +299,9 @@ sortbench(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* sortbench_parallel: see the SQL script. */
+/* sortcompare_parallel: see the SQL script. */
 Datum
-sortbench_parallel(PG_FUNCTION_ARGS)
+sortcompare_parallel(PG_FUNCTION_ARGS)
 {
 	Job			job;
 	Share		shares[MAX_WORKERS + 1];

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
- * sortbench.h
- *	  What the files of sortbench have in common.
+ * sortcompare.h
+ *	  What the files of sortcompare have in common.
  *
  * A Job says what to sort, Rows are the rows in memory, an Engine is one of the
  * two sorts, a Reader looks at what comes out, Parts are what it took.  Engines
@@ -10,8 +10,8 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef SORTBENCH_H
-#define SORTBENCH_H
+#ifndef SORTCOMPARE_H
+#define SORTCOMPARE_H
 
 #include "access/htup_details.h"
 #include "executor/tuptable.h"
@@ -214,4 +214,4 @@ reader_datum(Reader *reader, Datum value, bool isnull)
 	reader_add(reader, ends[0] ^ (ends[1] * CHECKSUM_FACTOR) ^ size);
 }
 
-#endif							/* SORTBENCH_H */
+#endif							/* SORTCOMPARE_H */

@@ -22,7 +22,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-#include "sortbench.h"
+#include "sortcompare.h"
 
 #define CHUNK_SIZE		((Size) 64 << 20)
 
@@ -151,7 +151,7 @@ Rows *
 rows_load(const Job *job, int share, int shares)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
-												  "sortbench rows",
+												  "sortcompare rows",
 												  ALLOCSET_DEFAULT_SIZES);
 	Rows	   *rows = MemoryContextAllocZero(context, sizeof(Rows));
 	TableScanDesc scan;

@@ -1,4 +1,4 @@
-\echo Use "CREATE EXTENSION sortbench" to load this file. \quit
+\echo Use "CREATE EXTENSION sortcompare" to load this file. \quit
 
 -- Loads the rows of a table into memory, then sorts them once for each engine
 -- of the list, in this order: 'server' (tuplesort) or 'ptsort'.  One row says
@@ -31,7 +31,7 @@
 -- temp:           bytes of temporary files at most
 -- comparisons:    calls of the operators' comparison; unknown of the server
 -- checksum:       of the keys in the order in which they were read
-CREATE FUNCTION sortbench(
+CREATE FUNCTION sortcompare(
 	tablename pg_catalog.regclass,
 	columns pg_catalog.name[],
 	engines pg_catalog.text[] DEFAULT ARRAY['server', 'ptsort'],
@@ -63,7 +63,7 @@ CREATE FUNCTION sortbench(
 	OUT checksum pg_catalog.int8)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C;
-REVOKE ALL ON FUNCTION sortbench FROM PUBLIC;
+REVOKE ALL ON FUNCTION sortcompare FROM PUBLIC;
 
 -- The same with ptsort and several processes: every one loads its share of the
 -- rows, waits until all have it, puts, performs; then the leader reads the
@@ -71,7 +71,7 @@ REVOKE ALL ON FUNCTION sortbench FROM PUBLIC;
 -- One row for each process: those with participant > 0 are workers.  Sums of
 -- memory and temp are what the sort holds in all.  checksum, of all together,
 -- is the leader's; so are tuples.
-CREATE FUNCTION sortbench_parallel(
+CREATE FUNCTION sortcompare_parallel(
 	tablename pg_catalog.regclass,
 	columns pg_catalog.name[],
 	workers pg_catalog.int4 DEFAULT 1,
@@ -96,4 +96,4 @@ CREATE FUNCTION sortbench_parallel(
 	OUT checksum pg_catalog.int8)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C;
-REVOKE ALL ON FUNCTION sortbench_parallel FROM PUBLIC;
+REVOKE ALL ON FUNCTION sortcompare_parallel FROM PUBLIC;

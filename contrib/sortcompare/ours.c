@@ -10,7 +10,7 @@
 #include "miscadmin.h"
 
 #include "ptsort.h"
-#include "sortbench.h"
+#include "sortcompare.h"
 
 /* our_begin begins a sort in any role. */
 PtSort *

@@ -16,7 +16,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "sortbench.h"
+#include "sortcompare.h"
 
 /* How often memory is looked at while tuples are put, or got */
 #define LOOKS		64
