@@ -1,0 +1,131 @@
+/*-------------------------------------------------------------------------
+ *
+ * arena.c
+ *	  Memory for all records, which all participants share.
+ *
+ * It is a file in memory without a name (memfd_create), not a segment of
+ * dynamic shared memory: it may be as large as memory itself, not only as
+ * /dev/shm; the system may give it large pages, so that records that are
+ * gathered from everywhere cost fewer misses of addresses; and each participant
+ * takes the memory of what it reads (arena_fill), at the same time as others,
+ * so that the leader need not take all of it before.
+ *
+ * It is gone when the last process has unmapped it, which the end of the
+ * memory context does in which it was mapped.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "miscadmin.h"
+#include "storage/fd.h"
+#include "utils/memutils.h"
+
+#include "arena.h"
+
+/* What was mapped, for the end of its memory context. */
+typedef struct Mapping
+{
+	MemoryContextCallback callback;
+	void	   *address;
+	int64		size;
+} Mapping;
+
+static void
+unmap(void *arg)
+{
+	Mapping    *mapping = arg;
+
+	(void) munmap(mapping->address, mapping->size);
+}
+
+static void
+no_memory(int64 size)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OUT_OF_MEMORY),
+			 errmsg("could not get " INT64_FORMAT " bytes of memory for records: %m",
+					size),
+			 errhint("Sort in two passes, or with less memory.")));
+}
+
+/* Maps it until the current memory context ends. */
+static uint8 *
+map_file(int fd, int64 size)
+{
+	Mapping    *mapping = palloc0(sizeof(Mapping));
+
+	mapping->size = size;
+	mapping->address = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED,
+							fd, 0);
+	if (mapping->address == MAP_FAILED)
+		no_memory(size);
+	(void) madvise(mapping->address, size, MADV_HUGEPAGE);
+	mapping->callback.func = unmap;
+	mapping->callback.arg = mapping;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext,
+									   &mapping->callback);
+	return mapping->address;
+}
+
+/* arena_create makes it; it is there until arena_close, or an error. */
+void
+arena_create(Arena *arena, int64 size)
+{
+	char		own[NAMELESS_SIZE];
+	int			made = memfd_create("sortbench", MFD_CLOEXEC);
+
+	if (made < 0)
+		no_memory(size);
+	snprintf(own, NAMELESS_SIZE, "/proc/self/fd/%d", made);
+	/* the server closes what it has opened itself, whatever happens */
+	arena->fd = OpenTransientFile(own, O_RDWR);
+	(void) close(made);
+	if (arena->fd < 0 || ftruncate(arena->fd, size) != 0)
+		no_memory(size);
+	arena->size = size;
+	snprintf(arena->name, NAMELESS_SIZE, "/proc/%d/fd/%d", MyProcPid,
+			 arena->fd);
+}
+
+/* arena_close lets go of it: it is gone when nobody has mapped it any more. */
+void
+arena_close(const Arena *arena)
+{
+	CloseTransientFile(arena->fd);
+}
+
+/* arena_map maps it in a process until the current memory context ends. */
+uint8 *
+arena_map(const Arena *arena)
+{
+	int			fd = OpenTransientFile(arena->name, O_RDWR);
+	uint8	   *address;
+
+	if (fd < 0)
+		no_memory(arena->size);
+	address = map_file(fd, arena->size);
+	CloseTransientFile(fd);
+	return address;
+}
+
+/*
+ * arena_fill takes memory for a place that will be written: the system could
+ * say that there is none only by a signal later.
+ */
+void
+arena_fill(uint8 *place, int64 size)
+{
+#ifdef MADV_POPULATE_WRITE
+	uintptr_t	page = (uintptr_t) sysconf(_SC_PAGESIZE);
+	uintptr_t	start = (uintptr_t) place & ~(page - 1);
+
+	if (madvise((void *) start, (uintptr_t) place + size - start,
+				MADV_POPULATE_WRITE) != 0 && errno != EINVAL)
+		no_memory(size);
+#endif
+}

@@ -1,0 +1,159 @@
+/*-------------------------------------------------------------------------
+ *
+ * image.c
+ *	  Sort the records themselves: two passes.
+ *
+ * What does not fit into memory goes through temporary files: a record is
+ * ptsort's tuple.  Records with equal keys come in the order of their numbers,
+ * as in pointer.c, whoever has read them.  A short key leaves room for the
+ * number in the words of the sort, so that these decide everything; after a
+ * longer one the number follows the record.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+
+#include "sort.h"
+
+/* Words of a key that leaves no room for a number. */
+#define LONG_WORDS		PTSORT_MAX_WORDS
+
+typedef struct ImageState
+{
+	const Key  *key;
+	int			record_size;
+	Size		image_size;
+} ImageState;
+
+static bool
+has_number(const Key *key)
+{
+	int			words = key_packed_words(key);
+
+	return words == 0 || words > PTSORT_MAX_WORDS;
+}
+
+/* An image begins with 8 bytes at least: see ptsort_variant.h. */
+static Size
+image_size(const Records *records)
+{
+	Size		size = records->size;
+
+	if (has_number(&records->key))
+		size += sizeof(uint64);
+	return Max(size, sizeof(uint64));
+}
+
+static Size
+variant_size(const void *tuple, void *state)
+{
+	return ((ImageState *) state)->image_size;
+}
+
+/* The number behind a record. */
+static uint64
+number_of(const uint8 *image, int record_size)
+{
+	uint64		number;
+
+	memcpy(&number, image + record_size, sizeof(number));
+	return number;
+}
+
+/* Where the words hold key and number, two records are never compared. */
+static int
+variant_compare(const void *a, const void *b, void *state)
+{
+	ImageState *self = state;
+	int			order = key_compare(self->key, a, b);
+	uint64		number_a;
+	uint64		number_b;
+
+	if (order != 0)
+		return order;
+	number_a = number_of(a, self->record_size);
+	number_b = number_of(b, self->record_size);
+	return (number_a > number_b) - (number_a < number_b);
+}
+
+static PtSort *
+image_begin(const Job *job, const PtSortOptions *options)
+{
+	static const PtSortVariant variant = {
+		.name = "record",
+		.size = variant_size,
+		.compare = variant_compare
+	};
+	const Records *records = &job->input;
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "sortbench records",
+												  ALLOCSET_SMALL_SIZES);
+	ImageState *state = MemoryContextAlloc(context, sizeof(ImageState));
+
+	state->key = &records->key;
+	state->record_size = records->size;
+	state->image_size = image_size(records);
+	return ptsort_begin(&variant, state,
+						has_number(&records->key) ? LONG_WORDS :
+						key_packed_words(&records->key), context, options);
+}
+
+static void
+image_words(const Key *key, const uint8 *record, uint64 number, uint64 *words)
+{
+	uint64		bytes[LONG_WORDS];
+
+	if (!has_number(key))
+	{
+		key_pack(key, key_packed_words(key), record, number, words);
+		return;
+	}
+	key_prefix(key, record, (uint8 *) bytes, sizeof(bytes));
+	for (int i = 0; i < LONG_WORDS; i++)
+		words[i] = pg_ntoh64(bytes[i]);
+}
+
+static void
+image_put(Player *player, PtSort *sort, int64 first, int64 n)
+{
+	const Records *records = &player->job->input;
+	bool		numbered = has_number(&records->key);
+	Size		size = image_size(records);
+	const uint8 *record = player->buffer;
+
+	disk_read(&player->input, first * records->size, player->buffer,
+			  n * records->size);
+	for (int64 i = 0; i < n; i++, record += records->size)
+	{
+		uint64		words[MAX_PACKED];
+		uint64		number = first + i;
+		uint8	   *image = ptsort_reserve(sort, size);
+
+		image_words(&records->key, record, number, words);
+		if (records->size < sizeof(uint64))
+			memset(image, 0, sizeof(uint64));
+		memcpy(image, record, records->size);
+		if (numbered)
+			memcpy(image + records->size, &number, sizeof(number));
+		ptsort_commit(sort, words);
+	}
+}
+
+static void
+image_write(Player *player, PtSort *sort)
+{
+	int			size = player->job->input.size;
+	const void *image;
+	Size		image_size;
+
+	while ((image = ptsort_get(sort, true, &image_size)) != NULL)
+		memcpy(writer_next(&player->writer), image, size);
+}
+
+const Way	image_way = {
+	.begin = image_begin,
+	.put = image_put,
+	.write = image_write
+};

@@ -1,0 +1,129 @@
+/*-------------------------------------------------------------------------
+ *
+ * key.h
+ *	  What of a record is compared.
+ *
+ * A key has parts, each at a place in the record and of a type.  Each becomes
+ * bytes that compare as its values do; those of all parts, one after the other,
+ * are the key's bytes.  So two keys compare as their bytes do, whatever they
+ * are made of.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SORTBENCH_KEY_H
+#define SORTBENCH_KEY_H
+
+#include "port/pg_bswap.h"
+
+#define MAX_PARTS		16
+
+typedef enum PartType
+{
+	PART_BYTES,
+	PART_UINT,
+	PART_INT,
+	PART_FLOAT
+} PartType;
+
+typedef struct Part
+{
+	PartType	type;
+	int			offset;
+	int			length;
+	bool		little;			/* least significant byte first */
+	bool		descending;
+} Part;
+
+typedef struct Key
+{
+	int			nparts;
+	int			length;			/* of all parts */
+	Part		parts[MAX_PARTS];
+} Key;
+
+/* A packed key's words: see key_pack() */
+#define MAX_PACKED		3
+
+/*
+ * The last word of a packed key: its upper bits are of the key, the others the
+ * record's number.  A trillion records are enough.
+ */
+#define NUMBER_BITS		40
+#define NUMBER_MASK		((UINT64CONST(1) << NUMBER_BITS) - 1)
+#define TAIL_BYTES		((64 - NUMBER_BITS) / 8)
+
+extern void key_plain(Key *key, int offset, int length, int record_size);
+extern void key_parse(Key *key, const char *const *parts, int nparts,
+					  int record_size);
+extern void key_part(const Part *part, const uint8 *record, uint8 *bytes);
+extern int	key_compare(const Key *key, const uint8 *a, const uint8 *b);
+
+/* Is the key one string of bytes in the record, as it is? */
+static inline bool
+key_is_plain(const Key *key)
+{
+	return key->nparts == 1 && key->parts[0].type == PART_BYTES &&
+		!key->parts[0].descending;
+}
+
+/* How many words a packed key has, the last one included; 0: it is too long. */
+static inline int
+key_packed_words(const Key *key)
+{
+	if (key->length <= sizeof(uint64) + TAIL_BYTES)
+		return 2;
+	if (key->length <= 2 * sizeof(uint64) + TAIL_BYTES)
+		return 3;
+	return 0;
+}
+
+/* The first bytes of the key, at most 'room'; others are set to 0. */
+static inline void
+key_prefix(const Key *key, const uint8 *record, uint8 *bytes, int room)
+{
+	if (key_is_plain(key))
+	{
+		int			n = Min(key->length, room);
+
+		memcpy(bytes, record + key->parts[0].offset, n);
+		memset(bytes + n, 0, room - n);
+		return;
+	}
+	memset(bytes, 0, room);
+	for (int i = 0, at = 0; i < key->nparts && at < room; i++)
+	{
+		const Part *part = &key->parts[i];
+
+		/* a part that does not fit is cut off: its first bytes go first */
+		if (at + part->length > room)
+		{
+			Part		cut = *part;
+
+			if (part->type != PART_BYTES)
+				return;
+			cut.length = room - at;
+			key_part(&cut, record, bytes + at);
+			return;
+		}
+		key_part(part, record, bytes + at);
+		at += part->length;
+	}
+}
+
+/*
+ * key_pack makes words that compare as records do: by the key and then by the
+ * record's number.  'words' is that of key_packed_words().
+ */
+static inline void
+key_pack(const Key *key, int words, const uint8 *record, uint64 number,
+		 uint64 *packed)
+{
+	uint64		bytes[MAX_PACKED];
+
+	key_prefix(key, record, (uint8 *) bytes, words * sizeof(uint64));
+	for (int i = 0; i < words; i++)
+		packed[i] = pg_ntoh64(bytes[i]);
+	packed[words - 1] = (packed[words - 1] & ~NUMBER_MASK) | number;
+}
+
+#endif							/* SORTBENCH_KEY_H */

@@ -1,0 +1,195 @@
+/*-------------------------------------------------------------------------
+ *
+ * record.c
+ *	  The benchmark's records.
+ *
+ * These are records as the rules of the sort benchmark (sortbenchmark.org)
+ * prescribe them and as gensort writes them: 100 bytes, the first 10 of which
+ * are the key.  Record n comes from the n-th number of a linear congruential
+ * generator of 128 bits, so that a file can begin with any record.
+ *
+ *		binary								ASCII
+ *		0	key: the number's first 10		key: digits of base 95
+ *			bytes
+ *		10	00 11							two spaces
+ *		12	the record's number, 32 hexadecimal digits
+ *		44	88 99 AA BB						two spaces
+ *			12 digits of the random			13 digits (from 46 on)
+ *			number, each four times
+ *		96	CC DD EE FF						(98) CR LF
+ *
+ * gensort 1.5 fills the bytes after the key of its binary records with more
+ * random numbers.  Its keys, and its ASCII records, are the same.
+ *
+ * Skewed: a random number of the key's first bits (bytes in ASCII), up to 6
+ * bytes, is replaced by those of another record's key, which is the same one
+ * for all record numbers of the same length in bits.  So there are ever more
+ * keys alike, but none of them are too many.  A quarter stays as it is.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "sortbench.h"
+
+#define WIDE(high, low) ((uint128) UINT64CONST(high) << 64 | UINT64CONST(low))
+
+/* The generator: x becomes FACTOR * x + SUMMAND.  It begins with 0. */
+#define FACTOR		WIDE(0x2360ED051FC65DA4, 0x4385DF649FCCF645)
+#define SUMMAND		WIDE(0x4A696D4772617952, 0x4950202020202001)
+
+/* Characters from ' ' to '~' */
+#define CHARACTERS	95
+
+bool
+record_kind(const char *name, RecordKind *kind)
+{
+	static const char *const names[] = {
+		"uniform", "skewed", "ascii", "ascii skewed"
+	};
+
+	for (int i = 0; i < lengthof(names); i++)
+	{
+		if (strcmp(name, names[i]) == 0)
+		{
+			*kind = (RecordKind) i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The number after so many steps from 0, by repeated squaring. */
+static uint128
+random_after(uint64 steps)
+{
+	uint128		factor = FACTOR;
+	uint128		summand = SUMMAND;
+	uint128		random = 0;
+
+	for (; steps > 0; steps >>= 1)
+	{
+		if (steps & 1)
+			random = random * factor + summand;
+		summand = (factor + 1) * summand;
+		factor *= factor;
+	}
+	return random;
+}
+
+static void
+put_text_key(uint128 random, uint8 *key)
+{
+	uint64		high = (uint64) (random >> 64);
+	uint64		low = (uint64) random;
+
+	for (int i = 0; i < 8; i++, high /= CHARACTERS)
+		key[i] = ' ' + high % CHARACTERS;
+	for (int i = 8; i < BENCHMARK_KEY; i++, low /= CHARACTERS)
+		key[i] = ' ' + low % CHARACTERS;
+}
+
+static void
+put_binary_key(uint128 random, uint8 *key)
+{
+	for (int i = 0; i < BENCHMARK_KEY; i++)
+		key[i] = (uint8) (random >> (120 - 8 * i));
+}
+
+static void
+put_key(RecordKind kind, uint128 random, uint8 *key)
+{
+	if (kind == RECORD_ASCII || kind == RECORD_ASCII_SKEWED)
+		put_text_key(random, key);
+	else
+		put_binary_key(random, key);
+}
+
+/* generator_start makes the given record the next one. */
+void
+generator_start(Generator *generator, RecordKind kind, uint64 number)
+{
+	uint128		random = 0;
+
+	generator->kind = kind;
+	generator->number = number;
+	generator->random = random_after(number);
+	for (int i = 0; i < SKEW_KEYS; i++)
+	{
+		uint8		key[BENCHMARK_KEY];
+
+		random = random * FACTOR + SUMMAND;
+		put_key(kind, random, key);
+		memcpy(generator->skew[i], key, SKEW_BYTES);
+	}
+}
+
+static uint8
+hex_digit(uint64 value, int shift)
+{
+	return "0123456789ABCDEF"[(value >> shift) & 0xF];
+}
+
+static uint8 *
+put_bytes(uint8 *at, const char *bytes, int n)
+{
+	memcpy(at, bytes, n);
+	return at + n;
+}
+
+/* All but the key. */
+static void
+put_rest(const Generator *generator, bool text, uint8 *at)
+{
+	uint64		low = (uint64) generator->random;
+
+	at = text ? put_bytes(at, "  ", 2) : put_bytes(at, "\0\x11", 2);
+	memset(at, '0', 16);
+	at += 16;
+	for (int shift = 60; shift >= 0; shift -= 4)
+		*at++ = hex_digit(generator->number, shift);
+	at = text ? put_bytes(at, "  ", 2) :
+		put_bytes(at, "\x88\x99\xAA\xBB", 4);
+	for (int shift = text ? 48 : 44; shift >= 0; shift -= 4, at += 4)
+		memset(at, hex_digit(low, shift), 4);
+	if (text)
+		put_bytes(at, "\r\n", 2);
+	else
+		put_bytes(at, "\xCC\xDD\xEE\xFF", 4);
+}
+
+/* Replaces the first bits of a key. */
+static void
+skew_key(const Generator *generator, bool text, uint8 *key)
+{
+	uint64		number = generator->number;
+	int			length = number == 0 ? 0 : pg_leftmost_one_pos64(number) + 1;
+	const uint8 *skew = generator->skew[length];
+	int			chance = (int) (generator->random >> 32) & (text ? 0x7 : 0x3F);
+	int			bits = text ? chance * 8 : chance;
+
+	if (bits > SKEW_BYTES * 8)
+		return;
+	memcpy(key, skew, bits / 8);
+	if (bits % 8 > 0)
+	{
+		uint8		kept = 0xFF >> (bits % 8);
+
+		key[bits / 8] = (skew[bits / 8] & ~kept) | (key[bits / 8] & kept);
+	}
+}
+
+/* generator_next makes the next record. */
+void
+generator_next(Generator *generator, uint8 *record)
+{
+	RecordKind	kind = generator->kind;
+	bool		text = kind == RECORD_ASCII || kind == RECORD_ASCII_SKEWED;
+
+	generator->random = generator->random * FACTOR + SUMMAND;
+	put_key(kind, generator->random, record);
+	put_rest(generator, text, record + BENCHMARK_KEY);
+	if (kind == RECORD_SKEWED || kind == RECORD_ASCII_SKEWED)
+		skew_key(generator, text, record);
+	generator->number++;
+}

@@ -1,0 +1,202 @@
+/*-------------------------------------------------------------------------
+ *
+ * report.c
+ *	  What the last sort of this session did, when, and where it waited.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <sys/resource.h>
+
+#include "funcapi.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/tuplestore.h"
+
+#include "report.h"
+
+PG_FUNCTION_INFO_V1(sortbench_report);
+
+Report		last_report;
+
+/* CPU time of this process so far, in ms. */
+static void
+cpu_now(double *user, double *system)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	*user = usage.ru_utime.tv_sec * 1000.0 + usage.ru_utime.tv_usec / 1000.0;
+	*system = usage.ru_stime.tv_sec * 1000.0 +
+		usage.ru_stime.tv_usec / 1000.0;
+}
+
+/* diary_end ends the phase that a participant is in, if any. */
+void
+diary_end(Diary *diary)
+{
+	Span	   *span = &diary->spans[diary->phase];
+	double		user;
+	double		system;
+
+	if (!diary->begun)
+		return;
+	cpu_now(&user, &system);
+	span->end = clock_ms();
+	span->user += user;
+	span->system += system;
+	diary->begun = false;
+}
+
+/* diary_launched begins a worker's diary: it has only been launched yet. */
+void
+diary_launched(Diary *diary, double since)
+{
+	diary->phase = PHASE_LAUNCH;
+	diary->spans[PHASE_LAUNCH].happened = true;
+	diary->spans[PHASE_LAUNCH].start = since;
+	diary->begun = true;
+}
+
+/* diary_turn begins a phase, and ends the one before. */
+void
+diary_turn(Diary *diary, Phase phase)
+{
+	Span	   *span = &diary->spans[phase];
+	double		user;
+	double		system;
+
+	diary_end(diary);
+	cpu_now(&user, &system);
+	span->happened = true;
+	span->start = clock_ms();
+	span->user = -user;
+	span->system = -system;
+	diary->phase = phase;
+	diary->begun = true;
+}
+
+/* diary_io notes what files took of the phase. */
+void
+diary_io(Diary *diary, double ms, int64 bytes)
+{
+	diary->spans[diary->phase].io += ms;
+	diary->spans[diary->phase].bytes += bytes;
+}
+
+void
+report_clear(void)
+{
+	for (int i = 0; i < last_report.ninputs + last_report.noutputs; i++)
+		pfree(last_report.paths[i]);
+	memset(&last_report, 0, sizeof(Report));
+}
+
+/* report_files notes what was done with the files; those of the input first. */
+void
+report_files(const Volume *volume, const FileUse *use, bool input)
+{
+	for (int i = 0; i < volume->nfiles; i++)
+	{
+		int			n = last_report.ninputs + last_report.noutputs;
+
+		last_report.paths[n] = MemoryContextStrdup(TopMemoryContext,
+												   volume->files[i].path);
+		last_report.file_bytes[n] =
+			pg_atomic_read_u64(unconstify(pg_atomic_uint64 *, &use[i].bytes));
+		last_report.file_ms[n] =
+			pg_atomic_read_u64(unconstify(pg_atomic_uint64 *, &use[i].us)) /
+			1000.0;
+		if (input)
+			last_report.ninputs++;
+		else
+			last_report.noutputs++;
+	}
+}
+
+/* One row of the answer. */
+typedef struct Line
+{
+	Datum		values[11];
+	bool		isnull[11];
+} Line;
+
+static double
+mb_per_second(int64 bytes, double ms)
+{
+	return ms > 0 ? bytes / 1e6 / (ms / 1000) : 0;
+}
+
+static void
+span_line(ReturnSetInfo *result, int participant, const char *phase,
+		  const Span *span)
+{
+	double		elapsed = span->end - span->start;
+	double		cpu = span->user + span->system;
+	Line		line = {.values = {
+			Int32GetDatum(participant),
+			CStringGetTextDatum(phase),
+			(Datum) 0,
+			Float8GetDatum(span->start - last_report.start),
+			Float8GetDatum(elapsed),
+			Float8GetDatum(span->user),
+			Float8GetDatum(span->system),
+			Float8GetDatum(elapsed > 0 ? 100 * cpu / elapsed : 0),
+			Float8GetDatum(span->io),
+			Int64GetDatum(span->bytes),
+			Float8GetDatum(mb_per_second(span->bytes, elapsed))
+	},
+	.isnull = {[2] = true}
+	};
+
+	tuplestore_putvalues(result->setResult, result->setDesc, line.values,
+						 line.isnull);
+}
+
+/* A file: how much of it was read or written, and how fast. */
+static void
+file_line(ReturnSetInfo *result, int i)
+{
+	double		ms = last_report.file_ms[i];
+	int64		bytes = last_report.file_bytes[i];
+	Line		line = {.values = {
+			(Datum) 0,
+			CStringGetTextDatum(i < last_report.ninputs ? "input" : "output"),
+			CStringGetTextDatum(last_report.paths[i]),
+			(Datum) 0, (Datum) 0, (Datum) 0, (Datum) 0, (Datum) 0,
+			Float8GetDatum(ms),
+			Int64GetDatum(bytes),
+			Float8GetDatum(mb_per_second(bytes, ms))
+	},
+	.isnull = {true, false, false, true, true, true, true, true}
+	};
+
+	tuplestore_putvalues(result->setResult, result->setDesc, line.values,
+						 line.isnull);
+}
+
+/* sortbench_report: see the SQL script. */
+Datum
+sortbench_report(PG_FUNCTION_ARGS)
+{
+	static const char *const names[PHASES] = {
+		"open", "launch", "read", "sort", "write", "end", "close"
+	};
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (int i = 0; i < last_report.ndiaries; i++)
+	{
+		for (int phase = 0; phase < PHASES; phase++)
+		{
+			const Span *span = &last_report.diaries[i].spans[phase];
+
+			if (span->happened)
+				span_line(result, i, names[phase], span);
+		}
+	}
+	for (int i = 0; i < last_report.ninputs + last_report.noutputs; i++)
+		file_line(result, i);
+	return (Datum) 0;
+}

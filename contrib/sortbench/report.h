@@ -1,0 +1,77 @@
+/*-------------------------------------------------------------------------
+ *
+ * report.h
+ *	  What a sort does when, noted while it runs.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SORTBENCH_REPORT_H
+#define SORTBENCH_REPORT_H
+
+#include "sortbench.h"
+
+/* What a participant does, one after the other. */
+typedef enum Phase
+{
+	PHASE_OPEN,					/* leader: files, memory */
+	PHASE_LAUNCH,				/* until it has begun */
+	PHASE_READ,					/* read records, put them into the sort */
+	PHASE_SORT,					/* sort, write runs, wait for the others' */
+	PHASE_WRITE,				/* merge, write records */
+	PHASE_END,					/* leader: wait for the others' end */
+	PHASE_CLOSE,				/* leader: bring files to the disk, name them */
+	PHASES
+} Phase;
+
+/* Times in ms, of clock_ms() or of this process's CPU. */
+typedef struct Span
+{
+	bool		happened;
+	double		start;
+	double		end;
+	double		user;
+	double		system;
+	double		io;				/* in calls that read and write files */
+	int64		bytes;			/* read or written */
+} Span;
+
+/* What one participant does. */
+typedef struct Diary
+{
+	bool		begun;
+	Phase		phase;
+	Span		spans[PHASES];
+} Diary;
+
+/* What is known of a sort when it is over. */
+typedef struct Report
+{
+	double		start;			/* ms, of clock_ms() */
+	double		end;
+	int64		records;
+	int64		bytes;
+	int			passes;
+	int			participants;
+	int64		memory_used;
+	int64		memory_allowed;
+	int64		temp_bytes;
+	int			ninputs;
+	int			noutputs;
+	char	   *paths[2 * MAX_FILES];
+	int64		file_bytes[2 * MAX_FILES];
+	double		file_ms[2 * MAX_FILES];
+	int			ndiaries;
+	Diary		diaries[MAX_WORKERS + 1];
+} Report;
+
+extern Report last_report;
+
+extern void diary_launched(Diary *diary, double since);
+extern void diary_turn(Diary *diary, Phase phase);
+extern void diary_io(Diary *diary, double ms, int64 bytes);
+extern void diary_end(Diary *diary);
+extern void report_clear(void);
+extern void report_files(const Volume *volume, const FileUse *use,
+						 bool input);
+
+#endif							/* SORTBENCH_REPORT_H */

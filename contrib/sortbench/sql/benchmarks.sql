@@ -1,0 +1,16 @@
+-- The benchmarks, with a size in place of a time: no test may depend on that.
+SELECT step, ms >= 0 FROM datamation(current_setting('data_directory'));
+SELECT records, bytes, elapsed_seconds > 0, passes_made, fits FROM minutesort(current_setting('data_directory'), 1e6, max_bytes => 200000);
+SELECT records, bytes, passes_made, fits FROM minutesort(current_setting('data_directory'), 1e6, 2, '6MB', 20000000);
+SELECT fits, count(*) > 0 FROM minutesort(current_setting('data_directory'), 1e-6, max_bytes => 200000) GROUP BY fits;
+SELECT seconds, records, bytes, elapsed_seconds > 0, passes_made FROM pennysort(current_setting('data_directory'), 2000, max_bytes => 200000);
+SELECT seconds, records FROM pennysort(current_setting('data_directory'), 1e12, 1, max_bytes => 200000);
+SELECT * FROM minutesort(current_setting('data_directory'), 0);
+SELECT * FROM minutesort(current_setting('data_directory'), max_bytes => 99);
+SELECT * FROM pennysort(current_setting('data_directory'), 0);
+SELECT * FROM pennysort(current_setting('data_directory'), NULL);
+SELECT * FROM minutesort(current_setting('data_directory'), 1e6, NULL, max_bytes => 200000);
+SELECT datamation('/nowhere');
+SELECT name FROM pg_ls_dir(current_setting('data_directory')) name WHERE name ~ '(datamation|minutesort|sortbench)';
+DROP FUNCTION place, try, records, write_file, digest;
+DROP EXTENSION sortbench;

@@ -1,0 +1,32 @@
+-- Files of the benchmark's records.  t/001_judge.pl has all of their bytes from
+-- another program; the checksum of the first million is one that others publish
+-- (TeraValidate's of 100 MB).
+SELECT try($$SELECT sortbench_generate('@a@', 1000000, sync => false)$$);
+SELECT try($$SELECT * FROM sortbench_validate('{@a@}')$$);
+SELECT n, encode(record, 'escape') FROM records('a') LIMIT 3;
+
+-- Parts are those of the whole.
+SELECT try($$SELECT sortbench_generate('@a@', 3000, overwrite => true)$$),
+	try($$SELECT sortbench_generate('@b@', 1000, 2000)$$);
+SELECT count(*), bool_and(a.record = b.record) FROM records('a') a JOIN records('b') b ON a.n = b.n + 2000;
+
+-- The other kinds.
+SELECT try($$SELECT sortbench_generate('@b@', 3000, 0, 'ascii', true)$$);
+SELECT replace(convert_from(record, 'UTF8'), E'\r\n', '|') FROM records('b') LIMIT 3;
+SELECT try($$SELECT sortbench_generate('@b@', 3000, 0, 'skewed', true)$$);
+SELECT count(*), count(*) FILTER (WHERE a.record = b.record) AS same, bool_and(substr(a.record, 7) = substr(b.record, 7)) FROM records('a') a JOIN records('b') b USING (n);
+SELECT substr(record, 1, 6), count(*) FROM records('b') GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 4;
+SELECT try($$SELECT sortbench_generate('@b@', 3000, 1000, 'ascii skewed', true)$$);
+SELECT convert_from(substr(record, 1, 6), 'UTF8') AS key, count(*) FROM records('b') GROUP BY 1 ORDER BY 2 DESC, convert_from(substr(record, 1, 6), 'UTF8') COLLATE "C" LIMIT 3;
+
+-- None at all.
+SELECT try($$SELECT sortbench_generate('@b@', 0, overwrite => true)$$), try($$SELECT * FROM sortbench_validate('{@b@}')$$);
+
+-- Mistakes.
+SELECT try($$SELECT sortbench_generate('@b@', 1)$$);
+SELECT try($$SELECT sortbench_generate('@b@', -1, overwrite => true)$$);
+SELECT try($$SELECT sortbench_generate('@b@', 1, -1, overwrite => true)$$);
+SELECT try($$SELECT sortbench_generate('@b@', 1::int8 << 56, overwrite => true)$$);
+SELECT try($$SELECT sortbench_generate('@b@', 1, 0, 'normal', true)$$);
+SELECT try($$SELECT sortbench_generate('@b@', 1::int8 << 55, overwrite => true)$$) ~ 'could not reserve 3602879701896396800 bytes for file "@b@": (File too large|No space left on device)';
+SELECT try($$SELECT sortbench_remove('@a@')$$), try($$SELECT sortbench_remove('@a@')$$), try($$SELECT sortbench_remove('@b@')$$);

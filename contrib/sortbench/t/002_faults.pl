@@ -1,0 +1,107 @@
+# A sort of files in which the sort beneath fails: at each of its named points
+# an error or a cancel, the first and the second time, and no space for temporary
+# files.  Each time the result is there, whole, or not at all, and nothing else
+# is left: no file, no memory, no segment.
+#
+# Some of them, which ones depends on the day; PTSORT_FAULTS=all takes all.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin, "$FindBin::RealBin/../../../t";
+use Faults;
+use Ptsort;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = fault_node('main');
+my $dir = PostgreSQL::Test::Utils::tempdir;
+
+$node->safe_psql('postgres', qq{
+CREATE EXTENSION sortbench;
+SELECT sortbench_generate('$dir/in', 3000);
+SELECT sortbench_sort('{$dir/in}', '{$dir/expected}', 0);
+CREATE FUNCTION mapped() RETURNS bool LANGUAGE sql
+RETURN pg_read_file('/proc/self/maps', 0, 100000000) LIKE '%memfd:sortbench%';
+
+-- A sort after which nothing may be left: its SQLSTATE, message, and what is.
+CREATE FUNCTION sort(arguments text, OUT state text, OUT message text, OUT left_over text)
+LANGUAGE plpgsql AS \$\$
+DECLARE
+	files text;
+BEGIN
+	BEGIN
+		state := '00000';
+		EXECUTE format('SELECT sortbench_sort(''{$dir/in}'', ''{$dir/out}'', %s)', arguments);
+	EXCEPTION WHEN OTHERS OR query_canceled THEN
+		state := SQLSTATE;
+		message := SQLERRM;
+	END;
+	files := (SELECT string_agg(name, ' ' ORDER BY name COLLATE "C") FROM pg_ls_dir('$dir') name);
+	left_over := left_by_sort();
+	IF files <> (CASE state WHEN '00000' THEN 'expected in out' ELSE 'expected in' END) THEN
+		left_over := concat_ws(', ', nullif(left_over, ''), 'files: ' || files);
+	END IF;
+	IF mapped() THEN
+		left_over := concat_ws(', ', nullif(left_over, ''), 'records');
+	END IF;
+	IF state = '00000' AND pg_read_binary_file('$dir/out') <> pg_read_binary_file('$dir/expected') THEN
+		state := 'wrong';
+	END IF;
+	PERFORM sortbench_remove('$dir/out');
+END \$\$;
+});
+
+my $runs = 'SET ptsort.debug_spill_entries = 200; SET ptsort.debug_merge_order = 2; SET ptsort.debug_slices = 5';
+
+# name, settings, arguments of sortbench_sort
+my @sorts = (
+	[ 'one pass', 'SELECT', '0, passes => 1' ],
+	[ 'one pass, runs', $runs, '0, passes => 1' ],
+	[ 'one pass, workers', $runs, '2, passes => 1' ],
+	[ 'two passes', $runs, '0, passes => 2' ],
+	[ 'two passes, workers', $runs, '2, passes => 2' ],
+	[ 'long key', $runs, '2, key_length => 30' ]);
+
+my $total = 0;
+foreach my $sort (@sorts)
+{
+	my ($name, $setup, $arguments) = @$sort;
+
+	# the points that it passes, in the leader
+	my $out = $node->safe_psql('postgres', qq{
+$setup;
+SET ptsort_test.fault = 'nowhere';
+SELECT 'sorted ' || state || coalesce(left_over, '') FROM sort('$arguments');
+SELECT 'passed ' || point || '|' || leader FROM ptsort_test_points() WHERE leader > 0;
+});
+	like($out, qr/^sorted 00000$/m, "$name: without a fault");
+	my %passed = $out =~ /^passed (.*)\|(\d+)$/mg;
+	my @points = map { my $point = $_; map { [ $point, $_ ] } grep { $_ <= $passed{$point} } 1, 2 } sort keys %passed;
+
+	note("$name: " . join(', ', sort keys %passed));
+	my ($n, $failed, $right, $bad) = run_faults($node, $setup, $arguments, 'XX000,57014',
+		sample(3, map { my ($point, $nth) = @$_; map { [ "$point:$nth:$_", 8 * $nth ] } qw(error cancel) } @points));
+	is($bad, '', "$name: $n errors or cancels at " . @points . ' points');
+	is($failed, $n, "$name: all of them acted");
+	$total += $failed;
+	if ($arguments =~ /^2/)
+	{
+		($n, $failed, $right, $bad) = run_faults($node, $setup, $arguments, 'XX000,57014',
+			map { my ($point, $nth) = @$_; map { [ "$point:$nth:$_:worker", 8 ] } qw(error cancel) } sample(5, @points));
+		is($bad, '', "$name: the same in workers");
+		cmp_ok($n - $right, '>', 0, "$name: " . ($n - $right) . ' sorts failed');
+	}
+
+	next if $setup eq 'SELECT';
+	($n, $failed, $right, $bad) = run_faults($node, $setup, $arguments, '53100',
+		[ 'build: before scan:1:full_temp', 8 ],
+		map { [ "$_->[0]:$_->[1]:full_temp", 8 ] } sample(5, @points));
+	is($bad, '', "$name: no space for temporary files");
+	cmp_ok($n - $right, '>', 0, "$name: it was missed " . ($n - $right) . ' times');
+}
+note("total: $total errors at points");
+check_nothing_left($node, 'faults');
+check_log($node);
+$node->stop;
+done_testing();

@@ -1,0 +1,122 @@
+# A sort of files that is cancelled, terminated, or killed, in the leader or in a
+# worker; a server that stops in the middle; files that change while they are
+# sorted, symbolic links and directories that refuse.  Nothing half-written is
+# ever there, and nothing is left.
+# Its log may have: terminated by signal 9|exited with exit code 2
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin, "$FindBin::RealBin/../../../t";
+use Faults;
+use Ptsort;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = fault_node('main');
+my $dir = PostgreSQL::Test::Utils::tempdir;
+my $load = "LOAD 'ptsort_test'; SET ptsort.debug_spill_entries = 500; SET ptsort.debug_slices = 5;";
+my $sort = "sortbench_sort('{$dir/in}', '{$dir/out}', 2, passes =>";
+
+$node->safe_psql('postgres', qq{
+CREATE EXTENSION sortbench;
+SELECT sortbench_generate('$dir/in', 5000)});
+
+# What is in the directory.
+sub files
+{
+	opendir(my $handle, $dir) or die "$dir: $!";
+	return join ' ', sort grep { !/^\.\.?$/ } readdir $handle;
+}
+
+foreach my $passes (1, 2)
+{
+	# a process is held in the middle, and ended
+	foreach my $end ('cancel', 'terminate', 'worker')
+	{
+		my $where = $end eq 'worker' ? 'worker' : 'leader';
+		my $point = $end eq 'worker' ? 'build: before scan' : 'build: before load';
+		my $psql = start_psql($node, $load, "SET ptsort_test.fault = '$point:1:sleep:$where'", "SELECT $sort $passes)");
+
+		wait_for_point($node, $point);
+		is(files(), 'in', "$passes passes, $end: no file has a name yet");
+		$node->safe_psql('postgres',
+			$end eq 'cancel' ? "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'at $point'"
+			: "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'at $point'");
+		$psql->{run}->finish;
+		like($psql->{err}, $end eq 'cancel' ? qr/57014: canceling statement/ : qr/57P01: terminating|08006|lost connection|terminating connection/,
+			"$passes passes, $end: it has ended");
+		is(files(), 'in', "$passes passes, $end: nothing is left");
+		check_nothing_left($node, "$passes passes, $end");
+	}
+
+	# a process is killed, the server stops at once
+	foreach my $fault (map { ("$_:leader", "$_:worker") } 'build: after scan:1:kill', 'build: after sort:1:stop')
+	{
+		my $offset = log_end($node);
+
+		isnt($node->psql('postgres', "$load SET ptsort_test.fault = '$fault'; SELECT $sort $passes)"),
+			0, "$passes passes, $fault");
+		$fault =~ /stop/ ? restart_node($node) : wait_for_restart($node, $offset);
+		is(files(), 'in', "$passes passes, $fault: nothing is left");
+	}
+	$node->safe_psql('postgres', "SELECT $sort $passes)");
+	is(files(), 'in out', "$passes passes: and then it sorts");
+	unlink "$dir/out";
+}
+
+# Refused, with nothing made.
+sub refused
+{
+	my ($name, $inputs, $outputs, $message) = @_;
+	my ($out, $err) = try_sql($node, "SELECT sortbench_sort('{$inputs}', '{$outputs}', overwrite => true)");
+	my $found = error_of($err) =~ s/\Q$dir\E/DIR/gr;
+
+	is($found, $message, $name);
+}
+
+symlink "$dir/in", "$dir/link";
+refused('a symbolic link as input', "$dir/link", "$dir/out",
+	qq{ERROR:  42809: "DIR/link" is a symbolic link\nHINT:  Give the path of the file itself.});
+refused('a symbolic link as output', "$dir/in", "$dir/link",
+	qq{ERROR:  42809: "DIR/link" is a symbolic link\nHINT:  Give the path of the file itself.});
+unlink "$dir/link";
+link "$dir/in", "$dir/other";
+refused('a file by two names', "$dir/in,$dir/other", "$dir/out", qq{ERROR:  22023: file "DIR/other" is given twice});
+unlink "$dir/other";
+mkdir "$dir/closed";
+chmod 0500, "$dir/closed";
+SKIP:
+{
+	skip 'root may do everything', 2 if $> == 0;
+	refused('a directory that cannot be written', "$dir/in", "$dir/closed/out",
+		qq{ERROR:  42501: could not create a file in directory "DIR/closed": Permission denied});
+	chmod 0200, "$dir/in";
+	refused('a file that cannot be read', "$dir/in", "$dir/out",
+		qq{ERROR:  42501: could not open file "DIR/in" for reading: Permission denied} =~ s/ for reading//r);
+	chmod 0600, "$dir/in";
+}
+rmdir "$dir/closed";
+
+# The input becomes another file, or a shorter one, while it is sorted; a file
+# gets the name of the result meanwhile.
+foreach my $case ([ 'input shorter', sub { truncate "$dir/in", 100 }, 'ERROR:  55000: file "DIR/in" became shorter while it was read' ],
+	[ 'input replaced', sub { rename "$dir/new", "$dir/in" }, 'ERROR:  55000: file "DIR/in" was replaced by another one meanwhile' ],
+	[ 'output taken', sub { rename "$dir/new", "$dir/out" }, 'ERROR:  58P02: could not give file "DIR/out" its name: File exists' ])
+{
+	my ($name, $action, $message) = @$case;
+	my $point = $name =~ /output/ ? 'run: write' : 'build: before scan';
+
+	$node->safe_psql('postgres', "SELECT sortbench_generate('$dir/in', 5000, overwrite => true), sortbench_generate('$dir/new', 5000, overwrite => true)");
+	my $pause = pause_points($node);
+	my $psql = start_psql($node, $load, "SET ptsort_test.fault = '$point:1:pause'",
+		"SELECT sortbench_sort('{$dir/in}', '{$dir/out}', 0, passes => 2)");
+	wait_for_point($node, $point);
+	$action->();
+	end_session($pause);
+	$psql->{run}->finish;
+	is(error_of($psql->{err}) =~ s/\Q$dir\E/DIR/gr, $message, $name);
+	is(-s "$dir/out" // 0, $name =~ /output/ ? 500000 : 0, "$name: what is there");
+}
+$node->stop;
+done_testing();

@@ -1,0 +1,257 @@
+/*-------------------------------------------------------------------------
+ *
+ * volume.c
+ *	  One or several files, read and written as one: a volume.
+ *
+ * Reading ahead and writing behind are the system's: it is told early what
+ * will be read (disk_expect) and what can go to the disk (disk_flush), and goes
+ * on with that while this process sorts.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/fd.h"
+#include "utils/wait_event.h"
+
+#include "sortbench.h"
+
+/* Bytes of a striped file's share of the first 'size' bytes of the whole. */
+static int64
+striped_size(const Volume *volume, int file, int64 size)
+{
+	int64		round = volume->stripe * volume->nfiles;
+	int64		rest = size % round - volume->stripe * file;
+
+	return size / round * volume->stripe +
+		Max(0, Min(rest, volume->stripe));
+}
+
+/*
+ * volume_layout gives each file its place and size in a volume whose size is
+ * known.  Files that are not striped hold whole units, as equally many as can
+ * be.
+ */
+void
+volume_layout(Volume *volume, int64 unit)
+{
+	int64		units = volume->size / unit;
+	int64		start = 0;
+
+	for (int i = 0; i < volume->nfiles; i++)
+	{
+		VolumeFile *file = &volume->files[i];
+
+		file->start = start;
+		if (volume->stripe > 0)
+			file->size = striped_size(volume, i, volume->size);
+		else
+			file->size = (units / volume->nfiles +
+						  (i < units % volume->nfiles)) * unit;
+		start += file->size;
+	}
+}
+
+/*
+ * Finds bytes, which are within the volume: in which file they begin, where in
+ * it, and how many of them are there one after the other.
+ */
+static int64
+locate(const Volume *volume, int64 offset, int64 size, int *file,
+	   int64 *place)
+{
+	int			i = 0;
+
+	if (volume->stripe > 0)
+	{
+		int64		turn = offset / volume->stripe;
+
+		*file = turn % volume->nfiles;
+		*place = turn / volume->nfiles * volume->stripe +
+			offset % volume->stripe;
+		return Min(size, volume->stripe - offset % volume->stripe);
+	}
+	while (offset >= volume->files[i].start + volume->files[i].size)
+		i++;
+	Assert(i < volume->nfiles);
+	*file = i;
+	*place = offset - volume->files[i].start;
+	return Min(size, volume->files[i].size - *place);
+}
+
+/*
+ * disk_open opens all files in this process.  They must still be those that the
+ * volume means.  They are closed at the end of the transaction at the latest.
+ */
+void
+disk_open(Disk *disk, const Volume *volume, int flags, FileUse *use)
+{
+	memset(disk, 0, sizeof(Disk));
+	disk->volume = volume;
+	disk->use = use;
+	for (int i = 0; i < volume->nfiles; i++)
+	{
+		const VolumeFile *file = &volume->files[i];
+		struct stat found;
+
+		disk->fds[i] = OpenTransientFile(file->nameless[0] != '\0' ?
+										 file->nameless : file->path, flags);
+		if (disk->fds[i] < 0)
+			ereport(ERROR,
+					(errcode_for_file_access(),
+					 errmsg("could not open file \"%s\": %m", file->path)));
+		if (fstat(disk->fds[i], &found) < 0)
+			ereport(ERROR,
+					(errcode_for_file_access(),
+					 errmsg("could not stat file \"%s\": %m", file->path)));
+		if (found.st_dev != file->device || found.st_ino != file->inode)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("file \"%s\" was replaced by another one meanwhile",
+							file->path)));
+	}
+}
+
+/* disk_close closes all files, which must have been opened. */
+void
+disk_close(Disk *disk)
+{
+	for (int i = 0; i < disk->volume->nfiles; i++)
+	{
+		if (CloseTransientFile(disk->fds[i]) != 0)
+			ereport(ERROR,
+					(errcode_for_file_access(),
+					 errmsg("could not close file \"%s\": %m",
+							disk->volume->files[i].path)));
+	}
+}
+
+/* Notes a call that began then. */
+static void
+used(Disk *disk, int file, int64 bytes, double since)
+{
+	double		ms = clock_ms() - since;
+
+	disk->wait_ms += ms;
+	if (disk->use == NULL)
+		return;
+	pg_atomic_fetch_add_u64(&disk->use[file].bytes, bytes);
+	pg_atomic_fetch_add_u64(&disk->use[file].us, (int64) (ms * 1000));
+}
+
+/* disk_read reads bytes of the whole; all of them must be there. */
+void
+disk_read(Disk *disk, int64 offset, void *buffer, int64 size)
+{
+	char	   *into = buffer;
+
+	while (size > 0)
+	{
+		int			file;
+		int64		place;
+		int64		part = locate(disk->volume, offset, size, &file, &place);
+		double		start = clock_ms();
+		ssize_t		got;
+
+		CHECK_FOR_INTERRUPTS();
+		pgstat_report_wait_start(WAIT_EVENT_COPY_FILE_READ);
+		got = pread(disk->fds[file], into, part, place);
+		pgstat_report_wait_end();
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			ereport(ERROR,
+					(errcode_for_file_access(),
+					 errmsg("could not read file \"%s\": %m",
+							disk->volume->files[file].path)));
+		if (got == 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("file \"%s\" became shorter while it was read",
+							disk->volume->files[file].path)));
+		used(disk, file, got, start);
+		into += got;
+		offset += got;
+		size -= got;
+	}
+}
+
+/* disk_expect tells the system that these bytes, if any, will be read soon. */
+void
+disk_expect(Disk *disk, int64 offset, int64 size)
+{
+	int64		end = Min(offset + size, disk->volume->size);
+
+	while (offset < end)
+	{
+		int			file;
+		int64		place;
+		int64		part = locate(disk->volume, offset, end - offset, &file,
+								  &place);
+
+		(void) posix_fadvise(disk->fds[file], place, part,
+							 POSIX_FADV_WILLNEED);
+		offset += part;
+	}
+}
+
+/* disk_write writes bytes to their place. */
+void
+disk_write(Disk *disk, int64 offset, const void *buffer, int64 size)
+{
+	const char *from = buffer;
+
+	while (size > 0)
+	{
+		int			file;
+		int64		place;
+		int64		part = locate(disk->volume, offset, size, &file, &place);
+		double		start = clock_ms();
+		ssize_t		put;
+
+		CHECK_FOR_INTERRUPTS();
+		errno = 0;
+		pgstat_report_wait_start(WAIT_EVENT_COPY_FILE_WRITE);
+		put = pwrite(disk->fds[file], from, part, place);
+		pgstat_report_wait_end();
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put <= 0)
+		{
+			/* nothing written, and no reason: there is no space */
+			if (errno == 0)
+				errno = ENOSPC;
+			ereport(ERROR,
+					(errcode_for_file_access(),
+					 errmsg("could not write file \"%s\": %m",
+							disk->volume->files[file].path)));
+		}
+		used(disk, file, put, start);
+		from += put;
+		offset += put;
+		size -= put;
+	}
+}
+
+/* disk_flush tells the system that it can begin to bring bytes to the disk. */
+void
+disk_flush(Disk *disk, int64 offset, int64 size)
+{
+	int64		end = disk->volume->sync ? offset + size : offset;
+
+	while (offset < end)
+	{
+		int			file;
+		int64		place;
+		int64		part = locate(disk->volume, offset, end - offset, &file,
+								  &place);
+
+		pg_flush_data(disk->fds[file], place, part);
+		offset += part;
+	}
+}
