@@ -11,6 +11,7 @@
 #   make demo     time the server's index builds and ours, side by side
 #   make bench    the same with statistics and a chart; see contrib/bench/bench.sh
 #   make bench-sort   the server's tuplesort and ptsort's sort on the same rows; see contrib/bench/bench-sort.sh
+#   make sortbench   the sort benchmark, from file to file, beside other programs; see contrib/bench/bench-file.sh
 #   make bench-query   queries sorted by the server and by ptsort; see contrib/bench/bench-query.sh
 #   make fuzz SECONDS=n SEED=s   random indexes against the server's; CASE=n for one
 #   make dist     the release archive for PGXN
@@ -22,7 +23,7 @@ EXTENSION = ptsort
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" ptsort.control)
 
 # These goals need no pg_config: they find or install a server, then call make.
-ALONE = check check-locales crash demo bench bench-sort bench-query dist \
+ALONE = check check-locales crash demo bench bench-sort bench-query sortbench dist \
 	check-asserts check-valgrind check-sanitizers check-static check-indent \
 	indent typedefs check-package fuzz
 
@@ -72,6 +73,9 @@ bench-sort:
 
 bench-query:
 	@contrib/bench/bench-query.sh
+
+sortbench:
+	@contrib/bench/bench-file.sh
 
 fuzz:
 	@FUZZ_SECONDS="$(SECONDS)" FUZZ_SEED="$(SEED)" FUZZ_CASE="$(CASE)" \

@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""The sort benchmark on the disk at hand: files sorted by contrib/sortbench and
+by others, in turn.
+
+    filebench.py run        measure, on the server that PGHOST and PGPORT name
+    filebench.py report     make text and a picture of what was measured
+
+All sort the same file of ASCII records, which every one of them can read, and
+have the result on the disk before they are done.  Cold: the system's cache has
+nothing of the file.
+"""
+
+import argparse
+import importlib.util
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from cluster import Cluster, machine_memory
+from filetimeline import picture
+
+SIZE = 100
+
+DUCKDB = """import duckdb, sys
+c = duckdb.connect()
+c.execute("SET threads = " + sys.argv[3])
+c.execute("SET preserve_insertion_order = false")
+c.execute("SET memory_limit = '" + sys.argv[4] + "'")
+c.execute("COPY (SELECT l FROM read_csv('" + sys.argv[1] + "', delim = '\\x01', quote = '', escape = '', "
+    "header = false, auto_detect = false, columns = {'l': 'VARCHAR'}) ORDER BY l) "
+    "TO '" + sys.argv[2] + "' (FORMAT csv, HEADER false, QUOTE '', ESCAPE '', DELIMITER '\\x01')")
+"""
+POLARS = """import polars, sys
+polars.read_csv(sys.argv[1], separator='\\x01', quote_char=None, has_header=False, new_columns=['l']).sort('l') \\
+    .write_csv(sys.argv[2], include_header=False, quote_style='never', separator='\\x01')
+"""
+
+
+def commands(source, target, workers, memory):
+    """{name: command} of the others that are there."""
+    cores = workers + 1
+    found = {"dd": ["dd", "if=" + source, "of=" + target, "bs=1M", "status=none"],
+             "sort": ["env", "LC_ALL=C", "sort", "-S", "%dk" % (memory // 1024), "--parallel=%d" % cores,
+                      "-T", os.path.dirname(target), "-o", target, source]}
+    for name, script, more in (("duckdb", DUCKDB, [str(cores), "%dMB" % (memory >> 20)]),
+                               ("polars", POLARS, [])):
+        if importlib.util.find_spec(name):
+            found[name] = ["env", "POLARS_MAX_THREADS=%d" % cores, sys.executable, "-c", script, source, target] + more
+    return found
+
+
+def forget(path):
+    """Has the system's cache forget a file that is on the disk."""
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def remember(path):
+    """Reads a file into the system's cache."""
+    with open(path, "rb") as file:
+        while file.read(1 << 20):
+            pass
+
+
+def other(command, target):
+    """What another program takes, with what it wrote on the disk."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    start = time.monotonic()
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    if done.returncode != 0:
+        lines = done.stderr.decode(errors="replace").strip().splitlines()
+        return {"reason": lines[-1][:60] if lines else "status %d" % done.returncode}
+    with open(target, "rb") as file:
+        os.fsync(file.fileno())
+    elapsed = time.monotonic() - start
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    os.remove(target)
+    return {"seconds": elapsed, "cpu": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime}
+
+
+def ours(server, source, target, workers, memory, passes):
+    """What sortbench_sort() takes, and its report."""
+    row = server.json_lines("""SELECT row_to_json(s) FROM sortbench_sort('{%s}', '{%s}', %d, '%dkB', passes => %d) s;
+SELECT jsonb_agg(r) FROM sortbench_report() r;
+SELECT row_to_json(a) FROM sortbench_validate('{%s}', %d) a;
+SELECT to_json(sortbench_remove('%s'))""" % (source, target, workers, memory // 1024, passes, target, workers, target))
+    sort, report, valid, _ = row
+    return {"seconds": sort["elapsed_ms"] / 1000, "sort": sort, "report": report, "valid": valid,
+            "cpu": sum((r["user_ms"] or 0) + (r["system_ms"] or 0) for r in report) / 1000}
+
+
+def measure_file(server, args, records):
+    """All sorts of one file; {name: [runs]}."""
+    source, target = (os.path.join(args.directory, "sortbench." + end) for end in ("in", "out"))
+    bytes_ = records * SIZE
+    server.run("SELECT sortbench_generate('%s', %d, 0, 'ascii', true)" % (source, records))
+    checksum = server.json("SELECT row_to_json(a) FROM sortbench_validate('{%s}', %d) a" % (source, args.workers))[0]["checksum"]
+    memory = args.memory
+    ways = {"ptsort, one pass": lambda: ours(server, source, target, args.workers, memory, 1),
+            "ptsort, two passes": lambda: ours(server, source, target, args.workers, args.little or max(bytes_ // 10, 16 << 20), 2)}
+    if not args.alone:
+        for name, command in commands(source, target, args.workers, memory).items():
+            ways[name] = lambda command=command: other(command, target)
+    results = []
+    for state, prepare in (("warm", remember), ("cold", forget)):
+        runs = {name: [] for name in ways}
+        for _ in range(args.runs):
+            for name, way in ways.items():
+                prepare(source)
+                run = way()
+                if "valid" in run and (run["valid"]["unordered"] or run["valid"]["checksum"] != checksum or
+                                       run["valid"]["records"] != records):
+                    raise RuntimeError("%s: the result is wrong" % name)
+                runs[name].append(run)
+                print("%11d records, %s, %-20s %s" % (records, state, name, "%.2f s" % run["seconds"]
+                                                      if "seconds" in run else run["reason"]), flush=True)
+        results.append({"records": records, "state": state, "runs": runs})
+    server.run("SELECT sortbench_remove('%s')" % source)
+    return results
+
+
+def run(args):
+    """Measures, and writes results.json."""
+    server = Cluster()
+    server.run("CREATE EXTENSION IF NOT EXISTS sortbench CASCADE")
+    args.memory = int(server.value("SELECT pg_size_bytes('%s')" % args.memory)) if args.memory else machine_memory() // 2
+    args.little = int(server.value("SELECT pg_size_bytes('%s')" % args.little)) if args.little else 0
+    args.directory = args.directory or tempfile.mkdtemp(dir=args.out)
+    results = {"files": [], "workers": args.workers, "memory": args.memory, "source": args.source,
+               "server": server.value("SELECT version()"), "price": args.price}
+    for records in args.records.split(","):
+        results["files"] += measure_file(server, args, int(records))
+    kilobytes = "%dkB" % (args.memory // 1024)
+    results["datamation"] = server.json("SELECT json_agg(d) FROM datamation('%s', %d) d" % (args.directory, args.workers))[0]
+    if args.seconds_allowed > 0:
+        results["minutesort"] = server.json("SELECT json_agg(m) FROM minutesort('%s', %g, %d, '%s', %d) m" % (
+            args.directory, args.seconds_allowed, args.workers, kilobytes, args.most_bytes))[0]
+        results["pennysort"] = server.json("SELECT row_to_json(p) FROM pennysort('%s', %g, 3, %d, '%s', %d) p" % (
+            args.directory, args.price, args.workers, kilobytes, args.most_bytes))[0]
+    with open(os.path.join(args.out, "results.json"), "w", encoding="utf-8") as file:
+        json.dump(results, file, indent=1)
+
+
+def table(results):
+    """The lines of the table of files."""
+    lines = ["%11s  %-5s %-20s %8s %7s %9s %8s %9s" % ("records", "cache", "", "seconds", "MB/s", "MB/s/core", "CPU s", "temporary")]
+    for part in results["files"]:
+        for name, runs in part["runs"].items():
+            good = [r for r in runs if "seconds" in r]
+            if not good:
+                lines.append("%11d  %-5s %-20s could not: %s" % (part["records"], part["state"], name, runs[0]["reason"]))
+                continue
+            seconds = statistics.median(r["seconds"] for r in good)
+            rate = part["records"] * SIZE / 1e6 / seconds
+            cores = 1 if name == "dd" else results["workers"] + 1
+            lines.append("%11d  %-5s %-20s %8.2f %7.0f %9.0f %8.2f %9s" % (
+                part["records"], part["state"], name, seconds, rate, rate / cores,
+                statistics.median(r["cpu"] for r in good),
+                "%.0f MB" % (good[0]["sort"]["temp_bytes"] / 1e6) if "sort" in good[0] else ""))
+    return lines
+
+
+def report(directory):
+    """Writes report.txt and timeline.svg, and prints the first."""
+    with open(os.path.join(directory, "results.json"), encoding="utf-8") as file:
+        results = json.load(file)
+    lines = [results["server"], "ptsort %s, %d workers" % (results["source"], results["workers"]), ""] + table(results)
+    lines += ["", "Datamation (ms): " + ", ".join("%s %.0f" % (s["step"], s["ms"]) for s in results["datamation"])]
+    fits = [m for m in results.get("minutesort", []) if m["fits"]]
+    if fits:
+        lines.append("MinuteSort: %(records)d records, %(bytes)d bytes in %(elapsed_seconds).1f s" % fits[-1])
+    if results.get("pennysort", {}).get("records"):
+        lines.append("PennySort, %g dollars: %s" % (
+            results["price"], "%(seconds).1f s for a penny, %(records)d records, %(bytes)d bytes in %(elapsed_seconds).1f s" % results["pennysort"]))
+    text = "\n".join(lines) + "\n"
+    with open(os.path.join(directory, "report.txt"), "w", encoding="utf-8") as file:
+        file.write(text)
+    last = results["files"][-1]
+    with open(os.path.join(directory, "timeline.svg"), "w", encoding="utf-8") as file:
+        file.write(picture("A sort of %d records, %s" % (last["records"], last["state"]),
+                           {name: runs[0] for name, runs in last["runs"].items() if "report" in runs[0]}))
+    print(text, end="")
+
+
+def main(arguments):
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    commands_ = parser.add_subparsers(dest="command", required=True)
+    measuring = commands_.add_parser("run")
+    for name, kind, default in (("out", str, None), ("source", str, ""), ("records", str, "1000000,10000000"),
+                                ("workers", int, max(os.cpu_count() - 1, 0)), ("memory", str, None), ("little", str, None),
+                                ("runs", int, 3), ("seconds-allowed", float, 60), ("most-bytes", int, 4 * 10 ** 9),
+                                ("price", float, 1000), ("directory", str, None)):
+        measuring.add_argument("--" + name, type=kind, default=default)
+    measuring.add_argument("--alone", action="store_true")
+    measuring.add_argument("--keep", action="store_true")
+    commands_.add_parser("report").add_argument("directory")
+    args = parser.parse_args(arguments)
+    if args.command == "run":
+        run(args)
+    else:
+        report(args.directory)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
