@@ -20,6 +20,7 @@ import cluster
 import measure
 import report
 import shapes
+import textreport
 import timeline
 
 
@@ -158,7 +159,7 @@ def show(options):
     """Write report.txt and the pictures beside results.json; print the text."""
     with open(os.path.join(options.out, "results.json")) as f:
         results = json.load(f)
-    words = report.text(results, options.phases)
+    words = report.text(results, options.phases) + textreport.text(results)
     for name, content in dict(pictures(results, options.phases),
                               **{"report.txt": words}).items():
         with open(os.path.join(options.out, name), "w", encoding="utf-8") as f:

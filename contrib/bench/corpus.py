@@ -6,19 +6,23 @@
 What generated strings have in common is what their generator gave them; real
 text has other regularities, so make bench measures both.  Values differ from
 machine to machine: the numbers to compare are those of one run.  Lines come
-in an order that is random and the same each time; there are fewer than ROWS
-if the machine does not hold that many.  Files that the user cannot read, and
-bytes that are not UTF-8, are left out.
+in an order that is random and the same each time (but those of IN_ORDER); there
+are fewer than ROWS if the machine does not hold that many.  Files that the user
+cannot read, and bytes that are not UTF-8, are left out.
 """
 
+import functools
 import gzip
 import itertools
 import os
 import random
 import re
+import struct
+import subprocess
 import sys
 
-LONGEST = 1000          # bytes; an index tuple holds at most 2,704
+LONGEST = 2600          # bytes; an index tuple holds at most 2,704
+READ_MOST = 64 << 20    # bytes of a file
 
 # Names of file systems that are not on a disk
 VIRTUAL = {"proc", "sysfs", "devtmpfs", "devpts", "tmpfs", "cgroup", "cgroup2",
@@ -53,7 +57,7 @@ def contents(path):
     """A file's text, unpacked; "" if it cannot be had."""
     try:
         with (gzip.open if path.endswith(".gz") else open)(path, "rb") as f:
-            return f.read(16 << 20).decode("utf-8", "ignore")
+            return f.read(READ_MOST).decode("utf-8", "ignore")
     except (OSError, EOFError):
         return ""
 
@@ -75,7 +79,40 @@ def lines_of(found):
 
 def documentation():
     """The texts of manual pages and of packages' documentation."""
-    return texts("/usr/share/man", "/usr/share/doc", "/usr/share/dict")
+    return texts("/usr/share/man", "/usr/share/doc")
+
+
+def matches(pattern):
+    """What a regular expression finds in the documentation, each string once."""
+    found = set()
+    for text in documentation():
+        found.update(re.findall(pattern, text))
+    return sorted(found)
+
+
+def words():
+    """Each word of the documentation, once."""
+    return matches(r"[^\W\d_][\w'-]*")
+
+
+def addresses():
+    """Each mail address of the documentation, once."""
+    return matches(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+
+
+def urls():
+    """Each URL of the documentation, once."""
+    return matches(r"https?://[^\s<>\"'()\\\]]+")
+
+
+def numbers():
+    """Each version number, or what looks like one, once."""
+    return matches(r"\d+(?:[.:~+-]\d+[a-z]*\d*)+")
+
+
+def manuals():
+    """Lines of manual pages."""
+    return lines_of(texts("/usr/share/man"))
 
 
 def lines():
@@ -83,26 +120,17 @@ def lines():
     return lines_of(documentation())
 
 
-def words():
-    """Each word of the documentation, once."""
-    found = set()
+def punctuation():
+    """Lines of the documentation without their letters and digits."""
+    for line in lines():
+        yield re.sub(r"\w+", "", line)
+
+
+def long_texts():
+    """The documentation, cut into strings of 2,000 bytes."""
     for text in documentation():
-        found.update(re.findall(r"[^\W\d_][\w'-]*", text))
-    return sorted(found)
-
-
-def messages():
-    """What programs say, in all languages that are installed."""
-    for text in texts("/usr/share", name=r"\.mo$"):
-        yield from text.split("\0")
-
-
-def addresses():
-    """Each mail address of the documentation, once."""
-    found = set()
-    for text in documentation():
-        found.update(re.findall(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", text))
-    return sorted(found)
+        text = " ".join(text.split())
+        yield from (text[at:at + 2000] for at in range(0, len(text), 2000))
 
 
 def logs():
@@ -110,7 +138,93 @@ def logs():
     return lines_of(texts("/var/log"))
 
 
-KINDS = {f.__name__: f for f in (paths, words, lines, messages, addresses, logs)}
+def source():
+    """Lines of programs and headers."""
+    return lines_of(texts("/usr/include", "/usr/lib", "/usr/share/perl",
+                          name=r"\.(?:h|py|p[lm]|sh)$"))
+
+
+def json_lines():
+    """Lines of JSON files."""
+    return lines_of(texts("/usr/share", "/usr/lib", "/etc", name=r"\.json$"))
+
+
+def checksums():
+    """Checksum and path of the files of installed packages."""
+    return lines_of(texts("/var/lib/dpkg/info", name=r"\.md5sums$"))
+
+
+def dictionary(path):
+    """The words of a dictionary, without the marks of hunspell's."""
+    for line in contents(path).splitlines():
+        yield line.split("/")[0].strip()
+
+
+@functools.lru_cache(None)
+def known_packages():
+    """What apt knows of packages, as text."""
+    try:
+        return subprocess.run(["apt-cache", "dumpavail"], check=True,
+                              stdout=subprocess.PIPE).stdout.decode("utf-8", "ignore")
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def packages(field):
+    """This field of all packages that apt knows of."""
+    return re.findall("^%s: (.*)$" % field, known_packages(), re.MULTILINE)
+
+
+def translations(path):
+    """The translated messages of a file of gettext's."""
+    try:
+        with open(path, "rb") as f:
+            data = f.read()
+        order = "<" if data[:4] == b"\xde\x12\x04\x95" else ">"
+        n, _, table = struct.unpack_from(order + "3I", data, 8)
+        # the first one is about the file
+        for i in range(1, n):
+            length, at = struct.unpack_from(order + "2I", data, table + 8 * i)
+            yield data[at:at + length].decode("utf-8", "ignore").split("\0")[0]
+    except (OSError, struct.error):
+        return
+
+
+def messages(languages=""):
+    """What programs say in these languages, a regular expression."""
+    for path in files("/usr/share/locale"):
+        if re.search(r"/locale/(?:%s)[^/]*/LC_MESSAGES/.*\.mo$" % languages, path):
+            yield from translations(path)
+
+
+def phrases(languages):
+    """What stands between blanks and punctuation in these messages and is not
+    ASCII."""
+    for message in messages(languages):
+        yield from re.findall(r"[^\W\x00-\x7f]+", message)
+
+
+KINDS = {f.__name__: f for f in (
+    paths, words, lines, messages, addresses, logs, urls, numbers, manuals,
+    punctuation, long_texts, source, json_lines, checksums)}
+KINDS["find"] = paths
+KINDS.update(("dictionary_" + name, functools.partial(dictionary, path))
+             for name, path in {
+                 "en": "/usr/share/dict/american-english",
+                 "de": "/usr/share/dict/ngerman",
+                 "fr": "/usr/share/dict/french",
+                 "es": "/usr/share/dict/spanish",
+                 "pl": "/usr/share/dict/polish",
+                 "cs": "/usr/share/hunspell/cs_CZ.dic"}.items())
+KINDS.update(("packages_" + field.lower(), functools.partial(packages, field))
+             for field in ("Package", "Version", "Maintainer", "Description",
+                           "Depends", "Tag", "Filename"))
+KINDS.update(("messages_" + name, functools.partial(messages, name))
+             for name in ("de", "cs", "ru", "zh", "ja", "ar", "ko"))
+KINDS["phrases"] = functools.partial(phrases, "zh|ja")
+
+# Kinds that come in the order in which they were found
+IN_ORDER = {"find", "logs"}
 
 
 def usable(strings):
@@ -122,8 +236,12 @@ def usable(strings):
 
 
 def chosen(kind, rows):
-    """ROWS strings of a kind, or all there are, in random order."""
-    found = list(usable(KINDS[kind]()))
+    """ROWS strings of a kind, or all there are, in random order unless the kind
+    has its own."""
+    found = usable(KINDS[kind]())
+    if kind in IN_ORDER:
+        return list(itertools.islice(found, rows))
+    found = list(found)
     random.Random(1).shuffle(found)
     return found[:rows]
 

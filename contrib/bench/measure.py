@@ -15,6 +15,9 @@ from cluster import SqlError
 from memory import Sampler
 
 INDEX = "bench_index"
+
+# A table of real text with fewer rows than this says nothing.
+FEWEST_ROWS = 1000
 BUILDERS = ("server", "ptsort")
 
 
@@ -100,6 +103,7 @@ def build(cluster, builder, options, table, keys):
         result["participants"] = parts
         result["tuples"] = total["tuples"]
         result["comparisons"] = total["comparisons"]
+        result["restarts"] = sum("ptsort: restarting build" in m for m in messages)
         result["reported"] = {key: total[key] for key in
                               ("runs", "run_bytes", "temp_bytes", "peak_memory_bytes")}
     return result
@@ -131,6 +135,7 @@ def measure(cluster, options, shape, collations):
     which goes first alternates.  Returns a dict: status "ok", "skipped" or
     "error" with its reason, and the builds of each builder."""
     result = {"name": shape.name, "label": shape.label, "keys": shape.keys,
+              "kind": shape.kind,
               "rows": shapes.table_rows(shapes.TABLES[shape.table], options.rows)}
     try:
         keys = shapes.index_columns(shape, collations)
@@ -140,6 +145,8 @@ def measure(cluster, options, shape, collations):
                     reason="the server has no collation %s" % name)
 
     table = load(cluster, options, shapes.TABLES[shape.table])
+    if shape.kind and rows_of(cluster, table) < FEWEST_ROWS:
+        return dict(result, status="skipped", reason="this machine holds too few")
     for builder in BUILDERS:
         result[builder] = []
     notes = set()
@@ -169,6 +176,11 @@ def load(cluster, options, table):
     cluster.run("ALTER TABLE %s SET (parallel_workers = %d)"
                 % (name, options.workers))
     return name
+
+
+def rows_of(cluster, table):
+    """The number of a table's rows."""
+    return int(cluster.value("SELECT count(*) FROM %s" % table))
 
 
 def find_collations(cluster, wanted=shapes.COLLATIONS):

@@ -19,10 +19,18 @@ Table = namedtuple("Table", "name share columns corpus", defaults=(None,))
 
 # A shape: name is how it is asked for, label what the reader sees, keys the
 # columns as in CREATE INDEX.  {en} is the collation en_US.UTF-8, {icu} is
-# en-x-icu; a shape that names one that the server lacks is skipped.
-Shape = namedtuple("Shape", "name label table keys")
+# en-x-icu; a shape that names one that the server lacks is skipped.  kind is,
+# for real text, the kind of its collation.
+Shape = namedtuple("Shape", "name label table keys kind", defaults=(None,))
 
-COLLATIONS = {"en": "en_US.UTF-8", "icu": "en-x-icu"}
+COLLATIONS = {
+    "en": "en_US.UTF-8", "icu": "en-x-icu",
+    **{language: "%s.UTF-8" % locale for language, locale in (
+        ("de", "de_DE"), ("fr", "fr_FR"), ("es", "es_ES"), ("cs", "cs_CZ"),
+        ("pl", "pl_PL"), ("ru", "ru_RU"), ("zh", "zh_CN"), ("ja", "ja_JP"),
+        ("ar", "ar_SA"), ("ko", "ko_KR"))},
+    **{language + "_icu": language + "-x-icu"
+       for language in ("de", "fr", "es", "cs", "pl", "ru", "zh", "ja", "ar", "ko")}}
 
 FIRST_NAMES = """
     Adaeze Aïcha Alejandro Amélie Anders Anneliese Björn Carmen Charlotte
@@ -80,6 +88,48 @@ def case_of(percent, seed, then, otherwise):
         fraction(seed), percent / 100.0, then, otherwise)
 
 
+# Real text: the name and label of its shapes, its table and the share of the
+# rows that this has at most, the kind of text in corpus.py, and its language,
+# of COLLATIONS.
+Text = namedtuple("Text", "name label table share corpus language")
+TEXTS = (
+    Text("path", "paths of files", "paths", 0.5, "paths", None),
+    Text("find", "paths as find finds them", "found", 0.083, "find", None),
+    Text("word", "words", "vocabulary", 0.5, "words", "cs"),
+    Text("few", "12,000 words", "few", 0.006, "words", "cs"),
+    Text("line", "lines of documentation", "lines", 0.5, "lines", None),
+    Text("manual", "lines of manuals", "manuals", 0.15, "manuals", "de"),
+    Text("long", "texts of 2 kB", "long", 0.05, "long_texts", None),
+    Text("mark", "punctuation", "marks", 0.15, "punctuation", None),
+    Text("address", "mail addresses", "addresses", 0.5, "addresses", None),
+    Text("web", "URLs", "webs", 0.5, "urls", None),
+    Text("number", "version numbers", "numbers", 0.5, "numbers", None),
+    Text("log", "lines of logs", "logs", 0.5, "logs", None),
+    Text("source", "lines of programs", "source", 0.3, "source", None),
+    Text("json", "lines of JSON", "json", 0.15, "json_lines", None),
+    Text("sum", "checksums and paths", "sums", 0.5, "checksums", None),
+    Text("package", "names of packages", "packages", 0.5, "packages_package", None),
+    Text("version", "versions of packages", "versions", 0.5, "packages_version", None),
+    Text("person", "maintainers", "persons", 0.5, "packages_maintainer", "cs"),
+    Text("description", "descriptions", "descriptions", 0.5,
+         "packages_description", "de"),
+    Text("depends", "dependences", "depends", 0.5, "packages_depends", None),
+    Text("tag", "tags of packages", "tags", 0.5, "packages_tag", None),
+    Text("file", "files of packages", "packed", 0.5, "packages_filename", None),
+    *(Text("dict_" + language, "dictionary: " + name, "dict_" + language, 0.15,
+           "dictionary_" + language, own)
+      for language, name, own in (
+          ("en", "American", None), ("de", "German", "de"), ("fr", "French", "fr"),
+          ("es", "Spanish", "es"), ("pl", "Polish", "pl"), ("cs", "Czech", "cs"))),
+    Text("message", "messages", "messages", 0.5, "messages", None),
+    *(Text("message_" + language, "messages: " + name, "messages_" + language, 0.5,
+           "messages_" + language, language)
+      for language, name in (
+          ("de", "German"), ("ru", "Russian"), ("zh", "Chinese"), ("ja", "Japanese"),
+          ("ar", "Arabic"), ("ko", "Korean"))),
+    Text("phrase", "Chinese and Japanese phrases", "phrases", 0.5, "phrases", "zh"),
+)
+
 TABLES = {t.name: t for t in (
     Table("plain", 1.0, """
         i AS id,
@@ -126,22 +176,24 @@ TABLES = {t.name: t for t in (
         hashint8(i) AS randint,
         md5(i::text) COLLATE "C" AS padding1,
         md5(i::text || '2') COLLATE "C" AS padding2"""),
-    Table("paths", 0.5, "", "paths"),
-    Table("vocabulary", 0.5, "", "words"),
-    Table("lines", 0.5, "", "lines"),
-    Table("messages", 0.5, "", "messages"),
+    *(Table(text.table, text.share, "", text.corpus) for text in TEXTS),
 )}
+
+def text_shapes(text):
+    """The shapes of real text: in "C", in English by the C library and by ICU,
+    and the same in the language that it is in."""
+    shapes = [("c", '"C"', "C"), ("en", "{en}", "libc"), ("icu", "{icu}", "ICU")]
+    if text.language:
+        shapes += [("own", "{%s}" % text.language, "libc"),
+                   ("own_icu", "{%s_icu}" % text.language, "ICU")]
+    return [Shape("%s_%s" % (text.name, suffix), "%s, %s" % (
+                      text.label, collation.format_map(COLLATIONS)),
+                  text.table, "v COLLATE " + collation, kind)
+            for suffix, collation, kind in shapes]
+
 
 # Where the text of tables with a corpus comes from
 CORPUS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus.py")
-
-
-def in_three_collations(name, label, table):
-    """The shapes of a table of real text."""
-    return (
-        Shape(name + "_c", label + ', "C"', table, 'v COLLATE "C"'),
-        Shape(name + "_en", label + ", en_US.UTF-8", table, "v COLLATE {en}"),
-        Shape(name + "_icu", label + ", en-x-icu", table, "v COLLATE {icu}"))
 
 
 SHAPES = {s.name: s for s in (
@@ -167,10 +219,7 @@ SHAPES = {s.name: s for s in (
     Shape("six", "five int4 of 8 values, int8", "skewed", "a, b, c, d, e, f"),
     Shape("prefix_c", 'text 100, prefix of 84, "C"', "prefixed", 'path COLLATE "C"'),
     Shape("geoghegan", "Geoghegan's randint", "geoghegan", "randint"),
-    *in_three_collations("path", "paths of files", "paths"),
-    *in_three_collations("word", "words", "vocabulary"),
-    *in_three_collations("line", "lines of manuals", "lines"),
-    *in_three_collations("message", "messages", "messages"),
+    *(shape for text in TEXTS for shape in text_shapes(text)),
 )}
 
 DEFAULT = ("int8", "uuid", "timestamptz", "text_c", "int4_int8", "url_en")

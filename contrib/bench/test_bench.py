@@ -3,6 +3,7 @@
 import argparse
 import gzip
 import os
+import struct
 import tempfile
 import unittest
 import xml.dom.minidom
@@ -16,6 +17,7 @@ import memory
 import report
 import shapes
 import svg
+import textreport
 import timeline
 
 
@@ -27,9 +29,7 @@ class Shapes(unittest.TestCase):
         for names in shapes.GROUPS.values():
             self.assertLessEqual(set(names), set(shapes.SHAPES))
         self.assertEqual({s.name for s in shapes.choose("real,int8")},
-                         {"int8"} | {kind + collation
-                                     for kind in ("path", "word", "line", "message")
-                                     for collation in ("_c", "_en", "_icu")})
+                         {"int8"} | {s.name for s in shapes.SHAPES.values() if s.kind})
         self.assertEqual([s.name for s in shapes.choose("")], list(shapes.DEFAULT))
         with self.assertRaisesRegex(ValueError, "unknown shape int9; there are: int8 "):
             shapes.choose("int8,int9")
@@ -60,6 +60,17 @@ class Shapes(unittest.TestCase):
         self.assertIn(shapes.CORPUS, fill)
         self.assertTrue(fill.endswith('" paths 500\''), fill)
         self.assertTrue(os.path.isfile(shapes.CORPUS))
+
+    def test_kinds(self):
+        """Each set is measured in "C", in English and in its own language."""
+        kinds = {s.name: (s.keys, s.kind) for s in shapes.SHAPES.values()}
+        self.assertEqual(kinds["dict_de_c"], ('v COLLATE "C"', "C"))
+        self.assertEqual(kinds["dict_de_own"], ("v COLLATE {de}", "libc"))
+        self.assertEqual(kinds["dict_de_own_icu"], ("v COLLATE {de_icu}", "ICU"))
+        self.assertNotIn("path_own", kinds)
+        for keys, kind in kinds.values():
+            keys.format_map(shapes.COLLATIONS)
+            self.assertIn(kind, (None, *textreport.KINDS))
 
     def test_collations(self):
         keys = shapes.index_columns(shapes.SHAPES["url_en"], {"en": '"en_US.utf8"'})
@@ -92,7 +103,7 @@ class Corpus(unittest.TestCase):
 
     def test_usable(self):
         """What no column of text or no index tuple can hold is left out."""
-        self.assertEqual(list(corpus.usable(["", "a\0b", "\udc80", "x" * 1001, "é"])),
+        self.assertEqual(list(corpus.usable(["", "a\0b", "\udc80", "x" * 2601, "é"])),
                          ["é".encode()])
 
     def test_order(self):
@@ -102,6 +113,20 @@ class Corpus(unittest.TestCase):
             self.assertEqual(found, corpus.chosen("some", 50))
         self.assertEqual(len(set(found)), 50)
         self.assertNotEqual(found, sorted(found))
+
+    def test_own_order(self):
+        with mock.patch.dict(corpus.KINDS, find=lambda: map(str, range(100))):
+            self.assertEqual(corpus.chosen("find", 2), [b"0", b"1"])
+
+    def test_translations(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "x.mo")
+            strings = b"h\0eins\0zwei\0"
+            with open(path, "wb") as f:
+                f.write(struct.pack("<7I", 0x950412de, 0, 2, 28, 28, 0, 0)
+                        + struct.pack("<4I", 1, 44, 9, 46) + strings)
+            self.assertEqual(list(corpus.translations(path)), ["eins"])
+            self.assertEqual(list(corpus.translations(path + "x")), [])
 
     def test_copy(self):
         self.assertEqual(corpus.copy_line(b"a\\b\tc\nd\r"), b"a\\\\b\\tc\\nd\\r\n")
@@ -207,6 +232,19 @@ class Report(unittest.TestCase):
         failed = {"label": "uuid", "rows": 5, "status": "skipped", "reason": "no"}
         words = report.text({"settings": dict(SETTINGS, load=3.0), "shapes": [failed]})
         self.assertIn("busy", words)
+
+
+class RealText(unittest.TestCase):
+    def test_report(self):
+        slow = one_shape(name="find_c", kind="C", label="paths",
+                         ptsort=[one_build(4.5, restarts=n) for n in (0, 1, 0)])
+        words = textreport.text({"shapes": [slow, one_shape(kind="C"), one_shape()]})
+        self.assertRegex(words, r'"C" +2 +1\.56 +2\.5 +1\.11 +2\.00')
+        self.assertIn("paths: 1.11, below 1.3, started over in 1 of 3 builds", words)
+        self.assertNotIn("int8", words)
+
+    def test_none(self):
+        self.assertEqual(textreport.text({"shapes": [one_shape()]}), "")
 
 
 def rectangles(picture, classes):

@@ -1,0 +1,51 @@
+"""What the report says of real text: medians for each kind of collation, and
+what misses the floors."""
+
+from collections import namedtuple
+from statistics import median
+
+from report import table
+
+# What is demanded: the median of the ratios of all sets in a kind of collation
+Kind = namedtuple("Kind", "label floor")
+KINDS = {"C": Kind('"C"', 2.5), "libc": Kind("the C library's", 6.0),
+         "ICU": Kind("ICU's", 1.8)}
+
+# No ratio is to be below this, ...
+LEAST = 1.0
+# ... and that of this shape, text that is nearly in order, not below that.
+NEAR_ORDER, NEAR_ORDER_LEAST = "find_c", 1.3
+
+
+def restarts(shape):
+    """How many of ptsort's builds started over."""
+    return sum(build.get("restarts", 0) > 0 for build in shape["ptsort"])
+
+
+def misses(shape):
+    """What a shape misses, as a list of words."""
+    ratio = shape["summary"]["ratio"]
+    least = NEAR_ORDER_LEAST if shape["name"] == NEAR_ORDER else LEAST
+    found = ["below %.1f" % least] if ratio < least else []
+    if restarts(shape):
+        found.append("started over in %d of %d builds"
+                     % (restarts(shape), len(shape["ptsort"])))
+    return found
+
+
+def text(results):
+    """The lines of the report; "" if no real text was measured."""
+    measured = [s for s in results["shapes"] if s.get("kind") and "summary" in s]
+    if not measured:
+        return ""
+    rows = []
+    for kind, what in KINDS.items():
+        ratios = [s["summary"]["ratio"] for s in measured if s["kind"] == kind]
+        if ratios:
+            rows.append([what.label, len(ratios), "%.2f" % median(ratios),
+                         what.floor, "%.2f" % min(ratios), "%.2f" % max(ratios)])
+    lines = ["", "Real text:"] + table(
+        ["collations", "sets", "median", "floor", "least", "most"], rows)
+    lines += ["%s: %.2f, %s" % (s["label"], s["summary"]["ratio"], ", ".join(misses(s)))
+              for s in measured if misses(s)]
+    return "\n".join(lines) + "\n"
