@@ -84,23 +84,59 @@ match_sequence(const CollateTables *tables, const Sequence *sequence,
 	return tables->ranges[string[last] - low[last] - sequence->index];
 }
 
-/* text_table_next: see text_table.h.  A list ends with what always matches. */
+/*
+ * The element at 'string', which begins with a byte that begins longer ones as
+ * well.  A list ends with what always matches.
+ */
+static KeptElement
+search_element(const CollateTables *tables, const unsigned char *string,
+			   const unsigned char *end)
+{
+	const unsigned char *at = tables->sequences - tables->table[*string];
+	Sequence	sequence;
+	KeptElement element = {0};
+
+	do
+	{
+		at = next_sequence(at, &sequence);
+		element.index = match_sequence(tables, &sequence, string + 1, end);
+	} while (element.index < 0);
+	element.length = 1 + sequence.n;
+	return element;
+}
+
+/*
+ * text_table_next: see text_table.h.  Some lists have thousands of sequences:
+ * those of Han and Hangul.  So what is found is kept, if it depends on nothing
+ * that follows the character (whose length is that of UTF-8; in other encodings
+ * these bytes are as good as any).
+ */
 int32
 text_table_next(const CollateTables *tables, const unsigned char **string,
 				const unsigned char *end)
 {
-	const unsigned char *at = tables->sequences - tables->table[**string];
-	Sequence	sequence;
-	int32		index;
+	const unsigned char *at = *string;
+	int			n = text_table_weight_length(*at);
+	uint32		character = 0;
+	KeptElement *kept;
+	KeptElement element;
 
-	(*string)++;
-	do
+	if (n > end - at)
+		n = 0;
+	for (int i = 0; i < n; i++)
+		character = (character << 8) | at[i];
+	kept = &tables->kept[(character ^ (character >> 2)) % KEPT_ELEMENTS];
+	if (likely(n > 1 && kept->character == character))
 	{
-		at = next_sequence(at, &sequence);
-		index = match_sequence(tables, &sequence, *string, end);
-	} while (index < 0);
-	*string += sequence.n;
-	return index;
+		*string += kept->length;
+		return kept->index;
+	}
+	element = search_element(tables, at, end);
+	element.character = character;
+	if (n > 1 && element.length <= n && !text_table_continues(tables, at, n))
+		*kept = element;
+	*string += element.length;
+	return element.index;
 }
 
 /* text_table_single: see text_table.h. */
@@ -281,6 +317,8 @@ prove(CollateProof *proof, locale_t locale)
 		return;
 	for (int c = 1; c < 256; c++)
 		proof->alone[c] = tables->table[c] >= 0 && !continues[c];
+	tables->kept = MemoryContextAllocZero(TopMemoryContext,
+										  KEPT_ELEMENTS * sizeof(KeptElement));
 	proof->forward = true;
 }
 

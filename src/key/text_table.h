@@ -16,6 +16,17 @@
 /* A pass's rule, in the bits of localedef; others go backward or count. */
 #define RULE_FORWARD	1
 
+/* Elements that have been found are kept, this many: a power of two. */
+#define KEPT_ELEMENTS	8192
+
+/* KeptElement: what element a character begins with, wherever it occurs. */
+typedef struct KeptElement
+{
+	uint32		character;		/* its bytes, the last one lowest; 0: none */
+	int32		index;
+	int			length;			/* of the element */
+} KeptElement;
+
 /* CollateTables: those of one locale. */
 typedef struct CollateTables
 {
@@ -25,6 +36,7 @@ typedef struct CollateTables
 	const unsigned char *sequences; /* lists that begin at -index */
 	const int32 *ranges;		/* indexes of the elements of ranges */
 	const unsigned char *weights;
+	KeptElement *kept;
 } CollateTables;
 
 /*
