@@ -23,8 +23,8 @@
 #include "utils/memutils.h"
 
 /* How many characters and units are kept; powers of two. */
-#define KEPT_CHARACTERS 1024
-#define KEPT_UNITS		512
+#define KEPT_CHARACTERS 8192
+#define KEPT_UNITS		4096
 
 /* The largest unit that is kept: three Hangul letters, "ddzs". */
 #define MAX_UNIT_BYTES	14
