@@ -3,24 +3,25 @@
  * btblocks.c
  *	  Writes neighbouring blocks of an index file by one call of the system.
  *
- * The server's storage manager does that since 17.  Before, it writes a block
- * at a time.  That takes twice as long (one process: 105 and 52 ms for 220 MB
- * on ext4, two at once: 240 and 115 ms for 440 MB), since each call takes the
- * file's lock, and several participants write into one file.  So there we open
- * the segments by ourselves, as md.c does, and as briefly as the writing takes:
- * opening one costs a hundredth of writing 32 blocks.
+ * The server's storage manager does that since 17, but not across segments (18
+ * raises an error).  Before, it writes a block at a time.  That takes twice as
+ * long (one process: 105 and 52 ms for 220 MB on ext4, two at once: 240 and 115
+ * ms for 440 MB), since each call takes the file's lock, and several
+ * participants write into one file.  So there we open the segments by ourselves,
+ * as md.c does, and as briefly as the writing takes: opening one costs a
+ * hundredth of writing 32 blocks.
  *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
 #include "btree/btblocks.h"
+#include "port/pg_iovec.h"
 
 #ifdef PT_SMGR_WRITES_VECTORS
 
-/* btblocks_write: see btblocks.h. */
-void
-btblocks_write(SMgrRelation reln, BlockNumber blkno, const Page *pages, int n)
+static void
+write_in_segment(SMgrRelation reln, BlockNumber blkno, const Page *pages, int n)
 {
 	smgrwritev(reln, MAIN_FORKNUM, blkno, (const void **) pages, n, true);
 }
@@ -29,7 +30,6 @@ btblocks_write(SMgrRelation reln, BlockNumber blkno, const Page *pages, int n)
 
 #include "common/file_utils.h"	/* pg_pwritev_with_retry() on 16 */
 #include "pgstat.h"
-#include "port/pg_iovec.h"
 #include "storage/fd.h"
 
 /* The name of the segment of a block: _mdfd_segpath(). */
@@ -91,6 +91,8 @@ write_in_segment(SMgrRelation reln, BlockNumber blkno, const Page *pages, int n)
 	pfree(path);
 }
 
+#endif
+
 /* btblocks_write: see btblocks.h. */
 void
 btblocks_write(SMgrRelation reln, BlockNumber blkno, const Page *pages, int n)
@@ -106,5 +108,3 @@ btblocks_write(SMgrRelation reln, BlockNumber blkno, const Page *pages, int n)
 		n -= here;
 	}
 }
-
-#endif
