@@ -116,9 +116,9 @@ LAYERS = \
 	$(addprefix build/, \
 		heapcolumns heapread heapscan team parallel participant build) \
 	$(addprefix btree/, \
-		btpage btentry btblocks btwrite btlinks btload btbuild) \
+		btpage btentry btblocks btwrite btlinks btload btbuild copyscan copywrite tablecopy) \
 	$(addprefix hook/, \
-		sortreport sortnode statement intercept internals api module)
+		sortreport sortnode statement intercept rewrite internals api module)
 OBJS = $(foreach f,$(LAYERS),$(if $(wildcard src/$(f).c),src/$(f).o))
 HEADERS_ptsort = $(wildcard include/*.h)
 

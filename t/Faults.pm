@@ -79,6 +79,18 @@ BEGIN
 	RETURN CASE WHEN same_as_before(heap) THEN 'sound' ELSE 'damaged' END;
 END $$;
 
+CREATE FUNCTION cluster_it(linked bool) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	SET LOCAL ptsort.enable = off;
+	CREATE INDEX before ON t (word) TABLESPACE space;
+	SET LOCAL ptsort.enable = on;
+	ALTER INDEX before RENAME TO i;
+	IF linked THEN
+		UPDATE t SET id = id WHERE id % 100 = 0;
+	END IF;
+	CLUSTER t USING i;
+END $$;
+
 CREATE FUNCTION segments() RETURNS bigint LANGUAGE sql
 RETURN (SELECT count(*) FROM pg_ls_dir('pg_dynshmem') name, pg_stat_file('pg_dynshmem/' || name, true) file
 	WHERE name LIKE 'mmap.%' AND file.size % (1024 * 1024) <> 0);
@@ -268,6 +280,8 @@ sub configurations
 			create => 'CREATE INDEX i ON t (word) TABLESPACE space', roles => $both },
 		{ name => 'concurrently', setup => $runs,
 			create => 'CREATE INDEX CONCURRENTLY i ON t (word, id) TABLESPACE space', roles => $both },
+		{ name => 'copied', setup => $runs, create => 'SELECT cluster_it(false)', roles => $both },
+		{ name => 'copied by the server', setup => $runs, create => 'SELECT cluster_it(true)', roles => $both },
 		{ name => 'serial', setup => "$serial; $runs", create => 'CREATE INDEX i ON t (word) TABLESPACE space',
 			roles => { leader => 'any' } },
 		{ name => 'in memory', setup => $serial, create => 'CREATE UNIQUE INDEX i ON t (id) INCLUDE (word) TABLESPACE space',

@@ -58,8 +58,8 @@ static void publish_result(Relation index, const PtBuildResult *result,
 
 bool		ptsort_log_build = false;
 
-/* the last build of this session, in TopMemoryContext */
-static BtBuildReport *last_report = NULL;
+/* the last ones of this session, by BtReportKind, in TopMemoryContext */
+static BtBuildReport *last_reports[BT_REPORT_COPY + 1];
 
 
 /*
@@ -316,12 +316,8 @@ btbuild_log_level(void)
 	return ptsort_log_build ? LOG : DEBUG1;
 }
 
-/*
- * What the sort key is, for the start line: its class, "compared" if it has no
- * words, and how many words.
- */
-static const char *
-describe_key(Relation index)
+const char *
+btbuild_describe_key(Relation index)
 {
 	PtSortKey  *key = key_index(index);
 	int			nwords = key_nwords(key);
@@ -343,7 +339,7 @@ say_start(Relation index, const BtBuildRequest *request, int participants,
 	if (!message_level_is_interesting(btbuild_log_level()))
 		return;
 
-	keys = describe_key(index);
+	keys = btbuild_describe_key(index);
 	ereport(btbuild_log_level(),
 			(errmsg_plural("ptsort: building index \"%s\": %d participant, %s, %s, %lld kB",
 						   "ptsort: building index \"%s\": %d participants, %s, %s, %lld kB",
@@ -377,6 +373,36 @@ say_end(Relation index, const PtBuildResult *result, int64 wrong_hints,
 						   (long long) (temp_bytes + 1023) / 1024, hints)));
 }
 
+BtBuildReport *
+btbuild_new_report(Relation index, int nparticipants)
+{
+	Size		size = add_size(offsetof(BtBuildReport, participants),
+								mul_size(nparticipants, sizeof(BtBuildStats)));
+	BtBuildReport *report = MemoryContextAllocZero(TopMemoryContext, size);
+
+	/* not GetUserId(): the server has become the table's owner */
+	report->session_user = GetSessionUserId();
+	report->role = GetOuterUserId();
+	namestrcpy(&report->index_name, RelationGetRelationName(index));
+	report->nparticipants = nparticipants;
+	return report;
+}
+
+static void
+forget_report(BtReportKind kind)
+{
+	if (last_reports[kind] != NULL)
+		pfree(last_reports[kind]);
+	last_reports[kind] = NULL;
+}
+
+void
+btbuild_publish(BtBuildReport *report, BtReportKind kind)
+{
+	forget_report(kind);
+	last_reports[kind] = report;
+}
+
 /*
  * Make the result the session's last report.  All pages that no worker has
  * written are the leader's.
@@ -385,15 +411,8 @@ static void
 publish_result(Relation index, const PtBuildResult *result, const int64 *pages)
 {
 	int			nparticipants = result->workers_launched + 1;
-	Size		size = add_size(offsetof(BtBuildReport, participants),
-								mul_size(nparticipants, sizeof(BtBuildStats)));
-	BtBuildReport *report = MemoryContextAllocZero(TopMemoryContext, size);
+	BtBuildReport *report = btbuild_new_report(index, nparticipants);
 
-	/* not GetUserId(): index_build() has become the table's owner */
-	report->session_user = GetSessionUserId();
-	report->role = GetOuterUserId();
-	namestrcpy(&report->index_name, RelationGetRelationName(index));
-	report->nparticipants = nparticipants;
 	for (int i = 0; i < nparticipants; i++)
 		report->participants[i].build = result->stats[i];
 	report->participants[0].pages = RelationGetNumberOfBlocks(index);
@@ -402,25 +421,24 @@ publish_result(Relation index, const PtBuildResult *result, const int64 *pages)
 		report->participants[i].pages = pages[i];
 		report->participants[0].pages -= pages[i];
 	}
-
-	btbuild_forget_report();
-	last_report = report;
+	btbuild_publish(report, BT_REPORT_BUILD);
 }
 
 const BtBuildReport *
-btbuild_last_report(void)
+btbuild_last_report(BtReportKind kind)
 {
-	if (last_report == NULL ||
-		last_report->session_user != GetSessionUserId() ||
-		last_report->role != GetOuterUserId())
+	const BtBuildReport *report = last_reports[kind];
+
+	if (report == NULL ||
+		report->session_user != GetSessionUserId() ||
+		report->role != GetOuterUserId())
 		return NULL;
-	return last_report;
+	return report;
 }
 
 void
-btbuild_forget_report(void)
+btbuild_forget_reports(void)
 {
-	if (last_report != NULL)
-		pfree(last_report);
-	last_report = NULL;
+	forget_report(BT_REPORT_BUILD);
+	forget_report(BT_REPORT_COPY);
 }

@@ -56,18 +56,41 @@ extern IndexBuildResult *btbuild_build(Relation heap, Relation index,
 									   IndexInfo *indexInfo,
 									   const BtBuildRequest *request);
 
+/*
+ * btbuild_describe_key says what the sort key of an index is, for a start line:
+ * its class, "compared" if it has no words, and how many words.
+ */
+extern const char *btbuild_describe_key(Relation index);
+
 /* btbuild_log_level returns the elevel of the start, end and leaving lines. */
 extern int	btbuild_log_level(void);
 
-/*
- * btbuild_last_report returns the session's last report, or NULL before the
- * first build; it is valid until the next build.  It returns NULL to a session
- * whose user has changed since, by SET ROLE or SET SESSION AUTHORIZATION:
- * connections are pooled, and the report tells names and sizes of tables.
- */
-extern const BtBuildReport *btbuild_last_report(void);
+/* What a report is of; the session has the last one of each. */
+typedef enum BtReportKind
+{
+	BT_REPORT_BUILD,			/* an index build */
+	BT_REPORT_COPY				/* a table copied in an index's order */
+} BtReportKind;
 
-/* btbuild_forget_report drops the report, as DISCARD ALL wants. */
-extern void btbuild_forget_report(void);
+/*
+ * btbuild_new_report returns a report, for btbuild_publish, in which all
+ * numbers are 0.
+ */
+extern BtBuildReport *btbuild_new_report(Relation index, int nparticipants);
+
+/* btbuild_publish makes it the last report of its kind. */
+extern void btbuild_publish(BtBuildReport *report, BtReportKind kind);
+
+/*
+ * btbuild_last_report returns the session's last report of that kind, or NULL
+ * before the first; it is valid until the next one.  It returns NULL to a
+ * session whose user has changed since, by SET ROLE or SET SESSION
+ * AUTHORIZATION: connections are pooled, and the report tells names and sizes
+ * of tables.
+ */
+extern const BtBuildReport *btbuild_last_report(BtReportKind kind);
+
+/* btbuild_forget_reports drops the reports, as DISCARD ALL wants. */
+extern void btbuild_forget_reports(void);
 
 #endif							/* PTSORT_BTBUILD_H */

@@ -63,18 +63,23 @@ extend_with_zeroes(BtWriter *writer, BlockNumber blkno)
 }
 
 void
-btwrite_init_shared(BtFileShared *shared, Relation index, int nparticipants)
+btwrite_init_file(BtFileShared *shared, Relation rel, int nparticipants)
 {
-	if (RelationGetNumberOfBlocks(index) != 0)
-		elog(ERROR, "index \"%s\" already contains data",
-			 RelationGetRelationName(index));
+	if (RelationGetNumberOfBlocks(rel) != 0)
+		elog(ERROR, "relation \"%s\" already contains data",
+			 RelationGetRelationName(rel));
 
 	memset(shared, 0, sizeof(BtFileShared));
-	shared->use_wal = RelationNeedsWAL(index);
+	shared->use_wal = RelationNeedsWAL(rel);
 	shared->redo = GetRedoRecPtr();
 	shared->nparticipants = nparticipants;
-	shared->nblocks = BTREE_METAPAGE + 1;
+}
 
+void
+btwrite_init_shared(BtFileShared *shared, Relation index, int nparticipants)
+{
+	btwrite_init_file(shared, index, nparticipants);
+	shared->nblocks = BTREE_METAPAGE + 1;
 	if (nparticipants > 1)
 	{
 		BtWriter	writer;
@@ -206,31 +211,30 @@ write_neighbours(BtWriter *writer, const Page *pages, BlockNumber blkno, int n)
 }
 
 /*
- * Write the collected pages.  There are no fsync requests for single blocks,
+ * Write pages to their blocks.  There are no fsync requests for single blocks,
  * see btwrite_sync().
  */
 static void
-write_pages(BtWriter *writer)
+write_pages(BtWriter *writer, Page *pages, BlockNumber *blknos, int npages)
 {
 	int			i = 0;
 
-	for (int n = 0; n < writer->npages; n++)
-		PageSetChecksumInplace(writer->pages[n], writer->blknos[n]);
+	for (int n = 0; n < npages; n++)
+		PageSetChecksumInplace(pages[n], blknos[n]);
 	fault_point("btwrite: write");
-	while (i < writer->npages)
+	while (i < npages)
 	{
 		int			n = 1;
 
-		while (i + n < writer->npages &&
-			   writer->blknos[i + n] == writer->blknos[i] + n)
+		while (i + n < npages && blknos[i + n] == blknos[i] + n)
 			n++;
-		write_neighbours(writer, &writer->pages[i], writer->blknos[i], n);
+		write_neighbours(writer, &pages[i], blknos[i], n);
 		i += n;
 	}
 }
 
 /*
- * Log the collected pages and write them.
+ * Log pages and write them.
  *
  * No checkpoint may begin in between: its redo pointer would be after their
  * WAL record, and a base backup that starts with it could copy the file before
@@ -238,17 +242,17 @@ write_pages(BtWriter *writer)
  * catch, so that checkpoints need not wait for the end of the transaction.
  */
 static void
-log_and_write_pages(BtWriter *writer)
+log_and_write_pages(BtWriter *writer, Page *pages, BlockNumber *blknos,
+					int npages)
 {
 	Assert((MyProc->delayChkptFlags & DELAY_CHKPT_START) == 0);
 	MyProc->delayChkptFlags |= DELAY_CHKPT_START;
 	PG_TRY();
 	{
-		pt_log_newpages(writer->index, writer->npages, writer->blknos,
-						writer->pages);
+		pt_log_newpages(writer->index, npages, blknos, pages);
 		/* have the WAL writer write and sync it while we go on */
-		XLogSetAsyncXactLSN(PageGetLSN(writer->pages[writer->npages - 1]));
-		write_pages(writer);
+		XLogSetAsyncXactLSN(PageGetLSN(pages[npages - 1]));
+		write_pages(writer, pages, blknos, npages);
 	}
 	PG_FINALLY();
 	{
@@ -258,20 +262,41 @@ log_and_write_pages(BtWriter *writer)
 }
 
 void
+btwrite_pages(BtWriter *writer, Page *pages, BlockNumber *blknos, int npages)
+{
+	fault_point("btwrite: log");
+	if (writer->shared->use_wal)
+		log_and_write_pages(writer, pages, blknos, npages);
+	else
+		write_pages(writer, pages, blknos, npages);
+	writer->pages_written += npages;
+}
+
+void
 btwrite_flush(BtWriter *writer)
 {
 	if (writer->npages == 0)
 		return;
 
-	fault_point("btwrite: log");
-	if (writer->shared->use_wal)
-		log_and_write_pages(writer);
-	else
-		write_pages(writer);
+	btwrite_pages(writer, writer->pages, writer->blknos, writer->npages);
 	for (int i = 0; i < writer->npages; i++)
 		btwrite_release_buffer(writer, writer->pages[i]);
-	writer->pages_written += writer->npages;
 	writer->npages = 0;
+}
+
+void
+btwrite_extend(BtWriter *writer, BlockNumber end)
+{
+	BlockNumber last;
+
+	if (writer->eof >= end)
+		return;
+	/* the end of each segment comes before the next one: see btwrite.h */
+	last = (writer->eof / RELSEG_SIZE + 1) * RELSEG_SIZE - 1;
+	for (; last < end - 1; last += RELSEG_SIZE)
+		extend_with_zeroes(writer, last);
+	extend_with_zeroes(writer, end - 1);
+	writer->eof = end;
 }
 
 static int
@@ -364,7 +389,7 @@ btwrite_sync(BtWriter *writer)
 	Assert(writer->alone && writer->npages == 0);
 	fault_point("btwrite: sync");
 	if (size != writer->shared->nblocks || size != writer->eof)
-		elog(ERROR, "index \"%s\" has %u blocks where %u were expected",
+		elog(ERROR, "relation \"%s\" has %u blocks where %u were expected",
 			 RelationGetRelationName(writer->index), size,
 			 writer->shared->nblocks);
 

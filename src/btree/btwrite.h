@@ -85,6 +85,13 @@ typedef struct BtWriter
 } BtWriter;
 
 /*
+ * btwrite_init_file does what all need that write an empty file: no block is
+ * taken.  Those of a table hand out its blocks by themselves (copywrite.h).
+ */
+extern void btwrite_init_file(BtFileShared *shared, Relation rel,
+							  int nparticipants);
+
+/*
  * btwrite_init_shared prepares for 'nparticipants' processes writing the file
  * of 'index', which must be empty.  Leader only, before the others start.
  * Block 0 is taken.
@@ -113,6 +120,19 @@ extern BlockNumber btwrite_get_block(BtWriter *writer);
  * buffer is no longer the caller's.
  */
 extern void btwrite_page(BtWriter *writer, Page page, BlockNumber blkno);
+
+/*
+ * btwrite_pages logs and writes up to BTWRITE_BATCH pages, which stay the
+ * caller's, at once.
+ */
+extern void btwrite_pages(BtWriter *writer, Page *pages, BlockNumber *blknos,
+						  int npages);
+
+/*
+ * btwrite_extend makes the file, whose size is writer->eof, this long.  Nobody
+ * else may extend it meanwhile.
+ */
+extern void btwrite_extend(BtWriter *writer, BlockNumber end);
 
 /* btwrite_flush logs and writes what btwrite_page() has collected. */
 extern void btwrite_flush(BtWriter *writer);

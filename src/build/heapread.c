@@ -462,3 +462,17 @@ heapread_end(HeapReader *reader)
 		pfree(reader->pages);
 	pfree(reader);
 }
+
+/* heapread_done: see heapread.h. */
+BlockNumber
+heapread_done(HeapScanDesc scan, BlockNumber block)
+{
+	ParallelBlockTableScanDesc parallel =
+		(ParallelBlockTableScanDesc) scan->rs_base.rs_parallel;
+	BlockNumber start = parallel != NULL ?
+		parallel->phs_startblock : scan->rs_startblock;
+
+	if (block >= start)
+		return block - start;
+	return scan->rs_nblocks - start + block;
+}

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * heapread.h
- *	  The pages of a heap table in the order of a scan, for heapscan.c.
+ *	  The pages of a heap table in the order of a scan.
  *
  *-------------------------------------------------------------------------
  */
@@ -9,6 +9,7 @@
 #define PTSORT_HEAPREAD_H
 
 #include "access/heapam.h"
+#include "access/htup_details.h"
 #include "storage/buf.h"
 #include "storage/bufpage.h"
 
@@ -43,5 +44,20 @@ extern bool heapread_next(HeapReader *reader, HeapPage *page);
 extern void heapread_pin(HeapReader *reader, HeapPage *page);
 
 extern void heapread_end(HeapReader *reader);
+
+/*
+ * heapread_done returns how many blocks of the table had been scanned before
+ * this one, by all participants as far as we can tell.
+ */
+extern BlockNumber heapread_done(HeapScanDesc scan, BlockNumber block);
+
+/* These hint bits suffice: inserted by a committed transaction, not deleted. */
+static inline bool
+heapread_says_live(HeapTupleHeader tuple)
+{
+	const uint16 both = HEAP_XMIN_COMMITTED | HEAP_XMAX_INVALID;
+
+	return (tuple->t_infomask & both) == both;
+}
 
 #endif							/* PTSORT_HEAPREAD_H */

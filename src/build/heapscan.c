@@ -120,39 +120,8 @@ bool		ptsort_debug_server_pages = false;
 
 
 /*
- * Blocks
- */
-
-/*
- * How many blocks of the table had been scanned before this one, by all
- * participants as far as we can tell.
- */
-static BlockNumber
-blocks_done(HeapScanDesc scan, BlockNumber block)
-{
-	ParallelBlockTableScanDesc parallel =
-		(ParallelBlockTableScanDesc) scan->rs_base.rs_parallel;
-	BlockNumber start = parallel != NULL ?
-		parallel->phs_startblock : scan->rs_startblock;
-
-	if (block >= start)
-		return block - start;
-	return scan->rs_nblocks - start + block;
-}
-
-
-/*
  * Judging a page
  */
-
-/* These hint bits suffice: inserted by a committed transaction, not deleted. */
-static inline bool
-hints_say_live(HeapTupleHeader tuple)
-{
-	const uint16 both = HEAP_XMIN_COMMITTED | HEAP_XMAX_INVALID;
-
-	return (tuple->t_infomask & both) == both;
-}
 
 /*
  * Prefetch the memory of all tuples: what the judgement reads and what the
@@ -266,7 +235,7 @@ judge_all(HeapScan *hs)
 			continue;
 		hs->nseen++;
 		tuple = tuple_of(hs, item);
-		if (hints_say_live(tuple))
+		if (heapread_says_live(tuple))
 			verdict = TAKE_LIVE;
 		else if (BufferIsValid(hs->here.buffer))
 			verdict = judge_by_horizon(hs, offset, item);
@@ -307,7 +276,7 @@ judge_visible(HeapScan *hs)
 
 		/* as the visibility function decides, without the call */
 		if (!all_visible &&
-			!(hints_say_live(header) &&
+			!(heapread_says_live(header) &&
 			  (HeapTupleHeaderXminFrozen(header) ||
 			   TransactionIdPrecedes(HeapTupleHeaderGetRawXmin(header),
 									 hs->snapshot->xmin))))
@@ -485,7 +454,7 @@ scan_pages(HeapScan *hs)
 		hs->pages++;
 		if (hs->progress)
 			pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE,
-										 blocks_done(hs->scan, hs->here.block));
+										 heapread_done(hs->scan, hs->here.block));
 		if (judge_page(hs))
 			emit_page(hs);
 		else

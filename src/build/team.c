@@ -588,7 +588,7 @@ check_slices(Team *team)
 	SortOutcome outcome;
 	int			slice;
 
-	if (!team->slices)
+	if (!team->slices || team->leaves_slices)
 		return;
 	sort_outcome(team->sort, &outcome);
 	if (!outcome.failed && ptsort_next_slice(team->sort, &slice))
@@ -717,8 +717,8 @@ team_join(Team *team, dsm_segment *segment, shm_toc *toc)
 	team->optimistic = shared->optimistic;
 	team->restartable = shared->restartable;
 
-	team->library = shm_toc_lookup(toc, PIECE_KEY(PIECE_LIBRARY), false);
-	team->function = shm_toc_lookup(toc, PIECE_KEY(PIECE_FUNCTION), false);
+	team->library = shm_toc_lookup(toc, PIECE_KEY(PIECE_LIBRARY), true);
+	team->function = shm_toc_lookup(toc, PIECE_KEY(PIECE_FUNCTION), true);
 	team->arg = shm_toc_lookup(toc, PIECE_KEY(PIECE_ARG), true);
 	team->info = shm_toc_lookup(toc, PIECE_KEY(PIECE_INFO), true);
 	slots = shm_toc_lookup(toc, PIECE_KEY(PIECE_SLOTS), false);

@@ -107,7 +107,7 @@ struct Team
 	bool		slices;			/* all read slices, or the leader a stream */
 
 	/* Leader: set these as well; worker: found in the segment by team_join */
-	const char *library;		/* where the user's callbacks are */
+	const char *library;		/* where the user's callbacks are, or NULL */
 	const char *function;
 	const void *arg;			/* the user's */
 	Size		arg_size;
@@ -134,6 +134,7 @@ struct Team
 	ParallelTableScanDesc scan; /* NULL: all of the table is ours */
 	PtSortShared *sort_shared;	/* NULL: serial */
 	PtSort	   *sort;
+	bool		leaves_slices;	/* set by kind->read: others read all slices */
 	bool		hints;			/* words of the sort it put into are hints */
 	TeamSlot   *slot;
 

@@ -310,8 +310,8 @@ why_not_parallel(Relation heap, Relation index)
  * parallel_workers option is in the server: not subject to the cost model,
  * but to max_parallel_maintenance_workers and to what is possible at all.
  */
-static BtBuildRequest
-request_workers(Relation heap, Relation index, IndexInfo *indexInfo)
+BtBuildRequest
+intercept_workers(Relation heap, Relation index, int by_cost)
 {
 	BtBuildRequest request = {.requested = statement_workers(index)};
 	const char *obstacle;
@@ -327,7 +327,7 @@ request_workers(Relation heap, Relation index, IndexInfo *indexInfo)
 	}
 	else
 	{
-		request.workers = indexInfo->ii_ParallelWorkers;
+		request.workers = by_cost;
 		request.source = RelationGetParallelWorkers(heap, -1) >= 0 ?
 			"parallel_workers of the table" : "cost model";
 		return request;
@@ -352,8 +352,8 @@ request_workers(Relation heap, Relation index, IndexInfo *indexInfo)
  * Why the server should build this index, or NULL if we do.  All kinds of
  * tables are welcome: temporary, unlogged, toast, of any access method.
  */
-static const char *
-why_not_ours(Relation heap)
+const char *
+intercept_why_not(Relation heap)
 {
 	BlockNumber nblocks;
 
@@ -382,7 +382,8 @@ leave_to_server(Relation heap, Relation index, IndexInfo *indexInfo,
 	if (statement_workers(index) >= 0 &&
 		RelationGetNumberOfBlocks(heap) > 0 && IsUnderPostmaster)
 		indexInfo->ii_ParallelWorkers =
-			request_workers(heap, index, indexInfo).workers;
+			intercept_workers(heap, index,
+							  indexInfo->ii_ParallelWorkers).workers;
 
 	say_leaving(index, reason);
 	return btbuild(heap, index, indexInfo);
@@ -391,7 +392,7 @@ leave_to_server(Relation heap, Relation index, IndexInfo *indexInfo,
 static IndexBuildResult *
 intercept_ambuild(Relation heap, Relation index, IndexInfo *indexInfo)
 {
-	const char *reason = why_not_ours(heap);
+	const char *reason = intercept_why_not(heap);
 	BtBuildRequest request;
 	IndexBuildResult *result;
 
@@ -399,7 +400,7 @@ intercept_ambuild(Relation heap, Relation index, IndexInfo *indexInfo)
 		return leave_to_server(heap, index, indexInfo, reason);
 
 	fault_point("intercept: begin");
-	request = request_workers(heap, index, indexInfo);
+	request = intercept_workers(heap, index, indexInfo->ii_ParallelWorkers);
 	result = btbuild_build(heap, index, indexInfo, &request);
 	fault_point("intercept: end");
 	return result;

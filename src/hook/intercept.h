@@ -8,10 +8,26 @@
 #ifndef PTSORT_INTERCEPT_H
 #define PTSORT_INTERCEPT_H
 
+#include "btree/btbuild.h"
+
 /* GUCs */
 extern bool ptsort_enable;
 extern int	ptsort_parallel_workers;	/* -1 = ask the cost model */
 extern int	ptsort_min_table_size;	/* in kB */
+
+/*
+ * intercept_workers returns how many workers a build of this index, or a copy
+ * of its table in its order, should ask for; 'by_cost' is what the server's
+ * cost model says.
+ */
+extern BtBuildRequest intercept_workers(Relation heap, Relation index,
+										int by_cost);
+
+/*
+ * intercept_why_not returns why the server should build the indexes of this
+ * table, or NULL if we do.
+ */
+extern const char *intercept_why_not(Relation heap);
 
 /* intercept_init installs the hooks; once per process, from _PG_init. */
 extern void intercept_init(void);

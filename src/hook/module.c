@@ -19,6 +19,7 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "hook/intercept.h"
+#include "hook/rewrite.h"
 #include "hook/sortnode.h"
 #include "hook/sortreport.h"
 #include "hook/statement.h"
@@ -35,6 +36,7 @@ PG_MODULE_MAGIC;
 
 extern PGDLLEXPORT void _PG_init(void);
 extern PGDLLEXPORT Datum ptsort_last_build(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum ptsort_last_copy(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum ptsort_last_sort(PG_FUNCTION_ARGS);
 
 /*
@@ -184,12 +186,13 @@ _PG_init(void)
 	register_settings();
 	statement_init();
 	intercept_init();
+	rewrite_init();
 	sortnode_init();
 }
 
 
 /*
- * ptsort_last_build()
+ * ptsort_last_build() and ptsort_last_copy()
  */
 
 #define LAST_BUILD_COLUMNS	15
@@ -257,18 +260,17 @@ add_to_total(BtBuildStats *total, const BtBuildStats *stats)
 	sort->temp_bytes += stats->build.sort.temp_bytes;
 }
 
-/* What this session's last build did: a row per participant, and the total. */
-PG_FUNCTION_INFO_V1(ptsort_last_build);
-Datum
-ptsort_last_build(PG_FUNCTION_ARGS)
+/* What the last one of that kind did: a row per participant, and the total. */
+static void
+put_last_report(FunctionCallInfo fcinfo, BtReportKind kind)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	const BtBuildReport *report = btbuild_last_report();
+	const BtBuildReport *report = btbuild_last_report(kind);
 	BtBuildStats total = {0};
 
 	InitMaterializedSRF(fcinfo, 0);
 	if (report == NULL)
-		return (Datum) 0;
+		return;
 
 	for (int i = 0; i < report->nparticipants; i++)
 	{
@@ -276,6 +278,23 @@ ptsort_last_build(PG_FUNCTION_ARGS)
 		add_to_total(&total, &report->participants[i]);
 	}
 	put_last_build_row(rsinfo, report, -1, &total);
+}
+
+/* This session's last index build. */
+PG_FUNCTION_INFO_V1(ptsort_last_build);
+Datum
+ptsort_last_build(PG_FUNCTION_ARGS)
+{
+	put_last_report(fcinfo, BT_REPORT_BUILD);
+	return (Datum) 0;
+}
+
+/* This session's last copy of a table. */
+PG_FUNCTION_INFO_V1(ptsort_last_copy);
+Datum
+ptsort_last_copy(PG_FUNCTION_ARGS)
+{
+	put_last_report(fcinfo, BT_REPORT_COPY);
 	return (Datum) 0;
 }
 

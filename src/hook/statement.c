@@ -58,11 +58,14 @@ typedef struct StmtContext
 	struct StmtContext *outer;
 	int			index_workers;	/* request of CREATE INDEX, or -1 */
 	List	   *constraints;	/* ConstraintRequests of ALTER TABLE */
+	bool		rewrites;		/* see statement_rewrites */
 } StmtContext;
 
 static StmtContext *current_stmt = NULL;
 
 static ProcessUtility_hook_type prev_ProcessUtility = NULL;
+
+void		(*statement_rewrite_ended) (void) = NULL;
 
 
 /*
@@ -256,15 +259,23 @@ visit_statement(Node *node, StmtContext *stmt)
  * The ProcessUtility hook
  */
 
+/* May this statement copy tables in the server's way for that? */
+static bool
+may_rewrite(Node *node)
+{
+	return IsA(node, ClusterStmt) || IsA(node, VacuumStmt);
+}
+
 /*
- * Does this statement need a context?  Those that may carry a request do; and
- * any statement inside one of them, to hide its request.
+ * Does this statement need a context?  Those that may carry a request do, and
+ * those that may copy tables; and any statement inside one of them, to hide its
+ * request.
  */
 static bool
 needs_context(Node *node)
 {
 	return current_stmt != NULL || IsA(node, IndexStmt) ||
-		IsA(node, AlterTableStmt);
+		IsA(node, AlterTableStmt) || may_rewrite(node);
 }
 
 /* Is this DISCARD ALL, after which a session is to be like a new one? */
@@ -322,7 +333,7 @@ ptsort_ProcessUtility(PlannedStmt *pstmt, const char *queryString,
 				  dest, qc);
 		if (discards_all(pstmt->utilityStmt))
 		{
-			btbuild_forget_report();
+			btbuild_forget_reports();
 			sortreport_forget();
 		}
 		return;
@@ -336,8 +347,11 @@ ptsort_ProcessUtility(PlannedStmt *pstmt, const char *queryString,
 		readOnlyTree = false;
 		visit_statement(pstmt->utilityStmt, &stmt);
 	}
+	stmt.rewrites = may_rewrite(pstmt->utilityStmt);
 	call_next_within(&stmt, pstmt, queryString, readOnlyTree, context, params,
 					 queryEnv, dest, qc);
+	if (stmt.rewrites)
+		statement_rewrite_ended();
 }
 
 
@@ -409,6 +423,12 @@ statement_workers(Relation index)
 			return request->workers;
 	}
 	return current_stmt->index_workers;
+}
+
+bool
+statement_rewrites(void)
+{
+	return current_stmt != NULL && current_stmt->rewrites;
 }
 
 

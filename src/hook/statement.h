@@ -22,4 +22,12 @@ extern void statement_init(void);
  */
 extern int	statement_workers(Relation index);
 
+/*
+ * statement_rewrites tells whether the running statement is one that may copy
+ * tables: CLUSTER or VACUUM.  When such a one has ended well,
+ * statement_rewrite_ended is called, in a transaction.
+ */
+extern bool statement_rewrites(void);
+extern void (*statement_rewrite_ended) (void);
+
 #endif							/* PTSORT_STATEMENT_H */

@@ -505,27 +505,54 @@ collect(PtSortShared *shared, int participants)
 						   participants, joined)));
 }
 
+/* What a process waits for: a number that participants increase. */
+typedef struct AwaitedCount
+{
+	PtSortShared *shared;
+	int			(*count) (PtSortShared *shared);
+	int			target;
+} AwaitedCount;
+
+static bool
+count_is_reached(void *arg)
+{
+	const AwaitedCount *awaited = arg;
+
+	return awaited->count(awaited->shared) >= awaited->target;
+}
+
+static bool
+is_abandoned(PtSortShared *shared)
+{
+	bool		abandoned;
+
+	SpinLockAcquire(&shared->mutex);
+	abandoned = shared->abandoned;
+	SpinLockRelease(&shared->mutex);
+	return abandoned;
+}
+
 /*
- * Wait until a number that participants increase is that large.  An error of a
- * worker is raised here, by the interrupt check.  A worker that ended without
- * one is noticed as well, or the wait would have no end.
+ * shared_wait_for: see shared.h.  An error of a worker is raised here, by the
+ * interrupt check.  A worker that ended without one is noticed as well, or the
+ * wait would have no end.
  */
-static void
-wait_for_count(PtSortShared *shared, int (*count) (PtSortShared *shared),
-			   int target, ParallelContext *workers)
+void
+shared_wait_for(PtSortShared *shared, bool (*happened) (void *arg), void *arg,
+				ParallelContext *workers)
 {
 	ConditionVariablePrepareToSleep(&shared->announced);
-	while (count(shared) < target)
+	while (!happened(arg))
 	{
 		bool		timed_out;
 
 		CHECK_FOR_INTERRUPTS();
+		check_abandoned(is_abandoned(shared));
 		timed_out =
 			ConditionVariableTimedSleep(&shared->announced,
 										WORKER_CHECK_INTERVAL,
 										WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
-		if (timed_out && workers && !workers_alive(workers) &&
-			count(shared) < target)
+		if (timed_out && workers && !workers_alive(workers) && !happened(arg))
 		{
 			CHECK_FOR_INTERRUPTS();
 			ereport(ERROR,
@@ -535,6 +562,23 @@ wait_for_count(PtSortShared *shared, int (*count) (PtSortShared *shared),
 		}
 	}
 	ConditionVariableCancelSleep();
+}
+
+/* shared_wake: see shared.h. */
+void
+shared_wake(PtSortShared *shared)
+{
+	ConditionVariableBroadcast(&shared->announced);
+}
+
+/* Wait until a number that participants increase is that large. */
+static void
+wait_for_count(PtSortShared *shared, int (*count) (PtSortShared *shared),
+			   int target, ParallelContext *workers)
+{
+	AwaitedCount awaited = {shared, count, target};
+
+	shared_wait_for(shared, count_is_reached, &awaited, workers);
 }
 
 /*

@@ -30,6 +30,16 @@ extern void shared_announce(PtSortShared *shared, int participant, int nruns,
 							const SortOutcome *outcome);
 extern void shared_wait(PtSortShared *shared, int participants,
 						ParallelContext *workers);
+
+/*
+ * shared_wait_for returns when 'happened' says that it has; who makes it happen
+ * calls shared_wake.  The leader gives its workers, others give NULL.
+ */
+extern void shared_wait_for(PtSortShared *shared,
+							bool (*happened) (void *arg), void *arg,
+							ParallelContext *workers);
+extern void shared_wake(PtSortShared *shared);
+
 extern bool shared_claim_learning(PtSortShared *shared);
 extern void shared_publish_learned(PtSortShared *shared, const char *data,
 								   int length);

@@ -1,0 +1,188 @@
+-- CLUSTER copies the table through ptsort: the rows, what their headers say of
+-- transactions, the order and the statistics are the server's, whatever the rows
+-- have been through, with one participant and with three.
+\getenv source PG_ABS_SRCDIR
+\i :source/sql/include/session.sql
+\set SHOW_CONTEXT never
+CREATE EXTENSION IF NOT EXISTS amcheck;
+CREATE EXTENSION IF NOT EXISTS pageinspect;
+SET maintenance_work_mem = '4MB';
+
+-- What is in a table: everything of its row versions but their places, the
+-- order of the visible ones, and what pg_class says.
+CREATE FUNCTION contents(tbl text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	result text;
+	pages int8 := pg_relation_size(tbl) / current_setting('block_size')::int;
+BEGIN
+	EXECUTE format('SELECT md5(string_agg(t::text, %L)) FROM ONLY %s t', ' ', tbl) INTO result;
+	SELECT concat_ws(' ', result, md5(string_agg(v, ' ' ORDER BY v)), count(*)) INTO result
+	FROM generate_series(0, pages - 1) b, heap_page_items(get_raw_page(tbl, b)),
+		LATERAL (SELECT concat_ws(' ', t_xmin, t_xmax, t_field3, t_infomask, t_infomask2, t_hoff, t_bits, md5(t_data)) v) w;
+	RETURN result || (SELECT concat_ws(' ', '', reltuples, relfrozenxid, relminmxid) FROM pg_class WHERE oid = tbl::regclass);
+END $$;
+
+-- Copy a table by the server and by ptsort, and take it back; who wrote it
+CREATE FUNCTION copied(tbl text, index text, workers int DEFAULT 2) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	ours bool;
+	found text;
+	expected text;
+	problem text;
+	participants int;
+BEGIN
+	FOREACH ours IN ARRAY ARRAY[false, true] LOOP
+		expected := found;
+		BEGIN
+			PERFORM set_config('ptsort.enable', ours::text, true), set_config('ptsort.parallel_workers', workers::text, true);
+			EXECUTE format('CLUSTER %s USING %s', tbl, index);
+			found := contents(tbl);
+			SELECT string_agg(msg, ' ') INTO problem FROM verify_heapam(tbl);
+			SELECT count(*) - 1 INTO participants FROM ptsort_last_copy() WHERE index_name = index;
+			RAISE SQLSTATE 'TAKEN' USING message = 'back';
+		EXCEPTION WHEN SQLSTATE 'TAKEN' THEN
+			NULL;
+		END;
+		IF problem IS NOT NULL THEN
+			RETURN problem;
+		END IF;
+	END LOOP;
+	IF found <> expected THEN
+		RETURN 'server: ' || expected || ', ptsort: ' || found;
+	END IF;
+	RETURN 'same, ' || participants;
+END $$;
+
+-- Keys of every class; many equal ones would leave the server a choice of order
+CREATE TABLE t (id int8, word text, few int2, num numeric, at timestamptz, pad text);
+INSERT INTO t SELECT hashint8(i), md5(i::text) || ' ' || i, i % 20, (i * 7919 % 10007) / 7.0, '2020-01-01 00:00+00'::timestamptz + i % 5003 * interval '1 day', repeat('p', i % 90)
+FROM generate_series(1, 3000) i;
+CREATE INDEX t_id ON t (id);
+CREATE INDEX t_word ON t (word DESC);
+CREATE INDEX t_german ON t (word COLLATE "de-x-icu" NULLS FIRST);
+CREATE INDEX t_two ON t (few, id);
+CREATE INDEX t_num ON t (num, id);
+CREATE INDEX t_at ON t (at DESC, word);
+CREATE INDEX t_expr ON t ((id % 1000), lower(word));
+SELECT index, copied('t', index, 0), copied('t', index, 1), copied('t', index, 2)
+FROM unnest(ARRAY['t_id', 't_word', 't_german', 't_two', 't_num', 't_at', 't_expr']) index;
+
+-- in many slices, with little memory, with pages that are not filled
+SET ptsort.debug_slices = 20;
+SET maintenance_work_mem = '1MB';
+SELECT copied('t', 't_word'), copied('t', 't_two');
+ALTER TABLE t SET (fillfactor = 40);
+SELECT copied('t', 't_word');
+SET ptsort.debug_leader_participates = off;
+SELECT copied('t', 't_id');
+RESET ptsort.debug_leader_participates;
+SET ptsort.debug_spill_entries = 100;
+SELECT copied('t', 't_id');
+RESET ptsort.debug_spill_entries;
+
+-- Rows: dead, updated, deleted, locked, in savepoints, in this transaction
+UPDATE t SET few = few + 1 WHERE id % 10 = 1;
+DELETE FROM t WHERE id % 10 = 2;
+SELECT copied('t', 't_two');
+BEGIN;
+SELECT count(*) FROM (SELECT FROM t WHERE id % 10 = 3 FOR UPDATE) s;
+SELECT copied('t', 't_id');
+UPDATE t SET id = -id WHERE id % 10 = 4;
+SAVEPOINT a;
+UPDATE t SET id = -id, word = word || 'a' WHERE id % 10 = 4;
+DELETE FROM t WHERE id % 10 = 5;
+ROLLBACK TO a;
+SELECT count(*) FROM (SELECT FROM t WHERE id % 10 = 6 FOR SHARE) s;
+SAVEPOINT b;
+SELECT count(*) FROM (SELECT FROM t WHERE id % 10 = 6 FOR UPDATE) s;
+DELETE FROM t WHERE id % 10 = 6;
+SELECT copied('t', 't_id'), copied('t', 't_id', 0);
+COMMIT;
+SELECT copied('t', 't_id');
+VACUUM t;
+SELECT copied('t', 't_id');
+
+-- Columns: dropped, added with and without a default, so that rows grow
+CREATE TABLE columns (gone text, id int, a "char", gone2 int8, b text);
+INSERT INTO columns SELECT repeat('g', i % 300), -i, 'a', i, nullif(i % 3, 1)::text FROM generate_series(1, 2000) i;
+ALTER TABLE columns DROP gone, ADD c text DEFAULT repeat('c', 300), ADD d int;
+INSERT INTO columns SELECT i, 'b', i, 'b', 'c', i FROM generate_series(1, 500) i;
+ALTER TABLE columns DROP gone2;
+CREATE INDEX columns_id ON columns (id);
+CREATE INDEX columns_c ON columns (c, id);
+SELECT copied('columns', 'columns_id'), copied('columns', 'columns_c');
+ALTER TABLE columns ADD e text DEFAULT repeat('e', 2000);
+SELECT copied('columns', 'columns_id');
+
+-- Values out of line, compressed, and long ones that stay inline
+CREATE TABLE stored (id int, extended text, external text, main text);
+ALTER TABLE stored ALTER external SET STORAGE EXTERNAL, ALTER main SET STORAGE MAIN;
+INSERT INTO stored SELECT i * 7919 % 997, repeat('extended ' || i, i % 40 * 100), repeat('external', i % 3 * 400), repeat(md5(i::text), i % 5 * 50)
+FROM generate_series(1, 400) i;
+CREATE INDEX stored_id ON stored (id);
+CREATE INDEX stored_main ON stored (left(main, 100), id);
+SELECT copied('stored', 'stored_id'), copied('stored', 'stored_main');
+
+-- Temporary and unlogged tables, partitions, materialized views
+CREATE TEMP TABLE temporary AS SELECT * FROM t;
+CREATE INDEX temporary_id ON temporary (id);
+SELECT copied('temporary', 'temporary_id');
+CREATE UNLOGGED TABLE unlogged AS SELECT * FROM t;
+CREATE INDEX unlogged_id ON unlogged (id);
+SELECT copied('unlogged', 'unlogged_id');
+CREATE TABLE parted (id int8, word text) PARTITION BY RANGE (id);
+CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (MINVALUE) TO (0);
+CREATE TABLE parted_2 PARTITION OF parted FOR VALUES FROM (0) TO (MAXVALUE);
+INSERT INTO parted SELECT id, word FROM t;
+CREATE INDEX parted_word ON parted (word);
+UPDATE parted SET id = -id WHERE id % 7 = 1;	-- moves to the other partition
+SELECT copied('parted_1', 'parted_1_word_idx'), copied('parted_2', 'parted_2_word_idx');
+CREATE MATERIALIZED VIEW seen AS SELECT * FROM t;
+CREATE INDEX seen_id ON seen (id);
+SELECT copied('seen', 'seen_id');
+
+-- All partitions, in a statement that is a transaction each; and all tables
+-- that were clustered before
+CLUSTER parted USING parted_word;
+SELECT index_name, role, tuples FROM ptsort_last_copy() WHERE participant IS NULL;
+SELECT count(*), count(*) FILTER (WHERE word < before) FROM (SELECT word, lag(word) OVER (ORDER BY ctid) AS before FROM parted_1) s;
+CLUSTER;
+SELECT index_name, role, tuples FROM ptsort_last_copy() WHERE participant IS NULL;
+
+-- What is left to the server, and why
+CREATE TABLE points (p point, id int);
+INSERT INTO points SELECT point(i, -i), -i FROM generate_series(1, 100) i;
+CREATE INDEX points_p ON points USING gist (p);
+CREATE TABLE ints (id int) WITH (autovacuum_enabled = off);
+INSERT INTO ints VALUES (2), (1);
+CREATE INDEX ints_id ON ints (id);
+SET client_min_messages = log;
+SET ptsort.log_build = on;
+CLUSTER points USING points_p;
+VACUUM FULL points;
+SET ptsort.min_table_size = '1GB';
+CLUSTER ints USING ints_id;
+SET ptsort.enable = off;
+CLUSTER ints;
+RESET ptsort.enable;
+SET ptsort.min_table_size = 0;
+TRUNCATE ints;
+CLUSTER ints;
+VACUUM FULL pg_catalog.pg_am;
+
+-- A rewrite that fails, or another kind of one, leaves nothing of ours behind:
+-- the next copy is ours as ever
+INSERT INTO ints VALUES (3), (2), (1);
+CREATE FUNCTION pg_temp.same_routine() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	ALTER TABLE ints ALTER id TYPE int USING 1 / (id - 2);
+EXCEPTION WHEN division_by_zero THEN
+	NULL;
+END $$;
+SELECT pg_temp.same_routine();
+RESET client_min_messages;
+CLUSTER ints;
+SELECT index_name, role, tuples FROM ptsort_last_copy();
+SELECT * FROM ints;
+DISCARD ALL;
+SELECT count(*) FROM ptsort_last_copy();
