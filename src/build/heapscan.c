@@ -454,7 +454,8 @@ scan_pages(HeapScan *hs)
 		hs->pages++;
 		if (hs->progress)
 			pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE,
-										 heapread_done(hs->scan, hs->here.block));
+										 heapread_done(hs->scan,
+													   hs->here.block));
 		if (judge_page(hs))
 			emit_page(hs);
 		else
