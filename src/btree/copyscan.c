@@ -189,6 +189,7 @@ static HeapTuple
 reform(CopyScan *cs, HeapTuple tuple)
 {
 	HeapTupleHeader old = tuple->t_data;
+	HeapTupleHeader new;
 	HeapTuple	result;
 
 	heap_deform_tuple(tuple, cs->old_desc, cs->values, cs->isnull);
@@ -202,8 +203,12 @@ reform(CopyScan *cs, HeapTuple tuple)
 	result->t_tableOid = tuple->t_tableOid;
 	result->t_data->t_choice.t_heap = old->t_choice.t_heap;
 	result->t_data->t_ctid = old->t_ctid;
-	result->t_data->t_infomask |= old->t_infomask & HEAP_XACT_MASK;
-	result->t_data->t_infomask2 |= old->t_infomask2 & HEAP2_XACT_MASK;
+	/* what is formed may be marked, by these bits, as a value */
+	new = result->t_data;
+	new->t_infomask &= ~HEAP_XACT_MASK;
+	new->t_infomask |= old->t_infomask & HEAP_XACT_MASK;
+	new->t_infomask2 &= ~HEAP2_XACT_MASK;
+	new->t_infomask2 |= old->t_infomask2 & HEAP2_XACT_MASK;
 	return result;
 }
 
