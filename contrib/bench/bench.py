@@ -43,6 +43,7 @@ def parse(arguments):
                      help="builds of each index by each builder")
     run.add_argument("--cache", choices=("warm", "cold"), default="warm")
     run.add_argument("--check", action="store_true", help="amcheck every index once")
+    run.add_argument("--limit", help="the program made of limit.c")
     run.add_argument("--keep", action="store_true", help="do not drop tables")
     run.add_argument("--source", default="?", help="which ptsort this is")
     run.add_argument("--out", required=True, help="directory for results.json")

@@ -17,6 +17,8 @@
 #   RUNS=3         builds of each index by each builder; medians are reported
 #   CACHE=warm     or cold: restart and empty the caches before each build
 #   CHECK=1        run amcheck on every index once
+#   LIMIT=1        measure what this machine takes for reading and writing alone,
+#                  beside the builds of int8, random (contrib/bench/limit.c)
 #   PHASES=1       show the phases of all shapes, not of int8 only; draw timelines
 #   OUT=build/bench   where results.json, report.txt and pictures go
 #   KEEP=1         keep the cluster with its tables ...
@@ -32,4 +34,4 @@ cd "$(dirname "$0")/../.." || exit 1
 WORKERS=${WORKERS:-1}
 settings_options=(--workers "$WORKERS")
 [ -z "${PHASES:-}" ] || report_options=(--phases)
-bench bench.py "${OUT:-build/bench}" WORKERS ROWS SHAPES MEMORY RUNS CACHE CHECK?
+bench bench.py "${OUT:-build/bench}" WORKERS ROWS SHAPES MEMORY RUNS CACHE CHECK? LIMIT

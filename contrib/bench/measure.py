@@ -7,7 +7,11 @@ the server's builds, nothing; and both must have had the participants that
 were asked for.
 """
 
+import glob
+import json
+import os
 import re
+import subprocess
 
 import shapes
 import tracesort
@@ -121,6 +125,23 @@ def prepare(cluster, options, table):
     return None
 
 
+# Shapes whose limit can be measured: where the key is in a row
+KEY_OFFSETS = {"int8": 8}
+
+
+def machine_limit(cluster, options, shape, table, wal_bytes):
+    """What reading the table, and writing so much index and WAL, takes by itself,
+    as limit.c says it."""
+    path = os.path.join(cluster.data, cluster.value(
+        "SELECT pg_relation_filepath('%s')" % table))
+    later = sorted((name for name in glob.glob(path + ".*")),
+                   key=lambda name: int(name.rpartition(".")[2]))
+    return json.loads(subprocess.run(
+        [options.limit, str(options.workers + 1), str(KEY_OFFSETS[shape.name]),
+         str(wal_bytes), cluster.data, path, *later],
+        check=True, stdout=subprocess.PIPE).stdout)
+
+
 def check(cluster):
     """Run amcheck on the index; "ok", or what it found."""
     try:
@@ -159,6 +180,10 @@ def measure(cluster, options, shape, collations):
                     done["amcheck"] = check(cluster)
                 result[builder].append(done)
                 cluster.run("DROP INDEX " + INDEX)
+            if options.limit and shape.name in KEY_OFFSETS:
+                notes.add(prepare(cluster, options, table))
+                result.setdefault("limit", []).append(machine_limit(
+                    cluster, options, shape, table, result["ptsort"][-1]["wal_bytes"]))
     except (BuildError, SqlError) as error:
         cluster.run("DROP INDEX IF EXISTS " + INDEX)
         return dict(result, status="error", reason=str(error))

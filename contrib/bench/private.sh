@@ -50,16 +50,21 @@ bench()
 	source_version=$(git describe --always --dirty 2>/dev/null ||
 		sed -n "s/^default_version *= *'\(.*\)'/\1/p" ptsort.control)
 	mapfile -t settings < <(python3 contrib/bench/bench.py settings "${settings_options[@]}")
-	mapfile -t options < <(options_of "$@" KEEP?)
 
 	say "$("$pg_config" --version), $(nproc) processors"
 	make_workdir "${CLUSTER:-}"
-	mkdir -p "$work/out"
+	mkdir -p "$work/out" && rm -f "$work"/out/*.json
 	say "build"
 	install_private || exit 1
+	if [ -n "${LIMIT:-}" ]; then
+		LIMIT=$work/limit
+		cc -O2 -I"$("$private_config" --includedir-server)" \
+			-o "$LIMIT" "$work/src/contrib/bench/limit.c" || exit 1
+	fi
 	own_workdir
 	start_cluster "${settings[@]}" || exit 1
 
+	mapfile -t options < <(options_of "$@" KEEP?)
 	say "measure"
 	as_user env -C "$work" python3 "$work/src/contrib/bench/$program" run \
 		--out "$work/out" --source "$source_version" "${options[@]}"

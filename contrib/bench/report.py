@@ -52,6 +52,17 @@ def summarize(shape):
     }
 
 
+def limit_line(shape):
+    """One line about the machine's limit, if it was measured."""
+    limits = shape["limit"]
+    seconds = middle(limits, "seconds")
+    return ("%s: reading the table and writing index and WAL, synced, takes %.2f s, "
+            "%.2f s of it the syncs; ptsort's build %.2f times that" % (
+                shape["label"], seconds, median(
+                    max(run["index_sync_s"], run["wal_sync_s"]) for run in limits),
+                shape["summary"]["ptsort_s"] / seconds))
+
+
 def table(header, rows):
     """Lines of a text table.  Columns whose cells are all numbers, or '-',
     are set flush right."""
@@ -153,4 +164,5 @@ def text(results, all_phases=False):
             lines += ["", "Phases: %s" % shape["label"]] + phases_table(shape)
     for shape in measured:
         lines += ["%s: %s" % (shape["label"], note) for note in shape["notes"]]
+        lines += ["", limit_line(shape)] if "limit" in shape else []
     return "\n".join(lines) + "\n"
