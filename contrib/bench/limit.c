@@ -358,11 +358,13 @@ main(int argc, char **argv)
 	char		index_path[MAXPGPATH];
 	char		wal_path[MAXPGPATH];
 	const char *paths[FILES] = {index_path, wal_path};
+	const char *names[FILES] = {"index", "wal"};
 	double		seconds;
 
 	if (argc < 6)
 	{
-		fprintf(stderr, "usage: limit PROCESSES KEY_OFFSET WAL_BYTES DIRECTORY TABLE_FILE...\n");
+		fprintf(stderr, "usage: limit PROCESSES KEY_OFFSET "
+				"WAL_BYTES DIRECTORY TABLE_FILE...\n");
 		return 2;
 	}
 	nprocesses = atoi(argv[1]);
@@ -381,13 +383,12 @@ main(int argc, char **argv)
 	make_file(index_path, 0);
 	make_file(wal_path, wal_bytes);
 	seconds = run(paths);
-	printf("{\"seconds\": %.4f, \"form_s\": %.4f, \"index_write_s\": %.4f, "
-		   "\"wal_write_s\": %.4f, \"index_sync_s\": %.4f, \"wal_sync_s\": %.4f, "
-		   "\"index_bytes\": %llu, \"wal_bytes\": %llu}\n",
-		   seconds, shared->form_s, shared->write_s[INDEX], shared->write_s[WAL],
-		   shared->sync_s[INDEX], shared->sync_s[WAL],
-		   (unsigned long long) shared->end[INDEX],
-		   (unsigned long long) shared->end[WAL]);
+	printf("{\"seconds\": %.4f, \"form_s\": %.4f, ", seconds, shared->form_s);
+	for (int i = 0; i < FILES; i++)
+		printf("\"%s_write_s\": %.4f, \"%s_sync_s\": %.4f, \"%s_bytes\": %llu%s",
+			   names[i], shared->write_s[i], names[i], shared->sync_s[i],
+			   names[i], (unsigned long long) shared->end[i],
+			   i == FILES - 1 ? "}\n" : ", ");
 	unlink(index_path);
 	unlink(wal_path);
 	return 0;
