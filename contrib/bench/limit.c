@@ -5,15 +5,16 @@
  *
  *	limit PROCESSES KEY_OFFSET WAL_BYTES DIRECTORY TABLE_FILE...
  *
- * Processes read a table of the server's that is in memory, page by page and in
- * each tuple the eight bytes at KEY_OFFSET, form index pages of these and the
- * tuples' addresses as they come, and write every page twice: to a new file,
- * and to one that exists, as WAL.  Both are synced.  Nothing is sorted, compared
- * or locked, and nobody waits for another process but to share the disk.
+ * Processes read a table of the server's that is in memory, page by page and
+ * in each tuple the eight bytes at KEY_OFFSET, form index pages of these and
+ * the tuples' addresses as they come, and write every page twice: to a new
+ * file, and to one that exists, as WAL.  Both are synced.  Nothing is sorted,
+ * compared or locked, and nobody waits for another process but to share the
+ * disk.
  *
  * Prints JSON: the seconds from start to end; of all processes together those
- * for each part; and those that the syncs took at the end, of which a build need
- * not wait for that of the index, which is a checkpoint's business.
+ * for each part; and those that the syncs took at the end, of which a build
+ * need not wait for that of the index, which is a checkpoint's business.
  *
  *-------------------------------------------------------------------------
  */
@@ -162,8 +163,12 @@ touch_table(void)
 	volatile char sum = 0;
 
 	for (int i = 0; i < nsegments; i++)
-		for (size_t at = 0; at < (size_t) segments[i].blocks * BLCKSZ; at += 4096)
+	{
+		size_t		size = (size_t) segments[i].blocks * BLCKSZ;
+
+		for (size_t at = 0; at < size; at += 4096)
 			sum += segments[i].data[at];
+	}
 }
 
 /* Write at the end of a file, wherever others have moved that. */
@@ -306,7 +311,7 @@ work(int number, const char *paths[FILES])
 		}
 }
 
-/* Make a file that has so many bytes, on the disk, as a recycled segment of WAL. */
+/* Make a file of so many bytes, on the disk, as a recycled segment of WAL. */
 static void
 make_file(const char *path, uint64 size)
 {

@@ -5,11 +5,11 @@
  *
  * The server's storage manager does that since 17, but not across segments (18
  * raises an error).  Before, it writes a block at a time.  That takes twice as
- * long (one process: 105 and 52 ms for 220 MB on ext4, two at once: 240 and 115
- * ms for 440 MB), since each call takes the file's lock, and several
- * participants write into one file.  So there we open the segments by ourselves,
- * as md.c does, and as briefly as the writing takes: opening one costs a
- * hundredth of writing 32 blocks.
+ * long (one process: 105 and 52 ms for 220 MB on ext4, two at once: 240 and
+ * 115 ms for 440 MB), since each call takes the file's lock, and several
+ * participants write into one file.  So there we open the segments by
+ * ourselves, as md.c does, and as briefly as the writing takes: opening one
+ * costs a hundredth of writing 32 blocks.
  *
  *-------------------------------------------------------------------------
  */
