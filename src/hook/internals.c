@@ -27,7 +27,7 @@ extern PGDLLEXPORT const PtSortInternals *ptsort_internals(void);
 static void
 learn(PtSortKey *key)
 {
-	key_learn(key, NULL);
+	(void) key_learn(key, NULL);
 }
 
 static void

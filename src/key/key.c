@@ -649,41 +649,31 @@ end_learning(PtSortKey *key)
 		key->nwords = key->word.nwords;
 }
 
-void
+bool
 key_learn(PtSortKey *key, StringInfo result)
 {
 	text_code_learn(key->word.code);
 	end_learning(key);
 	if (result)
 		text_code_export(key->word.code, result);
+	return text_code_is_right(key->word.code);
 }
 
-void
+bool
 key_adopt(PtSortKey *key, const char *learned, Size length)
 {
 	key_begin_learning(key, false);
 	text_code_import(key->word.code, learned, length);
 	end_learning(key);
-}
-
-bool
-key_learned_right(const PtSortKey *key)
-{
 	return text_code_is_right(key->word.code);
 }
 
 bool
-key_has_other_words(const PtSortKey *key)
-{
-	return key->word.make != NULL;
-}
-
-bool
-key_forgo_learning(PtSortKey *key, bool serial)
+key_forgo_learning(PtSortKey *key)
 {
 	bool		anew = key->word.make != NULL && !key->make_early;
 
-	if (anew && serial)
+	if (anew)
 		begin_trials(&key->word);
 	key->learning = false;
 	key->word.text = false;

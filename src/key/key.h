@@ -143,21 +143,17 @@ extern const KeyForm *key_form(const PtSortKey *key);
  * so many values that 15 ms more are well spent.
  *
  * key_learn learns from these values, and appends to 'result', unless that is
- * NULL, what key_adopt of another process takes.  Then key_learned_right tells
- * whether the words put all of these values in order, and there may be fewer.
+ * NULL, what key_adopt of another process takes.  Both return whether the words
+ * put all of these values in order.  Afterwards there may be fewer words.
  *
  * key_forgo_learning ends it instead: the words are true then, and do not
  * change any more.  Returns whether those made before are worth less than they
- * could be, and are better made anew, if 'serial' on the same terms as
- * key_expect_few; else all participants make the same ones.  There are such
- * words if key_has_other_words.
+ * could be, and are better made anew, on the same terms as key_expect_few.
  */
 extern void key_begin_learning(PtSortKey *key, bool many);
-extern void key_learn(PtSortKey *key, StringInfo result);
-extern void key_adopt(PtSortKey *key, const char *learned, Size length);
-extern bool key_learned_right(const PtSortKey *key);
-extern bool key_has_other_words(const PtSortKey *key);
-extern bool key_forgo_learning(PtSortKey *key, bool serial);
+extern bool key_learn(PtSortKey *key, StringInfo result);
+extern bool key_adopt(PtSortKey *key, const char *learned, Size length);
+extern bool key_forgo_learning(PtSortKey *key);
 
 /* key_has_learned tells whether the key makes words by what was learned. */
 extern bool key_has_learned(const PtSortKey *key);

@@ -22,11 +22,11 @@
  * there are bits for.  So they are in the order of the sequences of weights.
  *
  * In bytewise collations the order of the weights is that of the strings:
- * words never contradict it.  In all others words are hints (see key.h).  Two
- * are made, unless the sample shows that one tells strings apart, or, where
- * comparisons are cheap, in bytewise collations, most of them.  The code is
- * tried on its own sample: if more than a quarter is out of order it is not
- * used, and comparison decides.
+ * words never contradict it, and one word is made.  In all others words are
+ * hints (see key.h), and since a wrong one is expensive, two are made, unless
+ * the sample shows that one tells strings apart.  The code is tried on its own
+ * sample: if more than a quarter is out of order it is not used, and comparison
+ * decides.
  *
  * But where the weights are proved (text_rank.h) they do not contradict the
  * order either, unless the sample shows that they do: text_code_is_doubted.

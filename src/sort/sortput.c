@@ -194,19 +194,6 @@ rekey_memory(PtSort *sort, int64 step, bool keep)
 }
 
 /*
- * How many tuples do all participants have, if the others have as many in
- * memory?
- */
-static int64
-all_tuples(const PtSort *sort)
-{
-	PtSortShared *shared = sort->options.shared;
-
-	return sort->memsort->count *
-		(sort->options.role == PTSORT_SERIAL ? 1 : shared_processes(shared));
-}
-
-/*
  * Are there many tuples, as far as can be told?  If memory is full more of them
  * are to come.
  */
@@ -216,7 +203,7 @@ has_many(const PtSort *sort)
 	int64		least = ptsort_debug_learn_tuples >= 0 ?
 		ptsort_debug_learn_tuples : MANY_TUPLES;
 
-	return all_tuples(sort) >= least ||
+	return sort->memsort->count >= least ||
 		sort->memsort->used >= sort->options.budget / MANY_PART;
 }
 
@@ -232,84 +219,48 @@ sample_step(const PtSort *sort)
 	return Max(n / want, 1);
 }
 
-/* Let the key learn from what is in memory, and append what others need. */
-static void
-learn_here(PtSort *sort, StringInfo learned)
-{
-	key_begin_learning(sort->key, has_many(sort));
-	rekey_memory(sort, sample_step(sort), false);
-	key_learn(sort->key, learned);
-}
-
 /*
- * Let the key learn, for all participants, or adopt what the first of them has
- * learned.  That one decides to make do without if there are too few tuples and
- * there are words without.  False if that is so.
+ * Let the key learn from what is in memory, for all participants, or adopt what
+ * the first of them has learned.  Did the words put all of that in order?
  */
 static bool
 learn_or_adopt(PtSort *sort)
 {
 	PtSortShared *shared = sort->options.shared;
+	bool		serial = sort->options.role == PTSORT_SERIAL;
 	StringInfoData learned;
-	bool		forgone;
+	bool		right;
 
-	if (sort->options.role == PTSORT_SERIAL)
-	{
-		learn_here(sort, NULL);
-		return true;
-	}
 	initStringInfo(&learned);
-	if (shared_claim_learning(shared))
+	if (serial || shared_claim_learning(shared))
 	{
-		forgone = !has_many(sort) && key_has_other_words(sort->key);
-		if (forgone)
-			appendStringInfoChar(&learned, '\0');
-		else
-			learn_here(sort, &learned);
-		shared_publish_learned(shared, learned.data, learned.len);
+		key_begin_learning(sort->key, has_many(sort));
+		rekey_memory(sort, sample_step(sort), false);
+		right = key_learn(sort->key, serial ? NULL : &learned);
+		if (!serial)
+			shared_publish_learned(shared, learned.data, learned.len);
 	}
 	else
 	{
 		shared_read_learned(shared, &learned);
-		forgone = learned.len == 1;
-		if (!forgone)
-			key_adopt(sort->key, learned.data, learned.len);
+		right = key_adopt(sort->key, learned.data, learned.len);
 	}
 	pfree(learned.data);
-	return !forgone;
+	return right;
 }
 
-/* Make do without learning. */
-static void
-forgo_learning(PtSort *sort)
-{
-	sort->learning = false;
-	order_note(&sort->order, HINTS_FORGONE);
-	if (key_forgo_learning(sort->key, sort->options.role == PTSORT_SERIAL))
-		rekey_memory(sort, 1, true);
-}
-
-/*
- * Let the key learn, or not, and keep the most memory that the sort had
- * meanwhile.
- */
+/* Let the key learn, and keep the most memory that the sort had meanwhile. */
 static bool
 learn(PtSort *sort)
 {
-	int64		transient;
-	int64		memory;
-
-	if (!learn_or_adopt(sort))
-	{
-		forgo_learning(sort);
-		return false;
-	}
-	transient = (int64) key_peak_memory(sort->key) -
+	bool		right = learn_or_adopt(sort);
+	int64		transient = (int64) key_peak_memory(sort->key) -
 		(int64) key_memory(sort->key);
-	memory = sort_other_memory(sort) + sort->memsort->used;
+	int64		memory = sort_other_memory(sort) + sort->memsort->used;
+
 	sort->learning = false;
 	sort->peak_memory = Max(sort->peak_memory, memory + Max(transient, 0));
-	return true;
+	return right;
 }
 
 /*
@@ -350,12 +301,7 @@ learn_words(PtSort *sort)
 {
 	int			nwords = key_nwords(sort->key);
 
-	if (!learn(sort))
-	{
-		memsort_set_budget(sort->memsort, entries_budget(sort));
-		return;
-	}
-	if (key_learned_right(sort->key))
+	if (learn(sort))
 		order_note(&sort->order, HINTS_LEARNED_RIGHT);
 	if (key_nwords(sort->key) < nwords)
 	{
@@ -366,6 +312,16 @@ learn_words(PtSort *sort)
 			   key_is_doubted(sort->key) ? HINTS_DOUBTED : HINTS_PROVED);
 	memsort_set_budget(sort->memsort, entries_budget(sort));
 	rekey_memory(sort, 1, true);
+}
+
+/* Make do without learning, in a sort whose tuples are all in memory. */
+static void
+forgo_learning(PtSort *sort)
+{
+	sort->learning = false;
+	order_note(&sort->order, HINTS_FORGONE);
+	if (key_forgo_learning(sort->key))
+		rekey_memory(sort, 1, true);
 }
 
 /*
