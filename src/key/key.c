@@ -141,7 +141,7 @@ init_word(PtSortKey *key, const KeyColumn *column, bool may_learn, int nwords)
 		return;
 	word->text = true;
 	word->hint = !bytewise;
-	word->nwords = nwords;
+	word->nwords = word->hint ? nwords : 1;
 }
 
 /*
