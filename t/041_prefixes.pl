@@ -70,6 +70,7 @@ my %made = (
 	two_passes => { rule => 'forward;backward' },
 	backward => { rule => 'backward' },
 	position => { rule => 'forward,position' },
+	three_passes => { rule => 'forward;backward;forward,position', ignored => 'w' },
 	mixed_passes => { rule => 'forward;forward,position', ignored => 'w' },
 	weightless => { rule => 'forward;forward', ignored => '0' });
 make_locale($_, %{ $made{$_} }) foreach sort keys %made;
@@ -95,6 +96,7 @@ UPDATE long SET k = replace(k, '/a', '/q7v');
 CREATE TABLE slash AS SELECT CASE WHEN k ~ '/(6500|6777|6901)/a' THEN replace(k, '/a', '/zq')
 	WHEN k ~ '/(6500|6777|6901)/b' THEN replace(k, '/b', '/zp') ELSE k END AS k FROM plain;
 CREATE TABLE two_passes AS TABLE plain;
+CREATE TABLE three_passes AS TABLE plain;
 CREATE TABLE backward AS TABLE plain;
 CREATE TABLE mixed_passes AS TABLE plain;
 CREATE TABLE position AS TABLE plain;

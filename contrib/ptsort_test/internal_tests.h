@@ -58,6 +58,13 @@ typedef struct PtSortInternals
 	 */
 	char	   *(*describe_key) (const PtSort *sort);
 
+	/*
+	 * src/key/text_rank.h: how the tables of a collation order two strings;
+	 * false if they do not.
+	 */
+	bool		(*compare_ranks) (Oid collation, const char *a, int a_length,
+								  const char *b, int b_length, int *cmp);
+
 	/* src/sort/tapefile.h */
 	PtSortTestFile *(*file_create) (SharedFileSet *fileset, const char *name);
 	PtSortTestFile *(*file_open) (SharedFileSet *fileset, const char *name);

@@ -190,6 +190,17 @@ CREATE FUNCTION ptsort_test_prefixes(
 AS 'MODULE_PATHNAME', 'ptsort_test_prefixes'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
+-- Compares all pairs of strings by the tables of a collation, and by the collation.
+-- decided: how many the tables order; different: how many of these otherwise.
+CREATE FUNCTION ptsort_test_ranks(
+	collation_id regcollation,
+	strings text[],
+	OUT compared bigint,
+	OUT decided bigint,
+	OUT different bigint)
+AS 'MODULE_PATHNAME', 'ptsort_test_ranks'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
 -- Sorts n tuples that are formed where they will be; see reserve.c.
 CREATE FUNCTION ptsort_test_reserve(n int4, budget_kb int4,
 	is_inline bool DEFAULT false, in_worker bool DEFAULT false,

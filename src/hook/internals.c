@@ -13,6 +13,7 @@
 
 #include "../contrib/ptsort_test/internal_tests.h"
 #include "key/key.h"
+#include "key/text_rank.h"
 #include "sort/internal.h"
 #include "sort/sortstate.h"
 #include "sort/tapefile.h"
@@ -34,6 +35,19 @@ static void
 begin_learning(PtSortKey *key)
 {
 	key_begin_learning(key, true);
+}
+
+static bool
+compare_ranks(Oid collation, const char *a, int a_length, const char *b,
+			  int b_length, int *cmp)
+{
+	TextRanks  *ranks = text_rank_create(collation);
+	bool		decided = ranks != NULL && text_rank_prepare(ranks) &&
+		text_rank_compare(ranks, 0, a, a_length, b, b_length, cmp);
+
+	if (ranks)
+		pfree(ranks);
+	return decided;
 }
 
 static PtSort *
@@ -82,6 +96,7 @@ ptsort_internals(void)
 		.key_begin_learning = begin_learning,
 		.key_learn = learn,
 		.key_tuple = key_tuple,
+		.compare_ranks = compare_ranks,
 		.begin_optimistic = begin_optimistic,
 		.has_failed = has_failed,
 		.describe_key = describe_key,

@@ -21,9 +21,8 @@
  * can begin where the bytes of two strings begin to differ, or rather after the
  * last byte before that which is an element on its own wherever it occurs.
  *
- * Strings that the first pass leaves equal are left to strcoll().  The other
- * passes go backward, count positions, and do in the C library what POSIX does
- * not say; and such strings are few.
+ * Strings that the first pass leaves equal are compared in the later ones by
+ * text_pass.c.  Those of ICU's collations are left to ICU.
  *
  * Words (text_code.c) are made of the primary weights as numbers, the ranks.
  * Weights are written in the manner of UTF-8, so none is the beginning of
@@ -33,6 +32,7 @@
  */
 #include "compat.h"
 
+#include "key/text_pass.h"
 #include "key/text_rank.h"
 #include "key/text_table.h"
 #include "key/text_unit.h"
@@ -147,7 +147,10 @@ text_rank_compare(const TextRanks *ranks, int shared, const char *a,
 								 b_length, cmp);
 	*cmp = compare_primary(ranks, find_begin(ranks, a, shared), a, a_length,
 						   b, b_length);
-	return *cmp != 0;
+	if (*cmp != 0 || ranks->single)
+		return *cmp != 0;
+	return text_pass_compare(ranks->proof, shared, a, a_length, b, b_length,
+							 cmp);
 }
 
 
@@ -362,11 +365,34 @@ vary_trial(const char *string, char *variant, uint32 *state)
 	return length;
 }
 
+/*
+ * Does an order where it is one agree with the collation's?  If not, that may
+ * be the later passes' fault, which are then left to the collation.
+ */
+static bool
+agrees_on_pair(const TextRanks *ranks, const char *a, int a_length,
+			   const char *b, int b_length, Oid collation)
+{
+	int			truth = varstr_cmp(a, a_length, b, b_length, collation);
+
+	for (;;)
+	{
+		int			cmp;
+
+		if (!text_rank_compare(ranks, 0, a, a_length, b, b_length, &cmp) ||
+			((truth < 0) == (cmp < 0) && (truth > 0) == (cmp > 0)))
+			return true;
+		if (ranks->units || !ranks->proof->later)
+			return false;
+		ranks->proof->later = false;
+	}
+}
+
 /* Is the order of many short strings, where it is one, the collation's? */
 static bool
 agrees(const TextRanks *ranks, Oid collation)
 {
-	const bool	wide = ranks->units != NULL;
+	const bool	wide = GetDatabaseEncoding() == PG_UTF8;
 	uint32		state = 1;
 	char		a[TRIAL_BYTES];
 	char		b[2 * TRIAL_BYTES];
@@ -376,11 +402,8 @@ agrees(const TextRanks *ranks, Oid collation)
 		int			a_length = make_trial(a, wide, &state);
 		int			b_length = i % 2 == 0 ? make_trial(b, wide, &state) :
 			vary_trial(a, b, &state);
-		int			truth = varstr_cmp(a, a_length, b, b_length, collation);
-		int			cmp;
 
-		if (text_rank_compare(ranks, 0, a, a_length, b, b_length, &cmp) &&
-			((truth < 0) != (cmp < 0) || (truth > 0) != (cmp > 0)))
+		if (!agrees_on_pair(ranks, a, a_length, b, b_length, collation))
 			return false;
 	}
 	return true;

@@ -29,8 +29,9 @@ extern bool text_rank_prepare(const TextRanks *ranks);
 
 /*
  * text_rank_compare orders two strings that share their first bytes, 'shared'
- * of them, as the collation does; 'cmp' becomes <0 or >0.  False if the first
- * pass over the strings does not decide.
+ * of them, as the collation does; 'cmp' becomes <0 or >0.  False if that cannot
+ * be told: they are equal, or the first pass leaves them so and the tables are
+ * ICU's, or are not sure of the later ones.
  */
 extern bool text_rank_compare(const TextRanks *ranks, int shared,
 							  const char *a, int a_length,

@@ -198,18 +198,45 @@ find_tables(CollateTables *tables, locale_t locale)
 	tables->weights = locale_item(locale, _NL_COLLATE_WEIGHTMB);
 }
 
+/* What is found out on the way through all elements. */
+typedef struct Visit
+{
+	const CollateTables *tables;
+	bool		continues[256]; /* this byte may continue an element */
+	bool		later;			/* rules of the later passes are as expected */
+} Visit;
+
+/* Are the rules of an element's later passes of the kinds that are known? */
+static bool
+later_rules_are_known(const CollateTables *tables, int32 index)
+{
+	for (int pass = 1; pass < (int) tables->npasses; pass++)
+	{
+		int			rule = text_table_rule(tables, index, pass);
+		int			first = tables->rules[pass];
+
+		if ((rule != RULE_FORWARD && rule != RULE_BACKWARD &&
+			 rule != (RULE_FORWARD | RULE_POSITION)) ||
+			(rule & RULE_POSITION) != (first & RULE_POSITION))
+			return false;
+	}
+	return true;
+}
+
 /*
  * Does an element's first pass go forward, and compare weights alone, and is
  * each of these as it must be?
  */
 static bool
-goes_forward(const CollateTables *tables, int32 index)
+visit_element(Visit *visit, int32 index)
 {
+	const CollateTables *tables = visit->tables;
 	const unsigned char *weights;
 	int			length;
 
 	if (index < 0 || text_table_rule(tables, index, 0) != RULE_FORWARD)
 		return false;
+	visit->later &= later_rules_are_known(tables, index);
 	weights = text_table_weight(tables, index, 0, &length);
 	while (length > 0)
 	{
@@ -233,8 +260,9 @@ goes_forward(const CollateTables *tables, int32 index)
  * only.  False if we cannot be sure of it.
  */
 static bool
-visit_range(const CollateTables *tables, const Sequence *range, bool *continues)
+visit_range(Visit *visit, const Sequence *range)
 {
+	const int32 *ranges = visit->tables->ranges;
 	const unsigned char *low = range->bytes;
 	const unsigned char *high = low + range->n;
 	int			last = range->n - 1;
@@ -242,11 +270,11 @@ visit_range(const CollateTables *tables, const Sequence *range, bool *continues)
 	if (last < 0 || memcmp(low, high, last) != 0 || low[last] > high[last])
 		return false;
 	for (int i = 0; i < last; i++)
-		continues[low[i]] = true;
+		visit->continues[low[i]] = true;
 	for (int c = low[last]; c <= high[last]; c++)
 	{
-		continues[c] = true;
-		if (!goes_forward(tables, tables->ranges[c - low[last] - range->index]))
+		visit->continues[c] = true;
+		if (!visit_element(visit, ranges[c - low[last] - range->index]))
 			return false;
 	}
 	return true;
@@ -257,8 +285,7 @@ visit_range(const CollateTables *tables, const Sequence *range, bool *continues)
  * them.  False if we cannot be sure of one.
  */
 static bool
-visit_sequences(const CollateTables *tables, const unsigned char *at,
-				bool *continues)
+visit_sequences(Visit *visit, const unsigned char *at)
 {
 	for (int count = 0; count < MAX_SEQUENCES; count++)
 	{
@@ -267,27 +294,29 @@ visit_sequences(const CollateTables *tables, const unsigned char *at,
 		at = next_sequence(at, &sequence);
 		if (sequence.index < 0)
 		{
-			if (!visit_range(tables, &sequence, continues))
+			if (!visit_range(visit, &sequence))
 				return false;
 			continue;
 		}
-		if (!goes_forward(tables, sequence.index))
+		if (!visit_element(visit, sequence.index))
 			return false;
 		if (sequence.n == 0)
 			return true;
 		for (int i = 0; i < sequence.n; i++)
-			continues[sequence.bytes[i]] = true;
+			visit->continues[sequence.bytes[i]] = true;
 	}
 	return false;
 }
 
 /*
- * Go through all elements.  Note the bytes that continue one.  False unless
- * the first pass is certain to go forward over all of them.
+ * Go through all elements.  False unless the first pass is certain to go
+ * forward over all of them.
  */
 static bool
-visit_elements(const CollateTables *tables, bool *continues)
+visit_elements(Visit *visit)
 {
+	const CollateTables *tables = visit->tables;
+
 	/* strcoll() asks the first set of rules about positions */
 	if (tables->rules[0] != RULE_FORWARD)
 		return false;
@@ -295,9 +324,24 @@ visit_elements(const CollateTables *tables, bool *continues)
 	{
 		int32		index = tables->table[c];
 
-		if (index < 0 ?
-			!visit_sequences(tables, tables->sequences - index, continues) :
-			!goes_forward(tables, index))
+		if (index < 0 ? !visit_sequences(visit, tables->sequences - index) :
+			!visit_element(visit, index))
+			return false;
+	}
+	return true;
+}
+
+/* Does an element go forward in all later passes, and has weights in each? */
+static bool
+is_settled(const CollateTables *tables, int32 index)
+{
+	for (int pass = 1; pass < (int) tables->npasses; pass++)
+	{
+		int			length;
+
+		(void) text_table_weight(tables, index, pass, &length);
+		if (length == 0 ||
+			(text_table_rule(tables, index, pass) & RULE_BACKWARD))
 			return false;
 	}
 	return true;
@@ -308,17 +352,22 @@ static void
 prove(CollateProof *proof, locale_t locale)
 {
 	CollateTables *tables = &proof->tables;
-	bool		continues[256] = {false};
+	Visit		visit = {.tables = tables,.later = true};
 
 	find_tables(tables, locale);
 	if (tables->npasses < 1 || tables->npasses > MAX_PASSES)
 		return;					/* 0: strcoll() is strcmp() */
-	if (!visit_elements(tables, continues))
+	if (!visit_elements(&visit))
 		return;
 	for (int c = 1; c < 256; c++)
-		proof->alone[c] = tables->table[c] >= 0 && !continues[c];
+	{
+		proof->alone[c] = tables->table[c] >= 0 && !visit.continues[c];
+		proof->settled[c] = proof->alone[c] &&
+			is_settled(tables, tables->table[c]);
+	}
 	tables->kept = MemoryContextAllocZero(TopMemoryContext,
 										  KEPT_ELEMENTS * sizeof(KeptElement));
+	proof->later = visit.later;
 	proof->forward = true;
 }
 

@@ -13,8 +13,10 @@
 
 #include "compat.h"
 
-/* A pass's rule, in the bits of localedef; others go backward or count. */
+/* A pass's rule, in the bits of localedef: where it begins, what it counts. */
 #define RULE_FORWARD	1
+#define RULE_BACKWARD	2
+#define RULE_POSITION	4
 
 /* Elements that have been found are kept, this many: a power of two. */
 #define KEPT_ELEMENTS	8192
@@ -58,10 +60,19 @@ typedef struct CollateProof
 	bool		forward;
 
 	/*
+	 * ... and the later passes are as text_pass.c expects them.  Positions
+	 * count for all elements or none, and if so all go forward.
+	 */
+	bool		later;
+
+	/*
 	 * This byte is a collating element on its own wherever it occurs: it
 	 * neither begins nor continues a longer one.
 	 */
 	bool		alone[256];
+
+	/* ... and goes forward in all passes, and has weights in the later ones */
+	bool		settled[256];
 
 	CollateTables tables;
 
