@@ -1,10 +1,10 @@
-# Every allocation fails once: builds of all kinds, in which the first one
-# fails, then the second, and so on, in the leader and in workers.  Each time
-# the build ends with the server's own error, or does without that memory;
-# nothing is left, and the next build works.
+# Every allocation fails once: builds of all kinds and copies of tables, in which
+# the first one fails, then the second, and so on, in the leader and in workers.
+# Each time the build ends with the server's own error, or does without that
+# memory; nothing is left, and the next build works.
 #
-# All allocations of serial builds, and every n-th of parallel ones unless
-# PTSORT_FAULTS=all.
+# All allocations of serial builds, and every n-th of parallel ones and of copies
+# unless PTSORT_FAULTS=all.
 use strict;
 use warnings;
 use FindBin;
@@ -24,7 +24,7 @@ my %config = map { $_->{name} => $_ } configurations();
 foreach my $config (values %config)
 {
 	$config->{setup} =~ s/debug_spill_entries = \d+/debug_spill_entries = 100/;
-	$config->{create} =~ s/ON t /ON tiny /;
+	$config->{create} =~ s/ON t /ON tiny / or $config->{create} =~ s/'t'/'tiny'/;
 }
 
 # How many allocations a build without a failure counts, after some that failed:
@@ -56,7 +56,8 @@ sub walk
 {
 	my ($name, $role, $kind, $step) = @_;
 	my $config = $config{$name};
-	my $start = $role eq 'leader' ? 'intercept: begin' : 'build: worker start';
+	my $begins = $config->{copy} ? 'rewrite: begin' : 'intercept: begin';
+	my $start = $role eq 'leader' ? $begins : 'build: worker start';
 	my $fault = "$start:1:$kind:$role";
 	my $begin = time;
 	my $n = count_allocations($config, $role, $fault);
@@ -93,6 +94,10 @@ foreach my $kind (qw(palloc malloc))
 	walk('unique with dead rows', 'leader', $kind, $step);
 	walk('starts over', 'leader', $kind, $step);
 	walk('concurrently', 'leader', $kind, $step);
+	walk('copied', 'leader', $kind, $step);
+	walk('copied', 'worker', $kind, $step);
+	walk('copied by the server', 'leader', $kind, $step);
+	walk('copied in memory', 'leader', $kind, $kind eq 'palloc' ? 4 : 1);
 }
 
 check_nothing_left($node, 'allocations');

@@ -79,16 +79,16 @@ BEGIN
 	RETURN CASE WHEN same_as_before(heap) THEN 'sound' ELSE 'damaged' END;
 END $$;
 
-CREATE FUNCTION cluster_it(linked bool) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION cluster_it(name text, linked bool) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	SET LOCAL ptsort.enable = off;
-	CREATE INDEX before ON t (word) TABLESPACE space;
+	EXECUTE format('CREATE INDEX before ON %I (word) TABLESPACE space', name);
 	SET LOCAL ptsort.enable = on;
 	ALTER INDEX before RENAME TO i;
 	IF linked THEN
-		UPDATE t SET id = id WHERE id % 100 = 0;
+		EXECUTE format('UPDATE %I SET id = id WHERE id %% 100 = 0', name);
 	END IF;
-	CLUSTER t USING i;
+	EXECUTE format('CLUSTER %I USING i', name);
 END $$;
 
 CREATE FUNCTION segments() RETURNS bigint LANGUAGE sql
@@ -123,14 +123,19 @@ BEGIN
 	RETURN nullif(workers, '');
 END $$;
 
+CREATE FUNCTION left_in(dir text) RETURNS SETOF text LANGUAGE sql
+BEGIN ATOMIC
+	SELECT name FROM pg_ls_dir(dir, true, false) name, pg_stat_file(concat(dir, '/', name), true) file
+	WHERE file.size > 0 AND substring(name, '^[0-9]+')::oid NOT IN
+		(SELECT pg_relation_filenode(oid) FROM pg_class WHERE pg_relation_filenode(oid) IS NOT NULL);
+END;
+
 CREATE FUNCTION left_relations() RETURNS text LANGUAGE sql
 RETURN (SELECT string_agg(name, ' ') FROM pg_tablespace s, pg_database d,
 		pg_ls_dir('pg_tblspc/' || s.oid) version,
-		pg_ls_dir(format('pg_tblspc/%s/%s/%s', s.oid, version, d.oid), true, false) name,
-		pg_stat_file(format('pg_tblspc/%s/%s/%s/%s', s.oid, version, d.oid, name), true) file
-	WHERE spcname = 'space' AND datname = current_database() AND file.size > 0
-		AND substring(name, '^[0-9]+')::oid NOT IN
-			(SELECT pg_relation_filenode(oid) FROM pg_class WHERE pg_relation_filenode(oid) IS NOT NULL));
+		LATERAL (SELECT left_in(format('pg_tblspc/%s/%s/%s', s.oid, version, d.oid))
+			UNION ALL SELECT left_in('base/' || d.oid)) l (name)
+	WHERE spcname = 'space' AND datname = current_database());
 
 CREATE FUNCTION left_over() RETURNS text LANGUAGE sql
 RETURN concat_ws(', ',
@@ -138,7 +143,8 @@ RETURN concat_ws(', ',
 	(SELECT 'files: ' || string_agg(name, ' ') FROM pg_ls_dir('base/pgsql_tmp', true, false) name),
 	(SELECT 'contexts: ' || string_agg(name, ' ') FROM pg_backend_memory_contexts WHERE name LIKE 'ptsort%'),
 	(SELECT 'locks: ' || string_agg(relation::text, ' ') FROM pg_locks
-		WHERE relation >= 16384 AND relation IN (SELECT oid FROM pg_class WHERE relname IN ('t', 'dead', 'tiny', 'i'))),
+		WHERE relation >= 16384 AND (relation IN (SELECT oid FROM pg_class WHERE relname IN ('t', 'dead', 'tiny', 'i'))
+			OR relation NOT IN (SELECT oid FROM pg_class))),
 	(SELECT 'settings' WHERE current_setting('max_parallel_maintenance_workers')::int <> 8),
 	(SELECT 'pins' WHERE pinned()));
 
@@ -259,7 +265,7 @@ my %turns = (
 # Kinds of builds.  roles: for each process whose points are wanted, the turns
 # in which it surely comes to them; points: only those (who waits for whom to
 # learn is chance in the others).  holds: another session
-# must see dead rows.
+# must see dead rows.  copy: a table is copied, before its index is built.
 sub configurations
 {
 	my $both = { leader => 'leader', worker => 'worker' };
@@ -280,8 +286,10 @@ sub configurations
 			create => 'CREATE INDEX i ON t (word) TABLESPACE space', roles => $both },
 		{ name => 'concurrently', setup => $runs,
 			create => 'CREATE INDEX CONCURRENTLY i ON t (word, id) TABLESPACE space', roles => $both },
-		{ name => 'copied', setup => $runs, create => 'SELECT cluster_it(false)', roles => $both },
-		{ name => 'copied by the server', setup => $runs, create => 'SELECT cluster_it(true)', roles => $both },
+		{ name => 'copied', setup => $runs, copy => 1, create => q{SELECT cluster_it('t', false)}, roles => $both },
+		{ name => 'copied by the server', setup => $runs, copy => 1, create => q{SELECT cluster_it('t', true)}, roles => $both },
+		{ name => 'copied in memory', setup => $serial, copy => 1, create => q{SELECT cluster_it('t', false)},
+			roles => { leader => 'any' } },
 		{ name => 'serial', setup => "$serial; $runs", create => 'CREATE INDEX i ON t (word) TABLESPACE space',
 			roles => { leader => 'any' } },
 		{ name => 'in memory', setup => $serial, create => 'CREATE UNIQUE INDEX i ON t (id) INCLUDE (word) TABLESPACE space',
