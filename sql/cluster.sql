@@ -143,6 +143,16 @@ CREATE MATERIALIZED VIEW seen AS SELECT * FROM t;
 CREATE INDEX seen_id ON seen (id);
 SELECT copied('seen', 'seen_id');
 
+-- Inheritance: a copy has the table's own rows, not those of its children
+CREATE TABLE parent (id int8, word text);
+CREATE TABLE child (few int2, word text, id int8);
+ALTER TABLE child INHERIT parent;
+CREATE INDEX parent_word ON parent (word);
+CREATE INDEX child_word ON child (word);
+INSERT INTO parent SELECT id, word FROM t WHERE id < 0;
+INSERT INTO child SELECT few, word, id FROM t WHERE id > 0;
+SELECT copied('parent', 'parent_word'), copied('child', 'child_word');
+
 -- All partitions, in a transaction each
 CLUSTER parted USING parted_word;
 SELECT index_name, role, tuples FROM ptsort_last_copy() WHERE participant IS NULL;
@@ -178,9 +188,19 @@ EXCEPTION WHEN division_by_zero THEN
 	NULL;
 END $$;
 SELECT pg_temp.same_routine();
+SET ptsort.enable = off;
+CREATE MATERIALIZED VIEW few AS SELECT id FROM ints;
+CREATE INDEX few_id ON few (id);
+CLUSTER few USING few_id;
+INSERT INTO ints VALUES (0);
+REFRESH MATERIALIZED VIEW few;
+RESET ptsort.enable;
 RESET client_min_messages;
 CLUSTER ints;
 SELECT index_name, role, tuples FROM ptsort_last_copy();
 SELECT * FROM ints;
+CLUSTER few;
+SELECT index_name, role, tuples FROM ptsort_last_copy();
+SELECT * FROM few;
 DISCARD ALL;
 SELECT count(*) FROM ptsort_last_copy();
