@@ -14,6 +14,7 @@ import time
 
 import session
 from case import Case
+from copies import CopyCase, CopyTotals
 from oracle import Failure
 from queries import QueryCase, QueryTotals
 from sorts import SortCase, SortTotals
@@ -221,7 +222,8 @@ def parse(arguments):
     parser.add_argument("--seed", default=str(int(time.time())))
     parser.add_argument("--case", help="only this case, or these: 3-7")
     parser.add_argument("--least", type=int, default=0,
-                        help="this many builds, sorts or queries, though it takes longer")
+                        help="this many builds, sorts, queries or copies, though"
+                        " it takes longer")
     parser.add_argument("--failures", type=int, default=1,
                         help="stop after so many")
     parser.add_argument("--factor", type=float, default=1,
@@ -236,6 +238,8 @@ def parse(arguments):
                         help="random sorts instead of indexes")
     parser.add_argument("--queries", action="store_true",
                         help="random queries instead of indexes")
+    parser.add_argument("--copies", action="store_true",
+                        help="random copies of tables instead of indexes")
     parser.add_argument("--spoil", action="store_true",
                         help="delete a row between the builds, or leave a tuple"
                         " out of the sort: must fail")
@@ -260,6 +264,8 @@ def main(arguments):
         kind, totals = SortCase, SortTotals
     elif options.queries:
         kind, totals = QueryCase, QueryTotals
+    elif options.copies:
+        kind, totals = CopyCase, CopyTotals
     totals = totals()
     log = Log(options.log)
     shown = time.monotonic()

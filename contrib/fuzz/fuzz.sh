@@ -7,6 +7,7 @@
 #   FUZZ_SEED=s      which cases (by default those of the current time)
 #   FUZZ_CASE=n      only this one, or n-m
 #   FUZZ_OPTIONS     more options for fuzz.py
+#   FUZZ_WAL_LEVEL, FUZZ_SHARED_BUFFERS   settings of the server
 #   PG_CONFIG        chooses the server, KEEP=1 keeps the working directory
 #
 # The script that repeats a failed case is left in build/fuzz/.
@@ -27,6 +28,7 @@ start_cluster "session_preload_libraries = 'ptsort'" \
 	"max_worker_processes = 16" "max_parallel_workers = 16" \
 	"autovacuum = off" "jit = off" "max_logical_replication_workers = 0" \
 	"wal_level = ${FUZZ_WAL_LEVEL:-replica}" "max_wal_senders = 0" \
+	"shared_buffers = ${FUZZ_SHARED_BUFFERS:-128MB}" \
 	"max_wal_size = 4GB" "fsync = off" || exit 1
 
 options=(--seconds "${FUZZ_SECONDS:-120}" --log "$work/server.log"

@@ -3,6 +3,7 @@ SET client_min_messages = warning;
 CREATE EXTENSION ptsort;
 CREATE EXTENSION amcheck;
 CREATE EXTENSION pageinspect;
+CREATE EXTENSION pg_visibility;
 CREATE EXTENSION citext;
 CREATE EXTENSION hstore;
 CREATE EXTENSION ltree;
@@ -132,3 +133,59 @@ RETURNS SETOF record LANGUAGE sql AS $$
 	WHERE c.relkind = 'i' AND (c.oid = to_regclass(name)
 		OR c.oid IN (SELECT relid FROM pg_partition_tree(to_regclass(name))))
 	ORDER BY 1 $$;
+
+-- Copies of tables.  The tables with files of their own: a table itself, or its
+-- partitions.
+CREATE FUNCTION fz_files(name text) RETURNS SETOF regclass LANGUAGE sql AS $$
+	SELECT oid::regclass FROM pg_class WHERE relkind IN ('r', 'm') AND (oid = name::regclass
+		OR oid IN (SELECT relid FROM pg_partition_tree(name::regclass))) $$;
+
+-- What a session sees of a table.
+CREATE FUNCTION fz_seen(name text, OUT n int8, OUT digest numeric)
+LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('SELECT count(*), sum(hashtextextended(t::text, 0)::numeric) FROM %s t', name) INTO n, digest;
+END $$;
+
+-- The row versions in the table's file, but for their places: what their headers
+-- say, and their data.  A value that a copy moves out of line gets a new number
+-- each time, and a multixact, too: of the first the length is taken, of the
+-- second the members.
+CREATE FUNCTION fz_copied(name text, OUT versions int8, OUT digest numeric, OUT visible text, OUT links int8, OUT multis int8, OUT toast text,
+	OUT reltuples float4, OUT relpages int4, OUT relallvisible int4, OUT relfrozenxid xid, OUT relminmxid xid)
+LANGUAGE plpgsql AS $$
+DECLARE
+	pages int8 := pg_relation_size(name) / current_setting('block_size')::int;
+	toast_table regclass;
+BEGIN
+	SELECT count(*), sum(hashtextextended(concat_ws(' ', t_xmin, t_field3, t_infomask, t_infomask2, t_hoff, t_bits,
+			CASE WHEN t_infomask & 4096 = 0 THEN t_xmax::text ELSE
+				(SELECT string_agg(concat(m.xid, m.mode), ' ' ORDER BY m.xid::text, m.mode) FROM pg_get_multixact_members(t_xmax) m) END,
+			CASE WHEN t_infomask & 4 = 0 THEN md5(t_data) ELSE length(t_data)::text END), 0)::numeric),
+		count(*) FILTER (WHERE t_infomask & 8192 <> 0 OR t_ctid <> format('(%s,%s)', b, lp)::tid),
+		count(*) FILTER (WHERE t_infomask & 4096 <> 0)
+	INTO versions, digest, links, multis
+	FROM generate_series(0, pages - 1) b, heap_page_items(get_raw_page(name, b));
+	visible := fz_seen(name)::text;
+	SELECT c.reltuples, c.relpages, c.relallvisible, c.relfrozenxid, c.relminmxid, nullif(reltoastrelid, 0)::regclass
+	INTO reltuples, relpages, relallvisible, relfrozenxid, relminmxid, toast_table
+	FROM pg_class c WHERE oid = name::regclass;
+	toast := '';
+	IF toast_table IS NOT NULL THEN
+		EXECUTE format('SELECT coalesce(nullif(concat(count(*), '' '', sum(hashtextextended(concat(chunk_seq, '' '', md5(chunk_data)), 0)::numeric)), ''0 ''), '''') FROM %s', toast_table) INTO toast;
+	END IF;
+END $$;
+
+-- How many row versions have a link to another one.
+CREATE FUNCTION fz_linked(name text) RETURNS int8 LANGUAGE sql AS $$
+	SELECT count(*) FROM fz_files(name) relid, generate_series(0, pg_relation_size(relid) / current_setting('block_size')::int - 1) b,
+		heap_page_items(get_raw_page(relid::text, b))
+	WHERE t_ctid <> format('(%s,%s)', b, lp)::tid $$;
+
+-- What is wrong with the tables "t" and below it.
+CREATE FUNCTION fz_unsound() RETURNS SETOF text LANGUAGE sql AS $$
+	SELECT relid || ': ' || problem
+	FROM fz_files('t') relid,
+		LATERAL (SELECT msg FROM verify_heapam(relid, check_toast => true)
+			UNION ALL SELECT 'not all visible ' || v FROM pg_check_visible(relid) v
+			UNION ALL SELECT 'not all frozen ' || f FROM pg_check_frozen(relid) f) p (problem) $$;

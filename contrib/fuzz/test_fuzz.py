@@ -4,6 +4,7 @@ import random
 import struct
 import unittest
 
+import copies
 import indexes
 import oracle
 import queries
@@ -304,6 +305,84 @@ class Queries(unittest.TestCase):
         totals.note_query(("ordered",), answer)
         self.assertEqual((totals.queries, totals.taken, totals.sorts,
                           totals.rows), (1, 1, 3, 7))
+
+
+class Copies(unittest.TestCase):
+    LINES = (
+        'LOG:  00000: ptsort: copying table "t" in the order of index "i": '
+        "3 participants, ptsort.parallel_workers, keys hint, 2 words, 1024 kB\n"
+        'INFO:  00000: "fuzz.t": found 5 removable, 95 nonremovable row '
+        "versions in 7 pages\n"
+        "DETAIL:  3 dead row versions cannot be removed yet.\n"
+        'LOG:  00000: ptsort: copied table "t": 3 participants, 95 rows, '
+        "1.5 ms, written by %s\n")
+
+    @staticmethod
+    def made(seed):
+        """Statements made of a seed."""
+        rng = random.Random(seed)
+        table = copies.CopiedTable(rng, World)
+        made = list(table.create())
+        made += [sql for _, sql in table.history(lambda: True)]
+        made += table.become_target()
+        made.append(copies.CopyIndex(rng, table, World, False).statement())
+        return made
+
+    @staticmethod
+    def copy(text):
+        """What was said of a copy."""
+        return copies.Copy(session.Answer(text))
+
+    def test_repeatable(self):
+        for seed in range(50):
+            self.assertEqual(self.made(seed), self.made(seed))
+        self.assertNotEqual(self.made(1), self.made(2))
+
+    def test_all_kinds_come(self):
+        made = [copies.CopiedTable(random.Random(seed), World)
+                for seed in range(1000)]
+        self.assertEqual({table.target for table in made}, {
+            "table", "partition", "all partitions", "materialized view"})
+        self.assertEqual(
+            {kind.name for table in made
+             for kind in (column.kind for column in table.columns)
+             if any(kind.name == long[0] for long in copies.LONG_KINDS)},
+            {long[0] for long in copies.LONG_KINDS})
+
+    def test_who_copied(self):
+        copy = self.copy(self.LINES % "all of them")
+        copy.check_ours(3)
+        self.assertTrue(copy.by_all)
+        self.assertEqual(copy.found, [(
+            "found 5 removable, 95 nonremovable row versions",
+            "3 dead row versions cannot be removed yet.")])
+        with self.assertRaisesRegex(oracle.Failure, "3 participants pl.*not 1"):
+            copy.check_ours(1)
+        self.assertFalse(self.copy(
+            self.LINES % "the server's functions").by_all)
+        copy.ends = []
+        with self.assertRaisesRegex(oracle.Failure, "1 copies have begun, 0"):
+            copy.check_ours(3)
+        for text, words in (
+                ("", "nothing was copied"),
+                ('LOG:  00000: ptsort: leaving copy of table "t" to the server:'
+                 " no index to sort by", "not copied: .*no index")):
+            with self.assertRaisesRegex(oracle.Failure, words):
+                self.copy(text).check_ours(3)
+
+    def test_contents(self):
+        def contents(**other):
+            it = copies.Contents.__new__(copies.Contents)
+            it.fields = dict.fromkeys(copies.Contents.FIELDS, "1")
+            it.fields.update(multis=0, relpages=100, links=0, versions=9)
+            it.fields.update(other)
+            return it
+        contents().compare(contents(relpages=103), 0)
+        contents(multis=1).compare(contents(relminmxid="2", multis=1), 0)
+        for other in ({"digest": "2"}, {"relpages": 120}, {"relminmxid": "2"},
+                      {"relfrozenxid": "2"}, {"multis": 1}):
+            with self.assertRaisesRegex(oracle.Failure, list(other)[0]):
+                contents().compare(contents(**other), 0)
 
 
 if __name__ == "__main__":

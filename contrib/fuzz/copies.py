@@ -1,0 +1,396 @@
+"""Random copies of tables by CLUSTER: each by the server and by ptsort, in
+subtransactions that are rolled back, so that both copy the same table; then one
+by ptsort that stays."""
+
+import re
+import struct
+
+import indexes
+import oracle
+import tables
+import values
+from case import Case
+from oracle import Failure
+from totals import Totals
+
+MAX_ROWS = 10000
+
+START = re.compile(r"ptsort: copying table \"(.+?)\" in the order of index .*: "
+                   r"(\d+) participants?, .*keys (\w+)")
+END = re.compile(r"ptsort: copied table \"(.+?)\": (\d+) participants?, "
+                 r"(\d+) rows, .* written by (.*)")
+LEAVING = re.compile(r"ptsort: leaving copy of table \"(.+?)\" to the server: "
+                     r"(.*)")
+FOUND = re.compile(r"found \d+ removable, \d+ nonremovable row versions")
+
+# Columns that are no keys: rows about as long as TOAST begins and as a page,
+# values that are stored out of line, and compressed ones that are not.
+LONG_KINDS = (
+    ("at the threshold", "PLAIN", "fz_noise({r}, (1800 + {r} % 250)::int4)"),
+    ("nearly a page", "PLAIN",
+     "fz_noise({r}, (CASE WHEN {r} % 30 = 7 THEN 7500 + {r} % 400"
+     " ELSE {r} % 200 END)::int4)"),
+    ("out of line", "EXTERNAL",
+     "fz_noise({r}, (CASE WHEN {r} % 9 = 1 THEN 5000 ELSE 30 END)::int4)"),
+    ("out of line, compressed", "EXTENDED",
+     "CASE WHEN {r} % 9 = 1 THEN repeat(fz_noise({r}, 1500), 5) ELSE 'x' END"),
+    ("compressed", "EXTENDED", "repeat(md5(({r})::text), 200)"),
+)
+
+
+class CopiedTable(tables.Table):
+    """The table "t" that is to be copied: maybe with long rows, maybe a
+    materialized view, a partition, or partitioned."""
+
+    def __init__(self, rng, world):
+        super().__init__(rng, world)
+        self.n = min(self.n, MAX_ROWS)
+        self.storage = {}
+        if rng.random() < 0.4:
+            self._add_long_columns()
+        self.target = "table"
+        if self.partitioned:
+            self.target = rng.choice(("all partitions", "partition"))
+        elif not self.temporary and rng.random() < 0.1:
+            self.target = "materialized view"
+
+    def _add_long_columns(self):
+        for name, storage, value in self.rng.sample(
+                LONG_KINDS, self.rng.choice((1, 1, 2))):
+            kind = values.Kind(name, "text", value, key=False, width=600)
+            column = self.new_column(kind)
+            self.storage[column.name] = storage
+            self.columns.append(column)
+        self.n = min(self.n, 2000)
+
+    def create(self):
+        yield from super().create()
+        for name, storage in self.storage.items():
+            yield "ALTER TABLE t ALTER %s SET STORAGE %s" % (name, storage)
+
+    def history(self, session2_open):
+        """Besides what happens to all tables: rows that several transactions
+        have locked.  Session 3 is one that locks rows meanwhile."""
+        yield from super().history(session2_open)
+        if self.temporary or self.rng.random() < 0.5:
+            return
+        for _ in range(self.rng.choice((1, 1, 2))):
+            yield 3, ("BEGIN; SELECT count(*) FROM (SELECT FROM fuzz.t WHERE %s"
+                      " FOR KEY SHARE) s" % self.where())
+            yield 1, self.rng.choice((self.share, self.update))()
+            yield 3, self.rng.choice(("COMMIT", "COMMIT", "ROLLBACK"))
+
+    def share(self):
+        """Lock rows that session 3 may have locked."""
+        return "SELECT count(*) FROM (SELECT FROM t WHERE %s FOR %s) s" % (
+            self.where(), self.rng.choice(("SHARE", "KEY SHARE",
+                                           "NO KEY UPDATE")))
+
+    def become_target(self):
+        """Statements that make "t" what is to be copied."""
+        if self.target == "partition":
+            return ["ALTER TABLE t RENAME TO parent",
+                    "ALTER TABLE t_0 RENAME TO t"]
+        if self.target == "materialized view":
+            return ["ALTER TABLE t RENAME TO source",
+                    "CREATE MATERIALIZED VIEW t AS SELECT * FROM source"]
+        return []
+
+
+class CopyIndex(indexes.Index):
+    """An index that a table can be clustered by."""
+
+    def _choose_kind(self, snapshot_held):
+        if self.table.target != "table":
+            return "create"
+        return self.rng.choice(("create",) * 6 + ("constraint",))
+
+    def _choose_predicate(self):
+        return ""
+
+
+class Contents:
+    """What a copy has made of the table."""
+
+    FIELDS = ("versions", "digest", "visible", "links", "multis", "toast",
+              "reltuples", "relpages", "relallvisible", "relfrozenxid",
+              "relminmxid")
+
+    def __init__(self, session):
+        answer = session.quiet("SELECT * FROM fz_copied('t')")
+        if answer.error:
+            raise Failure("the copy cannot be read: %s" % answer.error)
+        self.fields = dict(zip(self.FIELDS, answer.value.split("|")))
+        for name in ("versions", "links", "multis", "relpages"):
+            self.fields[name] = int(self.fields[name])
+        answer = session.quiet("SELECT string_agg(msg, '; ') FROM "
+                               "verify_heapam('t', check_toast => true)")
+        if answer.error or answer.value:
+            raise Failure("verify_heapam: %s" % (answer.error or answer.value))
+
+    def compare(self, servers, slices):
+        """All must be the server's, but the number of pages by a few.  New
+        multixacts are made each time, and the oldest one is another then."""
+        for name in self.FIELDS:
+            ours, expected = self.fields[name], servers.fields[name]
+            if name == "relpages":
+                if abs(ours - expected) <= expected / 30 + 2 + slices:
+                    continue
+            elif name == "relminmxid" and self.fields["multis"] > 0:
+                continue
+            if ours != expected:
+                raise Failure("%s: %s, not %s" % (name, ours, expected))
+
+
+class Copy:
+    """One CLUSTER: what it said and what it left."""
+
+    def __init__(self, answer):
+        self.error = answer.error
+        lines = [m for m in answer.messages if m.text.startswith("ptsort: ")]
+        self.starts = [START.search(m.text) for m in lines
+                       if START.search(m.text)]
+        self.ends = [END.search(m.text) for m in lines if END.search(m.text)]
+        self.left = [LEAVING.search(m.text) for m in lines
+                     if LEAVING.search(m.text)]
+        self.found = [(FOUND.search(m.text).group(0), m.fields.get("DETAIL"))
+                      for m in answer.messages if FOUND.search(m.text)]
+        self.displaced = 0
+        self.contents = None
+
+    def read(self, session, alone):
+        """Look at what there is of it; alone: of one table."""
+        if self.error:
+            return
+        self.displaced = displaced(session)
+        if alone:
+            self.contents = Contents(session)
+
+    @property
+    def by_all(self):
+        return all(end.group(4) == "all of them" for end in self.ends)
+
+    def check_ours(self, participants):
+        """All tables with rows must have been copied by ptsort."""
+        for left in self.left:
+            if left.group(2) != "empty table":
+                raise Failure("not copied: " + left.group(0))
+        for start in self.starts:
+            if int(start.group(2)) != participants:
+                raise Failure("%s participants planned, not %d" % (
+                    start.group(2), participants))
+        if self.error:
+            return
+        if not self.starts and not self.left:
+            raise Failure("nothing was copied by ptsort")
+        if len(self.starts) != len(self.ends):
+            raise Failure("%d copies have begun, %d ended" % (
+                len(self.starts), len(self.ends)))
+
+    def check_order(self, linked):
+        """Rows are in the order of the index.  But the server's functions write
+        those that were linked to others, so many, when they write these."""
+        allowed = 0 if self.by_all else linked
+        if self.displaced > allowed:
+            raise Failure("%d rows are not in their order, not %d" % (
+                self.displaced, allowed))
+
+
+def displaced(session):
+    """How many entries of the index "i", each compared with the one before,
+    are before it in the table."""
+    count = 0
+    for row in session.quiet("SELECT * FROM fz_built('i')").rows:
+        before = (0, 0)
+        for _, tid in oracle.Leaf(session, row).tree.entries():
+            high, low, offset = struct.unpack("<HHH", tid)
+            here = (high << 16 | low, offset)
+            count += here < before
+            before = here
+    return count
+
+
+class CopyTotals(Totals):
+    """What has been done."""
+
+    def __init__(self):
+        super().__init__()
+        self.copies = 0
+
+    def note_copy(self, copy, target, slices):
+        """Count what a copy was like."""
+        self.copies += len(copy.ends)
+        for start, end in zip(copy.starts, copy.ends):
+            self.rows += int(end.group(3))
+            self.kinds["by " + end.group(4).replace("server's ", "")] += 1
+            self.kinds["keys " + start.group(3)] += 1
+            self.kinds["parallel"] += int(end.group(2)) > 1
+            self.kinds["in slices"] += slices > 1
+            self.kinds["of " + target] += 1
+        self.kinds["of empty"] += len(copy.left)
+
+    def note_contents(self, contents):
+        """Count what rows there were."""
+        for name in ("links", "multis", "toast"):
+            self.kinds["with " + name] += contents.fields[name] not in (0, "")
+
+    def done(self):
+        return self.copies
+
+    def __str__(self):
+        codes = ", ".join("%s %d" % item for item in sorted(self.codes.items()))
+        return ("%d tables, %d copies (%s), %d rows, %d errors (%s) compared, "
+                "%d checks by amcheck, %d failures, %.0f s" % (
+                    self.tables, self.copies, self.kinds_text(), self.rows,
+                    self.errors, codes, self.checks, self.failures,
+                    self.seconds()))
+
+
+class CopyCase(Case):
+    """A table, its history, and copies in the order of several indexes."""
+
+    def _play_in_schema(self):
+        self.locker = None
+        table = CopiedTable(self.rng, self.world)
+        self.main.run(indexes.set_all(indexes.quiet_settings()))
+        for statement in table.create():
+            self.must(statement)
+        self.totals.tables += 1
+        try:
+            for session, statement in table.history(self._snapshot_held):
+                self._happen(session, statement)
+        finally:
+            if self.locker:
+                self.locker.close()
+        for statement in table.become_target():
+            self.must(statement)
+        for _ in range(self.rng.choice((1, 2, 3))):
+            self._one_index(table)
+
+    def _happen(self, session, statement):
+        if session != 3:
+            super()._happen(session, statement)
+            return
+        if self.locker is None:
+            self.locker = self.world.other_session(self.record)
+        self.must(statement, self.locker)
+
+    def _one_index(self, table):
+        """Copy in the order of an index, use the table, drop the index."""
+        index = CopyIndex(self.rng, table, self.world, self._snapshot_held())
+        if index.slow and table.n > 3000:
+            return
+        self._set(indexes.quiet_settings())
+        if not self.must(index.statement()).error:
+            self._seen()            # from now on it keeps multixacts, too
+            if table.target != "all partitions":
+                self._compare_copies(table, index)
+            self._copy_for_good(table, index)
+            self._use(table)
+        self.must(index.drop())
+
+    def _set(self, chosen):
+        self.main.run(indexes.set_all(chosen))
+
+    def _compare_copies(self, table, index):
+        """By the server, and in other ways by ptsort, in a transaction that may
+        have changed the table before."""
+        self.run("\\set ON_ERROR_ROLLBACK on")
+        self.must("BEGIN")
+        if self.rng.random() < 0.4:
+            self.must(table.transaction())
+        turns = [None] + [indexes.Settings(self.rng, table.n, parallel=bool(n))
+                          for n in range(self.rng.choice((2, 2, 3)))]
+        self.rng.shuffle(turns)
+        if self.spoil:
+            turns.sort(key=lambda settings: settings is not None)
+        copies = []
+        for settings in turns:
+            self.must("SAVEPOINT copy")
+            if self.spoil and settings:
+                self.spoil()
+            copies.append((settings, self._copy(table, index, settings)))
+            self.must("ROLLBACK TO copy")
+        servers = [copy for settings, copy in copies if settings is None][0]
+        for settings, ours in copies:
+            if settings:
+                self._compare(servers, ours, settings)
+        self.must(self.rng.choice(("COMMIT", "COMMIT", "ROLLBACK")))
+        self.run("\\set ON_ERROR_ROLLBACK off")
+
+    def _copy(self, table, index, settings):
+        """CLUSTER, by the server if there are no settings."""
+        if settings:
+            chosen = dict(settings.values)
+            chosen["ptsort.parallel_workers"] = settings.workers
+            chosen["enable_indexscan"] = self.rng.choice(("on", "off"))
+        else:
+            # sorted: by an index scan the server drops more of old versions
+            chosen = dict(indexes.quiet_settings(), enable_indexscan="off")
+        self._set(chosen)
+        linked = int(self.main.quiet("SELECT fz_linked('t')").value)
+        copy = Copy(self.run("CLUSTER (VERBOSE) t USING i"))
+        copy.read(self.main, table.target != "all partitions")
+        if not settings:
+            if copy.starts or not all(
+                    left.group(2) == "ptsort.enable is off"
+                    for left in copy.left):
+                raise Failure("ptsort.enable is off, but it copied")
+            return copy
+        alone = table.temporary or index.unsafe
+        copy.check_ours(1 if alone else settings.participants)
+        copy.check_order(linked)
+        self.totals.note_copy(copy, table.target, 0 if alone else
+                              settings.values["ptsort.debug_slices"])
+        return copy
+
+    def _compare(self, servers, ours, settings):
+        if servers.error or ours.error:
+            if not servers.error or not ours.error or \
+                    servers.error.code != ours.error.code:
+                raise Failure("the server: %s, ptsort: %s" % (
+                    servers.error, ours.error))
+            self.totals.errors += 1
+            self.totals.note_error(ours.error)
+            return
+        slices = max(20, settings.values["ptsort.debug_slices"])
+        ours.contents.compare(servers.contents, slices)
+        if ours.found != servers.found:
+            raise Failure("VERBOSE: %s, not %s" % (ours.found, servers.found))
+        self.totals.note_contents(ours.contents)
+
+    def _seen(self):
+        """What everybody sees of the table: the main session, and the one with
+        the old snapshot, which must let go of the table again."""
+        sql = "SELECT * FROM fz_seen('fuzz.t')"
+        seen = [str(self.main.quiet(sql).rows)]
+        if self.snapshot:
+            self.snapshot.quiet("SAVEPOINT look")
+            answer = self.snapshot.quiet(sql)
+            seen.append(str(answer.error or answer.rows))
+            self.snapshot.quiet("ROLLBACK TO look")
+        return seen
+
+    def _copy_for_good(self, table, index):
+        """By ptsort, outside of a transaction: all see what they saw."""
+        before = self._seen()
+        settings = indexes.Settings(self.rng, table.n,
+                                    parallel=self.rng.random() < 0.7)
+        copy = self._copy(table, index, settings)
+        after = self._seen()
+        if not copy.error and self.spoil is None and before != after:
+            raise Failure("seen: %s, not %s" % (after, before))
+
+    def _use(self, table):
+        """Change it, vacuum it; all of it must be sound then."""
+        if table.target == "materialized view":
+            self.must("REFRESH MATERIALIZED VIEW t")
+            self._amcheck()
+        else:
+            super()._use(table)
+        self.must("VACUUM (%sDISABLE_PAGE_SKIPPING) t" %
+                  self.rng.choice(("", "FREEZE, ")))
+        answer = self.run("SELECT * FROM fz_unsound()")
+        if answer.error or answer.rows:
+            raise Failure("after use: %s" % (answer.error or answer.rows))
+        self.totals.checks += 1
