@@ -68,6 +68,7 @@ sub crash
 my @everybody = (
 	'btload: begin slice',
 	'btwrite: chunk',
+	'btwrite: grow',
 	'btwrite: log',
 	'btwrite: write',
 	'btload: end slice',

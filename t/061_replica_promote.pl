@@ -93,7 +93,7 @@ is(valid_indexes($follower), valid_indexes($primary),
 check_indexes($primary, "seed $seed: primary");
 check_indexes($follower, "seed $seed: replica that has caught up");
 
-# In the middle (but not at "btwrite: chunk", where a process has the extension
+# In the middle (but not at "btwrite: grow", where a process has the extension
 # lock, and may not wait for the one it would pause by): all these builds are at
 # their point, and all WAL that they
 # have written is replayed.

@@ -94,29 +94,11 @@ put_tuple(PtBuild *build, PtSort *sort, ItemPointer tid, Datum *values,
 	ptsort_put_index(sort, tid, values, isnull, alive);
 }
 
-/*
- * What all processes of a parallel build share for the load: how far it is,
- * followed by btload's own block.
- */
-typedef struct BtBuildShared
-{
-	int			processes;
-	pg_atomic_uint64 tuples_done;
-} BtBuildShared;
-
-static BtLoadShared *
-load_shared(PtBuild *build)
-{
-	return (BtLoadShared *)
-		((char *) build->shared + MAXALIGN(sizeof(BtBuildShared)));
-}
-
-/* Count tuples as loaded; the leader shows the sum in the progress view. */
+/* Let others know how far the load is; the leader shows it as progress. */
 static void
-report_tuples(PtBuild *build, int64 tuples)
+report_tuples(PtBuild *build, BtLoad *load)
 {
-	BtBuildShared *shared = build->shared;
-	uint64		done = pg_atomic_add_fetch_u64(&shared->tuples_done, tuples);
+	int64		done = btload_report(load);
 
 	CHECK_FOR_INTERRUPTS();
 	if (build->is_leader)
@@ -125,7 +107,7 @@ report_tuples(PtBuild *build, int64 tuples)
 
 /* Add all tuples that the sort gives now to the slice, one by one. */
 static void
-load_tuples(PtBuild *build, PtSort *sort, BtSlice *slice)
+load_tuples(PtBuild *build, PtSort *sort, BtLoad *load, BtSlice *slice)
 {
 	IndexTuple	itup;
 	int			unreported = 0;
@@ -135,16 +117,17 @@ load_tuples(PtBuild *build, PtSort *sort, BtSlice *slice)
 		btload_add(slice, itup);
 		if (++unreported == LOAD_STEP)
 		{
-			report_tuples(build, unreported);
+			report_tuples(build, load);
 			unreported = 0;
 		}
 	}
-	report_tuples(build, unreported);
+	report_tuples(build, load);
 }
 
 /* load_tuples for exact keys: many at a time, and never as tuples. */
 static void
-load_entries(PtBuild *build, PtSort *sort, BtSlice *slice, const KeyForm *form)
+load_entries(PtBuild *build, PtSort *sort, BtLoad *load, BtSlice *slice,
+			 const KeyForm *form)
 {
 	const uint64 *entries;
 	int			n;
@@ -152,7 +135,7 @@ load_entries(PtBuild *build, PtSort *sort, BtSlice *slice, const KeyForm *form)
 	while ((entries = variant_get_index_entries(sort, &n)) != NULL)
 	{
 		btload_add_entries(slice, form, entries, n);
-		report_tuples(build, n);
+		report_tuples(build, load);
 	}
 }
 
@@ -164,27 +147,22 @@ load_slice(PtBuild *build, PtSort *sort, BtLoad *load, int number)
 	const PtSortKey *key = variant_index_exact_key(sort);
 
 	if (key)
-		load_entries(build, sort, slice, key_form(key));
+		load_entries(build, sort, load, slice, key_form(key));
 	else
-		load_tuples(build, sort, slice);
+		load_tuples(build, sort, load, slice);
 	btload_end_slice(slice);
 }
 
 static Size
 shared_size(PtBuild *build, int processes, int slices)
 {
-	return add_size(MAXALIGN(sizeof(BtBuildShared)),
-					btload_estimate(processes, slices));
+	return btload_estimate(processes, slices);
 }
 
 static void
 shared_init(PtBuild *build, int processes, int slices)
 {
-	BtBuildShared *shared = build->shared;
-
-	shared->processes = processes;
-	pg_atomic_init_u64(&shared->tuples_done, 0);
-	btload_init_shared(load_shared(build), build->index, processes, slices);
+	btload_init_shared(build->shared, build->index, processes, slices);
 }
 
 /* The leader keeps its load for finish_load. */
@@ -197,7 +175,7 @@ load_slices(PtBuild *build, PtSort *sort)
 	int			slice;
 
 	ptsort_stats(sort, &stats);
-	load = btload_begin(load_shared(build), build->participant, build->heap,
+	load = btload_begin(build->shared, build->participant, build->heap,
 						build->index, build->fileset, stats.tuples);
 	while (!outcome.failed && ptsort_next_slice(sort, &slice))
 	{
@@ -214,13 +192,13 @@ static void
 finish_load(PtBuild *build)
 {
 	const BtBuildArg *arg = build->arg;
-	const BtBuildShared *shared = build->shared;
+	int			processes = btload_participants(build->shared);
 
 	/* The others counted on after the leader's last look. */
-	report_tuples(build, 0);
+	report_tuples(build, build->local);
 	btload_finish(build->local);
-	for (int i = 1; i < shared->processes; i++)
-		arg->pages[i] = btload_pages(load_shared(build), i);
+	for (int i = 1; i < processes; i++)
+		arg->pages[i] = btload_pages(build->shared, i);
 }
 
 /*

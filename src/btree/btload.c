@@ -64,6 +64,7 @@ typedef struct BtParticipant
 struct BtLoadShared
 {
 	BtFileShared file;
+	pg_atomic_uint64 tuples;	/* that have been added and reported */
 	bool		allequalimage;
 	int			nslices;
 };
@@ -98,7 +99,8 @@ struct BtLoad
 	BtLinks   **links;			/* private lists of slices we loaded */
 	int64		all_tuples;		/* of all participants */
 	int64		tuples;			/* that we have added */
-	int64		leaves;			/* that we have filled */
+	int64		reported;		/* of them, with btload_report */
+	int64		leaves;			/* that we have begun */
 };
 
 
@@ -143,6 +145,7 @@ btload_init_shared(BtLoadShared *shared, Relation index, int nparticipants,
 	Assert((void *) MAXALIGN(shared) == (void *) shared);
 
 	btwrite_init_shared(&shared->file, index, nparticipants);
+	pg_atomic_init_u64(&shared->tuples, 0);
 	shared->allequalimage = _bt_allequalimage(index, true);
 	shared->nslices = nslices;
 	for (int i = 0; i < nparticipants; i++)
@@ -172,15 +175,46 @@ level_init(BtLevel *level, BtLoad *load)
 }
 
 /*
+ * Tell the writer how many leaves the tuples take that nobody has added yet: if
+ * they are like ours, and at least.
+ */
+static void
+expect_leaves(BtLoad *load)
+{
+	BtWriter   *writer = &load->writer;
+	int64		tuples = load->all_tuples -
+		(int64) pg_atomic_read_u64(&load->shared->tuples);
+	double		leaves = Max(tuples, 0) / (double) MaxTIDsPerBTreePage;
+
+	writer->at_least = (BlockNumber) Min(leaves, (double) MaxBlockNumber);
+	if (load->leaves > 0)
+		leaves = Max(tuples, 0) * ((double) load->leaves / load->tuples);
+	writer->to_come = (BlockNumber) Min(leaves, (double) MaxBlockNumber);
+}
+
+/*
+ * Get a block for a page of the level.
+ */
+static BlockNumber
+level_get_block(BtLevel *level)
+{
+	BtLoad	   *load = level->load;
+
+	if (btwrite_needs_chunk(&load->writer))
+		expect_leaves(load);
+	if (level->slice)
+		load->leaves++;
+	return btwrite_get_block(&load->writer);
+}
+
+/*
  * Begin the level's first page.
  */
 static void
 level_open(BtLevel *level, uint32 number)
 {
-	BtWriter   *writer = &level->load->writer;
-
-	btpage_open(&level->open, btwrite_get_buffer(writer),
-				btwrite_get_block(writer), number);
+	btpage_open(&level->open, btwrite_get_buffer(&level->load->writer),
+				level_get_block(level), number);
 }
 
 /*
@@ -231,28 +265,15 @@ level_close_page(BtLevel *level, BlockNumber rightblk)
 	open->page = NULL;
 }
 
-/* Tell the writer how large the file will be if all leaves are like ours. */
-static void
-expect_size(BtLoad *load)
-{
-	double		leaves =
-		(double) ++load->leaves * load->all_tuples / load->tuples;
-
-	load->writer.expected = (BlockNumber) Min(leaves, (double) MaxBlockNumber);
-}
-
 static pg_noinline void
 level_next_page(BtLevel *level)
 {
-	BtWriter   *writer = &level->load->writer;
 	BtOpenPage	next;
 
 	CHECK_FOR_INTERRUPTS();
 
-	if (level->slice)
-		expect_size(level->load);
-	btpage_open(&next, btwrite_get_buffer(writer), btwrite_get_block(writer),
-				level->open.level);
+	btpage_open(&next, btwrite_get_buffer(&level->load->writer),
+				level_get_block(level), level->open.level);
 	btpage_carry_over(&level->open, &next);
 	BTPageGetOpaque(next.page)->btpo_prev = level->open.blkno;
 	level_close_page(level, next.blkno);
@@ -406,6 +427,15 @@ btload_add_entries(BtSlice *slice, const KeyForm *form, const uint64 *entries,
 	}
 }
 
+int64
+btload_report(BtLoad *load)
+{
+	int64		added = load->tuples - load->reported;
+
+	load->reported = load->tuples;
+	return (int64) pg_atomic_add_fetch_u64(&load->shared->tuples, added);
+}
+
 void
 btload_end_slice(BtSlice *slice)
 {
@@ -468,9 +498,16 @@ free_links(BtLoad *load)
 void
 btload_end(BtLoad *load)
 {
+	btwrite_return_chunk(&load->writer);
 	participant_end(load);
 	free_links(load);
 	MemoryContextDelete(load->cxt);
+}
+
+int
+btload_participants(const BtLoadShared *shared)
+{
+	return shared->file.nparticipants;
 }
 
 int64
@@ -605,7 +642,7 @@ take_over(BtLoad *load)
 {
 	int			n = load->shared->file.nparticipants;
 	BtChunk    *rest = MemoryContextAlloc(load->cxt,
-										  mul_size(n, sizeof(BtChunk)));
+										  mul_size(n + 2, sizeof(BtChunk)));
 
 	participant_end(load);
 	for (int i = 0; i < n; i++)

@@ -22,6 +22,7 @@
  *										btload_begin_slice
  *										btload_add ... or
  *										btload_add_entries ...
+ *										btload_report, now and then
  *										btload_end_slice
  *									btload_end
  *		(all others have ended)
@@ -33,7 +34,7 @@
  * file set.  After an error nothing has to be cleaned up: the relation's
  * files go with the transaction.
  *
- * Uniqueness is not checked here, progress is not reported here.
+ * Uniqueness is not checked here, progress is not shown here.
  *
  *-------------------------------------------------------------------------
  */
@@ -72,8 +73,8 @@ extern void btload_init_shared(BtLoadShared *shared, Relation index,
  * 0.  The lists of leaves are handed to the leader through files in
  * 'fileset', which may be NULL if there is only one participant: then they
  * stay in memory as long as they are small.  'heap' is for error messages,
- * 'all_tuples', of all participants together, for an estimate of the index's
- * size; 0 if there is only one.
+ * 'all_tuples', of all participants together, for an estimate of what is still
+ * to come; 0 if there is only one.
  */
 extern BtLoad *btload_begin(BtLoadShared *shared, int participant,
 							Relation heap, Relation index,
@@ -100,6 +101,12 @@ extern void btload_add(BtSlice *slice, IndexTuple itup);
 extern void btload_add_entries(BtSlice *slice, const KeyForm *form,
 							   const uint64 *entries, int n);
 
+/*
+ * btload_report lets all know of the tuples that the caller has added, and
+ * returns how many all have added.
+ */
+extern int64 btload_report(BtLoad *load);
+
 /* btload_end_slice leaves the slice for the leader to stitch, and frees it. */
 extern void btload_end_slice(BtSlice *slice);
 
@@ -116,6 +123,9 @@ extern void btload_end(BtLoad *load);
  * written to the shared block visible.  Frees 'load'.
  */
 extern void btload_finish(BtLoad *load);
+
+/* btload_participants returns how many may take part. */
+extern int	btload_participants(const BtLoadShared *shared);
 
 /*
  * btload_pages returns how many pages a participant that is not the leader has

@@ -28,20 +28,23 @@
 #include "btree/btblocks.h"
 #include "btree/btwrite.h"
 #include "fault.h"
-#include "port/pg_bitutils.h"
 #include "storage/indexfsm.h"
 #include "storage/lmgr.h"
 #include "storage/proc.h"
 #include "utils/memutils.h"
 
-/* The largest chunk of blocks. */
+/* The most blocks of a chunk. */
 #define MAX_CHUNK		64
 
 /*
- * At most one in this many blocks of the file may be left over, so that the
- * index is never noticeably larger for being written by several processes.
+ * All participants' chunks together have one in this many of the blocks that
+ * are still to come.  Some participants end before others, which take what is
+ * to come then: left over is that, divided by this.
  */
-#define LEFTOVER_SHARE	128
+#define PART_OF_REST	8
+
+/* Most blocks by which the file grows ahead, for each participant. */
+#define MAX_AHEAD		(4 * MAX_CHUNK)
 
 static Page
 zero_page(BtWriter *writer)
@@ -73,21 +76,25 @@ btwrite_init_file(BtFileShared *shared, Relation rel, int nparticipants)
 	shared->use_wal = RelationNeedsWAL(rel);
 	shared->redo = GetRedoRecPtr();
 	shared->nparticipants = nparticipants;
+	pg_atomic_init_u64(&shared->nblocks, 0);
+	pg_atomic_init_u32(&shared->size, 0);
+	pg_atomic_init_u64(&shared->returned, 0);
 }
 
 void
 btwrite_init_shared(BtFileShared *shared, Relation index, int nparticipants)
 {
 	btwrite_init_file(shared, index, nparticipants);
-	shared->nblocks = BTREE_METAPAGE + 1;
+	pg_atomic_write_u64(&shared->nblocks, BTREE_METAPAGE + 1);
 	if (nparticipants > 1)
 	{
 		BtWriter	writer;
 
-		/* the first chunk begins after block 0, so that must exist */
+		/* the file has all blocks that have been taken */
 		btwrite_begin(&writer, shared, index);
 		extend_with_zeroes(&writer, BTREE_METAPAGE);
 		pfree(writer.zero);
+		pg_atomic_write_u32(&shared->size, BTREE_METAPAGE + 1);
 	}
 }
 
@@ -130,38 +137,107 @@ btwrite_release_buffer(BtWriter *writer, Page page)
 }
 
 /*
- * Get a chunk of blocks from the shared counter.  See btwrite.h for why it is
- * aligned and why its last block is written at once.
+ * How many blocks the file, which several write, should have beyond those that
+ * have been taken.  Part of what is certain to come is not yet known to have
+ * been taken.
+ */
+static BlockNumber
+blocks_ahead(const BtWriter *writer, BlockNumber taken)
+{
+	BlockNumber certain = writer->at_least - writer->at_least / 4;
+	BlockNumber likely = Min(writer->to_come / 2, taken / PART_OF_REST);
+	uint32		most = MAX_AHEAD * (uint32) writer->shared->nparticipants;
+
+	return Min(Min(Max(certain, likely), most), MaxBlockNumber - taken);
+}
+
+/*
+ * Have all blocks before 'end', which are ours, in the file.  The file grows
+ * when half of what it was ahead has been taken; then nobody need wait, and who
+ * finds another at it goes on.
+ */
+static void
+grow_file(BtWriter *writer, BlockNumber end)
+{
+	BtFileShared *shared = writer->shared;
+	BlockNumber have = pg_atomic_read_u32(&shared->size);
+
+	pg_read_barrier();
+	if (end > have)
+		LockRelationForExtension(writer->index, ExclusiveLock);
+	else if (have - end > blocks_ahead(writer, end) / 2)
+		return;
+	else if (!ConditionalLockRelationForExtension(writer->index,
+												  ExclusiveLock))
+		return;
+
+	writer->eof = pg_atomic_read_u32(&shared->size);
+	if (writer->eof < end || writer->eof == have)
+	{
+		uint64		nblocks = pg_atomic_read_u64(&shared->nblocks);
+		BlockNumber taken = (BlockNumber) Min(nblocks, MaxBlockNumber);
+
+		btwrite_extend(writer, taken + blocks_ahead(writer, taken));
+		fault_point("btwrite: grow");
+		pg_write_barrier();
+		pg_atomic_write_u32(&shared->size, writer->eof);
+	}
+	UnlockRelationForExtension(writer->index, ExclusiveLock);
+}
+
+static const BtChunk no_blocks = {0, 0};
+
+/* Exchange the chunk that somebody has returned, perhaps an empty one. */
+static BtChunk
+exchange_returned(BtFileShared *shared, BtChunk chunk)
+{
+	uint64		old;
+
+	old = pg_atomic_exchange_u64(&shared->returned,
+								 ((uint64) chunk.next << 32) | chunk.end);
+	chunk.next = (BlockNumber) (old >> 32);
+	chunk.end = (BlockNumber) old;
+	return chunk;
+}
+
+void
+btwrite_return_chunk(BtWriter *writer)
+{
+	if (writer->chunk.next < writer->chunk.end)
+		writer->chunk = exchange_returned(writer->shared, writer->chunk);
+}
+
+/*
+ * Get a chunk of blocks.  The counter does not overflow, should all others come
+ * here before they hear of our error.
  */
 static void
 get_chunk(BtWriter *writer)
 {
 	BtFileShared *shared = writer->shared;
 	uint32		size;
-	BlockNumber start;
+	uint64		end;
 
-	LockRelationForExtension(writer->index, ExclusiveLock);
-
-	start = shared->nblocks;
-	size = Max(start, writer->expected) /
-		(LEFTOVER_SHARE * (uint32) shared->nparticipants);
-	size = pg_prevpower2_32(Min(Max(size, 1), MAX_CHUNK));
-	while (start % size != 0)
-		size /= 2;
-	if (start > MaxBlockNumber - size)
+	if (pg_atomic_read_u64(&shared->returned) != 0)
+	{
+		writer->chunk = exchange_returned(shared, no_blocks);
+		if (writer->chunk.next < writer->chunk.end)
+			return;
+	}
+	size = writer->to_come / (PART_OF_REST * (uint32) shared->nparticipants);
+	size = Min(Max(size, 1), MAX_CHUNK);
+	end = pg_atomic_add_fetch_u64(&shared->nblocks, size);
+	if (end > MaxBlockNumber)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("cannot extend file \"%s\" beyond %u blocks",
 						RelationGetRelationName(writer->index),
 						InvalidBlockNumber)));
-	extend_with_zeroes(writer, start + size - 1);
 	fault_point("btwrite: chunk");
-	shared->nblocks = start + size;
+	grow_file(writer, (BlockNumber) end);
 
-	UnlockRelationForExtension(writer->index, ExclusiveLock);
-
-	writer->chunk.next = start;
-	writer->chunk.end = start + size;
+	writer->chunk.next = (BlockNumber) (end - size);
+	writer->chunk.end = (BlockNumber) end;
 }
 
 BlockNumber
@@ -174,9 +250,10 @@ btwrite_get_block(BtWriter *writer)
 		writer->spare++;
 		writer->nspare--;
 	}
-	if (writer->alone)
-		return writer->shared->nblocks++;	/* smgrextend() knows the limit */
-	if (writer->chunk.next == writer->chunk.end)
+	if (writer->alone)			/* smgrextend() knows the limit */
+		return (BlockNumber)
+			pg_atomic_fetch_add_u64(&writer->shared->nblocks, 1);
+	if (btwrite_needs_chunk(writer))
 		get_chunk(writer);
 	return writer->chunk.next++;
 }
@@ -311,14 +388,20 @@ compare_chunks(const void *a, const void *b)
 void
 btwrite_take_over(BtWriter *writer, BtChunk *chunks, int nchunks)
 {
-	qsort(chunks, nchunks, sizeof(BtChunk), compare_chunks);
-	writer->spare = chunks;
-	writer->nspare = nchunks;
+	BtFileShared *shared = writer->shared;
+
 	if (!writer->alone)
 	{
 		writer->alone = true;
-		writer->eof = writer->shared->nblocks;
+		writer->eof = pg_atomic_read_u32(&shared->size);
+		chunks[nchunks].next = (BlockNumber)
+			pg_atomic_exchange_u64(&shared->nblocks, writer->eof);
+		chunks[nchunks++].end = writer->eof;
+		chunks[nchunks++] = exchange_returned(shared, no_blocks);
 	}
+	qsort(chunks, nchunks, sizeof(BtChunk), compare_chunks);
+	writer->spare = chunks;
+	writer->nspare = nchunks;
 }
 
 void
@@ -385,13 +468,14 @@ btwrite_sync(BtWriter *writer)
 {
 	bool		registered;
 	BlockNumber size = RelationGetNumberOfBlocks(writer->index);
+	uint64		taken = pg_atomic_read_u64(&writer->shared->nblocks);
 
 	Assert(writer->alone && writer->npages == 0);
 	fault_point("btwrite: sync");
-	if (size != writer->shared->nblocks || size != writer->eof)
-		elog(ERROR, "relation \"%s\" has %u blocks where %u were expected",
+	if (size != taken || size != writer->eof)
+		elog(ERROR, "relation \"%s\" has %u blocks where %llu were expected",
 			 RelationGetRelationName(writer->index), size,
-			 writer->shared->nblocks);
+			 (unsigned long long) taken);
 
 	if (writer->shared->use_wal)
 		registered = register_logged_file(writer);

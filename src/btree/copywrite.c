@@ -297,13 +297,14 @@ int64
 copywrite_finish(CopyWriter *writer)
 {
 	CopyFile   *file = writer->file;
+	BlockNumber end = pg_atomic_read_u32(&file->start[file->nslices]);
 
-	file->file.nblocks = pg_atomic_read_u32(&file->start[file->nslices]);
-	if (file->file.nblocks == InvalidBlockNumber)
+	if (end == InvalidBlockNumber)
 		elog(ERROR, "slices of table \"%s\" are missing",
 			 RelationGetRelationName(writer->rules->old_heap));
-	writer->out.alone = false;
-	btwrite_take_over(&writer->out, NULL, 0);
+	pg_atomic_write_u64(&file->file.nblocks, end);
+	writer->out.eof = end;
+	writer->out.alone = true;
 	btwrite_sync(&writer->out);
 	return copywrite_end(writer);
 }
