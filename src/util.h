@@ -44,6 +44,16 @@ pt_ms_since(instr_time start)
 }
 
 /*
+ * pt_log_part tells developers (DEBUG2) how long a part of a build has taken that
+ * one process does for all: contrib/bench/scale.py reads it.
+ */
+static inline void
+pt_log_part(const char *part, instr_time start)
+{
+	elog(DEBUG2, "ptsort: part \"%s\": %.3f ms", part, pt_ms_since(start));
+}
+
+/*
  * pt_prefetch asks the processor to load the cache line of an address.  It is
  * a macro because gcc 12 drops the calls of a function that does nothing else,
  * as if it had no effect.

@@ -170,5 +170,25 @@ command_like([ 'python3', $queries, 'report', $out ],
 command_fails_like([ 'python3', $queries, 'run', '--shapes', 'none', '--out', $out ],
 	qr/unknown none; there are: order_url /, 'queries: unknown');
 
+# Scaling: each number of participants, its parts, and a picture
+my $scale = "$dir/scale.py";
+($good, $results, $out) = program($scale, '--rows', 20000, '--runs', 1,
+	'--participants', '1,2,4', '--memory', '64MB');
+ok($good, 'scale');
+foreach my $n (1, 2, 4)
+{
+	my $build = $results->{builds}{$n}[0];
+
+	is(scalar(@{ $build->{participants} }), $n, "scale: $n participants");
+	is_deeply([ sort keys %{ $build->{parts} } ],
+		[ $n > 1 ? 'plan' : (), 'start', 'stitch', 'sync' ],
+		"scale: $n participants: parts");
+}
+command_like([ 'python3', $scale, 'report', $out ],
+	qr/^ +4 .*^ +4 /ms, 'scale: report');
+like(slurp_file("$out/scale.svg"), qr/<svg .*participants.*<\/svg>/s, 'scale: picture');
+is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_class
+	WHERE relkind = 'r' AND relname LIKE 'bench%'}), 0, 'scale: tables are dropped');
+
 $node->stop;
 done_testing();

@@ -37,7 +37,7 @@ SET ptsort.min_table_size = 0;
 SET trace_sort = {trace};
 SET log_min_messages = fatal;
 SELECT pg_current_wal_insert_lsn() AS lsn \\gset
-SET client_min_messages = debug1;
+SET client_min_messages = {level};
 SELECT clock_timestamp() AS start \\gset
 CREATE INDEX {index} ON {table} ({keys}){request};
 SELECT clock_timestamp() AS finish \\gset
@@ -51,13 +51,14 @@ SELECT json_build_object(
 """
 
 
-def build_script(builder, options, table, keys):
-    """The psql script of one build by "server" or "ptsort"."""
+def build_script(builder, options, table, keys, level="debug1"):
+    """The psql script of one build by "server" or "ptsort", with messages from
+    this level on."""
     ours = builder == "ptsort"
     return BUILD.format(
         memory=options.memory, workers=options.workers, index=INDEX,
         table=table, keys=keys, enable="on" if ours else "off",
-        trace="off" if ours else "on",
+        trace="off" if ours else "on", level=level,
         request=" WITH (parallel_workers = %d)" % options.workers if ours else "")
 
 

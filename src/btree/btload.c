@@ -29,6 +29,7 @@
 #include "btree/btwrite.h"
 #include "fault.h"
 #include "miscadmin.h"
+#include "util.h"
 #include "utils/memutils.h"
 
 typedef enum BtSliceState
@@ -658,7 +659,9 @@ btload_finish(BtLoad *load)
 	MemoryContext oldcxt = MemoryContextSwitchTo(load->cxt);
 	BtWriter   *writer = &load->writer;
 	Page		meta;
+	instr_time	start;
 
+	INSTR_TIME_SET_CURRENT(start);
 	take_over(load);
 
 	fault_point("btload: stitch");
@@ -677,7 +680,10 @@ btload_finish(BtLoad *load)
 	_bt_initmetapage(meta, root.blkno, root.level, load->shared->allequalimage);
 	btwrite_page(writer, meta, BTREE_METAPAGE);
 	btwrite_flush(writer);
+	pt_log_part("stitch", start);
+	INSTR_TIME_SET_CURRENT(start);
 	btwrite_sync(writer);
+	pt_log_part("sync", start);
 
 	MemoryContextSwitchTo(oldcxt);
 	MemoryContextDelete(load->cxt);

@@ -357,6 +357,9 @@ plan_workers(const Team *team, int workers)
 void
 team_start(Team *team, int workers)
 {
+	instr_time	start;
+
+	INSTR_TIME_SET_CURRENT(start);
 	enter_phase(team, TEAM_FILLS);
 	team->wal_before = pgWalUsage.wal_bytes;
 	team->planned = plan_workers(team, workers);
@@ -380,6 +383,7 @@ team_start(Team *team, int workers)
 		team_leave(team);
 		stay_alone(team);
 	}
+	pt_log_part("start", start);
 }
 
 void

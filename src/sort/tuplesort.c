@@ -258,7 +258,9 @@ plan_slices(PtSort *sort)
 	int64	   *slices;
 	int64		others;			/* bytes of all but the plan's own */
 	int64		memory;
+	instr_time	start;
 
+	INSTR_TIME_SET_CURRENT(start);
 	if (sort->failed)
 	{
 		shared_fail(shared);
@@ -284,6 +286,7 @@ plan_slices(PtSort *sort)
 		*shared_slice_start(shared, slice) = planned[sort->nruns];
 	}
 	pfree(slices);
+	pt_log_part("plan", start);
 	shared_publish_plan(shared);
 }
 

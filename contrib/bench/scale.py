@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+"""How ptsort's index build scales: builds by 1 to 64 participants on the cores
+there are, what they wait for, and a model of as many cores as participants.
+
+    scale.py run        measure, on the server that PGHOST and PGPORT name
+    scale.py report     make text and picture of what was measured
+
+bench-scale.sh calls these; `make bench-scale` calls bench-scale.sh.
+"""
+
+import argparse
+import json
+import os
+import re
+import sys
+import time
+from statistics import median
+
+import bench
+import cluster
+import measure
+import report
+import scalechart
+import scalemodel
+import shapes
+import waits
+
+PIECE = 256 * 1024              # bytes written at a time by measured_rates()
+SEGMENT = 16 << 20              # of WAL: synced at its end
+SAMPLE_BYTES = 256 << 20
+TINY_ROWS = 1000
+
+
+def parse(arguments):
+    """The command line as a namespace."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="measure")
+    run.add_argument("--rows", type=int, default=10000000)
+    run.add_argument("--shape", default="int8", choices=sorted(shapes.SHAPES))
+    run.add_argument("--participants", default="1,2,4,8,16,32,64",
+                     type=lambda words: [int(n) for n in words.split(",")])
+    run.add_argument("--memory", default="2GB", help="maintenance_work_mem")
+    run.add_argument("--runs", type=int, default=3, help="builds by each number")
+    run.add_argument("--keep", action="store_true", help="do not drop the table")
+    run.add_argument("--source", default="?", help="which ptsort this is")
+    run.add_argument("--out", required=True, help="directory for results.json")
+    show = commands.add_parser("report", help="text and picture from results.json")
+    show.add_argument("--memory-rate", type=float, default=200,
+                      help="of the modelled machine, GB/s")
+    show.add_argument("--wal-rate", type=float, default=2,
+                      help="to its disk, GB/s")
+    show.add_argument("out", help="directory with results.json")
+    return parser.parse_args(arguments)
+
+
+def written_rate(path, sync):
+    """Bytes a second that one process writes to a new file, in pieces, with a
+    sync at the end of each segment if so."""
+    piece, written, start = b"\1" * PIECE, 0, time.perf_counter()
+    with open(path, "wb", buffering=0) as f:
+        while written < SAMPLE_BYTES:
+            written += f.write(piece)
+            if sync and written % SEGMENT == 0:
+                os.fdatasync(f.fileno())
+    elapsed = time.perf_counter() - start
+    os.remove(path)
+    return written / elapsed
+
+
+def measured_rates(directory):
+    """What one process of this machine writes: to the system's cache, and
+    through to the disk as WAL is."""
+    path = os.path.join(directory, "rate")
+    return {"file": max(written_rate(path, False) for _ in range(3)),
+            "wal": max(written_rate(path, True) for _ in range(2))}
+
+
+def one_build(server, options, table, keys, participants):
+    """Build the index once and drop it.  Returns what it took, as a dict."""
+    options.workers = participants - 1
+    server.run("ALTER TABLE %s SET (parallel_workers = %d)" % (table, options.workers),
+               "CHECKPOINT", "SELECT pg_prewarm('%s') \\g /dev/null\n" % table)
+    script = measure.build_script("ptsort", options, table, keys, "debug2")
+    with waits.Perf(server.postmaster_pid(), options.out) as perf, \
+            waits.Waits() as seen:
+        result, messages = server.json(script)
+    rows, _ = measure.ptsort_participants(result.pop("last_build"), options.workers)
+    server.run("DROP INDEX " + measure.INDEX)
+    found = re.findall(r'ptsort: part "(\w+)": ([0-9.]+) ms', "\n".join(messages))
+    return dict(result, participants=rows, events=dict(seen.events),
+                spinning=perf.spinning,
+                parts={name: float(ms) / 1000 for name, ms in found})
+
+
+def tiny_table(server):
+    """A table whose build takes nothing but what every build takes."""
+    server.run("DROP TABLE IF EXISTS bench_tiny",
+               "CREATE TABLE bench_tiny AS SELECT i::int8 AS id FROM "
+               "generate_series(1, %d) i" % TINY_ROWS, "VACUUM bench_tiny")
+    return "bench_tiny"
+
+
+def run(options):
+    """Measure; returns the exit status."""
+    server = cluster.Cluster()
+    server.run(*["CREATE EXTENSION IF NOT EXISTS " + name
+                 for name in ("ptsort", "pg_prewarm")])
+    os.makedirs(options.out, exist_ok=True)
+    shape = shapes.SHAPES[options.shape]
+    keys = shapes.index_columns(shape, measure.find_collations(server))
+    options.workers = 0
+    table = measure.load(server, options, shapes.TABLES[shape.table])
+    tiny = tiny_table(server)
+    builds = {n: [] for n in options.participants}
+    tinies = {n: [] for n in options.participants}
+    for turn in range(options.runs):
+        order = options.participants[::1 if turn % 2 == 0 else -1]
+        for n in order:
+            tinies[n].append(one_build(server, options, tiny, "id", n)["seconds"])
+            builds[n].append(one_build(server, options, table, keys, n))
+            print("%2d participants: %.2f s" % (n, builds[n][-1]["seconds"]), flush=True)
+    results = {
+        "settings": dict(bench.machine_facts(server), source=options.source,
+                         label=shape.label, memory=options.memory, runs=options.runs,
+                         wal=server.value("SHOW wal_level") + ", wal_buffers = "
+                         + server.value("SHOW wal_buffers")),
+        "rates": measured_rates(server.data),
+        "table_bytes": int(server.value("SELECT pg_relation_size('%s')" % table)),
+        "builds": builds, "tinies": tinies}
+    server.run("DROP TABLE " + tiny)
+    if not options.keep:
+        server.run("DROP TABLE " + table)
+    bench.save(results, options.out)
+    return 0
+
+
+def phase_seconds(build):
+    """What all participants of a build together took for each phase."""
+    return {name: sum(part[key] or 0 for part in build["participants"]) / 1000
+            for name, key in zip(scalemodel.PHASES, (
+                "scan_ms", "sort_ms", "run_ms", "merge_load_ms"))}
+
+
+def facts_of(results):
+    """What the model is made of.  The work is that of builds by as many
+    participants as there are cores, at most; those wait for nobody."""
+    builds = {int(n): b for n, b in results["builds"].items()}
+    cores = max(n for n in builds if n <= results["settings"]["cpus"])
+
+    def work(n):
+        works = [phase_seconds(b) for b in builds[n]]
+        return {name: median(w[name] for w in works) for name in scalemodel.PHASES}
+
+    def alone(n, name):
+        return median(b["parts"].get(name, 0) for b in builds[n])
+
+    return {
+        "tuples": sum(p["tuples"] for p in builds[cores][0]["participants"]),
+        "table_bytes": results["table_bytes"],
+        "index_bytes": median(b["index_bytes"] for b in builds[cores]),
+        "wal_bytes": median(b["wal_bytes"] for b in builds[cores]),
+        "work_s": work(cores), "serial_work_s": work(1),
+        "alone_s": {n: {"start and end": median(results["tinies"][str(n)]),
+                        "plan": alone(n, "plan"), "stitch": alone(n, "stitch"),
+                        "sync": alone(n, "sync")} for n in builds}}
+
+
+def waits_of(builds):
+    """Samples of several builds, by kind of wait, as shares."""
+    events = {}
+    for build in builds:
+        for event, count in build["events"].items():
+            events[event] = events.get(event, 0) + count
+    kinds = waits.by_kind(events)
+    return {name: count / sum(kinds.values()) for name, count in kinds.items()}
+
+
+def tables(results, facts, machine):
+    """The report's lines."""
+    rows, seen = [], []
+    for n in sorted(facts["alone_s"]):
+        builds = results["builds"][str(n)]
+        spinning = [b["spinning"] for b in builds if b["spinning"] is not None]
+        rows.append([n, "%.2f" % median(b["seconds"] for b in builds),
+                     "%.2f" % sum(scalemodel.parts(facts, machine, n).values()),
+                     "%.1f" % scalemodel.speedup(facts, machine, n),
+                     scalemodel.limit(facts, machine, n)]
+                    + ["%.0f" % (1000 * facts["alone_s"][n][name])
+                       for name in ("start and end", "plan", "stitch", "sync")])
+        seen.append([n, ", ".join("%s %.0f %%" % (name, 100 * share) for name, share
+                                  in waits_of(builds).items() if share >= 0.005),
+                     "-" if not spinning else "%.2f %%" % (100 * median(spinning))])
+    return (report.table(["participants", "here, s", "model, s", "speedup", "mostly",
+                          "start and end, ms", "plan, ms", "stitch, ms", "sync, ms"], rows)
+            + [""] + report.table(["participants", "seen doing", "spinning"], seen))
+
+
+def show(options):
+    """Write report.txt and scale.svg beside results.json; print the text."""
+    with open(os.path.join(options.out, "results.json")) as f:
+        results = json.load(f)
+    facts, settings = facts_of(results), results["settings"]
+    machine = scalemodel.Machine(options.memory_rate * scalemodel.GB,
+                                 options.wal_rate * scalemodel.GB,
+                                 results["rates"]["file"])
+    numbers = sorted(facts["alone_s"])
+    words = [
+        "%s rows of %s, maintenance_work_mem = %s, wal_level = %s" % (
+            format(facts["tuples"], ","), settings["label"], settings["memory"],
+            settings["wal"]),
+        "Model: a core for each participant, like the %d of this machine (%s); memory "
+        "%g GB/s, WAL to disk %g GB/s (one process here: %.1f), one process into the "
+        "system's cache %.1f GB/s, as here." % (
+            settings["cpus"], settings["cpu"], options.memory_rate, options.wal_rate,
+            results["rates"]["wal"] / scalemodel.GB,
+            results["rates"]["file"] / scalemodel.GB),
+        report.machine(settings)]
+    lines = words + [""] + tables(results, facts, machine)
+    serial = median(b["seconds"] for b in results["builds"]["1"])
+    content = {
+        "report.txt": "\n".join(lines) + "\n",
+        "scale.svg": scalechart.picture(
+            words, numbers, [scalemodel.speedup(facts, machine, n) for n in numbers],
+            {n: serial / median(b["seconds"] for b in results["builds"][str(n)])
+             for n in numbers if n <= settings["cpus"]},
+            [scalemodel.parts(facts, machine, n) for n in numbers],
+            [waits_of(results["builds"][str(n)]) for n in numbers])}
+    for name, text in content.items():
+        with open(os.path.join(options.out, name), "w", encoding="utf-8") as f:
+            f.write(text)
+    print(content["report.txt"], end="")
+    return 0
+
+
+def main(arguments):
+    options = parse(arguments)
+    return run(options) if options.command == "run" else show(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

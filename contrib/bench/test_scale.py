@@ -1,0 +1,71 @@
+"""Tests of what make bench-scale needs no server for: model, waits, picture."""
+
+import unittest
+import xml.dom.minidom
+
+import scale
+import scalechart
+import scalemodel
+import waits
+
+
+def facts():
+    """10 seconds of work, a tenth of a second that is not divided."""
+    work = {"scan": 4.0, "sort": 1.0, "run": 1.0, "load": 4.0}
+    return {"tuples": 1000, "table_bytes": 10 ** 6, "index_bytes": 10 ** 6,
+            "wal_bytes": 10 ** 6, "work_s": work, "serial_work_s": work,
+            "alone_s": {n: {"start and end": 0.1} for n in (1, 2, 10, 1000)}}
+
+
+FAST = scalemodel.Machine(1e15, 1e15, 1e15)
+
+
+class Model(unittest.TestCase):
+    def test_divided(self):
+        self.assertAlmostEqual(sum(scalemodel.parts(facts(), FAST, 10).values()), 1.1)
+        self.assertAlmostEqual(scalemodel.speedup(facts(), FAST, 1), 1)
+        self.assertAlmostEqual(scalemodel.speedup(facts(), FAST, 10), 10.1 / 1.1)
+        self.assertEqual(scalemodel.limit(facts(), FAST, 1000), "start and end")
+
+    def test_limits(self):
+        """A slow disk for WAL, file or memory is what the load takes."""
+        for machine, name in ((FAST._replace(wal=1e6), "WAL"),
+                              (FAST._replace(file=1e6), "index file"),
+                              (FAST._replace(memory=1e6), "memory")):
+            self.assertEqual(scalemodel.limit(facts(), machine, 1000), name)
+            self.assertLess(scalemodel.speedup(facts(), machine, 1000), 10)
+
+
+class Seen(unittest.TestCase):
+    def test_kinds(self):
+        self.assertEqual(waits.by_kind({
+            "running": 3, "LWLock:WALInsert": 2, "IO:WALWrite": 1, "Lock:extend": 4,
+            "LWLock:BufferMapping": 1}),
+            {"running": 3, "extension lock": 4, "WAL": 3, "other": 1})
+
+    def test_spinning(self):
+        report = ("# Overhead  Symbol\n    40.00%  [.] tournament\n"
+                  "     1.50%  [.] s_lock\n     0.25%  [.] perform_spin_delay\n")
+        self.assertAlmostEqual(waits.spin_share(report), 0.0175)
+        self.assertIsNone(waits.spin_share("# nothing\n"))
+
+    def test_shares(self):
+        shares = scale.waits_of([{"events": {"running": 1}},
+                                 {"events": {"running": 2, "Lock:extend": 1}}])
+        self.assertEqual(shares, {"running": 0.75, "extension lock": 0.25})
+
+
+class Picture(unittest.TestCase):
+    def test_picture(self):
+        numbers = [1, 2, 10]
+        svg = scalechart.picture(
+            ["words"], numbers, [1, 1.9, 7.5], {1: 1, 2: 1.8},
+            [scalemodel.parts(facts(), FAST, n) for n in numbers],
+            [{"running": 1}, {"running": 0.5, "WAL": 0.5}, {}])
+        xml.dom.minidom.parseString(svg)
+        self.assertIn(">7.5<", svg)
+        self.assertIn(">WAL<", svg)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,122 @@
+"""What the participants of a build wait for, sampled from pg_stat_activity and,
+for spinlocks, by perf."""
+
+import collections
+import os
+import shutil
+import signal
+import subprocess
+import threading
+import time
+
+SAMPLE = """SELECT coalesce(wait_event_type || ':' || wait_event, 'running')
+FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND
+(backend_type = 'parallel worker' OR query LIKE 'CREATE INDEX%' AND state = 'active');
+"""
+INTERVAL = 0.02                 # seconds
+PERF_START = 0.3                # what perf may need to begin, seconds
+
+# What waits are called in the picture; the first that fits
+KINDS = (("running", "running"), ("Lock:extend", "extension lock"),
+         ("LWLock:WAL", "WAL"), ("IO:WAL", "WAL"), ("IO:DataFile", "table and index file"),
+         ("IO:BufFile", "temporary files"), ("Extension:", "plan, others"),
+         ("IPC:", "plan, others"), ("Timeout:SpinDelay", "spinlock"),
+         ("", "other"))
+
+
+def kind(event):
+    """The picture's word for a wait event."""
+    return next(words for start, words in KINDS if event.startswith(start))
+
+
+def by_kind(events):
+    """Counts of events as counts of kinds, in the order of KINDS."""
+    found = {words: 0 for _, words in KINDS}
+    for event, count in events.items():
+        found[kind(event)] += count
+    return {words: count for words, count in found.items() if count}
+
+
+class Waits(threading.Thread):
+    """with Waits() as w: ...; then w.events has how often which wait event was
+    seen, of leader and workers together."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.events = collections.Counter()
+        self.done = threading.Event()
+        self.psql = None
+
+    def run(self):
+        reader = threading.Thread(target=self.read, daemon=True)
+        reader.start()
+        while not self.done.wait(INTERVAL):
+            try:
+                self.psql.stdin.write(SAMPLE)
+                self.psql.stdin.flush()
+            except BrokenPipeError:
+                break
+        self.psql.stdin.close()
+        reader.join()
+        self.psql.wait()
+
+    def read(self):
+        """Count what psql says."""
+        for line in self.psql.stdout:
+            self.events[line.strip()] += 1
+
+    def __enter__(self):
+        self.psql = subprocess.Popen(
+            ["psql", "-X", "-q", "-A", "-t", "-d", "postgres"], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, universal_newlines=True)
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.done.set()
+        self.join()
+
+
+def spin_share(report):
+    """The share of samples in s_lock() and what it calls, from perf's report;
+    None if there are no samples."""
+    share, some = 0.0, False
+    for line in report.splitlines():
+        words = line.split()
+        if len(words) >= 3 and words[0].endswith("%"):
+            some = True
+            if words[-1] in ("s_lock", "perform_spin_delay", "finish_spin_delay"):
+                share += float(words[0][:-1]) / 100
+    return share if some else None
+
+
+class Perf:
+    """with Perf(pid of the server, directory) as p: ...; then p.spinning is the
+    share of processor time spent waiting for spinlocks by processes that began
+    meanwhile, None if perf is missing or may not."""
+
+    def __init__(self, postmaster, directory):
+        self.data = os.path.join(directory, "perf.data")
+        self.command = ["perf", "record", "-q", "-e", "cpu-clock", "-F", "499",
+                        "-p", str(postmaster), "-o", self.data]
+        self.process = None
+        self.spinning = None
+
+    def __enter__(self):
+        if shutil.which("perf"):
+            self.process = subprocess.Popen(
+                self.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(PERF_START)
+        return self
+
+    def __exit__(self, *_):
+        if self.process is None:
+            return
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait()
+        done = subprocess.run(
+            ["perf", "report", "-i", self.data, "--stdio", "--no-children",
+             "--sort", "symbol"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.spinning = spin_share(done.stdout.decode(errors="replace"))
+        if os.path.exists(self.data):
+            os.remove(self.data)
