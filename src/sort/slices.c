@@ -57,7 +57,7 @@
  * Read buffer for looking at single records of a run, and the part of the
  * budget that those of all runs may have.
  */
-#define PROBE_BUFFER		(64 * 1024)
+#define PROBE_BUFFER		(8 * 1024)
 #define PROBES_PART			4
 
 int			ptsort_debug_slices = 0;
