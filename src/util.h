@@ -44,8 +44,8 @@ pt_ms_since(instr_time start)
 }
 
 /*
- * pt_log_part tells developers (DEBUG2) how long a part of a build has taken that
- * one process does for all: contrib/bench/scale.py reads it.
+ * pt_log_part tells developers (DEBUG2) how long a part of a build has taken
+ * that one process does for all: contrib/bench/scale.py reads it.
  */
 static inline void
 pt_log_part(const char *part, instr_time start)
