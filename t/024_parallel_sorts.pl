@@ -86,7 +86,7 @@ foreach my $way (sort keys %ways)
 			$statement, qr/^ERROR:  XX000: injected error at "$point"/m);
 	}
 	fails_then_sorts("$way: error of a worker in a merge of slices",
-		"SET ptsort_test.fault = 'merge: begin:1:error:worker'; SET ptsort.debug_merge_order = 500",
+		"SET ptsort_test.fault = 'merge: begin:1:error:worker, merge: begin:1:sleep:leader'; SET ptsort.debug_merge_order = 500",
 		$statement, qr/^ERROR:  XX000: injected error at "merge: begin"/m);
 	foreach my $fault (
 		'build: after scan:1:timeout:leader, build: after scan:1:sleep:leader',
