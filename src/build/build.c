@@ -27,6 +27,7 @@
 #include "build/participant.h"
 #include "commands/progress.h"
 #include "fault.h"
+#include "optimizer/optimizer.h"
 #include "pgstat.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
@@ -108,6 +109,18 @@ load(Leader *leader)
 	return outcome;
 }
 
+/* How many rows the planner would expect of the table. */
+static int64
+expected_rows(Relation heap)
+{
+	BlockNumber pages;
+	double		tuples;
+	double		all_visible;
+
+	table_relation_estimate_size(heap, NULL, &pages, &tuples, &all_visible);
+	return (int64) clamp_row_est(tuples);
+}
+
 static void
 leader_init(Leader *leader, const PtBuildRequest *request,
 			const PtBuildOps *ops, bool optimistic)
@@ -138,6 +151,7 @@ leader_init(Leader *leader, const PtBuildRequest *request,
 	team->info = &leader->info;
 	team->info_size = sizeof(leader->info);
 	team->budget = request->budget;
+	team->expected = expected_rows(request->heap);
 	team->restartable = leader->start_over != NULL;
 	team->optimistic = optimistic && team->restartable;
 	team->is_leader = true;

@@ -70,6 +70,7 @@ typedef struct TeamShared
 	int			participants;	/* that were planned to put */
 	int			processes;		/* the leader's and those of the workers */
 	int64		budget;			/* bytes, of all of them */
+	int64		expected;		/* tuples, of all of them; 0: unknown */
 	Size		arg_size;
 	bool		optimistic;		/* sorts are */
 	bool		restartable;	/* sorts are */
@@ -223,6 +224,7 @@ fill_segment(Team *team, const Size *sizes)
 		.participants = team->participants,
 		.processes = team->processes,
 		.budget = team->budget,
+		.expected = team->expected,
 		.arg_size = sizes[PIECE_ARG],
 		.optimistic = team->optimistic,
 		.restartable = team->restartable,
@@ -468,6 +470,9 @@ begin_sort(Team *team, PtSortRole role)
 	options->budget = share_of_budget(team, role);
 	options->shared = team->sort_shared;
 	options->participant = team->participant;
+	if (role == PTSORT_WORKER)
+		options->expected_tuples = (team->expected + team->participants - 1) /
+			team->participants;
 	if (role == PTSORT_LEADER || role == PTSORT_SLICE_LEADER)
 	{
 		options->participants = team->participants;
@@ -717,6 +722,7 @@ team_join(Team *team, dsm_segment *segment, shm_toc *toc)
 	team->participants = shared->participants;
 	team->processes = shared->processes;
 	team->budget = shared->budget;
+	team->expected = shared->expected;
 	team->arg_size = shared->arg_size;
 	team->optimistic = shared->optimistic;
 	team->restartable = shared->restartable;

@@ -115,6 +115,8 @@ struct Team
 								 * process */
 	Size		info_size;
 	int64		budget;			/* bytes, of all participants */
+	int64		expected;		/* about how many tuples all participants will
+								 * put; 0: unknown */
 	bool		optimistic;		/* sorts are: SortOptions */
 	bool		restartable;	/* sorts are */
 

@@ -28,7 +28,7 @@ extern PGDLLEXPORT const PtSortInternals *ptsort_internals(void);
 static void
 learn(PtSortKey *key)
 {
-	(void) key_learn(key, NULL);
+	key_learn(key, NULL);
 }
 
 static void

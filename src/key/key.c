@@ -649,32 +649,45 @@ end_learning(PtSortKey *key)
 		key->nwords = key->word.nwords;
 }
 
-bool
+void
 key_learn(PtSortKey *key, StringInfo result)
 {
 	text_code_learn(key->word.code);
 	end_learning(key);
 	if (result)
 		text_code_export(key->word.code, result);
-	return text_code_is_right(key->word.code);
 }
 
-bool
+void
 key_adopt(PtSortKey *key, const char *learned, Size length)
 {
 	key_begin_learning(key, false);
 	text_code_import(key->word.code, learned, length);
 	end_learning(key);
+}
+
+bool
+key_learned_right(const PtSortKey *key)
+{
 	return text_code_is_right(key->word.code);
 }
 
 bool
-key_forgo_learning(PtSortKey *key)
+key_learning_pays(const PtSortKey *key, int64 tuples)
+{
+	return key->word.make == NULL || text_code_pays(key->word.code, tuples);
+}
+
+bool
+key_forgo_learning(PtSortKey *key, bool serial)
 {
 	bool		anew = key->word.make != NULL && !key->make_early;
 
-	if (anew)
+	if (anew && serial)
 		begin_trials(&key->word);
+	if (key->word.code)
+		text_code_free(key->word.code);
+	key->word.code = NULL;
 	key->learning = false;
 	key->word.text = false;
 	key->word.hint = false;

@@ -143,17 +143,23 @@ extern const KeyForm *key_form(const PtSortKey *key);
  * so many values that 15 ms more are well spent.
  *
  * key_learn learns from these values, and appends to 'result', unless that is
- * NULL, what key_adopt of another process takes.  Both return whether the words
- * put all of these values in order.  Afterwards there may be fewer words.
+ * NULL, what key_adopt of another process takes.  Then key_learned_right tells
+ * whether the words put all of these values in order, and there may be fewer.
  *
  * key_forgo_learning ends it instead: the words are true then, and do not
  * change any more.  Returns whether those made before are worth less than they
- * could be, and are better made anew, on the same terms as key_expect_few.
+ * could be, and are better made anew, if 'serial' on the same terms as
+ * key_expect_few; else all participants make the same ones.
+ *
+ * key_learning_pays tells, between key_begin_learning and key_learn, whether it
+ * is worth while to learn if there are no more than so many tuples.
  */
 extern void key_begin_learning(PtSortKey *key, bool many);
-extern bool key_learn(PtSortKey *key, StringInfo result);
-extern bool key_adopt(PtSortKey *key, const char *learned, Size length);
-extern bool key_forgo_learning(PtSortKey *key);
+extern void key_learn(PtSortKey *key, StringInfo result);
+extern void key_adopt(PtSortKey *key, const char *learned, Size length);
+extern bool key_learned_right(const PtSortKey *key);
+extern bool key_learning_pays(const PtSortKey *key, int64 tuples);
+extern bool key_forgo_learning(PtSortKey *key, bool serial);
 
 /* key_has_learned tells whether the key makes words by what was learned. */
 extern bool key_has_learned(const PtSortKey *key);

@@ -28,7 +28,6 @@
 #include "key/text_code.h"
 #include "key/text_model.h"
 #include "key/text_sample.h"
-#include "port/pg_bswap.h"
 #include "ptsort_variant.h"
 #include "utils/memutils.h"
 
@@ -56,6 +55,16 @@
 
 /* How much of the sample must have plain words of its own. */
 #define PLAIN_FRACTION		0.98
+
+/*
+ * When there are few tuples: below what part of the sample as different first
+ * bytes as words it pays to learn more of bytewise strings, how many of others
+ * there must be, and what part of their bytes may be of characters that are not
+ * ASCII: there are so many that a sample does not show them all.
+ */
+#define FEW_WORDS			0.5
+#define LEAST_TUPLES		20000
+#define WIDE_FRACTION		0.25
 
 /* How many strings are compared if the code is proved to be right. */
 #define SPOT_STRINGS		250
@@ -468,16 +477,6 @@ code_words(TextCode *code, const char *string, int length, uint64 *words)
 	*words = (uint64) interval.low;
 }
 
-/* The first bytes of a string as one word. */
-static uint64
-plain_word(const char *string, int length)
-{
-	uint64		word = 0;
-
-	memcpy(&word, string, Min(length, sizeof(word)));
-	return pg_ntoh64(word);
-}
-
 void
 text_code_words(TextCode *code, Datum value, uint64 *words)
 {
@@ -488,7 +487,7 @@ text_code_words(TextCode *code, Datum value, uint64 *words)
 	if (likely(code->mode == CODED))
 		code_words(code, string, length, words);
 	else if (code->mode == PLAIN)
-		*words = plain_word(string, length);
+		*words = text_sample_word(string, length);
 	else
 	{
 		if (code->mode == LEARNING)
@@ -558,37 +557,30 @@ learn_weights(TextCode *code)
 	text_collation_end_learning(code->collation);
 }
 
-static int
-compare_words(const void *a, const void *b)
-{
-	uint64		left = *(const uint64 *) a;
-	uint64		right = *(const uint64 *) b;
-
-	return (left > right) - (left < right);
-}
-
 /* Do their first bytes tell nearly all strings of the sample apart? */
 static bool
 plain_is_enough(TextCode *code)
 {
-	uint64	   *words;
-	const char *string;
-	Size		at = 0;
-	int			length;
-	int			n = 0;
-	int			different = 1;
+	int			n = code->sample.nstrings;
 
-	if (code->nwords != 1 || code->sample.nstrings == 0 || !code->bytewise)
-		return false;
-	words = palloc(code->sample.nstrings * sizeof(uint64));
-	while ((string = text_sample_next(&code->sample, &at, &length)) != NULL)
-		words[n++] = plain_word(string, length);
-	note_peak(code);
-	qsort(words, n, sizeof(uint64), compare_words);
-	for (int i = 1; i < n; i++)
-		different += words[i] != words[i - 1];
-	pfree(words);
-	return different >= PLAIN_FRACTION * n;
+	return code->bytewise && code->nwords == 1 && n > 0 &&
+		text_sample_count_words(&code->sample) >= PLAIN_FRACTION * n;
+}
+
+bool
+text_code_pays(const TextCode *code, int64 tuples)
+{
+	if (code->bytewise)
+		return text_sample_count_words(&code->sample) <
+			FEW_WORDS * code->sample.nstrings;
+	return tuples >= LEAST_TUPLES &&
+		text_sample_wide_fraction(&code->sample) < WIDE_FRACTION;
+}
+
+void
+text_code_free(TextCode *code)
+{
+	MemoryContextDelete(code->context);
 }
 
 /* Show a string of the sample to the model, without the prefix unless full. */

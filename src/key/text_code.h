@@ -74,6 +74,15 @@ extern Size text_code_most_memory(Size limit);
 /* text_code_words makes the words of a value that is not null. */
 extern void text_code_words(TextCode *code, Datum value, uint64 *words);
 
+/*
+ * text_code_pays tells whether it is worth while to learn, if there are no more
+ * than so many tuples, and the operator class offers other words.
+ */
+extern bool text_code_pays(const TextCode *code, int64 tuples);
+
+/* text_code_free frees the code. */
+extern void text_code_free(TextCode *code);
+
 /* text_code_learn learns from the strings asked about so far. */
 extern void text_code_learn(TextCode *code);
 

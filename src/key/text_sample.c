@@ -152,3 +152,49 @@ text_sample_prefix(const TextSample *sample, double fraction, char *prefix)
 	}
 	return length;
 }
+
+static int
+compare_words(const void *a, const void *b)
+{
+	uint64		left = *(const uint64 *) a;
+	uint64		right = *(const uint64 *) b;
+
+	return (left > right) - (left < right);
+}
+
+int
+text_sample_count_words(const TextSample *sample)
+{
+	uint64	   *words = palloc(Max(sample->nstrings, 1) * sizeof(uint64));
+	const char *string;
+	Size		at = 0;
+	int			length;
+	int			n = 0;
+	int			different = Min(sample->nstrings, 1);
+
+	while ((string = text_sample_next(sample, &at, &length)) != NULL)
+		words[n++] = text_sample_word(string, length);
+	qsort(words, n, sizeof(uint64), compare_words);
+	for (int i = 1; i < n; i++)
+		different += words[i] != words[i - 1];
+	pfree(words);
+	return different;
+}
+
+double
+text_sample_wide_fraction(const TextSample *sample)
+{
+	const char *string;
+	Size		at = 0;
+	int			length;
+	int64		bytes = 0;
+	int64		wide = 0;
+
+	while ((string = text_sample_next(sample, &at, &length)) != NULL)
+	{
+		bytes += length;
+		for (int i = 0; i < length; i++)
+			wide += IS_HIGHBIT_SET(string[i]) ? 1 : 0;
+	}
+	return bytes == 0 ? 0 : (double) wide / bytes;
+}

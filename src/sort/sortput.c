@@ -193,6 +193,25 @@ rekey_memory(PtSort *sort, int64 step, bool keep)
 	MemoryContextDelete(context);
 }
 
+/* What a participant that has not learned leaves for the others. */
+#define FORGONE		'-'
+
+/*
+ * How many tuples will all participants have, as was expected, else if the
+ * others have as many in memory?
+ */
+static int64
+all_tuples(const PtSort *sort)
+{
+	int64		own = sort->memsort->count;
+
+	if (sort->options.role == PTSORT_SERIAL)
+		return own;
+	if (sort->options.expected_tuples > 0)
+		own = sort->options.expected_tuples;
+	return own * shared_processes(sort->options.shared);
+}
+
 /*
  * Are there many tuples, as far as can be told?  If memory is full more of them
  * are to come.
@@ -203,7 +222,7 @@ has_many(const PtSort *sort)
 	int64		least = ptsort_debug_learn_tuples >= 0 ?
 		ptsort_debug_learn_tuples : MANY_TUPLES;
 
-	return sort->memsort->count >= least ||
+	return all_tuples(sort) >= least ||
 		sort->memsort->used >= sort->options.budget / MANY_PART;
 }
 
@@ -220,47 +239,85 @@ sample_step(const PtSort *sort)
 }
 
 /*
- * Let the key learn from what is in memory, for all participants, or adopt what
- * the first of them has learned.  Did the words put all of that in order?
+ * Let the key learn from what is in memory, unless there are too few tuples in
+ * a parallel sort, and append what others need.  False if it has not learned.
+ */
+static bool
+learn_here(PtSort *sort, StringInfo learned)
+{
+	bool		many = has_many(sort);
+
+	key_begin_learning(sort->key, many);
+	rekey_memory(sort, sample_step(sort), false);
+	if (learned && !many && !key_learning_pays(sort->key, all_tuples(sort)))
+		return false;
+	key_learn(sort->key, learned);
+	return true;
+}
+
+/*
+ * Let the key learn, for all participants, or adopt what the first of them has
+ * learned, or that it has not.  False if so.
  */
 static bool
 learn_or_adopt(PtSort *sort)
 {
 	PtSortShared *shared = sort->options.shared;
-	bool		serial = sort->options.role == PTSORT_SERIAL;
 	StringInfoData learned;
-	bool		right;
+	bool		has_learned;
 
+	if (sort->options.role == PTSORT_SERIAL)
+		return learn_here(sort, NULL);
 	initStringInfo(&learned);
-	if (serial || shared_claim_learning(shared))
+	if (shared_claim_learning(shared))
 	{
-		key_begin_learning(sort->key, has_many(sort));
-		rekey_memory(sort, sample_step(sort), false);
-		right = key_learn(sort->key, serial ? NULL : &learned);
-		if (!serial)
-			shared_publish_learned(shared, learned.data, learned.len);
+		has_learned = learn_here(sort, &learned);
+		if (!has_learned)
+			appendStringInfoChar(&learned, FORGONE);
+		shared_publish_learned(shared, learned.data, learned.len);
 	}
 	else
 	{
 		shared_read_learned(shared, &learned);
-		right = key_adopt(sort->key, learned.data, learned.len);
+		has_learned = learned.len > 1;
+		if (has_learned)
+			key_adopt(sort->key, learned.data, learned.len);
 	}
 	pfree(learned.data);
-	return right;
+	return has_learned;
 }
 
-/* Let the key learn, and keep the most memory that the sort had meanwhile. */
+/* Make do without learning. */
+static void
+forgo_learning(PtSort *sort)
+{
+	sort->learning = false;
+	order_note(&sort->order, HINTS_FORGONE);
+	if (key_forgo_learning(sort->key, sort->options.role == PTSORT_SERIAL))
+		rekey_memory(sort, 1, true);
+}
+
+/*
+ * Let the key learn, or not, and keep the most memory that the sort had
+ * meanwhile.
+ */
 static bool
 learn(PtSort *sort)
 {
-	bool		right = learn_or_adopt(sort);
-	int64		transient = (int64) key_peak_memory(sort->key) -
-		(int64) key_memory(sort->key);
-	int64		memory = sort_other_memory(sort) + sort->memsort->used;
+	int64		transient;
+	int64		memory;
 
+	if (!learn_or_adopt(sort))
+	{
+		forgo_learning(sort);
+		return false;
+	}
+	transient = (int64) key_peak_memory(sort->key) -
+		(int64) key_memory(sort->key);
+	memory = sort_other_memory(sort) + sort->memsort->used;
 	sort->learning = false;
 	sort->peak_memory = Max(sort->peak_memory, memory + Max(transient, 0));
-	return right;
+	return true;
 }
 
 /*
@@ -301,7 +358,12 @@ learn_words(PtSort *sort)
 {
 	int			nwords = key_nwords(sort->key);
 
-	if (learn(sort))
+	if (!learn(sort))
+	{
+		memsort_set_budget(sort->memsort, entries_budget(sort));
+		return;
+	}
+	if (key_learned_right(sort->key))
 		order_note(&sort->order, HINTS_LEARNED_RIGHT);
 	if (key_nwords(sort->key) < nwords)
 	{
@@ -312,16 +374,6 @@ learn_words(PtSort *sort)
 			   key_is_doubted(sort->key) ? HINTS_DOUBTED : HINTS_PROVED);
 	memsort_set_budget(sort->memsort, entries_budget(sort));
 	rekey_memory(sort, 1, true);
-}
-
-/* Make do without learning, in a sort whose tuples are all in memory. */
-static void
-forgo_learning(PtSort *sort)
-{
-	sort->learning = false;
-	order_note(&sort->order, HINTS_FORGONE);
-	if (key_forgo_learning(sort->key))
-		rekey_memory(sort, 1, true);
 }
 
 /*
