@@ -52,7 +52,7 @@ sortbench_generate(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("unknown kind of records: \"%s\"", kind_name),
-				 errhint("Kinds are uniform, skewed, ascii and ascii skewed.")));
+				 errhint("Kinds are uniform, skewed, ascii, ascii skewed and terasort.")));
 	if (records < 0 || records >= MAX_RECORD_NUMBER)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -4,22 +4,24 @@
  *	  The benchmark's records.
  *
  * These are records as the rules of the sort benchmark (sortbenchmark.org)
- * prescribe them and as gensort writes them: 100 bytes, the first 10 of which
- * are the key.  Record n comes from the n-th number of a linear congruential
- * generator of 128 bits, so that a file can begin with any record.
+ * prescribe them and as gensort 1.5 writes them: 100 bytes, the first 10 of
+ * which are the key.  Record n comes from the n-th number of a linear
+ * congruential generator of 128 bits, so that a file can begin with any record.
  *
- *		binary								ASCII
- *		0	key: the number's first 10		key: digits of base 95
- *			bytes
- *		10	00 11							two spaces
+ * Binary: ten bytes each of this number and the nine after it, the highest
+ * first.  All but the key are mixed with what the format prescribes, so that no
+ * two places of a file have the same bytes.
+ *
+ *		ASCII							as gensort wrote binary ones until 1.4
+ *		0	key: digits of base 95		key: the number's first 10 bytes
+ *		10	two spaces					00 11
  *		12	the record's number, 32 hexadecimal digits
- *		44	88 99 AA BB						two spaces
- *			12 digits of the random			13 digits (from 46 on)
- *			number, each four times
- *		96	CC DD EE FF						(98) CR LF
+ *		44	two spaces					88 99 AA BB
+ *			13 digits (from 46 on)		12 digits of the random number, each
+ *										four times
+ *		96	(98) CR LF					CC DD EE FF
  *
- * gensort 1.5 fills the bytes after the key of its binary records with more
- * random numbers.  Its keys, and its ASCII records, are the same.
+ * Those of the last column are Hadoop's TeraGen's as well.
  *
  * Skewed: a random number of the key's first bits (bytes in ASCII), up to 6
  * bytes, is replaced by those of another record's key, which is the same one
@@ -41,11 +43,23 @@
 /* Characters from ' ' to '~' */
 #define CHARACTERS	95
 
+/* Bytes of a binary record that come from one number */
+#define PART_SIZE	10
+
+/*
+ * What the last twenty bytes of a binary record are mixed with.  For those
+ * before them it is each byte of four bits that are set, the greatest first.
+ */
+static const uint8 last_mix[2 * PART_SIZE] = {
+	0xC8, 0xC4, 0xC2, 0xC1, 0x98, 0x94, 0x92, 0x91, 0x8C, 0xE0,
+	0x17, 0x0F, 0x33, 0x2E, 0x2D, 0x2B, 0x27, 0x1E, 0x1D, 0x1B
+};
+
 bool
 record_kind(const char *name, RecordKind *kind)
 {
 	static const char *const names[] = {
-		"uniform", "skewed", "ascii", "ascii skewed"
+		"uniform", "skewed", "ascii", "ascii skewed", "terasort"
 	};
 
 	for (int i = 0; i < lengthof(names); i++)
@@ -89,11 +103,12 @@ put_text_key(uint128 random, uint8 *key)
 		key[i] = ' ' + low % CHARACTERS;
 }
 
+/* A number's ten highest bytes. */
 static void
-put_binary_key(uint128 random, uint8 *key)
+put_part(uint128 random, uint8 *bytes)
 {
-	for (int i = 0; i < BENCHMARK_KEY; i++)
-		key[i] = (uint8) (random >> (120 - 8 * i));
+	for (int i = 0; i < PART_SIZE; i++)
+		bytes[i] = (uint8) (random >> (120 - 8 * i));
 }
 
 static void
@@ -102,7 +117,22 @@ put_key(RecordKind kind, uint128 random, uint8 *key)
 	if (kind == RECORD_ASCII || kind == RECORD_ASCII_SKEWED)
 		put_text_key(random, key);
 	else
-		put_binary_key(random, key);
+		put_part(random, key);
+}
+
+/* What bytes after the key of a binary record are mixed with. */
+static void
+set_mix(uint8 *mix)
+{
+	uint8	   *at = mix;
+
+	for (int byte = 0xFF; byte > 0; byte--)
+	{
+		if (pg_popcount32(byte) == 4)
+			*at++ = (uint8) byte;
+	}
+	Assert(at == mix + MIX_SIZE - sizeof(last_mix));
+	memcpy(at, last_mix, sizeof(last_mix));
 }
 
 /* generator_start makes the given record the next one. */
@@ -114,6 +144,7 @@ generator_start(Generator *generator, RecordKind kind, uint64 number)
 	generator->kind = kind;
 	generator->number = number;
 	generator->random = random_after(number);
+	set_mix(generator->mix);
 	for (int i = 0; i < SKEW_KEYS; i++)
 	{
 		uint8		key[BENCHMARK_KEY];
@@ -137,9 +168,25 @@ put_bytes(uint8 *at, const char *bytes, int n)
 	return at + n;
 }
 
-/* All but the key. */
+/* All but the key, of a binary record. */
 static void
-put_rest(const Generator *generator, bool text, uint8 *at)
+put_numbers(const Generator *generator, uint8 *at)
+{
+	uint128		random = generator->random;
+	uint8	   *bytes = at;
+
+	for (; bytes < at + MIX_SIZE; bytes += PART_SIZE)
+	{
+		random = random * FACTOR + SUMMAND;
+		put_part(random, bytes);
+	}
+	for (int i = 0; i < MIX_SIZE; i++)
+		at[i] ^= generator->mix[i];
+}
+
+/* All but the key, of others. */
+static void
+put_text(const Generator *generator, bool text, uint8 *at)
 {
 	uint64		low = (uint64) generator->random;
 
@@ -160,8 +207,9 @@ put_rest(const Generator *generator, bool text, uint8 *at)
 
 /* Replaces the first bits of a key. */
 static void
-skew_key(const Generator *generator, bool text, uint8 *key)
+skew_key(const Generator *generator, uint8 *key)
 {
+	bool		text = generator->kind == RECORD_ASCII_SKEWED;
 	uint64		number = generator->number;
 	int			length = number == 0 ? 0 : pg_leftmost_one_pos64(number) + 1;
 	const uint8 *skew = generator->skew[length];
@@ -184,12 +232,15 @@ void
 generator_next(Generator *generator, uint8 *record)
 {
 	RecordKind	kind = generator->kind;
-	bool		text = kind == RECORD_ASCII || kind == RECORD_ASCII_SKEWED;
+	uint8	   *rest = record + BENCHMARK_KEY;
 
 	generator->random = generator->random * FACTOR + SUMMAND;
 	put_key(kind, generator->random, record);
-	put_rest(generator, text, record + BENCHMARK_KEY);
+	if (kind == RECORD_UNIFORM || kind == RECORD_SKEWED)
+		put_numbers(generator, rest);
+	else
+		put_text(generator, kind != RECORD_TERASORT, rest);
 	if (kind == RECORD_SKEWED || kind == RECORD_ASCII_SKEWED)
-		skew_key(generator, text, record);
+		skew_key(generator, record);
 	generator->number++;
 }

@@ -15,6 +15,9 @@
 /* Leading bytes of the key that skewed keys have in common */
 #define SKEW_BYTES			6
 
+/* Bytes of a binary record after the key */
+#define MIX_SIZE			(BENCHMARK_RECORD - BENCHMARK_KEY)
+
 /* Skewed keys take after those of the first records; see skew_key() */
 #define SKEW_KEYS			65
 
@@ -26,7 +29,8 @@ typedef enum RecordKind
 	RECORD_UNIFORM,
 	RECORD_SKEWED,
 	RECORD_ASCII,
-	RECORD_ASCII_SKEWED
+	RECORD_ASCII_SKEWED,
+	RECORD_TERASORT				/* binary ones until gensort 1.4 */
 } RecordKind;
 
 typedef struct Generator
@@ -35,6 +39,7 @@ typedef struct Generator
 	uint64		number;			/* of the next record */
 	uint128		random;			/* of the record before it */
 	uint8		skew[SKEW_KEYS][SKEW_BYTES];
+	uint8		mix[MIX_SIZE];	/* see put_numbers() */
 } Generator;
 
 extern bool record_kind(const char *name, RecordKind *kind);

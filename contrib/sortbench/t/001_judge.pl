@@ -33,7 +33,7 @@ sub judge
 	return $err eq '' ? $out : $err;
 }
 
-foreach my $kind ('uniform', 'skewed', 'ascii', 'ascii skewed')
+foreach my $kind ('terasort', 'uniform', 'skewed', 'ascii', 'ascii skewed')
 {
 	my ($seed, $n) = $kind =~ /skewed/ ? (0, 60000) : (123456789012, 20000);
 	my $in = "$dir/in";

@@ -14,6 +14,11 @@ FACTOR = 0x2360ED051FC65DA44385DF649FCCF645
 SUMMAND = 0x4A696D47726179524950202020202001
 WHOLE = 1 << 128
 
+# What the bytes after the key are mixed with: all of four bits that are set, the
+# greatest first, and then these.
+MIX = bytes(sorted((b for b in range(256) if bin(b).count("1") == 4), reverse=True)) + bytes.fromhex(
+    "c8c4c2c1989492918ce0" "170f332e2d2b271e1d1b")
+
 
 def random_number(record):
     """The generator's number of a record: a power of the matrix of one step."""
@@ -53,9 +58,20 @@ def key_of(record, number, kind):
     return mixed.to_bytes(KEY, "big")
 
 
+def numbers_after(number):
+    """The rest of a binary record: from the nine numbers after its own."""
+    numbers = []
+    for _ in range(9):
+        number = (number * FACTOR + SUMMAND) % WHOLE
+        numbers.append(number.to_bytes(16, "big")[:10])
+    return bytes(a ^ b for a, b in zip(b"".join(numbers), MIX))
+
+
 def record_of(record, number, kind):
     """All 100 bytes of a record."""
     text = "ascii" in kind
+    if not text and kind != "terasort":
+        return key_of(record, number, kind) + numbers_after(number)
     digits = "%013X" % (number % (1 << 52)) if text else "%012X" % (number % (1 << 48))
     filler = "".join(digit * 4 for digit in digits).encode()
     name = b"%032X" % record
