@@ -21,10 +21,10 @@
  *		stop	stops the server at once (SIGQUIT), and waits for that
  *		palloc	lets an allocation after the point fail (memory.c)
  *		malloc	the same in the C library
- *		full_temp, full_index, full_wal, full_segment
+ *		full_temp, full_index, full_wal, full_segment, full_file
  *				lets the disk be full from here on (full.c), until the setting
  *				changes: for temporary files, relations outside the default
- *				tablespace, WAL, dynamic shared memory
+ *				tablespace, WAL, dynamic shared memory, files without a name
  *		no_fork	the next processes, as many as MAX_WORKERS, cannot be forked
  *		no_start	the same, but they die as soon as they have been
  *
@@ -46,6 +46,7 @@
 #include "miscadmin.h"
 #include "storage/lock.h"
 #include "utils/backend_status.h"
+#include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/timeout.h"
 
@@ -55,14 +56,17 @@
 PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(ptsort_test_faults);
+PG_FUNCTION_INFO_V1(ptsort_test_point);
 
 #define MAX_FAULTS	4
 
 /* Processes that no_fork and no_start are about: a build's workers. */
 #define MAX_WORKERS	2
 
-/* The point at which a build is over. */
-#define END_POINT	"intercept: end"
+/* The points at which a build, a model test, and what a test does, are over. */
+static const char *const end_points[] = {
+	"intercept: end", MODEL_END_POINT, "test: end"
+};
 
 /* pg_advisory_lock(1) */
 #define PAUSE_LOCK	1
@@ -84,6 +88,7 @@ typedef enum FaultAction
 	FAULT_FULL_INDEX,
 	FAULT_FULL_WAL,
 	FAULT_FULL_SEGMENT,
+	FAULT_FULL_FILE,
 	FAULT_NO_FORK,
 	FAULT_NO_START
 } FaultAction;
@@ -106,7 +111,7 @@ typedef struct Fault
 static const char *const action_names[] = {
 	"error", "fatal", "sleep", "pause", "timeout", "cancel", "terminate",
 	"kill", "stop", "palloc", "malloc", "full_temp", "full_index", "full_wal",
-	"full_segment", "no_fork", "no_start", NULL
+	"full_segment", "full_file", "no_fork", "no_start", NULL
 };
 static const char *const where_names[] = {"any", "leader", "worker", NULL};
 
@@ -323,6 +328,9 @@ make_scarce(FaultAction action)
 		case FAULT_FULL_SEGMENT:
 			full = FULL_SEGMENT;
 			break;
+		case FAULT_FULL_FILE:
+			full = FULL_FILE;
+			break;
 		case FAULT_NO_FORK:
 			pg_atomic_write_u32(&fault_shared->forks, MAX_WORKERS);
 			break;
@@ -345,8 +353,11 @@ fault_hook(const char *point)
 {
 	int64		hits = points_pass(point);
 
-	if (strcmp(point, END_POINT) == 0 || strcmp(point, MODEL_END_POINT) == 0)
-		memory_disarm();
+	for (int i = 0; i < lengthof(end_points); i++)
+	{
+		if (strcmp(point, end_points[i]) == 0)
+			memory_disarm();
+	}
 	test_memory_look(point);
 	for (int i = 0; i < ncurrent; i++)
 	{
@@ -368,6 +379,14 @@ void
 test_point(const char *point)
 {
 	fault_hook(point);
+}
+
+/* ptsort_test_point passes a point: a test that has one of its own. */
+Datum
+ptsort_test_point(PG_FUNCTION_ARGS)
+{
+	test_point(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	PG_RETURN_VOID();
 }
 
 /* _PG_init defines the setting and takes ptsort's hook. */

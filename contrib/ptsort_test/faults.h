@@ -64,7 +64,8 @@ typedef enum FullSpace
 	FULL_TEMP = 0x01,			/* temporary files */
 	FULL_INDEX = 0x02,			/* relations outside the default tablespace */
 	FULL_WAL = 0x04,			/* once only, as that ends all processes */
-	FULL_SEGMENT = 0x08			/* dynamic shared memory in files */
+	FULL_SEGMENT = 0x08,		/* dynamic shared memory in files */
+	FULL_FILE = 0x10			/* files without a name (O_TMPFILE) */
 } FullSpace;
 
 /* What kind of allocation fails. */

@@ -43,6 +43,8 @@ space_of(int fd)
 		return FULL_SEGMENT;
 	if (strstr(path, "/pg_tblspc/"))
 		return FULL_INDEX;
+	if (strstr(path, "/#") && strstr(path, " (deleted)"))
+		return FULL_FILE;
 	return 0;
 }
 

@@ -5,7 +5,7 @@
  *
  * A process is armed at a named point (ptsort_test.fault, actions "palloc" and
  * "malloc") and counts allocations from there to the end of its transaction,
- * or to the point "intercept: end" where the build is over.  The one whose
+ * or to the point where a build or a test is over (fault.c).  The one whose
  * number is ptsort_test.allocation fails; 0 only counts.
  *
  * palloc: memory contexts call their allocator through a table of functions,

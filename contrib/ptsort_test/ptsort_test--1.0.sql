@@ -241,6 +241,12 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'ptsort_test_points'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
+-- Passes a fault point of the test's own.  At "test: end" allocations fail no more.
+CREATE FUNCTION ptsort_test_point(point text)
+RETURNS void
+AS 'MODULE_PATHNAME', 'ptsort_test_point'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
 -- How often something went wrong since ptsort_test.fault was set: points at which
 -- a fault acted, and calls that failed later because of it.
 CREATE FUNCTION ptsort_test_faults(

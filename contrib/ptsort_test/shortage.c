@@ -47,6 +47,7 @@ DECLARE_NEXT(write);
 DECLARE_NEXT(pwrite);
 DECLARE_NEXT(pwritev);
 DECLARE_NEXT(posix_fallocate);
+DECLARE_NEXT(fallocate);
 DECLARE_NEXT(fork);
 DECLARE_NEXT(opendir);
 
@@ -66,6 +67,7 @@ find_functions(void)
 	(void) NEXT(pwrite);
 	(void) NEXT(pwritev);
 	(void) NEXT(posix_fallocate);
+	(void) NEXT(fallocate);
 	(void) NEXT(fork);
 	(void) NEXT(opendir);
 }
@@ -136,6 +138,17 @@ posix_fallocate(int fd, off_t offset, off_t size)
 	return NEXT(posix_fallocate) (fd, offset, size);
 }
 
+EXPORT int
+fallocate(int fd, int mode, off_t offset, off_t size)
+{
+	if (room(fd, size) < (size_t) size)
+	{
+		errno = ENOSPC;
+		return -1;
+	}
+	return NEXT(fallocate) (fd, mode, offset, size);
+}
+
 EXPORT pid_t
 fork(void)
 {
@@ -160,6 +173,8 @@ EXPORT ssize_t pwritev64(int fd, const struct iovec *parts, int nparts,
 						 off64_t offset) __attribute__((alias("pwritev")));
 EXPORT int	posix_fallocate64(int fd, off64_t offset, off64_t size)
 			__attribute__((alias("posix_fallocate")));
+EXPORT int	fallocate64(int fd, int mode, off64_t offset, off64_t size)
+			__attribute__((alias("fallocate")));
 #endif
 
 /*

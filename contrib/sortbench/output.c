@@ -19,6 +19,7 @@
 #include "postgres.h"
 
 #include <fcntl.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "common/file_perm.h"
@@ -40,15 +41,30 @@ directory_of(const char *path)
 	return directory;
 }
 
-/* Takes all space of a file; what the file system cannot do it need not. */
+/* Is there room for it?  A file system that does not tell may have some. */
+static bool
+fits(const VolumeFile *file, int fd)
+{
+	struct statvfs disk;
+
+	return fstatvfs(fd, &disk) != 0 || disk.f_blocks == 0 ||
+		file->size / disk.f_frsize < disk.f_bavail;
+}
+
+/*
+ * Takes all space of a file; what the file system cannot do it need not.  If
+ * there is not enough, it takes nothing: others need what there is.
+ */
 static void
 reserve_space(const VolumeFile *file, int fd)
 {
 	if (file->size == 0)
 		return;
-	if (fallocate(fd, 0, 0, file->size) == 0)
+	if (!fits(file, fd))
+		errno = ENOSPC;
+	else if (fallocate(fd, 0, 0, file->size) == 0)
 		return;
-	if (errno == EOPNOTSUPP && ftruncate(fd, file->size) == 0)
+	else if (errno == EOPNOTSUPP && ftruncate(fd, file->size) == 0)
 		return;
 	ereport(ERROR,
 			(errcode_for_file_access(),
@@ -81,7 +97,7 @@ create_file(Output *output, int i)
 	file->device = found.st_dev;
 	file->inode = found.st_ino;
 	snprintf(file->nameless, NAMELESS_SIZE, "/proc/%d/fd/%d", MyProcPid, fd);
-	pfree(directory);
+	output->directories[i] = directory;
 }
 
 /* output_create makes all files of the volume, with their sizes. */
@@ -172,7 +188,7 @@ output_publish(Output *output)
 	for (int i = 0; i < volume->nfiles; i++)
 	{
 		if (volume->sync)
-			fsync_fname(directory_of(volume->files[i].path), true);
+			fsync_fname(output->directories[i], true);
 		CloseTransientFile(output->fds[i]);
 	}
 }

@@ -17,6 +17,7 @@ typedef struct Output
 	bool		overwrite;		/* existing files may be replaced */
 	int			published;		/* how many files have their names */
 	int			fds[MAX_FILES];
+	char	   *directories[MAX_FILES]; /* in which they will be */
 } Output;
 
 extern void output_create(Output *output);

@@ -32,12 +32,22 @@ way_of(const Job *job)
 	return job->pointers ? &pointer_way : &image_way;
 }
 
+/* Bytes that a participant reads at a time, into its buffer in two passes. */
+static int64
+read_size(const Job *job)
+{
+	return Max(disk_unit(&job->input.volume), job->input.size);
+}
+
 /* Memory that the buffers of all participants take. */
 static int64
-buffers(int record_size, int participants)
+buffers(const Job *job, int participants)
 {
+	int			record_size = job->input.size;
+
 	return participants *
-		(writer_memory(record_size) + Max(UNIT_SIZE, record_size));
+		(writer_memory(&job->output, record_size) +
+		 disk_memory(&job->input.volume) + read_size(job) + BLOCK_SIZE);
 }
 
 /* sort_least_memory tells with how much memory a job can be done. */
@@ -45,7 +55,7 @@ int64
 sort_least_memory(const Job *job)
 {
 	int			participants = job->workers + 1;
-	int64		memory = buffers(job->input.size, participants) +
+	int64		memory = buffers(job, participants) +
 		participants * (int64) PTSORT_MIN_BUDGET;
 
 	return memory + (job->pointers ? pointer_memory(&job->input) : 0);
@@ -55,8 +65,7 @@ sort_least_memory(const Job *job)
 static int64
 sort_budget(const Job *job)
 {
-	int64		rest = job->memory -
-		buffers(job->input.size, job->workers + 1);
+	int64		rest = job->memory - buffers(job, job->workers + 1);
 
 	return rest - (job->pointers ? job->input.volume.size : 0);
 }
@@ -74,7 +83,8 @@ player_of(PtParallel *parallel)
 	player->job = job;
 	player->task = parallel->shared;
 	player->diary = &player->task->diaries[parallel->participant];
-	player->buffer = palloc(Max(UNIT_SIZE, job->input.size));
+	player->buffer = (uint8 *) TYPEALIGN(BLOCK_SIZE, palloc(read_size(job) +
+															BLOCK_SIZE));
 	if (job->arena.size > 0)
 		player->arena = arena_map(&job->arena);
 	parallel->local = player;
@@ -99,13 +109,23 @@ piece_size(const Job *job)
 			   job->input.volume.size / (PIECES_EACH * (job->workers + 1)));
 }
 
+/* Records that make about so many bytes; if they can, whole blocks. */
+static int64
+records_in_blocks(const Records *records, int64 bytes)
+{
+	int64		n = records_in(records, bytes);
+	int64		least = units_of_blocks(records->size);
+
+	return n < least ? n : n - n % least;
+}
+
 static void
 fill(PtParallel *parallel, PtSort *sort)
 {
 	Player	   *player = player_of(parallel);
 	const Records *records = &player->job->input;
-	int64		piece = records_in(records, piece_size(player->job));
-	int64		unit = records_in(records, UNIT_SIZE);
+	int64		piece = records_in_blocks(records, piece_size(player->job));
+	int64		unit = records_in_blocks(records, read_size(player->job));
 	int64		first;
 
 	if (parallel->is_leader)
@@ -205,7 +225,7 @@ note_result(const Job *job, const PtParallelResult *result)
 	report->bytes = job->input.volume.size;
 	report->participants = result->participants;
 	report->memory_allowed = job->memory;
-	report->memory_used = buffers(job->input.size, result->participants);
+	report->memory_used = buffers(job, result->participants);
 	if (job->pointers)
 		report->memory_used += job->input.volume.size;
 	report->ndiaries = result->workers_launched + 1;

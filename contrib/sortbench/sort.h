@@ -49,7 +49,7 @@ typedef struct Player
 	Disk		input;			/* while it reads */
 	Disk		output;			/* while it writes */
 	Writer		writer;
-	uint8	   *buffer;			/* of UNIT_SIZE or one record */
+	uint8	   *buffer;			/* of read_size() bytes */
 	uint8	   *arena;			/* with pointers: all records */
 } Player;
 

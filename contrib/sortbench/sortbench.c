@@ -33,7 +33,9 @@ enum
 	ARG_INPUT_STRIPE,
 	ARG_OUTPUT_STRIPE,
 	ARG_OVERWRITE,
-	ARG_SYNC
+	ARG_SYNC,
+	ARG_DIRECT_INPUT,
+	ARG_DIRECT_OUTPUT
 };
 
 /* Memory as a setting has it, "64MB"; without it the server's for such work. */
@@ -113,6 +115,17 @@ sort_answer(FunctionCallInfo fcinfo)
 	return answer_row(fcinfo, values, isnull);
 }
 
+/* Written past the cache, a stripe is whole blocks: see volume.h. */
+static void
+check_direct(const Volume *output)
+{
+	if (output->direct && output->stripe % BLOCK_SIZE != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a stripe for direct I/O must be a multiple of %d bytes",
+						BLOCK_SIZE)));
+}
+
 /* sortbench_sort: see the SQL script. */
 Datum
 sortbench_sort(PG_FUNCTION_ARGS)
@@ -143,6 +156,9 @@ sortbench_sort(PG_FUNCTION_ARGS)
 				  &job->input);
 	job->output.size = job->input.volume.size;
 	job->output.sync = PG_GETARG_BOOL(ARG_SYNC);
+	job->input.volume.direct = PG_GETARG_BOOL(ARG_DIRECT_INPUT);
+	job->output.direct = PG_GETARG_BOOL(ARG_DIRECT_OUTPUT);
+	check_direct(&job->output);
 	volume_layout(&job->output, job->input.size);
 	choose_way(job, PG_GETARG_INT32(ARG_PASSES));
 	sort_files(job, &output);

@@ -5,7 +5,8 @@
  *
  * Reading ahead and writing behind are the system's: it is told early what
  * will be read (disk_expect) and what can go to the disk (disk_flush), and goes
- * on with that while this process sorts.
+ * on with that while this process sorts.  Past the cache it does neither: then
+ * each call waits for the disk.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,16 +34,36 @@ striped_size(const Volume *volume, int file, int64 size)
 }
 
 /*
+ * disk_unit tells how many bytes are best read or written at a time: past the
+ * cache more, since each time the disk is waited for.
+ */
+int64
+disk_unit(const Volume *volume)
+{
+	return volume->direct ? 4 * UNIT_SIZE : UNIT_SIZE;
+}
+
+/* disk_memory tells how many bytes it takes to read a volume. */
+Size
+disk_memory(const Volume *volume)
+{
+	return volume->direct ? disk_unit(volume) + 3 * BLOCK_SIZE : 0;
+}
+
+/*
  * volume_layout gives each file its place and size in a volume whose size is
  * known.  Files that are not striped hold whole units, as equally many as can
- * be.
+ * be; past the cache, whole blocks of whole units.
  */
 void
 volume_layout(Volume *volume, int64 unit)
 {
-	int64		units = volume->size / unit;
+	int64		units;
 	int64		start = 0;
 
+	if (volume->direct)
+		unit *= units_of_blocks(unit);
+	units = volume->size / unit;
 	for (int i = 0; i < volume->nfiles; i++)
 	{
 		VolumeFile *file = &volume->files[i];
@@ -53,6 +74,8 @@ volume_layout(Volume *volume, int64 unit)
 		else
 			file->size = (units / volume->nfiles +
 						  (i < units % volume->nfiles)) * unit;
+		if (volume->stripe == 0 && i == volume->nfiles - 1)
+			file->size = volume->size - start;
 		start += file->size;
 	}
 }
@@ -84,6 +107,23 @@ locate(const Volume *volume, int64 offset, int64 size, int *file,
 	return Min(size, volume->files[i].size - *place);
 }
 
+/* Opens a file, or raises an error. */
+static int
+open_file(const VolumeFile *file, int flags)
+{
+	int			fd = OpenTransientFile(file->nameless[0] != '\0' ?
+									   file->nameless : file->path, flags);
+
+	if (fd < 0)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 flags & O_DIRECT ?
+				 errmsg("could not open file \"%s\" for direct I/O: %m",
+						file->path) :
+				 errmsg("could not open file \"%s\": %m", file->path)));
+	return fd;
+}
+
 /*
  * disk_open opens all files in this process.  They must still be those that the
  * volume means.  They are closed at the end of the transaction at the latest.
@@ -99,12 +139,7 @@ disk_open(Disk *disk, const Volume *volume, int flags, FileUse *use)
 		const VolumeFile *file = &volume->files[i];
 		struct stat found;
 
-		disk->fds[i] = OpenTransientFile(file->nameless[0] != '\0' ?
-										 file->nameless : file->path, flags);
-		if (disk->fds[i] < 0)
-			ereport(ERROR,
-					(errcode_for_file_access(),
-					 errmsg("could not open file \"%s\": %m", file->path)));
+		disk->fds[i] = open_file(file, flags);
 		if (fstat(disk->fds[i], &found) < 0)
 			ereport(ERROR,
 					(errcode_for_file_access(),
@@ -114,7 +149,21 @@ disk_open(Disk *disk, const Volume *volume, int flags, FileUse *use)
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("file \"%s\" was replaced by another one meanwhile",
 							file->path)));
+		if (volume->direct)
+			disk->direct[i] = open_file(file, flags | O_DIRECT);
 	}
+	if (volume->direct && flags == O_RDONLY)
+		disk->blocks = (uint8 *) TYPEALIGN(BLOCK_SIZE,
+										   palloc(disk_memory(volume)));
+}
+
+static void
+close_file(const VolumeFile *file, int fd)
+{
+	if (CloseTransientFile(fd) != 0)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not close file \"%s\": %m", file->path)));
 }
 
 /* disk_close closes all files, which must have been opened. */
@@ -123,11 +172,9 @@ disk_close(Disk *disk)
 {
 	for (int i = 0; i < disk->volume->nfiles; i++)
 	{
-		if (CloseTransientFile(disk->fds[i]) != 0)
-			ereport(ERROR,
-					(errcode_for_file_access(),
-					 errmsg("could not close file \"%s\": %m",
-							disk->volume->files[i].path)));
+		close_file(&disk->volume->files[i], disk->fds[i]);
+		if (disk->volume->direct)
+			close_file(&disk->volume->files[i], disk->direct[i]);
 	}
 }
 
@@ -142,6 +189,29 @@ used(Disk *disk, int file, int64 bytes, double since)
 		return;
 	pg_atomic_fetch_add_u64(&disk->use[file].bytes, bytes);
 	pg_atomic_fetch_add_u64(&disk->use[file].us, (int64) (ms * 1000));
+}
+
+/*
+ * Reads at most so many bytes past the cache: whole blocks to their place, or
+ * the blocks in which they are, from which they are copied.
+ */
+static ssize_t
+read_direct(Disk *disk, int file, void *into, int64 size, int64 place)
+{
+	int64		skip = place % BLOCK_SIZE;
+	int64		most = Min(size, disk_unit(disk->volume));
+	ssize_t		got;
+
+	if (skip == 0 && (uintptr_t) into % BLOCK_SIZE == 0 && size >= BLOCK_SIZE)
+		return pread(disk->direct[file], into, size - size % BLOCK_SIZE,
+					 place);
+	got = pread(disk->direct[file], disk->blocks,
+				TYPEALIGN(BLOCK_SIZE, skip + most), place - skip);
+	if (got < 0)
+		return got;
+	got = Max(0, Min(got - skip, most));
+	memcpy(into, disk->blocks + skip, got);
+	return got;
 }
 
 /* disk_read reads bytes of the whole; all of them must be there. */
@@ -160,7 +230,9 @@ disk_read(Disk *disk, int64 offset, void *buffer, int64 size)
 
 		CHECK_FOR_INTERRUPTS();
 		pgstat_report_wait_start(WAIT_EVENT_COPY_FILE_READ);
-		got = pread(disk->fds[file], into, part, place);
+		got = disk->volume->direct ?
+			read_direct(disk, file, into, part, place) :
+			pread(disk->fds[file], into, part, place);
 		pgstat_report_wait_end();
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -185,7 +257,8 @@ disk_read(Disk *disk, int64 offset, void *buffer, int64 size)
 void
 disk_expect(Disk *disk, int64 offset, int64 size)
 {
-	int64		end = Min(offset + size, disk->volume->size);
+	int64		end = Min(offset + size,
+						  disk->volume->direct ? 0 : disk->volume->size);
 
 	while (offset < end)
 	{
@@ -198,6 +271,27 @@ disk_expect(Disk *disk, int64 offset, int64 size)
 							 POSIX_FADV_WILLNEED);
 		offset += part;
 	}
+}
+
+/*
+ * Writes at most so many bytes: past the cache whole blocks, and what comes
+ * before and after them through it.
+ */
+static ssize_t
+write_part(const Disk *disk, int file, const char *from, int64 size,
+		   int64 place)
+{
+	int64		before = place % BLOCK_SIZE;
+
+	if (!disk->volume->direct)
+		return pwrite(disk->fds[file], from, size, place);
+	if (before > 0)
+		return pwrite(disk->fds[file], from, Min(size, BLOCK_SIZE - before),
+					  place);
+	if (size < BLOCK_SIZE)
+		return pwrite(disk->fds[file], from, size, place);
+	Assert((uintptr_t) from % BLOCK_SIZE == 0);
+	return pwrite(disk->direct[file], from, size - size % BLOCK_SIZE, place);
 }
 
 /* disk_write writes bytes to their place. */
@@ -217,7 +311,7 @@ disk_write(Disk *disk, int64 offset, const void *buffer, int64 size)
 		CHECK_FOR_INTERRUPTS();
 		errno = 0;
 		pgstat_report_wait_start(WAIT_EVENT_COPY_FILE_WRITE);
-		put = pwrite(disk->fds[file], from, part, place);
+		put = write_part(disk, file, from, part, place);
 		pgstat_report_wait_end();
 		if (put < 0 && errno == EINTR)
 			continue;
@@ -242,7 +336,8 @@ disk_write(Disk *disk, int64 offset, const void *buffer, int64 size)
 void
 disk_flush(Disk *disk, int64 offset, int64 size)
 {
-	int64		end = disk->volume->sync ? offset + size : offset;
+	bool		useful = disk->volume->sync && !disk->volume->direct;
+	int64		end = useful ? offset + size : offset;
 
 	while (offset < end)
 	{

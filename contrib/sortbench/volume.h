@@ -6,6 +6,12 @@
  * Its files follow one another, or are striped: then each of them in turn has
  * as many bytes of the whole.
  *
+ * It goes through the system's cache, or past it (direct).  Then the system
+ * transfers whole blocks, between blocks of the file and of memory.  Any bytes
+ * can be read in that way.  Of what is written go past the cache those whole
+ * blocks whose place in memory is that in the volume, but for a multiple of
+ * blocks; so the files of a volume that is written begin with whole blocks.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef SORTBENCH_VOLUME_H
@@ -23,8 +29,18 @@
  */
 #define MIN_STRIPE		4096
 
+/* What the system transfers past its cache: see above */
+#define BLOCK_SIZE		4096
+
 /* Room for the name of a descriptor below /proc */
 #define NAMELESS_SIZE	64
+
+/* The least number of units of so many bytes that makes whole blocks. */
+static inline int64
+units_of_blocks(int64 unit)
+{
+	return BLOCK_SIZE / Min(unit & -unit, BLOCK_SIZE);
+}
 
 typedef struct VolumeFile
 {
@@ -45,6 +61,7 @@ typedef struct Volume
 	int64		size;			/* bytes of all files */
 	int64		stripe;			/* bytes; 0: one file after the other */
 	bool		sync;			/* what is written goes to the disk at once */
+	bool		direct;			/* past the system's cache */
 	VolumeFile	files[MAX_FILES];
 } Volume;
 
@@ -61,10 +78,14 @@ typedef struct Disk
 	const Volume *volume;
 	FileUse    *use;			/* of each file, may be NULL */
 	int			fds[MAX_FILES];
+	int			direct[MAX_FILES];	/* the same, past the cache */
+	uint8	   *blocks;			/* what was read past the cache: disk_unit() */
 	double		wait_ms;		/* time spent in calls, of this process */
 } Disk;
 
 extern void volume_layout(Volume *volume, int64 unit);
+extern int64 disk_unit(const Volume *volume);
+extern Size disk_memory(const Volume *volume);
 extern void disk_open(Disk *disk, const Volume *volume, int flags,
 					  FileUse *use);
 extern void disk_close(Disk *disk);

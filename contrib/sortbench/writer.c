@@ -12,17 +12,20 @@
 /* The system is told to write behind in pieces of this many bytes. */
 #define FLUSH_SIZE		((int64) 8 * 1024 * 1024)
 
+/* Whole records; past the cache room for a block of them that is left over. */
 static int64
-buffer_size(int record_size)
+buffer_size(const Volume *volume, int record_size)
 {
-	return Max(UNIT_SIZE / record_size, 1) * record_size;
+	int64		size = Max(disk_unit(volume) / record_size, 1) * record_size;
+
+	return volume->direct ? size + 2 * BLOCK_SIZE : size;
 }
 
 /* writer_memory tells how much memory a writer takes. */
 Size
-writer_memory(int record_size)
+writer_memory(const Volume *volume, int record_size)
 {
-	return buffer_size(record_size);
+	return buffer_size(volume, record_size) + BLOCK_SIZE;
 }
 
 /* writer_init prepares a writer.  Memory is of the current context. */
@@ -32,27 +35,49 @@ writer_init(Writer *writer, Disk *disk, int record_size)
 	memset(writer, 0, sizeof(Writer));
 	writer->disk = disk;
 	writer->record_size = record_size;
-	writer->room = buffer_size(record_size);
-	writer->buffer = palloc(writer->room);
+	writer->room = buffer_size(disk->volume, record_size);
+	writer->buffer = (uint8 *) TYPEALIGN(BLOCK_SIZE,
+										 palloc(writer_memory(disk->volume,
+															  record_size)));
 }
 
-/* writer_seek has the next record written at this place of the volume. */
+/*
+ * writer_seek has the next record written at this place of the volume.  It gets
+ * the same place within a block of memory.
+ */
 void
 writer_seek(Writer *writer, int64 offset)
 {
 	writer_finish(writer);
+	writer->start = writer->disk->volume->direct ? offset % BLOCK_SIZE : 0;
+	writer->used = writer->start;
 	writer->offset = offset;
 	writer->flushed = offset;
 }
 
-/* writer_flush writes what there is. */
+/* Writes up to this byte of the buffer, where a block ends or all does. */
+static void
+write_until(Writer *writer, int64 end)
+{
+	int64		size = end - writer->start;
+
+	disk_write(writer->disk, writer->offset, writer->buffer + writer->start,
+			   size);
+	writer->offset += size;
+	writer->written += size;
+	writer->used -= end;
+	writer->start = 0;
+	memmove(writer->buffer, writer->buffer + end, writer->used);
+}
+
+/* writer_flush writes what there is, past the cache whole blocks. */
 void
 writer_flush(Writer *writer)
 {
-	disk_write(writer->disk, writer->offset, writer->buffer, writer->used);
-	writer->offset += writer->used;
-	writer->written += writer->used;
-	writer->used = 0;
+	bool		direct = writer->disk->volume->direct;
+
+	write_until(writer, direct ? TYPEALIGN_DOWN(BLOCK_SIZE, writer->used) :
+				writer->used);
 	if (writer->offset - writer->flushed >= FLUSH_SIZE)
 	{
 		disk_flush(writer->disk, writer->flushed,
@@ -65,7 +90,7 @@ writer_flush(Writer *writer)
 void
 writer_finish(Writer *writer)
 {
-	writer_flush(writer);
+	write_until(writer, writer->used);
 	disk_flush(writer->disk, writer->flushed,
 			   writer->offset - writer->flushed);
 	writer->flushed = writer->offset;

@@ -14,15 +14,16 @@ typedef struct Writer
 {
 	Disk	   *disk;
 	int			record_size;
-	uint8	   *buffer;
-	int64		room;			/* bytes of the buffer: whole records */
-	int64		used;
-	int64		offset;			/* of the buffer's first byte in the volume */
+	uint8	   *buffer;			/* begins with a block of memory */
+	int64		room;			/* bytes of it */
+	int64		start;			/* of what is not written yet */
+	int64		used;			/* its end */
+	int64		offset;			/* of its first byte in the volume */
 	int64		flushed;		/* up to there the system knows */
 	int64		written;		/* bytes in all */
 } Writer;
 
-extern Size writer_memory(int record_size);
+extern Size writer_memory(const Volume *volume, int record_size);
 extern void writer_init(Writer *writer, Disk *disk, int record_size);
 extern void writer_seek(Writer *writer, int64 offset);
 extern void writer_flush(Writer *writer);
@@ -34,7 +35,7 @@ writer_next(Writer *writer)
 {
 	uint8	   *place;
 
-	if (writer->used == writer->room)
+	if (writer->used + writer->record_size > writer->room)
 		writer_flush(writer);
 	place = writer->buffer + writer->used;
 	writer->used += writer->record_size;

@@ -1,7 +1,7 @@
 # A sort of files that is cancelled, terminated, or killed, in the leader or in a
-# worker; a server that stops in the middle; files that change while they are
-# sorted, symbolic links and directories that refuse.  Nothing half-written is
-# ever there, and nothing is left.
+# worker; a server that stops in the middle; temporary files in several
+# tablespaces; files that change while they are sorted, symbolic links and
+# directories that refuse.  Nothing half-written is ever there, and nothing is left.
 # Its log may have: terminated by signal 9|exited with exit code 2
 use strict;
 use warnings;
@@ -18,9 +18,9 @@ my $dir = PostgreSQL::Test::Utils::tempdir;
 my $load = "LOAD 'ptsort_test'; SET ptsort.debug_spill_entries = 500; SET ptsort.debug_slices = 5;";
 my $sort = "sortbench_sort('{$dir/in}', '{$dir/out}', 2, passes =>";
 
-$node->safe_psql('postgres', qq{
-CREATE EXTENSION sortbench;
-SELECT sortbench_generate('$dir/in', 5000)});
+$node->safe_psql('postgres', $_)
+  foreach 'CREATE EXTENSION sortbench', "CREATE TABLESPACE one LOCATION ''", "CREATE TABLESPACE two LOCATION ''",
+  "SELECT sortbench_generate('$dir/in', 5000)";
 
 # What is in the directory.
 sub files
@@ -62,6 +62,27 @@ foreach my $passes (1, 2)
 	}
 	$node->safe_psql('postgres', "SELECT $sort $passes)");
 	is(files(), 'in out', "$passes passes: and then it sorts");
+	unlink "$dir/out";
+}
+
+# Temporary files are in temp_tablespaces, and only there.  Which file is in which
+# one, the server says, by its name.
+{
+	my $point = 'build: after sort';
+	my $pause = pause_points($node);
+	my $psql = start_psql($node, "$load SET temp_tablespaces = one, two", "SET ptsort_test.fault = '$point:1:pause:leader'", "SELECT $sort 2)");
+
+	wait_for_point($node, $point);
+	like( $node->safe_psql('postgres', q{
+SELECT string_agg(DISTINCT spcname, ' ') FROM pg_tablespace s, pg_ls_dir('pg_tblspc/' || s.oid, true, false) version,
+	format('pg_tblspc/%s/%s/pgsql_tmp', s.oid, version) AS temp, pg_ls_dir(temp, true, false) name,
+	pg_ls_dir(temp || '/' || name, true, false) file}), qr/^(?:one|two|one two)$/, 'temporary files are in the tablespaces');
+	is( $node->safe_psql('postgres', q{
+SELECT count(*) FROM pg_ls_dir('base/pgsql_tmp', true, false) name, pg_ls_dir('base/pgsql_tmp/' || name, true, false) file}),
+		0, 'and nowhere else');
+	end_session($pause);
+	$psql->{run}->finish;
+	is(files(), 'in out', 'and the result is there');
 	unlink "$dir/out";
 }
 
