@@ -190,5 +190,31 @@ like(slurp_file("$out/scale.svg"), qr/<svg .*participants.*<\/svg>/s, 'scale: pi
 is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_class
 	WHERE relkind = 'r' AND relname LIKE 'bench%'}), 0, 'scale: tables are dropped');
 
+# Files: every way, cold and warm, beside what is there
+my $files = "$dir/filebench.py";
+($good, $results, $out) = program($files, '--records', '20000,30000', '--kinds', 'ascii,skewed',
+	'--most-others', 20000, '--runs', 1, '--memory', '256MB', '--little', '8MB',
+	'--seconds-allowed', 2, '--price', 473040, '--most-bytes', 3000000);
+ok($good, 'files');
+is_deeply([ map { "$_->{records} $_->{kind} $_->{state}" } @{ $results->{files} } ],
+	[ map { my $n = $_; map { my $kind = $_; map { "$n $kind $_" } 'warm', 'cold' } 'ascii', 'skewed' } 20000, 30000 ],
+	'files: of each size and kind, warm and cold');
+foreach my $part (@{ $results->{files} })
+{
+	my $name = "files: $part->{records} $part->{kind} $part->{state}";
+	my @ours = grep { /^ptsort/ } sort keys %{ $part->{runs} };
+
+	is_deeply([ map { $part->{runs}{$_}[0]{sort}{passes_made} } @ours ], [ 1, 1, 2, 2 ], "$name: passes");
+	is(scalar(grep { $part->{runs}{$_}[0]{seconds} > 0 } @ours), 4, "$name: ours");
+	cmp_ok($part->{runs}{dd}[0]{seconds}, '>', 0, "$name: dd");
+	is(exists $part->{runs}{sort} ? 1 : 0, $part->{kind} eq 'ascii' && $part->{records} == 20000 ? 1 : 0,
+		"$name: those that read lines");
+}
+is($results->{minutesort}[-1]{records}, 30000, 'files: MinuteSort');
+is($results->{pennysort}{bytes}, 3000000, 'files: PennySort');
+command_like([ 'python3', $files, 'report', $out ],
+	qr/^ +20000  ascii +warm  ptsort, one pass .*^Datamation .*^PennySort, /ms, 'files: report');
+like(slurp_file("$out/timeline.svg"), qr/<svg .*two passes, direct, worker 1.*<\/svg>/s, 'files: timeline');
+
 $node->stop;
 done_testing();

@@ -5,12 +5,14 @@
 # beside dd, sort, and DuckDB and Polars if python3 has them; Datamation,
 # MinuteSort, PennySort; a table and the picture of the largest sort.
 #
-#	make sortbench                     1 and 10 million records, 2.5 GB of disk
+#	make sortbench                     1 and 10 million records, 3 GB of disk
 #	make sortbench RECORDS=100000000 MEMORY=13GB      100 million, 35 GB
 #
 # Arguments, as variables:
 #
 #   RECORDS=a,b    sizes
+#   KINDS=a,b      of records, as sortbench_generate() names them (ascii)
+#   MOST_OTHERS=n  records; beyond that, beside dd alone (20 million)
 #   WORKERS=n      parallel workers; the leader sorts as well (processors - 1)
 #   MEMORY=size    for a sort of one pass (half of the machine's)
 #   LITTLE=size    for a sort of two passes (a tenth of the file)
@@ -29,4 +31,4 @@ cd "$(dirname "$0")/../.." || exit 1
 . contrib/bench/private.sh
 
 bench filebench.py "${OUT:-build/sortbench}" \
-	RECORDS WORKERS MEMORY LITTLE RUNS SECONDS_ALLOWED MOST_BYTES PRICE ALONE? DIRECTORY
+	RECORDS KINDS MOST_OTHERS WORKERS MEMORY LITTLE RUNS SECONDS_ALLOWED MOST_BYTES PRICE ALONE? DIRECTORY

@@ -5,9 +5,9 @@ by others, in turn.
     filebench.py run        measure, on the server that PGHOST and PGPORT name
     filebench.py report     make text and a picture of what was measured
 
-All sort the same file of ASCII records, which every one of them can read, and
-have the result on the disk before they are done.  Cold: the system's cache has
-nothing of the file.
+All sort the same file, and have the result on the disk before they are done.
+Those that read lines sort files of ASCII records only.  Cold: the system's cache
+has nothing of the file.  Direct: the result goes past that cache.
 """
 
 import argparse
@@ -42,9 +42,10 @@ polars.read_csv(sys.argv[1], separator='\\x01', quote_char=None, has_header=Fals
 
 
 def commands(source, target, workers, memory):
-    """{name: command} of the others that are there."""
+    """{name: command} of the others that are there.  memory: bytes."""
     cores = workers + 1
     found = {"dd": ["dd", "if=" + source, "of=" + target, "bs=1M", "status=none"],
+             "dd, direct": ["dd", "if=" + source, "of=" + target, "bs=1M", "oflag=direct", "status=none"],
              "sort": ["env", "LC_ALL=C", "sort", "-S", "%dk" % (memory // 1024), "--parallel=%d" % cores,
                       "-T", os.path.dirname(target), "-o", target, source]}
     for name, script, more in (("duckdb", DUCKDB, [str(cores), "%dMB" % (memory >> 20)]),
@@ -84,43 +85,61 @@ def other(command, target):
     return {"seconds": elapsed, "cpu": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime}
 
 
-def ours(server, source, target, workers, memory, passes):
-    """What sortbench_sort() takes, and its report."""
-    row = server.json_lines("""SELECT row_to_json(s) FROM sortbench_sort('{%s}', '{%s}', %d, '%dkB', passes => %d) s;
+def ours(server, source, target, workers, memory, passes, direct):
+    """What sortbench_sort() takes, and its report.  memory: bytes."""
+    row = server.json_lines("""SELECT row_to_json(s) FROM sortbench_sort('{%s}', '{%s}', %d, '%dkB', passes => %d, direct_output => %s) s;
 SELECT jsonb_agg(r) FROM sortbench_report() r;
 SELECT row_to_json(a) FROM sortbench_validate('{%s}', %d) a;
-SELECT to_json(sortbench_remove('%s'))""" % (source, target, workers, memory // 1024, passes, target, workers, target))
+SELECT to_json(sortbench_remove('%s'))""" % (source, target, workers, memory // 1024, passes, direct, target, workers, target))
     sort, report, valid, _ = row
     return {"seconds": sort["elapsed_ms"] / 1000, "sort": sort, "report": report, "valid": valid,
             "cpu": sum((r["user_ms"] or 0) + (r["system_ms"] or 0) for r in report) / 1000}
 
 
-def measure_file(server, args, records):
-    """All sorts of one file; {name: [runs]}."""
-    source, target = (os.path.join(args.directory, "sortbench." + end) for end in ("in", "out"))
-    bytes_ = records * SIZE
-    server.run("SELECT sortbench_generate('%s', %d, 0, 'ascii', true)" % (source, records))
-    checksum = server.json("SELECT row_to_json(a) FROM sortbench_validate('{%s}', %d) a" % (source, args.workers))[0]["checksum"]
-    memory = args.memory
-    ways = {"ptsort, one pass": lambda: ours(server, source, target, args.workers, memory, 1),
-            "ptsort, two passes": lambda: ours(server, source, target, args.workers, args.little or max(bytes_ // 10, 16 << 20), 2)}
+def ways_of(server, args, records, kind, source, target):
+    """{name: function} of all sorts of a file; a function returns one run."""
+    little = args.little or max(records * SIZE // 10, 16 << 20)
+    ways = {}
+    for name, memory, passes in (("one pass", args.memory, 1), ("two passes", little, 2)):
+        for direct in (False, True):
+            ways["ptsort, " + name + (", direct" if direct else "")] = (
+                lambda memory=memory, passes=passes, direct=direct:
+                ours(server, source, target, args.workers, memory, passes, direct))
     if not args.alone:
-        for name, command in commands(source, target, args.workers, memory).items():
-            ways[name] = lambda command=command: other(command, target)
-    results = []
+        for name, command in commands(source, target, args.workers, args.memory).items():
+            if name.startswith("dd") or kind.startswith("ascii") and records <= args.most_others:
+                ways[name] = lambda command=command: other(command, target)
+    return ways
+
+
+def wrong(run, records, checksum, duplicates):
+    """Whether a result of ours is not what must come of a file."""
+    valid = run.get("valid")
+    return valid is not None and (valid["unordered"] != 0 or valid["records"] != records or
+                                  valid["checksum"] != checksum or valid["duplicates"] != duplicates)
+
+
+def measure_file(server, args, records, kind):
+    """All sorts of one file, cold and warm, in turn."""
+    source, target = (os.path.join(args.directory, "sortbench." + end) for end in ("in", "out"))
+    server.run("SELECT sortbench_generate('%s', %d, 0, '%s', true)" % (source, records, kind))
+    checksum = server.json("SELECT row_to_json(a) FROM sortbench_validate('{%s}', %d) a" % (source, args.workers))[0]["checksum"]
+    ways = ways_of(server, args, records, kind, source, target)
+    results, duplicates = [], None
     for state, prepare in (("warm", remember), ("cold", forget)):
         runs = {name: [] for name in ways}
         for _ in range(args.runs):
             for name, way in ways.items():
                 prepare(source)
                 run = way()
-                if "valid" in run and (run["valid"]["unordered"] or run["valid"]["checksum"] != checksum or
-                                       run["valid"]["records"] != records):
+                if duplicates is None and "valid" in run:
+                    duplicates = run["valid"]["duplicates"]
+                if wrong(run, records, checksum, duplicates):
                     raise RuntimeError("%s: the result is wrong" % name)
                 runs[name].append(run)
-                print("%11d records, %s, %-20s %s" % (records, state, name, "%.2f s" % run["seconds"]
-                                                      if "seconds" in run else run["reason"]), flush=True)
-        results.append({"records": records, "state": state, "runs": runs})
+                print("%11d records, %s, %s, %-26s %s" % (records, kind, state, name, "%.2f s" % run["seconds"]
+                                                          if "seconds" in run else run["reason"]), flush=True)
+        results.append({"records": records, "kind": kind, "state": state, "runs": runs})
     server.run("SELECT sortbench_remove('%s')" % source)
     return results
 
@@ -135,13 +154,14 @@ def run(args):
     results = {"files": [], "workers": args.workers, "memory": args.memory, "source": args.source,
                "server": server.value("SELECT version()"), "price": args.price}
     for records in args.records.split(","):
-        results["files"] += measure_file(server, args, int(records))
+        for kind in args.kinds.split(","):
+            results["files"] += measure_file(server, args, int(records), kind)
     kilobytes = "%dkB" % (args.memory // 1024)
-    results["datamation"] = server.json("SELECT json_agg(d) FROM datamation('%s', %d) d" % (args.directory, args.workers))[0]
+    results["datamation"] = server.json("SELECT json_agg(d) FROM datamation('%s', %d, direct_output => true) d" % (args.directory, args.workers))[0]
     if args.seconds_allowed > 0:
-        results["minutesort"] = server.json("SELECT json_agg(m) FROM minutesort('%s', %g, %d, '%s', %d) m" % (
+        results["minutesort"] = server.json("SELECT json_agg(m) FROM minutesort('%s', %g, %d, '%s', %d, direct_output => true) m" % (
             args.directory, args.seconds_allowed, args.workers, kilobytes, args.most_bytes))[0]
-        results["pennysort"] = server.json("SELECT row_to_json(p) FROM pennysort('%s', %g, 3, %d, '%s', %d) p" % (
+        results["pennysort"] = server.json("SELECT row_to_json(p) FROM pennysort('%s', %g, 3, %d, '%s', %d, true) p" % (
             args.directory, args.price, args.workers, kilobytes, args.most_bytes))[0]
     with open(os.path.join(args.out, "results.json"), "w", encoding="utf-8") as file:
         json.dump(results, file, indent=1)
@@ -149,20 +169,24 @@ def run(args):
 
 def table(results):
     """The lines of the table of files."""
-    lines = ["%11s  %-5s %-20s %8s %7s %9s %8s %9s" % ("records", "cache", "", "seconds", "MB/s", "MB/s/core", "CPU s", "temporary")]
+    lines = ["%11s  %-12s %-5s %-26s %8s %7s %9s %8s %9s %6s" % (
+        "records", "", "cache", "", "seconds", "MB/s", "MB/s/core", "CPU s", "temporary", "of dd")]
     for part in results["files"]:
+        dd = [r["seconds"] for r in part["runs"].get("dd", []) if "seconds" in r]
         for name, runs in part["runs"].items():
             good = [r for r in runs if "seconds" in r]
             if not good:
-                lines.append("%11d  %-5s %-20s could not: %s" % (part["records"], part["state"], name, runs[0]["reason"]))
+                lines.append("%11d  %-12s %-5s %-26s could not: %s" % (
+                    part["records"], part["kind"], part["state"], name, runs[0]["reason"]))
                 continue
             seconds = statistics.median(r["seconds"] for r in good)
             rate = part["records"] * SIZE / 1e6 / seconds
-            cores = 1 if name == "dd" else results["workers"] + 1
-            lines.append("%11d  %-5s %-20s %8.2f %7.0f %9.0f %8.2f %9s" % (
-                part["records"], part["state"], name, seconds, rate, rate / cores,
+            cores = 1 if name.startswith("dd") else results["workers"] + 1
+            lines.append("%11d  %-12s %-5s %-26s %8.2f %7.0f %9.0f %8.2f %9s %6s" % (
+                part["records"], part["kind"], part["state"], name, seconds, rate, rate / cores,
                 statistics.median(r["cpu"] for r in good),
-                "%.0f MB" % (good[0]["sort"]["temp_bytes"] / 1e6) if "sort" in good[0] else ""))
+                "%.0f MB" % (good[0]["sort"]["temp_bytes"] / 1e6) if "sort" in good[0] else "",
+                "%.2f" % (seconds / statistics.median(dd)) if dd else ""))
     return lines
 
 
@@ -181,9 +205,10 @@ def report(directory):
     text = "\n".join(lines) + "\n"
     with open(os.path.join(directory, "report.txt"), "w", encoding="utf-8") as file:
         file.write(text)
-    last = results["files"][-1]
+    largest = max(part["records"] for part in results["files"])
+    last = [part for part in results["files"] if part["records"] == largest][-1]
     with open(os.path.join(directory, "timeline.svg"), "w", encoding="utf-8") as file:
-        file.write(picture("A sort of %d records, %s" % (last["records"], last["state"]),
+        file.write(picture("A sort of %d records (%s), %s" % (last["records"], last["kind"], last["state"]),
                            {name: runs[0] for name, runs in last["runs"].items() if "report" in runs[0]}))
     print(text, end="")
 
@@ -194,6 +219,7 @@ def main(arguments):
     commands_ = parser.add_subparsers(dest="command", required=True)
     measuring = commands_.add_parser("run")
     for name, kind, default in (("out", str, None), ("source", str, ""), ("records", str, "1000000,10000000"),
+                                ("kinds", str, "ascii"), ("most-others", int, 20 * 10 ** 6),
                                 ("workers", int, max(os.cpu_count() - 1, 0)), ("memory", str, None), ("little", str, None),
                                 ("runs", int, 3), ("seconds-allowed", float, 60), ("most-bytes", int, 4 * 10 ** 9),
                                 ("price", float, 1000), ("directory", str, None)):

@@ -1,9 +1,10 @@
--- valgrind.sql - shapes of index builds for a server under valgrind, which is
--- some fifty times as slow: small tables, tiny budgets, every way through the
--- sort and the load.  Read by psql from check-valgrind.sh, which looks at what
--- valgrind said in the meantime.  Prints one line for each build, "ok N - ..."
--- or "not ok N - ...": a build is right if it had the participants it was to
--- have and amcheck finds every row, or if it failed with the expected error.
+-- valgrind.sql - shapes of index builds, and sorts of files, for a server under
+-- valgrind, which is some fifty times as slow: small tables, tiny budgets, every
+-- way through the sort and the load.  Read by psql from check-valgrind.sh, which
+-- looks at what valgrind said in the meantime.  Prints one line for each build,
+-- "ok N - ..." or "not ok N - ...": a build is right if it had the participants
+-- it was to have and amcheck finds every row, or if it failed with the expected
+-- error.
 \set QUIET on
 \set ON_ERROR_STOP on
 \pset tuples_only on
@@ -204,3 +205,35 @@ CREATE OPERATOR CLASS fussy_ops FOR TYPE int4 USING btree AS
 	OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >, FUNCTION 1 fussy_cmp(int4, int4);
 SELECT build('', 't (id fussy_ops)', :parallel, 'PT002');
 SELECT build('', 't (id)', :memory);
+
+-- Files of records: each way to sort them, with keys of all kinds, and records of
+-- other sizes.  A sort is right if the files have the same records, in order.
+CREATE EXTENSION sortbench;
+CREATE FUNCTION place(name text) RETURNS text LANGUAGE sql
+RETURN current_setting('data_directory') || '/' || name;
+CREATE FUNCTION sort_files(arguments text, same text DEFAULT 'record_size => 100')
+RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+	settings int := use_settings('debug_spill_entries = 300, debug_merge_order = 2, debug_slices = 5');
+	sorted record;
+	input record;
+	output record;
+BEGIN
+	EXECUTE format('SELECT * FROM sortbench_sort(ARRAY[%L], ARRAY[%L, %L], %s, memory => ''16MB'', overwrite => true, %s)',
+		place('file_in'), place('file_1'), place('file_2'), arguments, same) INTO sorted;
+	EXECUTE format('SELECT * FROM sortbench_validate(ARRAY[%L], 1, %s)', place('file_in'), same) INTO input;
+	EXECUTE format('SELECT * FROM sortbench_validate(ARRAY[%L, %L], 1, %s)', place('file_1'), place('file_2'), same) INTO output;
+	RETURN format('%sok %s - files, %s, %s: %s records, %s participants',
+		CASE WHEN output.unordered = 0 AND output.records = input.records AND output.checksum = input.checksum THEN '' ELSE 'not ' END,
+		nextval('builds'), arguments, same, sorted.records, sorted.participants);
+END $$;
+SELECT count(sortbench_generate(place('file_in'), 3000, 0, kind, true)) > 0 AND NULL
+FROM unnest('{terasort,uniform,skewed,ascii,ascii skewed}'::text[]) kind;
+SELECT sort_files(format('%s, passes => %s, direct_input => %L, direct_output => %L', workers, passes, direct, direct))
+FROM unnest('{0,2}'::int[]) workers, unnest('{1,2}'::int[]) passes, unnest('{false,true}'::bool[]) direct;
+SELECT sort_files(format('2, passes => %s', passes), same)
+FROM unnest('{1,2}'::int[]) passes, unnest(ARRAY['record_size => 75, key_length => 2', 'record_size => 5000, key_length => 19',
+	$$record_size => 100, keys => '{44 4 int desc,12 8 float little,0 3 bytes desc}'$$]) same;
+SELECT sort_files('2, passes => 2', 'key_length => 30');
+SELECT format('%sok %s - the report of a sort of files', CASE WHEN count(*) < 10 THEN 'not ' END, nextval('builds')) FROM sortbench_report();

@@ -125,7 +125,7 @@ AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 
 -- The Datamation benchmark: a million records, file to file, and how long each
 -- of its seven steps takes the leader.  Its files, in this directory, are
--- removed.
+-- removed.  direct_output is that of sortbench_sort, here and in what follows.
 CREATE FUNCTION datamation(
 	directory pg_catalog.text,
 	workers pg_catalog.int4 DEFAULT 1,
