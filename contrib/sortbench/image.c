@@ -25,6 +25,7 @@ typedef struct ImageState
 	const Key  *key;
 	int			record_size;
 	Size		image_size;
+	bool		numbered;		/* a number follows the record */
 } ImageState;
 
 static bool
@@ -62,7 +63,10 @@ number_of(const uint8 *image, int record_size)
 	return number;
 }
 
-/* Where the words hold key and number, two records are never compared. */
+/*
+ * Where the words hold key and number, two records are never equal; but one is
+ * compared with a copy of itself.
+ */
 static int
 variant_compare(const void *a, const void *b, void *state)
 {
@@ -71,7 +75,7 @@ variant_compare(const void *a, const void *b, void *state)
 	uint64		number_a;
 	uint64		number_b;
 
-	if (order != 0)
+	if (order != 0 || !self->numbered)
 		return order;
 	number_a = number_of(a, self->record_size);
 	number_b = number_of(b, self->record_size);
@@ -95,6 +99,7 @@ image_begin(const Job *job, const PtSortOptions *options)
 	state->key = &records->key;
 	state->record_size = records->size;
 	state->image_size = image_size(records);
+	state->numbered = has_number(&records->key);
 	return ptsort_begin(&variant, state,
 						has_number(&records->key) ? LONG_WORDS :
 						key_packed_words(&records->key), context, options);

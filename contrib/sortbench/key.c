@@ -126,7 +126,7 @@ order_float(uint8 *bytes, int length)
 {
 	bool		is_double = length == sizeof(float8);
 	int			exponent_bits = is_double ? 11 : 8;
-	int			bits = length * BITS_PER_BYTE;
+	int			bits = is_double ? 64 : 32;
 	uint64		sign = UINT64CONST(1) << (bits - 1);
 	uint64		infinity = ((UINT64CONST(1) << exponent_bits) - 1) <<
 		(bits - 1 - exponent_bits);
@@ -152,6 +152,7 @@ key_part(const Part *part, const uint8 *record, uint8 *bytes)
 {
 	const uint8 *from = record + part->offset;
 
+	Assert(part->length > 0);
 	if (part->little)
 	{
 		for (int i = 0; i < part->length; i++)

@@ -120,6 +120,7 @@ key_pack(const Key *key, int words, const uint8 *record, uint64 number,
 {
 	uint64		bytes[MAX_PACKED];
 
+	Assert(words > 0 && words <= MAX_PACKED);
 	key_prefix(key, record, (uint8 *) bytes, words * sizeof(uint64));
 	for (int i = 0; i < words; i++)
 		packed[i] = pg_ntoh64(bytes[i]);

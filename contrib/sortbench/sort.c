@@ -36,7 +36,9 @@ way_of(const Job *job)
 static int64
 read_size(const Job *job)
 {
-	return Max(disk_unit(&job->input.volume), job->input.size);
+	int64		unit = disk_unit(&job->input.volume);
+
+	return Max(unit, job->input.size);
 }
 
 /* Memory that the buffers of all participants take. */

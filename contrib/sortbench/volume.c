@@ -199,7 +199,8 @@ static ssize_t
 read_direct(Disk *disk, int file, void *into, int64 size, int64 place)
 {
 	int64		skip = place % BLOCK_SIZE;
-	int64		most = Min(size, disk_unit(disk->volume));
+	int64		unit = disk_unit(disk->volume);
+	int64		most = Min(size, unit);
 	ssize_t		got;
 
 	if (skip == 0 && (uintptr_t) into % BLOCK_SIZE == 0 && size >= BLOCK_SIZE)

@@ -16,7 +16,8 @@
 static int64
 buffer_size(const Volume *volume, int record_size)
 {
-	int64		size = Max(disk_unit(volume) / record_size, 1) * record_size;
+	int64		unit = disk_unit(volume);
+	int64		size = Max(unit / record_size, 1) * record_size;
 
 	return volume->direct ? size + 2 * BLOCK_SIZE : size;
 }
