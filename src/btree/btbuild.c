@@ -41,6 +41,7 @@
 typedef struct BtBuildArg
 {
 	const BtBuildRequest *request;
+	const BuildScan *scan;
 	int64		budget;
 	bool	   *started;		/* has the start line been said? */
 	int64	   *pages;			/* filled in: written by each participant but
@@ -49,12 +50,11 @@ typedef struct BtBuildArg
 
 extern PGDLLEXPORT const PtBuildOps *ptsort_btbuild_ops(void);
 
-static void say_start(Relation index, const BtBuildRequest *request,
-					  int participants, int64 budget);
+static void say_start(Relation index, const BtBuildArg *arg, int participants);
 static void say_end(Relation index, const PtBuildResult *result,
 					int64 wrong_hints, double elapsed_ms);
 static void publish_result(Relation index, const PtBuildResult *result,
-						   const int64 *pages);
+						   const int64 *pages, bool scanned_before);
 
 bool		ptsort_log_build = false;
 
@@ -77,8 +77,7 @@ begin_sort(PtBuild *build, const PtSortOptions *options)
 
 	if (build->is_leader && !*arg->started)
 	{
-		say_start(build->index, arg->request, build->participants,
-				  arg->budget);
+		say_start(build->index, arg, build->participants);
 		*arg->started = true;
 	}
 	return variant_begin_index_with(build->heap, build->index,
@@ -241,8 +240,14 @@ btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 			  const BtBuildRequest *request)
 {
 	bool		started = false;
+	BuildScan	scan = {
+		.runs = request->runs,
+		.ncandidates = request->ncandidates,
+		.candidates = request->candidates
+	};
 	BtBuildArg	arg = {
 		.request = request,
+		.scan = &scan,
 		.budget = (int64) maintenance_work_mem * 1024,
 		.started = &started,
 		.pages = palloc0(mul_size(request->workers + 1, sizeof(int64)))
@@ -260,7 +265,6 @@ btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 	};
 	PtBuildResult *built;
 	IndexBuildResult *result;
-	int64		wrong_hints;
 	instr_time	start;
 	double		elapsed_ms;
 
@@ -270,11 +274,11 @@ btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 			 RelationGetRelationName(index));
 
 	INSTR_TIME_SET_CURRENT(start);
-	built = build_run_with(&build, &wrong_hints);
+	built = build_run_with(&build, &scan);
 	elapsed_ms = pt_ms_since(start);
 
-	publish_result(index, built, arg.pages);
-	say_end(index, built, wrong_hints, elapsed_ms);
+	publish_result(index, built, arg.pages, request->runs != NULL);
+	say_end(index, built, scan.wrong_hints, elapsed_ms);
 
 	result = palloc(sizeof(IndexBuildResult));
 	result->heap_tuples = built->heap_tuples;
@@ -308,9 +312,20 @@ btbuild_describe_key(Relation index)
 					nwords, nwords == 1 ? "word" : "words");
 }
 
+/* Where the tuples come from, if not from a scan for this index alone. */
+static const char *
+describe_scan(const BuildScan *scan)
+{
+	if (scan->runs != NULL)
+		return psprintf(", from the scan for \"%s\"",
+						NameStr(scan->runs->scanned_for));
+	if (scan->nsiblings > 0)
+		return psprintf(", one scan for %d indexes", scan->nsiblings + 1);
+	return "";
+}
+
 static void
-say_start(Relation index, const BtBuildRequest *request, int participants,
-		  int64 budget)
+say_start(Relation index, const BtBuildArg *arg, int participants)
 {
 	const char *keys;
 
@@ -319,11 +334,13 @@ say_start(Relation index, const BtBuildRequest *request, int participants,
 
 	keys = btbuild_describe_key(index);
 	ereport(btbuild_log_level(),
-			(errmsg_plural("ptsort: building index \"%s\": %d participant, %s, %s, %lld kB",
-						   "ptsort: building index \"%s\": %d participants, %s, %s, %lld kB",
+			(errmsg_plural("ptsort: building index \"%s\": %d participant, %s, %s, %lld kB%s",
+						   "ptsort: building index \"%s\": %d participants, %s, %s, %lld kB%s",
 						   participants,
 						   RelationGetRelationName(index), participants,
-						   request->source, keys, (long long) budget / 1024)));
+						   arg->request->source, keys,
+						   (long long) arg->budget / 1024,
+						   describe_scan(arg->scan))));
 }
 
 static void
@@ -386,11 +403,13 @@ btbuild_publish(BtBuildReport *report, BtReportKind kind)
  * written are the leader's.
  */
 static void
-publish_result(Relation index, const PtBuildResult *result, const int64 *pages)
+publish_result(Relation index, const PtBuildResult *result, const int64 *pages,
+			   bool scanned_before)
 {
 	int			nparticipants = result->workers_launched + 1;
 	BtBuildReport *report = btbuild_new_report(index, nparticipants);
 
+	report->scanned_before = scanned_before;
 	for (int i = 0; i < nparticipants; i++)
 		report->participants[i].build = result->stats[i];
 	report->participants[0].pages = RelationGetNumberOfBlocks(index);

@@ -13,6 +13,7 @@
 #define PTSORT_BTBUILD_H
 
 #include "access/genam.h"
+#include "build/participant.h"
 #include "nodes/execnodes.h"
 #include "ptsort_build.h"
 #include "utils/relcache.h"
@@ -25,6 +26,9 @@ typedef struct BtBuildRequest
 	int			requested;		/* what a person asked for before any cap, -1
 								 * = nobody did, the cost model decided */
 	const char *source;			/* why this many, for the start line */
+	WaitingRuns *runs;			/* what an earlier scan has left, or NULL */
+	int			ncandidates;	/* for which to scan as well */
+	const Candidate *candidates;
 } BtBuildRequest;
 
 /* What one participant of a build did. */
@@ -40,6 +44,7 @@ typedef struct BtBuildReport
 	Oid			session_user;	/* who may read it: only these two, together */
 	Oid			role;
 	NameData	index_name;
+	bool		scanned_before; /* by the build of another index */
 	int			nparticipants;
 	BtBuildStats participants[FLEXIBLE_ARRAY_MEMBER];
 } BtBuildReport;

@@ -41,7 +41,7 @@
 typedef struct Leader
 {
 	Participant self;
-	BuildInfo	info;
+	SiblingKey	key;			/* of what the scan leaves for siblings */
 	const PtBuildRequest *request;
 	void		(*start_over) (PtBuild *build, const char *reason);
 } Leader;
@@ -121,21 +121,32 @@ expected_rows(Relation heap)
 	return (int64) clamp_row_est(tuples);
 }
 
+/* What the workers must know. */
+static void
+init_info(BuildInfo *info, const PtBuildRequest *request,
+		  const WaitingRuns *runs)
+{
+	const IndexInfo *index_info = request->index_info;
+
+	info->heap_id = RelationGetRelid(request->heap);
+	info->index_id = RelationGetRelid(request->index);
+	info->is_unique = index_info->ii_Unique;
+	info->nulls_not_distinct = index_info->ii_NullsNotDistinct;
+	info->is_concurrent = index_info->ii_Concurrent;
+	info->stored = runs == NULL ? DSM_HANDLE_INVALID :
+		dsm_segment_handle(runs->segment);
+}
+
 static void
 leader_init(Leader *leader, const PtBuildRequest *request,
-			const PtBuildOps *ops, bool optimistic)
+			const PtBuildOps *ops, bool optimistic, const WaitingRuns *runs)
 {
 	Team	   *team = &leader->self.team;
 	PtBuild    *build = &leader->self.build;
-	const IndexInfo *index_info = request->index_info;
 
 	memset(leader, 0, sizeof(Leader));
 	leader->request = request;
-	leader->info.heap_id = RelationGetRelid(request->heap);
-	leader->info.index_id = RelationGetRelid(request->index);
-	leader->info.is_unique = index_info->ii_Unique;
-	leader->info.nulls_not_distinct = index_info->ii_NullsNotDistinct;
-	leader->info.is_concurrent = index_info->ii_Concurrent;
+	init_info(&leader->self.info, request, runs);
 	/* only our own callbacks can have more than is public */
 	if (strcmp(request->library, PTSORT_LIBRARY) == 0)
 		leader->start_over = ((const BuildOps *) ops)->start_over;
@@ -148,14 +159,20 @@ leader_init(Leader *leader, const PtBuildRequest *request,
 	team->function = request->ops_function;
 	team->arg = request->arg;
 	team->arg_size = request->arg_size;
-	team->info = &leader->info;
-	team->info_size = sizeof(leader->info);
+	team->info = &leader->self.info;
+	team->info_size = sizeof(leader->self.info);
 	team->budget = request->budget;
 	team->expected = expected_rows(request->heap);
 	team->restartable = leader->start_over != NULL;
 	team->optimistic = optimistic && team->restartable;
 	team->is_leader = true;
-	team->table = request->heap;
+	if (runs == NULL)
+		team->table = request->heap;
+	else
+	{
+		team->stored = siblings_sorts(runs->shared);
+		team->stored_participants = runs->participants;
+	}
 
 	build->heap = request->heap;
 	build->index = request->index;
@@ -163,6 +180,55 @@ leader_init(Leader *leader, const PtBuildRequest *request,
 	build->arg = request->arg;
 	build->arg_size = request->arg_size;
 	build->is_leader = true;
+}
+
+/*
+ * Launch workers.  The candidates become siblings, if any workers are there.
+ */
+static void
+start(Leader *leader, BuildScan *scan)
+{
+	Participant *self = &leader->self;
+	Team	   *team = &self->team;
+	const PtBuildRequest *request = leader->request;
+
+	if (siblings_key(&leader->key, request->heap, request->workers,
+					 request->budget))
+	{
+		self->candidates = scan->candidates;
+		self->ncandidates = scan->ncandidates;
+	}
+	team_start(team, request->workers);
+	if (team->launched == 0)
+		participant_drop_siblings(self);
+	scan->nsiblings = self->nsiblings;
+
+	if (scan->runs != NULL)
+	{
+		/* who scanned is nobody of this team: it all counts as ours */
+		team->slot->rows = scan->runs->counts.rows;
+		team->slot->put = scan->runs->tuples;
+		team->slot->broken_hot_chain = scan->runs->counts.broken_hot_chain;
+	}
+}
+
+/* All runs of the siblings are there: let them wait. */
+static void
+keep_siblings(Leader *leader)
+{
+	Participant *self = &leader->self;
+
+	for (int i = 0; i < self->nsiblings; i++)
+	{
+		const SiblingInfo *info = &self->info.siblings[i];
+		SiblingKey	key = leader->key;
+
+		key.index_id = info->index_id;
+		key.is_unique = info->is_unique;
+		key.nulls_not_distinct = info->nulls_not_distinct;
+		siblings_keep(&key, self->siblings[i].segment,
+					  self->team.participants, self->build.index);
+	}
 }
 
 /* The result, with room for the statistics of all processes. */
@@ -201,8 +267,8 @@ take_stats(Team *team, PtBuildResult *result)
  * and *outcome says so.  The result is in the current memory context.
  */
 static PtBuildResult *
-attempt(const PtBuildRequest *request, const PtBuildOps *ops, bool optimistic,
-		SortOutcome *outcome)
+attempt(const PtBuildRequest *request, const PtBuildOps *ops, BuildScan *scan,
+		bool optimistic, SortOutcome *outcome)
 {
 	Leader		leader;
 	Team	   *team = &leader.self.team;
@@ -213,14 +279,15 @@ attempt(const PtBuildRequest *request, const PtBuildOps *ops, bool optimistic,
 	PtBuildResult *result;
 
 	MemoryContextSwitchTo(build_context);
-	leader_init(&leader, request, ops, optimistic);
+	leader_init(&leader, request, ops, optimistic, scan->runs);
 
 	/* A normal build judges visibility itself and so wants to see all. */
 	team->snapshot = request->index_info->ii_Concurrent ?
 		RegisterSnapshot(GetTransactionSnapshot()) : SnapshotAny;
-	team_start(team, request->workers);
+	start(&leader, scan);
 	team_work(team);
 	team_collect(team);
+	keep_siblings(&leader);
 
 	MemoryContextSwitchTo(caller_context);
 	result = make_result(team);
@@ -270,27 +337,29 @@ compare_whole_strings(Relation index, Oid collation)
 PtBuildResult *
 build_run(const PtBuildRequest *request)
 {
-	int64		wrong_hints;
+	BuildScan	scan = {0};
 
-	return build_run_with(request, &wrong_hints);
+	return build_run_with(request, &scan);
 }
 
 PtBuildResult *
-build_run_with(const PtBuildRequest *request, int64 *wrong_hints)
+build_run_with(const PtBuildRequest *request, BuildScan *scan)
 {
 	const PtBuildOps *ops = participant_find_ops(request->library,
 												 request->ops_function);
 	int			guc_level = NewGUCNestLevel();
 	PtBuildResult *failed_result = NULL;
 	bool		optimistic = true;
+	BuildScan	again = {0};
+	BuildScan  *now = scan;
 
-	*wrong_hints = 0;
 	for (;;)
 	{
 		SortOutcome outcome;
-		PtBuildResult *result = attempt(request, ops, optimistic, &outcome);
+		PtBuildResult *result = attempt(request, ops, now, optimistic,
+										&outcome);
 
-		*wrong_hints += outcome.wrong_hints;
+		scan->wrong_hints += outcome.wrong_hints;
 		if (failed_result != NULL)
 		{
 			add_failed(result, failed_result);
@@ -308,5 +377,6 @@ build_run_with(const PtBuildRequest *request, int64 *wrong_hints)
 		else
 			optimistic = false;
 		failed_result = result;
+		now = &again;			/* for this index, and from the table */
 	}
 }

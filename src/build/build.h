@@ -10,6 +10,7 @@
 #ifndef PTSORT_BUILD_DRIVER_H
 #define PTSORT_BUILD_DRIVER_H
 
+#include "build/participant.h"
 #include "ptsort_build.h"
 
 /*
@@ -37,11 +38,25 @@ typedef struct BuildOps
 extern PtBuildResult *build_run(const PtBuildRequest *request);
 
 /*
+ * BuildScan: what builds of ptsort's own may ask for beyond the request, and
+ * what they are told.  Zero-initialise it, then set the first part.
+ */
+typedef struct BuildScan
+{
+	WaitingRuns *runs;			/* to be loaded, without a scan, or NULL */
+	int			ncandidates;	/* for which it would scan as well */
+	const Candidate *candidates;
+
+	int			nsiblings;		/* for which it does, before the first sort */
+	int64		wrong_hints;	/* in all sorts together, at the end */
+} BuildScan;
+
+/*
  * build_run_with is build_run for builds of ptsort's own, whose begin callback
- * gets the PtSortOptions of a SortOptions.  It also tells how many hints were
- * wrong, in all sorts together.
+ * gets the PtSortOptions of a SortOptions.  The runs of siblings wait when it
+ * returns (siblings.h).
  */
 extern PtBuildResult *build_run_with(const PtBuildRequest *request,
-									 int64 *wrong_hints);
+									 BuildScan *scan);
 
 #endif							/* PTSORT_BUILD_DRIVER_H */

@@ -8,10 +8,10 @@
  *
  * 1. Judge.  Under one share lock, decide for every tuple whether it gets an
  *	  index entry, and find the root line pointers of heap-only tuples.
- * 2. Emit.  With the pin only, take the values and call the callback.  That is
- *	  safe: as long as a page is pinned nobody removes or moves its tuples, and
- *	  what others may still change (hint bits, xmax, more line pointers) is not
- *	  read any more.
+ * 2. Emit.  With the pin only, take the values and call the callback, for one
+ *	  index after the other.  That is safe: as long as a page is pinned nobody
+ *	  removes or moves its tuples, and what others may still change (hint bits,
+ *	  xmax, more line pointers) is not read any more.
  *
  * A page that no buffer has may come as a copy (heapread.c), which needs no
  * lock.  If its hint bits do not tell that all its tuples are alive, it is
@@ -65,19 +65,10 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-typedef struct HeapScan
+/* How to make what one of the indexes gets. */
+typedef struct HeapEmitter
 {
-	Relation	heap;
-	Relation	index;
-	IndexInfo  *index_info;
-	bool		progress;
-	IndexBuildCallback callback;
-	void	   *callback_state;
-
-	HeapScanDesc scan;			/* the server's: blocks, strategy, snapshot */
-	Snapshot	snapshot;
-	TransactionId oldest_xmin;	/* with SnapshotAny */
-
+	HeapScanTarget *target;
 	HeapColumns plan;			/* for indexes of plain columns */
 
 	/* for expressions and predicates; estate is NULL if there are none */
@@ -85,6 +76,19 @@ typedef struct HeapScan
 	ExprContext *econtext;
 	TupleTableSlot *slot;
 	ExprState  *predicate;
+} HeapEmitter;
+
+typedef struct HeapScan
+{
+	Relation	heap;
+	bool		progress;
+	int			nemitters;
+	HeapEmitter *emitters;
+	uint32		reach;			/* of the plan whose values are farthest */
+
+	HeapScanDesc scan;			/* the server's: blocks, strategy, snapshot */
+	Snapshot	snapshot;
+	TransactionId oldest_xmin;	/* with SnapshotAny */
 
 	/* the judged page */
 	HeapReader *reader;
@@ -98,7 +102,6 @@ typedef struct HeapScan
 	bool		alive[MaxHeapTuplesPerPage];
 	OffsetNumber roots[MaxHeapTuplesPerPage];	/* if heap_only */
 
-	double		reltuples;
 	BlockNumber pages;
 	BlockNumber copied_pages;	/* judged by a copy */
 	BlockNumber server_pages;
@@ -142,7 +145,7 @@ prefetch_tuples(const HeapScan *hs)
 			ItemIdGetOffset(PageGetItemId(hs->here.page, offset));
 
 		pt_prefetch(tuple);
-		pt_prefetch(tuple + hs->plan.reach);
+		pt_prefetch(tuple + hs->reach);
 	}
 	return last;
 }
@@ -379,22 +382,26 @@ judge_page(HeapScan *hs)
  * does.  False if the index does not have the tuple.
  */
 static bool
-evaluate(HeapScan *hs, OffsetNumber offset, ItemId item, HeapTupleData *tuple,
-		 Datum *values, bool *isnull)
+evaluate(const HeapScan *hs, HeapEmitter *emitter, OffsetNumber offset,
+		 ItemId item, HeapTupleData *tuple, Datum *values, bool *isnull)
 {
 	CHECK_FOR_INTERRUPTS();
-	MemoryContextReset(hs->econtext->ecxt_per_tuple_memory);
+	MemoryContextReset(emitter->econtext->ecxt_per_tuple_memory);
 	set_tuple(hs, offset, item, tuple);
-	ExecStoreHeapTuple(tuple, hs->slot, false);
-	if (hs->predicate != NULL && !ExecQual(hs->predicate, hs->econtext))
+	ExecStoreHeapTuple(tuple, emitter->slot, false);
+	if (emitter->predicate != NULL &&
+		!ExecQual(emitter->predicate, emitter->econtext))
 		return false;
-	FormIndexDatum(hs->index_info, hs->slot, hs->estate, values, isnull);
+	FormIndexDatum(emitter->target->index_info, emitter->slot,
+				   emitter->estate, values, isnull);
 	return true;
 }
 
+/* Give one of the indexes what it gets of the page. */
 static void
-emit_page(HeapScan *hs)
+emit_to(const HeapScan *hs, HeapEmitter *emitter)
 {
+	HeapScanTarget *target = emitter->target;
 	Datum		values[INDEX_MAX_KEYS];
 	bool		isnull[INDEX_MAX_KEYS];
 	HeapTupleData stored;		/* in the slot */
@@ -406,42 +413,55 @@ emit_page(HeapScan *hs)
 		HeapTupleHeader tuple = tuple_of(hs, item);
 		ItemPointerData tid;
 
-		if (hs->estate == NULL)
-			heapcolumns_take(&hs->plan, tuple, values, isnull);
-		else if (!evaluate(hs, offset, item, &stored, values, isnull))
+		if (emitter->estate == NULL)
+			heapcolumns_take(&emitter->plan, tuple, values, isnull);
+		else if (!evaluate(hs, emitter, offset, item, &stored, values, isnull))
 			continue;
 
 		if (HeapTupleHeaderIsHeapOnly(tuple))
 			offset = hs->roots[offset - 1];
 		ItemPointerSet(&tid, hs->here.block, offset);
-		hs->callback(hs->index, &tid, values, isnull, hs->alive[i],
-					 hs->callback_state);
+		target->callback(target->index, &tid, values, isnull, hs->alive[i],
+						 target->state);
 	}
-	if (hs->slot != NULL)
-		ExecClearTuple(hs->slot);
+	if (emitter->slot != NULL)
+		ExecClearTuple(emitter->slot);
 
-	hs->reltuples += hs->nlive;
+	target->rows += hs->nlive;
 	if (hs->broken_chain)
-		hs->index_info->ii_BrokenHotChain = true;
+		target->index_info->ii_BrokenHotChain = true;
+}
+
+static void
+emit_page(HeapScan *hs)
+{
+	for (int i = 0; i < hs->nemitters; i++)
+		emit_to(hs, &hs->emitters[i]);
 	pgstat_count_index_tuples(hs->heap, hs->nseen); /* tuples read, that is */
 }
 
 /*
- * Leave the page to the server.  It prepares expressions in a context of its
- * own and forgets them afterwards; ours must not be mixed up with these.
+ * Leave the page to the server, once for each index.  It prepares expressions
+ * in a context of its own and forgets them afterwards; ours must not be mixed
+ * up with these.
  */
 static void
 leave_page_to_server(HeapScan *hs)
 {
-	IndexInfo  *index_info = hs->index_info;
-	List	   *expressions = index_info->ii_ExpressionsState;
+	for (int i = 0; i < hs->nemitters; i++)
+	{
+		HeapScanTarget *target = hs->emitters[i].target;
+		IndexInfo  *index_info = target->index_info;
+		List	   *expressions = index_info->ii_ExpressionsState;
 
-	index_info->ii_ExpressionsState = NIL;
-	hs->reltuples +=
-		table_index_build_range_scan(hs->heap, hs->index, index_info, false,
-									 false, false, hs->here.block, 1,
-									 hs->callback, hs->callback_state, NULL);
-	index_info->ii_ExpressionsState = expressions;
+		index_info->ii_ExpressionsState = NIL;
+		target->rows +=
+			table_index_build_range_scan(hs->heap, target->index, index_info,
+										 false, false, false, hs->here.block,
+										 1, target->callback, target->state,
+										 NULL);
+		index_info->ii_ExpressionsState = expressions;
+	}
 	hs->server_pages++;
 }
 
@@ -469,21 +489,29 @@ scan_pages(HeapScan *hs)
  */
 
 /*
- * We only know the pages of the server's own heap.  In a serializable
- * transaction a scan by an MVCC snapshot looks for conflicts tuple by tuple,
- * so that is left to the server as well.
+ * heapscan_is_shareable: see heapscan.h.  We only know the pages of the
+ * server's own heap.
+ */
+bool
+heapscan_is_shareable(Relation heap)
+{
+	return heap->rd_tableam == GetHeapamTableAmRoutine();
+}
+
+/*
+ * In a serializable transaction a scan by an MVCC snapshot looks for conflicts
+ * tuple by tuple, so that is left to the server as well.
  */
 static bool
 can_read_pages(Relation heap, const IndexInfo *index_info)
 {
-	return heap->rd_tableam == GetHeapamTableAmRoutine() &&
+	return heapscan_is_shareable(heap) &&
 		!(index_info->ii_Concurrent && IsolationIsSerializable());
 }
 
-static double
-server_build_scan(Relation heap, Relation index, IndexInfo *index_info,
-				  ParallelTableScanDesc parallel, bool progress,
-				  IndexBuildCallback callback, void *state)
+static void
+server_build_scan(Relation heap, HeapScanTarget *target,
+				  ParallelTableScanDesc parallel, bool progress)
 {
 	TableScanDesc scan = parallel == NULL ? NULL :
 		table_beginscan_parallel(heap, parallel);
@@ -491,30 +519,72 @@ server_build_scan(Relation heap, Relation index, IndexInfo *index_info,
 	elog(DEBUG2, "ptsort: scanning table \"%s\" by the server's rules",
 		 RelationGetRelationName(heap));
 	/* this also ends the scan */
-	return table_index_build_scan(heap, index, index_info, true, progress,
-								  callback, state, scan);
+	target->rows += table_index_build_scan(heap, target->index,
+										   target->index_info, true, progress,
+										   target->callback, target->state,
+										   scan);
 }
 
 static void
-begin_evaluation(HeapScan *hs)
+begin_evaluation(HeapEmitter *emitter, Relation heap)
 {
-	hs->estate = CreateExecutorState();
-	hs->econtext = GetPerTupleExprContext(hs->estate);
+	emitter->estate = CreateExecutorState();
+	emitter->econtext = GetPerTupleExprContext(emitter->estate);
 	/* not a slot for buffers: the page may be a copy */
-	hs->slot = MakeSingleTupleTableSlot(RelationGetDescr(hs->heap),
-										&TTSOpsHeapTuple);
-	hs->econtext->ecxt_scantuple = hs->slot;
-	hs->predicate = ExecPrepareQual(hs->index_info->ii_Predicate, hs->estate);
+	emitter->slot = MakeSingleTupleTableSlot(RelationGetDescr(heap),
+											 &TTSOpsHeapTuple);
+	emitter->econtext->ecxt_scantuple = emitter->slot;
+	emitter->predicate =
+		ExecPrepareQual(emitter->target->index_info->ii_Predicate,
+						emitter->estate);
 }
 
 static void
-end_evaluation(HeapScan *hs)
+end_evaluation(HeapEmitter *emitter)
 {
-	ExecDropSingleTupleTableSlot(hs->slot);
-	FreeExecutorState(hs->estate);
+	IndexInfo  *index_info = emitter->target->index_info;
+
+	ExecDropSingleTupleTableSlot(emitter->slot);
+	FreeExecutorState(emitter->estate);
 	/* these point into the executor state */
-	hs->index_info->ii_ExpressionsState = NIL;
-	hs->index_info->ii_PredicateState = NULL;
+	index_info->ii_ExpressionsState = NIL;
+	index_info->ii_PredicateState = NULL;
+}
+
+static void
+begin_emitters(HeapScan *hs, HeapScanTarget *targets, int ntargets)
+{
+	hs->nemitters = ntargets;
+	hs->emitters = palloc0(ntargets * sizeof(HeapEmitter));
+	for (int i = 0; i < ntargets; i++)
+	{
+		HeapEmitter *emitter = &hs->emitters[i];
+		const IndexInfo *index_info = targets[i].index_info;
+
+		emitter->target = &targets[i];
+		if (index_info->ii_Expressions != NIL ||
+			index_info->ii_Predicate != NIL)
+			begin_evaluation(emitter, hs->heap);
+		else
+			heapcolumns_plan(&emitter->plan, RelationGetDescr(hs->heap),
+							 index_info);
+		hs->reach = Max(hs->reach, emitter->plan.reach);
+	}
+}
+
+static void
+end_emitters(HeapScan *hs)
+{
+	for (int i = 0; i < hs->nemitters; i++)
+	{
+		HeapEmitter *emitter = &hs->emitters[i];
+
+		if (emitter->estate != NULL)
+			end_evaluation(emitter);
+		if (emitter->plan.columns != NULL)
+			pfree(emitter->plan.columns);
+	}
+	pfree(hs->emitters);
 }
 
 static void
@@ -529,12 +599,12 @@ report_blocks(const HeapScan *hs, int param)
  * serial CONCURRENTLY build takes its snapshot here, which is returned.
  */
 static Snapshot
-begin_scan(HeapScan *hs, ParallelTableScanDesc parallel)
+begin_scan(HeapScan *hs, ParallelTableScanDesc parallel, bool concurrent)
 {
 	Snapshot	snapshot = NULL;
 	TableScanDesc scan;
 
-	if (!hs->index_info->ii_Concurrent)
+	if (!concurrent)
 		hs->oldest_xmin = GetOldestNonRemovableTransactionId(hs->heap);
 	else if (parallel == NULL)
 		snapshot = RegisterSnapshot(GetTransactionSnapshot());
@@ -550,31 +620,28 @@ begin_scan(HeapScan *hs, ParallelTableScanDesc parallel)
 	return snapshot;
 }
 
-double
-heapscan_build(Relation heap, Relation index, IndexInfo *index_info,
-			   ParallelTableScanDesc parallel, bool progress,
-			   IndexBuildCallback callback, void *state)
+void
+heapscan_build(Relation heap, HeapScanTarget *targets, int ntargets,
+			   ParallelTableScanDesc parallel, bool progress)
 {
+	const IndexInfo *index_info = targets[0].index_info;
 	HeapScan   *hs;
 	Snapshot	snapshot;
-	double		reltuples;
 
 	if (!can_read_pages(heap, index_info))
-		return server_build_scan(heap, index, index_info, parallel, progress,
-								 callback, state);
+	{
+		if (ntargets != 1)
+			elog(ERROR, "cannot scan table \"%s\" for several indexes",
+				 RelationGetRelationName(heap));
+		server_build_scan(heap, targets, parallel, progress);
+		return;
+	}
 
 	hs = palloc0(sizeof(HeapScan));
 	hs->heap = heap;
-	hs->index = index;
-	hs->index_info = index_info;
 	hs->progress = progress;
-	hs->callback = callback;
-	hs->callback_state = state;
-	if (index_info->ii_Expressions != NIL || index_info->ii_Predicate != NIL)
-		begin_evaluation(hs);
-	else
-		heapcolumns_plan(&hs->plan, RelationGetDescr(heap), index_info);
-	snapshot = begin_scan(hs, parallel);
+	begin_emitters(hs, targets, ntargets);
+	snapshot = begin_scan(hs, parallel, index_info->ii_Concurrent);
 
 	report_blocks(hs, PROGRESS_SCAN_BLOCKS_TOTAL);
 	hs->reader = heapread_begin(hs->scan);
@@ -588,11 +655,6 @@ heapscan_build(Relation heap, Relation index, IndexInfo *index_info,
 	table_endscan((TableScanDesc) hs->scan);
 	if (snapshot != NULL)
 		UnregisterSnapshot(snapshot);
-	if (hs->estate != NULL)
-		end_evaluation(hs);
-	reltuples = hs->reltuples;
-	if (hs->plan.columns != NULL)
-		pfree(hs->plan.columns);
+	end_emitters(hs);
 	pfree(hs);
-	return reltuples;
 }

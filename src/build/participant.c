@@ -104,6 +104,70 @@ participant_build(Team *team)
 
 
 /*
+ * Siblings
+ */
+
+/*
+ * There is one more index for which the table is scanned; its segment is
+ * attached.
+ */
+static void
+add_sibling(Participant *participant, Relation index, const SiblingInfo *info,
+			dsm_segment *segment)
+{
+	Sibling    *sibling = &participant->siblings[participant->nsiblings++];
+	PtBuild    *build = &sibling->build;
+
+	memset(sibling, 0, sizeof(Sibling));
+	sibling->ops = participant->ops;
+	sibling->segment = segment;
+	sibling->shared = siblings_shared(segment);
+	build->heap = participant->build.heap;
+	build->index = index;
+	build->index_info = BuildIndexInfo(index);
+	build->index_info->ii_Unique = info->is_unique;
+	build->index_info->ii_NullsNotDistinct = info->nulls_not_distinct;
+	participant->team.sorts = 1 + participant->nsiblings;
+}
+
+/*
+ * Leader: make siblings of the candidates, as far as there are segments for
+ * their runs and room in the budget for their sorts.
+ */
+static void
+make_siblings(Team *team, int processes)
+{
+	Participant *participant = (Participant *) team;
+	BuildInfo  *info = &participant->info;
+	int64		most = team->budget / team->participants / PTSORT_MIN_BUDGET;
+
+	for (int i = 0; i < participant->ncandidates && i + 2 <= most; i++)
+	{
+		const Candidate *candidate = &participant->candidates[i];
+		SiblingInfo *sibling = &info->siblings[info->nsiblings];
+		dsm_segment *segment = siblings_create(sibling, processes);
+
+		if (segment == NULL)
+			break;
+		sibling->index_id = RelationGetRelid(candidate->index);
+		sibling->is_unique = candidate->is_unique;
+		sibling->nulls_not_distinct = candidate->nulls_not_distinct;
+		info->nsiblings++;
+		add_sibling(participant, candidate->index, sibling, segment);
+	}
+}
+
+void
+participant_drop_siblings(Participant *participant)
+{
+	for (int i = 0; i < participant->nsiblings; i++)
+		dsm_detach(participant->siblings[i].segment);
+	participant->nsiblings = 0;
+	participant->info.nsiblings = 0;
+}
+
+
+/*
  * The phases: TeamKind
  */
 
@@ -112,6 +176,36 @@ begin(Team *team, const SortOptions *options)
 {
 	return ((Participant *) team)->ops->begin(participant_build(team),
 											  &options->options);
+}
+
+/* Begin the sort of a sibling, as an ordinary build would. */
+static void
+begin_sibling(const Team *team, Sibling *sibling)
+{
+	SortOptions with = {
+		.options = {
+			.role = PTSORT_WORKER,
+			.budget = team_put_share(team),
+			.shared = siblings_sorts(sibling->shared),
+			.participant = team->participant
+		},
+		.optimistic = team->optimistic,
+		.restartable = team->restartable,
+		.postpone = true
+	};
+
+	sibling->sort = sibling->ops->begin(&sibling->build, &with.options);
+}
+
+/* IndexBuildCallback: the same as put_tuple, for a sibling. */
+static void
+put_sibling_tuple(Relation index, ItemPointer tid, Datum *values,
+				  bool *isnull, bool alive, void *state)
+{
+	Sibling    *sibling = (Sibling *) state;
+
+	sibling->ops->put(&sibling->build, sibling->sort, tid, values, isnull,
+					  alive);
 }
 
 /* IndexBuildCallback: pass one tuple of the table on to the user's put. */
@@ -125,20 +219,79 @@ put_tuple(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 						  values, isnull, alive);
 }
 
-/* Put this process's share of the table. */
+/* What the siblings have found, and the time that their sorts took in that. */
+static void
+count_for_siblings(Participant *participant, const HeapScanTarget *targets)
+{
+	for (int i = 0; i < participant->nsiblings; i++)
+	{
+		Sibling    *sibling = &participant->siblings[i];
+		PtSortStats stats;
+
+		sibling->counts.rows = targets[i].rows;
+		sibling->counts.broken_hot_chain =
+			targets[i].index_info->ii_BrokenHotChain;
+		ptsort_stats(sibling->sort, &stats);
+		participant->team.others_ms += stats.sort_ms + stats.run_ms;
+	}
+}
+
+/* Put this process's share of the table, for the siblings as well. */
 static void
 scan(Team *team)
 {
 	Participant *participant = (Participant *) team;
 	PtBuild    *build = participant_build(team);
+	int			ntargets = 1 + participant->nsiblings;
+	HeapScanTarget *targets = palloc0(ntargets * sizeof(HeapScanTarget));
 
-	team->slot->rows =
-		heapscan_build(build->heap, build->index, build->index_info,
-					   team->scan, participant->progress, put_tuple,
-					   participant);
+	targets[0].index = build->index;
+	targets[0].index_info = build->index_info;
+	targets[0].callback = put_tuple;
+	targets[0].state = participant;
+	for (int i = 0; i < participant->nsiblings; i++)
+	{
+		Sibling    *sibling = &participant->siblings[i];
+		HeapScanTarget *target = &targets[1 + i];
+
+		begin_sibling(team, sibling);
+		target->index = sibling->build.index;
+		target->index_info = sibling->build.index_info;
+		target->callback = put_sibling_tuple;
+		target->state = sibling;
+	}
+
+	heapscan_build(build->heap, targets, ntargets, team->scan,
+				   participant->progress);
 	if (participant->ops->scan_done != NULL)
 		participant->ops->scan_done(build, team->sort);
+	team->slot->rows = targets[0].rows;
 	team->slot->broken_hot_chain = build->index_info->ii_BrokenHotChain;
+	count_for_siblings(participant, targets + 1);
+	pfree(targets);
+}
+
+/* Have the sorts of the siblings leave their runs. */
+static void
+perform_siblings(Team *team)
+{
+	Participant *participant = (Participant *) team;
+
+	for (int i = 0; i < participant->nsiblings; i++)
+	{
+		Sibling    *sibling = &participant->siblings[i];
+		SortOutcome outcome;
+
+		if (sibling->ops->scan_done != NULL)
+			sibling->ops->scan_done(&sibling->build, sibling->sort);
+		siblings_count(sibling->shared, team->participant, &sibling->counts);
+		fault_point("build: sort of sibling");
+		ptsort_perform(sibling->sort);
+		/* it has announced that as well, to who takes the runs */
+		sort_outcome(sibling->sort, &outcome);
+		ptsort_end(sibling->sort);
+		sibling->sort = NULL;
+	}
 }
 
 static void
@@ -189,8 +342,10 @@ report_phase(Team *team, TeamPhase phase)
 const TeamKind participant_kind = {
 	.worker_main = BUILD_WORKER_MAIN,
 	.slices_name = "load_slices",
+	.prepare = make_siblings,
 	.begin = begin,
 	.fill = scan,
+	.perform_others = perform_siblings,
 	.read = load,
 	.shared_size = shared_size,
 	.shared_init = shared_init,
@@ -218,6 +373,56 @@ index_lockmode(const BuildInfo *info)
 	return info->is_concurrent ? RowExclusiveLock : AccessExclusiveLock;
 }
 
+/* Attach a segment that the leader has made besides that of the team. */
+static dsm_segment *
+attach(dsm_handle handle)
+{
+	dsm_segment *segment = dsm_attach(handle);
+
+	if (segment == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("could not map dynamic shared memory segment")));
+	return segment;
+}
+
+/* Find the runs that were left for this build, and the siblings. */
+static void
+worker_attach(Participant *participant)
+{
+	const BuildInfo *info = participant->team.info;
+
+	if (info->stored != DSM_HANDLE_INVALID)
+	{
+		participant->stored = attach(info->stored);
+		participant->team.stored =
+			siblings_sorts(siblings_attach(participant->stored));
+	}
+	for (int i = 0; i < info->nsiblings; i++)
+	{
+		const SiblingInfo *sibling = &info->siblings[i];
+		dsm_segment *segment = attach(sibling->handle);
+
+		siblings_attach(segment);
+		add_sibling(participant,
+					index_open(sibling->index_id, AccessShareLock),
+					sibling, segment);
+	}
+}
+
+/* Let go of what worker_attach has found, but for the memory. */
+static void
+worker_detach(Participant *participant)
+{
+	for (int i = 0; i < participant->nsiblings; i++)
+	{
+		dsm_detach(participant->siblings[i].segment);
+		index_close(participant->siblings[i].build.index, AccessShareLock);
+	}
+	if (participant->stored != NULL)
+		dsm_detach(participant->stored);
+}
+
 /*
  * Open the relations.
  */
@@ -238,6 +443,7 @@ worker_open(Participant *participant)
 	build->arg_size = team->arg_size;
 	participant->ops = participant_find_ops(team->library, team->function);
 	team->slices = participant->ops->load_slices != NULL;
+	worker_attach(participant);
 }
 
 void
@@ -257,6 +463,7 @@ ptsort_build_worker_main(dsm_segment *segment, shm_toc *toc)
 	worker_open(&self);
 	team_serve(&self.team);
 
+	worker_detach(&self);
 	MemoryContextSwitchTo(old_context);
 	MemoryContextDelete(build_context);
 	index_close(self.build.index, index_lockmode(self.team.info));

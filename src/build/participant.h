@@ -9,6 +9,7 @@
 #ifndef PTSORT_PARTICIPANT_H
 #define PTSORT_PARTICIPANT_H
 
+#include "build/siblings.h"
 #include "build/team.h"
 #include "ptsort_build.h"
 
@@ -25,7 +26,35 @@ typedef struct BuildInfo
 	bool		is_unique;		/* these three from the leader's IndexInfo, */
 	bool		nulls_not_distinct; /* which may differ from the catalogs */
 	bool		is_concurrent;
+	dsm_handle	stored;			/* segment with the runs that are loaded, or
+								 * DSM_HANDLE_INVALID: the table is scanned */
+	int			nsiblings;		/* for which it is scanned as well */
+	SiblingInfo siblings[MAX_SIBLINGS];
 } BuildInfo;
+
+/*
+ * Candidate: an index for which the leader would have the table scanned as
+ * well.  It is open.
+ */
+typedef struct Candidate
+{
+	Relation	index;
+	bool		is_unique;		/* these two as its IndexInfo will have them */
+	bool		nulls_not_distinct;
+} Candidate;
+
+/*
+ * Sibling: an index for which the table is scanned as well.
+ */
+typedef struct Sibling
+{
+	const PtBuildOps *ops;
+	PtBuild		build;			/* what the callbacks see */
+	dsm_segment *segment;
+	SiblingShared *shared;
+	PtSort	   *sort;
+	SiblingCounts counts;		/* of this process */
+} Sibling;
 
 /*
  * Participant: this process's part.
@@ -36,6 +65,14 @@ typedef struct Participant
 	PtBuild		build;			/* what the callbacks see */
 	const PtBuildOps *ops;
 	bool		progress;		/* report phases */
+	int			nsiblings;
+	Sibling		siblings[MAX_SIBLINGS];
+	dsm_segment *stored;		/* in a worker: see BuildInfo */
+
+	/* Leader */
+	BuildInfo	info;			/* what the workers are told */
+	int			ncandidates;	/* to be siblings, if there are workers */
+	const Candidate *candidates;
 } Participant;
 
 /* What the processes of a build do. */
@@ -49,6 +86,9 @@ extern const TeamKind participant_kind;
  */
 extern const PtBuildOps *participant_find_ops(const char *library,
 											  const char *function);
+
+/* participant_drop_siblings, in the leader: nobody sorts for them. */
+extern void participant_drop_siblings(Participant *participant);
 
 /* participant_build returns what the callbacks see, as it is now. */
 extern PtBuild *participant_build(Team *team);

@@ -27,6 +27,7 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/plancat.h"
 #include "pgstat.h"
+#include "sort/shared.h"
 #include "stamp.h"
 #include "tcop/tcopprot.h"
 #include "util.h"
@@ -159,6 +160,17 @@ string_size(const char *string)
 	return string == NULL ? 0 : add_size(strlen(string), 1);
 }
 
+/* How many slices do so many processes read? */
+static int
+count_slices(const Team *team, int processes)
+{
+	if (team->stored != NULL)
+		processes = shared_processes(team->stored);
+	else if (processes == 1)
+		return 1;
+	return ptsort_shared_slices(processes);
+}
+
 /*
  * Reserve all pieces and make the segment.  False if there can be none.
  */
@@ -173,10 +185,11 @@ create_segment(Team *team, Size *sizes)
 	if (team->table != NULL)
 		sizes[PIECE_SCAN] = table_parallelscan_estimate(team->table,
 														team->snapshot);
-	sizes[PIECE_SORT] = ptsort_shared_estimate(processes);
+	if (team->stored == NULL)
+		sizes[PIECE_SORT] = ptsort_shared_estimate(processes);
 	sizes[PIECE_USER] =
 		team->kind->shared_size(team, processes,
-								ptsort_shared_slices(processes));
+								count_slices(team, processes));
 	sizes[PIECE_LIBRARY] = string_size(team->library);
 	sizes[PIECE_FUNCTION] = string_size(team->function);
 	sizes[PIECE_ARG] = team->arg == NULL ? 0 : team->arg_size;
@@ -247,8 +260,12 @@ fill_segment(Team *team, const Size *sizes)
 	if (team->table != NULL)
 		table_parallelscan_initialize(team->table, team->scan,
 									  team->snapshot);
-	team->sort_shared = add_piece(team, PIECE_SORT, sizes, NULL);
-	ptsort_shared_init(team->sort_shared, team->processes, team->segment);
+	team->sort_shared = team->stored;
+	if (team->stored == NULL)
+	{
+		team->sort_shared = add_piece(team, PIECE_SORT, sizes, NULL);
+		ptsort_shared_init(team->sort_shared, team->processes, team->segment);
+	}
 	if (!team->slices)
 		sort_promise_help(team->sort_shared);
 	team->shared = add_piece(team, PIECE_USER, sizes, NULL);
@@ -259,8 +276,7 @@ init_shared(Team *team)
 {
 	if (team->kind->shared_init != NULL)
 		team->kind->shared_init(team, team->processes,
-								team->processes == 1 ? 1 :
-								ptsort_shared_slices(team->processes));
+								count_slices(team, team->processes));
 }
 
 /* Forget what was in the segment. */
@@ -295,6 +311,8 @@ launch(Team *team)
 	team->leader_rests = !leader_works;
 	if (!create_segment(team, sizes))
 		return false;
+	if (team->kind->prepare != NULL)
+		team->kind->prepare(team, team->processes);
 	team->segment = team->pcxt->seg;
 	team->toc = team->pcxt->toc;
 	fill_segment(team, sizes);
@@ -331,7 +349,9 @@ stay_alone(Team *team)
 	team->processes = 1;
 	team->participants = 1;
 	team->leader_rests = false;
-	size = team->kind->shared_size(team, 1, 1);
+	team->sorts = 0;
+	team->sort_shared = team->stored;
+	size = team->kind->shared_size(team, 1, count_slices(team, 1));
 	if (size > 0)
 		team->shared = palloc0(size);
 	init_shared(team);
@@ -362,7 +382,8 @@ team_start(Team *team, int workers)
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
-	enter_phase(team, TEAM_FILLS);
+	if (team->stored == NULL)
+		enter_phase(team, TEAM_FILLS);
 	team->wal_before = pgWalUsage.wal_bytes;
 	team->planned = plan_workers(team, workers);
 	team->own_context = team->pcxt == NULL && team->planned > 0;
@@ -419,11 +440,18 @@ team_leave(Team *team)
  * Every participant
  */
 
+/* team_put_share: see team.h. */
+int64
+team_put_share(const Team *team)
+{
+	return team->budget / team->participants / Max(team->sorts, 1);
+}
+
 /*
  * What a sort of this role may use of the budget.  Sorts that work at the same
- * time have equal shares: one for each process that puts (a worker does not
- * know yet how many were launched, and takes those that were planned), or one
- * for each that may read slices.  A SERIAL sort is the only one; so is a
+ * time have equal shares: one or more for each process that puts (a worker does
+ * not know yet how many were launched, and takes those that were planned), or
+ * one for each that may read slices.  A SERIAL sort is the only one; so is a
  * LEADER, which begins when the sorts that wrote the runs have ended.
  */
 static int64
@@ -432,7 +460,7 @@ share_of_budget(const Team *team, PtSortRole role)
 	switch (role)
 	{
 		case PTSORT_WORKER:
-			return team->budget / team->participants;
+			return team_put_share(team);
 		case PTSORT_SLICE_LEADER:
 		case PTSORT_SLICE:
 			return team->budget / team->processes;
@@ -477,6 +505,12 @@ begin_sort(Team *team, PtSortRole role)
 	{
 		options->participants = team->participants;
 		options->workers = team->pcxt;
+		if (team->stored != NULL)
+		{
+			/* there is nobody to wait for */
+			options->participants = team->stored_participants;
+			options->workers = NULL;
+		}
 	}
 	team->sort = team->kind->begin(team, &with);
 	check_sort(team->sort, options);
@@ -507,19 +541,22 @@ fill(Team *team)
 	 */
 	ptsort_stats(team->sort, &sorted);
 	slot->put = sorted.tuples;
-	slot->stats.fill_ms = pt_ms_since(start) - sorted.sort_ms - sorted.run_ms;
+	slot->stats.fill_ms = pt_ms_since(start) - sorted.sort_ms - sorted.run_ms -
+		team->others_ms;
 	fault_point("build: after scan");
 }
 
 void
 team_work(Team *team)
 {
-	if (team->is_leader && team->leader_rests)
+	if ((team->is_leader && team->leader_rests) || team->stored != NULL)
 		return;
 	begin_sort(team, team->sort_shared == NULL ? PTSORT_SERIAL : PTSORT_WORKER);
 	fill(team);
 
 	enter_phase(team, TEAM_SORTS);
+	if (team->kind->perform_others != NULL)
+		team->kind->perform_others(team);
 	ptsort_perform(team->sort);
 	ptsort_stats(team->sort, &team->slot->stats.sort);
 	sort_outcome(team->sort, &team->slot->outcome);
@@ -529,11 +566,47 @@ team_work(Team *team)
 		end_sort(team);
 }
 
+/* Add up what sorts did, one after the other or in other processes. */
+static void
+add_sort_stats(PtSortStats *sum, const PtSortStats *stats)
+{
+	sum->tuples += stats->tuples;
+	sum->runs += stats->runs;
+	sum->run_bytes += stats->run_bytes;
+	sum->comparisons += stats->comparisons;
+	sum->peak_memory = Max(sum->peak_memory, stats->peak_memory);
+	sum->temp_bytes += stats->temp_bytes;
+	sum->sort_ms += stats->sort_ms;
+	sum->run_ms += stats->run_ms;
+}
+
+/*
+ * The sort of an earlier team that left the runs counts as that of the
+ * participant with the same number, or if there is none, as the leader's.
+ */
+static void
+count_stored(Team *team)
+{
+	int			processes = shared_processes(team->stored);
+
+	for (int i = 0; i < processes; i++)
+	{
+		bool		mine = i == team->participant ||
+			(team->is_leader && i > team->launched);
+		PtSortStats stats;
+
+		if (mine && ptsort_shared_stats(team->stored, i, &stats))
+			add_sort_stats(&team->slot->stats.sort, &stats);
+	}
+}
+
 void
 team_collect(Team *team)
 {
 	if (team->sort_shared == NULL)
 		return;
+	if (team->stored != NULL)
+		count_stored(team);
 	if (!team->is_leader)
 		begin_sort(team, PTSORT_SLICE);
 	else
@@ -734,9 +807,10 @@ team_join(Team *team, dsm_segment *segment, shm_toc *toc)
 	slots = shm_toc_lookup(toc, PIECE_KEY(PIECE_SLOTS), false);
 	team->slot = &slots[team->participant];
 	team->scan = shm_toc_lookup(toc, PIECE_KEY(PIECE_SCAN), true);
-	team->sort_shared = shm_toc_lookup(toc, PIECE_KEY(PIECE_SORT), false);
+	team->sort_shared = shm_toc_lookup(toc, PIECE_KEY(PIECE_SORT), true);
 	team->shared = shm_toc_lookup(toc, PIECE_KEY(PIECE_USER), true);
-	ptsort_shared_attach(team->sort_shared, segment);
+	if (team->sort_shared != NULL)
+		ptsort_shared_attach(team->sort_shared, segment);
 }
 
 /* Leave our resource usage where the leader adds it up. */
@@ -755,6 +829,8 @@ void
 team_serve(Team *team)
 {
 	InstrStartParallelQuery();
+	if (team->stored != NULL)
+		team->sort_shared = team->stored;
 	team_work(team);
 	if (team->slices)
 	{

@@ -16,6 +16,9 @@
  *		team_wait, team_finish
  *		team_leave
  *
+ * A team whose runs have been left by an earlier one (stored) puts nothing, and
+ * begins with team_collect.
+ *
  * A team that does not read slices has only a leader from team_collect on, but
  * if words are hints the others verify slices of its stream beforehand.  One
  * without workers has no segment, and what processes would share is in the
@@ -56,6 +59,12 @@ typedef struct TeamKind
 	/* What the user calls its callback that reads slices, for messages. */
 	const char *slices_name;
 
+	/*
+	 * Optional, in the leader: so many processes will be launched.  It is the
+	 * last moment to change 'info' and 'sorts'.
+	 */
+	void		(*prepare) (Team *team, int processes);
+
 	/* Begin a sort; what comes back is checked. */
 	PtSort	   *(*begin) (Team *team, const SortOptions *options);
 
@@ -64,6 +73,12 @@ typedef struct TeamKind
 	 * of a table is all of it.
 	 */
 	void		(*fill) (Team *team);
+
+	/*
+	 * Optional: perform and end other sorts that fill has put into, before
+	 * team->sort is performed.
+	 */
+	void		(*perform_others) (Team *team);
 
 	/* Read team->sort: slices until there are no more, or all. */
 	void		(*read) (Team *team);
@@ -120,8 +135,18 @@ struct Team
 	bool		optimistic;		/* sorts are: SortOptions */
 	bool		restartable;	/* sorts are */
 
+	/*
+	 * Set these in every process, in a worker after team_join: how many sorts
+	 * each participant puts into, which share the budget meanwhile, or 0: one
+	 * only; and where the runs are that were left, or NULL.  That block is
+	 * attached by the user of this file.
+	 */
+	int			sorts;
+	PtSortShared *stored;
+
 	/* Leader: set these as well */
 	bool		is_leader;
+	int			stored_participants;	/* that have left runs in it */
 	Relation	table;			/* to be scanned in parallel, or NULL */
 	Snapshot	snapshot;		/* for that */
 	bool		leader_rests;	/* it puts nothing if there are workers */
@@ -136,6 +161,7 @@ struct Team
 	ParallelTableScanDesc scan; /* NULL: all of the table is ours */
 	PtSortShared *sort_shared;	/* NULL: serial */
 	PtSort	   *sort;
+	double		others_ms;		/* that other sorts of kind->fill took in it */
 	bool		leaves_slices;	/* set by kind->read: others read all slices */
 	bool		hints;			/* words of the sort it put into are hints */
 	TeamSlot   *slot;
@@ -188,6 +214,9 @@ extern void team_serve(Team *team);
  * announced, and with it that its counts are complete.
  */
 extern void team_work(Team *team);
+
+/* team_put_share returns what a sort that is put into may use of the budget. */
+extern int64 team_put_share(const Team *team);
 
 /*
  * team_collect begins the sort that reads the runs, and waits for them.

@@ -39,6 +39,8 @@
 #include "access/transam.h"
 #include "access/xact.h"
 #include "btree/btbuild.h"
+#include "build/heapscan.h"
+#include "build/siblings.h"
 #include "build/team.h"
 #include "catalog/catalog.h"
 #include "catalog/index.h"
@@ -55,6 +57,7 @@
 #include "optimizer/plancat.h"
 #include "hook/statement.h"
 #include "storage/bufmgr.h"
+#include "storage/lmgr.h"
 #include "storage/lock.h"
 #include "utils/inval.h"
 #include "utils/rel.h"
@@ -62,6 +65,7 @@
 bool		ptsort_enable = true;
 int			ptsort_parallel_workers = -1;
 int			ptsort_min_table_size = 256;
+int			ptsort_indexes_per_scan = 8;
 
 /* btree's routine with our ambuild; filled in from the first entry we patch */
 static IndexAmRoutine btree_routine;
@@ -389,6 +393,120 @@ leave_to_server(Relation heap, Relation index, IndexInfo *indexInfo,
 	return btbuild(heap, index, indexInfo);
 }
 
+/*
+ * One scan for all indexes of a table
+ */
+
+/*
+ * Is this an index whose entries can be made in the scan for another one?  The
+ * functions of expressions and predicates may do anything; they are called when
+ * it is their index's turn.
+ */
+static bool
+is_plain(Relation index)
+{
+	return is_user_btree(index) && index->rd_index->indisvalid &&
+		RelationGetIndexExpressions(index) == NIL &&
+		RelationGetIndexPredicate(index) == NIL;
+}
+
+/* Can the scan for this build be for others as well? */
+static bool
+may_share_scan(Relation heap, Relation index, const IndexInfo *indexInfo,
+			   int workers)
+{
+	return ptsort_indexes_per_scan > 1 && workers > 0 &&
+		temp_file_limit < 0 && !indexInfo->ii_Concurrent &&
+		ReindexIsProcessingIndex(RelationGetRelid(index)) &&
+		heapscan_is_shareable(heap) && is_plain(index);
+}
+
+/*
+ * Is an index, which comes after the one that is being built, going to be built
+ * by the same statement?  Where a table has been rewritten, the server says
+ * which indexes are pending.
+ */
+static bool
+will_follow(Oid index_oid)
+{
+	return statement_reindexes() || ReindexIsProcessingIndex(index_oid);
+}
+
+/*
+ * The indexes that will be built after this one, opened, as candidates in
+ * *candidates.  One that somebody has locked is left out: we would wait for a
+ * lock earlier than the server.
+ */
+static int
+open_candidates(Relation heap, Relation index, Candidate *candidates)
+{
+	List	   *indexes = RelationGetIndexList(heap);
+	bool		unique = !statement_rewrites();	/* else it is not checked */
+	bool		after = false;
+	int			n = 0;
+	ListCell   *lc;
+
+	foreach(lc, indexes)
+	{
+		Oid			oid = lfirst_oid(lc);
+		Relation	other;
+
+		if (n == ptsort_indexes_per_scan - 1)
+			break;
+		if (!after || !will_follow(oid) || siblings_wait(oid) ||
+			!ConditionalLockRelationOid(oid, AccessShareLock))
+		{
+			after |= oid == RelationGetRelid(index);
+			continue;
+		}
+		other = index_open(oid, NoLock);
+		if (!is_plain(other))
+		{
+			index_close(other, AccessShareLock);
+			continue;
+		}
+		candidates[n].index = other;
+		candidates[n].is_unique = unique && other->rd_index->indisunique;
+		candidates[n].nulls_not_distinct =
+			other->rd_index->indnullsnotdistinct;
+		n++;
+	}
+	list_free(indexes);
+	return n;
+}
+
+/* Build an index: from what waits for it, or by a scan, perhaps for others. */
+static IndexBuildResult *
+build_or_load(Relation heap, Relation index, IndexInfo *indexInfo,
+			  BtBuildRequest *request)
+{
+	Candidate	candidates[MAX_SIBLINGS];
+	const char *why_not;
+	IndexBuildResult *result;
+
+	request->runs = siblings_take(heap, index, indexInfo, request->workers,
+								  (int64) maintenance_work_mem * 1024,
+								  &why_not);
+	if (why_not != NULL)
+		ereport(btbuild_log_level(),
+				(errmsg("ptsort: scanning again for index \"%s\": %s",
+						RelationGetRelationName(index), why_not)));
+	if (request->runs == NULL &&
+		may_share_scan(heap, index, indexInfo, request->workers))
+	{
+		request->candidates = candidates;
+		request->ncandidates = open_candidates(heap, index, candidates);
+	}
+
+	result = btbuild_build(heap, index, indexInfo, request);
+
+	for (int i = 0; i < request->ncandidates; i++)
+		index_close(candidates[i].index, AccessShareLock);
+	if (request->runs != NULL)
+		siblings_release(request->runs);
+	return result;
+}
+
 static IndexBuildResult *
 intercept_ambuild(Relation heap, Relation index, IndexInfo *indexInfo)
 {
@@ -401,7 +519,7 @@ intercept_ambuild(Relation heap, Relation index, IndexInfo *indexInfo)
 
 	fault_point("intercept: begin");
 	request = intercept_workers(heap, index, indexInfo->ii_ParallelWorkers);
-	result = btbuild_build(heap, index, indexInfo, &request);
+	result = build_or_load(heap, index, indexInfo, &request);
 	fault_point("intercept: end");
 	return result;
 }

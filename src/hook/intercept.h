@@ -14,6 +14,7 @@
 extern bool ptsort_enable;
 extern int	ptsort_parallel_workers;	/* -1 = ask the cost model */
 extern int	ptsort_min_table_size;	/* in kB */
+extern int	ptsort_indexes_per_scan;
 
 /*
  * intercept_workers returns how many workers a build of this index, or a copy

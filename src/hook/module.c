@@ -16,6 +16,7 @@
 #include "build/build.h"
 #include "build/team.h"
 #include "build/heapscan.h"
+#include "build/siblings.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "hook/intercept.h"
@@ -105,6 +106,10 @@ static const IntSetting int_settings[] = {
 		0, INT_MAX, PGC_USERSET, GUC_UNIT_KB,
 		"Sets the minimum size of tables whose indexes are built with ptsort.",
 	"0 means all tables that are not empty."},
+	{"ptsort.indexes_per_scan", &ptsort_indexes_per_scan,
+		1, MAX_INDEXES_PER_SCAN, PGC_USERSET, 0,
+		"Sets how many indexes of a table one scan can be for, if all are rebuilt.",
+	"1 means that each index is built by a scan of its own."},
 	{"ptsort.min_sort_rows", &ptsort_min_sort_rows,
 		0, INT_MAX, PGC_USERSET, 0,
 		"Sets the minimum number of rows of a query's sort that ptsort takes.",
@@ -187,6 +192,7 @@ _PG_init(void)
 	statement_init();
 	intercept_init();
 	rewrite_init();
+	siblings_init();
 	sortnode_init();
 }
 
@@ -221,6 +227,7 @@ put_last_build_row(ReturnSetInfo *rsinfo, const BtBuildReport *report,
 	values[i++] = Int64GetDatum(sort->tuples);
 	values[i++] = Int64GetDatum(sort->runs);
 	values[i++] = Int64GetDatum(sort->run_bytes);
+	nulls[i] = report->scanned_before;
 	values[i++] = Float8GetDatum(build->scan_ms);
 	values[i++] = Float8GetDatum(sort->sort_ms);
 	values[i++] = Float8GetDatum(sort->run_ms);

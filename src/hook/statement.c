@@ -28,6 +28,7 @@
 
 #include "access/xact.h"
 #include "btree/btbuild.h"
+#include "build/siblings.h"
 #include "commands/defrem.h"
 #include "miscadmin.h"
 #include "hook/sortreport.h"
@@ -59,6 +60,7 @@ typedef struct StmtContext
 	int			index_workers;	/* request of CREATE INDEX, or -1 */
 	List	   *constraints;	/* ConstraintRequests of ALTER TABLE */
 	bool		rewrites;		/* see statement_rewrites */
+	bool		reindexes;		/* see statement_reindexes */
 } StmtContext;
 
 static StmtContext *current_stmt = NULL;
@@ -266,16 +268,25 @@ may_rewrite(Node *node)
 	return IsA(node, ClusterStmt) || IsA(node, VacuumStmt);
 }
 
+/* Does this statement rebuild all indexes of each table? */
+static bool
+rebuilds_all(Node *node)
+{
+	return IsA(node, ReindexStmt) &&
+		((ReindexStmt *) node)->kind != REINDEX_OBJECT_INDEX;
+}
+
 /*
  * Does this statement need a context?  Those that may carry a request do, and
- * those that may copy tables; and any statement inside one of them, to hide its
- * request.
+ * those that may copy tables or build all indexes of one; and any statement
+ * inside one of them, to hide its request.
  */
 static bool
 needs_context(Node *node)
 {
 	return current_stmt != NULL || IsA(node, IndexStmt) ||
-		IsA(node, AlterTableStmt) || may_rewrite(node);
+		IsA(node, AlterTableStmt) || IsA(node, ReindexStmt) ||
+		IsA(node, RefreshMatViewStmt) || may_rewrite(node);
 }
 
 /* Is this DISCARD ALL, after which a session is to be like a new one? */
@@ -348,10 +359,13 @@ ptsort_ProcessUtility(PlannedStmt *pstmt, const char *queryString,
 		visit_statement(pstmt->utilityStmt, &stmt);
 	}
 	stmt.rewrites = may_rewrite(pstmt->utilityStmt);
+	stmt.reindexes = rebuilds_all(pstmt->utilityStmt);
 	call_next_within(&stmt, pstmt, queryString, readOnlyTree, context, params,
 					 queryEnv, dest, qc);
 	if (stmt.rewrites)
 		statement_rewrite_ended();
+	if (stmt.outer == NULL)
+		siblings_forget();
 }
 
 
@@ -423,6 +437,12 @@ statement_workers(Relation index)
 			return request->workers;
 	}
 	return current_stmt->index_workers;
+}
+
+bool
+statement_reindexes(void)
+{
+	return current_stmt != NULL && current_stmt->reindexes;
 }
 
 bool

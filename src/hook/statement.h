@@ -23,6 +23,12 @@ extern void statement_init(void);
 extern int	statement_workers(Relation index);
 
 /*
+ * statement_reindexes tells whether the running statement is a REINDEX of more
+ * than one index of each table, without CONCURRENTLY as far as builds can see.
+ */
+extern bool statement_reindexes(void);
+
+/*
  * statement_rewrites tells whether the running statement is one that may copy
  * tables: CLUSTER or VACUUM.  When such a one has ended well,
  * statement_rewrite_ended is called, in a transaction.

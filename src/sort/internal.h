@@ -31,6 +31,10 @@ typedef struct SortOptions
 	bool		restartable;	/* the caller can sort again if a collation
 								 * contradicts itself; without this that is an
 								 * error.  Only for sorts of index tuples */
+	bool		postpone;		/* equal keys of a unique index, met while
+								 * tuples are put or runs written, make the
+								 * sort fail; they are no error.  Only for
+								 * sorts of index tuples */
 } SortOptions;
 
 /*
@@ -39,8 +43,9 @@ typedef struct SortOptions
 typedef struct SortOutcome
 {
 	bool		failed;			/* a hint was wrong in an optimistic sort, or
-								 * there is a contradiction: what has been
-								 * read, or will be, is not the result */
+								 * there is a contradiction, or an error has
+								 * been postponed: what has been read, or will
+								 * be, is not the result */
 	Oid			contradicted;	/* a collation that has given two answers
 								 * about the same strings, one by its tables
 								 * (ptsort.skip_prefixes); InvalidOid: none */
@@ -87,6 +92,9 @@ typedef struct SortVariant
 	 */
 	void		(*check_equal) (const uint64 *a, const uint64 *b, void *state);
 	bool		(*same_slice) (const uint64 *a, const uint64 *b, void *state);
+
+	/* Optional: has an error been postponed (SortOptions)? */
+	bool		(*has_postponed) (const void *state);
 
 	/*
 	 * Optional: forget what the state has kept of tuples, for ptsort_reset.

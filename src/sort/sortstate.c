@@ -121,9 +121,12 @@ sort_has_part(const PtSort *sort, const PtSortOptions *options)
 void
 sort_find_outcome(const PtSort *sort, SortOutcome *outcome)
 {
+	const SortVariant *own = sort->order.own;
+
 	outcome->contradicted = sort->contradicted ? *sort->contradicted :
 		InvalidOid;
-	outcome->failed = sort->failed || OidIsValid(outcome->contradicted);
+	outcome->failed = sort->failed || OidIsValid(outcome->contradicted) ||
+		(own->has_postponed && own->has_postponed(sort->order.state));
 	outcome->wrong_hints = sort->order.wrong_hints;
 }
 

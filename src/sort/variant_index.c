@@ -44,6 +44,8 @@ typedef struct IndexSort
 	int			nkeys;
 	bool		unique;
 	bool		nulls_not_distinct;
+	bool		postpone;		/* a duplicate is noted, and no error */
+	bool		postponed;		/* ... and there was one */
 	bool		exact;			/* images are inline */
 	PtSortKey  *key;
 	SortSupport support;
@@ -98,7 +100,7 @@ compare_keys(IndexSort *state, IndexTuple a, IndexTuple b, bool *equal_nulls)
 	return 0;
 }
 
-/* The server's error for two live tuples with equal keys. */
+/* The server's error for two live tuples with equal keys, now or later. */
 static void
 raise_duplicate(IndexSort *state, IndexTuple tuple)
 {
@@ -106,6 +108,11 @@ raise_duplicate(IndexSort *state, IndexTuple tuple)
 	bool		isnull[INDEX_MAX_KEYS];
 	char	   *key_desc;
 
+	if (state->postpone)
+	{
+		state->postponed = true;
+		return;
+	}
 	index_deform_tuple(tuple, state->desc, values, isnull);
 	key_desc = BuildIndexValueDescription(state->index, values, isnull);
 	ereport(ERROR,
@@ -176,6 +183,12 @@ index_rekey(const void *tuple, uint64 *words, void *arg)
 	key_words(state->key, values, isnull, words);
 }
 
+static bool
+index_has_postponed(const void *arg)
+{
+	return ((const IndexSort *) arg)->postponed;
+}
+
 /* Forget the tuples read. */
 static void
 index_reset(void *arg)
@@ -194,6 +207,7 @@ static const SortVariant index_variant = {
 	},
 	.key = index_key,
 	.rekey = index_rekey,
+	.has_postponed = index_has_postponed,
 	.reset = index_reset,
 };
 
@@ -240,6 +254,7 @@ static const SortVariant exact_unique_variant = {
 	},
 	.check_equal = exact_check_equal,
 	.same_slice = exact_same_slice,
+	.has_postponed = index_has_postponed,
 	.reset = index_reset,
 };
 
@@ -287,6 +302,7 @@ variant_begin_index_with(Relation heap, Relation index, bool unique,
 				 errdetail("Tuples that are dropped are not compared with each other.")));
 	state->unique = unique;
 	state->nulls_not_distinct = nulls_not_distinct;
+	state->postpone = options->postpone;
 	if (unique)
 	{
 		state->last = palloc0(INDEX_SIZE_MASK + 1);
