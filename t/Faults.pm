@@ -91,6 +91,17 @@ BEGIN
 	EXECUTE format('CLUSTER %I USING i', name);
 END $$;
 
+CREATE FUNCTION rebuild(name regclass) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	SET LOCAL ptsort.enable = off;
+	EXECUTE format('CREATE INDEX first ON %s (id) TABLESPACE space', name);
+	EXECUTE format('CREATE INDEX before ON %s (word) TABLESPACE space', name);
+	SET LOCAL ptsort.enable = on;
+	ALTER INDEX before RENAME TO i;
+	EXECUTE format('REINDEX TABLE %s', name);
+	DROP INDEX first;
+END $$;
+
 CREATE FUNCTION segments() RETURNS bigint LANGUAGE sql
 RETURN (SELECT count(*) FROM pg_ls_dir('pg_dynshmem') name, pg_stat_file('pg_dynshmem/' || name, true) file
 	WHERE name LIKE 'mmap.%' AND file.size % (1024 * 1024) <> 0);
@@ -290,6 +301,7 @@ sub configurations
 		{ name => 'copied by the server', setup => $runs, copy => 1, create => q{SELECT cluster_it('t', true)}, roles => $both },
 		{ name => 'copied in memory', setup => $serial, copy => 1, create => q{SELECT cluster_it('t', false)},
 			roles => { leader => 'any' } },
+		{ name => 'sibling', setup => $runs, create => q{SELECT rebuild('t')}, roles => $both },
 		{ name => 'serial', setup => "$serial; $runs", create => 'CREATE INDEX i ON t (word) TABLESPACE space',
 			roles => { leader => 'any' } },
 		{ name => 'in memory', setup => $serial, create => 'CREATE UNIQUE INDEX i ON t (id) INCLUDE (word) TABLESPACE space',

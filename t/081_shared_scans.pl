@@ -1,0 +1,331 @@
+# One scan of a table for all its indexes that a statement rebuilds: which builds
+# scan and which load what another one's scan has left; that the indexes are
+# sound; that errors come when and as the server has them; what happens between
+# two builds; and that nothing is left.
+#
+# Its log may have: \(PID [0-9]+\) was terminated by signal 9: Killed
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use IndexCheck;
+use Ptsort;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_node('main', conf => q{
+session_preload_libraries = 'ptsort, ptsort_test'
+ptsort.parallel_workers = 2
+maintenance_work_mem = '32MB'
+max_prepared_transactions = 2
+});
+create_check($node);
+
+# Where each build since then has had its tuples from: "name: own", "name: n
+# indexes" of the one that scans for n, "name: from other", "name: left".  "again" is
+# said before, with the reason.
+sub scans_since
+{
+	my ($offset) = @_;
+	my @scans;
+	foreach (slurp_file($node->logfile, $offset) =~ /LOG:  ptsort: (.*)/g)
+	{
+		push @scans, "$1: again, $2" if /^scanning again for index "(\w+)": (.*)/;
+		push @scans, "$1: left" if /^leaving index "(\w+)" to/;
+		push @scans, "$1: restarts" if /^restarting build of index "(\w+)"/;
+		next unless /^building index "(\w+)": (\d)/;
+		push @scans, "$1: "
+		  . (/one scan for (\d+) indexes/ ? "$1 indexes" : /from the scan for "(\w+)"/ ? "from $1" : $2 == 1 ? 'alone' : 'own');
+	}
+	return join '; ', grep { !/pg_toast/ } @scans;
+}
+
+# Run it without an error and say how indexes were built; they are sound.
+sub rebuilt
+{
+	my ($sql, $name) = @_;
+	my $end = log_end($node);
+	my ($out, $err) = try_sql($node, $sql);
+	is(error_of($err), '', "$name: no error");
+	check_indexes($node, $name);
+	return scans_since($end);
+}
+
+my $rows = q{
+SELECT i AS id, md5(i::text) COLLATE "en_US.utf8" AS word, i % 100 AS few,
+	'2020-01-01'::timestamptz + i * 7919 % 5003 * interval '1 hour' AS at, i / 7.0 AS num
+FROM generate_series(1, 20000) i};
+$node->safe_psql('postgres', qq{
+CREATE TABLE t AS $rows;
+INSERT INTO t (id) SELECT generate_series(20001, 20100);
+ALTER TABLE t ADD CONSTRAINT t_pkey PRIMARY KEY (id);
+CREATE INDEX t_word ON t (word);
+CREATE INDEX t_two ON t (few, at);
+CREATE INDEX t_partial ON t (id, num) WHERE few = 1;
+CREATE INDEX t_upper ON t (upper(word));
+CREATE INDEX t_hash ON t USING hash (word);
+CREATE INDEX t_at ON t (at DESC NULLS FIRST) INCLUDE (few);
+ALTER TABLE t ADD CONSTRAINT t_key UNIQUE (num, id) DEFERRABLE;
+});
+
+
+# Every statement that rebuilds all indexes of a table
+my $all = 't_pkey: 5 indexes; t_word: from t_pkey; t_two: from t_pkey; t_partial: own; t_upper: own; '
+  . 't_at: from t_pkey; t_key: from t_pkey';
+is(rebuilt($_, $_), $all, $_)
+  foreach ('REINDEX TABLE t', 'REINDEX SCHEMA public', 'CLUSTER t USING t_word', 'VACUUM FULL t',
+	'ALTER TABLE t ADD r float8 DEFAULT random()', 'ALTER TABLE t SET UNLOGGED', 'ALTER TABLE t SET LOGGED',
+	'BEGIN; SAVEPOINT s; REINDEX TABLE t; RELEASE s; COMMIT');
+is(rebuilt('ALTER TABLE t ALTER r TYPE int8', 'another type'), $all, 'another type of a column without index');
+$all = 't_pkey: 5 indexes; t_word: from t_pkey; t_upper: own; t_key: from t_pkey; t_two: from t_pkey; t_partial: own; t_at: from t_pkey';
+is(rebuilt('ALTER TABLE t ALTER few TYPE int8', 'new indexes'), $all, 'indexes that ALTER TABLE makes anew');
+is(rebuilt('REINDEX INDEX t_pkey', 'one'), 't_pkey: own', 'REINDEX INDEX');
+is(rebuilt('REINDEX TABLE CONCURRENTLY t', 'concurrently'),
+	't_pkey_ccnew: own; t_word_ccnew: own; t_upper_ccnew: own; t_key_ccnew: own; t_two_ccnew: own; t_partial_ccnew: own; t_at_ccnew: own',
+	'CONCURRENTLY');
+
+$node->safe_psql('postgres', qq{
+CREATE MATERIALIZED VIEW m AS $rows;
+CREATE UNIQUE INDEX m_id ON m (id);
+CREATE INDEX m_word ON m (word);
+CREATE TABLE parts (LIKE t) PARTITION BY RANGE (id);
+CREATE TABLE part1 PARTITION OF parts FOR VALUES FROM (0) TO (5000);
+CREATE TABLE part2 PARTITION OF parts DEFAULT;
+INSERT INTO parts SELECT * FROM t;
+CREATE INDEX parts_id ON parts (id);
+CREATE INDEX parts_word ON parts (word);
+});
+is(rebuilt('REFRESH MATERIALIZED VIEW m', 'refresh'), 'm_id: 2 indexes; m_word: from m_id', 'REFRESH MATERIALIZED VIEW');
+is(rebuilt('REINDEX TABLE parts', 'partitions'),
+	'part1_id_idx: 2 indexes; part1_word_idx: from part1_id_idx; part2_id_idx: 2 indexes; part2_word_idx: from part2_id_idx',
+	'partitions');
+$node->safe_psql('postgres', 'DROP TABLE parts; DROP MATERIALIZED VIEW m');
+
+
+# Settings: the limits, memory for sorts, temporary files, workers
+my $none = $all =~ s/: (?:5 indexes|from \w+)/: own/gr;
+is(rebuilt('SET ptsort.indexes_per_scan = 1; REINDEX TABLE t', 'one per scan'), $none, 'one per scan');
+is(rebuilt('SET ptsort.indexes_per_scan = 2; REINDEX TABLE t', 'two per scan'),
+	't_pkey: 2 indexes; t_word: from t_pkey; t_upper: own; t_key: 2 indexes; t_two: from t_key; t_partial: own; t_at: own', 'two per scan');
+is(rebuilt(q{SET maintenance_work_mem = '9MB'; REINDEX TABLE t}, 'memory for three'),
+	't_pkey: 3 indexes; t_word: from t_pkey; t_upper: own; t_key: from t_pkey; t_two: 2 indexes; t_partial: own; t_at: from t_two',
+	'memory for three');
+is(rebuilt(q{SET maintenance_work_mem = '4MB'; REINDEX TABLE t}, 'little memory'), $none, 'little memory');
+is(rebuilt(q{SET temp_file_limit = '100MB'; REINDEX TABLE t}, 'temp_file_limit'), $none, 'temp_file_limit');
+is(rebuilt(q{SET ptsort.debug_leader_participates = off; REINDEX TABLE t}, 'leader rests'), $all, 'the leader rests');
+is(rebuilt(q{SET ptsort.debug_server_pages = on; REINDEX TABLE t}, q{server's pages}), $all, q{the server's scan});
+is(rebuilt(q{SET ptsort.debug_spill_entries = 500; SET ptsort.debug_merge_order = 2; REINDEX TABLE t}, 'runs'), $all, 'many runs');
+my $alone = $none =~ s/own/alone/gr;
+is(rebuilt("SET $_ = 0; REINDEX TABLE t", "no $_"), $alone, "$_ = 0")
+  foreach ('ptsort.parallel_workers', 'max_parallel_workers');
+is(rebuilt(q{SET ptsort.min_table_size = '1GB'; REINDEX TABLE t}, 'small table'), $none =~ s/own/left/gr, 'a small table');
+is(rebuilt(q{CREATE TEMP TABLE temp AS SELECT * FROM t; CREATE INDEX ON temp (id); CREATE INDEX ON temp (word); REINDEX TABLE temp},
+		'temporary'),
+	'temp_id_idx: alone; temp_word_idx: alone; temp_id_idx: alone; temp_word_idx: alone', 'a temporary table');
+is(rebuilt('SET ptsort.debug_wrong_hints = 50; REINDEX TABLE t', 'wrong hints') =~ s/; (?=\w+: restarts)/, /gr,
+	$all =~ s/(t_word: from t_pkey)/$1, t_word: restarts/r =~ s/(t_upper: own)/$1, t_upper: restarts/r,
+	'wrong hints');
+
+# What is told of a build
+is($node->safe_psql('postgres', q{
+REINDEX TABLE t;
+SELECT index_name, participant, scan_ms IS NULL, runs >= 1, merge_load_ms IS NOT NULL FROM ptsort_last_build() WHERE participant IS NOT NULL;
+SELECT tuples, pages = pg_relation_size('t_at') / 8192, temp_bytes > 0 FROM ptsort_last_build() WHERE participant IS NULL}),
+	join("\n", map({ "t_at|$_|t|t|t" } 0 .. 2), '20100|t|t'), 'ptsort_last_build()');
+is($node->safe_psql('postgres', q{
+UPDATE pg_class SET reltuples = 0 WHERE relname ~ '^t(_[^h]|$)';
+REINDEX TABLE t;
+SELECT DISTINCT reltuples FROM pg_class WHERE relname ~ '^t_[^hp]'}), '20100', 'numbers of tuples');
+
+
+# Broken HOT chains: what the catalogs say afterwards is the same
+$node->safe_psql('postgres', q{
+CREATE TABLE hot (id int, a int, b int) WITH (fillfactor = 50);
+INSERT INTO hot SELECT i, i, i FROM generate_series(1, 2000) i;
+CREATE INDEX hot_id ON hot (id)});
+my %checks;
+foreach my $enable ('off', 'on')
+{
+	$node->safe_psql('postgres', 'DROP INDEX IF EXISTS hot_a, hot_b; VACUUM hot');
+	my $old = $node->background_psql('postgres');
+	$old->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
+	$node->safe_psql('postgres', 'UPDATE hot SET a = a + 1, b = b + 1 WHERE id % 10 = 0');
+	my $checks = q{SELECT string_agg(relname || indcheckxmin, ' ' ORDER BY relname) FROM pg_index JOIN pg_class c ON c.oid = indexrelid WHERE relname ~ '^hot'};
+	my $end = log_end($node);
+	$checks{$enable} = $node->safe_psql('postgres', qq{
+SET ptsort.enable = $enable;
+CREATE INDEX hot_a ON hot (a); CREATE INDEX hot_b ON hot (b);
+$checks; REINDEX TABLE hot; $checks});
+	end_session($old);
+	$checks{$enable} .= "\n" . $node->safe_psql('postgres', "SET ptsort.enable = $enable; REINDEX TABLE hot; $checks");
+	like(scans_since($end), qr/(?:; hot_id: 3 indexes; hot_a: from hot_id; hot_b: from hot_id){2}$/, 'HOT chains: shared') if $enable eq 'on';
+}
+is($checks{on}, $checks{off}, 'HOT chains: indcheckxmin is as by the server');
+is($checks{on}, "hot_atrue hot_btrue hot_idfalse\n" x 2 . 'hot_afalse hot_bfalse hot_idfalse', 'HOT chains: they were broken');
+check_indexes($node, 'HOT chains');
+
+
+# Duplicates are found where the server finds them, in its words: of a sibling when it
+# is its turn, whichever sort has met them
+$node->safe_psql('postgres', q{
+CREATE TABLE dups (id int, word text COLLATE "en_US.utf8", few int);
+INSERT INTO dups SELECT i, md5(i::text), i FROM generate_series(1, 5000) i;
+CREATE INDEX dups_id ON dups (id);
+CREATE INDEX dups_word ON dups (word);
+CREATE INDEX dups_few ON dups (few) NULLS NOT DISTINCT;
+UPDATE pg_index SET indisunique = true WHERE indexrelid IN ('dups_id'::regclass, 'dups_word'::regclass, 'dups_few'::regclass);
+});
+my $segments = dsm_segments($node);
+foreach my $case (
+	[ 'a word', q{UPDATE dups SET word = (SELECT word FROM dups WHERE id = 3) WHERE id = 4}, 'dups_word' ],
+	[ 'a number', 'UPDATE dups SET few = 3 WHERE id = 4', 'dups_few' ],
+	[ 'nulls', 'UPDATE dups SET few = NULL WHERE id IN (3, 4)', 'dups_few' ],
+	[ 'all', q{UPDATE dups SET few = 3, id = 3, word = 'x' WHERE id IN (3, 4)}, 'dups_id' ],
+	[ 'two', q{UPDATE dups SET few = 3, word = 'x' WHERE id IN (3, 4)}, 'dups_word' ])
+{
+	my ($name, $update, $index) = @$case;
+	my $sql = "SET enable_indexscan = off; SET enable_bitmapscan = off; SET enable_indexonlyscan = off; BEGIN; UPDATE pg_index SET indisunique = false WHERE indrelid = 'dups'::regclass; $update; "
+	  . q{UPDATE pg_index SET indisunique = true WHERE indrelid = 'dups'::regclass;};
+	my ($out, $server) = try_sql($node, "SET ptsort.enable = off; $sql REINDEX TABLE dups");
+	like(error_of($server), qr/^ERROR:  23505: could not create unique index "$index"\nDETAIL:  Key .* is duplicated\.$/, "duplicates, $name: the server");
+	my $end = log_end($node);
+	my ($out2, $ours) = try_sql($node, "$sql REINDEX TABLE dups");
+	is(error_of($ours), error_of($server), "duplicates, $name: the same error");
+	like(scans_since($end), qr/^dups_id: 3 indexes/, "duplicates, $name: one scan");
+	check_nothing_left($node, "duplicates, $name", $segments);
+}
+is(rebuilt('REINDEX TABLE dups', 'no duplicates'), 'dups_id: 3 indexes; dups_word: from dups_id; dups_few: from dups_id', 'no duplicates');
+# copies of a table do not ask, if it had no duplicates before
+is(rebuilt('VACUUM FULL dups', 'VACUUM FULL'), 'dups_id: 3 indexes; dups_word: from dups_id; dups_few: from dups_id', 'duplicates: not checked');
+
+
+# What happens between the scan and the build of a sibling: a function in an index
+# that comes between them may do anything
+$node->safe_psql('postgres', q{
+CREATE TABLE acts (act text);
+INSERT INTO acts VALUES ('SELECT 1');
+CREATE FUNCTION act(i int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$
+BEGIN
+	IF i = 77 THEN
+		EXECUTE (SELECT act FROM acts);
+	END IF;
+	RETURN i;
+END $$;
+CREATE FUNCTION act_and_fail() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	DELETE FROM between_them WHERE id = 1000;
+	RAISE 'taken back';
+EXCEPTION WHEN raise_exception THEN
+	NULL;
+END $$;
+CREATE FUNCTION left_here() RETURNS text LANGUAGE sql
+RETURN (SELECT string_agg(name, ' ') FROM pg_ls_dir('base/pgsql_tmp', true, false) name);
+CREATE FUNCTION try(what text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE what;
+	RETURN 'done';
+EXCEPTION WHEN OTHERS THEN
+	RETURN SQLERRM || ', ' || coalesce(left_here(), 'nothing left');
+END $$;
+CREATE TABLE between_them AS SELECT id, word FROM dups;
+CREATE INDEX b1 ON between_them (id);
+CREATE INDEX b2 ON between_them (act(id));
+CREATE INDEX b3 ON between_them (word);
+CREATE INDEX b4 ON between_them (id DESC);
+});
+
+sub between
+{
+	my ($act, $sql) = @_;
+	$node->safe_psql('postgres', 'UPDATE acts SET act = $act$' . $act . '$act$');
+	my $result = rebuilt($sql // 'REINDEX TABLE between_them', "between: $act");
+	$node->safe_psql('postgres', q{UPDATE acts SET act = 'SELECT 1'});
+	return $result;
+}
+my $shared = 'b1: 3 indexes; b2: alone; b3: from b1; b4: from b1';
+is(between('SELECT 1'), $shared, 'between: nothing happens');
+is(between($_->[0]), "b1: 3 indexes; b2: alone; b3: again, $_->[1]; b3: $_->[2]; b4: again, $_->[1]; b4: $_->[2]" =~ s/(b3: 2 indexes); b4: again.*/$1; b4: from b3/r,
+	"between: $_->[0]")
+  foreach (
+	[ 'DELETE FROM between_them WHERE id = 4000', 'the table has been written to', 'own' ],
+	[ 'SELECT act_and_fail()', 'the table has been written to', 'own' ],
+	[ q{SELECT set_config('maintenance_work_mem', '40MB', false)}, 'settings have changed', 'own' ],
+	[ q{SELECT set_config('ptsort.parallel_workers', '1', false)}, 'settings have changed', 'own' ],
+	[ q{SELECT set_config('ptsort.debug_key_class', 'compared', false)}, 'settings have changed', 'own' ]);
+is(between(q{SELECT try('SELECT 1/0')}), $shared, 'between: an error is caught');
+is(between(q{SELECT set_config('max_parallel_workers', '0', false)}), 'b1: 3 indexes; b2: alone; b3: from b1; b4: from b1',
+	'between: no worker is to be had');
+is(between(q{SELECT set_config('ptsort.enable', 'off', false)}), 'b1: 3 indexes; b2: alone; b3: left; b4: left', 'between: ptsort is off');
+is(between(q{SELECT set_config('track_counts', 'off', false)}), $shared, 'between: what is not counted any more');
+is(rebuilt('SET track_counts = off; REINDEX TABLE between_them', 'nothing is counted'), 'b1: own; b2: alone; b3: own; b4: own',
+	'nothing is counted');
+
+# An error between them: whoever catches it finds nothing left, and can go on
+$node->safe_psql('postgres', q{UPDATE acts SET act = 'SELECT 1/0'});
+is($node->safe_psql('postgres', q{
+BEGIN;
+SELECT try('REINDEX TABLE between_them');
+UPDATE acts SET act = 'SELECT 2';
+SELECT try('REINDEX TABLE between_them'), left_here();
+COMMIT}), "division by zero, nothing left\ndone|", 'an error is caught');
+check_nothing_left($node, 'an error is caught', $segments);
+check_indexes($node, 'an error is caught');
+
+# Cancelled, and killed, while runs wait.  Meanwhile the progress view says what
+# the build of a sibling does.
+foreach my $end ('pg_cancel_backend', 'pg_terminate_backend', 'kill')
+{
+	my $pause = pause_points($node);
+	my $psql = start_psql($node, q{SET ptsort_test.fault = 'build: before load:2:pause:leader'}, 'REINDEX TABLE dups');
+	ok(wait_for_point($node, 'build: before load'), "$end: a sibling is built");
+	is($node->safe_psql('postgres', q{
+SELECT command, phase, index_relid::regclass, tuples_total, blocks_total FROM pg_stat_progress_create_index}),
+		'REINDEX|building index: sorting live tuples|dups_word|5000|0', "$end: progress");
+	is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_ls_dir('base/pgsql_tmp') name}), '2', "$end: files wait");
+	my $pid = $node->safe_psql('postgres', 'SELECT pid FROM pg_stat_progress_create_index');
+	$node->safe_psql('postgres', "SELECT $end($pid)") if $end ne 'kill';
+	if ($end eq 'kill')
+	{
+		$node->append_conf('postgresql.conf', 'restart_after_crash = on');
+		$node->reload;
+		kill 'KILL', $pid;
+	}
+	$psql->{run}->finish;
+	$pause->{run}->finish if $end eq 'kill';
+	end_session($pause) if $end ne 'kill';
+	isnt($psql->{err}, '', "$end: ended");
+	$node->poll_query_until('postgres', 'SELECT true') or fail('the server does not come back') if $end eq 'kill';
+	check_nothing_left($node, $end, $end eq 'kill' ? undef : $segments);
+}
+check_indexes($node, 'ended');
+
+# Stopped while runs wait, and started
+my $pause = pause_points($node);
+my $psql = start_psql($node, q{SET ptsort_test.fault = 'siblings: take:1:pause:leader'}, 'REINDEX TABLE dups');
+ok(wait_for_point($node, 'siblings: take'), 'stop: runs wait');
+$node->stop('immediate');
+$psql->{run}->finish;
+$pause->{run}->finish;
+$node->start;
+check_nothing_left($node, 'stop');
+check_indexes($node, 'stop');
+is(rebuilt('REINDEX TABLE dups', 'after the stop'), 'dups_id: 3 indexes; dups_word: from dups_id; dups_few: from dups_id', 'after the stop');
+
+# An index that somebody has locked is left out, and built when its turn comes
+my $holder = $node->background_psql('postgres');
+$holder->query_safe('BEGIN; ALTER INDEX dups_word SET (fillfactor = 80)');
+my $end = log_end($node);
+$psql = start_psql($node, 'REINDEX TABLE dups');
+$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks WHERE NOT granted AND relation = 'dups_word'::regclass})
+  or fail('nobody waits');
+$holder->query_safe('COMMIT');
+end_session($holder);
+$psql->{run}->finish;
+is($psql->{err}, '', 'locked: no error');
+is(scans_since($end), 'dups_id: 2 indexes; dups_word: own; dups_few: from dups_id', 'locked: left out');
+check_indexes($node, 'locked');
+is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_locks WHERE relation = 'dups_word'::regclass}), '0', 'locked: no lock is left');
+
+$node->stop;
+done_testing();
