@@ -256,7 +256,8 @@ siblings_take(Relation heap, Relation index, const IndexInfo *index_info,
 	*why_not = compare_keys(&runs->key, &key);
 	if (*why_not != NULL)
 	{
-		siblings_release(runs);
+		/* nor are the others, most likely: let this build scan for them */
+		siblings_forget();
 		return NULL;
 	}
 	runs->taken = true;

@@ -127,8 +127,8 @@ extern bool siblings_wait(Oid index_id);
 
 /*
  * siblings_take returns the runs that wait for the build of an index, or NULL.
- * Then *why_not says why those that there were could not be used, or is NULL if
- * there were none.
+ * Then *why_not says why those that there were could not be used, and none wait
+ * any more; or is NULL if there were none.
  */
 extern WaitingRuns *siblings_take(Relation heap, Relation index,
 								  const IndexInfo *index_info, int workers,
