@@ -1,18 +1,22 @@
 /*-------------------------------------------------------------------------
  *
  * lock.c
- *	  ptsort_test_release_lock(): changes of a table in progress while one of
- *	  its indexes is built.
+ *	  ptsort_test_release_lock(), ptsort_test_delete(): changes of a table while
+ *	  one of its indexes is built.
  *
  * CREATE INDEX waits for the end of transactions that have changed the table.
  * The server itself releases its locks on catalogs early, and so index builds
  * have rules for tuples of transactions in progress.  Here is how a test makes
  * such tuples in an ordinary table.
  *
+ * A function in an index can do anything, but the server plans no statement on
+ * a table while one of its indexes is built.  C can delete a row all the same.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "access/heapam.h"
 #include "access/table.h"
 #include "fmgr.h"
 #include "storage/lmgr.h"
@@ -34,5 +38,16 @@ ptsort_test_release_lock(PG_FUNCTION_ARGS)
 	CurrentResourceOwner = owner;
 
 	table_close(heap, AccessShareLock);
+	PG_RETURN_VOID();
+}
+
+PG_FUNCTION_INFO_V1(ptsort_test_delete);
+Datum
+ptsort_test_delete(PG_FUNCTION_ARGS)
+{
+	Relation	heap = table_open(PG_GETARG_OID(0), RowExclusiveLock);
+
+	simple_heap_delete(heap, (ItemPointer) PG_GETARG_POINTER(1));
+	table_close(heap, NoLock);
 	PG_RETURN_VOID();
 }

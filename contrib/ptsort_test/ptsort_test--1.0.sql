@@ -353,6 +353,12 @@ RETURNS void
 AS 'MODULE_PATHNAME', 'ptsort_test_release_lock'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
+-- Deletes the row in that place, whatever else is done with the table.
+CREATE FUNCTION ptsort_test_delete(tablename regclass, place tid)
+RETURNS void
+AS 'MODULE_PATHNAME', 'ptsort_test_delete'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
 -- Heap, but for parallel scans, which it refuses.
 CREATE FUNCTION ptsort_test_serial_am(internal)
 RETURNS table_am_handler

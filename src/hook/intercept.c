@@ -441,7 +441,7 @@ static int
 open_candidates(Relation heap, Relation index, Candidate *candidates)
 {
 	List	   *indexes = RelationGetIndexList(heap);
-	bool		unique = !statement_rewrites();	/* else it is not checked */
+	bool		unique = !statement_rewrites(); /* else it is not checked */
 	bool		after = false;
 	int			n = 0;
 	ListCell   *lc;
