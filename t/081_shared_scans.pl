@@ -231,11 +231,11 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
 	RETURN SQLERRM || ', ' || coalesce(left_here(), 'nothing left');
 END $$;
-CREATE TABLE between_them AS SELECT id, word FROM dups;
+CREATE TABLE between_them AS SELECT id, word, few FROM dups;
 CREATE INDEX b1 ON between_them (id);
 CREATE INDEX b2 ON between_them (act(id));
 CREATE INDEX b3 ON between_them (word);
-CREATE INDEX b4 ON between_them (word DESC, id);
+CREATE INDEX b4 ON between_them (few);
 });
 
 sub between
