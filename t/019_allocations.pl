@@ -97,6 +97,8 @@ foreach my $kind (qw(palloc malloc))
 	walk('copied', 'leader', $kind, $step);
 	walk('copied', 'worker', $kind, $step);
 	walk('copied by the server', 'leader', $kind, $step);
+	walk('sibling', 'leader', $kind, 2 * $step);
+	walk('sibling', 'worker', $kind, 2 * $step);
 	walk('copied in memory', 'leader', $kind, $kind eq 'palloc' ? 4 : 1);
 }
 

@@ -59,6 +59,7 @@
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
+#include "utils/guc.h"
 #include "utils/inval.h"
 #include "utils/rel.h"
 
