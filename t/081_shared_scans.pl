@@ -208,7 +208,7 @@ $node->safe_psql('postgres', q{
 CREATE EXTENSION ptsort_test;
 CREATE TABLE acts (act text);
 INSERT INTO acts VALUES ('SELECT 1');
-CREATE FUNCTION act(i int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$
+CREATE FUNCTION act(i int) RETURNS int IMMUTABLE LANGUAGE plpgsql SET search_path = public AS $$
 BEGIN
 	IF i = 77 THEN
 		EXECUTE (SELECT act FROM acts);
