@@ -18,6 +18,7 @@ my $node = new_node('main', conf => q{
 session_preload_libraries = 'ptsort, ptsort_test'
 ptsort.parallel_workers = 2
 maintenance_work_mem = '32MB'
+min_parallel_table_scan_size = 0
 max_prepared_transactions = 2
 });
 create_check($node);
@@ -122,6 +123,7 @@ my $alone = $none =~ s/own/alone/gr;
 is(rebuilt("SET $_ = 0; REINDEX TABLE t", "no $_"), $alone, "$_ = 0")
   foreach ('ptsort.parallel_workers', 'max_parallel_workers');
 is(rebuilt(q{SET ptsort.min_table_size = '1GB'; REINDEX TABLE t}, 'small table'), $none =~ s/own/left/gr, 'a small table');
+is(rebuilt('SET min_parallel_table_scan_size = 10000; REINDEX TABLE t', 'no parallel scan'), $none, 'a table that would not be read in parallel');
 is(rebuilt(q{CREATE TEMP TABLE temp AS SELECT * FROM t; CREATE INDEX ON temp (id); CREATE INDEX ON temp (word); REINDEX TABLE temp},
 		'temporary'),
 	'temp_id_idx: alone; temp_word_idx: alone; temp_id_idx: alone; temp_word_idx: alone', 'a temporary table');

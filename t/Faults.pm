@@ -97,6 +97,7 @@ BEGIN
 	EXECUTE format('CREATE INDEX first ON %s (id) TABLESPACE space', name);
 	EXECUTE format('CREATE INDEX before ON %s (word) TABLESPACE space', name);
 	SET LOCAL ptsort.enable = on;
+	SET LOCAL min_parallel_table_scan_size = 0;
 	ALTER INDEX before RENAME TO i;
 	EXECUTE format('REINDEX TABLE %s', name);
 	DROP INDEX first;

@@ -54,6 +54,7 @@
 #include "nodes/makefuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/paths.h"
 #include "optimizer/plancat.h"
 #include "hook/statement.h"
 #include "storage/bufmgr.h"
@@ -411,7 +412,12 @@ is_plain(Relation index)
 		RelationGetIndexPredicate(index) == NIL;
 }
 
-/* Can the scan for this build be for others as well? */
+/*
+ * Can the scan for this build be for others as well, and does that pay?  What
+ * each sibling takes, a segment and files, takes longer than to read a table
+ * that the server would not read in parallel (1 ms; of four indexes, 37 ms
+ * instead of 33 for 2 MB in buffers, 72 instead of 80 for 20 MB).
+ */
 static bool
 may_share_scan(Relation heap, Relation index, const IndexInfo *indexInfo,
 			   int workers)
@@ -419,7 +425,8 @@ may_share_scan(Relation heap, Relation index, const IndexInfo *indexInfo,
 	return ptsort_indexes_per_scan > 1 && workers > 0 &&
 		temp_file_limit < 0 && !indexInfo->ii_Concurrent &&
 		ReindexIsProcessingIndex(RelationGetRelid(index)) &&
-		heapscan_is_shareable(heap) && is_plain(index);
+		heapscan_is_shareable(heap) && is_plain(index) &&
+		RelationGetNumberOfBlocks(heap) >= min_parallel_table_scan_size;
 }
 
 /*
