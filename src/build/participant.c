@@ -187,7 +187,8 @@ begin_sibling(const Team *team, Sibling *sibling)
 			.role = PTSORT_WORKER,
 			.budget = team_put_share(team),
 			.shared = siblings_sorts(sibling->shared),
-			.participant = team->participant
+			.participant = team->participant,
+			.expected_tuples = team_put_expected(team)
 		},
 		.optimistic = team->optimistic,
 		.restartable = team->restartable,

@@ -447,6 +447,13 @@ team_put_share(const Team *team)
 	return team->budget / team->participants / Max(team->sorts, 1);
 }
 
+/* team_put_expected: see team.h. */
+int64
+team_put_expected(const Team *team)
+{
+	return (team->expected + team->participants - 1) / team->participants;
+}
+
 /*
  * What a sort of this role may use of the budget.  Sorts that work at the same
  * time have equal shares: one or more for each process that puts (a worker does
@@ -499,8 +506,7 @@ begin_sort(Team *team, PtSortRole role)
 	options->shared = team->sort_shared;
 	options->participant = team->participant;
 	if (role == PTSORT_WORKER)
-		options->expected_tuples = (team->expected + team->participants - 1) /
-			team->participants;
+		options->expected_tuples = team_put_expected(team);
 	if (role == PTSORT_LEADER || role == PTSORT_SLICE_LEADER)
 	{
 		options->participants = team->participants;

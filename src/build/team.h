@@ -218,6 +218,9 @@ extern void team_work(Team *team);
 /* team_put_share returns what a sort that is put into may use of the budget. */
 extern int64 team_put_share(const Team *team);
 
+/* team_put_expected returns how many tuples are expected to be put into it. */
+extern int64 team_put_expected(const Team *team);
+
 /*
  * team_collect begins the sort that reads the runs, and waits for them.
  */
