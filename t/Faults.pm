@@ -124,10 +124,10 @@ CREATE FUNCTION left_workers() RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	workers text;
 BEGIN
-	FOR attempt IN 1..50 LOOP
+	FOR attempt IN 1..200 LOOP
 		PERFORM pg_stat_clear_snapshot();
 		workers := concat_ws(', ',
-			(SELECT 'workers: ' || string_agg(pid::text, ' ') FROM pg_stat_activity WHERE backend_type = 'parallel worker'),
+			(SELECT 'workers: ' || string_agg(concat_ws(' ', pid, wait_event_type, wait_event), ', ') FROM pg_stat_activity WHERE backend_type = 'parallel worker'),
 			(SELECT 'segments: ' || segments() WHERE segments() > current_setting('test.segments')::int));
 		EXIT WHEN workers = '';
 		PERFORM pg_sleep(0.1);

@@ -56,6 +56,7 @@ typedef struct FaultShared
 	pg_atomic_uint32 acted;		/* points with a fault, since it changed */
 	pg_atomic_uint32 failed;	/* calls that failed because of it */
 	pg_atomic_uint32 changes;	/* of the setting */
+	pg_atomic_uint32 launched;	/* changes when workers were launched */
 } FaultShared;
 
 /* Where a write can find the disk full. */

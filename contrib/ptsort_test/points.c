@@ -251,7 +251,11 @@ wait_for(const Place *place)
 {
 	TimestampTz end = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
 												  TURN_TIMEOUT);
-	uint32		changes = pg_atomic_read_u32(&fault_shared->changes);
+
+	/* a worker may be late: its build failed while it was being registered */
+	uint32		changes = pg_atomic_read_u32(IsParallelWorker() ?
+											 &fault_shared->launched :
+											 &fault_shared->changes);
 
 	while (!has_come(place))
 	{
@@ -276,7 +280,11 @@ points_pass(const char *point)
 	FaultRole	role = points_role();
 
 	if (strcmp(point, LAUNCH_POINT) == 0)
+	{
 		forget_recent();
+		pg_atomic_write_u32(&fault_shared->launched,
+							pg_atomic_read_u32(&fault_shared->changes));
+	}
 	if (shared)
 	{
 		pg_atomic_fetch_add_u32(&shared->hits[role], 1);
