@@ -135,7 +135,7 @@ def compare_trees(name, server, our, slices):
         raise Failure("%s: metapage %s, not %s" % (
             name, our.shape, server.shape))
     left_over = our.blocks - our.reached
-    if left_over > (0 if slices is None else our.blocks / 100 + 2):
+    if left_over > (0 if slices is None else our.blocks / 100 + 4):
         raise Failure("%s: %d of %d blocks in the tree" % (
             name, our.reached, our.blocks))
     return exact

@@ -183,8 +183,7 @@ static void
 expect_leaves(BtLoad *load)
 {
 	BtWriter   *writer = &load->writer;
-	int64		tuples = load->all_tuples -
-		(int64) pg_atomic_read_u64(&load->shared->tuples);
+	int64		tuples = load->all_tuples - btload_report(load);
 	double		leaves = Max(tuples, 0) / (double) MaxTIDsPerBTreePage;
 
 	writer->at_least = (BlockNumber) Min(leaves, (double) MaxBlockNumber);

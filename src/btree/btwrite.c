@@ -43,6 +43,12 @@
  */
 #define PART_OF_REST	8
 
+/*
+ * The file grows ahead of what is only likely to come by one in this many of
+ * its blocks: what is to come is known too late, so that many may be left over.
+ */
+#define PART_OF_FILE	128
+
 /* Most blocks by which the file grows ahead, for each participant. */
 #define MAX_AHEAD		(4 * MAX_CHUNK)
 
@@ -145,7 +151,7 @@ static BlockNumber
 blocks_ahead(const BtWriter *writer, BlockNumber taken)
 {
 	BlockNumber certain = writer->at_least - writer->at_least / 4;
-	BlockNumber likely = Min(writer->to_come / 2, taken / PART_OF_REST);
+	BlockNumber likely = Min(writer->to_come / 2, taken / PART_OF_FILE);
 	uint32		most = MAX_AHEAD * (uint32) writer->shared->nparticipants;
 
 	return Min(Min(Max(certain, likely), most), MaxBlockNumber - taken);

@@ -28,10 +28,10 @@
  * loaded yet and the leaves that ours took so far.  So they become smaller
  * towards the end, where participants have one block each; and who ends early
  * returns what it has not used.  The file grows ahead by what even the fullest
- * leaves would take, or by a small part of what it has if more is likely to
- * come.  What is left over in the end goes to btwrite_take_over(), which also
- * makes the leader alone: upper levels use it first, and the rest, rarely more
- * than a few blocks, become deleted pages that the free space map offers.
+ * leaves would take, or by one in 128 of what it has if more is likely to come.
+ * What is left over in the end goes to btwrite_take_over(), which also makes
+ * the leader alone: upper levels use it first, and the rest, rarely more than
+ * a few blocks, become deleted pages that the free space map offers.
  *
  *-------------------------------------------------------------------------
  */

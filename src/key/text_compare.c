@@ -34,7 +34,7 @@ bool		ptsort_skip_prefixes = true;
  * ones of each sort, small sorts would gain nothing.)
  */
 #define BOTH_FIRST		1000
-#define BOTH_EVERY		256
+#define BOTH_EVERY		64
 
 typedef struct TextCompare
 {
