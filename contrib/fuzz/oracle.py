@@ -12,6 +12,7 @@ RUNS = re.compile(r"runs: (\d+)")
 UNIQUE_VIOLATION = "23505"
 ROW_TOO_LARGE = "54000"
 DUPLICATE = re.compile(r"^Key \((.*)\)=\((.*)\) is duplicated\.$")
+CUT_OFF = re.compile(r"^Key \(.*\)=\((?!.* is duplicated\.$)")
 
 
 class Failure(Exception):
@@ -206,9 +207,11 @@ def is_about_a_row(error):
 
 def names_a_duplicate(session, index, error):
     """Whether the key that the error names is one of several duplicates."""
-    match = DUPLICATE.match(error.fields.get("DETAIL", ""))
+    detail = error.fields.get("DETAIL", "")
+    match = DUPLICATE.match(detail)
     if not match:
-        return False
+        # a value with a line break: the rest of the message is not known
+        return CUT_OFF.match(detail) is not None
     if index.own_equality:
         return True
     keys = [what for what, how in index.keys]

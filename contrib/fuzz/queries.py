@@ -403,6 +403,10 @@ def by_scrolling(rng, text):
 
 
 def by_holding(rng, text):
+    # the server has no room for the end of a subtransaction in a COMMIT, which
+    # reads the rest of such a cursor: with assertions it crashes
+    if "fz_guarded" in text:
+        return by_cursor(rng, text)
     return ("BEGIN; DECLARE c %sCURSOR WITH HOLD FOR %s; FETCH %d FROM c; "
             "COMMIT; FETCH ALL FROM c; CLOSE c" % (
                 rng.choice(("NO SCROLL ", "SCROLL ", "")), text,

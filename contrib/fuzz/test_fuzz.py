@@ -158,6 +158,12 @@ class Answers(unittest.TestCase):
             str(answer.error), 'ERROR: 23505: could not create unique index '
             '"i" | DETAIL: Key (a)=(1) is duplicated.')
 
+    def test_cut_off(self):
+        for detail, cut_off in (("Key (a, b)=(1, ", True),
+                                ("Key (a)=(1) is duplicated.", False),
+                                ("3 rows", False)):
+            self.assertEqual(bool(oracle.CUT_OFF.match(detail)), cut_off)
+
     def test_who_built(self):
         outcome = oracle.Outcome(None, session.Answer(self.TEXT))
         oracle.check_ptsort_built(outcome, 3)
