@@ -223,7 +223,7 @@ is($node->safe_psql('postgres', of($digest, 'crashed')), $crashed_digest, 'check
 
 # A crash in the middle: the table is what it was
 $pause = pause_points($node);
-$psql = start_psql($node, q{SET ptsort_test.fault = 'copywrite: filled:3:pause:worker'},
+$psql = start_psql($node, q{SET ptsort_test.fault = 'copywrite: filled:2:pause'},
 	q{SET ptsort.debug_leader_participates = off}, 'CLUSTER crashed');
 ok(wait_for_point($node, 'copywrite: filled'), 'crash in the middle: some slices are written');
 $node->stop('immediate');
