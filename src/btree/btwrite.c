@@ -43,6 +43,9 @@
  */
 #define PART_OF_REST	8
 
+/* ... and of those that have been taken: the first leaves may mislead. */
+#define PART_OF_TAKEN	16
+
 /*
  * The file grows ahead of what is only likely to come by one in this many of
  * its blocks: what is to come is known too late, so that many may be left over.
@@ -230,7 +233,9 @@ get_chunk(BtWriter *writer)
 		if (writer->chunk.next < writer->chunk.end)
 			return;
 	}
-	size = writer->to_come / (PART_OF_REST * (uint32) shared->nparticipants);
+	end = pg_atomic_read_u64(&shared->nblocks);
+	size = Min(writer->to_come / PART_OF_REST, end / PART_OF_TAKEN) /
+		(uint32) shared->nparticipants;
 	size = Min(Max(size, 1), MAX_CHUNK);
 	end = pg_atomic_add_fetch_u64(&shared->nblocks, size);
 	if (end > MaxBlockNumber)
