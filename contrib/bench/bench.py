@@ -156,17 +156,28 @@ def pictures(results, everything):
     return found
 
 
-def show(options):
-    """Write report.txt and the pictures beside results.json; print the text."""
-    with open(os.path.join(options.out, "results.json")) as f:
-        results = json.load(f)
-    words = report.text(results, options.phases) + textreport.text(results)
-    for name, content in dict(pictures(results, options.phases),
-                              **{"report.txt": words}).items():
-        with open(os.path.join(options.out, name), "w", encoding="utf-8") as f:
+def load(out):
+    """What save() has written."""
+    with open(os.path.join(out, "results.json")) as f:
+        return json.load(f)
+
+
+def publish(out, words, pictures=()):
+    """Write the report, and pictures as {file name: SVG}, beside results.json;
+    print the report.  Returns a command's exit status."""
+    for name, content in dict(pictures, **{"report.txt": words}).items():
+        with open(os.path.join(out, name), "w", encoding="utf-8") as f:
             f.write(content)
     print(words, end="")
     return 0
+
+
+def show(options):
+    """Write report.txt and the pictures beside results.json; print the text."""
+    results = load(options.out)
+    return publish(options.out,
+                   report.text(results, options.phases) + textreport.text(results),
+                   pictures(results, options.phases))
 
 
 def main(arguments):

@@ -9,7 +9,6 @@ calls bench-query.sh.
 """
 
 import argparse
-import json
 import os
 import sys
 
@@ -102,12 +101,7 @@ def run(options):
 
 def show(options):
     """Write report.txt beside results.json; print it."""
-    with open(os.path.join(options.out, "results.json")) as f:
-        words = queryreport.text(json.load(f))
-    with open(os.path.join(options.out, "report.txt"), "w", encoding="utf-8") as f:
-        f.write(words)
-    print(words, end="")
-    return 0
+    return bench.publish(options.out, queryreport.text(bench.load(options.out)))
 
 
 def main(arguments):

@@ -9,7 +9,6 @@ bench-scale.sh calls these; `make bench-scale` calls bench-scale.sh.
 """
 
 import argparse
-import json
 import os
 import re
 import sys
@@ -206,8 +205,7 @@ def tables(results, facts, machine):
 
 def show(options):
     """Write report.txt and scale.svg beside results.json; print the text."""
-    with open(os.path.join(options.out, "results.json")) as f:
-        results = json.load(f)
+    results = bench.load(options.out)
     facts, settings = facts_of(results), results["settings"]
     machine = scalemodel.Machine(options.memory_rate * scalemodel.GB,
                                  options.wal_rate * scalemodel.GB,
@@ -226,19 +224,14 @@ def show(options):
         report.machine(settings)]
     lines = words + [""] + tables(results, facts, machine)
     serial = median(b["seconds"] for b in results["builds"]["1"])
-    content = {
-        "report.txt": "\n".join(lines) + "\n",
-        "scale.svg": scalechart.picture(
-            words, numbers, [scalemodel.speedup(facts, machine, n) for n in numbers],
-            {n: serial / median(b["seconds"] for b in results["builds"][str(n)])
-             for n in numbers if n <= settings["cpus"]},
-            [scalemodel.parts(facts, machine, n) for n in numbers],
-            [waits_of(results["builds"][str(n)]) for n in numbers])}
-    for name, text in content.items():
-        with open(os.path.join(options.out, name), "w", encoding="utf-8") as f:
-            f.write(text)
-    print(content["report.txt"], end="")
-    return 0
+    picture = scalechart.picture(
+        words, numbers, [scalemodel.speedup(facts, machine, n) for n in numbers],
+        {n: serial / median(b["seconds"] for b in results["builds"][str(n)])
+         for n in numbers if n <= settings["cpus"]},
+        [scalemodel.parts(facts, machine, n) for n in numbers],
+        [waits_of(results["builds"][str(n)]) for n in numbers])
+    return bench.publish(options.out, "\n".join(lines) + "\n",
+                         {"scale.svg": picture})
 
 
 def main(arguments):

@@ -9,7 +9,6 @@ calls bench-sort.sh.
 """
 
 import argparse
-import json
 import os
 import sys
 
@@ -138,14 +137,8 @@ def pictures(results):
 
 def show(options):
     """Write report.txt and the charts beside results.json; print the text."""
-    with open(os.path.join(options.out, "results.json")) as f:
-        results = json.load(f)
-    words = sortreport.text(results)
-    for name, content in dict(pictures(results), **{"report.txt": words}).items():
-        with open(os.path.join(options.out, name), "w", encoding="utf-8") as f:
-            f.write(content)
-    print(words, end="")
-    return 0
+    results = bench.load(options.out)
+    return bench.publish(options.out, sortreport.text(results), pictures(results))
 
 
 def main(arguments):

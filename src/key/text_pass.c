@@ -56,8 +56,7 @@ typedef struct WeightStream
 	int			next;			/* the element to look at next */
 	int			compared;		/* the element after the last weights */
 	int			skipped;		/* elements without weights before these ones */
-	const unsigned char *at;	/* what is left of an element's weights */
-	int			length;			/* in bytes; 0: there are no more */
+	CollateWeights weights;
 
 	/* the span that is being taken, if any */
 	bool		in_span;
@@ -135,39 +134,36 @@ static inline void
 next_weights(WeightStream *stream)
 {
 	stream->skipped = -1;
-	while (stream->length == 0)
+	while (stream->weights.length == 0)
 	{
 		int			i = next_element(stream);
 
 		if (i < 0)
 			break;
-		stream->at = text_table_weight(stream->tables,
-									   stream->elements->index[i],
-									   stream->pass, &stream->length);
+		stream->weights.at = text_table_weight(stream->tables,
+											   stream->elements->index[i],
+											   stream->pass,
+											   &stream->weights.length);
 		stream->skipped++;
 	}
 	stream->compared = stream->next;
 }
 
-/* Compare weights of two strings, and go on to what is left after that. */
+/*
+ * Compare weights of two strings, and go on to what is left after that.  Where
+ * positions count nothing may be left of one.
+ */
 static inline int
 compare_weights(WeightStream *a, WeightStream *b, bool positions)
 {
-	int			n = Min(a->length, b->length);
 	int			cmp;
 
 	if (positions && a->skipped != b->skipped)
 		return a->skipped < b->skipped ? -1 : 1;
-	cmp = memcmp(a->at, b->at, n);
-	if (cmp != 0)
-		return cmp;
-	if (positions && a->length != b->length)
-		return a->length < b->length ? -1 : 1;
-	a->at += n;
-	a->length -= n;
-	b->at += n;
-	b->length -= n;
-	return 0;
+	cmp = text_table_compare(&a->weights, &b->weights);
+	if (cmp == 0 && positions)
+		return (a->weights.length > 0) - (b->weights.length > 0);
+	return cmp;
 }
 
 /* Compare the strings in one pass. */
@@ -184,8 +180,8 @@ compare_pass(const CollateTables *tables, int pass, const Elements *a,
 	{
 		next_weights(&x);
 		next_weights(&y);
-		if (x.length == 0 || y.length == 0)
-			return (x.length > 0) - (y.length > 0);
+		if (x.weights.length == 0 || y.weights.length == 0)
+			return (x.weights.length > 0) - (y.weights.length > 0);
 		cmp = compare_weights(&x, &y, positions);
 	} while (cmp == 0);
 	return cmp;

@@ -48,13 +48,6 @@ struct TextRanks
 	bool		single;			/* ... all elements have one byte: for tests */
 };
 
-/* Weights: a string's primary weights, one after the other. */
-typedef struct Weights
-{
-	const unsigned char *at;	/* what is left of the current one */
-	int			length;			/* 0: there are no more */
-} Weights;
-
 static inline int32
 next_element(const TextRanks *ranks, const unsigned char **string,
 			 const unsigned char *end)
@@ -64,27 +57,6 @@ next_element(const TextRanks *ranks, const unsigned char **string,
 	return text_table_element(&ranks->proof->tables, string, end);
 }
 
-/*
- * Compare what is left of two weights, neither of which is at its end, and
- * leave what is left after that.
- */
-static inline int
-compare_weights(Weights *a, Weights *b)
-{
-	int			n = Min(a->length, b->length);
-
-	for (int i = 0; i < n; i++)
-	{
-		if (a->at[i] != b->at[i])
-			return a->at[i] < b->at[i] ? -1 : 1;
-	}
-	a->at += n;
-	a->length -= n;
-	b->at += n;
-	b->length -= n;
-	return 0;
-}
-
 
 /*
  * The first pass
@@ -92,7 +64,7 @@ compare_weights(Weights *a, Weights *b)
 
 /* Go to the next primary weight of a string, unless one is left. */
 static inline void
-next_primary(const TextRanks *ranks, Weights *weights,
+next_primary(const TextRanks *ranks, CollateWeights *weights,
 			 const unsigned char **string, const unsigned char *end)
 {
 	while (weights->length == 0 && *string < end)
@@ -110,8 +82,8 @@ compare_primary(const TextRanks *ranks, int begin, const char *a, int a_length,
 	const unsigned char *right = (const unsigned char *) b + begin;
 	const unsigned char *left_end = (const unsigned char *) a + a_length;
 	const unsigned char *right_end = (const unsigned char *) b + b_length;
-	Weights		x = {0};
-	Weights		y = {0};
+	CollateWeights x = {0};
+	CollateWeights y = {0};
 	int			cmp;
 
 	do
@@ -120,7 +92,7 @@ compare_primary(const TextRanks *ranks, int begin, const char *a, int a_length,
 		next_primary(ranks, &y, &right, right_end);
 		if (x.length == 0 || y.length == 0)
 			return (x.length > 0) - (y.length > 0);
-		cmp = compare_weights(&x, &y);
+		cmp = text_table_compare(&x, &y);
 	} while (cmp == 0);
 	return cmp;
 }

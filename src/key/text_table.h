@@ -162,4 +162,32 @@ text_table_weight(const CollateTables *tables, int32 index, int pass,
 	return at + 1;
 }
 
+/* CollateWeights: a string's weights in a pass, one after the other. */
+typedef struct CollateWeights
+{
+	const unsigned char *at;	/* what is left of the current ones */
+	int			length;			/* in bytes; 0: there are no more */
+} CollateWeights;
+
+/*
+ * text_table_compare compares weights of two strings, neither of which is at
+ * its end, and leaves what is left after that.
+ */
+static inline int
+text_table_compare(CollateWeights *a, CollateWeights *b)
+{
+	int			n = Min(a->length, b->length);
+
+	for (int i = 0; i < n; i++)
+	{
+		if (a->at[i] != b->at[i])
+			return a->at[i] < b->at[i] ? -1 : 1;
+	}
+	a->at += n;
+	a->length -= n;
+	b->at += n;
+	b->length -= n;
+	return 0;
+}
+
 #endif							/* PTSORT_TEXT_TABLE_H */

@@ -309,6 +309,7 @@ learn(PtSort *sort)
 
 	if (!learn_or_adopt(sort))
 	{
+		sort_note_memory(sort);
 		forgo_learning(sort);
 		return false;
 	}
