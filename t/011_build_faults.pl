@@ -12,7 +12,6 @@ use lib $FindBin::RealBin;
 use Ptsort;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Time::HiRes qw(usleep);
 use Test::More;
 
 my $node = new_node(
@@ -169,14 +168,7 @@ my (undef, $err) = try_sql($node,
 	fault('build: after sort', 'kill') . "; $create");
 like($err, qr/terminating connection because of crash|server closed the connection/,
 	'crash of a worker');
-# not poll_query_until: psql ends before it has read its query as long as the
-# server does not accept connections, and IPC::Run may die of that
-foreach my $attempt (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
-{
-	last
-	  if system_log('pg_isready', '-q', '-h', $node->host, '-p', $node->port) == 0;
-	usleep(100_000);
-}
+wait_until_back($node);
 check_nothing_left($node, 'crash of a worker');
 is( $node->safe_psql(
 		'postgres',

@@ -130,7 +130,7 @@ my (undef, $err) = try_sql($node,
 	"SET ptsort_test.fault = 'build: after sort:1:kill:worker'; $sort");
 like($err, qr/terminating connection because of crash|server closed the connection/,
 	'crash of a worker');
-$node->poll_query_until('postgres', 'SELECT true');
+wait_until_back($node);
 check_nothing_left($node, 'crash of a worker');
 is($node->safe_psql('postgres', $sort), 'participants: 3, right', 'crash of a worker: sorts after it');
 

@@ -290,7 +290,7 @@ SELECT command, phase, index_relid::regclass, tuples_total, blocks_total FROM pg
 	$pause->{run}->finish if $end eq 'kill';
 	end_session($pause) if $end ne 'kill';
 	isnt($psql->{err}, '', "$end: ended");
-	$node->poll_query_until('postgres', 'SELECT true') or fail('the server does not come back') if $end eq 'kill';
+	wait_until_back($node) if $end eq 'kill';
 	check_nothing_left($node, $end, $end eq 'kill' ? undef : $segments);
 }
 check_indexes($node, 'ended');

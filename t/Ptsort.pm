@@ -9,9 +9,11 @@ use Exporter 'import';
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(new_node builds_in builds_since log_end start_psql
-  wait_for_point pause_points end_session try_sql error_of dsm_segments check_nothing_left);
+  wait_for_point pause_points end_session try_sql error_of dsm_segments wait_until_back
+  check_nothing_left);
 
 # A running server.  Parallel builds load in several slices, which these small
 # tables would not get by themselves.  Dynamic shared memory is in files of its
@@ -156,6 +158,21 @@ sub error_of
 	my ($err) = @_;
 	return join "\n", map { s/^psql:<stdin>:\d+: //r }
 	  grep { /(?:ERROR|FATAL|DETAIL|HINT):  / } split /\n/, $err;
+}
+
+# The server restarts after a crash: wait for it.  Not by poll_query_until: psql ends
+# before it has read its query as long as the server does not accept connections, and
+# IPC::Run may die of that.
+sub wait_until_back
+{
+	my ($node) = @_;
+	foreach my $attempt (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		return
+		  if system_log('pg_isready', '-q', '-h', $node->host, '-p', $node->port) == 0;
+		usleep(100_000);
+	}
+	fail('the server does not come back');
 }
 
 # Number of segments of dynamic shared memory.
