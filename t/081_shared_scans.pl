@@ -204,6 +204,49 @@ is(rebuilt('REINDEX TABLE dups', 'no duplicates'), 'dups_id: 3 indexes; dups_wor
 is(rebuilt('VACUUM FULL dups', 'VACUUM FULL'), 'dups_id: 3 indexes; dups_word: from dups_id; dups_few: from dups_id', 'duplicates: not checked');
 
 
+# So do errors about rows: one that is too large for a later index, beside a duplicate
+$node->safe_psql('postgres', q{
+CREATE TABLE late (id int, few int, wide text);
+INSERT INTO late SELECT i, i, 'x' FROM generate_series(1, 3000) i;
+CREATE INDEX late_id ON late (id);
+CREATE INDEX late_few ON late (few);
+CREATE INDEX late_wide ON late (wide, id);
+UPDATE pg_index SET indisunique = true WHERE indexrelid = 'late_few'::regclass;
+});
+
+# REINDEX TABLE by the server and by us after changes that indexes do not see
+sub late
+{
+	my ($name, $change, $scans) = @_;
+	my @errors;
+	my $end;
+	foreach my $enable ('off', 'on')
+	{
+		$end = log_end($node);
+		my ($out, $err) = try_sql($node, qq{
+SET ptsort.enable = $enable; SET enable_indexscan = off; SET enable_bitmapscan = off;
+BEGIN;
+UPDATE pg_index SET indisready = false WHERE indrelid = 'late'::regclass;
+$change;
+UPDATE pg_index SET indisready = true WHERE indrelid = 'late'::regclass;
+REINDEX TABLE late;
+SELECT bt_index_parent_check(indexrelid, true, true) FROM pg_index WHERE indrelid = 'late'::regclass});
+		push @errors, error_of($err);
+	}
+	is($errors[1], $errors[0], "late, $name: as by the server");
+	is(scans_since($end), $scans, "late, $name: scans");
+	check_nothing_left($node, "late, $name", $segments);
+	return $errors[0];
+}
+my $wide = q{UPDATE late SET wide = (SELECT string_agg(md5(i::text), '') FROM generate_series(1, 600) i) WHERE id = 7};
+like(late('duplicate, too large', "$wide; UPDATE late SET few = 3 WHERE id = 4", 'late_id: 3 indexes; late_few: 2 indexes'),
+	qr/23505: could not create unique index "late_few"/, 'late: the duplicate comes first');
+like(late('too large', $wide, 'late_id: 3 indexes; late_few: from late_id; late_wide: own'),
+	qr/54000: index row requires \d+ bytes/, 'late: the large row comes last');
+is(late('compressed', q{UPDATE late SET wide = repeat('x', 20000) WHERE id = 7}, 'late_id: 3 indexes; late_few: from late_id; late_wide: from late_id'),
+	'', 'late: no error');
+
+
 # What happens between the scan and the build of a sibling: a function in an index
 # that comes between them may do anything
 $node->safe_psql('postgres', q{

@@ -31,10 +31,11 @@ typedef struct SortOptions
 	bool		restartable;	/* the caller can sort again if a collation
 								 * contradicts itself; without this that is an
 								 * error.  Only for sorts of index tuples */
-	bool		postpone;		/* equal keys of a unique index, met while
-								 * tuples are put or runs written, make the
-								 * sort fail; they are no error.  Only for
-								 * sorts of index tuples */
+	bool		postpone;		/* equal keys of a unique index, and tuples
+								 * that are too large, met while tuples are
+								 * put or runs written, make the sort fail;
+								 * they are no error.  Only for sorts of index
+								 * tuples */
 } SortOptions;
 
 /*

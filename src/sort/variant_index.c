@@ -22,6 +22,7 @@
  */
 #include "postgres.h"
 
+#include "access/detoast.h"
 #include "access/genam.h"
 #include "catalog/index.h"
 #include "executor/executor.h"
@@ -44,7 +45,8 @@ typedef struct IndexSort
 	int			nkeys;
 	bool		unique;
 	bool		nulls_not_distinct;
-	bool		postpone;		/* a duplicate is noted, and no error */
+	bool		postpone;		/* a duplicate, or a tuple that is too large,
+								 * is noted, and no error */
 	bool		postponed;		/* ... and there was one */
 	bool		exact;			/* images are inline */
 	PtSortKey  *key;
@@ -374,6 +376,30 @@ put_exact(IndexSort *state, PtSort *sort, ItemPointer tid,
 	sort_put_entry(sort, entry);
 }
 
+/*
+ * Is the tuple perhaps larger than index_form_tuple allows, which would be an
+ * error?  Values count as they are in the table; some could be compressed.
+ */
+static bool
+may_be_too_large(TupleDesc desc, const Datum *values, const bool *isnull)
+{
+	Size		size = MAXALIGN(sizeof(IndexTupleData) +
+								sizeof(IndexAttributeBitMapData));
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		int16		len = TupleDescAttr(desc, i)->attlen;
+
+		if (isnull[i])
+			continue;
+		if (len == -1)
+			size += MAXALIGN(VARHDRSZ + toast_datum_size(values[i]));
+		else
+			size += MAXALIGN(len > 0 ? len : NAMEDATALEN);
+	}
+	return size > INDEX_SIZE_MASK;
+}
+
 /* variant_put_index: see ptsort_put_index. */
 void
 variant_put_index(PtSort *sort, ItemPointer tid, const Datum *values,
@@ -398,8 +424,17 @@ variant_put_index(PtSort *sort, ItemPointer tid, const Datum *values,
 	old = MemoryContextSwitchTo(state->put_context);
 	tuple = state->scratch;
 	if (!variant_form_small(state->desc, values, isnull, tuple))
+	{
+		if (state->postpone &&
+			may_be_too_large(state->desc, values, isnull))
+		{
+			state->postponed = true;
+			MemoryContextSwitchTo(old);
+			return;
+		}
 		tuple = index_form_tuple(state->desc, (Datum *) values,
 								 (bool *) isnull);
+	}
 	tuple->t_tid = *tid;
 	if (state->unique && !alive)
 		tuple->t_info |= DEAD_BIT;
