@@ -247,6 +247,32 @@ is(late('compressed', q{UPDATE late SET wide = repeat('x', 20000) WHERE id = 7},
 	'', 'late: no error');
 
 
+# Comparisons that a user wrote may do anything, so they wait for their index's turn:
+# this one fails at a row, and the server fails before
+$node->safe_psql('postgres', q{
+CREATE FUNCTION fussy_cmp(int4, int4) RETURNS int4 IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS $$
+BEGIN
+	IF $1 = 2222 OR $2 = 2222 THEN
+		RAISE 'not with me';
+	END IF;
+	RETURN sign($1 - $2);
+END $$;
+CREATE OPERATOR CLASS fussy_ops FOR TYPE int4 USING btree AS
+	OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >, FUNCTION 1 fussy_cmp(int4, int4);
+DROP INDEX late_wide;
+DELETE FROM late WHERE id = 2222;
+VACUUM late;
+CREATE INDEX late_fussy ON late (few, id fussy_ops);
+CREATE INDEX late_last ON late (id DESC);
+});
+my $fussy = 'INSERT INTO late VALUES (2222, 5000)';
+like(late('duplicate, failing comparison', "$fussy; INSERT INTO late VALUES (9999, 5000)", 'late_id: 3 indexes; late_few: own'),
+	qr/23505: could not create unique index "late_few"/, 'late: the duplicate comes first');
+is(late('comparison in PL/pgSQL', 'SELECT 1', 'late_id: 3 indexes; late_few: from late_id; late_fussy: own; late_last: from late_id'),
+	'', 'late: no error of a comparison');
+$node->safe_psql('postgres', 'DROP TABLE late');
+
+
 # What happens between the scan and the build of a sibling: a function in an index
 # that comes between them may do anything
 $node->safe_psql('postgres', q{

@@ -47,6 +47,7 @@
 #include "catalog/objectaccess.h"
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_language_d.h"
 #include "catalog/pg_proc.h"
 #include "fault.h"
 #include "hook/intercept.h"
@@ -63,6 +64,7 @@
 #include "utils/guc.h"
 #include "utils/inval.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 
 bool		ptsort_enable = true;
 int			ptsort_parallel_workers = -1;
@@ -399,17 +401,39 @@ leave_to_server(Relation heap, Relation index, IndexInfo *indexInfo,
  * One scan for all indexes of a table
  */
 
+/* Is it C in which the keys of an index are compared? */
+static bool
+is_compared_in_c(Relation index)
+{
+	for (int i = 1; i <= IndexRelationGetNumberOfKeyAttributes(index); i++)
+	{
+		Oid			function = index_getprocid(index, i, BTORDER_PROC);
+		HeapTuple	tuple = SearchSysCache1(PROCOID,
+											ObjectIdGetDatum(function));
+		Oid			language;
+
+		if (!HeapTupleIsValid(tuple))
+			elog(ERROR, "cache lookup failed for function %u", function);
+		language = ((Form_pg_proc) GETSTRUCT(tuple))->prolang;
+		ReleaseSysCache(tuple);
+		if (language != INTERNALlanguageId && language != ClanguageId)
+			return false;
+	}
+	return true;
+}
+
 /*
  * Is this an index whose entries can be made in the scan for another one?  The
- * functions of expressions and predicates may do anything; they are called when
- * it is their index's turn.
+ * functions of expressions and predicates may do anything, and so may
+ * comparisons that a user wrote in SQL; they are called when it is their
+ * index's turn.
  */
 static bool
 is_plain(Relation index)
 {
 	return is_user_btree(index) && index->rd_index->indisvalid &&
 		RelationGetIndexExpressions(index) == NIL &&
-		RelationGetIndexPredicate(index) == NIL;
+		RelationGetIndexPredicate(index) == NIL && is_compared_in_c(index);
 }
 
 /*
