@@ -13,8 +13,6 @@ from case import Case
 from oracle import Failure
 from totals import Totals
 
-MAX_ROWS = 10000
-
 START = re.compile(r"ptsort: copying table \"(.+?)\" in the order of index .*: "
                    r"(\d+) participants?, .*keys (\w+)")
 END = re.compile(r"ptsort: copied table \"(.+?)\": (\d+) participants?, "
@@ -42,9 +40,11 @@ class CopiedTable(tables.Table):
     """The table "t" that is to be copied: maybe with long rows, maybe a
     materialized view, a partition, or partitioned."""
 
+    MAX_ROWS = 10000
+
     def __init__(self, rng, world):
         super().__init__(rng, world)
-        self.n = min(self.n, MAX_ROWS)
+        self.n = min(self.n, self.MAX_ROWS)
         self.storage = {}
         if rng.random() < 0.4:
             self._add_long_columns()
@@ -249,9 +249,17 @@ class CopyTotals(Totals):
 class CopyCase(Case):
     """A table, its history, and copies in the order of several indexes."""
 
+    TABLE = CopiedTable
+
     def _play_in_schema(self):
+        table = self._make_table()
+        for _ in range(self.rng.choice((1, 2, 3))):
+            self._one_index(table)
+
+    def _make_table(self):
+        """The table with its history."""
         self.locker = None
-        table = CopiedTable(self.rng, self.world)
+        table = self.TABLE(self.rng, self.world)
         self.main.run(indexes.set_all(indexes.quiet_settings()))
         for statement in table.create():
             self.must(statement)
@@ -264,8 +272,7 @@ class CopyCase(Case):
                 self.locker.close()
         for statement in table.become_target():
             self.must(statement)
-        for _ in range(self.rng.choice((1, 2, 3))):
-            self._one_index(table)
+        return table
 
     def _happen(self, session, statement):
         if session != 3:

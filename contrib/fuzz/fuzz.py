@@ -17,6 +17,7 @@ from case import Case
 from copies import CopyCase, CopyTotals
 from oracle import Failure
 from queries import QueryCase, QueryTotals
+from rebuilds import RebuildCase, RebuildTotals
 from sorts import SortCase, SortTotals
 from totals import Totals
 
@@ -240,6 +241,8 @@ def parse(arguments):
                         help="random queries instead of indexes")
     parser.add_argument("--copies", action="store_true",
                         help="random copies of tables instead of indexes")
+    parser.add_argument("--rebuilds", action="store_true",
+                        help="statements that rebuild all indexes of a table")
     parser.add_argument("--spoil", action="store_true",
                         help="delete a row between the builds, or leave a tuple"
                         " out of the sort: must fail")
@@ -266,6 +269,8 @@ def main(arguments):
         kind, totals = QueryCase, QueryTotals
     elif options.copies:
         kind, totals = CopyCase, CopyTotals
+    elif options.rebuilds:
+        kind, totals = RebuildCase, RebuildTotals
     totals = totals()
     log = Log(options.log)
     shown = time.monotonic()

@@ -8,10 +8,11 @@ KINDS = ("create",) * 6 + ("concurrently", "transaction", "transaction",
 
 
 class Index:
-    """The index "i" of a table."""
+    """An index of a table: "i", if there is only one."""
 
-    def __init__(self, rng, table, world, snapshot_held):
+    def __init__(self, rng, table, world, snapshot_held, name="i"):
         self.rng = rng
+        self.name = name
         self.table = table
         self.world = world
         self.slow = False           # many rows would take long
@@ -181,9 +182,10 @@ class Index:
             include = " INCLUDE (%s)" % ", ".join(self.include)
         if self.kind == "constraint":
             return self._constraint(include, with_)
-        return "CREATE %sINDEX %si ON t (%s)%s%s%s%s" % (
+        return "CREATE %sINDEX %s%s ON t (%s)%s%s%s%s" % (
             "UNIQUE " if self.unique else "",
             "CONCURRENTLY " if self.kind == "concurrently" else "",
+            self.name,
             ", ".join(what + how for what, how in self.keys), include,
             self.nulls if self.unique else "", with_,
             " WHERE " + self.predicate if self.predicate else "")
@@ -198,14 +200,14 @@ class Index:
             body = "UNIQUE%s (%s)%s" % (self.nulls, columns, include)
         else:
             body = "PRIMARY KEY (%s)%s" % (columns, include)
-        return "ALTER TABLE t ADD CONSTRAINT i %s%s%s" % (
-            body, with_, self.deferrable)
+        return "ALTER TABLE t ADD CONSTRAINT %s %s%s%s" % (
+            self.name, body, with_, self.deferrable)
 
     def drop(self):
         """Remove it, whether it is there or not."""
         if self.kind == "constraint":
-            return "ALTER TABLE t DROP CONSTRAINT IF EXISTS i"
-        return "DROP INDEX IF EXISTS i"
+            return "ALTER TABLE t DROP CONSTRAINT IF EXISTS " + self.name
+        return "DROP INDEX IF EXISTS " + self.name
 
 
 def quiet_settings():

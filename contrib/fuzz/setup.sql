@@ -189,3 +189,24 @@ CREATE FUNCTION fz_unsound() RETURNS SETOF text LANGUAGE sql AS $$
 		LATERAL (SELECT msg FROM verify_heapam(relid, check_toast => true)
 			UNION ALL SELECT 'not all visible ' || v FROM pg_check_visible(relid) v
 			UNION ALL SELECT 'not all frozen ' || f FROM pg_check_frozen(relid) f) p (problem) $$;
+
+-- Statements that rebuild all indexes of a table.  What they have left: memory,
+-- and files in the two tablespaces that the cases use.
+CREATE FUNCTION fz_left() RETURNS SETOF text LANGUAGE sql AS $$
+	SELECT name FROM pg_backend_memory_contexts WHERE name LIKE 'ptsort%'
+	UNION ALL SELECT name FROM pg_ls_dir('base/pgsql_tmp', true, false) name
+	UNION ALL SELECT name FROM pg_tablespace s, pg_ls_dir('pg_tblspc/' || s.oid, true, false) v,
+		pg_ls_dir(format('pg_tblspc/%s/%s/pgsql_tmp', s.oid, v), true, false) name
+	WHERE spcname = 'fz_space' $$;
+
+-- The most indexes of one of the tables "t" and below it that one scan can be for:
+-- valid ones without expressions and predicates, compared in C.
+CREATE FUNCTION fz_shareable() RETURNS int8 LANGUAGE sql AS $$
+	SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n
+		FROM fz_files('t') relid, pg_index i, pg_class c
+		WHERE indrelid = relid AND c.oid = indexrelid AND relam = 403 AND indisvalid
+			AND indexprs IS NULL AND indpred IS NULL AND pg_relation_size(relid) > 0
+			AND NOT EXISTS (SELECT FROM unnest(indclass) class, pg_opclass o, pg_amproc, pg_proc p, pg_language l
+				WHERE o.oid = class AND amprocfamily = opcfamily AND amproclefttype = opcintype AND amprocrighttype = opcintype
+					AND amprocnum = 1 AND p.oid = amproc AND l.oid = prolang AND lanname NOT IN ('internal', 'c'))
+		GROUP BY relid) s $$;

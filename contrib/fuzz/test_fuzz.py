@@ -8,6 +8,7 @@ import copies
 import indexes
 import oracle
 import queries
+import rebuilds
 import session
 import tables
 import tree
@@ -389,6 +390,48 @@ class Copies(unittest.TestCase):
                       {"relfrozenxid": "2"}, {"multis": 1}):
             with self.assertRaisesRegex(oracle.Failure, list(other)[0]):
                 contents().compare(contents(**other), 0)
+
+
+class Rebuilds(unittest.TestCase):
+    LINE = 'LOG:  00000: ptsort: %s index "%s": 3 participants, keys exact%s\n'
+
+    def check(self, text, most=8, expected=True):
+        """What was said of a rebuild."""
+        rebuild = rebuilds.Rebuild(session.Answer(text))
+        rebuild.check(lambda name: 3, most, expected)
+        return rebuild
+
+    def test_who_scanned(self):
+        first = self.LINE % ("building", "ia", ", one scan for 2 indexes")
+        second = self.LINE % ("building", "ib", ', from the scan for "ia"')
+        own = self.LINE % ("building", "ib", "")
+        rebuild = self.check(first + second)
+        self.assertEqual((rebuild.shared, rebuild.taken), ([2], 1))
+        self.assertEqual(rebuild.building, [("ia", 3), ("ib", 3)])
+        self.check(first + own)
+        self.check(own, expected=False)
+        again = 'LOG:  00000: ptsort: scanning again for index "ib": why\n'
+        for text, words in (
+                (own, "no scan was shared"),
+                (first + second + second, "2 builds took"),
+                (first + again + own, "scanned again: .*why"),
+                (first + own.replace("3 part", "2 part"), "2 participants"),
+                ('LOG:  00000: ptsort: leaving index "ia" to the server: why',
+                 "not built")):
+            with self.assertRaisesRegex(oracle.Failure, words):
+                self.check(text)
+        with self.assertRaisesRegex(oracle.Failure, "one scan for"):
+            self.check(first + second, most=1)
+
+    def test_names(self):
+        made = []
+        for seed in range(200):
+            rng = random.Random(seed)
+            table = rebuilds.RebuiltTable(rng, World)
+            index = rebuilds.Member(rng, table, World, False, "ix")
+            made.append(index.statement() + index.drop())
+        self.assertTrue(all(sql.count("ix") == 2 for sql in made))
+        self.assertTrue(any(sql.startswith("ALTER") for sql in made))
 
 
 if __name__ == "__main__":

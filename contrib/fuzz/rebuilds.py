@@ -1,0 +1,386 @@
+"""Random statements that build all indexes of a table, by ptsort with one scan for
+several of them.  Then REINDEX by the server, and each index is compared."""
+
+import re
+
+import indexes
+import oracle
+from copies import CopiedTable, CopyCase
+from oracle import Failure
+from totals import Totals
+
+SHARED = re.compile(r"one scan for (\d+) indexes")
+TAKEN = re.compile(r"from the scan for \"")
+AGAIN = re.compile(r"ptsort: scanning again for index \".+?\": (.*)")
+NAME = re.compile(r"index \"(.+?)\"")
+
+TABLESPACE = "SET allow_in_place_tablespaces = on; " \
+    "CREATE TABLESPACE fz_space LOCATION ''"
+
+
+class RebuiltTable(CopiedTable):
+    """The table "t": smaller, as it has many indexes."""
+
+    MAX_ROWS = 3000
+
+
+class Member(indexes.Index):
+    """One of several indexes, most of them plain."""
+
+    def _choose_kind(self, snapshot_held):
+        if self.table.target != "table":
+            return "create"
+        return self.rng.choice(("create",) * 6 + ("constraint",))
+
+    def _choose_predicate(self):
+        return "" if self.rng.random() < 0.5 else super()._choose_predicate()
+
+    def _key(self):
+        what, how = super()._key()
+        while what[0] == "(" and self.rng.random() < 0.6:
+            what, how = super()._key()
+        return what, how
+
+    @property
+    def whole(self):
+        """Whether it has an entry for every row."""
+        return not self.predicate
+
+
+class Rebuild:
+    """What a statement said of the indexes that it built."""
+
+    def __init__(self, answer, in_transaction=False):
+        self.error = answer.error
+        self.in_transaction = in_transaction
+        self.lines = [m.text for m in answer.messages
+                      if m.severity == "LOG" and m.text.startswith("ptsort: ")
+                      and "pg_toast" not in m.text]
+
+    def _matches(self, pattern):
+        return [m for m in map(pattern.search, self.lines) if m]
+
+    @property
+    def building(self):
+        """Name and participants of each build that has begun."""
+        return [(NAME.search(line).group(1),
+                 int(oracle.PARTICIPANTS.search(line).group(1)))
+                for line in self.lines if line.startswith("ptsort: building")]
+
+    @property
+    def shared(self):
+        """For how many indexes each scan was that was for several."""
+        return [int(m.group(1)) for m in self._matches(SHARED)]
+
+    @property
+    def taken(self):
+        """How many builds had no scan of their own."""
+        return len(self._matches(TAKEN))
+
+    @property
+    def again(self):
+        """Why runs were of no use."""
+        return [m.group(1) for m in self._matches(AGAIN)]
+
+    def check(self, participants, most, expected):
+        """participants: of each build, by name.  A scan may be for `most`
+        indexes; expected: for several, if nothing goes wrong."""
+        for line in self.lines:
+            if line.startswith("ptsort: leaving index") \
+                    and not line.endswith("empty table"):
+                raise Failure("not built: " + line)
+        for name, found in self.building:
+            if found != participants(name):
+                raise Failure("%s: %d participants, not %d" % (
+                    name, found, participants(name)))
+        if self.again:
+            raise Failure("scanned again: %s" % self.again)
+        if max(self.shared, default=0) > most:
+            raise Failure("one scan for %s indexes, not %d" % (
+                self.shared, most))
+        if self.taken > sum(self.shared) - len(self.shared):
+            raise Failure("%d builds took what %s scans left" % (
+                self.taken, self.shared))
+        if expected and self.building and not self.error and not self.shared:
+            raise Failure("no scan was shared: %s" % self.lines)
+
+
+class Built:
+    """An index as it is, with those below it."""
+
+    def __init__(self, session, name):
+        self.leaves = [oracle.Leaf(session, row) for row in
+                       session.quiet("SELECT * FROM fz_built('%s')" % name).rows]
+
+
+class RebuildTotals(Totals):
+    """What has been done."""
+
+    def __init__(self):
+        super().__init__()
+        self.statements = self.shared = 0
+
+    def note_rebuild(self, verb, rebuild):
+        """Count what a statement did."""
+        self.statements += 1
+        self.shared += bool(rebuild.shared)
+        self.kinds["shared by " + verb] += bool(rebuild.shared)
+        self.kinds["scans for several"] += len(rebuild.shared)
+        self.kinds["built from another's scan"] += rebuild.taken
+        self.kinds["built"] += len(rebuild.building)
+        self.kinds["in a transaction"] += rebuild.in_transaction
+        if rebuild.error:
+            self.errors += 1
+            self.note_error(rebuild.error)
+            self.kinds["shared until an error"] += bool(rebuild.shared)
+
+    def done(self):
+        return self.shared
+
+    def __str__(self):
+        codes = ", ".join("%s %d" % item for item in sorted(self.codes.items()))
+        return ("%d tables, %d statements, %d with a shared scan (%s), %d rows,"
+                " %d errors (%s) compared, %d checks by amcheck, %d failures,"
+                " %.0f s" % (
+                    self.tables, self.statements, self.shared,
+                    self.kinds_text(), self.rows, self.errors, codes,
+                    self.checks, self.failures, self.seconds()))
+
+
+class RebuildCase(CopyCase):
+    """A table with a history and many indexes, and statements that rebuild
+    them."""
+
+    TABLE = RebuiltTable
+
+    def _play_in_schema(self):
+        self.must(TABLESPACE)
+        table = self._make_table()
+        self.members = {}
+        self._create_members(table)
+        if table.target != "materialized view":
+            for _ in range(self.rng.choice((0, 1, 3))):
+                self.must(table.change())
+        for _ in range(self.rng.choice((1, 2, 3, 4))):
+            self._one_rebuild(table)
+        self._use(table)
+        for member in self.members.values():
+            self.must(member.drop())
+
+    def _create_members(self, table):
+        """By the server, some of them in another tablespace."""
+        self._set(indexes.quiet_settings())
+        for letter in "abcdefghijkl"[:self.rng.randint(2, 12)]:
+            index = Member(self.rng, table, self.world, self._snapshot_held(),
+                           "i" + letter)
+            if index.slow and table.n > 1000:
+                continue
+            if not self.must(index.statement()).error:
+                self.members[index.name] = index
+                if self.rng.random() < 0.1:
+                    self.must("ALTER INDEX %s SET TABLESPACE fz_space"
+                              % index.name)
+        if self.rng.random() < 0.2:
+            self.must("CREATE INDEX other ON t USING %s" % self.rng.choice(
+                ("brin (id)", "hash (id)")))
+
+    # what is run
+
+    def _choose_statement(self, table):
+        """A statement, what it is called, and whether it can be rolled back."""
+        rng = self.rng
+        alone = table.target != "all partitions"
+        choices = [("REINDEX TABLE t", "REINDEX", alone)] * 4
+        choices += [("REINDEX (TABLESPACE %s) TABLE t" % rng.choice(
+            ("fz_space", "pg_default")), "REINDEX", alone)]
+        choices += [("VACUUM FULL t", "VACUUM FULL", False)]
+        if not table.temporary:
+            choices += [("REINDEX SCHEMA fuzz", "REINDEX SCHEMA", False)]
+        clusters = [index for index in self.members.values() if index.whole]
+        if clusters:
+            choices += [("CLUSTER t USING " + rng.choice(clusters).name,
+                         "CLUSTER", alone)] * 3
+        if table.target == "materialized view":
+            choices += [("REFRESH MATERIALIZED VIEW t", "REFRESH", True)] * 5
+        if table.target == "table":
+            choices += [(self._alter_type(table), "ALTER TYPE", True)] * 3
+            choices += [("ALTER TABLE t ADD z float8 DEFAULT (random() * 0); "
+                         "ALTER TABLE t DROP z", "ALTER TABLE", True)]
+        return rng.choice(choices)
+
+    def _alter_type(self, table):
+        """Another value in some rows or in all, which may make duplicates."""
+        column = self.rng.choice(table.columns[1:] or table.columns)
+        value = self.rng.choice((
+            column.value("(id + 1)"),
+            "CASE WHEN id %% 50 = 1 THEN %s ELSE %s END" % (
+                column.value(self.rng.choice(("5", "(id + 1)"))), column.name),
+            "CASE WHEN %s THEN %s ELSE %s END" % (
+                table.where(), column.name, column.name)))
+        return "ALTER TABLE t ALTER %s TYPE %s USING %s" % (
+            column.name, column.declaration().split(" ", 1)[1], value)
+
+    def _choose_settings(self, table):
+        settings = indexes.Settings(self.rng, table.n,
+                                    parallel=self.rng.random() < 0.9)
+        settings.in_statement = False
+        settings.values.update({
+            "ptsort.parallel_workers": settings.workers,
+            "ptsort.indexes_per_scan": self.rng.choice((1, 2, 3, 8, 8, 8, 32)),
+            "maintenance_work_mem": self.rng.choice(
+                ("'1MB'", "'4MB'", "'9MB'", "'20MB'", "'64MB'", "'64MB'")),
+            "min_parallel_table_scan_size": 0,
+            "temp_tablespaces": self.rng.choice(("''", "''", "fz_space")),
+        })
+        return settings
+
+    def _before(self, table):
+        """In a transaction: other things that it has done before."""
+        rng = self.rng
+        if table.target == "table" and rng.random() < 0.3:
+            self.must("TRUNCATE t")
+            self.must(table.insert(table.n))
+        if table.target == "materialized view":
+            self.must("INSERT INTO source SELECT * FROM source WHERE " +
+                      table.where())
+        elif rng.random() < 0.6:
+            self.must(table.transaction())
+        plain = [index.name for index in self.members.values()
+                 if index.kind == "create"]
+        if plain and rng.random() < 0.4:
+            # now it may have duplicates, as an index that is broken
+            for name in rng.sample(plain, rng.randint(1, min(2, len(plain)))):
+                self.must("UPDATE pg_index SET indisunique = true "
+                          "WHERE indexrelid = '%s'::regclass" % name)
+
+    def _invalidate(self, table):
+        """One of them is not valid, as CREATE INDEX CONCURRENTLY leaves it."""
+        if self.members and table.target != "all partitions" \
+                and self.rng.random() < 0.2:
+            self.must("UPDATE pg_index SET indisvalid = false WHERE indexrelid "
+                      "= '%s'::regclass" % self.rng.choice(list(self.members)))
+
+    # running it
+
+    def _one_rebuild(self, table):
+        statement, verb, may_roll_back = self._choose_statement(table)
+        if may_roll_back and self.rng.random() < 0.7:
+            self._in_transaction(table, statement, verb)
+            return
+        self._invalidate(table)
+        rebuild, settings = self._rebuild(table, statement, verb, False)
+        if rebuild.error:
+            self._compare_errors(self._server_runs(statement).error,
+                                 rebuild.error)
+        else:
+            self._compare_indexes(table, settings, verb, None)
+
+    def _in_transaction(self, table, statement, verb):
+        """The server and then ptsort do the same."""
+        self.run("\\set ON_ERROR_ROLLBACK on")
+        self.must("BEGIN")
+        self._before(table)
+        self._invalidate(table)
+        self.must("SAVEPOINT rebuild")
+        servers = self._server_runs(statement)
+        states = {} if servers.error else self._states()
+        self.must("ROLLBACK TO rebuild")
+        rebuild, settings = self._rebuild(table, statement, verb, True)
+        if servers.error or rebuild.error:
+            self._compare_errors(servers.error, rebuild.error)
+        else:
+            self._compare_indexes(table, settings, verb, states)
+        # not COMMIT: pg_index may say what is not so
+        self.must("ROLLBACK")
+        self.run("\\set ON_ERROR_ROLLBACK off")
+
+    def _server_runs(self, statement):
+        # no index scan: by that CLUSTER drops more of old versions
+        self._set(dict(indexes.quiet_settings(), enable_indexscan="off"))
+        answer = self.run(statement)
+        self._set({"enable_indexscan": "on"})
+        return answer
+
+    def _states(self):
+        """What the catalogs say of each index."""
+        return {name: self.main.quiet("SELECT leaf, state FROM fz_built('%s')"
+                                      % name).rows for name in self.members}
+
+    def _rebuild(self, table, statement, verb, in_transaction):
+        """By ptsort."""
+        settings = self._choose_settings(table)
+        shareable = int(self.main.quiet("SELECT fz_shareable()").value)
+        self._set(settings.values)
+        rebuild = Rebuild(self.run(statement), in_transaction)
+        self.totals.note_rebuild(verb, rebuild)
+        self._nothing_left()
+        self._check(table, rebuild, settings, shareable)
+        self._set({"temp_tablespaces": "''"})
+        return rebuild, settings
+
+    def _participants(self, table, settings, name):
+        index = self.members.get(re.sub("^t_[0-9]+_.*", "", name))
+        serial = table.temporary or index is not None and index.unsafe
+        return 1 if serial else settings.participants
+
+    def _check(self, table, rebuild, settings, shareable):
+        """Was it ptsort, with as many participants and with shared scans?"""
+        megabytes = int(settings.values["maintenance_work_mem"].strip("'MB"))
+        most = min(settings.values["ptsort.indexes_per_scan"],
+                   megabytes // settings.participants)
+        parallel = min(settings.workers, settings.max_workers) > 0 \
+            and not table.temporary
+        if not parallel:
+            most = 1
+
+        def participants(name):
+            if table.target == "all partitions":
+                return settings.participants if (name, settings.participants) \
+                    in rebuild.building else 1
+            return self._participants(table, settings, name)
+
+        rebuild.check(participants, most, most > 1 and shareable > 1)
+
+    def _nothing_left(self):
+        left = self.main.quiet("SELECT * FROM fz_left()")
+        if left.error or left.rows:
+            raise Failure("left: %s" % (left.error or left.rows))
+
+    @staticmethod
+    def _compare_errors(servers, ours):
+        """The server must refuse the statement in the same words."""
+        if servers is None or ours is None \
+                or oracle.words_of(servers) != oracle.words_of(ours):
+            raise Failure("the server: %s, ptsort: %s" % (servers, ours))
+
+    def _compare_indexes(self, table, settings, verb, states):
+        """The catalogs must say of them what they say if the server has run the
+        statement, and each must be as the server's REINDEX makes it."""
+        if states is not None and self._states() != states:
+            raise Failure("in the catalogs %s, not %s" % (
+                self._states(), states))
+        ours = {name: Built(self.main, name) for name in self.members}
+        self._amcheck()
+        if self.spoil:
+            self.spoil()
+        error = self._server_runs("REINDEX TABLE t").error
+        unchecked = verb in ("CLUSTER", "VACUUM FULL")
+        if error:
+            if unchecked and error.code == oracle.UNIQUE_VIOLATION:
+                return          # these two do not look for duplicates
+            raise Failure("the server: %s, ptsort: None" % error)
+        for name, index in self.members.items():
+            slices = None
+            if settings.workers > 0 and not table.temporary \
+                    and not index.unsafe:
+                slices = settings.values["ptsort.debug_slices"]
+            # nor do they say that an index is valid
+            self.totals.rows += oracle.compare_leaves(
+                Built(self.main, name), ours[name], slices, not unchecked,
+                self._amcheck_one)
+
+    def _amcheck(self):
+        for name in self.members:
+            for row in self.run("SELECT leaf FROM fz_built('%s') "
+                                "WHERE state LIKE 't t%%'" % name).rows:
+                self._amcheck_one(row)
