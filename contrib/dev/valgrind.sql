@@ -187,6 +187,61 @@ FROM (SELECT count(*) = 3 AS ours FROM ptsort_last_build() WHERE index_name LIKE
 SELECT format('ok %s - and they are right', nextval('builds'))
 FROM (SELECT bt_index_parent_check(i, true, true) FROM unnest('{t_id,t_url}'::regclass[]) i) s;
 
+-- One scan for several indexes: exact keys, prefixes, text, dead rows.  The last
+-- index is built from another one's scan, unless there are too many, or its sort
+-- failed there, by a row that may be too large; or there is a duplicate before.
+-- statement: what rebuilds the indexes of "many".  taken: whether the last one
+-- is to be built so.
+CREATE TABLE many AS SELECT id, few, nullable, txt, wide FROM t WHERE id <= 1000;
+DELETE FROM many WHERE id % 3 = 0;
+CREATE UNIQUE INDEX many_1 ON many (id, nullable);
+CREATE INDEX many_2 ON many (txt COLLATE "en_US.utf8", id DESC) INCLUDE (few);
+CREATE INDEX many_3 ON many ((ROW(few, txt)::pair));
+CREATE INDEX many_4 ON many (few) WITH (deduplicate_items = off);
+CREATE INDEX many_5 ON many (txt COLLATE "C", wide);
+CREATE FUNCTION rebuild(statement text, settings text, taken bool, expected text DEFAULT NULL)
+RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+	workers int := use_settings(settings);
+	said text := '';
+	found bool;
+BEGIN
+	BEGIN
+		EXECUTE statement;
+		SELECT count(*) = workers + 1 AND bool_and(scan_ms IS NULL) INTO found FROM ptsort_last_build()
+		WHERE index_name = 'many_5' AND participant IS NOT NULL;
+		IF found IS DISTINCT FROM taken THEN
+			said := format('from the scan of another index: %s', found);
+		END IF;
+		PERFORM bt_index_parent_check(indexrelid, true, true) FROM pg_index WHERE indrelid = 'many'::regclass;
+		IF expected IS NOT NULL THEN
+			said := 'no error';
+		END IF;
+	EXCEPTION WHEN OTHERS THEN
+		said := CASE WHEN SQLSTATE = expected THEN '' ELSE SQLSTATE || ' ' || SQLERRM END;
+	END;
+	RETURN format('%sok %s - %s (%s)%s', CASE WHEN said <> '' THEN 'not ' END,
+		nextval('builds'), statement, settings, nullif(': ' || said, ': '));
+END $$;
+SET min_parallel_table_scan_size = 0;
+SET maintenance_work_mem = '20MB';
+SELECT rebuild('REINDEX TABLE many', :parallel, true);
+SELECT rebuild('CLUSTER many USING many_2', 'parallel_workers = 1, indexes_per_scan = 3', false);
+ALTER TABLE many ALTER wide SET STORAGE EXTERNAL;
+BEGIN;
+UPDATE pg_index SET indisready = false WHERE indexrelid = 'many_5'::regclass;
+INSERT INTO many SELECT id, few, nullable, txt, repeat(wide, 100) FROM t WHERE id = 3;
+UPDATE pg_index SET indisready = true WHERE indexrelid = 'many_5'::regclass;
+SELECT rebuild('REINDEX TABLE many', :parallel, false, '54000');
+ROLLBACK;
+BEGIN;
+UPDATE pg_index SET indisunique = true WHERE indexrelid = 'many_4'::regclass;
+SELECT rebuild('REINDEX TABLE many', :parallel, NULL, '23505');
+ROLLBACK;
+RESET min_parallel_table_scan_size;
+RESET maintenance_work_mem;
+
 -- Errors: duplicates, tuples that are too large, expressions that fail, a
 -- comparison that fails, no time
 DROP INDEX t_id;
