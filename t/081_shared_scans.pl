@@ -391,5 +391,23 @@ is(scans_since($end), 'dups_id: 2 indexes; dups_word: own; dups_few: from dups_i
 check_indexes($node, 'locked');
 is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_locks WHERE relation = 'dups_word'::regclass}), '0', 'locked: no lock is left');
 
+# One that somebody wants to lock is no deadlock, though workers open it meanwhile.
+# It gets another file, in another place, while its runs wait: they are as good
+$node->safe_psql('postgres', q{CREATE TABLESPACE elsewhere LOCATION ''});
+$pause = pause_points($node);
+$end = log_end($node);
+$psql = start_psql($node, q{SET ptsort_test.fault = 'build: before launch:1:pause:leader'}, 'REINDEX TABLE dups');
+ok(wait_for_point($node, 'build: before launch'), 'wanted: siblings are open');
+my $mover = start_psql($node, 'ALTER INDEX dups_word SET TABLESPACE elsewhere');
+$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks WHERE NOT granted AND relation = 'dups_word'::regclass})
+  or fail('nobody waits');
+end_session($pause);
+$mover->{run}->finish;
+$psql->{run}->finish;
+is("$mover->{err}$psql->{err}", '', 'wanted: no error');
+is(scans_since($end), 'dups_id: 3 indexes; dups_word: from dups_id; dups_few: from dups_id', 'wanted: shared');
+check_indexes($node, 'wanted');
+check_nothing_left($node, 'wanted');
+
 $node->stop;
 done_testing();
