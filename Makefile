@@ -114,7 +114,7 @@ LAYERS = \
 		text_compare \
 		key_column key) \
 	$(addprefix sort/, \
-		internal order tapefile tape frame run splice radix bytesort tournament tiesort repair pages chunk memsort window merge slices shared \
+		internal order tapefile tape frame run splice radix bytesort tournament tiesort stringsort repair pages chunk memsort window merge slices shared \
 		options sortstate bounded sortread sortruns sortput sortverify tuplesort \
 		variants variant_form variant_hash variant_index variant_heap variant_datum variant_tuple) \
 	$(addprefix build/, \

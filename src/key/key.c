@@ -33,6 +33,7 @@
 
 #include "access/nbtree.h"
 #include "common/hashfn.h"
+#include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
 
@@ -98,6 +99,9 @@ struct PtSortKey
 	KeyPack		pack;			/* exact, or several columns; else empty */
 	SortKeyWord word;			/* a word on its own or the end of the pack */
 	KeyForm    *form;			/* exact: how to make tuples */
+	int			string_column;	/* see key_has_string; -1: there is none */
+	TextForm	string_form;	/* what its values are like */
+	bool		string_decides; /* see key_string_decides */
 	CompareFailure failure;		/* of a comparison by ranks */
 	int			ncolumns;
 	SortSupportData support[FLEXIBLE_ARRAY_MEMBER]; /* one per column */
@@ -252,7 +256,26 @@ new_key(int ncolumns)
 						   mul_size(ncolumns, sizeof(SortSupportData))));
 	key->context = CurrentMemoryContext;
 	key->ncolumns = ncolumns;
+	key->string_column = -1;
 	return key;
+}
+
+/* Find out whether the first column that words do not decide is a string. */
+static void
+find_string(PtSortKey *key, const KeyColumn *columns)
+{
+	int			column = key_decided_columns(key);
+	bool		bytewise;
+
+	if (key->nwords > 0 && !key->exact && column < key->ncolumns &&
+		key_column_is_text(&columns[column], &key->string_form, &bytewise) &&
+		bytewise)
+	{
+		key->string_column = column;
+		/* zeros are characters of bytea alone */
+		key->string_decides = column == key->ncolumns - 1 &&
+			columns[column].sortsupport != F_BYTEA_SORTSUPPORT;
+	}
 }
 
 /* Make a key of these columns. */
@@ -271,6 +294,7 @@ make_key(int ncolumns, KeyColumn *columns, KeyUse use)
 	key->make_early = key->word.text && !key->word.hint;
 	if (key->word.text && key->word.hint)
 		key->word.ranks = find_ranks(&columns[key->word.column]);
+	find_string(key, columns);
 	return key;
 }
 
@@ -572,6 +596,48 @@ key_decided_columns(const PtSortKey *key)
 			column = field->column + 1;
 	}
 	return column;
+}
+
+bool
+key_has_string(const PtSortKey *key, bool *descending)
+{
+	if (key->string_column < 0)
+		return false;
+	*descending = key->support[key->string_column].ssup_reverse;
+	return true;
+}
+
+int
+key_string_column(const PtSortKey *key)
+{
+	return key->string_column;
+}
+
+bool
+key_string_decides(const PtSortKey *key)
+{
+	return key->string_decides;
+}
+
+bool
+key_string(const PtSortKey *key, Datum value, KeyString *string)
+{
+	struct varlena *varlena = (struct varlena *) DatumGetPointer(value);
+
+	if (key->string_form == TEXT_NAME)
+	{
+		string->bytes = NameStr(*DatumGetName(value));
+		string->length = strnlen(string->bytes, NAMEDATALEN);
+		return true;
+	}
+	if (VARATT_IS_COMPRESSED(varlena) || VARATT_IS_EXTERNAL(varlena))
+		return false;
+	string->bytes = VARDATA_ANY(varlena);
+	string->length = VARSIZE_ANY_EXHDR(varlena);
+	if (key->string_form == TEXT_PADDED)
+		string->length = bpchartruelen(unconstify(char *, string->bytes),
+									   string->length);
+	return true;
 }
 
 void

@@ -104,6 +104,28 @@ extern Datum key_value(const PtSortKey *key, const uint64 *entry, char *space,
 extern bool key_single(const PtSortKey *key, KeySingle *single);
 
 /*
+ * KeyString: bytes that order tuples with equal words, a string before those
+ * that it begins, or just the other way round (descending).
+ */
+typedef struct KeyString
+{
+	const char *bytes;			/* where the value is */
+	int			length;
+} KeyString;
+
+/*
+ * key_has_string tells whether the order of tuples with equal words begins like
+ * that, by the bytes of one column.  key_string_column returns the column's
+ * index, and key_string its string from a value that is not null; false if it
+ * cannot be read where it is.  key_string_decides tells whether equal strings,
+ * even if one is filled up with zeros, mean that all columns are equal.
+ */
+extern bool key_has_string(const PtSortKey *key, bool *descending);
+extern int	key_string_column(const PtSortKey *key);
+extern bool key_string_decides(const PtSortKey *key);
+extern bool key_string(const PtSortKey *key, Datum value, KeyString *string);
+
+/*
  * key_words_are_quick: does it take less to make the words of a tuple than to
  * compare it with another one?  Not if a code makes them, or if they say
  * nothing.  Then no columns are decided by them (key_decided_columns).

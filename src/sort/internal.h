@@ -16,6 +16,7 @@
 
 #include "compat.h"
 
+#include "key/key.h"
 #include "ptsort_variant.h"
 
 /*
@@ -83,6 +84,19 @@ typedef struct SortVariant
 	 */
 	int			head_bytes;
 	bool		(*words_decide) (const void *state);
+
+	/*
+	 * Of flat images, optional: the string of the key (key_has_string) in a
+	 * tuple, which is or is in the image.  False if there is none, or none
+	 * that can be read where it is.
+	 */
+	bool		(*string) (const void *tuple, KeyString *string, void *state);
+
+	/*
+	 * Of flat images, optional: the word that orders tuples whose key columns
+	 * are equal.  False if it is not all that compare looks at.
+	 */
+	bool		(*last_word) (const void *tuple, uint64 *word, void *state);
 
 	/*
 	 * Of inline images, both optional; the arguments are entries, that is the

@@ -18,8 +18,8 @@
  * all of it if there is room.
  *
  * Words are sorted by radix (radix.c).  Then entries with equal words are
- * compared (tiesort.c), and where words are only hints all neighbours are
- * (repair.c).
+ * compared (tiesort.c, or stringsort.c), and where words are only hints all
+ * neighbours are (repair.c).
  *
  * A stable or bounded sort fills chunks strictly in the order of their list,
  * those of single large tuples as well, so that places tell the order in which
@@ -39,6 +39,7 @@
 #include "sort/pages.h"
 #include "sort/radix.h"
 #include "sort/repair.h"
+#include "sort/stringsort.h"
 #include "sort/tiesort.h"
 #include "utils/memutils.h"
 
@@ -426,7 +427,9 @@ resolve_ties(MemSort *ms, uint64 *scratch, int64 room)
 		{
 			if (ms->order->inline_image)
 				check_ties(ms, first, i - start);
-			else
+			else if (!ms->order->has_strings ||
+					 !stringsort(ms->order, first, i - start, ms->stride,
+								 scratch, room))
 				tiesort(ms->order, first, i - start, ms->stride, scratch,
 						room);
 		}

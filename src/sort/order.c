@@ -90,12 +90,18 @@ order_begin(SortOrder *order, const PtSortVariant *variant,
 {
 	int			ignored = own->head_bytes > 0 ?
 		sizeof(uint64) - own->head_bytes : 0;
+	bool		descending = false;
 
 	order->variant = variant;
 	order->own = own;
 	order->state = state;
 	order->inline_image = variant->inline_image;
 	order->words_decide = own->words_decide && own->words_decide(state);
+	order->has_strings = own->string && own->key &&
+		key_has_string(own->key(state), &descending);
+	order->string_decides = order->has_strings &&
+		key_string_decides(own->key(state));
+	order->string_mask = descending ? PG_UINT64_MAX : 0;
 	order->head_mask = PG_UINT64_MAX << (ignored * BITS_PER_BYTE);
 }
 

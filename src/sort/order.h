@@ -88,6 +88,9 @@ typedef struct SortOrder
 	bool		words_decide;	/* tuples with equal words compare equal */
 	uint64		head_mask;		/* of the first 8 bytes of an image, read by
 								 * order_bytes: what orders tuples */
+	bool		has_strings;	/* see order_string */
+	bool		string_decides; /* tuples with equal ones have equal keys */
+	uint64		string_mask;	/* all bits if these are in descending order */
 	bool		stable;			/* equal tuples come as they were put */
 	bool		bounded;		/* not all tuples are wanted */
 	const OrderPlace *places;	/* of the images in memory, by address; set
@@ -215,6 +218,17 @@ extern int	order_compare_images(const SortOrder *order, const void *a,
 extern uint64 order_place(const SortOrder *order, const void *image);
 extern int	order_compare_places(const SortOrder *order, const void *a,
 								 const void *b);
+
+/*
+ * order_string tells by which string a tuple comes before or after those with
+ * equal words; false if the tuple, not that of others, has none that could be
+ * told.  Only if order->has_strings.
+ */
+static inline bool
+order_string(const SortOrder *order, const void *tuple, KeyString *string)
+{
+	return order->own->string(tuple, string, order->state);
+}
 
 /*
  * order_compare_keys orders two flat images whose words are equal, by the

@@ -115,6 +115,16 @@ datum_compare_values(const Datum *values, const bool *isnull,
 							   state->support);
 }
 
+static bool
+datum_string(const void *image, KeyString *string, void *arg)
+{
+	const DatumState *state = arg;
+	bool		isnull;
+	Datum		value = image_get(state, image, &isnull);
+
+	return !isnull && key_string(state->key, value, string);
+}
+
 static PtSortKey *
 datum_key(void *arg)
 {
@@ -139,6 +149,7 @@ static const SortVariant datum_variant = {
 	},
 	.key = datum_key,
 	.rekey = datum_rekey,
+	.string = datum_string,
 	.compare_values = datum_compare_values,
 	.head_bytes = sizeof(uint64),
 };

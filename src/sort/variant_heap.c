@@ -157,6 +157,24 @@ heap_compare(const void *a, const void *b, void *arg)
 	return cmp != 0 ? cmp : ItemPointerCompare(&left.t_self, &right.t_self);
 }
 
+/* Of a column; what expressions make is in no image. */
+static bool
+heap_string(const void *image, KeyString *string, void *arg)
+{
+	HeapSort   *state = arg;
+	int			column = key_string_column(state->key);
+	HeapTupleData tuple;
+	bool		isnull;
+	Datum		value;
+
+	if (state->estate)
+		return false;
+	as_heap_tuple(image, &tuple);
+	value = heap_getattr(&tuple, state->info->ii_IndexAttrNumbers[column],
+						 state->desc, &isnull);
+	return !isnull && key_string(state->key, value, string);
+}
+
 static PtSortKey *
 heap_key(void *arg)
 {
@@ -196,6 +214,7 @@ static const SortVariant heap_variant = {
 	},
 	.key = heap_key,
 	.rekey = heap_rekey,
+	.string = heap_string,
 };
 
 /* Check that the index orders tuples of this descriptor. */

@@ -43,6 +43,7 @@ typedef struct IndexSort
 	Relation	index;
 	TupleDesc	desc;
 	int			nkeys;
+	AttrNumber	string_attno;	/* of the key's string, if it has one */
 	bool		unique;
 	bool		nulls_not_distinct;
 	bool		postpone;		/* a duplicate, or a tuple that is too large,
@@ -168,6 +169,28 @@ index_same_slice(const void *a, const void *b, void *arg)
 		keys_are_duplicates(state, (IndexTuple) a, (IndexTuple) b);
 }
 
+static bool
+index_string(const void *tuple, KeyString *string, void *arg)
+{
+	IndexSort  *state = arg;
+	bool		isnull;
+	Datum		value = index_getattr((IndexTuple) tuple, state->string_attno,
+									  state->desc, &isnull);
+
+	return !isnull && key_string(state->key, value, string);
+}
+
+/* The heap TID.  A unique index must see all equal keys compared. */
+static bool
+index_last_word(const void *tuple, uint64 *word, void *arg)
+{
+	const ItemPointerData *tid = &((const IndexTupleData *) tuple)->t_tid;
+
+	*word = ((uint64) ItemPointerGetBlockNumberNoCheck(tid) << 16) |
+		ItemPointerGetOffsetNumberNoCheck(tid);
+	return !((IndexSort *) arg)->unique;
+}
+
 static PtSortKey *
 index_key(void *arg)
 {
@@ -209,6 +232,8 @@ static const SortVariant index_variant = {
 	},
 	.key = index_key,
 	.rekey = index_rekey,
+	.string = index_string,
+	.last_word = index_last_word,
 	.has_postponed = index_has_postponed,
 	.reset = index_reset,
 };
@@ -271,6 +296,7 @@ make_state(Relation heap, Relation index, PtSortKey *key)
 	state->desc = RelationGetDescr(index);
 	state->key = key;
 	state->nkeys = key_ncolumns(key);
+	state->string_attno = key_string_column(key) + 1;
 	state->support = key_support(key);
 	state->nwords = key_nwords(key);
 	state->put_context = AllocSetContextCreate(CurrentMemoryContext,

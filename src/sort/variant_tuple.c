@@ -170,6 +170,17 @@ tuple_compare_values(const Datum *values, const bool *isnull,
 	return result;
 }
 
+static bool
+tuple_string(const void *tuple, KeyString *string, void *arg)
+{
+	const TupleState *state = arg;
+	bool		isnull;
+	Datum		value = image_value(state, tuple, key_string_column(state->key),
+									&isnull);
+
+	return !isnull && key_string(state->key, value, string);
+}
+
 static PtSortKey *
 tuple_key(void *arg)
 {
@@ -235,6 +246,7 @@ static const SortVariant tuple_variant = {
 	},
 	.key = tuple_key,
 	.rekey = tuple_rekey,
+	.string = tuple_string,
 	.compare_values = tuple_compare_values,
 	/* what comes after the length is padding, see keep_first */
 	.head_bytes = sizeof(((MinimalTuple) NULL)->t_len),
