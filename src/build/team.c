@@ -505,7 +505,7 @@ begin_sort(Team *team, PtSortRole role)
 	options->budget = share_of_budget(team, role);
 	options->shared = team->sort_shared;
 	options->participant = team->participant;
-	if (role == PTSORT_WORKER)
+	if (role == PTSORT_WORKER || role == PTSORT_SERIAL)
 		options->expected_tuples = team_put_expected(team);
 	if (role == PTSORT_LEADER || role == PTSORT_SLICE_LEADER)
 	{

@@ -238,6 +238,18 @@ sample_step(const PtSort *sort)
 	return Max(n / want, 1);
 }
 
+/* Will all tuples of this process be in memory, as far as is known? */
+static bool
+fits_in_memory(const PtSort *sort)
+{
+	const MemSort *ms = sort->memsort;
+	int64		expected = sort->options.expected_tuples;
+
+	return (sort->order.hint_facts & HINTS_IN_MEMORY) ||
+		(expected > 0 &&
+		 (double) ms->used / ms->count * expected < ms->budget);
+}
+
 /*
  * Let the key learn from what is in memory, unless there are too few tuples in
  * a parallel sort, and append what others need.  False if it has not learned.
@@ -247,6 +259,8 @@ learn_here(PtSort *sort, StringInfo learned)
 {
 	bool		many = has_many(sort);
 
+	if (sort->order.has_strings && fits_in_memory(sort))
+		return false;
 	key_begin_learning(sort->key, many);
 	rekey_memory(sort, sample_step(sort), false);
 	if (learned && !many && !key_learning_pays(sort->key, all_tuples(sort)))
