@@ -22,6 +22,7 @@
 #include "access/itup.h"
 #include "access/nbtree.h"
 #include "key/key_entry.h"
+#include "util.h"
 #include "utils/rel.h"
 
 /* What forming pages needs to know about the index; set by btpage_rules(). */
@@ -237,7 +238,7 @@ btpage_copy(void *target, const void *source, Size size)
 			to[0] = from[0];
 			break;
 		default:
-			memcpy(target, source, size);
+			pt_copy(target, source, size);
 			break;
 	}
 }
