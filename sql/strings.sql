@@ -1,0 +1,71 @@
+-- Text that is ordered by its bytes and begins alike, as paths do: what words leave
+-- equal is sorted by the bytes that follow.  What the server builds of it, too, is
+-- the oracle; that bytes decide, and no comparison, is seen by counting these.
+\getenv source PG_ABS_SRCDIR
+\i :source/sql/include/same.sql
+
+-- shared beginnings of many lengths, strings that begin others, bytes above 127, the same
+-- string many times, nothing, null; zeros (bytea); one row in 1,000 is compressed in the index
+CREATE TABLE strings AS
+SELECT s COLLATE "C" AS t, s::char(60) COLLATE "C" AS c, left(s, 50)::name AS n,
+	decode(md5((i % 13)::text), 'hex') || decode(repeat('00', i % 19), 'hex') || convert_to(s, 'UTF8') AS b, i % 3 AS i,
+	CASE WHEN i % 1000 = 0 THEN repeat('/usr/share/', 90) ELSE s END COLLATE "C" AS long
+FROM generate_series(1, 6000) i,
+	LATERAL (SELECT hashint8(i) & 65535 AS h) r,
+	LATERAL (SELECT CASE h % 10
+		WHEN 0 THEN left('/usr/share/doc/postgresql-doc/html', h / 10 % 35)
+		WHEN 1 THEN '/usr/share/doc/' || (h / 10 % 40)
+		WHEN 2 THEN repeat('a', h / 10 % 60)
+		WHEN 3 THEN 'same same same same'
+		WHEN 4 THEN NULL
+		WHEN 5 THEN '/usr/share/é' || chr(97 + h / 10 % 400) || h
+		ELSE '/usr/share/' || md5((h / 100)::text) || '/' || (i % 50) END AS s) v;
+ANALYZE strings;
+
+SELECT what, same('strings', what), same('strings', what, '', 3) AS parallel
+FROM unnest(ARRAY['(t)', '(t DESC)', '(t NULLS FIRST)', '(c)', '(c DESC NULLS LAST)', '(n)', '(b)', '(b DESC)', '(t, i)',
+	'(i, t DESC)', '(t) INCLUDE (i)', '(t text_pattern_ops)', '(c bpchar_pattern_ops)', '(long)', '(i, long)', '(n, t)',
+	'(t, b)', '(lower(t))']) what;
+-- duplicates among equal strings are found
+SELECT what, attempt('CREATE UNIQUE INDEX attempted ON strings ' || what)
+FROM unnest(ARRAY['(t) WHERE t = repeat(''a'', 19)', '(n DESC) WHERE t = repeat(''a'', 19)', '(i, t) WHERE i = 1 AND t = repeat(''a'', 20)']) what;
+-- in a sort that spills
+SET ptsort.debug_spill_entries = 500;
+SELECT what, same('strings', what), same('strings', what, '', 3) AS parallel FROM unnest(ARRAY['(t)', '(long DESC)', '(i, t)']) what;
+RESET ptsort.debug_spill_entries;
+
+-- comparisons for each tuple: none where the bytes decide, or the heap TID after them, but
+-- for a few in groups of a few
+CREATE FUNCTION strings_compared(columns text) RETURNS numeric LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('CREATE INDEX strings_i ON strings %s WHERE t IS NOT NULL', columns);
+	DROP INDEX strings_i;
+	RETURN (SELECT sum(comparisons) / sum(tuples) FROM ptsort_last_build()
+		WHERE index_name = 'strings_i' AND participant IS NOT NULL);
+END $$;
+SELECT what, CASE WHEN c < 0.3 THEN 'few' WHEN c > 1 THEN 'many' ELSE c::text END AS comparisons
+FROM unnest(ARRAY['(t)', '(c DESC)', '(n)', '(i, t)', '(t COLLATE "en_US.utf8", i)']) what, strings_compared(what) c;
+
+-- sorts of queries, of whole rows and of single values
+SET ptsort.min_sort_rows = 0;
+SET max_parallel_workers_per_gather = 0;
+CREATE FUNCTION strings_sorted(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	digest text := format('SELECT md5(string_agg(s::text, '','')) FROM (%s OFFSET 0) s', query);
+	servers text;
+	ours text;
+BEGIN
+	SET LOCAL ptsort.sort = off;
+	EXECUTE digest INTO servers;
+	SET LOCAL ptsort.sort = on;
+	EXECUTE digest INTO ours;
+	RETURN CASE WHEN ours = servers THEN 'same, ' ELSE 'other order, ' END || tuples || ' sorted' FROM ptsort_last_sort();
+END $$;
+SELECT query, strings_sorted(query)
+FROM unnest(ARRAY['SELECT t FROM strings ORDER BY t', 'SELECT t, i, b FROM strings ORDER BY t DESC, i, b', 'SELECT c FROM strings ORDER BY c',
+	'SELECT b FROM strings WHERE i < 2 ORDER BY b DESC', 'SELECT i, long FROM strings ORDER BY i, long', 'SELECT n FROM strings ORDER BY n LIMIT 3000']) query;
+-- and those of aggregates
+SELECT md5(string_agg(t, ',' ORDER BY t)) = (SELECT md5(string_agg(t, ',')) FROM (SELECT t FROM strings ORDER BY t OFFSET 0) s) AS same FROM strings;
+
+DROP TABLE strings;
+DROP FUNCTION strings_compared, strings_sorted;
