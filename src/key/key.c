@@ -571,6 +571,13 @@ key_is_doubted(const PtSortKey *key)
 }
 
 bool
+key_is_proved(const PtSortKey *key)
+{
+	return !key->word.hint || (key->word.ranks != NULL &&
+							   text_rank_is_ready(key->word.ranks));
+}
+
+bool
 key_is_learning(const PtSortKey *key)
 {
 	return key->nwords > 0 && key->learning;

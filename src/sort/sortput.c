@@ -70,8 +70,10 @@
 #define LEAST_TO_LEARN		2000
 
 /*
- * A key is shown this many tuples, evenly spread; if these are all there are,
- * only a part, for what can be gained is less then.
+ * A key is shown this many tuples, evenly spread; if all participants have not
+ * many more, only a part of them, for what can be gained is less then.  But a
+ * key whose words may be wrong, where that cannot be corrected in memory, shall
+ * see as much as it can.
  */
 #define LEARN_SAMPLE		8000
 #define LEAST_SAMPLE		400
@@ -228,13 +230,14 @@ has_many(const PtSort *sort)
 
 /* Of how many tuples in memory is one shown to a key that learns? */
 static int64
-sample_step(const PtSort *sort)
+sample_step(const PtSort *sort, bool many)
 {
 	int64		n = sort->memsort->count;
 	int64		want = LEARN_SAMPLE;
 
-	if (sort->order.hint_facts & HINTS_IN_MEMORY)
-		want = Min(Max(n / SAMPLE_PART, LEAST_SAMPLE), want);
+	if ((sort->order.hint_facts & HINTS_IN_MEMORY) ||
+		(!many && key_is_proved(sort->key)))
+		want = Min(Max(all_tuples(sort) / SAMPLE_PART, LEAST_SAMPLE), want);
 	return Max(n / want, 1);
 }
 
@@ -262,7 +265,7 @@ learn_here(PtSort *sort, StringInfo learned)
 	if (sort->order.has_strings && fits_in_memory(sort))
 		return false;
 	key_begin_learning(sort->key, many);
-	rekey_memory(sort, sample_step(sort), false);
+	rekey_memory(sort, sample_step(sort, many), false);
 	if (learned && !many && !key_learning_pays(sort->key, all_tuples(sort)))
 		return false;
 	key_learn(sort->key, learned);
