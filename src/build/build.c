@@ -24,6 +24,7 @@
 #include "compat.h"
 
 #include "build/build.h"
+#include "build/heapscan.h"
 #include "build/participant.h"
 #include "commands/progress.h"
 #include "fault.h"
@@ -167,7 +168,11 @@ leader_init(Leader *leader, const PtBuildRequest *request,
 	team->optimistic = optimistic && team->restartable;
 	team->is_leader = true;
 	if (runs == NULL)
+	{
 		team->table = request->heap;
+		/* who comes when all blocks of a heap are taken finds none */
+		team->scan_is_all = heapscan_is_shareable(request->heap);
+	}
 	else
 	{
 		team->stored = siblings_sorts(runs->shared);

@@ -268,6 +268,8 @@ fill_segment(Team *team, const Size *sizes)
 	}
 	if (!team->slices)
 		sort_promise_help(team->sort_shared);
+	if (team->scan_is_all && team->stored == NULL)
+		sort_excuse_late(team->sort_shared);
 	team->shared = add_piece(team, PIECE_USER, sizes, NULL);
 }
 

@@ -150,6 +150,8 @@ struct Team
 	Relation	table;			/* to be scanned in parallel, or NULL */
 	Snapshot	snapshot;		/* for that */
 	bool		leader_rests;	/* it puts nothing if there are workers */
+	bool		scan_is_all;	/* nobody puts anything but what the scan of
+								 * the table gives, to the end of it */
 	ParallelContext *pcxt;		/* the user's own, or NULL: made by us */
 
 	/* What follows is private to team.c, or to be read only. */

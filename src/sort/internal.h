@@ -164,6 +164,14 @@ extern bool sort_has_hints(const PtSort *sort);
 extern void sort_promise_help(PtSortShared *shared);
 extern void sort_verify_slices(PtSort *sort);
 
+/*
+ * sort_excuse_late promises, before any sort has begun, that once a participant
+ * has announced its runs all that begin later put nothing.  Then the leader
+ * does not wait for them: to start a worker takes longer than to sort a small
+ * table.  Such a worker goes through the same phases as others.
+ */
+extern void sort_excuse_late(PtSortShared *shared);
+
 /* sort_returned returns how many tuples get has returned so far. */
 extern int64 sort_returned(const PtSort *sort);
 

@@ -28,6 +28,7 @@
 typedef struct SharedSlot
 {
 	bool		joined;			/* protected by mutex */
+	bool		late;			/* protected by mutex; see sort_excuse_late */
 	bool		done;			/* protected by mutex */
 	int			nruns;			/* see shared_own_runs */
 	PtSortStats stats;
@@ -51,6 +52,7 @@ struct PtSortShared
 	int			next_slice;		/* the next one nobody has claimed */
 	int			ended_slices;	/* that have been verified */
 	bool		helped;			/* see sort_promise_help; from before launch */
+	bool		excused;		/* see sort_excuse_late; from before launch */
 	bool		failed;			/* the sort has failed: see SortOutcome */
 	bool		abandoned;		/* the leader has let go of the segment */
 
@@ -283,8 +285,22 @@ shared_attach(PtSortShared *shared, dsm_segment *segment)
 }
 
 /*
+ * Raise the error for a participant whose tuples would be lost, since the
+ * leader has collected the runs.
+ */
+static void
+refuse_late(int participant)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("participant %d began too late to take part in parallel sort",
+					participant),
+			 errdetail("The leader had already collected the runs.")));
+}
+
+/*
  * shared_join makes the caller the participant of this number.  After the
- * leader has collected the runs it would do so in vain: better an error than a
+ * leader has collected the runs it may only put nothing: better an error than a
  * result without its tuples.
  */
 void
@@ -304,19 +320,16 @@ shared_join(PtSortShared *shared, int participant)
 	SpinLockAcquire(&shared->mutex);
 	taken = shared->slots[participant].joined;
 	collected = shared->collected;
-	if (!taken && !collected)
+	if (!taken)
 	{
 		shared->slots[participant].joined = true;
+		shared->slots[participant].late = collected;
 		shared->joined++;
 	}
 	SpinLockRelease(&shared->mutex);
 
-	if (collected)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("participant %d began too late to take part in parallel sort",
-						participant),
-				 errdetail("The leader had already collected the runs.")));
+	if (collected && !shared->excused)
+		refuse_late(participant);
 	if (taken)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -419,6 +432,8 @@ shared_announce(PtSortShared *shared, int participant, int nruns,
 	SharedSlot *slot = &shared->slots[participant];
 
 	fault_point("shared: announce");
+	if (slot->late && stats->tuples > 0)
+		refuse_late(participant);
 	slot->nruns = nruns;
 	slot->stats = *stats;
 	slot->outcome = *outcome;
@@ -582,18 +597,43 @@ wait_for_count(PtSortShared *shared, int (*count) (PtSortShared *shared),
 }
 
 /*
- * shared_wait returns when that many participants have announced their runs.
+ * Have all who have joined announced their runs, and is that somebody?  Then
+ * let nobody else join with tuples.
+ */
+static bool
+collect_joined(void *arg)
+{
+	PtSortShared *shared = arg;
+	bool		collected;
+
+	SpinLockAcquire(&shared->mutex);
+	collected = shared->done > 0 && shared->done == shared->joined;
+	shared->collected = collected;
+	SpinLockRelease(&shared->mutex);
+	return collected;
+}
+
+/*
+ * shared_wait returns when that many participants have announced their runs, or
+ * all of them that have any.
  */
 void
 shared_wait(PtSortShared *shared, int participants, ParallelContext *workers)
 {
 	check_participants(shared, participants, workers);
 	fault_point("shared: wait");
+	if (shared->excused && collect_joined(shared))
+		return;
 
 	/* Raises an error if a launched worker died before it could attach. */
 	if (workers)
 		WaitForParallelWorkersToAttach(workers);
 
+	if (shared->excused)
+	{
+		shared_wait_for(shared, collect_joined, shared, workers);
+		return;
+	}
 	wait_for_count(shared, announcements, participants, workers);
 	collect(shared, participants);
 }
@@ -621,6 +661,13 @@ void
 sort_promise_help(PtSortShared *shared)
 {
 	shared->helped = true;
+}
+
+/* sort_excuse_late: see internal.h. */
+void
+sort_excuse_late(PtSortShared *shared)
+{
+	shared->excused = true;
 }
 
 /* shared_is_helped tells whether sort_promise_help was called. */
