@@ -748,7 +748,12 @@ key_learned_right(const PtSortKey *key)
 bool
 key_learning_pays(const PtSortKey *key, int64 tuples)
 {
-	return key->word.make == NULL || text_code_pays(key->word.code, tuples);
+	const SortKeyWord *word = &key->word;
+
+	if (word->make == NULL)
+		return true;
+	return word->code ? text_code_pays(word->code, tuples) :
+		text_code_may_pay(!word->hint, tuples);
 }
 
 bool

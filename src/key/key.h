@@ -181,7 +181,8 @@ extern const KeyForm *key_form(const PtSortKey *key);
  * key_expect_few; else all participants make the same ones.
  *
  * key_learning_pays tells, between key_begin_learning and key_learn, whether it
- * is worth while to learn if there are no more than so many tuples.
+ * is worth while to learn if there are no more than so many tuples.  Before, it
+ * tells whether it might be.
  */
 extern void key_begin_learning(PtSortKey *key, bool many);
 extern void key_learn(PtSortKey *key, StringInfo result);

@@ -568,12 +568,18 @@ plain_is_enough(TextCode *code)
 }
 
 bool
+text_code_may_pay(bool bytewise, int64 tuples)
+{
+	return bytewise || tuples >= LEAST_TUPLES;
+}
+
+bool
 text_code_pays(const TextCode *code, int64 tuples)
 {
 	if (code->bytewise)
 		return text_sample_count_words(&code->sample) <
 			FEW_WORDS * code->sample.nstrings;
-	return tuples >= LEAST_TUPLES &&
+	return text_code_may_pay(false, tuples) &&
 		text_sample_wide_fraction(&code->sample) < WIDE_FRACTION;
 }
 

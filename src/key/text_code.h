@@ -80,6 +80,12 @@ extern void text_code_words(TextCode *code, Datum value, uint64 *words);
  */
 extern bool text_code_pays(const TextCode *code, int64 tuples);
 
+/*
+ * text_code_may_pay tells, before there is a code, whether text_code_pays might
+ * say so.
+ */
+extern bool text_code_may_pay(bool bytewise, int64 tuples);
+
 /* text_code_free frees the code. */
 extern void text_code_free(TextCode *code);
 

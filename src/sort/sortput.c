@@ -261,12 +261,15 @@ static bool
 learn_here(PtSort *sort, StringInfo learned)
 {
 	bool		many = has_many(sort);
+	bool		may_forgo = learned && !many;
 
 	if (sort->order.has_strings && fits_in_memory(sort))
 		return false;
+	if (may_forgo && !key_learning_pays(sort->key, all_tuples(sort)))
+		return false;
 	key_begin_learning(sort->key, many);
 	rekey_memory(sort, sample_step(sort, many), false);
-	if (learned && !many && !key_learning_pays(sort->key, all_tuples(sort)))
+	if (may_forgo && !key_learning_pays(sort->key, all_tuples(sort)))
 		return false;
 	key_learn(sort->key, learned);
 	return true;
