@@ -227,9 +227,7 @@ add_piece(const Team *team, TeamPiece piece, const Size *sizes,
 	return address;
 }
 
-/*
- * Fill the segment.
- */
+/* Fill the segment. */
 static void
 fill_segment(Team *team, const Size *sizes)
 {
@@ -268,7 +266,7 @@ fill_segment(Team *team, const Size *sizes)
 	}
 	if (!team->slices)
 		sort_promise_help(team->sort_shared);
-	if (team->scan_is_all && team->stored == NULL)
+	if (team->scan_is_all)
 		sort_excuse_late(team->sort_shared);
 	team->shared = add_piece(team, PIECE_USER, sizes, NULL);
 }

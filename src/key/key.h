@@ -142,9 +142,9 @@ extern bool key_is_hint(const PtSortKey *key);
 extern bool key_is_doubted(const PtSortKey *key);
 
 /*
- * key_is_proved: are words right, unless the key's collation contradicts its own
- * tables?  Of ICU's collations this is known once their tables have been asked
- * for (key_begin_learning).
+ * key_is_proved: are words right, unless the key's collation contradicts its
+ * own tables?  Of ICU's collations this is known once their tables have been
+ * asked for (key_begin_learning).
  */
 extern bool key_is_proved(const PtSortKey *key);
 
