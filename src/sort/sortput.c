@@ -71,9 +71,9 @@
 
 /*
  * A key is shown this many tuples, evenly spread; if all participants have not
- * many more, only a part of them, for what can be gained is less then.  But a
- * key whose words may be wrong, where that cannot be corrected in memory, shall
- * see as much as it can.
+ * many more, only a part of them, for what can be gained is less then.  But
+ * where wrong words cannot be corrected in memory, a key whose words are not
+ * proved to be right is shown all it can be.
  */
 #define LEARN_SAMPLE		8000
 #define LEAST_SAMPLE		400
@@ -234,9 +234,10 @@ sample_step(const PtSort *sort, bool many)
 {
 	int64		n = sort->memsort->count;
 	int64		want = LEARN_SAMPLE;
+	bool		few = sort->options.role == PTSORT_WORKER && !many &&
+		key_is_proved(sort->key);
 
-	if ((sort->order.hint_facts & HINTS_IN_MEMORY) ||
-		(!many && key_is_proved(sort->key)))
+	if (few || (sort->order.hint_facts & HINTS_IN_MEMORY))
 		want = Min(Max(all_tuples(sort) / SAMPLE_PART, LEAST_SAMPLE), want);
 	return Max(n / want, 1);
 }
