@@ -1,5 +1,6 @@
 # How many participants a build has, when there are fewer workers than asked
-# or none at all, when it must be serial, and what the views show of it.
+# or none at all or they come late, when it must be serial, and what the views
+# show of it.
 use strict;
 use warnings;
 use FindBin;
@@ -127,6 +128,40 @@ progress('build: before launch', 'leader', 'scanning table', '0|0|0|0');
 progress('build: after scan', 'leader', 'scanning table', "$blocks|[0-9]+|0|0");
 progress('shared: wait', 'leader', 'sorting live tuples', "$blocks|[0-9]+|0|0");
 progress('build: after finish', 'leader', 'loading tuples in tree', '0|0|20000|20000');
+
+$node->stop;
+
+# Workers that come when the leader has done everything: it does not wait for them
+# before, or nobody would come to the point that they wait for.
+$node = new_node('late', conf => q{shared_preload_libraries = 'ptsort, ptsort_test'});
+$node->safe_psql('postgres', q{
+CREATE TABLE t AS SELECT i AS id, md5(i::text) AS word FROM generate_series(1, 20000) i;
+VACUUM ANALYZE t});
+my $segments = dsm_segments($node);
+my $late = q{SET ptsort_test.turns = 'build: worker start:worker after build: after load:leader'};
+my $shares = q{SELECT string_agg(role || ' ' || tuples, ', ' ORDER BY participant) FROM ptsort_last_build() WHERE participant IS NOT NULL};
+foreach my $what ('INDEX late ON t (word)', 'UNIQUE INDEX late ON t (word COLLATE "C", id)',
+	'INDEX CONCURRENTLY late ON t (id)')
+{
+	is($node->safe_psql('postgres', qq{
+$late;
+CREATE $what WITH (parallel_workers = 2);
+SELECT bt_index_parent_check('late', true, true);
+$shares;
+DROP INDEX late}), "\nleader 20000, worker 0, worker 0", "late workers: $what");
+}
+my $end = log_end($node);
+$node->safe_psql('postgres', q{CREATE INDEX one ON t (id); CREATE INDEX two ON t (word)});
+is($node->safe_psql('postgres', qq{
+$late;
+SET ptsort.parallel_workers = 2;
+SET min_parallel_table_scan_size = 0;
+REINDEX TABLE t;
+SELECT bt_index_parent_check(i, true, true) FROM unnest('{one, two}'::regclass[]) i;
+$shares}), "\n\nleader 20000, worker 0, worker 0", 'late workers: one scan for two indexes');
+like(slurp_file($node->logfile, $end), qr/building index "two": .*from the scan for "one"/,
+	'late workers: it was one scan');
+check_nothing_left($node, 'late workers', $segments);
 
 $node->stop;
 done_testing();
