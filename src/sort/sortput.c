@@ -70,14 +70,16 @@
 #define LEAST_TO_LEARN		2000
 
 /*
- * A key is shown this many tuples, evenly spread; if all participants have not
- * many more, only a part of them, for what can be gained is less then.  But
- * where wrong words cannot be corrected in memory, a key whose words are not
- * proved to be right is shown all it can be.
+ * A key is shown this many tuples, evenly spread; if these are all there are,
+ * only a part, for what can be gained is less then.  In a parallel sort that is
+ * so below FEW_TO_LEARN tuples of all participants (of 40,000 to 50,000 a part
+ * gained nothing), and if words are proved to be right: wrong ones cannot be
+ * corrected in memory there, so the key shall see those that it can.
  */
 #define LEARN_SAMPLE		8000
 #define LEAST_SAMPLE		400
 #define SAMPLE_PART			8
+#define FEW_TO_LEARN		(4 * LEARN_SAMPLE)
 
 /* The largest image, by the contract. */
 #define MAX_IMAGE			((Size) 1024 * 1024 * 1024)
@@ -235,7 +237,7 @@ sample_step(const PtSort *sort, bool many)
 	int64		n = sort->memsort->count;
 	int64		want = LEARN_SAMPLE;
 	bool		few = sort->options.role == PTSORT_WORKER && !many &&
-		key_is_proved(sort->key);
+		all_tuples(sort) < FEW_TO_LEARN && key_is_proved(sort->key);
 
 	if (few || (sort->order.hint_facts & HINTS_IN_MEMORY))
 		want = Min(Max(all_tuples(sort) / SAMPLE_PART, LEAST_SAMPLE), want);
