@@ -31,6 +31,8 @@ def parse(arguments):
 
     settings = commands.add_parser("settings", help="print server configuration")
     settings.add_argument("--workers", type=int, default=1)
+    settings.add_argument("--wal-level", choices=("replica", "minimal"),
+                          default="replica")
 
     run = commands.add_parser("run", help="measure")
     run.add_argument("--rows", type=int, default=2000000)
@@ -39,6 +41,7 @@ def parse(arguments):
     run.add_argument("--workers", type=int, default=1,
                      help="parallel workers; the leader takes part as well")
     run.add_argument("--memory", default="512MB", help="maintenance_work_mem")
+    run.add_argument("--builders", choices=("both", "ptsort"), default="both")
     run.add_argument("--runs", type=int, default=3,
                      help="builds of each index by each builder")
     run.add_argument("--cache", choices=("warm", "cold"), default="warm")
@@ -82,6 +85,7 @@ def machine_facts(server):
         "cpus": os.cpu_count(), "cpu": cpu_model(),
         "machine_memory": cluster.machine_memory(),
         "shared_buffers": server.value("SHOW shared_buffers"),
+        "wal_level": server.value("SHOW wal_level"),
         "load": os.getloadavg()[0],
         "date": datetime.date.today().isoformat(),
     }
@@ -106,6 +110,8 @@ def say(shape):
     """One line about a shape that is done."""
     if shape["status"] != "ok":
         words = "%s: %s" % (shape["status"], shape["reason"])
+    elif shape["summary"]["ratio"] is None:
+        words = "ptsort %8.2f s" % shape["summary"]["ptsort_s"]
     else:
         words = "server %8.2f s, ptsort %8.2f s, ratio %5.2f" % tuple(
             shape["summary"][key] for key in ("server_s", "ptsort_s", "ratio"))
@@ -137,22 +143,24 @@ def run(options):
 
 
 def pictures(results, everything):
-    """The report's pictures, as {file name: SVG}."""
+    """The report's pictures, as {file name: SVG}; without ratios no chart."""
     settings = results["settings"]
     measured = [s for s in results["shapes"] if "summary" in s]
     where = [report.conditions(settings), report.machine(settings)]
     rows = " or ".join(format(n, ",") for n in sorted(
         {s["rows"] for s in measured}, reverse=True))
-    found = {"chart.svg": chart.chart(
-        "CREATE INDEX: how many times faster than PostgreSQL's own build",
-        ["%s rows" % rows, *where],
-        [(s["label"], s["summary"]) for s in measured])}
+    found = {}
+    if all(s["summary"]["ratio"] is not None for s in measured):
+        found["chart.svg"] = chart.chart(
+            "CREATE INDEX: how many times faster than PostgreSQL's own build",
+            ["%s rows" % rows, *where],
+            [(s["label"], s["summary"]) for s in measured])
     for shape in measured:
         if everything or shape["name"] == "int8":
             found["timeline-%s.svg" % shape["name"]] = timeline.timeline(
                 "CREATE INDEX on %s rows of %s" % (
                     format(shape["rows"], ","), shape["label"]), where,
-                {b: report.typical(shape[b]) for b in measure.BUILDERS})
+                {b: report.typical(shape[b]) for b in report.builders(shape)})
     return found
 
 
@@ -183,7 +191,8 @@ def show(options):
 def main(arguments):
     options = parse(arguments)
     if options.command == "settings":
-        print("\n".join(cluster.settings(cluster.machine_memory(), options.workers)))
+        print("\n".join(cluster.settings(cluster.machine_memory(), options.workers,
+                                         options.wal_level)))
         return 0
     return run(options) if options.command == "run" else show(options)
 

@@ -14,6 +14,8 @@
 #                  contrib/bench/bench.py run --help
 #   WORKERS=1      parallel workers, besides the leader; 0 is serial
 #   MEMORY=512MB   maintenance_work_mem
+#   BUILDERS=both  or ptsort: measure ptsort's builds alone
+#   WAL_LEVEL=replica   or minimal: load and builds write no WAL
 #   RUNS=3         builds of each index by each builder; medians are reported
 #   CACHE=warm     or cold: restart and empty the caches before each build
 #   CHECK=1        run amcheck on every index once
@@ -32,6 +34,6 @@ cd "$(dirname "$0")/../.." || exit 1
 . contrib/bench/private.sh
 
 WORKERS=${WORKERS:-1}
-settings_options=(--workers "$WORKERS")
+mapfile -t settings_options < <(options_of WORKERS WAL_LEVEL)
 [ -z "${PHASES:-}" ] || report_options=(--phases)
-bench bench.py "${OUT:-build/bench}" WORKERS ROWS SHAPES MEMORY RUNS CACHE CHECK? LIMIT
+bench bench.py "${OUT:-build/bench}" WORKERS ROWS SHAPES MEMORY BUILDERS RUNS CACHE CHECK? LIMIT

@@ -33,7 +33,7 @@ def machine_memory():
     return memory
 
 
-def settings(memory, workers):
+def settings(memory, workers, wal_level="replica"):
     """Configuration lines for a machine with this many bytes of memory: a
     durable server as one would run it, with room for a table in its buffers,
     and with no checkpoint or vacuum that could start during a build."""
@@ -41,7 +41,8 @@ def settings(memory, workers):
         "fsync = on",
         "full_page_writes = on",
         "synchronous_commit = on",
-        "wal_level = replica",
+        "wal_level = " + wal_level,
+        "max_wal_senders = 0",
         "shared_buffers = %dMB" % (min(memory // 5, 8 * GB) // MB),
         "effective_cache_size = %dMB" % (memory // 2 // MB),
         "max_wal_size = %dMB" % (min(max(memory // 2, 2 * GB), 16 * GB) // MB),

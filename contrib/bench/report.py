@@ -11,7 +11,8 @@ MB = 1 << 20
 
 
 def middle(builds, key):
-    """Median of one number of several builds; None if any has none."""
+    """Median of one number of several builds; None if any has none, or there
+    are no builds."""
     values = [b.get(key) for b in builds]
     return None if not values or None in values else median(values)
 
@@ -22,10 +23,16 @@ def typical(builds):
     return sorted(builds, key=lambda b: b["seconds"])[(len(builds) - 1) // 2]
 
 
+def builders(shape):
+    """Who built a measured shape."""
+    return [builder for builder in ("server", "ptsort") if builder in shape]
+
+
 def summarize(shape):
     """The numbers of one measured shape, as a dict.  "ratio" is that of the
-    medians, "low" and "high" the extremes of one run's ratios."""
-    server, ptsort = shape["server"], shape["ptsort"]
+    medians, "low" and "high" the extremes of one run's ratios.  The ratios, and
+    what is the server's, are None if ptsort was measured alone."""
+    server, ptsort = shape.get("server", []), shape["ptsort"]
     ratios = [s["seconds"] / p["seconds"] for s, p in zip(server, ptsort)]
     tuples = ptsort[0]["tuples"]
     memory = middle(ptsort, "peak_memory_bytes")
@@ -33,9 +40,10 @@ def summarize(shape):
     return {
         "server_s": middle(server, "seconds"),
         "ptsort_s": middle(ptsort, "seconds"),
-        "ratio": middle(server, "seconds") / middle(ptsort, "seconds"),
-        "low": min(ratios),
-        "high": max(ratios),
+        "ratio": (middle(server, "seconds") / middle(ptsort, "seconds")
+                  if server else None),
+        "low": min(ratios, default=None),
+        "high": max(ratios, default=None),
         "comparisons_per_tuple": middle(ptsort, "comparisons") / max(tuples, 1),
         "server_memory": middle(server, "peak_memory_bytes"),
         "ptsort_memory": memory if memory is not None else max(
@@ -92,6 +100,9 @@ def times_table(shapes):
         if s is None:
             rows.append([shape["label"], shape["rows"], None, None, None,
                          "%s: %s" % (shape["status"], shape["reason"].splitlines()[0])])
+        elif s["ratio"] is None:
+            rows.append([shape["label"], shape["rows"], None,
+                         "%.2f" % s["ptsort_s"], None, None])
         else:
             rows.append([shape["label"], shape["rows"], "%.2f" % s["server_s"],
                          "%.2f" % s["ptsort_s"], "%.2f" % s["ratio"],
@@ -121,7 +132,7 @@ PHASES = ("scan_ms", "sort_ms", "run_ms", "wait_ms", "merge_load_ms")
 def phases_table(shape):
     """Phases of the typical build of each builder, one line a participant."""
     rows = []
-    for builder in ("server", "ptsort"):
+    for builder in builders(shape):
         for part in typical(shape[builder])["participants"]:
             rows.append([builder, part["role"]] + [
                 "%.0f" % part[p] if p in part else None for p in PHASES]
@@ -133,11 +144,13 @@ def phases_table(shape):
 def conditions(settings):
     """The sentence that says how it was measured."""
     workers = settings["workers"]
-    return "PostgreSQL %s, %s, maintenance_work_mem %s, %s cache, median of %d" % (
+    return "PostgreSQL %s, %s, maintenance_work_mem %s, %s cache, %smedian of %d" % (
         settings["server_version"],
         "serial" if workers == 0 else "%d worker%s and the leader" % (
             workers, "" if workers == 1 else "s"),
-        settings["memory"], settings["cache"], settings["runs"])
+        settings["memory"], settings["cache"],
+        "wal_level minimal, " if settings.get("wal_level") == "minimal" else "",
+        settings["runs"])
 
 
 def machine(settings):

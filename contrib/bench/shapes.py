@@ -142,6 +142,9 @@ TABLES = {t.name: t for t in (
         md5(i::text) AS token,
         repeat('.', 30) AS filler""" % (
             number(2, 1 << 30), number(3, 1 << 30), number(4, 1024))),
+    # Nothing but a key: the most rows that a disk holds
+    Table("narrow", 1.0, """
+        hashint8extended(i, 1) AS account"""),
     # Rows with long text have a table of half the rows.
     Table("words", 0.5, """
         %s || ' ' || %s || ' ' || %s || ' ' || %s || ' ' || %s AS name,
@@ -206,6 +209,7 @@ SHAPES = {s.name: s for s in (
     Shape("text_en", "text 32, en_US.UTF-8", "plain", "token COLLATE {en}"),
     Shape("int4_int8", "(int4 of 1,024 values, int8)", "plain", "shop, account"),
     Shape("int4_few", "int4 of 1,024 values", "plain", "shop"),
+    Shape("int8_narrow", "int8, random, in one column", "narrow", "account"),
     Shape("name_c", 'name 40, "C"', "words", 'name COLLATE "C"'),
     Shape("name_en", "name 40, en_US.UTF-8", "words", "name COLLATE {en}"),
     Shape("url_c", 'URL 79, "C"', "words", 'url COLLATE "C"'),
@@ -272,7 +276,9 @@ def load_statements(table, rows):
                 "COPY loading FROM PROGRAM 'python3 \"%s\" %s %d'"
                 % (CORPUS.replace("'", "''"), table.corpus, rows_here)]
     else:
-        fill = ["CREATE TABLE loading AS SELECT %s\nFROM generate_series(1::int8, %d) AS i"
+        # (In FROM, generate_series() would go through a temporary file.)
+        fill = ["CREATE TABLE loading AS SELECT %s\n"
+                "FROM (SELECT generate_series(1::int8, %d)) AS s(i)"
                 % (table.columns.replace("{rows}", str(rows_here)), rows_here)]
     return [
         "DROP TABLE IF EXISTS loading", *fill,

@@ -35,7 +35,8 @@ def misses(shape):
 
 def text(results):
     """The lines of the report; "" if no real text was measured."""
-    measured = [s for s in results["shapes"] if s.get("kind") and "summary" in s]
+    measured = [s for s in results["shapes"] if s.get("kind")
+                and s.get("summary", {}).get("ratio") is not None]
     if not measured:
         return ""
     rows = []
