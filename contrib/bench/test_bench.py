@@ -9,6 +9,7 @@ import unittest
 import xml.dom.minidom
 from unittest import mock
 
+import bench
 import chart
 import cluster
 import corpus
@@ -71,6 +72,11 @@ class Shapes(unittest.TestCase):
         for keys, kind in kinds.values():
             keys.format_map(shapes.COLLATIONS)
             self.assertIn(kind, (None, *textreport.KINDS))
+
+    def test_rows_need_no_temporary_file(self):
+        """generate_series() in FROM would have one."""
+        fill = shapes.load_statements(shapes.TABLES["narrow"], 1000)[1]
+        self.assertIn("FROM (SELECT generate_series(1::int8, 1000))", fill)
 
     def test_collations(self):
         keys = shapes.index_columns(shapes.SHAPES["url_en"], {"en": '"en_US.utf8"'})
@@ -163,6 +169,39 @@ class Proofs(unittest.TestCase):
         self.assertIn("(a, b) WITH (parallel_workers = 3);", ptsort)
 
 
+class Builders(unittest.TestCase):
+    """Who builds, in which order, and what amcheck may take."""
+
+    def measured(self, builders):
+        """The builders' names in the order of the builds, and what measure()
+        returns."""
+        options = argparse.Namespace(builders=builders, rows=10, runs=2, check=True,
+                                     limit=None, memory="1GB", workers=1)
+        server, built = mock.Mock(), []
+
+        def build(_server, builder, *_):
+            built.append(builder)
+            return one_build(1.0)
+
+        with mock.patch.multiple(measure, build=build, load=mock.Mock(),
+                                 prepare=mock.Mock(return_value=None)):
+            shape = measure.measure(server, options, shapes.SHAPES["int8"], {})
+        self.assertIn("SET maintenance_work_mem = '1GB'",
+                      [call.args[0] for call in server.run.call_args_list])
+        return built, shape
+
+    def test_both(self):
+        built, shape = self.measured("both")
+        self.assertEqual(built, ["server", "ptsort", "ptsort", "server"])
+        self.assertEqual(report.builders(shape), ["server", "ptsort"])
+
+    def test_alone(self):
+        built, shape = self.measured("ptsort")
+        self.assertEqual(built, ["ptsort", "ptsort"])
+        self.assertEqual(report.builders(shape), ["ptsort"])
+        self.assertEqual(shape["ptsort"][0]["amcheck"], "ok")
+
+
 def one_build(seconds, **more):
     """A build as measure.build() returns it."""
     part = {"role": "leader", "scan_ms": 1, "sort_ms": 2, "run_ms": 3,
@@ -173,12 +212,14 @@ def one_build(seconds, **more):
                  "reported": {"peak_memory_bytes": 1}}, **more)
 
 
-def one_shape(**more):
-    """A measured shape, summary included."""
+def one_shape(alone=False, **more):
+    """A measured shape, summary included; or one of ptsort's builds alone."""
     shape = dict({"name": "int8", "label": "int8, random", "rows": 100,
                   "status": "ok", "notes": [],
                   "server": [one_build(s) for s in (4.0, 9.0, 5.0)],
                   "ptsort": [one_build(s) for s in (2.0, 2.5, 3.0)]}, **more)
+    if alone:
+        del shape["server"]
     shape["summary"] = report.summarize(shape)
     return shape
 
@@ -227,6 +268,20 @@ class Report(unittest.TestCase):
         self.assertIn("error: no\n", words)
         self.assertIn("Phases: int8, random", words)
         self.assertNotIn("busy", words)
+
+    def test_alone(self):
+        """Without the server's builds: no ratio, no chart, all else as ever."""
+        shape = one_shape(alone=True, ptsort=[one_build(2.5, amcheck="ok")])
+        results = {"settings": dict(SETTINGS, wal_level="minimal"), "shapes": [shape]}
+        words = report.text(results, all_phases=True)
+        self.assertIn("wal_level minimal", words)
+        self.assertRegex(words, r"int8, random +100 +- +2\.50 +- +-\n")
+        self.assertRegex(words, r"- / 3\.0 +- / 0\.0 +- / 5\.0 +- / 1\.0 +ok\n")
+        self.assertRegex(words, r"ptsort +leader +1 +2 +3 ")
+        self.assertNotIn("server  leader", words)
+        self.assertEqual(list(bench.pictures(results, False)), ["timeline-int8.svg"])
+        self.assertEqual(textreport.text({"shapes": [one_shape(alone=True, kind="C")]}), "")
+        self.assertNotIn("wal_level", report.conditions(SETTINGS))
 
     def test_text_of_failures_only(self):
         failed = {"label": "uuid", "rows": 5, "status": "skipped", "reason": "no"}
@@ -326,6 +381,8 @@ class Machine(unittest.TestCase):
         self.assertIn("shared_buffers = 3276MB", lines)
         self.assertIn("max_worker_processes = 13", lines)
         self.assertIn("fsync = on", lines)
+        self.assertIn("wal_level = replica", lines)
+        self.assertIn("wal_level = minimal", cluster.settings(16 << 30, 5, "minimal"))
 
     def test_evict(self):
         with tempfile.TemporaryDirectory() as directory:
