@@ -217,7 +217,11 @@ start(Leader *leader, BuildScan *scan)
 	}
 }
 
-/* All runs of the siblings are there: let them wait. */
+/*
+ * All runs of the siblings are there: let them wait.  Not before the workers
+ * have ended: one that begins late attaches the segment of each sibling, and
+ * that of runs that are of no use is gone here.
+ */
 static void
 keep_siblings(Leader *leader)
 {
@@ -292,7 +296,6 @@ attempt(const PtBuildRequest *request, const PtBuildOps *ops, BuildScan *scan,
 	start(&leader, scan);
 	team_work(team);
 	team_collect(team);
-	keep_siblings(&leader);
 
 	MemoryContextSwitchTo(caller_context);
 	result = make_result(team);
@@ -300,6 +303,7 @@ attempt(const PtBuildRequest *request, const PtBuildOps *ops, BuildScan *scan,
 
 	count_tuples(&leader, result);
 	*outcome = load(&leader);
+	keep_siblings(&leader);
 	take_stats(team, result);
 	if (IsMVCCSnapshot(team->snapshot))
 		UnregisterSnapshot(team->snapshot);

@@ -155,12 +155,19 @@ pages_leave(void *start, Size size)
 #endif
 }
 
-/* pages_advise: see pages.h. */
+/*
+ * pages_advise: see pages.h.  What an allocator has mapped for this memory
+ * alone must remain one mapping, or it could not be remapped when it grows, but
+ * would be copied: so the pages at both ends are advised with it.
+ */
 void
 pages_advise(void *start, Size size)
 {
 #ifdef MADV_HUGEPAGE
+	char	   *from = (char *) TYPEALIGN_DOWN(SMALL_PAGE, (uintptr_t) start);
+	char	   *to = (char *) TYPEALIGN(SMALL_PAGE, (uintptr_t) start + size);
+
 	if (without == 0 && size >= 2 * LARGE_PAGE)
-		advise(start, (char *) start + size, MADV_HUGEPAGE);
+		advise(from, to, MADV_HUGEPAGE);
 #endif
 }
