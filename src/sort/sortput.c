@@ -124,6 +124,13 @@ begin_input(PtSort *sort)
 	bounded_begin(sort);
 }
 
+/* How many entries will there be in memory if there is room? */
+static int64
+expected_entries(const PtSort *sort)
+{
+	return sort->options.bound > 0 ? 0 : sort->options.expected_tuples;
+}
+
 /* sort_begin_putting: see sortput.h. */
 void
 sort_begin_putting(PtSort *sort)
@@ -142,7 +149,8 @@ sort_begin_putting(PtSort *sort)
 		if (sort->options.bound > 0)
 			key_compare_text(sort->key);
 	}
-	sort->memsort = memsort_create(&sort->order, entries_budget(sort));
+	sort->memsort = memsort_create(&sort->order, entries_budget(sort),
+								   expected_entries(sort));
 	begin_input(sort);
 }
 
@@ -165,7 +173,8 @@ sort_put_again(PtSort *sort)
 		sort->memsort = NULL;
 	}
 	old = MemoryContextSwitchTo(sort->context);
-	sort->memsort = memsort_create(&sort->order, entries_budget(sort));
+	sort->memsort = memsort_create(&sort->order, entries_budget(sort),
+								   expected_entries(sort));
 	MemoryContextSwitchTo(old);
 }
 
