@@ -49,7 +49,8 @@ run_suite()
 # files and lines, in diffs/SUITE/TEST.diff.  Places where nothing differs but
 # "CONTEXT:  parallel worker" behind an error are left out: whichever
 # participant meets a duplicate raises the error, and if that is a worker, as
-# it may or may not be, also in the server's own builds, the server says so.
+# it may or may not be, also in the server's own builds, the server says so.  As
+# the last line of a longer context it is left out, too.
 split_diffs()
 {
 	[ -f "$work/$1/regression.diffs" ] || return 0
@@ -71,6 +72,7 @@ split_diffs()
 		}
 		/^(---|\+\+\+) .*\.out\t/ { next }
 		/^@@ / { end_place(); next }
+		$0 == "+parallel worker" { next }
 		/^[-+]/ && $0 != "+CONTEXT:  parallel worker" { differs = 1 }
 		{ place = place $0 "\n" }
 		END { end_place() }
