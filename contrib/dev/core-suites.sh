@@ -46,11 +46,10 @@ run_suite()
 }
 
 # split_diffs SUITE: each test's part of regression.diffs, without what names
-# files and lines, in diffs/SUITE/TEST.diff.  Places where nothing differs but
-# "CONTEXT:  parallel worker" behind an error are left out: whichever
-# participant meets a duplicate raises the error, and if that is a worker, as
-# it may or may not be, also in the server's own builds, the server says so.  As
-# the last line of a longer context it is left out, too.
+# files and lines, in diffs/SUITE/TEST.diff.  That an error's context is, or ends
+# with, "parallel worker" is left out: whichever participant meets a duplicate
+# raises the error, and if that is a worker, as it may or may not be, also in the
+# server's own builds, the server says so.
 split_diffs()
 {
 	[ -f "$work/$1/regression.diffs" ] || return 0
@@ -72,8 +71,8 @@ split_diffs()
 		}
 		/^(---|\+\+\+) .*\.out\t/ { next }
 		/^@@ / { end_place(); next }
-		$0 == "+parallel worker" { next }
-		/^[-+]/ && $0 != "+CONTEXT:  parallel worker" { differs = 1 }
+		/^\+(CONTEXT:  )?parallel worker$/ { next }
+		/^[-+]/ { differs = 1 }
 		{ place = place $0 "\n" }
 		END { end_place() }
 	' "$work/$1/regression.diffs"
