@@ -163,5 +163,22 @@ like(slurp_file($node->logfile, $end), qr/building index "two": .*from the scan 
 	'late workers: it was one scan');
 check_nothing_left($node, 'late workers', $segments);
 
+# the runs for the second index are of no use, and the error is that of its own build
+$node->safe_psql('postgres', q{
+CREATE TABLE dups AS SELECT i AS id, greatest(i, 2) AS few FROM generate_series(1, 20000) i;
+CREATE INDEX dups_id ON dups (id); CREATE INDEX dups_few ON dups (few);
+UPDATE pg_index SET indisunique = true WHERE indexrelid = 'dups_few'::regclass});
+$end = log_end($node);
+my ($out, $err) = try_sql($node, qq{
+$late;
+SET ptsort.parallel_workers = 2;
+SET min_parallel_table_scan_size = 0;
+REINDEX TABLE dups});
+is(error_of($err), qq{ERROR:  23505: could not create unique index "dups_few"\nDETAIL:  Key (few)=(2) is duplicated.},
+	'late workers: the error of the second index');
+like(slurp_file($node->logfile, $end), qr/building index "dups_id": .*one scan for 2 indexes/,
+	'late workers: it was one scan, too');
+check_nothing_left($node, 'late workers, an error', $segments);
+
 $node->stop;
 done_testing();

@@ -285,8 +285,7 @@ memsort_set_budget(MemSort *ms, int64 budget)
 void
 memsort_narrow(MemSort *ms)
 {
-	Size		bytes = entries_size(ms, ms->capacity);
-	Size		room = entries_size(ms, ms->room);
+	Size		allocated = entries_size(ms, ms->room);
 	int64		cost = ms->capacity * entry_cost(ms);
 	int			stride = ms->stride;
 
@@ -300,9 +299,8 @@ memsort_narrow(MemSort *ms)
 		memsort_entry(ms, i)[1] = place;
 	}
 	ms->scratch_cost = scratch_cost(ms);
-	ms->room = room / entries_size(ms, 1);
-	ms->capacity = Min((int64) (bytes / entries_size(ms, 1)),
-					   cost / entry_cost(ms));
+	ms->room = allocated / entries_size(ms, 1);
+	ms->capacity = Min(ms->room, cost / entry_cost(ms));
 	account(ms, ms->capacity * entry_cost(ms) - cost);
 }
 
