@@ -138,7 +138,7 @@ struct TextCode
 	bool		bytewise;		/* the collation's order is */
 	bool		two_symbols;	/* a weight is two symbols */
 	TextCodeMode mode;
-	bool		right;			/* it put all of the sample in order */
+	bool		right;			/* see text_code_is_right */
 	TextPrefix	prefix;
 	TextModel  *model;			/* if coded */
 	TextSample	sample;
@@ -730,7 +730,9 @@ text_code_learn(TextCode *code)
 		if (wrong > code->sample.nstrings * USELESS_FRACTION)
 			code->mode = USELESS;
 	}
-	code->right = wrong == 0;
+	code->right = wrong == 0 &&
+		(text_collation_is_proved(code->collation) ||
+		 text_sample_wide_fraction(&code->sample) == 0);
 	text_sample_free(&code->sample);
 	text_collation_limit(code->collation, CHARACTERS_LATER(code->limit));
 	MemoryContextSwitchTo(old);

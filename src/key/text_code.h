@@ -92,7 +92,13 @@ extern void text_code_free(TextCode *code);
 /* text_code_learn learns from the strings asked about so far. */
 extern void text_code_learn(TextCode *code);
 
-/* text_code_is_right: did its words put the whole sample in order? */
+/*
+ * text_code_is_right: did its words put the whole sample in order, and is that
+ * likely of what the sample does not show?  Where nothing is proved, it is not
+ * if there are characters beyond ASCII: rare ones with several weights put 19
+ * of 72,000 German messages in the wrong place, and a third of samples do not
+ * show that.
+ */
 extern bool text_code_is_right(const TextCode *code);
 
 /*

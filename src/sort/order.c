@@ -11,12 +11,13 @@
  * a sort takes is decided here and nowhere else, from facts that the sort notes
  * as it comes to know them:
  *
- * VERIFY_LATE, called optimistic: if the hints put all of the sample that they
- * were learned from in order, and the caller can sort again, words decide as if
- * they were true.  Nothing is verified but the final order: one comparison per
- * tuple, and no order of n tuples can be verified by fewer than n - 1.  The
- * first wrong hint ends the sort.  A reader of runs that were sorted like this
- * has no choice: they are in order only if all hints are right.
+ * VERIFY_LATE, called optimistic: if hints are likely to be right, as they put
+ * all of the sample that they were learned from in order (text_code_is_right),
+ * and the caller can sort again, words decide as if they were true.  Nothing is
+ * verified but the final order: one comparison per tuple, and no order of n
+ * tuples can be verified by fewer than n - 1.  The first wrong hint ends the
+ * sort.  A reader of runs that were sorted like this has no choice: they are in
+ * order only if all hints are right.
  *
  * VERIFY_RUNS: else hints are verified where they decide, so that every run is
  * in the true order, whatever its words say.  Entries in memory are compared

@@ -49,7 +49,7 @@ typedef enum HintFact
 {
 	HINTS_EXIST = 1 << 0,		/* the variant's words are hints */
 	HINTS_MAY_FAIL = 1 << 1,	/* the caller can sort again if one is wrong */
-	HINTS_LEARNED_RIGHT = 1 << 2,	/* all of the sample was in order */
+	HINTS_LEARNED_RIGHT = 1 << 2,	/* text_code_is_right */
 	HINTS_IN_RUNS = 1 << 3,		/* imported runs are in the order of hints */
 	HINTS_IN_MEMORY = 1 << 4,	/* all tuples are in memory */
 	HINTS_WRONG = 1 << 5,		/* a hint has been wrong */
