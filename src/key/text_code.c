@@ -131,9 +131,9 @@ struct TextCode
 	Collation  *collation;
 	CharWeight *byte_weights;	/* the collation's */
 	uint16		byte_symbols[256];	/* of one-byte characters: code_bytes */
-	uint64		continues[128][4];	/* of each of ASCII with an open symbol,
-									 * the bytes that may change it: a bit
-									 * each */
+	uint16		pair_symbols[TEXT_PAIRS];	/* of two-byte characters */
+	uint64		continues[128][4];	/* of each of ASCII with an open symbol, a
+									 * bit for each byte that may change it */
 	int			nwords;
 	bool		bytewise;		/* the collation's order is */
 	bool		two_symbols;	/* a weight is two symbols */
@@ -345,6 +345,21 @@ note_open(TextCode *code, char byte, int symbol)
 	}
 }
 
+/*
+ * Where the symbol is remembered of the character between start and string,
+ * whose weight has been asked for; NULL if it is not.
+ */
+static uint16 *
+symbol_place(TextCode *code, const char *start, const char *string)
+{
+	int			pair = text_pair(start, string);
+
+	if (code->byte_weights[(unsigned char) *start] != WEIGHT_UNKNOWN)
+		return &code->byte_symbols[(unsigned char) *start];
+	return pair >= 0 && text_collation_pair_is_fixed(code->collation, start) ?
+		&code->pair_symbols[pair] : NULL;
+}
+
 static inline bool
 is_open_or_none(int symbol)
 {
@@ -352,9 +367,9 @@ is_open_or_none(int symbol)
 }
 
 /*
- * Narrow the interval by characters of one byte and one symbol, as long as its
- * shift stays.  That is nearly all of the work, so nothing else is in the
- * loop, and the shift is a constant.  Returns where it ended.
+ * Narrow the interval by characters of one byte or two and one symbol, as long
+ * as its shift stays.  That is nearly all of the work, so nothing else is in
+ * the loop, and the shift is a constant.  Returns where it ended.
  */
 static pg_attribute_always_inline const char *
 code_bytes(const TextCode *code, CodeInterval *interval, TextContext *context,
@@ -373,10 +388,17 @@ code_bytes(const TextCode *code, CodeInterval *interval, TextContext *context,
 		uint64		step;
 		uint64		from;
 
+		if (symbol == NO_SYMBOL)
+		{
+			int			pair = text_pair(string, end);
+
+			symbol = pair < 0 ? NO_SYMBOL : code->pair_symbols[pair];
+			if (symbol == NO_SYMBOL)
+				break;
+			string++;
+		}
 		if (symbol == IGNORABLE_SYMBOL)
 			continue;
-		if (symbol == NO_SYMBOL)
-			break;
 		if (symbol & OPEN_SYMBOL)
 		{
 			if (string + 1 == end || may_continue(code, string))
@@ -396,7 +418,7 @@ code_bytes(const TextCode *code, CodeInterval *interval, TextContext *context,
 
 /*
  * Narrow the interval by any character; false if no more can be coded.  The
- * symbol of a one-byte character is remembered for code_bytes().
+ * symbol of a character of one byte or two is remembered for code_bytes().
  */
 static pg_noinline bool
 code_character(TextCode *code, CodeInterval *interval, TextContext *context,
@@ -405,26 +427,24 @@ code_character(TextCode *code, CodeInterval *interval, TextContext *context,
 	const char *start = *string;
 	CharWeight	weight = next_weight(code, string, end);
 	int			number = weight & ~WEIGHT_ABOVE;
-	unsigned char first = *start;
-	uint16	   *byte_symbol = code->byte_weights[first] != WEIGHT_UNKNOWN ?
-		&code->byte_symbols[first] : NULL;
-	bool		open = byte_symbol == NULL && *string == start + 1 &&
-		code->byte_symbols[first] == NO_SYMBOL &&
+	uint16	   *place = symbol_place(code, start, *string);
+	bool		open = place == NULL && *string == start + 1 &&
+		code->byte_symbols[(unsigned char) *start] == NO_SYMBOL &&
 		!(weight & WEIGHT_ABOVE) && weight != WEIGHT_IGNORABLE &&
 		text_collation_is_open(code->collation, *start);
 
 	if (weight == WEIGHT_IGNORABLE)
 	{
-		if (byte_symbol)
-			*byte_symbol = IGNORABLE_SYMBOL;
+		if (place)
+			*place = IGNORABLE_SYMBOL;
 		return true;
 	}
 	if (code->two_symbols)
 		return code_symbol(code->model, interval, context, 1 + number / 255) &&
 			code_symbol(code->model, interval, context, 1 + number % 255) &&
 			!(weight & WEIGHT_ABOVE);
-	if (byte_symbol && !(weight & WEIGHT_ABOVE))
-		*byte_symbol = 1 + number;
+	if (place && !(weight & WEIGHT_ABOVE))
+		*place = 1 + number;
 	if (open)
 		note_open(code, *start, 1 + number);
 	return code_symbol(code->model, interval, context, 1 + number) &&

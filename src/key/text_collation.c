@@ -452,6 +452,20 @@ text_collation_is_open(const Collation *collation, char byte)
 		entry->proof == RANK_BEGINS && !IS_HIGHBIT_SET(byte);
 }
 
+/* text_collation_pair_is_fixed: see text_collation.h. */
+bool
+text_collation_pair_is_fixed(const Collation *collation, const char *pair)
+{
+	CharEntry  *entry;
+
+	if (collation->encoding != PG_UTF8 || collation->bytewise)
+		return false;
+	entry = chartable_lookup(collation->characters,
+							 next_key(collation, &pair, pair + 2));
+	return entry != NULL && (collation->ranks == NULL ||
+							 entry->proof == RANK_PROVED);
+}
+
 /* text_collation_continues: see text_collation.h. */
 bool
 text_collation_continues(const Collation *collation, char byte, char next)

@@ -162,6 +162,29 @@ extern bool text_collation_continues(const Collation *collation, char byte,
 									 char next);
 
 /*
+ * text_pair numbers the character at 'string', from 0 to TEXT_PAIRS - 1, if it
+ * could be one of two bytes in UTF-8; -1 if not.
+ */
+#define TEXT_PAIRS	(32 * 64)
+
+static inline int
+text_pair(const char *string, const char *end)
+{
+	if (end - string < 2 || (string[0] & 0xE0) != 0xC0 ||
+		(string[1] & 0xC0) != 0x80)
+		return -1;
+	return (string[0] & 0x1F) << 6 | (string[1] & 0x3F);
+}
+
+/*
+ * text_collation_pair_is_fixed tells of such a character, whose weight
+ * text_collation_next has returned, whether it is one, and has this weight
+ * wherever it occurs.
+ */
+extern bool text_collation_pair_is_fixed(const Collation *collation,
+										 const char *pair);
+
+/*
  * text_collation_next returns the weight of the character at *string and
  * advances *string past it, if it has no more of them.  There must be one
  * before 'end'.  'byte_weights' are those that text_collation_byte_weights has
