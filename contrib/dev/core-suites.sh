@@ -45,15 +45,21 @@ run_suite()
 	say "$suite: $((SECONDS - start)) s"
 }
 
+# without_workers FILE: the lines of differences but those that say that an error's
+# context is, or ends with, "parallel worker": whichever participant meets a
+# duplicate or calls a function raises the error, and if that is a worker, as it
+# may or may not be, also in the server's own builds, the server says so.
+without_workers()
+{
+	sed -E '/^\+(CONTEXT:  )?parallel worker$/d' "$@"
+}
+
 # split_diffs SUITE: each test's part of regression.diffs, without what names
-# files and lines, in diffs/SUITE/TEST.diff.  That an error's context is, or ends
-# with, "parallel worker" is left out: whichever participant meets a duplicate
-# raises the error, and if that is a worker, as it may or may not be, also in the
-# server's own builds, the server says so.
+# files, lines and workers, in diffs/SUITE/TEST.diff.
 split_diffs()
 {
 	[ -f "$work/$1/regression.diffs" ] || return 0
-	awk -v "dir=$work/diffs/$1" '
+	without_workers "$work/$1/regression.diffs" | awk -v "dir=$work/diffs/$1" '
 		function end_place() {
 			if (place != "" && differs)
 				printf "@@\n%s", place > (dir "/" name ".diff")
@@ -71,11 +77,10 @@ split_diffs()
 		}
 		/^(---|\+\+\+) .*\.out\t/ { next }
 		/^@@ / { end_place(); next }
-		/^\+(CONTEXT:  )?parallel worker$/ { next }
 		/^[-+]/ { differs = 1 }
 		{ place = place $0 "\n" }
 		END { end_place() }
-	' "$work/$1/regression.diffs"
+	'
 }
 
 # tests_of LOG ok|FAILED: names of the tests with that result, in the formats
@@ -125,7 +130,8 @@ judge_order()
 	for output in "$work/$1/expected/$2".out "$work/$1/expected/$2"_[0-9].out; do
 		[ -f "$output" ] || continue
 		"$top/contrib/dev/rows-differ.py" "$output" "$work/$1/results/$2.out" \
-			>"$found" || return 1
+			>"$found.all" || return 1
+		without_workers "$found.all" >"$found"
 		[ -s "$found" ] || return 0
 		if [ -f "$expected" ] && grep -v '^#' "$expected" | cmp -s - "$found"; then
 			return 0
