@@ -175,7 +175,7 @@ is_deeply([ map { basename($_) } @installers ], ['packages.sh'],
 	'one place that installs');
 
 # Differences from the server's suites: the functions of core-suites.sh alone
-my ($functions) = slurp("$top/contrib/dev/core-suites.sh") =~ /^(split_diffs\(\).*?)^# judge_suite/ms;
+my ($functions) = slurp("$top/contrib/dev/core-suites.sh") =~ /^(without_workers\(\).*?)^# judge_suite/ms;
 mkdir "$dir/$_" foreach qw(regress diffs diffs/regress listed listed/regress);
 
 sub slurp
@@ -208,7 +208,23 @@ is(judged("$known$other"), 'differs', 'a further difference in the same test');
 is(judged($other), 'differs', 'another one');
 is(judged($worker), 'as listed', 'the listed one is gone');
 
-# What rows-differ.py makes of it where queries sort by ptsort
+# The same of the whole output, where queries sort by ptsort
+sub order_judged
+{
+	my ($output) = @_;
+	write_file('regress/results/a.out', $output);
+	my ($status) = shell("keep_report() { :; }\nwork='$dir'\ntop='$top'\nlisted='$dir/listed'\n$functions\njudge_order regress a");
+	return $status == 0 ? 'as listed' : 'differs';
+}
+mkdir "$dir/$_" foreach qw(regress/expected regress/results listed/sorts);
+write_file('regress/expected/a.out', "SELECT 1;\nERROR:  one\n");
+my $in_worker = "SELECT 1;\nERROR:  one\nCONTEXT:  parallel worker\n";
+is(order_judged($in_worker), 'as listed', 'an error of a worker, sorts taken');
+is(order_judged("${in_worker}ERROR:  two\n"), 'differs', 'a further one');
+write_file('listed/sorts/a.diff', "# because\n+ERROR:  two\n+CONTEXT:  f\n");
+is(order_judged("${in_worker}ERROR:  two\nCONTEXT:  f\nparallel worker\n"), 'as listed', 'a listed one of a worker');
+
+# What rows-differ.py makes of it
 sub differs
 {
 	my ($old, $new) = @_;
