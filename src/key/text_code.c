@@ -346,18 +346,27 @@ note_open(TextCode *code, char byte, int symbol)
 }
 
 /*
- * Where the symbol is remembered of the character between start and string,
- * whose weight has been asked for; NULL if it is not.
+ * Remember the symbol of the character between start and string, whose weight
+ * has been asked for, for code_bytes(): unless what follows may change it.
  */
-static uint16 *
-symbol_place(TextCode *code, const char *start, const char *string)
+static void
+remember_symbol(TextCode *code, const char *start, const char *string,
+				int symbol)
 {
+	unsigned char first = *start;
 	int			pair = text_pair(start, string);
 
-	if (code->byte_weights[(unsigned char) *start] != WEIGHT_UNKNOWN)
-		return &code->byte_symbols[(unsigned char) *start];
-	return pair >= 0 && text_collation_pair_is_fixed(code->collation, start) ?
-		&code->pair_symbols[pair] : NULL;
+	if (code->byte_weights[first] != WEIGHT_UNKNOWN)
+		code->byte_symbols[first] = symbol;
+	else if (pair >= 0)
+	{
+		if (text_collation_pair_is_fixed(code->collation, start))
+			code->pair_symbols[pair] = symbol;
+	}
+	else if (string == start + 1 && symbol != IGNORABLE_SYMBOL &&
+			 code->byte_symbols[first] == NO_SYMBOL &&
+			 text_collation_is_open(code->collation, *start))
+		note_open(code, *start, symbol);
 }
 
 static inline bool
@@ -416,10 +425,7 @@ code_bytes(const TextCode *code, CodeInterval *interval, TextContext *context,
 	return string;
 }
 
-/*
- * Narrow the interval by any character; false if no more can be coded.  The
- * symbol of a character of one byte or two is remembered for code_bytes().
- */
+/* Narrow the interval by any character; false if no more can be coded. */
 static pg_noinline bool
 code_character(TextCode *code, CodeInterval *interval, TextContext *context,
 			   const char **string, const char *end)
@@ -427,26 +433,18 @@ code_character(TextCode *code, CodeInterval *interval, TextContext *context,
 	const char *start = *string;
 	CharWeight	weight = next_weight(code, string, end);
 	int			number = weight & ~WEIGHT_ABOVE;
-	uint16	   *place = symbol_place(code, start, *string);
-	bool		open = place == NULL && *string == start + 1 &&
-		code->byte_symbols[(unsigned char) *start] == NO_SYMBOL &&
-		!(weight & WEIGHT_ABOVE) && weight != WEIGHT_IGNORABLE &&
-		text_collation_is_open(code->collation, *start);
 
 	if (weight == WEIGHT_IGNORABLE)
 	{
-		if (place)
-			*place = IGNORABLE_SYMBOL;
+		remember_symbol(code, start, *string, IGNORABLE_SYMBOL);
 		return true;
 	}
 	if (code->two_symbols)
 		return code_symbol(code->model, interval, context, 1 + number / 255) &&
 			code_symbol(code->model, interval, context, 1 + number % 255) &&
 			!(weight & WEIGHT_ABOVE);
-	if (place && !(weight & WEIGHT_ABOVE))
-		*place = 1 + number;
-	if (open)
-		note_open(code, *start, 1 + number);
+	if (!(weight & WEIGHT_ABOVE))
+		remember_symbol(code, start, *string, 1 + number);
 	return code_symbol(code->model, interval, context, 1 + number) &&
 		!(weight & WEIGHT_ABOVE);
 }
