@@ -184,9 +184,9 @@ end_all('kill', $lost, sub { wait_for_restart($node, @_) }, sample(6, @first));
 end_all('full_wal', $lost, sub { wait_for_restart($node, @_) }, sample(5, @of_leader));
 end_all('stop', $lost, sub { restart_node($node) }, sample(6, @first));
 
-# A session that was parallel has a segment until its backend has ended, for which psql
-# does not wait.
-ok($node->poll_query_until('postgres', "SELECT segments() <= $base_segments"), 'no segment is left');
+# A session that was parallel has a segment until its backend has ended.
+wait_for_end($node);
+is($node->safe_psql('postgres', 'SELECT segments()'), $base_segments, 'no segment is left');
 
 # All segments and all workers are somebody else's: the build is serial
 my $taker = $node->background_psql('postgres');
