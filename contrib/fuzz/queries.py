@@ -651,9 +651,8 @@ class QueryCase(Case):
         if self._checked(text).error:
             return
         for _ in range(self.rng.randint(1, 6)):
-            limit = self.rng.choice((1, 3, 50, ALL_ROWS))
-            if not reference:
-                limit = ALL_ROWS
+            limit = (self.rng.choice((1, 3, 50, ALL_ROWS)) if reference
+                     else ALL_ROWS)
             offset = self.rng.choice((0, 0, 5))
             execute = "EXECUTE q(%d, %d)" % (limit, offset)
             ours = self._ptsort_runs(table, execute)
