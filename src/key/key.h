@@ -173,7 +173,7 @@ extern const KeyForm *key_form(const PtSortKey *key);
  *
  * key_learn learns from these values, and appends to 'result', unless that is
  * NULL, what key_adopt of another process takes.  Then key_learned_right tells
- * whether the words put all of these values in order, and there may be fewer.
+ * what text_code_is_right does, and there may be fewer words.
  *
  * key_forgo_learning ends it instead: the words are true then, and do not
  * change any more.  Returns whether those made before are worth less than they
