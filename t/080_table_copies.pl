@@ -48,7 +48,7 @@ sub sound
 	return $server->safe_psql('postgres', of(q{
 SET enable_indexscan = off; SET enable_bitmapscan = off; SET max_parallel_workers_per_gather = 0;
 SELECT coalesce((SELECT string_agg(msg, ' ') FROM verify_heapam('NAME')), 'sound'),
-	(SELECT count(*) FROM (SELECT word, lag(word) OVER () AS before FROM NAME) s WHERE word < before);
+	(SELECT count(*) FROM (SELECT word, lag(word) OVER (ORDER BY ctid) AS before FROM NAME) s WHERE word < before);
 }, $name));
 }
 
