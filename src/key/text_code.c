@@ -16,10 +16,6 @@
  * that were.  The character is coded as the upper one, and the code ends
  * there: that is the lower bound of all strings that continue like this one.
  *
- * A model has at most TEXT_MODEL_MAX_SYMBOLS symbols.  Symbol 0 is the end of
- * the string; if there are more weights than the other symbols, each weight is
- * two symbols, its rank divided by 255 and the remainder.
- *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
@@ -28,6 +24,7 @@
 #include "key/text_code.h"
 #include "key/text_model.h"
 #include "key/text_sample.h"
+#include "key/text_symbol.h"
 #include "ptsort_variant.h"
 #include "utils/memutils.h"
 
@@ -46,9 +43,6 @@
 #define MODEL_LIMIT(limit)		Min((limit) / 8 * 3, TEXT_MODEL_MEMORY)
 #define CHARACTERS_LIMIT(limit) Min((limit) / 8, CHARACTERS_MEMORY)
 #define CHARACTERS_LATER(limit) Min((limit) / 2, CHARACTERS_MEMORY)
-
-/* With more weights than this, each is coded as two symbols. */
-#define MAX_ONE_SYMBOL	(TEXT_MODEL_MAX_SYMBOLS - 2)
 
 /* How much of the sample must have the prefix. */
 #define PREFIX_FRACTION		0.95
@@ -82,9 +76,11 @@
 
 /*
  * Of this many strings of the sample, one is counted from its start, prefix
- * and all: later strings of the table may not have the prefix.
+ * and all: later strings of the table may not have the prefix.  The others are
+ * counted as far as words will reach, in characters of each word.
  */
 #define FULL_STRINGS	8
+#define COUNTED_CHARACTERS	32
 
 /* How a string compares to the prefix, and its part of the interval. */
 enum
@@ -129,14 +125,9 @@ struct TextCode
 	Size		limit;			/* bytes that it may use */
 	Size		peak;			/* bytes that it used while it learned */
 	Collation  *collation;
-	CharWeight *byte_weights;	/* the collation's */
-	uint16		byte_symbols[256];	/* of one-byte characters: code_bytes */
-	uint16		pair_symbols[TEXT_PAIRS];	/* of two-byte characters */
-	uint64		continues[128][4];	/* of each of ASCII with an open symbol, a
-									 * bit for each byte that may change it */
+	TextSymbols *symbols;		/* of its weights */
 	int			nwords;
 	bool		bytewise;		/* the collation's order is */
-	bool		two_symbols;	/* a weight is two symbols */
 	TextCodeMode mode;
 	bool		right;			/* see text_code_is_right */
 	TextPrefix	prefix;
@@ -157,7 +148,7 @@ text_code_create(SortSupport ssup, TextForm form, bool bytewise,
 	code->context = context;
 	code->collation = text_collation_create(ssup, form, bytewise,
 											ranks);
-	code->byte_weights = text_collation_byte_weights(code->collation);
+	code->symbols = text_symbol_create(code->collation);
 	code->bytewise = bytewise;
 	code->nwords = nwords;
 	text_sample_init(&code->sample, bytewise, sizeof(CodedString));
@@ -232,8 +223,8 @@ refill(CodeInterval *interval)
 static inline CharWeight
 next_weight(const TextCode *code, const char **string, const char *end)
 {
-	return text_collation_next(code->collation, code->byte_weights, string,
-							   end);
+	return text_collation_next(code->collation, code->symbols->byte_weights,
+							   string, end);
 }
 
 /* Go to a part of the interval; false if that cannot be divided. */
@@ -316,65 +307,6 @@ code_symbol(const TextModel *model, CodeInterval *interval,
 	return narrow(interval, parts, symbol);
 }
 
-/* Values of byte_symbols that are no symbols of characters. */
-#define NO_SYMBOL		TEXT_MODEL_END	/* code_character() must look */
-#define IGNORABLE_SYMBOL	TEXT_MODEL_MAX_SYMBOLS
-
-/* With this bit a symbol is that only before bytes that do not continue it. */
-#define OPEN_SYMBOL		0x8000
-
-/* May the byte after an open symbol change it? */
-static inline bool
-may_continue(const TextCode *code, const char *string)
-{
-	unsigned char next = string[1];
-
-	return (code->continues[(int) *string][next / 64] >> (next % 64)) & 1;
-}
-
-/* Remember an open symbol, of a character of ASCII. */
-static void
-note_open(TextCode *code, char byte, int symbol)
-{
-	code->byte_symbols[(int) byte] = symbol | OPEN_SYMBOL;
-	for (int next = 0; next < 256; next++)
-	{
-		if (text_collation_continues(code->collation, byte, (char) next))
-			code->continues[(int) byte][next / 64] |=
-				UINT64CONST(1) << (next % 64);
-	}
-}
-
-/*
- * Remember the symbol of the character between start and string, whose weight
- * has been asked for, for code_bytes(): unless what follows may change it.
- */
-static void
-remember_symbol(TextCode *code, const char *start, const char *string,
-				int symbol)
-{
-	unsigned char first = *start;
-	int			pair = text_pair(start, string);
-
-	if (code->byte_weights[first] != WEIGHT_UNKNOWN)
-		code->byte_symbols[first] = symbol;
-	else if (pair >= 0)
-	{
-		if (text_collation_pair_is_fixed(code->collation, start))
-			code->pair_symbols[pair] = symbol;
-	}
-	else if (string == start + 1 && symbol != IGNORABLE_SYMBOL &&
-			 code->byte_symbols[first] == NO_SYMBOL &&
-			 text_collation_is_open(code->collation, *start))
-		note_open(code, *start, symbol);
-}
-
-static inline bool
-is_open_or_none(int symbol)
-{
-	return symbol == NO_SYMBOL || (symbol & OPEN_SYMBOL);
-}
-
 /*
  * Narrow the interval by characters of one byte or two and one symbol, as long
  * as its shift stays.  That is nearly all of the work, so nothing else is in
@@ -385,6 +317,7 @@ code_bytes(const TextCode *code, CodeInterval *interval, TextContext *context,
 		   const char *string, const char *end, int shift)
 {
 	const TextModel *model = code->model;
+	const TextSymbols *symbols = code->symbols;
 	CodeInterval now = *interval;
 
 	/* refill() is due if the range has no more bits than this */
@@ -392,7 +325,7 @@ code_bytes(const TextCode *code, CodeInterval *interval, TextContext *context,
 
 	for (; string < end && now.range >> spent != 0; string++)
 	{
-		int			symbol = code->byte_symbols[(unsigned char) *string];
+		int			symbol = symbols->bytes[(unsigned char) *string];
 		const uint16 *parts;
 		uint64		step;
 		uint64		from;
@@ -401,7 +334,7 @@ code_bytes(const TextCode *code, CodeInterval *interval, TextContext *context,
 		{
 			int			pair = text_pair(string, end);
 
-			symbol = pair < 0 ? NO_SYMBOL : code->pair_symbols[pair];
+			symbol = pair < 0 ? NO_SYMBOL : symbols->doubles[pair];
 			if (symbol == NO_SYMBOL)
 				break;
 			string++;
@@ -410,7 +343,7 @@ code_bytes(const TextCode *code, CodeInterval *interval, TextContext *context,
 			continue;
 		if (symbol & OPEN_SYMBOL)
 		{
-			if (string + 1 == end || may_continue(code, string))
+			if (string + 1 == end || text_symbol_may_continue(symbols, string))
 				break;
 			symbol &= ~OPEN_SYMBOL;
 		}
@@ -430,23 +363,14 @@ static pg_noinline bool
 code_character(TextCode *code, CodeInterval *interval, TextContext *context,
 			   const char **string, const char *end)
 {
-	const char *start = *string;
-	CharWeight	weight = next_weight(code, string, end);
-	int			number = weight & ~WEIGHT_ABOVE;
+	SymbolPair	pair = text_symbol_next(code->symbols, string, end);
 
-	if (weight == WEIGHT_IGNORABLE)
-	{
-		remember_symbol(code, start, *string, IGNORABLE_SYMBOL);
+	if (pair.first == IGNORABLE_SYMBOL)
 		return true;
-	}
-	if (code->two_symbols)
-		return code_symbol(code->model, interval, context, 1 + number / 255) &&
-			code_symbol(code->model, interval, context, 1 + number % 255) &&
-			!(weight & WEIGHT_ABOVE);
-	if (!(weight & WEIGHT_ABOVE))
-		remember_symbol(code, start, *string, 1 + number);
-	return code_symbol(code->model, interval, context, 1 + number) &&
-		!(weight & WEIGHT_ABOVE);
+	return code_symbol(code->model, interval, context, pair.first) &&
+		(pair.second == 0 ||
+		 code_symbol(code->model, interval, context, pair.second)) &&
+		!pair.above;
 }
 
 /*
@@ -457,6 +381,7 @@ static inline void
 code_string(TextCode *code, CodeInterval *interval, const char *string,
 			const char *end)
 {
+	const TextSymbols *symbols = code->symbols;
 	TextContext context = {TEXT_MODEL_END, TEXT_MODEL_END};
 
 	for (;;)
@@ -471,7 +396,7 @@ code_string(TextCode *code, CodeInterval *interval, const char *string,
 			return;
 		if (string == end)
 			break;
-		if (is_open_or_none(code->byte_symbols[(unsigned char) *string]) &&
+		if (!text_symbol_is_known(symbols->bytes[(unsigned char) *string]) &&
 			!code_character(code, interval, &context, &string, end))
 			return;
 	}
@@ -613,35 +538,32 @@ count_string(TextCode *code, TextCounts *counts, const char *string, int length,
 			 bool full)
 {
 	const TextPrefix *prefix = &code->prefix;
+	TextSymbols *symbols = code->symbols;
 	const char *end = string + length;
+	int			most = full ? length : COUNTED_CHARACTERS * code->nwords;
+	int			n = 0;
 
 	if (!full && prefix->nweights > 0 && length >= prefix->length &&
 		memcmp(string, prefix->bytes, prefix->length) == 0)
 		string += prefix->length;
 	text_collation_begin(code->collation);
 	text_model_count(counts, -1);
-	while (string < end)
+	while (string < end && n++ < most)
 	{
-		CharWeight	weight = next_weight(code, &string, end);
+		SymbolPair	pair = {.first = symbols->bytes[(unsigned char) *string]};
 
-		if (weight == WEIGHT_IGNORABLE || (weight & WEIGHT_ABOVE))
+		if (text_symbol_is_known(pair.first))
+			string++;
+		else
+			pair = text_symbol_next(symbols, &string, end);
+		if (pair.first == IGNORABLE_SYMBOL || pair.above)
 			continue;
-		if (code->two_symbols)
-			text_model_count(counts, 1 + weight / 255);
-		text_model_count(counts,
-						 1 + (code->two_symbols ? weight % 255 : weight));
+		text_model_count(counts, pair.first);
+		if (pair.second != 0)
+			text_model_count(counts, pair.second);
 	}
-	text_model_count(counts, TEXT_MODEL_END);
-}
-
-/* Symbols of the model: the end, the weights, and one above them all. */
-static int
-count_symbols(TextCode *code)
-{
-	int			nweights = text_collation_nweights(code->collation);
-
-	code->two_symbols = nweights > MAX_ONE_SYMBOL;
-	return code->two_symbols ? TEXT_MODEL_MAX_SYMBOLS : nweights + 2;
+	if (string == end)
+		text_model_count(counts, TEXT_MODEL_END);
 }
 
 /* Show the sample to the model. */
@@ -660,7 +582,7 @@ count_sample(TextCode *code, TextCounts *counts)
 static void
 learn_model(TextCode *code)
 {
-	TextCounts *counts = text_model_begin(count_symbols(code),
+	TextCounts *counts = text_model_begin(code->symbols->nsymbols,
 										  MODEL_LIMIT(code->limit));
 
 	count_sample(code, counts);
@@ -741,6 +663,7 @@ text_code_learn(TextCode *code)
 	{
 		learn_weights(code);
 		learn_prefix(code);
+		text_symbol_learn(code->symbols, &code->sample);
 		learn_model(code);
 		code->mode = CODED;
 		if (!code->bytewise)
@@ -797,6 +720,7 @@ text_code_export(const TextCode *code, StringInfo target)
 	appendBinaryStringInfo(target, (const char *) &code->prefix,
 						   sizeof(TextPrefix));
 	text_collation_export(code->collation, target);
+	text_symbol_export(code->symbols, target);
 	text_model_export(code->model, target);
 }
 
@@ -826,9 +750,11 @@ import_code(TextCode *code, const char *source, const char *end)
 		code->prefix.nweights < 0 || code->prefix.nweights > TEXT_SAMPLE_BYTES)
 		return false;
 	source = text_collation_import(code->collation, source, end);
+	if (source != NULL)
+		source = text_symbol_import(code->symbols, source, end);
 	if (source == NULL)
 		return false;
-	code->model = text_model_import(count_symbols(code), source, end);
+	code->model = text_model_import(code->symbols->nsymbols, source, end);
 	return code->model != NULL;
 }
 

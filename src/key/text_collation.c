@@ -509,6 +509,30 @@ learn_character(Collation *collation, CharKey key)
 		insert_weight(collation, weight & ~WEIGHT_ABOVE, key);
 }
 
+/*
+ * With ranks: is the character at *string one that always has the same, and has
+ * been learned?  If so *string is advanced past it.  What the table says
+ * meanwhile is WEIGHT_IGNORABLE of these, and 0 of others that were seen.
+ */
+static bool
+skip_learned(Collation *collation, const char **string, const char *end)
+{
+	const char *at = *string;
+	CharWeight *place = weight_place(collation, next_key(collation, &at, end));
+	uint32		rank;
+
+	if (*place == WEIGHT_IGNORABLE)
+	{
+		*string = at;
+		return true;
+	}
+	if (*place == WEIGHT_UNKNOWN)
+		*place = text_rank_character(collation->ranks, *string, at - *string,
+									 &rank) == RANK_PROVED ?
+			WEIGHT_IGNORABLE : 0;
+	return false;
+}
+
 /* Learn the next of a string's ranks. */
 static void
 learn_rank(Collation *collation, const char **string, const char *end)
@@ -544,10 +568,11 @@ text_collation_learn_string(Collation *collation, const char *string,
 	collation->taken = 0;
 	while (string < end)
 	{
-		if (collation->ranks)
-			learn_rank(collation, &string, end);
-		else
+		if (collation->ranks == NULL)
 			learn_character(collation, next_key(collation, &string, end));
+		else if (collation->taken > 0 ||
+				 !skip_learned(collation, &string, end))
+			learn_rank(collation, &string, end);
 	}
 }
 
