@@ -266,14 +266,12 @@ pt_smgrregistersync(SMgrRelation reln, ForkNumber forknum, BlockNumber nblocks)
  * on after the block that pt_heap_scan_position() tells.
  */
 #if PG_VERSION_NUM >= 170000
-#define PT_HEAP_SCAN_HAS_STREAM true
+#define PT_HEAP_SCAN_HAS_STREAM 1
 #define pt_heap_scan_position(scan) ((scan)->rs_prefetch_block)
-#define pt_heap_scan_stream_next(scan) \
-	read_stream_next_buffer((scan)->rs_read_stream, NULL)
 #else
-#define PT_HEAP_SCAN_HAS_STREAM false
+#define PT_HEAP_SCAN_HAS_STREAM 0
 #define pt_heap_scan_position(scan) ((scan)->rs_cblock)
-#define pt_heap_scan_stream_next(scan) InvalidBuffer
+typedef struct ReadStream ReadStream;
 #endif
 
 /* What the buffer mapping knows a block of a relation's main fork by */

@@ -163,6 +163,32 @@ like(slurp_file($node->logfile, $end), qr/building index "two": .*from the scan 
 	'late workers: it was one scan');
 check_nothing_left($node, 'late workers', $segments);
 
+# A worker that comes while the leader scans: the leader ends at its share of
+# the blocks, and the rest is the worker's, whoever is quicker
+my $in_time = q{SET ptsort_test.turns = 'build: before scan:worker after build: leave rest:leader, build: leave rest:leader after build: before scan:worker'};
+my $blocks_of_half = $node->safe_psql('postgres',
+	q{SELECT pg_relation_size('t') / current_setting('block_size')::int / 2});
+my $half = $node->safe_psql('postgres',
+	"SELECT count(*) FROM t WHERE ctid < '($blocks_of_half,0)'");
+my $rest = 20000 - $half;
+foreach my $what ('INDEX half ON t (word)', 'INDEX CONCURRENTLY half ON t (id)',
+	'INDEX half ON t (lower(word))')
+{
+	is($node->safe_psql('postgres', qq{
+$in_time;
+CREATE $what WITH (parallel_workers = 1);
+SELECT bt_index_parent_check('half', true, true);
+$shares;
+DROP INDEX half}), "\nleader $half, worker $rest", "halves: $what");
+}
+is($node->safe_psql('postgres', qq{
+$in_time;
+SET ptsort.parallel_workers = 1;
+SET min_parallel_table_scan_size = 0;
+REINDEX TABLE t;
+SELECT bt_index_parent_check(i, true, true) FROM unnest('{one, two}'::regclass[]) i;
+$shares}), "\n\nleader $half, worker $rest", 'halves: one scan for two indexes');
+
 # the runs for the second index are of no use, and the error is that of its own build
 $node->safe_psql('postgres', q{
 CREATE TABLE dups AS SELECT i AS id, greatest(i, 2) AS few FROM generate_series(1, 20000) i;

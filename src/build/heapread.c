@@ -28,6 +28,7 @@
  * On 17 and later the server's scan has a stream that reads ahead.  A stream
  * that has begun cannot be left in the middle; so there the first block that
  * the system does not have in its cache hands all that follow to the stream.
+ * And who may end before the scan does has a stream of its own.
  *
  *-------------------------------------------------------------------------
  */
@@ -58,6 +59,9 @@
 struct HeapReader
 {
 	HeapScanDesc scan;			/* the server's: blocks, strategy, stream */
+	const HeapShare *share;		/* or NULL */
+	ReadStream *stream;			/* ours if there is a share, else NULL */
+	BlockNumber nblocks;		/* that we have got of the scan */
 	bool		copying;		/* try to copy pages? */
 	bool		ended;			/* no blocks after the batch */
 	Buffer		buffer;			/* of the page that was provided; or invalid */
@@ -89,7 +93,7 @@ struct HeapReader
  * fields tell where we are.
  */
 static BlockNumber
-next_block(HeapScanDesc scan)
+next_of_scan(HeapScanDesc scan)
 {
 	Relation	heap = scan->rs_base.rs_rd;
 	ParallelBlockTableScanDesc blocks =
@@ -123,6 +127,19 @@ next_block(HeapScanDesc scan)
 	return *position;
 }
 
+/* The next block of our share of the scan, or InvalidBlockNumber. */
+static BlockNumber
+next_block(HeapReader *reader)
+{
+	const HeapShare *share = reader->share;
+	BlockNumber n = reader->nblocks++;
+
+	if (share != NULL && n >= share->least && n <= share->most &&
+		share->leave_rest(share->arg, n == share->most))
+		return InvalidBlockNumber;
+	return next_of_scan(reader->scan);
+}
+
 /* Fetch the numbers of a batch's blocks. */
 static void
 fill_batch(HeapReader *reader)
@@ -132,7 +149,7 @@ fill_batch(HeapReader *reader)
 	reader->n = reader->next = reader->npinned = 0;
 	while (reader->n < limit)
 	{
-		BlockNumber block = next_block(reader->scan);
+		BlockNumber block = next_block(reader);
 
 		if (block == InvalidBlockNumber)
 		{
@@ -339,19 +356,78 @@ copy_batch(HeapReader *reader)
  * Pages
  */
 
+#if PT_HEAP_SCAN_HAS_STREAM
+
+/* ReadStreamBlockNumberCB */
+static BlockNumber
+next_of_stream(ReadStream *stream, void *reader, void *buffer_data)
+{
+	return next_block(reader);
+}
+
+static void
+begin_stream(HeapReader *reader)
+{
+	HeapScanDesc scan = reader->scan;
+
+	if (reader->share != NULL)
+		reader->stream = read_stream_begin_relation(READ_STREAM_SEQUENTIAL,
+													scan->rs_strategy,
+													scan->rs_base.rs_rd,
+													MAIN_FORKNUM,
+													next_of_stream, reader, 0);
+}
+
+static void
+end_stream(HeapReader *reader)
+{
+	if (reader->stream != NULL)
+		read_stream_end(reader->stream);
+}
+
+/* The next page's buffer, invalid after the last one. */
+static Buffer
+next_buffer(HeapReader *reader)
+{
+	return read_stream_next_buffer(reader->stream != NULL ? reader->stream :
+								   reader->scan->rs_read_stream, NULL);
+}
+
+#else							/* before 17 */
+
+static void
+begin_stream(HeapReader *reader)
+{
+}
+
+static void
+end_stream(HeapReader *reader)
+{
+}
+
+static Buffer
+next_buffer(HeapReader *reader)
+{
+	return InvalidBuffer;
+}
+
+#endif
+
 /* heapread_begin: see heapread.h. */
 HeapReader *
-heapread_begin(HeapScanDesc scan)
+heapread_begin(HeapScanDesc scan, const HeapShare *share)
 {
 	HeapReader *reader = palloc0(sizeof(HeapReader));
 
 	reader->scan = scan;
+	reader->share = share;
 	reader->fd = -1;
 	reader->buffer = InvalidBuffer;
 	reader->copying = scan->rs_strategy != NULL &&
 		!RelationUsesLocalBuffers(scan->rs_base.rs_rd);
 	if (reader->copying)
 		reader->pages = pt_palloc_io_pages(CurrentMemoryContext, BATCH);
+	begin_stream(reader);
 	return reader;
 }
 
@@ -423,7 +499,7 @@ heapread_next(HeapReader *reader, HeapPage *page)
 	if (reader->next == reader->n && !reader->ended && !reader->copying &&
 		PT_HEAP_SCAN_HAS_STREAM)
 	{
-		Buffer		buffer = pt_heap_scan_stream_next(reader->scan);
+		Buffer		buffer = next_buffer(reader);
 
 		if (BufferIsValid(buffer))
 			provide_buffer(reader, buffer, page);
@@ -457,6 +533,7 @@ void
 heapread_end(HeapReader *reader)
 {
 	release_page(reader);
+	end_stream(reader);
 	close_segment(reader);
 	if (reader->pages != NULL)
 		pfree(reader->pages);

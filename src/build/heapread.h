@@ -29,10 +29,24 @@ typedef struct HeapPage
 } HeapPage;
 
 /*
- * heapread_begin begins to read the blocks of a scan that has just begun, in
- * the current memory context.
+ * HeapShare: how much of a parallel scan a process reads that began before the
+ * others.  After 'least' blocks it asks before each one whether they have begun
+ * and will read the rest; when it has 'most' it may wait for them.  If not it
+ * reads on to the end, as far as they leave blocks.
  */
-extern HeapReader *heapread_begin(HeapScanDesc scan);
+typedef struct HeapShare
+{
+	BlockNumber least;
+	BlockNumber most;
+	bool		(*leave_rest) (void *arg, bool wait);
+	void	   *arg;
+} HeapShare;
+
+/*
+ * heapread_begin begins to read the blocks of a scan that has just begun, in
+ * the current memory context.  'share' lives as long; or it is NULL.
+ */
+extern HeapReader *heapread_begin(HeapScanDesc scan, const HeapShare *share);
 
 /*
  * heapread_next provides the next page, valid until the next call.  False

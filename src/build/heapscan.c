@@ -622,7 +622,8 @@ begin_scan(HeapScan *hs, ParallelTableScanDesc parallel, bool concurrent)
 
 void
 heapscan_build(Relation heap, HeapScanTarget *targets, int ntargets,
-			   ParallelTableScanDesc parallel, bool progress)
+			   ParallelTableScanDesc parallel, const HeapShare *share,
+			   bool progress)
 {
 	const IndexInfo *index_info = targets[0].index_info;
 	HeapScan   *hs;
@@ -644,7 +645,7 @@ heapscan_build(Relation heap, HeapScanTarget *targets, int ntargets,
 	snapshot = begin_scan(hs, parallel, index_info->ii_Concurrent);
 
 	report_blocks(hs, PROGRESS_SCAN_BLOCKS_TOTAL);
-	hs->reader = heapread_begin(hs->scan);
+	hs->reader = heapread_begin(hs->scan, share);
 	scan_pages(hs);
 	heapread_end(hs->reader);
 	report_blocks(hs, PROGRESS_SCAN_BLOCKS_DONE);

@@ -17,6 +17,7 @@
 
 #include "access/relscan.h"
 #include "access/tableam.h"
+#include "build/heapread.h"
 #include "nodes/execnodes.h"
 
 /* Developer GUC: let the server judge every page, but not in CONCURRENTLY. */
@@ -37,14 +38,15 @@ typedef struct HeapScanTarget
  * callback of each target, a page at a time, and counts live ones.  Without a
  * parallel scan its share is the table.  'parallel' must have been initialized
  * with SnapshotAny, or for CONCURRENTLY with a registered MVCC snapshot.  If
- * 'progress', the blocks are reported to the progress view.
+ * 'progress', the blocks are reported to the progress view.  'share' is for
+ * heapread_begin, and may be NULL.
  *
  * Values that are passed by reference point into the page, or into memory
  * that is valid until the callback returns.
  */
 extern void heapscan_build(Relation heap, HeapScanTarget *targets,
 						   int ntargets, ParallelTableScanDesc parallel,
-						   bool progress);
+						   const HeapShare *share, bool progress);
 
 /*
  * heapscan_is_shareable tells whether a scan of this table can be for more than

@@ -20,9 +20,18 @@
 #include "fault.h"
 #include "lib/stringinfo.h"
 #include "pgstat.h"
+#include "sort/internal.h"
 #include "storage/proc.h"
+#include "util.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+
+/*
+ * The leader limits its share of tables of no more blocks than this, and waits
+ * for workers if its scan has taken that long: they come 3 to 6 ms after it.
+ */
+#define MOST_SHARED_BLOCKS	8192
+#define LEAST_SCAN_MS		2.5
 
 /*
  * Raise an error, naming what is wrong, if the set of callbacks is not one that
@@ -237,6 +246,54 @@ count_for_siblings(Participant *participant, const HeapScanTarget *targets)
 	}
 }
 
+/* What leave_rest must know. */
+typedef struct LeaderScan
+{
+	const Team *team;
+	instr_time	start;
+} LeaderScan;
+
+/*
+ * HeapShare: will the workers scan the rest?  If they have begun.  It is not
+ * waited for them longer than the scan has taken so far.
+ */
+static bool
+leave_rest(void *arg, bool wait)
+{
+	LeaderScan *scan = arg;
+	double		ms = wait ? pt_ms_since(scan->start) : 0;
+
+	fault_point("build: leave rest");
+	return sort_have_begun(scan->team->sort_shared, scan->team->participants,
+						   ms < LEAST_SCAN_MS ? 0 : (long) ms);
+}
+
+/*
+ * The leader's share of a small table, or NULL.  It begins first, and at some
+ * 5 ms later there may be little left for the workers to scan: but the leader's
+ * sort takes longer than its scan.  So it ends when it has its part, or a
+ * quarter more, and workers have come.
+ */
+static const HeapShare *
+leader_share(const Team *team, LeaderScan *scan, HeapShare *share)
+{
+	BlockNumber nblocks;
+
+	if (!team->is_leader || team->scan == NULL ||
+		!heapscan_is_shareable(team->table))
+		return NULL;
+	nblocks = ((ParallelBlockTableScanDesc) team->scan)->phs_nblocks;
+	if (nblocks > MOST_SHARED_BLOCKS)
+		return NULL;
+	scan->team = team;
+	INSTR_TIME_SET_CURRENT(scan->start);
+	share->least = nblocks / team->participants;
+	share->most = share->least + share->least / 4;
+	share->leave_rest = leave_rest;
+	share->arg = scan;
+	return share;
+}
+
 /* Put this process's share of the table, for the siblings as well. */
 static void
 scan(Team *team)
@@ -245,6 +302,8 @@ scan(Team *team)
 	PtBuild    *build = participant_build(team);
 	int			ntargets = 1 + participant->nsiblings;
 	HeapScanTarget *targets = palloc0(ntargets * sizeof(HeapScanTarget));
+	LeaderScan	leader_scan;
+	HeapShare	share;
 
 	targets[0].index = build->index;
 	targets[0].index_info = build->index_info;
@@ -263,6 +322,7 @@ scan(Team *team)
 	}
 
 	heapscan_build(build->heap, targets, ntargets, team->scan,
+				   leader_share(team, &leader_scan, &share),
 				   participant->progress);
 	if (participant->ops->scan_done != NULL)
 		participant->ops->scan_done(build, team->sort);

@@ -172,6 +172,12 @@ extern void sort_verify_slices(PtSort *sort);
  */
 extern void sort_excuse_late(PtSortShared *shared);
 
+/*
+ * sort_have_begun tells whether so many participants have begun to sort.  It
+ * waits for that, but not longer than so many milliseconds.
+ */
+extern bool sort_have_begun(PtSortShared *shared, int participants, long ms);
+
 /* sort_returned returns how many tuples get has returned so far. */
 extern int64 sort_returned(const PtSort *sort);
 

@@ -13,9 +13,11 @@
 #include "miscadmin.h"
 #include "postmaster/bgworker.h"
 #include "sort/shared.h"
+#include "sort/slices.h"
 #include "stamp.h"
 #include "storage/condition_variable.h"
 #include "storage/spin.h"
+#include "util.h"
 #include "utils/wait_event.h"
 
 /* How often a waiting leader looks whether its workers are still there, ms. */
@@ -72,7 +74,7 @@ struct PtSortShared
 int
 shared_slices(int processes)
 {
-	return processes <= 64 ? 8 * processes : Max(512, processes);
+	return processes <= 64 ? SLICES_EACH * processes : Max(512, processes);
 }
 
 /* Runs of all participants together, unless there are more of these. */
@@ -327,6 +329,7 @@ shared_join(PtSortShared *shared, int participant)
 		shared->joined++;
 	}
 	SpinLockRelease(&shared->mutex);
+	ConditionVariableBroadcast(&shared->announced);
 
 	if (collected && !shared->excused)
 		refuse_late(participant);
@@ -668,6 +671,34 @@ void
 sort_excuse_late(PtSortShared *shared)
 {
 	shared->excused = true;
+}
+
+static int
+joined(PtSortShared *shared)
+{
+	int			result;
+
+	SpinLockAcquire(&shared->mutex);
+	result = shared->joined;
+	SpinLockRelease(&shared->mutex);
+	return result;
+}
+
+/* sort_have_begun: see internal.h. */
+bool
+sort_have_begun(PtSortShared *shared, int participants, long ms)
+{
+	const uint32 event = WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN;
+	instr_time	start;
+
+	if (ms <= 0)
+		return joined(shared) >= participants;
+	INSTR_TIME_SET_CURRENT(start);
+	ConditionVariablePrepareToSleep(&shared->announced);
+	while (joined(shared) < participants && pt_ms_since(start) < ms)
+		(void) ConditionVariableTimedSleep(&shared->announced, ms, event);
+	ConditionVariableCancelSleep();
+	return joined(shared) >= participants;
 }
 
 /* shared_is_helped tells whether sort_promise_help was called. */

@@ -5,7 +5,8 @@
  *
  * Any participant can merge any slice, since all import all runs.  So a
  * participant that is slow only takes fewer of them: there are eight for each
- * participant, but none of under MIN_SLICE_TUPLES.
+ * participant, but none of under MIN_SLICE_TUPLES, or MIN_SHARE_TUPLES if there
+ * is one for each.
  *
  * A *cut* is a place in each run such that everything before it, in any run,
  * comes before everything after it in every run.  The tuple at a place of one
@@ -41,6 +42,7 @@
  * tuples that is less than one in a hundred, even if they share posting lists.
  */
 #define MIN_SLICE_TUPLES	150000
+#define MIN_SHARE_TUPLES	30000
 
 /*
  * Samples that are looked at, of all runs together: as many as fit this part
@@ -515,7 +517,9 @@ slices_useful(int nslices, int64 tuples)
 {
 	if (ptsort_debug_slices > 0)
 		return Min(nslices, ptsort_debug_slices);
-	return (int) Min(nslices, Max(tuples / MIN_SLICE_TUPLES, 1));
+	return (int) Max(Min(nslices, tuples / MIN_SLICE_TUPLES),
+					 Max(Min(nslices / SLICES_EACH, tuples / MIN_SHARE_TUPLES),
+						 1));
 }
 
 int64

@@ -15,6 +15,9 @@
 /* Developer GUC: cut into this many slices, however small; 0 is off. */
 extern int	ptsort_debug_slices;
 
+/* Slices for each participant. */
+#define SLICES_EACH		8
+
 /*
  * slices_useful returns into how many of nslices slices it is worth while to
  * cut that many tuples.
