@@ -34,7 +34,8 @@ learn(PtSortKey *key)
 static void
 begin_learning(PtSortKey *key)
 {
-	key_begin_learning(key, true);
+	key_expect_many(key);
+	key_begin_learning(key);
 }
 
 static bool

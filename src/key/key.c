@@ -698,13 +698,18 @@ key_peak_memory(const PtSortKey *key)
 }
 
 void
-key_begin_learning(PtSortKey *key, bool many)
+key_expect_many(PtSortKey *key)
+{
+	if (key->word.ranks)
+		(void) text_rank_prepare(key->word.ranks);
+}
+
+void
+key_begin_learning(PtSortKey *key)
 {
 	SortKeyWord *word = &key->word;
 	MemoryContext old = MemoryContextSwitchTo(key->context);
 
-	if (many && word->ranks)
-		(void) text_rank_prepare(word->ranks);
 	word->code = text_code_create(&key->support[word->column], word->form,
 								  !word->hint, word->ranks, word->nwords);
 	if (key->limit > 0)
@@ -734,7 +739,7 @@ key_learn(PtSortKey *key, StringInfo result)
 void
 key_adopt(PtSortKey *key, const char *learned, Size length)
 {
-	key_begin_learning(key, false);
+	key_begin_learning(key);
 	text_code_import(key->word.code, learned, length);
 	end_learning(key);
 }

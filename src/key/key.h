@@ -144,7 +144,7 @@ extern bool key_is_doubted(const PtSortKey *key);
 /*
  * key_is_proved: are words right, unless the key's collation contradicts its
  * own tables?  Of ICU's collations this is known once their tables have been
- * asked for (key_begin_learning).
+ * asked for (key_expect_many).
  */
 extern bool key_is_proved(const PtSortKey *key);
 
@@ -168,8 +168,9 @@ extern const KeyForm *key_form(const PtSortKey *key);
  * What follows is for keys that are created learning (key_is_learning).
  *
  * key_begin_learning has the key remember, from then on, the values that words
- * are asked for: until then learning costs nothing.  'many' says that there are
- * so many values that 15 ms more are well spent.
+ * are asked for: until then learning costs nothing.  Before it or key_adopt,
+ * key_expect_many says that there are so many values that 15 ms more are well
+ * spent, and takes these.
  *
  * key_learn learns from these values, and appends to 'result', unless that is
  * NULL, what key_adopt of another process takes.  Then key_learned_right tells
@@ -184,7 +185,8 @@ extern const KeyForm *key_form(const PtSortKey *key);
  * is worth while to learn if there are no more than so many tuples.  Before, it
  * tells whether it might be.
  */
-extern void key_begin_learning(PtSortKey *key, bool many);
+extern void key_expect_many(PtSortKey *key);
+extern void key_begin_learning(PtSortKey *key);
 extern void key_learn(PtSortKey *key, StringInfo result);
 extern void key_adopt(PtSortKey *key, const char *learned, Size length);
 extern bool key_learned_right(const PtSortKey *key);

@@ -349,21 +349,26 @@ shared_join(PtSortShared *shared, int participant)
 
 /*
  * shared_claim_learning returns true to one participant, which must then learn
- * and publish, and false to the others when that one has published.
+ * and publish.
  */
 bool
 shared_claim_learning(PtSortShared *shared)
 {
 	bool		claimed;
-	bool		abandoned;
-	int			learned;
 
 	SpinLockAcquire(&shared->mutex);
 	claimed = !shared->learning;
 	shared->learning = true;
 	SpinLockRelease(&shared->mutex);
-	if (claimed)
-		return true;
+	return claimed;
+}
+
+/* Wait until that one has published; returns how many bytes. */
+static int
+wait_for_learned(PtSortShared *shared)
+{
+	bool		abandoned;
+	int			learned;
 
 	fault_point("shared: wait for learning");
 	ConditionVariablePrepareToSleep(&shared->announced);
@@ -379,7 +384,7 @@ shared_claim_learning(PtSortShared *shared)
 		ConditionVariableSleep(&shared->announced, PG_WAIT_EXTENSION);
 	}
 	ConditionVariableCancelSleep();
-	return false;
+	return learned;
 }
 
 /* shared_publish_learned gives the others what the caller has learned. */
@@ -398,19 +403,15 @@ shared_publish_learned(PtSortShared *shared, const char *data, int length)
 	ConditionVariableBroadcast(&shared->announced);
 }
 
-/* shared_read_learned appends what was published. */
+/* shared_read_learned waits for what is published, and appends it. */
 void
 shared_read_learned(PtSortShared *shared, StringInfo result)
 {
-	int			length;
+	int			length = wait_for_learned(shared);
 	BufFile    *file = BufFileOpenFileSet(&shared->fileset.fs, LEARNED_FILE,
 										  O_RDONLY, false);
 
-	SpinLockAcquire(&shared->mutex);
-	length = shared->learned;
-	SpinLockRelease(&shared->mutex);
-
-	if (length <= 0 || length != BufFileSize(file))
+	if (length != BufFileSize(file))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("what another participant has learned about sort keys is incomplete")));

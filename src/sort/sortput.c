@@ -279,7 +279,9 @@ learn_here(PtSort *sort, StringInfo learned)
 		return false;
 	if (may_forgo && !key_learning_pays(sort->key, all_tuples(sort)))
 		return false;
-	key_begin_learning(sort->key, many);
+	if (many)
+		key_expect_many(sort->key);
+	key_begin_learning(sort->key);
 	rekey_memory(sort, sample_step(sort, many), false);
 	if (may_forgo && !key_learning_pays(sort->key, all_tuples(sort)))
 		return false;
@@ -310,6 +312,9 @@ learn_or_adopt(PtSort *sort)
 	}
 	else
 	{
+		/* as that one does meanwhile */
+		if (has_many(sort))
+			key_expect_many(sort->key);
 		shared_read_learned(shared, &learned);
 		has_learned = learned.len > 1;
 		if (has_learned)
