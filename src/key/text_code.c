@@ -307,10 +307,27 @@ code_symbol(const TextModel *model, CodeInterval *interval,
 	return narrow(interval, parts, symbol);
 }
 
+/* The symbol of a character of two bytes or three, if it is kept, and one. */
+static inline int
+find_wide(const TextSymbols *symbols, const char *string, const char *end,
+		  int *length)
+{
+	int			pair = text_pair(string, end);
+
+	*length = 2;
+	if (pair >= 0)
+		return symbols->doubles[pair];
+	*length = 3;
+	pair = text_symbol_triple(symbols, string, end);
+	if (pair == 0)
+		return IGNORABLE_SYMBOL;
+	return pair < 0 || (pair & 0xFF) != 0 ? NO_SYMBOL : pair >> 8;
+}
+
 /*
- * Narrow the interval by characters of one byte or two and one symbol, as long
- * as its shift stays.  That is nearly all of the work, so nothing else is in
- * the loop, and the shift is a constant.  Returns where it ended.
+ * Narrow the interval by characters of up to three bytes and one symbol, as
+ * long as its shift stays.  That is nearly all of the work, so nothing else is
+ * in the loop, and the shift is a constant.  Returns where it ended.
  */
 static pg_attribute_always_inline const char *
 code_bytes(const TextCode *code, CodeInterval *interval, TextContext *context,
@@ -332,12 +349,12 @@ code_bytes(const TextCode *code, CodeInterval *interval, TextContext *context,
 
 		if (symbol == NO_SYMBOL)
 		{
-			int			pair = text_pair(string, end);
+			int			length;
 
-			symbol = pair < 0 ? NO_SYMBOL : symbols->doubles[pair];
+			symbol = find_wide(symbols, string, end, &length);
 			if (symbol == NO_SYMBOL)
 				break;
-			string++;
+			string += length - 1;
 		}
 		if (symbol == IGNORABLE_SYMBOL)
 			continue;

@@ -452,16 +452,17 @@ text_collation_is_open(const Collation *collation, char byte)
 		entry->proof == RANK_BEGINS && !IS_HIGHBIT_SET(byte);
 }
 
-/* text_collation_pair_is_fixed: see text_collation.h. */
+/* text_collation_is_fixed: see text_collation.h. */
 bool
-text_collation_pair_is_fixed(const Collation *collation, const char *pair)
+text_collation_is_fixed(const Collation *collation, const char *character,
+						int n)
 {
 	CharEntry  *entry;
 
 	if (collation->encoding != PG_UTF8 || collation->bytewise)
 		return false;
 	entry = chartable_lookup(collation->characters,
-							 next_key(collation, &pair, pair + 2));
+							 next_key(collation, &character, character + n));
 	return entry != NULL && (collation->ranks == NULL ||
 							 entry->proof == RANK_PROVED);
 }

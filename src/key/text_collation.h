@@ -177,12 +177,29 @@ text_pair(const char *string, const char *end)
 }
 
 /*
- * text_collation_pair_is_fixed tells of such a character, whose weight
+ * text_triple numbers the character at 'string', up to 0xFFFF, if it could be
+ * one of three bytes in UTF-8: by its code point; 0 if not.
+ */
+static inline uint32
+text_triple(const char *string, const char *end)
+{
+	uint32		code_point;
+
+	if (end - string < 3 || (string[0] & 0xF0) != 0xE0 ||
+		(string[1] & 0xC0) != 0x80 || (string[2] & 0xC0) != 0x80)
+		return 0;
+	code_point = (string[0] & 0x0F) << 12 | (string[1] & 0x3F) << 6 |
+		(string[2] & 0x3F);
+	return code_point < 0x800 ? 0 : code_point;
+}
+
+/*
+ * text_collation_is_fixed tells of such a character, of n bytes, whose weight
  * text_collation_next has returned, whether it is one, and has this weight
  * wherever it occurs.
  */
-extern bool text_collation_pair_is_fixed(const Collation *collation,
-										 const char *pair);
+extern bool text_collation_is_fixed(const Collation *collation,
+									const char *character, int n);
 
 /*
  * text_collation_next returns the weight of the character at *string and

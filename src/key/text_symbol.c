@@ -183,8 +183,8 @@ note_open(TextSymbols *symbols, char byte, int symbol)
 }
 
 /*
- * Remember the symbol of the character between start and string, whose weight
- * has been asked for: unless what follows may change it.
+ * Remember the symbol of the character of one or two bytes between start and
+ * string, whose weight has been asked for: unless what follows may change it.
  */
 static void
 remember_symbol(TextSymbols *symbols, const char *start, const char *string,
@@ -197,7 +197,7 @@ remember_symbol(TextSymbols *symbols, const char *start, const char *string,
 		symbols->bytes[first] = symbol;
 	else if (pair >= 0)
 	{
-		if (text_collation_pair_is_fixed(symbols->collation, start))
+		if (text_collation_is_fixed(symbols->collation, start, 2))
 			symbols->doubles[pair] = symbol;
 	}
 	else if (string == start + 1 && symbol != IGNORABLE_SYMBOL &&
@@ -206,25 +206,51 @@ remember_symbol(TextSymbols *symbols, const char *start, const char *string,
 		note_open(symbols, *start, symbol);
 }
 
+/* The same for one of three bytes, of which both symbols are kept. */
+static void
+remember_triple(TextSymbols *symbols, const char *start, uint32 triple,
+				uint16 pair)
+{
+	if (text_collation_is_fixed(symbols->collation, start, 3))
+		symbols->triples[triple % TEXT_TRIPLES] = triple << 16 | pair;
+}
+
+static SymbolPair
+make_pair(int pair)
+{
+	SymbolPair	result = {
+		.first = pair == 0 ? IGNORABLE_SYMBOL : pair >> 8,
+		.second = pair & 0xFF
+	};
+
+	return result;
+}
+
 /* text_symbol_next: see text_symbol.h. */
 SymbolPair
 text_symbol_next(TextSymbols *symbols, const char **string, const char *end)
 {
 	const char *start = *string;
-	CharWeight	weight = text_collation_next(symbols->collation,
-											 symbols->byte_weights, string,
-											 end);
-	SymbolPair	result = {.first = IGNORABLE_SYMBOL};
+	int			pair = text_symbol_triple(symbols, start, end);
+	uint32		triple;
+	CharWeight	weight;
+	SymbolPair	result;
 
-	if (weight != WEIGHT_IGNORABLE)
+	if (pair >= 0)
 	{
-		uint16		pair = symbols->pairs[weight & ~WEIGHT_ABOVE];
-
-		result.first = pair >> 8;
-		result.second = pair & 0xFF;
-		result.above = (weight & WEIGHT_ABOVE) != 0;
+		*string += 3;
+		return make_pair(pair);
 	}
-	if (result.second == 0 && !result.above)
+	weight = text_collation_next(symbols->collation, symbols->byte_weights,
+								 string, end);
+	pair = weight == WEIGHT_IGNORABLE ? 0 :
+		symbols->pairs[weight & ~WEIGHT_ABOVE];
+	result = make_pair(pair);
+	result.above = weight != WEIGHT_IGNORABLE && (weight & WEIGHT_ABOVE) != 0;
+	triple = text_triple(start, *string);
+	if (triple != 0 && !result.above)
+		remember_triple(symbols, start, triple, pair);
+	else if (result.second == 0 && !result.above)
 		remember_symbol(symbols, start, *string, result.first);
 	return result;
 }

@@ -10,9 +10,9 @@
  * between two of these share one, or some, and a second symbol tells them
  * apart: they order as they did, and few characters take two steps.
  *
- * Nearly all characters are of one byte, or two in UTF-8, and one symbol
- * wherever they occur.  Those are kept in tables for a loop that does nothing
- * else (text_code.c).
+ * Nearly all characters are of one byte, or two or three in UTF-8, and the same
+ * symbols wherever they occur.  Those are kept in tables for a loop that does
+ * nothing else (text_code.c), of three bytes as many as find a place.
  *
  * Use: create; when the collation's weights have been learned, learn from the
  * same sample, or import what another process has exported; then next for each
@@ -29,6 +29,9 @@
 #include "key/text_model.h"
 #include "key/text_sample.h"
 
+/* Places for characters of three bytes; a power of two. */
+#define TEXT_TRIPLES	4096
+
 typedef struct TextSymbols
 {
 	Collation  *collation;
@@ -39,6 +42,8 @@ typedef struct TextSymbols
 								 * and the second in the low one, 0: none */
 	uint16		bytes[256];		/* symbols of one-byte characters */
 	uint16		doubles[TEXT_PAIRS];	/* of two-byte characters in UTF-8 */
+	uint32		triples[TEXT_TRIPLES];	/* of some of three bytes: the code
+										 * point, and the pair, 0: ignorable */
 	uint64		continues[128][4];	/* of each of ASCII with an open symbol, a
 									 * bit for each byte that may change it */
 } TextSymbols;
@@ -88,6 +93,20 @@ text_symbol_may_continue(const TextSymbols *symbols, const char *string)
 	unsigned char next = string[1];
 
 	return (symbols->continues[(int) *string][next / 64] >> (next % 64)) & 1;
+}
+
+/*
+ * text_symbol_triple returns the pair of a character of three bytes that is
+ * kept; -1 if none is, or it is no such character.
+ */
+static inline int
+text_symbol_triple(const TextSymbols *symbols, const char *string,
+				   const char *end)
+{
+	uint32		triple = text_triple(string, end);
+	uint32		kept = symbols->triples[triple % TEXT_TRIPLES];
+
+	return triple != 0 && kept >> 16 == triple ? (int) (kept & 0xFFFF) : -1;
 }
 
 /*
