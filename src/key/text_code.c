@@ -333,14 +333,16 @@ static pg_attribute_always_inline const char *
 code_bytes(const TextCode *code, CodeInterval *interval, TextContext *context,
 		   const char *string, const char *end, int shift)
 {
-	const TextModel *model = code->model;
+	const TextModel model = *code->model;	/* to be kept in registers */
 	const TextSymbols *symbols = code->symbols;
-	CodeInterval now = *interval;
+	TextContext here = *context;
+	uint64		range = interval->range;
+	uint64		offset = 0;		/* from the interval's lower end */
 
 	/* refill() is due if the range has no more bits than this */
 	const int	spent = shift > 0 ? 32 : TEXT_MODEL_BITS + 1;
 
-	for (; string < end && now.range >> spent != 0; string++)
+	for (; string < end && range >> spent != 0; string++)
 	{
 		int			symbol = symbols->bytes[(unsigned char) *string];
 		const uint16 *parts;
@@ -364,14 +366,16 @@ code_bytes(const TextCode *code, CodeInterval *interval, TextContext *context,
 				break;
 			symbol &= ~OPEN_SYMBOL;
 		}
-		parts = text_model_parts(model, context);
-		step = now.range >> TEXT_MODEL_BITS;
+		parts = text_model_parts(&model, &here);
+		step = range >> TEXT_MODEL_BITS;
 		from = step * parts[symbol];
-		text_model_step(context, symbol);
-		now.low += (uint128) from << shift;
-		now.range = step * parts[symbol + 1] - from;
+		text_model_step(&here, symbol);
+		offset += from;
+		range = step * parts[symbol + 1] - from;
 	}
-	*interval = now;
+	*context = here;
+	interval->low += (uint128) offset << shift;
+	interval->range = range;
 	return string;
 }
 
