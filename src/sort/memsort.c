@@ -213,6 +213,9 @@ grow_entries(MemSort *ms)
 	if (ms->capacity + more > ms->room)
 		allocate_entries(ms, Max(ms->capacity + more,
 								 expected_room(ms, rest / mean)));
+	more = Min(more, PAGES_STEP / entries_size(ms, 1));
+	(void) pages_open((char *) memsort_entry(ms, ms->capacity),
+					  entries_size(ms, more));
 	ms->capacity += more;
 	account(ms, more * entry_cost(ms));
 	return true;

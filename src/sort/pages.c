@@ -14,8 +14,8 @@
  * or the kernel moves memory about to make one.  So each is timed, and if one
  * was slow the next ones are done without, more of them each time.
  *
- * Small pages are asked for many at once, just before they are filled.  That
- * takes no fault for each, and what the kernel has cleared is still in the
+ * Small pages are asked for PAGES_STEP at once, just before they are filled.
+ * That takes no fault for each, and what the kernel has cleared is still in the
  * processor's cache when it is filled.
  *
  * All of this is advice.  Where the kernel does not know it, or forbids large
@@ -36,11 +36,8 @@
 /* Size of a small one; no harm is done if they are larger. */
 #define SMALL_PAGE		4096
 
-/* Small pages are asked for by this many bytes, which a cache can hold. */
-#define STEP			(256 * 1024)
-
 /* Less than this is not worth a call of the kernel. */
-#define MIN_OPEN		(1024 * 1024)
+#define MIN_OPEN		(64 * 1024)
 
 /*
  * A large page is slow that takes more than this, in ns of processor time: as
@@ -113,7 +110,7 @@ Size
 pages_open(char *start, Size size)
 {
 	char	   *large = (char *) TYPEALIGN(LARGE_PAGE, (uintptr_t) start);
-	char	   *end = start + Min(size, STEP);
+	char	   *end = start + Min(size, PAGES_STEP);
 
 	if (size < MIN_OPEN)
 		return size;

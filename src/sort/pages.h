@@ -17,6 +17,9 @@
  */
 extern Size pages_open(char *start, Size size);
 
+/* How much memory is opened at once: what a processor's cache can hold. */
+#define PAGES_STEP		(256 * 1024)
+
 /* pages_open_all has pages given for all of it. */
 extern void pages_open_all(void *start, Size size);
 
