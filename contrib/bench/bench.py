@@ -40,6 +40,8 @@ def parse(arguments):
                      help="names: " + " ".join([*shapes.GROUPS, *shapes.SHAPES]))
     run.add_argument("--workers", type=int, default=1,
                      help="parallel workers; the leader takes part as well")
+    run.add_argument("--planned", action="store_true",
+                     help="so many at most: the server plans how many a table gets")
     run.add_argument("--memory", default="512MB", help="maintenance_work_mem")
     run.add_argument("--builders", choices=("both", "ptsort"), default="both")
     run.add_argument("--runs", type=int, default=3,
@@ -94,7 +96,8 @@ def machine_facts(server):
 def describe(server, options):
     """The settings of a results file."""
     return dict(machine_facts(server), source=options.source,
-                rows=options.rows, workers=options.workers, memory=options.memory,
+                rows=options.rows, workers=options.workers,
+                planned=options.planned, memory=options.memory,
                 runs=options.runs, cache=options.cache)
 
 

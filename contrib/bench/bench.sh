@@ -13,6 +13,8 @@
 #                  README.md), real (text that this machine holds); see
 #                  contrib/bench/bench.py run --help
 #   WORKERS=1      parallel workers, besides the leader; 0 is serial
+#   PLANNED=1      so many workers at most: for both builders the server plans how
+#                  many a table gets, as it does where nothing else is set
 #   MEMORY=512MB   maintenance_work_mem
 #   BUILDERS=both  or ptsort: measure ptsort's builds alone
 #   WAL_LEVEL=replica   or minimal: load and builds write no WAL
@@ -36,4 +38,4 @@ cd "$(dirname "$0")/../.." || exit 1
 WORKERS=${WORKERS:-1}
 mapfile -t settings_options < <(options_of WORKERS WAL_LEVEL)
 [ -z "${PHASES:-}" ] || report_options=(--phases)
-bench bench.py "${OUT:-build/bench}" WORKERS ROWS SHAPES MEMORY BUILDERS RUNS CACHE CHECK? LIMIT
+bench bench.py "${OUT:-build/bench}" WORKERS PLANNED? ROWS SHAPES MEMORY BUILDERS RUNS CACHE CHECK? LIMIT

@@ -59,21 +59,29 @@ def build_script(builder, options, table, keys, level="debug1"):
         memory=options.memory, workers=options.workers, index=INDEX,
         table=table, keys=keys, enable="on" if ours else "off",
         trace="off" if ours else "on", level=level,
-        request=" WITH (parallel_workers = %d)" % options.workers if ours else "")
+        request=" WITH (parallel_workers = %d)" % options.workers
+        if ours and not options.planned else "")
 
 
-def server_participants(messages, workers):
-    """The phases of the server's build from its messages.  Raises BuildError
-    if it did not have the workers asked for."""
+def planned_workers(messages):
+    """How many workers the server planned for a build, by its messages.  It
+    does so before it knows who builds."""
     planned = [0]
     for line in messages:
         if 'building index "%s"' % INDEX in line:
             found = re.search(r"request for (\d+) parallel workers?", line)
             planned.append(int(found.group(1)) if found else 0)
+    return max(planned)
+
+
+def server_participants(messages, workers):
+    """The phases of the server's build from its messages.  Raises BuildError
+    if it did not have the workers asked for."""
+    planned = planned_workers(messages)
     parts = tracesort.phases(messages)
-    if max(planned) != workers or (parts and len(parts) != workers + 1):
+    if planned != workers or (parts and len(parts) != workers + 1):
         raise BuildError("the server planned %d workers and had %d participants, "
-                         "not %d" % (max(planned), len(parts), workers + 1))
+                         "not %d" % (planned, len(parts), workers + 1))
     return parts
 
 
@@ -99,12 +107,13 @@ def build(cluster, builder, options, table, keys):
     result["temp_bytes"] = cluster.temp_bytes() - before
     result["peak_memory_bytes"] = sampler.peak
     last_build = result.pop("last_build")
+    workers = planned_workers(messages) if options.planned else options.workers
     if builder == "server":
         if last_build:
             raise BuildError("ptsort built the server's index")
-        result["participants"] = server_participants(messages, options.workers)
+        result["participants"] = server_participants(messages, workers)
     else:
-        parts, total = ptsort_participants(last_build, options.workers)
+        parts, total = ptsort_participants(last_build, workers)
         result["participants"] = parts
         result["tuples"] = total["tuples"]
         result["comparisons"] = total["comparisons"]
@@ -201,9 +210,10 @@ def load(cluster, options, table):
     if cluster.value("SELECT to_regclass('%s')" % name) == "":
         print("   loading %s" % name, flush=True)
         cluster.run(*shapes.load_statements(table, options.rows))
-    # What tells the server how many workers to use.
-    cluster.run("ALTER TABLE %s SET (parallel_workers = %d)"
-                % (name, options.workers))
+    # What tells the server how many workers to use, or that it is to decide.
+    cluster.run("ALTER TABLE %s %s" % (
+        name, "RESET (parallel_workers)" if options.planned
+        else "SET (parallel_workers = %d)" % options.workers))
     return name
 
 

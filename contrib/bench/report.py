@@ -146,7 +146,8 @@ def conditions(settings):
     workers = settings["workers"]
     return "PostgreSQL %s, %s, maintenance_work_mem %s, %s cache, %smedian of %d" % (
         settings["server_version"],
-        "serial" if workers == 0 else "%d worker%s and the leader" % (
+        "serial" if workers == 0 else "%s%d worker%s and the leader" % (
+            "as planned up to " if settings.get("planned") else "",
             workers, "" if workers == 1 else "s"),
         settings["memory"], settings["cache"],
         "wal_level minimal, " if settings.get("wal_level") == "minimal" else "",

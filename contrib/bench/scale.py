@@ -109,7 +109,7 @@ def run(options):
     os.makedirs(options.out, exist_ok=True)
     shape = shapes.SHAPES[options.shape]
     keys = shapes.index_columns(shape, measure.find_collations(server))
-    options.workers = 0
+    options.workers, options.planned = 0, False
     table = measure.load(server, options, shapes.TABLES[shape.table])
     tiny = tiny_table(server)
     builds = {n: [] for n in options.participants}

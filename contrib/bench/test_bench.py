@@ -160,13 +160,25 @@ class Proofs(unittest.TestCase):
             measure.server_participants(serial, 1)
 
     def test_scripts(self):
-        options = argparse.Namespace(memory="1GB", workers=3)
+        options = argparse.Namespace(memory="1GB", workers=3, planned=False)
         server = measure.build_script("server", options, "t", "a, b")
         ptsort = measure.build_script("ptsort", options, "t", "a, b")
         self.assertIn("ptsort.enable = off", server)
         self.assertIn("CREATE INDEX bench_index ON t (a, b);", server)
         self.assertIn("ptsort.enable = on", ptsort)
         self.assertIn("(a, b) WITH (parallel_workers = 3);", ptsort)
+        options.planned = True
+        for builder in measure.BUILDERS:
+            script = measure.build_script(builder, options, "t", "a, b")
+            self.assertIn("CREATE INDEX bench_index ON t (a, b);", script)
+            self.assertIn("max_parallel_maintenance_workers = 3", script)
+
+    def test_planned(self):
+        """The server plans for a build before it knows who builds."""
+        message = 'DEBUG:  building index "bench_index" on table "t" '
+        self.assertEqual(measure.planned_workers([message + "serially"]), 0)
+        self.assertEqual(measure.planned_workers(
+            [message + "with request for 2 parallel workers"]), 2)
 
 
 class Builders(unittest.TestCase):
@@ -176,7 +188,7 @@ class Builders(unittest.TestCase):
         """The builders' names in the order of the builds, and what measure()
         returns."""
         options = argparse.Namespace(builders=builders, rows=10, runs=2, check=True,
-                                     limit=None, memory="1GB", workers=1)
+                                     limit=None, memory="1GB", workers=1, planned=False)
         server, built = mock.Mock(), []
 
         def build(_server, builder, *_):
