@@ -125,7 +125,7 @@ memsort_create(SortOrder *order, int64 budget, int64 expected)
 	ms->order = order;
 	ms->stride = Max(order->nwords, 1) + 1;
 	ms->context = context;
-	ms->capacity = ms->room = FIRST_ENTRIES;
+	ms->capacity = ms->room = ms->opened = FIRST_ENTRIES;
 	ms->expected = expected;
 	ms->scratch_cost = scratch_cost(ms);
 	ms->entries = palloc(ms->capacity * ms->stride * sizeof(uint64));
@@ -213,11 +213,23 @@ grow_entries(MemSort *ms)
 	if (ms->capacity + more > ms->room)
 		allocate_entries(ms, Max(ms->capacity + more,
 								 expected_room(ms, rest / mean)));
-	more = Min(more, PAGES_STEP / entries_size(ms, 1));
-	(void) pages_open((char *) memsort_entry(ms, ms->capacity),
-					  entries_size(ms, more));
 	ms->capacity += more;
 	account(ms, more * entry_cost(ms));
+	return true;
+}
+
+/* Open some of the entries that there is room for, after making room. */
+static bool
+open_entries(MemSort *ms)
+{
+	int64		more;
+
+	if (ms->opened == ms->capacity && !grow_entries(ms))
+		return false;
+	more = Min(ms->capacity - ms->opened, PAGES_STEP / entries_size(ms, 1));
+	(void) pages_open((char *) memsort_entry(ms, ms->opened),
+					  entries_size(ms, more));
+	ms->opened += more;
 	return true;
 }
 
@@ -277,6 +289,7 @@ memsort_set_budget(MemSort *ms, int64 budget)
 	if (excess <= 0)
 		return;
 	ms->capacity -= excess;
+	ms->opened = Min(ms->opened, ms->capacity);
 	allocate_entries(ms, ms->capacity);
 	account(ms, -excess * entry_cost(ms));
 }
@@ -304,6 +317,7 @@ memsort_narrow(MemSort *ms)
 	ms->scratch_cost = scratch_cost(ms);
 	ms->room = allocated / entries_size(ms, 1);
 	ms->capacity = Min(ms->room, cost / entry_cost(ms));
+	ms->opened = Min(ms->opened, ms->capacity);
 	account(ms, ms->capacity * entry_cost(ms) - cost);
 }
 
@@ -383,7 +397,7 @@ memsort_reserve_slowly(MemSort *ms, Size need)
 	ms->reserved = NULL;
 	ms->reserved_bytes = need;
 	ms->reserved_alone = false;
-	if (ms->count == ms->capacity && !grow_entries(ms))
+	if (ms->count == ms->opened && !open_entries(ms))
 		return NULL;
 	if (ms->order->inline_image)
 		ms->reserved = (char *) &ms->reserved_inline;
@@ -421,7 +435,7 @@ bool
 memsort_put_inline(MemSort *ms, const uint64 *words, uint64 image)
 {
 	ms->reserved = NULL;
-	if (unlikely(ms->count == ms->capacity) && !grow_entries(ms))
+	if (unlikely(ms->count == ms->opened) && !open_entries(ms))
 		return false;
 	memsort_add(ms, words, image);
 	return true;

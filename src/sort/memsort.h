@@ -38,6 +38,7 @@ typedef struct MemSort
 	MemoryContext context;
 	int64		capacity;		/* of entries, as accounted */
 	int64		room;			/* ... as allocated */
+	int64		opened;			/* ... whose pages are there: see pages.h */
 	int64		expected;		/* about so many; 0: unknown */
 	int64		budget;			/* for 'used' */
 	Size		chunk_size;		/* of chunks, but the first and large tuples' */
@@ -110,7 +111,7 @@ memsort_add(MemSort *ms, const uint64 *words, uint64 last)
 static inline bool
 memsort_has_room(const MemSort *ms, Size size)
 {
-	return likely(ms->count < ms->capacity &&
+	return likely(ms->count < ms->opened &&
 				  ms->end - ms->next >= (ptrdiff_t) MAXALIGN(size));
 }
 
