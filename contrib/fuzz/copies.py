@@ -92,8 +92,12 @@ class CopiedTable(tables.Table):
             return ["ALTER TABLE t RENAME TO parent",
                     "ALTER TABLE t_0 RENAME TO t"]
         if self.target == "materialized view":
+            # its rows are the source's as they are: so shall its storage be, or the
+            # server packs length words that copyscan.c leaves as they were
             return ["ALTER TABLE t RENAME TO source",
-                    "CREATE MATERIALIZED VIEW t AS SELECT * FROM source"]
+                    "CREATE MATERIALIZED VIEW t AS SELECT * FROM source",
+                    *("ALTER MATERIALIZED VIEW t ALTER %s SET STORAGE %s" % column
+                      for column in self.storage.items())]
         return []
 
 

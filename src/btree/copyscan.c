@@ -166,8 +166,9 @@ judge_page(CopyScan *cs)
 
 /*
  * Is the tuple what heap_form_tuple() would make of its values?  (One that was
- * stored before a column's storage was changed may have a longer length word.
- * That does no harm.)
+ * stored before a column's storage was changed, or comes to a materialized view
+ * from a table where it is plain, may have a longer length word.  That does no
+ * harm.)
  */
 static bool
 has_new_form(const CopyScan *cs, const HeapTupleData *tuple)
