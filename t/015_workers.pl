@@ -189,6 +189,25 @@ REINDEX TABLE t;
 SELECT bt_index_parent_check(i, true, true) FROM unnest('{one, two}'::regclass[]) i;
 $shares}), "\n\nleader $half, worker $rest", 'halves: one scan for two indexes');
 
+# A larger table is given out in chunks of blocks: none is left in the middle of one
+$node->safe_psql('postgres', q{
+CREATE TABLE chunks (id int, wide text);
+ALTER TABLE chunks ALTER wide SET STORAGE PLAIN;
+INSERT INTO chunks SELECT i, repeat('x', 1900) FROM generate_series(1, 4 * 8190) i});
+foreach my $blocks (8190, 7002, 5002, 4090)
+{
+	is($node->safe_psql('postgres', qq{
+DELETE FROM chunks WHERE id > 4 * $blocks;
+VACUUM ANALYZE chunks;
+SET synchronize_seqscans = off;
+$in_time;
+CREATE INDEX chunks_id ON chunks (id) WITH (parallel_workers = 1);
+SELECT bt_index_parent_check('chunks_id', true, true);
+SELECT tuples, relpages FROM ptsort_last_build(), pg_class WHERE participant IS NULL AND relname = 'chunks';
+SELECT count(*) > 1 FROM ptsort_last_build() WHERE participant IS NOT NULL AND tuples > 1000;
+DROP INDEX chunks_id}), "\n" . 4 * $blocks . "|$blocks\nt", "chunks: $blocks blocks");
+}
+
 # the runs for the second index are of no use, and the error is that of its own build
 $node->safe_psql('postgres', q{
 CREATE TABLE dups AS SELECT i AS id, greatest(i, 2) AS few FROM generate_series(1, 20000) i;

@@ -62,6 +62,7 @@ struct HeapReader
 	const HeapShare *share;		/* or NULL */
 	ReadStream *stream;			/* ours if there is a share, else NULL */
 	BlockNumber nblocks;		/* that we have got of the scan */
+	bool		stays;			/* the share has no limit any more */
 	bool		copying;		/* try to copy pages? */
 	bool		ended;			/* no blocks after the batch */
 	Buffer		buffer;			/* of the page that was provided; or invalid */
@@ -127,16 +128,33 @@ next_of_scan(HeapScanDesc scan)
 	return *position;
 }
 
+/*
+ * Is our share read, and is the rest left to others?  Not in the middle of a
+ * chunk of blocks: a parallel scan gives out chunks, and nobody else knows of
+ * what is left of ours.
+ */
+static bool
+ends_share(HeapReader *reader)
+{
+	const HeapShare *share = reader->share;
+	HeapScanDesc scan = reader->scan;
+	bool		wait = reader->nblocks >= share->most;
+
+	if (reader->stays || reader->nblocks < share->least ||
+		(scan->rs_inited &&
+		 scan->rs_parallelworkerdata->phsw_chunk_remaining > 0))
+		return false;
+	reader->stays = wait;
+	return share->leave_rest(share->arg, wait);
+}
+
 /* The next block of our share of the scan, or InvalidBlockNumber. */
 static BlockNumber
 next_block(HeapReader *reader)
 {
-	const HeapShare *share = reader->share;
-	BlockNumber n = reader->nblocks++;
-
-	if (share != NULL && n >= share->least && n <= share->most &&
-		share->leave_rest(share->arg, n == share->most))
+	if (reader->share != NULL && ends_share(reader))
 		return InvalidBlockNumber;
+	reader->nblocks++;
 	return next_of_scan(reader->scan);
 }
 
