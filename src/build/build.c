@@ -80,6 +80,28 @@ count_tuples(Leader *leader, PtBuildResult *result)
 }
 
 /*
+ * Raise an error if all participants together have not read each block of the
+ * table, or some twice: the index would lack rows that nobody has counted.
+ */
+static void
+check_blocks(const Team *team)
+{
+	BlockNumber expected;
+	int64		blocks = 0;
+
+	if (team->scan == NULL || team->stored != NULL ||
+		!heapscan_is_shareable(team->table))
+		return;
+	for (int i = 0; i <= team->launched; i++)
+		blocks += team->slots[i].blocks;
+	expected = ((ParallelBlockTableScanDesc) team->scan)->phs_nblocks;
+	/* none: the server's scan has read them */
+	if (blocks != 0 && blocks != expected)
+		elog(ERROR, "scan has read " INT64_FORMAT " of %u blocks of table \"%s\"",
+			 blocks, expected, RelationGetRelationName(team->table));
+}
+
+/*
  * Load, in slices together with the others or alone.  If a sort has failed,
  * what was loaded is taken back.  A load that leaves tuples unread, in the
  * middle of a slice perhaps, is not one: better an error than an index that
@@ -102,6 +124,7 @@ load(Leader *leader)
 						   "learned sort keys are not in its order");
 	else
 	{
+		check_blocks(team);
 		team_check_read(team, "load");
 		if (ops->finish != NULL)
 			ops->finish(participant_build(team));

@@ -620,7 +620,7 @@ begin_scan(HeapScan *hs, ParallelTableScanDesc parallel, bool concurrent)
 	return snapshot;
 }
 
-void
+BlockNumber
 heapscan_build(Relation heap, HeapScanTarget *targets, int ntargets,
 			   ParallelTableScanDesc parallel, const HeapShare *share,
 			   bool progress)
@@ -628,6 +628,7 @@ heapscan_build(Relation heap, HeapScanTarget *targets, int ntargets,
 	const IndexInfo *index_info = targets[0].index_info;
 	HeapScan   *hs;
 	Snapshot	snapshot;
+	BlockNumber pages;
 
 	if (!can_read_pages(heap, index_info))
 	{
@@ -635,7 +636,7 @@ heapscan_build(Relation heap, HeapScanTarget *targets, int ntargets,
 			elog(ERROR, "cannot scan table \"%s\" for several indexes",
 				 RelationGetRelationName(heap));
 		server_build_scan(heap, targets, parallel, progress);
-		return;
+		return 0;
 	}
 
 	hs = palloc0(sizeof(HeapScan));
@@ -657,5 +658,7 @@ heapscan_build(Relation heap, HeapScanTarget *targets, int ntargets,
 	if (snapshot != NULL)
 		UnregisterSnapshot(snapshot);
 	end_emitters(hs);
+	pages = hs->pages;
 	pfree(hs);
+	return pages;
 }

@@ -321,9 +321,10 @@ scan(Team *team)
 		target->state = sibling;
 	}
 
-	heapscan_build(build->heap, targets, ntargets, team->scan,
-				   leader_share(team, &leader_scan, &share),
-				   participant->progress);
+	team->slot->blocks =
+		heapscan_build(build->heap, targets, ntargets, team->scan,
+					   leader_share(team, &leader_scan, &share),
+					   participant->progress);
 	if (participant->ops->scan_done != NULL)
 		participant->ops->scan_done(build, team->sort);
 	team->slot->rows = targets[0].rows;
