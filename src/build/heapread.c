@@ -60,7 +60,7 @@ struct HeapReader
 {
 	HeapScanDesc scan;			/* the server's: blocks, strategy, stream */
 	const HeapShare *share;		/* or NULL */
-	ReadStream *stream;			/* ours if there is a share, else NULL */
+	ReadStream *stream;			/* ours if there is a share, else the scan's */
 	BlockNumber nblocks;		/* that we have got of the scan */
 	bool		stays;			/* the share has no limit any more */
 	bool		copying;		/* try to copy pages? */
@@ -388,18 +388,16 @@ begin_stream(HeapReader *reader)
 {
 	HeapScanDesc scan = reader->scan;
 
-	if (reader->share != NULL)
-		reader->stream = read_stream_begin_relation(READ_STREAM_SEQUENTIAL,
-													scan->rs_strategy,
-													scan->rs_base.rs_rd,
-													MAIN_FORKNUM,
-													next_of_stream, reader, 0);
+	reader->stream = reader->share == NULL ? scan->rs_read_stream :
+		read_stream_begin_relation(READ_STREAM_SEQUENTIAL, scan->rs_strategy,
+								   scan->rs_base.rs_rd, MAIN_FORKNUM,
+								   next_of_stream, reader, 0);
 }
 
 static void
 end_stream(HeapReader *reader)
 {
-	if (reader->stream != NULL)
+	if (reader->share != NULL)
 		read_stream_end(reader->stream);
 }
 
@@ -407,8 +405,7 @@ end_stream(HeapReader *reader)
 static Buffer
 next_buffer(HeapReader *reader)
 {
-	return read_stream_next_buffer(reader->stream != NULL ? reader->stream :
-								   reader->scan->rs_read_stream, NULL);
+	return read_stream_next_buffer(reader->stream, NULL);
 }
 
 #else							/* before 17 */

@@ -30,9 +30,10 @@ typedef struct HeapPage
 
 /*
  * HeapShare: how much of a parallel scan a process reads that began before the
- * others.  After 'least' blocks it asks before each one whether they have begun
- * and will read the rest; when it has 'most' it may wait for them.  If not it
- * reads on to the end, as far as they leave blocks.
+ * others.  After 'least' blocks it asks, at the end of each chunk that the scan
+ * gives out, whether they have begun and will read the rest; when it has 'most'
+ * it may wait for them, once.  If they have not it reads on to the end, as far
+ * as they leave blocks.
  */
 typedef struct HeapShare
 {

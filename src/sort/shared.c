@@ -690,16 +690,17 @@ bool
 sort_have_begun(PtSortShared *shared, int participants, long ms)
 {
 	const uint32 event = WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN;
+	AwaitedCount awaited = {shared, joined, participants};
 	instr_time	start;
 
 	if (ms <= 0)
-		return joined(shared) >= participants;
+		return count_is_reached(&awaited);
 	INSTR_TIME_SET_CURRENT(start);
 	ConditionVariablePrepareToSleep(&shared->announced);
-	while (joined(shared) < participants && pt_ms_since(start) < ms)
+	while (!count_is_reached(&awaited) && pt_ms_since(start) < ms)
 		(void) ConditionVariableTimedSleep(&shared->announced, ms, event);
 	ConditionVariableCancelSleep();
-	return joined(shared) >= participants;
+	return count_is_reached(&awaited);
 }
 
 /* shared_is_helped tells whether sort_promise_help was called. */
