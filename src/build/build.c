@@ -93,10 +93,13 @@ check_blocks(const Team *team)
 		!heapscan_is_shareable(team->table))
 		return;
 	for (int i = 0; i <= team->launched; i++)
+	{
+		if (team->slots[i].blocks == InvalidBlockNumber)
+			return;
 		blocks += team->slots[i].blocks;
+	}
 	expected = ((ParallelBlockTableScanDesc) team->scan)->phs_nblocks;
-	/* none: the server's scan has read them */
-	if (blocks != 0 && blocks != expected)
+	if (blocks != expected)
 		elog(ERROR, "scan has read " INT64_FORMAT " of %u blocks of table \"%s\"",
 			 blocks, expected, RelationGetRelationName(team->table));
 }

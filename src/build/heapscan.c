@@ -636,7 +636,7 @@ heapscan_build(Relation heap, HeapScanTarget *targets, int ntargets,
 			elog(ERROR, "cannot scan table \"%s\" for several indexes",
 				 RelationGetRelationName(heap));
 		server_build_scan(heap, targets, parallel, progress);
-		return 0;
+		return InvalidBlockNumber;
 	}
 
 	hs = palloc0(sizeof(HeapScan));

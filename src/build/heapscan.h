@@ -39,8 +39,8 @@ typedef struct HeapScanTarget
  * parallel scan its share is the table.  'parallel' must have been initialized
  * with SnapshotAny, or for CONCURRENTLY with a registered MVCC snapshot.  If
  * 'progress', the blocks are reported to the progress view.  'share' is for
- * heapread_begin, and may be NULL.  Returns how many blocks were read, 0 if the
- * server's scan did that.
+ * heapread_begin, and may be NULL.  Returns how many blocks were read,
+ * InvalidBlockNumber if the server's scan did that.
  *
  * Values that are passed by reference point into the page, or into memory
  * that is valid until the callback returns.

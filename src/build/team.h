@@ -104,7 +104,7 @@ typedef struct TeamKind
 typedef struct TeamSlot
 {
 	double		rows;			/* of the table: live or visible ones */
-	BlockNumber blocks;			/* of the table, read by our own scan */
+	BlockNumber blocks;			/* of the table; see heapscan_build */
 	int64		put;			/* tuples */
 	bool		broken_hot_chain;	/* of an index build */
 
