@@ -140,25 +140,40 @@ VACUUM ANALYZE t});
 my $segments = dsm_segments($node);
 my $late = q{SET ptsort_test.turns = 'build: worker start:worker after build: after load:leader'};
 my $shares = q{SELECT string_agg(role || ' ' || tuples, ', ' ORDER BY participant) FROM ptsort_last_build() WHERE participant IS NOT NULL};
-foreach my $what ('INDEX late ON t (word)', 'UNIQUE INDEX late ON t (word COLLATE "C", id)',
-	'INDEX CONCURRENTLY late ON t (id)')
+
+# Who put how much of t into an index, and into two by one scan
+sub shares_of_index
 {
-	is($node->safe_psql('postgres', qq{
-$late;
-CREATE $what WITH (parallel_workers = 2);
-SELECT bt_index_parent_check('late', true, true);
+	my ($turns, $what, $workers) = @_;
+	return $node->safe_psql('postgres', qq{
+$turns;
+CREATE $what WITH (parallel_workers = $workers);
+SELECT bt_index_parent_check('i', true, true);
 $shares;
-DROP INDEX late}), "\nleader 20000, worker 0, worker 0", "late workers: $what");
+DROP INDEX i});
 }
-my $end = log_end($node);
-$node->safe_psql('postgres', q{CREATE INDEX one ON t (id); CREATE INDEX two ON t (word)});
-is($node->safe_psql('postgres', qq{
-$late;
-SET ptsort.parallel_workers = 2;
+
+sub shares_of_two
+{
+	my ($turns, $workers) = @_;
+	return $node->safe_psql('postgres', qq{
+$turns;
+SET ptsort.parallel_workers = $workers;
 SET min_parallel_table_scan_size = 0;
 REINDEX TABLE t;
 SELECT bt_index_parent_check(i, true, true) FROM unnest('{one, two}'::regclass[]) i;
-$shares}), "\n\nleader 20000, worker 0, worker 0", 'late workers: one scan for two indexes');
+$shares});
+}
+
+foreach my $what ('INDEX i ON t (word)', 'UNIQUE INDEX i ON t (word COLLATE "C", id)',
+	'INDEX CONCURRENTLY i ON t (id)')
+{
+	is(shares_of_index($late, $what, 2), "\nleader 20000, worker 0, worker 0", "late workers: $what");
+}
+my $end = log_end($node);
+$node->safe_psql('postgres', q{CREATE INDEX one ON t (id); CREATE INDEX two ON t (word)});
+is(shares_of_two($late, 2), "\n\nleader 20000, worker 0, worker 0",
+	'late workers: one scan for two indexes');
 like(slurp_file($node->logfile, $end), qr/building index "two": .*from the scan for "one"/,
 	'late workers: it was one scan');
 check_nothing_left($node, 'late workers', $segments);
@@ -171,23 +186,13 @@ my $blocks_of_half = $node->safe_psql('postgres',
 my $half = $node->safe_psql('postgres',
 	"SELECT count(*) FROM t WHERE ctid < '($blocks_of_half,0)'");
 my $rest = 20000 - $half;
-foreach my $what ('INDEX half ON t (word)', 'INDEX CONCURRENTLY half ON t (id)',
-	'INDEX half ON t (lower(word))')
+foreach my $what ('INDEX i ON t (word)', 'INDEX CONCURRENTLY i ON t (id)',
+	'INDEX i ON t (lower(word))')
 {
-	is($node->safe_psql('postgres', qq{
-$in_time;
-CREATE $what WITH (parallel_workers = 1);
-SELECT bt_index_parent_check('half', true, true);
-$shares;
-DROP INDEX half}), "\nleader $half, worker $rest", "halves: $what");
+	is(shares_of_index($in_time, $what, 1), "\nleader $half, worker $rest", "halves: $what");
 }
-is($node->safe_psql('postgres', qq{
-$in_time;
-SET ptsort.parallel_workers = 1;
-SET min_parallel_table_scan_size = 0;
-REINDEX TABLE t;
-SELECT bt_index_parent_check(i, true, true) FROM unnest('{one, two}'::regclass[]) i;
-$shares}), "\n\nleader $half, worker $rest", 'halves: one scan for two indexes');
+is(shares_of_two($in_time, 1), "\n\nleader $half, worker $rest",
+	'halves: one scan for two indexes');
 
 # A larger table is given out in chunks of blocks: none is left in the middle of one
 $node->safe_psql('postgres', q{
