@@ -34,7 +34,7 @@ text_symbol_create(Collation *collation)
  * Learning
  */
 
-/* How often the sample has a place, and how many places it has more often. */
+/* How often the sample has a place: that of a weight among all. */
 typedef struct PlaceCount
 {
 	int			place;
