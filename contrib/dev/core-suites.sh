@@ -13,6 +13,8 @@
 # asserts that rows are in the order of their keys: sortnode.c.)
 # KEEP=1 keeps the working directory; differences that are not listed are also
 # left in build/check/.
+#
+# shellcheck disable=SC2317 # functions are called by name
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1

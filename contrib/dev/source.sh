@@ -9,6 +9,14 @@
 # the distribution that carries each version
 declare -A suites=([15]=bookworm [17]=trixie [18]=sid)
 
+# A mirror's lists can name a release that it does not have yet, while it still
+# has the one before.  So of each version a release, and its archive's SHA-256.
+declare -A known_releases=([15]=15.18 [17]=17.11 [18]=18.6)
+declare -A known_sums=(
+	[15]=11df0df97fe3ea4ba9a791faaf39cee1d2fe571e78885b5b55d8517d27c323b4
+	[17]=dd27f2b3c59e73ed14aa3324901242bf69a032a6347805f274e6260322d42979
+	[18]=555610c24d53e4316da5b7d3fc25c279d96856d5e0e23ee308c328c5fa881d9f)
+
 # give_up WORDS
 give_up()
 {
@@ -32,7 +40,22 @@ step()
 mirror()
 {
 	cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
-		grep -oE 'https?://[^ ]+/debian/?([[:space:]]|$)' | head -n 1
+		grep -oE 'https?://[^ ]+/debian/?([[:space:]]|$)' | head -n 1 | tr -d '[:space:]'
+}
+
+# download_source MAJOR MIRROR: the archive that apt finds, or the known release,
+# into this directory; for fetch_source, whose options it uses
+download_source()
+{
+	local major=$1 archive
+	# shellcheck disable=SC2154 # the caller's
+	apt-get "${options[@]}" source --download-only "postgresql-$major" && return
+	archive=postgresql-${major}_${known_releases[$major]}.orig.tar.bz2
+	echo "what the lists name cannot be had; trying $archive"
+	rm -f "postgresql-${major}_"*
+	/usr/lib/apt/apt-helper download-file \
+		"$2/pool/main/p/postgresql-$major/$archive" "$archive" \
+		"SHA256:${known_sums[$major]}"
 }
 
 # fetch_source MAJOR DIR [PATH...]: the upstream archive of the source package,
@@ -53,8 +76,8 @@ fetch_source()
 		-o APT::Sandbox::User=root)
 	step "package lists of ${suites[$major]}" apt-get "${options[@]}" update
 	cd "$dir" || exit 1
-	step "source of postgresql-$major" apt-get "${options[@]}" source \
-		--download-only "postgresql-$major"
+	rm -f "postgresql-${major}_"*
+	step "source of postgresql-$major" download_source "$major" "${from%/}"
 	rm -rf src && mkdir src
 	step unpack tar -xf "$(ls "$dir"/postgresql-"$major"*.orig.tar.*)" \
 		-C src --strip-components=1 --wildcards "${@/#/*/}"
