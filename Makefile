@@ -110,12 +110,12 @@ DATA = $(wildcard ptsort--*.sql)
 LAYERS = \
 	util fault stamp \
 	$(addprefix key/, \
-		key_entry key_pack key_form text_table text_pass text_icu text_unit text_rank text_collation text_sample text_model text_symbol text_code \
+		key_entry key_pack key_form text_table text_pass text_icu text_unit text_rank text_collation text_sample text_model text_symbol text_count text_code \
 		text_compare \
 		key_column key) \
 	$(addprefix sort/, \
-		internal order tapefile tape frame run splice radix bytesort tournament tiesort stringsort repair pages chunk memsort window merge slices shared \
-		options sortstate bounded sortread sortruns sortput sortverify tuplesort \
+		internal order tapefile tape frame run splice radix bytesort tournament lastsort tiesort stringsort repair pages chunk entrysort memsort window merge slices shared \
+		options sortstate bounded secondword sortread sortruns sortput sortverify tuplesort \
 		variants variant_form variant_hash variant_index variant_heap variant_datum variant_tuple) \
 	$(addprefix build/, \
 		heapcolumns heapread heapscan team parallel siblings participant build) \

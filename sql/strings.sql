@@ -34,6 +34,17 @@ SET ptsort.debug_spill_entries = 500;
 SELECT what, same('strings', what), same('strings', what, '', 3) AS parallel FROM unnest(ARRAY['(t)', '(long DESC)', '(i, t)']) what;
 RESET ptsort.debug_spill_entries;
 
+-- many that the second eight bytes tell apart, and some that these do not: zeros, ends
+CREATE TABLE seconds AS
+SELECT CASE WHEN i % 100 = 0 THEN NULL ELSE s END COLLATE "C" AS t, convert_to(s, 'UTF8') || decode(repeat('00', i % 5), 'hex') AS b, i % 3 AS i
+FROM generate_series(1, 170000) i, LATERAL (SELECT left(translate(md5(i::text), '0123456789', ''), i % 21) || repeat('b', i % 7) AS s) r;
+ANALYZE seconds;
+SELECT what, same('seconds', what), same('seconds', what, '', 1) AS parallel
+FROM unnest(ARRAY['(t DESC)', '(b)']) what;
+SET ptsort.debug_spill_entries = 60000;
+SELECT what, same('seconds', what), same('seconds', what, '', 1) AS parallel FROM unnest(ARRAY['(t NULLS FIRST)']) what;
+RESET ptsort.debug_spill_entries;
+
 -- comparisons for each tuple: none where the bytes decide, or the heap TID after them, but
 -- for a few in groups of a few
 CREATE FUNCTION strings_compared(columns text) RETURNS numeric LANGUAGE plpgsql AS $$
@@ -67,5 +78,5 @@ FROM unnest(ARRAY['SELECT t FROM strings ORDER BY t', 'SELECT t, i, b FROM strin
 -- and those of aggregates
 SELECT md5(string_agg(t, ',' ORDER BY t)) = (SELECT md5(string_agg(t, ',')) FROM (SELECT t FROM strings ORDER BY t OFFSET 0) s) AS same FROM strings;
 
-DROP TABLE strings;
+DROP TABLE strings, seconds;
 DROP FUNCTION strings_compared, strings_sorted;

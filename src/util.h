@@ -2,7 +2,7 @@
  *
  * util.h
  *	  What several layers use and neither the server nor C has: copies of a
- *	  bounded size, prefetching, elapsed time.
+ *	  bounded size, bytes as words, prefetching, elapsed time.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,6 +11,7 @@
 
 #include "postgres.h"
 
+#include "port/pg_bswap.h"
 #include "portability/instr_time.h"
 
 /* PT_HIDE makes the compiler forget what it knows of a variable's value. */
@@ -30,6 +31,44 @@ pt_copy(void *target, const void *source, Size size)
 {
 	PT_HIDE(size);
 	memcpy(target, source, size);
+}
+
+/* pt_bytes_word returns 8 bytes as a word that compares as they do. */
+static inline uint64
+pt_bytes_word(const char *at)
+{
+	uint64		word;
+
+	memcpy(&word, at, sizeof(word));
+	return pg_ntoh64(word);
+}
+
+/*
+ * pt_string_word is that of a string's first bytes, filled up with zeros if
+ * there are less than 8.  Nothing beyond them is read, and no function called:
+ * where loads overlap they have the same bits.
+ */
+static inline uint64
+pt_string_word(const char *string, Size length)
+{
+	const unsigned char *each = (const unsigned char *) string;
+	uint32		head;
+	uint32		tail;
+
+	if (likely(length >= sizeof(uint64)))
+		return pt_bytes_word(string);
+	if (length >= sizeof(uint32))
+	{
+		memcpy(&head, string, sizeof(head));
+		memcpy(&tail, string + length - sizeof(tail), sizeof(tail));
+		return (uint64) pg_ntoh32(head) << 32 |
+			(uint64) pg_ntoh32(tail) << (64 - 8 * length);
+	}
+	if (length == 0)
+		return 0;
+	return (uint64) each[0] << 56 |
+		(uint64) each[length / 2] << (56 - 8 * (length / 2)) |
+		(uint64) each[length - 1] << (64 - 8 * length);
 }
 
 /* pt_ms_since returns the milliseconds that have passed since 'start'. */

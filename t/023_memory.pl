@@ -19,14 +19,15 @@ session_preload_libraries = 'ptsort, ptsort_test'
 ptsort_test.log_memory = on
 });
 
-# 60,000 strings with much in common, and strings of 3,000 characters
+# 60,000 strings with much in common, and strings of 3,000 and 20,000 characters
 $node->safe_psql(
 	'postgres', q{
 CREATE TABLE t AS
 SELECT hashint8(i)::int8 AS number, md5(i::text) AS random,
 	'https://www.' || left(md5((i % 50)::text), 6) || '.example.com/' ||
 	(ARRAY['account', 'library', 'market', 'printer', 'summer'])[1 + i % 5] || '/' || hashint8(i) AS url,
-	(SELECT string_agg(chr(19968 + (hashint8(i * 10 + j) & 2147483647) % 3000), '') FROM generate_series(1, 8) j) AS han
+	(SELECT string_agg(chr(19968 + (hashint8(i * 10 + j) & 2147483647) % 3000), '') FROM generate_series(1, 8) j) AS han,
+	(SELECT string_agg(chr(19968 + (hashint8(i * 10 + j) & 2147483647) % 20000), '') FROM generate_series(1, 24) j) AS rare
 FROM generate_series(1, 60000) i;
 VACUUM ANALYZE t;
 });
@@ -86,7 +87,10 @@ foreach my $collation ('"C"', @collations)
 		check_build("url COLLATE $collation", @$case, $collation ne '"C"' || $case->[0] < 64);
 	}
 	check_build("random COLLATE $collation", 1, 0, 1);
-	check_build("han COLLATE $collation", $_, 0, 1) foreach (1, 4);
+	foreach my $memory (1, 4, 16)
+	{
+		check_build("$_ COLLATE $collation", $memory, 0, $collation ne '"C"' || $memory < 16) foreach ('han', 'rare');
+	}
 }
 foreach my $case ([ 1, 0 ], [ 1, 3 ], [ 2, 1 ], [ 16, 0 ])
 {

@@ -84,8 +84,10 @@ open_sort(ModelSort *model, ModelArray *array, const PtSortOptions *options)
 {
 	MemoryContext caller;
 
-	memset(model, 0, sizeof(*model));
-	model->array = array;
+	*model = (ModelSort)
+	{
+		.array = array
+	};
 	model->slot = MakeSingleTupleTableSlot(array->source->desc,
 										   array->settings->datum ?
 										   &TTSOpsVirtual :

@@ -160,6 +160,8 @@ check_words(FunctionCallInfo fcinfo, WordsOrder *order, PtSortKey *key,
 	Datum		values[5];
 	bool		isnull[5] = {false};
 
+	if (exact && index_desc == NULL)
+		elog(ERROR, "only keys of indexes are exact");
 	get_typlenbyval(ARR_ELEMTYPE(array), &typlen, &typbyval);
 	for (int i = 0; exact && i < n; i++)
 		contradictions += !is_rebuilt(&samples[i], key, index_desc, typlen,

@@ -63,6 +63,8 @@ typedef struct SortKeyWord
 	TextCode   *code;			/* in one or two words; NULL until learning
 								 * begins */
 	int			nwords;
+	bool		bytes;			/* two words are a string's first bytes, as
+								 * long as there is no code */
 	bool		hint;			/* of the code */
 	bool		reverse;		/* descending */
 	uint64		null_word;		/* smallest or largest */
@@ -145,7 +147,8 @@ init_word(PtSortKey *key, const KeyColumn *column, bool may_learn, int nwords)
 		return;
 	word->text = true;
 	word->hint = !bytewise;
-	word->nwords = word->hint ? nwords : 1;
+	word->bytes = word->make == key_column_word_bytes && nwords == 2;
+	word->nwords = word->hint || word->bytes ? nwords : 1;
 }
 
 /*
@@ -484,7 +487,7 @@ begin_trials(SortKeyWord *word)
 
 /* The words of a value that is not null, in ascending order. */
 static inline void
-value_words(PtSortKey *key, Datum value, uint64 *words)
+ascending_words(PtSortKey *key, Datum value, uint64 *words)
 {
 	SortKeyWord *word = &key->word;
 
@@ -493,6 +496,11 @@ value_words(PtSortKey *key, Datum value, uint64 *words)
 		text_code_words(word->code, value, words);
 		if (unlikely(ptsort_debug_wrong_hints > 0) && word->hint)
 			spoil_hint(words);
+		return;
+	}
+	if (word->bytes)
+	{
+		key_column_two_words(value, words);
 		return;
 	}
 	words[0] = word->same;
@@ -510,23 +518,28 @@ value_words(PtSortKey *key, Datum value, uint64 *words)
 		words[0] = key_pack_word(word->kind, value);
 }
 
-/* The words of a column, in the order of the column. */
-static void
-make_words(PtSortKey *key, const Datum *values, const bool *isnull,
-		   uint64 *words)
+/* key_value_words: see key.h. */
+void
+key_value_words(PtSortKey *key, Datum value, bool isnull, uint64 *words)
 {
 	const SortKeyWord *word = &key->word;
 	uint64		reverse = word->reverse ? PG_UINT64_MAX : 0;
 
-	if (isnull[word->column])
+	if (isnull)
 	{
 		for (int i = 0; i < word->nwords; i++)
 			words[i] = word->null_word;
 		return;
 	}
-	value_words(key, values[word->column], words);
+	ascending_words(key, value, words);
 	for (int i = 0; i < word->nwords; i++)
 		words[i] ^= reverse;
+}
+
+int
+key_word_column(const PtSortKey *key)
+{
+	return key->nwords > 0 && key->pack.nfields == 0 ? key->word.column : -1;
 }
 
 void
@@ -534,6 +547,7 @@ key_words(PtSortKey *key, const Datum *values, const bool *isnull,
 		  uint64 *words)
 {
 	uint64		word[PTSORT_MAX_WORDS] = {0};
+	const int	column = key->word.column;
 
 	if (key->nwords == 0)
 		return;
@@ -541,12 +555,12 @@ key_words(PtSortKey *key, const Datum *values, const bool *isnull,
 	{
 		/* of a word that says nothing, too, as long as it is in the pack */
 		if (key->word.nwords > 0)
-			make_words(key, values, isnull, word);
+			key_value_words(key, values[column], isnull[column], word);
 		key_pack_encode(&key->pack, values, isnull, word[0], key->nwords,
 						words);
 	}
 	else
-		make_words(key, values, isnull, words);
+		key_value_words(key, values[column], isnull[column], words);
 }
 
 bool
@@ -692,6 +706,12 @@ key_memory(const PtSortKey *key)
 }
 
 Size
+key_growth(const PtSortKey *key)
+{
+	return key_has_learned(key) ? text_code_growth(key->word.code) : 0;
+}
+
+Size
 key_peak_memory(const PtSortKey *key)
 {
 	return text_code_peak_memory(key->word.code);
@@ -711,7 +731,8 @@ key_begin_learning(PtSortKey *key)
 	MemoryContext old = MemoryContextSwitchTo(key->context);
 
 	word->code = text_code_create(&key->support[word->column], word->form,
-								  !word->hint, word->ranks, word->nwords);
+								  !word->hint, word->ranks,
+								  word->hint ? word->nwords : 1);
 	if (key->limit > 0)
 		text_code_limit(word->code, key->limit);
 	MemoryContextSwitchTo(old);
@@ -722,6 +743,7 @@ static void
 end_learning(PtSortKey *key)
 {
 	key->learning = false;
+	key->word.bytes = false;
 	key->word.nwords = text_code_nwords(key->word.code);
 	if (key->pack.nfields == 0)
 		key->nwords = key->word.nwords;
@@ -742,6 +764,16 @@ key_adopt(PtSortKey *key, const char *learned, Size length)
 	key_begin_learning(key);
 	text_code_import(key->word.code, learned, length);
 	end_learning(key);
+}
+
+bool
+key_drop_word(PtSortKey *key)
+{
+	if (!key->word.bytes)
+		return false;
+	key->word.bytes = false;
+	key->word.nwords = key->nwords = 1;
+	return true;
 }
 
 bool

@@ -68,6 +68,14 @@ extern SortSupport key_support(PtSortKey *key);
 extern void key_words(PtSortKey *key, const Datum *values,
 					  const bool *isnull, uint64 *words);
 
+/*
+ * key_word_column returns the index of the column that makes all words, -1 if
+ * others have a part in them; key_value_words makes them of its value.
+ */
+extern int	key_word_column(const PtSortKey *key);
+extern void key_value_words(PtSortKey *key, Datum value, bool isnull,
+							uint64 *words);
+
 /* key_columns_words is ptsort_key_words: as key_words, but for the tail. */
 extern void key_columns_words(PtSortKey *key, const Datum *values,
 							  const bool *isnull, uint64 *words);
@@ -216,8 +224,18 @@ extern void key_compare_text(PtSortKey *key);
  */
 extern Size key_limit(PtSortKey *key, Size limit);
 
-/* key_memory returns the bytes that the key uses now. */
+/*
+ * key_drop_word has the key make one word from now on, the first of two; false
+ * if it makes no words of which the first alone says what it said before.
+ */
+extern bool key_drop_word(PtSortKey *key);
+
+/*
+ * key_memory returns the bytes that the key uses now, key_growth how many more
+ * one that has learned may come to use.
+ */
 extern Size key_memory(const PtSortKey *key);
+extern Size key_growth(const PtSortKey *key);
 
 /* key_peak_memory returns the most that it used while it learned. */
 extern Size key_peak_memory(const PtSortKey *key);

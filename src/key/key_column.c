@@ -22,7 +22,7 @@
 #include "catalog/dependency.h"
 #include "catalog/pg_proc.h"
 #include "commands/extension.h"
-#include "port/pg_bswap.h"
+#include "util.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/fmgroids.h"
@@ -186,28 +186,44 @@ find_known(const KnownOrder *known, Oid function)
 	return NULL;
 }
 
-/*
- * The first bytes of a string that is ordered by them.  That is what the
- * server's abbreviation of it is, too, but that also estimates how many
- * different ones there are, which takes longer.
- */
-static uint64
-word_bytes(Datum value, SortSupport ssup)
+/* The first bytes of a string as words, filled up with zeros. */
+static pg_attribute_always_inline void
+bytes_as_words(Datum value, uint64 *words, int nwords)
 {
-	struct varlena *string = PG_DETOAST_DATUM_PACKED(value);
-	Size		length = VARSIZE_ANY_EXHDR(string);
-	uint64		word = 0;
+	struct varlena *string = (struct varlena *) DatumGetPointer(value);
+	Size		length;
 
-	if (likely(length >= sizeof(word)))
-		memcpy(&word, VARDATA_ANY(string), sizeof(word));
-	else
-		memcpy(&word, VARDATA_ANY(string), length);
-	if ((Pointer) string != DatumGetPointer(value))
+	if (unlikely(VARATT_IS_COMPRESSED(string) || VARATT_IS_EXTERNAL(string)))
+		string = PG_DETOAST_DATUM_PACKED(value);
+	length = VARSIZE_ANY_EXHDR(string);
+	words[0] = pt_string_word(VARDATA_ANY(string), length);
+	if (nwords == 2)
+		words[1] = length <= sizeof(uint64) ? 0 :
+			pt_string_word(VARDATA_ANY(string) + sizeof(uint64),
+						   length - sizeof(uint64));
+	if (unlikely((Pointer) string != DatumGetPointer(value)))
 		pfree(string);
-#ifndef WORDS_BIGENDIAN
-	word = pg_bswap64(word);
-#endif
+}
+
+/*
+ * key_column_word_bytes: see key_column.h.  That is what the server's
+ * abbreviation is, too, but it also estimates how many different ones there
+ * are, which takes longer.
+ */
+uint64
+key_column_word_bytes(Datum value, SortSupport ssup)
+{
+	uint64		word;
+
+	bytes_as_words(value, &word, 1);
 	return word;
+}
+
+/* key_column_two_words: see key_column.h. */
+void
+key_column_two_words(Datum value, uint64 *words)
+{
+	bytes_as_words(value, words, 2);
 }
 
 /* Rule 1: the maker for an abbreviated key, NULL if it is no integer. */
@@ -313,7 +329,7 @@ key_column_maker(const KeyColumn *column, SortSupport ssup, FieldKind *kind)
 	if (make == word_abbreviated &&
 		key_column_is_text(column, &form, &bytewise) && bytewise &&
 		form == TEXT_VARLENA)
-		return word_bytes;
+		return key_column_word_bytes;
 	if (make == NULL && OidIsValid(column->sortsupport))
 		make = find_known(known_sortsupport, column->sortsupport);
 	if (make == NULL && !OidIsValid(column->sortsupport))

@@ -56,6 +56,14 @@ extern WordMaker key_column_maker(const KeyColumn *column, SortSupport ssup,
 								  FieldKind *kind);
 
 /*
+ * key_column_word_bytes is the maker for strings that are ordered by their
+ * bytes: the first of them, filled up with zeros.  key_column_two_words makes
+ * two words, of twice as many.
+ */
+extern uint64 key_column_word_bytes(Datum value, SortSupport ssup);
+extern void key_column_two_words(Datum value, uint64 *words);
+
+/*
  * key_support_maker does that for a column of which only the SortSupport is
  * known, with abbreviation if it can be had, and the function that has made it
  * (or InvalidOid).

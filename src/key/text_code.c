@@ -22,10 +22,13 @@
 
 #include "fault.h"
 #include "key/text_code.h"
+#include "key/text_count.h"
 #include "key/text_model.h"
 #include "key/text_sample.h"
 #include "key/text_symbol.h"
+#include "miscadmin.h"
 #include "ptsort_variant.h"
+#include "util.h"
 #include "utils/memutils.h"
 
 /*
@@ -33,16 +36,21 @@
  * the model tell more strings apart than strings of the sample do.
  *
  * The part of the sample is also that of its words, when the code is tried on
- * it.  When all is learned the table of characters gets that part, too.
+ * it, and later that of the table of characters, which gets no more than a few
+ * characters of each weight need.  Weights are counted in that of the model.
  */
 #define SAMPLE_MEMORY \
 	(TEXT_SAMPLE_STRINGS * \
 	 (sizeof(int) + TEXT_SAMPLE_BYTES + sizeof(CodedString)))
 #define CHARACTERS_MEMORY	(512 * 1024)
-#define SAMPLE_LIMIT(limit)		Min((limit) / 2, SAMPLE_MEMORY)
+#define WEIGHTS_MEMORY		(180 * 1024)
+#define SAMPLE_LIMIT(limit)		Min((limit) / 16 * 7, SAMPLE_MEMORY)
+#define WEIGHTS_LIMIT(limit)	Min((limit) / 16, WEIGHTS_MEMORY)
 #define MODEL_LIMIT(limit)		Min((limit) / 8 * 3, TEXT_MODEL_MEMORY)
 #define CHARACTERS_LIMIT(limit) Min((limit) / 8, CHARACTERS_MEMORY)
-#define CHARACTERS_LATER(limit) Min((limit) / 2, CHARACTERS_MEMORY)
+#define CHARACTERS_LATER(limit) Min((limit) / 16 * 7, CHARACTERS_MEMORY)
+#define CHARACTERS_OF_WEIGHT	192 /* bytes: eight of them, while it grows */
+#define WEIGHT_BYTES	(sizeof(uint32) + sizeof(uint16))	/* with symbols */
 
 /* How much of the sample must have the prefix. */
 #define PREFIX_FRACTION		0.95
@@ -74,12 +82,7 @@
 /* How much of the sample a code may put in the wrong place. */
 #define USELESS_FRACTION	0.25
 
-/*
- * Of this many strings of the sample, one is counted from its start, prefix
- * and all: later strings of the table may not have the prefix.  The others are
- * counted as far as words will reach, in characters of each word.
- */
-#define FULL_STRINGS	8
+/* Strings are counted as far as words reach: in characters of each word. */
 #define COUNTED_CHARACTERS	32
 
 /* How a string compares to the prefix, and its part of the interval. */
@@ -125,6 +128,7 @@ struct TextCode
 	Size		limit;			/* bytes that it may use */
 	Size		peak;			/* bytes that it used while it learned */
 	Collation  *collation;
+	TextForm	form;			/* of the values */
 	TextSymbols *symbols;		/* of its weights */
 	int			nwords;
 	bool		bytewise;		/* the collation's order is */
@@ -149,6 +153,7 @@ text_code_create(SortSupport ssup, TextForm form, bool bytewise,
 	code->collation = text_collation_create(ssup, form, bytewise,
 											ranks);
 	code->symbols = text_symbol_create(code->collation);
+	code->form = form;
 	code->bytewise = bytewise;
 	code->nwords = nwords;
 	text_sample_init(&code->sample, bytewise, sizeof(CodedString));
@@ -163,12 +168,18 @@ text_code_limit(TextCode *code, Size limit)
 	code->limit = limit;
 	code->sample.limit = SAMPLE_LIMIT(limit);
 	text_collation_limit(code->collation, CHARACTERS_LIMIT(limit));
+	text_collation_limit_weights(code->collation,
+								 WEIGHTS_LIMIT(limit) / WEIGHT_BYTES);
 }
 
 Size
 text_code_most_memory(Size limit)
 {
-	return SAMPLE_LIMIT(limit) + MODEL_LIMIT(limit) + CHARACTERS_LIMIT(limit);
+	StaticAssertStmt(WEIGHTS_MEMORY / WEIGHT_BYTES *
+					 TEXT_SYMBOL_LEARNING_BYTES <= TEXT_MODEL_MEMORY,
+					 "the part of the model is too small for counting weights");
+	return SAMPLE_LIMIT(limit) + MODEL_LIMIT(limit) + CHARACTERS_LIMIT(limit) +
+		WEIGHTS_LIMIT(limit) + sizeof(TextSymbols);
 }
 
 Size
@@ -178,15 +189,22 @@ text_code_memory(const TextCode *code)
 }
 
 Size
+text_code_growth(const TextCode *code)
+{
+	return text_collation_growth(code->collation);
+}
+
+Size
 text_code_peak_memory(const TextCode *code)
 {
 	return code->peak;
 }
 
+/* Note what the code takes now, and 'more' that somebody will take. */
 static void
-note_peak(TextCode *code)
+note_peak(TextCode *code, Size more)
 {
-	Size		memory = text_code_memory(code);
+	Size		memory = text_code_memory(code) + more;
 
 	code->peak = Max(code->peak, memory);
 }
@@ -444,14 +462,27 @@ code_words(TextCode *code, const char *string, int length, uint64 *words)
 void
 text_code_words(TextCode *code, Datum value, uint64 *words)
 {
-	Datum		plain = text_collation_plain(code->collation, value);
+	const char *stored = DatumGetPointer(value);
+	Datum		plain = value;
+	const char *string;
 	int			length;
-	const char *string = text_collation_string(code->collation, plain, &length);
 
+	/* nearly all strings are like that */
+	if (code->form == TEXT_VARLENA && VARATT_IS_SHORT(stored) &&
+		!VARATT_IS_EXTERNAL(stored))
+	{
+		string = VARDATA_SHORT(stored);
+		length = VARSIZE_SHORT(stored) - VARHDRSZ_SHORT;
+	}
+	else
+	{
+		plain = text_collation_plain(code->collation, value);
+		string = text_collation_string(code->collation, plain, &length);
+	}
 	if (likely(code->mode == CODED))
 		code_words(code, string, length, words);
 	else if (code->mode == PLAIN)
-		*words = text_sample_word(string, length);
+		*words = pt_string_word(string, length);
 	else
 	{
 		if (code->mode == LEARNING)
@@ -517,7 +548,10 @@ learn_weights(TextCode *code)
 	for (char c = ' '; c < 0x7F; c++)
 		text_collation_learn_string(code->collation, &c, 1);
 	while ((string = text_sample_next(&code->sample, &at, &length)) != NULL)
+	{
+		CHECK_FOR_INTERRUPTS();
 		text_collation_learn_string(code->collation, string, length);
+	}
 	text_collation_end_learning(code->collation);
 }
 
@@ -553,79 +587,52 @@ text_code_free(TextCode *code)
 	MemoryContextDelete(code->context);
 }
 
-/* Show a string of the sample to the model, without the prefix unless full. */
-static void
-count_string(TextCode *code, TextCounts *counts, const char *string, int length,
-			 bool full)
-{
-	const TextPrefix *prefix = &code->prefix;
-	TextSymbols *symbols = code->symbols;
-	const char *end = string + length;
-	int			most = full ? length : COUNTED_CHARACTERS * code->nwords;
-	int			n = 0;
-
-	if (!full && prefix->nweights > 0 && length >= prefix->length &&
-		memcmp(string, prefix->bytes, prefix->length) == 0)
-		string += prefix->length;
-	text_collation_begin(code->collation);
-	text_model_count(counts, -1);
-	while (string < end && n++ < most)
-	{
-		SymbolPair	pair = {.first = symbols->bytes[(unsigned char) *string]};
-
-		if (text_symbol_is_known(pair.first))
-			string++;
-		else
-			pair = text_symbol_next(symbols, &string, end);
-		if (pair.first == IGNORABLE_SYMBOL || pair.above)
-			continue;
-		text_model_count(counts, pair.first);
-		if (pair.second != 0)
-			text_model_count(counts, pair.second);
-	}
-	if (string == end)
-		text_model_count(counts, TEXT_MODEL_END);
-}
-
-/* Show the sample to the model. */
-static void
-count_sample(TextCode *code, TextCounts *counts)
-{
-	const char *string;
-	Size		at = 0;
-	int			length;
-	int			n = 0;
-
-	while ((string = text_sample_next(&code->sample, &at, &length)) != NULL)
-		count_string(code, counts, string, length, n++ % FULL_STRINGS == 0);
-}
-
 static void
 learn_model(TextCode *code)
 {
-	TextCounts *counts = text_model_begin(code->symbols->nsymbols,
-										  MODEL_LIMIT(code->limit));
+	const TextPrefix *prefix = &code->prefix;
+	TextToCount what = {
+		.sample = &code->sample,
+		.collation = code->collation,
+		.symbols = code->symbols,
+		.prefix = prefix->bytes,
+		.prefix_length = prefix->nweights > 0 ? prefix->length : 0,
+		.most = COUNTED_CHARACTERS * code->nwords
+	};
+	TextCounts *counts = text_count(&what, MODEL_LIMIT(code->limit));
 
-	count_sample(code, counts);
-	text_model_choose(counts);
-	count_sample(code, counts);
-	note_peak(code);
+	note_peak(code, 0);
 	code->model = text_model_end(counts);
 }
 
-static int
-compare_coded(const void *a, const void *b)
+/* Let the table of characters have what learning took. */
+static void
+limit_characters(TextCode *code)
 {
-	const CodedString *left = a;
-	const CodedString *right = b;
+	Size		need = text_collation_nweights(code->collation) *
+		CHARACTERS_OF_WEIGHT;
 
+	text_collation_limit(code->collation,
+						 Min(CHARACTERS_LATER(code->limit), need));
+}
+
+static inline int
+compare_coded(const CodedString *a, const CodedString *b)
+{
 	for (int i = 0; i < PTSORT_MAX_WORDS; i++)
 	{
-		if (left->words[i] != right->words[i])
-			return left->words[i] < right->words[i] ? -1 : 1;
+		if (a->words[i] != b->words[i])
+			return a->words[i] < b->words[i] ? -1 : 1;
 	}
 	return 0;
 }
+
+#define ST_SORT sort_coded
+#define ST_ELEMENT_TYPE CodedString
+#define ST_COMPARE(a, b) compare_coded(a, b)
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
 
 /*
  * How many strings of the sample does the code put in the wrong place?  If they
@@ -650,8 +657,8 @@ count_wrong(TextCode *code)
 		coded->string = text_sample_next(&code->sample, &at, &coded->length);
 		code_words(code, coded->string, coded->length, coded->words);
 	}
-	note_peak(code);
-	qsort(strings, n, sizeof(CodedString), compare_coded);
+	note_peak(code, 0);
+	sort_coded(strings, n);
 	for (int i = 1; i < n; i++)
 	{
 		const CodedString *a = &strings[i - 1];
@@ -677,13 +684,15 @@ text_code_learn(TextCode *code)
 	int			wrong = 0;
 
 	fault_point("textcode: learn");
-	note_peak(code);
+	note_peak(code, 0);
 	if (plain_is_enough(code))
 		code->mode = PLAIN;
 	else
 	{
 		learn_weights(code);
 		learn_prefix(code);
+		note_peak(code, text_collation_nweights(code->collation) *
+				  (TEXT_SYMBOL_LEARNING_BYTES + sizeof(uint16)));
 		text_symbol_learn(code->symbols, &code->sample);
 		learn_model(code);
 		code->mode = CODED;
@@ -696,7 +705,7 @@ text_code_learn(TextCode *code)
 		(text_collation_is_proved(code->collation) ||
 		 text_sample_wide_fraction(&code->sample) == 0);
 	text_sample_free(&code->sample);
-	text_collation_limit(code->collation, CHARACTERS_LATER(code->limit));
+	limit_characters(code);
 	MemoryContextSwitchTo(old);
 }
 
@@ -790,6 +799,6 @@ text_code_import(TextCode *code, const char *source, Size length)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("could not read sort keys learned by another participant")));
-	text_collation_limit(code->collation, CHARACTERS_LATER(code->limit));
+	limit_characters(code);
 	MemoryContextSwitchTo(old);
 }

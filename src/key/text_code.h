@@ -117,8 +117,12 @@ extern bool text_code_is_doubted(const TextCode *code);
 extern void text_code_export(const TextCode *code, StringInfo target);
 extern void text_code_import(TextCode *code, const char *source, Size length);
 
-/* text_code_memory returns the bytes that the code uses now. */
+/*
+ * text_code_memory returns the bytes that the code uses now, text_code_growth
+ * how many more it may come to use after learning.
+ */
 extern Size text_code_memory(const TextCode *code);
+extern Size text_code_growth(const TextCode *code);
 
 /* text_code_peak_memory returns the most that it used while it learned. */
 extern Size text_code_peak_memory(const TextCode *code);

@@ -27,6 +27,7 @@
  */
 #include "compat.h"
 
+#include "common/hashfn.h"
 #include "fmgr.h"
 #include "key/text_collation.h"
 #include "mb/pg_wchar.h"
@@ -50,7 +51,7 @@ typedef struct CharEntry
 #define SH_ELEMENT_TYPE	CharEntry
 #define SH_KEY_TYPE		CharKey
 #define SH_KEY			key
-#define SH_HASH_KEY(table, key)	((uint32) (key) * 0x9E3779B1)
+#define SH_HASH_KEY(table, key)	murmurhash32(key)
 #define SH_EQUAL(table, a, b)	((a) == (b))
 #define SH_SCOPE		static inline
 #define SH_DECLARE
@@ -70,16 +71,19 @@ struct Collation
 	int			encoding;
 	CharKey		byte_keys;		/* smaller keys are found in byte_weights */
 	int			nweights;
-	int			maxweights;
+	int			most_weights;	/* how many may be learned */
+	int			maxweights;		/* room in ... */
 	uint32	   *weights;		/* in order: one character of each weight, or
 								 * with ranks these */
 	CharWeight	byte_weights[256];	/* of characters of one byte */
 	chartable_hash *characters; /* of the others */
-	uint32		max_characters; /* at most this many of them */
+	uint32		max_slots;		/* that table grows up to so many */
+	uint32		max_characters; /* ... and so has at most this many */
 };
 
-/* Room for characters at first. */
+/* Room for characters and weights at first. */
 #define FIRST_CHARACTERS	256
+#define FIRST_WEIGHTS		256
 
 Collation *
 text_collation_create(SortSupport ssup, TextForm form, bool bytewise,
@@ -96,13 +100,14 @@ text_collation_create(SortSupport ssup, TextForm form, bool bytewise,
 	collation->byte_keys =
 		bytewise || pg_encoding_max_length(collation->encoding) == 1 ?
 		256 : 128;
-	collation->maxweights = 256;
+	collation->most_weights = MAX_WEIGHTS;
+	collation->maxweights = FIRST_WEIGHTS;
 	collation->weights = palloc(collation->maxweights * sizeof(uint32));
 	for (int i = 0; i < 256; i++)
 		collation->byte_weights[i] = WEIGHT_UNKNOWN;
 	collation->characters = chartable_create(CurrentMemoryContext,
 											 FIRST_CHARACTERS, NULL);
-	collation->max_characters = PG_UINT32_MAX;
+	text_collation_limit(collation, PG_INT32_MAX);
 	return collation;
 }
 
@@ -113,8 +118,27 @@ text_collation_limit(Collation *collation, Size limit)
 
 	while (slots * 2 * sizeof(CharEntry) * 3 / 2 <= limit)
 		slots *= 2;
-	/* simplehash grows at nine tenths */
-	collation->max_characters = Min(slots * 8 / 10, PG_UINT32_MAX);
+	collation->max_slots = slots;
+	/* simplehash grows at nine tenths, or if an entry is far from its place */
+	collation->max_characters = slots * 6 / 10;
+}
+
+Size
+text_collation_growth(const Collation *collation)
+{
+	uint64		slots = collation->characters->size;
+
+	/* bytes are in no table */
+	if (collation->bytewise || slots >= collation->max_slots)
+		return 0;
+	/* there are the old table and the new one while it grows */
+	return (collation->max_slots * 3 / 2 - slots) * sizeof(CharEntry);
+}
+
+void
+text_collation_limit_weights(Collation *collation, int most)
+{
+	collation->most_weights = Max(FIRST_WEIGHTS, Min(most, MAX_WEIGHTS));
 }
 
 int
@@ -475,13 +499,16 @@ text_collation_continues(const Collation *collation, char byte, char next)
 		text_rank_continues(collation->ranks, byte, next);
 }
 
-/* Insert a weight, or a character that stands for it, into the list. */
+/* Insert a weight, or a character that stands for it, if there may be more. */
 static void
 insert_weight(Collation *collation, int place, uint32 weight)
 {
+	if (collation->nweights == collation->most_weights)
+		return;
 	if (collation->nweights == collation->maxweights)
 	{
-		collation->maxweights *= 2;
+		collation->maxweights = Min(2 * collation->maxweights,
+									collation->most_weights);
 		collation->weights = repalloc(collation->weights,
 									  collation->maxweights * sizeof(uint32));
 	}
@@ -506,7 +533,7 @@ learn_character(Collation *collation, CharKey key)
 		return;
 	*place = WEIGHT_IGNORABLE;	/* seen */
 	weight = find_weight(collation, key, NULL);
-	if ((weight & WEIGHT_ABOVE) && collation->nweights < MAX_WEIGHTS)
+	if (weight & WEIGHT_ABOVE)
 		insert_weight(collation, weight & ~WEIGHT_ABOVE, key);
 }
 
@@ -542,7 +569,7 @@ learn_rank(Collation *collation, const char **string, const char *end)
 									  &collation->taken);
 	CharWeight	weight = find_rank(collation, rank);
 
-	if ((weight & WEIGHT_ABOVE) && collation->nweights < MAX_WEIGHTS)
+	if (weight & WEIGHT_ABOVE)
 		insert_weight(collation, weight & ~WEIGHT_ABOVE, rank);
 }
 

@@ -84,6 +84,16 @@ extern Collation *text_collation_create(SortSupport ssup, TextForm form,
  */
 extern void text_collation_limit(Collation *collation, Size limit);
 
+/* text_collation_growth returns how much more it may take than it does now. */
+extern Size text_collation_growth(const Collation *collation);
+
+/*
+ * text_collation_limit_weights has it learn no more weights than so many, but
+ * as many as one byte can have in any case.  What is learned counts, so it is
+ * to be called before.
+ */
+extern void text_collation_limit_weights(Collation *collation, int most);
+
 /*
  * text_collation_learn_string learns the weights of a string's characters.
  * Weights have no ranks from the first of these calls until

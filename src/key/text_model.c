@@ -17,7 +17,8 @@
  * Both passes count where the result will be, in 16 bits: contexts in the list
  * of tables, where a count stays at the largest number because that is surely
  * often enough, and symbols in the tables, where all counts of a table are
- * halved when one is full.
+ * halved when one is full.  A symbol is counted in one table; a shorter context
+ * is given, at the end, what was counted in those of the longer ones.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,9 +29,9 @@
 /* How often a shorter context counts as seen. */
 #define BELIEF			2.0
 
-/* Contexts that were seen less often get no table. */
-#define MIN_SEEN_ONE	8
-#define MIN_SEEN_TWO	32
+/* Contexts that the first pass has seen less often get no table. */
+#define MIN_SEEN_ONE	(8 / TEXT_MODEL_PART)
+#define MIN_SEEN_TWO	(32 / TEXT_MODEL_PART)
 
 /* More tables than this would not stay in the cache. */
 #define MAX_TABLES		1024
@@ -118,15 +119,7 @@ text_model_count(TextCounts *counts, int symbol)
 			(*table)++;
 	}
 	else
-	{
-		int			one = counts->table_one[context->last];
-
-		count_in_table(model, 0, symbol);
-		if (one != 0)
-			count_in_table(model, one, symbol);
-		if (*table != one)
-			count_in_table(model, *table, symbol);
-	}
+		count_in_table(model, *table, symbol);
 	text_model_step(context, symbol);
 }
 
@@ -218,9 +211,19 @@ text_model_choose(TextCounts *counts)
 	model->parts = palloc0(parts_size(model));
 }
 
+/* Add the counts of a table, which has those of its own context only. */
+static void
+add_counts(uint32 *sums, const TextModel *model, int table)
+{
+	const uint16 *counts = table_parts(model, table);
+
+	for (int i = 0; i < model->nsymbols; i++)
+		sums[i] += counts[i];
+}
+
 /* Probabilities from counts and from those of the shorter context. */
 static void
-complete(const uint16 *counts, int n, const double *shorter, double *result)
+complete(const uint32 *counts, int n, const double *shorter, double *result)
 {
 	double		total = BELIEF;
 
@@ -266,21 +269,30 @@ set_tables(const TextCounts *counts, int last, const double *zero)
 	TextModel  *model = counts->model;
 	int			n = model->nsymbols;
 	int			table_one = counts->table_one[last];
+	const uint16 *tables = model->tables + last;	/* of each symbol before */
+	uint32		sums[TEXT_MODEL_MAX_SYMBOLS] = {0};
 	double		one[TEXT_MODEL_MAX_SYMBOLS] = {0};
 
 	if (table_one == 0)
 		return;
-	complete(table_parts(model, table_one), n, zero, one);
+	add_counts(sums, model, table_one);
+	for (int before = 0; before < model->stride; before++)
+	{
+		if (tables[before * n] != table_one)
+			add_counts(sums, model, tables[before * n]);
+	}
+	complete(sums, n, zero, one);
 	set_table(model, table_one, one);
 	for (int before = 0; before < model->stride; before++)
 	{
-		int			table = model->tables[before * n + last];
+		uint32		own[TEXT_MODEL_MAX_SYMBOLS] = {0};
 		double		two[TEXT_MODEL_MAX_SYMBOLS];
 
-		if (table == table_one)
+		if (tables[before * n] == table_one)
 			continue;
-		complete(table_parts(model, table), n, one, two);
-		set_table(model, table, two);
+		add_counts(own, model, tables[before * n]);
+		complete(own, n, one, two);
+		set_table(model, tables[before * n], two);
 	}
 }
 
@@ -291,10 +303,13 @@ text_model_end(TextCounts *counts)
 	int			n = model->nsymbols;
 	double		flat[TEXT_MODEL_MAX_SYMBOLS] = {0};
 	double		zero[TEXT_MODEL_MAX_SYMBOLS] = {0};
+	uint32		sums[TEXT_MODEL_MAX_SYMBOLS] = {0};
 
 	for (int i = 0; i < n; i++)
 		flat[i] = 1.0 / n;
-	complete(table_parts(model, 0), n, flat, zero);
+	for (int table = 0; table < model->ntables; table++)
+		add_counts(sums, model, table);
+	complete(sums, n, flat, zero);
 	set_table(model, 0, zero);
 	for (int last = 0; last < n; last++)
 		set_tables(counts, last, zero);

@@ -11,15 +11,15 @@
  * A table divides TEXT_MODEL_TOTAL into parts, one for each symbol, in their
  * order and none empty: that of symbol s is from parts[s] to parts[s + 1].
  *
- * Strings are counted twice.  The first pass shows how often each context
- * occurs.  text_model_choose then gives a table to those that occur most
- * often, as many as memory allows, and the second pass shows what follows
- * these:
+ * Strings are counted twice.  The first pass, over one of TEXT_MODEL_PART of
+ * them, shows how often each context occurs.  text_model_choose then gives a
+ * table to those that occur most often, as many as memory allows, and the
+ * second pass shows what follows these:
  *
  *		counts = text_model_begin(nsymbols, limit)
- *		text_model_count(counts, -1), then each symbol, for each string
+ *		text_model_count(counts, -1), then each symbol, for some strings
  *		text_model_choose(counts)
- *		the same once more, in any order
+ *		the same for all strings, in any order
  *		model = text_model_end(counts)
  *
  *-------------------------------------------------------------------------
@@ -48,6 +48,9 @@ typedef struct TextModel
 } TextModel;
 
 typedef struct TextCounts TextCounts;
+
+/* Tables are chosen by this part of the strings. */
+#define TEXT_MODEL_PART	4
 
 /* The most bytes that counts and model take, if the limit allows. */
 #define TEXT_MODEL_MEMORY	(304 * 1024)

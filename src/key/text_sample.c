@@ -12,6 +12,7 @@
 
 #include "key/text_sample.h"
 #include "mb/pg_wchar.h"
+#include "util.h"
 #include "utils/memutils.h"
 
 /* Bytes of the block at first. */
@@ -97,7 +98,8 @@ text_sample_show(TextSample *sample, const char *string, int length)
 
 	if (number % sample->every != 0)
 		return;
-	length = text_sample_clip(sample, string, length, TEXT_SAMPLE_BYTES);
+	if (length > TEXT_SAMPLE_BYTES)
+		length = text_sample_clip(sample, string, length, TEXT_SAMPLE_BYTES);
 	while (!has_room(sample, length))
 	{
 		if (sample->nstrings == 0)
@@ -173,7 +175,7 @@ text_sample_count_words(const TextSample *sample)
 	int			different = Min(sample->nstrings, 1);
 
 	while ((string = text_sample_next(sample, &at, &length)) != NULL)
-		words[n++] = text_sample_word(string, length);
+		words[n++] = pt_string_word(string, length);
 	qsort(words, n, sizeof(uint64), compare_words);
 	for (int i = 1; i < n; i++)
 		different += words[i] != words[i - 1];

@@ -15,7 +15,6 @@
 
 #include "compat.h"
 
-#include "port/pg_bswap.h"
 
 /* The most strings of a sample. */
 #define TEXT_SAMPLE_STRINGS 8000
@@ -71,19 +70,9 @@ extern void text_sample_free(TextSample *sample);
 extern int	text_sample_prefix(const TextSample *sample, double fraction,
 							   char *prefix);
 
-/* text_sample_word returns the first bytes of a string as one word. */
-static inline uint64
-text_sample_word(const char *string, int length)
-{
-	uint64		word = 0;
-
-	memcpy(&word, string, Min(length, sizeof(word)));
-	return pg_ntoh64(word);
-}
-
 /*
- * text_sample_count_words returns how many different such words the strings of
- * a sample have.
+ * text_sample_count_words returns how many different first words
+ * (pt_string_word) the strings of a sample have.
  */
 extern int	text_sample_count_words(const TextSample *sample);
 

@@ -147,6 +147,8 @@ text_symbol_learn(TextSymbols *symbols, const TextSample *sample)
 	PlaceCount *counts;
 	uint16	   *turns;
 
+	StaticAssertStmt(sizeof(*counts) + sizeof(*turns) ==
+					 TEXT_SYMBOL_LEARNING_BYTES, "what a weight takes");
 	begin_places(symbols);
 	turns = palloc0(symbols->nplaces * sizeof(uint16));
 	if (symbols->nplaces < MAX_SYMBOLS)

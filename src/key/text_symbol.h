@@ -66,7 +66,11 @@ typedef struct SymbolPair
 /* text_symbol_create makes symbols of a collation, in the current context. */
 extern TextSymbols *text_symbol_create(Collation *collation);
 
-/* text_symbol_learn chooses symbols for the collation's weights. */
+/*
+ * text_symbol_learn chooses symbols for the collation's weights.  For each it
+ * takes TEXT_SYMBOL_LEARNING_BYTES until it has done so.
+ */
+#define TEXT_SYMBOL_LEARNING_BYTES	10
 extern void text_symbol_learn(TextSymbols *symbols, const TextSample *sample);
 
 /*

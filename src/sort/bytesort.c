@@ -42,12 +42,6 @@ typedef struct ByteSort
 	int64		room;
 } ByteSort;
 
-static inline const char *
-image_of(const ByteSort *sort, const uint64 *entry)
-{
-	return (const char *) (uintptr_t) entry[sort->stride - 1];
-}
-
 /*
  * The 8 bytes at an offset of an image as a word, with zeros for what is not in
  * the order.  Offsets are multiples of 8, and where images are placed there are
@@ -56,7 +50,7 @@ image_of(const ByteSort *sort, const uint64 *entry)
 static inline uint64
 word_at(const ByteSort *sort, const char *image, Size at, Size size)
 {
-	uint64		word = order_bytes(image + at);
+	uint64		word = pt_bytes_word(image + at);
 
 	if (at == 0)
 		return word & sort->order->head_mask;
@@ -78,7 +72,7 @@ differing_word(const ByteSort *sort, const char *a, const char *b, Size at,
 static inline void
 prefetch(const ByteSort *sort, const uint64 *entry, Size at, Size end)
 {
-	const char *image = image_of(sort, entry);
+	const char *image = entry_image(entry, sort->stride);
 
 	end = Min(end, at + BYTES_AHEAD);
 	for (; at <= end; at += CACHE_LINE)
@@ -93,7 +87,7 @@ prefetch(const ByteSort *sort, const uint64 *entry, Size at, Size end)
 static Size
 take_words(const ByteSort *sort, uint64 *entries, int64 n, Size at)
 {
-	const char *first = image_of(sort, entries);
+	const char *first = entry_image(entries, sort->stride);
 	Size		size = order_size(sort->order, first);
 	Size		end = size;		/* the first word that differs, so far */
 	int64		same = 0;		/* as many have the word of the first there */
@@ -101,7 +95,7 @@ take_words(const ByteSort *sort, uint64 *entries, int64 n, Size at)
 	for (int64 i = 1; i < n; i++)
 	{
 		uint64	   *entry = entries + i * sort->stride;
-		const char *image = image_of(sort, entry);
+		const char *image = entry_image(entry, sort->stride);
 		Size		differs;
 
 		if (i % CHECK_INTERVAL == 0)
@@ -179,7 +173,7 @@ sort_from(const ByteSort *sort, uint64 *entries, int64 n, Size at)
 		int64		start = 0;
 
 		at = take_words(sort, entries, n, at);
-		if (at >= order_size(sort->order, image_of(sort, entries)))
+		if (at >= order_size(sort->order, entry_image(entries, sort->stride)))
 			return;
 		radix_sort(entries, n, stride, 1, sort->scratch, sort->room);
 		at += WORD;
@@ -189,7 +183,7 @@ sort_from(const ByteSort *sort, uint64 *entries, int64 n, Size at)
 			const uint64 *ahead = entries + (i + AHEAD) * stride;
 
 			if (i + AHEAD < n && ahead[0] == ahead[-stride])
-				pt_prefetch(image_of(sort, ahead) + at);
+				pt_prefetch(entry_image(ahead, sort->stride) + at);
 			if (i < n && entries[i * stride] == group[0])
 				continue;
 			if (i - start > largest_n)

@@ -93,6 +93,12 @@ typedef struct SortVariant
 	bool		(*string) (const void *tuple, KeyString *string, void *state);
 
 	/*
+	 * Of flat images, optional: do two tuples have the same key columns, byte
+	 * by byte, as far as that is easily told?
+	 */
+	bool		(*same_key) (const void *a, const void *b);
+
+	/*
 	 * Of flat images, optional: the word that orders tuples whose key columns
 	 * are equal.  False if it is not all that compare looks at.
 	 */
@@ -177,6 +183,13 @@ extern void sort_excuse_late(PtSortShared *shared);
  * waits for that, but not longer than so many milliseconds.
  */
 extern bool sort_have_begun(PtSortShared *shared, int participants, long ms);
+
+/*
+ * sort_is_to_learn tells whether a sort that is being put to may have to learn
+ * for all participants, or wait until another one has, if no more is put.  (It
+ * may still find that learning does not pay.)
+ */
+extern bool sort_is_to_learn(const PtSort *sort);
 
 /* sort_returned returns how many tuples get has returned so far. */
 extern int64 sort_returned(const PtSort *sort);

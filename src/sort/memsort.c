@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * memsort.c
- *	  Entries in memory: growth, accounting, and sorting.
+ *	  Entries in memory: growth and accounting.
  *
  * Entries are in one array that grows (large arrays grow without a copy, the C
  * library remaps them; those of which it is known how large they will be need
@@ -18,10 +18,6 @@
  * with all, so that entries can fill nearly all of the budget.  Few entries get
  * all of it if there is room.
  *
- * Words are sorted by radix (radix.c).  Then entries with equal words are
- * compared (tiesort.c, or stringsort.c), and where words are only hints all
- * neighbours are (repair.c).
- *
  * A stable or bounded sort fills chunks strictly in the order of their list,
  * those of single large tuples as well, so that places tell the order in which
  * tuples were put.
@@ -35,13 +31,11 @@
 #include "compat.h"
 
 #include "fault.h"
-#include "sort/memsort.h"
 #include "miscadmin.h"
+#include "sort/entrysort.h"
+#include "sort/memsort.h"
 #include "sort/pages.h"
 #include "sort/radix.h"
-#include "sort/repair.h"
-#include "sort/stringsort.h"
-#include "sort/tiesort.h"
 #include "utils/memutils.h"
 
 /*
@@ -62,9 +56,6 @@
 #define LEAST_TO_EXPECT	(64 * 1024)
 #define EXPECTED_PART	4
 
-/* Neighbours to look at between two checks for interrupts. */
-#define CHECK_INTERVAL	100000
-
 #define MAX_STRIDE		(PTSORT_MAX_WORDS + 1)
 
 /* A tuple that would waste too much of a chunk's end gets one of its own. */
@@ -75,9 +66,6 @@
  * that are left in order only so.
  */
 #define FULL_SCRATCH	(1024 * 1024)
-
-/* Hints are good if less than one in so many was wrong. */
-#define GOOD_HINTS		10
 
 /*
  * Bytes of scratch that an entry needs: its address, when tuples are compared,
@@ -127,6 +115,7 @@ memsort_create(SortOrder *order, int64 budget, int64 expected)
 	ms->context = context;
 	ms->capacity = ms->room = ms->opened = FIRST_ENTRIES;
 	ms->expected = expected;
+	ms->first_read = MEMSORT_FIRST_READ;
 	ms->scratch_cost = scratch_cost(ms);
 	ms->entries = palloc(ms->capacity * ms->stride * sizeof(uint64));
 	ms->maxchunks = 16;
@@ -180,18 +169,21 @@ allocate_entries(MemSort *ms, int64 room)
 }
 
 /*
- * Room for all entries that are expected, as far as 'most' more are possible.
- * It takes no memory before it is filled, and then large pages, which an array
- * that is remapped loses: a serial build of 30 million int8 took 15 % less.
+ * Room for so many more entries, or for all that are expected, as far as 'most'
+ * more are possible.  It takes no memory before it is filled, and then large
+ * pages, which an array that is remapped loses: a serial build of 30 million
+ * int8 took 15 % less.
  */
 static int64
-expected_room(const MemSort *ms, int64 most)
+room_for(const MemSort *ms, int64 more, int64 most)
 {
+	int64		least = ms->capacity + more;
 	int64		wanted = ms->expected + ms->expected / EXPECTED_PART;
 
 	if (ms->capacity < LEAST_TO_EXPECT)
-		return 0;
-	return Min(wanted, ms->capacity + most);
+		return least;
+	wanted = Min(wanted, ms->capacity + most);
+	return Max(wanted, least);
 }
 
 /*
@@ -211,8 +203,7 @@ grow_entries(MemSort *ms)
 		return false;
 	more = Max(more, 1);
 	if (ms->capacity + more > ms->room)
-		allocate_entries(ms, Max(ms->capacity + more,
-								 expected_room(ms, rest / mean)));
+		allocate_entries(ms, room_for(ms, more, rest / mean));
 	ms->capacity += more;
 	account(ms, more * entry_cost(ms));
 	return true;
@@ -222,11 +213,12 @@ grow_entries(MemSort *ms)
 static bool
 open_entries(MemSort *ms)
 {
+	int64		step = PAGES_STEP / entries_size(ms, 1);
 	int64		more;
 
 	if (ms->opened == ms->capacity && !grow_entries(ms))
 		return false;
-	more = Min(ms->capacity - ms->opened, PAGES_STEP / entries_size(ms, 1));
+	more = Min(ms->capacity - ms->opened, step);
 	(void) pages_open((char *) memsort_entry(ms, ms->opened),
 					  entries_size(ms, more));
 	ms->opened += more;
@@ -296,7 +288,7 @@ memsort_set_budget(MemSort *ms, int64 budget)
 
 /*
  * memsort_narrow lets entries have as many words as the order has now, one
- * instead of two.  The words of those that there are become 0.
+ * instead of two: the first of those that there are.
  */
 void
 memsort_narrow(MemSort *ms)
@@ -309,9 +301,11 @@ memsort_narrow(MemSort *ms)
 	ms->stride = 2;
 	for (int64 i = 0; i < ms->count; i++)
 	{
-		uint64		place = ms->entries[(i + 1) * stride - 1];
+		const uint64 *wide = ms->entries + i * stride;
+		uint64		word = wide[0];
+		uint64		place = wide[stride - 1];
 
-		memsort_entry(ms, i)[0] = 0;
+		memsort_entry(ms, i)[0] = word;
 		memsort_entry(ms, i)[1] = place;
 	}
 	ms->scratch_cost = scratch_cost(ms);
@@ -441,69 +435,6 @@ memsort_put_inline(MemSort *ms, const uint64 *words, uint64 image)
 	return true;
 }
 
-/* Let the variant look at neighbours with equal words and inline images. */
-static void
-check_ties(MemSort *ms, uint64 *entries, int64 n)
-{
-	for (int64 i = 1; i < n; i++)
-	{
-		if (i % CHECK_INTERVAL == 0)
-			CHECK_FOR_INTERRUPTS();
-		(void) order_compare_entries(ms->order,
-									 entries + (i - 1) * ms->stride,
-									 entries + i * ms->stride);
-	}
-}
-
-/* Ask for the image of an entry that has the words of the one before it. */
-static inline void
-prefetch_tie(const MemSort *ms, int64 i)
-{
-	uint64	   *entry = memsort_entry(ms, i);
-
-	if (!ms->order->inline_image &&
-		order_compare_words(entry, entry - ms->stride, ms->stride - 1) == 0)
-		pt_prefetch(memsort_tuple(ms, entry));
-}
-
-/* Find the groups of entries with equal words; check or order each. */
-static void
-resolve_ties(MemSort *ms, uint64 *scratch, int64 room)
-{
-	int64		start = 0;
-
-	for (int64 i = 1; i <= ms->count; i++)
-	{
-		uint64	   *first = memsort_entry(ms, start);
-		uint64	   *entry = memsort_entry(ms, i);
-
-		if (i + MEMSORT_AHEAD < ms->count)
-			prefetch_tie(ms, i + MEMSORT_AHEAD);
-		if (i < ms->count &&
-			order_compare_words(entry, first, ms->stride - 1) == 0)
-			continue;
-		if (i - start > 1)
-		{
-			if (ms->order->inline_image)
-				check_ties(ms, first, i - start);
-			else if (!ms->order->has_strings ||
-					 !stringsort(ms->order, first, i - start, ms->stride,
-								 scratch, room))
-				tiesort(ms->order, first, i - start, ms->stride, scratch,
-						room);
-		}
-		start = i;
-	}
-}
-
-/* Make all words equal, so that comparison decides everything. */
-static void
-forget_words(MemSort *ms)
-{
-	for (int64 i = 0; i < ms->count; i++)
-		memset(memsort_entry(ms, i), 0, (ms->stride - 1) * sizeof(uint64));
-}
-
 /* Orders places by their address. */
 static int
 compare_addresses(const void *a, const void *b)
@@ -538,107 +469,24 @@ note_places(MemSort *ms)
 	ms->order->nplaces = ms->filled;
 }
 
-/* Verify what hints have made of the entries. */
-static void
-repair(MemSort *ms, uint64 *scratch)
-{
-	int64		wrong = repair_order(ms->order, ms->entries, ms->count,
-									 ms->stride, scratch);
-
-	order_wrong_hints(ms->order, wrong);
-	ms->hints_are_good = wrong < ms->count / GOOD_HINTS;
-}
-
-/* How many entries have room in so many bytes? */
-static int64
-scratch_entries(const MemSort *ms, int64 room)
-{
-	return room / (ms->stride * sizeof(uint64));
-}
-
-/*
- * Is anything left to do for entries with equal words, after a radix sort with
- * room for so many?
- */
-static inline bool
-leaves_ties(const MemSort *ms, int64 room)
-{
-	const SortOrder *order = ms->order;
-
-	if (order->inline_image)
-		return order->own->check_equal != NULL;
-	return !(order->words_decide && order->stable &&
-			 radix_is_stable(ms->count, room));
-}
-
-/*
- * Is there scratch enough for a repair?  Not where hints were proved to be
- * right, and are not.
- */
-static bool
-can_repair(const MemSort *ms, int64 room)
-{
-	return room >= ms->count * ms->stride * (int64) sizeof(uint64);
-}
-
-/* Is it better not to use hints at all? */
-static bool
-is_hopeless(MemSort *ms, uint64 *scratch, int64 room)
-{
-	if (!can_repair(ms, room))
-		return true;
-	return !ms->hints_are_good &&
-		repair_is_hopeless(ms->order, ms->entries, ms->count, ms->stride,
-						   scratch);
-}
-
-/* Order the entries by their words, then those that these leave equal. */
-static void
-sort_by_words(MemSort *ms, uint64 *scratch, int64 room)
-{
-	SortOrder  *order = ms->order;
-	int64		entries_room = scratch_entries(ms, room);
-
-	if (order->nwords > 0)
-		radix_sort(ms->entries, ms->count, ms->stride,
-				   order->inline_image ? ms->stride : ms->stride - 1,
-				   scratch, entries_room);
-	if (leaves_ties(ms, entries_room))
-		resolve_ties(ms, scratch, entries_room);
-}
-
-/* Order the entries by comparison. */
-static void
-sort_without_words(MemSort *ms, uint64 *scratch, int64 room)
-{
-	forget_words(ms);
-	order_wrong_hints(ms->order, ms->count);
-	resolve_ties(ms, scratch, scratch_entries(ms, room));
-}
-
 /* Order the entries, with room for so many bytes of scratch. */
 static void
 sort_entries(MemSort *ms, uint64 *scratch, int64 room)
 {
-	SortOrder  *order = ms->order;
+	EntrySort	es = {
+		.order = ms->order,
+		.entries = ms->entries,
+		.n = ms->count,
+		.stride = ms->stride,
+		.scratch = scratch,
+		.room = room / (ms->stride * sizeof(uint64)),
+		.hints_are_good = ms->hints_are_good
+	};
 
-	if (order->stable && !order->inline_image)
+	if (ms->order->stable && !ms->order->inline_image)
 		note_places(ms);
-	if (!order_trusts_words(order) && is_hopeless(ms, scratch, room))
-	{
-		sort_without_words(ms, scratch, room);
-		return;
-	}
-	sort_by_words(ms, scratch, room);
-	if (order_hopes(order) &&
-		!repair_looks_right(order, ms->entries, ms->count, ms->stride))
-		order_note(order, HINTS_DOUBTED);
-	if (order_trusts_words(order))
-		return;
-	if (can_repair(ms, room))
-		repair(ms, scratch);
-	else
-		sort_without_words(ms, scratch, room);
+	entrysort(&es);
+	ms->hints_are_good = es.hints_are_good;
 }
 
 /*
@@ -667,6 +515,8 @@ memsort_sort(MemSort *ms)
 	MemChunk	scratch;
 
 	fault_point("memsort: sort");
+	ms->first_read = Max(ms->tuple_bytes / Max(ms->count, 1), 1);
+	ms->first_read = Min(ms->first_read, MEMSORT_FIRST_READ);
 	if (ms->count < 2)
 		return;
 	if (ms->count <= RADIX_FEW_ENTRIES)

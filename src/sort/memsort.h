@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * memsort.h
- *	  Entries in memory: growth, accounting, and sorting.
+ *	  Entries in memory: growth and accounting.
  *
  *		ms = memsort_create(order, budget, expected)
  *		while (place = memsort_reserve(ms, size))			until it is full
@@ -20,6 +20,7 @@
 #include "compat.h"
 
 #include "sort/chunk.h"
+#include "sort/entrysort.h"
 #include "sort/order.h"
 #include "util.h"
 
@@ -51,8 +52,7 @@ typedef struct MemSort
 	int			current;		/* the one being filled, if next is not NULL */
 	OrderPlace *places;			/* stable sorts: the chunks by address */
 	int			maxplaces;
-	bool		hints_are_good; /* so few of those sorted last were wrong that
-								 * no sample of the next ones is looked at */
+	bool		hints_are_good; /* see entrysort.h */
 	char	   *next;			/* free opened part of the chunk being filled */
 	char	   *end;
 
@@ -61,13 +61,10 @@ typedef struct MemSort
 	Size		reserved_bytes;
 	bool		reserved_alone; /* it is a chunk of its own, the last one */
 	uint64		reserved_inline;	/* an inline image that is being made */
-} MemSort;
 
-/*
- * How many entries ahead a reader of sorted entries asks for their images.
- * They are all over memory by then; this hides most of the latency.
- */
-#define MEMSORT_AHEAD	16
+	Size		first_read;		/* of an image, what is asked for before it is
+								 * got: set when they are sorted */
+} MemSort;
 
 extern MemSort *memsort_create(SortOrder *order, int64 budget, int64 expected);
 extern bool memsort_put_inline(MemSort *ms, const uint64 *words, uint64 image);
@@ -171,14 +168,14 @@ memsort_tuple(const MemSort *ms, uint64 *entry)
 static inline const char *
 memsort_ahead(const MemSort *ms, int64 i)
 {
-	i = Min(i + MEMSORT_AHEAD, ms->count - 1);
+	i = Min(i + ENTRIES_AHEAD, ms->count - 1);
 	return memsort_tuple(ms, memsort_entry(ms, i));
 }
 
 /*
- * memsort_prefetch asks for the first bytes of that image, of which there is at
- * least one.  They need not begin where a cache line does, so the last one may
- * be in a line of its own.  A macro for the reason in util.h.
+ * memsort_prefetch asks for the first bytes of that image.  They need not begin
+ * where a cache line does, so the last one may be in a line of its own.  A
+ * macro for the reason in util.h.
  */
 #define memsort_prefetch(ms, i, bytes) \
 	do { \
@@ -188,7 +185,7 @@ memsort_ahead(const MemSort *ms, int64 i)
 		pt_prefetch(ahead_ + (bytes) - 1); \
 	} while (0)
 
-/* What a caller of get reads at once is most often here. */
+/* What a caller of get reads at once is most often here, or in less. */
 #define MEMSORT_FIRST_READ	(2 * CACHE_LINE)
 
 #endif							/* PTSORT_MEMSORT_H */

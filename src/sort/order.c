@@ -39,6 +39,7 @@
 #include "compat.h"
 
 #include "sort/order.h"
+#include "util.h"
 
 /* The policy that follows from what is known. */
 static HintPolicy
@@ -113,8 +114,8 @@ order_begin(SortOrder *order, const PtSortVariant *variant,
 int
 order_compare_images(const SortOrder *order, const void *a, const void *b)
 {
-	uint64		left = order_bytes(a) & order->head_mask;
-	uint64		right = order_bytes(b) & order->head_mask;
+	uint64		left = pt_bytes_word(a) & order->head_mask;
+	uint64		right = pt_bytes_word(b) & order->head_mask;
 
 	if (left != right)
 		return left < right ? -1 : 1;

@@ -22,7 +22,6 @@
 
 #include "compat.h"
 
-#include "port/pg_bswap.h"
 #include "sort/internal.h"
 
 /*
@@ -87,7 +86,7 @@ typedef struct SortOrder
 	bool		inline_image;	/* the variant's */
 	bool		words_decide;	/* tuples with equal words compare equal */
 	uint64		head_mask;		/* of the first 8 bytes of an image, read by
-								 * order_bytes: what orders tuples */
+								 * pt_bytes_word: what orders tuples */
 	bool		has_strings;	/* see order_string */
 	bool		string_decides; /* tuples with equal ones have equal keys */
 	uint64		string_mask;	/* all bits if these are in descending order */
@@ -187,22 +186,6 @@ extern void order_note(SortOrder *order, HintFact fact);
 extern void order_wrong_hints(SortOrder *order, int64 n);
 extern void order_reset(SortOrder *order);
 
-/*
- * order_bytes returns the 8 bytes at 'at' as a word that compares as they do.
- */
-static inline uint64
-order_bytes(const char *at)
-{
-	uint64		bytes;
-
-	memcpy(&bytes, at, sizeof(bytes));
-#ifdef WORDS_BIGENDIAN
-	return bytes;
-#else
-	return pg_bswap64(bytes);
-#endif
-}
-
 extern void order_begin(SortOrder *order, const PtSortVariant *variant,
 						const SortVariant *own, void *state);
 extern int	order_compare_images(const SortOrder *order, const void *a,
@@ -277,6 +260,16 @@ order_compare_in_memory(SortOrder *order, const void *a, const void *b)
 	if (likely(cmp != 0) || !order->stable)
 		return cmp;
 	return order_compare_places(order, a, b);
+}
+
+/*
+ * entry_image returns the image of an entry in memory, of so many words,
+ * that has its address last.
+ */
+static inline const char *
+entry_image(const uint64 *entry, int stride)
+{
+	return (const char *) (uintptr_t) entry[stride - 1];
 }
 
 /*

@@ -24,6 +24,7 @@
 #include "key/key.h"
 #include "miscadmin.h"
 #include "sort/bounded.h"
+#include "sort/secondword.h"
 #include "sort/shared.h"
 #include "sort/sortput.h"
 #include "sort/sortruns.h"
@@ -78,7 +79,7 @@
  */
 #define LEARN_SAMPLE		8000
 #define LEAST_SAMPLE		400
-#define SAMPLE_PART			8
+#define SAMPLE_PART			16
 #define FEW_TO_LEARN		(4 * LEARN_SAMPLE)
 
 /* The largest image, by the contract. */
@@ -92,7 +93,7 @@ int			ptsort_debug_learn_tuples = -1;
 
 /*
  * What is left of the budget for entries: all but the sort's other memory, what
- * writing a run will take and, while a key is learning, what it may still take.
+ * writing a run will take, and what a key that learns or has may still take.
  */
 static int64
 entries_budget(const PtSort *sort)
@@ -103,6 +104,8 @@ entries_budget(const PtSort *sort)
 		others += sort->write_buffer + RUN_WRITER_MEMORY;
 	if (sort->learning)
 		others += sort->learning_limit - (int64) key_memory(sort->key);
+	else if (sort->key)
+		others += key_growth(sort->key);
 	return Max(sort->options.budget - others,
 			   sort->options.budget / ENTRIES_PART);
 }
@@ -148,6 +151,7 @@ sort_begin_putting(PtSort *sort)
 			key_expect_few(sort->key);
 		if (sort->options.bound > 0)
 			key_compare_text(sort->key);
+		secondword_begin(sort);
 	}
 	sort->memsort = memsort_create(&sort->order, entries_budget(sort),
 								   expected_entries(sort));
@@ -195,7 +199,7 @@ rekey_memory(PtSort *sort, int64 step, bool keep)
 	for (int64 i = 0; i < ms->count; i += step)
 	{
 		uint64	   *entry = memsort_entry(ms, i);
-		uint64		words[KEY_ENTRY_WORDS];
+		uint64		words[KEY_ENTRY_WORDS] = {0};
 
 		variant->rekey(memsort_tuple(ms, entry), words, sort->order.state);
 		if (keep)
@@ -244,12 +248,13 @@ static int64
 sample_step(const PtSort *sort, bool many)
 {
 	int64		n = sort->memsort->count;
+	int64		all = all_tuples(sort);
 	int64		want = LEARN_SAMPLE;
 	bool		few = sort->options.role == PTSORT_WORKER && !many &&
-		all_tuples(sort) < FEW_TO_LEARN && key_is_proved(sort->key);
+		all < FEW_TO_LEARN && key_is_proved(sort->key);
 
 	if (few || (sort->order.hint_facts & HINTS_IN_MEMORY))
-		want = Min(Max(all_tuples(sort) / SAMPLE_PART, LEAST_SAMPLE), want);
+		want = Min(Max(all / SAMPLE_PART, LEAST_SAMPLE), want);
 	return Max(n / want, 1);
 }
 
@@ -265,6 +270,21 @@ fits_in_memory(const PtSort *sort)
 		 (double) ms->used / ms->count * expected < ms->budget);
 }
 
+/* Is there nothing to learn, as words tell enough of strings in memory? */
+static bool
+strings_are_enough(const PtSort *sort)
+{
+	return sort->order.has_strings && fits_in_memory(sort);
+}
+
+/* sort_is_to_learn: see internal.h. */
+bool
+sort_is_to_learn(const PtSort *sort)
+{
+	return sort->learning && sort->memsort->count > 0 &&
+		!strings_are_enough(sort);
+}
+
 /*
  * Let the key learn from what is in memory, unless there are too few tuples in
  * a parallel sort, and append what others need.  False if it has not learned.
@@ -275,7 +295,7 @@ learn_here(PtSort *sort, StringInfo learned)
 	bool		many = has_many(sort);
 	bool		may_forgo = learned && !many;
 
-	if (sort->order.has_strings && fits_in_memory(sort))
+	if (strings_are_enough(sort))
 		return false;
 	if (may_forgo && !key_learning_pays(sort->key, all_tuples(sort)))
 		return false;
@@ -398,6 +418,7 @@ learn_words(PtSort *sort)
 
 	if (!learn(sort))
 	{
+		secondword_judge(sort);
 		memsort_set_budget(sort->memsort, entries_budget(sort));
 		return;
 	}
@@ -577,6 +598,7 @@ spill(PtSort *sort)
 	sort_entries_in_memory(sort);
 	bounded_cut(sort);
 	INSTR_TIME_SET_CURRENT(start);
+	secondword_drop(sort);
 	write_run(sort);
 	memsort_reset(sort->memsort);
 	memsort_set_budget(sort->memsort, entries_budget(sort));

@@ -45,7 +45,8 @@ get_from_memory(PtSort *sort, bool forward, Size *size)
 			position->at_end = true;
 			return NULL;
 		}
-		memsort_prefetch(sort->memsort, position->before, MEMSORT_FIRST_READ);
+		memsort_prefetch(sort->memsort, position->before,
+						 sort->memsort->first_read);
 		position->before++;
 	}
 	else

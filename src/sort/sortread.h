@@ -63,7 +63,8 @@ sort_next(PtSort *sort, bool forward)
 
 	if (unlikely(entry == NULL))
 		return sort_get(sort, forward, &size);
-	memsort_prefetch(sort->memsort, sort->position.before, MEMSORT_FIRST_READ);
+	memsort_prefetch(sort->memsort, sort->position.before,
+					 sort->memsort->first_read);
 	return memsort_tuple(sort->memsort, entry);
 }
 

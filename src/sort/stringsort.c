@@ -25,6 +25,7 @@
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "sort/bytesort.h"
+#include "sort/lastsort.h"
 #include "sort/radix.h"
 #include "sort/stringsort.h"
 #include "sort/tiesort.h"
@@ -50,16 +51,10 @@ typedef struct StringSort
 	int64		room;
 } StringSort;
 
-static inline const char *
-image_of(const StringSort *sort, const uint64 *entry)
-{
-	return (const char *) (uintptr_t) entry[sort->stride - 1];
-}
-
 static inline bool
 string_of(const StringSort *sort, const uint64 *entry, KeyString *string)
 {
-	return order_string(sort->order, image_of(sort, entry), string);
+	return order_string(sort->order, entry_image(entry, sort->stride), string);
 }
 
 /* The same, of a string that was told before. */
@@ -78,12 +73,8 @@ known_string(const StringSort *sort, const uint64 *entry)
 static inline uint64
 word_at(const StringSort *sort, KeyString string, int at)
 {
-	uint64		bytes = 0;
-
-	if (likely(string.length - at >= WORD))
-		return order_bytes(string.bytes + at) ^ sort->order->string_mask;
-	memcpy(&bytes, string.bytes + at, string.length - at);
-	return order_bytes((const char *) &bytes) ^ sort->order->string_mask;
+	return pt_string_word(string.bytes + at, string.length - at) ^
+		sort->order->string_mask;
 }
 
 /* May strings whose words from 'at' on are equal to this one differ later? */
@@ -99,8 +90,8 @@ shared_bytes(KeyString a, KeyString b, int at, int most)
 {
 	for (; most - at >= WORD; at += WORD)
 	{
-		uint64		differ = order_bytes(a.bytes + at) ^
-			order_bytes(b.bytes + at);
+		uint64		differ = pt_bytes_word(a.bytes + at) ^
+			pt_bytes_word(b.bytes + at);
 
 		if (differ != 0)
 			return at + (63 - pg_leftmost_one_pos64(differ)) / BITS_PER_BYTE;
@@ -117,8 +108,8 @@ prefetch(const StringSort *sort, const uint64 *entries, int64 i, int64 n,
 {
 	if (i + AHEAD < n)
 	{
-		const char *image = image_of(sort,
-									 entries + (i + AHEAD) * sort->stride);
+		const char *image = entry_image(entries + (i + AHEAD) * sort->stride,
+										sort->stride);
 
 		pt_prefetch(image);
 		pt_prefetch(image + at);
@@ -167,48 +158,6 @@ take_words(const StringSort *sort, uint64 *entries, int64 n, int at)
 	}
 }
 
-/*
- * What decides between tuples with equal keys, of an image: its place in a
- * stable sort, else what the variant says.  False if that is not all in a word.
- */
-static bool
-last_word(const StringSort *sort, const char *image, uint64 *word)
-{
-	const SortOrder *order = sort->order;
-
-	if (order->stable)
-	{
-		*word = order_place(order, image);
-		return true;
-	}
-	return order->own->last_word &&
-		order->own->last_word(image, word, order->state);
-}
-
-/* Order entries with equal keys by their last words, if they have such. */
-static bool
-sort_by_last_words(const StringSort *sort, uint64 *entries, int64 n)
-{
-	const int	stride = sort->stride;
-
-	for (int64 i = 0; i < n; i++)
-	{
-		uint64	   *entry = entries + i * stride;
-
-		if (i % CHECK_INTERVAL == 0)
-			CHECK_FOR_INTERRUPTS();
-		if (!last_word(sort, image_of(sort, entry), &entry[0]))
-			return false;
-	}
-	radix_sort(entries, n, stride, 1, sort->scratch, sort->room);
-	for (int64 i = 1; i < n; i++)
-	{
-		if (entries[i * stride] == entries[(i - 1) * stride])
-			return false;
-	}
-	return true;
-}
-
 /* Order entries with words that do not go on. */
 static void
 sort_ended(const StringSort *sort, uint64 *entries, int64 n)
@@ -223,7 +172,8 @@ sort_ended(const StringSort *sort, uint64 *entries, int64 n)
 					 sort->room);
 			return;
 		}
-		if (sort_by_last_words(sort, entries, n))
+		if (lastsort(order, entries, n, sort->stride, sort->scratch,
+					 sort->room))
 			return;
 	}
 	tiesort(order, entries, n, sort->stride, sort->scratch, sort->room);
@@ -239,8 +189,9 @@ compare(const StringSort *sort, const uint64 *a, const uint64 *b, int at)
 
 	at = shared_bytes(left, right, at, most);
 	if (at == left.length && at == right.length)
-		return order_compare_in_memory(sort->order, image_of(sort, a),
-									   image_of(sort, b));
+		return order_compare_in_memory(sort->order,
+									   entry_image(a, sort->stride),
+									   entry_image(b, sort->stride));
 	if (at == left.length || at == right.length)
 		return (at == left.length) == (sort->order->string_mask == 0) ? -1 : 1;
 	return ((uint8) left.bytes[at] < (uint8) right.bytes[at]) ==
@@ -287,7 +238,12 @@ group_end(const StringSort *sort, const uint64 *entries, int64 start, int64 n,
 		const uint64 *ahead = entries + (i + AHEAD) * stride;
 
 		if (i + AHEAD < n && ahead[0] == ahead[-stride])
-			pt_prefetch(image_of(sort, ahead) + at);
+		{
+			pt_prefetch(entry_image(ahead, stride));
+			pt_prefetch(entry_image(ahead, stride) + at);
+			pt_prefetch(entry_image(ahead - stride, stride));
+			pt_prefetch(entry_image(ahead - stride, stride) + at);
+		}
 		i++;
 	} while (i < n && entries[i * stride] == entries[start * stride]);
 	return i;

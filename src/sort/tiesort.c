@@ -14,6 +14,8 @@
  * A few tuples are inserted one by one where binary search finds their place:
  * no other way takes fewer comparisons, which is what counts.
  *
+ * Tuples that all have one key are left to lastsort.c.
+ *
  * Where bytes may decide between tuples that compare equal, that is left to
  * bytesort.c: their keys are compared only, and groups of equal ones are sorted
  * by bytes afterwards.
@@ -24,6 +26,7 @@
 
 #include "miscadmin.h"
 #include "sort/bytesort.h"
+#include "sort/lastsort.h"
 #include "sort/tiesort.h"
 
 /*
@@ -306,6 +309,8 @@ tiesort(SortOrder *order, uint64 *entries, int64 n, int stride,
 		.by_bytes = order_sorts_bytes(order)
 	};
 
+	if (lastsort_same(order, entries, n, stride, scratch, room))
+		return;
 	if (sort.by_bytes && order->words_decide)
 		sort.all_equal = true;
 	else

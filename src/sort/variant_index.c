@@ -180,6 +180,17 @@ index_string(const void *tuple, KeyString *string, void *arg)
 	return !isnull && key_string(state->key, value, string);
 }
 
+static bool
+index_same_key(const void *a, const void *b)
+{
+	const IndexTupleData *left = a;
+	const IndexTupleData *right = b;
+
+	return left->t_info == right->t_info &&
+		memcmp(left + 1, right + 1,
+			   IndexTupleSize(left) - sizeof(IndexTupleData)) == 0;
+}
+
 /* The heap TID.  A unique index must see all equal keys compared. */
 static bool
 index_last_word(const void *tuple, uint64 *word, void *arg)
@@ -203,7 +214,17 @@ index_rekey(const void *tuple, uint64 *words, void *arg)
 	IndexSort  *state = arg;
 	Datum		values[INDEX_MAX_KEYS];
 	bool		isnull[INDEX_MAX_KEYS];
+	int			column = key_word_column(state->key);
 
+	if (column >= 0)
+	{
+		bool		null;
+		Datum		value = index_getattr((IndexTuple) tuple, column + 1,
+										  state->desc, &null);
+
+		key_value_words(state->key, value, null, words);
+		return;
+	}
 	index_deform_tuple((IndexTuple) tuple, state->desc, values, isnull);
 	key_words(state->key, values, isnull, words);
 }
@@ -233,6 +254,7 @@ static const SortVariant index_variant = {
 	.key = index_key,
 	.rekey = index_rekey,
 	.string = index_string,
+	.same_key = index_same_key,
 	.last_word = index_last_word,
 	.has_postponed = index_has_postponed,
 	.reset = index_reset,

@@ -1,0 +1,40 @@
+/*-------------------------------------------------------------------------
+ *
+ * entrysort.h
+ *	  Put entries in memory into order.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_ENTRYSORT_H
+#define PTSORT_ENTRYSORT_H
+
+#include "compat.h"
+
+#include "sort/order.h"
+
+/*
+ * How many entries ahead a reader of sorted entries asks for their images.
+ * They are all over memory by then; this hides most of the latency.
+ */
+#define ENTRIES_AHEAD	16
+
+/* EntrySort: what is to be sorted, and what the sort tells. */
+typedef struct EntrySort
+{
+	SortOrder  *order;
+	uint64	   *entries;
+	int64		n;
+	int			stride;			/* words of an entry; see memsort.h */
+	uint64	   *scratch;
+	int64		room;			/* of scratch, in entries */
+	bool		hints_are_good; /* so few of those sorted last were wrong that
+								 * no sample of these ones is looked at */
+} EntrySort;
+
+/*
+ * entrysort orders the entries.  The order must know the places of images if
+ * the sort is stable.
+ */
+extern void entrysort(EntrySort *es);
+
+#endif							/* PTSORT_ENTRYSORT_H */
