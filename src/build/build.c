@@ -98,7 +98,7 @@ check_blocks(const Team *team)
 			return;
 		blocks += team->slots[i].blocks;
 	}
-	expected = ((ParallelBlockTableScanDesc) team->scan)->phs_nblocks;
+	expected = participant_block_scan(team)->phs_nblocks;
 	if (blocks != expected)
 		elog(ERROR, "scan has read " INT64_FORMAT " of %u blocks of table \"%s\"",
 			 blocks, expected, RelationGetRelationName(team->table));

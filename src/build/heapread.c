@@ -145,7 +145,7 @@ ends_share(HeapReader *reader)
 		 scan->rs_parallelworkerdata->phsw_chunk_remaining > 0))
 		return false;
 	reader->stays = wait;
-	return share->leave_rest(share->arg, wait);
+	return share->leave_rest(share->arg, reader->nblocks, wait);
 }
 
 /* The next block of our share of the scan, or InvalidBlockNumber. */

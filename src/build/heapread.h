@@ -31,15 +31,15 @@ typedef struct HeapPage
 /*
  * HeapShare: how much of a parallel scan a process reads that began before the
  * others.  After 'least' blocks it asks, at the end of each chunk that the scan
- * gives out, whether they have begun and will read the rest; when it has 'most'
- * it may wait for them, once.  If they have not it reads on to the end, as far
- * as they leave blocks.
+ * gives out, whether they have begun and are to read the rest, telling how many
+ * it has; when it has 'most' it may wait for them, once.  If they have not it
+ * reads on to the end, as far as they leave blocks.
  */
 typedef struct HeapShare
 {
 	BlockNumber least;
 	BlockNumber most;
-	bool		(*leave_rest) (void *arg, bool wait);
+	bool		(*leave_rest) (void *arg, BlockNumber nblocks, bool wait);
 	void	   *arg;
 } HeapShare;
 

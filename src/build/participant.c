@@ -254,24 +254,45 @@ typedef struct LeaderScan
 } LeaderScan;
 
 /*
- * HeapShare: will the workers scan the rest?  If they have begun.  It is not
+ * Will the workers have sorted what they scan before the leader has sorted its
+ * blocks, if it leaves them the rest?  As if all were as fast, and sorted as
+ * fast as they scan.  But if they will wait for the leader to learn the sooner
+ * it begins the better.
+ */
+static bool
+workers_end_first(const Team *team, BlockNumber own)
+{
+	ParallelBlockTableScanDesc scan = participant_block_scan(team);
+	uint64		given = pg_atomic_read_u64(&scan->phs_nallocated);
+
+	if (sort_is_to_learn(team->sort))
+		return true;
+	/* 2 (all - given) + (given - own) for each of them, <= own */
+	return own * (uint64) team->participants + given >=
+		2 * (uint64) scan->phs_nblocks;
+}
+
+/*
+ * HeapShare: are the workers to scan the rest?  If they have begun.  It is not
  * waited for them longer than the scan has taken so far.
  */
 static bool
-leave_rest(void *arg, bool wait)
+leave_rest(void *arg, BlockNumber nblocks, bool wait)
 {
 	LeaderScan *scan = arg;
+	const Team *team = scan->team;
 	double		ms = wait ? pt_ms_since(scan->start) : 0;
 
 	fault_point("build: leave rest");
-	return sort_have_begun(scan->team->sort_shared, scan->team->participants,
-						   ms < LEAST_SCAN_MS ? 0 : (long) ms);
+	return sort_have_begun(team->sort_shared, team->participants,
+						   ms < LEAST_SCAN_MS ? 0 : (long) ms) &&
+		(wait || workers_end_first(team, nblocks));
 }
 
 /*
  * The leader's share of a small table, or NULL.  It begins first, and at some
  * 5 ms later there may be little left for the workers to scan: but the leader's
- * sort takes longer than its scan.  So it ends when it has its part, or a
+ * sort takes longer than its scan.  So it ends when it has its part, or up to a
  * quarter more, and workers have come.
  */
 static const HeapShare *
@@ -282,7 +303,7 @@ leader_share(const Team *team, LeaderScan *scan, HeapShare *share)
 	if (!team->is_leader || team->scan == NULL ||
 		!heapscan_is_shareable(team->table))
 		return NULL;
-	nblocks = ((ParallelBlockTableScanDesc) team->scan)->phs_nblocks;
+	nblocks = participant_block_scan(team)->phs_nblocks;
 	if (nblocks > MOST_SHARED_BLOCKS)
 		return NULL;
 	scan->team = team;

@@ -9,6 +9,7 @@
 #ifndef PTSORT_PARTICIPANT_H
 #define PTSORT_PARTICIPANT_H
 
+#include "access/relscan.h"
 #include "build/siblings.h"
 #include "build/team.h"
 #include "ptsort_build.h"
@@ -92,6 +93,13 @@ extern void participant_drop_siblings(Participant *participant);
 
 /* participant_build returns what the callbacks see, as it is now. */
 extern PtBuild *participant_build(Team *team);
+
+/* participant_block_scan returns what the processes share of a heap's scan. */
+static inline ParallelBlockTableScanDesc
+participant_block_scan(const Team *team)
+{
+	return (ParallelBlockTableScanDesc) team->scan;
+}
 
 /* Entry point of the workers. */
 extern PGDLLEXPORT void ptsort_build_worker_main(dsm_segment *segment,
