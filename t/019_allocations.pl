@@ -76,19 +76,22 @@ sub walk
 	{
 		my $wrong = wrong($results[$i]);
 		push @bad, "$numbers[$i]: $wrong" if $wrong ne '';
-		$failed++ if $results[$i]{failed};
+		if ($results[$i]{failed}) { $failed++; }
+		elsif ($results[$i]{counted} >= $numbers[$i]) { push @bad, "$numbers[$i]: did not fail"; }
 	}
 	is(join("\n", splice(@bad, 0, 20)), '', "$name: " . @cells . " failed once ($kind, $role)");
-	cmp_ok($failed, '>=', 0.8 * @cells, "$name: $failed of them did");
+	# how many a build makes depends on who comes when
+	cmp_ok($failed, '>=', 0.5 * @cells, "$name: $failed of them did");
 	my $grown = $results[0]{after} - ($results[0]{before} // $results[0]{after});
 	cmp_ok($grown, '<=', 8192, "$name: TopMemoryContext has grown by $grown bytes");
 	note(sprintf('%s, %s, %s: %d allocations, %d tried, %.1f s', $name, $kind, $role, $n, scalar @cells, time - $begin));
 	$total += @cells;
 }
 
-foreach my $kind (qw(palloc malloc))
+my %step = (palloc => 30, malloc => 8);
+foreach my $kind (sort keys %step)
 {
-	my $step = $kind eq 'palloc' ? 30 : 8;
+	my $step = $step{$kind};
 	walk('in memory', 'leader', $kind, 1);
 	walk('serial', 'leader', $kind, 1);
 	walk('text', 'leader', $kind, $step);
@@ -98,11 +101,18 @@ foreach my $kind (qw(palloc malloc))
 	walk('unique with dead rows', 'leader', $kind, $step);
 	walk('starts over', 'leader', $kind, $step);
 	walk('concurrently', 'leader', $kind, $step);
+	walk('sibling', 'leader', $kind, 2 * $step);
+	walk('sibling', 'worker', $kind, 2 * $step);
+}
+
+# Copies last: they put the table in order, and how many allocations a build of
+# such a one makes depends on which participant gets which of its few blocks
+foreach my $kind (sort keys %step)
+{
+	my $step = $step{$kind};
 	walk('copied', 'leader', $kind, $step);
 	walk('copied', 'worker', $kind, $step);
 	walk('copied by the server', 'leader', $kind, $step);
-	walk('sibling', 'leader', $kind, 2 * $step);
-	walk('sibling', 'worker', $kind, 2 * $step);
 	walk('copied in memory', 'leader', $kind, $kind eq 'palloc' ? 4 : 1);
 }
 
