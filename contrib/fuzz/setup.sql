@@ -150,7 +150,10 @@ END $$;
 -- The row versions in the table's file, but for their places: what their headers
 -- say, and their data.  A value that a copy moves out of line gets a new number
 -- each time, and a multixact, too: of the first the length is taken, of the
--- second the members.
+-- second the members.  The hint HEAP_XMAX_COMMITTED (1024) is left out: where a
+-- multixact is replaced by its updater only the build of an index gives it to a
+-- copy, and of one that is not logged (wal_level = minimal, checksums) the server
+-- does not write a page for a hint.  fz_seen tells whether it is right.
 CREATE FUNCTION fz_copied(name text, OUT versions int8, OUT digest numeric, OUT visible text, OUT links int8, OUT multis int8, OUT toast text,
 	OUT reltuples float4, OUT relpages int4, OUT relallvisible int4, OUT relfrozenxid xid, OUT relminmxid xid)
 LANGUAGE plpgsql AS $$
@@ -158,7 +161,7 @@ DECLARE
 	pages int8 := pg_relation_size(name) / current_setting('block_size')::int;
 	toast_table regclass;
 BEGIN
-	SELECT count(*), sum(hashtextextended(concat_ws(' ', t_xmin, t_field3, t_infomask, t_infomask2, t_hoff, t_bits,
+	SELECT count(*), sum(hashtextextended(concat_ws(' ', t_xmin, t_field3, t_infomask & ~1024, t_infomask2, t_hoff, t_bits,
 			CASE WHEN t_infomask & 4096 = 0 THEN t_xmax::text ELSE
 				(SELECT string_agg(concat(m.xid, m.mode), ' ' ORDER BY m.xid::text, m.mode) FROM pg_get_multixact_members(t_xmax) m) END,
 			CASE WHEN t_infomask & 4 = 0 THEN md5(t_data) ELSE length(t_data)::text END), 0)::numeric),
