@@ -39,10 +39,10 @@ CREATE TABLE seconds AS
 SELECT CASE WHEN i % 100 = 0 THEN NULL ELSE s END COLLATE "C" AS t, convert_to(s, 'UTF8') || decode(repeat('00', i % 5), 'hex') AS b, i % 3 AS i
 FROM generate_series(1, 170000) i, LATERAL (SELECT left(translate(md5(i::text), '0123456789', ''), i % 21) || repeat('b', i % 7) AS s) r;
 ANALYZE seconds;
-SELECT what, same('seconds', what), same('seconds', what, '', 1) AS parallel
+SELECT what, same('seconds', what), same('seconds', what, '', 2) AS parallel
 FROM unnest(ARRAY['(t DESC)', '(b)']) what;
 SET ptsort.debug_spill_entries = 60000;
-SELECT what, same('seconds', what), same('seconds', what, '', 1) AS parallel FROM unnest(ARRAY['(t NULLS FIRST)']) what;
+SELECT what, same('seconds', what), same('seconds', what, '', 2) AS parallel FROM unnest(ARRAY['(t NULLS FIRST)']) what;
 RESET ptsort.debug_spill_entries;
 
 -- comparisons for each tuple: none where the bytes decide, or the heap TID after them, but

@@ -80,8 +80,7 @@ sub walk
 		elsif ($results[$i]{counted} >= $numbers[$i]) { push @bad, "$numbers[$i]: did not fail"; }
 	}
 	is(join("\n", splice(@bad, 0, 20)), '', "$name: " . @cells . " failed once ($kind, $role)");
-	# how many a build makes depends on who comes when
-	cmp_ok($failed, '>=', 0.5 * @cells, "$name: $failed of them did");
+	cmp_ok($failed, '>=', 0.8 * @cells, "$name: $failed of them did");
 	my $grown = $results[0]{after} - ($results[0]{before} // $results[0]{after});
 	cmp_ok($grown, '<=', 8192, "$name: TopMemoryContext has grown by $grown bytes");
 	note(sprintf('%s, %s, %s: %d allocations, %d tried, %.1f s', $name, $kind, $role, $n, scalar @cells, time - $begin));

@@ -15,7 +15,6 @@
 
 #include "compat.h"
 
-
 /* The most strings of a sample. */
 #define TEXT_SAMPLE_STRINGS 8000
 
