@@ -84,18 +84,22 @@ copy_entry(uint64 *target, const uint64 *source, const int stride)
 		target[2] = source[2];
 }
 
-/* Does entry a come before entry b, by words from 'word' on? */
+/*
+ * Does entry a come before entry b, by nkeys words?  Nothing is known of which
+ * word decides, so there is no branch for each.
+ */
 static pt_inline bool
-entry_before(const uint64 *a, const uint64 *b, int word, int nkeys)
+entry_before(const uint64 *a, const uint64 *b, const int nkeys)
 {
-	if (likely(a[word] != b[word]))
-		return a[word] < b[word];
-	return order_compare_words(a + word + 1, b + word + 1,
-							   nkeys - word - 1) < 0;
+	bool		before = a[nkeys - 1] < b[nkeys - 1];
+
+	for (int i = nkeys - 2; i >= 0; i--)
+		before = (a[i] < b[i]) | ((a[i] == b[i]) & before);
+	return before;
 }
 
 static pt_inline void
-insertion_sort(uint64 *entries, int64 n, const int stride, int word, int nkeys)
+insertion_sort_of(uint64 *entries, int64 n, const int stride, const int nkeys)
 {
 	uint64	   *end = entries + n * stride;
 
@@ -104,7 +108,7 @@ insertion_sort(uint64 *entries, int64 n, const int stride, int word, int nkeys)
 		uint64		moving[3];
 		uint64	   *place = next;
 
-		if (!entry_before(next, next - stride, word, nkeys))
+		if (!entry_before(next, next - stride, nkeys))
 			continue;
 		copy_entry(moving, next, stride);
 		do
@@ -112,9 +116,27 @@ insertion_sort(uint64 *entries, int64 n, const int stride, int word, int nkeys)
 			copy_entry(place, place - stride, stride);
 			place -= stride;
 		} while (place > entries &&
-				 entry_before(moving, place - stride, word, nkeys));
+				 entry_before(moving, place - stride, nkeys));
 		copy_entry(place, moving, stride);
 	}
+}
+
+static pt_inline void
+insertion_sort(uint64 *entries, int64 n, const int stride, int nkeys)
+{
+	if (nkeys == 1)
+		insertion_sort_of(entries, n, stride, 1);
+	else if (nkeys == 2 || stride == 2)
+		insertion_sort_of(entries, n, stride, 2);
+	else
+		insertion_sort_of(entries, n, stride, 3);
+}
+
+/* Order of two neighbours, by words from 'word' on. */
+static pt_inline int
+compare_from(const uint64 *a, const uint64 *b, int word, int nkeys)
+{
+	return order_compare_words(a + word, b + word, nkeys - word);
 }
 
 /* Are the entries in order already?  Stops at the first that is not. */
@@ -123,8 +145,8 @@ is_sorted(const uint64 *entries, int64 n, const int stride, int word, int nkeys)
 {
 	for (int64 i = 1; i < n; i++)
 	{
-		if (entry_before(entries + i * stride, entries + (i - 1) * stride,
-						 word, nkeys))
+		if (compare_from(entries + i * stride, entries + (i - 1) * stride,
+						 word, nkeys) < 0)
 			return false;
 	}
 	return true;
@@ -139,8 +161,8 @@ is_reversed(const uint64 *entries, int64 n, const int stride, int nkeys)
 {
 	for (int64 i = 1; i < n; i++)
 	{
-		if (!entry_before(entries + i * stride, entries + (i - 1) * stride,
-						  0, nkeys))
+		if (compare_from(entries + i * stride, entries + (i - 1) * stride,
+						 0, nkeys) >= 0)
 			return false;
 	}
 	return true;
@@ -318,7 +340,7 @@ sort_level_of(RadixSort *sort, uint64 *entries, uint64 *other, int64 n,
 	Digit		digit;
 
 	if (n <= INSERTION_LIMIT)
-		insertion_sort(entries, n, stride, word, sort->nkeys);
+		insertion_sort(entries, n, stride, sort->nkeys);
 	if (n <= INSERTION_LIMIT ||
 		!find_buckets(entries, n, stride, word, sort->nkeys, digit_bits(n),
 					  &digit, ends))
@@ -335,17 +357,25 @@ sort_level_of(RadixSort *sort, uint64 *entries, uint64 *other, int64 n,
 	sort->counters += digit.mask + 1;
 	if (n <= SMALL_BUCKET * (int64) (digit.mask + 1))
 	{
-		/* Most buckets are small: one insertion sort goes over all of them. */
+		/* Most buckets are small: an insertion sort goes over many of them. */
+		int64		from = 0;
+
 		for (uint64 bucket = 0; bucket <= digit.mask; bucket++)
 		{
 			int64		at = start * stride;
+			int64		count = ends[bucket] - start;
 
-			if (ends[bucket] - start > INSERTION_LIMIT)
-				sort_level(sort, other + at, entries + at, ends[bucket] - start,
-						   stride, digit.word, false);
+			if (count > INSERTION_LIMIT)
+			{
+				insertion_sort(other + from * stride, start - from, stride,
+							   sort->nkeys);
+				sort_level(sort, other + at, entries + at, count, stride,
+						   digit.word, false);
+				from = ends[bucket];
+			}
 			start = ends[bucket];
 		}
-		insertion_sort(other, n, stride, word, sort->nkeys);
+		insertion_sort(other + from * stride, n - from, stride, sort->nkeys);
 		if (!want_other)
 			memcpy(entries, other, n * stride * sizeof(uint64));
 	}
@@ -491,9 +521,9 @@ radix_sort(uint64 *entries, int64 n, int stride, int nkeys, uint64 *scratch,
 	if (is_reversed(entries, n, stride, nkeys))
 		reverse(entries, n, stride);
 	else if (n <= RADIX_FEW_ENTRIES && stride == 2)
-		insertion_sort(entries, n, 2, 0, nkeys);
+		insertion_sort(entries, n, 2, nkeys);
 	else if (n <= RADIX_FEW_ENTRIES)
-		insertion_sort(entries, n, 3, 0, nkeys);
+		insertion_sort(entries, n, 3, nkeys);
 	else
 		sort_in_place(&sort, entries, n, stride, 0);
 }
