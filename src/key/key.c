@@ -641,6 +641,12 @@ key_string_decides(const PtSortKey *key)
 }
 
 bool
+key_string_is_whole(const PtSortKey *key)
+{
+	return key->string_form == TEXT_VARLENA;
+}
+
+bool
 key_string(const PtSortKey *key, Datum value, KeyString *string)
 {
 	struct varlena *varlena = (struct varlena *) DatumGetPointer(value);

@@ -93,6 +93,14 @@ typedef struct SortVariant
 	bool		(*string) (const void *tuple, KeyString *string, void *state);
 
 	/*
+	 * Optional: where that string most often is, so that it is found without
+	 * a call: as a varlena so many bytes after the start of an image none of
+	 * whose first 8 bytes, as a word, has any of the bits of *unless.  0: that
+	 * cannot be told.
+	 */
+	int			(*string_offset) (uint64 *unless, void *state);
+
+	/*
 	 * Of flat images, optional: do two tuples have the same key columns, byte
 	 * by byte, as far as that is easily told?
 	 */

@@ -101,6 +101,8 @@ order_begin(SortOrder *order, const PtSortVariant *variant,
 	order->words_decide = own->words_decide && own->words_decide(state);
 	order->has_strings = own->string && own->key &&
 		key_has_string(own->key(state), &descending);
+	order->string_offset = order->has_strings && own->string_offset ?
+		own->string_offset(&order->string_unless, state) : 0;
 	order->string_decides = order->has_strings &&
 		key_string_decides(own->key(state));
 	order->string_mask = descending ? PG_UINT64_MAX : 0;

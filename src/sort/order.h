@@ -88,6 +88,8 @@ typedef struct SortOrder
 	uint64		head_mask;		/* of the first 8 bytes of an image, read by
 								 * pt_bytes_word: what orders tuples */
 	bool		has_strings;	/* see order_string */
+	int			string_offset;	/* these two as SortVariant.string_offset */
+	uint64		string_unless;
 	bool		string_decides; /* tuples with equal ones have equal keys */
 	uint64		string_mask;	/* all bits if these are in descending order */
 	bool		stable;			/* equal tuples come as they were put */
@@ -210,6 +212,17 @@ extern int	order_compare_places(const SortOrder *order, const void *a,
 static inline bool
 order_string(const SortOrder *order, const void *tuple, KeyString *string)
 {
+	const char *value = (const char *) tuple + order->string_offset;
+
+	/* (that of a value that is elsewhere looks short, with a size of 0) */
+	if (likely(order->string_offset > 0 &&
+			   (*(const uint64 *) tuple & order->string_unless) == 0 &&
+			   VARATT_IS_SHORT(value) && VARSIZE_SHORT(value) > 0))
+	{
+		string->bytes = value + VARHDRSZ_SHORT;
+		string->length = (int) VARSIZE_SHORT(value) - VARHDRSZ_SHORT;
+		return true;
+	}
 	return order->own->string(tuple, string, order->state);
 }
 

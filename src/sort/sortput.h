@@ -66,9 +66,25 @@ sort_just_fills(const PtSort *sort)
 static inline void
 sort_count_put(PtSort *sort)
 {
+	int64		count = sort->memsort->count;
+
 	sort->stats.tuples++;
-	if (unlikely(sort->memsort->count >= sort->trim_at || sort->learning))
+	if (unlikely(count >= sort->trim_at ||
+				 (sort->learning && count >= sort->learn_at)))
 		sort_note_put(sort);
+}
+
+/*
+ * sort_next_place returns where the next image will be, not an inline one, if
+ * there is room for 'most' bytes without looking for more; else NULL.  That
+ * reserves nothing: who has made an image there asks sort_place for its size.
+ */
+static inline void *
+sort_next_place(PtSort *sort, Size most)
+{
+	if (sort_just_fills(sort) && memsort_has_room(sort->memsort, most))
+		return sort->memsort->next;
+	return NULL;
 }
 
 /* sort_place is sort_reserve for an image of at least 8 bytes. */

@@ -55,7 +55,7 @@ typedef struct IndexSort
 	int			nwords;
 	MemoryContext put_context;	/* reset for each tuple put */
 	IndexTuple	scratch;		/* a tuple being formed or looked at, of
-								 * INDEX_SIZE_MASK + 1 bytes */
+								 * VARIANT_FORM_ROOM bytes */
 
 	/*
 	 * Unique indexes: copies of tuples read, see watch_dead_tuples; of exact
@@ -180,6 +180,21 @@ index_string(const void *tuple, KeyString *string, void *arg)
 	return !isnull && key_string(state->key, value, string);
 }
 
+/* The first column's value follows the header, if no column is null. */
+static int
+index_string_offset(uint64 *unless, void *arg)
+{
+	IndexSort  *state = arg;
+	IndexTupleData nulls = {.t_info = INDEX_NULL_MASK};
+
+	StaticAssertStmt(sizeof(IndexTupleData) == sizeof(uint64),
+					 "an index tuple's header must be a word");
+	if (state->string_attno != 1 || !key_string_is_whole(state->key))
+		return 0;
+	memcpy(unless, &nulls, sizeof(uint64));
+	return sizeof(IndexTupleData);
+}
+
 static bool
 index_same_key(const void *a, const void *b)
 {
@@ -254,6 +269,7 @@ static const SortVariant index_variant = {
 	.key = index_key,
 	.rekey = index_rekey,
 	.string = index_string,
+	.string_offset = index_string_offset,
 	.same_key = index_same_key,
 	.last_word = index_last_word,
 	.has_postponed = index_has_postponed,
@@ -326,9 +342,9 @@ make_state(Relation heap, Relation index, PtSortKey *key)
 											   ALLOCSET_SMALL_SIZES);
 	state->spare = palloc0(INDEX_SIZE_MASK + 1);
 	/* both its writers, variant_form_small and key_tuple, stay within */
-	StaticAssertStmt(KEY_TUPLE_SIZE <= INDEX_SIZE_MASK + 1,
+	StaticAssertStmt(KEY_TUPLE_SIZE <= VARIANT_FORM_ROOM,
 					 "an exact key's tuple must fit the scratch");
-	state->scratch = palloc0(INDEX_SIZE_MASK + 1);
+	state->scratch = palloc0(VARIANT_FORM_ROOM);
 	return state;
 }
 
@@ -448,6 +464,61 @@ may_be_too_large(TupleDesc desc, const Datum *values, const bool *isnull)
 	return size > INDEX_SIZE_MASK;
 }
 
+/* What a tuple has besides its values. */
+static inline void
+finish_tuple(const IndexSort *state, IndexTuple tuple, ItemPointer tid,
+			 bool alive)
+{
+	tuple->t_tid = *tid;
+	if (state->unique && !alive)
+		tuple->t_info |= DEAD_BIT;
+}
+
+/*
+ * Put a tuple of small values by making it where it stays.  False, and nothing
+ * put, if it cannot be made so, or if there is no room just now.
+ */
+static inline bool
+put_in_place(IndexSort *state, PtSort *sort, ItemPointer tid,
+			 const Datum *values, const bool *isnull, bool alive)
+{
+	IndexTuple	tuple = sort_next_place(sort, VARIANT_FORM_ROOM);
+	uint64		words[KEY_ENTRY_WORDS];
+
+	if (tuple == NULL ||
+		!variant_form_small(state->desc, values, isnull, tuple))
+		return false;
+	finish_tuple(state, tuple, tid, alive);
+	key_words(state->key, values, isnull, words);
+	(void) sort_place(sort, IndexTupleSize(tuple));
+	sort_add(sort, words);
+	return true;
+}
+
+/* Put a tuple, whatever its values, by a copy. */
+static void
+put_copy(IndexSort *state, PtSort *sort, ItemPointer tid, const Datum *values,
+		 const bool *isnull, bool alive)
+{
+	IndexTuple	tuple = state->scratch;
+	uint64		words[KEY_ENTRY_WORDS];
+
+	if (!variant_form_small(state->desc, values, isnull, tuple))
+	{
+		if (state->postpone &&
+			may_be_too_large(state->desc, values, isnull))
+		{
+			state->postponed = true;
+			return;
+		}
+		tuple = index_form_tuple(state->desc, (Datum *) values,
+								 (bool *) isnull);
+	}
+	finish_tuple(state, tuple, tid, alive);
+	key_words(state->key, values, isnull, words);
+	ptsort_put(sort, tuple, IndexTupleSize(tuple), words);
+}
+
 /* variant_put_index: see ptsort_put_index. */
 void
 variant_put_index(PtSort *sort, ItemPointer tid, const Datum *values,
@@ -455,8 +526,6 @@ variant_put_index(PtSort *sort, ItemPointer tid, const Datum *values,
 {
 	IndexSort  *state;
 	MemoryContext old;
-	uint64		words[KEY_ENTRY_WORDS];
-	IndexTuple	tuple;
 
 	if (sort_variant(sort) == &variant_hash)
 	{
@@ -470,26 +539,13 @@ variant_put_index(PtSort *sort, ItemPointer tid, const Datum *values,
 		return;
 	}
 	old = MemoryContextSwitchTo(state->put_context);
-	tuple = state->scratch;
-	if (!variant_form_small(state->desc, values, isnull, tuple))
-	{
-		if (state->postpone &&
-			may_be_too_large(state->desc, values, isnull))
-		{
-			state->postponed = true;
-			MemoryContextSwitchTo(old);
-			return;
-		}
-		tuple = index_form_tuple(state->desc, (Datum *) values,
-								 (bool *) isnull);
-	}
-	tuple->t_tid = *tid;
-	if (state->unique && !alive)
-		tuple->t_info |= DEAD_BIT;
-	key_words(state->key, values, isnull, words);
-	ptsort_put(sort, tuple, IndexTupleSize(tuple), words);
+	if (!put_in_place(state, sort, tid, values, isnull, alive))
+		put_copy(state, sort, tid, values, isnull, alive);
 	MemoryContextSwitchTo(old);
-	MemoryContextReset(state->put_context);
+	/* what a call of that would find out: most often there is nothing to do */
+	if (unlikely(!state->put_context->isReset ||
+				 state->put_context->firstchild != NULL))
+		MemoryContextReset(state->put_context);
 }
 
 static bool
