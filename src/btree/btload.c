@@ -86,6 +86,8 @@ struct BtSlice
 	BtSliceOut *out;
 	BtLevel		leaf;
 	BtPending	pending;		/* if the index is deduplicated */
+	bool		last_is_plain;	/* is the page's last item one tuple, that
+								 * btload_add has put there? */
 	BtLinks    *links;
 };
 
@@ -365,6 +367,33 @@ slice_add_pending(BtSlice *slice)
 	level_add(&slice->leaf, itup, extra);
 }
 
+/*
+ * Is the tuple equal to the last one on the page, and may both have a posting
+ * list?
+ */
+static inline bool
+repeats_last(const BtSlice *slice, IndexTuple itup)
+{
+	IndexTuple	last;
+
+	if (!slice->last_is_plain)
+		return false;
+	last = btpage_last(&slice->leaf.open);
+	return btpage_same_image(&slice->load->rules, last, itup) &&
+		btpending_most(IndexTupleSize(last)) >= 2;
+}
+
+/* Begin a posting list with the tuple that is the last one on the page. */
+static void
+slice_take_back(BtSlice *slice)
+{
+	BtOpenPage *open = &slice->leaf.open;
+
+	btpending_start(&slice->pending, btpage_last(open));
+	btpage_take_back(open);
+	slice->last_is_plain = false;
+}
+
 void
 btload_add(BtSlice *slice, IndexTuple itup)
 {
@@ -374,18 +403,23 @@ btload_add(BtSlice *slice, IndexTuple itup)
 	slice->load->tuples++;
 	if (unlikely(slice->leaf.open.page == NULL))
 		slice_open(slice);
-	if (!slice->load->rules.deduplicate)
+	if (slice->load->rules.deduplicate)
 	{
-		level_add(&slice->leaf, itup, 0);
-		return;
-	}
-	if (pending->keysize > 0)
-	{
-		if (btpending_accept(&slice->load->rules, pending, itup))
+		if (pending->keysize > 0)
+		{
+			if (btpending_accept(&slice->load->rules, pending, itup))
+				return;
+			slice_add_pending(slice);
+		}
+		else if (repeats_last(slice, itup))
+		{
+			slice_take_back(slice);
+			btpending_add(pending, &itup->t_tid);
 			return;
-		slice_add_pending(slice);
+		}
+		slice->last_is_plain = true;
 	}
-	btpending_start(pending, itup);
+	level_add(&slice->leaf, itup, 0);
 }
 
 void

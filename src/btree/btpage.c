@@ -52,6 +52,8 @@ btpage_rules(BtRules *rules, Relation heap, Relation index, bool allequalimage)
 	rules->bytes_decide = images_are_bytes(index);
 	rules->varlena_leads =
 		TupleDescAttr(RelationGetDescr(index), 0)->attlen == -1;
+	rules->varlena_alone = rules->varlena_leads &&
+		RelationGetNumberOfAttributes(index) == 1;
 	rules->tmpcxt = AllocSetContextCreate(CurrentMemoryContext,
 										  "ptsort high key",
 										  ALLOCSET_DEFAULT_SIZES);
@@ -77,6 +79,7 @@ btpage_open(BtOpenPage *open, Page buffer, BlockNumber blkno, uint32 level)
 	open->level = level;
 	open->lastoff = P_HIKEY;
 	open->lastextra = 0;
+	open->extrabefore = 0;
 }
 
 void
@@ -128,6 +131,23 @@ btpage_close(const BtRules *rules, BtOpenPage *open)
 	}
 
 	return (IndexTuple) PageGetItem(page, hikey);
+}
+
+void
+btpage_take_back(BtOpenPage *open)
+{
+	PageHeader	header = (PageHeader) open->page;
+	ItemId		last = PageGetItemId(open->page, open->lastoff);
+	Size		size = ItemIdGetLength(last);
+
+	Assert(open->lastoff >= P_FIRSTKEY && open->lastextra == 0);
+	/* leave nothing in what is free space again */
+	memset((char *) open->page + header->pd_upper, 0, size);
+	memset(last, 0, sizeof(ItemIdData));
+	header->pd_upper += size;
+	header->pd_lower -= sizeof(ItemIdData);
+	open->lastoff = OffsetNumberPrev(open->lastoff);
+	open->lastextra = open->extrabefore;
 }
 
 void

@@ -8,8 +8,9 @@
  * is closed is it known whether it gets a high key or is its level's
  * rightmost page, which has none.  The same holds on every level.
  *
- * Deduplication happens before tuples reach a page: BtPending collects the
- * heap TIDs of equal tuples and hands out one posting list tuple for them.
+ * Deduplication: BtPending collects the heap TIDs of equal tuples and hands out
+ * one posting list tuple for them.  A tuple that may be the first of several is
+ * added to the page as it is, and taken back when the next one is equal.
  *
  * Nothing here knows about blocks, files or WAL (btwrite) nor about the tree
  * (btload).
@@ -35,7 +36,8 @@ typedef struct BtRules
 	Size		upper_full;		/* same above the leaf level */
 	bool		deduplicate;	/* make posting lists? */
 	bool		bytes_decide;	/* keys are equal images only if equal bytes */
-	bool		varlena_leads;	/* the first column is a varlena */
+	bool		varlena_leads;	/* the first column is a varlena ... */
+	bool		varlena_alone;	/* ... and the only one */
 	MemoryContext tmpcxt;		/* reset whenever a page is closed */
 } BtRules;
 
@@ -47,6 +49,7 @@ typedef struct BtOpenPage
 	uint32		level;			/* 0 = leaf */
 	OffsetNumber lastoff;		/* last used offset, P_HIKEY if none */
 	Size		lastextra;		/* bytes of last item's posting list */
+	Size		extrabefore;	/* lastextra before that item was added */
 } BtOpenPage;
 
 /*
@@ -101,6 +104,12 @@ extern void btpage_carry_over(const BtOpenPage *from, BtOpenPage *to);
  * points into the page.  Sibling links are left to the caller.
  */
 extern IndexTuple btpage_close(const BtRules *rules, BtOpenPage *open);
+
+/*
+ * btpage_take_back removes the item that was added last, which has no posting
+ * list; the page is as it was before.
+ */
+extern void btpage_take_back(BtOpenPage *open);
 
 /* btpage_close_rightmost finishes a page that has no right sibling. */
 extern void btpage_close_rightmost(BtOpenPage *open);
@@ -204,8 +213,17 @@ btpage_reserve(BtOpenPage *open, Size size, Size extra)
 	*PageGetItemId(open->page, off) = btpage_item(header->pd_upper, size);
 	header->pd_lower += sizeof(ItemIdData);
 	open->lastoff = off;
+	open->extrabefore = open->lastextra;
 	open->lastextra = extra;
 	return (char *) open->page + header->pd_upper;
+}
+
+/* btpage_last returns the tuple that was added last. */
+static inline IndexTuple
+btpage_last(const BtOpenPage *open)
+{
+	return (IndexTuple) PageGetItem(open->page,
+									PageGetItemId(open->page, open->lastoff));
 }
 
 /*
@@ -264,31 +282,42 @@ btpage_append(BtOpenPage *open, IndexTuple itup, Size size, Size extra)
 }
 
 /*
- * btpending_begin starts a posting list with the heap TID of the base tuple,
- * which has been put in its place.  A posting list tuple takes at most a tenth
- * of the page, which is what the default fillfactor leaves free, including its
- * line pointer.
+ * btpending_most returns how many heap TIDs a posting list has room for: it
+ * takes at most a tenth of the page, with the key and its line pointer, which is
+ * what the default fillfactor leaves free.  Perhaps less than 2.
  */
-static inline void
-btpending_begin(BtPending *pending, Size keysize)
+static inline int
+btpending_most(Size keysize)
 {
 	int			limit = MAXALIGN_DOWN(MAXALIGN_DOWN(BLCKSZ * 10 / 100) -
 									  sizeof(ItemIdData));
 
+	return (limit - (int) keysize) / (int) sizeof(ItemPointerData);
+}
+
+/*
+ * btpending_begin starts a posting list with the heap TID of the base tuple,
+ * which has been put in its place.
+ */
+static inline void
+btpending_begin(BtPending *pending, Size keysize)
+{
 	pending->keysize = keysize;
 	memcpy((char *) pending->base + keysize, &pending->base->t_tid,
 		   sizeof(ItemPointerData));
 	pending->ntids = 1;
-	pending->maxtids = (limit - (int) keysize) / (int) sizeof(ItemPointerData);
+	pending->maxtids = btpending_most(keysize);
 }
 
 /*
  * btpage_first_differs: do two tuples' first columns differ?  Values with a
  * short header have no other form that is as short, so different bytes are
- * different images; false if it is not as easy as that.
+ * different images; false if it is not as easy as that.  'known': some bytes of
+ * the tuples are known to differ.
  */
 static inline bool
-btpage_first_differs(const BtRules *rules, IndexTuple a, IndexTuple b)
+btpage_first_differs(const BtRules *rules, IndexTuple a, IndexTuple b,
+					 bool known)
 {
 	const char *left = (const char *) (a + 1);
 	const char *right = (const char *) (b + 1);
@@ -296,7 +325,38 @@ btpage_first_differs(const BtRules *rules, IndexTuple a, IndexTuple b)
 	return rules->varlena_leads &&
 		!IndexTupleHasNulls(a) && !IndexTupleHasNulls(b) &&
 		VARATT_IS_SHORT(left) && VARATT_IS_SHORT(right) &&
-		(*left != *right || memcmp(left, right, VARSIZE_SHORT(left)) != 0);
+		((known && rules->varlena_alone) || *left != *right ||
+		 memcmp(left, right, VARSIZE_SHORT(left)) != 0);
+}
+
+/*
+ * btpage_same_image: have two tuples equal keys, so that they can share a
+ * posting list?
+ */
+static inline bool
+btpage_same_image(const BtRules *rules, IndexTuple a, IndexTuple b)
+{
+	bool		same_info = a->t_info == b->t_info;
+
+	/* equal bytes are equal images, which most often decides */
+	if (same_info &&
+		memcmp(a + 1, b + 1,
+			   IndexTupleSize(a) - sizeof(IndexTupleData)) == 0)
+		return true;
+	return !rules->bytes_decide &&
+		!btpage_first_differs(rules, a, b, same_info) &&
+		btpage_same_image_slow(rules, a, b);
+}
+
+/* btpending_add adds a heap TID to what is pending; there must be room. */
+static inline void
+btpending_add(BtPending *pending, ItemPointer tid)
+{
+	Assert(pending->ntids < pending->maxtids);
+	memcpy((char *) pending->base + pending->keysize +
+		   pending->ntids * sizeof(ItemPointerData),
+		   tid, sizeof(ItemPointerData));
+	pending->ntids++;
 }
 
 /*
@@ -306,25 +366,10 @@ btpage_first_differs(const BtRules *rules, IndexTuple a, IndexTuple b)
 static inline bool
 btpending_accept(const BtRules *rules, BtPending *pending, IndexTuple itup)
 {
-	IndexTuple	base = pending->base;
-
-	if (pending->ntids >= pending->maxtids)
+	if (pending->ntids >= pending->maxtids ||
+		!btpage_same_image(rules, pending->base, itup))
 		return false;
-
-	/* equal bytes are equal images, which most often decides */
-	if (base->t_info != itup->t_info ||
-		memcmp(base + 1, itup + 1,
-			   pending->keysize - sizeof(IndexTupleData)) != 0)
-	{
-		if (rules->bytes_decide || btpage_first_differs(rules, base, itup) ||
-			!btpage_same_image_slow(rules, base, itup))
-			return false;
-	}
-
-	memcpy((char *) base + pending->keysize +
-		   pending->ntids * sizeof(ItemPointerData),
-		   &itup->t_tid, sizeof(ItemPointerData));
-	pending->ntids++;
+	btpending_add(pending, &itup->t_tid);
 	return true;
 }
 

@@ -665,7 +665,6 @@ IndexTuple
 variant_get_index(PtSort *sort, bool forward)
 {
 	IndexSort  *state;
-	Size		size;
 	IndexTuple	tuple;
 
 	if (sort_variant(sort) == &variant_hash)
@@ -673,10 +672,10 @@ variant_get_index(PtSort *sort, bool forward)
 	state = index_state(sort);
 	if (state->exact)
 		return get_exact(state, sort, forward);
-	tuple = (IndexTuple) ptsort_get(sort, forward, &size);
+	tuple = (IndexTuple) sort_next(sort, forward);
 	if (tuple == NULL || !state->unique)
 		return tuple;
-	memcpy(state->spare, tuple, size);
+	memcpy(state->spare, tuple, IndexTupleSize(tuple));
 	state->spare->t_info &= ~DEAD_BIT;
 	return return_copy(state, (tuple->t_info & DEAD_BIT) != 0, forward);
 }
