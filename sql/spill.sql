@@ -112,5 +112,22 @@ SELECT what, same('spill_wide', what), same('spill_wide', what, '', 3) AS parall
 FROM unnest(ARRAY['(wide COLLATE "C")', '(wide COLLATE "en_US.utf8")', '((i % 3)) INCLUDE (wide)']) what;
 SELECT participant, tuples, runs > 1 AS runs FROM ptsort_last_build() WHERE participant IS NULL;
 
-DROP TABLE spill, spill_few, spill_large, spill_wide;
-DROP FUNCTION spilled, spill_space, spill_passes;
+-- However much memory there is, runs that others read are no longer than what
+-- is sorted in cache, unless there would be too many of them: 16 each, of 10 MB
+-- and more.  (What is learned from comes first, 200,000 tuples.)
+CREATE TABLE spill_short AS SELECT hashint8(i::int8) AS a, md5(i::text) COLLATE "C" AS word, i % 7 AS few FROM generate_series(1, 1300000) i;
+VACUUM ANALYZE spill_short;
+CREATE FUNCTION spill_short(columns text, OUT participants int8, OUT most int8, OUT several bool, OUT memory bool, OUT entries bool)
+LANGUAGE plpgsql SET maintenance_work_mem = '400MB' SET ptsort.parallel_workers = 1 SET max_parallel_maintenance_workers = 1 AS $$
+BEGIN
+	EXECUTE format('CREATE INDEX spill_short_i ON spill_short %s', columns);
+	PERFORM bt_index_parent_check('spill_short_i', true, true);
+	SELECT max(b.participant) + 1, max(b.runs) / 8, bool_or(b.runs >= b.tuples / 600000), max(b.peak_memory_bytes) < 48 << 20, sum(b.tuples) = 1300000
+	INTO participants, most, several, memory, entries
+	FROM ptsort_last_build() b WHERE index_name = 'spill_short_i' AND participant IS NOT NULL;
+	DROP INDEX spill_short_i;
+END $$;
+SELECT columns, s.* FROM unnest(ARRAY['(a)', '(word)', '(few, a)']) columns, spill_short(columns) s;
+
+DROP TABLE spill, spill_few, spill_large, spill_wide, spill_short;
+DROP FUNCTION spilled, spill_space, spill_passes, spill_short;

@@ -26,6 +26,20 @@ SELECT what, same('strings', what), same('strings', what, '', 3) AS parallel
 FROM unnest(ARRAY['(t)', '(t DESC)', '(t NULLS FIRST)', '(c)', '(c DESC NULLS LAST)', '(n)', '(b)', '(b DESC)', '(t, i)',
 	'(i, t DESC)', '(t) INCLUDE (i)', '(t text_pattern_ops)', '(c bpchar_pattern_ops)', '(long)', '(i, long)', '(n, t)',
 	'(t, b)', '(lower(t))']) what;
+-- ... and in the C library's collation that does
+SELECT what, same('strings', what), same('strings', what, '', 3) AS parallel
+FROM unnest(ARRAY['(t COLLATE "C.utf8")', '(i, t COLLATE "C.utf8" DESC)', '(long COLLATE "C.utf8")']) what;
+-- strings that come once to five times: posting lists begin with what is on the page
+-- already, and pages end before them, after them and within; some are so long that only
+-- a few rows, one, or none fit the list
+CREATE TABLE repeats AS
+SELECT md5(g::text) AS t, left(w, 700 + g * 7 % 140) AS long, g % 90 AS few, CASE WHEN g % 4 = 0 THEN NULL ELSE md5((g / 3)::text) END AS n
+FROM generate_series(1, 1500) g, LATERAL (SELECT string_agg(md5((g * 100 + j)::text), '') AS w FROM generate_series(1, 27) j) l, generate_series(1, 1 + g % 5);
+ANALYZE repeats;
+SELECT what, same('repeats', what), same('repeats', what, '', 3) AS parallel
+FROM unnest(ARRAY['(t)', '(t DESC) WITH (fillfactor = 100)', '(t COLLATE "C") WITH (fillfactor = 50)', '(long COLLATE "C")', '(long) WITH (fillfactor = 100)',
+	'(n)', '(n, t)', '(few, t)', '((few::text))', '(t) WITH (deduplicate_items = off)']) what;
+DROP TABLE repeats;
 -- duplicates among equal strings are found
 SELECT what, attempt('CREATE UNIQUE INDEX attempted ON strings ' || what)
 FROM unnest(ARRAY['(t) WHERE t = repeat(''a'', 19)', '(n DESC) WHERE t = repeat(''a'', 19)', '(i, t) WHERE i = 1 AND t = repeat(''a'', 20)']) what;
@@ -55,7 +69,20 @@ BEGIN
 		WHERE index_name = 'strings_i' AND participant IS NOT NULL);
 END $$;
 SELECT what, CASE WHEN c < 0.3 THEN 'few' WHEN c > 1 THEN 'many' ELSE c::text END AS comparisons
-FROM unnest(ARRAY['(t)', '(c DESC)', '(n)', '(i, t)', '(t COLLATE "en_US.utf8", i)']) what, strings_compared(what) c;
+FROM unnest(ARRAY['(t)', '(c DESC)', '(n)', '(i, t)', '(t COLLATE "C.utf8")', '(t COLLATE "en_US.utf8", i)']) what, strings_compared(what) c;
+-- by merges, too, words decide, also where nothing was learned of them, as all was
+-- expected to fit in memory
+CREATE TABLE digests AS SELECT md5(i::text) AS t FROM generate_series(1, 30000) i;
+ANALYZE digests;
+CREATE FUNCTION digests_compared(columns text) RETURNS text LANGUAGE plpgsql SET ptsort.debug_spill_entries = 3000 SET ptsort.parallel_workers = 2
+SET max_parallel_maintenance_workers = 2 AS $$
+BEGIN
+	EXECUTE format('CREATE INDEX digests_i ON digests %s', columns);
+	DROP INDEX digests_i;
+	RETURN (SELECT CASE WHEN sum(comparisons) < 0.1 * sum(tuples) THEN 'few' ELSE sum(comparisons)::text END || ', runs: ' || (sum(runs) >= 10)
+		FROM ptsort_last_build() WHERE index_name = 'digests_i' AND participant IS NOT NULL);
+END $$;
+SELECT what, digests_compared(what) FROM unnest(ARRAY['(t COLLATE "C")', '(t COLLATE "C.utf8")']) what;
 
 -- sorts of queries, of whole rows and of single values
 SET ptsort.min_sort_rows = 0;

@@ -326,7 +326,8 @@ key_column_maker(const KeyColumn *column, SortSupport ssup, FieldKind *kind)
 
 	*kind = FIELD_NONE;
 	make = key_support_maker(ssup, column->sortsupport);
-	if (make == word_abbreviated &&
+	/* the server abbreviates no text in collations of the C library */
+	if ((make == word_abbreviated || make == NULL) &&
 		key_column_is_text(column, &form, &bytewise) && bytewise &&
 		form == TEXT_VARLENA)
 		return key_column_word_bytes;

@@ -14,9 +14,11 @@
  * (sort_other_memory in sortstate.c; nobody adds up parts), and what is
  * accounted here is the entries', which are in a memory context of their own.
  * Of the scratch array scratch_cost() per entry is set aside from the start.
- * The radix sort makes do with any size of it, and takes hardly longer than
- * with all, so that entries can fill nearly all of the budget.  Few entries get
- * all of it if there is room.
+ * The radix sort makes do with any size of it, so that entries can fill nearly
+ * all of the budget: a million random words take 15 ns each then, and 10 to 13
+ * with as much scratch as entries.  Few entries get that if there is room, and
+ * those of a sort that need not have all of its tuples in memory
+ * (memsort_want_scratch).
  *
  * A stable or bounded sort fills chunks strictly in the order of their list,
  * those of single large tuples as well, so that places tell the order in which
@@ -74,6 +76,8 @@
 static int64
 scratch_cost(const MemSort *ms)
 {
+	if (ms->all_scratch)
+		return ms->stride * sizeof(uint64);
 	if (ms->order->inline_image)
 		return ms->stride;
 	/* what fits in memory is verified later, even if words are trusted now */
@@ -86,6 +90,16 @@ static int64
 entry_cost(const MemSort *ms)
 {
 	return ms->stride * sizeof(uint64) + ms->scratch_cost;
+}
+
+/*
+ * memsort_tuple_cost returns what a tuple like those in memory takes, and its
+ * entry.
+ */
+int64
+memsort_tuple_cost(const MemSort *ms)
+{
+	return entry_cost(ms) + ms->tuple_bytes / Max(ms->count, 1);
 }
 
 /* Bytes that sorting takes besides the scratch. */
@@ -194,7 +208,7 @@ static bool
 grow_entries(MemSort *ms)
 {
 	int64		rest = ms->budget - ms->used + chunk_rest(ms);
-	int64		mean = entry_cost(ms) + ms->tuple_bytes / Max(ms->count, 1);
+	int64		mean = memsort_tuple_cost(ms);
 	int64		more = Min(ms->capacity, rest / mean);
 
 	if (ms->capacity < MIN_ENTRIES)
@@ -284,6 +298,21 @@ memsort_set_budget(MemSort *ms, int64 budget)
 	ms->opened = Min(ms->opened, ms->capacity);
 	allocate_entries(ms, ms->capacity);
 	account(ms, -excess * entry_cost(ms));
+}
+
+/*
+ * memsort_want_scratch gives an empty MemSort as much scratch as it has entries,
+ * which is kept from one sort to the next.
+ */
+void
+memsort_want_scratch(MemSort *ms)
+{
+	int64		cost = ms->scratch_cost;
+
+	Assert(ms->count == 0);
+	ms->all_scratch = true;
+	ms->scratch_cost = scratch_cost(ms);
+	account(ms, ms->capacity * (ms->scratch_cost - cost));
 }
 
 /*
@@ -505,6 +534,37 @@ scratch_room(const MemSort *ms)
 	return wants_all ? Max(Min(all, most), least) : least;
 }
 
+/*
+ * Take scratch of at least 'room' bytes, and as much as is set aside if it is
+ * kept.
+ */
+static void
+take_scratch(MemSort *ms, MemChunk *scratch, int64 room)
+{
+	int64		reserved = ms->capacity * ms->scratch_cost;
+
+	if (ms->all_scratch)
+	{
+		*scratch = ms->scratch;
+		if (scratch->size >= room)
+			return;
+		if (scratch->size > 0)
+			chunk_free(scratch);
+	}
+	chunk_take(scratch, ms->context, room, room,
+			   Min(Max(reserved, room), 2 * room));
+}
+
+/* Give it back, or keep it. */
+static void
+leave_scratch(MemSort *ms, MemChunk *scratch, bool fits)
+{
+	if (ms->all_scratch)
+		ms->scratch = *scratch;
+	else
+		chunk_keep(scratch, fits ? ms->budget : 0);
+}
+
 /* memsort_sort orders the entries. */
 void
 memsort_sort(MemSort *ms)
@@ -527,8 +587,7 @@ memsort_sort(MemSort *ms)
 		return;
 	}
 	room = scratch_room(ms);
-	chunk_take(&scratch, ms->context, room, room,
-			   Min(Max(reserved, room), 2 * room));
+	take_scratch(ms, &scratch, room);
 	extra = (int64) scratch.size - reserved + sort_memory(ms);
 	account(ms, extra);
 	if (scratch.opened < (Size) room)
@@ -539,7 +598,7 @@ memsort_sort(MemSort *ms)
 	fault_point("memsort: sorted");
 	account(ms, -extra);
 	/* what is set aside for scratch counts as used, whoever has it */
-	chunk_keep(&scratch, extra <= sort_memory(ms) ? ms->budget : 0);
+	leave_scratch(ms, &scratch, extra <= sort_memory(ms));
 }
 
 /*

@@ -44,6 +44,8 @@ typedef struct MemSort
 	int64		budget;			/* for 'used' */
 	Size		chunk_size;		/* of chunks, but the first and large tuples' */
 	int64		scratch_cost;	/* bytes of scratch set aside for an entry */
+	bool		all_scratch;	/* as many as of the entry; they are kept: */
+	MemChunk	scratch;		/* its size is 0 before it is needed */
 	int64		tuple_bytes;	/* of them, in images */
 	MemChunk   *chunks;			/* memory for images */
 	int			nchunks;
@@ -69,7 +71,9 @@ typedef struct MemSort
 extern MemSort *memsort_create(SortOrder *order, int64 budget, int64 expected);
 extern bool memsort_put_inline(MemSort *ms, const uint64 *words, uint64 image);
 extern void memsort_set_budget(MemSort *ms, int64 budget);
+extern void memsort_want_scratch(MemSort *ms);
 extern int64 memsort_allocated(const MemSort *ms);
+extern int64 memsort_tuple_cost(const MemSort *ms);
 extern void memsort_narrow(MemSort *ms);
 extern void memsort_sort(MemSort *ms);
 extern void memsort_compact(MemSort *ms);

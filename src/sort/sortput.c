@@ -39,6 +39,18 @@
 #define ENTRIES_PART		4
 
 /*
+ * A sort that writes runs in any case, since others read them, need not have
+ * much in memory: entries of this many bytes are sorted in cache, and nobody has
+ * to clear fresh memory.  Ten million int8, uuid and numeric by two participants
+ * took 0.90, 0.86 and 0.84 of the time with 32 MB that they took with 1 GB.
+ */
+#define RUN_MEMORY			((int64) 16 * 1024 * 1024)
+
+/* But so many runs a participant are enough, and so many of all of them. */
+#define RUNS_EACH			16
+#define RUNS_OF_ALL			32
+
+/*
  * Runs are compared by copies of their edges, if one is no larger than this
  * part of the budget, and all of them are no larger than that.
  */
@@ -91,6 +103,37 @@
 int			ptsort_debug_spill_entries = 0;
 int			ptsort_debug_learn_tuples = -1;
 
+/* Are runs written in any case, and is there more memory than they are worth? */
+static bool
+wants_short_runs(const PtSort *sort)
+{
+	return sort->options.role == PTSORT_WORKER && sort->options.bound == 0 &&
+		sort->options.budget > RUN_MEMORY + RUN_MEMORY / 4;
+}
+
+/*
+ * Bytes of entries that are worth while to have in memory for one run.  More of
+ * them, if runs are as long as the tuples in memory tell and there will be too
+ * many, or if there are.
+ */
+static int64
+run_memory(const PtSort *sort)
+{
+	const MemSort *ms = sort->memsort;
+	int			wanted;
+	int64		bytes;
+
+	if (!wants_short_runs(sort) || sort->learning)
+		return PG_INT64_MAX;
+	wanted = RUNS_OF_ALL / shared_processes(sort->options.shared);
+	wanted = Max(Min(wanted, RUNS_EACH), 1);
+	bytes = RUN_MEMORY << Min(sort->nruns / wanted, 20);
+	if (ms != NULL && ms->count > 0)
+		bytes = Max(bytes, memsort_tuple_cost(ms) *
+					(sort->options.expected_tuples / wanted));
+	return bytes;
+}
+
 /*
  * What is left of the budget for entries: all but the sort's other memory, what
  * writing a run will take, and what a key that learns or has may still take.
@@ -99,6 +142,7 @@ static int64
 entries_budget(const PtSort *sort)
 {
 	int64		others = sort_other_memory(sort);
+	int64		budget;
 
 	if (!sort->run_is_open)
 		others += sort->write_buffer + RUN_WRITER_MEMORY;
@@ -106,8 +150,9 @@ entries_budget(const PtSort *sort)
 		others += sort->learning_limit - (int64) key_memory(sort->key);
 	else if (sort->key)
 		others += key_growth(sort->key);
-	return Max(sort->options.budget - others,
-			   sort->options.budget / ENTRIES_PART);
+	budget = Max(sort->options.budget - others,
+				 sort->options.budget / ENTRIES_PART);
+	return Min(budget, run_memory(sort));
 }
 
 /* From how many tuples on does a sort that may forgo it learn? */
@@ -155,6 +200,8 @@ sort_begin_putting(PtSort *sort)
 	}
 	sort->memsort = memsort_create(&sort->order, entries_budget(sort),
 								   expected_entries(sort));
+	if (wants_short_runs(sort))
+		memsort_want_scratch(sort->memsort);
 	begin_input(sort);
 }
 
@@ -666,6 +713,20 @@ trim(PtSort *sort)
 }
 
 /*
+ * Is there more room for one run, now that it is known how large tuples are?
+ */
+static bool
+has_more_room(PtSort *sort)
+{
+	int64		before = sort->memsort->budget;
+
+	if (!wants_short_runs(sort) || sort_must_spill(sort))
+		return false;
+	memsort_set_budget(sort->memsort, entries_budget(sort));
+	return sort->memsort->budget > before + before / 8;
+}
+
+/*
  * Write what is in memory, or forget what is not wanted of it, in the sort's
  * own memory context.
  */
@@ -677,7 +738,7 @@ make_room(PtSort *sort)
 	sort->phase = PHASE_FAILED;
 	if (bounded_pays(sort))
 		trim(sort);
-	else
+	else if (!has_more_room(sort))
 		spill(sort);
 	sort->phase = PHASE_PUTTING;
 	MemoryContextSwitchTo(old);
