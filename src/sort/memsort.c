@@ -65,9 +65,10 @@
 
 /*
  * Entries of no more bytes than this are sorted with as much scratch, and those
- * that are left in order only so.
+ * that are left in order only so.  (With 4 MB instead of 1, builds on 90,000 to
+ * 120,000 strings in "C" took 0.97 of the time.)
  */
-#define FULL_SCRATCH	(1024 * 1024)
+#define FULL_SCRATCH	(4 * 1024 * 1024)
 
 /*
  * Bytes of scratch that an entry needs: its address, when tuples are compared,

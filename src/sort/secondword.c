@@ -7,9 +7,9 @@
  * the strings of these means to wait for each, since they are all over memory
  * (stringsort.c); the eight bytes after these are at hand when a string is put.
  * They are of no use where strings begin alike for longer or are often equal,
- * and make entries larger: so there are none in sorts of few tuples, whose
- * entries fit the second level cache without them, or if a sample of the tuples
- * says so, and none in runs, where a string comes with its word.
+ * and make entries larger: so there are none in sorts of few tuples, of which
+ * strings are at hand, too, or if a sample of the tuples says so, and none in
+ * runs, where a string comes with its word.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,8 +18,12 @@
 #include "sort/radix.h"
 #include "sort/secondword.h"
 
-/* From how many tuples on there are two words. */
-#define LEAST_TUPLES	80000
+/*
+ * From how many tuples on there are two words.  (Of dictionaries, texts and
+ * addresses of 80,000 to 150,000 tuples, builds took 0.97 of the time without;
+ * of 300,000 German and French words 1.02 and 1.05.)
+ */
+#define LEAST_TUPLES	200000
 
 /*
  * So many tuples tell whether that is good, if at least so many of them have
