@@ -36,12 +36,12 @@ VACUUM ANALYZE t;
 # had, the most runs of a participant, and the points where these looked.
 sub build
 {
-	my ($columns, $memory, $workers) = @_;
+	my ($columns, $memory, $workers, $table) = @_;
 	my $end = log_end($node);
 	my $report = $node->safe_psql(
 		'postgres', qq{
 SET maintenance_work_mem = '$memory';
-CREATE INDEX i ON t ($columns) WITH (parallel_workers = $workers);
+CREATE INDEX i ON $table ($columns) WITH (parallel_workers = $workers);
 SELECT peak_memory_bytes, runs FROM ptsort_last_build() WHERE participant IS NOT NULL;
 });
 	my @rows = map { [ split /\|/ ] } split /\n/, $report;
@@ -61,10 +61,10 @@ SELECT peak_memory_bytes, runs FROM ptsort_last_build() WHERE participant IS NOT
 # What participants say is within their budget, of no less than 1 MB each, and true.
 sub check_build
 {
-	my ($columns, $megabytes, $workers, $learns) = @_;
+	my ($columns, $megabytes, $workers, $learns, $table) = @_;
 	my $name = "$columns, $megabytes MB, $workers workers";
 	my $budget = max($megabytes / ($workers + 1), 1) * 1024 * 1024;
-	my ($said, $held, $runs, $points) = build($columns, "${megabytes}MB", $workers);
+	my ($said, $held, $runs, $points) = build($columns, "${megabytes}MB", $workers, $table // 't');
 
 	cmp_ok(max(@$said), '<=', $budget, "$name: within the budget");
 	cmp_ok(sum(@$held), '<=', 1.05 * sum(@$said) + 32768 * @$said, "$name: no more than they say");
@@ -97,6 +97,19 @@ foreach my $case ([ 1, 0 ], [ 1, 3 ], [ 2, 1 ], [ 16, 0 ])
 	check_build('number', @$case, 0);
 	check_build('number, url, random', @$case, undef);
 }
+
+# Long strings after many short ones: scratch for entries is kept from one run to the
+# next, and has less room where there are fewer entries.  (The planner expects so much
+# that runs are as long as there is memory.)
+$node->safe_psql(
+	'postgres', q{
+CREATE TABLE longer AS
+SELECT CASE WHEN i <= 1500000 THEN left(md5(i::text), 8) ELSE (SELECT string_agg(md5((i * 30 + j)::text), '') FROM generate_series(1, 30) j) END COLLATE "C" AS s
+FROM generate_series(1, 1600000) i;
+VACUUM ANALYZE longer;
+UPDATE pg_class SET reltuples = 100 * reltuples WHERE oid = 'longer'::regclass;
+});
+check_build('s', 64, 1, undef, 'longer');
 
 # An array of entries that grows is not there twice: with a few more than a power of
 # two, of which the planner expects far less, the most memory that the process ever

@@ -282,8 +282,8 @@ btpage_append(BtOpenPage *open, IndexTuple itup, Size size, Size extra)
 }
 
 /*
- * btpending_most returns how many heap TIDs a posting list has room for: it
- * takes at most a tenth of the page, with the key and its line pointer, which is
+ * btpending_most returns how many heap TIDs a posting list has room for: with
+ * the key and its line pointer it takes at most a tenth of the page, which is
  * what the default fillfactor leaves free.  Perhaps less than 2.
  */
 static inline int

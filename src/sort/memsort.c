@@ -272,6 +272,15 @@ drop_chunk(MemSort *ms)
 	chunk_free(last);
 }
 
+/* Give back the scratch that is kept, if any. */
+static void
+free_scratch(MemSort *ms)
+{
+	if (ms->scratch.size > 0)
+		chunk_free(&ms->scratch);
+	ms->scratch.size = 0;
+}
+
 /*
  * memsort_set_budget changes the budget, and looks again what the words of the
  * entries are like.  An empty MemSort gives back what it has kept beyond that.
@@ -293,12 +302,16 @@ memsort_set_budget(MemSort *ms, int64 budget)
 		drop_chunk(ms);
 	excess = (ms->used - ms->budget) / entry_cost(ms);
 	excess = Min(excess, ms->capacity - MIN_ENTRIES);
-	if (excess <= 0)
-		return;
-	ms->capacity -= excess;
-	ms->opened = Min(ms->opened, ms->capacity);
-	allocate_entries(ms, ms->capacity);
-	account(ms, -excess * entry_cost(ms));
+	if (excess > 0)
+	{
+		ms->capacity -= excess;
+		ms->opened = Min(ms->opened, ms->capacity);
+		allocate_entries(ms, ms->capacity);
+		account(ms, -excess * entry_cost(ms));
+	}
+	/* what is kept of scratch is what is set aside, or less */
+	if ((int64) ms->scratch.size > ms->capacity * ms->scratch_cost)
+		free_scratch(ms);
 }
 
 /*
@@ -536,24 +549,26 @@ scratch_room(const MemSort *ms)
 }
 
 /*
- * Take scratch of at least 'room' bytes, and as much as is set aside if it is
- * kept.
+ * Take scratch of at least 'room' bytes; of what is set aside all that may be
+ * wanted, if it will be kept.
  */
 static void
 take_scratch(MemSort *ms, MemChunk *scratch, int64 room)
 {
 	int64		reserved = ms->capacity * ms->scratch_cost;
+	int64		most = Min(Max(reserved, room), 2 * room);
 
-	if (ms->all_scratch)
+	if (!ms->all_scratch)
+		chunk_take(scratch, ms->context, room, room, most);
+	else
 	{
+		if ((int64) ms->scratch.size < room)
+		{
+			free_scratch(ms);
+			chunk_take(&ms->scratch, ms->context, most, most, most);
+		}
 		*scratch = ms->scratch;
-		if (scratch->size >= room)
-			return;
-		if (scratch->size > 0)
-			chunk_free(scratch);
 	}
-	chunk_take(scratch, ms->context, room, room,
-			   Min(Max(reserved, room), 2 * room));
 }
 
 /* Give it back, or keep it. */

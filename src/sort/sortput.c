@@ -39,18 +39,6 @@
 #define ENTRIES_PART		4
 
 /*
- * A sort that writes runs in any case, since others read them, need not have
- * much in memory: entries of this many bytes are sorted in cache, and nobody has
- * to clear fresh memory.  Ten million int8, uuid and numeric by two participants
- * took 0.90, 0.86 and 0.84 of the time with 32 MB that they took with 1 GB.
- */
-#define RUN_MEMORY			((int64) 16 * 1024 * 1024)
-
-/* But so many runs a participant are enough, and so many of all of them. */
-#define RUNS_EACH			16
-#define RUNS_OF_ALL			32
-
-/*
  * Runs are compared by copies of their edges, if one is no larger than this
  * part of the budget, and all of them are no larger than that.
  */
@@ -103,43 +91,12 @@
 int			ptsort_debug_spill_entries = 0;
 int			ptsort_debug_learn_tuples = -1;
 
-/* Are runs written in any case, and is there more memory than they are worth? */
-static bool
-wants_short_runs(const PtSort *sort)
-{
-	return sort->options.role == PTSORT_WORKER && sort->options.bound == 0 &&
-		sort->options.budget > RUN_MEMORY + RUN_MEMORY / 4;
-}
-
-/*
- * Bytes of entries that are worth while to have in memory for one run.  More of
- * them, if runs are as long as the tuples in memory tell and there will be too
- * many, or if there are.
- */
-static int64
-run_memory(const PtSort *sort)
-{
-	const MemSort *ms = sort->memsort;
-	int			wanted;
-	int64		bytes;
-
-	if (!wants_short_runs(sort) || sort->learning)
-		return PG_INT64_MAX;
-	wanted = RUNS_OF_ALL / shared_processes(sort->options.shared);
-	wanted = Max(Min(wanted, RUNS_EACH), 1);
-	bytes = RUN_MEMORY << Min(sort->nruns / wanted, 20);
-	if (ms != NULL && ms->count > 0)
-		bytes = Max(bytes, memsort_tuple_cost(ms) *
-					(sort->options.expected_tuples / wanted));
-	return bytes;
-}
-
 /*
  * What is left of the budget for entries: all but the sort's other memory, what
  * writing a run will take, and what a key that learns or has may still take.
  */
 static int64
-entries_budget(const PtSort *sort)
+entries_budget(PtSort *sort)
 {
 	int64		others = sort_other_memory(sort);
 	int64		budget;
@@ -152,7 +109,7 @@ entries_budget(const PtSort *sort)
 		others += key_growth(sort->key);
 	budget = Max(sort->options.budget - others,
 				 sort->options.budget / ENTRIES_PART);
-	return Min(budget, run_memory(sort));
+	return Min(budget, sort_run_memory(sort));
 }
 
 /* From how many tuples on does a sort that may forgo it learn? */
@@ -200,7 +157,7 @@ sort_begin_putting(PtSort *sort)
 	}
 	sort->memsort = memsort_create(&sort->order, entries_budget(sort),
 								   expected_entries(sort));
-	if (wants_short_runs(sort))
+	if (sort_wants_short_runs(sort))
 		memsort_want_scratch(sort->memsort);
 	begin_input(sort);
 }
@@ -305,16 +262,19 @@ sample_step(const PtSort *sort, bool many)
 	return Max(n / want, 1);
 }
 
-/* Will all tuples of this process be in memory, as far as is known? */
+/*
+ * Will all tuples of this process be in memory, or in a few runs, as far as is
+ * known?
+ */
 static bool
 fits_in_memory(const PtSort *sort)
 {
 	const MemSort *ms = sort->memsort;
 	int64		expected = sort->options.expected_tuples;
+	int64		most = Min(ms->budget, sort_short_runs_memory(sort));
 
 	return (sort->order.hint_facts & HINTS_IN_MEMORY) ||
-		(expected > 0 &&
-		 (double) ms->used / ms->count * expected < ms->budget);
+		(expected > 0 && (double) ms->used / ms->count * expected < most);
 }
 
 /* Is there nothing to learn, as words tell enough of strings in memory? */
@@ -720,7 +680,7 @@ has_more_room(PtSort *sort)
 {
 	int64		before = sort->memsort->budget;
 
-	if (!wants_short_runs(sort) || sort_must_spill(sort))
+	if (!sort_wants_short_runs(sort) || sort_must_spill(sort))
 		return false;
 	memsort_set_budget(sort->memsort, entries_budget(sort));
 	return sort->memsort->budget > before + before / 8;

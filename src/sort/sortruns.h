@@ -25,6 +25,16 @@ extern int	ptsort_debug_merge_order;
  */
 extern void sort_begin_run(PtSort *sort, RunWriter *writer);
 
+/*
+ * sort_wants_short_runs: are runs written in any case, and is there more memory
+ * than they are worth?  sort_run_memory returns how many bytes of entries are
+ * worth while to have in memory for one, and sort_short_runs_memory how many
+ * make no more short ones than there shall be; both no limit of other sorts.
+ */
+extern bool sort_wants_short_runs(const PtSort *sort);
+extern int64 sort_short_runs_memory(const PtSort *sort);
+extern int64 sort_run_memory(PtSort *sort);
+
 /* sort_append_run finishes a run and puts it at the end of the queue. */
 extern void sort_append_run(PtSort *sort, RunWriter *writer);
 

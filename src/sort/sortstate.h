@@ -59,6 +59,7 @@ struct PtSort
 								 * what comes after its last tuple */
 	RunWriter	open_run;
 	int64		open_tuples;	/* that it has */
+	int64		run_memory;		/* most that sort_run_memory has said */
 	Run		  **runs;			/* a queue: see sortruns.h */
 	int			nruns;
 	int			maxruns;

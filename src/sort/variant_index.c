@@ -464,43 +464,13 @@ may_be_too_large(TupleDesc desc, const Datum *values, const bool *isnull)
 	return size > INDEX_SIZE_MASK;
 }
 
-/* What a tuple has besides its values. */
-static inline void
-finish_tuple(const IndexSort *state, IndexTuple tuple, ItemPointer tid,
-			 bool alive)
-{
-	tuple->t_tid = *tid;
-	if (state->unique && !alive)
-		tuple->t_info |= DEAD_BIT;
-}
-
-/*
- * Put a tuple of small values by making it where it stays.  False, and nothing
- * put, if it cannot be made so, or if there is no room just now.
- */
-static inline bool
-put_in_place(IndexSort *state, PtSort *sort, ItemPointer tid,
-			 const Datum *values, const bool *isnull, bool alive)
-{
-	IndexTuple	tuple = sort_next_place(sort, VARIANT_FORM_ROOM);
-	uint64		words[KEY_ENTRY_WORDS];
-
-	if (tuple == NULL ||
-		!variant_form_small(state->desc, values, isnull, tuple))
-		return false;
-	finish_tuple(state, tuple, tid, alive);
-	key_words(state->key, values, isnull, words);
-	(void) sort_place(sort, IndexTupleSize(tuple));
-	sort_add(sort, words);
-	return true;
-}
-
-/* Put a tuple, whatever its values, by a copy. */
+/* Put a tuple: one of small values is made where it stays, if there is room. */
 static void
-put_copy(IndexSort *state, PtSort *sort, ItemPointer tid, const Datum *values,
-		 const bool *isnull, bool alive)
+put_tuple(IndexSort *state, PtSort *sort, ItemPointer tid, const Datum *values,
+		  const bool *isnull, bool alive)
 {
-	IndexTuple	tuple = state->scratch;
+	IndexTuple	place = sort_next_place(sort, VARIANT_FORM_ROOM);
+	IndexTuple	tuple = place != NULL ? place : state->scratch;
 	uint64		words[KEY_ENTRY_WORDS];
 
 	if (!variant_form_small(state->desc, values, isnull, tuple))
@@ -511,12 +481,21 @@ put_copy(IndexSort *state, PtSort *sort, ItemPointer tid, const Datum *values,
 			state->postponed = true;
 			return;
 		}
+		place = NULL;
 		tuple = index_form_tuple(state->desc, (Datum *) values,
 								 (bool *) isnull);
 	}
-	finish_tuple(state, tuple, tid, alive);
+	tuple->t_tid = *tid;
+	if (state->unique && !alive)
+		tuple->t_info |= DEAD_BIT;
 	key_words(state->key, values, isnull, words);
-	ptsort_put(sort, tuple, IndexTupleSize(tuple), words);
+	if (place != NULL)
+	{
+		(void) sort_place(sort, IndexTupleSize(tuple));
+		sort_add(sort, words);
+	}
+	else
+		ptsort_put(sort, tuple, IndexTupleSize(tuple), words);
 }
 
 /* variant_put_index: see ptsort_put_index. */
@@ -539,8 +518,7 @@ variant_put_index(PtSort *sort, ItemPointer tid, const Datum *values,
 		return;
 	}
 	old = MemoryContextSwitchTo(state->put_context);
-	if (!put_in_place(state, sort, tid, values, isnull, alive))
-		put_copy(state, sort, tid, values, isnull, alive);
+	put_tuple(state, sort, tid, values, isnull, alive);
 	MemoryContextSwitchTo(old);
 	/* what a call of that would find out: most often there is nothing to do */
 	if (unlikely(!state->put_context->isReset ||

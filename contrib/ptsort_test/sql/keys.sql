@@ -24,7 +24,7 @@ ORDER BY 1, 2, 3;
 -- which words there are until then.
 SELECT index, n, expected, s.key
 FROM unnest('{shape_libc_i,shape_icu_i,shape_text_i}'::regclass[]) index,
-	 (VALUES (1999, 0), (1999, 10), (1999, 100000), (2000, 0), (2000, 10), (5000, 100000)) v (n, expected),
+	 (VALUES (1999, 0), (1999, 10), (1999, 300000), (2000, 0), (2000, 10), (5000, 300000)) v (n, expected),
 	 ptsort_test_sort('tuple', index, n, 16384, null_every => 11, expected_tuples => expected) s
 ORDER BY 1, 2, 3;
 
