@@ -620,11 +620,12 @@ key_decided_columns(const PtSortKey *key)
 }
 
 bool
-key_has_string(const PtSortKey *key, bool *descending)
+key_has_string(const PtSortKey *key, bool *descending, bool *is_whole)
 {
 	if (key->string_column < 0)
 		return false;
 	*descending = key->support[key->string_column].ssup_reverse;
+	*is_whole = key->string_form == TEXT_VARLENA;
 	return true;
 }
 
@@ -638,12 +639,6 @@ bool
 key_string_decides(const PtSortKey *key)
 {
 	return key->string_decides;
-}
-
-bool
-key_string_is_whole(const PtSortKey *key)
-{
-	return key->string_form == TEXT_VARLENA;
 }
 
 bool

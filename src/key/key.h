@@ -123,17 +123,17 @@ typedef struct KeyString
 
 /*
  * key_has_string tells whether the order of tuples with equal words begins like
- * that, by the bytes of one column.  key_string_column returns the column's
- * index, and key_string its string from a value that is not null; false if it
- * cannot be read where it is.  key_string_is_whole tells whether it is all bytes
- * of a varlena.  key_string_decides tells whether equal strings, even if one is
- * filled up with zeros, mean that all columns are equal.
+ * that, by the bytes of one column, and if so whether these are all bytes of a
+ * varlena.  key_string_column returns the column's index, and key_string its
+ * string from a value that is not null; false if it cannot be read where it is.
+ * key_string_decides tells whether equal strings, even if one is filled up with
+ * zeros, mean that all columns are equal.
  */
-extern bool key_has_string(const PtSortKey *key, bool *descending);
+extern bool key_has_string(const PtSortKey *key, bool *descending,
+						   bool *is_whole);
 extern int	key_string_column(const PtSortKey *key);
 extern bool key_string_decides(const PtSortKey *key);
 extern bool key_string(const PtSortKey *key, Datum value, KeyString *string);
-extern bool key_string_is_whole(const PtSortKey *key);
 
 /*
  * key_words_are_quick: does it take less to make the words of a tuple than to

@@ -93,10 +93,10 @@ typedef struct SortVariant
 	bool		(*string) (const void *tuple, KeyString *string, void *state);
 
 	/*
-	 * Optional: where that string most often is, so that it is found without
-	 * a call: as a varlena so many bytes after the start of an image none of
-	 * whose first 8 bytes, as a word, has any of the bits of *unless.  0: that
-	 * cannot be told.
+	 * Optional: where that string most often is if it is all of a varlena, so
+	 * that it is found without a call: so many bytes after the start of an
+	 * image whose first 8 bytes, as a word, have none of the bits of *unless.
+	 * 0: that cannot be told.
 	 */
 	int			(*string_offset) (uint64 *unless, void *state);
 

@@ -315,8 +315,8 @@ memsort_set_budget(MemSort *ms, int64 budget)
 }
 
 /*
- * memsort_want_scratch gives an empty MemSort as much scratch as it has entries,
- * which is kept from one sort to the next.
+ * memsort_want_scratch gives an empty MemSort as much scratch as entries, which
+ * is kept from one sort to the next.
  */
 void
 memsort_want_scratch(MemSort *ms)

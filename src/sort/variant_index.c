@@ -189,7 +189,7 @@ index_string_offset(uint64 *unless, void *arg)
 
 	StaticAssertStmt(sizeof(IndexTupleData) == sizeof(uint64),
 					 "an index tuple's header must be a word");
-	if (state->string_attno != 1 || !key_string_is_whole(state->key))
+	if (state->string_attno != 1)
 		return 0;
 	memcpy(unless, &nulls, sizeof(uint64));
 	return sizeof(IndexTupleData);

@@ -89,9 +89,9 @@ extern bool variant_get_slot(PtSort *sort, bool forward, TupleTableSlot *slot);
 
 /*
  * variant_form_small makes in 'target', which is MAXALIGNed and has room for
- * VARIANT_FORM_ROOM bytes, the tuple that index_form_tuple() would make, but for
- * its TID, for an index of whatever access method.  False if it cannot: a value
- * is null, or longer than a short varlena can be.  All of the room may be
+ * VARIANT_FORM_ROOM bytes, the tuple that index_form_tuple() would make, but
+ * for its TID, for an index of whatever access method.  False if it cannot: a
+ * value is null, or longer than a short varlena can be.  All of the room may be
  * written to.
  */
 #define VARIANT_FORM_ROOM	(INDEX_SIZE_MASK + 1)
