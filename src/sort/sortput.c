@@ -607,7 +607,8 @@ spill(PtSort *sort)
 	INSTR_TIME_SET_CURRENT(start);
 	secondword_drop(sort);
 	write_run(sort);
-	sort_note_memory(sort);		/* with scratch that is kept */
+	if (sort_wants_short_runs(sort))
+		sort_note_memory(sort); /* with scratch that is kept */
 	memsort_reset(sort->memsort);
 	memsort_set_budget(sort->memsort, entries_budget(sort));
 	sort->stats.run_ms += pt_ms_since(start);
