@@ -1,5 +1,7 @@
 """A random index, and random settings to build it with."""
 
+import tables
+
 MAX_COLUMNS = 32                # INDEX_MAX_KEYS
 
 KINDS = ("create",) * 6 + ("concurrently", "transaction", "transaction",
@@ -16,7 +18,7 @@ class Index:
         self.table = table
         self.world = world
         self.slow = False           # many rows would take long
-        self.own_equality = False   # its operator classes are not the default
+        self.own_equality = False   # "=" is not what its order calls equal
         self.kind = self._choose_kind(snapshot_held)
         self.unique = (rng.random() < (0.4 if snapshot_held else 0.25)
                        or self.kind == "constraint")
@@ -71,6 +73,7 @@ class Index:
             self.own_equality = True
             self.slow |= operator_class in ("fz_backward_ops", "fz_length_ops",
                                             "fz_digit_ops")
+        self.own_equality |= tables.is_odd(column, what)
         self.slow |= column.kind.slow
         return what, how + ("" if plain else self._order())
 

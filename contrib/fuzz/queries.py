@@ -108,12 +108,6 @@ def canon(column, what=None):
     return "hash_record_extended(ROW(%s), 0)" % what
 
 
-def is_odd(column, what=""):
-    """citext's "=" compares bytes: in a collation that is not deterministic it
-    contradicts the order, and what the server makes of that is chance."""
-    return column.type == "citext" and "fz_" in what + str(column.collation)
-
-
 class Keys:
     """Some keys, and what can be asked by them."""
 
@@ -128,7 +122,7 @@ class Keys:
     def _key(self):
         while True:
             key = sorts.Key(self.rng, self.table, self.world)
-            if not any(is_odd(column, key.what)
+            if not any(tables.is_odd(column, key.what)
                        for column in self.table.columns
                        if column.kind is key.kind):
                 return key
@@ -143,7 +137,7 @@ class Keys:
     def plain(self):
         """Columns that can be grouped and joined by."""
         columns = [c for c in self.table.columns
-                   if c.kind.key and not is_odd(c)]
+                   if c.kind.key and not tables.is_odd(c)]
         count = min(self.rng.choice((1, 1, 2, 3)), len(columns))
         return self.rng.sample(columns, count)
 
