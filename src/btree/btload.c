@@ -534,6 +534,7 @@ btload_end(BtLoad *load)
 {
 	btwrite_return_chunk(&load->writer);
 	participant_end(load);
+	btwrite_end(&load->writer);
 	free_links(load);
 	MemoryContextDelete(load->cxt);
 }
@@ -717,6 +718,7 @@ btload_finish(BtLoad *load)
 	INSTR_TIME_SET_CURRENT(start);
 	btwrite_sync(writer);
 	pt_log_part("sync", start);
+	btwrite_end(writer);
 
 	MemoryContextSwitchTo(oldcxt);
 	MemoryContextDelete(load->cxt);

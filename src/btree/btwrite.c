@@ -25,8 +25,8 @@
 #include "access/nbtree.h"
 #include "access/xlog.h"
 #include "access/xloginsert.h"
-#include "btree/btblocks.h"
 #include "btree/btwrite.h"
+#include "btree/walbuffers.h"
 #include "fault.h"
 #include "storage/indexfsm.h"
 #include "storage/lmgr.h"
@@ -118,6 +118,12 @@ btwrite_begin(BtWriter *writer, BtFileShared *shared, Relation index)
 	if (shared->use_wal != RelationNeedsWAL(index))
 		elog(ERROR, "leader and worker disagree on WAL logging of index \"%s\"",
 			 RelationGetRelationName(index));
+}
+
+void
+btwrite_end(BtWriter *writer)
+{
+	btblocks_close(&writer->blocks);
 }
 
 Page
@@ -295,7 +301,7 @@ write_neighbours(BtWriter *writer, const Page *pages, BlockNumber blkno, int n)
 		writer->eof = blkno + n + 1;
 	}
 	if (n > 0)
-		btblocks_write(reln, blkno, pages, n);
+		btblocks_write(&writer->blocks, reln, blkno, pages, n);
 }
 
 /*
@@ -334,6 +340,7 @@ log_and_write_pages(BtWriter *writer, Page *pages, BlockNumber *blknos,
 					int npages)
 {
 	Assert((MyProc->delayChkptFlags & DELAY_CHKPT_START) == 0);
+	walbuffers_expect((Size) npages * BLCKSZ);
 	MyProc->delayChkptFlags |= DELAY_CHKPT_START;
 	PG_TRY();
 	{

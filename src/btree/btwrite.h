@@ -39,6 +39,7 @@
 #define PTSORT_BTWRITE_H
 
 #include "access/xlogdefs.h"
+#include "btree/btblocks.h"
 #include "port/atomics.h"
 #include "storage/block.h"
 #include "storage/bufpage.h"
@@ -89,6 +90,7 @@ typedef struct BtWriter
 	int			nfree;
 	int			maxfree;		/* all page buffers there are */
 	Page		zero;			/* a page of zeroes */
+	BtBlocks	blocks;			/* what is open of the file */
 
 	int64		pages_written;
 } BtWriter;
@@ -114,6 +116,12 @@ extern void btwrite_init_shared(BtFileShared *shared, Relation index,
  */
 extern void btwrite_begin(BtWriter *writer, BtFileShared *shared,
 						  Relation index);
+
+/*
+ * btwrite_end lets go of the file, also if nothing will come of it.  Memory goes
+ * with its context.
+ */
+extern void btwrite_end(BtWriter *writer);
 
 /* btwrite_get_buffer returns a page buffer with undefined contents. */
 extern Page btwrite_get_buffer(BtWriter *writer);

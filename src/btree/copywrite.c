@@ -283,6 +283,7 @@ copywrite_end(CopyWriter *writer)
 {
 	int64		written = writer->out.pages_written;
 
+	btwrite_end(&writer->out);
 	if (writer->nallocated > 0)
 	{
 		for (int i = 0; i < writer->nallocated; i += BTWRITE_BATCH)
