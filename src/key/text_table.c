@@ -203,6 +203,7 @@ typedef struct Visit
 {
 	const CollateTables *tables;
 	bool		continues[256]; /* this byte may continue an element */
+	bool		sets[128];		/* these sets of rules have been looked at */
 	bool		later;			/* rules of the later passes are as expected */
 } Visit;
 
@@ -234,9 +235,16 @@ visit_element(Visit *visit, int32 index)
 	const unsigned char *weights;
 	int			length;
 
-	if (index < 0 || text_table_rule(tables, index, 0) != RULE_FORWARD)
+	if (index < 0)
 		return false;
-	visit->later &= later_rules_are_known(tables, index);
+	/* there are tens of thousands of elements, and a few sets of rules */
+	if (!visit->sets[text_table_rules(index)])
+	{
+		if (text_table_rule(tables, index, 0) != RULE_FORWARD)
+			return false;
+		visit->later &= later_rules_are_known(tables, index);
+		visit->sets[text_table_rules(index)] = true;
+	}
 	weights = text_table_weight(tables, index, 0, &length);
 	while (length > 0)
 	{

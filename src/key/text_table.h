@@ -142,11 +142,18 @@ text_table_element(const CollateTables *tables, const unsigned char **string,
 	return text_table_next(tables, string, end);
 }
 
+/* text_table_rules returns the number of an element's set of rules. */
+static inline int
+text_table_rules(int32 index)
+{
+	return index >> 24;
+}
+
 /* text_table_rule returns how a pass goes over an element. */
 static inline int
 text_table_rule(const CollateTables *tables, int32 index, int pass)
 {
-	return tables->rules[(index >> 24) * tables->npasses + pass];
+	return tables->rules[text_table_rules(index) * tables->npasses + pass];
 }
 
 /* text_table_weight returns an element's weight in a pass, and its length. */
