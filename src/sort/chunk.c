@@ -32,7 +32,11 @@
 /* Smaller chunks are in their owner's context. */
 #define LEAST_KEPT		(64 * 1024)
 
-/* The kernel is told of chunks of this size only: to tell it costs as well. */
+/*
+ * The kernel is told of what is kept beyond this, and of chunks of this size
+ * only: to tell it costs as well.
+ */
+#define MOST_UNTOLD		(16 * 1024 * 1024)
 #define LEAST_LEFT		(1024 * 1024)
 
 /* ChunkHome: what a chunk of its own context has besides its memory. */
@@ -172,7 +176,8 @@ chunk_keep(MemChunk *chunk, int64 limit)
 #ifdef CLOBBER_FREED_MEMORY
 	wipe_mem(chunk->start, chunk->opened);
 #endif
-	if (chunk->size >= LEAST_LEFT)
+	if (chunk->size >= LEAST_LEFT &&
+		kept_bytes + (int64) chunk->size > MOST_UNTOLD)
 		pages_leave(chunk->start, chunk->opened);
 	home->chunk = *chunk;
 	home->is_kept = true;
