@@ -413,6 +413,8 @@ emit_to(const HeapScan *hs, HeapEmitter *emitter)
 		HeapTupleHeader tuple = tuple_of(hs, item);
 		ItemPointerData tid;
 
+		/* the next page is most often after this one, in copies or buffers */
+		pt_prefetch((char *) tuple + BLCKSZ);
 		if (emitter->estate == NULL)
 			heapcolumns_take(&emitter->plan, tuple, values, isnull);
 		else if (!evaluate(hs, emitter, offset, item, &stored, values, isnull))

@@ -116,6 +116,19 @@ memsort_has_room(const MemSort *ms, Size size)
 				  ms->end - ms->next >= (ptrdiff_t) MAXALIGN(size));
 }
 
+/* memsort_add_next adds an image that is at its place, for which there is room. */
+static inline void
+memsort_add_next(MemSort *ms, Size size, const uint64 *words)
+{
+	char	   *place = ms->next;
+
+	Assert(memsort_has_room(ms, size));
+	ms->reserved = NULL;
+	ms->next += MAXALIGN(size);
+	ms->tuple_bytes += MAXALIGN(size);
+	memsort_add(ms, words, (uint64) (uintptr_t) place);
+}
+
 /*
  * memsort_reserve returns a MAXALIGNed place for an image of that size.  It is
  * not one of the entries before memsort_commit, and forgotten when there is

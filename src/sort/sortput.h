@@ -87,6 +87,17 @@ sort_next_place(PtSort *sort, Size most)
 	return NULL;
 }
 
+/*
+ * sort_add_next adds the image that was made there, and of which nothing was
+ * asked since.
+ */
+static inline void
+sort_add_next(PtSort *sort, Size size, const uint64 *words)
+{
+	memsort_add_next(sort->memsort, size, words);
+	sort_count_put(sort);
+}
+
 /* sort_place is sort_reserve for an image of at least 8 bytes. */
 static inline void *
 sort_place(PtSort *sort, Size size)

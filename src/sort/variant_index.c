@@ -33,9 +33,13 @@
 #include "sort/sortput.h"
 #include "sort/sortread.h"
 #include "sort/variants.h"
+#include "util.h"
 
 /* Marks a recently dead tuple, only while it is in a sort of a unique index. */
 #define DEAD_BIT		INDEX_AM_RESERVED_BIT
+
+/* The largest tuple of one short varlena. */
+#define SHORT_TUPLE		MAXALIGN(sizeof(IndexTupleData) + VARATT_SHORT_MAX)
 
 typedef struct IndexSort
 {
@@ -50,6 +54,8 @@ typedef struct IndexSort
 								 * is noted, and no error */
 	bool		postponed;		/* ... and there was one */
 	bool		exact;			/* images are inline */
+	bool		only_varlena;	/* tuples are one varlena, of which the key
+								 * makes its words; see put_short */
 	PtSortKey  *key;
 	SortSupport support;
 	int			nwords;
@@ -337,6 +343,9 @@ make_state(Relation heap, Relation index, PtSortKey *key)
 	state->string_attno = key_string_column(key) + 1;
 	state->support = key_support(key);
 	state->nwords = key_nwords(key);
+	state->only_varlena = state->desc->natts == 1 &&
+		TupleDescAttr(state->desc, 0)->attlen == -1 &&
+		key_word_column(key) == 0;
 	state->put_context = AllocSetContextCreate(CurrentMemoryContext,
 											   "ptsort put",
 											   ALLOCSET_SMALL_SIZES);
@@ -464,6 +473,39 @@ may_be_too_large(TupleDesc desc, const Datum *values, const bool *isnull)
 	return size > INDEX_SIZE_MASK;
 }
 
+/*
+ * Put a tuple that is one short varlena, as it is.  False, and nothing done, if
+ * the value is another one, or if there is no room for it.
+ */
+static inline bool
+put_short(IndexSort *state, PtSort *sort, ItemPointer tid, Datum value,
+		  bool alive)
+{
+	const struct varlena *string =
+		(const struct varlena *) DatumGetPointer(value);
+	IndexTuple	tuple;
+	Size		size;
+	Size		aligned;
+	uint64		words[KEY_ENTRY_WORDS];
+
+	if (!VARATT_IS_SHORT(string) || VARATT_IS_EXTERNAL(string))
+		return false;
+	tuple = sort_next_place(sort, SHORT_TUPLE);
+	if (tuple == NULL)
+		return false;
+	size = sizeof(IndexTupleData) + VARSIZE_SHORT(string);
+	aligned = MAXALIGN(size);
+	/* zeroes at the end, and then all before them */
+	memset((char *) tuple + aligned - MAXIMUM_ALIGNOF, 0, MAXIMUM_ALIGNOF);
+	pt_copy(tuple + 1, string, VARSIZE_SHORT(string));
+	tuple->t_tid = *tid;
+	tuple->t_info = INDEX_VAR_MASK | aligned |
+		(state->unique && !alive ? DEAD_BIT : 0);
+	key_value_words(state->key, value, false, words);
+	sort_add_next(sort, aligned, words);
+	return true;
+}
+
 /* Put a tuple: one of small values is made where it stays, if there is room. */
 static void
 put_tuple(IndexSort *state, PtSort *sort, ItemPointer tid, const Datum *values,
@@ -490,10 +532,7 @@ put_tuple(IndexSort *state, PtSort *sort, ItemPointer tid, const Datum *values,
 		tuple->t_info |= DEAD_BIT;
 	key_words(state->key, values, isnull, words);
 	if (place != NULL)
-	{
-		(void) sort_place(sort, IndexTupleSize(tuple));
-		sort_add(sort, words);
-	}
+		sort_add_next(sort, IndexTupleSize(tuple), words);
 	else
 		ptsort_put(sort, tuple, IndexTupleSize(tuple), words);
 }
@@ -518,7 +557,9 @@ variant_put_index(PtSort *sort, ItemPointer tid, const Datum *values,
 		return;
 	}
 	old = MemoryContextSwitchTo(state->put_context);
-	put_tuple(state, sort, tid, values, isnull, alive);
+	if (!state->only_varlena || isnull[0] ||
+		!put_short(state, sort, tid, values[0], alive))
+		put_tuple(state, sort, tid, values, isnull, alive);
 	MemoryContextSwitchTo(old);
 	/* what a call of that would find out: most often there is nothing to do */
 	if (unlikely(!state->put_context->isReset ||
