@@ -66,6 +66,7 @@ struct HeapReader
 	bool		copying;		/* try to copy pages? */
 	bool		ended;			/* no blocks after the batch */
 	Buffer		buffer;			/* of the page that was provided; or invalid */
+	Buffer		last;			/* that had a block; or invalid */
 
 	/* the batch */
 	int			n;
@@ -437,7 +438,7 @@ heapread_begin(HeapScanDesc scan, const HeapShare *share)
 	reader->scan = scan;
 	reader->share = share;
 	reader->fd = -1;
-	reader->buffer = InvalidBuffer;
+	reader->buffer = reader->last = InvalidBuffer;
 	reader->copying = scan->rs_strategy != NULL &&
 		!RelationUsesLocalBuffers(scan->rs_base.rs_rd);
 	if (reader->copying)
@@ -486,14 +487,37 @@ provide_buffer(HeapReader *reader, Buffer buffer, HeapPage *page)
 	page->page = BufferGetPage(buffer);
 }
 
+/*
+ * Pin the buffer after the last one that was provided, if it has this block: a
+ * table is most often read into buffers in order.  A search in the buffer
+ * mapping, which is all over memory, takes longer: 0.3 us in warm processes, a
+ * microsecond where that memory is not mapped yet.
+ */
+static bool
+pin_next(HeapReader *reader, Relation heap, BlockNumber block)
+{
+	Buffer		next = reader->last + 1;
+
+	if (RelationUsesLocalBuffers(heap) || reader->last == InvalidBuffer ||
+		next > NBuffers ||
+		!ReadRecentBuffer(pt_relation_file(heap), MAIN_FORKNUM, block, next))
+		return false;
+	pgstat_count_buffer_read(heap);
+	pgstat_count_buffer_hit(heap);
+	reader->last = next;
+	return true;
+}
+
 static void
 provide_block(HeapReader *reader, BlockNumber block, HeapPage *page)
 {
-	provide_buffer(reader,
-				   ReadBufferExtended(reader->scan->rs_base.rs_rd, MAIN_FORKNUM,
-									  block, RBM_NORMAL,
-									  reader->scan->rs_strategy),
-				   page);
+	Relation	heap = reader->scan->rs_base.rs_rd;
+
+	if (!pin_next(reader, heap, block))
+		reader->last = ReadBufferExtended(heap, MAIN_FORKNUM, block,
+										  RBM_NORMAL,
+										  reader->scan->rs_strategy);
+	provide_buffer(reader, reader->last, page);
 }
 
 static void

@@ -45,11 +45,12 @@
 #define MIN_SHARE_TUPLES	30000
 
 /*
- * Samples that are looked at, of all runs together: as many as fit this part
- * of the budget, within limits.
+ * Samples that are looked at, of all runs together: as many for each slice and
+ * as fit this part of the budget, within limits.
  */
 #define CANDIDATES_PART		4
-#define MIN_SAMPLES			1024
+#define SLICE_SAMPLES		256
+#define MIN_SAMPLES			512
 #define MAX_SAMPLES			16384
 
 /* Part of a slice by which a cut may miss its place. */
@@ -153,9 +154,11 @@ spread_tuples(Candidate *candidates, int64 n, int nruns)
 
 /* The samples of all runs in order; returns how many. */
 static int64
-collect_candidates(SliceRun *runs, int nruns, int64 memory, Candidate **result)
+collect_candidates(SliceRun *runs, int nruns, int useful, int64 memory,
+				   Candidate **result)
 {
-	int64		most = memory / (int64) sizeof(Candidate);
+	int64		most = Min(memory / (int64) sizeof(Candidate),
+						   useful * SLICE_SAMPLES);
 	int64		total = 0;
 	int64		step;
 	int64		n = 0;
@@ -547,9 +550,9 @@ slices_plan(SortOrder *order, Run **runs, int nruns, int nslices, int64 budget,
 				 Min(PROBE_BUFFER, budget / PROBES_PART / nruns));
 		tuples += runs[r]->desc.tuples;
 	}
-	ncandidates = collect_candidates(slice_runs, nruns,
-									 budget / CANDIDATES_PART, &candidates);
 	useful = slices_useful(nslices, tuples);
+	ncandidates = collect_candidates(slice_runs, nruns, useful,
+									 budget / CANDIDATES_PART, &candidates);
 	cut = make_cuts(order, slice_runs, nruns, candidates, ncandidates, useful,
 					tuples / useful, slices);
 
