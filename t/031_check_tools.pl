@@ -157,6 +157,17 @@ foreach my $value ('1', '0')
 		"unset\n", "NO_INSTALL=$value: what scripts build and install does not see it");
 }
 
+# The copy of a server that pg_config does not tell must not be one of all
+foreach my $path ('', '/', '$work/root/usr')
+{
+	my $script = write_file('copy.sh',
+		"set -u\n. contrib/dev/common.sh\nwork='$dir/copy'\n" .
+		"copy_into_root \"$path\"\necho \$?\n");
+	like(qx(cd '$top' && bash '$script' 2>&1), qr/^not to be copied: ".*"\n1\n\z/,
+		"a directory that is never copied: \"$path\"");
+	ok(!-e "$dir/copy", '... and is not');
+}
+
 # A whole check on a machine without gcc
 mkdir "$dir/bin";
 symlink($_, "$dir/bin/" . basename($_)) foreach glob('/usr/bin/* /bin/* /sbin/*');

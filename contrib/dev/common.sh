@@ -140,6 +140,11 @@ cleanup()
 # copy_into_root DIR: copy an installed directory to the same path below root
 copy_into_root()
 {
+	case $1 in
+	"$work"/* | / | "") # such a copy would have no end
+		echo "not to be copied: \"$1\"" >&2
+		return 1 ;;
+	esac
 	mkdir -p "$work/root$1"
 	cp -RL --preserve=mode,timestamps "$1/." "$work/root$1/"
 }
@@ -149,9 +154,9 @@ copy_into_root()
 # they are.  Sets $bindir and $private_config.
 copy_server()
 {
-	local dir
-	for dir in --bindir --pkglibdir --sharedir --includedir-server; do
-		copy_into_root "$("$pg_config" $dir)" || return 1
+	local option dir
+	for option in --bindir --pkglibdir --sharedir --includedir-server; do
+		dir=$("$pg_config" $option) && copy_into_root "$dir" || return 1
 	done
 	dir=$("$pg_config" --bindir)
 	bindir=$work/root$dir
