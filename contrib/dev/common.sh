@@ -141,7 +141,7 @@ cleanup()
 copy_into_root()
 {
 	case $1 in
-	"$work"/* | / | "") # such a copy would have no end
+	"$work" | "$work"/* | / | "") # such a copy would have no end
 		echo "not to be copied: \"$1\"" >&2
 		return 1 ;;
 	esac

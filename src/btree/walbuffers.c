@@ -12,9 +12,9 @@
  * session builds an index of 7 MB.
  *
  * The server does not tell where the buffers are, but they are the last thing
- * in their piece of shared memory (XLOGShmemInit() in xlog.c), whose name and
- * size are known.  They are only read, and what is read is not used; so if the
- * server were to change that, this would be of no use, and do no harm.
+ * in their piece of shared memory, whose name and size are known: that is so in
+ * XLOGShmemInit() (xlog.c) of all versions that compat.h allows.  Where exactly
+ * they are in it does not matter, as what is read is not used.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,9 +27,10 @@
 /* What is mapped by one fault of a read; also if it were more or less. */
 #define FAULT_AROUND	(64 * 1024)
 
-/* The buffers, NULL before they were looked for; and their size in bytes. */
+/* The buffers and their size in bytes, 0 if they are not to be found. */
 static const volatile char *buffers = NULL;
 static Size buffers_size = 0;
+static bool looked_for = false;
 
 /* How many bytes this process has had mapped. */
 static Size mapped = 0;
@@ -42,7 +43,9 @@ find_buffers(void)
 	bool		found;
 	const char *start = ShmemInitStruct("XLOG Ctl", size, &found);
 
-	Assert(found);
+	looked_for = true;
+	if (!found)
+		return;
 	buffers_size = (Size) XLOGbuffers * XLOG_BLCKSZ;
 	buffers = start + size - buffers_size;
 }
@@ -54,11 +57,10 @@ walbuffers_expect(Size bytes)
 	Size		at;
 	Size		end;
 
-	/* all of them have been seen */
-	if (buffers != NULL && mapped >= buffers_size)
-		return;
-	if (buffers == NULL)
+	if (!looked_for)
 		find_buffers();
+	if (mapped >= buffers_size)
+		return;
 	at = GetXLogInsertRecPtr() % buffers_size;
 	end = at + Min(bytes, buffers_size);
 	for (; at < end; at += FAULT_AROUND)

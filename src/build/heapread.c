@@ -491,7 +491,9 @@ provide_buffer(HeapReader *reader, Buffer buffer, HeapPage *page)
  * Pin the buffer after the last one that was provided, if it has this block: a
  * table is most often read into buffers in order.  A search in the buffer
  * mapping, which is all over memory, takes longer: 0.3 us in warm processes, a
- * microsecond where that memory is not mapped yet.
+ * microsecond where that memory is not mapped yet.  (What ReadRecentBuffer()
+ * does not do is raise the buffer's usage count, so a scan for a build does not
+ * make it stay longer.)
  */
 static bool
 pin_next(HeapReader *reader, Relation heap, BlockNumber block)
@@ -502,8 +504,7 @@ pin_next(HeapReader *reader, Relation heap, BlockNumber block)
 		next > NBuffers ||
 		!ReadRecentBuffer(pt_relation_file(heap), MAIN_FORKNUM, block, next))
 		return false;
-	pgstat_count_buffer_read(heap);
-	pgstat_count_buffer_hit(heap);
+	pt_count_block_hit(heap, reader->scan->rs_strategy != NULL);
 	reader->last = next;
 	return true;
 }

@@ -45,11 +45,12 @@
 #define MIN_SHARE_TUPLES	30000
 
 /*
- * Samples that are looked at, of all runs together: as many for each slice and
- * as fit this part of the budget, within limits.
+ * Samples that are looked at, of all runs together: so many for each slice and
+ * each run, as far as they fit this part of the budget, within limits.
  */
 #define CANDIDATES_PART		4
 #define SLICE_SAMPLES		256
+#define RUN_SAMPLES			64
 #define MIN_SAMPLES			512
 #define MAX_SAMPLES			16384
 
@@ -158,7 +159,7 @@ collect_candidates(SliceRun *runs, int nruns, int useful, int64 memory,
 				   Candidate **result)
 {
 	int64		most = Min(memory / (int64) sizeof(Candidate),
-						   useful * SLICE_SAMPLES);
+						   useful * SLICE_SAMPLES + nruns * RUN_SAMPLES);
 	int64		total = 0;
 	int64		step;
 	int64		n = 0;

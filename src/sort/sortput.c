@@ -234,18 +234,21 @@ all_tuples(const PtSort *sort)
 	return own * shared_processes(sort->options.shared);
 }
 
-/*
- * Are there many tuples, as far as can be told?  If memory is full more of them
- * are to come.
- */
+/* Is memory so full that many tuples, of which nothing is known, may follow? */
+static bool
+may_have_more(const PtSort *sort)
+{
+	return sort->memsort->used >= sort->options.budget / MANY_PART;
+}
+
+/* Are there many tuples, as far as can be told? */
 static bool
 has_many(const PtSort *sort)
 {
 	int64		least = ptsort_debug_learn_tuples >= 0 ?
 		ptsort_debug_learn_tuples : MANY_TUPLES;
 
-	return all_tuples(sort) >= least ||
-		sort->memsort->used >= sort->options.budget / MANY_PART;
+	return all_tuples(sort) >= least || may_have_more(sort);
 }
 
 /* Of how many tuples in memory is one shown to a key that learns? */
@@ -253,12 +256,14 @@ static int64
 sample_step(const PtSort *sort)
 {
 	int64		n = sort->memsort->count;
-	int64		all = all_tuples(sort);
+	int64		all = Max(all_tuples(sort), n);
 	int64		want = LEARN_SAMPLE;
-	bool		proved = sort->options.role == PTSORT_WORKER &&
+	bool		known = sort->options.expected_tuples > 0 ||
+		!may_have_more(sort);
+	bool		trusted = sort->options.role == PTSORT_WORKER && known &&
 		key_is_proved(sort->key);
 
-	if (proved || (sort->order.hint_facts & HINTS_IN_MEMORY))
+	if (trusted || (sort->order.hint_facts & HINTS_IN_MEMORY))
 		want = Min(Max(all / SAMPLE_PART, LEAST_SAMPLE), want);
 	return Max(n / want, 1);
 }
