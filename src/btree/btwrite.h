@@ -118,8 +118,8 @@ extern void btwrite_begin(BtWriter *writer, BtFileShared *shared,
 						  Relation index);
 
 /*
- * btwrite_end lets go of the file, also if nothing will come of it.  Memory goes
- * with its context.
+ * btwrite_end lets go of the file, also if nothing will come of it.  Memory
+ * goes with its context.
  */
 extern void btwrite_end(BtWriter *writer);
 

@@ -14,7 +14,8 @@
  * nothing runs any more, as the plan of a query does, and processes without
  * clients keep nothing.  Meanwhile all but MOST_UNTOLD is the kernel's to take
  * if memory is short (pages_leave), which costs a quarter of what fresh memory
- * does.  And what is kept is used before a new chunk is asked for, or else given back.
+ * does.  And what is kept is used before a new chunk is asked for, or else
+ * given back.
  *
  * Each chunk has a memory context of its own, which hangs below that of its
  * owner.  So it counts where it belongs, and goes with it, whoever that is.

@@ -116,7 +116,7 @@ memsort_has_room(const MemSort *ms, Size size)
 				  ms->end - ms->next >= (ptrdiff_t) MAXALIGN(size));
 }
 
-/* memsort_add_next adds an image that is at its place, for which there is room. */
+/* memsort_add_next adds an image that was made where it stays. */
 static inline void
 memsort_add_next(MemSort *ms, Size size, const uint64 *words)
 {
