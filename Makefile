@@ -108,7 +108,7 @@ DATA = $(wildcard ptsort--*.sql)
 # In layer order, bottom to top: a file includes only headers of files before it.
 # src/ itself holds what lies beneath all folders.
 LAYERS = \
-	util fault stamp \
+	util fault stamp segment \
 	$(addprefix key/, \
 		key_entry key_pack key_form text_table text_pass text_icu text_unit text_rank text_collation text_sample text_model text_symbol text_count text_code \
 		text_compare \

@@ -246,15 +246,33 @@ pt_smgrregistersync(SMgrRelation reln, ForkNumber forknum, BlockNumber nblocks)
 
 /*
  * 17 can write neighbouring blocks with one system call: smgrwritev().  Before,
- * btblocks.c must know the name of a file.
+ * btblocks.c opens the file.
  */
 #if PG_VERSION_NUM >= 170000
 #define PT_SMGR_WRITES_VECTORS
-#elif PG_VERSION_NUM >= 160000
-#define pt_smgr_path(reln, forknum) relpath((reln)->smgr_rlocator, forknum)
-#else
-#define pt_smgr_path(reln, forknum) relpath((reln)->smgr_rnode, forknum)
 #endif
+
+/* The path of a relation's first segment, into MAXPGPATH bytes */
+static inline void
+pt_relation_path(Relation rel, char *path)
+{
+#if PG_VERSION_NUM >= 180000
+	strlcpy(path,
+			relpathbackend(rel->rd_locator, rel->rd_backend,
+						   MAIN_FORKNUM).str, MAXPGPATH);
+#else
+#if PG_VERSION_NUM >= 160000
+	char	   *name = relpathbackend(rel->rd_locator, rel->rd_backend,
+									  MAIN_FORKNUM);
+#else
+	char	   *name = relpathbackend(rel->rd_node, rel->rd_backend,
+									  MAIN_FORKNUM);
+#endif
+
+	strlcpy(path, name, MAXPGPATH);
+	pfree(name);
+#endif
+}
 
 /* ----------
  * Reading tables (heapread, heapscan)
@@ -282,24 +300,6 @@ pt_buffer_tag(BufferTag *tag, Relation rel, BlockNumber block)
 	InitBufferTag(tag, &rel->rd_locator, MAIN_FORKNUM, block);
 #else
 	INIT_BUFFERTAG(*tag, rel->rd_node, MAIN_FORKNUM, block);
-#endif
-}
-
-/* The path of a permanent relation's first segment, into MAXPGPATH bytes */
-static inline void
-pt_relation_path(Relation rel, char *path)
-{
-#if PG_VERSION_NUM >= 180000
-	strlcpy(path, relpathperm(rel->rd_locator, MAIN_FORKNUM).str, MAXPGPATH);
-#else
-#if PG_VERSION_NUM >= 160000
-	char	   *name = relpathperm(rel->rd_locator, MAIN_FORKNUM);
-#else
-	char	   *name = relpathperm(rel->rd_node, MAIN_FORKNUM);
-#endif
-
-	strlcpy(path, name, MAXPGPATH);
-	pfree(name);
 #endif
 }
 

@@ -8,7 +8,7 @@
  * long (one process: 105 and 52 ms for 220 MB on ext4, two at once: 240 and
  * 115 ms for 440 MB), since each call takes the file's lock, and several
  * participants write into one file.  So there we open the segments by
- * ourselves, as md.c does, one at a time.
+ * ourselves, one at a time.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,64 +20,35 @@
 #ifdef PT_SMGR_WRITES_VECTORS
 
 static void
-write_in_segment(BtBlocks *blocks, SMgrRelation reln, BlockNumber blkno,
+write_in_segment(OpenSegment *segment, Relation rel, BlockNumber blkno,
 				 const Page *pages, int n)
 {
-	smgrwritev(reln, MAIN_FORKNUM, blkno, (const void **) pages, n, true);
-}
-
-/* btblocks_close: see btblocks.h. */
-void
-btblocks_close(BtBlocks *blocks)
-{
+	smgrwritev(RelationGetSmgr(rel), MAIN_FORKNUM, blkno,
+			   (const void **) pages, n, true);
 }
 
 #else
 
+#include <fcntl.h>
+
 #include "common/file_utils.h"	/* pg_pwritev_with_retry() on 16 */
 #include "pgstat.h"
-#include "storage/fd.h"
-
-/* The name of a segment: _mdfd_segpath(). */
-static void
-set_path(BtBlocks *blocks, SMgrRelation reln, BlockNumber segment)
-{
-	char	   *path = pt_smgr_path(reln, MAIN_FORKNUM);
-
-	if (segment == 0)
-		strlcpy(blocks->path, path, MAXPGPATH);
-	else
-		snprintf(blocks->path, MAXPGPATH, "%s.%u", path, segment);
-	pfree(path);
-}
-
-/* Have a segment open, and no other one. */
-static void
-open_segment(BtBlocks *blocks, SMgrRelation reln, BlockNumber segment)
-{
-	if (blocks->is_open && blocks->segment == segment)
-		return;
-	btblocks_close(blocks);
-	set_path(blocks, reln, segment);
-	blocks->fd = OpenTransientFile(blocks->path, O_RDWR | PG_BINARY);
-	if (blocks->fd < 0)
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not open file \"%s\": %m", blocks->path)));
-	blocks->is_open = true;
-	blocks->segment = segment;
-}
 
 /* Write pages, at most PG_IOV_MAX, to blocks of one segment. */
 static void
-write_in_segment(BtBlocks *blocks, SMgrRelation reln, BlockNumber blkno,
+write_in_segment(OpenSegment *segment, Relation rel, BlockNumber blkno,
 				 const Page *pages, int n)
 {
 	off_t		offset = (off_t) (blkno % RELSEG_SIZE) * BLCKSZ;
 	struct iovec parts[PG_IOV_MAX];
 	ssize_t		written;
 
-	open_segment(blocks, reln, blkno / RELSEG_SIZE);
+	if (segment->is_open && segment->number != blkno / RELSEG_SIZE)
+		btblocks_close(segment);
+	if (!segment_open(segment, rel, blkno, O_RDWR))
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not open file \"%s\": %m", segment->path)));
 	for (int i = 0; i < n; i++)
 		parts[i] = (struct iovec)
 	{
@@ -85,7 +56,7 @@ write_in_segment(BtBlocks *blocks, SMgrRelation reln, BlockNumber blkno,
 	};
 	errno = 0;
 	pgstat_report_wait_start(WAIT_EVENT_DATA_FILE_WRITE);
-	written = pg_pwritev_with_retry(blocks->fd, parts, n, offset);
+	written = pg_pwritev_with_retry(segment->fd, parts, n, offset);
 	pgstat_report_wait_end();
 	if (written != (ssize_t) n * BLCKSZ)
 	{
@@ -98,29 +69,26 @@ write_in_segment(BtBlocks *blocks, SMgrRelation reln, BlockNumber blkno,
 		ereport(ERROR,
 				(errcode_for_file_access(),
 				 errmsg("could not write blocks %u..%u in file \"%s\": %m",
-						blkno, blkno + n - 1, blocks->path),
+						blkno, blkno + n - 1, segment->path),
 				 no_room ? errhint("Check free disk space.") : 0));
 	}
 }
 
+#endif
+
 /* btblocks_close: see btblocks.h. */
 void
-btblocks_close(BtBlocks *blocks)
+btblocks_close(OpenSegment *segment)
 {
-	if (!blocks->is_open)
-		return;
-	blocks->is_open = false;
-	if (CloseTransientFile(blocks->fd) != 0)
+	if (!segment_close(segment))
 		ereport(ERROR,
 				(errcode_for_file_access(),
-				 errmsg("could not close file \"%s\": %m", blocks->path)));
+				 errmsg("could not close file \"%s\": %m", segment->path)));
 }
-
-#endif
 
 /* btblocks_write: see btblocks.h. */
 void
-btblocks_write(BtBlocks *blocks, SMgrRelation reln, BlockNumber blkno,
+btblocks_write(OpenSegment *segment, Relation rel, BlockNumber blkno,
 			   const Page *pages, int n)
 {
 	while (n > 0)
@@ -128,7 +96,7 @@ btblocks_write(BtBlocks *blocks, SMgrRelation reln, BlockNumber blkno,
 		int			here = Min(Min(n, PG_IOV_MAX),
 							   RELSEG_SIZE - blkno % RELSEG_SIZE);
 
-		write_in_segment(blocks, reln, blkno, pages, here);
+		write_in_segment(segment, rel, blkno, pages, here);
 		blkno += here;
 		pages += here;
 		n -= here;

@@ -10,27 +10,19 @@
 
 #include "compat.h"
 
+#include "segment.h"
 #include "storage/bufpage.h"
-#include "storage/smgr.h"
-
-/* BtBlocks: the segment of a file that is open, before 17; zeroes: none. */
-typedef struct BtBlocks
-{
-	bool		is_open;
-	BlockNumber segment;
-	int			fd;
-	char		path[MAXPGPATH];
-} BtBlocks;
 
 /*
  * btblocks_write writes n pages to the blocks from blkno on of the main fork,
- * which has these blocks.  Nobody is asked to sync them.  Errors are those of
- * the server's storage manager.
+ * which has these blocks.  Before 17 the segment that it has written to last
+ * stays open.  Nobody is asked to sync them.  Errors are those of the server's
+ * storage manager.
  */
-extern void btblocks_write(BtBlocks *blocks, SMgrRelation reln,
+extern void btblocks_write(OpenSegment *segment, Relation rel,
 						   BlockNumber blkno, const Page *pages, int n);
 
-/* btblocks_close must come before the end of the (sub)transaction. */
-extern void btblocks_close(BtBlocks *blocks);
+/* btblocks_close closes that segment, if there is one: see segment_close. */
+extern void btblocks_close(OpenSegment *segment);
 
 #endif							/* PTSORT_BTBLOCKS_H */

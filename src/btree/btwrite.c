@@ -123,7 +123,7 @@ btwrite_begin(BtWriter *writer, BtFileShared *shared, Relation index)
 void
 btwrite_end(BtWriter *writer)
 {
-	btblocks_close(&writer->blocks);
+	btblocks_close(&writer->segment);
 }
 
 Page
@@ -301,7 +301,7 @@ write_neighbours(BtWriter *writer, const Page *pages, BlockNumber blkno, int n)
 		writer->eof = blkno + n + 1;
 	}
 	if (n > 0)
-		btblocks_write(&writer->blocks, reln, blkno, pages, n);
+		btblocks_write(&writer->segment, writer->index, blkno, pages, n);
 }
 
 /*

@@ -90,7 +90,7 @@ typedef struct BtWriter
 	int			nfree;
 	int			maxfree;		/* all page buffers there are */
 	Page		zero;			/* a page of zeroes */
-	BtBlocks	blocks;			/* what is open of the file */
+	OpenSegment segment;		/* of the file, if any is open */
 
 	int64		pages_written;
 } BtWriter;

@@ -34,6 +34,7 @@
  */
 #include "compat.h"
 
+#include <fcntl.h>
 #include <sys/uio.h>
 
 #include "access/syncscan.h"
@@ -41,9 +42,9 @@
 #include "executor/instrument.h"
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "segment.h"
 #include "storage/buf_internals.h"
 #include "storage/bufmgr.h"
-#include "storage/fd.h"
 #include "storage/lwlock.h"
 #include "utils/rel.h"
 
@@ -66,7 +67,7 @@ struct HeapReader
 	bool		copying;		/* try to copy pages? */
 	bool		ended;			/* no blocks after the batch */
 	Buffer		buffer;			/* of the page that was provided; or invalid */
-	Buffer		last;			/* that had a block; or invalid */
+	Buffer		last;			/* the last one that was; or invalid */
 
 	/* the batch */
 	int			n;
@@ -80,9 +81,7 @@ struct HeapReader
 	int			pause;			/* batches to wait, the last time */
 	int			waiting;		/* batches still to wait */
 
-	/* the open segment of the file */
-	int			fd;				/* -1: none */
-	BlockNumber segment;
+	OpenSegment segment;		/* of the file, if any is open */
 };
 
 
@@ -200,33 +199,6 @@ neighbours(const HeapReader *reader, int i)
 	return n;
 }
 
-static void
-close_segment(HeapReader *reader)
-{
-	if (reader->fd >= 0)
-		CloseTransientFile(reader->fd);
-	reader->fd = -1;
-}
-
-/* Open the segment of a block.  False if that fails, for whatever reason. */
-static bool
-open_segment(HeapReader *reader, BlockNumber block)
-{
-	BlockNumber segment = block / RELSEG_SIZE;
-	char		path[MAXPGPATH];
-
-	if (reader->fd >= 0 && reader->segment == segment)
-		return true;
-	close_segment(reader);
-	pt_relation_path(reader->scan->rs_base.rs_rd, path);
-	if (segment > 0)
-		snprintf(path + strlen(path), sizeof(path) - strlen(path), ".%u",
-				 segment);
-	reader->segment = segment;
-	reader->fd = OpenTransientFile(path, O_RDONLY | PG_BINARY);
-	return reader->fd >= 0;
-}
-
 /* Compare partitions, for qsort() */
 static int
 by_number(const void *a, const void *b)
@@ -278,7 +250,7 @@ copy_cached(HeapReader *reader, int i, int n)
 
 	part.iov_base = reader->pages + (Size) i * BLCKSZ;
 	part.iov_len = (Size) n * BLCKSZ;
-	size = preadv2(reader->fd, &part, 1,
+	size = preadv2(reader->segment.fd, &part, 1,
 				   (off_t) (reader->blocks[i] % RELSEG_SIZE) * BLCKSZ,
 				   RWF_NOWAIT);
 	return size < 0 ? 0 : size / BLCKSZ;
@@ -343,7 +315,8 @@ copy_batch(HeapReader *reader)
 	for (int i = 0, n; i < reader->n && cached; i += n)
 	{
 		n = neighbours(reader, i);
-		if (!open_segment(reader, reader->blocks[i]))
+		if (!segment_open(&reader->segment, reader->scan->rs_base.rs_rd,
+						  reader->blocks[i], O_RDONLY))
 		{
 			reader->copying = false;
 			break;
@@ -356,11 +329,6 @@ copy_batch(HeapReader *reader)
 }
 
 #else							/* not Linux */
-
-static void
-close_segment(HeapReader *reader)
-{
-}
 
 static void
 copy_batch(HeapReader *reader)
@@ -437,7 +405,6 @@ heapread_begin(HeapScanDesc scan, const HeapShare *share)
 
 	reader->scan = scan;
 	reader->share = share;
-	reader->fd = -1;
 	reader->buffer = reader->last = InvalidBuffer;
 	reader->copying = scan->rs_strategy != NULL &&
 		!RelationUsesLocalBuffers(scan->rs_base.rs_rd);
@@ -482,43 +449,42 @@ next_batch(HeapReader *reader)
 static void
 provide_buffer(HeapReader *reader, Buffer buffer, HeapPage *page)
 {
-	reader->buffer = page->buffer = buffer;
+	reader->buffer = reader->last = page->buffer = buffer;
 	page->block = BufferGetBlockNumber(buffer);
 	page->page = BufferGetPage(buffer);
 }
 
 /*
- * Pin the buffer after the last one that was provided, if it has this block: a
- * table is most often read into buffers in order.  A search in the buffer
- * mapping, which is all over memory, takes longer: 0.3 us in warm processes, a
- * microsecond where that memory is not mapped yet.  (What ReadRecentBuffer()
- * does not do is raise the buffer's usage count, so a scan for a build does not
- * make it stay longer.)
+ * The buffer after the last one that was provided, pinned, if it has this
+ * block, else invalid.  A table is most often read into buffers in order, and a
+ * search in the buffer mapping, which is all over memory, takes longer: 0.3 us
+ * in warm processes, a microsecond where that memory is not mapped yet.  (What
+ * ReadRecentBuffer() does not do is raise the buffer's usage count, so a scan
+ * for a build does not make it stay longer.)
  */
-static bool
-pin_next(HeapReader *reader, Relation heap, BlockNumber block)
+static Buffer
+pin_next(const HeapReader *reader, Relation heap, BlockNumber block)
 {
 	Buffer		next = reader->last + 1;
 
 	if (RelationUsesLocalBuffers(heap) || reader->last == InvalidBuffer ||
 		next > NBuffers ||
 		!ReadRecentBuffer(pt_relation_file(heap), MAIN_FORKNUM, block, next))
-		return false;
+		return InvalidBuffer;
 	pt_count_block_hit(heap, reader->scan->rs_strategy != NULL);
-	reader->last = next;
-	return true;
+	return next;
 }
 
 static void
 provide_block(HeapReader *reader, BlockNumber block, HeapPage *page)
 {
 	Relation	heap = reader->scan->rs_base.rs_rd;
+	Buffer		buffer = pin_next(reader, heap, block);
 
-	if (!pin_next(reader, heap, block))
-		reader->last = ReadBufferExtended(heap, MAIN_FORKNUM, block,
-										  RBM_NORMAL,
-										  reader->scan->rs_strategy);
-	provide_buffer(reader, reader->last, page);
+	if (!BufferIsValid(buffer))
+		buffer = ReadBufferExtended(heap, MAIN_FORKNUM, block, RBM_NORMAL,
+									reader->scan->rs_strategy);
+	provide_buffer(reader, buffer, page);
 }
 
 static void
@@ -574,7 +540,7 @@ heapread_end(HeapReader *reader)
 {
 	release_page(reader);
 	end_stream(reader);
-	close_segment(reader);
+	(void) segment_close(&reader->segment);
 	if (reader->pages != NULL)
 		pfree(reader->pages);
 	pfree(reader);
