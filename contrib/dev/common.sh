@@ -156,7 +156,8 @@ copy_server()
 {
 	local option dir
 	for option in --bindir --pkglibdir --sharedir --includedir-server; do
-		dir=$("$pg_config" $option) && copy_into_root "$dir" || return 1
+		dir=$("$pg_config" $option) || return 1
+		copy_into_root "$dir" || return 1
 	done
 	dir=$("$pg_config" --bindir)
 	bindir=$work/root$dir

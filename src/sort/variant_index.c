@@ -473,6 +473,15 @@ may_be_too_large(TupleDesc desc, const Datum *values, const bool *isnull)
 	return size > INDEX_SIZE_MASK;
 }
 
+/* Fill in what a tuple has that is put besides its values. */
+static inline void
+set_tid(const IndexSort *state, IndexTuple tuple, ItemPointer tid, bool alive)
+{
+	tuple->t_tid = *tid;
+	if (state->unique && !alive)
+		tuple->t_info |= DEAD_BIT;
+}
+
 /*
  * Put a tuple that is one short varlena, as it is.  False, and nothing done, if
  * the value is another one, or if there is no room for it.
@@ -484,7 +493,6 @@ put_short(IndexSort *state, PtSort *sort, ItemPointer tid, Datum value,
 	const struct varlena *string =
 		(const struct varlena *) DatumGetPointer(value);
 	IndexTuple	tuple;
-	Size		size;
 	Size		aligned;
 	uint64		words[KEY_ENTRY_WORDS];
 
@@ -493,14 +501,12 @@ put_short(IndexSort *state, PtSort *sort, ItemPointer tid, Datum value,
 	tuple = sort_next_place(sort, SHORT_TUPLE);
 	if (tuple == NULL)
 		return false;
-	size = sizeof(IndexTupleData) + VARSIZE_SHORT(string);
-	aligned = MAXALIGN(size);
+	aligned = MAXALIGN(sizeof(IndexTupleData) + VARSIZE_SHORT(string));
 	/* zeroes at the end, and then all before them */
 	memset((char *) tuple + aligned - MAXIMUM_ALIGNOF, 0, MAXIMUM_ALIGNOF);
 	pt_copy(tuple + 1, string, VARSIZE_SHORT(string));
-	tuple->t_tid = *tid;
-	tuple->t_info = INDEX_VAR_MASK | aligned |
-		(state->unique && !alive ? DEAD_BIT : 0);
+	tuple->t_info = INDEX_VAR_MASK | aligned;
+	set_tid(state, tuple, tid, alive);
 	key_value_words(state->key, value, false, words);
 	sort_add_next(sort, aligned, words);
 	return true;
@@ -527,9 +533,7 @@ put_tuple(IndexSort *state, PtSort *sort, ItemPointer tid, const Datum *values,
 		tuple = index_form_tuple(state->desc, (Datum *) values,
 								 (bool *) isnull);
 	}
-	tuple->t_tid = *tid;
-	if (state->unique && !alive)
-		tuple->t_info |= DEAD_BIT;
+	set_tid(state, tuple, tid, alive);
 	key_words(state->key, values, isnull, words);
 	if (place != NULL)
 		sort_add_next(sort, IndexTupleSize(tuple), words);
