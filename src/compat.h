@@ -52,6 +52,9 @@
 #if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 190000
 #error "ptsort supports PostgreSQL 15, 16, 17 and 18"
 #endif
+#if SIZEOF_DATUM < 8
+#error "ptsort needs a 64-bit server"
+#endif
 
 /*
  * Before 16 the server neither hides the symbols of loadable modules nor

@@ -33,6 +33,7 @@ sorted_median(PG_FUNCTION_ARGS)
 										  InvalidOid, false, &options);
 	Datum	   *values;
 	Datum		value = (Datum) 0;
+	int64		median;
 	bool	   *nulls;
 	bool		isnull = true;
 	int			n;
@@ -53,8 +54,10 @@ sorted_median(PG_FUNCTION_ARGS)
 		if (!ptsort_get_datum(sort, true, &value, &isnull))
 			break;
 	}
+	/* the value is in memory of the sort, unless int8 is passed by value */
+	median = isnull ? 0 : DatumGetInt64(value);
 	ptsort_end(sort);
 	if (isnull)
 		PG_RETURN_NULL();
-	PG_RETURN_DATUM(value);
+	PG_RETURN_INT64(median);
 }

@@ -598,9 +598,10 @@ test_bytes(TestShape *shape, const TestTuple *tuple, Size *size)
 		case TEST_DATUM:
 			if (tuple->isnull)
 				return "";
-			*size = datumGetSize(tuple->value, shape->typbyval, shape->typlen);
+			*size = sizeof(Datum);
 			if (shape->typbyval)
 				return (const char *) &tuple->value;
+			*size = datumGetSize(tuple->value, false, shape->typlen);
 			break;
 		case TEST_TUPLE:
 			*size = ((MinimalTuple) DatumGetPointer(tuple->value))->t_len;

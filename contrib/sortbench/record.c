@@ -34,6 +34,10 @@
 
 #include "sortbench.h"
 
+#if SIZEOF_DATUM < 8
+#error "sortbench needs a 64-bit server"
+#endif
+
 #define WIDE(high, low) ((uint128) UINT64CONST(high) << 64 | UINT64CONST(low))
 
 /* The generator: x becomes FACTOR * x + SUMMAND.  It begins with 0. */

@@ -26,6 +26,7 @@
 #include "hook/statement.h"
 #include "key/key.h"
 #include "key/text_compare.h"
+#include "key/text_table.h"
 #include "miscadmin.h"
 #include "sort/slices.h"
 #include "sort/sortput.h"
@@ -130,6 +131,10 @@ static const IntSetting int_settings[] = {
 		0, INT_MAX, PGC_SUSET, DEVELOPER,
 		"Makes one in this many hints of a sort key wrong.",
 	"0 means none."},
+	{"ptsort.debug_collation_rules", &ptsort_debug_collation_rules,
+		-1, INT_MAX, PGC_SUSET, DEVELOPER,
+		"Sets the number of rules that new processes read of a collation.",
+	"-1 means the number that the C library states; 0 means order by bytes."},
 	{"ptsort.debug_merge_order", &ptsort_debug_merge_order,
 		0, 1024, PGC_SUSET, DEVELOPER,
 		"Limits the number of runs that are merged at once.",

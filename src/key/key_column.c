@@ -28,7 +28,7 @@
 #include "utils/fmgroids.h"
 
 #include "key/key_column.h"
-#include "key/text_table.h"
+#include "key/text_rank.h"
 
 #define SIGN_BIT	(UINT64CONST(1) << 63)
 
@@ -290,7 +290,7 @@ bool
 key_column_is_bytewise(Oid collation)
 {
 	return pt_collate_is_c(collation) ||
-		(pt_collate_is_libc(collation) && text_table_bytewise(collation));
+		(pt_collate_is_libc(collation) && text_rank_bytewise(collation));
 }
 
 bool

@@ -52,12 +52,6 @@ compare_full(TextCompare *self, Datum x, Datum y)
 	return self->full.comparator(x, y, &self->full);
 }
 
-static inline bool
-same_sign(int x, int y)
-{
-	return (x > 0) == (y > 0) && (x < 0) == (y < 0);
-}
-
 static inline uint64
 load_word(const char *from)
 {

@@ -347,12 +347,18 @@ agrees_on_pair(const TextRanks *ranks, const char *a, int a_length,
 {
 	int			truth = varstr_cmp(a, a_length, b, b_length, collation);
 
+	if (ranks->proof && ranks->proof->bytewise)
+	{
+		int			cmp = memcmp(a, b, Min(a_length, b_length));
+
+		return same_sign(cmp != 0 ? cmp : a_length - b_length, truth);
+	}
 	for (;;)
 	{
 		int			cmp;
 
 		if (!text_rank_compare(ranks, 0, a, a_length, b, b_length, &cmp) ||
-			((truth < 0) == (cmp < 0) && (truth > 0) == (cmp > 0)))
+			same_sign(truth, cmp))
 			return true;
 		if (ranks->units || !ranks->proof->later)
 			return false;
@@ -381,22 +387,38 @@ agrees(const TextRanks *ranks, Oid collation)
 	return true;
 }
 
+/* What the C library's tables prove, once it has been tried. */
+static CollateProof *
+tried_proof(Oid collation)
+{
+	CollateProof *proof = text_table_prove(collation);
+
+	if (!proof->tried && (proof->forward || proof->bytewise))
+	{
+		TextRanks	ranks = {.proof = proof};
+
+		proof->agrees = agrees(&ranks, collation);
+		proof->tried = true;
+	}
+	return proof;
+}
+
 /* The order by the C library's tables; false if they prove none. */
 static bool
 create_by_tables(TextRanks *ranks, Oid collation)
 {
-	CollateProof *proof = text_table_prove(collation);
-
-	if (!proof->forward)
-		return false;
-	ranks->proof = proof;
-	if (!proof->tried)
-	{
-		proof->agrees = agrees(ranks, collation);
-		proof->tried = true;
-	}
+	ranks->proof = tried_proof(collation);
 	ranks->single = ptsort_debug_trust_collations;
-	return proof->agrees;
+	return ranks->proof->forward && ranks->proof->agrees;
+}
+
+/* text_rank_bytewise: see text_rank.h. */
+bool
+text_rank_bytewise(Oid collation)
+{
+	CollateProof *proof = tried_proof(collation);
+
+	return proof->bytewise && proof->agrees;
 }
 
 /* The order by ICU's; false if it is known that they prove none. */

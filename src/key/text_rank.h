@@ -15,6 +15,13 @@ extern bool ptsort_debug_trust_collations;
 
 typedef struct TextRanks TextRanks;
 
+/* same_sign returns true if two comparisons have the same result. */
+static inline bool
+same_sign(int x, int y)
+{
+	return (x > 0) == (y > 0) && (x < 0) == (y < 0);
+}
+
 /*
  * text_rank_create returns the order of a collation, NULL if its tables do not
  * prove it, or if it is not one of the C library's or ICU's.
@@ -26,6 +33,13 @@ typedef struct TextRanks TextRanks;
 extern TextRanks *text_rank_create(Oid collation);
 extern bool text_rank_is_ready(const TextRanks *ranks);
 extern bool text_rank_prepare(const TextRanks *ranks);
+
+/*
+ * text_rank_bytewise returns true if the tables of a collation that the C
+ * library provides prove that it orders strings by their bytes, as C.UTF-8
+ * does.
+ */
+extern bool text_rank_bytewise(Oid collation);
 
 /*
  * text_rank_compare orders two strings that share their first bytes, 'shared'

@@ -39,6 +39,8 @@
 #include "key/text_table.h"
 #include "utils/memutils.h"
 
+int			ptsort_debug_collation_rules = -1;
+
 /* what this process has proved, in TopMemoryContext */
 static CollateProof *proofs = NULL;
 
@@ -185,12 +187,29 @@ locale_item(locale_t locale, nl_item item)
 		nl_langinfo_l(item, locale);
 }
 
+/*
+ * One of the locale's numbers.  glibc keeps it in a union with the pointer that
+ * it returns, so which half of the pointer it is depends on the byte order.
+ */
+static uint32
+locale_number(locale_t locale, nl_item item)
+{
+	union
+	{
+		const void *string;
+		unsigned int word;
+	}			value;
+
+	value.string = locale_item(locale, item);
+	return value.word;
+}
+
 static void
 find_tables(CollateTables *tables, locale_t locale)
 {
-	/* a number in place of the pointer, in its lower half */
-	tables->npasses =
-		(uint32) (uintptr_t) locale_item(locale, _NL_COLLATE_NRULES);
+	tables->npasses = ptsort_debug_collation_rules >= 0 ?
+		ptsort_debug_collation_rules :
+		locale_number(locale, _NL_COLLATE_NRULES);
 	tables->rules = locale_item(locale, _NL_COLLATE_RULESETS);
 	tables->table = locale_item(locale, _NL_COLLATE_TABLEMB);
 	tables->sequences = locale_item(locale, _NL_COLLATE_EXTRAMB);
@@ -364,7 +383,10 @@ prove(CollateProof *proof, locale_t locale)
 
 	find_tables(tables, locale);
 	if (tables->npasses < 1 || tables->npasses > MAX_PASSES)
-		return;					/* 0: strcoll() is strcmp() */
+	{
+		proof->bytewise = tables->npasses == 0;
+		return;
+	}
 	if (!visit_elements(&visit))
 		return;
 	for (int c = 1; c < 256; c++)
@@ -380,18 +402,6 @@ prove(CollateProof *proof, locale_t locale)
 }
 
 #endif							/* __GLIBC__ */
-
-/* text_table_bytewise: see text_table.h. */
-bool
-text_table_bytewise(Oid collation)
-{
-#ifdef __GLIBC__
-	return (uint32) (uintptr_t) locale_item(pt_libc_locale(collation),
-											_NL_COLLATE_NRULES) == 0;
-#else
-	return false;
-#endif
-}
 
 CollateProof *
 text_table_prove(Oid collation)

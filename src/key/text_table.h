@@ -21,6 +21,12 @@
 /* Elements that have been found are kept, this many: a power of two. */
 #define KEPT_ELEMENTS	8192
 
+/*
+ * Developer GUC: the number of rules that a process reads of each collation of
+ * the C library, -1 for the true one.
+ */
+extern int	ptsort_debug_collation_rules;
+
 /* KeptElement: what element a character begins with, wherever it occurs. */
 typedef struct KeptElement
 {
@@ -49,6 +55,12 @@ typedef struct CollateProof
 {
 	struct CollateProof *next;
 	Oid			collation;
+
+	/*
+	 * There are no tables: strcoll() is strcmp(), as in C.UTF-8.  Then the
+	 * fields below mean nothing.
+	 */
+	bool		bytewise;
 
 	/*
 	 * All elements can be found as text_table_element finds them, and the
@@ -90,12 +102,6 @@ typedef struct CollateProof
  * ones look up its result, which is valid until the process ends.
  */
 extern CollateProof *text_table_prove(Oid collation);
-
-/*
- * text_table_bytewise tells whether a collation whose provider is the C library
- * has no tables at all: strcoll() is strcmp() then, as in C.UTF-8.
- */
-extern bool text_table_bytewise(Oid collation);
 
 /*
  * text_table_next returns the index of the element at *string, which begins
