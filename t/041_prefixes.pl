@@ -152,8 +152,8 @@ my $segments = dsm_segments($node);
 my @trusting = map { "$_, ptsort.debug_trust_collations = on" } @settings;
 like(
 	same_order('long', @trusting),
-	qr/^same.*WARNING:  collation "long" contradicts its own tables.*WARNING:  collation "long"/s,
-	'a contradiction is no error');
+	qr/^same(?!.*WARNING.*WARNING).*WARNING:  collation "long" contradicts its own tables/s,
+	'a contradiction is no error, and one warning');
 is(same_order('long', map { "$_, ptsort.skip_prefixes = off" } @trusting),
 	'same', 'whole strings are always right');
 is(same_order('plain', @trusting), 'same', 'where trust is right all goes on');
@@ -180,7 +180,7 @@ SQL
 	is($name, "i: $n i: $n i: $n", 'built by as many as asked');
 	my $log = slurp_file($node->logfile, $end);
 	my $restarts = () = $log =~ /restarting build of index "i": its collation contradicts itself/g;
-	is($restarts, 3, 'each build started over');
+	is($restarts, 1, 'only the first build started over');
 	check_nothing_left($node, "$workers workers", $segments);
 }
 

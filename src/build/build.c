@@ -28,9 +28,9 @@
 #include "build/participant.h"
 #include "commands/progress.h"
 #include "fault.h"
+#include "key/text_rank.h"
 #include "optimizer/optimizer.h"
 #include "pgstat.h"
-#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -354,19 +354,19 @@ add_failed(PtBuildResult *result, const PtBuildResult *failed)
 }
 
 /*
- * Have the C library compare all strings, here and in all workers, until the
- * GUC nest level ends, because this collation is not what it was proved to be.
+ * No longer use the tables of this collation, here and in workers, because it
+ * is not what they prove.
  */
 static void
-compare_whole_strings(Relation index, Oid collation)
+distrust_collation(Relation index, Oid collation)
 {
 	ereport(WARNING,
 			(errmsg("collation \"%s\" contradicts its own tables",
 					get_collation_name(collation)),
-			 errdetail("The C library orders two strings differently from the weights of their characters.  Index \"%s\" is built again without these.",
+			 errdetail("%s orders two strings differently from the weights of their characters.  Index \"%s\" is built again without these.",
+					   text_rank_provider(collation),
 					   RelationGetRelationName(index))));
-	(void) set_config_option("ptsort.skip_prefixes", "off", PGC_USERSET,
-							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	(void) text_rank_distrust(collation);
 }
 
 PtBuildResult *
@@ -382,7 +382,6 @@ build_run_with(const PtBuildRequest *request, BuildScan *scan)
 {
 	const PtBuildOps *ops = participant_find_ops(request->library,
 												 request->ops_function);
-	int			guc_level = NewGUCNestLevel();
 	PtBuildResult *failed_result = NULL;
 	bool		optimistic = true;
 	BuildScan	again = {0};
@@ -401,14 +400,11 @@ build_run_with(const PtBuildRequest *request, BuildScan *scan)
 			pfree(failed_result);
 		}
 		if (!outcome.failed)
-		{
-			AtEOXact_GUC(false, guc_level);
 			return result;
-		}
 
 		/* Neither can happen again. */
 		if (OidIsValid(outcome.contradicted))
-			compare_whole_strings(request->index, outcome.contradicted);
+			distrust_collation(request->index, outcome.contradicted);
 		else
 			optimistic = false;
 		failed_result = result;

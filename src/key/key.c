@@ -297,6 +297,7 @@ make_key(int ncolumns, KeyColumn *columns, KeyUse use)
 	key->make_early = key->word.text && !key->word.hint;
 	if (key->word.text && key->word.hint)
 		key->word.ranks = find_ranks(&columns[key->word.column]);
+	key->failure.words = key->word.ssup.ssup_collation;
 	find_string(key, columns);
 	return key;
 }
@@ -834,11 +835,10 @@ key_tuple(const PtSortKey *key, const uint64 *entry, IndexTuple tuple)
 	return key_form_tuple(key->form, entry, tuple);
 }
 
-const Oid  *
-key_allow_restart(PtSortKey *key)
+CompareFailure *
+key_failure(PtSortKey *key)
 {
-	key->failure.restartable = true;
-	return &key->failure.collation;
+	return &key->failure;
 }
 
 SortSupport

@@ -19,6 +19,7 @@
 #define PTSORT_KEY_H
 
 #include "key/key_form.h"
+#include "key/text_compare.h"
 #include "lib/stringinfo.h"
 #include "ptsort_variant.h"
 
@@ -165,11 +166,11 @@ extern bool key_is_proved(const PtSortKey *key);
 extern bool key_is_learning(const PtSortKey *key);
 
 /*
- * key_allow_restart tells the key that its user can start over with another
- * key.  Returns where the key stores the OID of a collation whose comparison
- * is found to contradict itself; otherwise that is an error (text_compare.h).
+ * key_failure returns what the key does if a collation contradicts its tables.
+ * Its user may set restartable, and full for a while, to verify what words say
+ * by another source than the tables that they are made from.
  */
-extern const Oid *key_allow_restart(PtSortKey *key);
+extern CompareFailure *key_failure(PtSortKey *key);
 
 /* key_form returns how tuples are made from an exact key, NULL of others. */
 extern const KeyForm *key_form(const PtSortKey *key);

@@ -101,22 +101,37 @@ static pg_noinline int
 compare_both(TextCompare *self, Datum x, Datum y, int cmp, SortSupport ssup)
 {
 	int			full = compare_full(self, x, y);
-	Oid			collation = self->full.ssup_collation;
 
 	*self->tried = Min(*self->tried + 1, BOTH_FIRST);
 	if (same_sign(cmp, full))
 		return cmp;
 	ssup->comparator = self->full.comparator;
 	ssup->ssup_extra = self->full.ssup_extra;
-	if (!self->failure->restartable)
-		ereport(ERROR,
-				(errcode(ERRCODE_INTERNAL_ERROR),
-				 errmsg("collation \"%s\" contradicts its own tables",
-						get_collation_name(collation)),
-				 errdetail("Two strings are ordered differently from the weights of their characters."),
-				 errhint("Set ptsort.skip_prefixes to off and run the statement again.")));
-	self->failure->collation = collation;
+	text_compare_contradicted(self->failure, self->full.ssup_collation);
 	return full;
+}
+
+/* text_compare_contradicted: see text_compare.h. */
+void
+text_compare_contradicted(CompareFailure *failure, Oid collation)
+{
+	bool		told;
+
+	if (failure->restartable)
+	{
+		failure->collation = collation;
+		return;
+	}
+	told = text_rank_distrust(collation);
+	ereport(ERROR,
+			(errcode(ERRCODE_INTERNAL_ERROR),
+			 errmsg("collation \"%s\" contradicts its own tables",
+					get_collation_name(collation)),
+			 errdetail("%s orders two strings differently from the weights of their characters.",
+					   text_rank_provider(collation)),
+			 told ?
+			 errhint("Run the statement again.  This session no longer uses these tables.") :
+			 errhint("Set ptsort.skip_prefixes to off and run the statement again.")));
 }
 
 /* The comparator that text_compare_wrap installs. */
@@ -131,7 +146,8 @@ compare_ranks(Datum x, Datum y, SortSupport ssup)
 	int			shared;
 	int			cmp;
 
-	if (!is_plain(x) || !is_plain(y) || !text_rank_is_ready(self->ranks))
+	if (!is_plain(x) || !is_plain(y) || self->failure->full ||
+		!text_rank_is_ready(self->ranks))
 		return compare_full(self, x, y);
 	a_length = value_length(self, x);
 	b_length = value_length(self, y);

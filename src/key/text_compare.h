@@ -23,10 +23,19 @@ typedef struct CompareFailure
 {
 	bool		restartable;	/* in: the caller can start over; if not, a
 								 * contradiction is an error */
+	bool		full;			/* in: compare values in full for the moment */
+	Oid			words;			/* in: the collation of the key's words */
 	Oid			collation;		/* out: the contradicting collation, else
 								 * InvalidOid; if set, what has been compared
 								 * so far is not in order */
 } CompareFailure;
+
+/*
+ * text_compare_contradicted notes that a collation contradicts its tables.  If
+ * the caller cannot start over it raises the error, and this process, and the
+ * leader if it can be told, will not use these tables again.
+ */
+extern void text_compare_contradicted(CompareFailure *failure, Oid collation);
 
 /*
  * text_compare_wrap puts itself between a column's comparison and its callers.

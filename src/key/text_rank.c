@@ -32,6 +32,7 @@
  */
 #include "compat.h"
 
+#include "access/parallel.h"
 #include "key/text_pass.h"
 #include "key/text_rank.h"
 #include "key/text_table.h"
@@ -338,6 +339,75 @@ vary_trial(const char *string, char *variant, uint32 *state)
 }
 
 /*
+ * Distrust
+ */
+
+static TextDistrust distrusted = {0};
+static Oid *report_to = NULL;
+
+static bool
+is_distrusted(Oid collation)
+{
+	for (int i = 0; i < Min(distrusted.n, MAX_DISTRUSTED); i++)
+	{
+		if (distrusted.collations[i] == collation)
+			return true;
+	}
+	return distrusted.n > MAX_DISTRUSTED;
+}
+
+/* text_rank_distrust: see text_rank.h. */
+bool
+text_rank_distrust(Oid collation)
+{
+	if (!is_distrusted(collation))
+	{
+		if (distrusted.n < MAX_DISTRUSTED)
+			distrusted.collations[distrusted.n] = collation;
+		distrusted.n++;
+	}
+	if (report_to != NULL)
+		*report_to = collation;
+	return report_to != NULL || !IsParallelWorker();
+}
+
+/* text_rank_report_to: see text_rank.h; returns the previous place. */
+Oid *
+text_rank_report_to(Oid *place)
+{
+	Oid		   *previous = report_to;
+
+	report_to = place;
+	return previous;
+}
+
+/* text_rank_distrusted: see text_rank.h. */
+const TextDistrust *
+text_rank_distrusted(void)
+{
+	return &distrusted;
+}
+
+/* text_rank_adopt_distrust: see text_rank.h. */
+void
+text_rank_adopt_distrust(const TextDistrust *list)
+{
+	distrusted = *list;
+}
+
+/* text_rank_provider: see text_rank.h. */
+const char *
+text_rank_provider(Oid collation)
+{
+	return pt_collate_is_icu(collation) ? "ICU" : "The C library";
+}
+
+
+/*
+ * Creating an order
+ */
+
+/*
  * Does an order where it is one agree with the collation's?  If not, that may
  * be the later passes' fault, which are then left to the collation.
  */
@@ -439,7 +509,8 @@ text_rank_create(Oid collation)
 	TextRanks	ranks = {0};
 	TextRanks  *result;
 
-	if (!(pt_collate_is_libc(collation) ? create_by_tables(&ranks, collation) :
+	if (is_distrusted(collation) ||
+		!(pt_collate_is_libc(collation) ? create_by_tables(&ranks, collation) :
 		  pt_collate_is_icu(collation) && create_by_units(&ranks, collation)))
 		return NULL;
 	result = palloc(sizeof(TextRanks));

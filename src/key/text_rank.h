@@ -23,6 +23,35 @@ same_sign(int x, int y)
 }
 
 /*
+ * TextDistrust: collations whose tables a process no longer uses, because their
+ * provider ordered two strings differently.  If there are more of them than
+ * fit, it uses no tables at all.
+ */
+#define MAX_DISTRUSTED	16
+
+typedef struct TextDistrust
+{
+	int			n;
+	Oid			collations[MAX_DISTRUSTED];
+} TextDistrust;
+
+/*
+ * text_rank_distrust makes this process use the tables of a collation for no
+ * new order, and stores the collation where text_rank_report_to says, which is
+ * NULL at first.  False if that is NULL in a parallel worker: then the leader
+ * does not get to know of it.
+ */
+extern bool text_rank_distrust(Oid collation);
+extern Oid *text_rank_report_to(Oid *place);
+
+/* The list of this process; and make another process's its own. */
+extern const TextDistrust *text_rank_distrusted(void);
+extern void text_rank_adopt_distrust(const TextDistrust *list);
+
+/* text_rank_provider returns the name of a collation's provider. */
+extern const char *text_rank_provider(Oid collation);
+
+/*
  * text_rank_create returns the order of a collation, NULL if its tables do not
  * prove it, or if it is not one of the C library's or ICU's.
  *

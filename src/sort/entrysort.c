@@ -176,9 +176,8 @@ entrysort(EntrySort *es)
 		return;
 	}
 	sort_by_words(es);
-	if (order_hopes(order) &&
-		!repair_looks_right(order, es->entries, es->n, es->stride))
-		order_note(order, HINTS_DOUBTED);
+	if (order_hopes(order))
+		repair_spot_check(order, es->entries, es->n, es->stride);
 	if (order_trusts_words(order))
 		return;
 	if (can_repair(es))

@@ -389,13 +389,11 @@ find_rival(Merge *merge)
 
 /*
  * Compare a winner with its rival, although words are trusted that are hints.
- * If they are wrong, the final merge has to verify what this one writes; it has
- * failed itself.
+ * If they are wrong the sort has failed, and the final merge ends.
  */
 static pg_noinline void
 check_winner(Merge *merge)
 {
-	SortOrder  *order = merge->order;
 	int			run = merge->tree[0].run;
 	const MergeNode *rival = run < 0 ? NULL : find_rival(merge);
 
@@ -404,21 +402,12 @@ check_winner(Merge *merge)
 		order_compare_words(merge->readers[run].words,
 							merge->readers[rival->run].words,
 							merge->nwords) == 0 ||
-		order_compare_tuples(order, merge->readers[run].tuple,
-							 merge->readers[rival->run].tuple) <= 0)
+		order_spot_check(merge->order, merge->readers[run].tuple,
+						 merge->readers[rival->run].tuple))
 		return;
-	if (!(order->hint_facts & HINTS_MAY_FAIL))
-		ereport(ERROR,
-				(errcode(ERRCODE_INTERNAL_ERROR),
-				 errmsg("a collation contradicts its own tables"),
-				 errhint("Set ptsort.skip_prefixes to off and run the statement again.")));
-	order_note(order, HINTS_DOUBTED);
-	if (merge->final)
-	{
-		merge->policy = VERIFY_LATE;
-		distrust_hints(merge);
-	}
 	merge->hopes = false;
+	if (merge->final)
+		merge->tree[0].run = -1;
 }
 
 /*

@@ -7,9 +7,9 @@
  * Words that never contradict the comparison are trusted.  So are hints (see
  * src/README, "Text") that are proved to be right, as long as nothing is found
  * that contradicts the proof: one in 64 neighbours in memory, and in a merge,
- * is compared.  For hints that are doubted there are three ways, and which one
- * a sort takes is decided here and nowhere else, from facts that the sort notes
- * as it comes to know them:
+ * is compared by the collation's provider (order_spot_check).  For hints that
+ * are doubted there are three ways, and which one a sort takes is decided here
+ * and nowhere else, from facts that the sort notes as it comes to know them:
  *
  * VERIFY_LATE, called optimistic: if hints are likely to be right, as they put
  * all of the sample that they were learned from in order (text_code_is_right),
@@ -74,6 +74,23 @@ order_wrong_hints(SortOrder *order, int64 n)
 	order->wrong_hints += n;
 	if (n > 0)
 		order_note(order, HINTS_WRONG);
+}
+
+/* order_spot_check: see order.h. */
+bool
+order_spot_check(SortOrder *order, const void *a, const void *b)
+{
+	CompareFailure *failure = key_failure(order->own->key(order->state));
+	int			cmp;
+
+	failure->full = true;
+	cmp = order_compare_tuples(order, a, b);
+	failure->full = false;
+	if (cmp <= 0)
+		return true;
+	elog(DEBUG1, "spot check contradicts the words of neighbours");
+	text_compare_contradicted(failure, failure->words);
+	return false;
 }
 
 /* order_reset forgets what is known only of the tuples put so far. */

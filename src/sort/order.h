@@ -264,6 +264,13 @@ order_compare_tuples(SortOrder *order, const void *a, const void *b)
 	return order_compare_images(order, a, b);
 }
 
+/*
+ * order_spot_check compares two tuples, the first of which words that are
+ * hoped to be right put first, by the collation's provider.  False if it
+ * contradicts them: then the sort has failed, or that is an error.
+ */
+extern bool order_spot_check(SortOrder *order, const void *a, const void *b);
+
 /* order_compare_in_memory is order_compare_tuples for images in memory. */
 static inline int
 order_compare_in_memory(SortOrder *order, const void *a, const void *b)

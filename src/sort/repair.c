@@ -124,21 +124,34 @@ repair_is_hopeless(SortOrder *order, const uint64 *entries, int64 n, int stride,
 	return wrong > HOPELESS_FRACTION * nsample;
 }
 
-bool
-repair_looks_right(SortOrder *order, const uint64 *entries, int64 n,
-				   int stride)
+/* Are two entries in the order that their words say? */
+static bool
+spot_is_right(SortOrder *order, const uint64 *a, const uint64 *b, int stride)
 {
+	return order_compare_words(a, b, stride - 1) == 0 ||
+		order_spot_check(order, (void *) (uintptr_t) a[stride - 1],
+						 (void *) (uintptr_t) b[stride - 1]);
+}
+
+/*
+ * Where a group of many entries is misplaced few neighbours are in the wrong
+ * order; so each that is checked is compared with the one before it as well.
+ */
+void
+repair_spot_check(SortOrder *order, const uint64 *entries, int64 n, int stride)
+{
+	const uint64 *last = entries;
+
 	for (int64 i = ORDER_SPOT_EVERY / 2; i < n; i += ORDER_SPOT_EVERY)
 	{
 		const uint64 *b = entries + i * stride;
 		const uint64 *a = b - stride;
 
-		if (order_compare_words(a, b, stride - 1) != 0 &&
-			order_compare_tuples(order, (void *) (uintptr_t) a[stride - 1],
-								 (void *) (uintptr_t) b[stride - 1]) > 0)
-			return false;
+		if (!spot_is_right(order, last, a, stride) ||
+			!spot_is_right(order, a, b, stride))
+			return;
+		last = b;
 	}
-	return true;
 }
 
 /*

@@ -21,11 +21,11 @@ extern bool repair_is_hopeless(SortOrder *order, const uint64 *entries, int64 n,
 							   int stride, uint64 *scratch);
 
 /*
- * repair_looks_right compares some of the neighbours among n entries that are
- * in the order of words which are trusted.
+ * repair_spot_check checks some of the neighbours among n entries that are in
+ * the order of words which are trusted (order_spot_check).
  */
-extern bool repair_looks_right(SortOrder *order, const uint64 *entries,
-							   int64 n, int stride);
+extern void repair_spot_check(SortOrder *order, const uint64 *entries,
+							  int64 n, int stride);
 
 /*
  * repair_order compares neighbours among n entries of 'stride' words, the last

@@ -10,6 +10,7 @@
 #include "compat.h"
 
 #include "fault.h"
+#include "key/text_rank.h"
 #include "miscadmin.h"
 #include "postmaster/bgworker.h"
 #include "sort/shared.h"
@@ -41,6 +42,8 @@ struct PtSortShared
 {
 	BuildStamp	stamp;			/* must be first; immutable after init */
 	int			processes;		/* that may take part; immutable after init */
+	TextDistrust distrusted;	/* of the leader; immutable after init */
+	Oid			contradicted;	/* stored by any worker, read at the end */
 	SharedFileSet fileset;		/* has its own lock */
 	ConditionVariable announced;	/* broadcast after each announcement */
 
@@ -262,6 +265,17 @@ abandon(dsm_segment *segment, Datum arg)
 	shared->abandoned = true;
 	SpinLockRelease(&shared->mutex);
 	ConditionVariableBroadcast(&shared->announced);
+
+	/* also where a worker's error ends the statement */
+	if (OidIsValid(shared->contradicted))
+		(void) text_rank_distrust(shared->contradicted);
+}
+
+/* on_dsm_detach callback, in workers. */
+static void
+stop_reports(dsm_segment *segment, Datum arg)
+{
+	(void) text_rank_report_to(NULL);
 }
 
 /* shared_init: see ptsort_shared_init. */
@@ -270,6 +284,7 @@ shared_init(PtSortShared *shared, int processes, dsm_segment *segment)
 {
 	memset(shared, 0, shared_estimate(processes));
 	stamp_set(&shared->stamp);
+	shared->distrusted = *text_rank_distrusted();
 	shared->processes = processes;
 	SpinLockInit(&shared->mutex);
 	ConditionVariableInit(&shared->announced);
@@ -284,6 +299,11 @@ shared_attach(PtSortShared *shared, dsm_segment *segment)
 {
 	stamp_check(&shared->stamp);
 	SharedFileSetAttach(&shared->fileset, segment);
+
+	/* a worker that trusts what the leader does not makes other words */
+	text_rank_adopt_distrust(&shared->distrusted);
+	(void) text_rank_report_to(&shared->contradicted);
+	on_dsm_detach(segment, stop_reports, (Datum) 0);
 }
 
 /*

@@ -76,7 +76,10 @@ begin(const PtSortVariant *variant, const SortVariant *own, void *state,
 	if (sort->key && key_is_hint(sort->key))
 		order_note(&sort->order, HINTS_EXIST);
 	if (sort->key && with->restartable)
-		sort->contradicted = key_allow_restart(sort->key);
+	{
+		key_failure(sort->key)->restartable = true;
+		sort->contradicted = &key_failure(sort->key)->collation;
+	}
 	if (options->role == PTSORT_WORKER)
 		shared_join(options->shared, options->participant);
 	if (options->role == PTSORT_SERIAL || options->role == PTSORT_WORKER)

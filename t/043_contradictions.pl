@@ -1,0 +1,128 @@
+# Where the tables of a collation are read wrongly, here as if the Czech "ch" were two
+# letters, ptsort finds out by comparing strings as their provider does.  The first
+# statement of a session that meets it starts over with a warning, or fails; later ones
+# are right, without another warning, and so are their workers.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use Ptsort;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_node('main');
+my @collations = split /\n/, $node->safe_psql('postgres', q{
+SELECT quote_ident(min(collname)) FROM pg_collation
+WHERE collname ~ '^cs_CZ\.utf-?8$' OR collname = 'cs-x-icu' GROUP BY collprovider});
+plan skip_all => 'no Czech collation' unless @collations;
+
+# A group of strings that is misplaced: words tell all apart, so that few comparisons
+# see it.  And strings that words do not tell apart.
+$node->safe_psql('postgres', q{CREATE EXTENSION ptsort_test});
+my $n = 0;
+foreach my $collation (@collations)
+{
+	$n++;
+	$node->safe_psql('postgres', <<"SQL");
+SET ptsort.enable = off;
+CREATE TABLE spot$n AS SELECT ('{ca,ch,cz,h,d}'::text[])[1 + i % 5]
+	|| md5(i::text) COLLATE $collation AS k FROM generate_series(1, 110000) i;
+CREATE TABLE tied$n AS SELECT repeat('long and alike ', 5) || k COLLATE $collation AS k FROM spot$n;
+CREATE INDEX spot${n}_servers ON spot$n (k);
+CREATE INDEX tied${n}_servers ON tied$n (k);
+VACUUM ANALYZE spot$n, tied$n;
+SQL
+}
+
+my $query = q{SELECT md5(string_agg(k, '')) FROM (SELECT k FROM %s ORDER BY k OFFSET 0) s};
+my %statements = (
+	build => q{CREATE INDEX ours ON %1$s (k); SELECT bt_index_check('ours'); DROP INDEX ours},
+	copy => q{BEGIN; CLUSTER %1$s USING %1$s_servers; SELECT 'wrong' FROM (SELECT k, lag(k) OVER () AS l FROM %1$s) s WHERE k < l LIMIT 1; ROLLBACK},
+	query => $query,
+	parallel => q{SELECT digest FROM ptsort_test_parallel('%1$s', '{k}', '{"<(text,text)"}', workers => current_setting('ptsort.parallel_workers')::int)});
+my $right = q{SELECT digest FROM ptsort_test_parallel('%1$s', '{k}', '{"<(text,text)"}', workers => 0)};
+
+# Run a statement twice in one session; what both say.
+sub twice
+{
+	my ($statement, $table, $workers, $settings) = @_;
+	my $sql = sprintf $statements{$statement}, $table;
+	my ($out, $err) = ('', '');
+	$node->psql('postgres', <<"SQL", stdout => \$out, stderr => \$err, on_error_stop => 0);
+SET enable_indexscan = off;
+SET enable_indexonlyscan = off;
+SET enable_bitmapscan = off;
+SET max_parallel_workers_per_gather = 0;
+SET work_mem = '64MB';
+SET ptsort.sort = text;
+SET client_min_messages = warning;
+SET log_min_messages = debug1;
+SET ptsort.parallel_workers = $workers;
+SET ptsort.debug_trust_collations = on;
+$settings
+\\echo first
+$sql;
+\\warn second
+\\echo second
+$sql;
+SQL
+	return ($out, $err);
+}
+
+$n = 0;
+foreach my $collation (@collations)
+{
+	$n++;
+	my $name = $collation =~ s/"//gr;
+	my $provider = $name =~ /icu/ ? 'ICU' : 'The C library';
+	my %expected;
+	foreach my $table ("spot$n", "tied$n")
+	{
+		$expected{build} = $expected{copy} = '';
+		my $plain = 'SET ptsort.skip_prefixes = off; SET enable_indexscan = off; SET enable_indexonlyscan = off;';
+		$expected{query} = $node->safe_psql('postgres', "SET ptsort.sort = off; $plain" . sprintf $query, $table);
+		$expected{parallel} = $node->safe_psql('postgres', $plain . sprintf $right, $table);
+		foreach my $statement (sort keys %statements)
+		{
+			foreach my $workers ($statement eq 'query' ? 0 : (0, 2))
+			{
+				foreach my $settings ('', 'SET ptsort.debug_spill_entries = 20000;')
+				{
+					my $end = log_end($node);
+					my ($out, $err) = twice($statement, $table, $workers, $settings);
+					my ($first, $later) = split /second\n?/, $err, 2;
+					my ($one, $two) = split /second\n?/, $out, 2;
+					my $what = "$name, $table, $statement, $workers workers $settings";
+					# a copy that trusts nothing is right, and so is the index built after it
+					my $level = $statement eq 'build' ? 'WARNING'
+					  : $statement eq 'copy' ? '(?:ERROR|WARNING)'
+					  : 'ERROR';
+					chomp($two);
+					is($two, $expected{$statement}, "$what: right the second time");
+					is($later, '', "$what: not a word the second time");
+					if ($first eq '')
+					{
+						# ICU's tables are not read for little memory: then nothing is trusted
+						ok($provider eq 'ICU' && $settings ne '', "$what: nothing was trusted");
+						$one =~ s/^first\n//;
+						chomp $one;
+						is($one, $expected{$statement}, "$what: right the first time");
+						next;
+					}
+					like($first, qr/^\S*\s*$level:  collation "$name" contradicts its own tables\nDETAIL:  $provider orders/,
+						"$what: $level");
+					$one =~ s/^first\n//;
+					chomp $one;
+					is($one, $expected{$statement}, "$what: right in the end") if $first !~ /ERROR/;
+					unlike($first, qr/contradicts.*contradicts/s, "$what: once");
+				}
+			}
+		}
+	}
+}
+
+like(slurp_file($node->logfile), qr/spot check contradicts the words of neighbours/,
+	'some were found by a spot check');
+$node->stop;
+done_testing();
