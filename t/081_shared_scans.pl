@@ -391,6 +391,29 @@ is(scans_since($end), 'dups_id: 2 indexes; dups_word: own; dups_few: from dups_i
 check_indexes($node, 'locked');
 is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_locks WHERE relation = 'dups_word'::regclass}), '0', 'locked: no lock is left');
 
+# Another session renames an index that a rewrite of its table will build later, which
+# nothing has opened or locked then.  The build is ours all the same
+foreach my $workers (0, 2)
+{
+	my $names = $node->safe_psql('postgres', q{SELECT string_agg(relname, ' ' ORDER BY indexrelid)
+FROM pg_index JOIN pg_class c ON c.oid = indexrelid WHERE indrelid = 'dups'::regclass});
+	is($names, 'dups_id dups_word dups_few', 'pending: names before');
+	my $pausing = pause_points($node);
+	my $from = log_end($node);
+	my $vacuum = start_psql($node, qq{SET ptsort.parallel_workers = $workers; SET max_parallel_maintenance_workers = $workers; SET ptsort_test.fault = 'intercept: begin:1:pause'},
+		'VACUUM FULL dups');
+	ok(wait_for_point($node, 'intercept: begin'), 'pending: the first build begins');
+	is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_locks WHERE relation = 'dups_few'::regclass}), '0', 'pending: not locked');
+	$node->safe_psql('postgres', 'ALTER INDEX dups_few RENAME TO dups_other');
+	end_session($pausing);
+	$vacuum->{run}->finish;
+	is($vacuum->{err}, '', 'pending: no error');
+	is(scans_since($from), $workers ? 'dups_id: 3 indexes; dups_word: from dups_id; dups_other: from dups_id' :
+		'dups_id: alone; dups_word: alone; dups_other: alone', "pending: $workers workers");
+	check_indexes($node, 'pending');
+	$node->safe_psql('postgres', 'ALTER INDEX dups_other RENAME TO dups_few');
+}
+
 # One that somebody wants to lock is no deadlock, though workers open it meanwhile.
 # It gets another file, in another place, while its runs wait: they are as good
 $node->safe_psql('postgres', q{CREATE TABLESPACE elsewhere LOCATION ''});

@@ -196,23 +196,38 @@ ptsort_object_access(ObjectAccessType access, Oid classId, Oid objectId,
 /*
  * Second interceptor: an index that is being rebuilt has got its new file
  *
- * A relcache callback must not rely on catalogs, since it may run in the
- * middle of anything, even of an open of the same relation.  This one opens a
- * relation only where that is safe: while reindex_index() rebuilds this very
- * index it holds it open, so that the entry is there and RelationIdGetRelation
- * finds it in the cache, and takes no lock.  The callback runs after the entry
- * has been invalidated; if it has to be reloaded for us, that happens within a
- * transaction and under the lock that reindex_index() holds, and an entry that
- * is open keeps its rd_indam across a reload.  The invalidation comes from the
- * CommandCounterIncrement() that shows the index's new file, and so whatever
- * the settings are; runs with all caches discarded at every chance have shown
- * nothing else (debug_discard_caches = 1).
+ * ReindexIsProcessingIndex() is true of the index that reindex_index()
+ * rebuilds, and of those that the same statement will rebuild later, if it has
+ * rewritten their table.  The latter are neither open nor locked: another
+ * session may rename one now, and its entry must not be built from catalogs
+ * that may change.  Only reindex_index() takes an AccessExclusiveLock, and so
+ * the lock tells them apart.
+ *
+ * A relcache callback may run in the middle of anything, even of an open of
+ * the same relation.  Under that lock RelationIdGetRelation() finds the open
+ * entry, takes no lock, and reloads the entry within a transaction if the
+ * invalidation made that necessary; an open entry keeps its rd_indam across a
+ * reload.  (The index by which CLUSTER orders a table is locked while it is
+ * pending.  Its entry may be built here, then, from catalogs that cannot
+ * change, and is redirected once more when it is open.)  The invalidation
+ * comes from the CommandCounterIncrement() that shows the index's new file,
+ * whatever the settings are, debug_discard_caches = 1 included.
  */
+static bool
+is_locked(Oid index_oid, LOCKMODE mode)
+{
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_RELATION(tag, MyDatabaseId, index_oid);
+	return pt_LockHeldByMe(&tag, mode);
+}
+
 static void
 ptsort_relcache_callback(Datum arg, Oid relid)
 {
 	if (relid >= FirstNormalObjectId && IsTransactionState() &&
-		ReindexIsProcessingIndex(relid))
+		ReindexIsProcessingIndex(relid) &&
+		is_locked(relid, AccessExclusiveLock))
 		redirect_build_of(relid);
 }
 
@@ -234,15 +249,12 @@ plans_an_index_build(PlannerInfo *root, bool inhparent)
 		query->jointree == NULL && list_length(query->rtable) == 1;
 }
 
-/* Is the index locked as for a build, plain or CONCURRENTLY? */
+/* True if the index is locked as for a build, plain or CONCURRENTLY. */
 static bool
 is_locked_for_build(Oid index_oid)
 {
-	LOCKTAG		tag;
-
-	SET_LOCKTAG_RELATION(tag, MyDatabaseId, index_oid);
-	return pt_LockHeldByMe(&tag, AccessExclusiveLock) ||
-		pt_LockHeldByMe(&tag, RowExclusiveLock);
+	return is_locked(index_oid, AccessExclusiveLock) ||
+		is_locked(index_oid, RowExclusiveLock);
 }
 
 static void
