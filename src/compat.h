@@ -363,36 +363,6 @@ typedef RelFileNode PtRelFile;
 #define pt_same_file(a, b) RelFileNodeEquals(a, b)
 #endif
 
-/*
- * pt_own_writes tells how many rows of a table this transaction has written,
- * rolled back or not, or -1 if the server does not count (track_counts).
- */
-static inline int64
-pt_own_writes(Relation rel)
-{
-	PgStat_TableStatus *status;
-	PgStat_TableCounts *counts;
-	int64		writes;
-
-	if (!pgstat_should_count_relation(rel))
-		return -1;
-	status = rel->pgstat_info;
-#if PG_VERSION_NUM >= 160000
-	counts = &status->counts;
-	writes = counts->tuples_inserted + counts->tuples_updated +
-		counts->tuples_deleted;
-#else
-	counts = &status->t_counts;
-	writes = counts->t_tuples_inserted + counts->t_tuples_updated +
-		counts->t_tuples_deleted;
-#endif
-	for (PgStat_TableXactStatus *level = status->trans; level != NULL;
-		 level = level->upper)
-		writes += level->tuples_inserted + level->tuples_updated +
-			level->tuples_deleted;
-	return writes;
-}
-
 /* old_snapshot_threshold was removed in 17 */
 #if PG_VERSION_NUM < 170000
 #define pt_test_for_old_snapshot(snapshot, rel, page) \

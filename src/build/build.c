@@ -223,12 +223,10 @@ start(Leader *leader, BuildScan *scan)
 	Team	   *team = &self->team;
 	const PtBuildRequest *request = leader->request;
 
-	if (siblings_key(&leader->key, request->heap, request->workers,
-					 request->budget))
-	{
-		self->candidates = scan->candidates;
-		self->ncandidates = scan->ncandidates;
-	}
+	siblings_key(&leader->key, request->heap, request->workers,
+				 request->budget);
+	self->candidates = scan->candidates;
+	self->ncandidates = scan->ncandidates;
 	team_start(team, request->workers);
 	if (team->launched == 0)
 		participant_drop_siblings(self);

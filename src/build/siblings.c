@@ -118,18 +118,16 @@ key_settings(void)
 		(ptsort_skip_prefixes ? 1 : 0);
 }
 
-bool
+void
 siblings_key(SiblingKey *key, Relation heap, int workers, int64 budget)
 {
 	memset(key, 0, sizeof(SiblingKey));
 	key->heap_id = RelationGetRelid(heap);
 	key->file = pt_relation_file(heap);
 	key->blocks = RelationGetNumberOfBlocks(heap);
-	key->writes = pt_own_writes(heap);
 	key->workers = workers;
 	key->budget = budget;
 	key->settings = key_settings();
-	return key->writes >= 0;
 }
 
 /* Add up what all participants left; false if one of their sorts failed. */
@@ -229,7 +227,7 @@ compare_keys(const SiblingKey *then, const SiblingKey *now)
 	if (then->heap_id != now->heap_id ||
 		!pt_same_file(then->file, now->file))
 		return "the table has another file now";
-	if (then->blocks != now->blocks || then->writes != now->writes)
+	if (then->blocks != now->blocks)
 		return "the table has been written to";
 	if (then->is_unique != now->is_unique ||
 		then->nulls_not_distinct != now->nulls_not_distinct)
@@ -251,7 +249,7 @@ siblings_take(Relation heap, Relation index, const IndexInfo *index_info,
 	if (runs == NULL)
 		return NULL;
 	fault_point("siblings: take");
-	(void) siblings_key(&key, heap, workers, budget);
+	siblings_key(&key, heap, workers, budget);
 	key.is_unique = index_info->ii_Unique;
 	key.nulls_not_distinct = index_info->ii_NullsNotDistinct;
 	*why_not = compare_keys(&runs->key, &key);

@@ -59,7 +59,6 @@ typedef struct SiblingKey
 	Oid			heap_id;
 	PtRelFile	file;			/* of the table */
 	BlockNumber blocks;
-	int64		writes;			/* of this transaction: pt_own_writes */
 	Oid			index_id;
 	bool		is_unique;
 	bool		nulls_not_distinct;
@@ -109,9 +108,10 @@ extern void siblings_count(SiblingShared *shared, int participant,
 
 /*
  * siblings_key sets what can be known of a build's runs from the relations and
- * the settings; false if runs must not wait.
+ * the settings.  That the table has the same rows when runs are taken is up to
+ * the caller, which lets no user code run meanwhile.
  */
-extern bool siblings_key(SiblingKey *key, Relation heap, int workers,
+extern void siblings_key(SiblingKey *key, Relation heap, int workers,
 						 int64 budget);
 
 /*

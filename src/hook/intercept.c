@@ -49,6 +49,8 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_language_d.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_statistic_ext.h"
+#include "catalog/pg_type.h"
 #include "fault.h"
 #include "hook/intercept.h"
 #include "miscadmin.h"
@@ -413,39 +415,78 @@ leave_to_server(Relation heap, Relation index, IndexInfo *indexInfo,
  * One scan for all indexes of a table
  */
 
-/* Is it C in which the keys of an index are compared? */
+/* True if a function is C, of the server or of a library. */
 static bool
-is_compared_in_c(Relation index)
+is_in_c(Oid function)
 {
-	for (int i = 1; i <= IndexRelationGetNumberOfKeyAttributes(index); i++)
-	{
-		Oid			function = index_getprocid(index, i, BTORDER_PROC);
-		HeapTuple	tuple = SearchSysCache1(PROCOID,
-											ObjectIdGetDatum(function));
-		Oid			language;
+	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	Oid			language;
 
-		if (!HeapTupleIsValid(tuple))
-			elog(ERROR, "cache lookup failed for function %u", function);
-		language = ((Form_pg_proc) GETSTRUCT(tuple))->prolang;
-		ReleaseSysCache(tuple);
-		if (language != INTERNALlanguageId && language != ClanguageId)
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for function %u", function);
+	language = ((Form_pg_proc) GETSTRUCT(tuple))->prolang;
+	ReleaseSysCache(tuple);
+	return language == INTERNALlanguageId || language == ClanguageId;
+}
+
+/*
+ * True if building an index calls nothing that a user wrote in SQL or the
+ * like: in expressions, predicates, operators of an exclusion constraint and
+ * functions of the operator classes.  Those for arrays, ranges and records call
+ * the functions of other types.
+ */
+static bool
+runs_no_user_code(Relation index)
+{
+	int			nprocs = index->rd_indam->amsupport;
+
+	if (RelationGetIndexExpressions(index) != NIL ||
+		RelationGetIndexPredicate(index) != NIL ||
+		index->rd_index->indisexclusion)
+		return false;
+	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
+	{
+		Oid			type = index->rd_opcintype[i];
+
+		if (type == RECORDOID ||
+			(IsPolymorphicType(type) && type != ANYENUMOID))
 			return false;
+		for (int proc = 1; proc <= nprocs; proc++)
+		{
+			Oid			function = index_getprocid(index, i + 1, proc);
+
+			if (OidIsValid(function) && !is_in_c(function))
+				return false;
+		}
 	}
 	return true;
 }
 
 /*
- * Is this an index whose entries can be made in the scan for another one?  The
- * functions of expressions and predicates may do anything, and so may
- * comparisons that a user wrote in SQL; they are called when it is their
- * index's turn.
+ * Planning any build evaluates constants in the expressions of the table's
+ * extended statistics.  True if there are such expressions.
  */
 static bool
-is_plain(Relation index)
+has_statistics_expressions(Relation heap)
 {
-	return is_user_btree(index) && index->rd_index->indisvalid &&
-		RelationGetIndexExpressions(index) == NIL &&
-		RelationGetIndexPredicate(index) == NIL && is_compared_in_c(index);
+	List	   *statistics = RelationGetStatExtList(heap);
+	bool		has_expressions = false;
+	ListCell   *lc;
+
+	foreach(lc, statistics)
+	{
+		HeapTuple	tuple = SearchSysCache1(STATEXTOID,
+											ObjectIdGetDatum(lfirst_oid(lc)));
+
+		if (!HeapTupleIsValid(tuple))
+			continue;
+		has_expressions |= !heap_attisnull(tuple,
+										   Anum_pg_statistic_ext_stxexprs,
+										   NULL);
+		ReleaseSysCache(tuple);
+	}
+	list_free(statistics);
+	return has_expressions;
 }
 
 /*
@@ -461,7 +502,9 @@ may_share_scan(Relation heap, Relation index, const IndexInfo *indexInfo,
 	return ptsort_indexes_per_scan > 1 && workers > 0 &&
 		temp_file_limit < 0 && !indexInfo->ii_Concurrent &&
 		ReindexIsProcessingIndex(RelationGetRelid(index)) &&
-		heapscan_is_shareable(heap) && is_plain(index) &&
+		heapscan_is_shareable(heap) &&
+		is_user_btree(index) && runs_no_user_code(index) &&
+		!has_statistics_expressions(heap) &&
 		RelationGetNumberOfBlocks(heap) >= min_parallel_table_scan_size;
 }
 
@@ -478,8 +521,10 @@ will_follow(Oid index_oid)
 
 /*
  * The indexes that will be built after this one, opened, as candidates in
- * *candidates.  One that somebody has locked is left out: we would wait for a
- * lock earlier than the server.
+ * *candidates.  An index that another session has locked ends the list: we
+ * would wait for a lock earlier than the server, and cannot see what its build
+ * calls.  So does one whose build may run user code, which might write to the
+ * table: between the scan and the builds that use its runs none is called.
  */
 static int
 open_candidates(Relation heap, Relation index, Candidate *candidates)
@@ -494,19 +539,24 @@ open_candidates(Relation heap, Relation index, Candidate *candidates)
 	{
 		Oid			oid = lfirst_oid(lc);
 		Relation	other;
+		bool		is_safe;
 
 		if (n == ptsort_indexes_per_scan - 1)
 			break;
-		if (!after || !will_follow(oid) || siblings_wait(oid) ||
-			!ConditionalLockRelationOid(oid, AccessShareLock))
+		if (!after || !will_follow(oid) || siblings_wait(oid))
 		{
 			after |= oid == RelationGetRelid(index);
 			continue;
 		}
+		if (!ConditionalLockRelationOid(oid, AccessShareLock))
+			break;
 		other = index_open(oid, NoLock);
-		if (!is_plain(other))
+		is_safe = runs_no_user_code(other);
+		if (!is_safe || !is_user_btree(other) || !other->rd_index->indisvalid)
 		{
 			index_close(other, AccessShareLock);
+			if (!is_safe)
+				break;
 			continue;
 		}
 		candidates[n].index = other;
