@@ -12,6 +12,7 @@
 #   make bench    the same with statistics and a chart; see contrib/bench/bench.sh
 #   make bench-text   the same on text that this machine holds; see contrib/bench/bench-text.sh
 #   make bench-scale   builds by 1 to 64 participants, what they wait for, and a model; see contrib/bench/bench-scale.sh
+#   make bench-neighbours   pgbench beside builds by the server and by ptsort; see contrib/bench/bench-neighbours.sh
 #   make bench-sort   the server's tuplesort and ptsort's sort on the same rows; see contrib/bench/bench-sort.sh
 #   make sortbench   the sort benchmark, from file to file, beside other programs; see contrib/bench/bench-file.sh
 #   make bench-query   queries sorted by the server and by ptsort; see contrib/bench/bench-query.sh
@@ -25,7 +26,7 @@ EXTENSION = ptsort
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" ptsort.control)
 
 # These goals need no pg_config: they find or install a server, then call make.
-ALONE = check check-locales crash demo bench bench-text bench-scale bench-sort bench-query sortbench dist \
+ALONE = check check-locales crash demo bench bench-text bench-scale bench-neighbours bench-sort bench-query sortbench dist \
 	check-asserts check-valgrind check-sanitizers check-static check-indent \
 	indent typedefs check-package fuzz
 
@@ -75,6 +76,9 @@ bench-text:
 
 bench-scale:
 	@contrib/bench/bench-scale.sh
+
+bench-neighbours:
+	@STRETCH="$(SECONDS)" contrib/bench/bench-neighbours.sh
 
 bench-sort:
 	@contrib/bench/bench-sort.sh

@@ -33,6 +33,7 @@ def parse(arguments):
     settings.add_argument("--workers", type=int, default=1)
     settings.add_argument("--wal-level", choices=("replica", "minimal"),
                           default="replica")
+    settings.add_argument("--buffers", help="shared_buffers")
 
     run = commands.add_parser("run", help="measure")
     run.add_argument("--rows", type=int, default=2000000)
@@ -195,7 +196,7 @@ def main(arguments):
     options = parse(arguments)
     if options.command == "settings":
         print("\n".join(cluster.settings(cluster.machine_memory(), options.workers,
-                                         options.wal_level)))
+                                         options.wal_level, options.buffers)))
         return 0
     return run(options) if options.command == "run" else show(options)
 

@@ -33,17 +33,18 @@ def machine_memory():
     return memory
 
 
-def settings(memory, workers, wal_level="replica"):
+def settings(memory, workers, wal_level="replica", buffers=None):
     """Configuration lines for a machine with this many bytes of memory: a
-    durable server as one would run it, with room for a table in its buffers,
-    and with no checkpoint or vacuum that could start during a build."""
+    durable server as one would run it, with room for a table in its buffers
+    (or these), and with no checkpoint or vacuum that could start during a
+    build."""
     return [
         "fsync = on",
         "full_page_writes = on",
         "synchronous_commit = on",
         "wal_level = " + wal_level,
         "max_wal_senders = 0",
-        "shared_buffers = %dMB" % (min(memory // 5, 8 * GB) // MB),
+        "shared_buffers = " + (buffers or "%dMB" % (min(memory // 5, 8 * GB) // MB)),
         "effective_cache_size = %dMB" % (memory // 2 // MB),
         "max_wal_size = %dMB" % (min(max(memory // 2, 2 * GB), 16 * GB) // MB),
         "min_wal_size = %dMB" % (min(max(memory // 8, GB), 4 * GB) // MB),

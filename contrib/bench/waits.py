@@ -39,10 +39,11 @@ def by_kind(events):
 
 class Waits(threading.Thread):
     """with Waits() as w: ...; then w.events has how often which wait event was
-    seen, of leader and workers together."""
+    seen, of leader and workers together, or of what another query tells."""
 
-    def __init__(self):
+    def __init__(self, sample=SAMPLE):
         super().__init__(daemon=True)
+        self.sample = sample
         self.events = collections.Counter()
         self.done = threading.Event()
         self.psql = None
@@ -52,7 +53,7 @@ class Waits(threading.Thread):
         reader.start()
         while not self.done.wait(INTERVAL):
             try:
-                self.psql.stdin.write(SAMPLE)
+                self.psql.stdin.write(self.sample)
                 self.psql.stdin.flush()
             except BrokenPipeError:
                 break

@@ -1,0 +1,274 @@
+#!/usr/bin/env python3
+"""What a pgbench loses beside index builds by the server and by ptsort: equal
+stretches of time, in each of which one build runs.
+
+    neighbours.py run      measure, on the server that PGHOST and PGPORT name
+    neighbours.py report   make text of what was measured
+
+bench-neighbours.sh calls these; `make bench-neighbours` calls it.
+"""
+
+import argparse
+import glob
+import os
+import subprocess
+import sys
+import time
+from statistics import median
+
+import bench
+import cluster
+import measure
+import pglog
+import report
+import shapes
+import waits
+
+# name: database (its tables are smaller or larger than shared_buffers), script
+WORKLOADS = {
+    "read_fits": ("bench_small", "select-only"),
+    "read": ("bench_large", "select-only"),
+    "tpcb_fits": ("bench_small", "tpcb-like"),
+    "tpcb": ("bench_large", "tpcb-like")}
+SCALES = {"bench_small": "small_scale", "bench_large": "large_scale"}
+
+# What the sessions of pgbench wait for
+SAMPLE = """SELECT coalesce(wait_event_type || ':' || wait_event, 'running')
+FROM pg_stat_activity WHERE application_name = 'pgbench' AND state = 'active';
+"""
+LEAD = 2.0                      # seconds of pgbench before a build begins
+MAPPING = ("LWLock:BufferMapping", "LWLock:buffer_mapping")
+
+
+def workload_list(words):
+    """Names of workloads, for argparse."""
+    names = words.split(",")
+    for name in names:
+        if name not in WORKLOADS:
+            raise argparse.ArgumentTypeError(
+                "unknown workload %s; there are: %s" % (name, " ".join(WORKLOADS)))
+    return names
+
+
+def parse(arguments):
+    """The command line as a namespace."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="measure")
+    run.add_argument("--rows", type=int, default=10000000)
+    run.add_argument("--shape", default="text_c", choices=sorted(shapes.SHAPES))
+    run.add_argument("--participants", default="2,4,8",
+                     type=lambda words: [int(n) for n in words.split(",")])
+    run.add_argument("--workloads", type=workload_list, default="read_fits,read,tpcb")
+    run.add_argument("--stretch", type=int, default=30, help="seconds")
+    run.add_argument("--clients", type=int, default=4)
+    run.add_argument("--small-scale", type=int, default=10, help="of pgbench")
+    run.add_argument("--large-scale", type=int, default=100, help="of pgbench")
+    run.add_argument("--memory", default="512MB", help="maintenance_work_mem")
+    run.add_argument("--runs", type=int, default=1, help="builds of each kind")
+    run.add_argument("--keep", action="store_true", help="do not drop the tables")
+    run.add_argument("--source", default="?", help="which ptsort this is")
+    run.add_argument("--out", required=True, help="directory for results.json")
+    show = commands.add_parser("report", help="text from results.json")
+    show.add_argument("out", help="directory with results.json")
+    return parser.parse_args(arguments)
+
+
+def fill_database(server, database, scale):
+    """Make pgbench's tables of this scale if they are not there."""
+    if server.value("SELECT 1 FROM pg_database WHERE datname = '%s'" % database) == "1":
+        return
+    server.run("CREATE DATABASE " + database)
+    subprocess.run(["pgbench", "-i", "-q", "-s", str(scale), database], check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def pgbench(options, workload, prefix):
+    """Start pgbench for one stretch; it logs each transaction."""
+    database, script = WORKLOADS[workload]
+    return subprocess.Popen(
+        ["pgbench", "-n", "-M", "prepared", "-b", script, "-c", str(options.clients),
+         "-j", "1", "-T", str(options.stretch), "--random-seed=1", "-l",
+         "--log-prefix=" + prefix, database],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
+
+
+def one_build(server, options, builder, table, keys):
+    """Build the index once.  Returns when it began and ended."""
+    result, messages = server.json(
+        measure.build_script(builder, options, table, keys))
+    ended = time.time()
+    last_build = result.pop("last_build")
+    if builder == "ptsort":
+        measure.ptsort_participants(last_build, options.workers)
+    else:
+        measure.server_participants(messages, options.workers)
+    return ended - result["seconds"], ended
+
+
+def stretch(server, options, workload, builder, table, keys):
+    """One stretch of pgbench, with a build in it unless builder is None.
+    Returns what pgbench did, as a dict."""
+    prefix = os.path.join(options.out, "transactions")
+    server.run("CHECKPOINT")
+    started, build = time.time(), None
+    runs = pgbench(options, workload, prefix)
+    with waits.Waits(SAMPLE) as seen:
+        if builder:
+            time.sleep(LEAD)
+            build = one_build(server, options, builder, table, keys)
+        words, _ = runs.communicate()
+    if runs.returncode != 0:
+        raise measure.BuildError("pgbench: " + words[-500:])
+    server.run("DROP INDEX IF EXISTS " + measure.INDEX)
+    paths = glob.glob(prefix + ".*")
+    done = pglog.read(paths)
+    for path in paths:
+        os.remove(path)
+    end = started + options.stretch
+    if build and build[1] > end:
+        raise measure.BuildError(
+            "%s's build by %d participants beside %s took %.1f s: it has not ended "
+            "with the stretch of %d s, give it more SECONDS" % (
+                builder, options.workers + 1, workload, build[1] - build[0],
+                options.stretch))
+    return {"seconds": build and build[1] - build[0],
+            "whole": pglog.facts(done, started, end),
+            "build": build and pglog.facts(done, *build), "events": dict(seen.events)}
+
+
+def warm(server, options, workload):
+    """Fill the buffers as the workload will find them."""
+    subprocess.run(["pgbench", "-n", "-S", "-c", str(options.clients), "-T", "3",
+                    WORKLOADS[workload][0]], check=True, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL)
+
+
+def measure_workload(server, options, workload, table, keys):
+    """Stretches beside no build, and beside each number of participants by both
+    builders in turn.  Returns {"alone": [...], "2": {"server": [...], ...}}."""
+    warm(server, options, workload)
+    found = {"alone": [stretch(server, options, workload, None, table, keys)]}
+    for n in options.participants:
+        options.workers = n - 1
+        server.run("ALTER TABLE %s SET (parallel_workers = %d)" % (table, n - 1))
+        pair = found[str(n)] = {builder: [] for builder in measure.BUILDERS}
+        for turn in range(options.runs):
+            order = 1 if (turn + options.participants.index(n)) % 2 == 0 else -1
+            for builder in measure.BUILDERS[::order]:
+                pair[builder].append(stretch(server, options, workload, builder,
+                                             table, keys))
+                print("%-10s %2d participants: %-7s %s" % (
+                    workload, n, builder, short(pair[builder][-1])), flush=True)
+    return found
+
+
+def short(done):
+    """One line about a stretch."""
+    return "build %6.2f s, %6.0f tps, p99 %6.2f ms" % (
+        done["seconds"], done["whole"]["tps"], done["whole"]["p99"])
+
+
+def run(options):
+    """Measure; returns the exit status."""
+    server = cluster.Cluster()
+    server.run("CREATE EXTENSION IF NOT EXISTS ptsort")
+    os.makedirs(options.out, exist_ok=True)
+    shape = shapes.SHAPES[options.shape]
+    keys = shapes.index_columns(shape, measure.find_collations(server))
+    options.workers, options.planned = 0, False
+    for name in sorted({WORKLOADS[w][0] for w in options.workloads}):
+        fill_database(server, name, getattr(options, SCALES[name]))
+    table = measure.load(server, options, shapes.TABLES[shape.table])
+    results = {"settings": dict(
+        bench.machine_facts(server), source=options.source, label=shape.label,
+        rows=options.rows, memory=options.memory, stretch=options.stretch,
+        clients=options.clients, runs=options.runs,
+        scales={name: getattr(options, SCALES[name]) for name in SCALES}),
+        "workloads": {}}
+    for workload in options.workloads:
+        results["workloads"][workload] = measure_workload(
+            server, options, workload, table, keys)
+        bench.save(results, options.out)
+    if not options.keep:
+        server.run("DROP TABLE " + table, *[
+            "DROP DATABASE IF EXISTS %s" % name for name in SCALES])
+    return 0
+
+
+def row_of(name, stretches):
+    """A line of the report: medians of several stretches."""
+    def middle(part, key):
+        values = [s[part][key] for s in stretches if s[part]]
+        return median(values) if values else None
+
+    def words(form, value):
+        return "-" if value is None else form % value
+
+    events = [pglog.share(s["events"], MAPPING) for s in stretches]
+    seconds = [s["seconds"] for s in stretches if s["seconds"]]
+    return ([name, words("%.1f", median(seconds) if seconds else None)]
+            + ["%.0f" % middle("whole", "tps")]
+            + ["%.2f" % middle("whole", key) for key in ("p99", "p999", "longest")]
+            + ["%.0f" % middle("whole", "worst_second")]
+            + [words("%.0f", middle("build", "tps"))]
+            + [words("%.2f", middle("build", key)) for key in ("p99", "p999")]
+            + [words("%.0f", middle("build", "worst_second"))]
+            + ["%.2f" % (100 * median(events))])
+
+
+HEADER = ["beside", "build, s", "tps", "p99", "p99.9", "longest", "worst s",
+          "build: tps", "p99", "p99.9", "worst s", "mapping, %"]
+
+
+def ratio_row(pair):
+    """ptsort's figures as multiples of the server's."""
+    def of(part, key):
+        ours, theirs = (median(s[part][key] for s in pair[builder])
+                        for builder in ("ptsort", "server"))
+        return "%.2f" % (ours / theirs) if theirs else "-"
+
+    return (["ptsort / server", "%.2f" % (
+        median(s["seconds"] for s in pair["ptsort"])
+        / median(s["seconds"] for s in pair["server"]))]
+        + [of("whole", key) for key in ("tps", "p99", "p999", "longest", "worst_second")]
+        + [of("build", key) for key in ("tps", "p99", "p999", "worst_second")] + [""])
+
+
+def rows_of(found):
+    """The report's lines about one workload."""
+    rows = [row_of("no build", found["alone"])]
+    for n in sorted((n for n in found if n != "alone"), key=int):
+        rows += [row_of("%s, %s participants" % (builder, n), found[n][builder])
+                 for builder in measure.BUILDERS] + [ratio_row(found[n])]
+    return rows
+
+
+def text(results):
+    """The report."""
+    settings = results["settings"]
+    lines = [
+        "%s rows of %s, maintenance_work_mem = %s, shared_buffers = %s" % (
+            format(settings["rows"], ","), settings["label"], settings["memory"],
+            settings["shared_buffers"]),
+        "pgbench: %d clients, scale %d (fits) and %d; stretches of %d s, each with one "
+        "build; %d of each" % (
+            settings["clients"], settings["scales"]["bench_small"],
+            settings["scales"]["bench_large"], settings["stretch"], settings["runs"]),
+        "Latencies in ms; worst s: fewest transactions of a second; mapping: share of "
+        "samples in which a session of pgbench waited for the buffer mapping",
+        report.machine(settings)]
+    for workload, found in results["workloads"].items():
+        lines += ["", workload] + report.table(HEADER, rows_of(found))
+    return "\n".join(lines) + "\n"
+
+
+def main(arguments):
+    options = parse(arguments)
+    if options.command == "run":
+        return run(options)
+    return bench.publish(options.out, text(bench.load(options.out)))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,54 @@
+"""The transactions that pgbench logs (-l), and figures of a part of them."""
+
+
+def read(paths):
+    """The transactions in some of pgbench's log files: a list of (seconds of
+    the epoch at which it ended, latency in ms).  Raises ValueError on a line
+    that is none, such as one of a transaction that failed."""
+    done = []
+    for path in paths:
+        with open(path) as f:
+            for line in f:
+                fields = line.split()
+                if len(fields) < 6:
+                    raise ValueError("not a line of pgbench's log: " + line.strip())
+                done.append((int(fields[4]) + int(fields[5]) / 1e6,
+                             int(fields[2]) / 1000))
+    return done
+
+
+def percentile(latencies, share):
+    """The smallest latency that this share of all does not exceed; of a
+    sorted list that is not empty."""
+    index = -int(-share * len(latencies) // 1) - 1
+    return latencies[max(index, 0)]
+
+
+def by_second(ends, start, end):
+    """How many transactions ended in each whole second from start to end."""
+    counts = [0] * int(end - start)
+    for at in ends:
+        second = int(at - start)
+        if at >= start and second < len(counts):
+            counts[second] += 1
+    return counts
+
+
+def facts(transactions, start, end):
+    """What the transactions that ended from start to end were like, or None if
+    there are none: latencies in ms, "worst_second" the fewest of a second."""
+    some = [(at, ms) for at, ms in transactions if start <= at < end]
+    if not some:
+        return None
+    latencies = sorted(ms for _, ms in some)
+    counts = by_second([at for at, _ in some], start, end) or [len(some)]
+    return {"transactions": len(some), "tps": len(some) / (end - start),
+            "p50": percentile(latencies, 0.5), "p99": percentile(latencies, 0.99),
+            "p999": percentile(latencies, 0.999), "longest": latencies[-1],
+            "seconds": counts, "worst_second": min(counts)}
+
+
+def share(events, names):
+    """The share of samples that are of these wait events."""
+    total = sum(events.values())
+    return sum(events.get(name, 0) for name in names) / total if total else 0
