@@ -15,9 +15,17 @@
  * as it is: that is what the server itself relies on when it reads a block.  We
  * hold the locks of the buffer mapping's partitions that our blocks belong to,
  * shared, from the look until the copy is there, in ascending order as the
- * server does (BufferAlloc, DropRelationBuffers).  What others must not wait
- * for is the device, so only what the system has in its cache is copied
- * (RWF_NOWAIT).  Everything else is read by the server's ways:
+ * server does (BufferAlloc, DropRelationBuffers).  To look before and after the
+ * copy, without locks between, would not do: meanwhile the block may have been
+ * read into a buffer, changed, written and evicted, and the copy may have parts
+ * of the page before and after.
+ *
+ * Others need these locks: exclusively for each page that they read into a
+ * buffer.  So no lock is held while we wait for the device: only what the system
+ * has in its cache is copied (RWF_NOWAIT).  And a participant holds few locks,
+ * for a short time (LOCKED): where there are more participants than cores, one
+ * that holds a lock may have to wait for its turn to run.  Everything else is
+ * read by the server's ways:
  *
  * - blocks that a buffer has, or that are not in the system's cache
  * - pages whose checksum or header is wrong: the server says so, or repairs
@@ -53,6 +61,13 @@
  * cache.  With 8 and with 32 a scan takes as long.
  */
 #define BATCH		16
+
+/*
+ * How many of them are looked up and copied under locks at a time.  With 16,
+ * four times as many locks are held four times as long, and a scan is no faster;
+ * with 1, half of what copies save is spent on system calls.
+ */
+#define LOCKED		4
 
 /* How long to make no copies after some that were of no use, in batches */
 #define MAX_PAUSE	64
@@ -186,14 +201,18 @@ fill_batch(HeapReader *reader)
 
 #ifdef RWF_NOWAIT
 
-/* How many blocks from the i-th one follow each other in one segment? */
+/*
+ * The number of blocks from the i-th one, at most LOCKED, that follow each other
+ * in one segment.
+ */
 static int
 neighbours(const HeapReader *reader, int i)
 {
 	BlockNumber first = reader->blocks[i];
 	int			n = 1;
 
-	while (i + n < reader->n && reader->blocks[i + n] == first + n &&
+	while (n < LOCKED && i + n < reader->n &&
+		   reader->blocks[i + n] == first + n &&
 		   (first + n) % RELSEG_SIZE != 0)
 		n++;
 	return n;
@@ -216,8 +235,8 @@ static int
 lock_blocks(Relation heap, const BlockNumber *blocks, int n, int *partitions,
 			bool *buffered)
 {
-	BufferTag	tags[BATCH];
-	uint32		hashes[BATCH];
+	BufferTag	tags[LOCKED];
+	uint32		hashes[LOCKED];
 	int			nlocks = 0;
 
 	for (int i = 0; i < n; i++)
@@ -263,8 +282,8 @@ copy_cached(HeapReader *reader, int i, int n)
 static bool
 copy_neighbours(HeapReader *reader, int i, int n)
 {
-	int			partitions[BATCH];
-	bool		buffered[BATCH];
+	int			partitions[LOCKED];
+	bool		buffered[LOCKED];
 	int			nlocks = lock_blocks(reader->scan->rs_base.rs_rd,
 									 reader->blocks + i, n, partitions,
 									 buffered);
