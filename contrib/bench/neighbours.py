@@ -113,11 +113,13 @@ def stretch(server, options, workload, builder, table, keys):
     server.run("CHECKPOINT")
     started, build = time.time(), None
     runs = pgbench(options, workload, prefix)
+    time.sleep(LEAD)
     with waits.Waits(SAMPLE) as seen:
         if builder:
-            time.sleep(LEAD)
             build = one_build(server, options, builder, table, keys)
-        words, _ = runs.communicate()
+        else:
+            runs.wait()
+    words, _ = runs.communicate()
     if runs.returncode != 0:
         raise measure.BuildError("pgbench: " + words[-500:])
     server.run("DROP INDEX IF EXISTS " + measure.INDEX)
@@ -256,7 +258,8 @@ def text(results):
             settings["clients"], settings["scales"]["bench_small"],
             settings["scales"]["bench_large"], settings["stretch"], settings["runs"]),
         "Latencies in ms; worst s: fewest transactions of a second; mapping: share of "
-        "samples in which a session of pgbench waited for the buffer mapping",
+        "samples during the build in which a session of pgbench waited for the buffer "
+        "mapping",
         report.machine(settings)]
     for workload, found in results["workloads"].items():
         lines += ["", workload] + report.table(HEADER, rows_of(found))

@@ -41,7 +41,8 @@ def facts(transactions, start, end):
     if not some:
         return None
     latencies = sorted(ms for _, ms in some)
-    counts = by_second([at for at, _ in some], start, end) or [len(some)]
+    counts = (by_second([at for at, _ in some], start, end)
+              or [int(len(some) / (end - start))])
     return {"transactions": len(some), "tps": len(some) / (end - start),
             "p50": percentile(latencies, 0.5), "p99": percentile(latencies, 0.99),
             "p999": percentile(latencies, 0.999), "longest": latencies[-1],
