@@ -106,6 +106,15 @@ def one_build(server, options, builder, table, keys):
     return ended - result["seconds"], ended
 
 
+def logged(prefix):
+    """The transactions in pgbench's logs, which are removed."""
+    paths = glob.glob(prefix + ".*")
+    done = pglog.read(paths)
+    for path in paths:
+        os.remove(path)
+    return done
+
+
 def stretch(server, options, workload, builder, table, keys):
     """One stretch of pgbench, with a build in it unless builder is None.
     Returns what pgbench did, as a dict."""
@@ -113,20 +122,19 @@ def stretch(server, options, workload, builder, table, keys):
     server.run("CHECKPOINT")
     started, build = time.time(), None
     runs = pgbench(options, workload, prefix)
-    time.sleep(LEAD)
-    with waits.Waits(SAMPLE) as seen:
-        if builder:
-            build = one_build(server, options, builder, table, keys)
-        else:
-            runs.wait()
-    words, _ = runs.communicate()
+    try:
+        time.sleep(LEAD)
+        with waits.Waits(SAMPLE) as seen:
+            if builder:
+                build = one_build(server, options, builder, table, keys)
+            else:
+                runs.wait()
+    finally:
+        words, _ = runs.communicate()
+        server.run("DROP INDEX IF EXISTS " + measure.INDEX)
+        done = logged(prefix)
     if runs.returncode != 0:
         raise measure.BuildError("pgbench: " + words[-500:])
-    server.run("DROP INDEX IF EXISTS " + measure.INDEX)
-    paths = glob.glob(prefix + ".*")
-    done = pglog.read(paths)
-    for path in paths:
-        os.remove(path)
     end = started + options.stretch
     if build and build[1] > end:
         raise measure.BuildError(
@@ -148,7 +156,8 @@ def warm(server, options, workload):
 
 def measure_workload(server, options, workload, table, keys):
     """Stretches beside no build, and beside each number of participants by both
-    builders in turn.  Returns {"alone": [...], "2": {"server": [...], ...}}."""
+    builders in turn.  Returns {"alone": [...], "2": {"server": [...], ...}}, and
+    "errors" if some are none."""
     warm(server, options, workload)
     found = {"alone": [stretch(server, options, workload, None, table, keys)]}
     for n in options.participants:
@@ -158,10 +167,15 @@ def measure_workload(server, options, workload, table, keys):
         for turn in range(options.runs):
             order = 1 if (turn + options.participants.index(n)) % 2 == 0 else -1
             for builder in measure.BUILDERS[::order]:
-                pair[builder].append(stretch(server, options, workload, builder,
-                                             table, keys))
-                print("%-10s %2d participants: %-7s %s" % (
-                    workload, n, builder, short(pair[builder][-1])), flush=True)
+                try:
+                    pair[builder].append(stretch(server, options, workload, builder,
+                                                 table, keys))
+                    words = short(pair[builder][-1])
+                except measure.BuildError as error:
+                    words = "error: %s" % error
+                    found.setdefault("errors", []).append(str(error))
+                print("%-10s %2d participants: %-7s %s" % (workload, n, builder, words),
+                      flush=True)
     return found
 
 
@@ -195,7 +209,7 @@ def run(options):
     if not options.keep:
         server.run("DROP TABLE " + table, *[
             "DROP DATABASE IF EXISTS %s" % name for name in SCALES])
-    return 0
+    return int(any("errors" in found for found in results["workloads"].values()))
 
 
 def row_of(name, stretches):
@@ -240,9 +254,11 @@ def ratio_row(pair):
 def rows_of(found):
     """The report's lines about one workload."""
     rows = [row_of("no build", found["alone"])]
-    for n in sorted((n for n in found if n != "alone"), key=int):
+    for n in sorted((n for n in found if n.isdigit()), key=int):
         rows += [row_of("%s, %s participants" % (builder, n), found[n][builder])
-                 for builder in measure.BUILDERS] + [ratio_row(found[n])]
+                 for builder in measure.BUILDERS if found[n][builder]]
+        if all(found[n].values()):
+            rows.append(ratio_row(found[n]))
     return rows
 
 
@@ -263,6 +279,7 @@ def text(results):
         report.machine(settings)]
     for workload, found in results["workloads"].items():
         lines += ["", workload] + report.table(HEADER, rows_of(found))
+        lines += ["error: " + words for words in found.get("errors", [])]
     return "\n".join(lines) + "\n"
 
 

@@ -78,6 +78,13 @@ class Report(unittest.TestCase):
         self.assertEqual(rows[3][:4], ["ptsort / server", "0.50", "1.50", "1.00"])
         self.assertEqual(rows[0][7], "-")
 
+    def test_error(self):
+        """What has no figures has no line, and there is no ratio."""
+        rows = neighbours.rows_of({
+            "alone": [stretch(None, 30)], "errors": ["too long"],
+            "2": {"server": [], "ptsort": [stretch(3, 15)]}})
+        self.assertEqual([row[0] for row in rows], ["no build", "ptsort, 2 participants"])
+
 
 if __name__ == "__main__":
     unittest.main()
