@@ -124,7 +124,7 @@ LAYERS = \
 	$(addprefix build/, \
 		heapcolumns heapread heapscan team parallel siblings participant build) \
 	$(addprefix btree/, \
-		btpage btentry btblocks walbuffers btwrite btlinks btload btbuild copyscan copywrite tablecopy) \
+		btpage btentry btblocks btwrite btlinks btload btbuild copyscan copywrite tablecopy) \
 	$(addprefix hook/, \
 		sortreport sortnode statement intercept rewrite internals api module)
 OBJS = $(foreach f,$(LAYERS),$(if $(wildcard src/$(f).c),src/$(f).o))

@@ -71,6 +71,7 @@ my @everybody = (
 	'btwrite: grow',
 	'btwrite: log',
 	'btwrite: write',
+	'btwrite: written',
 	'btload: end slice',
 	'btlinks: export');
 my @finish = (
@@ -86,65 +87,75 @@ crash($node, $_, 'worker', $create) foreach @everybody;
 crash($node, $_, 'leader', $create) foreach @everybody[ 1, 3 ];
 crash($node, $_, 'all', $create) foreach @finish;
 
-# A base backup that is taken when part of the index is written, when pages are
-# logged but not written yet, and when only the metapage is missing.  The copy
-# gets the rest by WAL.
+# Base backups that are taken when part of the file is written; when pages are
+# logged but not written yet, so that the redo pointer of the backup's checkpoint
+# is after their WAL record and the copy of the file lacks them; when they are
+# written but not yet compared with the redo pointer; and when only the metapage
+# is missing.  No checkpoint waits for the paused participants, which would be
+# for ever.  The copy gets the rest by WAL.
+$node->safe_psql('postgres', q{
+CREATE TABLE c AS SELECT few, word, md5(word) AS other FROM t;
+CREATE INDEX c_word ON c (word);
+});
+my $cluster = 'CLUSTER c USING c_word';
 foreach my $case (
-	[ 'btwrite: log', 2 ],
-	[ 'btwrite: write', 2 ],
-	[ 'btload: metapage', 1 ])
+	[ 'btwrite: log', 2, $create ],
+	[ 'btwrite: write', 2, $create ],
+	[ 'btwrite: write', 1, $create ],
+	[ 'btwrite: written', 2, $create ],
+	[ 'btload: metapage', 1, $create ],
+	[ 'btwrite: write', 2, $cluster ],
+	[ 'btwrite: written', 2, $cluster ])
 {
-	my ($point, $nth) = @$case;
-	my $name = $point =~ s/\W+/_/gr;
+	my ($point, $nth, $statement) = @$case;
+	my $name = "$point $nth " . lc(($statement =~ /(\w+)/)[0]);
+	my $what = "backup at '$name'";
+	$name =~ s/\W+/_/g;
 	my $pause = pause_points($node);
-	my $build = start_psql($node, "SET ptsort_test.fault = '$point:$nth:pause'",
-		'SET ptsort.parallel_workers = 3', $create);
-	ok(wait_for_point($node, $point), "backup at '$point': the build is there");
 	my $end = log_end($node);
-	my ($out, $err) = ('', '');
-	my $backup = IPC::Run::start(
-		[
-			'pg_basebackup', '-D', $node->backup_dir . "/$name", '-h', $node->host,
-			'-p', $node->port, '--checkpoint', 'fast', '--no-sync'
-		],
-		'>', \$out, '2>', \$err);
-
-	# a checkpoint waits until logged pages are written; the others do not wait
-	if ($point eq 'btwrite: write')
-	{
-		$node->wait_for_log(qr/checkpoint starting: .*force/, $end);
-		is($node->safe_psql('postgres', 'SELECT phase FROM pg_stat_progress_basebackup'),
-			'waiting for checkpoint to finish', "backup at '$point': it waits") foreach 1 .. 5;
-		end_session($pause);
-	}
-	$backup->finish;
-	is($err, '', "backup at '$point': backup");
-	end_session($pause) unless $point eq 'btwrite: write';
+	my $build = start_psql($node, "SET ptsort_test.fault = '$point:$nth:pause'",
+		'SET ptsort.parallel_workers = 3', $statement);
+	ok(wait_for_point($node, $point), "$what: the statement is there");
+	is( $node->psql('postgres', 'CHECKPOINT', on_error_die => 0, timeout => 120),
+		0, "$what: a checkpoint does not wait");
+	$node->backup($name, backup_options => [ '--checkpoint', 'fast' ]);
+	is($node->safe_psql('postgres',
+			"SELECT count(*) > 0 FROM pg_stat_activity WHERE query LIKE '%$statement%' AND state = 'active' AND pid <> pg_backend_pid()"),
+		't', "$what: the statement still runs");
+	end_session($pause);
 	$build->{run}->finish;
-	is($build->{err}, '', "backup at '$point': the index is built");
+	is($build->{err}, '', "$what: the statement succeeds");
+	like(slurp_file($node->logfile, $end),
+		$statement eq $create
+		? qr/ptsort: built index "t_word"/
+		: qr/ptsort: copied table "c"/,
+		"$what: by us");
 
 	my $copy = PostgreSQL::Test::Cluster->new($name);
 	$copy->init_from_backup($node, $name, has_streaming => 1);
 	$copy->start;
 	$node->wait_for_catchup($copy);
-	my $entries = q{
+	my $entries = $statement eq $create ? q{
 SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off;
 SELECT md5(string_agg(ctid::text, ' ')) FROM (SELECT ctid FROM t WHERE word > '' ORDER BY word) s;
-SELECT bt_index_check('t_word', true)};
+SELECT bt_index_check('t_word', true)} : q{
+SELECT count(*), md5(string_agg(c::text, ' ' ORDER BY ctid)) FROM c;
+SELECT bt_index_check('c_word', true)};
 	is($copy->safe_psql('postgres', $entries),
-		$node->safe_psql('postgres', $entries), "backup at '$point': the copy's index is the same");
+		$node->safe_psql('postgres', $entries), "$what: the copy has the same");
 	$copy->promote;
+	my ($table, $index) = $statement eq $create ? ('t', 't_word') : ('c', 'c_word');
 	is( $copy->safe_psql(
-			'postgres', q{
-INSERT INTO t SELECT i, 'new ' || i FROM generate_series(1, 5000) i;
-DELETE FROM t WHERE few % 3 = 0;
-VACUUM t;
-SELECT bt_index_parent_check('t_word', true, true)}),
-		'', "backup at '$point': sound after changes");
+			'postgres', qq{
+INSERT INTO $table SELECT i, 'new ' || i FROM generate_series(1, 5000) i;
+DELETE FROM $table WHERE few % 3 = 0;
+VACUUM $table;
+SELECT bt_index_parent_check('$index', true, true)}),
+		'', "$what: sound after changes");
 	$copy->stop;
 	command_ok([ 'pg_checksums', '--check', '-D', $copy->data_dir ],
-		"backup at '$point': checksums");
-	$node->safe_psql('postgres', 'DROP INDEX t_word');
+		"$what: checksums");
+	$node->safe_psql('postgres', 'DROP INDEX IF EXISTS t_word');
 }
 $node->stop;
 command_ok([ 'pg_checksums', '--check', '-D', $node->data_dir ], 'checksums');

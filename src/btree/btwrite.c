@@ -15,8 +15,8 @@
  * if a checkpoint has begun since before the first page was logged, syncs the
  * file itself: that checkpoint has not synced the file, and recovery from it
  * does not replay earlier WAL.  Where WAL is skipped (wal_level = minimal)
- * commit syncs the file.  No checkpoint may begin between logging a batch and
- * writing it, either: see log_and_write_pages().
+ * commit syncs the file.  A batch is logged and written again if a checkpoint
+ * began between its WAL record and its write: see log_and_write_pages().
  *
  *-------------------------------------------------------------------------
  */
@@ -26,7 +26,6 @@
 #include "access/xlog.h"
 #include "access/xloginsert.h"
 #include "btree/btwrite.h"
-#include "btree/walbuffers.h"
 #include "fault.h"
 #include "storage/indexfsm.h"
 #include "storage/lmgr.h"
@@ -95,16 +94,6 @@ btwrite_init_shared(BtFileShared *shared, Relation index, int nparticipants)
 {
 	btwrite_init_file(shared, index, nparticipants);
 	pg_atomic_write_u64(&shared->nblocks, BTREE_METAPAGE + 1);
-	if (nparticipants > 1)
-	{
-		BtWriter	writer;
-
-		/* the file has all blocks that have been taken */
-		btwrite_begin(&writer, shared, index);
-		extend_with_zeroes(&writer, BTREE_METAPAGE);
-		pfree(writer.zero);
-		pg_atomic_write_u32(&shared->size, BTREE_METAPAGE + 1);
-	}
 }
 
 void
@@ -328,32 +317,40 @@ write_pages(BtWriter *writer, Page *pages, BlockNumber *blknos, int npages)
 }
 
 /*
- * Log pages and write them.
+ * Log pages and write them; do both again if the redo pointer of a checkpoint
+ * moved past their WAL record before they were in the file.
  *
- * No checkpoint may begin in between: its redo pointer would be after their
- * WAL record, and a base backup that starts with it could copy the file before
- * they are in it.  The flag is cleared on an error as well, which somebody may
- * catch, so that checkpoints need not wait for the end of the transaction.
+ * A base backup that starts with that checkpoint may copy the file before the
+ * write, and does not replay the record.  The second record is after the redo
+ * pointer.  A checkpoint that begins after the comparison comes after the write
+ * as well, and so does its backup's copy.
+ *
+ * DELAY_CHKPT_START would make the checkpoint wait instead.  But a checkpoint
+ * waits for virtual transactions, not for single periods of the flag.  It would
+ * wait for a participant that sets the flag batch after batch until the load
+ * ends.
+ *
+ * GetRedoRecPtr() reads a copy that the checkpointer sets a moment after the
+ * pointer itself.  That does no harm: a backup copies files only when the
+ * checkpoint is complete, which is after both.  The barrier keeps this process
+ * from reading the pointer before its write is visible to others.
  */
 static void
 log_and_write_pages(BtWriter *writer, Page *pages, BlockNumber *blknos,
 					int npages)
 {
-	Assert((MyProc->delayChkptFlags & DELAY_CHKPT_START) == 0);
-	walbuffers_expect((Size) npages * BLCKSZ);
-	MyProc->delayChkptFlags |= DELAY_CHKPT_START;
-	PG_TRY();
+	XLogRecPtr	first_end;		/* end of the first of their WAL records */
+
+	do
 	{
 		pt_log_newpages(writer->index, npages, blknos, pages);
+		first_end = PageGetLSN(pages[0]);
 		/* have the WAL writer write and sync it while we go on */
 		XLogSetAsyncXactLSN(PageGetLSN(pages[npages - 1]));
 		write_pages(writer, pages, blknos, npages);
-	}
-	PG_FINALLY();
-	{
-		MyProc->delayChkptFlags &= ~DELAY_CHKPT_START;
-	}
-	PG_END_TRY();
+		fault_point("btwrite: written");
+		pg_memory_barrier();
+	} while (first_end <= GetRedoRecPtr());
 }
 
 void
@@ -412,8 +409,10 @@ btwrite_take_over(BtWriter *writer, BtChunk *chunks, int nchunks)
 	{
 		writer->alone = true;
 		writer->eof = pg_atomic_read_u32(&shared->size);
+		/* the metapage is taken, even if the file is still empty */
 		chunks[nchunks].next = (BlockNumber)
-			pg_atomic_exchange_u64(&shared->nblocks, writer->eof);
+			pg_atomic_exchange_u64(&shared->nblocks,
+								   Max(writer->eof, BTREE_METAPAGE + 1));
 		chunks[nchunks++].end = writer->eof;
 		chunks[nchunks++] = exchange_returned(shared, no_blocks);
 	}

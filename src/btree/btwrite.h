@@ -105,7 +105,9 @@ extern void btwrite_init_file(BtFileShared *shared, Relation rel,
 /*
  * btwrite_init_shared prepares for 'nparticipants' processes writing the file
  * of 'index', which must be empty.  Leader only, before the others start.
- * Block 0 is taken.
+ * Block 0 is taken, but the file stays empty until the load begins: functions
+ * of the index may have the planner look at it during the scan, and get the
+ * server's error for a file without a metapage.
  */
 extern void btwrite_init_shared(BtFileShared *shared, Relation index,
 								int nparticipants);
