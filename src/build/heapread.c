@@ -21,11 +21,11 @@
  * of the page before and after.
  *
  * Others need these locks: exclusively for each page that they read into a
- * buffer.  So no lock is held while we wait for the device: only what the system
- * has in its cache is copied (RWF_NOWAIT).  And a participant holds few locks,
- * for a short time (LOCKED): where there are more participants than cores, one
- * that holds a lock may have to wait for its turn to run.  Everything else is
- * read by the server's ways:
+ * buffer.  So no lock is held while we wait for the device: only what the
+ * system has in its cache is copied (RWF_NOWAIT).  And a participant holds few
+ * locks, for a short time (LOCKED): where there are more participants than
+ * cores, one that holds a lock may have to wait for its turn to run.  The
+ * server's own functions read everything else:
  *
  * - blocks that a buffer has, or that are not in the system's cache
  * - pages whose checksum or header is wrong: the server says so, or repairs
@@ -64,8 +64,8 @@
 
 /*
  * How many of them are looked up and copied under locks at a time.  With 16,
- * four times as many locks are held four times as long, and a scan is no faster;
- * with 1, half of what copies save is spent on system calls.
+ * four times as many locks are held four times as long; with 1, half of what
+ * copies save is spent on system calls.
  */
 #define LOCKED		4
 
@@ -202,8 +202,8 @@ fill_batch(HeapReader *reader)
 #ifdef RWF_NOWAIT
 
 /*
- * The number of blocks from the i-th one, at most LOCKED, that follow each other
- * in one segment.
+ * The number of blocks from the i-th one, at most LOCKED, that follow each
+ * other in one segment.
  */
 static int
 neighbours(const HeapReader *reader, int i)
