@@ -82,6 +82,9 @@ struct Merge
 	int			until_spot;		/* winners before the next one that is
 								 * compared */
 
+	/* Stable: */
+	bool		keys_repeat;	/* keys compared equal in the last matches */
+
 	/* Guided: */
 	MergeWindow *window;		/* NULL: always the list */
 	int64		window_bytes;
@@ -127,6 +130,7 @@ tie_is_before(Merge *merge, int a, int b)
 							  right->words, right->tuple);
 	if (cmp != 0)
 		return cmp < 0;
+	merge->keys_repeat = !merge->order->inline_image;
 	return was_put_before(merge, a, b);
 }
 
@@ -663,14 +667,43 @@ tree_start(Merge *merge)
 		end_slice(merge);
 }
 
+/* True if a node's tuple has the key of the tuple that keep_last() copied. */
+static bool
+has_last_key(Merge *merge, const MergeNode *node)
+{
+	const RunReader *reader;
+
+	if (node->run < 0)
+		return false;
+	reader = &merge->readers[node->run];
+	return order_compare_words(merge->last_words, reader->words,
+							   merge->nwords) == 0 &&
+		order_compare_keys(merge->order, merge->last, reader->tuple) == 0;
+}
+
+/*
+ * Move to the next tuple.  Where keys repeat in a stable merge, the winner's
+ * run wins again if its next tuple has the same key: runs before it have
+ * greater keys, or the winner would have come after theirs.  That is one
+ * comparison instead of one for each match.
+ */
 static void
 tree_next(Merge *merge)
 {
 	int			run = merge->tree[0].run;
+	bool		repeats = merge->keys_repeat && !verifies(merge);
+	MergeNode	next;
 
-	if (verifies(merge))
+	if (repeats || verifies(merge))
 		keep_last(merge, run);
-	merge->tree[0] = replay(merge, run, advance(merge, run), is_before);
+	next = advance(merge, run);
+	if (repeats && has_last_key(merge, &next))
+	{
+		merge->tree[0] = next;
+		return;
+	}
+	merge->keys_repeat = false;
+	merge->tree[0] = replay(merge, run, next, is_before);
 	if (verifies(merge))
 	{
 		verify_winner(merge);

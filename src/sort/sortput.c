@@ -186,10 +186,7 @@ sort_put_again(PtSort *sort)
 	MemoryContextSwitchTo(old);
 }
 
-/*
- * Ask the key for the words of every step'th tuple in memory, and keep them if
- * so.
- */
+/* Ask the key for the words of every step'th tuple; keep them if asked. */
 static void
 rekey_memory(PtSort *sort, int64 step, bool keep)
 {
@@ -206,6 +203,7 @@ rekey_memory(PtSort *sort, int64 step, bool keep)
 		uint64	   *entry = memsort_entry(ms, i);
 		uint64		words[KEY_ENTRY_WORDS] = {0};
 
+		CHECK_FOR_INTERRUPTS();
 		variant->rekey(memsort_tuple(ms, entry), words, sort->order.state);
 		for (int word = 0; keep && word < nwords; word++)
 			entry[word] = words[word];

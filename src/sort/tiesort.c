@@ -14,11 +14,12 @@
  * A few tuples are inserted one by one where binary search finds their place:
  * no other way takes fewer comparisons, which is what counts.
  *
- * Tuples that all have one key are left to lastsort.c.
+ * lastsort.c sorts tuples that all have one key, byte for byte.
  *
- * Where bytes may decide between tuples that compare equal, that is left to
- * bytesort.c: their keys are compared only, and groups of equal ones are sorted
- * by bytes afterwards.
+ * In a stable sort, and where bytes may decide between tuples that compare
+ * equal, only keys are compared here.  lastsort.c then sorts each group of
+ * equal ones by place, or bytesort.c by bytes.  So a key that many tuples have
+ * takes at most two comparisons a tuple.
  *
  *-------------------------------------------------------------------------
  */
@@ -45,9 +46,9 @@
 typedef struct TieSort
 {
 	SortOrder  *order;
-	bool		by_bytes;		/* bytesort.c orders those that compare equal */
-	bool		equal;			/* ... and there are such */
-	bool		all_equal;		/* ... nothing else */
+	bool		keys_only;		/* those that compare equal are sorted later */
+	bool		all_equal;		/* all compare equal */
+	int64		nequal;			/* comparisons that found equal keys */
 } TieSort;
 
 /* Order of the tuples at two addresses. */
@@ -58,11 +59,11 @@ compare(TieSort *sort, uint64 a, uint64 b)
 	const void *right = (void *) (uintptr_t) b;
 	int			cmp;
 
-	if (!sort->by_bytes)
+	if (!sort->keys_only)
 		return order_compare_in_memory(sort->order, left, right);
 	cmp = order_compare_keys(sort->order, left, right);
-	if (unlikely(cmp == 0))
-		sort->equal = true;
+	if (cmp == 0)
+		sort->nequal++;
 	return cmp;
 }
 
@@ -196,7 +197,11 @@ order_first(TieSort *sort, uint64 *addresses, int n)
 static void
 sort_few(TieSort *sort, uint64 *addresses, int n)
 {
-	for (int i = order_first(sort, addresses, n); i < n; i++)
+	int			ordered = order_first(sort, addresses, n);
+
+	/* so far each tuple has been compared with the one before it */
+	sort->all_equal = (ordered == n && sort->nequal == n - 1);
+	for (int i = ordered; i < n; i++)
 	{
 		uint64		moving = addresses[i];
 		int			low = 0;
@@ -252,7 +257,7 @@ sort_addresses(TieSort *sort, uint64 *addresses, int64 n, int stride,
 			addresses[i * stride] = scratch[n - 1 - i];
 		return;
 	}
-	if (n > FEW_TUPLES && sort->equal &&
+	if (n > FEW_TUPLES && sort->nequal > 0 &&
 		count_equal(sort->order, scratch, n, 1) == n)
 	{
 		sort->all_equal = true;
@@ -284,7 +289,24 @@ sort_addresses(TieSort *sort, uint64 *addresses, int64 n, int stride,
 		pfree(merge.runs);
 }
 
-/* Sort each group of entries whose keys compare equal by bytes. */
+/* Sort entries whose keys compare equal: by place, or by bytes. */
+static void
+sort_equal(SortOrder *order, uint64 *entries, int64 n, int stride,
+		   uint64 *scratch, int64 room)
+{
+	uint64		word = entries[0];
+
+	if (!order->stable)
+	{
+		bytesort(order, entries, n, stride, scratch, room);
+		return;
+	}
+	lastsort(order, entries, n, stride, scratch, room);
+	for (int64 i = 0; i < n; i++)
+		entries[i * stride] = word;
+}
+
+/* Sort each group of entries whose keys compare equal. */
 static void
 sort_groups(SortOrder *order, uint64 *entries, int64 n, int stride,
 			uint64 *scratch, int64 room)
@@ -294,7 +316,7 @@ sort_groups(SortOrder *order, uint64 *entries, int64 n, int stride,
 		int64		equal = count_equal(order, entries + stride - 1, n, stride);
 
 		if (equal > 1)
-			bytesort(order, entries, equal, stride, scratch, room);
+			sort_equal(order, entries, equal, stride, scratch, room);
 		entries += equal * stride;
 		n -= equal;
 	}
@@ -306,17 +328,17 @@ tiesort(SortOrder *order, uint64 *entries, int64 n, int stride,
 {
 	TieSort		sort = {
 		.order = order,
-		.by_bytes = order_sorts_bytes(order)
+		.keys_only = order->stable || order_sorts_bytes(order)
 	};
 
 	if (lastsort_same(order, entries, n, stride, scratch, room))
 		return;
-	if (sort.by_bytes && order->words_decide)
+	if (sort.keys_only && order->words_decide)
 		sort.all_equal = true;
 	else
 		sort_addresses(&sort, entries + stride - 1, n, stride, scratch);
 	if (sort.all_equal)
-		bytesort(order, entries, n, stride, scratch, room);
-	else if (sort.equal)
+		sort_equal(order, entries, n, stride, scratch, room);
+	else if (sort.nequal > 0)
 		sort_groups(order, entries, n, stride, scratch, room);
 }

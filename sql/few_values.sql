@@ -1,0 +1,63 @@
+-- Keys that repeat take at most two comparisons a row, in memory and in runs,
+-- and rows with equal keys come in the order in which the sort read them.
+\getenv source PG_ABS_SRCDIR
+\i :source/sql/include/session.sql
+SET max_parallel_workers_per_gather = 0;
+SET jit = off;
+SET ptsort.sort = on;
+SET ptsort.min_sort_rows = 0;
+
+-- text that words tell apart, text that begins alike for longer than words, and
+-- types whose words decide
+CREATE TABLE few AS
+SELECT i AS id, n, p,
+	('v' || i * 7919::int8 % n) COLLATE "en-x-icu" AS word,
+	(repeat('the same beginning, ', 4) || i * 7919::int8 % n) COLLATE "en-x-icu" AS long,
+	(repeat('the same beginning, ', 4) || i * 7919::int8 % n) COLLATE "C" AS bytes,
+	(i * 7919::int8 % n)::numeric AS big,
+	i * 7919::int8 % n AS num
+FROM (VALUES (1, 1), (2, 2), (3, 10), (4, 1000)) v(p, n), generate_series(1, 20000) i;
+ANALYZE few;
+
+-- What the sort of a query took.
+CREATE FUNCTION sort_few(part int, keys text, memory text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	last record;
+BEGIN
+	PERFORM set_config('work_mem', memory, true);
+	EXECUTE format('SELECT count(*) FROM (SELECT * FROM few WHERE p = %2$s ORDER BY %1$s OFFSET 0) s', keys, part);
+	SELECT * INTO last FROM ptsort_last_sort();
+	RETURN format('%s rows, %s, %s', last.tuples, CASE WHEN last.runs > 0 THEN 'runs' ELSE 'memory' END,
+		CASE WHEN last.comparisons <= 2 * last.tuples THEN 'at most 2 comparisons a row'
+			ELSE round(last.comparisons / last.tuples::numeric, 1) || ' comparisons a row' END);
+END $$;
+SELECT p, keys, memory, sort_few(p, keys, memory)
+FROM generate_series(1, 4) p, unnest(ARRAY['word', 'bytes', 'big', 'num', 'word, num']) keys,
+	unnest(ARRAY['64MB', '1MB']) memory
+ORDER BY keys, memory, p;
+-- of keys that words do not tell apart, some comparisons find the values
+SELECT p, memory, sort_few(p, 'long', memory)
+FROM generate_series(1, 2) p, unnest(ARRAY['64MB', '1MB']) memory
+ORDER BY memory, p;
+
+-- in the order in which they came
+CREATE FUNCTION came_in_order(part int, keys text, memory text) RETURNS bool LANGUAGE plpgsql AS $$
+DECLARE
+	sorted int[];
+	expected int[];
+BEGIN
+	PERFORM set_config('work_mem', memory, true);
+	PERFORM set_config('ptsort.sort', 'on', true);
+	EXECUTE format('SELECT array(SELECT id FROM (SELECT id, %1$s FROM few WHERE p = %2$s ORDER BY %1$s OFFSET 0) s)',
+		keys, part) INTO sorted;
+	PERFORM set_config('ptsort.sort', 'off', true);
+	EXECUTE format('SELECT array(SELECT id FROM (SELECT id, %1$s FROM few WHERE p = %2$s ORDER BY %1$s, id OFFSET 0) s)',
+		keys, part) INTO expected;
+	RETURN sorted = expected;
+END $$;
+SELECT p, keys, memory
+FROM generate_series(1, 4) p, unnest(ARRAY['word', 'long', 'bytes', 'big', 'num']) keys,
+	unnest(ARRAY['64MB', '1MB']) memory
+WHERE NOT came_in_order(p, keys, memory);
+DROP TABLE few;
+DROP FUNCTION sort_few, came_in_order;
