@@ -366,3 +366,32 @@ AS 'MODULE_PATHNAME', 'ptsort_test_serial_am'
 LANGUAGE C STRICT VOLATILE;
 
 CREATE ACCESS METHOD ptsort_test_serial TYPE TABLE HANDLER ptsort_test_serial_am;
+
+-- Some of these write past permissions and locks: they are for superusers.
+REVOKE ALL ON FUNCTION
+	ptsort_test_sort,
+	ptsort_test_reset,
+	ptsort_test_model,
+	ptsort_test_server,
+	ptsort_test_array,
+	ptsort_test_words,
+	ptsort_test_operator_words,
+	ptsort_test_prefixes,
+	ptsort_test_ranks,
+	ptsort_test_reserve,
+	ptsort_test_misuse,
+	ptsort_test_failed,
+	ptsort_test_fault_points,
+	ptsort_test_points,
+	ptsort_test_point,
+	ptsort_test_faults,
+	ptsort_test_allocations,
+	ptsort_test_build,
+	ptsort_test_parallel,
+	ptsort_test_take_segments,
+	ptsort_test_file,
+	ptsort_test_temp_files,
+	ptsort_test_release_lock,
+	ptsort_test_delete,
+	ptsort_test_serial_am
+FROM PUBLIC;

@@ -2,6 +2,11 @@
 -- last column is the payload that shows damage at either end.
 CREATE EXTENSION ptsort;
 CREATE EXTENSION ptsort_test;
+-- None of its functions can be called by everybody.
+SELECT p.oid::regprocedure FROM pg_depend d JOIN pg_proc p ON p.oid = d.objid
+WHERE d.classid = 'pg_proc'::regclass AND d.refclassid = 'pg_extension'::regclass
+	AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'ptsort_test')
+	AND has_function_privilege('pg_monitor', p.oid, 'EXECUTE');
 CREATE TABLE shape_int8 (k int8, pad text);
 CREATE INDEX shape_int8_i ON shape_int8 (k);
 CREATE TABLE shape_int4 (k int4, k2 int8, pad text);
