@@ -116,6 +116,11 @@ check_paths(char **paths, int n, int64 stripe, const char *what)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("a stripe must have at least %d bytes", MIN_STRIPE)));
+	if (stripe > MAX_STRIPE)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a stripe must have at most " INT64_FORMAT " bytes",
+						MAX_STRIPE)));
 	for (int i = 0; i < n; i++)
 	{
 		if (!is_absolute_path(paths[i]))

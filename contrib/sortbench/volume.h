@@ -29,6 +29,9 @@
  */
 #define MIN_STRIPE		4096
 
+/* Largest stripe, in bytes: MAX_FILES of them are far from overflowing. */
+#define MAX_STRIPE		(INT64CONST(1) << 40)
+
 /* What the system transfers past its cache: see above */
 #define BLOCK_SIZE		4096
 
