@@ -82,8 +82,7 @@ struct Merge
 	int			until_spot;		/* winners before the next one that is
 								 * compared */
 
-	/* Stable: */
-	bool		keys_repeat;	/* keys compared equal in the last matches */
+	bool		keys_repeat;	/* tuples compared equal in the last matches */
 
 	/* Guided: */
 	MergeWindow *window;		/* NULL: always the list */
@@ -667,9 +666,12 @@ tree_start(Merge *merge)
 		end_slice(merge);
 }
 
-/* True if a node's tuple has the key of the tuple that keep_last() copied. */
+/*
+ * True if a node's tuple and the tuple that keep_last() copied compare equal: by
+ * their keys in a stable sort, else by their bytes as well.
+ */
 static bool
-has_last_key(Merge *merge, const MergeNode *node)
+repeats_last(Merge *merge, const MergeNode *node)
 {
 	const RunReader *reader;
 
@@ -678,14 +680,14 @@ has_last_key(Merge *merge, const MergeNode *node)
 	reader = &merge->readers[node->run];
 	return order_compare_words(merge->last_words, reader->words,
 							   merge->nwords) == 0 &&
-		order_compare_keys(merge->order, merge->last, reader->tuple) == 0;
+		order_compare_tuples(merge->order, merge->last, reader->tuple) == 0;
 }
 
 /*
- * Move to the next tuple.  Where keys repeat in a stable merge, the winner's
- * run wins again if its next tuple has the same key: runs before it have
- * greater keys, or the winner would have come after theirs.  That is one
- * comparison instead of one for each match.
+ * Move to the next tuple.  Where tuples repeat, the winner's run wins again if
+ * its next tuple compares equal to the winner: runs before it have greater
+ * tuples, or the winner would have come after theirs.  That is one comparison
+ * instead of one for each match.
  */
 static void
 tree_next(Merge *merge)
@@ -697,7 +699,7 @@ tree_next(Merge *merge)
 	if (repeats || verifies(merge))
 		keep_last(merge, run);
 	next = advance(merge, run);
-	if (repeats && has_last_key(merge, &next))
+	if (repeats && repeats_last(merge, &next))
 	{
 		merge->tree[0] = next;
 		return;
