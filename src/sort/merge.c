@@ -667,8 +667,8 @@ tree_start(Merge *merge)
 }
 
 /*
- * True if a node's tuple and the tuple that keep_last() copied compare equal: by
- * their keys in a stable sort, else by their bytes as well.
+ * True if a node's tuple and the tuple that keep_last() copied compare equal:
+ * by their keys in a stable sort, else by their bytes as well.
  */
 static bool
 repeats_last(Merge *merge, const MergeNode *node)
