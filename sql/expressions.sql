@@ -82,3 +82,19 @@ DROP TABLE expressions, expressions_names;
 DROP FUNCTION fails, who, safe_sql, safe_plpgsql, safe_lookup, unsafe, restricted;
 REVOKE CREATE ON SCHEMA public FROM ptsort_expressions_owner;
 DROP ROLE ptsort_expressions_owner;
+
+-- a function that makes the planner look at the index that is being built: the
+-- server's error for a file without a metapage, with and without workers
+CREATE TABLE expressions_own AS SELECT i FROM generate_series(1, 1000) i;
+CREATE FUNCTION look_at_own(int) RETURNS int IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql SET search_path = public AS
+$$BEGIN PERFORM FROM expressions_own WHERE i = $1; RETURN $1; END$$;
+CREATE INDEX expressions_own_i ON expressions_own (i);
+\set VERBOSITY sqlstate
+SET ptsort.enable = off;
+CREATE INDEX expressions_own_look ON expressions_own (look_at_own(i));
+SET ptsort.enable = on;
+CREATE INDEX expressions_own_look ON expressions_own (look_at_own(i)) WITH (parallel_workers = 0);
+CREATE INDEX expressions_own_look ON expressions_own (look_at_own(i)) WITH (parallel_workers = 2);
+\set VERBOSITY default
+DROP TABLE expressions_own;
+DROP FUNCTION look_at_own;
