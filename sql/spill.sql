@@ -122,7 +122,7 @@ LANGUAGE plpgsql SET maintenance_work_mem = '400MB' SET ptsort.parallel_workers 
 BEGIN
 	EXECUTE format('CREATE INDEX spill_short_i ON spill_short %s', columns);
 	PERFORM bt_index_parent_check('spill_short_i', true, true);
-	SELECT max(b.participant) + 1, max(b.runs) / 8, bool_or(b.runs >= 2 AND b.tuples > 500000), max(b.peak_memory_bytes) < 48 << 20, sum(b.tuples) = 1300000
+	SELECT max(b.participant) + 1, max(b.runs) / 16, bool_or(b.runs >= 2 AND b.tuples > 500000), max(b.peak_memory_bytes) < 48 << 20, sum(b.tuples) = 1300000
 	INTO participants, most, several, memory, entries
 	FROM ptsort_last_build() b WHERE index_name = 'spill_short_i' AND participant IS NOT NULL;
 	DROP INDEX spill_short_i;
