@@ -19,11 +19,15 @@
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
+#include "catalog/catalog.h"
 #include "catalog/index.h"
+#include "catalog/objectaddress.h"
 #include "catalog/pg_class.h"
 #include "executor/executor.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "tcop/utility.h"
+#include "utils/acl.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
@@ -88,18 +92,50 @@ columns_are_equal(TupleDesc a, TupleDesc b)
 		return false;
 	for (int i = 0; i < a->natts; i++)
 	{
-		if (TupleDescAttr(a, i)->atttypid != TupleDescAttr(b, i)->atttypid)
+		if (TupleDescAttr(a, i)->atttypid != TupleDescAttr(b, i)->atttypid ||
+			TupleDescAttr(a, i)->atttypmod != TupleDescAttr(b, i)->atttypmod)
 			return false;
 	}
 	return true;
 }
 
-/* Only the values are copied, so nothing else may depend on the rows. */
+/* True if the server computes a column's values. */
+static bool
+has_generated_column(TupleDesc desc)
+{
+	for (int i = 0; i < desc->natts; i++)
+	{
+		if (TupleDescAttr(desc, i)->attgenerated != '\0')
+			return true;
+	}
+	return false;
+}
+
+/* Raises an error if the user lacks this privilege on the table. */
+static void
+check_privilege(Relation rel, AclMode mode)
+{
+	AclResult	result = pg_class_aclcheck(RelationGetRelid(rel), GetUserId(),
+										   mode);
+
+	if (result != ACLCHECK_OK)
+		aclcheck_error(result, get_relkind_objtype(rel->rd_rel->relkind),
+					   RelationGetRelationName(rel));
+}
+
+/*
+ * Only the values are copied, by the table's access method.  So nothing that an
+ * INSERT would check or do besides may depend on the rows.
+ */
 static void
 check_target(Relation source, Relation target)
 {
 	if (target->rd_rel->relkind != RELKIND_RELATION ||
+		IsCatalogRelation(target) ||
+		target->rd_rel->relispartition ||
+		target->rd_rel->relrowsecurity || source->rd_rel->relrowsecurity ||
 		target->rd_rel->relhasindex || target->rd_rel->relhastriggers ||
+		has_generated_column(RelationGetDescr(target)) ||
 		(target->rd_att->constr && (target->rd_att->constr->num_check > 0 ||
 									target->rd_att->constr->has_not_null)) ||
 		!columns_are_equal(RelationGetDescr(source), RelationGetDescr(target)))
@@ -108,7 +144,7 @@ check_target(Relation source, Relation target)
 				 errmsg("\"%s\" is not a table that rows of \"%s\" can be copied to",
 						RelationGetRelationName(target),
 						RelationGetRelationName(source)),
-				 errdetail("It must have the same columns, and no index, constraint or trigger.")));
+				 errdetail("It must have the same columns, and no index, constraint, trigger, generated column or partition bound; neither may have row security.")));
 }
 
 Datum
@@ -130,9 +166,13 @@ copy_in_order(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("relation with OID %u is not an index",
 						PG_GETARG_OID(0))));
+	PreventCommandIfReadOnly("copy_in_order()");
+	PreventCommandIfParallelMode("copy_in_order()");
 	source = table_open(source_oid, AccessShareLock);
 	index = index_open(PG_GETARG_OID(0), AccessShareLock);
 	target = table_open(PG_GETARG_OID(1), RowExclusiveLock);
+	check_privilege(source, ACL_SELECT);
+	check_privilege(target, ACL_INSERT);
 	check_target(source, target);
 	sort = ptsort_begin_heap(RelationGetDescr(source), index, &options);
 	put_rows(sort, source);
