@@ -43,7 +43,7 @@
  *						.heap = heap, .index = index, .index_info = indexInfo,
  *						.workers = 2,
  *						.budget = (int64) maintenance_work_mem * 1024,
- *						.library = "my_am", .ops_function = "my_build_ops"};
+ *						.library = "$libdir/my_am", .ops_function = "my_build_ops"};
  *					PtBuildResult *result = ptsort_build(&request);
  *
  * A build goes through these callbacks, from top to bottom; those of the right
@@ -75,6 +75,12 @@
  * or in a context of yours that you reset.  The sort copies what it is given:
  * the values of put need not outlive the call.  The result of ptsort_build()
  * is in its caller's context.
+ *
+ * OPTIONS
+ *
+ * ptsort takes WITH (parallel_workers = N) out of statements for btree indexes
+ * only.  Another access method can declare an option of that name in its
+ * amoptions; it is then stored with the index, and dumped.
  *
  * PARALLEL MODE
  *
@@ -197,14 +203,17 @@ typedef struct PtBuildRequest
 								 * server's plan_create_index_workers() does
 								 * for every access method */
 	int64		budget;			/* bytes for all participants together */
-	const char *library;		/* as for load_external_function() */
+	const char *library;		/* "$libdir/" and the file's name, as for
+								 * load_external_function() */
 	const char *ops_function;	/* name of an exported function of type
 								 * PtBuildGetOps in that library */
 	const void *arg;			/* for the callbacks, or NULL */
 	Size		arg_size;		/* bytes of it that every worker gets a copy
 								 * of */
-	bool		progress;		/* report nbtree's phases to
-								 * pg_stat_progress_create_index */
+	bool		progress;		/* report to pg_stat_progress_create_index,
+								 * with nbtree's numbers of phases: the view
+								 * shows the names that your ambuildphasename
+								 * has for PROGRESS_BTREE_PHASE_* */
 } PtBuildRequest;
 
 typedef const PtBuildOps *(*PtBuildGetOps) (void);

@@ -21,7 +21,8 @@
  *		const PtParallelOps *my_sort_ops(void) { return &my_ops; }
  *
  *		PtParallelRequest request = {
- *			.library = "my_extension", .ops_function = "my_sort_ops",
+ *			.library = "$libdir/my_extension",
+ *			.ops_function = "my_sort_ops",
  *			.table = table, .workers = 2,
  *			.budget = (int64) work_mem * 1024};
  *		PtParallel *parallel = ptsort_parallel(&request);
@@ -224,7 +225,8 @@ typedef struct PtParallelOps
  */
 typedef struct PtParallelRequest
 {
-	const char *library;		/* as for load_external_function() */
+	const char *library;		/* "$libdir/" and the file's name, as for
+								 * load_external_function() */
 	const char *ops_function;	/* name of an exported function of type
 								 * PtParallelGetOps in that library */
 	const void *arg;			/* for the callbacks, or NULL */
