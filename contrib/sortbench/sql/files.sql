@@ -30,5 +30,5 @@ SELECT try($$SELECT * FROM sortbench_sort('{@s1@}', '{@x@}', input_stripe => 100
 SELECT stripe, try(format($$SELECT s.records FROM sortbench_sort('{@in1@}', '{@x@,@y@}', output_stripe => %s, overwrite => true) s$$, stripe))
 FROM unnest('{-1,1,2147483648,1099511627776,1099511627777,4611686018427387904,9223372036854775807}'::int8[]) stripe;
 SELECT try($$SELECT * FROM sortbench_sort('{@in1@}', array_fill('@x@'::text, '{33}'))$$);
-SELECT count(sortbench_remove(place(f))) FROM unnest('{in1,in2,in3,in4,a,b,c,s1,s2,s3,whole}'::text[]) f;
+SELECT count(sortbench_remove(place(f))) FROM unnest('{in1,in2,in3,in4,a,b,c,s1,s2,s3,whole,x,y}'::text[]) f;
 DROP TABLE expected;
