@@ -126,7 +126,7 @@ LAYERS = \
 	$(addprefix btree/, \
 		btpage btentry btblocks btwrite btlinks btload btbuild copyscan copywrite tablecopy) \
 	$(addprefix hook/, \
-		sortreport sortnode statement intercept rewrite internals api module)
+		sortreport sortnode statement planworkers intercept rewrite internals api module)
 OBJS = $(foreach f,$(LAYERS),$(if $(wildcard src/$(f).c),src/$(f).o))
 HEADERS_ptsort = $(wildcard include/*.h)
 

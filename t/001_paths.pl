@@ -16,7 +16,7 @@ use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
-$node->append_conf('postgresql.conf', 'ptsort.debug_slices = 5');
+$node->append_conf('postgresql.conf', "ptsort.debug_slices = 5\nptsort.debug_all_workers = on\n");
 $node->append_conf(
 	'postgresql.conf', q{
 max_worker_processes = 16

@@ -9,6 +9,7 @@ use Test::More;
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 $node->append_conf('postgresql.conf', q{
+ptsort.debug_all_workers = on
 max_worker_processes = 16
 max_parallel_workers = 16
 max_parallel_maintenance_workers = 4

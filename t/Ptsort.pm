@@ -16,7 +16,8 @@ our @EXPORT = qw(new_node builds_in builds_since log_end start_psql
   check_nothing_left);
 
 # A running server.  Parallel builds load in several slices, which these small
-# tables would not get by themselves.  Dynamic shared memory is in files of its
+# tables would not get by themselves, and with as many workers as are allowed,
+# which would not pay.  Dynamic shared memory is in files of its
 # data directory, where this server's segments can be told from another's.
 # Nothing runs there that could have a snapshot or a worker by chance.
 sub new_node
@@ -31,6 +32,7 @@ session_preload_libraries = 'ptsort'
 ptsort.log_build = on
 ptsort.min_table_size = 0
 ptsort.debug_slices = 7
+ptsort.debug_all_workers = on
 max_worker_processes = 12
 max_parallel_workers = 8
 max_parallel_maintenance_workers = 8

@@ -312,6 +312,12 @@ btbuild_describe_key(Relation index)
 					nwords, nwords == 1 ? "word" : "words");
 }
 
+long long
+btbuild_memory_kb(int64 budget, int participants)
+{
+	return Max(budget, (int64) participants * PTSORT_MIN_BUDGET) / 1024;
+}
+
 /* Where the tuples come from, if not from a scan for this index alone. */
 static const char *
 describe_scan(const BuildScan *scan)
@@ -339,7 +345,7 @@ say_start(Relation index, const BtBuildArg *arg, int participants)
 						   participants,
 						   RelationGetRelationName(index), participants,
 						   arg->request->source, keys,
-						   (long long) arg->budget / 1024,
+						   btbuild_memory_kb(arg->budget, participants),
 						   describe_scan(arg->scan))));
 }
 

@@ -23,8 +23,7 @@ typedef struct BtBuildRequest
 {
 	int			workers;		/* parallel workers to ask for, 0 = serial;
 								 * the caps and parallel safety are applied */
-	int			requested;		/* what a person asked for before any cap, -1
-								 * = nobody did, the cost model decided */
+	bool		is_order;		/* whether they pay or not */
 	const char *source;			/* why this many, for the start line */
 	WaitingRuns *runs;			/* what an earlier scan has left, or NULL */
 	int			ncandidates;	/* for which to scan as well */
@@ -66,6 +65,12 @@ extern IndexBuildResult *btbuild_build(Relation heap, Relation index,
  * its class, "compared" if it has no words, and how many words.
  */
 extern const char *btbuild_describe_key(Relation index);
+
+/*
+ * btbuild_memory_kb returns, for a start line, what so many participants may use
+ * of a budget: each of them gets PTSORT_MIN_BUDGET at least.
+ */
+extern long long btbuild_memory_kb(int64 budget, int participants);
 
 /* btbuild_log_level returns the elevel of the start, end and leaving lines. */
 extern int	btbuild_log_level(void);

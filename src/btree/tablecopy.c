@@ -145,7 +145,8 @@ say_start(const Copier *self)
 						   RelationGetRelationName(self->index),
 						   participants, self->request->source,
 						   btbuild_describe_key(self->index),
-						   (long long) self->team.budget / 1024)));
+						   btbuild_memory_kb(self->team.budget,
+											 participants))));
 }
 
 static void

@@ -220,6 +220,12 @@ siblings_wait(Oid index_id)
 	return find(index_id) != NULL;
 }
 
+int
+siblings_workers(Oid index_id)
+{
+	return find(index_id)->key.workers;
+}
+
 /* Why runs of one key are of no use for another, or NULL if they are. */
 static const char *
 compare_keys(const SiblingKey *then, const SiblingKey *now)

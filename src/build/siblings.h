@@ -125,6 +125,9 @@ extern void siblings_keep(const SiblingKey *key, dsm_segment *segment,
 /* siblings_wait tells whether there are runs that wait for an index. */
 extern bool siblings_wait(Oid index_id);
 
+/* siblings_workers returns how many workers their scan had asked for. */
+extern int	siblings_workers(Oid index_id);
+
 /*
  * siblings_take returns the runs that wait for the build of an index, or NULL.
  * Then *why_not says why those that there were could not be used, and none wait

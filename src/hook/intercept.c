@@ -53,6 +53,7 @@
 #include "catalog/pg_type.h"
 #include "fault.h"
 #include "hook/intercept.h"
+#include "hook/planworkers.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/clauses.h"
@@ -327,36 +328,40 @@ why_not_parallel(Relation heap, Relation index)
 }
 
 /*
- * How many workers the build should ask for.  A number in the statement or in
- * ptsort.parallel_workers is a person's decision, as a table's
- * parallel_workers option is in the server: not subject to the cost model,
- * but to max_parallel_maintenance_workers and to what is possible at all.
+ * How many workers the build may ask for.  A number in the statement is an
+ * order, as a table's parallel_workers option is in the server; that in
+ * ptsort.parallel_workers, or what the server's cost model says, is a limit,
+ * within which planworkers.c decides.  All are subject to
+ * max_parallel_maintenance_workers and to what is possible at all.
  */
 BtBuildRequest
 intercept_workers(Relation heap, Relation index, int by_cost)
 {
-	BtBuildRequest request = {.requested = statement_workers(index)};
+	BtBuildRequest request = {0};
+	int			requested = statement_workers(index);
 	const char *obstacle;
 
-	if (request.requested >= 0)
-		request.source = psprintf("WITH (parallel_workers = %d)",
-								  request.requested);
+	if (requested >= 0)
+	{
+		request.is_order = true;
+		request.source = psprintf("WITH (parallel_workers = %d)", requested);
+	}
 	else if (ptsort_parallel_workers >= 0)
 	{
-		request.requested = ptsort_parallel_workers;
-		request.source = psprintf("ptsort.parallel_workers = %d",
-								  request.requested);
+		requested = ptsort_parallel_workers;
+		request.source = psprintf("ptsort.parallel_workers = %d", requested);
 	}
 	else
 	{
 		request.workers = by_cost;
-		request.source = RelationGetParallelWorkers(heap, -1) >= 0 ?
+		request.is_order = RelationGetParallelWorkers(heap, -1) >= 0;
+		request.source = request.is_order ?
 			"parallel_workers of the table" : "cost model";
 		return request;
 	}
 
-	request.workers = Min(request.requested, max_parallel_maintenance_workers);
-	if (request.workers < request.requested)
+	request.workers = Min(requested, max_parallel_maintenance_workers);
+	if (request.workers < requested)
 		request.source = psprintf("%s, max_parallel_maintenance_workers = %d",
 								  request.source,
 								  max_parallel_maintenance_workers);
@@ -569,6 +574,40 @@ open_candidates(Relation heap, Relation index, Candidate *candidates)
 	return n;
 }
 
+static void
+close_candidates(BtBuildRequest *request)
+{
+	for (int i = 0; i < request->ncandidates; i++)
+		index_close(request->candidates[i].index, AccessShareLock);
+	request->ncandidates = 0;
+}
+
+/*
+ * How many workers, and whether to scan for others as well, which 'candidates'
+ * has room for.  The workers of a scan are those of all builds for which it is.
+ */
+static void
+plan_build(Relation heap, Relation index, IndexInfo *indexInfo,
+		   BtBuildRequest *request, Candidate *candidates)
+{
+	if (siblings_wait(RelationGetRelid(index)))
+	{
+		if (!request->is_order && !ptsort_debug_all_workers)
+			request->workers = Min(request->workers,
+								   siblings_workers(RelationGetRelid(index)));
+		return;
+	}
+	if (may_share_scan(heap, index, indexInfo, request->workers))
+	{
+		request->candidates = candidates;
+		request->ncandidates = open_candidates(heap, index, candidates);
+	}
+	if (!request->is_order)
+		planworkers_limit(request, heap, index);
+	if (request->workers == 0)
+		close_candidates(request);
+}
+
 /* Build an index: from what waits for it, or by a scan, perhaps for others. */
 static IndexBuildResult *
 build_or_load(Relation heap, Relation index, IndexInfo *indexInfo,
@@ -578,24 +617,21 @@ build_or_load(Relation heap, Relation index, IndexInfo *indexInfo,
 	const char *why_not;
 	IndexBuildResult *result;
 
+	plan_build(heap, index, indexInfo, request, candidates);
 	request->runs = siblings_take(heap, index, indexInfo, request->workers,
 								  (int64) maintenance_work_mem * 1024,
 								  &why_not);
 	if (why_not != NULL)
+	{
 		ereport(btbuild_log_level(),
 				(errmsg("ptsort: scanning again for index \"%s\": %s",
 						RelationGetRelationName(index), why_not)));
-	if (request->runs == NULL &&
-		may_share_scan(heap, index, indexInfo, request->workers))
-	{
-		request->candidates = candidates;
-		request->ncandidates = open_candidates(heap, index, candidates);
+		plan_build(heap, index, indexInfo, request, candidates);
 	}
 
 	result = btbuild_build(heap, index, indexInfo, request);
 
-	for (int i = 0; i < request->ncandidates; i++)
-		index_close(candidates[i].index, AccessShareLock);
+	close_candidates(request);
 	if (request->runs != NULL)
 		siblings_release(request->runs);
 	return result;

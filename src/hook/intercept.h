@@ -12,14 +12,14 @@
 
 /* GUCs */
 extern bool ptsort_enable;
-extern int	ptsort_parallel_workers;	/* -1 = ask the cost model */
+extern int	ptsort_parallel_workers;	/* at most; -1 = by cost model */
 extern int	ptsort_min_table_size;	/* in kB */
 extern int	ptsort_indexes_per_scan;
 
 /*
  * intercept_workers returns how many workers a build of this index, or a copy
- * of its table in its order, should ask for; 'by_cost' is what the server's
- * cost model says.
+ * of its table in its order, may ask for, and whether that is an order; else
+ * planworkers.c is to be asked.  'by_cost' is what the server's cost model says.
  */
 extern BtBuildRequest intercept_workers(Relation heap, Relation index,
 										int by_cost);

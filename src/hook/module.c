@@ -20,6 +20,7 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "hook/intercept.h"
+#include "hook/planworkers.h"
 #include "hook/rewrite.h"
 #include "hook/sortnode.h"
 #include "hook/sortreport.h"
@@ -88,6 +89,10 @@ static const BoolSetting bool_settings[] = {
 		PGC_SUSET, DEVELOPER,
 		"Controls whether the leader scans and sorts as well.",
 	"When off, the leader does so only if no worker was launched."},
+	{"ptsort.debug_all_workers", &ptsort_debug_all_workers,
+		PGC_SUSET, DEVELOPER,
+		"Starts as many workers as are allowed, whether or not they pay.",
+	"When off, no more are started than make a build faster."},
 	{"ptsort.debug_trust_collations", &ptsort_debug_trust_collations,
 		PGC_SUSET, DEVELOPER,
 		"Reads tables of collations as if all their elements had one byte.",
@@ -101,7 +106,7 @@ static const BoolSetting bool_settings[] = {
 static const IntSetting int_settings[] = {
 	{"ptsort.parallel_workers", &ptsort_parallel_workers,
 		-1, MAX_REQUESTED_WORKERS, PGC_USERSET, 0,
-		"Sets the number of parallel workers, unless a statement specifies it.",
+		"Sets the most parallel workers, unless a statement specifies their number.",
 	"-1 leaves it to the table's parallel_workers or the server's cost model."},
 	{"ptsort.min_table_size", &ptsort_min_table_size,
 		0, INT_MAX, PGC_USERSET, GUC_UNIT_KB,

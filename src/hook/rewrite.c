@@ -35,6 +35,7 @@
 #include "catalog/pg_class.h"
 #include "fault.h"
 #include "hook/intercept.h"
+#include "hook/planworkers.h"
 #include "hook/rewrite.h"
 #include "hook/statement.h"
 #include "miscadmin.h"
@@ -76,12 +77,16 @@ why_not_ours(Relation old_heap, Relation index)
 static BtBuildRequest
 request_workers(Relation old_heap, Relation index)
 {
+	BtBuildRequest request;
 	int			by_cost = 0;
 
 	if (ptsort_parallel_workers < 0)
 		by_cost = plan_create_index_workers(RelationGetRelid(old_heap),
 											RelationGetRelid(index));
-	return intercept_workers(old_heap, index, by_cost);
+	request = intercept_workers(old_heap, index, by_cost);
+	if (!request.is_order)
+		planworkers_limit(&request, old_heap, index);
+	return request;
 }
 
 /* relation_copy_for_cluster of the entry that we have redirected */

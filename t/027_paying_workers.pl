@@ -1,0 +1,124 @@
+# Which builds start workers, if ptsort.parallel_workers or the server's cost
+# model allows some: those that they make faster.  An order starts them anyway.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use Ptsort;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_node('main', conf => q{
+ptsort.debug_all_workers = off
+maintenance_work_mem = '256MB'
+});
+
+# The size is estimated from what pg_class says, so no table needs millions of
+# rows.
+$node->safe_psql('postgres', q{
+CREATE TABLE small AS SELECT i AS id, md5(i::text) AS word FROM generate_series(1, 20000) i;
+CREATE TABLE large AS TABLE small;
+CREATE TABLE ordered (LIKE small) WITH (parallel_workers = 1);
+INSERT INTO ordered TABLE small;
+VACUUM ANALYZE small, large, ordered});
+
+sub believe
+{
+	my ($rows) = @_;
+	$node->safe_psql('postgres',
+		"UPDATE pg_class SET reltuples = $rows WHERE relname = 'large'");
+}
+
+# What start lines say before the key: "name: participants, why"
+sub starts
+{
+	my ($sql) = @_;
+	my $end = log_end($node);
+	$node->safe_psql('postgres', $sql);
+	my $log = slurp_file($node->logfile, $end);
+	my @starts;
+	while ($log =~ /ptsort: (?:building index|copying table) "(\w+)"(?: in the order of index "\w+")?: (\d+) participants?, (.*?), keys/g)
+	{
+		push @starts, "$1: $2, $3";
+	}
+	return join('; ', @starts);
+}
+
+my $limit = 'SET ptsort.parallel_workers = 3';
+my $said = 'ptsort.parallel_workers = 3';
+my $none = 'a worker would not pay';
+
+is(starts("$limit; CREATE INDEX small_word ON small (word)"),
+	"small_word: 1, $said, $none", 'a small table');
+is(starts("$limit; REINDEX TABLE small"),
+	"small_word: 1, $said, $none", 'REINDEX of it');
+is(starts("$limit; CLUSTER small USING small_word"),
+	"small: 1, $said, $none; small_word: 1, $said, $none", 'CLUSTER of it');
+is(starts("$limit; VACUUM FULL small"),
+	"small_word: 1, $said, $none", 'VACUUM FULL of it');
+is(starts("$limit; ALTER TABLE small ADD UNIQUE (id)"),
+	"small_id_key: 1, $said, $none", 'a constraint on it');
+is(starts("SET min_parallel_table_scan_size = 0; CREATE INDEX c ON small (id)"),
+	"c: 1, cost model, $none", q{the server's cost model allows workers});
+is(starts("SET min_parallel_table_scan_size = 0; $limit; REINDEX TABLE small"),
+	join('; ', map { "$_: 1, $said, $none" } qw(small_word small_id_key c)),
+	'several indexes, of which none shares its scan');
+
+# orders
+is(starts("$limit; CREATE INDEX o ON small (id) WITH (parallel_workers = 2)"),
+	'o: 3, WITH (parallel_workers = 2)', 'WITH');
+is(starts('CREATE INDEX t ON ordered (id)'),
+	't: 2, parallel_workers of the table', 'an option of the table');
+is(starts('SET ptsort.debug_all_workers = on; SET ptsort.parallel_workers = 2; REINDEX INDEX o'),
+	'o: 3, ptsort.parallel_workers = 2', 'all workers');
+
+# what a participant gets at least
+$node->safe_psql('postgres',
+	q{SET maintenance_work_mem = '1MB'; CREATE INDEX k ON small (id) WITH (parallel_workers = 2)});
+like(slurp_file($node->logfile), qr/building index "k": 3 participants, .*, 3072 kB$/m,
+	'memory of three participants');
+
+# a large table: only as many participants as there are CPUs
+my $cpus = $node->safe_psql('postgres', q{
+CREATE TEMP TABLE cpus (n int);
+COPY cpus FROM PROGRAM 'getconf _NPROCESSORS_ONLN';
+SELECT n FROM cpus});
+my $most = $cpus < 4 ? $cpus : 4;
+my $why = $cpus < 2 ? ", $none" : $cpus < 4 ? ', more would not pay' : '';
+believe(10_000_000);
+is(starts("$limit; CREATE INDEX large_word ON large (word)"),
+	"large_word: $most, $said$why", 'a large table');
+believe(10_000_000);
+is(starts("$limit; REINDEX INDEX large_word"),
+	"large_word: $most, $said$why", 'REINDEX of it');
+believe(10_000_000);
+like(starts("$limit; CLUSTER large USING large_word"),
+	qr/^large: $most, \Q$said$why\E; /, 'CLUSTER of it');
+is(starts("SET ptsort.parallel_workers = 0; REINDEX INDEX large_word"),
+	'large_word: 1, ptsort.parallel_workers = 0', 'no workers allowed');
+
+# From how many rows on one worker pays depends on the key
+SKIP:
+{
+	skip 'needs two CPUs', 4 if $cpus < 2;
+	my $one = 'SET ptsort.parallel_workers = 1';
+	my $drop = 'DROP INDEX IF EXISTS x; CREATE INDEX x ON large';
+	believe(700_000);
+	is(starts("$one; $drop (id)"), "x: 1, ptsort.parallel_workers = 1, $none",
+		'700,000 numbers');
+	believe(700_000);
+	is(starts("$one; $drop (word COLLATE \"en_US.utf8\")"),
+		'x: 2, ptsort.parallel_workers = 1', '700,000 strings');
+
+	# One scan for two: the second build has the workers of the first
+	believe(10_000_000);
+	is(starts("SET min_parallel_table_scan_size = 0; $one; REINDEX TABLE large"),
+		join('; ', map { "$_: 2, ptsort.parallel_workers = 1" } qw(large_word x)),
+		'several indexes of a large table');
+	like(slurp_file($node->logfile), qr/building index "x": 2 .*from the scan for "large_word"$/m,
+		'... which share a scan');
+}
+
+$node->stop;
+done_testing();
