@@ -19,7 +19,8 @@ extern int	ptsort_indexes_per_scan;
 /*
  * intercept_workers returns how many workers a build of this index, or a copy
  * of its table in its order, may ask for, and whether that is an order; else
- * planworkers.c is to be asked.  'by_cost' is what the server's cost model says.
+ * planworkers.c is to be asked.  'by_cost' is what the server's cost model
+ * says.
  */
 extern BtBuildRequest intercept_workers(Relation heap, Relation index,
 										int by_cost);
