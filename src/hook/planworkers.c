@@ -34,7 +34,8 @@
 
 /*
  * These are from CPU times and minima of builds of 4,000 to 1 million rows of
- * 100 bytes with 0 to 2 workers, on two CPUs that others used as well.
+ * 100 bytes with 0 to 2 workers, on two CPUs that others used as well.  TEAM_US
+ * and RUNS_FACTOR are a line through these by eye.
  */
 #define WORD_US		0.05		/* a row: int8, whose words are the value */
 #define BYTES_US	0.135		/* uuid, numeric, text by its bytes */
