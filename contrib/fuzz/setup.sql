@@ -202,14 +202,18 @@ CREATE FUNCTION fz_left() RETURNS SETOF text LANGUAGE sql AS $$
 		pg_ls_dir(format('pg_tblspc/%s/%s/pgsql_tmp', s.oid, v), true, false) name
 	WHERE spcname = 'fz_space' $$;
 
--- The most indexes of one of the tables "t" and below it that one scan can be for:
--- valid ones without expressions and predicates, compared in C.
+-- How many indexes of one of the tables "t" and below it must share a scan, at
+-- most: valid btree ones, if no index of the table may run user code in its build,
+-- which ends a group of indexes that share one.
 CREATE FUNCTION fz_shareable() RETURNS int8 LANGUAGE sql AS $$
-	SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n
+	SELECT coalesce(max(n), 0) FROM (SELECT count(*) FILTER (WHERE relam = 403 AND indisvalid) AS n
 		FROM fz_files('t') relid, pg_index i, pg_class c
-		WHERE indrelid = relid AND c.oid = indexrelid AND relam = 403 AND indisvalid
-			AND indexprs IS NULL AND indpred IS NULL AND pg_relation_size(relid) > 0
+		WHERE indrelid = relid AND c.oid = indexrelid AND pg_relation_size(relid) > 0
+			AND NOT EXISTS (SELECT FROM pg_statistic_ext WHERE stxrelid = relid AND stxexprs IS NOT NULL)
+		GROUP BY relid
+		HAVING bool_and(indexprs IS NULL AND indpred IS NULL AND NOT indisexclusion
+			AND NOT EXISTS (SELECT FROM unnest(indclass) class, pg_opclass o
+				WHERE o.oid = class AND opcintype::regtype::text IN ('anyarray', 'record', 'anyrange', 'anymultirange'))
 			AND NOT EXISTS (SELECT FROM unnest(indclass) class, pg_opclass o, pg_amproc, pg_proc p, pg_language l
 				WHERE o.oid = class AND amprocfamily = opcfamily AND amproclefttype = opcintype AND amprocrighttype = opcintype
-					AND amprocnum = 1 AND p.oid = amproc AND l.oid = prolang AND lanname NOT IN ('internal', 'c'))
-		GROUP BY relid) s $$;
+					AND p.oid = amproc AND l.oid = prolang AND lanname NOT IN ('internal', 'c')))) s $$;
