@@ -67,8 +67,8 @@ extern IndexBuildResult *btbuild_build(Relation heap, Relation index,
 extern const char *btbuild_describe_key(Relation index);
 
 /*
- * btbuild_memory_kb returns, for a start line, what so many participants may
- * use of a budget: each of them gets PTSORT_MIN_BUDGET at least.
+ * btbuild_memory_kb returns, for a start line, the memory that participants
+ * may use of a budget: each of them gets PTSORT_MIN_BUDGET at least.
  */
 extern long long btbuild_memory_kb(int64 budget, int participants);
 

@@ -196,6 +196,16 @@ ptsort_object_access(ObjectAccessType access, Oid classId, Oid objectId,
 }
 
 
+/* True if this process holds the lock on an index. */
+static bool
+is_locked(Oid index_oid, LOCKMODE mode)
+{
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_RELATION(tag, MyDatabaseId, index_oid);
+	return pt_LockHeldByMe(&tag, mode);
+}
+
 /*
  * Second interceptor: an index that is being rebuilt has got its new file
  *
@@ -216,15 +226,6 @@ ptsort_object_access(ObjectAccessType access, Oid classId, Oid objectId,
  * comes from the CommandCounterIncrement() that shows the index's new file,
  * whatever the settings are, debug_discard_caches = 1 included.
  */
-static bool
-is_locked(Oid index_oid, LOCKMODE mode)
-{
-	LOCKTAG		tag;
-
-	SET_LOCKTAG_RELATION(tag, MyDatabaseId, index_oid);
-	return pt_LockHeldByMe(&tag, mode);
-}
-
 static void
 ptsort_relcache_callback(Datum arg, Oid relid)
 {
@@ -468,8 +469,8 @@ runs_no_user_code(Relation index)
 }
 
 /*
- * Planning any build evaluates constants in the expressions of the table's
- * extended statistics.  True if there are such expressions.
+ * True if the table has extended statistics on expressions.  Planning any build
+ * evaluates the constants in them, by functions that may be a user's.
  */
 static bool
 has_statistics_expressions(Relation heap)

@@ -5,8 +5,8 @@
  *
  * Workers take time to start and to end, and even one of them means that runs
  * are written and merged, which a serial build that fits into memory does
- * without.  So small builds are faster without any.  What a build takes is
- * thought to be, in microseconds,
+ * without.  So small builds are faster without any.  The model of the time
+ * that a build takes is, in microseconds,
  *
  *		work = rows * (what a row takes by its key) + pages * PAGE_US
  *

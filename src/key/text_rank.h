@@ -39,7 +39,7 @@ typedef struct TextDistrust
  * text_rank_distrust makes this process use the tables of a collation for no
  * new order, and stores the collation where text_rank_report_to says, which is
  * NULL at first.  False if that is NULL in a parallel worker: then the leader
- * does not get to know of it.
+ * does not learn of it.
  */
 extern bool text_rank_distrust(Oid collation);
 extern Oid *text_rank_report_to(Oid *place);

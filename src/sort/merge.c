@@ -693,13 +693,12 @@ static void
 tree_next(Merge *merge)
 {
 	int			run = merge->tree[0].run;
-	bool		repeats = merge->keys_repeat && !verifies(merge);
 	MergeNode	next;
 
-	if (repeats || verifies(merge))
+	if (merge->keys_repeat || verifies(merge))
 		keep_last(merge, run);
 	next = advance(merge, run);
-	if (repeats && repeats_last(merge, &next))
+	if (merge->keys_repeat && !verifies(merge) && repeats_last(merge, &next))
 	{
 		merge->tree[0] = next;
 		return;

@@ -124,7 +124,7 @@ repair_is_hopeless(SortOrder *order, const uint64 *entries, int64 n, int stride,
 	return wrong > HOPELESS_FRACTION * nsample;
 }
 
-/* Are two entries in the order that their words say? */
+/* True if the provider agrees with the words of two entries. */
 static bool
 spot_is_right(SortOrder *order, const uint64 *a, const uint64 *b, int stride)
 {
