@@ -22,10 +22,10 @@
  *
  * Others need these locks: exclusively for each page that they read into a
  * buffer.  So no lock is held while we wait for the device: only what the
- * system has in its cache is copied (RWF_NOWAIT).  And a participant holds few
- * locks, for a short time (LOCKED): where there are more participants than
- * cores, one that holds a lock may have to wait for its turn to run.  The
- * server's own functions read everything else:
+ * system has in its cache is copied (RWF_NOWAIT).  Where there are more
+ * participants than cores, one that holds locks may have to wait for its turn
+ * to run; fewer locks at a time did not change what pgbench notices of that
+ * (RESULTS.md).  The server's own functions read everything else:
  *
  * - blocks that a buffer has, or that are not in the system's cache
  * - pages whose checksum or header is wrong: the server says so, or repairs
@@ -61,13 +61,6 @@
  * cache.  With 8 and with 32 a scan takes as long.
  */
 #define BATCH		16
-
-/*
- * How many of them are looked up and copied under locks at a time.  With 16,
- * four times as many locks are held four times as long; with 1, half of what
- * copies save is spent on system calls.
- */
-#define LOCKED		4
 
 /* How long to make no copies after some that were of no use, in batches */
 #define MAX_PAUSE	64
@@ -201,18 +194,14 @@ fill_batch(HeapReader *reader)
 
 #ifdef RWF_NOWAIT
 
-/*
- * The number of blocks from the i-th one, at most LOCKED, that follow each
- * other in one segment.
- */
+/* How many blocks from the i-th one on follow each other in one segment. */
 static int
 neighbours(const HeapReader *reader, int i)
 {
 	BlockNumber first = reader->blocks[i];
 	int			n = 1;
 
-	while (n < LOCKED && i + n < reader->n &&
-		   reader->blocks[i + n] == first + n &&
+	while (i + n < reader->n && reader->blocks[i + n] == first + n &&
 		   (first + n) % RELSEG_SIZE != 0)
 		n++;
 	return n;
@@ -235,8 +224,8 @@ static int
 lock_blocks(Relation heap, const BlockNumber *blocks, int n, int *partitions,
 			bool *buffered)
 {
-	BufferTag	tags[LOCKED];
-	uint32		hashes[LOCKED];
+	BufferTag	tags[BATCH];
+	uint32		hashes[BATCH];
 	int			nlocks = 0;
 
 	for (int i = 0; i < n; i++)
@@ -282,8 +271,8 @@ copy_cached(HeapReader *reader, int i, int n)
 static bool
 copy_neighbours(HeapReader *reader, int i, int n)
 {
-	int			partitions[LOCKED];
-	bool		buffered[LOCKED];
+	int			partitions[BATCH];
+	bool		buffered[BATCH];
 	int			nlocks = lock_blocks(reader->scan->rs_base.rs_rd,
 									 reader->blocks + i, n, partitions,
 									 buffered);
