@@ -55,7 +55,7 @@ my @statements = (
 
 my $canceller = $node->background_psql('postgres');
 my $cancel = q{SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity
-WHERE application_name = 'victim' AND state = 'active' AND query !~ '^SET'};
+WHERE application_name = 'victim' AND backend_type = 'client backend' AND state = 'active' AND query !~ '^SET'};
 my $begun = $cancel =~ s/pg_cancel_backend\(pid\)/pid/r;
 
 # Run a statement; after so many seconds of it, if defined, cancel it.  Returns
