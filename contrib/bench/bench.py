@@ -24,6 +24,11 @@ import textreport
 import timeline
 
 
+def numbers(words):
+    """A list of numbers, separated by commas."""
+    return [int(word) for word in words.split(",")]
+
+
 def parse(arguments):
     """The command line as a namespace."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])

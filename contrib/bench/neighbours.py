@@ -57,8 +57,7 @@ def parse(arguments):
     run = commands.add_parser("run", help="measure")
     run.add_argument("--rows", type=int, default=10000000)
     run.add_argument("--shape", default="text_c", choices=sorted(shapes.SHAPES))
-    run.add_argument("--participants", default="2,4,8",
-                     type=lambda words: [int(n) for n in words.split(",")])
+    run.add_argument("--participants", default="2,4,8", type=bench.numbers)
     run.add_argument("--workloads", type=workload_list, default="read_fits,read,tpcb")
     run.add_argument("--stretch", type=int, default=30, help="seconds")
     run.add_argument("--clients", type=int, default=4)

@@ -21,11 +21,6 @@ import queryreport
 from sortbench import list_of
 
 
-def numbers(words):
-    """A list of numbers, separated by commas."""
-    return [int(word) for word in words.split(",")]
-
-
 def parse(arguments):
     """The command line as a namespace."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -37,7 +32,7 @@ def parse(arguments):
                      help="names: " + " ".join([*queries.GROUPS, *queries.QUERIES]))
     run.add_argument("--memory", type=list_of(queries.choose_memories), default="",
                      help="work_mem: " + " ".join(queries.MEMORIES))
-    run.add_argument("--workers", type=numbers, default="0,1",
+    run.add_argument("--workers", type=bench.numbers, default="0,1",
                      help="parallel workers, one number or several")
     run.add_argument("--reps", type=int, default=3, help="runs of each query each way")
     run.add_argument("--by", choices=("ms", "cpu"),

@@ -39,7 +39,7 @@ def parse(arguments):
     run.add_argument("--rows", type=int, default=10000000)
     run.add_argument("--shape", default="int8", choices=sorted(shapes.SHAPES))
     run.add_argument("--participants", default="1,2,4,8,16,32,64",
-                     type=lambda words: [int(n) for n in words.split(",")])
+                     type=bench.numbers)
     run.add_argument("--memory", default="2GB", help="maintenance_work_mem")
     run.add_argument("--runs", type=int, default=3, help="builds by each number")
     run.add_argument("--keep", action="store_true", help="do not drop the table")
