@@ -593,9 +593,10 @@ plan_build(Relation heap, Relation index, IndexInfo *indexInfo,
 {
 	if (siblings_wait(RelationGetRelid(index)))
 	{
+		int			theirs = siblings_workers(RelationGetRelid(index));
+
 		if (!request->is_order && !ptsort_debug_all_workers)
-			request->workers = Min(request->workers,
-								   siblings_workers(RelationGetRelid(index)));
+			request->workers = Min(request->workers, theirs);
 		return;
 	}
 	if (may_share_scan(heap, index, indexInfo, request->workers))
