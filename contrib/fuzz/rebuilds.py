@@ -174,14 +174,20 @@ class RebuildCase(CopyCase):
         for member in self.members.values():
             self.must(member.drop())
 
+    def _choose_member(self, table, name, plain):
+        """An index of that name, plain if so."""
+        while True:
+            index = Member(self.rng, table, self.world, self._snapshot_held(), name)
+            if index.plain or not plain:
+                return index
+
     def _create_members(self, table):
         """By the server, some of them in another tablespace."""
         self._set(indexes.quiet_settings())
-        all_plain = self.rng.random() < 0.5
+        plain = self.rng.random() < 0.75
         for letter in "abcdefghijkl"[:self.rng.randint(2, 12)]:
-            index = Member(self.rng, table, self.world, self._snapshot_held(),
-                           "i" + letter)
-            if index.slow and table.n > 1000 or all_plain and not index.plain:
+            index = self._choose_member(table, "i" + letter, plain)
+            if index.slow and table.n > 1000:
                 continue
             if not self.must(index.statement()).error:
                 self.members[index.name] = index
