@@ -1,6 +1,9 @@
 """Tests of what make bench-scale needs no server for: model, waits, picture."""
 
+import os
+import tempfile
 import unittest
+import unittest.mock
 import xml.dom.minidom
 
 import scale
@@ -34,6 +37,33 @@ class Model(unittest.TestCase):
                               (FAST._replace(memory=1e6), "memory")):
             self.assertEqual(scalemodel.limit(facts(), machine, 1000), name)
             self.assertLess(scalemodel.speedup(facts(), machine, 1000), 10)
+
+
+# Loses what comes in its first second
+SLOW_PERF = """#!/usr/bin/env python3
+import signal, sys, time
+if sys.argv[1] == "record":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    time.sleep(1)
+    signal.signal(signal.SIGINT, lambda *_: sys.exit(0))
+    while True:
+        time.sleep(1)
+"""
+
+
+class Perf(unittest.TestCase):
+    def test_slow_start(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "perf")
+            with open(path, "w") as f:
+                f.write(SLOW_PERF)
+            os.chmod(path, 0o755)
+            with unittest.mock.patch.dict(
+                    os.environ, PATH=directory + ":" + os.environ["PATH"]):
+                with waits.Perf(os.getpid(), directory) as perf:
+                    pass
+        self.assertIsNone(perf.spinning)
+        self.assertIsNotNone(perf.process.returncode)
 
 
 class Seen(unittest.TestCase):

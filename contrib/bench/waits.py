@@ -15,6 +15,7 @@ FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND
 """
 INTERVAL = 0.02                 # seconds
 PERF_START = 0.3                # what perf may need to begin, seconds
+PERF_TRIES = 100                # how often it is told to end
 
 # What waits are called in the picture; the first that fits
 KINDS = (("running", "running"), ("Lock:extend", "extension lock"),
@@ -113,11 +114,26 @@ class Perf:
     def __exit__(self, *_):
         if self.process is None:
             return
-        self.process.send_signal(signal.SIGINT)
-        self.process.wait()
+        if not self.end():
+            return
         done = subprocess.run(
             ["perf", "report", "-i", self.data, "--stdio", "--no-children",
              "--sort", "symbol"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         self.spinning = spin_share(done.stdout.decode(errors="replace"))
         if os.path.exists(self.data):
             os.remove(self.data)
+
+    def end(self):
+        """End perf; is there something to report?  A perf that is slow to start
+        loses the signals that come before it waits for them: whoever runs in the
+        background of a script ignores SIGINT."""
+        for _ in range(PERF_TRIES):
+            self.process.send_signal(signal.SIGINT)
+            try:
+                self.process.wait(PERF_START)
+                return os.path.exists(self.data)
+            except subprocess.TimeoutExpired:
+                pass
+        self.process.kill()
+        self.process.wait()
+        return False

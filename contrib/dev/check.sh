@@ -6,12 +6,14 @@
 # PG_CONFIG chooses the server, TESTS="t/001_x.pl ..." limits the TAP files,
 # TAP_ONLY=1 leaves out pg_regress, KEEP=1 keeps the working directory,
 # NO_INSTALL=1 installs nothing: the check fails and says what is missing.
+# A TAP file that takes longer than TAP_SECONDS is ended, and counts as failed.
 # Reports of failed tests are also left in build/check/.
 #
 # The log of every server that a test has started is a test as well: see
 # tally.sh for what it may not have, and how a test allows it.
 
 set -u
+watcher=
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=contrib/dev/common.sh
 . contrib/dev/common.sh
@@ -46,6 +48,8 @@ run_tap()
 	local file=$1 log status pgxs start=$SECONDS
 	log=$work/tap.$(basename "$file" .pl).log
 	pgxs=$(dirname "$("$private_config" --pgxs)")/../..
+	watch_tap "$file" &
+	watcher=$!
 	as_user env -C "$work/src" TESTDIR="$work/src" \
 		TESTDATADIR="$work/src/tmp_check" \
 		TESTLOGDIR="$work/src/tmp_check/log" \
@@ -53,6 +57,7 @@ run_tap()
 		PG_TEST_TIMEOUT_DEFAULT="${PG_TEST_TIMEOUT_DEFAULT:-600}" \
 		prove -v -I "$pgxs/src/test/perl" -I . "$file" >"$log" 2>&1
 	status=$?
+	end_watcher
 	if count "$log" "$status"; then
 		printf '%-40s ok %5d s, %d tests\n' "$file" $((SECONDS - start)) \
 			"$(grep -c '^ok ' "$log")"
@@ -65,6 +70,51 @@ run_tap()
 	fi
 	check_node_logs "$file"
 	rm -rf "$work"/src/tmp_check/t_*_data
+}
+
+# watch_tap FILE: after TAP_SECONDS, say what the file's servers are doing, and
+# end it and prove; it stops its servers.
+watch_tap()
+{
+	local nap
+	trap 'kill "$nap" 2>/dev/null; exit' TERM
+	sleep "${TAP_SECONDS:-1200}" &
+	nap=$!
+	wait "$nap"
+	{
+		say "$1 has taken too long"
+		show_processes
+		pgrep -f "$work/.* $1\$" | xargs -r kill -TERM
+	} >"$work/overdue" 2>&1
+}
+
+# end_watcher: and show what it has said, if anything
+end_watcher()
+{
+	kill -TERM "$watcher" 2>/dev/null
+	wait "$watcher"
+	watcher=
+	[ ! -s "$work/overdue" ] || cat "$work/overdue"
+	rm -f "$work/overdue"
+}
+
+# show_processes: where each process of the servers below $work is, and what
+# waits for what
+show_processes()
+{
+	local pidfile pid
+	find "$work" -name postmaster.pid 2>/dev/null | while read -r pidfile; do
+		psql -X -h "$(sed -n 5p "$pidfile")" -p "$(sed -n 4p "$pidfile")" \
+			-U "${run_user:-$(id -un)}" postgres \
+			-c "SELECT pid, backend_type, state, wait_event_type, wait_event, xact_start,
+				left(query, 200) FROM pg_stat_activity ORDER BY 1" \
+			-c "SELECT * FROM pg_locks WHERE NOT granted"
+		pid=$(head -n 1 "$pidfile")
+		for pid in "$pid" $(pgrep -P "$pid"); do
+			say "$(ps -o pid=,stat=,time=,args= -p "$pid")"
+			gdb -p "$pid" --batch -ex bt 2>/dev/null | grep '^#'
+		done
+	done
 }
 
 # check_node_logs FILE: the logs of all servers that a TAP file started
