@@ -2,7 +2,7 @@
  *
  * util.h
  *	  What several layers use and neither the server nor C has: copies of a
- *	  bounded size, bytes as words, prefetching, elapsed time.
+ *	  bounded size, bytes and TIDs as words, prefetching, elapsed time.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,6 +13,7 @@
 
 #include "port/pg_bswap.h"
 #include "portability/instr_time.h"
+#include "storage/itemptr.h"
 
 /* PT_HIDE makes the compiler forget what it knows of a variable's value. */
 #ifdef __GNUC__
@@ -41,6 +42,14 @@ pt_bytes_word(const char *at)
 
 	memcpy(&word, at, sizeof(word));
 	return pg_ntoh64(word);
+}
+
+/* pt_tid_word returns a TID as a word that compares as ItemPointerCompare. */
+static inline uint64
+pt_tid_word(const ItemPointerData *tid)
+{
+	return (uint64) ItemPointerGetBlockNumberNoCheck(tid) << 16 |
+		ItemPointerGetOffsetNumberNoCheck(tid);
 }
 
 /*

@@ -19,8 +19,10 @@ TABLESPACE = "SET allow_in_place_tablespaces = on; " \
 
 
 class RebuiltTable(CopiedTable):
-    """The table "t": smaller, as it has many indexes."""
+    """The table "t": smaller, as it has many indexes, and seldom one whose scan is
+    not shared."""
 
+    KINDS = ("plain",) * 20 + ("unlogged", "unlogged", "temporary", "partitioned")
     MAX_ROWS = 3000
 
 
@@ -184,7 +186,7 @@ class RebuildCase(CopyCase):
     def _create_members(self, table):
         """By the server, some of them in another tablespace."""
         self._set(indexes.quiet_settings())
-        plain = self.rng.random() < 0.75
+        plain = self.rng.random() < 0.9
         for letter in "abcdefghijkl"[:self.rng.randint(2, 12)]:
             index = self._choose_member(table, "i" + letter, plain)
             if index.slow and table.n > 1000:
@@ -240,9 +242,9 @@ class RebuildCase(CopyCase):
         settings.in_statement = False
         settings.values.update({
             "ptsort.parallel_workers": settings.workers,
-            "ptsort.indexes_per_scan": self.rng.choice((1, 2, 3, 8, 8, 8, 32)),
+            "ptsort.indexes_per_scan": self.rng.choice((1, 2, 3, 8, 8, 8, 8, 8, 32)),
             "maintenance_work_mem": self.rng.choice(
-                ("'1MB'", "'4MB'", "'9MB'", "'20MB'", "'64MB'", "'64MB'")),
+                ("'1MB'", "'4MB'", "'9MB'", "'20MB'") + ("'64MB'",) * 4),
             "min_parallel_table_scan_size": 0,
             "temp_tablespaces": self.rng.choice(("''", "''", "fz_space")),
         })

@@ -7,7 +7,6 @@ subtransactions, frozen pages, missing attributes, several partitions.
 
 import values
 
-KINDS = ("plain",) * 8 + ("unlogged", "temporary", "temporary", "partitioned")
 
 OLD_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1"
 
@@ -40,11 +39,13 @@ def is_odd(column, what=""):
 class Table:
     """The table "t" of a case."""
 
+    KINDS = ("plain",) * 8 + ("unlogged", "temporary", "temporary", "partitioned")
+
     def __init__(self, rng, world):
         self.rng = rng
         self.world = world
         self.name = "t"
-        self.kind = rng.choice(KINDS)
+        self.kind = rng.choice(self.KINDS)
         self.n = choose_size(rng, world.factor, world.max_rows)
         self.next_column = 1
         self.columns = [values.Column(

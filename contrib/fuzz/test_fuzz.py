@@ -250,7 +250,7 @@ class Generators(unittest.TestCase):
             seen.add(table.kind)
             seen.update(column.kind.name for column in table.columns)
             seen.add(indexes.Index(rng, table, World, False).kind)
-        self.assertLessEqual(set(tables.KINDS), seen)
+        self.assertLessEqual(set(tables.Table.KINDS), seen)
         self.assertLessEqual(set(indexes.KINDS), seen)
         self.assertLessEqual({kind.name for kind in values.PLAIN_KINDS}, seen)
 

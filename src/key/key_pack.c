@@ -12,6 +12,7 @@
 #include "compat.h"
 
 #include "key/key_pack.h"
+#include "util.h"
 #include "storage/itemptr.h"
 #include "utils/fmgroids.h"
 #include "utils/inet.h"
@@ -179,12 +180,7 @@ field_get(FieldKind kind, Datum value, uint64 word)
 		case FIELD_UUID_LOW:
 			return bytes_get(bytes + 8, 8);
 		case FIELD_TID:
-			{
-				ItemPointer tid = (ItemPointer) DatumGetPointer(value);
-
-				return ((uint64) ItemPointerGetBlockNumberNoCheck(tid) << 16) |
-					ItemPointerGetOffsetNumberNoCheck(tid);
-			}
+			return pt_tid_word((ItemPointer) DatumGetPointer(value));
 		case FIELD_WORD:
 			return word;
 		case FIELD_NONE:

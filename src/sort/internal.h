@@ -107,10 +107,12 @@ typedef struct SortVariant
 	bool		(*same_key) (const void *a, const void *b);
 
 	/*
-	 * Of flat images, optional: the word that orders tuples whose key columns
-	 * are equal.  False if it is not all that compare looks at.
+	 * Of flat images, both or neither: how compare orders tuples by their key
+	 * columns, and the word by which it orders those whose key columns are
+	 * equal.
 	 */
-	bool		(*last_word) (const void *tuple, uint64 *word, void *state);
+	int			(*compare_keys) (const void *a, const void *b, void *state);
+	uint64		(*last_word) (const void *tuple);
 
 	/*
 	 * Of inline images, both optional; the arguments are entries, that is the

@@ -23,17 +23,19 @@
 /* Entries between two checks for interrupts. */
 #define CHECK_INTERVAL	100000
 
-/* The last word of an image.  False if there is more to its order. */
+/* Is there a word that comes last? */
 static bool
-last_word(const SortOrder *order, const char *image, uint64 *word)
+has_last_words(const SortOrder *order)
 {
-	if (order->stable)
-	{
-		*word = order_place(order, image);
-		return true;
-	}
-	return order->own->last_word &&
-		order->own->last_word(image, word, order->state);
+	return order->stable || order_has_last_words(order);
+}
+
+/* That of an image. */
+static uint64
+last_word(const SortOrder *order, const char *image)
+{
+	return order->stable ? order_place(order, image) :
+		order->own->last_word(image);
 }
 
 /* lastsort: see lastsort.h. */
@@ -41,14 +43,15 @@ bool
 lastsort(const SortOrder *order, uint64 *entries, int64 n, int stride,
 		 uint64 *scratch, int64 room)
 {
+	if (!has_last_words(order))
+		return false;
 	for (int64 i = 0; i < n; i++)
 	{
 		uint64	   *entry = entries + i * stride;
 
 		if (i % CHECK_INTERVAL == 0)
 			CHECK_FOR_INTERRUPTS();
-		if (!last_word(order, entry_image(entry, stride), &entry[0]))
-			return false;
+		entry[0] = last_word(order, entry_image(entry, stride));
 	}
 	radix_sort(entries, n, stride, 1, scratch, room);
 	for (int64 i = 1; i < n; i++)
@@ -65,9 +68,8 @@ have_same_key(const SortOrder *order, const uint64 *entries, int64 n,
 			  int stride)
 {
 	const char *first = entry_image(entries, stride);
-	uint64		word;
 
-	if (order->own->same_key == NULL || !last_word(order, first, &word))
+	if (order->own->same_key == NULL || !has_last_words(order))
 		return false;
 	/* if it is not so, that is likely to be seen soon from the other end */
 	for (int64 i = n - 1; i > 0; i--)

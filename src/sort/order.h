@@ -227,8 +227,18 @@ order_string(const SortOrder *order, const void *tuple, KeyString *string)
 }
 
 /*
- * order_compare_keys orders two flat images whose words are equal, by the
- * variant's comparison alone.
+ * order_has_last_words tells whether a word decides between tuples whose key
+ * columns are equal.
+ */
+static inline bool
+order_has_last_words(const SortOrder *order)
+{
+	return !order->stable && order->own->last_word != NULL;
+}
+
+/*
+ * order_compare_keys orders two flat images whose words are equal: by their key
+ * columns if the variant has last words, else by the variant's comparison.
  */
 static inline int
 order_compare_keys(SortOrder *order, const void *a, const void *b)
@@ -236,6 +246,13 @@ order_compare_keys(SortOrder *order, const void *a, const void *b)
 	Assert(!order->inline_image);
 	if (order->words_decide)
 		return 0;
+	if (order_has_last_words(order))
+	{
+		if (order->own->same_key && order->own->same_key(a, b))
+			return 0;
+		order->comparisons++;
+		return order->own->compare_keys(a, b, order->state);
+	}
 	order->comparisons++;
 	return order->variant->compare(a, b, order->state);
 }
@@ -261,6 +278,14 @@ order_compare_tuples(SortOrder *order, const void *a, const void *b)
 
 	if (likely(cmp != 0) || order->stable)
 		return cmp;
+	if (order_has_last_words(order))
+	{
+		uint64		left = order->own->last_word(a);
+		uint64		right = order->own->last_word(b);
+
+		if (likely(left != right))
+			return left < right ? -1 : 1;
+	}
 	return order_compare_images(order, a, b);
 }
 

@@ -16,10 +16,10 @@
  *
  * lastsort.c sorts tuples that all have one key, byte for byte.
  *
- * In a stable sort, and where bytes may decide between tuples that compare
- * equal, only keys are compared here.  lastsort.c then sorts each group of
- * equal ones by place, or bytesort.c by bytes.  So a key that many tuples have
- * takes at most two comparisons a tuple.
+ * Only keys are compared here, unless a variant tells nothing of what comes
+ * after them.  lastsort.c then sorts each group of equal ones by place or TID,
+ * or bytesort.c by bytes.  So a key that many tuples have takes at most two
+ * comparisons a tuple.
  *
  *-------------------------------------------------------------------------
  */
@@ -289,21 +289,28 @@ sort_addresses(TieSort *sort, uint64 *addresses, int64 n, int stride,
 		pfree(merge.runs);
 }
 
-/* Sort entries whose keys compare equal: by place, or by bytes. */
+/*
+ * Sort entries whose keys compare equal: by place, TID, or bytes.  (Only sorts
+ * that are not builds may have a TID twice.)
+ */
 static void
 sort_equal(SortOrder *order, uint64 *entries, int64 n, int stride,
 		   uint64 *scratch, int64 room)
 {
 	uint64		word = entries[0];
+	TieSort		all = {.order = order};
+	bool		sorted;
 
-	if (!order->stable)
+	if (order_sorts_bytes(order))
 	{
 		bytesort(order, entries, n, stride, scratch, room);
 		return;
 	}
-	lastsort(order, entries, n, stride, scratch, room);
+	sorted = lastsort(order, entries, n, stride, scratch, room);
 	for (int64 i = 0; i < n; i++)
 		entries[i * stride] = word;
+	if (!sorted)
+		sort_addresses(&all, entries + stride - 1, n, stride, scratch);
 }
 
 /* Sort each group of entries whose keys compare equal. */
@@ -328,7 +335,8 @@ tiesort(SortOrder *order, uint64 *entries, int64 n, int stride,
 {
 	TieSort		sort = {
 		.order = order,
-		.keys_only = order->stable || order_sorts_bytes(order)
+		.keys_only = order->stable || order_sorts_bytes(order) ||
+		order_has_last_words(order)
 	};
 
 	if (lastsort_same(order, entries, n, stride, scratch, room))

@@ -35,6 +35,7 @@
 #include "sort/sortput.h"
 #include "sort/sortread.h"
 #include "sort/variants.h"
+#include "util.h"
 
 /* Bytes of an image before the tuple. */
 #define HEAP_IMAGE_HEAD	MAXALIGN(offsetof(HeapTupleData, t_data))
@@ -136,25 +137,46 @@ compare_evaluated(HeapSort *state, HeapTuple left, HeapTuple right)
 }
 
 static int
-heap_compare(const void *a, const void *b, void *arg)
+heap_compare_keys(const void *a, const void *b, void *arg)
 {
 	HeapSort   *state = arg;
 	HeapTupleData left;
 	HeapTupleData right;
-	int			cmp;
 
+	if (state->decided == state->nkeys)
+		return 0;
 	as_heap_tuple(a, &left);
 	as_heap_tuple(b, &right);
-	if (state->decided == state->nkeys)
-		cmp = 0;
-	else if (state->estate)
-		cmp = compare_evaluated(state, &left, &right);
-	else
-		cmp = compare_columns(&left, &right, state->desc,
-							  state->decided, state->nkeys,
-							  state->info->ii_IndexAttrNumbers,
-							  key_support(state->key));
-	return cmp != 0 ? cmp : ItemPointerCompare(&left.t_self, &right.t_self);
+	if (state->estate)
+		return compare_evaluated(state, &left, &right);
+	return compare_columns(&left, &right, state->desc,
+						   state->decided, state->nkeys,
+						   state->info->ii_IndexAttrNumbers,
+						   key_support(state->key));
+}
+
+/* Where a tuple was, as a word. */
+static uint64
+heap_last_word(const void *image)
+{
+	HeapTupleData tuple;
+
+	as_heap_tuple(image, &tuple);
+	return pt_tid_word(&tuple.t_self);
+}
+
+static int
+heap_compare(const void *a, const void *b, void *arg)
+{
+	int			cmp = heap_compare_keys(a, b, arg);
+	HeapTupleData left;
+	HeapTupleData right;
+
+	if (cmp != 0)
+		return cmp;
+	as_heap_tuple(a, &left);
+	as_heap_tuple(b, &right);
+	return ItemPointerCompare(&left.t_self, &right.t_self);
 }
 
 /* Of a column; what expressions make is in no image. */
@@ -215,6 +237,8 @@ static const SortVariant heap_variant = {
 	.key = heap_key,
 	.rekey = heap_rekey,
 	.string = heap_string,
+	.compare_keys = heap_compare_keys,
+	.last_word = heap_last_word,
 };
 
 /* Check that the index orders tuples of this descriptor. */

@@ -135,7 +135,26 @@ raise_duplicate(IndexSort *state, IndexTuple tuple)
 }
 
 static int
+index_compare_keys(const void *a, const void *b, void *arg)
+{
+	bool		equal_nulls;
+
+	return compare_keys((IndexSort *) arg, (IndexTuple) a, (IndexTuple) b,
+						&equal_nulls);
+}
+
+static int
 index_compare(const void *a, const void *b, void *arg)
+{
+	int			cmp = index_compare_keys(a, b, arg);
+
+	return cmp != 0 ? cmp :
+		ItemPointerCompare(&((IndexTuple) a)->t_tid, &((IndexTuple) b)->t_tid);
+}
+
+/* The same in a unique index, of which each two equal keys are compared. */
+static int
+unique_compare(const void *a, const void *b, void *arg)
 {
 	IndexSort  *state = arg;
 	IndexTuple	left = (IndexTuple) a;
@@ -147,7 +166,7 @@ index_compare(const void *a, const void *b, void *arg)
 		return cmp;
 
 	/* A tuple may be compared to itself; dead ones are no duplicates. */
-	if (state->unique && left != right &&
+	if (left != right &&
 		!((left->t_info | right->t_info) & DEAD_BIT) &&
 		(!equal_nulls || state->nulls_not_distinct))
 		raise_duplicate(state, left);
@@ -167,12 +186,10 @@ keys_are_duplicates(IndexSort *state, IndexTuple a, IndexTuple b)
 
 /* Slices of a unique index do not part equal keys, so no slice misses any. */
 static bool
-index_same_slice(const void *a, const void *b, void *arg)
+unique_same_slice(const void *a, const void *b, void *arg)
 {
-	IndexSort  *state = arg;
-
-	return state->unique &&
-		keys_are_duplicates(state, (IndexTuple) a, (IndexTuple) b);
+	return keys_are_duplicates((IndexSort *) arg, (IndexTuple) a,
+							   (IndexTuple) b);
 }
 
 static bool
@@ -212,15 +229,11 @@ index_same_key(const void *a, const void *b)
 			   IndexTupleSize(left) - sizeof(IndexTupleData)) == 0;
 }
 
-/* The heap TID.  A unique index must see all equal keys compared. */
-static bool
-index_last_word(const void *tuple, uint64 *word, void *arg)
+/* The heap TID. */
+static uint64
+index_last_word(const void *tuple)
 {
-	const ItemPointerData *tid = &((const IndexTupleData *) tuple)->t_tid;
-
-	*word = ((uint64) ItemPointerGetBlockNumberNoCheck(tid) << 16) |
-		ItemPointerGetOffsetNumberNoCheck(tid);
-	return !((IndexSort *) arg)->unique;
+	return pt_tid_word(&((const IndexTupleData *) tuple)->t_tid);
 }
 
 static PtSortKey *
@@ -270,14 +283,29 @@ static const SortVariant index_variant = {
 		.name = "index tuple",
 		.size = index_size,
 		.compare = index_compare,
-		.same_slice = index_same_slice,
 	},
 	.key = index_key,
 	.rekey = index_rekey,
 	.string = index_string,
 	.string_offset = index_string_offset,
 	.same_key = index_same_key,
+	.compare_keys = index_compare_keys,
 	.last_word = index_last_word,
+	.has_postponed = index_has_postponed,
+	.reset = index_reset,
+};
+
+static const SortVariant index_unique_variant = {
+	.base = {
+		.name = "index tuple, unique key",
+		.size = index_size,
+		.compare = unique_compare,
+		.same_slice = unique_same_slice,
+	},
+	.key = index_key,
+	.rekey = index_rekey,
+	.string = index_string,
+	.string_offset = index_string_offset,
 	.has_postponed = index_has_postponed,
 	.reset = index_reset,
 };
@@ -367,7 +395,8 @@ variant_begin_index_with(Relation heap, Relation index, bool unique,
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	IndexSort  *state = make_state(heap, index, key_index(index));
-	const SortVariant *variant = &index_variant;
+	const SortVariant *variant =
+		unique ? &index_unique_variant : &index_variant;
 	PtSort	   *sort;
 
 	if (unique && options->options.bound > 0)
@@ -433,7 +462,8 @@ index_state(PtSort *sort)
 	const PtSortVariant *variant = sort_variant(sort);
 
 	if (variant == &exact_variant.base ||
-		variant == &exact_unique_variant.base)
+		variant == &exact_unique_variant.base ||
+		variant == &index_unique_variant.base)
 		return sort_state(sort, variant);
 	return sort_state(sort, &index_variant.base);
 }
