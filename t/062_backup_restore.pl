@@ -34,7 +34,11 @@ create_tables($primary);
 $primary->safe_psql('postgres', q{
 CREATE TABLE m AS SELECT * FROM a;
 CREATE TABLE old AS SELECT * FROM a;
-CREATE INDEX old_mark ON old (url)});
+CREATE INDEX old_mark ON old (url);
+CREATE TABLE copied AS SELECT * FROM a;
+CREATE INDEX copied_word ON copied (word)});
+my $copied = q{SELECT count(*), md5(string_agg(c::text, ' ' ORDER BY id)) FROM copied c};
+my $rows = $primary->safe_psql('postgres', $copied);
 
 # A build in a transaction of its own, by which recovery can be told where to
 # end.
@@ -50,13 +54,13 @@ COMMIT");
 	return $xid;
 }
 
-# A build that stops when some of it is written
+# A build or copy that stops when it comes to a point for the second time
 sub pause_build
 {
-	my ($sql) = @_;
+	my ($point, $sql) = @_;
 	my $build = start_psql(
 		$primary,
-		"SET ptsort_test.fault = 'btwrite: log:2:pause'",
+		"SET ptsort_test.fault = '$point:2:pause'",
 		'SET ptsort.parallel_workers = 2',
 		$sql);
 	return $build;
@@ -92,6 +96,7 @@ WHERE indisvalid AND relname LIKE '%mark%'}),
 		$marks,
 		"$name: the right ones are there");
 	check_indexes($copy, $name);
+	is($copy->safe_psql('postgres', $copied), $rows, "$name: the copied rows");
 	drop_invalid($copy, $name);
 	$copy->safe_psql('postgres', q{
 DELETE FROM m WHERE id % 3 = 0;
@@ -108,14 +113,22 @@ REINDEX TABLE a});
 	return;
 }
 
-# The load, with a backup while a build is in the middle, two builds whose
-# transactions are known, and a restore point in the middle of two others
+# The load; a backup while a build is in the middle, while pages of a build and of
+# a copy are logged but not written, so that the redo pointer is after the record,
+# and while they are written; two builds whose transactions are known; and a restore
+# point in the middle of two others
 my $start = log_end($primary);
 my @load = start_load($primary, 3, 200);
 $primary->wait_for_log(qr/ptsort: building index/, $start);
 my $pause = pause_points($primary);
-my @builds = (pause_build('CREATE INDEX half_mark ON m (few, word)'));
-ok(wait_for_point($primary, 'btwrite: log'), 'backup: a build is half written');
+my @builds = (
+	pause_build('btwrite: log', 'CREATE INDEX half_mark ON m (few, word)'),
+	pause_build('btwrite: write', 'CREATE INDEX logged_mark ON m (at, word)'),
+	pause_build('btwrite: write', 'CLUSTER copied USING copied_word'),
+	pause_build('btwrite: written', 'CREATE INDEX written_mark ON m (word, at)'));
+ok($primary->poll_query_until('postgres', q{
+SELECT count(DISTINCT coalesce(leader_pid, pid)) = 4 FROM pg_stat_activity
+WHERE application_name ~ '^at btwrite: (log|write|written)$'}), 'backup: all four have come to it');
 $primary->backup('under_load');
 end_session($pause);
 $_->{run}->finish foreach @builds;
@@ -124,13 +137,13 @@ my $mark1 = build_mark('mark1', 'word, id');
 sleep(rand 0.3);
 my $mark2 = build_mark('mark2', 'num, word');
 $pause = pause_points($primary);
-push @builds, map { pause_build($_) }
+push @builds, map { pause_build('btwrite: log', $_) }
   ('CREATE INDEX mark3 ON m (at)', 'REINDEX INDEX CONCURRENTLY old_mark');
 ok(wait_for_point($primary, 'btwrite: log', 2),
 	'restore point: two builds are half written');
 $primary->safe_psql('postgres', q{SELECT pg_create_restore_point('middle')});
 end_session($pause);
-$_->{run}->finish foreach @builds[ 1, 2 ];
+$_->{run}->finish foreach @builds[ -2, -1 ];
 is(join('', map { $_->{err} } @builds), '', 'the builds go on');
 stop_load($primary, @load);
 my $seen = read_load_log(slurp_file($primary->logfile, $start));
@@ -147,21 +160,21 @@ check_indexes($primary, "seed $seed: primary");
 check_copy(restore('backup', ''), 'old_mark');
 check_copy(
 	restore('to_commit', "recovery_target_xid = $mark1", has_restoring => 1),
-	'half_mark mark1 old_mark');
+	'half_mark logged_mark mark1 old_mark written_mark');
 check_copy(
 	restore(
 		'before_commit',
 		"recovery_target_xid = $mark2\nrecovery_target_inclusive = off",
 		has_restoring => 1),
-	'half_mark mark1 old_mark');
+	'half_mark logged_mark mark1 old_mark written_mark');
 check_copy(
 	restore(
 		'in_build', q{recovery_target_name = 'middle'}, has_restoring => 1),
-	'half_mark mark1 mark2 old_mark');
+	'half_mark logged_mark mark1 mark2 old_mark written_mark');
 my $all = restore('to_the_end', '', has_restoring => 1);
 commit_prepared($all);
 is(valid_indexes($all), valid_indexes($primary),
 	"seed $seed: the end of the archive has the indexes of the primary");
-check_copy($all, 'half_mark mark1 mark2 mark3 old_mark');
+check_copy($all, 'half_mark logged_mark mark1 mark2 mark3 old_mark written_mark');
 $primary->stop;
 done_testing();
