@@ -151,7 +151,7 @@ command_fails_like([ 'python3', $sorts, 'run', '--shapes', 'none', '--out', $out
 my $queries = "$dir/querybench.py";
 ($good, $results, $out) = program($queries, '--rows', 5000, '--reps', 1, '--by', 'cpu',
 	'--min-rows', 0, '--shapes',
-	'order,uses,analytics,start,small_int8_100,rescan_token_1000');
+	'order,uses,analytics,start,small_int8_100,rescan_token_1000,few_icu_4,few_two_2');
 ok($good, 'queries');
 my @measured = grep { $_->{status} eq 'ok' } @{ $results->{shapes} };
 is_deeply([ map { $_->{reason} } grep { $_->{status} eq 'error' } @{ $results->{shapes} } ],

@@ -12,8 +12,8 @@
 #
 #   ROWS=500000    rows of 260 bytes
 #   SHAPES=a,b     queries, or groups of them: all, order, uses, analytics, small,
-#                  start; see contrib/bench/queries.py
-#   MEMORY=a,b     work_mem: of 1GB, 4MB
+#                  start, few (not in all); see contrib/bench/queries.py
+#   MEMORY=a,b     work_mem: of 1GB, 64MB (of few only), 4MB
 #   WORKERS=a,b    parallel workers: of 0, 1
 #   REPS=3         runs of each query each way; medians are reported
 #   BY=cpu         or ms: what ratios are made of; by default CPU time if the

@@ -25,6 +25,7 @@ Query = namedtuple("Query", "name label table sort sql floor plan shown before a
 
 COLLATIONS = shapes.COLLATIONS
 NEVER_SLOWER = 0.97
+FEW = (1, 2, 4, 10, 100, 1000, 30000)       # different values of a column
 
 TABLES = {t.name: t for t in (
     # 260 bytes
@@ -48,6 +49,10 @@ TABLES = {t.name: t for t in (
         ((i - 1) / 10)::int4 AS g10, ((i - 1) / 100)::int4 AS g100,
         ((i - 1) / 1000)::int4 AS g1000, ((i - 1) / 10000)::int4 AS g10000,
         ((i - 1) / 100000)::int4 AS g100000""" % URL),
+    # columns with few different values, in random order
+    Table("few", 1.0, "i AS id, " + ", ".join(
+        "{v} AS b{n}, {v}::numeric AS n{n}, 'status ' || {v} AS t{n}".format(
+            n=n, v="abs(hashint8extended(i, 40) %% %d)" % n) for n in FEW)),
 )}
 
 # Rows that all sorts of a loop have together, at most
@@ -89,6 +94,17 @@ def small(name, label, key, sort):
                     "SELECT count(id) FROM generate_series(0, {last%d}) AS g, "
                     "LATERAL (SELECT id, %s FROM {groups} WHERE g%d = g ORDER BY %s OFFSET 1) s"
                     % (size, key.split()[0], size, key), NEVER_SLOWER, **SERIAL)
+
+
+def few(name, label, keys, sort, floor):
+    """Sorts of keys that repeat: of each number of different values."""
+    for n in FEW:
+        by = keys.replace("#", str(n))
+        columns = re.sub(r" COLLATE ({\w+}|\"C\")", "", by)
+        yield Query("few_%s_%d" % (name, n), "%s value%s: %s" % (
+            format(n, ","), "s" if n > 1 else "", label), "few", sort,
+            counted("SELECT id, %s FROM {few} ORDER BY %s" % (columns, by)), floor,
+            memories=("4MB", "64MB", "1GB"), workers=(0,))
 
 
 MAKE_PARTITIONS = """DO $$ BEGIN
@@ -178,6 +194,13 @@ QUERIES = {q.name: q for q in (
     *small("token", "md5, en_US", "token COLLATE {en}", "text"),
     *small("url_icu", "URL, en-x-icu", "url COLLATE {icu}", "text"),
 
+    *few("en", "text, en_US", "t# COLLATE {en}", "text", 0.98),
+    *few("icu", "text, en-x-icu", "t# COLLATE {icu}", "text", 0.98),
+    *few("c", 'text, "C"', 't# COLLATE "C"', "on", 0.95),
+    *few("int8", "int8", "b#", "on", 0.95),
+    *few("numeric", "numeric", "n#", "on", 0.95),
+    *few("two", "(text, en_US; int8)", "t# COLLATE {en}, b#", "text", 0.98),
+
     Query("start", "planning and start without sorts", "groups", "on",
           LOOP % ("SELECT count(*) FROM {groups} WHERE id = $1", ROUNDS), NEVER_SLOWER,
           None, **SERIAL),
@@ -194,7 +217,8 @@ QUERIES = {q.name: q for q in (
 )}
 
 GROUPS = {
-    "all": tuple(QUERIES),
+    "all": tuple(n for n in QUERIES if not n.startswith("few_")),
+    "few": tuple(n for n in QUERIES if n.startswith("few_")),
     "order": tuple(n for n in QUERIES if n.startswith("order_")),
     "small": tuple(n for n in QUERIES if n.startswith(("small_", "rescan_"))),
     "start": tuple(n for n in QUERIES if n.startswith("start")),
@@ -202,14 +226,14 @@ GROUPS = {
 }
 GROUPS["uses"] = tuple(n for n in QUERIES
                        if not any(n in GROUPS[g] for g in ("order", "small", "start",
-                                                           "analytics")))
+                                                           "analytics", "few")))
 
-MEMORIES = ("1GB", "4MB")
+MEMORIES = ("1GB", "64MB", "4MB")
 
 
 def choose(words):
-    """The queries that a list of names and of GROUPS means; all if it is empty."""
-    return [QUERIES[name] for name in chosen(words, QUERIES, tuple(QUERIES), GROUPS)]
+    """The queries that a list of names and of GROUPS means; GROUPS["all"] if it is empty."""
+    return [QUERIES[name] for name in chosen(words, QUERIES, GROUPS["all"], GROUPS)]
 
 
 def choose_memories(words):

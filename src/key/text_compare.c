@@ -134,6 +134,16 @@ text_compare_contradicted(CompareFailure *failure, Oid collation)
 			 errhint("Set ptsort.skip_prefixes to off and run the statement again.")));
 }
 
+/* Are two values the same bytes, whatever these mean? */
+static inline bool
+same_bytes(Datum x, Datum y)
+{
+	Size		size = VARSIZE_ANY(DatumGetPointer(x));
+
+	return size == VARSIZE_ANY(DatumGetPointer(y)) &&
+		memcmp(DatumGetPointer(x), DatumGetPointer(y), size) == 0;
+}
+
 /* The comparator that text_compare_wrap installs. */
 static int
 compare_ranks(Datum x, Datum y, SortSupport ssup)
@@ -146,6 +156,8 @@ compare_ranks(Datum x, Datum y, SortSupport ssup)
 	int			shared;
 	int			cmp;
 
+	if (same_bytes(x, y))
+		return 0;
 	if (!is_plain(x) || !is_plain(y) || self->failure->full ||
 		!text_rank_is_ready(self->ranks))
 		return compare_full(self, x, y);
