@@ -11,7 +11,7 @@
 #   make demo     time the server's index builds and ours, side by side
 #   make bench    the same with statistics and a chart; see contrib/bench/bench.sh
 #   make bench-text   the same on text that this machine holds; see contrib/bench/bench-text.sh
-#   make bench-scale   builds by 1 to 64 participants, what they wait for, and a model; see contrib/bench/bench-scale.sh
+#   make bench-scale   builds by 1 to 64 participants, what they wait for, and a model; longest checkpoints; see contrib/bench/bench-scale.sh
 #   make bench-neighbours   pgbench beside builds by the server and by ptsort; see contrib/bench/bench-neighbours.sh
 #   make bench-sort   the server's tuplesort and ptsort's sort on the same rows; see contrib/bench/bench-sort.sh
 #   make sortbench   the sort benchmark, from file to file, beside other programs; see contrib/bench/bench-file.sh

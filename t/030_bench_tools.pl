@@ -170,10 +170,21 @@ command_like([ 'python3', $queries, 'report', $out ],
 command_fails_like([ 'python3', $queries, 'run', '--shapes', 'none', '--out', $out ],
 	qr/unknown none; there are: order_url /, 'queries: unknown');
 
-# Scaling: each number of participants, its parts, and a picture
+# Scaling: each number of participants, its parts, and a picture; checkpoints, on a
+# slow disk as well
 my $scale = "$dir/scale.py";
-($good, $results, $out) = program($scale, '--rows', 20000, '--runs', 1,
-	'--participants', '1,2,4', '--memory', '64MB');
+my $slow_disk = PostgreSQL::Test::Utils::tempdir();
+command_ok([ 'cc', '-shared', '-fPIC', '-o', "$slow_disk/slowdisk.so", "$dir/slowdisk.c",
+	'-ldl' ], 'scale: slow disk');
+append_to_file("$slow_disk/state", "\0" x 16);
+$ENV{SLOW_DISK_FILE} = "$slow_disk/state";
+my @scale = ('--rows', 20000, '--runs', 1, '--participants', '1,2,4', '--memory', '64MB',
+	'--checkpoints');
+{
+	local $ENV{LD_PRELOAD} = "$slow_disk/slowdisk.so";
+	$node->restart;
+}
+($good, $results, $out) = program($scale, @scale, '--slow-disk', 50);
 ok($good, 'scale');
 foreach my $n (1, 2, 4)
 {
@@ -184,11 +195,28 @@ foreach my $n (1, 2, 4)
 		[ $n > 1 ? 'plan' : (), 'start', 'stitch', 'sync' ],
 		"scale: $n participants: parts");
 }
+is_deeply([ map { "$_->{participants} $_->{mb_s}" } @{ $results->{checkpoints} } ],
+	[ '1 0', '2 0', '4 0', '1 50', '2 50', '4 50' ], 'scale: checkpoints');
+foreach my $pair (@{ $results->{checkpoints} })
+{
+	foreach my $builder (qw(server ptsort))
+	{
+		my @times = map { @{ $_->{times} } } @{ $pair->{$builder} };
+
+		cmp_ok(scalar(grep { $_ > 0 } @times), '>', 0,
+			"scale: $builder, $pair->{participants} participants, $pair->{mb_s} MB/s");
+	}
+}
 command_like([ 'python3', $scale, 'report', $out ],
-	qr/^ +4 .*^ +4 /ms, 'scale: report');
+	qr/^ +4 .*^ +4 .*^CHECKPOINT .*^ +4  as it is .*^ +4  50 MB\/s /ms, 'scale: report');
 like(slurp_file("$out/scale.svg"), qr/<svg .*participants.*<\/svg>/s, 'scale: picture');
 is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_class
 	WHERE relkind = 'r' AND relname LIKE 'bench%'}), 0, 'scale: tables are dropped');
+$node->restart;
+command_fails_like([ 'python3', $scale, 'run', '--out', $out, @scale, '--slow-disk', 50 ],
+	qr/the server runs without slowdisk\.c/, 'scale: without a slow disk');
+command_fails_like([ 'python3', $scale, 'run', '--out', $out, '--slow-disk', 50 ],
+	qr/--slow-disk needs --checkpoints/, 'scale: a slow disk, and no checkpoints');
 
 # Files: every way, cold and warm, beside what is there
 my $files = "$dir/filebench.py";

@@ -131,8 +131,13 @@ def prepare(cluster, options, table):
         if share > 0.05:
             return "%.0f %% of the data stayed in the kernel's cache" % (100 * share)
     else:
-        cluster.run("CHECKPOINT", "SELECT pg_prewarm('%s') \\g /dev/null\n" % table)
+        warm(cluster, table)
     return None
+
+
+def warm(cluster, table):
+    """Have the table in the server's buffers, and nothing to write."""
+    cluster.run("CHECKPOINT", "SELECT pg_prewarm('%s') \\g /dev/null\n" % table)
 
 
 # Shapes whose limit can be measured: where the key is in a row
@@ -210,11 +215,15 @@ def load(cluster, options, table):
     if cluster.value("SELECT to_regclass('%s')" % name) == "":
         print("   loading %s" % name, flush=True)
         cluster.run(*shapes.load_statements(table, options.rows))
-    # What tells the server how many workers to use, or that it is to decide.
-    cluster.run("ALTER TABLE %s %s" % (
-        name, "RESET (parallel_workers)" if options.planned
-        else "SET (parallel_workers = %d)" % options.workers))
+    set_workers(cluster, options, name)
     return name
+
+
+def set_workers(cluster, options, table):
+    """Tell the server how many workers to use for this table, or to decide."""
+    cluster.run("ALTER TABLE %s %s" % (
+        table, "RESET (parallel_workers)" if options.planned
+        else "SET (parallel_workers = %d)" % options.workers))
 
 
 def rows_of(cluster, table):

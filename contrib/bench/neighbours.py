@@ -161,7 +161,7 @@ def measure_workload(server, options, workload, table, keys):
     found = {"alone": [stretch(server, options, workload, None, table, keys)]}
     for n in options.participants:
         options.workers = n - 1
-        server.run("ALTER TABLE %s SET (parallel_workers = %d)" % (table, n - 1))
+        measure.set_workers(server, options, table)
         pair = found[str(n)] = {builder: [] for builder in measure.BUILDERS}
         for turn in range(options.runs):
             order = 1 if (turn + options.participants.index(n)) % 2 == 0 else -1

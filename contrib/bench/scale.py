@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """How ptsort's index build scales: builds by 1 to 64 participants on the cores
-there are, what they wait for, and a model of as many cores as participants.
+there are, what they wait for, and a model of as many cores as participants; and how
+long checkpoints take beside them and beside the server's own builds.
 
     scale.py run        measure, on the server that PGHOST and PGPORT name
     scale.py report     make text and picture of what was measured
@@ -16,6 +17,7 @@ import time
 from statistics import median
 
 import bench
+import checkpoints
 import cluster
 import measure
 import report
@@ -42,6 +44,10 @@ def parse(arguments):
                      type=bench.numbers)
     run.add_argument("--memory", default="2GB", help="maintenance_work_mem")
     run.add_argument("--runs", type=int, default=3, help="builds by each number")
+    run.add_argument("--checkpoints", action="store_true",
+                     help="also builds by the server and by ptsort beside CHECKPOINTs")
+    run.add_argument("--slow-disk", type=int, metavar="MB/S",
+                     help="these also on such a disk: the server runs with slowdisk.c")
     run.add_argument("--keep", action="store_true", help="do not drop the table")
     run.add_argument("--source", default="?", help="which ptsort this is")
     run.add_argument("--out", required=True, help="directory for results.json")
@@ -51,7 +57,11 @@ def parse(arguments):
     show.add_argument("--wal-rate", type=float, default=2,
                       help="to its disk, GB/s")
     show.add_argument("out", help="directory with results.json")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if options.command == "run" and options.slow_disk and not (
+            options.checkpoints and os.environ.get("SLOW_DISK_FILE")):
+        parser.error("--slow-disk needs --checkpoints, and SLOW_DISK_FILE of slowdisk.c")
+    return options
 
 
 def written_rate(path, sync):
@@ -79,8 +89,8 @@ def measured_rates(directory):
 def one_build(server, options, table, keys, participants):
     """Build the index once and drop it.  Returns what it took, as a dict."""
     options.workers = participants - 1
-    server.run("ALTER TABLE %s SET (parallel_workers = %d)" % (table, options.workers),
-               "CHECKPOINT", "SELECT pg_prewarm('%s') \\g /dev/null\n" % table)
+    measure.set_workers(server, options, table)
+    measure.warm(server, table)
     script = measure.build_script("ptsort", options, table, keys, "debug2")
     with waits.Perf(server.postmaster_pid(), options.out) as perf, \
             waits.Waits() as seen:
@@ -127,7 +137,10 @@ def run(options):
                          + server.value("SHOW wal_buffers")),
         "rates": measured_rates(server.data),
         "table_bytes": int(server.value("SELECT pg_relation_size('%s')" % table)),
-        "builds": builds, "tinies": tinies}
+        "builds": builds, "tinies": tinies, "checkpoints": []}
+    bench.save(results, options.out)
+    if options.checkpoints:
+        results["checkpoints"] = checkpoints.measure_disks(server, options, table, keys)
     server.run("DROP TABLE " + tiny)
     if not options.keep:
         server.run("DROP TABLE " + table)
@@ -175,12 +188,7 @@ def facts_of(results):
 
 def waits_of(builds):
     """Samples of several builds, by kind of wait, as shares."""
-    events = {}
-    for build in builds:
-        for event, count in build["events"].items():
-            events[event] = events.get(event, 0) + count
-    kinds = waits.by_kind(events)
-    return {name: count / sum(kinds.values()) for name, count in kinds.items()}
+    return waits.shares(waits.by_kind(waits.total(builds)))
 
 
 def tables(results, facts, machine):
@@ -222,7 +230,8 @@ def show(options):
             results["rates"]["wal"] / scalemodel.GB,
             results["rates"]["file"] / scalemodel.GB),
         report.machine(settings)]
-    lines = words + [""] + tables(results, facts, machine)
+    lines = (words + [""] + tables(results, facts, machine)
+             + checkpoints.lines(results.get("checkpoints", [])))
     serial = median(b["seconds"] for b in results["builds"]["1"])
     picture = scalechart.picture(
         words, numbers, [scalemodel.speedup(facts, machine, n) for n in numbers],

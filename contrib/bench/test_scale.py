@@ -1,11 +1,15 @@
 """Tests of what make bench-scale needs no server for: model, waits, picture."""
 
 import os
+import subprocess
+import sys
 import tempfile
+import time
 import unittest
 import unittest.mock
 import xml.dom.minidom
 
+import checkpoints
 import scale
 import scalechart
 import scalemodel
@@ -83,6 +87,54 @@ class Seen(unittest.TestCase):
         shares = scale.waits_of([{"events": {"running": 1}},
                                  {"events": {"running": 2, "Lock:extend": 1}}])
         self.assertEqual(shares, {"running": 0.75, "extension lock": 0.25})
+
+
+def beside(seconds, times, **events):
+    """A build with checkpoints of these times."""
+    return {"seconds": seconds, "times": times, "events": events}
+
+
+class Checkpoints(unittest.TestCase):
+    def test_lines(self):
+        """The longest of all builds, and what all of them saw."""
+        found = [{"participants": n, "mb_s": mb_s,
+                  "server": [beside(2, [5, 20], a=1), beside(4, [40], a=1, b=2)],
+                  "ptsort": [beside(1, [10]), beside(1.2, [4, 1], idle=0)]}
+                 for n, mb_s in ((2, 0), (9, 70))]
+        words = [line.split() for line in checkpoints.lines(found)]
+        self.assertIn("2 as it is 40 10 0.25 3 / 3 3.0 / 1.1".split(), words)
+        self.assertIn("9 70 MB/s 40 10 0.25 3 / 3 3.0 / 1.1".split(), words)
+        self.assertIn("9 70 MB/s server a 50 %, b 50 %".split(), words)
+        self.assertEqual(checkpoints.lines([]), [])
+
+    def test_idle(self):
+        """What the checkpointer does between checkpoints is left out."""
+        self.assertEqual(checkpoints.seen_doing(
+            [{"events": {checkpoints.IDLE: 5, "running": 1}},
+             {"events": {"IO:WALSync": 3, "running": 0}}]),
+            "IO:WALSync 75 %, running 25 %")
+
+    def test_slow_disk(self):
+        """Its file is that of slowdisk.c."""
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "slow-disk")
+            with open(path, "wb") as f:
+                f.write(bytes(16))
+            disk = checkpoints.SlowDisk(path)
+            disk.set_rate(70)
+            self.assertFalse(disk.is_used())
+            library = os.path.join(directory, "slowdisk.so")
+            subprocess.run(
+                ["cc", "-shared", "-fPIC", "-o", library, os.path.join(
+                    os.path.dirname(__file__), "slowdisk.c"), "-ldl"], check=True)
+            began = time.monotonic()
+            subprocess.run(
+                [sys.executable, "-c", "import os; f = os.open('written', os.O_CREAT | "
+                 "os.O_RDWR); os.pwrite(f, bytes(7 << 20), 0); os.fsync(f)"], check=True,
+                cwd=directory, env=dict(os.environ, LD_PRELOAD=library,
+                                        SLOW_DISK_FILE=path))
+            self.assertGreater(time.monotonic() - began, 0.1)
+            self.assertTrue(disk.is_used())
 
 
 class Picture(unittest.TestCase):

@@ -2,6 +2,7 @@
 for spinlocks, by perf."""
 
 import collections
+import contextlib
 import os
 import shutil
 import signal
@@ -38,45 +39,75 @@ def by_kind(events):
     return {words: count for words, count in found.items() if count}
 
 
-class Waits(threading.Thread):
+def total(builds):
+    """The events of several builds, added up."""
+    return sum((collections.Counter(build["events"]) for build in builds),
+               collections.Counter())
+
+
+def shares(counts):
+    """Counts as shares of their sum."""
+    return {name: count / sum(counts.values()) for name, count in counts.items()}
+
+
+class Session(threading.Thread):
+    """A thread that gives statements to a psql of its own from the beginning of a
+    `with` to its end."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.done = threading.Event()
+        self.psql = None
+
+    def ask(self, script):
+        """Give psql a script.  Returns False if psql has ended."""
+        try:
+            self.psql.stdin.write(script)
+            self.psql.stdin.flush()
+        except BrokenPipeError:
+            return False
+        return True
+
+    def __enter__(self):
+        self.psql = subprocess.Popen(
+            ["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", "postgres"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, universal_newlines=True)
+        self.start()
+        return self
+
+    def close(self):
+        """Give psql no more."""
+        with contextlib.suppress(BrokenPipeError):
+            self.psql.stdin.close()
+
+    def __exit__(self, *_):
+        self.done.set()
+        self.join()
+        self.psql.stdout.close()
+        self.psql.wait()
+
+
+class Waits(Session):
     """with Waits() as w: ...; then w.events has how often which wait event was
     seen, of leader and workers together, or of what another query tells."""
 
     def __init__(self, sample=SAMPLE):
-        super().__init__(daemon=True)
+        super().__init__()
         self.sample = sample
         self.events = collections.Counter()
-        self.done = threading.Event()
-        self.psql = None
 
     def run(self):
         reader = threading.Thread(target=self.read, daemon=True)
         reader.start()
-        while not self.done.wait(INTERVAL):
-            try:
-                self.psql.stdin.write(self.sample)
-                self.psql.stdin.flush()
-            except BrokenPipeError:
-                break
-        self.psql.stdin.close()
+        while not self.done.wait(INTERVAL) and self.ask(self.sample):
+            pass
+        self.close()
         reader.join()
-        self.psql.wait()
 
     def read(self):
         """Count what psql says."""
         for line in self.psql.stdout:
             self.events[line.strip()] += 1
-
-    def __enter__(self):
-        self.psql = subprocess.Popen(
-            ["psql", "-X", "-q", "-A", "-t", "-d", "postgres"], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, universal_newlines=True)
-        self.start()
-        return self
-
-    def __exit__(self, *_):
-        self.done.set()
-        self.join()
 
 
 def spin_share(report):
