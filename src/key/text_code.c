@@ -23,6 +23,7 @@
 #include "fault.h"
 #include "key/text_code.h"
 #include "key/text_count.h"
+#include "key/text_memo.h"
 #include "key/text_model.h"
 #include "key/text_sample.h"
 #include "key/text_symbol.h"
@@ -137,6 +138,7 @@ struct TextCode
 	TextPrefix	prefix;
 	TextModel  *model;			/* if coded */
 	TextSample	sample;
+	TextMemo	memo;			/* if coded */
 };
 
 TextCode *
@@ -459,6 +461,19 @@ code_words(TextCode *code, const char *string, int length, uint64 *words)
 	*words = (uint64) interval.low;
 }
 
+/* The same for strings that may have been here before. */
+static inline void
+memo_words(TextCode *code, const char *string, int length, uint64 *words)
+{
+	bool		found;
+	TextMemoEntry *entry = text_memo_entry(&code->memo, string, length, &found);
+
+	if (!found)
+		code_words(code, string, length, entry->words);
+	for (int i = 0; i < code->nwords; i++)
+		words[i] = entry->words[i];
+}
+
 void
 text_code_words(TextCode *code, Datum value, uint64 *words)
 {
@@ -480,7 +495,12 @@ text_code_words(TextCode *code, Datum value, uint64 *words)
 		string = text_collation_string(code->collation, plain, &length);
 	}
 	if (likely(code->mode == CODED))
-		code_words(code, string, length, words);
+	{
+		if (length <= TEXT_MEMO_BYTES && text_memo_is_useful(&code->memo))
+			memo_words(code, string, length, words);
+		else
+			code_words(code, string, length, words);
+	}
 	else if (code->mode == PLAIN)
 		*words = pt_string_word(string, length);
 	else
