@@ -157,50 +157,6 @@ SELECT copied('parent', 'parent_word'), copied('child', 'child_word');
 CLUSTER parted USING parted_word;
 SELECT index_name, role, tuples FROM ptsort_last_copy() WHERE participant IS NULL;
 SELECT count(*), count(*) FILTER (WHERE word < before) FROM (SELECT word, lag(word) OVER (ORDER BY ctid) AS before FROM parted_1) s;
--- What is left to the server, and why
-CREATE TABLE points (p point, id int);
-INSERT INTO points SELECT point(i, -i), -i FROM generate_series(1, 100) i;
-CREATE INDEX points_p ON points USING gist (p);
-CREATE TABLE ints (id int) WITH (autovacuum_enabled = off);
-INSERT INTO ints VALUES (2), (1);
-CREATE INDEX ints_id ON ints (id);
-SET client_min_messages = log;
-SET ptsort.log_build = on;
-CLUSTER points USING points_p;
-VACUUM FULL points;
-SET ptsort.min_table_size = '1GB';
-CLUSTER ints USING ints_id;
-SET ptsort.enable = off;
-CLUSTER ints;
-RESET ptsort.enable;
-SET ptsort.min_table_size = 0;
-TRUNCATE ints;
-CLUSTER ints;
-VACUUM FULL pg_catalog.pg_am;
 
--- A rewrite that fails, or another kind of one, leaves nothing of ours behind:
--- the next copy is ours as ever
-INSERT INTO ints VALUES (3), (2), (1);
-CREATE FUNCTION pg_temp.same_routine() RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-	ALTER TABLE ints ALTER id TYPE int USING 1 / (id - 2);
-EXCEPTION WHEN division_by_zero THEN
-	NULL;
-END $$;
-SELECT pg_temp.same_routine();
-SET ptsort.enable = off;
-CREATE MATERIALIZED VIEW few AS SELECT id FROM ints;
-CREATE INDEX few_id ON few (id);
-CLUSTER few USING few_id;
-INSERT INTO ints VALUES (0);
-REFRESH MATERIALIZED VIEW few;
-RESET ptsort.enable;
-RESET client_min_messages;
-CLUSTER ints;
-SELECT index_name, role, tuples FROM ptsort_last_copy();
-SELECT * FROM ints;
-CLUSTER few;
-SELECT index_name, role, tuples FROM ptsort_last_copy();
-SELECT * FROM few;
 DISCARD ALL;
 SELECT count(*) FROM ptsort_last_copy();

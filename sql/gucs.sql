@@ -57,7 +57,7 @@ CREATE INDEX gucs_serial ON gucs (a);
 SELECT index_name, participant, role FROM ptsort_last_build();
 RESET ptsort.parallel_workers;
 
--- how builds are reported
+-- no line for a client above DEBUG1 (t/004_log_lines.pl has the rest)
 SET client_min_messages = log;
 SET ptsort.enable = off;
 REINDEX INDEX gucs_off;

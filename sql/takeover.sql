@@ -1,6 +1,6 @@
--- Which builds are taken over and which are left to the server.  A build left
--- to the server says so, with the reason; one of ours shows in
--- ptsort_last_build().  (t/001_paths.pl goes through all ways to build.)
+-- Which builds are taken over: one of ours shows in ptsort_last_build().
+-- (t/001_paths.pl goes through all ways to build; t/004_log_lines.pl has the
+-- reasons why builds are left to the server.)
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/session.sql
 SET max_parallel_maintenance_workers = 2;
@@ -61,31 +61,5 @@ INSERT INTO takeover_parted SELECT a FROM takeover;
 CREATE INDEX ON takeover_parted (a);
 SELECT * FROM last_build();
 
--- left to the server: the reasons
-SET client_min_messages = log;
-SET ptsort.log_build = on;
-CREATE TABLE takeover_empty (a int PRIMARY KEY WITH (parallel_workers = 2));
-SET ptsort.enable = off;
-REINDEX INDEX takeover_a;
-CREATE INDEX CONCURRENTLY takeover_d ON takeover (a) WITH (parallel_workers = 2);
-SET ptsort.enable = on;
-SET max_parallel_maintenance_workers = 0;
-CREATE INDEX CONCURRENTLY takeover_e ON takeover (a) WITH (parallel_workers = 2);
-REINDEX INDEX CONCURRENTLY takeover_e;
-SET ptsort.enable = off;
-REINDEX INDEX CONCURRENTLY takeover_e;
-SET ptsort.enable = on;
-SET max_parallel_maintenance_workers = 2;
-SET ptsort.min_table_size = '1GB';
-REINDEX INDEX takeover_a;
--- none of ours: other access methods and catalogs
-SET ptsort.min_table_size = 0;
-CREATE INDEX takeover_hash ON takeover USING hash (a);
-CREATE INDEX takeover_brin ON takeover USING brin (a);
-REINDEX TABLE pg_am;
-SET client_min_messages = warning;
-SET ptsort.log_build = off;
-SELECT * FROM last_build();
-
-DROP TABLE takeover, takeover_temp, takeover_unlogged, takeover_parted, takeover_empty;
+DROP TABLE takeover, takeover_temp, takeover_unlogged, takeover_parted;
 DROP FUNCTION last_build;

@@ -91,6 +91,7 @@ sub build_script
 \\echo =build=
 \\warn =build=
 RESET ALL;
+SET ptsort.log_build = off;
 SET client_min_messages = debug2;
 SET $build->{set};
 $build->{also};

@@ -52,6 +52,7 @@ sub build
 	my ($ret, $out, $err) = $node->psql(
 		'postgres', qq{
 SET ptsort.parallel_workers = $workers;
+SET ptsort.log_build = off;
 SET client_min_messages = debug2;
 CREATE INDEX $kind i ON t $columns;
 SET client_min_messages = warning;

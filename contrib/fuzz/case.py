@@ -69,7 +69,7 @@ class Case:
         self.record("main", "-- case %s in %s" % (self.number, self.world.name))
         self.main.quiet("RESET ALL")
         self.main.run("SET statement_timeout = '%ds'; "
-                      "SET client_min_messages = log" % self.main.timeout)
+                      "SET client_min_messages = debug1" % self.main.timeout)
         self.must("CREATE SCHEMA fuzz; SET search_path = fuzz, public")
         try:
             self._play_in_schema()

@@ -151,12 +151,12 @@ class Copy:
 
     def __init__(self, answer):
         self.error = answer.error
-        lines = [m for m in answer.messages if m.text.startswith("ptsort: ")]
-        self.starts = [START.search(m.text) for m in lines
-                       if START.search(m.text)]
-        self.ends = [END.search(m.text) for m in lines if END.search(m.text)]
-        self.left = [LEAVING.search(m.text) for m in lines
-                     if LEAVING.search(m.text)]
+        lines = answer.lines
+        self.starts = [START.search(line) for line in lines
+                       if START.search(line)]
+        self.ends = [END.search(line) for line in lines if END.search(line)]
+        self.left = [LEAVING.search(line) for line in lines
+                     if LEAVING.search(line)]
         self.found = [(FOUND.search(m.text).group(0), m.fields.get("DETAIL"))
                       for m in answer.messages if FOUND.search(m.text)]
         self.displaced = 0

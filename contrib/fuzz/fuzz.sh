@@ -24,8 +24,7 @@ make_workdir ""
 say "build"
 install_private || exit 1
 start_cluster "session_preload_libraries = 'ptsort'" \
-	"ptsort.debug_all_workers = on" \
-	"ptsort.log_build = on" "ptsort.min_table_size = 0" \
+	"ptsort.debug_all_workers = on" "ptsort.min_table_size = 0" \
 	"max_worker_processes = 16" "max_parallel_workers = 16" \
 	"autovacuum = off" "jit = off" "max_logical_replication_workers = 0" \
 	"wal_level = ${FUZZ_WAL_LEVEL:-replica}" "max_wal_senders = 0" \

@@ -42,8 +42,7 @@ class Outcome:
 
     def __init__(self, session, answer):
         self.error = answer.error
-        self.lines = [m.text for m in answer.messages
-                      if m.severity == "LOG" and m.text.startswith("ptsort: ")]
+        self.lines = answer.lines
         self.leaves = []
         if not self.error:
             rows = session.quiet("SELECT * FROM fz_built('i')").rows
@@ -52,7 +51,7 @@ class Outcome:
                 raise Failure("no index came of it")
 
     def lines_of(self, verb):
-        """The log's lines that say so of an index, but a toast table's."""
+        """The lines that say so of an index, but a toast table's."""
         found = []
         for line in self.lines:
             match = LOG_LINE.match(line)

@@ -29,7 +29,7 @@ FEW_ROWS = 400
 # server's as well, may end before it meets that row.
 ALL_ROWS = 100000
 
-# A line of ptsort.log_sort
+# The line of a sort, which ptsort.log_sort would send to the server's log only
 SORTED = re.compile(r"ptsort: sorted (\d+) rows by (\d+) keys?, sorts: (\d+), "
                     r"(.+?), (?:Memory|Disk): ")
 
@@ -499,8 +499,7 @@ class QueryTotals(Totals):
 
 def lines_of(answer):
     """What ptsort says of its sorts."""
-    found = [SORTED.match(m.text) for m in answer.messages
-             if m.severity == "LOG"]
+    found = map(SORTED.match, answer.lines)
     return [match.groups() for match in found if match]
 
 
@@ -526,7 +525,6 @@ class QueryCase(Case):
         version = int(self.main.quiet("SHOW server_version_num").value)
         self.force_parallel = ("debug_parallel_query" if version >= 160000
                                else "force_parallel_mode")
-        self.run("SET ptsort.log_sort = on")
         for _ in range(self.rng.choice((10, 20, 40)) if table.n > 1000 else 60):
             self._one_query(table)
         self._nothing_left()

@@ -62,9 +62,7 @@ class Rebuild:
     def __init__(self, answer, in_transaction=False):
         self.error = answer.error
         self.in_transaction = in_transaction
-        self.lines = [m.text for m in answer.messages
-                      if m.severity == "LOG" and m.text.startswith("ptsort: ")
-                      and "pg_toast" not in m.text]
+        self.lines = [line for line in answer.lines if "pg_toast" not in line]
 
     def _matches(self, pattern):
         return [m for m in map(pattern.search, self.lines) if m]

@@ -36,6 +36,11 @@ class Message:
         self.text = text
         self.fields = {}
 
+    @property
+    def by_ptsort(self):
+        """True if it is a line about a build, a copy or a sort."""
+        return self.severity == "DEBUG" and self.text.startswith("ptsort: ")
+
     def __str__(self):
         parts = ["%s: %s: %s" % (self.severity, self.code, self.text)]
         for name in ("DETAIL", "HINT"):
@@ -45,20 +50,27 @@ class Message:
 
 
 class Answer:
-    """What came back: rows as lines of text, and messages."""
+    """What came back: rows as lines of text, and messages, without the server's
+    own DEBUG messages."""
 
     def __init__(self, text):
         self.rows = []
-        self.messages = []
+        messages = []
+        in_debug = False    # up to LOCATION: it may have a LINE, or a long QUERY
         for line in text.split("\n"):
             message = MESSAGE.match(line)
             field = FIELD.match(line)
             if message:
-                self.messages.append(Message(*message.groups()))
-            elif field and self.messages:
-                self.messages[-1].fields[field.group(1)] = field.group(2)
+                messages.append(Message(*message.groups()))
+                in_debug = message.group(1) == "DEBUG"
+            elif in_debug:
+                in_debug = not line.startswith("LOCATION: ")
+            elif field and messages:
+                messages[-1].fields[field.group(1)] = field.group(2)
             elif line:
                 self.rows.append(line)
+        self.messages = [m for m in messages
+                         if m.severity != "DEBUG" or m.by_ptsort]
 
     @property
     def error(self):
@@ -67,6 +79,11 @@ class Answer:
             if message.severity in ("ERROR", "FATAL", "PANIC"):
                 return message
         return None
+
+    @property
+    def lines(self):
+        """What ptsort said of its builds, copies and sorts."""
+        return [m.text for m in self.messages if m.by_ptsort]
 
     @property
     def value(self):
@@ -87,7 +104,7 @@ class Session:
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, bufsize=0)
         self.quiet("\\set VERBOSITY verbose")
         self.quiet("SET client_encoding = utf8;"
-                   "SET client_min_messages = log;"
+                   "SET client_min_messages = debug1;"
                    "SET statement_timeout = '%ds'" % timeout)
 
     def run(self, sql):

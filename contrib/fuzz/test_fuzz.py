@@ -144,12 +144,31 @@ class Trees(unittest.TestCase):
 
 
 class Answers(unittest.TestCase):
-    TEXT = ('psql:<stdin>:7: LOG:  00000: ptsort: building index "i": '
+    TEXT = ('psql:<stdin>:7: DEBUG:  00000: ptsort: building index "i": '
             '3 participants, x, keys hint, 2 words, 1 kB\n'
             "LOCATION:  say_start, btbuild.c:358\n"
             "1|2\n"
             'psql:<stdin>:8: ERROR:  23505: could not create unique index "i"\n'
             "DETAIL:  Key (a)=(1) is duplicated.\n")
+
+    def test_lines(self):
+        """The server's own DEBUG messages, and other levels, are no lines."""
+        answer = session.Answer(
+            'DEBUG:  00000: building index "i" on table "t" serially\n'
+            "DETAIL:  its detail\nLOCATION:  index_build, index.c:3000\n"
+            + self.TEXT +
+            'WARNING:  01000: ptsort: no line\n'
+            "DEBUG:  00000: about ptsort: \nLOCATION:  x\n"
+            "DEBUG:  00000: rehashing catalog cache id 43\n"
+            "LINE 1: SELECT f(1);\n               ^\nQUERY:  SELECT 1,\n\t2\n"
+            "LOCATION:  x\n"
+            "LINE 2: a row\n")
+        self.assertEqual(answer.lines, [
+            'ptsort: building index "i": 3 participants, x, keys hint, 2 words,'
+            " 1 kB"])
+        self.assertEqual([m.severity for m in answer.messages],
+                         ["DEBUG", "ERROR", "WARNING"])
+        self.assertEqual(answer.rows, ["1|2", "LINE 2: a row"])
 
     def test_messages(self):
         answer = session.Answer(self.TEXT)
@@ -304,8 +323,8 @@ class Queries(unittest.TestCase):
 
     def test_lines(self):
         answer = session.Answer(
-            "LOG:  00000: ptsort: sorted 7 rows by 2 keys, sorts: 3, top-N sort,"
-            " Memory: 104 kB, comparisons: 55\nLOCATION:  x\n1|a\n")
+            "DEBUG:  00000: ptsort: sorted 7 rows by 2 keys, sorts: 3, "
+            "top-N sort, Memory: 104 kB, comparisons: 55\nLOCATION:  x\n1|a\n")
         self.assertEqual(queries.lines_of(answer),
                          [("7", "2", "3", "top-N sort")])
         totals = queries.QueryTotals()
@@ -316,12 +335,12 @@ class Queries(unittest.TestCase):
 
 class Copies(unittest.TestCase):
     LINES = (
-        'LOG:  00000: ptsort: copying table "t" in the order of index "i": '
+        'DEBUG:  00000: ptsort: copying table "t" in the order of index "i": '
         "3 participants, ptsort.parallel_workers, keys hint, 2 words, 1024 kB\n"
         'INFO:  00000: "fuzz.t": found 5 removable, 95 nonremovable row '
         "versions in 7 pages\n"
         "DETAIL:  3 dead row versions cannot be removed yet.\n"
-        'LOG:  00000: ptsort: copied table "t": 3 participants, 95 rows, '
+        'DEBUG:  00000: ptsort: copied table "t": 3 participants, 95 rows, '
         "1.5 ms, written by %s\n")
 
     @staticmethod
@@ -372,8 +391,8 @@ class Copies(unittest.TestCase):
             copy.check_ours(3)
         for text, words in (
                 ("", "nothing was copied"),
-                ('LOG:  00000: ptsort: leaving copy of table "t" to the server:'
-                 " no index to sort by", "not copied: .*no index")):
+                ('DEBUG:  00000: ptsort: leaving copy of table "t" to the '
+                 "server: no index to sort by", "not copied: .*no index")):
             with self.assertRaisesRegex(oracle.Failure, words):
                 self.copy(text).check_ours(3)
 
@@ -393,7 +412,8 @@ class Copies(unittest.TestCase):
 
 
 class Rebuilds(unittest.TestCase):
-    LINE = 'LOG:  00000: ptsort: %s index "%s": 3 participants, keys exact%s\n'
+    LINE = ('DEBUG:  00000: ptsort: %s index "%s": 3 participants, '
+            "keys exact%s\n")
 
     def check(self, text, most=8, expected=True):
         """What was said of a rebuild."""
@@ -410,13 +430,13 @@ class Rebuilds(unittest.TestCase):
         self.assertEqual(rebuild.building, [("ia", 3), ("ib", 3)])
         self.check(first + own)
         self.check(own, expected=False)
-        again = 'LOG:  00000: ptsort: scanning again for index "ib": why\n'
+        again = 'DEBUG:  00000: ptsort: scanning again for index "ib": why\n'
         for text, words in (
                 (own, "no scan was shared"),
                 (first + second + second, "2 builds took"),
                 (first + again + own, "scanned again: .*why"),
                 (first + own.replace("3 part", "2 part"), "2 participants"),
-                ('LOG:  00000: ptsort: leaving index "ia" to the server: why',
+                ('DEBUG:  00000: ptsort: leaving index "ia" to the server: why',
                  "not built")):
             with self.assertRaisesRegex(oracle.Failure, words):
                 self.check(text)

@@ -295,7 +295,7 @@ btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 int
 btbuild_log_level(void)
 {
-	return ptsort_log_build ? LOG : DEBUG1;
+	return ptsort_log_build ? LOG_SERVER_ONLY : DEBUG1;
 }
 
 const char *

@@ -48,7 +48,10 @@ typedef struct BtBuildReport
 	BtBuildStats participants[FLEXIBLE_ARRAY_MEMBER];
 } BtBuildReport;
 
-/* ptsort.log_build: say the start, end and leaving lines at LOG, not DEBUG1 */
+/*
+ * ptsort.log_build: true if the start, end and leaving lines go to the server's
+ * log, and to no client, instead of having level DEBUG1
+ */
 extern bool ptsort_log_build;
 
 /*

@@ -29,7 +29,7 @@ say(const SortReport *report)
 {
 	const PtSortStats *stats = &report->stats;
 
-	ereport(ptsort_log_sort ? LOG : DEBUG1,
+	ereport(ptsort_log_sort ? LOG_SERVER_ONLY : DEBUG1,
 			(errhidestmt(true), errhidecontext(true),
 			 errmsg_internal("ptsort: sorted " INT64_FORMAT " rows by %d %s"
 							 ", sorts: " INT64_FORMAT ", %s, %s: " INT64_FORMAT

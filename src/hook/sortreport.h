@@ -12,7 +12,10 @@
 
 #include "ptsort.h"
 
-/* ptsort.log_sort: say what each sort did at LOG, not DEBUG1 */
+/*
+ * ptsort.log_sort: true if the line of each sort goes to the server's log, and
+ * to no client, instead of having level DEBUG1
+ */
 extern bool ptsort_log_sort;
 
 /* What the sorts of one Sort node did, while the query ran. */

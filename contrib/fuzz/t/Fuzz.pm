@@ -13,13 +13,14 @@ use Test::More;
 
 our @EXPORT = qw(fuzz_node fuzz find_spoiled play);
 
-# A server for it: slices are as many as the fuzz says.
+# A server for it: slices are as many as the fuzz says, and the client receives the
+# lines of builds, which would otherwise go to the server's log only.
 sub fuzz_node
 {
 	my ($conf) = @_;
 	plan skip_all => 'python3 is missing'
 	  if system('python3 -c "" >/dev/null 2>&1') != 0;
-	return new_node('main', conf => "ptsort.debug_slices = 0\nmax_wal_size = 4GB\n" . ($conf // ''));
+	return new_node('main', conf => "ptsort.log_build = off\nptsort.debug_slices = 0\nmax_wal_size = 4GB\n" . ($conf // ''));
 }
 
 # Run fuzz.py with these arguments on a node of ours; scripts of failures are

@@ -1,0 +1,183 @@
+# Who receives the lines about builds, copies of tables and sorts: with
+# ptsort.log_build and ptsort.log_sort the server's log and no client, as with
+# log_statement; without them a client that asks for DEBUG1.  Then the reasons
+# why builds and copies are left to the server.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use Ptsort;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_node('main');
+
+# The lines of ptsort in some messages, each after its level; not those of the
+# indexes of TOAST tables, which come along uninvited.
+sub lines_in
+{
+	my ($messages) = @_;
+	my @lines;
+	push @lines, "$1 $2"
+	  while $messages =~ /\b([A-Z]+):  (?:\w{5}: )?ptsort: (.*)/g;
+	return grep { !/pg_toast/ } @lines;
+}
+
+# Run SQL in a session of its own without an error.  Returns its output, the
+# client's lines and those of the server's log.
+sub lines_of
+{
+	my ($name, $sql) = @_;
+	my $end = log_end($node);
+	my ($out, $err) = try_sql($node, $sql);
+	is(error_of($err), '', "$name: no error");
+	return ($out, [ lines_in($err) ],
+		[ lines_in(slurp_file($node->logfile, $end)) ]);
+}
+
+# Lines without what differs from run to run: times, numbers, who participates.
+sub shortened
+{
+	my %seen;
+	return grep { !$seen{$_}++ }
+	  map { s/^(\w+ [^"]*"\w+").*/$1/r =~ s/sorted \d+ rows (by \d keys?).*/sorted $1/r } @_;
+}
+
+$node->safe_psql(
+	'postgres', q{
+CREATE TABLE t AS SELECT i AS id, md5(i::text) AS word FROM generate_series(1, 5000) i;
+CREATE INDEX t_id ON t (id) WITH (parallel_workers = 2);
+ANALYZE t;
+CREATE TABLE points AS SELECT point(i, -i) AS p, -i AS id FROM generate_series(1, 100) i;
+CREATE INDEX points_p ON points USING gist (p);
+CREATE TABLE ints (id int) WITH (autovacuum_enabled = off);
+INSERT INTO ints VALUES (2), (1);
+CREATE INDEX ints_id ON ints (id);
+CLUSTER ints USING ints_id;
+CREATE TABLE none (id int);
+CREATE INDEX none_id ON none (id);
+CLUSTER none USING none_id;
+});
+
+
+# Who receives the lines.  The lines of a worker go the way that the leader's do.
+my $sort = 'SET ptsort.sort = on; SET ptsort.min_sort_rows = 0';
+my $query = 'SELECT FROM (SELECT word FROM t ORDER BY word) s';
+my @statements = (
+	[ 'a build', 'log_build', 'CREATE INDEX i ON t (word)', 'building index "i"', 'built index "i"' ],
+	[ 'a build by the server', 'log_build', 'SET ptsort.enable = off; CREATE INDEX i ON t (word)',
+		'leaving index "i"' ],
+	[ 'a copy', 'log_build', 'CLUSTER t USING t_id',
+		'copying table "t"', 'copied table "t"', 'building index "t_id"', 'built index "t_id"' ],
+	[ 'a copy by the server', 'log_build', 'CLUSTER points USING points_p', 'leaving copy of table "points"' ],
+	[ 'wrong hints', 'log_build',
+		'SET ptsort.debug_wrong_hints = 50; CREATE INDEX i ON t (word COLLATE "en_US.utf8") WITH (parallel_workers = 2)',
+		'building index "i"', 'restarting build of index "i"', 'built index "i"' ],
+	[ 'a sort', 'log_sort', "$sort; $query", 'sorted by 1 key' ],
+	[ 'sorts of workers', 'log_sort', qq{
+$sort;
+SET max_parallel_workers_per_gather = 2;
+SET parallel_leader_participation = off;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+$query}, 'sorted by 1 key' ]);
+foreach (@statements)
+{
+	my ($what, $setting, $sql, @lines) = @$_;
+	foreach my $level ('debug1', 'log', 'notice')
+	{
+		foreach my $logs ('on', 'off')
+		{
+			my $name = "$what, $setting = $logs, $level";
+			my ($out, $client, $log) = lines_of($name,
+				"SET ptsort.$setting = $logs; SET client_min_messages = $level; BEGIN; $sql; ROLLBACK");
+			my @clients = $logs eq 'off' && $level eq 'debug1' ? map { "DEBUG $_" } @lines : ();
+			my @logs = $logs eq 'on' ? map { "LOG $_" } @lines : ();
+			is_deeply([ shortened(@$client) ], \@clients, "$name: the client's lines");
+			is_deeply([ shortened(@$log) ], \@logs, "$name: the log's lines");
+		}
+	}
+}
+
+
+# Why the server builds and copies.  Nothing of ours is the last build or copy of
+# the session then.
+my $off = 'SET ptsort.enable = off';
+my $small = q{SET ptsort.min_table_size = '1GB'};
+my $no_workers = 'SET max_parallel_maintenance_workers = 0';
+my $escapes = 'CONCURRENTLY, max_parallel_maintenance_workers = 0';
+my @left = (
+	[ 'CREATE TABLE empty (a int PRIMARY KEY WITH (parallel_workers = 2))',
+		'index "empty_pkey": empty table' ],
+	[ "$off; REINDEX INDEX t_id", 'index "t_id": ptsort.enable is off' ],
+	[ "$off; CREATE INDEX CONCURRENTLY d ON t (id) WITH (parallel_workers = 2)",
+		'index "d": ptsort.enable is off' ],
+	[ "$no_workers; CREATE INDEX CONCURRENTLY e ON t (id) WITH (parallel_workers = 2)",
+		qq{index "e": $escapes} ],
+	[ "$no_workers; REINDEX INDEX CONCURRENTLY e", qq{index "e_ccnew": $escapes} ],
+	[ "$no_workers; $off; REINDEX INDEX CONCURRENTLY e", 'index "e_ccnew": ptsort.enable is off' ],
+	[ "$small; REINDEX INDEX t_id", 'index "t_id": table smaller than ptsort.min_table_size' ],
+	# none of ours: other access methods and catalogs
+	['CREATE INDEX ON t USING hash (id)'],
+	['CREATE INDEX ON t USING brin (id)'],
+	['REINDEX TABLE pg_am'],
+	# copies
+	[ 'CLUSTER points USING points_p', 'copy of table "points": not a btree index' ],
+	[ 'VACUUM FULL points', 'copy of table "points": no index to sort by' ],
+	[ "$small; CLUSTER ints",
+		'copy of table "ints": table smaller than ptsort.min_table_size',
+		'index "ints_id": table smaller than ptsort.min_table_size' ],
+	[ "$off; CLUSTER ints",
+		'copy of table "ints": ptsort.enable is off', 'index "ints_id": ptsort.enable is off' ],
+	[ 'TRUNCATE none', 'index "none_id": empty table' ],
+	[ 'CLUSTER none', 'copy of table "none": empty table', 'index "none_id": empty table' ],
+	[ 'VACUUM FULL pg_catalog.pg_am', 'copy of table "pg_am": system catalog' ]);
+foreach (@left)
+{
+	my ($sql, @reasons) = @$_;
+	my ($out, $client, $log) = lines_of($sql,
+		"$sql; SELECT count(*) FROM ptsort_last_build(); SELECT count(*) FROM ptsort_last_copy()");
+	is_deeply($log, [ map { 'LOG leaving ' . s/: / to the server: /r } @reasons ], "$sql: reasons");
+	is($out, "0\n0", "$sql: not by ptsort");
+}
+
+
+# A rewrite that fails, or another kind of one, leaves nothing of ours behind: the
+# next copy is ours as ever.
+my ($out, $client, $log) = lines_of('rewrites', q{
+INSERT INTO ints VALUES (3), (2), (1);
+CREATE FUNCTION pg_temp.same_routine() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	ALTER TABLE ints ALTER id TYPE int USING 1 / (id - 2);
+EXCEPTION WHEN division_by_zero THEN
+	NULL;
+END $$;
+DO $$ BEGIN PERFORM pg_temp.same_routine(); END $$;
+SET ptsort.enable = off;
+CREATE MATERIALIZED VIEW few AS SELECT id FROM ints;
+CREATE INDEX few_id ON few (id);
+CLUSTER few USING few_id;
+INSERT INTO ints VALUES (0);
+REFRESH MATERIALIZED VIEW few;
+RESET ptsort.enable;
+CLUSTER ints;
+SELECT index_name, role, tuples FROM ptsort_last_copy();
+SELECT string_agg(id::text, ' ') FROM ints;
+CLUSTER few;
+SELECT index_name, role, tuples FROM ptsort_last_copy();
+SELECT string_agg(id::text, ' ') FROM few;
+});
+my @by_server = map { "LOG leaving $_ to the server: ptsort.enable is off" }
+  ('index "few_id"', 'copy of table "few"', 'index "few_id"', 'index "few_id"');
+is_deeply([ @$log[0 .. 3] ], \@by_server, 'rewrites: by the server');
+is_deeply([ shortened(@$log[4 .. $#$log]) ],
+	[ map { my ($table, $index) = ($_, "${_}_id"); map { "LOG $_" }
+		  (qq{copying table "$table"}, qq{copied table "$table"}, qq{building index "$index"}, qq{built index "$index"}) }
+	  ('ints', 'few') ], 'rewrites: by ptsort');
+is($out, join("\n", 'ints_id|leader|6', 'ints_id|total|6', '0 1 1 2 2 3',
+	'few_id|leader|6', 'few_id|total|6', '0 1 1 2 2 3'), 'rewrites: rows');
+
+$node->stop;
+done_testing();
