@@ -122,7 +122,7 @@ LAYERS = \
 		options sortstate bounded secondword sortread sortruns sortput sortverify tuplesort \
 		variants variant_form variant_hash variant_index variant_heap variant_datum variant_tuple) \
 	$(addprefix build/, \
-		heapcolumns heapread heapscan team parallel siblings participant build) \
+		heapcolumns heapread heapscan request team parallel siblings participant build) \
 	$(addprefix btree/, \
 		btpage btentry btblocks btwrite btlinks btload btbuild copyscan copywrite tablecopy) \
 	$(addprefix hook/, \

@@ -79,6 +79,10 @@
  * - Sizes are bytes.  The budget is for this one sort object; the smallest
  *	 that is honoured is PTSORT_MIN_BUDGET (smaller ones are raised to it).  One
  *	 tuple larger than the budget still sorts.
+ * - A size or number that is out of its range, as a negative budget is, raises
+ *	 ERRCODE_INVALID_PARAMETER_VALUE, and the size of a tuple
+ *	 ERRCODE_PROGRAM_LIMIT_EXCEEDED.  Where no upper end of the range is named,
+ *	 any large value means "as much as there is".
  * - Order is total: tuples that compare equal come in order of their TID (index
  *	 tuples, heap tuples) or of their bytes (datums, minimal tuples).  So the
  *	 result is the same for every budget and every number of participants.  Or,
@@ -130,6 +134,9 @@ extern "C"
 
 /* Smallest budget of one sort object, in bytes. */
 #define PTSORT_MIN_BUDGET	(1024 * 1024)
+
+/* Most processes of one parallel sort: the leader's and its workers'. */
+#define PTSORT_MAX_PROCESSES	1025
 
 /* One participant's sort (or the leader's merge).  Private to ptsort. */
 typedef struct PtSort PtSort;
@@ -364,7 +371,8 @@ extern const PtSortApi ptsort_api_table;
  * ptsort_shared_estimate returns the bytes that a sort by at most this many
  * processes needs in shared memory.  Count the leader's process, whether or not
  * it will sort, and all workers that may be launched: their numbers are 0 to
- * processes - 1.
+ * processes - 1.  Here and wherever else you give a number of processes, it is
+ * 1 to PTSORT_MAX_PROCESSES.
  */
 static inline Size
 ptsort_shared_estimate(int processes)

@@ -209,7 +209,7 @@ typedef struct PtBuildRequest
 								 * PtBuildGetOps in that library */
 	const void *arg;			/* for the callbacks, or NULL */
 	Size		arg_size;		/* bytes of it that every worker gets a copy
-								 * of */
+								 * of: less than 1 GB */
 	bool		progress;		/* report to pg_stat_progress_create_index,
 								 * with nbtree's numbers of phases: the view
 								 * shows the names that your ambuildphasename

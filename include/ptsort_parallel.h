@@ -231,7 +231,7 @@ typedef struct PtParallelRequest
 								 * PtParallelGetOps in that library */
 	const void *arg;			/* for the callbacks, or NULL */
 	Size		arg_size;		/* bytes of it that every worker gets a copy
-								 * of */
+								 * of: less than 1 GB */
 	Relation	table;			/* source, open and locked; NULL: only fill */
 	Snapshot	snapshot;		/* for the table; NULL: the active one */
 	int64		budget;			/* bytes for all participants together */

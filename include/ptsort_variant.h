@@ -99,9 +99,9 @@ typedef struct PtSortVariant
 typedef struct PtSortKey PtSortKey;
 
 /*
- * ptsort_key_columns makes a key of at least one column; each has an operator,
- * the "less" or "greater" member of a btree operator class, a collation, and a
- * place for nulls.  The arrays are not kept.
+ * ptsort_key_columns makes a key of 1 to MaxTupleAttributeNumber columns; each
+ * has an operator, the "less" or "greater" member of a btree operator class, a
+ * collation, and a place for nulls.  The arrays are not kept.
  *
  * Keys of variants, and of ptsort_begin_index_by, have no words for text in a
  * collation of the C library other than "C": such text is compared by

@@ -72,7 +72,7 @@ leading_number(const TestData *data, int64 row)
 	if (data->pattern == PATTERN_DESCENDING)
 		position = data->n - 1 - row;
 	else if (data->pattern == PATTERN_PERMUTED)
-		position = (row * STRIDE + data->seed) % data->n;
+		position = (row * STRIDE + (uint32) data->seed) % data->n;
 
 	if (distinct <= 0)
 		return position;

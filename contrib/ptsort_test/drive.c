@@ -29,6 +29,12 @@
 #define KEY_SPEC		UINT64CONST(0x7074735445535401)
 #define KEY_SORT(i)		(KEY_SPEC + 1 + (i))
 
+/* Most bytes of a payload: its tuple is in memory several times */
+#define MAX_WIDTH		(64 * 1024 * 1024)
+
+/* Largest share of a participant, for products of such and of rows */
+#define MAX_WEIGHT		1000000
+
 /* What ptsort_test_sort() reports, summed over participants and sorts. */
 typedef struct Totals
 {
@@ -363,7 +369,9 @@ cut_shares(TestSpec *spec, ArrayType *array)
 				 errmsg("%d shares given for %d participants",
 						nweights, spec->nshares)));
 	for (int i = 0; i < nweights; i++)
-		total += weights ? DatumGetInt32(weights[i]) : 1;
+		total += weights ?
+			test_in_range("shares", DatumGetInt32(weights[i]), 0, MAX_WEIGHT) :
+			1;
 	for (int i = 0; i < nweights; i++)
 	{
 		sum += weights ? DatumGetInt32(weights[i]) : 1;
@@ -391,20 +399,25 @@ read_arguments(FunctionCallInfo fcinfo, TestSpec *spec)
 	spec->variant = test_variant(text_to_cstring(PG_GETARG_TEXT_PP(0)));
 	spec->index = PG_GETARG_OID(1);
 	spec->heap = IndexGetRelation(spec->index, false);
-	spec->data.n = PG_GETARG_INT64(2);
+	spec->data.n = test_in_range("n", PG_GETARG_INT64(2), 0, MAX_ROWS);
 	spec->budget = (int64) PG_GETARG_INT32(3) * 1024;
-	workers = PG_GETARG_INT32(4);
+	workers = test_in_range("workers", PG_GETARG_INT32(4), 0, MAX_SHARES);
 	spec->random_access = PG_GETARG_BOOL(7);
-	spec->sorts = PG_GETARG_INT32(8);
+	spec->sorts = test_in_range("sorts", PG_GETARG_INT32(8), 1, MAX_SORTS);
 	spec->data.pattern = test_pattern(text_to_cstring(PG_GETARG_TEXT_PP(9)));
-	spec->data.distinct_keys = PG_GETARG_INT64(10);
-	spec->data.null_every = PG_GETARG_INT32(11);
-	spec->data.width = PG_GETARG_INT32(12);
+	spec->data.distinct_keys = test_in_range("distinct_keys",
+											 PG_GETARG_INT64(10), 0,
+											 INT64CONST(1) << 62);
+	spec->data.null_every = test_in_range("null_every", PG_GETARG_INT32(11),
+										  0, PG_INT32_MAX);
+	spec->data.width = test_in_range("width", PG_GETARG_INT32(12), 0,
+									 MAX_WIDTH);
 	spec->data.seed = PG_GETARG_INT32(13);
 	spec->is_unique = PG_GETARG_BOOL(14);
 	spec->nulls_not_distinct = PG_GETARG_BOOL(15);
 	spec->data.live_rows = PG_ARGISNULL(16) ?
-		PG_INT64_MAX : PG_GETARG_INT64(16);
+		PG_INT64_MAX :
+		test_in_range("live_rows", PG_GETARG_INT64(16), 0, PG_INT64_MAX);
 	spec->slices = PG_GETARG_BOOL(17);
 	spec->stable = PG_GETARG_BOOL(18);
 	spec->expected_tuples = PG_GETARG_INT64(19);
@@ -415,11 +428,8 @@ read_arguments(FunctionCallInfo fcinfo, TestSpec *spec)
 		spec->nshares = workers + (PG_GETARG_BOOL(5) ? 1 : 0);
 		spec->max_participants = workers + 1;
 	}
-	if (spec->nshares > MAX_SHARES || spec->sorts < 1 ||
-		spec->sorts > MAX_SORTS || spec->data.n < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("argument out of range")));
+	(void) test_in_range("number of participants", spec->nshares, 0,
+						 MAX_SHARES);
 	cut_shares(spec, PG_ARGISNULL(6) ? NULL : PG_GETARG_ARRAYTYPE_P(6));
 }
 

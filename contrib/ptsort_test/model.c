@@ -44,19 +44,19 @@ read_settings(FunctionCallInfo fcinfo, ModelSettings *settings)
 	memset(settings, 0, sizeof(*settings));
 	settings->datum = strcmp(variant, "datum") == 0;
 	settings->budget = (int64) PG_GETARG_INT32(3) * 1024;
-	settings->participants = PG_GETARG_INT32(4);
+	settings->participants = test_in_range("participants", PG_GETARG_INT32(4),
+										   0, MAX_PARTICIPANTS);
 	settings->slices = PG_GETARG_BOOL(5);
 	settings->random_access = PG_GETARG_BOOL(6);
 	settings->seed = PG_GETARG_INT64(7);
 	settings->expected_tuples = PG_GETARG_INT64(8);
 	settings->stable = PG_GETARG_BOOL(9);
-	settings->rounds = PG_GETARG_INT32(10);
+	settings->rounds = test_in_range("rounds", PG_GETARG_INT32(10), 1,
+									 MAX_ROUNDS);
 	settings->bound = PG_GETARG_INT64(11);
 	settings->spoil = spoil_by_name(text_to_cstring(PG_GETARG_TEXT_PP(12)));
 	if (!settings->datum && strcmp(variant, "tuple") != 0)
 		elog(ERROR, "unknown variant \"%s\"", variant);
-	if (settings->participants < 0 || settings->participants > MAX_PARTICIPANTS)
-		elog(ERROR, "there can be %d participants", MAX_PARTICIPANTS);
 	if (settings->participants > 0 &&
 		(settings->random_access || settings->rounds != 1 ||
 		 settings->bound != 0))

@@ -20,6 +20,7 @@
 #include "ptsort_test.h"
 
 #define MAX_PARTICIPANTS	8
+#define MAX_ROUNDS			1000
 
 /* What the test does wrong on purpose, to prove that it finds it. */
 typedef enum ModelSpoil

@@ -571,7 +571,7 @@ sort_in_context(PtParallelRequest *request, const char *context, int64 most,
 				Found *found)
 {
 	bool		own_main = strcmp(context, "own") == 0;
-	int			workers = request->workers;
+	int			workers = test_in_range("workers", request->workers, 0, 1024);
 	PtParallelResult *result;
 	ParallelContext *pcxt;
 
@@ -662,15 +662,18 @@ ptsort_test_parallel(PG_FUNCTION_ARGS)
 {
 	char	   *context = text_to_cstring(PG_GETARG_TEXT_PP(10));
 	int64		blocks_before = blocks_used();
+	int64		most_reads = PG_GETARG_BOOL(6) ? MAX_ROWS : PG_INT64_MAX;
+	int64		reads = test_in_range("reads", PG_GETARG_INT64(12), 0,
+									  most_reads);
 	Found		found = {0};
 	PtParallelResult *result;
 	Job			job = {
 		.datums = strcmp(text_to_cstring(PG_GETARG_TEXT_PP(3)), "datum") == 0,
 		.slices = PG_GETARG_BOOL(6),
 		.own_piece = context[0] == 'o' || context[0] == 'm',
-		.fill = PG_GETARG_INT64(4),
+		.fill = test_in_range("fill", PG_GETARG_INT64(4), 0, MAX_ROWS),
 		.hold_back = PG_GETARG_BOOL(5),
-		.room = PG_GETARG_BOOL(6) ? PG_GETARG_INT64(12) : 0
+		.room = PG_GETARG_BOOL(6) ? reads : 0
 	};
 	PtParallelRequest request = {
 		.library = "$libdir/ptsort_test",
@@ -700,12 +703,11 @@ ptsort_test_parallel(PG_FUNCTION_ARGS)
 		choose_ops(&job, request.table != NULL) :
 		text_to_cstring(PG_GETARG_TEXT_PP(13));
 	if (context[0] == '\0')
-		result = sort_with(&request, PG_GETARG_INT64(12), &found);
+		result = sort_with(&request, reads, &found);
 	else if (strcmp(context, "nested") == 0)
 		result = sort_nested(&request, &found);
 	else
-		result = sort_in_context(&request, context, PG_GETARG_INT64(12),
-								 &found);
+		result = sort_in_context(&request, context, reads, &found);
 	check_usage(request.table, blocks_before);
 	if (request.table != NULL)
 		relation_close(request.table, AccessShareLock);

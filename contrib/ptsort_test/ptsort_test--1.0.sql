@@ -208,6 +208,19 @@ CREATE FUNCTION ptsort_test_reserve(n int4, budget_kb int4,
 AS 'MODULE_PATHNAME', 'ptsort_test_reserve'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
+-- Gives one argument of the public headers this size; see sizes.c.  Returns what
+-- came of it, ok or a number, or that the argument's type has no such number.
+CREATE FUNCTION ptsort_test_size(argument text, size int8)
+RETURNS text
+AS 'MODULE_PATHNAME', 'ptsort_test_size'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+-- The names of these arguments.
+CREATE FUNCTION ptsort_test_size_arguments()
+RETURNS text[]
+AS 'MODULE_PATHNAME', 'ptsort_test_size_arguments'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
 -- Does something that callers must not do.
 CREATE FUNCTION ptsort_test_misuse(what text)
 RETURNS void
@@ -379,6 +392,8 @@ REVOKE ALL ON FUNCTION
 	ptsort_test_prefixes,
 	ptsort_test_ranks,
 	ptsort_test_reserve,
+	ptsort_test_size,
+	ptsort_test_size_arguments,
 	ptsort_test_misuse,
 	ptsort_test_failed,
 	ptsort_test_fault_points,

@@ -19,6 +19,7 @@
  *	  misuse_kinds.c	... of heap tuples and of indexes of any access method
  *	  misuse_variants.c	... of variants
  *	  reserve.c	ptsort_test_reserve()
+ *	  sizes.c	ptsort_test_size(), and the ranges of arguments
  *	  failed.c	ptsort_test_failed(); internal_tests.h says why it is special
  *	  build.c	ptsort_test_build()
  *	  onecall.c	ptsort_test_parallel()
@@ -42,6 +43,9 @@
 
 #define MAX_SHARES	16
 #define MAX_SORTS	4
+
+/* Most rows of a test, for they are in memory as well */
+#define MAX_ROWS	INT64CONST(100000000)
 
 typedef enum TestVariant
 {
@@ -251,6 +255,10 @@ typedef struct TestMisuse
 extern const TestMisuse test_kind_misuses[];
 extern const TestMisuse test_variant_misuses[];
 extern const TestMisuse test_caller_misuses[];
+
+/* sizes.c */
+extern int64 test_in_range(const char *name, int64 value, int64 least,
+						   int64 most);
 
 /* misuse.c */
 extern PtSort *test_begin_int4(const PtSortOptions *options);

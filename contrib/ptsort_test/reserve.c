@@ -271,7 +271,7 @@ ptsort_test_reserve(PG_FUNCTION_ARGS)
 		.budget = PG_GETARG_INT32(1) * (int64) 1024
 	};
 	ReserveTest test = {
-		.n = PG_GETARG_INT32(0),
+		.n = test_in_range("n", PG_GETARG_INT32(0), 0, MAX_ROWS),
 		.is_inline = PG_GETARG_BOOL(2)
 	};
 	dsm_segment *segment = dsm_create(ptsort_shared_estimate(1), 0);

@@ -22,6 +22,9 @@
 
 PG_FUNCTION_INFO_V1(ptsort_test_reset);
 
+/* Most sorts of one test */
+#define MAX_RESETS	1000000
+
 /* What ptsort_test_reset() reports. */
 typedef struct Resets
 {
@@ -133,6 +136,8 @@ ptsort_test_reset(PG_FUNCTION_ARGS)
 		.bound = spec.bound,
 		.stable = spec.stable
 	};
+	int			sorts = test_in_range("sorts", PG_GETARG_INT32(2), 0, MAX_RESETS);
+	int64		max_n = test_in_range("max_n", PG_GETARG_INT64(3), 0, MAX_ROWS);
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "ptsort_test sort",
 												  ALLOCSET_SMALL_SIZES);
@@ -152,8 +157,7 @@ ptsort_test_reset(PG_FUNCTION_ARGS)
 	caller = MemoryContextSwitchTo(context);
 	sort = test_begin(shape, &options);
 	MemoryContextSwitchTo(caller);
-	sort_again_and_again(shape, &spec, sort, context, PG_GETARG_INT32(2),
-						 PG_GETARG_INT64(3), &resets);
+	sort_again_and_again(shape, &spec, sort, context, sorts, max_n, &resets);
 	ptsort_stats(sort, &stats);
 	if (stats.tuples != resets.put)
 		elog(ERROR, INT64_FORMAT " tuples were put, not " INT64_FORMAT,

@@ -45,6 +45,9 @@ typedef struct OutTuple
 	MemoryContext context;		/* that they are in */
 } OutTuple;
 
+/* Most buckets of a hash index, for its masks to be numbers of 32 bits */
+#define MAX_BUCKETS	(1 << 30)
+
 typedef struct ServerTest
 {
 	Relation	heap;
@@ -423,7 +426,8 @@ ptsort_test_server(PG_FUNCTION_ARGS)
 		elog(ERROR, "return type must be a row type");
 	test.index = index_open(PG_GETARG_OID(0), AccessShareLock);
 	test.heap = table_open(test.index->rd_index->indrelid, AccessShareLock);
-	begin(&test, PG_GETARG_INT32(3), &options);
+	begin(&test, test_in_range("buckets", PG_GETARG_INT32(3), 1, MAX_BUCKETS),
+		  &options);
 	if (test.rows)
 		put_rows(&test);
 	else

@@ -49,6 +49,10 @@ wrong_bytes(PtSortTestFile *file, Size size, int64 offset)
 	return wrong;
 }
 
+/* Limits of the test, not of the file */
+#define MAX_SIZE	(64 * 1024 * 1024)
+#define MAX_OFFSET	(INT64CONST(1) << 40)
+
 /*
  * ptsort_test_file(shared, size, offsets) writes pieces of that size at these
  * offsets, reads them, if shared through another handle, and returns how many
@@ -60,7 +64,7 @@ ptsort_test_file(PG_FUNCTION_ARGS)
 {
 	const PtSortInternals *internals = test_internals();
 	bool		shared = PG_GETARG_BOOL(0);
-	Size		size = PG_GETARG_INT32(1);
+	Size		size = test_in_range("size", PG_GETARG_INT32(1), 0, MAX_SIZE);
 	Datum	   *offsets;
 	int			n;
 	SharedFileSet fileset;
@@ -70,6 +74,9 @@ ptsort_test_file(PG_FUNCTION_ARGS)
 
 	deconstruct_array(PG_GETARG_ARRAYTYPE_P(2), INT8OID, 8, FLOAT8PASSBYVAL,
 					  TYPALIGN_DOUBLE, &offsets, NULL, &n);
+	for (int i = 0; i < n; i++)
+		(void) test_in_range("offset", DatumGetInt64(offsets[i]), 0,
+							 MAX_OFFSET);
 	if (shared)
 		FileSetInit(&fileset.fs);
 	file = internals->file_create(shared ? &fileset : NULL, "test");

@@ -143,6 +143,9 @@ DECLARE
 	elapsed float8;
 	sum text;
 BEGIN
+	IF (workers BETWEEN 0 AND 64) IS NOT TRUE THEN
+		RAISE invalid_parameter_value USING MESSAGE = '"workers" must be between 0 and 64';
+	END IF;
 	PERFORM @extschema@.sortbench_generate(source, 1000000, overwrite => true);
 	SELECT s.elapsed_ms FROM @extschema@.sortbench_sort(ARRAY[source], ARRAY[target], workers, memory, overwrite => true,
 		direct_output => direct_output) s INTO elapsed;
@@ -189,6 +192,9 @@ DECLARE
 BEGIN
 	IF (seconds > 0 AND workers >= 0 AND most > 0) IS NOT TRUE THEN
 		RAISE invalid_parameter_value USING MESSAGE = 'seconds, workers or max_bytes leaves no room for a record';
+	END IF;
+	IF workers > 64 THEN
+		RAISE invalid_parameter_value USING MESSAGE = '"workers" must be between 0 and 64';
 	END IF;
 	records := least(most, 100000);
 	FOR attempt IN 1 .. 12 LOOP

@@ -26,6 +26,7 @@
 #include "build/build.h"
 #include "build/heapscan.h"
 #include "build/participant.h"
+#include "build/request.h"
 #include "commands/progress.h"
 #include "fault.h"
 #include "key/text_rank.h"
@@ -385,6 +386,8 @@ build_run_with(const PtBuildRequest *request, BuildScan *scan)
 	BuildScan	again = {0};
 	BuildScan  *now = scan;
 
+	request_check("index build", request->workers, request->budget,
+				  request->arg_size);
 	for (;;)
 	{
 		SortOutcome outcome;

@@ -20,6 +20,7 @@
 #include "access/table.h"
 #include "access/xact.h"
 #include "build/parallel.h"
+#include "build/request.h"
 #include "build/team.h"
 #include "executor/tuptable.h"
 #include "fault.h"
@@ -129,7 +130,8 @@ shared_size(Team *team, int processes, int slices)
 
 	if (ops->shared_size == NULL)
 		return 0;
-	return ops->shared_size(parallel_of(team), processes, slices);
+	return request_shared_size(ops->shared_size(parallel_of(team), processes,
+												slices));
 }
 
 static void
@@ -202,6 +204,8 @@ check_request(const PtParallelRequest *request)
 	const ParallelContext *context = request->context;
 	Relation	table = request->table;
 
+	request_check("parallel sort", request->workers, request->budget,
+				  request->arg_size);
 	if (table != NULL && table->rd_tableam == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),

@@ -17,6 +17,7 @@
 #include "commands/progress.h"
 #include "build/heapscan.h"
 #include "build/participant.h"
+#include "build/request.h"
 #include "fault.h"
 #include "lib/stringinfo.h"
 #include "pgstat.h"
@@ -395,7 +396,8 @@ shared_size(Team *team, int processes, int slices)
 
 	if (ops->shared_size == NULL)
 		return 0;
-	return ops->shared_size(participant_build(team), processes, slices);
+	return request_shared_size(ops->shared_size(participant_build(team),
+												processes, slices));
 }
 
 static void

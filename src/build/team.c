@@ -353,7 +353,7 @@ stay_alone(Team *team)
 	team->sort_shared = team->stored;
 	size = team->kind->shared_size(team, 1, count_slices(team, 1));
 	if (size > 0)
-		team->shared = palloc0(size);
+		team->shared = palloc_extended(size, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	init_shared(team);
 }
 

@@ -251,10 +251,7 @@ new_key(int ncolumns)
 {
 	PtSortKey  *key;
 
-	if (ncolumns < 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a sort needs at least one key column")));
+	key_column_check_count(ncolumns);
 	key = palloc0(add_size(offsetof(PtSortKey, support),
 						   mul_size(ncolumns, sizeof(SortSupportData))));
 	key->context = CurrentMemoryContext;
@@ -364,7 +361,8 @@ key_operators(int ncolumns, const Oid *lt_operators, const Oid *collations,
 	KeyColumn  *columns;
 	PtSortKey  *key;
 
-	columns = palloc(mul_size(Max(ncolumns, 0), sizeof(KeyColumn)));
+	key_column_check_count(ncolumns);
+	columns = palloc(mul_size(ncolumns, sizeof(KeyColumn)));
 	for (int i = 0; i < ncolumns; i++)
 		column_of_operator(&columns[i], i + 1, InvalidOid, lt_operators[i],
 						   collations[i], nulls_first[i]);

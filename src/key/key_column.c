@@ -18,6 +18,7 @@
  */
 #include "compat.h"
 
+#include "access/htup_details.h"
 #include "access/nbtree.h"
 #include "catalog/dependency.h"
 #include "catalog/pg_proc.h"
@@ -343,6 +344,20 @@ key_column_maker(const KeyColumn *column, SortSupport ssup, FieldKind *kind)
 		make = find_known(known_comparison, column->comparison);
 	}
 	return make;
+}
+
+void
+key_column_check_count(int ncolumns)
+{
+	if (ncolumns < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a sort needs at least one key column")));
+	if (ncolumns > MaxTupleAttributeNumber)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a sort cannot have %d key columns", ncolumns),
+				 errdetail("It has at most %d.", MaxTupleAttributeNumber)));
 }
 
 void

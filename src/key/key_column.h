@@ -37,6 +37,9 @@ typedef struct KeyColumn
  */
 typedef uint64 (*WordMaker) (Datum value, SortSupport ssup);
 
+/* key_column_check_count raises an error if a key cannot have that many. */
+extern void key_column_check_count(int ncolumns);
+
 /*
  * key_column_support prepares a column's comparison, with or without
  * abbreviation, in the current memory context.

@@ -174,6 +174,28 @@ entries_size(const MemSort *ms, int64 n)
 	return n * ms->stride * sizeof(uint64);
 }
 
+/*
+ * Allocate room for entries that are expected, and perhaps never come: false,
+ * and nothing has changed, if there is no memory for them.
+ */
+static bool
+try_entries(MemSort *ms, int64 room)
+{
+	Size		size = entries_size(ms, room);
+	uint64	   *entries =
+		MemoryContextAllocExtended(ms->context, size,
+								   MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+
+	if (entries == NULL)
+		return false;
+	memcpy(entries, ms->entries, entries_size(ms, ms->capacity));
+	pfree(ms->entries);
+	ms->entries = entries;
+	ms->room = room;
+	pages_advise(entries, size);
+	return true;
+}
+
 /* Allocate room for this many entries. */
 static void
 allocate_entries(MemSort *ms, int64 room)
@@ -201,6 +223,16 @@ room_for(const MemSort *ms, int64 more, int64 most)
 	return Max(wanted, least);
 }
 
+/* Allocate room for this many more entries, or for those that are expected. */
+static void
+make_room(MemSort *ms, int64 more, int64 most)
+{
+	int64		room = room_for(ms, more, most);
+
+	if (room == ms->capacity + more || !try_entries(ms, room))
+		allocate_entries(ms, ms->capacity + more);
+}
+
 /*
  * Make room for another entry.  Doubling, until the budget does not allow it;
  * then once more, by what the rest of it can hold at the mean tuple size.
@@ -218,7 +250,7 @@ grow_entries(MemSort *ms)
 		return false;
 	more = Max(more, 1);
 	if (ms->capacity + more > ms->room)
-		allocate_entries(ms, room_for(ms, more, rest / mean));
+		make_room(ms, more, rest / mean);
 	ms->capacity += more;
 	account(ms, more * entry_cost(ms));
 	return true;

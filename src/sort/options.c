@@ -44,10 +44,6 @@ check_role(const PtSortOptions *options)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("only the leader of a parallel sort can name the number of participants"),
 				 errhint("Set PtSortOptions.participants in the roles PTSORT_LEADER and PTSORT_SLICE_LEADER only.")));
-	if (options->bound < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("bound of sort must not be negative")));
 	if (options->role != PTSORT_SERIAL && options->bound > 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -56,6 +52,30 @@ check_role(const PtSortOptions *options)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("parallel sort cannot have random access")));
+}
+
+/* Raise an error for a size that is negative, as one is after an overflow. */
+static void
+check_size(int64 size, const char *what, const char *hint)
+{
+	if (size < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s of sort must not be negative", what),
+				 errdetail("It is " INT64_FORMAT ".", size),
+				 errhint("%s", hint)));
+}
+
+/* Check what any role may have. */
+static void
+check_sizes(const PtSortOptions *options)
+{
+	check_size(options->budget, "budget",
+			   "Set PtSortOptions.budget to a number of bytes.");
+	check_size(options->expected_tuples, "expected number of tuples",
+			   "Set PtSortOptions.expected_tuples to 0 if it is unknown.");
+	check_size(options->bound, "bound",
+			   "Set PtSortOptions.bound to 0 if all tuples are wanted.");
 }
 
 /* Does the variant have the callbacks that its kind of images needs? */
@@ -100,6 +120,7 @@ options_check(const PtSortVariant *variant, const SortOptions *options,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("sort of inline images must have a sort key")));
 	check_role(&options->options);
+	check_sizes(&options->options);
 	if (options->optimistic && options->options.random_access)
 		elog(ERROR, "a sort with random access cannot be optimistic");
 	if (options->optimistic &&

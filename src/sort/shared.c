@@ -71,7 +71,7 @@ struct PtSortShared
 };
 
 /*
- * shared_slices: see ptsort_shared_slices.  Several for each participant, so
+ * shared_slices: see shared.h.  Several for each participant, so
  * that one that is slow, or an estimate that is bad, does not hold up all.
  */
 int
@@ -117,17 +117,34 @@ slice_row(int processes)
 	return add_size(all_runs(processes), 2);
 }
 
+/* Raise an error if a block cannot be for this many processes. */
+static void
+check_processes(int processes)
+{
+	if (processes < 1 || processes > PTSORT_MAX_PROCESSES)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("parallel sort cannot have %d processes", processes),
+				 errdetail("It has at least 1 and at most %d.",
+						   PTSORT_MAX_PROCESSES),
+				 errhint("Count the leader's process and all workers that may be launched.")));
+}
+
+/* shared_count_slices: see ptsort_shared_slices. */
+int
+shared_count_slices(int processes)
+{
+	check_processes(processes);
+	return shared_slices(processes);
+}
+
 /* shared_estimate: see ptsort_shared_estimate. */
 Size
 shared_estimate(int processes)
 {
 	Size		slices;
 
-	if (processes < 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("parallel sort cannot have %d processes", processes),
-				 errhint("Count the leader's process and all workers that may be launched.")));
+	check_processes(processes);
 	slices = mul_size(mul_size(shared_slices(processes) + 1,
 							   slice_row(processes)), sizeof(int64));
 	return add_size(add_size(slots_size(processes), runs_size(processes)),

@@ -44,7 +44,13 @@ extern bool shared_claim_learning(PtSortShared *shared);
 extern void shared_publish_learned(PtSortShared *shared, const char *data,
 								   int length);
 extern void shared_read_learned(PtSortShared *shared, StringInfo result);
+
+/*
+ * shared_slices returns how many slices a sort of this many processes has.
+ * shared_count_slices is ptsort_shared_slices: it checks the number as well.
+ */
 extern int	shared_slices(int processes);
+extern int	shared_count_slices(int processes);
 
 /*
  * shared_most_runs returns how many runs each participant may leave.

@@ -40,6 +40,13 @@
 #define WRITE_BUFFER_PART	16
 #define MAX_WRITE_BUFFER	(256 * 1024)
 
+/*
+ * Larger budgets, and more expected tuples, than any machine has memory for are
+ * cut to these, so that sums and products of them do not overflow.
+ */
+#define MAX_BUDGET		(INT64CONST(1) << 50)
+#define MAX_EXPECTED	(INT64CONST(1) << 50)
+
 /* Begin a sort; 'own' has what the variant itself does not tell. */
 static PtSort *
 begin(const PtSortVariant *variant, const SortVariant *own, void *state,
@@ -55,7 +62,10 @@ begin(const PtSortVariant *variant, const SortVariant *own, void *state,
 										ALLOCSET_SMALL_SIZES);
 	sort = MemoryContextAllocZero(context, sizeof(PtSort));
 	sort->options = *options;
-	sort->options.budget = Max(options->budget, PTSORT_MIN_BUDGET);
+	sort->options.budget = Min(Max(options->budget, PTSORT_MIN_BUDGET),
+							   MAX_BUDGET);
+	sort->options.expected_tuples = Min(options->expected_tuples,
+										MAX_EXPECTED);
 	sort->variant_context = context;
 	/* small blocks, for what is left over in them is not anybody's */
 	sort->context = AllocSetContextCreate(context, "ptsort",

@@ -297,6 +297,9 @@ variant_begin_tuple(TupleDesc desc, int nkeys, const AttrNumber *attnums,
 	TupleState *state = palloc0(sizeof(TupleState));
 	SortOptions with = {.options = *options};
 
+	/* checks nkeys */
+	state->key = key_operators(nkeys, lt_operators, collations, nulls_first,
+							   true);
 	for (int i = 0; i < nkeys; i++)
 	{
 		if (attnums[i] < 1 || attnums[i] > desc->natts)
@@ -305,9 +308,6 @@ variant_begin_tuple(TupleDesc desc, int nkeys, const AttrNumber *attnums,
 					 errmsg("column %d cannot be a sort key of a tuple of %d columns",
 							attnums[i], desc->natts)));
 	}
-
-	state->key = key_operators(nkeys, lt_operators, collations, nulls_first,
-							   true);
 	state->support = key_support(state->key);
 	state->decided = key_decided_columns(state->key);
 	state->desc = CreateTupleDescCopyConstr(desc);

@@ -1,0 +1,833 @@
+/*-------------------------------------------------------------------------
+ *
+ * sizes.c
+ *	  ptsort_test_size(): every size and number that the public headers take.
+ *
+ * Each function of the table below gives one argument the size that it is told,
+ * and everything else values that are right.  The size is out of range, which
+ * is an error, or the sort must be right with it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/index.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_operator.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/rel.h"
+#include "utils/sortsupport.h"
+
+#include "ptsort_build.h"
+#include "ptsort_parallel.h"
+#include "ptsort_test.h"
+
+/* More tuples than a sort allocates room for before it trusts an estimate */
+#define TUPLES		200000
+
+/* Numbers that each participant of ptsort_parallel() puts */
+#define EACH		10
+
+PG_FUNCTION_INFO_V1(ptsort_test_size);
+PG_FUNCTION_INFO_V1(ptsort_test_size_arguments);
+
+/* test_in_range raises an error if an argument of a test is out of range. */
+int64
+test_in_range(const char *name, int64 value, int64 least, int64 most)
+{
+	if (value < least || value > most)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("\"%s\" must be between " INT64_FORMAT " and " INT64_FORMAT,
+						name, least, most)));
+	return value;
+}
+
+
+/* The segment of the last block, until it is given up. */
+static dsm_segment *block_segment;
+
+/* A shared block for two processes. */
+static PtSortShared *
+make_block(void)
+{
+	PtSortShared *shared;
+
+	block_segment = dsm_create(ptsort_shared_estimate(2), 0);
+	shared = dsm_segment_address(block_segment);
+	ptsort_shared_init(shared, 2, block_segment);
+	return shared;
+}
+
+static void
+give_up_block(void)
+{
+	if (block_segment != NULL)
+		dsm_detach(block_segment);
+	block_segment = NULL;
+}
+
+
+/*
+ * Options of a sort
+ */
+
+static PtSort *
+begin_numbers(const PtSortOptions *options)
+{
+	return ptsort_begin_datum(INT8OID, Int8LessOperator, InvalidOid, false,
+							  options);
+}
+
+/* The numbers from 0 to TUPLES - 1, in another order. */
+static void
+put_numbers(PtSort *sort)
+{
+	for (int64 i = 0; i < TUPLES; i++)
+		ptsort_put_datum(sort, Int64GetDatum(i * 7919 % TUPLES), false);
+	ptsort_perform(sort);
+}
+
+/* Just these come out, 'bound' of them unless it is 0. */
+static void
+check_numbers(PtSort *sort, int64 bound)
+{
+	int64		n = 0;
+	Datum		value;
+	bool		isnull;
+
+	while (ptsort_get_datum(sort, true, &value, &isnull))
+	{
+		if (isnull || DatumGetInt64(value) != n)
+			elog(ERROR, "number " INT64_FORMAT " is not in its place", n);
+		n++;
+	}
+	if (n != (bound > 0 ? Min(bound, TUPLES) : TUPLES))
+		elog(ERROR, INT64_FORMAT " numbers came out", n);
+	ptsort_end(sort);
+}
+
+static void
+sort_numbers(const PtSortOptions *options)
+{
+	PtSort	   *sort = begin_numbers(options);
+
+	put_numbers(sort);
+	check_numbers(sort, options->bound);
+}
+
+/* A worker's sort, then its leader's, all in this process. */
+static void
+sort_in_worker(PtSortOptions *options)
+{
+	PtSort	   *sort;
+
+	options->role = PTSORT_WORKER;
+	options->shared = make_block();
+	sort = begin_numbers(options);
+	put_numbers(sort);
+	ptsort_end(sort);
+	options->role = PTSORT_LEADER;
+	options->participants = 1;
+	options->expected_tuples = 0;
+	sort = begin_numbers(options);
+	ptsort_perform(sort);
+	check_numbers(sort, 0);
+}
+
+static char *
+role(int64 size)
+{
+	PtSortOptions options = {.role = (PtSortRole) size};
+
+	sort_numbers(&options);
+	return NULL;
+}
+
+static char *
+budget(int64 size)
+{
+	PtSortOptions options = {.budget = size};
+
+	sort_numbers(&options);
+	return NULL;
+}
+
+static char *
+budget_in_parallel(int64 size)
+{
+	PtSortOptions options = {.budget = size};
+
+	sort_in_worker(&options);
+	return NULL;
+}
+
+/* With all memory there is, so that only the size limits what is allocated. */
+static char *
+expected(int64 size)
+{
+	PtSortOptions options = {
+		.budget = PG_INT64_MAX,
+		.expected_tuples = size
+	};
+
+	sort_numbers(&options);
+	return NULL;
+}
+
+static char *
+expected_in_parallel(int64 size)
+{
+	PtSortOptions options = {.expected_tuples = size};
+
+	sort_in_worker(&options);
+	return NULL;
+}
+
+static char *
+bound(int64 size)
+{
+	PtSortOptions options = {.bound = size};
+
+	sort_numbers(&options);
+	return NULL;
+}
+
+static char *
+participant(int64 size)
+{
+	PtSortOptions options = {
+		.role = PTSORT_WORKER,
+		.shared = make_block(),
+		.participant = (int) size
+	};
+
+	(void) begin_numbers(&options);
+	return NULL;
+}
+
+static char *
+participants(int64 size)
+{
+	PtSortOptions options = {
+		.role = PTSORT_WORKER,
+		.shared = make_block()
+	};
+	PtSort	   *sort = begin_numbers(&options);
+
+	put_numbers(sort);
+	ptsort_end(sort);
+	options.role = PTSORT_LEADER;
+	options.participants = (int) size;
+	sort = begin_numbers(&options);
+	ptsort_perform(sort);
+	check_numbers(sort, 0);
+	return NULL;
+}
+
+
+/*
+ * The shared block
+ */
+
+static char *
+estimate(int64 size)
+{
+	if (ptsort_shared_estimate((int) size) < sizeof(int64))
+		elog(ERROR, "the block is too small");
+	return NULL;
+}
+
+static char *
+slices(int64 size)
+{
+	return psprintf("%d", ptsort_shared_slices((int) size));
+}
+
+static char *
+init(int64 size)
+{
+	block_segment = dsm_create(ptsort_shared_estimate(1), 0);
+	ptsort_shared_init(dsm_segment_address(block_segment), (int) size,
+					   block_segment);
+	return NULL;
+}
+
+static char *
+stats(int64 size)
+{
+	PtSortStats found;
+
+	return ptsort_shared_stats(make_block(), (int) size, &found) ?
+		"some" : "none";
+}
+
+
+/*
+ * Variants and keys
+ */
+
+static const PtSortVariant inline_variant = {
+	.name = "number",
+	.inline_image = true
+};
+
+static char *
+words(int64 size)
+{
+	PtSortOptions options = {.role = PTSORT_SERIAL};
+
+	(void) ptsort_begin(&inline_variant, NULL, (int) size, NULL, &options);
+	return NULL;
+}
+
+static Size
+image_size(const void *image, void *state)
+{
+	return *(const uint64 *) image;
+}
+
+static int
+compare_images(const void *a, const void *b, void *state)
+{
+	return 0;
+}
+
+static PtSort *
+begin_images(void)
+{
+	static const PtSortVariant variant = {
+		.name = "image",
+		.size = image_size,
+		.compare = compare_images
+	};
+	PtSortOptions options = {.role = PTSORT_SERIAL};
+
+	return ptsort_begin(&variant, NULL, 0, NULL, &options);
+}
+
+static char *
+put(int64 size)
+{
+	uint64		image = size;
+
+	ptsort_put(begin_images(), &image, (Size) size, NULL);
+	return NULL;
+}
+
+static char *
+reserve(int64 size)
+{
+	(void) ptsort_reserve(begin_images(), (Size) size);
+	return NULL;
+}
+
+static void
+begin_tuple(int nkeys, AttrNumber attnum)
+{
+	PtSortOptions options = {.role = PTSORT_SERIAL};
+	TupleDesc	desc = CreateTemplateTupleDesc(1);
+	Oid			operator = Int4LessOperator;
+	Oid			collation = InvalidOid;
+	bool		nulls_first = false;
+
+	TupleDescInitEntry(desc, 1, "a", INT4OID, -1, 0);
+	(void) ptsort_begin_tuple(desc, nkeys, &attnum, &operator, &collation,
+							  &nulls_first, &options);
+}
+
+static char *
+tuple_keys(int64 size)
+{
+	begin_tuple((int) size, 1);
+	return NULL;
+}
+
+static char *
+tuple_column(int64 size)
+{
+	begin_tuple(1, (AttrNumber) size);
+	return NULL;
+}
+
+static char *
+columns(int64 size)
+{
+	Oid			operator = Int4LessOperator;
+	Oid			collation = InvalidOid;
+	bool		nulls_first = false;
+
+	(void) ptsort_key_columns((int) size, &operator, &collation, &nulls_first);
+	return NULL;
+}
+
+static char *
+supports(int64 size)
+{
+	SortSupportData support = {.ssup_cxt = CurrentMemoryContext};
+
+	PrepareSortSupportFromOrderingOp(Int4LessOperator, &support);
+	(void) ptsort_key_supports((int) size, &support);
+	return NULL;
+}
+
+
+/*
+ * Hash indexes
+ */
+
+/* Opens an index of the test's table. */
+static Relation
+open_index(const char *name, LOCKMODE mode)
+{
+	RangeVar   *rangevar = makeRangeVar(NULL, pstrdup(name), -1);
+
+	return index_open(RangeVarGetRelid(rangevar, mode, false), mode);
+}
+
+static uint32
+bucket_of(uint32 code, const uint32 *masks)
+{
+	uint32		bucket = code & masks[0];
+
+	return bucket > masks[2] ? bucket & masks[1] : bucket;
+}
+
+/* Sorts some hash codes by these masks and this number of buckets. */
+static char *
+sort_codes(const uint32 *masks)
+{
+	PtSortOptions options = {.role = PTSORT_SERIAL};
+	Relation	index = open_index("sizes_hash", AccessShareLock);
+	Relation	heap = table_open(index->rd_index->indrelid, AccessShareLock);
+	PtSort	   *sort = ptsort_begin_index_hash(heap, index, masks[0], masks[1],
+											   masks[2], &options);
+	ItemPointerData tid;
+	IndexTuple	tuple;
+	uint32		before = 0;
+	int			n = 0;
+
+	ItemPointerSet(&tid, 0, 1);
+	for (int i = 0; i < 1000; i++)
+	{
+		Datum		code = UInt32GetDatum((uint32) test_mix(1, i));
+		bool		isnull = false;
+
+		ptsort_put_index(sort, &tid, &code, &isnull, true);
+	}
+	ptsort_perform(sort);
+	while ((tuple = ptsort_get_index(sort, true)) != NULL)
+	{
+		uint32		code = *(uint32 *) ((char *) tuple +
+										MAXALIGN(sizeof(IndexTupleData)));
+
+		if (n > 0 && (bucket_of(before, masks) > bucket_of(code, masks) ||
+					  (bucket_of(before, masks) == bucket_of(code, masks) &&
+					   before > code)))
+			elog(ERROR, "code %u is not in its place", code);
+		before = code;
+		n++;
+	}
+	if (n != 1000)
+		elog(ERROR, "%d codes came out", n);
+	ptsort_end(sort);
+	table_close(heap, NoLock);
+	index_close(index, NoLock);
+	return NULL;
+}
+
+static char *
+high_mask(int64 size)
+{
+	const uint32 masks[] = {(uint32) size, TEST_LOW_MASK, TEST_MAX_BUCKETS};
+
+	return sort_codes(masks);
+}
+
+static char *
+low_mask(int64 size)
+{
+	const uint32 masks[] = {TEST_HIGH_MASK, (uint32) size, TEST_MAX_BUCKETS};
+
+	return sort_codes(masks);
+}
+
+static char *
+max_buckets(int64 size)
+{
+	const uint32 masks[] = {TEST_HIGH_MASK, TEST_LOW_MASK, (uint32) size};
+
+	return sort_codes(masks);
+}
+
+
+/*
+ * ptsort_build()
+ */
+
+/* What the callback shared_size returns, which the leader calls. */
+static Size shared_bytes;
+
+static int64 loaded;
+
+extern PGDLLEXPORT const PtBuildOps *ptsort_test_size_build_ops(void);
+extern PGDLLEXPORT const PtParallelOps *ptsort_test_size_parallel_ops(void);
+
+static PtSort *
+build_begin(PtBuild *build, const PtSortOptions *options)
+{
+	return begin_numbers(options);
+}
+
+static void
+build_put(PtBuild *build, PtSort *sort, ItemPointer tid, Datum *values,
+		  bool *isnull, bool alive)
+{
+	ptsort_put_datum(sort, values[0], isnull[0]);
+}
+
+static Size
+build_shared_size(PtBuild *build, int processes, int nslices)
+{
+	return shared_bytes;
+}
+
+static void
+build_shared_init(PtBuild *build, int processes, int nslices)
+{
+	if (shared_bytes > 0)
+		memset(build->shared, 1, shared_bytes);
+}
+
+static void
+build_load_slices(PtBuild *build, PtSort *sort)
+{
+	int			slice;
+	Datum		value;
+	bool		isnull;
+
+	while (ptsort_next_slice(sort, &slice))
+	{
+		while (ptsort_get_datum(sort, true, &value, &isnull))
+			loaded++;
+	}
+}
+
+const PtBuildOps *
+ptsort_test_size_build_ops(void)
+{
+	static const PtBuildOps ops = {
+		.begin = build_begin,
+		.put = build_put,
+		.shared_size = build_shared_size,
+		.shared_init = build_shared_init,
+		.load_slices = build_load_slices
+	};
+
+	return &ops;
+}
+
+/* Runs a build over the test's index, which it leaves alone. */
+static char *
+build(PtBuildRequest *request)
+{
+	PtBuildResult *result;
+	char		arg = 'a';
+
+	request->library = "$libdir/ptsort_test";
+	request->ops_function = "ptsort_test_size_build_ops";
+	request->arg = &arg;
+	(void) GetCurrentTransactionId();
+	request->index = open_index("sizes_k", AccessExclusiveLock);
+	request->heap = table_open(request->index->rd_index->indrelid, ShareLock);
+	request->index_info = BuildIndexInfo(request->index);
+	loaded = 0;
+	result = ptsort_build(request);
+	if (result->workers_launched == 0 && loaded != result->index_tuples)
+		elog(ERROR, INT64_FORMAT " tuples were loaded", loaded);
+	index_close(request->index, NoLock);
+	table_close(request->heap, NoLock);
+	return psprintf("%.0f tuples", result->index_tuples);
+}
+
+static char *
+build_workers(int64 size)
+{
+	PtBuildRequest request = {.workers = (int) size};
+
+	shared_bytes = 1;
+	return build(&request);
+}
+
+static char *
+build_budget(int64 size)
+{
+	PtBuildRequest request = {.budget = size,.workers = 2};
+
+	shared_bytes = 1;
+	return build(&request);
+}
+
+static char *
+build_arg(int64 size)
+{
+	PtBuildRequest request = {.arg_size = (Size) size,.workers = 2};
+
+	shared_bytes = 1;
+	return build(&request);
+}
+
+static char *
+build_shared(int64 size)
+{
+	PtBuildRequest request = {.workers = 2};
+
+	shared_bytes = (Size) size;
+	return build(&request);
+}
+
+static char *
+build_shared_alone(int64 size)
+{
+	PtBuildRequest request = {.workers = 0};
+
+	shared_bytes = (Size) size;
+	return build(&request);
+}
+
+
+/*
+ * ptsort_parallel()
+ */
+
+static PtSort *
+parallel_begin(PtParallel *parallel, const PtSortOptions *options)
+{
+	return begin_numbers(options);
+}
+
+static void
+parallel_fill(PtParallel *parallel, PtSort *sort)
+{
+	for (int64 i = 0; i < EACH; i++)
+		ptsort_put_datum(sort, Int64GetDatum(EACH - i), false);
+}
+
+static Size
+parallel_shared_size(PtParallel *parallel, int processes, int nslices)
+{
+	return shared_bytes;
+}
+
+static void
+parallel_shared_init(PtParallel *parallel, int processes, int nslices)
+{
+	if (shared_bytes > 0)
+		memset(parallel->shared, 1, shared_bytes);
+}
+
+const PtParallelOps *
+ptsort_test_size_parallel_ops(void)
+{
+	static const PtParallelOps ops = {
+		.begin = parallel_begin,
+		.fill = parallel_fill,
+		.shared_size = parallel_shared_size,
+		.shared_init = parallel_shared_init
+	};
+
+	return &ops;
+}
+
+static char *
+sort_parallel(PtParallelRequest *request)
+{
+	PtParallel *parallel;
+	PtParallelResult *result;
+	char		arg = 'a';
+	int64		n = 0;
+	Datum		value;
+	bool		isnull;
+
+	request->library = "$libdir/ptsort_test";
+	request->ops_function = "ptsort_test_size_parallel_ops";
+	request->arg = &arg;
+	parallel = ptsort_parallel(request);
+	while (ptsort_get_datum(parallel->stream, true, &value, &isnull))
+		n++;
+	result = ptsort_parallel_end(parallel);
+	if (n != result->tuples || n != EACH * result->participants)
+		elog(ERROR, INT64_FORMAT " numbers came of %d participants", n,
+			 result->participants);
+	return NULL;
+}
+
+static char *
+parallel_workers(int64 size)
+{
+	PtParallelRequest request = {.workers = (int) size};
+
+	shared_bytes = 1;
+	return sort_parallel(&request);
+}
+
+static char *
+parallel_budget(int64 size)
+{
+	PtParallelRequest request = {.budget = size,.workers = 2};
+
+	shared_bytes = 1;
+	return sort_parallel(&request);
+}
+
+static char *
+parallel_arg(int64 size)
+{
+	PtParallelRequest request = {.arg_size = (Size) size,.workers = 2};
+
+	shared_bytes = 1;
+	return sort_parallel(&request);
+}
+
+static char *
+parallel_shared(int64 size)
+{
+	PtParallelRequest request = {.workers = 2};
+
+	shared_bytes = (Size) size;
+	return sort_parallel(&request);
+}
+
+static char *
+parallel_shared_alone(int64 size)
+{
+	PtParallelRequest request = {.workers = 0};
+
+	shared_bytes = (Size) size;
+	return sort_parallel(&request);
+}
+
+
+/*
+ * The interface
+ */
+
+static char *
+get_api(uint32 version, uint32 size)
+{
+	PtSortGetApi get = (PtSortGetApi)
+		load_external_function("$libdir/ptsort", "ptsort_get_api", true, NULL);
+
+	return get(version, size)->version == PTSORT_API_VERSION ? NULL :
+		"another version";
+}
+
+static char *
+api_version(int64 size)
+{
+	return get_api((uint32) size, sizeof(PtSortApi));
+}
+
+static char *
+api_size(int64 size)
+{
+	return get_api(PTSORT_API_VERSION, (uint32) size);
+}
+
+/* The arguments, and what their types are. */
+typedef struct SizeArgument
+{
+	const char *name;
+	int			bits;
+	bool		is_signed;
+	char	   *(*try_size) (int64 size);	/* NULL: all went well */
+} SizeArgument;
+
+static const SizeArgument arguments[] = {
+	{"PtSortOptions.role", 32, true, role},
+	{"PtSortOptions.budget", 64, true, budget},
+	{"PtSortOptions.budget, parallel", 64, true, budget_in_parallel},
+	{"PtSortOptions.participant", 32, true, participant},
+	{"PtSortOptions.participants", 32, true, participants},
+	{"PtSortOptions.expected_tuples", 64, true, expected},
+	{"PtSortOptions.expected_tuples, parallel", 64, true, expected_in_parallel},
+	{"PtSortOptions.bound", 64, true, bound},
+	{"ptsort_shared_estimate: processes", 32, true, estimate},
+	{"ptsort_shared_init: processes", 32, true, init},
+	{"ptsort_shared_slices: processes", 32, true, slices},
+	{"ptsort_shared_stats: participant", 32, true, stats},
+	{"ptsort_begin_index_hash: high_mask", 32, false, high_mask},
+	{"ptsort_begin_index_hash: low_mask", 32, false, low_mask},
+	{"ptsort_begin_index_hash: max_buckets", 32, false, max_buckets},
+	{"ptsort_begin_tuple: nkeys", 32, true, tuple_keys},
+	{"ptsort_begin_tuple: attnums", 16, true, tuple_column},
+	{"ptsort_begin: nwords", 32, true, words},
+	{"ptsort_key_columns: ncolumns", 32, true, columns},
+	{"ptsort_key_supports: ncolumns", 32, true, supports},
+	{"ptsort_put: size", 64, false, put},
+	{"ptsort_reserve: size", 64, false, reserve},
+	{"PtBuildRequest.workers", 32, true, build_workers},
+	{"PtBuildRequest.budget", 64, true, build_budget},
+	{"PtBuildRequest.arg_size", 64, false, build_arg},
+	{"PtBuildOps.shared_size", 64, false, build_shared},
+	{"PtBuildOps.shared_size, alone", 64, false, build_shared_alone},
+	{"PtParallelRequest.workers", 32, true, parallel_workers},
+	{"PtParallelRequest.budget", 64, true, parallel_budget},
+	{"PtParallelRequest.arg_size", 64, false, parallel_arg},
+	{"PtParallelOps.shared_size", 64, false, parallel_shared},
+	{"PtParallelOps.shared_size, alone", 64, false, parallel_shared_alone},
+	{"ptsort_get_api: version", 32, false, api_version},
+	{"ptsort_get_api: size", 32, false, api_size},
+};
+
+/* True if the argument's type has the number; -1 is the largest Size. */
+static bool
+has_number(const SizeArgument *argument, int64 size)
+{
+	int			bits = argument->bits - (argument->is_signed ? 1 : 0);
+
+	return size == -1 || bits >= 63 || size < INT64CONST(1) << bits;
+}
+
+/* ptsort_test_size: see the SQL script. */
+Datum
+ptsort_test_size(PG_FUNCTION_ARGS)
+{
+	char	   *name = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	int64		size = PG_GETARG_INT64(1);
+
+	for (int i = 0; i < lengthof(arguments); i++)
+	{
+		const char *result = "not a number of this type";
+
+		if (strcmp(name, arguments[i].name) != 0)
+			continue;
+		/* an error has taken the segment with it */
+		block_segment = NULL;
+		if (has_number(&arguments[i], size))
+			result = arguments[i].try_size(size);
+		give_up_block();
+		PG_RETURN_TEXT_P(cstring_to_text(result ? result : "ok"));
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("there is no argument \"%s\"", name)));
+}
+
+/* ptsort_test_size_arguments: see the SQL script. */
+Datum
+ptsort_test_size_arguments(PG_FUNCTION_ARGS)
+{
+	Datum		names[lengthof(arguments)];
+
+	for (int i = 0; i < lengthof(arguments); i++)
+		names[i] = CStringGetTextDatum(arguments[i].name);
+	PG_RETURN_ARRAYTYPE_P(construct_array(names, lengthof(arguments), TEXTOID,
+										  -1, false, TYPALIGN_INT));
+}
