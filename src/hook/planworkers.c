@@ -16,8 +16,8 @@
  *
  * The w of the smallest value wins, the smaller of equal ones.  Participants
  * beyond the number of CPUs bring nothing: they only take their time to start.
- * With many CPUs the best w + 1 is sqrt(work * RUNS_FACTOR / WORKER_US): four
- * participants from 140 ms of work, eight from 550 ms, if they are allowed.
+ * With enough CPUs that is two participants from 42 ms of work, four from 52,
+ * eight from 240, if they are allowed.
  *
  * The work for several indexes by one scan is the sum, but each of them has a
  * team of its own to load it.  Waiting for a disk is not in the formula.
@@ -33,16 +33,16 @@
 #include "utils/rel.h"
 
 /*
- * These are from CPU times and minima of builds of 4,000 to 1 million rows of
- * 100 bytes with 0 to 2 workers, on two CPUs that others used as well.  TEAM_US
- * and RUNS_FACTOR are a line through these by eye.
+ * These are from builds of 4,000 to 3 million rows of 100 bytes with 0 to 3
+ * workers, on two CPUs that were idle and on two that others used as well.
+ * TEAM_US and RUNS_FACTOR are a line through these by eye.
  */
-#define WORD_US		0.05		/* a row: int8, whose words are the value */
-#define BYTES_US	0.135		/* uuid, numeric, text by its bytes */
-#define TEXT_US		0.19		/* text by the rules of a collation */
+#define WORD_US		0.08		/* a row: int8, whose words are the value */
+#define BYTES_US	0.17		/* uuid, numeric, text by its bytes */
+#define TEXT_US		0.25		/* text by the rules of a collation */
 #define PAGE_US		0.8			/* to read a page that is in a buffer */
 #define RUNS_FACTOR 1.4			/* to write runs and merge them as well */
-#define TEAM_US		20000		/* shared memory, files, memory touched anew,
+#define TEAM_US		10000		/* shared memory, files, memory touched anew,
 								 * waiting for each other */
 #define WORKER_US	6000		/* to start a worker and to end it: 6 to 7 ms
 								 * of CPU time */
