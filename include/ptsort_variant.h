@@ -103,10 +103,10 @@ typedef struct PtSortKey PtSortKey;
  * has an operator, the "less" or "greater" member of a btree operator class, a
  * collation, and a place for nulls.  The arrays are not kept.
  *
- * Keys of variants, and of ptsort_begin_index_by, have no words for text in a
- * collation of the C library other than "C": such text is compared by
- * strcoll(), about log2(n) times for each of n tuples.  ptsort_begin_index,
- * ptsort_begin_tuple and ptsort_begin_datum have words for it.
+ * Keys of variants have no words for text in a collation of the C library other
+ * than "C": such text is compared, about log2(n) times for each of n tuples.
+ * Sorts of ptsort's own tuples have words for it, also those that begin with
+ * ptsort_begin_index_by and a key of this function.
  */
 static inline PtSortKey *
 ptsort_key_columns(int ncolumns, const Oid *lt_operators,

@@ -105,6 +105,7 @@ struct PtSortKey
 	TextForm	string_form;	/* what its values are like */
 	bool		string_decides; /* see key_string_decides */
 	CompareFailure failure;		/* of a comparison by ranks */
+	const KeyColumn *columns;	/* for key_that_learns, or NULL */
 	int			ncolumns;
 	SortSupportData support[FLEXIBLE_ARRAY_MEMBER]; /* one per column */
 };
@@ -331,32 +332,10 @@ key_index(Relation index)
 	return key;
 }
 
-/*
- * Describe a column that an operator orders.  Its values are of this type, or
- * if that is InvalidOid of the operator's.
- */
-static void
-column_of_operator(KeyColumn *column, AttrNumber attno, Oid type,
-				   Oid lt_operator, Oid collation, bool nulls_first)
-{
-	memset(column, 0, sizeof(KeyColumn));
-	if (!pt_ordering_op_opfamily(lt_operator, &column->opfamily,
-								 &column->opcintype))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("operator %u is not a valid ordering operator",
-						lt_operator)));
-	column->lt_operator = lt_operator;
-	column->attno = attno;
-	column->collation = collation;
-	column->nulls_first = nulls_first;
-	get_typlenbyval(OidIsValid(type) ? type : column->opcintype,
-					&column->typlen, &column->typbyval);
-}
-
-PtSortKey *
-key_operators(int ncolumns, const Oid *lt_operators, const Oid *collations,
-			  const bool *nulls_first, bool can_learn)
+/* Make a key of columns that operators order; it keeps their descriptions. */
+static PtSortKey *
+key_of_operators(int ncolumns, const Oid *lt_operators, const Oid *collations,
+				 const bool *nulls_first, KeyUse use)
 {
 	KeyColumn  *columns;
 	PtSortKey  *key;
@@ -364,19 +343,39 @@ key_operators(int ncolumns, const Oid *lt_operators, const Oid *collations,
 	key_column_check_count(ncolumns);
 	columns = palloc(mul_size(ncolumns, sizeof(KeyColumn)));
 	for (int i = 0; i < ncolumns; i++)
-		column_of_operator(&columns[i], i + 1, InvalidOid, lt_operators[i],
-						   collations[i], nulls_first[i]);
-	key = make_key(ncolumns, columns, can_learn ? KEY_CAN_LEARN : WORDS_ONLY);
-	pfree(columns);
+		key_column_of_operator(&columns[i], i + 1, InvalidOid, lt_operators[i],
+							   collations[i], nulls_first[i]);
+	key = make_key(ncolumns, columns, use);
+	key->columns = columns;
 	return key;
+}
+
+PtSortKey *
+key_operators(int ncolumns, const Oid *lt_operators, const Oid *collations,
+			  const bool *nulls_first)
+{
+	return key_of_operators(ncolumns, lt_operators, collations, nulls_first,
+							KEY_CAN_LEARN);
 }
 
 PtSortKey *
 key_columns(int ncolumns, const Oid *lt_operators, const Oid *collations,
 			const bool *nulls_first)
 {
-	return key_operators(ncolumns, lt_operators, collations, nulls_first,
-						 false);
+	return key_of_operators(ncolumns, lt_operators, collations, nulls_first,
+							WORDS_ONLY);
+}
+
+PtSortKey *
+key_that_learns(PtSortKey *key)
+{
+	KeyColumn  *columns;
+
+	if (key->columns == NULL)
+		return key;
+	columns = palloc(mul_size(key->ncolumns, sizeof(KeyColumn)));
+	memcpy(columns, key->columns, key->ncolumns * sizeof(KeyColumn));
+	return make_key(key->ncolumns, columns, KEY_CAN_LEARN);
 }
 
 PtSortKey *
@@ -386,7 +385,8 @@ key_datum(Oid type, Oid lt_operator, Oid collation, bool nulls_first)
 	PtSortKey  *key;
 	TupleDesc	desc;
 
-	column_of_operator(&column, 1, type, lt_operator, collation, nulls_first);
+	key_column_of_operator(&column, 1, type, lt_operator, collation,
+						   nulls_first);
 	key = make_key(1, &column, KEY_IS_ALL);
 	if (key->exact)
 	{

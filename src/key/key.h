@@ -40,12 +40,14 @@ extern int	ptsort_debug_wrong_hints;
 extern PtSortKey *key_index(Relation index);
 
 /*
- * key_operators is key_columns; if the user can make words anew once the key
- * has learned, it may have to learn.
+ * key_operators is key_columns, for a sort that can make words anew once the
+ * key has learned.  key_that_learns makes such a key of one by key_columns, in
+ * the current context, and returns one by key_supports as it is.
  */
 extern PtSortKey *key_operators(int ncolumns, const Oid *lt_operators,
 								const Oid *collations,
-								const bool *nulls_first, bool can_learn);
+								const bool *nulls_first);
+extern PtSortKey *key_that_learns(PtSortKey *key);
 
 /* key_datum makes the key of single values of a type. */
 extern PtSortKey *key_datum(Oid type, Oid lt_operator, Oid collation,

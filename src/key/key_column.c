@@ -347,6 +347,26 @@ key_column_maker(const KeyColumn *column, SortSupport ssup, FieldKind *kind)
 }
 
 void
+key_column_of_operator(KeyColumn *column, AttrNumber attno, Oid type,
+					   Oid lt_operator, Oid collation,
+					   bool nulls_first)
+{
+	memset(column, 0, sizeof(KeyColumn));
+	if (!pt_ordering_op_opfamily(lt_operator, &column->opfamily,
+								 &column->opcintype))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("operator %u is not a valid ordering operator",
+						lt_operator)));
+	column->lt_operator = lt_operator;
+	column->attno = attno;
+	column->collation = collation;
+	column->nulls_first = nulls_first;
+	get_typlenbyval(OidIsValid(type) ? type : column->opcintype,
+					&column->typlen, &column->typbyval);
+}
+
+void
 key_column_check_count(int ncolumns)
 {
 	if (ncolumns < 1)

@@ -37,6 +37,14 @@ typedef struct KeyColumn
  */
 typedef uint64 (*WordMaker) (Datum value, SortSupport ssup);
 
+/*
+ * key_column_of_operator describes a column that an operator orders.  Its
+ * values are of this type, or if that is InvalidOid of the operator's.
+ */
+extern void key_column_of_operator(KeyColumn *column, AttrNumber attno,
+								   Oid type, Oid lt_operator, Oid collation,
+								   bool nulls_first);
+
 /* key_column_check_count raises an error if a key cannot have that many. */
 extern void key_column_check_count(int ncolumns);
 

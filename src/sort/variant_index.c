@@ -430,7 +430,7 @@ variant_begin_index_by(Relation index, PtSortKey *key, MemoryContext context,
 {
 	SortOptions with = {.options = *options};
 	MemoryContext old = MemoryContextSwitchTo(context);
-	IndexSort  *state = make_state(NULL, index, key);
+	IndexSort  *state = make_state(NULL, index, key_that_learns(key));
 	PtSort	   *sort;
 
 	if (state->nkeys > RelationGetNumberOfAttributes(index))

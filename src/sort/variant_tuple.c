@@ -298,8 +298,7 @@ variant_begin_tuple(TupleDesc desc, int nkeys, const AttrNumber *attnums,
 	SortOptions with = {.options = *options};
 
 	/* checks nkeys */
-	state->key = key_operators(nkeys, lt_operators, collations, nulls_first,
-							   true);
+	state->key = key_operators(nkeys, lt_operators, collations, nulls_first);
 	for (int i = 0; i < nkeys; i++)
 	{
 		if (attnums[i] < 1 || attnums[i] > desc->natts)
