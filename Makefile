@@ -114,7 +114,7 @@ DATA = $(wildcard ptsort--*.sql)
 LAYERS = \
 	util fault stamp segment \
 	$(addprefix key/, \
-		key_entry key_pack key_form text_table text_pass text_icu text_unit text_rank text_collation text_sample text_model text_symbol text_count text_code \
+		key_entry key_pack key_form text_table text_pass text_icu text_unit text_rank text_collation text_sample text_model text_symbol text_count text_memo text_code \
 		text_compare \
 		key_column key) \
 	$(addprefix sort/, \

@@ -138,7 +138,7 @@ struct TextCode
 	TextPrefix	prefix;
 	TextModel  *model;			/* if coded */
 	TextSample	sample;
-	TextMemo	memo;			/* if coded */
+	TextMemo   *memo;			/* NULL until a short string is coded */
 };
 
 TextCode *
@@ -465,9 +465,12 @@ code_words(TextCode *code, const char *string, int length, uint64 *words)
 static inline void
 memo_words(TextCode *code, const char *string, int length, uint64 *words)
 {
+	TextMemoEntry *entry;
 	bool		found;
-	TextMemoEntry *entry = text_memo_entry(&code->memo, string, length, &found);
 
+	if (unlikely(code->memo == NULL))
+		code->memo = MemoryContextAllocZero(code->context, sizeof(TextMemo));
+	entry = text_memo_entry(code->memo, string, length, &found);
 	if (!found)
 		code_words(code, string, length, entry->words);
 	for (int i = 0; i < code->nwords; i++)
@@ -496,7 +499,7 @@ text_code_words(TextCode *code, Datum value, uint64 *words)
 	}
 	if (likely(code->mode == CODED))
 	{
-		if (length <= TEXT_MEMO_BYTES && text_memo_is_useful(&code->memo))
+		if (length <= TEXT_MEMO_BYTES && text_memo_is_useful(code->memo))
 			memo_words(code, string, length, words);
 		else
 			code_words(code, string, length, words);

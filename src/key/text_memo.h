@@ -3,9 +3,9 @@
  * text_memo.h
  *	  The words of short strings that come again and again.
  *
- * Columns of few values are common (states, kinds, names of hosts), and to make
- * the words of a string anew takes longer than to find it here.  If of the first
- * strings looked up most were not there, no more are.
+ * Columns of few values are common (states, kinds, names of hosts), and to
+ * make the words of a string anew takes longer than to find it here.  If most
+ * of the first strings looked up were not here, no more are.
  *
  *-------------------------------------------------------------------------
  */
@@ -41,11 +41,15 @@ typedef struct TextMemo
 	int			found;
 } TextMemo;
 
-/* text_memo_is_useful: is it still unknown whether strings repeat, or do they? */
+/*
+ * text_memo_is_useful: is it still unknown whether strings repeat, or do they?
+ * There is no memo (NULL) before the first.
+ */
 static inline bool
 text_memo_is_useful(const TextMemo *memo)
 {
-	return memo->tried < TEXT_MEMO_TRIED || memo->found > TEXT_MEMO_TRIED / 2;
+	return memo == NULL || memo->tried < TEXT_MEMO_TRIED ||
+		memo->found > TEXT_MEMO_TRIED / 2;
 }
 
 /*
@@ -58,9 +62,9 @@ text_memo_entry(TextMemo *memo, const char *string, int length, bool *found)
 	int			first = Min(length, (int) sizeof(uint64));
 	uint64		head = pt_string_word(string, first);
 	uint64		tail = pt_string_word(string + first, length - first);
-	uint64		hash = (head ^ (tail << 29 | tail >> 35)) + (uint64) length;
-	TextMemoEntry *entry = &memo->entries[hash * UINT64CONST(0x9E3779B97F4A7C15) >>
-										  (64 - TEXT_MEMO_BITS)];
+	uint64		mixed = (head ^ (tail << 29 | tail >> 35)) + (uint64) length;
+	uint64		hash = mixed * UINT64CONST(0x9E3779B97F4A7C15);
+	TextMemoEntry *entry = &memo->entries[hash >> (64 - TEXT_MEMO_BITS)];
 
 	*found = entry->head == head && entry->tail == tail &&
 		entry->length == length + 1;
