@@ -104,12 +104,12 @@ SKIP:
 	skip 'needs two CPUs', 4 if $cpus < 2;
 	my $one = 'SET ptsort.parallel_workers = 1';
 	my $drop = 'DROP INDEX IF EXISTS x; CREATE INDEX x ON large';
-	believe(700_000);
+	believe(300_000);
 	is(starts("$one; $drop (id)"), "x: 1, ptsort.parallel_workers = 1, $none",
-		'700,000 numbers');
-	believe(700_000);
+		'300,000 numbers');
+	believe(300_000);
 	is(starts("$one; $drop (word COLLATE \"en_US.utf8\")"),
-		'x: 2, ptsort.parallel_workers = 1', '700,000 strings');
+		'x: 2, ptsort.parallel_workers = 1', '300,000 strings');
 
 	# One scan for two: the second build has the workers of the first
 	believe(10_000_000);
