@@ -130,7 +130,7 @@ LAYERS = \
 OBJS = $(foreach f,$(LAYERS),$(if $(wildcard src/$(f).c),src/$(f).o))
 HEADERS_ptsort = $(wildcard include/*.h)
 
-REGRESS := $(sort $(patsubst sql/%.sql,%,$(wildcard sql/*.sql)))
+REGRESS := setup $(sort $(filter-out setup,$(patsubst sql/%.sql,%,$(wildcard sql/*.sql))))
 
 PG_CFLAGS = -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter \
 	-Wno-sign-compare -Wno-missing-field-initializers

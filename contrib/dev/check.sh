@@ -143,10 +143,8 @@ say "$("$pg_config" --version)"
 make_workdir ""
 say "build"
 install_private || give_up "the build failed"
-# Nothing may hold a snapshot, gather statistics or take workers by chance; and
-# small tables get as many workers as the tests allow them.
-start_cluster "ptsort.debug_all_workers = on" \
-	"max_worker_processes = 16" "max_parallel_workers = 16" \
+# Nothing may hold a snapshot, gather statistics or take workers by chance.
+start_cluster "max_worker_processes = 16" "max_parallel_workers = 16" \
 	"autovacuum = off" "jit = off" "max_logical_replication_workers = 0" ||
 	give_up "the server does not start"
 
