@@ -13,7 +13,6 @@
 # tally.sh for what it may not have, and how a test allows it.
 
 set -u
-watcher=
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=contrib/dev/common.sh
 . contrib/dev/common.sh

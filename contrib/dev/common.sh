@@ -26,6 +26,7 @@ top=$PWD
 work=
 run_user=
 child=
+watcher=
 me=$(basename "$0" .sh)
 
 # say WORDS: one line of progress
@@ -122,6 +123,7 @@ cleanup()
 	local status=$? pidfile
 	trap '' INT TERM HUP
 	[ -z "$child" ] || kill -TERM "$child" 2>/dev/null
+	[ -z "$watcher" ] || kill -TERM "$watcher" 2>/dev/null
 	cd "$top" || status=1
 	if [ -n "$work" ] && [ -d "$work" ]; then
 		find "$work" -name postmaster.pid 2>/dev/null | while read -r pidfile; do
