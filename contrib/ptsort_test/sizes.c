@@ -533,13 +533,17 @@ ptsort_test_size_build_ops(void)
 	return &ops;
 }
 
-/* Runs a build over the test's index, which it leaves alone. */
+/*
+ * Runs a build over the test's index, which it leaves alone, with so many bytes
+ * of shared memory for the callbacks.
+ */
 static char *
-build(PtBuildRequest *request)
+build(PtBuildRequest *request, Size shared)
 {
 	PtBuildResult *result;
 	char		arg = 'a';
 
+	shared_bytes = shared;
 	request->library = "$libdir/ptsort_test";
 	request->ops_function = "ptsort_test_size_build_ops";
 	request->arg = &arg;
@@ -561,8 +565,7 @@ build_workers(int64 size)
 {
 	PtBuildRequest request = {.workers = (int) size};
 
-	shared_bytes = 1;
-	return build(&request);
+	return build(&request, 1);
 }
 
 static char *
@@ -570,8 +573,7 @@ build_budget(int64 size)
 {
 	PtBuildRequest request = {.budget = size,.workers = 2};
 
-	shared_bytes = 1;
-	return build(&request);
+	return build(&request, 1);
 }
 
 static char *
@@ -579,8 +581,7 @@ build_arg(int64 size)
 {
 	PtBuildRequest request = {.arg_size = (Size) size,.workers = 2};
 
-	shared_bytes = 1;
-	return build(&request);
+	return build(&request, 1);
 }
 
 static char *
@@ -588,8 +589,7 @@ build_shared(int64 size)
 {
 	PtBuildRequest request = {.workers = 2};
 
-	shared_bytes = (Size) size;
-	return build(&request);
+	return build(&request, (Size) size);
 }
 
 static char *
@@ -597,8 +597,7 @@ build_shared_alone(int64 size)
 {
 	PtBuildRequest request = {.workers = 0};
 
-	shared_bytes = (Size) size;
-	return build(&request);
+	return build(&request, (Size) size);
 }
 
 
@@ -645,8 +644,9 @@ ptsort_test_size_parallel_ops(void)
 	return &ops;
 }
 
+/* Runs a parallel sort in the same way. */
 static char *
-sort_parallel(PtParallelRequest *request)
+sort_parallel(PtParallelRequest *request, Size shared)
 {
 	PtParallel *parallel;
 	PtParallelResult *result;
@@ -655,6 +655,7 @@ sort_parallel(PtParallelRequest *request)
 	Datum		value;
 	bool		isnull;
 
+	shared_bytes = shared;
 	request->library = "$libdir/ptsort_test";
 	request->ops_function = "ptsort_test_size_parallel_ops";
 	request->arg = &arg;
@@ -673,8 +674,7 @@ parallel_workers(int64 size)
 {
 	PtParallelRequest request = {.workers = (int) size};
 
-	shared_bytes = 1;
-	return sort_parallel(&request);
+	return sort_parallel(&request, 1);
 }
 
 static char *
@@ -682,8 +682,7 @@ parallel_budget(int64 size)
 {
 	PtParallelRequest request = {.budget = size,.workers = 2};
 
-	shared_bytes = 1;
-	return sort_parallel(&request);
+	return sort_parallel(&request, 1);
 }
 
 static char *
@@ -691,8 +690,7 @@ parallel_arg(int64 size)
 {
 	PtParallelRequest request = {.arg_size = (Size) size,.workers = 2};
 
-	shared_bytes = 1;
-	return sort_parallel(&request);
+	return sort_parallel(&request, 1);
 }
 
 static char *
@@ -700,8 +698,7 @@ parallel_shared(int64 size)
 {
 	PtParallelRequest request = {.workers = 2};
 
-	shared_bytes = (Size) size;
-	return sort_parallel(&request);
+	return sort_parallel(&request, (Size) size);
 }
 
 static char *
@@ -709,8 +706,7 @@ parallel_shared_alone(int64 size)
 {
 	PtParallelRequest request = {.workers = 0};
 
-	shared_bytes = (Size) size;
-	return sort_parallel(&request);
+	return sort_parallel(&request, (Size) size);
 }
 
 
