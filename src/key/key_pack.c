@@ -12,8 +12,8 @@
 #include "compat.h"
 
 #include "key/key_pack.h"
-#include "util.h"
 #include "storage/itemptr.h"
+#include "util.h"
 #include "utils/fmgroids.h"
 #include "utils/inet.h"
 #include "utils/uuid.h"
