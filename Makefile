@@ -118,8 +118,8 @@ LAYERS = \
 		text_compare \
 		key_column key) \
 	$(addprefix sort/, \
-		internal order tapefile tape frame run splice radix bytesort tournament lastsort tiesort stringsort repair pages chunk entrysort memsort window merge slices shared \
-		options sortstate bounded secondword sortread sortruns sortput sortverify tuplesort \
+		internal order tapefile tape frame run splice radix bytesort tournament lastsort tiesort stringsort pages chunk entrysort memsort merge slices shared \
+		options sortstate bounded secondword sortread sortruns sortput tuplesort \
 		variants variant_form variant_hash variant_index variant_heap variant_datum variant_tuple) \
 	$(addprefix build/, \
 		heapcolumns heapread heapscan request team parallel siblings participant build) \

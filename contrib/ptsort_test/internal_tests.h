@@ -3,10 +3,9 @@
  * internal_tests.h
  *	  What ptsort_test tests of ptsort that the public headers do not have.
  *
- * Keys of indexes, which may be exact, may be hints and may have to learn; and
- * sorts that fail because of wrong hints.  The library exports one function
- * that returns a table of functions.  This is no interface for anybody else: it
- * changes whenever its tests do.
+ * Keys of indexes, which may be exact and may have to learn.  The library
+ * exports one function that returns a table of functions.  This is no interface
+ * for anybody else: it changes whenever its tests do.
  *
  *-------------------------------------------------------------------------
  */
@@ -45,16 +44,9 @@ typedef struct PtSortInternals
 	Size		(*key_tuple) (const PtSortKey *key, const uint64 *entry,
 							  IndexTuple tuple);
 
-	/* As ptsort_begin_index, but the sort trusts hints, and may fail. */
-	PtSort	   *(*begin_optimistic) (Relation heap, Relation index,
-									 const PtSortOptions *options);
-
-	/* Ask whether it has. */
-	bool		(*has_failed) (PtSort *sort);
-
 	/*
-	 * What a sort orders by: "exact", "learned", "hints" (learned as well),
-	 * "words" or "compared", and how many words that are; palloc'd.
+	 * What a sort orders by: "exact", "learned", "words" or "compared", and
+	 * how many words that are; palloc'd.
 	 */
 	char	   *(*describe_key) (const PtSort *sort);
 

@@ -227,14 +227,6 @@ RETURNS void
 AS 'MODULE_PATHNAME', 'ptsort_test_misuse'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Reads a sort of index tuples that fails, and then ends it ("end", "slices"),
--- reads on ("get"), or asks whether it has failed ("ask").  True if some, but
--- not all tuples came; an error if nobody asked.
-CREATE FUNCTION ptsort_test_failed(index regclass, what text)
-RETURNS boolean
-AS 'MODULE_PATHNAME', 'ptsort_test_failed'
-LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
-
 -- The fault points that this session passed since ptsort_test.fault was set.
 CREATE FUNCTION ptsort_test_fault_points(
 	OUT point text,
@@ -395,7 +387,6 @@ REVOKE ALL ON FUNCTION
 	ptsort_test_size,
 	ptsort_test_size_arguments,
 	ptsort_test_misuse,
-	ptsort_test_failed,
 	ptsort_test_fault_points,
 	ptsort_test_points,
 	ptsort_test_point,

@@ -20,7 +20,6 @@
  *	  misuse_variants.c	... of variants
  *	  reserve.c	ptsort_test_reserve()
  *	  sizes.c	ptsort_test_size(), and the ranges of arguments
- *	  failed.c	ptsort_test_failed(); internal_tests.h says why it is special
  *	  build.c	ptsort_test_build()
  *	  onecall.c	ptsort_test_parallel()
  *	  fault.c	ptsort_test.fault; faults.h says what belongs to it
@@ -265,7 +264,7 @@ extern PtSort *test_begin_int4(const PtSortOptions *options);
 extern PtSortShared *test_make_block(int processes);
 
 
-/* failed.c */
+/* words.c */
 extern const PtSortInternals *test_internals(void);
 
 /* tableam.c */

@@ -26,6 +26,19 @@
 
 #include "ptsort_test.h"
 
+const PtSortInternals *
+test_internals(void)
+{
+	PtSortGetInternals get = (PtSortGetInternals)
+		load_external_function("$libdir/ptsort", "ptsort_internals", true,
+							   NULL);
+	const PtSortInternals *internals = get();
+
+	if (internals->size != sizeof(PtSortInternals))
+		elog(ERROR, "ptsort_test was compiled for another ptsort");
+	return internals;
+}
+
 /* A value, its words and its column's order. */
 typedef struct Sample
 {

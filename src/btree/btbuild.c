@@ -52,7 +52,7 @@ extern PGDLLEXPORT const PtBuildOps *ptsort_btbuild_ops(void);
 
 static void say_start(Relation index, const BtBuildArg *arg, int participants);
 static void say_end(Relation index, const PtBuildResult *result,
-					int64 wrong_hints, double elapsed_ms);
+					double elapsed_ms);
 static void publish_result(Relation index, const PtBuildResult *result,
 						   const int64 *pages, bool scanned_before);
 
@@ -201,17 +201,17 @@ finish_load(PtBuild *build)
 }
 
 /*
- * A hint was wrong, or a collation: begin again with an empty file, as
+ * A collation contradicts its tables: begin again with an empty file, as
  * RelationTruncateIndexes does (heap.c).
  */
 static void
-start_over(PtBuild *build, const char *reason)
+start_over(PtBuild *build)
 {
 	btload_end(build->local);
 	RelationTruncate(build->index, 0);
 	ereport(btbuild_log_level(),
-			(errmsg("ptsort: restarting build of index \"%s\": %s",
-					RelationGetRelationName(build->index), reason)));
+			(errmsg("ptsort: restarting build of index \"%s\": its collation contradicts itself",
+					RelationGetRelationName(build->index))));
 }
 
 const PtBuildOps *
@@ -278,7 +278,7 @@ btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 	elapsed_ms = pt_ms_since(start);
 
 	publish_result(index, built, arg.pages, request->runs != NULL);
-	say_end(index, built, scan.wrong_hints, elapsed_ms);
+	say_end(index, built, elapsed_ms);
 
 	result = palloc(sizeof(IndexBuildResult));
 	result->heap_tuples = built->heap_tuples;
@@ -307,8 +307,7 @@ btbuild_describe_key(Relation index)
 	if (nwords == 0)
 		return "keys compared";
 	return psprintf("keys %s, %d %s",
-					key_is_exact(key) ? "exact" :
-					key_is_hint(key) ? "hint" : "prefix",
+					key_is_exact(key) ? "exact" : "prefix",
 					nwords, nwords == 1 ? "word" : "words");
 }
 
@@ -350,28 +349,24 @@ say_start(Relation index, const BtBuildArg *arg, int participants)
 }
 
 static void
-say_end(Relation index, const PtBuildResult *result, int64 wrong_hints,
-		double elapsed_ms)
+say_end(Relation index, const PtBuildResult *result, double elapsed_ms)
 {
 	int64		runs = 0;
 	int64		temp_bytes = 0;
-	const char *hints = "";
 
 	for (int i = 0; i <= result->workers_launched; i++)
 	{
 		runs += result->stats[i].sort.runs;
 		temp_bytes += result->stats[i].sort.temp_bytes;
 	}
-	if (wrong_hints > 0)
-		hints = psprintf(", wrong hints: %lld", (long long) wrong_hints);
 	ereport(btbuild_log_level(),
-			(errmsg_plural("ptsort: built index \"%s\": %d participant, %.0f tuples, %.1f ms, runs: %lld, temporary files: %lld kB%s",
-						   "ptsort: built index \"%s\": %d participants, %.0f tuples, %.1f ms, runs: %lld, temporary files: %lld kB%s",
+			(errmsg_plural("ptsort: built index \"%s\": %d participant, %.0f tuples, %.1f ms, runs: %lld, temporary files: %lld kB",
+						   "ptsort: built index \"%s\": %d participants, %.0f tuples, %.1f ms, runs: %lld, temporary files: %lld kB",
 						   result->participants,
 						   RelationGetRelationName(index),
 						   result->participants, result->index_tuples,
 						   elapsed_ms, (long long) runs,
-						   (long long) (temp_bytes + 1023) / 1024, hints)));
+						   (long long) (temp_bytes + 1023) / 1024)));
 }
 
 BtBuildReport *

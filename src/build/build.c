@@ -15,9 +15,9 @@
  * chains that any participant met are reported to index.c; buffer and WAL
  * usage of the workers is added to the leader's.
  *
- * Text is sorted optimistically (see SortOptions), if the user can start over:
- * should a sort fail, what was done is taken back, and the build begins again
- * without what made it fail.
+ * If a collation contradicts its own tables the sort fails.  A user that can
+ * start over takes back what was done, and the build begins again without the
+ * tables.
  *
  *-------------------------------------------------------------------------
  */
@@ -45,7 +45,7 @@ typedef struct Leader
 	Participant self;
 	SiblingKey	key;			/* of what the scan leaves for siblings */
 	const PtBuildRequest *request;
-	void		(*start_over) (PtBuild *build, const char *reason);
+	void		(*start_over) (PtBuild *build);
 } Leader;
 
 /*
@@ -122,10 +122,7 @@ load(Leader *leader)
 	team_wait(team);
 	outcome = team_outcome(team);
 	if (outcome.failed)
-		leader->start_over(participant_build(team),
-						   OidIsValid(outcome.contradicted) ?
-						   "its collation contradicts itself" :
-						   "learned sort keys are not in its order");
+		leader->start_over(participant_build(team));
 	else
 	{
 		check_blocks(team);
@@ -167,7 +164,7 @@ init_info(BuildInfo *info, const PtBuildRequest *request,
 
 static void
 leader_init(Leader *leader, const PtBuildRequest *request,
-			const PtBuildOps *ops, bool optimistic, const WaitingRuns *runs)
+			const PtBuildOps *ops, const WaitingRuns *runs)
 {
 	Team	   *team = &leader->self.team;
 	PtBuild    *build = &leader->self.build;
@@ -192,7 +189,6 @@ leader_init(Leader *leader, const PtBuildRequest *request,
 	team->budget = request->budget;
 	team->expected = expected_rows(request->heap);
 	team->restartable = leader->start_over != NULL;
-	team->optimistic = optimistic && team->restartable;
 	team->is_leader = true;
 	if (runs == NULL)
 	{
@@ -302,7 +298,7 @@ take_stats(Team *team, PtBuildResult *result)
  */
 static PtBuildResult *
 attempt(const PtBuildRequest *request, const PtBuildOps *ops, BuildScan *scan,
-		bool optimistic, SortOutcome *outcome)
+		SortOutcome *outcome)
 {
 	Leader		leader;
 	Team	   *team = &leader.self.team;
@@ -313,7 +309,7 @@ attempt(const PtBuildRequest *request, const PtBuildOps *ops, BuildScan *scan,
 	PtBuildResult *result;
 
 	MemoryContextSwitchTo(build_context);
-	leader_init(&leader, request, ops, optimistic, scan->runs);
+	leader_init(&leader, request, ops, scan->runs);
 
 	/* A normal build judges visibility itself and so wants to see all. */
 	team->snapshot = request->index_info->ii_Concurrent ?
@@ -382,7 +378,6 @@ build_run_with(const PtBuildRequest *request, BuildScan *scan)
 	const PtBuildOps *ops = participant_find_ops(request->library,
 												 request->ops_function);
 	PtBuildResult *failed_result = NULL;
-	bool		optimistic = true;
 	BuildScan	again = {0};
 	BuildScan  *now = scan;
 
@@ -391,10 +386,8 @@ build_run_with(const PtBuildRequest *request, BuildScan *scan)
 	for (;;)
 	{
 		SortOutcome outcome;
-		PtBuildResult *result = attempt(request, ops, now, optimistic,
-										&outcome);
+		PtBuildResult *result = attempt(request, ops, now, &outcome);
 
-		scan->wrong_hints += outcome.wrong_hints;
 		if (failed_result != NULL)
 		{
 			add_failed(result, failed_result);
@@ -403,11 +396,8 @@ build_run_with(const PtBuildRequest *request, BuildScan *scan)
 		if (!outcome.failed)
 			return result;
 
-		/* Neither can happen again. */
-		if (OidIsValid(outcome.contradicted))
-			distrust_collation(request->index, outcome.contradicted);
-		else
-			optimistic = false;
+		/* with that it cannot happen again */
+		distrust_collation(request->index, outcome.contradicted);
 		failed_result = result;
 		now = &again;			/* for this index, and from the table */
 	}

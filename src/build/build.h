@@ -23,15 +23,14 @@
  * BuildOps: what a function of this library must return as its callbacks.
  *
  * A build that can be done all over again gives start_over.  Its sorts are then
- * optimistic and restartable (SortOptions).  When one has failed, the leader
- * calls start_over instead of finish, to take back all that was written, and
- * the build begins again without what made it fail.  The reason ends a message,
- * after a colon.
+ * restartable (SortOptions).  When one has failed, the leader calls start_over
+ * instead of finish, to take back all that was written, and the build begins
+ * again without the tables of the collation that contradicts them.
  */
 typedef struct BuildOps
 {
 	PtBuildOps	base;			/* must be first */
-	void		(*start_over) (PtBuild *build, const char *reason);
+	void		(*start_over) (PtBuild *build);
 } BuildOps;
 
 /* build_run is ptsort_build() of the API. */
@@ -48,7 +47,6 @@ typedef struct BuildScan
 	const Candidate *candidates;
 
 	int			nsiblings;		/* for which it does, before the first sort */
-	int64		wrong_hints;	/* in all sorts together, at the end */
 } BuildScan;
 
 /*

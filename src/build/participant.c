@@ -200,7 +200,6 @@ begin_sibling(const Team *team, Sibling *sibling)
 			.participant = team->participant,
 			.expected_tuples = team_put_expected(team)
 		},
-		.optimistic = team->optimistic,
 		.restartable = team->restartable,
 		.postpone = true
 	};

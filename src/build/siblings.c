@@ -111,8 +111,7 @@ siblings_count(SiblingShared *shared, int participant,
 static uint64
 key_settings(void)
 {
-	return (uint64) ptsort_debug_wrong_hints << 32 |
-		(uint64) text_rank_distrusted()->n << 8 |
+	return (uint64) text_rank_distrusted()->n << 8 |
 		(uint64) ptsort_debug_key_class << 2 |
 		(ptsort_debug_trust_collations ? 2 : 0) |
 		(ptsort_skip_prefixes ? 1 : 0);

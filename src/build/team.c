@@ -73,7 +73,6 @@ typedef struct TeamShared
 	int64		budget;			/* bytes, of all of them */
 	int64		expected;		/* tuples, of all of them; 0: unknown */
 	Size		arg_size;
-	bool		optimistic;		/* sorts are */
 	bool		restartable;	/* sorts are */
 	uint64		query_id;
 } TeamShared;
@@ -237,7 +236,6 @@ fill_segment(Team *team, const Size *sizes)
 		.budget = team->budget,
 		.expected = team->expected,
 		.arg_size = sizes[PIECE_ARG],
-		.optimistic = team->optimistic,
 		.restartable = team->restartable,
 		.query_id = pgstat_get_my_query_id()
 	};
@@ -264,8 +262,6 @@ fill_segment(Team *team, const Size *sizes)
 		team->sort_shared = add_piece(team, PIECE_SORT, sizes, NULL);
 		ptsort_shared_init(team->sort_shared, team->processes, team->segment);
 	}
-	if (!team->slices)
-		sort_promise_help(team->sort_shared);
 	if (team->scan_is_all)
 		sort_excuse_late(team->sort_shared);
 	team->shared = add_piece(team, PIECE_USER, sizes, NULL);
@@ -496,7 +492,6 @@ static void
 begin_sort(Team *team, PtSortRole role)
 {
 	SortOptions with = {
-		.optimistic = team->optimistic,
 		.restartable = team->restartable
 	};
 	PtSortOptions *options = &with.options;
@@ -566,7 +561,6 @@ team_work(Team *team)
 	ptsort_perform(team->sort);
 	ptsort_stats(team->sort, &team->slot->stats.sort);
 	sort_outcome(team->sort, &team->slot->outcome);
-	team->hints = sort_has_hints(team->sort);
 	fault_point("build: after sort");
 	if (team->sort_shared != NULL)
 		end_sort(team);
@@ -628,7 +622,6 @@ add_outcome(SortOutcome *sum, const SortOutcome *outcome)
 	sum->failed |= outcome->failed;
 	if (OidIsValid(outcome->contradicted))
 		sum->contradicted = outcome->contradicted;
-	sum->wrong_hints += outcome->wrong_hints;
 }
 
 /*
@@ -653,16 +646,6 @@ count_reading(Team *team)
 	stats->peak_memory = Max(stats->peak_memory, merge.peak_memory);
 	sort_outcome(team->sort, &outcome);
 	add_outcome(&team->slot->outcome, &outcome);
-}
-
-/* Help the leader, who reads the stream, by verifying slices of it. */
-static void
-help(Team *team)
-{
-	team_collect(team);
-	sort_verify_slices(team->sort);
-	count_reading(team);
-	end_sort(team);
 }
 
 /*
@@ -803,7 +786,6 @@ team_join(Team *team, dsm_segment *segment, shm_toc *toc)
 	team->budget = shared->budget;
 	team->expected = shared->expected;
 	team->arg_size = shared->arg_size;
-	team->optimistic = shared->optimistic;
 	team->restartable = shared->restartable;
 
 	team->library = shm_toc_lookup(toc, PIECE_KEY(PIECE_LIBRARY), true);
@@ -843,7 +825,5 @@ team_serve(Team *team)
 		team_collect(team);
 		team_read(team);
 	}
-	else if (team->hints)
-		help(team);
 	report_usage(team);
 }

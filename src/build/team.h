@@ -19,8 +19,7 @@
  * A team whose runs have been left by an earlier one (stored) puts nothing, and
  * begins with team_collect.
  *
- * A team that does not read slices has only a leader from team_collect on, but
- * if words are hints the others verify slices of its stream beforehand.  One
+ * A team that does not read slices has only a leader from team_collect on.  One
  * without workers has no segment, and what processes would share is in the
  * leader's memory; its one sort, of role PTSORT_SERIAL, needs no collecting.
  *
@@ -133,8 +132,7 @@ struct Team
 	int64		budget;			/* bytes, of all participants */
 	int64		expected;		/* about how many tuples all participants will
 								 * put; 0: unknown */
-	bool		optimistic;		/* sorts are: SortOptions */
-	bool		restartable;	/* sorts are */
+	bool		restartable;	/* sorts are: SortOptions */
 
 	/*
 	 * Set these in every process, in a worker after team_join: how many sorts
@@ -166,7 +164,6 @@ struct Team
 	PtSort	   *sort;
 	double		others_ms;		/* that other sorts of kind->fill took in it */
 	bool		leaves_slices;	/* set by kind->read: others read all slices */
-	bool		hints;			/* words of the sort it put into are hints */
 	TeamSlot   *slot;
 
 	/* Leader */

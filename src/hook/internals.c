@@ -34,7 +34,8 @@ learn(PtSortKey *key)
 static void
 begin_learning(PtSortKey *key)
 {
-	key_expect_many(key);
+	if (!key_can_learn(key, true))
+		elog(ERROR, "the key cannot learn");
 	key_begin_learning(key);
 }
 
@@ -51,23 +52,6 @@ compare_ranks(Oid collation, const char *a, int a_length, const char *b,
 	return decided;
 }
 
-static PtSort *
-begin_optimistic(Relation heap, Relation index, const PtSortOptions *options)
-{
-	SortOptions with = {.options = *options,.optimistic = true};
-
-	return variant_begin_index_with(heap, index, false, false, &with);
-}
-
-static bool
-has_failed(PtSort *sort)
-{
-	SortOutcome outcome;
-
-	sort_outcome(sort, &outcome);
-	return outcome.failed;
-}
-
 static char *
 describe_key(const PtSort *sort)
 {
@@ -78,8 +62,6 @@ describe_key(const PtSort *sort)
 		return pstrdup("compared");
 	if (order->inline_image)
 		kind = "exact";
-	else if (sort->key != NULL && key_is_hint(sort->key))
-		kind = "hints";
 	else if (sort->key != NULL && key_has_learned(sort->key))
 		kind = "learned";
 	return psprintf("%s %d", kind, order->nwords);
@@ -98,8 +80,6 @@ ptsort_internals(void)
 		.key_learn = learn,
 		.key_tuple = key_tuple,
 		.compare_ranks = compare_ranks,
-		.begin_optimistic = begin_optimistic,
-		.has_failed = has_failed,
 		.describe_key = describe_key,
 		.file_create = tapefile_create,
 		.file_open = tapefile_open,

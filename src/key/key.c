@@ -8,9 +8,6 @@
  * Equal words imply nothing, so nulls may share the smallest or the largest
  * word with values, and a column whose order is not known gets no word.
  *
- * Hints are the exception: words that are nearly always right.  A sort has to
- * verify what it makes of them.
- *
  * Where the words come from:
  *
  * 0. Leading columns that can be packed are (key_pack.c), with a word of the
@@ -19,8 +16,9 @@
  * The word of another column, first match wins:
  *
  * 1. The column is text, and its user can make words anew: a code learned from
- *	  the first strings (text_code.h).  It is a hint unless the collation is
- *	  bytewise ("C").  If there are too few strings to learn from, 2.
+ *	  the first strings (text_code.h), if the collation is bytewise ("C") or
+ *	  its tables prove its order (text_rank.h).  If there are too few strings
+ *	  to learn from, 2.
  * 2. What the operator class offers (key_column.c).
  *
  * All participants of a sort must make the same word of the same value.  So
@@ -32,7 +30,6 @@
 #include "compat.h"
 
 #include "access/nbtree.h"
-#include "common/hashfn.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
@@ -46,7 +43,6 @@
 #include "key/text_rank.h"
 
 int			ptsort_debug_key_class = KEY_CLASS_AUTO;
-int			ptsort_debug_wrong_hints = 0;
 
 /*
  * SortKeyWord: one word and the column it is made from.
@@ -57,15 +53,15 @@ typedef struct SortKeyWord
 	WordMaker	make;			/* NULL: there is a kind or nothing, unless a
 								 * code is learned */
 	FieldKind	kind;			/* of values that could be packed */
+	bool		collated;		/* text that is not ordered by its bytes */
 	bool		text;			/* a code can be learned */
-	TextForm	form;			/* ... of values like these */
-	const TextRanks *ranks;		/* ... and its order, NULL if not proved */
+	TextForm	form;			/* of the values of that code */
+	const TextRanks *ranks;		/* their order; NULL: bytewise */
 	TextCode   *code;			/* in one or two words; NULL until learning
 								 * begins */
 	int			nwords;
 	bool		bytes;			/* two words are a string's first bytes, as
 								 * long as there is no code */
-	bool		hint;			/* of the code */
 	bool		reverse;		/* descending */
 	uint64		null_word;		/* smallest or largest */
 	uint64		same;			/* where nothing makes words: all of them */
@@ -121,6 +117,21 @@ word_of_support(SortKeyWord *word, int column)
 }
 
 /*
+ * The order of a column of text, as far as the tables of its collation prove
+ * it.  NULL of other columns: comparisons in "C" are quick.
+ */
+static const TextRanks *
+find_ranks(const KeyColumn *column)
+{
+	if (!ptsort_skip_prefixes ||
+		(column->sortsupport != F_BTTEXTSORTSUPPORT &&
+		 column->sortsupport != F_BPCHAR_SORTSUPPORT) ||
+		key_column_is_bytewise(column->collation))
+		return NULL;
+	return text_rank_create(column->collation);
+}
+
+/*
  * Find out how to make a word of a column, or up to nwords of them if a code
  * may be learned.
  */
@@ -146,25 +157,11 @@ init_word(PtSortKey *key, const KeyColumn *column, bool may_learn, int nwords)
 	if (!may_learn || ptsort_debug_key_class == KEY_CLASS_COMPARED ||
 		!key_column_is_text(column, &word->form, &bytewise))
 		return;
-	word->text = true;
-	word->hint = !bytewise;
+	word->collated = !bytewise;
+	word->ranks = bytewise ? NULL : find_ranks(column);
+	word->text = bytewise || word->ranks != NULL;
 	word->bytes = word->make == key_column_word_bytes && nwords == 2;
-	word->nwords = word->hint || word->bytes ? nwords : 1;
-}
-
-/*
- * The order of a column of text, as far as the tables of its collation prove
- * it.  NULL of other columns: comparisons in "C" are quick.
- */
-static const TextRanks *
-find_ranks(const KeyColumn *column)
-{
-	if (!ptsort_skip_prefixes ||
-		(column->sortsupport != F_BTTEXTSORTSUPPORT &&
-		 column->sortsupport != F_BPCHAR_SORTSUPPORT) ||
-		key_column_is_bytewise(column->collation))
-		return NULL;
-	return text_rank_create(column->collation);
+	word->nwords = word->ranks || word->bytes ? nwords : 1;
 }
 
 /* Prepare the comparison of a column. */
@@ -292,9 +289,7 @@ make_key(int ncolumns, KeyColumn *columns, KeyUse use)
 	}
 	pack_columns(key, columns, use);
 	count_words(key);
-	key->make_early = key->word.text && !key->word.hint;
-	if (key->word.text && key->word.hint)
-		key->word.ranks = find_ranks(&columns[key->word.column]);
+	key->make_early = key->word.text && key->word.ranks == NULL;
 	key->failure.words = key->word.ssup.ssup_collation;
 	find_string(key, columns);
 	return key;
@@ -449,17 +444,6 @@ key_is_exact(const PtSortKey *key)
 	return key->exact;
 }
 
-/* For tests: make some hints wrong, the same ones in each process. */
-static void
-spoil_hint(uint64 *words)
-{
-	uint64		hash = hash_bytes_extended((unsigned char *) words,
-										   sizeof(uint64), 0);
-
-	if (hash % ptsort_debug_wrong_hints == 0)
-		words[0] = hash;
-}
-
 /*
  * Try a word, in a sort of few.  Of text that begins alike words cost more than
  * they spare; if all have been the same so far, the others may be so as well,
@@ -480,7 +464,7 @@ try_word(SortKeyWord *word, uint64 made)
 static void
 begin_trials(SortKeyWord *word)
 {
-	if (word->hint && word->make)
+	if (word->ranks && word->make)
 		word->trials = WORD_TRIALS;
 }
 
@@ -493,8 +477,6 @@ ascending_words(PtSortKey *key, Datum value, uint64 *words)
 	if (word->code)
 	{
 		text_code_words(word->code, value, words);
-		if (unlikely(ptsort_debug_wrong_hints > 0) && word->hint)
-			spoil_hint(words);
 		return;
 	}
 	if (word->bytes)
@@ -571,23 +553,9 @@ key_words_are_quick(const PtSortKey *key)
 }
 
 bool
-key_is_hint(const PtSortKey *key)
+key_is_by_tables(const PtSortKey *key)
 {
-	return key->nwords > 0 && key->word.hint;
-}
-
-bool
-key_is_doubted(const PtSortKey *key)
-{
-	return key_is_hint(key) && key->word.code != NULL &&
-		(text_code_is_doubted(key->word.code) || ptsort_debug_wrong_hints > 0);
-}
-
-bool
-key_is_proved(const PtSortKey *key)
-{
-	return !key->word.hint || (key->word.ranks != NULL &&
-							   text_rank_is_ready(key->word.ranks));
+	return key->word.ranks != NULL && key_has_learned(key);
 }
 
 bool
@@ -602,8 +570,8 @@ key_decided_columns(const PtSortKey *key)
 	int			end = 0;
 	int			column = 0;
 
-	/* the words of hints that are compared need not be equal */
-	if (key->nwords == 0 || key->word.hint)
+	/* a spot check compares tuples whose words are not equal */
+	if (key->nwords == 0 || key->word.ranks)
 		return 0;
 	for (int i = 0; i < key->pack.nfields; i++)
 	{
@@ -682,7 +650,7 @@ key_expect_few(PtSortKey *key)
 void
 key_compare_text(PtSortKey *key)
 {
-	if (key->word.hint)
+	if (key->word.collated)
 		key->word.make = NULL;
 }
 
@@ -717,11 +685,14 @@ key_peak_memory(const PtSortKey *key)
 	return text_code_peak_memory(key->word.code);
 }
 
-void
-key_expect_many(PtSortKey *key)
+bool
+key_can_learn(PtSortKey *key, bool many)
 {
-	if (key->word.ranks)
-		(void) text_rank_prepare(key->word.ranks);
+	const TextRanks *ranks = key->word.ranks;
+
+	if (ranks == NULL)
+		return true;
+	return many ? text_rank_prepare(ranks) : text_rank_is_ready(ranks);
 }
 
 void
@@ -730,9 +701,8 @@ key_begin_learning(PtSortKey *key)
 	SortKeyWord *word = &key->word;
 	MemoryContext old = MemoryContextSwitchTo(key->context);
 
-	word->code = text_code_create(&key->support[word->column], word->form,
-								  !word->hint, word->ranks,
-								  word->hint ? word->nwords : 1);
+	word->code = text_code_create(word->form, word->ranks,
+								  word->ranks ? word->nwords : 1);
 	if (key->limit > 0)
 		text_code_limit(word->code, key->limit);
 	MemoryContextSwitchTo(old);
@@ -761,6 +731,8 @@ key_learn(PtSortKey *key, StringInfo result)
 void
 key_adopt(PtSortKey *key, const char *learned, Size length)
 {
+	if (!key_can_learn(key, true))
+		elog(ERROR, "the tables of a collation prove its order in one process only");
 	key_begin_learning(key);
 	text_code_import(key->word.code, learned, length);
 	end_learning(key);
@@ -777,12 +749,6 @@ key_drop_word(PtSortKey *key)
 }
 
 bool
-key_learned_right(const PtSortKey *key)
-{
-	return text_code_is_right(key->word.code);
-}
-
-bool
 key_learning_pays(const PtSortKey *key, int64 tuples)
 {
 	const SortKeyWord *word = &key->word;
@@ -790,7 +756,7 @@ key_learning_pays(const PtSortKey *key, int64 tuples)
 	if (word->make == NULL)
 		return true;
 	return word->code ? text_code_pays(word->code, tuples) :
-		text_code_may_pay(!word->hint, tuples);
+		text_code_may_pay(word->ranks == NULL, tuples);
 }
 
 bool
@@ -805,7 +771,7 @@ key_forgo_learning(PtSortKey *key, bool serial)
 	key->word.code = NULL;
 	key->learning = false;
 	key->word.text = false;
-	key->word.hint = false;
+	key->word.ranks = NULL;
 	return anew;
 }
 

@@ -8,10 +8,9 @@
  *
  * exact	if they order just as the columns do, which can be rebuilt from them
  * prefix	if they never contradict the order; equal words decide nothing
- * hints	if they are a good guess of the order, to be verified
  *
- * Exact keys, hints, and keys that must learn before their words mean anything
- * are those of indexes only; so they are no part of the public interface.
+ * Exact keys, and keys that must learn before their words mean anything, are
+ * only for ptsort's own variants; so they are no part of the public interface.
  *
  *-------------------------------------------------------------------------
  */
@@ -32,9 +31,6 @@ typedef enum KeyClass
 } KeyClass;
 
 extern int	ptsort_debug_key_class;
-
-/* Developer GUC: one in this many hints is wrong; 0 is off. */
-extern int	ptsort_debug_wrong_hints;
 
 /* key_index makes the key of a btree index: all its key columns. */
 extern PtSortKey *key_index(Relation index);
@@ -145,21 +141,11 @@ extern bool key_string(const PtSortKey *key, Datum value, KeyString *string);
  */
 extern bool key_words_are_quick(const PtSortKey *key);
 
-/* key_is_hint: may the words contradict the columns' order? */
-extern bool key_is_hint(const PtSortKey *key);
-
 /*
- * key_is_doubted: may they, as far as is known by now?  Hints that are proved
- * to be right do not.
+ * key_is_by_tables returns true if a code over the weights in a collation's
+ * tables makes the words.
  */
-extern bool key_is_doubted(const PtSortKey *key);
-
-/*
- * key_is_proved: are words right, unless the key's collation contradicts its
- * own tables?  Of ICU's collations this is known once their tables have been
- * asked for (key_expect_many).
- */
-extern bool key_is_proved(const PtSortKey *key);
+extern bool key_is_by_tables(const PtSortKey *key);
 
 /*
  * key_is_learning: is there more to be had by learning?  Until then words
@@ -180,14 +166,17 @@ extern const KeyForm *key_form(const PtSortKey *key);
 /*
  * What follows is for keys that are created learning (key_is_learning).
  *
+ * key_can_learn returns true if words can be learned, as those of bytewise
+ * strings always can.  Those of other strings need the tables of the collation,
+ * which take up to 15 ms if it is one of ICU's: then it returns false, unless
+ * this process has used them before or there are 'many' values.
+ *
  * key_begin_learning has the key remember, from then on, the values that words
- * are asked for: until then learning costs nothing.  Before it or key_adopt,
- * key_expect_many says that there are so many values that 15 ms more are well
- * spent, and takes these.
+ * are asked for: until then learning costs nothing.
  *
  * key_learn learns from these values, and appends to 'result', unless that is
- * NULL, what key_adopt of another process takes.  Then key_learned_right tells
- * what text_code_is_right does, and there may be fewer words.
+ * NULL, what key_adopt of another process takes.  Then there may be fewer
+ * words.
  *
  * key_forgo_learning ends it instead: the words are true then, and do not
  * change any more.  Returns whether those made before are worth less than they
@@ -198,11 +187,10 @@ extern const KeyForm *key_form(const PtSortKey *key);
  * is worth while to learn if there are no more than so many tuples.  Before, it
  * tells whether it might be.
  */
-extern void key_expect_many(PtSortKey *key);
+extern bool key_can_learn(PtSortKey *key, bool many);
 extern void key_begin_learning(PtSortKey *key);
 extern void key_learn(PtSortKey *key, StringInfo result);
 extern void key_adopt(PtSortKey *key, const char *learned, Size length);
-extern bool key_learned_right(const PtSortKey *key);
 extern bool key_learning_pays(const PtSortKey *key, int64 tuples);
 extern bool key_forgo_learning(PtSortKey *key, bool serial);
 
@@ -217,9 +205,9 @@ extern bool key_has_learned(const PtSortKey *key);
 extern void key_expect_few(PtSortKey *key);
 
 /*
- * key_compare_text tells the key, before words are asked for, not to make words
- * of text by anything but a code, unless they are its bytes: to compare two
- * strings once takes less.
+ * key_compare_text tells the key, before words are asked for, to make words of
+ * text by nothing but a code, unless they are its bytes: comparing two strings
+ * once takes less.
  */
 extern void key_compare_text(PtSortKey *key);
 

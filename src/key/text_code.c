@@ -36,13 +36,13 @@
  * What learning may take, and how it is divided if that is too much: tables of
  * the model tell more strings apart than strings of the sample do.
  *
- * The part of the sample is also that of its words, when the code is tried on
- * it, and later that of the table of characters, which gets no more than a few
+ * The part of the sample is also that of its words, when these are looked at,
+ * and later that of the table of characters, which gets no more than a few
  * characters of each weight need.  Weights are counted in that of the model.
  */
 #define SAMPLE_MEMORY \
 	(TEXT_SAMPLE_STRINGS * \
-	 (sizeof(int) + TEXT_SAMPLE_BYTES + sizeof(CodedString)))
+	 (sizeof(int) + TEXT_SAMPLE_BYTES + sizeof(CodedWords)))
 #define CHARACTERS_MEMORY	(512 * 1024)
 #define WEIGHTS_MEMORY		(180 * 1024)
 #define SAMPLE_LIMIT(limit)		Min((limit) / 16 * 7, SAMPLE_MEMORY)
@@ -69,9 +69,6 @@
 #define LEAST_TUPLES		20000
 #define WIDE_FRACTION		0.25
 
-/* How many strings are compared if the code is proved to be right. */
-#define SPOT_STRINGS		250
-
 /*
  * One word is enough if less than one in so many neighbours of the sample agree
  * in this many bits: then there are as many left for all that comes between two
@@ -79,9 +76,6 @@
  */
 #define ALIKE_BITS			32
 #define ALIKE_FRACTION		1000
-
-/* How much of the sample a code may put in the wrong place. */
-#define USELESS_FRACTION	0.25
 
 /* Strings are counted as far as words reach: in characters of each word. */
 #define COUNTED_CHARACTERS	32
@@ -110,18 +104,15 @@ typedef struct TextPrefix
 typedef enum TextCodeMode
 {
 	LEARNING,					/* 0 so far */
-	USELESS,					/* 0: the code would be wrong too often */
 	PLAIN,						/* the first bytes as they are */
 	CODED
 } TextCodeMode;
 
-/* A string of the sample and its words. */
-typedef struct CodedString
+/* The words of a string of the sample. */
+typedef struct CodedWords
 {
 	uint64		words[PTSORT_MAX_WORDS];
-	const char *string;
-	int			length;
-} CodedString;
+} CodedWords;
 
 struct TextCode
 {
@@ -134,7 +125,6 @@ struct TextCode
 	int			nwords;
 	bool		bytewise;		/* the collation's order is */
 	TextCodeMode mode;
-	bool		right;			/* see text_code_is_right */
 	TextPrefix	prefix;
 	TextModel  *model;			/* if coded */
 	TextSample	sample;
@@ -142,8 +132,7 @@ struct TextCode
 };
 
 TextCode *
-text_code_create(SortSupport ssup, TextForm form, bool bytewise,
-				 const TextRanks *ranks, int nwords)
+text_code_create(TextForm form, const TextRanks *ranks, int nwords)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "ptsort text code",
@@ -152,13 +141,12 @@ text_code_create(SortSupport ssup, TextForm form, bool bytewise,
 	TextCode   *code = palloc0(sizeof(TextCode));
 
 	code->context = context;
-	code->collation = text_collation_create(ssup, form, bytewise,
-											ranks);
+	code->collation = text_collation_create(form, ranks);
 	code->symbols = text_symbol_create(code->collation);
 	code->form = form;
-	code->bytewise = bytewise;
+	code->bytewise = ranks == NULL;
 	code->nwords = nwords;
-	text_sample_init(&code->sample, bytewise, sizeof(CodedString));
+	text_sample_init(&code->sample, code->bytewise, sizeof(CodedWords));
 	MemoryContextSwitchTo(old);
 	text_code_limit(code, PG_INT32_MAX);
 	return code;
@@ -640,7 +628,7 @@ limit_characters(TextCode *code)
 }
 
 static inline int
-compare_coded(const CodedString *a, const CodedString *b)
+compare_coded(const CodedWords *a, const CodedWords *b)
 {
 	for (int i = 0; i < PTSORT_MAX_WORDS; i++)
 	{
@@ -651,60 +639,48 @@ compare_coded(const CodedString *a, const CodedString *b)
 }
 
 #define ST_SORT sort_coded
-#define ST_ELEMENT_TYPE CodedString
+#define ST_ELEMENT_TYPE CodedWords
 #define ST_COMPARE(a, b) compare_coded(a, b)
 #define ST_SCOPE static
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
 /*
- * How many strings of the sample does the code put in the wrong place?  If they
- * cannot be in the wrong place some are looked at nevertheless.  If none is,
- * and one word is enough, the code makes one from now on.
+ * True if the first of two words tells nearly all strings of the sample apart
+ * that both of them do.
  */
-static int
-count_wrong(TextCode *code)
+static bool
+one_word_is_enough(TextCode *code)
 {
 	const int	n = code->sample.nstrings;
-	CodedString *strings = palloc0(Max(n, 1) * sizeof(CodedString));
-	int			step = text_collation_is_proved(code->collation) ?
-		Max(n / SPOT_STRINGS, 1) : 1;
+	CodedWords *coded = palloc0(Max(n, 1) * sizeof(CodedWords));
 	Size		at = 0;
-	int			wrong = 0;
 	int			alike = 0;
 
 	for (int i = 0; i < n; i++)
 	{
-		CodedString *coded = &strings[i];
+		int			length;
+		const char *string = text_sample_next(&code->sample, &at, &length);
 
-		coded->string = text_sample_next(&code->sample, &at, &coded->length);
-		code_words(code, coded->string, coded->length, coded->words);
+		code_words(code, string, length, coded[i].words);
 	}
 	note_peak(code, 0);
-	sort_coded(strings, n);
+	sort_coded(coded, n);
 	for (int i = 1; i < n; i++)
 	{
-		const CodedString *a = &strings[i - 1];
-		const CodedString *b = &strings[i];
+		uint64		differs = coded[i].words[0] ^ coded[i - 1].words[0];
 
-		if (compare_coded(a, b) == 0)
-			continue;
-		alike += (a->words[0] ^ b->words[0]) >> (64 - ALIKE_BITS) == 0;
-		wrong += i % step == 0 &&
-			text_collation_compare(code->collation, a->string, a->length,
-								   b->string, b->length) > 0;
+		alike += compare_coded(&coded[i - 1], &coded[i]) != 0 &&
+			differs >> (64 - ALIKE_BITS) == 0;
 	}
-	if (wrong == 0 && alike <= n / ALIKE_FRACTION)
-		code->nwords = 1;
-	pfree(strings);
-	return wrong;
+	pfree(coded);
+	return alike <= n / ALIKE_FRACTION;
 }
 
 void
 text_code_learn(TextCode *code)
 {
 	MemoryContext old = MemoryContextSwitchTo(code->context);
-	int			wrong = 0;
 
 	fault_point("textcode: learn");
 	note_peak(code, 0);
@@ -719,29 +695,12 @@ text_code_learn(TextCode *code)
 		text_symbol_learn(code->symbols, &code->sample);
 		learn_model(code);
 		code->mode = CODED;
-		if (!code->bytewise)
-			wrong = count_wrong(code);
-		if (wrong > code->sample.nstrings * USELESS_FRACTION)
-			code->mode = USELESS;
+		if (code->nwords > 1 && one_word_is_enough(code))
+			code->nwords = 1;
 	}
-	code->right = wrong == 0 &&
-		(text_collation_is_proved(code->collation) ||
-		 text_sample_wide_fraction(&code->sample) == 0);
 	text_sample_free(&code->sample);
 	limit_characters(code);
 	MemoryContextSwitchTo(old);
-}
-
-bool
-text_code_is_doubted(const TextCode *code)
-{
-	return !code->right || !text_collation_is_proved(code->collation);
-}
-
-bool
-text_code_is_right(const TextCode *code)
-{
-	return code->right;
 }
 
 int
@@ -754,7 +713,6 @@ text_code_nwords(const TextCode *code)
 typedef struct CodeHeader
 {
 	TextCodeMode mode;
-	bool		right;
 	int			nwords;
 } CodeHeader;
 
@@ -765,7 +723,6 @@ text_code_export(const TextCode *code, StringInfo target)
 
 	memset(&header, 0, sizeof(header));
 	header.mode = code->mode;
-	header.right = code->right;
 	header.nwords = code->nwords;
 	appendBinaryStringInfo(target, (const char *) &header, sizeof(header));
 	if (code->mode != CODED)
@@ -788,13 +745,11 @@ import_code(TextCode *code, const char *source, const char *end)
 	memcpy(&header, source, sizeof(header));
 	source += sizeof(header);
 	code->mode = header.mode;
-	code->right = header.right;
 	if (header.nwords < 1 || header.nwords > code->nwords)
 		return false;
 	code->nwords = header.nwords;
-	if (code->mode == USELESS || code->mode == PLAIN)
-		return source == end && (code->mode == USELESS ||
-								 (code->bytewise && code->nwords == 1));
+	if (code->mode == PLAIN)
+		return source == end && code->bytewise && code->nwords == 1;
 	if (code->mode != CODED || end - source < (ptrdiff_t) sizeof(TextPrefix))
 		return false;
 	memcpy(&code->prefix, source, sizeof(TextPrefix));

@@ -21,15 +21,11 @@
  * are the lower end of the interval of the string, or of as much of it as
  * there are bits for.  So they are in the order of the sequences of weights.
  *
- * In bytewise collations the order of the weights is that of the strings:
- * words never contradict it, and one word is made.  In all others words are
- * hints (see key.h), and since a wrong one is expensive, two are made, unless
- * the sample shows that one tells strings apart.  The code is tried on its own
- * sample: if more than a quarter is out of order it is not used, and comparison
- * decides.
- *
- * But where the weights are proved (text_rank.h) they do not contradict the
- * order either, unless the sample shows that they do: text_code_is_doubted.
+ * In bytewise collations the order of the weights is that of the strings, and
+ * one word is made.  In others the tables of the collation prove the weights
+ * (text_rank.h), and two are made, unless the sample shows that one tells
+ * strings apart: comparing these is expensive.  Words never contradict the
+ * order.
  *
  * All participants of a sort use the code that one of them has learned, since
  * words of different codes cannot be compared.
@@ -51,14 +47,14 @@
 typedef struct TextCode TextCode;
 
 /*
- * text_code_create makes a code for strings of a column, which 'form', 'ssup'
- * and 'ranks' describe (see text_collation_create).  It has learned nothing,
- * makes words of 0, and keeps a sample of the strings that it is asked about.
+ * text_code_create makes a code for strings of a column whose values have this
+ * form; 'ranks', which are ready and live as long, are NULL if their order is
+ * that of their bytes.  It has learned nothing, makes words of 0, and keeps a
+ * sample of the strings that it is asked about.
  *
  * All its memory is in a context of its own, a child of the current one.
  */
-extern TextCode *text_code_create(SortSupport ssup, TextForm form,
-								  bool bytewise, const TextRanks *ranks,
+extern TextCode *text_code_create(TextForm form, const TextRanks *ranks,
 								  int nwords);
 
 /*
@@ -93,22 +89,10 @@ extern void text_code_free(TextCode *code);
 extern void text_code_learn(TextCode *code);
 
 /*
- * text_code_is_right: did its words put the whole sample in order, and is that
- * likely of what the sample does not show?  Where nothing is proved, it is not
- * if there are characters beyond ASCII: rare ones with several weights put 19
- * of 72,000 German messages in the wrong place, and a third of samples do not
- * show that.
- */
-extern bool text_code_is_right(const TextCode *code);
-
-/*
  * text_code_nwords returns how many words the code makes: after learning maybe
  * fewer than before.
  */
 extern int	text_code_nwords(const TextCode *code);
-
-/* text_code_is_doubted: may its words contradict the order of strings? */
-extern bool text_code_is_doubted(const TextCode *code);
 
 /*
  * text_code_export appends what text_code_import of another process reads, for

@@ -1,34 +1,20 @@
 /*-------------------------------------------------------------------------
  *
  * text_collation.c
- *	  The primary weights of a collation's characters, learned by comparing.
+ *	  The primary weights of a collation's characters, as ranks.
  *
- * Two comparisons tell whether the primary weights of characters x and y are
- * equal: that of "x1" with "y0", and that of "x0" with "y1".  If the weights
- * differ, they decide both times.  If they are equal, the digits decide
- * whatever accents and case say, so "x1" is greater and "x0" is less.
- * (Digits, because no language has a character that is a letter followed by a
- * digit.)
+ * A sorted list holds the weights that occur in the sample.  A weight is looked
+ * up by bisecting that list, once; its place is then kept in an array
+ * (characters of one byte) or a hash table (others).
  *
- * A character x is ignorable if "x1" is greater than "0" and "x0" is less than
- * "1", as if x were not there.  That is true of the digit 0, too, so the same
- * is asked with letters in place of the digits.
- *
- * A list holds one character of each weight, in order.  A character is looked
- * up by bisecting that list with comparisons, once; its weight is then kept in
- * an array (characters of one byte) or a hash table (others).
- *
- * Where the tables of the collation prove the weights (text_rank.h) nothing is
- * compared.  The list then holds the weights themselves, and it is those of a
- * string's collating elements that are returned, of which there may be fewer
- * than characters, or more.
+ * The weights are those of a string's collating elements, of which there may be
+ * fewer than characters, or more.  In bytewise order they are the bytes.
  *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
 #include "common/hashfn.h"
-#include "fmgr.h"
 #include "key/text_collation.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
@@ -60,21 +46,17 @@ typedef struct CharEntry
 
 struct Collation
 {
-	SortSupport ssup;			/* the comparison; its direction is not used */
-	const TextRanks *ranks;		/* of its weights, NULL if not proved */
-	const TextRanks *offered;	/* those, ready or not */
+	const TextRanks *ranks;		/* of its weights; NULL: bytewise */
 	int			taken;			/* of an element with several weights: bytes
 								 * of those that were returned */
 	TextForm	form;
-	bool		bytewise;
 	bool		learning;		/* since learn_string, before end_learning */
 	int			encoding;
 	CharKey		byte_keys;		/* smaller keys are found in byte_weights */
 	int			nweights;
 	int			most_weights;	/* how many may be learned */
 	int			maxweights;		/* room in ... */
-	uint32	   *weights;		/* in order: one character of each weight, or
-								 * with ranks these */
+	uint32	   *weights;		/* in order */
 	CharWeight	byte_weights[256];	/* of characters of one byte */
 	chartable_hash *characters; /* of the others */
 	uint32		max_slots;		/* that table grows up to so many */
@@ -86,19 +68,16 @@ struct Collation
 #define FIRST_WEIGHTS		256
 
 Collation *
-text_collation_create(SortSupport ssup, TextForm form, bool bytewise,
-					  const TextRanks *ranks)
+text_collation_create(TextForm form, const TextRanks *ranks)
 {
 	Collation  *collation = palloc0(sizeof(Collation));
 
-	collation->ssup = ssup;
-	collation->offered = ranks;
-	collation->ranks = ranks && text_rank_is_ready(ranks) ? ranks : NULL;
+	Assert(ranks == NULL || text_rank_is_ready(ranks));
+	collation->ranks = ranks;
 	collation->form = form;
-	collation->bytewise = bytewise;
 	collation->encoding = GetDatabaseEncoding();
 	collation->byte_keys =
-		bytewise || pg_encoding_max_length(collation->encoding) == 1 ?
+		ranks == NULL || pg_encoding_max_length(collation->encoding) == 1 ?
 		256 : 128;
 	collation->most_weights = MAX_WEIGHTS;
 	collation->maxweights = FIRST_WEIGHTS;
@@ -129,7 +108,7 @@ text_collation_growth(const Collation *collation)
 	uint64		slots = collation->characters->size;
 
 	/* bytes are in no table */
-	if (collation->bytewise || slots >= collation->max_slots)
+	if (collation->ranks == NULL || slots >= collation->max_slots)
 		return 0;
 	/* there are the old table and the new one while it grows */
 	return (collation->max_slots * 3 / 2 - slots) * sizeof(CharEntry);
@@ -146,12 +125,6 @@ text_collation_nweights(const Collation *collation)
 {
 	Assert(!collation->learning);
 	return collation->nweights;
-}
-
-bool
-text_collation_is_proved(const Collation *collation)
-{
-	return collation->bytewise || collation->ranks != NULL;
 }
 
 void
@@ -204,16 +177,36 @@ text_collation_string(const Collation *collation, Datum value, int *length)
 
 
 /*
- * Asking the comparison
+ * Looking weights up
  */
 
-/* A string as a value of the column's type. */
-typedef union Probe
+/* The place of a weight in the list, WEIGHT_ABOVE if it was not learned. */
+static CharWeight
+find_place(const Collation *collation, uint32 weight)
 {
-	char		name[NAMEDATALEN];
-	struct varlena header;
-	uint64		alignment;
-} Probe;
+	int			low = 0;
+	int			high = collation->nweights;
+
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+
+		if (weight == collation->weights[middle])
+			return middle;
+		if (weight < collation->weights[middle])
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low | WEIGHT_ABOVE;
+}
+
+/* The place of a rank, of which 0 is none. */
+static CharWeight
+find_rank(const Collation *collation, uint32 rank)
+{
+	return rank == 0 ? WEIGHT_IGNORABLE : find_place(collation, rank);
+}
 
 /* The bytes of a character; returns how many. */
 static int
@@ -229,138 +222,14 @@ key_bytes(CharKey key, char *bytes)
 	return n;
 }
 
-/* Make a value of a character and a suffix of one byte. */
-static Datum
-make_probe(const Collation *collation, Probe *probe, CharKey key, char suffix)
-{
-	char	   *start = probe->name;
-	int			length;
-
-	memset(probe, 0, sizeof(Probe));
-	if (collation->form != TEXT_NAME)
-		start += VARHDRSZ;
-	length = key_bytes(key, start);
-	start[length++] = suffix;
-	if (collation->form == TEXT_NAME)
-		return CStringGetDatum(probe->name);
-	SET_VARSIZE(probe, VARHDRSZ + length);
-	return PointerGetDatum(probe);
-}
-
-static int
-compare_probes(const Collation *collation, CharKey a, char a_suffix, CharKey b,
-			   char b_suffix)
-{
-	Probe		left;
-	Probe		right;
-	SortSupport ssup = collation->ssup;
-
-	return ssup->comparator(make_probe(collation, &left, a, a_suffix),
-							make_probe(collation, &right, b, b_suffix), ssup);
-}
-
-/* Make a value of a string, in palloc'd memory. */
-static Datum
-make_value(const Collation *collation, const char *string, int length)
-{
-	char	   *value = palloc0(Max(NAMEDATALEN, VARHDRSZ + length));
-
-	if (collation->form == TEXT_NAME)
-	{
-		memcpy(value, string, Min(length, NAMEDATALEN - 1));
-		return CStringGetDatum(value);
-	}
-	SET_VARSIZE(value, VARHDRSZ + length);
-	memcpy(value + VARHDRSZ, string, length);
-	return PointerGetDatum(value);
-}
-
-int
-text_collation_compare(const Collation *collation, const char *a, int a_length,
-					   const char *b, int b_length)
-{
-	Datum		left = make_value(collation, a, a_length);
-	Datum		right = make_value(collation, b, b_length);
-	int			cmp = collation->ssup->comparator(left, right, collation->ssup);
-
-	pfree(DatumGetPointer(left));
-	pfree(DatumGetPointer(right));
-	return cmp;
-}
-
-/* The order of the primary weights of two characters. */
-static int
-compare_characters(const Collation *collation, CharKey a, CharKey b)
-{
-	int			cmp;
-
-	if (collation->bytewise)
-		return (a > b) - (a < b);
-	cmp = compare_probes(collation, a, '1', b, '0');
-	if (cmp > 0 && compare_probes(collation, a, '0', b, '1') < 0)
-		return 0;
-	return cmp;
-}
-
-static bool
-is_ignorable(const Collation *collation, CharKey key)
-{
-	return !collation->bytewise &&
-		compare_characters(collation, key, 0) == 0 &&
-		compare_probes(collation, key, 'q', 0, 'p') > 0 &&
-		compare_probes(collation, key, 'p', 0, 'q') < 0;
-}
-
-/*
- * The place of a weight in the list, WEIGHT_ABOVE if it was not learned: of a
- * rank or, without ranks, a character's.
- */
-static CharWeight
-find_place(const Collation *collation, uint32 weight)
-{
-	int			low = 0;
-	int			high = collation->nweights;
-
-	while (low < high)
-	{
-		int			middle = (low + high) / 2;
-		uint32		other = collation->weights[middle];
-		int			cmp = collation->ranks ?
-			(weight > other) - (weight < other) :
-			compare_characters(collation, weight, other);
-
-		if (cmp == 0)
-			return middle;
-		if (cmp < 0)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low | WEIGHT_ABOVE;
-}
-
-/* The place of a rank, of which 0 is none. */
-static CharWeight
-find_rank(const Collation *collation, uint32 rank)
-{
-	return rank == 0 ? WEIGHT_IGNORABLE : find_place(collation, rank);
-}
-
-/*
- * The weight of a character and, with ranks, whether it is that wherever the
- * character occurs.
- */
+/* The weight of a character, and whether it is that wherever it occurs. */
 static CharWeight
 find_weight(const Collation *collation, CharKey key, char *proof)
 {
 	char		bytes[MAX_CHAR_BYTES];
-	int			n;
+	int			n = key_bytes(key, bytes);
 	uint32		rank;
 
-	if (collation->ranks == NULL)
-		return is_ignorable(collation, key) ? WEIGHT_IGNORABLE :
-			find_place(collation, key);
-	n = key_bytes(key, bytes);
 	*proof = text_rank_character(collation->ranks, bytes, n, &rank);
 	return *proof == RANK_UNPROVED ? WEIGHT_UNKNOWN :
 		find_rank(collation, rank);
@@ -379,7 +248,7 @@ next_key(const Collation *collation, const char **string, const char *end)
 	int			length = 1;
 
 	/* an incomplete character at the end is as good as any */
-	if (!collation->bytewise && IS_HIGHBIT_SET(**string) && end - *string > 1)
+	if (collation->ranks && IS_HIGHBIT_SET(**string) && end - *string > 1)
 		length = Min(pg_encoding_mblen(collation->encoding, *string),
 					 end - *string);
 	length = Min(length, MAX_CHAR_BYTES);
@@ -452,17 +321,14 @@ CharWeight
 text_collation_next_slow(Collation *collation, const char **string,
 						 const char *end)
 {
-	CharKey		key;
-	CharWeight *place;
+	unsigned char byte;
 
 	Assert(!collation->learning);
 	if (collation->ranks)
 		return next_ranked(collation, string, end);
-	key = next_key(collation, string, end);
-	place = weight_place(collation, key);
-	if (*place == WEIGHT_UNKNOWN)
-		*place = find_weight(collation, key, NULL);
-	return *place;
+	byte = (unsigned char) *(*string)++;
+	collation->byte_weights[byte] = find_place(collation, byte);
+	return collation->byte_weights[byte];
 }
 
 /* text_collation_is_open: see text_collation.h. */
@@ -483,12 +349,11 @@ text_collation_is_fixed(const Collation *collation, const char *character,
 {
 	CharEntry  *entry;
 
-	if (collation->encoding != PG_UTF8 || collation->bytewise)
+	if (collation->encoding != PG_UTF8 || collation->ranks == NULL)
 		return false;
 	entry = chartable_lookup(collation->characters,
 							 next_key(collation, &character, character + n));
-	return entry != NULL && (collation->ranks == NULL ||
-							 entry->proof == RANK_PROVED);
+	return entry != NULL && entry->proof == RANK_PROVED;
 }
 
 /* text_collation_continues: see text_collation.h. */
@@ -499,7 +364,7 @@ text_collation_continues(const Collation *collation, char byte, char next)
 		text_rank_continues(collation->ranks, byte, next);
 }
 
-/* Insert a weight, or a character that stands for it, if there may be more. */
+/* Insert a weight, if there may be more. */
 static void
 insert_weight(Collation *collation, int place, uint32 weight)
 {
@@ -519,22 +384,21 @@ insert_weight(Collation *collation, int place, uint32 weight)
 }
 
 /*
- * Learn a character.  If its weight is none of those there are, it is inserted
- * among them, and the ranks of all weights above it change.  So what the table
- * says meanwhile is only that a character has been seen.
+ * Learn a byte.  If its weight is none of those there are, it is inserted among
+ * them, and the ranks of all weights above it change.  So what the table says
+ * meanwhile is only that a byte has been seen.
  */
 static void
-learn_character(Collation *collation, CharKey key)
+learn_byte(Collation *collation, unsigned char byte)
 {
-	CharWeight *place = weight_place(collation, key);
 	CharWeight	weight;
 
-	if (*place != WEIGHT_UNKNOWN)
+	if (collation->byte_weights[byte] != WEIGHT_UNKNOWN)
 		return;
-	*place = WEIGHT_IGNORABLE;	/* seen */
-	weight = find_weight(collation, key, NULL);
+	collation->byte_weights[byte] = WEIGHT_IGNORABLE;	/* seen */
+	weight = find_place(collation, byte);
 	if (weight & WEIGHT_ABOVE)
-		insert_weight(collation, weight & ~WEIGHT_ABOVE, key);
+		insert_weight(collation, weight & ~WEIGHT_ABOVE, byte);
 }
 
 /*
@@ -597,7 +461,7 @@ text_collation_learn_string(Collation *collation, const char *string,
 	while (string < end)
 	{
 		if (collation->ranks == NULL)
-			learn_character(collation, next_key(collation, &string, end));
+			learn_byte(collation, (unsigned char) *string++);
 		else if (collation->taken > 0 ||
 				 !skip_learned(collation, &string, end))
 			learn_rank(collation, &string, end);
@@ -647,10 +511,8 @@ text_collation_import(Collation *collation, const char *source,
 		return NULL;
 	memcpy(&header, source, sizeof(header));
 	source += sizeof(header);
-	collation->ranks = header.ranked ? collation->offered : NULL;
 	if (header.nweights < 0 || header.nweights > MAX_WEIGHTS ||
-		(header.ranked && (collation->offered == NULL ||
-						   !text_rank_prepare(collation->offered))) ||
+		header.ranked != (collation->ranks != NULL) ||
 		end - source < (ptrdiff_t) (header.nweights * sizeof(uint32)))
 		return NULL;
 	forget_characters(collation);

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * text_collation.h
- *	  The primary weights of a collation's characters, learned by comparing.
+ *	  The primary weights of a collation's characters, as ranks.
  *
  * In the words of the Unicode collation algorithm (UTS #10): all collations in
  * use compare strings by the *primary weights* of their characters first,
@@ -11,25 +11,13 @@
  * weight at all.  Only the order of the weights matters here, so a weight is
  * its rank among those that have been learned, from 0.
  *
- * Which characters share a weight, and the order of weights, is found out with
- * the comparison function of the operator class: about 1,500 comparisons for
- * ASCII.  Nothing else is asked of the collation provider, so libc, ICU,
- * citext, nondeterministic collations and all server versions are one case.
- * (strxfrm() would give all weights of a string at once.  But it takes as long
- * as a comparison, is another function for each provider, and has been known
- * to contradict strcoll(), which corrupted indexes: release 9.5.2.)
- *
- * What this cannot see is how characters change the weights of their
- * neighbours: contractions (the Czech "ch"), scripts that are reordered
- * (Thai).  So strings in the order of these weights are *mostly* in that of
- * the collation, and whatever is derived from the weights must be verified.
- *
- * All that is different where the tables of the collation prove the weights
- * (text_rank.h).  They are taken from there, of contractions as well, so the
- * order of strings never contradicts that of their weights.
+ * The weights come from the tables of the collation, which prove that the order
+ * of strings never contradicts that of their weights (text_rank.h).
+ * Contractions (the Czech "ch") have weights of their own, and a character may
+ * have several.
  *
  * Bytewise order ("C") is the simple case: each byte is a character with a
- * weight of its own, and the order of the weights is that of the collation.
+ * weight of its own, and the order of the weights is that of the bytes.
  *
  * Use: create; learn_string for each string of a sample, then end_learning;
  * from then on next tells the weights of any string.  Another process gets the
@@ -67,15 +55,11 @@ typedef uint16 CharWeight;
 typedef struct Collation Collation;
 
 /*
- * text_collation_create prepares for a column.  'ssup' is the column's,
- * without abbreviation, and must live as long, and so must 'ranks', which is
- * NULL if nothing is proved.  If they are not ready they are used only if an
- * import comes from a process where they were.  All memory of the collation is
- * in the context that is current here.
+ * text_collation_create prepares for values of this form.  'ranks', which are
+ * ready and live as long, are NULL if strings are ordered by their bytes.  All
+ * memory of the collation is in the context that is current here.
  */
-extern Collation *text_collation_create(SortSupport ssup, TextForm form,
-										bool bytewise,
-										const TextRanks *ranks);
+extern Collation *text_collation_create(TextForm form, const TextRanks *ranks);
 
 /*
  * text_collation_limit has the table of characters take at most 'limit' bytes,
@@ -137,17 +121,6 @@ extern Datum text_collation_plain(const Collation *collation, Datum value);
 extern const char *text_collation_string(const Collation *collation,
 										 Datum value, int *length);
 
-/* text_collation_compare orders two strings as values of the type. */
-extern int	text_collation_compare(const Collation *collation,
-								   const char *a, int a_length,
-								   const char *b, int b_length);
-
-/*
- * text_collation_is_proved: is the order of strings never contradicted by that
- * of their weights?
- */
-extern bool text_collation_is_proved(const Collation *collation);
-
 /*
  * text_collation_begin is to be called before the first of a string's weights
  * is asked for.
@@ -156,8 +129,7 @@ extern void text_collation_begin(Collation *collation);
 
 /*
  * text_collation_ends tells whether the weights before 'string', which
- * text_collation_next has advanced, are the same whatever follows there.  (If
- * they are not proved, it assumes so.)
+ * text_collation_next has advanced, are the same whatever follows there.
  */
 extern bool text_collation_ends(const Collation *collation,
 								const char *string);

@@ -76,7 +76,7 @@ bounded_refuses(PtSort *sort, const uint64 *words, const void *tuple)
 	cmp = compare_words(sort, words);
 	if (cmp < 0)
 		return false;
-	if (cmp == 0 || order->policy != TRUST_WORDS)
+	if (cmp == 0)
 	{
 		/* of equal tuples, the one that was put first comes first */
 		if (order->inline_image)
@@ -121,8 +121,7 @@ set_last(PtSort *sort, int64 i)
 
 	memcpy(sort->last_words, entry, order->nwords * sizeof(uint64));
 	sort->last_known = true;
-	sort->last_by_words = order->policy == TRUST_WORDS &&
-		(sort->key == NULL || key_words_are_quick(sort->key));
+	sort->last_by_words = sort->key == NULL || key_words_are_quick(sort->key);
 	if (order->inline_image)
 	{
 		sort->last_words[order->nwords] = *(const uint64 *) tuple;

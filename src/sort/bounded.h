@@ -55,7 +55,7 @@ bounded_drops(PtSort *sort, const uint64 *words, const Datum *values,
 
 	if (cmp < 0)
 		return false;
-	if (cmp == 0 || sort->order.policy != TRUST_WORDS)
+	if (cmp == 0)
 		return bounded_drops_value(sort, values, isnull);
 	sort->trimmed = true;
 	sort->stats.tuples++;

@@ -4,8 +4,7 @@
  *	  Put entries in memory into order.
  *
  * Words are sorted by radix (radix.c).  Then entries with equal words are
- * compared (tiesort.c, or stringsort.c), and where words are only hints all
- * neighbours are (repair.c).
+ * compared (tiesort.c, or stringsort.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -14,16 +13,12 @@
 #include "miscadmin.h"
 #include "sort/entrysort.h"
 #include "sort/radix.h"
-#include "sort/repair.h"
 #include "sort/stringsort.h"
 #include "sort/tiesort.h"
 #include "util.h"
 
 /* Neighbours to look at between two checks for interrupts. */
 #define CHECK_INTERVAL	100000
-
-/* Hints are good if less than one in so many was wrong. */
-#define GOOD_HINTS		10
 
 static inline uint64 *
 entry_at(const EntrySort *es, int64 i)
@@ -89,25 +84,6 @@ resolve_ties(EntrySort *es)
 	}
 }
 
-/* Make all words equal, so that comparison decides everything. */
-static void
-forget_words(EntrySort *es)
-{
-	for (int64 i = 0; i < es->n; i++)
-		memset(entry_at(es, i), 0, (es->stride - 1) * sizeof(uint64));
-}
-
-/* Verify what hints have made of the entries. */
-static void
-repair(EntrySort *es)
-{
-	int64		wrong = repair_order(es->order, es->entries, es->n,
-									 es->stride, es->scratch);
-
-	order_wrong_hints(es->order, wrong);
-	es->hints_are_good = wrong < es->n / GOOD_HINTS;
-}
-
 /* Is anything left to do for entries with equal words, after a radix sort? */
 static inline bool
 leaves_ties(const EntrySort *es)
@@ -118,27 +94,6 @@ leaves_ties(const EntrySort *es)
 		return order->own->check_equal != NULL;
 	return !(order->words_decide && order->stable &&
 			 radix_is_stable(es->n, es->room));
-}
-
-/*
- * Is there scratch enough for a repair?  Not where hints were proved to be
- * right, and are not.
- */
-static bool
-can_repair(const EntrySort *es)
-{
-	return es->room >= es->n;
-}
-
-/* Is it better not to use hints at all? */
-static bool
-is_hopeless(EntrySort *es)
-{
-	if (!can_repair(es))
-		return true;
-	return !es->hints_are_good &&
-		repair_is_hopeless(es->order, es->entries, es->n, es->stride,
-						   es->scratch);
 }
 
 /* Order the entries by their words, then those that these leave equal. */
@@ -155,33 +110,41 @@ sort_by_words(EntrySort *es)
 		resolve_ties(es);
 }
 
-/* Order the entries by comparison. */
-static void
-sort_without_words(EntrySort *es)
+/* True if the provider agrees with the words of two entries. */
+static bool
+spot_is_right(const EntrySort *es, const uint64 *a, const uint64 *b)
 {
-	forget_words(es);
-	order_wrong_hints(es->order, es->n);
-	resolve_ties(es);
+	return order_compare_words(a, b, es->stride - 1) == 0 ||
+		order_spot_check(es->order, entry_image(a, es->stride),
+						 entry_image(b, es->stride));
+}
+
+/*
+ * Check some neighbours.  Where a group of many entries is misplaced few
+ * neighbours are in the wrong order; so each that is checked is compared with
+ * the one before it as well.
+ */
+static void
+spot_check(const EntrySort *es)
+{
+	const uint64 *last = es->entries;
+
+	for (int64 i = ORDER_SPOT_EVERY / 2; i < es->n; i += ORDER_SPOT_EVERY)
+	{
+		const uint64 *b = entry_at(es, i);
+		const uint64 *a = b - es->stride;
+
+		if (!spot_is_right(es, last, a) || !spot_is_right(es, a, b))
+			return;
+		last = b;
+	}
 }
 
 /* entrysort: see entrysort.h. */
 void
 entrysort(EntrySort *es)
 {
-	SortOrder  *order = es->order;
-
-	if (!order_trusts_words(order) && is_hopeless(es))
-	{
-		sort_without_words(es);
-		return;
-	}
 	sort_by_words(es);
-	if (order_hopes(order))
-		repair_spot_check(order, es->entries, es->n, es->stride);
-	if (order_trusts_words(order))
-		return;
-	if (can_repair(es))
-		repair(es);
-	else
-		sort_without_words(es);
+	if (es->order->words_by_tables)
+		spot_check(es);
 }

@@ -18,7 +18,7 @@
  */
 #define ENTRIES_AHEAD	16
 
-/* EntrySort: what is to be sorted, and what the sort tells. */
+/* EntrySort: what is to be sorted. */
 typedef struct EntrySort
 {
 	SortOrder  *order;
@@ -27,8 +27,6 @@ typedef struct EntrySort
 	int			stride;			/* words of an entry; see memsort.h */
 	uint64	   *scratch;
 	int64		room;			/* of scratch, in entries */
-	bool		hints_are_good; /* so few of those sorted last were wrong that
-								 * no sample of these ones is looked at */
 } EntrySort;
 
 /*

@@ -3,11 +3,11 @@
  * internal.h
  *	  What ptsort's own index builds ask of a sort beyond the public headers.
  *
- * Words that are hints, keys that learn, sorts that may fail and are then done
- * again, and callbacks that see entries with their words: only ptsort's own
- * variants need these, so they are no part of the contract with other
- * extensions and may change with every build of the library.  Each struct here
- * begins with the public one that it extends.
+ * Keys that learn, sorts that may fail and are then done again, and callbacks
+ * that see entries with their words: only ptsort's own variants need these, so
+ * they are no part of the contract with other extensions and may change with
+ * every build of the library.  Each struct here begins with the public one that
+ * it extends.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,10 +25,6 @@
 typedef struct SortOptions
 {
 	PtSortOptions options;		/* must be first */
-	bool		optimistic;		/* verify words that are only hints as late as
-								 * possible: with the fewest comparisons, but
-								 * the sort may fail, and then must be done
-								 * again without this; not with random access */
 	bool		restartable;	/* the caller can sort again if a collation
 								 * contradicts itself; without this that is an
 								 * error.  Only for sorts of index tuples */
@@ -44,15 +40,12 @@ typedef struct SortOptions
  */
 typedef struct SortOutcome
 {
-	bool		failed;			/* a hint was wrong in an optimistic sort, or
-								 * there is a contradiction, or an error has
-								 * been postponed: what has been read, or will
-								 * be, is not the result */
+	bool		failed;			/* a collation contradicts its tables, or an
+								 * error was postponed: what the caller reads
+								 * is not the result */
 	Oid			contradicted;	/* a collation that has given two answers
 								 * about the same strings, one by its tables
 								 * (ptsort.skip_prefixes); InvalidOid: none */
-	int64		wrong_hints;	/* neighbours that hints had put in the wrong
-								 * order */
 } SortOutcome;
 
 /*
@@ -64,13 +57,11 @@ typedef struct SortVariant
 
 	/*
 	 * Optional: the key that makes the words and whose comparison is used.
-	 * The sort asks for it at begin.  If its words are hints, they may
-	 * contradict compare, which is right then, and the sort verifies what it
-	 * makes of them.  If it is learning, the sort has it learn within a part
-	 * of the budget when enough tuples have been put, and then has rekey make
-	 * the words (an array of KEY_ENTRY_WORDS) of each tuple put before. rekey
-	 * runs in a memory context that is reset for each tuple.  An optimistic
-	 * sort is one only if the key has put all that it learned from in order.
+	 * The sort asks for it at begin.  If it is learning, the sort has it
+	 * learn within a part of the budget when enough tuples have been put, and
+	 * then has rekey make the words (an array of KEY_ENTRY_WORDS) of each
+	 * tuple put before.  rekey runs in a memory context that is reset for
+	 * each tuple.
 	 */
 	PtSortKey  *(*key) (void *state);
 	void		(*rekey) (const void *tuple, uint64 *words, void *state);
@@ -161,24 +152,10 @@ extern const uint64 *sort_get_entry(PtSort *sort, bool forward);
 /*
  * sort_outcome tells whether the sort has failed, in this process or in
  * another participant that it knows of.  The stream of a sort that fails just
- * ends, so ask before you take that for the end of the tuples: every later
- * call on a failed sort raises an error, ptsort_end() included, until somebody
- * has asked.
+ * ends, so a caller whose sorts may fail (SortOptions) asks before it takes
+ * that for the end of the tuples.
  */
-extern void sort_outcome(PtSort *sort, SortOutcome *outcome);
-
-/* sort_has_hints tells whether the sort's words may contradict its order. */
-extern bool sort_has_hints(const PtSort *sort);
-
-/*
- * sort_promise_help promises, before any sort has begun, that all workers will
- * help a leader of role PTSORT_LEADER if words are hints (sort_has_hints of
- * their first sort): they then begin and perform a sort of role PTSORT_SLICE,
- * and call sort_verify_slices, which verifies what hints make of parts of the
- * leader's merge.
- */
-extern void sort_promise_help(PtSortShared *shared);
-extern void sort_verify_slices(PtSort *sort);
+extern void sort_outcome(const PtSort *sort, SortOutcome *outcome);
 
 /*
  * sort_excuse_late promises, before any sort has begun, that once a participant

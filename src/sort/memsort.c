@@ -72,18 +72,14 @@
 
 /*
  * Bytes of scratch that an entry needs: its address, when tuples are compared,
- * all of it, when hints are repaired, or a part of its place in the radix sort.
+ * or a part of its place in the radix sort.
  */
 static int64
 scratch_cost(const MemSort *ms)
 {
 	if (ms->all_scratch)
 		return ms->stride * sizeof(uint64);
-	if (ms->order->inline_image)
-		return ms->stride;
-	/* what fits in memory is verified later, even if words are trusted now */
-	return order_may_repair(ms->order) ?
-		ms->stride * sizeof(uint64) : sizeof(uint64);
+	return ms->order->inline_image ? ms->stride : sizeof(uint64);
 }
 
 /* Bytes of an entry, with its part of the scratch array. */
@@ -554,14 +550,12 @@ sort_entries(MemSort *ms, uint64 *scratch, int64 room)
 		.n = ms->count,
 		.stride = ms->stride,
 		.scratch = scratch,
-		.room = room / (ms->stride * sizeof(uint64)),
-		.hints_are_good = ms->hints_are_good
+		.room = room / (ms->stride * sizeof(uint64))
 	};
 
 	if (ms->order->stable && !ms->order->inline_image)
 		note_places(ms);
 	entrysort(&es);
-	ms->hints_are_good = es.hints_are_good;
 }
 
 /*

@@ -54,7 +54,6 @@ typedef struct MemSort
 	int			current;		/* the one being filled, if next is not NULL */
 	OrderPlace *places;			/* stable sorts: the chunks by address */
 	int			maxplaces;
-	bool		hints_are_good; /* see entrysort.h */
 	char	   *next;			/* free opened part of the chunk being filled */
 	char	   *end;
 

@@ -121,9 +121,4 @@ options_check(const PtSortVariant *variant, const SortOptions *options,
 				 errmsg("sort of inline images must have a sort key")));
 	check_role(&options->options);
 	check_sizes(&options->options);
-	if (options->optimistic && options->options.random_access)
-		elog(ERROR, "a sort with random access cannot be optimistic");
-	if (options->optimistic &&
-		(options->options.stable || options->options.bound > 0))
-		elog(ERROR, "a stable or bounded sort cannot be optimistic");
 }

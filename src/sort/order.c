@@ -1,38 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * order.c
- *	  The order of two tuples of one sort: what words that are hints decide,
- *	  and the last resort, the bytes of two images or their places.
- *
- * Words that never contradict the comparison are trusted.  So are hints (see
- * src/README, "Text") that are proved to be right, as long as nothing is found
- * that contradicts the proof: one in 64 neighbours in memory, and in a merge,
- * is compared by the collation's provider (order_spot_check).  For hints that
- * are doubted there are three ways, and which one a sort takes is decided here
- * and nowhere else, from facts that the sort notes as it comes to know them:
- *
- * VERIFY_LATE, called optimistic: if hints are likely to be right, as they put
- * all of the sample that they were learned from in order (text_code_is_right),
- * and the caller can sort again, words decide as if they were true.  Nothing is
- * verified but the final order: one comparison per tuple, and no order of n
- * tuples can be verified by fewer than n - 1.  The first wrong hint ends the
- * sort.  A reader of runs that were sorted like this has no choice: they are in
- * order only if all hints are right.
- *
- * VERIFY_RUNS: else hints are verified where they decide, so that every run is
- * in the true order, whatever its words say.  Entries in memory are compared
- * with their neighbours and corrected (repair.c); a merge that writes a run
- * ends that run at a wrong hint and starts another one; the final merge cannot
- * take back what it has handed out and is guided (merge.c).  A sort whose
- * tuples are all in memory takes this way even if it could fail: it makes one
- * comparison per tuple as well, and corrects what it finds.
- *
- * GUIDE_MERGES: once a hint has been wrong in this sort, or in a participant
- * whose run it reads, words within a run need not be in order, and a verified
- * merge would end its run again and again.  So all merges are guided.  They are
- * in a stable sort, too: of the two runs that a verified merge leaves, neither
- * holds the equal tuples that were put first.  And in a bounded one, where a
- * merge ends when it has what is wanted.
+ *	  The order of two tuples of one sort: the last resort, the bytes of two
+ *	  images or their places, and the check of words by a collation's provider.
  *
  *-------------------------------------------------------------------------
  */
@@ -40,41 +10,6 @@
 
 #include "sort/order.h"
 #include "util.h"
-
-/* The policy that follows from what is known. */
-static HintPolicy
-choose_policy(const SortOrder *order)
-{
-	const int	optimistic = HINTS_MAY_FAIL | HINTS_LEARNED_RIGHT;
-	int			facts = order->hint_facts;
-
-	if (!(facts & HINTS_EXIST) || (facts & HINTS_FORGONE) ||
-		!(facts & HINTS_DOUBTED))
-		return TRUST_WORDS;
-	if (facts & HINTS_IN_RUNS)
-		return VERIFY_LATE;
-	if ((facts & optimistic) == optimistic && !(facts & HINTS_IN_MEMORY))
-		return VERIFY_LATE;
-	return (facts & HINTS_WRONG) || order->stable || order->bounded ?
-		GUIDE_MERGES : VERIFY_RUNS;
-}
-
-/* order_note adds a fact about the sort's words; its policy may change. */
-void
-order_note(SortOrder *order, HintFact fact)
-{
-	order->hint_facts |= fact;
-	order->policy = choose_policy(order);
-}
-
-/* order_wrong_hints counts n hints, perhaps none, that have been wrong. */
-void
-order_wrong_hints(SortOrder *order, int64 n)
-{
-	order->wrong_hints += n;
-	if (n > 0)
-		order_note(order, HINTS_WRONG);
-}
 
 /* order_spot_check: see order.h. */
 bool
@@ -91,15 +26,6 @@ order_spot_check(SortOrder *order, const void *a, const void *b)
 	elog(DEBUG1, "spot check contradicts the words of neighbours");
 	text_compare_contradicted(failure, failure->words);
 	return false;
-}
-
-/* order_reset forgets what is known only of the tuples put so far. */
-void
-order_reset(SortOrder *order)
-{
-	order->wrong_hints = 0;
-	order->hint_facts &= LASTING_FACTS;
-	order->policy = choose_policy(order);
 }
 
 /* order_begin notes what a sort's variant says of its tuples. */

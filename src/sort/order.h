@@ -12,8 +12,9 @@
  * merge reads runs in that order, and so do the merges of all participants'
  * runs.  So what compares tuples decides between equal ones by where they are.
  *
- * Words may be only hints, which are right nearly always.  What a sort makes of
- * them is its hint policy; order.c says how that is chosen.
+ * Words never contradict the variant's comparison.  Those of text are made by
+ * the tables of its collation; so some neighbours are compared by the provider
+ * of the collation as well (order_spot_check).
  *
  *-------------------------------------------------------------------------
  */
@@ -23,44 +24,6 @@
 #include "compat.h"
 
 #include "sort/internal.h"
-
-/*
- * HintPolicy: what words decide, and when that is verified by comparisons.
- */
-typedef enum HintPolicy
-{
-	TRUST_WORDS,				/* words are true, as far as is known: they
-								 * decide, nothing is verified */
-	VERIFY_LATE,				/* words decide; the final merge compares each
-								 * tuple with the one before it, and ends the
-								 * sort where one is wrong */
-	VERIFY_RUNS,				/* entries in memory are verified and
-								 * corrected, merges that write a run are
-								 * verified, the final merge is guided: the
-								 * sort never fails */
-	GUIDE_MERGES				/* the same, but all merges are guided */
-} HintPolicy;
-
-/*
- * HintFact: what a sort knows about its words.  Facts only accumulate.
- */
-typedef enum HintFact
-{
-	HINTS_EXIST = 1 << 0,		/* the variant's words are hints */
-	HINTS_MAY_FAIL = 1 << 1,	/* the caller can sort again if one is wrong */
-	HINTS_LEARNED_RIGHT = 1 << 2,	/* text_code_is_right */
-	HINTS_IN_RUNS = 1 << 3,		/* imported runs are in the order of hints */
-	HINTS_IN_MEMORY = 1 << 4,	/* all tuples are in memory */
-	HINTS_WRONG = 1 << 5,		/* a hint has been wrong */
-	HINTS_FORGONE = 1 << 6,		/* the key has not learned: words are true */
-	HINTS_DOUBTED = 1 << 7,		/* not all words are proved to be true */
-	HINTS_PROVED = 1 << 8		/* they were, when the key had learned */
-} HintFact;
-
-/* Those that a sort object knows of its next tuples, too, after a reset. */
-#define LASTING_FACTS \
-	(HINTS_EXIST | HINTS_MAY_FAIL | HINTS_LEARNED_RIGHT | HINTS_FORGONE | \
-	 HINTS_DOUBTED | HINTS_PROVED)
 
 /*
  * OrderPlace: memory that holds images one after the other, in the order in
@@ -97,10 +60,8 @@ typedef struct SortOrder
 	const OrderPlace *places;	/* of the images in memory, by address; set
 								 * while they are sorted */
 	int			nplaces;
-	HintPolicy	policy;			/* follows from the facts: see order.c */
-	int			hint_facts;		/* of HintFact */
+	bool		words_by_tables;	/* a collation's tables made the words */
 	int64		comparisons;	/* calls of variant->compare so far */
-	int64		wrong_hints;	/* see SortOutcome */
 } SortOrder;
 
 /*
@@ -141,52 +102,6 @@ order_compare_entries(const SortOrder *order, const uint64 *a, const uint64 *b)
 		order->own->check_equal(a, b, order->state);
 	return (left > right) - (left < right);
 }
-
-/* order_trusts_words tells whether words decide between any two tuples. */
-static inline bool
-order_trusts_words(const SortOrder *order)
-{
-	return order->policy == TRUST_WORDS || order->policy == VERIFY_LATE;
-}
-
-/* Of hints that are trusted (order_hopes), one in so many is looked at. */
-#define ORDER_SPOT_EVERY	64
-
-/*
- * order_hopes tells whether words are trusted that are hints, because these are
- * proved to be right.
- */
-static inline bool
-order_hopes(const SortOrder *order)
-{
-	return order->policy == TRUST_WORDS &&
-		(order->hint_facts & (HINTS_EXIST | HINTS_FORGONE)) == HINTS_EXIST;
-}
-
-/* order_may_repair tells whether what words have decided may be corrected. */
-static inline bool
-order_may_repair(const SortOrder *order)
-{
-	int			facts = order->hint_facts;
-
-	if (!(facts & HINTS_EXIST) || (facts & HINTS_FORGONE))
-		return false;
-	return (facts & HINTS_DOUBTED) || !(facts & HINTS_PROVED);
-}
-
-/*
- * order_words returns the number of leading words that decide between tuples
- * of different runs: all, or none.
- */
-static inline int
-order_words(const SortOrder *order)
-{
-	return order_trusts_words(order) ? order->nwords : 0;
-}
-
-extern void order_note(SortOrder *order, HintFact fact);
-extern void order_wrong_hints(SortOrder *order, int64 n);
-extern void order_reset(SortOrder *order);
 
 extern void order_begin(SortOrder *order, const PtSortVariant *variant,
 						const SortVariant *own, void *state);
@@ -290,10 +205,13 @@ order_compare_tuples(SortOrder *order, const void *a, const void *b)
 }
 
 /*
- * order_spot_check compares two tuples, the first of which words that are
- * hoped to be right put first, by the collation's provider.  False if it
- * contradicts them: then the sort has failed, or that is an error.
+ * If a collation's tables made the words, a sort compares one in
+ * ORDER_SPOT_EVERY neighbours by the collation's provider: order_spot_check
+ * compares two tuples of which the words put the first one first.  If the
+ * provider contradicts them it returns false, and the sort has failed, if its
+ * user can sort again; else that is an error.
  */
+#define ORDER_SPOT_EVERY	64
 extern bool order_spot_check(SortOrder *order, const void *a, const void *b);
 
 /* order_compare_in_memory is order_compare_tuples for images in memory. */

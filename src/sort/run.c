@@ -517,7 +517,7 @@ run_begin_read(RunReader *reader, const SortOrder *order, Run *run,
 	reader->frame = palloc(sizeof(RunFrame));
 	reader->frame->image = NULL;
 	reader->frame->image_room = 0;
-	reader->to = reader->limit = run_end(run);
+	reader->to = run_end(run);
 	tape_begin_read(run->tape, read_buffer, reader_slack(run), recycle);
 }
 
@@ -532,17 +532,13 @@ run_end_read(RunReader *reader)
 }
 
 /*
- * run_limit makes the reader read the records at positions [from, to) only, and
- * with one_more the record at 'to' as well, for which run_limit_passed is true.
- * 'to' is then a record's own position, or the end of the run, after which
- * there is none.
+ * run_limit makes the reader read the records at positions [from, to) only.
  */
 void
-run_limit(RunReader *reader, int64 from, int64 to, bool one_more)
+run_limit(RunReader *reader, int64 from, int64 to)
 {
 	reader->from = from;
-	reader->limit = to;
-	reader->to = one_more ? Min(to + 1, run_end(reader->run)) : to;
+	reader->to = to;
 	reader->next = RUN_POSITION_OFFSET(from);
 	reader->count = reader->index = 0;
 	reader->tuple = NULL;

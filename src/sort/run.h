@@ -67,8 +67,7 @@ typedef struct RunDesc
 	int64		largest_frame;	/* and of the largest one */
 	int64		largest_image;
 	int			nwords;			/* that its tuples have */
-	bool		unverified;		/* in the order of hints: VERIFY_LATE */
-	bool		doubted;		/* has words that may not be true */
+	bool		words_by_tables;	/* a collation's tables made the words */
 	bool		stable;			/* equal tuples are as they were put */
 	TapeExport	tape;			/* valid once exported */
 } RunDesc;
@@ -113,7 +112,6 @@ typedef struct RunReader
 	int64		next;			/* of the next frame */
 	int64		from;			/* position at which to start */
 	int64		to;				/* position at which to stop */
-	int64		limit;			/* the same, without run_limit's one more */
 } RunReader;
 
 /*
@@ -144,7 +142,7 @@ extern void run_close(Run *run);
 extern void run_begin_read(RunReader *reader, const SortOrder *order, Run *run,
 						   Size read_buffer, bool recycle);
 extern void run_end_read(RunReader *reader);
-extern void run_limit(RunReader *reader, int64 from, int64 to, bool one_more);
+extern void run_limit(RunReader *reader, int64 from, int64 to);
 extern bool run_next(RunReader *reader);
 extern bool run_previous(RunReader *reader, bool step);
 
@@ -185,13 +183,6 @@ run_current(const RunReader *reader)
 {
 	Assert(reader->tuple != NULL);
 	return RUN_POSITION(reader->offset, reader->index - 1);
-}
-
-/* run_limit_passed tells whether the current record is run_limit's one more. */
-static inline bool
-run_limit_passed(const RunReader *reader)
-{
-	return run_current(reader) >= reader->limit;
 }
 
 #endif							/* PTSORT_RUN_H */

@@ -55,17 +55,14 @@ struct PtSortShared
 	int			learned;		/* bytes that it learned, 0: not yet */
 	bool		planned;		/* slices have been planned */
 	int			next_slice;		/* the next one nobody has claimed */
-	int			ended_slices;	/* that have been verified */
-	bool		helped;			/* see sort_promise_help; from before launch */
 	bool		excused;		/* see sort_excuse_late; from before launch */
 	bool		failed;			/* the sort has failed: see SortOutcome */
 	bool		abandoned;		/* the leader has let go of the segment */
 
 	/*
 	 * After the slots follow the runs, written with them, and the slices: see
-	 * shared_slice.  These are written by the leader before 'planned', read
-	 * by all after; but whether a slice has been verified by who has claimed
-	 * it, before it adds to 'ended_slices'.
+	 * shared_slice.  The leader writes these before 'planned', and all read
+	 * them afterwards.
 	 */
 	SharedSlot	slots[FLEXIBLE_ARRAY_MEMBER];
 };
@@ -110,11 +107,11 @@ runs_size(int processes)
 	return MAXALIGN(mul_size(sizeof(RunDesc), all_runs(processes)));
 }
 
-/* Numbers of one slice: positions, tuples before it, whether it is verified. */
+/* Numbers of one slice: positions, and the tuples before it. */
 static Size
 slice_row(int processes)
 {
-	return add_size(all_runs(processes), 2);
+	return add_size(all_runs(processes), 1);
 }
 
 /* Raise an error if a block cannot be for this many processes. */
@@ -679,31 +676,6 @@ shared_wait(PtSortShared *shared, int participants, ParallelContext *workers)
 	collect(shared, participants);
 }
 
-static int
-ended_slices(PtSortShared *shared)
-{
-	int			ended;
-
-	SpinLockAcquire(&shared->mutex);
-	ended = shared->ended_slices;
-	SpinLockRelease(&shared->mutex);
-	return ended;
-}
-
-/* Where it is noted whether a slice has been verified. */
-static int64 *
-slice_verdict(PtSortShared *shared, int slice)
-{
-	return shared_slice_start(shared, slice) + 1;
-}
-
-/* sort_promise_help: see internal.h. */
-void
-sort_promise_help(PtSortShared *shared)
-{
-	shared->helped = true;
-}
-
 /* sort_excuse_late: see internal.h. */
 void
 sort_excuse_late(PtSortShared *shared)
@@ -738,48 +710,6 @@ sort_have_begun(PtSortShared *shared, int participants, long ms)
 		(void) ConditionVariableTimedSleep(&shared->announced, ms, event);
 	ConditionVariableCancelSleep();
 	return count_is_reached(&awaited);
-}
-
-/* shared_is_helped tells whether sort_promise_help was called. */
-bool
-shared_is_helped(PtSortShared *shared)
-{
-	return shared->helped;
-}
-
-/* shared_close_slices: see shared.h. */
-void
-shared_close_slices(PtSortShared *shared)
-{
-	SpinLockAcquire(&shared->mutex);
-	shared->next_slice = shared_slices(shared->processes);
-	SpinLockRelease(&shared->mutex);
-}
-
-/* shared_end_slice: see shared.h. */
-void
-shared_end_slice(PtSortShared *shared, int slice, bool verified)
-{
-	*slice_verdict(shared, slice) = verified;
-	SpinLockAcquire(&shared->mutex);
-	shared->ended_slices++;
-	SpinLockRelease(&shared->mutex);
-	ConditionVariableBroadcast(&shared->announced);
-}
-
-/* shared_wait_verified: see shared.h. */
-void
-shared_wait_verified(PtSortShared *shared, ParallelContext *workers)
-{
-	wait_for_count(shared, ended_slices, shared_slices(shared->processes),
-				   workers);
-}
-
-/* shared_slice_is_verified: see shared.h. */
-bool
-shared_slice_is_verified(PtSortShared *shared, int slice)
-{
-	return *slice_verdict(shared, slice) != 0;
 }
 
 /* shared_processes returns how many slots there are. */

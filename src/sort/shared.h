@@ -72,18 +72,6 @@ extern const RunDesc *shared_runs(PtSortShared *shared, int participant,
 extern int64 *shared_slice(PtSortShared *shared, int slice);
 extern int64 *shared_slice_start(PtSortShared *shared, int slice);
 
-/*
- * shared_close_slices lets nobody claim a slice; before the plan is published.
- * shared_end_slice notes that a slice which was claimed has been verified, and
- * whether words alone give its order, which shared_slice_is_verified tells
- * after shared_wait_verified.
- */
-extern bool shared_is_helped(PtSortShared *shared);
-extern void shared_close_slices(PtSortShared *shared);
-extern void shared_end_slice(PtSortShared *shared, int slice, bool verified);
-extern void shared_wait_verified(PtSortShared *shared,
-								 ParallelContext *workers);
-extern bool shared_slice_is_verified(PtSortShared *shared, int slice);
 extern void shared_publish_plan(PtSortShared *shared);
 extern void shared_wait_plan(PtSortShared *shared);
 extern int	shared_claim_slice(PtSortShared *shared);

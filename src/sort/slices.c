@@ -24,10 +24,6 @@
  * many equal keys, a better place is found by bisection of the runs' samples.
  * Slices are therefore at most 10 % apart, whatever the data.
  *
- * Where words are only hints that runs have been verified against, words do not
- * decide here either: cuts are made by comparison (order_words).  They say
- * where to look first.
- *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
@@ -198,7 +194,7 @@ collect_candidates(SliceRun *runs, int nruns, int useful, int64 memory,
 static void
 probe(SliceRun *run, int64 position)
 {
-	run_limit(&run->reader, position, run_end(run->run), false);
+	run_limit(&run->reader, position, run_end(run->run));
 	if (!run_next(&run->reader))
 		elog(ERROR, "sparse index entry is past the end of its run");
 }
@@ -226,7 +222,7 @@ is_before_cut(SortOrder *order, const SliceRun *run, const Splitter *splitter)
 {
 	const RunReader *reader = &run->reader;
 	int			cmp = order_compare_words(reader->words, splitter->words,
-										  order_words(order));
+										  order->nwords);
 
 	if (cmp != 0)
 		return cmp < 0;
@@ -248,7 +244,7 @@ sample_is_before_cut(SortOrder *order, SliceRun *run, const RunSample *sample,
 					 const Splitter *splitter)
 {
 	int			cmp = order_compare_words(sample->words, splitter->words,
-										  order_words(order));
+										  order->nwords);
 
 	if (cmp != 0)
 		return cmp < 0;
@@ -256,78 +252,9 @@ sample_is_before_cut(SortOrder *order, SliceRun *run, const RunSample *sample,
 	return is_before_cut(order, run, splitter);
 }
 
-/* The number of samples whose words come before those of the cut. */
-static int64
-samples_before(const SortOrder *order, const Run *run,
-			   const Splitter *splitter)
-{
-	int64		low = 0;
-	int64		high = run->desc.nsamples;
-
-	while (low < high)
-	{
-		int64		middle = low + (high - low) / 2;
-
-		if (order_compare_words(run->samples[middle].words, splitter->words,
-								order->nwords) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/*
- * Cut a run where hints say, if that is right: the record before the cut comes
- * before it, and the one after it does not.  That is enough, for the run is in
- * true order.
- */
-static bool
-guess_cut(SortOrder *order, SliceRun *run, const Splitter *splitter, int r,
-		  Cut *cut)
-{
-	const RunSample *samples = run->run->samples;
-	RunReader  *reader = &run->reader;
-	int64		nsamples = run->run->desc.nsamples;
-	int64		low = samples_before(order, run->run, splitter);
-	int64		first = Max(low - 1, 0);
-	int64		tuples = samples[first].ordinal;
-	int64		most = low + 1 < nsamples ? samples[low + 1].ordinal :
-		run->run->desc.tuples;
-	int64		before = -1;	/* place of the record before the cut */
-
-	cut->positions[r] = run_end(run->run);
-	run_limit(reader, samples[first].position, run_end(run->run), false);
-	for (; run_next(reader); tuples++)
-	{
-		if (order_compare_words(reader->words, splitter->words,
-								order->nwords) >= 0 &&
-			!is_before_cut(order, run, splitter))
-		{
-			cut->positions[r] = run_current(reader);
-			break;
-		}
-		if (tuples > most)
-			return false;
-		before = run_current(reader);
-	}
-	if (before >= 0)
-	{
-		probe(run, before);
-		if (!is_before_cut(order, run, splitter))
-			return false;
-	}
-	while (low < nsamples && samples[low].ordinal < tuples)
-		low++;
-	cut->samples[r] = low;
-	cut->before += tuples;
-	return true;
-}
-
 /*
  * Find the first record of a run that does not come before the cut: from the
- * last sample before the cut on, record by record.  A slice ends at that
- * record's own position, as run_limit wants it.
+ * last sample before the cut on, record by record.
  */
 static void
 cut_run(SortOrder *order, SliceRun *run, const Splitter *splitter, int r,
@@ -338,9 +265,6 @@ cut_run(SortOrder *order, SliceRun *run, const Splitter *splitter, int r,
 	int64		high = run->run->desc.nsamples; /* from here on they are not */
 	int64		tuples;
 
-	if (order_words(order) < order->nwords &&
-		guess_cut(order, run, splitter, r, cut))
-		return;
 	while (low < high)
 	{
 		int64		middle = low + (high - low) / 2;
@@ -354,8 +278,7 @@ cut_run(SortOrder *order, SliceRun *run, const Splitter *splitter, int r,
 	cut->positions[r] = 0;
 	if (low == 0)
 		return;
-	run_limit(&run->reader, samples[low - 1].position, run_end(run->run),
-			  false);
+	run_limit(&run->reader, samples[low - 1].position, run_end(run->run));
 	cut->positions[r] = run_end(run->run);
 	for (tuples = samples[low - 1].ordinal; run_next(&run->reader); tuples++)
 	{

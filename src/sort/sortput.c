@@ -71,12 +71,9 @@
 #define LEAST_TO_LEARN		2000
 
 /*
- * A key is shown this many tuples, evenly spread; if these are all there are,
- * only a part, for what can be gained is less then.  (With one in 64 of 30,000
- * to 100,000 strings builds took 0.93 of the time that they took with one in
- * 16, in en_US and by ICU.)  In a parallel sort that is so only if words are
- * proved to be right: wrong ones cannot be corrected in memory there, so the
- * key shall see those that it can.
+ * A key is shown this many tuples, evenly spread.  If it is known that these
+ * are all there are it is shown one in SAMPLE_PART, since learning can gain
+ * less then, but at least LEAST_SAMPLE.
  */
 #define LEARN_SAMPLE		8000
 #define LEAST_SAMPLE		400
@@ -249,19 +246,17 @@ has_many(const PtSort *sort)
 	return all_tuples(sort) >= least || may_have_more(sort);
 }
 
-/* Of how many tuples in memory is one shown to a key that learns? */
+/* Return the number of tuples in memory of which a key that learns sees one. */
 static int64
 sample_step(const PtSort *sort)
 {
 	int64		n = sort->memsort->count;
 	int64		all = Max(all_tuples(sort), n);
 	int64		want = LEARN_SAMPLE;
-	bool		known = sort->options.expected_tuples > 0 ||
-		!may_have_more(sort);
-	bool		trusted = sort->options.role == PTSORT_WORKER && known &&
-		key_is_proved(sort->key);
+	bool		known = sort->options.role == PTSORT_WORKER &&
+		(sort->options.expected_tuples > 0 || !may_have_more(sort));
 
-	if (trusted || (sort->order.hint_facts & HINTS_IN_MEMORY))
+	if (known || sort->all_in_memory)
 		want = Min(Max(all / SAMPLE_PART, LEAST_SAMPLE), want);
 	return Max(n / want, 1);
 }
@@ -277,7 +272,7 @@ fits_in_memory(const PtSort *sort)
 	int64		expected = sort->options.expected_tuples;
 	int64		most = Min(ms->budget, sort_short_runs_memory(sort));
 
-	return (sort->order.hint_facts & HINTS_IN_MEMORY) ||
+	return sort->all_in_memory ||
 		(expected > 0 && (double) ms->used / ms->count * expected < most);
 }
 
@@ -298,7 +293,8 @@ sort_is_to_learn(const PtSort *sort)
 
 /*
  * Let the key learn from what is in memory, unless there are too few tuples in
- * a parallel sort, and append what others need.  False if it has not learned.
+ * a parallel sort, or the tables of the collation prove nothing, and append
+ * what others need.  False if it did not learn.
  */
 static bool
 learn_here(PtSort *sort, StringInfo learned)
@@ -310,8 +306,8 @@ learn_here(PtSort *sort, StringInfo learned)
 		return false;
 	if (may_forgo && !key_learning_pays(sort->key, all_tuples(sort)))
 		return false;
-	if (many)
-		key_expect_many(sort->key);
+	if (!key_can_learn(sort->key, many))
+		return false;
 	key_begin_learning(sort->key);
 	rekey_memory(sort, sample_step(sort), false);
 	if (may_forgo && !key_learning_pays(sort->key, all_tuples(sort)))
@@ -344,8 +340,7 @@ learn_or_adopt(PtSort *sort)
 	else
 	{
 		/* as that one does meanwhile */
-		if (has_many(sort))
-			key_expect_many(sort->key);
+		(void) key_can_learn(sort->key, has_many(sort));
 		shared_read_learned(shared, &learned);
 		has_learned = learned.len > 1;
 		if (has_learned)
@@ -360,7 +355,6 @@ static void
 forgo_learning(PtSort *sort)
 {
 	sort->learning = false;
-	order_note(&sort->order, HINTS_FORGONE);
 	if (key_forgo_learning(sort->key, sort->options.role == PTSORT_SERIAL))
 		rekey_memory(sort, 1, true);
 }
@@ -433,15 +427,12 @@ learn_words(PtSort *sort)
 		memsort_set_budget(sort->memsort, entries_budget(sort));
 		return;
 	}
-	if (key_learned_right(sort->key))
-		order_note(&sort->order, HINTS_LEARNED_RIGHT);
 	if (key_nwords(sort->key) < nwords)
 	{
 		sort->order.nwords = key_nwords(sort->key);
 		memsort_narrow(sort->memsort);
 	}
-	order_note(&sort->order,
-			   key_is_doubted(sort->key) ? HINTS_DOUBTED : HINTS_PROVED);
+	sort->order.words_by_tables = key_is_by_tables(sort->key);
 	memsort_set_budget(sort->memsort, entries_budget(sort));
 	rekey_memory(sort, 1, true);
 }
@@ -484,8 +475,7 @@ sort_all_in_memory(PtSort *sort)
 {
 	instr_time	start;
 
-	/* wrong hints can be corrected */
-	order_note(&sort->order, HINTS_IN_MEMORY);
+	sort->all_in_memory = true;
 	learn_or_forgo(sort);
 	if (sort->learning)
 	{

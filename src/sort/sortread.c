@@ -85,15 +85,6 @@ get_from_run(PtSort *sort, bool forward, Size *size)
 	return found ? reader->tuple : NULL;
 }
 
-/* A wrong hint has ended an optimistic sort; nobody need go on. */
-static void
-fail(PtSort *sort)
-{
-	sort->failed = true;
-	if (sort->options.shared)
-		shared_fail(sort->options.shared);
-}
-
 /* Give back what the merges of slices had. */
 static void
 end_merge(PtSort *sort)
@@ -107,11 +98,12 @@ end_merge(PtSort *sort)
 }
 
 /*
- * sort_merge_slice: see sortread.h.  The merge of the slice before, if there is
- * one, has the readers and their memory already.
+ * Begin to merge a slice, whose place in each run the leader has planned.  The
+ * merge of the slice before, if there is one, has the readers and their memory
+ * already.
  */
-void
-sort_merge_slice(PtSort *sort, int slice, MergePurpose purpose)
+static void
+merge_slice(PtSort *sort, int slice)
 {
 	PtSortShared *shared = sort->options.shared;
 	const int64 *starts = shared_slice(shared, slice);
@@ -130,40 +122,14 @@ sort_merge_slice(PtSort *sort, int slice, MergePurpose purpose)
 			elog(ERROR, "slice %d is not within its runs", slice);
 	}
 	if (sort->merge)
-		merge_restart(sort->merge, ranges, purpose);
+		merge_restart(sort->merge, ranges);
 	else
 		sort->merge = sort_create_merge(sort, sort->runs, sort->nruns, ranges,
-										purpose);
+										MERGE_FINAL);
 	sort->slice_start = *shared_slice_start(shared, slice);
 	sort->phase = PHASE_MERGING;
 	pfree(ranges);
 	MemoryContextSwitchTo(old);
-}
-
-/* Go on to the next slice of a stream that has slices. */
-static bool
-next_streamed_slice(PtSort *sort)
-{
-	PtSortShared *shared = sort->options.shared;
-	MergePurpose purpose = MERGE_FINAL;
-
-	if (!sort->streams_slices ||
-		sort->next_streamed == shared_slices(shared_processes(shared)))
-		return false;
-	if (shared_slice_is_verified(shared, sort->next_streamed))
-		purpose = MERGE_VERIFIED;
-	sort_merge_slice(sort, sort->next_streamed++, purpose);
-	sort->slice_start = 0;		/* the stream is one */
-	return true;
-}
-
-/* sort_stream_slices: see sortread.h. */
-void
-sort_stream_slices(PtSort *sort)
-{
-	sort->streams_slices = true;
-	sort->next_streamed = 0;
-	(void) next_streamed_slice(sort);
 }
 
 static const void *
@@ -174,14 +140,8 @@ get_from_merge(PtSort *sort, Size *size)
 	if (bounded_is_over(sort))
 		return NULL;
 	reader = merge_next(sort->merge);
-	while (unlikely(reader == NULL) && next_streamed_slice(sort))
-		reader = merge_next(sort->merge);
 	if (unlikely(reader == NULL))
-	{
-		if (merge_was_wrong(sort->merge))
-			fail(sort);
 		return NULL;
-	}
 	*size = reader->size;
 	return reader->tuple;
 }
@@ -211,8 +171,6 @@ sort_get(PtSort *sort, bool forward, Size *size)
 	}
 	if (likely(result != NULL))
 		sort->returned++;
-	else if (forward)
-		sort_meet_failure(sort);
 	MemoryContextSwitchTo(old);
 	return result;
 }
@@ -252,10 +210,7 @@ entries_from_merge(PtSort *sort, int max, int *n)
 
 	if (sort->options.bound > 0)
 		max = (int) Min(sort->options.bound - sort->returned, max);
-	do
-	{
-		*n = max > 0 ? merge_next_entries(sort->merge, batch, max) : 0;
-	} while (*n == 0 && next_streamed_slice(sort));
+	*n = max > 0 ? merge_next_entries(sort->merge, batch, max) : 0;
 	MemoryContextSwitchTo(old);
 	return batch;
 }
@@ -298,10 +253,7 @@ get_entries(PtSort *sort, int max, int *n, const char *message)
 	else
 		sort_wrong_phase(sort, message);
 	sort->returned += *n;
-	if (*n > 0)
-		return result;
-	sort_meet_failure(sort);
-	return NULL;
+	return *n > 0 ? result : NULL;
 }
 
 /* sort_get_entries: see ptsort_get_entries. */
@@ -360,7 +312,7 @@ sort_rescan(PtSort *sort)
 	memset(&sort->position, 0, sizeof(SortPosition));
 	sort->mark = sort->position;
 	if (sort->reader.run)
-		run_limit(&sort->reader, 0, sort->reader.to, false);
+		run_limit(&sort->reader, 0, sort->reader.to);
 }
 
 /* sort_mark: see ptsort_mark. */
@@ -380,7 +332,7 @@ sort_restore(PtSort *sort)
 	need_random_access(sort, "cannot restore position in sort");
 	sort->position = sort->mark;
 	if (sort->reader.run)
-		run_limit(&sort->reader, sort->mark.before, sort->reader.to, false);
+		run_limit(&sort->reader, sort->mark.before, sort->reader.to);
 }
 
 /* sort_slice_start: see ptsort_slice_start. */
@@ -401,8 +353,6 @@ next_serial_slice(PtSort *sort, int *slice)
 
 	if (sort->phase == PHASE_PUTTING || sort->phase == PHASE_FAILED)
 		sort_wrong_phase(sort, "cannot get slice of sort");
-	if (!first)
-		sort_meet_failure(sort);
 	sort->slice_taken = true;
 	*slice = first ? 0 : -1;
 	return first;
@@ -422,8 +372,6 @@ sort_next_slice(PtSort *sort, int *slice)
 				 errhint("Use role PTSORT_SLICE_LEADER.")));
 	if (sort->phase != PHASE_SLICES && sort->phase != PHASE_MERGING)
 		sort_wrong_phase(sort, "cannot get slice of sort");
-	if (sort->failure_met)
-		sort_check_told(sort);
 	sort->phase = PHASE_SLICES;
 	*slice = shared_claim_slice(sort->options.shared);
 	if (*slice < 0)
@@ -431,11 +379,8 @@ sort_next_slice(PtSort *sort, int *slice)
 		/* there may be slices left, which nobody gets */
 		sort->failed |= shared_has_failed(sort->options.shared);
 		end_merge(sort);
-		sort_meet_failure(sort);
 		return false;
 	}
-	sort_merge_slice(sort, *slice,
-					 sort_verify_slice(sort, *slice) ? MERGE_VERIFIED :
-					 MERGE_FINAL);
+	merge_slice(sort, *slice);
 	return true;
 }

@@ -15,24 +15,6 @@
 
 #include "sort/sortstate.h"
 
-/*
- * sort_merge_slice begins to merge a slice, whose place in each run the leader
- * has planned.
- */
-extern void sort_merge_slice(PtSort *sort, int slice, MergePurpose purpose);
-
-/*
- * sort_stream_slices makes get return the tuples of one slice after the other,
- * without a comparison in those that have been verified.
- */
-extern void sort_stream_slices(PtSort *sort);
-
-/*
- * sort_verify_slice verifies what words that are hints make of the merge of a
- * slice, if that pays: do they alone give its order?
- */
-extern bool sort_verify_slice(PtSort *sort, int slice);
-
 extern const void *sort_get(PtSort *sort, bool forward, Size *size);
 extern const uint64 *sort_get_entries(PtSort *sort, int *n);
 extern bool sort_next_slice(PtSort *sort, int *slice);

@@ -227,7 +227,6 @@ sort_merge_order(const PtSort *sort, MergePurpose purpose)
 		lists += sort_list_memory(sort->runs[i], purpose);
 	}
 	memory = sort_merge_memory(sort, NULL, 0, purpose);
-	memory -= merge_window_memory(&sort->order, memory, purpose);
 	order = memory /
 		(block_bytes(sort) + reader + lists / Max(sort->nruns, 1));
 	return Min(Max(order, MIN_MERGE_ORDER), MAX_MERGE_ORDER);
@@ -309,12 +308,6 @@ merge_runs(PtSort *sort, int n)
 	sort_begin_run(sort, &writer);
 	while ((reader = merge_next(merge)) != NULL)
 	{
-		/* A wrong hint ends the run; a later merge joins the two parts. */
-		if (unlikely(merge_was_wrong(merge)))
-		{
-			sort_append_run(sort, &writer);
-			sort_begin_run(sort, &writer);
-		}
 		run_write(&writer, reader->words, reader->tuple, reader->size);
 		if (unlikely(++written == sort->options.bound))
 			break;

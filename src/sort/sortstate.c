@@ -117,9 +117,9 @@ sort_has_part(const PtSort *sort, const PtSortOptions *options)
 		sort->options.participants == options->participants;
 }
 
-/* sort_find_outcome: see sortstate.h. */
+/* sort_outcome: see internal.h. */
 void
-sort_find_outcome(const PtSort *sort, SortOutcome *outcome)
+sort_outcome(const PtSort *sort, SortOutcome *outcome)
 {
 	const SortVariant *own = sort->order.own;
 
@@ -127,42 +127,6 @@ sort_find_outcome(const PtSort *sort, SortOutcome *outcome)
 		InvalidOid;
 	outcome->failed = sort->failed || OidIsValid(outcome->contradicted) ||
 		(own->has_postponed && own->has_postponed(sort->order.state));
-	outcome->wrong_hints = sort->order.wrong_hints;
-}
-
-/* sort_outcome: see internal.h. */
-void
-sort_outcome(PtSort *sort, SortOutcome *outcome)
-{
-	sort_find_outcome(sort, outcome);
-	if (outcome->failed)
-		sort->failure_told = true;
-}
-
-static bool
-has_failed(const PtSort *sort)
-{
-	SortOutcome outcome;
-
-	sort_find_outcome(sort, &outcome);
-	return outcome.failed;
-}
-
-/* sort_check_told: see sortstate.h. */
-void
-sort_check_told(const PtSort *sort)
-{
-	if (!sort->failure_told && has_failed(sort))
-		elog(ERROR, "sort has failed, but nobody has asked for its outcome");
-}
-
-/* sort_meet_failure: see sortstate.h. */
-void
-sort_meet_failure(PtSort *sort)
-{
-	if (sort->failure_met)
-		sort_check_told(sort);
-	sort->failure_met = has_failed(sort);
 }
 
 /* sort_other_memory: see sortstate.h. */

@@ -54,6 +54,7 @@ struct PtSort
 	int64		in_order;		/* ... the first of which were put in order:
 								 * so many, as far as that is known */
 	int64		learning_limit; /* bytes that the key may have until then */
+	bool		all_in_memory;	/* serial: the memory has all tuples */
 	Tapeset    *tapeset;		/* NULL until something is written */
 	bool		run_is_open;	/* the last initial run can be continued by
 								 * what comes after its last tuple */
@@ -64,8 +65,6 @@ struct PtSort
 	int			nruns;
 	int			maxruns;
 	Merge	   *merge;			/* MERGING */
-	bool		streams_slices; /* leader: its stream is slice after slice */
-	int			next_streamed;	/* ... of which this is the next */
 	int64		trim_at;		/* bounded.c: when this many are in memory */
 	bool		trimmed;		/* ... and whether any was forgotten */
 	bool		last_known;		/* ... and the last one that may be wanted */
@@ -86,10 +85,7 @@ struct PtSort
 
 	const Oid  *contradicted;	/* restartable: the key's, see
 								 * key_allow_restart; else NULL */
-	bool		failed;			/* a wrong hint, here or elsewhere, has ended
-								 * an optimistic sort */
-	bool		failure_met;	/* the stream has ended because of a failure */
-	bool		failure_told;	/* ... which the caller has asked about */
+	bool		failed;			/* another participant's sort has failed */
 	int64		edge_bytes;		/* of copies of runs' edges */
 
 	PtSortStats stats;			/* but comparisons, and peaks and the method
@@ -108,21 +104,6 @@ pt_noreturn extern void sort_wrong_phase(const PtSort *sort,
  * sort_method returns how the sort has sorted, see PtSortStats.
  */
 extern PtSortMethod sort_method(const PtSort *sort);
-
-/*
- * sort_find_outcome tells the outcome as sort_outcome does, but not on behalf
- * of the caller, who has yet to ask.
- */
-extern void sort_find_outcome(const PtSort *sort, SortOutcome *outcome);
-
-/*
- * sort_meet_failure is to be called where a stream ends.  If that is because
- * the sort has failed, the caller is expected to ask why before anything else.
- */
-extern void sort_meet_failure(PtSort *sort);
-
-/* sort_check_told raises an error if the caller has not asked why. */
-extern void sort_check_told(const PtSort *sort);
 
 /*
  * sort_other_memory returns the bytes of all that the sort has besides its

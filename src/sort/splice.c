@@ -26,7 +26,7 @@
 static int
 compare_edges(SortOrder *order, const uint64 *a, const uint64 *b)
 {
-	int			cmp = order_compare_words(a, b, order_words(order));
+	int			cmp = order_compare_words(a, b, order->nwords);
 
 	if (cmp != 0 || a == b)
 		return cmp;

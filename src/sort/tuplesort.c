@@ -77,14 +77,10 @@ begin(const PtSortVariant *variant, const SortVariant *own, void *state,
 	sort->order.nwords = nwords;
 	sort->order.stable = options->stable;
 	sort->order.bounded = options->bound > 0;
-	if (with->optimistic)
-		order_note(&sort->order, HINTS_MAY_FAIL);
 	sort->write_buffer = Min(sort->options.budget / WRITE_BUFFER_PART,
 							 MAX_WRITE_BUFFER);
 	if (own->key)
 		sort->key = own->key(state);
-	if (sort->key && key_is_hint(sort->key))
-		order_note(&sort->order, HINTS_EXIST);
 	if (sort->key && with->restartable)
 	{
 		key_failure(sort->key)->restartable = true;
@@ -181,14 +177,13 @@ perform_worker(PtSort *sort)
 	{
 		run_export(sort->runs[i], &descs[i]);
 		descs[i].nwords = sort->order.nwords;
-		descs[i].unverified = sort->order.policy == VERIFY_LATE;
-		descs[i].doubted = (sort->order.hint_facts & HINTS_DOUBTED) != 0;
+		descs[i].words_by_tables = sort->order.words_by_tables;
 		descs[i].stable = sort->order.stable;
 		sort->stats.run_bytes += descs[i].bytes;
 	}
 	sort->phase = PHASE_ANNOUNCED;
 	sort_stats(sort, &sort->stats);
-	sort_find_outcome(sort, &outcome);
+	sort_outcome(sort, &outcome);
 	shared_announce(shared, participant, sort->nruns, &sort->stats, &outcome);
 }
 
@@ -201,16 +196,11 @@ check_run(PtSort *sort, const RunDesc *desc)
 		elog(ERROR, "runs of %d and of %d words cannot be merged",
 			 desc->nwords, sort->order.nwords);
 	sort->order.nwords = desc->nwords;
-	if (desc->unverified && !(sort->order.hint_facts & HINTS_MAY_FAIL))
-		elog(ERROR, "a sort must be optimistic in all participants or in none");
 	if (desc->stable != sort->order.stable)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("parallel sort must be stable in all participants or in none")));
-	if (desc->unverified)
-		order_note(&sort->order, HINTS_IN_RUNS);
-	if (desc->doubted)
-		order_note(&sort->order, HINTS_DOUBTED);
+	sort->order.words_by_tables |= desc->words_by_tables;
 }
 
 /* Open the runs that a participant left. */
@@ -243,11 +233,7 @@ import_runs(PtSort *sort, bool with_samples)
 	for (int i = 0; i < processes; i++)
 	{
 		if (shared_outcome(shared, i, &outcome))
-		{
-			if (outcome.wrong_hints > 0)
-				order_note(&sort->order, HINTS_WRONG);
 			sort->failed |= outcome.failed;
-		}
 		import_from(sort, i, with_samples);
 	}
 }
@@ -303,58 +289,14 @@ plan_slices(PtSort *sort)
 	shared_publish_plan(shared);
 }
 
-/*
- * Have all participants verify slices of the merge, and then be a stream of
- * them.  The others have their share of the budget meanwhile.
- */
-static void
-start_verified(PtSort *sort)
-{
-	PtSortShared *shared = sort->options.shared;
-	int64		budget = sort->options.budget;
-
-	sort->options.budget = Max(budget / shared_processes(shared),
-							   PTSORT_MIN_BUDGET);
-	plan_slices(sort);
-	sort_verify_slices(sort);
-	shared_wait_verified(shared, sort->options.workers);
-	sort->options.budget = budget;
-	sort_stream_slices(sort);
-}
-
-/* Is it worth while to have the merge verified in slices? */
-static bool
-verification_pays(const PtSort *sort)
-{
-	int			nslices =
-		shared_slices(shared_processes(sort->options.shared));
-
-	return !sort->failed && sort->nruns > 1 && sort_has_hints(sort) &&
-		!order_trusts_words(&sort->order) &&
-		slices_useful(nslices, sort->stats.tuples) > 1;
-}
-
 static void
 perform_leader(PtSort *sort)
 {
-	PtSortShared *shared = sort->options.shared;
-	bool		helped = shared_is_helped(shared);
-
-	shared_wait(shared, sort->options.participants, sort->options.workers);
-	import_runs(sort, helped && sort_has_hints(sort));
+	shared_wait(sort->options.shared, sort->options.participants,
+				sort->options.workers);
+	import_runs(sort, false);
 	if (sort->failed)
 		discard_runs(sort);
-	if (helped && verification_pays(sort))
-	{
-		start_verified(sort);
-		return;
-	}
-	if (helped)
-	{
-		/* nothing for the others to do */
-		shared_close_slices(shared);
-		shared_publish_plan(shared);
-	}
 	start_merging(sort);
 }
 
@@ -411,7 +353,6 @@ sort_perform(PtSort *sort)
 void
 sort_end(PtSort *sort)
 {
-	sort_check_told(sort);
 	for (int i = 0; i < sort->nruns; i++)
 		run_close(sort->runs[i]);
 	if (sort->tapeset)
@@ -453,24 +394,23 @@ sort_reset(PtSort *sort)
 				 errdetail("Only sorts of the role PTSORT_SERIAL can be reset.")));
 	if (sort->phase == PHASE_FAILED)
 		sort_wrong_phase(sort, "cannot reset sort");
-	sort_check_told(sort);
 	sort->stats.method = sort_method(sort);
 	if (sort->tapeset)
 	{
 		sort_note_memory(sort);
 		drop_runs(sort);
 	}
-	order_reset(&sort->order);
 	sort_put_again(sort);
 	if (sort->order.own->reset)
 		sort->order.own->reset(sort->order.state);
 	sort->phase = PHASE_PUTTING;
+	sort->all_in_memory = false;
 	sort->slice_taken = false;
 	sort->returned = 0;
 	sort->batch_left = 0;
 	sort->position.before = sort->mark.before = 0;
 	sort->position.at_end = sort->mark.at_end = false;
-	sort->failed = sort->failure_met = sort->failure_told = false;
+	sort->failed = false;
 }
 
 /* sort_rebound: see tuplesort.h. */
