@@ -117,18 +117,13 @@ word_of_support(SortKeyWord *word, int column)
 }
 
 /*
- * The order of a column of text, as far as the tables of its collation prove
- * it.  NULL of other columns: comparisons in "C" are quick.
+ * The order of a collation that is not bytewise, as far as its tables prove it,
+ * else NULL.
  */
 static const TextRanks *
-find_ranks(const KeyColumn *column)
+find_ranks(Oid collation)
 {
-	if (!ptsort_skip_prefixes ||
-		(column->sortsupport != F_BTTEXTSORTSUPPORT &&
-		 column->sortsupport != F_BPCHAR_SORTSUPPORT) ||
-		key_column_is_bytewise(column->collation))
-		return NULL;
-	return text_rank_create(column->collation);
+	return ptsort_skip_prefixes ? text_rank_create(collation) : NULL;
 }
 
 /*
@@ -158,25 +153,29 @@ init_word(PtSortKey *key, const KeyColumn *column, bool may_learn, int nwords)
 		!key_column_is_text(column, &word->form, &bytewise))
 		return;
 	word->collated = !bytewise;
-	word->ranks = bytewise ? NULL : find_ranks(column);
+	word->ranks = bytewise ? NULL : find_ranks(column->collation);
 	word->text = bytewise || word->ranks != NULL;
 	word->bytes = word->make == key_column_word_bytes && nwords == 2;
 	word->nwords = word->ranks || word->bytes ? nwords : 1;
 }
 
-/* Prepare the comparison of a column. */
+/*
+ * Prepare the comparison of a column.  That of text, varchar and char(n) goes
+ * by the tables of the collation, except in "C", where it is quick.
+ */
 static void
 init_support(PtSortKey *key, SortSupport ssup, const KeyColumn *column)
 {
-	const TextRanks *ranks;
+	bool		padded = column->sortsupport == F_BPCHAR_SORTSUPPORT;
+	const TextRanks *ranks = NULL;
 
 	/* raises an error if a collation is needed and there is none */
 	key_column_support(column, false, ssup);
-	ranks = find_ranks(column);
+	if ((padded || column->sortsupport == F_BTTEXTSORTSUPPORT) &&
+		!key_column_is_bytewise(column->collation))
+		ranks = find_ranks(column->collation);
 	if (ranks)
-		text_compare_wrap(ssup, ranks,
-						  column->sortsupport == F_BPCHAR_SORTSUPPORT,
-						  &key->failure);
+		text_compare_wrap(ssup, ranks, padded, &key->failure);
 }
 
 static bool
@@ -267,7 +266,7 @@ find_string(PtSortKey *key, const KeyColumn *columns)
 
 	if (key->nwords > 0 && !key->exact && column < key->ncolumns &&
 		key_column_is_text(&columns[column], &key->string_form, &bytewise) &&
-		bytewise)
+		bytewise && key->string_form != TEXT_LOWERED)
 	{
 		key->string_column = column;
 		/* zeros are characters of bytea alone */

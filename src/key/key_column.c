@@ -299,9 +299,11 @@ key_column_is_text(const KeyColumn *column, TextForm *form, bool *bytewise)
 {
 	if (!OidIsValid(column->sortsupport))
 	{
-		*form = TEXT_VARLENA;
-		*bytewise = false;
-		return is_citext(column->comparison);
+		*form = TEXT_LOWERED;
+		if (!is_citext(column->comparison))
+			return false;
+		*bytewise = key_column_is_bytewise(column->collation);
+		return true;
 	}
 	for (int i = 0; i < lengthof(known_text); i++)
 	{

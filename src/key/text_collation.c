@@ -14,10 +14,12 @@
  */
 #include "compat.h"
 
+#include "catalog/pg_collation.h"
 #include "common/hashfn.h"
 #include "key/text_collation.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
+#include "utils/formatting.h"
 
 /* A character: its bytes, the last one lowest.  0 is none. */
 typedef uint32 CharKey;
@@ -147,11 +149,26 @@ text_collation_byte_weights(Collation *collation)
 	return collation->byte_weights;
 }
 
+/* The lower case of a varlena, as a C string: what citext_cmp() compares. */
+static Datum
+lower_case(Datum value)
+{
+	struct varlena *text = PG_DETOAST_DATUM_PACKED(value);
+	char	   *lower = str_tolower(VARDATA_ANY(text), VARSIZE_ANY_EXHDR(text),
+									DEFAULT_COLLATION_OID);
+
+	if ((Pointer) text != DatumGetPointer(value))
+		pfree(text);
+	return CStringGetDatum(lower);
+}
+
 Datum
 text_collation_plain(const Collation *collation, Datum value)
 {
 	struct varlena *text = (struct varlena *) DatumGetPointer(value);
 
+	if (collation->form == TEXT_LOWERED)
+		return lower_case(value);
 	if (collation->form == TEXT_NAME ||
 		(VARATT_IS_SHORT(text) && !VARATT_IS_EXTERNAL(text)))
 		return value;
@@ -166,6 +183,11 @@ text_collation_string(const Collation *collation, Datum value, int *length)
 	if (collation->form == TEXT_NAME)
 	{
 		*length = strnlen(DatumGetCString(value), NAMEDATALEN);
+		return DatumGetCString(value);
+	}
+	if (collation->form == TEXT_LOWERED)
+	{
+		*length = strlen(DatumGetCString(value));
 		return DatumGetCString(value);
 	}
 	text = (struct varlena *) DatumGetPointer(value);

@@ -38,7 +38,8 @@ typedef enum TextForm
 {
 	TEXT_VARLENA,
 	TEXT_PADDED,				/* varlena; blanks at the end do not count */
-	TEXT_NAME					/* NUL-terminated, at most NAMEDATALEN */
+	TEXT_NAME,					/* NUL-terminated, at most NAMEDATALEN */
+	TEXT_LOWERED				/* varlena, ordered by its lower case: citext */
 } TextForm;
 
 /*
@@ -112,8 +113,8 @@ extern const char *text_collation_import(Collation *collation,
 										 const char *source, const char *end);
 
 /*
- * text_collation_plain returns a value that is not compressed or stored
- * elsewhere: this one, or a palloc'd copy, which the caller frees.
+ * text_collation_plain returns a value that text_collation_string can read:
+ * this one, or a palloc'd copy, which the caller frees.
  */
 extern Datum text_collation_plain(const Collation *collation, Datum value);
 
