@@ -228,7 +228,7 @@ SHAPES = {s.name: s for s in (
 
 DEFAULT = ("int8", "uuid", "timestamptz", "text_c", "int4_int8", "url_en")
 
-# Names of several shapes.  "usual" are those in README.md's first table.
+# Names of several shapes.  "usual" are those of the chart in README.md.
 GROUPS = {
     "all": tuple(SHAPES),
     "usual": ("int8", "int8_asc", "uuid", "timestamptz", "numeric", "int4_few",

@@ -59,7 +59,12 @@ expected_files()
 	for file in include/*.h; do
 		echo "usr/include/postgresql/$1/server/extension/ptsort/${file##*/}"
 	done
-	for file in README.md.gz changelog.Debian.gz changelog.gz copyright; do
+	for file in changelog.Debian.gz changelog.gz copyright; do
+		echo "usr/share/doc/postgresql-$1-ptsort/$file"
+	done
+	for file in README.md SECURITY.md doc/*.md; do
+		# dh_compress compresses documents of more than 4 kB
+		[ "$(wc -c <"$file")" -le 4096 ] || file=$file.gz
 		echo "usr/share/doc/postgresql-$1-ptsort/$file"
 	done
 }
