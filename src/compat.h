@@ -379,6 +379,18 @@ typedef RelFileNode PtRelFile;
 #define PT_EXPLAIN_NODES
 #endif
 
+/* The arguments of an ExecutorRun hook, and how to pass them on */
+#if PG_VERSION_NUM >= 180000
+#define PT_RUN_ARGUMENTS \
+	QueryDesc *queryDesc, ScanDirection direction, uint64 count
+#define PT_PASS_RUN_ARGUMENTS	queryDesc, direction, count
+#else
+#define PT_RUN_ARGUMENTS \
+	QueryDesc *queryDesc, ScanDirection direction, uint64 count, \
+	bool execute_once
+#define PT_PASS_RUN_ARGUMENTS	queryDesc, direction, count, execute_once
+#endif
+
 /* What does not return; goes before the declaration */
 #if PG_VERSION_NUM >= 180000
 #define pt_noreturn pg_noreturn

@@ -28,6 +28,7 @@
  */
 #include "compat.h"
 
+#include "access/parallel.h"
 #include "catalog/pg_opfamily_d.h"
 #include "common/hashfn.h"
 #include "executor/executor.h"
@@ -35,12 +36,14 @@
 #include "hook/sortnode.h"
 #include "hook/sortreport.h"
 #include "key/key.h"
+#include "key/text_rank.h"
 #include "lib/ilist.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "sort/internal.h"
 #include "sort/tuplesort.h"
 #include "sort/variants.h"
+#include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/tuplesort.h"
 
@@ -98,7 +101,11 @@ typedef struct NodeEntry
 
 static nodes_hash * nodes = NULL;
 
+/* In a worker: where a contradiction is stored that its error reports. */
+static Oid	reported = InvalidOid;
+
 static ExecutorStart_hook_type prev_start = NULL;
+static ExecutorRun_hook_type prev_run = NULL;
 static ExecutorFinish_hook_type prev_finish = NULL;
 static ExecutorEnd_hook_type prev_end = NULL;
 
@@ -471,6 +478,9 @@ take_sort(SortState *node)
 											   sizeof(TakenSort));
 	bool		found;
 
+	/* the session learns of a worker's contradiction by ptsort_ExecutorRun */
+	if (IsParallelWorker())
+		(void) text_rank_report_to(&reported);
 	if (nodes == NULL)
 		nodes = nodes_create(TopMemoryContext, 64, NULL);
 	taken->node = node;
@@ -557,6 +567,94 @@ ptsort_ExecutorStart(QueryDesc *queryDesc, int eflags)
 		visit_node(queryDesc->planstate, NULL);
 }
 
+/*
+ * True if the error that is being handled is that of
+ * text_compare_contradicted(), in this process or in a worker of this query.
+ */
+static bool
+is_contradiction(void)
+{
+	MemoryContext old = MemoryContextSwitchTo(TopTransactionContext);
+	ErrorData  *error = CopyErrorData();
+	bool		result = error->funcname != NULL &&
+		strcmp(error->funcname, "text_compare_contradicted") == 0;
+
+	FreeErrorData(error);
+	MemoryContextSwitchTo(old);
+	return result;
+}
+
+/*
+ * A worker's list of collations ends with the worker.  So if one reports a
+ * contradiction this session no longer uses the tables of any collation by
+ * which the query sorts.
+ */
+static void
+distrust_collations(TakenQuery *query)
+{
+	slist_iter	iter;
+
+	slist_foreach(iter, &query->sorts)
+	{
+		TakenSort  *taken = slist_container(TakenSort, link, iter.cur);
+		Sort	   *plan = (Sort *) taken->node->ss.ps.plan;
+
+		for (int i = 0; i < plan->numCols; i++)
+		{
+			if (OidIsValid(plan->collations[i]))
+				(void) text_rank_distrust(plan->collations[i]);
+		}
+	}
+}
+
+/*
+ * Run a query that has workers.  These do not see this session's list of
+ * collations, so if there are any on it they use no tables at all.
+ */
+static void
+run_parallel(PT_RUN_ARGUMENTS)
+{
+	int			level = NewGUCNestLevel();
+
+	if (text_rank_distrusted()->n > 0)
+		(void) set_config_option("ptsort.skip_prefixes", "off", PGC_USERSET,
+								 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
+								 false);
+	if (prev_run)
+		prev_run(PT_PASS_RUN_ARGUMENTS);
+	else
+		standard_ExecutorRun(PT_PASS_RUN_ARGUMENTS);
+	AtEOXact_GUC(true, level);
+}
+
+static void
+ptsort_ExecutorRun(PT_RUN_ARGUMENTS)
+{
+	TakenQuery *query = find_query(queryDesc->estate);
+	int			distrusted = text_rank_distrusted()->n;
+
+	if (query == NULL || !queryDesc->plannedstmt->parallelModeNeeded)
+	{
+		if (prev_run)
+			prev_run(PT_PASS_RUN_ARGUMENTS);
+		else
+			standard_ExecutorRun(PT_PASS_RUN_ARGUMENTS);
+		return;
+	}
+	PG_TRY();
+	{
+		run_parallel(PT_PASS_RUN_ARGUMENTS);
+	}
+	PG_CATCH();
+	{
+		/* this process has noted its own */
+		if (text_rank_distrusted()->n == distrusted && is_contradiction())
+			distrust_collations(query);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+}
+
 /* No row is asked for after this, but EXPLAIN may come. */
 static void
 ptsort_ExecutorFinish(QueryDesc *queryDesc)
@@ -638,6 +736,8 @@ sortnode_init(void)
 {
 	prev_start = ExecutorStart_hook;
 	ExecutorStart_hook = ptsort_ExecutorStart;
+	prev_run = ExecutorRun_hook;
+	ExecutorRun_hook = ptsort_ExecutorRun;
 	prev_finish = ExecutorFinish_hook;
 	ExecutorFinish_hook = ptsort_ExecutorFinish;
 	prev_end = ExecutorEnd_hook;
