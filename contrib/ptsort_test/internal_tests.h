@@ -57,6 +57,9 @@ typedef struct PtSortInternals
 	bool		(*compare_ranks) (Oid collation, const char *a, int a_length,
 								  const char *b, int b_length, int *cmp);
 
+	/* Forget which collations have contradicted their tables in this process. */
+	void		(*trust_collations) (void);
+
 	/* src/sort/tapefile.h */
 	PtSortTestFile *(*file_create) (SharedFileSet *fileset, const char *name);
 	PtSortTestFile *(*file_open) (SharedFileSet *fileset, const char *name);
