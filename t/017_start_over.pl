@@ -67,9 +67,9 @@ sub fill_late
 	my ($table, $run1, $smaller1, $run2, $smaller2) = @_;
 	return qq{
 CREATE TABLE $table (word text COLLATE $czech);
-INSERT INTO $table SELECT CASE WHEN i <= $smaller1 THEN 'b' WHEN i <= $smaller1 + 62 THEN 'ch' ELSE 'd' END || lpad(i::text, 6, '0')
+INSERT INTO $table SELECT CASE WHEN i <= $smaller1 THEN 'b' WHEN i <= $smaller1 + 62 THEN 'ch' ELSE 'd' END || lpad(i::text, 6, '0') || ' and more of it'
 FROM generate_series(1, $run1) i ORDER BY hashint4(i);
-INSERT INTO $table SELECT CASE WHEN i <= $smaller2 THEN 'b' ELSE 'd' END || lpad(i::text, 6, '0')
+INSERT INTO $table SELECT CASE WHEN i <= $smaller2 THEN 'b' ELSE 'd' END || lpad(i::text, 6, '0') || ' and more of it'
 FROM generate_series(1, $run2) i ORDER BY hashint4(i);
 };
 }
@@ -83,6 +83,8 @@ SET ptsort.parallel_workers = 0; SET ptsort.debug_spill_entries = 10000; SET log
 CREATE INDEX late_word ON late (word) WITH (fillfactor = 10);
 SELECT bt_index_parent_check('late_word', true, true)});
 is(started_over($node, $end), 'late_word', 'far into a serial build');
+like(slurp_file($node->logfile, $end), qr/building index.*(?:temporary file: .*){2}restarting build/s,
+	'far into a serial build: there were runs and a list');
 unlike(slurp_file($node->logfile, $end), qr/leak/, 'far into a serial build: nothing is left open');
 $node->safe_psql('postgres', 'DROP TABLE late');
 

@@ -127,8 +127,9 @@ is(rebuilt(q{CREATE TEMP TABLE temp AS SELECT * FROM t; CREATE INDEX ON temp (id
 		'temporary'),
 	'temp_id_idx: alone; temp_word_idx: alone; temp_id_idx: alone; temp_word_idx: alone', 'a temporary table');
 
-# A collation that contradicts its tables, as if the Czech "ch" were two letters:
-# the first index that meets it is built again from a scan of its own, and ...
+# A collation that contradicts its tables, as if the Czech "ch" were two letters: a
+# sibling's sort that meets it leaves no runs, so its build scans, meets it as well,
+# and starts over; after that other tables decide about keys than did in the scan
 my $czech = $node->safe_psql('postgres', q{
 SELECT quote_ident(collname) FROM pg_collation
 WHERE collname ~ '^cs_CZ\.utf-?8$' OR collname = 'cs-x-icu' ORDER BY collprovider LIMIT 1});
@@ -143,7 +144,8 @@ CREATE INDEX czech_two ON czech (few, word)});
 	my $end = log_end($node);
 	$node->safe_psql('postgres', 'SET client_min_messages = error; SET ptsort.debug_learn_tuples = 0; SET ptsort.debug_trust_collations = on; REINDEX TABLE czech');
 	check_indexes($node, 'a contradiction');
-	is(scans_since($end), '', 'a contradiction');
+	is(scans_since($end), 'czech_id: 3 indexes; czech_word: own; czech_word: restarts; '
+		  . 'czech_two: again, settings have changed; czech_two: own', 'a contradiction');
 	$node->safe_psql('postgres', 'DROP TABLE czech');
 }
 
