@@ -36,8 +36,11 @@ typedef struct PtSortInternals
 	void		(*key_words) (PtSortKey *key, const Datum *values,
 							  const bool *isnull, uint64 *words);
 
-	/* Learn from the values that words are asked for between these two. */
-	void		(*key_begin_learning) (PtSortKey *key);
+	/*
+	 * Learn from the values that words are asked for between these two.  The
+	 * first one returns false if the tables of the collation prove nothing.
+	 */
+	bool		(*key_begin_learning) (PtSortKey *key);
 	void		(*key_learn) (PtSortKey *key);
 
 	/* Make an exact key's index tuple, but for its heap TID. */

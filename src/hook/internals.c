@@ -31,12 +31,14 @@ learn(PtSortKey *key)
 	key_learn(key, NULL);
 }
 
-static void
+static bool
 begin_learning(PtSortKey *key)
 {
-	if (!key_can_learn(key, true))
-		elog(ERROR, "the key cannot learn");
-	key_begin_learning(key);
+	if (key_can_learn(key, true))
+		key_begin_learning(key);
+	else
+		(void) key_forgo_learning(key, false);
+	return key_is_learning(key);
 }
 
 static bool
