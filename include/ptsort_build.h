@@ -60,9 +60,6 @@
  *									begin, put ..., scan_done
  *		begin, load
  *
- * (There may be another begin in the workers then, of a sort that verifies
- * parts of the leader's merge.)
- *
  * A build without workers is the same with the leader as the only participant
  * and one slice; it begins one sort, which it puts into and loads from.
  *

@@ -49,10 +49,9 @@
  *									begin, read_slices
  *									done
  *
- * Without read_slices there is one more begin in the leader, and perhaps in the
- * workers, which verify parts of a merge of text so that the leader need not;
- * and done comes in ptsort_parallel_end().  Without workers the leader is the
- * only participant, and begins one sort, which it puts into and reads from.
+ * Without read_slices there is one more begin in the leader, and done comes in
+ * ptsort_parallel_end().  Without workers the leader is the only participant,
+ * and begins one sort, which it puts into and reads from.
  *
  * WORKERS
  *

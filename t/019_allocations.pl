@@ -32,9 +32,12 @@ foreach my $config (values %config)
 sub count_allocations
 {
 	my ($config, $role, $fault) = @_;
+	my $begin = log_end($node);
 	my @results = run_cells($node, $config, $role,
 		map { { fault => $fault, set => "SET ptsort_test.allocation = $_" } } 0, 1, 30, 60, 0);
 	is($results[-1]{index}, 'sound', "$config->{name}: sound with none missing ($role)");
+	like(slurp_file($node->logfile, $begin), $config->{logs}, "$config->{name}: the log says so ($role)")
+	  if $config->{logs};
 	return $results[-1]{counted};
 }
 
@@ -59,7 +62,7 @@ sub wrong
 sub walk
 {
 	my ($name, $role, $kind, $step) = @_;
-	my $config = $config{$name};
+	my $config = $config{$name} or return;
 	my $begins = $config->{copy} ? 'rewrite: begin' : 'intercept: begin';
 	my $start = $role eq 'leader' ? $begins : 'build: worker start';
 	my $fault = "$start:1:$kind:$role";

@@ -126,9 +126,28 @@ is(rebuilt('SET min_parallel_table_scan_size = 10000; REINDEX TABLE t', 'no para
 is(rebuilt(q{CREATE TEMP TABLE temp AS SELECT * FROM t; CREATE INDEX ON temp (id); CREATE INDEX ON temp (word); REINDEX TABLE temp},
 		'temporary'),
 	'temp_id_idx: alone; temp_word_idx: alone; temp_id_idx: alone; temp_word_idx: alone', 'a temporary table');
-is(rebuilt('SET ptsort.debug_wrong_hints = 50; REINDEX TABLE t', 'wrong hints') =~ s/; (?=\w+: restarts)/, /gr,
-	$all =~ s/(t_word: from t_pkey)/$1, t_word: restarts/r =~ s/(t_upper: own)/$1, t_upper: restarts/r,
-	'wrong hints');
+
+# A collation that contradicts its tables, as if the Czech "ch" were two letters: a
+# sibling's sort that meets it leaves no runs, so its build scans, meets it as well,
+# and starts over; after that other tables decide about keys than did in the scan
+my $czech = $node->safe_psql('postgres', q{
+SELECT quote_ident(collname) FROM pg_collation
+WHERE collname ~ '^cs_CZ\.utf-?8$' OR collname = 'cs-x-icu' ORDER BY collprovider LIMIT 1});
+SKIP:
+{
+	skip('no Czech collation', 1) if $czech eq '';
+	$node->safe_psql('postgres', qq{
+CREATE TABLE czech AS SELECT id, ('{ca,ch,cz,h,d}'::text[])[1 + id % 5] || word COLLATE $czech AS word, few FROM t;
+CREATE INDEX czech_id ON czech (id);
+CREATE INDEX czech_word ON czech (word);
+CREATE INDEX czech_two ON czech (few, word)});
+	my $end = log_end($node);
+	$node->safe_psql('postgres', 'SET client_min_messages = error; SET ptsort.debug_learn_tuples = 0; SET ptsort.debug_trust_collations = on; REINDEX TABLE czech');
+	check_indexes($node, 'a contradiction');
+	is(scans_since($end), 'czech_id: 3 indexes; czech_word: own; czech_word: restarts; '
+		  . 'czech_two: again, settings have changed; czech_two: own', 'a contradiction');
+	$node->safe_psql('postgres', 'DROP TABLE czech');
+}
 
 # What is told of a build
 is($node->safe_psql('postgres', q{

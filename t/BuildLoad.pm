@@ -212,14 +212,13 @@ sub next_statements
 	return rebuild_all($table, $session);
 }
 
-# Settings that send builds along other paths; wrong hints make them start over.
+# Settings that send builds along other paths.
 sub settings
 {
 	return map { "SET $_" } (
 		'maintenance_work_mem = ' . pick(qw('1MB' '3MB' '64MB')),
 		'ptsort.parallel_workers = ' . int(rand 4),
 		'ptsort.debug_spill_entries = ' . pick(0, 300, 2000),
-		'ptsort.debug_wrong_hints = ' . pick(0, 0, 0, 300),
 		'ptsort.debug_learn_tuples = ' . pick(-1, 0),
 		'ptsort.debug_slices = ' . pick(0, 7, 40),
 		'ptsort.debug_key_class = ' . pick(qw(auto auto auto prefix compared)),
@@ -290,14 +289,14 @@ sub commit_prepared
 }
 
 # What the log says about the builds of the load: how many were started, ended,
-# and failed by an error of the session, how many began again, and which ones
-# were going on in the end, or when the server was told to stop; and the errors
-# that are not among the expected ones.
+# and failed by an error of the session, and which ones were going on in the end,
+# or when the server was told to stop; and the errors that are not among the
+# expected ones.
 sub read_load_log
 {
 	my ($log) = @_;
 	my %seen =
-	  (started => 0, ended => 0, failed => 0, again => 0, unexpected => []);
+	  (started => 0, ended => 0, failed => 0, unexpected => []);
 	my %open;
 
 	foreach my $line (split /\n/, $log)
@@ -320,7 +319,6 @@ sub read_load_log
 		elsif ($text =~ /^ptsort: built index/)
 		{
 			$seen{ended}++;
-			$seen{again}++ if $text =~ /wrong hints: [1-9]/;
 			delete $open{$pid};
 		}
 	}

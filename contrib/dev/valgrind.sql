@@ -121,9 +121,8 @@ SELECT build('', 't (net, span)', :parallel);
 SELECT build('', 't (padded, one)', :parallel);
 SELECT build('', 't (txt COLLATE "C")', s) FROM unnest(ARRAY[:memory, :serial, :parallel]) s;
 
--- Text, whose words are learned: collations of libc, ICU; hints that are wrong
-SELECT build('', 't (url COLLATE "en_US.utf8")', s) FROM unnest(ARRAY[:memory, :serial, :parallel,
-	:memory || ', debug_wrong_hints = 10', :serial || ', debug_wrong_hints = 10', :parallel || ', debug_wrong_hints = 300']) s;
+-- Text: collations of libc, ICU
+SELECT build('', 't (url COLLATE "en_US.utf8")', s) FROM unnest(ARRAY[:memory, :serial, :parallel]) s;
 SELECT build('', 't (words COLLATE "en_US.utf8", id)', s) FROM unnest(ARRAY[:memory, :parallel, :parallel || ', skip_prefixes = off']) s;
 SELECT build('', 't (words COLLATE "und-x-icu")', s) FROM unnest(ARRAY[:memory, :parallel]) s;
 SELECT build('', 't (words COLLATE level1)', :parallel);

@@ -241,7 +241,6 @@ class Settings:
                 ("debug_leader_participates", 0.7, ("on", "off")),
                 ("debug_server_pages", 0.7, ("off", "on")),
                 ("debug_key_class", 0.5, ("auto", "prefix", "compared")),
-                ("debug_wrong_hints", 0.7, (0, 1, 2, 10, 300)),
                 ("debug_learn_tuples", 0.6, (0, -1)),
                 ("debug_slices", 0.4, (0, 1, 2, 7, 40, 500)),
                 ("debug_merge_order", 0.6, (0, 2, 3, 8))):

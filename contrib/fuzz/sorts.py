@@ -101,7 +101,6 @@ def settings(rng, n):
     for name, chance, choices in (
             ("skip_prefixes", 0.8, ("on", "off")),
             ("debug_key_class", 0.6, ("auto", "prefix", "compared")),
-            ("debug_wrong_hints", 0.7, (0, 1, 2, 10, 300)),
             ("debug_learn_tuples", 0.4, (-1, 0, 2, 300, 5000)),
             ("debug_slices", 0.4, (0, 1, 2, 7, 40)),
             ("debug_merge_order", 0.6, (0, 2, 3, 8))):

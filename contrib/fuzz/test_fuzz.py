@@ -145,7 +145,7 @@ class Trees(unittest.TestCase):
 
 class Answers(unittest.TestCase):
     TEXT = ('psql:<stdin>:7: DEBUG:  00000: ptsort: building index "i": '
-            '3 participants, x, keys hint, 2 words, 1 kB\n'
+            '3 participants, x, keys prefix, 2 words, 1 kB\n'
             "LOCATION:  say_start, btbuild.c:358\n"
             "1|2\n"
             'psql:<stdin>:8: ERROR:  23505: could not create unique index "i"\n'
@@ -164,7 +164,7 @@ class Answers(unittest.TestCase):
             "LOCATION:  x\n"
             "LINE 2: a row\n")
         self.assertEqual(answer.lines, [
-            'ptsort: building index "i": 3 participants, x, keys hint, 2 words,'
+            'ptsort: building index "i": 3 participants, x, keys prefix, 2 words,'
             " 1 kB"])
         self.assertEqual([m.severity for m in answer.messages],
                          ["DEBUG", "ERROR", "WARNING"])
@@ -336,7 +336,7 @@ class Queries(unittest.TestCase):
 class Copies(unittest.TestCase):
     LINES = (
         'DEBUG:  00000: ptsort: copying table "t" in the order of index "i": '
-        "3 participants, ptsort.parallel_workers, keys hint, 2 words, 1024 kB\n"
+        "3 participants, ptsort.parallel_workers, keys prefix, 2 words, 1024 kB\n"
         'INFO:  00000: "fuzz.t": found 5 removable, 95 nonremovable row '
         "versions in 7 pages\n"
         "DETAIL:  3 dead row versions cannot be removed yet.\n"

@@ -24,11 +24,10 @@ class Totals:
         for line in outcome.lines_of("built"):
             runs = int(RUNS.search(line).group(1))
             self.kinds["spilled"] += runs > 0
-            self.kinds["wrong hints"] += "wrong hints" in line
         for participants in outcome.participants:
             self.kinds["parallel"] += participants > 1
         self.kinds["started over"] += sum(
-            "without trust" in line for line in outcome.lines)
+            ": restarting build of" in line for line in outcome.lines)
 
     def note_error(self, error):
         self.codes[error.code] += 1

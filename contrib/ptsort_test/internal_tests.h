@@ -36,8 +36,11 @@ typedef struct PtSortInternals
 	void		(*key_words) (PtSortKey *key, const Datum *values,
 							  const bool *isnull, uint64 *words);
 
-	/* Learn from the values that words are asked for between these two. */
-	void		(*key_begin_learning) (PtSortKey *key);
+	/*
+	 * Learn from the values that words are asked for between these two.  The
+	 * first one returns false if the tables of the collation prove nothing.
+	 */
+	bool		(*key_begin_learning) (PtSortKey *key);
 	void		(*key_learn) (PtSortKey *key);
 
 	/* Make an exact key's index tuple, but for its heap TID. */
@@ -56,6 +59,9 @@ typedef struct PtSortInternals
 	 */
 	bool		(*compare_ranks) (Oid collation, const char *a, int a_length,
 								  const char *b, int b_length, int *cmp);
+
+	/* Forget which collations have contradicted their tables in this process. */
+	void		(*trust_collations) (void);
 
 	/* src/sort/tapefile.h */
 	PtSortTestFile *(*file_create) (SharedFileSet *fileset, const char *name);

@@ -24,7 +24,7 @@
 -- checksum:       of all tuples in the order in which they came
 -- filled_slices:  how many slices had tuples
 -- key:            what the sort (a leader, if parallel) orders by: exact, learned,
---                 hints (learned, too), words; and how many words that are
+--                 words or compared; and how many words that are
 CREATE FUNCTION ptsort_test_sort(
 	variant text,
 	index regclass,
@@ -199,6 +199,13 @@ CREATE FUNCTION ptsort_test_ranks(
 	OUT decided bigint,
 	OUT different bigint)
 AS 'MODULE_PATHNAME', 'ptsort_test_ranks'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+-- Lets this session use the tables of all collations again, those that have
+-- contradicted theirs included.
+CREATE FUNCTION ptsort_test_trust_collations()
+RETURNS void
+AS 'MODULE_PATHNAME', 'ptsort_test_trust_collations'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
 -- Sorts n tuples that are formed where they will be; see reserve.c.
@@ -383,6 +390,7 @@ REVOKE ALL ON FUNCTION
 	ptsort_test_operator_words,
 	ptsort_test_prefixes,
 	ptsort_test_ranks,
+	ptsort_test_trust_collations,
 	ptsort_test_reserve,
 	ptsort_test_size,
 	ptsort_test_size_arguments,

@@ -17,6 +17,7 @@
 #include "ptsort_test.h"
 
 PG_FUNCTION_INFO_V1(ptsort_test_ranks);
+PG_FUNCTION_INFO_V1(ptsort_test_trust_collations);
 
 typedef struct Counts
 {
@@ -71,4 +72,12 @@ ptsort_test_ranks(PG_FUNCTION_ARGS)
 	values[1] = Int64GetDatum(counts.decided);
 	values[2] = Int64GetDatum(counts.different);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, values, isnull)));
+}
+
+/* ptsort_test_trust_collations(): see the SQL script. */
+Datum
+ptsort_test_trust_collations(PG_FUNCTION_ARGS)
+{
+	test_internals()->trust_collations();
+	PG_RETURN_VOID();
 }

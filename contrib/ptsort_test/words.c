@@ -118,10 +118,10 @@ make_samples(ArrayType *array, WordsOrder *order, PtSortKey *key, int *n)
 	deconstruct_array(array, ARR_ELEMTYPE(array), typlen, typbyval, typalign,
 					  &values, &isnull, n);
 	samples = palloc0(Max(*n, 1) * sizeof(Sample));
-	if (test_internals()->key_is_learning(key))
+	if (test_internals()->key_is_learning(key) &&
+		test_internals()->key_begin_learning(key))
 	{
 		/* From a part of the values, so that it has not seen all there is. */
-		test_internals()->key_begin_learning(key);
 		for (int i = 0; i < *n; i += 3)
 			make_words(order, key, &values[i], &isnull[i], samples[i].words);
 		test_internals()->key_learn(key);

@@ -31,12 +31,14 @@ learn(PtSortKey *key)
 	key_learn(key, NULL);
 }
 
-static void
+static bool
 begin_learning(PtSortKey *key)
 {
-	if (!key_can_learn(key, true))
-		elog(ERROR, "the key cannot learn");
-	key_begin_learning(key);
+	if (key_can_learn(key, true))
+		key_begin_learning(key);
+	else
+		(void) key_forgo_learning(key, false);
+	return key_is_learning(key);
 }
 
 static bool
@@ -52,6 +54,14 @@ compare_ranks(Oid collation, const char *a, int a_length, const char *b,
 	return decided;
 }
 
+static void
+trust_collations(void)
+{
+	const TextDistrust none = {0};
+
+	text_rank_adopt_distrust(&none);
+}
+
 static char *
 describe_key(const PtSort *sort)
 {
@@ -62,7 +72,8 @@ describe_key(const PtSort *sort)
 		return pstrdup("compared");
 	if (order->inline_image)
 		kind = "exact";
-	else if (sort->key != NULL && key_has_learned(sort->key))
+	else if (order->words_by_tables ||
+			 (sort->key != NULL && key_has_learned(sort->key)))
 		kind = "learned";
 	return psprintf("%s %d", kind, order->nwords);
 }
@@ -80,6 +91,7 @@ ptsort_internals(void)
 		.key_learn = learn,
 		.key_tuple = key_tuple,
 		.compare_ranks = compare_ranks,
+		.trust_collations = trust_collations,
 		.describe_key = describe_key,
 		.file_create = tapefile_create,
 		.file_open = tapefile_open,

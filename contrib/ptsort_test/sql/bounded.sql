@@ -1,13 +1,12 @@
 -- Bounded sorts: the first tuples of the order, whatever the budget, the length of
 -- runs and the order of the input; with bound >= n, all of them, as without bound.
-CREATE FUNCTION bounded(merge_order int, spill_entries int, wrong_hints int, learn int, variant text, index regclass,
+CREATE FUNCTION bounded(merge_order int, spill_entries int, learn int, variant text, index regclass,
 	n int, budget_kb int, pattern text, distinct_keys int, bound int8, access bool, stable bool,
 	OUT tuples int8, OUT checksum int8, OUT runs int8)
 LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM set_config('ptsort.debug_merge_order', merge_order::text, true);
 	PERFORM set_config('ptsort.debug_spill_entries', spill_entries::text, true);
-	PERFORM set_config('ptsort.debug_wrong_hints', wrong_hints::text, true);
 	PERFORM set_config('ptsort.debug_learn_tuples', learn::text, true);
 	SELECT s.tuples, s.checksum, s.runs INTO tuples, checksum, runs
 	FROM ptsort_test_sort(variant, index, n, budget_kb, pattern => pattern, random_access => access,
@@ -22,8 +21,8 @@ FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 unnest('{0,20}'::int[]) keys,
 	 unnest('{1,50,499,9223372036854775807}'::int8[]) bound,
 	 unnest('{false,true}'::bool[]) stable,
-	 (VALUES (0, 0, false, 0, -1), (0, 0, true, 3, 0), (2, 35, false, 0, 0), (3, 160, true, 4, -1)) o (merge_order, spill, access, wrong, learn),
-	 bounded(merge_order, spill, wrong, learn, variant, index, 500, 1024, pattern, keys, bound, access, stable) s
+	 (VALUES (0, 0, false, -1), (0, 0, true, 0), (2, 35, false, 0), (3, 160, true, -1)) o (merge_order, spill, access, learn),
+	 bounded(merge_order, spill, learn, variant, index, 500, 1024, pattern, keys, bound, access, stable) s
 WHERE (index <> 'shape_own_i'::regclass OR keys = 0 AND bound IN (1, 50)) AND (variant <> 'index' OR NOT stable)
 GROUP BY variant, index, stable
 ORDER BY variant COLLATE "C", index::text COLLATE "C", stable;

@@ -21,7 +21,7 @@ CREATE INDEX rows_expression ON rows ((i % 10), upper(d), b);
 CREATE FUNCTION of_row(r rows) RETURNS int8 IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN r.b % 50; END';
 CREATE INDEX rows_hash ON rows USING hash (c);
 CREATE INDEX rows_hash_null ON rows USING hash (u);
-CREATE FUNCTION server_tuples(spill int, merge_order int, wrong int, class text, index regclass, random_access bool,
+CREATE FUNCTION server_tuples(spill int, merge_order int, class text, index regclass, random_access bool,
 	OUT tuples int8, OUT identical int8, OUT spilled bool)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -29,7 +29,6 @@ DECLARE
 BEGIN
 	PERFORM set_config('ptsort.debug_spill_entries', spill::text, true),
 		set_config('ptsort.debug_merge_order', merge_order::text, true),
-		set_config('ptsort.debug_wrong_hints', wrong::text, true),
 		set_config('ptsort.debug_key_class', class, true);
 	SELECT * INTO s FROM ptsort_test_server(index, budget_kb => 8192, random_access => random_access);
 	tuples := s.tuples;
@@ -50,9 +49,9 @@ INSERT INTO rows (i, a, b, late) SELECT g, g % 3, g, g % 4 FROM generate_series(
 ROLLBACK TO s;
 SELECT index, min(t.tuples) AS tuples, max(t.tuples) - min(t.tuples) AS fewer, count(*) AS sorts, count(*) FILTER (WHERE t.spilled) AS spilled
 FROM unnest('{rows_a,rows_ab,rows_c,rows_d,rows_n,rows_u,rows_late,rows_pad,rows_expression,rows_function,rows_text}'::regclass[]) index,
-	 (VALUES (0, 0, 0, 'auto'), (0, 0, 3, 'auto'), (500, 0, 0, 'auto'), (300, 2, 3, 'auto'), (0, 0, 0, 'prefix'), (500, 0, 0, 'compared')) v (spill, merge_order, wrong, class),
+	 (VALUES (0, 0, 'auto'), (500, 0, 'auto'), (300, 2, 'auto'), (0, 0, 'prefix'), (500, 0, 'compared')) v (spill, merge_order, class),
 	 unnest('{f,t}'::bool[]) random_access,
-	 server_tuples(spill, merge_order, wrong, class, index, random_access) t
+	 server_tuples(spill, merge_order, class, index, random_access) t
 GROUP BY index
 ORDER BY index::text COLLATE "C";
 COMMIT;
@@ -87,7 +86,7 @@ CREATE INDEX points_qp ON points USING gist (q, p) INCLUDE (pad);
 SELECT index, class, random_access, s.tuples, s.identical, s.spilled
 FROM unnest('{points_p,points_qp}'::regclass[]) index, unnest('{auto,compared}'::text[]) class,
 	 (VALUES (0, false), (0, true), (500, false), (500, true)) v (spill, random_access),
-	 server_tuples(spill, 2, 0, class, index, random_access) s
+	 server_tuples(spill, 2, class, index, random_access) s
 ORDER BY index::text COLLATE "C", class COLLATE "C", s.spilled, random_access;
 SELECT comparisons < 500 AS words FROM ptsort_test_server('points_p');
 DROP FUNCTION server_tuples;

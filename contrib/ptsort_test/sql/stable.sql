@@ -1,13 +1,12 @@
 -- Stable sorts: equal tuples come in the order in which they were put, whatever
 -- the budget, the merge order, the length of runs and the order of the input.
 CREATE FUNCTION stable(merge_order int, spill_entries int, variant text, index regclass,
-	n int, budget_kb int, pattern text, distinct_keys int, access bool, wrong_hints int, width int,
+	n int, budget_kb int, pattern text, distinct_keys int, access bool, width int,
 	OUT tuples int8, OUT checksum int8, OUT runs int8)
 LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM set_config('ptsort.debug_merge_order', merge_order::text, true);
 	PERFORM set_config('ptsort.debug_spill_entries', spill_entries::text, true);
-	PERFORM set_config('ptsort.debug_wrong_hints', wrong_hints::text, true);
 	SELECT s.tuples, s.checksum, s.runs INTO tuples, checksum, runs
 	FROM ptsort_test_sort(variant, index, n, budget_kb, pattern => pattern, random_access => access,
 						  distinct_keys => distinct_keys, null_every => 50, width => width, stable => true) s;
@@ -19,9 +18,9 @@ FROM unnest('{datum,tuple}'::text[]) variant,
 	 unnest('{shape_int8_i,shape_text_i,shape_default_i,shape_own_i}'::regclass[]) index,
 	 unnest('{random,ascending,descending,permuted}'::text[]) pattern,
 	 unnest('{0,70,2}'::int[]) keys,
-	 (VALUES (0, 0, 65536, false, 0), (0, 0, 1, false, 0), (2, 13, 1024, false, 0), (3, 100, 1024, false, 0),
-			 (0, 17, 1024, false, 3), (3, 50, 1024, true, 0)) o (merge_order, spill, kb, access, wrong),
-	 stable(merge_order, spill, variant, index, 500, kb, pattern, keys, access, wrong, 0) s
+	 (VALUES (0, 0, 65536, false), (0, 0, 1, false), (2, 13, 1024, false), (3, 100, 1024, false),
+			 (0, 17, 1024, false), (3, 50, 1024, true)) o (merge_order, spill, kb, access),
+	 stable(merge_order, spill, variant, index, 500, kb, pattern, keys, access, 0) s
 GROUP BY variant, index
 ORDER BY variant COLLATE "C", index::text COLLATE "C";
 

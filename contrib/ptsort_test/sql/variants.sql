@@ -31,18 +31,18 @@ SELECT shapes.*, r.*
 FROM shapes, results(variant, index, 2000, CASE variant WHEN 'hash' THEN 0 ELSE 30 END) r
 ORDER BY variant COLLATE "C", index::text COLLATE "C";
 
--- Runs of many runs; wrong hints; keys of lower classes.
-CREATE FUNCTION forced(v text, i regclass, class text, wrong int, OUT checksum bigint, OUT runs bigint)
+-- Runs of many runs; keys of lower classes.
+CREATE FUNCTION forced(v text, i regclass, class text, slices bool, OUT checksum bigint, OUT runs bigint)
 LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM set_config('ptsort.debug_key_class', class, true), set_config('ptsort.debug_wrong_hints', wrong::text, true),
+	PERFORM set_config('ptsort.debug_key_class', class, true),
 		set_config('ptsort.debug_spill_entries', '50', true), set_config('ptsort.debug_merge_order', '2', true);
 	SELECT s.checksum, s.runs INTO checksum, runs
-	FROM ptsort_test_sort(v, i, 1500, workers => 2, slices => wrong = 0, distinct_keys => 500) s;
+	FROM ptsort_test_sort(v, i, 1500, workers => 2, slices => slices, distinct_keys => 500) s;
 END $$;
 SELECT variant, index, count(*) AS sorts, count(DISTINCT f.checksum) AS results, min(f.runs) > 20 AS runs
-FROM shapes, (VALUES ('auto', 0), ('auto', 5), ('prefix', 0), ('compared', 0)) p (class, wrong),
-	 forced(variant, index, class, wrong) f
+FROM shapes, (VALUES ('auto', true), ('auto', false), ('prefix', true), ('compared', true)) p (class, slices),
+	 forced(variant, index, class, slices) f
 GROUP BY variant, index
 ORDER BY variant COLLATE "C", index::text COLLATE "C";
 
