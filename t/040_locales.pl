@@ -162,7 +162,7 @@ SKIP:
 	}
 
 	# What ICU's tables prove; of some languages nothing, and the words are others
-	my $pattern = $all ? '' : '^(und|en|de|cs|da|hu|th|ja|zh|ko|ru|ar|my)-x-icu$';
+	my $pattern = $all ? '' : '^(und|en|de|cs|da|hu|th|ja|zh|ko|ru|ar|my|yo|ig|wo)-x-icu$';
 	foreach my $collation (split /\n/, $node->safe_psql('utf8', qq{
 SELECT DISTINCT quote_ident(collname) FROM pg_collation WHERE collprovider = 'i' AND collname ~ '$pattern'
 UNION SELECT quote_ident(l) FROM unnest('{@{[ join ',', keys %icu ]}}'::text[]) l ORDER BY 1}))
