@@ -108,7 +108,10 @@ repair(EntrySort *es)
 	es->hints_are_good = wrong < es->n / GOOD_HINTS;
 }
 
-/* Is anything left to do for entries with equal words, after a radix sort? */
+/*
+ * Is anything left to do for entries with equal words, which a radix sort has
+ * put into order?  (Words that do not decide come first or last.)
+ */
 static inline bool
 leaves_ties(const EntrySort *es)
 {
@@ -116,8 +119,8 @@ leaves_ties(const EntrySort *es)
 
 	if (order->inline_image)
 		return order->own->check_equal != NULL;
-	return !(order->words_decide && order->stable &&
-			 radix_is_stable(es->n, es->room));
+	return !order->stable || !order_words_decide(order, entry_at(es, 0)) ||
+		!order_words_decide(order, entry_at(es, es->n - 1));
 }
 
 /*
@@ -170,6 +173,7 @@ entrysort(EntrySort *es)
 {
 	SortOrder  *order = es->order;
 
+	Assert(!order->stable || order->inline_image || es->room >= es->n);
 	if (!order_trusts_words(order) && is_hopeless(es))
 	{
 		sort_without_words(es);

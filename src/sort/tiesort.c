@@ -341,10 +341,12 @@ tiesort(SortOrder *order, uint64 *entries, int64 n, int stride,
 
 	if (lastsort_same(order, entries, n, stride, scratch, room))
 		return;
-	if (sort.keys_only && order->words_decide)
+	if (sort.keys_only && order_words_decide(order, entries))
 		sort.all_equal = true;
 	else
 		sort_addresses(&sort, entries + stride - 1, n, stride, scratch);
+	if (sort.all_equal && order->stable)
+		return;
 	if (sort.all_equal)
 		sort_equal(order, entries, n, stride, scratch, room);
 	else if (sort.nequal > 0)
