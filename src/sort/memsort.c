@@ -55,7 +55,7 @@
  * An array of so many entries grows at once to what is expected, and a part
  * more, for participants do not have equal shares.
  */
-#define LEAST_TO_EXPECT	(64 * 1024)
+#define LEAST_TO_EXPECT	(4 * 1024)
 #define EXPECTED_PART	4
 
 #define MAX_STRIDE		(PTSORT_MAX_WORDS + 1)
@@ -614,6 +614,19 @@ leave_scratch(MemSort *ms, MemChunk *scratch, bool fits)
 		chunk_keep(scratch, fits ? ms->budget : 0);
 }
 
+/* True if the words are in order, so that little scratch is used. */
+static bool
+is_in_order(const MemSort *ms)
+{
+	for (int64 i = 1; i < ms->count; i++)
+	{
+		if (order_compare_words(memsort_entry(ms, i), memsort_entry(ms, i - 1),
+								ms->order->nwords) < 0)
+			return false;
+	}
+	return true;
+}
+
 /* memsort_sort orders the entries. */
 void
 memsort_sort(MemSort *ms)
@@ -639,10 +652,12 @@ memsort_sort(MemSort *ms)
 	take_scratch(ms, &scratch, room);
 	extra = (int64) scratch.size - reserved + sort_memory(ms);
 	account(ms, extra);
-	if (scratch.opened < (Size) room)
+	if (scratch.opened < (Size) room && !is_in_order(ms))
+	{
 		pages_open_all(scratch.start + scratch.opened,
 					   room - scratch.opened);
-	scratch.opened = Max(scratch.opened, (Size) room);
+		scratch.opened = room;
+	}
 	sort_entries(ms, (uint64 *) scratch.start, scratch.size);
 	fault_point("memsort: sorted");
 	account(ms, -extra);
