@@ -134,16 +134,16 @@ image_value(const TupleState *state, const void *image, int key, bool *isnull)
 }
 
 /*
- * True if two values of a key column are the same bytes, so that they need no
- * comparison.
+ * True if two values of a key column are the same bytes and need no comparison.
+ * Only for the first column, of which words are made: a comparison of others,
+ * such as records, may raise an error for any value.
  */
 static inline bool
 is_same_value(const TupleState *state, int key, Datum a, Datum b)
 {
-	Form_pg_attribute att = TupleDescAttr(state->desc,
-										  state->attnums[key] - 1);
+	Form_pg_attribute att = TupleDescAttr(state->desc, state->attnums[0] - 1);
 
-	return datumIsEqual(a, b, att->attbyval, att->attlen);
+	return key == 0 && datumIsEqual(a, b, att->attbyval, att->attlen);
 }
 
 static int
