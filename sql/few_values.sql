@@ -15,7 +15,8 @@ SELECT i AS id, n, p,
 	(repeat('the same beginning, ', 4) || i * 7919::int8 % n) COLLATE "en-x-icu" AS long,
 	(repeat('the same beginning, ', 4) || i * 7919::int8 % n) COLLATE "C" AS bytes,
 	(i * 7919::int8 % n)::numeric AS big,
-	i * 7919::int8 % n AS num
+	i * 7919::int8 % n AS num,
+	CASE i % 3 WHEN 0 THEN NULL WHEN 1 THEN 9223372036854775807 ELSE i * 7919::int8 % n END AS ends
 FROM (VALUES (1, 1), (2, 2), (3, 10), (4, 1000)) v(p, n), generate_series(1, 20000) i;
 ANALYZE few;
 
@@ -48,15 +49,15 @@ DECLARE
 BEGIN
 	PERFORM set_config('work_mem', memory, true);
 	PERFORM set_config('ptsort.sort', 'on', true);
-	EXECUTE format('SELECT array(SELECT id FROM (SELECT id, %1$s FROM few WHERE p = %2$s ORDER BY %1$s OFFSET 0) s)',
+	EXECUTE format('SELECT array(SELECT id FROM (SELECT id FROM few WHERE p = %2$s ORDER BY %1$s OFFSET 0) s)',
 		keys, part) INTO sorted;
 	PERFORM set_config('ptsort.sort', 'off', true);
-	EXECUTE format('SELECT array(SELECT id FROM (SELECT id, %1$s FROM few WHERE p = %2$s ORDER BY %1$s, id OFFSET 0) s)',
+	EXECUTE format('SELECT array(SELECT id FROM (SELECT id FROM few WHERE p = %2$s ORDER BY %1$s, id OFFSET 0) s)',
 		keys, part) INTO expected;
 	RETURN sorted = expected;
 END $$;
 SELECT p, keys, memory
-FROM generate_series(1, 4) p, unnest(ARRAY['word', 'long', 'bytes', 'big', 'num']) keys,
+FROM generate_series(1, 4) p, unnest(ARRAY['word', 'long', 'bytes', 'big', 'num', 'ends', 'ends DESC']) keys,
 	unnest(ARRAY['64MB', '1MB']) memory
 WHERE NOT came_in_order(p, keys, memory);
 

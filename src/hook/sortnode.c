@@ -114,12 +114,27 @@ static ExecutorEnd_hook_type prev_end = NULL;
  * Sorting
  */
 
+/* The one that find_taken found last, which may be asked for for each row. */
+static TakenSort *last_found = NULL;
+
 static TakenSort *
 find_taken(SortState *node)
 {
-	NodeEntry  *entry = nodes ? nodes_lookup(nodes, node) : NULL;
+	NodeEntry  *entry;
 
-	return entry ? entry->taken : NULL;
+	if (last_found != NULL && last_found->node == node)
+		return last_found;
+	entry = nodes ? nodes_lookup(nodes, node) : NULL;
+	last_found = entry ? entry->taken : NULL;
+	return last_found;
+}
+
+/* Free what functions of types have left behind; mostly that is nothing. */
+static inline void
+reset_scratch(TakenSort *taken)
+{
+	if (!taken->scratch->isReset || taken->scratch->firstchild != NULL)
+		MemoryContextReset(taken->scratch);
 }
 
 /* End the sort, and tell what it did. */
@@ -220,12 +235,12 @@ put_rows(TakenSort *taken)
 		else
 			variant_put_slot(taken->sort, slot);
 		MemoryContextSwitchTo(caller);
-		MemoryContextReset(taken->scratch);
+		reset_scratch(taken);
 	}
 	MemoryContextSwitchTo(taken->scratch);
 	sort_perform(taken->sort);
 	MemoryContextSwitchTo(caller);
-	MemoryContextReset(taken->scratch);
+	reset_scratch(taken);
 }
 
 /* What EXPLAIN shows of a worker's sort, in the server's words. */
@@ -346,7 +361,7 @@ next_row(TakenSort *taken)
 	check_order(taken, slot);
 #endif
 	MemoryContextSwitchTo(caller);
-	MemoryContextReset(taken->scratch);
+	reset_scratch(taken);
 	return slot;
 }
 
@@ -417,6 +432,7 @@ forget_query(void *arg)
 	TakenQuery *query = (TakenQuery *) arg;
 	slist_iter	iter;
 
+	last_found = NULL;
 	slist_foreach(iter, &query->sorts)
 		nodes_delete(nodes, slist_container(TakenSort, link, iter.cur)->node);
 	dlist_delete(&query->link);

@@ -586,6 +586,16 @@ key_decided_columns(const PtSortKey *key)
 }
 
 bool
+key_words_decide(const PtSortKey *key, uint64 *unless)
+{
+	*unless = key->word.null_word;
+	if (key->pack.nfields > 0)
+		return key_decided_columns(key) == key->ncolumns;
+	return key->nwords > 0 && key->ncolumns == 1 &&
+		key_maker_decides(key->word.make);
+}
+
+bool
 key_has_string(const PtSortKey *key, bool *descending, bool *is_whole)
 {
 	if (key->string_column < 0)

@@ -227,6 +227,15 @@ key_column_two_words(Datum value, uint64 *words)
 	bytes_as_words(value, words, 2);
 }
 
+/* key_maker_decides: see key_column.h. */
+bool
+key_maker_decides(WordMaker make)
+{
+	return make == word_unsigned || make == word_int64 || make == word_int32 ||
+		make == word_int16 || make == word_oid || make == word_float4 ||
+		make == word_float8;
+}
+
 /* Rule 1: the maker for an abbreviated key, NULL if it is no integer. */
 static WordMaker
 maker_of_abbreviation(SortSupport ssup, Oid sortsupport)

@@ -67,6 +67,11 @@ extern WordMaker key_column_maker(const KeyColumn *column, SortSupport ssup,
 								  FieldKind *kind);
 
 /*
+ * key_maker_decides tells whether values whose words are equal are equal.
+ */
+extern bool key_maker_decides(WordMaker make);
+
+/*
  * key_column_word_bytes is the maker for strings that are ordered by their
  * bytes: the first of them, filled up with zeros.  key_column_two_words makes
  * two words, of twice as many.

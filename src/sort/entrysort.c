@@ -84,7 +84,10 @@ resolve_ties(EntrySort *es)
 	}
 }
 
-/* Is anything left to do for entries with equal words, after a radix sort? */
+/*
+ * Is anything left to do for entries with equal words, which a radix sort has
+ * put into order?  (Words that do not decide come first or last.)
+ */
 static inline bool
 leaves_ties(const EntrySort *es)
 {
@@ -92,8 +95,8 @@ leaves_ties(const EntrySort *es)
 
 	if (order->inline_image)
 		return order->own->check_equal != NULL;
-	return !(order->words_decide && order->stable &&
-			 radix_is_stable(es->n, es->room));
+	return !order->stable || !order_words_decide(order, entry_at(es, 0)) ||
+		!order_words_decide(order, entry_at(es, es->n - 1));
 }
 
 /* Order the entries by their words, then those that these leave equal. */
@@ -144,6 +147,7 @@ spot_check(const EntrySort *es)
 void
 entrysort(EntrySort *es)
 {
+	Assert(!es->order->stable || es->order->inline_image || es->room >= es->n);
 	sort_by_words(es);
 	if (es->order->words_by_tables)
 		spot_check(es);

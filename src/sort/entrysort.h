@@ -30,8 +30,8 @@ typedef struct EntrySort
 } EntrySort;
 
 /*
- * entrysort orders the entries.  The order must know the places of images if
- * the sort is stable.
+ * entrysort orders the entries, which are as they were put.  If the sort is
+ * stable the order must know the places of images, and 'room' be for all.
  */
 extern void entrysort(EntrySort *es);
 

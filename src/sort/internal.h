@@ -70,11 +70,11 @@ typedef struct SortVariant
 	 * Of flat images, optional.  head_bytes, if not 0: tuples with equal
 	 * words that compare equal may be ordered by their bytes without any
 	 * further calls of compare, and so many of their first 8 bytes have a
-	 * part in that order.  words_decide, which takes that for granted: do all
-	 * tuples with equal words compare equal?
+	 * part in that order.  words_decide, which takes that for granted, is
+	 * key_words_decide of the key.
 	 */
 	int			head_bytes;
-	bool		(*words_decide) (const void *state);
+	bool		(*words_decide) (const void *state, uint64 *unless);
 
 	/*
 	 * Of flat images, optional: the string of the key (key_has_string) in a

@@ -95,6 +95,8 @@ lastsort_same(const SortOrder *order, uint64 *entries, int64 n, int stride,
 
 	if (!have_same_key(order, entries, n, stride))
 		return false;
+	if (order->stable)
+		return true;
 	sorted = lastsort(order, entries, n, stride, scratch, room);
 	for (int64 i = 0; i < n; i++)
 		entries[i * stride] = word;

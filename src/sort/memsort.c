@@ -16,9 +16,10 @@
  * Of the scratch array scratch_cost() per entry is set aside from the start.
  * The radix sort makes do with any size of it, so that entries can fill nearly
  * all of the budget: a million random words take 15 ns each then, and 10 to 13
- * with as much scratch as entries.  Few entries get that if there is room, and
- * those of a sort that need not have all of its tuples in memory
- * (memsort_want_scratch).
+ * with as much scratch as entries.  Few entries get that if there is room, those
+ * of a sort that need not have all of its tuples in memory
+ * (memsort_want_scratch), and those of a stable sort: the radix sort is stable
+ * then, and entries with equal words need not be sorted by their places.
  *
  * A stable or bounded sort fills chunks strictly in the order of their list,
  * those of single large tuples as well, so that places tell the order in which
@@ -55,7 +56,7 @@
  * An array of so many entries grows at once to what is expected, and a part
  * more, for participants do not have equal shares.
  */
-#define LEAST_TO_EXPECT	(64 * 1024)
+#define LEAST_TO_EXPECT	(4 * 1024)
 #define EXPECTED_PART	4
 
 #define MAX_STRIDE		(PTSORT_MAX_WORDS + 1)
@@ -64,22 +65,25 @@
 #define LARGE_TUPLE		(MIN_CHUNK / 4)
 
 /*
- * Entries of no more bytes than this are sorted with as much scratch, and those
- * that are left in order only so.  (With 4 MB instead of 1, builds on 90,000 to
- * 120,000 strings in "C" took 0.97 of the time.)
+ * Entries of no more bytes than this are sorted with as much scratch if there is
+ * room.  (With 4 MB instead of 1, builds on 90,000 to 120,000 strings in "C" took
+ * 0.97 of the time.)
  */
 #define FULL_SCRATCH	(4 * 1024 * 1024)
 
 /*
  * Bytes of scratch that an entry needs: its address, when tuples are compared,
- * or a part of its place in the radix sort.
+ * all of it, when the radix sort must be stable, or a part of its place in the
+ * radix sort.
  */
 static int64
 scratch_cost(const MemSort *ms)
 {
 	if (ms->all_scratch)
 		return ms->stride * sizeof(uint64);
-	return ms->order->inline_image ? ms->stride : sizeof(uint64);
+	if (ms->order->inline_image)
+		return ms->stride;
+	return ms->order->stable ? ms->stride * sizeof(uint64) : sizeof(uint64);
 }
 
 /* Bytes of an entry, with its part of the scratch array. */
@@ -568,10 +572,8 @@ scratch_room(const MemSort *ms)
 	int64		all = ms->count * ms->stride * sizeof(uint64);
 	int64		least = ms->count * ms->scratch_cost;
 	int64		most = ms->budget - ms->used + ms->capacity * ms->scratch_cost;
-	bool		wants_all = all <= FULL_SCRATCH ||
-		(ms->order->stable && ms->order->words_decide);
 
-	return wants_all ? Max(Min(all, most), least) : least;
+	return all <= FULL_SCRATCH ? Max(Min(all, most), least) : least;
 }
 
 /*
@@ -607,6 +609,19 @@ leave_scratch(MemSort *ms, MemChunk *scratch, bool fits)
 		chunk_keep(scratch, fits ? ms->budget : 0);
 }
 
+/* True if the words are in order, so that little scratch is used. */
+static bool
+is_in_order(const MemSort *ms)
+{
+	for (int64 i = 1; i < ms->count; i++)
+	{
+		if (order_compare_words(memsort_entry(ms, i), memsort_entry(ms, i - 1),
+								ms->order->nwords) < 0)
+			return false;
+	}
+	return true;
+}
+
 /* memsort_sort orders the entries. */
 void
 memsort_sort(MemSort *ms)
@@ -632,10 +647,12 @@ memsort_sort(MemSort *ms)
 	take_scratch(ms, &scratch, room);
 	extra = (int64) scratch.size - reserved + sort_memory(ms);
 	account(ms, extra);
-	if (scratch.opened < (Size) room)
+	if (scratch.opened < (Size) room && !is_in_order(ms))
+	{
 		pages_open_all(scratch.start + scratch.opened,
 					   room - scratch.opened);
-	scratch.opened = Max(scratch.opened, (Size) room);
+		scratch.opened = room;
+	}
 	sort_entries(ms, (uint64 *) scratch.start, scratch.size);
 	fault_point("memsort: sorted");
 	account(ms, -extra);

@@ -280,7 +280,8 @@ repeats_last(Merge *merge, const MergeNode *node)
 	reader = &merge->readers[node->run];
 	return order_compare_words(merge->last_words, reader->words,
 							   merge->nwords) == 0 &&
-		order_compare_tuples(merge->order, merge->last, reader->tuple) == 0;
+		order_compare_equal(merge->order, merge->last_words, merge->last,
+							reader->words, reader->tuple) == 0;
 }
 
 /*

@@ -42,7 +42,8 @@ order_begin(SortOrder *order, const PtSortVariant *variant,
 	order->own = own;
 	order->state = state;
 	order->inline_image = variant->inline_image;
-	order->words_decide = own->words_decide && own->words_decide(state);
+	order->words_decide = own->words_decide &&
+		own->words_decide(state, &order->words_unless);
 	order->has_strings = own->string && own->key &&
 		key_has_string(own->key(state), &descending, &is_whole);
 	order->string_offset = is_whole && own->string_offset ?

@@ -47,7 +47,9 @@ typedef struct SortOrder
 								 * own one that has none of the extras */
 	int			nwords;			/* 0 to PTSORT_MAX_WORDS; not 0 if inline */
 	bool		inline_image;	/* the variant's */
-	bool		words_decide;	/* tuples with equal words compare equal */
+	bool		words_decide;	/* tuples with equal words compare equal,
+								 * unless the first word is ... */
+	uint64		words_unless;	/* ... this one, the smallest or the largest */
 	uint64		head_mask;		/* of the first 8 bytes of an image, read by
 								 * pt_bytes_word: what orders tuples */
 	bool		has_strings;	/* see order_string */
@@ -151,6 +153,13 @@ order_has_last_words(const SortOrder *order)
 	return !order->stable && order->own->last_word != NULL;
 }
 
+/* order_words_decide tells whether tuples with these words compare equal. */
+static inline bool
+order_words_decide(const SortOrder *order, const uint64 *words)
+{
+	return order->words_decide && words[0] != order->words_unless;
+}
+
 /*
  * order_compare_keys orders two flat images whose words are equal: by their key
  * columns if the variant has last words, else by the variant's comparison.
@@ -159,8 +168,6 @@ static inline int
 order_compare_keys(SortOrder *order, const void *a, const void *b)
 {
 	Assert(!order->inline_image);
-	if (order->words_decide)
-		return 0;
 	if (order_has_last_words(order))
 	{
 		if (order->own->same_key && order->own->same_key(a, b))
@@ -245,6 +252,8 @@ order_compare_equal(SortOrder *order, const uint64 *a_words, const void *a,
 {
 	if (order->inline_image)
 		return order_compare_entries(order, a_words, b_words);
+	if (order->stable && order_words_decide(order, a_words))
+		return 0;
 	return order_compare_tuples(order, a, b);
 }
 

@@ -16,20 +16,11 @@
 /*
  * radix_sort orders n entries of 'stride' (2 or 3) words each by their first
  * nkeys words, as unsigned integers, the first word first.  'scratch' has room
- * for 'room' entries; if that is not all of them it takes a quarter longer.
+ * for 'room' entries; if that is not all of them it takes a quarter longer, and
+ * entries whose words are equal do not remain in the order in which they were.
  */
 extern void radix_sort(uint64 *entries, int64 n, int stride, int nkeys,
 					   uint64 *scratch, int64 room);
-
-/*
- * radix_is_stable tells whether it leaves entries whose words are equal in the
- * order in which they were.
- */
-static inline bool
-radix_is_stable(int64 n, int64 room)
-{
-	return room >= n;
-}
 
 /* Bytes that it takes besides the scratch. */
 #define RADIX_MEMORY		(64 * 1024)

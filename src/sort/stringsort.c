@@ -164,6 +164,8 @@ sort_ended(const StringSort *sort, uint64 *entries, int64 n)
 {
 	SortOrder  *order = sort->order;
 
+	if (order->stable && order->string_decides)
+		return;
 	if (n > FEW_STRINGS && order->string_decides)
 	{
 		if (order_sorts_bytes(order))

@@ -156,18 +156,35 @@ merge_runs(TieMerge *merge, uint64 *target, int64 n, int stride)
 	}
 }
 
-/* Are they in descending order?  Stops at the first that is not. */
+/*
+ * True if addresses that are 'stride' words apart are in descending order.  Stops
+ * at the first that is not.
+ */
 static bool
-is_reversed(TieSort *sort, const uint64 *addresses, int64 n)
+is_reversed(TieSort *sort, const uint64 *addresses, int64 n, int stride)
 {
 	for (int64 i = 1; i < n; i++)
 	{
 		if (i % BLOCK_TUPLES == 0)
 			CHECK_FOR_INTERRUPTS();
-		if (compare(sort, addresses[i - 1], addresses[i]) <= 0)
+		if (compare(sort, addresses[(i - 1) * stride],
+					addresses[i * stride]) <= 0)
 			return false;
 	}
 	return true;
+}
+
+/* Turn addresses around. */
+static void
+reverse(uint64 *addresses, int64 n, int stride)
+{
+	for (int64 i = 0, j = n - 1; i < j; i++, j--)
+	{
+		uint64		other = addresses[i * stride];
+
+		addresses[i * stride] = addresses[j * stride];
+		addresses[j * stride] = other;
+	}
 }
 
 /*
@@ -183,13 +200,8 @@ order_first(TieSort *sort, uint64 *addresses, int n)
 	while (end < n && descending ==
 		   (compare(sort, addresses[end - 1], addresses[end]) > 0))
 		end++;
-	for (int i = 0, j = end - 1; descending && i < j; i++, j--)
-	{
-		uint64		other = addresses[i];
-
-		addresses[i] = addresses[j];
-		addresses[j] = other;
-	}
+	if (descending)
+		reverse(addresses, end, 1);
 	return end;
 }
 
@@ -249,20 +261,19 @@ sort_addresses(TieSort *sort, uint64 *addresses, int64 n, int stride,
 {
 	TieMerge	merge = {.sort = sort};
 
-	for (int64 i = 0; i < n; i++)
-		scratch[i] = addresses[i * stride];
-	if (n > FEW_TUPLES && is_reversed(sort, scratch, n))
+	if (n > FEW_TUPLES && is_reversed(sort, addresses, n, stride))
 	{
-		for (int64 i = 0; i < n; i++)
-			addresses[i * stride] = scratch[n - 1 - i];
+		reverse(addresses, n, stride);
 		return;
 	}
 	if (n > FEW_TUPLES && sort->nequal > 0 &&
-		count_equal(sort->order, scratch, n, 1) == n)
+		count_equal(sort->order, addresses, n, stride) == n)
 	{
 		sort->all_equal = true;
 		return;
 	}
+	for (int64 i = 0; i < n; i++)
+		scratch[i] = addresses[i * stride];
 	if (n > BLOCK_TUPLES)
 	{
 		merge.runs = palloc_extended((n / BLOCK_TUPLES + 1) * sizeof(TieRun),
@@ -341,10 +352,12 @@ tiesort(SortOrder *order, uint64 *entries, int64 n, int stride,
 
 	if (lastsort_same(order, entries, n, stride, scratch, room))
 		return;
-	if (sort.keys_only && order->words_decide)
+	if (sort.keys_only && order_words_decide(order, entries))
 		sort.all_equal = true;
 	else
 		sort_addresses(&sort, entries + stride - 1, n, stride, scratch);
+	if (sort.all_equal && order->stable)
+		return;
 	if (sort.all_equal)
 		sort_equal(order, entries, n, stride, scratch, room);
 	else if (sort.nequal > 0)

@@ -23,6 +23,7 @@
 #include "access/htup_details.h"
 #include "access/tupmacs.h"
 #include "executor/tuptable.h"
+#include "utils/datum.h"
 #include "utils/memutils.h"
 
 #include "key/key.h"
@@ -132,6 +133,19 @@ image_value(const TupleState *state, const void *image, int key, bool *isnull)
 	return PointerGetDatum((char *) tuple.t_data + place);
 }
 
+/*
+ * True if two values of a key column are the same bytes and need no comparison.
+ * Only for the first column, of which words are made: a comparison of others,
+ * such as records, may raise an error for any value.
+ */
+static inline bool
+is_same_value(const TupleState *state, int key, Datum a, Datum b)
+{
+	Form_pg_attribute att = TupleDescAttr(state->desc, state->attnums[0] - 1);
+
+	return key == 0 && datumIsEqual(a, b, att->attbyval, att->attlen);
+}
+
 static int
 tuple_compare(const void *a, const void *b, void *arg)
 {
@@ -145,6 +159,9 @@ tuple_compare(const void *a, const void *b, void *arg)
 		Datum		left = image_value(state, a, i, &left_null);
 		Datum		right = image_value(state, b, i, &right_null);
 
+		if (!left_null && !right_null &&
+			is_same_value(state, i, left, right))
+			continue;
 		result = ApplySortComparator(left, left_null, right, right_null,
 									 &state->support[i]);
 	}
@@ -229,13 +246,10 @@ tuple_rekey(const void *tuple, uint64 *words, void *arg)
 	tuple_words((TupleState *) arg, tuple, words);
 }
 
-/* Do words tell all there is in the key columns? */
 static bool
-tuple_words_decide(const void *arg)
+tuple_words_decide(const void *arg, uint64 *unless)
 {
-	const TupleState *state = arg;
-
-	return state->decided == state->nkeys;
+	return key_words_decide(((const TupleState *) arg)->key, unless);
 }
 
 static const SortVariant tuple_variant = {
