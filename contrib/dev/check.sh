@@ -6,6 +6,12 @@
 # PG_CONFIG chooses the server, TESTS="t/001_x.pl ..." limits the TAP files,
 # TAP_ONLY=1 leaves out pg_regress, KEEP=1 keeps the working directory,
 # NO_INSTALL=1 installs nothing: the check fails and says what is missing.
+# JOBS=n runs n TAP files at a time; without it, as many as there are processors,
+# but at most 4.  A file that must not run beside others says so itself:
+#
+#	# Runs alone: it replaces the library that all servers load
+#
+# What a file says is shown when it ends, so the order is that of their ends.
 # A TAP file that takes longer than TAP_SECONDS is ended, and counts as failed.
 # Reports of failed tests are also left in build/check/.
 #
@@ -40,12 +46,19 @@ run_regress()
 	fi
 }
 
+# name_of FILE: a TAP file's name in those of its logs, servers and directories
+name_of()
+{
+	basename "$1" .pl
+}
+
 # run_tap FILE: one TAP file, with the environment PGXS would give it.  Of what
 # it says, notes that begin with "==" are shown.
 run_tap()
 {
-	local file=$1 log status pgxs start=$SECONDS
-	log=$work/tap.$(basename "$file" .pl).log
+	local file=$1 name log status pgxs start=$SECONDS
+	name=$(name_of "$file")
+	log=$work/tap.$name.log
 	pgxs=$(dirname "$("$private_config" --pgxs)")/../..
 	watch_tap "$file" &
 	watcher=$!
@@ -56,7 +69,7 @@ run_tap()
 		PG_TEST_TIMEOUT_DEFAULT="${PG_TEST_TIMEOUT_DEFAULT:-600}" \
 		prove -v -I "$pgxs/src/test/perl" -I . "$file" >"$log" 2>&1
 	status=$?
-	end_watcher
+	end_watcher "$name"
 	if count "$log" "$status"; then
 		printf '%-40s ok %5d s, %d tests\n' "$file" $((SECONDS - start)) \
 			"$(grep -c '^ok ' "$log")"
@@ -64,15 +77,21 @@ run_tap()
 	else
 		printf '%-40s FAILED\n' "$file"
 		grep -vE '^ok ' "$log" | tail -n 60
-		show_node_logs "$(basename "$file" .pl)"
+		show_node_logs "$name"
 		keep_report "$log"
 	fi
 	check_node_logs "$file"
-	rm -rf "$work"/src/tmp_check/t_*_data
+	rm -rf "$work/src/tmp_check/t_$name"_*_data
+}
+
+# end_tap FILE: end it and prove; it stops its servers
+end_tap()
+{
+	pgrep -f "$work/.* $1\$" | xargs -r kill -TERM
 }
 
 # watch_tap FILE: after TAP_SECONDS, say what the file's servers are doing, and
-# end it and prove; it stops its servers.
+# end it.
 watch_tap()
 {
 	local nap
@@ -82,27 +101,95 @@ watch_tap()
 	wait "$nap"
 	{
 		say "$1 has taken too long"
-		show_processes
-		pgrep -f "$work/.* $1\$" | xargs -r kill -TERM
-	} >"$work/overdue" 2>&1
+		show_processes "$(name_of "$1")"
+		end_tap "$1"
+	} >"$work/overdue.$(name_of "$1")" 2>&1
 }
 
-# end_watcher: and show what it has said, if anything
+# end_watcher NAME: and show what it has said, if anything
 end_watcher()
 {
 	kill -TERM "$watcher" 2>/dev/null
 	wait "$watcher"
 	watcher=
-	[ ! -s "$work/overdue" ] || cat "$work/overdue"
-	rm -f "$work/overdue"
+	[ ! -s "$work/overdue.$1" ] || cat "$work/overdue.$1"
+	rm -f "$work/overdue.$1"
 }
 
-# show_processes: where each process of the servers below $work is, and what
+# run_lane FILE...: those of them that no other lane has begun, one after the
+# other.  For each, a directory says that it was begun, and in it are what it says
+# and its totals.  Where a signal ends the lane, it takes its file along.
+run_lane()
+{
+	local file='' dir
+	trap '[ -z "$child" ] || kill -TERM "$child"; [ -z "$watcher" ] || kill -TERM "$watcher"
+		end_tap "$file"; exit 143' TERM
+	for file in "$@"; do
+		dir=$(lane_dir "$file")
+		mkdir "$dir" 2>/dev/null || continue
+		passed=0
+		failed=0
+		run_tap "$file" >"$dir/said" 2>&1
+		echo "$passed $failed" >"$dir/totals"
+		flock "$work/lanes" cat "$dir/said"
+	done
+}
+
+# lane_dir FILE: the directory that run_lane makes for it
+lane_dir()
+{
+	echo "$work/lanes/${1//\//+}"
+}
+
+# run_lanes JOBS FILE...: TAP files, JOBS at a time; adds up their totals
+run_lanes()
+{
+	local jobs=$1 file lane good bad
+	shift
+	mkdir -p "$work/lanes"
+	for ((lane = 0; lane < jobs; lane++)); do
+		run_lane "$@" &
+		lanes+=($!)
+	done
+	wait "${lanes[@]}"
+	lanes=()
+	for file in "$@"; do
+		if read -r good bad 2>/dev/null <"$(lane_dir "$file")/totals"; then
+			passed=$((passed + good))
+			failed=$((failed + bad))
+		else
+			result 1 "$file did not come to its end"
+		fi
+	done
+}
+
+# run_all_tap FILE...: TAP files; those that must be alone come last
+run_all_tap()
+{
+	local file jobs=${JOBS:-} together=() alone=()
+	if [ -z "$jobs" ]; then
+		jobs=$(nproc)
+		[ "$jobs" -le 4 ] || jobs=4
+	fi
+	for file in "$@"; do
+		if [ ! -f "$file" ]; then
+			continue
+		elif grep -q '^# Runs alone: ' "$file"; then
+			alone+=("$file")
+		else
+			together+=("$file")
+		fi
+	done
+	run_lanes "$jobs" "${together[@]}"
+	run_lanes 1 "${alone[@]}"
+}
+
+# show_processes NAME: where each process of a TAP file's servers is, and what
 # waits for what
 show_processes()
 {
 	local pidfile pid
-	find "$work" -name postmaster.pid 2>/dev/null | while read -r pidfile; do
+	find "$work/src/tmp_check/t_$1"_*_data -name postmaster.pid 2>/dev/null | while read -r pidfile; do
 		psql -X -h "$(sed -n 5p "$pidfile")" -p "$(sed -n 4p "$pidfile")" \
 			-U "${run_user:-$(id -un)}" postgres \
 			-c "SELECT pid, backend_type, state, wait_event_type, wait_event, xact_start,
@@ -119,7 +206,7 @@ show_processes()
 # check_node_logs FILE: the logs of all servers that a TAP file started
 check_node_logs()
 {
-	local logs=("$work/src/tmp_check/log/$(basename "$1" .pl)"_*.log)
+	local logs=("$work/src/tmp_check/log/$(name_of "$1")"_*.log)
 	[ ! -f "${logs[0]}" ] ||
 		check_logs "$1: logs of ${#logs[@]} servers" "$(may_log "$1")" \
 			"${logs[@]}"
@@ -158,7 +245,7 @@ check_logs "log of the server of pg_regress" "" "$work/server.log"
 
 say "TAP"
 cd "$work/src" || give_up "no source directory"
-for file in ${TESTS:-t/*.pl contrib/*/t/*.pl}; do
-	[ ! -f "$file" ] || run_tap "$file"
-done
+# those of contrib take longest, so they do not come at the end
+# shellcheck disable=SC2086 # several files
+run_all_tap ${TESTS:-contrib/*/t/*.pl t/*.pl}
 finish

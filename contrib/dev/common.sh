@@ -27,6 +27,7 @@ work=
 run_user=
 child=
 watcher=
+lanes=()
 me=$(basename "$0" .sh)
 
 # say WORDS: one line of progress
@@ -124,6 +125,10 @@ cleanup()
 	trap '' INT TERM HUP
 	[ -z "$child" ] || kill -TERM "$child" 2>/dev/null
 	[ -z "$watcher" ] || kill -TERM "$watcher" 2>/dev/null
+	if [ ${#lanes[@]} -gt 0 ]; then
+		kill -TERM "${lanes[@]}" 2>/dev/null
+		wait "${lanes[@]}"
+	fi
 	cd "$top" || status=1
 	if [ -n "$work" ] && [ -d "$work" ]; then
 		find "$work" -name postmaster.pid 2>/dev/null | while read -r pidfile; do
