@@ -1,6 +1,8 @@
 # The tools behind make check and its kin can fail: what they look for in the
 # logs of servers is found, what a test may do is allowed to that test only, and
 # a difference from the server's own suites counts unless it is the listed one.
+#
+# Needs no assertions: it tests scripts
 use strict;
 use warnings;
 use File::Basename;
