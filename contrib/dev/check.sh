@@ -6,12 +6,13 @@
 # PG_CONFIG chooses the server, TESTS="t/001_x.pl ..." limits the TAP files,
 # TAP_ONLY=1 leaves out pg_regress, KEEP=1 keeps the working directory,
 # NO_INSTALL=1 installs nothing: the check fails and says what is missing.
-# JOBS=n runs n TAP files at a time; without it, as many as there are processors,
-# but at most 4.  A file that must not run beside others says so itself:
+# JOBS=n runs n things at a time, each a TAP file or pg_regress in all directories;
+# without it, as many as there are processors, but at most 4.  A TAP file that
+# others would disturb says so itself:
 #
 #	# Runs alone: it replaces the library that all servers load
 #
-# What a file says is shown when it ends, so the order is that of their ends.
+# What each says is shown when it ends.
 # A TAP file that takes longer than TAP_SECONDS is ended, and counts as failed.
 # Reports of failed tests are also left in build/check/.
 #
@@ -44,6 +45,25 @@ run_regress()
 			tail -n 50 "$work/server.log"
 		fi
 	fi
+}
+
+# run_all_regress: pg_regress in all directories, in one server
+run_all_regress()
+{
+	local dir
+	# Nothing may hold a snapshot, gather statistics or take workers by chance.
+	start_cluster "max_worker_processes = 16" "max_parallel_workers = 16" \
+		"autovacuum = off" "jit = off" "max_logical_replication_workers = 0" ||
+		give_up "the server does not start"
+	for dir in "$work/src" "$work"/src/contrib/*/; do
+		dir=${dir%/}
+		if [ -f "$dir/Makefile" ] && [ -n "$(find "$dir/sql" -name '*.sql' 2>/dev/null)" ]; then
+			run_regress "$dir"
+		fi
+	done
+	stop_cluster || failed=$((failed + 1))
+	check_logs "log of the server of pg_regress" "" "$work/server.log"
+	unset PGHOST PGPORT PGUSER
 }
 
 # name_of FILE: a TAP file's name in those of its logs, servers and directories
@@ -116,35 +136,39 @@ end_watcher()
 	rm -f "$work/overdue.$1"
 }
 
-# run_lane FILE...: those of them that no other lane has begun, one after the
-# other.  For each, a directory says that it was begun, and in it are what it says
-# and its totals.  Where a signal ends the lane, it takes its file along.
+# run_lane TEST...: those of them that no other lane has begun, one after the other;
+# a TEST is a TAP file or "pg_regress".  For each, a directory says that it was
+# begun, and in it are what it says and its totals.  Where a signal ends the lane,
+# it takes its test along.
 run_lane()
 {
-	local file='' dir
+	local test='' dir
 	trap '[ -z "$child" ] || kill -TERM "$child"; [ -z "$watcher" ] || kill -TERM "$watcher"
-		end_tap "$file"; exit 143' TERM
-	for file in "$@"; do
-		dir=$(lane_dir "$file")
+		end_tap "$test"; exit 143' TERM
+	for test in "$@"; do
+		dir=$(lane_dir "$test")
 		mkdir "$dir" 2>/dev/null || continue
 		passed=0
 		failed=0
-		run_tap "$file" >"$dir/said" 2>&1
+		case $test in
+			pg_regress) run_all_regress ;;
+			*) run_tap "$test" ;;
+		esac >"$dir/said" 2>&1
 		echo "$passed $failed" >"$dir/totals"
 		flock "$work/lanes" cat "$dir/said"
 	done
 }
 
-# lane_dir FILE: the directory that run_lane makes for it
+# lane_dir TEST: the directory that run_lane makes for it
 lane_dir()
 {
 	echo "$work/lanes/${1//\//+}"
 }
 
-# run_lanes JOBS FILE...: TAP files, JOBS at a time; adds up their totals
+# run_lanes JOBS TEST...: run JOBS of them at a time, and add up their totals
 run_lanes()
 {
-	local jobs=$1 file lane good bad
+	local jobs=$1 test lane good bad
 	shift
 	mkdir -p "$work/lanes"
 	for ((lane = 0; lane < jobs; lane++)); do
@@ -153,31 +177,34 @@ run_lanes()
 	done
 	wait "${lanes[@]}"
 	lanes=()
-	for file in "$@"; do
-		if read -r good bad 2>/dev/null <"$(lane_dir "$file")/totals"; then
+	for test in "$@"; do
+		if read -r good bad 2>/dev/null <"$(lane_dir "$test")/totals"; then
 			passed=$((passed + good))
 			failed=$((failed + bad))
 		else
-			result 1 "$file did not come to its end"
+			cat "$(lane_dir "$test")/said" 2>/dev/null
+			result 1 "$test did not come to its end"
 		fi
 	done
 }
 
-# run_all_tap FILE...: TAP files; those that must be alone come last
-run_all_tap()
+# run_tests TEST...: run them, those TAP files last that run alone
+run_tests()
 {
-	local file jobs=${JOBS:-} together=() alone=()
+	local test jobs=${JOBS:-} together=() alone=()
 	if [ -z "$jobs" ]; then
 		jobs=$(nproc)
 		[ "$jobs" -le 4 ] || jobs=4
 	fi
-	for file in "$@"; do
-		if [ ! -f "$file" ]; then
+	for test in "$@"; do
+		if [ "$test" = pg_regress ]; then
+			together+=("$test")
+		elif [ ! -f "$test" ]; then
 			continue
-		elif grep -q '^# Runs alone: ' "$file"; then
-			alone+=("$file")
+		elif grep -q '^# Runs alone: ' "$test"; then
+			alone+=("$test")
 		else
-			together+=("$file")
+			together+=("$test")
 		fi
 	done
 	run_lanes "$jobs" "${together[@]}"
@@ -229,23 +256,9 @@ say "$("$pg_config" --version)"
 make_workdir ""
 say "build"
 install_private || give_up "the build failed"
-# Nothing may hold a snapshot, gather statistics or take workers by chance.
-start_cluster "max_worker_processes = 16" "max_parallel_workers = 16" \
-	"autovacuum = off" "jit = off" "max_logical_replication_workers = 0" ||
-	give_up "the server does not start"
-
-for dir in "$work/src" "$work"/src/contrib/*/; do
-	dir=${dir%/}
-	if [ -z "${TAP_ONLY:-}" ] && [ -f "$dir/Makefile" ] && [ -n "$(find "$dir/sql" -name '*.sql' 2>/dev/null)" ]; then
-		run_regress "$dir"
-	fi
-done
-stop_cluster || failed=$((failed + 1))
-check_logs "log of the server of pg_regress" "" "$work/server.log"
-
-say "TAP"
 cd "$work/src" || give_up "no source directory"
-# those of contrib take longest, so they do not come at the end
-# shellcheck disable=SC2086 # several files
-run_all_tap ${TESTS:-contrib/*/t/*.pl t/*.pl}
+say "tests"
+# What takes longest comes first, so that no lane is left with it in the end.
+# shellcheck disable=SC2046,SC2086 # several files
+run_tests $([ -n "${TAP_ONLY:-}" ] || echo pg_regress) ${TESTS:-contrib/*/t/*.pl t/*.pl}
 finish
