@@ -138,7 +138,11 @@ cleanup()
 		if [ -n "${KEEP:-}" ]; then
 			say "kept: $work"
 		else
-			rm -rf "$work"
+			# what has just lost its server may still write a last file
+			for _ in 1 2 3 4 5; do
+				rm -rf "$work" && break
+				sleep 1
+			done
 		fi
 	fi
 	exit "$status"
