@@ -2,6 +2,8 @@
 # place, sizes, nothing of one machine in it.  Each rule is a function from a
 # tree to its list of violations; each is also shown to fail on a tree that
 # breaks it, so that a rule cannot pass by not looking.
+#
+# Needs no assertions: it reads the sources
 use strict;
 use warnings;
 use File::Basename;

@@ -1,6 +1,8 @@
 # META.json is what PGXN takes: the fields of its Meta Spec 1.0.0, each of the
 # kind that it must be, and our own rules on top (the server's version, files
 # that exist).  Each rule is also shown to fail, on our file with one mistake.
+#
+# Needs no assertions: it reads META.json
 use strict;
 use warnings;
 use File::Basename;

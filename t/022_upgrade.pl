@@ -1,5 +1,7 @@
 # The library is replaced while a session has the old one loaded: its workers
 # load the new one, and say so instead of reading what they do not understand.
+#
+# Runs alone: it replaces the library that all servers load
 use strict;
 use warnings;
 use FindBin;

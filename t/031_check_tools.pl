@@ -1,6 +1,8 @@
 # The tools behind make check and its kin can fail: what they look for in the
 # logs of servers is found, what a test may do is allowed to that test only, and
 # a difference from the server's own suites counts unless it is the listed one.
+#
+# Needs no assertions: it tests scripts
 use strict;
 use warnings;
 use File::Basename;
@@ -115,6 +117,63 @@ is((shell("count_child x sh -c 'echo 3 passed, 0 failed; echo == kept: x; exit 1
 	"3 passed, 0 failed\n== kept: x\n3 1\n", 'one that fails without a number');
 is((shell("count_child x sh -c 'echo 3 passed'; echo \$passed \$failed"))[1],
 	"3 passed\nx did not come to its end\n0 1\n", 'one that does not come to its end');
+
+# Tests side by side: the functions of check.sh alone, with others to run tests
+my ($functions_of_lanes) = slurp("$top/contrib/dev/check.sh") =~ /^(# run_lane TEST.*?)^# show_processes/ms;
+mkdir "$dir/$_" foreach qw(tap tap/t);
+write_file("tap/t/$_.pl", "# A test.\n") foreach qw(a b);
+write_file('tap/t/c.pl', "# A test.\n#\n# Runs alone: it would disturb others\n");
+
+# What the lanes say, and the order in which files began and ended
+sub lanes
+{
+	my ($jobs, $run_tap) = @_;
+	qx(rm -rf '$dir/lanes' '$dir/order' '$dir'/begun.*);
+	my ($status, $out) = shell(<<"EOF");
+$functions_of_lanes
+work='$dir'
+child=
+watcher=
+lanes=()
+cd '$dir/tap'
+run_tap()
+{
+	touch "\$work/begun.\${1#t/}"
+	echo "begin \$1" >>"\$work/order"
+	$run_tap
+	echo "end \$1" >>"\$work/order"
+	echo "said by \$1"
+	passed=\$((passed + 2))
+}
+run_all_regress()
+{
+	run_tap pg_regress
+}
+JOBS=$jobs run_tests t/c.pl t/a.pl t/none.pl t/b.pl pg_regress
+echo \$passed \$failed
+EOF
+	return ($out, split /\n/, slurp("$dir/order"));
+}
+my @together = lanes(2, <<'EOF');
+	for _ in $(seq 600); do
+		[ "$1" = t/a.pl ] && [ ! -e "$work/begun.b.pl" ] || break
+		sleep 0.1
+	done
+EOF
+my $said = join "\n", sort split /\n/, shift @together;
+is($said, "8 0\nsaid by pg_regress\nsaid by t/a.pl\nsaid by t/b.pl\nsaid by t/c.pl",
+	'two tests at a time: all run');
+is(join(' ', sort @together[ 0, 1 ]), 'begin t/a.pl begin t/b.pl', '... side by side');
+is(join(' ', @together[ 6, 7 ]), 'begin t/c.pl end t/c.pl', '... but for the one that runs alone');
+is( (lanes(1, ':'))[0],
+	"said by t/a.pl\nsaid by t/b.pl\nsaid by pg_regress\nsaid by t/c.pl\n8 0\n",
+	'one at a time');
+is((lanes(2, '[ "$1" != t/b.pl ] || failed=$((failed + 1))'))[0] =~ s/^said .*\n//mgr,
+	"8 1\n", 'a failure counts');
+is( (lanes(1, '[ "$1" != t/a.pl ] || exit 3'))[0] =~ s/ {2,}/ /gr,
+	join('', map { "$_ did not come to its end FAILED\n" } qw(t/a.pl t/b.pl pg_regress))
+	  . "said by t/c.pl\n2 3\n",
+	'so do tests that do not come to their ends');
 
 # What is installed is named before; nothing is without the right or the wish to
 my $update = "called: -o DPkg::Lock::Timeout=600 update -q\n";

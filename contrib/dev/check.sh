@@ -6,6 +6,13 @@
 # PG_CONFIG chooses the server, TESTS="t/001_x.pl ..." limits the TAP files,
 # TAP_ONLY=1 leaves out pg_regress, KEEP=1 keeps the working directory,
 # NO_INSTALL=1 installs nothing: the check fails and says what is missing.
+# JOBS=n runs n things at a time, each a TAP file or pg_regress in all directories;
+# without it, as many as there are processors, but at most 4.  A TAP file that
+# others would disturb says so itself:
+#
+#	# Runs alone: it replaces the library that all servers load
+#
+# What each says is shown when it ends.
 # A TAP file that takes longer than TAP_SECONDS is ended, and counts as failed.
 # Reports of failed tests are also left in build/check/.
 #
@@ -40,12 +47,38 @@ run_regress()
 	fi
 }
 
+# run_all_regress: pg_regress in all directories, in one server
+run_all_regress()
+{
+	local dir
+	# Nothing may hold a snapshot, gather statistics or take workers by chance.
+	start_cluster "max_worker_processes = 16" "max_parallel_workers = 16" \
+		"autovacuum = off" "jit = off" "max_logical_replication_workers = 0" ||
+		give_up "the server does not start"
+	for dir in "$work/src" "$work"/src/contrib/*/; do
+		dir=${dir%/}
+		if [ -f "$dir/Makefile" ] && [ -n "$(find "$dir/sql" -name '*.sql' 2>/dev/null)" ]; then
+			run_regress "$dir"
+		fi
+	done
+	stop_cluster || failed=$((failed + 1))
+	check_logs "log of the server of pg_regress" "" "$work/server.log"
+	unset PGHOST PGPORT PGUSER
+}
+
+# name_of FILE: a TAP file's name in those of its logs, servers and directories
+name_of()
+{
+	basename "$1" .pl
+}
+
 # run_tap FILE: one TAP file, with the environment PGXS would give it.  Of what
 # it says, notes that begin with "==" are shown.
 run_tap()
 {
-	local file=$1 log status pgxs start=$SECONDS
-	log=$work/tap.$(basename "$file" .pl).log
+	local file=$1 name log status pgxs start=$SECONDS
+	name=$(name_of "$file")
+	log=$work/tap.$name.log
 	pgxs=$(dirname "$("$private_config" --pgxs)")/../..
 	watch_tap "$file" &
 	watcher=$!
@@ -56,7 +89,7 @@ run_tap()
 		PG_TEST_TIMEOUT_DEFAULT="${PG_TEST_TIMEOUT_DEFAULT:-600}" \
 		prove -v -I "$pgxs/src/test/perl" -I . "$file" >"$log" 2>&1
 	status=$?
-	end_watcher
+	end_watcher "$name"
 	if count "$log" "$status"; then
 		printf '%-40s ok %5d s, %d tests\n' "$file" $((SECONDS - start)) \
 			"$(grep -c '^ok ' "$log")"
@@ -64,15 +97,21 @@ run_tap()
 	else
 		printf '%-40s FAILED\n' "$file"
 		grep -vE '^ok ' "$log" | tail -n 60
-		show_node_logs "$(basename "$file" .pl)"
+		show_node_logs "$name"
 		keep_report "$log"
 	fi
 	check_node_logs "$file"
-	rm -rf "$work"/src/tmp_check/t_*_data
+	rm -rf "$work/src/tmp_check/t_$name"_*_data
+}
+
+# end_tap FILE: end it and prove; it stops its servers
+end_tap()
+{
+	pgrep -f "$work/.* $1\$" | xargs -r kill -TERM
 }
 
 # watch_tap FILE: after TAP_SECONDS, say what the file's servers are doing, and
-# end it and prove; it stops its servers.
+# end it.
 watch_tap()
 {
 	local nap
@@ -82,27 +121,102 @@ watch_tap()
 	wait "$nap"
 	{
 		say "$1 has taken too long"
-		show_processes
-		pgrep -f "$work/.* $1\$" | xargs -r kill -TERM
-	} >"$work/overdue" 2>&1
+		show_processes "$(name_of "$1")"
+		end_tap "$1"
+	} >"$work/overdue.$(name_of "$1")" 2>&1
 }
 
-# end_watcher: and show what it has said, if anything
+# end_watcher NAME: and show what it has said, if anything
 end_watcher()
 {
 	kill -TERM "$watcher" 2>/dev/null
 	wait "$watcher"
 	watcher=
-	[ ! -s "$work/overdue" ] || cat "$work/overdue"
-	rm -f "$work/overdue"
+	[ ! -s "$work/overdue.$1" ] || cat "$work/overdue.$1"
+	rm -f "$work/overdue.$1"
 }
 
-# show_processes: where each process of the servers below $work is, and what
+# run_lane TEST...: those of them that no other lane has begun, one after the other;
+# a TEST is a TAP file or "pg_regress".  For each, a directory says that it was
+# begun, and in it are what it says and its totals.  Where a signal ends the lane,
+# it takes its test along.
+run_lane()
+{
+	local test='' dir
+	trap '[ -z "$child" ] || kill -TERM "$child"; [ -z "$watcher" ] || kill -TERM "$watcher"
+		end_tap "$test"; exit 143' TERM
+	for test in "$@"; do
+		dir=$(lane_dir "$test")
+		mkdir "$dir" 2>/dev/null || continue
+		passed=0
+		failed=0
+		case $test in
+			pg_regress) run_all_regress ;;
+			*) run_tap "$test" ;;
+		esac >"$dir/said" 2>&1
+		echo "$passed $failed" >"$dir/totals"
+		flock "$work/lanes" cat "$dir/said"
+	done
+}
+
+# lane_dir TEST: the directory that run_lane makes for it
+lane_dir()
+{
+	echo "$work/lanes/${1//\//+}"
+}
+
+# run_lanes JOBS TEST...: run JOBS of them at a time, and add up their totals
+run_lanes()
+{
+	local jobs=$1 test lane good bad
+	shift
+	mkdir -p "$work/lanes"
+	for ((lane = 0; lane < jobs; lane++)); do
+		run_lane "$@" &
+		lanes+=($!)
+	done
+	wait "${lanes[@]}"
+	lanes=()
+	for test in "$@"; do
+		if read -r good bad 2>/dev/null <"$(lane_dir "$test")/totals"; then
+			passed=$((passed + good))
+			failed=$((failed + bad))
+		else
+			cat "$(lane_dir "$test")/said" 2>/dev/null
+			result 1 "$test did not come to its end"
+		fi
+	done
+}
+
+# run_tests TEST...: run them, those TAP files last that run alone
+run_tests()
+{
+	local test jobs=${JOBS:-} together=() alone=()
+	if [ -z "$jobs" ]; then
+		jobs=$(nproc)
+		[ "$jobs" -le 4 ] || jobs=4
+	fi
+	for test in "$@"; do
+		if [ "$test" = pg_regress ]; then
+			together+=("$test")
+		elif [ ! -f "$test" ]; then
+			continue
+		elif grep -q '^# Runs alone: ' "$test"; then
+			alone+=("$test")
+		else
+			together+=("$test")
+		fi
+	done
+	run_lanes "$jobs" "${together[@]}"
+	run_lanes 1 "${alone[@]}"
+}
+
+# show_processes NAME: where each process of a TAP file's servers is, and what
 # waits for what
 show_processes()
 {
 	local pidfile pid
-	find "$work" -name postmaster.pid 2>/dev/null | while read -r pidfile; do
+	find "$work/src/tmp_check/t_$1"_*_data -name postmaster.pid 2>/dev/null | while read -r pidfile; do
 		psql -X -h "$(sed -n 5p "$pidfile")" -p "$(sed -n 4p "$pidfile")" \
 			-U "${run_user:-$(id -un)}" postgres \
 			-c "SELECT pid, backend_type, state, wait_event_type, wait_event, xact_start,
@@ -119,7 +233,7 @@ show_processes()
 # check_node_logs FILE: the logs of all servers that a TAP file started
 check_node_logs()
 {
-	local logs=("$work/src/tmp_check/log/$(basename "$1" .pl)"_*.log)
+	local logs=("$work/src/tmp_check/log/$(name_of "$1")"_*.log)
 	[ ! -f "${logs[0]}" ] ||
 		check_logs "$1: logs of ${#logs[@]} servers" "$(may_log "$1")" \
 			"${logs[@]}"
@@ -142,23 +256,9 @@ say "$("$pg_config" --version)"
 make_workdir ""
 say "build"
 install_private || give_up "the build failed"
-# Nothing may hold a snapshot, gather statistics or take workers by chance.
-start_cluster "max_worker_processes = 16" "max_parallel_workers = 16" \
-	"autovacuum = off" "jit = off" "max_logical_replication_workers = 0" ||
-	give_up "the server does not start"
-
-for dir in "$work/src" "$work"/src/contrib/*/; do
-	dir=${dir%/}
-	if [ -z "${TAP_ONLY:-}" ] && [ -f "$dir/Makefile" ] && [ -n "$(find "$dir/sql" -name '*.sql' 2>/dev/null)" ]; then
-		run_regress "$dir"
-	fi
-done
-stop_cluster || failed=$((failed + 1))
-check_logs "log of the server of pg_regress" "" "$work/server.log"
-
-say "TAP"
 cd "$work/src" || give_up "no source directory"
-for file in ${TESTS:-t/*.pl contrib/*/t/*.pl}; do
-	[ ! -f "$file" ] || run_tap "$file"
-done
+say "tests"
+# What takes longest comes first, so that no lane is left with it in the end.
+# shellcheck disable=SC2046,SC2086 # several files
+run_tests $([ -n "${TAP_ONLY:-}" ] || echo pg_regress) ${TESTS:-contrib/*/t/*.pl t/*.pl}
 finish

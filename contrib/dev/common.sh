@@ -27,6 +27,7 @@ work=
 run_user=
 child=
 watcher=
+lanes=()
 me=$(basename "$0" .sh)
 
 # say WORDS: one line of progress
@@ -124,6 +125,10 @@ cleanup()
 	trap '' INT TERM HUP
 	[ -z "$child" ] || kill -TERM "$child" 2>/dev/null
 	[ -z "$watcher" ] || kill -TERM "$watcher" 2>/dev/null
+	if [ ${#lanes[@]} -gt 0 ]; then
+		kill -TERM "${lanes[@]}" 2>/dev/null
+		wait "${lanes[@]}"
+	fi
 	cd "$top" || status=1
 	if [ -n "$work" ] && [ -d "$work" ]; then
 		find "$work" -name postmaster.pid 2>/dev/null | while read -r pidfile; do
@@ -133,7 +138,11 @@ cleanup()
 		if [ -n "${KEEP:-}" ]; then
 			say "kept: $work"
 		else
-			rm -rf "$work"
+			# what has just lost its server may still write a last file
+			for _ in 1 2 3 4 5; do
+				rm -rf "$work" && break
+				sleep 1
+			done
 		fi
 	fi
 	exit "$status"

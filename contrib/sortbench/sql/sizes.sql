@@ -14,7 +14,7 @@ FROM (VALUES
 		($$v.records FROM sortbench_validate('{@in@}', %s) v$$, 'workers => *; record_size => *, key_length => 1; key_offset => *; key_length => *; stripe => *'),
 		($$count(*) FROM datamation(current_setting('data_directory'), %s)$$, 'workers => *'),
 		($$m.bytes FROM minutesort(current_setting('data_directory'), %s) m$$, 'seconds => *, max_bytes => 200000; workers => *, max_bytes => 200000'),
-		($$count(*) FROM minutesort(current_setting('data_directory'), 1e-6, %s) m$$, 'max_bytes => *'),
+		($$count(*) > 0 FROM minutesort(current_setting('data_directory'), 1e-6, %s) m$$, 'max_bytes => *'),
 		($$p.bytes FROM pennysort(current_setting('data_directory'), %s) p$$, 'price_of_machine => *, max_bytes => 200000; price_of_machine => 1, years => *, max_bytes => 200000; price_of_machine => 1, workers => *, max_bytes => 200000')
 	) c (call, arguments);
 SELECT regexp_replace(call, '^(.* FROM )?(\w+).*$', '\2') AS function, argument,
