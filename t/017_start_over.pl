@@ -114,7 +114,7 @@ foreach my $case (
 
 # Words are learned from the few tuples of these tests, and without ICU's tables,
 # which would prove them.
-my $learn = 'SET ptsort.debug_learn_tuples = 0; SET ptsort.skip_prefixes = off;';
+my $learn = 'SET ptsort.debug_learn_tuples = 0; SET ptsort.use_collation_tables = off;';
 
 # A sample of text that is not all ASCII, in order or not, makes nobody optimistic
 # where nothing is proved: the rows with a sharp s, which is ss but has not been

@@ -1,8 +1,8 @@
 # Sorts of other extensions, by ptsort_parallel(), that fail or are disturbed: a
 # worker that exits or crashes, errors, a cancel and timeouts, in every phase; also
 # while workers verify what hints make of the leader's stream, which they only do
-# where the locale's tables are not asked (ptsort.skip_prefixes).  The same session
-# then sorts, and no worker, temporary file or segment of shared memory is left.
+# without ptsort.use_collation_tables.  The same session then sorts, and no worker,
+# temporary file or segment of shared memory is left.
 #
 # Its log may have: background worker "parallel worker" \(PID [0-9]+\) was terminated by signal 9
 use strict;
@@ -19,7 +19,7 @@ my $node = new_node(
 	conf => q{
 session_preload_libraries = 'ptsort, ptsort_test'
 ptsort.debug_spill_entries = 2000
-ptsort.skip_prefixes = off
+ptsort.use_collation_tables = off
 restart_after_crash = on
 });
 $node->safe_psql(

@@ -154,7 +154,7 @@ like(
 	same_order('long', @trusting),
 	qr/^same(?!.*WARNING.*WARNING).*WARNING:  collation "long" contradicts its own tables/s,
 	'a contradiction is no error, and one warning');
-is(same_order('long', map { "$_, ptsort.skip_prefixes = off" } @trusting),
+is(same_order('long', map { "$_, ptsort.use_collation_tables = off" } @trusting),
 	'same', 'whole strings are always right');
 is(same_order('plain', @trusting), 'same', 'where trust is right all goes on');
 foreach my $workers (0, 1, 3)
@@ -164,7 +164,7 @@ foreach my $workers (0, 1, 3)
 SET ptsort.parallel_workers = $workers;
 SET ptsort.debug_trust_collations = on;
 CREATE UNIQUE INDEX i ON long (k COLLATE long);
-SHOW ptsort.skip_prefixes;
+SHOW ptsort.use_collation_tables;
 SELECT bt_index_parent_check('i', true, true);
 DROP INDEX i;
 CREATE INDEX CONCURRENTLY i ON long (k COLLATE long DESC);

@@ -80,7 +80,7 @@ foreach my $collation (@collations)
 	foreach my $table ("spot$n", "tied$n")
 	{
 		$expected{build} = $expected{copy} = '';
-		my $plain = 'SET ptsort.skip_prefixes = off; SET enable_indexscan = off; SET enable_indexonlyscan = off;';
+		my $plain = 'SET ptsort.use_collation_tables = off; SET enable_indexscan = off; SET enable_indexonlyscan = off;';
 		$expected{query} = $node->safe_psql('postgres', "SET ptsort.sort = off; $plain" . sprintf $query, $table);
 		$expected{parallel} = $node->safe_psql('postgres', $plain . sprintf $right, $table);
 		foreach my $statement (sort keys %statements)

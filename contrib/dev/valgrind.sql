@@ -124,7 +124,7 @@ SELECT build('', 't (txt COLLATE "C")', s) FROM unnest(ARRAY[:memory, :serial, :
 -- Text, whose words are learned: collations of libc, ICU; hints that are wrong
 SELECT build('', 't (url COLLATE "en_US.utf8")', s) FROM unnest(ARRAY[:memory, :serial, :parallel,
 	:memory || ', debug_wrong_hints = 10', :serial || ', debug_wrong_hints = 10', :parallel || ', debug_wrong_hints = 300']) s;
-SELECT build('', 't (words COLLATE "en_US.utf8", id)', s) FROM unnest(ARRAY[:memory, :parallel, :parallel || ', skip_prefixes = off']) s;
+SELECT build('', 't (words COLLATE "en_US.utf8", id)', s) FROM unnest(ARRAY[:memory, :parallel, :parallel || ', use_collation_tables = off']) s;
 SELECT build('', 't (words COLLATE "und-x-icu")', s) FROM unnest(ARRAY[:memory, :parallel]) s;
 SELECT build('', 't (words COLLATE level1)', :parallel);
 SELECT build('', 't (dom)', :memory);

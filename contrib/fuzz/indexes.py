@@ -237,7 +237,7 @@ class Settings:
             # what the statement says goes first
             self.values["ptsort.parallel_workers"] = rng.choice((-1, 0, 1, 2))
         for name, chance, choices in (
-                ("skip_prefixes", 0.8, ("on", "off")),
+                ("use_collation_tables", 0.8, ("on", "off")),
                 ("debug_leader_participates", 0.7, ("on", "off")),
                 ("debug_server_pages", 0.7, ("off", "on")),
                 ("debug_key_class", 0.5, ("auto", "prefix", "compared")),

@@ -99,7 +99,7 @@ def settings(rng, n):
     """Random settings of the session."""
     result = {"work_mem": rng.choice(("'64kB'", "'1MB'", "'64MB'"))}
     for name, chance, choices in (
-            ("skip_prefixes", 0.8, ("on", "off")),
+            ("use_collation_tables", 0.8, ("on", "off")),
             ("debug_key_class", 0.6, ("auto", "prefix", "compared")),
             ("debug_wrong_hints", 0.7, (0, 1, 2, 10, 300)),
             ("debug_learn_tuples", 0.4, (-1, 0, 2, 300, 5000)),

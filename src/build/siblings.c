@@ -115,7 +115,7 @@ key_settings(void)
 		(uint64) text_rank_distrusted()->n << 8 |
 		(uint64) ptsort_debug_key_class << 2 |
 		(ptsort_debug_trust_collations ? 2 : 0) |
-		(ptsort_skip_prefixes ? 1 : 0);
+		(ptsort_use_collation_tables ? 1 : 0);
 }
 
 void

@@ -76,7 +76,7 @@ static const BoolSetting bool_settings[] = {
 	{"ptsort.enable", &ptsort_enable, PGC_USERSET, 0,
 		"Builds btree indexes with ptsort.",
 	"When off, the server builds them."},
-	{"ptsort.skip_prefixes", &ptsort_skip_prefixes, PGC_USERSET, 0,
+	{"ptsort.use_collation_tables", &ptsort_use_collation_tables, PGC_USERSET, 0,
 		"Compares strings by the tables of their collation where these prove the order.",
 	"When off, the C library or ICU compares them."},
 	{"ptsort.log_build", &ptsort_log_build, PGC_SUSET, 0,

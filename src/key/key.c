@@ -159,7 +159,7 @@ init_word(PtSortKey *key, const KeyColumn *column, bool may_learn, int nwords)
 static const TextRanks *
 find_ranks(const KeyColumn *column)
 {
-	if (!ptsort_skip_prefixes ||
+	if (!ptsort_use_collation_tables ||
 		(column->sortsupport != F_BTTEXTSORTSUPPORT &&
 		 column->sortsupport != F_BPCHAR_SORTSUPPORT) ||
 		key_column_is_bytewise(column->collation))

@@ -50,7 +50,8 @@ typedef struct SortOutcome
 								 * be, is not the result */
 	Oid			contradicted;	/* a collation that has given two answers
 								 * about the same strings, one by its tables
-								 * (ptsort.skip_prefixes); InvalidOid: none */
+								 * (ptsort.use_collation_tables); InvalidOid:
+								 * none */
 	int64		wrong_hints;	/* neighbours that hints had put in the wrong
 								 * order */
 } SortOutcome;

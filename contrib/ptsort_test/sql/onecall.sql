@@ -80,9 +80,9 @@ SELECT onecall(:by_k, tab => 'onecall_none'), onecall(:by_k, tab => 'onecall_non
 
 -- Text whose words are hints: all participants verify slices of the stream, and
 -- the leader then compares nothing; else it does; and where hints are wrong.
--- (Without skip_prefixes ICU's tables prove nothing, and of so few tuples nothing
--- would be learned.)
-SET ptsort.skip_prefixes = off;
+-- (Without use_collation_tables ICU's tables prove nothing, and of so few tuples
+-- nothing would be learned.)
+SET ptsort.use_collation_tables = off;
 SET ptsort.debug_learn_tuples = 0;
 CREATE TABLE onecall_words AS SELECT md5(i::text) COLLATE "en-x-icu" AS w, 'row ' || i AS pad FROM generate_series(1, 20000) i;
 CREATE FUNCTION onecall_verified(workers int DEFAULT 2, workers_only bool DEFAULT false, context text DEFAULT '', variant text DEFAULT 'tuple')
@@ -106,7 +106,7 @@ RESET ptsort.debug_wrong_hints;
 SET ptsort.debug_key_class = compared;
 SELECT onecall_verified(), onecall_verified(2, true);
 RESET ptsort.debug_key_class;
-RESET ptsort.skip_prefixes;
+RESET ptsort.use_collation_tables;
 RESET ptsort.debug_learn_tuples;
 
 -- what this transaction sees, and what it does not
