@@ -7,7 +7,7 @@
 \set ECHO all
 SET max_parallel_maintenance_workers = 4;
 -- however few rows there are
-SET ptsort.debug_learn_tuples = 0;
+SET ptsort_test.learn_tuples = 0;
 CREATE EXTENSION IF NOT EXISTS citext;
 SELECT setseed(0.25);
 
@@ -17,10 +17,10 @@ CREATE FUNCTION hints_same(tbl text, columns text, kind text DEFAULT '', rest te
 	condition text DEFAULT 'true')
 RETURNS text LANGUAGE sql RETURN same_order(tbl, columns, ARRAY[
 	'ptsort.parallel_workers = 0',
-	'ptsort.parallel_workers = 2, ptsort.debug_spill_entries = 70, ptsort.debug_slices = 7',
+	'ptsort.parallel_workers = 2, ptsort_test.spill_entries = 70, ptsort_test.slices = 7',
 	'ptsort.parallel_workers = 0, ptsort.debug_wrong_hints = 1',
-	'ptsort.parallel_workers = 0, ptsort.debug_wrong_hints = 2, ptsort.debug_spill_entries = 90, ptsort.debug_merge_order = 2',
-	'ptsort.parallel_workers = 1, ptsort.debug_wrong_hints = 10, ptsort.debug_slices = 4'], kind, rest, condition);
+	'ptsort.parallel_workers = 0, ptsort.debug_wrong_hints = 2, ptsort_test.spill_entries = 90, ptsort_test.merge_order = 2',
+	'ptsort.parallel_workers = 1, ptsort.debug_wrong_hints = 10, ptsort_test.slices = 4'], kind, rest, condition);
 
 CREATE COLLATION blind_hints (PROVIDER = icu, LOCALE = 'und-u-ks-level1', DETERMINISTIC = false);
 CREATE COLLATION caseless_hints (PROVIDER = icu, LOCALE = 'und-u-ks-level2', DETERMINISTIC = false);
@@ -87,9 +87,9 @@ UNION ALL
 SELECT CASE i % 4 WHEN 0 THEN 'a' || i WHEN 1 THEN 'https://example.c' || i WHEN 2 THEN chr(200 + i) || 'HTTPS' || chr(1536 + i)
 	ELSE upper('https://example.com/') || i END
 FROM generate_series(1, 500) i;
-SELECT same_order('hints_late', 'k COLLATE "en_US.utf8"', '{"ptsort.parallel_workers = 0, ptsort.debug_spill_entries = 2000", "ptsort.parallel_workers = 1, ptsort.debug_spill_entries = 2000"}'),
-	same_order('hints_late', 'k COLLATE "C"', '{"ptsort.parallel_workers = 0, ptsort.debug_spill_entries = 2000", "ptsort.parallel_workers = 1, ptsort.debug_spill_entries = 2000"}'),
-	same_order('hints_late', 'k COLLATE blind_hints', '{"ptsort.parallel_workers = 0, ptsort.debug_spill_entries = 2000", "ptsort.parallel_workers = 1, ptsort.debug_spill_entries = 2000"}');
+SELECT same_order('hints_late', 'k COLLATE "en_US.utf8"', '{"ptsort.parallel_workers = 0, ptsort_test.spill_entries = 2000", "ptsort.parallel_workers = 1, ptsort_test.spill_entries = 2000"}'),
+	same_order('hints_late', 'k COLLATE "C"', '{"ptsort.parallel_workers = 0, ptsort_test.spill_entries = 2000", "ptsort.parallel_workers = 1, ptsort_test.spill_entries = 2000"}'),
+	same_order('hints_late', 'k COLLATE blind_hints', '{"ptsort.parallel_workers = 0, ptsort_test.spill_entries = 2000", "ptsort.parallel_workers = 1, ptsort_test.spill_entries = 2000"}');
 TRUNCATE hints_late;
 INSERT INTO hints_late SELECT U&'\0438\043c\044f ' || chr(1072 + i % 16) || i FROM generate_series(1, 300) i;
 ALTER TABLE hints_late ALTER k TYPE citext;
@@ -114,14 +114,14 @@ CREATE FUNCTION hints_comparisons(name text, setting text) RETURNS float8 LANGUA
 DECLARE
 	result float8;
 BEGIN
-	PERFORM set_config('ptsort.debug_key_class', 'auto', true), set_config('ptsort.debug_wrong_hints', '0', true),
+	PERFORM set_config('ptsort_test.key_class', 'auto', true), set_config('ptsort.debug_wrong_hints', '0', true),
 		set_config('ptsort.parallel_workers', '0', true), set_config(name, setting, true);
 	CREATE INDEX hints_i ON hints_late (k);
 	SELECT comparisons::float8 / tuples INTO result FROM ptsort_last_build() WHERE index_name = 'hints_i' AND participant = 0;
 	DROP INDEX hints_i;
 	RETURN result;
 END $$;
-SELECT wrong, hints_comparisons('ptsort.debug_wrong_hints', wrong::text) / hints_comparisons('ptsort.debug_key_class', 'compared') < most AS few
+SELECT wrong, hints_comparisons('ptsort.debug_wrong_hints', wrong::text) / hints_comparisons('ptsort_test.key_class', 'compared') < most AS few
 FROM (VALUES (0, 0.2), (100, 0.3), (10, 0.5), (3, 0.9), (2, 1.1), (1, 1.1)) v (wrong, most);
 
 -- Duplicates that are equal by the collation only
@@ -136,7 +136,7 @@ BEGIN
 	RETURN QUERY SELECT replace(attempt(format('CREATE %s INDEX attempted ON hints_unique (%s) %s', kind, what, rest),
 		chance => '(?i)cee6[0-9a-f]*'), 'public.', ''), count(*)
 	FROM (VALUES (0, 0), (90, 0), (0, 1), (90, 3)) v (spill, wrong),
-		set_config('ptsort.debug_spill_entries', spill::text, true) a, set_config('ptsort.debug_wrong_hints', wrong::text, true) b
+		set_config('ptsort_test.spill_entries', spill::text, true) a, set_config('ptsort.debug_wrong_hints', wrong::text, true) b
 	GROUP BY 1;
 END $$;
 SELECT * FROM hints_attempts('k COLLATE blind_hints');

@@ -33,7 +33,7 @@ sub started_over
 my $conf = q{
 session_preload_libraries = 'ptsort, ptsort_test'
 ptsort.parallel_workers = 2
-ptsort.debug_spill_entries = 3000
+ptsort_test.spill_entries = 3000
 maintenance_work_mem = '3MB'
 };
 my $node = new_node(
@@ -59,7 +59,7 @@ like(slurp_file($node->logfile, $end), qr/built index "t_word": 3 participants, 
 
 # If memory holds all tuples, wrong hints are corrected there
 $end = log_end($node);
-$node->safe_psql('postgres', "$wrong; SET ptsort.parallel_workers = 0; SET ptsort.debug_spill_entries = 0; "
+$node->safe_psql('postgres', "$wrong; SET ptsort.parallel_workers = 0; SET ptsort_test.spill_entries = 0; "
 	  . "SET maintenance_work_mem = '64MB'; CREATE INDEX t_word ON t (word); DROP INDEX t_word");
 is_deeply([ builds_since($node, $end) ], ['t_word: 1'], 'in memory: built by us');
 is(started_over($node, $end), '', 'in memory: nothing starts over');
@@ -114,7 +114,7 @@ foreach my $case (
 
 # Words are learned from the few tuples of these tests, and without ICU's tables,
 # which would prove them.
-my $learn = 'SET ptsort.debug_learn_tuples = 0; SET ptsort.use_collation_tables = off;';
+my $learn = 'SET ptsort_test.learn_tuples = 0; SET ptsort.use_collation_tables = off;';
 
 # A sample of text that is not all ASCII, in order or not, makes nobody optimistic
 # where nothing is proved: the rows with a sharp s, which is ss but has not been
@@ -142,7 +142,7 @@ SKIP:
 # when the key has learned, because memory is full then.  One run is left, and
 # its slices begin with one of its frames, of 128 rows.
 my $edge = $learn . q{
-SET ptsort.parallel_workers = 1; SET ptsort.debug_leader_participates = off; SET ptsort.debug_spill_entries = 4500; SET ptsort.debug_merge_order = 2;
+SET ptsort.parallel_workers = 1; SET ptsort_test.leader_participates = off; SET ptsort_test.spill_entries = 4500; SET ptsort_test.merge_order = 2;
 CREATE TABLE edge (id int, k text COLLATE "C");
 INSERT INTO edge SELECT i, lpad(i::text, 6, '0') FROM generate_series(1, 5000) i ORDER BY hashint4(i);
 INSERT INTO edge SELECT 0, unnest(%s);
@@ -197,8 +197,8 @@ FROM generate_series(1, 5000) i ORDER BY hashint4(i);
 INSERT INTO edge VALUES ('chzz')}, $czech));
 	my $late = log_end($turns);
 	my ($out, $err) = try_sql($turns, $learn . q{
-SET ptsort.parallel_workers = 1; SET ptsort.debug_leader_participates = off;
-SET ptsort.debug_spill_entries = 4500; SET ptsort.debug_slices = 2;
+SET ptsort.parallel_workers = 1; SET ptsort_test.leader_participates = off;
+SET ptsort_test.spill_entries = 4500; SET ptsort_test.slices = 2;
 SET ptsort_test.turns = 'build: before load:worker after merge: begin:leader, merge: begin:leader after build: after load:worker, build: after load:worker after build: after load:leader';
 CREATE INDEX edge_k ON edge (k);
 SELECT bt_index_parent_check('edge_k', true, true)});

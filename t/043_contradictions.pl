@@ -59,7 +59,7 @@ SET ptsort.sort = text;
 SET client_min_messages = warning;
 SET log_min_messages = debug1;
 SET ptsort.parallel_workers = $workers;
-SET ptsort.debug_trust_collations = on;
+SET ptsort_test.trust_collations = on;
 $settings
 \\echo first
 $sql;
@@ -87,7 +87,7 @@ foreach my $collation (@collations)
 		{
 			foreach my $workers ($statement eq 'query' ? 0 : (0, 2))
 			{
-				foreach my $settings ('', 'SET ptsort.debug_spill_entries = 20000;')
+				foreach my $settings ('', 'SET ptsort_test.spill_entries = 20000;')
 				{
 					my $end = log_end($node);
 					my ($out, $err) = twice($statement, $table, $workers, $settings);

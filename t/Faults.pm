@@ -281,12 +281,12 @@ my %turns = (
 sub configurations
 {
 	my $both = { leader => 'leader', worker => 'worker' };
-	my $runs = 'SET ptsort.debug_spill_entries = 500';
+	my $runs = 'SET ptsort_test.spill_entries = 500';
 	my $serial = 'SET ptsort.parallel_workers = 0';
 	return (
 		{ name => 'text', setup => $runs, create => 'CREATE INDEX i ON t (word) TABLESPACE space', roles => $both },
 		{ name => 'exact', setup => $runs, create => 'CREATE INDEX i ON t (id) TABLESPACE space', roles => $both },
-		{ name => 'merges', setup => "$runs; SET ptsort.debug_merge_order = 2",
+		{ name => 'merges', setup => "$runs; SET ptsort_test.merge_order = 2",
 			create => 'CREATE INDEX i ON t (id, word) TABLESPACE space', roles => $both },
 		{ name => 'leader learns', setup => $runs, create => 'CREATE INDEX i ON t (word) TABLESPACE space',
 			points => qr/learn/, roles => { leader => 'leader_learns', worker => 'leader_learns' } },

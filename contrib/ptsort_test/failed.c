@@ -20,7 +20,7 @@
 
 #include "ptsort_test.h"
 
-/* Enough for many runs, with ptsort.debug_spill_entries. */
+/* Enough for many runs, with ptsort_test.spill_entries. */
 #define FAILED_TUPLES	5000
 
 PG_FUNCTION_INFO_V1(ptsort_test_failed);

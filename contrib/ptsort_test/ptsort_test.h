@@ -23,6 +23,7 @@
  *	  failed.c	ptsort_test_failed(); internal_tests.h says why it is special
  *	  build.c	ptsort_test_build()
  *	  onecall.c	ptsort_test_parallel()
+ *	  settings.c	ptsort_test.spill_entries and others, which force a path
  *	  fault.c	ptsort_test.fault; faults.h says what belongs to it
  *	  held.c	ptsort_test.log_memory
  *	  tableam.c	a table access method without parallel scans
@@ -267,6 +268,9 @@ extern PtSortShared *test_make_block(int processes);
 
 /* failed.c */
 extern const PtSortInternals *test_internals(void);
+
+/* settings.c */
+extern void test_settings_init(void);
 
 /* tableam.c */
 extern void test_tableam_init(void);

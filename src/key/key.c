@@ -33,6 +33,7 @@
 
 #include "access/nbtree.h"
 #include "common/hashfn.h"
+#include "debug.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
@@ -45,7 +46,6 @@
 #include "key/text_compare.h"
 #include "key/text_rank.h"
 
-int			ptsort_debug_key_class = KEY_CLASS_AUTO;
 int			ptsort_debug_wrong_hints = 0;
 
 /*
@@ -143,7 +143,7 @@ init_word(PtSortKey *key, const KeyColumn *column, bool may_learn, int nwords)
 		key_column_support(column, true, &word->ssup);
 	word->make = key_column_maker(column, &word->ssup, &word->kind);
 	word_of_support(word, column->attno - 1);
-	if (!may_learn || ptsort_debug_key_class == KEY_CLASS_COMPARED ||
+	if (!may_learn || ptsort_debug.key_class == KEY_CLASS_COMPARED ||
 		!key_column_is_text(column, &word->form, &bytewise))
 		return;
 	word->text = true;
@@ -210,7 +210,7 @@ pack_columns(PtSortKey *key, const KeyColumn *columns, KeyUse use)
 		n++;
 	key->exact = use == KEY_IS_ALL && n == key->ncolumns &&
 		key->pack.bits <= PTSORT_MAX_WORDS * 64 + KEY_TAIL_BITS &&
-		ptsort_debug_key_class == KEY_CLASS_AUTO;
+		ptsort_debug.key_class == KEY_CLASS_AUTO;
 	if (key->exact)
 		return;
 
@@ -236,7 +236,7 @@ pack_columns(PtSortKey *key, const KeyColumn *columns, KeyUse use)
 static void
 count_words(PtSortKey *key)
 {
-	if (ptsort_debug_key_class == KEY_CLASS_COMPARED)
+	if (ptsort_debug.key_class == KEY_CLASS_COMPARED)
 		key->nwords = 0;
 	else if (key->exact)
 		key->nwords = key->pack.bits <= 64 + KEY_TAIL_BITS ? 1 : 2;

@@ -23,16 +23,6 @@
 #include "lib/stringinfo.h"
 #include "ptsort_variant.h"
 
-/* Developer GUC: the best class of key that may be used. */
-typedef enum KeyClass
-{
-	KEY_CLASS_AUTO,				/* the best that the columns allow */
-	KEY_CLASS_PREFIX,			/* not exact */
-	KEY_CLASS_COMPARED			/* no words: comparison decides everything */
-} KeyClass;
-
-extern int	ptsort_debug_key_class;
-
 /* Developer GUC: one in this many hints is wrong; 0 is off. */
 extern int	ptsort_debug_wrong_hints;
 

@@ -14,10 +14,10 @@ CREATE FUNCTION guided_sort(k text, what text, spill int, merge_order int, wrong
 	OUT tuples int8, OUT runs int8, OUT comparisons int8)
 LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM set_config('ptsort.debug_merge_order', merge_order::text, true),
-		set_config('ptsort.debug_spill_entries', spill::text, true),
+	PERFORM set_config('ptsort_test.merge_order', merge_order::text, true),
+		set_config('ptsort_test.spill_entries', spill::text, true),
 		set_config('ptsort.debug_wrong_hints', wrong::text, true),
-		set_config('ptsort.debug_learn_tuples', '1', true);
+		set_config('ptsort_test.learn_tuples', '1', true);
 	SELECT m.tuples, m.runs, m.comparisons INTO tuples, runs, comparisons
 	FROM ptsort_test_model(format('SELECT %s FROM guided ORDER BY %I', what, k), budget_kb => kb, stable => stable, bound => bound) m;
 END $$;
