@@ -1,6 +1,6 @@
 # ptsort: parallel tuplesort and btree builds for PostgreSQL
 #
-#   make, make install, make installcheck   as with every PGXS module (PG_CONFIG=...)
+#   make, make install, make installcheck   as with every PGXS module (PG_CONFIG=...); installcheck needs contrib/ptsort_test installed as well
 #   make check    install what is missing, build, test everything in a private server
 #   make check-locales   compare orders in every UTF-8 locale, not just a sample
 #   make crash    crash a server under a load of builds, CYCLES times (SEED=s repeats)
@@ -112,7 +112,7 @@ DATA = $(wildcard ptsort--*.sql)
 # In layer order, bottom to top: a file includes only headers of files before it.
 # src/ itself holds what lies beneath all folders.
 LAYERS = \
-	util fault stamp segment \
+	util debug fault stamp segment \
 	$(addprefix key/, \
 		key_entry key_pack key_form text_table text_pass text_icu text_unit text_rank text_collation text_sample text_model text_symbol text_count text_memo text_code \
 		text_compare \
@@ -145,6 +145,14 @@ ifeq ($(PGXS),)
 $(error $(PG_CONFIG) does not run: install postgresql-server-dev-NN, or say PG_CONFIG=/path/to/pg_config; "make check" does it for you)
 endif
 include $(PGXS)
+
+# The tests force paths by settings that only contrib/ptsort_test has.
+installcheck: installcheck-settings
+installcheck-settings:
+	@test -f '$(DESTDIR)$(pkglibdir)/ptsort_test$(DLSUFFIX)' || { \
+		echo "installcheck needs ptsort_test: make -C contrib/ptsort_test install"; false; }
+
+.PHONY: installcheck-settings
 
 # Distributions build without automatic dependencies.
 $(OBJS): $(wildcard src/*.h src/*/*.h include/*.h) contrib/ptsort_test/internal_tests.h

@@ -70,17 +70,17 @@ SELECT index, copied('t', index, 0), copied('t', index, 1), copied('t', index, 2
 FROM unnest(ARRAY['t_id', 't_word', 't_german', 't_two', 't_num', 't_at', 't_expr']) index;
 
 -- in many slices, with little memory, with pages that are not filled
-SET ptsort.debug_slices = 20;
+SET ptsort_test.slices = 20;
 SET maintenance_work_mem = '1MB';
 SELECT copied('t', 't_word'), copied('t', 't_two');
 ALTER TABLE t SET (fillfactor = 40);
 SELECT copied('t', 't_word');
-SET ptsort.debug_leader_participates = off;
+SET ptsort_test.leader_participates = off;
 SELECT copied('t', 't_id');
-RESET ptsort.debug_leader_participates;
-SET ptsort.debug_spill_entries = 100;
+RESET ptsort_test.leader_participates;
+SET ptsort_test.spill_entries = 100;
 SELECT copied('t', 't_id');
-RESET ptsort.debug_spill_entries;
+RESET ptsort_test.spill_entries;
 
 -- Rows: dead, updated, deleted, locked, in savepoints, in this transaction
 UPDATE t SET few = few + 1 WHERE id % 10 = 1;

@@ -7,7 +7,7 @@
 \set ECHO all
 SET max_parallel_maintenance_workers = 4;
 -- however few rows there are
-SET ptsort.debug_learn_tuples = 0;
+SET ptsort_test.learn_tuples = 0;
 CREATE EXTENSION IF NOT EXISTS citext;
 SELECT setseed(0.25);
 
@@ -16,9 +16,9 @@ CREATE FUNCTION collated_same(tbl text, columns text, kind text DEFAULT '', rest
 	condition text DEFAULT 'true')
 RETURNS text LANGUAGE sql RETURN same_order(tbl, columns, ARRAY[
 	'ptsort.parallel_workers = 0',
-	'ptsort.parallel_workers = 2, ptsort.debug_spill_entries = 70, ptsort.debug_slices = 7',
-	'ptsort.parallel_workers = 0, ptsort.debug_spill_entries = 90, ptsort.debug_merge_order = 2',
-	'ptsort.parallel_workers = 1, ptsort.debug_slices = 4'], kind, rest, condition);
+	'ptsort.parallel_workers = 2, ptsort_test.spill_entries = 70, ptsort_test.slices = 7',
+	'ptsort.parallel_workers = 0, ptsort_test.spill_entries = 90, ptsort_test.merge_order = 2',
+	'ptsort.parallel_workers = 1, ptsort_test.slices = 4'], kind, rest, condition);
 
 CREATE COLLATION collated_blind (PROVIDER = icu, LOCALE = 'und-u-ks-level1', DETERMINISTIC = false);
 CREATE COLLATION collated_caseless (PROVIDER = icu, LOCALE = 'und-u-ks-level2', DETERMINISTIC = false);
@@ -85,9 +85,9 @@ UNION ALL
 SELECT CASE i % 4 WHEN 0 THEN 'a' || i WHEN 1 THEN 'https://example.c' || i WHEN 2 THEN chr(200 + i) || 'HTTPS' || chr(1536 + i)
 	ELSE upper('https://example.com/') || i END
 FROM generate_series(1, 500) i;
-SELECT same_order('collated_late', 'k COLLATE "en_US.utf8"', '{"ptsort.parallel_workers = 0, ptsort.debug_spill_entries = 2000", "ptsort.parallel_workers = 1, ptsort.debug_spill_entries = 2000"}'),
-	same_order('collated_late', 'k COLLATE "C"', '{"ptsort.parallel_workers = 0, ptsort.debug_spill_entries = 2000", "ptsort.parallel_workers = 1, ptsort.debug_spill_entries = 2000"}'),
-	same_order('collated_late', 'k COLLATE collated_blind', '{"ptsort.parallel_workers = 0, ptsort.debug_spill_entries = 2000", "ptsort.parallel_workers = 1, ptsort.debug_spill_entries = 2000"}');
+SELECT same_order('collated_late', 'k COLLATE "en_US.utf8"', '{"ptsort.parallel_workers = 0, ptsort_test.spill_entries = 2000", "ptsort.parallel_workers = 1, ptsort_test.spill_entries = 2000"}'),
+	same_order('collated_late', 'k COLLATE "C"', '{"ptsort.parallel_workers = 0, ptsort_test.spill_entries = 2000", "ptsort.parallel_workers = 1, ptsort_test.spill_entries = 2000"}'),
+	same_order('collated_late', 'k COLLATE collated_blind', '{"ptsort.parallel_workers = 0, ptsort_test.spill_entries = 2000", "ptsort.parallel_workers = 1, ptsort_test.spill_entries = 2000"}');
 TRUNCATE collated_late;
 INSERT INTO collated_late SELECT U&'\0438\043c\044f ' || chr(1072 + i % 16) || i FROM generate_series(1, 300) i;
 ALTER TABLE collated_late ALTER k TYPE citext;
@@ -112,15 +112,15 @@ CREATE FUNCTION collated_comparisons(name text, setting text) RETURNS float8 LAN
 DECLARE
 	result float8;
 BEGIN
-	PERFORM set_config('ptsort.debug_key_class', 'auto', true), set_config('ptsort.skip_prefixes', 'on', true),
+	PERFORM set_config('ptsort_test.key_class', 'auto', true), set_config('ptsort.use_collation_tables', 'on', true),
 		set_config('ptsort.parallel_workers', '0', true), set_config(name, setting, true);
 	CREATE INDEX collated_i ON collated_late (k);
 	SELECT comparisons::float8 / tuples INTO result FROM ptsort_last_build() WHERE index_name = 'collated_i' AND participant = 0;
 	DROP INDEX collated_i;
 	RETURN result;
 END $$;
-SELECT name, setting, collated_comparisons(name, setting) / collated_comparisons('ptsort.debug_key_class', 'compared') < 0.2 AS few
-FROM (VALUES ('ptsort.debug_key_class', 'auto'), ('ptsort.skip_prefixes', 'off')) v (name, setting);
+SELECT name, setting, collated_comparisons(name, setting) / collated_comparisons('ptsort_test.key_class', 'compared') < 0.2 AS few
+FROM (VALUES ('ptsort_test.key_class', 'auto'), ('ptsort.use_collation_tables', 'off')) v (name, setting);
 
 -- Duplicates that are equal by the collation only
 CREATE TABLE collated_unique AS SELECT i, md5(i::text) AS k FROM generate_series(1, 1000) i;
@@ -134,7 +134,7 @@ BEGIN
 	RETURN QUERY SELECT replace(attempt(format('CREATE %s INDEX attempted ON collated_unique (%s) %s', kind, what, rest),
 		chance => '(?i)cee6[0-9a-f]*'), 'public.', ''), count(*)
 	FROM (VALUES (0), (90)) v (spill),
-		set_config('ptsort.debug_spill_entries', spill::text, true) a
+		set_config('ptsort_test.spill_entries', spill::text, true) a
 	GROUP BY 1;
 END $$;
 SELECT * FROM collated_attempts('k COLLATE collated_blind');

@@ -82,13 +82,13 @@ SET LOCAL statement_timeout = 50;
 CREATE INDEX errors_i ON errors (slow(id)) WITH (parallel_workers = 2);
 ROLLBACK;
 SET temp_file_limit = 0;
-SET ptsort.debug_spill_entries = 100;
+SET ptsort_test.spill_entries = 100;
 \set VERBOSITY sqlstate
 CREATE INDEX errors_i ON errors (small) WITH (parallel_workers = 0);
 CREATE INDEX errors_i ON errors (small) WITH (parallel_workers = 2);
 \set VERBOSITY default
 RESET temp_file_limit;
-RESET ptsort.debug_spill_entries;
+RESET ptsort_test.spill_entries;
 
 -- Nothing is left, and the same session builds.
 SELECT relname FROM pg_class WHERE relname IN ('attempted', 'errors_i');

@@ -51,7 +51,7 @@ DROP INDEX extensions_c;
 ALTER DATABASE :"DBNAME" SET session_preload_libraries = 'ptsort';
 ALTER DATABASE :"DBNAME" SET ptsort.min_table_size = 0;
 CREATE ROLE ptsort_extension_user SUPERUSER LOGIN;
-ALTER ROLE ptsort_extension_user SET session_preload_libraries = 'ptsort';
+ALTER ROLE ptsort_extension_user SET session_preload_libraries = ptsort, ptsort_test;
 ALTER ROLE ptsort_extension_user SET ptsort.parallel_workers = 1;
 \c -
 CREATE INDEX extensions_c ON extensions (a);

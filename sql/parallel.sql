@@ -15,7 +15,7 @@ FROM (VALUES ('(a)', ''), ('(few DESC)', ''), ('(few NULLS FIRST, word)', ''), (
 	('(up) WITH (fillfactor = 50)', '')) v (what, kind);
 
 -- without the leader
-SET ptsort.debug_leader_participates = off;
+SET ptsort_test.leader_participates = off;
 CREATE INDEX parallels_i ON parallels (word) WITH (parallel_workers = 2);
 SELECT index_name, participant, role FROM ptsort_last_build();
 SELECT role, sum(tuples) AS tuples, sum(runs) > 0 AS runs, sum(scan_ms) > 0 AS scan, sum(sort_ms) > 0 AS sort
@@ -26,7 +26,7 @@ DROP INDEX parallels_i;
 CREATE INDEX parallels_i ON parallels (word) WITH (parallel_workers = 0);
 SELECT participant, role, tuples FROM ptsort_last_build();
 DROP INDEX parallels_i;
-RESET ptsort.debug_leader_participates;
+RESET ptsort_test.leader_participates;
 
 -- every participant is in the report, and the total is their sum
 CREATE INDEX parallels_i ON parallels (word, a) WITH (parallel_workers = 3);

@@ -1,6 +1,6 @@
--- Every setting that is a number, and WITH (parallel_workers): 0, 1, -1, 2^31,
--- 2^62, 2^63 - 1, and the largest int4.  It is out of range, an error, or
--- builds, rebuilds and sorts are right with it.
+-- Every setting that is a number, those of ptsort_test too, and WITH
+-- (parallel_workers): 0, 1, -1, 2^31, 2^62, 2^63 - 1, and the largest int4.  It is
+-- out of range, an error, or builds, rebuilds and sorts are right with it.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/session.sql
 SET max_parallel_maintenance_workers = 2;
@@ -73,12 +73,12 @@ INSERT INTO ranges_sizes VALUES (0), (1), (-1), (2147483647), (2147483648), (461
 
 SELECT name, min_val, max_val, string_agg(size::text, ', ' ORDER BY place) AS sizes, result
 FROM (SELECT *, ranges_set(name, size) AS result FROM pg_settings, ranges_sizes
-	WHERE name LIKE 'ptsort.%' AND vartype = 'integer' OFFSET 0) s
-GROUP BY name, min_val, max_val, result ORDER BY name, min(place);
+	WHERE name ~ '^ptsort(_test)?[.]' AND vartype = 'integer' OFFSET 0) s
+GROUP BY name, min_val, max_val, result ORDER BY name COLLATE "C", min(place);
 SELECT name, min_val, max_val, ranges_set(name, size) AS result
 FROM pg_settings, unnest(ARRAY[min_val, max_val]::int8[]) size
-WHERE name LIKE 'ptsort.%' AND vartype = 'integer' AND max_val <> '2147483647'
-ORDER BY name, size;
+WHERE name ~ '^ptsort(_test)?[.]' AND vartype = 'integer' AND max_val <> '2147483647'
+ORDER BY name COLLATE "C", size;
 SELECT string_agg(size::text, ', ' ORDER BY place) AS parallel_workers, result
 FROM (SELECT *, ranges_with(size) AS result FROM ranges_sizes OFFSET 0) s
 GROUP BY result ORDER BY min(place);

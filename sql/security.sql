@@ -7,12 +7,12 @@ CREATE ROLE ptsort_security_owner;
 CREATE ROLE ptsort_security_user;
 
 -- Settings: an ordinary user's, and a superuser's
-SELECT context, array_agg(name ORDER BY name) FILTER (WHERE name NOT LIKE 'ptsort.debug%') AS settings, bool_or(name LIKE 'ptsort.debug%') AS debug
-FROM pg_settings WHERE name LIKE 'ptsort.%' GROUP BY 1 ORDER BY 1;
+SELECT context, array_agg(name ORDER BY name) AS settings
+FROM pg_settings WHERE name LIKE 'ptsort.%' AND name NOT LIKE 'ptsort.debug%' GROUP BY 1 ORDER BY 1;
 SET ROLE ptsort_security_user;
 SET ptsort.log_build = on;
-SET ptsort.debug_slices = 4096;
-SET ptsort.debug_key_class = compared;
+SET ptsort_test.slices = 4096;
+SET ptsort_test.key_class = compared;
 SET ptsort.enable = on;
 RESET ROLE;
 

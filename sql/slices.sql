@@ -1,5 +1,5 @@
 -- The final merge in slices: borders anywhere, every class of key, uniqueness
--- across borders.  ptsort.debug_slices cuts small tables, too.
+-- across borders.  ptsort_test.slices cuts small tables, too.
 \set VERBOSITY terse
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/session.sql
@@ -19,7 +19,7 @@ VACUUM (ANALYZE) slices;
 CREATE FUNCTION slices_build(what text, slices int, OUT participants bigint, OUT tuples bigint, OUT pages_of_all boolean)
 LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM set_config('ptsort.debug_slices', slices::text, true);
+	PERFORM set_config('ptsort_test.slices', slices::text, true);
 	EXECUTE format('CREATE INDEX slices_i ON slices (%s)', what);
 	PERFORM bt_index_parent_check('slices_i', true, true);
 	SELECT count(*) FILTER (WHERE participant IS NOT NULL), max(b.tuples),
@@ -34,11 +34,11 @@ FROM unnest('{k,up,few,one,c,p,l,n,"few, k","one, c","k DESC) INCLUDE (up",n) WH
 ORDER BY 1, 2;
 
 -- The same, sorted by comparisons and by words that do not decide.
-SET ptsort.debug_key_class = prefix;
+SET ptsort_test.key_class = prefix;
 SELECT what, b.* FROM unnest('{k,few,n,"few, k"}'::text[]) what, slices_build(what, 12) b ORDER BY 1;
-SET ptsort.debug_key_class = compared;
+SET ptsort_test.key_class = compared;
 SELECT what, b.* FROM unnest('{k,few,n,c}'::text[]) what, slices_build(what, 12) b ORDER BY 1;
-RESET ptsort.debug_key_class;
+RESET ptsort_test.key_class;
 
 -- A duplicate is found wherever it is, also if it has the border between the
 -- two, or a dead tuple.
@@ -59,13 +59,13 @@ BEGIN
 	END;
 	RETURN 'not found: ' || key;
 END $$;
-SET ptsort.debug_slices = 12;
+SET ptsort_test.slices = 12;
 SELECT what, class, dead, slices_duplicate(what, key, dead) AS error, count(*)
 FROM unnest('{k,c}'::text[]) what, unnest('{auto,prefix,compared}'::text[]) class,
 	 unnest('{f,t}'::boolean[]) dead, generate_series(1, 3000, 97) key,
-	 set_config('ptsort.debug_key_class', class, false)
+	 set_config('ptsort_test.key_class', class, false)
 GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4;
-RESET ptsort.debug_key_class;
+RESET ptsort_test.key_class;
 
 -- Without duplicates: all live, and nulls that are distinct.
 TRUNCATE slices_unique;

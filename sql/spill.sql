@@ -16,8 +16,8 @@ CREATE FUNCTION spilled(what text, kb int, spill_entries int, merge_order int, p
 LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM set_config('maintenance_work_mem', kb::text, true),
-		set_config('ptsort.debug_spill_entries', spill_entries::text, true),
-		set_config('ptsort.debug_merge_order', merge_order::text, true);
+		set_config('ptsort_test.spill_entries', spill_entries::text, true),
+		set_config('ptsort_test.merge_order', merge_order::text, true);
 	result := same('spill', what, '', participants);
 	SELECT b.runs, b.temp_bytes, b.run_bytes, b.peak_memory_bytes INTO runs, temp_bytes, run_bytes, peak
 	FROM ptsort_last_build() b WHERE b.participant IS NULL;
@@ -46,16 +46,16 @@ FROM unnest(ARRAY['(random)', '(down)', '(few DESC)', '(word COLLATE "C")', '(n 
 	spilled(what, 4096, spill_entries, merge_order, participants) s
 GROUP BY what, participants ORDER BY what COLLATE "C", participants;
 CREATE TABLE spill_few AS SELECT i % 7 AS a, md5(i::text) AS word FROM generate_series(1, 400) i;
-SET ptsort.debug_spill_entries = 1;
-SET ptsort.debug_merge_order = 2;
+SET ptsort_test.spill_entries = 1;
+SET ptsort_test.merge_order = 2;
 SELECT what, same('spill_few', what), same('spill_few', what, '', 3) AS parallel
 FROM unnest(ARRAY['(a)', '(word)', '(a, word DESC)']) what;
 -- one row, none
 TRUNCATE spill_few;
 INSERT INTO spill_few VALUES (1, 'one');
 SELECT same('spill_few', '(word)'), same('spill_few', '(word)', '', 3), same('spill_few', '(a) WHERE a > 1', '', 3);
-RESET ptsort.debug_spill_entries;
-RESET ptsort.debug_merge_order;
+RESET ptsort_test.spill_entries;
+RESET ptsort_test.merge_order;
 
 -- keys in ascending order make one run, that goes on when memory is used up
 SELECT result, runs FROM spilled('(up)', 4096, 100, 0, 1);
@@ -68,8 +68,8 @@ CREATE FUNCTION spill_space(kb int, spill_entries int, merge_order int, workers 
 LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM set_config('maintenance_work_mem', kb::text, true),
-		set_config('ptsort.debug_spill_entries', spill_entries::text, true),
-		set_config('ptsort.debug_merge_order', merge_order::text, true),
+		set_config('ptsort_test.spill_entries', spill_entries::text, true),
+		set_config('ptsort_test.merge_order', merge_order::text, true),
 		set_config('ptsort.parallel_workers', workers::text, true);
 	CREATE INDEX spill_space_i ON spill_large (word, more);
 	DROP INDEX spill_space_i;
@@ -90,7 +90,7 @@ FROM data, (VALUES (1024, 0, 0, 0), (1024, 2000, 0, 0), (1024, 2000, 2, 0), (102
 CREATE FUNCTION spill_passes(spill_entries int, workers int, OUT runs int8, OUT one_pass bool, OUT two_passes bool)
 LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM set_config('maintenance_work_mem', CASE WHEN spill_entries > 1000 THEN '4MB' ELSE '1MB' END, true), set_config('ptsort.debug_spill_entries', spill_entries::text, true),
+	PERFORM set_config('maintenance_work_mem', CASE WHEN spill_entries > 1000 THEN '4MB' ELSE '1MB' END, true), set_config('ptsort_test.spill_entries', spill_entries::text, true),
 		set_config('ptsort.parallel_workers', workers::text, true);
 	CREATE INDEX spill_space_i ON spill_large (word, more);
 	DROP INDEX spill_space_i;

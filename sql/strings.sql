@@ -44,9 +44,9 @@ DROP TABLE repeats;
 SELECT what, attempt('CREATE UNIQUE INDEX attempted ON strings ' || what)
 FROM unnest(ARRAY['(t) WHERE t = repeat(''a'', 19)', '(n DESC) WHERE t = repeat(''a'', 19)', '(i, t) WHERE i = 1 AND t = repeat(''a'', 20)']) what;
 -- in a sort that spills
-SET ptsort.debug_spill_entries = 500;
+SET ptsort_test.spill_entries = 500;
 SELECT what, same('strings', what), same('strings', what, '', 3) AS parallel FROM unnest(ARRAY['(t)', '(long DESC)', '(i, t)']) what;
-RESET ptsort.debug_spill_entries;
+RESET ptsort_test.spill_entries;
 
 -- many that the second eight bytes tell apart, and some that these do not: zeros, ends
 -- (the planner expects three times as many, and so many that there are second words)
@@ -57,9 +57,9 @@ ANALYZE seconds;
 UPDATE pg_class SET reltuples = 3 * reltuples WHERE oid = 'seconds'::regclass;
 SELECT what, same('seconds', what), same('seconds', what, '', 2) AS parallel
 FROM unnest(ARRAY['(t DESC)', '(b)']) what;
-SET ptsort.debug_spill_entries = 60000;
+SET ptsort_test.spill_entries = 60000;
 SELECT what, same('seconds', what), same('seconds', what, '', 2) AS parallel FROM unnest(ARRAY['(t NULLS FIRST)']) what;
-RESET ptsort.debug_spill_entries;
+RESET ptsort_test.spill_entries;
 
 -- comparisons for each tuple: none where the bytes decide, or the heap TID after them, but
 -- for a few in groups of a few
@@ -76,7 +76,7 @@ FROM unnest(ARRAY['(t)', '(c DESC)', '(n)', '(i, t)', '(t COLLATE "C.utf8")', '(
 -- expected to fit in memory
 CREATE TABLE digests AS SELECT md5(i::text) AS t FROM generate_series(1, 30000) i;
 ANALYZE digests;
-CREATE FUNCTION digests_compared(columns text) RETURNS text LANGUAGE plpgsql SET ptsort.debug_spill_entries = 3000 SET ptsort.parallel_workers = 2
+CREATE FUNCTION digests_compared(columns text) RETURNS text LANGUAGE plpgsql SET ptsort_test.spill_entries = 3000 SET ptsort.parallel_workers = 2
 SET max_parallel_maintenance_workers = 2 AS $$
 BEGIN
 	EXECUTE format('CREATE INDEX digests_i ON digests %s', columns);

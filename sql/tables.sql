@@ -8,9 +8,9 @@ CREATE FUNCTION compared(tbl text, what text, kind text DEFAULT '') RETURNS text
 DECLARE
 	results text[];
 BEGIN
-	SET LOCAL ptsort.debug_server_pages = off;
+	SET LOCAL ptsort_test.server_pages = off;
 	results := ARRAY[same(tbl, what, kind, 1), same(tbl, what, kind, 3)];
-	SET LOCAL ptsort.debug_server_pages = on;
+	SET LOCAL ptsort_test.server_pages = on;
 	results := results || same(tbl, what, kind, 2);
 	RETURN CASE WHEN results = '{same,same,same}' THEN 'same' ELSE results::text END;
 END $$;

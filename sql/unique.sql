@@ -93,12 +93,12 @@ TRUNCATE unique_many;
 INSERT INTO unique_many SELECT i FROM generate_series(1, 20000) i UNION ALL SELECT 1;
 SELECT attempt('CREATE UNIQUE INDEX attempted ON unique_many (a)');
 SET maintenance_work_mem = '1MB';
-SET ptsort.debug_spill_entries = 1000;
+SET ptsort_test.spill_entries = 1000;
 SELECT attempt('CREATE UNIQUE INDEX attempted ON unique_many (a)');
 DELETE FROM unique_many WHERE ctid = (SELECT max(ctid) FROM unique_many);
 SELECT same('unique_many', '(a)', 'UNIQUE'), same('unique_many', '(a)', 'UNIQUE', 3);
 RESET maintenance_work_mem;
-RESET ptsort.debug_spill_entries;
+RESET ptsort_test.spill_entries;
 
 -- constraints keep being checked by what was built
 ALTER TABLE unique_many ADD CONSTRAINT unique_now UNIQUE (a),

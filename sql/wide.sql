@@ -13,9 +13,9 @@ SELECT n, same('wide', format('(id) INCLUDE (%s)', columns(n))) FROM unnest('{1,
 SELECT n, same('wide', format('(id) INCLUDE (%s)', columns(n)), '', 2) FROM unnest('{4,12,20}'::int[]) n;
 SELECT n, same('wide', format('(%s, c, id)', columns(n)), '', 1) FROM unnest('{4,12,20}'::int[]) n;
 -- as runs on tapes, put together again
-SET ptsort.debug_spill_entries = 300;
+SET ptsort_test.spill_entries = 300;
 SELECT same('wide', format('(id, c) INCLUDE (%s)', columns(20)), '', 2);
-RESET ptsort.debug_spill_entries;
+RESET ptsort_test.spill_entries;
 -- more than fits: the server's words
 SELECT n, attempt(format('CREATE INDEX attempted ON wide (id) INCLUDE (%s)', columns(n))) FROM unnest('{24,31}'::int[]) n;
 SELECT attempt(format('CREATE UNIQUE INDEX attempted ON wide (%s)', columns(31)));

@@ -20,7 +20,7 @@ DECLARE
 BEGIN
 	PERFORM set_config('ptsort.enable', enable::text, true),
 		set_config('ptsort.parallel_workers', (participants - 1)::text, true),
-		set_config('ptsort.debug_slices', slices::text, true);
+		set_config('ptsort_test.slices', slices::text, true);
 	EXECUTE format('CREATE INDEX writers_i ON writers %s', what);
 	PERFORM bt_index_parent_check('writers_i', true, true);
 	SELECT concat_ws(' ', entries, keys) INTO result FROM tree('writers_i', true);
@@ -38,7 +38,7 @@ FROM unnest(ARRAY['(k)', '(runs)', '(one)', '(runs, word DESC)', '(word COLLATE 
 GROUP BY what ORDER BY what COLLATE "C";
 
 -- A duplicate wherever the border is, one and many: the server's words
-SET ptsort.debug_slices = 12;
+SET ptsort_test.slices = 12;
 CREATE TABLE writers_unique AS SELECT i AS a, 'a' || i AS b FROM generate_series(1, 3000) i;
 CREATE FUNCTION writers_duplicate(what text, rows text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -55,7 +55,7 @@ SELECT writers_duplicate('((a % 1))', 'VALUES (-1)');
 SELECT writers_duplicate('(a)', 'SELECT 1800 FROM generate_series(1, 6000)');
 
 -- Large enough for pages left over: size, and what statistics say of it
-SET ptsort.debug_slices = 4;
+SET ptsort_test.slices = 4;
 CREATE TABLE writers_large AS
 SELECT (i * 7919::int8 % 200003)::int4 AS k, i % 1000 AS few, md5(i::text) AS word FROM generate_series(1, 60000) i;
 VACUUM ANALYZE writers_large;

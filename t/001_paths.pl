@@ -16,9 +16,10 @@ use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
-$node->append_conf('postgresql.conf', "ptsort.debug_slices = 5\nptsort.debug_all_workers = on\n");
 $node->append_conf(
 	'postgresql.conf', q{
+ptsort_test.slices = 5
+ptsort_test.all_workers = on
 max_worker_processes = 16
 max_parallel_workers = 16
 autovacuum = off
@@ -525,7 +526,7 @@ sub run_paths
 	$node->safe_psql($db, 'CREATE EXTENSION amcheck');
 	$node->safe_psql('postgres', "ALTER DATABASE $db SET $_->[0] = $_->[1]")
 	  foreach (
-		[ 'session_preload_libraries', 'ptsort' ],
+		[ 'session_preload_libraries', 'ptsort, ptsort_test' ],
 		[ '"ptsort.log_build"', 'on' ],
 		[ '"ptsort.min_table_size"', '0' ],
 		[ 'max_parallel_maintenance_workers', $workers ]);

@@ -9,7 +9,7 @@ use Test::More;
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 $node->append_conf('postgresql.conf', q{
-ptsort.debug_all_workers = on
+ptsort_test.all_workers = on
 max_worker_processes = 16
 max_parallel_workers = 16
 max_parallel_maintenance_workers = 4
@@ -56,7 +56,7 @@ $node->command_ok([ 'pg_dump', '-Fc', '-f', $archive, 'source' ], 'pg_dump');
 $node->safe_psql('postgres', 'CREATE DATABASE target');
 $node->safe_psql('postgres', "ALTER DATABASE target SET $_")
   foreach (
-	q{session_preload_libraries = 'ptsort'}, q{"ptsort.log_build" = on},
+	q{session_preload_libraries = ptsort, ptsort_test}, q{"ptsort.log_build" = on},
 	q{"ptsort.min_table_size" = 0}, q{"ptsort.parallel_workers" = 3});
 
 my $offset = -s $node->logfile;

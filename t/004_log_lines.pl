@@ -76,8 +76,8 @@ my @statements = (
 	[ 'a copy by the server', 'log_build', 'CLUSTER points USING points_p', 'leaving copy of table "points"' ],
 	# as if the Czech "ch" were two letters
 	$czech eq '' ? () : [ 'a contradiction', 'log_build', qq{
-SET ptsort.debug_trust_collations = on;
-SET ptsort.debug_learn_tuples = 0;
+SET ptsort_test.trust_collations = on;
+SET ptsort_test.learn_tuples = 0;
 CREATE INDEX i ON t ((('{ca,ch,cz,h,d}'::text[])[1 + id % 5] || word) COLLATE $czech) WITH (parallel_workers = 2)},
 		'building index "i"', 'restarting build of index "i"', 'built index "i"' ],
 	[ 'a sort', 'log_sort', "$sort; $query", 'sorted by 1 key' ],

@@ -17,9 +17,8 @@ use Test::More;
 my $node = new_node(
 	'main',
 	conf => q{
-session_preload_libraries = 'ptsort, ptsort_test'
 ptsort.parallel_workers = 2
-ptsort.debug_spill_entries = 2000
+ptsort_test.spill_entries = 2000
 maintenance_work_mem = '3MB'
 restart_after_crash = on
 });
@@ -78,7 +77,7 @@ DROP INDEX i;
 sub fault
 {
 	my ($point, $action) = @_;
-	return 'SET ptsort.debug_leader_participates = off;'
+	return 'SET ptsort_test.leader_participates = off;'
 	  . "SET ptsort_test.fault = '$point:1:$action:worker'";
 }
 
@@ -124,7 +123,7 @@ is(disturb('pg_cancel_backend', 'client backend'),
 	'ERROR:  57014: canceling statement due to user request',
 	'a cancelled leader ends the build');
 is( disturb('pg_cancel_backend', 'client backend',
-		'SET ptsort.debug_leader_participates = on; '
+		'SET ptsort_test.leader_participates = on; '
 		  . "SET ptsort_test.fault = 'shared: publish learned:1:sleep:any'",
 		'shared: publish learned', 1),
 	'ERROR:  57014: canceling statement due to user request',
@@ -144,7 +143,7 @@ sub same_error
 	foreach my $setup (
 		'SET ptsort.parallel_workers = 0',
 		'SET ptsort.parallel_workers = 2',
-		'SET ptsort.parallel_workers = 2; SET ptsort.debug_leader_participates = off',
+		'SET ptsort.parallel_workers = 2; SET ptsort_test.leader_participates = off',
 		"SET ptsort.parallel_workers = 2; SET maintenance_work_mem = '64MB'")
 	{
 		fails_then_builds("$name ($setup)", $setup, $statement, $expected);

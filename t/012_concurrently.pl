@@ -107,7 +107,7 @@ foreach my $leader ('on', 'off')
 	$end = log_end($node);
 	$node->safe_psql(
 		'postgres', qq{
-SET ptsort.debug_leader_participates = $leader;
+SET ptsort_test.leader_participates = $leader;
 CREATE INDEX hot_a ON hot (a);
 SELECT bt_index_parent_check('hot_a', true, true)});
 	is($node->safe_psql('postgres',

@@ -66,7 +66,7 @@ $node->stop;
 $node = new_node(
 	'primary',
 	init => { allows_streaming => 1, extra => ['--data-checksums'] },
-	conf => "fsync = on\nsession_preload_libraries = 'ptsort, ptsort_test'\n");
+	conf => "fsync = on");
 crash($node, 'full WAL');
 
 my $pause = pause_points($node);

@@ -30,7 +30,7 @@ CREATE TABLE t AS SELECT md5(i::text) AS word FROM generate_series(1, 40000) i;
 VACUUM ANALYZE t;
 });
 
-my $workers_only = 'SET ptsort.debug_leader_participates = off;';
+my $workers_only = 'SET ptsort_test.leader_participates = off;';
 my $create = 'CREATE INDEX i ON t (word) WITH (parallel_workers = 2)';
 
 # pg_stat_statements

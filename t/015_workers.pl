@@ -13,7 +13,6 @@ use Test::More;
 my $node = new_node(
 	'main',
 	conf => q{
-session_preload_libraries = 'ptsort, ptsort_test'
 max_worker_processes = 3
 max_parallel_workers = 40
 max_parallel_maintenance_workers = 40
@@ -61,10 +60,10 @@ is(participants('SET max_parallel_maintenance_workers = 1'), 'i: 2',
 	'as many as max_parallel_maintenance_workers allows');
 is(participants('SET max_parallel_maintenance_workers = 0'), 'i: 1',
 	'max_parallel_maintenance_workers = 0');
-is(participants('SET ptsort.debug_leader_participates = off'), 'i: 2',
+is(participants('SET ptsort_test.leader_participates = off'), 'i: 2',
 	'without the leader');
 is( participants(
-		'SET ptsort.debug_leader_participates = off; SET max_parallel_workers = 0'),
+		'SET ptsort_test.leader_participates = off; SET max_parallel_workers = 0'),
 	'i: 1',
 	'without the leader, and without workers');
 is(participants('SET ptsort.parallel_workers = 2', 't (unsafe(id))'),

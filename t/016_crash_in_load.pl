@@ -14,9 +14,8 @@ my $node = new_node(
 	'primary',
 	init => { allows_streaming => 1, extra => ['--data-checksums'] },
 	conf => q{
-session_preload_libraries = 'ptsort, ptsort_test'
 ptsort.parallel_workers = 2
-ptsort.debug_spill_entries = 2000
+ptsort_test.spill_entries = 2000
 maintenance_work_mem = '3MB'
 });
 my $fill = q{
@@ -166,9 +165,8 @@ my $minimal = new_node(
 	'minimal',
 	init => { extra => ['--data-checksums'] },
 	conf => q{
-session_preload_libraries = 'ptsort, ptsort_test'
 ptsort.parallel_workers = 2
-ptsort.debug_spill_entries = 2000
+ptsort_test.spill_entries = 2000
 wal_level = minimal
 max_wal_senders = 0
 wal_skip_threshold = 0

@@ -17,7 +17,7 @@ INSERT INTO t SELECT i %% 5000, ('{ca,ch,cz,h,d}'::text[])[1 + i %% 5] || md5(i:
 CREATE UNLOGGED TABLE u AS SELECT * FROM t;
 VACUUM ANALYZE;
 };
-my $wrong = 'SET ptsort.debug_trust_collations = on';
+my $wrong = 'SET ptsort_test.trust_collations = on';
 my $sound = q{
 SELECT string_agg(relname || CASE WHEN pg_relation_size(oid) > 1.5 * 20000 * (36 + 8 + 4) THEN ' is large' ELSE '' END, ' ' ORDER BY relname)
 FROM pg_class WHERE relkind = 'i' AND oid >= 16384 AND relnamespace = 'public'::regnamespace
@@ -35,8 +35,8 @@ sub started_over
 my $conf = q{
 session_preload_libraries = 'ptsort, ptsort_test'
 ptsort.parallel_workers = 2
-ptsort.debug_spill_entries = 3000
-ptsort.debug_learn_tuples = 0
+ptsort_test.spill_entries = 3000
+ptsort_test.learn_tuples = 0
 maintenance_work_mem = '3MB'
 };
 my $node = new_node(
@@ -54,7 +54,7 @@ my $end = log_end($node);
 my $build = 'CREATE INDEX t_word ON t (word); DROP INDEX t_word';
 $node->safe_psql('postgres', $build);
 is(started_over($node, $end), '', 'the tables as they are: nothing starts over');
-my $memory = "SET ptsort.parallel_workers = 0; SET ptsort.debug_spill_entries = 0; SET maintenance_work_mem = '64MB'";
+my $memory = "SET ptsort.parallel_workers = 0; SET ptsort_test.spill_entries = 0; SET maintenance_work_mem = '64MB'";
 $node->safe_psql('postgres', "$wrong; $memory; $build");
 is_deeply([ builds_since($node, $end) ], [ 't_word: 3', 't_word: 1' ], 'in memory: built by us');
 is(started_over($node, $end), 't_word', 'in memory: it starts over');
@@ -79,7 +79,7 @@ FROM generate_series(1, $run2) i ORDER BY hashint4(i);
 $node->safe_psql('postgres', fill_late('late', 10000, 33 + 64 * 150, 10000, 9600));
 $end = log_end($node);
 $node->safe_psql('postgres', qq{
-SET ptsort.parallel_workers = 0; SET ptsort.debug_spill_entries = 10000; SET log_temp_files = 0; $wrong;
+SET ptsort.parallel_workers = 0; SET ptsort_test.spill_entries = 10000; SET log_temp_files = 0; $wrong;
 CREATE INDEX late_word ON late (word) WITH (fillfactor = 10);
 SELECT bt_index_parent_check('late_word', true, true)});
 is(started_over($node, $end), 'late_word', 'far into a serial build');
@@ -135,8 +135,8 @@ foreach my $case (
 	my $late = log_end($turns);
 	$turns->safe_psql('postgres', qq{
 $wrong;
-SET ptsort.parallel_workers = 1; SET ptsort.debug_leader_participates = off;
-SET ptsort.debug_spill_entries = 4500; SET ptsort.debug_slices = 2;
+SET ptsort.parallel_workers = 1; SET ptsort_test.leader_participates = off;
+SET ptsort_test.spill_entries = 4500; SET ptsort_test.slices = 2;
 SET ptsort_test.turns = 'build: before load:worker after merge: begin:leader, merge: begin:leader after build: after load:worker, build: after load:worker after build: after load:leader';
 CREATE INDEX edge_k ON edge (word);
 SELECT bt_index_parent_check('edge_k', true, true)});

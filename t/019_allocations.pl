@@ -23,7 +23,7 @@ my $total = 0;
 my %config = map { $_->{name} => $_ } configurations();
 foreach my $config (values %config)
 {
-	$config->{setup} =~ s/debug_spill_entries = \d+/debug_spill_entries = 100/;
+	$config->{setup} =~ s/spill_entries = \d+/spill_entries = 100/;
 	$config->{create} =~ s/ON t /ON tiny / or $config->{create} =~ s/'t'/'tiny'/;
 }
 

@@ -13,7 +13,6 @@ use Test::More;
 
 my $node = new_node(
 	'main', conf => q{
-session_preload_libraries = 'ptsort, ptsort_test'
 shared_buffers = 1MB
 });
 my $last_found;
@@ -79,9 +78,9 @@ my $parallel = { name => '2 workers', participants => 3, set => 'ptsort.parallel
 my $workers = {
 	name => 'only workers',
 	participants => 2,
-	set => 'ptsort.parallel_workers = 2; SET ptsort.debug_leader_participates = off'
+	set => 'ptsort.parallel_workers = 2; SET ptsort_test.leader_participates = off'
 };
-my $server_pages = 'SET ptsort.debug_server_pages = on';
+my $server_pages = 'SET ptsort_test.server_pages = on';
 
 # The script of one build, and of what it found.
 sub build_script

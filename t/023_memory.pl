@@ -15,7 +15,6 @@ use Test::More;
 my $node = new_node(
 	'main',
 	conf => q{
-session_preload_libraries = 'ptsort, ptsort_test'
 ptsort_test.log_memory = on
 });
 

@@ -17,7 +17,7 @@ my $node = new_node(
 	'main',
 	conf => q{
 session_preload_libraries = 'ptsort, ptsort_test'
-ptsort.debug_spill_entries = 2000
+ptsort_test.spill_entries = 2000
 restart_after_crash = on
 });
 $node->safe_psql(
@@ -85,7 +85,7 @@ foreach my $way (sort keys %ways)
 			$statement, qr/^ERROR:  XX000: injected error at "$point"/m);
 	}
 	fails_then_sorts("$way: error of a worker in a merge of slices",
-		"SET ptsort_test.fault = 'merge: begin:1:error:worker, merge: begin:1:sleep:leader'; SET ptsort.debug_merge_order = 500",
+		"SET ptsort_test.fault = 'merge: begin:1:error:worker, merge: begin:1:sleep:leader'; SET ptsort_test.merge_order = 500",
 		$statement, qr/^ERROR:  XX000: injected error at "merge: begin"/m)
 	  if $way eq 'slices';
 	foreach my $point ('build: after scan', @plan)

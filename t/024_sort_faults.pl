@@ -39,9 +39,9 @@ my ($allocations, $points, $missed) = (0, 0, 0);
 my $text = q{'SELECT word, id FROM tiny ORDER BY 1'};
 my $number = q{'SELECT id * 7919 % 1000, word FROM tiny ORDER BY 1 DESC'};
 my $word = q{'SELECT word FROM tiny ORDER BY 1'};
-my $learn = 'SET ptsort.debug_learn_tuples = 10';
-my $runs = 'SET ptsort.debug_spill_entries = 60';
-my $passes = "$runs; SET ptsort.debug_merge_order = 2";
+my $learn = 'SET ptsort_test.learn_tuples = 10';
+my $runs = 'SET ptsort_test.spill_entries = 60';
+my $passes = "$runs; SET ptsort_test.merge_order = 2";
 
 # name, settings, arguments of ptsort_test_model
 my @sorts = (
@@ -53,7 +53,7 @@ my @sorts = (
 	[ 'stable, one run', $passes, "$number, stable => true, random_access => true" ],
 	[ 'again and again', "$learn; $runs", "$text, rounds => 3, seed => 5" ],
 	[ 'leader', $runs, "$text, participants => 2" ],
-	[ 'slices', "$runs; SET ptsort.debug_slices = 5", "$text, participants => 3, slices => true" ]);
+	[ 'slices', "$runs; SET ptsort_test.slices = 5", "$text, participants => 3, slices => true" ]);
 
 foreach my $sort (@sorts)
 {

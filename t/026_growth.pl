@@ -18,7 +18,7 @@ max_parallel_workers = 32
 max_parallel_maintenance_workers = 32
 max_connections = 20
 ptsort.parallel_workers = $workers
-ptsort.debug_slices = 48
+ptsort_test.slices = 48
 maintenance_work_mem = '64MB'
 };
 my $fill = q{
@@ -86,7 +86,7 @@ foreach my $case (
 	[ 'btwrite: grow:1:full_index', qr/ERROR:  53100: could not (?:extend|write)/ ])
 {
 	my ($fault, $error) = @$case;
-	my ($out, $err) = try_sql($node, "SET ptsort.debug_leader_participates = on; SET ptsort_test.fault = '$fault'; $create; "
+	my ($out, $err) = try_sql($node, "SET ptsort_test.leader_participates = on; SET ptsort_test.fault = '$fault'; $create; "
 		  . "RESET ptsort_test.fault; CHECKPOINT; $files");
 	like(error_of($err), $error, "$fault: error");
 	check_nothing_left($node, $fault, $segments);

@@ -10,7 +10,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $node = new_node('main', conf => q{
-ptsort.debug_all_workers = off
+ptsort_test.all_workers = off
 maintenance_work_mem = '256MB'
 });
 
@@ -70,7 +70,7 @@ is(starts("$limit; CREATE INDEX o ON small (id) WITH (parallel_workers = 2)"),
 	'o: 3, WITH (parallel_workers = 2)', 'WITH');
 is(starts('CREATE INDEX t ON ordered (id)'),
 	't: 2, parallel_workers of the table', 'an option of the table');
-is(starts('SET ptsort.debug_all_workers = on; SET ptsort.parallel_workers = 2; REINDEX INDEX o'),
+is(starts('SET ptsort_test.all_workers = on; SET ptsort.parallel_workers = 2; REINDEX INDEX o'),
 	'o: 3, ptsort.parallel_workers = 2', 'all workers');
 
 # what a participant gets at least

@@ -39,15 +39,15 @@ my %icu = (
 my %settings = (
 	mixed => [
 		'ptsort.parallel_workers = 0',
-		'ptsort.parallel_workers = 2, ptsort.debug_spill_entries = 300, ptsort.debug_merge_order = 2' ],
+		'ptsort.parallel_workers = 2, ptsort_test.spill_entries = 300, ptsort_test.merge_order = 2' ],
 	# one script after the other: the first rows, which are learned from, have few
 	# of the characters
 	ordered => [
-		'ptsort.parallel_workers = 0, ptsort.debug_spill_entries = 200',
-		'ptsort.parallel_workers = 1, ptsort.debug_spill_entries = 150, ptsort.debug_slices = 5',
+		'ptsort.parallel_workers = 0, ptsort_test.spill_entries = 200',
+		'ptsort.parallel_workers = 1, ptsort_test.spill_entries = 150, ptsort_test.slices = 5',
 		'ptsort.parallel_workers = 3' ]);
 
-my $node = new_node('main', conf => "ptsort.log_build = off\nptsort.debug_learn_tuples = 0\n");
+my $node = new_node('main', conf => "ptsort.log_build = off\nptsort_test.learn_tuples = 0\n");
 my $all = ($ENV{PTSORT_LOCALES} // '') eq 'all';
 
 # A database with tables of one column k, filled with lines that COPY reads.
@@ -173,8 +173,8 @@ UNION SELECT quote_ident(l) FROM unnest('{@{[ join ',', keys %icu ]}}'::text[]) 
 
 	# A reading that takes no account of contractions is found out.
 	like(same_order('utf8', 'mixed', 'k COLLATE "cs-x-icu"',
-			'ptsort.parallel_workers = 0, ptsort.debug_trust_collations = on',
-			'ptsort.parallel_workers = 2, ptsort.debug_spill_entries = 300, ptsort.debug_trust_collations = on'),
+			'ptsort.parallel_workers = 0, ptsort_test.trust_collations = on',
+			'ptsort.parallel_workers = 2, ptsort_test.spill_entries = 300, ptsort_test.trust_collations = on'),
 		qr/^same.*WARNING:  collation "cs-x-icu" contradicts its own tables/s, 'cs-x-icu, tables read wrongly');
 }
 

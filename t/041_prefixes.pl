@@ -119,7 +119,7 @@ sub same_order
 
 my @settings = (
 	'ptsort.parallel_workers = 0',
-	'ptsort.parallel_workers = 1, ptsort.debug_spill_entries = 2000');
+	'ptsort.parallel_workers = 1, ptsort_test.spill_entries = 2000');
 
 # Whether anything is skipped in a collation, and what the comparison of the
 # type would have said otherwise.
@@ -149,12 +149,12 @@ is(slurp_file($node->logfile) =~ /WARNING:  collation/ ? 'warned' : '',
 
 # Read wrongly
 my $segments = dsm_segments($node);
-my @trusting = map { "$_, ptsort.debug_trust_collations = on" } @settings;
+my @trusting = map { "$_, ptsort_test.trust_collations = on" } @settings;
 like(
 	same_order('long', @trusting),
 	qr/^same(?!.*WARNING.*WARNING).*WARNING:  collation "long" contradicts its own tables/s,
 	'a contradiction is no error, and one warning');
-is(same_order('long', map { "$_, ptsort.skip_prefixes = off" } @trusting),
+is(same_order('long', map { "$_, ptsort.use_collation_tables = off" } @trusting),
 	'same', 'whole strings are always right');
 is(same_order('plain', @trusting), 'same', 'where trust is right all goes on');
 foreach my $workers (0, 1, 3)
@@ -162,9 +162,9 @@ foreach my $workers (0, 1, 3)
 	my $end = log_end($node);
 	my ($out, $err) = try_sql($node, <<"SQL");
 SET ptsort.parallel_workers = $workers;
-SET ptsort.debug_trust_collations = on;
+SET ptsort_test.trust_collations = on;
 CREATE UNIQUE INDEX i ON long (k COLLATE long);
-SHOW ptsort.skip_prefixes;
+SHOW ptsort.use_collation_tables;
 SELECT bt_index_parent_check('i', true, true);
 DROP INDEX i;
 CREATE INDEX CONCURRENTLY i ON long (k COLLATE long DESC);

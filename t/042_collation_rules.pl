@@ -29,8 +29,8 @@ foreach my $rules (-1, 0, 1, 2, 3, 5)
 {
 	my ($ret, $out, $err) = $node->psql('postgres', <<"SQL");
 SELECT same_order('words', 'k COLLATE $locale', ARRAY[
-	'ptsort.debug_collation_rules = $rules, ptsort.parallel_workers = 0',
-	'ptsort.debug_collation_rules = $rules, ptsort.parallel_workers = 2, ptsort.debug_spill_entries = 2000']);
+	'ptsort_test.collation_rules = $rules, ptsort.parallel_workers = 0',
+	'ptsort_test.collation_rules = $rules, ptsort.parallel_workers = 2, ptsort_test.spill_entries = 2000']);
 SQL
 	is("$out$err", 'same', "$rules rules: right index, no warning");
 }

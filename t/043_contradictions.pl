@@ -65,8 +65,8 @@ SET ptsort.sort = text;
 SET client_min_messages = warning;
 SET log_min_messages = debug1;
 SET ptsort.parallel_workers = $workers;
-SET ptsort.debug_trust_collations = on;
-SET ptsort.debug_learn_tuples = 1000;
+SET ptsort_test.trust_collations = on;
+SET ptsort_test.learn_tuples = 1000;
 $settings
 \\echo first
 $sql;
@@ -87,14 +87,14 @@ foreach my $collation (@collations)
 	foreach my $table ("spot$n", "tied$n")
 	{
 		$expected{build} = $expected{copy} = '';
-		my $plain = 'SET ptsort.skip_prefixes = off; SET enable_indexscan = off; SET enable_indexonlyscan = off;';
+		my $plain = 'SET ptsort.use_collation_tables = off; SET enable_indexscan = off; SET enable_indexonlyscan = off;';
 		$expected{workers} = $expected{query} = $node->safe_psql('postgres', "SET ptsort.sort = off; $plain" . sprintf $query, $table);
 		$expected{parallel} = $node->safe_psql('postgres', $plain . sprintf $right, $table);
 		foreach my $statement (sort keys %statements)
 		{
 			foreach my $workers ($statement =~ /^(?:query|workers)$/ ? 0 : (0, 2))
 			{
-				foreach my $settings ('', 'SET ptsort.debug_spill_entries = 2000;')
+				foreach my $settings ('', 'SET ptsort_test.spill_entries = 2000;')
 				{
 					my $end = log_end($node);
 					my ($out, $err) = twice($statement, $table, $workers, $settings);

@@ -22,7 +22,6 @@ my $primary = new_node(
 	'primary',
 	init => { allows_streaming => 1, extra => ['--data-checksums'] },
 	conf => $BuildLoad::load_conf . q{
-session_preload_libraries = 'ptsort, ptsort_test'
 max_worker_processes = 24
 max_parallel_workers = 16
 wal_keep_size = 1GB
@@ -126,7 +125,7 @@ my @builds = map {
 		$primary,
 		"SET ptsort_test.fault = '$points[$_]:1:pause'",
 		'SET ptsort.parallel_workers = 1',
-		"SET ptsort.debug_spill_entries = 1000",
+		"SET ptsort_test.spill_entries = 1000",
 		$kinds[ $_ % @kinds ] =~ s/%/$_/gr)
 } 0 .. $#points;
 ok(wait_for_point($primary, $_), "promoted at '$_': the build is there")

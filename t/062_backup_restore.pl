@@ -26,7 +26,6 @@ my $primary = new_node(
 		extra => ['--data-checksums']
 	},
 	conf => $BuildLoad::load_conf . q{
-session_preload_libraries = 'ptsort, ptsort_test'
 wal_compression = on
 });
 create_check($primary);

@@ -24,7 +24,6 @@ my $old = new_node(
 	'old',
 	init => { allows_streaming => 1, extra => ['--data-checksums'] },
 	conf => $BuildLoad::load_conf . q{
-session_preload_libraries = 'ptsort, ptsort_test'
 wal_keep_size = 1GB
 });
 create_check($old);

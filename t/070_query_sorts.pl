@@ -58,17 +58,17 @@ BEGIN
 END $$;
 });
 
-my $spill = 'SET ptsort.debug_spill_entries = 60';
+my $spill = 'SET ptsort_test.spill_entries = 60';
 my $parallel = q{SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
 	SET min_parallel_table_scan_size = 0; SET parallel_leader_participation = off};
 
 # name, settings, query, what the point where allocations begin to fail is passed by
 my @queries = (
 	[ 'in memory', 'SELECT', 'SELECT id * 7919 % 1000 AS a, word FROM tiny ORDER BY 1 DESC, id' ],
-	[ 'text, runs', "$spill; SET ptsort.debug_learn_tuples = 10", 'SELECT word, id FROM tiny ORDER BY 1' ],
-	[ 'values, passes', "$spill; SET ptsort.debug_merge_order = 2", 'SELECT a FROM n ORDER BY 1' ],
+	[ 'text, runs', "$spill; SET ptsort_test.learn_tuples = 10", 'SELECT word, id FROM tiny ORDER BY 1' ],
+	[ 'values, passes', "$spill; SET ptsort_test.merge_order = 2", 'SELECT a FROM n ORDER BY 1' ],
 	[ 'top N', 'SELECT', 'SELECT word, id FROM tiny ORDER BY 1 LIMIT 20' ],
-	[ 'rescans', 'SET ptsort.debug_spill_entries = 5',
+	[ 'rescans', 'SET ptsort_test.spill_entries = 5',
 		'SELECT a.id, (SELECT t.id FROM tiny t WHERE t.id % 25 = a.id ORDER BY word OFFSET a.id % 3 LIMIT 1) FROM n a WHERE a.id < 6 ORDER BY a.a' ],
 	[ 'merge join', 'SET enable_hashjoin = off; SET enable_nestloop = off',
 		'SELECT a.id AS i, b.id FROM (SELECT id, id % 10 AS k FROM tiny) a JOIN (SELECT id, id % 20 AS k FROM n) b USING (k) ORDER BY 1 DESC, 2' ]);

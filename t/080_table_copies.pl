@@ -14,7 +14,6 @@ my $node = new_node(
 	init => { allows_streaming => 'logical', extra => ['--data-checksums'] },
 	conf => q{
 fsync = on
-session_preload_libraries = 'ptsort, ptsort_test'
 ptsort.parallel_workers = 2
 maintenance_work_mem = '2MB'
 });
@@ -224,7 +223,7 @@ is($node->safe_psql('postgres', of($digest, 'crashed')), $crashed_digest, 'check
 # A crash in the middle: the table is what it was
 $pause = pause_points($node);
 $psql = start_psql($node, q{SET ptsort_test.fault = 'copywrite: filled:2:pause'},
-	q{SET ptsort.debug_leader_participates = off}, 'CLUSTER crashed');
+	q{SET ptsort_test.leader_participates = off}, 'CLUSTER crashed');
 ok(wait_for_point($node, 'copywrite: filled'), 'crash in the middle: some slices are written');
 $node->stop('immediate');
 $psql->{run}->finish;

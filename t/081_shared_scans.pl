@@ -15,7 +15,6 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $node = new_node('main', conf => q{
-session_preload_libraries = 'ptsort, ptsort_test'
 ptsort.parallel_workers = 2
 maintenance_work_mem = '32MB'
 min_parallel_table_scan_size = 0
@@ -115,9 +114,9 @@ is(rebuilt(q{SET maintenance_work_mem = '9MB'; REINDEX TABLE t}, 'memory for thr
 	$all, 'memory for three');
 is(rebuilt(q{SET maintenance_work_mem = '4MB'; REINDEX TABLE t}, 'little memory'), $none, 'little memory');
 is(rebuilt(q{SET temp_file_limit = '100MB'; REINDEX TABLE t}, 'temp_file_limit'), $none, 'temp_file_limit');
-is(rebuilt(q{SET ptsort.debug_leader_participates = off; REINDEX TABLE t}, 'leader rests'), $all, 'the leader rests');
-is(rebuilt(q{SET ptsort.debug_server_pages = on; REINDEX TABLE t}, q{server's pages}), $all, q{the server's scan});
-is(rebuilt(q{SET ptsort.debug_spill_entries = 500; SET ptsort.debug_merge_order = 2; REINDEX TABLE t}, 'runs'), $all, 'many runs');
+is(rebuilt(q{SET ptsort_test.leader_participates = off; REINDEX TABLE t}, 'leader rests'), $all, 'the leader rests');
+is(rebuilt(q{SET ptsort_test.server_pages = on; REINDEX TABLE t}, q{server's pages}), $all, q{the server's scan});
+is(rebuilt(q{SET ptsort_test.spill_entries = 500; SET ptsort_test.merge_order = 2; REINDEX TABLE t}, 'runs'), $all, 'many runs');
 my $alone = $none =~ s/own/alone/gr;
 is(rebuilt("SET $_ = 0; REINDEX TABLE t", "no $_"), $alone, "$_ = 0")
   foreach ('ptsort.parallel_workers', 'max_parallel_workers');
@@ -142,7 +141,7 @@ CREATE INDEX czech_id ON czech (id);
 CREATE INDEX czech_word ON czech (word);
 CREATE INDEX czech_two ON czech (few, word)});
 	my $end = log_end($node);
-	$node->safe_psql('postgres', 'SET client_min_messages = error; SET ptsort.debug_learn_tuples = 0; SET ptsort.debug_trust_collations = on; REINDEX TABLE czech');
+	$node->safe_psql('postgres', 'SET client_min_messages = error; SET ptsort_test.learn_tuples = 0; SET ptsort_test.trust_collations = on; REINDEX TABLE czech');
 	check_indexes($node, 'a contradiction');
 	is(scans_since($end), 'czech_id: 3 indexes; czech_word: own; czech_word: restarts; '
 		  . 'czech_two: again, settings have changed; czech_two: own', 'a contradiction');

@@ -218,12 +218,12 @@ sub settings
 	return map { "SET $_" } (
 		'maintenance_work_mem = ' . pick(qw('1MB' '3MB' '64MB')),
 		'ptsort.parallel_workers = ' . int(rand 4),
-		'ptsort.debug_spill_entries = ' . pick(0, 300, 2000),
-		'ptsort.debug_learn_tuples = ' . pick(-1, 0),
-		'ptsort.debug_slices = ' . pick(0, 7, 40),
-		'ptsort.debug_key_class = ' . pick(qw(auto auto auto prefix compared)),
-		'ptsort.debug_server_pages = ' . pick(qw(off off off on)),
-		'ptsort.debug_leader_participates = ' . pick(qw(on on off)));
+		'ptsort_test.spill_entries = ' . pick(0, 300, 2000),
+		'ptsort_test.learn_tuples = ' . pick(-1, 0),
+		'ptsort_test.slices = ' . pick(0, 7, 40),
+		'ptsort_test.key_class = ' . pick(qw(auto auto auto prefix compared)),
+		'ptsort_test.server_pages = ' . pick(qw(off off off on)),
+		'ptsort_test.leader_participates = ' . pick(qw(on on off)));
 }
 
 # Start sessions; each goes on for this many steps, or until the server ends.

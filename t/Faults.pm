@@ -288,12 +288,12 @@ my %turns = (
 sub configurations
 {
 	my $both = { leader => 'leader', worker => 'worker' };
-	my $runs = 'SET ptsort.debug_spill_entries = 500';
+	my $runs = 'SET ptsort_test.spill_entries = 500';
 	my $serial = 'SET ptsort.parallel_workers = 0';
 	return (
 		{ name => 'text', setup => $runs, create => 'CREATE INDEX i ON t (word) TABLESPACE space', roles => $both },
 		{ name => 'exact', setup => $runs, create => 'CREATE INDEX i ON t (id) TABLESPACE space', roles => $both },
-		{ name => 'merges', setup => "$runs; SET ptsort.debug_merge_order = 2",
+		{ name => 'merges', setup => "$runs; SET ptsort_test.merge_order = 2",
 			create => 'CREATE INDEX i ON t (id, word) TABLESPACE space', roles => $both },
 		{ name => 'leader learns', setup => $runs, create => 'CREATE INDEX i ON t (word) TABLESPACE space',
 			points => qr/learn/, roles => { leader => 'leader_learns', worker => 'leader_learns' } },
@@ -303,7 +303,7 @@ sub configurations
 			create => 'CREATE UNIQUE INDEX i ON dead (word) TABLESPACE space', roles => $both },
 		# as if the Czech "ch" were two letters
 		$czech eq '' ? () : { name => 'starts over', logs => qr/restarting build of index "i"/,
-			setup => "$runs; SET ptsort.debug_learn_tuples = 0; SET ptsort.debug_trust_collations = on",
+			setup => "$runs; SET ptsort_test.learn_tuples = 0; SET ptsort_test.trust_collations = on",
 			create => qq{SELECT ptsort_test_trust_collations();
 CREATE INDEX i ON t ((('{ca,ch,cz,h,d}'::text[])[1 + id % 5] || word) COLLATE $czech) TABLESPACE space}, roles => $both },
 		{ name => 'concurrently', setup => $runs,

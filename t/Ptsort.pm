@@ -17,8 +17,9 @@ our @EXPORT = qw(new_node builds_in builds_since log_end start_psql
 
 # A running server.  Parallel builds load in several slices, which these small
 # tables would not get by themselves, and with as many workers as are allowed,
-# which would not pay.  Dynamic shared memory is in files of its
-# data directory, where this server's segments can be told from another's.
+# which would not pay: ptsort_test has the settings for that.  Dynamic shared
+# memory is in files of its data directory, where this server's segments can be
+# told from another's.
 # Nothing runs there that could have a snapshot or a worker by chance.
 sub new_node
 {
@@ -28,11 +29,11 @@ sub new_node
 	$node->init(%{ $opt{init} || {} });
 	$node->append_conf(
 		'postgresql.conf', q{
-session_preload_libraries = 'ptsort'
+session_preload_libraries = 'ptsort, ptsort_test'
 ptsort.log_build = on
 ptsort.min_table_size = 0
-ptsort.debug_slices = 7
-ptsort.debug_all_workers = on
+ptsort_test.slices = 7
+ptsort_test.all_workers = on
 max_worker_processes = 12
 max_parallel_workers = 8
 max_parallel_maintenance_workers = 8

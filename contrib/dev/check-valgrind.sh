@@ -87,8 +87,8 @@ start_cluster "max_worker_processes = 8" "max_parallel_workers = 8" \
 	"max_parallel_maintenance_workers = 4" "autovacuum = off" "jit = off" \
 	"fsync = off" "max_prepared_transactions = 2" \
 	"max_logical_replication_workers = 0" "maintenance_work_mem = 3MB" \
-	"shared_preload_libraries = ptsort" "ptsort.min_table_size = 0" \
-	"ptsort.debug_all_workers = on" ||
+	"shared_preload_libraries = 'ptsort, ptsort_test'" "ptsort.min_table_size = 0" \
+	"ptsort_test.all_workers = on" ||
 	give_up "the server does not start"
 start=$SECONDS
 run_builds

@@ -214,8 +214,8 @@ install_private || give_up "the build failed"
 initdb_options=(--locale=C --encoding=UTF8)
 start_cluster "max_prepared_transactions = 10" "max_worker_processes = 24" \
 	"max_parallel_workers = 16" "max_parallel_maintenance_workers = 4" \
-	"shared_preload_libraries = 'ptsort'" "ptsort.min_table_size = 0" \
-	"ptsort.parallel_workers = 2" "ptsort.debug_all_workers = on" \
+	"shared_preload_libraries = 'ptsort, ptsort_test'" "ptsort.min_table_size = 0" \
+	"ptsort.parallel_workers = 2" "ptsort_test.all_workers = on" \
 	"ptsort.log_build = on" "fsync = off" ||
 	give_up "the server does not start"
 run_suites judge_difference

@@ -15,17 +15,16 @@ CREATE EXTENSION citext;
 CREATE EXTENSION ptsort;
 CREATE SEQUENCE builds;
 
--- ptsort's settings as a build wants them: "name = value, ...", names without
--- the "ptsort."
+-- The settings of ptsort and ptsort_test as a build wants them: "name = value, ..."
 CREATE FUNCTION use_settings(settings text) RETURNS int
 LANGUAGE plpgsql AS $$
 DECLARE
 	part text;
 BEGIN
 	PERFORM set_config(name, reset_val, false) FROM pg_settings
-	WHERE name LIKE 'ptsort.%' AND setting <> reset_val;
+	WHERE name ~ '^ptsort(_test)?[.]' AND setting <> reset_val;
 	FOREACH part IN ARRAY string_to_array(settings, ', ') LOOP
-		PERFORM set_config('ptsort.' || split_part(part, ' = ', 1), split_part(part, ' = ', 2), false);
+		PERFORM set_config(split_part(part, ' = ', 1), split_part(part, ' = ', 2), false);
 	END LOOP;
 	RETURN current_setting('ptsort.parallel_workers')::int;
 END $$;
@@ -63,9 +62,9 @@ END $$;
 
 -- Three ways to build: in memory; serially, in several runs, merged in several
 -- steps; by three participants, whose final merge has five slices.
-\set memory '''parallel_workers = 0, debug_learn_tuples = 0'''
-\set serial '''parallel_workers = 0, debug_spill_entries = 400, debug_merge_order = 3'''
-\set parallel '''parallel_workers = 2, debug_spill_entries = 300, debug_merge_order = 2, debug_slices = 5'''
+\set memory '''ptsort.parallel_workers = 0, ptsort_test.learn_tuples = 0'''
+\set serial '''ptsort.parallel_workers = 0, ptsort_test.spill_entries = 400, ptsort_test.merge_order = 3'''
+\set parallel '''ptsort.parallel_workers = 2, ptsort_test.spill_entries = 300, ptsort_test.merge_order = 2, ptsort_test.slices = 5'''
 
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy', 'blue');
 CREATE TYPE pair AS (a int, b text);
@@ -110,7 +109,7 @@ SELECT build('', 't (few, id DESC)', s) FROM unnest(ARRAY[:memory, :parallel]) s
 SELECT build('', 't (u)', s) FROM unnest(ARRAY[:serial, :parallel]) s;
 SELECT build('', 't (nullable DESC NULLS LAST, few)', s) FROM unnest(ARRAY[:memory, :parallel]) s;
 SELECT build('', 't (flag, one, mood, at) WITH (deduplicate_items = off)', :parallel);
-SELECT build('', 't (few)', s || ', debug_key_class = ' || c) FROM unnest(ARRAY[:memory, :parallel]) s, unnest('{auto,prefix,compared}'::text[]) c;
+SELECT build('', 't (few)', s || ', ptsort_test.key_class = ' || c) FROM unnest(ARRAY[:memory, :parallel]) s, unnest('{auto,prefix,compared}'::text[]) c;
 SELECT build('UNIQUE', 't (i8)', s) FROM unnest(ARRAY[:memory, :parallel]) s;
 
 -- Words and the server's abbreviated keys
@@ -123,7 +122,7 @@ SELECT build('', 't (txt COLLATE "C")', s) FROM unnest(ARRAY[:memory, :serial, :
 
 -- Text: collations of libc, ICU
 SELECT build('', 't (url COLLATE "en_US.utf8")', s) FROM unnest(ARRAY[:memory, :serial, :parallel]) s;
-SELECT build('', 't (words COLLATE "en_US.utf8", id)', s) FROM unnest(ARRAY[:memory, :parallel, :parallel || ', skip_prefixes = off']) s;
+SELECT build('', 't (words COLLATE "en_US.utf8", id)', s) FROM unnest(ARRAY[:memory, :parallel, :parallel || ', ptsort.use_collation_tables = off']) s;
 SELECT build('', 't (words COLLATE "und-x-icu")', s) FROM unnest(ARRAY[:memory, :parallel]) s;
 SELECT build('', 't (words COLLATE level1)', :parallel);
 SELECT build('', 't (dom)', :memory);
@@ -227,7 +226,7 @@ END $$;
 SET min_parallel_table_scan_size = 0;
 SET maintenance_work_mem = '20MB';
 SELECT rebuild('REINDEX TABLE many', :parallel, true);
-SELECT rebuild('CLUSTER many USING many_2', 'parallel_workers = 1, indexes_per_scan = 3', false);
+SELECT rebuild('CLUSTER many USING many_2', 'ptsort.parallel_workers = 1, ptsort.indexes_per_scan = 3', false);
 ALTER TABLE many ALTER wide SET STORAGE EXTERNAL;
 BEGIN;
 UPDATE pg_index SET indisready = false WHERE indexrelid = 'many_5'::regclass;
@@ -270,7 +269,7 @@ CREATE FUNCTION sort_files(arguments text, same text DEFAULT 'record_size => 100
 RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
-	settings int := use_settings('debug_spill_entries = 300, debug_merge_order = 2, debug_slices = 5');
+	settings int := use_settings('ptsort_test.spill_entries = 300, ptsort_test.merge_order = 2, ptsort_test.slices = 5');
 	sorted record;
 	input record;
 	output record;

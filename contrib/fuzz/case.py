@@ -141,7 +141,7 @@ class Case:
         self.totals.note(outcome)
         outcome.slices = None
         if participants > 1 or not serial and settings.workers > 0:
-            outcome.slices = settings.values["ptsort.debug_slices"]
+            outcome.slices = settings.values["ptsort_test.slices"]
         outcome.orderly = outcome.slices is None and not settings.may_spill
         return outcome
 

@@ -352,7 +352,7 @@ class CopyCase(Case):
         copy.check_ours(1 if alone else settings.participants)
         copy.check_order(linked)
         self.totals.note_copy(copy, table.target, 0 if alone else
-                              settings.values["ptsort.debug_slices"])
+                              settings.values["ptsort_test.slices"])
         return copy
 
     def _compare(self, servers, ours, settings):
@@ -364,7 +364,7 @@ class CopyCase(Case):
             self.totals.errors += 1
             self.totals.note_error(ours.error)
             return
-        slices = max(20, settings.values["ptsort.debug_slices"])
+        slices = max(20, settings.values["ptsort_test.slices"])
         ours.contents.compare(servers.contents, slices)
         if ours.found != servers.found:
             raise Failure("VERBOSE: %s, not %s" % (ours.found, servers.found))

@@ -23,8 +23,8 @@ say "$("$pg_config" --version)"
 make_workdir ""
 say "build"
 install_private || exit 1
-start_cluster "session_preload_libraries = 'ptsort'" \
-	"ptsort.debug_all_workers = on" "ptsort.min_table_size = 0" \
+start_cluster "session_preload_libraries = 'ptsort, ptsort_test'" \
+	"ptsort_test.all_workers = on" "ptsort.min_table_size = 0" \
 	"max_worker_processes = 16" "max_parallel_workers = 16" \
 	"autovacuum = off" "jit = off" "max_logical_replication_workers = 0" \
 	"wal_level = ${FUZZ_WAL_LEVEL:-replica}" "max_wal_senders = 0" \

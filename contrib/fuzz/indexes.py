@@ -237,31 +237,31 @@ class Settings:
             # what the statement says goes first
             self.values["ptsort.parallel_workers"] = rng.choice((-1, 0, 1, 2))
         for name, chance, choices in (
-                ("skip_prefixes", 0.8, ("on", "off")),
-                ("debug_leader_participates", 0.7, ("on", "off")),
-                ("debug_server_pages", 0.7, ("off", "on")),
-                ("debug_key_class", 0.5, ("auto", "prefix", "compared")),
-                ("debug_learn_tuples", 0.6, (0, -1)),
-                ("debug_slices", 0.4, (0, 1, 2, 7, 40, 500)),
-                ("debug_merge_order", 0.6, (0, 2, 3, 8))):
+                ("ptsort.use_collation_tables", 0.8, ("on", "off")),
+                ("ptsort_test.leader_participates", 0.7, ("on", "off")),
+                ("ptsort_test.server_pages", 0.7, ("off", "on")),
+                ("ptsort_test.key_class", 0.5, ("auto", "prefix", "compared")),
+                ("ptsort_test.learn_tuples", 0.6, (0, -1)),
+                ("ptsort_test.slices", 0.4, (0, 1, 2, 7, 40, 500)),
+                ("ptsort_test.merge_order", 0.6, (0, 2, 3, 8))):
             value = choices[0] if rng.random() < chance else rng.choice(choices)
-            self.values["ptsort." + name] = value
+            self.values[name] = value
         spill = 0
         if rng.random() < 0.4:
             spill = max(2, n // 400, rng.choice((2, 10, 100, 1000, 5000)))
-        self.values["ptsort.debug_spill_entries"] = spill
+        self.values["ptsort_test.spill_entries"] = spill
 
     @property
     def participants(self):
         """How many participants a build gets that may be parallel."""
         launched = min(self.workers, self.max_workers)
-        leader = self.values["ptsort.debug_leader_participates"] == "on"
+        leader = self.values["ptsort_test.leader_participates"] == "on"
         return launched + (1 if leader or launched == 0 else 0)
 
     @property
     def may_spill(self):
         """Whether a build may sort a part of its rows before it has all."""
-        return self.values["ptsort.debug_spill_entries"] > 0 \
+        return self.values["ptsort_test.spill_entries"] > 0 \
             or self.values["maintenance_work_mem"] != "'64MB'"
 
     @property

@@ -387,7 +387,7 @@ class RebuildCase(CopyCase):
             slices = None
             if settings.workers > 0 and not table.temporary \
                     and not index.unsafe:
-                slices = settings.values["ptsort.debug_slices"]
+                slices = settings.values["ptsort_test.slices"]
             # nor do they say that an index is valid
             self.totals.rows += oracle.compare_leaves(
                 Built(self.main, name), ours[name], slices, not unchecked,

@@ -99,17 +99,17 @@ def settings(rng, n):
     """Random settings of the session."""
     result = {"work_mem": rng.choice(("'64kB'", "'1MB'", "'64MB'"))}
     for name, chance, choices in (
-            ("skip_prefixes", 0.8, ("on", "off")),
-            ("debug_key_class", 0.6, ("auto", "prefix", "compared")),
-            ("debug_learn_tuples", 0.4, (-1, 0, 2, 300, 5000)),
-            ("debug_slices", 0.4, (0, 1, 2, 7, 40)),
-            ("debug_merge_order", 0.6, (0, 2, 3, 8))):
+            ("ptsort.use_collation_tables", 0.8, ("on", "off")),
+            ("ptsort_test.key_class", 0.6, ("auto", "prefix", "compared")),
+            ("ptsort_test.learn_tuples", 0.4, (-1, 0, 2, 300, 5000)),
+            ("ptsort_test.slices", 0.4, (0, 1, 2, 7, 40)),
+            ("ptsort_test.merge_order", 0.6, (0, 2, 3, 8))):
         value = choices[0] if rng.random() < chance else rng.choice(choices)
-        result["ptsort." + name] = value
+        result[name] = value
     spill = 0
     if rng.random() < 0.5:
         spill = max(2, n // 300, rng.choice((2, 10, 100, 1000, 5000)))
-    result["ptsort.debug_spill_entries"] = spill
+    result["ptsort_test.spill_entries"] = spill
     return result
 
 

@@ -389,12 +389,13 @@ ptsort_test_point(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* _PG_init defines the setting and takes ptsort's hook. */
+/* _PG_init defines the settings and takes ptsort's hook. */
 void
 _PG_init(void)
 {
 	void		(**hook) (const char *point);
 
+	test_settings_init();		/* loads ptsort */
 	points_init();
 	memory_init();
 	full_init();

@@ -24,9 +24,34 @@
 /* A temporary file; src/sort/tapefile.h has it under another name. */
 typedef struct TapeFile PtSortTestFile;
 
+/* Classes of keys; src/debug.h has them under other names. */
+typedef enum TestKeyClass
+{
+	TEST_KEY_AUTO,
+	TEST_KEY_PREFIX,
+	TEST_KEY_COMPARED
+} TestKeyClass;
+
+/* The variables of src/debug.h, which says what each one does. */
+typedef struct TestSettings
+{
+	int		   *key_class;		/* enum TestKeyClass */
+	bool	   *trust_collations;
+	int		   *collation_rules;
+	int		   *spill_entries;
+	int		   *merge_order;
+	int		   *slices;
+	int		   *learn_tuples;
+	bool	   *leader_participates;
+	bool	   *server_pages;
+	bool	   *all_workers;
+} TestSettings;
+
 typedef struct PtSortInternals
 {
 	Size		size;			/* sizeof(PtSortInternals) */
+
+	TestSettings settings;
 
 	PtSortKey  *(*key_index) (Relation index);
 	bool		(*key_is_exact) (const PtSortKey *key);

@@ -22,6 +22,7 @@
  *	  sizes.c	ptsort_test_size(), and the ranges of arguments
  *	  build.c	ptsort_test_build()
  *	  onecall.c	ptsort_test_parallel()
+ *	  settings.c	ptsort_test.spill_entries and others, which force a path
  *	  fault.c	ptsort_test.fault; faults.h says what belongs to it
  *	  held.c	ptsort_test.log_memory
  *	  tableam.c	a table access method without parallel scans
@@ -266,6 +267,9 @@ extern PtSortShared *test_make_block(int processes);
 
 /* words.c */
 extern const PtSortInternals *test_internals(void);
+
+/* settings.c */
+extern void test_settings_init(void);
 
 /* tableam.c */
 extern void test_tableam_init(void);

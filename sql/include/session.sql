@@ -1,5 +1,7 @@
 -- For the tests that want ptsort in their session, also for the smallest tables.
+-- ptsort_test has the settings that force a path.
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS ptsort;
 LOAD 'ptsort';
+LOAD 'ptsort_test';
 SET ptsort.min_table_size = 0;

@@ -57,6 +57,7 @@
 #include "build/heapcolumns.h"
 #include "build/heapread.h"
 #include "build/heapscan.h"
+#include "debug.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
@@ -117,9 +118,6 @@ typedef enum Verdict
 	CHAIN_BROKEN,				/* no entry, though some may still see it */
 	ASK_SERVER					/* of another transaction in progress */
 } Verdict;
-
-/* GUC */
-bool		ptsort_debug_server_pages = false;
 
 
 /*
@@ -322,7 +320,7 @@ judge_tuples(HeapScan *hs)
 	hs->heap_only = hs->broken_chain = false;
 
 	if (IsMVCCSnapshot(hs->snapshot) ? !judge_visible(hs) :
-		ptsort_debug_server_pages || !judge_all(hs))
+		ptsort_debug.server_pages || !judge_all(hs))
 		return false;
 	if (!hs->heap_only)
 		return true;

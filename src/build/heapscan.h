@@ -20,9 +20,6 @@
 #include "build/heapread.h"
 #include "nodes/execnodes.h"
 
-/* Developer GUC: let the server judge every page, but not in CONCURRENTLY. */
-extern bool ptsort_debug_server_pages;
-
 /* One of the indexes that a scan is for. */
 typedef struct HeapScanTarget
 {

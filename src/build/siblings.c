@@ -19,6 +19,7 @@
 
 #include "access/xact.h"
 #include "build/siblings.h"
+#include "debug.h"
 #include "fault.h"
 #include "key/key.h"
 #include "key/text_compare.h"
@@ -112,9 +113,9 @@ static uint64
 key_settings(void)
 {
 	return (uint64) text_rank_distrusted()->n << 8 |
-		(uint64) ptsort_debug_key_class << 2 |
-		(ptsort_debug_trust_collations ? 2 : 0) |
-		(ptsort_skip_prefixes ? 1 : 0);
+		(uint64) ptsort_debug.key_class << 2 |
+		(ptsort_debug.trust_collations ? 2 : 0) |
+		(ptsort_use_collation_tables ? 1 : 0);
 }
 
 void

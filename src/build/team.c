@@ -20,6 +20,7 @@
 #include "access/parallel.h"
 #include "access/xact.h"
 #include "build/team.h"
+#include "debug.h"
 #include "fault.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
@@ -33,9 +34,6 @@
 #include "util.h"
 #include "utils/backend_status.h"
 #include "utils/rel.h"
-
-/* GUC */
-bool		ptsort_debug_leader_participates = true;
 
 /*
  * What is in the segment, each piece under a key of its own in the table of
@@ -300,7 +298,7 @@ launch(Team *team)
 {
 	Size		sizes[NUM_PIECES] = {0};
 	bool		leader_works = !team->leader_rests &&
-		ptsort_debug_leader_participates;
+		ptsort_debug.leader_participates;
 
 	team->processes = team->planned + 1;
 	team->participants = team->planned + (leader_works ? 1 : 0);

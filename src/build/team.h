@@ -177,9 +177,6 @@ struct Team
 	BufferUsage *buffers;		/* the same */
 };
 
-/* Developer GUC: does the leader's process put tuples as well? */
-extern bool ptsort_debug_leader_participates;
-
 /*
  * team_callbacks returns what the exported function of that library returns,
  * or raises an error; 'what' is being done is for its message.

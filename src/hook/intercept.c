@@ -51,6 +51,7 @@
 #include "catalog/pg_proc.h"
 #include "catalog/pg_statistic_ext.h"
 #include "catalog/pg_type.h"
+#include "debug.h"
 #include "fault.h"
 #include "hook/intercept.h"
 #include "hook/planworkers.h"
@@ -595,7 +596,7 @@ plan_build(Relation heap, Relation index, IndexInfo *indexInfo,
 	{
 		int			theirs = siblings_workers(RelationGetRelid(index));
 
-		if (!request->is_order && !ptsort_debug_all_workers)
+		if (!request->is_order && !ptsort_debug.all_workers)
 			request->workers = Min(request->workers, theirs);
 		return;
 	}

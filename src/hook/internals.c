@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * internals.c
- *	  The table of functions that ptsort's own tests call.
+ *	  The table of what ptsort's own tests call, and of the settings they make.
  *
  * See contrib/ptsort_test/internal_tests.h.  The tests are a library of their
  * own, which sees public headers only, so that they are a client like others;
@@ -12,12 +12,18 @@
 #include "compat.h"
 
 #include "../contrib/ptsort_test/internal_tests.h"
+#include "debug.h"
 #include "key/key.h"
 #include "key/text_rank.h"
 #include "sort/internal.h"
 #include "sort/sortstate.h"
 #include "sort/tapefile.h"
 #include "sort/variants.h"
+
+StaticAssertDecl((int) TEST_KEY_AUTO == (int) KEY_CLASS_AUTO &&
+				 (int) TEST_KEY_PREFIX == (int) KEY_CLASS_PREFIX &&
+				 (int) TEST_KEY_COMPARED == (int) KEY_CLASS_COMPARED,
+				 "the tests do not know the classes of keys");
 
 StaticAssertDecl(TEST_ENTRY_WORDS == KEY_ENTRY_WORDS &&
 				 TEST_KEY_TUPLE_SIZE == KEY_TUPLE_SIZE,
@@ -83,6 +89,18 @@ ptsort_internals(void)
 {
 	static const PtSortInternals internals = {
 		.size = sizeof(PtSortInternals),
+		.settings = {
+			.key_class = &ptsort_debug.key_class,
+			.trust_collations = &ptsort_debug.trust_collations,
+			.collation_rules = &ptsort_debug.collation_rules,
+			.spill_entries = &ptsort_debug.spill_entries,
+			.merge_order = &ptsort_debug.merge_order,
+			.slices = &ptsort_debug.slices,
+			.learn_tuples = &ptsort_debug.learn_tuples,
+			.leader_participates = &ptsort_debug.leader_participates,
+			.server_pages = &ptsort_debug.server_pages,
+			.all_workers = &ptsort_debug.all_workers
+		},
 		.key_index = key_index,
 		.key_is_exact = key_is_exact,
 		.key_is_learning = key_is_learning,

@@ -5,6 +5,7 @@
  *
  * The variables of the GUCs belong to the layers that use them, so that each
  * layer can be read and used without this one; here they are only registered.
+ * contrib/ptsort_test registers those of debug.h.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,24 +15,17 @@
 
 #include "btree/btbuild.h"
 #include "build/build.h"
-#include "build/team.h"
-#include "build/heapscan.h"
 #include "build/siblings.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "hook/intercept.h"
-#include "hook/planworkers.h"
 #include "hook/rewrite.h"
 #include "hook/sortnode.h"
 #include "hook/sortreport.h"
 #include "hook/statement.h"
 #include "key/key.h"
 #include "key/text_compare.h"
-#include "key/text_table.h"
 #include "miscadmin.h"
-#include "sort/slices.h"
-#include "sort/sortput.h"
-#include "sort/sortruns.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 
@@ -44,12 +38,9 @@ extern PGDLLEXPORT Datum ptsort_last_sort(PG_FUNCTION_ARGS);
 
 /*
  * GUCs.  Everybody may set those that only decide how an index is built.  What
- * writes to the server's log is for superusers, as log_statement is, and so
- * are those that force a path in a test, because they can make a build slow or
- * exceed its budget.  The boot value is what the variable is initialized to.
+ * writes to the server's log is for superusers, as log_statement is.  The boot
+ * value is what the variable is initialized to.
  */
-#define DEVELOPER	GUC_NOT_IN_SAMPLE
-
 typedef struct BoolSetting
 {
 	const char *name;
@@ -76,7 +67,7 @@ static const BoolSetting bool_settings[] = {
 	{"ptsort.enable", &ptsort_enable, PGC_USERSET, 0,
 		"Builds btree indexes with ptsort.",
 	"When off, the server builds them."},
-	{"ptsort.skip_prefixes", &ptsort_skip_prefixes, PGC_USERSET, 0,
+	{"ptsort.use_collation_tables", &ptsort_use_collation_tables, PGC_USERSET, 0,
 		"Compares strings by the tables of their collation where these prove the order.",
 	"When off, the C library or ICU compares them."},
 	{"ptsort.log_build", &ptsort_log_build, PGC_SUSET, 0,
@@ -85,22 +76,6 @@ static const BoolSetting bool_settings[] = {
 	{"ptsort.log_sort", &ptsort_log_sort, PGC_SUSET, 0,
 		"Logs what sorts of queries did that ptsort has taken.",
 	"When on, clients do not receive these messages; when off, their level is DEBUG1."},
-	{"ptsort.debug_leader_participates", &ptsort_debug_leader_participates,
-		PGC_SUSET, DEVELOPER,
-		"Controls whether the leader scans and sorts as well.",
-	"When off, the leader does so only if no worker was launched."},
-	{"ptsort.debug_all_workers", &ptsort_debug_all_workers,
-		PGC_SUSET, DEVELOPER,
-		"Starts as many workers as are allowed, whether or not they pay.",
-	"When off, no more are started than make a build faster."},
-	{"ptsort.debug_trust_collations", &ptsort_debug_trust_collations,
-		PGC_SUSET, DEVELOPER,
-		"Reads tables of collations as if all their elements had one byte.",
-	"When off, they are read as the C library reads them."},
-	{"ptsort.debug_server_pages", &ptsort_debug_server_pages,
-		PGC_SUSET, DEVELOPER,
-		"Lets the server's own scan judge every page of the table.",
-	"This has no effect on builds with CONCURRENTLY."},
 };
 
 static const IntSetting int_settings[] = {
@@ -120,33 +95,6 @@ static const IntSetting int_settings[] = {
 		0, INT_MAX, PGC_USERSET, 0,
 		"Sets the minimum number of rows of a query's sort that ptsort takes.",
 	"It is compared with what the planner expects."},
-	{"ptsort.debug_spill_entries", &ptsort_debug_spill_entries,
-		0, INT_MAX, PGC_SUSET, DEVELOPER,
-		"Makes a participant write a run after this many entries.",
-	"0 means that it writes one when its memory is full."},
-	{"ptsort.debug_slices", &ptsort_debug_slices,
-		0, 4096, PGC_SUSET, DEVELOPER,
-		"Divides the final merge into this many slices, however small.",
-	"0 means several for each participant, unless they would be too small."},
-	{"ptsort.debug_learn_tuples", &ptsort_debug_learn_tuples,
-		-1, INT_MAX, PGC_SUSET, DEVELOPER,
-		"Sets from how many tuples on a serial sort learns its keys of text.",
-	"-1 means from where it is known to pay."},
-	{"ptsort.debug_collation_rules", &ptsort_debug_collation_rules,
-		-1, INT_MAX, PGC_SUSET, DEVELOPER,
-		"Sets the number of rules that new processes read of a collation.",
-	"-1 means the number that the C library states; 0 means order by bytes."},
-	{"ptsort.debug_merge_order", &ptsort_debug_merge_order,
-		0, 1024, PGC_SUSET, DEVELOPER,
-		"Limits the number of runs that are merged at once.",
-	"0 means as many as memory allows."},
-};
-
-static const struct config_enum_entry key_classes[] = {
-	{"auto", KEY_CLASS_AUTO, false},
-	{"prefix", KEY_CLASS_PREFIX, false},
-	{"compared", KEY_CLASS_COMPARED, false},
-	{NULL, 0, false}
 };
 
 static const struct config_enum_entry sorts[] = {
@@ -164,12 +112,6 @@ register_settings(void)
 							 "\"text\" means only by text in collations other than \"C\".",
 							 &ptsort_sort, TAKE_NO_SORTS, sorts,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
-	DefineCustomEnumVariable("ptsort.debug_key_class",
-							 "Limits the class of sort keys that are used.",
-							 "\"auto\" means the best that the columns allow.",
-							 &ptsort_debug_key_class, KEY_CLASS_AUTO,
-							 key_classes, PGC_SUSET, DEVELOPER,
-							 NULL, NULL, NULL);
 	for (int i = 0; i < lengthof(bool_settings); i++)
 	{
 		const BoolSetting *s = &bool_settings[i];

@@ -28,6 +28,7 @@
 
 #include <unistd.h>
 
+#include "debug.h"
 #include "hook/planworkers.h"
 #include "optimizer/plancat.h"
 #include "utils/rel.h"
@@ -46,8 +47,6 @@
 								 * waiting for each other */
 #define WORKER_US	6000		/* to start a worker and to end it: 6 to 7 ms
 								 * of CPU time */
-
-bool		ptsort_debug_all_workers = false;
 
 /*
  * What one row takes.  The first column counts: it decides nearly all
@@ -87,7 +86,7 @@ planworkers_limit(BtBuildRequest *request, Relation heap, Relation index)
 	double		least;
 	int			best = 0;
 
-	if (ptsort_debug_all_workers || request->workers <= 0)
+	if (ptsort_debug.all_workers || request->workers <= 0)
 		return;
 
 	least = work = work_us(request, heap, index);

@@ -10,9 +10,6 @@
 
 #include "btree/btbuild.h"
 
-/* Developer GUC: start as many as are allowed, whether they pay or not */
-extern bool ptsort_debug_all_workers;
-
 /*
  * planworkers_limit lowers request->workers, which is a limit, to the number
  * that is fastest for building 'index', and those of request->candidates by the

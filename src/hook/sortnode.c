@@ -633,7 +633,7 @@ run_parallel(PT_RUN_ARGUMENTS)
 	int			level = NewGUCNestLevel();
 
 	if (text_rank_distrusted()->n > 0)
-		(void) set_config_option("ptsort.skip_prefixes", "off", PGC_USERSET,
+		(void) set_config_option("ptsort.use_collation_tables", "off", PGC_USERSET,
 								 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
 								 false);
 	if (prev_run)

@@ -34,6 +34,7 @@
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
 
+#include "debug.h"
 #include "key/key.h"
 #include "key/key_column.h"
 #include "key/key_form.h"
@@ -42,7 +43,6 @@
 #include "key/text_compare.h"
 #include "key/text_rank.h"
 
-int			ptsort_debug_key_class = KEY_CLASS_AUTO;
 
 /*
  * SortKeyWord: one word and the column it is made from.
@@ -123,7 +123,7 @@ word_of_support(SortKeyWord *word, int column)
 static const TextRanks *
 find_ranks(Oid collation)
 {
-	return ptsort_skip_prefixes ? text_rank_create(collation) : NULL;
+	return ptsort_use_collation_tables ? text_rank_create(collation) : NULL;
 }
 
 /*
@@ -149,7 +149,7 @@ init_word(PtSortKey *key, const KeyColumn *column, bool may_learn, int nwords)
 		key_column_support(column, true, &word->ssup);
 	word->make = key_column_maker(column, &word->ssup, &word->kind);
 	word_of_support(word, column->attno - 1);
-	if (!may_learn || ptsort_debug_key_class == KEY_CLASS_COMPARED ||
+	if (!may_learn || ptsort_debug.key_class == KEY_CLASS_COMPARED ||
 		!key_column_is_text(column, &word->form, &bytewise))
 		return;
 	word->collated = !bytewise;
@@ -206,7 +206,7 @@ pack_columns(PtSortKey *key, const KeyColumn *columns, KeyUse use)
 		n++;
 	key->exact = use == KEY_IS_ALL && n == key->ncolumns &&
 		key->pack.bits <= PTSORT_MAX_WORDS * 64 + KEY_TAIL_BITS &&
-		ptsort_debug_key_class == KEY_CLASS_AUTO;
+		ptsort_debug.key_class == KEY_CLASS_AUTO;
 	if (key->exact)
 		return;
 
@@ -232,7 +232,7 @@ pack_columns(PtSortKey *key, const KeyColumn *columns, KeyUse use)
 static void
 count_words(PtSortKey *key)
 {
-	if (ptsort_debug_key_class == KEY_CLASS_COMPARED)
+	if (ptsort_debug.key_class == KEY_CLASS_COMPARED)
 		key->nwords = 0;
 	else if (key->exact)
 		key->nwords = key->pack.bits <= 64 + KEY_TAIL_BITS ? 1 : 2;

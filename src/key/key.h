@@ -22,16 +22,6 @@
 #include "lib/stringinfo.h"
 #include "ptsort_variant.h"
 
-/* Developer GUC: the best class of key that may be used. */
-typedef enum KeyClass
-{
-	KEY_CLASS_AUTO,				/* the best that the columns allow */
-	KEY_CLASS_PREFIX,			/* not exact */
-	KEY_CLASS_COMPARED			/* no words: comparison decides everything */
-} KeyClass;
-
-extern int	ptsort_debug_key_class;
-
 /* key_index makes the key of a btree index: all its key columns. */
 extern PtSortKey *key_index(Relation index);
 

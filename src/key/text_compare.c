@@ -26,7 +26,7 @@
 #include "key/text_compare.h"
 #include "utils/builtins.h"
 
-bool		ptsort_skip_prefixes = true;
+bool		ptsort_use_collation_tables = true;
 
 /*
  * The first comparisons that a process makes in a collation are made both
@@ -131,7 +131,7 @@ text_compare_contradicted(CompareFailure *failure, Oid collation)
 					   text_rank_provider(collation)),
 			 told ?
 			 errhint("Run the statement again.  This session no longer uses these tables.") :
-			 errhint("Set ptsort.skip_prefixes to off and run the statement again.")));
+			 errhint("Set ptsort.use_collation_tables to off and run the statement again.")));
 }
 
 /* Are two values the same bytes, whatever these mean? */

@@ -13,7 +13,7 @@
 #include "key/text_rank.h"
 
 /* GUC: on for all columns that allow it. */
-extern bool ptsort_skip_prefixes;
+extern bool ptsort_use_collation_tables;
 
 /*
  * CompareFailure: what happens if comparing by the tables and by strcoll()

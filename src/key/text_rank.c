@@ -33,14 +33,13 @@
 #include "compat.h"
 
 #include "access/parallel.h"
+#include "debug.h"
 #include "key/text_pass.h"
 #include "key/text_rank.h"
 #include "key/text_table.h"
 #include "key/text_unit.h"
 #include "mb/pg_wchar.h"
 #include "utils/varlena.h"
-
-bool		ptsort_debug_trust_collations = false;
 
 struct TextRanks
 {
@@ -478,7 +477,7 @@ static bool
 create_by_tables(TextRanks *ranks, Oid collation)
 {
 	ranks->proof = tried_proof(collation);
-	ranks->single = ptsort_debug_trust_collations;
+	ranks->single = ptsort_debug.trust_collations;
 	return ranks->proof->forward && ranks->proof->agrees;
 }
 
@@ -498,7 +497,7 @@ create_by_units(TextRanks *ranks, Oid collation)
 	if (GetDatabaseEncoding() != PG_UTF8)
 		return false;
 	ranks->units = text_unit_table(collation);
-	ranks->units->single = ptsort_debug_trust_collations;
+	ranks->units->single = ptsort_debug.trust_collations;
 	return ranks->units->agrees || !ranks->units->opened;
 }
 
@@ -535,7 +534,7 @@ text_rank_prepare(const TextRanks *ranks)
 	{
 		units->single = false;
 		units->agrees = agrees(ranks, units->collation);
-		units->single = ptsort_debug_trust_collations;
+		units->single = ptsort_debug.trust_collations;
 	}
 	return text_rank_is_ready(ranks);
 }

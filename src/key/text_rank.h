@@ -10,9 +10,6 @@
 
 #include "compat.h"
 
-/* Developer GUC: order strings as if no element had several characters. */
-extern bool ptsort_debug_trust_collations;
-
 typedef struct TextRanks TextRanks;
 
 /* same_sign returns true if two comparisons have the same result. */

@@ -36,10 +36,9 @@
 #include <langinfo.h>
 #endif
 
+#include "debug.h"
 #include "key/text_table.h"
 #include "utils/memutils.h"
-
-int			ptsort_debug_collation_rules = -1;
 
 /* what this process has proved, in TopMemoryContext */
 static CollateProof *proofs = NULL;
@@ -207,8 +206,8 @@ locale_number(locale_t locale, nl_item item)
 static void
 find_tables(CollateTables *tables, locale_t locale)
 {
-	tables->npasses = ptsort_debug_collation_rules >= 0 ?
-		ptsort_debug_collation_rules :
+	tables->npasses = ptsort_debug.collation_rules >= 0 ?
+		ptsort_debug.collation_rules :
 		locale_number(locale, _NL_COLLATE_NRULES);
 	tables->rules = locale_item(locale, _NL_COLLATE_RULESETS);
 	tables->table = locale_item(locale, _NL_COLLATE_TABLEMB);

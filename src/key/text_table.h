@@ -21,12 +21,6 @@
 /* Elements that have been found are kept, this many: a power of two. */
 #define KEPT_ELEMENTS	8192
 
-/*
- * Developer GUC: the number of rules that a process reads of each collation of
- * the C library, -1 for the true one.
- */
-extern int	ptsort_debug_collation_rules;
-
 /* KeptElement: what element a character begins with, wherever it occurs. */
 typedef struct KeptElement
 {

@@ -45,7 +45,7 @@ typedef struct SortOutcome
 								 * is not the result */
 	Oid			contradicted;	/* a collation that has given two answers
 								 * about the same strings, one by its tables
-								 * (ptsort.skip_prefixes); InvalidOid: none */
+								 * (ptsort.use_collation_tables); InvalidOid: none */
 } SortOutcome;
 
 /*

@@ -28,6 +28,7 @@
  */
 #include "compat.h"
 
+#include "debug.h"
 #include "fault.h"
 #include "miscadmin.h"
 #include "sort/slices.h"
@@ -59,8 +60,6 @@
  */
 #define PROBE_BUFFER		(8 * 1024)
 #define PROBES_PART			4
-
-int			ptsort_debug_slices = 0;
 
 /* One run while slices are planned. */
 typedef struct SliceRun
@@ -442,8 +441,8 @@ make_cuts(SortOrder *order, SliceRun *runs, int nruns,
 int
 slices_useful(int nslices, int64 tuples)
 {
-	if (ptsort_debug_slices > 0)
-		return Min(nslices, ptsort_debug_slices);
+	if (ptsort_debug.slices > 0)
+		return Min(nslices, ptsort_debug.slices);
 	return (int) Max(Min(nslices, tuples / MIN_SLICE_TUPLES),
 					 Max(Min(nslices / SLICES_EACH, tuples / MIN_SHARE_TUPLES),
 						 1));

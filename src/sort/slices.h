@@ -12,9 +12,6 @@
 
 #include "sort/run.h"
 
-/* Developer GUC: cut into this many slices, however small; 0 is off. */
-extern int	ptsort_debug_slices;
-
 /* Slices for each participant. */
 #define SLICES_EACH		8
 

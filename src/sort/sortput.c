@@ -85,9 +85,6 @@
 /* Ordering fewer tuples than this is not timed. */
 #define FEW_TUPLES			256
 
-int			ptsort_debug_spill_entries = 0;
-int			ptsort_debug_learn_tuples = -1;
-
 /*
  * What is left of the budget for entries: all but the sort's other memory, what
  * writing a run will take, and what a key that learns or has may still take.
@@ -113,7 +110,7 @@ entries_budget(PtSort *sort)
 static int64
 least_to_learn(void)
 {
-	return ptsort_debug_learn_tuples >= 0 ? ptsort_debug_learn_tuples :
+	return ptsort_debug.learn_tuples >= 0 ? ptsort_debug.learn_tuples :
 		LEAST_TO_LEARN;
 }
 
@@ -240,8 +237,8 @@ may_have_more(const PtSort *sort)
 static bool
 has_many(const PtSort *sort)
 {
-	int64		least = ptsort_debug_learn_tuples >= 0 ?
-		ptsort_debug_learn_tuples : MANY_TUPLES;
+	int64		least = ptsort_debug.learn_tuples >= 0 ?
+		ptsort_debug.learn_tuples : MANY_TUPLES;
 
 	return all_tuples(sort) >= least || may_have_more(sort);
 }

@@ -18,16 +18,8 @@
 
 #include "compat.h"
 
+#include "debug.h"
 #include "sort/sortstate.h"
-
-/* Developer GUC: entries of an initial run; 0 is off. */
-extern int	ptsort_debug_spill_entries;
-
-/*
- * Developer GUC: a serial sort learns from this many tuples on; -1: where that
- * pays.
- */
-extern int	ptsort_debug_learn_tuples;
 
 /* sort_begin_putting prepares for tuples to be put. */
 extern void sort_begin_putting(PtSort *sort);
@@ -50,8 +42,8 @@ extern void sort_note_put(PtSort *sort);
 static inline bool
 sort_must_spill(const PtSort *sort)
 {
-	return unlikely(ptsort_debug_spill_entries > 0 &&
-					sort->memsort->count >= ptsort_debug_spill_entries);
+	return unlikely(ptsort_debug.spill_entries > 0 &&
+					sort->memsort->count >= ptsort_debug.spill_entries);
 }
 
 /* Is there nothing to do but to fill memory? */

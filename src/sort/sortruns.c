@@ -15,6 +15,7 @@
  */
 #include "compat.h"
 
+#include "debug.h"
 #include "sort/shared.h"
 #include "sort/sortruns.h"
 #include "sort/splice.h"
@@ -53,8 +54,6 @@
 /* But so many runs of a participant are enough, and so many of all of them. */
 #define RUNS_EACH			16
 #define RUNS_OF_ALL			32
-
-int			ptsort_debug_merge_order = 0;
 
 /* sort_wants_short_runs: see sortruns.h. */
 bool
@@ -219,8 +218,8 @@ sort_merge_order(const PtSort *sort, MergePurpose purpose)
 	int64		memory;
 	int64		order;
 
-	if (ptsort_debug_merge_order > 0)
-		return Max(ptsort_debug_merge_order, 2);
+	if (ptsort_debug.merge_order > 0)
+		return Max(ptsort_debug.merge_order, 2);
 	for (int i = 0; i < sort->nruns; i++)
 	{
 		reader = Max(reader, run_reader_memory(sort->runs[i]));

@@ -16,9 +16,6 @@
 
 #include "sort/sortstate.h"
 
-/* Developer GUC: most runs of a merge; 0 is off. */
-extern int	ptsort_debug_merge_order;
-
 /*
  * sort_begin_run starts a new run.  Any run of a worker may be the one that
  * others read, and so gets a sparse index.

@@ -20,7 +20,7 @@ sub fuzz_node
 	my ($conf) = @_;
 	plan skip_all => 'python3 is missing'
 	  if system('python3 -c "" >/dev/null 2>&1') != 0;
-	return new_node('main', conf => "ptsort.log_build = off\nptsort.debug_slices = 0\nmax_wal_size = 4GB\n" . ($conf // ''));
+	return new_node('main', conf => "ptsort.log_build = off\nptsort_test.slices = 0\nmax_wal_size = 4GB\n" . ($conf // ''));
 }
 
 # Run fuzz.py with these arguments on a node of ours; scripts of failures are

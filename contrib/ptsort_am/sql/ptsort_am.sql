@@ -1,4 +1,5 @@
 CREATE EXTENSION ptsort_am CASCADE;
+LOAD 'ptsort_test';	-- settings that force a path
 SET max_parallel_maintenance_workers = 2;
 SET maintenance_work_mem = '128MB';
 
@@ -43,17 +44,17 @@ INSERT INTO conditions (condition) VALUES
 
 -- Built by workers and leader, with the scan by workers only; by all; serially.
 -- t/001_crash_replica.pl shows that several processes write slices.
-SET ptsort.debug_slices = 8;
-SET ptsort.debug_leader_participates = off;
+SET ptsort_test.slices = 8;
+SET ptsort_test.leader_participates = off;
 CREATE INDEX t_k ON t USING ptsort_am (k);
 SELECT c.* FROM conditions, compare(condition) c ORDER BY number;
-RESET ptsort.debug_leader_participates;
+RESET ptsort_test.leader_participates;
 REINDEX INDEX t_k;
 SELECT bool_and(c.index) AS index, sum(c.rows) AS rows, bool_and(c.same) AS same FROM conditions, compare(condition) c;
 SET max_parallel_maintenance_workers = 0;
 REINDEX INDEX t_k;
 SELECT bool_and(c.index) AS index, sum(c.rows) AS rows, bool_and(c.same) AS same FROM conditions, compare(condition) c;
-RESET ptsort.debug_slices;
+RESET ptsort_test.slices;
 SET max_parallel_maintenance_workers = 2;
 
 -- The planner takes it where it is cheaper.

@@ -1,5 +1,6 @@
 -- A table copied in the order of an index.
 CREATE EXTENSION ptsort_example CASCADE;
+LOAD 'ptsort_test';	-- settings that force a path
 CREATE TABLE rows (n int, name text, gone int, big text);
 ALTER TABLE rows ALTER big SET STORAGE EXTERNAL;
 INSERT INTO rows SELECT hashint4(i) % 1000, CASE WHEN i % 9 > 0 THEN md5(i::text) END, 1, repeat('x', i % 7 * CASE i % 100 WHEN 0 THEN 2000 ELSE 1 END)
@@ -26,9 +27,9 @@ END $$;
 SELECT * FROM copied('rows_n', '-n');
 SELECT * FROM copied('rows_name', 'coalesce(upper(name) COLLATE "C", ''''), late');
 SET maintenance_work_mem = '1MB';
-SET ptsort.debug_spill_entries = 400;
+SET ptsort_test.spill_entries = 400;
 SELECT * FROM copied('rows_name', 'coalesce(upper(name) COLLATE "C", ''''), late');
-RESET ptsort.debug_spill_entries;
+RESET ptsort_test.spill_entries;
 RESET maintenance_work_mem;
 
 -- Mistakes.

@@ -1,5 +1,6 @@
 -- The median of a table's column, sorted by the leader and workers.
 CREATE EXTENSION ptsort_example CASCADE;
+LOAD 'ptsort_test';	-- settings that force a path
 CREATE TABLE numbers (pad text, n bigint, small int);
 INSERT INTO numbers SELECT repeat('x', i % 50), CASE WHEN i % 10 > 0 THEN hashint8(i) END FROM generate_series(1, 100000) i;
 CREATE FUNCTION medians(workers int, OUT parallel bigint, OUT same bool)
@@ -16,11 +17,11 @@ RESET client_min_messages;
 SELECT workers, m.* FROM generate_series(1, 4) workers, medians(workers) m;
 
 -- Each process writes runs; no worker can be had.
-SET ptsort.debug_spill_entries = 1000;
-SET ptsort.debug_merge_order = 2;
+SET ptsort_test.spill_entries = 1000;
+SET ptsort_test.merge_order = 2;
 SELECT workers, m.* FROM generate_series(1, 2) workers, medians(workers) m;
-RESET ptsort.debug_spill_entries;
-RESET ptsort.debug_merge_order;
+RESET ptsort_test.spill_entries;
+RESET ptsort_test.merge_order;
 SET max_parallel_workers = 0;
 SET client_min_messages = debug1;
 SELECT table_median('numbers', 'n');

@@ -4,8 +4,8 @@ CREATE FUNCTION access(merge_order int, spill_entries int, variant text, index r
 	OUT tuples int8, OUT runs int8)
 LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM set_config('ptsort.debug_merge_order', merge_order::text, true);
-	PERFORM set_config('ptsort.debug_spill_entries', spill_entries::text, true);
+	PERFORM set_config('ptsort_test.merge_order', merge_order::text, true);
+	PERFORM set_config('ptsort_test.spill_entries', spill_entries::text, true);
 	SELECT s.tuples, s.runs INTO tuples, runs
 	FROM ptsort_test_sort(variant, index, n, random_access => true,
 						  null_every => 20, distinct_keys => n / 2) s;

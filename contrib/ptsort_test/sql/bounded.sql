@@ -5,9 +5,9 @@ CREATE FUNCTION bounded(merge_order int, spill_entries int, learn int, variant t
 	OUT tuples int8, OUT checksum int8, OUT runs int8)
 LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM set_config('ptsort.debug_merge_order', merge_order::text, true);
-	PERFORM set_config('ptsort.debug_spill_entries', spill_entries::text, true);
-	PERFORM set_config('ptsort.debug_learn_tuples', learn::text, true);
+	PERFORM set_config('ptsort_test.merge_order', merge_order::text, true);
+	PERFORM set_config('ptsort_test.spill_entries', spill_entries::text, true);
+	PERFORM set_config('ptsort_test.learn_tuples', learn::text, true);
 	SELECT s.tuples, s.checksum, s.runs INTO tuples, checksum, runs
 	FROM ptsort_test_sort(variant, index, n, budget_kb, pattern => pattern, random_access => access,
 						  distinct_keys => distinct_keys, null_every => 50, stable => stable, bound => bound) s;

@@ -6,7 +6,7 @@ INSERT INTO build SELECT (i * 7919) % 20011, 'row ' || i
 CREATE INDEX build_k ON build (k);
 SELECT count(*), sum(k) FROM build;
 LOAD 'ptsort';
-SET ptsort.debug_slices = 12;
+SET ptsort_test.slices = 12;
 -- alone: one slice that has everything, or load
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_slices');
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_load');
@@ -14,17 +14,17 @@ SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_load');
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_slices', workers => 2);
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_load', workers => 2);
 -- the same through runs in files
-SET ptsort.debug_spill_entries = 3000;
+SET ptsort_test.spill_entries = 3000;
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_slices');
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_load');
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_slices', workers => 2);
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_load', workers => 2);
-RESET ptsort.debug_spill_entries;
+RESET ptsort_test.spill_entries;
 -- without the leader's process as a participant of the sort
-SET ptsort.debug_leader_participates = off;
+SET ptsort_test.leader_participates = off;
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_slices', workers => 2);
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_load', workers => 2);
-RESET ptsort.debug_leader_participates;
+RESET ptsort_test.leader_participates;
 -- workers are asked for but cannot be had
 SET max_parallel_workers = 0;
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_slices', workers => 2);
@@ -68,4 +68,4 @@ SELECT ptsort_test_build('build_k', 'ptsort_test_build_slices_alone', workers =>
 SELECT ptsort_test_build('build_k', 'ptsort_test_build_no_sort');
 \set VERBOSITY terse
 DROP TABLE build, build_nothing;
-RESET ptsort.debug_slices;
+RESET ptsort_test.slices;

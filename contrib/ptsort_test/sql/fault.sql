@@ -8,8 +8,8 @@ SET ptsort_test.fault = 'a point:1:error:any:5';
 SET ptsort_test.fault = '';
 
 -- The points that a sort with runs passes.
-SET ptsort.debug_spill_entries = 500;
-SET ptsort.debug_merge_order = 2;
+SET ptsort_test.spill_entries = 500;
+SET ptsort_test.merge_order = 2;
 SELECT tuples FROM ptsort_test_sort('tuple', 'shape_int8_i', 5000, workers => 2);
 CREATE TEMP TABLE points AS SELECT point FROM ptsort_test_fault_points();
 SELECT point FROM points ORDER BY point COLLATE "C";

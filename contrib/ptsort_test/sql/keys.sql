@@ -55,8 +55,8 @@ CREATE FUNCTION key_checksum(learn int, spill int, class text, variant text, ind
 	keys int, kb int, workers int, OUT checksum int8, OUT runs int8)
 LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM set_config('ptsort.debug_learn_tuples', learn::text, true),
-		set_config('ptsort.debug_spill_entries', spill::text, true), set_config('ptsort.debug_key_class', class, true);
+	PERFORM set_config('ptsort_test.learn_tuples', learn::text, true),
+		set_config('ptsort_test.spill_entries', spill::text, true), set_config('ptsort_test.key_class', class, true);
 	SELECT s.checksum, s.runs INTO checksum, runs
 	FROM ptsort_test_sort(variant, index, 3000, kb, workers => workers, distinct_keys => keys, null_every => 50) s;
 END $$;
@@ -73,14 +73,14 @@ GROUP BY variant, index
 ORDER BY variant COLLATE "C", index::text COLLATE "C";
 
 -- In parallel one participant learns for all: read by the leader, or in slices
-SET ptsort.debug_learn_tuples = 0;	-- else it would not pay
+SET ptsort_test.learn_tuples = 0;	-- else it would not pay
 SELECT variant, index, slices, s.tuples, s.key, s.comparisons < 4 * s.tuples AS few_comparisons
 FROM unnest('{datum,tuple}'::text[]) variant,
 	 unnest('{shape_libc_i,shape_mixed_i,shape_text_i,shape_icu_i,shape_int8_i,shape_uuid_i}'::regclass[]) index,
 	 unnest('{f,t}'::bool[]) slices,
 	 ptsort_test_sort(variant, index, 12000, workers => 2, shares => '{1,30,5}', slices => slices, null_every => 11) s
 ORDER BY variant COLLATE "C", index::text COLLATE "C", slices;
-RESET ptsort.debug_learn_tuples;
+RESET ptsort_test.learn_tuples;
 
 -- Random access, in memory and in a run
 SELECT variant, index, n, s.tuples, s.runs > 1 AS runs, s.key
@@ -94,7 +94,7 @@ ORDER BY variant COLLATE "C", index::text COLLATE "C", n;
 -- to learn
 CREATE FUNCTION key_memory(class text, variant text, index regclass, n int) RETURNS int8 LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM set_config('ptsort.debug_key_class', class, true);
+	PERFORM set_config('ptsort_test.key_class', class, true);
 	RETURN (SELECT s.peak_memory FROM ptsort_test_sort(variant, index, n, 16384) s);
 END $$;
 SELECT index, key_memory('auto', 'datum', index, 20000) < 0.9 * key_memory('prefix', 'datum', index, 20000) AS less

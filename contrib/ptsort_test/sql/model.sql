@@ -25,9 +25,9 @@ CREATE FUNCTION model(modes, query text, variant text, slots text, seed int8, kb
 	OUT tuples int8, OUT groups int8, OUT runs int8, OUT comparisons int8, OUT peak_memory int8, OUT temp_bytes int8)
 LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM set_config('ptsort.debug_merge_order', $1.merge_order::text, true);
-	PERFORM set_config('ptsort.debug_learn_tuples', $1.learn::text, true);
-	PERFORM set_config('ptsort.debug_spill_entries', $1.spill::text, true);
+	PERFORM set_config('ptsort_test.merge_order', $1.merge_order::text, true);
+	PERFORM set_config('ptsort_test.learn_tuples', $1.learn::text, true);
+	PERFORM set_config('ptsort_test.spill_entries', $1.spill::text, true);
 	SELECT m.* INTO tuples, groups, runs, comparisons, peak_memory, temp_bytes
 	FROM ptsort_test_model(query, variant, slots, kb, $1.participants, $1.slices, $1.random_access, seed,
 		stable => $1.stable, rounds => $1.rounds) m;

@@ -5,7 +5,7 @@ INSERT INTO onecall SELECT CASE WHEN i % 50 > 0 THEN (i * 7919) % 20011 END, i %
 		md5((i % 5000)::text), 'word ' || chr(224 + i % 30) || (i * 31) % 999, 'row ' || i
 	FROM generate_series(1, 20010) i;
 LOAD 'ptsort';
-SET ptsort.debug_slices = 12;
+SET ptsort_test.slices = 12;
 
 -- Sorts as the server does; returns who took part, and what is not as it is.
 CREATE FUNCTION onecall(keys text[], operators regoperator[], order_by text, variant text DEFAULT 'tuple',
@@ -42,12 +42,12 @@ SELECT variant, order_by, onecall(keys, operators, order_by, variant, 0) AS alon
 	onecall(keys, operators, order_by, variant, slices => true) AS slices
 FROM onecall_keys ORDER BY n;
 -- through runs in files
-SET ptsort.debug_spill_entries = 1000;
+SET ptsort_test.spill_entries = 1000;
 SELECT variant, order_by, onecall(keys, operators, order_by, variant, 0, budget_kb => 1024) AS alone,
 	onecall(keys, operators, order_by, variant, budget_kb => 3072) AS stream,
 	onecall(keys, operators, order_by, variant, slices => true, budget_kb => 3072) AS slices
 FROM onecall_keys ORDER BY n;
-RESET ptsort.debug_spill_entries;
+RESET ptsort_test.spill_entries;
 
 -- who takes part
 \set by_k '\'{k}\', \'{"<(int8,int8)"}\', \'k\''
@@ -55,9 +55,9 @@ SELECT onecall(:by_k, slices => true, workers => 0);
 SELECT onecall(:by_k, workers_only => true);
 SELECT onecall(:by_k, slices => true, workers_only => true);
 SELECT onecall(:by_k, workers => 0, workers_only => true);
-SET ptsort.debug_leader_participates = off;
+SET ptsort_test.leader_participates = off;
 SELECT onecall(:by_k);
-RESET ptsort.debug_leader_participates;
+RESET ptsort_test.leader_participates;
 SET max_parallel_workers = 1;
 SELECT onecall(:by_k);
 SET max_parallel_workers = 0;
@@ -81,7 +81,7 @@ SELECT onecall(:by_k, tab => 'onecall_none'), onecall(:by_k, tab => 'onecall_non
 -- Text: by words that one participant learns for all; by the server's abbreviated
 -- keys where the collation's tables are not used; compared.  (Nothing would be
 -- learned of so few tuples.)
-SET ptsort.debug_learn_tuples = 0;
+SET ptsort_test.learn_tuples = 0;
 CREATE TABLE onecall_words AS SELECT md5(i::text) COLLATE "en-x-icu" AS w, 'row ' || i AS pad FROM generate_series(1, 20000) i;
 CREATE FUNCTION onecall_text(workers int DEFAULT 2, workers_only bool DEFAULT false, context text DEFAULT '')
 RETURNS text LANGUAGE sql AS $$
@@ -90,19 +90,19 @@ SELECT concat_ws(', ', participants || ' participants', CASE WHEN digest = expec
 FROM ptsort_test_parallel('onecall_words', '{w}', '{"<(text,text)"}', 'tuple', workers => workers, workers_only => workers_only, context => context),
 	(SELECT md5(string_agg(hashtext(w)::text, ' ' ORDER BY w)) AS expected FROM onecall_words) sorted $$;
 SELECT onecall_text(), onecall_text(3), onecall_text(2, true), onecall_text(context => 'own'), onecall_text(0);
-SET ptsort.debug_slices = 1;
+SET ptsort_test.slices = 1;
 SELECT onecall_text(), onecall_text(3), onecall_text(2, true), onecall_text(context => 'main'), onecall_text(0);
-SET ptsort.debug_slices = 12;
-SET ptsort.debug_spill_entries = 700;
+SET ptsort_test.slices = 12;
+SET ptsort_test.spill_entries = 700;
 SELECT onecall_text(), onecall_text(2, true);
-RESET ptsort.debug_spill_entries;
-SET ptsort.skip_prefixes = off;
+RESET ptsort_test.spill_entries;
+SET ptsort.use_collation_tables = off;
 SELECT onecall_text(), onecall_text(2, true);
-RESET ptsort.skip_prefixes;
-SET ptsort.debug_key_class = compared;
+RESET ptsort.use_collation_tables;
+SET ptsort_test.key_class = compared;
 SELECT onecall_text(), onecall_text(2, true);
-RESET ptsort.debug_key_class;
-RESET ptsort.debug_learn_tuples;
+RESET ptsort_test.key_class;
+RESET ptsort_test.learn_tuples;
 
 -- what this transaction sees, and what it does not
 BEGIN;

@@ -27,18 +27,18 @@ FROM unnest('{datum,tuple,index}'::text[]) variant,
 SELECT variant, s.tuples, s.runs > 3 AS runs
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 ptsort_test_sort(variant, 'shape_int8_i', 200000, workers => 2) s;
-SET ptsort.debug_spill_entries = 200;
+SET ptsort_test.spill_entries = 200;
 SELECT variant, s.tuples, s.runs
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 ptsort_test_sort(variant, 'shape_text_i', 6000, workers => 2) s;
 -- More runs than the merge order: they are merged into one.
-SET ptsort.debug_spill_entries = 50;
-SET ptsort.debug_merge_order = 2;
+SET ptsort_test.spill_entries = 50;
+SET ptsort_test.merge_order = 2;
 SELECT variant, s.tuples, s.runs > 200 AS runs
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 ptsort_test_sort(variant, 'shape_text_i', 5000, workers => 2) s;
-RESET ptsort.debug_spill_entries;
-RESET ptsort.debug_merge_order;
+RESET ptsort_test.spill_entries;
+RESET ptsort_test.merge_order;
 
 -- Presorted shares, whose runs do not overlap.
 SELECT pattern, s.tuples

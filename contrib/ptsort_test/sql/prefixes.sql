@@ -26,9 +26,9 @@ FROM (VALUES
 	('text COLLATE "en_US.utf8"', 'text_pattern_ops')) v (type, opclass);
 
 -- off: strings are compared in full
-SET ptsort.skip_prefixes = off;
+SET ptsort.use_collation_tables = off;
 SELECT * FROM try('text COLLATE "en_US.utf8"');
-RESET ptsort.skip_prefixes;
+RESET ptsort.use_collation_tables;
 
 -- Sorts of values skip them too.
 SELECT ptsort_test_array(array_agg(k), '<(text,text)') = array_agg(k ORDER BY k) AS same

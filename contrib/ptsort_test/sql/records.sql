@@ -12,19 +12,19 @@ FROM (VALUES (0, 'random', 65536), (1, 'random', 65536), (3, 'random', 1024), (0
 SELECT n, s.tuples FROM unnest('{0,1,2}'::int[]) n, ptsort_test_sort('record', 'shape_record_i', n) s;
 
 -- Any number of participants, one merge or slices: the same order.
-SET ptsort.debug_slices = 8;
+SET ptsort_test.slices = 8;
 SELECT count(*) AS sorts, count(DISTINCT s.checksum) AS results, max(s.filled_slices) AS slices
 FROM (VALUES (0, true), (1, true), (1, false), (3, true), (4, false)) p (workers, leader), (VALUES (true), (false)) q (slices),
 	 ptsort_test_sort('record', 'shape_record_i', 6000, workers => workers, leader_takes_part => leader,
 		distinct_keys => 5, slices => slices AND workers > 0) s;
-SET ptsort.debug_spill_entries = 100;
-SET ptsort.debug_merge_order = 2;
+SET ptsort_test.spill_entries = 100;
+SET ptsort_test.merge_order = 2;
 SELECT slices, s.tuples, s.runs > 60 AS runs, s.filled_slices
 FROM (VALUES (true), (false)) q (slices),
 	 ptsort_test_sort('record', 'shape_record_i', 6000, workers => 2, distinct_keys => 2, slices => slices) s;
-RESET ptsort.debug_spill_entries;
-RESET ptsort.debug_merge_order;
-RESET ptsort.debug_slices;
+RESET ptsort_test.spill_entries;
+RESET ptsort_test.merge_order;
+RESET ptsort_test.slices;
 
 -- Backward, again, marked and restored: in memory, in runs.
 SELECT budget_kb, s.tuples, s.runs > 1 AS runs

@@ -11,8 +11,8 @@ CREATE FUNCTION reset_spilled(merge_order int, spill_entries int, variant text, 
 	access bool, stable bool, OUT checked bool, OUT method text, OUT space text, OUT runs bool, OUT memory bool)
 LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM set_config('ptsort.debug_merge_order', merge_order::text, true);
-	PERFORM set_config('ptsort.debug_spill_entries', spill_entries::text, true);
+	PERFORM set_config('ptsort_test.merge_order', merge_order::text, true);
+	PERFORM set_config('ptsort_test.spill_entries', spill_entries::text, true);
 	SELECT s.checked > 20, s.method, s.space, s.runs > 50, s.most_memory < 500000
 	INTO checked, method, space, runs, memory
 	FROM ptsort_test_reset(variant, index, 60, 500, random_access => access, stable => stable) s;

@@ -23,8 +23,8 @@ CREATE FUNCTION checksum(merge_order int, spill_entries int, variant text, index
 	n int, budget_kb int, pattern text, distinct_keys int, OUT checksum int8, OUT runs int8)
 LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM set_config('ptsort.debug_merge_order', merge_order::text, true);
-	PERFORM set_config('ptsort.debug_spill_entries', spill_entries::text, true);
+	PERFORM set_config('ptsort_test.merge_order', merge_order::text, true);
+	PERFORM set_config('ptsort_test.spill_entries', spill_entries::text, true);
 	SELECT s.checksum, s.runs INTO checksum, runs
 	FROM ptsort_test_sort(variant, index, n, budget_kb, pattern => pattern,
 						  distinct_keys => distinct_keys, null_every => 50) s;
@@ -81,7 +81,7 @@ SELECT tuples FROM ptsort_test_sort('index', 'shape_int8_i', 2, pattern => 'perm
 CREATE FUNCTION presorted(variant text, pattern text, n int, OUT more int8)
 LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM set_config('ptsort.debug_key_class', 'compared', true);
+	PERFORM set_config('ptsort_test.key_class', 'compared', true);
 	SELECT s.comparisons - (n - 1) INTO more
 	FROM ptsort_test_sort(variant, 'shape_int8_i', n, 65536, pattern => pattern) s;
 END $$;

@@ -27,9 +27,9 @@ LANGUAGE plpgsql AS $$
 DECLARE
 	s record;
 BEGIN
-	PERFORM set_config('ptsort.debug_spill_entries', spill::text, true),
-		set_config('ptsort.debug_merge_order', merge_order::text, true),
-		set_config('ptsort.debug_key_class', class, true);
+	PERFORM set_config('ptsort_test.spill_entries', spill::text, true),
+		set_config('ptsort_test.merge_order', merge_order::text, true),
+		set_config('ptsort_test.key_class', class, true);
 	SELECT * INTO s FROM ptsort_test_server(index, budget_kb => 8192, random_access => random_access);
 	tuples := s.tuples;
 	identical := s.identical;
@@ -68,13 +68,13 @@ FROM unnest('{rows_hash,rows_hash_null}'::regclass[]) index, unnest('{1,2,100,65
 	 unnest('{f,t}'::bool[]) random_access,
 	 ptsort_test_server(index, buckets => buckets, random_access => random_access) s
 ORDER BY index::text COLLATE "C", buckets, random_access;
-SET ptsort.debug_spill_entries = 500;
-SET ptsort.debug_merge_order = 2;
+SET ptsort_test.spill_entries = 500;
+SET ptsort_test.merge_order = 2;
 SELECT random_access, s.tuples, s.runs > 1 AS runs, s.comparisons
 FROM unnest('{f,t}'::bool[]) random_access, ptsort_test_server('rows_hash', random_access => random_access) s
 ORDER BY random_access;
-RESET ptsort.debug_spill_entries;
-RESET ptsort.debug_merge_order;
+RESET ptsort_test.spill_entries;
+RESET ptsort_test.merge_order;
 
 -- GiST: points by abbreviated keys, which decide nearly all.
 CREATE TABLE points (p point, q point, pad int);

@@ -2,6 +2,8 @@
 -- last column is the payload that shows damage at either end.
 CREATE EXTENSION ptsort;
 CREATE EXTENSION ptsort_test;
+-- Its settings are there in all sessions of the tests.
+ALTER DATABASE :"DBNAME" SET session_preload_libraries = 'ptsort_test';
 -- None of its functions can be called by everybody.
 SELECT p.oid::regprocedure FROM pg_depend d JOIN pg_proc p ON p.oid = d.objid
 WHERE d.classid = 'pg_proc'::regclass AND d.refclassid = 'pg_extension'::regclass

@@ -30,7 +30,7 @@ FROM (SELECT *, sizes_try(format('SELECT ptsort_test_size(%L, %s)', argument, si
 GROUP BY place, argument, result ORDER BY place, min(ordinality);
 
 -- The same where runs are written and merged, whatever memory there is.
-SET ptsort.debug_spill_entries = 20000;
+SET ptsort_test.spill_entries = 20000;
 SELECT argument, string_agg(size::text, ', ' ORDER BY ordinality) AS sizes, result
 FROM (SELECT *, sizes_try(format('SELECT ptsort_test_size(%L, %s)', argument, size)) AS result
 	FROM unnest(ptsort_test_size_arguments()) WITH ORDINALITY a (argument, place),
@@ -38,7 +38,7 @@ FROM (SELECT *, sizes_try(format('SELECT ptsort_test_size(%L, %s)', argument, si
 	WHERE argument ~ 'budget|expected|bound'
 	OFFSET 0) a
 GROUP BY place, argument, result ORDER BY place, min(ordinality);
-RESET ptsort.debug_spill_entries;
+RESET ptsort_test.spill_entries;
 
 -- The functions of this extension.
 CREATE TABLE sizes_calls (call text, argument text, place serial);

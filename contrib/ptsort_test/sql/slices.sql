@@ -3,7 +3,7 @@
 
 -- Any number of processes, with the leader's or without: the same tuples in the
 -- same order as the serial sort.
-SET ptsort.debug_slices = 8;
+SET ptsort_test.slices = 8;
 SELECT variant, index, count(*) AS sorts, count(DISTINCT s.checksum) AS results
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 unnest('{shape_int8_i,shape_text_i,shape_numeric_i,shape_default_i,shape_own_i,shape_bool_i}'::regclass[]) index,
@@ -19,7 +19,7 @@ CREATE FUNCTION slices_cut(variant text, slices int, n int, distinct_keys int,
 	OUT filled bigint, OUT checksum bigint)
 LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM set_config('ptsort.debug_slices', slices::text, true);
+	PERFORM set_config('ptsort_test.slices', slices::text, true);
 	SELECT s.filled_slices, s.checksum INTO filled, checksum
 	FROM ptsort_test_sort(variant, 'shape_int4_i', n, workers => 3, slices => true, width => 300,
 						  distinct_keys => distinct_keys) s;
@@ -71,13 +71,13 @@ FROM unnest('{ascending,descending}'::text[]) pattern,
 	 ptsort_test_sort('index', 'shape_int8_i', 20000, workers => 2, pattern => pattern, slices => true) s;
 
 -- Each participant spills; runs of many runs.
-SET ptsort.debug_spill_entries = 50;
-SET ptsort.debug_merge_order = 2;
+SET ptsort_test.spill_entries = 50;
+SET ptsort_test.merge_order = 2;
 SELECT variant, s.tuples, s.filled_slices > 1 AS cut
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 ptsort_test_sort(variant, 'shape_text_i', 5000, workers => 2, slices => true) s;
-RESET ptsort.debug_spill_entries;
-RESET ptsort.debug_merge_order;
+RESET ptsort_test.spill_entries;
+RESET ptsort_test.merge_order;
 
 -- The smallest budget with more data than it: wide tuples, and some that are
 -- larger than the budget.
@@ -89,7 +89,7 @@ SELECT tuples, filled_slices > 1 AS cut FROM ptsort_test_sort('tuple', 'shape_in
 	slices => true);
 
 -- As many slices as are useful: for so few tuples, one.
-RESET ptsort.debug_slices;
+RESET ptsort_test.slices;
 SELECT variant, s.tuples, s.filled_slices
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 ptsort_test_sort(variant, 'shape_int8_i', 100, workers => 2, slices => true) s;
@@ -97,7 +97,7 @@ FROM unnest('{datum,tuple,index}'::text[]) variant,
 -- Duplicates that only the merge can see: there are none, there is one.  What
 -- slices cannot do.
 \set VERBOSITY terse
-SET ptsort.debug_slices = 8;
+SET ptsort_test.slices = 8;
 SELECT tuples, filled_slices > 1 AS cut FROM ptsort_test_sort('index', 'shape_int8_i', 5000, workers => 2, pattern => 'permuted',
 	is_unique => true, slices => true);
 SELECT tuples FROM ptsort_test_sort('index', 'shape_int8_i', 2, workers => 1, pattern => 'permuted',
@@ -111,5 +111,5 @@ FROM (VALUES (0, false), (10, false), (20000, false), (20000, true)) v (n, rando
 					  width => 100) s;
 SELECT tuples FROM ptsort_test_sort('index', 'shape_int8_i', 1000, workers => 2, slices => true);
 SELECT ptsort_test_temp_files();
-RESET ptsort.debug_slices;
+RESET ptsort_test.slices;
 DROP FUNCTION slices_cut;

@@ -5,8 +5,8 @@ CREATE FUNCTION stable(merge_order int, spill_entries int, variant text, index r
 	OUT tuples int8, OUT checksum int8, OUT runs int8)
 LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM set_config('ptsort.debug_merge_order', merge_order::text, true);
-	PERFORM set_config('ptsort.debug_spill_entries', spill_entries::text, true);
+	PERFORM set_config('ptsort_test.merge_order', merge_order::text, true);
+	PERFORM set_config('ptsort_test.spill_entries', spill_entries::text, true);
 	SELECT s.tuples, s.checksum, s.runs INTO tuples, checksum, runs
 	FROM ptsort_test_sort(variant, index, n, budget_kb, pattern => pattern, random_access => access,
 						  distinct_keys => distinct_keys, null_every => 50, width => width, stable => true) s;
@@ -36,9 +36,9 @@ CREATE FUNCTION stable_parallel(merge_order int, spill_entries int, nslices int,
 	OUT tuples int8, OUT runs int8, OUT filled_slices int8)
 LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM set_config('ptsort.debug_merge_order', merge_order::text, true);
-	PERFORM set_config('ptsort.debug_spill_entries', spill_entries::text, true);
-	PERFORM set_config('ptsort.debug_slices', nslices::text, true);
+	PERFORM set_config('ptsort_test.merge_order', merge_order::text, true);
+	PERFORM set_config('ptsort_test.spill_entries', spill_entries::text, true);
+	PERFORM set_config('ptsort_test.slices', nslices::text, true);
 	SELECT s.tuples, s.runs, s.filled_slices INTO tuples, runs, filled_slices
 	FROM ptsort_test_sort('tuple', index, n, workers => 2, slices => slices, shares => shares,
 						  pattern => pattern, distinct_keys => distinct_keys, stable => true) s;

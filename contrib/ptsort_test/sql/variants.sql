@@ -26,7 +26,7 @@ BEGIN ATOMIC
 		ptsort_test_sort(v, i, n, workers => workers, leader_takes_part => leader, budget_kb => budget, width => 100,
 			random_access => random_access, slices => slices, null_every => nulls, distinct_keys => 300) s;
 END;
-SET ptsort.debug_slices = 8;
+SET ptsort_test.slices = 8;
 SELECT shapes.*, r.*
 FROM shapes, results(variant, index, 2000, CASE variant WHEN 'hash' THEN 0 ELSE 30 END) r
 ORDER BY variant COLLATE "C", index::text COLLATE "C";
@@ -35,8 +35,8 @@ ORDER BY variant COLLATE "C", index::text COLLATE "C";
 CREATE FUNCTION forced(v text, i regclass, class text, slices bool, OUT checksum bigint, OUT runs bigint)
 LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM set_config('ptsort.debug_key_class', class, true),
-		set_config('ptsort.debug_spill_entries', '50', true), set_config('ptsort.debug_merge_order', '2', true);
+	PERFORM set_config('ptsort_test.key_class', class, true),
+		set_config('ptsort_test.spill_entries', '50', true), set_config('ptsort_test.merge_order', '2', true);
 	SELECT s.checksum, s.runs INTO checksum, runs
 	FROM ptsort_test_sort(v, i, 1500, workers => 2, slices => slices, distinct_keys => 500) s;
 END $$;
@@ -65,7 +65,7 @@ SELECT variant, s.tuples
 FROM unnest('{heap,index by supports}'::text[]) variant,
 	 ptsort_test_sort(variant, 'shape_int4_i', 5000, workers => 2, sorts => 3) s;
 SELECT tuples, comparisons < 2 * tuples AS few FROM ptsort_test_sort('heap', 'shape_default_i', 210000, budget_kb => 65536);
-RESET ptsort.debug_slices;
+RESET ptsort_test.slices;
 SELECT ptsort_test_temp_files();
 DROP FUNCTION results, forced;
 DROP VIEW shapes;

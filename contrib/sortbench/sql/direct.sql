@@ -18,7 +18,8 @@ BEGIN
 	END LOOP;
 	SELECT string_agg(DISTINCT s, ' '), count(DISTINCT digest) FROM unnest(said, digests) r (s, digest) INTO records, results;
 END $$;
-SET ptsort.debug_slices = 5;
+LOAD 'ptsort_test';	-- settings that force a path
+SET ptsort_test.slices = 5;
 SELECT workers, passes, r.* FROM generate_series(0, 2) workers, generate_series(1, 2) passes,
 	results('@in@', '@out@', format('%s, passes => %s', workers, passes)) r;
 SELECT passes, r.* FROM generate_series(1, 2) passes, results('@in@,@more@', '@out@,@out2@', format('2, passes => %s', passes)) r;
@@ -45,7 +46,7 @@ SELECT passes, r.* FROM generate_series(1, 2) passes, results('@in@', '@a@,@b@,@
 SELECT r.* FROM results('@a@,@b@,@c@', '@out@', '2, input_stripe => 8192') r;
 SELECT try($$SELECT * FROM sortbench_validate('{@out@}')$$) = try($$SELECT * FROM sortbench_validate('{@a@,@b@,@c@}', stripe => 8192)$$);
 SELECT try($$SELECT * FROM sortbench_sort('{@in@}', '{@x@,@y@}', output_stripe => 5000, direct_output => true)$$);
-RESET ptsort.debug_slices;
+RESET ptsort_test.slices;
 
 -- Memory for blocks is counted as well.
 SELECT try($$SELECT s.memory_used < s.memory_allowed + 8192 FROM sortbench_sort('{@in@}', '{@out@}', 1, '10MB', passes => 2, overwrite => true, direct_input => true, direct_output => true) s$$);

@@ -32,15 +32,16 @@ SELECT file, workers, s.*
 FROM expected, generate_series(0, 2) workers, sort(file, format('workers => %s, memory => ''%s MB''', workers, (workers + 1) * 2)) s ORDER BY 1, 2;
 
 -- Many runs and merges.
-SET ptsort.debug_spill_entries = 1000;
-SET ptsort.debug_merge_order = 2;
-SET ptsort.debug_slices = 5;
+LOAD 'ptsort_test';	-- settings that force a path
+SET ptsort_test.spill_entries = 1000;
+SET ptsort_test.merge_order = 2;
+SET ptsort_test.slices = 5;
 SELECT file, workers, asked, s.*
 FROM expected, generate_series(0, 2) workers, generate_series(1, 2) asked,
 	sort(file, format('workers => %s, passes => %s, memory => ''64MB''', workers, asked)) s ORDER BY 1, 2, 3;
-RESET ptsort.debug_spill_entries;
-RESET ptsort.debug_merge_order;
-RESET ptsort.debug_slices;
+RESET ptsort_test.spill_entries;
+RESET ptsort_test.merge_order;
+RESET ptsort_test.slices;
 
 -- No worker to be had; the setting's memory.
 SET max_parallel_workers = 0;

@@ -18,7 +18,7 @@ autovacuum = off
 fsync = off
 jit = off
 max_worker_processes = 12
-session_preload_libraries = 'ptsort'
+session_preload_libraries = 'ptsort, ptsort_test'
 });
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION sortbench CASCADE');
@@ -52,8 +52,8 @@ foreach my $kind ('terasort', 'uniform', 'skewed', 'ascii', 'ascii skewed')
 		my $name = "$kind, $passes passes, $workers workers";
 
 		is( $node->safe_psql('postgres', qq{
-SET ptsort.debug_spill_entries = 3000;
-SET ptsort.debug_slices = 5;
+SET ptsort_test.spill_entries = 3000;
+SET ptsort_test.slices = 5;
 SELECT records, passes_made, temp_bytes > 0 FROM sortbench_sort('{$in}', '{$dir/out1,$dir/out2}',
 	$workers, passes => $passes, overwrite => true);
 }), "$n|$passes|t", $name);

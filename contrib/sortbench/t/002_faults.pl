@@ -56,7 +56,7 @@ BEGIN
 END \$\$;
 });
 
-my $runs = 'SET ptsort.debug_spill_entries = 200; SET ptsort.debug_merge_order = 2; SET ptsort.debug_slices = 5';
+my $runs = 'SET ptsort_test.spill_entries = 200; SET ptsort_test.merge_order = 2; SET ptsort_test.slices = 5';
 
 # name, settings, arguments of sortbench_sort
 my @sorts = (

@@ -15,7 +15,7 @@ use Test::More;
 
 my $node = fault_node('main');
 my $dir = PostgreSQL::Test::Utils::tempdir;
-my $load = "LOAD 'ptsort_test'; SET ptsort.debug_spill_entries = 500; SET ptsort.debug_slices = 5;";
+my $load = "LOAD 'ptsort_test'; SET ptsort_test.spill_entries = 500; SET ptsort_test.slices = 5;";
 my $sort = "sortbench_sort('{$dir/in}', '{$dir/out}', 2, passes =>";
 
 $node->safe_psql('postgres', $_)

@@ -1,0 +1,98 @@
+/*-------------------------------------------------------------------------
+ *
+ * settings.c
+ *	  The settings that force a path which a small input does not take.
+ *
+ * Their variables are ptsort's own (src/debug.h), so ptsort reads them without
+ * asking this library.  They are for superusers, because they can make a build
+ * slow or exceed its budget.  A parallel worker has its leader's values: the
+ * server loads this library there as well, and then copies all settings.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <limits.h>
+
+#include "utils/guc.h"
+
+#include "ptsort_test.h"
+
+static const struct config_enum_entry key_classes[] = {
+	{"auto", TEST_KEY_AUTO, false},
+	{"prefix", TEST_KEY_PREFIX, false},
+	{"compared", TEST_KEY_COMPARED, false},
+	{NULL, 0, false}
+};
+
+/* The boot value is what ptsort initializes the variable to. */
+static void
+define_bool(const char *name, bool *variable, const char *short_desc,
+			const char *long_desc)
+{
+	DefineCustomBoolVariable(name, short_desc, long_desc, variable, *variable,
+							 PGC_SUSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
+}
+
+static void
+define_int(const char *name, int *variable, int min, int max,
+		   const char *short_desc, const char *long_desc)
+{
+	DefineCustomIntVariable(name, short_desc, long_desc, variable, *variable,
+							min, max, PGC_SUSET, GUC_NOT_IN_SAMPLE,
+							NULL, NULL, NULL);
+}
+
+/* What decides about keys. */
+static void
+define_key_settings(const TestSettings *s)
+{
+	DefineCustomEnumVariable("ptsort_test.key_class",
+							 "Limits the class of sort keys that are used.",
+							 "\"auto\" means the best that the columns allow.",
+							 s->key_class, *s->key_class, key_classes,
+							 PGC_SUSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
+	define_int("ptsort_test.learn_tuples", s->learn_tuples, -1, INT_MAX,
+			   "Sets from how many tuples on a serial sort learns its keys of text.",
+			   "-1 means from where it is known to pay.");
+	define_bool("ptsort_test.trust_collations", s->trust_collations,
+				"Reads tables of collations as if all their elements had one byte.",
+				"When off, they are read as the C library reads them.");
+	define_int("ptsort_test.collation_rules", s->collation_rules, -1, INT_MAX,
+			   "Sets the number of rules that new processes read of a collation.",
+			   "-1 means the number that the C library states; 0 means order by bytes.");
+}
+
+/* What decides about runs, merges and the work of processes. */
+static void
+define_work_settings(const TestSettings *s)
+{
+	define_int("ptsort_test.spill_entries", s->spill_entries, 0, INT_MAX,
+			   "Makes a participant write a run after this many entries.",
+			   "0 means that it writes one when its memory is full.");
+	define_int("ptsort_test.merge_order", s->merge_order, 0, 1024,
+			   "Limits the number of runs that are merged at once.",
+			   "0 means as many as memory allows.");
+	define_int("ptsort_test.slices", s->slices, 0, 4096,
+			   "Divides the final merge into this many slices, however small.",
+			   "0 means several for each participant, unless they would be too small.");
+	define_bool("ptsort_test.leader_participates", s->leader_participates,
+				"Controls whether the leader scans and sorts as well.",
+				"When off, the leader does so only if no worker was launched.");
+	define_bool("ptsort_test.all_workers", s->all_workers,
+				"Starts as many workers as are allowed, whether or not they pay.",
+				"When off, no more are started than make a build faster.");
+	define_bool("ptsort_test.server_pages", s->server_pages,
+				"Lets the server's own scan judge every page of the table.",
+				"This has no effect on builds with CONCURRENTLY.");
+}
+
+/* test_settings_init loads ptsort and defines the settings. */
+void
+test_settings_init(void)
+{
+	const TestSettings *settings = &test_internals()->settings;
+
+	define_key_settings(settings);
+	define_work_settings(settings);
+}

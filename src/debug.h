@@ -1,0 +1,51 @@
+/*-------------------------------------------------------------------------
+ *
+ * debug.h
+ *	  Settings that only our own tests change.
+ *
+ * They force paths that small inputs do not take.  The library registers no GUC
+ * for them; contrib/ptsort_test does, as ptsort_test.spill_entries and so on,
+ * and reaches this struct through hook/internals.c.  Parallel workers have the
+ * leader's values: the server loads ptsort_test there too, and copies GUCs.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_DEBUG_H
+#define PTSORT_DEBUG_H
+
+#include "compat.h"
+
+/* The best class of key that may be used. */
+typedef enum KeyClass
+{
+	KEY_CLASS_AUTO,				/* the best that the columns allow */
+	KEY_CLASS_PREFIX,			/* not exact */
+	KEY_CLASS_COMPARED			/* no words: comparison decides everything */
+} KeyClass;
+
+/* Of a number, 0 is off unless its comment names another value. */
+typedef struct DebugSettings
+{
+	int			key_class;		/* enum KeyClass */
+	bool		trust_collations;	/* order strings as if no element of a
+									 * collation had several characters */
+	int			collation_rules;	/* number of rules that a process reads of
+									 * each collation of the C library; -1 for
+									 * the true one */
+	int			spill_entries;	/* entries of an initial run */
+	int			merge_order;	/* most runs of a merge */
+	int			slices;			/* cut the final merge into this many slices,
+								 * however small */
+	int			learn_tuples;	/* fewest tuples of which a serial sort
+								 * learns; -1: where it pays */
+	bool		leader_participates;	/* the leader's process puts tuples as
+										 * well */
+	bool		server_pages;	/* let the server judge every page, except in
+								 * CONCURRENTLY */
+	bool		all_workers;	/* start all workers that are allowed, whether
+								 * they pay or not */
+} DebugSettings;
+
+extern DebugSettings ptsort_debug;
+
+#endif							/* PTSORT_DEBUG_H */
