@@ -541,7 +541,7 @@ quick_is_right(const IcuCollation *icu, uint32 taken, uint32 weight)
 	return taken <= weight;
 }
 
-/* The first weights of a text; returns how many there are, QUICK_WEIGHTS if more. */
+/* The first weights of a text; returns how many, at most QUICK_WEIGHTS. */
 static int
 read_weights(IcuCollation *icu, const UChar *string, int length,
 			 uint32 *weights)
