@@ -30,15 +30,8 @@
  * One kind of collation contradicts itself: it normalizes, and has letters that
  * are one of Latin with a mark (Vietnamese).  A comparison that meets nothing
  * but Latin takes a quick way that does not normalize, and so does not see that
- * one more mark after a letter makes it another one: it finds U+00F2 U+031B,
- * which is the letter U+01A1 with an accent, less than the letter U+00F4, by
- * the first weight of U+00F2.  Nothing is proved of these.
- *
- * It does no harm if it takes the first weight of a letter for the greater one
- * that the letter has with the mark, where no weight of the quick way's own
- * characters is between them (Yoruba, Igbo): then either decides alike, and
- * from equal ones it goes on to the mark, and there gives up.  It gives up as
- * well at a letter that begins a contraction and is followed by a mark (Wolof).
+ * one more mark after a letter makes it another one.  Nothing is proved of
+ * these.
  *
  * We link against nothing but the server, and ICU renames its functions with
  * every release.  So they are looked up by name.  If there are those of several
@@ -90,13 +83,8 @@ typedef uint16 UChar;
 /* Weights up to here are of what separates parts of a string. */
 #define SEPARATOR_WEIGHT	0x02000000
 
-/* ICU's quick way has Latin up to here, and this punctuation. */
+/* Latin, as far as ICU's quick way goes, ends before this. */
 #define LATIN_END		0x180
-#define QUICK_BEGIN		0x2000
-#define QUICK_END		0x2040
-
-/* Its characters have fewer weights than this. */
-#define QUICK_WEIGHTS	4
 
 /* Sort keys of two characters are much shorter. */
 #define MAX_SORT_KEY	256
@@ -193,10 +181,6 @@ struct IcuCollation
 	bool		normalizes;
 	bool		numeric;
 	bool		contradicts;	/* itself: see above */
-	USet	   *quick_marks;	/* that are contracted with a letter of Latin
-								 * if it normalizes */
-	int			nquick;			/* weights of what the quick way has */
-	uint32	   *quick_weights;
 	uint32		variable_top;	/* 0: blanks and punctuation have weights */
 	USet	   *begins;			/* characters that a contraction begins or
 								 * goes on after */
@@ -459,19 +443,6 @@ note_pair(IcuCollation *icu, int32 first, int32 second)
 }
 
 /*
- * Note that a letter of Latin and a mark are a contraction, or, unless it is
- * 'whole', in one: of these we do not know enough.
- */
-static void
-note_quick_mark(IcuCollation *icu, int32 mark, bool whole)
-{
-	if (whole && mark < 0x10000)
-		icu_functions.uset_add(icu->quick_marks, mark);
-	else
-		icu->contradicts = true;
-}
-
-/*
  * Note what follows what in a contraction.  What follows a mark need not be
  * noted: marks join with whatever does (CHARACTER_JOINS).
  */
@@ -491,157 +462,11 @@ note_contraction(IcuCollation *icu, const UChar *string, int length)
 		{
 			if (icu->normalizes && before < LATIN_END &&
 				f->u_getIntPropertyValue(c, UCHAR_LEAD_CLASS) != 0)
-				note_quick_mark(icu, c, length == 2);
+				icu->contradicts = true;
 			note_pair(icu, before, c);
 		}
 		before = c;
 	}
-}
-
-/* Note all weights of a text that the quick way may meet. */
-static void
-note_quick_weights(IcuCollation *icu, const UChar *string, int length)
-{
-	uint32		weight;
-
-	begin_text(icu, string, length);
-	while ((weight = next_weight(icu)) != 0)
-	{
-		if (icu->nquick % 1024 == 0)
-			icu->quick_weights = icu->nquick == 0 ?
-				palloc(1024 * sizeof(uint32)) :
-				repalloc(icu->quick_weights,
-						 (icu->nquick + 1024) * sizeof(uint32));
-		icu->quick_weights[icu->nquick++] = weight;
-	}
-}
-
-/* Does the quick way have all characters of a text? */
-static bool
-is_quick(const UChar *string, int length)
-{
-	for (int i = 0; i < length; i++)
-	{
-		if (string[i] >= LATIN_END &&
-			(string[i] < QUICK_BEGIN || string[i] >= QUICK_END))
-			return false;
-	}
-	return true;
-}
-
-/* Is the quick way right whichever of two weights it takes? */
-static bool
-quick_is_right(const IcuCollation *icu, uint32 taken, uint32 weight)
-{
-	for (int i = 0; i < icu->nquick; i++)
-	{
-		if (icu->quick_weights[i] > taken && icu->quick_weights[i] <= weight)
-			return false;
-	}
-	return taken <= weight;
-}
-
-/* The first weights of a text; returns how many, at most QUICK_WEIGHTS. */
-static int
-read_weights(IcuCollation *icu, const UChar *string, int length,
-			 uint32 *weights)
-{
-	int			n = 0;
-
-	begin_text(icu, string, length);
-	while (n < QUICK_WEIGHTS && (weights[n] = next_weight(icu)) != 0)
-		n++;
-	return n;
-}
-
-/* Is it right about all letters with a mark, but those that it gives up at? */
-static bool
-quick_reads_mark(IcuCollation *icu, UChar mark, const bool *given_up)
-{
-	for (int c = 1; c < LATIN_END; c++)
-	{
-		UChar		string[2] = {c, mark};
-		uint32		alone[QUICK_WEIGHTS];
-		uint32		marked[QUICK_WEIGHTS];
-		int			n;
-
-		if (given_up[c])
-			continue;
-		n = read_weights(icu, string, 1, alone);
-		if (read_weights(icu, string, 2, marked) == n && n < QUICK_WEIGHTS &&
-			memcmp(alone, marked, n * sizeof(uint32)) == 0)
-			continue;
-		/* it goes on to the mark, and gives up, after a first one only */
-		if (n != 1 || !quick_is_right(icu, alone[0], marked[0]))
-			return false;
-	}
-	return true;
-}
-
-/*
- * Note what the quick way has, and where it may give up: at what begins a
- * contraction, but not at what a character stands after that has other weights
- * there.  False if ICU fails.
- */
-static bool
-note_quick(IcuCollation *icu, bool *given_up)
-{
-	const IcuFunctions *f = &icu_functions;
-	USet	   *contractions = f->uset_openEmpty();
-	UChar		string[MAX_CONTRACTION];
-	int			error = 0;
-
-	for (string[0] = 1; string[0] < QUICK_END; string[0]++)
-	{
-		if (is_quick(string, 1))
-			note_quick_weights(icu, string, 1);
-	}
-	f->ucol_getContractionsAndExpansions(icu->collator, contractions, NULL,
-										 false, &error);
-	for (int i = 0; i < f->uset_getItemCount(contractions) && error <= 0; i++)
-	{
-		int32		first;
-		int32		last;
-		int			length = f->uset_getItem(contractions, i, &first, &last,
-											 string, MAX_CONTRACTION, &error);
-
-		if (error > 0 || length < 2 || string[0] >= LATIN_END)
-			continue;
-		given_up[string[0]] = true;
-		if (is_quick(string, length))
-			note_quick_weights(icu, string, length);
-	}
-	f->uset_close(contractions);
-	return error <= 0;
-}
-
-/* Does the quick way never contradict the slow one? */
-static bool
-quick_agrees(IcuCollation *icu)
-{
-	const IcuFunctions *f = &icu_functions;
-	bool		given_up[LATIN_END] = {false};
-	int32		first;
-	int32		last;
-	int			error = 0;
-
-	if (icu->contradicts)
-		return false;
-	if (f->uset_getItemCount(icu->quick_marks) == 0)
-		return true;
-	if (!note_quick(icu, given_up))
-		return false;
-	for (int i = 0; i < f->uset_getItemCount(icu->quick_marks); i++)
-	{
-		(void) f->uset_getItem(icu->quick_marks, i, &first, &last, NULL, 0,
-							   &error);
-		for (; first <= last; first++)
-		{
-			if (!quick_reads_mark(icu, first, given_up))
-				return false;
-		}
-	}
-	return error <= 0;
 }
 
 /* The first byte of a sort key whose only primary weight ends like this one. */
@@ -721,6 +546,8 @@ note_contractions(IcuCollation *icu, USet *contractions, bool reorders)
 			!note_script(icu, string, length))
 			return false;
 	}
+	if (icu->contradicts)
+		return false;
 	qsort(icu->scripts, icu->nscripts, sizeof(Script), compare_scripts);
 	return !reorders || icu->nscripts > 0;
 }
@@ -759,8 +586,7 @@ read_collation(IcuCollation *icu)
 	/* it says that there is no room for the codes if there are any */
 	reorders = result &&
 		f->ucol_getReorderCodes(collator, NULL, 0, &error) > 0;
-	result = result && note_contractions(icu, contractions, reorders) &&
-		quick_agrees(icu);
+	result = result && note_contractions(icu, contractions, reorders);
 	f->uset_close(contractions);
 	return result;
 }
@@ -809,14 +635,10 @@ text_icu_close(IcuCollation *icu)
 		f->uset_close(icu->begins);
 	if (icu->continues)
 		f->uset_close(icu->continues);
-	if (icu->quick_marks)
-		f->uset_close(icu->quick_marks);
 	f->ucol_close(icu->collator);
 	pfree(icu->text);
 	if (icu->scripts)
 		pfree(icu->scripts);
-	if (icu->quick_weights)
-		pfree(icu->quick_weights);
 	pfree(icu);
 }
 
@@ -841,7 +663,6 @@ text_icu_open(Oid collation)
 	icu->text = palloc(icu->room * sizeof(UChar));
 	icu->begins = f->uset_openEmpty();
 	icu->continues = f->uset_openEmpty();
-	icu->quick_marks = f->uset_openEmpty();
 	if (same_version(collator, locale) && read_collation(icu))
 		return icu;
 	text_icu_close(icu);
