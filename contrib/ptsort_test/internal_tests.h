@@ -85,7 +85,7 @@ typedef struct PtSortInternals
 	bool		(*compare_ranks) (Oid collation, const char *a, int a_length,
 								  const char *b, int b_length, int *cmp);
 
-	/* Forget which collations have contradicted their tables in this process. */
+	/* Use the tables of all collations in this process, see text_rank.h. */
 	void		(*trust_collations) (void);
 
 	/* src/sort/tapefile.h */
