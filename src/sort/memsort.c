@@ -65,9 +65,9 @@
 #define LARGE_TUPLE		(MIN_CHUNK / 4)
 
 /*
- * Entries of no more bytes than this are sorted with as much scratch if there is
- * room.  (With 4 MB instead of 1, builds on 90,000 to 120,000 strings in "C" took
- * 0.97 of the time.)
+ * Entries of no more bytes than this are sorted with as much scratch if there
+ * is room.  (With 4 MB instead of 1, builds on 90,000 to 120,000 strings in "C"
+ * took 0.97 of the time.)
  */
 #define FULL_SCRATCH	(4 * 1024 * 1024)
 
