@@ -16,8 +16,8 @@
  * Of the scratch array scratch_cost() per entry is set aside from the start.
  * The radix sort makes do with any size of it, so that entries can fill nearly
  * all of the budget: a million random words take 15 ns each then, and 10 to 13
- * with as much scratch as entries.  Few entries get that if there is room, those
- * of a sort that need not have all of its tuples in memory
+ * with as much scratch as entries.  Few entries get that if there is room,
+ * those of a sort that need not have all of its tuples in memory
  * (memsort_want_scratch), and those of a stable sort: the radix sort is stable
  * then, and entries with equal words need not be sorted by their places.
  *
@@ -73,8 +73,8 @@
 
 /*
  * Bytes of scratch that an entry needs: its address, when tuples are compared,
- * all of it, when hints are repaired or the radix sort must be stable, or a part
- * of its place in the radix sort.
+ * all of it, when hints are repaired or the radix sort must be stable, or a
+ * part of its place in the radix sort.
  */
 static int64
 scratch_cost(const MemSort *ms)
