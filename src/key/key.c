@@ -505,15 +505,10 @@ key_value_words(PtSortKey *key, Datum value, bool isnull, uint64 *words)
 	const SortKeyWord *word = &key->word;
 	uint64		reverse = word->reverse ? PG_UINT64_MAX : 0;
 
-	if (isnull)
-	{
-		for (int i = 0; i < word->nwords; i++)
-			words[i] = word->null_word;
-		return;
-	}
-	ascending_words(key, value, words);
+	if (!isnull)
+		ascending_words(key, value, words);
 	for (int i = 0; i < word->nwords; i++)
-		words[i] ^= reverse;
+		words[i] = isnull ? word->null_word : words[i] ^ reverse;
 }
 
 int
@@ -589,10 +584,9 @@ bool
 key_words_decide(const PtSortKey *key, uint64 *unless)
 {
 	*unless = key->word.null_word;
-	if (key->pack.nfields > 0)
-		return key_decided_columns(key) == key->ncolumns;
-	return key->nwords > 0 && key->ncolumns == 1 &&
-		key_maker_decides(key->word.make);
+	return key_decided_columns(key) == key->ncolumns ||
+		(key->nwords > 0 && key->pack.nfields == 0 && key->ncolumns == 1 &&
+		 key_maker_decides(key->word.make));
 }
 
 bool

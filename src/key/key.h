@@ -77,8 +77,8 @@ extern int	key_decided_columns(const PtSortKey *key);
 
 /*
  * key_words_decide tells whether all columns are equal in any two tuples whose
- * words are equal, unless the first word is *unless, the smallest or the largest
- * one: nulls may share it with a value.
+ * words are equal, unless the first word is *unless, the smallest or the
+ * largest one: nulls may share it with a value.
  */
 extern bool key_words_decide(const PtSortKey *key, uint64 *unless);
 

@@ -22,8 +22,8 @@ extern bool lastsort(const SortOrder *order, uint64 *entries, int64 n,
 
 /*
  * lastsort_same is lastsort of entries with equal words, which it keeps, if the
- * variant sees that their keys are the same; else false.  Those of a stable sort
- * must be in the order in which they were put.
+ * variant sees that their keys are the same; else false.  Those of a stable
+ * sort must be in the order in which they were put.
  */
 extern bool lastsort_same(const SortOrder *order, uint64 *entries, int64 n,
 						  int stride, uint64 *scratch, int64 room);

@@ -16,8 +16,8 @@
  * Of the scratch array scratch_cost() per entry is set aside from the start.
  * The radix sort makes do with any size of it, so that entries can fill nearly
  * all of the budget: a million random words take 15 ns each then, and 10 to 13
- * with as much scratch as entries.  Few entries get that if there is room, those
- * of a sort that need not have all of its tuples in memory
+ * with as much scratch as entries.  Few entries get that if there is room,
+ * those of a sort that need not have all of its tuples in memory
  * (memsort_want_scratch), and those of a stable sort: the radix sort is stable
  * then, and entries with equal words need not be sorted by their places.
  *
@@ -65,9 +65,9 @@
 #define LARGE_TUPLE		(MIN_CHUNK / 4)
 
 /*
- * Entries of no more bytes than this are sorted with as much scratch if there is
- * room.  (With 4 MB instead of 1, builds on 90,000 to 120,000 strings in "C" took
- * 0.97 of the time.)
+ * Entries of no more bytes than this are sorted with as much scratch if there
+ * is room.  (With 4 MB instead of 1, builds on 90,000 to 120,000 strings in "C"
+ * took 0.97 of the time.)
  */
 #define FULL_SCRATCH	(4 * 1024 * 1024)
 

@@ -157,8 +157,8 @@ merge_runs(TieMerge *merge, uint64 *target, int64 n, int stride)
 }
 
 /*
- * True if addresses that are 'stride' words apart are in descending order.  Stops
- * at the first that is not.
+ * True if addresses that are 'stride' words apart are in descending order.
+ * Stops at the first that is not.
  */
 static bool
 is_reversed(TieSort *sort, const uint64 *addresses, int64 n, int stride)
