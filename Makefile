@@ -112,21 +112,31 @@ DATA = $(wildcard ptsort--*.sql)
 # In layer order, bottom to top: a file includes only headers of files before it.
 # src/ itself holds what lies beneath all folders.
 LAYERS = \
-	util debug fault stamp segment \
+	util fault stamp segment debug \
+	$(addprefix text/, \
+		text_table text_pass text_icu text_unit text_rank text_collation text_sample text_model text_symbol text_count text_memo text_code text_compare) \
 	$(addprefix key/, \
-		key_entry key_pack key_form text_table text_pass text_icu text_unit text_rank text_collation text_sample text_model text_symbol text_count text_memo text_code \
-		text_compare \
-		key_column key) \
+		key_entry key_pack key_form key_column key) \
+	$(addprefix order/, \
+		sortextras order) \
+	$(addprefix tape/, \
+		tapefile tape frame run splice) \
+	$(addprefix memory/, \
+		radix bytesort tournament lastsort tiesort stringsort pages chunk entrysort memsort) \
 	$(addprefix sort/, \
-		internal order tapefile tape frame run splice radix bytesort tournament lastsort tiesort stringsort pages chunk entrysort memsort merge slices shared \
-		options sortstate bounded secondword sortread sortruns sortput tuplesort \
+		merge slices shared options sortstate bounded secondword sortread sortruns sortput tuplesort) \
+	$(addprefix variant/, \
 		variants variant_form variant_hash variant_index variant_heap variant_datum variant_tuple) \
-	$(addprefix build/, \
+	$(addprefix team/, \
 		heapcolumns heapread heapscan request team parallel siblings participant build) \
 	$(addprefix btree/, \
-		btpage btentry btblocks btwrite btlinks btload btbuild copyscan copywrite tablecopy) \
+		btpage btentry btblocks btwrite btlinks btload btbuild) \
+	$(addprefix copy/, \
+		copyscan copywrite tablecopy) \
+	$(addprefix query/, \
+		sortreport sortnode) \
 	$(addprefix hook/, \
-		sortreport sortnode statement planworkers intercept rewrite internals api module)
+		utility planworkers ambuild cluster internals api module)
 OBJS = $(foreach f,$(LAYERS),$(if $(wildcard src/$(f).c),src/$(f).o))
 HEADERS_ptsort = $(wildcard include/*.h)
 

@@ -113,12 +113,12 @@ sub scattered_folders
 	  0 .. $#folders;
 	my $found = join ' ', @changes;
 
-	return $found eq '. key sort build btree hook' ? () : ("LAYERS: $found");
+	return $found eq '. text key order tape memory sort variant team btree copy query hook' ? () : ("LAYERS: $found");
 }
 
 # Public headers, variants and everything in contrib see public headers only
 # (variants may also see their own prototypes and what is below all layers,
-# those whose keys learn also what internal.h and key.h have for them).
+# those whose keys learn also what sortextras.h and key.h have for them).
 sub private_includes
 {
 	my ($top) = @_;

@@ -140,7 +140,7 @@ my $no_turns = { roles => { leader => 'any' } };
 my $failed_to_start = qr/parallel worker failed to initialize/;
 special('workers cannot be forked', { %$no_turns, fault => 'build: before launch:1:no_fork' }, $failed_to_start, '55000');
 special('workers die at birth', { %$no_turns, fault => 'build: before launch:1:no_start' }, $failed_to_start, '55000');
-special('no space for a segment', { %$no_turns, fault => 'intercept: begin:1:full_segment' },
+special('no space for a segment', { %$no_turns, fault => 'ambuild: begin:1:full_segment' },
 	qr/could not (?:resize|write).*No space left/, '53100');
 # less than the largest of three shares takes: cells before may have put the table
 # in order, so that each participant writes one run

@@ -63,7 +63,7 @@ sub walk
 {
 	my ($name, $role, $kind, $step) = @_;
 	my $config = $config{$name} or return;
-	my $begins = $config->{copy} ? 'rewrite: begin' : 'intercept: begin';
+	my $begins = $config->{copy} ? 'cluster: begin' : 'ambuild: begin';
 	my $start = $role eq 'leader' ? $begins : 'build: worker start';
 	my $fault = "$start:1:$kind:$role";
 	my $begin = time;

@@ -113,9 +113,9 @@ is(sound($node, 'watched'), 'sound|0', 'progress: in order');
 # copies, and that is said.  (From 18 on GRANT waits for the table's lock.)
 $end = log_end($node);
 my $pause = pause_points($node);
-my $psql = start_psql($node, q{SET ptsort_test.fault = 'rewrite: redirected:1:pause:leader'},
+my $psql = start_psql($node, q{SET ptsort_test.fault = 'cluster: redirected:1:pause:leader'},
 	'CLUSTER watched', 'CLUSTER watched');
-ok(wait_for_point($node, 'rewrite: redirected'), 'invalidation: the table has been redirected');
+ok(wait_for_point($node, 'cluster: redirected'), 'invalidation: the table has been redirected');
 $node->safe_psql('postgres', q{UPDATE pg_class SET relacl = relacl WHERE oid = 'watched'::regclass});
 end_session($pause);
 $psql->{run}->finish;

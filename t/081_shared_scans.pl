@@ -435,9 +435,9 @@ FROM pg_index JOIN pg_class c ON c.oid = indexrelid WHERE indrelid = 'dups'::reg
 	is($names, 'dups_id dups_word dups_few', 'pending: names before');
 	my $pausing = pause_points($node);
 	my $from = log_end($node);
-	my $vacuum = start_psql($node, qq{SET ptsort.parallel_workers = $workers; SET max_parallel_maintenance_workers = $workers; SET ptsort_test.fault = 'intercept: begin:1:pause'},
+	my $vacuum = start_psql($node, qq{SET ptsort.parallel_workers = $workers; SET max_parallel_maintenance_workers = $workers; SET ptsort_test.fault = 'ambuild: begin:1:pause'},
 		'VACUUM FULL dups');
-	ok(wait_for_point($node, 'intercept: begin'), 'pending: the first build begins');
+	ok(wait_for_point($node, 'ambuild: begin'), 'pending: the first build begins');
 	is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_locks WHERE relation = 'dups_few'::regclass}), '0', 'pending: not locked');
 	$node->safe_psql('postgres', 'ALTER INDEX dups_few RENAME TO dups_other');
 	end_session($pausing);

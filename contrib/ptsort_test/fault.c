@@ -65,7 +65,7 @@ PG_FUNCTION_INFO_V1(ptsort_test_point);
 
 /* The points at which a build, a model test, and what a test does, are over. */
 static const char *const end_points[] = {
-	"intercept: end", MODEL_END_POINT, "test: end"
+	"ambuild: end", MODEL_END_POINT, "test: end"
 };
 
 /* pg_advisory_lock(1) */

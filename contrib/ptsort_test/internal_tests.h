@@ -21,7 +21,7 @@
 /* Most bytes of an index tuple with an exact key. */
 #define TEST_KEY_TUPLE_SIZE (16 * (INDEX_MAX_KEYS + 1))
 
-/* A temporary file; src/sort/tapefile.h has it under another name. */
+/* A temporary file; src/tape/tapefile.h has it under another name. */
 typedef struct TapeFile PtSortTestFile;
 
 /* Classes of keys; src/debug.h has them under other names. */
@@ -79,7 +79,7 @@ typedef struct PtSortInternals
 	char	   *(*describe_key) (const PtSort *sort);
 
 	/*
-	 * src/key/text_rank.h: how the tables of a collation order two strings;
+	 * src/text/text_rank.h: how the tables of a collation order two strings;
 	 * false if they do not.
 	 */
 	bool		(*compare_ranks) (Oid collation, const char *a, int a_length,
@@ -88,7 +88,7 @@ typedef struct PtSortInternals
 	/* Use the tables of all collations in this process, see text_rank.h. */
 	void		(*trust_collations) (void);
 
-	/* src/sort/tapefile.h */
+	/* src/tape/tapefile.h */
 	PtSortTestFile *(*file_create) (SharedFileSet *fileset, const char *name);
 	PtSortTestFile *(*file_open) (SharedFileSet *fileset, const char *name);
 	void		(*file_write) (PtSortTestFile *file, const void *data,

@@ -18,18 +18,18 @@
 
 #include "btree/btbuild.h"
 #include "btree/btload.h"
-#include "build/build.h"
 #include "catalog/storage.h"
 #include "commands/progress.h"
+#include "key/key.h"
 #include "miscadmin.h"
 #include "pgstat.h"
-#include "key/key.h"
 #include "storage/bufmgr.h"
+#include "team/build.h"
 #include "util.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-#include "sort/variants.h"
+#include "variant/variants.h"
 
 /* Tuples after which the load reports progress and can be cancelled. */
 #define LOAD_STEP	1024

@@ -3,7 +3,7 @@
  * btbuild.h
  *	  ptsort's btree build: the ambuild that replaces the server's.
  *
- * intercept.c decides whether a build is ours and how many workers it should
+ * ambuild.c decides whether a build is ours and how many workers it should
  * ask for, and then calls btbuild_build().  What a build did is kept as a
  * BtBuildReport, one BtBuildStats per participant, for ptsort_last_build().
  *
@@ -13,12 +13,12 @@
 #define PTSORT_BTBUILD_H
 
 #include "access/genam.h"
-#include "build/participant.h"
 #include "nodes/execnodes.h"
 #include "ptsort_build.h"
+#include "team/participant.h"
 #include "utils/relcache.h"
 
-/* What intercept.c asks of a build. */
+/* What ambuild.c asks of a build. */
 typedef struct BtBuildRequest
 {
 	int			workers;		/* parallel workers to ask for, 0 = serial;

@@ -7,15 +7,15 @@
  */
 #include "compat.h"
 
-#include "build/build.h"
-#include "build/parallel.h"
+#include "key/key.h"
 #include "ptsort_build.h"
 #include "sort/shared.h"
-#include "key/key.h"
-#include "sort/sortread.h"
 #include "sort/sortput.h"
+#include "sort/sortread.h"
 #include "sort/tuplesort.h"
-#include "sort/variants.h"
+#include "team/build.h"
+#include "team/parallel.h"
+#include "variant/variants.h"
 
 extern PGDLLEXPORT const PtSortApi *ptsort_get_api(uint32 version, uint32 size);
 

@@ -14,11 +14,11 @@
 #include "../contrib/ptsort_test/internal_tests.h"
 #include "debug.h"
 #include "key/key.h"
-#include "key/text_rank.h"
-#include "sort/internal.h"
+#include "order/sortextras.h"
 #include "sort/sortstate.h"
-#include "sort/tapefile.h"
-#include "sort/variants.h"
+#include "tape/tapefile.h"
+#include "text/text_rank.h"
+#include "variant/variants.h"
 
 StaticAssertDecl((int) TEST_KEY_AUTO == (int) KEY_CLASS_AUTO &&
 				 (int) TEST_KEY_PREFIX == (int) KEY_CLASS_PREFIX &&

@@ -14,18 +14,18 @@
 #include <limits.h>
 
 #include "btree/btbuild.h"
-#include "build/build.h"
-#include "build/siblings.h"
 #include "fmgr.h"
 #include "funcapi.h"
-#include "hook/intercept.h"
-#include "hook/rewrite.h"
-#include "hook/sortnode.h"
-#include "hook/sortreport.h"
-#include "hook/statement.h"
+#include "hook/ambuild.h"
+#include "hook/cluster.h"
+#include "hook/utility.h"
 #include "key/key.h"
-#include "key/text_compare.h"
 #include "miscadmin.h"
+#include "query/sortnode.h"
+#include "query/sortreport.h"
+#include "team/build.h"
+#include "team/siblings.h"
+#include "text/text_compare.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 
@@ -137,9 +137,9 @@ void
 _PG_init(void)
 {
 	register_settings();
-	statement_init();
-	intercept_init();
-	rewrite_init();
+	utility_init();
+	ambuild_init();
+	cluster_init();
 	siblings_init();
 	sortnode_init();
 }

@@ -39,9 +39,9 @@
 #include "key/key_column.h"
 #include "key/key_form.h"
 #include "key/key_pack.h"
-#include "key/text_code.h"
-#include "key/text_compare.h"
-#include "key/text_rank.h"
+#include "text/text_code.h"
+#include "text/text_compare.h"
+#include "text/text_rank.h"
 
 
 /*

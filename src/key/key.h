@@ -18,9 +18,9 @@
 #define PTSORT_KEY_H
 
 #include "key/key_form.h"
-#include "key/text_compare.h"
 #include "lib/stringinfo.h"
 #include "ptsort_variant.h"
+#include "text/text_compare.h"
 
 /* key_index makes the key of a btree index: all its key columns. */
 extern PtSortKey *key_index(Relation index);

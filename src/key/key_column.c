@@ -29,7 +29,7 @@
 #include "utils/fmgroids.h"
 
 #include "key/key_column.h"
-#include "key/text_rank.h"
+#include "text/text_rank.h"
 
 #define SIGN_BIT	(UINT64CONST(1) << 63)
 

@@ -11,7 +11,7 @@
 #include "compat.h"
 
 #include "key/key_pack.h"
-#include "key/text_collation.h"
+#include "text/text_collation.h"
 #include "utils/rel.h"
 
 /* KeyColumn: a key column, whose comparison is an index's or an operator's. */

@@ -113,7 +113,7 @@ advance(Merge *merge, int run)
 #define TT_ARG Merge
 #define TT_LEAF(i, arg) node_of(arg, i)
 #define TT_BEFORE(a, b, arg) is_before(arg, a, b)
-#include "sort/tournament.h"
+#include "memory/tournament.h"
 
 /*
  * Exchange two nodes if the mask is all ones, not if it is 0: without a branch,

@@ -16,7 +16,7 @@
 
 #include "compat.h"
 
-#include "sort/run.h"
+#include "tape/run.h"
 
 typedef struct Merge Merge;
 

@@ -10,7 +10,7 @@
 
 #include "compat.h"
 
-#include "sort/internal.h"
+#include "order/sortextras.h"
 
 /*
  * options_check raises an error if the options do not fit together, or do not

@@ -15,7 +15,7 @@
  */
 #include "compat.h"
 
-#include "sort/radix.h"
+#include "memory/radix.h"
 #include "sort/secondword.h"
 
 /*

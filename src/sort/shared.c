@@ -10,7 +10,6 @@
 #include "compat.h"
 
 #include "fault.h"
-#include "key/text_rank.h"
 #include "miscadmin.h"
 #include "postmaster/bgworker.h"
 #include "sort/shared.h"
@@ -18,6 +17,7 @@
 #include "stamp.h"
 #include "storage/condition_variable.h"
 #include "storage/spin.h"
+#include "text/text_rank.h"
 #include "util.h"
 #include "utils/wait_event.h"
 
@@ -676,7 +676,7 @@ shared_wait(PtSortShared *shared, int participants, ParallelContext *workers)
 	collect(shared, participants);
 }
 
-/* sort_excuse_late: see internal.h. */
+/* sort_excuse_late: see sortextras.h. */
 void
 sort_excuse_late(PtSortShared *shared)
 {
@@ -694,7 +694,7 @@ joined(PtSortShared *shared)
 	return result;
 }
 
-/* sort_have_begun: see internal.h. */
+/* sort_have_begun: see sortextras.h. */
 bool
 sort_have_begun(PtSortShared *shared, int participants, long ms)
 {

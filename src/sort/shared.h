@@ -17,7 +17,7 @@
 #include "compat.h"
 
 #include "lib/stringinfo.h"
-#include "sort/run.h"
+#include "tape/run.h"
 
 extern Size shared_estimate(int processes);
 extern void shared_init(PtSortShared *shared, int processes,

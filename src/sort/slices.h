@@ -10,7 +10,7 @@
 
 #include "compat.h"
 
-#include "sort/run.h"
+#include "tape/run.h"
 
 /* Slices for each participant. */
 #define SLICES_EACH		8

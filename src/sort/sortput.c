@@ -28,7 +28,7 @@
 #include "sort/shared.h"
 #include "sort/sortput.h"
 #include "sort/sortruns.h"
-#include "sort/splice.h"
+#include "tape/splice.h"
 #include "util.h"
 #include "utils/memutils.h"
 
@@ -280,7 +280,7 @@ strings_are_enough(const PtSort *sort)
 	return sort->order.has_strings && fits_in_memory(sort);
 }
 
-/* sort_is_to_learn: see internal.h. */
+/* sort_is_to_learn: see sortextras.h. */
 bool
 sort_is_to_learn(const PtSort *sort)
 {

@@ -290,7 +290,7 @@ next_of_batch(PtSort *sort)
 	return entry;
 }
 
-/* sort_get_entry: see internal.h. */
+/* sort_get_entry: see sortextras.h. */
 const uint64 *
 sort_get_entry(PtSort *sort, bool forward)
 {

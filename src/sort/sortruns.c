@@ -18,7 +18,7 @@
 #include "debug.h"
 #include "sort/shared.h"
 #include "sort/sortruns.h"
-#include "sort/splice.h"
+#include "tape/splice.h"
 #include "util.h"
 
 /*

@@ -93,21 +93,21 @@ sort_wrong_variant(const PtSort *sort, const PtSortVariant *variant)
 					sort->order.variant->name, variant->name)));
 }
 
-/* sort_state_of: see internal.h. */
+/* sort_state_of: see sortextras.h. */
 void *
 sort_state_of(PtSort *sort, const PtSortVariant *variant)
 {
 	return sort_state(sort, variant);
 }
 
-/* sort_returned: see internal.h. */
+/* sort_returned: see sortextras.h. */
 int64
 sort_returned(const PtSort *sort)
 {
 	return sort->returned;
 }
 
-/* sort_has_part: see internal.h. */
+/* sort_has_part: see sortextras.h. */
 bool
 sort_has_part(const PtSort *sort, const PtSortOptions *options)
 {
@@ -117,7 +117,7 @@ sort_has_part(const PtSort *sort, const PtSortOptions *options)
 		sort->options.participants == options->participants;
 }
 
-/* sort_outcome: see internal.h. */
+/* sort_outcome: see sortextras.h. */
 void
 sort_outcome(const PtSort *sort, SortOutcome *outcome)
 {

@@ -13,9 +13,9 @@
 
 #include "compat.h"
 
-#include "sort/memsort.h"
+#include "memory/memsort.h"
 #include "sort/merge.h"
-#include "sort/run.h"
+#include "tape/run.h"
 
 /* Largest block of the sort's memory context, but for large pieces. */
 #define SORT_BLOCK	(32 * 1024)

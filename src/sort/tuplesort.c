@@ -29,8 +29,8 @@
 #include "sort/options.h"
 #include "sort/shared.h"
 #include "sort/slices.h"
-#include "sort/sortread.h"
 #include "sort/sortput.h"
+#include "sort/sortread.h"
 #include "sort/sortruns.h"
 #include "sort/tuplesort.h"
 #include "util.h"
@@ -94,7 +94,7 @@ begin(const PtSortVariant *variant, const SortVariant *own, void *state,
 	return sort;
 }
 
-/* sort_begin_with: see internal.h. */
+/* sort_begin_with: see sortextras.h. */
 PtSort *
 sort_begin_with(const SortVariant *variant, void *state, int nwords,
 				MemoryContext context, const SortOptions *options)

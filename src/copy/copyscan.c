@@ -1,0 +1,363 @@
+/*-------------------------------------------------------------------------
+ *
+ * copyscan.c
+ *	  Page-at-a-time scan of a heap table that is to be copied.
+ *
+ * The rules are those of the server's heapam_relation_copy_for_cluster(): all
+ * row versions are copied that some snapshot may still see.  What differs is
+ * that a page is judged under one lock, and that row versions get here the form
+ * that they have in the new table (dropped columns null, columns that were
+ * added later filled in), since any participant can do that, while those of the
+ * phase after this one may have to wait for the leader.
+ *
+ * Most row versions can then be written wherever there is room for them.  Some
+ * are known to others by their TID or need rows in a TOAST table: if there is
+ * one of them, the leader copies the table by the server's functions (see
+ * tablecopy.c).  They are
+ *
+ * - versions that were updated and their successors, if both are still there:
+ *	 the link between them must be kept;
+ * - those with values out of line, or long enough to get some;
+ * - those whose xmax is a multixact of which freezing may have to make a new
+ *	 one, and those that VACUUM FULL of before 9.0 has moved.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "access/heapam.h"
+#include "access/heaptoast.h"
+#include "access/htup_details.h"
+#include "access/multixact.h"
+#include "access/transam.h"
+#include "access/xact.h"
+#include "commands/progress.h"
+#include "copy/copyscan.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "team/heapread.h"
+#include "utils/memutils.h"
+
+typedef struct CopyScan
+{
+	const CopyRules *rules;
+	CopyCounts *counts;
+	bool		progress;
+	PtSort	   *sort;
+	HeapScanDesc scan;			/* the server's: blocks, strategy */
+
+	/* to give tuples the form that they have in the new table */
+	TupleDesc	old_desc;
+	TupleDesc	new_desc;
+	bool		dropped;		/* there are dropped columns */
+	Datum	   *values;
+	bool	   *isnull;
+	MemoryContext context;		/* reset for each page */
+
+	/* the judged page */
+	HeapReader *reader;
+	HeapPage	here;
+	int			nitems;			/* tuples to copy */
+	int			nseen;
+	OffsetNumber offsets[MaxHeapTuplesPerPage];
+} CopyScan;
+
+/* The tuple in the form that the server's functions expect. */
+static inline void
+set_tuple(const CopyScan *cs, OffsetNumber offset, HeapTupleData *tuple)
+{
+	ItemId		item = PageGetItemId(cs->here.page, offset);
+
+	tuple->t_data = (HeapTupleHeader) PageGetItem(cs->here.page, item);
+	tuple->t_len = ItemIdGetLength(item);
+	tuple->t_tableOid = RelationGetRelid(cs->rules->old_heap);
+	ItemPointerSet(&tuple->t_self, cs->here.block, offset);
+}
+
+/*
+ * Say, as the server does, that another transaction has a tuple in progress.
+ * The table is locked, so that this should not be.
+ */
+static void
+warn_if_concurrent(const CopyScan *cs, TransactionId xid, const char *what)
+{
+	if (!TransactionIdIsCurrentTransactionId(xid))
+		elog(WARNING, "concurrent %s in progress within table \"%s\"",
+			 what, RelationGetRelationName(cs->rules->old_heap));
+}
+
+/* Must a tuple whose hint bits do not suffice be copied?  Count it if not. */
+static bool
+judge(CopyScan *cs, OffsetNumber offset)
+{
+	HeapTupleData tuple;
+
+	set_tuple(cs, offset, &tuple);
+	switch (HeapTupleSatisfiesVacuum(&tuple, cs->rules->oldest_xmin,
+									 cs->here.buffer))
+	{
+		case HEAPTUPLE_DEAD:
+			pg_atomic_fetch_add_u64(&cs->counts->dead, 1);
+			return false;
+		case HEAPTUPLE_LIVE:
+			return true;
+		case HEAPTUPLE_INSERT_IN_PROGRESS:
+			warn_if_concurrent(cs, HeapTupleHeaderGetXmin(tuple.t_data),
+							   "insert");
+			return true;
+		case HEAPTUPLE_DELETE_IN_PROGRESS:
+			warn_if_concurrent(cs, HeapTupleHeaderGetUpdateXid(tuple.t_data),
+							   "delete");
+			/* FALLTHROUGH */
+		case HEAPTUPLE_RECENTLY_DEAD:
+			pg_atomic_fetch_add_u64(&cs->counts->recently_dead, 1);
+			return true;
+	}
+	elog(ERROR, "unexpected HeapTupleSatisfiesVacuum result");
+	return false;				/* keep compiler quiet */
+}
+
+/*
+ * Find the tuples of a page that must be copied.  False if the page is only a
+ * copy of itself, and hint bits do not tell that all its tuples are alive.
+ */
+static bool
+find_tuples(CopyScan *cs)
+{
+	OffsetNumber last = PageGetMaxOffsetNumber(cs->here.page);
+
+	cs->nitems = cs->nseen = 0;
+	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++)
+	{
+		ItemId		item = PageGetItemId(cs->here.page, offset);
+
+		if (!ItemIdIsNormal(item))
+			continue;
+		cs->nseen++;
+		if (!heapread_says_live((HeapTupleHeader)
+								PageGetItem(cs->here.page, item)))
+		{
+			if (!BufferIsValid(cs->here.buffer))
+				return false;
+			if (!judge(cs, offset))
+				continue;
+		}
+		cs->offsets[cs->nitems++] = offset;
+	}
+	return true;
+}
+
+/* Judge a page, under one lock unless it is a copy. */
+static void
+judge_page(CopyScan *cs)
+{
+	if (!BufferIsValid(cs->here.buffer))
+	{
+		if (find_tuples(cs))
+			return;
+		heapread_pin(cs->reader, &cs->here);
+	}
+	LockBuffer(cs->here.buffer, BUFFER_LOCK_SHARE);
+	(void) find_tuples(cs);
+	LockBuffer(cs->here.buffer, BUFFER_LOCK_UNLOCK);
+}
+
+
+/*
+ * Is the tuple what heap_form_tuple() would make of its values?  (One that was
+ * stored before a column's storage was changed, or comes to a materialized view
+ * from a table where it is plain, may have a longer length word.  That does no
+ * harm.)
+ */
+static bool
+has_new_form(const CopyScan *cs, const HeapTupleData *tuple)
+{
+	HeapTupleHeader header = tuple->t_data;
+	int			natts = cs->new_desc->natts;
+	Size		head = SizeofHeapTupleHeader;
+
+	if (header->t_infomask & HEAP_HASNULL)
+		head += BITMAPLEN(natts);
+	return !cs->dropped &&
+		HeapTupleHeaderGetNatts(header) == natts &&
+		header->t_hoff == MAXALIGN(head) &&
+		(header->t_infomask & HEAP_HASOID_OLD) == 0;
+}
+
+/* The tuple in its new form, in the page's context. */
+static HeapTuple
+reform(CopyScan *cs, HeapTuple tuple)
+{
+	HeapTupleHeader old = tuple->t_data;
+	HeapTupleHeader new;
+	HeapTuple	result;
+
+	heap_deform_tuple(tuple, cs->old_desc, cs->values, cs->isnull);
+	for (int i = 0; i < cs->new_desc->natts; i++)
+	{
+		if (TupleDescAttr(cs->new_desc, i)->attisdropped)
+			cs->isnull[i] = true;
+	}
+	result = heap_form_tuple(cs->new_desc, cs->values, cs->isnull);
+	result->t_self = tuple->t_self;
+	result->t_tableOid = tuple->t_tableOid;
+	result->t_data->t_choice.t_heap = old->t_choice.t_heap;
+	result->t_data->t_ctid = old->t_ctid;
+	/* what is formed may be marked, by these bits, as a value */
+	new = result->t_data;
+	new->t_infomask &= ~HEAP_XACT_MASK;
+	new->t_infomask |= old->t_infomask & HEAP_XACT_MASK;
+	new->t_infomask2 &= ~HEAP2_XACT_MASK;
+	new->t_infomask2 |= old->t_infomask2 & HEAP2_XACT_MASK;
+	return result;
+}
+
+/*
+ * Freezing just removes a multixact of lockers that have all ended; of others
+ * it may have to make a new one.
+ */
+static bool
+has_lasting_multixact(const CopyScan *cs, HeapTupleHeader header)
+{
+	uint16		infomask = header->t_infomask;
+
+	return (infomask & HEAP_XMAX_IS_MULTI) != 0 &&
+		!(HEAP_XMAX_IS_LOCKED_ONLY(infomask) &&
+		  MultiXactIdPrecedes(HeapTupleHeaderGetRawXmax(header),
+							  cs->rules->cutoff_multi));
+}
+
+/* Must the tuple be copied by the server's functions? */
+static bool
+is_linked(const CopyScan *cs, HeapTuple tuple)
+{
+	HeapTupleHeader header = tuple->t_data;
+	uint16		infomask = header->t_infomask;
+
+	if (tuple->t_len > TOAST_TUPLE_THRESHOLD ||
+		(infomask & (HEAP_HASEXTERNAL | HEAP_MOVED)) != 0)
+		return true;
+	if ((infomask & HEAP_XMAX_INVALID) == 0)
+	{
+		if (has_lasting_multixact(cs, header))
+			return true;
+		if (!HeapTupleHeaderIsOnlyLocked(header) &&
+			!HeapTupleHeaderIndicatesMovedPartitions(header) &&
+			!ItemPointerEquals(&tuple->t_self, &header->t_ctid))
+			return true;
+	}
+	return (infomask & HEAP_UPDATED) != 0 &&
+		!TransactionIdPrecedes(HeapTupleHeaderGetXmin(header),
+							   cs->rules->oldest_xmin);
+}
+
+static void
+put_page(CopyScan *cs)
+{
+	MemoryContext old = MemoryContextSwitchTo(cs->context);
+
+	for (int i = 0; i < cs->nitems; i++)
+	{
+		HeapTupleData stored;
+		HeapTuple	tuple = &stored;
+
+		set_tuple(cs, cs->offsets[i], &stored);
+		if (!has_new_form(cs, tuple))
+			tuple = reform(cs, tuple);
+		if (is_linked(cs, tuple))
+			pg_atomic_write_u32(&cs->counts->linked, 1);
+		ptsort_put_heap(cs->sort, tuple);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(cs->context);
+}
+
+static void
+report_page(CopyScan *cs)
+{
+	uint64		copied = pg_atomic_add_fetch_u64(&cs->counts->copied,
+												 cs->nitems);
+	const int	params[] = {
+		PROGRESS_CLUSTER_HEAP_TUPLES_SCANNED,
+		PROGRESS_CLUSTER_HEAP_BLKS_SCANNED
+	};
+	const int64 values[] = {
+		(int64) copied,
+		(int64) heapread_done(cs->scan, cs->here.block) + 1
+	};
+
+	if (cs->progress)
+		pgstat_progress_update_multi_param(lengthof(params), params, values);
+	/* tuples read, that is */
+	pgstat_count_index_tuples(cs->rules->old_heap, cs->nseen);
+}
+
+static void
+scan_pages(CopyScan *cs)
+{
+	while (heapread_next(cs->reader, &cs->here))
+	{
+		CHECK_FOR_INTERRUPTS();
+		judge_page(cs);
+		put_page(cs);
+		report_page(cs);
+	}
+}
+
+static bool
+has_dropped_columns(TupleDesc desc)
+{
+	for (int i = 0; i < desc->natts; i++)
+	{
+		if (TupleDescAttr(desc, i)->attisdropped)
+			return true;
+	}
+	return false;
+}
+
+/* Say how many blocks there are, or that they have all been scanned. */
+static void
+report_blocks(const CopyScan *cs, int param)
+{
+	if (cs->progress)
+		pgstat_progress_update_param(param, cs->scan->rs_nblocks);
+}
+
+void
+copyscan(const CopyRules *rules, ParallelTableScanDesc parallel, bool progress,
+		 PtSort *sort, CopyCounts *counts)
+{
+	CopyScan   *cs = palloc0(sizeof(CopyScan));
+	TableScanDesc scan;
+
+	cs->rules = rules;
+	cs->counts = counts;
+	cs->progress = progress;
+	cs->sort = sort;
+	cs->old_desc = RelationGetDescr(rules->old_heap);
+	cs->new_desc = RelationGetDescr(rules->new_heap);
+	cs->dropped = has_dropped_columns(cs->new_desc);
+	cs->values = palloc(cs->new_desc->natts * sizeof(Datum));
+	cs->isnull = palloc(cs->new_desc->natts * sizeof(bool));
+	cs->context = AllocSetContextCreate(CurrentMemoryContext,
+										"ptsort copied page",
+										ALLOCSET_DEFAULT_SIZES);
+	if (parallel != NULL)
+		scan = table_beginscan_parallel(rules->old_heap, parallel);
+	else
+		scan = table_beginscan(rules->old_heap, SnapshotAny, 0, NULL);
+	cs->scan = (HeapScanDesc) scan;
+
+	report_blocks(cs, PROGRESS_CLUSTER_TOTAL_HEAP_BLKS);
+	cs->reader = heapread_begin(cs->scan, NULL);
+	scan_pages(cs);
+	heapread_end(cs->reader);
+	report_blocks(cs, PROGRESS_CLUSTER_HEAP_BLKS_SCANNED);
+
+	table_endscan(scan);
+	MemoryContextDelete(cs->context);
+	pfree(cs->values);
+	pfree(cs->isnull);
+	pfree(cs);
+}

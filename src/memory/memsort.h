@@ -1,0 +1,207 @@
+/*-------------------------------------------------------------------------
+ *
+ * memsort.h
+ *	  Entries in memory: growth and accounting.
+ *
+ *		ms = memsort_create(order, budget, expected)
+ *		while (place = memsort_reserve(ms, size))			until it is full
+ *			make the image in place; memsort_commit(ms, words)
+ *		memsort_sort(ms); memsort_entry(ms, 0 .. ms->count - 1)
+ *		memsort_reset(ms)									and again
+ *
+ * An entry is 'stride' words: those of the key (at least one, which is 0 if
+ * the key has none), then the inline image or the address of the image.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_MEMSORT_H
+#define PTSORT_MEMSORT_H
+
+#include "compat.h"
+
+#include "memory/chunk.h"
+#include "memory/entrysort.h"
+#include "order/order.h"
+#include "util.h"
+
+/* MemSort: one sort's entries and their images. */
+typedef struct MemSort
+{
+	uint64	   *entries;
+	int			stride;			/* words of an entry, 2 or 3 */
+	int64		count;
+	int64		used;			/* bytes of entries, scratch and chunks */
+	int64		peak;			/* the most that were used since the caller
+								 * has set it to 'used' */
+
+	/* private to memsort.c */
+	SortOrder  *order;
+	MemoryContext context;
+	int64		capacity;		/* of entries, as accounted */
+	int64		room;			/* ... as allocated */
+	int64		opened;			/* ... whose pages are there: see pages.h */
+	int64		expected;		/* about so many; 0: unknown */
+	int64		budget;			/* for 'used' */
+	Size		chunk_size;		/* of chunks, but the first and large tuples' */
+	int64		scratch_cost;	/* bytes of scratch set aside for an entry */
+	bool		all_scratch;	/* as many as of the entry; they are kept: */
+	MemChunk	scratch;		/* its size is 0 before it is needed */
+	int64		tuple_bytes;	/* of them, in images */
+	MemChunk   *chunks;			/* memory for images */
+	int			nchunks;
+	int			maxchunks;
+	int			filled;			/* chunks in use; the rest are empty */
+	int			current;		/* the one being filled, if next is not NULL */
+	OrderPlace *places;			/* stable sorts: the chunks by address */
+	int			maxplaces;
+	char	   *next;			/* free opened part of the chunk being filled */
+	char	   *end;
+
+	/* a reservation; forgotten by the next one */
+	char	   *reserved;		/* NULL: none */
+	Size		reserved_bytes;
+	bool		reserved_alone; /* it is a chunk of its own, the last one */
+	uint64		reserved_inline;	/* an inline image that is being made */
+
+	Size		first_read;		/* of an image, what is asked for before it is
+								 * got: set when they are sorted */
+} MemSort;
+
+extern MemSort *memsort_create(SortOrder *order, int64 budget, int64 expected);
+extern bool memsort_put_inline(MemSort *ms, const uint64 *words, uint64 image);
+extern void memsort_set_budget(MemSort *ms, int64 budget);
+extern void memsort_want_scratch(MemSort *ms);
+extern int64 memsort_allocated(const MemSort *ms);
+extern int64 memsort_tuple_cost(const MemSort *ms);
+extern void memsort_narrow(MemSort *ms);
+extern void memsort_sort(MemSort *ms);
+extern void memsort_compact(MemSort *ms);
+extern bool memsort_is_small(const MemSort *ms);
+extern void memsort_reset(MemSort *ms);
+extern void memsort_free(MemSort *ms);
+extern void memsort_leave(MemSort *ms);
+
+/* private to the functions below */
+extern char *memsort_reserve_slowly(MemSort *ms, Size need);
+extern void memsort_take_chunk(MemSort *ms);
+
+/* memsort_entry returns the i-th entry. */
+static inline uint64 *
+memsort_entry(const MemSort *ms, int64 i)
+{
+	return ms->entries + i * ms->stride;
+}
+
+/* memsort_add adds an entry, for which there is room. */
+static inline void
+memsort_add(MemSort *ms, const uint64 *words, uint64 last)
+{
+	uint64	   *entry = memsort_entry(ms, ms->count++);
+
+	entry[0] = ms->order->nwords > 0 ? words[0] : 0;
+	if (ms->stride > 2)
+		entry[1] = words[1];
+	entry[ms->stride - 1] = last;
+}
+
+/*
+ * memsort_has_room tells whether there is room for an entry and an image of
+ * that size (inline images need 0) without looking for more.
+ */
+static inline bool
+memsort_has_room(const MemSort *ms, Size size)
+{
+	return likely(ms->count < ms->opened &&
+				  ms->end - ms->next >= (ptrdiff_t) MAXALIGN(size));
+}
+
+/* memsort_add_next adds an image that was made where it stays. */
+static inline void
+memsort_add_next(MemSort *ms, Size size, const uint64 *words)
+{
+	char	   *place = ms->next;
+
+	Assert(memsort_has_room(ms, size));
+	ms->reserved = NULL;
+	ms->next += MAXALIGN(size);
+	ms->tuple_bytes += MAXALIGN(size);
+	memsort_add(ms, words, (uint64) (uintptr_t) place);
+}
+
+/*
+ * memsort_reserve returns a MAXALIGNed place for an image of that size.  It is
+ * not one of the entries before memsort_commit, and forgotten when there is
+ * another reservation.  NULL if the budget does not allow it; the first tuple
+ * always finds room.
+ */
+static inline char *
+memsort_reserve(MemSort *ms, Size size)
+{
+	Size		need = MAXALIGN(size);
+
+	if (!memsort_has_room(ms, size))
+		return memsort_reserve_slowly(ms, need);
+	ms->reserved = ms->next;
+	ms->reserved_bytes = need;
+	ms->reserved_alone = false;
+	return ms->reserved;
+}
+
+/* memsort_commit adds an entry for the image in the reserved place. */
+static inline void
+memsort_commit(MemSort *ms, const uint64 *words)
+{
+	char	   *place = ms->reserved;
+
+	Assert(place != NULL);
+	Assert(ms->order->inline_image ||
+		   MAXALIGN(order_size(ms->order, place)) == ms->reserved_bytes);
+	if (unlikely(place == (char *) &ms->reserved_inline))
+	{
+		ms->reserved = NULL;
+		memsort_add(ms, words, ms->reserved_inline);
+		return;
+	}
+	if (unlikely(ms->reserved_alone))
+		memsort_take_chunk(ms);
+	else
+		ms->next += ms->reserved_bytes;
+	ms->reserved = NULL;
+	ms->tuple_bytes += ms->reserved_bytes;
+	memsort_add(ms, words, (uint64) (uintptr_t) place);
+}
+
+/* memsort_tuple returns the image of an entry. */
+static inline char *
+memsort_tuple(const MemSort *ms, uint64 *entry)
+{
+	uint64	   *last = entry + ms->stride - 1;
+
+	return ms->order->inline_image ? (char *) last : (char *) (uintptr_t) *last;
+}
+
+/* memsort_ahead returns the image some entries after the i-th, to prefetch. */
+static inline const char *
+memsort_ahead(const MemSort *ms, int64 i)
+{
+	i = Min(i + ENTRIES_AHEAD, ms->count - 1);
+	return memsort_tuple(ms, memsort_entry(ms, i));
+}
+
+/*
+ * memsort_prefetch asks for the first bytes of that image.  They need not begin
+ * where a cache line does, so the last one may be in a line of its own.  A
+ * macro for the reason in util.h.
+ */
+#define memsort_prefetch(ms, i, bytes) \
+	do { \
+		const char *ahead_ = memsort_ahead(ms, i); \
+		for (Size at_ = 0; at_ < (bytes); at_ += CACHE_LINE) \
+			pt_prefetch(ahead_ + at_); \
+		pt_prefetch(ahead_ + (bytes) - 1); \
+	} while (0)
+
+/* What a caller of get reads at once is most often here, or in less. */
+#define MEMSORT_FIRST_READ	(2 * CACHE_LINE)
+
+#endif							/* PTSORT_MEMSORT_H */

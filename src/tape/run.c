@@ -1,0 +1,770 @@
+/*-------------------------------------------------------------------------
+ *
+ * run.c
+ *	  A run: one sorted sequence of tuples on a tape, with its sparse index.
+ *
+ * Columns of a frame are the words and the first 8 bytes of the images (an
+ * index tuple's heap TID is there, and an inline image is all of it).  What
+ * follows in each image, its rest, is stored as it is, without the padding at
+ * its end; so the frame is the place where reading can start, and a position
+ * is a frame and the number of an entry in it.
+ *
+ * A frame goes to the tape as soon as it is full, and a reader has one frame in
+ * memory besides the tape's buffer: the memory of either does not depend on how
+ * long the run is.  Neither does that of the sparse index, from which slices.c
+ * cuts the final merge: when it is full, every other sample goes.
+ *
+ * What a reader finds in a temporary file is checked before it is used as a
+ * size or a place.  A damaged file is then an error and not a crash.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "fault.h"
+#include "port/pg_bitutils.h"
+#include "port/pg_bswap.h"
+#include "tape/run.h"
+#include "util.h"
+
+/*
+ * A frame is full when its rests have this many bytes, unless there are very
+ * few images: then its header would weigh too much.
+ */
+#define FRAME_RESTS		3072
+#define FRAME_MIN_ENTRIES	8
+#define STAGE_RESTS		6144
+
+/* Images with a rest of up to this many bytes are copied by inline code. */
+#define SHORT_REST		64
+
+/* Most bytes that copying a rest may write after it. */
+#define COPY_EXCESS		(2 * sizeof(uint64))
+
+/* A reader's copy of an image has at least this much room. */
+#define LEAST_IMAGE		512
+
+/* Room for samples at first. */
+#define FIRST_SAMPLES	64
+
+/* What every image begins with: a column of the frame. */
+#define IMAGE_HEAD		sizeof(uint64)
+
+/* The frame that a writer fills. */
+typedef struct RunStage
+{
+	int			count;
+	uint64		entries[FRAME_ENTRIES * FRAME_MAX_COLUMNS];
+	uint8		trims[FRAME_ENTRIES];
+	Size		rest_bytes;
+	uint64		packed[FRAME_MAX_PACKED / sizeof(uint64) + 1];
+	char		rests[STAGE_RESTS]; /* not there if images are inline */
+} RunStage;
+
+/*
+ * Largest slack of a read buffer: the piece of a frame that is left when the
+ * buffer is filled again.  Only a frame of one image may be larger.
+ */
+#define MAX_SLACK		6656
+
+#define FRAME_FEW_PACKED \
+	(sizeof(FrameHeader) + FRAME_MAX_COLUMNS * sizeof(FrameColumn) + \
+	 FRAME_MIN_ENTRIES * (FRAME_MAX_COLUMNS * sizeof(uint64) + 1))
+
+StaticAssertDecl(STAGE_RESTS + FRAME_FEW_PACKED + MAXIMUM_ALIGNOF <=
+				 MAX_SLACK &&
+				 FRAME_RESTS + FRAME_MAX_PACKED <= MAX_SLACK,
+				 "a frame of several images must fit the slack");
+StaticAssertDecl(sizeof(RunStage) <= RUN_WRITER_MEMORY,
+				 "a writer has more memory than it says");
+
+/* The frame of a reader's current record. */
+typedef struct RunFrame
+{
+	uint64		entries[FRAME_ENTRIES * FRAME_MAX_COLUMNS];
+	uint32		ends[FRAME_ENTRIES + 1];	/* rest i: ends[i] to ends[i + 1] */
+	uint8		trims[FRAME_ENTRIES];
+	const char *rests;			/* in the tape's buffer */
+	uint32		previous;		/* bytes of the frame before */
+	char	   *image;			/* the current image, if it is not inline */
+	Size		image_room;
+} RunFrame;
+
+/* Columns of a frame: the words and the first 8 bytes of the image. */
+static int
+column_count(const SortOrder *order)
+{
+	return order->nwords + 1;
+}
+
+/*
+ * run_begin_write starts a run with a sparse index of at most max_samples, a
+ * power of two, or RUN_NO_SAMPLES.
+ */
+void
+run_begin_write(RunWriter *writer, const SortOrder *order, Tapeset *set,
+				Size write_buffer, int64 max_samples)
+{
+	fault_point("run: write");
+	memset(writer, 0, sizeof(RunWriter));
+	writer->run = palloc0(sizeof(Run));
+	writer->run->tape = tape_create(set, write_buffer);
+	writer->order = order;
+	writer->run->max_samples = max_samples;
+	writer->sample_every = 1;
+	writer->stage = palloc(order->inline_image ? offsetof(RunStage, rests) :
+						   sizeof(RunStage));
+	writer->stage->count = 0;
+	writer->stage->rest_bytes = 0;
+}
+
+/* Drop every other sample. */
+static void
+drop_samples(Run *run)
+{
+	run->desc.nsamples = (run->desc.nsamples + 1) / 2;
+	for (int64 i = 0; i < run->desc.nsamples; i++)
+		run->samples[i] = run->samples[2 * i];
+}
+
+/*
+ * Give back the memory of samples that are gone, or will not come.  (The
+ * server's repalloc would keep all of it.)
+ */
+static void
+fit_samples(Run *run)
+{
+	Size		size = run->desc.nsamples * sizeof(RunSample);
+	RunSample  *samples = palloc(size);
+
+	memcpy(samples, run->samples, size);
+	pfree(run->samples);
+	run->samples = samples;
+}
+
+/*
+ * run_thin_samples drops every other sample of a finished run, but keeps the
+ * first.
+ */
+void
+run_thin_samples(Run *run)
+{
+	if (run->desc.nsamples < 2)
+		return;
+	drop_samples(run);
+	fit_samples(run);
+}
+
+/* run_forget_samples frees the sparse index. */
+void
+run_forget_samples(Run *run)
+{
+	if (run->samples)
+		pfree(run->samples);
+	run->samples = NULL;
+	run->desc.nsamples = 0;
+}
+
+/* Make room for another sample. */
+static void
+grow_samples(RunWriter *writer)
+{
+	Run		   *run = writer->run;
+
+	if (run->samples == NULL)
+	{
+		writer->room = Min(FIRST_SAMPLES, run->max_samples);
+		run->samples = palloc(writer->room * sizeof(RunSample));
+	}
+	else if (writer->room < run->max_samples)
+	{
+		writer->room *= 2;
+		run->samples = repalloc(run->samples, writer->room * sizeof(RunSample));
+	}
+	else
+	{
+		drop_samples(run);
+		writer->sample_every *= 2;
+	}
+}
+
+/* Add the words and the place of the next frame to the sparse index. */
+static void
+add_sample(RunWriter *writer, const uint64 *words)
+{
+	Run		   *run = writer->run;
+	RunSample  *sample;
+	int			nwords = writer->order->nwords + writer->order->inline_image;
+
+	if (run->desc.nsamples == writer->room)
+		grow_samples(writer);
+	sample = &run->samples[run->desc.nsamples++];
+	memset(sample, 0, sizeof(RunSample));
+	memcpy(sample->words, words, nwords * sizeof(uint64));
+	sample->position = RUN_POSITION(run->desc.bytes, 0);
+	sample->ordinal = run->desc.tuples;
+	writer->until_sample = writer->sample_every - 1;
+}
+
+/* Write a frame; trims and rests are NULL if images are inline. */
+static void
+write_frame(RunWriter *writer, const uint64 *entries, int n,
+			const uint8 *trims, const char *rests, Size rest_bytes)
+{
+	static const char padding[MAXIMUM_ALIGNOF] = {0};
+	Run		   *run = writer->run;
+	RunDesc    *desc = &run->desc;
+	char	   *packed = (char *) writer->stage->packed;
+	FrameHeader *header = (FrameHeader *) packed;
+	Size		packed_bytes;
+	Size		size;
+
+	if (run->max_samples > 0 && writer->until_sample-- == 0)
+		add_sample(writer, entries);
+	packed_bytes = frame_pack(packed, entries, n, column_count(writer->order),
+							  trims);
+	size = MAXALIGN(packed_bytes + rest_bytes);
+	header->size = (uint32) size;
+	header->previous = (uint32) desc->last_frame;
+	tape_write(run->tape, packed, packed_bytes);
+	if (rest_bytes > 0)
+		tape_write(run->tape, rests, rest_bytes);
+	tape_write(run->tape, padding, size - packed_bytes - rest_bytes);
+	desc->last_frame = size;
+	desc->largest_frame = Max(desc->largest_frame, (int64) size);
+	desc->bytes += size;
+	desc->tuples += n;
+}
+
+/* Write the frame that is being filled. */
+static void
+flush_stage(RunWriter *writer)
+{
+	RunStage   *stage = writer->stage;
+
+	if (stage->count > 0)
+		write_frame(writer, stage->entries, stage->count,
+					writer->order->inline_image ? NULL : stage->trims,
+					stage->rests, stage->rest_bytes);
+	stage->count = 0;
+	stage->rest_bytes = 0;
+}
+
+/*
+ * How many zero bytes at the end of an image need not be stored: up to 8.
+ * Index tuples end in padding.
+ */
+static inline int
+trailing_zeros(const char *tuple, Size size)
+{
+	uint64		last;
+
+	if (size < IMAGE_HEAD + sizeof(uint64))
+		return 0;
+	memcpy(&last, tuple + size - sizeof(uint64), sizeof(uint64));
+#ifdef WORDS_BIGENDIAN
+	last = pg_bswap64(last);
+#endif
+	if (last == 0)
+		return sizeof(uint64);
+	return (63 - pg_leftmost_one_pos64(last)) / BITS_PER_BYTE;
+}
+
+/* Is this frame better written before a rest of this size joins it? */
+static inline bool
+stage_is_full(const RunStage *stage, Size rest)
+{
+	if (stage->rest_bytes + rest <= FRAME_RESTS)
+		return false;
+	return stage->count >= FRAME_MIN_ENTRIES ||
+		stage->rest_bytes + rest > STAGE_RESTS;
+}
+
+/* run_write appends a tuple; the caller sees to the order. */
+void
+run_write(RunWriter *writer, const uint64 *words, const void *tuple, Size size)
+{
+	RunStage   *stage = writer->stage;
+	int			nwords = writer->order->nwords;
+	uint64	   *entry;
+
+	if (!writer->order->inline_image)
+	{
+		int			trim = trailing_zeros(tuple, size);
+		Size		rest = size - IMAGE_HEAD - trim;
+		const char *source = (const char *) tuple + IMAGE_HEAD;
+
+		Assert(size >= IMAGE_HEAD);
+		if (unlikely((int64) size > writer->run->desc.largest_image))
+			writer->run->desc.largest_image = size;
+		if (unlikely(stage_is_full(stage, rest)))
+			flush_stage(writer);
+		stage->trims[stage->count] = trim;
+		if (unlikely(rest > STAGE_RESTS))
+		{
+			uint64		alone[FRAME_MAX_COLUMNS];
+
+			memcpy(alone, words, nwords * sizeof(uint64));
+			memcpy(&alone[nwords], tuple, IMAGE_HEAD);
+			write_frame(writer, alone, 1, stage->trims, source, rest);
+			return;
+		}
+		memcpy(stage->rests + stage->rest_bytes, source, rest);
+		stage->rest_bytes += rest;
+	}
+	entry = stage->entries + stage->count * (nwords + 1);
+	for (int i = 0; i < nwords; i++)
+		entry[i] = words[i];
+	memcpy(&entry[nwords], tuple, IMAGE_HEAD);
+	if (++stage->count == FRAME_ENTRIES)
+		flush_stage(writer);
+}
+
+/*
+ * run_write_entries appends entries with inline images: full frames are packed
+ * from the caller's array.
+ */
+void
+run_write_entries(RunWriter *writer, const uint64 *entries, int64 n)
+{
+	int			nwords = writer->order->nwords;
+	int			stride = nwords + 1;
+
+	Assert(writer->order->inline_image);
+	for (; n > 0 && writer->stage->count > 0; n--, entries += stride)
+		run_write(writer, entries, entries + nwords, sizeof(uint64));
+	while (n >= FRAME_ENTRIES)
+	{
+		write_frame(writer, entries, FRAME_ENTRIES, NULL, NULL, 0);
+		n -= FRAME_ENTRIES;
+		entries += FRAME_ENTRIES * stride;
+	}
+	for (; n > 0; n--, entries += stride)
+		run_write(writer, entries, entries + nwords, sizeof(uint64));
+}
+
+/* run_end_write finishes the run. */
+Run *
+run_end_write(RunWriter *writer)
+{
+	Run		   *run = writer->run;
+
+	flush_stage(writer);
+	pfree(writer->stage);
+	tape_finish(run->tape);
+	if (run->samples)
+		fit_samples(run);
+	return run;
+}
+
+/* Add the sparse index of a run that now begins at an offset of this one. */
+static void
+append_samples(Run *run, const Run *next, int64 offset)
+{
+	int64		total = run->desc.nsamples + next->desc.nsamples;
+	RunSample  *samples = repalloc(run->samples, total * sizeof(RunSample));
+
+	for (int64 i = 0; i < next->desc.nsamples; i++)
+	{
+		RunSample  *sample = &samples[run->desc.nsamples + i];
+
+		*sample = next->samples[i];
+		sample->position += RUN_POSITION(offset, 0);
+		sample->ordinal += run->desc.tuples;
+	}
+	run->samples = samples;
+	run->desc.nsamples = total;
+	while (run->desc.nsamples > run->max_samples)
+		run_thin_samples(run);
+}
+
+/*
+ * run_append makes the records of another run of this process the last ones of
+ * this run; the other run is closed.  Nothing is copied.  The result
+ * cannot be read backward: a frame after a seam does not know how long the one
+ * before it is.
+ */
+void
+run_append(Run *run, Run *next)
+{
+	int64		offset = tape_append(run->tape, next->tape);
+	uint64	   *last = run->last;
+
+	next->tape = NULL;
+	if (run->samples && next->samples)
+		append_samples(run, next, offset);
+	run->last = next->last;
+	next->last = last;
+	run->desc.bytes = offset + next->desc.bytes;
+	run->desc.tuples += next->desc.tuples;
+	run->desc.last_frame = next->desc.last_frame;
+	run->desc.largest_frame = Max(run->desc.largest_frame,
+								  next->desc.largest_frame);
+	run->desc.largest_image = Max(run->desc.largest_image,
+								  next->desc.largest_image);
+	run_close(next);
+}
+
+/* run_export describes the run for other processes. */
+void
+run_export(Run *run, RunDesc *result)
+{
+	tape_export(run->tape, run->samples, run->desc.nsamples * sizeof(RunSample),
+				&run->desc.tape);
+	*result = run->desc;
+}
+
+/* Samples must be within their run, where readers will look for them. */
+static void
+check_samples(const Run *run)
+{
+	for (int64 i = 0; i < run->desc.nsamples; i++)
+	{
+		const RunSample *sample = &run->samples[i];
+
+		if (sample->position < 0 || sample->position >= run_end(run) ||
+			sample->ordinal < 0 || sample->ordinal >= run->desc.tuples)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_CORRUPTED),
+					 errmsg("sparse index of a sorted run is not valid")));
+	}
+}
+
+/*
+ * run_import opens a run that a participant exported, perhaps without its
+ * sparse index.  'beside' is another one of that participant's, or NULL.
+ */
+Run *
+run_import(SharedFileSet *fileset, int participant, Run *beside,
+		   const RunDesc *source, bool with_samples)
+{
+	Run		   *run = palloc0(sizeof(Run));
+	Size		size = 0;
+
+	if (source->tuples <= 0 || source->bytes < 0 || source->last_frame < 0 ||
+		source->last_frame > source->bytes ||
+		source->bytes > source->tape.size ||
+		source->nsamples < 0 || source->nsamples > RUN_MAX_SAMPLES)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("description of a sorted run is not valid")));
+	run->desc = *source;
+	if (with_samples)
+	{
+		size = source->nsamples * sizeof(RunSample);
+		run->samples = palloc(size);
+	}
+	else
+		run->desc.nsamples = 0;
+	run->tape = tape_import(fileset, participant,
+							beside ? beside->tape : NULL, &source->tape,
+							run->samples, size);
+	check_samples(run);
+	return run;
+}
+
+/* run_close frees the run; see tape_close for its space. */
+void
+run_close(Run *run)
+{
+	if (run->tape)
+		tape_close(run->tape);
+	if (run->samples)
+		pfree(run->samples);
+	if (run->first)
+		pfree(run->first);
+	if (run->last)
+		pfree(run->last);
+	pfree(run);
+}
+
+/* The slack of a read buffer of a run. */
+static Size
+reader_slack(const Run *run)
+{
+	return Min(run->desc.largest_frame, MAX_SLACK);
+}
+
+/* run_reader_memory: see run.h. */
+int64
+run_reader_memory(const Run *run)
+{
+	const RunDesc *desc = &run->desc;
+	int64		result = pg_nextpower2_size_t(sizeof(RunFrame)) +
+		reader_slack(run);
+
+	/* load_image rounds up to a power of two */
+	if (desc->largest_image > 0)
+		result += Max(2 * desc->largest_image, LEAST_IMAGE);
+	if (desc->largest_frame > MAX_SLACK)
+		result += desc->largest_frame;
+	return result;
+}
+
+/*
+ * run_begin_read starts reading before the first tuple.  'recycle' gives back
+ * the space of what was read.
+ */
+void
+run_begin_read(RunReader *reader, const SortOrder *order, Run *run,
+			   Size read_buffer, bool recycle)
+{
+	memset(reader, 0, sizeof(RunReader));
+	reader->run = run;
+	reader->order = order;
+	reader->ncolumns = column_count(order);
+	reader->inline_image = order->inline_image;
+	reader->frame = palloc(sizeof(RunFrame));
+	reader->frame->image = NULL;
+	reader->frame->image_room = 0;
+	reader->to = run_end(run);
+	tape_begin_read(run->tape, read_buffer, reader_slack(run), recycle);
+}
+
+/* run_end_read frees what the reader holds, but not the run. */
+void
+run_end_read(RunReader *reader)
+{
+	tape_end_read(reader->run->tape);
+	if (reader->frame->image)
+		pfree(reader->frame->image);
+	pfree(reader->frame);
+}
+
+/*
+ * run_limit makes the reader read the records at positions [from, to) only.
+ */
+void
+run_limit(RunReader *reader, int64 from, int64 to)
+{
+	reader->from = from;
+	reader->to = to;
+	reader->next = RUN_POSITION_OFFSET(from);
+	reader->count = reader->index = 0;
+	reader->tuple = NULL;
+}
+
+/* The next bytes of the run's tape, from an offset on. */
+static const char *
+peek_at(RunReader *reader, int64 offset, Size want)
+{
+	Tape	   *tape = reader->run->tape;
+	Size		have;
+	const char *result;
+
+	tape_seek(tape, offset);
+	result = tape_peek(tape, want, &have);
+	if (unlikely(have < want))
+		elog(ERROR, "unexpected end of run");
+	return result;
+}
+
+/* What a frame has in its place cannot be one. */
+static pg_noinline void
+raise_damaged(int64 offset)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("sorted run in a temporary file is damaged at offset %lld",
+					(long long) offset)));
+}
+
+/* Find out where the rests of a frame begin and end. */
+static void
+find_rests(RunReader *reader, const char *rests, Size rest_bytes)
+{
+	RunFrame   *frame = reader->frame;
+	const uint64 *head = frame->entries + reader->ncolumns - 1;
+	Size		end = 0;
+	bool		damaged = false;
+
+	frame->rests = rests;
+	frame->ends[0] = 0;
+	for (int i = 0; i < reader->count; i++, head += reader->ncolumns)
+	{
+		Size		size = order_size(reader->order, head);
+		Size		missing = IMAGE_HEAD + frame->trims[i];
+
+		damaged |= size < missing || frame->trims[i] > sizeof(uint64);
+		end += size - missing;
+		frame->ends[i + 1] = (uint32) end;
+	}
+	if (unlikely(damaged || end > rest_bytes))
+		raise_damaged(reader->offset);
+}
+
+/* The size of the frame at an offset; 0 if the next block has the next one. */
+static inline Size
+frame_size(RunReader *reader, int64 offset)
+{
+	const char *frame = peek_at(reader, offset, sizeof(FrameHeader));
+
+	return ((const FrameHeader *) frame)->size;
+}
+
+/* Unpack the frame at an offset; its first record is the next one. */
+static void
+load_frame(RunReader *reader, int64 offset)
+{
+	RunFrame   *frame = reader->frame;
+	Size		size;
+	const char *packed;
+	Size		packed_bytes;
+
+	if (unlikely(offset < 0 || offset >= reader->run->desc.bytes))
+		raise_damaged(offset);
+	size = frame_size(reader, offset);
+	if (unlikely(size == 0))
+	{
+		offset = tape_block_end(reader->run->tape, offset);
+		size = frame_size(reader, offset);
+	}
+	packed = peek_at(reader, offset, size);
+	if (unlikely(!frame_is_sound(packed, size, reader->ncolumns,
+								 !reader->inline_image)))
+		raise_damaged(offset);
+	packed_bytes = frame_unpack(packed, reader->ncolumns, frame->entries,
+								reader->inline_image ? NULL : frame->trims);
+	frame->previous = ((const FrameHeader *) packed)->previous;
+	reader->count = ((const FrameHeader *) packed)->count;
+	reader->index = 0;
+	reader->offset = offset;
+	reader->next = offset + size;
+	if (!reader->inline_image)
+		find_rests(reader, packed + packed_bytes, size - packed_bytes);
+	if (offset == RUN_POSITION_OFFSET(reader->to))
+		reader->count = Min(reader->count, RUN_POSITION_INDEX(reader->to));
+}
+
+/* Go to the first record after the current frame; false if there is none. */
+static pg_noinline bool
+next_frame(RunReader *reader)
+{
+	do
+	{
+		bool		start = reader->count == 0;
+
+		if (RUN_POSITION(reader->next, 0) >= reader->to)
+		{
+			reader->tuple = NULL;
+			return false;
+		}
+		load_frame(reader, reader->next);
+		if (start)
+			reader->index = RUN_POSITION_INDEX(reader->from);
+	} while (reader->index >= reader->count);
+	return true;
+}
+
+/*
+ * The processor does not see by itself that a reader goes on where it was, if
+ * it takes turns with many others: what comes so many bytes later is asked for.
+ */
+#define RESTS_AHEAD		(8 * CACHE_LINE)
+
+/* Put an image together. */
+static inline void
+load_image(RunReader *reader, int index)
+{
+	RunFrame   *frame = reader->frame;
+	const uint64 *head = frame->entries + (index + 1) * reader->ncolumns - 1;
+	const char *rest = frame->rests + frame->ends[index];
+	Size		rest_bytes = frame->ends[index + 1] - frame->ends[index];
+	char	   *target;
+
+	pt_prefetch(rest + RESTS_AHEAD);
+	reader->size = IMAGE_HEAD + rest_bytes + frame->trims[index];
+	if (unlikely(frame->image_room < reader->size))
+	{
+		/* small memory is rounded up like this anyway */
+		Size		room = Max(reader->size, LEAST_IMAGE / 2) + COPY_EXCESS;
+
+		room = pg_nextpower2_size_t(room);
+		if (frame->image)
+			pfree(frame->image);
+		frame->image_room = room - COPY_EXCESS;
+		frame->image = MemoryContextAllocHuge(CurrentMemoryContext, room);
+	}
+	target = frame->image;
+	memcpy(target, head, IMAGE_HEAD);
+	target += IMAGE_HEAD;
+	if (likely(rest_bytes <= SHORT_REST))
+	{
+		for (Size at = 0; at < rest_bytes; at += sizeof(uint64))
+			memcpy(target + at, rest + at, sizeof(uint64));
+	}
+	else
+		memcpy(target, rest, rest_bytes);
+	memset(target + rest_bytes, 0, sizeof(uint64));
+	reader->tuple = frame->image;
+}
+
+/* Make a record of the frame the current one. */
+static inline void
+load_record(RunReader *reader, int index)
+{
+	reader->words = reader->frame->entries + index * reader->ncolumns;
+	if (reader->inline_image)
+	{
+		reader->tuple = (const char *) (reader->words + reader->ncolumns - 1);
+		reader->size = sizeof(uint64);
+	}
+	else
+		load_image(reader, index);
+}
+
+/* run_next moves to the next tuple; false at the end of the run. */
+bool
+run_next(RunReader *reader)
+{
+	if (unlikely(reader->index >= reader->count) && !next_frame(reader))
+		return false;
+	load_record(reader, reader->index++);
+	return true;
+}
+
+/* Move back over one record; false at the start of the run. */
+static bool
+step_back(RunReader *reader)
+{
+	if (reader->count == 0 && reader->from > 0)
+	{
+		/* run_limit has not loaded the frame */
+		const RunDesc *desc = &reader->run->desc;
+
+		if (reader->from == run_end(reader->run))
+		{
+			load_frame(reader, desc->bytes - desc->last_frame);
+			reader->index = reader->count;
+		}
+		else
+		{
+			load_frame(reader, RUN_POSITION_OFFSET(reader->from));
+			reader->index = RUN_POSITION_INDEX(reader->from);
+		}
+	}
+	if (reader->index == 0)
+	{
+		if (reader->count == 0 || reader->frame->previous == 0)
+			return false;
+		load_frame(reader, reader->offset - reader->frame->previous);
+		reader->index = reader->count;
+	}
+	reader->index--;
+	return true;
+}
+
+/*
+ * run_previous makes the tuple before the current position the current one,
+ * without moving: run_next still returns what follows.  With 'step' it moves
+ * back over one tuple first.  False if there is no such tuple.
+ */
+bool
+run_previous(RunReader *reader, bool step)
+{
+	reader->tuple = NULL;
+	if ((step && !step_back(reader)) || !step_back(reader))
+		return false;
+	load_record(reader, reader->index++);
+	return true;
+}

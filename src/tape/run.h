@@ -1,0 +1,188 @@
+/*-------------------------------------------------------------------------
+ *
+ * run.h
+ *	  A run: one sorted sequence of tuples on a tape, with its sparse index.
+ *
+ * A run is a sequence of frames (frame.h).  A reader unpacks one frame at a
+ * time and puts each image together when it comes to it, so that its caller
+ * sees the whole image at a MAXALIGNed address, as it was written.
+ *
+ * A *position* is a place between two records: the offset of a frame on the
+ * tape and the number of a record in it, packed into one integer.  Positions
+ * of one run compare as the places do.  (The end of a frame and the start of
+ * the next one are the same place with two positions; a record's own position,
+ * see run_current, names the frame that it is in.)  Only this file and run.c
+ * look into a position or do arithmetic with one.
+ *
+ * A frame does not begin where its first bytes are zero: there the next one
+ * begins with the next block (see run_append).
+ *
+ * The sparse index of a run has samples of words with their positions, at
+ * equal distances, at most RUN_MAX_SAMPLES of them.  It is kept in memory and
+ * goes with the run when that is exported; an importer need not read them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_RUN_H
+#define PTSORT_RUN_H
+
+#include "compat.h"
+
+#include "order/order.h"
+#include "tape/frame.h"
+#include "tape/tape.h"
+
+/*
+ * Most samples of a sparse index.  When a run outgrows it every other sample
+ * is dropped, so that memory stays constant (160 kB) at any run length.
+ */
+#define RUN_MAX_SAMPLES 4096
+
+/* The number of samples of a run that is only read from its start. */
+#define RUN_NO_SAMPLES	0
+
+/* Bits of a position that number the record within its frame. */
+#define RUN_POSITION_BITS	8
+#define RUN_POSITION(offset, index) \
+	(((int64) (offset) << RUN_POSITION_BITS) | (index))
+#define RUN_POSITION_OFFSET(position) ((position) >> RUN_POSITION_BITS)
+#define RUN_POSITION_INDEX(position) \
+	((int) ((position) & ((1 << RUN_POSITION_BITS) - 1)))
+
+/* One entry of the sparse index: the first record of a frame. */
+typedef struct RunSample
+{
+	uint64		words[PTSORT_MAX_WORDS + 1];	/* with an inline image */
+	int64		position;
+	int64		ordinal;		/* its number within the run, from 0 */
+} RunSample;
+
+/* What is known of a finished run; plain data for shared memory. */
+typedef struct RunDesc
+{
+	int64		tuples;
+	int64		bytes;			/* of all frames */
+	int64		nsamples;
+	int64		last_frame;		/* bytes of the last frame */
+	int64		largest_frame;	/* and of the largest one */
+	int64		largest_image;
+	int			nwords;			/* that its tuples have */
+	bool		words_by_tables;	/* a collation's tables made the words */
+	bool		stable;			/* equal tuples are as they were put */
+	TapeExport	tape;			/* valid once exported */
+} RunDesc;
+
+/* A finished run. */
+typedef struct Run
+{
+	Tape	   *tape;
+	RunDesc		desc;
+	RunSample  *samples;		/* NULL if it has no sparse index */
+	int64		max_samples;	/* that it may have */
+	uint64	   *first;			/* copies of the first and the last tuple: */
+	uint64	   *last;			/* words, then the image; or NULL */
+} Run;
+
+/* Writes one run. */
+typedef struct RunWriter
+{
+	Run		   *run;
+	const SortOrder *order;
+	int64		room;			/* for samples */
+	int64		sample_every;	/* frames of which one gets a sample */
+	int64		until_sample;	/* frames before the next one that does */
+	struct RunStage *stage;		/* the frame being filled */
+} RunWriter;
+
+/* Reads one run; the current tuple stays valid until the reader moves. */
+typedef struct RunReader
+{
+	const uint64 *words;
+	const char *tuple;			/* NULL before the first and after the last */
+	Size		size;			/* bytes of the image */
+	int			index;			/* number, in its frame, of the next record */
+	int			count;			/* records of the frame to read */
+	int			ncolumns;
+	bool		inline_image;
+	struct RunFrame *frame;		/* unpacked */
+
+	Run		   *run;
+	const SortOrder *order;
+	int64		offset;			/* of the frame */
+	int64		next;			/* of the next frame */
+	int64		from;			/* position at which to start */
+	int64		to;				/* position at which to stop */
+} RunReader;
+
+/*
+ * run_reader_memory returns the memory that a reader of the run has besides its
+ * read buffer of any size: a frame, a copy of an image, and the buffer's slack.
+ */
+extern int64 run_reader_memory(const Run *run);
+
+/* Memory that a writer has besides its write buffer and the samples. */
+#define RUN_WRITER_MEMORY	(44 * 1024)
+
+extern void run_begin_write(RunWriter *writer, const SortOrder *order,
+							Tapeset *set, Size write_buffer,
+							int64 max_samples);
+extern void run_write(RunWriter *writer, const uint64 *words,
+					  const void *tuple, Size size);
+extern void run_write_entries(RunWriter *writer, const uint64 *entries,
+							  int64 n);
+extern Run *run_end_write(RunWriter *writer);
+extern void run_append(Run *run, Run *next);
+extern void run_export(Run *run, RunDesc *result);
+extern Run *run_import(SharedFileSet *fileset, int participant, Run *beside,
+					   const RunDesc *source, bool with_samples);
+extern void run_thin_samples(Run *run);
+extern void run_forget_samples(Run *run);
+extern void run_close(Run *run);
+
+extern void run_begin_read(RunReader *reader, const SortOrder *order, Run *run,
+						   Size read_buffer, bool recycle);
+extern void run_end_read(RunReader *reader);
+extern void run_limit(RunReader *reader, int64 from, int64 to);
+extern bool run_next(RunReader *reader);
+extern bool run_previous(RunReader *reader, bool step);
+
+/*
+ * run_next_inline is run_next for entries of nwords words and an inline image,
+ * if the reader has a current tuple.
+ */
+static inline bool
+run_next_inline(RunReader *reader, int nwords)
+{
+	if (unlikely(reader->index >= reader->count))
+		return run_next(reader);
+	reader->index++;
+	reader->words += nwords + 1;
+	reader->tuple = (const char *) (reader->words + nwords);
+	return true;
+}
+
+/* run_end returns the position after the last record. */
+static inline int64
+run_end(const Run *run)
+{
+	return RUN_POSITION(run->desc.bytes, 0);
+}
+
+/* run_tell returns the position of the next record. */
+static inline int64
+run_tell(const RunReader *reader)
+{
+	if (reader->count == 0)
+		return reader->from;
+	return RUN_POSITION(reader->offset, reader->index);
+}
+
+/* run_current returns the position of the current record itself. */
+static inline int64
+run_current(const RunReader *reader)
+{
+	Assert(reader->tuple != NULL);
+	return RUN_POSITION(reader->offset, reader->index - 1);
+}
+
+#endif							/* PTSORT_RUN_H */

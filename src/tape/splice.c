@@ -1,0 +1,123 @@
+/*-------------------------------------------------------------------------
+ *
+ * splice.c
+ *	  Runs that do not overlap become one run without being rewritten.
+ *
+ * Input in ascending order is one run from the start: the sort continues the
+ * last run while what leaves memory comes after its last tuple.  Input in
+ * descending order leaves runs of which each comes before the one written
+ * earlier; input that is ordered in parts (several sorted files, say) leaves
+ * sequences of such runs in any order.  Without splicing they would be written
+ * again by a merge whose result is one after the other: 12 to 15 % of the CPU
+ * time of a build on a descending column, at 8 MB for 3 million rows.
+ *
+ * They are found as one colours intervals with the fewest colours: in order of
+ * their first tuples, each run is appended to the sequence that ends first, if
+ * that ends before it, else it starts a new one.  Joining two runs joins their
+ * lists of extents.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "lib/binaryheap.h"
+#include "tape/splice.h"
+
+static int
+compare_edges(SortOrder *order, const uint64 *a, const uint64 *b)
+{
+	int			cmp = order_compare_words(a, b, order->nwords);
+
+	if (cmp != 0 || a == b)
+		return cmp;
+	return order_compare_equal(order, a, a + order->nwords,
+							   b, b + order->nwords);
+}
+
+bool
+splice_comes_before(SortOrder *order, const uint64 *last, const uint64 *first)
+{
+	return last && first && compare_edges(order, last, first) <= 0;
+}
+
+/* Orders runs by their first tuples, those without known edges last. */
+static int
+compare_first(const void *a, const void *b, void *arg)
+{
+	const Run  *left = *(Run *const *) a;
+	const Run  *right = *(Run *const *) b;
+
+	if (left->first == NULL || right->first == NULL)
+		return (left->first == NULL) - (right->first == NULL);
+	return compare_edges(arg, left->first, right->first);
+}
+
+/* Puts the sequence that ends first on top. */
+static int
+compare_last(Datum a, Datum b, void *arg)
+{
+	return compare_edges(arg, ((Run *) DatumGetPointer(b))->last,
+						 ((Run *) DatumGetPointer(a))->last);
+}
+
+int
+splice_runs(SortOrder *order, Run **runs, int nruns)
+{
+	binaryheap *heap;
+	int			left = 0;
+
+	if (nruns < 2)
+		return nruns;
+	heap = binaryheap_allocate(nruns, compare_last, order);
+	qsort_arg(runs, nruns, sizeof(Run *), compare_first, order);
+	for (int i = 0; i < nruns; i++)
+	{
+		Run		   *run = runs[i];
+
+		if (run->first && run->last && !binaryheap_empty(heap))
+		{
+			Datum		top = binaryheap_first(heap);
+			Run		   *before = (Run *) DatumGetPointer(top);
+
+			if (splice_comes_before(order, before->last, run->first))
+			{
+				run_append(before, run);
+				binaryheap_replace_first(heap, top);
+				continue;
+			}
+		}
+		runs[left++] = run;
+		if (run->first && run->last)
+			binaryheap_add(heap, PointerGetDatum(run));
+	}
+	binaryheap_free(heap);
+	return left;
+}
+
+/*
+ * splice_neighbours: see splice.h.  A later run may come first only if the two
+ * have no equal tuples.
+ */
+int
+splice_neighbours(SortOrder *order, Run **runs, int nruns)
+{
+	int			left = 0;
+
+	for (int i = 0; i < nruns; i++)
+	{
+		Run		   *before = left > 0 ? runs[left - 1] : NULL;
+		Run		   *run = runs[i];
+
+		if (before && splice_comes_before(order, before->last, run->first))
+			run_append(before, run);
+		else if (before && run->last && before->first &&
+				 compare_edges(order, run->last, before->first) < 0)
+		{
+			run_append(run, before);
+			runs[left - 1] = run;
+		}
+		else
+			runs[left++] = run;
+	}
+	return left;
+}

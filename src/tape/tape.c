@@ -1,0 +1,608 @@
+/*-------------------------------------------------------------------------
+ *
+ * tape.c
+ *	  Logical tapes: byte streams in one participant's temporary file.
+ *
+ * The idea is that of the server's logtape.c (and of Knuth's tapes): many
+ * streams share one file whose blocks are recycled as they are read.  Two
+ * things differ.  A block carries no links, so that the bytes of consecutive
+ * blocks are consecutive in memory and a reader can use tuples in place; the
+ * list of extents that replaces the links is short, because one tape at a time
+ * is written, and is stored after an exported tape.
+ *
+ * Why recycle: reading a tape for the last time gives each block back as soon
+ * as it is in memory, and the next tape takes the lowest free block.  So the
+ * passes of a merge need no more space than the data, one write buffer and the
+ * lists of extents.  A tape that was imported belongs to another process, which
+ * does not hear of it, and keeps its blocks.
+ *
+ * The caller chooses the size of a block: small ones let many tapes be read at
+ * once in little memory, large ones make fewer and longer reads.
+ *
+ * The file (tapefile.c) is in a SharedFileSet if other processes are to read
+ * it, else a private temporary one.  The server spreads it over
+ * temp_tablespaces, charges it to temp_file_limit, logs and counts it, and
+ * removes it after an error.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "fault.h"
+#include "miscadmin.h"
+#include "tape/tape.h"
+#include "tape/tapefile.h"
+#include "utils/memutils.h"
+
+struct Tapeset
+{
+	TapeFile   *file;
+	int64		block_bytes;
+	int64		nblocks;		/* blocks of the file */
+	int64	   *free;			/* binary heap, lowest block number on top */
+	int64		nfree;
+	int64		maxfree;
+	MemoryContext context;
+	int			importers;		/* tapes of an imported set */
+};
+
+static void
+tapeset_name(char *name, int participant)
+{
+	snprintf(name, MAXPGPATH, "ptsort.%d", participant);
+}
+
+static Tapeset *
+tapeset_make(TapeFile *file, int64 block_bytes)
+{
+	Tapeset    *set = palloc0(sizeof(Tapeset));
+
+	Assert(block_bytes % BLCKSZ == 0);
+	set->file = file;
+	set->block_bytes = block_bytes;
+	set->context = CurrentMemoryContext;
+	return set;
+}
+
+/*
+ * tapeset_create makes an empty tapeset.  With a file set, the file belongs to
+ * it and is named after the participant; else it is private to this process.
+ * block_bytes is a multiple of BLCKSZ.
+ */
+Tapeset *
+tapeset_create(SharedFileSet *fileset, int participant, int64 block_bytes)
+{
+	char		name[MAXPGPATH];
+
+	tapeset_name(name, participant);
+	return tapeset_make(tapefile_create(fileset, name), block_bytes);
+}
+
+/* tapeset_close closes the file; a private one is removed. */
+void
+tapeset_close(Tapeset *set)
+{
+	tapefile_close(set->file);
+	if (set->free)
+		pfree(set->free);
+	pfree(set);
+}
+
+/* tapeset_bytes returns the size of the file, which never shrinks. */
+int64
+tapeset_bytes(const Tapeset *set)
+{
+	return set->nblocks * set->block_bytes;
+}
+
+/* How many blocks hold this many bytes. */
+static int64
+blocks_of(const Tapeset *set, int64 bytes)
+{
+	return (bytes + set->block_bytes - 1) / set->block_bytes;
+}
+
+/*
+ * Block allocation.  The lowest free block first keeps a tape's blocks
+ * together and the file dense.
+ */
+static void
+free_block(Tapeset *set, int64 block)
+{
+	int64		parent;
+	int64		i;
+
+	if (set->nfree == set->maxfree)
+	{
+		set->maxfree = Max(64, set->maxfree * 2);
+		set->free = set->free
+			? repalloc_huge(set->free, set->maxfree * sizeof(int64))
+			: MemoryContextAlloc(set->context, set->maxfree * sizeof(int64));
+	}
+	for (i = set->nfree++; i > 0; i = parent)
+	{
+		parent = (i - 1) / 2;
+		if (set->free[parent] <= block)
+			break;
+		set->free[i] = set->free[parent];
+	}
+	set->free[i] = block;
+}
+
+static int64
+allocate_block(Tapeset *set)
+{
+	int64		result;
+	int64		last;
+	int64		i = 0;
+
+	if (set->nfree == 0)
+		return set->nblocks++;
+
+	result = set->free[0];
+	last = set->free[--set->nfree];
+	for (;;)
+	{
+		int64		child = 2 * i + 1;
+
+		if (child >= set->nfree)
+			break;
+		if (child + 1 < set->nfree && set->free[child + 1] < set->free[child])
+			child++;
+		if (set->free[child] >= last)
+			break;
+		set->free[i] = set->free[child];
+		i = child;
+	}
+	set->free[i] = last;
+	return result;
+}
+
+static void
+add_extent(Tape *tape, int64 logical, int64 block)
+{
+	if (tape->nextents > 0)
+	{
+		const TapeExtent *last = &tape->extents[tape->nextents - 1];
+
+		if (block - last->block == logical - last->logical)
+			return;				/* continues the last extent */
+	}
+	if (tape->nextents == tape->maxextents)
+	{
+		tape->maxextents *= 2;
+		tape->extents = repalloc_huge(tape->extents,
+									  tape->maxextents * sizeof(TapeExtent));
+	}
+	tape->extents[tape->nextents].logical = logical;
+	tape->extents[tape->nextents].block = block;
+	tape->nextents++;
+}
+
+static Tape *
+tape_make(Tapeset *set)
+{
+	Tape	   *tape = palloc0(sizeof(Tape));
+
+	tape->set = set;
+	tape->maxextents = 8;
+	tape->extents = palloc(tape->maxextents * sizeof(TapeExtent));
+	return tape;
+}
+
+static void
+allocate_buffer(Tape *tape, Size size)
+{
+	if (tape->buffer)
+		pfree(tape->buffer);
+	tape->buffer = MemoryContextAllocExtended(tape->set->context,
+											  size + TAPE_OVERRUN,
+											  MCXT_ALLOC_HUGE);
+	tape->buffer_size = size;
+	tape->cursor = tape->limit = tape->buffer;
+}
+
+/*
+ * tape_create starts writing a new tape with a buffer of at least one block;
+ * the buffer is what one write system call may cover.
+ */
+Tape *
+tape_create(Tapeset *set, Size write_buffer)
+{
+	Tape	   *tape = tape_make(set);
+	Size		blocks = Max(write_buffer / set->block_bytes, 1);
+
+	allocate_buffer(tape, blocks * set->block_bytes);
+	return tape;
+}
+
+/* Write blocks of the buffer that are consecutive in the file. */
+static void
+write_blocks(Tape *tape, int64 first, int64 nblocks, int64 block)
+{
+	int64		block_bytes = tape->set->block_bytes;
+
+	tapefile_write(tape->set->file, tape->buffer + first * block_bytes,
+				   nblocks * block_bytes, block * block_bytes);
+	add_extent(tape, tape->offset / block_bytes + first, block);
+}
+
+/* Write the full blocks in the buffer; consecutive ones in one go. */
+static void
+flush_blocks(Tape *tape, int64 nblocks)
+{
+	int64		start = 0;		/* of the blocks to be written next, in the
+								 * buffer ... */
+	int64		block = allocate_block(tape->set);	/* ... and in the file */
+
+	fault_point("tape: write");
+	CHECK_FOR_INTERRUPTS();
+	for (int64 i = 1; i < nblocks; i++)
+	{
+		int64		next = allocate_block(tape->set);
+
+		if (next == block + (i - start))
+			continue;
+		write_blocks(tape, start, i - start, block);
+		start = i;
+		block = next;
+	}
+	write_blocks(tape, start, nblocks - start, block);
+	tape->offset += nblocks * tape->set->block_bytes;
+	tape->cursor = tape->buffer;
+}
+
+/* tape_write appends bytes to the stream. */
+void
+tape_write(Tape *tape, const void *data, Size size)
+{
+	const char *source = data;
+
+	tape->size += size;
+	while (size > 0)
+	{
+		Size		room = tape->buffer + tape->buffer_size - tape->cursor;
+		Size		now = Min(room, size);
+
+		memcpy(tape->cursor, source, now);
+		tape->cursor += now;
+		source += now;
+		size -= now;
+		if (now == room)
+			flush_blocks(tape, tape->buffer_size / tape->set->block_bytes);
+	}
+}
+
+/* tape_finish ends writing and gives the write buffer back. */
+void
+tape_finish(Tape *tape)
+{
+	Size		used = tape->cursor - tape->buffer;
+	int64		blocks = blocks_of(tape->set, used);
+
+	if (blocks > 0)
+	{
+		/* Full blocks only, so that the file never has a gap. */
+		memset(tape->cursor, 0, blocks * tape->set->block_bytes - used);
+		flush_blocks(tape, blocks);
+	}
+	pfree(tape->buffer);
+	tape->buffer = tape->cursor = tape->limit = NULL;
+	tape->buffer_size = 0;
+	tape->offset = 0;
+}
+
+/* tape_blocks returns how many blocks the tape has. */
+int64
+tape_blocks(const Tape *tape)
+{
+	return blocks_of(tape->set, tape->size);
+}
+
+/*
+ * tape_block_end returns the end of the last block that has bytes before the
+ * offset.
+ */
+int64
+tape_block_end(const Tape *tape, int64 offset)
+{
+	return blocks_of(tape->set, offset) * tape->set->block_bytes;
+}
+
+/*
+ * tape_append adds the blocks of another finished tape of the set and closes
+ * that.  What is left of the tape's last block is then zero bytes in between.
+ * Returns the offset at which the bytes of the other tape now begin.
+ */
+int64
+tape_append(Tape *tape, Tape *next)
+{
+	int64		start = tape_block_end(tape, tape->size);
+	int64		first = start / tape->set->block_bytes;
+
+	Assert(tape->set == next->set);
+	for (int64 i = 0; i < next->nextents; i++)
+		add_extent(tape, first + next->extents[i].logical,
+				   next->extents[i].block);
+	tape->size = start + next->size;
+	tape_close(next);
+	return start;
+}
+
+/*
+ * tape_export stores the list of extents at the end of the file, with a note
+ * for whoever imports the tape, and describes the finished tape.
+ */
+void
+tape_export(Tape *tape, const void *note, Size note_size, TapeExport *result)
+{
+	Tapeset    *set = tape->set;
+	Size		list_size = tape->nextents * sizeof(TapeExtent);
+	Size		size = blocks_of(set, list_size + note_size) * set->block_bytes;
+	char	   *image = MemoryContextAllocHuge(CurrentMemoryContext,
+											   Max(size, 1));
+
+	memset(image, 0, size);
+	memcpy(image, tape->extents, list_size);
+	memcpy(image + list_size, note, note_size);
+	result->size = tape->size;
+	result->nextents = tape->nextents;
+	result->block_bytes = set->block_bytes;
+	result->map_block = set->nblocks;
+	if (size > 0)
+	{
+		tapefile_write(set->file, image, size, set->nblocks * set->block_bytes);
+		set->nblocks += size / set->block_bytes;
+	}
+	pfree(image);
+}
+
+/* Check that a description from shared memory can be that of a tape. */
+static void
+check_export(const TapeExport *source)
+{
+	int64		size = source->size;
+	int64		block_bytes = source->block_bytes;
+
+	if (block_bytes <= 0 || block_bytes % BLCKSZ != 0 ||
+		block_bytes > MaxAllocSize || size < 0 ||
+		source->map_block < 0 || source->nextents < 0 ||
+		source->nextents > (size + block_bytes - 1) / block_bytes ||
+		(source->nextents == 0 && size > 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("description of a tape is not valid")));
+}
+
+/* Check that extents from a file are all blocks of the tape, in order. */
+static void
+check_extents(const Tape *tape)
+{
+	int64		next = 0;		/* least logical block of the next extent */
+
+	for (int64 i = 0; i < tape->nextents; i++)
+	{
+		const TapeExtent *extent = &tape->extents[i];
+
+		if (extent->block < 0 || extent->logical < next ||
+			(i == 0 && extent->logical != 0) ||
+			extent->logical >= blocks_of(tape->set, tape->size))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_CORRUPTED),
+					 errmsg("list of extents of a tape is not valid")));
+		next = extent->logical + 1;
+	}
+}
+
+/* The tapeset that a participant exported. */
+static Tapeset *
+import_set(SharedFileSet *fileset, int participant, int64 block_bytes)
+{
+	char		name[MAXPGPATH];
+
+	tapeset_name(name, participant);
+	return tapeset_make(tapefile_open(fileset, name), block_bytes);
+}
+
+/*
+ * tape_import opens a tape that a participant exported, for reading, and
+ * copies the note.  'beside' is another one of that participant's, which has
+ * opened the file already, or NULL.
+ */
+Tape *
+tape_import(SharedFileSet *fileset, int participant, Tape *beside,
+			const TapeExport *source, void *note, Size note_size)
+{
+	Tape	   *tape;
+
+	check_export(source);
+	if (beside != NULL && beside->set->block_bytes != source->block_bytes)
+		elog(ERROR, "tapes of one set have blocks of different sizes");
+	tape = tape_make(beside ? beside->set :
+					 import_set(fileset, participant, source->block_bytes));
+	tape->imported = true;
+	tape->set->importers++;
+	tape->size = source->size;
+	tape->nextents = tape->maxextents = source->nextents;
+	if (source->nextents > 0)
+	{
+		Size		size = source->nextents * sizeof(TapeExtent);
+		int64		start = source->map_block * source->block_bytes;
+
+		pfree(tape->extents);
+		tape->extents = palloc_extended(size, MCXT_ALLOC_HUGE);
+		tapefile_read(tape->set->file, tape->extents, size, start);
+		check_extents(tape);
+		tapefile_read(tape->set->file, note, note_size, start + size);
+	}
+	return tape;
+}
+
+/*
+ * tape_begin_read starts reading at the beginning.  read_buffer is the
+ * size of one read, at most what the tape holds and at least one block.  slack
+ * is room at the end of the buffer for the piece of a record that is left when
+ * it is filled again: longer records only make the next read one block shorter,
+ * or the buffer larger.
+ */
+void
+tape_begin_read(Tape *tape, Size read_buffer, Size slack, bool recycle)
+{
+	int64		blocks = read_buffer / tape->set->block_bytes;
+
+	Assert(!(recycle && tape->imported));
+	blocks = Max(Min(blocks, blocks_of(tape->set, tape->size)), 1);
+	allocate_buffer(tape, blocks * tape->set->block_bytes + slack);
+	tape->slack = slack;
+	tape->offset = 0;
+	tape->recycle = recycle;
+}
+
+/* tape_end_read gives the read buffer back; reading may begin again. */
+void
+tape_end_read(Tape *tape)
+{
+	if (tape->buffer)
+		pfree(tape->buffer);
+	tape->buffer = tape->cursor = tape->limit = NULL;
+	tape->buffer_size = 0;
+	tape->offset = 0;
+}
+
+/* The extent that holds a logical block. */
+static int64
+find_extent(const Tape *tape, int64 logical)
+{
+	int64		low = 0;
+	int64		high = tape->nextents - 1;
+
+	while (low < high)
+	{
+		int64		middle = low + (high - low + 1) / 2;
+
+		if (tape->extents[middle].logical <= logical)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low;
+}
+
+/* Read consecutive logical blocks of the tape to 'target'. */
+static void
+read_blocks(Tape *tape, int64 logical, int64 nblocks, char *target)
+{
+	int64		block_bytes = tape->set->block_bytes;
+	int64		i = find_extent(tape, logical);
+
+	fault_point("tape: read");
+	CHECK_FOR_INTERRUPTS();
+	while (nblocks > 0)
+	{
+		int64		skip = logical - tape->extents[i].logical;
+		int64		block = tape->extents[i].block + skip;
+		int64		now = nblocks;
+
+		if (i + 1 < tape->nextents)
+			now = Min(now, tape->extents[i + 1].logical - logical);
+		tapefile_read(tape->set->file, target, now * block_bytes,
+					  block * block_bytes);
+		if (tape->recycle)
+		{
+			for (int64 j = 0; j < now; j++)
+				free_block(tape->set, block + j);
+		}
+		target += now * block_bytes;
+		logical += now;
+		nblocks -= now;
+		i++;
+	}
+}
+
+/* Replace the read buffer by a larger one, keeping what is left to read. */
+static void
+enlarge_buffer(Tape *tape, Size size)
+{
+	char	   *larger = MemoryContextAllocExtended(tape->set->context,
+													size + TAPE_OVERRUN,
+													MCXT_ALLOC_HUGE);
+
+	memcpy(larger, tape->cursor, tape->limit - tape->cursor);
+	tape->limit = larger + (tape->limit - tape->cursor);
+	pfree(tape->buffer);
+	tape->buffer = tape->cursor = larger;
+	tape->buffer_size = size;
+}
+
+/*
+ * tape_peek_slow does the work of tape_peek when the buffer holds too little:
+ * keeps what is left of it and reads as many of the next blocks as fit.
+ */
+const char *
+tape_peek_slow(Tape *tape, Size want, Size *have)
+{
+	int64		block_bytes = tape->set->block_bytes;
+	Size		left = tape->limit - tape->cursor;
+	int64		position = tape_tell(tape);
+	int64		next = position + left; /* first byte not in memory */
+	int64		blocks;
+
+	*have = left;
+	if (next >= tape->size)
+		return tape->cursor;	/* the tape ends here */
+	Assert(next % block_bytes == 0);
+
+	want = Min(want, left + (Size) (tape->size - next));
+	blocks = (tape->buffer_size - left) / block_bytes;
+	if (blocks == 0 || left + blocks * block_bytes < want)
+		enlarge_buffer(tape, Max(want, left) + block_bytes + tape->slack);
+	else
+		memmove(tape->buffer, tape->cursor, left);
+	tape->cursor = tape->buffer;
+	tape->offset = position;
+
+	blocks = (tape->buffer_size - left) / block_bytes;
+	blocks = Min(blocks, blocks_of(tape->set, tape->size - next));
+	read_blocks(tape, next / block_bytes, blocks, tape->buffer + left);
+	*have = left + Min(blocks * block_bytes, tape->size - next);
+	tape->limit = tape->buffer + *have;
+	return tape->cursor;
+}
+
+/*
+ * tape_seek_slow does the work of tape_seek outside the buffer.  Going
+ * backward, the buffer is filled with what precedes the offset.
+ */
+void
+tape_seek_slow(Tape *tape, int64 offset)
+{
+	int64		block_bytes = tape->set->block_bytes;
+	int64		capacity = (tape->buffer_size - tape->slack) / block_bytes;
+	int64		total = blocks_of(tape->set, tape->size);
+	int64		first = offset / block_bytes;
+	int64		blocks;
+
+	Assert(!tape->recycle);
+	Assert(offset >= 0 && offset <= tape->size);
+	if (offset < tape->offset)
+		first = Max(first - capacity + 1, 0);
+	blocks = Min(capacity, total - first);
+	tape->offset = first * block_bytes;
+	if (blocks > 0)
+		read_blocks(tape, first, blocks, tape->buffer);
+	tape->cursor = tape->buffer + (offset - tape->offset);
+	tape->limit = tape->buffer +
+		Min(blocks * block_bytes, tape->size - tape->offset);
+}
+
+/* tape_close frees the tape; its blocks, unless recycled, stay in use. */
+void
+tape_close(Tape *tape)
+{
+	if (tape->imported && --tape->set->importers == 0)
+		tapeset_close(tape->set);
+	if (tape->buffer)
+		pfree(tape->buffer);
+	pfree(tape->extents);
+	pfree(tape);
+}

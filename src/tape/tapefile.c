@@ -1,0 +1,204 @@
+/*-------------------------------------------------------------------------
+ *
+ * tapefile.c
+ *	  The temporary file of a tapeset, read and written in large pieces.
+ *
+ * The server's BufFile reads and writes a block at a time, through a buffer of
+ * its own.  A tape has the larger buffer already, so that is one copy too many,
+ * and the kernel takes 2.5 times as long for 580 MB of new pages in pieces of
+ * 8 kB as in pieces of 128 kB (ext4, which has large folios).  So this is what
+ * lies under a BufFile, fd.c and fileset.c, used by the same rules (buffile.c):
+ * files of 1 GB, each in the next one of temp_tablespaces, charged to
+ * temp_file_limit, counted and timed as temporary blocks, and of the resource
+ * owner of the first one, so that all are removed together after an error.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include <fcntl.h>
+
+#include "commands/tablespace.h"
+#include "executor/instrument.h"
+#include "storage/bufmgr.h"
+#include "storage/fd.h"
+#include "tape/tapefile.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+#include "utils/wait_event.h"
+
+/* Bytes of one file of the operating system: those of a BufFile. */
+#define SEGMENT_BYTES	((int64) 0x40000000)
+
+struct TapeFile
+{
+	SharedFileSet *fileset;		/* NULL: private */
+	char		name[MAXPGPATH];
+	bool		read_only;
+	File	   *segments;		/* 0: not open */
+	int			nsegments;
+	ResourceOwner owner;
+	MemoryContext context;
+};
+
+static TapeFile *
+tapefile_make(SharedFileSet *fileset, const char *name, bool read_only)
+{
+	TapeFile   *file = palloc0(sizeof(TapeFile));
+
+	file->fileset = fileset;
+	strlcpy(file->name, name, sizeof(file->name));
+	file->read_only = read_only;
+	file->owner = CurrentResourceOwner;
+	file->context = CurrentMemoryContext;
+	return file;
+}
+
+/* tapefile_create: see tapefile.h. */
+TapeFile *
+tapefile_create(SharedFileSet *fileset, const char *name)
+{
+	/* for private files; a file set has remembered them */
+	if (fileset == NULL)
+		PrepareTempTablespaces();
+	return tapefile_make(fileset, name, false);
+}
+
+/* tapefile_open: see tapefile.h. */
+TapeFile *
+tapefile_open(SharedFileSet *fileset, const char *name)
+{
+	return tapefile_make(fileset, name, true);
+}
+
+/* Make or open the file of a segment. */
+static File
+open_segment(const TapeFile *file, int segment)
+{
+	char		name[MAXPGPATH + sizeof(".4294967295")];
+	File		result;
+
+	if (file->fileset == NULL)
+		return OpenTemporaryFile(false);
+	snprintf(name, sizeof(name), "%s.%d", file->name, segment);
+	if (!file->read_only)
+		return FileSetCreate(&file->fileset->fs, name);
+	result = FileSetOpen(&file->fileset->fs, name, O_RDONLY);
+	if (result <= 0)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not open temporary file \"%s\": %m", name)));
+	return result;
+}
+
+/* The file of a segment, opened if it is not. */
+static File
+get_segment(TapeFile *file, int segment)
+{
+	if (segment >= file->nsegments)
+	{
+		int			n = segment + 1;
+
+		file->segments = file->segments ?
+			repalloc(file->segments, n * sizeof(File)) :
+			MemoryContextAlloc(file->context, n * sizeof(File));
+		while (file->nsegments < n)
+			file->segments[file->nsegments++] = 0;
+	}
+	if (file->segments[segment] <= 0)
+	{
+		ResourceOwner current = CurrentResourceOwner;
+
+		CurrentResourceOwner = file->owner;
+		file->segments[segment] = open_segment(file, segment);
+		CurrentResourceOwner = current;
+	}
+	return file->segments[segment];
+}
+
+/* One call of the system: how many bytes it has written or read? */
+static int64
+transfer(File segment, bool write, char *data, Size size, int64 offset)
+{
+	instr_time	start;
+	instr_time	now;
+	int64		done;
+
+	if (track_io_timing)
+		INSTR_TIME_SET_CURRENT(start);
+	else
+		INSTR_TIME_SET_ZERO(start);
+	done = write ?
+		FileWrite(segment, data, size, offset, WAIT_EVENT_BUFFILE_WRITE) :
+		FileRead(segment, data, size, offset, WAIT_EVENT_BUFFILE_READ);
+	if (!track_io_timing)
+		return done;
+	INSTR_TIME_SET_CURRENT(now);
+	if (write)
+		INSTR_TIME_ACCUM_DIFF(pgBufferUsage.temp_blk_write_time, now, start);
+	else
+		INSTR_TIME_ACCUM_DIFF(pgBufferUsage.temp_blk_read_time, now, start);
+	return done;
+}
+
+/* Write or read all, in each segment what is there. */
+static void
+transfer_all(TapeFile *file, bool write, char *data, Size size, int64 offset)
+{
+	while (size > 0)
+	{
+		int64		at = offset % SEGMENT_BYTES;
+		Size		now = Min((int64) size, SEGMENT_BYTES - at);
+		File		segment = get_segment(file, offset / SEGMENT_BYTES);
+		int64		done = transfer(segment, write, data, now, at);
+
+		if (done < 0)
+			ereport(ERROR,
+					(errcode_for_file_access(),
+					 write ?
+					 errmsg("could not write to file \"%s\": %m",
+							FilePathName(segment)) :
+					 errmsg("could not read file \"%s\": %m",
+							FilePathName(segment))));
+		if (done == 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_CORRUPTED),
+					 errmsg("temporary file \"%s\" ends at %lld, before %zu bytes that were written",
+							FilePathName(segment), (long long) at, now)));
+		data += done;
+		size -= done;
+		offset += done;
+	}
+}
+
+/* tapefile_write: see tapefile.h. */
+void
+tapefile_write(TapeFile *file, const void *data, Size size, int64 offset)
+{
+	Assert(!file->read_only);
+	/* (not const before 16) */
+	transfer_all(file, true, unconstify(void *, data), size, offset);
+	pgBufferUsage.temp_blks_written += size / BLCKSZ;
+}
+
+/* tapefile_read: see tapefile.h. */
+void
+tapefile_read(TapeFile *file, void *data, Size size, int64 offset)
+{
+	transfer_all(file, false, data, size, offset);
+	pgBufferUsage.temp_blks_read += (size + BLCKSZ - 1) / BLCKSZ;
+}
+
+/* tapefile_close: see tapefile.h. */
+void
+tapefile_close(TapeFile *file)
+{
+	for (int i = 0; i < file->nsegments; i++)
+	{
+		if (file->segments[i] > 0)
+			FileClose(file->segments[i]);
+	}
+	if (file->segments)
+		pfree(file->segments);
+	pfree(file);
+}

@@ -1,0 +1,404 @@
+/*-------------------------------------------------------------------------
+ *
+ * build.c
+ *	  The driver of a parallel index build: ptsort_build.h.
+ *
+ * A build is the work of a team (team.h): its processes scan, sort and, if the
+ * user can, load in slices.  A build without workers has one participant and
+ * one slice; to the user it looks the same.
+ *
+ * The rules that the server lays down for processes that build an index
+ * together are those that its own btree build keeps (nbtsort.c): parallel mode
+ * from before the segment is made until after it is gone; the workers lock
+ * the relations as index.c did in the leader; the scan uses SnapshotAny, or
+ * one registered MVCC snapshot when the build is CONCURRENTLY; broken HOT
+ * chains that any participant met are reported to index.c; buffer and WAL
+ * usage of the workers is added to the leader's.
+ *
+ * If a collation contradicts its own tables the sort fails.  A user that can
+ * start over takes back what was done, and the build begins again without the
+ * tables.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "commands/progress.h"
+#include "fault.h"
+#include "optimizer/optimizer.h"
+#include "pgstat.h"
+#include "team/build.h"
+#include "team/heapscan.h"
+#include "team/participant.h"
+#include "team/request.h"
+#include "text/text_rank.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+/*
+ * Leader: what only the process that was asked for the build knows.
+ */
+typedef struct Leader
+{
+	Participant self;
+	SiblingKey	key;			/* of what the scan leaves for siblings */
+	const PtBuildRequest *request;
+	void		(*start_over) (PtBuild *build);
+} Leader;
+
+/*
+ * Add up what the scans found; all runs are there.
+ */
+static void
+count_tuples(Leader *leader, PtBuildResult *result)
+{
+	const Team *team = &leader->self.team;
+	IndexInfo  *index_info = leader->request->index_info;
+
+	for (int i = 0; i <= team->launched; i++)
+	{
+		const TeamSlot *slot = &team->slots[i];
+
+		result->heap_tuples += slot->rows;
+		result->index_tuples += slot->put;
+		if (slot->broken_hot_chain)
+			index_info->ii_BrokenHotChain = true;
+	}
+
+	if (leader->self.progress)
+	{
+		const int	params[] = {
+			PROGRESS_CREATEIDX_TUPLES_TOTAL,
+			PROGRESS_SCAN_BLOCKS_TOTAL,
+			PROGRESS_SCAN_BLOCKS_DONE
+		};
+		const int64 values[] = {(int64) result->index_tuples, 0, 0};
+
+		pgstat_progress_update_multi_param(lengthof(params), params, values);
+	}
+}
+
+/*
+ * Raise an error if all participants together have not read each block of the
+ * table, or some twice: the index would lack rows that nobody has counted.
+ */
+static void
+check_blocks(const Team *team)
+{
+	BlockNumber expected;
+	int64		blocks = 0;
+
+	if (team->scan == NULL || team->stored != NULL ||
+		!heapscan_is_shareable(team->table))
+		return;
+	for (int i = 0; i <= team->launched; i++)
+	{
+		if (team->slots[i].blocks == InvalidBlockNumber)
+			return;
+		blocks += team->slots[i].blocks;
+	}
+	expected = participant_block_scan(team)->phs_nblocks;
+	if (blocks != expected)
+		elog(ERROR, "scan has read " INT64_FORMAT " of %u blocks of table \"%s\"",
+			 blocks, expected, RelationGetRelationName(team->table));
+}
+
+/*
+ * Load, in slices together with the others or alone.  If a sort has failed,
+ * what was loaded is taken back.  A load that leaves tuples unread, in the
+ * middle of a slice perhaps, is not one: better an error than an index that
+ * lacks them.
+ */
+static SortOutcome
+load(Leader *leader)
+{
+	SortOutcome outcome;
+	Team	   *team = &leader->self.team;
+	const PtBuildOps *ops = leader->self.ops;
+
+	team_read(team);
+	team_wait(team);
+	outcome = team_outcome(team);
+	if (outcome.failed)
+		leader->start_over(participant_build(team));
+	else
+	{
+		check_blocks(team);
+		team_check_read(team, "load");
+		if (ops->finish != NULL)
+			ops->finish(participant_build(team));
+		fault_point("build: after finish");
+	}
+	return outcome;
+}
+
+/* How many rows the planner would expect of the table. */
+static int64
+expected_rows(Relation heap)
+{
+	BlockNumber pages;
+	double		tuples;
+	double		all_visible;
+
+	table_relation_estimate_size(heap, NULL, &pages, &tuples, &all_visible);
+	return (int64) clamp_row_est(tuples);
+}
+
+/* What the workers must know. */
+static void
+init_info(BuildInfo *info, const PtBuildRequest *request,
+		  const WaitingRuns *runs)
+{
+	const IndexInfo *index_info = request->index_info;
+
+	info->heap_id = RelationGetRelid(request->heap);
+	info->index_id = RelationGetRelid(request->index);
+	info->is_unique = index_info->ii_Unique;
+	info->nulls_not_distinct = index_info->ii_NullsNotDistinct;
+	info->is_concurrent = index_info->ii_Concurrent;
+	info->stored = runs == NULL ? DSM_HANDLE_INVALID :
+		dsm_segment_handle(runs->segment);
+}
+
+static void
+leader_init(Leader *leader, const PtBuildRequest *request,
+			const PtBuildOps *ops, const WaitingRuns *runs)
+{
+	Team	   *team = &leader->self.team;
+	PtBuild    *build = &leader->self.build;
+
+	memset(leader, 0, sizeof(Leader));
+	leader->request = request;
+	init_info(&leader->self.info, request, runs);
+	/* only our own callbacks can have more than is public */
+	if (strcmp(request->library, PTSORT_LIBRARY) == 0)
+		leader->start_over = ((const BuildOps *) ops)->start_over;
+	leader->self.ops = ops;
+	leader->self.progress = request->progress;
+
+	team->kind = &participant_kind;
+	team->slices = ops->load_slices != NULL;
+	team->library = request->library;
+	team->function = request->ops_function;
+	team->arg = request->arg;
+	team->arg_size = request->arg_size;
+	team->info = &leader->self.info;
+	team->info_size = sizeof(leader->self.info);
+	team->budget = request->budget;
+	team->expected = expected_rows(request->heap);
+	team->restartable = leader->start_over != NULL;
+	team->is_leader = true;
+	if (runs == NULL)
+	{
+		team->table = request->heap;
+		/* who comes when all blocks of a heap are taken finds none */
+		team->scan_is_all = heapscan_is_shareable(request->heap);
+	}
+	else
+	{
+		team->stored = siblings_sorts(runs->shared);
+		team->stored_participants = runs->participants;
+	}
+
+	build->heap = request->heap;
+	build->index = request->index;
+	build->index_info = request->index_info;
+	build->arg = request->arg;
+	build->arg_size = request->arg_size;
+	build->is_leader = true;
+}
+
+/*
+ * Launch workers.  The candidates become siblings, if any workers are there.
+ */
+static void
+start(Leader *leader, BuildScan *scan)
+{
+	Participant *self = &leader->self;
+	Team	   *team = &self->team;
+	const PtBuildRequest *request = leader->request;
+
+	siblings_key(&leader->key, request->heap, request->workers,
+				 request->budget);
+	self->candidates = scan->candidates;
+	self->ncandidates = scan->ncandidates;
+	team_start(team, request->workers);
+	if (team->launched == 0)
+		participant_drop_siblings(self);
+	scan->nsiblings = self->nsiblings;
+
+	if (scan->runs != NULL)
+	{
+		/* who scanned is nobody of this team: it all counts as ours */
+		team->slot->rows = scan->runs->counts.rows;
+		team->slot->put = scan->runs->tuples;
+		team->slot->broken_hot_chain = scan->runs->counts.broken_hot_chain;
+	}
+}
+
+/*
+ * All runs of the siblings are there: let them wait.  Not before the workers
+ * have ended: one that begins late attaches the segment of each sibling, and
+ * that of runs that are of no use is gone here.
+ */
+static void
+keep_siblings(Leader *leader)
+{
+	Participant *self = &leader->self;
+
+	for (int i = 0; i < self->nsiblings; i++)
+	{
+		const SiblingInfo *info = &self->info.siblings[i];
+		SiblingKey	key = leader->key;
+
+		key.index_id = info->index_id;
+		key.is_unique = info->is_unique;
+		key.nulls_not_distinct = info->nulls_not_distinct;
+		siblings_keep(&key, self->siblings[i].segment,
+					  self->team.participants, self->build.index);
+	}
+}
+
+/* The result, with room for the statistics of all processes. */
+static PtBuildResult *
+make_result(const Team *team)
+{
+	int			processes = team->launched + 1;
+	PtBuildResult *result =
+		palloc0(add_size(offsetof(PtBuildResult, stats),
+						 mul_size(processes, sizeof(PtBuildStats))));
+
+	result->participants = team->participants;
+	result->workers_planned = team->planned;
+	result->workers_launched = team->launched;
+	return result;
+}
+
+/* Take the statistics of all participants, which have ended. */
+static void
+take_stats(Team *team, PtBuildResult *result)
+{
+	team_finish(team);
+	for (int i = 0; i <= team->launched; i++)
+	{
+		const PtParallelStats *stats = &team->slots[i].stats;
+
+		result->stats[i].scan_ms = stats->fill_ms;
+		result->stats[i].load_ms = stats->read_ms;
+		result->stats[i].wal_bytes = stats->wal_bytes;
+		result->stats[i].sort = stats->sort;
+	}
+}
+
+/*
+ * Scan, sort and load.  If a sort has failed, everything is as it was before,
+ * and *outcome says so.  The result is in the current memory context.
+ */
+static PtBuildResult *
+attempt(const PtBuildRequest *request, const PtBuildOps *ops, BuildScan *scan,
+		SortOutcome *outcome)
+{
+	Leader		leader;
+	Team	   *team = &leader.self.team;
+	MemoryContext caller_context = CurrentMemoryContext;
+	MemoryContext build_context = AllocSetContextCreate(caller_context,
+														"ptsort build",
+														ALLOCSET_DEFAULT_SIZES);
+	PtBuildResult *result;
+
+	MemoryContextSwitchTo(build_context);
+	leader_init(&leader, request, ops, scan->runs);
+
+	/* A normal build judges visibility itself and so wants to see all. */
+	team->snapshot = request->index_info->ii_Concurrent ?
+		RegisterSnapshot(GetTransactionSnapshot()) : SnapshotAny;
+	start(&leader, scan);
+	team_work(team);
+	team_collect(team);
+
+	MemoryContextSwitchTo(caller_context);
+	result = make_result(team);
+	MemoryContextSwitchTo(build_context);
+
+	count_tuples(&leader, result);
+	*outcome = load(&leader);
+	keep_siblings(&leader);
+	take_stats(team, result);
+	if (IsMVCCSnapshot(team->snapshot))
+		UnregisterSnapshot(team->snapshot);
+	team_leave(team);
+
+	MemoryContextSwitchTo(caller_context);
+	MemoryContextDelete(build_context);
+	return result;
+}
+
+/* Count what an attempt that failed has cost as the leader's. */
+static void
+add_failed(PtBuildResult *result, const PtBuildResult *failed)
+{
+	PtBuildStats *leader = &result->stats[0];
+
+	for (int i = 0; i <= failed->workers_launched; i++)
+	{
+		leader->wal_bytes += failed->stats[i].wal_bytes;
+		leader->sort.comparisons += failed->stats[i].sort.comparisons;
+	}
+}
+
+/*
+ * No longer use the tables of this collation, here and in workers, because it
+ * is not what they prove.
+ */
+static void
+distrust_collation(Relation index, Oid collation)
+{
+	ereport(WARNING,
+			(errmsg("collation \"%s\" contradicts its own tables",
+					get_collation_name(collation)),
+			 errdetail("%s orders two strings differently from the weights of their characters.  Index \"%s\" is built again without these.",
+					   text_rank_provider(collation),
+					   RelationGetRelationName(index))));
+	(void) text_rank_distrust(collation);
+}
+
+PtBuildResult *
+build_run(const PtBuildRequest *request)
+{
+	BuildScan	scan = {0};
+
+	return build_run_with(request, &scan);
+}
+
+PtBuildResult *
+build_run_with(const PtBuildRequest *request, BuildScan *scan)
+{
+	const PtBuildOps *ops = participant_find_ops(request->library,
+												 request->ops_function);
+	PtBuildResult *failed_result = NULL;
+	BuildScan	again = {0};
+	BuildScan  *now = scan;
+
+	request_check("index build", request->workers, request->budget,
+				  request->arg_size);
+	for (;;)
+	{
+		SortOutcome outcome;
+		PtBuildResult *result = attempt(request, ops, now, &outcome);
+
+		if (failed_result != NULL)
+		{
+			add_failed(result, failed_result);
+			pfree(failed_result);
+		}
+		if (!outcome.failed)
+			return result;
+
+		/* with that it cannot happen again */
+		distrust_collation(request->index, outcome.contradicted);
+		failed_result = result;
+		now = &again;			/* for this index, and from the table */
+	}
+}

@@ -1,0 +1,420 @@
+/*-------------------------------------------------------------------------
+ *
+ * parallel.c
+ *	  Parallel sorts of other extensions: ptsort_parallel.h.
+ *
+ * A parallel sort is the work of a team (team.h) whose processes scan a table
+ * through slots, or call the user's fill, or both.
+ *
+ * A context that is ours is gone, and parallel mode with it, before the user
+ * has the stream: who reads it may write to the database and run other parallel
+ * queries.  Only the segment stays until the end, as the runs' files belong to
+ * it.  In a context of the user's own nobody knows what the workers do after
+ * they have sorted, so it is waited for them at the end.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "access/relscan.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "executor/tuptable.h"
+#include "fault.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "team/parallel.h"
+#include "team/request.h"
+#include "team/team.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+/* What the workers must know beyond what every team does. */
+typedef struct ParallelInfo
+{
+	Oid			table_id;		/* InvalidOid: none */
+} ParallelInfo;
+
+/*
+ * Sorter: this process's part.
+ */
+typedef struct Sorter
+{
+	Team		team;			/* must be first */
+	PtParallel	parallel;		/* what the callbacks see */
+	const PtParallelOps *ops;
+	ParallelInfo info;
+	MemoryContext context;		/* all of it is here */
+	bool		finished;		/* the workers have ended, and were counted */
+} Sorter;
+
+#define SORTER_OF(parallel) \
+	((Sorter *) ((char *) (parallel) - offsetof(Sorter, parallel)))
+
+/* What the callbacks see, as it is now. */
+static PtParallel *
+parallel_of(Team *team)
+{
+	PtParallel *parallel = &((Sorter *) team)->parallel;
+
+	parallel->participants = team->participants;
+	parallel->participant = team->participant;
+	parallel->shared = team->shared;
+	parallel->toc = team->toc;
+	parallel->fileset = team_fileset(team);
+	return parallel;
+}
+
+
+/*
+ * What every participant does: TeamKind
+ */
+
+static PtSort *
+begin(Team *team, const SortOptions *options)
+{
+	return ((Sorter *) team)->ops->begin(parallel_of(team),
+										 &options->options);
+}
+
+/* Put this process's share of the table's rows. */
+static double
+scan_table(Team *team, PtParallel *parallel)
+{
+	const PtParallelOps *ops = ((Sorter *) team)->ops;
+	TupleTableSlot *slot = table_slot_create(parallel->table, NULL);
+	TableScanDesc scan;
+	double		rows = 0;
+
+	if (team->scan != NULL)
+		scan = table_beginscan_parallel(parallel->table, team->scan);
+	else
+		scan = table_beginscan(parallel->table, team->snapshot, 0, NULL);
+	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (ops->put != NULL)
+			ops->put(parallel, team->sort, slot);
+		else
+			ptsort_put_slot(team->sort, slot);
+		rows++;
+	}
+	ExecDropSingleTupleTableSlot(slot);
+	table_endscan(scan);
+	return rows;
+}
+
+static void
+fill(Team *team)
+{
+	const PtParallelOps *ops = ((Sorter *) team)->ops;
+	PtParallel *parallel = parallel_of(team);
+
+	if (parallel->table != NULL)
+		team->slot->rows = scan_table(team, parallel);
+	if (ops->fill != NULL)
+		ops->fill(parallel, team->sort);
+}
+
+static void
+read_slices(Team *team)
+{
+	((Sorter *) team)->ops->read_slices(parallel_of(team), team->sort);
+}
+
+static Size
+shared_size(Team *team, int processes, int slices)
+{
+	const PtParallelOps *ops = ((Sorter *) team)->ops;
+
+	if (ops->shared_size == NULL)
+		return 0;
+	return request_shared_size(ops->shared_size(parallel_of(team), processes,
+												slices));
+}
+
+static void
+shared_init(Team *team, int processes, int slices)
+{
+	const PtParallelOps *ops = ((Sorter *) team)->ops;
+
+	if (ops->shared_init != NULL)
+		ops->shared_init(parallel_of(team), processes, slices);
+}
+
+static const TeamKind sorter_kind = {
+	.worker_main = PTSORT_PARALLEL_MAIN,
+	.slices_name = "read_slices",
+	.begin = begin,
+	.fill = fill,
+	.read = read_slices,
+	.shared_size = shared_size,
+	.shared_init = shared_init
+};
+
+/* The user's last callback in this process. */
+static void
+call_done(Sorter *self)
+{
+	if (self->ops->done != NULL)
+		self->ops->done(parallel_of(&self->team));
+}
+
+/*
+ * The callbacks, by library and name.  The leader looks them up as well as the
+ * workers: a wrong name shows there first, and a sort without workers finds the
+ * same function.
+ */
+static const PtParallelOps *
+find_ops(const char *library, const char *function, bool has_table)
+{
+	const PtParallelOps *ops = team_callbacks("parallel sort", library,
+											  function);
+	StringInfoData missing;
+
+	initStringInfo(&missing);
+	if (ops->begin == NULL)
+		team_append_name(&missing, "begin");
+	if (!has_table && ops->fill == NULL)
+		team_append_name(&missing, "fill");
+	if (missing.len > 0)
+		ereport(ERROR,
+				(errmsg_internal("callbacks of \"%s\" in \"%s\" are incomplete",
+								 function, library),
+				 errdetail_internal("Missing: %s.", missing.data)));
+	if (!has_table && ops->put != NULL)
+		ereport(ERROR,
+				(errmsg_internal("callbacks of \"%s\" in \"%s\" do not suit the request",
+								 function, library),
+				 errdetail_internal("There is a callback put, but no table.")));
+	pfree(missing.data);
+	return ops;
+}
+
+
+/*
+ * Leader
+ */
+
+/* Raise an error for a request that cannot be met. */
+static void
+check_request(const PtParallelRequest *request)
+{
+	const ParallelContext *context = request->context;
+	Relation	table = request->table;
+
+	request_check("parallel sort", request->workers, request->budget,
+				  request->arg_size);
+	if (table != NULL && table->rd_tableam == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("cannot scan relation \"%s\"",
+						RelationGetRelationName(table)),
+				 errdetail_relkind_not_supported(table->rd_rel->relkind)));
+	if (table != NULL && request->snapshot == NULL && !ActiveSnapshotSet())
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("cannot scan table \"%s\" without a snapshot",
+						RelationGetRelationName(table)),
+				 errhint("Set PtParallelRequest.snapshot, or push an active snapshot.")));
+	if (context == NULL)
+		return;
+	if (request->workers != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("parallel sort has a context of its caller's, which names the number of workers"),
+				 errhint("Set PtParallelRequest.workers to 0.")));
+	if (context->toc != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("parallel context is initialized already"),
+				 errhint("Leave InitializeParallelDSM() to ptsort_parallel().")));
+}
+
+static Sorter *
+make_sorter(const PtParallelRequest *request)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "ptsort parallel",
+												  ALLOCSET_DEFAULT_SIZES);
+	Sorter	   *self = MemoryContextAllocZero(context, sizeof(Sorter));
+	Team	   *team = &self->team;
+	PtParallel *parallel = &self->parallel;
+
+	self->context = context;
+	self->ops = find_ops(request->library, request->ops_function,
+						 request->table != NULL);
+	if (request->table != NULL)
+		self->info.table_id = RelationGetRelid(request->table);
+
+	team->kind = &sorter_kind;
+	team->slices = self->ops->read_slices != NULL;
+	team->library = request->library;
+	team->function = request->ops_function;
+	team->arg = request->arg;
+	team->arg_size = request->arg_size;
+	team->info = &self->info;
+	team->info_size = sizeof(self->info);
+	team->budget = request->budget;
+	team->is_leader = true;
+	team->table = request->table;
+	team->snapshot = request->snapshot;
+	if (request->table != NULL && request->snapshot == NULL)
+		team->snapshot = GetActiveSnapshot();
+	team->leader_rests = request->workers_only;
+	team->pcxt = request->context;
+
+	parallel->table = request->table;
+	parallel->arg = request->arg;
+	parallel->arg_size = request->arg_size;
+	parallel->is_leader = true;
+	return self;
+}
+
+/* How many workers may be asked for. */
+static int
+wanted_workers(const PtParallelRequest *request)
+{
+	int			workers = request->workers;
+
+	if (request->context != NULL)
+		workers = request->context->nworkers;
+	if (workers > 0 && request->table != NULL &&
+		team_forbidden(request->table))
+		return 0;
+	return workers;
+}
+
+/* Wait for the workers' end, and count what they did. */
+static void
+finish(Sorter *self)
+{
+	Team	   *team = &self->team;
+
+	team_wait(team);
+	if (team->slices)
+		team_check_read(team, team->kind->slices_name);
+	team_finish(team);
+	self->finished = true;
+}
+
+/* parallel_run: see ptsort_parallel. */
+PtParallel *
+parallel_run(const PtParallelRequest *request)
+{
+	Sorter	   *self;
+	Team	   *team;
+	MemoryContext caller;
+
+	check_request(request);
+	self = make_sorter(request);
+	team = &self->team;
+	caller = MemoryContextSwitchTo(self->context);
+
+	team_start(team, wanted_workers(request));
+	team_work(team);
+	team_collect(team);
+	self->parallel.stream = team->sort;
+	if (team->slices)
+	{
+		team_read(team);
+		self->parallel.stream = NULL;
+	}
+	if (request->context == NULL)
+	{
+		finish(self);
+		team_end_parallel(team);
+	}
+	(void) parallel_of(team);
+
+	MemoryContextSwitchTo(caller);
+	return &self->parallel;
+}
+
+/* The result, in the current memory context. */
+static PtParallelResult *
+make_result(const Team *team)
+{
+	int			processes = team->launched + 1;
+	PtParallelResult *result =
+		palloc0(add_size(offsetof(PtParallelResult, stats),
+						 mul_size(processes, sizeof(PtParallelStats))));
+
+	result->participants = team->participants;
+	result->workers_planned = team->planned;
+	result->workers_launched = team->launched;
+	for (int i = 0; i < processes; i++)
+	{
+		result->rows += team->slots[i].rows;
+		result->tuples += team->slots[i].put;
+		result->stats[i] = team->slots[i].stats;
+	}
+	return result;
+}
+
+/* parallel_end: see ptsort_parallel_end. */
+PtParallelResult *
+parallel_end(PtParallel *parallel)
+{
+	Sorter	   *self = SORTER_OF(parallel);
+	Team	   *team = &self->team;
+	MemoryContext caller = MemoryContextSwitchTo(self->context);
+	PtParallelResult *result;
+
+	if (parallel->stream != NULL)
+		team_end_reading(team);
+	parallel->stream = NULL;
+	call_done(self);
+	if (!self->finished)
+		finish(self);
+
+	MemoryContextSwitchTo(caller);
+	result = make_result(team);
+	team_leave(team);
+	MemoryContextDelete(self->context);
+	return result;
+}
+
+
+/*
+ * Worker
+ */
+
+/* parallel_worker: see ptsort_parallel_worker. */
+void
+parallel_worker(dsm_segment *segment, shm_toc *toc)
+{
+	Sorter		self = {.team.kind = &sorter_kind};
+	Team	   *team = &self.team;
+	PtParallel *parallel = &self.parallel;
+	const ParallelInfo *info;
+	MemoryContext caller = CurrentMemoryContext;
+	MemoryContext context = AllocSetContextCreate(caller, "ptsort parallel",
+												  ALLOCSET_DEFAULT_SIZES);
+
+	MemoryContextSwitchTo(context);
+	team_join(team, segment, toc);
+	info = team->info;
+	if (OidIsValid(info->table_id))
+		parallel->table = table_open(info->table_id, AccessShareLock);
+	parallel->arg = team->arg;
+	parallel->arg_size = team->arg_size;
+	self.ops = find_ops(team->library, team->function,
+						parallel->table != NULL);
+	team->slices = self.ops->read_slices != NULL;
+	team_serve(team);
+	call_done(&self);
+
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(context);
+	if (parallel->table != NULL)
+		table_close(parallel->table, AccessShareLock);
+	fault_point("build: worker end");
+}
+
+void
+ptsort_parallel_main(dsm_segment *segment, shm_toc *toc)
+{
+	parallel_worker(segment, toc);
+}

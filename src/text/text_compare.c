@@ -1,0 +1,190 @@
+/*-------------------------------------------------------------------------
+ *
+ * text_compare.c
+ *	  Compare values of text by the tables of their collation.
+ *
+ * Neighbours in an index share a lot, most of all URLs, paths and names, and
+ * strcoll() works its way through all of it: 1.2 us for neighbours among a
+ * million URLs.  Here it is asked only where the tables of the locale do not
+ * prove what it will say (text_rank.c).
+ *
+ * A locale is data that anybody can write, and the server once took for granted
+ * that strxfrm() agrees with strcoll(): some locales of some C libraries
+ * corrupted indexes (release 9.5.2).  So nothing is taken for granted, and as a
+ * last line of defence some comparisons are made both ways.  If one of these
+ * differs, values are compared by the type's comparison from then on and the
+ * sort has failed: a build starts over.
+ *
+ * ICU skips shared prefixes by itself and takes 0.1 to 0.2 us, but comparing by
+ * its tables still takes less.  "C" compares bytes.  citext and name are left to
+ * their own comparisons.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "text/text_compare.h"
+#include "utils/builtins.h"
+
+bool		ptsort_use_collation_tables = true;
+
+/*
+ * The first comparisons that a process makes in a collation are made both
+ * ways, then the first of each sort and one in BOTH_EVERY.  (Were it the first
+ * ones of each sort, small sorts would gain nothing.)
+ */
+#define BOTH_FIRST		1000
+#define BOTH_EVERY		64
+
+typedef struct TextCompare
+{
+	SortSupportData full;		/* the comparison of the type */
+	const TextRanks *ranks;
+	bool		padded;			/* blanks at the end do not count */
+	int		   *tried;			/* pairs compared both ways, of the process */
+	uint64		compared;		/* pairs by their ranks, after the first */
+	CompareFailure *failure;	/* where to report a contradiction */
+} TextCompare;
+
+static int
+compare_full(TextCompare *self, Datum x, Datum y)
+{
+	return self->full.comparator(x, y, &self->full);
+}
+
+static inline uint64
+load_word(const char *from)
+{
+	uint64		word;
+
+	memcpy(&word, from, sizeof(word));
+	return word;
+}
+
+/* How many of their first n bytes two strings share. */
+static int
+shared_length(const char *a, const char *b, int n)
+{
+	int			i = 0;
+
+	while (n - i >= (int) sizeof(uint64) &&
+		   load_word(a + i) == load_word(b + i))
+		i += sizeof(uint64);
+	while (i < n && a[i] == b[i])
+		i++;
+	return i;
+}
+
+/* Can a value be read without detoasting it? */
+static inline bool
+is_plain(Datum value)
+{
+	return !VARATT_IS_COMPRESSED(DatumGetPointer(value)) &&
+		!VARATT_IS_EXTERNAL(DatumGetPointer(value));
+}
+
+/* The bytes of a plain value that count. */
+static inline int
+value_length(const TextCompare *self, Datum value)
+{
+	int			length = VARSIZE_ANY_EXHDR(DatumGetPointer(value));
+
+	return self->padded ?
+		bpchartruelen(VARDATA_ANY(DatumGetPointer(value)), length) : length;
+}
+
+/*
+ * Compare two values in full as well, whose ranks compare as 'cmp'.  If the
+ * results differ, none so far can be relied on.
+ */
+static pg_noinline int
+compare_both(TextCompare *self, Datum x, Datum y, int cmp, SortSupport ssup)
+{
+	int			full = compare_full(self, x, y);
+
+	*self->tried = Min(*self->tried + 1, BOTH_FIRST);
+	if (same_sign(cmp, full))
+		return cmp;
+	ssup->comparator = self->full.comparator;
+	ssup->ssup_extra = self->full.ssup_extra;
+	text_compare_contradicted(self->failure, self->full.ssup_collation);
+	return full;
+}
+
+/* text_compare_contradicted: see text_compare.h. */
+void
+text_compare_contradicted(CompareFailure *failure, Oid collation)
+{
+	bool		told;
+
+	if (failure->restartable)
+	{
+		failure->collation = collation;
+		return;
+	}
+	told = text_rank_distrust(collation);
+	ereport(ERROR,
+			(errcode(ERRCODE_INTERNAL_ERROR),
+			 errmsg("collation \"%s\" contradicts its own tables",
+					get_collation_name(collation)),
+			 errdetail("%s orders two strings differently from the weights of their characters.",
+					   text_rank_provider(collation)),
+			 told ?
+			 errhint("Run the statement again.  This session no longer uses these tables.") :
+			 errhint("Set ptsort.use_collation_tables to off and run the statement again.")));
+}
+
+/* Are two values the same bytes, whatever these mean? */
+static inline bool
+same_bytes(Datum x, Datum y)
+{
+	Size		size = VARSIZE_ANY(DatumGetPointer(x));
+
+	return size == VARSIZE_ANY(DatumGetPointer(y)) &&
+		memcmp(DatumGetPointer(x), DatumGetPointer(y), size) == 0;
+}
+
+/* The comparator that text_compare_wrap installs. */
+static int
+compare_ranks(Datum x, Datum y, SortSupport ssup)
+{
+	TextCompare *self = ssup->ssup_extra;
+	const char *a = VARDATA_ANY(DatumGetPointer(x));
+	const char *b = VARDATA_ANY(DatumGetPointer(y));
+	int			a_length;
+	int			b_length;
+	int			shared;
+	int			cmp;
+
+	if (same_bytes(x, y))
+		return 0;
+	if (!is_plain(x) || !is_plain(y) || self->failure->full ||
+		!text_rank_is_ready(self->ranks))
+		return compare_full(self, x, y);
+	a_length = value_length(self, x);
+	b_length = value_length(self, y);
+	shared = shared_length(a, b, Min(a_length, b_length));
+	if (shared == a_length && shared == b_length)
+		return 0;
+	if (!text_rank_compare(self->ranks, shared, a, a_length, b, b_length, &cmp))
+		return compare_full(self, x, y);
+	if (*self->tried < BOTH_FIRST || self->compared++ % BOTH_EVERY == 0)
+		return compare_both(self, x, y, cmp, ssup);
+	return cmp;
+}
+
+void
+text_compare_wrap(SortSupport ssup, const TextRanks *ranks, bool padded,
+				  CompareFailure *failure)
+{
+	TextCompare *self = MemoryContextAllocZero(ssup->ssup_cxt,
+											   sizeof(TextCompare));
+
+	self->full = *ssup;
+	self->ranks = ranks;
+	self->tried = text_rank_tried(ranks);
+	self->padded = padded;
+	self->failure = failure;
+	ssup->ssup_extra = self;
+	ssup->comparator = compare_ranks;
+}

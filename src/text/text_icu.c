@@ -1,0 +1,670 @@
+/*-------------------------------------------------------------------------
+ *
+ * text_icu.c
+ *	  What ICU tells about its collations.
+ *
+ * ICU's comparison (ucol_strcollUTF8) goes through the collation elements of
+ * two strings and compares their primary weights first, 32 bits each, those
+ * that are 0 left out (i18n/collationcompare.cpp).  The elements of a string
+ * are to be had from ucol_next(), in two halves if need be.  Of what a
+ * collation's attributes change, two concern primary weights:
+ *
+ * alternate handling	if it is "shifted" weights up to a variable top, those
+ *						of blanks and punctuation, count as 0
+ * reordering			scripts change places: what begins at the first weight
+ *						of one gets other leading bytes.  These beginnings are
+ *						the weights of U+FDD1 followed by a letter of the
+ *						script, and where they go to is in the sort key of
+ *						these two.
+ *
+ * What a character's elements are may depend on its neighbours:
+ *
+ * contractions			"ch" in Czech, and a letter and what it depends on
+ *						before it: ucol_getContractionsAndExpansions() has them
+ *						all
+ * marks				(characters with a combining class) may be between the
+ *						parts of these, or change places if the collation
+ *						normalizes
+ * numbers				are several digits in a numeric collation
+ *
+ * One kind of collation contradicts itself: it normalizes, and has letters that
+ * are one of Latin with a mark (Vietnamese).  A comparison that meets nothing
+ * but Latin takes a quick way that does not normalize, and so does not see that
+ * one more mark after a letter makes it another one.  Nothing is proved of
+ * these.
+ *
+ * We link against nothing but the server, and ICU renames its functions with
+ * every release.  So they are looked up by name.  If there are those of several
+ * releases in this process, it is not known which one the server calls, and
+ * none is used.  The server's own object of a collation is left alone: we open
+ * another one, so that a mistake about releases could lead to wrong ranks,
+ * which are tried (text_rank.c), but to nothing worse.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include <dlfcn.h>
+
+#include "miscadmin.h"
+#include "text/text_icu.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/syscache.h"
+
+/* Objects and types of ICU, whose headers need not be installed. */
+typedef struct UCollator UCollator;
+typedef struct UCollationElements UCollationElements;
+typedef struct USet USet;
+typedef uint16 UChar;
+
+/* ... and its numbers */
+#define UCOL_ALTERNATE_HANDLING		1
+#define UCOL_NORMALIZATION_MODE		4
+#define UCOL_NUMERIC_COLLATION		7
+#define UCOL_ON						17
+#define UCOL_SHIFTED				20
+#define UCOL_NON_IGNORABLE			21
+#define UCOL_NULLORDER				(-1)
+#define UCHAR_LEAD_CLASS			0x1010
+#define UCHAR_TRAIL_CLASS			0x1011
+
+/* The second half of an element has these bits, the first has not. */
+#define SECOND_HALF		0xC0
+
+/* Releases of ICU, and the longest name of a function with its suffix. */
+#define FIRST_RELEASE	60
+#define LAST_RELEASE	99
+#define MAX_NAME		64
+
+/* What has weights of its own, as ICU tells it, is no longer than this. */
+#define MAX_CONTRACTION 64
+
+/* Weights up to here are of what separates parts of a string. */
+#define SEPARATOR_WEIGHT	0x02000000
+
+/* Latin, as far as ICU's quick way goes, ends before this. */
+#define LATIN_END		0x180
+
+/* Sort keys of two characters are much shorter. */
+#define MAX_SORT_KEY	256
+
+/* Before the character that stands for a script; and all such. */
+#define SCRIPT_MARK		0xFDD1
+#define FIRST_MARK		0xFDD0
+#define LAST_MARK		0xFDEF
+
+/* IcuFunctions: those that are called.  Errors are > 0, warnings < 0. */
+typedef struct IcuFunctions
+{
+	UCollator  *(*ucol_open) (const char *locale, int *error);
+	void		(*ucol_close) (UCollator *collator);
+	void		(*ucol_getVersion) (const UCollator *collator, uint8 *version);
+	int			(*ucol_getAttribute) (const UCollator *collator,
+									  int attribute, int *error);
+	void		(*ucol_setAttribute) (UCollator *collator, int attribute,
+									  int value, int *error);
+	uint32		(*ucol_getVariableTop) (const UCollator *collator,
+										int *error);
+	int32		(*ucol_getReorderCodes) (const UCollator *collator,
+										 int32 *codes, int32 room, int *error);
+	void		(*ucol_getContractionsAndExpansions)
+				(const UCollator *collator, USet *contractions,
+				 USet *expansions, int8 prefixes, int *error);
+	int32		(*ucol_getSortKey) (const UCollator *collator,
+									const UChar *string, int32 length,
+									uint8 *key, int32 room);
+	UCollationElements *(*ucol_openElements) (const UCollator *collator,
+											  const UChar *string,
+											  int32 length, int *error);
+	void		(*ucol_closeElements) (UCollationElements *elements);
+	void		(*ucol_setText) (UCollationElements *elements,
+								 const UChar *string, int32 length,
+								 int *error);
+	int32		(*ucol_next) (UCollationElements *elements, int *error);
+	USet	   *(*uset_openEmpty) (void);
+	void		(*uset_close) (USet *set);
+	void		(*uset_add) (USet *set, int32 code_point);
+	int8		(*uset_contains) (const USet *set, int32 code_point);
+	int32		(*uset_getItemCount) (const USet *set);
+	int32		(*uset_getItem) (const USet *set, int32 item, int32 *first,
+								 int32 *last, UChar *string, int32 room,
+								 int *error);
+	int32		(*u_getIntPropertyValue) (int32 code_point, int property);
+	int8		(*u_isdigit) (int32 code_point);
+	void		(*u_versionToString) (const uint8 *version, char *string);
+} IcuFunctions;
+
+#define FUNCTION(name)	{#name, offsetof(IcuFunctions, name)}
+
+static const struct
+{
+	const char *name;
+	Size		place;
+}			function_names[] = {
+
+	FUNCTION(ucol_open),
+	FUNCTION(ucol_close),
+	FUNCTION(ucol_getVersion),
+	FUNCTION(ucol_getAttribute),
+	FUNCTION(ucol_setAttribute),
+	FUNCTION(ucol_getVariableTop),
+	FUNCTION(ucol_getReorderCodes),
+	FUNCTION(ucol_getContractionsAndExpansions),
+	FUNCTION(ucol_getSortKey),
+	FUNCTION(ucol_openElements),
+	FUNCTION(ucol_closeElements),
+	FUNCTION(ucol_setText),
+	FUNCTION(ucol_next),
+	FUNCTION(uset_openEmpty),
+	FUNCTION(uset_close),
+	FUNCTION(uset_add),
+	FUNCTION(uset_contains),
+	FUNCTION(uset_getItemCount),
+	FUNCTION(uset_getItem),
+	FUNCTION(u_getIntPropertyValue),
+	FUNCTION(u_isdigit),
+	FUNCTION(u_versionToString),
+};
+
+/* Script: from this weight on, this is added to the first byte of weights. */
+typedef struct Script
+{
+	uint32		weight;
+	uint8		shift;
+} Script;
+
+struct IcuCollation
+{
+	UCollator  *collator;
+	UCollationElements *elements;
+	bool		normalizes;
+	bool		numeric;
+	bool		contradicts;	/* itself: see above */
+	uint32		variable_top;	/* 0: blanks and punctuation have weights */
+	USet	   *begins;			/* characters that a contraction begins or
+								 * goes on after */
+	USet	   *continues;		/* ... and those that do not begin one */
+	uint64		joined[128][2]; /* of each character of ASCII, a bit for each
+								 * that comes after it in a contraction */
+	int			nscripts;		/* 0: none has another place */
+	Script	   *scripts;
+	UChar	   *text;			/* what 'elements' are of */
+	int			room;
+	int32		next;			/* the next of these */
+};
+
+/* those of the server's release, once they have been looked for */
+static IcuFunctions icu_functions;
+
+
+/*
+ * Finding ICU
+ */
+
+static void *
+find_function(const char *name, int release)
+{
+	char		symbol[MAX_NAME];
+
+	if (release == 0)
+		return dlsym(RTLD_DEFAULT, name);
+	snprintf(symbol, sizeof(symbol), "%s_%d", name, release);
+	return dlsym(RTLD_DEFAULT, symbol);
+}
+
+/* The only release that is here, 0 if its names have no suffix; -1 if none. */
+static int
+find_release(void)
+{
+	int			found = -1;
+
+	for (int release = 0; release <= LAST_RELEASE;
+		 release = Max(release + 1, FIRST_RELEASE))
+	{
+		if (find_function("ucol_strcollUTF8", release) == NULL)
+			continue;
+		if (found >= 0)
+			return -1;
+		found = release;
+	}
+	return found;
+}
+
+/* Find all functions, once in each process. */
+static const IcuFunctions *
+find_functions(void)
+{
+	static bool looked = false;
+	static bool found = false;
+	int			release;
+
+	if (looked)
+		return found ? &icu_functions : NULL;
+	looked = true;
+	release = find_release();
+	if (release < 0)
+		return NULL;
+	for (int i = 0; i < lengthof(function_names); i++)
+	{
+		void	   *function = find_function(function_names[i].name, release);
+
+		if (function == NULL)
+			return NULL;
+		memcpy((char *) &icu_functions + function_names[i].place, &function,
+			   sizeof(function));
+	}
+	found = true;
+	return &icu_functions;
+}
+
+/* Is a collation that we have opened of the version that the server opens? */
+static bool
+same_version(const UCollator *collator, const char *locale)
+{
+	const IcuFunctions *f = &icu_functions;
+	char	   *servers;
+	uint8		version[4];		/* U_MAX_VERSION_LENGTH */
+	char		string[32];		/* U_MAX_VERSION_STRING_LENGTH is 20 */
+
+	servers = get_collation_actual_version(COLLPROVIDER_ICU, locale);
+	if (servers == NULL)
+		return false;
+	f->ucol_getVersion(collator, version);
+	f->u_versionToString(version, string);
+	return strcmp(string, servers) == 0;
+}
+
+
+/*
+ * Weights
+ */
+
+/* The next primary weight other than 0 of the current text, 0 at its end. */
+static uint32
+next_weight(IcuCollation *icu)
+{
+	while (icu->next != UCOL_NULLORDER)
+	{
+		uint32		weight = (uint32) icu->next & 0xFFFF0000;
+		int			error = 0;
+
+		icu->next = icu_functions.ucol_next(icu->elements, &error);
+		if (icu->next != UCOL_NULLORDER &&
+			(icu->next & SECOND_HALF) == SECOND_HALF)
+		{
+			weight |= (uint32) icu->next >> 16;
+			icu->next = icu_functions.ucol_next(icu->elements, &error);
+		}
+		if (error > 0)
+			elog(ERROR, "ICU could not read a string: error %d", error);
+		if (weight != 0)
+			return weight;
+	}
+	return 0;
+}
+
+/* Begin with the weights of a text. */
+static void
+begin_text(IcuCollation *icu, const UChar *text, int length)
+{
+	int			error = 0;
+
+	icu_functions.ucol_setText(icu->elements, text, length, &error);
+	icu->next = icu_functions.ucol_next(icu->elements, &error);
+	if (error > 0)
+		elog(ERROR, "ICU could not read a string: error %d", error);
+}
+
+/* The rank of a weight: where its script is, 0 if it does not count. */
+static uint32
+rank_of(const IcuCollation *icu, uint32 weight)
+{
+	int			low = 0;
+	int			high = icu->nscripts;
+
+	if (weight <= icu->variable_top && weight > SEPARATOR_WEIGHT)
+		return 0;
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+
+		if (icu->scripts[middle].weight <= weight)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low == 0 ? weight :
+		weight + ((uint32) icu->scripts[low - 1].shift << 24);
+}
+
+/* text_icu_begin: see text_icu.h. */
+void
+text_icu_begin(IcuCollation *icu, const char *string, const char *end)
+{
+	int			n = 0;
+
+	/* a character has no more units of UTF-16 than bytes */
+	if (icu->room < end - string)
+	{
+		int			room = Max(end - string, 2 * icu->room);
+		UChar	   *text = MemoryContextAllocHuge(TopMemoryContext,
+												  room * sizeof(UChar));
+
+		pfree(icu->text);
+		icu->text = text;
+		icu->room = room;
+	}
+	while (string < end)
+	{
+		pg_wchar	c = text_icu_code_point(&string, end);
+
+		if (c >= 0x10000)
+		{
+			icu->text[n++] = 0xD7C0 + (c >> 10);
+			c = 0xDC00 | (c & 0x3FF);
+		}
+		icu->text[n++] = (UChar) c;
+	}
+	begin_text(icu, icu->text, n);
+}
+
+/* text_icu_next: see text_icu.h. */
+uint32
+text_icu_next(IcuCollation *icu)
+{
+	uint32		weight;
+
+	while ((weight = next_weight(icu)) != 0)
+	{
+		uint32		rank = rank_of(icu, weight);
+
+		if (rank != 0)
+			return rank;
+	}
+	return 0;
+}
+
+static bool
+is_mark(int32 code_point)
+{
+	return code_point >= FIRST_MARK && code_point <= LAST_MARK;
+}
+
+/* text_icu_character: see text_icu.h. */
+IcuCharacter
+text_icu_character(IcuCollation *icu, pg_wchar code_point)
+{
+	const IcuFunctions *f = &icu_functions;
+	IcuCharacter result = {.code_point = code_point};
+	char		bytes[MAX_MULTIBYTE_CHAR_LEN + 1];
+
+	unicode_to_utf8(code_point, (unsigned char *) bytes);
+	text_icu_begin(icu, bytes,
+				   bytes + pg_utf_mblen((unsigned char *) bytes));
+	result.rank = text_icu_next(icu);
+	if (result.rank != 0 && text_icu_next(icu) != 0)
+		result.flags |= CHARACTER_SEVERAL;
+	if (is_mark(code_point))
+		result.flags |= CHARACTER_JOINS;
+	if (f->uset_contains(icu->begins, code_point))
+		result.flags |= CHARACTER_BEGINS;
+	if (f->uset_contains(icu->continues, code_point))
+		result.flags |= CHARACTER_CONTINUES;
+	if (f->u_getIntPropertyValue(code_point, UCHAR_LEAD_CLASS) != 0 ||
+		(icu->numeric && f->u_isdigit(code_point)))
+		result.flags |= CHARACTER_BEGINS | CHARACTER_CONTINUES;
+	if (icu->normalizes &&
+		f->u_getIntPropertyValue(code_point, UCHAR_TRAIL_CLASS) != 0)
+		result.flags |= CHARACTER_BEGINS;
+	return result;
+}
+
+/* text_icu_joined: see text_icu.h. */
+bool
+text_icu_joined(const IcuCollation *icu, char first, char second)
+{
+	return (icu->joined[(int) first][second / 64] >> (second % 64)) & 1;
+}
+
+
+/*
+ * Opening a collation
+ */
+
+/* Note that two characters follow each other in what has its own weights. */
+static void
+note_pair(IcuCollation *icu, int32 first, int32 second)
+{
+	icu_functions.uset_add(icu->begins, first);
+	icu_functions.uset_add(icu->continues, second);
+	if (first < 0x80 && second < 0x80)
+		icu->joined[first][second / 64] |= UINT64CONST(1) << (second % 64);
+}
+
+/*
+ * Note what follows what in a contraction.  What follows a mark need not be
+ * noted: marks join with whatever does (CHARACTER_JOINS).
+ */
+static void
+note_contraction(IcuCollation *icu, const UChar *string, int length)
+{
+	const IcuFunctions *f = &icu_functions;
+	int32		before = -1;
+
+	for (int i = 0; i < length; i++)
+	{
+		int32		c = string[i];
+
+		if ((c & 0xFC00) == 0xD800 && i + 1 < length)
+			c = ((c - 0xD7C0) << 10) + (string[++i] & 0x3FF);
+		if (before >= 0 && !is_mark(before))
+		{
+			if (icu->normalizes && before < LATIN_END &&
+				f->u_getIntPropertyValue(c, UCHAR_LEAD_CLASS) != 0)
+				icu->contradicts = true;
+			note_pair(icu, before, c);
+		}
+		before = c;
+	}
+}
+
+/* The first byte of a sort key whose only primary weight ends like this one. */
+static int
+key_first_byte(const IcuCollation *icu, const UChar *string, int length,
+			   uint32 weight)
+{
+	uint8		key[MAX_SORT_KEY];
+	int			n = icu_functions.ucol_getSortKey(icu->collator, string,
+												  length, key, sizeof(key));
+	int			i = 1;
+
+	if (n > MAX_SORT_KEY)
+		return -1;
+	for (uint32 rest = weight << 8; rest != 0; rest <<= 8)
+	{
+		if (i >= n || key[i++] != rest >> 24)
+			return -1;
+	}
+	return i < n && key[i] <= 1 ? key[0] : -1;
+}
+
+/* Note where a script begins, and where it has gone.  False if unclear. */
+static bool
+note_script(IcuCollation *icu, const UChar *string, int length)
+{
+	Script	   *script = &icu->scripts[icu->nscripts];
+	int			first;
+
+	begin_text(icu, string, length);
+	script->weight = next_weight(icu);
+	if (script->weight == 0 || next_weight(icu) != 0)
+		return false;
+	first = key_first_byte(icu, string, length, script->weight);
+	script->shift = first - (script->weight >> 24);
+	icu->nscripts++;
+	return first >= 0;
+}
+
+static int
+compare_scripts(const void *a, const void *b)
+{
+	uint32		left = ((const Script *) a)->weight;
+	uint32		right = ((const Script *) b)->weight;
+
+	return (left > right) - (left < right);
+}
+
+/*
+ * Go through all contractions, and with 'reorders' the scripts among them.
+ * False if ICU fails, or anything is not as it must be.
+ */
+static bool
+note_contractions(IcuCollation *icu, USet *contractions, bool reorders)
+{
+	const IcuFunctions *f = &icu_functions;
+	int			n = f->uset_getItemCount(contractions);
+	UChar		string[MAX_CONTRACTION];
+	int			error = 0;
+
+	for (int pair = 0; icu->numeric && pair < 100; pair++)
+		note_pair(icu, '0' + pair / 10, '0' + pair % 10);
+	icu->scripts = palloc(n * sizeof(Script));
+	for (int i = 0; i < n; i++)
+	{
+		int32		first;
+		int32		last;
+		int			length = f->uset_getItem(contractions, i, &first, &last,
+											 string, MAX_CONTRACTION, &error);
+
+		if (error > 0 || length > MAX_CONTRACTION)
+			return false;
+		if (length < 2)
+			continue;			/* a range of characters */
+		note_contraction(icu, string, length);
+		if (reorders && string[0] == SCRIPT_MARK &&
+			!note_script(icu, string, length))
+			return false;
+	}
+	if (icu->contradicts)
+		return false;
+	qsort(icu->scripts, icu->nscripts, sizeof(Script), compare_scripts);
+	return !reorders || icu->nscripts > 0;
+}
+
+static bool
+has_attribute(const IcuCollation *icu, int attribute, int value)
+{
+	int			error = 0;
+
+	return icu_functions.ucol_getAttribute(icu->collator, attribute,
+										   &error) == value && error <= 0;
+}
+
+/* Read the attributes and contractions.  False if that does not succeed. */
+static bool
+read_collation(IcuCollation *icu)
+{
+	const IcuFunctions *f = &icu_functions;
+	int			error = 0;
+	UCollator  *collator = icu->collator;
+	USet	   *contractions = f->uset_openEmpty();
+	bool		reorders;
+	bool		result;
+
+	icu->normalizes = has_attribute(icu, UCOL_NORMALIZATION_MODE, UCOL_ON);
+	icu->numeric = has_attribute(icu, UCOL_NUMERIC_COLLATION, UCOL_ON);
+	if (has_attribute(icu, UCOL_ALTERNATE_HANDLING, UCOL_SHIFTED))
+		icu->variable_top = f->ucol_getVariableTop(collator, &error);
+	/* that is applied to ranks; sort keys are to have the weights */
+	f->ucol_setAttribute(collator, UCOL_ALTERNATE_HANDLING, UCOL_NON_IGNORABLE,
+						 &error);
+	f->ucol_getContractionsAndExpansions(collator, contractions, NULL, true,
+										 &error);
+	icu->elements = f->ucol_openElements(collator, icu->text, 0, &error);
+	result = error <= 0;
+	/* it says that there is no room for the codes if there are any */
+	reorders = result &&
+		f->ucol_getReorderCodes(collator, NULL, 0, &error) > 0;
+	result = result && note_contractions(icu, contractions, reorders);
+	f->uset_close(contractions);
+	return result;
+}
+
+/*
+ * The name, palloc'd, by which the server opens a collation; NULL if the user
+ * has added rules to what the name says.
+ */
+static char *
+locale_name(Oid collation)
+{
+	const bool	own = collation == DEFAULT_COLLATION_OID;
+	int			cache = own ? DATABASEOID : COLLOID;
+	AttrNumber	rules = own ? PT_DATABASE_RULES : PT_COLLATION_RULES;
+	HeapTuple	tuple = SearchSysCache1(cache, ObjectIdGetDatum(own ?
+																MyDatabaseId :
+																collation));
+	Datum		name;
+	bool		isnull;
+	char	   *result;
+
+	if (!HeapTupleIsValid(tuple))
+		return NULL;
+	name = SysCacheGetAttr(cache, tuple, own ? PT_DATABASE_LOCALE :
+						   PT_COLLATION_LOCALE, &isnull);
+	result = isnull ? NULL : TextDatumGetCString(name);
+	if (rules != 0)
+	{
+		(void) SysCacheGetAttr(cache, tuple, rules, &isnull);
+		if (!isnull)
+			result = NULL;
+	}
+	ReleaseSysCache(tuple);
+	return result;
+}
+
+/* text_icu_close: see text_icu.h. */
+void
+text_icu_close(IcuCollation *icu)
+{
+	const IcuFunctions *f = &icu_functions;
+
+	if (icu->elements)
+		f->ucol_closeElements(icu->elements);
+	if (icu->begins)
+		f->uset_close(icu->begins);
+	if (icu->continues)
+		f->uset_close(icu->continues);
+	f->ucol_close(icu->collator);
+	pfree(icu->text);
+	if (icu->scripts)
+		pfree(icu->scripts);
+	pfree(icu);
+}
+
+/* text_icu_open: see text_icu.h. */
+IcuCollation *
+text_icu_open(Oid collation)
+{
+	const IcuFunctions *f = find_functions();
+	char	   *locale = f ? locale_name(collation) : NULL;
+	IcuCollation *icu;
+	UCollator  *collator;
+	int			error = 0;
+
+	if (locale == NULL)
+		return NULL;
+	collator = f->ucol_open(locale, &error);
+	if (error > 0)
+		return NULL;
+	icu = palloc0(sizeof(IcuCollation));
+	icu->collator = collator;
+	icu->room = MAX_CONTRACTION;
+	icu->text = palloc(icu->room * sizeof(UChar));
+	icu->begins = f->uset_openEmpty();
+	icu->continues = f->uset_openEmpty();
+	if (same_version(collator, locale) && read_collation(icu))
+		return icu;
+	text_icu_close(icu);
+	return NULL;
+}

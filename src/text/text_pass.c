@@ -1,0 +1,226 @@
+/*-------------------------------------------------------------------------
+ *
+ * text_pass.c
+ *	  The passes over two strings after the first, by the C library's tables.
+ *
+ * Lines that differ in their indentation, words in their case or accents,
+ * names in a hyphen: the first pass leaves them equal, and strcoll() goes
+ * three more times over all of both, backwards in one of them, where it finds
+ * each element by going forward from the start (string/strcoll_l.c, 2.36): a
+ * third of the time of an index on lines of documentation.
+ *
+ * Here the elements are found once, from where the strings begin to differ.  A
+ * pass compares the weights of one string's elements with those of the
+ * other's, as bytes, elements put after each other.  Those without weights are
+ * skipped; where positions count, the weight that more of them precede is the
+ * greater one, before weights are looked at.
+ *
+ * What goes forward or backward are not strings but elements: in en_US those
+ * of letters go forward in all passes, those of digits and symbols backward in
+ * the second one.  Elements in succession that go backward are a span, which
+ * is taken from its last one to its first.  The C library does that with two
+ * oddities, which the order of strings depends on, so they are here, too.
+ * Before an element that goes forward, a span's last but one is left out.  And
+ * a span is counted from where the last weights ended that were compared: if
+ * elements without weights have been skipped since then, that is too early by
+ * as many.
+ *
+ * What both strings share at their start adds the same to both of them, if it
+ * ends with an element that goes forward and has weights.
+ *
+ * Strings that no pass tells apart are ordered by their bytes, as the server
+ * does (varstr_cmp): those of Hangul in en_US, which knows none of it, for
+ * one.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "text/text_pass.h"
+
+/* Strings with more elements after what they share are left to strcoll(). */
+#define MAX_ELEMENTS	200
+
+typedef struct Elements
+{
+	int			n;
+	int32		index[MAX_ELEMENTS];
+} Elements;
+
+/* The weights of one string in one pass, as they are compared. */
+typedef struct WeightStream
+{
+	const CollateTables *tables;
+	const Elements *elements;
+	int			pass;
+	int			next;			/* the element to look at next */
+	int			compared;		/* the element after the last weights */
+	int			skipped;		/* elements without weights before these ones */
+	CollateWeights weights;
+
+	/* the span that is being taken, if any */
+	bool		in_span;
+	int			span;			/* its first element, as it is counted */
+	int			left;			/* how many of them are to be taken yet */
+	int			after;			/* the element after it, -1 if none is */
+} WeightStream;
+
+/* Find the elements of a string; false if there are too many. */
+static bool
+find_elements(const CollateTables *tables, const unsigned char *string,
+			  const unsigned char *end, Elements *elements)
+{
+	elements->n = 0;
+	while (string < end)
+	{
+		if (elements->n == MAX_ELEMENTS)
+			return false;
+		elements->index[elements->n++] = text_table_element(tables, &string,
+															end);
+	}
+	return true;
+}
+
+static inline bool
+goes_backward(const WeightStream *stream, int i)
+{
+	return (text_table_rule(stream->tables, stream->elements->index[i],
+							stream->pass) & RULE_BACKWARD) != 0;
+}
+
+/* Begin the span of the elements from 'next' on.  Returns its last one. */
+static int
+begin_span(WeightStream *stream)
+{
+	int			n = stream->elements->n;
+	int			first = stream->next;
+	int			end = first;
+
+	while (end < n && goes_backward(stream, end))
+		end++;
+	stream->in_span = true;
+	stream->span = stream->compared;
+	stream->after = end < n ? end : -1;
+	stream->left = end - first - 1;
+	if (end < n && stream->left > 0)
+		stream->left--;
+	stream->next = Min(end + 1, n);
+	stream->compared = stream->next;
+	return end - 1;
+}
+
+/* The next element of a string, -1 if there is none. */
+static inline int
+next_element(WeightStream *stream)
+{
+	if (stream->in_span && stream->left > 0)
+		return stream->span + --stream->left;
+	if (stream->in_span && stream->after < 0)
+		return -1;
+	if (stream->in_span)
+	{
+		stream->in_span = false;
+		return stream->after;
+	}
+	if (stream->next == stream->elements->n)
+		return -1;
+	if (goes_backward(stream, stream->next))
+		return begin_span(stream);
+	return stream->next++;
+}
+
+/* Go to the next weights of a string, unless some are left. */
+static inline void
+next_weights(WeightStream *stream)
+{
+	stream->skipped = -1;
+	while (stream->weights.length == 0)
+	{
+		int			i = next_element(stream);
+
+		if (i < 0)
+			break;
+		stream->weights.at = text_table_weight(stream->tables,
+											   stream->elements->index[i],
+											   stream->pass,
+											   &stream->weights.length);
+		stream->skipped++;
+	}
+	stream->compared = stream->next;
+}
+
+/*
+ * Compare weights of two strings, and go on to what is left after that.  Where
+ * positions count nothing may be left of one.
+ */
+static inline int
+compare_weights(WeightStream *a, WeightStream *b, bool positions)
+{
+	int			cmp;
+
+	if (positions && a->skipped != b->skipped)
+		return a->skipped < b->skipped ? -1 : 1;
+	cmp = text_table_compare(&a->weights, &b->weights);
+	if (cmp == 0 && positions)
+		return (a->weights.length > 0) - (b->weights.length > 0);
+	return cmp;
+}
+
+/* Compare the strings in one pass. */
+static int
+compare_pass(const CollateTables *tables, int pass, const Elements *a,
+			 const Elements *b)
+{
+	bool		positions = (tables->rules[pass] & RULE_POSITION) != 0;
+	WeightStream x = {tables, a, pass};
+	WeightStream y = {tables, b, pass};
+	int			cmp;
+
+	do
+	{
+		next_weights(&x);
+		next_weights(&y);
+		if (x.weights.length == 0 || y.weights.length == 0)
+			return (x.weights.length > 0) - (y.weights.length > 0);
+		cmp = compare_weights(&x, &y, positions);
+	} while (cmp == 0);
+	return cmp;
+}
+
+/* What the server asks for strings that strcoll() calls equal: their bytes. */
+static int
+compare_bytes(const unsigned char *a, int a_length, const unsigned char *b,
+			  int b_length)
+{
+	int			cmp = memcmp(a, b, Min(a_length, b_length));
+
+	return cmp != 0 ? cmp : (a_length > b_length) - (a_length < b_length);
+}
+
+/* text_pass_compare: see text_pass.h. */
+bool
+text_pass_compare(const CollateProof *proof, int shared, const char *a,
+				  int a_length, const char *b, int b_length, int *cmp)
+{
+	const CollateTables *tables = &proof->tables;
+	const unsigned char *left = (const unsigned char *) a;
+	const unsigned char *right = (const unsigned char *) b;
+	Elements	x;
+	Elements	y;
+
+	while (shared > 0 && !proof->settled[left[shared - 1]])
+		shared--;
+	if (!proof->later ||
+		!find_elements(tables, left + shared, left + a_length, &x) ||
+		!find_elements(tables, right + shared, right + b_length, &y))
+		return false;
+	for (int pass = 1; pass < (int) tables->npasses; pass++)
+	{
+		*cmp = compare_pass(tables, pass, &x, &y);
+		if (*cmp != 0)
+			return true;
+	}
+	*cmp = compare_bytes(left + shared, a_length - shared,
+						 right + shared, b_length - shared);
+	return *cmp != 0;
+}

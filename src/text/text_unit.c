@@ -1,0 +1,358 @@
+/*-------------------------------------------------------------------------
+ *
+ * text_unit.c
+ *	  The order of characters and strings by what ICU tells.
+ *
+ * A string is divided into *units* whose weights do not depend on what comes
+ * before or after them: nearly always a character, or some that follow each
+ * other in a contraction or could change places (text_icu.c), whether or not
+ * they make one in the end.  The ranks of a string's units, put after each
+ * other, are those of the string.
+ *
+ * What ICU has once told of a character or a short unit is kept, as long as no
+ * other one needs its place: so there is a limit to the memory, and it is the
+ * same for all sorts of a process.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "common/hashfn.h"
+#include "text/text_icu.h"
+#include "text/text_unit.h"
+#include "utils/memutils.h"
+
+/* How many characters and units are kept; powers of two. */
+#define KEPT_CHARACTERS 8192
+#define KEPT_UNITS		4096
+
+/* The largest unit that is kept: three Hangul letters, "ddzs". */
+#define MAX_UNIT_BYTES	14
+#define MAX_UNIT_RANKS	4
+
+typedef struct Unit
+{
+	char		bytes[MAX_UNIT_BYTES];
+	uint8		length;			/* 0: nothing is kept here */
+	uint8		nranks;
+	uint32		ranks[MAX_UNIT_RANKS];
+} Unit;
+
+typedef struct UnitCache
+{
+	IcuCollation *icu;
+	IcuCharacter ascii[128];
+	IcuCharacter characters[KEPT_CHARACTERS];
+	Unit		units[KEPT_UNITS];
+
+	/* the unit of which some ranks have been returned */
+	const Unit *unit;			/* NULL: ICU is telling them */
+	const char *unit_end;
+	uint32		next_rank;		/* that ICU has told */
+} UnitCache;
+
+static UnitTable *tables = NULL;
+
+UnitTable *
+text_unit_table(Oid collation)
+{
+	UnitTable  *table;
+
+	for (table = tables; table != NULL; table = table->next)
+	{
+		if (table->collation == collation)
+			return table;
+	}
+	table = MemoryContextAllocZero(TopMemoryContext, sizeof(UnitTable));
+	table->collation = collation;
+	table->next = tables;
+	tables = table;
+	return table;
+}
+
+/* text_unit_open: see text_unit.h. */
+bool
+text_unit_open(UnitTable *table)
+{
+	MemoryContext old;
+	IcuCollation *icu;
+
+	if (table->opened)
+		return table->cache != NULL;
+	old = MemoryContextSwitchTo(TopMemoryContext);
+	icu = text_icu_open(table->collation);
+	if (icu)
+	{
+		UnitCache  *cache = palloc0(sizeof(UnitCache));
+
+		cache->icu = icu;
+		for (int c = 1; c < lengthof(cache->ascii); c++)
+			cache->ascii[c] = text_icu_character(icu, c);
+		table->cache = cache;
+	}
+	table->opened = true;
+	MemoryContextSwitchTo(old);
+	return icu != NULL;
+}
+
+
+/*
+ * Characters
+ */
+
+/* A character that is none of ASCII. */
+static const IcuCharacter *
+find_character(UnitCache *cache, pg_wchar code_point)
+{
+	IcuCharacter *character =
+		&cache->characters[code_point % KEPT_CHARACTERS];
+
+	if (character->code_point != code_point)
+		*character = text_icu_character(cache->icu, code_point);
+	return character;
+}
+
+/* The character at *string, which is advanced past it. */
+static inline IcuCharacter
+next_character(UnitCache *cache, const char **string, const char *end)
+{
+	if (likely(!IS_HIGHBIT_SET(**string)))
+		return cache->ascii[(int) *(*string)++];
+	return *find_character(cache, text_icu_code_point(string, end));
+}
+
+/* May a character's weights, or those of the next one, be others together? */
+static bool
+joins(const UnitTable *table, const IcuCharacter *character,
+	  const IcuCharacter *next)
+{
+	if (table->single)
+		return false;
+	if (character->flags & CHARACTER_JOINS)
+		return true;
+	if (!(character->flags & CHARACTER_BEGINS) ||
+		!(next->flags & CHARACTER_CONTINUES))
+		return false;
+	return character->code_point >= 0x80 || next->code_point >= 0x80 ||
+		text_icu_joined(table->cache->icu, character->code_point,
+						next->code_point);
+}
+
+/* Is the unit that a character ends at an end there? */
+static inline bool
+ends(UnitTable *table, const IcuCharacter *character, const char *string,
+	 const char *end)
+{
+	IcuCharacter next;
+
+	if (likely(!(character->flags & (CHARACTER_BEGINS | CHARACTER_JOINS))) ||
+		string == end)
+		return true;
+	next = next_character(table->cache, &string, end);
+	return !joins(table, character, &next);
+}
+
+/* text_unit_character: see text_unit.h. */
+bool
+text_unit_character(UnitTable *table, const char *character, int n,
+					uint32 *rank, bool *begins)
+{
+	IcuCharacter found = next_character(table->cache, &character,
+										character + n);
+
+	*rank = found.rank;
+	*begins = (found.flags & (CHARACTER_BEGINS | CHARACTER_JOINS)) != 0;
+	return !(found.flags & CHARACTER_SEVERAL);
+}
+
+/* text_unit_ends: see text_rank_ends. */
+bool
+text_unit_ends(UnitTable *table, const char *string, int n, const char *end)
+{
+	IcuCharacter character = next_character(table->cache, &string, string + n);
+
+	return ends(table, &character, string, end);
+}
+
+/* text_unit_is_alone: see text_rank_is_alone. */
+bool
+text_unit_is_alone(const UnitTable *table, char byte)
+{
+	return !IS_HIGHBIT_SET(byte) &&
+		!(table->cache->ascii[(int) byte].flags & CHARACTER_BEGINS);
+}
+
+/* text_unit_continues: see text_rank_continues. */
+bool
+text_unit_continues(const UnitTable *table, char byte, char next)
+{
+	const IcuCharacter *ascii = table->cache->ascii;
+
+	return IS_HIGHBIT_SET(next) ||
+		joins(table, &ascii[(int) byte], &ascii[(int) next]);
+}
+
+
+/*
+ * Units
+ */
+
+/* Where the unit ends that begins with 'character' before 'string'. */
+static const char *
+unit_end(UnitTable *table, IcuCharacter character, const char *string,
+		 const char *end)
+{
+	while (!ends(table, &character, string, end))
+		character = next_character(table->cache, &string, end);
+	return string;
+}
+
+/* Have ICU tell the ranks of a unit; false if they are too many to keep. */
+static bool
+read_unit(UnitCache *cache, Unit *unit, const char *string, int length)
+{
+	uint32		rank;
+
+	unit->length = 0;
+	unit->nranks = 0;
+	text_icu_begin(cache->icu, string, string + length);
+	while ((rank = text_icu_next(cache->icu)) != 0)
+	{
+		if (unit->nranks == MAX_UNIT_RANKS)
+			return false;
+		unit->ranks[unit->nranks++] = rank;
+	}
+	unit->length = length;
+	memcpy(unit->bytes, string, length);
+	return true;
+}
+
+/* A unit's ranks as they are kept; NULL if it is too large. */
+static const Unit *
+find_unit(UnitCache *cache, const char *string, int length)
+{
+	Unit	   *unit;
+
+	if (length > MAX_UNIT_BYTES)
+		return NULL;
+	unit = &cache->units[hash_bytes((const unsigned char *) string, length) %
+						 KEPT_UNITS];
+	if (unit->length == length && memcmp(unit->bytes, string, length) == 0)
+		return unit;
+	return read_unit(cache, unit, string, length) ? unit : NULL;
+}
+
+/* Begin with the ranks of a unit. */
+static void
+begin_unit(UnitCache *cache, const char *string, const char *end)
+{
+	cache->unit_end = end;
+	cache->unit = find_unit(cache, string, end - string);
+	if (cache->unit)
+		return;
+	text_icu_begin(cache->icu, string, end);
+	cache->next_rank = text_icu_next(cache->icu);
+}
+
+/*
+ * The next rank of the current unit, of which 'taken' have been returned; 0 if
+ * there is none.  *last becomes true if there are no more.
+ */
+static uint32
+next_of_unit(UnitCache *cache, int taken, bool *last)
+{
+	uint32		rank;
+
+	if (cache->unit)
+	{
+		*last = taken + 1 >= cache->unit->nranks;
+		return cache->unit->nranks == 0 ? 0 : cache->unit->ranks[taken];
+	}
+	rank = cache->next_rank;
+	cache->next_rank = rank == 0 ? 0 : text_icu_next(cache->icu);
+	*last = cache->next_rank == 0;
+	return rank;
+}
+
+/* text_unit_next: see text_rank_next. */
+uint32
+text_unit_next(UnitTable *table, const char **string, const char *end,
+			   int *taken)
+{
+	UnitCache  *cache = table->cache;
+	uint32		rank;
+	bool		last;
+
+	if (*taken == 0)
+	{
+		const char *at = *string;
+		IcuCharacter character = next_character(cache, &at, end);
+
+		if (!(character.flags & CHARACTER_SEVERAL) &&
+			ends(table, &character, at, end))
+		{
+			*string = at;
+			return character.rank;
+		}
+		begin_unit(cache, *string, unit_end(table, character, at, end));
+	}
+	rank = next_of_unit(cache, *taken, &last);
+	(*taken)++;
+	if (last)
+	{
+		*string = cache->unit_end;
+		*taken = 0;
+	}
+	return rank;
+}
+
+
+/*
+ * Comparing
+ */
+
+/* Instead of a rank: the unit is not just a character with one. */
+#define NOT_SIMPLE	PG_UINT32_MAX
+
+/* The next rank of a string of simple units, 0 at its end. */
+static inline uint32
+next_simple(UnitTable *table, const char **string, const char *end)
+{
+	while (*string < end)
+	{
+		IcuCharacter character = next_character(table->cache, string, end);
+
+		if (unlikely(character.flags & CHARACTER_SEVERAL) ||
+			!ends(table, &character, *string, end))
+			return NOT_SIMPLE;
+		if (likely(character.rank != 0))
+			return character.rank;
+	}
+	return 0;
+}
+
+/*
+ * text_unit_compare: see text_rank_compare.  What is not simple is left to
+ * ICU, which is as quick about it.
+ */
+bool
+text_unit_compare(UnitTable *table, int shared, const char *a, int a_length,
+				  const char *b, int b_length, int *cmp)
+{
+	const char *a_end = a + a_length;
+	const char *b_end = b + b_length;
+	uint32		left;
+	uint32		right;
+
+	while (shared > 0 && !text_unit_is_alone(table, a[shared - 1]))
+		shared--;
+	a += shared;
+	b += shared;
+	do
+	{
+		left = next_simple(table, &a, a_end);
+		right = next_simple(table, &b, b_end);
+	} while (left == right && left != 0 && left != NOT_SIMPLE);
+	*cmp = (left > right) - (left < right);
+	return left != right && left != NOT_SIMPLE && right != NOT_SIMPLE;
+}

@@ -1,0 +1,366 @@
+/*-------------------------------------------------------------------------
+ *
+ * variant_datum.c
+ *	  Sorts of single values.
+ *
+ * There are three kinds of images:
+ *
+ * If the key is exact (key.h), none: an entry is the words of the key and one
+ * word after them, and a value is made of these when it is read.
+ *
+ * The image of a varlena is the value itself, whose length is in its header.
+ * Toasted, compressed, short and expanded values all become plain ones, so
+ * that comparisons need no detoasting and equal values mostly have equal
+ * bytes.  The image of a null is a header of 0, which no value has.  What is
+ * shorter than an image can be is filled up with zeros.
+ *
+ * Any other image has a header of ours, then the value: its datum if the type
+ * is by value, otherwise its bytes.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "utils/datum.h"
+#include "utils/expandeddatum.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "compat.h"
+#include "key/key.h"
+#include "sort/bounded.h"
+#include "sort/sortput.h"
+#include "sort/sortread.h"
+#include "variant/variants.h"
+
+/* Fewest bytes of an image. */
+#define MIN_IMAGE		sizeof(uint64)
+
+/* An image that is neither exact nor a varlena begins like this. */
+typedef struct DatumImage
+{
+	uint32		size;			/* of the whole image */
+	uint32		isnull;
+} DatumImage;
+
+#define IMAGE_VALUE(image)	((char *) (image) + sizeof(DatumImage))
+
+/* What a type's values look like. */
+typedef struct DatumState
+{
+	PtSortKey  *key;
+	SortSupport support;
+	int			nwords;
+	bool		exact;			/* there are no images */
+	bool		by_value;		/* ... nor references, see KeySingle */
+	KeySingle	single;
+	bool		varlena;		/* images are the values */
+	int16		typlen;
+	bool		typbyval;
+	uint64		space[KEY_VALUE_SIZE / sizeof(uint64)]; /* exact: a value that
+														 * was read */
+} DatumState;
+
+static Size
+datum_size(const void *tuple, void *arg)
+{
+	const DatumState *state = arg;
+
+	if (state->varlena)
+		return Max(VARSIZE(tuple), MIN_IMAGE);
+	return ((const DatumImage *) tuple)->size;
+}
+
+/* The value in an image; by reference it points into the image. */
+static inline Datum
+image_get(const DatumState *state, const void *image, bool *isnull)
+{
+	if (state->varlena)
+	{
+		*isnull = VARSIZE(image) == 0;
+		return PointerGetDatum(image);
+	}
+	*isnull = ((const DatumImage *) image)->isnull;
+	if (*isnull)
+		return (Datum) 0;
+	if (state->typbyval)
+		return *(const Datum *) IMAGE_VALUE(image);
+	return PointerGetDatum(IMAGE_VALUE(image));
+}
+
+static int
+datum_compare(const void *a, const void *b, void *arg)
+{
+	DatumState *state = (DatumState *) arg;
+	bool		left_null;
+	bool		right_null;
+	Datum		left = image_get(state, a, &left_null);
+	Datum		right = image_get(state, b, &right_null);
+
+	return ApplySortComparator(left, left_null, right, right_null,
+							   state->support);
+}
+
+/* Order of a value and an image. */
+static int
+datum_compare_values(const Datum *values, const bool *isnull,
+					 const void *image, void *arg)
+{
+	DatumState *state = (DatumState *) arg;
+	bool		right_null;
+	Datum		right = image_get(state, image, &right_null);
+
+	return ApplySortComparator(values[0], isnull[0], right, right_null,
+							   state->support);
+}
+
+static bool
+datum_string(const void *image, KeyString *string, void *arg)
+{
+	const DatumState *state = arg;
+	bool		isnull;
+	Datum		value = image_get(state, image, &isnull);
+
+	return !isnull && key_string(state->key, value, string);
+}
+
+static PtSortKey *
+datum_key(void *arg)
+{
+	return ((DatumState *) arg)->key;
+}
+
+static void
+datum_rekey(const void *tuple, uint64 *words, void *arg)
+{
+	DatumState *state = (DatumState *) arg;
+	bool		isnull;
+	Datum		value = image_get(state, tuple, &isnull);
+
+	key_words(state->key, &value, &isnull, words);
+}
+
+static bool
+datum_words_decide(const void *arg, uint64 *unless)
+{
+	return key_words_decide(((const DatumState *) arg)->key, unless);
+}
+
+static const SortVariant datum_variant = {
+	.base = {
+		.name = "datum",
+		.size = datum_size,
+		.compare = datum_compare,
+	},
+	.key = datum_key,
+	.rekey = datum_rekey,
+	.string = datum_string,
+	.compare_values = datum_compare_values,
+	.head_bytes = sizeof(uint64),
+	.words_decide = datum_words_decide,
+};
+
+static const SortVariant exact_variant = {
+	.base = {
+		.name = "datum, exact key",
+		.inline_image = true,
+	},
+};
+
+/* The state of a sort of values, of any kind. */
+static DatumState *
+datum_state(PtSort *sort)
+{
+	const PtSortVariant *variant = sort_variant(sort);
+
+	if (variant == &exact_variant.base)
+		return sort_state(sort, variant);
+	return sort_state(sort, &datum_variant.base);
+}
+
+PtSort *
+variant_begin_datum(Oid type, Oid lt_operator, Oid collation,
+					bool nulls_first, const PtSortOptions *options)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "ptsort datums",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext caller = MemoryContextSwitchTo(context);
+	DatumState *state = palloc0(sizeof(DatumState));
+	SortOptions with = {.options = *options};
+
+	state->key = key_datum(type, lt_operator, collation, nulls_first);
+	state->support = key_support(state->key);
+	state->nwords = key_nwords(state->key);
+	state->exact = key_is_exact(state->key);
+	state->by_value = key_single(state->key, &state->single);
+	get_typlenbyval(type, &state->typlen, &state->typbyval);
+	state->varlena = state->typlen == -1;
+	MemoryContextSwitchTo(caller);
+
+	return sort_begin_with(state->exact ? &exact_variant : &datum_variant,
+						   state, state->nwords, context, &with);
+}
+
+static inline void
+put_exact(DatumState *state, PtSort *sort, Datum value, bool isnull)
+{
+	uint64		entry[KEY_ENTRY_WORDS];
+
+	if (state->by_value && likely(!isnull))
+		key_single_encode(&state->single, value, entry);
+	else
+		key_words(state->key, &value, &isnull, entry);
+	sort_put_entry(sort, entry);
+}
+
+/* Adds the image that is in the reserved place. */
+static void
+commit_image(DatumState *state, PtSort *sort, const void *image)
+{
+	uint64		words[KEY_ENTRY_WORDS];
+
+	datum_rekey(image, words, state);
+	sort_add(sort, words);
+}
+
+/* Reserves the place of a varlena of so many bytes. */
+static struct varlena *
+reserve_varlena(PtSort *sort, Size size)
+{
+	void	   *place = sort_place(sort, Max(size, MIN_IMAGE));
+
+	/* what is shorter than an image is filled up */
+	*(uint64 *) place = 0;
+	return place;
+}
+
+/*
+ * Makes the image of a varlena: what PG_DETOAST_DATUM() would return.  Only
+ * what is compressed or elsewhere needs memory of its own meanwhile.
+ */
+static struct varlena *
+make_varlena(PtSort *sort, Datum value)
+{
+	struct varlena *toasted = (struct varlena *) DatumGetPointer(value);
+	struct varlena *image;
+	struct varlena *plain;
+	Size		size;
+
+	if (VARATT_IS_EXTERNAL_EXPANDED(toasted))
+	{
+		ExpandedObjectHeader *object = DatumGetEOHP(value);
+
+		size = EOH_get_flat_size(object);
+		image = reserve_varlena(sort, size);
+		EOH_flatten_into(object, image, size);
+		return image;
+	}
+	if (VARATT_IS_SHORT(toasted) && !VARATT_IS_EXTERNAL(toasted))
+	{
+		size = VARSIZE_SHORT(toasted) - VARHDRSZ_SHORT;
+		image = reserve_varlena(sort, VARHDRSZ + size);
+		SET_VARSIZE(image, VARHDRSZ + size);
+		memcpy(VARDATA(image), VARDATA_SHORT(toasted), size);
+		return image;
+	}
+	plain = pg_detoast_datum(toasted);
+	image = reserve_varlena(sort, VARSIZE(plain));
+	memcpy(image, plain, VARSIZE(plain));
+	if (plain != toasted)
+		pfree(plain);
+	return image;
+}
+
+/* Makes the image of a value that is not a varlena. */
+static DatumImage *
+make_image(DatumState *state, PtSort *sort, Datum value, bool isnull)
+{
+	Size		length = 0;
+	DatumImage *image;
+
+	if (!isnull)
+		length = state->typbyval ? sizeof(Datum) :
+			datumGetSize(value, false, state->typlen);
+	if (!AllocSizeIsValid(sizeof(DatumImage) + length))
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("value of %zu bytes is too large to sort", length)));
+
+	image = sort_place(sort, sizeof(DatumImage) + length);
+	image->size = sizeof(DatumImage) + length;
+	image->isnull = isnull;
+	if (state->typbyval && !isnull)
+		*(Datum *) IMAGE_VALUE(image) = value;
+	else if (length > 0)
+		memcpy(IMAGE_VALUE(image), DatumGetPointer(value), length);
+	return image;
+}
+
+/* Is a value, of which there is no image yet, beyond the bound? */
+static bool
+is_dropped(DatumState *state, PtSort *sort, Datum value, bool isnull)
+{
+	uint64		words[KEY_ENTRY_WORDS];
+
+	if (!sort->last_by_words)
+		return bounded_drops_value(sort, &value, &isnull);
+	key_words(state->key, &value, &isnull, words);
+	return bounded_drops(sort, words, &value, &isnull);
+}
+
+/* variant_put_datum: see ptsort_put_datum. */
+void
+variant_put_datum(PtSort *sort, Datum value, bool isnull)
+{
+	DatumState *state = datum_state(sort);
+
+	if (state->exact)
+		put_exact(state, sort, value, isnull);
+	else if (bounded_may_drop(sort) && is_dropped(state, sort, value, isnull))
+		return;
+	else if (!state->varlena)
+		commit_image(state, sort, make_image(state, sort, value, isnull));
+	else if (isnull)
+		commit_image(state, sort, reserve_varlena(sort, 0));
+	else
+		commit_image(state, sort, make_varlena(sort, value));
+}
+
+/* Read a value whose entry is all there is of it. */
+static inline bool
+get_exact(DatumState *state, PtSort *sort, bool forward, Datum *value,
+		  bool *isnull)
+{
+	const uint64 *entry = sort_next_entry(sort, forward);
+
+	if (entry == NULL)
+		return false;
+	if (state->by_value && likely(!key_single_is_null(&state->single, entry)))
+	{
+		*value = key_single_value(&state->single, entry);
+		*isnull = false;
+	}
+	else
+		*value = key_value(state->key, entry, (char *) state->space, isnull);
+	return true;
+}
+
+/* variant_get_datum: see ptsort_get_datum. */
+bool
+variant_get_datum(PtSort *sort, bool forward, Datum *value, bool *isnull)
+{
+	DatumState *state = datum_state(sort);
+	const void *image;
+
+	if (state->exact)
+		return get_exact(state, sort, forward, value, isnull);
+	image = sort_next(sort, forward);
+	if (image == NULL)
+		return false;
+	*value = image_get(state, image, isnull);
+	if (*isnull)
+		*value = (Datum) 0;
+	return true;
+}

@@ -1,0 +1,94 @@
+/*-------------------------------------------------------------------------
+ *
+ * variant_form.c
+ *	  Index tuples of small values, formed in place.
+ *
+ * index_form_tuple() looks at each value three times, for what must be fetched
+ * or compressed, for its size, and to store it, and allocates the tuple.  Most
+ * keys need none of that.  The layout is that of heap_fill_tuple().
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "access/tupmacs.h"
+#include "util.h"
+#include "variant/variants.h"
+
+/* Bytes of a value as a short varlena, 0 if it must be longer. */
+static inline Size
+short_size(Form_pg_attribute att, const struct varlena *value)
+{
+	if (VARATT_IS_EXTERNAL(value))
+		return 0;
+	if (VARATT_IS_SHORT(value))
+		return VARSIZE_SHORT(value);
+	if (att->attstorage != TYPSTORAGE_PLAIN && VARATT_CAN_MAKE_SHORT(value))
+		return VARATT_CONVERTED_SHORT_SIZE(value);
+	return 0;
+}
+
+/*
+ * Go to the next multiple of an attribute's alignment, over zeroes.  Writes a
+ * word of them: for fewer bytes gcc would call memset().
+ */
+static inline char *
+align(char *at, char attalign)
+{
+	memset(at, 0, MAXIMUM_ALIGNOF);
+	return (char *) att_align_nominal((uintptr_t) at, attalign);
+}
+
+/* Store a value of fixed length; returns its end. */
+static inline char *
+store_fixed(Form_pg_attribute att, char *at, Datum value)
+{
+	at = align(at, att->attalign);
+	if (att->attbyval)
+		store_att_byval(at, value, att->attlen);
+	else
+		memcpy(at, DatumGetPointer(value), att->attlen);
+	return at + att->attlen;
+}
+
+bool
+variant_form_small(TupleDesc desc, const Datum *values, const bool *isnull,
+				   IndexTuple target)
+{
+	char	   *at = (char *) target + MAXALIGN(sizeof(IndexTupleData));
+	char	   *end = (char *) target + INDEX_SIZE_MASK - MAXIMUM_ALIGNOF;
+	uint16		infomask = 0;
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+		const struct varlena *value =
+			(const struct varlena *) DatumGetPointer(values[i]);
+		Size		size;
+
+		if (isnull[i] || att->attlen < -1)
+			return false;
+		if (att->attlen > 0)
+		{
+			if (end - at < att->attlen + MAXIMUM_ALIGNOF)
+				return false;
+			at = store_fixed(att, at, values[i]);
+			continue;
+		}
+		size = short_size(att, value);
+		if (size == 0 || end - at < (ptrdiff_t) size)
+			return false;
+		if (VARATT_IS_SHORT(value))
+			pt_copy(at, value, size);
+		else
+		{
+			SET_VARSIZE_SHORT(at, size);
+			pt_copy(at + VARHDRSZ_SHORT, VARDATA(value), size - VARHDRSZ_SHORT);
+		}
+		at += size;
+		infomask = INDEX_VAR_MASK;
+	}
+	at = align(at, TYPALIGN_DOUBLE);
+	target->t_info = infomask | (at - (char *) target);
+	return true;
+}

@@ -1,0 +1,345 @@
+/*-------------------------------------------------------------------------
+ *
+ * variant_heap.c
+ *	  Rows of a table in the order of one of its btree indexes.
+ *
+ * Image: the HeapTupleData up to its pointer, that is the length of the tuple,
+ * its TID and its table, and then the tuple as it is on its page, header
+ * included.  The gap after the TID is zero, for bytes decide in the end.
+ *
+ * Order: the index's key columns, then the TID, then the bytes.  The server's
+ * sort says nothing of rows with equal keys.
+ *
+ * An exact key (key.h) of one word leaves the rest of its entry's last word to
+ * the TID, so there the two words decide all: rows of few different keys need
+ * no comparison.
+ *
+ * Expressions of the index are evaluated once for the words, and again in each
+ * comparison, as in the server's sort.  The executor's state for that lives in
+ * the sort's memory context and holds nothing else (the descriptor is a copy,
+ * without a reference count), so it goes with that.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/index.h"
+#include "catalog/pg_am_d.h"
+#include "executor/executor.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "key/key.h"
+#include "sort/sortput.h"
+#include "sort/sortread.h"
+#include "util.h"
+#include "variant/variants.h"
+
+/* Bytes of an image before the tuple. */
+#define HEAP_IMAGE_HEAD	MAXALIGN(offsetof(HeapTupleData, t_data))
+
+typedef struct HeapSort
+{
+	TupleDesc	desc;
+	IndexInfo  *info;
+	int			nkeys;
+	int			decided;		/* leading columns that equal words decide */
+	PtSortKey  *key;
+	bool		tid_in_words;	/* the words decide all */
+	EState	   *estate;			/* to evaluate expressions; NULL if none */
+	TupleTableSlot *slot;		/* the tuple that they are evaluated for */
+	MemoryContext put_context;	/* reset for each tuple put */
+	HeapTupleData result;		/* what get returns */
+} HeapSort;
+
+/* The tuple of an image. */
+static inline void
+as_heap_tuple(const void *image, HeapTuple tuple)
+{
+	memcpy(tuple, image, offsetof(HeapTupleData, t_data));
+	tuple->t_data = (HeapTupleHeader)
+		((char *) unconstify(void *, image) + HEAP_IMAGE_HEAD);
+}
+
+static Size
+heap_size(const void *image, void *state)
+{
+	return HEAP_IMAGE_HEAD + ((const HeapTupleData *) image)->t_len;
+}
+
+/* Evaluate the index's columns; what is made lasts until the next reset. */
+static void
+evaluate(HeapSort *state, HeapTuple tuple, Datum *values, bool *isnull)
+{
+	ExecStoreHeapTuple(tuple, state->slot, false);
+	FormIndexDatum(state->info, state->slot, state->estate, values, isnull);
+	ExecClearTuple(state->slot);
+}
+
+/* The key columns' values of a tuple. */
+static void
+key_values(HeapSort *state, HeapTuple tuple, Datum *values, bool *isnull)
+{
+	if (state->estate)
+	{
+		ResetPerTupleExprContext(state->estate);
+		evaluate(state, tuple, values, isnull);
+		return;
+	}
+	for (int i = 0; i < state->nkeys; i++)
+		values[i] = heap_getattr(tuple, state->info->ii_IndexAttrNumbers[i],
+								 state->desc, &isnull[i]);
+}
+
+/* Order of two tuples by key columns from 'first' on. */
+static int
+compare_columns(HeapTuple left, HeapTuple right, TupleDesc desc,
+				int first, int nkeys, const AttrNumber *attnums,
+				SortSupport support)
+{
+	int			result = 0;
+
+	for (int i = first; i < nkeys && result == 0; i++)
+	{
+		bool		left_null;
+		bool		right_null;
+		Datum		left_value = heap_getattr(left, attnums[i], desc,
+											  &left_null);
+		Datum		right_value = heap_getattr(right, attnums[i], desc,
+											   &right_null);
+
+		result = ApplySortComparator(left_value, left_null,
+									 right_value, right_null, &support[i]);
+	}
+	return result;
+}
+
+/* Order of two tuples by an index that has expressions. */
+static int
+compare_evaluated(HeapSort *state, HeapTuple left, HeapTuple right)
+{
+	SortSupport support = key_support(state->key);
+	Datum		left_values[INDEX_MAX_KEYS];
+	Datum		right_values[INDEX_MAX_KEYS];
+	bool		left_null[INDEX_MAX_KEYS];
+	bool		right_null[INDEX_MAX_KEYS];
+	int			cmp = 0;
+
+	ResetPerTupleExprContext(state->estate);
+	evaluate(state, left, left_values, left_null);
+	evaluate(state, right, right_values, right_null);
+	for (int i = state->decided; i < state->nkeys && cmp == 0; i++)
+		cmp = ApplySortComparator(left_values[i], left_null[i],
+								  right_values[i], right_null[i], &support[i]);
+	return cmp;
+}
+
+static int
+heap_compare_keys(const void *a, const void *b, void *arg)
+{
+	HeapSort   *state = arg;
+	HeapTupleData left;
+	HeapTupleData right;
+
+	if (state->decided == state->nkeys)
+		return 0;
+	as_heap_tuple(a, &left);
+	as_heap_tuple(b, &right);
+	if (state->estate)
+		return compare_evaluated(state, &left, &right);
+	return compare_columns(&left, &right, state->desc,
+						   state->decided, state->nkeys,
+						   state->info->ii_IndexAttrNumbers,
+						   key_support(state->key));
+}
+
+/* Where a tuple was, as a word. */
+static uint64
+heap_last_word(const void *image)
+{
+	HeapTupleData tuple;
+
+	as_heap_tuple(image, &tuple);
+	return pt_tid_word(&tuple.t_self);
+}
+
+static int
+heap_compare(const void *a, const void *b, void *arg)
+{
+	int			cmp = heap_compare_keys(a, b, arg);
+	HeapTupleData left;
+	HeapTupleData right;
+
+	if (cmp != 0)
+		return cmp;
+	as_heap_tuple(a, &left);
+	as_heap_tuple(b, &right);
+	return ItemPointerCompare(&left.t_self, &right.t_self);
+}
+
+/* Of a column; what expressions make is in no image. */
+static bool
+heap_string(const void *image, KeyString *string, void *arg)
+{
+	HeapSort   *state = arg;
+	int			column = key_string_column(state->key);
+	HeapTupleData tuple;
+	bool		isnull;
+	Datum		value;
+
+	if (state->estate)
+		return false;
+	as_heap_tuple(image, &tuple);
+	value = heap_getattr(&tuple, state->info->ii_IndexAttrNumbers[column],
+						 state->desc, &isnull);
+	return !isnull && key_string(state->key, value, string);
+}
+
+static PtSortKey *
+heap_key(void *arg)
+{
+	return ((HeapSort *) arg)->key;
+}
+
+/* Make the words of a tuple. */
+static void
+make_words(HeapSort *state, HeapTuple tuple, uint64 *words)
+{
+	Datum		values[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
+
+	if (key_nwords(state->key) == 0)
+		return;
+	key_values(state, tuple, values, isnull);
+	key_words(state->key, values, isnull, words);
+	if (state->tid_in_words)
+		key_entry_set_tuple(words, key_nwords(state->key), &tuple->t_self,
+							false);
+}
+
+static void
+heap_rekey(const void *image, uint64 *words, void *arg)
+{
+	HeapTupleData tuple;
+
+	as_heap_tuple(image, &tuple);
+	make_words((HeapSort *) arg, &tuple, words);
+}
+
+static const SortVariant heap_variant = {
+	.base = {
+		.name = "heap tuple",
+		.size = heap_size,
+		.compare = heap_compare,
+	},
+	.key = heap_key,
+	.rekey = heap_rekey,
+	.string = heap_string,
+	.compare_keys = heap_compare_keys,
+	.last_word = heap_last_word,
+};
+
+/* Check that the index orders tuples of this descriptor. */
+static void
+check_columns(const HeapSort *state, Relation index)
+{
+	if (index->rd_rel->relam != BTREE_AM_OID)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("cannot sort rows in the order of index \"%s\"",
+						RelationGetRelationName(index)),
+				 errdetail("It is not a btree index.")));
+	for (int i = 0; i < state->nkeys; i++)
+	{
+		AttrNumber	attno = state->info->ii_IndexAttrNumbers[i];
+
+		if (attno == 0)
+			continue;			/* the executor checks expressions */
+		if (attno < 0 || attno > state->desc->natts ||
+			TupleDescAttr(state->desc, attno - 1)->atttypid !=
+			get_atttype(index->rd_index->indrelid, attno))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("cannot sort rows in the order of index \"%s\"",
+							RelationGetRelationName(index)),
+					 errdetail("Column %d of the rows is not that of the index's table.",
+							   attno)));
+	}
+}
+
+/* variant_begin_heap: see ptsort_begin_heap. */
+PtSort *
+variant_begin_heap(TupleDesc desc, Relation index,
+				   const PtSortOptions *options)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "ptsort heap tuples",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	HeapSort   *state = palloc0(sizeof(HeapSort));
+	SortOptions with = {.options = *options};
+	int			nwords;
+	PtSort	   *sort;
+
+	state->desc = CreateTupleDescCopyConstr(desc);
+	state->nkeys = IndexRelationGetNumberOfKeyAttributes(index);
+	state->info = BuildIndexInfo(index);
+	check_columns(state, index);
+	state->key = key_index(index);
+	state->decided = key_decided_columns(state->key);
+	state->put_context = AllocSetContextCreate(context, "ptsort put",
+											   ALLOCSET_SMALL_SIZES);
+	if (state->info->ii_Expressions != NIL)
+	{
+		state->estate = CreateExecutorState();
+		state->slot = MakeSingleTupleTableSlot(state->desc, &TTSOpsHeapTuple);
+		GetPerTupleExprContext(state->estate)->ecxt_scantuple = state->slot;
+	}
+	nwords = key_nwords(state->key);
+	state->tid_in_words = key_is_exact(state->key) &&
+		nwords < PTSORT_MAX_WORDS;
+	if (state->tid_in_words)
+	{
+		nwords++;
+		state->decided = state->nkeys;
+	}
+	sort = sort_begin_with(&heap_variant, state, nwords, context, &with);
+	MemoryContextSwitchTo(old);
+	return sort;
+}
+
+/* variant_put_heap: see ptsort_put_heap. */
+void
+variant_put_heap(PtSort *sort, HeapTuple tuple)
+{
+	HeapSort   *state = sort_state(sort, &heap_variant.base);
+	MemoryContext old = MemoryContextSwitchTo(state->put_context);
+	char	   *image = sort_place(sort, HEAP_IMAGE_HEAD + tuple->t_len);
+	HeapTuple	head = (HeapTuple) image;
+	uint64		words[KEY_ENTRY_WORDS];
+
+	memset(image, 0, HEAP_IMAGE_HEAD);
+	head->t_len = tuple->t_len;
+	head->t_self = tuple->t_self;
+	head->t_tableOid = tuple->t_tableOid;
+	memcpy(image + HEAP_IMAGE_HEAD, tuple->t_data, tuple->t_len);
+	make_words(state, tuple, words);
+	sort_add(sort, words);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(state->put_context);
+}
+
+/* variant_get_heap: see ptsort_get_heap. */
+HeapTuple
+variant_get_heap(PtSort *sort, bool forward)
+{
+	HeapSort   *state = sort_state(sort, &heap_variant.base);
+	const void *image = sort_next(sort, forward);
+
+	if (image == NULL)
+		return NULL;
+	as_heap_tuple(image, &state->result);
+	return &state->result;
+}

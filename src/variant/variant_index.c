@@ -1,0 +1,755 @@
+/*-------------------------------------------------------------------------
+ *
+ * variant_index.c
+ *	  Index tuples in the order of key columns, then of the heap TID.
+ *
+ * The order is a btree's, or that of a key which the caller has made; there is
+ * no uniqueness then.  Hash indexes have a file of their own (variant_hash.c).
+ *
+ * Uniqueness.  A sort compares each two tuples that end up as neighbours, so
+ * the comparison function meets every two equal keys and raises the server's
+ * error (its own wording: comparetup_index_btree_tiebreak in tuplesort).  One
+ * case escapes it: two live tuples with equal keys that have a recently dead
+ * one between them.  Dead tuples take no part in uniqueness, so they are
+ * marked in a bit of the tuple that nbtree itself leaves to the access method,
+ * and variant_get_index looks at the groups that contain one.
+ *
+ * Exact keys.  If the key's words hold all there is in the index tuple, no
+ * tuple is made until it is read, and none at all by a load that reads
+ * entries.  The image is one word, inline: see key_entry.h.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/detoast.h"
+#include "access/genam.h"
+#include "catalog/index.h"
+#include "executor/executor.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "key/key.h"
+#include "sort/sortput.h"
+#include "sort/sortread.h"
+#include "util.h"
+#include "variant/variants.h"
+
+/* Marks a recently dead tuple, only while it is in a sort of a unique index. */
+#define DEAD_BIT		INDEX_AM_RESERVED_BIT
+
+/* The largest tuple of one short varlena. */
+#define SHORT_TUPLE		MAXALIGN(sizeof(IndexTupleData) + VARATT_SHORT_MAX)
+
+typedef struct IndexSort
+{
+	Relation	heap;
+	Relation	index;
+	TupleDesc	desc;
+	int			nkeys;
+	AttrNumber	string_attno;	/* of the key's string, if it has one */
+	bool		unique;
+	bool		nulls_not_distinct;
+	bool		postpone;		/* a duplicate, or a tuple that is too large,
+								 * is noted, and no error */
+	bool		postponed;		/* ... and there was one */
+	bool		exact;			/* images are inline */
+	bool		only_varlena;	/* tuples are one varlena, of which the key
+								 * makes its words; see put_short */
+	PtSortKey  *key;
+	SortSupport support;
+	int			nwords;
+	MemoryContext put_context;	/* reset for each tuple put */
+	IndexTuple	scratch;		/* a tuple being formed or looked at, of
+								 * VARIANT_FORM_ROOM bytes */
+
+	/*
+	 * Unique indexes: copies of tuples read, see watch_dead_tuples; of exact
+	 * keys, copies of entries.
+	 */
+	IndexTuple	last;			/* the one returned last */
+	IndexTuple	spare;			/* also where tuples of exact keys are made */
+	IndexTuple	live;			/* the live tuple of the current group, if a
+								 * dead one followed it */
+	uint64		last_entry[KEY_ENTRY_WORDS];
+	uint64		live_entry[KEY_ENTRY_WORDS];
+	bool		have_last;
+	bool		last_dead;
+	bool		have_live;
+} IndexSort;
+
+static Size
+index_size(const void *tuple, void *state)
+{
+	return IndexTupleSize((IndexTuple) tuple);
+}
+
+/*
+ * Order of the key columns.  *equal_nulls tells whether a null was met in two
+ * tuples that are equal, which is no duplicate unless nulls are not distinct.
+ */
+static int
+compare_keys(IndexSort *state, IndexTuple a, IndexTuple b, bool *equal_nulls)
+{
+	*equal_nulls = false;
+	for (int i = 0; i < state->nkeys; i++)
+	{
+		bool		anull;
+		bool		bnull;
+		Datum		avalue = index_getattr(a, i + 1, state->desc, &anull);
+		Datum		bvalue = index_getattr(b, i + 1, state->desc, &bnull);
+		int			cmp = ApplySortComparator(avalue, anull, bvalue, bnull,
+											  &state->support[i]);
+
+		if (cmp != 0)
+			return cmp;
+		if (anull)
+			*equal_nulls = true;
+	}
+	return 0;
+}
+
+/* The server's error for two live tuples with equal keys, now or later. */
+static void
+raise_duplicate(IndexSort *state, IndexTuple tuple)
+{
+	Datum		values[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
+	char	   *key_desc;
+
+	if (state->postpone)
+	{
+		state->postponed = true;
+		return;
+	}
+	index_deform_tuple(tuple, state->desc, values, isnull);
+	key_desc = BuildIndexValueDescription(state->index, values, isnull);
+	ereport(ERROR,
+			(errcode(ERRCODE_UNIQUE_VIOLATION),
+			 errmsg("could not create unique index \"%s\"",
+					RelationGetRelationName(state->index)),
+			 key_desc ? errdetail("Key %s is duplicated.", key_desc) :
+			 errdetail("Duplicate keys exist."),
+			 errtableconstraint(state->heap,
+								RelationGetRelationName(state->index))));
+}
+
+static int
+index_compare_keys(const void *a, const void *b, void *arg)
+{
+	bool		equal_nulls;
+
+	return compare_keys((IndexSort *) arg, (IndexTuple) a, (IndexTuple) b,
+						&equal_nulls);
+}
+
+static int
+index_compare(const void *a, const void *b, void *arg)
+{
+	int			cmp = index_compare_keys(a, b, arg);
+
+	return cmp != 0 ? cmp :
+		ItemPointerCompare(&((IndexTuple) a)->t_tid, &((IndexTuple) b)->t_tid);
+}
+
+/* The same in a unique index, of which each two equal keys are compared. */
+static int
+unique_compare(const void *a, const void *b, void *arg)
+{
+	IndexSort  *state = arg;
+	IndexTuple	left = (IndexTuple) a;
+	IndexTuple	right = (IndexTuple) b;
+	bool		equal_nulls;
+	int			cmp = compare_keys(state, left, right, &equal_nulls);
+
+	if (cmp != 0)
+		return cmp;
+
+	/* A tuple may be compared to itself; dead ones are no duplicates. */
+	if (left != right &&
+		!((left->t_info | right->t_info) & DEAD_BIT) &&
+		(!equal_nulls || state->nulls_not_distinct))
+		raise_duplicate(state, left);
+
+	return ItemPointerCompare(&left->t_tid, &right->t_tid);
+}
+
+/* Are these two duplicates, if both are live? */
+static bool
+keys_are_duplicates(IndexSort *state, IndexTuple a, IndexTuple b)
+{
+	bool		equal_nulls;
+
+	return compare_keys(state, a, b, &equal_nulls) == 0 &&
+		(!equal_nulls || state->nulls_not_distinct);
+}
+
+/* Slices of a unique index do not part equal keys, so no slice misses any. */
+static bool
+unique_same_slice(const void *a, const void *b, void *arg)
+{
+	return keys_are_duplicates((IndexSort *) arg, (IndexTuple) a,
+							   (IndexTuple) b);
+}
+
+static bool
+index_string(const void *tuple, KeyString *string, void *arg)
+{
+	IndexSort  *state = arg;
+	bool		isnull;
+	Datum		value = index_getattr((IndexTuple) tuple, state->string_attno,
+									  state->desc, &isnull);
+
+	return !isnull && key_string(state->key, value, string);
+}
+
+/* The first column's value follows the header, if no column is null. */
+static int
+index_string_offset(uint64 *unless, void *arg)
+{
+	IndexSort  *state = arg;
+	IndexTupleData nulls = {.t_info = INDEX_NULL_MASK};
+
+	StaticAssertStmt(sizeof(IndexTupleData) == sizeof(uint64),
+					 "an index tuple's header must be a word");
+	if (state->string_attno != 1)
+		return 0;
+	memcpy(unless, &nulls, sizeof(uint64));
+	return sizeof(IndexTupleData);
+}
+
+static bool
+index_same_key(const void *a, const void *b)
+{
+	const IndexTupleData *left = a;
+	const IndexTupleData *right = b;
+
+	return left->t_info == right->t_info &&
+		memcmp(left + 1, right + 1,
+			   IndexTupleSize(left) - sizeof(IndexTupleData)) == 0;
+}
+
+/* The heap TID. */
+static uint64
+index_last_word(const void *tuple)
+{
+	return pt_tid_word(&((const IndexTupleData *) tuple)->t_tid);
+}
+
+static PtSortKey *
+index_key(void *arg)
+{
+	return ((IndexSort *) arg)->key;
+}
+
+static void
+index_rekey(const void *tuple, uint64 *words, void *arg)
+{
+	IndexSort  *state = arg;
+	Datum		values[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
+	int			column = key_word_column(state->key);
+
+	if (column >= 0)
+	{
+		bool		null;
+		Datum		value = index_getattr((IndexTuple) tuple, column + 1,
+										  state->desc, &null);
+
+		key_value_words(state->key, value, null, words);
+		return;
+	}
+	index_deform_tuple((IndexTuple) tuple, state->desc, values, isnull);
+	key_words(state->key, values, isnull, words);
+}
+
+static bool
+index_has_postponed(const void *arg)
+{
+	return ((const IndexSort *) arg)->postponed;
+}
+
+/* Forget the tuples read. */
+static void
+index_reset(void *arg)
+{
+	IndexSort  *state = arg;
+
+	state->have_last = state->last_dead = state->have_live = false;
+}
+
+static const SortVariant index_variant = {
+	.base = {
+		.name = "index tuple",
+		.size = index_size,
+		.compare = index_compare,
+	},
+	.key = index_key,
+	.rekey = index_rekey,
+	.string = index_string,
+	.string_offset = index_string_offset,
+	.same_key = index_same_key,
+	.compare_keys = index_compare_keys,
+	.last_word = index_last_word,
+	.has_postponed = index_has_postponed,
+	.reset = index_reset,
+};
+
+static const SortVariant index_unique_variant = {
+	.base = {
+		.name = "index tuple, unique key",
+		.size = index_size,
+		.compare = unique_compare,
+		.same_slice = unique_same_slice,
+	},
+	.key = index_key,
+	.rekey = index_rekey,
+	.string = index_string,
+	.string_offset = index_string_offset,
+	.has_postponed = index_has_postponed,
+	.reset = index_reset,
+};
+
+/* Are these entries, whose words are equal, duplicates if both are live? */
+static bool
+exact_same_slice(const uint64 *a, const uint64 *b, void *arg)
+{
+	IndexSort  *state = arg;
+
+	if (!key_entry_same_tail(state->nwords, a, b))
+		return false;
+	if (state->nulls_not_distinct)
+		return true;
+	key_tuple(state->key, a, state->scratch);
+	return !IndexTupleHasNulls(state->scratch);
+}
+
+/* Raise the error for two entries whose words are equal, if need be. */
+static void
+exact_check_equal(const uint64 *a, const uint64 *b, void *arg)
+{
+	IndexSort  *state = arg;
+
+	if (a == b ||
+		key_entry_is_dead(a, state->nwords) ||
+		key_entry_is_dead(b, state->nwords) ||
+		!exact_same_slice(a, b, arg))
+		return;
+	key_tuple(state->key, a, state->scratch);
+	raise_duplicate(state, state->scratch);
+}
+
+static const SortVariant exact_variant = {
+	.base = {
+		.name = "index tuple, exact key",
+		.inline_image = true,
+	},
+};
+
+static const SortVariant exact_unique_variant = {
+	.base = {
+		.name = "index tuple, exact unique key",
+		.inline_image = true,
+	},
+	.check_equal = exact_check_equal,
+	.same_slice = exact_same_slice,
+	.has_postponed = index_has_postponed,
+	.reset = index_reset,
+};
+
+/* The state of a sort by this key; in the current context. */
+static IndexSort *
+make_state(Relation heap, Relation index, PtSortKey *key)
+{
+	IndexSort  *state = palloc0(sizeof(IndexSort));
+
+	state->heap = heap;
+	state->index = index;
+	state->desc = RelationGetDescr(index);
+	state->key = key;
+	state->nkeys = key_ncolumns(key);
+	state->string_attno = key_string_column(key) + 1;
+	state->support = key_support(key);
+	state->nwords = key_nwords(key);
+	state->only_varlena = state->desc->natts == 1 &&
+		TupleDescAttr(state->desc, 0)->attlen == -1 &&
+		key_word_column(key) == 0;
+	state->put_context = AllocSetContextCreate(CurrentMemoryContext,
+											   "ptsort put",
+											   ALLOCSET_SMALL_SIZES);
+	state->spare = palloc0(INDEX_SIZE_MASK + 1);
+	/* both its writers, variant_form_small and key_tuple, stay within */
+	StaticAssertStmt(KEY_TUPLE_SIZE <= VARIANT_FORM_ROOM,
+					 "an exact key's tuple must fit the scratch");
+	state->scratch = palloc0(VARIANT_FORM_ROOM);
+	return state;
+}
+
+/* variant_begin_index_with: see variants.h. */
+PtSort *
+variant_begin_index_with(Relation heap, Relation index, bool unique,
+						 bool nulls_not_distinct, const SortOptions *options)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "ptsort index tuples",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	IndexSort  *state = make_state(heap, index, key_index(index));
+	const SortVariant *variant =
+		unique ? &index_unique_variant : &index_variant;
+	PtSort	   *sort;
+
+	if (unique && options->options.bound > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("sort for a unique index cannot have a bound"),
+				 errdetail("Tuples that are dropped are not compared with each other.")));
+	state->unique = unique;
+	state->nulls_not_distinct = nulls_not_distinct;
+	state->postpone = options->postpone;
+	if (unique)
+	{
+		state->last = palloc0(INDEX_SIZE_MASK + 1);
+		state->live = palloc0(INDEX_SIZE_MASK + 1);
+	}
+
+	/* Inline images cannot be read backward. */
+	state->exact = key_is_exact(state->key) &&
+		!options->options.random_access;
+	if (state->exact)
+		variant = unique ? &exact_unique_variant : &exact_variant;
+	sort = sort_begin_with(variant, state, state->nwords, context, options);
+	MemoryContextSwitchTo(old);
+	return sort;
+}
+
+/* variant_begin_index_by: see ptsort_begin_index_by. */
+PtSort *
+variant_begin_index_by(Relation index, PtSortKey *key, MemoryContext context,
+					   const PtSortOptions *options)
+{
+	SortOptions with = {.options = *options};
+	MemoryContext old = MemoryContextSwitchTo(context);
+	IndexSort  *state = make_state(NULL, index, key_that_learns(key));
+	PtSort	   *sort;
+
+	if (state->nkeys > RelationGetNumberOfAttributes(index))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("sort key has more columns than index \"%s\"",
+						RelationGetRelationName(index))));
+	sort = sort_begin_with(&index_variant, state, state->nwords, context,
+						   &with);
+	MemoryContextSwitchTo(old);
+	return sort;
+}
+
+/* variant_begin_index: see ptsort_begin_index. */
+PtSort *
+variant_begin_index(Relation heap, Relation index, bool unique,
+					bool nulls_not_distinct, const PtSortOptions *options)
+{
+	SortOptions with = {.options = *options};
+
+	return variant_begin_index_with(heap, index, unique, nulls_not_distinct,
+									&with);
+}
+
+/* The state of a sort of index tuples, of any kind. */
+static IndexSort *
+index_state(PtSort *sort)
+{
+	const PtSortVariant *variant = sort_variant(sort);
+
+	if (variant == &exact_variant.base ||
+		variant == &exact_unique_variant.base ||
+		variant == &index_unique_variant.base)
+		return sort_state(sort, variant);
+	return sort_state(sort, &index_variant.base);
+}
+
+static void
+put_exact(IndexSort *state, PtSort *sort, ItemPointer tid,
+		  const Datum *values, const bool *isnull, bool alive)
+{
+	uint64		entry[KEY_ENTRY_WORDS];
+
+	key_words(state->key, values, isnull, entry);
+	key_entry_set_tuple(entry, state->nwords, tid, state->unique && !alive);
+	sort_put_entry(sort, entry);
+}
+
+/*
+ * Is the tuple perhaps larger than index_form_tuple allows, which would be an
+ * error?  Values count as they are in the table; some could be compressed.
+ */
+static bool
+may_be_too_large(TupleDesc desc, const Datum *values, const bool *isnull)
+{
+	Size		size = MAXALIGN(sizeof(IndexTupleData) +
+								sizeof(IndexAttributeBitMapData));
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		int16		len = TupleDescAttr(desc, i)->attlen;
+
+		if (isnull[i])
+			continue;
+		if (len == -1)
+			size += MAXALIGN(VARHDRSZ + toast_datum_size(values[i]));
+		else
+			size += MAXALIGN(len > 0 ? len : NAMEDATALEN);
+	}
+	return size > INDEX_SIZE_MASK;
+}
+
+/* Fill in what a tuple has that is put besides its values. */
+static inline void
+set_tid(const IndexSort *state, IndexTuple tuple, ItemPointer tid, bool alive)
+{
+	tuple->t_tid = *tid;
+	if (state->unique && !alive)
+		tuple->t_info |= DEAD_BIT;
+}
+
+/*
+ * Put a tuple that is one short varlena, as it is.  False, and nothing done, if
+ * the value is another one, or if there is no room for it.
+ */
+static inline bool
+put_short(IndexSort *state, PtSort *sort, ItemPointer tid, Datum value,
+		  bool alive)
+{
+	const struct varlena *string =
+		(const struct varlena *) DatumGetPointer(value);
+	IndexTuple	tuple;
+	Size		aligned;
+	uint64		words[KEY_ENTRY_WORDS];
+
+	if (!VARATT_IS_SHORT(string) || VARATT_IS_EXTERNAL(string))
+		return false;
+	tuple = sort_next_place(sort, SHORT_TUPLE);
+	if (tuple == NULL)
+		return false;
+	aligned = MAXALIGN(sizeof(IndexTupleData) + VARSIZE_SHORT(string));
+	/* zeroes at the end, and then all before them */
+	memset((char *) tuple + aligned - MAXIMUM_ALIGNOF, 0, MAXIMUM_ALIGNOF);
+	pt_copy(tuple + 1, string, VARSIZE_SHORT(string));
+	tuple->t_info = INDEX_VAR_MASK | aligned;
+	set_tid(state, tuple, tid, alive);
+	key_value_words(state->key, value, false, words);
+	sort_add_next(sort, aligned, words);
+	return true;
+}
+
+/* Put a tuple: one of small values is made where it stays, if there is room. */
+static void
+put_tuple(IndexSort *state, PtSort *sort, ItemPointer tid, const Datum *values,
+		  const bool *isnull, bool alive)
+{
+	IndexTuple	place = sort_next_place(sort, VARIANT_FORM_ROOM);
+	IndexTuple	tuple = place != NULL ? place : state->scratch;
+	uint64		words[KEY_ENTRY_WORDS];
+
+	if (!variant_form_small(state->desc, values, isnull, tuple))
+	{
+		if (state->postpone &&
+			may_be_too_large(state->desc, values, isnull))
+		{
+			state->postponed = true;
+			return;
+		}
+		place = NULL;
+		tuple = index_form_tuple(state->desc, (Datum *) values,
+								 (bool *) isnull);
+	}
+	set_tid(state, tuple, tid, alive);
+	key_words(state->key, values, isnull, words);
+	if (place != NULL)
+		sort_add_next(sort, IndexTupleSize(tuple), words);
+	else
+		ptsort_put(sort, tuple, IndexTupleSize(tuple), words);
+}
+
+/* variant_put_index: see ptsort_put_index. */
+void
+variant_put_index(PtSort *sort, ItemPointer tid, const Datum *values,
+				  const bool *isnull, bool alive)
+{
+	IndexSort  *state;
+	MemoryContext old;
+
+	if (sort_variant(sort) == &variant_hash)
+	{
+		variant_put_hash(sort, tid, values[0], isnull[0]);
+		return;
+	}
+	state = index_state(sort);
+	if (state->exact)
+	{
+		put_exact(state, sort, tid, values, isnull, alive);
+		return;
+	}
+	old = MemoryContextSwitchTo(state->put_context);
+	if (!state->only_varlena || isnull[0] ||
+		!put_short(state, sort, tid, values[0], alive))
+		put_tuple(state, sort, tid, values, isnull, alive);
+	MemoryContextSwitchTo(old);
+	/* what a call of that would find out: most often there is nothing to do */
+	if (unlikely(!state->put_context->isReset ||
+				 state->put_context->firstchild != NULL))
+		MemoryContextReset(state->put_context);
+}
+
+static bool
+entries_are_duplicates(IndexSort *state, const uint64 *a, const uint64 *b)
+{
+	return memcmp(a, b, state->nwords * sizeof(uint64)) == 0 &&
+		exact_same_slice(a, b, state);
+}
+
+/*
+ * Find two live tuples with equal keys and only dead ones between them, in the
+ * ordered stream.  'tuple' comes after state->last.
+ */
+static void
+watch_dead_tuples(IndexSort *state, IndexTuple tuple, bool dead)
+{
+	if (dead && !state->have_live && state->have_last && !state->last_dead &&
+		keys_are_duplicates(state, state->last, tuple))
+	{
+		memcpy(state->live, state->last, IndexTupleSize(state->last));
+		state->have_live = true;
+	}
+	else if (state->have_live && !dead)
+	{
+		if (keys_are_duplicates(state, state->live, tuple))
+			raise_duplicate(state, tuple);
+		state->have_live = false;
+	}
+}
+
+/*
+ * Return the unmarked tuple that is in state->spare.  It is a copy, because
+ * the next call compares with it and a random access sort reads it again.
+ */
+static IndexTuple
+return_copy(IndexSort *state, bool dead, bool forward)
+{
+	IndexTuple	tuple = state->spare;
+
+	if (forward)
+		watch_dead_tuples(state, tuple, dead);
+	else
+		state->have_live = false;
+	state->spare = state->last;
+	state->last = tuple;
+	state->last_dead = dead;
+	state->have_last = forward;
+	return tuple;
+}
+
+/*
+ * watch_dead_tuples for exact keys.  'before' is the entry before this one,
+ * NULL if there is none.
+ */
+static pg_noinline void
+watch_dead_entry(IndexSort *state, const uint64 *before, const uint64 *entry)
+{
+	int			nwords = state->nwords;
+	bool		dead = key_entry_is_dead(entry, nwords);
+
+	if (dead && !state->have_live && before != NULL &&
+		!key_entry_is_dead(before, nwords) &&
+		entries_are_duplicates(state, before, entry))
+	{
+		memcpy(state->live_entry, before, (nwords + 1) * sizeof(uint64));
+		state->have_live = true;
+	}
+	else if (state->have_live && !dead)
+	{
+		if (entries_are_duplicates(state, state->live_entry, entry))
+		{
+			key_tuple(state->key, entry, state->scratch);
+			raise_duplicate(state, state->scratch);
+		}
+		state->have_live = false;
+	}
+}
+
+/* Watch the next entries of the ordered stream. */
+static void
+watch_dead_entries(IndexSort *state, const uint64 *entries, int n)
+{
+	int			stride = state->nwords + 1;
+	const uint64 *before = state->have_last ? state->last_entry : NULL;
+
+	Assert(n > 0);
+	for (int i = 0; i < n; i++)
+	{
+		const uint64 *entry = entries + i * stride;
+
+		if (unlikely(state->have_live ||
+					 key_entry_is_dead(entry, state->nwords)))
+			watch_dead_entry(state, before, entry);
+		before = entry;
+	}
+	memcpy(state->last_entry, before, stride * sizeof(uint64));
+	state->have_last = true;
+}
+
+/* The next index tuple of an exact key. */
+static IndexTuple
+get_exact(IndexSort *state, PtSort *sort, bool forward)
+{
+	const uint64 *entry = sort_next_entry(sort, forward);
+
+	if (entry == NULL)
+		return NULL;
+	if (state->unique)
+		watch_dead_entries(state, entry, 1);
+	key_tuple(state->key, entry, state->spare);
+	key_entry_tid(entry, state->nwords, &state->spare->t_tid);
+	return state->spare;
+}
+
+/* variant_get_index: see ptsort_get_index. */
+IndexTuple
+variant_get_index(PtSort *sort, bool forward)
+{
+	IndexSort  *state;
+	IndexTuple	tuple;
+
+	if (sort_variant(sort) == &variant_hash)
+		return variant_get_hash(sort, forward);
+	state = index_state(sort);
+	if (state->exact)
+		return get_exact(state, sort, forward);
+	tuple = (IndexTuple) sort_next(sort, forward);
+	if (tuple == NULL || !state->unique)
+		return tuple;
+	memcpy(state->spare, tuple, IndexTupleSize(tuple));
+	state->spare->t_info &= ~DEAD_BIT;
+	return return_copy(state, (tuple->t_info & DEAD_BIT) != 0, forward);
+}
+
+/* variant_index_exact_key: see variants.h. */
+PtSortKey *
+variant_index_exact_key(PtSort *sort)
+{
+	IndexSort  *state = index_state(sort);
+
+	return state->exact ? state->key : NULL;
+}
+
+/* variant_get_index_entries: see variants.h. */
+const uint64 *
+variant_get_index_entries(PtSort *sort, int *n)
+{
+	IndexSort  *state = index_state(sort);
+	const uint64 *entries = ptsort_get_entries(sort, n);
+
+	if (state->unique && entries != NULL)
+		watch_dead_entries(state, entries, *n);
+	return entries;
+}

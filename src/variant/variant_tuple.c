@@ -1,0 +1,559 @@
+/*-------------------------------------------------------------------------
+ *
+ * variant_tuple.c
+ *	  Sorts of minimal tuples by some of their columns.
+ *
+ * Image: the minimal tuple itself, which begins with its length.  Toast
+ * pointers in it stay what they are, as in the server's sort.
+ *
+ * Tuples whose keys are equal are ordered by their bytes, and a minimal tuple
+ * made from a table's row still carries bits and bytes of the row's header
+ * that say nothing about its values.  They are cleared, so that the order
+ * depends on the values alone.
+ *
+ * Two bytes of padding after the length, which the server reads nowhere, tell
+ * where the first key column is, if that is by reference: columns of variable
+ * length before it need not be passed in each comparison.  It has no part in
+ * the order, and is gone when a tuple is read.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/tupmacs.h"
+#include "executor/tuptable.h"
+#include "utils/datum.h"
+#include "utils/memutils.h"
+
+#include "key/key.h"
+#include "sort/bounded.h"
+#include "sort/sortput.h"
+#include "sort/sortread.h"
+#include "util.h"
+#include "variant/variants.h"
+
+/* The bits of a tuple header that describe the tuple's values. */
+#define VALUE_INFOMASK	(HEAP_HASNULL | HEAP_HASVARWIDTH | HEAP_HASEXTERNAL)
+#define VALUE_INFOMASK2 HEAP_NATTS_MASK
+
+/* A key column's place in tuples without nulls. */
+typedef struct KeyPlace
+{
+	int			offset;
+	int16		typlen;
+	bool		typbyval;
+} KeyPlace;
+
+/*
+ * Rows that are dropped are hardly looked at, so the processor does not see
+ * that they lie one after the other in a page.  So while a row is looked at,
+ * the first bytes of one that is so many rows ahead are asked for, supposing
+ * that rows are as far apart as the last two.
+ */
+#define ROWS_AHEAD		6
+#define BYTES_AHEAD		128
+
+typedef struct TupleState
+{
+	PtSortKey  *key;
+	SortSupport support;
+	TupleDesc	desc;
+	int			nkeys;
+	int			decided;		/* leading ones that equal words decide */
+	AttrNumber *attnums;
+	AttrNumber	last_attnum;	/* the largest of them */
+	bool		first_by_value; /* the first key column is */
+	bool		direct;			/* only columns of fixed length come before */
+	KeyPlace   *places;			/* direct: of the key columns */
+	const char *row_before;		/* where the row put last was */
+	Datum	   *values;			/* key columns of the tuple being put */
+	bool	   *isnull;
+} TupleState;
+
+/* The place of the first key column's value; 0 if it is not kept. */
+typedef uint16 FirstPlace;
+
+StaticAssertDecl(sizeof(FirstPlace) <=
+				 sizeof(((MinimalTuple) NULL)->mt_padding),
+				 "a minimal tuple has too little padding");
+
+static Size
+tuple_size(const void *tuple, void *state)
+{
+	return ((const MinimalTupleData *) tuple)->t_len;
+}
+
+/* Lets the server's functions for heap tuples read a minimal tuple. */
+static inline void
+as_heap_tuple(HeapTuple heap_tuple, const void *tuple)
+{
+	MinimalTuple minimal = (MinimalTuple) unconstify(void *, tuple);
+
+	heap_tuple->t_len = minimal->t_len + MINIMAL_TUPLE_OFFSET;
+	heap_tuple->t_data =
+		(HeapTupleHeader) ((char *) minimal - MINIMAL_TUPLE_OFFSET);
+}
+
+/*
+ * Keep where the value of the first key column is, which was taken from a tuple
+ * like this one that begins at 'start'.  (One that was added to the table later
+ * may be in no tuple.)
+ */
+static inline void
+keep_first(const TupleState *state, MinimalTuple tuple, const char *start)
+{
+	FirstPlace	place = 0;
+
+	if (!state->first_by_value && !state->isnull[0])
+	{
+		ptrdiff_t	offset = DatumGetPointer(state->values[0]) - start;
+
+		if (offset > 0 && offset <= PG_UINT16_MAX &&
+			offset < tuple->t_len + MINIMAL_TUPLE_OFFSET)
+			place = offset;
+	}
+	memcpy(tuple->mt_padding, &place, sizeof(place));
+}
+
+/* The value of a key column of an image. */
+static inline Datum
+image_value(const TupleState *state, const void *image, int key, bool *isnull)
+{
+	HeapTupleData tuple;
+	FirstPlace	place = 0;
+
+	as_heap_tuple(&tuple, image);
+	if (key == 0)
+		memcpy(&place, ((const MinimalTupleData *) image)->mt_padding,
+			   sizeof(place));
+	if (place == 0)
+		return heap_getattr(&tuple, state->attnums[key], state->desc, isnull);
+	*isnull = false;
+	return PointerGetDatum((char *) tuple.t_data + place);
+}
+
+/*
+ * True if two values of a key column are the same bytes and need no comparison.
+ * Only for the first column, of which words are made: a comparison of others,
+ * such as records, may raise an error for any value.
+ */
+static inline bool
+is_same_value(const TupleState *state, int key, Datum a, Datum b)
+{
+	Form_pg_attribute att = TupleDescAttr(state->desc, state->attnums[0] - 1);
+
+	return key == 0 && datumIsEqual(a, b, att->attbyval, att->attlen);
+}
+
+static int
+tuple_compare(const void *a, const void *b, void *arg)
+{
+	TupleState *state = (TupleState *) arg;
+	int			result = 0;
+
+	for (int i = state->decided; i < state->nkeys && result == 0; i++)
+	{
+		bool		left_null;
+		bool		right_null;
+		Datum		left = image_value(state, a, i, &left_null);
+		Datum		right = image_value(state, b, i, &right_null);
+
+		if (!left_null && !right_null &&
+			is_same_value(state, i, left, right))
+			continue;
+		result = ApplySortComparator(left, left_null, right, right_null,
+									 &state->support[i]);
+	}
+	return result;
+}
+
+/* Order of key columns' values and a tuple. */
+static int
+tuple_compare_values(const Datum *values, const bool *isnull,
+					 const void *tuple, void *arg)
+{
+	TupleState *state = (TupleState *) arg;
+	int			result = 0;
+
+	for (int i = state->decided; i < state->nkeys && result == 0; i++)
+	{
+		bool		right_null;
+		Datum		right = image_value(state, tuple, i, &right_null);
+
+		result = ApplySortComparator(values[i], isnull[i], right, right_null,
+									 &state->support[i]);
+	}
+	return result;
+}
+
+static bool
+tuple_string(const void *tuple, KeyString *string, void *arg)
+{
+	const TupleState *state = arg;
+	bool		isnull;
+	Datum		value = image_value(state, tuple, key_string_column(state->key),
+									&isnull);
+
+	return !isnull && key_string(state->key, value, string);
+}
+
+static PtSortKey *
+tuple_key(void *arg)
+{
+	return ((TupleState *) arg)->key;
+}
+
+/* Take the key columns' values from a tuple. */
+static inline void
+tuple_values(TupleState *state, HeapTuple tuple)
+{
+	HeapTupleHeader header = tuple->t_data;
+	const char *start = (char *) header + header->t_hoff;
+
+	if (state->direct && HeapTupleNoNulls(tuple) &&
+		HeapTupleHeaderGetNatts(header) >= state->last_attnum)
+	{
+		for (int i = 0; i < state->nkeys; i++)
+		{
+			const KeyPlace *place = &state->places[i];
+
+			state->values[i] = fetch_att(start + place->offset,
+										 place->typbyval, place->typlen);
+			state->isnull[i] = false;
+		}
+		return;
+	}
+	for (int i = 0; i < state->nkeys; i++)
+		state->values[i] = heap_getattr(tuple, state->attnums[i], state->desc,
+										&state->isnull[i]);
+}
+
+/* Compute the words of a tuple from its key columns. */
+static inline void
+tuple_words(TupleState *state, const void *tuple, uint64 *words)
+{
+	HeapTupleData heap_tuple;
+
+	as_heap_tuple(&heap_tuple, tuple);
+	tuple_values(state, &heap_tuple);
+	key_words(state->key, state->values, state->isnull, words);
+}
+
+static void
+tuple_rekey(const void *tuple, uint64 *words, void *arg)
+{
+	tuple_words((TupleState *) arg, tuple, words);
+}
+
+static bool
+tuple_words_decide(const void *arg, uint64 *unless)
+{
+	return key_words_decide(((const TupleState *) arg)->key, unless);
+}
+
+static const SortVariant tuple_variant = {
+	.base = {
+		.name = "minimal tuple",
+		.size = tuple_size,
+		.compare = tuple_compare,
+	},
+	.key = tuple_key,
+	.rekey = tuple_rekey,
+	.string = tuple_string,
+	.compare_values = tuple_compare_values,
+	/* what comes after the length is padding, see keep_first */
+	.head_bytes = sizeof(((MinimalTuple) NULL)->t_len),
+	.words_decide = tuple_words_decide,
+};
+
+/*
+ * Find out how far tuples must be deformed for the key columns, and where those
+ * are if only columns of fixed length come before.
+ */
+static void
+find_keys(TupleState *state)
+{
+	int			end = 0;
+
+	for (int i = 0; i < state->nkeys; i++)
+		state->last_attnum = Max(state->last_attnum, state->attnums[i]);
+	state->places = palloc0(state->nkeys * sizeof(KeyPlace));
+	state->direct = true;
+	for (int i = 0; i < state->last_attnum; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(state->desc, i);
+		int			offset = att_align_nominal(end, att->attalign);
+
+		/* a short varlena is not aligned */
+		state->direct &= end >= 0 && (att->attlen > 0 || offset == end);
+		for (int k = 0; k < state->nkeys; k++)
+		{
+			if (state->attnums[k] == i + 1)
+				state->places[k] = (KeyPlace)
+			{
+				offset, att->attlen, att->attbyval
+			};
+		}
+		end = att->attlen > 0 ? offset + att->attlen : -1;
+	}
+}
+
+PtSort *
+variant_begin_tuple(TupleDesc desc, int nkeys, const AttrNumber *attnums,
+					const Oid *lt_operators, const Oid *collations,
+					const bool *nulls_first, const PtSortOptions *options)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "ptsort minimal tuples",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext caller = MemoryContextSwitchTo(context);
+	TupleState *state = palloc0(sizeof(TupleState));
+	SortOptions with = {.options = *options};
+
+	/* checks nkeys */
+	state->key = key_operators(nkeys, lt_operators, collations, nulls_first);
+	for (int i = 0; i < nkeys; i++)
+	{
+		if (attnums[i] < 1 || attnums[i] > desc->natts)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("column %d cannot be a sort key of a tuple of %d columns",
+							attnums[i], desc->natts)));
+	}
+	state->support = key_support(state->key);
+	state->decided = key_decided_columns(state->key);
+	state->desc = CreateTupleDescCopyConstr(desc);
+	state->nkeys = nkeys;
+	state->attnums = palloc(nkeys * sizeof(AttrNumber));
+	memcpy(state->attnums, attnums, nkeys * sizeof(AttrNumber));
+	state->values = palloc(nkeys * sizeof(Datum));
+	state->isnull = palloc(nkeys * sizeof(bool));
+	find_keys(state);
+	state->first_by_value = TupleDescAttr(desc, attnums[0] - 1)->attbyval;
+	MemoryContextSwitchTo(caller);
+
+	return sort_begin_with(&tuple_variant, state, key_nwords(state->key),
+						   context, &with);
+}
+
+static inline void
+clean_header(MinimalTuple tuple)
+{
+	memset(tuple->mt_padding, 0, sizeof(tuple->mt_padding));
+	tuple->t_infomask &= VALUE_INFOMASK;
+	tuple->t_infomask2 &= VALUE_INFOMASK2;
+}
+
+/* The slot's heap tuple; NULL if it has none. */
+static inline HeapTuple
+slot_heap_tuple(TupleTableSlot *slot)
+{
+	if (TTS_IS_BUFFERTUPLE(slot) || TTS_IS_HEAPTUPLE(slot))
+		return ((HeapTupleTableSlot *) slot)->tuple;
+	return NULL;
+}
+
+/* Take the key columns' values from a slot. */
+static inline void
+slot_values(TupleState *state, TupleTableSlot *slot)
+{
+	HeapTuple	tuple = state->direct ? slot_heap_tuple(slot) : NULL;
+
+	if (tuple != NULL)
+		tuple_values(state, tuple);
+	else
+	{
+		slot_getsomeattrs(slot, state->last_attnum);
+		for (int i = 0; i < state->nkeys; i++)
+		{
+			state->values[i] = slot->tts_values[state->attnums[i] - 1];
+			state->isnull[i] = slot->tts_isnull[state->attnums[i] - 1];
+		}
+	}
+}
+
+/* The same, and make their words. */
+static inline void
+slot_words(TupleState *state, TupleTableSlot *slot, uint64 *words)
+{
+	slot_values(state, slot);
+	key_words(state->key, state->values, state->isnull, words);
+}
+
+/* variant_put_tuple: see ptsort_put_tuple. */
+void
+variant_put_tuple(PtSort *sort, MinimalTuple tuple)
+{
+	TupleState *state = sort_state(sort, &tuple_variant.base);
+	MinimalTuple place = sort_place(sort, tuple->t_len);
+	uint64		words[KEY_ENTRY_WORDS];
+	HeapTupleData heap_tuple;
+
+	memcpy(place, tuple, tuple->t_len);
+	clean_header(place);
+	as_heap_tuple(&heap_tuple, place);
+	tuple_values(state, &heap_tuple);
+	key_words(state->key, state->values, state->isnull, words);
+	keep_first(state, place, (char *) heap_tuple.t_data);
+	sort_add(sort, words);
+}
+
+/*
+ * Put a slot's heap tuple: the end of it is a minimal tuple but for t_len.  Its
+ * words are in 'words' if they are known.
+ */
+static inline void
+put_heap_tuple(PtSort *sort, TupleState *state, TupleTableSlot *slot,
+			   HeapTuple tuple, uint64 *words, bool known)
+{
+	Size		size = tuple->t_len - MINIMAL_TUPLE_OFFSET;
+	MinimalTuple place = sort_place(sort, size);
+
+	memcpy(place, (char *) tuple->t_data + MINIMAL_TUPLE_OFFSET, size);
+	place->t_len = size;
+	clean_header(place);
+	if (!known)
+		slot_words(state, slot, words);
+	keep_first(state, place, (char *) tuple->t_data);
+	sort_add(sort, words);
+}
+
+/* Put a slot's values: heap_form_minimal_tuple() in place. */
+static void
+put_values(PtSort *sort, TupleState *state, TupleTableSlot *slot,
+		   uint64 *words, bool known)
+{
+	TupleDesc	desc = slot->tts_tupleDescriptor;
+	bool		hasnull = memchr(slot->tts_isnull, true, desc->natts) != NULL;
+	int			hoff = MAXALIGN(SizeofMinimalTupleHeader +
+								(hasnull ? BITMAPLEN(desc->natts) : 0));
+	Size		data_size = heap_compute_data_size(desc, slot->tts_values,
+												   slot->tts_isnull);
+	MinimalTuple place;
+	HeapTupleData heap_tuple;
+
+	if (desc->natts > MaxTupleAttributeNumber)
+		ereport(ERROR,
+				(errcode(ERRCODE_TOO_MANY_COLUMNS),
+				 errmsg("number of columns (%d) exceeds limit (%d)",
+						desc->natts, MaxTupleAttributeNumber)));
+	place = sort_place(sort, hoff + data_size);
+	/* padding stays zero */
+	memset(place, 0, hoff + data_size);
+	place->t_len = hoff + data_size;
+	HeapTupleHeaderSetNatts(place, desc->natts);
+	place->t_hoff = hoff + MINIMAL_TUPLE_OFFSET;
+	heap_fill_tuple(desc, slot->tts_values, slot->tts_isnull,
+					(char *) place + hoff, data_size, &place->t_infomask,
+					hasnull ? place->t_bits : NULL);
+	if (!known)
+		slot_words(state, slot, words);
+	as_heap_tuple(&heap_tuple, place);
+	if (!state->first_by_value)
+		state->values[0] = heap_getattr(&heap_tuple, state->attnums[0], desc,
+										&state->isnull[0]);
+	keep_first(state, place, (char *) heap_tuple.t_data);
+	sort_add(sort, words);
+}
+
+/* Put a slot's tuple; its words are in 'words' if they are known. */
+static inline void
+put_slot(PtSort *sort, TupleState *state, TupleTableSlot *slot, uint64 *words,
+		 bool known)
+{
+	HeapTuple	heap_tuple = slot_heap_tuple(slot);
+	MinimalTuple tuple;
+
+	if (heap_tuple != NULL)
+		put_heap_tuple(sort, state, slot, heap_tuple, words, known);
+	else if (slot->tts_nvalid == slot->tts_tupleDescriptor->natts &&
+			 !TTS_IS_MINIMALTUPLE(slot))
+		put_values(sort, state, slot, words, known);
+	else if (slot->tts_ops->get_minimal_tuple != NULL)
+		variant_put_tuple(sort, slot->tts_ops->get_minimal_tuple(slot));
+	else
+	{
+		/* a kind of slot that another table access method has */
+		tuple = ExecCopySlotMinimalTuple(slot);
+		variant_put_tuple(sort, tuple);
+		heap_free_minimal_tuple(tuple);
+	}
+}
+
+/* Ask for a row that may be put soon. */
+static inline void
+prefetch_rows(TupleState *state, const HeapTupleData *tuple)
+{
+	const char *row = (const char *) tuple->t_data;
+	ptrdiff_t	distance = row - state->row_before;
+
+	state->row_before = row;
+	if (distance > -BLCKSZ && distance < BLCKSZ)
+	{
+		row += ROWS_AHEAD * distance;
+		for (int i = 0; i <= BYTES_AHEAD; i += CACHE_LINE)
+			pt_prefetch(row + i);
+	}
+}
+
+/* Put a slot's tuple unless it is beyond the bound: then nothing is copied. */
+static void
+put_within_bound(PtSort *sort, TupleState *state, TupleTableSlot *slot)
+{
+	uint64		words[KEY_ENTRY_WORDS];
+	HeapTuple	tuple = slot_heap_tuple(slot);
+
+	if (tuple != NULL)
+		prefetch_rows(state, tuple);
+	slot_values(state, slot);
+	if (!sort->last_by_words &&
+		bounded_drops_value(sort, state->values, state->isnull))
+		return;
+	key_words(state->key, state->values, state->isnull, words);
+	if (sort->last_by_words &&
+		bounded_drops(sort, words, state->values, state->isnull))
+		return;
+	put_slot(sort, state, slot, words, true);
+}
+
+/* variant_put_slot: see ptsort_put_slot. */
+void
+variant_put_slot(PtSort *sort, TupleTableSlot *slot)
+{
+	TupleState *state = sort_state(sort, &tuple_variant.base);
+	uint64		words[KEY_ENTRY_WORDS];
+
+	if (bounded_may_drop(sort))
+		put_within_bound(sort, state, slot);
+	else
+		put_slot(sort, state, slot, words, false);
+}
+
+/* variant_get_tuple: see ptsort_get_tuple. */
+MinimalTuple
+variant_get_tuple(PtSort *sort, bool forward)
+{
+	TupleState *state = sort_state(sort, &tuple_variant.base);
+	MinimalTuple tuple = unconstify(void *, sort_next(sort, forward));
+
+	/* whoever gets it finds in it what was put */
+	if (tuple != NULL && !state->first_by_value)
+		memset(tuple->mt_padding, 0, sizeof(tuple->mt_padding));
+	return tuple;
+}
+
+/* variant_get_slot: see ptsort_get_slot. */
+bool
+variant_get_slot(PtSort *sort, bool forward, TupleTableSlot *slot)
+{
+	MinimalTuple tuple = variant_get_tuple(sort, forward);
+
+	if (tuple == NULL)
+	{
+		ExecClearTuple(slot);
+		return false;
+	}
+	ExecStoreMinimalTuple(tuple, slot, false);
+	return true;
+}

@@ -1,0 +1,101 @@
+/*-------------------------------------------------------------------------
+ *
+ * variants.h
+ *	  ptsort's own kinds of tuple: of indexes and tables, minimal ones, datums.
+ *
+ * The begin, put and get inlines of ptsort.h call these functions; see the
+ * contracts there.  Another extension's variant is written against
+ * ptsort_variant.h; ptsort's own use sortextras.h and key.h as well, and put
+ * and get through the inline functions of sortput.h and sortread.h.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_VARIANTS_H
+#define PTSORT_VARIANTS_H
+
+#include "order/sortextras.h"
+#include "ptsort_variant.h"
+#include "storage/itemptr.h"
+
+/* variant_index.c */
+extern PtSort *variant_begin_index(Relation heap, Relation index, bool unique,
+								   bool nulls_not_distinct,
+								   const PtSortOptions *options);
+
+/* variant_begin_index_with: variant_begin_index for a sort that may fail. */
+extern PtSort *variant_begin_index_with(Relation heap, Relation index,
+										bool unique, bool nulls_not_distinct,
+										const SortOptions *options);
+
+/* variant_begin_index_by: see ptsort_begin_index_by. */
+extern PtSort *variant_begin_index_by(Relation index, PtSortKey *key,
+									  MemoryContext context,
+									  const PtSortOptions *options);
+extern void variant_put_index(PtSort *sort, ItemPointer tid,
+							  const Datum *values, const bool *isnull,
+							  bool alive);
+extern IndexTuple variant_get_index(PtSort *sort, bool forward);
+
+/*
+ * variant_index_exact_key returns the key of a sort of index tuples if it is
+ * exact, and NULL if variant_get_index_entries cannot be used.
+ */
+extern PtSortKey *variant_index_exact_key(PtSort *sort);
+
+/*
+ * variant_get_index_entries returns many index tuples of an exact key at once,
+ * as entries (key_entry.h): see ptsort_get_entries.
+ */
+extern const uint64 *variant_get_index_entries(PtSort *sort, int *n);
+
+/* variant_hash.c */
+extern PtSort *variant_begin_index_hash(Relation heap, Relation index,
+										uint32 high_mask, uint32 low_mask,
+										uint32 max_buckets,
+										const PtSortOptions *options);
+
+/* variant_put_hash, variant_get_hash: what put_index, get_index do then. */
+extern void variant_put_hash(PtSort *sort, ItemPointer tid, Datum value,
+							 bool isnull);
+extern IndexTuple variant_get_hash(PtSort *sort, bool forward);
+
+extern const PtSortVariant variant_hash;
+
+/* variant_heap.c */
+extern PtSort *variant_begin_heap(TupleDesc desc, Relation index,
+								  const PtSortOptions *options);
+extern void variant_put_heap(PtSort *sort, HeapTuple tuple);
+extern HeapTuple variant_get_heap(PtSort *sort, bool forward);
+
+/* variant_datum.c */
+extern PtSort *variant_begin_datum(Oid type, Oid lt_operator, Oid collation,
+								   bool nulls_first,
+								   const PtSortOptions *options);
+extern void variant_put_datum(PtSort *sort, Datum value, bool isnull);
+extern bool variant_get_datum(PtSort *sort, bool forward, Datum *value,
+							  bool *isnull);
+
+/* variant_tuple.c */
+extern PtSort *variant_begin_tuple(TupleDesc desc, int nkeys,
+								   const AttrNumber *attnums,
+								   const Oid *lt_operators,
+								   const Oid *collations,
+								   const bool *nulls_first,
+								   const PtSortOptions *options);
+extern void variant_put_tuple(PtSort *sort, MinimalTuple tuple);
+extern void variant_put_slot(PtSort *sort, TupleTableSlot *slot);
+extern MinimalTuple variant_get_tuple(PtSort *sort, bool forward);
+extern bool variant_get_slot(PtSort *sort, bool forward, TupleTableSlot *slot);
+
+/*
+ * variant_form_small makes in 'target', which is MAXALIGNed and has room for
+ * VARIANT_FORM_ROOM bytes, the tuple that index_form_tuple() would make, but
+ * for its TID, for an index of whatever access method.  False if it cannot: a
+ * value is null, or longer than a short varlena can be.  All of the room may be
+ * written to.
+ */
+#define VARIANT_FORM_ROOM	(INDEX_SIZE_MASK + 1)
+extern bool variant_form_small(TupleDesc desc, const Datum *values,
+							   const bool *isnull, IndexTuple target);
+
+#endif							/* PTSORT_VARIANTS_H */
