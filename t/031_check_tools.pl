@@ -138,8 +138,8 @@ lanes=()
 cd '$dir/tap'
 run_tap()
 {
-	touch "\$work/begun.\${1#t/}"
 	echo "begin \$1" >>"\$work/order"
+	touch "\$work/begun.\${1#t/}"
 	$run_tap
 	echo "end \$1" >>"\$work/order"
 	echo "said by \$1"

@@ -101,13 +101,16 @@ run_tap()
 		keep_report "$log"
 	fi
 	check_node_logs "$file"
+	stop_servers "$work/src/tmp_check/t_$name"_*_data # of a file that was ended
 	rm -rf "$work/src/tmp_check/t_$name"_*_data
 }
 
-# end_tap FILE: end it and prove; it stops its servers
+# end_tap FILE: end it and prove
 end_tap()
 {
-	pgrep -f "$work/.* $1\$" | xargs -r kill -TERM
+	local prove
+	prove=$(pgrep -f "$work/.* $1\$" | head -n 1)
+	[ -z "$prove" ] || { pgrep -P "$prove"; echo "$prove"; } | xargs kill -TERM
 }
 
 # watch_tap FILE: after TAP_SECONDS, say what the file's servers are doing, and
@@ -143,8 +146,8 @@ end_watcher()
 run_lane()
 {
 	local test='' dir
-	trap '[ -z "$child" ] || kill -TERM "$child"; [ -z "$watcher" ] || kill -TERM "$watcher"
-		end_tap "$test"; exit 143' TERM
+	trap 'end_tap "$test"; [ -z "$child" ] || kill -TERM "$child"
+		[ -z "$watcher" ] || kill -TERM "$watcher"; exit 143' TERM
 	for test in "$@"; do
 		dir=$(lane_dir "$test")
 		mkdir "$dir" 2>/dev/null || continue

@@ -118,10 +118,20 @@ own_workdir()
 	fi
 }
 
+# stop_servers DIR...: stop at once what servers run in these directories
+stop_servers()
+{
+	local pidfile
+	find "$@" -name postmaster.pid 2>/dev/null | while read -r pidfile; do
+		as_user "$bindir/pg_ctl" stop -s -m immediate -D "${pidfile%/*}" \
+			>/dev/null 2>&1
+	done
+}
+
 # cleanup: stop what runs in $work, remove it (KEEP=1 keeps the files)
 cleanup()
 {
-	local status=$? pidfile
+	local status=$?
 	trap '' INT TERM HUP
 	[ -z "$child" ] || kill -TERM "$child" 2>/dev/null
 	[ -z "$watcher" ] || kill -TERM "$watcher" 2>/dev/null
@@ -131,10 +141,7 @@ cleanup()
 	fi
 	cd "$top" || status=1
 	if [ -n "$work" ] && [ -d "$work" ]; then
-		find "$work" -name postmaster.pid 2>/dev/null | while read -r pidfile; do
-			as_user "$bindir/pg_ctl" stop -s -m immediate -D "${pidfile%/*}" \
-				>/dev/null 2>&1
-		done
+		stop_servers "$work"
 		if [ -n "${KEEP:-}" ]; then
 			say "kept: $work"
 		else
