@@ -3,9 +3,10 @@
  * internal_tests.h
  *	  What ptsort_test tests of ptsort that the public headers do not have.
  *
- * Keys of indexes, which may be exact and may have to learn.  The library
- * exports one function that returns a table of functions.  This is no interface
- * for anybody else: it changes whenever its tests do.
+ * Keys of indexes, which may be exact and may have to learn, and the settings
+ * that force a path.  The library exports one function that returns a table of
+ * functions and variables.  This is no interface for anybody else: it changes
+ * whenever its tests do.
  *
  *-------------------------------------------------------------------------
  */

@@ -23,6 +23,8 @@
 #include "key/key.h"
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "sort/sortread.h"
+#include "sort/tuplesort.h"
 #include "storage/bufmgr.h"
 #include "team/build.h"
 #include "util.h"
@@ -48,7 +50,8 @@ typedef struct BtBuildArg
 								 * the leader */
 } BtBuildArg;
 
-extern PGDLLEXPORT const PtBuildOps *ptsort_btbuild_ops(void);
+extern PGDLLEXPORT void ptsort_btbuild_worker_main(dsm_segment *segment,
+												   shm_toc *toc);
 
 static void say_start(Relation index, const BtBuildArg *arg, int participants);
 static void say_end(Relation index, const PtBuildResult *result,
@@ -90,7 +93,7 @@ static void
 put_tuple(PtBuild *build, PtSort *sort, ItemPointer tid, Datum *values,
 		  bool *isnull, bool alive)
 {
-	ptsort_put_index(sort, tid, values, isnull, alive);
+	variant_put_index(sort, tid, values, isnull, alive);
 }
 
 /* Let others know how far the load is; the leader shows it as progress. */
@@ -111,7 +114,7 @@ load_tuples(PtBuild *build, PtSort *sort, BtLoad *load, BtSlice *slice)
 	IndexTuple	itup;
 	int			unreported = 0;
 
-	while ((itup = ptsort_get_index(sort, true)) != NULL)
+	while ((itup = variant_get_index(sort, true)) != NULL)
 	{
 		btload_add(slice, itup);
 		if (++unreported == LOAD_STEP)
@@ -173,10 +176,10 @@ load_slices(PtBuild *build, PtSort *sort)
 	SortOutcome outcome = {0};
 	int			slice;
 
-	ptsort_stats(sort, &stats);
+	sort_stats(sort, &stats);
 	load = btload_begin(build->shared, build->participant, build->heap,
 						build->index, build->fileset, stats.tuples);
-	while (!outcome.failed && ptsort_next_slice(sort, &slice))
+	while (!outcome.failed && sort_next_slice(sort, &slice))
 	{
 		load_slice(build, sort, load, slice);
 		sort_outcome(sort, &outcome);
@@ -214,20 +217,21 @@ start_over(PtBuild *build)
 					RelationGetRelationName(build->index))));
 }
 
-const PtBuildOps *
-ptsort_btbuild_ops(void)
-{
-	static const BuildOps ops = {
-		.base.begin = begin_sort,
-		.base.put = put_tuple,
-		.base.shared_size = shared_size,
-		.base.shared_init = shared_init,
-		.base.load_slices = load_slices,
-		.base.finish = finish_load,
-		.start_over = start_over
-	};
+static const BuildOps btbuild_ops = {
+	.base.begin = begin_sort,
+	.base.put = put_tuple,
+	.base.shared_size = shared_size,
+	.base.shared_init = shared_init,
+	.base.load_slices = load_slices,
+	.base.finish = finish_load,
+	.worker_main = "ptsort_btbuild_worker_main",
+	.start_over = start_over
+};
 
-	return &ops.base;
+void
+ptsort_btbuild_worker_main(dsm_segment *segment, shm_toc *toc)
+{
+	participant_serve(segment, toc, &btbuild_ops.base);
 }
 
 
@@ -258,8 +262,6 @@ btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 		.index_info = indexInfo,
 		.workers = request->workers,
 		.budget = arg.budget,
-		.library = PTSORT_LIBRARY,
-		.ops_function = "ptsort_btbuild_ops",
 		.arg = &arg,
 		.progress = true
 	};
@@ -274,7 +276,7 @@ btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 			 RelationGetRelationName(index));
 
 	INSTR_TIME_SET_CURRENT(start);
-	built = build_run_with(&build, &scan);
+	built = build_own(&build, &btbuild_ops, &scan);
 	elapsed_ms = pt_ms_since(start);
 
 	publish_result(index, built, arg.pages, request->runs != NULL);

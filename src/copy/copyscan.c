@@ -38,6 +38,7 @@
 #include "storage/bufmgr.h"
 #include "team/heapread.h"
 #include "utils/memutils.h"
+#include "variant/variants.h"
 
 typedef struct CopyScan
 {
@@ -267,7 +268,7 @@ put_page(CopyScan *cs)
 			tuple = reform(cs, tuple);
 		if (is_linked(cs, tuple))
 			pg_atomic_write_u32(&cs->counts->linked, 1);
-		ptsort_put_heap(cs->sort, tuple);
+		variant_put_heap(cs->sort, tuple);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(cs->context);

@@ -33,6 +33,7 @@
 #include "fault.h"
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "sort/sortread.h"
 #include "storage/bufmgr.h"
 #include "team/build.h"
 #include "team/team.h"
@@ -220,7 +221,7 @@ read_slice(Copier *self, void (*pass) (void *arg, HeapTuple tuple), void *arg)
 	HeapTuple	tuple;
 	int			unreported = 0;
 
-	while ((tuple = ptsort_get_heap(self->team.sort, true)) != NULL)
+	while ((tuple = variant_get_heap(self->team.sort, true)) != NULL)
 	{
 		pass(arg, tuple);
 		if (++unreported == WRITE_STEP)
@@ -250,7 +251,7 @@ write_slices(Copier *self)
 										 team->pcxt);
 	int			slice;
 
-	while (ptsort_next_slice(team->sort, &slice))
+	while (sort_next_slice(team->sort, &slice))
 	{
 		copywrite_begin_slice(writer, slice);
 		read_slice(self, add_to_file, writer);
@@ -302,7 +303,7 @@ write_by_server(Copier *self)
 	server.state = begin_heap_rewrite(rules->old_heap, rules->new_heap,
 									  rules->oldest_xmin, rules->freeze_xid,
 									  rules->cutoff_multi);
-	while (ptsort_next_slice(self->team.sort, &slice))
+	while (sort_next_slice(self->team.sort, &slice))
 		read_slice(self, add_by_server, &server);
 	end_heap_rewrite(server.state);
 	if (server.copy != NULL)
@@ -350,7 +351,6 @@ report_phase(Team *team, TeamPhase phase)
 }
 
 static const TeamKind copy_kind = {
-	.worker_main = COPY_WORKER_MAIN,
 	.slices_name = "write_rows",
 	.begin = begin,
 	.fill = scan,
@@ -383,6 +383,7 @@ leader_init(Copier *self, const CopyRules *rules, Relation index,
 	self->info.cutoff_multi = rules->cutoff_multi;
 
 	team->kind = &copy_kind;
+	team->worker_main = COPY_WORKER_MAIN;
 	team->slices = true;
 	team->info = &self->info;
 	team->info_size = sizeof(self->info);

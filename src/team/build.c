@@ -164,7 +164,7 @@ init_info(BuildInfo *info, const PtBuildRequest *request,
 
 static void
 leader_init(Leader *leader, const PtBuildRequest *request,
-			const PtBuildOps *ops, const WaitingRuns *runs)
+			const BuildOps *ops, const WaitingRuns *runs)
 {
 	Team	   *team = &leader->self.team;
 	PtBuild    *build = &leader->self.build;
@@ -172,14 +172,13 @@ leader_init(Leader *leader, const PtBuildRequest *request,
 	memset(leader, 0, sizeof(Leader));
 	leader->request = request;
 	init_info(&leader->self.info, request, runs);
-	/* only our own callbacks can have more than is public */
-	if (strcmp(request->library, PTSORT_LIBRARY) == 0)
-		leader->start_over = ((const BuildOps *) ops)->start_over;
-	leader->self.ops = ops;
+	leader->start_over = ops->start_over;
+	leader->self.ops = &ops->base;
 	leader->self.progress = request->progress;
 
 	team->kind = &participant_kind;
-	team->slices = ops->load_slices != NULL;
+	team->worker_main = ops->worker_main;
+	team->slices = ops->base.load_slices != NULL;
 	team->library = request->library;
 	team->function = request->ops_function;
 	team->arg = request->arg;
@@ -297,7 +296,7 @@ take_stats(Team *team, PtBuildResult *result)
  * and *outcome says so.  The result is in the current memory context.
  */
 static PtBuildResult *
-attempt(const PtBuildRequest *request, const PtBuildOps *ops, BuildScan *scan,
+attempt(const PtBuildRequest *request, const BuildOps *ops, BuildScan *scan,
 		SortOutcome *outcome)
 {
 	Leader		leader;
@@ -368,15 +367,15 @@ PtBuildResult *
 build_run(const PtBuildRequest *request)
 {
 	BuildScan	scan = {0};
+	BuildOps	ops = {.worker_main = BUILD_WORKER_MAIN};
 
-	return build_run_with(request, &scan);
+	ops.base = *participant_find_ops(request->library, request->ops_function);
+	return build_own(request, &ops, &scan);
 }
 
 PtBuildResult *
-build_run_with(const PtBuildRequest *request, BuildScan *scan)
+build_own(const PtBuildRequest *request, const BuildOps *ops, BuildScan *scan)
 {
-	const PtBuildOps *ops = participant_find_ops(request->library,
-												 request->ops_function);
 	PtBuildResult *failed_result = NULL;
 	BuildScan	again = {0};
 	BuildScan  *now = scan;

@@ -14,13 +14,8 @@
 #include "team/participant.h"
 
 /*
- * Name of this library as the processes of a build look it up.  No "$libdir/":
- * the library may have been found through dynamic_library_path.
- */
-#define PTSORT_LIBRARY "ptsort"
-
-/*
- * BuildOps: what a function of this library must return as its callbacks.
+ * BuildOps: the callbacks of a build of ptsort's own, and the main function of
+ * its workers, which calls participant_serve with them.
  *
  * A build that can be done all over again gives start_over.  Its sorts are then
  * restartable (SortOptions).  When one has failed, the leader calls start_over
@@ -30,6 +25,7 @@
 typedef struct BuildOps
 {
 	PtBuildOps	base;			/* must be first */
+	const char *worker_main;
 	void		(*start_over) (PtBuild *build);
 } BuildOps;
 
@@ -50,11 +46,11 @@ typedef struct BuildScan
 } BuildScan;
 
 /*
- * build_run_with is build_run for builds of ptsort's own, whose begin callback
- * gets the PtSortOptions of a SortOptions.  The runs of siblings wait when it
- * returns (siblings.h).
+ * build_own is build_run for builds of ptsort's own, whose begin callback gets
+ * the PtSortOptions of a SortOptions; the request names no callbacks.  The runs
+ * of siblings wait when it returns (siblings.h).
  */
-extern PtBuildResult *build_run_with(const PtBuildRequest *request,
-									 BuildScan *scan);
+extern PtBuildResult *build_own(const PtBuildRequest *request,
+								const BuildOps *ops, BuildScan *scan);
 
 #endif							/* PTSORT_BUILD_DRIVER_H */

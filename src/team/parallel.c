@@ -29,6 +29,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
+#include "variant/variants.h"
 
 /* What the workers must know beyond what every team does. */
 typedef struct ParallelInfo
@@ -97,7 +98,7 @@ scan_table(Team *team, PtParallel *parallel)
 		if (ops->put != NULL)
 			ops->put(parallel, team->sort, slot);
 		else
-			ptsort_put_slot(team->sort, slot);
+			variant_put_slot(team->sort, slot);
 		rows++;
 	}
 	ExecDropSingleTupleTableSlot(slot);
@@ -144,7 +145,6 @@ shared_init(Team *team, int processes, int slices)
 }
 
 static const TeamKind sorter_kind = {
-	.worker_main = PTSORT_PARALLEL_MAIN,
 	.slices_name = "read_slices",
 	.begin = begin,
 	.fill = fill,
@@ -249,6 +249,7 @@ make_sorter(const PtParallelRequest *request)
 		self->info.table_id = RelationGetRelid(request->table);
 
 	team->kind = &sorter_kind;
+	team->worker_main = PTSORT_PARALLEL_MAIN;
 	team->slices = self->ops->read_slices != NULL;
 	team->library = request->library;
 	team->function = request->ops_function;

@@ -19,6 +19,7 @@
 #include "lib/stringinfo.h"
 #include "order/sortextras.h"
 #include "pgstat.h"
+#include "sort/tuplesort.h"
 #include "storage/proc.h"
 #include "team/heapscan.h"
 #include "team/participant.h"
@@ -241,7 +242,7 @@ count_for_siblings(Participant *participant, const HeapScanTarget *targets)
 		sibling->counts.rows = targets[i].rows;
 		sibling->counts.broken_hot_chain =
 			targets[i].index_info->ii_BrokenHotChain;
-		ptsort_stats(sibling->sort, &stats);
+		sort_stats(sibling->sort, &stats);
 		participant->team.others_ms += stats.sort_ms + stats.run_ms;
 	}
 }
@@ -369,10 +370,10 @@ perform_siblings(Team *team)
 			sibling->ops->scan_done(&sibling->build, sibling->sort);
 		siblings_count(sibling->shared, team->participant, &sibling->counts);
 		fault_point("build: sort of sibling");
-		ptsort_perform(sibling->sort);
+		sort_perform(sibling->sort);
 		/* it has announced that as well, to who takes the runs */
 		sort_outcome(sibling->sort, &outcome);
-		ptsort_end(sibling->sort);
+		sort_end(sibling->sort);
 		sibling->sort = NULL;
 	}
 }
@@ -424,7 +425,6 @@ report_phase(Team *team, TeamPhase phase)
 }
 
 const TeamKind participant_kind = {
-	.worker_main = BUILD_WORKER_MAIN,
 	.slices_name = "load_slices",
 	.prepare = make_siblings,
 	.begin = begin,
@@ -525,15 +525,17 @@ worker_open(Participant *participant)
 	build->index_info->ii_Concurrent = info->is_concurrent;
 	build->arg = team->arg;
 	build->arg_size = team->arg_size;
-	participant->ops = participant_find_ops(team->library, team->function);
+	if (participant->ops == NULL)
+		participant->ops = participant_find_ops(team->library, team->function);
 	team->slices = participant->ops->load_slices != NULL;
 	worker_attach(participant);
 }
 
+/* participant_serve: see participant.h. */
 void
-ptsort_build_worker_main(dsm_segment *segment, shm_toc *toc)
+participant_serve(dsm_segment *segment, shm_toc *toc, const PtBuildOps *ops)
 {
-	Participant self = {.team.kind = &participant_kind};
+	Participant self = {.team.kind = &participant_kind,.ops = ops};
 	MemoryContext old_context = CurrentMemoryContext;
 	MemoryContext build_context = AllocSetContextCreate(old_context,
 														"ptsort build",
@@ -553,4 +555,10 @@ ptsort_build_worker_main(dsm_segment *segment, shm_toc *toc)
 	index_close(self.build.index, index_lockmode(self.team.info));
 	table_close(self.build.heap, heap_lockmode(self.team.info));
 	fault_point("build: worker end");
+}
+
+void
+ptsort_build_worker_main(dsm_segment *segment, shm_toc *toc)
+{
+	participant_serve(segment, toc, NULL);
 }

@@ -101,7 +101,14 @@ participant_block_scan(const Team *team)
 	return (ParallelBlockTableScanDesc) team->scan;
 }
 
-/* Entry point of the workers. */
+/*
+ * participant_serve does all that a worker does.  Without 'ops', it finds the
+ * callbacks by the names in the segment.
+ */
+extern void participant_serve(dsm_segment *segment, shm_toc *toc,
+							  const PtBuildOps *ops);
+
+/* Entry point of the workers of ptsort_build(). */
 extern PGDLLEXPORT void ptsort_build_worker_main(dsm_segment *segment,
 												 shm_toc *toc);
 

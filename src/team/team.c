@@ -28,6 +28,8 @@
 #include "optimizer/plancat.h"
 #include "pgstat.h"
 #include "sort/shared.h"
+#include "sort/sortread.h"
+#include "sort/tuplesort.h"
 #include "stamp.h"
 #include "tcop/tcopprot.h"
 #include "team/team.h"
@@ -165,7 +167,7 @@ count_slices(const Team *team, int processes)
 		processes = shared_processes(team->stored);
 	else if (processes == 1)
 		return 1;
-	return ptsort_shared_slices(processes);
+	return shared_count_slices(processes);
 }
 
 /*
@@ -183,7 +185,7 @@ create_segment(Team *team, Size *sizes)
 		sizes[PIECE_SCAN] = table_parallelscan_estimate(team->table,
 														team->snapshot);
 	if (team->stored == NULL)
-		sizes[PIECE_SORT] = ptsort_shared_estimate(processes);
+		sizes[PIECE_SORT] = shared_estimate(processes);
 	sizes[PIECE_USER] =
 		team->kind->shared_size(team, processes,
 								count_slices(team, processes));
@@ -258,7 +260,7 @@ fill_segment(Team *team, const Size *sizes)
 	if (team->stored == NULL)
 	{
 		team->sort_shared = add_piece(team, PIECE_SORT, sizes, NULL);
-		ptsort_shared_init(team->sort_shared, team->processes, team->segment);
+		shared_init(team->sort_shared, team->processes, team->segment);
 	}
 	if (team->scan_is_all)
 		sort_excuse_late(team->sort_shared);
@@ -385,7 +387,7 @@ team_start(Team *team, int workers)
 	{
 		EnterParallelMode();
 		team->pcxt = CreateParallelContext(PTSORT_PARALLEL_LIBRARY,
-										   team->kind->worker_main,
+										   team->worker_main,
 										   team->planned);
 	}
 	else if (team->pcxt != NULL)
@@ -518,7 +520,7 @@ begin_sort(Team *team, PtSortRole role)
 static void
 end_sort(Team *team)
 {
-	ptsort_end(team->sort);
+	sort_end(team->sort);
 	team->sort = NULL;
 }
 
@@ -538,7 +540,7 @@ fill(Team *team)
 	 * The time in which put sorted and wrote runs is not the user's; it is in
 	 * the sort's own figures.
 	 */
-	ptsort_stats(team->sort, &sorted);
+	sort_stats(team->sort, &sorted);
 	slot->put = sorted.tuples;
 	slot->stats.fill_ms = pt_ms_since(start) - sorted.sort_ms - sorted.run_ms -
 		team->others_ms;
@@ -556,8 +558,8 @@ team_work(Team *team)
 	enter_phase(team, TEAM_SORTS);
 	if (team->kind->perform_others != NULL)
 		team->kind->perform_others(team);
-	ptsort_perform(team->sort);
-	ptsort_stats(team->sort, &team->slot->stats.sort);
+	sort_perform(team->sort);
+	sort_stats(team->sort, &team->slot->stats.sort);
 	sort_outcome(team->sort, &team->slot->outcome);
 	fault_point("build: after sort");
 	if (team->sort_shared != NULL)
@@ -593,7 +595,7 @@ count_stored(Team *team)
 			(team->is_leader && i > team->launched);
 		PtSortStats stats;
 
-		if (mine && ptsort_shared_stats(team->stored, i, &stats))
+		if (mine && shared_stats(team->stored, i, &stats))
 			add_sort_stats(&team->slot->stats.sort, &stats);
 	}
 }
@@ -610,7 +612,7 @@ team_collect(Team *team)
 	else
 		begin_sort(team, team->slices ? PTSORT_SLICE_LEADER : PTSORT_LEADER);
 	enter_phase(team, TEAM_SORTS);
-	ptsort_perform(team->sort);
+	sort_perform(team->sort);
 }
 
 /* Add how a sort ended to how others did. */
@@ -635,11 +637,11 @@ count_reading(Team *team)
 
 	if (team->sort_shared == NULL)
 	{
-		ptsort_stats(team->sort, stats);
+		sort_stats(team->sort, stats);
 		sort_outcome(team->sort, &team->slot->outcome);
 		return;
 	}
-	ptsort_stats(team->sort, &merge);
+	sort_stats(team->sort, &merge);
 	stats->comparisons += merge.comparisons;
 	stats->peak_memory = Max(stats->peak_memory, merge.peak_memory);
 	sort_outcome(team->sort, &outcome);
@@ -660,7 +662,7 @@ check_slices(Team *team)
 	if (!team->slices || team->leaves_slices)
 		return;
 	sort_outcome(team->sort, &outcome);
-	if (!outcome.failed && ptsort_next_slice(team->sort, &slice))
+	if (!outcome.failed && sort_next_slice(team->sort, &slice))
 		elog(ERROR, "%s has returned before all slices were taken",
 			 team->kind->slices_name);
 }
@@ -692,7 +694,7 @@ SharedFileSet *
 team_fileset(const Team *team)
 {
 	return team->sort_shared == NULL ? NULL :
-		ptsort_shared_fileset(team->sort_shared);
+		shared_fileset(team->sort_shared);
 }
 
 
@@ -796,7 +798,7 @@ team_join(Team *team, dsm_segment *segment, shm_toc *toc)
 	team->sort_shared = shm_toc_lookup(toc, PIECE_KEY(PIECE_SORT), true);
 	team->shared = shm_toc_lookup(toc, PIECE_KEY(PIECE_USER), true);
 	if (team->sort_shared != NULL)
-		ptsort_shared_attach(team->sort_shared, segment);
+		shared_attach(team->sort_shared, segment);
 }
 
 /* Leave our resource usage where the leader adds it up. */

@@ -52,9 +52,6 @@ typedef enum TeamPhase
  */
 typedef struct TeamKind
 {
-	/* The workers' main function, by name, for CreateParallelContext(). */
-	const char *worker_main;
-
 	/* What the user calls its callback that reads slices, for messages. */
 	const char *slices_name;
 
@@ -120,6 +117,9 @@ struct Team
 {
 	const TeamKind *kind;
 	bool		slices;			/* all read slices, or the leader a stream */
+
+	/* Leader: the workers' main function, for CreateParallelContext() */
+	const char *worker_main;
 
 	/* Leader: set these as well; worker: found in the segment by team_join */
 	const char *library;		/* where the user's callbacks are, or NULL */

@@ -568,7 +568,7 @@ put_tuple(IndexSort *state, PtSort *sort, ItemPointer tid, const Datum *values,
 	if (place != NULL)
 		sort_add_next(sort, IndexTupleSize(tuple), words);
 	else
-		ptsort_put(sort, tuple, IndexTupleSize(tuple), words);
+		sort_put(sort, tuple, IndexTupleSize(tuple), words);
 }
 
 /* variant_put_index: see ptsort_put_index. */
@@ -747,7 +747,7 @@ const uint64 *
 variant_get_index_entries(PtSort *sort, int *n)
 {
 	IndexSort  *state = index_state(sort);
-	const uint64 *entries = ptsort_get_entries(sort, n);
+	const uint64 *entries = sort_get_entries(sort, n);
 
 	if (state->unique && entries != NULL)
 		watch_dead_entries(state, entries, *n);
