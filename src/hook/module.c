@@ -71,10 +71,10 @@ static const BoolSetting bool_settings[] = {
 		"Compares strings by the tables of their collation where these prove the order.",
 	"When off, the C library or ICU compares them."},
 	{"ptsort.log_build", &ptsort_log_build, PGC_SUSET, 0,
-		"Logs index builds, and why builds are left to the server.",
+		"Logs index builds, and why the server does a build.",
 	"When on, clients do not receive these messages; when off, their level is DEBUG1."},
 	{"ptsort.log_sort", &ptsort_log_sort, PGC_SUSET, 0,
-		"Logs what sorts of queries did that ptsort has taken.",
+		"Logs each query sort performed by ptsort.",
 	"When on, clients do not receive these messages; when off, their level is DEBUG1."},
 };
 
@@ -89,12 +89,12 @@ static const IntSetting int_settings[] = {
 	"0 means all tables that are not empty."},
 	{"ptsort.indexes_per_scan", &ptsort_indexes_per_scan,
 		1, MAX_INDEXES_PER_SCAN, PGC_USERSET, 0,
-		"Sets how many indexes of a table one scan can be for, if all are rebuilt.",
-	"1 means that each index is built by a scan of its own."},
+		"Sets the maximum number of indexes built from one table scan.",
+	"1 means that each index has a scan of its own."},
 	{"ptsort.min_sort_rows", &ptsort_min_sort_rows,
 		0, INT_MAX, PGC_USERSET, 0,
-		"Sets the minimum number of rows of a query's sort that ptsort takes.",
-	"It is compared with what the planner expects."},
+		"Sets the minimum number of rows of a query sort performed by ptsort.",
+	"The planner's estimate counts."},
 };
 
 static const struct config_enum_entry sorts[] = {

@@ -448,7 +448,7 @@ shared_read_learned(PtSortShared *shared, StringInfo result)
 	if (length != BufFileSize(file))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("what another participant has learned about sort keys is incomplete")));
+				 errmsg("shared sort-key model is truncated")));
 	enlargeStringInfo(result, length);
 	BufFileReadExact(file, result->data + result->len, length);
 	result->len += length;
