@@ -130,6 +130,18 @@ foreach my $collation (@collations)
 	}
 }
 
+# Keys of other extensions make words of text without learning, and check them as well.
+my $words = q{SELECT words, contradictions FROM ptsort_test_operator_words('<(text,text)',
+	(SELECT array_agg(k) FROM spot1) COLLATE "cs_CZ.utf8")};
+my ($out, $err);
+if ($collations[0] =~ /cs_CZ/)
+{
+	$node->psql('postgres', "SET ptsort_test.trust_collations = on; $words; $words",
+		stdout => \$out, stderr => \$err, on_error_stop => 0);
+	like($err, qr/collation "cs_CZ.utf-?8" contradicts its own tables/, 'words of an extension: an error');
+	is($out, '0|0', 'words of an extension: none the second time');
+}
+
 like(slurp_file($node->logfile), qr/spot check contradicts the words of neighbours/,
 	'some were found by a spot check');
 $node->stop;

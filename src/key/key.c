@@ -42,6 +42,7 @@
 #include "text/text_code.h"
 #include "text/text_compare.h"
 #include "text/text_rank.h"
+#include "text/text_word.h"
 
 
 /*
@@ -127,6 +128,29 @@ find_ranks(Oid collation)
 }
 
 /*
+ * Make words of text in a collation of the C library by its tables, if the
+ * operator class offers none and the key cannot learn.
+ */
+static void
+offer_text_word(PtSortKey *key, const KeyColumn *column)
+{
+	SortKeyWord *word = &key->word;
+	bool		padded = column->sortsupport == F_BPCHAR_SORTSUPPORT;
+	const TextRanks *ranks;
+
+	if (word->make != NULL ||
+		(!padded && column->sortsupport != F_BTTEXTSORTSUPPORT) ||
+		!pt_collate_is_libc(column->collation))
+		return;
+	ranks = find_ranks(column->collation);
+	if (ranks == NULL)
+		return;
+	key_column_support(column, false, &word->ssup);
+	text_word_init(&word->ssup, ranks, padded, &key->failure);
+	word->make = text_word;
+}
+
+/*
  * Find out how to make a word of a column, or up to nwords of them if a code
  * may be learned.
  */
@@ -149,6 +173,8 @@ init_word(PtSortKey *key, const KeyColumn *column, bool may_learn, int nwords)
 		key_column_support(column, true, &word->ssup);
 	word->make = key_column_maker(column, &word->ssup, &word->kind);
 	word_of_support(word, column->attno - 1);
+	if (!may_learn)
+		offer_text_word(key, column);
 	if (!may_learn || ptsort_debug.key_class == KEY_CLASS_COMPARED ||
 		!key_column_is_text(column, &word->form, &bytewise))
 		return;

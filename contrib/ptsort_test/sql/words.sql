@@ -114,5 +114,9 @@ SELECT words, contradictions, decided > 0 AS decided
 FROM ptsort_test_operator_words('>(text,text)', (SELECT array_agg(s(i, 20)) || NULL FROM generate_series(1, 1000) i) COLLATE "C");
 SELECT words, contradictions, decided > 0 AS decided
 FROM ptsort_test_operator_words('<(text,text)', (SELECT array_agg(s(i, 20)) || NULL FROM generate_series(1, 1000) i) COLLATE "en-x-icu");
+SELECT words, contradictions, decided > 0 AS decided
+FROM ptsort_test_operator_words('>(text,text)', (SELECT array_agg(s(i, 20) || (ARRAY['é','E',' ','ß','ch'])[1 + i % 5] || s(i, 9)) || NULL FROM generate_series(1, 3000) i) COLLATE "en_US.utf8");
+SELECT words, contradictions, decided > 0 AS decided
+FROM ptsort_test_operator_words('<(bpchar,bpchar)', (SELECT array_agg((s(i % 50, 3) || repeat(' ', i % 4))::bpchar) FROM generate_series(1, 1000) i) COLLATE "en_US.utf8");
 SELECT words, contradictions, decided
 FROM ptsort_test_operator_words('<(text,text)', '{}'::text[] COLLATE "C");
