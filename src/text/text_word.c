@@ -40,7 +40,7 @@ typedef struct TextWord
 		struct varlena header;
 		char		bytes[VARHDRSZ + CHECK_BYTES];
 	}			last;			/* that string, as a value */
-} TextWord;
+}			TextWord;
 
 /* Append the bytes of a weight, which are its leading ones that are not 0. */
 static inline int
@@ -68,7 +68,7 @@ make_word(const TextRanks *ranks, const char *string, int length)
 
 /* Compare a string with the one checked last by the collation's provider. */
 static pg_noinline void
-check_word(TextWord *self, const char *string, int length, uint64 word)
+check_word(TextWord * self, const char *string, int length, uint64 word)
 {
 	union
 	{
