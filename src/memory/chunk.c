@@ -1,21 +1,21 @@
 /*-------------------------------------------------------------------------
  *
  * chunk.c
- *	  Large pieces of memory, and those that the sorts before have left.
+ *	  Large pieces of memory, kept from one sort for the next.
  *
  * Having the kernel provide pages, clear them and take them back costs more
  * than everything else that is done to a tuple in memory.  So chunk.c keeps the
  * chunks of a sort for the next one: a statement often sorts repeatedly, for
  * each index of a table, each partition, or each call of a function.
  *
- * Callers need not be aware of this. chunk.c never keeps more bytes than the
- * sort that ended was allowed to use.  Kept chunks are in MessageContext, so
- * they are freed when the statement of the client is over, however it ends.
- * Nothing is kept after sorts that end outside a portal, as that of a query
- * plan may, or in processes without clients.  Beyond MOST_UNTOLD bytes, the
- * kernel may reclaim kept memory if memory is short (pages_leave); that costs a
- * fraction of getting fresh memory.  Before allocating a new chunk, chunk.c
- * uses a kept one if it fits, and otherwise frees kept memory of the same size.
+ * Callers need not be aware of this.  What chunk.c keeps is never more than the
+ * sort that ended was allowed to use.  It is in MessageContext, so it is freed
+ * when the statement of the client is over, however that ends.  Sorts that end
+ * outside a portal, as that of a query plan may, and processes without clients
+ * keep nothing.  Beyond MOST_UNTOLD bytes, the kernel may reclaim kept memory
+ * if memory is short (pages_leave); getting it back then costs less than
+ * getting fresh memory.  Before allocating a new chunk, chunk.c uses a kept one
+ * if it fits, and otherwise frees at least as much kept memory.
  *
  * Each chunk has a memory context of its own, which is a child of its owner's.
  * So it is accounted to its owner and freed with it.

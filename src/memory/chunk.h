@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * chunk.h
- *	  Large pieces of memory, and those that the sorts before have left.
+ *	  Large pieces of memory, kept from one sort for the next.
  *
  *-------------------------------------------------------------------------
  */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * lastsort.c
- *	  Sort tuples with equal keys by the word that comes last.
+ *	  Sort tuples with equal keys by their last word, the tie-breaker.
  *
  * In a stable sort the last word is the place of a tuple; otherwise the variant
  * provides it: the heap TID of an index tuple.  Sorting many tuples with equal

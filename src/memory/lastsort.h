@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * lastsort.h
- *	  Sort tuples with equal keys by the word that comes last.
+ *	  Sort tuples with equal keys by their last word, the tie-breaker.
  *
  *-------------------------------------------------------------------------
  */
