@@ -55,8 +55,8 @@ int			ptsort_min_sort_rows = 200;
 typedef struct TakenSort
 {
 	SortState  *node;
-	ExecProcNodeMtd original;	/* the function before: the server's or that of
-								 * another extension */
+	ExecProcNodeMtd original;	/* the function before: the server's or that
+								 * of another extension */
 	MemoryContext scratch;		/* for memory that functions of types leave
 								 * behind */
 	PtSort	   *sort;			/* NULL: not begun */

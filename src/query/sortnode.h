@@ -12,8 +12,8 @@
 typedef enum SortTaking
 {
 	TAKE_NO_SORTS,
-	TAKE_TEXT,					/* sorts whose first key is text in a collation
-								 * other than "C" */
+	TAKE_TEXT,					/* sorts whose first key is text in a
+								 * collation other than "C" */
 	TAKE_SORTS					/* all sorts whose key has words */
 } SortTaking;
 

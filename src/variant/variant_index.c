@@ -68,8 +68,8 @@ typedef struct IndexSort
 								 * VARIANT_FORM_ROOM bytes */
 
 	/*
-	 * Unique indexes: copies of the tuples read, or of the entries read if the
-	 * key is exact; see watch_dead_tuples.
+	 * Unique indexes: copies of the tuples read, or of the entries read if
+	 * the key is exact; see watch_dead_tuples.
 	 */
 	IndexTuple	last;			/* the tuple returned last */
 	IndexTuple	spare;			/* the next copy; for exact keys, the tuple
@@ -617,10 +617,7 @@ variant_put_index(PtSort *sort, ItemPointer tid, const Datum *values,
 		!put_short(state, sort, tid, values[0], alive))
 		put_tuple(state, sort, tid, values, isnull, alive);
 	MemoryContextSwitchTo(old);
-	/*
-	 * test inline what MemoryContextReset would test: usually there is nothing
-	 * to do
-	 */
+	/* test inline what MemoryContextReset would: usually nothing to do */
 	if (unlikely(!state->put_context->isReset ||
 				 state->put_context->firstchild != NULL))
 		MemoryContextReset(state->put_context);

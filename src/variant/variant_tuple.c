@@ -65,8 +65,8 @@ typedef struct TupleState
 	AttrNumber *attnums;
 	AttrNumber	last_attnum;	/* the largest of attnums */
 	bool		first_by_value; /* the first key column is by value */
-	bool		direct;			/* only columns of fixed length precede the key
-								 * columns */
+	bool		direct;			/* only columns of fixed length precede the
+								 * key columns */
 	KeyPlace   *places;			/* places of the key columns, if 'direct' */
 	const char *row_before;		/* address of the row put last */
 	Datum	   *values;			/* values of the tuple being put */
