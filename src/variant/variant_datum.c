@@ -53,7 +53,7 @@ typedef struct DatumState
 	SortSupport support;
 	int			nwords;
 	bool		exact;			/* the key is exact: there are no images */
-	bool		by_value;		/* exact key, values by value: 'single' is set */
+	bool		by_value;		/* exact key by value: 'single' is set */
 	KeySingle	single;
 	bool		varlena;		/* values are varlenas, and their own images */
 	int16		typlen;
