@@ -3,12 +3,12 @@
  * bytesort.c
  *	  Sort tuples that compare equal by the bytes of their images.
  *
- * To compare images, each with many others, is what to avoid: they are all over
- * memory, and rows with equal keys often have long equal beginnings.  So one
- * pass over the images finds where they begin to differ and takes the next 8
- * bytes from there.  These replace the word of the key in the entries, which is
- * the same in all of them, and are sorted like one, by radix.  What is still
- * equal then is sorted by the bytes that follow.
+ * Images are all over memory, and rows with equal keys often have long equal
+ * beginnings, so comparing each image with many others must be avoided.
+ * Instead, one pass over the images finds where they begin to differ and reads
+ * the next 8 bytes from there.  These replace the word of the key in the
+ * entries, which is the same in all of them, and the radix sort sorts them like
+ * that word.  Entries that are still equal are sorted by the bytes that follow.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,13 +19,13 @@
 #include "miscadmin.h"
 #include "util.h"
 
-/* Entries between the one looked at and the one asked for from memory. */
+/* Number of entries to prefetch ahead. */
 #define AHEAD			8
 
-/* So many are inserted one by one, by comparison. */
+/* Up to this many entries are sorted by insertion, comparing images. */
 #define FEW_IMAGES		6
 
-/* Where images begin to differ, if not in so many bytes, is not asked for. */
+/* Bytes of an image to prefetch at most. */
 #define BYTES_AHEAD		(4 * CACHE_LINE)
 
 /* Entries between two checks for interrupts. */
@@ -33,7 +33,7 @@
 
 #define WORD			sizeof(uint64)
 
-/* What is the same at all levels. */
+/* State shared by all levels of recursion. */
 typedef struct ByteSort
 {
 	const SortOrder *order;
@@ -43,9 +43,9 @@ typedef struct ByteSort
 } ByteSort;
 
 /*
- * The 8 bytes at an offset of an image as a word, with zeros for what is not in
- * the order.  Offsets are multiples of 8, and where images are placed there are
- * as many bytes.
+ * The 8 bytes at an offset of an image as a word, with zeros for bytes that
+ * take no part in the order.  Offsets are multiples of 8, and images are
+ * MAXALIGNed, so that all 8 bytes can be read.
  */
 static inline uint64
 word_at(const ByteSort *sort, const char *image, Size at, Size size)
@@ -81,16 +81,17 @@ prefetch(const ByteSort *sort, const uint64 *entry, Size at, Size end)
 
 /*
  * Find the first word, from 'at' on, that is not the same in all images, and
- * make it the entries' first word.  Returns its offset, or that of the end if
- * there is none.  If 'at' is not 0 images have equal sizes.
+ * make it the first word of the entries.  Returns its offset, or that of the
+ * end if there is none.  If 'at' is not 0 all images have equal sizes.
  */
 static Size
 take_words(const ByteSort *sort, uint64 *entries, int64 n, Size at)
 {
 	const char *first = entry_image(entries, sort->stride);
 	Size		size = order_size(sort->order, first);
-	Size		end = size;		/* the first word that differs, so far */
-	int64		same = 0;		/* as many have the word of the first there */
+	Size		end = size;		/* first differing word so far */
+	int64		same = 0;		/* entries that have the first one's word
+								 * there */
 
 	for (int64 i = 1; i < n; i++)
 	{
@@ -121,7 +122,7 @@ take_words(const ByteSort *sort, uint64 *entries, int64 n, Size at)
 	return end;
 }
 
-/* Does image a come before image b, by the bytes from 'at' on? */
+/* True if image a comes before image b by the bytes from 'at' on. */
 static inline bool
 image_before(const ByteSort *sort, const char *a, const char *b, Size at)
 {
@@ -157,9 +158,9 @@ sort_few(const ByteSort *sort, uint64 *entries, int64 n, Size at)
 }
 
 /*
- * Order entries whose images are equal before 'at'.  Of those that are equal in
- * the next words, too, the largest group is left to the loop, so that there are
- * never many levels.
+ * Order entries whose images are equal before 'at'.  Among the groups that are
+ * equal in the next word as well, the loop handles the largest and recursion
+ * the others, which bounds the depth.
  */
 static void
 sort_from(const ByteSort *sort, uint64 *entries, int64 n, Size at)

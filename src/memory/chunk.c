@@ -1,24 +1,24 @@
 /*-------------------------------------------------------------------------
  *
  * chunk.c
- *	  Large pieces of memory, and those that the sorts before have left.
+ *	  Large pieces of memory, kept from one sort for the next.
  *
- * To have the kernel give pages, clear them, and take them back again costs
- * more than all else that is done to a tuple in memory.  So what a sort leaves
- * is kept for the next one: a statement often sorts again and again, for each
- * index of a table, each partition, each call of a function.
+ * Having the kernel provide pages, clear them and take them back costs more
+ * than everything else that is done to a tuple in memory.  So chunk.c keeps the
+ * chunks of a sort for the next one: a statement often sorts repeatedly, for
+ * each index of a table, each partition, or each call of a function.
  *
- * Nobody shall have to know that.  What is kept is never more than an ended
- * sort was allowed to have.  It goes when the statement that the client has
- * sent is over, however it ends, since it is in MessageContext; what ends when
- * nothing runs any more, as the plan of a query does, and processes without
- * clients keep nothing.  Meanwhile all but MOST_UNTOLD is the kernel's to take
- * if memory is short (pages_leave), which costs a quarter of what fresh memory
- * does.  And what is kept is used before a new chunk is asked for, or else
- * given back.
+ * Callers need not be aware of this.  What chunk.c keeps is never more than the
+ * sort that ended was allowed to use.  It is in MessageContext, so it is freed
+ * when the statement of the client is over, however that ends.  Sorts that end
+ * outside a portal, as that of a query plan may, and processes without clients
+ * keep nothing.  Beyond MOST_UNTOLD bytes, the kernel may reclaim kept memory
+ * if memory is short (pages_leave); getting it back then costs less than
+ * getting fresh memory.  Before allocating a new chunk, chunk.c uses a kept one
+ * if it fits, and otherwise frees at least as much kept memory.
  *
- * Each chunk has a memory context of its own, which hangs below that of its
- * owner.  So it counts where it belongs, and goes with it, whoever that is.
+ * Each chunk has a memory context of its own, which is a child of its owner's.
+ * So it is accounted to its owner and freed with it.
  *
  *-------------------------------------------------------------------------
  */
@@ -30,31 +30,32 @@
 #include "utils/memdebug.h"
 #include "utils/memutils.h"
 
-/* Smaller chunks are in their owner's context. */
+/* Smaller chunks are allocated in the owner's context and never kept. */
 #define LEAST_KEPT		(64 * 1024)
 
 /*
- * The kernel is told of what is kept beyond this, and of chunks of this size
- * only: to tell it costs as well.
+ * chunk.c offers the kernel only memory that is kept beyond MOST_UNTOLD bytes,
+ * and only chunks of at least LEAST_LEFT bytes, because the system call has a
+ * cost too.
  */
 #define MOST_UNTOLD		(16 * 1024 * 1024)
 #define LEAST_LEFT		(1024 * 1024)
 
-/* ChunkHome: what a chunk of its own context has besides its memory. */
+/* ChunkHome: bookkeeping of a chunk that has a context of its own. */
 typedef struct ChunkHome
 {
 	MemoryContext context;
 	MemoryContextCallback callback;
 	bool		is_kept;
-	dlist_node	node;			/* of those that are kept ... */
-	MemChunk	chunk;			/* ... and which it is */
+	dlist_node	node;			/* link in the list of kept chunks */
+	MemChunk	chunk;			/* the chunk itself */
 } ChunkHome;
 
 /* The chunks that are kept, and their bytes. */
 static dlist_head kept = DLIST_STATIC_INIT(kept);
 static int64 kept_bytes = 0;
 
-/* The chunk is not kept any more, or not there any more. */
+/* Unlist a chunk that is being reused or freed. */
 static void
 forget(void *arg)
 {
@@ -67,7 +68,7 @@ forget(void *arg)
 	home->is_kept = false;
 }
 
-/* Find a chunk of such a size among those that are kept. */
+/* Find a kept chunk of 'least' to 'most' bytes. */
 static ChunkHome *
 find_kept(Size least, Size most)
 {
@@ -83,7 +84,7 @@ find_kept(Size least, Size most)
 	return NULL;
 }
 
-/* Give back at least so many bytes of what is kept, or all. */
+/* Free at least 'bytes' bytes of kept memory, or all of it. */
 static void
 give_back(int64 bytes)
 {

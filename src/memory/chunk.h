@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * chunk.h
- *	  Large pieces of memory, and those that the sorts before have left.
+ *	  Large pieces of memory, kept from one sort for the next.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,30 +15,31 @@ typedef struct MemChunk
 {
 	char	   *start;			/* MAXALIGNed */
 	Size		size;
-	Size		opened;			/* the beginning, see pages.h */
+	Size		opened;			/* bytes at the start that are open, see
+								 * pages.h */
 	struct ChunkHome *home;		/* private to chunk.c */
 } MemChunk;
 
 /*
- * chunk_take makes a chunk, which is freed with the memory context 'owner' and
- * counts there.  It has 'size' bytes; or if one is kept that has at least
- * 'least' and at most 'most' bytes, it is that one.
+ * chunk_take makes a chunk that is freed with the memory context 'owner' and
+ * accounted to it.  It reuses a kept chunk of 'least' to 'most' bytes if there
+ * is one; otherwise it allocates 'size' bytes.
  */
 extern void chunk_take(MemChunk *chunk, MemoryContext owner, Size least,
 					   Size size, Size most);
 
-/* chunk_free gives its memory back. */
+/* chunk_free frees a chunk. */
 extern void chunk_free(MemChunk *chunk);
 
 /*
- * chunk_keep leaves its memory to the sorts after this one, unless more than
- * 'limit' bytes would be kept then, or it is not worth it.
+ * chunk_keep keeps a chunk for later sorts.  It frees the chunk instead if more
+ * than 'limit' bytes would then be kept, or if keeping it would not pay.
  */
 extern void chunk_keep(MemChunk *chunk, int64 limit);
 
 /*
- * chunk_give_back gives back all that is kept; to be called before much memory
- * is allocated that is not in chunks.
+ * chunk_give_back frees all kept chunks.  Call it before allocating much memory
+ * that is not in chunks.
  */
 extern void chunk_give_back(void);
 

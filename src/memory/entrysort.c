@@ -3,8 +3,8 @@
  * entrysort.c
  *	  Put entries in memory into order.
  *
- * Words are sorted by radix (radix.c).  Then entries with equal words are
- * compared (tiesort.c, or stringsort.c).
+ * A radix sort orders the words (radix.c).  Entries with equal words are then
+ * compared (tiesort.c or stringsort.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -17,7 +17,7 @@
 #include "miscadmin.h"
 #include "util.h"
 
-/* Neighbours to look at between two checks for interrupts. */
+/* Neighbours to examine between two checks for interrupts. */
 #define CHECK_INTERVAL	100000
 
 static inline uint64 *
@@ -26,7 +26,7 @@ entry_at(const EntrySort *es, int64 i)
 	return es->entries + i * es->stride;
 }
 
-/* Let the variant look at neighbours with equal words and inline images. */
+/* Have the variant examine neighbours with equal words and inline images. */
 static void
 check_ties(const EntrySort *es, uint64 *entries, int64 n)
 {
@@ -40,7 +40,7 @@ check_ties(const EntrySort *es, uint64 *entries, int64 n)
 	}
 }
 
-/* Ask for the images of two neighbours, if their words are equal. */
+/* Prefetch the images of two neighbours if their words are equal. */
 static inline void
 prefetch_tie(const EntrySort *es, int64 i)
 {
@@ -54,7 +54,7 @@ prefetch_tie(const EntrySort *es, int64 i)
 	}
 }
 
-/* Find the groups of entries with equal words; check or order each. */
+/* Find the groups of entries with equal words, and check or order each. */
 static void
 resolve_ties(EntrySort *es)
 {
@@ -85,8 +85,8 @@ resolve_ties(EntrySort *es)
 }
 
 /*
- * Is anything left to do for entries with equal words, which a radix sort has
- * put into order?  (Words that do not decide come first or last.)
+ * True if entries with equal words, which the radix sort has made neighbours,
+ * need further work.  (Words that do not decide come first or last.)
  */
 static inline bool
 leaves_ties(const EntrySort *es)
@@ -99,7 +99,7 @@ leaves_ties(const EntrySort *es)
 		!order_words_decide(order, entry_at(es, es->n - 1));
 }
 
-/* Order the entries by their words, then those that these leave equal. */
+/* Order the entries by their words, then those whose words are equal. */
 static void
 sort_by_words(EntrySort *es)
 {
@@ -123,9 +123,9 @@ spot_is_right(const EntrySort *es, const uint64 *a, const uint64 *b)
 }
 
 /*
- * Check some neighbours.  Where a group of many entries is misplaced few
- * neighbours are in the wrong order; so each that is checked is compared with
- * the one before it as well.
+ * Compare some neighbours by the provider of the collation.  If a group of many
+ * entries is misplaced, few neighbours are in the wrong order; so each checked
+ * entry is also compared with the one checked before it.
  */
 static void
 spot_check(const EntrySort *es)

@@ -13,12 +13,12 @@
 #include "order/order.h"
 
 /*
- * How many entries ahead a reader of sorted entries asks for their images.
- * They are all over memory by then; this hides most of the latency.
+ * Number of entries that a reader of sorted entries prefetches ahead.  By then
+ * images are all over memory, and this hides most of the latency.
  */
 #define ENTRIES_AHEAD	16
 
-/* EntrySort: what is to be sorted. */
+/* EntrySort: the entries to sort. */
 typedef struct EntrySort
 {
 	SortOrder  *order;
@@ -26,12 +26,13 @@ typedef struct EntrySort
 	int64		n;
 	int			stride;			/* words of an entry; see memsort.h */
 	uint64	   *scratch;
-	int64		room;			/* of scratch, in entries */
+	int64		room;			/* entries that 'scratch' holds */
 } EntrySort;
 
 /*
- * entrysort orders the entries, which are as they were put.  If the sort is
- * stable the order must know the places of images, and 'room' be for all.
+ * entrysort orders the entries, which must be in the order in which they were
+ * put.  For a stable sort of images that are not inline, the order must know
+ * the places of the images, and 'room' must be at least n.
  */
 extern void entrysort(EntrySort *es);
 

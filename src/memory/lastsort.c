@@ -1,12 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * lastsort.c
- *	  Sort tuples with equal keys by the word that comes last.
+ *	  Sort tuples with equal keys by their last word, the tie-breaker.
  *
- * That is a tuple's place in a stable sort, else what the variant says: the
- * heap TID of an index tuple.  To sort many tuples with one key takes a look at
- * each then, where comparing them takes a dozen, each of the whole key.  Texts
- * that repeat (names of persons, states, lines of logs) are like that.
+ * In a stable sort the last word is the place of a tuple; otherwise the variant
+ * provides it: the heap TID of an index tuple.  Sorting many tuples with equal
+ * keys this way reads each tuple once, whereas comparing them takes about a
+ * dozen comparisons per tuple, each of the whole key.  Repetitive text (names
+ * of persons, states, log lines) benefits.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,20 +18,20 @@
 #include "miscadmin.h"
 #include "util.h"
 
-/* Entries between the one looked at and the one asked for from memory. */
+/* Number of entries to prefetch ahead. */
 #define AHEAD			8
 
 /* Entries between two checks for interrupts. */
 #define CHECK_INTERVAL	100000
 
-/* Is there a word that comes last? */
+/* True if tuples have a last word. */
 static bool
 has_last_words(const SortOrder *order)
 {
 	return order->stable || order_has_last_words(order);
 }
 
-/* That of an image. */
+/* Returns the last word of an image. */
 static uint64
 last_word(const SortOrder *order, const char *image)
 {
@@ -62,7 +63,7 @@ lastsort(const SortOrder *order, uint64 *entries, int64 n, int stride,
 	return true;
 }
 
-/* Have all the key of the first? */
+/* True if all entries have the same key as the first one. */
 static bool
 have_same_key(const SortOrder *order, const uint64 *entries, int64 n,
 			  int stride)
@@ -71,7 +72,7 @@ have_same_key(const SortOrder *order, const uint64 *entries, int64 n,
 
 	if (order->own->same_key == NULL || !has_last_words(order))
 		return false;
-	/* if it is not so, that is likely to be seen soon from the other end */
+	/* start at the end, where a different key is likely to be found soon */
 	for (int64 i = n - 1; i > 0; i--)
 	{
 		if (i % CHECK_INTERVAL == 0)

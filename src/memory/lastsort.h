@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * lastsort.h
- *	  Sort tuples with equal keys by the word that comes last.
+ *	  Sort tuples with equal keys by their last word, the tie-breaker.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,16 +14,17 @@
 
 /*
  * lastsort orders n entries whose keys are equal.  'stride', 'scratch' and
- * 'room' are as in radix_sort.  False, and only first words have changed or the
- * order of entries that are equal, if their order is not all in a word.
+ * 'room' are as in radix_sort.  It overwrites the first words of the entries.
+ * Returns false if the last words do not decide the whole order; equal entries
+ * may then be in another order than before.
  */
 extern bool lastsort(const SortOrder *order, uint64 *entries, int64 n,
 					 int stride, uint64 *scratch, int64 room);
 
 /*
- * lastsort_same is lastsort of entries with equal words, which it keeps, if the
- * variant sees that their keys are the same; else false.  Those of a stable
- * sort must be in the order in which they were put.
+ * lastsort_same is lastsort for entries with equal words, which it preserves.
+ * It returns false as well if the variant does not find that their keys are the
+ * same.  Entries of a stable sort must be in the order in which they were put.
  */
 extern bool lastsort_same(const SortOrder *order, uint64 *entries, int64 n,
 						  int stride, uint64 *scratch, int64 room);

@@ -3,31 +3,32 @@
  * memsort.c
  *	  Entries in memory: growth and accounting.
  *
- * Entries are in one array that grows (large arrays grow without a copy, the C
- * library remaps them; those of which it is known how large they will be need
- * not), tuples in chunks that are filled from the start.
- * Nothing is freed singly, so a tuple costs its size and one entry, and a part
- * of an entry for the scratch array while sorting.  When the budget is used up
- * memsort_reserve says so and the caller writes a run.
+ * All entries are in one array that grows.  Growing a large array copies
+ * nothing, because the C library remaps it; if the caller expects a number of
+ * tuples, the array gets its final size early and need not be remapped either.
+ * Tuples are in chunks, each of which is filled from its start.  No tuple is
+ * freed singly, so a tuple costs its size and one entry, and while sorting a
+ * part of an entry in the scratch array.  When the budget is used up
+ * memsort_reserve returns NULL and the caller writes a run.
  *
  * The budget here is what the rest of the sort leaves for the entries
- * (sort_other_memory in sortstate.c; nobody adds up parts), and what is
- * accounted here is the entries', which are in a memory context of their own.
- * Of the scratch array scratch_cost() per entry is set aside from the start.
- * The radix sort makes do with any size of it, so that entries can fill nearly
- * all of the budget: a million random words take 15 ns each then, and 10 to 13
- * with as much scratch as entries.  Few entries get that if there is room,
- * those of a sort that need not have all of its tuples in memory
- * (memsort_want_scratch), and those of a stable sort: the radix sort is stable
- * then, and entries with equal words need not be sorted by their places.
+ * (sort_other_memory in sortstate.c measures the rest), and the accounting here
+ * covers only the entries, which have a memory context of their own.  It sets
+ * aside scratch_cost() bytes of scratch per entry from the start.  The radix
+ * sort works with any amount of scratch, so entries can fill nearly all of the
+ * budget; it is faster with as much scratch as entries.  Three kinds of sorts
+ * get that much: sorts of few entries, if there is room; sorts that need not
+ * have all of their tuples in memory (memsort_want_scratch); and stable sorts,
+ * because the radix sort is then stable and entries with equal words need not
+ * be sorted by their places.
  *
  * A stable or bounded sort fills chunks strictly in the order of their list,
- * those of single large tuples as well, so that places tell the order in which
- * tuples were put.
+ * including chunks of single large tuples, so that the place of a tuple tells
+ * when it was put.
  *
- * The pages of a chunk are opened (pages.c) as it is filled, so that as good as
- * no memory is touched that is not used.  Chunks are large so that large pages
- * are possible.
+ * memsort opens the pages of a chunk (pages.c) as it fills the chunk, so that
+ * it touches hardly any memory that it does not use.  Chunks are large so that
+ * the kernel can use large pages.
  *
  *-------------------------------------------------------------------------
  */
@@ -42,8 +43,9 @@
 #include "utils/memutils.h"
 
 /*
- * The first entries and the first chunk fit, with all else, in the block that a
- * memory context keeps, so that a sort of a few tuples allocates nothing.
+ * The first entries and the first chunk fit, with everything else, in the block
+ * that a memory context keeps, so that a sort of a few tuples allocates
+ * nothing.
  */
 #define FIRST_ENTRIES	64
 #define FIRST_CHUNK		(4 * 1024)
@@ -53,8 +55,9 @@
 #define MAX_CHUNK		(32 * 1024 * 1024)
 
 /*
- * An array of so many entries grows at once to what is expected, and a part
- * more, for participants do not have equal shares.
+ * From LEAST_TO_EXPECT entries on, the array grows at once to the expected
+ * number and one EXPECTED_PART-th more, because participants do not sort equal
+ * shares.
  */
 #define LEAST_TO_EXPECT	(4 * 1024)
 #define EXPECTED_PART	4
@@ -65,15 +68,14 @@
 #define LARGE_TUPLE		(MIN_CHUNK / 4)
 
 /*
- * Entries of no more bytes than this are sorted with as much scratch if there
- * is room.  (With 4 MB instead of 1, builds on 90,000 to 120,000 strings in "C"
- * took 0.97 of the time.)
+ * Up to this many bytes of entries are sorted with as much scratch, if there is
+ * room.
  */
 #define FULL_SCRATCH	(4 * 1024 * 1024)
 
 /*
- * Bytes of scratch that an entry needs: its address, when tuples are compared,
- * all of it, when the radix sort must be stable, or a part of its place in the
+ * Bytes of scratch that an entry needs: its address, if tuples are compared;
+ * all of it, if the radix sort must be stable; or a part of its share of the
  * radix sort.
  */
 static int64
@@ -94,8 +96,7 @@ entry_cost(const MemSort *ms)
 }
 
 /*
- * memsort_tuple_cost returns what a tuple like those in memory takes, and its
- * entry.
+ * memsort_tuple_cost returns the mean bytes of a tuple in memory and its entry.
  */
 int64
 memsort_tuple_cost(const MemSort *ms)
@@ -103,7 +104,7 @@ memsort_tuple_cost(const MemSort *ms)
 	return entry_cost(ms) + ms->tuple_bytes / Max(ms->count, 1);
 }
 
-/* Bytes that sorting takes besides the scratch. */
+/* Bytes that sorting uses besides the scratch. */
 static int64
 sort_memory(const MemSort *ms)
 {
@@ -111,8 +112,8 @@ sort_memory(const MemSort *ms)
 }
 
 /*
- * memsort_create makes an empty MemSort that holds at most budget bytes, and
- * perhaps so many entries (0: unknown).
+ * memsort_create makes an empty MemSort that holds at most 'budget' bytes.
+ * 'expected' is the number of entries that may come, 0 if unknown.
  */
 MemSort *
 memsort_create(SortOrder *order, int64 budget, int64 expected)
@@ -155,7 +156,7 @@ account(MemSort *ms, int64 bytes)
 	ms->peak = Max(ms->peak, ms->used);
 }
 
-/* Bytes that are left of the chunk being filled. */
+/* Bytes left in the chunk being filled. */
 static int64
 chunk_rest(const MemSort *ms)
 {
@@ -167,7 +168,7 @@ chunk_rest(const MemSort *ms)
 	return chunk->start + chunk->size - ms->next;
 }
 
-/* Bytes of so many entries. */
+/* Bytes of n entries. */
 static Size
 entries_size(const MemSort *ms, int64 n)
 {
@@ -175,8 +176,8 @@ entries_size(const MemSort *ms, int64 n)
 }
 
 /*
- * Allocate room for entries that are expected, and perhaps never come: false,
- * and nothing has changed, if there is no memory for them.
+ * Allocate room for expected entries, which may never come.  If there is no
+ * memory for them it returns false and changes nothing.
  */
 static bool
 try_entries(MemSort *ms, int64 room)
@@ -196,7 +197,7 @@ try_entries(MemSort *ms, int64 room)
 	return true;
 }
 
-/* Allocate room for this many entries. */
+/* Allocate room for 'room' entries. */
 static void
 allocate_entries(MemSort *ms, int64 room)
 {
@@ -206,10 +207,10 @@ allocate_entries(MemSort *ms, int64 room)
 }
 
 /*
- * Room for so many more entries, or for all that are expected, as far as 'most'
- * more are possible.  It takes no memory before it is filled, and then large
- * pages, which an array that is remapped loses: a serial build of 30 million
- * int8 took 15 % less.
+ * Number of entries to allocate room for: 'more' additional ones, or all that
+ * the caller expects, but at most 'most' additional ones.  Room uses no memory
+ * until it is filled, and then it gets large pages, which an array loses when
+ * the C library remaps it.
  */
 static int64
 room_for(const MemSort *ms, int64 more, int64 most)
@@ -223,7 +224,7 @@ room_for(const MemSort *ms, int64 more, int64 most)
 	return Max(wanted, least);
 }
 
-/* Allocate room for this many more entries, or for those that are expected. */
+/* Allocate room for 'more' additional entries, or for the expected ones. */
 static void
 make_room(MemSort *ms, int64 more, int64 most)
 {
@@ -234,8 +235,9 @@ make_room(MemSort *ms, int64 more, int64 most)
 }
 
 /*
- * Make room for another entry.  Doubling, until the budget does not allow it;
- * then once more, by what the rest of it can hold at the mean tuple size.
+ * Make room for another entry.  Capacity doubles until the budget does not
+ * allow that; it then grows once more, to what the rest of the budget can hold
+ * at the mean tuple size.
  */
 static bool
 grow_entries(MemSort *ms)
@@ -245,7 +247,7 @@ grow_entries(MemSort *ms)
 	int64		more = Min(ms->capacity, rest / mean);
 
 	if (ms->capacity < MIN_ENTRIES)
-		more = ms->capacity;	/* little, whatever tuples take */
+		more = ms->capacity;	/* little memory, however large tuples are */
 	else if (more < MIN_ENTRIES / 8 && ms->count > 0)
 		return false;
 	more = Max(more, 1);
@@ -256,7 +258,7 @@ grow_entries(MemSort *ms)
 	return true;
 }
 
-/* Open some of the entries that there is room for, after making room. */
+/* Open the pages of more entries, after making room for them if necessary. */
 static bool
 open_entries(MemSort *ms)
 {
@@ -272,9 +274,7 @@ open_entries(MemSort *ms)
 	return true;
 }
 
-/*
- * Allocate a chunk of this size, or so, and remember it.
- */
+/* Allocate a chunk of about 'size' bytes, at least 'least', and list it. */
 static char *
 add_chunk(MemSort *ms, Size least, Size size)
 {
@@ -304,7 +304,7 @@ drop_chunk(MemSort *ms)
 	chunk_free(last);
 }
 
-/* Give back the scratch that is kept, if any. */
+/* Free the scratch that is kept, if any. */
 static void
 free_scratch(MemSort *ms)
 {
@@ -314,8 +314,9 @@ free_scratch(MemSort *ms)
 }
 
 /*
- * memsort_set_budget changes the budget, and looks again what the words of the
- * entries are like.  An empty MemSort gives back what it has kept beyond that.
+ * memsort_set_budget changes the budget and recomputes the cost of scratch,
+ * since the words of the entries may have changed.  An empty MemSort frees the
+ * memory that it keeps beyond the new budget.
  */
 void
 memsort_set_budget(MemSort *ms, int64 budget)
@@ -341,14 +342,14 @@ memsort_set_budget(MemSort *ms, int64 budget)
 		allocate_entries(ms, ms->capacity);
 		account(ms, -excess * entry_cost(ms));
 	}
-	/* what is kept of scratch is what is set aside, or less */
+	/* keep no more scratch than is set aside */
 	if ((int64) ms->scratch.size > ms->capacity * ms->scratch_cost)
 		free_scratch(ms);
 }
 
 /*
- * memsort_want_scratch gives an empty MemSort as much scratch as entries, which
- * is kept from one sort to the next.
+ * memsort_want_scratch gives an empty MemSort as much scratch as entries.  The
+ * MemSort keeps the scratch from one sort to the next.
  */
 void
 memsort_want_scratch(MemSort *ms)
@@ -362,8 +363,8 @@ memsort_want_scratch(MemSort *ms)
 }
 
 /*
- * memsort_narrow lets entries have as many words as the order has now, one
- * instead of two: the first of those that there are.
+ * memsort_narrow gives entries as many words as the order now has, one instead
+ * of two.  They keep the first word.
  */
 void
 memsort_narrow(MemSort *ms)
@@ -391,8 +392,9 @@ memsort_narrow(MemSort *ms)
 }
 
 /*
- * Room for a large tuple: a chunk of its own, at the end of the list until it
- * is filled.  Empty chunks, kept from an earlier run, make way for it.
+ * Make room for a large tuple: a chunk of its own, which is last in the list
+ * until it is filled.  Empty chunks that an earlier run left are freed if their
+ * memory is needed.  Returns NULL if the budget forbids it.
  */
 static char *
 place_large(MemSort *ms, Size need)
@@ -405,8 +407,8 @@ place_large(MemSort *ms, Size need)
 }
 
 /*
- * Open the next chunk, for a tuple of 'need' bytes and more of them; false if
- * the budget forbids it.
+ * Start the next chunk, for a tuple of 'need' bytes and later ones.  Returns
+ * false if the budget forbids it.
  */
 static bool
 next_chunk(MemSort *ms, Size need)
@@ -420,7 +422,10 @@ next_chunk(MemSort *ms, Size need)
 	}
 	if (ms->filled == ms->nchunks)
 	{
-		/* Small sorts stay small: chunks grow with what they hold together. */
+		/*
+		 * Small sorts stay small: a new chunk is no larger than all tuples so
+		 * far.
+		 */
 		size = MAXALIGN(Min(size, Max(ms->tuple_bytes, FIRST_CHUNK)));
 		size = Max(size, need);
 		if (ms->used + (int64) size > ms->budget && ms->count > 0)
@@ -434,8 +439,8 @@ next_chunk(MemSort *ms, Size need)
 }
 
 /*
- * Open more of the chunk being filled, until a tuple of 'need' bytes has room;
- * false if it is too small.
+ * Open more pages of the chunk being filled, until a tuple of 'need' bytes has
+ * room.  Returns false if the chunk is too small.
  */
 static bool
 open_chunk(MemSort *ms, Size need)
@@ -452,7 +457,7 @@ open_chunk(MemSort *ms, Size need)
 	return true;
 }
 
-/* Are images placed in the order in which they were put? */
+/* True if images must be placed in the order in which they were put. */
 static inline bool
 keeps_places(const MemSort *ms)
 {
@@ -483,8 +488,8 @@ memsort_reserve_slowly(MemSort *ms, Size need)
 }
 
 /*
- * memsort_take_chunk lists the chunk of a large tuple that is there now as
- * filled, before the one that is being filled.
+ * memsort_take_chunk lists the newly allocated chunk of a large tuple as
+ * filled, before the chunk being filled.
  */
 void
 memsort_take_chunk(MemSort *ms)
@@ -497,8 +502,9 @@ memsort_take_chunk(MemSort *ms)
 }
 
 /*
- * memsort_put_inline adds an entry with an inline image.  False, and nothing
- * done, if the budget does not allow it; the first tuple always finds room.
+ * memsort_put_inline adds an entry with an inline image.  It returns false and
+ * adds nothing if the budget does not allow it; the first tuple always finds
+ * room.
  */
 bool
 memsort_put_inline(MemSort *ms, const uint64 *words, uint64 image)
@@ -510,7 +516,7 @@ memsort_put_inline(MemSort *ms, const uint64 *words, uint64 image)
 	return true;
 }
 
-/* Orders places by their address. */
+/* Order places by address. */
 static int
 compare_addresses(const void *a, const void *b)
 {
@@ -520,7 +526,9 @@ compare_addresses(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Let the order know where images are, and so which was put first. */
+/*
+ * Tell the order where images are, from which it can tell which was put first.
+ */
 static void
 note_places(MemSort *ms)
 {
@@ -544,7 +552,7 @@ note_places(MemSort *ms)
 	ms->order->nplaces = ms->filled;
 }
 
-/* Order the entries, with room for so many bytes of scratch. */
+/* Order the entries, with 'room' bytes of scratch. */
 static void
 sort_entries(MemSort *ms, uint64 *scratch, int64 room)
 {
@@ -563,8 +571,8 @@ sort_entries(MemSort *ms, uint64 *scratch, int64 room)
 }
 
 /*
- * Bytes of scratch to sort with.  'used' includes what is set aside for all
- * entries that there could be.
+ * Bytes of scratch to sort with.  'used' includes the scratch set aside for all
+ * entries up to the capacity.
  */
 static int64
 scratch_room(const MemSort *ms)
@@ -577,8 +585,8 @@ scratch_room(const MemSort *ms)
 }
 
 /*
- * Take scratch of at least 'room' bytes; of what is set aside all that may be
- * wanted, if it will be kept.
+ * Allocate scratch of at least 'room' bytes.  If the MemSort keeps it, allocate
+ * all that is set aside, since later sorts may need it.
  */
 static void
 take_scratch(MemSort *ms, MemChunk *scratch, int64 room)
@@ -599,7 +607,7 @@ take_scratch(MemSort *ms, MemChunk *scratch, int64 room)
 	}
 }
 
-/* Give it back, or keep it. */
+/* Free the scratch, or keep it for later sorts. */
 static void
 leave_scratch(MemSort *ms, MemChunk *scratch, bool fits)
 {
@@ -656,13 +664,14 @@ memsort_sort(MemSort *ms)
 	sort_entries(ms, (uint64 *) scratch.start, scratch.size);
 	fault_point("memsort: sorted");
 	account(ms, -extra);
-	/* what is set aside for scratch counts as used, whoever has it */
+	/* the scratch set aside counts as used, even if chunk.c keeps it */
 	leave_scratch(ms, &scratch, extra <= sort_memory(ms));
 }
 
 /*
- * Order the entries as they were put: by their images' places, which change
- * seats with their first words for that.
+ * Order the entries as they were put, by the places of their images.  The place
+ * becomes the first word of the entry while it is sorted, and the first word
+ * takes the last position.
  */
 static void
 sort_by_places(MemSort *ms)
@@ -710,9 +719,9 @@ move_image(MemSort *ms, uint64 *entry)
 }
 
 /*
- * memsort_compact gives back the images of entries that are not there any more.
- * The others are moved to new chunks, and old ones are freed as soon as they
- * are empty.  Entries are in the order in which they were put afterwards.
+ * memsort_compact frees the images of entries that were removed.  It moves the
+ * other images to new chunks and frees each old chunk as soon as it is empty.
+ * Afterwards the entries are in the order in which they were put.
  */
 void
 memsort_compact(MemSort *ms)
@@ -731,7 +740,7 @@ memsort_compact(MemSort *ms)
 	ms->nchunks = ms->filled = 0;
 	ms->next = ms->end = ms->reserved = NULL;
 	ms->tuple_bytes = 0;
-	ms->budget = PG_INT64_MAX;	/* it is less than there was */
+	ms->budget = PG_INT64_MAX;	/* the new chunks need less than the old */
 	for (int c = 0; c < nold; c++)
 	{
 		const char *end = old[c].start + old[c].size;
@@ -753,7 +762,10 @@ memsort_compact(MemSort *ms)
 	pfree(old);
 }
 
-/* memsort_is_small tells whether there is little more than at first. */
+/*
+ * memsort_is_small returns true if the MemSort has little more than its initial
+ * memory.
+ */
 bool
 memsort_is_small(const MemSort *ms)
 {
@@ -762,8 +774,8 @@ memsort_is_small(const MemSort *ms)
 }
 
 /*
- * memsort_reset removes all entries.  Their memory is kept for the next run,
- * except that of single large tuples.
+ * memsort_reset removes all entries.  It keeps their memory for the next run,
+ * except the chunks of single large tuples.
  */
 void
 memsort_reset(MemSort *ms)
@@ -790,7 +802,7 @@ memsort_reset(MemSort *ms)
 	ms->tuple_bytes = 0;
 }
 
-/* memsort_free gives all memory back. */
+/* memsort_free frees the MemSort and all of its memory. */
 void
 memsort_free(MemSort *ms)
 {
@@ -798,8 +810,8 @@ memsort_free(MemSort *ms)
 }
 
 /*
- * memsort_leave does the same, but leaves large chunks to the sorts after this
- * one.
+ * memsort_leave is memsort_free, except that it leaves large chunks to later
+ * sorts.
  */
 void
 memsort_leave(MemSort *ms)

@@ -24,47 +24,49 @@
 #include "order/order.h"
 #include "util.h"
 
-/* MemSort: one sort's entries and their images. */
+/* MemSort: entries and images of one sort. */
 typedef struct MemSort
 {
 	uint64	   *entries;
 	int			stride;			/* words of an entry, 2 or 3 */
 	int64		count;
 	int64		used;			/* bytes of entries, scratch and chunks */
-	int64		peak;			/* the most that were used since the caller
-								 * has set it to 'used' */
+	int64		peak;			/* highest value of 'used' since the caller
+								 * last set 'peak' to it */
 
 	/* private to memsort.c */
 	SortOrder  *order;
 	MemoryContext context;
-	int64		capacity;		/* of entries, as accounted */
-	int64		room;			/* ... as allocated */
-	int64		opened;			/* ... whose pages are there: see pages.h */
-	int64		expected;		/* about so many; 0: unknown */
-	int64		budget;			/* for 'used' */
-	Size		chunk_size;		/* of chunks, but the first and large tuples' */
-	int64		scratch_cost;	/* bytes of scratch set aside for an entry */
-	bool		all_scratch;	/* as many as of the entry; they are kept: */
-	MemChunk	scratch;		/* its size is 0 before it is needed */
-	int64		tuple_bytes;	/* of them, in images */
+	int64		capacity;		/* entries that the accounting covers */
+	int64		room;			/* entries that the array has memory for */
+	int64		opened;			/* entries whose pages are open, see pages.h */
+	int64		expected;		/* expected number of entries; 0: unknown */
+	int64		budget;			/* limit of 'used' */
+	Size		chunk_size;		/* of chunks, except the first and those of
+								 * large tuples */
+	int64		scratch_cost;	/* bytes of scratch set aside per entry */
+	bool		all_scratch;	/* set aside as much scratch as entries, and
+								 * keep it in 'scratch' */
+	MemChunk	scratch;		/* scratch that is kept; size 0: none yet */
+	int64		tuple_bytes;	/* bytes of all images */
 	MemChunk   *chunks;			/* memory for images */
 	int			nchunks;
 	int			maxchunks;
-	int			filled;			/* chunks in use; the rest are empty */
+	int			filled;			/* chunks in use; later ones are empty */
 	int			current;		/* the one being filled, if next is not NULL */
 	OrderPlace *places;			/* stable sorts: the chunks by address */
 	int			maxplaces;
 	char	   *next;			/* free opened part of the chunk being filled */
 	char	   *end;
 
-	/* a reservation; forgotten by the next one */
+	/* a reservation, which the next one replaces */
 	char	   *reserved;		/* NULL: none */
 	Size		reserved_bytes;
-	bool		reserved_alone; /* it is a chunk of its own, the last one */
-	uint64		reserved_inline;	/* an inline image that is being made */
+	bool		reserved_alone; /* the last chunk, holding this tuple alone */
+	uint64		reserved_inline;	/* inline image being made */
 
-	Size		first_read;		/* of an image, what is asked for before it is
-								 * got: set when they are sorted */
+	Size		first_read;		/* bytes of an image to prefetch before it is
+								 * read; set by memsort_sort */
 } MemSort;
 
 extern MemSort *memsort_create(SortOrder *order, int64 budget, int64 expected);
@@ -105,8 +107,8 @@ memsort_add(MemSort *ms, const uint64 *words, uint64 last)
 }
 
 /*
- * memsort_has_room tells whether there is room for an entry and an image of
- * that size (inline images need 0) without looking for more.
+ * memsort_has_room returns true if there is room for an entry and an image of
+ * 'size' bytes (0 for inline images) without opening more memory.
  */
 static inline bool
 memsort_has_room(const MemSort *ms, Size size)
@@ -115,7 +117,7 @@ memsort_has_room(const MemSort *ms, Size size)
 				  ms->end - ms->next >= (ptrdiff_t) MAXALIGN(size));
 }
 
-/* memsort_add_next adds an image that was made where it stays. */
+/* memsort_add_next adds an image that was made at its final place. */
 static inline void
 memsort_add_next(MemSort *ms, Size size, const uint64 *words)
 {
@@ -129,10 +131,10 @@ memsort_add_next(MemSort *ms, Size size, const uint64 *words)
 }
 
 /*
- * memsort_reserve returns a MAXALIGNed place for an image of that size.  It is
- * not one of the entries before memsort_commit, and forgotten when there is
- * another reservation.  NULL if the budget does not allow it; the first tuple
- * always finds room.
+ * memsort_reserve returns a MAXALIGNed place for an image of 'size' bytes.  The
+ * image is no entry until memsort_commit, and the next reservation discards it.
+ * Returns NULL if the budget does not allow it; the first tuple always finds
+ * room.
  */
 static inline char *
 memsort_reserve(MemSort *ms, Size size)
@@ -180,7 +182,10 @@ memsort_tuple(const MemSort *ms, uint64 *entry)
 	return ms->order->inline_image ? (char *) last : (char *) (uintptr_t) *last;
 }
 
-/* memsort_ahead returns the image some entries after the i-th, to prefetch. */
+/*
+ * memsort_ahead returns the image ENTRIES_AHEAD entries after the i-th, to
+ * prefetch it.
+ */
 static inline const char *
 memsort_ahead(const MemSort *ms, int64 i)
 {
@@ -189,9 +194,9 @@ memsort_ahead(const MemSort *ms, int64 i)
 }
 
 /*
- * memsort_prefetch asks for the first bytes of that image.  They need not begin
- * where a cache line does, so the last one may be in a line of its own.  A
- * macro for the reason in util.h.
+ * memsort_prefetch prefetches the first 'bytes' bytes of that image.  They need
+ * not begin at a cache line, so the last byte may be in another line.  It is a
+ * macro for the reason given in util.h.
  */
 #define memsort_prefetch(ms, i, bytes) \
 	do { \
@@ -201,7 +206,10 @@ memsort_ahead(const MemSort *ms, int64 i)
 		pt_prefetch(ahead_ + (bytes) - 1); \
 	} while (0)
 
-/* What a caller of get reads at once is most often here, or in less. */
+/*
+ * Upper limit of first_read: callers of get usually read at most this much of
+ * an image at once.
+ */
 #define MEMSORT_FIRST_READ	(2 * CACHE_LINE)
 
 #endif							/* PTSORT_MEMSORT_H */

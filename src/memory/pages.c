@@ -1,25 +1,26 @@
 /*-------------------------------------------------------------------------
  *
  * pages.c
- *	  Fresh memory: have the kernel give its pages cheaply.
+ *	  Fresh memory: get its pages from the kernel cheaply.
  *
- * A sort of hundreds of megabytes in memory spends more time on faults of
- * pages that it touches first than on sorting.  Two things help:
+ * A sort of hundreds of megabytes in memory spends more time on page faults of
+ * memory that it touches first than on sorting.  Two things help:
  *
- * Large pages.  There is one fault for each, and what looks at sorted tuples,
- * which are all over memory, needs no walk for the address of nearly each.  So
- * the kernel is asked for them.  But they may be dear: where a virtual machine
- * tells its host which large pages are free, the host takes them away, and has
- * to find the memory anew, a small page at a time, when one is touched again;
- * or the kernel moves memory about to make one.  So each is timed, and if one
- * was slow the next ones are done without, more of them each time.
+ * Large pages.  Each takes only one fault, and reading sorted tuples, which are
+ * all over memory, no longer needs a page table walk for nearly every address.
+ * So pages.c asks the kernel for them.  But they may be expensive: where a
+ * virtual machine tells its host which large pages are free, the host takes
+ * them away, and must find the memory again, one small page at a time, when one
+ * is touched; or the kernel moves memory about to make one.  So pages.c times
+ * each large page, and after a slow one it does without the next ones, more of
+ * them each time.
  *
- * Small pages are asked for PAGES_STEP at once, just before they are filled.
- * That takes no fault for each, and what the kernel has cleared is still in the
- * processor's cache when it is filled.
+ * Small pages.  pages.c asks for PAGES_STEP bytes of them at once, just before
+ * they are filled.  That avoids the single faults, and what the kernel has
+ * cleared is still in the processor's cache when it is filled.
  *
- * All of this is advice.  Where the kernel does not know it, or forbids large
- * pages, pages come as they always did.
+ * All of this is advice.  If the kernel does not know it, or forbids large
+ * pages, it provides pages as usual.
  *
  *-------------------------------------------------------------------------
  */
@@ -30,31 +31,34 @@
 
 #include "memory/pages.h"
 
-/* Size of a large page of memory, where there are any. */
+/* Size of a large page, on systems that have them. */
 #define LARGE_PAGE		(2 * 1024 * 1024)
 
-/* Size of a small one; no harm is done if they are larger. */
+/* Size of a small page; larger ones do no harm. */
 #define SMALL_PAGE		4096
 
-/* Less than this is not worth a call of the kernel. */
+/* Opening less than this is not worth a system call. */
 #define MIN_OPEN		(64 * 1024)
 
 /*
- * A large page is slow that takes more than this, in ns of processor time: as
- * much as 512 small ones take at worst, and four times what one takes that
- * needs only be cleared.
+ * A large page counts as slow if it takes more processor time than this, in ns:
+ * as much as 512 small pages take at worst, and several times what a large page
+ * takes that only needs clearing.
  */
 #define SLOW			1000000
 
-/* After a slow one, do without so many; double that each time, up to. */
+/*
+ * Number of large pages to do without after a slow one; it doubles each time,
+ * up to MAX_WITHOUT.
+ */
 #define MIN_WITHOUT		8
 #define MAX_WITHOUT		256
 
-/* Large pages to do without, and how many that was the last time. */
+/* Large pages still to do without, and the number that this began with. */
 static int	without = 0;
 static int	last_without = 0;
 
-/* Advise about the pages that are within this memory. */
+/* Give the kernel advice about the pages that lie within this memory. */
 static void
 advise(char *start, char *end, int advice)
 {
@@ -87,7 +91,7 @@ now(void)
 	return time.tv_sec * INT64CONST(1000000000) + time.tv_nsec;
 }
 
-/* Have this page given as a large one, and see what it costs. */
+/* Get this page as a large one, and measure what it costs. */
 static void
 open_large(char *page)
 {
@@ -100,7 +104,7 @@ open_large(char *page)
 			Min(Max(2 * last_without, MIN_WITHOUT), MAX_WITHOUT);
 	else
 		last_without = 0;
-	/* in case that it is a small one */
+	/* in case the kernel provides small pages */
 	populate(page, page + LARGE_PAGE);
 }
 #endif
@@ -153,9 +157,9 @@ pages_leave(void *start, Size size)
 }
 
 /*
- * pages_advise: see pages.h.  What an allocator has mapped for this memory
- * alone must remain one mapping, or it could not be remapped when it grows, but
- * would be copied: so the pages at both ends are advised with it.
+ * pages_advise: see pages.h.  If an allocator has a mapping of its own for this
+ * memory, it must remain one mapping; otherwise growing it would copy it
+ * instead of remapping it.  So the pages at both ends get the same advice.
  */
 void
 pages_advise(void *start, Size size)

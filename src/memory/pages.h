@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * pages.h
- *	  Fresh memory: have the kernel give its pages cheaply.
+ *	  Fresh memory: get its pages from the kernel cheaply.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,25 +11,28 @@
 #include "compat.h"
 
 /*
- * pages_open has pages given for the beginning of fresh memory, which is going
- * to be filled.  Returns how many bytes of it that is, all of it if it is
- * small.  Memory after that need not be opened; it only costs more then.
+ * pages_open gets pages for the beginning of fresh memory that is about to be
+ * filled.  Returns the number of bytes opened, all of them if 'size' is small.
+ * Memory after that may also be used unopened, but then costs more.
  */
 extern Size pages_open(char *start, Size size);
 
-/* How much memory is opened at once: what a processor's cache can hold. */
+/* Bytes to open at once: what fits in a processor's cache. */
 #define PAGES_STEP		(256 * 1024)
 
-/* pages_open_all has pages given for all of it. */
+/* pages_open_all gets pages for all of this memory. */
 extern void pages_open_all(void *start, Size size);
 
 /*
- * pages_leave is for memory whose contents are of no use any more: the kernel
- * may take its pages until they are written to again.
+ * pages_leave tells the kernel that the contents of this memory are no longer
+ * needed: the kernel may reclaim its pages until they are written to again.
  */
 extern void pages_leave(void *start, Size size);
 
-/* pages_advise is for memory that may not be filled, or only much later. */
+/*
+ * pages_advise asks for large pages for memory that may be filled much later,
+ * or not at all.
+ */
 extern void pages_advise(void *start, Size size);
 
 #endif							/* PTSORT_PAGES_H */

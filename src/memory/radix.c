@@ -3,31 +3,28 @@
  * radix.c
  *	  Sort entries of a few 64-bit words by those words.
  *
- * A most significant digit radix sort between two arrays, which change roles
- * at each level.  At each level the bits that all entries of a bucket share
- * are skipped, whatever their place, so clustered keys cost no more levels
- * than random ones; when a word is used up the next one follows.  Ten million
- * random words take two levels, of 11 bits each; then buckets are so small
- * that one insertion sort over many of them finishes them.  Input that is in
- * order, or in reverse order, is recognised while that costs next to nothing.
+ * A most significant digit radix sort between two arrays, which change roles at
+ * each level.  Each level skips the bits that all entries of a bucket share,
+ * wherever these bits are, so clustered keys cost no more levels than random
+ * ones; when a word is used up the next one follows.  Ten million random words
+ * take two levels of 11 bits each; buckets are then so small that one insertion
+ * sort over many of them finishes them.  The sort also recognises input that is
+ * in order or in reverse order, which costs next to nothing.
  *
- * The first level moves entries between places all over memory, later levels
- * stay in cache.  (Small buffers in between, one per bucket, so that each visit
- * to a bucket brings several entries, made it slower: by half for 500,000
- * entries and by a quarter for ten million.)
+ * The first level moves entries between places all over memory; later levels
+ * stay in cache.  Small buffers in between, one per bucket, so that each visit
+ * to a bucket brings several entries, made the first level slower.
  *
- * The second array may be smaller.  Then entries are first moved to buckets in
- * place, until a bucket fits.  Two million entries of two words take 39 ms, and
- * 32 ms with a second array for all of them; but to have the kernel give the
- * memory for that takes 14 ms in small pages.
+ * The second array may be smaller than the first.  The sort then moves entries
+ * to buckets in place until a bucket fits the second array.  That takes longer
+ * than sorting with a second array for all entries, but may take less than
+ * having the kernel provide the memory for it.
  *
  * No input is bad: each level costs O(n) and uses up at least one differing
- * bit, and normally DIGIT_BITS of them.  Of the distributions tried (clustered,
- * powers of two, Zipf-like, 90 % equal) none took more than 1.6 times as long
- * as random words.
+ * bit, and normally DIGIT_BITS of them.
  *
- * The functions are written for any stride and are compiled once for each that
- * occurs, by inlining with a constant.
+ * The functions are written for any stride, and inlining with a constant
+ * compiles them once for each stride that occurs.
  *
  *-------------------------------------------------------------------------
  */
@@ -39,32 +36,34 @@
 #include "port/pg_bitutils.h"
 #include "util.h"
 
-/* Digits: 2,048 counters fit the first level cache. */
+/* Bits of a digit: 2,048 counters fit the first level cache. */
 #define DIGIT_BITS		11
 #define MAX_BUCKETS		(1 << DIGIT_BITS)
 
-/* Buckets of up to this many entries are left to insertion sort. */
+/* An insertion sort handles buckets of up to this many entries. */
 #define INSERTION_LIMIT 24
 
 /* Mean number of entries up to which buckets count as small. */
 #define SMALL_BUCKET	8
 
-/* From this many entries on a sample tells in which bits they differ. */
+/* From this many entries on, a sample shows in which bits they differ. */
 #define SAMPLE_LIMIT	2048
 #define SAMPLE_ENTRIES	256
 
-/* Digit of a pass in place: more buckets miss the cache too often. */
+/*
+ * Bits of a digit of a pass in place: more buckets miss the cache too often.
+ */
 #define IN_PLACE_BITS	8
 
 /*
- * The place in a bucket that comes so many bytes after the next one is asked
- * for; without that such a pass takes twice as long.
+ * A pass in place prefetches the place in a bucket that comes this many bytes
+ * after the next one.
  */
 #define PLACES_AHEAD	CACHE_LINE
 
 /*
- * Counters that are allocated at a time: for four levels, which are rarely
- * used up.  A pass in place needs two sets.
+ * Counters to allocate at a time: enough for four levels, which are rarely used
+ * up.  A pass in place needs two sets.
  */
 #define COUNTERS		(RADIX_MEMORY / sizeof(int64))
 #define MIN_COUNTERS	Max(MAX_BUCKETS, 2 << IN_PLACE_BITS)
@@ -85,8 +84,8 @@ copy_entry(uint64 *target, const uint64 *source, const int stride)
 }
 
 /*
- * Does entry a come before entry b, by nkeys words?  Nothing is known of which
- * word decides, so there is no branch for each.
+ * True if entry a comes before entry b by nkeys words.  It cannot be predicted
+ * which word decides, so there is no branch per word.
  */
 static pt_inline bool
 entry_before(const uint64 *a, const uint64 *b, const int nkeys)
@@ -139,7 +138,7 @@ compare_from(const uint64 *a, const uint64 *b, int word, int nkeys)
 	return order_compare_words(a + word, b + word, nkeys - word);
 }
 
-/* Are the entries in order already?  Stops at the first that is not. */
+/* True if the entries are in order.  Stops at the first that is not. */
 static pt_inline bool
 is_sorted(const uint64 *entries, int64 n, const int stride, int word, int nkeys)
 {
@@ -153,8 +152,8 @@ is_sorted(const uint64 *entries, int64 n, const int stride, int word, int nkeys)
 }
 
 /*
- * Are they in strictly descending order?  Strictly, because turning equal ones
- * around would not be stable.
+ * True if the entries are in strictly descending order.  Strictly, because
+ * reversing equal ones would not be stable.
  */
 static pt_inline bool
 is_reversed(const uint64 *entries, int64 n, const int stride, int nkeys)
@@ -194,8 +193,8 @@ differing_bits(const uint64 *entries, int64 n, const int64 stride, int word)
 }
 
 /*
- * What is the same at all levels.  Counters of a level's buckets are taken
- * from the front of 'counters' and stay until its buckets are sorted.
+ * State shared by all levels of recursion.  Each level uses counters for its
+ * buckets from the front of 'counters', until its buckets are sorted.
  */
 typedef struct RadixSort
 {
@@ -234,7 +233,7 @@ scatter(const uint64 *source, uint64 *target, int64 n, const int stride,
 	}
 }
 
-/* How many bits of n entries to take at once: fewer for small buckets. */
+/* Number of bits to sort n entries by at once: fewer for small buckets. */
 static pt_inline int
 digit_bits(int64 n)
 {
@@ -247,7 +246,7 @@ static void sort_in_place(RadixSort *sort, uint64 *entries, int64 n, int stride,
 						  int word);
 
 /*
- * Count the entries of each bucket; returns the bits of the word in which
+ * Count the entries of each bucket.  Returns the bits of the word in which
  * entries differ.
  */
 static pt_inline uint64
@@ -268,7 +267,7 @@ count_buckets(const uint64 *entries, int64 n, const int stride,
 	return result;
 }
 
-/* Make a digit of the highest of the bits that differ. */
+/* Make a digit of the highest differing bits, at most max_bits. */
 static pt_inline void
 set_digit(Digit *digit, int word, uint64 differing, int max_bits)
 {
@@ -282,10 +281,10 @@ set_digit(Digit *digit, int word, uint64 differing, int max_bits)
 
 /*
  * Find the next digit, of at most max_bits, in which the entries differ, and
- * where each bucket starts; false if the entries are in order.
+ * where each bucket starts.  Returns false if the entries are in order.
  *
- * A sample shows in which bits many entries differ, nearly always; the count
- * shows whether it did.
+ * A sample nearly always shows in which bits many entries differ; the count
+ * shows whether it missed any.
  */
 static pt_inline bool
 find_buckets(const uint64 *entries, int64 n, const int stride, int word,
@@ -328,8 +327,8 @@ find_buckets(const uint64 *entries, int64 n, const int stride, int word,
 }
 
 /*
- * Order the n entries in 'entries', with 'other' as scratch; the result is left
- * in 'other' if that is wanted, else in 'entries'.
+ * Order the n entries in 'entries', with 'other' as scratch.  The result is in
+ * 'other' if want_other is true, else in 'entries'.
  */
 static pt_inline void
 sort_level_of(RadixSort *sort, uint64 *entries, uint64 *other, int64 n,
@@ -357,7 +356,7 @@ sort_level_of(RadixSort *sort, uint64 *entries, uint64 *other, int64 n,
 	sort->counters += digit.mask + 1;
 	if (n <= SMALL_BUCKET * (int64) (digit.mask + 1))
 	{
-		/* Most buckets are small: an insertion sort goes over many of them. */
+		/* Most buckets are small: sort many of them by one insertion sort. */
 		int64		from = 0;
 
 		for (uint64 bucket = 0; bucket <= digit.mask; bucket++)
@@ -395,7 +394,7 @@ sort_level_of(RadixSort *sort, uint64 *entries, uint64 *other, int64 n,
 	sort->counters -= digit.mask + 1;
 }
 
-/* See to it that a level finds counters; returns what give_back wants. */
+/* Ensure that a level has counters.  Returns the state for give_back. */
 static pt_inline RadixSort
 reserve_counters(RadixSort *sort)
 {
@@ -465,7 +464,7 @@ permute(uint64 *entries, int64 n, const int stride, const Digit *digit,
 	}
 }
 
-/* Order entries of which scratch may hold only a part. */
+/* Order entries of which the scratch may hold only a part. */
 static pt_inline void
 sort_in_place_of(RadixSort *sort, uint64 *entries, int64 n, const int stride,
 				 int word)

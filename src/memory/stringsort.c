@@ -3,20 +3,20 @@
  * stringsort.c
  *	  Sort tuples with equal words by the bytes of a string.
  *
- * Where text is ordered by its bytes and begins alike (paths, URLs, lines of
- * programs), words leave large groups of tuples equal.  To sort such a group by
- * comparison takes many looks at each of its strings, which are all over
- * memory.  Here one pass over them finds how long a beginning all of them
- * share, and another one takes the 8 bytes after it, which replace the word in
- * the entries and are sorted like it, by radix.  Groups that are equal in
- * these, too, are sorted by what follows.  That is a multikey quicksort with
+ * If text is ordered by its bytes and begins alike (paths, URLs, lines of
+ * programs), words leave large groups of tuples equal.  Sorting such a group by
+ * comparison reads each of its strings, which are all over memory, many times.
+ * Here one pass over them finds the length of the beginning that all of them
+ * share, and another pass reads the 8 bytes after it, which replace the word in
+ * the entries.  The radix sort sorts them like that word.  Groups that are
+ * still equal are sorted by what follows.  That is a multikey quicksort with
  * cached words (Ng and Kakehi, "Cache Efficient Radix Sort for String Sorting",
  * 2007), whose partitions are those of the radix sort.
  *
- * Strings that end are filled up with zeros.  So words whose last byte is zero
- * may be of equal strings, or of such that differ in zeros alone (bytea).
- * Where it must be the former, and no column follows, what comes last in the
- * order is a word or the bytes of the tuples; otherwise comparison decides.
+ * Strings that end are padded with zeros.  So words whose last byte is zero may
+ * belong to equal strings, or to strings that differ only in zeros (bytea).  If
+ * only the former is possible and no column follows, the tie-breaker of the
+ * order is a word or the bytes of the tuples; otherwise a comparison decides.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,10 +31,10 @@
 #include "port/pg_bitutils.h"
 #include "util.h"
 
-/* Entries between the one looked at and the one asked for from memory. */
+/* Number of entries to prefetch ahead. */
 #define AHEAD			8
 
-/* So many are inserted one by one, by comparison. */
+/* Up to this many entries are sorted by insertion, comparing strings. */
 #define FEW_STRINGS		6
 
 /* Entries between two checks for interrupts. */
@@ -42,7 +42,7 @@
 
 #define WORD			((int) sizeof(uint64))
 
-/* What is the same at all levels. */
+/* State shared by all levels of recursion. */
 typedef struct StringSort
 {
 	SortOrder  *order;
@@ -57,7 +57,7 @@ string_of(const StringSort *sort, const uint64 *entry, KeyString *string)
 	return order_string(sort->order, entry_image(entry, sort->stride), string);
 }
 
-/* The same, of a string that was told before. */
+/* string_of, for a string that string_of returned before. */
 static inline KeyString
 known_string(const StringSort *sort, const uint64 *entry)
 {
@@ -69,7 +69,7 @@ known_string(const StringSort *sort, const uint64 *entry)
 	return string;
 }
 
-/* The 8 bytes of a string at an offset within it, or at its end, as a word. */
+/* The 8 bytes at an offset within a string, or at its end, as a word. */
 static inline uint64
 word_at(const StringSort *sort, KeyString string, int at)
 {
@@ -77,14 +77,17 @@ word_at(const StringSort *sort, KeyString string, int at)
 		sort->order->string_mask;
 }
 
-/* May strings whose words from 'at' on are equal to this one differ later? */
+/* True if strings whose words from 'at' on equal this one may differ later. */
 static inline bool
 goes_on(const StringSort *sort, uint64 word)
 {
 	return ((word ^ sort->order->string_mask) & 0xFF) != 0;
 }
 
-/* How many bytes two strings share, of the first 'most', which both have. */
+/*
+ * Number of bytes that two strings share of their first 'most', which both
+ * have.  They are known to share the first 'at'.
+ */
 static inline int
 shared_bytes(KeyString a, KeyString b, int at, int most)
 {
@@ -101,7 +104,7 @@ shared_bytes(KeyString a, KeyString b, int at, int most)
 	return at;
 }
 
-/* Ask for the string of an entry that is looked at soon. */
+/* Prefetch the string of an entry that will be read soon. */
 static inline void
 prefetch(const StringSort *sort, const uint64 *entries, int64 i, int64 n,
 		 int at)
@@ -117,8 +120,8 @@ prefetch(const StringSort *sort, const uint64 *entries, int64 i, int64 n,
 }
 
 /*
- * How many bytes the strings of n entries share, which share the first 'at'; -1
- * if one of them cannot be told.
+ * Number of bytes that the strings of n entries share, which is at least 'at'.
+ * Returns -1 if one of the strings cannot be read in place.
  */
 static int
 shared_by_all(const StringSort *sort, const uint64 *entries, int64 n, int at)
@@ -143,7 +146,7 @@ shared_by_all(const StringSort *sort, const uint64 *entries, int64 n, int at)
 	return shared;
 }
 
-/* Make the 8 bytes from 'at' on the first words of n entries. */
+/* Replace the first word of n entries by the 8 bytes from 'at' on. */
 static void
 take_words(const StringSort *sort, uint64 *entries, int64 n, int at)
 {
@@ -158,7 +161,7 @@ take_words(const StringSort *sort, uint64 *entries, int64 n, int at)
 	}
 }
 
-/* Order entries with words that do not go on. */
+/* Order entries with equal words whose strings end there. */
 static void
 sort_ended(const StringSort *sort, uint64 *entries, int64 n)
 {
@@ -225,8 +228,8 @@ sort_few(const StringSort *sort, uint64 *entries, int64 n, int at)
 }
 
 /*
- * The end of the group of entries with equal words that begins at 'start' of
- * n.  Asks for strings of later groups, whose first 'at' bytes are known.
+ * End of the group of entries with equal words that begins at 'start' of n.
+ * Prefetches the strings of later groups, at offset 'at'.
  */
 static int64
 group_end(const StringSort *sort, const uint64 *entries, int64 start, int64 n,
@@ -257,16 +260,16 @@ static void sort_from(const StringSort *sort, uint64 *entries, int64 n, int at);
 static void
 sort_group(const StringSort *sort, uint64 *entries, int64 n, int at)
 {
-	/* of a few, which are compared, it is not worth asking */
+	/* not worth it for a few strings, which are compared instead */
 	if (n > FEW_STRINGS)
 		at = shared_by_all(sort, entries, n, at);
 	sort_from(sort, entries, n, at);
 }
 
 /*
- * Order entries whose strings share just the first 'at' bytes.  Of the groups
- * that share more the largest is left to the loop, so that there are never many
- * levels.
+ * Order entries whose strings share exactly the first 'at' bytes.  Among the
+ * groups that share more, the loop handles the largest and recursion the
+ * others, which bounds the depth.
  */
 static void
 sort_from(const StringSort *sort, uint64 *entries, int64 n, int at)

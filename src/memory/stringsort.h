@@ -13,8 +13,8 @@
 #include "order/order.h"
 
 /*
- * stringsort is tiesort for an order that has strings.  False, and
- * nothing done, if the string of one of them cannot be told.
+ * stringsort is tiesort for an order that has strings.  It returns false and
+ * changes nothing if the string of a tuple cannot be read in place.
  */
 extern bool stringsort(SortOrder *order, uint64 *entries, int64 n, int stride,
 					   uint64 *scratch, int64 room);

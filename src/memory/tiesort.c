@@ -3,23 +3,24 @@
  * tiesort.c
  *	  Sort tuples by comparison alone, where words do not decide.
  *
- * A quicksort over all of them would visit tuples all over memory in each of
- * its passes: of the time to sort a million texts a third goes to waiting for
- * them.  So, as in AlphaSort, blocks of tuples that fit the cache are sorted
- * first, each by quicksort, and then merged by tournament.h, which needs
- * only the first tuple of each block in the cache.  Blocks that follow each
- * other in order are joined first, so input in order is not merged at all.
- * Input in descending order is turned around.
+ * A quicksort over all tuples would visit tuples all over memory in each of its
+ * passes, and spend much of its time waiting for them.  So, as in AlphaSort,
+ * each block of tuples that fits the cache is sorted first, by quicksort.
+ * tournament.h then merges the blocks, which needs only the first tuple of each
+ * block in the cache.  Consecutive blocks that are in order are joined first,
+ * so input in order is not merged at all.  Input in descending order is
+ * reversed.
  *
- * A few tuples are inserted one by one where binary search finds their place:
- * no other way takes fewer comparisons, which is what counts.
+ * Up to FEW_TUPLES tuples are sorted by insertion, using binary search to find
+ * the place: no other way needs fewer comparisons, which dominate the cost.
  *
- * lastsort.c sorts tuples that all have one key, byte for byte.
+ * lastsort.c sorts tuples that all have the same key, byte for byte.
  *
- * Only keys are compared here, unless a variant tells nothing of what comes
- * after them.  lastsort.c then sorts each group of equal ones by place or TID,
- * or bytesort.c by bytes.  So a key that many tuples have takes at most two
- * comparisons a tuple.
+ * tiesort compares only keys, except in sorts that are not stable and whose
+ * variant provides neither a last word nor an order of bytes.  Afterwards
+ * lastsort.c sorts each group of equal keys by place or TID, or bytesort.c
+ * sorts it by bytes.  So a key that many tuples share costs at most two
+ * comparisons per tuple.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,18 +37,20 @@
  */
 #define BLOCK_TUPLES	4096
 
-/* So many are a few; more would take long to move. */
+/*
+ * Largest number of tuples to sort by insertion; more would take long to move.
+ */
 #define FEW_TUPLES		64
 
-/* Tuples between the one compared and the one asked for from memory. */
+/* Number of tuples to prefetch ahead. */
 #define TUPLES_AHEAD	8
 
-/* What is sorted by. */
+/* How to compare, and what the comparisons found. */
 typedef struct TieSort
 {
 	SortOrder  *order;
-	bool		keys_only;		/* those that compare equal are sorted later */
-	bool		all_equal;		/* all compare equal */
+	bool		keys_only;		/* equal keys are sorted afterwards */
+	bool		all_equal;		/* all keys compare equal */
 	int64		nequal;			/* comparisons that found equal keys */
 } TieSort;
 
@@ -93,7 +96,7 @@ typedef struct TieMerge
 	int		   *tree;			/* numbers of runs; [0] is the winner */
 } TieMerge;
 
-/* Does the first tuple of run a come before that of run b? */
+/* True if the first tuple of run a comes before that of run b. */
 static inline bool
 is_before(TieMerge *merge, int a, int b)
 {
@@ -111,7 +114,10 @@ is_before(TieMerge *merge, int a, int b)
 #define TT_BEFORE(a, b, arg) is_before(arg, *(a), *(b))
 #include "memory/tournament.h"
 
-/* Sort blocks and join those that follow each other; returns how many runs. */
+/*
+ * Sort blocks and join consecutive ones that are in order.  Returns the number
+ * of runs.
+ */
 static int
 make_runs(TieSort *sort, uint64 *addresses, int64 n, TieRun *runs)
 {
@@ -136,7 +142,7 @@ make_runs(TieSort *sort, uint64 *addresses, int64 n, TieRun *runs)
 	return nruns;
 }
 
-/* Merge the runs into addresses that are stride words apart. */
+/* Merge the runs into addresses that are 'stride' words apart. */
 static void
 merge_runs(TieMerge *merge, uint64 *target, int64 n, int stride)
 {
@@ -174,7 +180,7 @@ is_reversed(TieSort *sort, const uint64 *addresses, int64 n, int stride)
 	return true;
 }
 
-/* Turn addresses around. */
+/* Reverse the addresses. */
 static void
 reverse(uint64 *addresses, int64 n, int stride)
 {
@@ -188,8 +194,8 @@ reverse(uint64 *addresses, int64 n, int stride)
 }
 
 /*
- * Return how many of the first ones are in order.  If they are in descending
- * order, turn them around.
+ * Returns the number of leading tuples that are in order.  Reverses them if
+ * they are in descending order.
  */
 static int
 order_first(TieSort *sort, uint64 *addresses, int n)
@@ -205,13 +211,13 @@ order_first(TieSort *sort, uint64 *addresses, int n)
 	return end;
 }
 
-/* Sort a few, at least two. */
+/* Sort a few tuples, at least two. */
 static void
 sort_few(TieSort *sort, uint64 *addresses, int n)
 {
 	int			ordered = order_first(sort, addresses, n);
 
-	/* so far each tuple has been compared with the one before it */
+	/* up to here each tuple was compared with the one before it */
 	sort->all_equal = (ordered == n && sort->nequal == n - 1);
 	for (int i = ordered; i < n; i++)
 	{
@@ -234,7 +240,7 @@ sort_few(TieSort *sort, uint64 *addresses, int n)
 	}
 }
 
-/* How many of the first entries have keys that compare equal? */
+/* Number of leading entries whose keys compare equal. */
 static int64
 count_equal(SortOrder *order, const uint64 *addresses, int64 n, int stride)
 {
@@ -254,7 +260,9 @@ count_equal(SortOrder *order, const uint64 *addresses, int64 n, int stride)
 	return i;
 }
 
-/* Sort addresses that are 'stride' words apart, with room for n of them. */
+/*
+ * Sort n addresses that are 'stride' words apart.  'scratch' has room for n.
+ */
 static void
 sort_addresses(TieSort *sort, uint64 *addresses, int64 n, int stride,
 			   uint64 *scratch)
@@ -301,8 +309,8 @@ sort_addresses(TieSort *sort, uint64 *addresses, int64 n, int stride,
 }
 
 /*
- * Sort entries whose keys compare equal: by place, TID, or bytes.  (Only sorts
- * that are not builds may have a TID twice.)
+ * Sort entries whose keys compare equal: by place, TID, or bytes.  (Only in
+ * sorts that are not builds may two tuples have the same TID.)
  */
 static void
 sort_equal(SortOrder *order, uint64 *entries, int64 n, int stride,

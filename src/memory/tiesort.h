@@ -13,10 +13,10 @@
 #include "order/order.h"
 
 /*
- * tiesort orders n entries with equal words by what is at the addresses after
- * these.  'stride' and the scratch are as in radix_sort, but 'scratch' has room
- * for n words at least.  Those of a stable sort must be in the order in which
- * they were put.
+ * tiesort orders n entries with equal words by comparing their images, whose
+ * addresses follow the words.  'stride', 'scratch' and 'room' are as in
+ * radix_sort, except that 'scratch' has room for at least n words.  Entries of
+ * a stable sort must be in the order in which they were put.
  */
 extern void tiesort(SortOrder *order, uint64 *entries, int64 n, int stride,
 					uint64 *scratch, int64 room);

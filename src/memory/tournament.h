@@ -18,20 +18,20 @@
  *		TT_NODE					type of a node, which can be assigned
  *		TT_ARG					type of 'arg' below, for the macros
  *		TT_LEAF(i, arg)			node of competitor i at its current tuple
- *		TT_BEFORE(a, b, arg)	does *a come out before *b?
+ *		TT_BEFORE(a, b, arg)	true if *a comes out before *b
  *
  * and get, for n competitors and a tree of n nodes,
  *
  *		tournament_play(tree, n, 1, arg)				the first winner
  *		tournament_replay(tree, n, i, node, arg)		the next winner, when
- *				competitor i, which has won, has a new node
+ *				competitor i, the last winner, has a new node
  *
- * merge.c replays by a function of its own, without branches.
+ * merge.c has a replay function of its own, without branches.
  *
  *-------------------------------------------------------------------------
  */
 
-/* Play the matches below an inner node; returns the winner. */
+/* Play the matches below an inner node.  Returns the winner. */
 static TT_NODE
 tournament_play(TT_NODE * tree, int n, int node, TT_ARG * arg)
 {
@@ -51,7 +51,7 @@ tournament_play(TT_NODE * tree, int n, int node, TT_ARG * arg)
 	return right;
 }
 
-/* Play again the matches on the way of the last winner. */
+/* Replay the matches on the path of the last winner. */
 static inline TT_NODE
 tournament_replay(TT_NODE * tree, int n, int i, TT_NODE winner, TT_ARG * arg)
 {

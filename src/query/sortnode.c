@@ -3,26 +3,27 @@
  * sortnode.c
  *	  Sort nodes of queries sort by ptsort.
  *
- * Plans stay what they are: when the executor has built the nodes of a plan,
- * each Sort node that we take gets our function in place of the server's
- * ExecSort().  It is the same function but for the module that it calls, and
- * keeps the fields of the node as ExecSort() keeps them, so that nobody else
+ * Plans do not change: when the executor has built the nodes of a plan, ptsort
+ * replaces ExecSort(), the server's function, in each Sort node that it takes
+ * over.  Our function differs only in the sort module that it calls.  It
+ * maintains the fields of the node as ExecSort() does, so that nothing else
  * sees a difference: parents, EXPLAIN, rescans, bounds.
  *
- * A node that may be read backward, marked or rewound is left to the server,
- * and so is one whose key would have no words, since then nothing is gained.
+ * The server sorts a node that may be read backward, marked or rewound, and a
+ * node whose key would have no words, since ptsort gains nothing there.
  *
- * ExecReScanSort() ends the node's tuplesort whenever the node has been sorted
- * and must sort again, and cannot do without one.  So an empty one stands there
- * while ours has the rows.  EXPLAIN would tell of it what is not true of ours:
- * before that can be, when the query has come to its end, it is taken away.
- * (If somebody looks earlier, it says "still in progress".)
+ * ExecReScanSort() ends the node's tuplesort when a node that has sorted must
+ * sort again, and needs one to end.  So the node holds an empty tuplesort while
+ * ptsort has the rows.  EXPLAIN would report that empty sort, so ptsort removes
+ * it when the query has returned its last row, before EXPLAIN can report it.
+ * (A report before that says "still in progress".)
  *
- * What is ours is found by the node's address.  It lives in the query's memory
- * context, and is forgotten with that, however the query ends.
+ * ptsort finds its data by the address of the node.  The data lives in the
+ * query's memory context and goes away with it, however the query ends.
  *
- * A Gather Merge or Merge Append node compares the rows of sorted streams once
- * more.  Its comparisons of text are made as cheap as those of our own sorts.
+ * A Gather Merge or Merge Append node compares the rows of sorted streams
+ * again.  ptsort makes its comparisons of text as cheap as those of its own
+ * sorts.
  *
  *-------------------------------------------------------------------------
  */
@@ -50,30 +51,32 @@
 int			ptsort_sort = TAKE_NO_SORTS;
 int			ptsort_min_sort_rows = 200;
 
-/* A Sort node that we have taken. */
+/* A Sort node that ptsort performs. */
 typedef struct TakenSort
 {
 	SortState  *node;
-	ExecProcNodeMtd original;	/* the server's function, or another's */
-	MemoryContext scratch;		/* of what functions of types leave behind */
-	PtSort	   *sort;			/* NULL: not begun yet */
-	bool		values;			/* of values, not of rows */
-	int64		bound;			/* that it has now; 0: none */
-	int64		sorts;			/* that it has done */
-	PtSortStats stats;			/* of what it did, when it has ended */
-	slist_node	link;			/* in its query's list */
+	ExecProcNodeMtd original;	/* the function before: the server's or that
+								 * of another extension */
+	MemoryContext scratch;		/* for memory that functions of types leave
+								 * behind */
+	PtSort	   *sort;			/* NULL: not begun */
+	bool		values;			/* it sorts values, not rows */
+	int64		bound;			/* current bound; 0: none */
+	int64		sorts;			/* number of sorts so far */
+	PtSortStats stats;			/* statistics, once 'sort' has ended */
+	slist_node	link;			/* link in TakenQuery.sorts */
 #ifdef USE_ASSERT_CHECKING
 	SortSupport check;			/* the server's comparisons */
-	TupleTableSlot *before;		/* the last row returned */
+	TupleTableSlot *before;		/* the row returned last */
 #endif
 } TakenSort;
 
-/* A query that has such nodes. */
+/* A query that has taken nodes. */
 typedef struct TakenQuery
 {
 	EState	   *estate;
 	slist_head	sorts;
-	dlist_node	link;			/* in queries */
+	dlist_node	link;			/* link in 'queries' */
 	MemoryContextCallback forget;
 } TakenQuery;
 
@@ -101,7 +104,10 @@ typedef struct NodeEntry
 
 static nodes_hash * nodes = NULL;
 
-/* In a worker: where a contradiction is stored that its error reports. */
+/*
+ * In a worker: collation whose tables its provider contradicted; the worker's
+ * error reports it.
+ */
 static Oid	reported = InvalidOid;
 
 static ExecutorStart_hook_type prev_start = NULL;
@@ -114,7 +120,7 @@ static ExecutorEnd_hook_type prev_end = NULL;
  * Sorting
  */
 
-/* The one that find_taken found last, which may be asked for for each row. */
+/* Result of the last find_taken, which may be called for each row. */
 static TakenSort *last_found = NULL;
 
 static TakenSort *
@@ -129,7 +135,7 @@ find_taken(SortState *node)
 	return last_found;
 }
 
-/* Free what functions of types have left behind; mostly that is nothing. */
+/* Free what functions of types left behind; usually that is nothing. */
 static inline void
 reset_scratch(TakenSort *taken)
 {
@@ -137,7 +143,7 @@ reset_scratch(TakenSort *taken)
 		MemoryContextReset(taken->scratch);
 }
 
-/* End the sort, and tell what it did. */
+/* End the sort, and report what it did. */
 static void
 end_sort(TakenSort *taken)
 {
@@ -152,7 +158,7 @@ end_sort(TakenSort *taken)
 					   ((Sort *) taken->node->ss.ps.plan)->numCols);
 }
 
-/* More rows than this are many, whatever the planner expects. */
+/* Maximum of expected_tuples, whatever the planner expects. */
 #define MAX_EXPECTED	1e9
 
 /* Begin a sort in the query's memory context. */
@@ -179,8 +185,8 @@ begin_sort(TakenSort *taken)
 }
 
 /*
- * Make a sort ready for rows: the last one, if there was one like it.  False if
- * there is nothing to gain by it.
+ * Make a sort ready for rows, reusing the last one if it is of the same kind.
+ * Returns false if ptsort gains nothing by sorting.
  */
 static bool
 open_sort(TakenSort *taken)
@@ -212,7 +218,7 @@ open_sort(TakenSort *taken)
 	return false;
 }
 
-/* Put all rows of the outer node into the sort. */
+/* Put all rows of the outer node into the sort, and sort them. */
 static void
 put_rows(TakenSort *taken)
 {
@@ -243,7 +249,7 @@ put_rows(TakenSort *taken)
 	reset_scratch(taken);
 }
 
-/* What EXPLAIN shows of a worker's sort, in the server's words. */
+/* Report the sort of a worker to EXPLAIN, in the server's terms. */
 static void
 instrument(TakenSort *taken, TuplesortInstrumentation *into)
 {
@@ -263,7 +269,7 @@ instrument(TakenSort *taken, TuplesortInstrumentation *into)
 	into->spaceUsed = sortreport_space(&stats) / 1024;
 }
 
-/* Leave the node as ExecSort() would. */
+/* Set the node's fields as ExecSort() would. */
 static void
 mark_sorted(TakenSort *taken)
 {
@@ -271,7 +277,7 @@ mark_sorted(TakenSort *taken)
 	MemoryContext caller =
 		MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
 
-	/* the kind that is begun with the least: nothing is put into it */
+	/* the kind that is cheapest to begin; it stays empty */
 	Assert(node->tuplesortstate == NULL);
 	node->tuplesortstate = tuplesort_begin_index_hash(NULL, NULL, 0, 0, 0, 64,
 													  NULL, TUPLESORT_NONE);
@@ -311,7 +317,9 @@ begin_check(TakenSort *taken)
 	MemoryContextSwitchTo(caller);
 }
 
-/* Does the server, too, find that this row does not belong before the last? */
+/*
+ * Assert that the server's comparisons put this row after the last one, too.
+ */
 static void
 check_order(TakenSort *taken, TupleTableSlot *slot)
 {
@@ -341,7 +349,7 @@ check_order(TakenSort *taken, TupleTableSlot *slot)
 }
 #endif
 
-/* The next row in order, in the node's result slot. */
+/* Returns the next row in order, in the result slot of the node. */
 static TupleTableSlot *
 next_row(TakenSort *taken)
 {
@@ -365,7 +373,7 @@ next_row(TakenSort *taken)
 	return slot;
 }
 
-/* What a taken node executes: the server's ExecSort(). */
+/* ExecProcNode of a taken node, like the server's ExecSort(). */
 static TupleTableSlot *
 exec_sort(PlanState *planstate)
 {
@@ -397,10 +405,10 @@ exec_sort(PlanState *planstate)
 
 
 /*
- * Taking
+ * Taking over nodes
  */
 
-/* Is it text of which comparisons are dear? */
+/* True if the key is text that is expensive to compare. */
 static bool
 is_slow_text(Oid lt_operator, Oid collation)
 {
@@ -425,7 +433,7 @@ is_wanted(const SortState *node)
 		 is_slow_text(plan->sortOperators[0], plan->collations[0]));
 }
 
-/* Forget a query that has ended, well or not. */
+/* Forget a query that ended, normally or by an error. */
 static void
 forget_query(void *arg)
 {
@@ -474,8 +482,8 @@ remember_query(EState *estate)
 }
 
 /*
- * Are its rows single values, as ptsort sorts them best?  Not of variable
- * length: their toast pointers stay what they are in rows only.
+ * True if the rows are single values, which ptsort sorts best.  False for
+ * values of variable length, because only rows preserve toast pointers.
  */
 static bool
 has_values(const SortState *node)
@@ -494,7 +502,7 @@ take_sort(SortState *node)
 											   sizeof(TakenSort));
 	bool		found;
 
-	/* the session learns of a worker's contradiction by ptsort_ExecutorRun */
+	/* ptsort_ExecutorRun in the leader detects a worker's contradiction */
 	if (IsParallelWorker())
 		(void) text_rank_report_to(&reported);
 	if (nodes == NULL)
@@ -511,7 +519,7 @@ take_sort(SortState *node)
 	ExecSetExecProcNode(&node->ss.ps, exec_sort);
 }
 
-/* Have a merge's comparisons of text look at strings as our sorts do. */
+/* Make a merge node compare text as ptsort's sorts do. */
 static void
 ease_merge(PlanState *merge, int nkeys, SortSupport supports,
 		   const Oid *lt_operators, const Oid *collations,
@@ -539,8 +547,8 @@ ease_merge(PlanState *merge, int nkeys, SortSupport supports,
 }
 
 /*
- * Take what is wanted of a plan.  A subplan is met more than once if several
- * nodes use it, as the scans of partitions do.
+ * Take over the wanted nodes of a plan.  The walk visits a subplan more than
+ * once if several nodes use it, as scans of partitions do.
  */
 static bool
 visit_node(PlanState *planstate, void *context)
@@ -584,8 +592,8 @@ ptsort_ExecutorStart(QueryDesc *queryDesc, int eflags)
 }
 
 /*
- * True if the error that is being handled is that of
- * text_compare_contradicted(), in this process or in a worker of this query.
+ * True if the current error is that of text_compare_contradicted(), in this
+ * process or in a worker of this query.
  */
 static bool
 is_contradiction(void)
@@ -601,9 +609,9 @@ is_contradiction(void)
 }
 
 /*
- * A worker's list of collations ends with the worker.  So if one reports a
- * contradiction this session no longer uses the tables of any collation by
- * which the query sorts.
+ * A worker's list of distrusted collations ends with the worker.  So if a
+ * worker reports a contradiction, this session stops using the tables of all
+ * collations by which the query sorts.
  */
 static void
 distrust_collations(TakenQuery *query)
@@ -625,7 +633,7 @@ distrust_collations(TakenQuery *query)
 
 /*
  * Run a query that has workers.  These do not see this session's list of
- * collations, so if there are any on it they use no tables at all.
+ * distrusted collations, so if that is not empty they use no tables at all.
  */
 static void
 run_parallel(PT_RUN_ARGUMENTS)
@@ -663,7 +671,7 @@ ptsort_ExecutorRun(PT_RUN_ARGUMENTS)
 	}
 	PG_CATCH();
 	{
-		/* this process has noted its own */
+		/* a contradiction in this process is on its list already */
 		if (text_rank_distrusted()->n == distrusted && is_contradiction())
 			distrust_collations(query);
 		PG_RE_THROW();
@@ -671,7 +679,7 @@ ptsort_ExecutorRun(PT_RUN_ARGUMENTS)
 	PG_END_TRY();
 }
 
-/* No row is asked for after this, but EXPLAIN may come. */
+/* No rows are read after this, but EXPLAIN may follow. */
 static void
 ptsort_ExecutorFinish(QueryDesc *queryDesc)
 {
@@ -724,8 +732,8 @@ ptsort_ExecutorEnd(QueryDesc *queryDesc)
 static explain_per_node_hook_type prev_explain = NULL;
 
 /*
- * EXPLAIN ANALYZE: the line that the server has for its own sorts.  It may come
- * when the sort has ended, from a hook that was there before ours.
+ * EXPLAIN ANALYZE: add the line that the server has for its own sorts.  The
+ * hook may run after the sort has ended.
  */
 static void
 ptsort_explain_node(PlanState *planstate, List *ancestors,

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * sortreport.c
- *	  What is told of the sorts of queries: a line in the server's log, a line
- *	  of EXPLAIN where the server has a hook for it, ptsort_last_sort().
+ *	  Reports on the sorts of queries: a line in the server's log, a line of
+ *	  EXPLAIN if the server has a hook for it, and ptsort_last_sort().
  *
  *-------------------------------------------------------------------------
  */
@@ -23,7 +23,7 @@ sortreport_space(const PtSortStats *stats)
 		stats->temp_bytes : stats->peak_memory;
 }
 
-/* Say what the sorts did. */
+/* Log what the sorts did. */
 static void
 say(const SortReport *report)
 {

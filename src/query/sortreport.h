@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * sortreport.h
- *	  What is told of the sorts of queries.
+ *	  Reports on the sorts of queries.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,46 +13,48 @@
 #include "ptsort.h"
 
 /*
- * ptsort.log_sort: true if the line of each sort goes to the server's log, and
- * to no client, instead of having level DEBUG1
+ * ptsort.log_sort: true if ptsort logs each sort to the server's log, and to no
+ * client, instead of at level DEBUG1
  */
 extern bool ptsort_log_sort;
 
-/* What the sorts of one Sort node did, while the query ran. */
+/* What the sorts of one Sort node did while the query ran. */
 typedef struct SortReport
 {
-	Oid			session_user;	/* who may read it: only these two, together */
+	Oid			session_user;	/* this user and role together may read the
+								 * report */
 	Oid			role;
-	int64		sorts;			/* more than one if the node was rescanned */
-	int			keys;			/* columns that it sorts by */
-	PtSortStats stats;			/* of all of them, see ptsort_reset */
+	int64		sorts;			/* number of sorts; more than one after a
+								 * rescan */
+	int			keys;			/* number of sort columns */
+	PtSortStats stats;			/* statistics of all sorts, see ptsort_reset */
 } SortReport;
 
 /*
- * sortreport_space returns the bytes that EXPLAIN tells of a sort: on disk or
- * in memory, whichever ptsort_method_space says of its method.
+ * sortreport_space returns the bytes that EXPLAIN reports for a sort: on disk
+ * or in memory, as ptsort_method_space says of its method.
  */
 extern int64 sortreport_space(const PtSortStats *stats);
 
 /*
- * sortreport_publish says the line of these sorts, and makes them what
+ * sortreport_publish logs these sorts and makes them the report that
  * sortreport_last returns.
  */
 extern void sortreport_publish(const PtSortStats *stats, int64 sorts, int keys);
 
 #ifdef PT_EXPLAIN_NODES
-/* sortreport_explain adds what a sort did to what EXPLAIN says of its node. */
+/* sortreport_explain adds a sort to EXPLAIN's output for its node. */
 extern void sortreport_explain(const PtSortStats *stats, ExplainState *es);
 #endif
 
 /*
- * sortreport_last returns the session's last report, or NULL before the first;
- * it is valid until the next one.  It returns NULL to a session whose user has
- * changed since, for the same reason as btbuild_last_report.
+ * sortreport_last returns the session's last report, or NULL if there is none;
+ * it is valid until the next one.  It also returns NULL if the session's user
+ * has changed since, for the same reason as btbuild_last_report.
  */
 extern const SortReport *sortreport_last(void);
 
-/* sortreport_forget drops the report, as DISCARD ALL wants. */
+/* sortreport_forget drops the report, for DISCARD ALL. */
 extern void sortreport_forget(void);
 
 #endif							/* PTSORT_SORTREPORT_H */

@@ -3,19 +3,19 @@
  * variant_datum.c
  *	  Sorts of single values.
  *
- * There are three kinds of images:
+ * There are three kinds of images.
  *
- * If the key is exact (key.h), none: an entry is the words of the key and one
- * word after them, and a value is made of these when it is read.
+ * If the key is exact (key.h) there is no image: an entry is the words of the
+ * key and one word after them, from which the value is rebuilt when it is read.
  *
  * The image of a varlena is the value itself, whose length is in its header.
- * Toasted, compressed, short and expanded values all become plain ones, so
- * that comparisons need no detoasting and equal values mostly have equal
- * bytes.  The image of a null is a header of 0, which no value has.  What is
- * shorter than an image can be is filled up with zeros.
+ * Toasted, compressed, short and expanded values all become plain ones, so that
+ * comparisons need no detoasting and equal values mostly have equal bytes.  The
+ * image of a null is a header of 0, which no value has.  An image that would be
+ * too short is padded with zeros.
  *
- * Any other image has a header of ours, then the value: its datum if the type
- * is by value, otherwise its bytes.
+ * Any other image is a header of ours, then the value: its datum if the type is
+ * by value, otherwise its bytes.
  *
  *-------------------------------------------------------------------------
  */
@@ -34,7 +34,7 @@
 #include "sort/sortread.h"
 #include "variant/variants.h"
 
-/* Fewest bytes of an image. */
+/* Minimum bytes of an image. */
 #define MIN_IMAGE		sizeof(uint64)
 
 /* An image that is neither exact nor a varlena begins like this. */
@@ -46,20 +46,21 @@ typedef struct DatumImage
 
 #define IMAGE_VALUE(image)	((char *) (image) + sizeof(DatumImage))
 
-/* What a type's values look like. */
+/* The type of the values and the key they are sorted by. */
 typedef struct DatumState
 {
 	PtSortKey  *key;
 	SortSupport support;
 	int			nwords;
-	bool		exact;			/* there are no images */
-	bool		by_value;		/* ... nor references, see KeySingle */
+	bool		exact;			/* the key is exact: there are no images */
+	bool		by_value;		/* exact key by value: 'single' is set */
 	KeySingle	single;
-	bool		varlena;		/* images are the values */
+	bool		varlena;		/* values are varlenas, and their own images */
 	int16		typlen;
 	bool		typbyval;
-	uint64		space[KEY_VALUE_SIZE / sizeof(uint64)]; /* exact: a value that
-														 * was read */
+	uint64		space[KEY_VALUE_SIZE / sizeof(uint64)]; /* exact key: the last
+														 * value read, if by
+														 * reference */
 } DatumState;
 
 static Size
@@ -168,7 +169,7 @@ static const SortVariant exact_variant = {
 	},
 };
 
-/* The state of a sort of values, of any kind. */
+/* Returns the state of a sort of values, of either variant. */
 static DatumState *
 datum_state(PtSort *sort)
 {
@@ -215,7 +216,7 @@ put_exact(DatumState *state, PtSort *sort, Datum value, bool isnull)
 	sort_put_entry(sort, entry);
 }
 
-/* Adds the image that is in the reserved place. */
+/* Add the image in the reserved place. */
 static void
 commit_image(DatumState *state, PtSort *sort, const void *image)
 {
@@ -225,20 +226,20 @@ commit_image(DatumState *state, PtSort *sort, const void *image)
 	sort_add(sort, words);
 }
 
-/* Reserves the place of a varlena of so many bytes. */
+/* Reserve the place of a varlena of 'size' bytes. */
 static struct varlena *
 reserve_varlena(PtSort *sort, Size size)
 {
 	void	   *place = sort_place(sort, Max(size, MIN_IMAGE));
 
-	/* what is shorter than an image is filled up */
+	/* pad a value that is shorter than an image */
 	*(uint64 *) place = 0;
 	return place;
 }
 
 /*
- * Makes the image of a varlena: what PG_DETOAST_DATUM() would return.  Only
- * what is compressed or elsewhere needs memory of its own meanwhile.
+ * Make the image of a varlena: what PG_DETOAST_DATUM() would return.  Only
+ * compressed and external values need additional memory meanwhile.
  */
 static struct varlena *
 make_varlena(PtSort *sort, Datum value)
@@ -273,7 +274,7 @@ make_varlena(PtSort *sort, Datum value)
 	return image;
 }
 
-/* Makes the image of a value that is not a varlena. */
+/* Make the image of a value that is not a varlena. */
 static DatumImage *
 make_image(DatumState *state, PtSort *sort, Datum value, bool isnull)
 {
@@ -298,7 +299,7 @@ make_image(DatumState *state, PtSort *sort, Datum value, bool isnull)
 	return image;
 }
 
-/* Is a value, of which there is no image yet, beyond the bound? */
+/* True if a value that has no image yet is beyond the bound. */
 static bool
 is_dropped(DatumState *state, PtSort *sort, Datum value, bool isnull)
 {
@@ -328,7 +329,7 @@ variant_put_datum(PtSort *sort, Datum value, bool isnull)
 		commit_image(state, sort, make_varlena(sort, value));
 }
 
-/* Read a value whose entry is all there is of it. */
+/* Read a value that is rebuilt from its entry. */
 static inline bool
 get_exact(DatumState *state, PtSort *sort, bool forward, Datum *value,
 		  bool *isnull)

@@ -3,10 +3,10 @@
  * variant_hash.c
  *	  Index tuples in the order in which a hash index is filled.
  *
- * Such a tuple is a hash code and a heap TID.  The order is that of the
- * buckets, then of the codes, then of the TIDs; so the entry of an exact key
- * (key_entry.h) holds all of it: one word of the bucket and the code, and one
- * of the TID.  There is no tuple until one is read.
+ * An index tuple of a hash index is a hash code and a heap TID.  The order is
+ * that of the buckets, then of the codes, then of the TIDs.  So the entry of an
+ * exact key (key_entry.h) holds all of the tuple: one word for the bucket and
+ * the code, and one for the TID.  There is no tuple until one is read.
  *
  *-------------------------------------------------------------------------
  */

@@ -4,20 +4,22 @@
  *	  Rows of a table in the order of one of its btree indexes.
  *
  * Image: the HeapTupleData up to its pointer, that is the length of the tuple,
- * its TID and its table, and then the tuple as it is on its page, header
- * included.  The gap after the TID is zero, for bytes decide in the end.
+ * its TID and its table, and then the tuple as it is on its page, including its
+ * header.  The gap after the TID is zero, because the bytes of images are the
+ * final tie-breaker.
  *
  * Order: the index's key columns, then the TID, then the bytes.  The server's
- * sort says nothing of rows with equal keys.
+ * sort leaves the order of rows with equal keys open.
  *
  * An exact key (key.h) of one word leaves the rest of its entry's last word to
- * the TID, so there the two words decide all: rows of few different keys need
- * no comparison.
+ * the TID, so its two words decide the whole order: rows with few different
+ * keys need no comparison.
  *
- * Expressions of the index are evaluated once for the words, and again in each
- * comparison, as in the server's sort.  The executor's state for that lives in
- * the sort's memory context and holds nothing else (the descriptor is a copy,
- * without a reference count), so it goes with that.
+ * ptsort evaluates the index's expressions once for the words, and again in
+ * each comparison, as the server's sort does.  The executor state for that
+ * lives in the sort's memory context and holds no other resources (the
+ * descriptor is a copy, without a reference count), so it is freed with that
+ * context.
  *
  *-------------------------------------------------------------------------
  */
@@ -47,14 +49,16 @@ typedef struct HeapSort
 	int			nkeys;
 	int			decided;		/* leading columns that equal words decide */
 	PtSortKey  *key;
-	bool		tid_in_words;	/* the words decide all */
-	EState	   *estate;			/* to evaluate expressions; NULL if none */
-	TupleTableSlot *slot;		/* the tuple that they are evaluated for */
+	bool		tid_in_words;	/* the words include the TID and decide the
+								 * whole order */
+	EState	   *estate;			/* evaluates expressions; NULL if there are
+								 * none */
+	TupleTableSlot *slot;		/* the tuple to evaluate them for */
 	MemoryContext put_context;	/* reset for each tuple put */
-	HeapTupleData result;		/* what get returns */
+	HeapTupleData result;		/* the tuple that get returns */
 } HeapSort;
 
-/* The tuple of an image. */
+/* Set 'tuple' to the tuple of an image. */
 static inline void
 as_heap_tuple(const void *image, HeapTuple tuple)
 {
@@ -69,7 +73,10 @@ heap_size(const void *image, void *state)
 	return HEAP_IMAGE_HEAD + ((const HeapTupleData *) image)->t_len;
 }
 
-/* Evaluate the index's columns; what is made lasts until the next reset. */
+/*
+ * Evaluate the index's columns.  The values last until the next reset of the
+ * per-tuple context.
+ */
 static void
 evaluate(HeapSort *state, HeapTuple tuple, Datum *values, bool *isnull)
 {
@@ -78,7 +85,7 @@ evaluate(HeapSort *state, HeapTuple tuple, Datum *values, bool *isnull)
 	ExecClearTuple(state->slot);
 }
 
-/* The key columns' values of a tuple. */
+/* Get the values of the key columns of a tuple. */
 static void
 key_values(HeapSort *state, HeapTuple tuple, Datum *values, bool *isnull)
 {
@@ -155,7 +162,7 @@ heap_compare_keys(const void *a, const void *b, void *arg)
 						   key_support(state->key));
 }
 
-/* Where a tuple was, as a word. */
+/* The TID of a tuple as a word. */
 static uint64
 heap_last_word(const void *image)
 {
@@ -179,7 +186,7 @@ heap_compare(const void *a, const void *b, void *arg)
 	return ItemPointerCompare(&left.t_self, &right.t_self);
 }
 
-/* Of a column; what expressions make is in no image. */
+/* Finds the string of a column; values of expressions are in no image. */
 static bool
 heap_string(const void *image, KeyString *string, void *arg)
 {

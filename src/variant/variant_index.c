@@ -3,20 +3,20 @@
  * variant_index.c
  *	  Index tuples in the order of key columns, then of the heap TID.
  *
- * The order is a btree's, or that of a key which the caller has made; there is
- * no uniqueness then.  Hash indexes have a file of their own (variant_hash.c).
+ * The order is that of a btree, or that of a key made by the caller; the latter
+ * has no uniqueness.  Hash indexes have a file of their own (variant_hash.c).
  *
  * Uniqueness.  A sort compares each two tuples that end up as neighbours, so
- * the comparison function meets every two equal keys and raises the server's
- * error (its own wording: comparetup_index_btree_tiebreak in tuplesort).  One
- * case escapes it: two live tuples with equal keys that have a recently dead
- * one between them.  Dead tuples take no part in uniqueness, so they are
- * marked in a bit of the tuple that nbtree itself leaves to the access method,
- * and variant_get_index looks at the groups that contain one.
+ * the comparison function sees every two equal keys and raises the server's
+ * error (with the wording of comparetup_index_btree_tiebreak in tuplesort).  It
+ * misses one case: two live tuples with equal keys that have a recently dead
+ * one between them.  Dead tuples take no part in uniqueness.  So they are
+ * marked in a bit of the tuple that nbtree leaves to the access method, and
+ * variant_get_index examines the groups that contain one.
  *
- * Exact keys.  If the key's words hold all there is in the index tuple, no
- * tuple is made until it is read, and none at all by a load that reads
- * entries.  The image is one word, inline: see key_entry.h.
+ * Exact keys.  If the words of the key hold everything in the index tuple, no
+ * tuple is made until it is read, and none at all by a load that reads entries.
+ * The image is one word, inline: see key_entry.h.
  *
  *-------------------------------------------------------------------------
  */
@@ -35,10 +35,12 @@
 #include "util.h"
 #include "variant/variants.h"
 
-/* Marks a recently dead tuple, only while it is in a sort of a unique index. */
+/*
+ * Marks a recently dead tuple, only while it is in a sort for a unique index.
+ */
 #define DEAD_BIT		INDEX_AM_RESERVED_BIT
 
-/* The largest tuple of one short varlena. */
+/* Maximum size of a tuple of one short varlena. */
 #define SHORT_TUPLE		MAXALIGN(sizeof(IndexTupleData) + VARATT_SHORT_MAX)
 
 typedef struct IndexSort
@@ -47,28 +49,31 @@ typedef struct IndexSort
 	Relation	index;
 	TupleDesc	desc;
 	int			nkeys;
-	AttrNumber	string_attno;	/* of the key's string, if it has one */
+	AttrNumber	string_attno;	/* attribute of the key's string; 0 if it has
+								 * none */
 	bool		unique;
 	bool		nulls_not_distinct;
-	bool		postpone;		/* a duplicate, or a tuple that is too large,
-								 * is noted, and no error */
-	bool		postponed;		/* ... and there was one */
+	bool		postpone;		/* set 'postponed' instead of raising an error
+								 * for a duplicate or a tuple that is too
+								 * large */
+	bool		postponed;		/* such an error was postponed */
 	bool		exact;			/* images are inline */
-	bool		only_varlena;	/* tuples are one varlena, of which the key
+	bool		only_varlena;	/* tuples are one varlena, from which the key
 								 * makes its words; see put_short */
 	PtSortKey  *key;
 	SortSupport support;
 	int			nwords;
 	MemoryContext put_context;	/* reset for each tuple put */
-	IndexTuple	scratch;		/* a tuple being formed or looked at, of
+	IndexTuple	scratch;		/* a tuple being formed or examined, of
 								 * VARIANT_FORM_ROOM bytes */
 
 	/*
-	 * Unique indexes: copies of tuples read, see watch_dead_tuples; of exact
-	 * keys, copies of entries.
+	 * Unique indexes: copies of the tuples read, or of the entries read if
+	 * the key is exact; see watch_dead_tuples.
 	 */
-	IndexTuple	last;			/* the one returned last */
-	IndexTuple	spare;			/* also where tuples of exact keys are made */
+	IndexTuple	last;			/* the tuple returned last */
+	IndexTuple	spare;			/* the next copy; for exact keys, the tuple
+								 * made from an entry */
 	IndexTuple	live;			/* the live tuple of the current group, if a
 								 * dead one followed it */
 	uint64		last_entry[KEY_ENTRY_WORDS];
@@ -85,8 +90,9 @@ index_size(const void *tuple, void *state)
 }
 
 /*
- * Order of the key columns.  *equal_nulls tells whether a null was met in two
- * tuples that are equal, which is no duplicate unless nulls are not distinct.
+ * Compare the key columns.  *equal_nulls becomes true if the tuples are equal
+ * and contain a null: they are then no duplicates, unless nulls are not
+ * distinct.
  */
 static int
 compare_keys(IndexSort *state, IndexTuple a, IndexTuple b, bool *equal_nulls)
@@ -109,7 +115,9 @@ compare_keys(IndexSort *state, IndexTuple a, IndexTuple b, bool *equal_nulls)
 	return 0;
 }
 
-/* The server's error for two live tuples with equal keys, now or later. */
+/*
+ * Raise the server's error for two live tuples with equal keys, or postpone it.
+ */
 static void
 raise_duplicate(IndexSort *state, IndexTuple tuple)
 {
@@ -152,7 +160,10 @@ index_compare(const void *a, const void *b, void *arg)
 		ItemPointerCompare(&((IndexTuple) a)->t_tid, &((IndexTuple) b)->t_tid);
 }
 
-/* The same in a unique index, of which each two equal keys are compared. */
+/*
+ * index_compare for a unique index.  The sort calls it for every two equal
+ * keys.
+ */
 static int
 unique_compare(const void *a, const void *b, void *arg)
 {
@@ -165,7 +176,7 @@ unique_compare(const void *a, const void *b, void *arg)
 	if (cmp != 0)
 		return cmp;
 
-	/* A tuple may be compared to itself; dead ones are no duplicates. */
+	/* The sort may compare a tuple to itself; dead ones are no duplicates. */
 	if (left != right &&
 		!((left->t_info | right->t_info) & DEAD_BIT) &&
 		(!equal_nulls || state->nulls_not_distinct))
@@ -174,7 +185,7 @@ unique_compare(const void *a, const void *b, void *arg)
 	return ItemPointerCompare(&left->t_tid, &right->t_tid);
 }
 
-/* Are these two duplicates, if both are live? */
+/* True if these tuples are duplicates, provided that both are live. */
 static bool
 keys_are_duplicates(IndexSort *state, IndexTuple a, IndexTuple b)
 {
@@ -184,7 +195,10 @@ keys_are_duplicates(IndexSort *state, IndexTuple a, IndexTuple b)
 		(!equal_nulls || state->nulls_not_distinct);
 }
 
-/* Slices of a unique index do not part equal keys, so no slice misses any. */
+/*
+ * Slices of a unique index do not separate equal keys, so the sort finds all
+ * duplicates.
+ */
 static bool
 unique_same_slice(const void *a, const void *b, void *arg)
 {
@@ -203,7 +217,7 @@ index_string(const void *tuple, KeyString *string, void *arg)
 	return !isnull && key_string(state->key, value, string);
 }
 
-/* The first column's value follows the header, if no column is null. */
+/* The value of the first column follows the header if no column is null. */
 static int
 index_string_offset(uint64 *unless, void *arg)
 {
@@ -229,7 +243,7 @@ index_same_key(const void *a, const void *b)
 			   IndexTupleSize(left) - sizeof(IndexTupleData)) == 0;
 }
 
-/* The heap TID. */
+/* Returns the heap TID as a word. */
 static uint64
 index_last_word(const void *tuple)
 {
@@ -269,7 +283,7 @@ index_has_postponed(const void *arg)
 	return ((const IndexSort *) arg)->postponed;
 }
 
-/* Forget the tuples read. */
+/* Forget the tuples that were read. */
 static void
 index_reset(void *arg)
 {
@@ -310,7 +324,10 @@ static const SortVariant index_unique_variant = {
 	.reset = index_reset,
 };
 
-/* Are these entries, whose words are equal, duplicates if both are live? */
+/*
+ * True if these entries, whose words are equal, are duplicates, provided that
+ * both are live.
+ */
 static bool
 exact_same_slice(const uint64 *a, const uint64 *b, void *arg)
 {
@@ -324,7 +341,7 @@ exact_same_slice(const uint64 *a, const uint64 *b, void *arg)
 	return !IndexTupleHasNulls(state->scratch);
 }
 
-/* Raise the error for two entries whose words are equal, if need be. */
+/* Raise the error for two entries with equal words if they are duplicates. */
 static void
 exact_check_equal(const uint64 *a, const uint64 *b, void *arg)
 {
@@ -357,7 +374,7 @@ static const SortVariant exact_unique_variant = {
 	.reset = index_reset,
 };
 
-/* The state of a sort by this key; in the current context. */
+/* Make the state of a sort by this key, in the current context. */
 static IndexSort *
 make_state(Relation heap, Relation index, PtSortKey *key)
 {
@@ -455,7 +472,7 @@ variant_begin_index(Relation heap, Relation index, bool unique,
 									&with);
 }
 
-/* The state of a sort of index tuples, of any kind. */
+/* Returns the state of a sort of index tuples, of any variant. */
 static IndexSort *
 index_state(PtSort *sort)
 {
@@ -480,8 +497,9 @@ put_exact(IndexSort *state, PtSort *sort, ItemPointer tid,
 }
 
 /*
- * Is the tuple perhaps larger than index_form_tuple allows, which would be an
- * error?  Values count as they are in the table; some could be compressed.
+ * True if the tuple may be larger than index_form_tuple allows, so that forming
+ * it may raise an error.  Values count at their size in the table, although
+ * index_form_tuple could compress some.
  */
 static bool
 may_be_too_large(TupleDesc desc, const Datum *values, const bool *isnull)
@@ -503,7 +521,7 @@ may_be_too_large(TupleDesc desc, const Datum *values, const bool *isnull)
 	return size > INDEX_SIZE_MASK;
 }
 
-/* Fill in what a tuple has that is put besides its values. */
+/* Set the TID of a tuple, and mark it if it is dead. */
 static inline void
 set_tid(const IndexSort *state, IndexTuple tuple, ItemPointer tid, bool alive)
 {
@@ -513,8 +531,9 @@ set_tid(const IndexSort *state, IndexTuple tuple, ItemPointer tid, bool alive)
 }
 
 /*
- * Put a tuple that is one short varlena, as it is.  False, and nothing done, if
- * the value is another one, or if there is no room for it.
+ * Put a tuple that is one short varlena, without converting it.  Returns false
+ * and puts nothing if the value is no short varlena, or if there is no room for
+ * it.
  */
 static inline bool
 put_short(IndexSort *state, PtSort *sort, ItemPointer tid, Datum value,
@@ -532,7 +551,7 @@ put_short(IndexSort *state, PtSort *sort, ItemPointer tid, Datum value,
 	if (tuple == NULL)
 		return false;
 	aligned = MAXALIGN(sizeof(IndexTupleData) + VARSIZE_SHORT(string));
-	/* zeroes at the end, and then all before them */
+	/* zero the end first, then copy over it */
 	memset((char *) tuple + aligned - MAXIMUM_ALIGNOF, 0, MAXIMUM_ALIGNOF);
 	pt_copy(tuple + 1, string, VARSIZE_SHORT(string));
 	tuple->t_info = INDEX_VAR_MASK | aligned;
@@ -542,7 +561,10 @@ put_short(IndexSort *state, PtSort *sort, ItemPointer tid, Datum value,
 	return true;
 }
 
-/* Put a tuple: one of small values is made where it stays, if there is room. */
+/*
+ * Put a tuple.  One of small values is formed at its final place, if there is
+ * room.
+ */
 static void
 put_tuple(IndexSort *state, PtSort *sort, ItemPointer tid, const Datum *values,
 		  const bool *isnull, bool alive)
@@ -595,7 +617,7 @@ variant_put_index(PtSort *sort, ItemPointer tid, const Datum *values,
 		!put_short(state, sort, tid, values[0], alive))
 		put_tuple(state, sort, tid, values, isnull, alive);
 	MemoryContextSwitchTo(old);
-	/* what a call of that would find out: most often there is nothing to do */
+	/* test inline what MemoryContextReset would: usually nothing to do */
 	if (unlikely(!state->put_context->isReset ||
 				 state->put_context->firstchild != NULL))
 		MemoryContextReset(state->put_context);
@@ -609,8 +631,8 @@ entries_are_duplicates(IndexSort *state, const uint64 *a, const uint64 *b)
 }
 
 /*
- * Find two live tuples with equal keys and only dead ones between them, in the
- * ordered stream.  'tuple' comes after state->last.
+ * Find two live tuples with equal keys that have only dead ones between them,
+ * in the ordered stream.  'tuple' comes after state->last.
  */
 static void
 watch_dead_tuples(IndexSort *state, IndexTuple tuple, bool dead)
@@ -630,8 +652,8 @@ watch_dead_tuples(IndexSort *state, IndexTuple tuple, bool dead)
 }
 
 /*
- * Return the unmarked tuple that is in state->spare.  It is a copy, because
- * the next call compares with it and a random access sort reads it again.
+ * Return the unmarked tuple in state->spare.  It is a copy, because the next
+ * call compares with it, and a random access sort reads the original again.
  */
 static IndexTuple
 return_copy(IndexSort *state, bool dead, bool forward)
@@ -650,8 +672,7 @@ return_copy(IndexSort *state, bool dead, bool forward)
 }
 
 /*
- * watch_dead_tuples for exact keys.  'before' is the entry before this one,
- * NULL if there is none.
+ * watch_dead_tuples for exact keys.  'before' is the previous entry, or NULL.
  */
 static pg_noinline void
 watch_dead_entry(IndexSort *state, const uint64 *before, const uint64 *entry)
@@ -677,7 +698,7 @@ watch_dead_entry(IndexSort *state, const uint64 *before, const uint64 *entry)
 	}
 }
 
-/* Watch the next entries of the ordered stream. */
+/* watch_dead_entry for the next n entries of the ordered stream. */
 static void
 watch_dead_entries(IndexSort *state, const uint64 *entries, int n)
 {
@@ -698,7 +719,7 @@ watch_dead_entries(IndexSort *state, const uint64 *entries, int n)
 	state->have_last = true;
 }
 
-/* The next index tuple of an exact key. */
+/* Returns the next index tuple of an exact key. */
 static IndexTuple
 get_exact(IndexSort *state, PtSort *sort, bool forward)
 {

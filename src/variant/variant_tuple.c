@@ -3,18 +3,18 @@
  * variant_tuple.c
  *	  Sorts of minimal tuples by some of their columns.
  *
- * Image: the minimal tuple itself, which begins with its length.  Toast
- * pointers in it stay what they are, as in the server's sort.
+ * Image: the minimal tuple itself, which begins with its length.  Its toast
+ * pointers are kept, as in the server's sort.
  *
- * Tuples whose keys are equal are ordered by their bytes, and a minimal tuple
- * made from a table's row still carries bits and bytes of the row's header
- * that say nothing about its values.  They are cleared, so that the order
- * depends on the values alone.
+ * Tuples with equal keys are ordered by their bytes.  A minimal tuple made from
+ * a row of a table still has bits and bytes of the row's header that are not
+ * part of its values.  ptsort clears them, so that the order depends on the
+ * values alone.
  *
- * Two bytes of padding after the length, which the server reads nowhere, tell
- * where the first key column is, if that is by reference: columns of variable
- * length before it need not be passed in each comparison.  It has no part in
- * the order, and is gone when a tuple is read.
+ * Two bytes of padding after the length, which the server never reads, hold the
+ * place of the first key column, if that is by reference: comparisons then need
+ * not skip the columns of variable length before it.  The padding takes no part
+ * in the order, and is cleared when a tuple is read.
  *
  *-------------------------------------------------------------------------
  */
@@ -37,7 +37,7 @@
 #define VALUE_INFOMASK	(HEAP_HASNULL | HEAP_HASVARWIDTH | HEAP_HASEXTERNAL)
 #define VALUE_INFOMASK2 HEAP_NATTS_MASK
 
-/* A key column's place in tuples without nulls. */
+/* Place of a key column in tuples without nulls. */
 typedef struct KeyPlace
 {
 	int			offset;
@@ -46,9 +46,9 @@ typedef struct KeyPlace
 } KeyPlace;
 
 /*
- * Rows that are dropped are hardly looked at, so the processor does not see
- * that they lie one after the other in a page.  So while a row is looked at,
- * the first bytes of one that is so many rows ahead are asked for, supposing
+ * Dropping a row reads little of it, so the processor does not recognise that
+ * rows follow each other in a page.  So for each row, ptsort prefetches the
+ * first BYTES_AHEAD bytes of the row that is ROWS_AHEAD rows ahead, assuming
  * that rows are as far apart as the last two.
  */
 #define ROWS_AHEAD		6
@@ -60,18 +60,20 @@ typedef struct TupleState
 	SortSupport support;
 	TupleDesc	desc;
 	int			nkeys;
-	int			decided;		/* leading ones that equal words decide */
+	int			decided;		/* number of leading keys that equal words
+								 * decide */
 	AttrNumber *attnums;
-	AttrNumber	last_attnum;	/* the largest of them */
-	bool		first_by_value; /* the first key column is */
-	bool		direct;			/* only columns of fixed length come before */
-	KeyPlace   *places;			/* direct: of the key columns */
-	const char *row_before;		/* where the row put last was */
-	Datum	   *values;			/* key columns of the tuple being put */
+	AttrNumber	last_attnum;	/* the largest of attnums */
+	bool		first_by_value; /* the first key column is by value */
+	bool		direct;			/* only columns of fixed length precede the
+								 * key columns */
+	KeyPlace   *places;			/* places of the key columns, if 'direct' */
+	const char *row_before;		/* address of the row put last */
+	Datum	   *values;			/* values of the tuple being put */
 	bool	   *isnull;
 } TupleState;
 
-/* The place of the first key column's value; 0 if it is not kept. */
+/* The place of the first key column's value; 0 if unknown. */
 typedef uint16 FirstPlace;
 
 StaticAssertDecl(sizeof(FirstPlace) <=
@@ -84,7 +86,7 @@ tuple_size(const void *tuple, void *state)
 	return ((const MinimalTupleData *) tuple)->t_len;
 }
 
-/* Lets the server's functions for heap tuples read a minimal tuple. */
+/* Let the server's functions for heap tuples read a minimal tuple. */
 static inline void
 as_heap_tuple(HeapTuple heap_tuple, const void *tuple)
 {
@@ -96,9 +98,9 @@ as_heap_tuple(HeapTuple heap_tuple, const void *tuple)
 }
 
 /*
- * Keep where the value of the first key column is, which was taken from a tuple
- * like this one that begins at 'start'.  (One that was added to the table later
- * may be in no tuple.)
+ * Store where the value of the first key column is.  The value points into a
+ * tuple like this one, which begins at 'start'.  (The value of a column that
+ * was added to the table later may be in no tuple.)
  */
 static inline void
 keep_first(const TupleState *state, MinimalTuple tuple, const char *start)
@@ -116,7 +118,7 @@ keep_first(const TupleState *state, MinimalTuple tuple, const char *start)
 	memcpy(tuple->mt_padding, &place, sizeof(place));
 }
 
-/* The value of a key column of an image. */
+/* Returns the value of a key column of an image. */
 static inline Datum
 image_value(const TupleState *state, const void *image, int key, bool *isnull)
 {
@@ -135,8 +137,8 @@ image_value(const TupleState *state, const void *image, int key, bool *isnull)
 
 /*
  * True if two values of a key column are the same bytes and need no comparison.
- * Only for the first column, of which words are made: a comparison of others,
- * such as records, may raise an error for any value.
+ * Always false for columns other than the first, from which the words are made:
+ * comparing other columns, such as records, may raise an error for any value.
  */
 static inline bool
 is_same_value(const TupleState *state, int key, Datum a, Datum b)
@@ -168,7 +170,7 @@ tuple_compare(const void *a, const void *b, void *arg)
 	return result;
 }
 
-/* Order of key columns' values and a tuple. */
+/* Compare the values of key columns with a tuple. */
 static int
 tuple_compare_values(const Datum *values, const bool *isnull,
 					 const void *tuple, void *arg)
@@ -204,7 +206,7 @@ tuple_key(void *arg)
 	return ((TupleState *) arg)->key;
 }
 
-/* Take the key columns' values from a tuple. */
+/* Get the values of the key columns of a tuple. */
 static inline void
 tuple_values(TupleState *state, HeapTuple tuple)
 {
@@ -262,14 +264,14 @@ static const SortVariant tuple_variant = {
 	.rekey = tuple_rekey,
 	.string = tuple_string,
 	.compare_values = tuple_compare_values,
-	/* what comes after the length is padding, see keep_first */
+	/* padding follows the length, see keep_first */
 	.head_bytes = sizeof(((MinimalTuple) NULL)->t_len),
 	.words_decide = tuple_words_decide,
 };
 
 /*
- * Find out how far tuples must be deformed for the key columns, and where those
- * are if only columns of fixed length come before.
+ * Find out how far tuples must be deformed to get the key columns, and where
+ * those are if only columns of fixed length precede them.
  */
 static void
 find_keys(TupleState *state)
@@ -345,7 +347,7 @@ clean_header(MinimalTuple tuple)
 	tuple->t_infomask2 &= VALUE_INFOMASK2;
 }
 
-/* The slot's heap tuple; NULL if it has none. */
+/* Returns the heap tuple of the slot, NULL if it has none. */
 static inline HeapTuple
 slot_heap_tuple(TupleTableSlot *slot)
 {
@@ -354,7 +356,7 @@ slot_heap_tuple(TupleTableSlot *slot)
 	return NULL;
 }
 
-/* Take the key columns' values from a slot. */
+/* Get the values of the key columns of a slot. */
 static inline void
 slot_values(TupleState *state, TupleTableSlot *slot)
 {
@@ -373,7 +375,7 @@ slot_values(TupleState *state, TupleTableSlot *slot)
 	}
 }
 
-/* The same, and make their words. */
+/* Get the values of the key columns of a slot, and make their words. */
 static inline void
 slot_words(TupleState *state, TupleTableSlot *slot, uint64 *words)
 {
@@ -400,8 +402,8 @@ variant_put_tuple(PtSort *sort, MinimalTuple tuple)
 }
 
 /*
- * Put a slot's heap tuple: the end of it is a minimal tuple but for t_len.  Its
- * words are in 'words' if they are known.
+ * Put the heap tuple of a slot: its end is a minimal tuple, except for t_len.
+ * If 'known' is true its words are in 'words'.
  */
 static inline void
 put_heap_tuple(PtSort *sort, TupleState *state, TupleTableSlot *slot,
@@ -419,7 +421,7 @@ put_heap_tuple(PtSort *sort, TupleState *state, TupleTableSlot *slot,
 	sort_add(sort, words);
 }
 
-/* Put a slot's values: heap_form_minimal_tuple() in place. */
+/* Put the values of a slot, by forming a minimal tuple in place. */
 static void
 put_values(PtSort *sort, TupleState *state, TupleTableSlot *slot,
 		   uint64 *words, bool known)
@@ -457,7 +459,7 @@ put_values(PtSort *sort, TupleState *state, TupleTableSlot *slot,
 	sort_add(sort, words);
 }
 
-/* Put a slot's tuple; its words are in 'words' if they are known. */
+/* Put the tuple of a slot.  If 'known' is true its words are in 'words'. */
 static inline void
 put_slot(PtSort *sort, TupleState *state, TupleTableSlot *slot, uint64 *words,
 		 bool known)
@@ -474,14 +476,14 @@ put_slot(PtSort *sort, TupleState *state, TupleTableSlot *slot, uint64 *words,
 		variant_put_tuple(sort, slot->tts_ops->get_minimal_tuple(slot));
 	else
 	{
-		/* a kind of slot that another table access method has */
+		/* the slot of another table access method */
 		tuple = ExecCopySlotMinimalTuple(slot);
 		variant_put_tuple(sort, tuple);
 		heap_free_minimal_tuple(tuple);
 	}
 }
 
-/* Ask for a row that may be put soon. */
+/* Prefetch a row that may be put soon. */
 static inline void
 prefetch_rows(TupleState *state, const HeapTupleData *tuple)
 {
@@ -497,7 +499,9 @@ prefetch_rows(TupleState *state, const HeapTupleData *tuple)
 	}
 }
 
-/* Put a slot's tuple unless it is beyond the bound: then nothing is copied. */
+/*
+ * Put the tuple of a slot, or drop it without a copy if it is beyond the bound.
+ */
 static void
 put_within_bound(PtSort *sort, TupleState *state, TupleTableSlot *slot)
 {
@@ -537,7 +541,7 @@ variant_get_tuple(PtSort *sort, bool forward)
 	TupleState *state = sort_state(sort, &tuple_variant.base);
 	MinimalTuple tuple = unconstify(void *, sort_next(sort, forward));
 
-	/* whoever gets it finds in it what was put */
+	/* return the tuple as it was put */
 	if (tuple != NULL && !state->first_by_value)
 		memset(tuple->mt_padding, 0, sizeof(tuple->mt_padding));
 	return tuple;

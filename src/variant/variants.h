@@ -3,9 +3,9 @@
  * variants.h
  *	  ptsort's own kinds of tuple: of indexes and tables, minimal ones, datums.
  *
- * The begin, put and get inlines of ptsort.h call these functions; see the
- * contracts there.  Another extension's variant is written against
- * ptsort_variant.h; ptsort's own use sortextras.h and key.h as well, and put
+ * The begin, put and get inlines of ptsort.h call these functions; their
+ * contracts are there.  Other extensions write their variants against
+ * ptsort_variant.h.  The variants here also use sortextras.h and key.h, and put
  * and get through the inline functions of sortput.h and sortread.h.
  *
  *-------------------------------------------------------------------------
@@ -22,7 +22,10 @@ extern PtSort *variant_begin_index(Relation heap, Relation index, bool unique,
 								   bool nulls_not_distinct,
 								   const PtSortOptions *options);
 
-/* variant_begin_index_with: variant_begin_index for a sort that may fail. */
+/*
+ * variant_begin_index_with is variant_begin_index for a sort that may fail and
+ * be repeated, or postpone errors (SortOptions).
+ */
 extern PtSort *variant_begin_index_with(Relation heap, Relation index,
 										bool unique, bool nulls_not_distinct,
 										const SortOptions *options);
@@ -44,7 +47,7 @@ extern PtSortKey *variant_index_exact_key(PtSort *sort);
 
 /*
  * variant_get_index_entries returns many index tuples of an exact key at once,
- * as entries (key_entry.h): see ptsort_get_entries.
+ * as entries (key_entry.h); see ptsort_get_entries.
  */
 extern const uint64 *variant_get_index_entries(PtSort *sort, int *n);
 
@@ -54,7 +57,10 @@ extern PtSort *variant_begin_index_hash(Relation heap, Relation index,
 										uint32 max_buckets,
 										const PtSortOptions *options);
 
-/* variant_put_hash, variant_get_hash: what put_index, get_index do then. */
+/*
+ * variant_put_hash and variant_get_hash implement put_index and get_index for a
+ * sort by variant_begin_index_hash.
+ */
 extern void variant_put_hash(PtSort *sort, ItemPointer tid, Datum value,
 							 bool isnull);
 extern IndexTuple variant_get_hash(PtSort *sort, bool forward);
@@ -88,11 +94,11 @@ extern MinimalTuple variant_get_tuple(PtSort *sort, bool forward);
 extern bool variant_get_slot(PtSort *sort, bool forward, TupleTableSlot *slot);
 
 /*
- * variant_form_small makes in 'target', which is MAXALIGNed and has room for
- * VARIANT_FORM_ROOM bytes, the tuple that index_form_tuple() would make, but
- * for its TID, for an index of whatever access method.  False if it cannot: a
- * value is null, or longer than a short varlena can be.  All of the room may be
- * written to.
+ * variant_form_small makes in 'target' the tuple that index_form_tuple() would
+ * make, except for its TID, for an index of any access method.  'target' is
+ * MAXALIGNed and has room for VARIANT_FORM_ROOM bytes, all of which may be
+ * overwritten.  Returns false if a value is null, or longer than a short
+ * varlena can be, or if the tuple would be too large.
  */
 #define VARIANT_FORM_ROOM	(INDEX_SIZE_MASK + 1)
 extern bool variant_form_small(TupleDesc desc, const Datum *values,
