@@ -472,9 +472,7 @@ try_word(SortKeyWord *word, uint64 made)
 		word->make = NULL;
 }
 
-/*
- * Begin trials, for text with ranks: other words decide too much to drop them.
- */
+/* Begin trials, for text with ranks only: other words decide more. */
 static void
 begin_trials(SortKeyWord *word)
 {
