@@ -33,7 +33,7 @@
  *
  * Order-preserving arithmetic codes: Gilbert and Moore, "Variable-length
  * binary encodings" (1959).  For index keys: Zhang et al., "Order-preserving
- * key compression for in-memory search trees" (2020), who use dictionaries.
+ * key compression for in-memory search trees" (2020), which uses dictionaries.
  *
  *-------------------------------------------------------------------------
  */

@@ -431,8 +431,8 @@ learn_byte(Collation *collation, unsigned char byte)
 }
 
 /*
- * With ranks: true if the character at *string always has the same weight,
- * which has been learned; *string is then advanced past it.  During learning
+ * With ranks: true if the character at *string always has the same weight, and
+ * this weight is learned; *string is then advanced past it.  During learning
  * the table contains WEIGHT_IGNORABLE for these characters, and 0 for others
  * that were seen.
  */

@@ -191,10 +191,9 @@ extern bool text_collation_is_fixed(const Collation *collation,
 
 /*
  * text_collation_next returns the weight of the character at *string, and
- * advances *string past it once all its weights have been returned.  *string
- * must be before 'end'.  'byte_weights' is the result of
- * text_collation_byte_weights; it never contains a weight that depends on what
- * follows.
+ * advances *string past it after its last weight.  *string must be before
+ * 'end'.  'byte_weights' is the result of text_collation_byte_weights; it
+ * never contains a weight that depends on what follows.
  */
 static inline CharWeight
 text_collation_next(Collation *collation, const CharWeight *byte_weights,

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * text_icu.c
- *	  What ICU tells about its collations.
+ *	  Information from ICU about its collations.
  *
  * ICU's comparison (ucol_strcollUTF8) goes through the collation elements of
  * two strings and compares their primary weights first, 32 bits each, without
  * those that are 0 (i18n/collationcompare.cpp).  ucol_next() returns the
- * elements of a string, some of them in two halves.  Two attributes of a
+ * elements of a string, some of them in two halves.  Two settings of a
  * collation affect primary weights:
  *
  * alternate handling	if it is "shifted", weights up to a variable top, those
@@ -94,16 +94,13 @@ typedef uint16 UChar;
 
 /*
  * The character that precedes a script's representative letter; and the range
- * of all such characters.
+ * of all characters of this kind.
  */
 #define SCRIPT_MARK		0xFDD1
 #define FIRST_MARK		0xFDD0
 #define LAST_MARK		0xFDEF
 
-/*
- * IcuFunctions: the functions called.  Their error codes are > 0, warnings <
- * 0.
- */
+/* IcuFunctions: the functions called.  Errors are > 0, warnings < 0. */
 typedef struct IcuFunctions
 {
 	UCollator  *(*ucol_open) (const char *locale, int *error);

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * text_icu.h
- *	  What ICU tells about its collations.
+ *	  Information from ICU about its collations.
  *
  * text_unit.c divides strings into units with weights of their own, and caches
  * the weights, based on these functions.

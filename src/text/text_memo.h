@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * text_memo.h
- *	  The words of short strings that come again and again.
+ *	  The words of short strings that repeat.
  *
  * Columns of few values are common (states, categories, host names), and
  * making the words of a string again takes longer than finding them here.  If

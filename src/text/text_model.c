@@ -334,7 +334,9 @@ text_model_end(TextCounts *counts)
 }
 
 
-/* Exporting models to other processes */
+/*
+ * Exporting models to other processes
+ */
 
 /* The header of an export, before the tables and the parts. */
 typedef struct ModelHeader

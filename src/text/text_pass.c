@@ -39,8 +39,8 @@
 #include "text/text_pass.h"
 
 /*
- * Strings with more elements than this after the common prefix are left to
- * strcoll().
+ * strcoll() compares strings with more elements than this after the common
+ * prefix.
  */
 #define MAX_ELEMENTS	200
 

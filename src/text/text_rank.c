@@ -253,7 +253,9 @@ text_rank_ends(const TextRanks *ranks, const char *string, int n,
 }
 
 
-/* Testing an order */
+/*
+ * Testing an order
+ */
 
 /*
  * Number of pairs of strings to test, and their maximum length in characters.

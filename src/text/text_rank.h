@@ -36,7 +36,7 @@ typedef struct TextDistrust
  * text_rank_distrust makes this process create no more orders from the tables
  * of a collation, and stores the collation at the place set by
  * text_rank_report_to, which is initially NULL.  Returns false in a parallel
- * worker that has no such place: then the leader does not learn of it.
+ * worker without a place: then the leader does not learn of it.
  */
 extern bool text_rank_distrust(Oid collation);
 extern Oid *text_rank_report_to(Oid *place);

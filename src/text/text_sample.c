@@ -108,7 +108,7 @@ text_sample_show(TextSample *sample, const char *string, int length)
 		if (sample->nstrings == 0)
 			return;
 		thin_out(sample);
-		/* the sample has multiples of the new interval; is this one? */
+		/* the sample keeps only multiples of the new interval */
 		if (number % sample->every != 0)
 			return;
 	}

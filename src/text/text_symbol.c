@@ -261,7 +261,9 @@ text_symbol_next(TextSymbols *symbols, const char **string, const char *end)
 }
 
 
-/* Export of symbols: the pair of each place. */
+/*
+ * Export of symbols: the pair of each place.
+ */
 
 void
 text_symbol_export(const TextSymbols *symbols, StringInfo target)

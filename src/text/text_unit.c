@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * text_unit.c
- *	  The order of characters and strings by what ICU tells.
+ *	  The order of characters and strings by the data of ICU.
  *
  * A string is divided into *units* whose weights do not depend on what comes
  * before or after them.  Nearly always a unit is one character; otherwise it
@@ -342,8 +342,8 @@ next_simple(UnitTable *table, const char **string, const char *end)
 }
 
 /*
- * text_unit_compare: see text_rank_compare.  Units that are not simple are
- * left to ICU, which compares them as fast.
+ * text_unit_compare: see text_rank_compare.  It leaves units that are not
+ * simple to ICU, which compares them as fast.
  */
 bool
 text_unit_compare(UnitTable *table, int shared, const char *a, int a_length,

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * text_unit.h
- *	  The order of characters and strings by what ICU tells.
+ *	  The order of characters and strings by the data of ICU.
  *
  * These are the functions of text_rank.h for collations that ICU provides.
  *
