@@ -72,9 +72,9 @@ typedef struct CollateProof
 	bool		forward;
 
 	/*
-	 * True if the later passes are as text_pass.c expects them: positions
-	 * count for all elements or for none, and if they count, elements that
-	 * consider them go forward.
+	 * True if the later passes are as text_pass.c expects them: in each pass
+	 * positions count for no element, or for all of them, which then all go
+	 * forward.
 	 */
 	bool		later;
 
