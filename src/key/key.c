@@ -6,24 +6,24 @@
  * A word is a 64-bit unsigned integer whose order never contradicts the order
  * of the column that it is made from: word(a) < word(b) implies a before b.
  * Equal words imply nothing, so nulls may share the smallest or the largest
- * word with values, and a column whose order is not known gets no word.
+ * word with values, and a column whose order is unknown gets no word.
  *
- * Where the words come from:
+ * Sources of the words:
  *
- * 0. Leading columns that can be packed are (key_pack.c), with a word of the
- *	  next column after them.  If these are all columns, the key is exact.
+ * 0. Leading columns that can be packed are packed (key_pack.c), followed by a
+ *	  word of the next column.  If these are all columns, the key is exact.
  *
- * The word of another column, first match wins:
+ * For a column that is not packed, the first match applies:
  *
- * 1. The column is text, and its user can make words anew: a code learned from
- *	  the first strings (text_code.h), if the collation is bytewise ("C") or
- *	  its tables prove its order (text_rank.h).  If there are too few strings
- *	  to learn from, 2.
- * 2. What the operator class offers (key_column.c).
+ * 1. The column is text, and the caller can make words again: a code learned
+ *	  from the first strings (text_code.h), if the collation is bytewise ("C")
+ *	  or its tables prove its order (text_rank.h).  If there are too few
+ *	  strings to learn from, rule 2 applies.
+ * 2. The word that the operator class offers (key_column.c).
  *
  * All participants of a sort must make the same word of the same value.  So
- * nothing here may depend on what a process saw before, and abbreviation is
- * never given up half-way: the server's abbrev_abort is not called.
+ * nothing here may depend on values that a process saw before, and
+ * abbreviation never ends midway: the server's abbrev_abort is not called.
  *
  *-------------------------------------------------------------------------
  */
@@ -45,69 +45,77 @@
 #include "text/text_word.h"
 
 
-/*
- * SortKeyWord: one word and the column it is made from.
- */
+/* SortKeyWord: the word or words of one column. */
 typedef struct SortKeyWord
 {
 	int			column;			/* index into values, isnull */
-	WordMaker	make;			/* NULL: there is a kind or nothing, unless a
-								 * code is learned */
-	FieldKind	kind;			/* of values that could be packed */
-	bool		collated;		/* text that is not ordered by its bytes */
-	bool		text;			/* a code can be learned */
-	TextForm	form;			/* of the values of that code */
-	const TextRanks *ranks;		/* their order; NULL: bytewise */
-	TextCode   *code;			/* in one or two words; NULL until learning
+	WordMaker	make;			/* NULL: 'kind' makes the word, or a code, or
+								 * nothing does */
+	FieldKind	kind;			/* kind of a value that could be packed */
+	bool		collated;		/* true for text that is not ordered by its
+								 * bytes */
+	bool		text;			/* true if a code can be learned */
+	TextForm	form;			/* form of the values for that code */
+	const TextRanks *ranks;		/* order of these values; NULL: bytewise */
+	TextCode   *code;			/* makes one or two words; NULL until learning
 								 * begins */
 	int			nwords;
-	bool		bytes;			/* two words are a string's first bytes, as
-								 * long as there is no code */
+	bool		bytes;			/* until there is a code, two words are the
+								 * string's first bytes */
 	bool		reverse;		/* descending */
-	uint64		null_word;		/* smallest or largest */
-	uint64		same;			/* where nothing makes words: all of them */
-	int			trials;			/* made words that, if they are all the same,
-								 * are the last; 0: make them in any case */
-	SortSupportData ssup;		/* with abbreviation and its own state */
+	uint64		null_word;		/* word of a null, the smallest or the
+								 * largest */
+	uint64		same;			/* first word of all values if nothing makes
+								 * words */
+	int			trials;			/* remaining trials: if all words so far were
+								 * the same when it reaches 0, no more are
+								 * made; 0: make words in any case */
+	SortSupportData ssup;		/* abbreviates, with its own state */
 } SortKeyWord;
 
 /*
- * So many words are tried.  It is what 300 URLs lose that all begin alike, and
- * many enough that other text is not taken for such by chance.
+ * Number of words to try before giving up.  Few, because they are wasted on
+ * strings that all begin alike (such as URLs); but enough that other text does
+ * not pass for such by chance.
  */
 #define WORD_TRIALS		32
 
-/* KeyUse: what the user of a key can do with it. */
+/* KeyUse: how the caller can use a key. */
 typedef enum KeyUse
 {
-	WORDS_ONLY,					/* take the words as they are */
-	KEY_CAN_LEARN,				/* make words anew once the key has learned */
-	KEY_IS_ALL					/* and the columns are all there is of a
-								 * tuple: the key may be exact */
+	WORDS_ONLY,					/* words cannot be made again */
+	KEY_CAN_LEARN,				/* words can be made again after the key has
+								 * learned */
+	KEY_IS_ALL					/* KEY_CAN_LEARN, and tuples have no other
+								 * columns: the key may be exact */
 } KeyUse;
 
 struct PtSortKey
 {
-	MemoryContext context;		/* that it is in */
+	MemoryContext context;		/* context of the key's memory */
 	int			nwords;
-	bool		exact;			/* all columns are in the pack */
-	bool		learning;		/* the code has yet to be learned */
-	bool		make_early;		/* while it is learning, make the words that
-								 * there would be without a code */
-	Size		limit;			/* bytes that the code may use */
-	KeyPack		pack;			/* exact, or several columns; else empty */
-	SortKeyWord word;			/* a word on its own or the end of the pack */
-	KeyForm    *form;			/* exact: how to make tuples */
-	int			string_column;	/* see key_has_string; -1: there is none */
-	TextForm	string_form;	/* what its values are like */
+	bool		exact;			/* true if all columns are in the pack */
+	bool		learning;		/* true until the code is learned or given up */
+	bool		make_early;		/* while learning, make the words that apply
+								 * without a code */
+	Size		limit;			/* maximum memory of the code while learning,
+								 * in bytes; 0: not set */
+	KeyPack		pack;			/* used if exact, or for several columns; else
+								 * empty */
+	SortKeyWord word;			/* a word of its own, or the last field of the
+								 * pack */
+	KeyForm    *form;			/* how to make tuples, if exact */
+	int			string_column;	/* see key_has_string; -1: no such column */
+	TextForm	string_form;	/* form of its values */
 	bool		string_decides; /* see key_string_decides */
-	CompareFailure failure;		/* of a comparison by ranks */
+	CompareFailure failure;		/* what happens if a comparison by ranks
+								 * fails */
 	const KeyColumn *columns;	/* for key_that_learns, or NULL */
 	int			ncolumns;
 	SortSupportData support[FLEXIBLE_ARRAY_MEMBER]; /* one per column */
 };
 
-/* Fill in what is known of a single word from its SortSupport. */
+/* Fill in the properties of a single word from its SortSupport. */
 static void
 word_of_support(SortKeyWord *word, int column)
 {
@@ -118,8 +126,8 @@ word_of_support(SortKeyWord *word, int column)
 }
 
 /*
- * The order of a collation that is not bytewise, as far as its tables prove it,
- * else NULL.
+ * The order of a collation that is not bytewise, or NULL if its tables do not
+ * prove it.
  */
 static const TextRanks *
 find_ranks(Oid collation)
@@ -151,8 +159,8 @@ offer_text_word(PtSortKey *key, const KeyColumn *column)
 }
 
 /*
- * Find out how to make a word of a column, or up to nwords of them if a code
- * may be learned.
+ * Determine how to make a word of a column, or up to 'nwords' words if it may
+ * learn a code.
  */
 static void
 init_word(PtSortKey *key, const KeyColumn *column, bool may_learn, int nwords)
@@ -162,11 +170,11 @@ init_word(PtSortKey *key, const KeyColumn *column, bool may_learn, int nwords)
 
 	memset(word, 0, sizeof(SortKeyWord));
 
-	/* abbreviated keys of half a word have other formats: not worth it */
+	/* not worthwhile: abbreviated keys of half a word have other formats */
 	if (sizeof(Datum) < sizeof(uint64))
 		return;
 
-	/* the server abbreviates no values that are a word already */
+	/* the server does not abbreviate values that already fill a word */
 	if (column->typbyval)
 		word->ssup = key->support[column->attno - 1];
 	else
@@ -186,8 +194,9 @@ init_word(PtSortKey *key, const KeyColumn *column, bool may_learn, int nwords)
 }
 
 /*
- * Prepare the comparison of a column.  That of text, varchar and char(n) goes
- * by the tables of the collation, except in "C", where it is quick.
+ * Prepare the comparison of a column.  Values of text, varchar and char(n) are
+ * compared by the tables of the collation, except in "C", where comparisons
+ * are fast already.
  */
 static void
 init_support(PtSortKey *key, SortSupport ssup, const KeyColumn *column)
@@ -212,10 +221,11 @@ has_word(const PtSortKey *key)
 }
 
 /*
- * Pack the leading columns that can be packed, and a word of the next one if
- * it has one.  If that is one column of 64 bits or more, its word on its own
- * serves as well and needs no null bit; a narrower one has room for the bit,
- * with which equal words mean equal values, so that ties need no comparison.
+ * Pack the leading columns that can be packed, and a word of the next column
+ * if it has one.  If the result is one column of 64 bits or more, an unpacked
+ * word serves as well and needs no null bit.  A narrower column has room for
+ * the null bit, with which equal words mean equal values, so that ties need no
+ * comparison.
  */
 static void
 pack_columns(PtSortKey *key, const KeyColumn *columns, KeyUse use)
@@ -254,7 +264,7 @@ pack_columns(PtSortKey *key, const KeyColumn *columns, KeyUse use)
 	key->learning = key->word.text;
 }
 
-/* Set how many words the key has. */
+/* Set the key's number of words. */
 static void
 count_words(PtSortKey *key)
 {
@@ -283,7 +293,7 @@ new_key(int ncolumns)
 	return key;
 }
 
-/* Find out whether the first column that words do not decide is a string. */
+/* Determine whether the first column that words do not decide is a string. */
 static void
 find_string(PtSortKey *key, const KeyColumn *columns)
 {
@@ -295,7 +305,7 @@ find_string(PtSortKey *key, const KeyColumn *columns)
 		bytewise && key->string_form != TEXT_LOWERED)
 	{
 		key->string_column = column;
-		/* zeros are characters of bytea alone */
+		/* only bytea values can contain zero bytes */
 		key->string_decides = column == key->ncolumns - 1 &&
 			columns[column].sortsupport != F_BYTEA_SORTSUPPORT;
 	}
@@ -352,7 +362,10 @@ key_index(Relation index)
 	return key;
 }
 
-/* Make a key of columns that operators order; it keeps their descriptions. */
+/*
+ * Make a key of columns that operators order; the key keeps their
+ * descriptions.
+ */
 static PtSortKey *
 key_of_operators(int ncolumns, const Oid *lt_operators, const Oid *collations,
 				 const bool *nulls_first, KeyUse use)
@@ -417,7 +430,7 @@ key_datum(Oid type, Oid lt_operator, Oid collation, bool nulls_first)
 	return key;
 }
 
-/* Have a column's comparison compare values, not abbreviated keys. */
+/* Make a column's comparison compare values instead of abbreviated keys. */
 static void
 drop_abbreviation(SortSupport ssup)
 {
@@ -470,9 +483,9 @@ key_is_exact(const PtSortKey *key)
 }
 
 /*
- * Try a word, in a sort of few.  Of text that begins alike words cost more than
- * they spare; if all have been the same so far, the others may be so as well,
- * and comparisons decide.
+ * Count a trial of a word, in a sort that expects few tuples.  For text that
+ * begins alike, words cost more than they save: if all words so far are the
+ * same, others are likely the same too, and comparisons decide.
  */
 static void
 try_word(SortKeyWord *word, uint64 made)
@@ -485,7 +498,7 @@ try_word(SortKeyWord *word, uint64 made)
 		word->make = NULL;
 }
 
-/* Have words tried, if they are not what is proved to decide. */
+/* Begin trials, for text with ranks only: other words decide more. */
 static void
 begin_trials(SortKeyWord *word)
 {
@@ -493,7 +506,7 @@ begin_trials(SortKeyWord *word)
 		word->trials = WORD_TRIALS;
 }
 
-/* The words of a value that is not null, in ascending order. */
+/* Make the words of a value that is not null, in ascending order. */
 static inline void
 ascending_words(PtSortKey *key, Datum value, uint64 *words)
 {
@@ -554,7 +567,7 @@ key_words(PtSortKey *key, const Datum *values, const bool *isnull,
 		return;
 	if (key->pack.nfields > 0)
 	{
-		/* of a word that says nothing, too, as long as it is in the pack */
+		/* a packed word is made even if it carries no information */
 		if (key->word.nwords > 0)
 			key_value_words(key, values[column], isnull[column], word);
 		key_pack_encode(&key->pack, values, isnull, word[0], key->nwords,
@@ -737,7 +750,7 @@ key_begin_learning(PtSortKey *key)
 	MemoryContextSwitchTo(old);
 }
 
-/* From now on there are as many words as the code makes. */
+/* End learning: from now on the number of words is that of the code. */
 static void
 end_learning(PtSortKey *key)
 {

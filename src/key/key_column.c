@@ -3,16 +3,16 @@
  * key_column.c
  *	  What is known of a key column from its operator class.
  *
- * How a word is made of a value, first match wins:
+ * How a word is made from a value; the first match applies:
  *
  * 1. The sort support function offers an abbreviated key that its comparator
- *	  compares as an integer.  What the server requires of abbreviated keys is
- *	  just what is required of words.  (uuid, inet, macaddr: unsigned; numeric:
+ *	  compares as an integer.  The server's requirements for abbreviated keys
+ *	  are the same as those for words.  (uuid, inet, macaddr: unsigned; numeric:
  *	  see word_numeric.)
  * 2. The comparator compares datums as integers: int4, int8, date, timestamp,
- *	  and whatever else uses one of the server's three.
+ *	  and other types that use one of the server's three such comparators.
  * 3. The sort support function, or the comparison function of an operator
- *	  class without one, is a function of the server that we know.
+ *	  class without one, is a known function of the server.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,7 +33,9 @@
 
 #define SIGN_BIT	(UINT64CONST(1) << 63)
 
-/* KnownOrder: a server function and the words that agree with it. */
+/*
+ * KnownOrder: a function of the server, and the maker of words in its order.
+ */
 typedef struct KnownOrder
 {
 	Oid			function;
@@ -47,7 +49,7 @@ word_from_signed(int64 value)
 }
 
 /*
- * Flip a float's bits into integer order.  As in the operator class, the two
+ * Map a float's bits to integer order.  As in the operator class, the two
  * zeros are equal, and all NaNs are equal and greater than everything else.
  */
 static inline uint64
@@ -136,8 +138,8 @@ word_timetz(Datum value, SortSupport ssup)
 }
 
 /*
- * Sort support functions with comparators of their own.  An operator class of
- * a user that names one of them gets the same comparator, so the type does not
+ * Sort support functions with comparators of their own.  A user's operator
+ * class that uses one of them gets the same comparator, so the type does not
  * matter.
  */
 static const KnownOrder known_sortsupport[] = {
@@ -149,8 +151,8 @@ static const KnownOrder known_sortsupport[] = {
 };
 
 /*
- * Comparison functions, for operator classes without sort support: those that
- * key_pack.c does not know, because equal values may have different images.
+ * Comparison functions, for operator classes without sort support.  key_pack.c
+ * does not know these, because equal values may have different images.
  */
 static const KnownOrder known_comparison[] = {
 	{F_BTFLOAT4CMP, word_float4},
@@ -159,12 +161,13 @@ static const KnownOrder known_comparison[] = {
 	{InvalidOid, NULL}
 };
 
-/* KnownText: a type of characters and how its values are stored. */
+/* KnownText: a type of strings and how its values are stored. */
 typedef struct KnownText
 {
 	Oid			sortsupport;
 	TextForm	form;
-	bool		bytewise;		/* whatever the collation */
+	bool		bytewise;		/* true if ordered by bytes in every
+								 * collation */
 } KnownText;
 
 static const KnownText known_text[] = {
@@ -187,7 +190,7 @@ find_known(const KnownOrder *known, Oid function)
 	return NULL;
 }
 
-/* The first bytes of a string as words, filled up with zeros. */
+/* The first bytes of a string as words, padded with zeros. */
 static pg_attribute_always_inline void
 bytes_as_words(Datum value, uint64 *words, int nwords)
 {
@@ -207,9 +210,9 @@ bytes_as_words(Datum value, uint64 *words, int nwords)
 }
 
 /*
- * key_column_word_bytes: see key_column.h.  That is what the server's
- * abbreviation is, too, but it also estimates how many different ones there
- * are, which takes longer.
+ * key_column_word_bytes: see key_column.h.  The server's abbreviation gives
+ * the same result, but also estimates the number of distinct keys, which takes
+ * longer.
  */
 uint64
 key_column_word_bytes(Datum value, SortSupport ssup)
@@ -236,7 +239,7 @@ key_maker_decides(WordMaker make)
 		make == word_float8;
 }
 
-/* Rule 1: the maker for an abbreviated key, NULL if it is no integer. */
+/* Rule 1: the maker for an abbreviated key, NULL if it is not an integer. */
 static WordMaker
 maker_of_abbreviation(SortSupport ssup, Oid sortsupport)
 {
@@ -285,7 +288,7 @@ key_support_maker(SortSupport ssup, Oid sortsupport)
 	return make;
 }
 
-/* Is this the comparison of citext, text whose case does not matter? */
+/* True if this is the comparison function of citext, case-insensitive text. */
 static bool
 is_citext(Oid comparison)
 {
@@ -338,7 +341,7 @@ key_column_maker(const KeyColumn *column, SortSupport ssup, FieldKind *kind)
 
 	*kind = FIELD_NONE;
 	make = key_support_maker(ssup, column->sortsupport);
-	/* the server abbreviates no text in collations of the C library */
+	/* the server does not abbreviate text in the C library's collations */
 	if ((make == word_abbreviated || make == NULL) &&
 		key_column_is_text(column, &form, &bytewise) && bytewise &&
 		form == TEXT_VARLENA)

@@ -42,7 +42,7 @@ store_of_kind(FieldKind kind)
 	return FORM_INT8;			/* keep compiler quiet */
 }
 
-/* Note that the null bit of a field is at this bit position of an entry. */
+/* Record that a field's null bit is at position 'at' of an entry. */
 static void
 add_null_bit(KeyForm *form, int at, bool nulls_first)
 {
@@ -101,7 +101,7 @@ key_form_create(const KeyPack *pack, TupleDesc desc, int nwords)
 	return form;
 }
 
-/* Find out which columns of an entry are null. */
+/* Determine which columns of an entry are null. */
 static void
 find_nulls(const KeyForm *form, const uint64 *entry, bool *isnull)
 {
@@ -111,7 +111,7 @@ find_nulls(const KeyForm *form, const uint64 *entry, bool *isnull)
 		int			at = step->word * 64 + step->shift + 64 - step->unused;
 		uint64		bit = (UINT64CONST(1) << 63) >> (at % 64);
 
-		/* of a uuid's two fields the second has the bit and comes last */
+		/* a uuid's second field has the null bit, and comes last */
 		isnull[step->column] =
 			((entry[at / 64] ^ form->not_null[at / 64]) & bit) != 0;
 	}
@@ -119,7 +119,7 @@ find_nulls(const KeyForm *form, const uint64 *entry, bool *isnull)
 
 /*
  * Make the tuple of an entry with nulls.  Its columns have other offsets than
- * those of one without.
+ * in a tuple without nulls.
  */
 static Size
 form_with_nulls(const KeyForm *form, const uint64 *entry, IndexTuple target)

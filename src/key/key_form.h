@@ -3,13 +3,13 @@
  * key_form.h
  *	  Index tuples made from the words of an exact key.
  *
- * The load of an index makes one tuple from each entry.  So what is to be done
- * for each field of a pack is worked out once: which bits of the words it has,
- * which of them to invert, and where its bytes belong in a tuple without
- * nulls.  A tuple then takes a few shifts and stores.  Those with nulls, whose
- * columns have other offsets, take a slower way.
+ * Loading an index makes one tuple from each entry.  So the steps for each
+ * field of a pack are computed once: the position of its bits in the words,
+ * which of them to invert, and the position of its bytes in a tuple without
+ * nulls.  A tuple then takes a few shifts and stores.  Tuples with nulls,
+ * whose columns have other offsets, take a slower path.
  *
- * Entries are those of key_entry.h.
+ * key_entry.h defines the entries.
  *
  *-------------------------------------------------------------------------
  */
@@ -35,18 +35,19 @@ typedef enum FormStore
 	FORM_TID
 } FormStore;
 
-/* What to do for one field. */
+/* FormStep: how to store one field. */
 typedef struct FormStep
 {
-	uint64		flip;			/* bits to invert, of the lower ones */
-	uint8		word;			/* where the field begins */
-	bool		spans_words;	/* does it end in the next one? */
-	uint8		shift;			/* bits before it in its first word */
+	uint64		flip;			/* bits to invert, right-aligned */
+	uint8		word;			/* word of the entry in which the field
+								 * begins */
+	bool		spans_words;	/* true if it ends in the next word */
+	uint8		shift;			/* number of bits before it in this word */
 	uint8		unused;			/* 64 - bits of the field */
 	uint8		store;			/* FormStore */
 	uint8		column;
-	uint16		within;			/* where it begins in the column */
-	uint16		offset;			/* and in a tuple without nulls */
+	uint16		within;			/* offset in the column, in bytes */
+	uint16		offset;			/* offset in a tuple without nulls, in bytes */
 } FormStep;
 
 typedef struct KeyForm
@@ -54,14 +55,15 @@ typedef struct KeyForm
 	TupleDesc	desc;
 	int			nwords;
 	int			nsteps;
-	Size		size;			/* of a tuple without nulls */
-	uint64		null_bits[KEY_ENTRY_WORDS]; /* their places in an entry */
-	uint64		not_null[KEY_ENTRY_WORDS];	/* and values, without nulls */
+	Size		size;			/* size of a tuple without nulls, in bytes */
+	uint64		null_bits[KEY_ENTRY_WORDS]; /* null bits in an entry */
+	uint64		not_null[KEY_ENTRY_WORDS];	/* values of the null bits without
+											 * nulls */
 	FormStep	steps[KEY_PACK_MAX_FIELDS];
 } KeyForm;
 
 /*
- * key_form_create works out how to make tuples of 'desc' from an exact pack in
+ * key_form_create computes how to make tuples of 'desc' from an exact pack in
  * 'nwords' words and a tail.  It keeps the pointer to 'desc'.
  */
 extern KeyForm *key_form_create(const KeyPack *pack, TupleDesc desc,
@@ -69,20 +71,20 @@ extern KeyForm *key_form_create(const KeyPack *pack, TupleDesc desc,
 
 /*
  * key_form_tuple makes the tuple of an entry in 'target', which has room for
- * KEY_TUPLE_SIZE bytes, as index_form_tuple() would; the heap TID is
- * left to the caller.  Returns the tuple's size.
+ * KEY_TUPLE_SIZE bytes, as index_form_tuple() would; the caller sets the heap
+ * TID.  Returns the tuple's size.
  */
 extern Size key_form_tuple(const KeyForm *form, const uint64 *entry,
 						   IndexTuple target);
 
 /*
  * key_form_value returns the value of an entry whose key is a single column,
- * or sets *isnull.  A value by reference is made in 'space'.
+ * or sets *isnull.  A value by reference is stored in 'space'.
  */
 extern Datum key_form_value(const KeyForm *form, const uint64 *entry,
 							char *space, bool *isnull);
 
-/* key_form_has_nulls: is a column of the entry null? */
+/* key_form_has_nulls returns true if a column of the entry is null. */
 static inline bool
 key_form_has_nulls(const KeyForm *form, int nwords, const uint64 *entry)
 {
@@ -132,8 +134,8 @@ key_form_store(const FormStep *step, const uint64 *entry, char *target)
 }
 
 /*
- * key_form_fill is key_form_tuple for an entry without nulls.  The tuple's
- * form->size bytes must be zero.
+ * key_form_fill is key_form_tuple for an entry without nulls.  The caller must
+ * zero the tuple's form->size bytes first.
  */
 static inline void
 key_form_fill(const KeyForm *form, const uint64 *entry, IndexTuple target)

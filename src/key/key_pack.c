@@ -3,9 +3,9 @@
  * key_pack.c
  *	  Several key columns packed into the words of one sort key.
  *
- * A field is the value's own bits, inverted where that makes an unsigned
- * comparison give the column's order: the sign of signed integers, and all
- * bits if the order is descending.  The same inversion gives the value back.
+ * A field is the value's own bits, some of them inverted so that an unsigned
+ * comparison gives the column's order: the sign of signed integers, and all
+ * bits if the order is descending.  Inverting them again restores the value.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,7 +18,10 @@
 #include "utils/inet.h"
 #include "utils/uuid.h"
 
-/* A comparison function of the server, and the values that it compares. */
+/*
+ * KnownValue: a comparison function of the server, and the values that it
+ * compares.
+ */
 typedef struct KnownValue
 {
 	Oid			function;
@@ -28,9 +31,8 @@ typedef struct KnownValue
 } KnownValue;
 
 /*
- * Types whose order is that of integers, and whose equal values have equal
- * images.  (float4, float8 and timetz are not among them: they have equal
- * values with different images.)
+ * Types that are ordered as integers and whose equal values have equal images.
+ * (That excludes float4, float8 and timetz.)
  */
 static const KnownValue known_values[] = {
 	{F_BTBOOLCMP, FIELD_BOOL, 1, true},
@@ -95,13 +97,13 @@ ones(int n)
 	return PG_UINT64_MAX >> (64 - n);
 }
 
-/* The bits of a field that are inverted. */
+/* The bits of a field to invert. */
 static uint64
 field_flip(const KeyField *field)
 {
 	uint64		flip = 0;
 
-	/* a word made elsewhere has the order of its column already */
+	/* a word made elsewhere already has the order of its column */
 	if (field->kind == FIELD_WORD)
 		return 0;
 	if (field->kind == FIELD_INT16 || field->kind == FIELD_INT32 ||
@@ -139,7 +141,7 @@ key_pack_add(KeyPack *pack, FieldKind kind, int column, bool nulls_first,
 	return true;
 }
 
-/* Big-endian integer of n bytes. */
+/* Read a big-endian integer of n bytes. */
 static inline uint64
 bytes_get(const unsigned char *bytes, int n)
 {
@@ -150,7 +152,7 @@ bytes_get(const unsigned char *bytes, int n)
 	return result;
 }
 
-/* The value's own bits, the lower ones. */
+/* The value's own bits, right-aligned. */
 static inline uint64
 field_get(FieldKind kind, Datum value, uint64 word)
 {
@@ -202,8 +204,8 @@ key_pack_word(FieldKind kind, Datum value)
 
 /*
  * Put the lower n bits of 'value' at bit position 'at' of the words (0 is the
- * most significant bit of the first).  The lower ones of these that do not fit
- * before 'end' are left out.
+ * most significant bit of the first word).  Bits that would be at 'end' or
+ * after it are dropped.
  */
 static inline void
 put_bits(uint64 *words, uint32 at, uint32 end, uint64 value, uint32 n)
@@ -228,7 +230,7 @@ put_bits(uint64 *words, uint32 at, uint32 end, uint64 value, uint32 n)
 	}
 }
 
-/* Put the bits of a null, whose null bit is that of a value so far. */
+/* Put the bits of a null; the null bit must be that of a value before. */
 static void
 put_null(uint64 *words, const KeyField *field, int end)
 {
@@ -242,8 +244,8 @@ put_null(uint64 *words, const KeyField *field, int end)
 
 /*
  * A single column of 64 bits, by far the most frequent key, has its value in
- * the first word and its null bit at the top of the tail.  It is worth a
- * shortcut.
+ * the first word and its null bit at the top of the tail.  key_pack_encode has
+ * a fast path for it.
  */
 #define WHOLE_WORD_NULL_BIT	(UINT64CONST(1) << 63)
 
@@ -254,7 +256,7 @@ is_whole_word(const KeyPack *pack)
 		pack->fields[0].kind != FIELD_WORD;
 }
 
-/* Are values of this kind their own bits? */
+/* True if values of this kind are their own bits. */
 static bool
 kind_by_value(FieldKind kind)
 {

@@ -3,17 +3,17 @@
  * key_pack.h
  *	  Several key columns packed into the words of one sort key.
  *
- * A pack is a list of fields.  Each field is the value of a column as an
- * unsigned integer, of a fixed number of bits, that grows as the column's
- * order does.  For a null it is the smallest or the largest integer, and a bit
- * after it tells the null from a value.  Fields follow each other, most
- * significant first, so the words order as the columns do.  A single column of
- * 64 bits has its value in the first word and its null bit in the tail.
+ * A pack is a list of fields.  Each field is a column's value as an unsigned
+ * integer with a fixed number of bits, in the column's order.  A null is the
+ * smallest or the largest integer, and a bit after the field distinguishes it
+ * from a value.  Fields follow each other, most significant first, so the
+ * words have the order of the columns.  A single column of 64 bits has its
+ * value in the first word and its null bit in the tail.
  *
  * If every key column is in the pack, the pack is *exact*: the columns can be
  * rebuilt from it (key_form.h).  The last bits of an exact pack may be in the
- * *tail*, the upper bits of the word after the key's words; its lower bits are
- * then left to a heap TID.
+ * *tail*, the upper bits of the word after the key's words; the lower bits of
+ * that word then hold a heap TID.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,10 +24,10 @@
 
 #include "key/key_entry.h"
 
-/* How a field's bits follow from a value. */
+/* FieldKind: how a value becomes the bits of a field. */
 typedef enum FieldKind
 {
-	FIELD_NONE,					/* not known: such a column ends the pack */
+	FIELD_NONE,					/* unknown: the column cannot be packed */
 	FIELD_BOOL,
 	FIELD_CHAR,
 	FIELD_INT16,
@@ -38,9 +38,10 @@ typedef enum FieldKind
 	FIELD_MACADDR,
 	FIELD_MACADDR8,
 	FIELD_TID,
-	FIELD_UUID_HIGH,			/* a uuid takes two fields */
+	FIELD_UUID_HIGH,			/* a uuid is two fields */
 	FIELD_UUID_LOW,
-	FIELD_WORD					/* a word made elsewhere; cannot be rebuilt */
+	FIELD_WORD					/* a word made elsewhere; its value cannot be
+								 * rebuilt */
 } FieldKind;
 
 /* One field. */
@@ -48,31 +49,31 @@ typedef struct KeyField
 {
 	FieldKind	kind;
 	int			column;			/* index into values, isnull */
-	int			bits;			/* of the value */
-	int			at;				/* where it begins: see put_bits */
+	int			bits;			/* number of bits of the value */
+	int			at;				/* bit position in the words: see put_bits */
 	bool		nulls_first;
 	bool		reverse;		/* descending */
-	uint64		flip;			/* bits inverted, so that the order is right */
+	uint64		flip;			/* bits to invert for the column's order */
 } KeyField;
 
-/* Most fields: a bit each. */
+/* Maximum number of fields. */
 #define KEY_PACK_MAX_FIELDS 64
 
 /* KeyPack: zero-initialise, then add columns. */
 typedef struct KeyPack
 {
 	int			nfields;
-	int			bits;			/* of all fields */
-	uint64		not_null[KEY_ENTRY_WORDS];	/* null bits if there are no
-											 * nulls, as far as there is room */
+	int			bits;			/* number of bits of all fields */
+	uint64		not_null[KEY_ENTRY_WORDS];	/* null bits of a tuple without
+											 * nulls, within the entry */
 	KeyField	fields[KEY_PACK_MAX_FIELDS];
 } KeyPack;
 
 /*
  * key_pack_kind returns how values of a column are packed, given the
  * comparison function of its operator class and the layout of its type;
- * FIELD_NONE if they cannot be.  Types with the same of both (domains, a
- * user's own) are treated the same.
+ * FIELD_NONE if they cannot be packed.  Types with the same function and
+ * layout (domains, a user's own types) are treated the same.
  */
 extern FieldKind key_pack_kind(Oid order_function, int16 typlen,
 							   bool typbyval);
@@ -82,8 +83,8 @@ extern bool key_pack_add(KeyPack *pack, FieldKind kind, int column,
 						 bool nulls_first, bool reverse);
 
 /*
- * key_pack_encode fills 'nwords' words and the tail, the word after them,
- * whose lower bits are 0.  'word' is the value of a FIELD_WORD, already in the
+ * key_pack_encode fills 'nwords' words and the tail's word after them, whose
+ * lower bits become 0.  'word' is the value of a FIELD_WORD, already in the
  * order of its column.
  */
 extern void key_pack_encode(const KeyPack *pack, const Datum *values,
@@ -92,11 +93,14 @@ extern void key_pack_encode(const KeyPack *pack, const Datum *values,
 
 /*
  * key_pack_word returns a word of a value that is not null, in ascending
- * order: the first field, on its own.
+ * order: the value's first field alone.
  */
 extern uint64 key_pack_word(FieldKind kind, Datum value);
 
-/* The null bit of a value in two fields is after the second. */
+/*
+ * True if a null bit follows the field; a value in two fields has it after the
+ * second.
+ */
 static inline bool
 key_pack_has_null_bit(const KeyField *field)
 {
@@ -104,18 +108,22 @@ key_pack_has_null_bit(const KeyField *field)
 }
 
 /*
- * KeySingle: a pack of one column whose values are not by reference.  It is
- * worth functions of its own.
+ * KeySingle: a pack of one column whose values are passed by value.  This
+ * frequent case has functions of its own.
  */
 typedef struct KeySingle
 {
-	int			bits;			/* of the value */
-	uint64		flip;			/* as in KeyField, but in place */
-	uint64		null_bit[2];	/* its place in an entry */
-	uint64		not_null[2];	/* ... and its value if there is a value */
+	int			bits;			/* number of bits of the value */
+	uint64		flip;			/* bits of the entry's first word to invert */
+	uint64		null_bit[2];	/* the null bit in an entry */
+	uint64		not_null[2];	/* value of the null bit if the column is not
+								 * null */
 } KeySingle;
 
-/* key_pack_single fills in a KeySingle; false if the pack is not one. */
+/*
+ * key_pack_single fills in a KeySingle.  Returns false if the pack has another
+ * form.
+ */
 extern bool key_pack_single(const KeyPack *pack, KeySingle *single);
 
 /* key_single_encode makes the entry of a value that is not null. */
@@ -127,7 +135,7 @@ key_single_encode(const KeySingle *single, Datum value, uint64 *entry)
 	entry[1] = single->not_null[1];
 }
 
-/* key_single_is_null: is the value of the entry null? */
+/* key_single_is_null returns true if the value of the entry is null. */
 static inline bool
 key_single_is_null(const KeySingle *single, const uint64 *entry)
 {
@@ -141,7 +149,7 @@ key_single_value(const KeySingle *single, const uint64 *entry)
 {
 	uint64		bits = (entry[0] ^ single->flip) >> (64 - single->bits);
 
-	/* as the server does it when it takes a value from a tuple */
+	/* like fetch_att() */
 	switch (single->bits)
 	{
 		case 64:

@@ -3,18 +3,18 @@
  * text_code.c
  *	  Strings become words by an order-preserving code learned from a sample.
  *
- * In addition to what text_code.h says:
+ * In addition to text_code.h:
  *
- * A prefix that nearly all strings of the sample share is not coded, only
- * compared.  Strings with it get seven eighths of the interval, those below
- * and those above it a sixteenth each.
+ * A prefix that nearly all strings of the sample share is compared instead of
+ * coded.  Strings with the prefix get seven eighths of the interval, those
+ * below and those above it one sixteenth each.
  *
- * A bytewise word may be the string's first eight bytes as they are, if these
- * tell nearly all strings of the sample apart.  That is much faster.
+ * A bytewise word is the string's first eight bytes themselves if these
+ * distinguish nearly all strings of the sample.  That is much faster.
  *
- * The weight of a character that was not in the sample may be between two
- * that were.  The character is coded as the upper one, and the code ends
- * there: that is the lower bound of all strings that continue like this one.
+ * The weight of a character that was not in the sample may be between two that
+ * were.  The character is coded as the upper one, and the code ends there:
+ * that is the lower bound of all strings that continue like this one.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,12 +33,14 @@
 #include "utils/memutils.h"
 
 /*
- * What learning may take, and how it is divided if that is too much: tables of
- * the model tell more strings apart than strings of the sample do.
+ * Memory for learning, and how a smaller limit is divided: the tables of the
+ * model get the larger share relative to their need, because they distinguish
+ * more strings than a larger sample would.
  *
- * The part of the sample is also that of its words, when these are looked at,
- * and later that of the table of characters, which gets no more than a few
- * characters of each weight need.  Weights are counted in that of the model.
+ * The sample's share also holds the sample's words when one_word_is_enough
+ * compares them, and after learning the table of characters, which then gets
+ * no more than a few characters per weight.  Counting the weights uses the
+ * model's share.
  */
 #define SAMPLE_MEMORY \
 	(TEXT_SAMPLE_STRINGS * \
@@ -50,37 +52,43 @@
 #define MODEL_LIMIT(limit)		Min((limit) / 8 * 3, TEXT_MODEL_MEMORY)
 #define CHARACTERS_LIMIT(limit) Min((limit) / 8, CHARACTERS_MEMORY)
 #define CHARACTERS_LATER(limit) Min((limit) / 16 * 7, CHARACTERS_MEMORY)
-#define CHARACTERS_OF_WEIGHT	192 /* bytes: eight of them, while it grows */
+#define CHARACTERS_OF_WEIGHT	192 /* bytes: eight characters, including the
+									 * copy made during growth */
 #define WEIGHT_BYTES	(sizeof(uint32) + sizeof(uint16))	/* with symbols */
 
-/* How much of the sample must have the prefix. */
+/* Minimum fraction of the sample that has the prefix. */
 #define PREFIX_FRACTION		0.95
 
-/* How much of the sample must have plain words of its own. */
+/* Minimum ratio of distinct plain words to strings in the sample. */
 #define PLAIN_FRACTION		0.98
 
 /*
- * When there are few tuples: below what part of the sample as different first
- * bytes as words it pays to learn more of bytewise strings, how many of others
- * there must be, and what part of their bytes may be of characters that are not
- * ASCII: there are so many that a sample does not show them all.
+ * Conditions for learning when there are few tuples.  Bytewise strings: fewer
+ * than FEW_WORDS of the sample's strings have distinct first bytes.  Other
+ * strings: at least LEAST_TUPLES tuples, and less than WIDE_FRACTION of the
+ * bytes belong to characters that are not ASCII, since those scripts have too
+ * many characters for a sample to contain them all.
  */
 #define FEW_WORDS			0.5
 #define LEAST_TUPLES		20000
 #define WIDE_FRACTION		0.25
 
 /*
- * One word is enough if less than one in so many neighbours of the sample agree
- * in this many bits: then there are as many left for all that comes between two
- * of the sample.
+ * One word is enough if at most one in ALIKE_FRACTION pairs of neighbours in
+ * the sample agree in their first ALIKE_BITS bits: then the remaining bits of
+ * the word can distinguish strings that fall between two neighbours of the
+ * sample.
  */
 #define ALIKE_BITS			32
 #define ALIKE_FRACTION		1000
 
-/* Strings are counted as far as words reach: in characters of each word. */
+/* Characters per word that are counted for the model; words hold few more. */
 #define COUNTED_CHARACTERS	32
 
-/* How a string compares to the prefix, and its part of the interval. */
+/*
+ * How a string compares to the prefix, and the ends of each case's part of the
+ * interval.
+ */
 enum
 {
 	BELOW_PREFIX,
@@ -91,7 +99,7 @@ static const uint16 prefix_parts[] = {
 	0, TEXT_MODEL_TOTAL / 16, TEXT_MODEL_TOTAL / 16 * 15, TEXT_MODEL_TOTAL
 };
 
-/* What other processes need to know of a code besides weights and model. */
+/* The prefix, as exported to other processes. */
 typedef struct TextPrefix
 {
 	int			nweights;		/* 0: there is no prefix */
@@ -100,11 +108,11 @@ typedef struct TextPrefix
 	CharWeight	weights[TEXT_SAMPLE_BYTES];
 } TextPrefix;
 
-/* What the words are. */
+/* How words are made. */
 typedef enum TextCodeMode
 {
-	LEARNING,					/* 0 so far */
-	PLAIN,						/* the first bytes as they are */
+	LEARNING,					/* words are 0 */
+	PLAIN,						/* words are the first bytes */
 	CODED
 } TextCodeMode;
 
@@ -116,19 +124,21 @@ typedef struct CodedWords
 
 struct TextCode
 {
-	MemoryContext context;		/* all memory of the code */
-	Size		limit;			/* bytes that it may use */
-	Size		peak;			/* bytes that it used while it learned */
+	MemoryContext context;		/* holds all memory of the code */
+	Size		limit;			/* maximum memory while learning, in bytes */
+	Size		peak;			/* maximum memory used while learning, in
+								 * bytes */
 	Collation  *collation;
-	TextForm	form;			/* of the values */
-	TextSymbols *symbols;		/* of its weights */
+	TextForm	form;			/* form of the values */
+	TextSymbols *symbols;		/* symbols of the collation's weights */
 	int			nwords;
-	bool		bytewise;		/* the collation's order is */
+	bool		bytewise;		/* true if the collation orders by bytes */
 	TextCodeMode mode;
 	TextPrefix	prefix;
-	TextModel  *model;			/* if coded */
+	TextModel  *model;			/* set if mode is CODED */
 	TextSample	sample;
-	TextMemo   *memo;			/* NULL until a short string is coded */
+	TextMemo   *memo;			/* words of short strings; NULL until one is
+								 * coded */
 };
 
 TextCode *
@@ -190,7 +200,10 @@ text_code_peak_memory(const TextCode *code)
 	return code->peak;
 }
 
-/* Note what the code takes now, and 'more' that somebody will take. */
+/*
+ * Update the peak with the code's current memory plus 'more' bytes that the
+ * caller is about to use.
+ */
 static void
 note_peak(TextCode *code, Size more)
 {
@@ -205,8 +218,8 @@ note_peak(TextCode *code, Size more)
  */
 
 /*
- * CodeInterval: the lower end, and the size as range * 2^shift.  The range is
- * kept above 2^32, so that its parts are exact enough, while bits are left.
+ * CodeInterval: the lower end, and the size as range * 2^shift.  While bits
+ * are left the range is kept above 2^32, so that it can be divided precisely.
  */
 typedef struct CodeInterval
 {
@@ -215,7 +228,10 @@ typedef struct CodeInterval
 	int			shift;
 } CodeInterval;
 
-/* Give the range more bits if any are left; false if it cannot be divided. */
+/*
+ * Give the range more bits if any are left.  Returns false if the range cannot
+ * be divided any more.
+ */
 static inline bool
 refill(CodeInterval *interval)
 {
@@ -235,7 +251,10 @@ next_weight(const TextCode *code, const char **string, const char *end)
 							   string, end);
 }
 
-/* Go to a part of the interval; false if that cannot be divided. */
+/*
+ * Narrow the interval to one of its parts.  Returns false if that part cannot
+ * be divided any more.
+ */
 static inline bool
 narrow(CodeInterval *interval, const uint16 *parts, int symbol)
 {
@@ -248,8 +267,8 @@ narrow(CodeInterval *interval, const uint16 *parts, int symbol)
 }
 
 /*
- * How a string compares to the prefix, by weights: those of other characters
- * may be the same.  *string is advanced past the prefix.
+ * Compare a string to the prefix by weights, since different characters may
+ * have the same weight.  *string is advanced past the prefix.
  */
 static int
 compare_prefix(TextCode *code, const char **string, const char *end)
@@ -276,8 +295,8 @@ compare_prefix(TextCode *code, const char **string, const char *end)
 }
 
 /*
- * Narrow the interval to that of strings that compare to the prefix as this
- * one does, and skip the prefix if the string has it.
+ * Narrow the interval to that of all strings that compare to the prefix like
+ * this one, and skip the prefix if the string has it.
  */
 static void
 code_prefix(TextCode *code, CodeInterval *interval, const char **string,
@@ -304,7 +323,7 @@ code_prefix(TextCode *code, CodeInterval *interval, const char **string,
 		text_collation_begin(code->collation);
 }
 
-/* Narrow the interval by a symbol; false if no more can be coded. */
+/* Narrow the interval by a symbol.  Returns false if no more can be coded. */
 static inline bool
 code_symbol(const TextModel *model, CodeInterval *interval,
 			TextContext *context, int symbol)
@@ -315,7 +334,10 @@ code_symbol(const TextModel *model, CodeInterval *interval,
 	return narrow(interval, parts, symbol);
 }
 
-/* The symbol of a character of two bytes or three, if it is kept, and one. */
+/*
+ * The symbol of a character of two or three bytes: NO_SYMBOL unless the tables
+ * have it and it is a single symbol.
+ */
 static inline int
 find_wide(const TextSymbols *symbols, const char *string, const char *end,
 		  int *length)
@@ -333,21 +355,23 @@ find_wide(const TextSymbols *symbols, const char *string, const char *end,
 }
 
 /*
- * Narrow the interval by characters of up to three bytes and one symbol, as
- * long as its shift stays.  That is nearly all of the work, so nothing else is
- * in the loop, and the shift is a constant.  Returns where it ended.
+ * Narrow the interval by characters that have one symbol and up to three
+ * bytes, until the shift must change.  Nearly all time is spent here, so the
+ * loop does nothing else, and the shift is a constant.  Returns a pointer to
+ * the first character not coded.
  */
 static pg_attribute_always_inline const char *
 code_bytes(const TextCode *code, CodeInterval *interval, TextContext *context,
 		   const char *string, const char *end, int shift)
 {
-	const TextModel model = *code->model;	/* to be kept in registers */
+	const TextModel model = *code->model;	/* a copy, so that it stays in
+											 * registers */
 	const TextSymbols *symbols = code->symbols;
 	TextContext here = *context;
 	uint64		range = interval->range;
 	uint64		offset = 0;		/* from the interval's lower end */
 
-	/* refill() is due if the range has no more bits than this */
+	/* refill() is needed if the range has no more bits than this */
 	const int	spent = shift > 0 ? 32 : TEXT_MODEL_BITS + 1;
 
 	for (; string < end && range >> spent != 0; string++)
@@ -387,7 +411,10 @@ code_bytes(const TextCode *code, CodeInterval *interval, TextContext *context,
 	return string;
 }
 
-/* Narrow the interval by any character; false if no more can be coded. */
+/*
+ * Narrow the interval by any character.  Returns false if no more can be
+ * coded.
+ */
 static pg_noinline bool
 code_character(TextCode *code, CodeInterval *interval, TextContext *context,
 			   const char **string, const char *end)
@@ -449,7 +476,10 @@ code_words(TextCode *code, const char *string, int length, uint64 *words)
 	*words = (uint64) interval.low;
 }
 
-/* The same for strings that may have been here before. */
+/*
+ * code_words for short strings, which often repeat: the memo keeps their
+ * words.
+ */
 static inline void
 memo_words(TextCode *code, const char *string, int length, uint64 *words)
 {
@@ -473,7 +503,7 @@ text_code_words(TextCode *code, Datum value, uint64 *words)
 	const char *string;
 	int			length;
 
-	/* nearly all strings are like that */
+	/* fast path: nearly all strings have short headers */
 	if (code->form == TEXT_VARLENA && VARATT_IS_SHORT(stored) &&
 		!VARATT_IS_EXTERNAL(stored))
 	{
@@ -511,8 +541,8 @@ text_code_words(TextCode *code, Datum value, uint64 *words)
  */
 
 /*
- * Set the prefix: that of the sample without its last character, whose weight
- * might depend on the character that follows.
+ * Set the prefix: the sample's common prefix without its last character, whose
+ * weight might depend on the character that follows.
  */
 static void
 learn_prefix(TextCode *code)
@@ -540,14 +570,15 @@ learn_prefix(TextCode *code)
 			prefix->nweights = nweights;
 		}
 	}
-	/* a short one takes as few bits when it is coded */
+	/* coding a short prefix takes no more bits */
 	if (prefix->nweights < 2)
 		prefix->nweights = 0;
 }
 
 /*
- * Learn the weights of the sample's characters, and of printable ASCII: a
- * character that was not in the sample ends the code of every string it is in.
+ * Learn the weights of the sample's characters, and of printable ASCII,
+ * because the code of a string ends at the first character that was not
+ * learned.
  */
 static void
 learn_weights(TextCode *code)
@@ -566,7 +597,7 @@ learn_weights(TextCode *code)
 	text_collation_end_learning(code->collation);
 }
 
-/* Do their first bytes tell nearly all strings of the sample apart? */
+/* True if the first bytes distinguish nearly all strings of the sample. */
 static bool
 plain_is_enough(TextCode *code)
 {
@@ -616,7 +647,7 @@ learn_model(TextCode *code)
 	code->model = text_model_end(counts);
 }
 
-/* Let the table of characters have what learning took. */
+/* Let the table of characters use the memory that learning no longer needs. */
 static void
 limit_characters(TextCode *code)
 {
@@ -646,8 +677,8 @@ compare_coded(const CodedWords *a, const CodedWords *b)
 #include "lib/sort_template.h"
 
 /*
- * True if the first of two words tells nearly all strings of the sample apart
- * that both of them do.
+ * True if the first of two words distinguishes nearly all strings of the
+ * sample that both words together distinguish.
  */
 static bool
 one_word_is_enough(TextCode *code)
@@ -709,7 +740,7 @@ text_code_nwords(const TextCode *code)
 	return code->nwords;
 }
 
-/* What begins an export. */
+/* The header of an export. */
 typedef struct CodeHeader
 {
 	TextCodeMode mode;
@@ -734,7 +765,7 @@ text_code_export(const TextCode *code, StringInfo target)
 	text_model_export(code->model, target);
 }
 
-/* Read an export; false if it is none of a code like this one. */
+/* Read an export.  Returns false if it does not fit this code. */
 static bool
 import_code(TextCode *code, const char *source, const char *end)
 {

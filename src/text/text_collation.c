@@ -3,12 +3,12 @@
  * text_collation.c
  *	  The primary weights of a collation's characters, as ranks.
  *
- * A sorted list holds the weights that occur in the sample.  A weight is looked
- * up by bisecting that list, once; its place is then kept in an array
- * (characters of one byte) or a hash table (others).
+ * A sorted list holds the weights that occur in the sample.  A weight is found
+ * by binary search in that list, once; its place is then cached in an array
+ * (one-byte characters) or a hash table (others).
  *
- * The weights are those of a string's collating elements, of which there may be
- * fewer than characters, or more.  In bytewise order they are the bytes.
+ * The weights are those of a string's collating elements, which may be fewer
+ * or more than its characters.  In bytewise order they are the bytes.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,10 +21,10 @@
 #include "utils/builtins.h"
 #include "utils/formatting.h"
 
-/* A character: its bytes, the last one lowest.  0 is none. */
+/* A character: its bytes, the last one lowest.  0 is no character. */
 typedef uint32 CharKey;
 
-/* Most bytes of a character in a server encoding. */
+/* Maximum length in bytes of a character in a server encoding. */
 #define MAX_CHAR_BYTES	4
 
 typedef struct CharEntry
@@ -32,7 +32,7 @@ typedef struct CharEntry
 	CharKey		key;
 	CharWeight	weight;
 	char		status;			/* for simplehash */
-	char		proof;			/* with ranks: TextRankProof */
+	char		proof;			/* TextRankProof; used with ranks only */
 } CharEntry;
 
 #define SH_PREFIX		chartable
@@ -48,24 +48,25 @@ typedef struct CharEntry
 
 struct Collation
 {
-	const TextRanks *ranks;		/* of its weights; NULL: bytewise */
-	int			taken;			/* of an element with several weights: bytes
-								 * of those that were returned */
+	const TextRanks *ranks;		/* the collation's order; NULL: bytewise */
+	int			taken;			/* bytes of the current element's weights that
+								 * were already returned */
 	TextForm	form;
-	bool		learning;		/* since learn_string, before end_learning */
+	bool		learning;		/* between learn_string and end_learning */
 	int			encoding;
-	CharKey		byte_keys;		/* smaller keys are found in byte_weights */
+	CharKey		byte_keys;		/* keys below this are in byte_weights */
 	int			nweights;
-	int			most_weights;	/* how many may be learned */
-	int			maxweights;		/* room in ... */
-	uint32	   *weights;		/* in order */
-	CharWeight	byte_weights[256];	/* of characters of one byte */
-	chartable_hash *characters; /* of the others */
-	uint32		max_slots;		/* that table grows up to so many */
-	uint32		max_characters; /* ... and so has at most this many */
+	int			most_weights;	/* maximum of nweights */
+	int			maxweights;		/* allocated length of 'weights' */
+	uint32	   *weights;		/* learned weights, in order */
+	CharWeight	byte_weights[256];	/* weights of one-byte characters */
+	chartable_hash *characters; /* the other characters */
+	uint32		max_slots;		/* maximum slots of that table */
+	uint32		max_characters; /* maximum entries, so that it stays within
+								 * max_slots */
 };
 
-/* Room for characters and weights at first. */
+/* Initial room for characters and weights. */
 #define FIRST_CHARACTERS	256
 #define FIRST_WEIGHTS		256
 
@@ -109,10 +110,10 @@ text_collation_growth(const Collation *collation)
 {
 	uint64		slots = collation->characters->size;
 
-	/* bytes are in no table */
+	/* single bytes are not in the table */
 	if (collation->ranks == NULL || slots >= collation->max_slots)
 		return 0;
-	/* there are the old table and the new one while it grows */
+	/* while it grows, both the old and the new table exist */
 	return (collation->max_slots * 3 / 2 - slots) * sizeof(CharEntry);
 }
 
@@ -149,7 +150,7 @@ text_collation_byte_weights(Collation *collation)
 	return collation->byte_weights;
 }
 
-/* The lower case of a varlena, as a C string: what citext_cmp() compares. */
+/* A varlena in lower case, as a C string, like citext_cmp() compares it. */
 static Datum
 lower_case(Datum value)
 {
@@ -202,7 +203,9 @@ text_collation_string(const Collation *collation, Datum value, int *length)
  * Looking weights up
  */
 
-/* The place of a weight in the list, WEIGHT_ABOVE if it was not learned. */
+/*
+ * The place of a weight in the list, with WEIGHT_ABOVE if it was not learned.
+ */
 static CharWeight
 find_place(const Collation *collation, uint32 weight)
 {
@@ -223,14 +226,14 @@ find_place(const Collation *collation, uint32 weight)
 	return low | WEIGHT_ABOVE;
 }
 
-/* The place of a rank, of which 0 is none. */
+/* The place of a rank; rank 0 means that there is no primary weight. */
 static CharWeight
 find_rank(const Collation *collation, uint32 rank)
 {
 	return rank == 0 ? WEIGHT_IGNORABLE : find_place(collation, rank);
 }
 
-/* The bytes of a character; returns how many. */
+/* Extract the bytes of a character.  Returns their number. */
 static int
 key_bytes(CharKey key, char *bytes)
 {
@@ -244,7 +247,10 @@ key_bytes(CharKey key, char *bytes)
 	return n;
 }
 
-/* The weight of a character, and whether it is that wherever it occurs. */
+/*
+ * The weight of a character; *proof says whether the character has this weight
+ * wherever it occurs.
+ */
 static CharWeight
 find_weight(const Collation *collation, CharKey key, char *proof)
 {
@@ -269,7 +275,7 @@ next_key(const Collation *collation, const char **string, const char *end)
 	CharKey		key = 0;
 	int			length = 1;
 
-	/* an incomplete character at the end is as good as any */
+	/* an incomplete character at the end counts as a character */
 	if (collation->ranks && IS_HIGHBIT_SET(**string) && end - *string > 1)
 		length = Min(pg_encoding_mblen(collation->encoding, *string),
 					 end - *string);
@@ -280,8 +286,8 @@ next_key(const Collation *collation, const char **string, const char *end)
 }
 
 /*
- * Where what is known of a character of several bytes is kept.  What has been
- * found out can be found out again, so a full table is emptied.
+ * The cache entry of a character of several bytes.  A full table is simply
+ * emptied, since its contents can be looked up again.
  */
 static CharEntry *
 find_entry(Collation *collation, CharKey key)
@@ -301,7 +307,7 @@ find_entry(Collation *collation, CharKey key)
 	return entry;
 }
 
-/* Where the weight of a character is kept. */
+/* A pointer to the cached weight of a character. */
 static CharWeight *
 weight_place(Collation *collation, CharKey key)
 {
@@ -311,8 +317,9 @@ weight_place(Collation *collation, CharKey key)
 }
 
 /*
- * text_collation_next_slow with ranks.  What is kept of a character is used
- * unless it is, or begins here, an element of another length.
+ * text_collation_next_slow with ranks.  The cached weight of a character is
+ * used unless the character is part of an element of another length, or begins
+ * one here.
  */
 static CharWeight
 next_ranked(Collation *collation, const char **string, const char *end)
@@ -386,7 +393,7 @@ text_collation_continues(const Collation *collation, char byte, char next)
 		text_rank_continues(collation->ranks, byte, next);
 }
 
-/* Insert a weight, if there may be more. */
+/* Insert a weight, unless the limit is reached. */
 static void
 insert_weight(Collation *collation, int place, uint32 weight)
 {
@@ -406,9 +413,9 @@ insert_weight(Collation *collation, int place, uint32 weight)
 }
 
 /*
- * Learn a byte.  If its weight is none of those there are, it is inserted among
- * them, and the ranks of all weights above it change.  So what the table says
- * meanwhile is only that a byte has been seen.
+ * Learn a byte.  A new weight is inserted among the others, which changes the
+ * ranks of all weights above it.  So during learning the table records only
+ * whether a byte was seen.
  */
 static void
 learn_byte(Collation *collation, unsigned char byte)
@@ -424,9 +431,10 @@ learn_byte(Collation *collation, unsigned char byte)
 }
 
 /*
- * With ranks: is the character at *string one that always has the same, and has
- * been learned?  If so *string is advanced past it.  What the table says
- * meanwhile is WEIGHT_IGNORABLE of these, and 0 of others that were seen.
+ * With ranks: true if the character at *string always has the same weight, and
+ * this weight is learned; *string is then advanced past it.  During learning
+ * the table contains WEIGHT_IGNORABLE for these characters, and 0 for others
+ * that were seen.
  */
 static bool
 skip_learned(Collation *collation, const char **string, const char *end)
@@ -447,7 +455,7 @@ skip_learned(Collation *collation, const char **string, const char *end)
 	return false;
 }
 
-/* Learn the next of a string's ranks. */
+/* Learn the next rank of a string. */
 static void
 learn_rank(Collation *collation, const char **string, const char *end)
 {
@@ -459,7 +467,7 @@ learn_rank(Collation *collation, const char **string, const char *end)
 		insert_weight(collation, weight & ~WEIGHT_ABOVE, rank);
 }
 
-/* Forget the ranks of characters, which new weights have changed. */
+/* Forget the cached ranks of characters, which new weights have changed. */
 static void
 forget_characters(Collation *collation)
 {
@@ -499,8 +507,8 @@ text_collation_end_learning(Collation *collation)
 
 
 /*
- * Weights for other processes: whether they are ranks, how many, and the list.
- * Every process finds the same places from these.
+ * Export of weights: this header, then the list of weights.  Every process
+ * finds the same places from the list.
  */
 typedef struct WeightsHeader
 {

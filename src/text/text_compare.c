@@ -3,21 +3,19 @@
  * text_compare.c
  *	  Compare values of text by the tables of their collation.
  *
- * Neighbours in an index share a lot, most of all URLs, paths and names, and
- * strcoll() works its way through all of it: 1.2 us for neighbours among a
- * million URLs.  Here it is asked only where the tables of the locale do not
- * prove what it will say (text_rank.c).
+ * Neighbours in an index often share long prefixes, most of all URLs, paths
+ * and names, and strcoll() processes all of them.  Here it is called only
+ * where the tables of the locale do not prove its result (text_rank.c).
  *
- * A locale is data that anybody can write, and the server once took for granted
- * that strxfrm() agrees with strcoll(): some locales of some C libraries
- * corrupted indexes (release 9.5.2).  So nothing is taken for granted, and as a
- * last line of defence some comparisons are made both ways.  If one of these
- * differs, values are compared by the type's comparison from then on and the
- * sort has failed: a build starts over.
+ * Anyone can write a locale, and the server once assumed that strxfrm() agrees
+ * with strcoll(): some locales of some C libraries corrupted indexes (release
+ * 9.5.2).  So nothing is assumed, and as a last line of defence some
+ * comparisons are made both ways.  If the results differ, the sort has failed,
+ * and all further values are compared by the type's comparison: a build starts
+ * over.
  *
- * ICU skips shared prefixes by itself and takes 0.1 to 0.2 us, but comparing by
- * its tables still takes less.  "C" compares bytes.  citext and name are left to
- * their own comparisons.
+ * ICU skips shared prefixes itself, but comparing by its tables still takes
+ * less time.  "C" compares bytes.  citext and name keep their own comparisons.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,20 +27,21 @@
 bool		ptsort_use_collation_tables = true;
 
 /*
- * The first comparisons that a process makes in a collation are made both
- * ways, then the first of each sort and one in BOTH_EVERY.  (Were it the first
- * ones of each sort, small sorts would gain nothing.)
+ * Each process makes its first BOTH_FIRST comparisons in a collation both
+ * ways, then the first one of each sort and every BOTH_EVERY-th.  (Making the
+ * first BOTH_FIRST of every sort both ways would slow down small sorts.)
  */
 #define BOTH_FIRST		1000
 #define BOTH_EVERY		64
 
 typedef struct TextCompare
 {
-	SortSupportData full;		/* the comparison of the type */
+	SortSupportData full;		/* comparison function of the type */
 	const TextRanks *ranks;
-	bool		padded;			/* blanks at the end do not count */
-	int		   *tried;			/* pairs compared both ways, of the process */
-	uint64		compared;		/* pairs by their ranks, after the first */
+	bool		padded;			/* trailing blanks do not count */
+	int		   *tried;			/* the process's counter of pairs compared both
+								 * ways */
+	uint64		compared;		/* pairs compared by ranks after BOTH_FIRST */
 	CompareFailure *failure;	/* where to report a contradiction */
 } TextCompare;
 
@@ -61,7 +60,9 @@ load_word(const char *from)
 	return word;
 }
 
-/* How many of their first n bytes two strings share. */
+/*
+ * The length of the common prefix of two strings of at least n bytes, up to n.
+ */
 static int
 shared_length(const char *a, const char *b, int n)
 {
@@ -75,7 +76,7 @@ shared_length(const char *a, const char *b, int n)
 	return i;
 }
 
-/* Can a value be read without detoasting it? */
+/* True if a value can be read without detoasting it. */
 static inline bool
 is_plain(Datum value)
 {
@@ -83,7 +84,7 @@ is_plain(Datum value)
 		!VARATT_IS_EXTERNAL(DatumGetPointer(value));
 }
 
-/* The bytes of a plain value that count. */
+/* The length of a plain value, without trailing blanks if padded. */
 static inline int
 value_length(const TextCompare *self, Datum value)
 {
@@ -94,8 +95,8 @@ value_length(const TextCompare *self, Datum value)
 }
 
 /*
- * Compare two values in full as well, whose ranks compare as 'cmp'.  If the
- * results differ, none so far can be relied on.
+ * Compare two values by the type's comparison as well; their ranks compare as
+ * 'cmp'.  If the results differ, no earlier result is reliable.
  */
 static pg_noinline int
 compare_both(TextCompare *self, Datum x, Datum y, int cmp, SortSupport ssup)
@@ -134,7 +135,7 @@ text_compare_contradicted(CompareFailure *failure, Oid collation)
 			 errhint("Set ptsort.use_collation_tables to off and run the statement again.")));
 }
 
-/* Are two values the same bytes, whatever these mean? */
+/* True if two values consist of the same bytes, headers included. */
 static inline bool
 same_bytes(Datum x, Datum y)
 {

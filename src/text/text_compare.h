@@ -16,32 +16,34 @@
 extern bool ptsort_use_collation_tables;
 
 /*
- * CompareFailure: what happens if comparing by the tables and by strcoll()
+ * CompareFailure: how to react if comparing by the tables and by strcoll()
  * gives different results.
  */
 typedef struct CompareFailure
 {
-	bool		restartable;	/* in: the caller can start over; if not, a
-								 * contradiction is an error */
-	bool		full;			/* in: compare values in full for the moment */
+	bool		restartable;	/* in: true if the caller can start over; if
+								 * false, a contradiction raises an error */
+	bool		full;			/* in: if true, compare values without the
+								 * tables */
 	Oid			words;			/* in: the collation of the key's words */
 	Oid			collation;		/* out: the contradicting collation, else
-								 * InvalidOid; if set, what has been compared
-								 * so far is not in order */
+								 * InvalidOid; if set, the order produced so
+								 * far is not reliable */
 } CompareFailure;
 
 /*
- * text_compare_contradicted notes that a collation contradicts its tables.  If
- * the caller cannot start over it raises the error, and this process, and the
- * leader if it can be told, will not use these tables again.
+ * text_compare_contradicted records that a collation contradicts its tables.
+ * If the caller cannot start over, it raises an error; this process does not
+ * use these tables again, and neither does the leader if it can be notified.
  */
 extern void text_compare_contradicted(CompareFailure *failure, Oid collation);
 
 /*
- * text_compare_wrap puts itself between a column's comparison and its callers.
- * 'ssup' is ready for use, without abbreviation, for text, varchar or, if
- * 'padded', char(n), in the collation that 'ranks' are of.  What is added is
- * allocated in ssup's memory context; 'failure' must live as long.
+ * text_compare_wrap replaces the comparison in 'ssup' by one that uses the
+ * tables and falls back to the original.  'ssup' is ready for use, without
+ * abbreviation, for text, varchar or, if 'padded', char(n), in the collation
+ * of 'ranks'.  Memory is allocated in ssup's memory context; 'failure' must
+ * live as long.
  */
 extern void text_compare_wrap(SortSupport ssup, const TextRanks *ranks,
 							  bool padded, CompareFailure *failure);

@@ -10,12 +10,13 @@
 #include "text/text_count.h"
 
 /*
- * Of this many strings of the sample, one is counted from its start, prefix
- * and all: later strings of the table may not have the prefix.
+ * One in FULL_STRINGS strings of the sample is counted from its start,
+ * including the prefix, because later strings of the table may not have the
+ * prefix.
  */
 #define FULL_STRINGS	8
 
-/* Does the string begin with the prefix that is left out? */
+/* True if the string begins with the prefix that is not coded. */
 static bool
 has_prefix(const TextToCount *what, const char *string, int length)
 {
@@ -23,7 +24,7 @@ has_prefix(const TextToCount *what, const char *string, int length)
 		memcmp(string, what->prefix, what->prefix_length) == 0;
 }
 
-/* Show a string to the model, without the prefix unless full. */
+/* Count a string in the model, without the prefix unless 'full'. */
 static void
 count_string(const TextToCount *what, TextCounts *counts, const char *string,
 			 int length, bool full)
@@ -55,7 +56,7 @@ count_string(const TextToCount *what, TextCounts *counts, const char *string,
 		text_model_count(counts, TEXT_MODEL_END);
 }
 
-/* Show the sample to the model, or one of 'part' groups of its strings. */
+/* Count one of 'part' groups of the sample's strings in the model. */
 static void
 count_sample(const TextToCount *what, TextCounts *counts, int part)
 {

@@ -15,20 +15,22 @@
 #include "text/text_sample.h"
 #include "text/text_symbol.h"
 
-/* TextToCount: what is shown. */
+/* TextToCount: input of text_count. */
 typedef struct TextToCount
 {
 	const TextSample *sample;
 	Collation  *collation;
-	TextSymbols *symbols;		/* of its weights; they know the sample */
-	const char *prefix;			/* most strings' */
-	int			prefix_length;	/* bytes; 0: there is none */
-	int			most;			/* characters of a string, after that */
+	TextSymbols *symbols;		/* symbols of the collation's weights, already
+								 * learned */
+	const char *prefix;			/* prefix of most strings */
+	int			prefix_length;	/* in bytes; 0: no prefix */
+	int			most;			/* maximum characters counted per string, after
+								 * the prefix */
 } TextToCount;
 
 /*
- * text_count shows a sample to a model that takes at most 'limit' bytes, in two
- * passes.  It remains to end it.
+ * text_count counts a sample in a model of at most 'limit' bytes, in two
+ * passes.  The caller then calls text_model_end.
  */
 extern TextCounts *text_count(const TextToCount *what, Size limit);
 

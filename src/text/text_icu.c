@@ -1,44 +1,44 @@
 /*-------------------------------------------------------------------------
  *
  * text_icu.c
- *	  What ICU tells about its collations.
+ *	  Information from ICU about its collations.
  *
  * ICU's comparison (ucol_strcollUTF8) goes through the collation elements of
- * two strings and compares their primary weights first, 32 bits each, those
- * that are 0 left out (i18n/collationcompare.cpp).  The elements of a string
- * are to be had from ucol_next(), in two halves if need be.  Of what a
- * collation's attributes change, two concern primary weights:
+ * two strings and compares their primary weights first, 32 bits each, without
+ * those that are 0 (i18n/collationcompare.cpp).  ucol_next() returns the
+ * elements of a string, some of them in two halves.  Two settings of a
+ * collation affect primary weights:
  *
- * alternate handling	if it is "shifted" weights up to a variable top, those
+ * alternate handling	if it is "shifted", weights up to a variable top, those
  *						of blanks and punctuation, count as 0
- * reordering			scripts change places: what begins at the first weight
- *						of one gets other leading bytes.  These beginnings are
- *						the weights of U+FDD1 followed by a letter of the
- *						script, and where they go to is in the sort key of
- *						these two.
+ * reordering			scripts change places: weights from the first one of a
+ *						script on get other leading bytes.  The first weight of
+ *						a script is that of U+FDD1 followed by a letter of the
+ *						script, and the new leading byte is in the sort key of
+ *						these two characters.
  *
- * What a character's elements are may depend on its neighbours:
+ * The elements of a character may depend on its neighbours:
  *
- * contractions			"ch" in Czech, and a letter and what it depends on
- *						before it: ucol_getContractionsAndExpansions() has them
- *						all
- * marks				(characters with a combining class) may be between the
- *						parts of these, or change places if the collation
- *						normalizes
+ * contractions			"ch" in Czech, and a letter with the context before it
+ *						that it depends on;
+ *						ucol_getContractionsAndExpansions() returns all
+ * marks				characters with a combining class may be between the
+ *						parts of a contraction, or change places if the
+ *						collation normalizes
  * numbers				are several digits in a numeric collation
  *
- * One kind of collation contradicts itself: it normalizes, and has letters that
- * are one of Latin with a mark (Vietnamese).  A comparison that meets nothing
- * but Latin takes a quick way that does not normalize, and so does not see that
- * one more mark after a letter makes it another one.  Nothing is proved of
- * these.
+ * Some collations contradict themselves: those that normalize, and have
+ * letters composed of a Latin letter and a mark (Vietnamese).  A comparison of
+ * strings that are all Latin takes a fast path that does not normalize, and so
+ * does not see that one more mark after a letter turns it into another letter.
+ * These collations prove nothing.
  *
- * We link against nothing but the server, and ICU renames its functions with
- * every release.  So they are looked up by name.  If there are those of several
- * releases in this process, it is not known which one the server calls, and
- * none is used.  The server's own object of a collation is left alone: we open
- * another one, so that a mistake about releases could lead to wrong ranks,
- * which are tried (text_rank.c), but to nothing worse.
+ * ptsort links only against the server, and ICU renames its functions with
+ * every release.  So ptsort looks them up by name.  If the process contains
+ * several releases, it is unknown which one the server calls, and none is
+ * used.  ptsort opens each collation itself instead of using the server's
+ * object, so a mistake about releases could lead to wrong ranks, which are
+ * tested (text_rank.c), but not to anything worse.
  *
  *-------------------------------------------------------------------------
  */
@@ -58,7 +58,7 @@ typedef struct UCollationElements UCollationElements;
 typedef struct USet USet;
 typedef uint16 UChar;
 
-/* ... and its numbers */
+/* Constants of ICU. */
 #define UCOL_ALTERNATE_HANDLING		1
 #define UCOL_NORMALIZATION_MODE		4
 #define UCOL_NUMERIC_COLLATION		7
@@ -69,32 +69,38 @@ typedef uint16 UChar;
 #define UCHAR_LEAD_CLASS			0x1010
 #define UCHAR_TRAIL_CLASS			0x1011
 
-/* The second half of an element has these bits, the first has not. */
+/* Bits that are set in the second half of an element, but not in the first. */
 #define SECOND_HALF		0xC0
 
-/* Releases of ICU, and the longest name of a function with its suffix. */
+/*
+ * Range of releases of ICU, and maximum length of a function's name with its
+ * suffix.
+ */
 #define FIRST_RELEASE	60
 #define LAST_RELEASE	99
 #define MAX_NAME		64
 
-/* What has weights of its own, as ICU tells it, is no longer than this. */
+/* Maximum length of a sequence with weights of its own, as returned by ICU. */
 #define MAX_CONTRACTION 64
 
-/* Weights up to here are of what separates parts of a string. */
+/* Weights up to this one belong to separators of parts of a string. */
 #define SEPARATOR_WEIGHT	0x02000000
 
-/* Latin, as far as ICU's quick way goes, ends before this. */
+/* ICU's fast path for Latin covers code points below this. */
 #define LATIN_END		0x180
 
-/* Sort keys of two characters are much shorter. */
+/* Room for the sort key of two characters, which is much shorter. */
 #define MAX_SORT_KEY	256
 
-/* Before the character that stands for a script; and all such. */
+/*
+ * The character that precedes a script's representative letter; and the range
+ * of all characters of this kind.
+ */
 #define SCRIPT_MARK		0xFDD1
 #define FIRST_MARK		0xFDD0
 #define LAST_MARK		0xFDEF
 
-/* IcuFunctions: those that are called.  Errors are > 0, warnings < 0. */
+/* IcuFunctions: the functions called.  Errors are > 0, warnings < 0. */
 typedef struct IcuFunctions
 {
 	UCollator  *(*ucol_open) (const char *locale, int *error);
@@ -167,7 +173,7 @@ static const struct
 	FUNCTION(u_versionToString),
 };
 
-/* Script: from this weight on, this is added to the first byte of weights. */
+/* Script: 'shift' is added to the first byte of weights from 'weight' on. */
 typedef struct Script
 {
 	uint32		weight;
@@ -180,21 +186,23 @@ struct IcuCollation
 	UCollationElements *elements;
 	bool		normalizes;
 	bool		numeric;
-	bool		contradicts;	/* itself: see above */
+	bool		contradicts;	/* true if it contradicts itself, see the file
+								 * comment */
 	uint32		variable_top;	/* 0: blanks and punctuation have weights */
-	USet	   *begins;			/* characters that a contraction begins or
-								 * goes on after */
-	USet	   *continues;		/* ... and those that do not begin one */
-	uint64		joined[128][2]; /* of each character of ASCII, a bit for each
-								 * that comes after it in a contraction */
-	int			nscripts;		/* 0: none has another place */
+	USet	   *begins;			/* characters that begin a contraction or
+								 * continue one and do not end it */
+	USet	   *continues;		/* characters of contractions, except their
+								 * first */
+	uint64		joined[128][2]; /* for each ASCII character, a bit for each one
+								 * that follows it in a contraction */
+	int			nscripts;		/* 0: no script is reordered */
 	Script	   *scripts;
-	UChar	   *text;			/* what 'elements' are of */
+	UChar	   *text;			/* text of 'elements' */
 	int			room;
-	int32		next;			/* the next of these */
+	int32		next;			/* the next element */
 };
 
-/* those of the server's release, once they have been looked for */
+/* functions of the server's release, once found */
 static IcuFunctions icu_functions;
 
 
@@ -213,7 +221,10 @@ find_function(const char *name, int release)
 	return dlsym(RTLD_DEFAULT, symbol);
 }
 
-/* The only release that is here, 0 if its names have no suffix; -1 if none. */
+/*
+ * The only release in this process, 0 if its names have no suffix; -1 if there
+ * is none or several.
+ */
 static int
 find_release(void)
 {
@@ -231,7 +242,7 @@ find_release(void)
 	return found;
 }
 
-/* Find all functions, once in each process. */
+/* Look up all functions, once per process. */
 static const IcuFunctions *
 find_functions(void)
 {
@@ -258,7 +269,9 @@ find_functions(void)
 	return &icu_functions;
 }
 
-/* Is a collation that we have opened of the version that the server opens? */
+/*
+ * True if a collation that ptsort opened has the version that the server sees.
+ */
 static bool
 same_version(const UCollator *collator, const char *locale)
 {
@@ -280,7 +293,7 @@ same_version(const UCollator *collator, const char *locale)
  * Weights
  */
 
-/* The next primary weight other than 0 of the current text, 0 at its end. */
+/* The next nonzero primary weight of the current text, 0 at its end. */
 static uint32
 next_weight(IcuCollation *icu)
 {
@@ -304,7 +317,7 @@ next_weight(IcuCollation *icu)
 	return 0;
 }
 
-/* Begin with the weights of a text. */
+/* Start reading the weights of a text. */
 static void
 begin_text(IcuCollation *icu, const UChar *text, int length)
 {
@@ -316,7 +329,7 @@ begin_text(IcuCollation *icu, const UChar *text, int length)
 		elog(ERROR, "ICU could not read a string: error %d", error);
 }
 
-/* The rank of a weight: where its script is, 0 if it does not count. */
+/* The rank of a weight, with scripts reordered; 0 if the weight is ignored. */
 static uint32
 rank_of(const IcuCollation *icu, uint32 weight)
 {
@@ -344,7 +357,7 @@ text_icu_begin(IcuCollation *icu, const char *string, const char *end)
 {
 	int			n = 0;
 
-	/* a character has no more units of UTF-16 than bytes */
+	/* a character has at most as many UTF-16 units as bytes */
 	if (icu->room < end - string)
 	{
 		int			room = Max(end - string, 2 * icu->room);
@@ -432,7 +445,10 @@ text_icu_joined(const IcuCollation *icu, char first, char second)
  * Opening a collation
  */
 
-/* Note that two characters follow each other in what has its own weights. */
+/*
+ * Record that two characters follow each other in a sequence with weights of
+ * its own.
+ */
 static void
 note_pair(IcuCollation *icu, int32 first, int32 second)
 {
@@ -443,8 +459,9 @@ note_pair(IcuCollation *icu, int32 first, int32 second)
 }
 
 /*
- * Note what follows what in a contraction.  What follows a mark need not be
- * noted: marks join with whatever does (CHARACTER_JOINS).
+ * Record which characters follow each other in a contraction.  Characters
+ * after a mark need no record: marks join with all that follow
+ * (CHARACTER_JOINS).
  */
 static void
 note_contraction(IcuCollation *icu, const UChar *string, int length)
@@ -469,7 +486,10 @@ note_contraction(IcuCollation *icu, const UChar *string, int length)
 	}
 }
 
-/* The first byte of a sort key whose only primary weight ends like this one. */
+/*
+ * The first byte of a text's sort key, whose only primary weight must match
+ * 'weight' in all bytes except the first; -1 if it does not.
+ */
 static int
 key_first_byte(const IcuCollation *icu, const UChar *string, int length,
 			   uint32 weight)
@@ -489,7 +509,10 @@ key_first_byte(const IcuCollation *icu, const UChar *string, int length,
 	return i < n && key[i] <= 1 ? key[0] : -1;
 }
 
-/* Note where a script begins, and where it has gone.  False if unclear. */
+/*
+ * Record where a script begins, and its new first byte.  Returns false if that
+ * is unclear.
+ */
 static bool
 note_script(IcuCollation *icu, const UChar *string, int length)
 {
@@ -516,8 +539,8 @@ compare_scripts(const void *a, const void *b)
 }
 
 /*
- * Go through all contractions, and with 'reorders' the scripts among them.
- * False if ICU fails, or anything is not as it must be.
+ * Record all contractions and, if 'reorders', the scripts among them.  Returns
+ * false if ICU fails, or if anything is not as expected.
  */
 static bool
 note_contractions(IcuCollation *icu, USet *contractions, bool reorders)
@@ -561,7 +584,7 @@ has_attribute(const IcuCollation *icu, int attribute, int value)
 										   &error) == value && error <= 0;
 }
 
-/* Read the attributes and contractions.  False if that does not succeed. */
+/* Read the attributes and contractions.  Returns false on failure. */
 static bool
 read_collation(IcuCollation *icu)
 {
@@ -576,14 +599,16 @@ read_collation(IcuCollation *icu)
 	icu->numeric = has_attribute(icu, UCOL_NUMERIC_COLLATION, UCOL_ON);
 	if (has_attribute(icu, UCOL_ALTERNATE_HANDLING, UCOL_SHIFTED))
 		icu->variable_top = f->ucol_getVariableTop(collator, &error);
-	/* that is applied to ranks; sort keys are to have the weights */
+	/*
+	 * rank_of() applies the variable top; sort keys must contain all weights
+	 */
 	f->ucol_setAttribute(collator, UCOL_ALTERNATE_HANDLING, UCOL_NON_IGNORABLE,
 						 &error);
 	f->ucol_getContractionsAndExpansions(collator, contractions, NULL, true,
 										 &error);
 	icu->elements = f->ucol_openElements(collator, icu->text, 0, &error);
 	result = error <= 0;
-	/* it says that there is no room for the codes if there are any */
+	/* with room 0, an error means that there are reorder codes */
 	reorders = result &&
 		f->ucol_getReorderCodes(collator, NULL, 0, &error) > 0;
 	result = result && note_contractions(icu, contractions, reorders);
@@ -593,7 +618,7 @@ read_collation(IcuCollation *icu)
 
 /*
  * The name, palloc'd, by which the server opens a collation; NULL if the user
- * has added rules to what the name says.
+ * added rules to it.
  */
 static char *
 locale_name(Oid collation)

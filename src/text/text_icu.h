@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * text_icu.h
- *	  What ICU tells about its collations.
+ *	  Information from ICU about its collations.
  *
- * text_unit.c divides strings into what has weights of its own, and knows the
- * weights; here is what that is made of.
+ * text_unit.c divides strings into units with weights of their own, and caches
+ * the weights, based on these functions.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,10 +15,13 @@
 
 #include "mb/pg_wchar.h"
 
-/* What is known of a character. */
-#define CHARACTER_BEGINS	0x01	/* it may be followed by one that ... */
-#define CHARACTER_CONTINUES 0x02	/* ... changes its weights, like this */
-#define CHARACTER_JOINS		0x04	/* whatever follows it may be changed */
+/* Flags of a character. */
+#define CHARACTER_BEGINS	0x01	/* its weights may change together with a
+									 * following CONTINUES character */
+#define CHARACTER_CONTINUES 0x02	/* its weights may change together with a
+									 * preceding BEGINS character */
+#define CHARACTER_JOINS		0x04	/* it may change the weights of any
+									 * character that follows */
 #define CHARACTER_SEVERAL	0x08	/* it has several ranks */
 
 /* IcuCharacter: a character, and its rank on its own, 0 if it has none. */
@@ -32,35 +35,38 @@ typedef struct IcuCharacter
 typedef struct IcuCollation IcuCollation;
 
 /*
- * text_icu_open returns what ICU tells about a collation that it provides, in
- * the current memory context.  NULL if the functions of the server's ICU are
- * not to be had, or anything is not as it must be.  This takes 3 to 15 ms.
+ * text_icu_open opens one of ICU's collations, in the current memory context.
+ * Returns NULL if the functions of the server's ICU are not available, or if
+ * the collation does not meet the expectations of this file.  This can be
+ * slow.
  */
 extern IcuCollation *text_icu_open(Oid collation);
 
 /* text_icu_close frees it. */
 extern void text_icu_close(IcuCollation *icu);
 
-/* text_icu_character finds out what there is to know of a character. */
+/* text_icu_character looks up a character's rank and flags. */
 extern IcuCharacter text_icu_character(IcuCollation *icu,
 									   pg_wchar code_point);
 
 /*
- * text_icu_joined: do these two characters of ASCII follow each other in
- * anything that has weights of its own?
+ * text_icu_joined returns true if these two ASCII characters follow each other
+ * in a sequence that has weights of its own.
  */
 extern bool text_icu_joined(const IcuCollation *icu, char first, char second);
 
 /*
- * text_icu_begin starts with the ranks of a string's primary weights, which
- * text_icu_next returns one by one, 0 after the last.  The order of strings
- * that differ in these is the order of their sequences of ranks.
+ * text_icu_begin starts reading the ranks of a string's primary weights;
+ * text_icu_next returns them one by one, and 0 after the last.  Strings whose
+ * ranks differ have the order of their sequences of ranks.
  */
 extern void text_icu_begin(IcuCollation *icu, const char *string,
 						   const char *end);
 extern uint32 text_icu_next(IcuCollation *icu);
 
-/* text_icu_code_point is the character at *string, and advances *string. */
+/*
+ * text_icu_code_point returns the character at *string, and advances *string.
+ */
 static inline pg_wchar
 text_icu_code_point(const char **string, const char *end)
 {
@@ -76,7 +82,7 @@ text_icu_code_point(const char **string, const char *end)
 	if (unlikely(length > end - *string))
 	{
 		*string = end;
-		return 0xFFFD;			/* what ICU takes an incomplete one for */
+		return 0xFFFD;			/* as ICU treats an incomplete one */
 	}
 	*string += length;
 	return utf8_to_unicode(at);

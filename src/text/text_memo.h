@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * text_memo.h
- *	  The words of short strings that come again and again.
+ *	  The words of short strings that repeat.
  *
- * Columns of few values are common (states, kinds, names of hosts), and to
- * make the words of a string anew takes longer than to find it here.  If most
- * of the first strings looked up were not here, no more are.
+ * Columns of few values are common (states, categories, host names), and
+ * making the words of a string again takes longer than finding them here.  If
+ * most of the first strings looked up are not found, the memo is not used any
+ * more.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,21 +17,21 @@
 
 #include "util.h"
 
-/* Strings of more bytes are not kept. */
+/* Maximum length in bytes of a string in the memo. */
 #define TEXT_MEMO_BYTES		(2 * (int) sizeof(uint64))
 
-/* Strings kept, each where its hash says. */
+/* Number of entries as a power of two; a hash selects the entry. */
 #define TEXT_MEMO_BITS		7
 
-/* After so many it is seen whether they come again. */
+/* Number of lookups after which the memo is judged. */
 #define TEXT_MEMO_TRIED		1024
 
 /* A string and its words. */
 typedef struct TextMemoEntry
 {
 	uint64		head;			/* its first 8 bytes, see pt_string_word */
-	uint64		tail;			/* the others */
-	int64		length;			/* and one more; 0: no string is here */
+	uint64		tail;			/* its other bytes */
+	int64		length;			/* length + 1; 0: unused entry */
 	uint64		words[2];
 } TextMemoEntry;
 
@@ -42,8 +43,8 @@ typedef struct TextMemo
 } TextMemo;
 
 /*
- * text_memo_is_useful: is it still unknown whether strings repeat, or do they?
- * There is no memo (NULL) before the first.
+ * text_memo_is_useful returns true if strings repeat, or if that is not known
+ * so far.  The memo is NULL before the first lookup.
  */
 static inline bool
 text_memo_is_useful(const TextMemo *memo)
@@ -53,8 +54,8 @@ text_memo_is_useful(const TextMemo *memo)
 }
 
 /*
- * text_memo_entry returns the entry of a string of at most TEXT_MEMO_BYTES.  If
- * it was not *found, it has no words, and the caller stores them there.
+ * text_memo_entry returns the entry of a string of at most TEXT_MEMO_BYTES.
+ * If *found is false, the caller must store the words in it.
  */
 static inline TextMemoEntry *
 text_memo_entry(TextMemo *memo, const char *string, int length, bool *found)

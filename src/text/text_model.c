@@ -3,22 +3,24 @@
  * text_model.c
  *	  How frequent symbols are after the two symbols before them.
  *
- * What the sample has not shown can still come.  So to every table's counts
- * are added those that the shorter context would predict, as if it had been
- * seen BELIEF times more (Bell, Cleary and Witten, "Text Compression", 1990).
+ * Symbols that the sample does not contain can still occur.  So each table's
+ * counts are increased by those that the shorter context predicts, as if it
+ * had occurred BELIEF times more (Bell, Cleary and Witten, "Text Compression",
+ * 1990).
  *
- * Memory.  A count for each symbol in each context of two would be 4 MB for
- * printable ASCII.  But only some contexts get a table, and what follows the
- * others need not be known: hence two passes.  The result takes 300 kB.  With
- * less memory fewer contexts are chosen, and with very little the model looks
- * at one symbol before instead of two.  (500,000 URLs in "C" take 77,000
- * comparisons with a budget of 64 MB, 79,000 with 4 MB, 207,000 with 1 MB.)
+ * Memory.  A count for each symbol in each context of two symbols would take 4
+ * MB for printable ASCII.  But only some contexts get a table, and what
+ * follows the others is not needed: hence two passes.  The result takes 300
+ * kB.  With less memory fewer contexts are chosen, and with very little the
+ * context is one symbol instead of two.  Words of the smaller models decide
+ * fewer comparisons.
  *
- * Both passes count where the result will be, in 16 bits: contexts in the list
- * of tables, where a count stays at the largest number because that is surely
- * often enough, and symbols in the tables, where all counts of a table are
- * halved when one is full.  A symbol is counted in one table; a shorter context
- * is given, at the end, what was counted in those of the longer ones.
+ * Both passes count in the memory of the result, in 16 bits.  The first counts
+ * contexts in the list of tables, where a count stops at the maximum, which is
+ * certainly frequent enough.  The second counts symbols in the tables, where
+ * all counts of a table are halved when one reaches the maximum.  A symbol is
+ * counted in one table only; at the end, the counts of the longer contexts are
+ * added to those of the shorter ones.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,29 +28,33 @@
 
 #include "text/text_model.h"
 
-/* How often a shorter context counts as seen. */
+/* The number of occurrences that a shorter context counts for. */
 #define BELIEF			2.0
 
-/* Contexts that the first pass has seen less often get no table. */
+/* Contexts that occur less often in the first pass get no table. */
 #define MIN_SEEN_ONE	(8 / TEXT_MODEL_PART)
 #define MIN_SEEN_TWO	(32 / TEXT_MODEL_PART)
 
-/* More tables than this would not stay in the cache. */
+/* Maximum number of tables; more would not stay in the cache. */
 #define MAX_TABLES		1024
 
-/* With more symbols than this, contexts of two are rarely seen twice. */
+/* With more symbols than this, contexts of two symbols rarely repeat. */
 #define MAX_SYMBOLS_TWO	128
 
-/* The list of all contexts of two may take 1 / CONTEXTS_PART of the limit. */
+/*
+ * The list of all contexts of two symbols may use 1 / CONTEXTS_PART of the
+ * limit.
+ */
 #define CONTEXTS_PART	2
 
 struct TextCounts
 {
-	TextModel  *model;			/* its tables and parts are counts, see above */
+	TextModel  *model;			/* tables and parts contain counts, see above */
 	Size		limit;
 	TextContext context;
-	uint32	   *seen_one;		/* how often contexts of one were seen */
-	uint16	   *table_one;		/* chosen: their tables */
+	uint32	   *seen_one;		/* occurrences of contexts of one symbol */
+	uint16	   *table_one;		/* tables of contexts of one symbol, once
+								 * chosen */
 };
 
 static Size
@@ -80,7 +86,7 @@ text_model_begin(int nsymbols, Size limit)
 	return counts;
 }
 
-/* The table's parts, or the counts of its symbols. */
+/* The table's parts, or while counting its symbols' counts. */
 static uint16 *
 table_parts(const TextModel *model, int table)
 {
@@ -123,7 +129,7 @@ text_model_count(TextCounts *counts, int symbol)
 	text_model_step(context, symbol);
 }
 
-/* How many tables the limit allows. */
+/* The number of tables that the limit allows. */
 static int
 max_tables(const TextCounts *counts)
 {
@@ -138,9 +144,10 @@ max_tables(const TextCounts *counts)
 }
 
 /*
- * How often contexts of one symbol must have been seen to get a table, so that
- * at most *room of them do.  Their number is subtracted from *room.  (Steps of
- * a quarter, since the memory need not be used to the last byte.)
+ * The minimum number of occurrences for contexts of one symbol to get a table,
+ * such that at most *room contexts do.  Their number is subtracted from *room.
+ * (The search proceeds in steps of a quarter, since the memory need not be
+ * used completely.)
  */
 static uint32
 least_seen_one(const TextCounts *counts, int *room)
@@ -159,7 +166,7 @@ least_seen_one(const TextCounts *counts, int *room)
 	}
 }
 
-/* The same for contexts of two, beginning with 'least'. */
+/* The minimum for contexts of two symbols, at least 'least'. */
 static uint32
 least_seen_two(const TextCounts *counts, uint32 least, int room)
 {
@@ -177,8 +184,9 @@ least_seen_two(const TextCounts *counts, uint32 least, int room)
 }
 
 /*
- * The last symbol of a context of two has been seen at least as often as the
- * context; so if a context of two gets a table, its last symbol has one, too.
+ * text_model_choose: see text_model.h.  The last symbol of a context of two
+ * occurs at least as often as the context; so if a context of two gets a
+ * table, its last symbol also has one.
  */
 void
 text_model_choose(TextCounts *counts)
@@ -211,7 +219,10 @@ text_model_choose(TextCounts *counts)
 	model->parts = palloc0(parts_size(model));
 }
 
-/* Add the counts of a table, which has those of its own context only. */
+/*
+ * Add the counts of a table, which exclude those of longer contexts with
+ * tables.
+ */
 static void
 add_counts(uint32 *sums, const TextModel *model, int table)
 {
@@ -221,7 +232,9 @@ add_counts(uint32 *sums, const TextModel *model, int table)
 		sums[i] += counts[i];
 }
 
-/* Probabilities from counts and from those of the shorter context. */
+/*
+ * Compute probabilities from counts and the shorter context's probabilities.
+ */
 static void
 complete(const uint32 *counts, int n, const double *shorter, double *result)
 {
@@ -234,8 +247,8 @@ complete(const uint32 *counts, int n, const double *shorter, double *result)
 }
 
 /*
- * Make a table of its probabilities, in the place of its counts.  Each symbol
- * gets a part of 1 and its share of what remains.
+ * Replace a table's counts by its parts.  Each symbol gets 1, and in addition
+ * a part of the remaining total in proportion to its probability.
  */
 static void
 set_table(TextModel *model, int table, const double *probabilities)
@@ -255,7 +268,7 @@ set_table(TextModel *model, int table, const double *probabilities)
 		if (part[i] > part[best])
 			best = i;
 	}
-	/* what rounding has left over, which may be negative */
+	/* the rounding error, which may be negative */
 	part[best] += spare;
 	parts[0] = 0;
 	for (int i = 0; i < n; i++)
@@ -269,7 +282,8 @@ set_tables(const TextCounts *counts, int last, const double *zero)
 	TextModel  *model = counts->model;
 	int			n = model->nsymbols;
 	int			table_one = counts->table_one[last];
-	const uint16 *tables = model->tables + last;	/* of each symbol before */
+	const uint16 *tables = model->tables + last;	/* indexed by the symbol
+													 * before, times n */
 	uint32		sums[TEXT_MODEL_MAX_SYMBOLS] = {0};
 	double		one[TEXT_MODEL_MAX_SYMBOLS] = {0};
 
@@ -321,10 +335,10 @@ text_model_end(TextCounts *counts)
 
 
 /*
- * Models for other processes
+ * Exporting models to other processes
  */
 
-/* What precedes the tables and the parts. */
+/* The header of an export, before the tables and the parts. */
 typedef struct ModelHeader
 {
 	int			nsymbols;
@@ -344,7 +358,9 @@ text_model_export(const TextModel *model, StringInfo target)
 						   parts_size(model));
 }
 
-/* Does every context have a table, and every table a part for each symbol? */
+/*
+ * True if every context has a table, and every table a part for each symbol.
+ */
 static bool
 is_sound(const TextModel *model)
 {

@@ -3,18 +3,18 @@
  * text_model.h
  *	  How frequent symbols are after the two symbols before them.
  *
- * A symbol is a number below TEXT_MODEL_MAX_SYMBOLS; its meaning is up to
- * text_code.c.  The two symbols before it are its *context*.  The model has a
- * table for each context that the sample has shown often enough; for others it
- * uses the table of the last symbol alone, or that of no context.
+ * A symbol is a number below TEXT_MODEL_MAX_SYMBOLS, whose meaning is defined
+ * by the caller.  The two symbols before it are its *context*.  The model has
+ * a table for each context that occurs often enough in the sample; for other
+ * contexts it uses the table of the last symbol alone, or that of no context.
  *
  * A table divides TEXT_MODEL_TOTAL into parts, one for each symbol, in their
- * order and none empty: that of symbol s is from parts[s] to parts[s + 1].
+ * order and none empty: the part of symbol s is from parts[s] to parts[s + 1].
  *
- * Strings are counted twice.  The first pass, over one of TEXT_MODEL_PART of
- * them, shows how often each context occurs.  text_model_choose then gives a
- * table to those that occur most often, as many as memory allows, and the
- * second pass shows what follows these:
+ * Strings are counted twice.  The first pass, over one string in
+ * TEXT_MODEL_PART, counts how often each context occurs.  text_model_choose
+ * then gives a table to the most frequent contexts, within the memory limit,
+ * and the second pass counts what follows these:
  *
  *		counts = text_model_begin(nsymbols, limit)
  *		text_model_count(counts, -1), then each symbol, for some strings
@@ -43,25 +43,25 @@ typedef struct TextModel
 	int			nsymbols;
 	int			ntables;
 	int			stride;			/* nsymbols; 0: contexts of one symbol only */
-	uint16	   *parts;			/* nsymbols + 1 of each table */
-	uint16	   *tables;			/* of each context */
+	uint16	   *parts;			/* nsymbols + 1 for each table */
+	uint16	   *tables;			/* index of each context's table */
 } TextModel;
 
 typedef struct TextCounts TextCounts;
 
-/* Tables are chosen by this part of the strings. */
+/* The first pass counts one string in TEXT_MODEL_PART. */
 #define TEXT_MODEL_PART	4
 
-/* The most bytes that counts and model take, if the limit allows. */
+/* Maximum memory of counts and model in bytes, if the limit allows. */
 #define TEXT_MODEL_MEMORY	(304 * 1024)
 
 /*
  * text_model_begin starts counting for a model of 'nsymbols' symbols.  Counts
- * and model take at most 'limit' bytes, but have one table in any case.
+ * and model use at most 'limit' bytes, except that there is always one table.
  */
 extern TextCounts *text_model_begin(int nsymbols, Size limit);
 
-/* text_model_count counts the next symbol; -1 says that a string begins. */
+/* text_model_count counts the next symbol; -1 begins a string. */
 extern void text_model_count(TextCounts *counts, int symbol);
 
 /* text_model_choose ends the first pass. */
@@ -71,9 +71,9 @@ extern void text_model_choose(TextCounts *counts);
 extern TextModel *text_model_end(TextCounts *counts);
 
 /*
- * text_model_export appends what text_model_import of another process reads.
- * That returns the model, of 'nsymbols' symbols, or NULL if there is no export
- * of one from 'source' to 'end'.
+ * text_model_export appends data that text_model_import reads in another
+ * process.  text_model_import returns the model of 'nsymbols' symbols, or NULL
+ * if there is no valid export of one between 'source' and 'end'.
  */
 extern void text_model_export(const TextModel *model, StringInfo target);
 extern TextModel *text_model_import(int nsymbols, const char *source,

@@ -3,34 +3,34 @@
  * text_pass.c
  *	  The passes over two strings after the first, by the C library's tables.
  *
- * Lines that differ in their indentation, words in their case or accents,
- * names in a hyphen: the first pass leaves them equal, and strcoll() goes
- * three more times over all of both, backwards in one of them, where it finds
- * each element by going forward from the start (string/strcoll_l.c, 2.36): a
- * third of the time of an index on lines of documentation.
+ * The first pass does not distinguish lines that differ only in indentation,
+ * words that differ in case or accents, or names that differ in a hyphen.  For
+ * these strcoll() makes three more passes over both strings, one of them
+ * backward, where it finds each element by going forward from the start
+ * (string/strcoll_l.c, 2.36).
  *
- * Here the elements are found once, from where the strings begin to differ.  A
- * pass compares the weights of one string's elements with those of the
- * other's, as bytes, elements put after each other.  Those without weights are
- * skipped; where positions count, the weight that more of them precede is the
- * greater one, before weights are looked at.
+ * Here the elements are found once, starting where the strings begin to
+ * differ.  A pass compares the concatenated weights of both strings' elements
+ * as bytes.  Elements without weights are skipped; where positions count, the
+ * weight that more of them precede is the greater one, before weights are
+ * compared.
  *
- * What goes forward or backward are not strings but elements: in en_US those
- * of letters go forward in all passes, those of digits and symbols backward in
- * the second one.  Elements in succession that go backward are a span, which
- * is taken from its last one to its first.  The C library does that with two
- * oddities, which the order of strings depends on, so they are here, too.
- * Before an element that goes forward, a span's last but one is left out.  And
- * a span is counted from where the last weights ended that were compared: if
- * elements without weights have been skipped since then, that is too early by
- * as many.
+ * Direction is a property of elements, not of strings: in en_US those of
+ * letters go forward in all passes, those of digits and symbols backward in
+ * the second one.  Consecutive elements that go backward form a span, which is
+ * read from its last element to its first.  The C library's implementation of
+ * spans has two oddities, which are reproduced here because the order of
+ * strings depends on them.  Before an element that goes forward, the last but
+ * one element of a span is skipped.  And a span's elements are counted from
+ * where the last compared weights ended: if elements without weights were
+ * skipped since then, it starts that many elements too early.
  *
- * What both strings share at their start adds the same to both of them, if it
- * ends with an element that goes forward and has weights.
+ * The common prefix of two strings contributes the same to both if it ends
+ * with an element that goes forward and has weights.
  *
- * Strings that no pass tells apart are ordered by their bytes, as the server
- * does (varstr_cmp): those of Hangul in en_US, which knows none of it, for
- * one.
+ * Strings that no pass distinguishes are ordered by their bytes, as in the
+ * server (varstr_cmp).  Examples are Hangul strings in en_US, which has no
+ * weights for them.
  *
  *-------------------------------------------------------------------------
  */
@@ -38,7 +38,10 @@
 
 #include "text/text_pass.h"
 
-/* Strings with more elements after what they share are left to strcoll(). */
+/*
+ * strcoll() compares strings with more elements than this after the common
+ * prefix.
+ */
 #define MAX_ELEMENTS	200
 
 typedef struct Elements
@@ -47,25 +50,27 @@ typedef struct Elements
 	int32		index[MAX_ELEMENTS];
 } Elements;
 
-/* The weights of one string in one pass, as they are compared. */
+/* The weights of one string in one pass, in the order of comparison. */
 typedef struct WeightStream
 {
 	const CollateTables *tables;
 	const Elements *elements;
 	int			pass;
-	int			next;			/* the element to look at next */
+	int			next;			/* the next element to read */
 	int			compared;		/* the element after the last weights */
-	int			skipped;		/* elements without weights before these ones */
+	int			skipped;		/* number of elements without weights before
+								 * the current weights */
 	CollateWeights weights;
 
-	/* the span that is being taken, if any */
+	/* the span that is being read, if any */
 	bool		in_span;
-	int			span;			/* its first element, as it is counted */
-	int			left;			/* how many of them are to be taken yet */
-	int			after;			/* the element after it, -1 if none is */
+	int			span;			/* its first element, as the C library counts
+								 * it */
+	int			left;			/* number of its elements still to be read */
+	int			after;			/* the element after the span, or -1 */
 } WeightStream;
 
-/* Find the elements of a string; false if there are too many. */
+/* Find the elements of a string.  Returns false if there are too many. */
 static bool
 find_elements(const CollateTables *tables, const unsigned char *string,
 			  const unsigned char *end, Elements *elements)
@@ -88,7 +93,7 @@ goes_backward(const WeightStream *stream, int i)
 							stream->pass) & RULE_BACKWARD) != 0;
 }
 
-/* Begin the span of the elements from 'next' on.  Returns its last one. */
+/* Begin the span that starts at 'next'.  Returns its last element. */
 static int
 begin_span(WeightStream *stream)
 {
@@ -129,7 +134,9 @@ next_element(WeightStream *stream)
 	return stream->next++;
 }
 
-/* Go to the next weights of a string, unless some are left. */
+/*
+ * Advance to the next weights of a string, unless bytes of the last are left.
+ */
 static inline void
 next_weights(WeightStream *stream)
 {
@@ -150,8 +157,8 @@ next_weights(WeightStream *stream)
 }
 
 /*
- * Compare weights of two strings, and go on to what is left after that.  Where
- * positions count nothing may be left of one.
+ * Compare weights of two strings, and advance both past the bytes compared.
+ * Where positions count, the weights must have the same length to be equal.
  */
 static inline int
 compare_weights(WeightStream *a, WeightStream *b, bool positions)
@@ -187,7 +194,7 @@ compare_pass(const CollateTables *tables, int pass, const Elements *a,
 	return cmp;
 }
 
-/* What the server asks for strings that strcoll() calls equal: their bytes. */
+/* Compare the bytes, as the server does if strcoll() finds strings equal. */
 static int
 compare_bytes(const unsigned char *a, int a_length, const unsigned char *b,
 			  int b_length)

@@ -11,9 +11,9 @@
 #include "text/text_table.h"
 
 /*
- * text_pass_compare orders two strings that share their first bytes, 'shared'
- * of them, and that the first pass leaves equal; 'cmp' becomes <0 or >0.  False
- * if they are equal, or that cannot be told.
+ * text_pass_compare orders two strings whose first 'shared' bytes are equal
+ * and that the first pass leaves equal; 'cmp' becomes <0 or >0.  Returns false
+ * if they are equal, or if it cannot decide.
  */
 extern bool text_pass_compare(const CollateProof *proof, int shared,
 							  const char *a, int a_length,

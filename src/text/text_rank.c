@@ -3,30 +3,32 @@
  * text_rank.c
  *	  The order of characters and strings by the tables of their collation.
  *
- * Which tables these are depends on who provides the collation.  ICU's are in
- * text_unit.c; most of what is here is about those of the C library.
+ * The tables depend on the provider of the collation.  Those of ICU are in
+ * text_unit.c; most of this file is about those of the C library.
  *
- * strcoll() works its way through both strings from their start, at 20 ns a
- * character, several times, and looks up each character in a list if it is
- * none of ASCII.  What it finds is in the tables that text_table.c reads, so
- * two strings can be compared with less.  That has to be what strcoll() says,
- * always, since indexes depend on it: text_table.c refuses tables that do not
- * look as they must, and what this file makes of them, or text_unit.c of ICU's,
- * is tried before it is relied on.
+ * strcoll() goes through both strings from their start several times, and
+ * searches a list for each character that is not ASCII.  Its decisions follow
+ * from the tables that text_table.c reads, so two strings can be compared with
+ * less work.  The result must always be that of strcoll(), since indexes
+ * depend on it.  So text_table.c rejects tables that do not have the expected
+ * form, and the comparison in this file, or for ICU in text_unit.c, is tested
+ * against the collation before it is used.
  *
  * The order.  POSIX (XBD 7.3.2, LC_COLLATE) compares strings as sequences of
- * collating elements, in several passes, each by the weights that the elements
- * have in it; elements without one are skipped.  The first pass decides between
- * nearly all strings.  It goes forward and looks at nothing but weights, so it
- * can begin where the bytes of two strings begin to differ, or rather after the
- * last byte before that which is an element on its own wherever it occurs.
+ * collating elements, in several passes.  Each pass compares the weights that
+ * the elements have in it; elements without a weight are skipped.  The first
+ * pass decides between nearly all strings.  It goes forward and compares only
+ * weights, so it need not begin at the start of the strings: it begins after
+ * the last byte of their common prefix that is an element of its own wherever
+ * it occurs.
  *
- * Strings that the first pass leaves equal are compared in the later ones by
- * text_pass.c.  Those of ICU's collations are left to ICU.
+ * Strings that the first pass leaves equal are compared in the later passes by
+ * text_pass.c, or by ICU itself for its collations.
  *
- * Words (text_code.c) are made of the primary weights as numbers, the ranks.
- * Weights are written in the manner of UTF-8, so none is the beginning of
- * another, and sequences of ranks order as the bytes of all weights do.
+ * Words (text_code.c) are made from the primary weights as numbers, the ranks.
+ * Weights are encoded like characters in UTF-8, so no weight is a prefix of
+ * another, and sequences of ranks have the order of the concatenated weights
+ * as bytes.
  *
  *-------------------------------------------------------------------------
  */
@@ -43,9 +45,11 @@
 
 struct TextRanks
 {
-	UnitTable  *units;			/* of ICU's collations, else NULL */
-	CollateProof *proof;		/* of the C library's */
-	bool		single;			/* ... all elements have one byte: for tests */
+	UnitTable  *units;			/* set for ICU's collations, else NULL */
+	CollateProof *proof;		/* set for the C library's collations, else
+								 * NULL */
+	bool		single;			/* for tests: assume that all elements have one
+								 * byte */
 };
 
 static inline int32
@@ -62,7 +66,10 @@ next_element(const TextRanks *ranks, const unsigned char **string,
  * The first pass
  */
 
-/* Go to the next primary weight of a string, unless one is left. */
+/*
+ * Advance to the next primary weight of a string, unless bytes of one are
+ * left.
+ */
 static inline void
 next_primary(const TextRanks *ranks, CollateWeights *weights,
 			 const unsigned char **string, const unsigned char *end)
@@ -97,7 +104,9 @@ compare_primary(const TextRanks *ranks, int begin, const char *a, int a_length,
 	return cmp;
 }
 
-/* Where the first pass may begin, if so many bytes are shared. */
+/*
+ * The position at which the first pass may begin if 'shared' bytes are equal.
+ */
 static inline int
 find_begin(const TextRanks *ranks, const char *string, int shared)
 {
@@ -171,7 +180,7 @@ text_rank_next(const TextRanks *ranks, const char **string, const char *end,
 	return rank;
 }
 
-/* What libc's tables prove of a character. */
+/* What the C library's tables prove about a character. */
 static TextRankProof
 element_proof(const TextRanks *ranks, const char *character, int n,
 			  uint32 *rank)
@@ -245,15 +254,17 @@ text_rank_ends(const TextRanks *ranks, const char *string, int n,
 
 
 /*
- * Trying it
+ * Testing an order
  */
 
-/* How many pairs of strings, and their longest, in characters. */
+/*
+ * Number of pairs of strings to test, and their maximum length in characters.
+ */
 #define TRIAL_PAIRS		400
 #define TRIAL_LENGTH	12
 #define TRIAL_BYTES		(TRIAL_LENGTH * MAX_MULTIBYTE_CHAR_LEN + 1)
 
-/* The next of a sequence of numbers that look random (xorshift). */
+/* The next pseudorandom number (xorshift). */
 static uint32
 next_number(uint32 *state)
 {
@@ -263,13 +274,16 @@ next_number(uint32 *state)
 	return *state;
 }
 
-/* A character of some script that is not Latin, or with a mark, in UTF-8. */
+/*
+ * Make a character of a script other than Latin, or with an accent, in UTF-8.
+ */
 static int
 make_wide(char *string, uint32 number)
 {
 	/*
-	 * where accented, combining, Greek, Cyrillic, Hebrew and Arabic, Indic,
-	 * Thai, Lao, kana, Han, Hangul, Latin to be normalized begin
+	 * where accented, combining, Greek, Cyrillic, Hebrew, Arabic, Indic, Thai,
+	 * Lao, kana, Han, Hangul characters and Latin ones that normalization
+	 * changes begin
 	 */
 	static const pg_wchar scripts[] = {
 		0xA0, 0x100, 0x300, 0x370, 0x410, 0x5B0, 0x620, 0x900, 0xE01, 0xE81,
@@ -283,8 +297,8 @@ make_wide(char *string, uint32 number)
 }
 
 /*
- * Make a string of ASCII: digits, symbols, few letters in both cases; and of
- * other characters if it may be 'wide'.
+ * Make a string of ASCII digits, symbols and a few letters in both cases; if
+ * 'wide', also of other characters.
  */
 static int
 make_trial(char *string, bool wide, uint32 *state)
@@ -309,8 +323,8 @@ make_trial(char *string, bool wide, uint32 *state)
 }
 
 /*
- * Make another string that the first pass hardly tells apart: symbols come and
- * go, and letters of ASCII change their case.
+ * Make a variant of a string that the first pass can hardly distinguish from
+ * it: add and remove symbols, and change the case of ASCII letters.
  */
 static int
 vary_trial(const char *string, char *variant, uint32 *state)
@@ -370,7 +384,7 @@ text_rank_distrust(Oid collation)
 	return report_to != NULL || !IsParallelWorker();
 }
 
-/* text_rank_report_to: see text_rank.h; returns the previous place. */
+/* text_rank_report_to: see text_rank.h.  Returns the previous place. */
 Oid *
 text_rank_report_to(Oid *place)
 {
@@ -407,8 +421,9 @@ text_rank_provider(Oid collation)
  */
 
 /*
- * Does an order where it is one agree with the collation's?  If not, that may
- * be the later passes' fault, which are then left to the collation.
+ * True if the order agrees with the collation's on two strings, or does not
+ * decide them.  A disagreement may be due to the later passes; these are then
+ * disabled, and the collation itself decides.
  */
 static bool
 agrees_on_pair(const TextRanks *ranks, const char *a, int a_length,
@@ -435,7 +450,10 @@ agrees_on_pair(const TextRanks *ranks, const char *a, int a_length,
 	}
 }
 
-/* Is the order of many short strings, where it is one, the collation's? */
+/*
+ * True if the order agrees with the collation's on many short strings,
+ * wherever it decides.
+ */
 static bool
 agrees(const TextRanks *ranks, Oid collation)
 {
@@ -456,7 +474,7 @@ agrees(const TextRanks *ranks, Oid collation)
 	return true;
 }
 
-/* What the C library's tables prove, once it has been tried. */
+/* What the C library's tables prove, after testing it. */
 static CollateProof *
 tried_proof(Oid collation)
 {
@@ -472,7 +490,10 @@ tried_proof(Oid collation)
 	return proof;
 }
 
-/* The order by the C library's tables; false if they prove none. */
+/*
+ * Create the order by the C library's tables.  Returns false if they prove
+ * none.
+ */
 static bool
 create_by_tables(TextRanks *ranks, Oid collation)
 {
@@ -490,7 +511,10 @@ text_rank_bytewise(Oid collation)
 	return proof->bytewise && proof->agrees;
 }
 
-/* The order by ICU's; false if it is known that they prove none. */
+/*
+ * Create the order by ICU's tables.  Returns false if they are known to prove
+ * none.
+ */
 static bool
 create_by_units(TextRanks *ranks, Oid collation)
 {

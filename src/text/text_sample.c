@@ -4,7 +4,7 @@
  *	  An evenly spread sample of the strings that are shown.
  *
  * The strings are in one block of memory, so that the limit on it is exact and
- * dropping some of them gives their memory to others.
+ * the memory of dropped strings can be reused.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,7 +15,7 @@
 #include "util.h"
 #include "utils/memutils.h"
 
-/* Bytes of the block at first. */
+/* Initial size of the block in bytes. */
 #define FIRST_ROOM		1024
 
 void
@@ -74,7 +74,10 @@ thin_out(TextSample *sample)
 	sample->every *= 2;
 }
 
-/* Is there room for a string of this many bytes? */
+/*
+ * True if there is room for a string of this length; enlarges the block if
+ * necessary.
+ */
 static bool
 has_room(TextSample *sample, int length)
 {
@@ -105,7 +108,7 @@ text_sample_show(TextSample *sample, const char *string, int length)
 		if (sample->nstrings == 0)
 			return;
 		thin_out(sample);
-		/* what is kept are multiples of the new distance; is this one? */
+		/* the sample keeps only multiples of the new interval */
 		if (number % sample->every != 0)
 			return;
 	}

@@ -3,10 +3,11 @@
  * text_sample.h
  *	  An evenly spread sample of the strings that are shown.
  *
- * How many strings will be shown is not known, so the sample takes every one
- * at first.  Whenever it is full every other string of it is dropped, and from
- * then on half as many are taken: the sample is at least half full and has
- * every 2^n-th string that was shown.  It depends on nothing but these.
+ * The number of strings is not known in advance, so the sample accepts every
+ * string at first.  Whenever it is full, it drops every other string, and
+ * accepts only half as many from then on: the sample is at least half full and
+ * contains every 2^n-th string that was shown.  It depends on nothing but
+ * these strings.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,23 +16,26 @@
 
 #include "compat.h"
 
-/* The most strings of a sample. */
+/* Maximum number of strings in a sample. */
 #define TEXT_SAMPLE_STRINGS 8000
 
-/* The first bytes of a string that are kept. */
+/* Strings are truncated to this length in bytes. */
 #define TEXT_SAMPLE_BYTES	256
 
 typedef struct TextSample
 {
-	Size		limit;			/* bytes to take; may be set at any time */
-	Size		reserve;		/* of these, kept free for each string */
-	bool		bytewise;		/* each byte is a character */
-	char	   *data;			/* of each string, its length (int) and bytes */
+	Size		limit;			/* maximum memory in bytes; may be set at any
+								 * time */
+	Size		reserve;		/* part of 'limit' reserved per string, in
+								 * bytes */
+	bool		bytewise;		/* true if each byte is a character */
+	char	   *data;			/* for each string, its length (int) and
+								 * bytes */
 	Size		bytes;
 	Size		room;
 	int			nstrings;
-	int64		seen;			/* strings shown, of which ... */
-	int64		every;			/* ... every such one is in the sample */
+	int64		seen;			/* number of strings shown */
+	int64		every;			/* the sample contains one string in 'every' */
 } TextSample;
 
 /*
@@ -40,7 +44,7 @@ typedef struct TextSample
  */
 extern void text_sample_init(TextSample *sample, bool bytewise, Size reserve);
 
-/* text_sample_show shows a string, which the sample may take a copy of. */
+/* text_sample_show shows a string; the sample may copy it. */
 extern void text_sample_show(TextSample *sample, const char *string,
 							 int length);
 
@@ -52,32 +56,32 @@ extern const char *text_sample_next(const TextSample *sample, Size *at,
 									int *length);
 
 /*
- * text_sample_clip returns how many bytes the complete characters among the
- * first 'limit' bytes have.  (A comparison may raise an error about a part of
- * a character.)
+ * text_sample_clip returns the length in bytes of the complete characters
+ * among the first 'limit' bytes.  (A comparison may raise an error about an
+ * incomplete character.)
  */
 extern int	text_sample_clip(const TextSample *sample, const char *string,
 							 int length, int limit);
 
-/* text_sample_free frees the strings; the sample is of no use any more. */
+/* text_sample_free frees the strings; the sample cannot be used afterwards. */
 extern void text_sample_free(TextSample *sample);
 
 /*
- * text_sample_prefix finds the longest prefix that this part of the strings of
- * a sample have, at most TEXT_SAMPLE_BYTES, and returns its length.
+ * text_sample_prefix finds the longest prefix that at least this fraction of
+ * the sample's strings have, up to TEXT_SAMPLE_BYTES, and returns its length.
  */
 extern int	text_sample_prefix(const TextSample *sample, double fraction,
 							   char *prefix);
 
 /*
- * text_sample_count_words returns how many different first words
- * (pt_string_word) the strings of a sample have.
+ * text_sample_count_words returns the number of distinct first words
+ * (pt_string_word) of the sample's strings.
  */
 extern int	text_sample_count_words(const TextSample *sample);
 
 /*
- * text_sample_wide_fraction returns what part of the sample's bytes belongs to
- * characters that are not ASCII.
+ * text_sample_wide_fraction returns the fraction of the sample's bytes that
+ * belong to characters that are not ASCII.
  */
 extern double text_sample_wide_fraction(const TextSample *sample);
 

@@ -3,9 +3,10 @@
  * text_symbol.c
  *	  Strings as symbols of the model.
  *
- * Which weights are frequent is counted in a part of the sample, and as many
- * of them as possible get a symbol of their own.  That number is found by
- * bisection: one more can split those that share a symbol, or spare it.
+ * Frequent weights are found by counting in a part of the sample, and as many
+ * of them as possible get a symbol of their own.  Bisection finds this number
+ * approximately: giving one more weight its own symbol may split a group that
+ * shares a symbol, or save a symbol.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,7 +17,7 @@
 /* Symbols are below this. */
 #define MAX_SYMBOLS		TEXT_MODEL_MAX_SYMBOLS
 
-/* Of so many strings of the sample the characters of one are counted. */
+/* The weights of one in COUNTED_STRINGS strings of the sample are counted. */
 #define COUNTED_STRINGS 4
 
 TextSymbols *
@@ -34,7 +35,9 @@ text_symbol_create(Collation *collation)
  * Learning
  */
 
-/* How often the sample has a place: that of a weight among all. */
+/*
+ * PlaceCount: how often a place, the index of a weight, occurs in the sample.
+ */
 typedef struct PlaceCount
 {
 	int			place;
@@ -87,8 +90,8 @@ count_places(TextSymbols *symbols, const TextSample *sample,
 }
 
 /*
- * Give each place its symbols, if those that come before 'nalone' in the order
- * of 'turns' have one of their own.  False if that takes too many.
+ * Give each place its symbols, where places with turns[] below 'nalone' get a
+ * symbol of their own.  Returns false if that takes too many symbols.
  */
 static bool
 assign_symbols(TextSymbols *symbols, const uint16 *turns, int nalone)
@@ -110,7 +113,7 @@ assign_symbols(TextSymbols *symbols, const uint16 *turns, int nalone)
 	return true;
 }
 
-/* Have as many frequent places as possible get symbols of their own. */
+/* Give as many frequent places as possible symbols of their own. */
 static void
 choose_alone(TextSymbols *symbols, const uint16 *turns)
 {
@@ -131,7 +134,7 @@ choose_alone(TextSymbols *symbols, const uint16 *turns)
 	(void) assign_symbols(symbols, turns, low);
 }
 
-/* Make room for the symbols of all places. */
+/* Allocate the symbols of all places. */
 static void
 begin_places(TextSymbols *symbols)
 {
@@ -171,7 +174,7 @@ text_symbol_learn(TextSymbols *symbols, const TextSample *sample)
  * Use
  */
 
-/* Remember an open symbol, of a character of ASCII. */
+/* Store an open symbol of an ASCII character. */
 static void
 note_open(TextSymbols *symbols, char byte, int symbol)
 {
@@ -185,8 +188,8 @@ note_open(TextSymbols *symbols, char byte, int symbol)
 }
 
 /*
- * Remember the symbol of the character of one or two bytes between start and
- * string, whose weight has been asked for: unless what follows may change it.
+ * Store the symbol of the character of one or two bytes between 'start' and
+ * 'string', whose weight was looked up, unless what follows may change it.
  */
 static void
 remember_symbol(TextSymbols *symbols, const char *start, const char *string,
@@ -208,7 +211,7 @@ remember_symbol(TextSymbols *symbols, const char *start, const char *string,
 		note_open(symbols, *start, symbol);
 }
 
-/* The same for one of three bytes, of which both symbols are kept. */
+/* Store both symbols of a character of three bytes. */
 static void
 remember_triple(TextSymbols *symbols, const char *start, uint32 triple,
 				uint16 pair)
@@ -259,7 +262,7 @@ text_symbol_next(TextSymbols *symbols, const char **string, const char *end)
 
 
 /*
- * Symbols for other processes: the pair of each place.
+ * Export of symbols: the pair of each place.
  */
 
 void
@@ -270,8 +273,8 @@ text_symbol_export(const TextSymbols *symbols, StringInfo target)
 }
 
 /*
- * Are the symbols in the order of the places, below the end of the model's, and
- * is none the beginning of another?
+ * True if the symbols are in the order of the places and within the model's
+ * range, and no place's symbols begin those of another.
  */
 static bool
 is_sound(const TextSymbols *symbols)

@@ -3,30 +3,29 @@
  * text_table.c
  *	  What the C library's own tables prove about a collation.
  *
- * glibc shows a locale's compiled tables through nl_langinfo_l().  Their
- * layout is that of its localedef (locale/programs/ld-collate.c); how
- * strcoll() reads them is in string/strcoll_l.c and locale/weight.h (2.36).
- * In short:
+ * glibc exposes a locale's compiled tables through nl_langinfo_l().  Their
+ * layout is defined by localedef (locale/programs/ld-collate.c); strcoll()
+ * reads them in string/strcoll_l.c and locale/weight.h (2.36).  In short:
  *
- * A string is divided into collating elements from left to right.  For the byte
- * at each position the table has either an element of that one byte
- * (index >= 0), or a list (index < 0) of the sequences of bytes that may
- * follow it in an element.  The first one that matches is taken; the last one
- * is empty.  In UTF-8 the bytes of a letter with an accent are such a
- * sequence, just as the two letters of the Czech "ch" are.  A list may have
- * ranges: sequences from a lowest to a highest one.
+ * A string is divided into collating elements from left to right.  For the
+ * byte at each position the table has either an element of that one byte
+ * (index >= 0), or a list (index < 0) of the byte sequences that may follow it
+ * in an element.  The first match in the list applies; the last sequence is
+ * empty.  In UTF-8 the bytes of an accented letter are a sequence, and so are
+ * the two letters of the Czech "ch".  A list may contain ranges: all sequences
+ * from a lowest to a highest one.
  *
- * An element's index tells the set of its rules and where its weights are: for
- * each pass a length and that many bytes.  The rules tell for each pass whether
- * it goes forward or backward, and whether it also compares positions.
+ * An element's index contains the number of its set of rules and the position
+ * of its weights: for each pass, a length and that many bytes.  The rules say
+ * for each pass whether it goes forward or backward, and whether it also
+ * compares positions.
  *
- * A weight is a number, written as UTF-8 writes numbers; there may be several.
- * A first pass that goes forward, without positions, in all sets of rules
- * compares two strings as memcmp() would compare the primary weights of their
- * elements, put after each other.
+ * A weight is a number, encoded like a character in UTF-8; an element may have
+ * several.  If the first pass goes forward, without positions, in all sets of
+ * rules, it compares two strings as memcmp() would compare the concatenated
+ * primary weights of their elements.
  *
- * Anything that does not look like this, and any other C library, proves
- * nothing.
+ * Tables of any other form, and other C libraries, prove nothing.
  *
  *-------------------------------------------------------------------------
  */
@@ -40,18 +39,23 @@
 #include "text/text_table.h"
 #include "utils/memutils.h"
 
-/* what this process has proved, in TopMemoryContext */
+/* all proofs of this process, in TopMemoryContext */
 static CollateProof *proofs = NULL;
 
-/* Sequence: one of a list, or a range of them if the index is negative. */
+/*
+ * Sequence: an item of a list; a range of sequences if the index is negative.
+ */
 typedef struct Sequence
 {
 	int32		index;
-	int			n;				/* bytes of one */
-	const unsigned char *bytes; /* of the lowest and the highest in a range */
+	int			n;				/* length in bytes of one sequence */
+	const unsigned char *bytes; /* bytes of the sequence; of the lowest and the
+								 * highest of a range */
 } Sequence;
 
-/* Read the sequence at a place of a list; returns where the next one is. */
+/*
+ * Read the sequence at a place of a list.  Returns the place of the next one.
+ */
 static const unsigned char *
 next_sequence(const unsigned char *at, Sequence *sequence)
 {
@@ -62,12 +66,15 @@ next_sequence(const unsigned char *at, Sequence *sequence)
 	sequence->n = *at++;
 	sequence->bytes = at;
 
-	/* the next index is aligned; the length's byte counts */
+	/* the next index is aligned, counted from the length byte on */
 	length = sequence->index < 0 ? 2 * sequence->n : sequence->n;
 	return at + TYPEALIGN(sizeof(sequence->index), 1 + length) - 1;
 }
 
-/* The index of the element that the bytes at 'string' make, -1 if none. */
+/*
+ * The index of the element if the bytes at 'string' match the sequence, else
+ * -1.
+ */
 static int32
 match_sequence(const CollateTables *tables, const Sequence *sequence,
 			   const unsigned char *string, const unsigned char *end)
@@ -86,8 +93,8 @@ match_sequence(const CollateTables *tables, const Sequence *sequence,
 }
 
 /*
- * The element at 'string', which begins with a byte that begins longer ones as
- * well.  A list ends with what always matches.
+ * The element at 'string', whose first byte also begins longer elements.  The
+ * last sequence of a list always matches.
  */
 static KeptElement
 search_element(const CollateTables *tables, const unsigned char *string,
@@ -108,9 +115,10 @@ search_element(const CollateTables *tables, const unsigned char *string,
 
 /*
  * text_table_next: see text_table.h.  Some lists have thousands of sequences:
- * those of Han and Hangul.  So what is found is kept, if it depends on nothing
- * that follows the character (whose length is that of UTF-8; in other encodings
- * these bytes are as good as any).
+ * those of Han and Hangul.  So elements are cached if they do not depend on
+ * what follows the character.  (Characters are those of UTF-8.  In other
+ * encodings the bytes may not be a character, but the cache is correct for any
+ * bytes.)
  */
 int32
 text_table_next(const CollateTables *tables, const unsigned char **string,
@@ -171,13 +179,15 @@ text_table_continues(const CollateTables *tables, const unsigned char *bytes,
 
 #ifdef __GLIBC__
 
-/* No locale has more passes, or sequences after one first byte. */
+/*
+ * Limits that no locale exceeds: passes, and sequences after one first byte.
+ */
 #define MAX_PASSES		16
 #define MAX_SEQUENCES	2000000
 
 /*
- * One of the locale's tables.  Without a locale it is the one that setlocale()
- * has set, which is the database's own.
+ * One of the locale's tables.  If 'locale' is 0, that of the locale set by
+ * setlocale(), which is the database's.
  */
 static const void *
 locale_item(locale_t locale, nl_item item)
@@ -187,8 +197,8 @@ locale_item(locale_t locale, nl_item item)
 }
 
 /*
- * One of the locale's numbers.  glibc keeps it in a union with the pointer that
- * it returns, so which half of the pointer it is depends on the byte order.
+ * One of the locale's numbers.  glibc stores it in a union with the pointer
+ * that it returns, so its position in the pointer depends on the byte order.
  */
 static uint32
 locale_number(locale_t locale, nl_item item)
@@ -216,16 +226,18 @@ find_tables(CollateTables *tables, locale_t locale)
 	tables->weights = locale_item(locale, _NL_COLLATE_WEIGHTMB);
 }
 
-/* What is found out on the way through all elements. */
+/* The state of a walk through all elements. */
 typedef struct Visit
 {
 	const CollateTables *tables;
-	bool		continues[256]; /* this byte may continue an element */
-	bool		sets[128];		/* these sets of rules have been looked at */
-	bool		later;			/* rules of the later passes are as expected */
+	bool		continues[256]; /* true for bytes that may continue an
+								 * element */
+	bool		sets[128];		/* true for sets of rules already checked */
+	bool		later;			/* true if rules of the later passes are as
+								 * expected */
 } Visit;
 
-/* Are the rules of an element's later passes of the kinds that are known? */
+/* True if the rules of an element's later passes are of known kinds. */
 static bool
 later_rules_are_known(const CollateTables *tables, int32 index)
 {
@@ -243,8 +255,8 @@ later_rules_are_known(const CollateTables *tables, int32 index)
 }
 
 /*
- * Does an element's first pass go forward, and compare weights alone, and is
- * each of these as it must be?
+ * True if an element's first pass goes forward and compares only weights, and
+ * each of these weights is well-formed.
  */
 static bool
 visit_element(Visit *visit, int32 index)
@@ -255,7 +267,7 @@ visit_element(Visit *visit, int32 index)
 
 	if (index < 0)
 		return false;
-	/* there are tens of thousands of elements, and a few sets of rules */
+	/* check each set once: elements are many, sets few */
 	if (!visit->sets[text_table_rules(index)])
 	{
 		if (text_table_rule(tables, index, 0) != RULE_FORWARD)
@@ -282,8 +294,8 @@ visit_element(Visit *visit, int32 index)
 }
 
 /*
- * Note the bytes of a range of sequences, which must differ in the last one
- * only.  False if we cannot be sure of it.
+ * Record the bytes of a range of sequences, which must differ only in the last
+ * one.  Returns false if the range is not certain to be valid.
  */
 static bool
 visit_range(Visit *visit, const Sequence *range)
@@ -307,8 +319,8 @@ visit_range(Visit *visit, const Sequence *range)
 }
 
 /*
- * Go through the sequences that follow one first byte, and note the bytes in
- * them.  False if we cannot be sure of one.
+ * Visit the sequences that follow one first byte, and record the bytes in
+ * them.  Returns false if a sequence is not certain to be valid.
  */
 static bool
 visit_sequences(Visit *visit, const unsigned char *at)
@@ -335,7 +347,7 @@ visit_sequences(Visit *visit, const unsigned char *at)
 }
 
 /*
- * Go through all elements.  False unless the first pass is certain to go
+ * Visit all elements.  Returns false unless the first pass certainly goes
  * forward over all of them.
  */
 static bool
@@ -343,7 +355,7 @@ visit_elements(Visit *visit)
 {
 	const CollateTables *tables = visit->tables;
 
-	/* strcoll() asks the first set of rules about positions */
+	/* strcoll() takes the handling of positions from the first set of rules */
 	if (tables->rules[0] != RULE_FORWARD)
 		return false;
 	for (int c = 1; c < 256; c++)
@@ -357,7 +369,9 @@ visit_elements(Visit *visit)
 	return true;
 }
 
-/* Does an element go forward in all later passes, and has weights in each? */
+/*
+ * True if an element goes forward in all later passes and has weights in each.
+ */
 static bool
 is_settled(const CollateTables *tables, int32 index)
 {
@@ -373,7 +387,7 @@ is_settled(const CollateTables *tables, int32 index)
 	return true;
 }
 
-/* Fill in the proof, if there is one. */
+/* Fill in what the tables prove, if anything. */
 static void
 prove(CollateProof *proof, locale_t locale)
 {

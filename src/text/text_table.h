@@ -3,8 +3,8 @@
  * text_table.h
  *	  What the C library's own tables prove about a collation.
  *
- * text_rank.c orders characters and strings by these tables.  Here is how they
- * are read, and whether they look as they must.
+ * text_rank.c orders characters and strings by these tables.  This file reads
+ * them and checks whether they have the expected form.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,37 +13,44 @@
 
 #include "compat.h"
 
-/* A pass's rule, in the bits of localedef: where it begins, what it counts. */
+/*
+ * Rules of a pass, as in localedef: its direction, and whether positions
+ * count.
+ */
 #define RULE_FORWARD	1
 #define RULE_BACKWARD	2
 #define RULE_POSITION	4
 
-/* Elements that have been found are kept, this many: a power of two. */
+/* Number of cached elements, a power of two. */
 #define KEPT_ELEMENTS	8192
 
-/* KeptElement: what element a character begins with, wherever it occurs. */
+/*
+ * KeptElement: the element that a character begins with, wherever it occurs.
+ */
 typedef struct KeptElement
 {
-	uint32		character;		/* its bytes, the last one lowest; 0: none */
+	uint32		character;		/* its bytes, the last one lowest; 0: unused */
 	int32		index;
-	int			length;			/* of the element */
+	int			length;			/* length of the element in bytes */
 } KeptElement;
 
-/* CollateTables: those of one locale. */
+/* CollateTables: the tables of one locale. */
 typedef struct CollateTables
 {
 	uint32		npasses;
-	const unsigned char *rules; /* npasses of each set */
-	const int32 *table;			/* index of each first byte */
-	const unsigned char *sequences; /* lists that begin at -index */
-	const int32 *ranges;		/* indexes of the elements of ranges */
+	const unsigned char *rules; /* npasses rules for each set of rules */
+	const int32 *table;			/* index for each first byte */
+	const unsigned char *sequences; /* lists of sequences; each begins at
+									 * -index */
+	const int32 *ranges;		/* indexes of elements, for ranges of
+								 * sequences */
 	const unsigned char *weights;
 	KeptElement *kept;
 } CollateTables;
 
 /*
- * CollateProof: facts about a collation of the C library, as long as the
- * process lives.
+ * CollateProof: facts about a collation of the C library; valid until the
+ * process ends.
  */
 typedef struct CollateProof
 {
@@ -51,74 +58,77 @@ typedef struct CollateProof
 	Oid			collation;
 
 	/*
-	 * There are no tables: strcoll() is strcmp(), as in C.UTF-8.  Then the
-	 * fields below mean nothing.
+	 * True if there are no tables: strcoll() is strcmp(), as in C.UTF-8.  The
+	 * fields below then have no meaning.
 	 */
 	bool		bytewise;
 
 	/*
-	 * All elements can be found as text_table_element finds them, and the
-	 * first pass over two strings goes forward over all of them, and compares
-	 * their primary weights and nothing else.  All of these are written in
-	 * the manner of UTF-8.  If that is not certain the other fields mean
-	 * nothing.
+	 * True if text_table_element finds all elements, the first pass goes
+	 * forward over all of them and compares only their primary weights, and
+	 * all of these are encoded like UTF-8.  If false, the fields below have no
+	 * meaning.
 	 */
 	bool		forward;
 
 	/*
-	 * ... and the later passes are as text_pass.c expects them.  Positions
-	 * count for all elements or none, and if so all go forward.
+	 * True if the later passes are as text_pass.c expects them: in each pass
+	 * positions count for no element, or for all of them, which then all go
+	 * forward.
 	 */
 	bool		later;
 
 	/*
-	 * This byte is a collating element on its own wherever it occurs: it
-	 * neither begins nor continues a longer one.
+	 * True if this byte is always a collating element of its own: it neither
+	 * begins nor continues a longer one.
 	 */
 	bool		alone[256];
 
-	/* ... and goes forward in all passes, and has weights in the later ones */
+	/*
+	 * True if this byte is alone, goes forward in all passes, and has weights
+	 * in all later passes.
+	 */
 	bool		settled[256];
 
 	CollateTables tables;
 
-	/* what text_rank.c has found out by comparing */
+	/* whether text_rank.c tested the order, and the result */
 	bool		tried;
 	bool		agrees;
 
-	/* pairs that text_compare.c has also compared by strcoll() */
+	/* number of pairs that text_compare.c also compared by strcoll() */
 	int			compared;
 } CollateProof;
 
 /*
- * text_table_prove returns what is certain about a collation whose provider
- * is the C library.  The first call for a collation takes 0.1 to 0.3 ms, later
- * ones look up its result, which is valid until the process ends.
+ * text_table_prove returns what is certain about a collation of the C library.
+ * The first call for a collation reads all its tables; later calls return the
+ * same result, which is valid until the process ends.
  */
 extern CollateProof *text_table_prove(Oid collation);
 
 /*
- * text_table_next returns the index of the element at *string, which begins
- * with a byte that begins longer ones as well, and advances *string past it.
+ * text_table_next returns the index of the element at *string, whose first
+ * byte also begins longer elements, and advances *string past it.
  */
 extern int32 text_table_next(const CollateTables *tables,
 							 const unsigned char **string,
 							 const unsigned char *end);
 
 /*
- * text_table_continues tells whether an element that is longer begins with
- * these n bytes.
+ * text_table_continues returns true if a longer element begins with these n
+ * bytes.
  */
 extern bool text_table_continues(const CollateTables *tables,
 								 const unsigned char *bytes, int n);
 
-/* text_table_single returns the index of the element of one byte alone. */
+/* text_table_single returns the index of the element of this byte alone. */
 extern int32 text_table_single(const CollateTables *tables,
 							   unsigned char byte);
 
 /*
- * text_table_weight_length returns the bytes of a single weight that begins
- * with this one, 0 if none does.
+ * text_table_weight_length returns the length in bytes of a weight that begins
+ * with this byte, 0 if no weight does.
  */
 static inline int
 text_table_weight_length(unsigned char first)
@@ -149,14 +159,16 @@ text_table_rules(int32 index)
 	return index >> 24;
 }
 
-/* text_table_rule returns how a pass goes over an element. */
+/* text_table_rule returns the rule of a pass for an element. */
 static inline int
 text_table_rule(const CollateTables *tables, int32 index, int pass)
 {
 	return tables->rules[text_table_rules(index) * tables->npasses + pass];
 }
 
-/* text_table_weight returns an element's weight in a pass, and its length. */
+/*
+ * text_table_weight returns an element's weights in a pass, and their length.
+ */
 static inline const unsigned char *
 text_table_weight(const CollateTables *tables, int32 index, int pass,
 				  int *length)
@@ -172,13 +184,13 @@ text_table_weight(const CollateTables *tables, int32 index, int pass,
 /* CollateWeights: a string's weights in a pass, one after the other. */
 typedef struct CollateWeights
 {
-	const unsigned char *at;	/* what is left of the current ones */
-	int			length;			/* in bytes; 0: there are no more */
+	const unsigned char *at;	/* the remaining bytes of the current weights */
+	int			length;			/* in bytes; 0: no more weights */
 } CollateWeights;
 
 /*
  * text_table_compare compares weights of two strings, neither of which is at
- * its end, and leaves what is left after that.
+ * its end, and advances both past the bytes compared.
  */
 static inline int
 text_table_compare(CollateWeights *a, CollateWeights *b)

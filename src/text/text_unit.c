@@ -1,17 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * text_unit.c
- *	  The order of characters and strings by what ICU tells.
+ *	  The order of characters and strings by the data of ICU.
  *
  * A string is divided into *units* whose weights do not depend on what comes
- * before or after them: nearly always a character, or some that follow each
- * other in a contraction or could change places (text_icu.c), whether or not
- * they make one in the end.  The ranks of a string's units, put after each
- * other, are those of the string.
+ * before or after them.  Nearly always a unit is one character; otherwise it
+ * is several that follow each other in a contraction or could change places
+ * (text_icu.c), whether or not they actually do.  The ranks of a string are
+ * the concatenated ranks of its units.
  *
- * What ICU has once told of a character or a short unit is kept, as long as no
- * other one needs its place: so there is a limit to the memory, and it is the
- * same for all sorts of a process.
+ * ICU's data about characters and short units is cached.  Entries are replaced
+ * on collisions, so memory is limited, and all sorts of a process share it.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,18 +21,18 @@
 #include "text/text_unit.h"
 #include "utils/memutils.h"
 
-/* How many characters and units are kept; powers of two. */
+/* Number of cached characters and units; powers of two. */
 #define KEPT_CHARACTERS 8192
 #define KEPT_UNITS		4096
 
-/* The largest unit that is kept: three Hangul letters, "ddzs". */
+/* Maximum size of a cached unit: three Hangul letters, "ddzs". */
 #define MAX_UNIT_BYTES	14
 #define MAX_UNIT_RANKS	4
 
 typedef struct Unit
 {
 	char		bytes[MAX_UNIT_BYTES];
-	uint8		length;			/* 0: nothing is kept here */
+	uint8		length;			/* 0: unused */
 	uint8		nranks;
 	uint32		ranks[MAX_UNIT_RANKS];
 } Unit;
@@ -45,10 +44,10 @@ typedef struct UnitCache
 	IcuCharacter characters[KEPT_CHARACTERS];
 	Unit		units[KEPT_UNITS];
 
-	/* the unit of which some ranks have been returned */
-	const Unit *unit;			/* NULL: ICU is telling them */
+	/* the current unit, whose ranks are being returned */
+	const Unit *unit;			/* NULL: not cached, ranks come from ICU */
 	const char *unit_end;
-	uint32		next_rank;		/* that ICU has told */
+	uint32		next_rank;		/* next rank from ICU */
 } UnitCache;
 
 static UnitTable *tables = NULL;
@@ -100,7 +99,7 @@ text_unit_open(UnitTable *table)
  * Characters
  */
 
-/* A character that is none of ASCII. */
+/* Look up a character that is not ASCII. */
 static const IcuCharacter *
 find_character(UnitCache *cache, pg_wchar code_point)
 {
@@ -121,7 +120,10 @@ next_character(UnitCache *cache, const char **string, const char *end)
 	return *find_character(cache, text_icu_code_point(string, end));
 }
 
-/* May a character's weights, or those of the next one, be others together? */
+/*
+ * True if two consecutive characters may have other weights together than on
+ * their own.
+ */
 static bool
 joins(const UnitTable *table, const IcuCharacter *character,
 	  const IcuCharacter *next)
@@ -138,7 +140,7 @@ joins(const UnitTable *table, const IcuCharacter *character,
 						next->code_point);
 }
 
-/* Is the unit that a character ends at an end there? */
+/* True if a unit ends before 'string', after 'character'. */
 static inline bool
 ends(UnitTable *table, const IcuCharacter *character, const char *string,
 	 const char *end)
@@ -197,7 +199,9 @@ text_unit_continues(const UnitTable *table, char byte, char next)
  * Units
  */
 
-/* Where the unit ends that begins with 'character' before 'string'. */
+/*
+ * The end of the unit that begins with 'character', which is before 'string'.
+ */
 static const char *
 unit_end(UnitTable *table, IcuCharacter character, const char *string,
 		 const char *end)
@@ -207,7 +211,10 @@ unit_end(UnitTable *table, IcuCharacter character, const char *string,
 	return string;
 }
 
-/* Have ICU tell the ranks of a unit; false if they are too many to keep. */
+/*
+ * Read the ranks of a unit from ICU.  Returns false if they are too many to
+ * cache.
+ */
 static bool
 read_unit(UnitCache *cache, Unit *unit, const char *string, int length)
 {
@@ -227,7 +234,7 @@ read_unit(UnitCache *cache, Unit *unit, const char *string, int length)
 	return true;
 }
 
-/* A unit's ranks as they are kept; NULL if it is too large. */
+/* The cached ranks of a unit, read if necessary; NULL if it is too large. */
 static const Unit *
 find_unit(UnitCache *cache, const char *string, int length)
 {
@@ -242,7 +249,7 @@ find_unit(UnitCache *cache, const char *string, int length)
 	return read_unit(cache, unit, string, length) ? unit : NULL;
 }
 
-/* Begin with the ranks of a unit. */
+/* Start reading the ranks of a unit. */
 static void
 begin_unit(UnitCache *cache, const char *string, const char *end)
 {
@@ -255,8 +262,8 @@ begin_unit(UnitCache *cache, const char *string, const char *end)
 }
 
 /*
- * The next rank of the current unit, of which 'taken' have been returned; 0 if
- * there is none.  *last becomes true if there are no more.
+ * The next rank of the current unit after 'taken' of them; 0 if there is none.
+ * *last becomes true if there are no more after it.
  */
 static uint32
 next_of_unit(UnitCache *cache, int taken, bool *last)
@@ -311,7 +318,10 @@ text_unit_next(UnitTable *table, const char **string, const char *end,
  * Comparing
  */
 
-/* Instead of a rank: the unit is not just a character with one. */
+/*
+ * Returned instead of a rank if the unit is not a single character with at
+ * most one rank.
+ */
 #define NOT_SIMPLE	PG_UINT32_MAX
 
 /* The next rank of a string of simple units, 0 at its end. */
@@ -332,8 +342,8 @@ next_simple(UnitTable *table, const char **string, const char *end)
 }
 
 /*
- * text_unit_compare: see text_rank_compare.  What is not simple is left to
- * ICU, which is as quick about it.
+ * text_unit_compare: see text_rank_compare.  It leaves units that are not
+ * simple to ICU, which compares them as fast.
  */
 bool
 text_unit_compare(UnitTable *table, int shared, const char *a, int a_length,

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * text_unit.h
- *	  The order of characters and strings by what ICU tells.
+ *	  The order of characters and strings by the data of ICU.
  *
  * These are the functions of text_rank.h for collations that ICU provides.
  *
@@ -12,28 +12,31 @@
 
 #include "compat.h"
 
-/* UnitTable: what this process knows of a collation, as long as it lives. */
+/*
+ * UnitTable: what this process knows about a collation; valid until it ends.
+ */
 typedef struct UnitTable
 {
 	struct UnitTable *next;
 	Oid			collation;
-	bool		opened;			/* ICU has been asked */
-	struct UnitCache *cache;	/* what it tells; NULL: nothing */
+	bool		opened;			/* true once text_unit_open was called */
+	struct UnitCache *cache;	/* ICU's data; NULL if ICU provides none */
 
-	/* what text_rank.c has found out by comparing */
+	/* true if the order passed the tests of text_rank.c */
 	bool		agrees;
 
-	/* pairs that text_compare.c has compared both ways */
+	/* number of pairs that text_compare.c compared both ways */
 	int			compared;
 
-	/* for tests: take all characters for units, whatever follows them */
+	/* for tests: treat each character as a unit, whatever follows it */
 	bool		single;
 } UnitTable;
 
 /*
- * text_unit_table returns a collation's table, which is valid until the process
- * ends.  text_unit_open asks ICU, unless it has been asked, which takes 3 to
- * 15 ms, and returns whether it tells what the other functions need.
+ * text_unit_table returns a collation's table, which is valid until the
+ * process ends.  text_unit_open opens the collation in ICU on its first call,
+ * which can be slow.  It returns true if ICU provides what the other functions
+ * need.
  */
 extern UnitTable *text_unit_table(Oid collation);
 extern bool text_unit_open(UnitTable *table);
@@ -45,8 +48,9 @@ extern uint32 text_unit_next(UnitTable *table, const char **string,
 							 const char *end, int *taken);
 
 /*
- * text_unit_character tells the rank of a character that is the only one of a
- * unit, and whether that may be longer.  False if it has several ranks.
+ * text_unit_character stores the rank of a character on its own, and in
+ * *begins whether it may begin a longer unit.  Returns false if the character
+ * has several ranks.
  */
 extern bool text_unit_character(UnitTable *table, const char *character, int n,
 								uint32 *rank, bool *begins);
