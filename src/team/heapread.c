@@ -76,7 +76,7 @@ struct HeapReader
 								 * scan's */
 	BlockNumber nblocks;		/* number of blocks got from the scan */
 	bool		stays;			/* the share no longer limits the scan */
-	bool		copying;		/* true while copying pages is useful */
+	bool		copying;		/* true: try to copy pages */
 	bool		ended;			/* the batch is the last one */
 	Buffer		buffer;			/* pinned buffer of the page, or invalid */
 	Buffer		last;			/* last buffer that was pinned, or invalid */

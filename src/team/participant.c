@@ -236,7 +236,7 @@ put_tuple(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 						  values, isnull, alive);
 }
 
-/* Store the counts of the siblings, and add up their sorts' time in the scan. */
+/* Store the siblings' counts, and add up their sorts' time during the scan. */
 static void
 count_for_siblings(Participant *participant, const HeapScanTarget *targets)
 {
@@ -276,8 +276,9 @@ workers_end_first(const Team *team, BlockNumber own)
 	if (sort_is_to_learn(team->sort))
 		return true;
 	/*
-	 * In units of the time to scan or sort a block: the workers have yet to
-	 * scan and sort (nblocks - given) blocks and to sort (given - own).
+	 * This is (2 * (nblocks - given) + (given - own)) / (participants - 1) <=
+	 * own, as the workers must scan and sort the blocks that are not given
+	 * out, and sort those that they have.
 	 */
 	return own * (uint64) team->participants + given >=
 		2 * (uint64) scan->phs_nblocks;
@@ -445,7 +446,7 @@ const TeamKind participant_kind = {
 	.read = load,
 	.shared_size = shared_size,
 	.shared_init = shared_init,
-	.init_late = true,			/* btree's is slow, and only the load needs it */
+	.init_late = true,			/* btree's is slow, and for the load only */
 	.enter_phase = report_phase
 };
 
