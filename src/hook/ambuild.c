@@ -145,8 +145,8 @@ say_leaving(Relation index, const char *reason)
 
 /*
  * True if the build of a new index will run none of the three hooks.  An index
- * that is created CONCURRENTLY, which is not ready for inserts yet, is built in
- * another transaction.
+ * that is created CONCURRENTLY is not ready for inserts at first, and is built
+ * in another transaction.
  */
 static bool
 will_escape(Relation index)
@@ -294,7 +294,7 @@ ptsort_get_relation_info(PlannerInfo *root, Oid relationObjectId,
 
 
 /*
- * ptsort's ambuild: who builds the index, and with how many workers
+ * ptsort's ambuild: which code builds the index, and with how many workers
  */
 
 /* True if another extension forbids parallel work on this table. */

@@ -29,12 +29,13 @@ typedef struct HeapPage
 } HeapPage;
 
 /*
- * HeapShare: how much of a parallel scan the process reads that begins before
- * the others.  From 'least' blocks on, at the end of each chunk of the scan, it
- * calls leave_rest with the number of blocks read so far and stops if that
- * returns true: then the other processes read the rest.  After 'most' blocks it
- * calls leave_rest once with 'wait' set, which lets that wait for the others to
- * begin.  If that returns false, the process reads on until no block is left.
+ * HeapShare: limits of the part of a parallel scan that one process reads, if
+ * it begins before the others.  From 'least' blocks on, at the end of each
+ * chunk of the scan, the reader calls leave_rest with the number of blocks read
+ * so far.  If that returns true, this process stops, and the others read the
+ * rest.  From 'most' blocks on, the reader calls leave_rest one last time, with
+ * 'wait' set, which allows it to wait for the others to begin.  If it returns
+ * false then, this process reads on to the end of the scan.
  */
 typedef struct HeapShare
 {

@@ -20,7 +20,7 @@
  * Nothing is emitted before the whole page is judged.  So if a tuple needs a
  * warning or a wait, because another transaction has it in progress, the
  * server's own scan can do that one block.  (An index build normally holds a
- * lock that excludes such tuples, except on tables whose users release their
+ * lock that excludes other writers, except on tables whose users release their
  * locks early.)
  *
  * Pages with recently dead tuples, or with the transaction's own changes, are

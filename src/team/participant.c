@@ -261,11 +261,14 @@ typedef struct LeaderScan
 } LeaderScan;
 
 /*
- * True if the workers, given the rest of the table, would finish sorting their
- * blocks before the leader finishes sorting its 'own' ones.  The estimate
- * assumes that all participants are equally fast, and sort as fast as they
- * scan.  Also true if the workers will wait for the leader's key to learn: the
- * sooner it begins the better.
+ * True if the workers, when the leader leaves them the rest of the table, would
+ * finish sorting their blocks before the leader finishes sorting its 'own'
+ * ones.  The estimate assumes that all participants are equally fast, and sort
+ * as fast as they scan.  The workers must scan and sort the blocks that the
+ * scan did not give out, and sort those that they have.
+ *
+ * Also true if the workers will wait for the leader's key to learn: the sooner
+ * it begins to learn the better.
  */
 static bool
 workers_end_first(const Team *team, BlockNumber own)
@@ -275,11 +278,7 @@ workers_end_first(const Team *team, BlockNumber own)
 
 	if (sort_is_to_learn(team->sort))
 		return true;
-	/*
-	 * This is (2 * (nblocks - given) + (given - own)) / (participants - 1) <=
-	 * own, as the workers must scan and sort the blocks that are not given
-	 * out, and sort those that they have.
-	 */
+	/* (2 (nblocks - given) + (given - own)) / (participants - 1) <= own */
 	return own * (uint64) team->participants + given >=
 		2 * (uint64) scan->phs_nblocks;
 }
@@ -521,7 +520,7 @@ worker_detach(Participant *participant)
 }
 
 /*
- * Open the relations.
+ * Open the relations, find the callbacks and attach the other segments.
  */
 static void
 worker_open(Participant *participant)
