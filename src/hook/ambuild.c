@@ -1,34 +1,33 @@
 /*-------------------------------------------------------------------------
  *
  * ambuild.c
- *	  How a btree build reaches ptsort, and what it brings along.
+ *	  The hooks that make ptsort build btree indexes, and its ambuild.
  *
  * The server builds an index in one place only: index_build() calls
  * rd_indam->ambuild of the index's relcache entry, which it holds open.  An
- * open entry never loses its rd_indam, whatever invalidations arrive.  So we
- * point rd_indam of the entry at a copy of btree's own IndexAmRoutine that
- * has our ambuild in it, any time between the moment the entry is opened and
- * the build.  There is no single hook that always runs in that window; three
- * together do:
+ * open entry never loses its rd_indam, whatever invalidations arrive.  So this
+ * file points rd_indam of the entry at a copy of btree's own IndexAmRoutine
+ * with ptsort's ambuild, at some time between the opening of the entry and the
+ * build.  No single hook always runs in that window; three together do:
  *
  *	- object access, after creation of an index: every CREATE INDEX and
  *	  constraint.
  *	- relcache invalidation, while a REINDEX of that index is in progress:
  *	  REINDEX, VACUUM FULL, CLUSTER, table rewrites, TRUNCATE, REFRESH.  These
- *	  give the index a new file, and the invalidation which that sends arrives
+ *	  give the index a new file, which sends an invalidation that arrives
  *	  before the build.
- *	- get_relation_info, when the server asks its planner how many workers a
- *	  build should have: everything else, above all CONCURRENTLY, whose build
- *	  runs in another transaction than the creation of the index.  It does
- *	  not ask if max_parallel_maintenance_workers = 0, so that builds
- *	  CONCURRENTLY are the server's then.
+ *	- get_relation_info, when the server's planner computes the number of
+ *	  workers of a build: everything else, above all CONCURRENTLY, whose build
+ *	  runs in another transaction than the creation of the index.  If
+ *	  max_parallel_maintenance_workers = 0, the planner does not run, and so
+ *	  the server does builds CONCURRENTLY.
  *
- * Nothing depends on the patched pointer being there, or not: if it is
- * missing, the server builds the index; if it outlives the build, because the
- * entry does, then ptsort_ambuild() decides again next time.  Nothing is
- * left in the catalogs.
+ * Nothing depends on whether the pointer is redirected.  If it is not, the
+ * server builds the index; if the redirected pointer outlives the build,
+ * because the entry does, ptsort_ambuild() decides again next time.  The
+ * catalogs do not change.
  *
- * utility.c knows what the running statement asks for; here it is combined
+ * utility.c knows the options of the running statement; this file combines them
  * with the settings into a BtBuildRequest for btbuild.c.
  *
  *-------------------------------------------------------------------------
@@ -75,7 +74,7 @@ int			ptsort_parallel_workers = -1;
 int			ptsort_min_table_size = 256;
 int			ptsort_indexes_per_scan = 8;
 
-/* btree's routine with our ambuild; filled in from the first entry we patch */
+/* btree's routine with ptsort's ambuild; filled in at the first redirection */
 static IndexAmRoutine btree_routine;
 
 static object_access_hook_type prev_object_access = NULL;
@@ -86,7 +85,7 @@ static IndexBuildResult *ptsort_ambuild(Relation heap, Relation index,
 
 
 /*
- * Pointing relcache entries at our ambuild
+ * Redirecting relcache entries to ptsort's ambuild
  */
 
 static bool
@@ -98,8 +97,9 @@ is_user_btree(Relation rel)
 }
 
 /*
- * Make the next build of this index ours.  An entry that has an ambuild other
- * than the server's is ours already, or belongs to another extension.
+ * Make ptsort do the next build of this index.  An entry that has an ambuild
+ * other than the server's is redirected already, or belongs to another
+ * extension.
  */
 static void
 redirect_build(Relation index)
@@ -117,8 +117,8 @@ redirect_build(Relation index)
 }
 
 /*
- * redirect_build by OID, for an index that is open.  If it is not, the change
- * is lost when we close it, which is harmless.
+ * redirect_build by OID, for an open index.  If the index is not open, closing
+ * it here may lose the change, which is harmless.
  */
 static void
 redirect_build_of(Oid index_oid)
@@ -133,7 +133,7 @@ redirect_build_of(Oid index_oid)
 }
 
 
-/* Say that a build is the server's, and why. */
+/* Log that the server does a build, and why. */
 static void
 say_leaving(Relation index, const char *reason)
 {
@@ -144,8 +144,9 @@ say_leaving(Relation index, const char *reason)
 
 
 /*
- * An index that is created CONCURRENTLY is not ready for inserts yet, and will
- * be built in another transaction.  Will nothing of ours be called there?
+ * True if the build of a new index will run none of the three hooks.  An index
+ * that is created CONCURRENTLY is not ready for inserts at first, and is built
+ * in another transaction.
  */
 static bool
 will_escape(Relation index)
@@ -156,12 +157,13 @@ will_escape(Relation index)
 }
 
 /*
- * First interceptor: an index has been created
+ * First hook: the creation of an index
  *
  * The server calls this just before the CommandCounterIncrement() that makes
  * the new index visible.  Until then the relcache entry is a stub without
- * rd_indam, so we do that increment ourselves.  (Where a trigger of a
- * deferrable constraint was made before, it has been done already.)
+ * rd_indam, so this function does that increment itself.  (If the server
+ * created the trigger of a deferrable constraint first, it did the increment
+ * already.)
  */
 static void
 redirect_new_index(Oid relid)
@@ -208,24 +210,24 @@ is_locked(Oid index_oid, LOCKMODE mode)
 }
 
 /*
- * Second interceptor: an index that is being rebuilt has got its new file
+ * Second hook: the new file of an index that is being rebuilt
  *
  * ReindexIsProcessingIndex() is true of the index that reindex_index()
- * rebuilds, and of those that the same statement will rebuild later, if it has
- * rewritten their table.  The latter are neither open nor locked: another
- * session may rename one now, and its entry must not be built from catalogs
- * that may change.  Only reindex_index() takes an AccessExclusiveLock, and so
- * the lock tells them apart.
+ * rebuilds, and of those that the same statement will rebuild later, if it
+ * rewrote their table.  The latter are neither open nor locked: another session
+ * may rename one now, so its entry must not be built from catalogs that may
+ * change.  Only reindex_index() acquires an AccessExclusiveLock, so the lock
+ * tells the two kinds apart.
  *
- * A relcache callback may run in the middle of anything, even of an open of
- * the same relation.  Under that lock RelationIdGetRelation() finds the open
- * entry, takes no lock, and reloads the entry within a transaction if the
- * invalidation made that necessary; an open entry keeps its rd_indam across a
- * reload.  (The index by which CLUSTER orders a table is locked while it is
- * pending.  Its entry may be built here, then, from catalogs that cannot
- * change, and is redirected once more when it is open.)  The invalidation
- * comes from the CommandCounterIncrement() that shows the index's new file,
- * whatever the settings are, debug_discard_caches = 1 included.
+ * A relcache callback may run in the middle of anything, even while the same
+ * relation is being opened.  Under that lock RelationIdGetRelation() finds the
+ * open entry, acquires no lock, and reloads the entry within a transaction if
+ * the invalidation made that necessary; an open entry keeps its rd_indam across
+ * a reload.  (CLUSTER locks the index by which it orders a table while that
+ * index is pending.  So its entry may be built here, from catalogs that cannot
+ * change, and is redirected once more when it is open.)  The invalidation comes
+ * from the CommandCounterIncrement() that shows the index's new file, whatever
+ * the settings are, debug_discard_caches = 1 included.
  */
 static void
 ptsort_relcache_callback(Datum arg, Oid relid)
@@ -238,12 +240,13 @@ ptsort_relcache_callback(Datum arg, Oid relid)
 
 
 /*
- * Third interceptor: the server asks the planner for a number of workers
+ * Third hook: the planner computes the number of workers of a build
  */
 
 /*
- * plan_create_index_workers() makes a query that has one table, pretends that
- * it is an inheritance parent, and has no FROM list.  No other query does.
+ * True if the planner runs for plan_create_index_workers(), which makes a query
+ * that has one table, marked as an inheritance parent, and no FROM list.  No
+ * other query has that form.
  */
 static bool
 plans_an_index_build(PlannerInfo *root, bool inhparent)
@@ -254,7 +257,7 @@ plans_an_index_build(PlannerInfo *root, bool inhparent)
 		query->jointree == NULL && list_length(query->rtable) == 1;
 }
 
-/* True if the index is locked as for a build, plain or CONCURRENTLY. */
+/* True if this process holds the lock of a build, plain or CONCURRENTLY. */
 static bool
 is_locked_for_build(Oid index_oid)
 {
@@ -291,10 +294,10 @@ ptsort_get_relation_info(PlannerInfo *root, Oid relationObjectId,
 
 
 /*
- * Our ambuild: whose build is it, and with how many workers
+ * ptsort's ambuild: which code builds the index, and with how many workers
  */
 
-/* Does another extension forbid parallel work on this table? */
+/* True if another extension forbids parallel work on this table. */
 static bool
 is_parallelism_forbidden(Relation heap)
 {
@@ -305,9 +308,10 @@ is_parallelism_forbidden(Relation heap)
 }
 
 /*
- * The server's own condition for a parallel build.  Expressions and the
- * predicate are looked at as the planner sees them, constants folded, which
- * may call user functions: not to be used inside ereport().
+ * Returns why the server's rules forbid a parallel build, or NULL if they allow
+ * one.  As in the planner, expressions and the predicate are checked after
+ * constants are folded, which may call user functions: so this must not be
+ * called inside ereport().
  */
 static const char *
 why_not_parallel(Relation heap, Relation index)
@@ -330,11 +334,11 @@ why_not_parallel(Relation heap, Relation index)
 }
 
 /*
- * How many workers the build may ask for.  A number in the statement is an
- * order, as a table's parallel_workers option is in the server; that in
- * ptsort.parallel_workers, or what the server's cost model says, is a limit,
- * within which planworkers.c decides.  All are subject to
- * max_parallel_maintenance_workers and to what is possible at all.
+ * ambuild_workers: see ambuild.h.  A number in the statement is an order, as a
+ * table's parallel_workers option is in the server.  The number in
+ * ptsort.parallel_workers, or that of the server's cost model, is a limit
+ * within which planworkers.c decides.  max_parallel_maintenance_workers limits
+ * all of them, and they are 0 if the build cannot be parallel.
  */
 BtBuildRequest
 ambuild_workers(Relation heap, Relation index, int by_cost)
@@ -378,8 +382,8 @@ ambuild_workers(Relation heap, Relation index, int by_cost)
 }
 
 /*
- * Why the server should build this index, or NULL if we do.  All kinds of
- * tables are welcome: temporary, unlogged, toast, of any access method.
+ * ambuild_why_not: see ambuild.h.  ptsort builds the indexes of all kinds of
+ * tables: temporary, unlogged, toast, of any access method.
  */
 const char *
 ambuild_why_not(Relation heap)
@@ -401,8 +405,8 @@ ambuild_why_not(Relation heap)
 }
 
 /*
- * Let the server build.  The statement's own request for workers holds there
- * too, unless there is nothing to do; ptsort.parallel_workers does not.
+ * Call the server's build.  The number of workers in the statement applies to
+ * it, unless the table is empty; ptsort.parallel_workers does not.
  */
 static IndexBuildResult *
 leave_to_server(Relation heap, Relation index, IndexInfo *indexInfo,
@@ -422,7 +426,7 @@ leave_to_server(Relation heap, Relation index, IndexInfo *indexInfo,
  * One scan for all indexes of a table
  */
 
-/* True if a function is C, of the server or of a library. */
+/* True if a function is written in C, in the server or in a library. */
 static bool
 is_in_c(Oid function)
 {
@@ -437,10 +441,10 @@ is_in_c(Oid function)
 }
 
 /*
- * True if building an index calls nothing that a user wrote in SQL or the
- * like: in expressions, predicates, operators of an exclusion constraint and
- * functions of the operator classes.  Those for arrays, ranges and records call
- * the functions of other types.
+ * True if building an index calls C functions only.  User code in SQL or
+ * another language may be in expressions, predicates, operators of an exclusion
+ * constraint and support functions of the operator classes; those for arrays,
+ * ranges and records call the functions of other types.
  */
 static bool
 runs_no_user_code(Relation index)
@@ -471,7 +475,7 @@ runs_no_user_code(Relation index)
 
 /*
  * True if the table has extended statistics on expressions.  Planning any build
- * evaluates the constants in them, by functions that may be a user's.
+ * evaluates the constants in these, which may call a user's functions.
  */
 static bool
 has_statistics_expressions(Relation heap)
@@ -497,10 +501,9 @@ has_statistics_expressions(Relation heap)
 }
 
 /*
- * Can the scan for this build be for others as well, and does that pay?  What
- * each sibling takes, a segment and files, takes longer than to read a table
- * that the server would not read in parallel (1 ms; of four indexes, 37 ms
- * instead of 33 for 2 MB in buffers, 72 instead of 80 for 20 MB).
+ * True if the scan for this build can serve other indexes, too, and that would
+ * pay.  For a table that the server would not scan in parallel, scanning again
+ * is faster than creating the segment and the files that each sibling needs.
  */
 static bool
 may_share_scan(Relation heap, Relation index, const IndexInfo *indexInfo,
@@ -516,9 +519,9 @@ may_share_scan(Relation heap, Relation index, const IndexInfo *indexInfo,
 }
 
 /*
- * Is an index, which comes after the one that is being built, going to be built
- * by the same statement?  Where a table has been rewritten, the server says
- * which indexes are pending.
+ * True if the same statement will build this index, which comes after the
+ * current one.  If the statement rewrote the table, the server knows which
+ * indexes are pending.
  */
 static bool
 will_follow(Oid index_oid)
@@ -527,17 +530,18 @@ will_follow(Oid index_oid)
 }
 
 /*
- * The indexes that will be built after this one, opened, as candidates in
- * *candidates.  An index that another session has locked ends the list: we
- * would wait for a lock earlier than the server, and cannot see what its build
- * calls.  So does one whose build may run user code, which might write to the
- * table: between the scan and the builds that use its runs none is called.
+ * Open the indexes that will be built after this one, enter them in
+ * *candidates, and return their number.  An index that another session has
+ * locked ends the list: ptsort must not wait for a lock earlier than the server
+ * does, and without the lock cannot see what the build calls.  An index whose
+ * build may run user code ends it, too: that code might write to the table,
+ * which must not happen between the scan and the builds that use its runs.
  */
 static int
 open_candidates(Relation heap, Relation index, Candidate *candidates)
 {
 	List	   *indexes = RelationGetIndexList(heap);
-	bool		unique = !utility_rewrites();	/* else it is not checked */
+	bool		unique = !utility_rewrites();	/* rewrites do not check it */
 	bool		after = false;
 	int			n = 0;
 	ListCell   *lc;
@@ -585,8 +589,9 @@ close_candidates(BtBuildRequest *request)
 }
 
 /*
- * How many workers, and whether to scan for others as well, which 'candidates'
- * has room for.  The workers of a scan are those of all builds for which it is.
+ * Decide the number of workers, and which other indexes the scan serves.
+ * 'candidates' has room for MAX_SIBLINGS.  All builds that use the runs of one
+ * scan have at most as many workers as that scan.
  */
 static void
 plan_build(Relation heap, Relation index, IndexInfo *indexInfo,
@@ -611,7 +616,7 @@ plan_build(Relation heap, Relation index, IndexInfo *indexInfo,
 		close_candidates(request);
 }
 
-/* Build an index: from what waits for it, or by a scan, perhaps for others. */
+/* Build an index from runs that wait for it, or by a scan. */
 static IndexBuildResult *
 build_or_load(Relation heap, Relation index, IndexInfo *indexInfo,
 			  BtBuildRequest *request)

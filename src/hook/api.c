@@ -75,7 +75,7 @@ const PtSortApi ptsort_api_table = {
 	.begin_index_by = variant_begin_index_by,
 };
 
-/* How many functions are there in a table of this size? */
+/* Returns the number of functions in a table of this size. */
 static uint32
 functions_in(uint32 size)
 {
@@ -83,8 +83,8 @@ functions_in(uint32 size)
 }
 
 /*
- * ptsort_get_api: see PtSortGetApi in ptsort.h.  A smaller table of the same
- * version is the beginning of ours, for functions are only appended.
+ * ptsort_get_api: see PtSortGetApi in ptsort.h.  Functions are only appended,
+ * so that a smaller table of the same version is the beginning of this one.
  */
 const PtSortApi *
 ptsort_get_api(uint32 version, uint32 size)

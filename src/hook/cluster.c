@@ -1,22 +1,23 @@
 /*-------------------------------------------------------------------------
  *
  * cluster.c
- *	  How copies of tables, by CLUSTER, reach ptsort.
+ *	  The hooks that make ptsort copy tables for CLUSTER.
  *
- * The server creates a transient table, copies the rows into it by way of the
- * old table's rd_tableam->relation_copy_for_cluster, and swaps their files.  At
- * the moment at which the transient table has been created (object access hook;
- * it names the old one in relrewrite) we point rd_tableam of the old table's
- * relcache entry at a copy of heap's routine that has our function in it.  All
- * else remains the server's: locks, TOAST tables, the swap, catalogs, indexes.
+ * The server creates a transient table, copies the rows into it by calling
+ * rd_tableam->relation_copy_for_cluster of the old table, and swaps their
+ * files.  When the server creates the transient table, whose relrewrite is the
+ * OID of the old one, the object access hook points rd_tableam of the old
+ * table's relcache entry at a copy of heap's routine with ptsort's function.
+ * The server does all else: locks, TOAST tables, the swap, catalogs, indexes.
  *
- * Only in CLUSTER and VACUUM: other statements make such a table and fill it in
- * their own way.  The first thing our function does is to put the pointer back.
- * If an invalidation comes in between the pointer is lost, which is harmless:
- * the server copies; that is said at the end of the statement.  If an error
- * comes in between the pointer would stay in an entry that may live long, and
- * whoever compares it with heap's routine would see a stranger; so the end of
- * the transaction has the entry made anew.
+ * The hook acts in CLUSTER and VACUUM only: other statements also create
+ * transient tables, but fill them in their own way.  ptsort's function restores
+ * the pointer first of all.  If an invalidation arrives before, the pointer is
+ * lost, which is harmless: the server copies the table, and the end of the
+ * statement logs that.  If an error occurs before, the pointer would stay in an
+ * entry that may live long, and code that compares it with heap's routine would
+ * not recognize the table as a heap.  So the end of the transaction invalidates
+ * the entry.
  *
  *-------------------------------------------------------------------------
  */
@@ -44,16 +45,16 @@
 #include "utils/rel.h"
 #include "utils/relcache.h"
 
-/* heap's routine with our function; filled in when it is first needed */
+/* heap's routine with ptsort's function; filled in at each redirection */
 static TableAmRoutine heap_routine;
 
-/* The table whose entry points at it, or InvalidOid. */
+/* The table whose entry points at heap_routine, or InvalidOid. */
 static Oid	redirected = InvalidOid;
 
 static object_access_hook_type prev_object_access = NULL;
 
 
-/* Say that a copy is the server's, and why. */
+/* Log that the server does a copy, and why. */
 static void
 say_leaving(const char *table, const char *reason)
 {
@@ -62,7 +63,7 @@ say_leaving(const char *table, const char *reason)
 					table, reason)));
 }
 
-/* Why the server should copy this table, or NULL if we do. */
+/* Returns why the server should copy this table, or NULL if ptsort does. */
 static const char *
 why_not_ours(Relation old_heap, Relation index)
 {
@@ -73,7 +74,7 @@ why_not_ours(Relation old_heap, Relation index)
 	return ambuild_why_not(old_heap);
 }
 
-/* How many workers the copy should ask for: as a build of the index would. */
+/* Returns the workers of the copy: those of a build of the index. */
 static BtBuildRequest
 request_workers(Relation old_heap, Relation index)
 {
@@ -89,7 +90,7 @@ request_workers(Relation old_heap, Relation index)
 	return request;
 }
 
-/* relation_copy_for_cluster of the entry that we have redirected */
+/* relation_copy_for_cluster of a redirected entry */
 static void
 copy_for_cluster(Relation old_heap, Relation new_heap, Relation index,
 				 bool use_sort, TransactionId oldest_xmin,
@@ -130,8 +131,9 @@ copy_for_cluster(Relation old_heap, Relation new_heap, Relation index,
 }
 
 /*
- * Have the entry of a table made anew, if it is still there, whose copy never
- * came.  This needs no catalogs, unless it is open, within a transaction.
+ * If an entry is still redirected, because its table was not copied, invalidate
+ * it, so that it gets heap's routine again.  This reads no catalogs, unless the
+ * entry is open within a transaction.
  */
 static void
 take_back(void)
@@ -143,7 +145,7 @@ take_back(void)
 		RelationCacheInvalidateEntry(table);
 }
 
-/* Point a table's entry at our function. */
+/* Redirect a table's entry to ptsort's function. */
 static void
 redirect_copy(Oid table)
 {
@@ -187,7 +189,7 @@ cluster_object_access(ObjectAccessType access, Oid classId, Oid objectId,
 	}
 }
 
-/* The statement has ended well: was the copy ours to make, and was made? */
+/* At the end of a successful statement, log a copy that ptsort did not get. */
 static void
 end_of_rewrite(void)
 {

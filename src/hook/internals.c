@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * internals.c
- *	  The table of what ptsort's own tests call, and of the settings they make.
+ *	  The internal functions and settings that ptsort's own tests use.
  *
  * See contrib/ptsort_test/internal_tests.h.  The tests are a library of their
- * own, which sees public headers only, so that they are a client like others;
- * what they test besides has to be handed to them.
+ * own, which includes public headers only, so that it is a client like others.
+ * It gets at internal functions by this table.
  *
  *-------------------------------------------------------------------------
  */

@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * module.c
- *	  What the server sees of ptsort: _PG_init, GUCs and SQL functions.
+ *	  The module as the server sees it: _PG_init, GUCs and SQL functions.
  *
  * The variables of the GUCs belong to the layers that use them, so that each
- * layer can be read and used without this one; here they are only registered.
+ * layer can be read and used without this one.  This file only registers them;
  * contrib/ptsort_test registers those of debug.h.
  *
  *-------------------------------------------------------------------------
@@ -37,9 +37,9 @@ extern PGDLLEXPORT Datum ptsort_last_copy(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum ptsort_last_sort(PG_FUNCTION_ARGS);
 
 /*
- * GUCs.  Everybody may set those that only decide how an index is built.  What
- * writes to the server's log is for superusers, as log_statement is.  The boot
- * value is what the variable is initialized to.
+ * GUCs.  All users may set those that only decide how indexes are built and
+ * rows sorted.  Only superusers may set those that write to the server's log,
+ * as with log_statement.  The boot value is the variable's initial value.
  */
 typedef struct BoolSetting
 {
@@ -151,7 +151,7 @@ _PG_init(void)
 
 #define LAST_BUILD_COLUMNS	15
 
-/* Put one row into the result; a negative participant means the total. */
+/* Add a row to the result; a negative participant means the total. */
 static void
 put_last_build_row(ReturnSetInfo *rsinfo, const BtBuildReport *report,
 				   int participant, const BtBuildStats *stats)
@@ -192,8 +192,8 @@ put_last_build_row(ReturnSetInfo *rsinfo, const BtBuildReport *report,
 
 /*
  * Add a participant to the total.  Participants work at the same time, so the
- * total of times is the longest one; of everything else, peaks included, it is
- * the sum.
+ * total of a time is the longest one.  The total of everything else, peak
+ * memory included, is the sum.
  */
 static void
 add_to_total(BtBuildStats *total, const BtBuildStats *stats)
@@ -215,7 +215,7 @@ add_to_total(BtBuildStats *total, const BtBuildStats *stats)
 	sort->temp_bytes += stats->build.sort.temp_bytes;
 }
 
-/* What the last one of that kind did: a row per participant, and the total. */
+/* Report the last build or copy: a row for each participant, and the total. */
 static void
 put_last_report(FunctionCallInfo fcinfo, BtReportKind kind)
 {
@@ -235,7 +235,7 @@ put_last_report(FunctionCallInfo fcinfo, BtReportKind kind)
 	put_last_build_row(rsinfo, report, -1, &total);
 }
 
-/* This session's last index build. */
+/* Reports this session's last index build. */
 PG_FUNCTION_INFO_V1(ptsort_last_build);
 Datum
 ptsort_last_build(PG_FUNCTION_ARGS)
@@ -244,7 +244,7 @@ ptsort_last_build(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* This session's last copy of a table. */
+/* Reports this session's last copy of a table. */
 PG_FUNCTION_INFO_V1(ptsort_last_copy);
 Datum
 ptsort_last_copy(PG_FUNCTION_ARGS)
@@ -260,7 +260,7 @@ ptsort_last_copy(PG_FUNCTION_ARGS)
 
 #define LAST_SORT_COLUMNS	10
 
-/* What the last Sort node of the session's queries did; no row if none. */
+/* Reports the session's last Sort node by ptsort; no row if there was none. */
 PG_FUNCTION_INFO_V1(ptsort_last_sort);
 Datum
 ptsort_last_sort(PG_FUNCTION_ARGS)

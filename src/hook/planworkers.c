@@ -1,26 +1,25 @@
 /*-------------------------------------------------------------------------
  *
  * planworkers.c
- *	  How many workers make a build faster.
+ *	  The number of workers with which a build is fastest.
  *
- * Workers take time to start and to end, and even one of them means that runs
- * are written and merged, which a serial build that fits into memory does
- * without.  So small builds are faster without any.  The model of the time
- * that a build takes is, in microseconds,
+ * Workers need time to start and to end, and with even one of them the
+ * participants write and merge runs, which a serial build in memory need not
+ * do.  So small builds are faster without workers.  The model of the time that
+ * a serial build takes is, in microseconds,
  *
- *		work = rows * (what a row takes by its key) + pages * PAGE_US
+ *		work = rows * (time per row, by its key) + pages * PAGE_US
  *
- * if it is serial, and with w workers, that is w + 1 participants,
+ * and of a build with w workers, which has w + 1 participants,
  *
  *		work * RUNS_FACTOR / min(w + 1, CPUs) + TEAM_US + w * WORKER_US
  *
- * The w of the smallest value wins, the smaller of equal ones.  Participants
- * beyond the number of CPUs bring nothing: they only take their time to start.
- * With enough CPUs that is two participants from 42 ms of work, four from 52,
- * eight from 240, if they are allowed.
+ * The w of the smallest value wins, the smaller w of equal values.  More
+ * participants than CPUs do not help: they only add their time to start.
  *
- * The work for several indexes by one scan is the sum, but each of them has a
- * team of its own to load it.  Waiting for a disk is not in the formula.
+ * For several indexes by one scan the work is the sum of theirs, but each of
+ * them has a team of its own to load it.  The formula does not contain waiting
+ * for a disk.
  *
  *-------------------------------------------------------------------------
  */
@@ -34,23 +33,22 @@
 #include "utils/rel.h"
 
 /*
- * These are from builds of 4,000 to 3 million rows of 100 bytes with 0 to 3
- * workers, on two CPUs that were idle and on two that others used as well.
- * TEAM_US and RUNS_FACTOR are a line through these by eye.
+ * The constants are measured: builds of 4,000 to 3 million rows of 100 bytes
+ * with 0 to 3 workers, on two idle CPUs and on two busy ones.  TEAM_US and
+ * RUNS_FACTOR are a line fitted by eye.
  */
-#define WORD_US		0.08		/* a row: int8, whose words are the value */
-#define BYTES_US	0.17		/* uuid, numeric, text by its bytes */
-#define TEXT_US		0.25		/* text by the rules of a collation */
-#define PAGE_US		0.8			/* to read a page that is in a buffer */
-#define RUNS_FACTOR 1.4			/* to write runs and merge them as well */
-#define TEAM_US		10000		/* shared memory, files, memory touched anew,
+#define WORD_US		0.08		/* row: key by value, such as int8 */
+#define BYTES_US	0.17		/* row: uuid, numeric, text by its bytes */
+#define TEXT_US		0.25		/* row: text by the rules of a collation */
+#define PAGE_US		0.8			/* reading a page that is in a buffer */
+#define RUNS_FACTOR 1.4			/* factor for writing and merging runs */
+#define TEAM_US		10000		/* shared memory, files, first use of memory,
 								 * waiting for each other */
-#define WORKER_US	6000		/* to start a worker and to end it: 6 to 7 ms
-								 * of CPU time */
+#define WORKER_US	6000		/* starting and ending a worker */
 
 /*
- * What one row takes.  The first column counts: it decides nearly all
- * comparisons.
+ * Returns the time per row, by the first column of the index, which decides
+ * nearly all comparisons.
  */
 static double
 row_us(Relation index)
@@ -63,7 +61,7 @@ row_us(Relation index)
 		WORD_US : BYTES_US;
 }
 
-/* What all builds of the request take without workers. */
+/* Returns the time of all builds of the request without workers. */
 static double
 work_us(const BtBuildRequest *request, Relation heap, Relation index)
 {

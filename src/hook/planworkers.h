@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * planworkers.h
- *	  How many workers make a build faster.  See planworkers.c.
+ *	  The number of workers with which a build is fastest.  See planworkers.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,9 +12,9 @@
 
 /*
  * planworkers_limit lowers request->workers, which is a limit, to the number
- * that is fastest for building 'index', and those of request->candidates by the
- * same scan, or for copying the table in its order.  If that is fewer,
- * request->source says so.
+ * with which building 'index', and request->candidates by the same scan, or
+ * copying the table in its order is fastest.  If it lowers the number, it adds
+ * the reason to request->source.
  */
 extern void planworkers_limit(BtBuildRequest *request, Relation heap,
 							  Relation index);

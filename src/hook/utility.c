@@ -1,26 +1,28 @@
 /*-------------------------------------------------------------------------
  *
  * utility.c
- *	  The utility statement that is running, and what it asks of its builds.
+ *	  The running utility statement, and its options for index builds.
  *
- * WITH (parallel_workers = N) is not an option the server knows for an index.
- * The ProcessUtility hook takes it out of the statement before the server
- * sees it, and remembers it in a StmtContext for as long as the statement
- * runs; it is never stored.  Statements inside that statement (of functions in
- * an index expression, of event triggers) have contexts of their own, which
- * hide the outer request.
+ * The server has no option WITH (parallel_workers = N) for an index.  The
+ * ProcessUtility hook removes it from the statement before the server sees it,
+ * and keeps it in a StmtContext while the statement runs; it is never stored in
+ * the catalogs.  Statements inside that statement (of functions in an index
+ * expression, of event triggers) have contexts of their own, which hide the
+ * outer request.
  *
- *	CREATE INDEX			the request is for every index built until its
- *							end: on a partitioned table there are several.
- *	CREATE TABLE			gets to its constraints by way of CREATE INDEX
+ *	CREATE INDEX			The request applies to every index built until the
+ *							end of the statement: several on a partitioned
+ *							table.
+ *	CREATE TABLE			The server builds its constraints by CREATE INDEX
  *							statements, which come through ProcessUtility.
- *	ALTER TABLE				builds the indexes of its constraints without
- *							another ProcessUtility call.  Each constraint's
- *							request is kept with the columns by which to
- *							recognize its index.
+ *	ALTER TABLE				The server builds the indexes of its constraints
+ *							without another ProcessUtility call.  Each
+ *							constraint's request is kept with the columns that
+ *							identify its index.
  *
- * The errors about the option are those the server has for a table's
- * parallel_workers.  Other access methods keep the server's own error.
+ * The errors about the option are those of the server for a table's
+ * parallel_workers.  For other access methods the option stays in the
+ * statement, and the server raises its own error.
  *
  *-------------------------------------------------------------------------
  */
@@ -39,9 +41,9 @@
 #include "utils/rel.h"
 
 /*
- * What a constraint in an ALTER TABLE asks for.  Its index is built inside
- * ALTER TABLE without another ProcessUtility call, maybe for each of many
- * partitions, and is recognised by its kind and its columns.
+ * The request of a constraint in an ALTER TABLE.  The server builds its index
+ * without another ProcessUtility call, maybe for each of many partitions; the
+ * index is recognised by its kind and its columns.
  */
 typedef struct ConstraintRequest
 {
@@ -51,8 +53,8 @@ typedef struct ConstraintRequest
 } ConstraintRequest;
 
 /*
- * A utility statement that is running.  Lives on the C stack of the
- * ProcessUtility hook, and so survives the commits inside CONCURRENTLY.
+ * A running utility statement.  It lives on the C stack of the ProcessUtility
+ * hook, and so survives the commits inside CONCURRENTLY.
  */
 typedef struct StmtContext
 {
@@ -71,10 +73,10 @@ void		(*utility_rewrite_ended) (void) = NULL;
 
 
 /*
- * WITH (parallel_workers = N): taking it out of a statement
+ * Removing WITH (parallel_workers = N) from a statement
  */
 
-/* The option's value, with the checks and the errors of the table option. */
+/* Returns the option's value; checks and errors are as for the table option. */
 static int
 parse_workers(DefElem *option)
 {
@@ -116,7 +118,7 @@ has_workers_option(List *options)
 	return false;
 }
 
-/* Remove the option from the list and return its value, or -1 without it. */
+/* Remove the option from the list and return its value, or -1 if absent. */
 static int
 take_workers_option(List **options)
 {
@@ -140,7 +142,7 @@ take_workers_option(List **options)
 	return workers;
 }
 
-/* Does the constraint build a btree?  No access method means the default. */
+/* True if the constraint builds a btree, the default access method. */
 static bool
 constraint_builds_btree(Constraint *constraint)
 {
@@ -158,8 +160,8 @@ constraint_builds_btree(Constraint *constraint)
 }
 
 /*
- * The names of the columns that the constraint's index will have as its key.
- * 'column' is the one that a column constraint belongs to.
+ * Returns the names of the key columns of the constraint's index.  'column' is
+ * the column of a column constraint.
  */
 static List *
 constraint_columns(Constraint *constraint, char *column)
@@ -181,8 +183,8 @@ constraint_columns(Constraint *constraint, char *column)
 }
 
 /*
- * Visit a constraint of an ALTER TABLE.  Returns whether it has the option;
- * and if there is a 'stmt', moves the option into it.
+ * Visit a constraint of an ALTER TABLE.  Returns true if it has the option.  If
+ * 'stmt' is not NULL, moves the option into it.
  */
 static bool
 visit_constraint(Constraint *constraint, char *column, StmtContext *stmt)
@@ -203,7 +205,7 @@ visit_constraint(Constraint *constraint, char *column, StmtContext *stmt)
 	return true;
 }
 
-/* Visit all constraints of an ALTER TABLE in the same way. */
+/* Call visit_constraint for all constraints of an ALTER TABLE. */
 static bool
 visit_alter_table(AlterTableStmt *alter, StmtContext *stmt)
 {
@@ -232,8 +234,9 @@ visit_alter_table(AlterTableStmt *alter, StmtContext *stmt)
 }
 
 /*
- * Visit CREATE INDEX or ALTER TABLE.  (The constraints of CREATE TABLE come
- * back through ProcessUtility, as a CREATE INDEX each.)
+ * Visit CREATE INDEX or ALTER TABLE, with the result of visit_constraint.  (The
+ * constraints of CREATE TABLE come back through ProcessUtility, as a CREATE
+ * INDEX each.)
  */
 static bool
 visit_statement(Node *node, StmtContext *stmt)
@@ -261,14 +264,14 @@ visit_statement(Node *node, StmtContext *stmt)
  * The ProcessUtility hook
  */
 
-/* May this statement copy tables in the server's way for that? */
+/* True if this statement may call relation_copy_for_cluster. */
 static bool
 may_rewrite(Node *node)
 {
 	return IsA(node, ClusterStmt) || IsA(node, VacuumStmt);
 }
 
-/* Does this statement rebuild all indexes of each table? */
+/* True if this statement rebuilds all indexes of a table. */
 static bool
 rebuilds_all(Node *node)
 {
@@ -277,9 +280,9 @@ rebuilds_all(Node *node)
 }
 
 /*
- * Does this statement need a context?  Those that may carry a request do, and
- * those that may copy tables or build all indexes of one; and any statement
- * inside one of them, to hide its request.
+ * True if this statement needs a context: if it may contain a request, copy
+ * tables or build all indexes of one, or if it runs inside another statement
+ * with a context, to hide that one's request.
  */
 static bool
 needs_context(Node *node)
@@ -289,7 +292,7 @@ needs_context(Node *node)
 		IsA(node, RefreshMatViewStmt) || may_rewrite(node);
 }
 
-/* Is this DISCARD ALL, after which a session is to be like a new one? */
+/* True for DISCARD ALL, which makes a session like a new one. */
 static bool
 discards_all(Node *node)
 {
@@ -400,8 +403,8 @@ index_has_columns(Relation index, List *columns)
 }
 
 /*
- * Was the index made for this constraint?  An index that existed before the
- * transaction was not, it is only being rebuilt by the same ALTER TABLE.
+ * True if the index was created for this constraint.  An index that existed
+ * before the transaction was not: the same ALTER TABLE only rebuilds it.
  */
 static bool
 index_is_of_constraint(Relation index, ConstraintRequest *request)

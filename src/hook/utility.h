@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * utility.h
- *	  The utility statement that is running, and what it asks of its builds.
+ *	  The running utility statement, and its options for index builds.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,7 +13,7 @@
 /* the range of the server's table option parallel_workers */
 #define MAX_REQUESTED_WORKERS	1024
 
-/* utility_init installs the ProcessUtility hook; once per process. */
+/* utility_init installs the ProcessUtility hook; called once per process. */
 extern void utility_init(void);
 
 /*
@@ -23,15 +23,16 @@ extern void utility_init(void);
 extern int	utility_workers(Relation index);
 
 /*
- * utility_reindexes tells whether the running statement is a REINDEX of more
- * than one index of each table, without CONCURRENTLY as far as builds can see.
+ * utility_reindexes returns true if the running statement is a REINDEX of
+ * tables, not of one index.  It may be CONCURRENTLY, but then its builds do not
+ * call this.
  */
 extern bool utility_reindexes(void);
 
 /*
- * utility_rewrites tells whether the running statement is one that may copy
- * tables: CLUSTER or VACUUM.  When such a one has ended well,
- * utility_rewrite_ended is called, in a transaction.
+ * utility_rewrites returns true if the running statement may copy tables:
+ * CLUSTER or VACUUM.  After the success of one of these, utility.c calls
+ * utility_rewrite_ended in a transaction.
  */
 extern bool utility_rewrites(void);
 extern void (*utility_rewrite_ended) (void);

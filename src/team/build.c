@@ -3,21 +3,21 @@
  * build.c
  *	  The driver of a parallel index build: ptsort_build.h.
  *
- * A build is the work of a team (team.h): its processes scan, sort and, if the
- * user can, load in slices.  A build without workers has one participant and
- * one slice; to the user it looks the same.
+ * A build is the work of a team (team.h).  Its processes scan, sort and, if the
+ * user has load_slices, load in slices.  A build without workers has one
+ * participant and one slice; the user's callbacks need not be aware of that.
  *
- * The rules that the server lays down for processes that build an index
- * together are those that its own btree build keeps (nbtsort.c): parallel mode
- * from before the segment is made until after it is gone; the workers lock
- * the relations as index.c did in the leader; the scan uses SnapshotAny, or
- * one registered MVCC snapshot when the build is CONCURRENTLY; broken HOT
- * chains that any participant met are reported to index.c; buffer and WAL
- * usage of the workers is added to the leader's.
+ * The rules for processes that build an index together are those of the
+ * server's own btree build (nbtsort.c).  Parallel mode lasts from before the
+ * segment exists until after it is gone.  The workers lock the relations in the
+ * modes that index.c used in the leader.  The scan uses SnapshotAny, or one
+ * registered MVCC snapshot if the build is CONCURRENTLY.  The leader reports
+ * broken HOT chains of all participants to index.c, and adds the buffer and WAL
+ * usage of the workers to its own.
  *
- * If a collation contradicts its own tables the sort fails.  A user that can
- * start over takes back what was done, and the build begins again without the
- * tables.
+ * If a collation contradicts its own tables, the sort fails.  If the user has
+ * start_over, that undoes what was written, and the build begins again without
+ * the tables.
  *
  *-------------------------------------------------------------------------
  */
@@ -38,18 +38,18 @@
 #include "utils/snapmgr.h"
 
 /*
- * Leader: what only the process that was asked for the build knows.
+ * Leader: the state of the process that performs the build's request.
  */
 typedef struct Leader
 {
 	Participant self;
-	SiblingKey	key;			/* of what the scan leaves for siblings */
+	SiblingKey	key;			/* of the siblings' runs, without the index */
 	const PtBuildRequest *request;
 	void		(*start_over) (PtBuild *build);
 } Leader;
 
 /*
- * Add up what the scans found; all runs are there.
+ * Add up the counts of all participants' scans.  All runs must be there.
  */
 static void
 count_tuples(Leader *leader, PtBuildResult *result)
@@ -81,8 +81,8 @@ count_tuples(Leader *leader, PtBuildResult *result)
 }
 
 /*
- * Raise an error if all participants together have not read each block of the
- * table, or some twice: the index would lack rows that nobody has counted.
+ * Raise an error unless all participants together read as many blocks as the
+ * table has: the index could lack rows that no participant counted.
  */
 static void
 check_blocks(const Team *team)
@@ -106,10 +106,9 @@ check_blocks(const Team *team)
 }
 
 /*
- * Load, in slices together with the others or alone.  If a sort has failed,
- * what was loaded is taken back.  A load that leaves tuples unread, in the
- * middle of a slice perhaps, is not one: better an error than an index that
- * lacks them.
+ * Load, in slices together with the workers or alone.  If a sort failed, undo
+ * the load by start_over.  Otherwise raise an error if the load left tuples
+ * unread: the index would lack them.
  */
 static SortOutcome
 load(Leader *leader)
@@ -134,7 +133,7 @@ load(Leader *leader)
 	return outcome;
 }
 
-/* How many rows the planner would expect of the table. */
+/* Returns the planner's estimate of the table's rows. */
 static int64
 expected_rows(Relation heap)
 {
@@ -146,7 +145,7 @@ expected_rows(Relation heap)
 	return (int64) clamp_row_est(tuples);
 }
 
-/* What the workers must know. */
+/* Fill in the information for the workers. */
 static void
 init_info(BuildInfo *info, const PtBuildRequest *request,
 		  const WaitingRuns *runs)
@@ -192,7 +191,7 @@ leader_init(Leader *leader, const PtBuildRequest *request,
 	if (runs == NULL)
 	{
 		team->table = request->heap;
-		/* who comes when all blocks of a heap are taken finds none */
+		/* a worker that begins after the scan of a heap has nothing to put */
 		team->scan_is_all = heapscan_is_shareable(request->heap);
 	}
 	else
@@ -210,7 +209,7 @@ leader_init(Leader *leader, const PtBuildRequest *request,
 }
 
 /*
- * Launch workers.  The candidates become siblings, if any workers are there.
+ * Launch workers.  If any start, the candidates become siblings.
  */
 static void
 start(Leader *leader, BuildScan *scan)
@@ -230,7 +229,7 @@ start(Leader *leader, BuildScan *scan)
 
 	if (scan->runs != NULL)
 	{
-		/* who scanned is nobody of this team: it all counts as ours */
+		/* an earlier team scanned: its counts become the leader's */
 		team->slot->rows = scan->runs->counts.rows;
 		team->slot->put = scan->runs->tuples;
 		team->slot->broken_hot_chain = scan->runs->counts.broken_hot_chain;
@@ -238,9 +237,9 @@ start(Leader *leader, BuildScan *scan)
 }
 
 /*
- * All runs of the siblings are there: let them wait.  Not before the workers
- * have ended: one that begins late attaches the segment of each sibling, and
- * that of runs that are of no use is gone here.
+ * Make the siblings' runs, which are all there, wait for their builds.  To be
+ * called after the workers have ended: a late worker still attaches the segment
+ * of each sibling, and siblings_keep may detach it.
  */
 static void
 keep_siblings(Leader *leader)
@@ -260,7 +259,7 @@ keep_siblings(Leader *leader)
 	}
 }
 
-/* The result, with room for the statistics of all processes. */
+/* Make the result, with room for the statistics of all processes. */
 static PtBuildResult *
 make_result(const Team *team)
 {
@@ -275,7 +274,7 @@ make_result(const Team *team)
 	return result;
 }
 
-/* Take the statistics of all participants, which have ended. */
+/* Copy the statistics of all participants.  The workers must have ended. */
 static void
 take_stats(Team *team, PtBuildResult *result)
 {
@@ -292,8 +291,8 @@ take_stats(Team *team, PtBuildResult *result)
 }
 
 /*
- * Scan, sort and load.  If a sort has failed, everything is as it was before,
- * and *outcome says so.  The result is in the current memory context.
+ * Scan, sort and load.  If a sort fails, *outcome says so, and everything is as
+ * it was before.  The result is in the current memory context.
  */
 static PtBuildResult *
 attempt(const PtBuildRequest *request, const BuildOps *ops, BuildScan *scan,
@@ -310,7 +309,7 @@ attempt(const PtBuildRequest *request, const BuildOps *ops, BuildScan *scan,
 	MemoryContextSwitchTo(build_context);
 	leader_init(&leader, request, ops, scan->runs);
 
-	/* A normal build judges visibility itself and so wants to see all. */
+	/* A normal build judges visibility itself, so its scan must see all. */
 	team->snapshot = request->index_info->ii_Concurrent ?
 		RegisterSnapshot(GetTransactionSnapshot()) : SnapshotAny;
 	start(&leader, scan);
@@ -334,7 +333,7 @@ attempt(const PtBuildRequest *request, const BuildOps *ops, BuildScan *scan,
 	return result;
 }
 
-/* Count what an attempt that failed has cost as the leader's. */
+/* Add the costs of a failed attempt to the leader's statistics. */
 static void
 add_failed(PtBuildResult *result, const PtBuildResult *failed)
 {
@@ -348,8 +347,8 @@ add_failed(PtBuildResult *result, const PtBuildResult *failed)
 }
 
 /*
- * No longer use the tables of this collation, here and in workers, because it
- * is not what they prove.
+ * Stop using the tables of this collation, in this process and its workers,
+ * because the collation contradicts them.
  */
 static void
 distrust_collation(Relation index, Oid collation)
@@ -395,9 +394,9 @@ build_own(const PtBuildRequest *request, const BuildOps *ops, BuildScan *scan)
 		if (!outcome.failed)
 			return result;
 
-		/* with that it cannot happen again */
+		/* without the tables the sort cannot fail for this reason again */
 		distrust_collation(request->index, outcome.contradicted);
 		failed_result = result;
-		now = &again;			/* for this index, and from the table */
+		now = &again;			/* scan the table, for this index only */
 	}
 }

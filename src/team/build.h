@@ -17,10 +17,10 @@
  * BuildOps: the callbacks of a build of ptsort's own, and the main function of
  * its workers, which calls participant_serve with them.
  *
- * A build that can be done all over again gives start_over.  Its sorts are then
- * restartable (SortOptions).  When one has failed, the leader calls start_over
- * instead of finish, to take back all that was written, and the build begins
- * again without the tables of the collation that contradicts them.
+ * A build that can be repeated sets start_over, else NULL.  Its sorts are then
+ * restartable (SortOptions).  If one fails, the leader calls start_over instead
+ * of finish, to undo all that was written, and the build begins again without
+ * the tables of the collation that contradicts them.
  */
 typedef struct BuildOps
 {
@@ -33,22 +33,23 @@ typedef struct BuildOps
 extern PtBuildResult *build_run(const PtBuildRequest *request);
 
 /*
- * BuildScan: what builds of ptsort's own may ask for beyond the request, and
- * what they are told.  Zero-initialise it, then set the first part.
+ * BuildScan: further options and results of builds of ptsort's own.
+ * Zero-initialise it, then set the first part.
  */
 typedef struct BuildScan
 {
-	WaitingRuns *runs;			/* to be loaded, without a scan, or NULL */
-	int			ncandidates;	/* for which it would scan as well */
+	WaitingRuns *runs;			/* runs to load instead of scanning, or NULL */
+	int			ncandidates;	/* other indexes that the scan may serve */
 	const Candidate *candidates;
 
-	int			nsiblings;		/* for which it does, before the first sort */
+	int			nsiblings;		/* result: number of other indexes served; set
+								 * before the first sort begins */
 } BuildScan;
 
 /*
- * build_own is build_run for builds of ptsort's own, whose begin callback gets
- * the PtSortOptions of a SortOptions; the request names no callbacks.  The runs
- * of siblings wait when it returns (siblings.h).
+ * build_own is build_run for builds of ptsort's own: the request names no
+ * callbacks, and the PtSortOptions that begin receives are part of a
+ * SortOptions.  When it returns, the runs of the siblings wait (siblings.h).
  */
 extern PtBuildResult *build_own(const PtBuildRequest *request,
 								const BuildOps *ops, BuildScan *scan);

@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * heapcolumns.c
- *	  Take the columns of an index from a heap tuple.
+ *	  Extract the columns of an index from a heap tuple.
  *
- * This is heap_deform_tuple() for some of the columns.  A column that appears
- * in an index several times is taken once and its value repeated.
+ * This does the work of heap_deform_tuple() for some of the columns.  If an
+ * index has a column several times, it is extracted once and the value copied.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,7 +12,7 @@
 
 #include "team/heapcolumns.h"
 
-/* Note that a value of the index is this column. */
+/* Enter into the plan that a value of the index is this column. */
 static void
 plan_add_value(HeapColumns *plan, int value, AttrNumber attnum)
 {
@@ -27,7 +27,7 @@ plan_add_value(HeapColumns *plan, int value, AttrNumber attnum)
 		column->value = value;
 }
 
-/* Find out which columns have known offsets. */
+/* Compute the offsets of the columns that have known ones. */
 static void
 plan_fixed_part(HeapColumns *plan)
 {
@@ -112,7 +112,7 @@ heapcolumns_walk(const HeapColumns *plan, HeapTupleHeader tuple, int from,
 		offset = att_addlength_pointer(offset, column->len, data + offset);
 	}
 
-	/* columns that were added to the table after the tuple */
+	/* columns that were added to the table later than the tuple */
 	for (; i < plan->ncolumns; i++)
 	{
 		int			value = plan->columns[i].value;

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * heapcolumns.h
- *	  Take the columns of an index from a heap tuple.
+ *	  Extract the columns of an index from a heap tuple.
  *
- * heap_deform_tuple() takes all columns of a table, a slot takes all up to the
- * last one that is wanted.  Here only the wanted ones are taken, most often
- * from offsets that are known beforehand; other columns are stepped over, and
- * only if a wanted one follows.
+ * heap_deform_tuple() extracts all columns of a table, a slot those up to the
+ * last one needed.  The functions here extract only the columns of the index,
+ * most often from offsets that are known beforehand.  They step over another
+ * column only if a needed one follows.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,7 +27,7 @@ typedef struct FixedValue
 	uint32		offset;			/* from t_hoff, in a tuple without NULLs */
 } FixedValue;
 
-/* A column of the table, as needed to step over it. */
+/* A column of the table, with what is needed to step over it. */
 typedef struct WalkColumn
 {
 	int16		value;			/* which value of the index, or -1 */
@@ -37,10 +37,10 @@ typedef struct WalkColumn
 } WalkColumn;
 
 /*
- * How to take an index's values from a tuple.  The first nfixed columns are of
- * fixed length, so in a tuple without NULLs they are at known offsets and
- * the walk starts after them.  Columns after the last wanted one are not
- * looked at.
+ * A plan to extract an index's values from a tuple.  The first nfixed columns
+ * have a fixed length, so that in a tuple without NULLs they are at known
+ * offsets and the walk starts after them.  'columns' ends with the last column
+ * that the index needs.
  */
 typedef struct HeapColumns
 {
@@ -48,40 +48,40 @@ typedef struct HeapColumns
 	int			ncolumns;
 	WalkColumn *columns;
 	int			nfixed;
-	uint32		fixed_end;		/* offset of the end of the last of these */
+	uint32		fixed_end;		/* end of the nfixed-th column, from t_hoff */
 	int			nfixed_values;
 	FixedValue	fixed_values[INDEX_MAX_KEYS];
 
-	/* distance from a tuple's header to the values, roughly: to prefetch */
+	/* rough distance of the values from the tuple's start, for prefetching */
 	uint32		reach;
 
-	/* values that are the same column as an earlier one */
+	/* values of the same column as an earlier value */
 	int			nrepeats;
 	int16		repeat_to[INDEX_MAX_KEYS];
 	int16		repeat_from[INDEX_MAX_KEYS];
 } HeapColumns;
 
 /*
- * heapcolumns_plan fills in how to take the columns of an index that has no
- * expressions from tuples of the table that 'desc' describes.  The plan keeps
- * the pointer to it.  plan->columns is palloc'd, for the caller to free; all
- * else is in *plan, which must be zero.
+ * heapcolumns_plan fills in the plan for an index without expressions and for
+ * tuples that 'desc' describes.  The plan keeps the pointer to 'desc'.  *plan
+ * must be zeroed; the caller frees plan->columns, which is palloc'd.
  */
 extern void heapcolumns_plan(HeapColumns *plan, TupleDesc desc,
 							 const IndexInfo *index_info);
 
 /*
- * heapcolumns_walk takes the values of column 'from' and those after it.
- * 'offset' is where that column, or padding before it, begins in the data.
+ * heapcolumns_walk extracts the values of column 'from', counted from 0, and of
+ * all later ones.  'offset' is where that column, or the padding before it,
+ * begins in the data.
  */
 extern void heapcolumns_walk(const HeapColumns *plan, HeapTupleHeader tuple,
 							 int from, uint32 offset,
 							 Datum *values, bool *isnull);
 
 /*
- * heapcolumns_take takes an index's values from a tuple.  Those passed by
- * reference point into the tuple, or into the descriptor for columns that were
- * added to the table after the tuple.
+ * heapcolumns_take extracts an index's values from a tuple.  Values passed by
+ * reference point into the tuple, or into the descriptor if the column was
+ * added to the table later than the tuple.
  */
 static inline void
 heapcolumns_take(const HeapColumns *plan, HeapTupleHeader tuple,

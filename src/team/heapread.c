@@ -3,40 +3,43 @@
  * heapread.c
  *	  The pages of a heap table in the order of a scan.
  *
- * The server reads a large table 8 kB at a time (before 17) into a ring of
- * buffers.  Where the system has the table in its cache, that is most of what
- * a scan costs: a system call, a search for a buffer and two changes of the
- * buffer mapping for every page.  So we copy pages from the file, many by one
- * system call, into memory of our own that the processor's cache holds.
+ * The server reads a large table into a ring of buffers, before 17 one page at
+ * a time.  If the table is in the operating system's cache, this is most of the
+ * cost of a scan: a system call, a search for a buffer and two changes of the
+ * buffer mapping for every page.  So this file copies pages from the file, many
+ * with one system call, into private memory that fits the processor's cache.
  *
- * When is the file right?  A page that has been changed since it was written is
- * in a buffer, and who wants to change it must get it into one first.  So a
- * block that no buffer has, and that gets none while we read it, is in the file
- * as it is: that is what the server itself relies on when it reads a block.  We
- * hold the locks of the buffer mapping's partitions that our blocks belong to,
- * shared, from the look until the copy is there, in ascending order as the
- * server does (BufferAlloc, DropRelationBuffers).  To look before and after the
- * copy, without locks between, would not do: meanwhile the block may have been
- * read into a buffer, changed, written and evicted, and the copy may have parts
- * of the page before and after.
+ * A copy is correct if no buffer has the block.  A page that was changed since
+ * it was written is in a buffer, and a process that wants to change a page must
+ * read it into a buffer first.  So the file has the current content of a block
+ * that is in no buffer and enters none during the copy; the server relies on
+ * the same when it reads a block.  The copying process holds the locks of the
+ * blocks' partitions of the buffer mapping in shared mode, from the look-up
+ * until the end of the copy.  It acquires them in ascending order, as the
+ * server does (BufferAlloc, DropRelationBuffers).  Looking up the blocks before
+ * and after the copy, without locks in between, would not suffice: another
+ * process could read the block into a buffer, change, write and evict it
+ * meanwhile, and the copy could mix the old page and the new one.
  *
- * Others need these locks: exclusively for each page that they read into a
- * buffer.  So no lock is held while we wait for the device: only what the
- * system has in its cache is copied (RWF_NOWAIT).  Where there are more
- * participants than cores, one that holds locks may have to wait for its turn
- * to run; fewer locks at a time did not change what pgbench notices of that
- * (RESULTS.md).  The server's own functions read everything else:
+ * Other processes need these locks in exclusive mode for each page that they
+ * read into a buffer.  So a process must not wait for the device while it holds
+ * them, and copies only blocks that are in the system's cache (RWF_NOWAIT).  If
+ * there are more participants than cores, one that holds locks may be
+ * descheduled; taking fewer locks at a time did not reduce the effect of that
+ * on other sessions (RESULTS.md).  The server's own functions read everything
+ * else:
  *
- * - blocks that a buffer has, or that are not in the system's cache
- * - pages whose checksum or header is wrong: the server says so, or repairs
- * - pages on which somebody must set hint bits (heapread_pin)
+ * - blocks that are in a buffer, or not in the system's cache
+ * - pages whose checksum or header is wrong: the server reports or repairs them
+ * - pages on which hint bits must be set (heapread_pin)
  * - tables in local buffers, and tables so small that the server's scan would
- *	 leave them in shared buffers, where the next query wants them
+ *	 leave them in shared buffers for the next query
  *
- * On 17 and later the server's scan has a stream that reads ahead.  A stream
- * that has begun cannot be left in the middle; so there the first block that
- * the system does not have in its cache hands all that follow to the stream.
- * And who may end before the scan does has a stream of its own.
+ * On 17 and later the server's scan has a stream that reads ahead.  The scan
+ * cannot leave a stream that it began.  So after the first block that is not in
+ * the system's cache, it reads all following blocks from the stream.  A process
+ * with a HeapShare, which may end before the scan does, has a stream of its
+ * own.
  *
  *-------------------------------------------------------------------------
  */
@@ -57,39 +60,40 @@
 #include "utils/rel.h"
 
 /*
- * Blocks that are copied at a time: few enough for the processor's second
- * cache.  With 8 and with 32 a scan takes as long.
+ * Number of blocks to copy at a time: they fit the processor's second-level
+ * cache.  Half or twice as many are as fast.
  */
 #define BATCH		16
 
-/* How long to make no copies after some that were of no use, in batches */
+/* Maximum number of batches to read without copies after useless copies */
 #define MAX_PAUSE	64
 
 struct HeapReader
 {
-	HeapScanDesc scan;			/* the server's: blocks, strategy, stream */
+	HeapScanDesc scan;			/* server's scan: blocks, strategy, stream */
 	const HeapShare *share;		/* or NULL */
-	ReadStream *stream;			/* ours if there is a share, else the scan's */
-	BlockNumber nblocks;		/* that we have got of the scan */
-	bool		stays;			/* the share has no limit any more */
-	bool		copying;		/* try to copy pages? */
-	bool		ended;			/* no blocks after the batch */
-	Buffer		buffer;			/* of the page that was provided; or invalid */
-	Buffer		last;			/* the last one that was; or invalid */
+	ReadStream *stream;			/* made here if there is a share, else the
+								 * scan's */
+	BlockNumber nblocks;		/* number of blocks got from the scan */
+	bool		stays;			/* the share no longer limits the scan */
+	bool		copying;		/* true: try to copy pages */
+	bool		ended;			/* the batch is the last one */
+	Buffer		buffer;			/* pinned buffer of the page, or invalid */
+	Buffer		last;			/* last buffer that was pinned, or invalid */
 
 	/* the batch */
 	int			n;
 	int			next;
-	int			npinned;		/* copies that were of no use */
+	int			npinned;		/* copies that heapread_pin replaced */
 	BlockNumber blocks[BATCH];
 	bool		copied[BATCH];
-	char	   *pages;			/* BATCH of them */
+	char	   *pages;			/* memory of BATCH pages */
 
-	/* while copies are of no use, wait twice as long every time */
-	int			pause;			/* batches to wait, the last time */
-	int			waiting;		/* batches still to wait */
+	/* each time that copies were useless, pause about twice as long */
+	int			pause;			/* length of the last pause, in batches */
+	int			waiting;		/* batches left of the current pause */
 
-	OpenSegment segment;		/* of the file, if any is open */
+	OpenSegment segment;		/* open segment of the file, if any */
 };
 
 
@@ -98,8 +102,8 @@ struct HeapReader
  */
 
 /*
- * The next block, InvalidBlockNumber after the last one.  The scan's own
- * fields tell where we are.
+ * Returns the next block, InvalidBlockNumber after the last one.  The position
+ * is in the fields of the server's scan.
  */
 static BlockNumber
 next_of_scan(HeapScanDesc scan)
@@ -137,9 +141,9 @@ next_of_scan(HeapScanDesc scan)
 }
 
 /*
- * Is our share read, and is the rest left to others?  Not in the middle of a
- * chunk of blocks: a parallel scan gives out chunks, and nobody else knows of
- * what is left of ours.
+ * True if this process read its share and leaves the rest to the other ones.
+ * It never stops in the middle of a chunk of the parallel scan, since no other
+ * process would read the rest of that chunk.
  */
 static bool
 ends_share(HeapReader *reader)
@@ -156,7 +160,7 @@ ends_share(HeapReader *reader)
 	return share->leave_rest(share->arg, reader->nblocks, wait);
 }
 
-/* The next block of our share of the scan, or InvalidBlockNumber. */
+/* Returns the next block of this process's share, or InvalidBlockNumber. */
 static BlockNumber
 next_block(HeapReader *reader)
 {
@@ -194,7 +198,10 @@ fill_batch(HeapReader *reader)
 
 #ifdef RWF_NOWAIT
 
-/* How many blocks from the i-th one on follow each other in one segment. */
+/*
+ * Returns the number of consecutive blocks from the i-th one on that are in one
+ * segment of the file.
+ */
 static int
 neighbours(const HeapReader *reader, int i)
 {
@@ -215,10 +222,10 @@ by_number(const void *a, const void *b)
 }
 
 /*
- * Lock the partitions of the buffer mapping that n blocks belong to, and tell
- * which of the blocks a buffer has.
+ * Lock the partitions of the buffer mapping that n blocks belong to, and set
+ * buffered[i] to true if the i-th block is in a buffer.
  *
- * Returns the number of locks, and sets 'partitions' to what is locked.
+ * Returns the number of locks, and sets 'partitions' to the locked ones.
  */
 static int
 lock_blocks(Relation heap, const BlockNumber *blocks, int n, int *partitions,
@@ -246,9 +253,10 @@ lock_blocks(Relation heap, const BlockNumber *blocks, int n, int *partitions,
 }
 
 /*
- * Copy n neighbouring blocks from the i-th one, none of which a buffer has.
+ * Copy n consecutive blocks from the i-th one on, none of which is in a buffer.
  *
- * Returns how many pages the system had in its cache, from the first one.
+ * Returns the number of pages copied: those before the first page that is not
+ * in the system's cache.
  */
 static int
 copy_cached(HeapReader *reader, int i, int n)
@@ -265,8 +273,8 @@ copy_cached(HeapReader *reader, int i, int n)
 }
 
 /*
- * Copy what can be copied of n neighbouring blocks from the i-th one.  False
- * if the system had some not in its cache.
+ * Copy those of n consecutive blocks from the i-th one on that are in no
+ * buffer.  Returns false after a block that is not in the system's cache.
  */
 static bool
 copy_neighbours(HeapReader *reader, int i, int n)
@@ -296,7 +304,7 @@ copy_neighbours(HeapReader *reader, int i, int n)
 	return cached;
 }
 
-/* Keep only copies of sound pages, and count these as the server does. */
+/* Discard copies of damaged pages, and count the others as blocks read. */
 static void
 check_copies(HeapReader *reader)
 {
@@ -314,7 +322,7 @@ check_copies(HeapReader *reader)
 	pt_count_blocks_read(reader->scan->rs_base.rs_rd, ncopied);
 }
 
-/* Copy what can be copied of the batch. */
+/* Copy all pages of the batch that can be copied. */
 static void
 copy_batch(HeapReader *reader)
 {
@@ -378,7 +386,7 @@ end_stream(HeapReader *reader)
 		read_stream_end(reader->stream);
 }
 
-/* The next page's buffer, invalid after the last one. */
+/* Returns the buffer of the next page, invalid after the last one. */
 static Buffer
 next_buffer(HeapReader *reader)
 {
@@ -423,8 +431,9 @@ heapread_begin(HeapScanDesc scan, const HeapShare *share)
 }
 
 /*
- * After a batch of copies: go on, or make none for a while?  The first scan of
- * a table that was just loaded must set hint bits everywhere.
+ * After a batch of copies, decide whether to pause copying: if more than half
+ * were useless, as in the first scan of a newly loaded table, which must set
+ * hint bits on every page.
  */
 static void
 judge_copies(HeapReader *reader)
@@ -434,7 +443,7 @@ judge_copies(HeapReader *reader)
 	reader->waiting = reader->pause;
 }
 
-/* The next batch.  False after the last one. */
+/* Fill the next batch.  Returns false after the last one. */
 static bool
 next_batch(HeapReader *reader)
 {
@@ -453,7 +462,7 @@ next_batch(HeapReader *reader)
 	return reader->n > 0;
 }
 
-/* Provide the page of a buffer, which is pinned. */
+/* Set *page to the page of a pinned buffer, which the reader owns from now. */
 static void
 provide_buffer(HeapReader *reader, Buffer buffer, HeapPage *page)
 {
@@ -463,12 +472,11 @@ provide_buffer(HeapReader *reader, Buffer buffer, HeapPage *page)
 }
 
 /*
- * The buffer after the last one that was provided, pinned, if it has this
- * block, else invalid.  A table is most often read into buffers in order, and a
- * search in the buffer mapping, which is all over memory, takes longer: 0.3 us
- * in warm processes, a microsecond where that memory is not mapped yet.  (What
- * ReadRecentBuffer() does not do is raise the buffer's usage count, so a scan
- * for a build does not make it stay longer.)
+ * Pins and returns the buffer that follows the last one, if it has this block,
+ * else InvalidBuffer.  Tables are usually read into buffers in order, and this
+ * is faster than a search in the buffer mapping, whose memory is scattered.
+ * (ReadRecentBuffer() does not raise the buffer's usage count, so the scan of a
+ * build does not make the page stay in memory longer.)
  */
 static Buffer
 pin_next(const HeapReader *reader, Relation heap, BlockNumber block)

@@ -16,10 +16,10 @@
 typedef struct HeapReader HeapReader;
 
 /*
- * A page of the table.  It is in a buffer, which is pinned but not locked, or
- * it is a copy, and the buffer is invalid.  A copy is what the page was at one
- * moment since the scan began.  Nobody may write into it; who wants to set hint
- * bits calls heapread_pin first.
+ * A page of the table.  It is either in a buffer, which is pinned but not
+ * locked, or a copy, and then the buffer is invalid.  A copy has the content of
+ * the page at one moment since the scan began.  It is read-only: callers must
+ * call heapread_pin before they set hint bits.
  */
 typedef struct HeapPage
 {
@@ -29,11 +29,13 @@ typedef struct HeapPage
 } HeapPage;
 
 /*
- * HeapShare: how much of a parallel scan a process reads that began before the
- * others.  After 'least' blocks it asks, at the end of each chunk that the scan
- * gives out, whether they have begun and are to read the rest, telling how many
- * it has; when it has 'most' it may wait for them, once.  If they have not it
- * reads on to the end, as far as they leave blocks.
+ * HeapShare: limits of the part of a parallel scan that one process reads, if
+ * it begins before the others.  From 'least' blocks on, at the end of each
+ * chunk of the scan, the reader calls leave_rest with the number of blocks read
+ * so far.  If that returns true, this process stops, and the others read the
+ * rest.  From 'most' blocks on, the reader calls leave_rest one last time, with
+ * 'wait' set, which allows it to wait for the others to begin.  If it returns
+ * false then, this process reads on to the end of the scan.
  */
 typedef struct HeapShare
 {
@@ -44,29 +46,33 @@ typedef struct HeapShare
 } HeapShare;
 
 /*
- * heapread_begin begins to read the blocks of a scan that has just begun, in
- * the current memory context.  'share' lives as long; or it is NULL.
+ * heapread_begin returns a reader, in the current memory context, for a scan
+ * that was begun but has read nothing.  'share' may be NULL, else it must live
+ * as long as the reader.
  */
 extern HeapReader *heapread_begin(HeapScanDesc scan, const HeapShare *share);
 
 /*
- * heapread_next provides the next page, valid until the next call.  False
- * after the last one.
+ * heapread_next sets *page to the next page, which is valid until the next
+ * call.  Returns false after the last one.
  */
 extern bool heapread_next(HeapReader *reader, HeapPage *page);
 
-/* heapread_pin exchanges a copy for the page itself. */
+/* heapread_pin replaces a copy by the page itself, in a pinned buffer. */
 extern void heapread_pin(HeapReader *reader, HeapPage *page);
 
 extern void heapread_end(HeapReader *reader);
 
 /*
- * heapread_done returns how many blocks of the table had been scanned before
- * this one, by all participants as far as we can tell.
+ * heapread_done returns the number of blocks that precede this one in the order
+ * of the scan: about as many as all participants together have scanned.
  */
 extern BlockNumber heapread_done(HeapScanDesc scan, BlockNumber block);
 
-/* These hint bits suffice: inserted by a committed transaction, not deleted. */
+/*
+ * True if the hint bits alone prove the tuple live: a committed transaction
+ * inserted it, and none deleted it.
+ */
 static inline bool
 heapread_says_live(HeapTupleHeader tuple)
 {

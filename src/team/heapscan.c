@@ -3,45 +3,45 @@
  * heapscan.c
  *	  Page-at-a-time scan of a heap table for index builds.
  *
- * The rules are those of the server's heapam_index_build_range_scan(); what
- * differs is how often things are done.  For each page:
+ * The rules are those of the server's heapam_index_build_range_scan(), but the
+ * work is done once per page instead of once per tuple.  For each page:
  *
  * 1. Judge.  Under one share lock, decide for every tuple whether it gets an
  *	  index entry, and find the root line pointers of heap-only tuples.
- * 2. Emit.  With the pin only, take the values and call the callback, for one
- *	  index after the other.  That is safe: as long as a page is pinned nobody
- *	  removes or moves its tuples, and what others may still change (hint bits,
- *	  xmax, more line pointers) is not read any more.
+ * 2. Emit.  With the pin only, read the values and call the callback, for one
+ *	  index after the other.  That is safe: no process removes or moves tuples
+ *	  of a pinned page, and this step does not read what other processes may
+ *	  still change (hint bits, xmax, more line pointers).
  *
- * A page that no buffer has may come as a copy (heapread.c), which needs no
- * lock.  If its hint bits do not tell that all its tuples are alive, it is
- * exchanged for the page itself.
+ * heapread.c may provide a page that is in no buffer as a copy, which needs no
+ * lock.  If the hint bits do not prove that all tuples of the copy are live,
+ * the scan reads the page into a buffer and judges it there.
  *
- * Nothing is emitted before the page has been judged completely.  So a page
- * with a tuple whose judgement needs a warning or a wait, because another
- * transaction has it in progress, can be left to the server's own scan, for
- * that one block.  (An index build normally holds a lock that excludes this,
- * except on tables whose users release their locks early.)
+ * Nothing is emitted before the whole page is judged.  So if a tuple needs a
+ * warning or a wait, because another transaction has it in progress, the
+ * server's own scan can do that one block.  (An index build normally holds a
+ * lock that excludes other writers, except on tables whose users release their
+ * locks early.)
  *
  * Pages with recently dead tuples, or with the transaction's own changes, are
  * judged here: their rules need no waiting, and after a restore in a single
  * transaction, or while an old snapshot is held, all pages may be like that.
  *
- * Which horizon?  An index must have recently dead tuples, those that some
- * snapshot may still see, and need not have dead ones.  We determine the
- * horizon once when the scan begins; the server's scan of a single block
- * determines it again.  The two may differ; so do those of the participants in
- * the server's own parallel builds.  That is harmless: each horizon was right
- * when it was determined, all that precedes it is invisible to every snapshot
- * from then on, and tuples that are dead or recently dead differ in nothing
- * else: neither is counted nor checked for uniqueness.  Only the verdicts on
+ * The horizon: an index must have recently dead tuples, those that some
+ * snapshot may still see, and need not have dead ones.  This scan determines
+ * the horizon once at its start; the server's scan of a single block determines
+ * it again, so that the two may differ, as do the horizons of the participants
+ * in the server's own parallel builds.  That is harmless.  Each horizon was
+ * right when it was determined, and all that precedes it is invisible to every
+ * snapshot from then on.  Dead and recently dead tuples differ in nothing else:
+ * neither kind is counted or checked for uniqueness.  Only the verdicts on
  * tuples of one HOT chain must agree, and these are on one page.
  *
- * In CONCURRENTLY builds an MVCC snapshot decides, the same for all blocks and
- * participants; with a new one for each block, a row that moves meanwhile would
- * be seen twice or not at all.  So no block may be left to the server's scan,
- * which would take a new snapshot, and none needs to be: a snapshot decides
- * without waiting.
+ * In CONCURRENTLY builds one MVCC snapshot decides for all blocks and
+ * participants.  With a new snapshot for each block, a row that moves meanwhile
+ * would be seen twice or not at all.  So the server's scan, which would take a
+ * new snapshot, must not do any block; nor does it need to, since a snapshot
+ * decides without waiting.
  *
  *-------------------------------------------------------------------------
  */
@@ -66,13 +66,13 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-/* How to make what one of the indexes gets. */
+/* Emits the tuples of a page to one index. */
 typedef struct HeapEmitter
 {
 	HeapScanTarget *target;
-	HeapColumns plan;			/* for indexes of plain columns */
+	HeapColumns plan;			/* for an index of plain columns */
 
-	/* for expressions and predicates; estate is NULL if there are none */
+	/* for expressions and predicates; estate is NULL without these */
 	EState	   *estate;
 	ExprContext *econtext;
 	TupleTableSlot *slot;
@@ -85,38 +85,38 @@ typedef struct HeapScan
 	bool		progress;
 	int			nemitters;
 	HeapEmitter *emitters;
-	uint32		reach;			/* of the plan whose values are farthest */
+	uint32		reach;			/* maximum HeapColumns.reach of the plans */
 
-	HeapScanDesc scan;			/* the server's: blocks, strategy, snapshot */
+	HeapScanDesc scan;			/* server's scan: blocks, strategy, snapshot */
 	Snapshot	snapshot;
-	TransactionId oldest_xmin;	/* with SnapshotAny */
+	TransactionId oldest_xmin;	/* the horizon, with SnapshotAny only */
 
 	/* the judged page */
 	HeapReader *reader;
 	HeapPage	here;
-	int			nitems;			/* tuples that get an entry */
-	int			nlive;			/* that count as live */
-	int			nseen;			/* that are there at all */
-	bool		heap_only;		/* has heap-only tuples with an entry */
+	int			nitems;			/* tuples that get an index entry */
+	int			nlive;			/* tuples that count as live */
+	int			nseen;			/* all tuples or, with MVCC, visible ones */
+	bool		heap_only;		/* some tuples with an entry are heap-only */
 	bool		broken_chain;
 	OffsetNumber offsets[MaxHeapTuplesPerPage];
 	bool		alive[MaxHeapTuplesPerPage];
 	OffsetNumber roots[MaxHeapTuplesPerPage];	/* if heap_only */
 
 	BlockNumber pages;
-	BlockNumber copied_pages;	/* judged by a copy */
-	BlockNumber server_pages;
+	BlockNumber copied_pages;	/* pages for which a copy sufficed */
+	BlockNumber server_pages;	/* pages that the server's scan did */
 } HeapScan;
 
-/* What becomes of a tuple. */
+/* How the scan treats a tuple. */
 typedef enum Verdict
 {
-	SKIP,						/* no entry */
-	TAKE_LIVE,					/* entry; live */
-	TAKE_DELETED,				/* entry, not live: recently dead, or deleted
-								 * by this transaction */
-	CHAIN_BROKEN,				/* no entry, though some may still see it */
-	ASK_SERVER					/* of another transaction in progress */
+	SKIP,						/* no index entry */
+	TAKE_LIVE,					/* entry; the tuple is live */
+	TAKE_DELETED,				/* entry; recently dead, or deleted by this
+								 * transaction */
+	CHAIN_BROKEN,				/* no entry, though a snapshot may see it */
+	ASK_SERVER					/* another transaction has it in progress */
 } Verdict;
 
 
@@ -125,12 +125,12 @@ typedef enum Verdict
  */
 
 /*
- * Prefetch the memory of all tuples: what the judgement reads and what the
- * values will be taken from.  A table in shared buffers is too large for the
- * processor's caches, and a scan spends most of its time waiting for memory.
+ * Prefetch the headers and the values of all tuples.  A table in shared buffers
+ * is too large for the processor's caches, so a scan spends most of its time
+ * waiting for memory.
  *
- * Returns the last offset, which must be used: gcc 12 drops calls of a function
- * that does nothing but prefetch.
+ * Returns the last offset.  Callers must use it: gcc 12 drops calls of a
+ * function that does nothing but prefetch.
  */
 static inline OffsetNumber
 prefetch_tuples(const HeapScan *hs)
@@ -154,7 +154,7 @@ tuple_of(const HeapScan *hs, ItemId item)
 	return (HeapTupleHeader) PageGetItem(hs->here.page, item);
 }
 
-/* The tuple in the form that the server's visibility functions expect. */
+/* Set *tuple to the form that the server's visibility functions expect. */
 static inline void
 set_tuple(const HeapScan *hs, OffsetNumber offset, ItemId item,
 		  HeapTupleData *tuple)
@@ -172,8 +172,8 @@ is_own(TransactionId xid)
 }
 
 /*
- * Judge a tuple whose hint bits do not suffice.  These are the rules of the
- * server's scan, without its "anyvisible" mode.
+ * Judge a tuple whose hint bits do not suffice, by the rules of the server's
+ * scan without its "anyvisible" mode.
  */
 static Verdict
 judge_by_horizon(const HeapScan *hs, OffsetNumber offset, ItemId item)
@@ -199,8 +199,8 @@ judge_by_horizon(const HeapScan *hs, OffsetNumber offset, ItemId item)
 		case HEAPTUPLE_RECENTLY_DEAD:
 
 			/*
-			 * Somebody may still see it.  If the HOT chain continues, the
-			 * chain's only entry is for the live tuple at its end.
+			 * A snapshot may still see the tuple.  If the HOT chain
+			 * continues, its only entry is for the live tuple at its end.
 			 */
 			return HeapTupleIsHotUpdated(&tuple) ? CHAIN_BROKEN : TAKE_DELETED;
 	}
@@ -218,8 +218,8 @@ add_item(HeapScan *hs, OffsetNumber offset, HeapTupleHeader tuple, bool alive)
 }
 
 /*
- * Judge all tuples, with SnapshotAny.  False if the server must do it, or if
- * the page is a copy and the hint bits of a tuple do not suffice.
+ * Judge all tuples with SnapshotAny.  Returns false if the server must do the
+ * page, or if it is a copy and the hint bits of a tuple do not suffice.
  */
 static bool
 judge_all(HeapScan *hs)
@@ -254,8 +254,8 @@ judge_all(HeapScan *hs)
 }
 
 /*
- * Find the tuples that an MVCC snapshot sees.  False if the page is a copy and
- * the hint bits of a tuple do not suffice.
+ * Find the tuples that an MVCC snapshot sees.  Returns false if the page is a
+ * copy and the hint bits of a tuple do not suffice.
  */
 static bool
 judge_visible(HeapScan *hs)
@@ -295,7 +295,7 @@ judge_visible(HeapScan *hs)
 	return true;
 }
 
-/* Do all tuples that get an entry have a root to put into it? */
+/* True if every heap-only tuple that gets an entry has a known root. */
 static bool
 roots_are_known(HeapScan *hs)
 {
@@ -312,7 +312,10 @@ roots_are_known(HeapScan *hs)
 	return true;
 }
 
-/* Judge the page.  False if the server must do it. */
+/*
+ * Judge the page.  Returns false if the server must do it, or if a copy does
+ * not suffice.
+ */
 static bool
 judge_tuples(HeapScan *hs)
 {
@@ -328,7 +331,7 @@ judge_tuples(HeapScan *hs)
 	return roots_are_known(hs);
 }
 
-/* Judge the page under one lock.  False if the server must do it. */
+/* Judge a page in a buffer.  Returns false if the server must do it. */
 static bool
 judge_buffer(HeapScan *hs)
 {
@@ -353,7 +356,8 @@ judge_buffer(HeapScan *hs)
 }
 
 /*
- * Judge the page: a copy if that suffices.  False if the server must do it.
+ * Judge the page, by its copy if that suffices.  Returns false if the server
+ * must do it.
  */
 static bool
 judge_page(HeapScan *hs)
@@ -377,7 +381,7 @@ judge_page(HeapScan *hs)
 
 /*
  * Evaluate the predicate and the expressions, through a slot as the server
- * does.  False if the index does not have the tuple.
+ * does.  Returns false if the predicate excludes the tuple.
  */
 static bool
 evaluate(const HeapScan *hs, HeapEmitter *emitter, OffsetNumber offset,
@@ -395,7 +399,7 @@ evaluate(const HeapScan *hs, HeapEmitter *emitter, OffsetNumber offset,
 	return true;
 }
 
-/* Give one of the indexes what it gets of the page. */
+/* Emit the tuples of the page to one index. */
 static void
 emit_to(const HeapScan *hs, HeapEmitter *emitter)
 {
@@ -411,7 +415,7 @@ emit_to(const HeapScan *hs, HeapEmitter *emitter)
 		HeapTupleHeader tuple = tuple_of(hs, item);
 		ItemPointerData tid;
 
-		/* the next page is most often after this one, in copies or buffers */
+		/* the next page usually follows this one, in copies and in buffers */
 		pt_prefetch((char *) tuple + BLCKSZ);
 		if (emitter->estate == NULL)
 			heapcolumns_take(&emitter->plan, tuple, values, isnull);
@@ -437,13 +441,13 @@ emit_page(HeapScan *hs)
 {
 	for (int i = 0; i < hs->nemitters; i++)
 		emit_to(hs, &hs->emitters[i]);
-	pgstat_count_index_tuples(hs->heap, hs->nseen); /* tuples read, that is */
+	pgstat_count_index_tuples(hs->heap, hs->nseen); /* tuples read */
 }
 
 /*
- * Leave the page to the server, once for each index.  It prepares expressions
- * in a context of its own and forgets them afterwards; ours must not be mixed
- * up with these.
+ * Call the server's scan for the page, once for each index.  That scan prepares
+ * the index's expressions in an executor state of its own and frees them at its
+ * end, so the expression states of this scan are set aside meanwhile.
  */
 static void
 leave_page_to_server(HeapScan *hs)
@@ -489,8 +493,8 @@ scan_pages(HeapScan *hs)
  */
 
 /*
- * heapscan_is_shareable: see heapscan.h.  We only know the pages of the
- * server's own heap.
+ * heapscan_is_shareable: see heapscan.h.  This file reads pages of the server's
+ * own heap only.
  */
 bool
 heapscan_is_shareable(Relation heap)
@@ -499,8 +503,9 @@ heapscan_is_shareable(Relation heap)
 }
 
 /*
- * In a serializable transaction a scan by an MVCC snapshot looks for conflicts
- * tuple by tuple, so that is left to the server as well.
+ * True if this file can scan the table for the index.  In a serializable
+ * transaction a scan with an MVCC snapshot must check every tuple for
+ * conflicts, so the server does that scan.
  */
 static bool
 can_read_pages(Relation heap, const IndexInfo *index_info)
@@ -530,7 +535,7 @@ begin_evaluation(HeapEmitter *emitter, Relation heap)
 {
 	emitter->estate = CreateExecutorState();
 	emitter->econtext = GetPerTupleExprContext(emitter->estate);
-	/* not a slot for buffers: the page may be a copy */
+	/* a slot without a buffer, because the page may be a copy */
 	emitter->slot = MakeSingleTupleTableSlot(RelationGetDescr(heap),
 											 &TTSOpsHeapTuple);
 	emitter->econtext->ecxt_scantuple = emitter->slot;
@@ -595,8 +600,9 @@ report_blocks(const HeapScan *hs, int param)
 }
 
 /*
- * Begin the server's scan, for what it decides: blocks, strategy, start.  A
- * serial CONCURRENTLY build takes its snapshot here, which is returned.
+ * Begin the server's scan, which decides about blocks, strategy and start.  For
+ * a serial CONCURRENTLY build, this registers a snapshot and returns it, else
+ * NULL.  The caller unregisters it.
  */
 static Snapshot
 begin_scan(HeapScan *hs, ParallelTableScanDesc parallel, bool concurrent)

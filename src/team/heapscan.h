@@ -3,12 +3,13 @@
  * heapscan.h
  *	  Page-at-a-time scan of a heap table for index builds.
  *
- * heapscan_build() does what table_index_build_scan() does: the same calls of
- * the callback, though not necessarily in the same order among participants,
- * the same count, the same errors, warnings and waits, and the same changes of
- * the IndexInfo (ii_BrokenHotChain).  On a heap table it locks each buffer
- * once instead of once per tuple and takes the columns straight from the page,
- * and it can do so for several indexes at a time.
+ * heapscan_build() does what table_index_build_scan() does: it makes the same
+ * calls of the callback, though not necessarily in the same order among
+ * participants, returns the same count, raises the same errors and warnings,
+ * waits for the same transactions, and changes the IndexInfo in the same way
+ * (ii_BrokenHotChain).  On a heap table it locks each buffer once instead of
+ * once per tuple and reads the columns directly from the page, and it can do so
+ * for several indexes at a time.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,24 +21,24 @@
 #include "nodes/execnodes.h"
 #include "team/heapread.h"
 
-/* One of the indexes that a scan is for. */
+/* An index that receives the tuples of a scan. */
 typedef struct HeapScanTarget
 {
 	Relation	index;
 	IndexInfo  *index_info;
 	IndexBuildCallback callback;
-	void	   *state;			/* the callback's */
-	double		rows;			/* found: live ones */
+	void	   *state;			/* argument of the callback */
+	double		rows;			/* result: live rows */
 } HeapScanTarget;
 
 /*
- * heapscan_build passes this process's share of the table's tuples to the
- * callback of each target, a page at a time, and counts live ones.  Without a
- * parallel scan its share is the table.  'parallel' must have been initialized
+ * heapscan_build passes this process's part of the table's tuples to the
+ * callback of each target, a page at a time, and counts live rows.  It scans
+ * the whole table if 'parallel' is NULL, else 'parallel' must be initialized
  * with SnapshotAny, or for CONCURRENTLY with a registered MVCC snapshot.  If
- * 'progress', the blocks are reported to the progress view.  'share' is for
- * heapread_begin, and may be NULL.  Returns how many blocks were read,
- * InvalidBlockNumber if the server's scan did that.
+ * 'progress' is set, it reports the blocks to the progress view.  'share' is
+ * passed to heapread_begin and may be NULL.  Returns the number of blocks read,
+ * or InvalidBlockNumber if the server's own scan read them.
  *
  * Values that are passed by reference point into the page, or into memory
  * that is valid until the callback returns.
@@ -47,8 +48,9 @@ extern BlockNumber heapscan_build(Relation heap, HeapScanTarget *targets,
 								  const HeapShare *share, bool progress);
 
 /*
- * heapscan_is_shareable tells whether a scan of this table can be for more than
- * one target, none of them with expressions, a predicate or CONCURRENTLY.
+ * heapscan_is_shareable returns true if a scan of this table can have more than
+ * one target, provided that none of them has expressions, a predicate or
+ * CONCURRENTLY.
  */
 extern bool heapscan_is_shareable(Relation heap);
 

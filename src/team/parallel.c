@@ -6,11 +6,12 @@
  * A parallel sort is the work of a team (team.h) whose processes scan a table
  * through slots, or call the user's fill, or both.
  *
- * A context that is ours is gone, and parallel mode with it, before the user
- * has the stream: who reads it may write to the database and run other parallel
- * queries.  Only the segment stays until the end, as the runs' files belong to
- * it.  In a context of the user's own nobody knows what the workers do after
- * they have sorted, so it is waited for them at the end.
+ * If the team made the parallel context, the leader destroys it and leaves
+ * parallel mode before the user reads the stream.  So the user may meanwhile
+ * write to the database and run other parallel queries.  Only the segment stays
+ * until the end, since the files of the runs belong to it.  In a context that
+ * the user made, the workers may do other work after they have sorted, so the
+ * leader waits for them at the end (parallel_end).
  *
  *-------------------------------------------------------------------------
  */
@@ -31,29 +32,29 @@
 #include "utils/snapmgr.h"
 #include "variant/variants.h"
 
-/* What the workers must know beyond what every team does. */
+/* TeamKind's information for the workers of a parallel sort. */
 typedef struct ParallelInfo
 {
 	Oid			table_id;		/* InvalidOid: none */
 } ParallelInfo;
 
 /*
- * Sorter: this process's part.
+ * Sorter: one process's state in a parallel sort.
  */
 typedef struct Sorter
 {
 	Team		team;			/* must be first */
-	PtParallel	parallel;		/* what the callbacks see */
+	PtParallel	parallel;		/* argument of the callbacks */
 	const PtParallelOps *ops;
 	ParallelInfo info;
-	MemoryContext context;		/* all of it is here */
-	bool		finished;		/* the workers have ended, and were counted */
+	MemoryContext context;		/* leader: memory of the sort */
+	bool		finished;		/* leader: finish was called */
 } Sorter;
 
 #define SORTER_OF(parallel) \
 	((Sorter *) ((char *) (parallel) - offsetof(Sorter, parallel)))
 
-/* What the callbacks see, as it is now. */
+/* Update and return the argument of the callbacks. */
 static PtParallel *
 parallel_of(Team *team)
 {
@@ -79,7 +80,7 @@ begin(Team *team, const SortOptions *options)
 										 &options->options);
 }
 
-/* Put this process's share of the table's rows. */
+/* Put this process's part of the table's rows; returns their number. */
 static double
 scan_table(Team *team, PtParallel *parallel)
 {
@@ -153,7 +154,7 @@ static const TeamKind sorter_kind = {
 	.shared_init = shared_init
 };
 
-/* The user's last callback in this process. */
+/* Call the user's last callback in this process. */
 static void
 call_done(Sorter *self)
 {
@@ -162,9 +163,9 @@ call_done(Sorter *self)
 }
 
 /*
- * The callbacks, by library and name.  The leader looks them up as well as the
- * workers: a wrong name shows there first, and a sort without workers finds the
- * same function.
+ * Returns the callbacks by library and name, or raises an error.  The leader
+ * calls this, too, not only the workers: so it reports a wrong name before the
+ * launch, and a sort without workers uses the same function.
  */
 static const PtParallelOps *
 find_ops(const char *library, const char *function, bool has_table)
@@ -197,7 +198,7 @@ find_ops(const char *library, const char *function, bool has_table)
  * Leader
  */
 
-/* Raise an error for a request that cannot be met. */
+/* Raise an error if the request is invalid. */
 static void
 check_request(const PtParallelRequest *request)
 {
@@ -273,7 +274,7 @@ make_sorter(const PtParallelRequest *request)
 	return self;
 }
 
-/* How many workers may be asked for. */
+/* Returns the number of workers to request. */
 static int
 wanted_workers(const PtParallelRequest *request)
 {
@@ -287,7 +288,7 @@ wanted_workers(const PtParallelRequest *request)
 	return workers;
 }
 
-/* Wait for the workers' end, and count what they did. */
+/* Wait for the workers' end, check and add up what they did. */
 static void
 finish(Sorter *self)
 {
@@ -333,7 +334,7 @@ parallel_run(const PtParallelRequest *request)
 	return &self->parallel;
 }
 
-/* The result, in the current memory context. */
+/* Make the result, in the current memory context. */
 static PtParallelResult *
 make_result(const Team *team)
 {

@@ -3,8 +3,9 @@
  * participant.c
  *	  One process's part of a parallel index build: participant.h.
  *
- * Here is what every process of a build does, and the main function of the
- * workers.  See team.h for the phases, and build.c for the rules of a build.
+ * This file has the callbacks of a build's team, which every process runs, and
+ * the main function of the workers.  See team.h for the phases, and build.c for
+ * the rules of a build.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,15 +30,21 @@
 #include "utils/rel.h"
 
 /*
- * The leader limits its share of tables of no more blocks than this, and waits
- * for workers if its scan has taken that long: they come 3 to 6 ms after it.
+ * Maximum size of a table, in blocks, for which the leader limits its share of
+ * the scan (leader_share).
  */
 #define MOST_SHARED_BLOCKS	8192
+
+/*
+ * Minimum time, in ms, that the leader must have scanned to wait for workers.
+ * They begin some milliseconds after the leader.
+ */
 #define LEAST_SCAN_MS		2.5
 
 /*
- * Raise an error, naming what is wrong, if the set of callbacks is not one that
- * PtBuildOps allows: otherwise NULL would be called after a scan of hours.
+ * Raise an error that names the wrong callbacks if PtBuildOps does not allow
+ * this set.  Without this check, calling a NULL would crash the process after
+ * the scan, perhaps after hours.
  */
 static void
 check_ops(const PtBuildOps *ops, const char *library, const char *function)
@@ -119,8 +126,7 @@ participant_build(Team *team)
  */
 
 /*
- * There is one more index for which the table is scanned; its segment is
- * attached.
+ * Add an index to the siblings of this build.  Its segment must be attached.
  */
 static void
 add_sibling(Participant *participant, Relation index, const SiblingInfo *info,
@@ -142,8 +148,8 @@ add_sibling(Participant *participant, Relation index, const SiblingInfo *info,
 }
 
 /*
- * Leader: make siblings of the candidates, as far as there are segments for
- * their runs and room in the budget for their sorts.
+ * Leader: make siblings of the candidates, in their order, until there is no
+ * segment for the runs of the next one or no room in the budget for its sort.
  */
 static void
 make_siblings(Team *team, int processes)
@@ -189,7 +195,7 @@ begin(Team *team, const SortOptions *options)
 											  &options->options);
 }
 
-/* Begin the sort of a sibling, as an ordinary build would. */
+/* Begin the sort of a sibling with the options of an ordinary build. */
 static void
 begin_sibling(const Team *team, Sibling *sibling)
 {
@@ -208,7 +214,7 @@ begin_sibling(const Team *team, Sibling *sibling)
 	sibling->sort = sibling->ops->begin(&sibling->build, &with.options);
 }
 
-/* IndexBuildCallback: the same as put_tuple, for a sibling. */
+/* IndexBuildCallback: put_tuple for a sibling. */
 static void
 put_sibling_tuple(Relation index, ItemPointer tid, Datum *values,
 				  bool *isnull, bool alive, void *state)
@@ -230,7 +236,7 @@ put_tuple(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 						  values, isnull, alive);
 }
 
-/* What the siblings have found, and the time that their sorts took in that. */
+/* Store the siblings' counts, and add up their sorts' time during the scan. */
 static void
 count_for_siblings(Participant *participant, const HeapScanTarget *targets)
 {
@@ -247,7 +253,7 @@ count_for_siblings(Participant *participant, const HeapScanTarget *targets)
 	}
 }
 
-/* What leave_rest must know. */
+/* The argument of leave_rest. */
 typedef struct LeaderScan
 {
 	const Team *team;
@@ -255,10 +261,14 @@ typedef struct LeaderScan
 } LeaderScan;
 
 /*
- * Will the workers have sorted what they scan before the leader has sorted its
- * blocks, if it leaves them the rest?  As if all were as fast, and sorted as
- * fast as they scan.  But if they will wait for the leader to learn the sooner
- * it begins the better.
+ * True if the workers, when the leader leaves them the rest of the table, would
+ * finish sorting their blocks before the leader finishes sorting its 'own'
+ * ones.  The estimate assumes that all participants are equally fast, and sort
+ * as fast as they scan.  The workers must scan and sort the blocks that the
+ * scan did not give out, and sort those that they have.
+ *
+ * Also true if the workers will wait for the leader's key to learn: the sooner
+ * it begins to learn the better.
  */
 static bool
 workers_end_first(const Team *team, BlockNumber own)
@@ -268,14 +278,15 @@ workers_end_first(const Team *team, BlockNumber own)
 
 	if (sort_is_to_learn(team->sort))
 		return true;
-	/* 2 (all - given) + (given - own) for each of them, <= own */
+	/* (2 (nblocks - given) + (given - own)) / (participants - 1) <= own */
 	return own * (uint64) team->participants + given >=
 		2 * (uint64) scan->phs_nblocks;
 }
 
 /*
- * HeapShare: are the workers to scan the rest?  If they have begun.  It is not
- * waited for them longer than the scan has taken so far.
+ * HeapShare.leave_rest: true if the workers should scan the rest, which they
+ * can only if they began.  The leader waits for them no longer than it has
+ * scanned so far.
  */
 static bool
 leave_rest(void *arg, BlockNumber nblocks, bool wait)
@@ -291,10 +302,11 @@ leave_rest(void *arg, BlockNumber nblocks, bool wait)
 }
 
 /*
- * The leader's share of a small table, or NULL.  It begins first, and at some
- * 5 ms later there may be little left for the workers to scan: but the leader's
- * sort takes longer than its scan.  So it ends when it has its part, or up to a
- * quarter more, and workers have come.
+ * Set *share and *scan to limit the leader's part of a small table's scan, and
+ * return 'share'; or return NULL for no limit.  The leader begins first and,
+ * without a limit, could scan most of the table before the workers begin; but
+ * its sort takes longer than its scan.  So it stops after an equal part of the
+ * blocks, or at most a quarter more, if the workers began by then.
  */
 static const HeapShare *
 leader_share(const Team *team, LeaderScan *scan, HeapShare *share)
@@ -316,7 +328,7 @@ leader_share(const Team *team, LeaderScan *scan, HeapShare *share)
 	return share;
 }
 
-/* Put this process's share of the table, for the siblings as well. */
+/* Put this process's part of the table, also into the siblings' sorts. */
 static void
 scan(Team *team)
 {
@@ -355,7 +367,7 @@ scan(Team *team)
 	pfree(targets);
 }
 
-/* Have the sorts of the siblings leave their runs. */
+/* Perform the sorts of the siblings, which write and announce their runs. */
 static void
 perform_siblings(Team *team)
 {
@@ -371,7 +383,7 @@ perform_siblings(Team *team)
 		siblings_count(sibling->shared, team->participant, &sibling->counts);
 		fault_point("build: sort of sibling");
 		sort_perform(sibling->sort);
-		/* it has announced that as well, to who takes the runs */
+		/* it also announced the outcome, which siblings_keep reads */
 		sort_outcome(sibling->sort, &outcome);
 		sort_end(sibling->sort);
 		sibling->sort = NULL;
@@ -433,7 +445,7 @@ const TeamKind participant_kind = {
 	.read = load,
 	.shared_size = shared_size,
 	.shared_init = shared_init,
-	.init_late = true,			/* btree's takes a while, and is for the load */
+	.init_late = true,			/* btree's is slow, and for the load only */
 	.enter_phase = report_phase
 };
 
@@ -443,7 +455,7 @@ const TeamKind participant_kind = {
  */
 
 /*
- * Lock modes that index.c holds in the leader.
+ * The lock modes that index.c holds in the leader
  */
 static LOCKMODE
 heap_lockmode(const BuildInfo *info)
@@ -457,7 +469,7 @@ index_lockmode(const BuildInfo *info)
 	return info->is_concurrent ? RowExclusiveLock : AccessExclusiveLock;
 }
 
-/* Attach a segment that the leader has made besides that of the team. */
+/* Attach a segment that the leader made besides that of the team. */
 static dsm_segment *
 attach(dsm_handle handle)
 {
@@ -470,7 +482,7 @@ attach(dsm_handle handle)
 	return segment;
 }
 
-/* Find the runs that were left for this build, and the siblings. */
+/* Attach the runs that wait for this build, and the siblings' segments. */
 static void
 worker_attach(Participant *participant)
 {
@@ -494,7 +506,7 @@ worker_attach(Participant *participant)
 	}
 }
 
-/* Let go of what worker_attach has found, but for the memory. */
+/* Detach the segments and close the indexes of worker_attach. */
 static void
 worker_detach(Participant *participant)
 {
@@ -508,7 +520,7 @@ worker_detach(Participant *participant)
 }
 
 /*
- * Open the relations.
+ * Open the relations, find the callbacks and attach the other segments.
  */
 static void
 worker_open(Participant *participant)
@@ -541,7 +553,7 @@ participant_serve(dsm_segment *segment, shm_toc *toc, const PtBuildOps *ops)
 														"ptsort build",
 														ALLOCSET_DEFAULT_SIZES);
 
-	/* As nbtsort.c says: nothing but a safe CONCURRENTLY is inherited. */
+	/* as in nbtsort.c: a worker inherits no flag except PROC_IN_SAFE_IC */
 	Assert(MyProc->statusFlags == 0 || MyProc->statusFlags == PROC_IN_SAFE_IC);
 
 	MemoryContextSwitchTo(build_context);

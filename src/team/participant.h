@@ -18,39 +18,41 @@
 #define BUILD_WORKER_MAIN "ptsort_build_worker_main"
 
 /*
- * BuildInfo: what the workers must know beyond what every team does.
+ * BuildInfo: TeamKind's information for the workers of a build.  is_unique,
+ * nulls_not_distinct and is_concurrent are those of the leader's IndexInfo,
+ * which may differ from the catalogs.
  */
 typedef struct BuildInfo
 {
 	Oid			heap_id;
 	Oid			index_id;
-	bool		is_unique;		/* these three from the leader's IndexInfo, */
-	bool		nulls_not_distinct; /* which may differ from the catalogs */
+	bool		is_unique;
+	bool		nulls_not_distinct;
 	bool		is_concurrent;
-	dsm_handle	stored;			/* segment with the runs that are loaded, or
-								 * DSM_HANDLE_INVALID: the table is scanned */
-	int			nsiblings;		/* for which it is scanned as well */
+	dsm_handle	stored;			/* segment of the runs to load, or
+								 * DSM_HANDLE_INVALID: scan the table */
+	int			nsiblings;		/* other indexes that the scan serves */
 	SiblingInfo siblings[MAX_SIBLINGS];
 } BuildInfo;
 
 /*
- * Candidate: an index for which the leader would have the table scanned as
- * well.  It is open.
+ * Candidate: an open index that may become a sibling, so that the scan of this
+ * build serves it, too.
  */
 typedef struct Candidate
 {
 	Relation	index;
-	bool		is_unique;		/* these two as its IndexInfo will have them */
-	bool		nulls_not_distinct;
+	bool		is_unique;		/* as its IndexInfo will have it */
+	bool		nulls_not_distinct; /* as its IndexInfo will have it */
 } Candidate;
 
 /*
- * Sibling: an index for which the table is scanned as well.
+ * Sibling: another index that the scan of this build serves (siblings.h).
  */
 typedef struct Sibling
 {
 	const PtBuildOps *ops;
-	PtBuild		build;			/* what the callbacks see */
+	PtBuild		build;			/* argument of the callbacks */
 	dsm_segment *segment;
 	SiblingShared *shared;
 	PtSort	   *sort;
@@ -58,43 +60,46 @@ typedef struct Sibling
 } Sibling;
 
 /*
- * Participant: this process's part.
+ * Participant: one process's state in a build.
  */
 typedef struct Participant
 {
 	Team		team;			/* must be first */
-	PtBuild		build;			/* what the callbacks see */
+	PtBuild		build;			/* argument of the callbacks */
 	const PtBuildOps *ops;
-	bool		progress;		/* report phases */
+	bool		progress;		/* report phases to the progress view */
 	int			nsiblings;
 	Sibling		siblings[MAX_SIBLINGS];
-	dsm_segment *stored;		/* in a worker: see BuildInfo */
+	dsm_segment *stored;		/* in a worker: segment of BuildInfo.stored */
 
 	/* Leader */
-	BuildInfo	info;			/* what the workers are told */
-	int			ncandidates;	/* to be siblings, if there are workers */
+	BuildInfo	info;			/* for the workers */
+	int			ncandidates;	/* they become siblings if there are workers */
 	const Candidate *candidates;
 } Participant;
 
-/* What the processes of a build do. */
+/* Index builds as a kind of team. */
 extern const TeamKind participant_kind;
 
 /*
- * participant_find_ops returns the callbacks of a build by library and name,
- * or raises an error, also if they are incomplete.  The leader calls it as
- * well as the workers: a wrong name shows there first, and a build without
- * workers finds the same function.
+ * participant_find_ops returns the callbacks of a build by library and name.
+ * It raises an error if there are none or if they are incomplete.  The leader
+ * calls it, too, not only the workers: so it reports a wrong name before the
+ * launch, and a build without workers uses the same function.
  */
 extern const PtBuildOps *participant_find_ops(const char *library,
 											  const char *function);
 
-/* participant_drop_siblings, in the leader: nobody sorts for them. */
+/*
+ * participant_drop_siblings, in the leader, detaches the segments of all
+ * siblings: this build does not sort for them.
+ */
 extern void participant_drop_siblings(Participant *participant);
 
-/* participant_build returns what the callbacks see, as it is now. */
+/* participant_build updates and returns the argument of the callbacks. */
 extern PtBuild *participant_build(Team *team);
 
-/* participant_block_scan returns what the processes share of a heap's scan. */
+/* participant_block_scan returns the shared state of a heap's parallel scan. */
 static inline ParallelBlockTableScanDesc
 participant_block_scan(const Team *team)
 {
@@ -102,8 +107,8 @@ participant_block_scan(const Team *team)
 }
 
 /*
- * participant_serve does all that a worker does.  Without 'ops', it finds the
- * callbacks by the names in the segment.
+ * participant_serve does all the work of a worker.  If 'ops' is NULL, it finds
+ * the callbacks by the names in the segment.
  */
 extern void participant_serve(dsm_segment *segment, shm_toc *toc,
 							  const PtBuildOps *ops);

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * request.c
- *	  The ranges of what a caller may ask of a build or a parallel sort.
+ *	  Limits of the numbers in a request for a build or a parallel sort.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,12 +10,12 @@
 #include "team/request.h"
 #include "utils/memutils.h"
 
-/* The largest argument, which is copied for each worker */
+/* Maximum size of the argument, which is copied for the workers */
 #define MAX_ARG_SIZE		((Size) MaxAllocSize)
 
 /*
- * The most shared memory for callbacks: more than any machine has, and rounding
- * and sums do not overflow.
+ * Maximum size of the callbacks' shared memory: more than any machine has, and
+ * small enough that rounding and sums do not overflow.
  */
 #define MAX_SHARED_SIZE		((Size) 1 << 46)
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * request.h
- *	  The ranges of what a caller may ask of a build or a parallel sort.
+ *	  Limits of the numbers in a request for a build or a parallel sort.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,15 +11,15 @@
 #include "compat.h"
 
 /*
- * request_check raises an error if a number is out of its range; 'what' is
- * "index build" or "parallel sort", for the message.
+ * request_check raises an error if a number is out of range.  'what' names the
+ * operation in the message: "index build" or "parallel sort".
  */
 extern void request_check(const char *what, int workers, int64 budget,
 						  Size arg_size);
 
 /*
- * request_shared_size returns what the callback shared_size has returned, or
- * raises an error if that is out of range.
+ * request_shared_size returns 'size', the result of a callback shared_size, or
+ * raises an error if it is out of range.
  */
 extern Size request_shared_size(Size size);
 

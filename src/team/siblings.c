@@ -3,15 +3,16 @@
  * siblings.c
  *	  Runs that wait for the builds of other indexes: siblings.h.
  *
- * The segment of a sibling is made by the leader of the first build, whose
- * resource owner lets go of it should that build fail.  When runs wait, it
- * belongs to no resource owner any more: its mapping is pinned.  It is detached
- * by whatever comes first, the end of the sibling's build or of the statement,
- * the end of the transaction, the abort of a subtransaction, or the end of the
- * process; and with it go the files, as their set belongs to the segment.
+ * The leader of the first build creates the segment of a sibling; if that build
+ * fails, the leader's resource owner detaches it.  While runs wait, their
+ * segment belongs to no resource owner, because its mapping is pinned.  It is
+ * detached at the end of the sibling's build, the end of the statement, the end
+ * of the transaction, the abort of a subtransaction, or the end of the process,
+ * whichever comes first.  The file set belongs to the segment, so detaching the
+ * segment also removes the files.
  *
- * The list of runs that wait is in static memory: nothing that can fail happens
- * between the pin and the entry.
+ * The list of runs that wait is in static memory, so nothing can fail between
+ * pinning a segment and entering it in the list.
  *
  *-------------------------------------------------------------------------
  */
@@ -34,8 +35,8 @@ struct SiblingShared
 	int			processes;		/* immutable */
 
 	/*
-	 * Of each participant, written by it before it announces its runs.  The
-	 * sorts' own block follows.
+	 * By participant.  Each one writes its counts before it announces its
+	 * runs.  The shared block of the sorts follows.
 	 */
 	SiblingCounts counts[FLEXIBLE_ARRAY_MEMBER];
 };
@@ -108,7 +109,7 @@ siblings_count(SiblingShared *shared, int participant,
  * Runs that wait
  */
 
-/* The settings that decide how sort keys are made, and compared. */
+/* Returns a number made of all settings that affect sort keys. */
 static uint64
 key_settings(void)
 {
@@ -130,7 +131,10 @@ siblings_key(SiblingKey *key, Relation heap, int workers, int64 budget)
 	key->settings = key_settings();
 }
 
-/* Add up what all participants left; false if one of their sorts failed. */
+/*
+ * Add up the counts and tuples of all participants.  Returns false if one of
+ * their sorts failed.
+ */
 static bool
 add_up(WaitingRuns *runs)
 {
@@ -226,7 +230,7 @@ siblings_workers(Oid index_id)
 	return find(index_id)->key.workers;
 }
 
-/* Why runs of one key are of no use for another, or NULL if they are. */
+/* Returns why runs of one key do not suit a build of another, or NULL. */
 static const char *
 compare_keys(const SiblingKey *then, const SiblingKey *now)
 {
@@ -261,7 +265,7 @@ siblings_take(Relation heap, Relation index, const IndexInfo *index_info,
 	*why_not = compare_keys(&runs->key, &key);
 	if (*why_not != NULL)
 	{
-		/* nor are the others, most likely: let this build scan for them */
+		/* other siblings' runs hardly suit either: this build scans for them */
 		siblings_forget();
 		return NULL;
 	}
@@ -271,7 +275,7 @@ siblings_take(Relation heap, Relation index, const IndexInfo *index_info,
 
 
 /*
- * The end of a transaction or a subtransaction, which an error may have ended
+ * The end of a transaction or a subtransaction
  */
 
 static void

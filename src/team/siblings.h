@@ -3,11 +3,11 @@
  * siblings.h
  *	  Runs that wait for the builds of other indexes of the same table.
  *
- * A statement that builds all indexes of a table builds one after the other.
- * The first build's scan can put into a sort for each sibling as well, an index
- * that will be built next.  What such a sort leaves is in a segment of dynamic
- * shared memory of its own, with its files, and waits there for the sibling's
- * build, in the process that is the leader of both.
+ * A statement that builds all indexes of a table builds one after the other.  A
+ * sibling is an index that the same statement will build later.  The scan of
+ * the first build can also put tuples into one sort for each sibling.  The runs
+ * of that sort wait for the sibling's build in a segment of dynamic shared
+ * memory of their own, which the process that leads both builds keeps attached.
  *
  *		leader							every participant of the first build
  *		siblings_create
@@ -30,30 +30,30 @@
 #include "ptsort.h"
 #include "storage/dsm.h"
 
-/* Most indexes that one scan can be for. */
+/* Maximum number of indexes built from one scan, the first one included. */
 #define MAX_INDEXES_PER_SCAN	32
 #define MAX_SIBLINGS	(MAX_INDEXES_PER_SCAN - 1)
 
-/* What the processes of the first build must know of a sibling. */
+/* What the processes of the first build must know about a sibling. */
 typedef struct SiblingInfo
 {
 	Oid			index_id;
-	bool		is_unique;		/* these two as in its IndexInfo later */
-	bool		nulls_not_distinct;
+	bool		is_unique;		/* as its IndexInfo will have it */
+	bool		nulls_not_distinct; /* as its IndexInfo will have it */
 	dsm_handle	handle;			/* of the segment */
 } SiblingInfo;
 
-/* What is at the start of the segment.  Private to siblings.c. */
+/* The start of the segment.  Private to siblings.c. */
 typedef struct SiblingShared SiblingShared;
 
-/* What one or all scans of the first build found. */
+/* Results of the first build's scan: of one participant or of all. */
 typedef struct SiblingCounts
 {
-	double		rows;			/* live ones */
+	double		rows;			/* live rows */
 	bool		broken_hot_chain;
 } SiblingCounts;
 
-/* What must be the same when runs are taken. */
+/* What must be the same in the build that wrote the runs and the sibling's. */
 typedef struct SiblingKey
 {
 	Oid			heap_id;
@@ -62,9 +62,9 @@ typedef struct SiblingKey
 	Oid			index_id;
 	bool		is_unique;
 	bool		nulls_not_distinct;
-	int			workers;		/* asked for */
+	int			workers;		/* number requested */
 	int64		budget;			/* bytes */
-	uint64		settings;		/* that decide about sort keys */
+	uint64		settings;		/* those that affect sort keys */
 } SiblingKey;
 
 /* Runs that wait; valid until siblings_release, or the transaction's end. */
@@ -73,74 +73,82 @@ typedef struct WaitingRuns
 	SiblingKey	key;
 	dsm_segment *segment;		/* NULL: none */
 	SiblingShared *shared;
-	int			participants;	/* that have left runs */
-	SiblingCounts counts;		/* of all */
-	int64		tuples;			/* of all */
+	int			participants;	/* number that wrote the runs */
+	SiblingCounts counts;		/* sum over all participants */
+	int64		tuples;			/* sum over all participants */
 	NameData	scanned_for;	/* the index whose build scanned the table */
-	SubTransactionId subid;		/* the subtransaction they are of */
-	bool		taken;
+	SubTransactionId subid;		/* subtransaction that owns the runs */
+	bool		taken;			/* returned by siblings_take */
 } WaitingRuns;
 
-/* siblings_init installs what ends the wait; once per process. */
+/*
+ * siblings_init registers the transaction callbacks that release the runs; to
+ * be called once per process.
+ */
 extern void siblings_init(void);
 
 /*
- * siblings_create makes the segment for up to so many participants, and sets
- * info->handle.  NULL if there can be none.
+ * siblings_create creates a sibling's segment for at most 'processes'
+ * participants and sets info->handle.  Returns NULL if the server has no slot
+ * for a segment left.
  */
 extern dsm_segment *siblings_create(SiblingInfo *info, int processes);
 
-/* siblings_shared returns what is in such a segment. */
+/* siblings_shared returns the content of a sibling's segment. */
 extern SiblingShared *siblings_shared(dsm_segment *segment);
 
-/* siblings_attach is that, in a worker. */
+/* siblings_attach returns it in a worker, and attaches the sort's files. */
 extern SiblingShared *siblings_attach(dsm_segment *segment);
 
-/* siblings_sorts returns the block of the sibling's sorts. */
+/* siblings_sorts returns the shared block of the sibling's sorts. */
 extern PtSortShared *siblings_sorts(SiblingShared *shared);
 
 /*
- * siblings_count leaves what a participant has found, before its sort is
- * performed.
+ * siblings_count stores the counts of a participant.  To be called before the
+ * sibling's sort is performed.
  */
 extern void siblings_count(SiblingShared *shared, int participant,
 						   const SiblingCounts *counts);
 
 /*
- * siblings_key sets what can be known of a build's runs from the relations and
- * the settings.  That the table has the same rows when runs are taken is up to
- * the caller, which lets no user code run meanwhile.
+ * siblings_key sets the fields that follow from the table, the arguments and
+ * the settings; the caller sets those of the index.  The key does not prove
+ * that the table still has the same rows when the runs are used: the caller
+ * ensures it by running no user code between the two builds.
  */
 extern void siblings_key(SiblingKey *key, Relation heap, int workers,
 						 int64 budget);
 
 /*
- * siblings_keep lets the runs of so many participants wait, who all have
- * announced them.  If a sort has failed, or there is no room, it lets go of the
- * segment.
+ * siblings_keep makes the runs wait for their build.  All 'participants' must
+ * have announced theirs.  If a sort failed, or the list is full, it detaches
+ * the segment instead.
  */
 extern void siblings_keep(const SiblingKey *key, dsm_segment *segment,
 						  int participants, Relation scanned_for);
 
-/* siblings_wait tells whether there are runs that wait for an index. */
+/* siblings_wait returns true if runs wait for the build of this index. */
 extern bool siblings_wait(Oid index_id);
 
-/* siblings_workers returns how many workers their scan had asked for. */
+/*
+ * siblings_workers returns the number of workers that the build which wrote
+ * these runs requested.  Runs must wait for the index.
+ */
 extern int	siblings_workers(Oid index_id);
 
 /*
- * siblings_take returns the runs that wait for the build of an index, or NULL.
- * Then *why_not says why those that there were could not be used, and none wait
- * any more; or is NULL if there were none.
+ * siblings_take returns the runs that wait for the build of this index, or
+ * NULL.  If there are runs, but they do not suit this build, it releases all
+ * runs that wait and sets *why_not to the reason, else to NULL.
  */
 extern WaitingRuns *siblings_take(Relation heap, Relation index,
 								  const IndexInfo *index_info, int workers,
 								  int64 budget, const char **why_not);
 
-/* siblings_release ends the wait of these runs; their files are removed. */
+/* siblings_release detaches the segment of these runs and removes the files. */
 extern void siblings_release(WaitingRuns *runs);
 
-/* siblings_forget does so for all that nobody has taken. */
+/* siblings_forget releases all runs that siblings_take did not return. */
 extern void siblings_forget(void);
 
 #endif							/* PTSORT_SIBLINGS_H */

@@ -3,15 +3,15 @@
  * team.c
  *	  The processes that sort together: team.h.
  *
- * In every participant's first sort its role is PTSORT_WORKER, and collecting
- * begins the sort that reads what they left: a PTSORT_SLICE_LEADER in the
- * leader and a PTSORT_SLICE in every worker or, if slices are not wanted, a
- * PTSORT_LEADER in the leader only.
+ * Every participant's first sort has the role PTSORT_WORKER.  team_collect
+ * begins a second sort, which reads the runs of all first ones: in the role
+ * PTSORT_SLICE_LEADER in the leader and PTSORT_SLICE in every worker or, if the
+ * participants do not read slices, PTSORT_LEADER in the leader only.
  *
- * No process waits here for another one, and there is no lock: a worker's slot
- * is written by that worker only, and read by the leader after an event that
- * orders the two (see TeamSlot).  Waiting for runs is the sort's business,
- * waiting for the end of the workers the server's.
+ * This file has no lock and no wait of its own.  Each worker writes its own
+ * slot only, and the leader reads it after an event that orders the two (see
+ * TeamSlot).  The sort waits for runs; the server's functions wait for the end
+ * of the workers.
  *
  *-------------------------------------------------------------------------
  */
@@ -38,20 +38,20 @@
 #include "utils/rel.h"
 
 /*
- * What is in the segment, each piece under a key of its own in the table of
- * contents.  A piece of size 0 is left out.
+ * The pieces of the segment, each under a key of its own in the table of
+ * contents.  The segment does not contain pieces of size 0.
  */
 typedef enum TeamPiece
 {
 	PIECE_SHARED,				/* one TeamShared */
 	PIECE_SLOTS,				/* a TeamSlot for each participant */
-	PIECE_SCAN,					/* ParallelTableScanDesc, the table AM's */
-	PIECE_SORT,					/* PtSortShared, the sort's */
-	PIECE_USER,					/* the user's, see shared_size */
-	PIECE_LIBRARY,				/* string */
-	PIECE_FUNCTION,				/* string */
-	PIECE_ARG,					/* the user's */
-	PIECE_INFO,					/* the kind's */
+	PIECE_SCAN,					/* ParallelTableScanDesc of the table AM */
+	PIECE_SORT,					/* PtSortShared */
+	PIECE_USER,					/* the user's memory, see shared_size */
+	PIECE_LIBRARY,				/* string: Team.library */
+	PIECE_FUNCTION,				/* string: Team.function */
+	PIECE_ARG,					/* the user's argument: Team.arg */
+	PIECE_INFO,					/* the kind's information: Team.info */
 	PIECE_QUERY,				/* string: the leader's debug_query_string */
 	PIECE_WAL,					/* a WalUsage for each participant */
 	PIECE_BUFFERS,				/* a BufferUsage for each participant */
@@ -61,19 +61,19 @@ typedef enum TeamPiece
 #define PIECE_KEY(piece)	(PTSORT_PARALLEL_KEYS + (piece))
 
 /*
- * TeamShared: what all processes must know.  The leader writes it before it
- * launches workers; immutable from then on.  So are the strings, the argument
- * and the kind's information.
+ * TeamShared: what all processes must know.  The leader writes it, the strings,
+ * the argument and the kind's information before it launches workers; all of
+ * them are immutable from then on.
  */
 typedef struct TeamShared
 {
 	BuildStamp	stamp;			/* must be first */
-	int			participants;	/* that were planned to put */
-	int			processes;		/* the leader's and those of the workers */
-	int64		budget;			/* bytes, of all of them */
-	int64		expected;		/* tuples, of all of them; 0: unknown */
+	int			participants;	/* planned number of those that put tuples */
+	int			processes;		/* the leader and the planned workers */
+	int64		budget;			/* bytes, for all participants together */
+	int64		expected;		/* tuples of all participants; 0: unknown */
 	Size		arg_size;
-	bool		restartable;	/* sorts are */
+	bool		restartable;	/* SortOptions.restartable of all sorts */
 	uint64		query_id;
 } TeamShared;
 
@@ -102,11 +102,11 @@ team_callbacks(const char *what, const char *library, const char *function)
 }
 
 /*
- * team_forbidden: see team.h.  Such a hook sets rel_parallel_workers to 0, as
- * Citus's does for its columnar tables, whose access method cannot scan in
- * parallel.  The server obeys that whatever the table's own option says, so the
- * question is put without the option.  The planner's state is that in which
- * plan_create_index_workers() puts it.
+ * team_forbidden: see team.h.  To forbid parallel work, a hook sets
+ * rel_parallel_workers to 0, as Citus does for its columnar tables, whose
+ * access method cannot scan in parallel.  For the server this overrides the
+ * table's own option, so the option is not passed to the hook here.  The
+ * planner's data structures are those that plan_create_index_workers() makes.
  */
 bool
 team_forbidden(Relation table)
@@ -159,7 +159,7 @@ string_size(const char *string)
 	return string == NULL ? 0 : add_size(strlen(string), 1);
 }
 
-/* How many slices do so many processes read? */
+/* Returns the number of slices for this many processes. */
 static int
 count_slices(const Team *team, int processes)
 {
@@ -171,7 +171,8 @@ count_slices(const Team *team, int processes)
 }
 
 /*
- * Reserve all pieces and make the segment.  False if there can be none.
+ * Compute the sizes of all pieces and create the segment.  Returns false if
+ * the server has no room for one.
  */
 static bool
 create_segment(Team *team, Size *sizes)
@@ -208,7 +209,7 @@ create_segment(Team *team, Size *sizes)
 	return pcxt->seg != NULL;
 }
 
-/* Allocate a piece and enter it; with content, copy that into it. */
+/* Add a piece to the segment: a copy of 'content', or zeros if it is NULL. */
 static void *
 add_piece(const Team *team, TeamPiece piece, const Size *sizes,
 		  const void *content)
@@ -275,7 +276,7 @@ init_shared(Team *team)
 								count_slices(team, team->processes));
 }
 
-/* Forget what was in the segment. */
+/* Reset all pointers into the segment. */
 static void
 forget_segment(Team *team)
 {
@@ -292,8 +293,8 @@ forget_segment(Team *team)
 }
 
 /*
- * Make the segment and launch the workers that are planned; true if any
- * started.
+ * Create the segment and launch the planned workers.  Returns true if any
+ * worker started.
  */
 static bool
 launch(Team *team)
@@ -330,8 +331,9 @@ launch(Team *team)
 }
 
 /*
- * Be the only participant, and all that is shared is in our memory.  What
- * others have reserved in a context that is not ours is there as well.
+ * Go on without workers, with the shared state in local memory.  The table of
+ * contents of a context that the user made stays valid, with all that its
+ * owner reserved there.
  */
 static void
 stay_alone(Team *team)
@@ -354,11 +356,10 @@ stay_alone(Team *team)
 }
 
 /*
- * How many workers to plan for.  Limits under which fewer would start are
- * applied here already, so that the planned participants, over whom the budget
- * is divided, are no more than can be.  0 where there can be no workers:
- * inside other parallel work, without a postmaster, for tables in local
- * buffers.
+ * Returns the number of workers to plan for.  The planned participants divide
+ * the budget, so the server's limits apply here already, not only at the
+ * launch.  Returns 0 where there can be no workers: inside other parallel work,
+ * without a postmaster, and for tables in local buffers.
  */
 static int
 plan_workers(const Team *team, int workers)
@@ -411,7 +412,7 @@ team_end_parallel(Team *team)
 	if (!team->own_context)
 		return;
 
-	team->pcxt->seg = NULL;		/* else it would go with the context */
+	team->pcxt->seg = NULL;		/* the segment outlives the context */
 	DestroyParallelContext(team->pcxt);
 	ExitParallelMode();
 	team->pcxt = NULL;
@@ -451,11 +452,12 @@ team_put_expected(const Team *team)
 }
 
 /*
- * What a sort of this role may use of the budget.  Sorts that work at the same
- * time have equal shares: one or more for each process that puts (a worker does
- * not know yet how many were launched, and takes those that were planned), or
- * one for each that may read slices.  A SERIAL sort is the only one; so is a
- * LEADER, which begins when the sorts that wrote the runs have ended.
+ * Returns the share of the budget, in bytes, of a sort of this role.  Sorts
+ * that work at the same time have equal shares: one or more for each process
+ * that puts tuples, or one for each process that may read slices.  (A worker
+ * divides by the planned number, since it does not know how many workers were
+ * launched.)  A SERIAL sort is the only one; so is a LEADER, which begins after
+ * the sorts that wrote the runs.
  */
 static int64
 share_of_budget(const Team *team, PtSortRole role)
@@ -475,8 +477,9 @@ share_of_budget(const Team *team, PtSortRole role)
 }
 
 /*
- * A sort that plays another part than it was given would be a team that waits
- * for its run or its plan without end, or that reads nothing.
+ * Raise an error if the user's begin callback did not begin the sort with the
+ * given role: the team would wait for its runs or its plan forever, or read
+ * nothing.
  */
 static void
 check_sort(const PtSort *sort, const PtSortOptions *options)
@@ -487,7 +490,7 @@ check_sort(const PtSort *sort, const PtSortOptions *options)
 				 errdetail_internal("It must begin a sort with the options that it is given, and return that.")));
 }
 
-/* Begin a sort, with what is the same in all of the participant's sorts. */
+/* Begin a sort of this role with the team's options. */
 static void
 begin_sort(Team *team, PtSortRole role)
 {
@@ -508,7 +511,7 @@ begin_sort(Team *team, PtSortRole role)
 		options->workers = team->pcxt;
 		if (team->stored != NULL)
 		{
-			/* there is nobody to wait for */
+			/* all runs are there: wait for no process */
 			options->participants = team->stored_participants;
 			options->workers = NULL;
 		}
@@ -524,7 +527,7 @@ end_sort(Team *team)
 	team->sort = NULL;
 }
 
-/* Put this process's share. */
+/* Put this process's tuples. */
 static void
 fill(Team *team)
 {
@@ -537,8 +540,8 @@ fill(Team *team)
 	team->kind->fill(team);
 
 	/*
-	 * The time in which put sorted and wrote runs is not the user's; it is in
-	 * the sort's own figures.
+	 * Sorting and writing runs while tuples were put is not part of fill_ms:
+	 * the sort's own statistics have those times.
 	 */
 	sort_stats(team->sort, &sorted);
 	slot->put = sorted.tuples;
@@ -566,7 +569,7 @@ team_work(Team *team)
 		end_sort(team);
 }
 
-/* Add up what sorts did, one after the other or in other processes. */
+/* Add the statistics of another sort, of this process or another one. */
 static void
 add_sort_stats(PtSortStats *sum, const PtSortStats *stats)
 {
@@ -581,8 +584,8 @@ add_sort_stats(PtSortStats *sum, const PtSortStats *stats)
 }
 
 /*
- * The sort of an earlier team that left the runs counts as that of the
- * participant with the same number, or if there is none, as the leader's.
+ * Add the statistics of the sorts that wrote the stored runs.  Each counts for
+ * the participant of the same number or, if this team has none, the leader.
  */
 static void
 count_stored(Team *team)
@@ -615,7 +618,7 @@ team_collect(Team *team)
 	sort_perform(team->sort);
 }
 
-/* Add how a sort ended to how others did. */
+/* Add the outcome of another sort. */
 static void
 add_outcome(SortOutcome *sum, const SortOutcome *outcome)
 {
@@ -625,8 +628,9 @@ add_outcome(SortOutcome *sum, const SortOutcome *outcome)
 }
 
 /*
- * Add what the sort that was read did to the statistics.  Without workers it is
- * the one that was put into, and its own figures are the sum already.
+ * Add the statistics and the outcome of the sort that was read to the slot.  In
+ * a serial team it is the sort that received the tuples, and its statistics
+ * are the sum already.
  */
 static void
 count_reading(Team *team)
@@ -649,9 +653,9 @@ count_reading(Team *team)
 }
 
 /*
- * Raise an error if the user has returned while slices are left: the result
- * would lack their tuples.  Asking again may be the moment at which we hear
- * that another process has failed; count_reading comes after this and notes it.
+ * Raise an error if the user's callback returned before it read all slices: the
+ * result would lack their tuples.  sort_next_slice() may find here that another
+ * process failed, so count_reading must come after this.
  */
 static void
 check_slices(Team *team)
@@ -753,7 +757,8 @@ team_finish(Team *team)
  */
 
 /*
- * Show the leader's statement as ours, to the log and to pg_stat_activity.
+ * Report the leader's statement as this worker's, in the log and in
+ * pg_stat_activity.
  */
 static void
 report_activity(shm_toc *toc, const TeamShared *shared)
@@ -801,7 +806,7 @@ team_join(Team *team, dsm_segment *segment, shm_toc *toc)
 		shared_attach(team->sort_shared, segment);
 }
 
-/* Leave our resource usage where the leader adds it up. */
+/* Store this worker's WAL and buffer usage for the leader. */
 static void
 report_usage(const Team *team)
 {
