@@ -17,7 +17,7 @@ SELECT i AS id, n, p,
 	(i * 7919::int8 % n)::numeric AS big,
 	i * 7919::int8 % n AS num,
 	CASE i % 3 WHEN 0 THEN NULL WHEN 1 THEN 9223372036854775807 ELSE i * 7919::int8 % n END AS ends
-FROM (VALUES (1, 1), (2, 2), (3, 10), (4, 1000)) v(p, n), generate_series(1, 20000) i;
+FROM (VALUES (1, 1), (2, 2), (3, 10), (4, 250)) v(p, n), generate_series(1, 20000) i;
 ANALYZE few;
 
 -- What the sort of a query took.
@@ -75,7 +75,9 @@ FROM generate_series(1, 3) p, unnest(ARRAY['word', 'long', 'bytes', 'big', 'num'
 GROUP BY 1;
 
 CREATE EXTENSION IF NOT EXISTS amcheck;
--- Index tuples, whose TID decides between equal keys.
+-- Index tuples, whose TID decides between equal keys.  (That keys learn, however few
+-- rows there are, must not depend on which process has used ICU's tables before.)
+SET ptsort.debug_learn_tuples = 0;
 SET max_parallel_maintenance_workers = 4;
 CREATE FUNCTION build_few(part int, keys text, kb int, workers int) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
