@@ -27,7 +27,7 @@
 /* Milliseconds that a worker waits for its gone leader to terminate it. */
 #define ABANDONED_WAIT	1000
 
-/* One process's slot: that process writes it before 'done', all read it after. */
+/* One process's slot: written by it before 'done', read by all afterwards. */
 typedef struct SharedSlot
 {
 	bool		joined;			/* protected by mutex */
@@ -234,7 +234,7 @@ shared_wait_plan(PtSortShared *shared)
 	ConditionVariableCancelSleep();
 }
 
-/* shared_claim_slice returns the number of the next slice; -1: there is none. */
+/* shared_claim_slice returns the number of the next slice, -1 if none is left. */
 int
 shared_claim_slice(PtSortShared *shared)
 {
