@@ -234,7 +234,7 @@ shared_wait_plan(PtSortShared *shared)
 	ConditionVariableCancelSleep();
 }
 
-/* shared_claim_slice returns the number of the next slice, -1 if none is left. */
+/* shared_claim_slice returns the number of the next slice, -1 at the end. */
 int
 shared_claim_slice(PtSortShared *shared)
 {
