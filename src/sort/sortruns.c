@@ -38,7 +38,7 @@
  */
 #define READING_PART		4
 
-/* Limits of the merge order.  More than MAX_MERGE_ORDER runs only cost cache. */
+/* Limits of the merge order.  More than MAX_MERGE_ORDER only costs cache. */
 #define MIN_MERGE_ORDER		6
 #define MAX_MERGE_ORDER		500
 
