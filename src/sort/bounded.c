@@ -24,7 +24,7 @@
 #include "key/key.h"
 #include "sort/bounded.h"
 
-/* Minimum number of tuples beyond the bound before the sort trims. */
+/* Unless memory is full, the sort trims only with this many beyond the bound. */
 #define LEAST_MORE		128
 
 /*

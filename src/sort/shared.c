@@ -77,7 +77,7 @@ shared_slices(int processes)
 	return processes <= 64 ? SLICES_EACH * processes : Max(512, processes);
 }
 
-/* Most runs of all participants together, if each may have at least one. */
+/* Most runs of all participants together, but at least one for each. */
 #define MAX_SHARED_RUNS	128
 
 /* shared_most_runs: see shared.h. */

@@ -612,7 +612,7 @@ spill(PtSort *sort)
 	sort->stats.run_ms += pt_ms_since(start);
 }
 
-/* Make the words of a tuple that is not in memory yet. */
+/* Make the words of a tuple that is not in the sort's memory. */
 static void
 rekey(PtSort *sort, const void *tuple, uint64 *words)
 {
@@ -672,7 +672,10 @@ trim(PtSort *sort)
 	memsort_compact(sort->memsort);
 }
 
-/* True if one run may use more memory, now that the tuples' size is known. */
+/*
+ * Adjust the memory of one run, now that the tuples' size is known; true if it
+ * grew enough to continue filling it.
+ */
 static bool
 has_more_room(PtSort *sort)
 {

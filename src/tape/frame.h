@@ -35,9 +35,9 @@
 
 /*
  * Most ranges of bits that are stored of a value: the bits that vary, without
- * the longest gap between them.  A heap TID has such a gap between its block
- * number and its offset number.  Leaving it out makes temporary files smaller;
- * leaving out a second gap saves nothing.
+ * the longest gap between them.  A heap TID has a gap between its block number
+ * and its offset number.  Leaving it out makes temporary files smaller; leaving
+ * out a second gap saves nothing.
  */
 #define FRAME_RANGES	2
 
