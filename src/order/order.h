@@ -57,7 +57,7 @@ typedef struct SortOrder
 	int			string_offset;	/* as returned by SortVariant.string_offset */
 	uint64		string_unless;	/* as set by SortVariant.string_offset */
 	bool		string_decides; /* tuples with equal strings have equal keys */
-	uint64		string_mask;	/* all bits if strings are descending, else 0 */
+	uint64		string_mask;	/* all bits if strings are descending, or 0 */
 	bool		stable;			/* equal tuples stay in their input order */
 	bool		bounded;		/* the caller wants only the first tuples */
 	const OrderPlace *places;	/* of the images in memory, sorted by address;

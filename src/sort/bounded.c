@@ -24,7 +24,7 @@
 #include "key/key.h"
 #include "sort/bounded.h"
 
-/* Unless memory is full, the sort trims only with this many beyond the bound. */
+/* Unless memory is full, the sort trims with at least this many to drop. */
 #define LEAST_MORE		128
 
 /*

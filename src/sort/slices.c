@@ -80,7 +80,7 @@ typedef struct Candidate
 	int64		position;
 	double		slope;			/* tuples of its run per candidate, up to the
 								 * run's next candidate */
-	double		change;			/* change here of the sum of all runs' slopes */
+	double		change;			/* change of the sum of all runs' slopes */
 } Candidate;
 
 /* A cut of all runs. */

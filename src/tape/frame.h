@@ -62,7 +62,7 @@ typedef struct FrameColumn
 	uint64		base;			/* the first value */
 	uint8		bytes;			/* of a stored value */
 	uint8		nranges;
-	uint8		shift[FRAME_RANGES];	/* lowest bit of a range in the value */
+	uint8		shift[FRAME_RANGES];	/* first bit of a range in the value */
 	uint8		bits[FRAME_RANGES]; /* length of a range in bits */
 	uint8		unused[2];
 } FrameColumn;

@@ -232,7 +232,7 @@ static void
 flush_blocks(Tape *tape, int64 nblocks)
 {
 	int64		start = 0;		/* next block to write: number in the buffer */
-	int64		block = allocate_block(tape->set);	/* its number in the file */
+	int64		block = allocate_block(tape->set);	/* its place in the file */
 
 	fault_point("tape: write");
 	CHECK_FOR_INTERRUPTS();
