@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * order.c
- *	  The order of two tuples of one sort: the last resort, the bytes of two
- *	  images or their places, and the check of words by a collation's provider.
+ *	  The order of two tuples of one sort: the final tie-breaker, which is the
+ *	  bytes of two images or their places, and the spot check of words.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,7 +28,7 @@ order_spot_check(SortOrder *order, const void *a, const void *b)
 	return false;
 }
 
-/* order_begin notes what a sort's variant says of its tuples. */
+/* order_begin fills 'order' from what a sort's variant says of its tuples. */
 void
 order_begin(SortOrder *order, const PtSortVariant *variant,
 			const SortVariant *own, void *state)
@@ -55,8 +55,8 @@ order_begin(SortOrder *order, const PtSortVariant *variant,
 }
 
 /*
- * order_compare_images orders two images by their bytes.  The first 8 tell
- * their size.
+ * order_compare_images orders two images by their bytes.  Images with equal
+ * first 8 bytes have the same size.
  */
 int
 order_compare_images(const SortOrder *order, const void *a, const void *b)
@@ -71,7 +71,7 @@ order_compare_images(const SortOrder *order, const void *a, const void *b)
 				  order_size(order, a) - sizeof(uint64));
 }
 
-/* The place that an image is in. */
+/* The place that holds an image. */
 static const OrderPlace *
 find_place(const SortOrder *order, const char *image)
 {
@@ -100,7 +100,7 @@ order_place(const SortOrder *order, const void *image)
 		((const char *) image - place->start);
 }
 
-/* order_compare_places tells which of two images in memory was put first. */
+/* order_compare_places orders two images in memory as they were put. */
 int
 order_compare_places(const SortOrder *order, const void *a, const void *b)
 {

@@ -7,14 +7,14 @@
  * then the bytes of the images, so that the order is total and a result does
  * not depend on the budget or on which participant sorted what.
  *
- * In a stable sort the order in which tuples were put takes the place of the
- * bytes.  Nothing of it is stored: images in memory are placed in that order, a
- * merge reads runs in that order, and so do the merges of all participants'
- * runs.  So what compares tuples decides between equal ones by where they are.
+ * In a stable sort the order in which tuples were put replaces the bytes.  It
+ * is not stored: images in memory are placed in that order, and all merges,
+ * including those of all participants' runs, read runs in that order.  So the
+ * places of equal tuples decide between them.
  *
- * Words never contradict the variant's comparison.  Those of text are made by
- * the tables of its collation; so some neighbours are compared by the provider
- * of the collation as well (order_spot_check).
+ * Words never contradict the variant's comparison.  The words of text are made
+ * by tables of its collation, so the sort also compares some neighbours by the
+ * collation's provider (order_spot_check).
  *
  *-------------------------------------------------------------------------
  */
@@ -26,8 +26,8 @@
 #include "order/sortextras.h"
 
 /*
- * OrderPlace: memory that holds images one after the other, in the order in
- * which they were put, after those of the places with lower numbers.
+ * OrderPlace: memory that holds images in the order in which they were put.
+ * The images of places with lower numbers were put earlier.
  */
 typedef struct OrderPlace
 {
@@ -37,30 +37,31 @@ typedef struct OrderPlace
 } OrderPlace;
 
 /*
- * SortOrder: what all parts of one sort object share about their tuples.
+ * SortOrder: the properties of the tuples of one sort, shared by all its parts.
  */
 typedef struct SortOrder
 {
-	const PtSortVariant *variant;	/* these two as in SortHead */
-	void	   *state;			/* the variant's */
-	const SortVariant *own;		/* the variant, or if it is not of ptsort's
-								 * own one that has none of the extras */
+	const PtSortVariant *variant;	/* as in SortHead */
+	void	   *state;			/* the variant's state, as in SortHead */
+	const SortVariant *own;		/* the variant if it is ptsort's own, else one
+								 * without any of the extras */
 	int			nwords;			/* 0 to PTSORT_MAX_WORDS; not 0 if inline */
-	bool		inline_image;	/* the variant's */
+	bool		inline_image;	/* copy of variant->inline_image */
 	bool		words_decide;	/* tuples with equal words compare equal,
-								 * unless the first word is ... */
-	uint64		words_unless;	/* ... this one, the smallest or the largest */
-	uint64		head_mask;		/* of the first 8 bytes of an image, read by
-								 * pt_bytes_word: what orders tuples */
+								 * unless the first word is words_unless */
+	uint64		words_unless;	/* see words_decide; the smallest or the
+								 * largest word */
+	uint64		head_mask;		/* bits of the first 8 bytes of an image, read
+								 * by pt_bytes_word, that order tuples */
 	bool		has_strings;	/* see order_string */
-	int			string_offset;	/* these two as SortVariant.string_offset */
-	uint64		string_unless;
-	bool		string_decides; /* tuples with equal ones have equal keys */
-	uint64		string_mask;	/* all bits if these are in descending order */
-	bool		stable;			/* equal tuples come as they were put */
-	bool		bounded;		/* not all tuples are wanted */
-	const OrderPlace *places;	/* of the images in memory, by address; set
-								 * while they are sorted */
+	int			string_offset;	/* as returned by SortVariant.string_offset */
+	uint64		string_unless;	/* as set by SortVariant.string_offset */
+	bool		string_decides; /* tuples with equal strings have equal keys */
+	uint64		string_mask;	/* all bits if strings are descending, or 0 */
+	bool		stable;			/* equal tuples stay in their input order */
+	bool		bounded;		/* the caller wants only the first tuples */
+	const OrderPlace *places;	/* of the images in memory, sorted by address;
+								 * set while these are sorted */
 	int			nplaces;
 	bool		words_by_tables;	/* a collation's tables made the words */
 	int64		comparisons;	/* calls of variant->compare so far */
@@ -81,7 +82,7 @@ order_compare_words(const uint64 *a, const uint64 *b, int n)
 	return 0;
 }
 
-/* order_size returns the bytes of an image, from its first 8 bytes. */
+/* order_size returns the size of an image in bytes; reads its first 8 bytes. */
 static inline Size
 order_size(const SortOrder *order, const void *tuple)
 {
@@ -92,7 +93,7 @@ order_size(const SortOrder *order, const void *tuple)
 
 /*
  * order_compare_entries orders two entries with inline images, whose words are
- * equal, and lets the variant look at them.
+ * equal, after the variant's check_equal, which may raise an error.
  */
 static inline int
 order_compare_entries(const SortOrder *order, const uint64 *a, const uint64 *b)
@@ -111,9 +112,9 @@ extern int	order_compare_images(const SortOrder *order, const void *a,
 								 const void *b);
 
 /*
- * order_place returns the place of an image in memory, which is the larger the
- * later it was put: the number of its chunk, and in the lower PLACE_BITS the
- * offset in it.
+ * order_place returns a number for the place of an image in memory, which is
+ * larger for images that were put later: the number of the image's OrderPlace
+ * and, in the lower PLACE_BITS, the offset in it.
  */
 #define PLACE_BITS		40
 #define PLACE_MASK		((UINT64CONST(1) << PLACE_BITS) - 1)
@@ -122,16 +123,16 @@ extern int	order_compare_places(const SortOrder *order, const void *a,
 								 const void *b);
 
 /*
- * order_string tells by which string a tuple comes before or after those with
- * equal words; false if the tuple, not that of others, has none that could be
- * told.  Only if order->has_strings.
+ * order_string sets *string to the string that orders a tuple among those with
+ * equal words.  Returns false if this tuple has no string that can be read in
+ * place; others may have one.  Only if order->has_strings.
  */
 static inline bool
 order_string(const SortOrder *order, const void *tuple, KeyString *string)
 {
 	const char *value = (const char *) tuple + order->string_offset;
 
-	/* (that of a value that is elsewhere looks short, with a size of 0) */
+	/* (an external value's header looks like a short one with size 0) */
 	if (likely(order->string_offset > 0 &&
 			   (*(const uint64 *) tuple & order->string_unless) == 0 &&
 			   VARATT_IS_SHORT(value) && VARSIZE_SHORT(value) > 0))
@@ -144,8 +145,8 @@ order_string(const SortOrder *order, const void *tuple, KeyString *string)
 }
 
 /*
- * order_has_last_words tells whether a word decides between tuples whose key
- * columns are equal.
+ * order_has_last_words: true if a word decides between tuples whose key columns
+ * are equal.
  */
 static inline bool
 order_has_last_words(const SortOrder *order)
@@ -153,7 +154,7 @@ order_has_last_words(const SortOrder *order)
 	return !order->stable && order->own->last_word != NULL;
 }
 
-/* order_words_decide tells whether tuples with these words compare equal. */
+/* order_words_decide: true if tuples with these words compare equal. */
 static inline bool
 order_words_decide(const SortOrder *order, const uint64 *words)
 {
@@ -162,7 +163,7 @@ order_words_decide(const SortOrder *order, const uint64 *words)
 
 /*
  * order_compare_keys orders two flat images whose words are equal: by their key
- * columns if the variant has last words, else by the variant's comparison.
+ * columns only if the variant has last words, else by the variant's comparison.
  */
 static inline int
 order_compare_keys(SortOrder *order, const void *a, const void *b)
@@ -180,7 +181,7 @@ order_compare_keys(SortOrder *order, const void *a, const void *b)
 }
 
 /*
- * order_sorts_bytes tells whether tuples that compare equal may be ordered by
+ * order_sorts_bytes: true if tuples that compare equal may be ordered by their
  * bytes afterwards, without the variant.
  */
 static inline bool
@@ -191,7 +192,7 @@ order_sorts_bytes(const SortOrder *order)
 
 /*
  * order_compare_tuples orders two flat images whose words are equal.  In a
- * stable sort it returns 0 if they compare equal, and the caller decides.
+ * stable sort it returns 0 if they compare equal, and the caller orders them.
  */
 static inline int
 order_compare_tuples(SortOrder *order, const void *a, const void *b)
@@ -213,10 +214,10 @@ order_compare_tuples(SortOrder *order, const void *a, const void *b)
 
 /*
  * If a collation's tables made the words, a sort compares one in
- * ORDER_SPOT_EVERY neighbours by the collation's provider: order_spot_check
- * compares two tuples of which the words put the first one first.  If the
- * provider contradicts them it returns false, and the sort has failed, if its
- * user can sort again; else that is an error.
+ * ORDER_SPOT_EVERY pairs of neighbours by the collation's provider.
+ * order_spot_check does this for two tuples that are in the order of their
+ * words.  If the provider contradicts the words, it returns false and the sort
+ * fails; if the caller cannot sort again, it raises an error instead.
  */
 #define ORDER_SPOT_EVERY	64
 extern bool order_spot_check(SortOrder *order, const void *a, const void *b);
@@ -233,8 +234,8 @@ order_compare_in_memory(SortOrder *order, const void *a, const void *b)
 }
 
 /*
- * entry_image returns the image of an entry in memory, of so many words,
- * that has its address last.
+ * entry_image returns the image of an entry in memory, whose address is the
+ * last of the entry's 'stride' words.
  */
 static inline const char *
 entry_image(const uint64 *entry, int stride)
@@ -257,7 +258,10 @@ order_compare_equal(SortOrder *order, const uint64 *a_words, const void *a,
 	return order_compare_tuples(order, a, b);
 }
 
-/* order_same_slice: must these, whose words are equal, be in one slice? */
+/*
+ * order_same_slice: true if two tuples with equal words must be in the same
+ * slice.
+ */
 static inline bool
 order_same_slice(const SortOrder *order, const uint64 *a_words, const void *a,
 				 const uint64 *b_words, const void *b)

@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * sortextras.h
- *	  What ptsort's own index builds ask of a sort beyond the public headers.
+ *	  Extras of a sort, beyond the public headers, for ptsort's own variants.
  *
- * Keys that learn, sorts that may fail and are then done again, and callbacks
- * that see entries with their words: only ptsort's own variants need these, so
- * they are no part of the contract with other extensions and may change with
- * every build of the library.  Each struct here begins with the public one that
- * it extends.
+ * The extras are keys that learn, sorts that may fail and are then repeated,
+ * and callbacks that see entries with their words.  Only ptsort's own variants
+ * need them, so they are not part of the contract with other extensions and may
+ * change with every build of the library.  Each struct here begins with the
+ * public one that it extends.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,23 +26,24 @@ typedef struct SortOptions
 {
 	PtSortOptions options;		/* must be first */
 	bool		restartable;	/* the caller can sort again if a collation
-								 * contradicts itself; without this that is an
-								 * error.  Only for sorts of index tuples */
-	bool		postpone;		/* equal keys of a unique index, and tuples
-								 * that are too large, met while tuples are
-								 * put or runs written, make the sort fail;
-								 * they are no error.  Only for sorts of index
+								 * contradicts its tables; if not set, that
+								 * raises an error.  Only for sorts of index
 								 * tuples */
+	bool		postpone;		/* equal keys of a unique index, or tuples
+								 * that are too large, found while tuples are
+								 * put or runs written, make the sort fail
+								 * instead of raising an error.  Only for
+								 * sorts of index tuples */
 } SortOptions;
 
 /*
- * SortOutcome: whether a sort has come to a good end, so far.
+ * SortOutcome: whether a sort succeeded so far.
  */
 typedef struct SortOutcome
 {
 	bool		failed;			/* a collation contradicts its tables, or an
-								 * error was postponed: what the caller reads
-								 * is not the result */
+								 * error was postponed: the tuples that the
+								 * caller reads are not the result */
 	Oid			contradicted;	/* a collation that contradicts its tables
 								 * (text_compare.h); InvalidOid: none */
 } SortOutcome;
@@ -55,134 +56,133 @@ typedef struct SortVariant
 	PtSortVariant base;			/* must be first */
 
 	/*
-	 * Optional: the key that makes the words and whose comparison is used.
-	 * The sort asks for it at begin.  If it is learning, the sort has it
-	 * learn within a part of the budget when enough tuples have been put, and
-	 * then has rekey make the words (an array of KEY_ENTRY_WORDS) of each
-	 * tuple put before.  rekey runs in a memory context that is reset for
-	 * each tuple.
+	 * Optional: the key that makes the words and compares tuples.  The sort
+	 * calls 'key' at begin.  If the key is learning, the sort makes it learn,
+	 * within a part of the budget, when enough tuples are put, and then calls
+	 * rekey to make the words (an array of KEY_ENTRY_WORDS) of each tuple put
+	 * before.  rekey runs in a memory context that is reset for each tuple.
 	 */
 	PtSortKey  *(*key) (void *state);
 	void		(*rekey) (const void *tuple, uint64 *words, void *state);
 
 	/*
-	 * Of flat images, optional.  head_bytes, if not 0: tuples with equal
-	 * words that compare equal may be ordered by their bytes without any
-	 * further calls of compare, and so many of their first 8 bytes have a
-	 * part in that order.  words_decide, which takes that for granted, is
-	 * key_words_decide of the key.
+	 * Of flat images, optional.  If head_bytes is not 0, tuples with equal
+	 * words that compare equal may be ordered by their bytes without further
+	 * calls of compare, and head_bytes of their first 8 bytes count in that
+	 * order.  words_decide, which requires that, is key_words_decide of the
+	 * key.
 	 */
 	int			head_bytes;
 	bool		(*words_decide) (const void *state, uint64 *unless);
 
 	/*
-	 * Of flat images, optional: the string of the key (key_has_string) in a
-	 * tuple, which is or is in the image.  False if there is none, or none
-	 * that can be read where it is.
+	 * Of flat images, optional: sets *string to the string of the key
+	 * (key_has_string) in a tuple, which is all or a part of the image.
+	 * Returns false if there is none, or none that can be read in place.
 	 */
 	bool		(*string) (const void *tuple, KeyString *string, void *state);
 
 	/*
-	 * Optional: where that string most often is if it is all of a varlena, so
-	 * that it is found without a call: so many bytes after the start of an
-	 * image whose first 8 bytes, as a word, have none of the bits of *unless.
-	 * 0: that cannot be told.
+	 * Optional: returns the usual offset in bytes of that string in an image,
+	 * so that callers find it without a call, if the string is all of a
+	 * varlena.  The offset holds for images whose first 8 bytes, as a word,
+	 * have none of the bits of *unless.  0: there is no such offset.
 	 */
 	int			(*string_offset) (uint64 *unless, void *state);
 
 	/*
-	 * Of flat images, optional: do two tuples have the same key columns, byte
-	 * by byte, as far as that is easily told?
+	 * Of flat images, optional: true if a cheap test shows that two tuples
+	 * have the same key columns, byte by byte.
 	 */
 	bool		(*same_key) (const void *a, const void *b);
 
 	/*
-	 * Of flat images, both or neither: how compare orders tuples by their key
-	 * columns, and the word by which it orders those whose key columns are
-	 * equal.
+	 * Of flat images, both or neither: compare_keys is the part of compare
+	 * that orders tuples by their key columns; last_word is the word that
+	 * orders tuples whose key columns are equal.
 	 */
 	int			(*compare_keys) (const void *a, const void *b, void *state);
 	uint64		(*last_word) (const void *tuple);
 
 	/*
-	 * Of inline images, both optional; the arguments are entries, that is the
-	 * words and the image after them, and their words are equal.  check_equal
-	 * may raise an error about the two; it is called for all neighbours in
-	 * the final order, in no particular memory context, which is not reset.
-	 * same_slice is as PtSortVariant.same_slice.
+	 * Of inline images, both optional.  The arguments are entries, that is
+	 * the words and the image after them, with equal words.  check_equal may
+	 * raise an error about the two; the sort calls it for all neighbours in
+	 * the final order, in any memory context, which is not reset.  same_slice
+	 * is as PtSortVariant.same_slice.
 	 */
 	void		(*check_equal) (const uint64 *a, const uint64 *b, void *state);
 	bool		(*same_slice) (const uint64 *a, const uint64 *b, void *state);
 
-	/* Optional: has an error been postponed (SortOptions)? */
+	/* Optional: true if an error was postponed (SortOptions). */
 	bool		(*has_postponed) (const void *state);
 
 	/*
-	 * Optional: forget what the state has kept of tuples, for ptsort_reset.
+	 * Optional: drop all that the state keeps of tuples, for ptsort_reset.
 	 */
 	void		(*reset) (void *state);
 
 	/*
-	 * Optional: as PtSortVariant.compare, of a tuple with these values, of
-	 * which there is no image yet, and an image; see bounded_drops.
+	 * Optional: like PtSortVariant.compare, for a tuple with these values,
+	 * which has no image, and an image; see bounded_drops.
 	 */
 	int			(*compare_values) (const Datum *values, const bool *isnull,
 								   const void *tuple, void *state);
 } SortVariant;
 
-/* SortHead: how every PtSort begins, for sort_state. */
+/* SortHead: the first fields of every PtSort, for sort_state. */
 typedef struct SortHead
 {
-	const PtSortVariant *variant;	/* as given to begin */
+	const PtSortVariant *variant;	/* the argument of begin */
 	void	   *state;
 } SortHead;
 
-/* sort_begin_with: as ptsort_begin, for a variant of ptsort's own. */
+/* sort_begin_with is ptsort_begin for one of ptsort's own variants. */
 extern PtSort *sort_begin_with(const SortVariant *variant, void *state,
 							   int nwords, MemoryContext context,
 							   const SortOptions *options);
 
 /*
- * sort_get_entry: as ptsort_get, for inline images; returns the entry, that is
+ * sort_get_entry is ptsort_get for inline images; it returns the entry, that is
  * the words and the image after them.
  */
 extern const uint64 *sort_get_entry(PtSort *sort, bool forward);
 
 /*
- * sort_outcome tells whether the sort has failed, in this process or in
- * another participant that it knows of.  The stream of a sort that fails just
- * ends, so a caller whose sorts may fail (SortOptions) asks before it takes
- * that for the end of the tuples.
+ * sort_outcome reports whether the sort failed, in this process or in another
+ * participant that it knows of.  The stream of a sort that fails simply ends,
+ * so a caller whose sorts may fail (SortOptions) must check the outcome at the
+ * end of the stream.
  */
 extern void sort_outcome(const PtSort *sort, SortOutcome *outcome);
 
 /*
- * sort_excuse_late promises, before any sort has begun, that once a participant
- * has announced its runs all that begin later put nothing.  Then the leader
- * does not wait for them: to start a worker takes longer than to sort a small
- * table.  Such a worker goes through the same phases as others.
+ * sort_excuse_late promises, before any sort begins, that after a participant
+ * announced its runs, participants that begin later put no tuples.  The leader
+ * then does not wait for these, because starting a worker takes longer than
+ * sorting a small table.  Late workers go through the same phases as others.
  */
 extern void sort_excuse_late(PtSortShared *shared);
 
 /*
- * sort_have_begun tells whether so many participants have begun to sort.  It
- * waits for that, but not longer than so many milliseconds.
+ * sort_have_begun: true if this many participants began to sort.  It waits for
+ * them for at most 'ms' milliseconds.
  */
 extern bool sort_have_begun(PtSortShared *shared, int participants, long ms);
 
 /*
- * sort_is_to_learn tells whether a sort that is being put to may have to learn
- * for all participants, or wait until another one has, if no more is put.  (It
- * may still find that learning does not pay.)
+ * sort_is_to_learn: true if a sort, still before perform, may have to learn for
+ * all participants, or to wait for another one that does, if no more tuples are
+ * put.  (It may still find that learning does not pay.)
  */
 extern bool sort_is_to_learn(const PtSort *sort);
 
-/* sort_returned returns how many tuples get has returned so far. */
+/* sort_returned returns the number of tuples that get returned so far. */
 extern int64 sort_returned(const PtSort *sort);
 
 /*
- * sort_has_part tells whether the sort was begun for the part in a parallel
- * sort that these options name.
+ * sort_has_part: true if the sort was begun with the same role, shared block
+ * and participant numbers as in these options.
  */
 extern bool sort_has_part(const PtSort *sort, const PtSortOptions *options);
 
@@ -192,7 +192,7 @@ extern void *sort_state_of(PtSort *sort, const PtSortVariant *variant);
 extern void sort_wrong_variant(const PtSort *sort,
 							   const PtSortVariant *variant);
 
-/* sort_variant returns the variant that the sort was begun with. */
+/* sort_variant returns the sort's variant. */
 static inline const PtSortVariant *
 sort_variant(const PtSort *sort)
 {

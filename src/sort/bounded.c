@@ -1,22 +1,21 @@
 /*-------------------------------------------------------------------------
  *
  * bounded.c
- *	  Sorts of which only the first tuples are wanted.
+ *	  Sorts with a bound: the caller wants only the first tuples.
  *
- * Tuples are collected until there are twice as many in memory as are wanted;
- * then they are sorted, and those that are not wanted are forgotten.  From then
- * on the last one that is left is a bound: a tuple that comes after it is
- * dropped before it is copied.  Where words are true and made quickly they
- * nearly always decide that; else one comparison does, and no way to select
- * tuples can do with less.  (Words by a learned code take 1.5 to 4 times as
- * long as a comparison of two strings does, the server's sort keys of ICU 10
- * times.)  Then only the tuples that are kept get words, to be sorted by.  The
- * server's way, a heap, costs a comparison of a whole tuple and a copy of it
- * for each, and more for each that gets into the heap.
+ * The sort collects twice as many tuples in memory as the bound; then it sorts
+ * them and drops those beyond the bound.  From then on it compares each tuple
+ * with the last tuple within the bound, and drops a tuple that comes after that
+ * one before it is copied.  Words that are cheap to make nearly always decide
+ * this.  If words are expensive (words of a learned code, or the server's sort
+ * keys of ICU, cost more than comparing two strings), one comparison decides,
+ * which is the minimum for any selection, and only the tuples that are kept get
+ * words.  The server's method, a heap, needs a comparison of whole tuples and a
+ * copy for each tuple, and more for each that enters the heap.
  *
- * If the tuples that are wanted do not fit in memory the sort goes on as any
- * other, but no run has more of them than are wanted, so a bound is known from
- * the first run on that has as many.
+ * If the tuples within the bound do not fit in memory the sort continues like
+ * any other, except that no run has more tuples than the bound.  Then the last
+ * tuple within the bound is known from the first run of that length on.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,17 +24,18 @@
 #include "key/key.h"
 #include "sort/bounded.h"
 
-/* Even if few are wanted, there are this many more when they are sorted. */
+/* Unless memory is full, the sort trims with at least this many to drop. */
 #define LEAST_MORE		128
 
 /*
- * When memory is full, what is not wanted must be at least so many, and this
- * part of what is, or they would be sorted too often.
+ * When memory is full the sort trims only if at least TRIM_LEAST tuples, and at
+ * least 1 / TRIM_PART of the bound, are beyond the bound.  Otherwise it would
+ * trim too often.
  */
 #define TRIM_LEAST		64
 #define TRIM_PART		4
 
-/* A larger copy of the bound is not kept for the tuples after a reset. */
+/* Largest buffer for the copy of the last tuple, in bytes, kept by a reset. */
 #define LAST_KEEP		8192
 
 /* bounded_begin: see bounded.h. */
@@ -57,7 +57,7 @@ bounded_begin(PtSort *sort)
 	}
 }
 
-/* The order of a tuple's words and those of the bound. */
+/* Compare a tuple's words with those of the last tuple within the bound. */
 static inline int
 compare_words(const PtSort *sort, const uint64 *words)
 {
@@ -78,7 +78,7 @@ bounded_refuses(PtSort *sort, const uint64 *words, const void *tuple)
 		return false;
 	if (cmp == 0)
 	{
-		/* of equal tuples, the one that was put first comes first */
+		/* among equal tuples, the one that was put first comes first */
 		if (order->inline_image)
 			cmp = *(const uint64 *) tuple >= sort->last_words[order->nwords];
 		else
@@ -102,7 +102,7 @@ bounded_drops_value(PtSort *sort, const Datum *values, const bool *isnull)
 	order->comparisons++;
 	cmp = order->own->compare_values(values, isnull, sort->last, order->state);
 
-	/* without stability, bytes decide between equal ones */
+	/* unless the sort is stable, bytes decide between equal tuples */
 	if (cmp < 0 || (cmp == 0 && !order->stable))
 		return false;
 	sort->trimmed = true;
@@ -110,7 +110,7 @@ bounded_drops_value(PtSort *sort, const Datum *values, const bool *isnull)
 	return true;
 }
 
-/* Keep a copy of an entry as the bound. */
+/* Copy an entry as the last tuple within the bound. */
 static void
 set_last(PtSort *sort, int64 i)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * bounded.h
- *	  Sorts of which only the first tuples are wanted.
+ *	  Sorts with a bound: the caller wants only the first tuples.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,19 +12,19 @@
 
 #include "sort/sortstate.h"
 
-/* bounded_begin prepares for tuples to be put, for all kinds of sorts. */
+/* bounded_begin prepares any sort, with or without a bound, for its input. */
 extern void bounded_begin(PtSort *sort);
 
 /*
- * bounded_refuses tells whether a tuple, to be put with these words, cannot be
- * one of those that are wanted.
+ * bounded_refuses: true if a tuple with these words, which is to be put, is
+ * certainly beyond the bound.
  */
 extern bool bounded_refuses(PtSort *sort, const uint64 *words,
 							const void *tuple);
 
 /*
- * bounded_may_drop: has the sort begun to drop tuples?  Then its key does not
- * learn any more.
+ * bounded_may_drop: true if the sort can drop tuples now.  Its key no longer
+ * learns then.
  */
 static inline bool
 bounded_may_drop(const PtSort *sort)
@@ -34,17 +34,16 @@ bounded_may_drop(const PtSort *sort)
 
 /*
  * bounded_drops_value is bounded_drops without words, by a comparison.  Unless
- * the sort's last_by_words is true, that takes less than to make words, so that
- * only those of tuples that are not dropped need be made.
+ * the sort's last_by_words is true, a comparison is cheaper than making words,
+ * so callers make words only for tuples that are not dropped.
  */
 extern bool bounded_drops_value(PtSort *sort, const Datum *values,
 								const bool *isnull);
 
 /*
- * bounded_drops tells, if the sort may drop tuples, whether one with these
- * words and values is not one of those that are wanted: then it has been
- * counted as put, and need not be.  values and isnull are what the variant's
- * compare_values takes.
+ * bounded_drops: true if a tuple with these words and values is beyond the
+ * bound; the sort counts it as put, and the caller does not put it.  Only if
+ * bounded_may_drop.  values and isnull are for the variant's compare_values.
  */
 static inline bool
 bounded_drops(PtSort *sort, const uint64 *words, const Datum *values,
@@ -63,18 +62,18 @@ bounded_drops(PtSort *sort, const uint64 *words, const Datum *values,
 }
 
 /*
- * bounded_cut forgets what is not wanted of the entries in memory, which are
- * in order, but not their images.
+ * bounded_cut drops the entries beyond the bound from memory, whose entries are
+ * sorted, but keeps their images.
  */
 extern void bounded_cut(PtSort *sort);
 
 /*
- * bounded_pays tells whether there are enough entries in memory that are not
- * wanted, so that it pays to order all and to cut them.
+ * bounded_pays: true if so many entries in memory are beyond the bound that
+ * sorting all and cutting them pays.
  */
 extern bool bounded_pays(const PtSort *sort);
 
-/* bounded_is_over tells whether get has returned all that is wanted. */
+/* bounded_is_over: true if get returned all tuples within the bound. */
 static inline bool
 bounded_is_over(const PtSort *sort)
 {

@@ -7,8 +7,8 @@
  * the first word of the run's current tuple, so most comparisons touch neither
  * the run nor its tuple.
  *
- * Memory comes in a batch: each run gets an equal share of it as its read
- * buffer, but not more than it holds, and tuples are used where they are.
+ * Each run gets an equal part of the memory as its read buffer, but not more
+ * than the run's size, and the merge uses tuples in place.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,8 +18,9 @@
 #include "sort/merge.h"
 
 /*
- * A longer read than this gains nothing.  Of a range less, for of what is read
- * last another process may need the rest, which has to read it again.
+ * Most bytes of a read buffer: longer reads gain nothing.  The limit is lower
+ * for a range, because its last read may go beyond its end, and another process
+ * then reads the same bytes again.
  */
 #define MAX_READ_BUFFER (256 * 1024)
 #define MAX_RANGE_BUFFER (128 * 1024)
@@ -29,7 +30,7 @@ typedef struct MergeNode
 {
 	uint64		word;			/* first word of its current tuple; at the end
 								 * of the run the largest word */
-	int			run;			/* number of the run, or -1: at its end */
+	int			run;			/* number of the run; -1 at its end */
 } MergeNode;
 
 struct Merge
@@ -43,13 +44,12 @@ struct Merge
 
 	/* If a collation's tables made the words: */
 	bool		spot_checks;
-	bool		final;			/* nothing merges the result again */
-	int			until_spot;		/* winners before the next one that is
-								 * compared */
+	bool		final;			/* the result is not merged again */
+	int			until_spot;		/* winners before the next spot check */
 
 	/* Where tuples repeat: */
 	bool		keys_repeat;	/* tuples compared equal in the last matches */
-	char	   *last;			/* copy of the tuple returned last */
+	char	   *last;			/* copy of the last tuple returned */
 	uint64		last_words[PTSORT_MAX_WORDS];
 	Size		last_room;
 };
@@ -75,7 +75,7 @@ tie_is_before(Merge *merge, int a, int b)
 	return a < b;
 }
 
-/* Does a come out before b?  Runs that have ended come out last. */
+/* True if a comes before b.  Runs at their end come last. */
 static inline bool
 is_before(Merge *merge, const MergeNode *a, const MergeNode *b)
 {
@@ -116,8 +116,8 @@ advance(Merge *merge, int run)
 #include "memory/tournament.h"
 
 /*
- * Exchange two nodes if the mask is all ones, not if it is 0: without a branch,
- * which would be unpredictable.
+ * Exchange two nodes if the mask is all ones, and not if it is 0, without a
+ * branch, which would be unpredictable.
  */
 static inline void
 exchange_by(uint64 mask, MergeNode *a, MergeNode *b)
@@ -132,9 +132,8 @@ exchange_by(uint64 mask, MergeNode *a, MergeNode *b)
 }
 
 /*
- * Play again the matches on the way of the last winner, as tournament_replay
- * does, but without branches.  comes_before tells which of two nodes with equal
- * words comes before the other.
+ * Replay the matches on the path of the last winner, as tournament_replay does,
+ * but without branches.  comes_before decides between nodes with equal words.
  */
 static pg_attribute_always_inline MergeNode
 replay(Merge *merge, int run, MergeNode winner,
@@ -154,8 +153,8 @@ replay(Merge *merge, int run, MergeNode winner,
 
 /*
  * merge_create starts a merge of runs, dividing 'memory' bytes among their
- * readers.  A merge that writes a run gives back the space of what was read.
- * With ranges, one per run, only those are read.
+ * readers.  A merge that writes a run recycles the blocks that it read.  With
+ * ranges, one per run, it reads only those.
  */
 Merge *
 merge_create(SortOrder *order, Run **runs, int nruns, int64 memory,
@@ -184,8 +183,8 @@ merge_create(SortOrder *order, Run **runs, int nruns, int64 memory,
 }
 
 /*
- * merge_restart begins again, with other ranges, and with what is in the read
- * buffers.
+ * merge_restart begins a merge of other ranges of the same runs.  The contents
+ * of the read buffers remain usable.
  */
 void
 merge_restart(Merge *merge, const MergeRange *ranges)
@@ -199,7 +198,7 @@ merge_restart(Merge *merge, const MergeRange *ranges)
 		run_limit(&merge->readers[i], ranges[i].from, ranges[i].to);
 }
 
-/* Keep the current tuple of a run to compare the next one with it. */
+/* Copy the current tuple of a run, for comparing the next one with it. */
 static void
 keep_last(Merge *merge, int run)
 {
@@ -216,7 +215,7 @@ keep_last(Merge *merge, int run)
 	memcpy(merge->last_words, reader->words, merge->nwords * sizeof(uint64));
 }
 
-/* The winner's closest rival, NULL if there is none. */
+/* The tuple that comes right after the winner, NULL if there is none. */
 static const MergeNode *
 find_rival(Merge *merge)
 {
@@ -235,8 +234,9 @@ find_rival(Merge *merge)
 }
 
 /*
- * Compare a winner with its rival by the collation's provider.  If it
- * contradicts the words the sort has failed, and the final merge ends.
+ * Spot check: compare the winner with the tuple after it by the collation's
+ * provider.  If the provider contradicts the words the sort fails, and a final
+ * merge ends.
  */
 static pg_noinline void
 check_winner(Merge *merge)
@@ -285,10 +285,10 @@ repeats_last(Merge *merge, const MergeNode *node)
 }
 
 /*
- * Move to the next tuple.  Where tuples repeat, the winner's run wins again if
- * its next tuple compares equal to the winner: runs before it have greater
- * tuples, or the winner would have come after theirs.  That is one comparison
- * instead of one for each match.
+ * Move to the next tuple.  If tuples repeat, the winner's run wins again if its
+ * next tuple compares equal to the winner: earlier runs have greater tuples, or
+ * the winner would come after theirs.  That takes one comparison instead of one
+ * for each match.
  */
 static void
 tree_next(Merge *merge)
@@ -311,8 +311,8 @@ tree_next(Merge *merge)
 }
 
 /*
- * merge_next moves to the next tuple in order and returns the reader whose
- * current tuple that is, NULL at the end.  The tuple is valid until the next
+ * merge_next moves to the next tuple in order and returns the reader that has
+ * it as its current tuple, NULL at the end.  The tuple is valid until the next
  * call.
  */
 RunReader *
@@ -378,7 +378,7 @@ next_entries(Merge *merge, uint64 *entries, int max, int nwords)
 		if (++n == max)
 			break;
 
-		/* as merge_next does it */
+		/* like merge_next */
 		if (likely(run_next_inline(reader, nwords)))
 		{
 			winner.word = reader->words[0];
@@ -393,8 +393,8 @@ next_entries(Merge *merge, uint64 *entries, int max, int nwords)
 }
 
 /*
- * merge_next_entries moves over up to max tuples with inline images and copies
- * their words and images; returns how many, 0 at the end.
+ * merge_next_entries copies the words and images of up to max tuples with
+ * inline images and moves past them; returns their number, 0 at the end.
  */
 int
 merge_next_entries(Merge *merge, uint64 *entries, int max)

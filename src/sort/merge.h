@@ -20,18 +20,18 @@
 
 typedef struct Merge Merge;
 
-/* The part of a run that a slice has: positions [from, to). */
+/* The part of a run in a slice: positions [from, to). */
 typedef struct MergeRange
 {
 	int64		from;
 	int64		to;
 } MergeRange;
 
-/* What becomes of the stream. */
+/* The use of the stream. */
 typedef enum MergePurpose
 {
-	MERGE_TO_RUN,				/* a run, and what was read is given back */
-	MERGE_FINAL					/* the result */
+	MERGE_TO_RUN,				/* becomes a run; blocks read are recycled */
+	MERGE_FINAL					/* is the result */
 } MergePurpose;
 
 extern Merge *merge_create(SortOrder *order, Run **runs, int nruns,

@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * options.c
- *	  What a caller may ask of a sort.
+ *	  Checks of the options that a caller sets for a sort.
  *
- * A mistake here would otherwise be a wrong result or a wait without end, both
- * far from where it was made; so all that can be known at begin is checked at
+ * A wrong option would otherwise cause a wrong result or an endless wait, far
+ * from the mistake, so everything that can be checked at begin is checked at
  * begin.  (shared.c checks the numbers of participants against each other.)
  *
  *-------------------------------------------------------------------------
@@ -13,7 +13,7 @@
 
 #include "sort/options.h"
 
-/* Is this the process that waits for the others' runs? */
+/* True if this is the process that waits for the others' runs. */
 static bool
 is_leader(const PtSortOptions *options)
 {
@@ -21,7 +21,7 @@ is_leader(const PtSortOptions *options)
 		options->role == PTSORT_SLICE_LEADER;
 }
 
-/* Check what the role needs or excludes. */
+/* Check the options that the role needs or excludes. */
 static void
 check_role(const PtSortOptions *options)
 {
@@ -54,7 +54,7 @@ check_role(const PtSortOptions *options)
 				 errmsg("parallel sort cannot have random access")));
 }
 
-/* Raise an error for a size that is negative, as one is after an overflow. */
+/* Raise an error for a negative size, which an overflow may have caused. */
 static void
 check_size(int64 size, const char *what, const char *hint)
 {
@@ -66,7 +66,7 @@ check_size(int64 size, const char *what, const char *hint)
 				 errhint("%s", hint)));
 }
 
-/* Check what any role may have. */
+/* Check the options that any role may have. */
 static void
 check_sizes(const PtSortOptions *options)
 {
@@ -78,7 +78,7 @@ check_sizes(const PtSortOptions *options)
 			   "Set PtSortOptions.bound to 0 if all tuples are wanted.");
 }
 
-/* Does the variant have the callbacks that its kind of images needs? */
+/* Check that the variant has the callbacks that its kind of images needs. */
 static void
 check_variant(const PtSortVariant *variant)
 {

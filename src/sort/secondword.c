@@ -3,13 +3,14 @@
  * secondword.c
  *	  A second word of strings that are ordered by their bytes, in memory.
  *
- * Eight bytes leave most words of a language equal to some others.  To look at
- * the strings of these means to wait for each, since they are all over memory
- * (stringsort.c); the eight bytes after these are at hand when a string is put.
- * They are of no use where strings begin alike for longer or are often equal,
- * and make entries larger: so there are none in sorts of few tuples, of which
- * strings are at hand, too, or if a sample of the tuples says so, and none in
- * runs, where a string comes with its word.
+ * Most words of a language share their first eight bytes with other words.
+ * Reading the strings to tell them apart means a cache miss for each, because
+ * they are scattered over memory (stringsort.c); the next eight bytes are
+ * available when a string is put.  These do not help if longer prefixes are
+ * equal or strings are often equal, and they make entries larger.  So there is
+ * no second word in sorts of few tuples, whose strings are in the cache anyway,
+ * nor if a sample of the tuples shows that it would not help, nor in runs,
+ * where a string is next to its word.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,16 +20,16 @@
 #include "sort/secondword.h"
 
 /*
- * From how many tuples on there are two words.  (Of dictionaries, texts and
- * addresses of 80,000 to 150,000 tuples, builds took 0.97 of the time without;
- * of 300,000 German and French words 1.02 and 1.05.)
+ * Minimum number of expected tuples for a second word: with fewer, larger
+ * entries cost more than the second word saves.
  */
 #define LEAST_TUPLES	200000
 
 /*
- * So many tuples tell whether that is good, if at least so many of them have
- * the first word of another: of a table that has not many more than a hundred
- * times as many, half of all tuples then have that.
+ * A sample of SAMPLE_TUPLES tuples decides whether to keep the second word.  At
+ * least LEAST_SAME of them must have the same first word as another tuple of
+ * the sample; in a table of up to about a hundred times the sample's size, half
+ * of all tuples then share their first word with another one.
  */
 #define SAMPLE_TUPLES	2048
 #define LEAST_SAME		5
@@ -53,8 +54,8 @@ secondword_begin(PtSort *sort)
 }
 
 /*
- * Does the second word tell half of those tuples apart that the first one does
- * not, in a sample?
+ * True if, in a sample, the second word tells apart at least half of the tuples
+ * that the first word does not.
  */
 static bool
 tells_apart(MemSort *ms)

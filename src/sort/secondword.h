@@ -13,10 +13,10 @@
 #include "sort/sortstate.h"
 
 /*
- * secondword_begin lets the sort have one if many tuples are expected; it is to
- * be called before the first is put.  secondword_judge lets it keep that if it
- * tells those in memory apart.  secondword_drop has the sort do without it from
- * now on.  None of them changes anything if the key offers no such word.
+ * secondword_begin keeps the second word only if many tuples are expected; call
+ * it before the first tuple is put.  secondword_judge keeps it only if it tells
+ * tuples in memory apart.  secondword_drop makes the sort continue without it.
+ * None of them changes anything if the key has no second word of this kind.
  */
 extern void secondword_begin(PtSort *sort);
 extern void secondword_judge(PtSort *sort);

@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * shared.c
- *	  What the participants of one parallel sort tell each other.
+ *	  Communication between the participants of one parallel sort.
  *
- * The only file with a spinlock or a condition variable.
+ * This is the only file with a spinlock or a condition variable.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,13 +21,13 @@
 #include "util.h"
 #include "utils/wait_event.h"
 
-/* How often a waiting leader looks whether its workers are still there, ms. */
+/* Milliseconds between a waiting leader's checks that its workers still run. */
 #define WORKER_CHECK_INTERVAL 1000
 
-/* How long a worker waits to be ended by a leader that is gone, ms. */
+/* Milliseconds that a worker waits for its gone leader to terminate it. */
 #define ABANDONED_WAIT	1000
 
-/* One process's slot: written by it before 'done', read by all after. */
+/* One process's slot: written by it before 'done', read by all afterwards. */
 typedef struct SharedSlot
 {
 	bool		joined;			/* protected by mutex */
@@ -41,35 +41,35 @@ typedef struct SharedSlot
 struct PtSortShared
 {
 	BuildStamp	stamp;			/* must be first; immutable after init */
-	int			processes;		/* that may take part; immutable after init */
-	TextDistrust distrusted;	/* of the leader; immutable after init */
+	int			processes;		/* most participants; immutable after init */
+	TextDistrust distrusted;	/* the leader's; immutable after init */
 	Oid			contradicted;	/* stored by any worker, read at the end */
 	SharedFileSet fileset;		/* has its own lock */
 	ConditionVariable announced;	/* broadcast after each announcement */
 
 	slock_t		mutex;			/* protects all fields below */
 	int			joined;			/* participants that began their sort */
-	int			done;			/* of them, those that announced */
+	int			done;			/* participants that announced their runs */
 	bool		collected;		/* the leader has all runs that it waits for */
-	bool		learning;		/* somebody learns for all of them */
-	int			learned;		/* bytes that it learned, 0: not yet */
-	bool		planned;		/* slices have been planned */
-	int			next_slice;		/* the next one nobody has claimed */
-	bool		excused;		/* see sort_excuse_late; from before launch */
-	bool		failed;			/* the sort has failed: see SortOutcome */
-	bool		abandoned;		/* the leader has let go of the segment */
+	bool		learning;		/* a participant learns for all of them */
+	int			learned;		/* bytes of learned data; 0: not published */
+	bool		planned;		/* the slices are planned */
+	int			next_slice;		/* the first slice that is not claimed */
+	bool		excused;		/* see sort_excuse_late; set before launch */
+	bool		failed;			/* the sort failed: see SortOutcome */
+	bool		abandoned;		/* the leader detached from the segment */
 
 	/*
-	 * After the slots follow the runs, written with them, and the slices: see
-	 * shared_slice.  The leader writes these before 'planned', and all read
-	 * them afterwards.
+	 * The runs follow the slots, and participants write both together.  Then
+	 * follow the slices (shared_slice): the leader writes these before
+	 * 'planned', and all participants read them afterwards.
 	 */
 	SharedSlot	slots[FLEXIBLE_ARRAY_MEMBER];
 };
 
 /*
- * shared_slices: see shared.h.  Several for each participant, so
- * that one that is slow, or an estimate that is bad, does not hold up all.
+ * shared_slices: see shared.h.  There are several for each participant, so that
+ * the others need not wait long for a slow participant or a large slice.
  */
 int
 shared_slices(int processes)
@@ -77,7 +77,7 @@ shared_slices(int processes)
 	return processes <= 64 ? SLICES_EACH * processes : Max(512, processes);
 }
 
-/* Runs of all participants together, unless there are more of these. */
+/* Most runs of all participants together, but at least one for each. */
 #define MAX_SHARED_RUNS	128
 
 /* shared_most_runs: see shared.h. */
@@ -87,7 +87,7 @@ shared_most_runs(int processes)
 	return Max(MAX_SHARED_RUNS / processes, 1);
 }
 
-/* Room for so many runs of all participants. */
+/* Number of runs of all participants for which there is room. */
 static Size
 all_runs(int processes)
 {
@@ -107,14 +107,14 @@ runs_size(int processes)
 	return MAXALIGN(mul_size(sizeof(RunDesc), all_runs(processes)));
 }
 
-/* Numbers of one slice: positions, and the tuples before it. */
+/* Count of numbers for one slice: its positions, and the tuples before it. */
 static Size
 slice_row(int processes)
 {
 	return add_size(all_runs(processes), 1);
 }
 
-/* Raise an error if a block cannot be for this many processes. */
+/* Raise an error if a shared block cannot have this many processes. */
 static void
 check_processes(int processes)
 {
@@ -177,7 +177,7 @@ shared_slice_start(PtSortShared *shared, int slice)
 	return &shared_slice(shared, slice)[all_runs(shared->processes)];
 }
 
-/* shared_publish_plan makes the positions valid and wakes those who wait. */
+/* shared_publish_plan makes the positions valid and wakes waiting processes. */
 void
 shared_publish_plan(PtSortShared *shared)
 {
@@ -189,17 +189,17 @@ shared_publish_plan(PtSortShared *shared)
 }
 
 /*
- * Raise an error if the leader's transaction has ended, for then nobody will
- * plan or learn any more.  A leader ends its workers first, but only those that
- * it knows of: RegisterDynamicBackgroundWorker() can run out of memory after it
- * has registered the worker and before it has told its caller.
+ * Raise an error if the leader's transaction ended, because no process will
+ * plan or learn then.  A leader terminates its workers first, but only those
+ * that it knows of: RegisterDynamicBackgroundWorker() can run out of memory
+ * after it registered the worker and before it returns the handle.
  */
 static void
 check_abandoned(bool abandoned)
 {
 	if (!abandoned)
 		return;
-	/* a leader that knows of us terminates us: let that error come first */
+	/* a leader that knows of this worker terminates it: prefer that error */
 	for (int i = 0; i < ABANDONED_WAIT / 10; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -224,7 +224,7 @@ is_planned(PtSortShared *shared)
 	return planned;
 }
 
-/* shared_wait_plan returns when the leader has planned the slices. */
+/* shared_wait_plan returns when the slices are planned. */
 void
 shared_wait_plan(PtSortShared *shared)
 {
@@ -234,7 +234,7 @@ shared_wait_plan(PtSortShared *shared)
 	ConditionVariableCancelSleep();
 }
 
-/* shared_claim_slice returns the number of a slice to work on, -1: no more. */
+/* shared_claim_slice returns the number of the next slice, -1 at the end. */
 int
 shared_claim_slice(PtSortShared *shared)
 {
@@ -248,7 +248,7 @@ shared_claim_slice(PtSortShared *shared)
 	return slice;
 }
 
-/* shared_fail lets nobody claim another slice. */
+/* shared_fail prevents all participants from claiming another slice. */
 void
 shared_fail(PtSortShared *shared)
 {
@@ -257,7 +257,7 @@ shared_fail(PtSortShared *shared)
 	SpinLockRelease(&shared->mutex);
 }
 
-/* shared_has_failed tells whether somebody called shared_fail. */
+/* shared_has_failed: true if a participant called shared_fail. */
 bool
 shared_has_failed(PtSortShared *shared)
 {
@@ -280,7 +280,7 @@ abandon(dsm_segment *segment, Datum arg)
 	SpinLockRelease(&shared->mutex);
 	ConditionVariableBroadcast(&shared->announced);
 
-	/* also where a worker's error ends the statement */
+	/* done here because a worker's error may end the statement */
 	if (OidIsValid(shared->contradicted))
 		(void) text_rank_distrust(shared->contradicted);
 }
@@ -314,15 +314,15 @@ shared_attach(PtSortShared *shared, dsm_segment *segment)
 	stamp_check(&shared->stamp);
 	SharedFileSetAttach(&shared->fileset, segment);
 
-	/* a worker that trusts what the leader does not makes other words */
+	/* words would differ if a worker trusted what the leader does not */
 	text_rank_adopt_distrust(&shared->distrusted);
 	(void) text_rank_report_to(&shared->contradicted);
 	on_dsm_detach(segment, stop_reports, (Datum) 0);
 }
 
 /*
- * Raise the error for a participant whose tuples would be lost, since the
- * leader has collected the runs.
+ * Raise the error for a participant whose tuples would be lost because the
+ * leader already collected the runs.
  */
 static void
 refuse_late(int participant)
@@ -335,9 +335,9 @@ refuse_late(int participant)
 }
 
 /*
- * shared_join makes the caller the participant of this number.  After the
- * leader has collected the runs it may only put nothing: better an error than a
- * result without its tuples.
+ * shared_join makes the caller the participant with this number.  Joining after
+ * the leader collected the runs is an error, because the result would lack the
+ * participant's tuples, unless sort_excuse_late promised that it puts none.
  */
 void
 shared_join(PtSortShared *shared, int participant)
@@ -376,14 +376,14 @@ shared_join(PtSortShared *shared, int participant)
 }
 
 /*
- * What the first participant learns for all goes to a file of its own, because
- * its size depends on the data.
+ * File for what the first participant learns for all: its size depends on the
+ * data, so it cannot be in the shared block.
  */
 #define LEARNED_FILE	"ptsort.learned"
 
 /*
- * shared_claim_learning returns true to one participant, which must then learn
- * and publish.
+ * shared_claim_learning returns true to one participant only, which must then
+ * call shared_publish_learned.
  */
 bool
 shared_claim_learning(PtSortShared *shared)
@@ -397,7 +397,7 @@ shared_claim_learning(PtSortShared *shared)
 	return claimed;
 }
 
-/* Wait until that one has published; returns how many bytes. */
+/* Wait for shared_publish_learned; returns the number of bytes published. */
 static int
 wait_for_learned(PtSortShared *shared)
 {
@@ -421,7 +421,7 @@ wait_for_learned(PtSortShared *shared)
 	return learned;
 }
 
-/* shared_publish_learned gives the others what the caller has learned. */
+/* shared_publish_learned gives the others what the caller learned. */
 void
 shared_publish_learned(PtSortShared *shared, const char *data, int length)
 {
@@ -437,7 +437,7 @@ shared_publish_learned(PtSortShared *shared, const char *data, int length)
 	ConditionVariableBroadcast(&shared->announced);
 }
 
-/* shared_read_learned waits for what is published, and appends it. */
+/* shared_read_learned waits for the published data and appends it. */
 void
 shared_read_learned(PtSortShared *shared, StringInfo result)
 {
@@ -455,14 +455,14 @@ shared_read_learned(PtSortShared *shared, StringInfo result)
 	BufFileClose(file);
 }
 
-/* shared_fileset returns where the participants' tapesets live. */
+/* shared_fileset returns the file set of the participants' tapesets. */
 SharedFileSet *
 shared_fileset(PtSortShared *shared)
 {
 	return &shared->fileset;
 }
 
-/* shared_announce publishes a participant's own runs; the leader wakes. */
+/* shared_announce publishes a participant's own runs and wakes the leader. */
 void
 shared_announce(PtSortShared *shared, int participant, int nruns,
 				const PtSortStats *stats, const SortOutcome *outcome)
@@ -493,7 +493,7 @@ announcements(PtSortShared *shared)
 	return done;
 }
 
-/* Is any launched worker still running (or not yet started)? */
+/* True if any launched worker is running or did not start yet. */
 static bool
 workers_alive(ParallelContext *workers)
 {
@@ -511,8 +511,8 @@ workers_alive(ParallelContext *workers)
 }
 
 /*
- * Raise an error if there cannot be that many participants.  The caller is the
- * leader's process: if it has not joined by now, it never will.
+ * Raise an error if there cannot be this many participants.  The caller is the
+ * leader's process, so it does not join later.
  */
 static void
 check_participants(PtSortShared *shared, int participants,
@@ -537,9 +537,9 @@ check_participants(PtSortShared *shared, int participants,
 }
 
 /*
- * Let nobody join any more, now that all participants have announced their
- * runs.  The tuples of one that the leader does not know of would be lost, so
- * that is an error.
+ * Prevent other processes from joining, after all participants announced their
+ * runs.  More participants than the leader named are an error, because their
+ * tuples would be lost.
  */
 static void
 collect(PtSortShared *shared, int participants)
@@ -586,9 +586,8 @@ is_abandoned(PtSortShared *shared)
 }
 
 /*
- * shared_wait_for: see shared.h.  An error of a worker is raised here, by the
- * interrupt check.  A worker that ended without one is noticed as well, or the
- * wait would have no end.
+ * shared_wait_for: see shared.h.  The interrupt check raises a worker's error
+ * here.  The wait also ends, with an error, if all workers ended without one.
  */
 void
 shared_wait_for(PtSortShared *shared, bool (*happened) (void *arg), void *arg,
@@ -624,7 +623,7 @@ shared_wake(PtSortShared *shared)
 	ConditionVariableBroadcast(&shared->announced);
 }
 
-/* Wait until a number that participants increase is that large. */
+/* Wait until a number that participants increase reaches the target. */
 static void
 wait_for_count(PtSortShared *shared, int (*count) (PtSortShared *shared),
 			   int target, ParallelContext *workers)
@@ -635,8 +634,8 @@ wait_for_count(PtSortShared *shared, int (*count) (PtSortShared *shared),
 }
 
 /*
- * Have all who have joined announced their runs, and is that somebody?  Then
- * let nobody else join with tuples.
+ * True if at least one participant joined, and all that joined announced their
+ * runs.  From then on no participant may join with tuples.
  */
 static bool
 collect_joined(void *arg)
@@ -652,8 +651,8 @@ collect_joined(void *arg)
 }
 
 /*
- * shared_wait returns when that many participants have announced their runs, or
- * all of them that have any.
+ * shared_wait returns when this many participants announced their runs, or,
+ * after sort_excuse_late, when all that joined did.
  */
 void
 shared_wait(PtSortShared *shared, int participants, ParallelContext *workers)
@@ -712,14 +711,14 @@ sort_have_begun(PtSortShared *shared, int participants, long ms)
 	return count_is_reached(&awaited);
 }
 
-/* shared_processes returns how many slots there are. */
+/* shared_processes returns the number of slots. */
 int
 shared_processes(PtSortShared *shared)
 {
 	return shared->processes;
 }
 
-/* The slot of a participant that has announced its run, else NULL. */
+/* The slot of a participant that announced its runs, else NULL. */
 static const SharedSlot *
 announced_slot(PtSortShared *shared, int participant)
 {
@@ -757,7 +756,7 @@ shared_stats(PtSortShared *shared, int participant, PtSortStats *stats)
 	return slot != NULL;
 }
 
-/* shared_outcome is shared_stats for how the participant's sort has ended. */
+/* shared_outcome is shared_stats for the outcome of the participant's sort. */
 bool
 shared_outcome(PtSortShared *shared, int participant, SortOutcome *outcome)
 {

@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * shared.h
- *	  What the participants of one parallel sort tell each other.
+ *	  Communication between the participants of one parallel sort.
  *
- * The block has a fixed part and one slot for each process.  The leader's
- * process is number 0, workers are 1, 2, ...  A process that sorts joins under
- * its number; when its runs are finished it announces them and statistics in
- * its own slot.  The leader waits for a number of announcements and then reads
- * the slots, which do not change any more.
+ * The shared block has a fixed part and one slot for each process.  The
+ * leader's process is number 0, workers are 1, 2, ...  A process that sorts
+ * joins under its number; when its runs are finished it announces them, with
+ * statistics, in its own slot.  The leader waits for a number of announcements
+ * and then reads the slots, which no longer change.
  *
  *-------------------------------------------------------------------------
  */
@@ -32,8 +32,8 @@ extern void shared_wait(PtSortShared *shared, int participants,
 						ParallelContext *workers);
 
 /*
- * shared_wait_for returns when 'happened' says that it has; who makes it happen
- * calls shared_wake.  The leader gives its workers, others give NULL.
+ * shared_wait_for returns when 'happened' returns true; a process that makes it
+ * true calls shared_wake.  'workers' is NULL except in the leader.
  */
 extern void shared_wait_for(PtSortShared *shared,
 							bool (*happened) (void *arg), void *arg,
@@ -46,17 +46,18 @@ extern void shared_publish_learned(PtSortShared *shared, const char *data,
 extern void shared_read_learned(PtSortShared *shared, StringInfo result);
 
 /*
- * shared_slices returns how many slices a sort of this many processes has.
- * shared_count_slices is ptsort_shared_slices: it checks the number as well.
+ * shared_slices returns the number of slices of a sort with this many
+ * processes.  shared_count_slices is ptsort_shared_slices: it also checks the
+ * number of processes.
  */
 extern int	shared_slices(int processes);
 extern int	shared_count_slices(int processes);
 
 /*
- * shared_most_runs returns how many runs each participant may leave.
- * shared_own_runs is where it describes them before it announces them, and
- * shared_runs where others find them afterwards: their number is 0 if it has
- * none, or is not there.
+ * shared_most_runs returns the maximum number of runs of each participant.
+ * shared_own_runs returns where a participant describes its runs before it
+ * announces them.  shared_runs returns where others find them afterwards; it
+ * sets *nruns to 0 if the participant has no runs or announced none.
  */
 extern int	shared_most_runs(int processes);
 extern RunDesc *shared_own_runs(PtSortShared *shared, int participant);
@@ -64,10 +65,10 @@ extern const RunDesc *shared_runs(PtSortShared *shared, int participant,
 								  int *nruns);
 
 /*
- * shared_slice returns where a slice begins: a position (run.h) in each run, in
- * the order of participants and of their runs; *shared_slice_start is the
+ * shared_slice returns the start of a slice: a position (run.h) in each run, in
+ * the order of participants and of their runs.  *shared_slice_start is the
  * number of tuples before the slice.  The slice after the last one begins at
- * the runs' ends.
+ * the ends of the runs.
  */
 extern int64 *shared_slice(PtSortShared *shared, int slice);
 extern int64 *shared_slice_start(PtSortShared *shared, int slice);

@@ -3,10 +3,10 @@
  * slices.c
  *	  Cut the final merge into slices of about equal size.
  *
- * Any participant can merge any slice, since all import all runs.  So a
- * participant that is slow only takes fewer of them: there are eight for each
- * participant, but none of under MIN_SLICE_TUPLES, or MIN_SHARE_TUPLES if there
- * is one for each.
+ * Any participant can merge any slice, because all import all runs, so a slow
+ * participant simply merges fewer slices.  There are SLICES_EACH slices for
+ * each participant, of at least MIN_SLICE_TUPLES tuples each, or one slice for
+ * each participant of at least MIN_SHARE_TUPLES.
  *
  * A *cut* is a place in each run such that everything before it, in any run,
  * comes before everything after it in every run.  The tuple at a place of one
@@ -15,14 +15,15 @@
  * keys), cuts can fall anywhere, in the middle of equal keys too, unless the
  * variant wants those in one slice.
  *
- * Which tuples make cuts is estimated from the runs' sparse indexes: each
- * sample stands for the tuples up to the next one, so samples in order, with
- * these tuples spread between them, tell where a k-th part of all tuples ends.
- * The estimate knows only words; among equal ones the place within the run
- * decides.  The cuts themselves are exact, and so it is known how many tuples
- * come before each.  Where that is not what it should be, as it happens among
- * many equal keys, a better place is found by bisection of the runs' samples.
- * Slices are therefore at most 10 % apart, whatever the data.
+ * The tuples that make cuts are quantiles estimated from the runs' sparse
+ * indexes: each sample stands for the tuples up to the next sample of its run,
+ * so the sorted samples of all runs, with these tuples spread between them,
+ * show where a k-th part of all tuples ends.  The estimate uses words only;
+ * among equal words the place within the run decides.  The cuts themselves are
+ * exact, so the number of tuples before each cut is known.  If that number is
+ * too far from the target, as happens among many equal keys, a bisection of the
+ * runs' samples finds a better place.  The sizes of slices therefore differ by
+ * at most 10 %, whatever the data.
  *
  *-------------------------------------------------------------------------
  */
@@ -35,15 +36,17 @@
 #include "utils/memutils.h"
 
 /*
- * A slice ends with a page that is half full on average.  With this many
- * tuples that is less than one in a hundred, even if they share posting lists.
+ * Minimum numbers of tuples of a slice.  A slice ends with a page that is half
+ * full on average; MIN_SLICE_TUPLES tuples fill so many pages that this loss is
+ * small, even if they share posting lists.
  */
 #define MIN_SLICE_TUPLES	150000
 #define MIN_SHARE_TUPLES	30000
 
 /*
- * Samples that are looked at, of all runs together: so many for each slice and
- * each run, as far as they fit this part of the budget, within limits.
+ * Number of samples to use from all runs together: SLICE_SAMPLES for each slice
+ * and RUN_SAMPLES for each run, limited to CANDIDATES_PART of the budget, but
+ * at least MIN_SAMPLES and at most MAX_SAMPLES.
  */
 #define CANDIDATES_PART		4
 #define SLICE_SAMPLES		256
@@ -51,12 +54,12 @@
 #define MIN_SAMPLES			512
 #define MAX_SAMPLES			16384
 
-/* Part of a slice by which a cut may miss its place. */
+/* Part of a slice by which a cut may miss its target. */
 #define TOLERANCE_PART		40
 
 /*
- * Read buffer for looking at single records of a run, and the part of the
- * budget that those of all runs may have.
+ * Bytes of the buffer for reading single records of a run, and the part of the
+ * budget for these buffers of all runs.
  */
 #define PROBE_BUFFER		(8 * 1024)
 #define PROBES_PART			4
@@ -68,33 +71,33 @@ typedef struct SliceRun
 	RunReader	reader;
 } SliceRun;
 
-/* A sample among those of all runs. */
+/* A candidate: a sample of one run, among the samples of all runs. */
 typedef struct Candidate
 {
 	uint64		words[PTSORT_MAX_WORDS + 1];
 	double		fraction;		/* of its run's tuples that come before it */
 	int			run;
 	int64		position;
-	double		slope;			/* tuples of its run, for each candidate up to
-								 * the run's next one */
-	double		change;			/* of the slopes of all runs together */
+	double		slope;			/* tuples of its run per candidate, up to the
+								 * run's next candidate */
+	double		change;			/* change of the sum of all runs' slopes */
 } Candidate;
 
 /* A cut of all runs. */
 typedef struct Cut
 {
-	int64	   *positions;		/* in each run */
-	int64	   *samples;		/* of each run that come before it */
-	int64		before;			/* tuples that come before it */
+	int64	   *positions;		/* of the cut, in each run */
+	int64	   *samples;		/* samples before the cut, in each run */
+	int64		before;			/* tuples before the cut, in all runs */
 } Cut;
 
-/* The tuple that makes a cut, copied: words, then the image. */
+/* A copy of the tuple that makes a cut: words, then the image. */
 typedef struct Splitter
 {
 	uint64	   *words;
 	char	   *tuple;
-	const SliceRun *run;		/* where it is */
-	int64		position;
+	const SliceRun *run;		/* the tuple's run */
+	int64		position;		/* the tuple's position in the run */
 } Splitter;
 
 static int
@@ -112,7 +115,7 @@ compare_candidates(const void *a, const void *b)
 		(left->fraction < right->fraction);
 }
 
-/* Prepare to look at records. */
+/* Prepare to read single records of a run. */
 static void
 open_run(SliceRun *slice_run, const SortOrder *order, Run *run, Size buffer)
 {
@@ -121,10 +124,11 @@ open_run(SliceRun *slice_run, const SortOrder *order, Run *run, Size buffer)
 }
 
 /*
- * Spread the tuples that a sample stands for, which 'slope' is at first, evenly
- * over the candidates up to the next sample of its run.  (To count them where
- * the sample is would be wrong by a half of them for each run.  If runs are
- * small and many their samples are at nearly the same keys, and that adds up.)
+ * Spread the tuples that a sample stands for evenly over the candidates up to
+ * the next sample of its run.  On entry 'slope' is the number of these tuples.
+ * (Counting all of them at the sample would be wrong by half of them for each
+ * run.  The samples of many small runs are at nearly the same keys, so these
+ * errors would add up.)
  */
 static void
 spread_tuples(Candidate *candidates, int64 n, int nruns)
@@ -148,7 +152,7 @@ spread_tuples(Candidate *candidates, int64 n, int nruns)
 	pfree(slopes);
 }
 
-/* The samples of all runs in order; returns how many. */
+/* Collect and sort samples of all runs; returns their number. */
 static int64
 collect_candidates(SliceRun *runs, int nruns, int useful, int64 memory,
 				   Candidate **result)
@@ -215,7 +219,7 @@ copy_splitter(Splitter *splitter, const SortOrder *order, SliceRun *run,
 	splitter->position = run_current(reader);
 }
 
-/* Does the current tuple of a run come before the cut? */
+/* True if the current tuple of a run comes before the cut. */
 static bool
 is_before_cut(SortOrder *order, const SliceRun *run, const Splitter *splitter)
 {
@@ -237,7 +241,7 @@ is_before_cut(SortOrder *order, const SliceRun *run, const Splitter *splitter)
 	return run_current(reader) < splitter->position;
 }
 
-/* Does a sample come before the cut?  Reads its record only if words tie. */
+/* True if a sample is before the cut.  Reads its record only if words tie. */
 static bool
 sample_is_before_cut(SortOrder *order, SliceRun *run, const RunSample *sample,
 					 const Splitter *splitter)
@@ -252,16 +256,16 @@ sample_is_before_cut(SortOrder *order, SliceRun *run, const RunSample *sample,
 }
 
 /*
- * Find the first record of a run that does not come before the cut: from the
- * last sample before the cut on, record by record.
+ * Find the first record of a run that does not come before the cut, reading
+ * records from the last sample before the cut on.
  */
 static void
 cut_run(SortOrder *order, SliceRun *run, const Splitter *splitter, int r,
 		Cut *cut)
 {
 	const RunSample *samples = run->run->samples;
-	int64		low = 0;		/* samples below are before the cut */
-	int64		high = run->run->desc.nsamples; /* from here on they are not */
+	int64		low = 0;		/* samples below it are before the cut */
+	int64		high = run->run->desc.nsamples; /* it and later ones are not */
 	int64		tuples;
 
 	while (low < high)
@@ -329,8 +333,8 @@ copy_cut(Cut *target, const Cut *source, int nruns)
 
 /*
  * Improve a cut until about 'target' tuples come before it.  In each run the
- * samples from low to before high may still be where the target is: the middle
- * one of the most of them is tried next.
+ * samples from low to high - 1 can still be at the target; the next try is the
+ * middle one of the run that has the most of them.
  */
 static void
 improve_cut(SortOrder *order, SliceRun *runs, int nruns, int64 target,
@@ -365,8 +369,9 @@ improve_cut(SortOrder *order, SliceRun *runs, int nruns, int64 target,
 				 runs[widest].run->samples[middle].position, &last);
 
 		/*
-		 * The sample itself has been tried.  (Said for both sides: what the
-		 * cut says would do, if only all comparisons were transitive.)
+		 * Exclude the sample just tried.  (The numbers in the cut would
+		 * exclude it too if all comparisons were transitive; this makes the
+		 * loop end even if they are not.)
 		 */
 		if (last.before < target)
 			low[widest] = middle + 1;
@@ -380,7 +385,7 @@ improve_cut(SortOrder *order, SliceRun *runs, int nruns, int64 target,
 	free_cut(&last);
 }
 
-/* Orders rows of slices_plan by how far they go. */
+/* Orders rows of slices_plan by their positions. */
 static int
 compare_cuts(const void *a, const void *b, void *arg)
 {
@@ -396,7 +401,7 @@ compare_cuts(const void *a, const void *b, void *arg)
 	return 0;
 }
 
-/* Make a cut a row of slices_plan. */
+/* Store a cut in a row of slices_plan. */
 static void
 set_row(int64 *row, const Cut *cut, int nruns)
 {
@@ -405,8 +410,8 @@ set_row(int64 *row, const Cut *cut, int nruns)
 }
 
 /*
- * Cut the runs into 'useful' parts of 'part' tuples each, or into fewer;
- * returns how many.
+ * Cut the runs into at most 'useful' parts of about 'part' tuples each; returns
+ * the number of parts.
  */
 static int
 make_cuts(SortOrder *order, SliceRun *runs, int nruns,
@@ -463,7 +468,7 @@ slices_plan(SortOrder *order, Run **runs, int nruns, int nslices, int64 budget,
 	int			useful;
 	int			cut;
 	int64		memory;
-	int			row = nruns + 1;	/* length of one, in numbers */
+	int			row = nruns + 1;	/* numbers in one row of slices */
 
 	fault_point("slices: plan");
 	memset(slices, 0, row * sizeof(int64));
@@ -479,14 +484,14 @@ slices_plan(SortOrder *order, Run **runs, int nruns, int nslices, int64 budget,
 	cut = make_cuts(order, slice_runs, nruns, candidates, ncandidates, useful,
 					tuples / useful, slices);
 
-	/* What is left over becomes empty slices after the last tuple. */
+	/* The remaining slices are empty, after the last tuple. */
 	for (; cut <= nslices; cut++)
 	{
 		for (int r = 0; r < nruns; r++)
 			slices[cut * row + r] = run_end(runs[r]);
 		slices[cut * row + nruns] = tuples;
 	}
-	/* Estimated order need not be the order: every cut is good at its place. */
+	/* Cuts may be out of order, because samples were ordered by words only. */
 	qsort_arg(slices, nslices + 1, row * sizeof(int64), compare_cuts, &nruns);
 	MemoryContextSwitchTo(old);
 	memory = MemoryContextMemAllocated(context, true);

@@ -16,19 +16,19 @@
 #define SLICES_EACH		8
 
 /*
- * slices_useful returns into how many of nslices slices it is worth while to
- * cut that many tuples.
+ * slices_useful returns the number of slices, at most nslices, into which
+ * cutting this many tuples is worthwhile.
  */
 extern int	slices_useful(int nslices, int64 tuples);
 
 /*
  * slices_plan cuts runs into nslices slices.  'slices' has nslices + 1 rows of
- * nruns + 1 numbers; slice k of run r is the records from position r of row k
- * to position r of row k + 1, and the last number of row k is how many tuples
- * come before the slice.  Every tuple of a slice comes before every tuple of
- * the next one.  Slices may be empty.  It returns how many bytes that has
- * taken: about the budget at most, unless the samples of very many runs and
- * their smallest read buffers are more.
+ * nruns + 1 numbers.  Slice k of run r consists of the records from position r
+ * of row k to position r of row k + 1, and the last number of row k is the
+ * number of tuples before the slice.  Every tuple of a slice comes before every
+ * tuple of the next one.  Slices may be empty.  Returns the bytes of memory
+ * that planning used: at most about the budget, unless the samples of very many
+ * runs and their smallest read buffers need more.
  */
 extern int64 slices_plan(SortOrder *order, Run **runs, int nruns, int nslices,
 						 int64 budget, int64 *slices);

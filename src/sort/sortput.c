@@ -3,19 +3,20 @@
  * sortput.c
  *	  Filling a sort: tuples in memory, and initial runs when it is full.
  *
- * The budget.  While tuples are put, the entries have what all else that the
- * sort holds leaves of it (sort_other_memory), and while runs are merged the
- * readers have that.  So what a key has learned, samples, lists of extents and
- * buffers are paid for without being listed anywhere.  The write buffer and
- * what learning may take are set aside before they exist (entries_budget).
+ * The budget.  While tuples are put, the entries may use the part of the budget
+ * that everything else in the sort (sort_other_memory) does not use; while runs
+ * are merged, the readers may use that part.  So learned data, samples, lists
+ * of extents and buffers count without being listed anywhere.  The write buffer
+ * and the memory that learning may need are reserved before they exist
+ * (entries_budget).
  *
- * Learning.  A key that makes words from what it has seen (key.h) has worse
- * ones, or none, before.  So the first tuples get theirs when there are enough
- * tuples to learn from, and the key is shown a sample of them only then: a sort
- * that does not learn pays nothing.  That is a serial sort of a few tuples.
- * (In a parallel one a participant with a few cannot tell what the others
- * have.)  The first participant to have enough learns for all, as words of
- * different codes cannot be compared.
+ * Learning.  Until a key that learns (key.h) has learned, its words are worse,
+ * or it makes none.  So the sort makes the words of the first tuples only when
+ * there are enough tuples to learn from, and only then shows the key a sample
+ * of them.  A sort that does not learn, which is a serial sort of few tuples,
+ * pays nothing.  (A participant with few tuples cannot tell how many the others
+ * have.)  The first participant with enough tuples learns for all participants,
+ * because words of different codes cannot be compared.
  *
  *-------------------------------------------------------------------------
  */
@@ -32,62 +33,63 @@
 #include "util.h"
 #include "utils/memutils.h"
 
-/* Learning takes no more than this part of the budget, reserved until then. */
+/* Most of the budget that learning uses, as a fraction; reserved until then. */
 #define LEARNING_PART		4
 
-/* The entries have this part of it, whatever the rest of the sort takes. */
+/* Part of the budget that entries may use, however much the rest uses. */
 #define ENTRIES_PART		4
 
 /*
- * Runs are compared by copies of their edges, if one is no larger than this
- * part of the budget, and all of them are no larger than that.
+ * Runs are compared by copies of their edges, their first and last tuples.  A
+ * copy is at most EDGE_PART of the budget, and all copies are at most
+ * EDGES_PART of it.
  */
 #define EDGE_PART			64
 #define EDGES_PART			16
 
 /*
- * A key learns when this many tuples are there, or all, or memory is full.  Not
- * from the first few: if the table is in some order, they are unlike the rest.
+ * A key learns when this many tuples are in memory, or all tuples are, or
+ * memory is full.  It does not learn from the first few: if the table is in
+ * some order, they differ from the rest.
  */
 #define LEARN_TUPLES		200000
 
-/* Tuples to look at between two checks for interrupts. */
+/* Number of tuples to look at between two checks for interrupts. */
 #define CHECK_INTERVAL		100000
 
 /*
- * With so many tuples, or memory that is filled so far, a key may ask for what
- * takes longer to begin with.  In ICU's collations that is 3 to 15 ms
- * (text_icu.h), and saves 0.1 to 0.3 us for each tuple: the first build of
- * 60,000 md5s in a process took 40 ms with it and 28 without.
+ * With at least MANY_TUPLES tuples, or 1 / MANY_PART of the budget in use, a
+ * key may spend more time on preparation to save time for each tuple.  ICU's
+ * collations need that (text_icu.h); for fewer tuples it would not pay.
  */
 #define MANY_TUPLES		100000
 #define MANY_PART		2
 
 /*
- * A serial sort of fewer tuples than this does not learn.  (For rows of 30 to
- * 290 bytes and md5s, URLs and names in en_US, by ICU and in "C", learning
- * begins to pay between 1,000 and 3,000.)
+ * Minimum number of tuples for a serial sort to learn: with fewer, learning
+ * does not pay.
  */
 #define LEAST_TO_LEARN		2000
 
 /*
- * A key is shown this many tuples, evenly spread.  If it is known that these
- * are all there are it is shown one in SAMPLE_PART, since learning can gain
- * less then, but at least LEAST_SAMPLE.
+ * A key sees LEARN_SAMPLE tuples, evenly spread.  If it is known that no more
+ * will follow, learning can gain less, so the key sees one in SAMPLE_PART of
+ * all tuples, but at least LEAST_SAMPLE.
  */
 #define LEARN_SAMPLE		8000
 #define LEAST_SAMPLE		400
 #define SAMPLE_PART			64
 
-/* The largest image, by the contract. */
+/* The largest image that the contract allows, in bytes. */
 #define MAX_IMAGE			((Size) 1024 * 1024 * 1024)
 
 /* Ordering fewer tuples than this is not timed. */
 #define FEW_TUPLES			256
 
 /*
- * What is left of the budget for entries: all but the sort's other memory, what
- * writing a run will take, and what a key that learns or has may still take.
+ * Returns the part of the budget for entries: all except the sort's other
+ * memory, the memory that writing a run will need, and the memory that a key
+ * may still need, whether it is learning or not.
  */
 static int64
 entries_budget(PtSort *sort)
@@ -106,7 +108,7 @@ entries_budget(PtSort *sort)
 	return Min(budget, sort_run_memory(sort));
 }
 
-/* From how many tuples on does a sort that may forgo it learn? */
+/* Minimum number of tuples for a serial sort to learn. */
 static int64
 least_to_learn(void)
 {
@@ -114,7 +116,7 @@ least_to_learn(void)
 		LEAST_TO_LEARN;
 }
 
-/* Nothing is known yet of the tuples that will be put. */
+/* Prepare for the first tuple, when nothing is known of the tuples. */
 static void
 begin_input(PtSort *sort)
 {
@@ -123,7 +125,7 @@ begin_input(PtSort *sort)
 	bounded_begin(sort);
 }
 
-/* How many entries will there be in memory if there is room? */
+/* Number of entries expected in memory if there is room; 0 if unknown. */
 static int64
 expected_entries(const PtSort *sort)
 {
@@ -180,7 +182,7 @@ sort_put_again(PtSort *sort)
 	MemoryContextSwitchTo(old);
 }
 
-/* Ask the key for the words of every step'th tuple; keep them if asked. */
+/* Make the words of every step'th tuple; store them in its entry if 'keep'. */
 static void
 rekey_memory(PtSort *sort, int64 step, bool keep)
 {
@@ -207,12 +209,12 @@ rekey_memory(PtSort *sort, int64 step, bool keep)
 	MemoryContextDelete(context);
 }
 
-/* What a participant that has not learned leaves for the others. */
+/* Published by a participant that could have learned and did not. */
 #define FORGONE		'-'
 
 /*
- * How many tuples will all participants have, as was expected, else if the
- * others have as many in memory?
+ * Estimates the number of tuples of all participants: from the expected number,
+ * or, if there is none, from the number of tuples in this one's memory.
  */
 static int64
 all_tuples(const PtSort *sort)
@@ -226,14 +228,14 @@ all_tuples(const PtSort *sort)
 	return own * shared_processes(sort->options.shared);
 }
 
-/* Is memory so full that many tuples, of which nothing is known, may follow? */
+/* True if the memory in use suggests that many more tuples may follow. */
 static bool
 may_have_more(const PtSort *sort)
 {
 	return sort->memsort->used >= sort->options.budget / MANY_PART;
 }
 
-/* Are there many tuples, as far as can be told? */
+/* True if there are, or may be, many tuples: see MANY_TUPLES. */
 static bool
 has_many(const PtSort *sort)
 {
@@ -243,7 +245,7 @@ has_many(const PtSort *sort)
 	return all_tuples(sort) >= least || may_have_more(sort);
 }
 
-/* Return the number of tuples in memory of which a key that learns sees one. */
+/* Returns n such that a key that learns sees every n'th tuple in memory. */
 static int64
 sample_step(const PtSort *sort)
 {
@@ -259,8 +261,8 @@ sample_step(const PtSort *sort)
 }
 
 /*
- * Will all tuples of this process be in memory, or in a few runs, as far as is
- * known?
+ * True if all tuples of this process are expected to be in memory, or in a few
+ * short runs.
  */
 static bool
 fits_in_memory(const PtSort *sort)
@@ -273,7 +275,10 @@ fits_in_memory(const PtSort *sort)
 		(expected > 0 && (double) ms->used / ms->count * expected < most);
 }
 
-/* Is there nothing to learn, as words tell enough of strings in memory? */
+/*
+ * True if the input fits in memory and its key prefixes suffice, so that
+ * learning would not pay.
+ */
 static bool
 strings_are_enough(const PtSort *sort)
 {
@@ -289,9 +294,10 @@ sort_is_to_learn(const PtSort *sort)
 }
 
 /*
- * Let the key learn from what is in memory, unless there are too few tuples in
- * a parallel sort, or the tables of the collation prove nothing, and append
- * what others need.  False if it did not learn.
+ * Make the key learn from the tuples in memory, and append what the other
+ * participants need to 'learned', unless that is NULL.  Returns false if the
+ * key did not learn: in a parallel sort there may be too few tuples, and the
+ * collation's tables may not be proved.
  */
 static bool
 learn_here(PtSort *sort, StringInfo learned)
@@ -314,8 +320,8 @@ learn_here(PtSort *sort, StringInfo learned)
 }
 
 /*
- * Let the key learn, for all participants, or adopt what the first of them has
- * learned, or that it has not.  False if so.
+ * Make the key learn for all participants, or adopt what the first participant
+ * learned.  Returns false if that participant, or a serial sort, did not learn.
  */
 static bool
 learn_or_adopt(PtSort *sort)
@@ -336,7 +342,7 @@ learn_or_adopt(PtSort *sort)
 	}
 	else
 	{
-		/* as that one does meanwhile */
+		/* the claimant does this at the same time */
 		(void) key_can_learn(sort->key, has_many(sort));
 		shared_read_learned(shared, &learned);
 		has_learned = learned.len > 1;
@@ -347,7 +353,7 @@ learn_or_adopt(PtSort *sort)
 	return has_learned;
 }
 
-/* Make do without learning. */
+/* Continue without learning; make the words again if they become better. */
 static void
 forgo_learning(PtSort *sort)
 {
@@ -357,8 +363,8 @@ forgo_learning(PtSort *sort)
 }
 
 /*
- * Let the key learn, or not, and keep the most memory that the sort had
- * meanwhile.
+ * Make the key learn, or continue without, and record the sort's peak memory
+ * meanwhile.  Returns true if the key learned.
  */
 static bool
 learn(PtSort *sort)
@@ -381,9 +387,10 @@ learn(PtSort *sort)
 }
 
 /*
- * Have all tuples come in their order so far?  Then a serial sort needs no
- * words as long as memory is not full: to compare each with the one before
- * takes less.  One that is out of order decides, so other input pays nothing.
+ * True if the input of a serial sort is pre-sorted so far.  Then the sort needs
+ * no words until memory is full: comparing each tuple with the one before it is
+ * cheaper.  The first tuple that is out of order ends the check, so other input
+ * pays almost nothing.
  */
 static bool
 came_in_order(PtSort *sort)
@@ -412,7 +419,7 @@ came_in_order(PtSort *sort)
 	return true;
 }
 
-/* Let the key learn from what is in memory, and make the words anew. */
+/* Make the key learn from the tuples in memory, and make their words again. */
 static void
 learn_words(PtSort *sort)
 {
@@ -435,8 +442,8 @@ learn_words(PtSort *sort)
 }
 
 /*
- * Decide whether a key that has yet to learn will, when all tuples of a serial
- * sort are in memory.
+ * When all tuples of a serial sort are in memory, decide whether a key that has
+ * not learned will do so.
  */
 static void
 learn_or_forgo(PtSort *sort)
@@ -452,7 +459,7 @@ sort_entries_in_memory(PtSort *sort)
 	instr_time	start;
 	bool		few = sort->memsort->count < FEW_TUPLES && !sort->learning;
 
-	/* few take less time than it takes to ask for the time and the memory */
+	/* for few tuples, measuring time and memory costs more than sorting */
 	if (few)
 	{
 		memsort_sort(sort->memsort);
@@ -500,7 +507,7 @@ close_run(PtSort *sort)
 	sort->run_is_open = false;
 }
 
-/* A copy of an entry in memory, to compare runs by; NULL if it is too large. */
+/* Copy an entry in memory, for comparing runs; NULL if it is too large. */
 static uint64 *
 copy_edge(PtSort *sort, int64 i)
 {
@@ -520,7 +527,7 @@ copy_edge(PtSort *sort, int64 i)
 	return edge;
 }
 
-/* Free such a copy. */
+/* Free a copy made by copy_edge. */
 static void
 free_edge(PtSort *sort, uint64 *edge)
 {
@@ -530,7 +537,7 @@ free_edge(PtSort *sort, uint64 *edge)
 	pfree(edge);
 }
 
-/* Append what is in memory to a run. */
+/* Append the tuples in memory to a run. */
 static void
 write_memory(PtSort *sort, RunWriter *writer)
 {
@@ -553,9 +560,9 @@ write_memory(PtSort *sort, RunWriter *writer)
 }
 
 /*
- * Write what is in memory, as a new run or at the end of the last one.  So
- * input that is in order becomes one run, however long it is.  No run has more
- * tuples than are wanted.
+ * Write the tuples in memory, as a new run or at the end of the last one: so
+ * pre-sorted input becomes one run of any length.  No run has more tuples than
+ * the bound.
  */
 static void
 write_run(PtSort *sort)
@@ -587,7 +594,7 @@ write_run(PtSort *sort)
 	run->last = copy_edge(sort, ms->count - 1);
 }
 
-/* Order and write what is in memory, and make it empty. */
+/* Sort and write the tuples in memory, and make it empty. */
 static void
 spill(PtSort *sort)
 {
@@ -599,13 +606,13 @@ spill(PtSort *sort)
 	secondword_drop(sort);
 	write_run(sort);
 	if (sort_wants_short_runs(sort))
-		sort_note_memory(sort); /* with scratch that is kept */
+		sort_note_memory(sort); /* includes the scratch, which is kept */
 	memsort_reset(sort->memsort);
 	memsort_set_budget(sort->memsort, entries_budget(sort));
 	sort->stats.run_ms += pt_ms_since(start);
 }
 
-/* Make the words of a tuple that is not in memory yet. */
+/* Make the words of a tuple that is not in the sort's memory. */
 static void
 rekey(PtSort *sort, const void *tuple, uint64 *words)
 {
@@ -619,7 +626,7 @@ rekey(PtSort *sort, const void *tuple, uint64 *words)
 	MemoryContextDelete(context);
 }
 
-/* Raise the error for a tuple that cannot be put. */
+/* Raise the error for a call that puts a tuple in the wrong phase or role. */
 static pg_noinline void
 refuse_put(const PtSort *sort)
 {
@@ -632,7 +639,7 @@ refuse_put(const PtSort *sort)
 	sort_wrong_phase(sort, "cannot put tuple into sort");
 }
 
-/* Raise the error for an image that cannot be. */
+/* Raise the error for an image that is too small or too large. */
 static pg_noinline void
 refuse_size(Size size)
 {
@@ -643,7 +650,7 @@ refuse_size(Size size)
 					   sizeof(uint64), (Size) MAX_IMAGE)));
 }
 
-/* Raise the error for a commit of nothing. */
+/* Raise the error for a commit without a reserved place. */
 static pg_noinline void
 refuse_commit(const PtSort *sort)
 {
@@ -655,7 +662,7 @@ refuse_commit(const PtSort *sort)
 			 errdetail("No place is reserved for it.")));
 }
 
-/* Order what is in memory, and forget what is not wanted of it. */
+/* Sort the tuples in memory, and drop those beyond the bound. */
 static void
 trim(PtSort *sort)
 {
@@ -666,7 +673,8 @@ trim(PtSort *sort)
 }
 
 /*
- * Is there more room for one run, now that it is known how large tuples are?
+ * Adjust the memory of one run, now that the tuples' size is known; true if it
+ * grew enough to continue filling it.
  */
 static bool
 has_more_room(PtSort *sort)
@@ -680,8 +688,8 @@ has_more_room(PtSort *sort)
 }
 
 /*
- * Write what is in memory, or forget what is not wanted of it, in the sort's
- * own memory context.
+ * Write the tuples in memory, or drop those beyond the bound, in the sort's own
+ * memory context.
  */
 static pg_noinline void
 make_room(PtSort *sort)
@@ -718,7 +726,7 @@ sort_reserve(PtSort *sort, Size size)
 	place = memsort_reserve(ms, size);
 	if (place == NULL && ms->count > 0)
 	{
-		/* what is wanted of it takes all the room there is */
+		/* the tuples within the bound fill memory: now it spills */
 		make_room(sort);
 		place = memsort_reserve(ms, size);
 	}
@@ -728,7 +736,7 @@ sort_reserve(PtSort *sort, Size size)
 	return place;
 }
 
-/* sort_note_put: see sortput.h.  Maybe that tuple is the one to learn from. */
+/* sort_note_put: see sortput.h.  The key may learn now. */
 void
 sort_note_put(PtSort *sort)
 {
@@ -811,7 +819,7 @@ sort_put(PtSort *sort, const void *tuple, Size size, const uint64 *words)
 	place = sort_reserve(sort, size);
 	if (unlikely(was_learning && !sort->learning))
 	{
-		/* This tuple's words were made before the key had learned. */
+		/* This tuple's words were made before the key learned. */
 		rekey(sort, tuple, new_words);
 		words = new_words;
 	}

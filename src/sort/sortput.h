@@ -4,12 +4,12 @@
  *	  Filling a sort: tuples in memory, and initial runs when it is full.
  *
  * sort_put is ptsort_put, sort_reserve and sort_commit are ptsort_reserve and
- * ptsort_commit.  sort_reserve may let the key learn: whoever has a key that
- * does makes the words after it.
+ * ptsort_commit.  sort_reserve may make the key learn, so a caller whose key
+ * learns makes the words after calling it.
  *
  * ptsort's own variants call sort_place, sort_add and sort_put_entry, which do
- * the same and are inline as far as nothing is to be done but to fill memory.
- * Then a tuple costs its copy and little else.
+ * the same.  While a tuple only has to be added to memory these run inline, so
+ * that a tuple costs little more than copying it.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,8 +25,8 @@
 extern void sort_begin_putting(PtSort *sort);
 
 /*
- * sort_put_again prepares for other tuples to be put, and keeps little of the
- * memory of those before.
+ * sort_put_again prepares for other tuples to be put, and frees most of the
+ * memory that the previous ones used.
  */
 extern void sort_put_again(PtSort *sort);
 
@@ -35,10 +35,10 @@ extern void sort_put(PtSort *sort, const void *tuple, Size size,
 extern void *sort_reserve(PtSort *sort, Size size);
 extern void sort_commit(PtSort *sort, const uint64 *words);
 
-/* sort_note_put sees to what is due now that one more tuple is in memory. */
+/* sort_note_put trims or learns if enough tuples are in memory for that. */
 extern void sort_note_put(PtSort *sort);
 
-/* sort_must_spill: is it time for a run, whatever room there is? */
+/* sort_must_spill: true if a debug setting makes the sort write a run now. */
 static inline bool
 sort_must_spill(const PtSort *sort)
 {
@@ -46,7 +46,7 @@ sort_must_spill(const PtSort *sort)
 					sort->memsort->count >= ptsort_debug.spill_entries);
 }
 
-/* Is there nothing to do but to fill memory? */
+/* True if a tuple only has to be added to memory. */
 static inline bool
 sort_just_fills(const PtSort *sort)
 {
@@ -54,7 +54,7 @@ sort_just_fills(const PtSort *sort)
 				  !sort->last_known && !sort_must_spill(sort));
 }
 
-/* Count a tuple that is in memory now. */
+/* Count a tuple that was just added to memory. */
 static inline void
 sort_count_put(PtSort *sort)
 {
@@ -67,9 +67,10 @@ sort_count_put(PtSort *sort)
 }
 
 /*
- * sort_next_place returns where the next image will be, not an inline one, if
- * there is room for 'most' bytes without looking for more; else NULL.  That
- * reserves nothing: who has made an image there asks sort_place for its size.
+ * sort_next_place returns the address of the next image, which is not inline,
+ * if memory has room for 'most' bytes without growing; else NULL.  It reserves
+ * nothing: a caller that makes an image there then calls sort_add_next, or
+ * sort_place with the image's size.
  */
 static inline void *
 sort_next_place(PtSort *sort, Size most)
@@ -80,8 +81,8 @@ sort_next_place(PtSort *sort, Size most)
 }
 
 /*
- * sort_add_next adds the image that was made there, and of which nothing was
- * asked since.
+ * sort_add_next adds the image that was made at sort_next_place, if the sort
+ * was not called since.
  */
 static inline void
 sort_add_next(PtSort *sort, Size size, const uint64 *words)
@@ -128,17 +129,20 @@ sort_put_entry(PtSort *sort, const uint64 *entry)
 }
 
 /*
- * sort_entries_in_memory orders what is in memory.  A key that has yet to learn
- * does so first.
+ * sort_entries_in_memory sorts the tuples in memory.  A key that is learning
+ * learns first.
  */
 extern void sort_entries_in_memory(PtSort *sort);
 
-/* sort_all_in_memory does so when these are all tuples of a serial sort. */
+/*
+ * sort_all_in_memory sorts the tuples in memory if these are all tuples of a
+ * serial sort.
+ */
 extern void sort_all_in_memory(PtSort *sort);
 
 /*
- * sort_end_runs writes what is in memory, ends the last initial run, gives the
- * entries' memory back and joins runs that do not overlap.
+ * sort_end_runs writes the tuples in memory, ends the last initial run, frees
+ * the memory of the entries and joins runs that do not overlap.
  */
 extern void sort_end_runs(PtSort *sort);
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * sortread.c
- *	  Reading a sort that has been performed: get, slices, random access.
+ *	  Reading the result of a sort: get, slices, random access.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,9 +28,9 @@ need_random_access(PtSort *sort, const char *message)
 }
 
 /*
- * Get in each of the three phases.  As in the server's sort, backward returns
- * the tuple before the one returned last, or the last one if the end was
- * reached.
+ * Get from memory, and below from a run and a merge.  As in the server's sort,
+ * reading backward returns the tuple before the one returned last, or the last
+ * tuple if the end was reached.
  */
 static const void *
 get_from_memory(PtSort *sort, bool forward, Size *size)
@@ -85,7 +85,7 @@ get_from_run(PtSort *sort, bool forward, Size *size)
 	return found ? reader->tuple : NULL;
 }
 
-/* Give back what the merges of slices had. */
+/* Free the merge of slices. */
 static void
 end_merge(PtSort *sort)
 {
@@ -98,9 +98,9 @@ end_merge(PtSort *sort)
 }
 
 /*
- * Begin to merge a slice, whose place in each run the leader has planned.  The
- * merge of the slice before, if there is one, has the readers and their memory
- * already.
+ * Begin merging a slice, from the positions in each run that the leader
+ * planned.  If this process merged a slice before, that merge's readers and
+ * their memory are reused.
  */
 static void
 merge_slice(PtSort *sort, int slice)
@@ -175,10 +175,10 @@ sort_get(PtSort *sort, bool forward, Size *size)
 	return result;
 }
 
-/* Entries that sort_get_entries gives at once: they stay in the fast cache. */
+/* Most entries that sort_get_entries returns at once: a batch fits in cache. */
 #define BATCH_ENTRIES	512
 
-/* The next sorted entries in memory, in their place; up to max. */
+/* The next sorted entries in memory, not copied; up to max. */
 static const uint64 *
 entries_from_memory(PtSort *sort, int max, int *n)
 {
@@ -191,7 +191,7 @@ entries_from_memory(PtSort *sort, int max, int *n)
 	return result;
 }
 
-/* Where entries are copied that stay until the next call. */
+/* Buffer for a copy of entries, which stays valid until the next call. */
 static uint64 *
 batch_space(PtSort *sort)
 {
@@ -215,7 +215,7 @@ entries_from_merge(PtSort *sort, int max, int *n)
 	return batch;
 }
 
-/* The next entries of the one run that is left. */
+/* The next entries of the only run. */
 static const uint64 *
 entries_from_run(PtSort *sort, int max, int *n)
 {
@@ -232,8 +232,8 @@ entries_from_run(PtSort *sort, int max, int *n)
 }
 
 /*
- * The next entries, up to max; NULL at the end.  In the wrong phase an error is
- * raised with this message.
+ * The next entries, up to max; NULL at the end.  Raises an error with this
+ * message in the wrong phase.
  */
 static const uint64 *
 get_entries(PtSort *sort, int max, int *n, const char *message)
@@ -270,7 +270,10 @@ sort_get_entries(PtSort *sort, int *n)
 					   "cannot get entries from sort");
 }
 
-/* The next entry of a stream; of a slice, which may be left, no more. */
+/*
+ * The next entry of a stream.  A serial sort reads a batch ahead; a slice only
+ * one entry, because the caller may leave it before its end.
+ */
 static const uint64 *
 next_of_batch(PtSort *sort)
 {
@@ -299,7 +302,7 @@ sort_get_entry(PtSort *sort, bool forward)
 
 	if (likely(!sort->options.random_access && forward))
 		return next_of_batch(sort);
-	/* the image is the last word of its entry, wherever that is */
+	/* the image is the last word of its entry, in memory and in runs */
 	image = sort_get(sort, forward, &size);
 	return image ? image - sort->order.nwords : NULL;
 }
@@ -345,7 +348,7 @@ sort_slice_start(PtSort *sort)
 	return sort->slice_start;
 }
 
-/* A serial sort is one slice: all that get would have returned anyway. */
+/* A serial sort is one slice: all the tuples that get returns. */
 static bool
 next_serial_slice(PtSort *sort, int *slice)
 {
@@ -376,7 +379,7 @@ sort_next_slice(PtSort *sort, int *slice)
 	*slice = shared_claim_slice(sort->options.shared);
 	if (*slice < 0)
 	{
-		/* there may be slices left, which nobody gets */
+		/* after a failure there may be slices that no participant merges */
 		sort->failed |= shared_has_failed(sort->options.shared);
 		end_merge(sort);
 		return false;

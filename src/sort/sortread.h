@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * sortread.h
- *	  Reading a sort that has been performed.
+ *	  Reading the result of a sort.
  *
  * The functions are those of the two public headers, with prefix sort_, and
  * sort_next for ptsort's own variants.

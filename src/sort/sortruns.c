@@ -1,15 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * sortruns.c
- *	  The runs of a sort: written, queued, merged into fewer.
+ *	  The runs of a sort: writing, queueing, merging.
  *
- * Merging.  More runs than the budget has read buffers for are merged in
- * several passes.  A merge reads as many runs as the budget has room for
- * readers with a buffer of one block: at 14 to 20 kB each 40 to 60 in 1 MB and
- * 180 to 250 in 4 MB.  The first merge takes only as many as make all later
- * ones full.
- * Temporary space is recycled while a run is read (tape.c), so passes need no
- * more space than the data.
+ * Merging.  If there are more runs than the budget has read buffers for, they
+ * are merged in several passes.  The merge order is the number of readers with
+ * a buffer of one block that the budget has room for: at 14 to 20 kB each, 40
+ * to 60 in 1 MB and 180 to 250 in 4 MB.  The first merge reads only the number
+ * of runs that makes all later merges full.  Reading a run recycles its blocks
+ * (tape.c), so passes need no more temporary space than the data.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,36 +21,36 @@
 #include "util.h"
 
 /*
- * Blocks of a tape: the smallest read of a merge.  They are this part of the
- * budget, or one of the server's blocks, so that one merge can read many runs.
+ * Bytes of a tape's block, which is the smallest read of a merge: a part of the
+ * budget small enough for one merge to read many runs, but at least one of the
+ * server's blocks.
  */
 #define BLOCK_PART			512
 #define MAX_TAPE_BLOCK		(32 * 1024)
 
-/* Samples of one run, and those of all runs, are no more than this part. */
+/* Part of the budget for the samples of one run, and for those of all runs. */
 #define SAMPLES_PART		16
 
 /*
- * A sort that reads the runs of all participants has an equal share of the
- * budget, and more of other things in it: this part of the runs that could be
- * merged if there were none.
+ * A sort that reads the runs of all participants has the same budget as one
+ * that writes them, but needs more of it for other memory.  This part of the
+ * merge order is reserved for that.
  */
 #define READING_PART		4
 
-/* Merge orders.  More than MAX_MERGE_ORDER runs at once only cost cache. */
+/* Limits of the merge order.  More than MAX_MERGE_ORDER only costs cache. */
 #define MIN_MERGE_ORDER		6
 #define MAX_MERGE_ORDER		500
 
 /*
- * A sort that writes runs in any case, since others read them, need not have
- * much in memory: entries of this many bytes, and their scratch, are sorted in
- * cache, and nobody has to clear fresh memory.  (10 million int8, uuid and
- * numeric by two participants took 0.80 to 0.81 of the time that they took with
- * all of 512 MB; 8 and 32 MB took 1 to 3 % more.)
+ * A worker writes runs in any case, because other participants read them, so it
+ * gains nothing by using a large budget.  Entries of this many bytes, and their
+ * scratch memory, are sorted in cache, and the kernel need not clear fresh
+ * memory.
  */
 #define RUN_MEMORY			((int64) 16 * 1024 * 1024)
 
-/* But so many runs of a participant are enough, and so many of all of them. */
+/* Most short runs of one participant, and of all participants together. */
 #define RUNS_EACH			16
 #define RUNS_OF_ALL			32
 
@@ -63,7 +62,7 @@ sort_wants_short_runs(const PtSort *sort)
 		sort->options.budget > RUN_MEMORY + RUN_MEMORY / 4;
 }
 
-/* So many runs of this participant are enough. */
+/* Most short runs of this participant. */
 static int
 most_short_runs(const PtSort *sort)
 {
@@ -81,8 +80,8 @@ sort_short_runs_memory(const PtSort *sort)
 }
 
 /*
- * sort_run_memory: see sortruns.h.  That is more than RUN_MEMORY if there will
- * be too many runs, as far as what tuples take is known, or are too many.
+ * sort_run_memory: see sortruns.h.  The result is more than RUN_MEMORY if there
+ * are too many runs, or if the tuples' size so far shows that there will be.
  */
 int64
 sort_run_memory(PtSort *sort)
@@ -118,7 +117,7 @@ block_bytes(const PtSort *sort)
 	return result;
 }
 
-/* The tapeset, made when first needed. */
+/* The tapeset, created on first use. */
 static Tapeset *
 own_tapeset(PtSort *sort)
 {
@@ -156,8 +155,8 @@ sort_begin_run(PtSort *sort, RunWriter *writer)
 }
 
 /*
- * Keep the samples of all runs together within limits: of each run a share by
- * its tuples, whether it is an early or a late one.
+ * Keep the samples of all runs together within limits.  Each run, early or
+ * late, keeps a number in proportion to its tuples.
  */
 static void
 limit_samples(PtSort *sort)
@@ -243,8 +242,8 @@ sort_runs_to_leave(const PtSort *sort)
 }
 
 /*
- * Which n runs of the queue are merged next?  The first; in a stable sort those
- * neighbours that have the fewest bytes together.
+ * Returns the index of the first of the n runs of the queue to merge next: the
+ * first runs, or, in a stable sort, the neighbours with the fewest bytes.
  */
 static int
 first_to_merge(const PtSort *sort, int n)
@@ -282,7 +281,7 @@ close_merged(PtSort *sort, int first, int n)
 	memmove(merged, merged + n, (sort->nruns - first) * sizeof(Run *));
 }
 
-/* Put the last run of the queue in another place. */
+/* Move the last run of the queue to another place. */
 static void
 move_last(PtSort *sort, int place)
 {
@@ -320,8 +319,8 @@ merge_runs(PtSort *sort, int n)
 }
 
 /*
- * sort_merge_down: see sortruns.h.  The first merge takes just as many as leave
- * full merges for the rest.
+ * sort_merge_down: see sortruns.h.  The first merge reads the number of runs
+ * that makes all later merges full.
  */
 void
 sort_merge_down(PtSort *sort, int target)
@@ -332,7 +331,7 @@ sort_merge_down(PtSort *sort, int target)
 	INSTR_TIME_SET_CURRENT(start);
 	while (sort->nruns > target)
 	{
-		int			excess = sort->nruns - target;	/* runs to get rid of */
+		int			excess = sort->nruns - target;	/* runs too many */
 		int			n = excess % (order - 1);
 
 		n = n == 0 ? order : n + 1;

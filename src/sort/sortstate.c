@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * sortstate.c
- *	  What tuplesort.c and sortread.c both need of a sort object: its memory
- *	  accounting, its merges, and the error of a call at the wrong time.
+ *	  Functions of a sort object for all files of its phases: its memory
+ *	  accounting, its merges, and the error of a call in the wrong phase.
  *
  * The server knows how much each memory context has allocated, and everything
- * that a sort holds is in the variant's context or below it.  So there is
- * nothing to add up: the budget is compared with what is really there, whoever
- * allocated it.
+ * in a sort is in the variant's context or below it.  So nothing has to be
+ * added up: the sort compares the budget with the memory that is really
+ * allocated, for whatever purpose.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,7 +21,7 @@ StaticAssertDecl(offsetof(struct PtSort, order) == 0 &&
 				 offsetof(SortOrder, state) == offsetof(SortHead, state),
 				 "a PtSort does not begin with a SortHead");
 
-/* Why an operation may not be possible now, as a sentence. */
+/* Why the phase may not allow an operation, as a sentence. */
 static const char *
 phase_detail(const PtSort *sort)
 {
@@ -53,7 +53,7 @@ sort_wrong_phase(const PtSort *sort, const char *message)
 			 errdetail_internal("%s", phase_detail(sort))));
 }
 
-/* How the sort has sorted since the last reset. */
+/* The method that the sort used since the last reset. */
 static PtSortMethod
 current_method(const PtSort *sort)
 {
@@ -153,9 +153,9 @@ sort_note_memory(PtSort *sort)
 }
 
 /*
- * sort_list_memory: see sortstate.h.  A block of a tape that is read and given
- * back may be in the list of free ones and be an extent of the tape that is
- * written; lists have up to twice the room they need.
+ * sort_list_memory: see sortstate.h.  Each block of a tape that is read and
+ * recycled may take an entry in the list of free blocks and an extent of the
+ * tape that is written; lists have up to twice the room that they need.
  */
 int64
 sort_list_memory(const Run *run, MergePurpose purpose)
@@ -173,7 +173,7 @@ sort_merge_memory(const PtSort *sort, Run **runs, int nruns,
 	int64		memory = sort->options.budget - sort_other_memory(sort) -
 		SORT_BLOCK;
 
-	/* a list of extents or samples may grow by a block here, too */
+	/* a list of extents or samples may also grow by a block here */
 	if (purpose == MERGE_TO_RUN)
 		memory -= sort->write_buffer + RUN_WRITER_MEMORY + SORT_BLOCK;
 	for (int i = 0; i < nruns; i++)

@@ -3,8 +3,8 @@
  * sortstate.h
  *	  The inside of a sort object, shared by the files that are its phases.
  *
- * sortput.c fills it, sortruns.c writes and merges its runs, tuplesort.c begins
- * and performs it, sortread.c reads it.
+ * sortput.c fills a sort, sortruns.c writes and merges its runs, tuplesort.c
+ * begins and performs it, sortread.c reads it.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,7 +17,7 @@
 #include "sort/merge.h"
 #include "tape/run.h"
 
-/* Largest block of the sort's memory context, but for large pieces. */
+/* Largest block of the sort's memory context, except for large pieces. */
 #define SORT_BLOCK	(32 * 1024)
 
 typedef enum SortPhase
@@ -28,14 +28,14 @@ typedef enum SortPhase
 	PHASE_RUN,
 	PHASE_SLICES,
 	PHASE_ANNOUNCED,
-	PHASE_FAILED				/* perform has begun, and not ended well */
+	PHASE_FAILED				/* perform began, and has not succeeded */
 } SortPhase;
 
-/* The place of a get; 'before' counts the tuples before it. */
+/* The place of a get. */
 typedef struct SortPosition
 {
-	int64		before;			/* tuples (MEMORY) or a position (RUN) */
-	bool		at_end;			/* a forward get has found no more tuples */
+	int64		before;			/* MEMORY: tuples before it; RUN: a position */
+	bool		at_end;			/* a forward get found no more tuples */
 } SortPosition;
 
 struct PtSort
@@ -43,97 +43,96 @@ struct PtSort
 	SortOrder	order;			/* must be first, see SortHead */
 	PtSortOptions options;
 	SortPhase	phase;
-	MemoryContext variant_context;	/* the sort is in it; deleted at end */
-	MemoryContext context;		/* below it: all else of the engine's */
+	MemoryContext variant_context;	/* has this struct; deleted at end */
+	MemoryContext context;		/* child of it, for the rest of the sort */
 	Size		write_buffer;
 
 	MemSort    *memsort;		/* PUTTING, MEMORY */
 	PtSortKey  *key;			/* of a variant whose key learns; else NULL */
-	bool		learning;		/* words mean nothing yet */
-	int64		learn_at;		/* ... until there are so many tuples */
-	int64		in_order;		/* ... the first of which were put in order:
-								 * so many, as far as that is known */
-	int64		learning_limit; /* bytes that the key may have until then */
+	bool		learning;		/* the key will learn; words mean nothing */
+	int64		learn_at;		/* the key learns from this many tuples */
+	int64		in_order;		/* while learning: known number of leading
+								 * tuples that were put in order */
+	int64		learning_limit; /* bytes that the key may use while learning */
 	bool		all_in_memory;	/* serial: the memory has all tuples */
 	Tapeset    *tapeset;		/* NULL until something is written */
-	bool		run_is_open;	/* the last initial run can be continued by
-								 * what comes after its last tuple */
+	bool		run_is_open;	/* the last initial run can be continued with
+								 * tuples that come after its last one */
 	RunWriter	open_run;
-	int64		open_tuples;	/* that it has */
-	int64		run_memory;		/* most that sort_run_memory has said */
+	int64		open_tuples;	/* tuples of the open run */
+	int64		run_memory;		/* most bytes that sort_run_memory returned */
 	Run		  **runs;			/* a queue: see sortruns.h */
 	int			nruns;
 	int			maxruns;
 	Merge	   *merge;			/* MERGING */
-	int64		trim_at;		/* bounded.c: when this many are in memory */
-	bool		trimmed;		/* ... and whether any was forgotten */
-	bool		last_known;		/* ... and the last one that may be wanted */
-	bool		last_by_words;	/* ... from which words tell those that come
-								 * after it, most quickly */
+	int64		trim_at;		/* bounded.c trims at this many tuples */
+	bool		trimmed;		/* bounded.c dropped a tuple */
+	bool		last_known;		/* bounded.c: the last tuple that may be
+								 * wanted is known (last_words and last) */
+	bool		last_by_words;	/* bounded.c: comparing words is the quickest
+								 * way to see that a tuple comes after it */
 	uint64		last_words[PTSORT_MAX_WORDS + 1];
-	char	   *last;			/* its image, if that is not inline */
+	char	   *last;			/* image of the last tuple, unless inline */
 	Size		last_room;
-	bool		slice_taken;	/* serial: next_slice has given all there is */
+	bool		slice_taken;	/* serial: next_slice returned the one slice */
 	int64		slice_start;	/* tuples before the slice that is read */
-	int64		returned;		/* tuples that get has returned */
-	uint64	   *batch;			/* ... with inline images: those read last */
-	const uint64 *batch_next;	/* of these the one to return next ... */
-	int			batch_left;		/* ... and how many there are */
+	int64		returned;		/* tuples that get returned */
+	uint64	   *batch;			/* inline images: the entries read last */
+	const uint64 *batch_next;	/* the entry of the batch to return next */
+	int			batch_left;		/* entries of the batch not returned */
 	RunReader	reader;			/* RUN */
 	SortPosition position;
 	SortPosition mark;
 
-	const Oid  *contradicted;	/* restartable: the key's, see
-								 * key_allow_restart; else NULL */
-	bool		failed;			/* another participant's sort has failed */
+	const Oid  *contradicted;	/* restartable: collation in the key's
+								 * key_failure; else NULL */
+	bool		failed;			/* another participant's sort failed */
 	int64		edge_bytes;		/* of copies of runs' edges */
 
-	PtSortStats stats;			/* but comparisons, and peaks and the method
-								 * since the last reset: see sort_stats */
+	PtSortStats stats;			/* without comparisons; peaks and the method
+								 * are as of the last reset: see sort_stats */
 	int64		peak_memory;	/* see sort_note_memory */
 };
 
 /*
- * sort_wrong_phase raises an error with this message for an operation at the
- * wrong time.
+ * sort_wrong_phase raises an error with this message for an operation in the
+ * wrong phase.
  */
 pt_noreturn extern void sort_wrong_phase(const PtSort *sort,
 										 const char *message);
 
-/*
- * sort_method returns how the sort has sorted, see PtSortStats.
- */
+/* sort_method returns the method that the sort used, see PtSortStats. */
 extern PtSortMethod sort_method(const PtSort *sort);
 
 /*
- * sort_other_memory returns the bytes of all that the sort has besides its
- * entries: what its memory contexts, and those of its variant, have allocated.
+ * sort_other_memory returns the bytes that the sort's memory contexts, and
+ * those of its variant, have allocated for everything except the entries.
  */
 extern int64 sort_other_memory(const PtSort *sort);
 
 /*
- * sort_note_memory keeps the most memory that the sort had at one time.  It
- * looks at what there is now, and at the most that the entries took since it
- * looked last; so it is to be called while much of the rest is there.
+ * sort_note_memory records the peak of the sort's memory.  It adds the memory
+ * in use now to the most that the entries used since the last call, so call it
+ * while much of the other memory is in use.
  */
 extern void sort_note_memory(PtSort *sort);
 
 /*
- * sort_merge_memory returns what the budget leaves for the readers of a merge
- * of these runs.
+ * sort_merge_memory returns the part of the budget, in bytes, that is left for
+ * the readers of a merge of these runs.
  */
 extern int64 sort_merge_memory(const PtSort *sort, Run **runs, int nruns,
 							   MergePurpose purpose);
 
 /*
- * sort_list_memory returns what lists of blocks may grow by while such a merge
- * reads a run.
+ * sort_list_memory returns by how many bytes lists of blocks may grow while a
+ * merge for this purpose reads a run.
  */
 extern int64 sort_list_memory(const Run *run, MergePurpose purpose);
 
 /*
- * sort_create_merge starts a merge of runs within what is left of the budget;
- * with ranges, one per run, of those parts only.
+ * sort_create_merge starts a merge of runs within the rest of the budget.  With
+ * ranges, one per run, it merges these parts of the runs only.
  */
 extern Merge *sort_create_merge(PtSort *sort, Run **runs, int nruns,
 								const MergeRange *ranges, MergePurpose purpose);

@@ -4,8 +4,8 @@
  *	  The sort object: one phase machine for all its roles.
  *
  *		PUTTING		tuples go to memory; when the budget is used up they are
- *					sorted and leave as an initial run, or as the continuation
- *					of the last one if they come after it (serial, worker)
+ *					sorted and spilled as an initial run, or appended to the
+ *					last one if they come after it (serial, worker)
  *			|
  *		perform:	serial without runs		-> MEMORY
  *					serial with runs		-> MERGING, or RUN for random access
@@ -15,7 +15,7 @@
  *					slice: wait for the plan, import -> SLICES
  *
  *		MEMORY, MERGING, RUN	get returns tuples in order
- *		SLICES		next_slice: -> MERGING, and again, until there are no more
+ *		SLICES		next_slice: -> MERGING, again for each slice until the last
  *					(a serial sort is one slice: its phase stays)
  *		reset		(serial) any but FAILED -> PUTTING
  *
@@ -36,18 +36,18 @@
 #include "util.h"
 #include "utils/memutils.h"
 
-/* The write buffer is this part of the budget, within limits. */
+/* Part of the budget for the write buffer, and its maximum in bytes. */
 #define WRITE_BUFFER_PART	16
 #define MAX_WRITE_BUFFER	(256 * 1024)
 
 /*
- * Larger budgets, and more expected tuples, than any machine has memory for are
- * cut to these, so that sums and products of them do not overflow.
+ * Limits for the budget and the expected number of tuples, so that sums and
+ * products of them do not overflow.  No machine has so much memory.
  */
 #define MAX_BUDGET		(INT64CONST(1) << 50)
 #define MAX_EXPECTED	(INT64CONST(1) << 50)
 
-/* Begin a sort; 'own' has what the variant itself does not tell. */
+/* Begin a sort; 'own' has the extras of ptsort's own variants. */
 static PtSort *
 begin(const PtSortVariant *variant, const SortVariant *own, void *state,
 	  int nwords, MemoryContext context, const SortOptions *with)
@@ -67,7 +67,7 @@ begin(const PtSortVariant *variant, const SortVariant *own, void *state,
 	sort->options.expected_tuples = Min(options->expected_tuples,
 										MAX_EXPECTED);
 	sort->variant_context = context;
-	/* small blocks, for what is left over in them is not anybody's */
+	/* small blocks, because the unused rest of a block is wasted */
 	sort->context = AllocSetContextCreate(context, "ptsort",
 										  ALLOCSET_DEFAULT_MINSIZE,
 										  ALLOCSET_DEFAULT_INITSIZE,
@@ -120,7 +120,7 @@ sort_begin(const PtSortVariant *variant, void *state, int nwords,
 	return begin(variant, &no_extras, state, nwords, context, &with);
 }
 
-/* Read the one run that is left in both directions, or nothing at all. */
+/* Prepare to read the only run in both directions; there may be none. */
 static void
 start_run(PtSort *sort)
 {
@@ -187,11 +187,11 @@ perform_worker(PtSort *sort)
 	shared_announce(shared, participant, sort->nruns, &sort->stats, &outcome);
 }
 
-/* Does a run that a participant left suit this sort?  Note what it is like. */
+/* Check that a participant's run fits this sort, and note its properties. */
 static void
 check_run(PtSort *sort, const RunDesc *desc)
 {
-	/* they have learned, and this sort may not have */
+	/* learning may reduce the words of a run; this sort did not learn */
 	if (desc->nwords > sort->order.nwords)
 		elog(ERROR, "runs of %d and of %d words cannot be merged",
 			 desc->nwords, sort->order.nwords);
@@ -203,7 +203,7 @@ check_run(PtSort *sort, const RunDesc *desc)
 	sort->order.words_by_tables |= desc->words_by_tables;
 }
 
-/* Open the runs that a participant left. */
+/* Open the runs of one participant. */
 static void
 import_from(PtSort *sort, int participant, bool with_samples)
 {
@@ -222,7 +222,7 @@ import_from(PtSort *sort, int participant, bool with_samples)
 	}
 }
 
-/* Open the runs that the participants left; planning slices needs samples. */
+/* Open the runs of all participants; planning slices needs samples. */
 static void
 import_runs(PtSort *sort, bool with_samples)
 {
@@ -238,7 +238,7 @@ import_runs(PtSort *sort, bool with_samples)
 	}
 }
 
-/* Runs whose sort has failed are in no order: read nothing of them. */
+/* The runs of a failed sort are not in order: read none of them. */
 static void
 discard_runs(PtSort *sort)
 {
@@ -247,7 +247,7 @@ discard_runs(PtSort *sort)
 	sort->nruns = 0;
 }
 
-/* Plan the slices and publish the plan; if a sort has failed, an empty one. */
+/* Plan the slices and publish the plan, which is empty if a sort failed. */
 static void
 plan_slices(PtSort *sort)
 {
@@ -255,7 +255,7 @@ plan_slices(PtSort *sort)
 	int			nslices = shared_slices(shared_processes(shared));
 	int			row = sort->nruns + 1;	/* see slices_plan */
 	int64	   *slices;
-	int64		others;			/* bytes of all but the plan's own */
+	int64		others;			/* bytes in use without planning's own */
 	int64		memory;
 	instr_time	start;
 
@@ -362,7 +362,7 @@ sort_end(PtSort *sort)
 	MemoryContextDelete(sort->variant_context);
 }
 
-/* Give back all that a sort with runs has, its files as well. */
+/* Free everything that a sort with runs has, including its files. */
 static void
 drop_runs(PtSort *sort)
 {

@@ -3,17 +3,18 @@
  * frame.c
  *	  A few sorted entries, packed: the unit in which a run is stored.
  *
- * Temporary bytes are written and read once for each pass of a merge, and a
- * build whose participants share one disk waits for them.  Packing costs a few
- * instructions per value and saves a quarter to a half of the bytes.
+ * Each merge pass writes and reads all temporary bytes, and a build whose
+ * participants share one disk waits for this.  Packing costs a few instructions
+ * per value and saves a quarter to a half of the bytes.
  *
- * Values of one column follow each other, so both directions are loops of a
- * few shifts with everything else in registers.  They move 8 bytes for each
+ * The values of one column are adjacent, so packing and unpacking are loops of
+ * a few shifts with everything else in registers.  They copy 8 bytes for each
  * value, whatever its length, and the next value overwrites the excess.
  *
- * The first column is sorted and its differences are subtractions, the others'
- * are the bits that differ: subtraction would borrow from a heap TID's block
- * number for its offset number, and then all bits in between would vary.
+ * The first column is sorted, so its differences are made by subtraction; those
+ * of the other columns are made by exclusive or.  There, subtraction would
+ * borrow from a heap TID's block number for its offset number, and then all
+ * bits in between would vary.
  *
  *-------------------------------------------------------------------------
  */
@@ -55,7 +56,7 @@ load_low(const char *source)
 	return value;
 }
 
-/* The lowest bits of a word. */
+/* A mask of the lowest bits of a word. */
 static pt_inline uint64
 low_bits(int bits)
 {
@@ -108,7 +109,7 @@ plan_column(FrameColumn *column, uint64 mask)
 	column->shift[0] = low;
 	column->bits[0] = bits;
 
-	/* a gap stays in if that costs nothing */
+	/* keep the gap if leaving it out saves no byte */
 	find_gap(mask, &start, &length);
 	if (BYTES_OF(bits - length) == column->bytes)
 		return;
@@ -125,7 +126,7 @@ difference(uint64 value, uint64 base, const bool sorted)
 	return sorted ? value - base : value ^ base;
 }
 
-/* Pack the first value of each entry; returns the end. */
+/* Pack the first value of each entry; returns the end of the column. */
 static pt_inline char *
 pack_column(FrameColumn *column, char *target, const uint64 *entries, int n,
 			const int stride, const bool sorted)
@@ -168,7 +169,7 @@ pack_column(FrameColumn *column, char *target, const uint64 *entries, int n,
 	return target;
 }
 
-/* Unpack the first value of each entry; returns where the column ends. */
+/* Unpack the first value of each entry; returns the end of the column. */
 static pt_inline const char *
 unpack_column(const FrameColumn *column, const char *source, uint64 *entries,
 			  int n, const int stride, const bool sorted)
@@ -224,9 +225,9 @@ pack_columns(FrameColumn *columns, const uint64 *entries, int n,
 
 /*
  * frame_pack packs n entries of ncolumns columns, without their rests, into
- * FRAME_MAX_PACKED bytes and returns how many it used.  trims, or NULL, tells
- * how many zero bytes are missing at the end of each image.  The caller sets
- * size and previous in the header.
+ * 'target', which has FRAME_MAX_PACKED bytes, and returns the number of bytes
+ * used.  Unless NULL, 'trims' has the number of zero bytes cut off the end of
+ * each image.  The caller sets size and previous in the header.
  */
 Size
 frame_pack(char *target, const uint64 *entries, int n, int ncolumns,
@@ -272,8 +273,8 @@ columns_of(const char *frame)
 }
 
 /*
- * frame_is_sound tells whether frame_unpack will stay within a frame of this
- * size, and within its room.
+ * frame_is_sound: true if frame_unpack will stay within a frame of this size
+ * and within its output arrays.
  */
 bool
 frame_is_sound(const char *frame, Size size, int ncolumns, bool has_trims)
@@ -309,8 +310,8 @@ unpack_columns(const FrameColumn *columns, uint64 *entries, int n,
 }
 
 /*
- * frame_unpack restores the entries and, unless NULL, trims; there must be
- * room for FRAME_ENTRIES.  Returns where in the frame the rests begin.
+ * frame_unpack restores the entries and, unless NULL, trims; both arrays must
+ * have room for FRAME_ENTRIES.  Returns the offset of the rests in the frame.
  */
 Size
 frame_unpack(const char *frame, int ncolumns, uint64 *entries, uint8 *trims)

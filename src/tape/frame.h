@@ -3,21 +3,21 @@
  * frame.h
  *	  A few sorted entries, packed: the unit in which a run is stored.
  *
- * Entries are taken apart into columns: one for each word of the key and one
+ * A frame stores its entries as columns: one for each word of the key and one
  * for the first 8 bytes of the image, which for an inline image is all of it.
- * Of a column only the bits that vary within the frame are stored, in as few
- * whole bytes as they need:
+ * Of a column it stores only the bits that vary within the frame, in the
+ * minimum number of whole bytes:
  *
  *		FrameHeader
  *		FrameColumn of each column
  *		the values of the first column, of the second, ...
- *		how many zero bytes each image lacks, one byte each, if that varies
- *		what follows the first 8 bytes of each image	(the rests)
+ *		numbers of zero bytes cut off each image, one byte each, if they vary
+ *		the bytes after the first 8 of each image	(the rests)
  *		padding to MAXALIGN
  *
  * Neighbours share the leading bits of their words, because they are sorted,
- * and heap TIDs and tuple headers have bits that are always the same; so the
- * entry of a random bigint takes 11 bytes instead of 16.
+ * and heap TIDs and tuple headers have constant bits; so the entry of a random
+ * bigint needs 11 bytes instead of 16.
  *
  *-------------------------------------------------------------------------
  */
@@ -34,10 +34,10 @@
 #define FRAME_MAX_COLUMNS	(PTSORT_MAX_WORDS + 1)
 
 /*
- * Ranges of bits that are stored of a value: those that vary, but for the one
- * longest gap between them.  A heap TID has such a gap, between the numbers of
- * its block and of its offset.  Without it temporary files are 6 to 27 % larger
- * (columns of numbers), and a second one saves nothing.
+ * Most ranges of bits that are stored of a value: the bits that vary, without
+ * the longest gap between them.  A heap TID has a gap between its block number
+ * and its offset number.  Leaving it out makes temporary files smaller; leaving
+ * out a second gap saves nothing.
  */
 #define FRAME_RANGES	2
 
@@ -46,30 +46,31 @@ typedef struct FrameHeader
 	uint32		size;			/* bytes of the frame; 0: there is none here */
 	uint32		previous;		/* bytes of the frame before it; 0 in the
 								 * first */
-	uint8		count;			/* entries */
-	uint8		trim;			/* zero bytes that each image lacks, unless
-								 * ... */
-	bool		trims_vary;
+	uint8		count;			/* number of entries */
+	uint8		trim;			/* zero bytes cut off each image, if the same
+								 * for all */
+	bool		trims_vary;		/* the frame has a trim for each image */
 	uint8		unused[5];
 } FrameHeader;
 
 /*
- * How the values of a column are stored: the difference to 'base', without the
- * bits that are zero in all differences.  Ranges are listed from the lowest.
+ * Format of the values of a column: their differences from 'base', without bits
+ * that are zero in all differences.  Ranges are in ascending order.
  */
 typedef struct FrameColumn
 {
 	uint64		base;			/* the first value */
 	uint8		bytes;			/* of a stored value */
 	uint8		nranges;
-	uint8		shift[FRAME_RANGES];	/* where a range begins in the value */
-	uint8		bits[FRAME_RANGES]; /* how long it is */
+	uint8		shift[FRAME_RANGES];	/* first bit of a range in the value */
+	uint8		bits[FRAME_RANGES]; /* length of a range in bits */
 	uint8		unused[2];
 } FrameColumn;
 
 /*
- * Bytes that frame_pack may write, and that must be readable from the start of
- * a frame's columns on: values are moved 8 bytes at a time.
+ * FRAME_MAX_PACKED is the most bytes that frame_pack may write.  FRAME_OVERRUN
+ * bytes after the values must be readable, because values are copied 8 bytes at
+ * a time.
  */
 #define FRAME_OVERRUN	sizeof(uint64)
 #define FRAME_MAX_PACKED \

@@ -3,19 +3,20 @@
  * run.c
  *	  A run: one sorted sequence of tuples on a tape, with its sparse index.
  *
- * Columns of a frame are the words and the first 8 bytes of the images (an
- * index tuple's heap TID is there, and an inline image is all of it).  What
- * follows in each image, its rest, is stored as it is, without the padding at
- * its end; so the frame is the place where reading can start, and a position
- * is a frame and the number of an entry in it.
+ * Columns of a frame are the words and the first 8 bytes of the images (these
+ * contain an index tuple's heap TID, or all of an inline image).  The other
+ * bytes of each image, its rest, are stored unchanged, without the padding at
+ * the end.  Reading can only start at a frame, so a position is a frame and the
+ * number of an entry in it.
  *
- * A frame goes to the tape as soon as it is full, and a reader has one frame in
- * memory besides the tape's buffer: the memory of either does not depend on how
- * long the run is.  Neither does that of the sparse index, from which slices.c
- * cuts the final merge: when it is full, every other sample goes.
+ * A writer writes a frame to the tape as soon as it is full, and a reader has
+ * one frame in memory in addition to the tape's buffer, so their memory does
+ * not depend on the length of the run.  Neither does the memory of the sparse
+ * index, which slices.c uses to cut the final merge: when it is full, the
+ * writer drops every other sample.
  *
- * What a reader finds in a temporary file is checked before it is used as a
- * size or a place.  A damaged file is then an error and not a crash.
+ * A reader checks sizes and places from a temporary file before it uses them,
+ * so that a damaged file causes an error and not a crash.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,26 +29,27 @@
 #include "util.h"
 
 /*
- * A frame is full when its rests have this many bytes, unless there are very
- * few images: then its header would weigh too much.
+ * A frame is full when its rests have FRAME_RESTS bytes.  With fewer than
+ * FRAME_MIN_ENTRIES images its header would be too large in proportion, so its
+ * rests may grow to STAGE_RESTS bytes.
  */
 #define FRAME_RESTS		3072
 #define FRAME_MIN_ENTRIES	8
 #define STAGE_RESTS		6144
 
-/* Images with a rest of up to this many bytes are copied by inline code. */
+/* Inline code copies a rest of up to this many bytes. */
 #define SHORT_REST		64
 
-/* Most bytes that copying a rest may write after it. */
+/* Most bytes that copying a rest may write past its end. */
 #define COPY_EXCESS		(2 * sizeof(uint64))
 
-/* A reader's copy of an image has at least this much room. */
+/* Minimum bytes for a reader's copy of an image. */
 #define LEAST_IMAGE		512
 
-/* Room for samples at first. */
+/* Initial room for samples. */
 #define FIRST_SAMPLES	64
 
-/* What every image begins with: a column of the frame. */
+/* Bytes at the start of every image that form a column of the frame. */
 #define IMAGE_HEAD		sizeof(uint64)
 
 /* The frame that a writer fills. */
@@ -58,11 +60,11 @@ typedef struct RunStage
 	uint8		trims[FRAME_ENTRIES];
 	Size		rest_bytes;
 	uint64		packed[FRAME_MAX_PACKED / sizeof(uint64) + 1];
-	char		rests[STAGE_RESTS]; /* not there if images are inline */
+	char		rests[STAGE_RESTS]; /* not allocated if images are inline */
 } RunStage;
 
 /*
- * Largest slack of a read buffer: the piece of a frame that is left when the
+ * Largest slack of a read buffer, for the unread part of a frame when the
  * buffer is filled again.  Only a frame of one image may be larger.
  */
 #define MAX_SLACK		6656
@@ -85,7 +87,7 @@ typedef struct RunFrame
 	uint32		ends[FRAME_ENTRIES + 1];	/* rest i: ends[i] to ends[i + 1] */
 	uint8		trims[FRAME_ENTRIES];
 	const char *rests;			/* in the tape's buffer */
-	uint32		previous;		/* bytes of the frame before */
+	uint32		previous;		/* bytes of the previous frame */
 	char	   *image;			/* the current image, if it is not inline */
 	Size		image_room;
 } RunFrame;
@@ -128,8 +130,8 @@ drop_samples(Run *run)
 }
 
 /*
- * Give back the memory of samples that are gone, or will not come.  (The
- * server's repalloc would keep all of it.)
+ * Free the memory that the samples do not use.  (The server's repalloc would
+ * keep all of it.)
  */
 static void
 fit_samples(Run *run)
@@ -188,7 +190,7 @@ grow_samples(RunWriter *writer)
 	}
 }
 
-/* Add the words and the place of the next frame to the sparse index. */
+/* Add the words and the position of the next frame to the sparse index. */
 static void
 add_sample(RunWriter *writer, const uint64 *words)
 {
@@ -251,8 +253,8 @@ flush_stage(RunWriter *writer)
 }
 
 /*
- * How many zero bytes at the end of an image need not be stored: up to 8.
- * Index tuples end in padding.
+ * Returns how many zero bytes, up to 8, to cut off the end of an image.  Index
+ * tuples end in padding.
  */
 static inline int
 trailing_zeros(const char *tuple, Size size)
@@ -270,7 +272,7 @@ trailing_zeros(const char *tuple, Size size)
 	return (63 - pg_leftmost_one_pos64(last)) / BITS_PER_BYTE;
 }
 
-/* Is this frame better written before a rest of this size joins it? */
+/* True if the frame should be written before adding a rest of this size. */
 static inline bool
 stage_is_full(const RunStage *stage, Size rest)
 {
@@ -280,7 +282,7 @@ stage_is_full(const RunStage *stage, Size rest)
 		stage->rest_bytes + rest > STAGE_RESTS;
 }
 
-/* run_write appends a tuple; the caller sees to the order. */
+/* run_write appends a tuple; the caller must append tuples in order. */
 void
 run_write(RunWriter *writer, const uint64 *words, const void *tuple, Size size)
 {
@@ -321,8 +323,8 @@ run_write(RunWriter *writer, const uint64 *words, const void *tuple, Size size)
 }
 
 /*
- * run_write_entries appends entries with inline images: full frames are packed
- * from the caller's array.
+ * run_write_entries appends entries with inline images, packing full frames
+ * directly from the caller's array.
  */
 void
 run_write_entries(RunWriter *writer, const uint64 *entries, int64 n)
@@ -357,7 +359,7 @@ run_end_write(RunWriter *writer)
 	return run;
 }
 
-/* Add the sparse index of a run that now begins at an offset of this one. */
+/* Add the sparse index of a run whose tape was appended at an offset. */
 static void
 append_samples(Run *run, const Run *next, int64 offset)
 {
@@ -380,9 +382,9 @@ append_samples(Run *run, const Run *next, int64 offset)
 
 /*
  * run_append makes the records of another run of this process the last ones of
- * this run; the other run is closed.  Nothing is copied.  The result
- * cannot be read backward: a frame after a seam does not know how long the one
- * before it is.
+ * this run, without copying them, and closes the other run.  The result cannot
+ * be read backward, because the first frame of the other run does not have the
+ * size of the frame that is now before it.
  */
 void
 run_append(Run *run, Run *next)
@@ -414,7 +416,7 @@ run_export(Run *run, RunDesc *result)
 	*result = run->desc;
 }
 
-/* Samples must be within their run, where readers will look for them. */
+/* Check that samples are within their run. */
 static void
 check_samples(const Run *run)
 {
@@ -431,8 +433,9 @@ check_samples(const Run *run)
 }
 
 /*
- * run_import opens a run that a participant exported, perhaps without its
- * sparse index.  'beside' is another one of that participant's, or NULL.
+ * run_import opens a run that a participant exported, with its sparse index if
+ * with_samples is true.  'beside' is another open run of that participant, or
+ * NULL.
  */
 Run *
 run_import(SharedFileSet *fileset, int participant, Run *beside,
@@ -463,7 +466,7 @@ run_import(SharedFileSet *fileset, int participant, Run *beside,
 	return run;
 }
 
-/* run_close frees the run; see tape_close for its space. */
+/* run_close frees the run; see tape_close for its blocks. */
 void
 run_close(Run *run)
 {
@@ -502,8 +505,8 @@ run_reader_memory(const Run *run)
 }
 
 /*
- * run_begin_read starts reading before the first tuple.  'recycle' gives back
- * the space of what was read.
+ * run_begin_read starts reading before the first tuple.  With 'recycle', blocks
+ * are free again as soon as they are read.
  */
 void
 run_begin_read(RunReader *reader, const SortOrder *order, Run *run,
@@ -531,9 +534,7 @@ run_end_read(RunReader *reader)
 	pfree(reader->frame);
 }
 
-/*
- * run_limit makes the reader read the records at positions [from, to) only.
- */
+/* run_limit makes the reader read only the records at positions [from, to). */
 void
 run_limit(RunReader *reader, int64 from, int64 to)
 {
@@ -559,7 +560,7 @@ peek_at(RunReader *reader, int64 offset, Size want)
 	return result;
 }
 
-/* What a frame has in its place cannot be one. */
+/* Raise the error for bytes that cannot be a frame. */
 static pg_noinline void
 raise_damaged(int64 offset)
 {
@@ -569,7 +570,7 @@ raise_damaged(int64 offset)
 					(long long) offset)));
 }
 
-/* Find out where the rests of a frame begin and end. */
+/* Compute where each rest of a frame begins and ends. */
 static void
 find_rests(RunReader *reader, const char *rests, Size rest_bytes)
 {
@@ -593,7 +594,7 @@ find_rests(RunReader *reader, const char *rests, Size rest_bytes)
 		raise_damaged(reader->offset);
 }
 
-/* The size of the frame at an offset; 0 if the next block has the next one. */
+/* The size of the frame at an offset; 0 if it begins in the next block. */
 static inline Size
 frame_size(RunReader *reader, int64 offset)
 {
@@ -602,7 +603,7 @@ frame_size(RunReader *reader, int64 offset)
 	return ((const FrameHeader *) frame)->size;
 }
 
-/* Unpack the frame at an offset; its first record is the next one. */
+/* Unpack the frame at an offset; its first record becomes the next one. */
 static void
 load_frame(RunReader *reader, int64 offset)
 {
@@ -657,12 +658,13 @@ next_frame(RunReader *reader)
 }
 
 /*
- * The processor does not see by itself that a reader goes on where it was, if
- * it takes turns with many others: what comes so many bytes later is asked for.
+ * Distance in bytes at which to prefetch rests.  The processor does not
+ * recognize that a reader continues where it stopped if a merge alternates
+ * between many readers.
  */
 #define RESTS_AHEAD		(8 * CACHE_LINE)
 
-/* Put an image together. */
+/* Assemble an image from its head, its rest and the zero bytes cut off. */
 static inline void
 load_image(RunReader *reader, int index)
 {
@@ -676,7 +678,7 @@ load_image(RunReader *reader, int index)
 	reader->size = IMAGE_HEAD + rest_bytes + frame->trims[index];
 	if (unlikely(frame->image_room < reader->size))
 	{
-		/* small memory is rounded up like this anyway */
+		/* palloc rounds small sizes up to a power of two anyway */
 		Size		room = Max(reader->size, LEAST_IMAGE / 2) + COPY_EXCESS;
 
 		room = pg_nextpower2_size_t(room);
@@ -729,7 +731,7 @@ step_back(RunReader *reader)
 {
 	if (reader->count == 0 && reader->from > 0)
 	{
-		/* run_limit has not loaded the frame */
+		/* run_limit does not load the frame */
 		const RunDesc *desc = &reader->run->desc;
 
 		if (reader->from == run_end(reader->run))

@@ -4,22 +4,22 @@
  *	  A run: one sorted sequence of tuples on a tape, with its sparse index.
  *
  * A run is a sequence of frames (frame.h).  A reader unpacks one frame at a
- * time and puts each image together when it comes to it, so that its caller
- * sees the whole image at a MAXALIGNed address, as it was written.
+ * time and assembles each image when it reaches it, so that its caller sees the
+ * whole image at a MAXALIGNed address, as it was written.
  *
  * A *position* is a place between two records: the offset of a frame on the
  * tape and the number of a record in it, packed into one integer.  Positions
- * of one run compare as the places do.  (The end of a frame and the start of
- * the next one are the same place with two positions; a record's own position,
- * see run_current, names the frame that it is in.)  Only this file and run.c
- * look into a position or do arithmetic with one.
+ * of one run are ordered like their places.  (The end of a frame and the start
+ * of the next one are the same place with two positions; a record's own
+ * position, see run_current, names the frame that contains it.)  Only this file
+ * and run.c look into a position or do arithmetic with one.
  *
- * A frame does not begin where its first bytes are zero: there the next one
- * begins with the next block (see run_append).
+ * Zero bytes in place of a frame's header mean that the next frame begins with
+ * the next block (see run_append).
  *
  * The sparse index of a run has samples of words with their positions, at
- * equal distances, at most RUN_MAX_SAMPLES of them.  It is kept in memory and
- * goes with the run when that is exported; an importer need not read them.
+ * equal distances, at most RUN_MAX_SAMPLES of them.  It is in memory, and
+ * run_export stores it with the run; an importer need not read it.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,12 +33,12 @@
 #include "tape/tape.h"
 
 /*
- * Most samples of a sparse index.  When a run outgrows it every other sample
- * is dropped, so that memory stays constant (160 kB) at any run length.
+ * Most samples of a sparse index.  When there would be more, the writer drops
+ * every other sample, so that memory stays constant (160 kB) at any run length.
  */
 #define RUN_MAX_SAMPLES 4096
 
-/* The number of samples of a run that is only read from its start. */
+/* Maximum number of samples for a run without a sparse index. */
 #define RUN_NO_SAMPLES	0
 
 /* Bits of a position that number the record within its frame. */
@@ -52,23 +52,23 @@
 /* One entry of the sparse index: the first record of a frame. */
 typedef struct RunSample
 {
-	uint64		words[PTSORT_MAX_WORDS + 1];	/* with an inline image */
+	uint64		words[PTSORT_MAX_WORDS + 1];	/* then the inline image */
 	int64		position;
-	int64		ordinal;		/* its number within the run, from 0 */
+	int64		ordinal;		/* number of the record in the run, from 0 */
 } RunSample;
 
-/* What is known of a finished run; plain data for shared memory. */
+/* Description of a finished run; plain data for shared memory. */
 typedef struct RunDesc
 {
 	int64		tuples;
 	int64		bytes;			/* of all frames */
 	int64		nsamples;
 	int64		last_frame;		/* bytes of the last frame */
-	int64		largest_frame;	/* and of the largest one */
-	int64		largest_image;
-	int			nwords;			/* that its tuples have */
+	int64		largest_frame;	/* bytes of the largest frame */
+	int64		largest_image;	/* bytes of the largest image; 0 if inline */
+	int			nwords;			/* words of each tuple */
 	bool		words_by_tables;	/* a collation's tables made the words */
-	bool		stable;			/* equal tuples are as they were put */
+	bool		stable;			/* equal tuples are in their input order */
 	TapeExport	tape;			/* valid once exported */
 } RunDesc;
 
@@ -78,9 +78,10 @@ typedef struct Run
 	Tape	   *tape;
 	RunDesc		desc;
 	RunSample  *samples;		/* NULL if it has no sparse index */
-	int64		max_samples;	/* that it may have */
-	uint64	   *first;			/* copies of the first and the last tuple: */
-	uint64	   *last;			/* words, then the image; or NULL */
+	int64		max_samples;	/* most samples that it may have */
+	uint64	   *first;			/* copy of the first tuple, or NULL: words,
+								 * then the image */
+	uint64	   *last;			/* copy of the last tuple, likewise */
 } Run;
 
 /* Writes one run. */
@@ -88,9 +89,9 @@ typedef struct RunWriter
 {
 	Run		   *run;
 	const SortOrder *order;
-	int64		room;			/* for samples */
-	int64		sample_every;	/* frames of which one gets a sample */
-	int64		until_sample;	/* frames before the next one that does */
+	int64		room;			/* samples for which there is memory */
+	int64		sample_every;	/* one in this many frames gets a sample */
+	int64		until_sample;	/* frames before the next one with a sample */
 	struct RunStage *stage;		/* the frame being filled */
 } RunWriter;
 
@@ -100,27 +101,28 @@ typedef struct RunReader
 	const uint64 *words;
 	const char *tuple;			/* NULL before the first and after the last */
 	Size		size;			/* bytes of the image */
-	int			index;			/* number, in its frame, of the next record */
+	int			index;			/* number of the next record in its frame */
 	int			count;			/* records of the frame to read */
 	int			ncolumns;
 	bool		inline_image;
-	struct RunFrame *frame;		/* unpacked */
+	struct RunFrame *frame;		/* the current frame, unpacked */
 
 	Run		   *run;
 	const SortOrder *order;
-	int64		offset;			/* of the frame */
-	int64		next;			/* of the next frame */
+	int64		offset;			/* of the current frame on the tape */
+	int64		next;			/* offset of the next frame */
 	int64		from;			/* position at which to start */
 	int64		to;				/* position at which to stop */
 } RunReader;
 
 /*
- * run_reader_memory returns the memory that a reader of the run has besides its
- * read buffer of any size: a frame, a copy of an image, and the buffer's slack.
+ * run_reader_memory returns the bytes that a reader of the run needs in
+ * addition to its read buffer: a frame, a copy of an image, and the buffer's
+ * slack.
  */
 extern int64 run_reader_memory(const Run *run);
 
-/* Memory that a writer has besides its write buffer and the samples. */
+/* Bytes that a writer needs in addition to its write buffer and samples. */
 #define RUN_WRITER_MEMORY	(44 * 1024)
 
 extern void run_begin_write(RunWriter *writer, const SortOrder *order,
@@ -147,8 +149,8 @@ extern bool run_next(RunReader *reader);
 extern bool run_previous(RunReader *reader, bool step);
 
 /*
- * run_next_inline is run_next for entries of nwords words and an inline image,
- * if the reader has a current tuple.
+ * run_next_inline is run_next for entries of nwords words and an inline image;
+ * the reader must have a current tuple.
  */
 static inline bool
 run_next_inline(RunReader *reader, int nwords)
@@ -177,7 +179,7 @@ run_tell(const RunReader *reader)
 	return RUN_POSITION(reader->offset, reader->index);
 }
 
-/* run_current returns the position of the current record itself. */
+/* run_current returns the position of the current record. */
 static inline int64
 run_current(const RunReader *reader)
 {

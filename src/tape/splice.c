@@ -1,20 +1,19 @@
 /*-------------------------------------------------------------------------
  *
  * splice.c
- *	  Runs that do not overlap become one run without being rewritten.
+ *	  Joining runs that do not overlap without rewriting them.
  *
- * Input in ascending order is one run from the start: the sort continues the
- * last run while what leaves memory comes after its last tuple.  Input in
- * descending order leaves runs of which each comes before the one written
- * earlier; input that is ordered in parts (several sorted files, say) leaves
- * sequences of such runs in any order.  Without splicing they would be written
- * again by a merge whose result is one after the other: 12 to 15 % of the CPU
- * time of a build on a descending column, at 8 MB for 3 million rows.
+ * Ascending input becomes one run from the start: the sort continues the last
+ * run while the spilled tuples come after its last tuple.  Descending input
+ * becomes runs each of which comes before the previous one; input that is
+ * ordered in parts (for example, several sorted files) becomes sequences of
+ * non-overlapping runs in any order.  Without splicing, a merge would rewrite
+ * all these runs only to concatenate them.
  *
- * They are found as one colours intervals with the fewest colours: in order of
- * their first tuples, each run is appended to the sequence that ends first, if
- * that ends before it, else it starts a new one.  Joining two runs joins their
- * lists of extents.
+ * The algorithm is the one that colours intervals with the fewest colours: in
+ * the order of their first tuples, each run is appended to the sequence that
+ * ends first, if that ends before the run begins; else it starts a new
+ * sequence.  Joining two runs joins their lists of extents.
  *
  *-------------------------------------------------------------------------
  */
@@ -40,7 +39,7 @@ splice_comes_before(SortOrder *order, const uint64 *last, const uint64 *first)
 	return last && first && compare_edges(order, last, first) <= 0;
 }
 
-/* Orders runs by their first tuples, those without known edges last. */
+/* Orders runs by their first tuples; runs without a copy of it come last. */
 static int
 compare_first(const void *a, const void *b, void *arg)
 {
@@ -52,7 +51,7 @@ compare_first(const void *a, const void *b, void *arg)
 	return compare_edges(arg, left->first, right->first);
 }
 
-/* Puts the sequence that ends first on top. */
+/* Orders the heap so that the sequence that ends first is on top. */
 static int
 compare_last(Datum a, Datum b, void *arg)
 {
@@ -95,8 +94,8 @@ splice_runs(SortOrder *order, Run **runs, int nruns)
 }
 
 /*
- * splice_neighbours: see splice.h.  A later run may come first only if the two
- * have no equal tuples.
+ * splice_neighbours: see splice.h.  A later run may precede an earlier one only
+ * if they have no equal tuples.
  */
 int
 splice_neighbours(SortOrder *order, Run **runs, int nruns)

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * splice.h
- *	  Runs that do not overlap become one run without being rewritten.
+ *	  Joining runs that do not overlap without rewriting them.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,21 +13,24 @@
 #include "tape/run.h"
 
 /*
- * splice_runs appends runs of this process to each other where the last tuple
- * of one comes before the first tuple of the next.  Returns how many are left,
- * in the same array.  A run whose edges are not known stays as it is.  What
- * was spliced cannot be read backward.
+ * splice_runs appends runs of this process to each other if the last tuple of
+ * one comes before the first tuple of the next.  Returns the number of runs
+ * that remain in the array.  A run whose first and last tuples are not known
+ * stays unchanged.  Spliced runs cannot be read backward.
  */
 extern int	splice_runs(SortOrder *order, Run **runs, int nruns);
 
 /*
  * splice_neighbours is splice_runs for stable sorts, whose runs are in the
- * order in which their tuples were put: it appends neighbours only, so that
- * this is still so.  It leaves more runs where input is ordered in parts.
+ * order in which their tuples were put.  It joins only neighbours, which keeps
+ * that order, so more runs than with splice_runs may remain.
  */
 extern int	splice_neighbours(SortOrder *order, Run **runs, int nruns);
 
-/* splice_comes_before tells whether all of run a comes before all of run b. */
+/*
+ * splice_comes_before: true if a run with this last tuple comes before a run
+ * with this first tuple; false if either is NULL.
+ */
 extern bool splice_comes_before(SortOrder *order, const uint64 *last,
 								const uint64 *first);
 

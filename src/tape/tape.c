@@ -4,23 +4,23 @@
  *	  Logical tapes: byte streams in one participant's temporary file.
  *
  * The idea is that of the server's logtape.c (and of Knuth's tapes): many
- * streams share one file whose blocks are recycled as they are read.  Two
- * things differ.  A block carries no links, so that the bytes of consecutive
- * blocks are consecutive in memory and a reader can use tuples in place; the
- * list of extents that replaces the links is short, because one tape at a time
- * is written, and is stored after an exported tape.
+ * streams share one file whose blocks are recycled as they are read.  The
+ * difference is that blocks contain no links.  So the bytes of consecutive
+ * blocks are consecutive in memory, and a reader can use tuples in place.  A
+ * list of extents replaces the links; it is short, because only one tape is
+ * written at a time, and tape_export stores it after the tape.
  *
- * Why recycle: reading a tape for the last time gives each block back as soon
- * as it is in memory, and the next tape takes the lowest free block.  So the
- * passes of a merge need no more space than the data, one write buffer and the
- * lists of extents.  A tape that was imported belongs to another process, which
- * does not hear of it, and keeps its blocks.
+ * Why recycle: the last reading of a tape frees each block as soon as it is in
+ * memory, and the next tape uses the lowest free block.  So merge passes need
+ * no more space than the data, one write buffer and the lists of extents.  An
+ * imported tape keeps its blocks, because it belongs to another process, which
+ * would not know that they are free.
  *
- * The caller chooses the size of a block: small ones let many tapes be read at
- * once in little memory, large ones make fewer and longer reads.
+ * The caller chooses the block size: with small blocks, little memory suffices
+ * for reading many tapes at once; with large ones, reads are fewer and longer.
  *
- * The file (tapefile.c) is in a SharedFileSet if other processes are to read
- * it, else a private temporary one.  The server spreads it over
+ * The file (tapefile.c) is in a SharedFileSet if other processes will read it,
+ * else it is a private temporary file.  The server spreads it over
  * temp_tablespaces, charges it to temp_file_limit, logs and counts it, and
  * removes it after an error.
  *
@@ -43,7 +43,7 @@ struct Tapeset
 	int64		nfree;
 	int64		maxfree;
 	MemoryContext context;
-	int			importers;		/* tapes of an imported set */
+	int			importers;		/* open tapes of an imported set */
 };
 
 static void
@@ -65,9 +65,9 @@ tapeset_make(TapeFile *file, int64 block_bytes)
 }
 
 /*
- * tapeset_create makes an empty tapeset.  With a file set, the file belongs to
- * it and is named after the participant; else it is private to this process.
- * block_bytes is a multiple of BLCKSZ.
+ * tapeset_create makes an empty tapeset.  If fileset is not NULL, the file
+ * belongs to it and is named after the participant; else it is private to this
+ * process.  block_bytes must be a multiple of BLCKSZ.
  */
 Tapeset *
 tapeset_create(SharedFileSet *fileset, int participant, int64 block_bytes)
@@ -78,7 +78,7 @@ tapeset_create(SharedFileSet *fileset, int participant, int64 block_bytes)
 	return tapeset_make(tapefile_create(fileset, name), block_bytes);
 }
 
-/* tapeset_close closes the file; a private one is removed. */
+/* tapeset_close closes the file, and removes it if it is private. */
 void
 tapeset_close(Tapeset *set)
 {
@@ -95,7 +95,7 @@ tapeset_bytes(const Tapeset *set)
 	return set->nblocks * set->block_bytes;
 }
 
-/* How many blocks hold this many bytes. */
+/* Number of blocks that hold this many bytes. */
 static int64
 blocks_of(const Tapeset *set, int64 bytes)
 {
@@ -103,8 +103,8 @@ blocks_of(const Tapeset *set, int64 bytes)
 }
 
 /*
- * Block allocation.  The lowest free block first keeps a tape's blocks
- * together and the file dense.
+ * Block allocation.  Allocating the lowest free block first keeps a tape's
+ * blocks together and the file dense.
  */
 static void
 free_block(Tapeset *set, int64 block)
@@ -227,13 +227,12 @@ write_blocks(Tape *tape, int64 first, int64 nblocks, int64 block)
 	add_extent(tape, tape->offset / block_bytes + first, block);
 }
 
-/* Write the full blocks in the buffer; consecutive ones in one go. */
+/* Write full blocks of the buffer, consecutive ones in one call. */
 static void
 flush_blocks(Tape *tape, int64 nblocks)
 {
-	int64		start = 0;		/* of the blocks to be written next, in the
-								 * buffer ... */
-	int64		block = allocate_block(tape->set);	/* ... and in the file */
+	int64		start = 0;		/* next block to write: number in the buffer */
+	int64		block = allocate_block(tape->set);	/* its place in the file */
 
 	fault_point("tape: write");
 	CHECK_FOR_INTERRUPTS();
@@ -273,7 +272,7 @@ tape_write(Tape *tape, const void *data, Size size)
 	}
 }
 
-/* tape_finish ends writing and gives the write buffer back. */
+/* tape_finish ends writing and frees the write buffer. */
 void
 tape_finish(Tape *tape)
 {
@@ -282,7 +281,7 @@ tape_finish(Tape *tape)
 
 	if (blocks > 0)
 	{
-		/* Full blocks only, so that the file never has a gap. */
+		/* Write only full blocks, so that the file never has a gap. */
 		memset(tape->cursor, 0, blocks * tape->set->block_bytes - used);
 		flush_blocks(tape, blocks);
 	}
@@ -292,7 +291,7 @@ tape_finish(Tape *tape)
 	tape->offset = 0;
 }
 
-/* tape_blocks returns how many blocks the tape has. */
+/* tape_blocks returns the number of blocks of the tape. */
 int64
 tape_blocks(const Tape *tape)
 {
@@ -300,8 +299,8 @@ tape_blocks(const Tape *tape)
 }
 
 /*
- * tape_block_end returns the end of the last block that has bytes before the
- * offset.
+ * tape_block_end returns the end offset of the last block that has bytes before
+ * the offset.
  */
 int64
 tape_block_end(const Tape *tape, int64 offset)
@@ -311,8 +310,8 @@ tape_block_end(const Tape *tape, int64 offset)
 
 /*
  * tape_append adds the blocks of another finished tape of the set and closes
- * that.  What is left of the tape's last block is then zero bytes in between.
- * Returns the offset at which the bytes of the other tape now begin.
+ * that tape.  The unused rest of this tape's last block becomes zero bytes of
+ * the stream.  Returns the offset at which the other tape's bytes now begin.
  */
 int64
 tape_append(Tape *tape, Tape *next)
@@ -331,7 +330,7 @@ tape_append(Tape *tape, Tape *next)
 
 /*
  * tape_export stores the list of extents at the end of the file, with a note
- * for whoever imports the tape, and describes the finished tape.
+ * for processes that import the tape, and describes the finished tape.
  */
 void
 tape_export(Tape *tape, const void *note, Size note_size, TapeExport *result)
@@ -357,7 +356,7 @@ tape_export(Tape *tape, const void *note, Size note_size, TapeExport *result)
 	pfree(image);
 }
 
-/* Check that a description from shared memory can be that of a tape. */
+/* Check that a description from shared memory is valid. */
 static void
 check_export(const TapeExport *source)
 {
@@ -374,7 +373,7 @@ check_export(const TapeExport *source)
 				 errmsg("description of a tape is not valid")));
 }
 
-/* Check that extents from a file are all blocks of the tape, in order. */
+/* Check that extents read from a file are in order and within the tape. */
 static void
 check_extents(const Tape *tape)
 {
@@ -406,8 +405,8 @@ import_set(SharedFileSet *fileset, int participant, int64 block_bytes)
 
 /*
  * tape_import opens a tape that a participant exported, for reading, and
- * copies the note.  'beside' is another one of that participant's, which has
- * opened the file already, or NULL.
+ * copies the note.  'beside' is another imported tape of that participant,
+ * whose open file is used, or NULL.
  */
 Tape *
 tape_import(SharedFileSet *fileset, int participant, Tape *beside,
@@ -439,11 +438,11 @@ tape_import(SharedFileSet *fileset, int participant, Tape *beside,
 }
 
 /*
- * tape_begin_read starts reading at the beginning.  read_buffer is the
- * size of one read, at most what the tape holds and at least one block.  slack
- * is room at the end of the buffer for the piece of a record that is left when
- * it is filled again: longer records only make the next read one block shorter,
- * or the buffer larger.
+ * tape_begin_read starts reading at the beginning.  read_buffer is the size of
+ * one read in bytes, reduced to the size of the tape and raised to one block.
+ * slack is additional room for the unread part of a record when the buffer is
+ * filled again; a longer part only makes the next read one block shorter, or
+ * the buffer larger.
  */
 void
 tape_begin_read(Tape *tape, Size read_buffer, Size slack, bool recycle)
@@ -458,7 +457,7 @@ tape_begin_read(Tape *tape, Size read_buffer, Size slack, bool recycle)
 	tape->recycle = recycle;
 }
 
-/* tape_end_read gives the read buffer back; reading may begin again. */
+/* tape_end_read frees the read buffer; reading may begin again. */
 void
 tape_end_read(Tape *tape)
 {
@@ -519,7 +518,7 @@ read_blocks(Tape *tape, int64 logical, int64 nblocks, char *target)
 	}
 }
 
-/* Replace the read buffer by a larger one, keeping what is left to read. */
+/* Replace the read buffer by a larger one, keeping its unread bytes. */
 static void
 enlarge_buffer(Tape *tape, Size size)
 {
@@ -535,8 +534,8 @@ enlarge_buffer(Tape *tape, Size size)
 }
 
 /*
- * tape_peek_slow does the work of tape_peek when the buffer holds too little:
- * keeps what is left of it and reads as many of the next blocks as fit.
+ * tape_peek_slow does the work of tape_peek when the buffer has too few bytes:
+ * it keeps the unread bytes and fills the buffer with the next blocks.
  */
 const char *
 tape_peek_slow(Tape *tape, Size want, Size *have)
@@ -570,8 +569,8 @@ tape_peek_slow(Tape *tape, Size want, Size *have)
 }
 
 /*
- * tape_seek_slow does the work of tape_seek outside the buffer.  Going
- * backward, the buffer is filled with what precedes the offset.
+ * tape_seek_slow does the work of tape_seek outside the buffer.  A backward
+ * seek fills the buffer with blocks up to the one of the offset.
  */
 void
 tape_seek_slow(Tape *tape, int64 offset)

@@ -3,10 +3,10 @@
  * tape.h
  *	  Logical tapes: byte streams in one participant's temporary file.
  *
- * A tapeset is one file, cut into blocks of one size.  A tape is a
- * list of blocks, written once from its start to its end and then read.
- * Reading a tape with 'recycle' hands each block back to the tapeset as soon
- * as it is in memory, so that a merge needs no more space than its data.
+ * A tapeset is one file, divided into blocks of one size.  A tape is a list of
+ * blocks, written once from its start to its end and then read.  Reading a tape
+ * with 'recycle' returns each block to the tapeset as soon as it is in memory,
+ * so that a merge needs no more space than its data.
  *
  * Legal order:
  *
@@ -16,10 +16,10 @@
  *		while ((p = tape_peek(tape, want, &have))) tape_advance(tape, n);
  *		tape_close(tape); tapeset_close(set)
  *
- * Only one tape of a set is written at a time; any number are read.  To hand
- * a finished tape to other processes: tape_export() fills a small description
- * for shared memory, and elsewhere tape_import() opens it.  A note of any size
- * goes with the tape.
+ * Only one tape of a set can be written at a time, but any number can be read.
+ * To pass a finished tape to other processes, tape_export() fills a small
+ * description for shared memory, with which another process opens the tape by
+ * tape_import().  The exporter can store a note of any size with the tape.
  *
  * Errors are ereport'ed.  All memory is in the context current at create.
  *
@@ -37,20 +37,20 @@
 
 typedef struct Tapeset Tapeset;
 
-/* How to find a finished tape; plain data for shared memory. */
+/* Description of an exported tape; plain data for shared memory. */
 typedef struct TapeExport
 {
 	int64		size;			/* bytes of the stream */
 	int64		block_bytes;
 	int64		map_block;		/* first block of the stored extent list */
-	int64		nextents;		/* extents in it */
+	int64		nextents;		/* number of extents in that list */
 } TapeExport;
 
 /* Consecutive logical blocks that are consecutive in the file. */
 typedef struct TapeExtent
 {
 	int64		logical;		/* number of the first block within the tape */
-	int64		block;			/* its number within the file */
+	int64		block;			/* number of that block within the file */
 } TapeExtent;
 
 /*
@@ -59,15 +59,16 @@ typedef struct TapeExtent
 typedef struct Tape
 {
 	Tapeset    *set;
-	bool		imported;		/* close the set with the last such tape */
+	bool		imported;		/* the last imported tape closes the set */
 	int64		size;			/* bytes written so far */
 	TapeExtent *extents;
 	int64		nextents;
 	int64		maxextents;
 
 	/*
-	 * One buffer, for writing first and reading later.  It holds the bytes
-	 * from stream offset 'offset' on; 'cursor' and 'limit' point into it.
+	 * One buffer, first for writing and later for reading.  It holds the
+	 * bytes of the stream from 'offset' on; 'cursor' and 'limit' point into
+	 * it.
 	 */
 	char	   *buffer;
 	Size		buffer_size;
@@ -102,10 +103,10 @@ extern void tape_seek_slow(Tape *tape, int64 offset);
 extern void tape_close(Tape *tape);
 
 /*
- * tape_peek returns the address of the next bytes of the stream, at least
- * 'want' of them unless the tape ends before, and tells how many there are.
- * They stay until the next call on this tape.  The address is as well aligned
- * (up to MAXALIGN) as the offset in the stream is.
+ * tape_peek returns the address of the next bytes of the stream and sets *have
+ * to their number, which is at least 'want' unless the tape ends before.  They
+ * are valid until the next call on this tape.  The address has the same
+ * alignment (up to MAXALIGN) as the offset in the stream.
  */
 static inline const char *
 tape_peek(Tape *tape, Size want, Size *have)
@@ -116,7 +117,7 @@ tape_peek(Tape *tape, Size want, Size *have)
 	return tape_peek_slow(tape, want, have);
 }
 
-/* tape_is_imported tells whether another process has written the tape. */
+/* tape_is_imported: true if another process wrote the tape. */
 static inline bool
 tape_is_imported(const Tape *tape)
 {
@@ -138,8 +139,8 @@ tape_tell(const Tape *tape)
 }
 
 /*
- * tape_seek makes 'offset' the next byte to read.  Backward, or forward beyond
- * the buffer, only on a tape that is not recycled.
+ * tape_seek makes the byte at 'offset' the next one to read.  A tape that is
+ * recycled allows only seeks within the buffer.
  */
 static inline void
 tape_seek(Tape *tape, int64 offset)

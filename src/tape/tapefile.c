@@ -3,14 +3,14 @@
  * tapefile.c
  *	  The temporary file of a tapeset, read and written in large pieces.
  *
- * The server's BufFile reads and writes a block at a time, through a buffer of
- * its own.  A tape has the larger buffer already, so that is one copy too many,
- * and the kernel takes 2.5 times as long for 580 MB of new pages in pieces of
- * 8 kB as in pieces of 128 kB (ext4, which has large folios).  So this is what
- * lies under a BufFile, fd.c and fileset.c, used by the same rules (buffile.c):
- * files of 1 GB, each in the next one of temp_tablespaces, charged to
- * temp_file_limit, counted and timed as temporary blocks, and of the resource
- * owner of the first one, so that all are removed together after an error.
+ * The server's BufFile reads and writes one block at a time, through a buffer
+ * of its own.  A tape already has a larger buffer, so that would be one copy
+ * too many, and the kernel is slower at writing new pages in pieces of 8 kB
+ * than in large pieces (on ext4, for example, which has large folios).  So this
+ * file uses the layer below BufFile, fd.c and fileset.c, by the same rules as
+ * buffile.c: files of 1 GB, each in the next one of temp_tablespaces, charged
+ * to temp_file_limit, and counted and timed as temporary blocks.  All belong to
+ * the resource owner of the first one, so that an error removes them together.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,7 +27,7 @@
 #include "utils/resowner.h"
 #include "utils/wait_event.h"
 
-/* Bytes of one file of the operating system: those of a BufFile. */
+/* Bytes of one file of the operating system, the same as in buffile.c. */
 #define SEGMENT_BYTES	((int64) 0x40000000)
 
 struct TapeFile
@@ -58,7 +58,7 @@ tapefile_make(SharedFileSet *fileset, const char *name, bool read_only)
 TapeFile *
 tapefile_create(SharedFileSet *fileset, const char *name)
 {
-	/* for private files; a file set has remembered them */
+	/* only for private files: a file set knows its tablespaces */
 	if (fileset == NULL)
 		PrepareTempTablespaces();
 	return tapefile_make(fileset, name, false);
@@ -71,7 +71,7 @@ tapefile_open(SharedFileSet *fileset, const char *name)
 	return tapefile_make(fileset, name, true);
 }
 
-/* Make or open the file of a segment. */
+/* Create or open the file of a segment. */
 static File
 open_segment(const TapeFile *file, int segment)
 {
@@ -91,7 +91,7 @@ open_segment(const TapeFile *file, int segment)
 	return result;
 }
 
-/* The file of a segment, opened if it is not. */
+/* The file of a segment, opened if necessary. */
 static File
 get_segment(TapeFile *file, int segment)
 {
@@ -116,7 +116,7 @@ get_segment(TapeFile *file, int segment)
 	return file->segments[segment];
 }
 
-/* One call of the system: how many bytes it has written or read? */
+/* Write or read by one system call; returns the bytes done, <0 on error. */
 static int64
 transfer(File segment, bool write, char *data, Size size, int64 offset)
 {
@@ -141,7 +141,7 @@ transfer(File segment, bool write, char *data, Size size, int64 offset)
 	return done;
 }
 
-/* Write or read all, in each segment what is there. */
+/* Write or read all bytes, segment by segment. */
 static void
 transfer_all(TapeFile *file, bool write, char *data, Size size, int64 offset)
 {

@@ -4,8 +4,8 @@
  *	  The temporary file of a tapeset, read and written in large pieces.
  *
  * A file of a SharedFileSet has a name, and other processes may open it while
- * it is written: what a call of tapefile_write() has written they can read.  A
- * file without one is private, and gone when it is closed.
+ * it is written: they can read the bytes as soon as tapefile_write() returns.
+ * A file without a SharedFileSet is private, and closing it removes it.
  *
  * Errors are ereport'ed.  All memory is in the context current at create or
  * open, and files belong to the resource owner of that time.
@@ -21,18 +21,17 @@
 
 typedef struct TapeFile TapeFile;
 
-/* tapefile_create makes an empty file, a private one if fileset is NULL. */
+/* tapefile_create makes an empty file, which is private if fileset is NULL. */
 extern TapeFile *tapefile_create(SharedFileSet *fileset, const char *name);
 
 /* tapefile_open opens the file of another process for reading. */
 extern TapeFile *tapefile_open(SharedFileSet *fileset, const char *name);
 
-/* Write or read all of these bytes, at an offset in bytes. */
+/* Write or read 'size' bytes, all of them, at an offset in bytes. */
 extern void tapefile_write(TapeFile *file, const void *data, Size size,
 						   int64 offset);
 extern void tapefile_read(TapeFile *file, void *data, Size size, int64 offset);
 
-/* tapefile_close closes the file. */
 extern void tapefile_close(TapeFile *file);
 
 #endif							/* PTSORT_TAPEFILE_H */
