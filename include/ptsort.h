@@ -51,16 +51,16 @@
  *	   last process detaches from it.
  *
  * A leader whose .participants is not the number of processes that sorted gets
- * an error, and so does a process that begins to sort after the leader has
- * collected the runs: tuples are never left out in silence.
+ * an error, and so does a process that begins to sort after the leader
+ * collected the runs: tuples are never silently lost.
  *
- * All participants must begin with equal arguments but for the options.
+ * All participants must begin with equal arguments, except the options.
  *
  * MANY SMALL SORTS
  *
  * One sort object can sort again and again: ptsort_reset() forgets the tuples
- * and keeps the rest, so that a sort of a few tuples costs no more than to put
- * and get them.
+ * and keeps the rest, so that a sort of a few tuples costs no more than putting
+ * and getting them.
  *
  *		sort = ptsort_begin_tuple(...);
  *		while (more groups)
@@ -72,25 +72,25 @@
  *
  * RULES FOR ALL FUNCTIONS
  *
- * - Every function may ereport(ERROR).  After an error nothing needs to be
- *	 called: memory goes with the memory context that was current at begin,
- *	 files with the resource owner or the segment, so ptsort_end() is needed
- *	 only on success.
- * - Sizes are bytes.  The budget is for this one sort object; the smallest
- *	 that is honoured is PTSORT_MIN_BUDGET (smaller ones are raised to it).  One
- *	 tuple larger than the budget still sorts.
- * - A size or number that is out of its range, as a negative budget is, raises
- *	 ERRCODE_INVALID_PARAMETER_VALUE, and the size of a tuple
+ * - Every function may ereport(ERROR).  After an error you need not call
+ *	 anything: the memory context that was current at begin frees the memory,
+ *	 and the resource owner or the segment removes the files, so ptsort_end()
+ *	 is needed only on success.
+ * - Sizes are bytes.  The budget is for this one sort object.  Budgets smaller
+ *	 than PTSORT_MIN_BUDGET are raised to it.  One tuple larger than the budget
+ *	 can still be sorted.
+ * - A size or number out of its range, such as a negative budget, raises
+ *	 ERRCODE_INVALID_PARAMETER_VALUE; the size of a tuple raises
  *	 ERRCODE_PROGRAM_LIMIT_EXCEEDED.  Where no upper end of the range is named,
  *	 any large value means "as much as there is".
  * - Order is total: tuples that compare equal come in order of their TID (index
- *	 tuples, heap tuples) or of their bytes (datums, minimal tuples).  So the
- *	 result is the same for every budget and every number of participants.  Or,
- *	 with PtSortOptions.stable, they come in the order in which they were put.
- * - begin makes a memory context below the current one, which holds all that
- *	 the sort allocates.  What you put is copied, and nothing that get returns
- *	 must be freed.  put leaves nothing in the current context, unless functions
- *	 of the type do: reset that now and then if they are not yours.
+ *	 tuples, heap tuples) or of their bytes (datums, minimal tuples), or, with
+ *	 PtSortOptions.stable, in the order in which they were put.  So the result
+ *	 is the same for every budget and every number of participants.
+ * - begin makes a memory context below the current one, which holds everything
+ *	 that the sort allocates.  put copies its argument.  Do not free what get
+ *	 returns.  put leaves nothing in the current context, unless functions of
+ *	 the type do: reset that context now and then if these are not yours.
  * - A pointer that get returns is valid until the next call on that sort.
  * - get takes forward = false to read backward, which needs random access: it
  *	 then returns the tuple before the one returned last, or, if the last get
@@ -99,11 +99,11 @@
  *
  * COMPATIBILITY
  *
- * Functions reach you through one versioned table, fetched at the first call,
- * so your library does not link against ptsort.  Within one version of the
+ * You call functions through one versioned table, fetched at the first call, so
+ * your library does not link against ptsort.  Within one version of the
  * interface (PTSORT_API_VERSION) functions are only appended to that table, and
- * the structs and enums of these headers do not change.  So your library goes
- * on working with every later ptsort of the same version, without being
+ * the structs and enums of these headers do not change.  So your library
+ * continues to work with every later ptsort of the same version, without being
  * compiled again.  If the installed ptsort has another version, or lacks a
  * function of the headers that you compiled with, the first call raises an
  * error (ERRCODE_FEATURE_NOT_SUPPORTED).
@@ -178,21 +178,21 @@ typedef struct PtSortOptions
 	PtSortShared *shared;		/* all but SERIAL: the attached block */
 	int			participant;	/* WORKER: number of this process in the
 								 * block: 0 the leader's, 1, 2, ... the
-								 * workers'.  Others do not look at it */
-	int			participants;	/* LEADER, SLICE_LEADER: how many WORKER sorts
-								 * there are, at least 1; 0 in all others */
+								 * workers'.  Other roles ignore it */
+	int			participants;	/* LEADER, SLICE_LEADER: number of WORKER
+								 * sorts, at least 1; 0 in all others */
 	ParallelContext *workers;	/* LEADER, SLICE_LEADER, may be NULL: the
-								 * launched workers; a worker that dies before
-								 * it leaves its run is then an error instead
-								 * of a long wait */
-	int64		expected_tuples;	/* about how many will be put into this
-									 * sort; 0: unknown.  Only the time
-									 * depends on it: what pays for many is
-									 * left out for few */
-	int64		bound;			/* only this many tuples, the first in order,
-								 * are wanted, and get returns no more: others
-								 * need not be kept; 0: all (SERIAL, and not
-								 * for unique indexes) */
+								 * launched workers; then a worker that dies
+								 * before it leaves its run is an error
+								 * instead of a long wait */
+	int64		expected_tuples;	/* about how many you will put into this
+									 * sort; 0: unknown.  Affects only the
+									 * time: ptsort omits for few tuples what
+									 * pays only for many */
+	int64		bound;			/* get returns only this many tuples, the
+								 * first in order, so the sort need not keep
+								 * others; 0: all (SERIAL, and not for unique
+								 * indexes) */
 	bool		stable;			/* tuples that compare equal come in the order
 								 * in which they were put: those of one
 								 * participant, and before them those of
@@ -201,45 +201,43 @@ typedef struct PtSortOptions
 } PtSortOptions;
 
 /*
- * How a sort object has sorted, for EXPLAIN; ptsort_method_name() has names.
+ * How a sort object sorted, for EXPLAIN; ptsort_method_name() has names.
  */
 typedef enum PtSortMethod
 {
-	PTSORT_STILL_IN_PROGRESS,	/* it has not been performed yet */
-	PTSORT_TOP_N,				/* in memory, of which only the first tuples
-								 * were kept */
+	PTSORT_STILL_IN_PROGRESS,	/* not performed yet */
+	PTSORT_TOP_N,				/* in memory, keeping only the first tuples */
 	PTSORT_IN_MEMORY,
 	PTSORT_EXTERNAL_SORT,		/* to one run in a temporary file */
-	PTSORT_EXTERNAL_MERGE		/* runs in temporary files are merged while
-								 * they are read */
+	PTSORT_EXTERNAL_MERGE		/* reading merges runs in temporary files */
 } PtSortMethod;
 
 /*
- * PtSortStats: what one sort object did so far, before the last reset as well:
- * counts and times are those of all its sorts together, and the others are the
- * most that one of them took.  EXPLAIN shows temp_bytes of the two external
+ * PtSortStats: what one sort object did so far, including before the last
+ * reset.  Counts and times add up all its sorts; the other fields are the
+ * maximum of one of them.  EXPLAIN shows temp_bytes of the two external
  * methods, and peak_memory of the others.
  */
 typedef struct PtSortStats
 {
-	int64		tuples;			/* tuples put; LEADER, SLICE_LEADER, SLICE: in
-								 * all runs */
+	int64		tuples;			/* tuples put; LEADER, SLICE_LEADER, SLICE:
+								 * tuples in all runs */
 	int64		runs;			/* runs written: initial ones and merged ones */
 	int64		run_bytes;		/* bytes of the runs this participant left, or
-								 * of all that were written (SERIAL) */
+								 * of all runs written (SERIAL) */
 	int64		comparisons;	/* comparisons by the caller's operators */
-	int64		peak_memory;	/* bytes that the sort held at most, in all */
-	int64		temp_bytes;		/* temporary file space held at most */
-	double		sort_ms;		/* ordering entries in memory, but for a few */
+	int64		peak_memory;	/* maximum bytes that the sort held */
+	int64		temp_bytes;		/* maximum bytes of temporary files */
+	double		sort_ms;		/* ordering entries in memory, except a few */
 	double		run_ms;			/* writing runs, merging them into one */
 	PtSortMethod method;		/* the last one, in the order above, that a
-								 * sort has used */
+								 * sort used */
 } PtSortStats;
 
 /*
- * PtSortApi: the table of functions.  Use the inline functions below instead.
- * Declared in full so that the inlines compile; the order is part of the ABI,
- * and new functions go to the end.
+ * PtSortApi: the table of functions.  Use the inline functions below instead;
+ * they need the full declaration.  The order is part of the ABI, and new
+ * functions go to the end.
  */
 typedef struct PtSortApi
 {
@@ -338,10 +336,10 @@ typedef struct PtSortApi
 } PtSortApi;
 
 /*
- * ptsort_get_api returns the table of functions of the installed library, or
- * raises ERRCODE_FEATURE_NOT_SUPPORTED if it is not of this version, or is
- * smaller than this size: those that the caller was compiled with.  The table
- * lives as long as the process.
+ * ptsort_get_api returns the table of functions of the installed library.  The
+ * arguments are the version and size that the caller was compiled with.  Raises
+ * ERRCODE_FEATURE_NOT_SUPPORTED if the table has another version or is smaller.
+ * The table lives as long as the process.
  */
 typedef const PtSortApi *(*PtSortGetApi) (uint32 version, uint32 size);
 
@@ -368,11 +366,11 @@ extern const PtSortApi ptsort_api_table;
 #endif
 
 /*
- * ptsort_shared_estimate returns the bytes that a sort by at most this many
+ * ptsort_shared_estimate returns the bytes that a sort by at most 'processes'
  * processes needs in shared memory.  Count the leader's process, whether or not
- * it will sort, and all workers that may be launched: their numbers are 0 to
- * processes - 1.  Here and wherever else you give a number of processes, it is
- * 1 to PTSORT_MAX_PROCESSES.
+ * it will sort, and all workers that you may launch; they are numbered 0 to
+ * processes - 1.  Everywhere, a number of processes is 1 to
+ * PTSORT_MAX_PROCESSES.
  */
 static inline Size
 ptsort_shared_estimate(int processes)
@@ -392,8 +390,8 @@ ptsort_shared_init(PtSortShared *shared, int processes, dsm_segment *segment)
 }
 
 /*
- * ptsort_shared_attach lets a worker process use the block.  Call it once for
- * each process and block.
+ * ptsort_shared_attach makes the block usable in a worker process.  Call it
+ * once for each process and block.
  */
 static inline void
 ptsort_shared_attach(PtSortShared *shared, dsm_segment *segment)
@@ -402,8 +400,8 @@ ptsort_shared_attach(PtSortShared *shared, dsm_segment *segment)
 }
 
 /*
- * ptsort_shared_slices returns how many slices there will be in a parallel
- * sort whose block was made for this many processes.  Some may be empty.
+ * ptsort_shared_slices returns the number of slices of a parallel sort whose
+ * block was made for 'processes' processes.  Some may be empty.
  */
 static inline int
 ptsort_shared_slices(int processes)
@@ -422,8 +420,8 @@ ptsort_shared_fileset(PtSortShared *shared)
 }
 
 /*
- * ptsort_shared_stats copies what the sort of role PTSORT_WORKER of the process
- * with this number did; false if there is none, or it has not been performed
+ * ptsort_shared_stats copies the statistics of the PTSORT_WORKER sort of the
+ * process with this number.  False if there is none, or it is not performed
  * yet.
  */
 static inline bool
@@ -437,7 +435,7 @@ ptsort_shared_stats(PtSortShared *shared, int participant, PtSortStats *stats)
  * btree index and then by heap TID.  With unique, two live tuples with equal
  * keys raise the server's own unique violation in put, perform or get; nulls
  * are distinct unless nulls_not_distinct.  Both relations must stay open.  The
- * index is one of the server's btree; for another access method see
+ * index's access method is the server's btree.  For another access method see
  * ptsort_begin_index_hash and, in ptsort_variant.h, ptsort_begin_index_by, or
  * use datums, minimal tuples or a variant of your own.
  */
@@ -452,11 +450,11 @@ ptsort_begin_index(Relation heap, Relation index, bool unique,
 /*
  * ptsort_begin_index_hash starts a sort of index tuples in the order in which
  * a hash index is best filled: by bucket, then by hash code, then by heap TID.
- * The three numbers tell the bucket of a code as in the index's metapage
+ * The three numbers determine the bucket of a code as in the index's metapage
  * (_hash_hashkey2bucket).  The index, of the table 'heap', has one column, of 4
- * bytes: what you put is the hash code, which cannot be null, and neither alive
- * nor uniqueness means anything.  Take any access method whose index tuples
- * are such codes.
+ * bytes: put the hash code, which cannot be null.  alive has no effect and
+ * nothing is unique.  Any access method whose index tuples hold hash codes will
+ * do.
  */
 static inline PtSort *
 ptsort_begin_index_hash(Relation heap, Relation index, uint32 high_mask,
@@ -488,12 +486,11 @@ ptsort_get_index(PtSort *sort, bool forward)
 /*
  * ptsort_begin_heap starts a sort of a table's rows by the key columns of one
  * of its btree indexes, expressions included, and then by TID: what CLUSTER
- * needs.  'desc' describes the rows and is copied; it is that of the index's
- * table, or has the same columns at the same numbers as far as the index uses
- * them.  Whether a row satisfies the predicate of a partial index does not
- * matter.  The index must stay open.  Its expressions are evaluated in put,
- * perform, get and next_slice: in the caller's security context, and with its
- * active snapshot.
+ * needs.  'desc' describes the rows and is copied.  It is the descriptor of the
+ * index's table, or has the columns that the index uses at the same numbers.
+ * The predicate of a partial index is ignored.  The index must stay open.  put,
+ * perform, get and next_slice evaluate its expressions, in the caller's
+ * security context and with its active snapshot.
  */
 static inline PtSort *
 ptsort_begin_heap(TupleDesc desc, Relation index, const PtSortOptions *options)
@@ -503,8 +500,7 @@ ptsort_begin_heap(TupleDesc desc, Relation index, const PtSortOptions *options)
 
 /*
  * ptsort_put_heap adds a copy of a row: the tuple with all of its header, its
- * TID (t_self) and its table (t_tableOid).  Toast pointers in it stay what they
- * are.
+ * TID (t_self) and its table (t_tableOid).  Toast pointers stay unchanged.
  */
 static inline void
 ptsort_put_heap(PtSort *sort, HeapTuple tuple)
@@ -542,8 +538,8 @@ ptsort_put_datum(PtSort *sort, Datum value, bool isnull)
 }
 
 /*
- * ptsort_get_datum gives the next value, false at the end.  By-reference
- * values point into the sort.
+ * ptsort_get_datum gets the next value and returns true, or false at the end.
+ * By-reference values point into the sort.
  */
 static inline bool
 ptsort_get_datum(PtSort *sort, bool forward, Datum *value, bool *isnull)
@@ -596,9 +592,9 @@ ptsort_get_slot(PtSort *sort, bool forward, TupleTableSlot *slot)
 }
 
 /*
- * ptsort_perform sorts what was put.  WORKER: leaves runs and announces them.
+ * ptsort_perform sorts the tuples put.  WORKER: writes runs and announces them.
  * LEADER, SLICE_LEADER: waits for all participants' runs.  SLICE: waits for the
- * SLICE_LEADER's plan.  Once per sort.
+ * SLICE_LEADER's plan.  Call it once per sort.
  */
 static inline void
 ptsort_perform(PtSort *sort)
@@ -607,10 +603,10 @@ ptsort_perform(PtSort *sort)
 }
 
 /*
- * ptsort_next_slice claims a slice that nobody has had and makes get return its
- * tuples; false if there is none left.  *slice is its number, from 0, -1 at
- * the end.  SLICE_LEADER and SLICE.  A SERIAL sort can be read like this, too:
- * as slice 0, which is all of it.
+ * ptsort_next_slice claims a slice that no process has claimed and makes get
+ * return its tuples; false if there is none left.  *slice is its number, from
+ * 0, or -1 at the end.  SLICE_LEADER and SLICE.  You can also read a SERIAL
+ * sort like this: as slice 0, which is all of it.
  */
 static inline bool
 ptsort_next_slice(PtSort *sort, int *slice)
@@ -619,10 +615,10 @@ ptsort_next_slice(PtSort *sort, int *slice)
 }
 
 /*
- * ptsort_slice_start returns how many tuples of the merged stream come before
- * the slice that ptsort_next_slice has given last; an error if it has given
- * none, or there was none left.  So you can write a slice to its place in an
- * array, whoever writes those before it.
+ * ptsort_slice_start returns the number of tuples in the merged stream before
+ * the slice that ptsort_next_slice claimed last; an error if it claimed none,
+ * or none was left.  So you can write a slice to its place in an array, no
+ * matter which process writes the slices before it.
  */
 static inline int64
 ptsort_slice_start(PtSort *sort)
@@ -661,7 +657,7 @@ ptsort_end(PtSort *sort)
 	ptsort_api()->end(sort);
 }
 
-/* ptsort_stats tells what this sort object did so far. */
+/* ptsort_stats fills in the statistics of this sort object. */
 static inline void
 ptsort_stats(PtSort *sort, PtSortStats *stats)
 {
@@ -669,11 +665,11 @@ ptsort_stats(PtSort *sort, PtSortStats *stats)
 }
 
 /*
- * ptsort_reset makes a SERIAL sort what it was after begin, wherever it is:
+ * ptsort_reset returns a SERIAL sort, in any state, to its state after begin:
  * without tuples or temporary files, and ready for put.  It keeps its options,
- * what it has learned of the keys, its statistics, and a little memory.  A sort
- * that perform or put has ended with an error cannot be reset: that is
- * ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE.
+ * what it learned about the keys, its statistics, and a little memory.  A sort
+ * in which perform or put raised an error cannot be reset
+ * (ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE).
  */
 static inline void
 ptsort_reset(PtSort *sort)
@@ -681,7 +677,7 @@ ptsort_reset(PtSort *sort)
 	ptsort_api()->reset(sort);
 }
 
-/* ptsort_method_name returns what EXPLAIN may call a method. */
+/* ptsort_method_name returns a method's name as in EXPLAIN. */
 static inline const char *
 ptsort_method_name(PtSortMethod method)
 {
@@ -701,7 +697,7 @@ ptsort_method_name(PtSortMethod method)
 	return "unknown";
 }
 
-/* ptsort_method_on_disk tells whether a method keeps the tuples in files. */
+/* ptsort_method_on_disk returns true if a method keeps the tuples in files. */
 static inline bool
 ptsort_method_on_disk(PtSortMethod method)
 {

@@ -7,8 +7,8 @@
  * server's btree code: it sizes and creates the parallel context, launches
  * workers, opens and locks the relations in them, hands out the table's
  * blocks, lets the leader take part, collects tuple counts, WAL and buffer
- * usage, falls back to a build without workers when none starts, and tears all
- * down.  You write the middle:
+ * usage, falls back to a build without workers when none starts, and cleans
+ * up.  You write the middle:
  *
  *		static PtSort *
  *		my_begin(PtBuild *build, const PtSortOptions *options)
@@ -46,8 +46,8 @@
  *						.library = "$libdir/my_am", .ops_function = "my_build_ops"};
  *					PtBuildResult *result = ptsort_build(&request);
  *
- * A build goes through these callbacks, from top to bottom; those of the right
- * column run in the leader and, at the same time, in every worker:
+ * A build calls these callbacks, from top to bottom; those of the right column
+ * run in the leader and, at the same time, in every worker:
  *
  *		leader						every participant
  *		shared_size, shared_init
@@ -66,12 +66,12 @@
  * MEMORY
  *
  * The current memory context of every callback is the build's own in that
- * process.  It is never reset while the build lasts, and deleted when the
- * build ends in that process.  So what begin, shared_init or load_slices
- * allocate is there until then, and what put allocates must be freed by put,
- * or in a context of yours that you reset.  The sort copies what it is given:
- * the values of put need not outlive the call.  The result of ptsort_build()
- * is in its caller's context.
+ * process.  ptsort never resets it during the build, and deletes it when the
+ * build ends in that process.  So allocations of begin, shared_init and
+ * load_slices last until then.  put must free what it allocates, or allocate it
+ * in a context of yours that you reset.  The sort copies its input: the values
+ * of put need not outlive the call.  The result of ptsort_build() is in its
+ * caller's context.
  *
  * OPTIONS
  *
@@ -83,9 +83,9 @@
  *
  * If there are workers, all callbacks run in the server's parallel mode: no
  * process may change catalogs, get a transaction ID or start another parallel
- * operation.  Each may extend the index and write its pages, with WAL; under
- * the relation's extension lock, as several do so at the same time.
- * contrib/ptsort_am is an access method that does.
+ * operation.  Each may extend the index and write its pages, with WAL.  Since
+ * several processes may extend it at the same time, they must hold the
+ * relation's extension lock.  contrib/ptsort_am is an access method that does.
  *
  * The rules of ptsort.h hold here as well.
  *
@@ -103,8 +103,8 @@ extern "C"
 #include "nodes/execnodes.h"
 
 /*
- * PtBuild: one participant's view of the build, given to each callback.  All
- * but 'local' is read-only.
+ * PtBuild: one participant's view of the build, an argument of each callback.
+ * All fields except 'local' are read-only.
  */
 typedef struct PtBuild
 {
@@ -115,8 +115,8 @@ typedef struct PtBuild
 								 * a copy of its arg_size bytes, NULL if 0 */
 	Size		arg_size;
 	bool		is_leader;		/* in the backend that called ptsort_build() */
-	int			participants;	/* how many processes scan and sort (in a
-								 * worker: at most) */
+	int			participants;	/* number of processes that scan and sort (in
+								 * a worker: the maximum) */
 	int			participant;	/* number of this process: 0 the leader, 1, 2,
 								 * ... the workers */
 	void	   *shared;			/* memory of shared_size() bytes, zeroed and
@@ -129,11 +129,11 @@ typedef struct PtBuild
 } PtBuild;
 
 /*
- * PtBuildOps: your callbacks.  A build needs begin and put, and either load
- * or load_slices.  With load_slices, you may want shared memory (then give both
- * shared_size and shared_init) and have the leader put things together
- * (finish).  ptsort_build() refuses any other set before it does anything, with
- * an error that names the callbacks that are missing or too many.
+ * PtBuildOps: your callbacks.  A build needs begin and put, and either load or
+ * load_slices.  With load_slices, you can have shared memory (then set both
+ * shared_size and shared_init) and let the leader combine the results (finish).
+ * ptsort_build() rejects any other set before it does anything, with an error
+ * that names the missing or superfluous callbacks.
  */
 typedef struct PtBuildOps
 {
@@ -149,8 +149,8 @@ typedef struct PtBuildOps
 
 	/*
 	 * In the leader, which then loads alone: read the sort to its end and
-	 * write the index.  Like every sort of a build, this one is ended by
-	 * ptsort_build(), not by you.
+	 * write the index.  ptsort_build() ends this sort, like every sort of a
+	 * build; you must not.
 	 */
 	void		(*load) (PtBuild *build, PtSort *sort);
 
@@ -158,11 +158,11 @@ typedef struct PtBuildOps
 	void		(*scan_done) (PtBuild *build, PtSort *sort);
 
 	/*
-	 * Optional, in the leader: how many bytes of shared memory the load needs
-	 * for this many processes (PtBuild.participant is less than that; some
-	 * may not turn up) and slices (numbered from 0 in key order; each will be
-	 * claimed by one process).  Is called again, for one process and one
-	 * slice, if no worker can be had.
+	 * Optional, in the leader: return the bytes of shared memory that the
+	 * load needs for this many processes (PtBuild.participant is less than
+	 * that; some may not start) and slices (numbered from 0 in key order; one
+	 * process claims each).  If no worker starts, ptsort calls it again, for
+	 * one process and one slice.
 	 */
 	Size		(*shared_size) (PtBuild *build, int processes, int slices);
 
@@ -173,15 +173,15 @@ typedef struct PtBuildOps
 	void		(*shared_init) (PtBuild *build, int processes, int slices);
 
 	/*
-	 * In every participant: while ptsort_next_slice() gives a slice, read it
-	 * to its end and write it.  To leave a slice to nobody, or tuples of one
+	 * In every participant: while ptsort_next_slice() claims a slice, read it
+	 * to its end and write it.  Leaving a slice unclaimed, or tuples of one
 	 * unread, is an error.
 	 */
 	void		(*load_slices) (PtBuild *build, PtSort *sort);
 
 	/*
-	 * Optional, in the leader, when all processes have returned from
-	 * load_slices: put the slices together.
+	 * Optional, in the leader, when load_slices has returned in all
+	 * processes: combine the slices.
 	 */
 	void		(*finish) (PtBuild *build);
 } PtBuildOps;
@@ -195,7 +195,7 @@ typedef struct PtBuildRequest
 	Relation	index;
 	IndexInfo  *index_info;
 	int			workers;		/* parallel workers wanted, 0 = serial build;
-								 * fewer may start.  The caller sees to
+								 * fewer may start.  The caller applies
 								 * max_parallel_maintenance_workers, as the
 								 * server's plan_create_index_workers() does
 								 * for every access method */
@@ -205,8 +205,8 @@ typedef struct PtBuildRequest
 	const char *ops_function;	/* name of an exported function of type
 								 * PtBuildGetOps in that library */
 	const void *arg;			/* for the callbacks, or NULL */
-	Size		arg_size;		/* bytes of it that every worker gets a copy
-								 * of: less than 1 GB */
+	Size		arg_size;		/* bytes of arg to copy to every worker, less
+								 * than 1 GB */
 	bool		progress;		/* report to pg_stat_progress_create_index,
 								 * with nbtree's numbers of phases: the view
 								 * shows the names that your ambuildphasename
@@ -244,9 +244,9 @@ typedef struct PtBuildResult
 } PtBuildResult;
 
 /*
- * ptsort_build builds the index.  To be called from an ambuild, or where the
- * same holds: the transaction has an XID, and the relations are open and
- * locked as index.c locks them.
+ * ptsort_build builds the index.  Call it from an ambuild, or where the same
+ * holds: the transaction has an XID, and the relations are open and locked as
+ * index.c locks them.
  */
 static inline PtBuildResult *
 ptsort_build(const PtBuildRequest *request)

@@ -3,11 +3,11 @@
  * ptsort_parallel.h
  *	  Sort a table, or anything else, in parallel with one call.
  *
- * ptsort_parallel() does all that step 1 to 5 of ptsort.h leave to you: it
+ * ptsort_parallel() does all that steps 1 to 5 of ptsort.h leave to you: it
  * sizes and creates the parallel context, launches workers, hands out the
  * table's blocks, lets the leader take part, collects the runs, adds up WAL and
- * buffer usage, and falls back to fewer workers or none.  You say what is
- * sorted, and how:
+ * buffer usage, and falls back to fewer workers or none.  You define what to
+ * sort, and how:
  *
  *		static PtSort *
  *		my_begin(PtParallel *parallel, const PtSortOptions *options)
@@ -31,14 +31,14 @@
  *			...;
  *		ptsort_parallel_end(parallel);
  *
- * THE SOURCE is a table, whose visible rows your callback put gets as slots
- * (without it they are put as they are, for ptsort_begin_tuple), or your
- * callback fill, which puts what it likes, or both.
+ * THE SOURCE is a table, or your callback fill, which may put any tuples, or
+ * both.  Your callback put gets the table's visible rows as slots; without put,
+ * ptsort puts the slots unchanged, for ptsort_begin_tuple.
  *
- * THE RESULT is a stream, which the leader reads after ptsort_parallel() has
- * returned, as above, all at once or a tuple now and then; or slices, which
- * all participants read at the same time in your callback read_slices, each
- * with its place in the whole (ptsort_slice_start).
+ * THE RESULT is a stream, which the leader reads after ptsort_parallel()
+ * returns, as above, all at once or one tuple at a time.  Or it is slices,
+ * which all participants read at the same time in your callback read_slices,
+ * each with its place in the whole (ptsort_slice_start).
  *
  * The callbacks, from top to bottom; those of the right column run in the
  * leader and, at the same time, in every worker:
@@ -55,30 +55,29 @@
  *
  * WORKERS
  *
- * No worker is launched where there can be none: in a parallel worker or while
- * a parallel query runs, for a temporary table, for a table that another
- * extension forbids to read in parallel (as one does whose access method has no
- * parallel scans), without a postmaster, or if no segment of shared memory is
- * to be had.  Fewer start if max_parallel_workers or max_worker_processes says
- * so.  The result is the same.  How many to ask for is your decision, as is
- * another limit, such as max_parallel_workers_per_gather.
+ * ptsort launches no worker where none is possible: in a parallel worker or
+ * while a parallel query runs, for a temporary table, for a table that another
+ * extension forbids to read in parallel (for example if its access method has
+ * no parallel scans), without a postmaster, or if no segment of shared memory
+ * is available.  max_parallel_workers and max_worker_processes limit the number
+ * of workers.  The result is the same.  You decide how many to request, and
+ * apply other limits, such as max_parallel_workers_per_gather.
  *
  * A worker finds your callbacks by library and name.  It has the leader's
- * transaction, snapshot, user and settings, but none of its variables: what it
- * must know goes into arg, or into shared memory.
+ * transaction, snapshot, user and settings, but none of its variables: pass
+ * what it must know in arg, or in shared memory.
  *
- * An error in a callback of a worker is raised in the leader, as is the death
- * of a worker; the leader may be cancelled at any time.  After an error nothing
- * needs to be called.
+ * An error in a callback of a worker, and the death of a worker, raise an error
+ * in the leader.  The leader may be cancelled at any time.  After an error you
+ * need not call anything.
  *
  * PARALLEL MODE
  *
  * While there are workers, all callbacks run in the server's parallel mode: no
  * process may change the database, get a transaction ID or start another
  * parallel operation.  When ptsort_parallel() returns, the workers have ended
- * and parallel mode as well; what reads the stream may do what it likes.  You
- * need not, and must not, call EnterParallelMode(), but with a context of your
- * own.
+ * and parallel mode as well, so it does not restrict code that reads the
+ * stream.  Do not call EnterParallelMode(), except with a context of your own.
  *
  * A CONTEXT OF YOUR OWN
  *
@@ -97,9 +96,9 @@
  *
  * ptsort_parallel() reserves its own memory as well, makes the segment, and
  * launches.  Allocate yours in shared_init, from parallel->toc, under keys
- * below PTSORT_PARALLEL_KEYS (unless they are there: if no worker starts, it is
- * called once more).  Each worker calls ptsort_parallel_worker() once;
- * if they do nothing else, name PTSORT_PARALLEL_MAIN in PTSORT_PARALLEL_LIBRARY
+ * below PTSORT_PARALLEL_KEYS (unless they exist: if no worker starts, ptsort
+ * calls it again).  Each worker calls ptsort_parallel_worker() once; if your
+ * workers do nothing else, name PTSORT_PARALLEL_MAIN in PTSORT_PARALLEL_LIBRARY
  * instead of a function of yours.  Parallel mode lasts until you end it, and
  * ptsort_parallel_end() waits until your workers have ended.  There may be one
  * ptsort_parallel() for each context.
@@ -107,8 +106,8 @@
  * MEMORY
  *
  * As in ptsort_build.h: the current memory context of every callback is the
- * sort's own in that process, below the one in which ptsort_parallel() was
- * called, and is deleted at the end.  What put allocates it must free.
+ * sort's own in that process, a child of the one in which ptsort_parallel() was
+ * called, and is deleted at the end.  put must free what it allocates.
  *
  * The rules of ptsort.h hold here as well.
  *
@@ -134,20 +133,20 @@ extern "C"
 #define PTSORT_PARALLEL_KEYS	UINT64CONST(0xB700000000000000)
 
 /*
- * PtParallel: one participant's view of the sort, given to each callback and
- * returned in the leader.  All but 'local' is read-only.
+ * PtParallel: one participant's view of the sort, an argument of each callback
+ * and returned in the leader.  All fields except 'local' are read-only.
  */
 typedef struct PtParallel
 {
-	Relation	table;			/* the request's; in a worker opened with
-								 * AccessShareLock; NULL without one */
+	Relation	table;			/* the request's, or NULL; a worker opens it
+								 * with AccessShareLock */
 	const void *arg;			/* leader: the request's own pointer; worker:
 								 * a copy of its arg_size bytes, NULL if 0 */
 	Size		arg_size;
 	bool		is_leader;		/* in the backend that called
 								 * ptsort_parallel() */
-	int			participants;	/* how many processes put tuples (in a worker
-								 * and in shared_init: at most) */
+	int			participants;	/* number of processes that put tuples (in a
+								 * worker and in shared_init: the maximum) */
 	int			participant;	/* number of this process: 0 the leader, 1, 2,
 								 * ... the workers */
 	void	   *shared;			/* memory of shared_size() bytes, zeroed and
@@ -157,53 +156,53 @@ typedef struct PtParallel
 								 * ptsort_shared_fileset() */
 	shm_toc    *toc;			/* of the segment; without workers NULL, or
 								 * that of your own context */
-	PtSort	   *stream;			/* leader, from the return of
-								 * ptsort_parallel() on: what to read; NULL
-								 * with read_slices */
+	PtSort	   *stream;			/* leader, once ptsort_parallel() returned:
+								 * the sort to read; NULL with read_slices */
 	void	   *local;			/* yours, per participant, NULL at first */
 } PtParallel;
 
 /*
- * PtParallelOps: your callbacks.  begin is needed, and fill if the request has
- * no table.
+ * PtParallelOps: your callbacks.  begin is required, and fill if the request
+ * has no table.
  */
 typedef struct PtParallelOps
 {
 	/*
 	 * In every participant: begin a sort with exactly these options, or a
-	 * copy of them in which you have set what ptsort_parallel() leaves 0. All
-	 * sorts of all participants must be begun alike.
+	 * copy of them in which you set what ptsort_parallel() leaves 0.  Begin
+	 * all sorts of all participants alike.
 	 */
 	PtSort	   *(*begin) (PtParallel *parallel, const PtSortOptions *options);
 
 	/*
 	 * Optional, in every participant: put a row of the table, or nothing, or
-	 * keep it until fill.  Without this it is ptsort_put_slot().
+	 * keep it until fill.  The default is ptsort_put_slot().
 	 */
 	void		(*put) (PtParallel *parallel, PtSort *sort,
 						TupleTableSlot *slot);
 
 	/*
-	 * In every participant, once: put this one's share of what does not come
-	 * from the table.  How it is shared out is your affair: by number of the
-	 * participant if participants is exact enough for you, else by a counter
-	 * in shared memory, for fewer processes may come than were asked for.
+	 * In every participant, once: put this participant's share of the tuples
+	 * that do not come from the table.  You decide how to divide them: by the
+	 * number of the participant if participants is exact enough for you, else
+	 * by a counter in shared memory, because fewer processes may start than
+	 * you requested.
 	 */
 	void		(*fill) (PtParallel *parallel, PtSort *sort);
 
 	/*
-	 * Optional, in every participant: while ptsort_next_slice() gives a
-	 * slice, read it to its end.  To leave a slice to nobody, or tuples of
-	 * one unread, is an error.
+	 * Optional, in every participant: while ptsort_next_slice() claims a
+	 * slice, read it to its end.  Leaving a slice unclaimed, or tuples of one
+	 * unread, is an error.
 	 */
 	void		(*read_slices) (PtParallel *parallel, PtSort *sort);
 
 	/*
-	 * Optional, in the leader: how many bytes of shared memory you need for
-	 * this many processes (PtParallel.participant is less than that; some may
-	 * not turn up) and, with read_slices, slices (numbered from 0 in order;
-	 * each will be claimed by one process).  Is called again, for one process
-	 * and one slice, if no worker can be had, and so is shared_init.
+	 * Optional, in the leader: return the bytes of shared memory that you
+	 * need for this many processes (PtParallel.participant is less than that;
+	 * some may not start) and, with read_slices, slices (numbered from 0 in
+	 * order; one process claims each).  If no worker starts, ptsort calls
+	 * this and shared_init again, for one process and one slice.
 	 */
 	Size		(*shared_size) (PtParallel *parallel, int processes,
 								int slices);
@@ -213,7 +212,7 @@ typedef struct PtParallelOps
 								int slices);
 
 	/*
-	 * Optional, in every participant: its last callback.  Close what you have
+	 * Optional, in every participant: its last callback.  Close what you
 	 * opened.  Not called after an error.
 	 */
 	void		(*done) (PtParallel *parallel);
@@ -229,14 +228,14 @@ typedef struct PtParallelRequest
 	const char *ops_function;	/* name of an exported function of type
 								 * PtParallelGetOps in that library */
 	const void *arg;			/* for the callbacks, or NULL */
-	Size		arg_size;		/* bytes of it that every worker gets a copy
-								 * of: less than 1 GB */
+	Size		arg_size;		/* bytes of arg to copy to every worker, less
+								 * than 1 GB */
 	Relation	table;			/* source, open and locked; NULL: only fill */
 	Snapshot	snapshot;		/* for the table; NULL: the active one */
 	int64		budget;			/* bytes for all participants together */
 	int			workers;		/* parallel workers wanted, 0 = none; fewer
-								 * may start.  Not with a context of your own,
-								 * which says so */
+								 * may start.  With a context of your own,
+								 * that context gives the number */
 	bool		workers_only;	/* if there are workers, the leader's process
 								 * puts nothing */
 	ParallelContext *context;	/* a context of your own, or NULL */
@@ -251,7 +250,7 @@ typedef const PtParallelOps *(*PtParallelGetOps) (void);
 typedef struct PtParallelStats
 {
 	double		fill_ms;		/* scanning the table, and your put and fill,
-								 * but for what is in the sort's figures */
+								 * except the times in 'sort' */
 	double		read_ms;		/* read_slices */
 	int64		wal_bytes;		/* of WAL written */
 	PtSortStats sort;			/* of all its sorts */
@@ -262,8 +261,8 @@ typedef struct PtParallelStats
  */
 typedef struct PtParallelResult
 {
-	double		rows;			/* of the table that were visible */
-	int64		tuples;			/* put */
+	double		rows;			/* visible rows of the table */
+	int64		tuples;			/* tuples put */
 	int			participants;	/* processes that put */
 	int			workers_planned;	/* after the server's limits */
 	int			workers_launched;
@@ -272,8 +271,8 @@ typedef struct PtParallelResult
 } PtParallelResult;
 
 /*
- * ptsort_parallel puts, sorts and, with read_slices, reads.  Nothing is left to
- * be done but to read the stream, if it has one.
+ * ptsort_parallel puts, sorts and, with read_slices, reads.  Then you read the
+ * stream, if there is one.
  */
 static inline PtParallel *
 ptsort_parallel(const PtParallelRequest *request)
@@ -282,9 +281,9 @@ ptsort_parallel(const PtParallelRequest *request)
 }
 
 /*
- * ptsort_parallel_end ends the sort, whether or not the stream was read to its
- * end, and tells what it did.  It must be called in the transaction, and with
- * the resource owner, of ptsort_parallel().
+ * ptsort_parallel_end ends the sort, whether or not you read the stream to its
+ * end, and returns its statistics.  Call it in the transaction, and with the
+ * resource owner, of ptsort_parallel().
  */
 static inline PtParallelResult *
 ptsort_parallel_end(PtParallel *parallel)

@@ -15,18 +15,17 @@
  * or have a PtSortKey make them from the values of the key columns.
  *
  * The *image* is the tuple itself.  A flat image is a sequence of bytes
- * without pointers, at a MAXALIGNed address, of any size up to 1 GB, that
- * begins with at least 8 bytes from which its size can be told.  Tuples with
- * equal words are ordered by the variant's compare and then by the bytes of
- * their images, or, with PtSortOptions.stable, in the order in which they were
- * put; then tuples that compare equal must have equal words.
+ * without pointers, at a MAXALIGNed address, of any size up to 1 GB.  It begins
+ * with at least 8 bytes that determine its size.  Tuples with equal words are
+ * ordered by the variant's compare and then by the bytes of their images.  With
+ * PtSortOptions.stable the order in which they were put replaces that of the
+ * bytes; then tuples that compare equal must have equal words.
  *
  * Or it is *inline*: one 64-bit word, stored after the words of the key.  Then
- * sorting needs no memory but for these words and no comparison.  Tuples are
+ * sorting needs no comparison and no memory except these words.  Tuples are
  * ordered by the words of the key and then by the image, as an unsigned
- * integer, so what has no place in the two cannot be sorted like this.  (So
- * PtSortOptions.stable has nothing to decide: tuples with equal words and equal
- * images cannot be told apart.)
+ * integer, so a tuple must fit in these words.  (PtSortOptions.stable has no
+ * effect: tuples with equal words and equal images are identical.)
  *
  *		MemoryContext context = AllocSetContextCreate(...);
  *		(in it) MyState *state = ...; state->key = ptsort_key_columns(...);
@@ -64,7 +63,7 @@ extern "C"
  * Callbacks are called in put, perform, get and next_slice.  The current memory
  * context is then the sort's own, which is not reset before ptsort_end(): free
  * what you allocate in it, or use a context of your own below the one that you
- * give to ptsort_begin().  Callbacks must not call functions of the sort.
+ * pass to ptsort_begin().  Callbacks must not call functions of the sort.
  */
 typedef struct PtSortVariant
 {
@@ -73,21 +72,21 @@ typedef struct PtSortVariant
 	/* Images are inline: 8 bytes.  The callbacks below must be NULL. */
 	bool		inline_image;
 
-	/* Bytes of a tuple image, told from its first 8 bytes alone. */
+	/* Return the bytes of a tuple image, from its first 8 bytes alone. */
 	Size		(*size) (const void *tuple, void *state);
 
 	/*
 	 * Order of two tuples whose words are equal: <0, 0 or >0.  It must agree
-	 * with the words (words never contradict it).  Where it says 0 the engine
+	 * with the words (words never contradict it).  If it returns 0 the engine
 	 * orders by the images' bytes.  May raise an error, as a unique index
-	 * does when it meets two equal keys: any two tuples that will be
-	 * neighbours in the result are compared, if their words are equal.
+	 * does for two equal keys: the engine compares every two tuples that will
+	 * be neighbours in the result, if their words are equal.
 	 */
 	int			(*compare) (const void *a, const void *b, void *state);
 
 	/*
-	 * Optional: must these two tuples with equal words come out in the same
-	 * slice?  A unique index says so of equal keys.
+	 * Optional: true if these two tuples with equal words must be in the same
+	 * slice, as equal keys of a unique index.
 	 */
 	bool		(*same_slice) (const void *a, const void *b, void *state);
 } PtSortVariant;
@@ -104,8 +103,8 @@ typedef struct PtSortKey PtSortKey;
  * collation, and a place for nulls.  The arrays are not kept.
  *
  * Keys of variants have no words for text in a collation of the C library other
- * than "C": such text is compared, about log2(n) times for each of n tuples.
- * Sorts of ptsort's own tuples have words for it, also those that begin with
+ * than "C": each of n tuples is compared about log2(n) times.  Sorts of
+ * ptsort's own tuples have words for this text, including sorts that begin with
  * ptsort_begin_index_by and a key of this function.
  */
 static inline PtSortKey *
@@ -117,11 +116,11 @@ ptsort_key_columns(int ncolumns, const Oid *lt_operators,
 }
 
 /*
- * ptsort_key_supports makes a key of columns whose comparisons are given, from
- * whatever operator family they come.  Prepare each SortSupport as for a sort
- * of the server, in a memory context that lives as long as the key; the first
- * one with .abbreviate set, so that there can be words.  The array is not kept,
- * but what the SortSupports point to is.  For a GiST index's sorted build:
+ * ptsort_key_supports makes a key of columns whose comparisons you pass, from
+ * any operator family.  Prepare each SortSupport as for a sort of the server,
+ * in a memory context that lives as long as the key; set .abbreviate in the
+ * first one, so that there can be words.  The key does not keep the array, but
+ * keeps what the SortSupports point to.  For a GiST index's sorted build:
  *
  *		for (int i = 0; i < nkeys; i++)		(supports is zero-initialised)
  *		{
@@ -143,8 +142,8 @@ ptsort_key_supports(int ncolumns, const SortSupportData *supports)
 }
 
 /*
- * ptsort_key_nwords returns how many words the key has.  0: nothing is known of
- * the columns' types, and comparison decides everything.
+ * ptsort_key_nwords returns the number of words of the key.  0: ptsort knows
+ * nothing of the columns' types, and comparison decides everything.
  */
 static inline int
 ptsort_key_nwords(const PtSortKey *key)
@@ -155,8 +154,8 @@ ptsort_key_nwords(const PtSortKey *key)
 /*
  * ptsort_key_words computes the words of a tuple from the values of its key
  * columns.  Equal words decide nothing, and a null may have the words of a
- * value.  Needs room for PTSORT_MAX_WORDS words.  Leaves nothing behind in the
- * current memory context but what the type's own functions leave.
+ * value.  'words' needs room for PTSORT_MAX_WORDS words.  Only the type's own
+ * functions may leave something in the current memory context.
  */
 static inline void
 ptsort_key_words(PtSortKey *key, const Datum *values, const bool *isnull,
@@ -177,10 +176,10 @@ ptsort_key_support(PtSortKey *key)
 
 /*
  * ptsort_begin starts a sort of images of this variant, whose sort key has
- * nwords words.  state is handed to the callbacks.  context holds the
- * variant's state and becomes the parent of all the sort's memory;
- * ptsort_end() deletes it.  All that is in it counts in the budget.  If there
- * is no state, NULL will do: the sort then makes a context of its own.
+ * nwords words.  The callbacks get state.  context holds the variant's state
+ * and becomes the parent of all the sort's memory; ptsort_end() deletes it.
+ * Everything in it counts towards the budget.  If there is no state, context
+ * may be NULL: the sort then makes a context of its own.
  */
 static inline PtSort *
 ptsort_begin(const PtSortVariant *variant, void *state, int nwords,
@@ -193,10 +192,10 @@ ptsort_begin(const PtSortVariant *variant, void *state, int nwords,
  * ptsort_begin_index_by starts a sort of index tuples, of an index of any
  * access method whose tuples are made as by index_form_tuple(), by a key and
  * then by heap TID.  The columns of the key are the first ones of the index, as
- * stored in its tuples.  There is no uniqueness.  Put and get them by
- * ptsort_put_index(), whose alive then means nothing, and ptsort_get_index().
- * The index must stay open.  The key was made in 'context', which the sort
- * takes as ptsort_begin() does.
+ * stored in its tuples.  Nothing is unique.  Put the tuples by
+ * ptsort_put_index(), whose alive then has no effect, and get them by
+ * ptsort_get_index().  The index must stay open.  Make the key in 'context',
+ * which the sort uses and deletes as ptsort_begin() does.
  */
 static inline PtSort *
 ptsort_begin_index_by(Relation index, PtSortKey *key, MemoryContext context,
@@ -206,7 +205,7 @@ ptsort_begin_index_by(Relation index, PtSortKey *key, MemoryContext context,
 }
 
 /*
- * ptsort_state returns the state given at begin, or raises an error if the
+ * ptsort_state returns the state passed to begin, or raises an error if the
  * sort is of another variant.
  */
 static inline void *
@@ -226,13 +225,13 @@ ptsort_put(PtSort *sort, const void *tuple, Size size, const uint64 *words)
 }
 
 /*
- * ptsort_reserve returns the MAXALIGNed place, of size bytes that have any
- * value, where an image of that size will be in the sort, so that you can make
- * it there instead of having ptsort_put copy it; an inline image has 8 bytes.
- * Nothing but making the image and its words comes between reserve and commit.
- * If making it fails, the sort is as if reserve had not been called: go on with
- * another tuple, perform, or end it.  An error of reserve or commit itself
- * leaves a sort that can only be ended, unless it is about a wrong call.
+ * ptsort_reserve returns the MAXALIGNed place, size bytes with undefined
+ * contents, of an image in the sort, so that you can make the image there
+ * instead of having ptsort_put copy it; an inline image has 8 bytes.  Between
+ * reserve and commit only make the image and its words.  If that fails, the
+ * sort is as if you had not called reserve: go on with another tuple, perform,
+ * or end it.  After an error of reserve or commit itself you can only end the
+ * sort, unless the error is about a wrong call.
  */
 static inline void *
 ptsort_reserve(PtSort *sort, Size size)
@@ -241,9 +240,9 @@ ptsort_reserve(PtSort *sort, Size size)
 }
 
 /*
- * ptsort_commit adds the image in the place that ptsort_reserve has returned
- * last, with its words; an error if none is reserved.  The image must have the
- * size that was reserved.
+ * ptsort_commit adds the image in the place that ptsort_reserve returned last,
+ * with its words; an error if none is reserved.  The image must have the
+ * reserved size.
  */
 static inline void
 ptsort_commit(PtSort *sort, const uint64 *words)
@@ -264,8 +263,8 @@ ptsort_get(PtSort *sort, bool forward, Size *size)
 /*
  * ptsort_get_entries returns the next tuples of a sort with inline images, in
  * order and many at once: for each of *n tuples, the words of its key and its
- * image.  NULL at the end, or at the end of a slice.  They stay until the next
- * call and must not be modified.
+ * image.  NULL at the end, or at the end of a slice.  They are valid until the
+ * next call; do not modify them.
  */
 static inline const uint64 *
 ptsort_get_entries(PtSort *sort, int *n)

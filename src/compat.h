@@ -41,8 +41,8 @@
 #endif
 
 /*
- * This header includes ICU's where the server was built with ICU.  They need
- * not be installed, and we want none of what depends on them.
+ * utils/pg_locale.h includes ICU's headers if the server was built with ICU.
+ * They may not be installed, and ptsort does not need them.
  */
 #pragma push_macro("USE_ICU")
 #undef USE_ICU
@@ -66,7 +66,7 @@
 #define PGDLLEXPORT __attribute__((visibility("default")))
 #endif
 
-/* 17 gave LockHeldByMe an argument "or a stronger mode"; we want the mode */
+/* 17 added an argument "or a stronger mode" to LockHeldByMe; ptsort passes no */
 #if PG_VERSION_NUM < 170000
 #define pt_LockHeldByMe(locktag, lockmode) LockHeldByMe(locktag, lockmode)
 #else
@@ -82,7 +82,7 @@
 	((constraint)->without_overlaps)
 #endif
 
-/* Since 16 every table of a query has an entry about permissions */
+/* Since 16 a query has permission information for every table */
 static inline void
 pt_add_permission_info(Query *query, RangeTblEntry *rte)
 {
@@ -107,9 +107,9 @@ pt_sortsupport_from_index(Relation index, bool reverse, SortSupport ssup)
 }
 
 /*
- * pt_ordering_op_opfamily tells the operator family and input type of a "less"
- * or "greater" operator, false if it is neither; 18 replaced the strategy
- * number by a CompareType.
+ * pt_ordering_op_opfamily sets the operator family and input type of a "less"
+ * or "greater" operator; false if the operator is neither.  18 replaced the
+ * strategy number by a CompareType.
  */
 static inline bool
 pt_ordering_op_opfamily(Oid operator_, Oid *opfamily, Oid *opcintype)
@@ -124,7 +124,10 @@ pt_ordering_op_opfamily(Oid operator_, Oid *opfamily, Oid *opcintype)
 									  &comparison);
 }
 
-/* Is the order of this collation that of the bytes?  18 asks the locale. */
+/*
+ * pt_collate_is_c: true if this collation orders strings by their bytes.  Since
+ * 18 the locale knows that.
+ */
 #if PG_VERSION_NUM >= 180000
 #define pt_collate_is_c(collation) \
 	(pg_newlocale_from_collation(collation)->collate_is_c)
@@ -133,8 +136,8 @@ pt_ordering_op_opfamily(Oid operator_, Oid *opfamily, Oid *opcintype)
 #endif
 
 /*
- * Does the C library provide this collation?  Before 18 the default one may
- * have no locale.
+ * pt_collate_is_libc: true if the C library provides this collation.  Before 18
+ * the default collation may have no locale.
  */
 static inline bool
 pt_collate_is_libc(Oid collation)
@@ -144,7 +147,7 @@ pt_collate_is_libc(Oid collation)
 	return locale == (pg_locale_t) 0 || locale->provider == COLLPROVIDER_LIBC;
 }
 
-/* Does ICU? */
+/* pt_collate_is_icu: true if ICU provides this collation. */
 static inline bool
 pt_collate_is_icu(Oid collation)
 {
@@ -154,8 +157,9 @@ pt_collate_is_icu(Oid collation)
 }
 
 /*
- * The C library's locale of one of its collations, 0 if that is the one which
- * setlocale() has set: the server opens none for the database's own before 18.
+ * pt_libc_locale returns the C library's locale of one of its collations, or 0
+ * for the locale set by setlocale(): before 18 the server opens no locale for
+ * the database's own collation.
  */
 static inline locale_t
 pt_libc_locale(Oid collation)
@@ -166,8 +170,8 @@ pt_libc_locale(Oid collation)
 }
 
 /*
- * Where the catalogs have the ICU locale of a collation and of the database's
- * own; 17 renamed it.  16 added rules of the user's; 0: there are none.
+ * Catalog columns with the ICU locale of a collation and of the database's own;
+ * 17 renamed them.  16 added columns with user-defined rules; 0: no column.
  */
 #if PG_VERSION_NUM >= 170000
 #define PT_COLLATION_LOCALE Anum_pg_collation_colllocale
@@ -205,7 +209,7 @@ pt_libc_locale(Oid collation)
 	log_newpages(&(rel)->rd_node, MAIN_FORKNUM, n, blknos, pages, true)
 #endif
 
-/* Page buffers that go to smgr must be aligned for direct I/O since 16 */
+/* Since 16 page buffers passed to smgr must be aligned for direct I/O */
 #if PG_VERSION_NUM >= 160000
 #define pt_palloc_io_pages(cxt, n) \
 	((char *) MemoryContextAllocAligned(cxt, (Size) (n) * BLCKSZ, \
@@ -216,10 +220,10 @@ pt_libc_locale(Oid collation)
 #endif
 
 /*
- * pt_smgrregistersync asks the checkpointer to fsync every segment of the
- * fork's 'nblocks' blocks.  Returns false if its queue is full: the caller
- * must then fsync by itself.  (17's smgrregistersync() waits instead, which is
- * fine there; before 17 there is only the request for a single segment.)
+ * pt_smgrregistersync requests that the checkpointer fsync every segment of the
+ * fork's 'nblocks' blocks.  Returns false if its queue is full: the caller must
+ * then fsync itself.  (17's smgrregistersync() waits instead, which is fine
+ * there; before 17 there is only a request for a single segment.)
  */
 static inline bool
 pt_smgrregistersync(SMgrRelation reln, ForkNumber forknum, BlockNumber nblocks)
@@ -248,14 +252,14 @@ pt_smgrregistersync(SMgrRelation reln, ForkNumber forknum, BlockNumber nblocks)
 }
 
 /*
- * 17 can write neighbouring blocks with one system call: smgrwritev().  Before,
- * btblocks.c opens the file.
+ * 17 can write neighbouring blocks with one system call: smgrwritev().  Before
+ * 17, btblocks.c opens the file itself.
  */
 #if PG_VERSION_NUM >= 170000
 #define PT_SMGR_WRITES_VECTORS
 #endif
 
-/* The path of a relation's first segment, into MAXPGPATH bytes */
+/* pt_relation_path stores the path of the first segment, in MAXPGPATH bytes. */
 static inline void
 pt_relation_path(Relation rel, char *path)
 {
@@ -283,8 +287,8 @@ pt_relation_path(Relation rel, char *path)
  */
 
 /*
- * 17 gave heap scans a stream that reads ahead; buffers come pinned.  It goes
- * on after the block that pt_heap_scan_position() tells.
+ * 17 added a stream to heap scans that reads ahead; it returns pinned buffers.
+ * It continues after the block pt_heap_scan_position().
  */
 #if PG_VERSION_NUM >= 170000
 #define PT_HEAP_SCAN_HAS_STREAM 1
@@ -295,7 +299,7 @@ pt_relation_path(Relation rel, char *path)
 typedef struct ReadStream ReadStream;
 #endif
 
-/* What the buffer mapping knows a block of a relation's main fork by */
+/* pt_buffer_tag sets the buffer mapping's key of a block of the main fork. */
 static inline void
 pt_buffer_tag(BufferTag *tag, Relation rel, BlockNumber block)
 {
@@ -306,7 +310,7 @@ pt_buffer_tag(BufferTag *tag, Relation rel, BlockNumber block)
 #endif
 }
 
-/* Is a page sound?  Says and counts nothing. */
+/* pt_page_is_verified: true if a page is valid; reports and counts nothing. */
 static inline bool
 pt_page_is_verified(char *page, BlockNumber block)
 {
@@ -319,7 +323,7 @@ pt_page_is_verified(char *page, BlockNumber block)
 #endif
 }
 
-/* Count what ReadBuffer() does of a hit and ReadRecentBuffer() does not. */
+/* Count a hit as ReadBuffer() does but ReadRecentBuffer() does not. */
 static inline void
 pt_count_block_hit(Relation rel, bool ring)
 {
@@ -335,7 +339,7 @@ pt_count_block_hit(Relation rel, bool ring)
 #endif
 }
 
-/* Count n blocks read of a table, as ReadBuffer() does with a ring. */
+/* Count n blocks of a table as read, as ReadBuffer() does with a ring. */
 static inline void
 pt_count_blocks_read(Relation rel, int n)
 {
@@ -372,8 +376,8 @@ typedef RelFileNode PtRelFile;
 #endif
 
 /*
- * 18 lets us add to what EXPLAIN says of a node: sortnode.c has a function for
- * explain_per_node_hook if this is defined.
+ * 18 lets extensions add lines to a node in EXPLAIN: sortnode.c has a function
+ * for explain_per_node_hook if this is defined.
  */
 #if PG_VERSION_NUM >= 180000
 #define PT_EXPLAIN_NODES
@@ -391,7 +395,7 @@ typedef RelFileNode PtRelFile;
 #define PT_PASS_RUN_ARGUMENTS	queryDesc, direction, count, execute_once
 #endif
 
-/* What does not return; goes before the declaration */
+/* Marks a function that does not return; goes before the declaration */
 #if PG_VERSION_NUM >= 180000
 #define pt_noreturn pg_noreturn
 #else

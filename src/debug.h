@@ -15,35 +15,35 @@
 
 #include "compat.h"
 
-/* The best class of key that may be used. */
+/* KeyClass: the best class of key that a sort may use. */
 typedef enum KeyClass
 {
 	KEY_CLASS_AUTO,				/* the best that the columns allow */
-	KEY_CLASS_PREFIX,			/* not exact */
+	KEY_CLASS_PREFIX,			/* prefix, not exact */
 	KEY_CLASS_COMPARED			/* no words: comparison decides everything */
 } KeyClass;
 
-/* Of a number, 0 is off unless its comment names another value. */
+/* DebugSettings: for a number, 0 is off unless its comment says otherwise. */
 typedef struct DebugSettings
 {
 	int			key_class;		/* enum KeyClass */
-	bool		trust_collations;	/* order strings as if no element of a
-									 * collation had several characters */
+	bool		trust_collations;	/* order strings as if each element of a
+									 * collation were one character */
 	int			collation_rules;	/* number of rules that a process reads of
-									 * each collation of the C library; -1 for
-									 * the true one */
+									 * each collation of the C library; -1:
+									 * the true number */
 	int			spill_entries;	/* entries of an initial run */
-	int			merge_order;	/* most runs of a merge */
+	int			merge_order;	/* maximum runs of a merge */
 	int			slices;			/* cut the final merge into this many slices,
 								 * however small */
-	int			learn_tuples;	/* fewest tuples of which a serial sort
-								 * learns; -1: where it pays */
-	bool		leader_participates;	/* the leader's process puts tuples as
-										 * well */
+	int			learn_tuples;	/* minimum number of tuples for a sort to
+								 * learn; -1: where it pays */
+	bool		leader_participates;	/* the leader's process also puts
+										 * tuples */
 	bool		server_pages;	/* let the server judge every page, except in
 								 * CONCURRENTLY */
-	bool		all_workers;	/* start all workers that are allowed, whether
-								 * they pay or not */
+	bool		all_workers;	/* start all workers that are allowed, even if
+								 * they do not pay */
 } DebugSettings;
 
 extern DebugSettings ptsort_debug;

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * fault.h
- *	  Named points at which a test can make things go wrong.
+ *	  Named points at which a test can inject failures.
  *
  * The hook is NULL unless contrib/ptsort_test sets it.  Points are cold places
  * only: once per phase, run or block, never per tuple.
@@ -13,12 +13,12 @@
 
 #include "compat.h"
 
-/* May raise an error, sleep or kill the process; NULL means no test runs. */
+/* FaultHook may raise an error, sleep or kill the process. */
 typedef void (*FaultHook) (const char *point);
 
 extern PGDLLEXPORT FaultHook ptsort_fault_hook;
 
-/* fault_point passes control to the test, if there is one. */
+/* fault_point calls the test's hook, if there is one. */
 static inline void
 fault_point(const char *point)
 {

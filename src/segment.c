@@ -3,9 +3,9 @@
  * segment.c
  *	  The file of a relation's segment, open past the storage manager.
  *
- * Who reads or writes many blocks by one system call, where the server has no
- * function for that, needs the file itself.  It is opened as a transient file,
- * so that it is closed if there is an error.
+ * Reading or writing many blocks by one system call needs the file itself,
+ * where the server has no function for that.  It is opened as a transient file,
+ * so that the server closes it after an error.
  *
  *-------------------------------------------------------------------------
  */

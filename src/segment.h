@@ -13,7 +13,7 @@
 #include "storage/block.h"
 #include "utils/relcache.h"
 
-/* OpenSegment: the segment that is open, of the main fork; zeroes: none. */
+/* OpenSegment: the open segment of the main fork; all zeroes: none. */
 typedef struct OpenSegment
 {
 	bool		is_open;
@@ -23,16 +23,16 @@ typedef struct OpenSegment
 } OpenSegment;
 
 /*
- * segment_open has the segment of a block open, and no other one.  'flags' are
- * those of open(), always the same.  False if that fails; errno says why, and
- * path which file it was.
+ * segment_open opens the segment of a block, and closes any other one.  'flags'
+ * are those of open(), the same in all calls.  False on failure, with errno and
+ * path set.
  */
 extern bool segment_open(OpenSegment *segment, Relation rel, BlockNumber block,
 						 int flags);
 
 /*
- * segment_close closes what is open, if anything is; that must come before the
- * end of the (sub)transaction.  False if that fails; errno says why.
+ * segment_close closes the open segment, if there is one.  Call it before the
+ * end of the (sub)transaction.  False on failure, with errno set.
  */
 extern bool segment_close(OpenSegment *segment);
 

@@ -4,7 +4,7 @@
  *	  Which build of this library a process runs: stamp.h.
  *
  * The Makefile defines PTSORT_STAMP, and compiles this file whenever any other
- * has changed.
+ * file changes.
  *
  *-------------------------------------------------------------------------
  */

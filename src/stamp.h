@@ -3,11 +3,11 @@
  * stamp.h
  *	  Which build of this library a process runs.
  *
- * A session keeps the library that it has loaded; parallel workers load the
- * one that is installed when they start.  After an upgrade these are two,
- * whose shared memory and temporary files need not be alike.  So what
- * processes share begins with the stamp of the process that made it, and a
- * process that attaches checks that first.
+ * A session keeps the library that it loaded; parallel workers load the one
+ * that is installed when they start.  After an upgrade these two can differ,
+ * and their shared memory and temporary files may be incompatible.  So shared
+ * memory begins with the stamp of the process that made it, and a process that
+ * attaches checks that first.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,7 +16,7 @@
 
 #include "compat.h"
 
-/* A checksum of all source files, in text: the same for the same source. */
+/* BuildStamp: a checksum of all source files, as text. */
 typedef struct BuildStamp
 {
 	char		text[32];

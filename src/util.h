@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * util.h
- *	  What several layers use and neither the server nor C has: copies of a
+ *	  Helpers of several layers that neither the server nor C has: copies of a
  *	  bounded size, bytes and TIDs as words, prefetching, elapsed time.
  *
  *-------------------------------------------------------------------------
@@ -25,7 +25,7 @@
 /*
  * pt_copy is memcpy() for a few dozen to a few hundred bytes.  Where gcc 12
  * knows an upper bound of the size it emits "rep movs", which takes longer to
- * start than such a copy takes in all; hiding the size prevents that.
+ * start than copying a few hundred bytes; hiding the size prevents that.
  */
 static inline void
 pt_copy(void *target, const void *source, Size size)
@@ -34,7 +34,7 @@ pt_copy(void *target, const void *source, Size size)
 	memcpy(target, source, size);
 }
 
-/* pt_bytes_word returns 8 bytes as a word that compares as they do. */
+/* pt_bytes_word returns 8 bytes as a word that orders like memcmp(). */
 static inline uint64
 pt_bytes_word(const char *at)
 {
@@ -53,9 +53,9 @@ pt_tid_word(const ItemPointerData *tid)
 }
 
 /*
- * pt_string_word is that of a string's first bytes, filled up with zeros if
- * there are less than 8.  Nothing beyond them is read, and no function called:
- * where loads overlap they have the same bits.
+ * pt_string_word returns pt_bytes_word of a string's first 8 bytes, padded with
+ * zeros if there are fewer.  It reads nothing beyond the string and calls no
+ * function: loads that overlap set the same bits.
  */
 static inline uint64
 pt_string_word(const char *string, Size length)
@@ -80,7 +80,7 @@ pt_string_word(const char *string, Size length)
 		(uint64) each[length - 1] << (64 - 8 * length);
 }
 
-/* pt_ms_since returns the milliseconds that have passed since 'start'. */
+/* pt_ms_since returns the milliseconds since 'start'. */
 static inline double
 pt_ms_since(instr_time start)
 {
@@ -92,8 +92,8 @@ pt_ms_since(instr_time start)
 }
 
 /*
- * pt_log_part tells developers (DEBUG2) how long a part of a build has taken
- * that one process does for all: contrib/bench/scale.py reads it.
+ * pt_log_part logs (DEBUG2) the duration of a part of a build that one process
+ * does for all; contrib/bench/scale.py reads it.
  */
 static inline void
 pt_log_part(const char *part, instr_time start)

@@ -1,14 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * btblocks.c
- *	  Writes neighbouring blocks of an index file by one call of the system.
+ *	  Writes neighbouring blocks of an index file by one system call.
  *
- * The server's storage manager does that since 17, but not across segments (18
- * raises an error).  Before, it writes a block at a time.  That takes twice as
- * long (one process: 105 and 52 ms for 220 MB on ext4, two at once: 240 and
- * 115 ms for 440 MB), since each call takes the file's lock, and several
- * participants write into one file.  So there we open the segments by
- * ourselves, one at a time.
+ * Since 17 the server's storage manager can do that, but not across segments
+ * (18 raises an error).  Before 17 it writes one block at a time.  That is much
+ * slower, since each call takes the file's lock, and several participants write
+ * into one file.  So before 17 we open the segments ourselves, one at a time.
  *
  *-------------------------------------------------------------------------
  */
@@ -62,7 +60,7 @@ write_in_segment(OpenSegment *segment, Relation rel, BlockNumber blkno,
 	{
 		bool		no_room;
 
-		/* if the system does not say why, there was no room */
+		/* without an errno, assume that the disk is full */
 		if (errno == 0)
 			errno = ENOSPC;
 		no_room = errno == ENOSPC;

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * btblocks.h
- *	  Writes neighbouring blocks of an index file by one call of the system.
+ *	  Writes neighbouring blocks of an index file by one system call.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,9 +15,9 @@
 
 /*
  * btblocks_write writes n pages to the blocks from blkno on of the main fork,
- * which has these blocks.  Before 17 the segment that it has written to last
- * stays open.  Nobody is asked to sync them.  Errors are those of the server's
- * storage manager.
+ * which must already have these blocks.  Before 17 the segment written last
+ * stays open.  btblocks_write requests no fsync.  Errors are those of the
+ * server's storage manager.
  */
 extern void btblocks_write(OpenSegment *segment, Relation rel,
 						   BlockNumber blkno, const Page *pages, int n);

@@ -9,8 +9,7 @@
  * sort checks uniqueness, the loader the size of tuples, so errors are raised
  * there.
  *
- * What remains here is to say what happens and to keep it for
- * ptsort_last_build().
+ * This file also logs what happens and keeps it for ptsort_last_build().
  *
  *-------------------------------------------------------------------------
  */
@@ -33,21 +32,21 @@
 #include "utils/rel.h"
 #include "variant/variants.h"
 
-/* Tuples after which the load reports progress and can be cancelled. */
+/* The load reports progress and can be cancelled after this many tuples. */
 #define LOAD_STEP	1024
 
 /*
- * What the callbacks of the leader need.  It is the argument of the build,
- * with size 0, so that the workers get none of it.
+ * BtBuildArg: what the leader's callbacks need.  It is the argument of the
+ * build, with size 0, so that workers get no copy.
  */
 typedef struct BtBuildArg
 {
 	const BtBuildRequest *request;
 	const BuildScan *scan;
 	int64		budget;
-	bool	   *started;		/* has the start line been said? */
-	int64	   *pages;			/* filled in: written by each participant but
-								 * the leader */
+	bool	   *started;		/* true after the start line was logged */
+	int64	   *pages;			/* output: pages written by each participant
+								 * except the leader */
 } BtBuildArg;
 
 extern PGDLLEXPORT void ptsort_btbuild_worker_main(dsm_segment *segment,
@@ -61,7 +60,7 @@ static void publish_result(Relation index, const PtBuildResult *result,
 
 bool		ptsort_log_build = false;
 
-/* the last ones of this session, by BtReportKind, in TopMemoryContext */
+/* the session's last reports, by BtReportKind, in TopMemoryContext */
 static BtBuildReport *last_reports[BT_REPORT_COPY + 1];
 
 
@@ -70,8 +69,8 @@ static BtBuildReport *last_reports[BT_REPORT_COPY + 1];
  */
 
 /*
- * The leader's first sort is the moment at which it is known how many
- * participants there are.
+ * The number of participants is known when the leader begins its first sort,
+ * so the start line is logged then.
  */
 static PtSort *
 begin_sort(PtBuild *build, const PtSortOptions *options)
@@ -96,7 +95,7 @@ put_tuple(PtBuild *build, PtSort *sort, ItemPointer tid, Datum *values,
 	variant_put_index(sort, tid, values, isnull, alive);
 }
 
-/* Let others know how far the load is; the leader shows it as progress. */
+/* Count this participant's tuples; the leader reports the sum as progress. */
 static void
 report_tuples(PtBuild *build, BtLoad *load)
 {
@@ -107,7 +106,7 @@ report_tuples(PtBuild *build, BtLoad *load)
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, done);
 }
 
-/* Add all tuples that the sort gives now to the slice, one by one. */
+/* Add the sort's current slice to the index's slice, tuple by tuple. */
 static void
 load_tuples(PtBuild *build, PtSort *sort, BtLoad *load, BtSlice *slice)
 {
@@ -126,7 +125,7 @@ load_tuples(PtBuild *build, PtSort *sort, BtLoad *load, BtSlice *slice)
 	report_tuples(build, load);
 }
 
-/* load_tuples for exact keys: many at a time, and never as tuples. */
+/* load_tuples for exact keys: many entries at a time, without index tuples. */
 static void
 load_entries(PtBuild *build, PtSort *sort, BtLoad *load, BtSlice *slice,
 			 const KeyForm *form)
@@ -141,7 +140,7 @@ load_entries(PtBuild *build, PtSort *sort, BtLoad *load, BtSlice *slice,
 	}
 }
 
-/* Load one slice of the index: all that the sort gives now. */
+/* Load one slice of the index: the sort's current slice. */
 static void
 load_slice(PtBuild *build, PtSort *sort, BtLoad *load, int number)
 {
@@ -196,7 +195,7 @@ finish_load(PtBuild *build)
 	const BtBuildArg *arg = build->arg;
 	int			processes = btload_participants(build->shared);
 
-	/* The others counted on after the leader's last look. */
+	/* The others counted tuples after the leader's last report. */
 	report_tuples(build, build->local);
 	btload_finish(build->local);
 	for (int i = 1; i < processes; i++)
@@ -204,8 +203,8 @@ finish_load(PtBuild *build)
 }
 
 /*
- * A collation contradicts its tables: begin again with an empty file, as
- * RelationTruncateIndexes does (heap.c).
+ * Begin again with an empty file because a collation contradicts its tables;
+ * like RelationTruncateIndexes (heap.c).
  */
 static void
 start_over(PtBuild *build)
@@ -291,7 +290,7 @@ btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 
 
 /*
- * The lines a build says, and its report
+ * A build's log lines and its report
  */
 
 int
@@ -319,7 +318,7 @@ btbuild_memory_kb(int64 budget, int participants)
 	return Max(budget, (int64) participants * PTSORT_MIN_BUDGET) / 1024;
 }
 
-/* Where the tuples come from, if not from a scan for this index alone. */
+/* Describe the source of the tuples, if not a scan for this index alone. */
 static const char *
 describe_scan(const BuildScan *scan)
 {
@@ -378,7 +377,7 @@ btbuild_new_report(Relation index, int nparticipants)
 								mul_size(nparticipants, sizeof(BtBuildStats)));
 	BtBuildReport *report = MemoryContextAllocZero(TopMemoryContext, size);
 
-	/* not GetUserId(): the server has become the table's owner */
+	/* not GetUserId(): the server runs as the table's owner */
 	report->session_user = GetSessionUserId();
 	report->role = GetOuterUserId();
 	namestrcpy(&report->index_name, RelationGetRelationName(index));
@@ -402,8 +401,8 @@ btbuild_publish(BtBuildReport *report, BtReportKind kind)
 }
 
 /*
- * Make the result the session's last report.  All pages that no worker has
- * written are the leader's.
+ * Make the result the session's last report.  The leader wrote all pages that
+ * no worker wrote.
  */
 static void
 publish_result(Relation index, const PtBuildResult *result, const int64 *pages,

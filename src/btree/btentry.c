@@ -3,9 +3,9 @@
  * btentry.c
  *	  Adds sort entries of exact keys to nbtree pages.
  *
- * The loops are compiled once for each number of words, and check for room
- * once for many tuples of the same size, because at a few nanoseconds a tuple
- * both are a large part of the cost.
+ * The loops are compiled once for each number of words, and check for room once
+ * for many tuples of the same size, because per tuple both would be a large
+ * part of the cost.
  *
  *-------------------------------------------------------------------------
  */
@@ -30,9 +30,9 @@ add_with_nulls(const BtRules *rules, BtOpenPage *open, const KeyForm *form,
 }
 
 /*
- * Add up to n entries, for which there is room.  Stops before one with nulls
- * and, to deduplicate, before one with the same key as the next.  Returns how
- * many it has added.
+ * Add up to n entries, for which there is room.  Stops before an entry with
+ * nulls and, to deduplicate, before one with the same key as the next.  Returns
+ * the number added.
  */
 static pg_attribute_always_inline int
 add_entries(BtOpenPage *open, const KeyForm *form, const uint64 *entry, int n,

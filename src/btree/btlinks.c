@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * btlinks.c
- *	  The list of a slice's leaves: what level 1 will need of them.
+ *	  The list of a slice's leaves: what level 1 needs to know of them.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,7 +11,7 @@
 #include "fault.h"
 #include "utils/memutils.h"
 
-/* What a list has in memory: room for several of the largest links */
+/* Size of a list's buffer, in bytes: room for several of the largest links */
 #define BUFFER_SIZE		((Size) 2 * BLCKSZ)
 
 BtLinks *

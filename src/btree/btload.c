@@ -4,19 +4,19 @@
  *	  Loads a btree index from tuples in index order, by one or several
  *	  processes.
  *
- * BtLevel		one level of the tree while it is being written: its open page
- *				and where its finished pages' downlinks go
+ * BtLevel		one level of the tree while it is written: its open page, and
+ *				where its finished pages' downlinks go
  * BtSlice		the leaf level of one slice
  * BtSliceOut	what a finished slice leaves in the shared block
  * BtLoad		a participant: its writer and what it knows about the index
  *
- * Stitching.  A slice's first leaf lacks its left sibling, and its low key:
- * that is the high key of the slice before.  Its last leaf is still open.  So
- * both are kept in the shared block instead of the file, and the list holds
- * all leaves but the first.  The leader goes over the slices in order, writes
- * the first leaf, feeds the list to level 1, and adds the next slice's first
- * tuple to the last leaf as if the stream went on: that tuple then becomes the
- * high key like at any other page border.
+ * Stitching.  A slice's first leaf has no left sibling and no low key yet: the
+ * low key is the high key of the slice before.  Its last leaf is still open.
+ * So both are kept in the shared block instead of the file, and the list of
+ * links holds all leaves except the first.  The leader goes over the slices in
+ * order.  It writes the first leaf, adds the list to level 1, and adds the next
+ * slice's first tuple to the last leaf as if the stream went on: that tuple
+ * becomes the high key, as at any other page border.
  *
  *-------------------------------------------------------------------------
  */
@@ -46,26 +46,26 @@ typedef struct BtSliceOut
 	BlockNumber lastblk;
 	OffsetNumber lastoff;		/* BtOpenPage fields of the last leaf */
 	Size		lastextra;
-	bool		exported;		/* is its list in the file set? */
+	bool		exported;		/* true if its list is in the file set */
 	PGAlignedBlock first;		/* first leaf, closed; unset if npages = 1 */
 	PGAlignedBlock last;		/* last leaf, open; unset if npages = 0 */
 } BtSliceOut;
 
 typedef struct BtParticipant
 {
-	BtChunk		rest;			/* blocks not used */
-	int64		pages;			/* that it has written */
+	BtChunk		rest;			/* unused blocks */
+	int64		pages;			/* pages written */
 } BtParticipant;
 
 /*
- * The block in shared memory: this header, nparticipants BtParticipants,
- * nslices BtSliceOuts.  A participant writes its own entry and those of
- * its slices; the leader reads them when all have ended.
+ * BtLoadShared: header of the shared block, followed by nparticipants
+ * BtParticipants and nslices BtSliceOuts.  A participant writes its own entry
+ * and those of its slices; the leader reads them when all have ended.
  */
 struct BtLoadShared
 {
 	BtFileShared file;
-	pg_atomic_uint64 tuples;	/* that have been added and reported */
+	pg_atomic_uint64 tuples;	/* added and reported, by all participants */
 	bool		allequalimage;
 	int			nslices;
 };
@@ -86,8 +86,8 @@ struct BtSlice
 	BtSliceOut *out;
 	BtLevel		leaf;
 	BtPending	pending;		/* if the index is deduplicated */
-	bool		last_is_plain;	/* is the page's last item one tuple, that
-								 * btload_add has put there? */
+	bool		last_is_plain;	/* true if the page's last item is a single
+								 * tuple that btload_add put there */
 	BtLinks    *links;
 };
 
@@ -100,10 +100,11 @@ struct BtLoad
 	BtRules		rules;
 	BtWriter	writer;
 	BtLinks   **links;			/* private lists of slices we loaded */
-	int64		all_tuples;		/* of all participants */
-	int64		tuples;			/* that we have added */
-	int64		reported;		/* of them, with btload_report */
-	int64		leaves;			/* that we have begun */
+	int64		all_tuples;		/* expected of all participants */
+	int64		tuples;			/* added by this participant */
+	int64		reported;		/* part of 'tuples' already reported by
+								 * btload_report */
+	int64		leaves;			/* begun by this participant */
 };
 
 
@@ -153,7 +154,7 @@ btload_init_shared(BtLoadShared *shared, Relation index, int nparticipants,
 	shared->nslices = nslices;
 	for (int i = 0; i < nparticipants; i++)
 		memset(shared_participant(shared, i), 0, sizeof(BtParticipant));
-	/* the pages in it need not be touched */
+	/* leave the pages in BtSliceOut uninitialised */
 	for (int i = 0; i < nslices; i++)
 		memset(shared_slice(shared, i), 0, offsetof(BtSliceOut, first));
 }
@@ -171,15 +172,15 @@ level_init(BtLevel *level, BtLoad *load)
 	memset(level, 0, sizeof(BtLevel));
 	level->load = load;
 	level->lowkey = MemoryContextAlloc(load->cxt, BLCKSZ);
-	/* minus infinity, until a page was closed */
+	/* minus infinity until a page is closed */
 	memset(level->lowkey, 0, sizeof(IndexTupleData));
 	level->lowkey->t_info = sizeof(IndexTupleData);
 	BTreeTupleSetNAtts(level->lowkey, 0, false);
 }
 
 /*
- * Tell the writer how many leaves the tuples take that nobody has added yet: if
- * they are like ours, and at least.
+ * Estimate, for the writer, the leaves of all tuples not added yet: to_come, if
+ * these are like this participant's leaves, and at_least, the minimum.
  */
 static void
 expect_leaves(BtLoad *load)
@@ -194,9 +195,6 @@ expect_leaves(BtLoad *load)
 	writer->to_come = (BlockNumber) Min(leaves, (double) MaxBlockNumber);
 }
 
-/*
- * Get a block for a page of the level.
- */
 static BlockNumber
 level_get_block(BtLevel *level)
 {
@@ -228,7 +226,7 @@ level_put_downlink(BtLevel *level)
 	BTreeTupleSetDownLink(level->lowkey, level->open.blkno);
 	if (level->slice)
 	{
-		/* the first leaf's low key is the stitch's business */
+		/* stitching adds the first leaf, whose low key is not known here */
 		if (level->open.blkno != level->slice->out->firstblk)
 			btlinks_append(level->slice->links, level->lowkey);
 		return;
@@ -243,8 +241,8 @@ level_put_downlink(BtLevel *level)
 }
 
 /*
- * Give the open page its high key, link and right sibling, and have it
- * written.  The high key becomes the low key of what follows.
+ * Add the open page's high key, downlink and right sibling, and write the page.
+ * The high key becomes the low key of the next page.
  */
 static void
 level_close_page(BtLevel *level, BlockNumber rightblk)
@@ -368,8 +366,8 @@ slice_add_pending(BtSlice *slice)
 }
 
 /*
- * Is the tuple equal to the last one on the page, and may both have a posting
- * list?
+ * True if the tuple is equal to the last one on the page, and a posting list
+ * has room for both.
  */
 static inline bool
 repeats_last(const BtSlice *slice, IndexTuple itup)
@@ -383,7 +381,7 @@ repeats_last(const BtSlice *slice, IndexTuple itup)
 		btpending_most(IndexTupleSize(last)) >= 2;
 }
 
-/* Begin a posting list with the tuple that is the last one on the page. */
+/* Begin a posting list with the last tuple of the page, and remove that. */
 static void
 slice_take_back(BtSlice *slice)
 {
@@ -506,7 +504,7 @@ btload_end_slice(BtSlice *slice)
 }
 
 /*
- * Write what is left and hand over what the leader has to know.
+ * Write remaining pages and store what the leader needs in the shared block.
  */
 static void
 participant_end(BtLoad *load)
@@ -518,7 +516,7 @@ participant_end(BtLoad *load)
 	me->pages = load->writer.pages_written;
 }
 
-/* Close private lists that nobody has read, for the build starts over. */
+/* Free private lists that were not read, because the build starts over. */
 static void
 free_links(BtLoad *load)
 {
@@ -557,8 +555,8 @@ btload_pages(const BtLoadShared *shared, int participant)
  */
 
 /*
- * Put the held-back first leaf of a slice in its place, and feed the slice's
- * list to level 1.  Leaves the low key of the slice's last leaf in 'leaf'.
+ * Write the held-back first leaf of a slice, and add the slice's list to level
+ * 1.  Leaves the low key of the slice's last leaf in 'leaf'.
  */
 static void
 stitch_front(BtLevel *leaf, int slice, BtSliceOut *out, BlockNumber leftblk)
@@ -573,7 +571,7 @@ stitch_front(BtLevel *leaf, int slice, BtSliceOut *out, BlockNumber leftblk)
 	level_put_downlink(leaf);
 	btwrite_page(&load->writer, first, out->firstblk);
 
-	/* leaves 2 to npages; the last one's downlink goes up when it is closed */
+	/* leaves 2 to npages; closing the last one will add its downlink */
 	if (out->exported)
 		links = btlinks_open(load->fileset, slice);
 	else
@@ -669,8 +667,8 @@ finish_levels(BtLevel *leaf)
 }
 
 /*
- * Let the leader be the only writer from now on, with everybody's left-over
- * blocks.
+ * Make the leader the only writer, with the left-over blocks of all
+ * participants.
  */
 static void
 take_over(BtLoad *load)

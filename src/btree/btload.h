@@ -5,12 +5,12 @@
  *	  processes.
  *
  * The ordered stream of tuples is cut into consecutive slices, possibly in
- * the middle of equal keys.  Slices may be loaded in any order, by any
- * participant, at the same time; nobody waits for a neighbour.  A slice's
- * leaves are written at once, except the first and the last one, whose
- * neighbours are not known yet.  When all slices are there, the leader
- * stitches them together and adds the rest of the tree.  A serial load is one
- * participant and, usually, one slice.
+ * the middle of equal keys.  Any participant may load any slice, in any order
+ * and at the same time; none waits for a neighbour.  A participant writes a
+ * slice's leaves at once, except the first and the last one, whose neighbours
+ * are not known yet.  When all slices are loaded, the leader stitches them
+ * together and adds the rest of the tree.  A serial load is one participant
+ * and, usually, one slice.
  *
  * Order of calls:
  *
@@ -31,10 +31,10 @@
  * The leader calls btload_finish() instead of btload_end().  All functions may
  * raise errors; all memory belongs to the memory context that was current in
  * btload_begin(), temporary files to the current resource owner or the given
- * file set.  After an error nothing has to be cleaned up: the relation's
- * files go with the transaction.
+ * file set.  After an error no cleanup is needed: the transaction's abort
+ * removes the relation's files.
  *
- * Uniqueness is not checked here, progress is not shown here.
+ * The load does not check uniqueness and does not show progress.
  *
  *-------------------------------------------------------------------------
  */
@@ -46,23 +46,23 @@
 #include "storage/sharedfileset.h"
 #include "utils/rel.h"
 
-/* What participants share: plain data, may live in DSM; see btload.c */
+/* BtLoadShared: the shared block, plain data, may be in DSM; see btload.c */
 typedef struct BtLoadShared BtLoadShared;
 
-/* A participant's load, and a slice it is writing */
+/* BtLoad: a participant's load; BtSlice: a slice that it is writing */
 typedef struct BtLoad BtLoad;
 typedef struct BtSlice BtSlice;
 
 /*
  * btload_estimate returns the size of the shared block for up to
- * 'nparticipants' processes and 'nslices' slices (16 kB and a bit for each
+ * 'nparticipants' processes and 'nslices' slices (a little over 16 kB per
  * slice).
  */
 extern Size btload_estimate(int nparticipants, int nslices);
 
 /*
  * btload_init_shared fills in the shared block, which must be MAXALIGN'ed.
- * 'index' must be empty and not be written by anybody else.  Fewer participants
+ * 'index' must be empty, and no other process may write it.  Fewer participants
  * may start.  Leader only.
  */
 extern void btload_init_shared(BtLoadShared *shared, Relation index,
@@ -70,27 +70,26 @@ extern void btload_init_shared(BtLoadShared *shared, Relation index,
 
 /*
  * btload_begin starts a participant's load; 'participant' is its number from
- * 0.  The lists of leaves are handed to the leader through files in
- * 'fileset', which may be NULL if there is only one participant: then they
- * stay in memory as long as they are small.  'heap' is for error messages,
- * 'all_tuples', of all participants together, for an estimate of what is still
- * to come; 0 if there is only one.
+ * 0.  The leader reads the lists of leaves from files in 'fileset', which may
+ * be NULL if there is only one participant: then small lists stay in memory.
+ * 'heap' is for error messages.  'all_tuples' is the number of tuples of all
+ * participants, to estimate the blocks still needed; 0 if there is only one.
  */
 extern BtLoad *btload_begin(BtLoadShared *shared, int participant,
 							Relation heap, Relation index,
 							SharedFileSet *fileset, int64 all_tuples);
 
 /*
- * btload_begin_slice starts slice number 'slice' (from 0, in index order).
- * One at a time in each participant.
+ * btload_begin_slice starts slice number 'slice' (from 0, in index order).  A
+ * participant loads one slice at a time.
  */
 extern BtSlice *btload_begin_slice(BtLoad *load, int slice);
 
 /*
- * btload_add adds the next tuple of the slice.  It stays the caller's and is
- * not needed after the call.  Tuples come in index order, heap TID last; they
- * are plain (no nbtree flag bits), as index_form_tuple() makes them, with
- * padding zero.  A tuple of more than a third of a page is the server's error.
+ * btload_add adds a copy of the next tuple of the slice.  Tuples come in index
+ * order, heap TID last; they are plain (no nbtree flag bits), as
+ * index_form_tuple() makes them, with padding zero.  A tuple of more than a
+ * third of a page raises the server's error.
  */
 extern void btload_add(BtSlice *slice, IndexTuple itup);
 
@@ -102,8 +101,8 @@ extern void btload_add_entries(BtSlice *slice, const KeyForm *form,
 							   const uint64 *entries, int n);
 
 /*
- * btload_report lets all know of the tuples that the caller has added, and
- * returns how many all have added.
+ * btload_report adds the caller's new tuples to the shared count, and returns
+ * that count of all participants.
  */
 extern int64 btload_report(BtLoad *load);
 
@@ -111,25 +110,25 @@ extern int64 btload_report(BtLoad *load);
 extern void btload_end_slice(BtSlice *slice);
 
 /*
- * btload_end ends a participant's work that is not the leader's: its count of
- * pages and the blocks it did not use go to the shared block.  Frees 'load'.
+ * btload_end ends the load of a participant other than the leader, and stores
+ * its count of pages and its unused blocks in the shared block.  Frees 'load'.
  */
 extern void btload_end(BtLoad *load);
 
 /*
- * btload_finish completes the index from slices that are all loaded; slices
- * without tuples count as loaded only if begun and ended.  Leader only, after
- * all other participants have called btload_end(); with what they have
- * written to the shared block visible.  Frees 'load'.
+ * btload_finish completes the index.  All slices must be loaded; one without
+ * tuples is loaded if it was begun and ended.  Leader only, when all other
+ * participants have called btload_end() and what they wrote to the shared
+ * block is visible.  Frees 'load'.
  */
 extern void btload_finish(BtLoad *load);
 
-/* btload_participants returns how many may take part. */
+/* btload_participants returns the maximum number of participants. */
 extern int	btload_participants(const BtLoadShared *shared);
 
 /*
- * btload_pages returns how many pages a participant that is not the leader has
- * written, after it has ended.
+ * btload_pages returns the number of pages written by a participant other than
+ * the leader, which must have ended.
  */
 extern int64 btload_pages(const BtLoadShared *shared, int participant);
 

@@ -4,13 +4,13 @@
  *	  Forms nbtree pages from tuples that arrive in index order.
  *
  * The rules are those of the server's nbtsort.c and nbtdedup.c, and must remain
- * so: the pages of a slice are to have the same bytes as those that the server
- * would have written for its tuples, so that everything that is true of the
- * server's indexes (space, deduplication, amcheck) is true of ours.
+ * so: the pages of a slice must have the same bytes as those that the server
+ * would write for its tuples.  Then everything that is true of the server's
+ * indexes (space, deduplication, amcheck) is true of ptsort's.
  *
- * What differs is speed.  The server forms, copies and compares every tuple;
- * here a posting list grows in place, and most pairs of different keys are
- * told apart by their bytes without looking at columns.
+ * This is faster than the server, which forms, copies and compares every tuple:
+ * here a posting list grows in place, and bytes distinguish most pairs of
+ * different keys without looking at columns.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,8 +21,8 @@
 #include "utils/memutils.h"
 
 /*
- * Are two keys with equal images always the same bytes?  Only a varlena can
- * come in several forms (short header or not, compressed or not).
+ * True if two keys with equal images always have the same bytes.  Only a
+ * varlena has several forms (short header or not, compressed or not).
  */
 static bool
 images_are_bytes(Relation index)
@@ -43,7 +43,7 @@ btpage_rules(BtRules *rules, Relation heap, Relation index, bool allequalimage)
 	rules->heap = heap;
 	rules->index = index;
 	rules->inskey = _bt_mkscankey(index, NULL);
-	/* without a metapage the server cannot know yet */
+	/* there is no metapage from which the server could read this */
 	rules->inskey->allequalimage = allequalimage;
 	rules->leaf_full = BTGetTargetPageFreeSpace(index);
 	rules->upper_full = BLCKSZ * (100 - BTREE_NONLEAF_FILLFACTOR) / 100;
@@ -141,7 +141,7 @@ btpage_take_back(BtOpenPage *open)
 	Size		size = ItemIdGetLength(last);
 
 	Assert(open->lastoff >= P_FIRSTKEY && open->lastextra == 0);
-	/* leave nothing in what is free space again */
+	/* leave nothing in the free space */
 	memset((char *) open->page + header->pd_upper, 0, size);
 	memset(last, 0, sizeof(ItemIdData));
 	header->pd_upper += size;

@@ -4,13 +4,13 @@
  *	  Forms nbtree pages from tuples that arrive in index order.
  *
  * A page is built in private memory.  While it is open, the slot of the high
- * key (P_HIKEY) is reserved and data starts at P_FIRSTKEY; only when the page
- * is closed is it known whether it gets a high key or is its level's
- * rightmost page, which has none.  The same holds on every level.
+ * key (P_HIKEY) is reserved and data starts at P_FIRSTKEY.  Whether the page
+ * gets a high key, or is its level's rightmost page, which has none, is known
+ * only when it is closed.  The same holds on every level.
  *
- * Deduplication: BtPending collects the heap TIDs of equal tuples and hands out
+ * Deduplication: BtPending collects the heap TIDs of equal tuples and returns
  * one posting list tuple for them.  A tuple that may be the first of several is
- * added to the page as it is, and taken back when the next one is equal.
+ * added to the page as a plain tuple, and removed if the next one is equal.
  *
  * Nothing here knows about blocks, files or WAL (btwrite) nor about the tree
  * (btload).
@@ -26,26 +26,26 @@
 #include "util.h"
 #include "utils/rel.h"
 
-/* What forming pages needs to know about the index; set by btpage_rules(). */
+/* BtRules: how to form pages of an index; set by btpage_rules(). */
 typedef struct BtRules
 {
 	Relation	heap;			/* for error messages only */
 	Relation	index;
 	BTScanInsert inskey;		/* comparisons of suffix truncation */
 	Size		leaf_full;		/* a leaf with less space left is full */
-	Size		upper_full;		/* same above the leaf level */
-	bool		deduplicate;	/* make posting lists? */
-	bool		bytes_decide;	/* keys are equal images only if equal bytes */
-	bool		varlena_leads;	/* the first column is a varlena ... */
-	bool		varlena_alone;	/* ... and the only one */
+	Size		upper_full;		/* a higher page with less space is full */
+	bool		deduplicate;	/* true to make posting lists */
+	bool		bytes_decide;	/* keys with equal images have equal bytes */
+	bool		varlena_leads;	/* the first column is a varlena */
+	bool		varlena_alone;	/* the only column is a varlena */
 	MemoryContext tmpcxt;		/* reset whenever a page is closed */
 } BtRules;
 
-/* A page that still accepts tuples; plain data. */
+/* BtOpenPage: a page that still accepts tuples; plain data. */
 typedef struct BtOpenPage
 {
-	Page		page;			/* BLCKSZ bytes, owned by our caller */
-	BlockNumber blkno;			/* where the page will be written */
+	Page		page;			/* BLCKSZ bytes, owned by the caller */
+	BlockNumber blkno;			/* block of the page in the file */
 	uint32		level;			/* 0 = leaf */
 	OffsetNumber lastoff;		/* last used offset, P_HIKEY if none */
 	Size		lastextra;		/* bytes of last item's posting list */
@@ -53,25 +53,25 @@ typedef struct BtOpenPage
 } BtOpenPage;
 
 /*
- * Equal tuples waiting to become one tuple: the base tuple, immediately
- * followed by the heap TIDs of all of them, of which its own is the first.
+ * BtPending: equal tuples that will become one posting list tuple: the base
+ * tuple, immediately followed by the heap TIDs of all, its own first.
  */
 typedef struct BtPending
 {
 	IndexTuple	base;			/* in a buffer of BTPENDING_BUFSIZE bytes */
 	Size		keysize;		/* size of the base tuple; 0: none pending */
 	int			ntids;
-	int			maxtids;		/* of the largest posting list tuple */
-	uint64		entry[KEY_ENTRY_WORDS]; /* for btentry: of the base tuple */
+	int			maxtids;		/* maximum of ntids */
+	uint64		entry[KEY_ENTRY_WORDS]; /* btentry: the base tuple's entry */
 } BtPending;
 
-/* Any index tuple, the first TID after it, and alignment. */
+/* Room for any index tuple, the first TID after it, and alignment, in bytes. */
 #define BTPENDING_BUFSIZE	(INDEX_SIZE_MASK + 1 + 2 * MAXIMUM_ALIGNOF)
 
 /*
- * btpage_rules fills in 'rules' for a build of 'index'.  The caller says
- * whether equal keys of all columns have equal images, because that is looked
- * up once for all participants.  Allocates in the current memory context.
+ * btpage_rules fills in 'rules' for a build of 'index'.  'allequalimage': equal
+ * keys of all columns have equal images; the leader looks that up for all
+ * participants.  Allocates in the current memory context.
  */
 extern void btpage_rules(BtRules *rules, Relation heap, Relation index,
 						 bool allequalimage);
@@ -84,8 +84,8 @@ extern void btpage_open(BtOpenPage *open, Page buffer, BlockNumber blkno,
 						uint32 level);
 
 /*
- * btpage_check_size raises the server's error if the tuple is too large for
- * a page of this level.  Call it only if that is likely: see
+ * btpage_check_size raises the server's error if the tuple is too large for a
+ * page of this level.  Call it only for tuples larger than
  * pt_bt_max_item_size().
  */
 extern void btpage_check_size(const BtRules *rules, const BtOpenPage *open,
@@ -93,21 +93,21 @@ extern void btpage_check_size(const BtRules *rules, const BtOpenPage *open,
 
 /*
  * btpage_carry_over copies the last item of page 'from' to the empty page 'to'
- * as its first one, because closing 'from' will turn it into a high key.
+ * as its first one, because closing 'from' will make that item a high key.
  */
 extern void btpage_carry_over(const BtOpenPage *from, BtOpenPage *to);
 
 /*
- * btpage_close turns the last item, a lower bound of what comes to the right
- * of the page, into the page's high key, shortened as much as possible on
- * leaves.  There must be at least two items.  Returns the high key, which
- * points into the page.  Sibling links are left to the caller.
+ * btpage_close makes the last item, a lower bound of the keys to the right of
+ * the page, the page's high key, shortened as much as possible on leaves.
+ * There must be at least two items.  Returns the high key, which points into
+ * the page.  The caller sets the sibling links.
  */
 extern IndexTuple btpage_close(const BtRules *rules, BtOpenPage *open);
 
 /*
- * btpage_take_back removes the item that was added last, which has no posting
- * list; the page is as it was before.
+ * btpage_take_back removes the item added last, which must have no posting
+ * list.  The page is then as before that item.
  */
 extern void btpage_take_back(BtOpenPage *open);
 
@@ -116,7 +116,7 @@ extern void btpage_close_rightmost(BtOpenPage *open);
 
 /*
  * btpage_first_tuple returns a palloc'd copy of the first data item of a leaf
- * page that is open or has a high key: of a posting list tuple, the plain
+ * that is open or has a high key; if that is a posting list tuple, the plain
  * tuple of its first TID.
  */
 extern IndexTuple btpage_first_tuple(Page page);
@@ -128,18 +128,18 @@ extern void btpending_init(BtPending *pending);
 extern void btpending_start(BtPending *pending, IndexTuple itup);
 
 /*
- * btpending_finish returns the tuple to be put on the page, valid until the
- * next btpending_start(), and sets *extra to the size of its posting list.
- * Nothing is pending any more.
+ * btpending_finish returns the tuple to add to the page, valid until the next
+ * btpending_start(), and sets *extra to the size of its posting list.  Then
+ * nothing is pending.
  */
 extern IndexTuple btpending_finish(BtPending *pending, Size *extra);
 
-/* btpage_same_image_slow: do two tuples have equal key images, in any form? */
+/* btpage_same_image_slow: true if two keys have equal images, in any form. */
 extern bool btpage_same_image_slow(const BtRules *rules, IndexTuple a,
 								   IndexTuple b);
 
 /*
- * btpage_has_room says whether a tuple of 'size' bytes may go to the page.
+ * btpage_has_room returns true if a tuple of 'size' bytes may go to the page.
  *
  * These are nbtree's rules.  A leaf always keeps room for the heap TID that
  * its high key may need.  The fillfactor is a soft limit: it yields to having
@@ -167,8 +167,8 @@ btpage_has_room(const BtRules *rules, const BtOpenPage *open, Size size)
 }
 
 /*
- * btpage_room says how many tuples of 'size' bytes, without posting lists, are
- * certain to fit on the leaf; 0 only if btpage_has_room() says no.
+ * btpage_room returns a number of tuples of 'size' bytes, without posting
+ * lists, that certainly fit on the leaf; 0 only if !btpage_has_room().
  */
 static inline int
 btpage_room(const BtRules *rules, const BtOpenPage *open, Size size)
@@ -198,9 +198,9 @@ btpage_item(unsigned offset, unsigned size)
 }
 
 /*
- * btpage_reserve adds an item after the last one; btpage_has_room() must have
- * said yes.  'size' is the MAXALIGN'ed size of its tuple and 'extra' the size
- * of the posting list in it.  Returns the tuple's address, to be filled in.
+ * btpage_reserve adds an item after the last one; btpage_has_room() must be
+ * true.  'size' is the MAXALIGN'ed size of its tuple and 'extra' the size of
+ * the posting list in it.  Returns the tuple's address, for the caller to fill.
  */
 static inline char *
 btpage_reserve(BtOpenPage *open, Size size, Size extra)
@@ -218,7 +218,7 @@ btpage_reserve(BtOpenPage *open, Size size, Size extra)
 	return (char *) open->page + header->pd_upper;
 }
 
-/* btpage_last returns the tuple that was added last. */
+/* btpage_last returns the tuple added last. */
 static inline IndexTuple
 btpage_last(const BtOpenPage *open)
 {
@@ -227,9 +227,8 @@ btpage_last(const BtOpenPage *open)
 }
 
 /*
- * btpage_copy copies a tuple, a short one in words.  It has just been made by
- * small stores, and a load larger than these would wait until they are in the
- * cache: that was most of the time of copying a tuple.
+ * btpage_copy copies a tuple, a short one word by word.  Small stores have just
+ * made it, and a larger load would wait until these stores are in the cache.
  */
 static inline void
 btpage_copy(void *target, const void *source, Size size)
@@ -282,9 +281,9 @@ btpage_append(BtOpenPage *open, IndexTuple itup, Size size, Size extra)
 }
 
 /*
- * btpending_most returns how many heap TIDs a posting list has room for: with
- * the key and its line pointer it takes at most a tenth of the page, which is
- * what the default fillfactor leaves free.  Perhaps less than 2.
+ * btpending_most returns the maximum number of heap TIDs of a posting list.
+ * With the key and its line pointer it takes at most a tenth of the page, which
+ * the default fillfactor leaves free.  The result may be less than 2.
  */
 static inline int
 btpending_most(Size keysize)
@@ -297,7 +296,7 @@ btpending_most(Size keysize)
 
 /*
  * btpending_begin starts a posting list with the heap TID of the base tuple,
- * which has been put in its place.
+ * which the caller put in pending->base.
  */
 static inline void
 btpending_begin(BtPending *pending, Size keysize)
@@ -310,10 +309,10 @@ btpending_begin(BtPending *pending, Size keysize)
 }
 
 /*
- * btpage_first_differs: do two tuples' first columns differ?  Values with a
- * short header have no other form that is as short, so different bytes are
- * different images; false if it is not as easy as that.  'known': some bytes of
- * the tuples are known to differ.
+ * btpage_first_differs: true if two tuples' first columns are known to differ.
+ * A value with a short header has no other form of that length, so different
+ * bytes are different images.  False if the headers are not short or there are
+ * nulls.  'known': some bytes of the tuples are known to differ.
  */
 static inline bool
 btpage_first_differs(const BtRules *rules, IndexTuple a, IndexTuple b,
@@ -330,15 +329,15 @@ btpage_first_differs(const BtRules *rules, IndexTuple a, IndexTuple b,
 }
 
 /*
- * btpage_same_image: have two tuples equal keys, so that they can share a
- * posting list?
+ * btpage_same_image: true if two tuples have equal keys, so that they can share
+ * a posting list.
  */
 static inline bool
 btpage_same_image(const BtRules *rules, IndexTuple a, IndexTuple b)
 {
 	bool		same_info = a->t_info == b->t_info;
 
-	/* equal bytes are equal images, which most often decides */
+	/* equal bytes are equal images, which usually decides */
 	if (same_info &&
 		memcmp(a + 1, b + 1,
 			   IndexTupleSize(a) - sizeof(IndexTupleData)) == 0)
@@ -348,7 +347,7 @@ btpage_same_image(const BtRules *rules, IndexTuple a, IndexTuple b)
 		btpage_same_image_slow(rules, a, b);
 }
 
-/* btpending_add adds a heap TID to what is pending; there must be room. */
+/* btpending_add adds a heap TID to the posting list, which must have room. */
 static inline void
 btpending_add(BtPending *pending, ItemPointer tid)
 {
@@ -360,8 +359,8 @@ btpending_add(BtPending *pending, ItemPointer tid)
 }
 
 /*
- * btpending_accept adds itup's heap TID to what is pending, if the keys are
- * equal and the posting list has room.  Otherwise returns false.
+ * btpending_accept adds itup's heap TID to the posting list, if the keys are
+ * equal and the list has room.  Otherwise it returns false.
  */
 static inline bool
 btpending_accept(const BtRules *rules, BtPending *pending, IndexTuple itup)

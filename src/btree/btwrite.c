@@ -3,18 +3,16 @@
  * btwrite.c
  *	  Writes the finished pages of a new index file: blocks, WAL, durability.
  *
- * WAL goes out in batches of page images.  After each the WAL writer is woken,
- * as by an asynchronous commit.  If it slept, WAL buffers would fill up, and
- * from then on every insertion would write out 8 kB to find room, and wait,
- * with all others, for the sync at the end of each segment: that was a third
- * of the load's time (2 million random strings of 32 characters: 347 ms, now
- * 238 ms).
+ * WAL is written in batches of page images.  Each batch wakes the WAL writer,
+ * as an asynchronous commit does.  If the WAL writer slept, WAL buffers would
+ * fill up.  Then every insertion would write out 8 kB to find room and wait,
+ * with all others, for the sync at the end of each segment.
  *
  * Durability.  The checkpointer does not know of pages that bypass shared
- * buffers, so btwrite_sync() either registers the file with it at the end or,
- * if a checkpoint has begun since before the first page was logged, syncs the
- * file itself: that checkpoint has not synced the file, and recovery from it
- * does not replay earlier WAL.  Where WAL is skipped (wal_level = minimal)
+ * buffers, so btwrite_sync() registers the file with it at the end.  If a
+ * checkpoint began after the first page was logged, btwrite_sync() syncs the
+ * file itself instead: that checkpoint did not sync the file, and recovery from
+ * it does not replay earlier WAL.  Where WAL is skipped (wal_level = minimal)
  * commit syncs the file.  A batch is logged and written again if a checkpoint
  * began between its WAL record and its write: see log_and_write_pages().
  *
@@ -32,26 +30,29 @@
 #include "storage/proc.h"
 #include "utils/memutils.h"
 
-/* The most blocks of a chunk. */
+/* Maximum size of a chunk, in blocks. */
 #define MAX_CHUNK		64
 
 /*
- * All participants' chunks together have one in this many of the blocks that
- * are still to come.  Some participants end before others, which take what is
- * to come then: left over is that, divided by this.
+ * The chunks of all participants together are at most 1/PART_OF_REST of the
+ * blocks still to come.  When some participants end before others, this part
+ * of the blocks still to come is left over.
  */
 #define PART_OF_REST	8
 
-/* ... and of those that have been taken: the first leaves may mislead. */
+/*
+ * The chunks of all participants together are also at most 1/PART_OF_TAKEN of
+ * the blocks already taken, because an estimate by the first leaves may be bad.
+ */
 #define PART_OF_TAKEN	16
 
 /*
- * The file grows ahead of what is only likely to come by one in this many of
- * its blocks: what is to come is known too late, so that many may be left over.
+ * For blocks that are only likely to come, the file grows ahead by at most
+ * 1/PART_OF_FILE of its blocks, because these may be left over.
  */
 #define PART_OF_FILE	128
 
-/* Most blocks by which the file grows ahead, for each participant. */
+/* Maximum blocks by which the file grows ahead, for each participant. */
 #define MAX_AHEAD		(4 * MAX_CHUNK)
 
 static Page
@@ -68,7 +69,7 @@ zero_page(BtWriter *writer)
 static void
 extend_with_zeroes(BtWriter *writer, BlockNumber blkno)
 {
-	/* no checksum for an all-zero page; no WAL, each block is logged later */
+	/* an all-zero page has no checksum; each block is logged later */
 	smgrextend(RelationGetSmgr(writer->index), MAIN_FORKNUM, blkno,
 			   (char *) zero_page(writer), true);
 }
@@ -141,9 +142,9 @@ btwrite_release_buffer(BtWriter *writer, Page page)
 }
 
 /*
- * How many blocks the file, which several write, should have beyond those that
- * have been taken.  Part of what is certain to come is not yet known to have
- * been taken.
+ * Number of blocks that a file written by several participants should have
+ * beyond those taken.  Only three quarters of at_least count, because
+ * participants may have taken blocks for tuples that they have not reported.
  */
 static BlockNumber
 blocks_ahead(const BtWriter *writer, BlockNumber taken)
@@ -156,9 +157,9 @@ blocks_ahead(const BtWriter *writer, BlockNumber taken)
 }
 
 /*
- * Have all blocks before 'end', which are ours, in the file.  The file grows
- * when half of what it was ahead has been taken; then nobody need wait, and who
- * finds another at it goes on.
+ * Extend the file to 'end', the end of this participant's chunk.  The file
+ * also grows when half of the blocks ahead are taken; then no participant needs
+ * to wait, and one that finds the lock held goes on.
  */
 static void
 grow_file(BtWriter *writer, BlockNumber end)
@@ -191,7 +192,7 @@ grow_file(BtWriter *writer, BlockNumber end)
 
 static const BtChunk no_blocks = {0, 0};
 
-/* Exchange the chunk that somebody has returned, perhaps an empty one. */
+/* Exchange a chunk for the one a participant returned, perhaps empty. */
 static BtChunk
 exchange_returned(BtFileShared *shared, BtChunk chunk)
 {
@@ -212,8 +213,8 @@ btwrite_return_chunk(BtWriter *writer)
 }
 
 /*
- * Get a chunk of blocks.  The counter does not overflow, should all others come
- * here before they hear of our error.
+ * Get a chunk of blocks.  The 64-bit counter cannot overflow even if all others
+ * come here before our error reaches them.
  */
 static void
 get_chunk(BtWriter *writer)
@@ -274,9 +275,9 @@ btwrite_page(BtWriter *writer, Page page, BlockNumber blkno)
 }
 
 /*
- * Write neighbouring pages.  If we are alone the file may have to grow: then
- * the last of them comes first, and the system takes the blocks before it, and
- * those that were skipped, for zeroes until they are written.
+ * Write neighbouring pages.  If we are alone the file may have to grow.  Then
+ * the last page is written first; the blocks before it, and skipped ones, read
+ * as zeroes until they are written.
  */
 static void
 write_neighbours(BtWriter *writer, const Page *pages, BlockNumber blkno, int n)
@@ -294,8 +295,7 @@ write_neighbours(BtWriter *writer, const Page *pages, BlockNumber blkno, int n)
 }
 
 /*
- * Write pages to their blocks.  There are no fsync requests for single blocks,
- * see btwrite_sync().
+ * Write pages to their blocks, without fsync requests: see btwrite_sync().
  */
 static void
 write_pages(BtWriter *writer, Page *pages, BlockNumber *blknos, int npages)
@@ -345,7 +345,7 @@ log_and_write_pages(BtWriter *writer, Page *pages, BlockNumber *blknos,
 	{
 		pt_log_newpages(writer->index, npages, blknos, pages);
 		first_end = PageGetLSN(pages[0]);
-		/* have the WAL writer write and sync it while we go on */
+		/* the WAL writer writes and syncs it while we go on */
 		XLogSetAsyncXactLSN(PageGetLSN(pages[npages - 1]));
 		write_pages(writer, pages, blknos, npages);
 		fault_point("btwrite: written");
@@ -383,7 +383,7 @@ btwrite_extend(BtWriter *writer, BlockNumber end)
 
 	if (writer->eof >= end)
 		return;
-	/* the end of each segment comes before the next one: see btwrite.h */
+	/* complete each segment before the next one: see btwrite.h */
 	last = (writer->eof / RELSEG_SIZE + 1) * RELSEG_SIZE - 1;
 	for (; last < end - 1; last += RELSEG_SIZE)
 		extend_with_zeroes(writer, last);
@@ -409,7 +409,7 @@ btwrite_take_over(BtWriter *writer, BtChunk *chunks, int nchunks)
 	{
 		writer->alone = true;
 		writer->eof = pg_atomic_read_u32(&shared->size);
-		/* the metapage is taken, even if the file is still empty */
+		/* the metapage's block is reserved, even if the file is empty */
 		chunks[nchunks].next = (BlockNumber)
 			pg_atomic_exchange_u64(&shared->nblocks,
 								   Max(writer->eof, BTREE_METAPAGE + 1));
@@ -428,7 +428,7 @@ btwrite_retire_spare(BtWriter *writer)
 
 	fault_point("btwrite: left-over blocks");
 
-	/* first the pages: the free space map must not know of zero blocks */
+	/* first the pages: the free space map must not point to zero blocks */
 	for (int i = 0; i < writer->nspare; i++)
 	{
 		BtChunk    *chunk = &writer->spare[i];
@@ -459,9 +459,9 @@ btwrite_retire_spare(BtWriter *writer)
 }
 
 /*
- * Tell the checkpointer about pages that were written without its knowledge.
- * False if that is too late, because a checkpoint has begun since the first
- * page was logged, or if its queue is full.
+ * Register the file with the checkpointer, which does not know of its pages.
+ * False if that is too late, because a checkpoint began after the first page
+ * was logged, or if the checkpointer's queue is full.
  *
  * DELAY_CHKPT_START keeps a checkpoint from beginning between reading the redo
  * pointer and the request.

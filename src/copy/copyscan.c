@@ -1,25 +1,25 @@
 /*-------------------------------------------------------------------------
  *
  * copyscan.c
- *	  Page-at-a-time scan of a heap table that is to be copied.
+ *	  Page-at-a-time scan of a heap table to be copied.
  *
- * The rules are those of the server's heapam_relation_copy_for_cluster(): all
- * row versions are copied that some snapshot may still see.  What differs is
- * that a page is judged under one lock, and that row versions get here the form
- * that they have in the new table (dropped columns null, columns that were
- * added later filled in), since any participant can do that, while those of the
- * phase after this one may have to wait for the leader.
+ * The rules are those of the server's heapam_relation_copy_for_cluster(): copy
+ * all row versions that some snapshot may still see.  There are two
+ * differences.  A page is judged under one lock.  And the scan already converts
+ * row versions to their form in the new table (dropped columns null, columns
+ * added later filled in): any participant can do that here, while in the next
+ * phase the leader may have to write everything.
  *
- * Most row versions can then be written wherever there is room for them.  Some
- * are known to others by their TID or need rows in a TOAST table: if there is
- * one of them, the leader copies the table by the server's functions (see
- * tablecopy.c).  They are
+ * Most row versions can then be written wherever there is room.  But other row
+ * versions refer to some of them by TID, and some need rows in a TOAST table.
+ * If there is one such row version, the leader copies the table by the server's
+ * functions (see tablecopy.c).  These are
  *
  * - versions that were updated and their successors, if both are still there:
  *	 the link between them must be kept;
  * - those with values out of line, or long enough to get some;
- * - those whose xmax is a multixact of which freezing may have to make a new
- *	 one, and those that VACUUM FULL of before 9.0 has moved.
+ * - those whose xmax is a multixact that freezing may have to replace, and
+ *	 those that VACUUM FULL moved before 9.0.
  *
  *-------------------------------------------------------------------------
  */
@@ -48,23 +48,23 @@ typedef struct CopyScan
 	PtSort	   *sort;
 	HeapScanDesc scan;			/* the server's: blocks, strategy */
 
-	/* to give tuples the form that they have in the new table */
+	/* for converting tuples to their form in the new table */
 	TupleDesc	old_desc;
 	TupleDesc	new_desc;
-	bool		dropped;		/* there are dropped columns */
+	bool		dropped;		/* true if there are dropped columns */
 	Datum	   *values;
 	bool	   *isnull;
 	MemoryContext context;		/* reset for each page */
 
-	/* the judged page */
+	/* the current page */
 	HeapReader *reader;
 	HeapPage	here;
 	int			nitems;			/* tuples to copy */
-	int			nseen;
+	int			nseen;			/* tuples on the page */
 	OffsetNumber offsets[MaxHeapTuplesPerPage];
 } CopyScan;
 
-/* The tuple in the form that the server's functions expect. */
+/* Set 'tuple' to an item of the page, as the server's functions expect it. */
 static inline void
 set_tuple(const CopyScan *cs, OffsetNumber offset, HeapTupleData *tuple)
 {
@@ -77,8 +77,8 @@ set_tuple(const CopyScan *cs, OffsetNumber offset, HeapTupleData *tuple)
 }
 
 /*
- * Say, as the server does, that another transaction has a tuple in progress.
- * The table is locked, so that this should not be.
+ * Warn, as the server does, if another transaction has a tuple in progress.
+ * Since the table is locked this should not happen.
  */
 static void
 warn_if_concurrent(const CopyScan *cs, TransactionId xid, const char *what)
@@ -88,7 +88,10 @@ warn_if_concurrent(const CopyScan *cs, TransactionId xid, const char *what)
 			 what, RelationGetRelationName(cs->rules->old_heap));
 }
 
-/* Must a tuple whose hint bits do not suffice be copied?  Count it if not. */
+/*
+ * True if a tuple whose hint bits do not suffice must be copied.  Counts dead
+ * and recently dead tuples.
+ */
 static bool
 judge(CopyScan *cs, OffsetNumber offset)
 {
@@ -120,8 +123,8 @@ judge(CopyScan *cs, OffsetNumber offset)
 }
 
 /*
- * Find the tuples of a page that must be copied.  False if the page is only a
- * copy of itself, and hint bits do not tell that all its tuples are alive.
+ * Find the tuples of a page that must be copied.  False if we only have a copy
+ * of the page, and hint bits do not show that all its tuples are alive.
  */
 static bool
 find_tuples(CopyScan *cs)
@@ -166,10 +169,10 @@ judge_page(CopyScan *cs)
 
 
 /*
- * Is the tuple what heap_form_tuple() would make of its values?  (One that was
- * stored before a column's storage was changed, or comes to a materialized view
- * from a table where it is plain, may have a longer length word.  That does no
- * harm.)
+ * True if the tuple is what heap_form_tuple() would make of its values.  (A
+ * value stored before its column's storage changed, or copied to a materialized
+ * view from a table where the column is plain, may have a longer length word.
+ * That does no harm.)
  */
 static bool
 has_new_form(const CopyScan *cs, const HeapTupleData *tuple)
@@ -186,7 +189,7 @@ has_new_form(const CopyScan *cs, const HeapTupleData *tuple)
 		(header->t_infomask & HEAP_HASOID_OLD) == 0;
 }
 
-/* The tuple in its new form, in the page's context. */
+/* Return the tuple in its new form, in the current context. */
 static HeapTuple
 reform(CopyScan *cs, HeapTuple tuple)
 {
@@ -205,7 +208,7 @@ reform(CopyScan *cs, HeapTuple tuple)
 	result->t_tableOid = tuple->t_tableOid;
 	result->t_data->t_choice.t_heap = old->t_choice.t_heap;
 	result->t_data->t_ctid = old->t_ctid;
-	/* what is formed may be marked, by these bits, as a value */
+	/* heap_form_tuple() marks its result as a composite value in these bits */
 	new = result->t_data;
 	new->t_infomask &= ~HEAP_XACT_MASK;
 	new->t_infomask |= old->t_infomask & HEAP_XACT_MASK;
@@ -215,8 +218,8 @@ reform(CopyScan *cs, HeapTuple tuple)
 }
 
 /*
- * Freezing just removes a multixact of lockers that have all ended; of others
- * it may have to make a new one.
+ * True if freezing may have to replace the tuple's multixact.  It just removes
+ * a multixact of lockers that have all ended.
  */
 static bool
 has_lasting_multixact(const CopyScan *cs, HeapTupleHeader header)
@@ -229,7 +232,7 @@ has_lasting_multixact(const CopyScan *cs, HeapTupleHeader header)
 							  cs->rules->cutoff_multi));
 }
 
-/* Must the tuple be copied by the server's functions? */
+/* True if the server's functions must copy the tuple. */
 static bool
 is_linked(const CopyScan *cs, HeapTuple tuple)
 {
@@ -290,7 +293,7 @@ report_page(CopyScan *cs)
 
 	if (cs->progress)
 		pgstat_progress_update_multi_param(lengthof(params), params, values);
-	/* tuples read, that is */
+	/* this counts tuples read */
 	pgstat_count_index_tuples(cs->rules->old_heap, cs->nseen);
 }
 
@@ -317,7 +320,7 @@ has_dropped_columns(TupleDesc desc)
 	return false;
 }
 
-/* Say how many blocks there are, or that they have all been scanned. */
+/* Report the number of blocks, either as the total or as all scanned. */
 static void
 report_blocks(const CopyScan *cs, int param)
 {

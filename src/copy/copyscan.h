@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * copyscan.h
- *	  Page-at-a-time scan of a heap table that is to be copied.
+ *	  Page-at-a-time scan of a heap table to be copied.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,35 +14,35 @@
 #include "utils/rel.h"
 
 /*
- * CopyRules: what the server says about a copy, the same in all participants.
+ * CopyRules: the server's parameters of a copy, the same in all participants.
  */
 typedef struct CopyRules
 {
 	Relation	old_heap;
 	Relation	new_heap;
-	TransactionId oldest_xmin;	/* what only older transactions see is dead */
-	TransactionId freeze_xid;	/* older ones are frozen */
-	MultiXactId cutoff_multi;	/* the same for multixacts */
+	TransactionId oldest_xmin;	/* versions deleted before it are dead */
+	TransactionId freeze_xid;	/* freeze older transaction IDs */
+	MultiXactId cutoff_multi;	/* freeze older multixact IDs */
 } CopyRules;
 
 /*
- * CopyCounts: what a scan, or all of them, found.
+ * CopyCounts: what the scans of all participants found.
  */
 typedef struct CopyCounts
 {
-	pg_atomic_uint64 copied;	/* row versions, for the sort */
-	pg_atomic_uint64 dead;
-	pg_atomic_uint64 recently_dead; /* of those copied */
-	pg_atomic_uint32 linked;	/* not 0: some must be copied by the server's
-								 * functions, see copyscan.c */
+	pg_atomic_uint64 copied;	/* row versions put into the sort */
+	pg_atomic_uint64 dead;		/* row versions not copied */
+	pg_atomic_uint64 recently_dead; /* row versions copied but dead */
+	pg_atomic_uint32 linked;	/* not 0: the server's functions must copy
+								 * some row versions, see copyscan.c */
 } CopyCounts;
 
 /*
  * copyscan puts this process's share of the old table's row versions into a
- * sort of heap tuples: in the form that they will have in the new one, with
- * the old header's information about transactions and the old TID.  Without a
- * parallel scan its share is the table.  If 'progress', blocks and tuples are
- * reported to the progress view.
+ * sort of heap tuples: in their form in the new table, with the old header's
+ * information about transactions and the old TID.  Without a parallel scan its
+ * share is the whole table.  If 'progress', it reports blocks and tuples to the
+ * progress view.
  */
 extern void copyscan(const CopyRules *rules, ParallelTableScanDesc parallel,
 					 bool progress, PtSort *sort, CopyCounts *counts);

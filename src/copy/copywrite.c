@@ -4,14 +4,14 @@
  *	  Writes a table's new file from row versions in order, by one or several
  *	  processes.
  *
- * CopyFile		where each slice begins, as far as that is known
+ * CopyFile		where each slice begins, or that this is not known yet
  * CopyWriter	a participant: the pages of its slice that are filled and not
  *				written yet
  *
  * btwrite.h has the rules for logging and syncing pages that bypass shared
- * buffers, and for extending a file while others write into it: here, too, all
- * writes are below the end of the file but those of the one process that may
- * extend it, which is the one whose slice is the first that is not filled.
+ * buffers, and for extending a file while others write into it.  Here, too, all
+ * writes are below the end of the file, except those of the one process that
+ * may extend it: the one whose slice is the first that is not filled.
  *
  *-------------------------------------------------------------------------
  */
@@ -32,9 +32,9 @@ struct CopyFile
 	int			nslices;
 
 	/*
-	 * Block with which each slice begins, InvalidBlockNumber: not known yet;
-	 * the one after the last slice is the end.  Written once by who has
-	 * filled the slice before.
+	 * First block of each slice, InvalidBlockNumber: not known yet.  The
+	 * entry after the last slice is the end.  Each is written once, by the
+	 * participant that filled the slice before.
 	 */
 	pg_atomic_uint32 start[FLEXIBLE_ARRAY_MEMBER];
 };
@@ -49,12 +49,12 @@ struct CopyWriter
 	Size		reserve;		/* free bytes to leave on a page: fillfactor */
 
 	int			slice;
-	BlockNumber next;			/* where the first of the pages goes,
+	BlockNumber next;			/* block of the first of 'pages',
 								 * InvalidBlockNumber: not known yet */
 	Page		open;			/* the last of the pages, or NULL */
-	int			npages;			/* filled, the open one included */
-	int			most;			/* that memory has room for */
-	int			nallocated;
+	int			npages;			/* pages filled, including the open one */
+	int			most;			/* maximum number of pages in memory */
+	int			nallocated;		/* pages allocated */
 	Page	   *pages;
 	MemoryContext context;
 };
@@ -103,7 +103,7 @@ copywrite_begin(CopyFile *file, const CopyRules *rules, Size memory,
  * Pages
  */
 
-/* Get memory for another batch of pages. */
+/* Allocate another batch of pages. */
 static void
 allocate_pages(CopyWriter *writer)
 {
@@ -121,7 +121,7 @@ allocate_pages(CopyWriter *writer)
 	MemoryContextSwitchTo(old);
 }
 
-/* Have the row versions of a page point to themselves. */
+/* Make the row versions of a page point to themselves. */
 static void
 point_to_self(Page page, BlockNumber block)
 {
@@ -136,7 +136,7 @@ point_to_self(Page page, BlockNumber block)
 	}
 }
 
-/* Write all pages, from the block that is known. */
+/* Write all pages, from block 'next' on. */
 static void
 write_pages(CopyWriter *writer)
 {
@@ -158,7 +158,10 @@ write_pages(CopyWriter *writer)
 	writer->open = NULL;
 }
 
-/* Is it known where the slice begins?  Then it is ours to extend the file. */
+/*
+ * True if it is known where the slice begins.  Then this participant is the one
+ * that extends the file.
+ */
 static bool
 place_is_known(void *arg)
 {
@@ -186,7 +189,7 @@ wait_for_place(CopyWriter *writer)
 						writer->workers);
 }
 
-/* The page after the open one. */
+/* Open the next page. */
 static pg_noinline void
 open_page(CopyWriter *writer)
 {
@@ -218,14 +221,14 @@ copywrite_begin_slice(CopyWriter *writer, int slice)
 }
 
 /*
- * The header that rewrite_heap_tuple() would give it, but for t_ctid.
+ * Set the header as rewrite_heap_tuple() would, except t_ctid.
  */
 static inline void
 settle(const CopyRules *rules, HeapTupleHeader tuple)
 {
 	Form_pg_class form = rules->old_heap->rd_rel;
 
-	/* no more part of a chain of heap-only tuples, nor any key updated */
+	/* no longer in a chain of heap-only tuples, nor with a key updated */
 	tuple->t_infomask2 &= ~HEAP2_XACT_MASK;
 	heap_freeze_tuple(tuple, form->relfrozenxid, form->relminmxid,
 					  rules->freeze_xid, rules->cutoff_multi);
@@ -250,8 +253,9 @@ copywrite_add(CopyWriter *writer, HeapTuple tuple)
 }
 
 /*
- * All pages are filled.  Let the next slice begin before these are written; but
- * a few are written as quickly as the file is extended.
+ * All pages of the slice are filled.  Publish where the next slice begins
+ * before writing them, unless they are few: then writing is as quick as
+ * extending the file.
  */
 void
 copywrite_end_slice(CopyWriter *writer)

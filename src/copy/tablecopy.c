@@ -7,12 +7,12 @@
  * sort its row versions, headers and all (copyscan.h).  Then, in most cases,
  * each of them reads slices of the result and writes their pages (copywrite.h).
  *
- * But if the scan has met row versions whose links to each other must be kept,
- * or that need TOAST, or if the table is one that logical decoding reads as a
- * catalog, the leader reads all slices and the server's own functions write
- * (rewriteheap.c): they belong to one process.  The workers are done then.
- * Nothing of what the server does with dead row versions is lost: when it
- * sorts, it has seen them all before it writes the first one, too.
+ * The leader instead reads all slices alone, and the server's own functions
+ * write them (rewriteheap.c), if the scan found row versions that must keep
+ * their links to each other or that need TOAST, or if logical decoding reads
+ * the table as a catalog.  These functions work in one process only, so the
+ * workers end.  Dead row versions need no further treatment: a sort of the
+ * server, too, has seen them all before it writes the first row version.
  *
  * The workers judge row versions as the leader does: they have its horizon and
  * cutoffs, and parallel mode gives them its transaction.
@@ -44,13 +44,13 @@
 
 #define COPY_WORKER_MAIN "ptsort_copy_worker_main"
 
-/* Part of the budget for pages that wait for their place. */
+/* 1/PAGES_PART of the budget is for pages that wait for their place. */
 #define PAGES_PART		2
 
-/* Tuples after which a participant reports progress. */
+/* Number of tuples after which a participant reports progress. */
 #define WRITE_STEP		1024
 
-/* What the workers must know beyond what every team does. */
+/* CopyInfo: what the workers of a copy need besides what every team does. */
 typedef struct CopyInfo
 {
 	Oid			old_id;
@@ -70,21 +70,23 @@ typedef struct CopyShared
 	int			processes;
 	CopyCounts	counts;
 	pg_atomic_uint64 written;	/* row versions, for the progress view */
-	int64		pages[FLEXIBLE_ARRAY_MEMBER];	/* by participant, when it has
-												 * ended; a CopyFile follows */
+	int64		pages[FLEXIBLE_ARRAY_MEMBER];	/* pages written, set when the
+												 * participant ends; a
+												 * CopyFile follows */
 } CopyShared;
 
-/* This process's part. */
+/* Copier: one process of a copy. */
 typedef struct Copier
 {
 	Team		team;			/* must be first */
-	CopyInfo	info;			/* leader: as given to the team */
+	CopyInfo	info;			/* leader: passed to the team */
 	CopyRules	rules;
 	Relation	index;
 	const BtBuildRequest *request;	/* leader */
-	bool		started;		/* leader: the start line has been said */
-	CopyWriter *writer;			/* leader: until all have written; NULL if the
-								 * server's functions write */
+	bool		started;		/* leader: the start line was logged */
+	CopyWriter *writer;			/* leader: until all participants have
+								 * written; NULL if the server's functions
+								 * write */
 } Copier;
 
 
@@ -128,7 +130,7 @@ shared_init(Team *team, int processes, int slices)
 
 
 /*
- * The lines a copy says
+ * A copy's log lines
  */
 
 static void
@@ -171,7 +173,7 @@ say_end(const Copier *self, const CopyResult *result, double elapsed_ms)
  */
 
 /*
- * A sort that reads slices leaves a part of its budget to the pages.
+ * A sort that reads slices leaves a part of its budget for pages.
  */
 static PtSort *
 begin(Team *team, const SortOptions *options)
@@ -201,7 +203,7 @@ scan(Team *team)
 			 &shared->counts);
 }
 
-/* Count row versions as written; the leader shows the sum. */
+/* Count n row versions as written; the leader reports the sum as progress. */
 static void
 report_written(Copier *self, int n)
 {
@@ -214,7 +216,7 @@ report_written(Copier *self, int n)
 									 written);
 }
 
-/* Pass all row versions of a slice on. */
+/* Call 'pass' for all row versions of a slice. */
 static void
 read_slice(Copier *self, void (*pass) (void *arg, HeapTuple tuple), void *arg)
 {
@@ -263,15 +265,15 @@ write_slices(Copier *self)
 		shared->pages[team->participant] = copywrite_end(writer);
 }
 
-/* What the server's functions need for each row version. */
+/* ServerCopy: state of write_by_server(). */
 typedef struct ServerCopy
 {
 	RewriteState state;
 	HeapTuple	copy;
-	Size		room;			/* of the copy, for the tuple's data */
+	Size		room;			/* bytes of 'copy' for the tuple's data */
 } ServerCopy;
 
-/* The server wants to scribble on a copy of the old one. */
+/* Pass a copy of the tuple as well, which the server modifies. */
 static void
 add_by_server(void *arg, HeapTuple tuple)
 {
@@ -291,7 +293,7 @@ add_by_server(void *arg, HeapTuple tuple)
 	rewrite_heap_tuple(server->state, tuple, server->copy);
 }
 
-/* Leader: read all slices, and have the server's functions write them. */
+/* Leader: read all slices, and write them by the server's functions. */
 static void
 write_by_server(Copier *self)
 {
@@ -325,7 +327,7 @@ write_rows(Team *team)
 		team->leaves_slices = true;
 }
 
-/* The others have scanned on after the leader's last look. */
+/* Report tuples that others scanned after the leader's last report. */
 static void
 report_scanned(CopyShared *shared)
 {
@@ -333,7 +335,7 @@ report_scanned(CopyShared *shared)
 								 pg_atomic_read_u64(&shared->counts.copied));
 }
 
-/* Show the server's phases as progress. */
+/* Report the server's phases as progress. */
 static void
 report_phase(Team *team, TeamPhase phase)
 {
@@ -393,7 +395,7 @@ leader_init(Copier *self, const CopyRules *rules, Relation index,
 	team->snapshot = SnapshotAny;
 }
 
-/* Make what all have done the session's last copy. */
+/* Publish the statistics of all participants as the session's last copy. */
 static void
 publish(const Copier *self)
 {
@@ -416,7 +418,7 @@ publish(const Copier *self)
 	btbuild_publish(report, BT_REPORT_COPY);
 }
 
-/* Take what the server wants to know from the shared counts. */
+/* Copy the shared counts to the result for the server. */
 static void
 take_counts(const Copier *self, CopyResult *result)
 {
@@ -489,8 +491,8 @@ ptsort_copy_worker_main(dsm_segment *segment, shm_toc *toc)
 	rules->cutoff_multi = info->cutoff_multi;
 
 	/*
-	 * The leader has them locked against all others.  These locks need only
-	 * be those without which a relation must not be opened.
+	 * The leader holds locks that exclude other transactions.  The workers
+	 * need only the locks required for opening a relation.
 	 */
 	rules->old_heap = table_open(info->old_id, AccessShareLock);
 	rules->new_heap = table_open(info->new_id, RowExclusiveLock);

@@ -3,9 +3,10 @@
  * tablecopy.h
  *	  Copies a table in the order of one of its indexes, for CLUSTER.
  *
- * cluster.c decides whether a copy is ours, and then calls tablecopy_run().
- * What a copy did is kept as a BtBuildReport, for ptsort_last_copy():
- * index_name is that of the index, and pages are those of the table.
+ * cluster.c decides whether ptsort makes a copy, and then calls
+ * tablecopy_run().  A BtBuildReport keeps what a copy did, for
+ * ptsort_last_copy(): index_name is that of the index, and pages are those of
+ * the table.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,18 +16,18 @@
 #include "btree/btbuild.h"
 #include "copy/copyscan.h"
 
-/* What the server wants to know of a copy. */
+/* CopyResult: what the server needs to know about a copy. */
 typedef struct CopyResult
 {
-	double		copied;			/* row versions */
-	double		dead;			/* that were not copied */
-	double		recently_dead;	/* of those copied */
+	double		copied;			/* row versions copied */
+	double		dead;			/* row versions not copied */
+	double		recently_dead;	/* row versions copied but dead */
 } CopyResult;
 
 /*
  * tablecopy_run fills the new table of 'rules', which is empty, as the server's
- * heapam_relation_copy_for_cluster() does when it sorts.  It says the start and
- * the end line, and publishes its report when it has succeeded.
+ * heapam_relation_copy_for_cluster() does when it sorts.  It logs the start and
+ * end lines and, on success, publishes its report.
  */
 extern void tablecopy_run(const CopyRules *rules, Relation index,
 						  const BtBuildRequest *request, CopyResult *result);
