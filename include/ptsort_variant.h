@@ -102,10 +102,10 @@ typedef struct PtSortKey PtSortKey;
  * has an operator, the "less" or "greater" member of a btree operator class, a
  * collation, and a place for nulls.  The arrays are not kept.
  *
- * Keys of variants have no words for text in a collation of the C library other
- * than "C": each of n tuples is compared about log2(n) times.  Sorts of
- * ptsort's own tuples have words for this text, including sorts that begin with
- * ptsort_begin_index_by and a key of this function.
+ * In a collation of the C library other than "C" the word of a string holds its
+ * first three or four characters.  Sorts of ptsort's own tuples have better
+ * words for this text, including sorts that begin with ptsort_begin_index_by
+ * and a key of this function.
  */
 static inline PtSortKey *
 ptsort_key_columns(int ncolumns, const Oid *lt_operators,

@@ -77,7 +77,7 @@ GROUP BY 1;
 CREATE EXTENSION IF NOT EXISTS amcheck;
 -- Index tuples, whose TID decides between equal keys.  (That keys learn, however few
 -- rows there are, must not depend on which process has used ICU's tables before.)
-SET ptsort.debug_learn_tuples = 0;
+SET ptsort_test.learn_tuples = 0;
 SET max_parallel_maintenance_workers = 4;
 CREATE FUNCTION build_few(part int, keys text, kb int, workers int) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE

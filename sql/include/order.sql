@@ -48,7 +48,7 @@ BEGIN
 	PERFORM set_config('ptsort.enable', 'on', true);
 	FOREACH setting IN ARRAY settings LOOP
 		PERFORM set_config(s.name, s.reset_val, true) FROM pg_settings s
-		WHERE (s.name LIKE 'ptsort\_test.%' OR s.name IN ('ptsort.parallel_workers', 'ptsort.debug_wrong_hints'))
+		WHERE (s.name LIKE 'ptsort\_test.%' OR s.name = 'ptsort.parallel_workers')
 			AND s.setting <> s.reset_val;
 		-- every build a name of its own: ptsort_last_build() shows whose it was
 		name := format('ours_%s', nextval('same_order_calls'));

@@ -60,13 +60,10 @@ typedef struct SortKeyWord
 	TextCode   *code;			/* makes one or two words; NULL until learning
 								 * begins */
 	int			nwords;
-	bool		bytes;			/* until there is a code, two words are the
-								 * string's first bytes */
+	bool		bytes;			/* without a code: a string's first bytes */
 	bool		reverse;		/* descending */
-	uint64		null_word;		/* word of a null, the smallest or the
-								 * largest */
-	uint64		same;			/* first word of all values if nothing makes
-								 * words */
+	uint64		null_word;		/* smallest or largest */
+	uint64		same;			/* first word if nothing makes words */
 	int			trials;			/* remaining trials: if all words so far were
 								 * the same when it reaches 0, no more are
 								 * made; 0: make words in any case */
@@ -96,10 +93,8 @@ struct PtSortKey
 	int			nwords;
 	bool		exact;			/* true if all columns are in the pack */
 	bool		learning;		/* true until the code is learned or given up */
-	bool		make_early;		/* while learning, make the words that apply
-								 * without a code */
-	Size		limit;			/* maximum memory of the code while learning,
-								 * in bytes; 0: not set */
+	bool		make_early;		/* make words without a code while learning */
+	Size		limit;			/* bytes for learning; 0: not set */
 	KeyPack		pack;			/* used if exact, or for several columns; else
 								 * empty */
 	SortKeyWord word;			/* a word of its own, or the last field of the
@@ -108,8 +103,7 @@ struct PtSortKey
 	int			string_column;	/* see key_has_string; -1: no such column */
 	TextForm	string_form;	/* form of its values */
 	bool		string_decides; /* see key_string_decides */
-	CompareFailure failure;		/* what happens if a comparison by ranks
-								 * fails */
+	CompareFailure failure;		/* of a comparison by ranks */
 	const KeyColumn *columns;	/* for key_that_learns, or NULL */
 	int			ncolumns;
 	SortSupportData support[FLEXIBLE_ARRAY_MEMBER]; /* one per column */

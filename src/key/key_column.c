@@ -166,8 +166,7 @@ typedef struct KnownText
 {
 	Oid			sortsupport;
 	TextForm	form;
-	bool		bytewise;		/* true if ordered by bytes in every
-								 * collation */
+	bool		bytewise;		/* ordered by bytes in every collation */
 } KnownText;
 
 static const KnownText known_text[] = {

@@ -39,8 +39,7 @@ typedef enum FormStore
 typedef struct FormStep
 {
 	uint64		flip;			/* bits to invert, right-aligned */
-	uint8		word;			/* word of the entry in which the field
-								 * begins */
+	uint8		word;			/* word of the entry where the field begins */
 	bool		spans_words;	/* true if it ends in the next word */
 	uint8		shift;			/* number of bits before it in this word */
 	uint8		unused;			/* 64 - bits of the field */

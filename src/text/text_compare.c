@@ -39,8 +39,8 @@ typedef struct TextCompare
 	SortSupportData full;		/* comparison function of the type */
 	const TextRanks *ranks;
 	bool		padded;			/* trailing blanks do not count */
-	int		   *tried;			/* the process's counter of pairs compared both
-								 * ways */
+	int		   *tried;			/* the process's counter of pairs compared
+								 * both ways */
 	uint64		compared;		/* pairs compared by ranks after BOTH_FIRST */
 	CompareFailure *failure;	/* where to report a contradiction */
 } TextCompare;

@@ -24,8 +24,8 @@ typedef struct TextToCount
 								 * learned */
 	const char *prefix;			/* prefix of most strings */
 	int			prefix_length;	/* in bytes; 0: no prefix */
-	int			most;			/* maximum characters counted per string, after
-								 * the prefix */
+	int			most;			/* maximum characters counted per string,
+								 * after the prefix */
 } TextToCount;
 
 /*

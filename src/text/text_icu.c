@@ -193,8 +193,8 @@ struct IcuCollation
 								 * continue one and do not end it */
 	USet	   *continues;		/* characters of contractions, except their
 								 * first */
-	uint64		joined[128][2]; /* for each ASCII character, a bit for each one
-								 * that follows it in a contraction */
+	uint64		joined[128][2]; /* for each ASCII character, a bit for each
+								 * one that follows it in a contraction */
 	int			nscripts;		/* 0: no script is reordered */
 	Script	   *scripts;
 	UChar	   *text;			/* text of 'elements' */
@@ -599,6 +599,7 @@ read_collation(IcuCollation *icu)
 	icu->numeric = has_attribute(icu, UCOL_NUMERIC_COLLATION, UCOL_ON);
 	if (has_attribute(icu, UCOL_ALTERNATE_HANDLING, UCOL_SHIFTED))
 		icu->variable_top = f->ucol_getVariableTop(collator, &error);
+
 	/*
 	 * rank_of() applies the variable top; sort keys must contain all weights
 	 */

@@ -48,8 +48,8 @@ struct TextRanks
 	UnitTable  *units;			/* set for ICU's collations, else NULL */
 	CollateProof *proof;		/* set for the C library's collations, else
 								 * NULL */
-	bool		single;			/* for tests: assume that all elements have one
-								 * byte */
+	bool		single;			/* for tests: assume that all elements have
+								 * one byte */
 };
 
 static inline int32
@@ -281,9 +281,9 @@ static int
 make_wide(char *string, uint32 number)
 {
 	/*
-	 * where accented, combining, Greek, Cyrillic, Hebrew, Arabic, Indic, Thai,
-	 * Lao, kana, Han, Hangul characters and Latin ones that normalization
-	 * changes begin
+	 * where accented, combining, Greek, Cyrillic, Hebrew, Arabic, Indic,
+	 * Thai, Lao, kana, Han, Hangul characters and Latin ones that
+	 * normalization changes begin
 	 */
 	static const pg_wchar scripts[] = {
 		0xA0, 0x100, 0x300, 0x370, 0x410, 0x5B0, 0x620, 0x900, 0xE01, 0xE81,

@@ -29,8 +29,7 @@ typedef struct TextSample
 	Size		reserve;		/* part of 'limit' reserved per string, in
 								 * bytes */
 	bool		bytewise;		/* true if each byte is a character */
-	char	   *data;			/* for each string, its length (int) and
-								 * bytes */
+	char	   *data;			/* of each string, length (int) and bytes */
 	Size		bytes;
 	Size		room;
 	int			nstrings;

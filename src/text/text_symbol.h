@@ -42,9 +42,9 @@ typedef struct TextSymbols
 	int			nsymbols;		/* number of symbols in the model; 0: not
 								 * learned */
 	int			nplaces;		/* number of weights, plus one above them all */
-	uint16	   *pairs;			/* for each place, the first symbol in the high
-								 * byte and the second in the low byte, 0: no
-								 * second */
+	uint16	   *pairs;			/* for each place, the first symbol in the
+								 * high byte and the second in the low byte,
+								 * 0: no second */
 	uint16		bytes[256];		/* symbols of one-byte characters */
 	uint16		doubles[TEXT_PAIRS];	/* symbols of two-byte characters in
 										 * UTF-8 */

@@ -49,8 +49,8 @@ typedef struct Sequence
 {
 	int32		index;
 	int			n;				/* length in bytes of one sequence */
-	const unsigned char *bytes; /* bytes of the sequence; of the lowest and the
-								 * highest of a range */
+	const unsigned char *bytes; /* bytes of the sequence; of the lowest and
+								 * the highest of a range */
 } Sequence;
 
 /*
@@ -230,8 +230,7 @@ find_tables(CollateTables *tables, locale_t locale)
 typedef struct Visit
 {
 	const CollateTables *tables;
-	bool		continues[256]; /* true for bytes that may continue an
-								 * element */
+	bool		continues[256]; /* bytes that may continue an element */
 	bool		sets[128];		/* true for sets of rules already checked */
 	bool		later;			/* true if rules of the later passes are as
 								 * expected */

@@ -66,8 +66,8 @@ typedef struct CollateProof
 	/*
 	 * True if text_table_element finds all elements, the first pass goes
 	 * forward over all of them and compares only their primary weights, and
-	 * all of these are encoded like UTF-8.  If false, the fields below have no
-	 * meaning.
+	 * all of these are encoded like UTF-8.  If false, the fields below have
+	 * no meaning.
 	 */
 	bool		forward;
 

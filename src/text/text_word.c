@@ -7,7 +7,7 @@
  * it, so their keys cannot learn a code (text_code.h).  The primary weights in
  * the tables of a collation of the C library need no learning: no weight is the
  * beginning of another one, so the order of their bytes is that of the strings
- * that these tell apart.  A weight has two bytes or three in most collations, so
+ * that they tell apart.  A weight has two or three bytes in most collations, so
  * a word holds three or four characters.
  *
  * The provider of the collation compares one in CHECK_EVERY strings with the
@@ -32,7 +32,7 @@ typedef struct TextWord
 	const TextRanks *ranks;
 	bool		padded;			/* blanks at the end do not count */
 	CompareFailure *failure;	/* where to report a contradiction */
-	int			until_check;	/* strings before the next one that is checked */
+	int			until_check;	/* strings until the next check */
 	bool		any_checked;
 	uint64		word;			/* of the string checked last */
 	union
@@ -40,7 +40,7 @@ typedef struct TextWord
 		struct varlena header;
 		char		bytes[VARHDRSZ + CHECK_BYTES];
 	}			last;			/* that string, as a value */
-}			TextWord;
+} TextWord;
 
 /* Append the bytes of a weight, which are its leading ones that are not 0. */
 static inline int
@@ -68,7 +68,7 @@ make_word(const TextRanks *ranks, const char *string, int length)
 
 /* Compare a string with the one checked last by the collation's provider. */
 static pg_noinline void
-check_word(TextWord * self, const char *string, int length, uint64 word)
+check_word(TextWord *self, const char *string, int length, uint64 word)
 {
 	union
 	{
