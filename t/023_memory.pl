@@ -66,7 +66,8 @@ sub check_build
 	my ($said, $held, $runs, $points) = build($columns, "${megabytes}MB", $workers, $table // 't');
 
 	cmp_ok(max(@$said), '<=', $budget, "$name: within the budget");
-	cmp_ok(sum(@$held), '<=', 1.05 * sum(@$said) + 32768 * @$said, "$name: no more than they say");
+	# (contexts also have room for entries that were expected, which nothing touches)
+	cmp_ok(sum(@$held), '<=', 1.1 * sum(@$said) + 32768 * @$said, "$name: no more than they say");
 	cmp_ok(sum(@$held), '>=', 0.7 * sum(@$said), "$name: no less either");
 	like($points, qr/textcode: learn/, "$name: something was learned") if $learns;
 	unlike($points, qr/textcode: learn/, "$name: nothing was learned") if defined $learns && !$learns;

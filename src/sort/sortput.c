@@ -58,11 +58,12 @@
 #define CHECK_INTERVAL		100000
 
 /*
- * With at least MANY_TUPLES tuples, or 1 / MANY_PART of the budget in use, a
- * key may spend more time on preparation to save time for each tuple.  ICU's
- * collations need that (text_icu.h); for fewer tuples it would not pay.
+ * With at least MANY_TUPLES tuples, or 1 / MANY_PART of the budget in use, keys
+ * of a parallel sort learn in any case.  From TABLES_TUPLES on a process that
+ * has not used an ICU collation before reads its tables (text_icu.h).
  */
 #define MANY_TUPLES		100000
+#define TABLES_TUPLES	30000
 #define MANY_PART		2
 
 /*
@@ -222,7 +223,8 @@ all_tuples(const PtSort *sort)
 	int64		own = sort->memsort->count;
 
 	if (sort->options.role == PTSORT_SERIAL)
-		return own;
+		return sort->all_in_memory ? own :
+			Max(own, sort->options.expected_tuples);
 	if (sort->options.expected_tuples > 0)
 		own = sort->options.expected_tuples;
 	return own * shared_processes(sort->options.shared);
@@ -235,13 +237,12 @@ may_have_more(const PtSort *sort)
 	return sort->memsort->used >= sort->options.budget / MANY_PART;
 }
 
-/* True if there are, or may be, many tuples: see MANY_TUPLES. */
+/* True if there are, or may be, at least this many tuples. */
 static bool
-has_many(const PtSort *sort)
+has_many(const PtSort *sort, int64 least)
 {
-	int64		least = ptsort_debug.learn_tuples >= 0 ?
-		ptsort_debug.learn_tuples : MANY_TUPLES;
-
+	if (ptsort_debug.learn_tuples >= 0)
+		least = ptsort_debug.learn_tuples;
 	return all_tuples(sort) >= least || may_have_more(sort);
 }
 
@@ -302,14 +303,13 @@ sort_is_to_learn(const PtSort *sort)
 static bool
 learn_here(PtSort *sort, StringInfo learned)
 {
-	bool		many = has_many(sort);
-	bool		may_forgo = learned && !many;
+	bool		may_forgo = learned && !has_many(sort, MANY_TUPLES);
 
 	if (strings_are_enough(sort))
 		return false;
 	if (may_forgo && !key_learning_pays(sort->key, all_tuples(sort)))
 		return false;
-	if (!key_can_learn(sort->key, many))
+	if (!key_can_learn(sort->key, has_many(sort, TABLES_TUPLES)))
 		return false;
 	key_begin_learning(sort->key);
 	rekey_memory(sort, sample_step(sort), false);
@@ -343,7 +343,7 @@ learn_or_adopt(PtSort *sort)
 	else
 	{
 		/* the claimant does this at the same time */
-		(void) key_can_learn(sort->key, has_many(sort));
+		(void) key_can_learn(sort->key, has_many(sort, TABLES_TUPLES));
 		shared_read_learned(shared, &learned);
 		has_learned = learned.len > 1;
 		if (has_learned)
