@@ -129,10 +129,7 @@ find_ranks(Oid collation)
 	return ptsort_use_collation_tables ? text_rank_create(collation) : NULL;
 }
 
-/*
- * Make words of text in a collation of the C library by its tables, if the
- * operator class offers none and the key cannot learn.
- */
+/* Make words of text in a collation of the C library that cannot be learned. */
 static void
 offer_text_word(PtSortKey *key, const KeyColumn *column)
 {
@@ -808,6 +805,10 @@ key_forgo_learning(PtSortKey *key, bool serial)
 	key->learning = false;
 	key->word.text = false;
 	key->word.ranks = NULL;
+	if (!key->word.bytes)
+		key->word.nwords = 1;
+	if (key->pack.nfields == 0)
+		key->nwords = key->word.nwords;
 	return anew;
 }
 

@@ -7,8 +7,7 @@
  * that everything else in the sort (sort_other_memory) does not use; while runs
  * are merged, the readers may use that part.  So learned data, samples, lists
  * of extents and buffers count without being listed anywhere.  The write buffer
- * and the memory that learning may need are reserved before they exist
- * (entries_budget).
+ * and the memory that learning may need are reserved (entries_budget).
  *
  * Learning.  Until a key that learns (key.h) has learned, its words are worse,
  * or it makes none.  So the sort makes the words of the first tuples only when
@@ -66,10 +65,7 @@
 #define TABLES_TUPLES	30000
 #define MANY_PART		2
 
-/*
- * Minimum number of tuples for a serial sort to learn: with fewer, learning
- * does not pay.
- */
+/* Minimum number of tuples for a serial sort to learn. */
 #define LEAST_TO_LEARN		2000
 
 /*
@@ -353,12 +349,27 @@ learn_or_adopt(PtSort *sort)
 	return has_learned;
 }
 
+/* Keep one word for each tuple if the key had two and makes only one now. */
+static void
+follow_key(PtSort *sort, int nwords)
+{
+	if (key_nwords(sort->key) == nwords)
+		return;
+	sort->order.nwords = key_nwords(sort->key);
+	memsort_narrow(sort->memsort);
+}
+
 /* Continue without learning; make the words again if they become better. */
 static void
 forgo_learning(PtSort *sort)
 {
+	int			nwords = key_nwords(sort->key);
+	bool		serial = sort->options.role == PTSORT_SERIAL;
+	bool		anew = key_forgo_learning(sort->key, serial);
+
 	sort->learning = false;
-	if (key_forgo_learning(sort->key, sort->options.role == PTSORT_SERIAL))
+	follow_key(sort, nwords);
+	if (anew)
 		rekey_memory(sort, 1, true);
 }
 
@@ -431,11 +442,7 @@ learn_words(PtSort *sort)
 		memsort_set_budget(sort->memsort, entries_budget(sort));
 		return;
 	}
-	if (key_nwords(sort->key) < nwords)
-	{
-		sort->order.nwords = key_nwords(sort->key);
-		memsort_narrow(sort->memsort);
-	}
+	follow_key(sort, nwords);
 	sort->order.words_by_tables = key_is_by_tables(sort->key);
 	memsort_set_budget(sort->memsort, entries_budget(sort));
 	rekey_memory(sort, 1, true);
