@@ -66,7 +66,12 @@ sub run
 	my $psql = start_psql($node, "SET application_name = 'victim'", $settings,
 		"BEGIN", $statement, 'ROLLBACK');
 
-	until ($canceller->query_safe($begun)) { last unless $psql->{run}->pumpable }
+	# (psql may be done before a look sees its statement; only a pump finds that out)
+	until ($canceller->query_safe($begun))
+	{
+		last unless $psql->{run}->pumpable;
+		$psql->{run}->pump_nb;
+	}
 	usleep(1e6 * $after) if defined $after;
 	my $from = time;
 	my $found = !defined $after || $canceller->query_safe($cancel);
