@@ -142,6 +142,30 @@ if ($collations[0] =~ /cs_CZ/)
 	is($out, '0|0', 'words of an extension: none the second time');
 }
 
+# A query inside a build's worker: the build's own leader learns of it.
+if ($collations[0] =~ /cs_CZ/)
+{
+	$node->safe_psql('postgres', q{
+CREATE TABLE three AS SELECT i FROM generate_series(1, 3) i;
+CREATE FUNCTION sorts(int) RETURNS int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS
+	'BEGIN RETURN $1 + (SELECT count(*) FROM (SELECT k FROM spot1 ORDER BY k OFFSET 0) s); END'});
+	my $build = 'CREATE INDEX ours ON three (sorts(i)) WITH (parallel_workers = 1)';
+	($out, $err) = ('', '');
+	$node->psql('postgres', <<"SQL", stdout => \$out, stderr => \$err, on_error_stop => 0);
+SET ptsort_test.trust_collations = on; SET ptsort_test.learn_tuples = 1000;
+SET ptsort_test.leader_participates = off; SET ptsort.min_table_size = 0;
+SET ptsort.sort = text; SET enable_indexscan = off; SET enable_indexonlyscan = off;
+$build;
+\\warn second
+$build;
+SELECT participant, tuples FROM ptsort_last_build() WHERE participant IS NOT NULL ORDER BY 1;
+DROP INDEX ours;
+SQL
+	like($err, qr/contradicts its own tables.*\nparallel worker\nsecond$/s,
+		'a query in a build: an error of the worker, once');
+	is($out, "0|0\n1|3", 'a query in a build: the worker has scanned');
+}
+
 like(slurp_file($node->logfile), qr/spot check contradicts the words of neighbours/,
 	'some were found by a spot check');
 $node->stop;

@@ -493,6 +493,23 @@ has_values(const SortState *node)
 	return desc->natts == 1 && TupleDescAttr(desc, 0)->attlen > 0;
 }
 
+/*
+ * In a worker of the server's own parallel query only the error reports a
+ * contradiction: ptsort_ExecutorRun in the leader detects it.  A worker of a
+ * parallel sort has a place for it already.
+ */
+static void
+report_by_error(void)
+{
+	Oid		   *place;
+
+	if (!IsParallelWorker())
+		return;
+	place = text_rank_report_to(&reported);
+	if (place != NULL)
+		(void) text_rank_report_to(place);
+}
+
 static void
 take_sort(SortState *node)
 {
@@ -502,9 +519,7 @@ take_sort(SortState *node)
 											   sizeof(TakenSort));
 	bool		found;
 
-	/* ptsort_ExecutorRun in the leader detects a worker's contradiction */
-	if (IsParallelWorker())
-		(void) text_rank_report_to(&reported);
+	report_by_error();
 	if (nodes == NULL)
 		nodes = nodes_create(TopMemoryContext, 64, NULL);
 	taken->node = node;
