@@ -34,6 +34,9 @@ pt_copy(void *target, const void *source, Size size)
 	memcpy(target, source, size);
 }
 
+/* Entries in memory to look at between two checks for interrupts. */
+#define CHECK_INTERVAL	100000
+
 /* pt_bytes_word returns 8 bytes as a word that orders like memcmp(). */
 static inline uint64
 pt_bytes_word(const char *at)

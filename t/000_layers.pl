@@ -16,7 +16,7 @@ use Test::More;
 my $max_function = 60;
 my $max_file = 850;
 my $max_columns = 80;
-my $max_constants = 237;	# to become fewer
+my $max_constants = 233;	# to become fewer
 my $max_share = 0.25;
 
 # Files of a tree below the given directories, without what a build leaves.

@@ -28,9 +28,6 @@
 /* Bytes of an image to prefetch at most. */
 #define BYTES_AHEAD		(4 * CACHE_LINE)
 
-/* Entries between two checks for interrupts. */
-#define CHECK_INTERVAL	100000
-
 #define WORD			sizeof(uint64)
 
 /* State shared by all levels of recursion. */

@@ -17,9 +17,6 @@
 #include "miscadmin.h"
 #include "util.h"
 
-/* Neighbours to examine between two checks for interrupts. */
-#define CHECK_INTERVAL	100000
-
 static inline uint64 *
 entry_at(const EntrySort *es, int64 i)
 {

@@ -21,9 +21,6 @@
 /* Number of entries to prefetch ahead. */
 #define AHEAD			8
 
-/* Entries between two checks for interrupts. */
-#define CHECK_INTERVAL	100000
-
 /* True if tuples have a last word. */
 static bool
 has_last_words(const SortOrder *order)

@@ -40,6 +40,7 @@
 #include "memory/pages.h"
 #include "memory/radix.h"
 #include "miscadmin.h"
+#include "util.h"
 #include "utils/memutils.h"
 
 /*
@@ -623,6 +624,8 @@ is_in_order(const MemSort *ms)
 {
 	for (int64 i = 1; i < ms->count; i++)
 	{
+		if (i % CHECK_INTERVAL == 0)
+			CHECK_FOR_INTERRUPTS();
 		if (order_compare_words(memsort_entry(ms, i), memsort_entry(ms, i - 1),
 								ms->order->nwords) < 0)
 			return false;

@@ -37,9 +37,6 @@
 /* Up to this many entries are sorted by insertion, comparing strings. */
 #define FEW_STRINGS		6
 
-/* Entries between two checks for interrupts. */
-#define CHECK_INTERVAL	100000
-
 #define WORD			((int) sizeof(uint64))
 
 /* State shared by all levels of recursion. */

@@ -53,9 +53,6 @@
  */
 #define LEARN_TUPLES		200000
 
-/* Number of tuples to look at between two checks for interrupts. */
-#define CHECK_INTERVAL		100000
-
 /*
  * With at least MANY_TUPLES tuples, or 1 / MANY_PART of the budget in use, keys
  * of a parallel sort learn in any case.  From TABLES_TUPLES on a process that
