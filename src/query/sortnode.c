@@ -646,6 +646,15 @@ distrust_collations(TakenQuery *query)
 	}
 }
 
+static void
+run(PT_RUN_ARGUMENTS)
+{
+	if (prev_run)
+		prev_run(PT_PASS_RUN_ARGUMENTS);
+	else
+		standard_ExecutorRun(PT_PASS_RUN_ARGUMENTS);
+}
+
 /*
  * Run a query that has workers.  These do not see this session's list of
  * distrusted collations, so if that is not empty they use no tables at all.
@@ -659,10 +668,7 @@ run_parallel(PT_RUN_ARGUMENTS)
 		(void) set_config_option("ptsort.use_collation_tables", "off", PGC_USERSET,
 								 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
 								 false);
-	if (prev_run)
-		prev_run(PT_PASS_RUN_ARGUMENTS);
-	else
-		standard_ExecutorRun(PT_PASS_RUN_ARGUMENTS);
+	run(PT_PASS_RUN_ARGUMENTS);
 	AtEOXact_GUC(true, level);
 }
 
@@ -674,10 +680,7 @@ ptsort_ExecutorRun(PT_RUN_ARGUMENTS)
 
 	if (query == NULL || !queryDesc->plannedstmt->parallelModeNeeded)
 	{
-		if (prev_run)
-			prev_run(PT_PASS_RUN_ARGUMENTS);
-		else
-			standard_ExecutorRun(PT_PASS_RUN_ARGUMENTS);
+		run(PT_PASS_RUN_ARGUMENTS);
 		return;
 	}
 	PG_TRY();
