@@ -129,7 +129,7 @@ find_ranks(Oid collation)
 	return ptsort_use_collation_tables ? text_rank_create(collation) : NULL;
 }
 
-/* Make words of text in a collation of the C library that cannot be learned. */
+/* Make words of the C library's text without learning, if there are none. */
 static void
 offer_text_word(PtSortKey *key, const KeyColumn *column)
 {
