@@ -296,7 +296,6 @@ pt_relation_path(Relation rel, char *path)
 #else
 #define PT_HEAP_SCAN_HAS_STREAM 0
 #define pt_heap_scan_position(scan) ((scan)->rs_cblock)
-typedef struct ReadStream ReadStream;
 #endif
 
 /* pt_buffer_tag sets the buffer mapping's key of a block of the main fork. */

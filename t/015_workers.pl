@@ -130,14 +130,13 @@ progress('build: after finish', 'leader', 'loading tuples in tree', '0|0|20000|2
 
 $node->stop;
 
-# Workers that come when the leader has done everything: it does not wait for them
-# before, or nobody would come to the point that they wait for.
+# Workers that come when the leader has scanned everything
 $node = new_node('late', conf => q{shared_preload_libraries = 'ptsort, ptsort_test'});
 $node->safe_psql('postgres', q{
 CREATE TABLE t AS SELECT i AS id, md5(i::text) AS word FROM generate_series(1, 20000) i;
 VACUUM ANALYZE t});
 my $segments = dsm_segments($node);
-my $late = q{SET ptsort_test.turns = 'build: worker start:worker after build: after load:leader'};
+my $late = q{SET ptsort_test.turns = 'build: worker start:worker after shared: wait:leader'};
 my $shares = q{SELECT string_agg(role || ' ' || tuples, ', ' ORDER BY participant) FROM ptsort_last_build() WHERE participant IS NOT NULL};
 
 # Who put how much of t into an index, and into two by one scan
@@ -176,51 +175,6 @@ is(shares_of_two($late, 2), "\n\nleader 20000, worker 0, worker 0",
 like(slurp_file($node->logfile, $end), qr/building index "two": .*from the scan for "one"/,
 	'late workers: it was one scan');
 check_nothing_left($node, 'late workers', $segments);
-
-# A worker that comes while the leader scans: the leader ends at its share of
-# the blocks, and the rest is the worker's.  As that one scans nothing before the
-# leader has sorted, it is late, and its share is smaller by a quarter
-my $in_time = q{SET ptsort_test.turns = 'build: before scan:worker after build: leave rest:leader, build: leave rest:leader after build: before scan:worker'};
-my $scans_late = q{SET ptsort_test.turns = 'build: before scan:worker after build: after sort:leader, build: leave rest:leader after build: before scan:worker'};
-my $blocks_of_half = $node->safe_psql('postgres',
-	q{SELECT pg_relation_size('t') / current_setting('block_size')::int / 2});
-sub rows_before
-{
-	my ($block) = @_;
-	my $rows = $node->safe_psql('postgres', "SELECT count(*) FROM t WHERE ctid < '($block,0)'");
-	return "leader $rows, worker " . (20000 - $rows);
-}
-my $part = rows_before($blocks_of_half);
-my $more = rows_before($blocks_of_half + int($blocks_of_half / 4));
-foreach my $what ('INDEX i ON t (word)', 'INDEX CONCURRENTLY i ON t (id)',
-	'INDEX i ON t (lower(word))')
-{
-	is(shares_of_index($scans_late, $what, 1), "\n$more", "shares: $what");
-}
-is(shares_of_two($scans_late, 1), "\n\n$more", 'shares: one scan for two indexes');
-
-# ... but not if others wait until the leader has learned
-is(shares_of_index($scans_late, 'INDEX i ON t (word COLLATE "en_US.utf8")', 1), "\n$part",
-	'shares: text that is to be learned');
-
-# A larger table is given out in chunks of blocks: none is left in the middle of one
-$node->safe_psql('postgres', q{
-CREATE TABLE chunks (id int, wide text);
-ALTER TABLE chunks ALTER wide SET STORAGE PLAIN;
-INSERT INTO chunks SELECT i, repeat('x', 1900) FROM generate_series(1, 4 * 8190) i});
-foreach my $blocks (8190, 7002, 5002, 4090)
-{
-	is($node->safe_psql('postgres', qq{
-DELETE FROM chunks WHERE id > 4 * $blocks;
-VACUUM ANALYZE chunks;
-SET synchronize_seqscans = off;
-$in_time;
-CREATE INDEX chunks_id ON chunks (id) WITH (parallel_workers = 1);
-SELECT bt_index_parent_check('chunks_id', true, true);
-SELECT tuples, relpages FROM ptsort_last_build(), pg_class WHERE participant IS NULL AND relname = 'chunks';
-SELECT count(*) > 1 FROM ptsort_last_build() WHERE participant IS NOT NULL AND tuples > 1000;
-DROP INDEX chunks_id}), "\n" . 4 * $blocks . "|$blocks\nt", "chunks: $blocks blocks");
-}
 
 # the runs for the second index are of no use, and the error is that of its own build
 $node->safe_psql('postgres', q{

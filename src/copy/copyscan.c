@@ -354,7 +354,7 @@ copyscan(const CopyRules *rules, ParallelTableScanDesc parallel, bool progress,
 	cs->scan = (HeapScanDesc) scan;
 
 	report_blocks(cs, PROGRESS_CLUSTER_TOTAL_HEAP_BLKS);
-	cs->reader = heapread_begin(cs->scan, NULL);
+	cs->reader = heapread_begin(cs->scan);
 	scan_pages(cs);
 	heapread_end(cs->reader);
 	report_blocks(cs, PROGRESS_CLUSTER_HEAP_BLKS_SCANNED);

@@ -156,27 +156,6 @@ extern const uint64 *sort_get_entry(PtSort *sort, bool forward);
  */
 extern void sort_outcome(const PtSort *sort, SortOutcome *outcome);
 
-/*
- * sort_excuse_late promises, before any sort begins, that after a participant
- * announced its runs, participants that begin later put no tuples.  The leader
- * then does not wait for these, because starting a worker takes longer than
- * sorting a small table.  Late workers go through the same phases as others.
- */
-extern void sort_excuse_late(PtSortShared *shared);
-
-/*
- * sort_have_begun: true if this many participants began to sort.  It waits for
- * them for at most 'ms' milliseconds.
- */
-extern bool sort_have_begun(PtSortShared *shared, int participants, long ms);
-
-/*
- * sort_is_to_learn: true if a sort, still before perform, may have to learn for
- * all participants, or to wait for another one that does, if no more tuples are
- * put.  (It may still find that learning does not pay.)
- */
-extern bool sort_is_to_learn(const PtSort *sort);
-
 /* sort_returned returns the number of tuples that get returned so far. */
 extern int64 sort_returned(const PtSort *sort);
 

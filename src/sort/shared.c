@@ -18,7 +18,6 @@
 #include "storage/condition_variable.h"
 #include "storage/spin.h"
 #include "text/text_rank.h"
-#include "util.h"
 #include "utils/wait_event.h"
 
 /* Milliseconds between a waiting leader's checks that its workers still run. */
@@ -31,7 +30,6 @@
 typedef struct SharedSlot
 {
 	bool		joined;			/* protected by mutex */
-	bool		late;			/* protected by mutex; see sort_excuse_late */
 	bool		done;			/* protected by mutex */
 	int			nruns;			/* see shared_own_runs */
 	PtSortStats stats;
@@ -55,7 +53,6 @@ struct PtSortShared
 	int			learned;		/* bytes of learned data; 0: not published */
 	bool		planned;		/* the slices are planned */
 	int			next_slice;		/* the first slice that is not claimed */
-	bool		excused;		/* see sort_excuse_late; set before launch */
 	bool		failed;			/* the sort failed: see SortOutcome */
 	bool		abandoned;		/* the leader detached from the segment */
 
@@ -321,23 +318,9 @@ shared_attach(PtSortShared *shared, dsm_segment *segment)
 }
 
 /*
- * Raise the error for a participant whose tuples would be lost because the
- * leader already collected the runs.
- */
-static void
-refuse_late(int participant)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("participant %d began too late to take part in parallel sort",
-					participant),
-			 errdetail("The leader had already collected the runs.")));
-}
-
-/*
  * shared_join makes the caller the participant with this number.  Joining after
  * the leader collected the runs is an error, because the result would lack the
- * participant's tuples, unless sort_excuse_late promised that it puts none.
+ * participant's tuples.
  */
 void
 shared_join(PtSortShared *shared, int participant)
@@ -359,14 +342,16 @@ shared_join(PtSortShared *shared, int participant)
 	if (!taken)
 	{
 		shared->slots[participant].joined = true;
-		shared->slots[participant].late = collected;
 		shared->joined++;
 	}
 	SpinLockRelease(&shared->mutex);
-	ConditionVariableBroadcast(&shared->announced);
 
-	if (collected && !shared->excused)
-		refuse_late(participant);
+	if (collected)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("participant %d began too late to take part in parallel sort",
+						participant),
+				 errdetail("The leader had already collected the runs.")));
 	if (taken)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -470,8 +455,6 @@ shared_announce(PtSortShared *shared, int participant, int nruns,
 	SharedSlot *slot = &shared->slots[participant];
 
 	fault_point("shared: announce");
-	if (slot->late && stats->tuples > 0)
-		refuse_late(participant);
 	slot->nruns = nruns;
 	slot->stats = *stats;
 	slot->outcome = *outcome;
@@ -480,17 +463,6 @@ shared_announce(PtSortShared *shared, int participant, int nruns,
 	shared->done++;
 	SpinLockRelease(&shared->mutex);
 	ConditionVariableBroadcast(&shared->announced);
-}
-
-static int
-announcements(PtSortShared *shared)
-{
-	int			done;
-
-	SpinLockAcquire(&shared->mutex);
-	done = shared->done;
-	SpinLockRelease(&shared->mutex);
-	return done;
 }
 
 /* True if any launched worker is running or did not start yet. */
@@ -558,20 +530,23 @@ collect(PtSortShared *shared, int participants)
 						   participants, joined)));
 }
 
-/* What a process waits for: a number that participants increase. */
-typedef struct AwaitedCount
+/* The argument of all_announced. */
+typedef struct AnnouncedCount
 {
 	PtSortShared *shared;
-	int			(*count) (PtSortShared *shared);
-	int			target;
-} AwaitedCount;
+	int			participants;
+} AnnouncedCount;
 
 static bool
-count_is_reached(void *arg)
+all_announced(void *arg)
 {
-	const AwaitedCount *awaited = arg;
+	const AnnouncedCount *awaited = arg;
+	int			done;
 
-	return awaited->count(awaited->shared) >= awaited->target;
+	SpinLockAcquire(&awaited->shared->mutex);
+	done = awaited->shared->done;
+	SpinLockRelease(&awaited->shared->mutex);
+	return done >= awaited->participants;
 }
 
 static bool
@@ -623,92 +598,22 @@ shared_wake(PtSortShared *shared)
 	ConditionVariableBroadcast(&shared->announced);
 }
 
-/* Wait until a number that participants increase reaches the target. */
-static void
-wait_for_count(PtSortShared *shared, int (*count) (PtSortShared *shared),
-			   int target, ParallelContext *workers)
-{
-	AwaitedCount awaited = {shared, count, target};
-
-	shared_wait_for(shared, count_is_reached, &awaited, workers);
-}
-
 /*
- * True if at least one participant joined, and all that joined announced their
- * runs.  From then on no participant may join with tuples.
- */
-static bool
-collect_joined(void *arg)
-{
-	PtSortShared *shared = arg;
-	bool		collected;
-
-	SpinLockAcquire(&shared->mutex);
-	collected = shared->done > 0 && shared->done == shared->joined;
-	shared->collected = collected;
-	SpinLockRelease(&shared->mutex);
-	return collected;
-}
-
-/*
- * shared_wait returns when this many participants announced their runs, or,
- * after sort_excuse_late, when all that joined did.
+ * shared_wait returns when this many participants announced their runs.
  */
 void
 shared_wait(PtSortShared *shared, int participants, ParallelContext *workers)
 {
+	AnnouncedCount awaited = {shared, participants};
+
 	check_participants(shared, participants, workers);
 	fault_point("shared: wait");
-	if (shared->excused && collect_joined(shared))
-		return;
 
 	/* Raises an error if a launched worker died before it could attach. */
 	if (workers)
 		WaitForParallelWorkersToAttach(workers);
-
-	if (shared->excused)
-	{
-		shared_wait_for(shared, collect_joined, shared, workers);
-		return;
-	}
-	wait_for_count(shared, announcements, participants, workers);
+	shared_wait_for(shared, all_announced, &awaited, workers);
 	collect(shared, participants);
-}
-
-/* sort_excuse_late: see sortextras.h. */
-void
-sort_excuse_late(PtSortShared *shared)
-{
-	shared->excused = true;
-}
-
-static int
-joined(PtSortShared *shared)
-{
-	int			result;
-
-	SpinLockAcquire(&shared->mutex);
-	result = shared->joined;
-	SpinLockRelease(&shared->mutex);
-	return result;
-}
-
-/* sort_have_begun: see sortextras.h. */
-bool
-sort_have_begun(PtSortShared *shared, int participants, long ms)
-{
-	const uint32 event = WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN;
-	AwaitedCount awaited = {shared, joined, participants};
-	instr_time	start;
-
-	if (ms <= 0)
-		return count_is_reached(&awaited);
-	INSTR_TIME_SET_CURRENT(start);
-	ConditionVariablePrepareToSleep(&shared->announced);
-	while (!count_is_reached(&awaited) && pt_ms_since(start) < ms)
-		(void) ConditionVariableTimedSleep(&shared->announced, ms, event);
-	ConditionVariableCancelSleep();
-	return count_is_reached(&awaited);
 }
 
 /* shared_processes returns the number of slots. */

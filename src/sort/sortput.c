@@ -279,14 +279,6 @@ strings_are_enough(const PtSort *sort)
 	return sort->order.has_strings && fits_in_memory(sort);
 }
 
-/* sort_is_to_learn: see sortextras.h. */
-bool
-sort_is_to_learn(const PtSort *sort)
-{
-	return sort->learning && sort->memsort->count > 0 &&
-		!strings_are_enough(sort);
-}
-
 /*
  * Make the key learn from the tuples in memory, and append what the other
  * participants need to 'learned', unless that is NULL.  Returns false if the

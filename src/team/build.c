@@ -189,11 +189,7 @@ leader_init(Leader *leader, const PtBuildRequest *request,
 	team->restartable = leader->start_over != NULL;
 	team->is_leader = true;
 	if (runs == NULL)
-	{
 		team->table = request->heap;
-		/* a worker that begins after the scan of a heap has nothing to put */
-		team->scan_is_all = heapscan_is_shareable(request->heap);
-	}
 	else
 	{
 		team->stored = siblings_sorts(runs->shared);
@@ -237,9 +233,7 @@ start(Leader *leader, BuildScan *scan)
 }
 
 /*
- * Make the siblings' runs, which are all there, wait for their builds.  To be
- * called after the workers have ended: a late worker still attaches the segment
- * of each sibling, and siblings_keep may detach it.
+ * Make the siblings' runs, which are all there, wait for their builds.
  */
 static void
 keep_siblings(Leader *leader)

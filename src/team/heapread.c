@@ -37,9 +37,7 @@
  *
  * On 17 and later the server's scan has a stream that reads ahead.  The scan
  * cannot leave a stream that it began.  So after the first block that is not in
- * the system's cache, it reads all following blocks from the stream.  A process
- * with a HeapShare, which may end before the scan does, has a stream of its
- * own.
+ * the system's cache, it reads all following blocks from the stream.
  *
  *-------------------------------------------------------------------------
  */
@@ -71,11 +69,6 @@
 struct HeapReader
 {
 	HeapScanDesc scan;			/* server's scan: blocks, strategy, stream */
-	const HeapShare *share;		/* or NULL */
-	ReadStream *stream;			/* made here if there is a share, else the
-								 * scan's */
-	BlockNumber nblocks;		/* number of blocks got from the scan */
-	bool		stays;			/* the share no longer limits the scan */
 	bool		copying;		/* true: try to copy pages */
 	bool		ended;			/* the batch is the last one */
 	Buffer		buffer;			/* pinned buffer of the page, or invalid */
@@ -106,7 +99,7 @@ struct HeapReader
  * is in the fields of the server's scan.
  */
 static BlockNumber
-next_of_scan(HeapScanDesc scan)
+next_block(HeapScanDesc scan)
 {
 	Relation	heap = scan->rs_base.rs_rd;
 	ParallelBlockTableScanDesc blocks =
@@ -140,36 +133,6 @@ next_of_scan(HeapScanDesc scan)
 	return *position;
 }
 
-/*
- * True if this process read its share and leaves the rest to the other ones.
- * It never stops in the middle of a chunk of the parallel scan, since no other
- * process would read the rest of that chunk.
- */
-static bool
-ends_share(HeapReader *reader)
-{
-	const HeapShare *share = reader->share;
-	HeapScanDesc scan = reader->scan;
-	bool		wait = reader->nblocks >= share->most;
-
-	if (reader->stays || reader->nblocks < share->least ||
-		(scan->rs_inited &&
-		 scan->rs_parallelworkerdata->phsw_chunk_remaining > 0))
-		return false;
-	reader->stays = wait;
-	return share->leave_rest(share->arg, reader->nblocks, wait);
-}
-
-/* Returns the next block of this process's share, or InvalidBlockNumber. */
-static BlockNumber
-next_block(HeapReader *reader)
-{
-	if (reader->share != NULL && ends_share(reader))
-		return InvalidBlockNumber;
-	reader->nblocks++;
-	return next_of_scan(reader->scan);
-}
-
 /* Fetch the numbers of a batch's blocks. */
 static void
 fill_batch(HeapReader *reader)
@@ -179,7 +142,7 @@ fill_batch(HeapReader *reader)
 	reader->n = reader->next = reader->npinned = 0;
 	while (reader->n < limit)
 	{
-		BlockNumber block = next_block(reader);
+		BlockNumber block = next_block(reader->scan);
 
 		if (block == InvalidBlockNumber)
 		{
@@ -359,74 +322,32 @@ copy_batch(HeapReader *reader)
  * Pages
  */
 
+/*
+ * Returns the buffer of the next page of the scan's stream, invalid after the
+ * last one.
+ */
+static Buffer
+next_buffer(HeapReader *reader)
+{
 #if PT_HEAP_SCAN_HAS_STREAM
-
-/* ReadStreamBlockNumberCB */
-static BlockNumber
-next_of_stream(ReadStream *stream, void *reader, void *buffer_data)
-{
-	return next_block(reader);
-}
-
-static void
-begin_stream(HeapReader *reader)
-{
-	HeapScanDesc scan = reader->scan;
-
-	reader->stream = reader->share == NULL ? scan->rs_read_stream :
-		read_stream_begin_relation(READ_STREAM_SEQUENTIAL, scan->rs_strategy,
-								   scan->rs_base.rs_rd, MAIN_FORKNUM,
-								   next_of_stream, reader, 0);
-}
-
-static void
-end_stream(HeapReader *reader)
-{
-	if (reader->share != NULL)
-		read_stream_end(reader->stream);
-}
-
-/* Returns the buffer of the next page, invalid after the last one. */
-static Buffer
-next_buffer(HeapReader *reader)
-{
-	return read_stream_next_buffer(reader->stream, NULL);
-}
-
-#else							/* before 17 */
-
-static void
-begin_stream(HeapReader *reader)
-{
-}
-
-static void
-end_stream(HeapReader *reader)
-{
-}
-
-static Buffer
-next_buffer(HeapReader *reader)
-{
+	return read_stream_next_buffer(reader->scan->rs_read_stream, NULL);
+#else
 	return InvalidBuffer;
-}
-
 #endif
+}
 
 /* heapread_begin: see heapread.h. */
 HeapReader *
-heapread_begin(HeapScanDesc scan, const HeapShare *share)
+heapread_begin(HeapScanDesc scan)
 {
 	HeapReader *reader = palloc0(sizeof(HeapReader));
 
 	reader->scan = scan;
-	reader->share = share;
 	reader->buffer = reader->last = InvalidBuffer;
 	reader->copying = scan->rs_strategy != NULL &&
 		!RelationUsesLocalBuffers(scan->rs_base.rs_rd);
 	if (reader->copying)
 		reader->pages = pt_palloc_io_pages(CurrentMemoryContext, BATCH);
-	begin_stream(reader);
 	return reader;
 }
 
@@ -555,7 +476,6 @@ void
 heapread_end(HeapReader *reader)
 {
 	release_page(reader);
-	end_stream(reader);
 	(void) segment_close(&reader->segment);
 	if (reader->pages != NULL)
 		pfree(reader->pages);

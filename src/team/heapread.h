@@ -29,28 +29,10 @@ typedef struct HeapPage
 } HeapPage;
 
 /*
- * HeapShare: limits of the part of a parallel scan that one process reads, if
- * it begins before the others.  From 'least' blocks on, at the end of each
- * chunk of the scan, the reader calls leave_rest with the number of blocks read
- * so far.  If that returns true, this process stops, and the others read the
- * rest.  From 'most' blocks on, the reader calls leave_rest one last time, with
- * 'wait' set, which allows it to wait for the others to begin.  If it returns
- * false then, this process reads on to the end of the scan.
- */
-typedef struct HeapShare
-{
-	BlockNumber least;
-	BlockNumber most;
-	bool		(*leave_rest) (void *arg, BlockNumber nblocks, bool wait);
-	void	   *arg;
-} HeapShare;
-
-/*
  * heapread_begin returns a reader, in the current memory context, for a scan
- * that was begun but has read nothing.  'share' may be NULL, else it must live
- * as long as the reader.
+ * that was begun but has read nothing.
  */
-extern HeapReader *heapread_begin(HeapScanDesc scan, const HeapShare *share);
+extern HeapReader *heapread_begin(HeapScanDesc scan);
 
 /*
  * heapread_next sets *page to the next page, which is valid until the next

@@ -628,8 +628,7 @@ begin_scan(HeapScan *hs, ParallelTableScanDesc parallel, bool concurrent)
 
 BlockNumber
 heapscan_build(Relation heap, HeapScanTarget *targets, int ntargets,
-			   ParallelTableScanDesc parallel, const HeapShare *share,
-			   bool progress)
+			   ParallelTableScanDesc parallel, bool progress)
 {
 	const IndexInfo *index_info = targets[0].index_info;
 	HeapScan   *hs;
@@ -652,7 +651,7 @@ heapscan_build(Relation heap, HeapScanTarget *targets, int ntargets,
 	snapshot = begin_scan(hs, parallel, index_info->ii_Concurrent);
 
 	report_blocks(hs, PROGRESS_SCAN_BLOCKS_TOTAL);
-	hs->reader = heapread_begin(hs->scan, share);
+	hs->reader = heapread_begin(hs->scan);
 	scan_pages(hs);
 	heapread_end(hs->reader);
 	report_blocks(hs, PROGRESS_SCAN_BLOCKS_DONE);

@@ -36,16 +36,16 @@ typedef struct HeapScanTarget
  * callback of each target, a page at a time, and counts live rows.  It scans
  * the whole table if 'parallel' is NULL, else 'parallel' must be initialized
  * with SnapshotAny, or for CONCURRENTLY with a registered MVCC snapshot.  If
- * 'progress' is set, it reports the blocks to the progress view.  'share' is
- * passed to heapread_begin and may be NULL.  Returns the number of blocks read,
- * or InvalidBlockNumber if the server's own scan read them.
+ * 'progress' is set, it reports the blocks to the progress view.  Returns the
+ * number of blocks read, or InvalidBlockNumber if the server's own scan read
+ * them.
  *
  * Values that are passed by reference point into the page, or into memory
  * that is valid until the callback returns.
  */
 extern BlockNumber heapscan_build(Relation heap, HeapScanTarget *targets,
 								  int ntargets, ParallelTableScanDesc parallel,
-								  const HeapShare *share, bool progress);
+								  bool progress);
 
 /*
  * heapscan_is_shareable returns true if a scan of this table can have more than

@@ -25,21 +25,8 @@
 #include "team/heapscan.h"
 #include "team/participant.h"
 #include "team/request.h"
-#include "util.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-
-/*
- * Maximum size of a table, in blocks, for which the leader limits its share of
- * the scan (leader_share).
- */
-#define MOST_SHARED_BLOCKS	8192
-
-/*
- * Minimum time, in ms, that the leader must have scanned to wait for workers.
- * They begin some milliseconds after the leader.
- */
-#define LEAST_SCAN_MS		2.5
 
 /*
  * Raise an error that names the wrong callbacks if PtBuildOps does not allow
@@ -253,81 +240,6 @@ count_for_siblings(Participant *participant, const HeapScanTarget *targets)
 	}
 }
 
-/* The argument of leave_rest. */
-typedef struct LeaderScan
-{
-	const Team *team;
-	instr_time	start;
-} LeaderScan;
-
-/*
- * True if the workers, when the leader leaves them the rest of the table, would
- * finish sorting their blocks before the leader finishes sorting its 'own'
- * ones.  The estimate assumes that all participants are equally fast, and sort
- * as fast as they scan.  The workers must scan and sort the blocks that the
- * scan did not give out, and sort those that they have.
- *
- * Also true if the workers will wait for the leader's key to learn: the sooner
- * it begins to learn the better.
- */
-static bool
-workers_end_first(const Team *team, BlockNumber own)
-{
-	ParallelBlockTableScanDesc scan = participant_block_scan(team);
-	uint64		given = pg_atomic_read_u64(&scan->phs_nallocated);
-
-	if (sort_is_to_learn(team->sort))
-		return true;
-	/* (2 (nblocks - given) + (given - own)) / (participants - 1) <= own */
-	return own * (uint64) team->participants + given >=
-		2 * (uint64) scan->phs_nblocks;
-}
-
-/*
- * HeapShare.leave_rest: true if the workers should scan the rest, which they
- * can only if they began.  The leader waits for them no longer than it has
- * scanned so far.
- */
-static bool
-leave_rest(void *arg, BlockNumber nblocks, bool wait)
-{
-	LeaderScan *scan = arg;
-	const Team *team = scan->team;
-	double		ms = wait ? pt_ms_since(scan->start) : 0;
-
-	fault_point("build: leave rest");
-	return sort_have_begun(team->sort_shared, team->participants,
-						   ms < LEAST_SCAN_MS ? 0 : (long) ms) &&
-		(wait || workers_end_first(team, nblocks));
-}
-
-/*
- * Set *share and *scan to limit the leader's part of a small table's scan, and
- * return 'share'; or return NULL for no limit.  The leader begins first and,
- * without a limit, could scan most of the table before the workers begin; but
- * its sort takes longer than its scan.  So it stops after an equal part of the
- * blocks, or at most a quarter more, if the workers began by then.
- */
-static const HeapShare *
-leader_share(const Team *team, LeaderScan *scan, HeapShare *share)
-{
-	BlockNumber nblocks;
-
-	if (!team->is_leader || team->scan == NULL ||
-		!heapscan_is_shareable(team->table))
-		return NULL;
-	nblocks = participant_block_scan(team)->phs_nblocks;
-	if (nblocks > MOST_SHARED_BLOCKS)
-		return NULL;
-	scan->team = team;
-	INSTR_TIME_SET_CURRENT(scan->start);
-	share->least = nblocks / team->participants;
-	share->most = share->least + share->least / 4;
-	share->leave_rest = leave_rest;
-	share->arg = scan;
-	return share;
-}
-
 /* Put this process's part of the table, also into the siblings' sorts. */
 static void
 scan(Team *team)
@@ -336,8 +248,6 @@ scan(Team *team)
 	PtBuild    *build = participant_build(team);
 	int			ntargets = 1 + participant->nsiblings;
 	HeapScanTarget *targets = palloc0(ntargets * sizeof(HeapScanTarget));
-	LeaderScan	leader_scan;
-	HeapShare	share;
 
 	targets[0].index = build->index;
 	targets[0].index_info = build->index_info;
@@ -357,7 +267,6 @@ scan(Team *team)
 
 	team->slot->blocks =
 		heapscan_build(build->heap, targets, ntargets, team->scan,
-					   leader_share(team, &leader_scan, &share),
 					   participant->progress);
 	if (participant->ops->scan_done != NULL)
 		participant->ops->scan_done(build, team->sort);

@@ -263,8 +263,6 @@ fill_segment(Team *team, const Size *sizes)
 		team->sort_shared = add_piece(team, PIECE_SORT, sizes, NULL);
 		shared_init(team->sort_shared, team->processes, team->segment);
 	}
-	if (team->scan_is_all)
-		sort_excuse_late(team->sort_shared);
 	team->shared = add_piece(team, PIECE_USER, sizes, NULL);
 }
 

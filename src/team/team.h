@@ -156,8 +156,6 @@ struct Team
 	Relation	table;			/* table to scan in parallel, or NULL */
 	Snapshot	snapshot;		/* for the scan of the table */
 	bool		leader_rests;	/* leader puts nothing if there are workers */
-	bool		scan_is_all;	/* all tuples come from the scan of the table,
-								 * which reads it to the end */
 	ParallelContext *pcxt;		/* the user's context, or NULL: make one */
 
 	/* All other fields are private to team.c or read-only for callers. */
