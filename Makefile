@@ -128,7 +128,7 @@ LAYERS = \
 	$(addprefix variant/, \
 		variants variant_form variant_hash variant_index variant_heap variant_datum variant_tuple) \
 	$(addprefix team/, \
-		heapcolumns heapread heapscan request team parallel siblings participant build) \
+		heapcolumns heapread heapjudge heapscan request team parallel siblings participant build) \
 	$(addprefix btree/, \
 		btpage btentry btblocks btwrite btlinks btload btbuild) \
 	$(addprefix copy/, \

@@ -25,28 +25,24 @@
  */
 #include "compat.h"
 
-#include "access/heapam.h"
 #include "access/heaptoast.h"
-#include "access/htup_details.h"
 #include "access/multixact.h"
 #include "access/transam.h"
 #include "access/xact.h"
 #include "commands/progress.h"
 #include "copy/copyscan.h"
-#include "miscadmin.h"
 #include "pgstat.h"
-#include "storage/bufmgr.h"
-#include "team/heapread.h"
+#include "team/heapjudge.h"
 #include "utils/memutils.h"
+#include "utils/snapmgr.h"
 #include "variant/variants.h"
 
 typedef struct CopyScan
 {
+	HeapJudge	judge;
 	const CopyRules *rules;
 	CopyCounts *counts;
-	bool		progress;
 	PtSort	   *sort;
-	HeapScanDesc scan;			/* the server's: blocks, strategy */
 
 	/* for converting tuples to their form in the new table */
 	TupleDesc	old_desc;
@@ -55,26 +51,7 @@ typedef struct CopyScan
 	Datum	   *values;
 	bool	   *isnull;
 	MemoryContext context;		/* reset for each page */
-
-	/* the current page */
-	HeapReader *reader;
-	HeapPage	here;
-	int			nitems;			/* tuples to copy */
-	int			nseen;			/* tuples on the page */
-	OffsetNumber offsets[MaxHeapTuplesPerPage];
 } CopyScan;
-
-/* Set 'tuple' to an item of the page, as the server's functions expect it. */
-static inline void
-set_tuple(const CopyScan *cs, OffsetNumber offset, HeapTupleData *tuple)
-{
-	ItemId		item = PageGetItemId(cs->here.page, offset);
-
-	tuple->t_data = (HeapTupleHeader) PageGetItem(cs->here.page, item);
-	tuple->t_len = ItemIdGetLength(item);
-	tuple->t_tableOid = RelationGetRelid(cs->rules->old_heap);
-	ItemPointerSet(&tuple->t_self, cs->here.block, offset);
-}
 
 /*
  * Warn, as the server does, if another transaction has a tuple in progress.
@@ -89,84 +66,36 @@ warn_if_concurrent(const CopyScan *cs, TransactionId xid, const char *what)
 }
 
 /*
- * True if a tuple whose hint bits do not suffice must be copied.  Counts dead
- * and recently dead tuples.
+ * HeapJudge.decide: copy the tuple unless it is dead.  Counts dead and recently
+ * dead tuples.
  */
-static bool
-judge(CopyScan *cs, OffsetNumber offset)
+static HeapVerdict
+decide(HTSV_Result status, HeapTuple tuple, void *arg)
 {
-	HeapTupleData tuple;
+	CopyScan   *cs = arg;
 
-	set_tuple(cs, offset, &tuple);
-	switch (HeapTupleSatisfiesVacuum(&tuple, cs->rules->oldest_xmin,
-									 cs->here.buffer))
+	switch (status)
 	{
 		case HEAPTUPLE_DEAD:
 			pg_atomic_fetch_add_u64(&cs->counts->dead, 1);
-			return false;
+			return HEAP_SKIP;
 		case HEAPTUPLE_LIVE:
-			return true;
+			return HEAP_TAKE_LIVE;
 		case HEAPTUPLE_INSERT_IN_PROGRESS:
-			warn_if_concurrent(cs, HeapTupleHeaderGetXmin(tuple.t_data),
+			warn_if_concurrent(cs, HeapTupleHeaderGetXmin(tuple->t_data),
 							   "insert");
-			return true;
+			return HEAP_TAKE_LIVE;
 		case HEAPTUPLE_DELETE_IN_PROGRESS:
-			warn_if_concurrent(cs, HeapTupleHeaderGetUpdateXid(tuple.t_data),
+			warn_if_concurrent(cs, HeapTupleHeaderGetUpdateXid(tuple->t_data),
 							   "delete");
 			/* FALLTHROUGH */
 		case HEAPTUPLE_RECENTLY_DEAD:
 			pg_atomic_fetch_add_u64(&cs->counts->recently_dead, 1);
-			return true;
+			return HEAP_TAKE_DELETED;
 	}
 	elog(ERROR, "unexpected HeapTupleSatisfiesVacuum result");
-	return false;				/* keep compiler quiet */
+	return HEAP_SKIP;			/* keep compiler quiet */
 }
-
-/*
- * Find the tuples of a page that must be copied.  False if we only have a copy
- * of the page, and hint bits do not show that all its tuples are alive.
- */
-static bool
-find_tuples(CopyScan *cs)
-{
-	OffsetNumber last = PageGetMaxOffsetNumber(cs->here.page);
-
-	cs->nitems = cs->nseen = 0;
-	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++)
-	{
-		ItemId		item = PageGetItemId(cs->here.page, offset);
-
-		if (!ItemIdIsNormal(item))
-			continue;
-		cs->nseen++;
-		if (!heapread_says_live((HeapTupleHeader)
-								PageGetItem(cs->here.page, item)))
-		{
-			if (!BufferIsValid(cs->here.buffer))
-				return false;
-			if (!judge(cs, offset))
-				continue;
-		}
-		cs->offsets[cs->nitems++] = offset;
-	}
-	return true;
-}
-
-/* Judge a page, under one lock unless it is a copy. */
-static void
-judge_page(CopyScan *cs)
-{
-	if (!BufferIsValid(cs->here.buffer))
-	{
-		if (find_tuples(cs))
-			return;
-		heapread_pin(cs->reader, &cs->here);
-	}
-	LockBuffer(cs->here.buffer, BUFFER_LOCK_SHARE);
-	(void) find_tuples(cs);
-	LockBuffer(cs->here.buffer, BUFFER_LOCK_UNLOCK);
-}
-
 
 /*
  * True if the tuple is what heap_form_tuple() would make of its values.  (A
@@ -259,14 +188,16 @@ is_linked(const CopyScan *cs, HeapTuple tuple)
 static void
 put_page(CopyScan *cs)
 {
+	const HeapJudge *judge = &cs->judge;
 	MemoryContext old = MemoryContextSwitchTo(cs->context);
+	uint64		copied;
 
-	for (int i = 0; i < cs->nitems; i++)
+	for (int i = 0; i < judge->nitems; i++)
 	{
 		HeapTupleData stored;
 		HeapTuple	tuple = &stored;
 
-		set_tuple(cs, cs->offsets[i], &stored);
+		heapjudge_tuple(judge, judge->offsets[i], &stored);
 		if (!has_new_form(cs, tuple))
 			tuple = reform(cs, tuple);
 		if (is_linked(cs, tuple))
@@ -275,38 +206,13 @@ put_page(CopyScan *cs)
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(cs->context);
-}
 
-static void
-report_page(CopyScan *cs)
-{
-	uint64		copied = pg_atomic_add_fetch_u64(&cs->counts->copied,
-												 cs->nitems);
-	const int	params[] = {
-		PROGRESS_CLUSTER_HEAP_TUPLES_SCANNED,
-		PROGRESS_CLUSTER_HEAP_BLKS_SCANNED
-	};
-	const int64 values[] = {
-		(int64) copied,
-		(int64) heapread_done(cs->scan, cs->here.block) + 1
-	};
-
-	if (cs->progress)
-		pgstat_progress_update_multi_param(lengthof(params), params, values);
+	copied = pg_atomic_add_fetch_u64(&cs->counts->copied, judge->nitems);
+	if (judge->progress)
+		pgstat_progress_update_param(PROGRESS_CLUSTER_HEAP_TUPLES_SCANNED,
+									 (int64) copied);
 	/* this counts tuples read */
-	pgstat_count_index_tuples(cs->rules->old_heap, cs->nseen);
-}
-
-static void
-scan_pages(CopyScan *cs)
-{
-	while (heapread_next(cs->reader, &cs->here))
-	{
-		CHECK_FOR_INTERRUPTS();
-		judge_page(cs);
-		put_page(cs);
-		report_page(cs);
-	}
+	pgstat_count_index_tuples(cs->rules->old_heap, judge->nseen);
 }
 
 static bool
@@ -320,24 +226,22 @@ has_dropped_columns(TupleDesc desc)
 	return false;
 }
 
-/* Report the number of blocks, either as the total or as all scanned. */
-static void
-report_blocks(const CopyScan *cs, int param)
-{
-	if (cs->progress)
-		pgstat_progress_update_param(param, cs->scan->rs_nblocks);
-}
-
 void
 copyscan(const CopyRules *rules, ParallelTableScanDesc parallel, bool progress,
 		 PtSort *sort, CopyCounts *counts)
 {
 	CopyScan   *cs = palloc0(sizeof(CopyScan));
-	TableScanDesc scan;
+	bool		judged;
 
+	cs->judge.heap = rules->old_heap;
+	cs->judge.progress = progress;
+	cs->judge.total_param = PROGRESS_CLUSTER_TOTAL_HEAP_BLKS;
+	cs->judge.done_param = PROGRESS_CLUSTER_HEAP_BLKS_SCANNED;
+	cs->judge.oldest_xmin = rules->oldest_xmin;
+	cs->judge.decide = decide;
+	cs->judge.arg = cs;
 	cs->rules = rules;
 	cs->counts = counts;
-	cs->progress = progress;
 	cs->sort = sort;
 	cs->old_desc = RelationGetDescr(rules->old_heap);
 	cs->new_desc = RelationGetDescr(rules->new_heap);
@@ -347,19 +251,12 @@ copyscan(const CopyRules *rules, ParallelTableScanDesc parallel, bool progress,
 	cs->context = AllocSetContextCreate(CurrentMemoryContext,
 										"ptsort copied page",
 										ALLOCSET_DEFAULT_SIZES);
-	if (parallel != NULL)
-		scan = table_beginscan_parallel(rules->old_heap, parallel);
-	else
-		scan = table_beginscan(rules->old_heap, SnapshotAny, 0, NULL);
-	cs->scan = (HeapScanDesc) scan;
 
-	report_blocks(cs, PROGRESS_CLUSTER_TOTAL_HEAP_BLKS);
-	cs->reader = heapread_begin(cs->scan);
-	scan_pages(cs);
-	heapread_end(cs->reader);
-	report_blocks(cs, PROGRESS_CLUSTER_HEAP_BLKS_SCANNED);
+	heapjudge_begin(&cs->judge, parallel, SnapshotAny);
+	while (heapjudge_next(&cs->judge, &judged))
+		put_page(cs);
+	heapjudge_end(&cs->judge);
 
-	table_endscan(scan);
 	MemoryContextDelete(cs->context);
 	pfree(cs->values);
 	pfree(cs->isnull);

@@ -63,8 +63,8 @@
  */
 #define BATCH		16
 
-/* Maximum number of batches to read without copies after useless copies */
-#define MAX_PAUSE	64
+/* Number of batches to read without copies after useless copies */
+#define PAUSE		16
 
 struct HeapReader
 {
@@ -82,9 +82,7 @@ struct HeapReader
 	bool		copied[BATCH];
 	char	   *pages;			/* memory of BATCH pages */
 
-	/* each time that copies were useless, pause about twice as long */
-	int			pause;			/* length of the last pause, in batches */
-	int			waiting;		/* batches left of the current pause */
+	int			pause;			/* batches left to read without copies */
 
 	OpenSegment segment;		/* open segment of the file, if any */
 };
@@ -352,33 +350,21 @@ heapread_begin(HeapScanDesc scan)
 }
 
 /*
- * After a batch of copies, decide whether to pause copying: if more than half
- * were useless, as in the first scan of a newly loaded table, which must set
- * hint bits on every page.
+ * Fill the next batch.  Returns false after the last one.  Copying pauses if
+ * more than half of the last batch's copies were useless, as in the first scan
+ * of a newly loaded table, which must set hint bits on every page.
  */
-static void
-judge_copies(HeapReader *reader)
-{
-	reader->pause = reader->npinned <= reader->n / 2 ? 0 :
-		Min(2 * reader->pause + 1, MAX_PAUSE);
-	reader->waiting = reader->pause;
-}
-
-/* Fill the next batch.  Returns false after the last one. */
 static bool
 next_batch(HeapReader *reader)
 {
-	bool		copy;
-
 	if (reader->ended)
 		return false;
-	if (reader->waiting > 0)
-		reader->waiting--;
-	else
-		judge_copies(reader);
-	copy = reader->copying && reader->waiting == 0;
+	if (reader->pause > 0)
+		reader->pause--;
+	else if (reader->npinned > reader->n / 2)
+		reader->pause = PAUSE;
 	fill_batch(reader);
-	if (copy)
+	if (reader->copying && reader->pause == 0)
 		copy_batch(reader);
 	return reader->n > 0;
 }

@@ -9,7 +9,6 @@
 #define PTSORT_HEAPREAD_H
 
 #include "access/heapam.h"
-#include "access/htup_details.h"
 #include "storage/buf.h"
 #include "storage/bufpage.h"
 
@@ -50,17 +49,5 @@ extern void heapread_end(HeapReader *reader);
  * of the scan: about as many as all participants together have scanned.
  */
 extern BlockNumber heapread_done(HeapScanDesc scan, BlockNumber block);
-
-/*
- * True if the hint bits alone prove the tuple live: a committed transaction
- * inserted it, and none deleted it.
- */
-static inline bool
-heapread_says_live(HeapTupleHeader tuple)
-{
-	const uint16 both = HEAP_XMIN_COMMITTED | HEAP_XMAX_INVALID;
-
-	return (tuple->t_infomask & both) == both;
-}
 
 #endif							/* PTSORT_HEAPREAD_H */

@@ -19,7 +19,6 @@
 #include "access/relscan.h"
 #include "access/tableam.h"
 #include "nodes/execnodes.h"
-#include "team/heapread.h"
 
 /* An index that receives the tuples of a scan. */
 typedef struct HeapScanTarget

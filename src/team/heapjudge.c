@@ -1,0 +1,276 @@
+/*-------------------------------------------------------------------------
+ *
+ * heapjudge.c
+ *	  Page-at-a-time scan of a heap table: which tuples of a page to use.
+ *
+ * The rules are those of the server's heapam_index_build_range_scan() and
+ * heapam_relation_copy_for_cluster(), but the work is done once per page
+ * instead of once per tuple, under one share lock.  After that the pin suffices
+ * to read the tuples: no process removes or moves tuples of a pinned page, and
+ * the callers do not read what other processes may still change (hint bits,
+ * xmax, more line pointers).
+ *
+ * heapread.c may provide a page that is in no buffer as a copy, which needs no
+ * lock.  If the hint bits do not prove that all tuples of the copy are live,
+ * the page is read into a buffer and judged there.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "team/heapjudge.h"
+#include "util.h"
+#include "utils/snapmgr.h"
+
+/*
+ * Prefetch the headers and the values of all tuples.  A table in shared buffers
+ * is too large for the processor's caches, so a scan spends most of its time
+ * waiting for memory.
+ *
+ * Returns the last offset.  Callers must use it: gcc 12 drops calls of a
+ * function that does nothing but prefetch.
+ */
+static inline OffsetNumber
+prefetch_tuples(const HeapJudge *judge)
+{
+	OffsetNumber last = PageGetMaxOffsetNumber(judge->here.page);
+
+	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++)
+	{
+		char	   *tuple = judge->here.page +
+			ItemIdGetOffset(PageGetItemId(judge->here.page, offset));
+
+		pt_prefetch(tuple);
+		pt_prefetch(tuple + judge->reach);
+	}
+	return last;
+}
+
+static inline void
+add_item(HeapJudge *judge, OffsetNumber offset, HeapTupleHeader tuple,
+		 bool alive)
+{
+	judge->offsets[judge->nitems] = offset;
+	judge->alive[judge->nitems++] = alive;
+	judge->nlive += alive;
+	judge->heap_only |= HeapTupleHeaderIsHeapOnly(tuple);
+}
+
+/*
+ * True if the hint bits alone prove the tuple live: a committed transaction
+ * inserted it, and none deleted it.
+ */
+static inline bool
+says_live(HeapTupleHeader tuple)
+{
+	const uint16 both = HEAP_XMIN_COMMITTED | HEAP_XMAX_INVALID;
+
+	return (tuple->t_infomask & both) == both;
+}
+
+/* Judge a tuple whose hint bits do not suffice.  The page is in a buffer. */
+static HeapVerdict
+judge_by_horizon(const HeapJudge *judge, OffsetNumber offset)
+{
+	HeapTupleData tuple;
+	HTSV_Result status;
+
+	heapjudge_tuple(judge, offset, &tuple);
+	status = HeapTupleSatisfiesVacuum(&tuple, judge->oldest_xmin,
+									  judge->here.buffer);
+	return judge->decide(status, &tuple, judge->arg);
+}
+
+/*
+ * Judge all tuples with SnapshotAny.  Returns false if the server must do the
+ * page, or if it is a copy and the hint bits of a tuple do not suffice.
+ */
+static bool
+judge_all(HeapJudge *judge)
+{
+	OffsetNumber last = prefetch_tuples(judge);
+
+	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++)
+	{
+		HeapTupleHeader tuple;
+		HeapVerdict verdict;
+
+		if (!ItemIdIsNormal(PageGetItemId(judge->here.page, offset)))
+			continue;
+		judge->nseen++;
+		tuple = heapjudge_header(judge, offset);
+		if (says_live(tuple))
+			verdict = HEAP_TAKE_LIVE;
+		else if (BufferIsValid(judge->here.buffer))
+			verdict = judge_by_horizon(judge, offset);
+		else
+			return false;
+
+		if (verdict == HEAP_TAKE_LIVE || verdict == HEAP_TAKE_DELETED)
+			add_item(judge, offset, tuple, verdict == HEAP_TAKE_LIVE);
+		else if (verdict == HEAP_BREAK_CHAIN)
+			judge->broken_chain = true;
+		else if (verdict == HEAP_ASK_SERVER)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Find the tuples that an MVCC snapshot sees.  Returns false if the page is a
+ * copy and the hint bits of a tuple do not suffice.
+ */
+static bool
+judge_visible(HeapJudge *judge, Snapshot snapshot)
+{
+	OffsetNumber last = prefetch_tuples(judge);
+	bool		all_visible = PageIsAllVisible(judge->here.page) &&
+		!snapshot->takenDuringRecovery;
+
+	pt_test_for_old_snapshot(snapshot, judge->heap, judge->here.page);
+	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++)
+	{
+		HeapTupleHeader header;
+		HeapTupleData tuple;
+
+		if (!ItemIdIsNormal(PageGetItemId(judge->here.page, offset)))
+			continue;
+		header = heapjudge_header(judge, offset);
+
+		/* as the visibility function decides, without the call */
+		if (!all_visible &&
+			!(says_live(header) &&
+			  (HeapTupleHeaderXminFrozen(header) ||
+			   TransactionIdPrecedes(HeapTupleHeaderGetRawXmin(header),
+									 snapshot->xmin))))
+		{
+			if (!BufferIsValid(judge->here.buffer))
+				return false;
+			heapjudge_tuple(judge, offset, &tuple);
+			if (!HeapTupleSatisfiesVisibility(&tuple, snapshot,
+											  judge->here.buffer))
+				continue;
+		}
+		add_item(judge, offset, header, true);
+	}
+	judge->nseen = judge->nitems;
+	return true;
+}
+
+/* True if every heap-only tuple to use has a known root. */
+static bool
+roots_are_known(const HeapJudge *judge)
+{
+	for (int i = 0; i < judge->nitems; i++)
+	{
+		OffsetNumber offset = judge->offsets[i];
+
+		if (!OffsetNumberIsValid(judge->roots[offset - 1]) &&
+			HeapTupleHeaderIsHeapOnly(heapjudge_header(judge, offset)))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Judge the page.  Returns false if the server must do it, or if a copy does
+ * not suffice.
+ */
+static bool
+judge_tuples(HeapJudge *judge)
+{
+	Snapshot	snapshot = judge->scan->rs_base.rs_snapshot;
+
+	judge->nitems = judge->nlive = judge->nseen = 0;
+	judge->heap_only = judge->broken_chain = false;
+
+	if (IsMVCCSnapshot(snapshot) ? !judge_visible(judge, snapshot) :
+		!judge_all(judge))
+		return false;
+	if (!judge->heap_only || !judge->find_roots)
+		return true;
+	heap_get_root_tuples(judge->here.page, judge->roots);
+	return roots_are_known(judge);
+}
+
+/*
+ * Judge a page in a buffer.  Returns false if the server must do it.
+ */
+static bool
+judge_buffer(HeapJudge *judge)
+{
+	bool		mvcc = IsMVCCSnapshot(judge->scan->rs_base.rs_snapshot);
+	bool		judged;
+
+	/* the server's scans prune only where a snapshot decides */
+	if (mvcc)
+		heap_page_prune_opt(judge->heap, judge->here.buffer);
+
+	LockBuffer(judge->here.buffer, BUFFER_LOCK_SHARE);
+	judged = judge_tuples(judge);
+	LockBuffer(judge->here.buffer, BUFFER_LOCK_UNLOCK);
+
+	if (mvcc && !judged)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg_internal("failed to find parent tuple for heap-only tuple in block %u of table \"%s\"",
+								 judge->here.block,
+								 RelationGetRelationName(judge->heap))));
+	return judged;
+}
+
+static void
+report(const HeapJudge *judge, int param, BlockNumber blocks)
+{
+	if (judge->progress)
+		pgstat_progress_update_param(param, blocks);
+}
+
+void
+heapjudge_begin(HeapJudge *judge, ParallelTableScanDesc parallel,
+				Snapshot snapshot)
+{
+	TableScanDesc scan;
+
+	if (parallel != NULL)
+		scan = table_beginscan_parallel(judge->heap, parallel);
+	else
+		scan = table_beginscan_strat(judge->heap, snapshot, 0, NULL, true,
+									 true);
+	judge->scan = (HeapScanDesc) scan;
+	judge->reader = heapread_begin(judge->scan);
+	report(judge, judge->total_param, judge->scan->rs_nblocks);
+}
+
+bool
+heapjudge_next(HeapJudge *judge, bool *judged)
+{
+	if (!heapread_next(judge->reader, &judge->here))
+		return false;
+	CHECK_FOR_INTERRUPTS();
+	judge->pages++;
+	report(judge, judge->done_param,
+		   heapread_done(judge->scan, judge->here.block));
+
+	if (!BufferIsValid(judge->here.buffer))
+	{
+		*judged = judge_tuples(judge);
+		judge->copied_pages += *judged;
+		if (*judged)
+			return true;
+		heapread_pin(judge->reader, &judge->here);
+	}
+	*judged = judge_buffer(judge);
+	return true;
+}
+
+void
+heapjudge_end(HeapJudge *judge)
+{
+	heapread_end(judge->reader);
+	report(judge, judge->done_param, judge->scan->rs_nblocks);
+	table_endscan((TableScanDesc) judge->scan);
+}
