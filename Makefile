@@ -128,9 +128,9 @@ LAYERS = \
 	$(addprefix variant/, \
 		variants variant_form variant_hash variant_index variant_heap variant_datum variant_tuple) \
 	$(addprefix team/, \
-		heapcolumns heapread heapjudge heapscan request team parallel siblings participant build) \
+		heapcolumns heapread heapjudge heapscan request team parallel build) \
 	$(addprefix btree/, \
-		btpage btentry btblocks btwrite btlinks btload btbuild) \
+		btpage btentry btblocks btwrite btlinks btload btreport siblings btbuild) \
 	$(addprefix copy/, \
 		copyscan copywrite tablecopy) \
 	$(addprefix query/, \

@@ -116,7 +116,7 @@ typedef struct PtBuild
 	Size		arg_size;
 	bool		is_leader;		/* in the backend that called ptsort_build() */
 	int			participants;	/* number of processes that scan and sort (in
-								 * a worker: the maximum) */
+								 * a worker and in shared_init: the maximum) */
 	int			participant;	/* number of this process: 0 the leader, 1, 2,
 								 * ... the workers */
 	void	   *shared;			/* memory of shared_size() bytes, zeroed and

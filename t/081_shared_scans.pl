@@ -380,7 +380,7 @@ foreach my $end ('pg_cancel_backend', 'pg_terminate_backend', 'kill')
 	ok(wait_for_point($node, 'build: before load'), "$end: a sibling is built");
 	is($node->safe_psql('postgres', q{
 SELECT command, phase, index_relid::regclass, tuples_total, blocks_total FROM pg_stat_progress_create_index}),
-		'REINDEX|building index: sorting live tuples|dups_word|5000|0', "$end: progress");
+		'REINDEX|building index: loading tuples in tree|dups_word|5000|0', "$end: progress");
 	is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_ls_dir('base/pgsql_tmp') name}), '2', "$end: files wait");
 	my $pid = $node->safe_psql('postgres', 'SELECT pid FROM pg_stat_progress_create_index');
 	$node->safe_psql('postgres', "SELECT $end($pid)") if $end ne 'kill';

@@ -1,13 +1,19 @@
 /*-------------------------------------------------------------------------
  *
  * btbuild.c
- *	  ptsort's btree build: the sort, the driver and the loader put together.
+ *	  ptsort's btree build: the scan, the sort and the load put together.
  *
- * The driver (ptsort_build.h) calls back in every participant to begin a sort
- * of index tuples, to put them, and to load slices of the merged stream with
- * btload; a build without workers loads one slice that has everything.  The
- * sort checks uniqueness, the loader the size of tuples, so errors are raised
- * there.
+ * A build is a kind of team (team.h): its processes scan the table, sort index
+ * tuples, and load slices of the merged stream with btload; a build without
+ * workers loads one slice that has everything.  The sort checks uniqueness, the
+ * loader the size of tuples, so errors are raised there.
+ *
+ * The scan may also put tuples into a sort for each sibling (siblings.h).  The
+ * leader makes siblings of the candidates in the request if there are workers.
+ * Or the build has no scan, because its own runs wait.
+ *
+ * If a collation contradicts its own tables, the sort fails.  Then the leader
+ * empties the index again, and the build starts over without the tables.
  *
  * This file also logs what happens and keeps it for ptsort_last_build().
  *
@@ -17,220 +23,442 @@
 
 #include "btree/btbuild.h"
 #include "btree/btload.h"
+#include "btree/btreport.h"
+#include "catalog/index.h"
 #include "catalog/storage.h"
 #include "commands/progress.h"
-#include "key/key.h"
+#include "fault.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "sort/sortread.h"
 #include "sort/tuplesort.h"
 #include "storage/bufmgr.h"
 #include "team/build.h"
+#include "text/text_rank.h"
 #include "util.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "variant/variants.h"
 
-/* The load reports progress and can be cancelled after this many tuples. */
-#define LOAD_STEP	1024
-
-/*
- * BtBuildArg: what the leader's callbacks need.  It is the argument of the
- * build, with size 0, so that workers get no copy.
- */
-typedef struct BtBuildArg
+/* Sibling: another index that the scan of this build serves. */
+typedef struct Sibling
 {
+	Relation	index;
+	IndexInfo  *index_info;
+	dsm_segment *segment;		/* of its sort */
+	PtSort	   *sort;
+} Sibling;
+
+/* What the workers must know about a sibling. */
+typedef struct SiblingInfo
+{
+	Oid			index_id;
+	dsm_handle	segment;
+} SiblingInfo;
+
+/* BtBuildInfo: what the workers must know. */
+typedef struct BtBuildInfo
+{
+	BuildInfo	base;			/* must be first */
+	dsm_handle	stored;			/* segment of the runs to load, or
+								 * DSM_HANDLE_INVALID: scan the table */
+	bool		check_unique;	/* BtBuildRequest.check_unique */
+	int			nsiblings;
+	SiblingInfo siblings[MAX_SIBLINGS];
+} BtBuildInfo;
+
+/* BtBuild: one process of a build. */
+typedef struct BtBuild
+{
+	Build		base;			/* must be first */
+	int			nsiblings;
+	Sibling		siblings[MAX_SIBLINGS];
+	dsm_segment *stored;		/* in a worker: segment of BtBuildInfo.stored */
+
+	/* Leader */
+	BtBuildInfo info;
 	const BtBuildRequest *request;
-	const BuildScan *scan;
-	int64		budget;
-	bool	   *started;		/* true after the start line was logged */
-	int64	   *pages;			/* output: pages written by each participant
-								 * except the leader */
-} BtBuildArg;
+	WaitingRuns described;		/* siblings_describe before the scan */
+	bool		started;		/* the start line was logged */
+	BtLoad	   *load;			/* until all participants have loaded */
+} BtBuild;
 
 extern PGDLLEXPORT void ptsort_btbuild_worker_main(dsm_segment *segment,
 												   shm_toc *toc);
 
-static void say_start(Relation index, const BtBuildArg *arg, int participants);
-static void say_end(Relation index, const PtBuildResult *result,
-					double elapsed_ms);
-static void publish_result(Relation index, const PtBuildResult *result,
-						   const int64 *pages, bool scanned_before);
 
-bool		ptsort_log_build = false;
+/*
+ * Siblings
+ */
 
-/* the session's last reports, by BtReportKind, in TopMemoryContext */
-static BtBuildReport *last_reports[BT_REPORT_COPY + 1];
+/* Add an index whose segment is attached to the siblings. */
+static void
+add_sibling(BtBuild *self, Relation index, bool check_unique,
+			dsm_segment *segment)
+{
+	Sibling    *sibling = &self->siblings[self->nsiblings++];
+
+	sibling->index = index;
+	sibling->index_info = BuildIndexInfo(index);
+	sibling->index_info->ii_Unique &= check_unique;
+	sibling->segment = segment;
+	self->base.team.sorts = 1 + self->nsiblings;
+}
+
+/*
+ * Make siblings of the candidates, in their order, until there is no segment
+ * for the runs of the next one or no room in the budget for its sort.  Without
+ * workers, drop them.
+ */
+static void
+btbuild_prepare(Team *team, int processes)
+{
+	BtBuild    *self = (BtBuild *) team;
+	const BtBuildRequest *request = self->request;
+	BtBuildInfo *info = &self->info;
+	int64		most = team->budget / team->participants / PTSORT_MIN_BUDGET;
+
+	for (int i = 0; i < self->nsiblings && processes == 1; i++)
+		dsm_detach(self->siblings[i].segment);
+	self->nsiblings = team->sorts = 0;
+	for (int i = 0; i < request->ncandidates && i + 2 <= most && processes > 1;
+		 i++)
+	{
+		Relation	index = request->candidates[i];
+		dsm_segment *segment = siblings_create(processes);
+
+		if (segment == NULL)
+			break;
+		info->siblings[i].index_id = RelationGetRelid(index);
+		info->siblings[i].segment = dsm_segment_handle(segment);
+		add_sibling(self, index, request->check_unique, segment);
+	}
+	info->nsiblings = self->nsiblings;
+}
+
+/* Perform the sorts of the siblings, which write and announce their runs. */
+static void
+btbuild_perform_siblings(Team *team)
+{
+	BtBuild    *self = (BtBuild *) team;
+
+	for (int i = 0; i < self->nsiblings; i++)
+	{
+		fault_point("build: sort of sibling");
+		/* it also announces the outcome, which siblings_keep reads */
+		sort_perform(self->siblings[i].sort);
+		sort_end(self->siblings[i].sort);
+	}
+}
+
+/* Make the siblings' runs, which are all there, wait for their builds. */
+static void
+keep_siblings(const BtBuild *self)
+{
+	WaitingRuns runs = self->described;
+
+	runs.participants = self->base.team.participants;
+	runs.workers = self->request->workers;
+	runs.rows = self->base.heap_tuples;
+	runs.broken_hot_chain = self->base.index_info->ii_BrokenHotChain;
+	namestrcpy(&runs.scanned_for, RelationGetRelationName(self->base.index));
+	for (int i = 0; i < self->nsiblings; i++)
+	{
+		const Sibling *sibling = &self->siblings[i];
+
+		runs.index_id = RelationGetRelid(sibling->index);
+		runs.is_unique = sibling->index_info->ii_Unique;
+		runs.segment = sibling->segment;
+		siblings_keep(&runs);
+	}
+}
 
 
 /*
- * The callbacks
+ * Log lines
  */
+
+/* Describe the source of the tuples, if not a scan for this index alone. */
+static const char *
+describe_scan(const BtBuild *self)
+{
+	if (self->request->runs != NULL)
+		return psprintf(", from the scan for \"%s\"",
+						NameStr(self->request->runs->scanned_for));
+	if (self->nsiblings > 0)
+		return psprintf(", one scan for %d indexes", self->nsiblings + 1);
+	return "";
+}
+
+static void
+say_start(const BtBuild *self)
+{
+	if (message_level_is_interesting(btreport_log_level()))
+		ereport(btreport_log_level(),
+				(errmsg("ptsort: building index \"%s\": %s%s",
+						RelationGetRelationName(self->base.index),
+						btreport_describe(&self->base.team,
+										  self->request->source,
+										  self->base.index),
+						describe_scan(self))));
+}
+
+static void
+say_end(const BtBuild *self, const BtBuildReport *report, double elapsed_ms)
+{
+	int64		runs = 0;
+	int64		temp_bytes = 0;
+
+	for (int i = 0; i < report->nparticipants; i++)
+	{
+		runs += report->participants[i].build.sort.runs;
+		temp_bytes += report->participants[i].build.sort.temp_bytes;
+	}
+	ereport(btreport_log_level(),
+			(errmsg("ptsort: built index \"%s\": %s, %.0f tuples, %.1f ms, runs: %lld, temporary files: %lld kB",
+					RelationGetRelationName(self->base.index),
+					btreport_count(&self->base.team),
+					self->base.index_tuples, elapsed_ms, (long long) runs,
+					(long long) (temp_bytes + 1023) / 1024)));
+}
+
+
+/*
+ * The phases: TeamKind
+ */
+
+static void
+btbuild_open(Team *team)
+{
+	BtBuild    *self = (BtBuild *) team;
+	const BtBuildInfo *info = team->info;
+
+	build_open(team);
+	team->slices = true;
+	if (info->stored != DSM_HANDLE_INVALID)
+	{
+		self->stored = siblings_attach(info->stored);
+		team->stored = siblings_sorts(self->stored);
+	}
+	for (int i = 0; i < info->nsiblings; i++)
+	{
+		const SiblingInfo *sibling = &info->siblings[i];
+		dsm_segment *segment = siblings_attach(sibling->segment);
+
+		add_sibling(self, index_open(sibling->index_id, AccessShareLock),
+					info->check_unique, segment);
+	}
+}
+
+static void
+btbuild_close(Team *team)
+{
+	BtBuild    *self = (BtBuild *) team;
+
+	for (int i = 0; i < self->nsiblings; i++)
+	{
+		dsm_detach(self->siblings[i].segment);
+		index_close(self->siblings[i].index, AccessShareLock);
+	}
+	if (self->stored != NULL)
+		dsm_detach(self->stored);
+	build_close(team);
+}
 
 /*
  * The number of participants is known when the leader begins its first sort,
  * so the start line is logged then.
  */
 static PtSort *
-begin_sort(PtBuild *build, const PtSortOptions *options)
+btbuild_begin(Team *team, const SortOptions *options)
 {
-	const BtBuildArg *arg = build->arg;
+	BtBuild    *self = (BtBuild *) team;
+	const Build *build = &self->base;
 
-	if (build->is_leader && !*arg->started)
+	if (team->is_leader && !self->started)
 	{
-		say_start(build->index, arg, build->participants);
-		*arg->started = true;
+		say_start(self);
+		self->started = true;
 	}
 	return variant_begin_index_with(build->heap, build->index,
 									build->index_info->ii_Unique,
 									build->index_info->ii_NullsNotDistinct,
-									(const SortOptions *) options);
+									options);
 }
 
+/* Begin the sort of a sibling. */
+static PtSort *
+begin_sibling(const BtBuild *self, const Sibling *sibling)
+{
+	SortOptions options = team_options(&self->base.team, PTSORT_WORKER,
+									   siblings_sorts(sibling->segment));
+
+	options.postpone = true;
+	return variant_begin_index_with(self->base.heap, sibling->index,
+									sibling->index_info->ii_Unique,
+									sibling->index_info->ii_NullsNotDistinct,
+									&options);
+}
+
+/* IndexBuildCallback: put a tuple of the table into a sort. */
 static void
-put_tuple(PtBuild *build, PtSort *sort, ItemPointer tid, Datum *values,
-		  bool *isnull, bool alive)
+btbuild_put(Relation index, ItemPointer tid, Datum *values, bool *isnull,
+			bool alive, void *sort)
 {
 	variant_put_index(sort, tid, values, isnull, alive);
 }
 
+/* Put this process's part of the table, also into the siblings' sorts. */
+static void
+btbuild_fill(Team *team)
+{
+	BtBuild    *self = (BtBuild *) team;
+	int			ntargets = 1 + self->nsiblings;
+	HeapScanTarget *targets = palloc0(ntargets * sizeof(HeapScanTarget));
+
+	targets[0].index = self->base.index;
+	targets[0].index_info = self->base.index_info;
+	targets[0].state = team->sort;
+	for (int i = 0; i < self->nsiblings; i++)
+	{
+		Sibling    *sibling = &self->siblings[i];
+
+		sibling->sort = begin_sibling(self, sibling);
+		targets[1 + i].index = sibling->index;
+		targets[1 + i].index_info = sibling->index_info;
+		targets[1 + i].state = sibling->sort;
+	}
+	for (int i = 0; i < ntargets; i++)
+		targets[i].callback = btbuild_put;
+
+	build_scan(&self->base, targets, ntargets);
+	for (int i = 0; i < self->nsiblings; i++)
+	{
+		PtSortStats stats;
+
+		sort_stats(self->siblings[i].sort, &stats);
+		team->others_ms += stats.sort_ms + stats.run_ms;
+	}
+	pfree(targets);
+}
+
 /* Count this participant's tuples; the leader reports the sum as progress. */
 static void
-report_tuples(PtBuild *build, BtLoad *load)
+report_tuples(const Team *team, BtLoad *load)
 {
 	int64		done = btload_report(load);
 
 	CHECK_FOR_INTERRUPTS();
-	if (build->is_leader)
+	if (team->is_leader)
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, done);
 }
 
 /* Add the sort's current slice to the index's slice, tuple by tuple. */
 static void
-load_tuples(PtBuild *build, PtSort *sort, BtLoad *load, BtSlice *slice)
+load_tuples(const Team *team, BtLoad *load, BtSlice *slice)
 {
 	IndexTuple	itup;
 	int			unreported = 0;
 
-	while ((itup = variant_get_index(sort, true)) != NULL)
+	while ((itup = variant_get_index(team->sort, true)) != NULL)
 	{
 		btload_add(slice, itup);
-		if (++unreported == LOAD_STEP)
+		if (++unreported == BTREPORT_STEP)
 		{
-			report_tuples(build, load);
+			report_tuples(team, load);
 			unreported = 0;
 		}
 	}
-	report_tuples(build, load);
+	report_tuples(team, load);
 }
 
 /* load_tuples for exact keys: many entries at a time, without index tuples. */
 static void
-load_entries(PtBuild *build, PtSort *sort, BtLoad *load, BtSlice *slice,
+load_entries(const Team *team, BtLoad *load, BtSlice *slice,
 			 const KeyForm *form)
 {
 	const uint64 *entries;
 	int			n;
 
-	while ((entries = variant_get_index_entries(sort, &n)) != NULL)
+	while ((entries = variant_get_index_entries(team->sort, &n)) != NULL)
 	{
 		btload_add_entries(slice, form, entries, n);
-		report_tuples(build, load);
+		report_tuples(team, load);
 	}
 }
 
 /* Load one slice of the index: the sort's current slice. */
 static void
-load_slice(PtBuild *build, PtSort *sort, BtLoad *load, int number)
+load_slice(const Team *team, BtLoad *load, int number)
 {
 	BtSlice    *slice = btload_begin_slice(load, number);
-	const PtSortKey *key = variant_index_exact_key(sort);
+	const PtSortKey *key = variant_index_exact_key(team->sort);
 
 	if (key)
-		load_entries(build, sort, load, slice, key_form(key));
+		load_entries(team, load, slice, key_form(key));
 	else
-		load_tuples(build, sort, load, slice);
+		load_tuples(team, load, slice);
 	btload_end_slice(slice);
 }
 
-static Size
-shared_size(PtBuild *build, int processes, int slices)
-{
-	return btload_estimate(processes, slices);
-}
-
+/* Load slices.  The leader keeps its load for finish_load. */
 static void
-shared_init(PtBuild *build, int processes, int slices)
+btbuild_load(Team *team)
 {
-	btload_init_shared(build->shared, build->index, processes, slices);
-}
-
-/* The leader keeps its load for finish_load. */
-static void
-load_slices(PtBuild *build, PtSort *sort)
-{
+	BtBuild    *self = (BtBuild *) team;
 	BtLoad	   *load;
 	PtSortStats stats;
 	SortOutcome outcome = {0};
 	int			slice;
 
-	sort_stats(sort, &stats);
-	load = btload_begin(build->shared, build->participant, build->heap,
-						build->index, build->fileset, stats.tuples);
-	while (!outcome.failed && sort_next_slice(sort, &slice))
+	sort_stats(team->sort, &stats);
+	load = btload_begin(team->shared, team->participant, self->base.heap,
+						self->base.index, team_fileset(team), stats.tuples);
+	while (!outcome.failed && sort_next_slice(team->sort, &slice))
 	{
-		load_slice(build, sort, load, slice);
-		sort_outcome(sort, &outcome);
+		load_slice(team, load, slice);
+		sort_outcome(team->sort, &outcome);
 	}
-	if (build->is_leader)
-		build->local = load;
+	if (team->is_leader)
+		self->load = load;
 	else
 		btload_end(load);
 }
 
-static void
-finish_load(PtBuild *build)
+static Size
+btbuild_shared_size(Team *team, int processes, int slices)
 {
-	const BtBuildArg *arg = build->arg;
-	int			processes = btload_participants(build->shared);
-
-	/* The others counted tuples after the leader's last report. */
-	report_tuples(build, build->local);
-	btload_finish(build->local);
-	for (int i = 1; i < processes; i++)
-		arg->pages[i] = btload_pages(build->shared, i);
+	return btload_estimate(processes, slices);
 }
 
-/*
- * Begin again with an empty file because a collation contradicts its tables;
- * like RelationTruncateIndexes (heap.c).
- */
 static void
-start_over(PtBuild *build)
+btbuild_shared_init(Team *team, int processes, int slices)
 {
-	btload_end(build->local);
-	RelationTruncate(build->index, 0);
-	ereport(btbuild_log_level(),
-			(errmsg("ptsort: restarting build of index \"%s\": its collation contradicts itself",
-					RelationGetRelationName(build->index))));
+	btload_init_shared(team->shared, ((Build *) team)->index, processes,
+					   slices);
 }
 
-static const BuildOps btbuild_ops = {
-	.base.begin = begin_sort,
-	.base.put = put_tuple,
-	.base.shared_size = shared_size,
-	.base.shared_init = shared_init,
-	.base.load_slices = load_slices,
-	.base.finish = finish_load,
-	.worker_main = "ptsort_btbuild_worker_main",
-	.start_over = start_over
+static const TeamKind btbuild_kind = {
+	.open = btbuild_open,
+	.close = btbuild_close,
+	.prepare = btbuild_prepare,
+	.begin = btbuild_begin,
+	.fill = btbuild_fill,
+	.perform_others = btbuild_perform_siblings,
+	.read = btbuild_load,
+	.shared_size = btbuild_shared_size,
+	.shared_init = btbuild_shared_init,
+	.enter_phase = build_enter_phase
 };
 
 void
 ptsort_btbuild_worker_main(dsm_segment *segment, shm_toc *toc)
 {
-	participant_serve(segment, toc, &btbuild_ops.base);
+	BtBuild		self = {.base.team.kind = &btbuild_kind};
+
+	team_serve(&self.base.team, segment, toc);
 }
 
 
@@ -238,36 +466,149 @@ ptsort_btbuild_worker_main(dsm_segment *segment, shm_toc *toc)
  * The build
  */
 
+/*
+ * Scan, sort and load.  Returns false, with *outcome, if a sort failed; then
+ * the load must be undone.
+ */
+static bool
+run_build(BtBuild *self, SortOutcome *outcome)
+{
+	Build	   *build = &self->base;
+	Team	   *team = &build->team;
+	const WaitingRuns *runs = self->request->runs;
+
+	siblings_describe(&self->described, build->heap, InvalidOid);
+	build_run(build, self->request->workers);
+	if (runs != NULL)
+	{
+		build->heap_tuples = runs->rows;
+		build->index_info->ii_BrokenHotChain |= runs->broken_hot_chain;
+	}
+	*outcome = team_outcome(team);
+	if (outcome->failed)
+		return false;
+	build_check(build, "btbuild_load");
+
+	/* The others counted tuples after the leader's last report. */
+	report_tuples(team, self->load);
+	btload_finish(self->load);
+	fault_point("build: after finish");
+	return true;
+}
+
+/*
+ * Undo a load whose sort failed because a collation contradicts its tables,
+ * like RelationTruncateIndexes (heap.c).  Stop using the tables, in this
+ * process and its workers, so that no sort fails for this reason again.
+ */
+static void
+undo(BtBuild *self, Oid collation)
+{
+	Relation	index = self->base.index;
+
+	btload_end(self->load);
+	RelationTruncate(index, 0);
+	ereport(btreport_log_level(),
+			(errmsg("ptsort: restarting build of index \"%s\": its collation contradicts itself",
+					RelationGetRelationName(index))));
+	ereport(WARNING,
+			(errmsg("collation \"%s\" contradicts its own tables",
+					get_collation_name(collation)),
+			 errdetail("%s orders two strings differently from the weights of their characters.  Index \"%s\" is built again without these.",
+					   text_rank_provider(collation),
+					   RelationGetRelationName(index))));
+	(void) text_rank_distrust(collation);
+}
+
+/* Add the costs of a build that failed. */
+static void
+add_costs(PtBuildStats *sum, const Team *team)
+{
+	for (int i = 0; i <= team->launched; i++)
+	{
+		sum->wal_bytes += team->slots[i].stats.wal_bytes;
+		sum->sort.comparisons += team->slots[i].stats.sort.comparisons;
+	}
+}
+
+/*
+ * Report the build; the costs of builds that failed count for the leader.  The
+ * leader wrote all pages that no worker wrote.
+ */
+static BtBuildReport *
+make_report(const BtBuild *self, const PtBuildStats *failed)
+{
+	const Team *team = &self->base.team;
+	BtBuildReport *report = btreport_new(self->base.index, team);
+	BtBuildStats *leader = &report->participants[0];
+
+	report->scanned_before = self->request->runs != NULL;
+	leader->build.wal_bytes += failed->wal_bytes;
+	leader->build.sort.comparisons += failed->sort.comparisons;
+	leader->pages = RelationGetNumberOfBlocks(self->base.index);
+	for (int i = 1; i < report->nparticipants; i++)
+	{
+		report->participants[i].pages = btload_pages(team->shared, i);
+		leader->pages -= report->participants[i].pages;
+	}
+	return report;
+}
+
+/* End a build, except for what its team has in the segment. */
+static void
+end_build(BtBuild *self)
+{
+	keep_siblings(self);
+	team_finish(&self->base.team);
+}
+
+/* Begin a team for the request, in the current memory context. */
+static BtBuild *
+begin_build(const PtBuildRequest *what, const BtBuildRequest *request)
+{
+	BtBuild    *self = palloc0(sizeof(BtBuild));
+	Team	   *team = &self->base.team;
+	const WaitingRuns *runs = request->runs;
+
+	build_init(&self->base, &btbuild_kind, what, &self->info.base,
+			   sizeof(self->info));
+	self->request = request;
+	self->info.check_unique = request->check_unique;
+	self->info.stored = DSM_HANDLE_INVALID;
+	team->worker_main = "ptsort_btbuild_worker_main";
+	team->slices = true;
+	team->restartable = true;
+	if (runs != NULL)
+	{
+		self->info.stored = dsm_segment_handle(runs->segment);
+		team->table = NULL;
+		team->stored = siblings_sorts(runs->segment);
+		team->stored_participants = runs->participants;
+	}
+	return self;
+}
+
 IndexBuildResult *
 btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 			  const BtBuildRequest *request)
 {
-	bool		started = false;
-	BuildScan	scan = {
-		.runs = request->runs,
-		.ncandidates = request->ncandidates,
-		.candidates = request->candidates
-	};
-	BtBuildArg	arg = {
-		.request = request,
-		.scan = &scan,
-		.budget = (int64) maintenance_work_mem * 1024,
-		.started = &started,
-		.pages = palloc0(mul_size(request->workers + 1, sizeof(int64)))
-	};
-	PtBuildRequest build = {
+	PtBuildRequest what = {
 		.heap = heap,
 		.index = index,
 		.index_info = indexInfo,
-		.workers = request->workers,
-		.budget = arg.budget,
-		.arg = &arg,
+		.budget = (int64) maintenance_work_mem * 1024,
 		.progress = true
 	};
-	PtBuildResult *built;
-	IndexBuildResult *result;
+	BtBuildRequest again = *request;
+	IndexBuildResult *result = palloc0(sizeof(IndexBuildResult));
+	MemoryContext caller = CurrentMemoryContext;
+	MemoryContext context = AllocSetContextCreate(caller, "ptsort build",
+												  ALLOCSET_DEFAULT_SIZES);
+	PtBuildStats failed = {0};
+	BtBuildReport *report;
+	BtBuild    *self;
+	SortOutcome outcome;
 	instr_time	start;
-	double		elapsed_ms;
 
 	/* as in the server's btbuild() */
 	if (RelationGetNumberOfBlocks(index) != 0)
@@ -275,169 +616,29 @@ btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 			 RelationGetRelationName(index));
 
 	INSTR_TIME_SET_CURRENT(start);
-	built = build_own(&build, &btbuild_ops, &scan);
-	elapsed_ms = pt_ms_since(start);
+	MemoryContextSwitchTo(context);
+	self = begin_build(&what, request);
+	while (!run_build(self, &outcome))
+	{
+		undo(self, outcome.contradicted);
+		end_build(self);
+		add_costs(&failed, &self->base.team);
+		team_leave(&self->base.team);
 
-	publish_result(index, built, arg.pages, request->runs != NULL);
-	say_end(index, built, elapsed_ms);
+		again.runs = NULL;		/* scan the table, for this index only */
+		again.ncandidates = 0;
+		self = begin_build(&what, &again);
+		self->started = true;
+	}
+	end_build(self);
+	report = make_report(self, &failed);
+	say_end(self, report, pt_ms_since(start));
+	btreport_publish(report, BT_REPORT_BUILD);
+	result->heap_tuples = self->base.heap_tuples;
+	result->index_tuples = self->base.index_tuples;
+	team_leave(&self->base.team);
 
-	result = palloc(sizeof(IndexBuildResult));
-	result->heap_tuples = built->heap_tuples;
-	result->index_tuples = built->index_tuples;
-	pfree(built);
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(context);
 	return result;
-}
-
-
-/*
- * A build's log lines and its report
- */
-
-int
-btbuild_log_level(void)
-{
-	return ptsort_log_build ? LOG_SERVER_ONLY : DEBUG1;
-}
-
-const char *
-btbuild_describe_key(Relation index)
-{
-	PtSortKey  *key = key_index(index);
-	int			nwords = key_nwords(key);
-
-	if (nwords == 0)
-		return "keys compared";
-	return psprintf("keys %s, %d %s",
-					key_is_exact(key) ? "exact" : "prefix",
-					nwords, nwords == 1 ? "word" : "words");
-}
-
-long long
-btbuild_memory_kb(int64 budget, int participants)
-{
-	return Max(budget, (int64) participants * PTSORT_MIN_BUDGET) / 1024;
-}
-
-/* Describe the source of the tuples, if not a scan for this index alone. */
-static const char *
-describe_scan(const BuildScan *scan)
-{
-	if (scan->runs != NULL)
-		return psprintf(", from the scan for \"%s\"",
-						NameStr(scan->runs->scanned_for));
-	if (scan->nsiblings > 0)
-		return psprintf(", one scan for %d indexes", scan->nsiblings + 1);
-	return "";
-}
-
-static void
-say_start(Relation index, const BtBuildArg *arg, int participants)
-{
-	const char *keys;
-
-	if (!message_level_is_interesting(btbuild_log_level()))
-		return;
-
-	keys = btbuild_describe_key(index);
-	ereport(btbuild_log_level(),
-			(errmsg_plural("ptsort: building index \"%s\": %d participant, %s, %s, %lld kB%s",
-						   "ptsort: building index \"%s\": %d participants, %s, %s, %lld kB%s",
-						   participants,
-						   RelationGetRelationName(index), participants,
-						   arg->request->source, keys,
-						   btbuild_memory_kb(arg->budget, participants),
-						   describe_scan(arg->scan))));
-}
-
-static void
-say_end(Relation index, const PtBuildResult *result, double elapsed_ms)
-{
-	int64		runs = 0;
-	int64		temp_bytes = 0;
-
-	for (int i = 0; i <= result->workers_launched; i++)
-	{
-		runs += result->stats[i].sort.runs;
-		temp_bytes += result->stats[i].sort.temp_bytes;
-	}
-	ereport(btbuild_log_level(),
-			(errmsg_plural("ptsort: built index \"%s\": %d participant, %.0f tuples, %.1f ms, runs: %lld, temporary files: %lld kB",
-						   "ptsort: built index \"%s\": %d participants, %.0f tuples, %.1f ms, runs: %lld, temporary files: %lld kB",
-						   result->participants,
-						   RelationGetRelationName(index),
-						   result->participants, result->index_tuples,
-						   elapsed_ms, (long long) runs,
-						   (long long) (temp_bytes + 1023) / 1024)));
-}
-
-BtBuildReport *
-btbuild_new_report(Relation index, int nparticipants)
-{
-	Size		size = add_size(offsetof(BtBuildReport, participants),
-								mul_size(nparticipants, sizeof(BtBuildStats)));
-	BtBuildReport *report = MemoryContextAllocZero(TopMemoryContext, size);
-
-	/* not GetUserId(): the server runs as the table's owner */
-	report->session_user = GetSessionUserId();
-	report->role = GetOuterUserId();
-	namestrcpy(&report->index_name, RelationGetRelationName(index));
-	report->nparticipants = nparticipants;
-	return report;
-}
-
-static void
-forget_report(BtReportKind kind)
-{
-	if (last_reports[kind] != NULL)
-		pfree(last_reports[kind]);
-	last_reports[kind] = NULL;
-}
-
-void
-btbuild_publish(BtBuildReport *report, BtReportKind kind)
-{
-	forget_report(kind);
-	last_reports[kind] = report;
-}
-
-/*
- * Make the result the session's last report.  The leader wrote all pages that
- * no worker wrote.
- */
-static void
-publish_result(Relation index, const PtBuildResult *result, const int64 *pages,
-			   bool scanned_before)
-{
-	int			nparticipants = result->workers_launched + 1;
-	BtBuildReport *report = btbuild_new_report(index, nparticipants);
-
-	report->scanned_before = scanned_before;
-	for (int i = 0; i < nparticipants; i++)
-		report->participants[i].build = result->stats[i];
-	report->participants[0].pages = RelationGetNumberOfBlocks(index);
-	for (int i = 1; i < nparticipants; i++)
-	{
-		report->participants[i].pages = pages[i];
-		report->participants[0].pages -= pages[i];
-	}
-	btbuild_publish(report, BT_REPORT_BUILD);
-}
-
-const BtBuildReport *
-btbuild_last_report(BtReportKind kind)
-{
-	const BtBuildReport *report = last_reports[kind];
-
-	if (report == NULL ||
-		report->session_user != GetSessionUserId() ||
-		report->role != GetOuterUserId())
-		return NULL;
-	return report;
-}
-
-void
-btbuild_forget_reports(void)
-{
-	forget_report(BT_REPORT_BUILD);
-	forget_report(BT_REPORT_COPY);
 }

@@ -4,17 +4,14 @@
  *	  Writes a table's new file from row versions in order, by one or several
  *	  processes.
  *
- * The ordered stream is cut into consecutive slices, which participants claim
- * in order and write at the same time.  The file has the rows in exactly that
- * order, so a slice begins where the one before it ends.  Where that is, is
- * known only when all pages of the slice before are filled.  Until then a
- * participant fills pages in memory and, when its memory is full, waits.  A
- * participant that has filled its slice publishes where the next one begins
- * before it writes its pages, so that both can write at the same time.
- *
- * So there is always one slice, the first that is not filled, whose place is
- * known: its participant writes as it fills, and it alone extends the file.
- * The others fill pages until their memory is full.
+ * Participants claim the slices of the ordered stream in order and write them
+ * at the same time.  A slice begins where the one before it ends, which is
+ * known when all pages of that one are filled.  Until then a participant fills
+ * pages in memory and, when its memory is full, waits.  A participant that has
+ * filled its slice publishes where the next one begins before it writes its
+ * pages.  So there is always one slice, the first that is not filled, whose
+ * place is known: its participant writes as it fills, and it alone extends the
+ * file.
  *
  *		leader						every participant (leader too)
  *		copywrite_estimate

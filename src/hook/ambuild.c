@@ -37,7 +37,7 @@
 #include "access/nbtree.h"
 #include "access/transam.h"
 #include "access/xact.h"
-#include "btree/btbuild.h"
+#include "btree/btreport.h"
 #include "catalog/catalog.h"
 #include "catalog/index.h"
 #include "catalog/objectaccess.h"
@@ -47,7 +47,6 @@
 #include "catalog/pg_proc.h"
 #include "catalog/pg_statistic_ext.h"
 #include "catalog/pg_type.h"
-#include "debug.h"
 #include "fault.h"
 #include "hook/ambuild.h"
 #include "hook/planworkers.h"
@@ -62,8 +61,7 @@
 #include "storage/lmgr.h"
 #include "storage/lock.h"
 #include "team/heapscan.h"
-#include "team/siblings.h"
-#include "team/team.h"
+#include "team/request.h"
 #include "utils/guc.h"
 #include "utils/inval.h"
 #include "utils/rel.h"
@@ -137,7 +135,7 @@ redirect_build_of(Oid index_oid)
 static void
 say_leaving(Relation index, const char *reason)
 {
-	ereport(btbuild_log_level(),
+	ereport(btreport_log_level(),
 			(errmsg("ptsort: leaving index \"%s\" to the server: %s",
 					RelationGetRelationName(index), reason)));
 }
@@ -304,7 +302,7 @@ is_parallelism_forbidden(Relation heap)
 	if (get_relation_info_hook == ptsort_get_relation_info &&
 		prev_get_relation_info == NULL)
 		return false;
-	return team_forbidden(heap);
+	return request_parallel_forbidden(heap);
 }
 
 /*
@@ -531,17 +529,16 @@ will_follow(Oid index_oid)
 
 /*
  * Open the indexes that will be built after this one, enter them in
- * *candidates, and return their number.  An index that another session has
+ * 'candidates', and return their number.  An index that another session has
  * locked ends the list: ptsort must not wait for a lock earlier than the server
  * does, and without the lock cannot see what the build calls.  An index whose
  * build may run user code ends it, too: that code might write to the table,
  * which must not happen between the scan and the builds that use its runs.
  */
 static int
-open_candidates(Relation heap, Relation index, Candidate *candidates)
+open_candidates(Relation heap, Relation index, Relation *candidates)
 {
 	List	   *indexes = RelationGetIndexList(heap);
-	bool		unique = !utility_rewrites();	/* rewrites do not check it */
 	bool		after = false;
 	int			n = 0;
 	ListCell   *lc;
@@ -554,7 +551,7 @@ open_candidates(Relation heap, Relation index, Candidate *candidates)
 
 		if (n == ptsort_indexes_per_scan - 1)
 			break;
-		if (!after || !will_follow(oid) || siblings_wait(oid))
+		if (!after || !will_follow(oid) || siblings_find(oid) != NULL)
 		{
 			after |= oid == RelationGetRelid(index);
 			continue;
@@ -570,11 +567,7 @@ open_candidates(Relation heap, Relation index, Candidate *candidates)
 				break;
 			continue;
 		}
-		candidates[n].index = other;
-		candidates[n].is_unique = unique && other->rd_index->indisunique;
-		candidates[n].nulls_not_distinct =
-			other->rd_index->indnullsnotdistinct;
-		n++;
+		candidates[n++] = other;
 	}
 	list_free(indexes);
 	return n;
@@ -584,7 +577,7 @@ static void
 close_candidates(BtBuildRequest *request)
 {
 	for (int i = 0; i < request->ncandidates; i++)
-		index_close(request->candidates[i].index, AccessShareLock);
+		index_close(request->candidates[i], AccessShareLock);
 	request->ncandidates = 0;
 }
 
@@ -595,20 +588,21 @@ close_candidates(BtBuildRequest *request)
  */
 static void
 plan_build(Relation heap, Relation index, IndexInfo *indexInfo,
-		   BtBuildRequest *request, Candidate *candidates)
+		   BtBuildRequest *request, Relation *candidates)
 {
-	if (siblings_wait(RelationGetRelid(index)))
-	{
-		int			theirs = siblings_workers(RelationGetRelid(index));
+	const WaitingRuns *runs = siblings_find(RelationGetRelid(index));
 
-		if (!request->is_order && !ptsort_debug.all_workers)
-			request->workers = Min(request->workers, theirs);
+	if (runs != NULL)
+	{
+		request->workers = Min(request->workers, runs->workers);
 		return;
 	}
 	if (may_share_scan(heap, index, indexInfo, request->workers))
 	{
 		request->candidates = candidates;
 		request->ncandidates = open_candidates(heap, index, candidates);
+		/* rewrites do not check uniqueness */
+		request->check_unique = !utility_rewrites();
 	}
 	if (!request->is_order)
 		planworkers_limit(request, heap, index);
@@ -621,27 +615,31 @@ static IndexBuildResult *
 build_or_load(Relation heap, Relation index, IndexInfo *indexInfo,
 			  BtBuildRequest *request)
 {
-	Candidate	candidates[MAX_SIBLINGS];
+	Relation	candidates[MAX_SIBLINGS];
+	WaitingRuns runs;
 	const char *why_not;
 	IndexBuildResult *result;
 
 	plan_build(heap, index, indexInfo, request, candidates);
-	request->runs = siblings_take(heap, index, indexInfo, request->workers,
-								  (int64) maintenance_work_mem * 1024,
-								  &why_not);
-	if (why_not != NULL)
+	if (siblings_find(RelationGetRelid(index)) != NULL)
 	{
-		ereport(btbuild_log_level(),
-				(errmsg("ptsort: scanning again for index \"%s\": %s",
-						RelationGetRelationName(index), why_not)));
-		plan_build(heap, index, indexInfo, request, candidates);
+		why_not = siblings_take(&runs, heap, index, indexInfo);
+		if (why_not == NULL)
+			request->runs = &runs;
+		else
+		{
+			ereport(btreport_log_level(),
+					(errmsg("ptsort: scanning again for index \"%s\": %s",
+							RelationGetRelationName(index), why_not)));
+			plan_build(heap, index, indexInfo, request, candidates);
+		}
 	}
 
 	result = btbuild_build(heap, index, indexInfo, request);
 
 	close_candidates(request);
 	if (request->runs != NULL)
-		siblings_release(request->runs);
+		dsm_detach(runs.segment);
 	return result;
 }
 

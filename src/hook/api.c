@@ -59,7 +59,7 @@ const PtSortApi ptsort_api_table = {
 	.get = sort_get,
 	.get_entries = sort_get_entries,
 
-	.build = build_run,
+	.build = build_embedded,
 
 	.reserve = sort_reserve,
 	.commit = sort_commit,

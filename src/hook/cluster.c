@@ -27,7 +27,7 @@
 #include "access/tableam.h"
 #include "access/transam.h"
 #include "access/xact.h"
-#include "btree/btbuild.h"
+#include "btree/btreport.h"
 #include "catalog/catalog.h"
 #include "catalog/index.h"
 #include "catalog/objectaccess.h"
@@ -58,7 +58,7 @@ static object_access_hook_type prev_object_access = NULL;
 static void
 say_leaving(const char *table, const char *reason)
 {
-	ereport(btbuild_log_level(),
+	ereport(btreport_log_level(),
 			(errmsg("ptsort: leaving copy of table \"%s\" to the server: %s",
 					table, reason)));
 }

@@ -13,7 +13,8 @@
 
 #include <limits.h>
 
-#include "btree/btbuild.h"
+#include "btree/btreport.h"
+#include "btree/siblings.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "hook/ambuild.h"
@@ -23,8 +24,6 @@
 #include "miscadmin.h"
 #include "query/sortnode.h"
 #include "query/sortreport.h"
-#include "team/build.h"
-#include "team/siblings.h"
 #include "text/text_compare.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
@@ -220,7 +219,7 @@ static void
 put_last_report(FunctionCallInfo fcinfo, BtReportKind kind)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	const BtBuildReport *report = btbuild_last_report(kind);
+	const BtBuildReport *report = btreport_last(kind);
 	BtBuildStats total = {0};
 
 	InitMaterializedSRF(fcinfo, 0);

@@ -72,7 +72,7 @@ work_us(const BtBuildRequest *request, Relation heap, Relation index)
 
 	estimate_rel_size(heap, NULL, &pages, &rows, &visible);
 	for (int i = 0; i < request->ncandidates; i++)
-		per_row += row_us(request->candidates[i].index);
+		per_row += row_us(request->candidates[i]);
 	return rows * per_row + pages * PAGE_US;
 }
 

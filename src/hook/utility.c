@@ -29,13 +29,13 @@
 #include "compat.h"
 
 #include "access/xact.h"
-#include "btree/btbuild.h"
+#include "btree/btreport.h"
+#include "btree/siblings.h"
 #include "commands/defrem.h"
 #include "hook/utility.h"
 #include "miscadmin.h"
 #include "query/sortreport.h"
 #include "tcop/utility.h"
-#include "team/siblings.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -347,7 +347,7 @@ ptsort_ProcessUtility(PlannedStmt *pstmt, const char *queryString,
 				  dest, qc);
 		if (discards_all(pstmt->utilityStmt))
 		{
-			btbuild_forget_reports();
+			btreport_forget();
 			sortreport_forget();
 		}
 		return;

@@ -1,11 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * build.c
- *	  The driver of a parallel index build: ptsort_build.h.
- *
- * A build is the work of a team (team.h).  Its processes scan, sort and, if the
- * user has load_slices, load in slices.  A build without workers has one
- * participant and one slice; the user's callbacks need not be aware of that.
+ *	  What all parallel index builds share, and ptsort_build(): build.h.
  *
  * The rules for processes that build an index together are those of the
  * server's own btree build (nbtsort.c).  Parallel mode lasts from before the
@@ -15,123 +11,28 @@
  * broken HOT chains of all participants to index.c, and adds the buffer and WAL
  * usage of the workers to its own.
  *
- * If a collation contradicts its own tables, the sort fails.  If the user has
- * start_over, that undoes what was written, and the build begins again without
- * the tables.
- *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
+#include "access/genam.h"
+#include "access/nbtree.h"		/* names of the phases in the progress view */
+#include "access/table.h"
+#include "catalog/index.h"
 #include "commands/progress.h"
 #include "fault.h"
 #include "optimizer/optimizer.h"
 #include "pgstat.h"
+#include "storage/proc.h"
 #include "team/build.h"
-#include "team/heapscan.h"
-#include "team/participant.h"
 #include "team/request.h"
-#include "text/text_rank.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
 /*
- * Leader: the state of the process that performs the build's request.
+ * Leader
  */
-typedef struct Leader
-{
-	Participant self;
-	SiblingKey	key;			/* of the siblings' runs, without the index */
-	const PtBuildRequest *request;
-	void		(*start_over) (PtBuild *build);
-} Leader;
-
-/*
- * Add up the counts of all participants' scans.  All runs must be there.
- */
-static void
-count_tuples(Leader *leader, PtBuildResult *result)
-{
-	const Team *team = &leader->self.team;
-	IndexInfo  *index_info = leader->request->index_info;
-
-	for (int i = 0; i <= team->launched; i++)
-	{
-		const TeamSlot *slot = &team->slots[i];
-
-		result->heap_tuples += slot->rows;
-		result->index_tuples += slot->put;
-		if (slot->broken_hot_chain)
-			index_info->ii_BrokenHotChain = true;
-	}
-
-	if (leader->self.progress)
-	{
-		const int	params[] = {
-			PROGRESS_CREATEIDX_TUPLES_TOTAL,
-			PROGRESS_SCAN_BLOCKS_TOTAL,
-			PROGRESS_SCAN_BLOCKS_DONE
-		};
-		const int64 values[] = {(int64) result->index_tuples, 0, 0};
-
-		pgstat_progress_update_multi_param(lengthof(params), params, values);
-	}
-}
-
-/*
- * Raise an error unless all participants together read as many blocks as the
- * table has: the index could lack rows that no participant counted.
- */
-static void
-check_blocks(const Team *team)
-{
-	BlockNumber expected;
-	int64		blocks = 0;
-
-	if (team->scan == NULL || team->stored != NULL ||
-		!heapscan_is_shareable(team->table))
-		return;
-	for (int i = 0; i <= team->launched; i++)
-	{
-		if (team->slots[i].blocks == InvalidBlockNumber)
-			return;
-		blocks += team->slots[i].blocks;
-	}
-	expected = participant_block_scan(team)->phs_nblocks;
-	if (blocks != expected)
-		elog(ERROR, "scan has read " INT64_FORMAT " of %u blocks of table \"%s\"",
-			 blocks, expected, RelationGetRelationName(team->table));
-}
-
-/*
- * Load, in slices together with the workers or alone.  If a sort failed, undo
- * the load by start_over.  Otherwise raise an error if the load left tuples
- * unread: the index would lack them.
- */
-static SortOutcome
-load(Leader *leader)
-{
-	SortOutcome outcome;
-	Team	   *team = &leader->self.team;
-	const PtBuildOps *ops = leader->self.ops;
-
-	team_read(team);
-	team_wait(team);
-	outcome = team_outcome(team);
-	if (outcome.failed)
-		leader->start_over(participant_build(team));
-	else
-	{
-		check_blocks(team);
-		team_check_read(team, "load");
-		if (ops->finish != NULL)
-			ops->finish(participant_build(team));
-		fault_point("build: after finish");
-	}
-	return outcome;
-}
 
 /* Returns the planner's estimate of the table's rows. */
 static int64
@@ -145,252 +46,407 @@ expected_rows(Relation heap)
 	return (int64) clamp_row_est(tuples);
 }
 
-/* Fill in the information for the workers. */
-static void
-init_info(BuildInfo *info, const PtBuildRequest *request,
-		  const WaitingRuns *runs)
+void
+build_init(Build *build, const TeamKind *kind, const PtBuildRequest *request,
+		   BuildInfo *info, Size info_size)
 {
+	Team	   *team = &build->team;
 	const IndexInfo *index_info = request->index_info;
+
+	build->heap = request->heap;
+	build->index = request->index;
+	build->index_info = request->index_info;
+	build->progress = request->progress;
 
 	info->heap_id = RelationGetRelid(request->heap);
 	info->index_id = RelationGetRelid(request->index);
 	info->is_unique = index_info->ii_Unique;
 	info->nulls_not_distinct = index_info->ii_NullsNotDistinct;
 	info->is_concurrent = index_info->ii_Concurrent;
-	info->stored = runs == NULL ? DSM_HANDLE_INVALID :
-		dsm_segment_handle(runs->segment);
-}
 
-static void
-leader_init(Leader *leader, const PtBuildRequest *request,
-			const BuildOps *ops, const WaitingRuns *runs)
-{
-	Team	   *team = &leader->self.team;
-	PtBuild    *build = &leader->self.build;
-
-	memset(leader, 0, sizeof(Leader));
-	leader->request = request;
-	init_info(&leader->self.info, request, runs);
-	leader->start_over = ops->start_over;
-	leader->self.ops = &ops->base;
-	leader->self.progress = request->progress;
-
-	team->kind = &participant_kind;
-	team->worker_main = ops->worker_main;
-	team->slices = ops->base.load_slices != NULL;
-	team->library = request->library;
-	team->function = request->ops_function;
-	team->arg = request->arg;
-	team->arg_size = request->arg_size;
-	team->info = &leader->self.info;
-	team->info_size = sizeof(leader->self.info);
+	team->kind = kind;
+	team->info = info;
+	team->info_size = info_size;
 	team->budget = request->budget;
 	team->expected = expected_rows(request->heap);
-	team->restartable = leader->start_over != NULL;
 	team->is_leader = true;
-	if (runs == NULL)
-		team->table = request->heap;
+	team->table = request->heap;
+}
+
+void
+build_run(Build *build, int workers)
+{
+	Team	   *team = &build->team;
+
+	/* A normal build judges visibility itself, so its scan must see all. */
+	team->snapshot = build->index_info->ii_Concurrent ?
+		RegisterSnapshot(GetTransactionSnapshot()) : SnapshotAny;
+	team_sort(team, workers);
+	team_read(team);
+	team_wait(team);
+	if (IsMVCCSnapshot(team->snapshot))
+		UnregisterSnapshot(team->snapshot);
+}
+
+static void
+check_blocks(const Build *build)
+{
+	const Team *team = &build->team;
+	BlockNumber expected;
+	int64		blocks = 0;
+
+	if (team->scan == NULL || !heapscan_is_shareable(build->heap))
+		return;
+	for (int i = 0; i <= team->launched; i++)
+	{
+		if (team->slots[i].blocks == InvalidBlockNumber)
+			return;
+		blocks += team->slots[i].blocks;
+	}
+	expected = ((ParallelBlockTableScanDesc) team->scan)->phs_nblocks;
+	if (blocks != expected)
+		elog(ERROR, "scan has read " INT64_FORMAT " of %u blocks of table \"%s\"",
+			 blocks, expected, RelationGetRelationName(build->heap));
+}
+
+void
+build_check(const Build *build, const char *reader)
+{
+	check_blocks(build);
+	team_check_read(&build->team, reader);
+}
+
+
+PtBuildStats
+build_stats(const TeamSlot *slot)
+{
+	PtBuildStats stats = {
+		.scan_ms = slot->stats.fill_ms,
+		.load_ms = slot->stats.read_ms,
+		.wal_bytes = slot->stats.wal_bytes,
+		.sort = slot->stats.sort
+	};
+
+	return stats;
+}
+
+
+/*
+ * Every participant
+ */
+
+void
+build_scan(Build *build, HeapScanTarget *targets, int ntargets)
+{
+	TeamSlot   *slot = build->team.slot;
+
+	slot->blocks = heapscan_build(build->heap, targets, ntargets,
+								  build->team.scan, build->progress);
+	slot->rows = targets[0].rows;
+	for (int i = 0; i < ntargets; i++)
+		slot->broken_hot_chain |= targets[i].index_info->ii_BrokenHotChain;
+}
+
+/* Leader: add up the counts of all participants' scans. */
+static void
+count_tuples(Build *build)
+{
+	const Team *team = &build->team;
+	const int	params[] = {
+		PROGRESS_CREATEIDX_TUPLES_TOTAL,
+		PROGRESS_SCAN_BLOCKS_TOTAL,
+		PROGRESS_SCAN_BLOCKS_DONE
+	};
+	int64		values[] = {0, 0, 0};
+
+	for (int i = 0; i <= team->launched; i++)
+	{
+		const TeamSlot *slot = &team->slots[i];
+
+		build->heap_tuples += slot->rows;
+		build->index_tuples += slot->put;
+		build->index_info->ii_BrokenHotChain |= slot->broken_hot_chain;
+	}
+	values[0] = (int64) build->index_tuples;
+	if (build->progress)
+		pgstat_progress_update_multi_param(lengthof(params), params, values);
+}
+
+/* Show nbtree's phases as progress. */
+void
+build_enter_phase(Team *team, TeamPhase phase)
+{
+	static const int64 nbtree_phases[] = {
+		[TEAM_FILLS] = PROGRESS_BTREE_PHASE_INDEXBUILD_TABLESCAN,
+		[TEAM_SORTS] = PROGRESS_BTREE_PHASE_PERFORMSORT_1,
+		[TEAM_READS] = PROGRESS_BTREE_PHASE_LEAF_LOAD
+	};
+	Build	   *build = (Build *) team;
+
+	if (team->is_leader && phase == TEAM_READS)
+		count_tuples(build);
+	if (build->progress)
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
+									 nbtree_phases[phase]);
+}
+
+
+/*
+ * Worker
+ */
+
+/*
+ * The lock modes that index.c holds in the leader
+ */
+static LOCKMODE
+heap_lockmode(const BuildInfo *info)
+{
+	return info->is_concurrent ? ShareUpdateExclusiveLock : ShareLock;
+}
+
+static LOCKMODE
+index_lockmode(const BuildInfo *info)
+{
+	return info->is_concurrent ? RowExclusiveLock : AccessExclusiveLock;
+}
+
+void
+build_open(Team *team)
+{
+	Build	   *build = (Build *) team;
+	const BuildInfo *info = team->info;
+
+	/* as in nbtsort.c: a worker inherits no flag except PROC_IN_SAFE_IC */
+	Assert(MyProc->statusFlags == 0 || MyProc->statusFlags == PROC_IN_SAFE_IC);
+
+	build->heap = table_open(info->heap_id, heap_lockmode(info));
+	build->index = index_open(info->index_id, index_lockmode(info));
+	build->index_info = BuildIndexInfo(build->index);
+	build->index_info->ii_Unique = info->is_unique;
+	build->index_info->ii_NullsNotDistinct = info->nulls_not_distinct;
+	build->index_info->ii_Concurrent = info->is_concurrent;
+}
+
+void
+build_close(Team *team)
+{
+	Build	   *build = (Build *) team;
+
+	index_close(build->index, index_lockmode(team->info));
+	table_close(build->heap, heap_lockmode(team->info));
+}
+
+
+/*
+ * ptsort_build(): a build by the callbacks of another extension
+ */
+
+/* Embedded: one process of such a build. */
+typedef struct Embedded
+{
+	Build		base;			/* must be first */
+	PtBuild		build;			/* argument of the callbacks */
+	const PtBuildOps *ops;
+	BuildInfo	info;			/* leader: for the workers */
+} Embedded;
+
+/* Update and return the argument of the callbacks. */
+static PtBuild *
+build_of(Team *team)
+{
+	Embedded   *self = (Embedded *) team;
+	PtBuild    *build = &self->build;
+
+	build->heap = self->base.heap;
+	build->index = self->base.index;
+	build->index_info = self->base.index_info;
+	build->arg = team->arg;
+	build->arg_size = team->arg_size;
+	build->is_leader = team->is_leader;
+	build->participants = team->participants;
+	build->participant = team->participant;
+	build->shared = team->shared;
+	build->fileset = team_fileset(team);
+	return build;
+}
+
+static PtSort *
+embedded_begin(Team *team, const SortOptions *options)
+{
+	return ((Embedded *) team)->ops->begin(build_of(team), &options->options);
+}
+
+/* IndexBuildCallback */
+static void
+embedded_put(Relation index, ItemPointer tid, Datum *values, bool *isnull,
+			 bool alive, void *state)
+{
+	Embedded   *self = state;
+
+	self->ops->put(&self->build, self->base.team.sort, tid, values, isnull,
+				   alive);
+}
+
+static void
+embedded_fill(Team *team)
+{
+	Embedded   *self = (Embedded *) team;
+	HeapScanTarget target = {
+		.index = self->base.index,
+		.index_info = self->base.index_info,
+		.callback = embedded_put,
+		.state = self
+	};
+
+	(void) build_of(team);
+	build_scan(&self->base, &target, 1);
+	if (self->ops->scan_done != NULL)
+		self->ops->scan_done(&self->build, team->sort);
+}
+
+static void
+embedded_read(Team *team)
+{
+	const PtBuildOps *ops = ((Embedded *) team)->ops;
+
+	if (team->slices)
+		ops->load_slices(build_of(team), team->sort);
 	else
-	{
-		team->stored = siblings_sorts(runs->shared);
-		team->stored_participants = runs->participants;
-	}
+		ops->load(build_of(team), team->sort);
+}
 
-	build->heap = request->heap;
-	build->index = request->index;
-	build->index_info = request->index_info;
-	build->arg = request->arg;
-	build->arg_size = request->arg_size;
-	build->is_leader = true;
+static Size
+embedded_shared_size(Team *team, int processes, int slices)
+{
+	const PtBuildOps *ops = ((Embedded *) team)->ops;
+
+	if (ops->shared_size == NULL)
+		return 0;
+	return request_shared_size(ops->shared_size(build_of(team), processes,
+												slices));
+}
+
+static void
+embedded_shared_init(Team *team, int processes, int slices)
+{
+	const PtBuildOps *ops = ((Embedded *) team)->ops;
+
+	if (ops->shared_init != NULL)
+		ops->shared_init(build_of(team), processes, slices);
 }
 
 /*
- * Launch workers.  If any start, the candidates become siblings.
+ * Find the callbacks.  The leader does that, too, not only the workers: so it
+ * reports a wrong name before the launch, and a build without workers uses the
+ * same function.
  */
 static void
-start(Leader *leader, BuildScan *scan)
+find_callbacks(Embedded *self)
 {
-	Participant *self = &leader->self;
-	Team	   *team = &self->team;
-	const PtBuildRequest *request = leader->request;
+	Team	   *team = &self->base.team;
+	const PtBuildOps *ops = request_callbacks("build", team->library,
+											  team->function);
+	bool		load = ops->load != NULL;
+	bool		size = ops->shared_size != NULL;
+	bool		init = ops->shared_init != NULL;
+	bool		slices = ops->load_slices != NULL;
+	bool		finish = ops->finish != NULL;
+	bool		for_slices = size || init || slices || finish;
+	const CallbackRule rules[] = {
+		{"begin", ops->begin != NULL, true, false},
+		{"put", ops->put != NULL, true, false},
+		{"load or load_slices", load || for_slices, true, false},
+		{"shared_size", size, init && !load, load},
+		{"shared_init", init, size && !load, load},
+		{"load_slices", slices, for_slices && !load, load},
+		{"finish", finish, false, load}
+	};
 
-	siblings_key(&leader->key, request->heap, request->workers,
-				 request->budget);
-	self->candidates = scan->candidates;
-	self->ncandidates = scan->ncandidates;
-	team_start(team, request->workers);
-	if (team->launched == 0)
-		participant_drop_siblings(self);
-	scan->nsiblings = self->nsiblings;
-
-	if (scan->runs != NULL)
-	{
-		/* an earlier team scanned: its counts become the leader's */
-		team->slot->rows = scan->runs->counts.rows;
-		team->slot->put = scan->runs->tuples;
-		team->slot->broken_hot_chain = scan->runs->counts.broken_hot_chain;
-	}
+	request_check_callbacks(team->library, team->function, rules,
+							lengthof(rules));
+	self->ops = ops;
+	team->slices = slices;
 }
 
-/*
- * Make the siblings' runs, which are all there, wait for their builds.
- */
 static void
-keep_siblings(Leader *leader)
+embedded_open(Team *team)
 {
-	Participant *self = &leader->self;
-
-	for (int i = 0; i < self->nsiblings; i++)
-	{
-		const SiblingInfo *info = &self->info.siblings[i];
-		SiblingKey	key = leader->key;
-
-		key.index_id = info->index_id;
-		key.is_unique = info->is_unique;
-		key.nulls_not_distinct = info->nulls_not_distinct;
-		siblings_keep(&key, self->siblings[i].segment,
-					  self->team.participants, self->build.index);
-	}
+	build_open(team);
+	find_callbacks((Embedded *) team);
 }
 
-/* Make the result, with room for the statistics of all processes. */
+static const TeamKind embedded_kind = {
+	.open = embedded_open,
+	.close = build_close,
+	.begin = embedded_begin,
+	.fill = embedded_fill,
+	.read = embedded_read,
+	.shared_size = embedded_shared_size,
+	.shared_init = embedded_shared_init,
+	.enter_phase = build_enter_phase
+};
+
+/* Make the result, in the current memory context. */
 static PtBuildResult *
-make_result(const Team *team)
+make_result(const Build *build)
 {
+	const Team *team = &build->team;
 	int			processes = team->launched + 1;
 	PtBuildResult *result =
 		palloc0(add_size(offsetof(PtBuildResult, stats),
 						 mul_size(processes, sizeof(PtBuildStats))));
 
+	result->heap_tuples = build->heap_tuples;
+	result->index_tuples = build->index_tuples;
 	result->participants = team->participants;
 	result->workers_planned = team->planned;
 	result->workers_launched = team->launched;
+	for (int i = 0; i < processes; i++)
+		result->stats[i] = build_stats(&team->slots[i]);
 	return result;
 }
 
-/* Copy the statistics of all participants.  The workers must have ended. */
-static void
-take_stats(Team *team, PtBuildResult *result)
+PtBuildResult *
+build_embedded(const PtBuildRequest *request)
 {
-	team_finish(team);
-	for (int i = 0; i <= team->launched; i++)
-	{
-		const PtParallelStats *stats = &team->slots[i].stats;
-
-		result->stats[i].scan_ms = stats->fill_ms;
-		result->stats[i].load_ms = stats->read_ms;
-		result->stats[i].wal_bytes = stats->wal_bytes;
-		result->stats[i].sort = stats->sort;
-	}
-}
-
-/*
- * Scan, sort and load.  If a sort fails, *outcome says so, and everything is as
- * it was before.  The result is in the current memory context.
- */
-static PtBuildResult *
-attempt(const PtBuildRequest *request, const BuildOps *ops, BuildScan *scan,
-		SortOutcome *outcome)
-{
-	Leader		leader;
-	Team	   *team = &leader.self.team;
-	MemoryContext caller_context = CurrentMemoryContext;
-	MemoryContext build_context = AllocSetContextCreate(caller_context,
-														"ptsort build",
-														ALLOCSET_DEFAULT_SIZES);
+	Embedded	self = {.ops = NULL};
+	Team	   *team = &self.base.team;
+	MemoryContext caller = CurrentMemoryContext;
+	MemoryContext context;
 	PtBuildResult *result;
-
-	MemoryContextSwitchTo(build_context);
-	leader_init(&leader, request, ops, scan->runs);
-
-	/* A normal build judges visibility itself, so its scan must see all. */
-	team->snapshot = request->index_info->ii_Concurrent ?
-		RegisterSnapshot(GetTransactionSnapshot()) : SnapshotAny;
-	start(&leader, scan);
-	team_work(team);
-	team_collect(team);
-
-	MemoryContextSwitchTo(caller_context);
-	result = make_result(team);
-	MemoryContextSwitchTo(build_context);
-
-	count_tuples(&leader, result);
-	*outcome = load(&leader);
-	keep_siblings(&leader);
-	take_stats(team, result);
-	if (IsMVCCSnapshot(team->snapshot))
-		UnregisterSnapshot(team->snapshot);
-	team_leave(team);
-
-	MemoryContextSwitchTo(caller_context);
-	MemoryContextDelete(build_context);
-	return result;
-}
-
-/* Add the costs of a failed attempt to the leader's statistics. */
-static void
-add_failed(PtBuildResult *result, const PtBuildResult *failed)
-{
-	PtBuildStats *leader = &result->stats[0];
-
-	for (int i = 0; i <= failed->workers_launched; i++)
-	{
-		leader->wal_bytes += failed->stats[i].wal_bytes;
-		leader->sort.comparisons += failed->stats[i].sort.comparisons;
-	}
-}
-
-/*
- * Stop using the tables of this collation, in this process and its workers,
- * because the collation contradicts them.
- */
-static void
-distrust_collation(Relation index, Oid collation)
-{
-	ereport(WARNING,
-			(errmsg("collation \"%s\" contradicts its own tables",
-					get_collation_name(collation)),
-			 errdetail("%s orders two strings differently from the weights of their characters.  Index \"%s\" is built again without these.",
-					   text_rank_provider(collation),
-					   RelationGetRelationName(index))));
-	(void) text_rank_distrust(collation);
-}
-
-PtBuildResult *
-build_run(const PtBuildRequest *request)
-{
-	BuildScan	scan = {0};
-	BuildOps	ops = {.worker_main = BUILD_WORKER_MAIN};
-
-	ops.base = *participant_find_ops(request->library, request->ops_function);
-	return build_own(request, &ops, &scan);
-}
-
-PtBuildResult *
-build_own(const PtBuildRequest *request, const BuildOps *ops, BuildScan *scan)
-{
-	PtBuildResult *failed_result = NULL;
-	BuildScan	again = {0};
-	BuildScan  *now = scan;
 
 	request_check("index build", request->workers, request->budget,
 				  request->arg_size);
-	for (;;)
-	{
-		SortOutcome outcome;
-		PtBuildResult *result = attempt(request, ops, now, &outcome);
+	context = AllocSetContextCreate(caller, "ptsort build",
+									ALLOCSET_DEFAULT_SIZES);
+	MemoryContextSwitchTo(context);
+	build_init(&self.base, &embedded_kind, request, &self.info,
+			   sizeof(self.info));
+	team->worker_main = "ptsort_build_worker_main";
+	team->library = request->library;
+	team->function = request->ops_function;
+	team->arg = request->arg;
+	team->arg_size = request->arg_size;
+	find_callbacks(&self);
 
-		if (failed_result != NULL)
-		{
-			add_failed(result, failed_result);
-			pfree(failed_result);
-		}
-		if (!outcome.failed)
-			return result;
+	build_run(&self.base, request->workers);
+	build_check(&self.base, team->slices ? "load_slices" : "load");
+	if (self.ops->finish != NULL)
+		self.ops->finish(build_of(team));
+	fault_point("build: after finish");
+	team_finish(team);
 
-		/* without the tables the sort cannot fail for this reason again */
-		distrust_collation(request->index, outcome.contradicted);
-		failed_result = result;
-		now = &again;			/* scan the table, for this index only */
-	}
+	MemoryContextSwitchTo(caller);
+	result = make_result(&self.base);
+	team_leave(team);
+	MemoryContextDelete(context);
+	return result;
+}
+
+void
+ptsort_build_worker_main(dsm_segment *segment, shm_toc *toc)
+{
+	Embedded	self = {.base.team.kind = &embedded_kind};
+
+	team_serve(&self.base.team, segment, toc);
 }

@@ -1,9 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * build.h
- *	  The driver of a parallel index build, as the rest of the library sees it.
+ *	  One process's part of an index build, of any access method.
  *
- * ptsort_build.h documents the interface.
+ * A kind of team that builds an index (team.h) has a Build as the first field
+ * of its state, and a BuildInfo as the first field of its information for
+ * workers.  build.c has the functions that all such kinds share, and the kind
+ * for ptsort_build().
  *
  *-------------------------------------------------------------------------
  */
@@ -11,47 +14,77 @@
 #define PTSORT_BUILD_DRIVER_H
 
 #include "ptsort_build.h"
-#include "team/participant.h"
+#include "team/heapscan.h"
+#include "team/team.h"
 
 /*
- * BuildOps: the callbacks of a build of ptsort's own, and the main function of
- * its workers, which calls participant_serve with them.
- *
- * A build that can be repeated sets start_over, else NULL.  Its sorts are then
- * restartable (SortOptions).  If one fails, the leader calls start_over instead
- * of finish, to undo all that was written, and the build begins again without
- * the tables of the collation that contradicts them.
+ * BuildInfo: what the workers must know.  The flags are those of the leader's
+ * IndexInfo, which may differ from the catalogs.
  */
-typedef struct BuildOps
+typedef struct BuildInfo
 {
-	PtBuildOps	base;			/* must be first */
-	const char *worker_main;
-	void		(*start_over) (PtBuild *build);
-} BuildOps;
+	Oid			heap_id;
+	Oid			index_id;
+	bool		is_unique;
+	bool		nulls_not_distinct;
+	bool		is_concurrent;
+} BuildInfo;
 
-/* build_run is ptsort_build() of the API. */
-extern PtBuildResult *build_run(const PtBuildRequest *request);
-
-/*
- * BuildScan: further options and results of builds of ptsort's own.
- * Zero-initialise it, then set the first part.
- */
-typedef struct BuildScan
+typedef struct Build
 {
-	WaitingRuns *runs;			/* runs to load instead of scanning, or NULL */
-	int			ncandidates;	/* other indexes that the scan may serve */
-	const Candidate *candidates;
+	Team		team;			/* must be first */
+	Relation	heap;
+	Relation	index;
+	IndexInfo  *index_info;
 
-	int			nsiblings;		/* result: number of other indexes served; set
-								 * before the first sort begins */
-} BuildScan;
+	/* Leader */
+	bool		progress;		/* report to the view of CREATE INDEX */
+	double		heap_tuples;	/* live rows, and tuples put, of all
+								 * participants */
+	double		index_tuples;
+} Build;
 
 /*
- * build_own is build_run for builds of ptsort's own: the request names no
- * callbacks, and the PtSortOptions that begin receives are part of a
- * SortOptions.  When it returns, the runs of the siblings wait (siblings.h).
+ * Leader: build_init sets all of a zeroed Build but the fields of the team that
+ * only some kinds have.  'info' must live as long as the team.
  */
-extern PtBuildResult *build_own(const PtBuildRequest *request,
-								const BuildOps *ops, BuildScan *scan);
+extern void build_init(Build *build, const TeamKind *kind,
+					   const PtBuildRequest *request, BuildInfo *info,
+					   Size info_size);
+
+/*
+ * build_run launches up to this many workers and lets all participants scan,
+ * sort and load.  When it returns, the workers have ended.
+ */
+extern void build_run(Build *build, int workers);
+
+/*
+ * build_check raises an error unless all participants together read as many
+ * blocks as the table has, and as many tuples from the sort as they put: the
+ * index would lack some.  'reader' names the callback that reads.  To be called
+ * after build_run.
+ */
+extern void build_check(const Build *build, const char *reader);
+
+/* build_stats returns the statistics of one participant, after team_finish. */
+extern PtBuildStats build_stats(const TeamSlot *slot);
+
+/*
+ * build_scan passes this process's part of the table to the targets, the first
+ * of which is the index that is built, and stores the counts.
+ */
+extern void build_scan(Build *build, HeapScanTarget *targets, int ntargets);
+
+/* TeamKind.open, close and enter_phase */
+extern void build_open(Team *team);
+extern void build_close(Team *team);
+extern void build_enter_phase(Team *team, TeamPhase phase);
+
+/* build_embedded is ptsort_build() of the API. */
+extern PtBuildResult *build_embedded(const PtBuildRequest *request);
+
+/* Entry point of its workers. */
+extern PGDLLEXPORT void ptsort_build_worker_main(dsm_segment *segment,
+												 shm_toc *toc);
 
 #endif							/* PTSORT_BUILD_DRIVER_H */

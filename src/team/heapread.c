@@ -3,31 +3,24 @@
  * heapread.c
  *	  The pages of a heap table in the order of a scan.
  *
- * The server reads a large table into a ring of buffers, before 17 one page at
- * a time.  If the table is in the operating system's cache, this is most of the
- * cost of a scan: a system call, a search for a buffer and two changes of the
- * buffer mapping for every page.  So this file copies pages from the file, many
- * with one system call, into private memory that fits the processor's cache.
+ * The server reads a large table into a ring of buffers.  If the table is in
+ * the operating system's cache, the system calls, the search for a buffer and
+ * the changes of the buffer mapping are most of the cost of a scan.  So this
+ * file copies pages from the file, many with one system call, into private
+ * memory that fits the processor's cache.
  *
  * A copy is correct if no buffer has the block.  A page that was changed since
  * it was written is in a buffer, and a process that wants to change a page must
- * read it into a buffer first.  So the file has the current content of a block
- * that is in no buffer and enters none during the copy; the server relies on
- * the same when it reads a block.  The copying process holds the locks of the
- * blocks' partitions of the buffer mapping in shared mode, from the look-up
- * until the end of the copy.  It acquires them in ascending order, as the
- * server does (BufferAlloc, DropRelationBuffers).  Looking up the blocks before
- * and after the copy, without locks in between, would not suffice: another
- * process could read the block into a buffer, change, write and evict it
- * meanwhile, and the copy could mix the old page and the new one.
+ * read it into a buffer first; the server relies on the same when it reads a
+ * block.  The copying process holds the locks of the blocks' partitions of the
+ * buffer mapping in shared mode, from the look-up until the end of the copy, so
+ * that no block enters a buffer meanwhile.  It acquires them in ascending
+ * order, as the server does (BufferAlloc, DropRelationBuffers).
  *
  * Other processes need these locks in exclusive mode for each page that they
  * read into a buffer.  So a process must not wait for the device while it holds
- * them, and copies only blocks that are in the system's cache (RWF_NOWAIT).  If
- * there are more participants than cores, one that holds locks may be
- * descheduled; taking fewer locks at a time did not reduce the effect of that
- * on other sessions (RESULTS.md).  The server's own functions read everything
- * else:
+ * them, and copies only blocks that are in the system's cache (RWF_NOWAIT).
+ * The server's own functions read everything else:
  *
  * - blocks that are in a buffer, or not in the system's cache
  * - pages whose checksum or header is wrong: the server reports or repairs them
@@ -57,10 +50,7 @@
 #include "team/heapread.h"
 #include "utils/rel.h"
 
-/*
- * Number of blocks to copy at a time: they fit the processor's second-level
- * cache.  Half or twice as many are as fast.
- */
+/* Blocks to copy at a time: they fit the processor's second-level cache */
 #define BATCH		16
 
 /* Number of batches to read without copies after useless copies */
@@ -334,7 +324,6 @@ next_buffer(HeapReader *reader)
 #endif
 }
 
-/* heapread_begin: see heapread.h. */
 HeapReader *
 heapread_begin(HeapScanDesc scan)
 {
@@ -418,7 +407,6 @@ release_page(HeapReader *reader)
 	reader->buffer = InvalidBuffer;
 }
 
-/* heapread_next: see heapread.h. */
 bool
 heapread_next(HeapReader *reader, HeapPage *page)
 {
@@ -448,7 +436,6 @@ heapread_next(HeapReader *reader, HeapPage *page)
 	return true;
 }
 
-/* heapread_pin: see heapread.h. */
 void
 heapread_pin(HeapReader *reader, HeapPage *page)
 {
@@ -457,7 +444,6 @@ heapread_pin(HeapReader *reader, HeapPage *page)
 	provide_block(reader, page->block, page);
 }
 
-/* heapread_end: see heapread.h. */
 void
 heapread_end(HeapReader *reader)
 {
@@ -468,7 +454,6 @@ heapread_end(HeapReader *reader)
 	pfree(reader);
 }
 
-/* heapread_done: see heapread.h. */
 BlockNumber
 heapread_done(HeapScanDesc scan, BlockNumber block)
 {

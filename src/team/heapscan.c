@@ -43,7 +43,6 @@
 #include "commands/progress.h"
 #include "debug.h"
 #include "executor/executor.h"
-#include "executor/instrument.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/procarray.h"

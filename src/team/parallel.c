@@ -21,8 +21,6 @@
 #include "access/table.h"
 #include "access/xact.h"
 #include "executor/tuptable.h"
-#include "fault.h"
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "team/parallel.h"
 #include "team/request.h"
@@ -74,7 +72,7 @@ parallel_of(Team *team)
  */
 
 static PtSort *
-begin(Team *team, const SortOptions *options)
+parallel_begin(Team *team, const SortOptions *options)
 {
 	return ((Sorter *) team)->ops->begin(parallel_of(team),
 										 &options->options);
@@ -108,7 +106,7 @@ scan_table(Team *team, PtParallel *parallel)
 }
 
 static void
-fill(Team *team)
+parallel_fill(Team *team)
 {
 	const PtParallelOps *ops = ((Sorter *) team)->ops;
 	PtParallel *parallel = parallel_of(team);
@@ -120,13 +118,13 @@ fill(Team *team)
 }
 
 static void
-read_slices(Team *team)
+parallel_read(Team *team)
 {
 	((Sorter *) team)->ops->read_slices(parallel_of(team), team->sort);
 }
 
 static Size
-shared_size(Team *team, int processes, int slices)
+parallel_shared_size(Team *team, int processes, int slices)
 {
 	const PtParallelOps *ops = ((Sorter *) team)->ops;
 
@@ -137,7 +135,7 @@ shared_size(Team *team, int processes, int slices)
 }
 
 static void
-shared_init(Team *team, int processes, int slices)
+parallel_shared_init(Team *team, int processes, int slices)
 {
 	const PtParallelOps *ops = ((Sorter *) team)->ops;
 
@@ -145,14 +143,44 @@ shared_init(Team *team, int processes, int slices)
 		ops->shared_init(parallel_of(team), processes, slices);
 }
 
-static const TeamKind sorter_kind = {
-	.slices_name = "read_slices",
-	.begin = begin,
-	.fill = fill,
-	.read = read_slices,
-	.shared_size = shared_size,
-	.shared_init = shared_init
-};
+/*
+ * Find the callbacks.  The leader does that, too, not only the workers: so it
+ * reports a wrong name before the launch, and a sort without workers uses the
+ * same function.
+ */
+static void
+find_callbacks(Sorter *self)
+{
+	Team	   *team = &self->team;
+	const PtParallelOps *ops = request_callbacks("parallel sort",
+												 team->library,
+												 team->function);
+	bool		has_table = self->parallel.table != NULL;
+	const CallbackRule rules[] = {
+		{"begin", ops->begin != NULL, true, false},
+		{"fill", ops->fill != NULL, !has_table, false},
+		{"put", ops->put != NULL, false, !has_table}
+	};
+
+	request_check_callbacks(team->library, team->function, rules,
+							lengthof(rules));
+	self->ops = ops;
+	team->slices = ops->read_slices != NULL;
+}
+
+static void
+parallel_open(Team *team)
+{
+	Sorter	   *self = (Sorter *) team;
+	PtParallel *parallel = &self->parallel;
+	const ParallelInfo *info = team->info;
+
+	if (OidIsValid(info->table_id))
+		parallel->table = table_open(info->table_id, AccessShareLock);
+	parallel->arg = team->arg;
+	parallel->arg_size = team->arg_size;
+	find_callbacks(self);
+}
 
 /* Call the user's last callback in this process. */
 static void
@@ -162,36 +190,25 @@ call_done(Sorter *self)
 		self->ops->done(parallel_of(&self->team));
 }
 
-/*
- * Returns the callbacks by library and name, or raises an error.  The leader
- * calls this, too, not only the workers: so it reports a wrong name before the
- * launch, and a sort without workers uses the same function.
- */
-static const PtParallelOps *
-find_ops(const char *library, const char *function, bool has_table)
+static void
+parallel_close(Team *team)
 {
-	const PtParallelOps *ops = team_callbacks("parallel sort", library,
-											  function);
-	StringInfoData missing;
+	Sorter	   *self = (Sorter *) team;
 
-	initStringInfo(&missing);
-	if (ops->begin == NULL)
-		team_append_name(&missing, "begin");
-	if (!has_table && ops->fill == NULL)
-		team_append_name(&missing, "fill");
-	if (missing.len > 0)
-		ereport(ERROR,
-				(errmsg_internal("callbacks of \"%s\" in \"%s\" are incomplete",
-								 function, library),
-				 errdetail_internal("Missing: %s.", missing.data)));
-	if (!has_table && ops->put != NULL)
-		ereport(ERROR,
-				(errmsg_internal("callbacks of \"%s\" in \"%s\" do not suit the request",
-								 function, library),
-				 errdetail_internal("There is a callback put, but no table.")));
-	pfree(missing.data);
-	return ops;
+	call_done(self);
+	if (self->parallel.table != NULL)
+		table_close(self->parallel.table, AccessShareLock);
 }
+
+static const TeamKind parallel_kind = {
+	.open = parallel_open,
+	.close = parallel_close,
+	.begin = parallel_begin,
+	.fill = parallel_fill,
+	.read = parallel_read,
+	.shared_size = parallel_shared_size,
+	.shared_init = parallel_shared_init
+};
 
 
 /*
@@ -244,14 +261,11 @@ make_sorter(const PtParallelRequest *request)
 	PtParallel *parallel = &self->parallel;
 
 	self->context = context;
-	self->ops = find_ops(request->library, request->ops_function,
-						 request->table != NULL);
 	if (request->table != NULL)
 		self->info.table_id = RelationGetRelid(request->table);
 
-	team->kind = &sorter_kind;
+	team->kind = &parallel_kind;
 	team->worker_main = PTSORT_PARALLEL_MAIN;
-	team->slices = self->ops->read_slices != NULL;
 	team->library = request->library;
 	team->function = request->ops_function;
 	team->arg = request->arg;
@@ -271,6 +285,7 @@ make_sorter(const PtParallelRequest *request)
 	parallel->arg = request->arg;
 	parallel->arg_size = request->arg_size;
 	parallel->is_leader = true;
+	find_callbacks(self);
 	return self;
 }
 
@@ -283,7 +298,7 @@ wanted_workers(const PtParallelRequest *request)
 	if (request->context != NULL)
 		workers = request->context->nworkers;
 	if (workers > 0 && request->table != NULL &&
-		team_forbidden(request->table))
+		request_parallel_forbidden(request->table))
 		return 0;
 	return workers;
 }
@@ -296,7 +311,7 @@ finish(Sorter *self)
 
 	team_wait(team);
 	if (team->slices)
-		team_check_read(team, team->kind->slices_name);
+		team_check_read(team, "read_slices");
 	team_finish(team);
 	self->finished = true;
 }
@@ -314,9 +329,7 @@ parallel_run(const PtParallelRequest *request)
 	team = &self->team;
 	caller = MemoryContextSwitchTo(self->context);
 
-	team_start(team, wanted_workers(request));
-	team_work(team);
-	team_collect(team);
+	team_sort(team, wanted_workers(request));
 	self->parallel.stream = team->sort;
 	if (team->slices)
 	{
@@ -383,36 +396,12 @@ parallel_end(PtParallel *parallel)
  * Worker
  */
 
-/* parallel_worker: see ptsort_parallel_worker. */
 void
 parallel_worker(dsm_segment *segment, shm_toc *toc)
 {
-	Sorter		self = {.team.kind = &sorter_kind};
-	Team	   *team = &self.team;
-	PtParallel *parallel = &self.parallel;
-	const ParallelInfo *info;
-	MemoryContext caller = CurrentMemoryContext;
-	MemoryContext context = AllocSetContextCreate(caller, "ptsort parallel",
-												  ALLOCSET_DEFAULT_SIZES);
+	Sorter		self = {.team.kind = &parallel_kind};
 
-	MemoryContextSwitchTo(context);
-	team_join(team, segment, toc);
-	info = team->info;
-	if (OidIsValid(info->table_id))
-		parallel->table = table_open(info->table_id, AccessShareLock);
-	parallel->arg = team->arg;
-	parallel->arg_size = team->arg_size;
-	self.ops = find_ops(team->library, team->function,
-						parallel->table != NULL);
-	team->slices = self.ops->read_slices != NULL;
-	team_serve(team);
-	call_done(&self);
-
-	MemoryContextSwitchTo(caller);
-	MemoryContextDelete(context);
-	if (parallel->table != NULL)
-		table_close(parallel->table, AccessShareLock);
-	fault_point("build: worker end");
+	team_serve(&self.team, segment, toc);
 }
 
 void

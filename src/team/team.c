@@ -3,15 +3,13 @@
  * team.c
  *	  The processes that sort together: team.h.
  *
- * Every participant's first sort has the role PTSORT_WORKER.  team_collect
- * begins a second sort, which reads the runs of all first ones: in the role
- * PTSORT_SLICE_LEADER in the leader and PTSORT_SLICE in every worker or, if the
- * participants do not read slices, PTSORT_LEADER in the leader only.
+ * Every participant's first sort has the role PTSORT_WORKER.  The second sort
+ * reads the runs of all first ones: in the role PTSORT_SLICE_LEADER in the
+ * leader and PTSORT_SLICE in every worker or, if the participants do not read
+ * slices, PTSORT_LEADER in the leader only.
  *
- * This file has no lock and no wait of its own.  Each worker writes its own
- * slot only, and the leader reads it after an event that orders the two (see
- * TeamSlot).  The sort waits for runs; the server's functions wait for the end
- * of the workers.
+ * This file has no lock and no wait of its own: the sort waits for runs, and
+ * the server's functions wait for the end of the workers (see TeamSlot).
  *
  *-------------------------------------------------------------------------
  */
@@ -21,11 +19,7 @@
 #include "access/xact.h"
 #include "debug.h"
 #include "fault.h"
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
-#include "nodes/pathnodes.h"
-#include "optimizer/pathnode.h"
-#include "optimizer/plancat.h"
 #include "pgstat.h"
 #include "sort/shared.h"
 #include "sort/sortread.h"
@@ -35,6 +29,7 @@
 #include "team/team.h"
 #include "util.h"
 #include "utils/backend_status.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
 
 /*
@@ -47,23 +42,19 @@ typedef enum TeamPiece
 	PIECE_SLOTS,				/* a TeamSlot for each participant */
 	PIECE_SCAN,					/* ParallelTableScanDesc of the table AM */
 	PIECE_SORT,					/* PtSortShared */
-	PIECE_USER,					/* the user's memory, see shared_size */
+	PIECE_KIND,					/* the kind's memory, see shared_size */
 	PIECE_LIBRARY,				/* string: Team.library */
 	PIECE_FUNCTION,				/* string: Team.function */
 	PIECE_ARG,					/* the user's argument: Team.arg */
 	PIECE_INFO,					/* the kind's information: Team.info */
 	PIECE_QUERY,				/* string: the leader's debug_query_string */
-	PIECE_WAL,					/* a WalUsage for each participant */
-	PIECE_BUFFERS,				/* a BufferUsage for each participant */
 	NUM_PIECES
 } TeamPiece;
 
 #define PIECE_KEY(piece)	(PTSORT_PARALLEL_KEYS + (piece))
 
 /*
- * TeamShared: what all processes must know.  The leader writes it, the strings,
- * the argument and the kind's information before it launches workers; all of
- * them are immutable from then on.
+ * TeamShared: what all processes must know; immutable after the launch.
  */
 typedef struct TeamShared
 {
@@ -77,71 +68,6 @@ typedef struct TeamShared
 	uint64		query_id;
 } TeamShared;
 
-void
-team_append_name(StringInfo names, const char *name)
-{
-	appendStringInfo(names, names->len > 0 ? ", %s" : "%s", name);
-}
-
-const void *
-team_callbacks(const char *what, const char *library, const char *function)
-{
-	const void *(*get_ops) (void);
-	const void *ops;
-
-	if (library == NULL || function == NULL)
-		elog(ERROR, "request for a %s does not say where its callbacks are",
-			 what);
-	get_ops = (const void *(*) (void))
-		load_external_function(library, function, true, NULL);
-	ops = get_ops();
-	if (ops == NULL)
-		elog(ERROR, "function \"%s\" in \"%s\" returned no callbacks",
-			 function, library);
-	return ops;
-}
-
-/*
- * team_forbidden: see team.h.  To forbid parallel work, a hook sets
- * rel_parallel_workers to 0, as Citus does for its columnar tables, whose
- * access method cannot scan in parallel.  For the server this overrides the
- * table's own option, so the option is not passed to the hook here.  The
- * planner's data structures are those that plan_create_index_workers() makes.
- */
-bool
-team_forbidden(Relation table)
-{
-	PlannerInfo *root;
-	RangeTblEntry *rte;
-	RelOptInfo *rel;
-
-	if (get_relation_info_hook == NULL)
-		return false;
-
-	rte = makeNode(RangeTblEntry);
-	rte->rtekind = RTE_RELATION;
-	rte->relid = RelationGetRelid(table);
-	rte->relkind = RELKIND_RELATION;
-	rte->rellockmode = AccessShareLock;
-	rte->inh = true;			/* do not look at the indexes */
-
-	root = makeNode(PlannerInfo);
-	root->parse = makeNode(Query);
-	root->parse->commandType = CMD_SELECT;
-	root->parse->rtable = list_make1(rte);
-	pt_add_permission_info(root->parse, rte);
-	root->glob = makeNode(PlannerGlobal);
-	root->query_level = 1;
-	root->planner_cxt = CurrentMemoryContext;
-	root->wt_param_id = -1;
-	setup_simple_rel_arrays(root);
-
-	rel = build_simple_rel(root, 1, NULL);
-	rel->rel_parallel_workers = -1;
-	get_relation_info_hook(root, rte->relid, rte->inh, rel);
-	return rel->rel_parallel_workers == 0;
-}
-
 static void
 enter_phase(Team *team, TeamPhase phase)
 {
@@ -152,12 +78,6 @@ enter_phase(Team *team, TeamPhase phase)
 /*
  * Leader: start
  */
-
-static Size
-string_size(const char *string)
-{
-	return string == NULL ? 0 : add_size(strlen(string), 1);
-}
 
 /* Returns the number of slices for this many processes. */
 static int
@@ -170,124 +90,86 @@ count_slices(const Team *team, int processes)
 	return shared_count_slices(processes);
 }
 
-/*
- * Compute the sizes of all pieces and create the segment.  Returns false if
- * the server has no room for one.
- */
+/* A piece of the segment: a copy of 'content', or zeros if it is NULL. */
+typedef struct Piece
+{
+	Size		size;
+	const void *content;
+} Piece;
+
+static Size
+string_size(const char *string)
+{
+	return string == NULL ? 0 : add_size(strlen(string), 1);
+}
+
+/* Create the segment.  Returns false if the server has no room for one. */
 static bool
-create_segment(Team *team, Size *sizes)
+create_segment(Team *team, const Piece *pieces)
 {
 	ParallelContext *pcxt = team->pcxt;
-	int			processes = team->processes;
 
-	sizes[PIECE_SHARED] = sizeof(TeamShared);
-	sizes[PIECE_SLOTS] = mul_size(sizeof(TeamSlot), processes);
-	if (team->table != NULL)
-		sizes[PIECE_SCAN] = table_parallelscan_estimate(team->table,
-														team->snapshot);
-	if (team->stored == NULL)
-		sizes[PIECE_SORT] = shared_estimate(processes);
-	sizes[PIECE_USER] =
-		team->kind->shared_size(team, processes,
-								count_slices(team, processes));
-	sizes[PIECE_LIBRARY] = string_size(team->library);
-	sizes[PIECE_FUNCTION] = string_size(team->function);
-	sizes[PIECE_ARG] = team->arg == NULL ? 0 : team->arg_size;
-	sizes[PIECE_INFO] = team->info_size;
-	sizes[PIECE_QUERY] = string_size(debug_query_string);
-	sizes[PIECE_WAL] = mul_size(sizeof(WalUsage), processes);
-	sizes[PIECE_BUFFERS] = mul_size(sizeof(BufferUsage), processes);
-
-	for (int piece = 0; piece < NUM_PIECES; piece++)
+	for (int i = 0; i < NUM_PIECES; i++)
 	{
-		if (sizes[piece] == 0)
+		if (pieces[i].size == 0)
 			continue;
-		shm_toc_estimate_chunk(&pcxt->estimator, sizes[piece]);
+		shm_toc_estimate_chunk(&pcxt->estimator, pieces[i].size);
 		shm_toc_estimate_keys(&pcxt->estimator, 1);
 	}
 	InitializeParallelDSM(pcxt);
+	team->segment = pcxt->seg;
+	team->toc = pcxt->toc;
 	return pcxt->seg != NULL;
 }
 
-/* Add a piece to the segment: a copy of 'content', or zeros if it is NULL. */
-static void *
-add_piece(const Team *team, TeamPiece piece, const Size *sizes,
-		  const void *content)
+/* Find what all processes share in the segment. */
+static void
+find_shared(Team *team)
 {
-	void	   *address;
-
-	if (sizes[piece] == 0)
-		return NULL;
-	address = shm_toc_allocate(team->toc, sizes[piece]);
-	if (content != NULL)
-		memcpy(address, content, sizes[piece]);
-	else
-		memset(address, 0, sizes[piece]);
-	shm_toc_insert(team->toc, PIECE_KEY(piece), address);
-	return address;
+	team->slots = shm_toc_lookup(team->toc, PIECE_KEY(PIECE_SLOTS), false);
+	team->slot = &team->slots[team->participant];
+	team->scan = shm_toc_lookup(team->toc, PIECE_KEY(PIECE_SCAN), true);
+	team->shared = shm_toc_lookup(team->toc, PIECE_KEY(PIECE_KIND), true);
+	team->sort_shared = team->stored != NULL ? team->stored :
+		shm_toc_lookup(team->toc, PIECE_KEY(PIECE_SORT), true);
 }
 
-/* Fill the segment. */
 static void
-fill_segment(Team *team, const Size *sizes)
+fill_segment(Team *team, const Piece *pieces)
 {
-	TeamShared	shared = {
-		.participants = team->participants,
-		.processes = team->processes,
-		.budget = team->budget,
-		.expected = team->expected,
-		.arg_size = sizes[PIECE_ARG],
-		.restartable = team->restartable,
-		.query_id = pgstat_get_my_query_id()
-	};
+	for (int i = 0; i < NUM_PIECES; i++)
+	{
+		void	   *address;
 
-	stamp_set(&shared.stamp);
-	add_piece(team, PIECE_SHARED, sizes, &shared);
-	add_piece(team, PIECE_LIBRARY, sizes, team->library);
-	add_piece(team, PIECE_FUNCTION, sizes, team->function);
-	add_piece(team, PIECE_ARG, sizes, team->arg);
-	add_piece(team, PIECE_INFO, sizes, team->info);
-	add_piece(team, PIECE_QUERY, sizes, debug_query_string);
-	team->slots = add_piece(team, PIECE_SLOTS, sizes, NULL);
-	team->wal = add_piece(team, PIECE_WAL, sizes, NULL);
-	team->buffers = add_piece(team, PIECE_BUFFERS, sizes, NULL);
-
-	team->slot = &team->slots[0];
-	team->scan = add_piece(team, PIECE_SCAN, sizes, NULL);
+		if (pieces[i].size == 0)
+			continue;
+		address = shm_toc_allocate(team->toc, pieces[i].size);
+		if (pieces[i].content != NULL)
+			memcpy(address, pieces[i].content, pieces[i].size);
+		else
+			memset(address, 0, pieces[i].size);
+		shm_toc_insert(team->toc, PIECE_KEY(i), address);
+	}
+	find_shared(team);
 	if (team->table != NULL)
 		table_parallelscan_initialize(team->table, team->scan,
 									  team->snapshot);
-	team->sort_shared = team->stored;
 	if (team->stored == NULL)
-	{
-		team->sort_shared = add_piece(team, PIECE_SORT, sizes, NULL);
 		shared_init(team->sort_shared, team->processes, team->segment);
-	}
-	team->shared = add_piece(team, PIECE_USER, sizes, NULL);
 }
 
 static void
 init_shared(Team *team)
 {
-	if (team->kind->shared_init != NULL)
-		team->kind->shared_init(team, team->processes,
-								count_slices(team, team->processes));
+	team->kind->shared_init(team, team->processes,
+							count_slices(team, team->processes));
 }
 
-/* Reset all pointers into the segment. */
 static void
-forget_segment(Team *team)
+prepare(Team *team)
 {
-	team->segment = NULL;
-	team->toc = NULL;
-	team->launched = 0;
-	team->slots = NULL;
-	team->slot = NULL;
-	team->scan = NULL;
-	team->sort_shared = NULL;
-	team->shared = NULL;
-	team->wal = NULL;
-	team->buffers = NULL;
+	if (team->kind->prepare != NULL)
+		team->kind->prepare(team, team->processes);
 }
 
 /*
@@ -297,34 +179,53 @@ forget_segment(Team *team)
 static bool
 launch(Team *team)
 {
-	Size		sizes[NUM_PIECES] = {0};
-	bool		leader_works = !team->leader_rests &&
-		ptsort_debug.leader_participates;
+	int			processes = team->planned + 1;
+	int			resting = team->leader_rests ? 1 : 0;
+	TeamShared	shared = {
+		.participants = processes - resting,
+		.processes = processes,
+		.budget = team->budget,
+		.expected = team->expected,
+		.arg_size = team->arg == NULL ? 0 : team->arg_size,
+		.restartable = team->restartable,
+		.query_id = pgstat_get_my_query_id()
+	};
+	Piece		pieces[NUM_PIECES] = {
+		[PIECE_SHARED] = {sizeof(shared), &shared},
+		[PIECE_SLOTS] = {mul_size(sizeof(TeamSlot), processes)},
+		[PIECE_LIBRARY] = {string_size(team->library), team->library},
+		[PIECE_FUNCTION] = {string_size(team->function), team->function},
+		[PIECE_ARG] = {shared.arg_size, team->arg},
+		[PIECE_INFO] = {team->info_size, team->info},
+		[PIECE_QUERY] = {string_size(debug_query_string), debug_query_string}
+	};
 
-	team->processes = team->planned + 1;
-	team->participants = team->planned + (leader_works ? 1 : 0);
-	team->leader_rests = !leader_works;
-	if (!create_segment(team, sizes))
+	stamp_set(&shared.stamp);
+	team->processes = processes;
+	team->participants = shared.participants;
+	if (team->table != NULL)
+		pieces[PIECE_SCAN].size = table_parallelscan_estimate(team->table,
+															  team->snapshot);
+	if (team->stored == NULL)
+		pieces[PIECE_SORT].size = shared_estimate(processes);
+	pieces[PIECE_KIND].size =
+		team->kind->shared_size(team, processes,
+								count_slices(team, processes));
+	if (!create_segment(team, pieces))
 		return false;
-	if (team->kind->prepare != NULL)
-		team->kind->prepare(team, team->processes);
-	team->segment = team->pcxt->seg;
-	team->toc = team->pcxt->toc;
-	fill_segment(team, sizes);
-	if (!team->kind->init_late)
-		init_shared(team);
+	prepare(team);
+	fill_segment(team, pieces);
+	init_shared(team);
 
 	fault_point("build: before launch");
 	LaunchParallelWorkers(team->pcxt);
 	team->launched = team->pcxt->nworkers_launched;
-	team->participants = team->launched + (leader_works ? 1 : 0);
+	team->participants = team->launched + 1 - resting;
 	if (team->launched == 0)
 	{
 		WaitForParallelWorkersToFinish(team->pcxt);
 		return false;
 	}
-	if (team->kind->init_late)
-		init_shared(team);
 	return true;
 }
 
@@ -338,18 +239,18 @@ stay_alone(Team *team)
 {
 	Size		size;
 
-	if (team->pcxt != NULL)
-		team->toc = team->pcxt->toc;
-	team->slots = palloc0(sizeof(TeamSlot));
-	team->slot = &team->slots[0];
+	team->toc = team->pcxt != NULL ? team->pcxt->toc : NULL;
+	team->slots = team->slot = palloc0(sizeof(TeamSlot));
 	team->processes = 1;
 	team->participants = 1;
+	team->launched = 0;
 	team->leader_rests = false;
-	team->sorts = 0;
+	team->scan = NULL;
 	team->sort_shared = team->stored;
+	prepare(team);
 	size = team->kind->shared_size(team, 1, count_slices(team, 1));
-	if (size > 0)
-		team->shared = palloc_extended(size, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	team->shared = size == 0 ? NULL :
+		palloc_extended(size, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	init_shared(team);
 }
 
@@ -371,8 +272,9 @@ plan_workers(const Team *team, int workers)
 	return Max(Min(workers, limit), 0);
 }
 
-void
-team_start(Team *team, int workers)
+/* Launch the workers, and set up what all share. */
+static void
+set_up(Team *team, int workers)
 {
 	instr_time	start;
 
@@ -381,6 +283,7 @@ team_start(Team *team, int workers)
 		enter_phase(team, TEAM_FILLS);
 	team->wal_before = pgWalUsage.wal_bytes;
 	team->planned = plan_workers(team, workers);
+	team->leader_rests |= !ptsort_debug.leader_participates;
 	team->own_context = team->pcxt == NULL && team->planned > 0;
 	if (team->own_context)
 	{
@@ -425,7 +328,7 @@ team_leave(Team *team)
 		(team->pcxt == NULL || team->own_context);
 
 	team_end_parallel(team);
-	forget_segment(team);
+	team->segment = NULL;
 	if (detach)
 		dsm_detach(segment);
 }
@@ -434,20 +337,6 @@ team_leave(Team *team)
 /*
  * Every participant
  */
-
-/* team_put_share: see team.h. */
-int64
-team_put_share(const Team *team)
-{
-	return team->budget / team->participants / Max(team->sorts, 1);
-}
-
-/* team_put_expected: see team.h. */
-int64
-team_put_expected(const Team *team)
-{
-	return (team->expected + team->participants - 1) / team->participants;
-}
 
 /*
  * Returns the share of the budget, in bytes, of a sort of this role.  Sorts
@@ -460,17 +349,10 @@ team_put_expected(const Team *team)
 static int64
 share_of_budget(const Team *team, PtSortRole role)
 {
-	switch (role)
-	{
-		case PTSORT_WORKER:
-			return team_put_share(team);
-		case PTSORT_SLICE_LEADER:
-		case PTSORT_SLICE:
-			return team->budget / team->processes;
-		case PTSORT_SERIAL:
-		case PTSORT_LEADER:
-			break;
-	}
+	if (role == PTSORT_WORKER)
+		return team->budget / team->participants / Max(team->sorts, 1);
+	if (role == PTSORT_SLICE_LEADER || role == PTSORT_SLICE)
+		return team->budget / team->processes;
 	return team->budget;
 }
 
@@ -488,9 +370,8 @@ check_sort(const PtSort *sort, const PtSortOptions *options)
 				 errdetail_internal("It must begin a sort with the options that it is given, and return that.")));
 }
 
-/* Begin a sort of this role with the team's options. */
-static void
-begin_sort(Team *team, PtSortRole role)
+SortOptions
+team_options(const Team *team, PtSortRole role, PtSortShared *sort_shared)
 {
 	SortOptions with = {
 		.restartable = team->restartable
@@ -499,33 +380,33 @@ begin_sort(Team *team, PtSortRole role)
 
 	options->role = role;
 	options->budget = share_of_budget(team, role);
-	options->shared = team->sort_shared;
+	options->shared = sort_shared;
 	options->participant = team->participant;
 	if (role == PTSORT_WORKER || role == PTSORT_SERIAL)
-		options->expected_tuples = team_put_expected(team);
-	if (role == PTSORT_LEADER || role == PTSORT_SLICE_LEADER)
+		options->expected_tuples = (team->expected + team->participants - 1) /
+			team->participants;
+	else if (team->stored != NULL)
+	{
+		/* all runs are there: wait for no process */
+		options->participants = team->stored_participants;
+	}
+	else if (team->is_leader)
 	{
 		options->participants = team->participants;
 		options->workers = team->pcxt;
-		if (team->stored != NULL)
-		{
-			/* all runs are there: wait for no process */
-			options->participants = team->stored_participants;
-			options->workers = NULL;
-		}
 	}
-	team->sort = team->kind->begin(team, &with);
-	check_sort(team->sort, options);
+	return with;
 }
 
 static void
-end_sort(Team *team)
+begin_sort(Team *team, PtSortRole role)
 {
-	sort_end(team->sort);
-	team->sort = NULL;
+	SortOptions with = team_options(team, role, team->sort_shared);
+
+	team->sort = team->kind->begin(team, &with);
+	check_sort(team->sort, &with.options);
 }
 
-/* Put this process's tuples. */
 static void
 fill(Team *team)
 {
@@ -548,8 +429,12 @@ fill(Team *team)
 	fault_point("build: after scan");
 }
 
-void
-team_work(Team *team)
+/*
+ * Put and sort this process's tuples.  With workers, then announce the runs,
+ * and with them that the counts in the slot are complete.
+ */
+static void
+work(Team *team)
 {
 	if ((team->is_leader && team->leader_rests) || team->stored != NULL)
 		return;
@@ -564,7 +449,7 @@ team_work(Team *team)
 	sort_outcome(team->sort, &team->slot->outcome);
 	fault_point("build: after sort");
 	if (team->sort_shared != NULL)
-		end_sort(team);
+		sort_end(team->sort);
 }
 
 /* Add the statistics of another sort, of this process or another one. */
@@ -583,7 +468,8 @@ add_sort_stats(PtSortStats *sum, const PtSortStats *stats)
 
 /*
  * Add the statistics of the sorts that wrote the stored runs.  Each counts for
- * the participant of the same number or, if this team has none, the leader.
+ * the participant of the same number or, if this team has none, the leader.  As
+ * no participant announces anything, all tuples count as put by the leader.
  */
 static void
 count_stored(Team *team)
@@ -596,13 +482,18 @@ count_stored(Team *team)
 			(team->is_leader && i > team->launched);
 		PtSortStats stats;
 
-		if (mine && shared_stats(team->stored, i, &stats))
+		if (!shared_stats(team->stored, i, &stats))
+			continue;
+		if (mine)
 			add_sort_stats(&team->slot->stats.sort, &stats);
+		if (team->is_leader)
+			team->slot->put += stats.tuples;
 	}
 }
 
-void
-team_collect(Team *team)
+/* Begin the sort that reads the runs, and wait for them. */
+static void
+collect(Team *team)
 {
 	if (team->sort_shared == NULL)
 		return;
@@ -614,6 +505,14 @@ team_collect(Team *team)
 		begin_sort(team, team->slices ? PTSORT_SLICE_LEADER : PTSORT_LEADER);
 	enter_phase(team, TEAM_SORTS);
 	sort_perform(team->sort);
+}
+
+void
+team_sort(Team *team, int workers)
+{
+	set_up(team, workers);
+	work(team);
+	collect(team);
 }
 
 /* Add the outcome of another sort. */
@@ -637,45 +536,21 @@ count_reading(Team *team)
 	PtSortStats merge;
 	SortOutcome outcome;
 
-	if (team->sort_shared == NULL)
-	{
-		sort_stats(team->sort, stats);
-		sort_outcome(team->sort, &team->slot->outcome);
-		return;
-	}
+	sort_outcome(team->sort, &outcome);
+	add_outcome(&team->slot->outcome, &outcome);
 	sort_stats(team->sort, &merge);
 	stats->comparisons += merge.comparisons;
 	stats->peak_memory = Max(stats->peak_memory, merge.peak_memory);
-	sort_outcome(team->sort, &outcome);
-	add_outcome(&team->slot->outcome, &outcome);
-}
-
-/*
- * Raise an error if the user's callback returned before it read all slices: the
- * result would lack their tuples.  sort_next_slice() may find here that another
- * process failed, so count_reading must come after this.
- */
-static void
-check_slices(Team *team)
-{
-	SortOutcome outcome;
-	int			slice;
-
-	if (!team->slices || team->leaves_slices)
-		return;
-	sort_outcome(team->sort, &outcome);
-	if (!outcome.failed && sort_next_slice(team->sort, &slice))
-		elog(ERROR, "%s has returned before all slices were taken",
-			 team->kind->slices_name);
+	if (team->sort_shared == NULL)
+		*stats = merge;
 }
 
 void
 team_end_reading(Team *team)
 {
 	team->slot->read = sort_returned(team->sort);
-	check_slices(team);
 	count_reading(team);
-	end_sort(team);
+	sort_end(team->sort);
 }
 
 void
@@ -683,9 +558,9 @@ team_read(Team *team)
 {
 	instr_time	start;
 
+	enter_phase(team, TEAM_READS);
 	fault_point("build: before load");
 	INSTR_TIME_SET_CURRENT(start);
-	enter_phase(team, TEAM_READS);
 	team->kind->read(team);
 	team->slot->stats.read_ms = pt_ms_since(start);
 	fault_point("build: after load");
@@ -744,8 +619,10 @@ team_finish(Team *team)
 											  team->wal_before);
 	for (int i = 1; i <= team->launched; i++)
 	{
-		team->slots[i].stats.wal_bytes = (int64) team->wal[i].wal_bytes;
-		InstrAccumParallelQuery(&team->buffers[i], &team->wal[i]);
+		TeamSlot   *slot = &team->slots[i];
+
+		slot->stats.wal_bytes = (int64) slot->wal.wal_bytes;
+		InstrAccumParallelQuery(&slot->buffers, &slot->wal);
 	}
 }
 
@@ -754,26 +631,17 @@ team_finish(Team *team)
  * Worker
  */
 
-/*
- * Report the leader's statement as this worker's, in the log and in
- * pg_stat_activity.
- */
+/* Fill in the team from the segment. */
 static void
-report_activity(shm_toc *toc, const TeamShared *shared)
+join(Team *team, dsm_segment *segment, shm_toc *toc)
 {
+	TeamShared *shared = shm_toc_lookup(toc, PIECE_KEY(PIECE_SHARED), false);
+
+	stamp_check(&shared->stamp);
+	/* show the leader's statement as this worker's */
 	debug_query_string = shm_toc_lookup(toc, PIECE_KEY(PIECE_QUERY), true);
 	pgstat_report_activity(STATE_RUNNING, debug_query_string);
 	pgstat_report_query_id(shared->query_id, false);
-}
-
-void
-team_join(Team *team, dsm_segment *segment, shm_toc *toc)
-{
-	TeamShared *shared = shm_toc_lookup(toc, PIECE_KEY(PIECE_SHARED), false);
-	TeamSlot   *slots;
-
-	stamp_check(&shared->stamp);
-	report_activity(toc, shared);
 	fault_point("build: worker start");
 
 	/* the leader is number 0 */
@@ -795,38 +663,35 @@ team_join(Team *team, dsm_segment *segment, shm_toc *toc)
 	team->function = shm_toc_lookup(toc, PIECE_KEY(PIECE_FUNCTION), true);
 	team->arg = shm_toc_lookup(toc, PIECE_KEY(PIECE_ARG), true);
 	team->info = shm_toc_lookup(toc, PIECE_KEY(PIECE_INFO), true);
-	slots = shm_toc_lookup(toc, PIECE_KEY(PIECE_SLOTS), false);
-	team->slot = &slots[team->participant];
-	team->scan = shm_toc_lookup(toc, PIECE_KEY(PIECE_SCAN), true);
-	team->sort_shared = shm_toc_lookup(toc, PIECE_KEY(PIECE_SORT), true);
-	team->shared = shm_toc_lookup(toc, PIECE_KEY(PIECE_USER), true);
+	find_shared(team);
 	if (team->sort_shared != NULL)
 		shared_attach(team->sort_shared, segment);
 }
 
-/* Store this worker's WAL and buffer usage for the leader. */
-static void
-report_usage(const Team *team)
-{
-	WalUsage   *wal = shm_toc_lookup(team->toc, PIECE_KEY(PIECE_WAL), false);
-	BufferUsage *buffers = shm_toc_lookup(team->toc, PIECE_KEY(PIECE_BUFFERS),
-										  false);
-
-	InstrEndParallelQuery(&buffers[team->participant],
-						  &wal[team->participant]);
-}
-
 void
-team_serve(Team *team)
+team_serve(Team *team, dsm_segment *segment, shm_toc *toc)
 {
+	MemoryContext caller = CurrentMemoryContext;
+	MemoryContext context = AllocSetContextCreate(caller, "ptsort worker",
+												  ALLOCSET_DEFAULT_SIZES);
+
+	MemoryContextSwitchTo(context);
+	join(team, segment, toc);
+	team->kind->open(team);
+
 	InstrStartParallelQuery();
 	if (team->stored != NULL)
 		team->sort_shared = team->stored;
-	team_work(team);
+	work(team);
 	if (team->slices)
 	{
-		team_collect(team);
+		collect(team);
 		team_read(team);
 	}
-	report_usage(team);
+	InstrEndParallelQuery(&team->slot->buffers, &team->slot->wal);
+
+	team->kind->close(team);
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(context);
+	fault_point("build: worker end");
 }

@@ -3,27 +3,26 @@
  * team.h
  *	  The processes that sort together, and what they share.
  *
- * Everything that sorts in parallel is a kind of team: index builds (build.c),
- * the sorts of other extensions (parallel.c) and copies of tables.  A team has
- * a leader and possibly workers; each of them is a participant and goes through
- * the same phases:
+ * Everything that sorts in parallel is a kind of team: index builds (btbuild.c
+ * and, for other extensions, build.c), copies of tables (tablecopy.c), and the
+ * sorts of other extensions (parallel.c).  A team has a leader and possibly
+ * workers; each of them is a participant and goes through the same phases:
  *
  *		leader						worker
- *		team_start					team_join
- *		team_work					team_work			begin, fill, sort
- *		team_collect				team_collect		begin, wait for the runs
- *		team_read					team_read			slices
- *		team_wait, team_finish
+ *		team_sort					team_serve
+ *			launch						open
+ *			begin, fill, sort			begin, fill, sort
+ *			begin, wait for the runs	begin, wait for the plan
+ *		team_read						read slices
+ *		team_wait						close
+ *		team_finish
  *		team_leave
  *
  * If an earlier team wrote the runs (Team.stored), this one puts no tuples and
- * begins with team_collect.
- *
- * If the participants do not read slices, only the leader goes on to
- * team_collect.  A team without workers has no segment: the state that
- * processes would share is in the leader's memory.  Unless it reads stored
- * runs, its only sort has the role PTSORT_SERIAL, for which team_collect does
- * nothing.
+ * begins with the second sort.  If the participants do not read slices, only
+ * the leader has a second sort.  A team without workers has no segment: the
+ * state that processes would share is in the leader's memory.  Unless it reads
+ * stored runs, its only sort has the role PTSORT_SERIAL.
  *
  *-------------------------------------------------------------------------
  */
@@ -54,13 +53,17 @@ typedef enum TeamPhase
  */
 typedef struct TeamKind
 {
-	/* Name of the user's callback that reads slices, for messages. */
-	const char *slices_name;
+	/*
+	 * In a worker: open what the team works on, and set team->slices; close
+	 * it, after all else.
+	 */
+	void		(*open) (Team *team);
+	void		(*close) (Team *team);
 
 	/*
 	 * Optional, in the leader: called before the launch with the number of
-	 * processes, the leader included.  It may still change 'info' and
-	 * 'sorts'.
+	 * processes, the leader included, and once more with 1 if no worker
+	 * starts.  It may still change 'info' and 'sorts'.
 	 */
 	void		(*prepare) (Team *team, int processes);
 
@@ -79,55 +82,57 @@ typedef struct TeamKind
 	 */
 	void		(*perform_others) (Team *team);
 
-	/* Read team->sort: slices until none is left, or the whole stream. */
+	/*
+	 * Read team->sort: slices until none is left, or the whole stream.  A
+	 * participant may leave all slices to others.
+	 */
 	void		(*read) (Team *team);
 
 	/*
-	 * In the leader: shared_size returns the size of the user's shared memory
-	 * in bytes, or 0; shared_init fills it in, after the launch if init_late
-	 * is set, else before it.
+	 * In the leader, before the launch: shared_size returns the size of the
+	 * kind's shared memory in bytes, or 0; shared_init fills it in.
 	 */
 	Size		(*shared_size) (Team *team, int processes, int slices);
 	void		(*shared_init) (Team *team, int processes, int slices);
-	bool		init_late;
 
-	/* Optional: called when a phase begins, to report progress. */
+	/*
+	 * Optional: called when a phase begins.  In the leader all counts of the
+	 * other participants are complete when it begins to read.
+	 */
 	void		(*enter_phase) (Team *team, TeamPhase phase);
 } TeamKind;
 
 /*
  * TeamSlot: counts and statistics of one participant, which writes them without
- * a lock.  The counts are complete before it announces its runs, so the leader
- * may read them after it has performed its own sort.  All other fields are
- * complete when the process ends, so the leader may read them after team_wait,
- * and stats.wal_bytes after team_finish.
+ * a lock.  The first three are complete before it announces its runs, so the
+ * leader may read them after it has performed its own sort.  All other fields
+ * are complete when the process ends, so the leader may read them after
+ * team_wait, and stats.wal_bytes after team_finish.
  */
 typedef struct TeamSlot
 {
 	double		rows;			/* live or visible rows of the table */
-	BlockNumber blocks;			/* blocks read; see heapscan_build */
 	int64		put;			/* tuples put */
 	bool		broken_hot_chain;	/* an index build met a broken HOT chain */
 
+	BlockNumber blocks;			/* blocks read; see heapscan_build */
 	int64		read;			/* tuples read by team->kind->read */
+	int64		pages;			/* pages written, set by team->kind->read */
 	PtParallelStats stats;
 	SortOutcome outcome;		/* of all its sorts together */
+	WalUsage	wal;			/* of a worker */
+	BufferUsage buffers;		/* of a worker */
 } TeamSlot;
 
 /*
- * Team: one process's view of the team.  The caller provides it zeroed and sets
- * the fields of the first part before team_start or team_join.
+ * Team: one process's view of the team.  The leader provides it zeroed and sets
+ * the fields of the first part.  A worker's is zeroed except for 'kind'; it
+ * finds the fields up to 'restartable' in the segment, and kind->open may set
+ * the next ones.
  */
 struct Team
 {
 	const TeamKind *kind;
-	bool		slices;			/* true: each participant reads slices; false:
-								 * the leader reads one stream */
-
-	/* Leader: the workers' main function, for CreateParallelContext() */
-	const char *worker_main;
-
-	/* The leader sets these, too; team_join finds them in the segment */
 	const char *library;		/* of the user's callbacks, or NULL */
 	const char *function;
 	const void *arg;			/* the user's argument */
@@ -140,17 +145,16 @@ struct Team
 								 * participants put; 0: unknown */
 	bool		restartable;	/* SortOptions.restartable of all sorts */
 
-	/*
-	 * Set these in every process, in a worker after team_join.  'sorts' is
-	 * the number of sorts into which each participant puts tuples at the same
-	 * time, so that they share the budget; 0 means one.  'stored' is the
-	 * block of the runs that an earlier team wrote, or NULL; the caller
-	 * attaches it.
-	 */
-	int			sorts;
-	PtSortShared *stored;
+	bool		slices;			/* true: each participant reads slices; false:
+								 * the leader reads one stream */
+	int			sorts;			/* number of sorts into which a participant
+								 * puts tuples at the same time, so that they
+								 * share the budget; 0 means one */
+	PtSortShared *stored;		/* runs that an earlier team wrote, or NULL;
+								 * the caller attaches the segment */
 
-	/* The leader sets these, too */
+	/* Leader */
+	const char *worker_main;	/* for CreateParallelContext() */
 	bool		is_leader;
 	int			stored_participants;	/* number that wrote the stored runs */
 	Relation	table;			/* table to scan in parallel, or NULL */
@@ -163,15 +167,14 @@ struct Team
 								 * planned */
 	int			participant;	/* number of this process, 0 is the leader */
 	int			processes;		/* the leader and the planned workers */
-	void	   *shared;			/* the user's shared memory, or NULL */
+	void	   *shared;			/* the kind's shared memory, or NULL */
 	shm_toc    *toc;			/* or NULL */
 	ParallelTableScanDesc scan; /* NULL: this process scans it all */
 	PtSortShared *sort_shared;	/* NULL: serial */
 	PtSort	   *sort;
 	double		others_ms;		/* time that other sorts took in kind->fill */
-	bool		leaves_slices;	/* set by kind->read: other participants read
-								 * all slices */
-	TeamSlot   *slot;
+	TeamSlot   *slots;			/* of all participants; [0] is the leader's */
+	TeamSlot   *slot;			/* this process's */
 
 	/* Leader */
 	bool		own_context;	/* team.c made pcxt and entered parallel mode */
@@ -179,69 +182,21 @@ struct Team
 	int			planned;		/* workers planned */
 	int			launched;		/* workers launched */
 	uint64		wal_before;		/* bytes of WAL at the start */
-	TeamSlot   *slots;			/* of all participants; [0] is the leader's */
-	WalUsage   *wal;			/* of all participants; [0] is not used */
-	BufferUsage *buffers;		/* of all participants; [0] is not used */
 };
 
 /*
- * team_callbacks loads the exported function of a library and returns its
- * result, a table of callbacks.  It raises an error if there is none; 'what'
- * names the operation in the message.
+ * Leader: team_sort launches up to this many workers, puts and sorts the
+ * leader's tuples, begins the sort that reads the runs, and waits for them.  If
+ * no worker starts, or there is no room for the segment, the team has no
+ * workers.
  */
-extern const void *team_callbacks(const char *what, const char *library,
-								  const char *function);
-
-/* Append a name to a list of names. */
-extern void team_append_name(StringInfo names, const char *name);
+extern void team_sort(Team *team, int workers);
 
 /*
- * team_forbidden returns true if another extension forbids parallel work on
- * this table by its get_relation_info_hook.
- */
-extern bool team_forbidden(Relation table);
-
-/*
- * Leader: team_start launches up to this many workers.  If none starts, or
- * there is no room for the segment, the team has no workers.
- */
-extern void team_start(Team *team, int workers);
-
-/*
- * Worker: team_join fills in the team from the segment.  The caller then sets
- * team->slices and calls team_serve, which works and reads slices.
- */
-extern void team_join(Team *team, dsm_segment *segment, shm_toc *toc);
-extern void team_serve(Team *team);
-
-/*
- * team_work puts and sorts this process's tuples.  With workers, it then
- * announces the runs, and with them that the counts in the slot are complete.
- */
-extern void team_work(Team *team);
-
-/*
- * team_put_share returns the share of the budget, in bytes, of each sort into
- * which a participant puts tuples.
- */
-extern int64 team_put_share(const Team *team);
-
-/*
- * team_put_expected returns the number of tuples that one participant is
- * expected to put; 0: unknown.
- */
-extern int64 team_put_expected(const Team *team);
-
-/*
- * team_collect begins the sort that reads the runs, and waits for them.
- */
-extern void team_collect(Team *team);
-
-/*
- * team_read calls the user to read slices until none is left, or the whole
- * stream.  Then it adds the sort's statistics and outcome to the participant's
- * slot and ends the sort.  team_end_reading does only the latter, for a stream
- * that was read elsewhere.
+ * team_read lets the kind read slices until none is left, or the whole stream.
+ * Then it adds the sort's statistics and outcome to the participant's slot and
+ * ends the sort.  team_end_reading does only the latter, for a stream that was
+ * read elsewhere.
  */
 extern void team_read(Team *team);
 extern void team_end_reading(Team *team);
@@ -250,32 +205,35 @@ extern void team_end_reading(Team *team);
 extern void team_wait(Team *team);
 
 /*
- * Leader: returns the combined outcome of all sorts of all participants.  To be
- * called after team_wait.
+ * Leader, after team_wait: team_outcome returns the combined outcome of all
+ * sorts of all participants.  team_check_read raises an error, which names the
+ * given callback, unless the participants read all tuples that they put.
+ * team_finish adds the WAL and buffer usage of the workers to the leader's.
  */
 extern SortOutcome team_outcome(const Team *team);
-
-/*
- * Leader: raises an error, which names the given callback, unless the
- * participants read all tuples that they put.  To be called after team_wait.
- */
 extern void team_check_read(const Team *team, const char *name);
-
-/*
- * Leader: adds the WAL and buffer usage of the workers to the leader's.  To be
- * called after team_wait.
- */
 extern void team_finish(Team *team);
 
 /*
- * Leader: destroys the context and leaves parallel mode, if team.c made the
- * context.  The segment and its contents stay until team_leave.  To be called
- * after team_finish.
+ * Leader, after team_finish: team_end_parallel destroys the context and leaves
+ * parallel mode, if team.c made the context.  team_leave does that, too, and
+ * releases the segment with all that is in it.
  */
 extern void team_end_parallel(Team *team);
-
-/* Leader: releases the context and the segment. */
 extern void team_leave(Team *team);
+
+/*
+ * Worker: team_serve is a worker's main function, given a Team that is zeroed
+ * except for 'kind'.  It works in a memory context of its own.
+ */
+extern void team_serve(Team *team, dsm_segment *segment, shm_toc *toc);
+
+/*
+ * team_options returns the options of a sort of this role whose participants
+ * share this block.
+ */
+extern SortOptions team_options(const Team *team, PtSortRole role,
+								PtSortShared *sort_shared);
 
 /* Returns the file set of a team that has workers, else NULL. */
 extern SharedFileSet *team_fileset(const Team *team);

@@ -1,0 +1,207 @@
+/*-------------------------------------------------------------------------
+ *
+ * siblings.c
+ *	  Runs that wait for the builds of other indexes: siblings.h.
+ *
+ * The resource owner of the build that writes or loads the runs owns their
+ * segment, so an error detaches it.  While they wait, it belongs to no resource
+ * owner, because its mapping is pinned.  It is detached at the end of the
+ * statement, the end of the transaction, the abort of a subtransaction, or the
+ * end of the process, whichever comes first.  The file set belongs to the
+ * segment, so detaching the segment also removes the files.
+ *
+ * The list of runs that wait is in static memory, so nothing can fail between
+ * pinning a segment and entering it in the list.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "access/xact.h"
+#include "btree/siblings.h"
+#include "fault.h"
+#include "key/key.h"
+#include "sort/shared.h"
+#include "storage/bufmgr.h"
+#include "text/text_compare.h"
+#include "text/text_rank.h"
+#include "utils/rel.h"
+
+/* An entry whose segment is NULL is free. */
+static WaitingRuns waiting[MAX_SIBLINGS];
+
+dsm_segment *
+siblings_create(int processes)
+{
+	dsm_segment *segment;
+
+	fault_point("siblings: create");
+	segment = dsm_create(shared_estimate(processes),
+						 DSM_CREATE_NULL_IF_MAXSEGMENTS);
+	if (segment != NULL)
+		shared_init(siblings_sorts(segment), processes, segment);
+	return segment;
+}
+
+dsm_segment *
+siblings_attach(dsm_handle handle)
+{
+	dsm_segment *segment = dsm_attach(handle);
+
+	if (segment == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("could not map dynamic shared memory segment")));
+	shared_attach(siblings_sorts(segment), segment);
+	return segment;
+}
+
+void
+siblings_describe(WaitingRuns *runs, Relation heap, Oid index_id)
+{
+	memset(runs, 0, sizeof(WaitingRuns));
+	runs->index_id = index_id;
+	runs->file = pt_relation_file(heap);
+	runs->blocks = RelationGetNumberOfBlocks(heap);
+	runs->settings = 2 * text_rank_distrusted()->n +
+		(ptsort_use_collation_tables ? 1 : 0);
+}
+
+/* True if the sorts of all participants succeeded. */
+static bool
+all_succeeded(const WaitingRuns *runs)
+{
+	PtSortShared *sorts = siblings_sorts(runs->segment);
+	int			processes = shared_processes(sorts);
+
+	for (int i = 0; i < processes; i++)
+	{
+		SortOutcome outcome;
+
+		if (shared_outcome(sorts, i, &outcome) && outcome.failed)
+			return false;
+	}
+	return true;
+}
+
+void
+siblings_keep(const WaitingRuns *runs)
+{
+	WaitingRuns *entry = waiting;
+
+	fault_point("siblings: keep");
+	while (entry < waiting + MAX_SIBLINGS && entry->segment != NULL)
+		entry++;
+	if (entry == waiting + MAX_SIBLINGS || !all_succeeded(runs))
+	{
+		dsm_detach(runs->segment);
+		return;
+	}
+	dsm_pin_mapping(runs->segment);
+	*entry = *runs;
+	entry->subid = GetCurrentSubTransactionId();
+}
+
+static WaitingRuns *
+find(Oid index_id)
+{
+	for (int i = 0; i < MAX_SIBLINGS; i++)
+	{
+		if (waiting[i].segment != NULL && waiting[i].index_id == index_id)
+			return &waiting[i];
+	}
+	return NULL;
+}
+
+const WaitingRuns *
+siblings_find(Oid index_id)
+{
+	return find(index_id);
+}
+
+/* Returns why runs do not suit a build, or NULL. */
+static const char *
+compare(const WaitingRuns *then, const WaitingRuns *now)
+{
+	if (!pt_same_file(then->file, now->file))
+		return "the table has another file now";
+	if (then->blocks != now->blocks)
+		return "the table has been written to";
+	if (then->is_unique != now->is_unique)
+		return "the index is not built as was expected";
+	if (then->settings != now->settings)
+		return "settings have changed";
+	return NULL;
+}
+
+const char *
+siblings_take(WaitingRuns *runs, Relation heap, Relation index,
+			  const IndexInfo *index_info)
+{
+	WaitingRuns *found = find(RelationGetRelid(index));
+	WaitingRuns now;
+	const char *why_not;
+
+	fault_point("siblings: take");
+	siblings_describe(&now, heap, RelationGetRelid(index));
+	now.is_unique = index_info->ii_Unique;
+	why_not = compare(found, &now);
+	if (why_not != NULL)
+	{
+		/* other siblings' runs hardly suit either: this build scans for them */
+		siblings_forget();
+		return why_not;
+	}
+	dsm_unpin_mapping(found->segment);
+	*runs = *found;
+	found->segment = NULL;
+	return NULL;
+}
+
+/* Release the runs of a subtransaction, or of all. */
+static void
+release(SubTransactionId subid)
+{
+	for (int i = 0; i < MAX_SIBLINGS; i++)
+	{
+		dsm_segment *segment = waiting[i].segment;
+
+		if (segment == NULL ||
+			(subid != InvalidSubTransactionId && waiting[i].subid != subid))
+			continue;
+		waiting[i].segment = NULL;
+		dsm_detach(segment);
+	}
+}
+
+void
+siblings_forget(void)
+{
+	release(InvalidSubTransactionId);
+}
+
+
+/*
+ * The end of a transaction or a subtransaction
+ */
+
+static void
+siblings_xact(XactEvent event, void *arg)
+{
+	siblings_forget();
+}
+
+static void
+siblings_subxact(SubXactEvent event, SubTransactionId mySubid,
+				 SubTransactionId parentSubid, void *arg)
+{
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+		release(mySubid);
+}
+
+void
+siblings_init(void)
+{
+	RegisterXactCallback(siblings_xact, NULL);
+	RegisterSubXactCallback(siblings_subxact, NULL);
+}
