@@ -3,29 +3,13 @@
  * heapcolumns.c
  *	  Extract the columns of an index from a heap tuple.
  *
- * This does the work of heap_deform_tuple() for some of the columns.  If an
- * index has a column several times, it is extracted once and the value copied.
+ * This does the work of heap_deform_tuple() for some of the columns.
  *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
 #include "team/heapcolumns.h"
-
-/* Enter into the plan that a value of the index is this column. */
-static void
-plan_add_value(HeapColumns *plan, int value, AttrNumber attnum)
-{
-	WalkColumn *column = &plan->columns[attnum - 1];
-
-	if (column->value >= 0)
-	{
-		plan->repeat_to[plan->nrepeats] = value;
-		plan->repeat_from[plan->nrepeats++] = column->value;
-	}
-	else
-		column->value = value;
-}
 
 /* Compute the offsets of the columns that have known ones. */
 static void
@@ -56,10 +40,12 @@ plan_fixed_part(HeapColumns *plan)
 	plan->reach = MAXALIGN(SizeofHeapTupleHeader) + offset;
 }
 
-void
+bool
 heapcolumns_plan(HeapColumns *plan, TupleDesc desc,
 				 const IndexInfo *index_info)
 {
+	if (index_info->ii_Expressions != NIL)
+		return false;
 	plan->desc = desc;
 	for (int i = 0; i < index_info->ii_NumIndexAttrs; i++)
 		plan->ncolumns = Max(plan->ncolumns,
@@ -75,8 +61,16 @@ heapcolumns_plan(HeapColumns *plan, TupleDesc desc,
 		plan->columns[i].align = att->attalign;
 	}
 	for (int i = 0; i < index_info->ii_NumIndexAttrs; i++)
-		plan_add_value(plan, i, index_info->ii_IndexAttrNumbers[i]);
+	{
+		WalkColumn *column =
+			&plan->columns[index_info->ii_IndexAttrNumbers[i] - 1];
+
+		if (column->value >= 0)
+			return false;
+		column->value = i;
+	}
 	plan_fixed_part(plan);
+	return true;
 }
 
 void

@@ -54,19 +54,15 @@ typedef struct HeapColumns
 
 	/* rough distance of the values from the tuple's start, for prefetching */
 	uint32		reach;
-
-	/* values of the same column as an earlier value */
-	int			nrepeats;
-	int16		repeat_to[INDEX_MAX_KEYS];
-	int16		repeat_from[INDEX_MAX_KEYS];
 } HeapColumns;
 
 /*
- * heapcolumns_plan fills in the plan for an index without expressions and for
- * tuples that 'desc' describes.  The plan keeps the pointer to 'desc'.  *plan
- * must be zeroed; the caller frees plan->columns, which is palloc'd.
+ * heapcolumns_plan fills in the plan for an index and for tuples that 'desc'
+ * describes.  Returns false if that is not possible: the index has expressions,
+ * or a column several times.  The plan keeps the pointer to 'desc'.  *plan must
+ * be zeroed; the caller frees plan->columns, which is palloc'd or NULL.
  */
-extern void heapcolumns_plan(HeapColumns *plan, TupleDesc desc,
+extern bool heapcolumns_plan(HeapColumns *plan, TupleDesc desc,
 							 const IndexInfo *index_info);
 
 /*
@@ -108,11 +104,6 @@ heapcolumns_take(const HeapColumns *plan, HeapTupleHeader tuple,
 	}
 	if (from < plan->ncolumns)
 		heapcolumns_walk(plan, tuple, from, offset, values, isnull);
-	for (int i = 0; i < plan->nrepeats; i++)
-	{
-		values[plan->repeat_to[i]] = values[plan->repeat_from[i]];
-		isnull[plan->repeat_to[i]] = isnull[plan->repeat_from[i]];
-	}
 }
 
 #endif							/* PTSORT_HEAPCOLUMNS_H */

@@ -20,13 +20,11 @@
  *
  * The horizon: an index must have recently dead tuples, those that some
  * snapshot may still see, and need not have dead ones.  This scan determines
- * the horizon once at its start; the server's scan of a single block determines
- * it again, so that the two may differ, as do the horizons of the participants
- * in the server's own parallel builds.  That is harmless.  Each horizon was
- * right when it was determined, and all that precedes it is invisible to every
- * snapshot from then on.  Dead and recently dead tuples differ in nothing else:
- * neither kind is counted or checked for uniqueness.  Only the verdicts on
- * tuples of one HOT chain must agree, and these are on one page.
+ * the horizon once at its start; the server's scan of a single block, and each
+ * participant, determine it again.  That they may differ is harmless: all that
+ * precedes a horizon is invisible to every snapshot from then on, and dead and
+ * recently dead tuples differ in nothing else.  Only the verdicts on tuples of
+ * one HOT chain must agree, and these are on one page.
  *
  * In CONCURRENTLY builds one MVCC snapshot decides for all blocks and
  * participants.  With a new snapshot for each block, a row that moves meanwhile
@@ -57,9 +55,9 @@
 typedef struct HeapEmitter
 {
 	HeapScanTarget *target;
-	HeapColumns plan;			/* for an index of plain columns */
+	HeapColumns plan;			/* unless there is an 'estate' */
 
-	/* for expressions and predicates; estate is NULL without these */
+	/* for expressions, predicates and repeated columns */
 	EState	   *estate;
 	ExprContext *econtext;
 	TupleTableSlot *slot;
@@ -299,12 +297,10 @@ begin_emitters(HeapScan *hs, HeapScanTarget *targets, int ntargets)
 		const IndexInfo *index_info = targets[i].index_info;
 
 		emitter->target = &targets[i];
-		if (index_info->ii_Expressions != NIL ||
-			index_info->ii_Predicate != NIL)
+		if (index_info->ii_Predicate != NIL ||
+			!heapcolumns_plan(&emitter->plan, RelationGetDescr(hs->judge.heap),
+							  index_info))
 			begin_evaluation(emitter, hs->judge.heap);
-		else
-			heapcolumns_plan(&emitter->plan, RelationGetDescr(hs->judge.heap),
-							 index_info);
 		hs->judge.reach = Max(hs->judge.reach, emitter->plan.reach);
 	}
 }
@@ -326,15 +322,12 @@ end_emitters(HeapScan *hs)
 
 BlockNumber
 heapscan_build(Relation heap, HeapScanTarget *targets, int ntargets,
-			   ParallelTableScanDesc parallel, bool progress)
+			   ParallelTableScanDesc parallel, Snapshot snapshot, bool progress)
 {
-	const IndexInfo *index_info = targets[0].index_info;
-	bool		mvcc = index_info->ii_Concurrent;
-	Snapshot	snapshot = SnapshotAny;
 	HeapScan   *hs;
 	BlockNumber pages;
 
-	if (!can_read_pages(heap, index_info))
+	if (!can_read_pages(heap, targets[0].index_info))
 	{
 		if (ntargets != 1)
 			elog(ERROR, "cannot scan table \"%s\" for several indexes",
@@ -351,21 +344,17 @@ heapscan_build(Relation heap, HeapScanTarget *targets, int ntargets,
 	hs->judge.find_roots = true;
 	hs->judge.decide = decide;
 	begin_emitters(hs, targets, ntargets);
-	if (!mvcc)
+	if (!targets[0].index_info->ii_Concurrent)
 		hs->judge.oldest_xmin = GetOldestNonRemovableTransactionId(heap);
-	else if (parallel == NULL)
-		snapshot = RegisterSnapshot(GetTransactionSnapshot());
 
 	heapjudge_begin(&hs->judge, parallel, snapshot);
-	scan_pages(hs, mvcc);
+	scan_pages(hs, targets[0].index_info->ii_Concurrent);
 	heapjudge_end(&hs->judge);
 	pages = hs->judge.pages;
 	elog(DEBUG2, "ptsort: scanned %u pages of table \"%s\", %u of them by the server's rules, %u as copies",
 		 pages, RelationGetRelationName(heap), hs->server_pages,
 		 hs->judge.copied_pages);
 
-	if (snapshot != SnapshotAny)
-		UnregisterSnapshot(snapshot);
 	end_emitters(hs);
 	pfree(hs);
 	return pages;

@@ -33,18 +33,18 @@ typedef struct HeapScanTarget
 /*
  * heapscan_build passes this process's part of the table's tuples to the
  * callback of each target, a page at a time, and counts live rows.  It scans
- * the whole table if 'parallel' is NULL, else 'parallel' must be initialized
- * with SnapshotAny, or for CONCURRENTLY with a registered MVCC snapshot.  If
- * 'progress' is set, it reports the blocks to the progress view.  Returns the
- * number of blocks read, or InvalidBlockNumber if the server's own scan read
- * them.
+ * the whole table, with 'snapshot', if 'parallel' is NULL.  The snapshot, or
+ * that of 'parallel', is SnapshotAny, or for CONCURRENTLY a registered MVCC
+ * snapshot.  If 'progress' is set, it reports the blocks to the progress view.
+ * Returns the number of blocks read, or InvalidBlockNumber if the server's own
+ * scan read them.
  *
  * Values that are passed by reference point into the page, or into memory
  * that is valid until the callback returns.
  */
 extern BlockNumber heapscan_build(Relation heap, HeapScanTarget *targets,
 								  int ntargets, ParallelTableScanDesc parallel,
-								  bool progress);
+								  Snapshot snapshot, bool progress);
 
 /*
  * heapscan_is_shareable returns true if a scan of this table can have more than
