@@ -322,22 +322,6 @@ pt_page_is_verified(char *page, BlockNumber block)
 #endif
 }
 
-/* Count a hit as ReadBuffer() does but ReadRecentBuffer() does not. */
-static inline void
-pt_count_block_hit(Relation rel, bool ring)
-{
-	pgstat_count_buffer_read(rel);
-	pgstat_count_buffer_hit(rel);
-#if PG_VERSION_NUM >= 180000
-	pgstat_count_io_op(IOOBJECT_RELATION,
-					   ring ? IOCONTEXT_BULKREAD : IOCONTEXT_NORMAL,
-					   IOOP_HIT, 1, 0);
-#elif PG_VERSION_NUM >= 160000
-	pgstat_count_io_op(IOOBJECT_RELATION,
-					   ring ? IOCONTEXT_BULKREAD : IOCONTEXT_NORMAL, IOOP_HIT);
-#endif
-}
-
 /* Count n blocks of a table as read, as ReadBuffer() does with a ring. */
 static inline void
 pt_count_blocks_read(Relation rel, int n)

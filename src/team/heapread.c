@@ -62,7 +62,6 @@ struct HeapReader
 	bool		copying;		/* true: try to copy pages */
 	bool		ended;			/* the batch is the last one */
 	Buffer		buffer;			/* pinned buffer of the page, or invalid */
-	Buffer		last;			/* last buffer that was pinned, or invalid */
 
 	/* the batch */
 	int			n;
@@ -330,7 +329,7 @@ heapread_begin(HeapScanDesc scan)
 	HeapReader *reader = palloc0(sizeof(HeapReader));
 
 	reader->scan = scan;
-	reader->buffer = reader->last = InvalidBuffer;
+	reader->buffer = InvalidBuffer;
 	reader->copying = scan->rs_strategy != NULL &&
 		!RelationUsesLocalBuffers(scan->rs_base.rs_rd);
 	if (reader->copying)
@@ -362,40 +361,18 @@ next_batch(HeapReader *reader)
 static void
 provide_buffer(HeapReader *reader, Buffer buffer, HeapPage *page)
 {
-	reader->buffer = reader->last = page->buffer = buffer;
+	reader->buffer = page->buffer = buffer;
 	page->block = BufferGetBlockNumber(buffer);
 	page->page = BufferGetPage(buffer);
-}
-
-/*
- * Pins and returns the buffer that follows the last one, if it has this block,
- * else InvalidBuffer.  Tables are usually read into buffers in order, and this
- * is faster than a search in the buffer mapping, whose memory is scattered.
- * (ReadRecentBuffer() does not raise the buffer's usage count, so the scan of a
- * build does not make the page stay in memory longer.)
- */
-static Buffer
-pin_next(const HeapReader *reader, Relation heap, BlockNumber block)
-{
-	Buffer		next = reader->last + 1;
-
-	if (RelationUsesLocalBuffers(heap) || reader->last == InvalidBuffer ||
-		next > NBuffers ||
-		!ReadRecentBuffer(pt_relation_file(heap), MAIN_FORKNUM, block, next))
-		return InvalidBuffer;
-	pt_count_block_hit(heap, reader->scan->rs_strategy != NULL);
-	return next;
 }
 
 static void
 provide_block(HeapReader *reader, BlockNumber block, HeapPage *page)
 {
-	Relation	heap = reader->scan->rs_base.rs_rd;
-	Buffer		buffer = pin_next(reader, heap, block);
+	Buffer		buffer = ReadBufferExtended(reader->scan->rs_base.rs_rd,
+											MAIN_FORKNUM, block, RBM_NORMAL,
+											reader->scan->rs_strategy);
 
-	if (!BufferIsValid(buffer))
-		buffer = ReadBufferExtended(heap, MAIN_FORKNUM, block, RBM_NORMAL,
-									reader->scan->rs_strategy);
 	provide_buffer(reader, buffer, page);
 }
 
