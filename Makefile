@@ -126,7 +126,7 @@ LAYERS = \
 	$(addprefix sort/, \
 		merge slices shared options sortstate bounded secondword sortread sortruns sortput tuplesort) \
 	$(addprefix variant/, \
-		variants variant_form variant_hash variant_index variant_heap variant_datum variant_tuple) \
+		variants variant_form variant_index variant_heap variant_datum variant_tuple) \
 	$(addprefix team/, \
 		heapcolumns heapread heapjudge heapscan request team parallel build) \
 	$(addprefix btree/, \

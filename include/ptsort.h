@@ -322,17 +322,6 @@ typedef struct PtSortApi
 							   const PtSortOptions *options);
 	void		(*put_heap) (PtSort *sort, HeapTuple tuple);
 	HeapTuple	(*get_heap) (PtSort *sort, bool forward);
-	PtSort	   *(*begin_index_hash) (Relation heap, Relation index,
-									 uint32 high_mask, uint32 low_mask,
-									 uint32 max_buckets,
-									 const PtSortOptions *options);
-
-	/* more of ptsort_variant.h */
-	struct PtSortKey *(*key_supports) (int ncolumns,
-									   const struct SortSupportData *supports);
-	PtSort	   *(*begin_index_by) (Relation index, struct PtSortKey *key,
-								   MemoryContext context,
-								   const PtSortOptions *options);
 } PtSortApi;
 
 /*
@@ -435,9 +424,8 @@ ptsort_shared_stats(PtSortShared *shared, int participant, PtSortStats *stats)
  * btree index and then by heap TID.  With unique, two live tuples with equal
  * keys raise the server's own unique violation in put, perform or get; nulls
  * are distinct unless nulls_not_distinct.  Both relations must stay open.  The
- * index's access method is the server's btree.  For another access method see
- * ptsort_begin_index_hash and, in ptsort_variant.h, ptsort_begin_index_by, or
- * use datums, minimal tuples or a variant of your own.
+ * index's access method is the server's btree.  For another access method use
+ * datums, minimal tuples or a variant of your own.
  */
 static inline PtSort *
 ptsort_begin_index(Relation heap, Relation index, bool unique,
@@ -445,24 +433,6 @@ ptsort_begin_index(Relation heap, Relation index, bool unique,
 {
 	return ptsort_api()->begin_index(heap, index, unique, nulls_not_distinct,
 									 options);
-}
-
-/*
- * ptsort_begin_index_hash starts a sort of index tuples in the order in which
- * a hash index is best filled: by bucket, then by hash code, then by heap TID.
- * The three numbers determine the bucket of a code as in the index's metapage
- * (_hash_hashkey2bucket).  The index, of the table 'heap', has one column, of 4
- * bytes: put the hash code, which cannot be null.  alive has no effect and
- * nothing is unique.  Any access method whose index tuples hold hash codes will
- * do.
- */
-static inline PtSort *
-ptsort_begin_index_hash(Relation heap, Relation index, uint32 high_mask,
-						uint32 low_mask, uint32 max_buckets,
-						const PtSortOptions *options)
-{
-	return ptsort_api()->begin_index_hash(heap, index, high_mask, low_mask,
-										  max_buckets, options);
 }
 
 /*

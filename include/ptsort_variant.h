@@ -104,8 +104,7 @@ typedef struct PtSortKey PtSortKey;
  *
  * In a collation of the C library other than "C" the word of a string holds its
  * first three or four characters.  Sorts of ptsort's own tuples have better
- * words for this text, including sorts that begin with ptsort_begin_index_by
- * and a key of this function.
+ * words for this text.
  */
 static inline PtSortKey *
 ptsort_key_columns(int ncolumns, const Oid *lt_operators,
@@ -113,32 +112,6 @@ ptsort_key_columns(int ncolumns, const Oid *lt_operators,
 {
 	return ptsort_api()->key_columns(ncolumns, lt_operators, collations,
 									 nulls_first);
-}
-
-/*
- * ptsort_key_supports makes a key of columns whose comparisons you pass, from
- * any operator family.  Prepare each SortSupport as for a sort of the server,
- * in a memory context that lives as long as the key; set .abbreviate in the
- * first one, so that there can be words.  The key does not keep the array, but
- * keeps what the SortSupports point to.  For a GiST index's sorted build:
- *
- *		for (int i = 0; i < nkeys; i++)		(supports is zero-initialised)
- *		{
- *			supports[i].ssup_cxt = CurrentMemoryContext;
- *			supports[i].ssup_collation = index->rd_indcollation[i];
- *			supports[i].ssup_attno = i + 1;
- *			supports[i].abbreviate = (i == 0);
- *			PrepareSortSupportFromGistIndexRel(index, &supports[i]);
- *		}
- *		key = ptsort_key_supports(nkeys, supports);
- *
- * Where you have "less" operators of btree operator classes,
- * ptsort_key_columns() makes better words.
- */
-static inline PtSortKey *
-ptsort_key_supports(int ncolumns, const SortSupportData *supports)
-{
-	return ptsort_api()->key_supports(ncolumns, supports);
 }
 
 /*
@@ -186,22 +159,6 @@ ptsort_begin(const PtSortVariant *variant, void *state, int nwords,
 			 MemoryContext context, const PtSortOptions *options)
 {
 	return ptsort_api()->begin(variant, state, nwords, context, options);
-}
-
-/*
- * ptsort_begin_index_by starts a sort of index tuples, of an index of any
- * access method whose tuples are made as by index_form_tuple(), by a key and
- * then by heap TID.  The columns of the key are the first ones of the index, as
- * stored in its tuples.  Nothing is unique.  Put the tuples by
- * ptsort_put_index(), whose alive then has no effect, and get them by
- * ptsort_get_index().  The index must stay open.  Make the key in 'context',
- * which the sort uses and deletes as ptsort_begin() does.
- */
-static inline PtSort *
-ptsort_begin_index_by(Relation index, PtSortKey *key, MemoryContext context,
-					  const PtSortOptions *options)
-{
-	return ptsort_api()->begin_index_by(index, key, context, options);
 }
 
 /*

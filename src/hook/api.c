@@ -70,9 +70,6 @@ const PtSortApi ptsort_api_table = {
 	.begin_heap = variant_begin_heap,
 	.put_heap = variant_put_heap,
 	.get_heap = variant_get_heap,
-	.begin_index_hash = variant_begin_index_hash,
-	.key_supports = key_supports,
-	.begin_index_by = variant_begin_index_by,
 };
 
 /* Returns the number of functions in a table of this size. */

@@ -311,7 +311,6 @@ is_dropped(DatumState *state, PtSort *sort, Datum value, bool isnull)
 	return bounded_drops(sort, words, &value, &isnull);
 }
 
-/* variant_put_datum: see ptsort_put_datum. */
 void
 variant_put_datum(PtSort *sort, Datum value, bool isnull)
 {
@@ -348,7 +347,6 @@ get_exact(DatumState *state, PtSort *sort, bool forward, Datum *value,
 	return true;
 }
 
-/* variant_get_datum: see ptsort_get_datum. */
 bool
 variant_get_datum(PtSort *sort, bool forward, Datum *value, bool *isnull)
 {

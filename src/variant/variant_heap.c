@@ -85,81 +85,44 @@ evaluate(HeapSort *state, HeapTuple tuple, Datum *values, bool *isnull)
 	ExecClearTuple(state->slot);
 }
 
-/* Get the values of the key columns of a tuple. */
-static void
-key_values(HeapSort *state, HeapTuple tuple, Datum *values, bool *isnull)
-{
-	if (state->estate)
-	{
-		ResetPerTupleExprContext(state->estate);
-		evaluate(state, tuple, values, isnull);
-		return;
-	}
-	for (int i = 0; i < state->nkeys; i++)
-		values[i] = heap_getattr(tuple, state->info->ii_IndexAttrNumbers[i],
-								 state->desc, &isnull[i]);
-}
-
-/* Order of two tuples by key columns from 'first' on. */
+/* Values of expressions are evaluated first, those of columns when needed. */
 static int
-compare_columns(HeapTuple left, HeapTuple right, TupleDesc desc,
-				int first, int nkeys, const AttrNumber *attnums,
-				SortSupport support)
+heap_compare_keys(const void *a, const void *b, void *arg)
 {
-	int			result = 0;
-
-	for (int i = first; i < nkeys && result == 0; i++)
-	{
-		bool		left_null;
-		bool		right_null;
-		Datum		left_value = heap_getattr(left, attnums[i], desc,
-											  &left_null);
-		Datum		right_value = heap_getattr(right, attnums[i], desc,
-											   &right_null);
-
-		result = ApplySortComparator(left_value, left_null,
-									 right_value, right_null, &support[i]);
-	}
-	return result;
-}
-
-/* Order of two tuples by an index that has expressions. */
-static int
-compare_evaluated(HeapSort *state, HeapTuple left, HeapTuple right)
-{
+	HeapSort   *state = arg;
+	const AttrNumber *attnums = state->info->ii_IndexAttrNumbers;
 	SortSupport support = key_support(state->key);
+	HeapTupleData left;
+	HeapTupleData right;
 	Datum		left_values[INDEX_MAX_KEYS];
 	Datum		right_values[INDEX_MAX_KEYS];
 	bool		left_null[INDEX_MAX_KEYS];
 	bool		right_null[INDEX_MAX_KEYS];
 	int			cmp = 0;
 
-	ResetPerTupleExprContext(state->estate);
-	evaluate(state, left, left_values, left_null);
-	evaluate(state, right, right_values, right_null);
-	for (int i = state->decided; i < state->nkeys && cmp == 0; i++)
-		cmp = ApplySortComparator(left_values[i], left_null[i],
-								  right_values[i], right_null[i], &support[i]);
-	return cmp;
-}
-
-static int
-heap_compare_keys(const void *a, const void *b, void *arg)
-{
-	HeapSort   *state = arg;
-	HeapTupleData left;
-	HeapTupleData right;
-
 	if (state->decided == state->nkeys)
 		return 0;
 	as_heap_tuple(a, &left);
 	as_heap_tuple(b, &right);
 	if (state->estate)
-		return compare_evaluated(state, &left, &right);
-	return compare_columns(&left, &right, state->desc,
-						   state->decided, state->nkeys,
-						   state->info->ii_IndexAttrNumbers,
-						   key_support(state->key));
+	{
+		ResetPerTupleExprContext(state->estate);
+		evaluate(state, &left, left_values, left_null);
+		evaluate(state, &right, right_values, right_null);
+	}
+	for (int i = state->decided; i < state->nkeys && cmp == 0; i++)
+	{
+		if (!state->estate)
+		{
+			left_values[i] = heap_getattr(&left, attnums[i], state->desc,
+										  &left_null[i]);
+			right_values[i] = heap_getattr(&right, attnums[i], state->desc,
+										   &right_null[i]);
+		}
+		cmp = ApplySortComparator(left_values[i], left_null[i],
+								  right_values[i], right_null[i], &support[i]);
+	}
+	return cmp;
 }
 
 /* The TID of a tuple as a word. */
@@ -219,7 +182,17 @@ make_words(HeapSort *state, HeapTuple tuple, uint64 *words)
 
 	if (key_nwords(state->key) == 0)
 		return;
-	key_values(state, tuple, values, isnull);
+	if (state->estate)
+	{
+		ResetPerTupleExprContext(state->estate);
+		evaluate(state, tuple, values, isnull);
+	}
+	else
+	{
+		for (int i = 0; i < state->nkeys; i++)
+			values[i] = heap_getattr(tuple, state->info->ii_IndexAttrNumbers[i],
+									 state->desc, &isnull[i]);
+	}
 	key_words(state->key, values, isnull, words);
 	if (state->tid_in_words)
 		key_entry_set_tuple(words, key_nwords(state->key), &tuple->t_self,
@@ -276,7 +249,6 @@ check_columns(const HeapSort *state, Relation index)
 	}
 }
 
-/* variant_begin_heap: see ptsort_begin_heap. */
 PtSort *
 variant_begin_heap(TupleDesc desc, Relation index,
 				   const PtSortOptions *options)
@@ -317,7 +289,6 @@ variant_begin_heap(TupleDesc desc, Relation index,
 	return sort;
 }
 
-/* variant_put_heap: see ptsort_put_heap. */
 void
 variant_put_heap(PtSort *sort, HeapTuple tuple)
 {
@@ -338,7 +309,6 @@ variant_put_heap(PtSort *sort, HeapTuple tuple)
 	MemoryContextReset(state->put_context);
 }
 
-/* variant_get_heap: see ptsort_get_heap. */
 HeapTuple
 variant_get_heap(PtSort *sort, bool forward)
 {

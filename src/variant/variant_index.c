@@ -3,16 +3,13 @@
  * variant_index.c
  *	  Index tuples in the order of key columns, then of the heap TID.
  *
- * The order is that of a btree, or that of a key made by the caller; the latter
- * has no uniqueness.  Hash indexes have a file of their own (variant_hash.c).
- *
  * Uniqueness.  A sort compares each two tuples that end up as neighbours, so
  * the comparison function sees every two equal keys and raises the server's
  * error (with the wording of comparetup_index_btree_tiebreak in tuplesort).  It
- * misses one case: two live tuples with equal keys that have a recently dead
- * one between them.  Dead tuples take no part in uniqueness.  So they are
- * marked in a bit of the tuple that nbtree leaves to the access method, and
- * variant_get_index examines the groups that contain one.
+ * misses one case: two live tuples with equal keys that have recently dead ones
+ * between them, which take no part in uniqueness.  So dead tuples are marked in
+ * a bit of the tuple that nbtree leaves to the access method, and reading
+ * compares the live tuples before and after them.
  *
  * Exact keys.  If the words of the key hold everything in the index tuple, no
  * tuple is made until it is read, and none at all by a load that reads entries.
@@ -64,23 +61,14 @@ typedef struct IndexSort
 	SortSupport support;
 	int			nwords;
 	MemoryContext put_context;	/* reset for each tuple put */
-	IndexTuple	scratch;		/* a tuple being formed or examined, of
+	IndexTuple	scratch;		/* a tuple being formed or read, of
 								 * VARIANT_FORM_ROOM bytes */
 
-	/*
-	 * Unique indexes: copies of the tuples read, or of the entries read if
-	 * the key is exact; see watch_dead_tuples.
-	 */
-	IndexTuple	last;			/* the tuple returned last */
-	IndexTuple	spare;			/* the next copy; for exact keys, the tuple
-								 * made from an entry */
-	IndexTuple	live;			/* the live tuple of the current group, if a
-								 * dead one followed it */
-	uint64		last_entry[KEY_ENTRY_WORDS];
-	uint64		live_entry[KEY_ENTRY_WORDS];
-	bool		have_last;
-	bool		last_dead;
+	/* Unique indexes: see watch_tuple and watch_entries. */
+	IndexTuple	live;			/* copy of the live tuple read last */
+	uint64		live_entry[KEY_ENTRY_WORDS];	/* the same for exact keys */
 	bool		have_live;
+	bool		dead_followed;	/* dead tuples were read after it */
 } IndexSort;
 
 static Size
@@ -289,7 +277,7 @@ index_reset(void *arg)
 {
 	IndexSort  *state = arg;
 
-	state->have_last = state->last_dead = state->have_live = false;
+	state->have_live = state->dead_followed = false;
 }
 
 static const SortVariant index_variant = {
@@ -394,7 +382,6 @@ make_state(Relation heap, Relation index, PtSortKey *key)
 	state->put_context = AllocSetContextCreate(CurrentMemoryContext,
 											   "ptsort put",
 											   ALLOCSET_SMALL_SIZES);
-	state->spare = palloc0(INDEX_SIZE_MASK + 1);
 	/* both its writers, variant_form_small and key_tuple, stay within */
 	StaticAssertStmt(KEY_TUPLE_SIZE <= VARIANT_FORM_ROOM,
 					 "an exact key's tuple must fit the scratch");
@@ -402,7 +389,6 @@ make_state(Relation heap, Relation index, PtSortKey *key)
 	return state;
 }
 
-/* variant_begin_index_with: see variants.h. */
 PtSort *
 variant_begin_index_with(Relation heap, Relation index, bool unique,
 						 bool nulls_not_distinct, const SortOptions *options)
@@ -424,15 +410,11 @@ variant_begin_index_with(Relation heap, Relation index, bool unique,
 	state->unique = unique;
 	state->nulls_not_distinct = nulls_not_distinct;
 	state->postpone = options->postpone;
-	if (unique)
-	{
-		state->last = palloc0(INDEX_SIZE_MASK + 1);
-		state->live = palloc0(INDEX_SIZE_MASK + 1);
-	}
-
 	/* Inline images cannot be read backward. */
 	state->exact = key_is_exact(state->key) &&
 		!options->options.random_access;
+	if (unique && !state->exact)
+		state->live = palloc(INDEX_SIZE_MASK + 1);
 	if (state->exact)
 		variant = unique ? &exact_unique_variant : &exact_variant;
 	sort = sort_begin_with(variant, state, state->nwords, context, options);
@@ -440,28 +422,6 @@ variant_begin_index_with(Relation heap, Relation index, bool unique,
 	return sort;
 }
 
-/* variant_begin_index_by: see ptsort_begin_index_by. */
-PtSort *
-variant_begin_index_by(Relation index, PtSortKey *key, MemoryContext context,
-					   const PtSortOptions *options)
-{
-	SortOptions with = {.options = *options};
-	MemoryContext old = MemoryContextSwitchTo(context);
-	IndexSort  *state = make_state(NULL, index, key_that_learns(key));
-	PtSort	   *sort;
-
-	if (state->nkeys > RelationGetNumberOfAttributes(index))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("sort key has more columns than index \"%s\"",
-						RelationGetRelationName(index))));
-	sort = sort_begin_with(&index_variant, state, state->nwords, context,
-						   &with);
-	MemoryContextSwitchTo(old);
-	return sort;
-}
-
-/* variant_begin_index: see ptsort_begin_index. */
 PtSort *
 variant_begin_index(Relation heap, Relation index, bool unique,
 					bool nulls_not_distinct, const PtSortOptions *options)
@@ -566,8 +526,8 @@ put_short(IndexSort *state, PtSort *sort, ItemPointer tid, Datum value,
  * room.
  */
 static void
-put_tuple(IndexSort *state, PtSort *sort, ItemPointer tid, const Datum *values,
-		  const bool *isnull, bool alive)
+put_formed(IndexSort *state, PtSort *sort, ItemPointer tid, const Datum *values,
+		   const bool *isnull, bool alive)
 {
 	IndexTuple	place = sort_next_place(sort, VARIANT_FORM_ROOM);
 	IndexTuple	tuple = place != NULL ? place : state->scratch;
@@ -593,20 +553,13 @@ put_tuple(IndexSort *state, PtSort *sort, ItemPointer tid, const Datum *values,
 		sort_put(sort, tuple, IndexTupleSize(tuple), words);
 }
 
-/* variant_put_index: see ptsort_put_index. */
 void
 variant_put_index(PtSort *sort, ItemPointer tid, const Datum *values,
 				  const bool *isnull, bool alive)
 {
-	IndexSort  *state;
+	IndexSort  *state = index_state(sort);
 	MemoryContext old;
 
-	if (sort_variant(sort) == &variant_hash)
-	{
-		variant_put_hash(sort, tid, values[0], isnull[0]);
-		return;
-	}
-	state = index_state(sort);
 	if (state->exact)
 	{
 		put_exact(state, sort, tid, values, isnull, alive);
@@ -615,7 +568,7 @@ variant_put_index(PtSort *sort, ItemPointer tid, const Datum *values,
 	old = MemoryContextSwitchTo(state->put_context);
 	if (!state->only_varlena || isnull[0] ||
 		!put_short(state, sort, tid, values[0], alive))
-		put_tuple(state, sort, tid, values, isnull, alive);
+		put_formed(state, sort, tid, values, isnull, alive);
 	MemoryContextSwitchTo(old);
 	/* test inline what MemoryContextReset would: usually nothing to do */
 	if (unlikely(!state->put_context->isReset ||
@@ -623,100 +576,65 @@ variant_put_index(PtSort *sort, ItemPointer tid, const Datum *values,
 		MemoryContextReset(state->put_context);
 }
 
-static bool
-entries_are_duplicates(IndexSort *state, const uint64 *a, const uint64 *b)
-{
-	return memcmp(a, b, state->nwords * sizeof(uint64)) == 0 &&
-		exact_same_slice(a, b, state);
-}
-
 /*
- * Find two live tuples with equal keys that have only dead ones between them,
- * in the ordered stream.  'tuple' comes after state->last.
- */
-static void
-watch_dead_tuples(IndexSort *state, IndexTuple tuple, bool dead)
-{
-	if (dead && !state->have_live && state->have_last && !state->last_dead &&
-		keys_are_duplicates(state, state->last, tuple))
-	{
-		memcpy(state->live, state->last, IndexTupleSize(state->last));
-		state->have_live = true;
-	}
-	else if (state->have_live && !dead)
-	{
-		if (keys_are_duplicates(state, state->live, tuple))
-			raise_duplicate(state, tuple);
-		state->have_live = false;
-	}
-}
-
-/*
- * Return the unmarked tuple in state->spare.  It is a copy, because the next
- * call compares with it, and a random access sort reads the original again.
+ * Find two live tuples with equal keys that have only dead ones between them.
+ * Returns the tuple without its mark; a dead one is copied, because the sort
+ * still compares with the original.
  */
 static IndexTuple
-return_copy(IndexSort *state, bool dead, bool forward)
+watch_tuple(IndexSort *state, IndexTuple tuple, bool forward)
 {
-	IndexTuple	tuple = state->spare;
-
-	if (forward)
-		watch_dead_tuples(state, tuple, dead);
-	else
-		state->have_live = false;
-	state->spare = state->last;
-	state->last = tuple;
-	state->last_dead = dead;
-	state->have_last = forward;
+	if (!forward)
+		index_reset(state);
+	if (tuple->t_info & DEAD_BIT)
+	{
+		memcpy(state->scratch, tuple, IndexTupleSize(tuple));
+		state->scratch->t_info &= ~DEAD_BIT;
+		state->dead_followed = true;
+		return state->scratch;
+	}
+	if (state->have_live && state->dead_followed &&
+		keys_are_duplicates(state, state->live, tuple))
+		raise_duplicate(state, tuple);
+	memcpy(state->live, tuple, IndexTupleSize(tuple));
+	state->have_live = true;
+	state->dead_followed = false;
 	return tuple;
 }
 
-/*
- * watch_dead_tuples for exact keys.  'before' is the previous entry, or NULL.
- */
+/* Raise the error if an entry has the key of the live one read before it. */
 static pg_noinline void
-watch_dead_entry(IndexSort *state, const uint64 *before, const uint64 *entry)
+check_live_entry(IndexSort *state, const uint64 *live, const uint64 *entry)
 {
-	int			nwords = state->nwords;
-	bool		dead = key_entry_is_dead(entry, nwords);
-
-	if (dead && !state->have_live && before != NULL &&
-		!key_entry_is_dead(before, nwords) &&
-		entries_are_duplicates(state, before, entry))
-	{
-		memcpy(state->live_entry, before, (nwords + 1) * sizeof(uint64));
-		state->have_live = true;
-	}
-	else if (state->have_live && !dead)
-	{
-		if (entries_are_duplicates(state, state->live_entry, entry))
-		{
-			key_tuple(state->key, entry, state->scratch);
-			raise_duplicate(state, state->scratch);
-		}
-		state->have_live = false;
-	}
+	if (live != NULL &&
+		order_compare_words(live, entry, state->nwords) == 0)
+		exact_check_equal(live, entry, state);
+	state->dead_followed = false;
 }
 
-/* watch_dead_entry for the next n entries of the ordered stream. */
+/* watch_tuple for the next n entries of an exact key. */
 static void
-watch_dead_entries(IndexSort *state, const uint64 *entries, int n)
+watch_entries(IndexSort *state, const uint64 *entries, int n)
 {
-	int			stride = state->nwords + 1;
-	const uint64 *before = state->have_last ? state->last_entry : NULL;
+	const int	stride = state->nwords + 1;
+	const uint64 *live = state->have_live ? state->live_entry : NULL;
 
-	Assert(n > 0);
 	for (int i = 0; i < n; i++)
 	{
 		const uint64 *entry = entries + i * stride;
 
-		if (unlikely(state->have_live ||
-					 key_entry_is_dead(entry, state->nwords)))
-			watch_dead_entry(state, before, entry);
-		before = entry;
+		if (unlikely(key_entry_is_dead(entry, state->nwords)))
+		{
+			state->dead_followed = true;
+			continue;
+		}
+		if (unlikely(state->dead_followed))
+			check_live_entry(state, live, entry);
+		live = entry;
 	}
-	memcpy(state->last_entry, before, stride * sizeof(uint64));
-	state->have_last = true;
+	state->have_live = live != NULL;
+	if (live != NULL)
+		memmove(state->live_entry, live, stride * sizeof(uint64));
 }
 
 /* Returns the next index tuple of an exact key. */
@@ -728,33 +646,25 @@ get_exact(IndexSort *state, PtSort *sort, bool forward)
 	if (entry == NULL)
 		return NULL;
 	if (state->unique)
-		watch_dead_entries(state, entry, 1);
-	key_tuple(state->key, entry, state->spare);
-	key_entry_tid(entry, state->nwords, &state->spare->t_tid);
-	return state->spare;
+		watch_entries(state, entry, 1);
+	key_tuple(state->key, entry, state->scratch);
+	key_entry_tid(entry, state->nwords, &state->scratch->t_tid);
+	return state->scratch;
 }
 
-/* variant_get_index: see ptsort_get_index. */
 IndexTuple
 variant_get_index(PtSort *sort, bool forward)
 {
-	IndexSort  *state;
+	IndexSort  *state = index_state(sort);
 	IndexTuple	tuple;
 
-	if (sort_variant(sort) == &variant_hash)
-		return variant_get_hash(sort, forward);
-	state = index_state(sort);
 	if (state->exact)
 		return get_exact(state, sort, forward);
 	tuple = (IndexTuple) sort_next(sort, forward);
-	if (tuple == NULL || !state->unique)
-		return tuple;
-	memcpy(state->spare, tuple, IndexTupleSize(tuple));
-	state->spare->t_info &= ~DEAD_BIT;
-	return return_copy(state, (tuple->t_info & DEAD_BIT) != 0, forward);
+	return tuple == NULL || !state->unique ? tuple :
+		watch_tuple(state, tuple, forward);
 }
 
-/* variant_index_exact_key: see variants.h. */
 PtSortKey *
 variant_index_exact_key(PtSort *sort)
 {
@@ -763,7 +673,6 @@ variant_index_exact_key(PtSort *sort)
 	return state->exact ? state->key : NULL;
 }
 
-/* variant_get_index_entries: see variants.h. */
 const uint64 *
 variant_get_index_entries(PtSort *sort, int *n)
 {
@@ -771,6 +680,6 @@ variant_get_index_entries(PtSort *sort, int *n)
 	const uint64 *entries = sort_get_entries(sort, n);
 
 	if (state->unique && entries != NULL)
-		watch_dead_entries(state, entries, *n);
+		watch_entries(state, entries, *n);
 	return entries;
 }

@@ -37,14 +37,6 @@
 #define VALUE_INFOMASK	(HEAP_HASNULL | HEAP_HASVARWIDTH | HEAP_HASEXTERNAL)
 #define VALUE_INFOMASK2 HEAP_NATTS_MASK
 
-/* Place of a key column in tuples without nulls. */
-typedef struct KeyPlace
-{
-	int			offset;
-	int16		typlen;
-	bool		typbyval;
-} KeyPlace;
-
 /*
  * Dropping a row reads little of it, so the processor does not recognise that
  * rows follow each other in a page.  So for each row, ptsort prefetches the
@@ -67,7 +59,6 @@ typedef struct TupleState
 	bool		first_by_value; /* the first key column is by value */
 	bool		direct;			/* only columns of fixed length precede the
 								 * key columns */
-	KeyPlace   *places;			/* places of the key columns, if 'direct' */
 	const char *row_before;		/* address of the row put last */
 	Datum	   *values;			/* values of the tuple being put */
 	bool	   *isnull;
@@ -210,22 +201,6 @@ tuple_key(void *arg)
 static inline void
 tuple_values(TupleState *state, HeapTuple tuple)
 {
-	HeapTupleHeader header = tuple->t_data;
-	const char *start = (char *) header + header->t_hoff;
-
-	if (state->direct && HeapTupleNoNulls(tuple) &&
-		HeapTupleHeaderGetNatts(header) >= state->last_attnum)
-	{
-		for (int i = 0; i < state->nkeys; i++)
-		{
-			const KeyPlace *place = &state->places[i];
-
-			state->values[i] = fetch_att(start + place->offset,
-										 place->typbyval, place->typlen);
-			state->isnull[i] = false;
-		}
-		return;
-	}
 	for (int i = 0; i < state->nkeys; i++)
 		state->values[i] = heap_getattr(tuple, state->attnums[i], state->desc,
 										&state->isnull[i]);
@@ -269,36 +244,15 @@ static const SortVariant tuple_variant = {
 	.words_decide = tuple_words_decide,
 };
 
-/*
- * Find out how far tuples must be deformed to get the key columns, and where
- * those are if only columns of fixed length precede them.
- */
+/* Find out how far tuples must be deformed to get the key columns. */
 static void
 find_keys(TupleState *state)
 {
-	int			end = 0;
-
 	for (int i = 0; i < state->nkeys; i++)
 		state->last_attnum = Max(state->last_attnum, state->attnums[i]);
-	state->places = palloc0(state->nkeys * sizeof(KeyPlace));
 	state->direct = true;
-	for (int i = 0; i < state->last_attnum; i++)
-	{
-		Form_pg_attribute att = TupleDescAttr(state->desc, i);
-		int			offset = att_align_nominal(end, att->attalign);
-
-		/* a short varlena is not aligned */
-		state->direct &= end >= 0 && (att->attlen > 0 || offset == end);
-		for (int k = 0; k < state->nkeys; k++)
-		{
-			if (state->attnums[k] == i + 1)
-				state->places[k] = (KeyPlace)
-			{
-				offset, att->attlen, att->attbyval
-			};
-		}
-		end = att->attlen > 0 ? offset + att->attlen : -1;
-	}
+	for (int i = 0; i < state->last_attnum - 1; i++)
+		state->direct &= TupleDescAttr(state->desc, i)->attlen > 0;
 }
 
 PtSort *
@@ -383,7 +337,6 @@ slot_words(TupleState *state, TupleTableSlot *slot, uint64 *words)
 	key_words(state->key, state->values, state->isnull, words);
 }
 
-/* variant_put_tuple: see ptsort_put_tuple. */
 void
 variant_put_tuple(PtSort *sort, MinimalTuple tuple)
 {
@@ -521,7 +474,6 @@ put_within_bound(PtSort *sort, TupleState *state, TupleTableSlot *slot)
 	put_slot(sort, state, slot, words, true);
 }
 
-/* variant_put_slot: see ptsort_put_slot. */
 void
 variant_put_slot(PtSort *sort, TupleTableSlot *slot)
 {
@@ -534,7 +486,6 @@ variant_put_slot(PtSort *sort, TupleTableSlot *slot)
 		put_slot(sort, state, slot, words, false);
 }
 
-/* variant_get_tuple: see ptsort_get_tuple. */
 MinimalTuple
 variant_get_tuple(PtSort *sort, bool forward)
 {
@@ -547,7 +498,6 @@ variant_get_tuple(PtSort *sort, bool forward)
 	return tuple;
 }
 
-/* variant_get_slot: see ptsort_get_slot. */
 bool
 variant_get_slot(PtSort *sort, bool forward, TupleTableSlot *slot)
 {

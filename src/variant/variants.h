@@ -30,10 +30,6 @@ extern PtSort *variant_begin_index_with(Relation heap, Relation index,
 										bool unique, bool nulls_not_distinct,
 										const SortOptions *options);
 
-/* variant_begin_index_by: see ptsort_begin_index_by. */
-extern PtSort *variant_begin_index_by(Relation index, PtSortKey *key,
-									  MemoryContext context,
-									  const PtSortOptions *options);
 extern void variant_put_index(PtSort *sort, ItemPointer tid,
 							  const Datum *values, const bool *isnull,
 							  bool alive);
@@ -50,22 +46,6 @@ extern PtSortKey *variant_index_exact_key(PtSort *sort);
  * as entries (key_entry.h); see ptsort_get_entries.
  */
 extern const uint64 *variant_get_index_entries(PtSort *sort, int *n);
-
-/* variant_hash.c */
-extern PtSort *variant_begin_index_hash(Relation heap, Relation index,
-										uint32 high_mask, uint32 low_mask,
-										uint32 max_buckets,
-										const PtSortOptions *options);
-
-/*
- * variant_put_hash and variant_get_hash implement put_index and get_index for a
- * sort by variant_begin_index_hash.
- */
-extern void variant_put_hash(PtSort *sort, ItemPointer tid, Datum value,
-							 bool isnull);
-extern IndexTuple variant_get_hash(PtSort *sort, bool forward);
-
-extern const PtSortVariant variant_hash;
 
 /* variant_heap.c */
 extern PtSort *variant_begin_heap(TupleDesc desc, Relation index,

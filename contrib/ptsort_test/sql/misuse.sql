@@ -72,14 +72,6 @@ SELECT ptsort_test_misuse('heap tuples of other columns');
 SELECT ptsort_test_misuse('heap tuples of another type');
 SELECT ptsort_test_misuse('get a heap tuple of datums');
 SELECT ptsort_test_misuse('put a heap tuple among datums');
-SELECT ptsort_test_misuse('hash codes of two columns');
-SELECT ptsort_test_misuse('hash codes of a name');
-SELECT ptsort_test_misuse('hash codes of another table');
-SELECT ptsort_test_misuse('hash code that is null');
-SELECT ptsort_test_misuse('datums of hash codes');
-SELECT ptsort_test_misuse('support without comparison');
-SELECT ptsort_test_misuse('no supports');
-SELECT ptsort_test_misuse('key wider than the index');
 DROP TABLE misuse;
 SELECT ptsort_test_misuse('another API version');
 -- (without the numbers of functions)

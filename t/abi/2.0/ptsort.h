@@ -15,6 +15,7 @@ extern "C"
 #include "utils/relcache.h"
 #define PTSORT_API_VERSION 2
 #define PTSORT_MIN_BUDGET (1024 * 1024)
+#define PTSORT_MAX_PROCESSES 1025
 typedef struct PtSort PtSort;
 typedef struct PtSortShared PtSortShared;
 struct PtBuildRequest;
@@ -135,15 +136,6 @@ typedef struct PtSortApi
           const PtSortOptions *options);
  void (*put_heap) (PtSort *sort, HeapTuple tuple);
  HeapTuple (*get_heap) (PtSort *sort, bool forward);
- PtSort *(*begin_index_hash) (Relation heap, Relation index,
-          uint32 high_mask, uint32 low_mask,
-          uint32 max_buckets,
-          const PtSortOptions *options);
- struct PtSortKey *(*key_supports) (int ncolumns,
-            const struct SortSupportData *supports);
- PtSort *(*begin_index_by) (Relation index, struct PtSortKey *key,
-           MemoryContext context,
-           const PtSortOptions *options);
 } PtSortApi;
 typedef const PtSortApi *(*PtSortGetApi) (uint32 version, uint32 size);
 #ifndef PTSORT_INTERNAL
@@ -200,14 +192,6 @@ ptsort_begin_index(Relation heap, Relation index, bool unique,
 {
  return ptsort_api()->begin_index(heap, index, unique, nulls_not_distinct,
           options);
-}
-static inline PtSort *
-ptsort_begin_index_hash(Relation heap, Relation index, uint32 high_mask,
-      uint32 low_mask, uint32 max_buckets,
-      const PtSortOptions *options)
-{
- return ptsort_api()->begin_index_hash(heap, index, high_mask, low_mask,
-            max_buckets, options);
 }
 static inline void
 ptsort_put_index(PtSort *sort, ItemPointer tid, const Datum *values,

@@ -23,11 +23,6 @@ ptsort_key_columns(int ncolumns, const Oid *lt_operators,
  return ptsort_api()->key_columns(ncolumns, lt_operators, collations,
           nulls_first);
 }
-static inline PtSortKey *
-ptsort_key_supports(int ncolumns, const SortSupportData *supports)
-{
- return ptsort_api()->key_supports(ncolumns, supports);
-}
 static inline int
 ptsort_key_nwords(const PtSortKey *key)
 {
@@ -49,12 +44,6 @@ ptsort_begin(const PtSortVariant *variant, void *state, int nwords,
     MemoryContext context, const PtSortOptions *options)
 {
  return ptsort_api()->begin(variant, state, nwords, context, options);
-}
-static inline PtSort *
-ptsort_begin_index_by(Relation index, PtSortKey *key, MemoryContext context,
-       const PtSortOptions *options)
-{
- return ptsort_api()->begin_index_by(index, key, context, options);
 }
 static inline void *
 ptsort_state(PtSort *sort, const PtSortVariant *variant)
