@@ -52,30 +52,17 @@ typedef struct SortKeyWord
 	WordMaker	make;			/* NULL: 'kind' makes the word, or a code, or
 								 * nothing does */
 	FieldKind	kind;			/* kind of a value that could be packed */
-	bool		collated;		/* true for text that is not ordered by its
-								 * bytes */
 	bool		text;			/* true if a code can be learned */
 	TextForm	form;			/* form of the values for that code */
 	const TextRanks *ranks;		/* order of these values; NULL: bytewise */
 	TextCode   *code;			/* makes one or two words; NULL until learning
-								 * begins */
+								 * begins; until then words are 0 if there are
+								 * ranks */
 	int			nwords;
-	bool		bytes;			/* without a code: a string's first bytes */
 	bool		reverse;		/* descending */
 	uint64		null_word;		/* smallest or largest */
-	uint64		same;			/* first word if nothing makes words */
-	int			trials;			/* remaining trials: if all words so far were
-								 * the same when it reaches 0, no more are
-								 * made; 0: make words in any case */
 	SortSupportData ssup;		/* abbreviates, with its own state */
 } SortKeyWord;
-
-/*
- * Number of words to try before giving up.  Few, because they are wasted on
- * strings that all begin alike (such as URLs); but enough that other text does
- * not pass for such by chance.
- */
-#define WORD_TRIALS		32
 
 /* KeyUse: how the caller can use a key. */
 typedef enum KeyUse
@@ -93,7 +80,6 @@ struct PtSortKey
 	int			nwords;
 	bool		exact;			/* true if all columns are in the pack */
 	bool		learning;		/* true until the code is learned or given up */
-	bool		make_early;		/* make words without a code while learning */
 	Size		limit;			/* bytes for learning; 0: not set */
 	KeyPack		pack;			/* used if exact, or for several columns; else
 								 * empty */
@@ -104,7 +90,6 @@ struct PtSortKey
 	TextForm	string_form;	/* form of its values */
 	bool		string_decides; /* see key_string_decides */
 	CompareFailure failure;		/* of a comparison by ranks */
-	const KeyColumn *columns;	/* for key_that_learns, or NULL */
 	int			ncolumns;
 	SortSupportData support[FLEXIBLE_ARRAY_MEMBER]; /* one per column */
 };
@@ -177,11 +162,9 @@ init_word(PtSortKey *key, const KeyColumn *column, bool may_learn, int nwords)
 	if (!may_learn || ptsort_debug.key_class == KEY_CLASS_COMPARED ||
 		!key_column_is_text(column, &word->form, &bytewise))
 		return;
-	word->collated = !bytewise;
 	word->ranks = bytewise ? NULL : find_ranks(column->collation);
 	word->text = bytewise || word->ranks != NULL;
-	word->bytes = word->make == key_column_word_bytes && nwords == 2;
-	word->nwords = word->ranks || word->bytes ? nwords : 1;
+	word->nwords = word->ranks ? nwords : 1;
 }
 
 /*
@@ -315,7 +298,6 @@ make_key(int ncolumns, KeyColumn *columns, KeyUse use)
 	}
 	pack_columns(key, columns, use);
 	count_words(key);
-	key->make_early = key->word.text && key->word.ranks == NULL;
 	key->failure.words = key->word.ssup.ssup_collation;
 	find_string(key, columns);
 	return key;
@@ -353,10 +335,7 @@ key_index(Relation index)
 	return key;
 }
 
-/*
- * Make a key of columns that operators order; the key keeps their
- * descriptions.
- */
+/* Make a key of columns that operators order. */
 static PtSortKey *
 key_of_operators(int ncolumns, const Oid *lt_operators, const Oid *collations,
 				 const bool *nulls_first, KeyUse use)
@@ -370,7 +349,7 @@ key_of_operators(int ncolumns, const Oid *lt_operators, const Oid *collations,
 		key_column_of_operator(&columns[i], i + 1, InvalidOid, lt_operators[i],
 							   collations[i], nulls_first[i]);
 	key = make_key(ncolumns, columns, use);
-	key->columns = columns;
+	pfree(columns);
 	return key;
 }
 
@@ -388,18 +367,6 @@ key_columns(int ncolumns, const Oid *lt_operators, const Oid *collations,
 {
 	return key_of_operators(ncolumns, lt_operators, collations, nulls_first,
 							WORDS_ONLY);
-}
-
-PtSortKey *
-key_that_learns(PtSortKey *key)
-{
-	KeyColumn  *columns;
-
-	if (key->columns == NULL)
-		return key;
-	columns = palloc(mul_size(key->ncolumns, sizeof(KeyColumn)));
-	memcpy(columns, key->columns, key->ncolumns * sizeof(KeyColumn));
-	return make_key(key->ncolumns, columns, KEY_CAN_LEARN);
 }
 
 PtSortKey *
@@ -421,40 +388,6 @@ key_datum(Oid type, Oid lt_operator, Oid collation, bool nulls_first)
 	return key;
 }
 
-/* Make a column's comparison compare values instead of abbreviated keys. */
-static void
-drop_abbreviation(SortSupport ssup)
-{
-	if (ssup->abbrev_converter != NULL)
-		ssup->comparator = ssup->abbrev_full_comparator;
-	ssup->abbreviate = false;
-	ssup->abbrev_converter = NULL;
-}
-
-PtSortKey *
-key_supports(int ncolumns, const SortSupportData *supports)
-{
-	PtSortKey  *key = new_key(ncolumns);
-	SortKeyWord *word = &key->word;
-
-	for (int i = 0; i < ncolumns; i++)
-	{
-		if (supports[i].comparator == NULL)
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("key column %d has no comparison", i + 1)));
-		key->support[i] = supports[i];
-		drop_abbreviation(&key->support[i]);
-	}
-	word->ssup = supports[0];
-	word->make = key_support_maker(&word->ssup, InvalidOid);
-	if (sizeof(Datum) < sizeof(uint64))
-		word->make = NULL;		/* see init_word */
-	word_of_support(word, 0);
-	count_words(key);
-	return key;
-}
-
 int
 key_ncolumns(const PtSortKey *key)
 {
@@ -473,30 +406,6 @@ key_is_exact(const PtSortKey *key)
 	return key->exact;
 }
 
-/*
- * Count a trial of a word, in a sort that expects few tuples.  For text that
- * begins alike, words cost more than they save: if all words so far are the
- * same, others are likely the same too, and comparisons decide.
- */
-static void
-try_word(SortKeyWord *word, uint64 made)
-{
-	if (word->trials == WORD_TRIALS)
-		word->same = made;
-	if (word->same != made)
-		word->trials = 0;
-	else if (--word->trials == 0)
-		word->make = NULL;
-}
-
-/* Begin trials, for text with ranks only: other words decide more. */
-static void
-begin_trials(SortKeyWord *word)
-{
-	if (word->ranks && word->make)
-		word->trials = WORD_TRIALS;
-}
-
 /* Make the words of a value that is not null, in ascending order. */
 static inline void
 ascending_words(PtSortKey *key, Datum value, uint64 *words)
@@ -508,22 +417,12 @@ ascending_words(PtSortKey *key, Datum value, uint64 *words)
 		text_code_words(word->code, value, words);
 		return;
 	}
-	if (word->bytes)
-	{
-		key_column_two_words(value, words);
-		return;
-	}
-	words[0] = word->same;
-	for (int i = 1; i < word->nwords; i++)
+	for (int i = 0; i < word->nwords; i++)
 		words[i] = 0;
-	if (word->text && !key->make_early)
+	if (word->ranks)
 		return;
 	if (word->make)
-	{
 		words[0] = word->make(value, &word->ssup);
-		if (unlikely(word->trials > 0))
-			try_word(word, words[0]);
-	}
 	else if (word->kind != FIELD_NONE)
 		words[0] = key_pack_word(word->kind, value);
 }
@@ -673,20 +572,6 @@ key_columns_words(PtSortKey *key, const Datum *values, const bool *isnull,
 		words[i] = entry[i];
 }
 
-void
-key_expect_few(PtSortKey *key)
-{
-	key->make_early = true;
-	begin_trials(&key->word);
-}
-
-void
-key_compare_text(PtSortKey *key)
-{
-	if (key->word.collated)
-		key->word.make = NULL;
-}
-
 bool
 key_has_learned(const PtSortKey *key)
 {
@@ -746,7 +631,6 @@ static void
 end_learning(PtSortKey *key)
 {
 	key->learning = false;
-	key->word.bytes = false;
 	key->word.nwords = text_code_nwords(key->word.code);
 	if (key->pack.nfields == 0)
 		key->nwords = key->word.nwords;
@@ -771,45 +655,27 @@ key_adopt(PtSortKey *key, const char *learned, Size length)
 	end_learning(key);
 }
 
-bool
-key_drop_word(PtSortKey *key)
+void
+key_compare_text(PtSortKey *key)
 {
-	if (!key->word.bytes)
-		return false;
-	key->word.bytes = false;
-	key->word.nwords = key->nwords = 1;
-	return true;
+	key->word.make = NULL;
 }
 
 bool
-key_learning_pays(const PtSortKey *key, int64 tuples)
+key_forgo_learning(PtSortKey *key, bool compare)
 {
-	const SortKeyWord *word = &key->word;
+	SortKeyWord *word = &key->word;
+	bool		collated = word->ranks != NULL;
 
-	if (word->make == NULL)
-		return true;
-	return word->code ? text_code_pays(word->code, tuples) :
-		text_code_may_pay(word->ranks == NULL, tuples);
-}
-
-bool
-key_forgo_learning(PtSortKey *key, bool serial)
-{
-	bool		anew = key->word.make != NULL && !key->make_early;
-
-	if (anew && serial)
-		begin_trials(&key->word);
-	if (key->word.code)
-		text_code_free(key->word.code);
-	key->word.code = NULL;
+	if (collated && compare)
+		word->make = NULL;
 	key->learning = false;
-	key->word.text = false;
-	key->word.ranks = NULL;
-	if (!key->word.bytes)
-		key->word.nwords = 1;
+	word->text = false;
+	word->ranks = NULL;
+	word->nwords = 1;
 	if (key->pack.nfields == 0)
-		key->nwords = key->word.nwords;
-	return anew;
+		key->nwords = 1;
+	return collated && word->make != NULL;
 }
 
 const KeyForm *

@@ -28,14 +28,11 @@ extern PtSortKey *key_index(Relation index);
 
 /*
  * key_operators is key_columns for a sort that can make words again after the
- * key has learned.  key_that_learns makes such a key from one made by
- * key_columns, in the current context; it returns a key made by key_supports
- * unchanged.
+ * key has learned.
  */
 extern PtSortKey *key_operators(int ncolumns, const Oid *lt_operators,
 								const Oid *collations,
 								const bool *nulls_first);
-extern PtSortKey *key_that_learns(PtSortKey *key);
 
 /* key_datum makes the key of single values of a type. */
 extern PtSortKey *key_datum(Oid type, Oid lt_operator, Oid collation,
@@ -44,7 +41,6 @@ extern PtSortKey *key_datum(Oid type, Oid lt_operator, Oid collation,
 extern PtSortKey *key_columns(int ncolumns, const Oid *lt_operators,
 							  const Oid *collations,
 							  const bool *nulls_first);
-extern PtSortKey *key_supports(int ncolumns, const SortSupportData *supports);
 
 /* key_ncolumns returns how many columns the key has. */
 extern int	key_ncolumns(const PtSortKey *key);
@@ -187,51 +183,27 @@ extern const KeyForm *key_form(const PtSortKey *key);
  * number of words.
  *
  * key_forgo_learning ends learning without a result: from then on words are
- * those made without a code.  Returns true if words made before carry less
- * information than they could, and should be made again.  If 'serial', the key
- * may then stop making words under the same conditions as after
- * key_expect_few; otherwise it does not, because all participants must make
- * the same words.
- *
- * key_learning_pays returns true if learning is worthwhile for at most
- * 'tuples' tuples.  Before key_begin_learning it returns true if learning
- * might be worthwhile.
+ * those made without a code.  If 'compare', text that is not ordered by its
+ * bytes has none, because comparing is cheaper than making them.  Returns true
+ * if the words made before carry less information than they could, and should
+ * be made again.  key_compare_text then makes the key continue without words
+ * after all.
  */
 extern bool key_can_learn(PtSortKey *key, bool many);
 extern void key_begin_learning(PtSortKey *key);
 extern void key_learn(PtSortKey *key, StringInfo result);
 extern void key_adopt(PtSortKey *key, const char *learned, Size length);
-extern bool key_learning_pays(const PtSortKey *key, int64 tuples);
-extern bool key_forgo_learning(PtSortKey *key, bool serial);
+extern bool key_forgo_learning(PtSortKey *key, bool compare);
+extern void key_compare_text(PtSortKey *key);
 
 /* key_has_learned returns true if the key makes words by what was learned. */
 extern bool key_has_learned(const PtSortKey *key);
-
-/*
- * key_expect_few prepares for a key that will probably not learn.  It must be
- * called before words are made.  The key then stops making words if those of
- * the first tuples are all the same.
- */
-extern void key_expect_few(PtSortKey *key);
-
-/*
- * key_compare_text restricts words of text that is not ordered by its bytes to
- * those of a code: without one, comparing two strings once costs less than
- * making words.  It must be called before words are made.
- */
-extern void key_compare_text(PtSortKey *key);
 
 /*
  * key_limit sets how many bytes the key may use while it learns; what it has
  * learned needs less.  Returns how many of these bytes are used at most.
  */
 extern Size key_limit(PtSortKey *key, Size limit);
-
-/*
- * key_drop_word reduces two words to the first one for all further tuples.
- * Returns false if this is not possible without changing the first word.
- */
-extern bool key_drop_word(PtSortKey *key);
 
 /*
  * key_memory returns the bytes that the key uses now, key_growth how many more

@@ -189,44 +189,23 @@ find_known(const KnownOrder *known, Oid function)
 	return NULL;
 }
 
-/* The first bytes of a string as words, padded with zeros. */
-static pg_attribute_always_inline void
-bytes_as_words(Datum value, uint64 *words, int nwords)
+/*
+ * The first 8 bytes of a string, padded with zeros.  The server's abbreviation
+ * gives the same result, but also estimates the number of distinct keys, which
+ * takes longer.
+ */
+static uint64
+word_bytes(Datum value, SortSupport ssup)
 {
 	struct varlena *string = (struct varlena *) DatumGetPointer(value);
-	Size		length;
+	uint64		word;
 
 	if (unlikely(VARATT_IS_COMPRESSED(string) || VARATT_IS_EXTERNAL(string)))
 		string = PG_DETOAST_DATUM_PACKED(value);
-	length = VARSIZE_ANY_EXHDR(string);
-	words[0] = pt_string_word(VARDATA_ANY(string), length);
-	if (nwords == 2)
-		words[1] = length <= sizeof(uint64) ? 0 :
-			pt_string_word(VARDATA_ANY(string) + sizeof(uint64),
-						   length - sizeof(uint64));
+	word = pt_string_word(VARDATA_ANY(string), VARSIZE_ANY_EXHDR(string));
 	if (unlikely((Pointer) string != DatumGetPointer(value)))
 		pfree(string);
-}
-
-/*
- * key_column_word_bytes: see key_column.h.  The server's abbreviation gives
- * the same result, but also estimates the number of distinct keys, which takes
- * longer.
- */
-uint64
-key_column_word_bytes(Datum value, SortSupport ssup)
-{
-	uint64		word;
-
-	bytes_as_words(value, &word, 1);
 	return word;
-}
-
-/* key_column_two_words: see key_column.h. */
-void
-key_column_two_words(Datum value, uint64 *words)
-{
-	bytes_as_words(value, words, 2);
 }
 
 /* key_maker_decides: see key_column.h. */
@@ -273,18 +252,6 @@ key_column_look_up(KeyColumn *column)
 											column->opcintype,
 											column->opcintype,
 											BTSORTSUPPORT_PROC);
-}
-
-WordMaker
-key_support_maker(SortSupport ssup, Oid sortsupport)
-{
-	WordMaker	make = maker_of_abbreviation(ssup, sortsupport);
-
-	if (make == NULL)
-		make = maker_of_comparator(ssup->abbrev_converter != NULL ?
-								   ssup->abbrev_full_comparator :
-								   ssup->comparator);
-	return make;
 }
 
 /* True if this is the comparison function of citext, case-insensitive text. */
@@ -339,12 +306,16 @@ key_column_maker(const KeyColumn *column, SortSupport ssup, FieldKind *kind)
 	bool		bytewise;
 
 	*kind = FIELD_NONE;
-	make = key_support_maker(ssup, column->sortsupport);
+	make = maker_of_abbreviation(ssup, column->sortsupport);
+	if (make == NULL)
+		make = maker_of_comparator(ssup->abbrev_converter != NULL ?
+								   ssup->abbrev_full_comparator :
+								   ssup->comparator);
 	/* the server does not abbreviate text in the C library's collations */
 	if ((make == word_abbreviated || make == NULL) &&
 		key_column_is_text(column, &form, &bytewise) && bytewise &&
 		form == TEXT_VARLENA)
-		return key_column_word_bytes;
+		return word_bytes;
 	if (make == NULL && OidIsValid(column->sortsupport))
 		make = find_known(known_sortsupport, column->sortsupport);
 	if (make == NULL && !OidIsValid(column->sortsupport))

@@ -78,21 +78,6 @@ extern WordMaker key_column_maker(const KeyColumn *column, SortSupport ssup,
 extern bool key_maker_decides(WordMaker make);
 
 /*
- * key_column_word_bytes is the maker for strings that are ordered by their
- * bytes: the word is the first 8 bytes, padded with zeros.
- * key_column_two_words makes two words from the first 16 bytes.
- */
-extern uint64 key_column_word_bytes(Datum value, SortSupport ssup);
-extern void key_column_two_words(Datum value, uint64 *words);
-
-/*
- * key_support_maker is key_column_maker for a column of which only the
- * SortSupport is known, with abbreviation if available, and the function that
- * created it (or InvalidOid).
- */
-extern WordMaker key_support_maker(SortSupport ssup, Oid sortsupport);
-
-/*
  * key_column_is_bytewise returns true if the collation orders text by its
  * bytes: "C", and collations of the C library without rules, such as C.UTF-8.
  */

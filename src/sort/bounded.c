@@ -24,21 +24,23 @@
 #include "key/key.h"
 #include "sort/bounded.h"
 
-/* Unless memory is full, the sort trims with at least this many to drop. */
-#define LEAST_MORE		128
-
 /*
- * When memory is full the sort trims only if at least TRIM_LEAST tuples, and at
- * least 1 / TRIM_PART of the bound, are beyond the bound.  Otherwise it would
- * trim too often.
+ * The sort trims only if at least LEAST_MORE tuples are beyond the bound.  When
+ * memory is full half of them are enough, but there must be 1 / TRIM_PART of
+ * the bound, or it would trim too often.
  */
-#define TRIM_LEAST		64
+#define LEAST_MORE		128
 #define TRIM_PART		4
 
-/* Largest buffer for the copy of the last tuple, in bytes, kept by a reset. */
-#define LAST_KEEP		8192
+/* Free the copy of the last tuple within the bound. */
+static void
+free_last(PtSort *sort)
+{
+	if (sort->last)
+		pfree(sort->last);
+	sort->last = NULL;
+}
 
-/* bounded_begin: see bounded.h. */
 void
 bounded_begin(PtSort *sort)
 {
@@ -49,12 +51,7 @@ bounded_begin(PtSort *sort)
 	sort->trim_at = PG_INT64_MAX;
 	if (bound > 0 && bound < PG_INT64_MAX / 2)
 		sort->trim_at = bound + Max(bound, LEAST_MORE);
-	if (sort->last_room > LAST_KEEP)
-	{
-		pfree(sort->last);
-		sort->last = NULL;
-		sort->last_room = 0;
-	}
+	free_last(sort);
 }
 
 /* Compare a tuple's words with those of the last tuple within the bound. */
@@ -64,7 +61,6 @@ compare_words(const PtSort *sort, const uint64 *words)
 	return order_compare_words(words, sort->last_words, sort->order.nwords);
 }
 
-/* bounded_refuses: see bounded.h. */
 bool
 bounded_refuses(PtSort *sort, const uint64 *words, const void *tuple)
 {
@@ -90,7 +86,6 @@ bounded_refuses(PtSort *sort, const uint64 *words, const void *tuple)
 	return true;
 }
 
-/* bounded_drops_value: see bounded.h. */
 bool
 bounded_drops_value(PtSort *sort, const Datum *values, const bool *isnull)
 {
@@ -127,19 +122,11 @@ set_last(PtSort *sort, int64 i)
 		sort->last_words[order->nwords] = *(const uint64 *) tuple;
 		return;
 	}
-	if (size > sort->last_room)
-	{
-		if (sort->last)
-			pfree(sort->last);
-		sort->last = NULL;
-		sort->last_room = 0;
-		sort->last = MemoryContextAllocHuge(sort->context, size);
-		sort->last_room = size;
-	}
+	free_last(sort);
+	sort->last = MemoryContextAllocHuge(sort->context, size);
 	memcpy(sort->last, tuple, size);
 }
 
-/* bounded_cut: see bounded.h. */
 void
 bounded_cut(PtSort *sort)
 {
@@ -152,12 +139,11 @@ bounded_cut(PtSort *sort)
 	sort->memsort->count = bound;
 }
 
-/* bounded_pays: see bounded.h. */
 bool
 bounded_pays(const PtSort *sort)
 {
 	int64		bound = sort->options.bound;
 
 	return bound > 0 &&
-		sort->memsort->count - bound >= Max(bound / TRIM_PART, TRIM_LEAST);
+		sort->memsort->count - bound >= Max(bound / TRIM_PART, LEAST_MORE / 2);
 }

@@ -18,12 +18,10 @@
 #include "sort/merge.h"
 
 /*
- * Most bytes of a read buffer: longer reads gain nothing.  The limit is lower
- * for a range, because its last read may go beyond its end, and another process
- * then reads the same bytes again.
+ * Most bytes of a read buffer: longer reads gain nothing, and the last read of
+ * a slice may go beyond its end, into what another process reads.
  */
-#define MAX_READ_BUFFER (256 * 1024)
-#define MAX_RANGE_BUFFER (128 * 1024)
+#define MAX_READ_BUFFER (128 * 1024)
 
 /* One competitor. */
 typedef struct MergeNode
@@ -174,7 +172,7 @@ merge_create(SortOrder *order, Run **runs, int nruns, int64 memory,
 	{
 		run_begin_read(&merge->readers[i], order, runs[i],
 					   Min(Max(share - run_reader_memory(runs[i]), 0),
-						   ranges ? MAX_RANGE_BUFFER : MAX_READ_BUFFER),
+						   MAX_READ_BUFFER),
 					   purpose == MERGE_TO_RUN &&
 					   !tape_is_imported(runs[i]->tape));
 	}

@@ -20,11 +20,11 @@
 #include "text/text_rank.h"
 #include "utils/wait_event.h"
 
-/* Milliseconds between a waiting leader's checks that its workers still run. */
-#define WORKER_CHECK_INTERVAL 1000
-
-/* Milliseconds that a worker waits for its gone leader to terminate it. */
-#define ABANDONED_WAIT	1000
+/*
+ * Milliseconds between a waiting leader's checks that its workers still run;
+ * and for which a worker waits for its gone leader to terminate it.
+ */
+#define CHECK_MS	1000
 
 /* One process's slot: written by it before 'done', read by all afterwards. */
 typedef struct SharedSlot
@@ -36,6 +36,21 @@ typedef struct SharedSlot
 	SortOutcome outcome;
 } SharedSlot;
 
+/* What has happened. */
+typedef struct SharedState
+{
+	int			joined;			/* participants that began their sort */
+	int			done;			/* participants that announced their runs */
+	bool		collected;		/* the leader has the runs of all */
+	bool		learning;		/* a participant learns for all of them */
+	bool		published;		/* it has learned, or does not learn */
+	int			learned;		/* bytes of what it learned; 0: nothing */
+	bool		planned;		/* the slices are planned */
+	int			next_slice;		/* the first slice that is not claimed */
+	bool		failed;			/* the sort failed: see SortOutcome */
+	bool		abandoned;		/* the leader detached from the segment */
+} SharedState;
+
 struct PtSortShared
 {
 	BuildStamp	stamp;			/* must be first; immutable after init */
@@ -43,18 +58,9 @@ struct PtSortShared
 	TextDistrust distrusted;	/* the leader's; immutable after init */
 	Oid			contradicted;	/* stored by any worker, read at the end */
 	SharedFileSet fileset;		/* has its own lock */
-	ConditionVariable announced;	/* broadcast after each announcement */
-
-	slock_t		mutex;			/* protects all fields below */
-	int			joined;			/* participants that began their sort */
-	int			done;			/* participants that announced their runs */
-	bool		collected;		/* the leader has all runs that it waits for */
-	bool		learning;		/* a participant learns for all of them */
-	int			learned;		/* bytes of learned data; 0: not published */
-	bool		planned;		/* the slices are planned */
-	int			next_slice;		/* the first slice that is not claimed */
-	bool		failed;			/* the sort failed: see SortOutcome */
-	bool		abandoned;		/* the leader detached from the segment */
+	ConditionVariable announced;	/* broadcast when the state changes */
+	slock_t		mutex;			/* protects 'state' */
+	SharedState state;
 
 	/*
 	 * The runs follow the slots, and participants write both together.  Then
@@ -65,8 +71,8 @@ struct PtSortShared
 };
 
 /*
- * shared_slices: see shared.h.  There are several for each participant, so that
- * the others need not wait long for a slow participant or a large slice.
+ * There are several slices for each participant, so that the others need not
+ * wait long for a slow participant or a large slice.
  */
 int
 shared_slices(int processes)
@@ -77,7 +83,6 @@ shared_slices(int processes)
 /* Most runs of all participants together, but at least one for each. */
 #define MAX_SHARED_RUNS	128
 
-/* shared_most_runs: see shared.h. */
 int
 shared_most_runs(int processes)
 {
@@ -124,7 +129,6 @@ check_processes(int processes)
 				 errhint("Count the leader's process and all workers that may be launched.")));
 }
 
-/* shared_count_slices: see ptsort_shared_slices. */
 int
 shared_count_slices(int processes)
 {
@@ -132,7 +136,6 @@ shared_count_slices(int processes)
 	return shared_slices(processes);
 }
 
-/* shared_estimate: see ptsort_shared_estimate. */
 Size
 shared_estimate(int processes)
 {
@@ -145,7 +148,6 @@ shared_estimate(int processes)
 					slices);
 }
 
-/* shared_own_runs: see shared.h. */
 RunDesc *
 shared_own_runs(PtSortShared *shared, int participant)
 {
@@ -155,7 +157,6 @@ shared_own_runs(PtSortShared *shared, int participant)
 	return runs + participant * shared_most_runs(shared->processes);
 }
 
-/* shared_slice: see shared.h. */
 int64 *
 shared_slice(PtSortShared *shared, int slice)
 {
@@ -167,22 +168,22 @@ shared_slice(PtSortShared *shared, int slice)
 	return slices + slice * slice_row(processes);
 }
 
-/* shared_slice_start: see shared.h. */
 int64 *
 shared_slice_start(PtSortShared *shared, int slice)
 {
 	return &shared_slice(shared, slice)[all_runs(shared->processes)];
 }
 
-/* shared_publish_plan makes the positions valid and wakes waiting processes. */
-void
-shared_publish_plan(PtSortShared *shared)
+/* A copy of the state. */
+static SharedState
+look(PtSortShared *shared)
 {
-	fault_point("shared: plan");
+	SharedState state;
+
 	SpinLockAcquire(&shared->mutex);
-	shared->planned = true;
+	state = shared->state;
 	SpinLockRelease(&shared->mutex);
-	ConditionVariableBroadcast(&shared->announced);
+	return state;
 }
 
 /*
@@ -197,7 +198,7 @@ check_abandoned(bool abandoned)
 	if (!abandoned)
 		return;
 	/* a leader that knows of this worker terminates it: prefer that error */
-	for (int i = 0; i < ABANDONED_WAIT / 10; i++)
+	for (int i = 0; i < CHECK_MS / 10; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		pg_usleep(10 * 1000L);
@@ -207,63 +208,106 @@ check_abandoned(bool abandoned)
 			 errmsg("parallel sort was abandoned by its leader")));
 }
 
+/* True if any launched worker is running or did not start yet. */
 static bool
-is_planned(PtSortShared *shared)
+workers_alive(ParallelContext *workers)
 {
-	bool		planned;
-	bool		abandoned;
+	for (int i = 0; i < workers->nworkers_launched; i++)
+	{
+		pid_t		pid;
 
-	SpinLockAcquire(&shared->mutex);
-	planned = shared->planned;
-	abandoned = shared->abandoned;
-	SpinLockRelease(&shared->mutex);
-	check_abandoned(abandoned);
-	return planned;
+		BackgroundWorkerHandle *handle = workers->worker[i].bgwhandle;
+
+		if (handle != NULL &&
+			GetBackgroundWorkerPid(handle, &pid) != BGWH_STOPPED)
+			return true;
+	}
+	return false;
 }
 
-/* shared_wait_plan returns when the slices are planned. */
+/*
+ * The interrupt check raises a worker's error here.  The wait also ends, with
+ * an error, if all workers ended without one.
+ */
 void
-shared_wait_plan(PtSortShared *shared)
+shared_wait_for(PtSortShared *shared, bool (*happened) (void *arg), void *arg,
+				ParallelContext *workers)
 {
 	ConditionVariablePrepareToSleep(&shared->announced);
-	while (!is_planned(shared))
-		ConditionVariableSleep(&shared->announced, PG_WAIT_EXTENSION);
+	while (!happened(arg))
+	{
+		bool		timed_out;
+
+		CHECK_FOR_INTERRUPTS();
+		check_abandoned(look(shared).abandoned);
+		timed_out =
+			ConditionVariableTimedSleep(&shared->announced, CHECK_MS,
+										WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
+		if (timed_out && workers && !workers_alive(workers) && !happened(arg))
+		{
+			CHECK_FOR_INTERRUPTS();
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("parallel worker ended before it finished its sort"),
+					 errhint("More details may be available in the server log.")));
+		}
+	}
 	ConditionVariableCancelSleep();
 }
 
-/* shared_claim_slice returns the number of the next slice, -1 at the end. */
+void
+shared_wake(PtSortShared *shared)
+{
+	ConditionVariableBroadcast(&shared->announced);
+}
+
+void
+shared_publish_plan(PtSortShared *shared)
+{
+	fault_point("shared: plan");
+	SpinLockAcquire(&shared->mutex);
+	shared->state.planned = true;
+	SpinLockRelease(&shared->mutex);
+	shared_wake(shared);
+}
+
+static bool
+is_planned(void *arg)
+{
+	return look(arg).planned;
+}
+
+void
+shared_wait_plan(PtSortShared *shared)
+{
+	shared_wait_for(shared, is_planned, shared, NULL);
+}
+
 int
 shared_claim_slice(PtSortShared *shared)
 {
 	int			slice = -1;
 
 	SpinLockAcquire(&shared->mutex);
-	if (!shared->failed &&
-		shared->next_slice < shared_slices(shared->processes))
-		slice = shared->next_slice++;
+	if (!shared->state.failed &&
+		shared->state.next_slice < shared_slices(shared->processes))
+		slice = shared->state.next_slice++;
 	SpinLockRelease(&shared->mutex);
 	return slice;
 }
 
-/* shared_fail prevents all participants from claiming another slice. */
 void
 shared_fail(PtSortShared *shared)
 {
 	SpinLockAcquire(&shared->mutex);
-	shared->failed = true;
+	shared->state.failed = true;
 	SpinLockRelease(&shared->mutex);
 }
 
-/* shared_has_failed: true if a participant called shared_fail. */
 bool
 shared_has_failed(PtSortShared *shared)
 {
-	bool		failed;
-
-	SpinLockAcquire(&shared->mutex);
-	failed = shared->failed;
-	SpinLockRelease(&shared->mutex);
-	return failed;
+	return look(shared).failed;
 }
 
 /* on_dsm_detach callback, in the leader only. */
@@ -273,9 +317,9 @@ abandon(dsm_segment *segment, Datum arg)
 	PtSortShared *shared = (PtSortShared *) DatumGetPointer(arg);
 
 	SpinLockAcquire(&shared->mutex);
-	shared->abandoned = true;
+	shared->state.abandoned = true;
 	SpinLockRelease(&shared->mutex);
-	ConditionVariableBroadcast(&shared->announced);
+	shared_wake(shared);
 
 	/* done here because a worker's error may end the statement */
 	if (OidIsValid(shared->contradicted))
@@ -289,7 +333,6 @@ stop_reports(dsm_segment *segment, Datum arg)
 	(void) text_rank_report_to(NULL);
 }
 
-/* shared_init: see ptsort_shared_init. */
 void
 shared_init(PtSortShared *shared, int processes, dsm_segment *segment)
 {
@@ -304,7 +347,6 @@ shared_init(PtSortShared *shared, int processes, dsm_segment *segment)
 		on_dsm_detach(segment, abandon, PointerGetDatum(shared));
 }
 
-/* shared_attach: see ptsort_shared_attach. */
 void
 shared_attach(PtSortShared *shared, dsm_segment *segment)
 {
@@ -317,11 +359,6 @@ shared_attach(PtSortShared *shared, dsm_segment *segment)
 	on_dsm_detach(segment, stop_reports, (Datum) 0);
 }
 
-/*
- * shared_join makes the caller the participant with this number.  Joining after
- * the leader collected the runs is an error, because the result would lack the
- * participant's tuples.
- */
 void
 shared_join(PtSortShared *shared, int participant)
 {
@@ -338,11 +375,11 @@ shared_join(PtSortShared *shared, int participant)
 
 	SpinLockAcquire(&shared->mutex);
 	taken = shared->slots[participant].joined;
-	collected = shared->collected;
+	collected = shared->state.collected;
 	if (!taken)
 	{
 		shared->slots[participant].joined = true;
-		shared->joined++;
+		shared->state.joined++;
 	}
 	SpinLockRelease(&shared->mutex);
 
@@ -366,70 +403,57 @@ shared_join(PtSortShared *shared, int participant)
  */
 #define LEARNED_FILE	"ptsort.learned"
 
-/*
- * shared_claim_learning returns true to one participant only, which must then
- * call shared_publish_learned.
- */
 bool
 shared_claim_learning(PtSortShared *shared)
 {
 	bool		claimed;
 
 	SpinLockAcquire(&shared->mutex);
-	claimed = !shared->learning;
-	shared->learning = true;
+	claimed = !shared->state.learning;
+	shared->state.learning = true;
 	SpinLockRelease(&shared->mutex);
 	return claimed;
 }
 
-/* Wait for shared_publish_learned; returns the number of bytes published. */
-static int
-wait_for_learned(PtSortShared *shared)
-{
-	bool		abandoned;
-	int			learned;
-
-	fault_point("shared: wait for learning");
-	ConditionVariablePrepareToSleep(&shared->announced);
-	for (;;)
-	{
-		SpinLockAcquire(&shared->mutex);
-		learned = shared->learned;
-		abandoned = shared->abandoned;
-		SpinLockRelease(&shared->mutex);
-		check_abandoned(abandoned);
-		if (learned > 0)
-			break;
-		ConditionVariableSleep(&shared->announced, PG_WAIT_EXTENSION);
-	}
-	ConditionVariableCancelSleep();
-	return learned;
-}
-
-/* shared_publish_learned gives the others what the caller learned. */
 void
-shared_publish_learned(PtSortShared *shared, const char *data, int length)
+shared_publish_learned(PtSortShared *shared, const StringInfoData *learned)
 {
-	BufFile    *file = BufFileCreateFileSet(&shared->fileset.fs, LEARNED_FILE);
-
 	fault_point("shared: publish learned");
-	BufFileWrite(file, (void *) data, length);	/* not const before 16 */
-	BufFileExportFileSet(file);
-	BufFileClose(file);
+	if (learned->len > 0)
+	{
+		BufFile    *file = BufFileCreateFileSet(&shared->fileset.fs,
+												LEARNED_FILE);
+
+		BufFileWrite(file, learned->data, learned->len);
+		BufFileExportFileSet(file);
+		BufFileClose(file);
+	}
 	SpinLockAcquire(&shared->mutex);
-	shared->learned = length;
+	shared->state.published = true;
+	shared->state.learned = learned->len;
 	SpinLockRelease(&shared->mutex);
-	ConditionVariableBroadcast(&shared->announced);
+	shared_wake(shared);
 }
 
-/* shared_read_learned waits for the published data and appends it. */
+static bool
+is_published(void *arg)
+{
+	return look(arg).published;
+}
+
 void
 shared_read_learned(PtSortShared *shared, StringInfo result)
 {
-	int			length = wait_for_learned(shared);
-	BufFile    *file = BufFileOpenFileSet(&shared->fileset.fs, LEARNED_FILE,
-										  O_RDONLY, false);
+	int			length;
+	BufFile    *file;
 
+	fault_point("shared: wait for learning");
+	shared_wait_for(shared, is_published, shared, NULL);
+	length = look(shared).learned;
+	if (length == 0)
+		return;
+	file = BufFileOpenFileSet(&shared->fileset.fs, LEARNED_FILE, O_RDONLY,
+							  false);
 	if (length != BufFileSize(file))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
@@ -440,14 +464,12 @@ shared_read_learned(PtSortShared *shared, StringInfo result)
 	BufFileClose(file);
 }
 
-/* shared_fileset returns the file set of the participants' tapesets. */
 SharedFileSet *
 shared_fileset(PtSortShared *shared)
 {
 	return &shared->fileset;
 }
 
-/* shared_announce publishes a participant's own runs and wakes the leader. */
 void
 shared_announce(PtSortShared *shared, int participant, int nruns,
 				const PtSortStats *stats, const SortOutcome *outcome)
@@ -460,26 +482,9 @@ shared_announce(PtSortShared *shared, int participant, int nruns,
 	slot->outcome = *outcome;
 	SpinLockAcquire(&shared->mutex);
 	slot->done = true;
-	shared->done++;
+	shared->state.done++;
 	SpinLockRelease(&shared->mutex);
-	ConditionVariableBroadcast(&shared->announced);
-}
-
-/* True if any launched worker is running or did not start yet. */
-static bool
-workers_alive(ParallelContext *workers)
-{
-	for (int i = 0; i < workers->nworkers_launched; i++)
-	{
-		pid_t		pid;
-
-		BackgroundWorkerHandle *handle = workers->worker[i].bgwhandle;
-
-		if (handle != NULL &&
-			GetBackgroundWorkerPid(handle, &pid) != BGWH_STOPPED)
-			return true;
-	}
-	return false;
+	shared_wake(shared);
 }
 
 /*
@@ -519,8 +524,8 @@ collect(PtSortShared *shared, int participants)
 	int			joined;
 
 	SpinLockAcquire(&shared->mutex);
-	joined = shared->joined;
-	shared->collected = joined == participants;
+	joined = shared->state.joined;
+	shared->state.collected = joined == participants;
 	SpinLockRelease(&shared->mutex);
 	if (joined != participants)
 		ereport(ERROR,
@@ -541,66 +546,10 @@ static bool
 all_announced(void *arg)
 {
 	const AnnouncedCount *awaited = arg;
-	int			done;
 
-	SpinLockAcquire(&awaited->shared->mutex);
-	done = awaited->shared->done;
-	SpinLockRelease(&awaited->shared->mutex);
-	return done >= awaited->participants;
+	return look(awaited->shared).done >= awaited->participants;
 }
 
-static bool
-is_abandoned(PtSortShared *shared)
-{
-	bool		abandoned;
-
-	SpinLockAcquire(&shared->mutex);
-	abandoned = shared->abandoned;
-	SpinLockRelease(&shared->mutex);
-	return abandoned;
-}
-
-/*
- * shared_wait_for: see shared.h.  The interrupt check raises a worker's error
- * here.  The wait also ends, with an error, if all workers ended without one.
- */
-void
-shared_wait_for(PtSortShared *shared, bool (*happened) (void *arg), void *arg,
-				ParallelContext *workers)
-{
-	ConditionVariablePrepareToSleep(&shared->announced);
-	while (!happened(arg))
-	{
-		bool		timed_out;
-
-		CHECK_FOR_INTERRUPTS();
-		check_abandoned(is_abandoned(shared));
-		timed_out =
-			ConditionVariableTimedSleep(&shared->announced,
-										WORKER_CHECK_INTERVAL,
-										WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
-		if (timed_out && workers && !workers_alive(workers) && !happened(arg))
-		{
-			CHECK_FOR_INTERRUPTS();
-			ereport(ERROR,
-					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("parallel worker ended before it finished its sort"),
-					 errhint("More details may be available in the server log.")));
-		}
-	}
-	ConditionVariableCancelSleep();
-}
-
-/* shared_wake: see shared.h. */
-void
-shared_wake(PtSortShared *shared)
-{
-	ConditionVariableBroadcast(&shared->announced);
-}
-
-/*
- * shared_wait returns when this many participants announced their runs.
- */
 void
 shared_wait(PtSortShared *shared, int participants, ParallelContext *workers)
 {
@@ -616,7 +565,6 @@ shared_wait(PtSortShared *shared, int participants, ParallelContext *workers)
 	collect(shared, participants);
 }
 
-/* shared_processes returns the number of slots. */
 int
 shared_processes(PtSortShared *shared)
 {
@@ -637,7 +585,6 @@ announced_slot(PtSortShared *shared, int participant)
 	return done ? &shared->slots[participant] : NULL;
 }
 
-/* shared_runs: see shared.h. */
 const RunDesc *
 shared_runs(PtSortShared *shared, int participant, int *nruns)
 {
@@ -650,7 +597,6 @@ shared_runs(PtSortShared *shared, int participant, int *nruns)
 	return shared_own_runs(shared, participant);
 }
 
-/* shared_stats: see ptsort_shared_stats. */
 bool
 shared_stats(PtSortShared *shared, int participant, PtSortStats *stats)
 {
@@ -661,7 +607,6 @@ shared_stats(PtSortShared *shared, int participant, PtSortStats *stats)
 	return slot != NULL;
 }
 
-/* shared_outcome is shared_stats for the outcome of the participant's sort. */
 bool
 shared_outcome(PtSortShared *shared, int participant, SortOutcome *outcome)
 {

@@ -19,12 +19,27 @@
 #include "lib/stringinfo.h"
 #include "tape/run.h"
 
+/* These functions are those of ptsort.h with the prefix ptsort_. */
 extern Size shared_estimate(int processes);
 extern void shared_init(PtSortShared *shared, int processes,
 						dsm_segment *segment);
 extern void shared_attach(PtSortShared *shared, dsm_segment *segment);
-extern void shared_join(PtSortShared *shared, int participant);
 extern SharedFileSet *shared_fileset(PtSortShared *shared);
+extern bool shared_stats(PtSortShared *shared, int participant,
+						 PtSortStats *stats);
+
+/* shared_processes returns the number of slots. */
+extern int	shared_processes(PtSortShared *shared);
+
+/*
+ * shared_join makes the caller the participant with this number.  Joining after
+ * the leader collected the runs is an error, because the result would lack the
+ * participant's tuples.
+ *
+ * shared_announce publishes a participant's runs.  shared_wait returns when
+ * this many participants announced theirs; from then on none can join.
+ */
+extern void shared_join(PtSortShared *shared, int participant);
 extern void shared_announce(PtSortShared *shared, int participant, int nruns,
 							const PtSortStats *stats,
 							const SortOutcome *outcome);
@@ -40,9 +55,14 @@ extern void shared_wait_for(PtSortShared *shared,
 							ParallelContext *workers);
 extern void shared_wake(PtSortShared *shared);
 
+/*
+ * shared_claim_learning returns true to one participant only, which must then
+ * publish what it learned: nothing, if it did not learn.  shared_read_learned
+ * waits for that and appends it.
+ */
 extern bool shared_claim_learning(PtSortShared *shared);
-extern void shared_publish_learned(PtSortShared *shared, const char *data,
-								   int length);
+extern void shared_publish_learned(PtSortShared *shared,
+								   const StringInfoData *learned);
 extern void shared_read_learned(PtSortShared *shared, StringInfo result);
 
 /*
@@ -73,15 +93,19 @@ extern const RunDesc *shared_runs(PtSortShared *shared, int participant,
 extern int64 *shared_slice(PtSortShared *shared, int slice);
 extern int64 *shared_slice_start(PtSortShared *shared, int slice);
 
+/*
+ * The leader calls shared_publish_plan when the slices are planned; others wait
+ * for it.  shared_claim_slice returns the number of the next slice, or -1 if
+ * there is none, or if a participant called shared_fail.
+ */
 extern void shared_publish_plan(PtSortShared *shared);
 extern void shared_wait_plan(PtSortShared *shared);
 extern int	shared_claim_slice(PtSortShared *shared);
 extern void shared_fail(PtSortShared *shared);
-extern int	shared_processes(PtSortShared *shared);
-extern bool shared_stats(PtSortShared *shared, int participant,
-						 PtSortStats *stats);
+extern bool shared_has_failed(PtSortShared *shared);
+
+/* shared_outcome is shared_stats for the outcome of the participant's sort. */
 extern bool shared_outcome(PtSortShared *shared, int participant,
 						   SortOutcome *outcome);
-extern bool shared_has_failed(PtSortShared *shared);
 
 #endif							/* PTSORT_SHARED_H */

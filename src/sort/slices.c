@@ -17,9 +17,9 @@
  *
  * The tuples that make cuts are quantiles estimated from the runs' sparse
  * indexes: each sample stands for the tuples up to the next sample of its run,
- * so the sorted samples of all runs, with these tuples spread between them,
- * show where a k-th part of all tuples ends.  The estimate uses words only;
- * among equal words the place within the run decides.  The cuts themselves are
+ * so the sorted samples of all runs show where a k-th part of all tuples ends.
+ * The estimate uses words only; among equal words the place within the run
+ * decides.  The cuts themselves are
  * exact, so the number of tuples before each cut is known.  If that number is
  * too far from the target, as happens among many equal keys, a bisection of the
  * runs' samples finds a better place.  The sizes of slices therefore differ by
@@ -45,24 +45,16 @@
 
 /*
  * Number of samples to use from all runs together: SLICE_SAMPLES for each slice
- * and RUN_SAMPLES for each run, limited to CANDIDATES_PART of the budget, but
- * at least MIN_SAMPLES and at most MAX_SAMPLES.
+ * and each run, but at most MAX_SAMPLES.
  */
-#define CANDIDATES_PART		4
 #define SLICE_SAMPLES		256
-#define RUN_SAMPLES			64
-#define MIN_SAMPLES			512
 #define MAX_SAMPLES			16384
 
 /* Part of a slice by which a cut may miss its target. */
 #define TOLERANCE_PART		40
 
-/*
- * Bytes of the buffer for reading single records of a run, and the part of the
- * budget for these buffers of all runs.
- */
-#define PROBE_BUFFER		(8 * 1024)
-#define PROBES_PART			4
+/* Part of the budget for the samples, and for reading single records. */
+#define PLAN_PART			4
 
 /* One run while slices are planned. */
 typedef struct SliceRun
@@ -78,9 +70,8 @@ typedef struct Candidate
 	double		fraction;		/* of its run's tuples that come before it */
 	int			run;
 	int64		position;
-	double		slope;			/* tuples of its run per candidate, up to the
-								 * run's next candidate */
-	double		change;			/* change of the sum of all runs' slopes */
+	double		middle;			/* estimated tuples of its run that come
+								 * before candidates near it */
 } Candidate;
 
 /* A cut of all runs. */
@@ -123,42 +114,13 @@ open_run(SliceRun *slice_run, const SortOrder *order, Run *run, Size buffer)
 	run_begin_read(&slice_run->reader, order, run, buffer, false);
 }
 
-/*
- * Spread the tuples that a sample stands for evenly over the candidates up to
- * the next sample of its run.  On entry 'slope' is the number of these tuples.
- * (Counting all of them at the sample would be wrong by half of them for each
- * run.  The samples of many small runs are at nearly the same keys, so these
- * errors would add up.)
- */
-static void
-spread_tuples(Candidate *candidates, int64 n, int nruns)
-{
-	int64	   *next = palloc(nruns * sizeof(int64));
-	double	   *slopes = palloc0(nruns * sizeof(double));
-
-	for (int r = 0; r < nruns; r++)
-		next[r] = n;
-	for (int64 i = n - 1; i >= 0; i--)
-	{
-		candidates[i].slope /= next[candidates[i].run] - i;
-		next[candidates[i].run] = i;
-	}
-	for (int64 i = 0; i < n; i++)
-	{
-		candidates[i].change = candidates[i].slope - slopes[candidates[i].run];
-		slopes[candidates[i].run] = candidates[i].slope;
-	}
-	pfree(next);
-	pfree(slopes);
-}
-
 /* Collect and sort samples of all runs; returns their number. */
 static int64
 collect_candidates(SliceRun *runs, int nruns, int useful, int64 memory,
 				   Candidate **result)
 {
 	int64		most = Min(memory / (int64) sizeof(Candidate),
-						   useful * SLICE_SAMPLES + nruns * RUN_SAMPLES);
+						   (useful + nruns) * SLICE_SAMPLES);
 	int64		total = 0;
 	int64		step;
 	int64		n = 0;
@@ -166,7 +128,7 @@ collect_candidates(SliceRun *runs, int nruns, int useful, int64 memory,
 
 	for (int r = 0; r < nruns; r++)
 		total += runs[r].run->desc.nsamples;
-	step = total / Min(Max(most, MIN_SAMPLES), MAX_SAMPLES) + 1;
+	step = total / Min(Max(most, SLICE_SAMPLES), MAX_SAMPLES) + 1;
 	candidates = palloc_extended((total / step + nruns) * sizeof(Candidate),
 								 MCXT_ALLOC_HUGE);
 	for (int r = 0; r < nruns; r++)
@@ -184,11 +146,10 @@ collect_candidates(SliceRun *runs, int nruns, int useful, int64 memory,
 			candidate->fraction = (double) sample->ordinal / desc->tuples;
 			candidate->run = r;
 			candidate->position = sample->position;
-			candidate->slope = next - sample->ordinal;
+			candidate->middle = (sample->ordinal + next) / 2.0;
 		}
 	}
 	qsort(candidates, n, sizeof(Candidate), compare_candidates);
-	spread_tuples(candidates, n, nruns);
 	*result = candidates;
 	return n;
 }
@@ -418,27 +379,27 @@ make_cuts(SortOrder *order, SliceRun *runs, int nruns,
 		  const Candidate *candidates, int64 ncandidates, int useful,
 		  int64 part, int64 *slices)
 {
-	double		passed = 0;		/* tuples before a candidate, estimated */
-	double		slope = 0;
+	double	   *middles = palloc0(nruns * sizeof(double));
+	double		passed = 0;		/* the sum of 'middles': tuples before a
+								 * candidate, estimated */
 	int			cut = 1;
 	Cut			made;
 
 	alloc_cut(&made, nruns);
 	for (int64 i = 0; i < ncandidates && cut < useful; i++)
 	{
+		const Candidate *candidate = &candidates[i];
 		int64		target = part * cut;
 
-		if (passed >= target)
-		{
-			make_cut(order, runs, nruns, candidates[i].run,
-					 candidates[i].position, &made);
-			improve_cut(order, runs, nruns, target, part / TOLERANCE_PART,
-						&made);
-			set_row(&slices[cut * (nruns + 1)], &made, nruns);
-			cut++;
-		}
-		slope += candidates[i].change;
-		passed += slope;
+		passed += candidate->middle - middles[candidate->run];
+		middles[candidate->run] = candidate->middle;
+		if (passed < target)
+			continue;
+		make_cut(order, runs, nruns, candidate->run, candidate->position,
+				 &made);
+		improve_cut(order, runs, nruns, target, part / TOLERANCE_PART, &made);
+		set_row(&slices[cut * (nruns + 1)], &made, nruns);
+		cut++;
 	}
 	return cut;
 }
@@ -475,12 +436,12 @@ slices_plan(SortOrder *order, Run **runs, int nruns, int nslices, int64 budget,
 	for (int r = 0; r < nruns; r++)
 	{
 		open_run(&slice_runs[r], order, runs[r],
-				 Min(PROBE_BUFFER, budget / PROBES_PART / nruns));
+				 Min(BLCKSZ, budget / PLAN_PART / nruns));
 		tuples += runs[r]->desc.tuples;
 	}
 	useful = slices_useful(nslices, tuples);
 	ncandidates = collect_candidates(slice_runs, nruns, useful,
-									 budget / CANDIDATES_PART, &candidates);
+									 budget / PLAN_PART, &candidates);
 	cut = make_cuts(order, slice_runs, nruns, candidates, ncandidates, useful,
 					tuples / useful, slices);
 

@@ -9,488 +9,102 @@
  * of extents and buffers count without being listed anywhere.  The write buffer
  * and the memory that learning may need are reserved (entries_budget).
  *
- * Learning.  Until a key that learns (key.h) has learned, its words are worse,
- * or it makes none.  So the sort makes the words of the first tuples only when
- * there are enough tuples to learn from, and only then shows the key a sample
- * of them.  A sort that does not learn, which is a serial sort of few tuples,
- * pays nothing.  (A participant with few tuples cannot tell how many the others
- * have.)  The first participant with enough tuples learns for all participants,
- * because words of different codes cannot be compared.
- *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
 #include "key/key.h"
-#include "miscadmin.h"
 #include "sort/bounded.h"
-#include "sort/secondword.h"
-#include "sort/shared.h"
+#include "sort/learning.h"
 #include "sort/sortput.h"
 #include "sort/sortruns.h"
 #include "tape/splice.h"
 #include "util.h"
 #include "utils/memutils.h"
 
-/* Most of the budget that learning uses, as a fraction; reserved until then. */
-#define LEARNING_PART		4
-
 /* Part of the budget that entries may use, however much the rest uses. */
 #define ENTRIES_PART		4
 
 /*
- * Runs are compared by copies of their edges, their first and last tuples.  A
- * copy is at most EDGE_PART of the budget, and all copies are at most
- * EDGES_PART of it.
+ * Runs are compared by copies of their edges, their first and last tuples.  All
+ * copies together use at most this part of the budget.
  */
-#define EDGE_PART			64
 #define EDGES_PART			16
 
-/*
- * A key learns when this many tuples are in memory, or all tuples are, or
- * memory is full.  It does not learn from the first few: if the table is in
- * some order, they differ from the rest.
- */
-#define LEARN_TUPLES		200000
-
-/*
- * With at least MANY_TUPLES tuples, or 1 / MANY_PART of the budget in use, keys
- * of a parallel sort learn in any case.  From TABLES_TUPLES on a process that
- * has not used an ICU collation before reads its tables (text_icu.h).
- */
-#define MANY_TUPLES		100000
-#define TABLES_TUPLES	30000
-#define MANY_PART		2
-
-/* Minimum number of tuples for a serial sort to learn. */
-#define LEAST_TO_LEARN		2000
-
-/*
- * A key sees LEARN_SAMPLE tuples, evenly spread.  If it is known that no more
- * will follow, learning can gain less, so the key sees one in SAMPLE_PART of
- * all tuples, but at least LEAST_SAMPLE.
- */
-#define LEARN_SAMPLE		8000
-#define LEAST_SAMPLE		400
-#define SAMPLE_PART			64
-
 /* The largest image that the contract allows, in bytes. */
-#define MAX_IMAGE			((Size) 1024 * 1024 * 1024)
+#define MAX_IMAGE			(MaxAllocSize + 1)
 
 /* Ordering fewer tuples than this is not timed. */
-#define FEW_TUPLES			256
+#define UNTIMED_TUPLES		256
 
 /*
  * Returns the part of the budget for entries: all except the sort's other
- * memory, the memory that writing a run will need, and the memory that a key
- * may still need, whether it is learning or not.
+ * memory, the memory that writing a run will need, and the memory that the key
+ * may still need.
  */
 static int64
 entries_budget(PtSort *sort)
 {
-	int64		others = sort_other_memory(sort);
-	int64		budget;
+	int64		others = sort_other_memory(sort) + learning_memory(sort);
 
 	if (!sort->run_is_open)
 		others += sort->write_buffer + RUN_WRITER_MEMORY;
-	if (sort->learning)
-		others += sort->learning_limit - (int64) key_memory(sort->key);
-	else if (sort->key)
-		others += key_growth(sort->key);
-	budget = Max(sort->options.budget - others,
-				 sort->options.budget / ENTRIES_PART);
-	return Min(budget, sort_run_memory(sort));
+	return Min(Max(sort->options.budget - others,
+				   sort->options.budget / ENTRIES_PART),
+			   sort_run_memory(sort));
 }
 
-/* Minimum number of tuples for a serial sort to learn. */
-static int64
-least_to_learn(void)
-{
-	return ptsort_debug.learn_tuples >= 0 ? ptsort_debug.learn_tuples :
-		LEAST_TO_LEARN;
-}
-
-/* Prepare for the first tuple, when nothing is known of the tuples. */
+/* Make empty memory for entries, after that of earlier ones. */
 static void
-begin_input(PtSort *sort)
+begin_memory(PtSort *sort)
 {
-	sort->learn_at = LEARN_TUPLES;
-	sort->in_order = 0;
-	bounded_begin(sort);
-}
+	bool		bounded = sort->options.bound > 0;
 
-/* Number of entries expected in memory if there is room; 0 if unknown. */
-static int64
-expected_entries(const PtSort *sort)
-{
-	return sort->options.bound > 0 ? 0 : sort->options.expected_tuples;
-}
-
-/* sort_begin_putting: see sortput.h. */
-void
-sort_begin_putting(PtSort *sort)
-{
-	int64		expected = sort->options.expected_tuples;
-
-	if (sort->key && key_is_learning(sort->key))
-	{
-		Assert(sort->order.own->rekey != NULL);
-		sort->learning = true;
-		sort->learning_limit = key_limit(sort->key,
-										 sort->options.budget / LEARNING_PART);
-		if (sort->options.role == PTSORT_SERIAL && expected > 0 &&
-			expected < least_to_learn())
-			key_expect_few(sort->key);
-		if (sort->options.bound > 0)
-			key_compare_text(sort->key);
-		secondword_begin(sort);
-	}
-	sort->memsort = memsort_create(&sort->order, entries_budget(sort),
-								   expected_entries(sort));
-	if (sort_wants_short_runs(sort))
-		memsort_want_scratch(sort->memsort);
-	begin_input(sort);
-}
-
-/* sort_put_again: see sortput.h. */
-void
-sort_put_again(PtSort *sort)
-{
-	MemoryContext old;
-
-	begin_input(sort);
-	if (likely(sort->memsort && memsort_is_small(sort->memsort)))
-	{
-		memsort_reset(sort->memsort);
-		return;
-	}
 	if (sort->memsort)
 	{
 		sort_note_memory(sort);
 		memsort_leave(sort->memsort);
 		sort->memsort = NULL;
 	}
-	old = MemoryContextSwitchTo(sort->context);
 	sort->memsort = memsort_create(&sort->order, entries_budget(sort),
-								   expected_entries(sort));
-	MemoryContextSwitchTo(old);
+								   bounded ? 0 : sort->options.expected_tuples);
+	if (sort_wants_short_runs(sort))
+		memsort_want_scratch(sort->memsort);
 }
 
-/* Make the words of every step'th tuple; store them in its entry if 'keep'. */
-static void
-rekey_memory(PtSort *sort, int64 step, bool keep)
+void
+sort_begin_putting(PtSort *sort)
 {
-	const SortVariant *variant = sort->order.own;
-	MemSort    *ms = sort->memsort;
-	const int	nwords = sort->order.nwords;
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
-												  "ptsort learning",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(context);
+	MemoryContext old = MemoryContextSwitchTo(sort->context);
 
-	for (int64 i = 0; i < ms->count; i += step)
-	{
-		uint64	   *entry = memsort_entry(ms, i);
-		uint64		words[KEY_ENTRY_WORDS] = {0};
-
-		CHECK_FOR_INTERRUPTS();
-		variant->rekey(memsort_tuple(ms, entry), words, sort->order.state);
-		for (int word = 0; keep && word < nwords; word++)
-			entry[word] = words[word];
-		MemoryContextReset(context);
-	}
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(context);
-}
-
-/* Published by a participant that could have learned and did not. */
-#define FORGONE		'-'
-
-/*
- * Estimates the number of tuples of all participants: from the expected number,
- * or, if there is none, from the number of tuples in this one's memory.
- */
-static int64
-all_tuples(const PtSort *sort)
-{
-	int64		own = sort->memsort->count;
-
-	if (sort->options.role == PTSORT_SERIAL)
-		return sort->all_in_memory ? own :
-			Max(own, sort->options.expected_tuples);
-	if (sort->options.expected_tuples > 0)
-		own = sort->options.expected_tuples;
-	return own * shared_processes(sort->options.shared);
-}
-
-/* True if the memory in use suggests that many more tuples may follow. */
-static bool
-may_have_more(const PtSort *sort)
-{
-	return sort->memsort->used >= sort->options.budget / MANY_PART;
-}
-
-/* True if there are, or may be, at least this many tuples. */
-static bool
-has_many(const PtSort *sort, int64 least)
-{
-	if (ptsort_debug.learn_tuples >= 0)
-		least = ptsort_debug.learn_tuples;
-	return all_tuples(sort) >= least || may_have_more(sort);
-}
-
-/* Returns n such that a key that learns sees every n'th tuple in memory. */
-static int64
-sample_step(const PtSort *sort)
-{
-	int64		n = sort->memsort->count;
-	int64		all = Max(all_tuples(sort), n);
-	int64		want = LEARN_SAMPLE;
-	bool		known = sort->options.role == PTSORT_WORKER &&
-		(sort->options.expected_tuples > 0 || !may_have_more(sort));
-
-	if (known || sort->all_in_memory)
-		want = Min(Max(all / SAMPLE_PART, LEAST_SAMPLE), want);
-	return Max(n / want, 1);
-}
-
-/*
- * True if all tuples of this process are expected to be in memory, or in a few
- * short runs.
- */
-static bool
-fits_in_memory(const PtSort *sort)
-{
-	const MemSort *ms = sort->memsort;
-	int64		expected = sort->options.expected_tuples;
-	int64		most = Min(ms->budget, sort_short_runs_memory(sort));
-
-	return sort->all_in_memory ||
-		(expected > 0 && (double) ms->used / ms->count * expected < most);
-}
-
-/*
- * True if the input fits in memory and its key prefixes suffice, so that
- * learning would not pay.
- */
-static bool
-strings_are_enough(const PtSort *sort)
-{
-	return sort->order.has_strings && fits_in_memory(sort);
-}
-
-/*
- * Make the key learn from the tuples in memory, and append what the other
- * participants need to 'learned', unless that is NULL.  Returns false if the
- * key did not learn: in a parallel sort there may be too few tuples, and the
- * collation's tables may not be proved.
- */
-static bool
-learn_here(PtSort *sort, StringInfo learned)
-{
-	bool		may_forgo = learned && !has_many(sort, MANY_TUPLES);
-
-	if (strings_are_enough(sort))
-		return false;
-	if (may_forgo && !key_learning_pays(sort->key, all_tuples(sort)))
-		return false;
-	if (!key_can_learn(sort->key, has_many(sort, TABLES_TUPLES)))
-		return false;
-	key_begin_learning(sort->key);
-	rekey_memory(sort, sample_step(sort), false);
-	if (may_forgo && !key_learning_pays(sort->key, all_tuples(sort)))
-		return false;
-	key_learn(sort->key, learned);
-	return true;
-}
-
-/*
- * Make the key learn for all participants, or adopt what the first participant
- * learned.  Returns false if that participant, or a serial sort, did not learn.
- */
-static bool
-learn_or_adopt(PtSort *sort)
-{
-	PtSortShared *shared = sort->options.shared;
-	StringInfoData learned;
-	bool		has_learned;
-
-	if (sort->options.role == PTSORT_SERIAL)
-		return learn_here(sort, NULL);
-	initStringInfo(&learned);
-	if (shared_claim_learning(shared))
-	{
-		has_learned = learn_here(sort, &learned);
-		if (!has_learned)
-			appendStringInfoChar(&learned, FORGONE);
-		shared_publish_learned(shared, learned.data, learned.len);
-	}
+	learning_begin(sort);
+	bounded_begin(sort);
+	if (sort->memsort && memsort_is_small(sort->memsort))
+		memsort_reset(sort->memsort);
 	else
-	{
-		/* the claimant does this at the same time */
-		(void) key_can_learn(sort->key, has_many(sort, TABLES_TUPLES));
-		shared_read_learned(shared, &learned);
-		has_learned = learned.len > 1;
-		if (has_learned)
-			key_adopt(sort->key, learned.data, learned.len);
-	}
-	pfree(learned.data);
-	return has_learned;
+		begin_memory(sort);
+	MemoryContextSwitchTo(old);
 }
 
-/* Keep one word for each tuple if the key had two and makes only one now. */
-static void
-follow_key(PtSort *sort, int nwords)
-{
-	if (key_nwords(sort->key) == nwords)
-		return;
-	sort->order.nwords = key_nwords(sort->key);
-	memsort_narrow(sort->memsort);
-}
-
-/* Continue without learning; make the words again if they become better. */
-static void
-forgo_learning(PtSort *sort)
-{
-	int			nwords = key_nwords(sort->key);
-	bool		serial = sort->options.role == PTSORT_SERIAL;
-	bool		anew = key_forgo_learning(sort->key, serial);
-
-	sort->learning = false;
-	follow_key(sort, nwords);
-	if (anew)
-		rekey_memory(sort, 1, true);
-}
-
-/*
- * Make the key learn, or continue without, and record the sort's peak memory
- * meanwhile.  Returns true if the key learned.
- */
-static bool
-learn(PtSort *sort)
-{
-	int64		transient;
-	int64		memory;
-
-	if (!learn_or_adopt(sort))
-	{
-		sort_note_memory(sort);
-		forgo_learning(sort);
-		return false;
-	}
-	transient = (int64) key_peak_memory(sort->key) -
-		(int64) key_memory(sort->key);
-	memory = sort_other_memory(sort) + sort->memsort->used;
-	sort->learning = false;
-	sort->peak_memory = Max(sort->peak_memory, memory + Max(transient, 0));
-	return true;
-}
-
-/*
- * True if the input of a serial sort is pre-sorted so far.  Then the sort needs
- * no words until memory is full: comparing each tuple with the one before it is
- * cheaper.  The first tuple that is out of order ends the check, so other input
- * pays almost nothing.
- */
-static bool
-came_in_order(PtSort *sort)
-{
-	MemSort    *ms = sort->memsort;
-	SortOrder  *order = &sort->order;
-
-	if (sort->options.role != PTSORT_SERIAL || sort->options.bound > 0 ||
-		sort->run_is_open)
-		return false;
-	for (int64 i = Max(sort->in_order, 1); i < ms->count; i++)
-	{
-		uint64	   *before = memsort_entry(ms, i - 1);
-		uint64	   *entry = memsort_entry(ms, i);
-		int			cmp = order_compare_words(before, entry, order->nwords);
-
-		if (i % CHECK_INTERVAL == 0)
-			CHECK_FOR_INTERRUPTS();
-		if (cmp == 0)
-			cmp = order_compare_tuples(order, memsort_tuple(ms, before),
-									   memsort_tuple(ms, entry));
-		if (cmp > 0)
-			return false;
-		sort->in_order = i + 1;
-	}
-	return true;
-}
-
-/* Make the key learn from the tuples in memory, and make their words again. */
-static void
-learn_words(PtSort *sort)
-{
-	int			nwords = key_nwords(sort->key);
-
-	if (!learn(sort))
-	{
-		secondword_judge(sort);
-		memsort_set_budget(sort->memsort, entries_budget(sort));
-		return;
-	}
-	follow_key(sort, nwords);
-	sort->order.words_by_tables = key_is_by_tables(sort->key);
-	memsort_set_budget(sort->memsort, entries_budget(sort));
-	rekey_memory(sort, 1, true);
-}
-
-/*
- * When all tuples of a serial sort are in memory, decide whether a key that has
- * not learned will do so.
- */
-static void
-learn_or_forgo(PtSort *sort)
-{
-	if (sort->learning && sort->memsort->count < least_to_learn())
-		forgo_learning(sort);
-}
-
-/* sort_entries_in_memory: see sortput.h. */
 void
 sort_entries_in_memory(PtSort *sort)
 {
 	instr_time	start;
-	bool		few = sort->memsort->count < FEW_TUPLES && !sort->learning;
 
 	/* for few tuples, measuring time and memory costs more than sorting */
-	if (few)
+	if (sort->memsort->count < UNTIMED_TUPLES && !sort->learning)
 	{
 		memsort_sort(sort->memsort);
 		return;
 	}
 	INSTR_TIME_SET_CURRENT(start);
-	if (sort->learning)
-		learn_words(sort);
-	memsort_sort(sort->memsort);
+	if (!sort->all_put || !learning_came_in_order(sort))
+	{
+		learning_end(sort);
+		memsort_sort(sort->memsort);
+	}
 	sort_note_memory(sort);
 	sort->stats.sort_ms += pt_ms_since(start);
-}
-
-/* sort_all_in_memory: see sortput.h. */
-void
-sort_all_in_memory(PtSort *sort)
-{
-	instr_time	start;
-
-	sort->all_in_memory = true;
-	learn_or_forgo(sort);
-	if (sort->learning)
-	{
-		bool		nothing_to_do;
-
-		INSTR_TIME_SET_CURRENT(start);
-		nothing_to_do = came_in_order(sort);
-		sort->stats.sort_ms += pt_ms_since(start);
-		if (nothing_to_do)
-		{
-			sort_note_memory(sort);
-			return;
-		}
-	}
-	sort_entries_in_memory(sort);
 }
 
 /* End the initial run that is open, if any. */
@@ -513,8 +127,7 @@ copy_edge(PtSort *sort, int64 i)
 	int			nwords = sort->order.nwords;
 	uint64	   *edge;
 
-	if (size > sort->options.budget / EDGE_PART ||
-		sort->edge_bytes + size > sort->options.budget / EDGES_PART)
+	if (sort->edge_bytes + size > sort->options.budget / EDGES_PART)
 		return NULL;
 	sort->edge_bytes += size;
 	edge = palloc(nwords * sizeof(uint64) + size);
@@ -599,7 +212,6 @@ spill(PtSort *sort)
 	sort_entries_in_memory(sort);
 	bounded_cut(sort);
 	INSTR_TIME_SET_CURRENT(start);
-	secondword_drop(sort);
 	write_run(sort);
 	if (sort_wants_short_runs(sort))
 		sort_note_memory(sort); /* includes the scratch, which is kept */
@@ -643,7 +255,7 @@ refuse_size(Size size)
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 			 errmsg("cannot sort tuple of %zu bytes", size),
 			 errdetail("Tuples have at least %zu and at most %zu bytes.",
-					   sizeof(uint64), (Size) MAX_IMAGE)));
+					   sizeof(uint64), MAX_IMAGE)));
 }
 
 /* Raise the error for a commit without a reserved place. */
@@ -662,8 +274,8 @@ refuse_commit(const PtSort *sort)
 static void
 trim(PtSort *sort)
 {
-	learn_or_forgo(sort);
 	sort_entries_in_memory(sort);
+	memsort_set_budget(sort->memsort, entries_budget(sort));
 	bounded_cut(sort);
 	memsort_compact(sort->memsort);
 }
@@ -701,7 +313,6 @@ make_room(PtSort *sort)
 	MemoryContextSwitchTo(old);
 }
 
-/* sort_reserve: see ptsort_reserve and sortput.h. */
 void *
 sort_reserve(PtSort *sort, Size size)
 {
@@ -732,7 +343,6 @@ sort_reserve(PtSort *sort, Size size)
 	return place;
 }
 
-/* sort_note_put: see sortput.h.  The key may learn now. */
 void
 sort_note_put(PtSort *sort)
 {
@@ -740,17 +350,11 @@ sort_note_put(PtSort *sort)
 		make_room(sort);
 	if (sort->learning && sort->memsort->count >= sort->learn_at)
 	{
-		MemoryContext old = MemoryContextSwitchTo(sort->context);
-
-		if (came_in_order(sort))
-			sort->learn_at *= 2;
-		else
-			learn_words(sort);
-		MemoryContextSwitchTo(old);
+		learning_note_put(sort);
+		memsort_set_budget(sort->memsort, entries_budget(sort));
 	}
 }
 
-/* sort_commit: see ptsort_commit. */
 void
 sort_commit(PtSort *sort, const uint64 *words)
 {
@@ -793,7 +397,6 @@ put_inline(PtSort *sort, uint64 image, const uint64 *words)
 	sort_count_put(sort);
 }
 
-/* sort_put: see ptsort_put. */
 void
 sort_put(PtSort *sort, const void *tuple, Size size, const uint64 *words)
 {
@@ -824,7 +427,6 @@ sort_put(PtSort *sort, const void *tuple, Size size, const uint64 *words)
 	sort_count_put(sort);
 }
 
-/* sort_end_runs: see sortput.h. */
 void
 sort_end_runs(PtSort *sort)
 {

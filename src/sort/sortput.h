@@ -21,14 +21,11 @@
 #include "debug.h"
 #include "sort/sortstate.h"
 
-/* sort_begin_putting prepares for tuples to be put. */
-extern void sort_begin_putting(PtSort *sort);
-
 /*
- * sort_put_again prepares for other tuples to be put, and frees most of the
- * memory that the previous ones used.
+ * sort_begin_putting prepares for tuples to be put, for the first time or
+ * again; then it frees most of the memory that the previous ones used.
  */
-extern void sort_put_again(PtSort *sort);
+extern void sort_begin_putting(PtSort *sort);
 
 extern void sort_put(PtSort *sort, const void *tuple, Size size,
 					 const uint64 *words);
@@ -130,15 +127,9 @@ sort_put_entry(PtSort *sort, const uint64 *entry)
 
 /*
  * sort_entries_in_memory sorts the tuples in memory.  A key that is learning
- * learns first.
+ * ends learning first, unless these are all tuples and are in order.
  */
 extern void sort_entries_in_memory(PtSort *sort);
-
-/*
- * sort_all_in_memory sorts the tuples in memory if these are all tuples of a
- * serial sort.
- */
-extern void sort_all_in_memory(PtSort *sort);
 
 /*
  * sort_end_runs writes the tuples in memory, ends the last initial run, frees

@@ -146,7 +146,6 @@ get_from_merge(PtSort *sort, Size *size)
 	return reader->tuple;
 }
 
-/* sort_get: see ptsort_get. */
 const void *
 sort_get(PtSort *sort, bool forward, Size *size)
 {
@@ -178,112 +177,83 @@ sort_get(PtSort *sort, bool forward, Size *size)
 /* Most entries that sort_get_entries returns at once: a batch fits in cache. */
 #define BATCH_ENTRIES	512
 
-/* The next sorted entries in memory, not copied; up to max. */
+/* The next sorted entries in memory, not copied. */
 static const uint64 *
-entries_from_memory(PtSort *sort, int max, int *n)
+entries_from_memory(PtSort *sort, int *n)
 {
 	SortPosition *position = &sort->position;
 	const uint64 *result = memsort_entry(sort->memsort, position->before);
 
-	*n = (int) Min(sort->memsort->count - position->before, max);
+	*n = (int) Min(sort->memsort->count - position->before, BATCH_ENTRIES);
 	position->before += *n;
 	position->at_end = *n == 0;
 	return result;
 }
 
-/* Buffer for a copy of entries, which stays valid until the next call. */
-static uint64 *
-batch_space(PtSort *sort)
+/* Copies of the next entries of the merge, valid until the next call. */
+static const uint64 *
+entries_from_merge(PtSort *sort, int *n)
 {
+	int			max = BATCH_ENTRIES;
+	MemoryContext old = MemoryContextSwitchTo(sort->context);
+
 	if (sort->batch == NULL)
-		sort->batch = MemoryContextAlloc(sort->context,
-										 BATCH_ENTRIES * sizeof(uint64) *
-										 (sort->order.nwords + 1));
+		sort->batch = palloc(BATCH_ENTRIES * sizeof(uint64) *
+							 (sort->order.nwords + 1));
+	if (sort->options.bound > 0)
+		max = (int) Min(sort->options.bound - sort->returned, max);
+	*n = max > 0 ? merge_next_entries(sort->merge, sort->batch, max) : 0;
+	MemoryContextSwitchTo(old);
 	return sort->batch;
 }
 
-static const uint64 *
-entries_from_merge(PtSort *sort, int max, int *n)
+const uint64 *
+sort_get_entries(PtSort *sort, int *n)
 {
-	uint64	   *batch = batch_space(sort);
-	MemoryContext old = MemoryContextSwitchTo(sort->context);
-
-	if (sort->options.bound > 0)
-		max = (int) Min(sort->options.bound - sort->returned, max);
-	*n = max > 0 ? merge_next_entries(sort->merge, batch, max) : 0;
-	MemoryContextSwitchTo(old);
-	return batch;
-}
-
-/* The next entries of the only run. */
-static const uint64 *
-entries_from_run(PtSort *sort, int max, int *n)
-{
-	RunReader  *reader = &sort->reader;
-	int			stride = sort->order.nwords + 1;
-	uint64	   *batch = batch_space(sort);
-	MemoryContext old = MemoryContextSwitchTo(sort->context);
-
-	for (*n = 0; *n < max && reader->run != NULL && run_next(reader); ++*n)
-		memcpy(batch + *n * stride, reader->words, stride * sizeof(uint64));
-	sort->position.at_end = *n == 0;
-	MemoryContextSwitchTo(old);
-	return batch;
-}
-
-/*
- * The next entries, up to max; NULL at the end.  Raises an error with this
- * message in the wrong phase.
- */
-static const uint64 *
-get_entries(PtSort *sort, int max, int *n, const char *message)
-{
-	const uint64 *result = NULL;
+	const uint64 *result;
 
 	if (!sort->order.inline_image)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("cannot read entries of a sort whose images are not inline")));
-	if (sort->phase == PHASE_MEMORY)
-		result = entries_from_memory(sort, max, n);
-	else if (sort->phase == PHASE_MERGING)
-		result = entries_from_merge(sort, max, n);
-	else if (sort->phase == PHASE_RUN)
-		result = entries_from_run(sort, max, n);
-	else
-		sort_wrong_phase(sort, message);
-	sort->returned += *n;
-	return *n > 0 ? result : NULL;
-}
-
-/* sort_get_entries: see ptsort_get_entries. */
-const uint64 *
-sort_get_entries(PtSort *sort, int *n)
-{
 	if (sort->batch_left > 0)
 	{
 		*n = sort->batch_left;
 		sort->batch_left = 0;
 		return sort->batch_next;
 	}
-	return get_entries(sort, BATCH_ENTRIES, n,
-					   "cannot get entries from sort");
+	if (sort->phase == PHASE_RUN)
+	{
+		result = sort_get_entry(sort, true);
+		*n = result != NULL ? 1 : 0;
+		return result;
+	}
+	if (sort->phase == PHASE_MEMORY)
+		result = entries_from_memory(sort, n);
+	else if (sort->phase == PHASE_MERGING)
+		result = entries_from_merge(sort, n);
+	else
+		sort_wrong_phase(sort, "cannot get entries from sort");
+	sort->returned += *n;
+	return *n > 0 ? result : NULL;
 }
 
-/*
- * The next entry of a stream.  A serial sort reads a batch ahead; a slice only
- * one entry, because the caller may leave it before its end.
- */
-static const uint64 *
-next_of_batch(PtSort *sort)
+/* A merge gives a batch of entries, which are returned one by one. */
+const uint64 *
+sort_get_entry(PtSort *sort, bool forward)
 {
-	int			max = sort->options.role == PTSORT_SERIAL ? BATCH_ENTRIES : 1;
 	const uint64 *entry;
+	Size		size;
 
+	if (sort->phase != PHASE_MERGING || !forward)
+	{
+		/* the image is the last word of its entry, in memory and in runs */
+		entry = sort_get(sort, forward, &size);
+		return entry ? entry - sort->order.nwords : NULL;
+	}
 	if (sort->batch_left == 0)
 	{
-		sort->batch_next = get_entries(sort, max, &sort->batch_left,
-									   "cannot get tuple from sort");
+		sort->batch_next = sort_get_entries(sort, &sort->batch_left);
 		if (sort->batch_next == NULL)
 			return NULL;
 	}
@@ -293,21 +263,6 @@ next_of_batch(PtSort *sort)
 	return entry;
 }
 
-/* sort_get_entry: see sortextras.h. */
-const uint64 *
-sort_get_entry(PtSort *sort, bool forward)
-{
-	const uint64 *image;
-	Size		size;
-
-	if (likely(!sort->options.random_access && forward))
-		return next_of_batch(sort);
-	/* the image is the last word of its entry, in memory and in runs */
-	image = sort_get(sort, forward, &size);
-	return image ? image - sort->order.nwords : NULL;
-}
-
-/* sort_rescan: see ptsort_rescan. */
 void
 sort_rescan(PtSort *sort)
 {
@@ -318,7 +273,6 @@ sort_rescan(PtSort *sort)
 		run_limit(&sort->reader, 0, sort->reader.to);
 }
 
-/* sort_mark: see ptsort_mark. */
 void
 sort_mark(PtSort *sort)
 {
@@ -328,7 +282,6 @@ sort_mark(PtSort *sort)
 		sort->mark.before = run_tell(&sort->reader);
 }
 
-/* sort_restore: see ptsort_restore. */
 void
 sort_restore(PtSort *sort)
 {
@@ -338,7 +291,6 @@ sort_restore(PtSort *sort)
 		run_limit(&sort->reader, sort->mark.before, sort->reader.to);
 }
 
-/* sort_slice_start: see ptsort_slice_start. */
 int64
 sort_slice_start(PtSort *sort)
 {
@@ -361,7 +313,6 @@ next_serial_slice(PtSort *sort, int *slice)
 	return first;
 }
 
-/* sort_next_slice: see ptsort_next_slice. */
 bool
 sort_next_slice(PtSort *sort, int *slice)
 {
@@ -375,6 +326,9 @@ sort_next_slice(PtSort *sort, int *slice)
 				 errhint("Use role PTSORT_SLICE_LEADER.")));
 	if (sort->phase != PHASE_SLICES && sort->phase != PHASE_MERGING)
 		sort_wrong_phase(sort, "cannot get slice of sort");
+	/* the caller may leave a slice before its end */
+	sort->returned -= sort->batch_left;
+	sort->batch_left = 0;
 	sort->phase = PHASE_SLICES;
 	*slice = shared_claim_slice(sort->options.shared);
 	if (*slice < 0)

@@ -50,11 +50,9 @@
  */
 #define RUN_MEMORY			((int64) 16 * 1024 * 1024)
 
-/* Most short runs of one participant, and of all participants together. */
-#define RUNS_EACH			16
-#define RUNS_OF_ALL			32
+/* Most short runs of all participants together. */
+#define SHORT_RUNS			32
 
-/* sort_wants_short_runs: see sortruns.h. */
 bool
 sort_wants_short_runs(const PtSort *sort)
 {
@@ -66,12 +64,9 @@ sort_wants_short_runs(const PtSort *sort)
 static int
 most_short_runs(const PtSort *sort)
 {
-	int			share = RUNS_OF_ALL / shared_processes(sort->options.shared);
-
-	return Max(Min(share, RUNS_EACH), 1);
+	return Max(SHORT_RUNS / shared_processes(sort->options.shared), 1);
 }
 
-/* sort_short_runs_memory: see sortruns.h. */
 int64
 sort_short_runs_memory(const PtSort *sort)
 {
@@ -145,7 +140,6 @@ max_samples(const PtSort *sort)
 	return result;
 }
 
-/* sort_begin_run: see sortruns.h. */
 void
 sort_begin_run(PtSort *sort, RunWriter *writer)
 {
@@ -180,7 +174,6 @@ limit_samples(PtSort *sort)
 	}
 }
 
-/* sort_add_run: see sortruns.h. */
 void
 sort_add_run(PtSort *sort, Run *run)
 {
@@ -196,7 +189,6 @@ sort_add_run(PtSort *sort, Run *run)
 	sort->runs[sort->nruns++] = run;
 }
 
-/* sort_append_run: see sortruns.h. */
 void
 sort_append_run(PtSort *sort, RunWriter *writer)
 {
@@ -208,7 +200,6 @@ sort_append_run(PtSort *sort, RunWriter *writer)
 	sort->stats.run_bytes += run->desc.bytes;
 }
 
-/* sort_merge_order: see sortruns.h. */
 int
 sort_merge_order(const PtSort *sort, MergePurpose purpose)
 {
@@ -230,7 +221,6 @@ sort_merge_order(const PtSort *sort, MergePurpose purpose)
 	return Min(Max(order, MIN_MERGE_ORDER), MAX_MERGE_ORDER);
 }
 
-/* sort_runs_to_leave: see sortruns.h. */
 int
 sort_runs_to_leave(const PtSort *sort)
 {
@@ -340,7 +330,6 @@ sort_merge_down(PtSort *sort, int target)
 	sort->stats.run_ms += pt_ms_since(start);
 }
 
-/* sort_join_runs: see sortruns.h. */
 void
 sort_join_runs(PtSort *sort)
 {

@@ -43,7 +43,6 @@ phase_detail(const PtSort *sort)
 	return _("The sort could not be performed.");
 }
 
-/* sort_wrong_phase: see sortstate.h. */
 void
 sort_wrong_phase(const PtSort *sort, const char *message)
 {
@@ -74,7 +73,6 @@ current_method(const PtSort *sort)
 	return PTSORT_STILL_IN_PROGRESS;
 }
 
-/* sort_method: see sortstate.h. */
 PtSortMethod
 sort_method(const PtSort *sort)
 {
@@ -93,21 +91,18 @@ sort_wrong_variant(const PtSort *sort, const PtSortVariant *variant)
 					sort->order.variant->name, variant->name)));
 }
 
-/* sort_state_of: see sortextras.h. */
 void *
 sort_state_of(PtSort *sort, const PtSortVariant *variant)
 {
 	return sort_state(sort, variant);
 }
 
-/* sort_returned: see sortextras.h. */
 int64
 sort_returned(const PtSort *sort)
 {
 	return sort->returned;
 }
 
-/* sort_has_part: see sortextras.h. */
 bool
 sort_has_part(const PtSort *sort, const PtSortOptions *options)
 {
@@ -117,7 +112,6 @@ sort_has_part(const PtSort *sort, const PtSortOptions *options)
 		sort->options.participants == options->participants;
 }
 
-/* sort_outcome: see sortextras.h. */
 void
 sort_outcome(const PtSort *sort, SortOutcome *outcome)
 {
@@ -129,7 +123,6 @@ sort_outcome(const PtSort *sort, SortOutcome *outcome)
 		(own->has_postponed && own->has_postponed(sort->order.state));
 }
 
-/* sort_other_memory: see sortstate.h. */
 int64
 sort_other_memory(const PtSort *sort)
 {
@@ -138,7 +131,6 @@ sort_other_memory(const PtSort *sort)
 	return sort->memsort ? all - memsort_allocated(sort->memsort) : all;
 }
 
-/* sort_note_memory: see sortstate.h. */
 void
 sort_note_memory(PtSort *sort)
 {
@@ -165,7 +157,6 @@ sort_list_memory(const Run *run, MergePurpose purpose)
 	return tape_blocks(run->tape) * 2 * (sizeof(TapeExtent) + sizeof(int64));
 }
 
-/* sort_merge_memory: see sortstate.h. */
 int64
 sort_merge_memory(const PtSort *sort, Run **runs, int nruns,
 				  MergePurpose purpose)
@@ -181,7 +172,6 @@ sort_merge_memory(const PtSort *sort, Run **runs, int nruns,
 	return memory;
 }
 
-/* sort_create_merge: see sortstate.h. */
 Merge *
 sort_create_merge(PtSort *sort, Run **runs, int nruns,
 				  const MergeRange *ranges, MergePurpose purpose)

@@ -54,7 +54,7 @@ struct PtSort
 	int64		in_order;		/* while learning: known number of leading
 								 * tuples that were put in order */
 	int64		learning_limit; /* bytes that the key may use while learning */
-	bool		all_in_memory;	/* serial: the memory has all tuples */
+	bool		all_put;		/* perform began */
 	Tapeset    *tapeset;		/* NULL until something is written */
 	bool		run_is_open;	/* the last initial run can be continued with
 								 * tuples that come after its last one */
@@ -73,7 +73,6 @@ struct PtSort
 								 * way to see that a tuple comes after it */
 	uint64		last_words[PTSORT_MAX_WORDS + 1];
 	char	   *last;			/* image of the last tuple, unless inline */
-	Size		last_room;
 	bool		slice_taken;	/* serial: next_slice returned the one slice */
 	int64		slice_start;	/* tuples before the slice that is read */
 	int64		returned;		/* tuples that get returned */

@@ -26,7 +26,6 @@
 #include "fault.h"
 #include "key/key.h"
 #include "sort/bounded.h"
-#include "sort/options.h"
 #include "sort/shared.h"
 #include "sort/slices.h"
 #include "sort/sortput.h"
@@ -41,11 +40,119 @@
 #define MAX_WRITE_BUFFER	(256 * 1024)
 
 /*
- * Limits for the budget and the expected number of tuples, so that sums and
- * products of them do not overflow.  No machine has so much memory.
+ * Limit for the budget and the expected number of tuples, so that sums and
+ * products of them do not overflow.  No machine has this much memory.
  */
-#define MAX_BUDGET		(INT64CONST(1) << 50)
-#define MAX_EXPECTED	(INT64CONST(1) << 50)
+#define MAX_SIZE		(INT64CONST(1) << 50)
+
+/* Raise an error for options that do not fit together. */
+static void
+refuse_options(const char *message, const char *hint)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg_internal("%s", _(message)),
+			 hint ? errhint("%s", _(hint)) : 0));
+}
+
+/* Check the options that the role needs or excludes. */
+static void
+check_role(const PtSortOptions *options)
+{
+	const bool	serial = options->role == PTSORT_SERIAL;
+	const bool	leader = options->role == PTSORT_LEADER ||
+		options->role == PTSORT_SLICE_LEADER;
+
+	if ((int) options->role < PTSORT_SERIAL || options->role > PTSORT_SLICE)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("unrecognized role of sort: %d", (int) options->role)));
+	if (!serial && options->shared == NULL)
+		refuse_options("parallel sort needs a shared block",
+					   "Set PtSortOptions.shared to a block that this process has attached.");
+	if (leader && options->participants < 1)
+		refuse_options("leader of parallel sort must know the number of participants",
+					   "Set PtSortOptions.participants to the number of sorts of role PTSORT_WORKER.");
+	if (!leader && options->participants != 0)
+		refuse_options("only the leader of a parallel sort can name the number of participants",
+					   "Set PtSortOptions.participants in the roles PTSORT_LEADER and PTSORT_SLICE_LEADER only.");
+	if (!serial && options->bound > 0)
+		refuse_options("parallel sort cannot have a bound", NULL);
+	if (!serial && options->random_access)
+		refuse_options("parallel sort cannot have random access", NULL);
+}
+
+/* Raise an error for a negative size, which an overflow may have caused. */
+static void
+check_size(int64 size, const char *what, const char *hint)
+{
+	if (size < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s of sort must not be negative", what),
+				 errdetail("It is " INT64_FORMAT ".", size),
+				 errhint("%s", hint)));
+}
+
+/* Check the options that any role may have. */
+static void
+check_sizes(const PtSortOptions *options)
+{
+	check_size(options->budget, "budget",
+			   "Set PtSortOptions.budget to a number of bytes.");
+	check_size(options->expected_tuples, "expected number of tuples",
+			   "Set PtSortOptions.expected_tuples to 0 if it is unknown.");
+	check_size(options->bound, "bound",
+			   "Set PtSortOptions.bound to 0 if all tuples are wanted.");
+}
+
+/* Check that the variant has the callbacks that its kind of images needs. */
+static void
+check_variant(const PtSortVariant *variant)
+{
+	const char *problem = NULL;
+
+	if (variant->inline_image)
+	{
+		if (variant->size || variant->compare || variant->same_slice)
+			problem = "Images that are inline have no callbacks.";
+	}
+	else if (variant->size == NULL && variant->compare == NULL)
+		problem = "The callbacks size and compare are missing.";
+	else if (variant->size == NULL)
+		problem = "The callback size is missing.";
+	else if (variant->compare == NULL)
+		problem = "The callback compare is missing.";
+	if (problem)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("cannot sort tuples of variant \"%s\"",
+						variant->name),
+				 errdetail_internal("%s", problem)));
+}
+
+/*
+ * Raise an error for options that do not fit together, or do not fit the
+ * variant and its number of words.  A wrong option would otherwise cause a
+ * wrong result or an endless wait, far from the mistake.  (shared.c checks the
+ * numbers of participants against each other.)
+ */
+static void
+check_options(const PtSortVariant *variant, const PtSortOptions *options,
+			  int nwords)
+{
+	if (nwords < 0 || nwords > PTSORT_MAX_WORDS)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("sort key cannot have %d words", nwords),
+				 errdetail("A sort key has at most %d words.",
+						   PTSORT_MAX_WORDS)));
+	check_variant(variant);
+	if (variant->inline_image && nwords == 0)
+		refuse_options("sort of inline images must have a sort key", NULL);
+	check_role(options);
+	check_sizes(options);
+}
 
 /* Begin a sort; 'own' has the extras of ptsort's own variants. */
 static PtSort *
@@ -56,16 +163,15 @@ begin(const PtSortVariant *variant, const SortVariant *own, void *state,
 	MemoryContext old;
 	PtSort	   *sort;
 
-	options_check(variant, with, nwords);
+	check_options(variant, options, nwords);
 	if (context == NULL)
 		context = AllocSetContextCreate(CurrentMemoryContext, "ptsort variant",
 										ALLOCSET_SMALL_SIZES);
 	sort = MemoryContextAllocZero(context, sizeof(PtSort));
 	sort->options = *options;
 	sort->options.budget = Min(Max(options->budget, PTSORT_MIN_BUDGET),
-							   MAX_BUDGET);
-	sort->options.expected_tuples = Min(options->expected_tuples,
-										MAX_EXPECTED);
+							   MAX_SIZE);
+	sort->options.expected_tuples = Min(options->expected_tuples, MAX_SIZE);
 	sort->variant_context = context;
 	/* small blocks, because the unused rest of a block is wasted */
 	sort->context = AllocSetContextCreate(context, "ptsort",
@@ -94,7 +200,6 @@ begin(const PtSortVariant *variant, const SortVariant *own, void *state,
 	return sort;
 }
 
-/* sort_begin_with: see sortextras.h. */
 PtSort *
 sort_begin_with(const SortVariant *variant, void *state, int nwords,
 				MemoryContext context, const SortOptions *options)
@@ -102,14 +207,12 @@ sort_begin_with(const SortVariant *variant, void *state, int nwords,
 	return begin(&variant->base, variant, state, nwords, context, options);
 }
 
-/* sort_nwords: see tuplesort.h. */
 int
 sort_nwords(const PtSort *sort)
 {
 	return sort->order.nwords;
 }
 
-/* sort_begin: see ptsort_begin. */
 PtSort *
 sort_begin(const PtSortVariant *variant, void *state, int nwords,
 		   MemoryContext context, const PtSortOptions *options)
@@ -147,7 +250,7 @@ perform_serial(PtSort *sort)
 {
 	if (!sort->run_is_open)
 	{
-		sort_all_in_memory(sort);
+		sort_entries_in_memory(sort);
 		bounded_cut(sort);
 		sort->phase = PHASE_MEMORY;
 		return;
@@ -203,38 +306,29 @@ check_run(PtSort *sort, const RunDesc *desc)
 	sort->order.words_by_tables |= desc->words_by_tables;
 }
 
-/* Open the runs of one participant. */
-static void
-import_from(PtSort *sort, int participant, bool with_samples)
-{
-	PtSortShared *shared = sort->options.shared;
-	int			nruns;
-	const RunDesc *descs = shared_runs(shared, participant, &nruns);
-	Run		   *run = NULL;
-
-	for (int i = 0; i < nruns; i++)
-	{
-		check_run(sort, &descs[i]);
-		run = run_import(shared_fileset(shared), participant, run, &descs[i],
-						 with_samples);
-		sort_add_run(sort, run);
-		sort->stats.tuples += descs[i].tuples;
-	}
-}
-
 /* Open the runs of all participants; planning slices needs samples. */
 static void
-import_runs(PtSort *sort, bool with_samples)
+import_runs(PtSort *sort)
 {
 	PtSortShared *shared = sort->options.shared;
-	int			processes = shared_processes(shared);
 	SortOutcome outcome;
 
-	for (int i = 0; i < processes; i++)
+	for (int i = 0; i < shared_processes(shared); i++)
 	{
+		int			nruns;
+		const RunDesc *descs = shared_runs(shared, i, &nruns);
+		Run		   *run = NULL;
+
 		if (shared_outcome(shared, i, &outcome))
 			sort->failed |= outcome.failed;
-		import_from(sort, i, with_samples);
+		for (int r = 0; r < nruns; r++)
+		{
+			check_run(sort, &descs[r]);
+			run = run_import(shared_fileset(shared), i, run, &descs[r],
+							 sort->options.role == PTSORT_SLICE_LEADER);
+			sort_add_run(sort, run);
+			sort->stats.tuples += descs[r].tuples;
+		}
 	}
 }
 
@@ -289,36 +383,29 @@ plan_slices(PtSort *sort)
 	shared_publish_plan(shared);
 }
 
+/* Wait for the runs of all participants, or for the plan of their slices. */
 static void
-perform_leader(PtSort *sort)
+perform_reading(PtSort *sort)
 {
-	shared_wait(sort->options.shared, sort->options.participants,
-				sort->options.workers);
-	import_runs(sort, false);
-	if (sort->failed)
-		discard_runs(sort);
-	start_merging(sort);
-}
+	const PtSortOptions *options = &sort->options;
 
-static void
-perform_slice_leader(PtSort *sort)
-{
-	shared_wait(sort->options.shared, sort->options.participants,
-				sort->options.workers);
-	import_runs(sort, true);
-	plan_slices(sort);
+	if (options->role == PTSORT_SLICE)
+		shared_wait_plan(options->shared);
+	else
+		shared_wait(options->shared, options->participants, options->workers);
+	import_runs(sort);
+	if (options->role == PTSORT_LEADER)
+	{
+		if (sort->failed)
+			discard_runs(sort);
+		start_merging(sort);
+		return;
+	}
+	if (options->role == PTSORT_SLICE_LEADER)
+		plan_slices(sort);
 	sort->phase = PHASE_SLICES;
 }
 
-static void
-perform_slice(PtSort *sort)
-{
-	shared_wait_plan(sort->options.shared);
-	import_runs(sort, false);
-	sort->phase = PHASE_SLICES;
-}
-
-/* sort_perform: see ptsort_perform. */
 void
 sort_perform(PtSort *sort)
 {
@@ -328,28 +415,16 @@ sort_perform(PtSort *sort)
 		sort_wrong_phase(sort, "cannot perform sort");
 	fault_point("sort: perform");
 	sort->phase = PHASE_FAILED;
-	switch (sort->options.role)
-	{
-		case PTSORT_SERIAL:
-			perform_serial(sort);
-			break;
-		case PTSORT_WORKER:
-			perform_worker(sort);
-			break;
-		case PTSORT_LEADER:
-			perform_leader(sort);
-			break;
-		case PTSORT_SLICE_LEADER:
-			perform_slice_leader(sort);
-			break;
-		case PTSORT_SLICE:
-			perform_slice(sort);
-			break;
-	}
+	sort->all_put = true;
+	if (sort->options.role == PTSORT_SERIAL)
+		perform_serial(sort);
+	else if (sort->options.role == PTSORT_WORKER)
+		perform_worker(sort);
+	else
+		perform_reading(sort);
 	MemoryContextSwitchTo(old);
 }
 
-/* sort_end: see ptsort_end. */
 void
 sort_end(PtSort *sort)
 {
@@ -378,12 +453,10 @@ drop_runs(PtSort *sort)
 	memset(&sort->reader, 0, sizeof(RunReader));
 	sort->edge_bytes = 0;
 	sort->last = NULL;
-	sort->last_room = 0;
 	sort->memsort = NULL;
 	MemoryContextReset(sort->context);
 }
 
-/* sort_reset: see ptsort_reset. */
 void
 sort_reset(PtSort *sort)
 {
@@ -400,11 +473,11 @@ sort_reset(PtSort *sort)
 		sort_note_memory(sort);
 		drop_runs(sort);
 	}
-	sort_put_again(sort);
+	sort_begin_putting(sort);
 	if (sort->order.own->reset)
 		sort->order.own->reset(sort->order.state);
 	sort->phase = PHASE_PUTTING;
-	sort->all_in_memory = false;
+	sort->all_put = false;
 	sort->slice_taken = false;
 	sort->returned = 0;
 	sort->batch_left = 0;
@@ -413,7 +486,6 @@ sort_reset(PtSort *sort)
 	sort->failed = false;
 }
 
-/* sort_rebound: see tuplesort.h. */
 void
 sort_rebound(PtSort *sort, int64 bound)
 {
@@ -423,7 +495,6 @@ sort_rebound(PtSort *sort, int64 bound)
 	bounded_begin(sort);
 }
 
-/* sort_stats: see ptsort_stats. */
 void
 sort_stats(PtSort *sort, PtSortStats *stats)
 {

@@ -1,0 +1,325 @@
+/*-------------------------------------------------------------------------
+ *
+ * learning.c
+ *	  Whether, when and from what a sort's key learns.
+ *
+ * Until a key that learns (key.h) has learned, its words are worse, or 0.  So
+ * the sort shows the key a sample when enough tuples are in memory, and then
+ * makes the words of all of them.  It does not learn from the first few: if
+ * the table is in some order, they differ from the rest.
+ *
+ * In a parallel sort the first participant with enough tuples learns for all
+ * participants, because words of different codes cannot be compared.  A
+ * participant does not know how many tuples the others have, so it estimates.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "common/pg_prng.h"
+#include "debug.h"
+#include "key/key.h"
+#include "miscadmin.h"
+#include "sort/learning.h"
+#include "sort/shared.h"
+#include "sort/sortruns.h"
+#include "utils/memutils.h"
+
+/* Most of the budget that learning uses, as a fraction; reserved until then. */
+#define LEARNING_PART		4
+
+/*
+ * A key learns when this many tuples are in memory, or all tuples are, or
+ * memory is full.
+ */
+#define LEARN_TUPLES		200000
+
+/*
+ * Minimum numbers of tuples: for a serial sort to learn, and for a parallel
+ * sort, whose participants must wait for the one that learns.  A process that
+ * did not use a collation of ICU before needs MANY_TUPLES to read its tables.
+ */
+#define FEW_TUPLES			2000
+#define MANY_TUPLES			30000
+
+/* Number of words to try before a key that did not learn makes more. */
+#define WORD_TRIALS			32
+
+/* A key sees one in SAMPLE_PART tuples, within these limits. */
+#define SAMPLE_PART			64
+#define LEAST_SAMPLE		400
+#define MOST_SAMPLE			8000
+
+void
+learning_begin(PtSort *sort)
+{
+	sort->learn_at = LEARN_TUPLES;
+	sort->in_order = 0;
+	if (sort->key == NULL || !key_is_learning(sort->key))
+		return;
+	Assert(sort->order.own->rekey != NULL);
+	sort->learning = true;
+	sort->learning_limit = key_limit(sort->key,
+									 sort->options.budget / LEARNING_PART);
+}
+
+int64
+learning_memory(const PtSort *sort)
+{
+	if (sort->learning)
+		return sort->learning_limit - (int64) key_memory(sort->key);
+	return sort->key ? key_growth(sort->key) : 0;
+}
+
+/*
+ * Make the words of the first 'n' tuples in memory.  If 'sample' is not 0, only
+ * show the key this many of them or a few more, evenly spread: one, at random,
+ * of each group of neighbours, so that input with a period does not mislead it.
+ */
+static void
+rekey_memory(PtSort *sort, int64 n, int64 sample)
+{
+	MemSort    *ms = sort->memsort;
+	int64		step = sample > 0 ? Max(n / sample, 1) : 1;
+	pg_prng_state random;
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "ptsort learning",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+
+	pg_prng_seed(&random, 0);
+	for (int64 i = 0; i + step <= n; i += step)
+	{
+		uint64		skip = pg_prng_uint64_range(&random, 0, step - 1);
+		uint64	   *entry = memsort_entry(ms, i + skip);
+		uint64		words[KEY_ENTRY_WORDS] = {0};
+
+		CHECK_FOR_INTERRUPTS();
+		sort->order.own->rekey(memsort_tuple(ms, entry), words,
+							   sort->order.state);
+		for (int word = 0; sample == 0 && word < sort->order.nwords; word++)
+			entry[word] = words[word];
+		MemoryContextReset(context);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
+
+/*
+ * The estimated number of tuples of all participants; the largest number if
+ * more tuples will follow.
+ */
+static int64
+estimate_tuples(const PtSort *sort)
+{
+	int64		own = sort->memsort->count;
+
+	if (sort->options.bound > 0)
+		return own;
+	if (!sort->all_put)
+		return PG_INT64_MAX;
+	return sort->options.role == PTSORT_SERIAL ? own :
+		Max(own, sort->options.expected_tuples) *
+		shared_processes(sort->options.shared);
+}
+
+/*
+ * True if comparing strings by their bytes is quick enough: all tuples are in
+ * memory, or are expected to be there, or in a few short runs.
+ */
+static bool
+strings_are_enough(const PtSort *sort)
+{
+	const MemSort *ms = sort->memsort;
+	int64		expected = sort->options.expected_tuples;
+	int64		most = Min(ms->budget, sort_short_runs_memory(sort));
+
+	return sort->order.has_strings &&
+		((sort->all_put && sort->options.role == PTSORT_SERIAL) ||
+		 (expected > 0 && (double) ms->used / ms->count * expected < most));
+}
+
+/*
+ * Decides about learning: the number of tuples that the key learns from, or 0
+ * if it does not learn.  Prepares the tables of the key's collation.
+ */
+static int64
+decide(const PtSort *sort)
+{
+	int64		tuples = estimate_tuples(sort);
+	bool		serial = sort->options.role == PTSORT_SERIAL;
+	int64		many = MANY_TUPLES;
+	int64		least = serial ? FEW_TUPLES : MANY_TUPLES;
+
+	if (ptsort_debug.learn_tuples >= 0)
+		many = least = ptsort_debug.learn_tuples;
+	if (sort->memsort->count == 0 || tuples < least ||
+		strings_are_enough(sort) || !key_can_learn(sort->key, tuples >= many))
+		return 0;
+	return Min(Max(tuples / SAMPLE_PART, LEAST_SAMPLE), MOST_SAMPLE);
+}
+
+/*
+ * Make the key learn, if that is the decision, and append what the other
+ * participants need to 'learned', unless that is NULL.
+ */
+static bool
+learn_here(PtSort *sort, StringInfo learned)
+{
+	int64		sample = decide(sort);
+
+	if (sample == 0)
+		return false;
+	key_begin_learning(sort->key);
+	rekey_memory(sort, sort->memsort->count, sample);
+	key_learn(sort->key, learned);
+	return true;
+}
+
+/*
+ * Make the key learn for all participants, or adopt what the first participant
+ * learned.  Returns false if that participant did not learn.
+ */
+static bool
+learn_together(PtSort *sort)
+{
+	PtSortShared *shared = sort->options.shared;
+	StringInfoData learned;
+	bool		has_learned;
+
+	initStringInfo(&learned);
+	if (shared_claim_learning(shared))
+	{
+		(void) learn_here(sort, &learned);
+		shared_publish_learned(shared, &learned);
+		has_learned = learned.len > 0;
+	}
+	else
+	{
+		/* prepare the tables while the other participant learns */
+		(void) decide(sort);
+		shared_read_learned(shared, &learned);
+		has_learned = learned.len > 0;
+		if (has_learned)
+			key_adopt(sort->key, learned.data, learned.len);
+	}
+	pfree(learned.data);
+	return has_learned;
+}
+
+/*
+ * True if the words of the first tuples are all the same, as those of strings
+ * that begin alike (such as URLs).  Then words are wasted on the others, too.
+ */
+static bool
+words_are_alike(PtSort *sort)
+{
+	MemSort    *ms = sort->memsort;
+	int64		n = Min(ms->count, WORD_TRIALS);
+
+	rekey_memory(sort, n, 0);
+	for (int64 i = 1; i < n; i++)
+	{
+		if (order_compare_words(memsort_entry(ms, 0), memsort_entry(ms, i),
+								sort->order.nwords) != 0)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Continue without learning; returns true if words must be made again.  If the
+ * tables of the collation are ready, or only the first tuples are wanted, or
+ * words are alike, comparing text is cheaper than making words; but all
+ * participants of a sort must make the same words.
+ */
+static bool
+forgo(PtSort *sort)
+{
+	bool		serial = sort->options.role == PTSORT_SERIAL;
+	bool		compare = serial &&
+		(sort->options.bound > 0 || key_can_learn(sort->key, false));
+
+	sort_note_memory(sort);
+	if (!key_forgo_learning(sort->key, compare))
+		return false;
+	if (serial && words_are_alike(sort))
+		key_compare_text(sort->key);
+	return true;
+}
+
+/* Record the sort's peak memory while its key learned. */
+static void
+note_learning(PtSort *sort)
+{
+	int64		transient = (int64) key_peak_memory(sort->key) -
+		(int64) key_memory(sort->key);
+	int64		memory = sort_other_memory(sort) + sort->memsort->used;
+
+	sort->peak_memory = Max(sort->peak_memory, memory + Max(transient, 0));
+}
+
+void
+learning_end(PtSort *sort)
+{
+	bool		learned;
+	bool		again = true;
+
+	if (!sort->learning)
+		return;
+	learned = sort->options.role == PTSORT_SERIAL ? learn_here(sort, NULL) :
+		learn_together(sort);
+	if (learned)
+		note_learning(sort);
+	else
+		again = forgo(sort);
+	sort->learning = false;
+	sort->order.words_by_tables = key_is_by_tables(sort->key);
+	if (key_nwords(sort->key) != sort->order.nwords)
+	{
+		sort->order.nwords = key_nwords(sort->key);
+		memsort_narrow(sort->memsort);
+	}
+	if (again)
+		rekey_memory(sort, sort->memsort->count, 0);
+}
+
+/* The first tuple that is out of order ends the check. */
+bool
+learning_came_in_order(PtSort *sort)
+{
+	MemSort    *ms = sort->memsort;
+	SortOrder  *order = &sort->order;
+
+	if (!sort->learning || sort->options.role != PTSORT_SERIAL ||
+		sort->options.bound > 0 || sort->run_is_open)
+		return false;
+	for (int64 i = Max(sort->in_order, 1); i < ms->count; i++)
+	{
+		uint64	   *before = memsort_entry(ms, i - 1);
+		uint64	   *entry = memsort_entry(ms, i);
+		int			cmp = order_compare_words(before, entry, order->nwords);
+
+		if (i % CHECK_INTERVAL == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (cmp == 0)
+			cmp = order_compare_tuples(order, memsort_tuple(ms, before),
+									   memsort_tuple(ms, entry));
+		if (cmp > 0)
+			return false;
+		sort->in_order = i + 1;
+	}
+	return true;
+}
+
+void
+learning_note_put(PtSort *sort)
+{
+	MemoryContext old = MemoryContextSwitchTo(sort->context);
+
+	if (learning_came_in_order(sort))
+		sort->learn_at *= 2;
+	else
+		learning_end(sort);
+	MemoryContextSwitchTo(old);
+}
