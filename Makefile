@@ -124,7 +124,7 @@ LAYERS = \
 	$(addprefix memory/, \
 		radix bytesort tournament lastsort tiesort stringsort pages chunk entrysort memsort) \
 	$(addprefix sort/, \
-		merge slices shared sortstate bounded sortread sortruns learning sortput tuplesort) \
+		merge slices shared sortstate bounded sortruns sortread learning sortput tuplesort) \
 	$(addprefix variant/, \
 		variants variant_form variant_index variant_heap variant_datum variant_tuple) \
 	$(addprefix team/, \

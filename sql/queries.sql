@@ -200,8 +200,8 @@ SELECT keys, tuples, method FROM ptsort_last_sort();
 SELECT count(*) FROM (TABLE top_server EXCEPT ALL TABLE top_ours) s;
 DROP TABLE queries_top, top_server, top_ours;
 
--- text that begins alike in its first rows, in a collation of ICU: no words, but
--- comparisons, also when it does not begin alike any more; and others' words
+-- few rows of text that begins alike first, in a collation of ICU whose tables are
+-- read: no words, but comparisons, also when it does not begin alike any more
 CREATE TABLE queries_alike AS SELECT i AS id, CASE WHEN i % 9 > 0 THEN CASE WHEN i <= 60 THEN 'https://www.example.com/' ELSE '' END || md5(i::text) END COLLATE "en-x-icu" AS t FROM generate_series(1, 500) i;
 ANALYZE queries_alike;
 CREATE FUNCTION ids(query text) RETURNS int[] LANGUAGE plpgsql AS $$

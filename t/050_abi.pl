@@ -210,9 +210,9 @@ like( call($library, 'abi_sort'),
 # A build whose load is in slices has files of all kinds.
 my $end = log_end($node);
 $node->safe_psql('postgres', q{
-CREATE TABLE t AS SELECT md5(i::text) AS a FROM generate_series(1, 20000) i;
+CREATE TABLE t AS SELECT md5(i::text) AS a FROM generate_series(1, 40000) i;
 SET log_temp_files = 0;
-CREATE INDEX i ON t (a COLLATE "C") WITH (parallel_workers = 2)});
+CREATE INDEX i ON t (a COLLATE "en-x-icu") WITH (parallel_workers = 2)});
 my $log = slurp_file($node->logfile, $end);
 my %name = map { s/\d+/N/gr => 1 } $log =~ m{temporary file: path "[^"]*fileset/([^"/]+)"}g;
 is(join(' ', sort keys %name), 'ptsort.N.N ptsort.learned.N ptsort.links.N.N',

@@ -143,12 +143,6 @@ extern PtSort *sort_begin_with(const SortVariant *variant, void *state,
 							   const SortOptions *options);
 
 /*
- * sort_get_entry is ptsort_get for inline images; it returns the entry, that is
- * the words and the image after them.
- */
-extern const uint64 *sort_get_entry(PtSort *sort, bool forward);
-
-/*
  * sort_outcome reports whether the sort failed, in this process or in another
  * participant that it knows of.  The stream of a sort that fails simply ends,
  * so a caller whose sorts may fail (SortOptions) must check the outcome at the

@@ -73,12 +73,4 @@ extern void bounded_cut(PtSort *sort);
  */
 extern bool bounded_pays(const PtSort *sort);
 
-/* bounded_is_over: true if get returned all tuples within the bound. */
-static inline bool
-bounded_is_over(const PtSort *sort)
-{
-	return unlikely(sort->options.bound > 0 &&
-					sort->returned >= sort->options.bound);
-}
-
 #endif							/* PTSORT_BOUNDED_H */

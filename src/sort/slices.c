@@ -106,14 +106,6 @@ compare_candidates(const void *a, const void *b)
 		(left->fraction < right->fraction);
 }
 
-/* Prepare to read single records of a run. */
-static void
-open_run(SliceRun *slice_run, const SortOrder *order, Run *run, Size buffer)
-{
-	slice_run->run = run;
-	run_begin_read(&slice_run->reader, order, run, buffer, false);
-}
-
 /* Collect and sort samples of all runs; returns their number. */
 static int64
 collect_candidates(SliceRun *runs, int nruns, int useful, int64 memory,
@@ -278,13 +270,6 @@ alloc_cut(Cut *cut, int nruns)
 }
 
 static void
-free_cut(Cut *cut)
-{
-	pfree(cut->positions);
-	pfree(cut->samples);
-}
-
-static void
 copy_cut(Cut *target, const Cut *source, int nruns)
 {
 	memcpy(target->positions, source->positions, nruns * sizeof(int64));
@@ -343,7 +328,8 @@ improve_cut(SortOrder *order, SliceRun *runs, int nruns, int64 target,
 	}
 	pfree(low);
 	pfree(high);
-	free_cut(&last);
+	pfree(last.positions);
+	pfree(last.samples);
 }
 
 /* Orders rows of slices_plan by their positions. */
@@ -360,14 +346,6 @@ compare_cuts(const void *a, const void *b, void *arg)
 			return left[r] < right[r] ? -1 : 1;
 	}
 	return 0;
-}
-
-/* Store a cut in a row of slices_plan. */
-static void
-set_row(int64 *row, const Cut *cut, int nruns)
-{
-	memcpy(row, cut->positions, nruns * sizeof(int64));
-	row[nruns] = cut->before;
 }
 
 /*
@@ -398,14 +376,17 @@ make_cuts(SortOrder *order, SliceRun *runs, int nruns,
 		make_cut(order, runs, nruns, candidate->run, candidate->position,
 				 &made);
 		improve_cut(order, runs, nruns, target, part / TOLERANCE_PART, &made);
-		set_row(&slices[cut * (nruns + 1)], &made, nruns);
+		memcpy(&slices[cut * (nruns + 1)], made.positions,
+			   nruns * sizeof(int64));
+		slices[cut * (nruns + 1) + nruns] = made.before;
 		cut++;
 	}
 	return cut;
 }
 
-int
-slices_useful(int nslices, int64 tuples)
+/* The number of slices into which cutting this many tuples is worthwhile. */
+static int
+useful_slices(int nslices, int64 tuples)
 {
 	if (ptsort_debug.slices > 0)
 		return Min(nslices, ptsort_debug.slices);
@@ -435,11 +416,12 @@ slices_plan(SortOrder *order, Run **runs, int nruns, int nslices, int64 budget,
 	memset(slices, 0, row * sizeof(int64));
 	for (int r = 0; r < nruns; r++)
 	{
-		open_run(&slice_runs[r], order, runs[r],
-				 Min(BLCKSZ, budget / PLAN_PART / nruns));
+		slice_runs[r].run = runs[r];
+		run_begin_read(&slice_runs[r].reader, order, runs[r],
+					   Min(BLCKSZ, budget / PLAN_PART / nruns), false);
 		tuples += runs[r]->desc.tuples;
 	}
-	useful = slices_useful(nslices, tuples);
+	useful = useful_slices(nslices, tuples);
 	ncandidates = collect_candidates(slice_runs, nruns, useful,
 									 budget / PLAN_PART, &candidates);
 	cut = make_cuts(order, slice_runs, nruns, candidates, ncandidates, useful,

@@ -16,12 +16,6 @@
 #define SLICES_EACH		8
 
 /*
- * slices_useful returns the number of slices, at most nslices, into which
- * cutting this many tuples is worthwhile.
- */
-extern int	slices_useful(int nslices, int64 tuples);
-
-/*
  * slices_plan cuts runs into nslices slices.  'slices' has nslices + 1 rows of
  * nruns + 1 numbers.  Slice k of run r consists of the records from position r
  * of row k to position r of row k + 1, and the last number of row k is the

@@ -7,10 +7,9 @@
  */
 #include "compat.h"
 
-#include "sort/bounded.h"
 #include "sort/shared.h"
 #include "sort/sortread.h"
-#include "sort/sortstate.h"
+#include "sort/sortruns.h"
 #include "util.h"
 
 /* Raise an error with this message unless random access is possible now. */
@@ -137,7 +136,7 @@ get_from_merge(PtSort *sort, Size *size)
 {
 	RunReader  *reader;
 
-	if (bounded_is_over(sort))
+	if (sort->options.bound > 0 && sort->returned >= sort->options.bound)
 		return NULL;
 	reader = merge_next(sort->merge);
 	if (unlikely(reader == NULL))

@@ -17,6 +17,13 @@
 
 extern const void *sort_get(PtSort *sort, bool forward, Size *size);
 extern const uint64 *sort_get_entries(PtSort *sort, int *n);
+
+/*
+ * sort_get_entry is ptsort_get for inline images; it returns the entry, that is
+ * the words and the image after them.
+ */
+extern const uint64 *sort_get_entry(PtSort *sort, bool forward);
+
 extern bool sort_next_slice(PtSort *sort, int *slice);
 extern int64 sort_slice_start(PtSort *sort);
 extern void sort_rescan(PtSort *sort);

@@ -200,6 +200,52 @@ sort_append_run(PtSort *sort, RunWriter *writer)
 	sort->stats.run_bytes += run->desc.bytes;
 }
 
+/*
+ * By how many bytes lists of blocks may grow while a merge for this purpose
+ * reads a run.  Each block of a tape that is read and recycled may take an
+ * entry in the list of free blocks and an extent of the tape that is written;
+ * lists have up to twice the room that they need.
+ */
+static int64
+list_memory(const Run *run, MergePurpose purpose)
+{
+	if (purpose != MERGE_TO_RUN)
+		return 0;
+	return tape_blocks(run->tape) * 2 * (sizeof(TapeExtent) + sizeof(int64));
+}
+
+/*
+ * The part of the budget, in bytes, that is left for the readers of a merge of
+ * these runs.
+ */
+static int64
+merge_memory(const PtSort *sort, Run **runs, int nruns,
+			 MergePurpose purpose)
+{
+	int64		memory = sort->options.budget - sort_other_memory(sort) -
+		SORT_BLOCK;
+
+	/* a list of extents or samples may also grow by a block here */
+	if (purpose == MERGE_TO_RUN)
+		memory -= sort->write_buffer + RUN_WRITER_MEMORY + SORT_BLOCK;
+	for (int i = 0; i < nruns; i++)
+		memory -= list_memory(runs[i], purpose);
+	return memory;
+}
+
+Merge *
+sort_create_merge(PtSort *sort, Run **runs, int nruns,
+				  const MergeRange *ranges, MergePurpose purpose)
+{
+	Merge	   *merge = merge_create(&sort->order, runs, nruns,
+									 merge_memory(sort, runs, nruns,
+												  purpose),
+									 ranges, purpose);
+
+	sort_note_memory(sort);
+	return merge;
+}
+
 int
 sort_merge_order(const PtSort *sort, MergePurpose purpose)
 {
@@ -213,9 +259,9 @@ sort_merge_order(const PtSort *sort, MergePurpose purpose)
 	for (int i = 0; i < sort->nruns; i++)
 	{
 		reader = Max(reader, run_reader_memory(sort->runs[i]));
-		lists += sort_list_memory(sort->runs[i], purpose);
+		lists += list_memory(sort->runs[i], purpose);
 	}
-	memory = sort_merge_memory(sort, NULL, 0, purpose);
+	memory = merge_memory(sort, NULL, 0, purpose);
 	order = memory /
 		(block_bytes(sort) + reader + lists / Max(sort->nruns, 1));
 	return Min(Max(order, MIN_MERGE_ORDER), MAX_MERGE_ORDER);

@@ -116,24 +116,4 @@ extern int64 sort_other_memory(const PtSort *sort);
  */
 extern void sort_note_memory(PtSort *sort);
 
-/*
- * sort_merge_memory returns the part of the budget, in bytes, that is left for
- * the readers of a merge of these runs.
- */
-extern int64 sort_merge_memory(const PtSort *sort, Run **runs, int nruns,
-							   MergePurpose purpose);
-
-/*
- * sort_list_memory returns by how many bytes lists of blocks may grow while a
- * merge for this purpose reads a run.
- */
-extern int64 sort_list_memory(const Run *run, MergePurpose purpose);
-
-/*
- * sort_create_merge starts a merge of runs within the rest of the budget.  With
- * ranges, one per run, it merges these parts of the runs only.
- */
-extern Merge *sort_create_merge(PtSort *sort, Run **runs, int nruns,
-								const MergeRange *ranges, MergePurpose purpose);
-
 #endif							/* PTSORT_SORTSTATE_H */
