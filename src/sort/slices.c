@@ -16,14 +16,13 @@
  * variant wants those in one slice.
  *
  * The tuples that make cuts are quantiles estimated from the runs' sparse
- * indexes: each sample stands for the tuples up to the next sample of its run,
+ * indexes.  Each sample stands for the tuples up to the next sample of its run,
  * so the sorted samples of all runs show where a k-th part of all tuples ends.
  * The estimate uses words only; among equal words the place within the run
- * decides.  The cuts themselves are
- * exact, so the number of tuples before each cut is known.  If that number is
- * too far from the target, as happens among many equal keys, a bisection of the
- * runs' samples finds a better place.  The sizes of slices therefore differ by
- * at most 10 %, whatever the data.
+ * decides.  The cuts themselves are exact.  If the number of tuples before one
+ * is too far from the target, as happens among many equal keys, a bisection of
+ * the runs' samples finds a better place: the sizes of slices differ by at most
+ * 10 %, whatever the data.
  *
  *-------------------------------------------------------------------------
  */

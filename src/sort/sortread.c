@@ -27,9 +27,8 @@ need_random_access(PtSort *sort, const char *message)
 }
 
 /*
- * Get from memory, and below from a run and a merge.  As in the server's sort,
- * reading backward returns the tuple before the one returned last, or the last
- * tuple if the end was reached.
+ * As in the server's sort, reading backward returns the tuple before the one
+ * returned last, or the last tuple if the end was reached.
  */
 static const void *
 get_from_memory(PtSort *sort, bool forward, Size *size)

@@ -2,12 +2,10 @@
  *
  * sortstate.c
  *	  Functions of a sort object for all files of its phases: its memory
- *	  accounting, its merges, and the error of a call in the wrong phase.
+ *	  accounting, and the error of a call in the wrong phase.
  *
- * The server knows how much each memory context has allocated, and everything
- * in a sort is in the variant's context or below it.  So nothing has to be
- * added up: the sort compares the budget with the memory that is really
- * allocated, for whatever purpose.
+ * Everything in a sort is in the variant's context or below it, and the server
+ * knows how much each context has allocated.  So nothing has to be added up.
  *
  *-------------------------------------------------------------------------
  */
