@@ -32,7 +32,6 @@
 typedef struct OrderPlace
 {
 	const char *start;
-	const char *end;
 	int			number;
 } OrderPlace;
 
@@ -106,8 +105,14 @@ order_compare_entries(const SortOrder *order, const uint64 *a, const uint64 *b)
 	return (left > right) - (left < right);
 }
 
+/* order_begin fills 'order' from what a sort's variant says of its tuples. */
 extern void order_begin(SortOrder *order, const PtSortVariant *variant,
 						const SortVariant *own, void *state);
+
+/*
+ * order_compare_images orders two images by their bytes.  Images with equal
+ * first 8 bytes have the same size.
+ */
 extern int	order_compare_images(const SortOrder *order, const void *a,
 								 const void *b);
 
@@ -119,8 +124,6 @@ extern int	order_compare_images(const SortOrder *order, const void *a,
 #define PLACE_BITS		40
 #define PLACE_MASK		((UINT64CONST(1) << PLACE_BITS) - 1)
 extern uint64 order_place(const SortOrder *order, const void *image);
-extern int	order_compare_places(const SortOrder *order, const void *a,
-								 const void *b);
 
 /*
  * order_string sets *string to the string that orders a tuple among those with
@@ -144,17 +147,14 @@ order_string(const SortOrder *order, const void *tuple, KeyString *string)
 	return order->own->string(tuple, string, order->state);
 }
 
-/*
- * order_has_last_words: true if a word decides between tuples whose key columns
- * are equal.
- */
+/* True if a word decides between tuples whose key columns are equal. */
 static inline bool
 order_has_last_words(const SortOrder *order)
 {
 	return !order->stable && order->own->last_word != NULL;
 }
 
-/* order_words_decide: true if tuples with these words compare equal. */
+/* True if tuples with these words compare equal. */
 static inline bool
 order_words_decide(const SortOrder *order, const uint64 *words)
 {
@@ -181,8 +181,8 @@ order_compare_keys(SortOrder *order, const void *a, const void *b)
 }
 
 /*
- * order_sorts_bytes: true if tuples that compare equal may be ordered by their
- * bytes afterwards, without the variant.
+ * True if tuples that compare equal may be ordered by their bytes afterwards,
+ * without the variant.
  */
 static inline bool
 order_sorts_bytes(const SortOrder *order)
@@ -227,16 +227,17 @@ static inline int
 order_compare_in_memory(SortOrder *order, const void *a, const void *b)
 {
 	int			cmp = order_compare_tuples(order, a, b);
+	uint64		left;
+	uint64		right;
 
 	if (likely(cmp != 0) || !order->stable)
 		return cmp;
-	return order_compare_places(order, a, b);
+	left = order_place(order, a);
+	right = order_place(order, b);
+	return (left > right) - (left < right);
 }
 
-/*
- * entry_image returns the image of an entry in memory, whose address is the
- * last of the entry's 'stride' words.
- */
+/* The image of an entry: its address is the last of 'stride' words. */
 static inline const char *
 entry_image(const uint64 *entry, int stride)
 {
@@ -258,10 +259,7 @@ order_compare_equal(SortOrder *order, const uint64 *a_words, const void *a,
 	return order_compare_tuples(order, a, b);
 }
 
-/*
- * order_same_slice: true if two tuples with equal words must be in the same
- * slice.
- */
+/* True if two tuples with equal words must be in the same slice. */
 static inline bool
 order_same_slice(const SortOrder *order, const uint64 *a_words, const void *a,
 				 const uint64 *b_words, const void *b)

@@ -5,7 +5,7 @@
  *
  * Most words of a language share their first eight bytes with other words.
  * Reading the strings to tell them apart means a cache miss for each, because
- * they are scattered over memory (stringsort.c); the next eight bytes are
+ * they are scattered over memory (bytesort.c); the next eight bytes are
  * available when a string is put.  These do not help if longer prefixes are
  * equal or strings are often equal, and they make entries larger.  So there is
  * no second word in sorts of few tuples, whose strings are in the cache anyway,

@@ -77,7 +77,7 @@
 /* The largest image that the contract allows, in bytes. */
 #define MAX_IMAGE			((Size) 1024 * 1024 * 1024)
 
-/* Ordering fewer tuples than this is not timed. */
+/* For fewer tuples than this, time and memory are not measured. */
 #define FEW_TUPLES			256
 
 /*
@@ -119,13 +119,6 @@ begin_input(PtSort *sort)
 	bounded_begin(sort);
 }
 
-/* Number of entries expected in memory if there is room; 0 if unknown. */
-static int64
-expected_entries(const PtSort *sort)
-{
-	return sort->options.bound > 0 ? 0 : sort->options.expected_tuples;
-}
-
 /* sort_begin_putting: see sortput.h. */
 void
 sort_begin_putting(PtSort *sort)
@@ -146,9 +139,7 @@ sort_begin_putting(PtSort *sort)
 		secondword_begin(sort);
 	}
 	sort->memsort = memsort_create(&sort->order, entries_budget(sort),
-								   expected_entries(sort));
-	if (sort_wants_short_runs(sort))
-		memsort_want_scratch(sort->memsort);
+								   sort_wants_short_runs(sort));
 	begin_input(sort);
 }
 
@@ -159,20 +150,17 @@ sort_put_again(PtSort *sort)
 	MemoryContext old;
 
 	begin_input(sort);
-	if (likely(sort->memsort && memsort_is_small(sort->memsort)))
+	if (likely(sort->memsort))
 	{
+		bool		few = sort->memsort->count < FEW_TUPLES;
+
 		memsort_reset(sort->memsort);
+		if (!few)
+			memsort_set_budget(sort->memsort, entries_budget(sort));
 		return;
 	}
-	if (sort->memsort)
-	{
-		sort_note_memory(sort);
-		memsort_leave(sort->memsort);
-		sort->memsort = NULL;
-	}
 	old = MemoryContextSwitchTo(sort->context);
-	sort->memsort = memsort_create(&sort->order, entries_budget(sort),
-								   expected_entries(sort));
+	sort->memsort = memsort_create(&sort->order, entries_budget(sort), false);
 	MemoryContextSwitchTo(old);
 }
 
@@ -227,7 +215,7 @@ all_tuples(const PtSort *sort)
 static bool
 may_have_more(const PtSort *sort)
 {
-	return sort->memsort->used >= sort->options.budget / MANY_PART;
+	return memsort_used(sort->memsort) >= sort->options.budget / MANY_PART;
 }
 
 /* True if there are, or may be, at least this many tuples. */
@@ -266,7 +254,8 @@ fits_in_memory(const PtSort *sort)
 	int64		most = Min(ms->budget, sort_short_runs_memory(sort));
 
 	return sort->all_in_memory ||
-		(expected > 0 && (double) ms->used / ms->count * expected < most);
+		(expected > 0 &&
+		 (double) memsort_used(ms) / ms->count * expected < most);
 }
 
 /*
@@ -388,7 +377,7 @@ learn(PtSort *sort)
 	}
 	transient = (int64) key_peak_memory(sort->key) -
 		(int64) key_memory(sort->key);
-	memory = sort_other_memory(sort) + sort->memsort->used;
+	memory = sort_other_memory(sort) + memsort_used(sort->memsort);
 	sort->learning = false;
 	sort->peak_memory = Max(sort->peak_memory, memory + Max(transient, 0));
 	return true;
@@ -609,8 +598,6 @@ spill(PtSort *sort)
 	INSTR_TIME_SET_CURRENT(start);
 	secondword_drop(sort);
 	write_run(sort);
-	if (sort_wants_short_runs(sort))
-		sort_note_memory(sort); /* includes the scratch, which is kept */
 	memsort_reset(sort->memsort);
 	memsort_set_budget(sort->memsort, entries_budget(sort));
 	sort->stats.run_ms += pt_ms_since(start);
@@ -842,6 +829,5 @@ sort_end_runs(PtSort *sort)
 	sort_note_memory(sort);
 	memsort_free(sort->memsort);
 	sort->memsort = NULL;
-	chunk_give_back();
 	sort_join_runs(sort);
 }
