@@ -63,7 +63,7 @@ find_bytes(const ByteSort *sort, const char *image, KeyString *bytes)
 	const SortOrder *order = sort->es->order;
 
 	if (!sort->images)
-		return order_string(order, image, bytes);
+		return order->own->string(image, bytes, order->state);
 	bytes->bytes = image;
 	bytes->length = (int) order_size(order, image);
 	return true;

@@ -35,7 +35,6 @@ order_begin(SortOrder *order, const PtSortVariant *variant,
 	int			ignored = own->head_bytes > 0 ?
 		sizeof(uint64) - own->head_bytes : 0;
 	bool		descending = false;
-	bool		is_whole = false;
 
 	order->variant = variant;
 	order->own = own;
@@ -44,9 +43,7 @@ order_begin(SortOrder *order, const PtSortVariant *variant,
 	order->words_decide = own->words_decide &&
 		own->words_decide(state, &order->words_unless);
 	order->has_strings = own->string && own->key &&
-		key_has_string(own->key(state), &descending, &is_whole);
-	order->string_offset = is_whole && own->string_offset ?
-		own->string_offset(&order->string_unless, state) : 0;
+		key_has_string(own->key(state), &descending);
 	order->string_decides = order->has_strings &&
 		key_string_decides(own->key(state));
 	order->string_mask = descending ? PG_UINT64_MAX : 0;

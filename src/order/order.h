@@ -52,9 +52,7 @@ typedef struct SortOrder
 								 * largest word */
 	uint64		head_mask;		/* bits of the first 8 bytes of an image, read
 								 * by pt_bytes_word, that order tuples */
-	bool		has_strings;	/* see order_string */
-	int			string_offset;	/* as returned by SortVariant.string_offset */
-	uint64		string_unless;	/* as set by SortVariant.string_offset */
+	bool		has_strings;	/* own->string is to be used */
 	bool		string_decides; /* tuples with equal strings have equal keys */
 	uint64		string_mask;	/* all bits if strings are descending, or 0 */
 	bool		stable;			/* equal tuples stay in their input order */
@@ -124,28 +122,6 @@ extern int	order_compare_images(const SortOrder *order, const void *a,
 #define PLACE_BITS		40
 #define PLACE_MASK		((UINT64CONST(1) << PLACE_BITS) - 1)
 extern uint64 order_place(const SortOrder *order, const void *image);
-
-/*
- * order_string sets *string to the string that orders a tuple among those with
- * equal words.  Returns false if this tuple has no string that can be read in
- * place; others may have one.  Only if order->has_strings.
- */
-static inline bool
-order_string(const SortOrder *order, const void *tuple, KeyString *string)
-{
-	const char *value = (const char *) tuple + order->string_offset;
-
-	/* (an external value's header looks like a short one with size 0) */
-	if (likely(order->string_offset > 0 &&
-			   (*(const uint64 *) tuple & order->string_unless) == 0 &&
-			   VARATT_IS_SHORT(value) && VARSIZE_SHORT(value) > 0))
-	{
-		string->bytes = value + VARHDRSZ_SHORT;
-		string->length = (int) VARSIZE_SHORT(value) - VARHDRSZ_SHORT;
-		return true;
-	}
-	return order->own->string(tuple, string, order->state);
-}
 
 /* True if a word decides between tuples whose key columns are equal. */
 static inline bool

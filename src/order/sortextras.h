@@ -83,14 +83,6 @@ typedef struct SortVariant
 	bool		(*string) (const void *tuple, KeyString *string, void *state);
 
 	/*
-	 * Optional: returns the usual offset in bytes of that string in an image,
-	 * so that callers find it without a call, if the string is all of a
-	 * varlena.  The offset holds for images whose first 8 bytes, as a word,
-	 * have none of the bits of *unless.  0: there is no such offset.
-	 */
-	int			(*string_offset) (uint64 *unless, void *state);
-
-	/*
 	 * Of flat images, optional: true if a cheap test shows that two tuples
 	 * have the same key columns, byte by byte.
 	 */
