@@ -450,7 +450,8 @@ memsort_sort(MemSort *ms)
 {
 	uint64		small[RADIX_FEW_ENTRIES * MAX_STRIDE];
 	int64		all = entries_size(ms, ms->count);
-	int64		reserved = ms->room * scratch_cost(ms);
+	int64		rest = ms->room * entry_cost(ms) - all;
+	uint64	   *more = NULL;
 
 	fault_point("memsort: sort");
 	ms->first_read = Max(ms->tuple_bytes / Max(ms->count, 1), 1);
@@ -460,19 +461,18 @@ memsort_sort(MemSort *ms)
 		sort_entries(ms, small, sizeof(small));
 		return;
 	}
-	note_peak(ms, sort_memory(ms));
-	if (all > reserved && all <= MUCH_MEMORY &&
-		memsort_used(ms) + all <= ms->budget)
-	{
-		uint64	   *scratch = allocate(ms, all);
-
-		note_peak(ms, all + sort_memory(ms));
-		sort_entries(ms, scratch, all);
-		pfree(scratch);
-	}
+	if (all > MUCH_MEMORY)
+		rest = ms->room * scratch_cost(ms);
+	else if (rest < all && memsort_used(ms) + all <= ms->budget)
+		more = allocate(ms, all);
+	note_peak(ms, sort_memory(ms) + (more ? all : 0));
+	if (more)
+		sort_entries(ms, more, all);
 	else
-		sort_entries(ms, memsort_entry(ms, ms->room), reserved);
+		sort_entries(ms, memsort_entry(ms, ms->count), rest);
 	fault_point("memsort: sorted");
+	if (more)
+		pfree(more);
 }
 
 /*
