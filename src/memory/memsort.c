@@ -534,6 +534,13 @@ memsort_compact(MemSort *ms)
 	}
 }
 
+/* memsort_is_small: see memsort.h. */
+bool
+memsort_is_small(const MemSort *ms)
+{
+	return memsort_used(ms) <= MUCH_MEMORY / 16;
+}
+
 /* memsort_reset: see memsort.h. */
 void
 memsort_reset(MemSort *ms)

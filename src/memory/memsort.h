@@ -109,6 +109,9 @@ extern void memsort_sort(MemSort *ms);
  */
 extern void memsort_compact(MemSort *ms);
 
+/* memsort_is_small returns true if a MemSort uses little memory. */
+extern bool memsort_is_small(const MemSort *ms);
+
 /*
  * memsort_reset removes all entries.  It keeps their memory for the next ones,
  * except the chunks of single large tuples.

@@ -77,7 +77,7 @@
 /* The largest image that the contract allows, in bytes. */
 #define MAX_IMAGE			((Size) 1024 * 1024 * 1024)
 
-/* For fewer tuples than this, time and memory are not measured. */
+/* Ordering fewer tuples than this is not timed. */
 #define FEW_TUPLES			256
 
 /*
@@ -150,14 +150,16 @@ sort_put_again(PtSort *sort)
 	MemoryContext old;
 
 	begin_input(sort);
-	if (likely(sort->memsort))
+	if (likely(sort->memsort && memsort_is_small(sort->memsort)))
 	{
-		bool		few = sort->memsort->count < FEW_TUPLES;
-
 		memsort_reset(sort->memsort);
-		if (!few)
-			memsort_set_budget(sort->memsort, entries_budget(sort));
 		return;
+	}
+	if (sort->memsort)
+	{
+		sort_note_memory(sort);
+		memsort_free(sort->memsort);
+		sort->memsort = NULL;
 	}
 	old = MemoryContextSwitchTo(sort->context);
 	sort->memsort = memsort_create(&sort->order, entries_budget(sort), false);

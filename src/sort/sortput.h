@@ -25,8 +25,8 @@
 extern void sort_begin_putting(PtSort *sort);
 
 /*
- * sort_put_again prepares for other tuples to be put, in the memory of the
- * previous ones.
+ * sort_put_again prepares for other tuples to be put, and frees the memory that
+ * the previous ones used, if it was much.
  */
 extern void sort_put_again(PtSort *sort);
 
