@@ -40,8 +40,8 @@ order_begin(SortOrder *order, const PtSortVariant *variant,
 	order->own = own;
 	order->state = state;
 	order->inline_image = variant->inline_image;
-	order->words_decide = own->words_decide &&
-		own->words_decide(state, &order->words_unless);
+	order->words_decide = own->head_bytes > 0 &&
+		key_words_decide(own->key(state), &order->words_unless);
 	order->has_strings = own->string && own->key &&
 		key_has_string(own->key(state), &descending);
 	order->string_decides = order->has_strings &&

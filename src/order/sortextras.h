@@ -69,11 +69,9 @@ typedef struct SortVariant
 	 * Of flat images, optional.  If head_bytes is not 0, tuples with equal
 	 * words that compare equal may be ordered by their bytes without further
 	 * calls of compare, and head_bytes of their first 8 bytes count in that
-	 * order.  words_decide, which requires that, is key_words_decide of the
-	 * key.
+	 * order.  Then compare orders tuples by the columns of the key alone.
 	 */
 	int			head_bytes;
-	bool		(*words_decide) (const void *state, uint64 *unless);
 
 	/*
 	 * Of flat images, optional: sets *string to the string of the key
