@@ -8,12 +8,14 @@
  * each block of tuples that fits the cache is sorted first, by quicksort.
  * tournament.h then merges the blocks, which needs only the first tuple of each
  * block in the cache.  Consecutive blocks that are in order are joined first,
- * so input in order is not merged at all.
+ * so input in order is not merged at all.  Input in descending order is
+ * reversed.
  *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
+#include "memory/radix.h"
 #include "memory/tiesort.h"
 #include "miscadmin.h"
 #include "util.h"
@@ -141,6 +143,31 @@ sort_many(TieSort *sort, uint64 *addresses, int64 n, int stride,
 	pfree(sort->runs);
 }
 
+/*
+ * Reverse addresses that are 'stride' words apart, if they are in descending
+ * order.  Comparing stops at the first that is not.
+ */
+static bool
+reverse_descending(TieSort *sort, uint64 *addresses, int64 n, int stride)
+{
+	for (int64 i = 1; i < n; i++)
+	{
+		if (i % BLOCK_TUPLES == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (compare(sort, addresses[(i - 1) * stride],
+					addresses[i * stride]) <= 0)
+			return false;
+	}
+	for (int64 i = 0, j = n - 1; i < j; i++, j--)
+	{
+		uint64		other = addresses[i * stride];
+
+		addresses[i * stride] = addresses[j * stride];
+		addresses[j * stride] = other;
+	}
+	return true;
+}
+
 /* tiesort: see tiesort.h. */
 TiedKeys
 tiesort(const EntrySort *es, uint64 *entries, int64 n, bool keys_only)
@@ -152,6 +179,9 @@ tiesort(const EntrySort *es, uint64 *entries, int64 n, bool keys_only)
 		.keys_only = keys_only
 	};
 
+	if (n > RADIX_FEW_ENTRIES &&
+		reverse_descending(&sort, addresses, n, stride))
+		return TIED_NONE;
 	for (int64 i = 0; i < n; i++)
 		es->scratch[i] = addresses[i * stride];
 	if (n > BLOCK_TUPLES)
