@@ -122,7 +122,7 @@ LAYERS = \
 	$(addprefix tape/, \
 		tapefile tape frame run splice) \
 	$(addprefix memory/, \
-		radix bytesort tournament lastsort tiesort stringsort pages chunk entrysort memsort) \
+		radix tournament tiesort bytesort entrysort memsort) \
 	$(addprefix sort/, \
 		merge slices shared sortstate bounded sortruns sortread learning sortput tuplesort) \
 	$(addprefix variant/, \

@@ -519,12 +519,11 @@ key_words_decide(const PtSortKey *key, uint64 *unless)
 }
 
 bool
-key_has_string(const PtSortKey *key, bool *descending, bool *is_whole)
+key_has_string(const PtSortKey *key, bool *descending)
 {
 	if (key->string_column < 0)
 		return false;
 	*descending = key->support[key->string_column].ssup_reverse;
-	*is_whole = key->string_form == TEXT_VARLENA;
 	return true;
 }
 

@@ -1,14 +1,31 @@
 /*-------------------------------------------------------------------------
  *
  * bytesort.c
- *	  Sort tuples that compare equal by the bytes of their images.
+ *	  Sort entries with equal words.
  *
- * Images are all over memory, and rows with equal keys often have long equal
- * beginnings, so comparing each image with many others must be avoided.
- * Instead, one pass over the images finds where they begin to differ and reads
- * the next 8 bytes from there.  These replace the word of the key in the
- * entries, which is the same in all of them, and the radix sort sorts them like
- * that word.  Entries that are still equal are sorted by the bytes that follow.
+ * Images are all over memory, and many tuples with equal words often have long
+ * equal beginnings (paths, URLs, rows of one group).  Comparing them reads each
+ * one many times.  Where the order of tuples is that of byte strings, one pass
+ * over these finds the length of the beginning that all of them share, and
+ * another pass reads the 8 bytes after it, which replace the word in the
+ * entries.  The radix sort sorts them like that word.  Groups that are still
+ * equal are sorted by what follows.  That is a multikey quicksort with cached
+ * words (Ng and Kakehi, "Cache Efficient Radix Sort for String Sorting", 2007),
+ * whose partitions are those of the radix sort.
+ *
+ * Three kinds of byte strings order tuples:
+ *
+ * - the string of the key, if it is text ordered by its bytes;
+ * - among equal keys, the whole image;
+ * - among equal keys, the last word: the heap TID or, in a stable sort, the
+ *   place of the image.  It has 8 bytes, so one pass is enough.
+ *
+ * Other keys are sorted by comparison (tiesort.c), then each group of equal
+ * keys by image or last word.  So a key that many tuples share costs at most
+ * two comparisons per tuple.
+ *
+ * Strings that end are padded with zeros.  So words whose last byte is zero may
+ * belong to equal strings, or to strings that differ only in zeros (bytea).
  *
  *-------------------------------------------------------------------------
  */
@@ -17,202 +34,423 @@
 #include "memory/bytesort.h"
 #include "memory/radix.h"
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 #include "util.h"
 
-/* Number of entries to prefetch ahead. */
-#define AHEAD			8
+/* Up to this many entries are sorted by insertion, comparing bytes. */
+#define FEW_STRINGS		6
 
-/* Up to this many entries are sorted by insertion, comparing images. */
-#define FEW_IMAGES		6
+#define WORD			((int) sizeof(uint64))
 
-/* Bytes of an image to prefetch at most. */
-#define BYTES_AHEAD		(4 * CACHE_LINE)
-
-#define WORD			sizeof(uint64)
-
-/* State shared by all levels of recursion. */
+/* ByteSort: which bytes of tuples are sorted. */
 typedef struct ByteSort
 {
-	const SortOrder *order;
-	int			stride;
-	uint64	   *scratch;
-	int64		room;
+	const EntrySort *es;
+	bool		images;			/* all of the image; else the key's string */
+	uint64		head_mask;		/* bits of the first word that count */
+	uint64		mask;			/* all bits if descending, or 0 */
 } ByteSort;
 
-/*
- * The 8 bytes at an offset of an image as a word, with zeros for bytes that
- * take no part in the order.  Offsets are multiples of 8, and images are
- * MAXALIGNed, so that all 8 bytes can be read.
- */
-static inline uint64
-word_at(const ByteSort *sort, const char *image, Size at, Size size)
-{
-	uint64		word = pt_bytes_word(image + at);
+static void sort_ended(const ByteSort *sort, uint64 *entries, int64 n);
 
-	if (at == 0)
-		return word & sort->order->head_mask;
-	if (size - at < WORD)
-		word &= ~(PG_UINT64_MAX >> ((size - at) * BITS_PER_BYTE));
-	return word;
+/*
+ * Sets *bytes to the bytes of an image that are sorted; false if they cannot be
+ * read in place.
+ */
+static inline bool
+find_bytes(const ByteSort *sort, const char *image, KeyString *bytes)
+{
+	const SortOrder *order = sort->es->order;
+
+	if (!sort->images)
+		return order->own->string(image, bytes, order->state);
+	bytes->bytes = image;
+	bytes->length = (int) order_size(order, image);
+	return true;
 }
 
-/* The offset of the first word from 'at' on in which two images differ. */
-static inline Size
-differing_word(const ByteSort *sort, const char *a, const char *b, Size at,
-			   Size end, Size size)
+/* The bytes of an image for which find_bytes returned true before. */
+static inline KeyString
+bytes_of(const ByteSort *sort, const char *image)
 {
-	while (at < end && word_at(sort, a, at, size) == word_at(sort, b, at, size))
-		at += WORD;
+	KeyString	bytes;
+	bool		found PG_USED_FOR_ASSERTS_ONLY;
+
+	found = find_bytes(sort, image, &bytes);
+	Assert(found);
+	return bytes;
+}
+
+/* The 8 bytes at an offset within a string, or at its end, as a word. */
+static inline uint64
+word_at(const ByteSort *sort, KeyString string, int at)
+{
+	uint64		word = pt_string_word(string.bytes + at, string.length - at);
+
+	if (at == 0)
+		word &= sort->head_mask;
+	return word ^ sort->mask;
+}
+
+/*
+ * Number of bytes that two strings share of their first 'most', which both
+ * have.  They are known to share the first 'at'.
+ */
+static inline int
+shared_bytes(const ByteSort *sort, KeyString a, KeyString b, int at, int most)
+{
+	for (; most - at >= WORD; at += WORD)
+	{
+		uint64		differ = pt_bytes_word(a.bytes + at) ^
+			pt_bytes_word(b.bytes + at);
+
+		if (at == 0)
+			differ &= sort->head_mask;
+		if (differ != 0)
+			return at + (63 - pg_leftmost_one_pos64(differ)) / BITS_PER_BYTE;
+	}
+	while (at < most && a.bytes[at] == b.bytes[at])
+		at++;
 	return at;
 }
 
+/* Prefetch the image of an entry, and what is at an offset in it. */
 static inline void
-prefetch(const ByteSort *sort, const uint64 *entry, Size at, Size end)
+prefetch(const ByteSort *sort, const uint64 *entry, int at)
 {
-	const char *image = entry_image(entry, sort->stride);
+	const char *image = entry_image(entry, sort->es->stride);
 
-	end = Min(end, at + BYTES_AHEAD);
-	for (; at <= end; at += CACHE_LINE)
-		pt_prefetch(image + at);
+	pt_prefetch(image);
+	pt_prefetch(image + at);
 }
 
 /*
- * Find the first word, from 'at' on, that is not the same in all images, and
- * make it the first word of the entries.  Returns its offset, or that of the
- * end if there is none.  If 'at' is not 0 all images have equal sizes.
+ * Number of bytes that the strings of n entries share, which is at least 'at'.
+ * Of images it is 0 if their heads differ, whose bytes may not all count.
+ * Returns -1 if one of the strings cannot be read in place.
  */
-static Size
-take_words(const ByteSort *sort, uint64 *entries, int64 n, Size at)
+static int
+shared_by_all(const ByteSort *sort, const uint64 *entries, int64 n, int at)
 {
-	const char *first = entry_image(entries, sort->stride);
-	Size		size = order_size(sort->order, first);
-	Size		end = size;		/* first differing word so far */
-	int64		same = 0;		/* entries that have the first one's word
-								 * there */
+	const int	stride = sort->es->stride;
+	KeyString	first;
+	int			shared;
 
+	if (!find_bytes(sort, entry_image(entries, stride), &first))
+		return -1;
+	shared = first.length;
 	for (int64 i = 1; i < n; i++)
 	{
-		uint64	   *entry = entries + i * sort->stride;
-		const char *image = entry_image(entry, sort->stride);
-		Size		differs;
+		KeyString	string;
 
 		if (i % CHECK_INTERVAL == 0)
 			CHECK_FOR_INTERRUPTS();
-		if (i + AHEAD < n)
-			prefetch(sort, entry + AHEAD * sort->stride, at, end);
-		differs = differing_word(sort, first, image, at, end, size);
-		if (differs < end)
-		{
-			end = differs;
-			same = i;
-		}
-		if (end < size)
-			entry[0] = word_at(sort, image, end, size);
+		if (i + ENTRIES_AHEAD < n)
+			prefetch(sort, entries + (i + ENTRIES_AHEAD) * stride, at);
+		if (!find_bytes(sort, entry_image(entries + i * stride, stride),
+						&string))
+			return -1;
+		shared = shared_bytes(sort, first, string, at,
+							  Min(shared, string.length));
 	}
-	if (end < size)
-	{
-		uint64		word = word_at(sort, first, end, size);
-
-		for (int64 i = 0; i < same; i++)
-			entries[i * sort->stride] = word;
-	}
-	return end;
+	return sort->images && shared < WORD ? 0 : shared;
 }
 
-/* True if image a comes before image b by the bytes from 'at' on. */
-static inline bool
-image_before(const ByteSort *sort, const char *a, const char *b, Size at)
-{
-	Size		size = order_size(sort->order, a);
-
-	at = differing_word(sort, a, b, at, size, size);
-	return at < size &&
-		word_at(sort, a, at, size) < word_at(sort, b, at, size);
-}
-
-/* Order a few entries whose images are equal before 'at'. */
+/* Replace the first word of n entries by the 8 bytes from 'at' on. */
 static void
-sort_few(const ByteSort *sort, uint64 *entries, int64 n, Size at)
+take_words(const ByteSort *sort, uint64 *entries, int64 n, int at)
 {
-	uint64	   *addresses = entries + sort->stride - 1;
+	const int	stride = sort->es->stride;
+
+	for (int64 i = 0; i < n; i++)
+	{
+		uint64	   *entry = entries + i * stride;
+
+		if (i % CHECK_INTERVAL == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (i + ENTRIES_AHEAD < n)
+			prefetch(sort, entry + ENTRIES_AHEAD * stride, at);
+		entry[0] = word_at(sort, bytes_of(sort, entry_image(entry, stride)),
+						   at);
+	}
+}
+
+/* True if entry a comes before entry b; they share the first 'at' bytes. */
+static bool
+is_before(const ByteSort *sort, uint64 a, uint64 b, int at)
+{
+	const char *a_image = (const char *) (uintptr_t) a;
+	const char *b_image = (const char *) (uintptr_t) b;
+	KeyString	left = bytes_of(sort, a_image);
+	KeyString	right = bytes_of(sort, b_image);
+	int			most = Min(left.length, right.length);
+
+	at = shared_bytes(sort, left, right, at, most);
+	if (at < most)
+		return ((uint8) left.bytes[at] < (uint8) right.bytes[at]) ==
+			(sort->mask == 0);
+	if (left.length != right.length)
+		return (left.length < right.length) == (sort->mask == 0);
+	return !sort->images &&
+		order_compare_in_memory(sort->es->order, a_image, b_image) < 0;
+}
+
+/* Order a few entries whose strings share the first 'at' bytes. */
+static void
+sort_few(const ByteSort *sort, uint64 *entries, int64 n, int at)
+{
+	const int	stride = sort->es->stride;
+	uint64	   *addresses = entries + stride - 1;
 
 	for (int64 i = 1; i < n; i++)
 	{
-		uint64		moving = addresses[i * sort->stride];
+		uint64		moving = addresses[i * stride];
 		int64		place = i;
 
-		while (place > 0 &&
-			   image_before(sort, (char *) (uintptr_t) moving,
-							(char *) (uintptr_t)
-							addresses[(place - 1) * sort->stride], at))
+		for (; place > 0; place--)
 		{
-			addresses[place * sort->stride] =
-				addresses[(place - 1) * sort->stride];
-			place--;
+			uint64		before = addresses[(place - 1) * stride];
+
+			if (!is_before(sort, moving, before, at))
+				break;
+			addresses[place * stride] = before;
 		}
-		addresses[place * sort->stride] = moving;
+		addresses[place * stride] = moving;
 	}
 }
 
 /*
- * Order entries whose images are equal before 'at'.  Among the groups that are
- * equal in the next word as well, the loop handles the largest and recursion
- * the others, which bounds the depth.
+ * End of the group of entries with equal words that begins at 'start' of n.
+ * Prefetches the strings of later groups, at offset 'at'.
+ */
+static int64
+group_end(const ByteSort *sort, const uint64 *entries, int64 start, int64 n,
+		  int at)
+{
+	const int	stride = sort->es->stride;
+	int64		i = start;
+
+	do
+	{
+		const uint64 *ahead = entries + (i + ENTRIES_AHEAD) * stride;
+
+		if (i + ENTRIES_AHEAD < n && ahead[0] == ahead[-stride])
+		{
+			prefetch(sort, ahead, at);
+			prefetch(sort, ahead - stride, at);
+		}
+		i++;
+	} while (i < n && entries[i * stride] == entries[start * stride]);
+	return i;
+}
+
+/* True if strings with this word before 'at' may differ from there on. */
+static inline bool
+goes_on(const ByteSort *sort, const uint64 *entry, int at)
+{
+	if (sort->images)
+		return at < bytes_of(sort, entry_image(entry, sort->es->stride)).length;
+	return ((entry[0] ^ sort->mask) & 0xFF) != 0;
+}
+
+static void sort_from(const ByteSort *sort, uint64 *entries, int64 n, int at);
+
+/* Order entries whose strings share the first 'at' bytes or more. */
+static void
+sort_group(const ByteSort *sort, uint64 *entries, int64 n, int at)
+{
+	/* not worth it for a few strings, which are compared instead */
+	if (n > FEW_STRINGS)
+		at = shared_by_all(sort, entries, n, at);
+	sort_from(sort, entries, n, at);
+}
+
+/*
+ * Order entries whose strings share exactly the first 'at' bytes.  Among the
+ * groups that share more, the loop handles the largest and recursion the
+ * others, which bounds the depth.
  */
 static void
-sort_from(const ByteSort *sort, uint64 *entries, int64 n, Size at)
+sort_from(const ByteSort *sort, uint64 *entries, int64 n, int at)
 {
-	const int	stride = sort->stride;
+	const EntrySort *es = sort->es;
 
-	while (n > FEW_IMAGES)
+	while (n > FEW_STRINGS)
 	{
 		uint64	   *largest = entries;
 		int64		largest_n = 0;
-		int64		start = 0;
+		int64		end;
 
-		at = take_words(sort, entries, n, at);
-		if (at >= order_size(sort->order, entry_image(entries, sort->stride)))
+		if (sort->images && !goes_on(sort, entries, at))
 			return;
-		radix_sort(entries, n, stride, 1, sort->scratch, sort->room);
+		take_words(sort, entries, n, at);
+		radix_sort(entries, n, es->stride, 1, es->scratch, es->room);
 		at += WORD;
-		for (int64 i = 1; i <= n; i++)
+		for (int64 start = 0; start < n; start = end)
 		{
-			uint64	   *group = entries + start * stride;
-			const uint64 *ahead = entries + (i + AHEAD) * stride;
+			uint64	   *group = entries + start * es->stride;
+			int64		group_n;
 
-			if (i + AHEAD < n && ahead[0] == ahead[-stride])
-				pt_prefetch(entry_image(ahead, sort->stride) + at);
-			if (i < n && entries[i * stride] == group[0])
+			end = group_end(sort, entries, start, n, at);
+			group_n = end - start;
+			if (group_n == 1)
 				continue;
-			if (i - start > largest_n)
+			if (!goes_on(sort, group, at))
+				sort_ended(sort, group, group_n);
+			else if (group_n > largest_n)
 			{
-				sort_from(sort, largest, largest_n, at);
+				sort_group(sort, largest, largest_n, at);
 				largest = group;
-				largest_n = i - start;
+				largest_n = group_n;
 			}
 			else
-				sort_from(sort, group, i - start, at);
-			start = i;
+				sort_group(sort, group, group_n, at);
 		}
 		entries = largest;
 		n = largest_n;
+		if (n > FEW_STRINGS)
+			at = shared_by_all(sort, entries, n, at);
 	}
 	sort_few(sort, entries, n, at);
 }
 
-void
-bytesort(const SortOrder *order, uint64 *entries, int64 n, int stride,
-		 uint64 *scratch, int64 room)
+/* Order entries whose keys are equal by the bytes of their images. */
+static void
+sort_images(const EntrySort *es, uint64 *entries, int64 n)
 {
 	const ByteSort sort = {
-		.order = order,
-		.stride = stride,
-		.scratch = scratch,
-		.room = room
+		.es = es,
+		.images = true,
+		.head_mask = es->order->head_mask
+	};
+
+	sort_group(&sort, entries, n, 0);
+}
+
+/*
+ * Order entries whose keys are equal by their last words.  Returns false if
+ * these do not decide.
+ */
+static bool
+sort_last_words(const EntrySort *es, uint64 *entries, int64 n)
+{
+	const SortOrder *order = es->order;
+	const int	stride = es->stride;
+
+	for (int64 i = 0; i < n; i++)
+	{
+		uint64	   *entry = entries + i * stride;
+		const char *image = entry_image(entry, stride);
+
+		if (i % CHECK_INTERVAL == 0)
+			CHECK_FOR_INTERRUPTS();
+		entry[0] = order->stable ? order_place(order, image) :
+			order->own->last_word(image);
+	}
+	radix_sort(entries, n, stride, 1, es->scratch, es->room);
+	for (int64 i = 1; i < n; i++)
+	{
+		if (entries[i * stride] == entries[(i - 1) * stride])
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Order entries whose keys are equal, of an order that has a tie-breaker.  (In
+ * sorts that are not builds two tuples may have the same TID.)
+ */
+static void
+sort_equal(const EntrySort *es, uint64 *entries, int64 n)
+{
+	if (order_sorts_bytes(es->order))
+		sort_images(es, entries, n);
+	else if (!sort_last_words(es, entries, n))
+		(void) tiesort(es, entries, n, false);
+}
+
+/* True if the variant finds that all entries have the same key. */
+static bool
+have_same_key(const EntrySort *es, const uint64 *entries, int64 n)
+{
+	const SortVariant *own = es->order->own;
+	const int	stride = es->stride;
+
+	if (own->same_key == NULL)
+		return false;
+	/* start at the end, where a different key is likely to be found soon */
+	for (int64 i = n - 1; i > 0; i--)
+	{
+		if (i % CHECK_INTERVAL == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (i > ENTRIES_AHEAD)
+			pt_prefetch(entry_image(entries + (i - ENTRIES_AHEAD) * stride,
+									stride));
+		if (!own->same_key(entry_image(entries, stride),
+						   entry_image(entries + i * stride, stride)))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Order entries by their keys, unless 'equal' tells that these are equal, and
+ * by the tie-breaker.
+ */
+static void
+sort_keys(const EntrySort *es, uint64 *entries, int64 n, bool equal)
+{
+	const SortOrder *order = es->order;
+	TiedKeys	tied = TIED_ALL;
+
+	if (!order->stable && !order_sorts_bytes(order) &&
+		!order_has_last_words(order))
+	{
+		/* only the variant's comparison may look at equal keys */
+		(void) tiesort(es, entries, n, false);
+		return;
+	}
+	if (!equal && !have_same_key(es, entries, n))
+		tied = tiesort(es, entries, n, true);
+	if (tied == TIED_ALL && !order->stable)
+		sort_equal(es, entries, n);
+	while (tied == TIED_SOME && n > 0)
+	{
+		int64		group = tiesort_group(es, entries, n);
+
+		if (group > 1)
+			sort_equal(es, entries, group);
+		entries += group * es->stride;
+		n -= group;
+	}
+}
+
+/* Order entries with equal words whose strings end there. */
+static void
+sort_ended(const ByteSort *sort, uint64 *entries, int64 n)
+{
+	if (!sort->images)
+		sort_keys(sort->es, entries, n, sort->es->order->string_decides);
+}
+
+/* bytesort: see bytesort.h. */
+void
+bytesort(const EntrySort *es, uint64 *entries, int64 n)
+{
+	const SortOrder *order = es->order;
+	const ByteSort strings = {
+		.es = es,
+		.head_mask = PG_UINT64_MAX,
+		.mask = order->string_mask
 	};
 	uint64		word = entries[0];
+	int			shared = order->has_strings ?
+		shared_by_all(&strings, entries, n, 0) : -1;
 
-	sort_from(&sort, entries, n, 0);
+	if (shared >= 0)
+		sort_from(&strings, entries, n, shared);
+	else
+		sort_keys(es, entries, n, order_words_decide(order, entries));
 	for (int64 i = 0; i < n; i++)
-		entries[i * stride] = word;
+		entries[i * es->stride] = word;
 }

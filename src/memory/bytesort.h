@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * bytesort.h
- *	  Sort tuples that compare equal by the bytes of their images.
+ *	  Sort entries with equal words.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,14 +10,13 @@
 
 #include "compat.h"
 
-#include "order/order.h"
+#include "memory/tiesort.h"
 
 /*
- * bytesort puts n entries with equal words, each followed by the address of an
- * image, into the order of order_compare_images.  'stride' and the scratch are
- * as in radix_sort.
+ * bytesort orders n entries whose words are equal and whose images are not
+ * inline.  Entries of a stable sort must be in the order in which they were
+ * put.
  */
-extern void bytesort(const SortOrder *order, uint64 *entries, int64 n,
-					 int stride, uint64 *scratch, int64 room);
+extern void bytesort(const EntrySort *es, uint64 *entries, int64 n);
 
 #endif							/* PTSORT_BYTESORT_H */

@@ -3,25 +3,18 @@
  * entrysort.c
  *	  Put entries in memory into order.
  *
- * A radix sort orders the words (radix.c).  Entries with equal words are then
- * compared (tiesort.c or stringsort.c).
+ * A radix sort orders the words (radix.c).  Then each group of entries with
+ * equal words is sorted (bytesort.c).
  *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
+#include "memory/bytesort.h"
 #include "memory/entrysort.h"
 #include "memory/radix.h"
-#include "memory/stringsort.h"
-#include "memory/tiesort.h"
 #include "miscadmin.h"
 #include "util.h"
-
-static inline uint64 *
-entry_at(const EntrySort *es, int64 i)
-{
-	return es->entries + i * es->stride;
-}
 
 /* Have the variant examine neighbours with equal words and inline images. */
 static void
@@ -39,44 +32,37 @@ check_ties(const EntrySort *es, uint64 *entries, int64 n)
 
 /* Prefetch the images of two neighbours if their words are equal. */
 static inline void
-prefetch_tie(const EntrySort *es, int64 i)
+prefetch_tie(const EntrySort *es, const uint64 *entry)
 {
-	uint64	   *entry = entry_at(es, i);
+	const uint64 *before = entry - es->stride;
 
 	if (!es->order->inline_image &&
-		order_compare_words(entry, entry - es->stride, es->stride - 1) == 0)
+		order_compare_words(entry, before, es->stride - 1) == 0)
 	{
-		pt_prefetch(entry_image(entry - es->stride, es->stride));
+		pt_prefetch(entry_image(before, es->stride));
 		pt_prefetch(entry_image(entry, es->stride));
 	}
 }
 
 /* Find the groups of entries with equal words, and check or order each. */
 static void
-resolve_ties(EntrySort *es)
+resolve_ties(const EntrySort *es, uint64 *entries, int64 n)
 {
 	int64		start = 0;
 
-	for (int64 i = 1; i <= es->n; i++)
+	for (int64 i = 1; i <= n; i++)
 	{
-		uint64	   *first = entry_at(es, start);
-		uint64	   *entry = entry_at(es, i);
+		uint64	   *first = entries + start * es->stride;
+		uint64	   *entry = entries + i * es->stride;
 
-		if (i + ENTRIES_AHEAD < es->n)
-			prefetch_tie(es, i + ENTRIES_AHEAD);
-		if (i < es->n &&
-			order_compare_words(entry, first, es->stride - 1) == 0)
+		if (i + ENTRIES_AHEAD < n)
+			prefetch_tie(es, entry + ENTRIES_AHEAD * es->stride);
+		if (i < n && order_compare_words(entry, first, es->stride - 1) == 0)
 			continue;
-		if (i - start > 1)
-		{
-			if (es->order->inline_image)
-				check_ties(es, first, i - start);
-			else if (!es->order->has_strings ||
-					 !stringsort(es->order, first, i - start, es->stride,
-								 es->scratch, es->room))
-				tiesort(es->order, first, i - start, es->stride, es->scratch,
-						es->room);
-		}
+		if (i - start > 1 && es->order->inline_image)
+			check_ties(es, first, i - start);
+		else if (i - start > 1)
+			bytesort(es, first, i - start);
 		start = i;
 	}
 }
@@ -86,28 +72,14 @@ resolve_ties(EntrySort *es)
  * need further work.  (Words that do not decide come first or last.)
  */
 static inline bool
-leaves_ties(const EntrySort *es)
+leaves_ties(const EntrySort *es, const uint64 *entries, int64 n)
 {
 	const SortOrder *order = es->order;
 
 	if (order->inline_image)
 		return order->own->check_equal != NULL;
-	return !order->stable || !order_words_decide(order, entry_at(es, 0)) ||
-		!order_words_decide(order, entry_at(es, es->n - 1));
-}
-
-/* Order the entries by their words, then those whose words are equal. */
-static void
-sort_by_words(EntrySort *es)
-{
-	SortOrder  *order = es->order;
-
-	if (order->nwords > 0)
-		radix_sort(es->entries, es->n, es->stride,
-				   order->inline_image ? es->stride : es->stride - 1,
-				   es->scratch, es->room);
-	if (leaves_ties(es))
-		resolve_ties(es);
+	return !order->stable || !order_words_decide(order, entries) ||
+		!order_words_decide(order, entries + (n - 1) * es->stride);
 }
 
 /* True if the provider agrees with the words of two entries. */
@@ -125,13 +97,13 @@ spot_is_right(const EntrySort *es, const uint64 *a, const uint64 *b)
  * entry is also compared with the one checked before it.
  */
 static void
-spot_check(const EntrySort *es)
+spot_check(const EntrySort *es, const uint64 *entries, int64 n)
 {
-	const uint64 *last = es->entries;
+	const uint64 *last = entries;
 
-	for (int64 i = ORDER_SPOT_EVERY / 2; i < es->n; i += ORDER_SPOT_EVERY)
+	for (int64 i = ORDER_SPOT_EVERY / 2; i < n; i += ORDER_SPOT_EVERY)
 	{
-		const uint64 *b = entry_at(es, i);
+		const uint64 *b = entries + i * es->stride;
 		const uint64 *a = b - es->stride;
 
 		if (!spot_is_right(es, last, a) || !spot_is_right(es, a, b))
@@ -142,10 +114,17 @@ spot_check(const EntrySort *es)
 
 /* entrysort: see entrysort.h. */
 void
-entrysort(EntrySort *es)
+entrysort(const EntrySort *es, uint64 *entries, int64 n)
 {
-	Assert(!es->order->stable || es->order->inline_image || es->room >= es->n);
-	sort_by_words(es);
-	if (es->order->words_by_tables)
-		spot_check(es);
+	const SortOrder *order = es->order;
+
+	Assert(!order->stable || order->inline_image || es->room >= n);
+	if (order->nwords > 0)
+		radix_sort(entries, n, es->stride,
+				   order->inline_image ? es->stride : es->stride - 1,
+				   es->scratch, es->room);
+	if (leaves_ties(es, entries, n))
+		resolve_ties(es, entries, n);
+	if (order->words_by_tables)
+		spot_check(es, entries, n);
 }

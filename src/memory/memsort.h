@@ -19,10 +19,16 @@
 
 #include "compat.h"
 
-#include "memory/chunk.h"
 #include "memory/entrysort.h"
 #include "order/order.h"
 #include "util.h"
+
+/* MemChunk: memory for images. */
+typedef struct MemChunk
+{
+	char	   *start;			/* MAXALIGNed */
+	Size		size;
+} MemChunk;
 
 /* MemSort: entries and images of one sort. */
 typedef struct MemSort
@@ -30,33 +36,25 @@ typedef struct MemSort
 	uint64	   *entries;
 	int			stride;			/* words of an entry, 2 or 3 */
 	int64		count;
-	int64		used;			/* bytes of entries, scratch and chunks */
-	int64		peak;			/* highest value of 'used' since the caller
-								 * last set 'peak' to it */
+	int64		peak;			/* highest value of memsort_used since the
+								 * caller last set it */
 
 	/* private to memsort.c */
 	SortOrder  *order;
 	MemoryContext context;
-	int64		capacity;		/* entries that the accounting covers */
-	int64		room;			/* entries that the array has memory for */
-	int64		opened;			/* entries whose pages are open, see pages.h */
-	int64		expected;		/* expected number of entries; 0: unknown */
-	int64		budget;			/* limit of 'used' */
-	Size		chunk_size;		/* of chunks, except the first and those of
-								 * large tuples */
-	int64		scratch_cost;	/* bytes of scratch set aside per entry */
-	bool		all_scratch;	/* set aside as much scratch as entries, and
-								 * keep it in 'scratch' */
-	MemChunk	scratch;		/* scratch that is kept; size 0: none yet */
+	int64		room;			/* entries that the array has room for, before
+								 * their scratch */
+	int64		budget;			/* limit of memsort_used */
+	Size		chunk_size;		/* largest size of chunks for many tuples */
+	bool		full_scratch;	/* set aside as much scratch as entries */
 	int64		tuple_bytes;	/* bytes of all images */
-	MemChunk   *chunks;			/* memory for images */
+	int64		chunk_bytes;	/* bytes of all chunks */
+	MemChunk   *chunks;
 	int			nchunks;
 	int			maxchunks;
 	int			filled;			/* chunks in use; later ones are empty */
-	int			current;		/* the one being filled, if next is not NULL */
 	OrderPlace *places;			/* stable sorts: the chunks by address */
-	int			maxplaces;
-	char	   *next;			/* free opened part of the chunk being filled */
+	char	   *next;			/* free part of the chunk being filled */
 	char	   *end;
 
 	/* a reservation, which the next one replaces */
@@ -69,19 +67,66 @@ typedef struct MemSort
 								 * read; set by memsort_sort */
 } MemSort;
 
-extern MemSort *memsort_create(SortOrder *order, int64 budget, int64 expected);
-extern bool memsort_put_inline(MemSort *ms, const uint64 *words, uint64 image);
+/*
+ * memsort_create makes an empty MemSort that holds at most 'budget' bytes.  If
+ * full_scratch is true it sets aside as much scratch as entries.
+ */
+extern MemSort *memsort_create(SortOrder *order, int64 budget,
+							   bool full_scratch);
+
+/*
+ * memsort_set_budget changes the budget.  An empty MemSort frees the memory
+ * that it keeps beyond it.
+ */
 extern void memsort_set_budget(MemSort *ms, int64 budget);
-extern void memsort_want_scratch(MemSort *ms);
+
+/*
+ * memsort_used returns the bytes of the entries, of the scratch that is set
+ * aside for them, and of the chunks.
+ */
+extern int64 memsort_used(const MemSort *ms);
+
+/* memsort_allocated returns how many bytes a MemSort has allocated. */
 extern int64 memsort_allocated(const MemSort *ms);
+
+/*
+ * memsort_tuple_cost returns the mean bytes of a tuple in memory and its entry.
+ */
 extern int64 memsort_tuple_cost(const MemSort *ms);
+
+/*
+ * memsort_narrow gives entries as many words as the order now has, one instead
+ * of two.  They keep the first word.
+ */
 extern void memsort_narrow(MemSort *ms);
+
+/* memsort_sort orders the entries. */
 extern void memsort_sort(MemSort *ms);
+
+/*
+ * memsort_compact frees the images of entries that were removed.  Afterwards
+ * the entries are in the order in which they were put.
+ */
 extern void memsort_compact(MemSort *ms);
+
+/* memsort_is_small returns true if a MemSort uses little memory. */
 extern bool memsort_is_small(const MemSort *ms);
+
+/*
+ * memsort_reset removes all entries.  It keeps their memory for the next ones,
+ * except the chunks of single large tuples.
+ */
 extern void memsort_reset(MemSort *ms);
+
+/* memsort_free frees the MemSort and all of its memory. */
 extern void memsort_free(MemSort *ms);
-extern void memsort_leave(MemSort *ms);
+
+/*
+ * memsort_put_inline adds an entry with an inline image.  It returns false and
+ * adds nothing if the budget does not allow it; the first tuple always finds
+ * room.
+ */
+extern bool memsort_put_inline(MemSort *ms, const uint64 *words, uint64 image);
 
 /* private to the functions below */
 extern char *memsort_reserve_slowly(MemSort *ms, Size need);
@@ -108,12 +153,12 @@ memsort_add(MemSort *ms, const uint64 *words, uint64 last)
 
 /*
  * memsort_has_room returns true if there is room for an entry and an image of
- * 'size' bytes (0 for inline images) without opening more memory.
+ * 'size' bytes (0 for inline images) without allocating memory.
  */
 static inline bool
 memsort_has_room(const MemSort *ms, Size size)
 {
-	return likely(ms->count < ms->opened &&
+	return likely(ms->count < ms->room &&
 				  ms->end - ms->next >= (ptrdiff_t) MAXALIGN(size));
 }
 

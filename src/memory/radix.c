@@ -40,26 +40,18 @@
 #define DIGIT_BITS		11
 #define MAX_BUCKETS		(1 << DIGIT_BITS)
 
-/* An insertion sort handles buckets of up to this many entries. */
-#define INSERTION_LIMIT 24
-
-/* Mean number of entries up to which buckets count as small. */
-#define SMALL_BUCKET	8
-
-/* From this many entries on, a sample shows in which bits they differ. */
-#define SAMPLE_LIMIT	2048
-#define SAMPLE_ENTRIES	256
-
-/*
- * Bits of a digit of a pass in place: more buckets miss the cache too often.
- */
+/* Bits of a digit of a pass in place: more buckets miss the cache too often. */
 #define IN_PLACE_BITS	8
 
 /*
- * A pass in place prefetches the place in a bucket that comes this many bytes
- * after the next one.
+ * An insertion sort handles buckets of up to INSERTION_LIMIT entries.  Up to a
+ * mean of SMALL_BUCKET entries, most buckets are that small.
  */
-#define PLACES_AHEAD	CACHE_LINE
+#define INSERTION_LIMIT 24
+#define SMALL_BUCKET	(INSERTION_LIMIT / 3)
+
+/* A sample of about this many entries shows in which bits entries differ. */
+#define SAMPLE_ENTRIES	256
 
 /*
  * Counters to allocate at a time: enough for four levels, which are rarely used
@@ -67,9 +59,6 @@
  */
 #define COUNTERS		(RADIX_MEMORY / sizeof(int64))
 #define MIN_COUNTERS	Max(MAX_BUCKETS, 2 << IN_PLACE_BITS)
-
-/* Work on fewer entries than this needs no interrupt check of its own. */
-#define INTERRUPT_LIMIT 10000
 
 #define pt_inline		pg_attribute_always_inline
 
@@ -242,8 +231,6 @@ digit_bits(int64 n)
 
 static void sort_level(RadixSort *sort, uint64 *entries, uint64 *other, int64 n,
 					   int stride, int word, bool want_other);
-static void sort_in_place(RadixSort *sort, uint64 *entries, int64 n, int stride,
-						  int word);
 
 /*
  * Count the entries of each bucket.  Returns the bits of the word in which
@@ -295,7 +282,7 @@ find_buckets(const uint64 *entries, int64 n, const int stride, int word,
 
 	for (;; word++)
 	{
-		int64		step = n >= SAMPLE_LIMIT ? n / SAMPLE_ENTRIES : 1;
+		int64		step = Max(n / SAMPLE_ENTRIES, 1);
 
 		if (word >= nkeys)
 			return false;
@@ -327,13 +314,79 @@ find_buckets(const uint64 *entries, int64 n, const int stride, int word,
 }
 
 /*
+ * Move each entry to its bucket without scratch (McIlroy, Bostic and McIlroy's
+ * American flag sort).  next[] are the buckets' starts, and their ends
+ * afterwards.
+ */
+static pt_inline void
+permute(uint64 *entries, int64 n, const int stride, const Digit *digit,
+		int64 *next, int64 *ends)
+{
+	memcpy(ends, next + 1, digit->mask * sizeof(int64));
+	ends[digit->mask] = n;
+	for (uint64 bucket = 0; bucket <= digit->mask; bucket++)
+	{
+		while (next[bucket] < ends[bucket])
+		{
+			uint64		moving[3];
+			uint64		target;
+
+			copy_entry(moving, entries + next[bucket] * stride, stride);
+			while ((target = digit_of(moving, digit)) != bucket)
+			{
+				uint64	   *place = entries + next[target]++ * stride;
+				uint64		other[3];
+
+				/* a cache line after the next place of this bucket */
+				pt_prefetch((char *) (place + stride) + CACHE_LINE);
+				copy_entry(other, place, stride);
+				copy_entry(place, moving, stride);
+				copy_entry(moving, other, stride);
+			}
+			copy_entry(entries + next[bucket]++ * stride, moving, stride);
+		}
+	}
+}
+
+/*
+ * Order buckets most of which are small, in 'entries': many of them by one
+ * insertion sort, the others by their next digit.
+ */
+static pt_inline void
+sort_small_buckets(RadixSort *sort, uint64 *entries, uint64 *other, int64 n,
+				   const int stride, const Digit *digit, const int64 *ends)
+{
+	int64		from = 0;
+	int64		start = 0;
+
+	for (uint64 bucket = 0; bucket <= digit->mask; bucket++)
+	{
+		int64		at = start * stride;
+		int64		count = ends[bucket] - start;
+
+		if (count > INSERTION_LIMIT)
+		{
+			insertion_sort(entries + from * stride, start - from, stride,
+						   sort->nkeys);
+			sort_level(sort, entries + at, other + at, count, stride,
+					   digit->word, false);
+			from = ends[bucket];
+		}
+		start = ends[bucket];
+	}
+	insertion_sort(entries + from * stride, n - from, stride, sort->nkeys);
+}
+
+/*
  * Order the n entries in 'entries', with 'other' as scratch.  The result is in
- * 'other' if want_other is true, else in 'entries'.
+ * 'other' if want_other is true, else in 'entries'.  'other' is NULL if there
+ * is too little scratch.
  */
 static pt_inline void
 sort_level_of(RadixSort *sort, uint64 *entries, uint64 *other, int64 n,
 			  const int stride, int word, bool want_other)
 {
+	const bool	in_place = (other == NULL);
 	int64	   *ends = sort->counters;
 	int64		start = 0;
 	Digit		digit;
@@ -341,40 +394,23 @@ sort_level_of(RadixSort *sort, uint64 *entries, uint64 *other, int64 n,
 	if (n <= INSERTION_LIMIT)
 		insertion_sort(entries, n, stride, sort->nkeys);
 	if (n <= INSERTION_LIMIT ||
-		!find_buckets(entries, n, stride, word, sort->nkeys, digit_bits(n),
-					  &digit, ends))
+		!find_buckets(entries, n, stride, word, sort->nkeys,
+					  in_place ? IN_PLACE_BITS : digit_bits(n), &digit, ends))
 	{
 		if (want_other)
 			memcpy(other, entries, n * stride * sizeof(uint64));
 		return;
 	}
-	if (n >= INTERRUPT_LIMIT)
-		CHECK_FOR_INTERRUPTS();
-
-	scatter(entries, other, n, stride, &digit, ends);
+	CHECK_FOR_INTERRUPTS();
+	if (in_place)
+		permute(entries, n, stride, &digit, ends, ends + digit.mask + 1);
+	else
+		scatter(entries, other, n, stride, &digit, ends);
 
 	sort->counters += digit.mask + 1;
-	if (n <= SMALL_BUCKET * (int64) (digit.mask + 1))
+	if (!in_place && n <= SMALL_BUCKET * (int64) (digit.mask + 1))
 	{
-		/* Most buckets are small: sort many of them by one insertion sort. */
-		int64		from = 0;
-
-		for (uint64 bucket = 0; bucket <= digit.mask; bucket++)
-		{
-			int64		at = start * stride;
-			int64		count = ends[bucket] - start;
-
-			if (count > INSERTION_LIMIT)
-			{
-				insertion_sort(other + from * stride, start - from, stride,
-							   sort->nkeys);
-				sort_level(sort, other + at, entries + at, count, stride,
-						   digit.word, false);
-				from = ends[bucket];
-			}
-			start = ends[bucket];
-		}
-		insertion_sort(other + from * stride, n - from, stride, sort->nkeys);
+		sort_small_buckets(sort, other, entries, n, stride, &digit, ends);
 		if (!want_other)
 			memcpy(entries, other, n * stride * sizeof(uint64));
 	}
@@ -385,7 +421,10 @@ sort_level_of(RadixSort *sort, uint64 *entries, uint64 *other, int64 n,
 			int64		count = ends[bucket] - start;
 			int64		at = start * stride;
 
-			if (count > 1 || (count == 1 && !want_other))
+			if (in_place)
+				sort_level(sort, entries + at, NULL, count, stride,
+						   digit.word, false);
+			else if (count > 1 || (count == 1 && !want_other))
 				sort_level(sort, other + at, entries + at, count, stride,
 						   digit.word, !want_other);
 			start = ends[bucket];
@@ -423,85 +462,12 @@ sort_level(RadixSort *sort, uint64 *entries, uint64 *other, int64 n, int stride,
 	RadixSort	before = reserve_counters(sort);
 
 	check_stack_depth();
+	if (other == NULL && n <= sort->room)
+		other = sort->scratch;
 	if (stride == 2)
 		sort_level_of(sort, entries, other, n, 2, word, want_other);
 	else
 		sort_level_of(sort, entries, other, n, 3, word, want_other);
-	give_back(sort, &before);
-}
-
-/*
- * Move each entry to its bucket without scratch (McIlroy, Bostic and McIlroy's
- * American flag sort).  next[] are the buckets' starts, and their ends
- * afterwards.
- */
-static pt_inline void
-permute(uint64 *entries, int64 n, const int stride, const Digit *digit,
-		int64 *next, int64 *ends)
-{
-	memcpy(ends, next + 1, digit->mask * sizeof(int64));
-	ends[digit->mask] = n;
-	for (uint64 bucket = 0; bucket <= digit->mask; bucket++)
-	{
-		while (next[bucket] < ends[bucket])
-		{
-			uint64		moving[3];
-			uint64		target;
-
-			copy_entry(moving, entries + next[bucket] * stride, stride);
-			while ((target = digit_of(moving, digit)) != bucket)
-			{
-				uint64	   *place = entries + next[target]++ * stride;
-				uint64		other[3];
-
-				pt_prefetch((char *) (place + stride) + PLACES_AHEAD);
-				copy_entry(other, place, stride);
-				copy_entry(place, moving, stride);
-				copy_entry(moving, other, stride);
-			}
-			copy_entry(entries + next[bucket]++ * stride, moving, stride);
-		}
-	}
-}
-
-/* Order entries of which the scratch may hold only a part. */
-static pt_inline void
-sort_in_place_of(RadixSort *sort, uint64 *entries, int64 n, const int stride,
-				 int word)
-{
-	int64	   *ends = sort->counters;
-	int64		start = 0;
-	Digit		digit;
-
-	CHECK_FOR_INTERRUPTS();
-	if (!find_buckets(entries, n, stride, word, sort->nkeys, IN_PLACE_BITS,
-					  &digit, ends))
-		return;
-	permute(entries, n, stride, &digit, ends, ends + digit.mask + 1);
-
-	sort->counters += digit.mask + 1;
-	for (uint64 bucket = 0; bucket <= digit.mask; bucket++)
-	{
-		if (ends[bucket] - start > 1)
-			sort_in_place(sort, entries + start * stride, ends[bucket] - start,
-						  stride, digit.word);
-		start = ends[bucket];
-	}
-	sort->counters -= digit.mask + 1;
-}
-
-static void
-sort_in_place(RadixSort *sort, uint64 *entries, int64 n, int stride, int word)
-{
-	RadixSort	before = reserve_counters(sort);
-
-	check_stack_depth();
-	if (n <= sort->room)
-		sort_level(sort, entries, sort->scratch, n, stride, word, false);
-	else if (stride == 2)
-		sort_in_place_of(sort, entries, n, 2, word);
-	else
-		sort_in_place_of(sort, entries, n, 3, word);
 	give_back(sort, &before);
 }
 
@@ -524,5 +490,5 @@ radix_sort(uint64 *entries, int64 n, int stride, int nkeys, uint64 *scratch,
 	else if (n <= RADIX_FEW_ENTRIES)
 		insertion_sort(entries, n, 3, nkeys);
 	else
-		sort_in_place(&sort, entries, n, stride, 0);
+		sort_level(&sort, entries, NULL, n, stride, 0, false);
 }

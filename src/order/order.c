@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * order.c
- *	  The order of two tuples of one sort: the final tie-breaker, which is the
- *	  bytes of two images or their places, and the spot check of words.
+ *	  The order of two tuples of one sort: the parts that are not inline.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,7 +27,7 @@ order_spot_check(SortOrder *order, const void *a, const void *b)
 	return false;
 }
 
-/* order_begin fills 'order' from what a sort's variant says of its tuples. */
+/* order_begin: see order.h. */
 void
 order_begin(SortOrder *order, const PtSortVariant *variant,
 			const SortVariant *own, void *state)
@@ -36,28 +35,22 @@ order_begin(SortOrder *order, const PtSortVariant *variant,
 	int			ignored = own->head_bytes > 0 ?
 		sizeof(uint64) - own->head_bytes : 0;
 	bool		descending = false;
-	bool		is_whole = false;
 
 	order->variant = variant;
 	order->own = own;
 	order->state = state;
 	order->inline_image = variant->inline_image;
-	order->words_decide = own->words_decide &&
-		own->words_decide(state, &order->words_unless);
+	order->words_decide = own->head_bytes > 0 &&
+		key_words_decide(own->key(state), &order->words_unless);
 	order->has_strings = own->string && own->key &&
-		key_has_string(own->key(state), &descending, &is_whole);
-	order->string_offset = is_whole && own->string_offset ?
-		own->string_offset(&order->string_unless, state) : 0;
+		key_has_string(own->key(state), &descending);
 	order->string_decides = order->has_strings &&
 		key_string_decides(own->key(state));
 	order->string_mask = descending ? PG_UINT64_MAX : 0;
 	order->head_mask = PG_UINT64_MAX << (ignored * BITS_PER_BYTE);
 }
 
-/*
- * order_compare_images orders two images by their bytes.  Images with equal
- * first 8 bytes have the same size.
- */
+/* order_compare_images: see order.h. */
 int
 order_compare_images(const SortOrder *order, const void *a, const void *b)
 {
@@ -71,9 +64,9 @@ order_compare_images(const SortOrder *order, const void *a, const void *b)
 				  order_size(order, a) - sizeof(uint64));
 }
 
-/* The place that holds an image. */
-static const OrderPlace *
-find_place(const SortOrder *order, const char *image)
+/* order_place: see order.h. */
+uint64
+order_place(const SortOrder *order, const void *image)
 {
 	int			low = 0;
 	int			high = order->nplaces - 1;
@@ -82,34 +75,11 @@ find_place(const SortOrder *order, const char *image)
 	{
 		int			middle = (low + high + 1) / 2;
 
-		if (order->places[middle].start <= image)
+		if (order->places[middle].start <= (const char *) image)
 			low = middle;
 		else
 			high = middle - 1;
 	}
-	return &order->places[low];
-}
-
-/* order_place: see order.h. */
-uint64
-order_place(const SortOrder *order, const void *image)
-{
-	const OrderPlace *place = find_place(order, image);
-
-	return ((uint64) place->number << PLACE_BITS) |
-		((const char *) image - place->start);
-}
-
-/* order_compare_places orders two images in memory as they were put. */
-int
-order_compare_places(const SortOrder *order, const void *a, const void *b)
-{
-	const char *left = a;
-	const char *right = b;
-	const OrderPlace *place = find_place(order, left);
-
-	Assert(left >= place->start && left < place->end);
-	if (right >= place->start && right < place->end)
-		return (left > right) - (left < right);
-	return place->number - find_place(order, right)->number;
+	return ((uint64) order->places[low].number << PLACE_BITS) |
+		((const char *) image - order->places[low].start);
 }

@@ -32,7 +32,6 @@
 typedef struct OrderPlace
 {
 	const char *start;
-	const char *end;
 	int			number;
 } OrderPlace;
 
@@ -53,9 +52,7 @@ typedef struct SortOrder
 								 * largest word */
 	uint64		head_mask;		/* bits of the first 8 bytes of an image, read
 								 * by pt_bytes_word, that order tuples */
-	bool		has_strings;	/* see order_string */
-	int			string_offset;	/* as returned by SortVariant.string_offset */
-	uint64		string_unless;	/* as set by SortVariant.string_offset */
+	bool		has_strings;	/* own->string is to be used */
 	bool		string_decides; /* tuples with equal strings have equal keys */
 	uint64		string_mask;	/* all bits if strings are descending, or 0 */
 	bool		stable;			/* equal tuples stay in their input order */
@@ -106,8 +103,14 @@ order_compare_entries(const SortOrder *order, const uint64 *a, const uint64 *b)
 	return (left > right) - (left < right);
 }
 
+/* order_begin fills 'order' from what a sort's variant says of its tuples. */
 extern void order_begin(SortOrder *order, const PtSortVariant *variant,
 						const SortVariant *own, void *state);
+
+/*
+ * order_compare_images orders two images by their bytes.  Images with equal
+ * first 8 bytes have the same size.
+ */
 extern int	order_compare_images(const SortOrder *order, const void *a,
 								 const void *b);
 
@@ -119,42 +122,15 @@ extern int	order_compare_images(const SortOrder *order, const void *a,
 #define PLACE_BITS		40
 #define PLACE_MASK		((UINT64CONST(1) << PLACE_BITS) - 1)
 extern uint64 order_place(const SortOrder *order, const void *image);
-extern int	order_compare_places(const SortOrder *order, const void *a,
-								 const void *b);
 
-/*
- * order_string sets *string to the string that orders a tuple among those with
- * equal words.  Returns false if this tuple has no string that can be read in
- * place; others may have one.  Only if order->has_strings.
- */
-static inline bool
-order_string(const SortOrder *order, const void *tuple, KeyString *string)
-{
-	const char *value = (const char *) tuple + order->string_offset;
-
-	/* (an external value's header looks like a short one with size 0) */
-	if (likely(order->string_offset > 0 &&
-			   (*(const uint64 *) tuple & order->string_unless) == 0 &&
-			   VARATT_IS_SHORT(value) && VARSIZE_SHORT(value) > 0))
-	{
-		string->bytes = value + VARHDRSZ_SHORT;
-		string->length = (int) VARSIZE_SHORT(value) - VARHDRSZ_SHORT;
-		return true;
-	}
-	return order->own->string(tuple, string, order->state);
-}
-
-/*
- * order_has_last_words: true if a word decides between tuples whose key columns
- * are equal.
- */
+/* True if a word decides between tuples whose key columns are equal. */
 static inline bool
 order_has_last_words(const SortOrder *order)
 {
 	return !order->stable && order->own->last_word != NULL;
 }
 
-/* order_words_decide: true if tuples with these words compare equal. */
+/* True if tuples with these words compare equal. */
 static inline bool
 order_words_decide(const SortOrder *order, const uint64 *words)
 {
@@ -181,8 +157,8 @@ order_compare_keys(SortOrder *order, const void *a, const void *b)
 }
 
 /*
- * order_sorts_bytes: true if tuples that compare equal may be ordered by their
- * bytes afterwards, without the variant.
+ * True if tuples that compare equal may be ordered by their bytes afterwards,
+ * without the variant.
  */
 static inline bool
 order_sorts_bytes(const SortOrder *order)
@@ -227,16 +203,17 @@ static inline int
 order_compare_in_memory(SortOrder *order, const void *a, const void *b)
 {
 	int			cmp = order_compare_tuples(order, a, b);
+	uint64		left;
+	uint64		right;
 
 	if (likely(cmp != 0) || !order->stable)
 		return cmp;
-	return order_compare_places(order, a, b);
+	left = order_place(order, a);
+	right = order_place(order, b);
+	return (left > right) - (left < right);
 }
 
-/*
- * entry_image returns the image of an entry in memory, whose address is the
- * last of the entry's 'stride' words.
- */
+/* The image of an entry: its address is the last of 'stride' words. */
 static inline const char *
 entry_image(const uint64 *entry, int stride)
 {
@@ -258,10 +235,7 @@ order_compare_equal(SortOrder *order, const uint64 *a_words, const void *a,
 	return order_compare_tuples(order, a, b);
 }
 
-/*
- * order_same_slice: true if two tuples with equal words must be in the same
- * slice.
- */
+/* True if two tuples with equal words must be in the same slice. */
 static inline bool
 order_same_slice(const SortOrder *order, const uint64 *a_words, const void *a,
 				 const uint64 *b_words, const void *b)

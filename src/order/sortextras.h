@@ -69,11 +69,9 @@ typedef struct SortVariant
 	 * Of flat images, optional.  If head_bytes is not 0, tuples with equal
 	 * words that compare equal may be ordered by their bytes without further
 	 * calls of compare, and head_bytes of their first 8 bytes count in that
-	 * order.  words_decide, which requires that, is key_words_decide of the
-	 * key.
+	 * order.  Then compare orders tuples by the columns of the key alone.
 	 */
 	int			head_bytes;
-	bool		(*words_decide) (const void *state, uint64 *unless);
 
 	/*
 	 * Of flat images, optional: sets *string to the string of the key
@@ -81,14 +79,6 @@ typedef struct SortVariant
 	 * Returns false if there is none, or none that can be read in place.
 	 */
 	bool		(*string) (const void *tuple, KeyString *string, void *state);
-
-	/*
-	 * Optional: returns the usual offset in bytes of that string in an image,
-	 * so that callers find it without a call, if the string is all of a
-	 * varlena.  The offset holds for images whose first 8 bytes, as a word,
-	 * have none of the bits of *unless.  0: there is no such offset.
-	 */
-	int			(*string_offset) (uint64 *unless, void *state);
 
 	/*
 	 * Of flat images, optional: true if a cheap test shows that two tuples

@@ -136,7 +136,7 @@ strings_are_enough(const PtSort *sort)
 
 	return sort->order.has_strings &&
 		((sort->all_put && sort->options.role == PTSORT_SERIAL) ||
-		 (expected > 0 && (double) ms->used / ms->count * expected < most));
+		 (expected > 0 && (double) memsort_used(ms) / ms->count * expected < most));
 }
 
 /*
@@ -254,7 +254,7 @@ note_learning(PtSort *sort)
 {
 	int64		transient = (int64) key_peak_memory(sort->key) -
 		(int64) key_memory(sort->key);
-	int64		memory = sort_other_memory(sort) + sort->memsort->used;
+	int64		memory = sort_other_memory(sort) + memsort_used(sort->memsort);
 
 	sort->peak_memory = Max(sort->peak_memory, memory + Max(transient, 0));
 }

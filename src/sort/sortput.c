@@ -34,8 +34,8 @@
 /* The largest image that the contract allows, in bytes. */
 #define MAX_IMAGE			(MaxAllocSize + 1)
 
-/* Ordering fewer tuples than this is not timed. */
-#define UNTIMED_TUPLES		256
+/* For fewer tuples than this, time and memory are not measured. */
+#define FEW_TUPLES			256
 
 /*
  * Returns the part of the budget for entries: all except the sort's other
@@ -58,18 +58,14 @@ entries_budget(PtSort *sort)
 static void
 begin_memory(PtSort *sort)
 {
-	bool		bounded = sort->options.bound > 0;
-
 	if (sort->memsort)
 	{
 		sort_note_memory(sort);
-		memsort_leave(sort->memsort);
+		memsort_free(sort->memsort);
 		sort->memsort = NULL;
 	}
 	sort->memsort = memsort_create(&sort->order, entries_budget(sort),
-								   bounded ? 0 : sort->options.expected_tuples);
-	if (sort_wants_short_runs(sort))
-		memsort_want_scratch(sort->memsort);
+								   sort_wants_short_runs(sort));
 }
 
 void
@@ -92,7 +88,7 @@ sort_entries_in_memory(PtSort *sort)
 	instr_time	start;
 
 	/* for few tuples, measuring time and memory costs more than sorting */
-	if (sort->memsort->count < UNTIMED_TUPLES && !sort->learning)
+	if (sort->memsort->count < FEW_TUPLES && !sort->learning)
 	{
 		memsort_sort(sort->memsort);
 		return;
@@ -436,6 +432,5 @@ sort_end_runs(PtSort *sort)
 	sort_note_memory(sort);
 	memsort_free(sort->memsort);
 	sort->memsort = NULL;
-	chunk_give_back();
 	sort_join_runs(sort);
 }

@@ -23,7 +23,7 @@
 
 /*
  * sort_begin_putting prepares for tuples to be put, for the first time or
- * again; then it frees most of the memory that the previous ones used.
+ * again; then it frees the memory that the previous ones used, if it was much.
  */
 extern void sort_begin_putting(PtSort *sort);
 

@@ -137,7 +137,7 @@ sort_note_memory(PtSort *sort)
 	if (sort->memsort)
 	{
 		now += sort->memsort->peak;
-		sort->memsort->peak = sort->memsort->used;
+		sort->memsort->peak = memsort_used(sort->memsort);
 	}
 	sort->peak_memory = Max(sort->peak_memory, now);
 }

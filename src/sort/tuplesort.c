@@ -432,8 +432,6 @@ sort_end(PtSort *sort)
 		run_close(sort->runs[i]);
 	if (sort->tapeset)
 		tapeset_close(sort->tapeset);
-	if (sort->memsort)
-		memsort_leave(sort->memsort);
 	MemoryContextDelete(sort->variant_context);
 }
 

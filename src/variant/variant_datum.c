@@ -142,12 +142,6 @@ datum_rekey(const void *tuple, uint64 *words, void *arg)
 	key_words(state->key, &value, &isnull, words);
 }
 
-static bool
-datum_words_decide(const void *arg, uint64 *unless)
-{
-	return key_words_decide(((const DatumState *) arg)->key, unless);
-}
-
 static const SortVariant datum_variant = {
 	.base = {
 		.name = "datum",
@@ -159,7 +153,6 @@ static const SortVariant datum_variant = {
 	.string = datum_string,
 	.compare_values = datum_compare_values,
 	.head_bytes = sizeof(uint64),
-	.words_decide = datum_words_decide,
 };
 
 static const SortVariant exact_variant = {

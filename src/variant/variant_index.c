@@ -205,21 +205,6 @@ index_string(const void *tuple, KeyString *string, void *arg)
 	return !isnull && key_string(state->key, value, string);
 }
 
-/* The value of the first column follows the header if no column is null. */
-static int
-index_string_offset(uint64 *unless, void *arg)
-{
-	IndexSort  *state = arg;
-	IndexTupleData nulls = {.t_info = INDEX_NULL_MASK};
-
-	StaticAssertStmt(sizeof(IndexTupleData) == sizeof(uint64),
-					 "an index tuple's header must be a word");
-	if (state->string_attno != 1)
-		return 0;
-	memcpy(unless, &nulls, sizeof(uint64));
-	return sizeof(IndexTupleData);
-}
-
 static bool
 index_same_key(const void *a, const void *b)
 {
@@ -289,7 +274,6 @@ static const SortVariant index_variant = {
 	.key = index_key,
 	.rekey = index_rekey,
 	.string = index_string,
-	.string_offset = index_string_offset,
 	.same_key = index_same_key,
 	.compare_keys = index_compare_keys,
 	.last_word = index_last_word,
@@ -307,7 +291,6 @@ static const SortVariant index_unique_variant = {
 	.key = index_key,
 	.rekey = index_rekey,
 	.string = index_string,
-	.string_offset = index_string_offset,
 	.has_postponed = index_has_postponed,
 	.reset = index_reset,
 };

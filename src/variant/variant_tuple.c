@@ -223,12 +223,6 @@ tuple_rekey(const void *tuple, uint64 *words, void *arg)
 	tuple_words((TupleState *) arg, tuple, words);
 }
 
-static bool
-tuple_words_decide(const void *arg, uint64 *unless)
-{
-	return key_words_decide(((const TupleState *) arg)->key, unless);
-}
-
 static const SortVariant tuple_variant = {
 	.base = {
 		.name = "minimal tuple",
@@ -241,7 +235,6 @@ static const SortVariant tuple_variant = {
 	.compare_values = tuple_compare_values,
 	/* padding follows the length, see keep_first */
 	.head_bytes = sizeof(((MinimalTuple) NULL)->t_len),
-	.words_decide = tuple_words_decide,
 };
 
 /* Find out how far tuples must be deformed to get the key columns. */
