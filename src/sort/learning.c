@@ -136,7 +136,9 @@ strings_are_enough(const PtSort *sort)
 
 	return sort->order.has_strings &&
 		((sort->all_put && sort->options.role == PTSORT_SERIAL) ||
-		 (expected > 0 && (double) memsort_used(ms) / ms->count * expected < most));
+		 (expected > 0 &&
+		  (double) memsort_used(ms) / ms->count * expected < most));
+		  (double) memsort_used(ms) / ms->count * expected < most));
 }
 
 /*
