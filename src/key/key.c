@@ -32,6 +32,7 @@
 #include "access/nbtree.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
 
 #include "debug.h"
@@ -42,7 +43,6 @@
 #include "text/text_code.h"
 #include "text/text_compare.h"
 #include "text/text_rank.h"
-#include "text/text_word.h"
 
 
 /* SortKeyWord: the word or words of one column. */
@@ -56,7 +56,7 @@ typedef struct SortKeyWord
 								 * bytes */
 	bool		text;			/* true if a code can be learned */
 	TextForm	form;			/* form of the values for that code */
-	const TextRanks *ranks;		/* order of these values; NULL: bytewise */
+	TextRanks  *ranks;			/* order of these values; NULL: bytewise */
 	TextCode   *code;			/* makes one or two words; NULL until learning
 								 * begins */
 	int			nwords;
@@ -94,7 +94,7 @@ struct PtSortKey
 	bool		exact;			/* true if all columns are in the pack */
 	bool		learning;		/* true until the code is learned or given up */
 	bool		make_early;		/* make words without a code while learning */
-	Size		limit;			/* bytes for learning; 0: not set */
+	Size		limit;			/* bytes for learning */
 	KeyPack		pack;			/* used if exact, or for several columns; else
 								 * empty */
 	SortKeyWord word;			/* a word of its own, or the last field of the
@@ -123,10 +123,10 @@ word_of_support(SortKeyWord *word, int column)
  * The order of a collation that is not bytewise, or NULL if its tables do not
  * prove it.
  */
-static const TextRanks *
+static TextRanks *
 find_ranks(Oid collation)
 {
-	return ptsort_use_collation_tables ? text_rank_create(collation) : NULL;
+	return ptsort_use_collation_tables ? text_rank_find(collation) : NULL;
 }
 
 /* Make words of the C library's text without learning, if there are none. */
@@ -135,7 +135,7 @@ offer_text_word(PtSortKey *key, const KeyColumn *column)
 {
 	SortKeyWord *word = &key->word;
 	bool		padded = column->sortsupport == F_BPCHAR_SORTSUPPORT;
-	const TextRanks *ranks;
+	TextRanks  *ranks;
 
 	if (word->make != NULL ||
 		(!padded && column->sortsupport != F_BTTEXTSORTSUPPORT) ||
@@ -193,7 +193,7 @@ static void
 init_support(PtSortKey *key, SortSupport ssup, const KeyColumn *column)
 {
 	bool		padded = column->sortsupport == F_BPCHAR_SORTSUPPORT;
-	const TextRanks *ranks = NULL;
+	TextRanks  *ranks = NULL;
 
 	/* raises an error if a collation is needed and there is none */
 	key_column_support(column, false, ssup);
@@ -279,6 +279,7 @@ new_key(int ncolumns)
 	key = palloc0(add_size(offsetof(PtSortKey, support),
 						   mul_size(ncolumns, sizeof(SortSupportData))));
 	key->context = CurrentMemoryContext;
+	key->limit = MaxAllocSize;
 	key->ncolumns = ncolumns;
 	key->string_column = -1;
 	return key;
@@ -503,11 +504,13 @@ ascending_words(PtSortKey *key, Datum value, uint64 *words)
 {
 	SortKeyWord *word = &key->word;
 
-	if (word->code)
+	if (word->code && !key->learning)
 	{
 		text_code_words(word->code, value, words);
 		return;
 	}
+	if (word->code)
+		text_code_show(word->code, value);
 	if (word->bytes)
 	{
 		key_column_two_words(value, words);
@@ -644,21 +647,9 @@ key_string_decides(const PtSortKey *key)
 bool
 key_string(const PtSortKey *key, Datum value, KeyString *string)
 {
-	struct varlena *varlena = (struct varlena *) DatumGetPointer(value);
-
-	if (key->string_form == TEXT_NAME)
-	{
-		string->bytes = NameStr(*DatumGetName(value));
-		string->length = strnlen(string->bytes, NAMEDATALEN);
-		return true;
-	}
-	if (VARATT_IS_COMPRESSED(varlena) || VARATT_IS_EXTERNAL(varlena))
+	if (!text_is_plain(key->string_form, value))
 		return false;
-	string->bytes = VARDATA_ANY(varlena);
-	string->length = VARSIZE_ANY_EXHDR(varlena);
-	if (key->string_form == TEXT_PADDED)
-		string->length = bpchartruelen(unconstify(char *, string->bytes),
-									   string->length);
+	string->bytes = text_string(key->string_form, value, &string->length);
 	return true;
 }
 
@@ -709,7 +700,7 @@ key_memory(const PtSortKey *key)
 Size
 key_growth(const PtSortKey *key)
 {
-	return key_has_learned(key) ? text_code_growth(key->word.code) : 0;
+	return 0;
 }
 
 Size
@@ -721,7 +712,7 @@ key_peak_memory(const PtSortKey *key)
 bool
 key_can_learn(PtSortKey *key, bool many)
 {
-	const TextRanks *ranks = key->word.ranks;
+	TextRanks  *ranks = key->word.ranks;
 
 	if (ranks == NULL)
 		return true;
@@ -735,9 +726,7 @@ key_begin_learning(PtSortKey *key)
 	MemoryContext old = MemoryContextSwitchTo(key->context);
 
 	word->code = text_code_create(word->form, word->ranks,
-								  word->ranks ? word->nwords : 1);
-	if (key->limit > 0)
-		text_code_limit(word->code, key->limit);
+								  word->ranks ? word->nwords : 1, key->limit);
 	MemoryContextSwitchTo(old);
 }
 
@@ -755,10 +744,10 @@ end_learning(PtSortKey *key)
 void
 key_learn(PtSortKey *key, StringInfo result)
 {
-	text_code_learn(key->word.code);
-	end_learning(key);
 	if (result)
 		text_code_export(key->word.code, result);
+	text_code_learn(key->word.code);
+	end_learning(key);
 }
 
 void
@@ -768,7 +757,7 @@ key_adopt(PtSortKey *key, const char *learned, Size length)
 		elog(ERROR, "the tables of a collation prove its order in one process only");
 	key_begin_learning(key);
 	text_code_import(key->word.code, learned, length);
-	end_learning(key);
+	key_learn(key, NULL);
 }
 
 bool

@@ -256,32 +256,13 @@ is_whole_word(const KeyPack *pack)
 		pack->fields[0].kind != FIELD_WORD;
 }
 
-/* True if values of this kind are their own bits. */
-static bool
-kind_by_value(FieldKind kind)
-{
-	switch (kind)
-	{
-		case FIELD_BOOL:
-		case FIELD_CHAR:
-		case FIELD_INT16:
-		case FIELD_INT32:
-		case FIELD_INT64:
-		case FIELD_UINT32:
-		case FIELD_UINT64:
-			return true;
-		default:
-			return false;
-	}
-}
-
 bool
 key_pack_single(const KeyPack *pack, KeySingle *single)
 {
 	const KeyField *field = &pack->fields[0];
 	uint64		null_bit = UINT64CONST(1) << 63;
 
-	if (pack->nfields != 1 || !kind_by_value(field->kind))
+	if (pack->nfields != 1 || field->kind > FIELD_UINT64)
 		return false;
 	memset(single, 0, sizeof(KeySingle));
 	single->bits = field->bits;

@@ -24,7 +24,10 @@
 
 #include "key/key_entry.h"
 
-/* FieldKind: how a value becomes the bits of a field. */
+/*
+ * FieldKind: how a value becomes the bits of a field.  Those up to FIELD_UINT64
+ * are passed by value.
+ */
 typedef enum FieldKind
 {
 	FIELD_NONE,					/* unknown: the column cannot be packed */
