@@ -698,12 +698,6 @@ key_memory(const PtSortKey *key)
 }
 
 Size
-key_growth(const PtSortKey *key)
-{
-	return 0;
-}
-
-Size
 key_peak_memory(const PtSortKey *key)
 {
 	return text_code_peak_memory(key->word.code);

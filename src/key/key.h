@@ -183,8 +183,8 @@ extern const KeyForm *key_form(const PtSortKey *key);
  * are made from then on.  Before, learning costs nothing.
  *
  * key_learn learns from the sample, and appends to 'result', unless that is
- * NULL, the data for key_adopt in another process.  Learning may reduce the
- * number of words.
+ * NULL, the data from which key_adopt learns the same in another process.
+ * Learning may reduce the number of words.
  *
  * key_forgo_learning ends learning without a result: from then on words are
  * those made without a code.  Returns true if words made before carry less
@@ -233,12 +233,8 @@ extern Size key_limit(PtSortKey *key, Size limit);
  */
 extern bool key_drop_word(PtSortKey *key);
 
-/*
- * key_memory returns the bytes that the key uses now, key_growth how many more
- * a key that has learned may use later.
- */
+/* key_memory returns the bytes that the key uses now. */
 extern Size key_memory(const PtSortKey *key);
-extern Size key_growth(const PtSortKey *key);
 
 /*
  * key_peak_memory returns the maximum memory used during learning, in bytes.

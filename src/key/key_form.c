@@ -15,7 +15,6 @@ add_step(KeyForm *form, const KeyField *field)
 {
 	FormStep   *step = &form->steps[form->nsteps++];
 	int			null_at = field->at + field->bits;
-	uint64		null_bit = (UINT64CONST(1) << 63) >> (null_at % 64);
 
 	step->word = field->at / 64;
 	step->shift = field->at % 64;
@@ -26,11 +25,7 @@ add_step(KeyForm *form, const KeyField *field)
 	step->within = field->kind == FIELD_UUID_LOW ? sizeof(uint64) : 0;
 	step->flip = field->flip;
 	if (key_pack_has_null_bit(field))
-	{
-		form->null_bits[null_at / 64] |= null_bit;
-		if (field->nulls_first)
-			form->not_null[null_at / 64] |= null_bit;
-	}
+		form->null_bits[null_at / 64] |= key_bit(null_at);
 }
 
 KeyForm *
@@ -42,6 +37,7 @@ key_form_create(const KeyPack *pack, TupleDesc desc, int nwords)
 
 	form->desc = desc;
 	form->nwords = nwords;
+	memcpy(form->not_null, pack->not_null, sizeof(form->not_null));
 	for (int i = 0; i < desc->natts; i++)
 	{
 		Form_pg_attribute att = TupleDescAttr(desc, i);
@@ -70,11 +66,10 @@ find_nulls(const KeyForm *form, const uint64 *entry, bool *isnull)
 	{
 		const FormStep *step = &form->steps[i];
 		int			at = step->word * 64 + step->shift + 64 - step->unused;
-		uint64		bit = (UINT64CONST(1) << 63) >> (at % 64);
 
 		/* a uuid's second field has the null bit, and comes last */
-		isnull[step->column] =
-			((entry[at / 64] ^ form->not_null[at / 64]) & bit) != 0;
+		isnull[step->column] = ((entry[at / 64] ^ form->not_null[at / 64]) &
+								key_bit(at)) != 0;
 	}
 }
 

@@ -47,6 +47,13 @@ typedef enum FieldKind
 								 * rebuilt */
 } FieldKind;
 
+/* key_bit returns the bit at a position of the words, see put_bits. */
+static inline uint64
+key_bit(int at)
+{
+	return (UINT64CONST(1) << 63) >> (at % 64);
+}
+
 /* One field. */
 typedef struct KeyField
 {

@@ -83,7 +83,7 @@
 /*
  * Returns the part of the budget for entries: all except the sort's other
  * memory, the memory that writing a run will need, and the memory that a key
- * may still need, whether it is learning or not.
+ * needs to learn.
  */
 static int64
 entries_budget(PtSort *sort)
@@ -95,8 +95,6 @@ entries_budget(PtSort *sort)
 		others += sort->write_buffer + RUN_WRITER_MEMORY;
 	if (sort->learning)
 		others += sort->learning_limit - (int64) key_memory(sort->key);
-	else if (sort->key)
-		others += key_growth(sort->key);
 	budget = Max(sort->options.budget - others,
 				 sort->options.budget / ENTRIES_PART);
 	return Min(budget, sort_run_memory(sort));

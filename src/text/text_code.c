@@ -41,11 +41,8 @@
 #define MAX_WEIGHTS(limit) \
 	Min((limit) / 16 / TEXT_SYMBOL_BYTES, TEXT_SYMBOL_WEIGHTS)
 
-/* Minimum fraction of the sample that has the prefix. */
-#define PREFIX_FRACTION		0.95
-
-/* Minimum ratio of distinct plain words to strings in the sample. */
-#define PLAIN_FRACTION		0.98
+/* The fraction of the sample that is meant by nearly all of its strings. */
+#define NEARLY_ALL			0.95
 
 /*
  * Conditions for learning when there are few tuples.  Bytewise strings: fewer
@@ -138,9 +135,6 @@ text_code_create(TextForm form, const TextRanks *ranks, int nwords,
 Size
 text_code_most_memory(Size limit)
 {
-	StaticAssertStmt(TEXT_SYMBOL_WEIGHTS * TEXT_SYMBOL_LEARNING_BYTES <=
-					 TEXT_MODEL_MEMORY,
-					 "the model's share is too small for choosing symbols");
 	return SAMPLE_LIMIT(limit) + MODEL_LIMIT(limit) +
 		MAX_WEIGHTS(limit) * TEXT_SYMBOL_BYTES + sizeof(TextSymbols);
 }
@@ -570,7 +564,7 @@ learn_prefix(TextCode *code)
 {
 	TextPrefix *prefix = &code->prefix;
 	const char *string;
-	int			length = text_sample_prefix(&code->sample, PREFIX_FRACTION,
+	int			length = text_sample_prefix(&code->sample, NEARLY_ALL,
 											&string);
 	const char *at = prefix->bytes;
 	const char *end = at + length;
@@ -606,15 +600,7 @@ plain_is_enough(TextCode *code)
 	int			n = code->sample.nstrings;
 
 	return code->bytewise && code->nwords == 1 && n > 0 &&
-		text_sample_count_words(&code->sample) >= PLAIN_FRACTION * n;
-}
-
-/* True if the string begins with the prefix. */
-static bool
-has_prefix(const TextPrefix *prefix, const char *string, int length)
-{
-	return prefix->npairs > 0 && length >= prefix->length &&
-		memcmp(string, prefix->bytes, prefix->length) == 0;
+		text_sample_count_words(&code->sample) >= NEARLY_ALL * n;
 }
 
 /* Count a string in the model, without the prefix unless 'full'. */
@@ -622,11 +608,13 @@ static void
 count_string(TextCode *code, TextCounts *counts, const char *string,
 			 int length, bool full)
 {
+	const TextPrefix *prefix = &code->prefix;
 	const char *end = string + length;
 	int			most = full ? length : COUNTED_CHARACTERS * code->nwords;
 
-	if (!full && has_prefix(&code->prefix, string, length))
-		string += code->prefix.length;
+	if (!full && prefix->npairs > 0 && length >= prefix->length &&
+		memcmp(string, prefix->bytes, prefix->length) == 0)
+		string += prefix->length;
 	code->symbols->taken = 0;
 	text_model_count(counts, -1);
 	for (int n = 0; string < end && n < most; n++)

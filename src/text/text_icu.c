@@ -59,26 +59,25 @@ typedef struct USet USet;
 typedef uint16 UChar;
 
 /* Constants of ICU. */
-#define UCOL_ALTERNATE_HANDLING		1
-#define UCOL_NORMALIZATION_MODE		4
-#define UCOL_NUMERIC_COLLATION		7
-#define UCOL_ON						17
-#define UCOL_SHIFTED				20
-#define UCOL_NON_IGNORABLE			21
-#define UCOL_NULLORDER				(-1)
-#define UCHAR_LEAD_CLASS			0x1010
-#define UCHAR_TRAIL_CLASS			0x1011
+enum
+{
+	UCOL_ALTERNATE_HANDLING = 1,
+	UCOL_NORMALIZATION_MODE = 4,
+	UCOL_NUMERIC_COLLATION = 7,
+	UCOL_ON = 17,
+	UCOL_SHIFTED = 20,
+	UCOL_NON_IGNORABLE = 21,
+	UCOL_NULLORDER = -1,
+	UCHAR_LEAD_CLASS = 0x1010,
+	UCHAR_TRAIL_CLASS = 0x1011
+};
 
 /* Bits that are set in the second half of an element, but not in the first. */
 #define SECOND_HALF		0xC0
 
-/*
- * Range of releases of ICU, and maximum length of a function's name with its
- * suffix.
- */
+/* Range of releases of ICU. */
 #define FIRST_RELEASE	60
 #define LAST_RELEASE	99
-#define MAX_NAME		64
 
 /* Maximum length of a sequence with weights of its own, as returned by ICU. */
 #define MAX_CONTRACTION 64
@@ -90,15 +89,18 @@ typedef uint16 UChar;
 #define LATIN_END		0x180
 
 /* Room for the sort key of two characters, which is much shorter. */
-#define MAX_SORT_KEY	256
+#define MAX_SORT_KEY	(4 * MAX_CONTRACTION)
 
 /*
  * The character that precedes a script's representative letter; and the range
  * of all characters of this kind.
  */
-#define SCRIPT_MARK		0xFDD1
-#define FIRST_MARK		0xFDD0
-#define LAST_MARK		0xFDEF
+enum
+{
+	FIRST_MARK = 0xFDD0,
+	SCRIPT_MARK = 0xFDD1,
+	LAST_MARK = 0xFDEF
+};
 
 /*
  * The functions called: result, name and arguments.  Errors are > 0, warnings
@@ -198,7 +200,7 @@ static IcuFunctions icu_functions;
 static void *
 find_function(const char *name, int release)
 {
-	char		symbol[MAX_NAME];
+	char		symbol[NAMEDATALEN];
 
 	if (release == 0)
 		return dlsym(RTLD_DEFAULT, name);

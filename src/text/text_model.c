@@ -38,7 +38,7 @@
 #define MAX_TABLES		1024
 
 /* With more symbols than this, contexts of two symbols rarely repeat. */
-#define MAX_SYMBOLS_TWO	128
+#define MAX_SYMBOLS_TWO	(TEXT_MODEL_MAX_SYMBOLS / 2)
 
 struct TextCounts
 {

@@ -47,7 +47,7 @@ typedef struct TextModel
 
 typedef struct TextCounts TextCounts;
 
-/* The first pass counts one string in TEXT_MODEL_PART. */
+/* What is only estimated is counted in one string of TEXT_MODEL_PART. */
 #define TEXT_MODEL_PART	4
 
 /* Maximum memory of counts and model in bytes, if the limit allows. */

@@ -12,9 +12,7 @@
 
 #include "text/text_sample.h"
 #include "util.h"
-
-/* Initial size of the block in bytes. */
-#define FIRST_ROOM		1024
+#include "utils/memutils.h"
 
 /* Number of strings whose beginnings text_sample_prefix tries. */
 #define CANDIDATES		3
@@ -24,7 +22,7 @@ text_sample_init(TextSample *sample, Size limit)
 {
 	memset(sample, 0, sizeof(TextSample));
 	sample->limit = limit;
-	sample->room = FIRST_ROOM;
+	sample->room = ALLOCSET_SMALL_INITSIZE;
 	sample->data = palloc(sample->room);
 }
 

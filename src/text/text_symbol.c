@@ -25,9 +25,6 @@
 /* Maximum weights that share a first symbol: no pair must be PAIR_VARIES. */
 #define MAX_SHARING		(MAX_SYMBOLS - 2)
 
-/* The weights of one in COUNTED_STRINGS strings of the sample are counted. */
-#define COUNTED_STRINGS 4
-
 TextSymbols *
 text_symbol_create(const TextRanks *ranks, int max_weights)
 {
@@ -250,7 +247,7 @@ count_places(TextSymbols *symbols, const TextSample *sample,
 	{
 		const char *end = string + length;
 
-		if (n++ % COUNTED_STRINGS != 0)
+		if (n++ % TEXT_MODEL_PART != 0)
 			continue;
 		symbols->taken = 0;
 		while (string < end)
@@ -318,7 +315,7 @@ text_symbol_learn(TextSymbols *symbols, const TextSample *sample)
 	uint16	   *turns;
 	int			nplaces;
 
-	StaticAssertStmt(sizeof(*counts) + sizeof(*turns) ==
+	StaticAssertStmt(sizeof(*counts) + sizeof(*turns) <=
 					 TEXT_SYMBOL_LEARNING_BYTES, "what a weight takes");
 	learn_weights(symbols, sample);
 	nplaces = symbols->nweights + 1;

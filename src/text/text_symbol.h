@@ -40,12 +40,12 @@
 #define TEXT_WIDE		8192
 
 /*
- * Maximum number of weights that are learned, bytes of each, and bytes of each
- * while learning.
+ * Bytes of each learned weight, further bytes while learning, and the maximum
+ * number of weights: the latter bytes are taken from the model's memory.
  */
-#define TEXT_SYMBOL_WEIGHTS	30000
 #define TEXT_SYMBOL_BYTES	(sizeof(uint32) + sizeof(uint16))
-#define TEXT_SYMBOL_LEARNING_BYTES	10
+#define TEXT_SYMBOL_LEARNING_BYTES	(2 * TEXT_SYMBOL_BYTES)
+#define TEXT_SYMBOL_WEIGHTS	(TEXT_MODEL_MEMORY / TEXT_SYMBOL_LEARNING_BYTES)
 
 typedef struct TextSymbols
 {

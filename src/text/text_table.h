@@ -17,9 +17,12 @@
  * Rules of a pass, as in localedef: its direction, and whether positions
  * count.
  */
-#define RULE_FORWARD	1
-#define RULE_BACKWARD	2
-#define RULE_POSITION	4
+enum
+{
+	RULE_FORWARD = 1,
+	RULE_BACKWARD = 2,
+	RULE_POSITION = 4
+};
 
 /* Number of cached elements, a power of two. */
 #define KEPT_ELEMENTS	8192

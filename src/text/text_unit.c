@@ -23,7 +23,7 @@
 
 /* Number of cached characters and units; powers of two. */
 #define KEPT_CHARACTERS 8192
-#define KEPT_UNITS		4096
+#define KEPT_UNITS		(KEPT_CHARACTERS / 2)
 
 /* Maximum size of a cached unit: three Hangul letters, "ddzs". */
 #define MAX_UNIT_BYTES	14
