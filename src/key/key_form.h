@@ -9,8 +9,6 @@
  * nulls.  A tuple then takes a few shifts and stores.  Tuples with nulls,
  * whose columns have other offsets, take a slower path.
  *
- * key_entry.h defines the entries.
- *
  *-------------------------------------------------------------------------
  */
 #ifndef PTSORT_KEY_FORM_H

@@ -65,9 +65,8 @@ static inline int32
 next_element(const TextRanks *ranks, const unsigned char **string,
 			 const unsigned char *end)
 {
-	if (unlikely(ranks->single))
-		return text_table_single(&ranks->proof->tables, *(*string)++);
-	return text_table_element(&ranks->proof->tables, string, end);
+	return text_table_element(&ranks->proof->tables, string,
+							  unlikely(ranks->single) ? *string + 1 : end);
 }
 
 

@@ -157,15 +157,6 @@ text_table_next(const CollateTables *tables, const unsigned char **string,
 	return element.index;
 }
 
-/* text_table_single: see text_table.h. */
-int32
-text_table_single(const CollateTables *tables, unsigned char byte)
-{
-	const unsigned char *string = &byte;
-
-	return text_table_element(tables, &string, string + 1);
-}
-
 /* text_table_continues: see text_table.h. */
 bool
 text_table_continues(const CollateTables *tables, const unsigned char *bytes,

@@ -111,10 +111,6 @@ extern int32 text_table_next(const CollateTables *tables,
 extern bool text_table_continues(const CollateTables *tables,
 								 const unsigned char *bytes, int n);
 
-/* text_table_single returns the index of the element of this byte alone. */
-extern int32 text_table_single(const CollateTables *tables,
-							   unsigned char byte);
-
 /*
  * text_table_weight_length returns the length in bytes of a weight that begins
  * with this byte, 0 if no weight does.

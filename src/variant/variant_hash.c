@@ -5,7 +5,7 @@
  *
  * An index tuple of a hash index is a hash code and a heap TID.  The order is
  * that of the buckets, then of the codes, then of the TIDs.  So the entry of an
- * exact key (key_entry.h) holds all of the tuple: one word for the bucket and
+ * exact key (key_pack.h) holds all of the tuple: one word for the bucket and
  * the code, and one for the TID.  There is no tuple until one is read.
  *
  *-------------------------------------------------------------------------
@@ -16,7 +16,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "key/key_entry.h"
+#include "key/key_pack.h"
 #include "sort/sortput.h"
 #include "sort/sortread.h"
 #include "variant/variants.h"
