@@ -114,9 +114,9 @@ DATA = $(wildcard ptsort--*.sql)
 LAYERS = \
 	util fault stamp segment debug \
 	$(addprefix text/, \
-		text_table text_pass text_icu text_unit text_rank text_collation text_sample text_model text_symbol text_count text_memo text_code text_compare text_word) \
+		text_table text_pass text_icu text_unit text_rank text_sample text_model text_symbol text_memo text_code text_compare) \
 	$(addprefix key/, \
-		key_entry key_pack key_form key_column key) \
+		key_pack key_form key_column key) \
 	$(addprefix order/, \
 		sortextras order) \
 	$(addprefix tape/, \

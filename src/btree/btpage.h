@@ -22,7 +22,7 @@
 
 #include "access/itup.h"
 #include "access/nbtree.h"
-#include "key/key_entry.h"
+#include "key/key_pack.h"
 #include "util.h"
 #include "utils/rel.h"
 

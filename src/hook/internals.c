@@ -51,13 +51,10 @@ static bool
 compare_ranks(Oid collation, const char *a, int a_length, const char *b,
 			  int b_length, int *cmp)
 {
-	TextRanks  *ranks = text_rank_create(collation);
-	bool		decided = ranks != NULL && text_rank_prepare(ranks) &&
-		text_rank_compare(ranks, 0, a, a_length, b, b_length, cmp);
+	TextRanks  *ranks = text_rank_find(collation);
 
-	if (ranks)
-		pfree(ranks);
-	return decided;
+	return ranks != NULL && text_rank_prepare(ranks) &&
+		text_rank_compare(ranks, 0, a, a_length, b, b_length, cmp);
 }
 
 static void

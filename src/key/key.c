@@ -32,6 +32,7 @@
 #include "access/nbtree.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
 
 #include "debug.h"
@@ -42,7 +43,6 @@
 #include "text/text_code.h"
 #include "text/text_compare.h"
 #include "text/text_rank.h"
-#include "text/text_word.h"
 
 
 /* SortKeyWord: the word or words of one column. */
@@ -54,7 +54,7 @@ typedef struct SortKeyWord
 	FieldKind	kind;			/* kind of a value that could be packed */
 	bool		text;			/* true if a code can be learned */
 	TextForm	form;			/* form of the values for that code */
-	const TextRanks *ranks;		/* order of these values; NULL: bytewise */
+	TextRanks  *ranks;			/* order of these values; NULL: bytewise */
 	TextCode   *code;			/* makes one or two words; NULL until learning
 								 * begins; until then words are 0 if there are
 								 * ranks */
@@ -80,7 +80,7 @@ struct PtSortKey
 	int			nwords;
 	bool		exact;			/* true if all columns are in the pack */
 	bool		learning;		/* true until the code is learned or given up */
-	Size		limit;			/* bytes for learning; 0: not set */
+	Size		limit;			/* bytes for learning */
 	KeyPack		pack;			/* used if exact, or for several columns; else
 								 * empty */
 	SortKeyWord word;			/* a word of its own, or the last field of the
@@ -108,10 +108,10 @@ word_of_support(SortKeyWord *word, int column)
  * The order of a collation that is not bytewise, or NULL if its tables do not
  * prove it.
  */
-static const TextRanks *
+static TextRanks *
 find_ranks(Oid collation)
 {
-	return ptsort_use_collation_tables ? text_rank_create(collation) : NULL;
+	return ptsort_use_collation_tables ? text_rank_find(collation) : NULL;
 }
 
 /* Make words of the C library's text without learning, if there are none. */
@@ -120,7 +120,7 @@ offer_text_word(PtSortKey *key, const KeyColumn *column)
 {
 	SortKeyWord *word = &key->word;
 	bool		padded = column->sortsupport == F_BPCHAR_SORTSUPPORT;
-	const TextRanks *ranks;
+	TextRanks  *ranks;
 
 	if (word->make != NULL ||
 		(!padded && column->sortsupport != F_BTTEXTSORTSUPPORT) ||
@@ -176,7 +176,7 @@ static void
 init_support(PtSortKey *key, SortSupport ssup, const KeyColumn *column)
 {
 	bool		padded = column->sortsupport == F_BPCHAR_SORTSUPPORT;
-	const TextRanks *ranks = NULL;
+	TextRanks  *ranks = NULL;
 
 	/* raises an error if a collation is needed and there is none */
 	key_column_support(column, false, ssup);
@@ -262,6 +262,7 @@ new_key(int ncolumns)
 	key = palloc0(add_size(offsetof(PtSortKey, support),
 						   mul_size(ncolumns, sizeof(SortSupportData))));
 	key->context = CurrentMemoryContext;
+	key->limit = MaxAllocSize;
 	key->ncolumns = ncolumns;
 	key->string_column = -1;
 	return key;
@@ -412,11 +413,13 @@ ascending_words(PtSortKey *key, Datum value, uint64 *words)
 {
 	SortKeyWord *word = &key->word;
 
-	if (word->code)
+	if (word->code && !key->learning)
 	{
 		text_code_words(word->code, value, words);
 		return;
 	}
+	if (word->code)
+		text_code_show(word->code, value);
 	for (int i = 0; i < word->nwords; i++)
 		words[i] = 0;
 	if (word->ranks)
@@ -519,11 +522,12 @@ key_words_decide(const PtSortKey *key, uint64 *unless)
 }
 
 bool
-key_has_string(const PtSortKey *key, bool *descending)
+key_has_string(const PtSortKey *key, bool *descending, bool *is_whole)
 {
 	if (key->string_column < 0)
 		return false;
 	*descending = key->support[key->string_column].ssup_reverse;
+	*is_whole = key->string_form == TEXT_VARLENA;
 	return true;
 }
 
@@ -542,21 +546,9 @@ key_string_decides(const PtSortKey *key)
 bool
 key_string(const PtSortKey *key, Datum value, KeyString *string)
 {
-	struct varlena *varlena = (struct varlena *) DatumGetPointer(value);
-
-	if (key->string_form == TEXT_NAME)
-	{
-		string->bytes = NameStr(*DatumGetName(value));
-		string->length = strnlen(string->bytes, NAMEDATALEN);
-		return true;
-	}
-	if (VARATT_IS_COMPRESSED(varlena) || VARATT_IS_EXTERNAL(varlena))
+	if (!text_is_plain(key->string_form, value))
 		return false;
-	string->bytes = VARDATA_ANY(varlena);
-	string->length = VARSIZE_ANY_EXHDR(varlena);
-	if (key->string_form == TEXT_PADDED)
-		string->length = bpchartruelen(unconstify(char *, string->bytes),
-									   string->length);
+	string->bytes = text_string(key->string_form, value, &string->length);
 	return true;
 }
 
@@ -591,12 +583,6 @@ key_memory(const PtSortKey *key)
 }
 
 Size
-key_growth(const PtSortKey *key)
-{
-	return key_has_learned(key) ? text_code_growth(key->word.code) : 0;
-}
-
-Size
 key_peak_memory(const PtSortKey *key)
 {
 	return text_code_peak_memory(key->word.code);
@@ -605,7 +591,7 @@ key_peak_memory(const PtSortKey *key)
 bool
 key_can_learn(PtSortKey *key, bool many)
 {
-	const TextRanks *ranks = key->word.ranks;
+	TextRanks  *ranks = key->word.ranks;
 
 	if (ranks == NULL)
 		return true;
@@ -619,16 +605,20 @@ key_begin_learning(PtSortKey *key)
 	MemoryContext old = MemoryContextSwitchTo(key->context);
 
 	word->code = text_code_create(word->form, word->ranks,
-								  word->ranks ? word->nwords : 1);
-	if (key->limit > 0)
-		text_code_limit(word->code, key->limit);
+								  word->ranks ? word->nwords : 1, key->limit);
 	MemoryContextSwitchTo(old);
 }
 
-/* End learning: from now on the number of words is that of the code. */
-static void
-end_learning(PtSortKey *key)
+void
+key_export(const PtSortKey *key, StringInfo target)
 {
+	text_code_export(key->word.code, target);
+}
+
+void
+key_learn(PtSortKey *key)
+{
+	text_code_learn(key->word.code);
 	key->learning = false;
 	key->word.nwords = text_code_nwords(key->word.code);
 	if (key->pack.nfields == 0)
@@ -636,22 +626,12 @@ end_learning(PtSortKey *key)
 }
 
 void
-key_learn(PtSortKey *key, StringInfo result)
-{
-	text_code_learn(key->word.code);
-	end_learning(key);
-	if (result)
-		text_code_export(key->word.code, result);
-}
-
-void
-key_adopt(PtSortKey *key, const char *learned, Size length)
+key_adopt(PtSortKey *key, const char *sample, Size length)
 {
 	if (!key_can_learn(key, true))
 		elog(ERROR, "the tables of a collation prove its order in one process only");
 	key_begin_learning(key);
-	text_code_import(key->word.code, learned, length);
-	end_learning(key);
+	text_code_import(key->word.code, sample, length);
 }
 
 void

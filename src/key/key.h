@@ -120,13 +120,14 @@ typedef struct KeyString
 
 /*
  * key_has_string returns true if tuples with equal words are ordered first by
- * the bytes of one column.  key_string_column returns the column's index.
- * key_string returns the column's string from a value that is not null, or
- * false if the value must be detoasted first.  key_string_decides returns true
- * if equal strings, even if one is padded with zeros, mean that all columns are
- * equal.
+ * the bytes of one column; *is_whole says whether these are all bytes of a
+ * varlena.  key_string_column returns the column's index.  key_string returns
+ * the column's string from a value that is not null, or false if the value
+ * must be detoasted first.  key_string_decides returns true if equal strings,
+ * even if one is padded with zeros, mean that all columns are equal.
  */
-extern bool key_has_string(const PtSortKey *key, bool *descending);
+extern bool key_has_string(const PtSortKey *key, bool *descending,
+						   bool *is_whole);
 extern int	key_string_column(const PtSortKey *key);
 extern bool key_string_decides(const PtSortKey *key);
 extern bool key_string(const PtSortKey *key, Datum value, KeyString *string);
@@ -177,9 +178,10 @@ extern const KeyForm *key_form(const PtSortKey *key);
  * key_begin_learning makes the key collect a sample of the values whose words
  * are made from then on.  Before, learning costs nothing.
  *
- * key_learn learns from the sample, and appends to 'result', unless that is
- * NULL, the data for key_adopt in another process.  Learning may reduce the
- * number of words.
+ * key_export appends the sample to 'target', before learning.  key_adopt makes
+ * it the sample of another process's key, which then learns the same.
+ *
+ * key_learn learns from the sample.  That may reduce the number of words.
  *
  * key_forgo_learning ends learning without a result: from then on words are
  * those made without a code.  If 'compare', text that is not ordered by its
@@ -190,8 +192,9 @@ extern const KeyForm *key_form(const PtSortKey *key);
  */
 extern bool key_can_learn(PtSortKey *key, bool many);
 extern void key_begin_learning(PtSortKey *key);
-extern void key_learn(PtSortKey *key, StringInfo result);
-extern void key_adopt(PtSortKey *key, const char *learned, Size length);
+extern void key_export(const PtSortKey *key, StringInfo target);
+extern void key_learn(PtSortKey *key);
+extern void key_adopt(PtSortKey *key, const char *sample, Size length);
 extern bool key_forgo_learning(PtSortKey *key, bool compare);
 extern void key_compare_text(PtSortKey *key);
 
@@ -204,12 +207,8 @@ extern bool key_has_learned(const PtSortKey *key);
  */
 extern Size key_limit(PtSortKey *key, Size limit);
 
-/*
- * key_memory returns the bytes that the key uses now, key_growth how many more
- * a key that has learned may use later.
- */
+/* key_memory returns the bytes that the key uses now. */
 extern Size key_memory(const PtSortKey *key);
-extern Size key_growth(const PtSortKey *key);
 
 /*
  * key_peak_memory returns the maximum memory used during learning, in bytes.

@@ -11,7 +11,7 @@
 #include "compat.h"
 
 #include "key/key_pack.h"
-#include "text/text_collation.h"
+#include "text/text_code.h"
 #include "utils/rel.h"
 
 /* KeyColumn: a key column, compared as in an index or by an operator. */

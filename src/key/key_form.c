@@ -10,62 +10,22 @@
 #include "access/tupmacs.h"
 #include "key/key_form.h"
 
-static FormStore
-store_of_kind(FieldKind kind)
-{
-	switch (kind)
-	{
-		case FIELD_BOOL:
-		case FIELD_CHAR:
-			return FORM_INT8;
-		case FIELD_INT16:
-			return FORM_INT16;
-		case FIELD_INT32:
-		case FIELD_UINT32:
-			return FORM_INT32;
-		case FIELD_INT64:
-		case FIELD_UINT64:
-			return FORM_INT64;
-		case FIELD_MACADDR:
-			return FORM_BYTES6;
-		case FIELD_MACADDR8:
-		case FIELD_UUID_HIGH:
-		case FIELD_UUID_LOW:
-			return FORM_BYTES8;
-		case FIELD_TID:
-			return FORM_TID;
-		case FIELD_WORD:
-		case FIELD_NONE:
-			break;
-	}
-	elog(ERROR, "value cannot be rebuilt from a sort key");
-	return FORM_INT8;			/* keep compiler quiet */
-}
-
-/* Record that a field's null bit is at position 'at' of an entry. */
 static void
-add_null_bit(KeyForm *form, int at, bool nulls_first)
-{
-	uint64		bit = (UINT64CONST(1) << 63) >> (at % 64);
-
-	form->null_bits[at / 64] |= bit;
-	if (nulls_first)
-		form->not_null[at / 64] |= bit;
-}
-
-static void
-add_step(KeyForm *form, const KeyField *field, int at)
+add_step(KeyForm *form, const KeyField *field)
 {
 	FormStep   *step = &form->steps[form->nsteps++];
+	int			null_at = field->at + field->bits;
 
-	step->word = at / 64;
-	step->shift = at % 64;
+	step->word = field->at / 64;
+	step->shift = field->at % 64;
 	step->spans_words = step->shift + field->bits > 64;
 	step->unused = 64 - field->bits;
-	step->store = store_of_kind(field->kind);
+	step->kind = field->kind;
 	step->column = field->column;
 	step->within = field->kind == FIELD_UUID_LOW ? sizeof(uint64) : 0;
 	step->flip = field->flip;
+	if (key_pack_has_null_bit(field))
+		form->null_bits[null_at / 64] |= key_bit(null_at);
 }
 
 KeyForm *
@@ -74,10 +34,10 @@ key_form_create(const KeyPack *pack, TupleDesc desc, int nwords)
 	KeyForm    *form = palloc0(sizeof(KeyForm));
 	Size		starts[INDEX_MAX_KEYS];
 	Size		end = MAXALIGN(sizeof(IndexTupleData));
-	int			at = 0;
 
 	form->desc = desc;
 	form->nwords = nwords;
+	memcpy(form->not_null, pack->not_null, sizeof(form->not_null));
 	for (int i = 0; i < desc->natts; i++)
 	{
 		Form_pg_attribute att = TupleDescAttr(desc, i);
@@ -90,13 +50,10 @@ key_form_create(const KeyPack *pack, TupleDesc desc, int nwords)
 
 	for (int i = 0; i < pack->nfields; i++)
 	{
-		const KeyField *field = &pack->fields[i];
+		FormStep   *step = &form->steps[i];
 
-		add_step(form, field, at);
-		form->steps[i].offset = starts[field->column] + form->steps[i].within;
-		at += field->bits;
-		if (key_pack_has_null_bit(field))
-			add_null_bit(form, at++, field->nulls_first);
+		add_step(form, &pack->fields[i]);
+		step->offset = starts[step->column] + step->within;
 	}
 	return form;
 }
@@ -109,11 +66,10 @@ find_nulls(const KeyForm *form, const uint64 *entry, bool *isnull)
 	{
 		const FormStep *step = &form->steps[i];
 		int			at = step->word * 64 + step->shift + 64 - step->unused;
-		uint64		bit = (UINT64CONST(1) << 63) >> (at % 64);
 
 		/* a uuid's second field has the null bit, and comes last */
-		isnull[step->column] =
-			((entry[at / 64] ^ form->not_null[at / 64]) & bit) != 0;
+		isnull[step->column] = ((entry[at / 64] ^ form->not_null[at / 64]) &
+								key_bit(at)) != 0;
 	}
 }
 

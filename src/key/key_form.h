@@ -9,8 +9,6 @@
  * nulls.  A tuple then takes a few shifts and stores.  Tuples with nulls,
  * whose columns have other offsets, take a slower path.
  *
- * key_entry.h defines the entries.
- *
  *-------------------------------------------------------------------------
  */
 #ifndef PTSORT_KEY_FORM_H
@@ -23,18 +21,6 @@
 #include "key/key_pack.h"
 #include "port/pg_bswap.h"
 
-/* How the bits of a field are stored. */
-typedef enum FormStore
-{
-	FORM_INT8,					/* integers of 8 ... 64 bits */
-	FORM_INT16,
-	FORM_INT32,
-	FORM_INT64,
-	FORM_BYTES6,				/* bytes, most significant first */
-	FORM_BYTES8,
-	FORM_TID
-} FormStore;
-
 /* FormStep: how to store one field. */
 typedef struct FormStep
 {
@@ -43,7 +29,7 @@ typedef struct FormStep
 	bool		spans_words;	/* true if it ends in the next word */
 	uint8		shift;			/* number of bits before it in this word */
 	uint8		unused;			/* 64 - bits of the field */
-	uint8		store;			/* FormStore */
+	uint8		kind;			/* FieldKind */
 	uint8		column;
 	uint16		within;			/* offset in the column, in bytes */
 	uint16		offset;			/* offset in a tuple without nulls, in bytes */
@@ -103,32 +89,40 @@ key_form_store(const FormStep *step, const uint64 *entry, char *target)
 	if (step->spans_words)
 		bits |= entry[step->word + 1] >> (64 - step->shift);
 	bits = (bits >> step->unused) ^ step->flip;
-	switch ((FormStore) step->store)
+	switch ((FieldKind) step->kind)
 	{
-		case FORM_INT8:
+		case FIELD_BOOL:
+		case FIELD_CHAR:
 			*(uint8 *) target = (uint8) bits;
 			break;
-		case FORM_INT16:
+		case FIELD_INT16:
 			*(uint16 *) target = (uint16) bits;
 			break;
-		case FORM_INT32:
+		case FIELD_INT32:
+		case FIELD_UINT32:
 			*(uint32 *) target = (uint32) bits;
 			break;
-		case FORM_INT64:
+		case FIELD_INT64:
+		case FIELD_UINT64:
 			*(uint64 *) target = bits;
 			break;
-		case FORM_BYTES6:
+		case FIELD_MACADDR:
 			bits = pg_hton64(bits << 16);
 			memcpy(target, &bits, 6);
 			break;
-		case FORM_BYTES8:
+		case FIELD_MACADDR8:
+		case FIELD_UUID_HIGH:
+		case FIELD_UUID_LOW:
 			bits = pg_hton64(bits);
 			memcpy(target, &bits, 8);
 			break;
-		case FORM_TID:
+		case FIELD_TID:
 			ItemPointerSet((ItemPointer) target, (BlockNumber) (bits >> 16),
 						   (OffsetNumber) (bits & 0xFFFF));
 			break;
+		case FIELD_WORD:
+		case FIELD_NONE:
+			Assert(false);		/* not in an exact key */
 	}
 }
 

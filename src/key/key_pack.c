@@ -131,8 +131,7 @@ key_pack_add(KeyPack *pack, FieldKind kind, int column, bool nulls_first,
 	if (key_pack_has_null_bit(field))
 	{
 		if (nulls_first && pack->bits < KEY_ENTRY_WORDS * 64)
-			pack->not_null[pack->bits / 64] |=
-				(UINT64CONST(1) << 63) >> (pack->bits % 64);
+			pack->not_null[pack->bits / 64] |= key_bit(pack->bits);
 		pack->bits++;
 	}
 	pack->nfields++;
@@ -239,56 +238,22 @@ put_null(uint64 *words, const KeyField *field, int end)
 	if (!field->nulls_first)
 		put_bits(words, field->at, end, ones(field->bits), field->bits);
 	if (key_pack_has_null_bit(field) && at < end)
-		words[at / 64] ^= (UINT64CONST(1) << 63) >> (at % 64);
-}
-
-/*
- * A single column of 64 bits, by far the most frequent key, has its value in
- * the first word and its null bit at the top of the tail.  key_pack_encode has
- * a fast path for it.
- */
-#define WHOLE_WORD_NULL_BIT	(UINT64CONST(1) << 63)
-
-static inline bool
-is_whole_word(const KeyPack *pack)
-{
-	return pack->nfields == 1 && pack->fields[0].bits == 64 &&
-		pack->fields[0].kind != FIELD_WORD;
-}
-
-/* True if values of this kind are their own bits. */
-static bool
-kind_by_value(FieldKind kind)
-{
-	switch (kind)
-	{
-		case FIELD_BOOL:
-		case FIELD_CHAR:
-		case FIELD_INT16:
-		case FIELD_INT32:
-		case FIELD_INT64:
-		case FIELD_UINT32:
-		case FIELD_UINT64:
-			return true;
-		default:
-			return false;
-	}
+		words[at / 64] ^= key_bit(at);
 }
 
 bool
 key_pack_single(const KeyPack *pack, KeySingle *single)
 {
 	const KeyField *field = &pack->fields[0];
-	uint64		null_bit = UINT64CONST(1) << 63;
 
-	if (pack->nfields != 1 || !kind_by_value(field->kind))
+	if (pack->nfields != 1 || field->kind > FIELD_UINT64)
 		return false;
 	memset(single, 0, sizeof(KeySingle));
 	single->bits = field->bits;
 	single->flip = field->flip << (64 - field->bits);
-	single->null_bit[field->bits / 64] = null_bit >> (field->bits % 64);
-	if (field->nulls_first)
-		single->not_null[field->bits / 64] = null_bit >> (field->bits % 64);
+	single->null_bit[field->bits / 64] = key_bit(field->bits);
+	single->not_null[0] = pack->not_null[0];
+	single->not_null[1] = pack->not_null[1];
 	return true;
 }
 
@@ -297,15 +262,16 @@ key_pack_encode(const KeyPack *pack, const Datum *values, const bool *isnull,
 				uint64 word, int nwords, uint64 *words)
 {
 	int			end = nwords * 64 + KEY_TAIL_BITS;
+	const KeyField *first = &pack->fields[0];
 
-	if (is_whole_word(pack) && !isnull[0])
+	/* by far the most frequent key: a single column of 64 bits */
+	if (pack->nfields == 1 && first->bits == 64 && first->kind != FIELD_WORD &&
+		!isnull[0])
 	{
-		words[0] = field_get(pack->fields[0].kind, values[0], word) ^
-			pack->fields[0].flip;
-		words[1] = pack->fields[0].nulls_first ? WHOLE_WORD_NULL_BIT : 0;
+		words[0] = field_get(first->kind, values[0], word) ^ first->flip;
+		words[1] = pack->not_null[1];
 		return;
 	}
-
 	for (int i = 0; i < nwords; i++)
 		words[i] = pack->not_null[i];
 	words[nwords] = pack->not_null[nwords] &

@@ -66,9 +66,8 @@ learning_begin(PtSort *sort)
 int64
 learning_memory(const PtSort *sort)
 {
-	if (sort->learning)
-		return sort->learning_limit - (int64) key_memory(sort->key);
-	return sort->key ? key_growth(sort->key) : 0;
+	return sort->learning ?
+		sort->learning_limit - (int64) key_memory(sort->key) : 0;
 }
 
 /*
@@ -162,11 +161,11 @@ decide(const PtSort *sort)
 }
 
 /*
- * Make the key learn, if that is the decision, and append what the other
- * participants need to 'learned', unless that is NULL.
+ * Show the key a sample of the tuples in memory.  Returns false if the decision
+ * is not to learn.
  */
 static bool
-learn_here(PtSort *sort, StringInfo learned)
+show_sample(PtSort *sort)
 {
 	int64		sample = decide(sort);
 
@@ -174,39 +173,39 @@ learn_here(PtSort *sort, StringInfo learned)
 		return false;
 	key_begin_learning(sort->key);
 	rekey_memory(sort, sort->memsort->count, sample);
-	key_learn(sort->key, learned);
 	return true;
 }
 
 /*
- * Make the key learn for all participants, or adopt what the first participant
- * learned.  Returns false if that participant did not learn.
+ * Show the key the sample of the first participant, for which this one may make
+ * it.  Returns false if that participant decided not to learn.
  */
 static bool
-learn_together(PtSort *sort)
+share_sample(PtSort *sort)
 {
 	PtSortShared *shared = sort->options.shared;
-	StringInfoData learned;
-	bool		has_learned;
+	StringInfoData sample;
+	bool		learns;
 
-	initStringInfo(&learned);
+	initStringInfo(&sample);
 	if (shared_claim_learning(shared))
 	{
-		(void) learn_here(sort, &learned);
-		shared_publish_learned(shared, &learned);
-		has_learned = learned.len > 0;
+		learns = show_sample(sort);
+		if (learns)
+			key_export(sort->key, &sample);
+		shared_publish_learned(shared, &sample);
 	}
 	else
 	{
-		/* prepare the tables while the other participant learns */
+		/* prepare the tables while the other participant makes the sample */
 		(void) decide(sort);
-		shared_read_learned(shared, &learned);
-		has_learned = learned.len > 0;
-		if (has_learned)
-			key_adopt(sort->key, learned.data, learned.len);
+		shared_read_learned(shared, &sample);
+		learns = sample.len > 0;
+		if (learns)
+			key_adopt(sort->key, sample.data, sample.len);
 	}
-	pfree(learned.data);
-	return has_learned;
+	pfree(sample.data);
+	return learns;
 }
 
 /*
@@ -269,10 +268,13 @@ learning_end(PtSort *sort)
 
 	if (!sort->learning)
 		return;
-	learned = sort->options.role == PTSORT_SERIAL ? learn_here(sort, NULL) :
-		learn_together(sort);
+	learned = sort->options.role == PTSORT_SERIAL ? show_sample(sort) :
+		share_sample(sort);
 	if (learned)
+	{
+		key_learn(sort->key);
 		note_learning(sort);
+	}
 	else
 		again = forgo(sort);
 	sort->learning = false;

@@ -20,70 +20,47 @@
  */
 #include "compat.h"
 
+#include "catalog/pg_collation.h"
 #include "fault.h"
-#include "miscadmin.h"
-#include "ptsort_variant.h"
 #include "text/text_code.h"
-#include "text/text_count.h"
 #include "text/text_memo.h"
 #include "text/text_model.h"
 #include "text/text_sample.h"
 #include "text/text_symbol.h"
 #include "util.h"
+#include "utils/formatting.h"
 #include "utils/memutils.h"
 
 /*
- * Memory for learning, and how a smaller limit is divided: the tables of the
- * model get the larger share relative to their need, because they distinguish
- * more strings than a larger sample would.
- *
- * The sample's share also holds the sample's words when one_word_is_enough
- * compares them, and after learning the table of characters, which then gets
- * no more than a few characters per weight.  Counting the weights uses the
- * model's share.
+ * How a limit on the memory for learning is divided: the tables of the model
+ * get the larger share relative to their need, because they distinguish more
+ * strings than a larger sample would.  Choosing symbols uses the model's share.
  */
-#define SAMPLE_MEMORY \
-	(TEXT_SAMPLE_STRINGS * \
-	 (sizeof(int) + TEXT_SAMPLE_BYTES + sizeof(CodedWords)))
-#define CHARACTERS_MEMORY	(512 * 1024)
-#define WEIGHTS_MEMORY		(180 * 1024)
-#define SAMPLE_LIMIT(limit)		Min((limit) / 16 * 7, SAMPLE_MEMORY)
-#define WEIGHTS_LIMIT(limit)	Min((limit) / 16, WEIGHTS_MEMORY)
+#define SAMPLE_LIMIT(limit)		Min((limit) / 2, TEXT_SAMPLE_MEMORY)
 #define MODEL_LIMIT(limit)		Min((limit) / 8 * 3, TEXT_MODEL_MEMORY)
-#define CHARACTERS_LIMIT(limit) Min((limit) / 8, CHARACTERS_MEMORY)
-#define CHARACTERS_LATER(limit) Min((limit) / 16 * 7, CHARACTERS_MEMORY)
-#define CHARACTERS_OF_WEIGHT	192 /* bytes: eight characters, including the
-									 * copy made during growth */
-#define WEIGHT_BYTES	(sizeof(uint32) + sizeof(uint16))	/* with symbols */
+#define MAX_WEIGHTS(limit) \
+	Min((limit) / 16 / TEXT_SYMBOL_BYTES, TEXT_SYMBOL_WEIGHTS)
 
-/* Minimum fraction of the sample that has the prefix. */
-#define PREFIX_FRACTION		0.95
-
-/* Minimum ratio of distinct plain words to strings in the sample. */
-#define PLAIN_FRACTION		0.98
-
-/*
- * Conditions for learning when there are few tuples.  Bytewise strings: fewer
- * than FEW_WORDS of the sample's strings have distinct first bytes.  Other
- * strings: at least LEAST_TUPLES tuples, and less than WIDE_FRACTION of the
- * bytes belong to characters that are not ASCII, since those scripts have too
- * many characters for a sample to contain them all.
- */
-#define FEW_WORDS			0.5
-#define LEAST_TUPLES		20000
-#define WIDE_FRACTION		0.25
+/* The fraction of the sample that is meant by nearly all of its strings. */
+#define NEARLY_ALL			0.95
 
 /*
  * One word is enough if at most one in ALIKE_FRACTION pairs of neighbours in
- * the sample agree in their first ALIKE_BITS bits: then the remaining bits of
- * the word can distinguish strings that fall between two neighbours of the
- * sample.
+ * the sample agree in the first half of their first word: then the remaining
+ * bits of the word can distinguish strings that fall between two neighbours of
+ * the sample.
  */
-#define ALIKE_BITS			32
 #define ALIKE_FRACTION		1000
 
 /* Characters per word that are counted for the model; words hold few more. */
 #define COUNTED_CHARACTERS	32
+
+/*
+ * One in FULL_STRINGS strings of the sample is counted from its start,
+ * including the prefix, because later strings of the table may not have the
+ * prefix.
+ */
+#define FULL_STRINGS		8
 
 /*
  * How a string compares to the prefix, and the ends of each case's part of the
@@ -99,28 +76,14 @@ static const uint16 prefix_parts[] = {
 	0, TEXT_MODEL_TOTAL / 16, TEXT_MODEL_TOTAL / 16 * 15, TEXT_MODEL_TOTAL
 };
 
-/* The prefix, as exported to other processes. */
+/* The prefix that nearly all strings have. */
 typedef struct TextPrefix
 {
-	int			nweights;		/* 0: there is no prefix */
+	int			npairs;			/* 0: there is no prefix */
 	int			length;
 	char		bytes[TEXT_SAMPLE_BYTES];
-	CharWeight	weights[TEXT_SAMPLE_BYTES];
+	uint16		pairs[TEXT_SAMPLE_BYTES];	/* of text_symbol_next */
 } TextPrefix;
-
-/* How words are made. */
-typedef enum TextCodeMode
-{
-	LEARNING,					/* words are 0 */
-	PLAIN,						/* words are the first bytes */
-	CODED
-} TextCodeMode;
-
-/* The words of a string of the sample. */
-typedef struct CodedWords
-{
-	uint64		words[PTSORT_MAX_WORDS];
-} CodedWords;
 
 struct TextCode
 {
@@ -128,21 +91,21 @@ struct TextCode
 	Size		limit;			/* maximum memory while learning, in bytes */
 	Size		peak;			/* maximum memory used while learning, in
 								 * bytes */
-	Collation  *collation;
 	TextForm	form;			/* form of the values */
-	TextSymbols *symbols;		/* symbols of the collation's weights */
-	int			nwords;
 	bool		bytewise;		/* true if the collation orders by bytes */
-	TextCodeMode mode;
+	bool		plain;			/* true if the word is the first bytes */
+	int			nwords;
 	TextPrefix	prefix;
-	TextModel  *model;			/* set if mode is CODED */
+	TextSymbols *symbols;		/* symbols of the collation's weights */
+	TextModel  *model;			/* NULL: not learned, or plain */
 	TextSample	sample;
 	TextMemo   *memo;			/* words of short strings; NULL until one is
 								 * coded */
 };
 
 TextCode *
-text_code_create(TextForm form, const TextRanks *ranks, int nwords)
+text_code_create(TextForm form, const TextRanks *ranks, int nwords,
+				 Size limit)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "ptsort text code",
@@ -151,35 +114,27 @@ text_code_create(TextForm form, const TextRanks *ranks, int nwords)
 	TextCode   *code = palloc0(sizeof(TextCode));
 
 	code->context = context;
-	code->collation = text_collation_create(form, ranks);
-	code->symbols = text_symbol_create(code->collation);
+	code->limit = limit;
 	code->form = form;
 	code->bytewise = ranks == NULL;
 	code->nwords = nwords;
-	text_sample_init(&code->sample, code->bytewise, sizeof(CodedWords));
+	code->symbols = text_symbol_create(ranks, MAX_WEIGHTS(limit));
+	text_sample_init(&code->sample, SAMPLE_LIMIT(limit));
 	MemoryContextSwitchTo(old);
-	text_code_limit(code, PG_INT32_MAX);
 	return code;
-}
-
-void
-text_code_limit(TextCode *code, Size limit)
-{
-	code->limit = limit;
-	code->sample.limit = SAMPLE_LIMIT(limit);
-	text_collation_limit(code->collation, CHARACTERS_LIMIT(limit));
-	text_collation_limit_weights(code->collation,
-								 WEIGHTS_LIMIT(limit) / WEIGHT_BYTES);
 }
 
 Size
 text_code_most_memory(Size limit)
 {
-	StaticAssertStmt(WEIGHTS_MEMORY / WEIGHT_BYTES *
-					 TEXT_SYMBOL_LEARNING_BYTES <= TEXT_MODEL_MEMORY,
-					 "the part of the model is too small for counting weights");
-	return SAMPLE_LIMIT(limit) + MODEL_LIMIT(limit) + CHARACTERS_LIMIT(limit) +
-		WEIGHTS_LIMIT(limit) + sizeof(TextSymbols);
+	return SAMPLE_LIMIT(limit) + MODEL_LIMIT(limit) +
+		MAX_WEIGHTS(limit) * TEXT_SYMBOL_BYTES + sizeof(TextSymbols);
+}
+
+int
+text_code_nwords(const TextCode *code)
+{
+	return code->nwords;
 }
 
 Size
@@ -189,27 +144,47 @@ text_code_memory(const TextCode *code)
 }
 
 Size
-text_code_growth(const TextCode *code)
-{
-	return text_collation_growth(code->collation);
-}
-
-Size
 text_code_peak_memory(const TextCode *code)
 {
 	return code->peak;
 }
 
-/*
- * Update the peak with the code's current memory plus 'more' bytes that the
- * caller is about to use.
- */
+/* Update the peak with the code's memory and 'more' bytes that are used. */
 static void
 note_peak(TextCode *code, Size more)
 {
 	Size		memory = text_code_memory(code) + more;
 
 	code->peak = Max(code->peak, memory);
+}
+
+/*
+ * The bytes of any value.  If that takes a copy, *copy points to it, and the
+ * caller frees it; else *copy becomes NULL.
+ */
+static inline const char *
+read_value(const TextCode *code, Datum value, int *length, void **copy)
+{
+	struct varlena *text;
+	char	   *lower;
+
+	*copy = NULL;
+	if (likely(code->form != TEXT_LOWERED && text_is_plain(code->form, value)))
+		return text_string(code->form, value, length);
+	text = PG_DETOAST_DATUM_PACKED(value);
+	if (code->form != TEXT_LOWERED)
+	{
+		*copy = text;
+		return text_string(code->form, PointerGetDatum(text), length);
+	}
+	/* a C string, as citext_cmp() compares it */
+	lower = str_tolower(VARDATA_ANY(text), VARSIZE_ANY_EXHDR(text),
+						DEFAULT_COLLATION_OID);
+	if ((Pointer) text != DatumGetPointer(value))
+		pfree(text);
+	*copy = lower;
+	*length = strlen(lower);
+	return lower;
 }
 
 
@@ -243,14 +218,6 @@ refill(CodeInterval *interval)
 	return interval->range >> (TEXT_MODEL_BITS + 1) != 0;
 }
 
-/* The weight of the character at *string, which is advanced past it. */
-static inline CharWeight
-next_weight(const TextCode *code, const char **string, const char *end)
-{
-	return text_collation_next(code->collation, code->symbols->byte_weights,
-							   string, end);
-}
-
 /*
  * Narrow the interval to one of its parts.  Returns false if that part cannot
  * be divided any more.
@@ -267,7 +234,7 @@ narrow(CodeInterval *interval, const uint16 *parts, int symbol)
 }
 
 /*
- * Compare a string to the prefix by weights, since different characters may
+ * Compare a string to the prefix by symbols, since different characters may
  * have the same weight.  *string is advanced past the prefix.
  */
 static int
@@ -275,21 +242,21 @@ compare_prefix(TextCode *code, const char **string, const char *end)
 {
 	const TextPrefix *prefix = &code->prefix;
 
-	for (int i = 0; i < prefix->nweights;)
+	for (int i = 0; i < prefix->npairs;)
 	{
-		CharWeight	weight;
+		uint32		pair;
+		int			cmp;
 
 		if (*string == end)
 			return BELOW_PREFIX;
-		weight = next_weight(code, string, end);
-		if (weight == WEIGHT_IGNORABLE)
+		pair = text_symbol_next(code->symbols, string, end);
+		if (pair == 0)
 			continue;
-		if ((weight & ~WEIGHT_ABOVE) != prefix->weights[i])
-			return (weight & ~WEIGHT_ABOVE) < prefix->weights[i] ?
-				BELOW_PREFIX : ABOVE_PREFIX;
-		if (weight & WEIGHT_ABOVE)
+		cmp = (int) (pair & 0xFFFF) - prefix->pairs[i++];
+		if (cmp != 0)
+			return cmp < 0 ? BELOW_PREFIX : ABOVE_PREFIX;
+		if (pair & PAIR_ABOVE)
 			return BELOW_PREFIX;
-		i++;
 	}
 	return HAS_PREFIX;
 }
@@ -307,7 +274,7 @@ code_prefix(TextCode *code, CodeInterval *interval, const char **string,
 	int			place = HAS_PREFIX;
 	int			cmp;
 
-	if (prefix->nweights == 0)
+	if (prefix->npairs == 0)
 		return;
 	cmp = memcmp(at, prefix->bytes, Min(end - at, prefix->length));
 	if (cmp == 0 && end - at >= prefix->length)
@@ -320,7 +287,7 @@ code_prefix(TextCode *code, CodeInterval *interval, const char **string,
 	if (place == HAS_PREFIX)
 		*string = at;
 	else
-		text_collation_begin(code->collation);
+		code->symbols->taken = 0;
 }
 
 /* Narrow the interval by a symbol.  Returns false if no more can be coded. */
@@ -335,20 +302,15 @@ code_symbol(const TextModel *model, CodeInterval *interval,
 }
 
 /*
- * The symbol of a character of two or three bytes: NO_SYMBOL unless the tables
- * have it and it is a single symbol.
+ * The symbol of a character of two or three bytes: NO_SYMBOL unless the cache
+ * has it and it is a single symbol.
  */
 static inline int
 find_wide(const TextSymbols *symbols, const char *string, const char *end,
 		  int *length)
 {
-	int			pair = text_pair(string, end);
+	int			pair = text_symbol_wide(symbols, string, end, length);
 
-	*length = 2;
-	if (pair >= 0)
-		return symbols->doubles[pair];
-	*length = 3;
-	pair = text_symbol_triple(symbols, string, end);
 	if (pair == 0)
 		return IGNORABLE_SYMBOL;
 	return pair < 0 || (pair & 0xFF) != 0 ? NO_SYMBOL : pair >> 8;
@@ -419,14 +381,14 @@ static pg_noinline bool
 code_character(TextCode *code, CodeInterval *interval, TextContext *context,
 			   const char **string, const char *end)
 {
-	SymbolPair	pair = text_symbol_next(code->symbols, string, end);
+	uint32		pair = text_symbol_next(code->symbols, string, end);
 
-	if (pair.first == IGNORABLE_SYMBOL)
+	if (pair == 0)
 		return true;
-	return code_symbol(code->model, interval, context, pair.first) &&
-		(pair.second == 0 ||
-		 code_symbol(code->model, interval, context, pair.second)) &&
-		!pair.above;
+	return code_symbol(code->model, interval, context, pair >> 8 & 0xFF) &&
+		((pair & 0xFF) == 0 ||
+		 code_symbol(code->model, interval, context, pair & 0xFF)) &&
+		(pair & PAIR_ABOVE) == 0;
 }
 
 /*
@@ -468,7 +430,7 @@ code_words(TextCode *code, const char *string, int length, uint64 *words)
 		.shift = 64 * (code->nwords - 1)
 	};
 
-	text_collation_begin(code->collation);
+	code->symbols->taken = 0;
 	code_prefix(code, &interval, &string, end);
 	code_string(code, &interval, string, end);
 	if (code->nwords > 1)
@@ -498,41 +460,64 @@ memo_words(TextCode *code, const char *string, int length, uint64 *words)
 void
 text_code_words(TextCode *code, Datum value, uint64 *words)
 {
-	const char *stored = DatumGetPointer(value);
-	Datum		plain = value;
-	const char *string;
+	void	   *copy;
 	int			length;
+	const char *string = read_value(code, value, &length, &copy);
 
-	/* fast path: nearly all strings have short headers */
-	if (code->form == TEXT_VARLENA && VARATT_IS_SHORT(stored) &&
-		!VARATT_IS_EXTERNAL(stored))
-	{
-		string = VARDATA_SHORT(stored);
-		length = VARSIZE_SHORT(stored) - VARHDRSZ_SHORT;
-	}
-	else
-	{
-		plain = text_collation_plain(code->collation, value);
-		string = text_collation_string(code->collation, plain, &length);
-	}
-	if (likely(code->mode == CODED))
-	{
-		if (length <= TEXT_MEMO_BYTES && text_memo_is_useful(code->memo))
-			memo_words(code, string, length, words);
-		else
-			code_words(code, string, length, words);
-	}
-	else if (code->mode == PLAIN)
+	if (unlikely(code->plain))
 		*words = pt_string_word(string, length);
+	else if (length <= TEXT_MEMO_BYTES && text_memo_is_useful(code->memo))
+		memo_words(code, string, length, words);
 	else
+		code_words(code, string, length, words);
+	if (unlikely(copy != NULL))
+		pfree(copy);
+}
+
+
+/*
+ * The sample
+ */
+
+void
+text_code_show(TextCode *code, Datum value)
+{
+	void	   *copy;
+	int			length;
+	const char *string = read_value(code, value, &length, &copy);
+
+	text_sample_show(&code->sample, string, length);
+	if (copy != NULL)
+		pfree(copy);
+}
+
+/* An export is the limit, which learning depends on, and the sample. */
+void
+text_code_export(const TextCode *code, StringInfo target)
+{
+	appendBinaryStringInfo(target, (const char *) &code->limit, sizeof(Size));
+	appendBinaryStringInfo(target, code->sample.data, code->sample.bytes);
+}
+
+void
+text_code_import(TextCode *code, const char *source, Size length)
+{
+	bool		valid = length >= sizeof(Size);
+
+	if (valid)
 	{
-		if (code->mode == LEARNING)
-			text_sample_show(&code->sample, string, length);
-		for (int i = 0; i < code->nwords; i++)
-			words[i] = 0;
+		memcpy(&code->limit, source, sizeof(Size));
+		code->symbols->max_weights = Max(code->symbols->room,
+										 MAX_WEIGHTS(code->limit));
+		code->sample.limit = SAMPLE_LIMIT(code->limit);
+		valid = text_sample_import(&code->sample, source + sizeof(Size),
+								   length - sizeof(Size));
 	}
-	if (unlikely(plain != value))
-		pfree(DatumGetPointer(plain));
+	if (!valid)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("could not read sort keys learned by another participant")));
+	code->peak = text_code_memory(code) + length;
 }
 
 
@@ -541,60 +526,41 @@ text_code_words(TextCode *code, Datum value, uint64 *words)
  */
 
 /*
- * Set the prefix: the sample's common prefix without its last character, whose
- * weight might depend on the character that follows.
+ * Set the prefix: of the sample's common prefix as much as ends with a
+ * character whose symbol does not depend on the next one.
  */
 static void
 learn_prefix(TextCode *code)
 {
 	TextPrefix *prefix = &code->prefix;
-	int			length = text_sample_prefix(&code->sample, PREFIX_FRACTION,
-											prefix->bytes);
+	const char *string;
+	int			length = text_sample_prefix(&code->sample, NEARLY_ALL,
+											&string);
 	const char *at = prefix->bytes;
-	const char *end = at + text_sample_clip(&code->sample, at, length, length);
-	int			nweights = 0;
+	const char *end = at + length;
+	int			npairs = 0;
 
-	text_collation_begin(code->collation);
+	if (length > 0)
+		memcpy(prefix->bytes, string, length);
+	code->symbols->taken = 0;
 	while (at < end)
 	{
-		CharWeight	weight = next_weight(code, &at, end);
+		unsigned char first = *at;
+		uint32		pair = text_symbol_next(code->symbols, &at, end);
 
-		if ((at == end && !code->bytewise) || nweights == TEXT_SAMPLE_BYTES ||
-			(weight != WEIGHT_IGNORABLE && (weight & WEIGHT_ABOVE)))
+		if (npairs == lengthof(prefix->pairs) || (pair & PAIR_ABOVE))
 			break;
-		if (weight != WEIGHT_IGNORABLE)
-			prefix->weights[nweights++] = weight;
-		if (text_collation_ends(code->collation, at))
+		if (pair != 0)
+			prefix->pairs[npairs++] = pair;
+		if (text_symbol_is_known(code->symbols->bytes[first]))
 		{
 			prefix->length = at - prefix->bytes;
-			prefix->nweights = nweights;
+			prefix->npairs = npairs;
 		}
 	}
 	/* coding a short prefix takes no more bits */
-	if (prefix->nweights < 2)
-		prefix->nweights = 0;
-}
-
-/*
- * Learn the weights of the sample's characters, and of printable ASCII,
- * because the code of a string ends at the first character that was not
- * learned.
- */
-static void
-learn_weights(TextCode *code)
-{
-	const char *string;
-	Size		at = 0;
-	int			length;
-
-	for (char c = ' '; c < 0x7F; c++)
-		text_collation_learn_string(code->collation, &c, 1);
-	while ((string = text_sample_next(&code->sample, &at, &length)) != NULL)
-	{
-		CHECK_FOR_INTERRUPTS();
-		text_collation_learn_string(code->collation, string, length);
-	}
-	text_collation_end_learning(code->collation);
+	if (prefix->npairs < 2)
+		prefix->npairs = 0;
 }
 
 /* True if the first bytes distinguish nearly all strings of the sample. */
@@ -604,77 +570,79 @@ plain_is_enough(TextCode *code)
 	int			n = code->sample.nstrings;
 
 	return code->bytewise && code->nwords == 1 && n > 0 &&
-		text_sample_count_words(&code->sample) >= PLAIN_FRACTION * n;
+		text_sample_count_words(&code->sample) >= NEARLY_ALL * n;
 }
 
-bool
-text_code_may_pay(bool bytewise, int64 tuples)
+/* Count a string in the model, without the prefix unless 'full'. */
+static void
+count_string(TextCode *code, TextCounts *counts, const char *string,
+			 int length, bool full)
 {
-	return bytewise || tuples >= LEAST_TUPLES;
+	const TextPrefix *prefix = &code->prefix;
+	const char *end = string + length;
+	int			most = full ? length : COUNTED_CHARACTERS * code->nwords;
+
+	if (!full && prefix->npairs > 0 && length >= prefix->length &&
+		memcmp(string, prefix->bytes, prefix->length) == 0)
+		string += prefix->length;
+	code->symbols->taken = 0;
+	text_model_count(counts, -1);
+	for (int n = 0; string < end && n < most; n++)
+	{
+		uint32		pair = text_symbol_next(code->symbols, &string, end);
+
+		if (pair == 0 || (pair & PAIR_ABOVE))
+			continue;
+		text_model_count(counts, pair >> 8);
+		if ((pair & 0xFF) != 0)
+			text_model_count(counts, pair & 0xFF);
+	}
+	if (string == end)
+		text_model_count(counts, TEXT_MODEL_END);
 }
 
-bool
-text_code_pays(const TextCode *code, int64 tuples)
+/* Count one of 'part' groups of the sample's strings in the model. */
+static void
+count_sample(TextCode *code, TextCounts *counts, int part)
 {
-	if (code->bytewise)
-		return text_sample_count_words(&code->sample) <
-			FEW_WORDS * code->sample.nstrings;
-	return text_code_may_pay(false, tuples) &&
-		text_sample_wide_fraction(&code->sample) < WIDE_FRACTION;
-}
+	const char *string;
+	Size		at = 0;
+	int			length;
 
-void
-text_code_free(TextCode *code)
-{
-	MemoryContextDelete(code->context);
+	for (int n = 0;
+		 (string = text_sample_next(&code->sample, &at, &length)) != NULL; n++)
+	{
+		if (n / FULL_STRINGS % part == 0)
+			count_string(code, counts, string, length, n % FULL_STRINGS == 0);
+	}
 }
 
 static void
 learn_model(TextCode *code)
 {
-	const TextPrefix *prefix = &code->prefix;
-	TextToCount what = {
-		.sample = &code->sample,
-		.collation = code->collation,
-		.symbols = code->symbols,
-		.prefix = prefix->bytes,
-		.prefix_length = prefix->nweights > 0 ? prefix->length : 0,
-		.most = COUNTED_CHARACTERS * code->nwords
-	};
-	TextCounts *counts = text_count(&what, MODEL_LIMIT(code->limit));
+	TextCounts *counts = text_model_begin(code->symbols->nsymbols,
+										  MODEL_LIMIT(code->limit));
 
+	count_sample(code, counts, TEXT_MODEL_PART);
+	text_model_choose(counts);
+	count_sample(code, counts, 1);
 	note_peak(code, 0);
 	code->model = text_model_end(counts);
 }
 
-/* Let the table of characters use the memory that learning no longer needs. */
-static void
-limit_characters(TextCode *code)
+static int
+compare_coded(const void *a, const void *b)
 {
-	Size		need = text_collation_nweights(code->collation) *
-		CHARACTERS_OF_WEIGHT;
+	const uint64 *x = ((const SampleWords *) a)->words;
+	const uint64 *y = ((const SampleWords *) b)->words;
 
-	text_collation_limit(code->collation,
-						 Min(CHARACTERS_LATER(code->limit), need));
-}
-
-static inline int
-compare_coded(const CodedWords *a, const CodedWords *b)
-{
 	for (int i = 0; i < PTSORT_MAX_WORDS; i++)
 	{
-		if (a->words[i] != b->words[i])
-			return a->words[i] < b->words[i] ? -1 : 1;
+		if (x[i] != y[i])
+			return x[i] < y[i] ? -1 : 1;
 	}
 	return 0;
 }
-
-#define ST_SORT sort_coded
-#define ST_ELEMENT_TYPE CodedWords
-#define ST_COMPARE(a, b) compare_coded(a, b)
-#define ST_SCOPE static
-#define ST_DEFINE
-#include "lib/sort_template.h"
 
 /*
  * True if the first of two words distinguishes nearly all strings of the
@@ -684,7 +652,7 @@ static bool
 one_word_is_enough(TextCode *code)
 {
 	const int	n = code->sample.nstrings;
-	CodedWords *coded = palloc0(Max(n, 1) * sizeof(CodedWords));
+	SampleWords *coded = palloc0(Max(n, 1) * sizeof(SampleWords));
 	Size		at = 0;
 	int			alike = 0;
 
@@ -696,13 +664,13 @@ one_word_is_enough(TextCode *code)
 		code_words(code, string, length, coded[i].words);
 	}
 	note_peak(code, 0);
-	sort_coded(coded, n);
+	qsort(coded, n, sizeof(SampleWords), compare_coded);
 	for (int i = 1; i < n; i++)
 	{
 		uint64		differs = coded[i].words[0] ^ coded[i - 1].words[0];
 
-		alike += compare_coded(&coded[i - 1], &coded[i]) != 0 &&
-			differs >> (64 - ALIKE_BITS) == 0;
+		alike += differs >> 32 == 0 &&
+			compare_coded(&coded[i - 1], &coded[i]) != 0;
 	}
 	pfree(coded);
 	return alike <= n / ALIKE_FRACTION;
@@ -715,99 +683,16 @@ text_code_learn(TextCode *code)
 
 	fault_point("textcode: learn");
 	note_peak(code, 0);
-	if (plain_is_enough(code))
-		code->mode = PLAIN;
-	else
+	code->plain = plain_is_enough(code);
+	if (!code->plain)
 	{
-		learn_weights(code);
-		learn_prefix(code);
-		note_peak(code, text_collation_nweights(code->collation) *
-				  (TEXT_SYMBOL_LEARNING_BYTES + sizeof(uint16)));
 		text_symbol_learn(code->symbols, &code->sample);
+		note_peak(code, code->symbols->nweights * TEXT_SYMBOL_LEARNING_BYTES);
+		learn_prefix(code);
 		learn_model(code);
-		code->mode = CODED;
 		if (code->nwords > 1 && one_word_is_enough(code))
 			code->nwords = 1;
 	}
 	text_sample_free(&code->sample);
-	limit_characters(code);
-	MemoryContextSwitchTo(old);
-}
-
-int
-text_code_nwords(const TextCode *code)
-{
-	return code->nwords;
-}
-
-/* The header of an export. */
-typedef struct CodeHeader
-{
-	TextCodeMode mode;
-	int			nwords;
-} CodeHeader;
-
-void
-text_code_export(const TextCode *code, StringInfo target)
-{
-	CodeHeader	header;
-
-	memset(&header, 0, sizeof(header));
-	header.mode = code->mode;
-	header.nwords = code->nwords;
-	appendBinaryStringInfo(target, (const char *) &header, sizeof(header));
-	if (code->mode != CODED)
-		return;
-	appendBinaryStringInfo(target, (const char *) &code->prefix,
-						   sizeof(TextPrefix));
-	text_collation_export(code->collation, target);
-	text_symbol_export(code->symbols, target);
-	text_model_export(code->model, target);
-}
-
-/* Read an export.  Returns false if it does not fit this code. */
-static bool
-import_code(TextCode *code, const char *source, const char *end)
-{
-	CodeHeader	header;
-
-	if (end - source < (ptrdiff_t) sizeof(header))
-		return false;
-	memcpy(&header, source, sizeof(header));
-	source += sizeof(header);
-	code->mode = header.mode;
-	if (header.nwords < 1 || header.nwords > code->nwords)
-		return false;
-	code->nwords = header.nwords;
-	if (code->mode == PLAIN)
-		return source == end && code->bytewise && code->nwords == 1;
-	if (code->mode != CODED || end - source < (ptrdiff_t) sizeof(TextPrefix))
-		return false;
-	memcpy(&code->prefix, source, sizeof(TextPrefix));
-	source += sizeof(TextPrefix);
-	if (code->prefix.length < 0 || code->prefix.length > TEXT_SAMPLE_BYTES ||
-		code->prefix.nweights < 0 || code->prefix.nweights > TEXT_SAMPLE_BYTES)
-		return false;
-	source = text_collation_import(code->collation, source, end);
-	if (source != NULL)
-		source = text_symbol_import(code->symbols, source, end);
-	if (source == NULL)
-		return false;
-	code->model = text_model_import(code->symbols->nsymbols, source, end);
-	return code->model != NULL;
-}
-
-void
-text_code_import(TextCode *code, const char *source, Size length)
-{
-	MemoryContext old = MemoryContextSwitchTo(code->context);
-
-	code->peak = text_code_memory(code) + length;
-	text_sample_free(&code->sample);
-	if (!import_code(code, source, source + length))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("could not read sort keys learned by another participant")));
-	limit_characters(code);
 	MemoryContextSwitchTo(old);
 }

@@ -16,7 +16,7 @@
  * shortest number in an interval.  The set of all strings is the interval from
  * 0 to 2^64, or to 2^128 for two words.  The interval of a string is divided
  * among the strings that continue it by one character: in the order of the
- * characters' primary weights (text_collation.h), in proportion to how
+ * characters' primary weights (text_symbol.h), in proportion to how
  * frequent each weight is after the two before it (text_model.h).  The words
  * are the lower end of the interval of the string, or of the longest prefix
  * that fits into the bits.  So words have the order of the sequences of
@@ -28,8 +28,9 @@
  * strings is expensive; one word is made if the sample shows that it
  * distinguishes the strings well enough.  Words never contradict the order.
  *
- * All participants of a sort use one code, learned by one of them, since words
- * of different codes cannot be compared.
+ * All participants of a sort use one code, since words of different codes
+ * cannot be compared.  They learn it from one participant's sample: learning
+ * depends on nothing else.
  *
  * Order-preserving arithmetic codes: Gilbert and Moore, "Variable-length
  * binary encodings" (1959).  For index keys: Zhang et al., "Order-preserving
@@ -42,52 +43,79 @@
 
 #include "compat.h"
 
-#include "text/text_collation.h"
+#include "lib/stringinfo.h"
+#include "text/text_rank.h"
+#include "utils/builtins.h"
+
+/* TextForm: how strings are stored in the values of a type. */
+typedef enum TextForm
+{
+	TEXT_VARLENA,
+	TEXT_PADDED,				/* varlena; trailing blanks do not count */
+	TEXT_NAME,					/* NUL-terminated, at most NAMEDATALEN */
+	TEXT_LOWERED				/* varlena, ordered by its lower case: citext */
+} TextForm;
+
+/* text_is_plain returns true if text_string can read a value. */
+static inline bool
+text_is_plain(TextForm form, Datum value)
+{
+	return form == TEXT_NAME ||
+		(!VARATT_IS_COMPRESSED(DatumGetPointer(value)) &&
+		 !VARATT_IS_EXTERNAL(DatumGetPointer(value)));
+}
+
+/* text_string returns the bytes of a value for which text_is_plain is true. */
+static inline const char *
+text_string(TextForm form, Datum value, int *length)
+{
+	const char *string = DatumGetPointer(value);
+
+	if (form == TEXT_NAME)
+	{
+		*length = strnlen(string, NAMEDATALEN);
+		return string;
+	}
+	*length = VARSIZE_ANY_EXHDR(string);
+	string = VARDATA_ANY(string);
+	if (form == TEXT_PADDED)
+		*length = bpchartruelen(unconstify(char *, string), *length);
+	return string;
+}
 
 typedef struct TextCode TextCode;
 
 /*
  * text_code_create makes a code for strings of a column whose values have this
  * form.  'ranks' must be ready and outlive the code; NULL means that strings
- * are ordered by their bytes.  The code starts out learning: it makes words of
- * 0, and collects a sample of the strings passed to text_code_words.
+ * are ordered by their bytes.  The code makes at most 'nwords' words, and uses
+ * at most 'limit' bytes while it learns, less later.  With less memory it keeps
+ * a smaller sample and builds fewer tables from it (text_model.h).
  *
  * All its memory is in a context of its own, a child of the current one.
  */
 extern TextCode *text_code_create(TextForm form, const TextRanks *ranks,
-								  int nwords);
-
-/*
- * text_code_limit sets how many bytes the code may use while it learns.  With
- * less memory it keeps a smaller sample and builds fewer tables from it
- * (text_model.h).  After learning it uses less.
- */
-extern void text_code_limit(TextCode *code, Size limit);
+								  int nwords, Size limit);
 
 /*
  * text_code_most_memory returns how many bytes of the limit are used at most.
  */
 extern Size text_code_most_memory(Size limit);
 
-/* text_code_words makes the words of a value that is not null. */
-extern void text_code_words(TextCode *code, Datum value, uint64 *words);
+/*
+ * text_code_show shows a value that is not null to the sample from which the
+ * code will be learned.
+ */
+extern void text_code_show(TextCode *code, Datum value);
 
 /*
- * text_code_pays returns true if learning is worthwhile for at most 'tuples'
- * tuples when the operator class offers other words.
+ * text_code_export appends the sample, from which text_code_import makes
+ * another process learn.  The latter raises an error if it cannot read it.
  */
-extern bool text_code_pays(const TextCode *code, int64 tuples);
+extern void text_code_export(const TextCode *code, StringInfo target);
+extern void text_code_import(TextCode *code, const char *source, Size length);
 
-/*
- * text_code_may_pay returns false if text_code_pays would certainly return
- * false.  It needs no code.
- */
-extern bool text_code_may_pay(bool bytewise, int64 tuples);
-
-/* text_code_free frees the code. */
-extern void text_code_free(TextCode *code);
-
-/* text_code_learn learns from the strings passed to text_code_words so far. */
+/* text_code_learn learns from the sample, which is not needed any more then. */
 extern void text_code_learn(TextCode *code);
 
 /*
@@ -97,19 +125,13 @@ extern void text_code_learn(TextCode *code);
 extern int	text_code_nwords(const TextCode *code);
 
 /*
- * text_code_export appends data that text_code_import reads in another
- * process, for a code of the same column.  text_code_import raises an error if
- * it cannot read the data.
+ * text_code_words makes the words of a value that is not null.  The code must
+ * have learned.
  */
-extern void text_code_export(const TextCode *code, StringInfo target);
-extern void text_code_import(TextCode *code, const char *source, Size length);
+extern void text_code_words(TextCode *code, Datum value, uint64 *words);
 
-/*
- * text_code_memory returns the bytes that the code uses now, text_code_growth
- * how many more it may use after learning.
- */
+/* text_code_memory returns the bytes that the code uses now. */
 extern Size text_code_memory(const TextCode *code);
-extern Size text_code_growth(const TextCode *code);
 
 /*
  * text_code_peak_memory returns the maximum memory used during learning, in

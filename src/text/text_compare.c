@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * text_compare.c
- *	  Compare values of text by the tables of their collation.
+ *	  Values of text by the tables of their collation.
  *
  * Neighbours in an index often share long prefixes, most of all URLs, paths
  * and names, and strcoll() processes all of them.  Here it is called only
@@ -17,12 +17,20 @@
  * ICU skips shared prefixes itself, but comparing by its tables still takes
  * less time.  "C" compares bytes.  citext and name keep their own comparisons.
  *
+ * The sorts of other extensions make the words of a tuple once, when they put
+ * it, so their keys cannot learn a code (text_code.h).  The primary weights of
+ * the C library's collations need no learning: no weight is the beginning of
+ * another one, so the order of their bytes is that of the strings that they
+ * tell apart.  A weight has two or three bytes in most collations, so a word
+ * holds three or four characters.  order_spot_check() sees only sorts whose
+ * keys it knows, so these words are checked here.
+ *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
+#include "text/text_code.h"
 #include "text/text_compare.h"
-#include "utils/builtins.h"
 
 bool		ptsort_use_collation_tables = true;
 
@@ -34,15 +42,21 @@ bool		ptsort_use_collation_tables = true;
 #define BOTH_FIRST		1000
 #define BOTH_EVERY		64
 
+/* Values longer than this are not kept for checking the next word. */
+#define KEPT_BYTES		1024
+
 typedef struct TextCompare
 {
 	SortSupportData full;		/* comparison function of the type */
 	const TextRanks *ranks;
-	bool		padded;			/* trailing blanks do not count */
+	TextForm	form;			/* TEXT_VARLENA or TEXT_PADDED */
 	int		   *tried;			/* the process's counter of pairs compared
 								 * both ways */
-	uint64		compared;		/* pairs compared by ranks after BOTH_FIRST */
+	uint64		compared;		/* pairs compared by ranks after BOTH_FIRST,
+								 * or words made */
 	CompareFailure *failure;	/* where to report a contradiction */
+	struct varlena *last;		/* for words: the value checked last, or NULL */
+	uint64		last_word;
 } TextCompare;
 
 static int
@@ -74,24 +88,6 @@ shared_length(const char *a, const char *b, int n)
 	while (i < n && a[i] == b[i])
 		i++;
 	return i;
-}
-
-/* True if a value can be read without detoasting it. */
-static inline bool
-is_plain(Datum value)
-{
-	return !VARATT_IS_COMPRESSED(DatumGetPointer(value)) &&
-		!VARATT_IS_EXTERNAL(DatumGetPointer(value));
-}
-
-/* The length of a plain value, without trailing blanks if padded. */
-static inline int
-value_length(const TextCompare *self, Datum value)
-{
-	int			length = VARSIZE_ANY_EXHDR(DatumGetPointer(value));
-
-	return self->padded ?
-		bpchartruelen(VARDATA_ANY(DatumGetPointer(value)), length) : length;
 }
 
 /*
@@ -150,8 +146,8 @@ static int
 compare_ranks(Datum x, Datum y, SortSupport ssup)
 {
 	TextCompare *self = ssup->ssup_extra;
-	const char *a = VARDATA_ANY(DatumGetPointer(x));
-	const char *b = VARDATA_ANY(DatumGetPointer(y));
+	const char *a;
+	const char *b;
 	int			a_length;
 	int			b_length;
 	int			shared;
@@ -159,11 +155,11 @@ compare_ranks(Datum x, Datum y, SortSupport ssup)
 
 	if (same_bytes(x, y))
 		return 0;
-	if (!is_plain(x) || !is_plain(y) || self->failure->full ||
-		!text_rank_is_ready(self->ranks))
+	if (!text_is_plain(self->form, x) || !text_is_plain(self->form, y) ||
+		self->failure->full || !text_rank_is_ready(self->ranks))
 		return compare_full(self, x, y);
-	a_length = value_length(self, x);
-	b_length = value_length(self, y);
+	a = text_string(self->form, x, &a_length);
+	b = text_string(self->form, y, &b_length);
 	shared = shared_length(a, b, Min(a_length, b_length));
 	if (shared == a_length && shared == b_length)
 		return 0;
@@ -174,9 +170,10 @@ compare_ranks(Datum x, Datum y, SortSupport ssup)
 	return cmp;
 }
 
-void
-text_compare_wrap(SortSupport ssup, const TextRanks *ranks, bool padded,
-				  CompareFailure *failure)
+/* Store in ssup_extra what comparing and making words need. */
+static void
+begin(SortSupport ssup, TextRanks *ranks, bool padded,
+	  CompareFailure *failure)
 {
 	TextCompare *self = MemoryContextAllocZero(ssup->ssup_cxt,
 											   sizeof(TextCompare));
@@ -184,8 +181,86 @@ text_compare_wrap(SortSupport ssup, const TextRanks *ranks, bool padded,
 	self->full = *ssup;
 	self->ranks = ranks;
 	self->tried = text_rank_tried(ranks);
-	self->padded = padded;
+	self->form = padded ? TEXT_PADDED : TEXT_VARLENA;
 	self->failure = failure;
 	ssup->ssup_extra = self;
+}
+
+void
+text_compare_wrap(SortSupport ssup, TextRanks *ranks, bool padded,
+				  CompareFailure *failure)
+{
+	begin(ssup, ranks, padded, failure);
 	ssup->comparator = compare_ranks;
+}
+
+
+/*
+ * Words without learning
+ */
+
+void
+text_word_init(SortSupport ssup, TextRanks *ranks, bool padded,
+			   CompareFailure *failure)
+{
+	begin(ssup, ranks, padded, failure);
+}
+
+/* The word of a string: the leading bytes of its ranks that are not 0. */
+static uint64
+make_word(const TextRanks *ranks, const char *string, int length)
+{
+	const char *end = string + length;
+	uint64		word = 0;
+	int			shift = 64;
+	int			taken = 0;
+
+	while (shift > 0 && string < end)
+	{
+		uint32		rank = text_rank_next(ranks, &string, end, &taken);
+
+		for (; rank != 0 && shift > 0; rank <<= BITS_PER_BYTE)
+			word |= (uint64) (rank >> 24) << (shift -= BITS_PER_BYTE);
+	}
+	return word;
+}
+
+/* Compare a value with the one checked last, and keep it. */
+static pg_noinline void
+check_word(TextCompare *self, struct varlena *value, uint64 word)
+{
+	Size		size = VARSIZE_ANY(value);
+
+	if (self->last && word != self->last_word)
+	{
+		int			cmp = compare_full(self, PointerGetDatum(value),
+									   PointerGetDatum(self->last));
+
+		if (word < self->last_word ? cmp >= 0 : cmp <= 0)
+			text_compare_contradicted(self->failure,
+									  self->full.ssup_collation);
+	}
+	if (size > KEPT_BYTES)
+		return;
+	if (self->last == NULL)
+		self->last = MemoryContextAlloc(self->full.ssup_cxt, KEPT_BYTES);
+	memcpy(self->last, value, size);
+	self->last_word = word;
+}
+
+uint64
+text_word(Datum value, SortSupport ssup)
+{
+	TextCompare *self = ssup->ssup_extra;
+	struct varlena *text = PG_DETOAST_DATUM_PACKED(value);
+	int			length;
+	const char *string = text_string(self->form, PointerGetDatum(text),
+									 &length);
+	uint64		word = make_word(self->ranks, string, length);
+
+	if (unlikely(++self->compared % BOTH_EVERY == 0))
+		check_word(self, text, word);
+	if (unlikely((Pointer) text != DatumGetPointer(value)))
+		pfree(text);
+	return word;
 }

@@ -59,26 +59,25 @@ typedef struct USet USet;
 typedef uint16 UChar;
 
 /* Constants of ICU. */
-#define UCOL_ALTERNATE_HANDLING		1
-#define UCOL_NORMALIZATION_MODE		4
-#define UCOL_NUMERIC_COLLATION		7
-#define UCOL_ON						17
-#define UCOL_SHIFTED				20
-#define UCOL_NON_IGNORABLE			21
-#define UCOL_NULLORDER				(-1)
-#define UCHAR_LEAD_CLASS			0x1010
-#define UCHAR_TRAIL_CLASS			0x1011
+enum
+{
+	UCOL_ALTERNATE_HANDLING = 1,
+	UCOL_NORMALIZATION_MODE = 4,
+	UCOL_NUMERIC_COLLATION = 7,
+	UCOL_ON = 17,
+	UCOL_SHIFTED = 20,
+	UCOL_NON_IGNORABLE = 21,
+	UCOL_NULLORDER = -1,
+	UCHAR_LEAD_CLASS = 0x1010,
+	UCHAR_TRAIL_CLASS = 0x1011
+};
 
 /* Bits that are set in the second half of an element, but not in the first. */
 #define SECOND_HALF		0xC0
 
-/*
- * Range of releases of ICU, and maximum length of a function's name with its
- * suffix.
- */
+/* Range of releases of ICU. */
 #define FIRST_RELEASE	60
 #define LAST_RELEASE	99
-#define MAX_NAME		64
 
 /* Maximum length of a sequence with weights of its own, as returned by ICU. */
 #define MAX_CONTRACTION 64
@@ -90,88 +89,76 @@ typedef uint16 UChar;
 #define LATIN_END		0x180
 
 /* Room for the sort key of two characters, which is much shorter. */
-#define MAX_SORT_KEY	256
+#define MAX_SORT_KEY	(4 * MAX_CONTRACTION)
 
 /*
  * The character that precedes a script's representative letter; and the range
  * of all characters of this kind.
  */
-#define SCRIPT_MARK		0xFDD1
-#define FIRST_MARK		0xFDD0
-#define LAST_MARK		0xFDEF
+enum
+{
+	FIRST_MARK = 0xFDD0,
+	SCRIPT_MARK = 0xFDD1,
+	LAST_MARK = 0xFDEF
+};
 
-/* IcuFunctions: the functions called.  Errors are > 0, warnings < 0. */
+/*
+ * The functions called: result, name and arguments.  Errors are > 0, warnings
+ * < 0.
+ */
+#define ICU_FUNCTIONS(FUNCTION) \
+	FUNCTION(UCollator *, ucol_open, (const char *locale, int *error)) \
+	FUNCTION(void, ucol_close, (UCollator *collator)) \
+	FUNCTION(void, ucol_getVersion, \
+			 (const UCollator *collator, uint8 *version)) \
+	FUNCTION(int, ucol_getAttribute, \
+			 (const UCollator *collator, int attribute, int *error)) \
+	FUNCTION(void, ucol_setAttribute, \
+			 (UCollator *collator, int attribute, int value, int *error)) \
+	FUNCTION(uint32, ucol_getVariableTop, \
+			 (const UCollator *collator, int *error)) \
+	FUNCTION(int32, ucol_getReorderCodes, \
+			 (const UCollator *collator, int32 *codes, int32 room, \
+			  int *error)) \
+	FUNCTION(void, ucol_getContractionsAndExpansions, \
+			 (const UCollator *collator, USet *contractions, \
+			  USet *expansions, int8 prefixes, int *error)) \
+	FUNCTION(int32, ucol_getSortKey, \
+			 (const UCollator *collator, const UChar *string, int32 length, \
+			  uint8 *key, int32 room)) \
+	FUNCTION(UCollationElements *, ucol_openElements, \
+			 (const UCollator *collator, const UChar *string, int32 length, \
+			  int *error)) \
+	FUNCTION(void, ucol_closeElements, (UCollationElements *elements)) \
+	FUNCTION(void, ucol_setText, \
+			 (UCollationElements *elements, const UChar *string, \
+			  int32 length, int *error)) \
+	FUNCTION(int32, ucol_next, (UCollationElements *elements, int *error)) \
+	FUNCTION(USet *, uset_openEmpty, (void)) \
+	FUNCTION(void, uset_close, (USet *set)) \
+	FUNCTION(void, uset_add, (USet *set, int32 code_point)) \
+	FUNCTION(int8, uset_contains, (const USet *set, int32 code_point)) \
+	FUNCTION(int32, uset_getItemCount, (const USet *set)) \
+	FUNCTION(int32, uset_getItem, \
+			 (const USet *set, int32 item, int32 *first, int32 *last, \
+			  UChar *string, int32 room, int *error)) \
+	FUNCTION(int32, u_getIntPropertyValue, (int32 code_point, int property)) \
+	FUNCTION(int8, u_isdigit, (int32 code_point)) \
+	FUNCTION(void, u_versionToString, (const uint8 *version, char *string))
+
+#define POINTER(result, name, arguments)	result (*name) arguments;
+#define PLACE(result, name, arguments)	{#name, offsetof(IcuFunctions, name)},
+
 typedef struct IcuFunctions
 {
-	UCollator  *(*ucol_open) (const char *locale, int *error);
-	void		(*ucol_close) (UCollator *collator);
-	void		(*ucol_getVersion) (const UCollator *collator, uint8 *version);
-	int			(*ucol_getAttribute) (const UCollator *collator,
-									  int attribute, int *error);
-	void		(*ucol_setAttribute) (UCollator *collator, int attribute,
-									  int value, int *error);
-	uint32		(*ucol_getVariableTop) (const UCollator *collator,
-										int *error);
-	int32		(*ucol_getReorderCodes) (const UCollator *collator,
-										 int32 *codes, int32 room, int *error);
-	void		(*ucol_getContractionsAndExpansions)
-				(const UCollator *collator, USet *contractions,
-				 USet *expansions, int8 prefixes, int *error);
-	int32		(*ucol_getSortKey) (const UCollator *collator,
-									const UChar *string, int32 length,
-									uint8 *key, int32 room);
-	UCollationElements *(*ucol_openElements) (const UCollator *collator,
-											  const UChar *string,
-											  int32 length, int *error);
-	void		(*ucol_closeElements) (UCollationElements *elements);
-	void		(*ucol_setText) (UCollationElements *elements,
-								 const UChar *string, int32 length,
-								 int *error);
-	int32		(*ucol_next) (UCollationElements *elements, int *error);
-	USet	   *(*uset_openEmpty) (void);
-	void		(*uset_close) (USet *set);
-	void		(*uset_add) (USet *set, int32 code_point);
-	int8		(*uset_contains) (const USet *set, int32 code_point);
-	int32		(*uset_getItemCount) (const USet *set);
-	int32		(*uset_getItem) (const USet *set, int32 item, int32 *first,
-								 int32 *last, UChar *string, int32 room,
-								 int *error);
-	int32		(*u_getIntPropertyValue) (int32 code_point, int property);
-	int8		(*u_isdigit) (int32 code_point);
-	void		(*u_versionToString) (const uint8 *version, char *string);
+	ICU_FUNCTIONS(POINTER)
 } IcuFunctions;
-
-#define FUNCTION(name)	{#name, offsetof(IcuFunctions, name)}
 
 static const struct
 {
 	const char *name;
 	Size		place;
-}			function_names[] = {
-
-	FUNCTION(ucol_open),
-	FUNCTION(ucol_close),
-	FUNCTION(ucol_getVersion),
-	FUNCTION(ucol_getAttribute),
-	FUNCTION(ucol_setAttribute),
-	FUNCTION(ucol_getVariableTop),
-	FUNCTION(ucol_getReorderCodes),
-	FUNCTION(ucol_getContractionsAndExpansions),
-	FUNCTION(ucol_getSortKey),
-	FUNCTION(ucol_openElements),
-	FUNCTION(ucol_closeElements),
-	FUNCTION(ucol_setText),
-	FUNCTION(ucol_next),
-	FUNCTION(uset_openEmpty),
-	FUNCTION(uset_close),
-	FUNCTION(uset_add),
-	FUNCTION(uset_contains),
-	FUNCTION(uset_getItemCount),
-	FUNCTION(uset_getItem),
-	FUNCTION(u_getIntPropertyValue),
-	FUNCTION(u_isdigit),
-	FUNCTION(u_versionToString),
-};
+}			function_places[] = {ICU_FUNCTIONS(PLACE)};
 
 /* Script: 'shift' is added to the first byte of weights from 'weight' on. */
 typedef struct Script
@@ -213,7 +200,7 @@ static IcuFunctions icu_functions;
 static void *
 find_function(const char *name, int release)
 {
-	char		symbol[MAX_NAME];
+	char		symbol[NAMEDATALEN];
 
 	if (release == 0)
 		return dlsym(RTLD_DEFAULT, name);
@@ -256,13 +243,13 @@ find_functions(void)
 	release = find_release();
 	if (release < 0)
 		return NULL;
-	for (int i = 0; i < lengthof(function_names); i++)
+	for (int i = 0; i < lengthof(function_places); i++)
 	{
-		void	   *function = find_function(function_names[i].name, release);
+		void	   *function = find_function(function_places[i].name, release);
 
 		if (function == NULL)
 			return NULL;
-		memcpy((char *) &icu_functions + function_names[i].place, &function,
+		memcpy((char *) &icu_functions + function_places[i].place, &function,
 			   sizeof(function));
 	}
 	found = true;

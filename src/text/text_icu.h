@@ -16,13 +16,16 @@
 #include "mb/pg_wchar.h"
 
 /* Flags of a character. */
-#define CHARACTER_BEGINS	0x01	/* its weights may change together with a
-									 * following CONTINUES character */
-#define CHARACTER_CONTINUES 0x02	/* its weights may change together with a
-									 * preceding BEGINS character */
-#define CHARACTER_JOINS		0x04	/* it may change the weights of any
-									 * character that follows */
-#define CHARACTER_SEVERAL	0x08	/* it has several ranks */
+enum
+{
+	CHARACTER_BEGINS = 1,		/* its weights may change together with a
+								 * following CONTINUES character */
+	CHARACTER_CONTINUES = 2,	/* its weights may change together with a
+								 * preceding BEGINS character */
+	CHARACTER_JOINS = 4,		/* it may change the weights of any character
+								 * that follows */
+	CHARACTER_SEVERAL = 8		/* it has several ranks */
+};
 
 /* IcuCharacter: a character, and its rank on its own, 0 if it has none. */
 typedef struct IcuCharacter

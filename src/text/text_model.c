@@ -11,9 +11,9 @@
  * Memory.  A count for each symbol in each context of two symbols would take 4
  * MB for printable ASCII.  But only some contexts get a table, and what
  * follows the others is not needed: hence two passes.  The result takes 300
- * kB.  With less memory fewer contexts are chosen, and with very little the
- * context is one symbol instead of two.  Words of the smaller models decide
- * fewer comparisons.
+ * kB.  With less memory fewer contexts are chosen, then only those of one
+ * symbol have tables, and with very little memory there is a single table.
+ * Words of the smaller models decide fewer comparisons.
  *
  * Both passes count in the memory of the result, in 16 bits.  The first counts
  * contexts in the list of tables, where a count stops at the maximum, which is
@@ -31,30 +31,22 @@
 /* The number of occurrences that a shorter context counts for. */
 #define BELIEF			2.0
 
-/* Contexts that occur less often in the first pass get no table. */
-#define MIN_SEEN_ONE	(8 / TEXT_MODEL_PART)
-#define MIN_SEEN_TWO	(32 / TEXT_MODEL_PART)
+/* Contexts of two symbols that the first pass sees less often get no table. */
+#define LEAST_SEEN		(32 / TEXT_MODEL_PART)
 
 /* Maximum number of tables; more would not stay in the cache. */
 #define MAX_TABLES		1024
 
 /* With more symbols than this, contexts of two symbols rarely repeat. */
-#define MAX_SYMBOLS_TWO	128
-
-/*
- * The list of all contexts of two symbols may use 1 / CONTEXTS_PART of the
- * limit.
- */
-#define CONTEXTS_PART	2
+#define MAX_SYMBOLS_TWO	(TEXT_MODEL_MAX_SYMBOLS / 2)
 
 struct TextCounts
 {
 	TextModel  *model;			/* tables and parts contain counts, see above */
 	Size		limit;
 	TextContext context;
-	uint32	   *seen_one;		/* occurrences of contexts of one symbol */
-	uint16	   *table_one;		/* tables of contexts of one symbol, once
-								 * chosen */
+	bool		one;			/* true if each context of one symbol has a
+								 * table: that of its number plus 1 */
 };
 
 static Size
@@ -64,9 +56,9 @@ contexts_size(const TextModel *model)
 }
 
 static Size
-parts_size(const TextModel *model)
+table_size(const TextModel *model)
 {
-	return model->ntables * (model->nsymbols + 1) * sizeof(uint16);
+	return (model->nsymbols + 1) * sizeof(uint16);
 }
 
 TextCounts *
@@ -74,15 +66,18 @@ text_model_begin(int nsymbols, Size limit)
 {
 	TextCounts *counts = palloc0(sizeof(TextCounts));
 	TextModel  *model = palloc0(sizeof(TextModel));
+	Size		least;			/* with tables for no context and for each
+								 * symbol */
 
 	model->nsymbols = nsymbols;
+	least = (nsymbols + 1) * table_size(model);
 	if (nsymbols <= MAX_SYMBOLS_TWO &&
-		nsymbols * nsymbols * sizeof(uint16) <= limit / CONTEXTS_PART)
+		least + nsymbols * nsymbols * sizeof(uint16) <= limit)
 		model->stride = nsymbols;
 	model->tables = palloc0(contexts_size(model));
 	counts->model = model;
 	counts->limit = limit;
-	counts->seen_one = palloc0(nsymbols * sizeof(uint32));
+	counts->one = least + contexts_size(model) <= limit;
 	return counts;
 }
 
@@ -118,105 +113,59 @@ text_model_count(TextCounts *counts, int symbol)
 		context->before = context->last = TEXT_MODEL_END;
 		return;
 	}
-	if (model->parts == NULL)
-	{
-		counts->seen_one[context->last]++;
-		if (model->stride > 0 && *table < PG_UINT16_MAX)
-			(*table)++;
-	}
-	else
+	if (model->parts != NULL)
 		count_in_table(model, *table, symbol);
+	else if (*table < PG_UINT16_MAX)
+		(*table)++;
 	text_model_step(context, symbol);
 }
 
-/* The number of tables that the limit allows. */
-static int
-max_tables(const TextCounts *counts)
-{
-	const TextModel *model = counts->model;
-	Size		each = (model->nsymbols + 1) * sizeof(uint16);
-	Size		taken = contexts_size(model) +
-		model->nsymbols * (sizeof(uint32) + sizeof(uint16));
-
-	if (counts->limit < taken + each)
-		return 1;
-	return Min((counts->limit - taken) / each, MAX_TABLES);
-}
-
 /*
- * The minimum number of occurrences for contexts of one symbol to get a table,
- * such that at most *room contexts do.  Their number is subtracted from *room.
- * (The search proceeds in steps of a quarter, since the memory need not be
- * used completely.)
+ * The minimum number of occurrences for a context of two symbols to get a
+ * table, such that there is memory for all of these tables.  (The search
+ * proceeds in steps of a quarter, since the memory need not be used
+ * completely.)
  */
 static uint32
-least_seen_one(const TextCounts *counts, int *room)
+least_seen(const TextCounts *counts)
 {
-	for (uint32 least = MIN_SEEN_ONE;; least += (least + 3) / 4)
-	{
-		int			found = 0;
+	const TextModel *model = counts->model;
+	int			n = model->nsymbols;
+	int			most = Min((counts->limit - contexts_size(model)) /
+						   table_size(model), MAX_TABLES) - model->ntables;
 
-		for (int last = 0; last < counts->model->nsymbols; last++)
-			found += counts->seen_one[last] >= least;
-		if (found <= *room)
-		{
-			*room -= found;
-			return least;
-		}
-	}
-}
-
-/* The minimum for contexts of two symbols, at least 'least'. */
-static uint32
-least_seen_two(const TextCounts *counts, uint32 least, int room)
-{
-	int			n = counts->model->nsymbols;
-
-	for (;; least += (least + 3) / 4)
+	for (uint32 least = LEAST_SEEN;; least += (least + 3) / 4)
 	{
 		int			found = 0;
 
 		for (int context = 0; context < n * n; context++)
-			found += counts->model->tables[context] >= least;
-		if (found <= room)
+			found += model->tables[context] >= least;
+		if (found <= most)
 			return least;
 	}
 }
 
-/*
- * text_model_choose: see text_model.h.  The last symbol of a context of two
- * occurs at least as often as the context; so if a context of two gets a
- * table, its last symbol also has one.
- */
 void
 text_model_choose(TextCounts *counts)
 {
 	TextModel  *model = counts->model;
 	int			n = model->nsymbols;
-	int			room = max_tables(counts) - 1;
-	uint32		least_one = least_seen_one(counts, &room);
-	uint32		least_two = model->stride == 0 ? 0 :
-		least_seen_two(counts, Max(least_one, MIN_SEEN_TWO), room);
+	uint32		least;
 
-	counts->table_one = palloc0(n * sizeof(uint16));
-	model->ntables = 1;
-	for (int last = 0; last < n; last++)
+	model->ntables = counts->one ? n + 1 : 1;
+	if (model->stride == 0)
 	{
-		uint16		one = 0;
-
-		if (counts->seen_one[last] >= least_one)
-			one = model->ntables++;
-		counts->table_one[last] = one;
-		if (model->stride == 0)
-			model->tables[last] = one;
-		for (int before = 0; before < model->stride; before++)
-		{
-			uint16	   *table = &model->tables[before * n + last];
-
-			*table = *table >= least_two ? model->ntables++ : one;
-		}
+		for (int last = 0; last < n; last++)
+			model->tables[last] = counts->one ? last + 1 : 0;
 	}
-	model->parts = palloc0(parts_size(model));
+	else
+	{
+		least = least_seen(counts);
+		for (int context = 0; context < n * n; context++)
+			model->tables[context] = model->tables[context] >= least ?
+				model->ntables++ : context % n + 1;
+	}
+	model->parts = palloc0(model->ntables * table_size(model));
 }
 
 /*
@@ -277,18 +226,15 @@ set_table(TextModel *model, int table, const double *probabilities)
 
 /* Make the tables of the contexts that end with symbol 'last'. */
 static void
-set_tables(const TextCounts *counts, int last, const double *zero)
+set_tables(TextModel *model, int last, const double *zero)
 {
-	TextModel  *model = counts->model;
 	int			n = model->nsymbols;
-	int			table_one = counts->table_one[last];
+	int			table_one = last + 1;
 	const uint16 *tables = model->tables + last;	/* indexed by the symbol
 													 * before, times n */
 	uint32		sums[TEXT_MODEL_MAX_SYMBOLS] = {0};
 	double		one[TEXT_MODEL_MAX_SYMBOLS] = {0};
 
-	if (table_one == 0)
-		return;
 	add_counts(sums, model, table_one);
 	for (int before = 0; before < model->stride; before++)
 	{
@@ -325,87 +271,8 @@ text_model_end(TextCounts *counts)
 		add_counts(sums, model, table);
 	complete(sums, n, flat, zero);
 	set_table(model, 0, zero);
-	for (int last = 0; last < n; last++)
-		set_tables(counts, last, zero);
-	pfree(counts->table_one);
-	pfree(counts->seen_one);
+	for (int last = 0; counts->one && last < n; last++)
+		set_tables(model, last, zero);
 	pfree(counts);
 	return model;
-}
-
-
-/*
- * Exporting models to other processes
- */
-
-/* The header of an export, before the tables and the parts. */
-typedef struct ModelHeader
-{
-	int			nsymbols;
-	int			ntables;
-	int			stride;
-} ModelHeader;
-
-void
-text_model_export(const TextModel *model, StringInfo target)
-{
-	ModelHeader header = {model->nsymbols, model->ntables, model->stride};
-
-	appendBinaryStringInfo(target, (const char *) &header, sizeof(header));
-	appendBinaryStringInfo(target, (const char *) model->tables,
-						   contexts_size(model));
-	appendBinaryStringInfo(target, (const char *) model->parts,
-						   parts_size(model));
-}
-
-/*
- * True if every context has a table, and every table a part for each symbol.
- */
-static bool
-is_sound(const TextModel *model)
-{
-	for (Size i = 0; i < contexts_size(model) / sizeof(uint16); i++)
-	{
-		if (model->tables[i] >= model->ntables)
-			return false;
-	}
-	for (int table = 0; table < model->ntables; table++)
-	{
-		const uint16 *parts = table_parts(model, table);
-
-		if (parts[0] != 0 || parts[model->nsymbols] != TEXT_MODEL_TOTAL)
-			return false;
-		for (int symbol = 0; symbol < model->nsymbols; symbol++)
-		{
-			if (parts[symbol] >= parts[symbol + 1])
-				return false;
-		}
-	}
-	return true;
-}
-
-TextModel *
-text_model_import(int nsymbols, const char *source, const char *end)
-{
-	ModelHeader header;
-	TextModel  *model = palloc0(sizeof(TextModel));
-
-	if (end - source < (ptrdiff_t) sizeof(header))
-		return NULL;
-	memcpy(&header, source, sizeof(header));
-	source += sizeof(header);
-	if (header.nsymbols != nsymbols || nsymbols > TEXT_MODEL_MAX_SYMBOLS ||
-		header.ntables < 1 || header.ntables > MAX_TABLES ||
-		(header.stride != 0 && header.stride != nsymbols))
-		return NULL;
-	model->nsymbols = header.nsymbols;
-	model->ntables = header.ntables;
-	model->stride = header.stride;
-	if (end - source != (ptrdiff_t) (contexts_size(model) + parts_size(model)))
-		return NULL;
-	model->tables = palloc(contexts_size(model));
-	memcpy(model->tables, source, contexts_size(model));
-	model->parts = palloc(parts_size(model));
-	memcpy(model->parts, source + contexts_size(model), parts_size(model));
-	return is_sound(model) ? model : NULL;
 }

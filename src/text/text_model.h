@@ -6,7 +6,7 @@
  * A symbol is a number below TEXT_MODEL_MAX_SYMBOLS, whose meaning is defined
  * by the caller.  The two symbols before it are its *context*.  The model has
  * a table for each context that occurs often enough in the sample; for other
- * contexts it uses the table of the last symbol alone, or that of no context.
+ * contexts it uses the table of the last symbol alone.
  *
  * A table divides TEXT_MODEL_TOTAL into parts, one for each symbol, in their
  * order and none empty: the part of symbol s is from parts[s] to parts[s + 1].
@@ -29,8 +29,6 @@
 
 #include "compat.h"
 
-#include "lib/stringinfo.h"
-
 #define TEXT_MODEL_MAX_SYMBOLS	256
 #define TEXT_MODEL_BITS			14
 #define TEXT_MODEL_TOTAL		(1 << TEXT_MODEL_BITS)
@@ -49,7 +47,7 @@ typedef struct TextModel
 
 typedef struct TextCounts TextCounts;
 
-/* The first pass counts one string in TEXT_MODEL_PART. */
+/* What is only estimated is counted in one string of TEXT_MODEL_PART. */
 #define TEXT_MODEL_PART	4
 
 /* Maximum memory of counts and model in bytes, if the limit allows. */
@@ -69,15 +67,6 @@ extern void text_model_choose(TextCounts *counts);
 
 /* text_model_end makes the model, and frees the counts. */
 extern TextModel *text_model_end(TextCounts *counts);
-
-/*
- * text_model_export appends data that text_model_import reads in another
- * process.  text_model_import returns the model of 'nsymbols' symbols, or NULL
- * if there is no valid export of one between 'source' and 'end'.
- */
-extern void text_model_export(const TextModel *model, StringInfo target);
-extern TextModel *text_model_import(int nsymbols, const char *source,
-									const char *end);
 
 /* A context: the two symbols before the next one. */
 typedef struct TextContext

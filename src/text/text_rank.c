@@ -37,28 +37,36 @@
 #include "access/parallel.h"
 #include "debug.h"
 #include "mb/pg_wchar.h"
-#include "text/text_pass.h"
 #include "text/text_rank.h"
 #include "text/text_table.h"
 #include "text/text_unit.h"
+#include "utils/memutils.h"
 #include "utils/varlena.h"
 
 struct TextRanks
 {
+	struct TextRanks *next;
+	Oid			collation;
+	bool		tried;			/* true once the tables were read and tested */
+	bool		agrees;			/* true if the order passed the tests */
 	UnitTable  *units;			/* set for ICU's collations, else NULL */
 	CollateProof *proof;		/* set for the C library's collations, else
 								 * NULL */
-	bool		single;			/* for tests: assume that all elements have
-								 * one byte */
+	bool		single;			/* for tests: assume that all elements of the
+								 * C library have one byte */
+	int			compared;		/* number of pairs that text_compare.c also
+								 * compared by the collation */
 };
+
+/* the orders that this process looked for, in TopMemoryContext */
+static TextRanks *all_ranks = NULL;
 
 static inline int32
 next_element(const TextRanks *ranks, const unsigned char **string,
 			 const unsigned char *end)
 {
-	if (unlikely(ranks->single))
-		return text_table_single(&ranks->proof->tables, *(*string)++);
-	return text_table_element(&ranks->proof->tables, string, end);
+	return text_table_element(&ranks->proof->tables, string,
+							  unlikely(ranks->single) ? *string + 1 : end);
 }
 
 
@@ -214,20 +222,11 @@ text_rank_character(const TextRanks *ranks, const char *character, int n,
 	return begins ? RANK_BEGINS : RANK_PROVED;
 }
 
-/* text_rank_is_alone: see text_rank.h. */
-bool
-text_rank_is_alone(const TextRanks *ranks, char byte)
-{
-	if (ranks->units)
-		return text_unit_is_alone(ranks->units, byte);
-	return ranks->proof->alone[(unsigned char) byte];
-}
-
 /* text_rank_tried: see text_rank.h. */
 int *
-text_rank_tried(const TextRanks *ranks)
+text_rank_tried(TextRanks *ranks)
 {
-	return ranks->units ? &ranks->units->compared : &ranks->proof->compared;
+	return &ranks->compared;
 }
 
 /* text_rank_continues: see text_rank.h. */
@@ -237,19 +236,6 @@ text_rank_continues(const TextRanks *ranks, char byte, char next)
 	if (ranks->units)
 		return text_unit_continues(ranks->units, byte, next);
 	return !ranks->proof->alone[(unsigned char) next];
-}
-
-/* text_rank_ends: see text_rank.h. */
-bool
-text_rank_ends(const TextRanks *ranks, const char *string, int n,
-			   const char *end)
-{
-	const unsigned char *at = (const unsigned char *) string;
-
-	if (ranks->units)
-		return text_unit_ends(ranks->units, string, n, end);
-	(void) next_element(ranks, &at, (const unsigned char *) end);
-	return at == (const unsigned char *) string + n;
 }
 
 
@@ -417,7 +403,7 @@ text_rank_provider(Oid collation)
 
 
 /*
- * Creating an order
+ * Finding an order
  */
 
 /*
@@ -426,28 +412,25 @@ text_rank_provider(Oid collation)
  * disabled, and the collation itself decides.
  */
 static bool
-agrees_on_pair(const TextRanks *ranks, const char *a, int a_length,
-			   const char *b, int b_length, Oid collation)
+agrees_on_pair(TextRanks *ranks, const char *a, int a_length, const char *b,
+			   int b_length)
 {
-	int			truth = varstr_cmp(a, a_length, b, b_length, collation);
+	int			truth = varstr_cmp(a, a_length, b, b_length, ranks->collation);
+	int			cmp;
 
 	if (ranks->proof && ranks->proof->bytewise)
 	{
-		int			cmp = memcmp(a, b, Min(a_length, b_length));
-
+		cmp = memcmp(a, b, Min(a_length, b_length));
 		return same_sign(cmp != 0 ? cmp : a_length - b_length, truth);
 	}
-	for (;;)
-	{
-		int			cmp;
-
-		if (!text_rank_compare(ranks, 0, a, a_length, b, b_length, &cmp) ||
-			same_sign(truth, cmp))
-			return true;
-		if (ranks->units || !ranks->proof->later)
-			return false;
-		ranks->proof->later = false;
-	}
+	if (!text_rank_compare(ranks, 0, a, a_length, b, b_length, &cmp) ||
+		same_sign(truth, cmp))
+		return true;
+	if (ranks->units || !ranks->proof->later)
+		return false;
+	ranks->proof->later = false;
+	return !text_rank_compare(ranks, 0, a, a_length, b, b_length, &cmp) ||
+		same_sign(truth, cmp);
 }
 
 /*
@@ -455,7 +438,7 @@ agrees_on_pair(const TextRanks *ranks, const char *a, int a_length,
  * wherever it decides.
  */
 static bool
-agrees(const TextRanks *ranks, Oid collation)
+agrees(TextRanks *ranks)
 {
 	const bool	wide = GetDatabaseEncoding() == PG_UTF8;
 	uint32		state = 1;
@@ -468,97 +451,111 @@ agrees(const TextRanks *ranks, Oid collation)
 		int			b_length = i % 2 == 0 ? make_trial(b, wide, &state) :
 			vary_trial(a, b, &state);
 
-		if (!agrees_on_pair(ranks, a, a_length, b, b_length, collation))
+		if (!agrees_on_pair(ranks, a, a_length, b, b_length))
 			return false;
 	}
 	return true;
 }
 
-/* What the C library's tables prove, after testing it. */
-static CollateProof *
-tried_proof(Oid collation)
+/* True if a collation is one of ICU whose order text_unit.c may know. */
+static bool
+is_icu(Oid collation)
 {
-	CollateProof *proof = text_table_prove(collation);
+	return pt_collate_is_icu(collation) && GetDatabaseEncoding() == PG_UTF8;
+}
 
-	if (!proof->tried && (proof->forward || proof->bytewise))
+/* Read the tables of a collation, and test them. */
+static void
+try_tables(TextRanks *ranks)
+{
+	bool		proved = false;
+
+	if (pt_collate_is_libc(ranks->collation))
 	{
-		TextRanks	ranks = {.proof = proof};
-
-		proof->agrees = agrees(&ranks, collation);
-		proof->tried = true;
+		if (ranks->proof == NULL)
+			ranks->proof = text_table_prove(ranks->collation);
+		proved = ranks->proof->forward || ranks->proof->bytewise;
 	}
-	return proof;
+	else if (is_icu(ranks->collation))
+	{
+		if (ranks->units == NULL)
+			ranks->units = text_unit_open(ranks->collation);
+		proved = ranks->units != NULL;
+	}
+	ranks->agrees = proved && agrees(ranks);
+	ranks->tried = true;
 }
 
 /*
- * Create the order by the C library's tables.  Returns false if they prove
- * none.
+ * What this process knows about a collation.  Reading the tables of the C
+ * library is fast, so it tries them at once.
  */
-static bool
-create_by_tables(TextRanks *ranks, Oid collation)
+static TextRanks *
+look_up(Oid collation)
 {
-	ranks->proof = tried_proof(collation);
+	TextRanks  *ranks = all_ranks;
+
+	while (ranks != NULL && ranks->collation != collation)
+		ranks = ranks->next;
+	if (ranks == NULL)
+	{
+		ranks = MemoryContextAllocZero(TopMemoryContext, sizeof(TextRanks));
+		ranks->collation = collation;
+		ranks->next = all_ranks;
+		all_ranks = ranks;
+	}
+	if (!ranks->tried && !is_icu(collation))
+		try_tables(ranks);
+	return ranks;
+}
+
+/* Follow the setting of tests that wants tables to be read wrongly. */
+static void
+follow_setting(TextRanks *ranks)
+{
 	ranks->single = ptsort_debug.trust_collations;
-	return ranks->proof->forward && ranks->proof->agrees;
+	if (ranks->units)
+		text_unit_read_wrongly(ranks->units, ranks->single);
 }
 
 /* text_rank_bytewise: see text_rank.h. */
 bool
 text_rank_bytewise(Oid collation)
 {
-	CollateProof *proof = tried_proof(collation);
+	TextRanks  *ranks = look_up(collation);
 
-	return proof->bytewise && proof->agrees;
+	return ranks->agrees && ranks->proof && ranks->proof->bytewise;
 }
 
-/*
- * Create the order by ICU's tables.  Returns false if they are known to prove
- * none.
- */
-static bool
-create_by_units(TextRanks *ranks, Oid collation)
-{
-	if (GetDatabaseEncoding() != PG_UTF8)
-		return false;
-	ranks->units = text_unit_table(collation);
-	ranks->units->single = ptsort_debug.trust_collations;
-	return ranks->units->agrees || !ranks->units->opened;
-}
-
-/* text_rank_create: see text_rank.h. */
+/* text_rank_find: see text_rank.h. */
 TextRanks *
-text_rank_create(Oid collation)
+text_rank_find(Oid collation)
 {
-	TextRanks	ranks = {0};
-	TextRanks  *result;
+	TextRanks  *ranks = look_up(collation);
 
-	if (is_distrusted(collation) ||
-		!(pt_collate_is_libc(collation) ? create_by_tables(&ranks, collation) :
-		  pt_collate_is_icu(collation) && create_by_units(&ranks, collation)))
+	if (is_distrusted(collation) || (ranks->tried && !ranks->agrees) ||
+		(ranks->proof && ranks->proof->bytewise))
 		return NULL;
-	result = palloc(sizeof(TextRanks));
-	*result = ranks;
-	return result;
+	follow_setting(ranks);
+	return ranks;
 }
 
 /* text_rank_is_ready: see text_rank.h. */
 bool
 text_rank_is_ready(const TextRanks *ranks)
 {
-	return ranks->units == NULL || ranks->units->agrees;
+	return ranks->agrees;
 }
 
 /* text_rank_prepare: see text_rank.h. */
 bool
-text_rank_prepare(const TextRanks *ranks)
+text_rank_prepare(TextRanks *ranks)
 {
-	UnitTable  *units = ranks->units;
-
-	if (units && !units->opened && text_unit_open(units))
+	if (!ranks->tried)
 	{
-		units->single = false;
-		units->agrees = agrees(ranks, units->collation);
-		units->single = ptsort_debug.trust_collations;
+		ranks->single = false;
+		try_tables(ranks);
+		follow_setting(ranks);
 	}
-	return text_rank_is_ready(ranks);
+	return ranks->agrees;
 }

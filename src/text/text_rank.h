@@ -52,17 +52,18 @@ extern void text_rank_adopt_distrust(const TextDistrust *list);
 extern const char *text_rank_provider(Oid collation);
 
 /*
- * text_rank_create returns the order of a collation, or NULL if its tables do
- * not prove it, or if its provider is neither the C library nor ICU.
+ * text_rank_find returns the order of a collation, or NULL if its tables do not
+ * prove it, or if its provider is neither the C library nor ICU.  It is valid
+ * until the process ends.
  *
  * The order may not be used before text_rank_prepare, which can be slow,
  * unless this process has prepared the collation already (text_rank_is_ready).
  * text_rank_prepare returns false if the tables prove nothing.  All functions
  * below require an order that is ready.
  */
-extern TextRanks *text_rank_create(Oid collation);
+extern TextRanks *text_rank_find(Oid collation);
 extern bool text_rank_is_ready(const TextRanks *ranks);
-extern bool text_rank_prepare(const TextRanks *ranks);
+extern bool text_rank_prepare(TextRanks *ranks);
 
 /*
  * text_rank_bytewise returns true if the tables of a C library's collation
@@ -84,7 +85,7 @@ extern bool text_rank_compare(const TextRanks *ranks, int shared,
  * text_rank_tried returns the process's counter of pairs of strings in this
  * collation that were also compared by the collation itself.
  */
-extern int *text_rank_tried(const TextRanks *ranks);
+extern int *text_rank_tried(TextRanks *ranks);
 
 /*
  * text_rank_next returns the rank of the next primary weight of a string, or 0
@@ -99,12 +100,10 @@ extern uint32 text_rank_next(const TextRanks *ranks, const char **string,
 /* What the tables prove about a character. */
 typedef enum TextRankProof
 {
-	RANK_UNKNOWN,				/* not looked up so far */
 	RANK_UNPROVED,
 	RANK_PROVED,				/* an element with at most one rank */
 	RANK_BEGINS					/* an element with at most one rank, except
-								 * where it begins a longer element
-								 * (text_rank_ends) */
+								 * where it begins a longer element */
 } TextRankProof;
 
 /*
@@ -114,19 +113,6 @@ typedef enum TextRankProof
 extern TextRankProof text_rank_character(const TextRanks *ranks,
 										 const char *character, int n,
 										 uint32 *rank);
-
-/*
- * text_rank_ends returns true if the first n bytes are the string's first
- * element.
- */
-extern bool text_rank_ends(const TextRanks *ranks, const char *string, int n,
-						   const char *end);
-
-/*
- * text_rank_is_alone returns true if an element ends with this byte wherever
- * it occurs.
- */
-extern bool text_rank_is_alone(const TextRanks *ranks, char byte);
 
 /*
  * text_rank_continues returns true if the next byte may belong to an element

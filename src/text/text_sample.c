@@ -1,41 +1,36 @@
 /*-------------------------------------------------------------------------
  *
  * text_sample.c
- *	  An evenly spread sample of the strings that are shown.
+ *	  The strings from which a code is learned.
  *
  * The strings are in one block of memory, so that the limit on it is exact and
- * the memory of dropped strings can be reused.
+ * other processes can read it.
  *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
-#include "mb/pg_wchar.h"
 #include "text/text_sample.h"
 #include "util.h"
 #include "utils/memutils.h"
 
-/* Initial size of the block in bytes. */
-#define FIRST_ROOM		1024
+/* Number of strings whose beginnings text_sample_prefix tries. */
+#define CANDIDATES		3
 
 void
-text_sample_init(TextSample *sample, bool bytewise, Size reserve)
+text_sample_init(TextSample *sample, Size limit)
 {
 	memset(sample, 0, sizeof(TextSample));
-	sample->limit = MaxAllocSize;
-	sample->reserve = reserve;
-	sample->bytewise = bytewise;
-	sample->every = 1;
-	sample->room = FIRST_ROOM;
+	sample->limit = limit;
+	sample->room = ALLOCSET_SMALL_INITSIZE;
 	sample->data = palloc(sample->room);
 }
 
-int
-text_sample_clip(const TextSample *sample, const char *string, int length,
-				 int limit)
+void
+text_sample_free(TextSample *sample)
 {
-	return sample->bytewise ? Min(length, limit) :
-		pg_encoding_mbcliplen(GetDatabaseEncoding(), string, length, limit);
+	pfree(sample->data);
+	memset(sample, 0, sizeof(TextSample));
 }
 
 const char *
@@ -51,111 +46,81 @@ text_sample_next(const TextSample *sample, Size *at, int *length)
 	return string;
 }
 
-/* Drop every other string. */
-static void
-thin_out(TextSample *sample)
+void
+text_sample_show(TextSample *sample, const char *string, int length)
 {
-	const char *string;
-	Size		at = 0;
-	Size		kept = 0;		/* bytes */
-	int			length;
-	int			i = 0;
+	Size		need;
 
-	while ((string = text_sample_next(sample, &at, &length)) != NULL)
-	{
-		if (i++ % 2 != 0)
-			continue;
-		memmove(sample->data + kept, string - sizeof(int),
-				sizeof(int) + length);
-		kept += sizeof(int) + length;
-	}
-	sample->bytes = kept;
-	sample->nstrings = (sample->nstrings + 1) / 2;
-	sample->every *= 2;
-}
-
-/*
- * True if there is room for a string of this length; enlarges the block if
- * necessary.
- */
-static bool
-has_room(TextSample *sample, int length)
-{
-	Size		need = sample->bytes + sizeof(int) + length;
-
+	length = Min(length, TEXT_SAMPLE_BYTES);
+	need = sample->bytes + sizeof(int) + length;
 	if (sample->nstrings == TEXT_SAMPLE_STRINGS ||
-		need + (sample->nstrings + 1) * sample->reserve > sample->limit)
-		return false;
+		need + (sample->nstrings + 1) * sizeof(SampleWords) > sample->limit)
+		return;
 	while (sample->room < need)
 	{
 		sample->room = Min(sample->room * 2, sample->limit);
 		sample->data = repalloc(sample->data, sample->room);
 	}
-	return true;
-}
-
-void
-text_sample_show(TextSample *sample, const char *string, int length)
-{
-	int64		number = sample->seen++;
-
-	if (number % sample->every != 0)
-		return;
-	if (length > TEXT_SAMPLE_BYTES)
-		length = text_sample_clip(sample, string, length, TEXT_SAMPLE_BYTES);
-	while (!has_room(sample, length))
-	{
-		if (sample->nstrings == 0)
-			return;
-		thin_out(sample);
-		/* the sample keeps only multiples of the new interval */
-		if (number % sample->every != 0)
-			return;
-	}
 	memcpy(sample->data + sample->bytes, &length, sizeof(int));
 	memcpy(sample->data + sample->bytes + sizeof(int), string, length);
-	sample->bytes += sizeof(int) + length;
+	sample->bytes = need;
 	sample->nstrings++;
 }
 
-void
-text_sample_free(TextSample *sample)
+/*
+ * The length of the longest prefix of a string that at least this fraction of
+ * the sample's strings have.
+ */
+static int
+common_prefix(const TextSample *sample, double fraction, const char *string,
+			  int length)
 {
-	pfree(sample->data);
-	sample->data = NULL;
-	sample->bytes = 0;
-	sample->nstrings = 0;
+	int			counts[TEXT_SAMPLE_BYTES + 1] = {0};	/* by shared bytes */
+	int			have = 0;
+	Size		at = 0;
+	int			size;
+	const char *other;
+
+	while ((other = text_sample_next(sample, &at, &size)) != NULL)
+	{
+		int			shared = 0;
+
+		while (shared < length && shared < size &&
+			   other[shared] == string[shared])
+			shared++;
+		counts[shared]++;
+	}
+	for (; length > 0; length--)
+	{
+		have += counts[length];
+		if (have >= fraction * sample->nstrings)
+			break;
+	}
+	return length;
 }
 
 int
-text_sample_prefix(const TextSample *sample, double fraction, char *prefix)
+text_sample_prefix(const TextSample *sample, double fraction,
+				   const char **prefix)
 {
-	int			length = 0;
+	int			best = 0;
+	Size		at = 0;
+	int			length;
+	const char *string;
 
-	for (; length < TEXT_SAMPLE_BYTES; length++)
+	for (int i = 0;
+		 (string = text_sample_next(sample, &at, &length)) != NULL; i++)
 	{
-		int			counts[256] = {0};
-		int			best = 0;
-		Size		at = 0;
-		int			size;
-		const char *string;
-
-		while ((string = text_sample_next(sample, &at, &size)) != NULL)
+		if (i % (sample->nstrings / CANDIDATES + 1) != 0)
+			continue;
+		length = common_prefix(sample, fraction, string, length);
+		if (length > best)
 		{
-			if (size > length && memcmp(string, prefix, length) == 0)
-				counts[(unsigned char) string[length]]++;
+			best = length;
+			*prefix = string;
 		}
-		for (int i = 1; i < 256; i++)
-		{
-			if (counts[i] > counts[best])
-				best = i;
-		}
-		if (counts[best] < fraction * sample->nstrings ||
-			counts[best] == 0)
-			break;
-		prefix[length] = (char) best;
 	}
-	return length;
+	return best;
 }
 
 static int
@@ -186,20 +151,19 @@ text_sample_count_words(const TextSample *sample)
 	return different;
 }
 
-double
-text_sample_wide_fraction(const TextSample *sample)
+bool
+text_sample_import(TextSample *sample, const char *source, Size bytes)
 {
-	const char *string;
-	Size		at = 0;
 	int			length;
-	int64		bytes = 0;
-	int64		wide = 0;
 
-	while ((string = text_sample_next(sample, &at, &length)) != NULL)
+	for (Size at = 0; at < bytes; at += sizeof(int) + length)
 	{
-		bytes += length;
-		for (int i = 0; i < length; i++)
-			wide += IS_HIGHBIT_SET(string[i]) ? 1 : 0;
+		if (bytes - at < sizeof(int))
+			return false;
+		memcpy(&length, source + at, sizeof(int));
+		if (length < 0 || length > bytes - at - sizeof(int))
+			return false;
+		text_sample_show(sample, source + at + sizeof(int), length);
 	}
-	return bytes == 0 ? 0 : (double) wide / bytes;
+	return sample->bytes == bytes;
 }

@@ -1,13 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * text_sample.h
- *	  An evenly spread sample of the strings that are shown.
+ *	  The strings from which a code is learned.
  *
- * The number of strings is not known in advance, so the sample accepts every
- * string at first.  Whenever it is full, it drops every other string, and
- * accepts only half as many from then on: the sample is at least half full and
- * contains every 2^n-th string that was shown.  It depends on nothing but
- * these strings.
+ * The caller shows strings that are evenly spread over its input.  The sample
+ * ignores those for which it has no room.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,32 +13,42 @@
 
 #include "compat.h"
 
+#include "lib/stringinfo.h"
+#include "ptsort_variant.h"
+
 /* Maximum number of strings in a sample. */
 #define TEXT_SAMPLE_STRINGS 8000
 
 /* Strings are truncated to this length in bytes. */
 #define TEXT_SAMPLE_BYTES	256
 
+/* SampleWords: the words of a string of the sample. */
+typedef struct SampleWords
+{
+	uint64		words[PTSORT_MAX_WORDS];
+} SampleWords;
+
+/* Maximum memory of a sample and its words in bytes, if the limit allows. */
+#define TEXT_SAMPLE_MEMORY \
+	(TEXT_SAMPLE_STRINGS * \
+	 (sizeof(int) + TEXT_SAMPLE_BYTES + sizeof(SampleWords)))
+
 typedef struct TextSample
 {
-	Size		limit;			/* maximum memory in bytes; may be set at any
-								 * time */
-	Size		reserve;		/* part of 'limit' reserved per string, in
-								 * bytes */
-	bool		bytewise;		/* true if each byte is a character */
+	Size		limit;			/* maximum memory in bytes, with SampleWords
+								 * for each string */
 	char	   *data;			/* of each string, length (int) and bytes */
 	Size		bytes;
 	Size		room;
 	int			nstrings;
-	int64		seen;			/* number of strings shown */
-	int64		every;			/* the sample contains one string in 'every' */
 } TextSample;
 
 /*
- * text_sample_init makes an empty sample in the current memory context,
- * without a limit.
+ * text_sample_init makes an empty sample in the current memory context.
+ * text_sample_free frees it.
  */
-extern void text_sample_init(TextSample *sample, bool bytewise, Size reserve);
+extern void text_sample_init(TextSample *sample, Size limit);
+extern void text_sample_free(TextSample *sample);
 
 /* text_sample_show shows a string; the sample may copy it. */
 extern void text_sample_show(TextSample *sample, const char *string,
@@ -55,22 +62,12 @@ extern const char *text_sample_next(const TextSample *sample, Size *at,
 									int *length);
 
 /*
- * text_sample_clip returns the length in bytes of the complete characters
- * among the first 'limit' bytes.  (A comparison may raise an error about an
- * incomplete character.)
- */
-extern int	text_sample_clip(const TextSample *sample, const char *string,
-							 int length, int limit);
-
-/* text_sample_free frees the strings; the sample cannot be used afterwards. */
-extern void text_sample_free(TextSample *sample);
-
-/*
  * text_sample_prefix finds the longest prefix that at least this fraction of
- * the sample's strings have, up to TEXT_SAMPLE_BYTES, and returns its length.
+ * the sample's strings have, and returns its length.  *prefix points into the
+ * sample.  (It may miss a prefix that the strings it tries do not have.)
  */
 extern int	text_sample_prefix(const TextSample *sample, double fraction,
-							   char *prefix);
+							   const char **prefix);
 
 /*
  * text_sample_count_words returns the number of distinct first words
@@ -79,9 +76,10 @@ extern int	text_sample_prefix(const TextSample *sample, double fraction,
 extern int	text_sample_count_words(const TextSample *sample);
 
 /*
- * text_sample_wide_fraction returns the fraction of the sample's bytes that
- * belong to characters that are not ASCII.
+ * text_sample_import fills an empty sample with the data of another process's
+ * sample.  Returns false if the data is not that of a sample.
  */
-extern double text_sample_wide_fraction(const TextSample *sample);
+extern bool text_sample_import(TextSample *sample, const char *source,
+							   Size bytes);
 
 #endif							/* PTSORT_TEXT_SAMPLE_H */

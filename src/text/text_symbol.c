@@ -3,6 +3,9 @@
  * text_symbol.c
  *	  Strings as symbols of the model.
  *
+ * A sorted list holds the weights that occur in the sample.  A weight's *place*
+ * is its index in that list; binary search finds it, once for most characters.
+ *
  * Frequent weights are found by counting in a part of the sample, and as many
  * of them as possible get a symbol of their own.  Bisection finds this number
  * approximately: giving one more weight its own symbol may split a group that
@@ -12,22 +15,158 @@
  */
 #include "compat.h"
 
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
 #include "text/text_symbol.h"
 
 /* Symbols are below this. */
 #define MAX_SYMBOLS		TEXT_MODEL_MAX_SYMBOLS
 
-/* The weights of one in COUNTED_STRINGS strings of the sample are counted. */
-#define COUNTED_STRINGS 4
+/* Maximum weights that share a first symbol: no pair must be PAIR_VARIES. */
+#define MAX_SHARING		(MAX_SYMBOLS - 2)
 
 TextSymbols *
-text_symbol_create(Collation *collation)
+text_symbol_create(const TextRanks *ranks, int max_weights)
 {
 	TextSymbols *symbols = palloc0(sizeof(TextSymbols));
 
-	symbols->collation = collation;
-	symbols->byte_weights = text_collation_byte_weights(collation);
+	Assert(ranks == NULL || text_rank_is_ready(ranks));
+	symbols->ranks = ranks;
+	symbols->room = 256;
+	symbols->max_weights = Max(symbols->room, max_weights);
+	symbols->weights = palloc(symbols->room * sizeof(uint32));
 	return symbols;
+}
+
+/* Empty the tables of characters. */
+static void
+forget_characters(TextSymbols *symbols)
+{
+	memset(symbols->bytes, 0, sizeof(symbols->bytes));
+	memset(symbols->wide, 0, sizeof(symbols->wide));
+}
+
+
+/*
+ * Looking weights up
+ */
+
+/* Insert a weight at its place, unless the limit is reached. */
+static void
+insert_weight(TextSymbols *symbols, int place, uint32 weight)
+{
+	if (symbols->nweights == symbols->max_weights)
+		return;
+	if (symbols->nweights == symbols->room)
+	{
+		symbols->room = Min(2 * symbols->room, symbols->max_weights);
+		symbols->weights = repalloc(symbols->weights,
+									symbols->room * sizeof(uint32));
+	}
+	memmove(&symbols->weights[place + 1], &symbols->weights[place],
+			(symbols->nweights - place) * sizeof(uint32));
+	symbols->weights[place] = weight;
+	symbols->nweights++;
+}
+
+/*
+ * The pair of a weight.  During learning, when inserting a weight changes the
+ * places of those above it, this is 0 for all.
+ */
+static uint32
+pair_of(TextSymbols *symbols, uint32 weight)
+{
+	int			low = 0;
+	int			high = symbols->nweights;
+	bool		known;
+
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+
+		if (symbols->weights[middle] < weight)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	known = low < symbols->nweights && symbols->weights[low] == weight;
+	if (!symbols->learning)
+		return symbols->pairs[low] | (known ? 0 : PAIR_ABOVE);
+	if (!known)
+		insert_weight(symbols, low, weight);
+	return 0;
+}
+
+/* Store an open symbol of an ASCII character. */
+static void
+note_open(TextSymbols *symbols, char byte, int symbol)
+{
+	symbols->bytes[(int) byte] = symbol | OPEN_SYMBOL;
+	for (int next = 0; next < 256; next++)
+	{
+		if (text_rank_continues(symbols->ranks, byte, (char) next))
+			symbols->continues[(int) byte][next / 64] |=
+				UINT64CONST(1) << (next % 64);
+	}
+}
+
+/*
+ * Store the pair of the bytes from 'start' to before 'end', if they are a
+ * character that the tables have room for.
+ */
+static void
+remember(TextSymbols *symbols, const char *start, const char *end,
+		 uint16 pair)
+{
+	const bool	alone = (pair & 0xFF) == 0;
+	unsigned char first = *start;
+	int			length;
+	uint32		code_point = text_symbol_code_point(start, end, &length);
+	bool		wide = code_point != 0 && length == end - start &&
+		GetDatabaseEncoding() == PG_UTF8;
+	TextRankProof proof = RANK_PROVED;
+	uint32		rank;
+
+	if (symbols->ranks)
+	{
+		if (!wide && (end > start + 1 ||
+					  (IS_HIGHBIT_SET(first) &&
+					   pg_database_encoding_max_length() > 1)))
+			return;
+		proof = text_rank_character(symbols->ranks, start, end - start, &rank);
+	}
+	if (wide)
+		symbols->wide[code_point % TEXT_WIDE] = code_point << 16 |
+			(proof == RANK_PROVED ? pair : PAIR_VARIES);
+	else if (alone && proof == RANK_PROVED)
+		symbols->bytes[first] = pair == 0 ? IGNORABLE_SYMBOL : pair >> 8;
+	else if (alone && proof == RANK_BEGINS && pair != 0 &&
+			 symbols->bytes[first] == NO_SYMBOL)
+		note_open(symbols, first, pair >> 8);
+}
+
+/* text_symbol_look_up: see text_symbol.h. */
+uint32
+text_symbol_look_up(TextSymbols *symbols, const char **string, const char *end)
+{
+	const char *start = *string;
+	bool		whole = symbols->taken == 0;
+	int			length;
+	int			kept = text_symbol_wide(symbols, start, end, &length);
+	uint32		weight;
+	uint32		pair;
+
+	if (kept >= 0 && kept != PAIR_VARIES)
+	{
+		*string += length;
+		return kept;
+	}
+	weight = symbols->ranks == NULL ? 1 + (unsigned char) *(*string)++ :
+		text_rank_next(symbols->ranks, string, end, &symbols->taken);
+	pair = weight == 0 ? 0 : pair_of(symbols, weight);
+	if (whole && symbols->taken == 0 && kept < 0 && !(pair & PAIR_ABOVE))
+		remember(symbols, start, *string, pair);
+	return pair;
 }
 
 
@@ -36,7 +175,7 @@ text_symbol_create(Collation *collation)
  */
 
 /*
- * PlaceCount: how often a place, the index of a weight, occurs in the sample.
+ * PlaceCount: how often a place occurs in the sample.
  */
 typedef struct PlaceCount
 {
@@ -55,7 +194,40 @@ compare_counts(const void *a, const void *b)
 	return left->place - right->place;
 }
 
-/* Count the places of a sample's weights. */
+/* Insert the weights of a string. */
+static void
+learn_string(TextSymbols *symbols, const char *string, int length)
+{
+	const char *end = string + length;
+
+	symbols->taken = 0;
+	while (string < end)
+		(void) text_symbol_next(symbols, &string, end);
+}
+
+static void
+learn_weights(TextSymbols *symbols, const TextSample *sample)
+{
+	const char *string;
+	Size		at = 0;
+	int			length;
+
+	symbols->learning = true;
+	for (char c = ' '; c < 0x7F; c++)
+		learn_string(symbols, &c, 1);
+	while ((string = text_sample_next(sample, &at, &length)) != NULL)
+	{
+		CHECK_FOR_INTERRUPTS();
+		learn_string(symbols, string, length);
+	}
+	symbols->learning = false;
+	forget_characters(symbols);
+}
+
+/*
+ * Count the places of a sample's weights.  Meanwhile the pair of each weight is
+ * its place, plus 1 because 0 is ignorable.
+ */
 static void
 count_places(TextSymbols *symbols, const TextSample *sample,
 			 PlaceCount *counts)
@@ -65,28 +237,28 @@ count_places(TextSymbols *symbols, const TextSample *sample,
 	int			length;
 	int			n = 0;
 
-	for (int i = 0; i < symbols->nplaces; i++)
-		counts[i] = (PlaceCount)
+	for (int i = 0; i <= symbols->nweights; i++)
 	{
-		.place = i
-	};
+		symbols->pairs[i] = i + 1;
+		counts[i].place = i;
+		counts[i].count = 0;
+	}
 	while ((string = text_sample_next(sample, &at, &length)) != NULL)
 	{
 		const char *end = string + length;
 
-		if (n++ % COUNTED_STRINGS != 0)
+		if (n++ % TEXT_MODEL_PART != 0)
 			continue;
-		text_collation_begin(symbols->collation);
+		symbols->taken = 0;
 		while (string < end)
 		{
-			CharWeight	weight = text_collation_next(symbols->collation,
-													 symbols->byte_weights,
-													 &string, end);
+			uint32		pair = text_symbol_next(symbols, &string, end);
 
-			if (weight != WEIGHT_IGNORABLE)
-				counts[weight & ~WEIGHT_ABOVE].count++;
+			if (pair != 0)
+				counts[(pair & 0xFFFF) - 1].count++;
 		}
 	}
+	forget_characters(symbols);
 }
 
 /*
@@ -96,16 +268,17 @@ count_places(TextSymbols *symbols, const TextSample *sample,
 static bool
 assign_symbols(TextSymbols *symbols, const uint16 *turns, int nalone)
 {
+	const int	nplaces = symbols->nweights + 1;
 	int			symbol = 0;
 
-	for (int place = 0; place < symbols->nplaces;)
+	for (int place = 0; place < nplaces;)
 	{
 		int			n = 1;
 
 		if (++symbol == MAX_SYMBOLS)
 			return false;
-		while (turns[place] >= nalone && place + n < symbols->nplaces &&
-			   turns[place + n] >= nalone && n < MAX_SYMBOLS - 1)
+		while (turns[place] >= nalone && place + n < nplaces &&
+			   turns[place + n] >= nalone && n < MAX_SHARING)
 			n++;
 		for (int i = 0; i < n; i++)
 			symbols->pairs[place++] = symbol << 8 | (n == 1 ? 0 : 1 + i);
@@ -120,7 +293,7 @@ choose_alone(TextSymbols *symbols, const uint16 *turns)
 	int			low = 0;
 	int			high = MAX_SYMBOLS;
 
-	StaticAssertStmt((MAX_WEIGHTS + 1) / (MAX_SYMBOLS - 1) < MAX_SYMBOLS - 1,
+	StaticAssertStmt(TEXT_SYMBOL_WEIGHTS / MAX_SHARING < MAX_SYMBOLS - 1,
 					 "all weights can be two symbols");
 	while (low + 1 < high)
 	{
@@ -134,174 +307,32 @@ choose_alone(TextSymbols *symbols, const uint16 *turns)
 	(void) assign_symbols(symbols, turns, low);
 }
 
-/* Allocate the symbols of all places. */
-static void
-begin_places(TextSymbols *symbols)
-{
-	symbols->nplaces = text_collation_nweights(symbols->collation) + 1;
-	symbols->pairs = palloc0(symbols->nplaces * sizeof(uint16));
-	symbols->nsymbols = Min(symbols->nplaces + 1, MAX_SYMBOLS);
-}
-
 /* text_symbol_learn: see text_symbol.h. */
 void
 text_symbol_learn(TextSymbols *symbols, const TextSample *sample)
 {
 	PlaceCount *counts;
 	uint16	   *turns;
+	int			nplaces;
 
-	StaticAssertStmt(sizeof(*counts) + sizeof(*turns) ==
+	StaticAssertStmt(sizeof(*counts) + sizeof(*turns) <=
 					 TEXT_SYMBOL_LEARNING_BYTES, "what a weight takes");
-	begin_places(symbols);
-	turns = palloc0(symbols->nplaces * sizeof(uint16));
-	if (symbols->nplaces < MAX_SYMBOLS)
+	learn_weights(symbols, sample);
+	nplaces = symbols->nweights + 1;
+	symbols->nsymbols = Min(nplaces + 1, MAX_SYMBOLS);
+	symbols->pairs = palloc0(nplaces * sizeof(uint16));
+	turns = palloc0(nplaces * sizeof(uint16));
+	if (nplaces < MAX_SYMBOLS)
 		(void) assign_symbols(symbols, turns, MAX_SYMBOLS);
 	else
 	{
-		counts = palloc(symbols->nplaces * sizeof(PlaceCount));
+		counts = palloc(nplaces * sizeof(PlaceCount));
 		count_places(symbols, sample, counts);
-		qsort(counts, symbols->nplaces, sizeof(PlaceCount), compare_counts);
-		for (int i = 0; i < symbols->nplaces; i++)
+		qsort(counts, nplaces, sizeof(PlaceCount), compare_counts);
+		for (int i = 0; i < nplaces; i++)
 			turns[counts[i].place] = i;
 		pfree(counts);
 		choose_alone(symbols, turns);
 	}
 	pfree(turns);
-}
-
-
-/*
- * Use
- */
-
-/* Store an open symbol of an ASCII character. */
-static void
-note_open(TextSymbols *symbols, char byte, int symbol)
-{
-	symbols->bytes[(int) byte] = symbol | OPEN_SYMBOL;
-	for (int next = 0; next < 256; next++)
-	{
-		if (text_collation_continues(symbols->collation, byte, (char) next))
-			symbols->continues[(int) byte][next / 64] |=
-				UINT64CONST(1) << (next % 64);
-	}
-}
-
-/*
- * Store the symbol of the character of one or two bytes between 'start' and
- * 'string', whose weight was looked up, unless what follows may change it.
- */
-static void
-remember_symbol(TextSymbols *symbols, const char *start, const char *string,
-				int symbol)
-{
-	unsigned char first = *start;
-	int			pair = text_pair(start, string);
-
-	if (symbols->byte_weights[first] != WEIGHT_UNKNOWN)
-		symbols->bytes[first] = symbol;
-	else if (pair >= 0)
-	{
-		if (text_collation_is_fixed(symbols->collation, start, 2))
-			symbols->doubles[pair] = symbol;
-	}
-	else if (string == start + 1 && symbol != IGNORABLE_SYMBOL &&
-			 symbols->bytes[first] == NO_SYMBOL &&
-			 text_collation_is_open(symbols->collation, *start))
-		note_open(symbols, *start, symbol);
-}
-
-/* Store both symbols of a character of three bytes. */
-static void
-remember_triple(TextSymbols *symbols, const char *start, uint32 triple,
-				uint16 pair)
-{
-	if (text_collation_is_fixed(symbols->collation, start, 3))
-		symbols->triples[triple % TEXT_TRIPLES] = triple << 16 | pair;
-}
-
-static SymbolPair
-make_pair(int pair)
-{
-	SymbolPair	result = {
-		.first = pair == 0 ? IGNORABLE_SYMBOL : pair >> 8,
-		.second = pair & 0xFF
-	};
-
-	return result;
-}
-
-/* text_symbol_next: see text_symbol.h. */
-SymbolPair
-text_symbol_next(TextSymbols *symbols, const char **string, const char *end)
-{
-	const char *start = *string;
-	int			pair = text_symbol_triple(symbols, start, end);
-	uint32		triple;
-	CharWeight	weight;
-	SymbolPair	result;
-
-	if (pair >= 0)
-	{
-		*string += 3;
-		return make_pair(pair);
-	}
-	weight = text_collation_next(symbols->collation, symbols->byte_weights,
-								 string, end);
-	pair = weight == WEIGHT_IGNORABLE ? 0 :
-		symbols->pairs[weight & ~WEIGHT_ABOVE];
-	result = make_pair(pair);
-	result.above = weight != WEIGHT_IGNORABLE && (weight & WEIGHT_ABOVE) != 0;
-	triple = text_triple(start, *string);
-	if (triple != 0 && !result.above)
-		remember_triple(symbols, start, triple, pair);
-	else if (result.second == 0 && !result.above)
-		remember_symbol(symbols, start, *string, result.first);
-	return result;
-}
-
-
-/*
- * Export of symbols: the pair of each place.
- */
-
-void
-text_symbol_export(const TextSymbols *symbols, StringInfo target)
-{
-	appendBinaryStringInfo(target, (const char *) symbols->pairs,
-						   symbols->nplaces * sizeof(uint16));
-}
-
-/*
- * True if the symbols are in the order of the places and within the model's
- * range, and no place's symbols begin those of another.
- */
-static bool
-is_sound(const TextSymbols *symbols)
-{
-	for (int i = 0; i < symbols->nplaces; i++)
-	{
-		uint16		pair = symbols->pairs[i];
-		uint16		before = i == 0 ? 0 : symbols->pairs[i - 1];
-
-		if (pair >> 8 == 0 || pair >> 8 >= symbols->nsymbols ||
-			(pair & 0xFF) >= symbols->nsymbols || pair <= before ||
-			(pair >> 8 == before >> 8 && (before & 0xFF) == 0))
-			return false;
-	}
-	return true;
-}
-
-/* text_symbol_import: see text_symbol.h. */
-const char *
-text_symbol_import(TextSymbols *symbols, const char *source, const char *end)
-{
-	Size		size;
-
-	begin_places(symbols);
-	size = symbols->nplaces * sizeof(uint16);
-	if (end - source < (ptrdiff_t) size)
-		return NULL;
-	memcpy(symbols->pairs, source, size);
-	return is_sound(symbols) ? source + size : NULL;
 }

@@ -3,22 +3,27 @@
  * text_symbol.h
  *	  Strings as symbols of the model.
  *
- * The weights of a string's characters (text_collation.h) become symbols of a
- * model (text_model.h), in the same order.  If there are no more weights than
- * symbols, each weight is one symbol.  If there are more, as in Chinese or in
- * a mixture of many languages, each frequent weight keeps a symbol of its own.
- * The weights between two of these share one symbol or more, and a second
- * symbol distinguishes them: the order stays the same, and few characters take
- * two steps.
+ * In the terms of the Unicode collation algorithm (UTS #10), all collations in
+ * use compare strings by the *primary weights* of their characters first,
+ * those of base letters and digits, one after the other.  Case and accents
+ * decide only between strings that are equal so far, and *ignorable*
+ * characters (most control characters, combining accents) have no primary
+ * weight at all.  Contractions (the Czech "ch") have weights of their own, and
+ * one character may have several weights.  The tables of a collation prove
+ * that the order of strings never contradicts that of their weights, as the
+ * ranks that text_rank.h returns.  In bytewise order ("C") the bytes are the
+ * weights.
+ *
+ * A weight becomes a symbol of the model (text_model.h); symbols have the order
+ * of the weights.  If there are no more weights than symbols, each weight is
+ * one symbol.  If there are more, as in Chinese or in a mixture of many
+ * languages, each frequent weight keeps a symbol of its own.  The weights
+ * between two of these share one symbol or more, and a second symbol
+ * distinguishes them: few characters take two steps.
  *
  * Nearly all characters have one byte, or two or three in UTF-8, and the same
  * symbols wherever they occur.  Tables hold these for the inner loop of
- * text_code.c; the table of three-byte characters is a cache that holds only
- * some.
- *
- * Usage: create; after the collation's weights are learned, learn from the
- * same sample, or import the export of another process; then call next for
- * each character.  (Names without text_symbol_.)
+ * text_code.c; that of the characters of two and three bytes is a cache.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,77 +32,103 @@
 
 #include "compat.h"
 
-#include "text/text_collation.h"
 #include "text/text_model.h"
+#include "text/text_rank.h"
 #include "text/text_sample.h"
 
-/* Cache entries for characters of three bytes; a power of two. */
-#define TEXT_TRIPLES	4096
+/* Cache entries for characters of two and three bytes; a power of two. */
+#define TEXT_WIDE		8192
+
+/*
+ * Bytes of each learned weight, further bytes while learning, and the maximum
+ * number of weights: the latter bytes are taken from the model's memory.
+ */
+#define TEXT_SYMBOL_BYTES	(sizeof(uint32) + sizeof(uint16))
+#define TEXT_SYMBOL_LEARNING_BYTES	(2 * TEXT_SYMBOL_BYTES)
+#define TEXT_SYMBOL_WEIGHTS	(TEXT_MODEL_MEMORY / TEXT_SYMBOL_LEARNING_BYTES)
 
 typedef struct TextSymbols
 {
-	Collation  *collation;
-	CharWeight *byte_weights;	/* weights of the collation's one-byte
-								 * characters */
-	int			nsymbols;		/* number of symbols in the model; 0: not
-								 * learned */
-	int			nplaces;		/* number of weights, plus one above them all */
-	uint16	   *pairs;			/* for each place, the first symbol in the
-								 * high byte and the second in the low byte,
-								 * 0: no second */
+	const TextRanks *ranks;		/* the order of strings; NULL: bytewise */
+	int			taken;			/* what text_rank_next returned of the current
+								 * element; 0 at the start of a string */
+	bool		learning;		/* true while new weights are inserted */
+	int			max_weights;
+	int			room;			/* allocated length of 'weights' */
+	int			nweights;
+	uint32	   *weights;		/* the learned weights, in order */
+	int			nsymbols;		/* number of symbols in the model */
+	uint16	   *pairs;			/* symbols of each weight, and of one above
+								 * them all: see text_symbol_next */
 	uint16		bytes[256];		/* symbols of one-byte characters */
-	uint16		doubles[TEXT_PAIRS];	/* symbols of two-byte characters in
-										 * UTF-8 */
-	uint32		triples[TEXT_TRIPLES];	/* cached characters of three bytes:
-										 * the code point, and the pair, 0:
-										 * ignorable */
+	uint32		wide[TEXT_WIDE];	/* cached characters of two or three
+									 * bytes: the code point, and the pair */
 	uint64		continues[128][4];	/* for each ASCII character with an open
 									 * symbol, a bit for each byte that may
 									 * change it */
 } TextSymbols;
 
-/* Values of 'bytes' and 'doubles' that are not symbols of characters. */
+/* Values of 'bytes' that are not symbols of characters. */
 #define NO_SYMBOL		TEXT_MODEL_END	/* text_symbol_next must look it up */
 #define IGNORABLE_SYMBOL	TEXT_MODEL_MAX_SYMBOLS
 
 /* Flag: the symbol is valid only before bytes that do not continue it. */
 #define OPEN_SYMBOL		0x8000
 
-/* SymbolPair: the symbols of a character. */
-typedef struct SymbolPair
-{
-	int			first;			/* IGNORABLE_SYMBOL: no symbols */
-	int			second;			/* 0: no second symbol */
-	bool		above;			/* true if the character is unknown, see
-								 * WEIGHT_ABOVE */
-} SymbolPair;
-
-/* text_symbol_create makes symbols of a collation, in the current context. */
-extern TextSymbols *text_symbol_create(Collation *collation);
+/* Instead of a cached pair: what follows the character may change it. */
+#define PAIR_VARIES		0xFFFF
 
 /*
- * text_symbol_learn chooses symbols for the collation's weights.  While it
- * runs it uses TEXT_SYMBOL_LEARNING_BYTES bytes for each weight.
+ * Flag of a pair: the weight was not learned.  It is below the one that has
+ * this pair, and above all lower ones.
  */
-#define TEXT_SYMBOL_LEARNING_BYTES	10
+#define PAIR_ABOVE		0x10000
+
+/*
+ * text_symbol_create makes symbols for at most 'max_weights' weights, but not
+ * for fewer than 256, in the current memory context.  'ranks' must be ready
+ * and live as long.
+ */
+extern TextSymbols *text_symbol_create(const TextRanks *ranks,
+									   int max_weights);
+
+/*
+ * text_symbol_learn learns the weights of the sample's characters, and those of
+ * printable ASCII, because the code of a string ends at the first character
+ * that was not learned.  Then it chooses their symbols.
+ */
 extern void text_symbol_learn(TextSymbols *symbols, const TextSample *sample);
 
-/*
- * text_symbol_export appends data that text_symbol_import reads in another
- * process.  text_symbol_import returns the end of the data, or NULL if there
- * is no valid export of symbols for this collation.
- */
-extern void text_symbol_export(const TextSymbols *symbols, StringInfo target);
-extern const char *text_symbol_import(TextSymbols *symbols, const char *source,
-									  const char *end);
+/* text_symbol_look_up is text_symbol_next for characters not in 'bytes'. */
+extern uint32 text_symbol_look_up(TextSymbols *symbols, const char **string,
+								  const char *end);
 
 /*
- * text_symbol_next returns the symbols of the character at *string, advances
- * *string like text_collation_next, and stores the symbols in the tables if
- * they are the same wherever the character occurs.
+ * text_symbol_is_known returns true if a value of 'bytes' is a character's
+ * symbol, or IGNORABLE_SYMBOL, whatever follows.
  */
-extern SymbolPair text_symbol_next(TextSymbols *symbols, const char **string,
-								   const char *end);
+static inline bool
+text_symbol_is_known(int symbol)
+{
+	return symbol != NO_SYMBOL && (symbol & OPEN_SYMBOL) == 0;
+}
+
+/*
+ * text_symbol_next returns the next weight's pair of symbols: the first one in
+ * the high byte and the second in the low byte (0: there is no second), or 0 if
+ * the weight is ignorable, and PAIR_ABOVE.  *string, which is before 'end', is
+ * advanced past the character after its last weight.
+ */
+static inline uint32
+text_symbol_next(TextSymbols *symbols, const char **string, const char *end)
+{
+	int			symbol = symbols->bytes[(unsigned char) **string];
+
+	if (!text_symbol_is_known(symbol))
+		return text_symbol_look_up(symbols, string, end);
+	(*string)++;
+	return symbol == IGNORABLE_SYMBOL ? 0 : symbol << 8;
+}
 
 /*
  * text_symbol_may_continue returns true if the byte after an open symbol may
@@ -112,27 +143,41 @@ text_symbol_may_continue(const TextSymbols *symbols, const char *string)
 }
 
 /*
- * text_symbol_triple returns the cached pair of a character of three bytes; -1
- * if it is not cached, or if the character has another length.
+ * text_symbol_code_point returns the code point of the character at 'string'
+ * if it could be one of two or three bytes in UTF-8, and sets *length; else 0.
  */
-static inline int
-text_symbol_triple(const TextSymbols *symbols, const char *string,
-				   const char *end)
+static inline uint32
+text_symbol_code_point(const char *string, const char *end, int *length)
 {
-	uint32		triple = text_triple(string, end);
-	uint32		kept = symbols->triples[triple % TEXT_TRIPLES];
+	uint32		code_point;
 
-	return triple != 0 && kept >> 16 == triple ? (int) (kept & 0xFFFF) : -1;
+	if (end - string < 2 || (string[1] & 0xC0) != 0x80)
+		return 0;
+	*length = 2;
+	if ((string[0] & 0xE0) == 0xC0)
+		return (string[0] & 0x1F) << 6 | (string[1] & 0x3F);
+	*length = 3;
+	if (end - string < 3 || (string[0] & 0xF0) != 0xE0 ||
+		(string[2] & 0xC0) != 0x80)
+		return 0;
+	code_point = (string[0] & 0x0F) << 12 | (string[1] & 0x3F) << 6 |
+		(string[2] & 0x3F);
+	return code_point < 0x800 ? 0 : code_point;
 }
 
 /*
- * text_symbol_is_known returns true if a table's value is a character's
- * symbol, or IGNORABLE_SYMBOL, whatever follows.
+ * text_symbol_wide returns the cached pair of a character of two or three
+ * bytes, and sets *length; -1 if it is not cached or has another length.
  */
-static inline bool
-text_symbol_is_known(int symbol)
+static inline int
+text_symbol_wide(const TextSymbols *symbols, const char *string,
+				 const char *end, int *length)
 {
-	return symbol != NO_SYMBOL && (symbol & OPEN_SYMBOL) == 0;
+	uint32		code_point = text_symbol_code_point(string, end, length);
+	uint32		kept = symbols->wide[code_point % TEXT_WIDE];
+
+	return code_point != 0 && kept >> 16 == code_point ?
+		(int) (kept & 0xFFFF) : -1;
 }
 
 #endif							/* PTSORT_TEXT_SYMBOL_H */

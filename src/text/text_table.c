@@ -39,9 +39,6 @@
 #include "text/text_table.h"
 #include "utils/memutils.h"
 
-/* all proofs of this process, in TopMemoryContext */
-static CollateProof *proofs = NULL;
-
 /*
  * Sequence: an item of a list; a range of sequences if the index is negative.
  */
@@ -114,11 +111,27 @@ search_element(const CollateTables *tables, const unsigned char *string,
 }
 
 /*
- * text_table_next: see text_table.h.  Some lists have thousands of sequences:
- * those of Han and Hangul.  So elements are cached if they do not depend on
- * what follows the character.  (Characters are those of UTF-8.  In other
+ * The cache's place for the character at 'at', whose bytes become *character.
+ * That is 0 if it has one byte.  (Characters are those of UTF-8.  In other
  * encodings the bytes may not be a character, but the cache is correct for any
  * bytes.)
+ */
+static inline KeptElement *
+kept_place(const CollateTables *tables, const unsigned char *at,
+		   const unsigned char *end, uint32 *character)
+{
+	int			n = text_table_weight_length(*at);
+
+	*character = 0;
+	for (int i = 0; n > 1 && n <= end - at && i < n; i++)
+		*character = (*character << 8) | at[i];
+	return &tables->kept[(*character ^ (*character >> 2)) % KEPT_ELEMENTS];
+}
+
+/*
+ * text_table_next: see text_table.h.  Some lists have thousands of sequences:
+ * those of Han and Hangul.  So elements are cached if they do not depend on
+ * what follows the character.
  */
 int32
 text_table_next(const CollateTables *tables, const unsigned char **string,
@@ -126,35 +139,22 @@ text_table_next(const CollateTables *tables, const unsigned char **string,
 {
 	const unsigned char *at = *string;
 	int			n = text_table_weight_length(*at);
-	uint32		character = 0;
-	KeptElement *kept;
+	uint32		character;
+	KeptElement *kept = kept_place(tables, at, end, &character);
 	KeptElement element;
 
-	if (n > end - at)
-		n = 0;
-	for (int i = 0; i < n; i++)
-		character = (character << 8) | at[i];
-	kept = &tables->kept[(character ^ (character >> 2)) % KEPT_ELEMENTS];
-	if (likely(n > 1 && kept->character == character))
+	if (likely(character != 0 && kept->character == character))
 	{
 		*string += kept->length;
 		return kept->index;
 	}
 	element = search_element(tables, at, end);
 	element.character = character;
-	if (n > 1 && element.length <= n && !text_table_continues(tables, at, n))
+	if (character != 0 && element.length <= n &&
+		!text_table_continues(tables, at, n))
 		*kept = element;
 	*string += element.length;
 	return element.index;
-}
-
-/* text_table_single: see text_table.h. */
-int32
-text_table_single(const CollateTables *tables, unsigned char byte)
-{
-	const unsigned char *string = &byte;
-
-	return text_table_element(tables, &string, string + 1);
 }
 
 /* text_table_continues: see text_table.h. */
@@ -163,9 +163,14 @@ text_table_continues(const CollateTables *tables, const unsigned char *bytes,
 					 int n)
 {
 	const unsigned char *at;
+	uint32		character;
 	Sequence	sequence;
 
 	if (tables->table[bytes[0]] >= 0)
+		return false;
+	if (n == text_table_weight_length(bytes[0]) &&
+		kept_place(tables, bytes, bytes + n, &character)->character ==
+		character && character != 0)
 		return false;
 	at = tables->sequences - tables->table[bytes[0]];
 	do
@@ -418,20 +423,11 @@ prove(CollateProof *proof, locale_t locale)
 CollateProof *
 text_table_prove(Oid collation)
 {
-	CollateProof *proof;
+	CollateProof *proof = MemoryContextAllocZero(TopMemoryContext,
+												 sizeof(CollateProof));
 
-	for (proof = proofs; proof != NULL; proof = proof->next)
-	{
-		if (proof->collation == collation)
-			return proof;
-	}
-
-	proof = MemoryContextAllocZero(TopMemoryContext, sizeof(CollateProof));
-	proof->collation = collation;
 #ifdef __GLIBC__
 	prove(proof, pt_libc_locale(collation));
 #endif
-	proof->next = proofs;
-	proofs = proof;
 	return proof;
 }

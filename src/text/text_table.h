@@ -17,9 +17,12 @@
  * Rules of a pass, as in localedef: its direction, and whether positions
  * count.
  */
-#define RULE_FORWARD	1
-#define RULE_BACKWARD	2
-#define RULE_POSITION	4
+enum
+{
+	RULE_FORWARD = 1,
+	RULE_BACKWARD = 2,
+	RULE_POSITION = 4
+};
 
 /* Number of cached elements, a power of two. */
 #define KEPT_ELEMENTS	8192
@@ -48,15 +51,9 @@ typedef struct CollateTables
 	KeptElement *kept;
 } CollateTables;
 
-/*
- * CollateProof: facts about a collation of the C library; valid until the
- * process ends.
- */
+/* CollateProof: facts about a collation of the C library. */
 typedef struct CollateProof
 {
-	struct CollateProof *next;
-	Oid			collation;
-
 	/*
 	 * True if there are no tables: strcoll() is strcmp(), as in C.UTF-8.  The
 	 * fields below then have no meaning.
@@ -91,19 +88,11 @@ typedef struct CollateProof
 	bool		settled[256];
 
 	CollateTables tables;
-
-	/* whether text_rank.c tested the order, and the result */
-	bool		tried;
-	bool		agrees;
-
-	/* number of pairs that text_compare.c also compared by strcoll() */
-	int			compared;
 } CollateProof;
 
 /*
- * text_table_prove returns what is certain about a collation of the C library.
- * The first call for a collation reads all its tables; later calls return the
- * same result, which is valid until the process ends.
+ * text_table_prove reads all tables of a collation of the C library.  Returns
+ * what is certain about it, valid until the process ends.
  */
 extern CollateProof *text_table_prove(Oid collation);
 
@@ -121,10 +110,6 @@ extern int32 text_table_next(const CollateTables *tables,
  */
 extern bool text_table_continues(const CollateTables *tables,
 								 const unsigned char *bytes, int n);
-
-/* text_table_single returns the index of the element of this byte alone. */
-extern int32 text_table_single(const CollateTables *tables,
-							   unsigned char byte);
 
 /*
  * text_table_weight_length returns the length in bytes of a weight that begins
@@ -208,5 +193,14 @@ text_table_compare(CollateWeights *a, CollateWeights *b)
 	b->length -= n;
 	return 0;
 }
+
+/*
+ * text_pass_compare (text_pass.c) orders two strings whose first 'shared' bytes
+ * are equal and that the first pass leaves equal; 'cmp' becomes <0 or >0.
+ * Returns false if they are equal, or if it cannot decide.
+ */
+extern bool text_pass_compare(const CollateProof *proof, int shared,
+							  const char *a, int a_length,
+							  const char *b, int b_length, int *cmp);
 
 #endif							/* PTSORT_TEXT_TABLE_H */

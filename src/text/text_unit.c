@@ -23,7 +23,7 @@
 
 /* Number of cached characters and units; powers of two. */
 #define KEPT_CHARACTERS 8192
-#define KEPT_UNITS		4096
+#define KEPT_UNITS		(KEPT_CHARACTERS / 2)
 
 /* Maximum size of a cached unit: three Hangul letters, "ddzs". */
 #define MAX_UNIT_BYTES	14
@@ -37,9 +37,10 @@ typedef struct Unit
 	uint32		ranks[MAX_UNIT_RANKS];
 } Unit;
 
-typedef struct UnitCache
+struct UnitTable
 {
 	IcuCollation *icu;
+	bool		single;			/* see text_unit_read_wrongly */
 	IcuCharacter ascii[128];
 	IcuCharacter characters[KEPT_CHARACTERS];
 	Unit		units[KEPT_UNITS];
@@ -48,50 +49,30 @@ typedef struct UnitCache
 	const Unit *unit;			/* NULL: not cached, ranks come from ICU */
 	const char *unit_end;
 	uint32		next_rank;		/* next rank from ICU */
-} UnitCache;
-
-static UnitTable *tables = NULL;
+};
 
 UnitTable *
-text_unit_table(Oid collation)
+text_unit_open(Oid collation)
 {
-	UnitTable  *table;
+	MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
+	IcuCollation *icu = text_icu_open(collation);
+	UnitTable  *table = NULL;
 
-	for (table = tables; table != NULL; table = table->next)
+	if (icu)
 	{
-		if (table->collation == collation)
-			return table;
+		table = palloc0(sizeof(UnitTable));
+		table->icu = icu;
+		for (int c = 1; c < lengthof(table->ascii); c++)
+			table->ascii[c] = text_icu_character(icu, c);
 	}
-	table = MemoryContextAllocZero(TopMemoryContext, sizeof(UnitTable));
-	table->collation = collation;
-	table->next = tables;
-	tables = table;
+	MemoryContextSwitchTo(old);
 	return table;
 }
 
-/* text_unit_open: see text_unit.h. */
-bool
-text_unit_open(UnitTable *table)
+void
+text_unit_read_wrongly(UnitTable *table, bool wrongly)
 {
-	MemoryContext old;
-	IcuCollation *icu;
-
-	if (table->opened)
-		return table->cache != NULL;
-	old = MemoryContextSwitchTo(TopMemoryContext);
-	icu = text_icu_open(table->collation);
-	if (icu)
-	{
-		UnitCache  *cache = palloc0(sizeof(UnitCache));
-
-		cache->icu = icu;
-		for (int c = 1; c < lengthof(cache->ascii); c++)
-			cache->ascii[c] = text_icu_character(icu, c);
-		table->cache = cache;
-	}
-	table->opened = true;
-	MemoryContextSwitchTo(old);
-	return icu != NULL;
+	table->single = wrongly;
 }
 
 
@@ -101,23 +82,23 @@ text_unit_open(UnitTable *table)
 
 /* Look up a character that is not ASCII. */
 static const IcuCharacter *
-find_character(UnitCache *cache, pg_wchar code_point)
+find_character(UnitTable *table, pg_wchar code_point)
 {
 	IcuCharacter *character =
-		&cache->characters[code_point % KEPT_CHARACTERS];
+		&table->characters[code_point % KEPT_CHARACTERS];
 
 	if (character->code_point != code_point)
-		*character = text_icu_character(cache->icu, code_point);
+		*character = text_icu_character(table->icu, code_point);
 	return character;
 }
 
 /* The character at *string, which is advanced past it. */
 static inline IcuCharacter
-next_character(UnitCache *cache, const char **string, const char *end)
+next_character(UnitTable *table, const char **string, const char *end)
 {
 	if (likely(!IS_HIGHBIT_SET(**string)))
-		return cache->ascii[(int) *(*string)++];
-	return *find_character(cache, text_icu_code_point(string, end));
+		return table->ascii[(int) *(*string)++];
+	return *find_character(table, text_icu_code_point(string, end));
 }
 
 /*
@@ -136,7 +117,7 @@ joins(const UnitTable *table, const IcuCharacter *character,
 		!(next->flags & CHARACTER_CONTINUES))
 		return false;
 	return character->code_point >= 0x80 || next->code_point >= 0x80 ||
-		text_icu_joined(table->cache->icu, character->code_point,
+		text_icu_joined(table->icu, character->code_point,
 						next->code_point);
 }
 
@@ -150,7 +131,7 @@ ends(UnitTable *table, const IcuCharacter *character, const char *string,
 	if (likely(!(character->flags & (CHARACTER_BEGINS | CHARACTER_JOINS))) ||
 		string == end)
 		return true;
-	next = next_character(table->cache, &string, end);
+	next = next_character(table, &string, end);
 	return !joins(table, character, &next);
 }
 
@@ -159,7 +140,7 @@ bool
 text_unit_character(UnitTable *table, const char *character, int n,
 					uint32 *rank, bool *begins)
 {
-	IcuCharacter found = next_character(table->cache, &character,
+	IcuCharacter found = next_character(table, &character,
 										character + n);
 
 	*rank = found.rank;
@@ -167,28 +148,11 @@ text_unit_character(UnitTable *table, const char *character, int n,
 	return !(found.flags & CHARACTER_SEVERAL);
 }
 
-/* text_unit_ends: see text_rank_ends. */
-bool
-text_unit_ends(UnitTable *table, const char *string, int n, const char *end)
-{
-	IcuCharacter character = next_character(table->cache, &string, string + n);
-
-	return ends(table, &character, string, end);
-}
-
-/* text_unit_is_alone: see text_rank_is_alone. */
-bool
-text_unit_is_alone(const UnitTable *table, char byte)
-{
-	return !IS_HIGHBIT_SET(byte) &&
-		!(table->cache->ascii[(int) byte].flags & CHARACTER_BEGINS);
-}
-
 /* text_unit_continues: see text_rank_continues. */
 bool
 text_unit_continues(const UnitTable *table, char byte, char next)
 {
-	const IcuCharacter *ascii = table->cache->ascii;
+	const IcuCharacter *ascii = table->ascii;
 
 	return IS_HIGHBIT_SET(next) ||
 		joins(table, &ascii[(int) byte], &ascii[(int) next]);
@@ -207,7 +171,7 @@ unit_end(UnitTable *table, IcuCharacter character, const char *string,
 		 const char *end)
 {
 	while (!ends(table, &character, string, end))
-		character = next_character(table->cache, &string, end);
+		character = next_character(table, &string, end);
 	return string;
 }
 
@@ -216,14 +180,14 @@ unit_end(UnitTable *table, IcuCharacter character, const char *string,
  * cache.
  */
 static bool
-read_unit(UnitCache *cache, Unit *unit, const char *string, int length)
+read_unit(UnitTable *table, Unit *unit, const char *string, int length)
 {
 	uint32		rank;
 
 	unit->length = 0;
 	unit->nranks = 0;
-	text_icu_begin(cache->icu, string, string + length);
-	while ((rank = text_icu_next(cache->icu)) != 0)
+	text_icu_begin(table->icu, string, string + length);
+	while ((rank = text_icu_next(table->icu)) != 0)
 	{
 		if (unit->nranks == MAX_UNIT_RANKS)
 			return false;
@@ -236,29 +200,29 @@ read_unit(UnitCache *cache, Unit *unit, const char *string, int length)
 
 /* The cached ranks of a unit, read if necessary; NULL if it is too large. */
 static const Unit *
-find_unit(UnitCache *cache, const char *string, int length)
+find_unit(UnitTable *table, const char *string, int length)
 {
 	Unit	   *unit;
 
 	if (length > MAX_UNIT_BYTES)
 		return NULL;
-	unit = &cache->units[hash_bytes((const unsigned char *) string, length) %
+	unit = &table->units[hash_bytes((const unsigned char *) string, length) %
 						 KEPT_UNITS];
 	if (unit->length == length && memcmp(unit->bytes, string, length) == 0)
 		return unit;
-	return read_unit(cache, unit, string, length) ? unit : NULL;
+	return read_unit(table, unit, string, length) ? unit : NULL;
 }
 
 /* Start reading the ranks of a unit. */
 static void
-begin_unit(UnitCache *cache, const char *string, const char *end)
+begin_unit(UnitTable *table, const char *string, const char *end)
 {
-	cache->unit_end = end;
-	cache->unit = find_unit(cache, string, end - string);
-	if (cache->unit)
+	table->unit_end = end;
+	table->unit = find_unit(table, string, end - string);
+	if (table->unit)
 		return;
-	text_icu_begin(cache->icu, string, end);
-	cache->next_rank = text_icu_next(cache->icu);
+	text_icu_begin(table->icu, string, end);
+	table->next_rank = text_icu_next(table->icu);
 }
 
 /*
@@ -266,18 +230,18 @@ begin_unit(UnitCache *cache, const char *string, const char *end)
  * *last becomes true if there are no more after it.
  */
 static uint32
-next_of_unit(UnitCache *cache, int taken, bool *last)
+next_of_unit(UnitTable *table, int taken, bool *last)
 {
 	uint32		rank;
 
-	if (cache->unit)
+	if (table->unit)
 	{
-		*last = taken + 1 >= cache->unit->nranks;
-		return cache->unit->nranks == 0 ? 0 : cache->unit->ranks[taken];
+		*last = taken + 1 >= table->unit->nranks;
+		return table->unit->nranks == 0 ? 0 : table->unit->ranks[taken];
 	}
-	rank = cache->next_rank;
-	cache->next_rank = rank == 0 ? 0 : text_icu_next(cache->icu);
-	*last = cache->next_rank == 0;
+	rank = table->next_rank;
+	table->next_rank = rank == 0 ? 0 : text_icu_next(table->icu);
+	*last = table->next_rank == 0;
 	return rank;
 }
 
@@ -286,14 +250,13 @@ uint32
 text_unit_next(UnitTable *table, const char **string, const char *end,
 			   int *taken)
 {
-	UnitCache  *cache = table->cache;
 	uint32		rank;
 	bool		last;
 
 	if (*taken == 0)
 	{
 		const char *at = *string;
-		IcuCharacter character = next_character(cache, &at, end);
+		IcuCharacter character = next_character(table, &at, end);
 
 		if (!(character.flags & CHARACTER_SEVERAL) &&
 			ends(table, &character, at, end))
@@ -301,13 +264,13 @@ text_unit_next(UnitTable *table, const char **string, const char *end,
 			*string = at;
 			return character.rank;
 		}
-		begin_unit(cache, *string, unit_end(table, character, at, end));
+		begin_unit(table, *string, unit_end(table, character, at, end));
 	}
-	rank = next_of_unit(cache, *taken, &last);
+	rank = next_of_unit(table, *taken, &last);
 	(*taken)++;
 	if (last)
 	{
-		*string = cache->unit_end;
+		*string = table->unit_end;
 		*taken = 0;
 	}
 	return rank;
@@ -330,7 +293,7 @@ next_simple(UnitTable *table, const char **string, const char *end)
 {
 	while (*string < end)
 	{
-		IcuCharacter character = next_character(table->cache, string, end);
+		IcuCharacter character = next_character(table, string, end);
 
 		if (unlikely(character.flags & CHARACTER_SEVERAL) ||
 			!ends(table, &character, *string, end))
@@ -354,7 +317,10 @@ text_unit_compare(UnitTable *table, int shared, const char *a, int a_length,
 	uint32		left;
 	uint32		right;
 
-	while (shared > 0 && !text_unit_is_alone(table, a[shared - 1]))
+	/* a unit ends with this byte wherever it occurs */
+	while (shared > 0 && (IS_HIGHBIT_SET(a[shared - 1]) ||
+						  (table->ascii[(int) a[shared - 1]].flags &
+						   CHARACTER_BEGINS)))
 		shared--;
 	a += shared;
 	b += shared;

@@ -13,7 +13,7 @@
  *
  * Exact keys.  If the words of the key hold everything in the index tuple, no
  * tuple is made until it is read, and none at all by a load that reads entries.
- * The image is one word, inline: see key_entry.h.
+ * The image is one word, inline: see key_pack.h.
  *
  *-------------------------------------------------------------------------
  */

@@ -43,7 +43,7 @@ extern PtSortKey *variant_index_exact_key(PtSort *sort);
 
 /*
  * variant_get_index_entries returns many index tuples of an exact key at once,
- * as entries (key_entry.h); see ptsort_get_entries.
+ * as entries (key_pack.h); see ptsort_get_entries.
  */
 extern const uint64 *variant_get_index_entries(PtSort *sort, int *n);
 
