@@ -346,7 +346,5 @@ sort_join_runs(PtSort *sort)
 {
 	if (sort->options.random_access)
 		return;
-	sort->nruns = sort->order.stable ?
-		splice_neighbours(&sort->order, sort->runs, sort->nruns) :
-		splice_runs(&sort->order, sort->runs, sort->nruns);
+	sort->nruns = splice_runs(&sort->order, sort->runs, sort->nruns);
 }

@@ -154,15 +154,15 @@ sort_note_memory(PtSort *sort)
 
 /*
  * sort_list_memory: see sortstate.h.  Each block of a tape that is read and
- * recycled may take an entry in the list of free blocks and an extent of the
- * tape that is written; lists have up to twice the room that they need.
+ * recycled may take an extent of the tape that is written, whose list has up to
+ * twice the room that it needs.
  */
 int64
 sort_list_memory(const Run *run, MergePurpose purpose)
 {
 	if (purpose != MERGE_TO_RUN)
 		return 0;
-	return tape_blocks(run->tape) * 2 * (sizeof(TapeExtent) + sizeof(int64));
+	return tape_blocks(run->tape) * 2 * sizeof(TapeExtent);
 }
 
 /* sort_merge_memory: see sortstate.h. */
