@@ -130,7 +130,7 @@ LAYERS = \
 	$(addprefix team/, \
 		heapcolumns heapread heapscan request team parallel siblings participant build) \
 	$(addprefix btree/, \
-		btpage btentry btblocks btwrite btlinks btload btbuild) \
+		btpage btentry btwrite btload btbuild) \
 	$(addprefix copy/, \
 		copyscan copywrite tablecopy) \
 	$(addprefix query/, \

@@ -108,14 +108,14 @@ report_tuples(PtBuild *build, BtLoad *load)
 
 /* Add the sort's current slice to the index's slice, tuple by tuple. */
 static void
-load_tuples(PtBuild *build, PtSort *sort, BtLoad *load, BtSlice *slice)
+load_tuples(PtBuild *build, PtSort *sort, BtLoad *load)
 {
 	IndexTuple	itup;
 	int			unreported = 0;
 
 	while ((itup = variant_get_index(sort, true)) != NULL)
 	{
-		btload_add(slice, itup);
+		btload_add(load, itup);
 		if (++unreported == LOAD_STEP)
 		{
 			report_tuples(build, load);
@@ -127,15 +127,14 @@ load_tuples(PtBuild *build, PtSort *sort, BtLoad *load, BtSlice *slice)
 
 /* load_tuples for exact keys: many entries at a time, without index tuples. */
 static void
-load_entries(PtBuild *build, PtSort *sort, BtLoad *load, BtSlice *slice,
-			 const KeyForm *form)
+load_entries(PtBuild *build, PtSort *sort, BtLoad *load, const KeyForm *form)
 {
 	const uint64 *entries;
 	int			n;
 
 	while ((entries = variant_get_index_entries(sort, &n)) != NULL)
 	{
-		btload_add_entries(slice, form, entries, n);
+		btload_add_entries(load, form, entries, n);
 		report_tuples(build, load);
 	}
 }
@@ -144,14 +143,14 @@ load_entries(PtBuild *build, PtSort *sort, BtLoad *load, BtSlice *slice,
 static void
 load_slice(PtBuild *build, PtSort *sort, BtLoad *load, int number)
 {
-	BtSlice    *slice = btload_begin_slice(load, number);
 	const PtSortKey *key = variant_index_exact_key(sort);
 
+	btload_begin_slice(load, number);
 	if (key)
-		load_entries(build, sort, load, slice, key_form(key));
+		load_entries(build, sort, load, key_form(key));
 	else
-		load_tuples(build, sort, load, slice);
-	btload_end_slice(slice);
+		load_tuples(build, sort, load);
+	btload_end_slice(load);
 }
 
 static Size
@@ -193,13 +192,10 @@ static void
 finish_load(PtBuild *build)
 {
 	const BtBuildArg *arg = build->arg;
-	int			processes = btload_participants(build->shared);
 
 	/* The others counted tuples after the leader's last report. */
 	report_tuples(build, build->local);
-	btload_finish(build->local);
-	for (int i = 1; i < processes; i++)
-		arg->pages[i] = btload_pages(build->shared, i);
+	btload_finish(build->local, arg->pages);
 }
 
 /*
