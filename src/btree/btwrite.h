@@ -99,28 +99,20 @@ typedef struct BtWriter
 extern void btwrite_init_shared(BtFileShared *shared, Relation rel,
 								int nparticipants);
 
-/*
- * btwrite_begin prepares a participant's writer.  It allocates page buffers in
- * the current memory context, as needed.
- */
+/* The writer allocates page buffers in the memory context current at begin. */
 extern void btwrite_begin(BtWriter *writer, BtFileShared *shared,
 						  Relation index);
 
-/*
- * btwrite_end closes the file, also if the build is abandoned.  The caller's
- * context frees the memory.
- */
+/* btwrite_end closes the file, also if the build is abandoned. */
 extern void btwrite_end(BtWriter *writer);
 
-/* btwrite_get_buffer returns a page buffer with undefined contents. */
+/* Get a page buffer of undefined contents; return one that is not written. */
 extern Page btwrite_get_buffer(BtWriter *writer);
-
-/* btwrite_release_buffer takes back a buffer that need not be written. */
 extern void btwrite_release_buffer(BtWriter *writer, Page page);
 
 /*
- * btwrite_needs_chunk returns true if the next block will be of a new chunk;
- * its size then depends on writer->to_come and at_least.
+ * btwrite_needs_chunk: true if btwrite_get_block will need writer->to_come and
+ * at_least.
  */
 static inline bool
 btwrite_needs_chunk(const BtWriter *writer)
