@@ -130,7 +130,7 @@ LAYERS = \
 	$(addprefix team/, \
 		heapcolumns heapread heapjudge heapscan request team parallel build) \
 	$(addprefix btree/, \
-		btpage btentry btblocks btwrite btlinks btload btreport siblings btbuild) \
+		btpage btentry btwrite btload btreport siblings btbuild) \
 	$(addprefix copy/, \
 		copyscan copywrite tablecopy) \
 	$(addprefix query/, \

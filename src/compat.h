@@ -253,7 +253,7 @@ pt_smgrregistersync(SMgrRelation reln, ForkNumber forknum, BlockNumber nblocks)
 
 /*
  * 17 can write neighbouring blocks with one system call: smgrwritev().  Before
- * 17, btblocks.c opens the file itself.
+ * 17, btwrite.c opens the file itself.
  */
 #if PG_VERSION_NUM >= 170000
 #define PT_SMGR_WRITES_VECTORS

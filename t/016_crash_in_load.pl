@@ -72,10 +72,10 @@ my @everybody = (
 	'btwrite: write',
 	'btwrite: written',
 	'btload: end slice',
-	'btlinks: export');
+	'btload: export list');
 my @finish = (
 	'btload: stitch',
-	'btlinks: open',
+	'btload: open list',
 	'btload: upper levels',
 	'btwrite: left-over blocks',
 	'btload: metapage',

@@ -102,7 +102,7 @@ my @points = (
 	'btwrite: log',
 	'btwrite: write',
 	'btload: end slice',
-	'btlinks: export',
+	'btload: export list',
 	'btload: stitch',
 	'btload: upper levels',
 	'btload: metapage',

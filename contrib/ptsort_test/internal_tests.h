@@ -90,8 +90,8 @@ typedef struct PtSortInternals
 	void		(*trust_collations) (void);
 
 	/* src/tape/tapefile.h */
-	PtSortTestFile *(*file_create) (SharedFileSet *fileset, const char *name);
-	PtSortTestFile *(*file_open) (SharedFileSet *fileset, const char *name);
+	PtSortTestFile *(*file_open) (SharedFileSet *fileset, const char *name,
+								  bool create);
 	void		(*file_write) (PtSortTestFile *file, const void *data,
 							   Size size, int64 offset);
 	void		(*file_read) (PtSortTestFile *file, void *data, Size size,

@@ -79,10 +79,10 @@ ptsort_test_file(PG_FUNCTION_ARGS)
 							 MAX_OFFSET);
 	if (shared)
 		FileSetInit(&fileset.fs);
-	file = internals->file_create(shared ? &fileset : NULL, "test");
+	file = internals->file_open(shared ? &fileset : NULL, "test", true);
 	for (int i = 0; i < n; i++)
 		write_piece(file, size, DatumGetInt64(offsets[i]));
-	reading = shared ? internals->file_open(&fileset, "test") : file;
+	reading = shared ? internals->file_open(&fileset, "test", false) : file;
 	for (int i = n - 1; i >= 0; i--)
 		wrong += wrong_bytes(reading, size, DatumGetInt64(offsets[i]));
 	if (shared)

@@ -357,14 +357,14 @@ report_tuples(const Team *team, BtLoad *load)
 
 /* Add the sort's current slice to the index's slice, tuple by tuple. */
 static void
-load_tuples(const Team *team, BtLoad *load, BtSlice *slice)
+load_tuples(const Team *team, BtLoad *load)
 {
 	IndexTuple	itup;
 	int			unreported = 0;
 
 	while ((itup = variant_get_index(team->sort, true)) != NULL)
 	{
-		btload_add(slice, itup);
+		btload_add(load, itup);
 		if (++unreported == BTREPORT_STEP)
 		{
 			report_tuples(team, load);
@@ -376,15 +376,14 @@ load_tuples(const Team *team, BtLoad *load, BtSlice *slice)
 
 /* load_tuples for exact keys: many entries at a time, without index tuples. */
 static void
-load_entries(const Team *team, BtLoad *load, BtSlice *slice,
-			 const KeyForm *form)
+load_entries(const Team *team, BtLoad *load, const KeyForm *form)
 {
 	const uint64 *entries;
 	int			n;
 
 	while ((entries = variant_get_index_entries(team->sort, &n)) != NULL)
 	{
-		btload_add_entries(slice, form, entries, n);
+		btload_add_entries(load, form, entries, n);
 		report_tuples(team, load);
 	}
 }
@@ -393,14 +392,14 @@ load_entries(const Team *team, BtLoad *load, BtSlice *slice,
 static void
 load_slice(const Team *team, BtLoad *load, int number)
 {
-	BtSlice    *slice = btload_begin_slice(load, number);
 	const PtSortKey *key = variant_index_exact_key(team->sort);
 
+	btload_begin_slice(load, number);
 	if (key)
-		load_entries(team, load, slice, key_form(key));
+		load_entries(team, load, key_form(key));
 	else
-		load_tuples(team, load, slice);
-	btload_end_slice(slice);
+		load_tuples(team, load);
+	btload_end_slice(load);
 }
 
 /* Load slices.  The leader keeps its load for finish_load. */

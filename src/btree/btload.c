@@ -6,47 +6,41 @@
  *
  * BtLevel		one level of the tree while it is written: its open page, and
  *				where its finished pages' downlinks go
- * BtSlice		the leaf level of one slice
  * BtSliceOut	what a finished slice leaves in the shared block
  * BtLoad		a participant: its writer and what it knows about the index
  *
- * Stitching.  A slice's first leaf has no left sibling and no low key yet: the
- * low key is the high key of the slice before.  Its last leaf is still open.
- * So both are kept in the shared block instead of the file, and the list of
- * links holds all leaves except the first.  The leader goes over the slices in
- * order.  It writes the first leaf, adds the list to level 1, and adds the next
- * slice's first tuple to the last leaf as if the stream went on: that tuple
- * becomes the high key, as at any other page border.
+ * A participant that is alone loads all slices in their order, into one leaf
+ * level whose downlinks go to the level above, as in the server.
+ *
+ * Stitching.  If there are several participants, each slice is a leaf level of
+ * its own.  Its first leaf has no left sibling and no low key yet: the low key
+ * is the high key of the slice before.  Its last leaf is still open.  So both
+ * are kept in the shared block instead of the file.  The downlinks of all
+ * leaves except the first go to a file, the list of the slice.  The leader goes
+ * over the slices in order.  It writes the first leaf, adds the list to level
+ * 1, and adds the next slice's first tuple to the last leaf as if the stream
+ * went on: that tuple becomes the high key, as at any other page border.
  *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
 #include "btree/btentry.h"
-#include "btree/btlinks.h"
 #include "btree/btload.h"
 #include "btree/btpage.h"
 #include "btree/btwrite.h"
 #include "fault.h"
 #include "miscadmin.h"
+#include "storage/buffile.h"
 #include "util.h"
 #include "utils/memutils.h"
 
-typedef enum BtSliceState
-{
-	BTSLICE_MISSING,			/* must be zero */
-	BTSLICE_LOADED
-} BtSliceState;
-
 typedef struct BtSliceOut
 {
-	BtSliceState state;
+	bool		loaded;
 	int64		npages;			/* leaves, including first and last */
 	BlockNumber firstblk;
-	BlockNumber lastblk;
-	OffsetNumber lastoff;		/* BtOpenPage fields of the last leaf */
-	Size		lastextra;
-	bool		exported;		/* true if its list is in the file set */
+	BtOpenPage	open;			/* the last leaf, without its page */
 	PGAlignedBlock first;		/* first leaf, closed; unset if npages = 1 */
 	PGAlignedBlock last;		/* last leaf, open; unset if npages = 0 */
 } BtSliceOut;
@@ -76,30 +70,25 @@ typedef struct BtLevel
 	BtOpenPage	open;			/* page is NULL before the first tuple */
 	IndexTuple	lowkey;			/* of the open page; in a page-sized buffer */
 	struct BtLevel *parent;		/* NULL if none yet */
-	BtSlice    *slice;			/* if this is the leaf level of a slice */
 } BtLevel;
-
-struct BtSlice
-{
-	BtLoad	   *load;
-	int			number;
-	BtSliceOut *out;
-	BtLevel		leaf;
-	BtPending	pending;		/* if the index is deduplicated */
-	bool		last_is_plain;	/* true if the page's last item is a single
-								 * tuple that btload_add put there */
-	BtLinks    *links;
-};
 
 struct BtLoad
 {
 	BtLoadShared *shared;
 	int			participant;
-	SharedFileSet *fileset;
+	SharedFileSet *fileset;		/* of the lists; NULL: alone */
 	MemoryContext cxt;			/* everything of this load */
 	BtRules		rules;
 	BtWriter	writer;
-	BtLinks   **links;			/* private lists of slices we loaded */
+	BtLevel		leaf;			/* the leaf level of the current slice or, if
+								 * alone or when it is stitched, of the index */
+	BtPending	pending;		/* if the index is deduplicated */
+
+	/* The current slice, if it will be stitched: */
+	BtSliceOut *out;			/* NULL: none */
+	int			slice;			/* its number */
+	BufFile    *list;			/* the list of its leaves; NULL if empty */
+
 	int64		all_tuples;		/* expected of all participants */
 	int64		tuples;			/* added by this participant */
 	int64		reported;		/* part of 'tuples' already reported by
@@ -149,6 +138,13 @@ btload_init_shared(BtLoadShared *shared, Relation index, int nparticipants,
 	Assert((void *) MAXALIGN(shared) == (void *) shared);
 
 	btwrite_init_shared(&shared->file, index, nparticipants);
+
+	/*
+	 * The metapage's block is taken, but the file stays empty until the load
+	 * begins.  So if functions of the index call the planner during the scan,
+	 * it raises the same error as in a server build.
+	 */
+	pg_atomic_write_u64(&shared->file.nblocks, BTREE_METAPAGE + 1);
 	pg_atomic_init_u64(&shared->tuples, 0);
 	shared->allequalimage = _bt_allequalimage(index, true);
 	shared->nslices = nslices;
@@ -161,17 +157,63 @@ btload_init_shared(BtLoadShared *shared, Relation index, int nparticipants,
 
 
 /*
+ * The list of a slice's leaves, in key order: a pivot tuple for each, which is
+ * the low key of the leaf and its block as the downlink.
+ */
+
+static void
+list_name(char *name, int slice)
+{
+	snprintf(name, NAMEDATALEN, "ptsort.links.%d", slice);
+}
+
+/* Add a leaf, except the first, whose low key is not known. */
+static void
+list_append(BtLoad *load, IndexTuple pivot)
+{
+	if (BTreeTupleGetDownLink(pivot) == load->out->firstblk)
+		return;
+	if (load->list == NULL)
+	{
+		MemoryContext oldcxt = MemoryContextSwitchTo(load->cxt);
+		char		name[NAMEDATALEN];
+
+		list_name(name, load->slice);
+		load->list = BufFileCreateFileSet(&load->fileset->fs, name);
+		MemoryContextSwitchTo(oldcxt);
+	}
+	BufFileWrite(load->list, pivot, IndexTupleSize(pivot));
+}
+
+/* Copy the next leaf's tuple to 'pivot', which has room for any tuple. */
+static void
+list_next(BufFile *list, IndexTuple pivot)
+{
+	BufFileReadExact(list, pivot, sizeof(IndexTupleData));
+	if (IndexTupleSize(pivot) < sizeof(IndexTupleData))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("list of an index's leaves is damaged")));
+	BufFileReadExact(list, pivot + 1,
+					 IndexTupleSize(pivot) - sizeof(IndexTupleData));
+}
+
+
+/*
  * Levels
  */
 
 static void level_add(BtLevel *level, IndexTuple itup, Size extra);
 
+/* Make the level empty. */
 static void
 level_init(BtLevel *level, BtLoad *load)
 {
-	memset(level, 0, sizeof(BtLevel));
+	if (level->lowkey == NULL)
+		level->lowkey = MemoryContextAlloc(load->cxt, BLCKSZ);
 	level->load = load;
-	level->lowkey = MemoryContextAlloc(load->cxt, BLCKSZ);
+	level->open.page = NULL;
+	level->parent = NULL;
 	/* minus infinity until a page is closed */
 	memset(level->lowkey, 0, sizeof(IndexTupleData));
 	level->lowkey->t_info = sizeof(IndexTupleData);
@@ -195,26 +237,20 @@ expect_leaves(BtLoad *load)
 	writer->to_come = (BlockNumber) Min(leaves, (double) MaxBlockNumber);
 }
 
-static BlockNumber
-level_get_block(BtLevel *level)
+/* Begin a page of the level that has this number. */
+static void
+level_open(BtLoad *load, BtOpenPage *open, uint32 number)
 {
-	BtLoad	   *load = level->load;
+	BtSliceOut *out = load->out;
 
 	if (btwrite_needs_chunk(&load->writer))
 		expect_leaves(load);
-	if (level->slice)
+	btpage_open(open, btwrite_get_buffer(&load->writer),
+				btwrite_get_block(&load->writer), number);
+	if (number == 0)
 		load->leaves++;
-	return btwrite_get_block(&load->writer);
-}
-
-/*
- * Begin the level's first page.
- */
-static void
-level_open(BtLevel *level, uint32 number)
-{
-	btpage_open(&level->open, btwrite_get_buffer(&level->load->writer),
-				level_get_block(level), number);
+	if (out != NULL && out->npages++ == 0)
+		out->firstblk = open->blkno;
 }
 
 /*
@@ -224,18 +260,17 @@ static void
 level_put_downlink(BtLevel *level)
 {
 	BTreeTupleSetDownLink(level->lowkey, level->open.blkno);
-	if (level->slice)
+	if (level->load->out != NULL)
 	{
-		/* stitching adds the first leaf, whose low key is not known here */
-		if (level->open.blkno != level->slice->out->firstblk)
-			btlinks_append(level->slice->links, level->lowkey);
+		list_append(level->load, level->lowkey);
 		return;
 	}
 	if (level->parent == NULL)
 	{
-		level->parent = MemoryContextAlloc(level->load->cxt, sizeof(BtLevel));
+		level->parent = MemoryContextAllocZero(level->load->cxt,
+											   sizeof(BtLevel));
 		level_init(level->parent, level->load);
-		level_open(level->parent, level->open.level + 1);
+		level_open(level->load, &level->parent->open, level->open.level + 1);
 	}
 	level_add(level->parent, level->lowkey, 0);
 }
@@ -255,9 +290,9 @@ level_close_page(BtLevel *level, BlockNumber rightblk)
 	level_put_downlink(level);
 	memcpy(level->lowkey, highkey, IndexTupleSize(highkey));
 
-	if (level->slice && open->blkno == level->slice->out->firstblk)
+	if (load->out != NULL && open->blkno == load->out->firstblk)
 	{
-		memcpy(level->slice->out->first.data, open->page, BLCKSZ);
+		memcpy(load->out->first.data, open->page, BLCKSZ);
 		btwrite_release_buffer(&load->writer, open->page);
 	}
 	else
@@ -272,14 +307,11 @@ level_next_page(BtLevel *level)
 
 	CHECK_FOR_INTERRUPTS();
 
-	btpage_open(&next, btwrite_get_buffer(&level->load->writer),
-				level_get_block(level), level->open.level);
+	level_open(level->load, &next, level->open.level);
 	btpage_carry_over(&level->open, &next);
 	BTPageGetOpaque(next.page)->btpo_prev = level->open.blkno;
 	level_close_page(level, next.blkno);
 	level->open = next;
-	if (level->slice)
-		level->slice->out->npages++;
 }
 
 /*
@@ -288,11 +320,13 @@ level_next_page(BtLevel *level)
 static void
 level_add(BtLevel *level, IndexTuple itup, Size extra)
 {
+	const BtRules *rules = &level->load->rules;
 	Size		size = MAXALIGN(IndexTupleSize(itup));
 
 	if (unlikely(size > pt_bt_max_item_size(level->open.page)))
-		btpage_check_size(&level->load->rules, &level->open, itup);
-	if (unlikely(!btpage_has_room(&level->load->rules, &level->open, size)))
+		_bt_check_third_page(rules->index, rules->heap, level->open.level == 0,
+							 level->open.page, itup);
+	if (unlikely(!btpage_has_room(rules, &level->open, size)))
 		level_next_page(level);
 	btpage_append(&level->open, itup, size, extra);
 }
@@ -320,139 +354,113 @@ btload_begin(BtLoadShared *shared, int participant, Relation heap,
 	load->fileset = (shared->file.nparticipants > 1) ? fileset : NULL;
 	load->cxt = cxt;
 	load->all_tuples = all_tuples;
-	load->links = palloc0(mul_size(shared->nslices, sizeof(BtLinks *)));
 	btpage_rules(&load->rules, heap, index, shared->allequalimage);
 	btwrite_begin(&load->writer, &shared->file, index);
+	level_init(&load->leaf, load);
+	if (load->rules.deduplicate)
+		btpending_init(&load->pending);
 	MemoryContextSwitchTo(oldcxt);
 	return load;
 }
 
-BtSlice *
-btload_begin_slice(BtLoad *load, int number)
+void
+btload_begin_slice(BtLoad *load, int slice)
 {
-	MemoryContext oldcxt = MemoryContextSwitchTo(load->cxt);
-	BtSlice    *slice = palloc0(sizeof(BtSlice));
-
 	fault_point("btload: begin slice");
-	slice->load = load;
-	slice->number = number;
-	slice->out = shared_slice(load->shared, number);
-	if (slice->out->state != BTSLICE_MISSING)
-		elog(ERROR, "slice %d is loaded twice", number);
-	slice->links = btlinks_create(load->fileset, number);
-	level_init(&slice->leaf, load);
-	slice->leaf.slice = slice;
-	if (load->rules.deduplicate)
-		btpending_init(&slice->pending);
-	MemoryContextSwitchTo(oldcxt);
-	return slice;
-}
-
-static pg_noinline void
-slice_open(BtSlice *slice)
-{
-	level_open(&slice->leaf, 0);
-	slice->out->firstblk = slice->leaf.open.blkno;
-	slice->out->npages = 1;
+	if (load->fileset == NULL)
+		return;
+	load->out = shared_slice(load->shared, slice);
+	load->slice = slice;
+	if (load->out->loaded)
+		elog(ERROR, "slice %d is loaded twice", slice);
+	level_init(&load->leaf, load);
 }
 
 static void
-slice_add_pending(BtSlice *slice)
+add_pending(BtLoad *load)
 {
 	Size		extra;
-	IndexTuple	itup = btpending_finish(&slice->pending, &extra);
+	IndexTuple	itup = btpending_finish(&load->pending, &extra);
 
-	level_add(&slice->leaf, itup, extra);
+	level_add(&load->leaf, itup, extra);
 }
 
 /*
- * True if the tuple is equal to the last one on the page, and a posting list
- * has room for both.
+ * Add the tuple to the pending posting list if it has the same key; otherwise
+ * end that list and return false.  If none is pending, the last tuple of the
+ * leaf may begin one.
  */
 static inline bool
-repeats_last(const BtSlice *slice, IndexTuple itup)
+repeats_last(BtLoad *load, IndexTuple itup)
 {
-	IndexTuple	last;
+	BtPending  *pending = &load->pending;
+	BtOpenPage *open = &load->leaf.open;
 
-	if (!slice->last_is_plain)
-		return false;
-	last = btpage_last(&slice->leaf.open);
-	return btpage_same_image(&slice->load->rules, last, itup) &&
-		btpending_most(IndexTupleSize(last)) >= 2;
-}
-
-/* Begin a posting list with the last tuple of the page, and remove that. */
-static void
-slice_take_back(BtSlice *slice)
-{
-	BtOpenPage *open = &slice->leaf.open;
-
-	btpending_start(&slice->pending, btpage_last(open));
-	btpage_take_back(open);
-	slice->last_is_plain = false;
-}
-
-void
-btload_add(BtSlice *slice, IndexTuple itup)
-{
-	BtPending  *pending = &slice->pending;
-
-	Assert((itup->t_info & INDEX_ALT_TID_MASK) == 0);
-	slice->load->tuples++;
-	if (unlikely(slice->leaf.open.page == NULL))
-		slice_open(slice);
-	if (slice->load->rules.deduplicate)
+	if (pending->keysize == 0)
 	{
-		if (pending->keysize > 0)
-		{
-			if (btpending_accept(&slice->load->rules, pending, itup))
-				return;
-			slice_add_pending(slice);
-		}
-		else if (repeats_last(slice, itup))
-		{
-			slice_take_back(slice);
-			btpending_add(pending, &itup->t_tid);
-			return;
-		}
-		slice->last_is_plain = true;
+		IndexTuple	last = btpage_last(open);
+
+		if (open->lastextra > 0 ||
+			!btpage_same_image(&load->rules, last, itup) ||
+			btpending_most(IndexTupleSize(last)) < 2)
+			return false;
+		btpending_start(pending, last);
+		btpage_take_back(open);
 	}
-	level_add(&slice->leaf, itup, 0);
+	else if (pending->ntids >= pending->maxtids ||
+			 !btpage_same_image(&load->rules, pending->base, itup))
+	{
+		add_pending(load);
+		return false;
+	}
+	btpending_add(pending, &itup->t_tid);
+	return true;
 }
 
 void
-btload_add_entries(BtSlice *slice, const KeyForm *form, const uint64 *entries,
+btload_add(BtLoad *load, IndexTuple itup)
+{
+	Assert((itup->t_info & INDEX_ALT_TID_MASK) == 0);
+	load->tuples++;
+	if (unlikely(load->leaf.open.page == NULL))
+		level_open(load, &load->leaf.open, 0);
+	else if (load->rules.deduplicate && repeats_last(load, itup))
+		return;
+	level_add(&load->leaf, itup, 0);
+}
+
+void
+btload_add_entries(BtLoad *load, const KeyForm *form, const uint64 *entries,
 				   int n)
 {
-	BtLevel    *leaf = &slice->leaf;
 	int			stride = form->nwords + 1;
 
-	slice->load->tuples += n;
-	if (unlikely(leaf->open.page == NULL))
-		slice_open(slice);
+	load->tuples += n;
+	if (unlikely(load->leaf.open.page == NULL))
+		level_open(load, &load->leaf.open, 0);
 	while (n > 0)
 	{
 		bool		full = false;
 		int			done;
 
-		if (slice->pending.keysize > 0)
+		if (load->pending.keysize > 0)
 		{
-			done = btentry_accept(&slice->pending, form, entries, n);
+			done = btentry_accept(&load->pending, form, entries, n);
 			if (done == n)
 				break;
 			entries += done * stride;
 			n -= done;
-			slice_add_pending(slice);
+			add_pending(load);
 		}
-		done = btentry_fill(&slice->load->rules, &leaf->open, form, entries, n,
+		done = btentry_fill(&load->rules, &load->leaf.open, form, entries, n,
 							&full);
 		entries += done * stride;
 		n -= done;
 		if (full)
-			level_next_page(leaf);
+			level_next_page(&load->leaf);
 		else if (n > 0)
 		{
-			btentry_start(&slice->pending, form, entries);
+			btentry_start(&load->pending, form, entries);
 			entries += stride;
 			n--;
 		}
@@ -468,80 +476,55 @@ btload_report(BtLoad *load)
 	return (int64) pg_atomic_add_fetch_u64(&load->shared->tuples, added);
 }
 
-void
-btload_end_slice(BtSlice *slice)
+/* Leave the current slice for the leader. */
+static void
+leave_slice(BtLoad *load)
 {
-	BtSliceOut *out = slice->out;
-	BtOpenPage *open = &slice->leaf.open;
+	BtSliceOut *out = load->out;
+	BtOpenPage *open = &load->leaf.open;
 
-	fault_point("btload: end slice");
-	if (slice->pending.keysize > 0)
-		slice_add_pending(slice);
 	if (open->page != NULL)
 	{
-		level_put_downlink(&slice->leaf);
-		out->lastblk = open->blkno;
-		out->lastoff = open->lastoff;
-		out->lastextra = open->lastextra;
+		level_put_downlink(&load->leaf);
+		out->open = *open;
 		memcpy(out->last.data, open->page, BLCKSZ);
-		btwrite_release_buffer(&slice->load->writer, open->page);
+		btwrite_release_buffer(&load->writer, open->page);
+		open->page = NULL;
 	}
-	if (slice->links->nlinks == 0)
-		btlinks_free(slice->links);
-	else if (slice->load->fileset)
+	if (load->list != NULL)
 	{
-		btlinks_export(slice->links);
-		out->exported = true;
+		fault_point("btload: export list");
+		BufFileExportFileSet(load->list);
+		BufFileClose(load->list);
+		load->list = NULL;
 	}
-	else
-		slice->load->links[slice->number] = slice->links;
-	out->state = BTSLICE_LOADED;
-
-	pfree(slice->leaf.lowkey);
-	if (slice->pending.base)
-		pfree(slice->pending.base);
-	pfree(slice);
+	out->loaded = true;
+	load->out = NULL;
 }
 
-/*
- * Write remaining pages and store what the leader needs in the shared block.
- */
-static void
-participant_end(BtLoad *load)
+void
+btload_end_slice(BtLoad *load)
 {
-	BtParticipant *me = shared_participant(load->shared, load->participant);
-
-	btwrite_flush(&load->writer);
-	me->rest = load->writer.chunk;
-	me->pages = load->writer.pages_written;
-}
-
-/* Free private lists that were not read, because the build starts over. */
-static void
-free_links(BtLoad *load)
-{
-	for (int i = 0; i < load->shared->nslices; i++)
-	{
-		if (load->links[i] != NULL)
-			btlinks_free(load->links[i]);
-	}
+	fault_point("btload: end slice");
+	if (load->pending.keysize > 0)
+		add_pending(load);
+	if (load->out != NULL)
+		leave_slice(load);
 }
 
 void
 btload_end(BtLoad *load)
 {
+	BtParticipant *me = shared_participant(load->shared, load->participant);
+
 	btwrite_return_chunk(&load->writer);
-	participant_end(load);
+	btwrite_flush(&load->writer);
+	me->rest = load->writer.chunk;
+	me->pages = load->writer.pages_written;
 	btwrite_end(&load->writer);
-	free_links(load);
 	MemoryContextDelete(load->cxt);
 }
 
-int
-btload_participants(const BtLoadShared *shared)
-{
-	return shared->file.nparticipants;
-}
 
 int64
 btload_pages(const BtLoadShared *shared, int participant)
@@ -563,7 +546,8 @@ stitch_front(BtLevel *leaf, int slice, BtSliceOut *out, BlockNumber leftblk)
 {
 	BtLoad	   *load = leaf->load;
 	Page		first = btwrite_get_buffer(&load->writer);
-	BtLinks    *links;
+	BufFile    *list;
+	char		name[NAMEDATALEN];
 
 	memcpy(first, out->first.data, BLCKSZ);
 	BTPageGetOpaque(first)->btpo_prev = leftblk;
@@ -572,22 +556,17 @@ stitch_front(BtLevel *leaf, int slice, BtSliceOut *out, BlockNumber leftblk)
 	btwrite_page(&load->writer, first, out->firstblk);
 
 	/* leaves 2 to npages; closing the last one will add its downlink */
-	if (out->exported)
-		links = btlinks_open(load->fileset, slice);
-	else
-	{
-		links = load->links[slice];
-		load->links[slice] = NULL;
-		btlinks_rewind(links);
-	}
-	btlinks_next(links, leaf->lowkey);
+	fault_point("btload: open list");
+	list_name(name, slice);
+	list = BufFileOpenFileSet(&load->fileset->fs, name, O_RDONLY, false);
+	list_next(list, leaf->lowkey);
 	for (int64 i = 2; i < out->npages; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		level_add(leaf->parent, leaf->lowkey, 0);
-		btlinks_next(links, leaf->lowkey);
+		list_next(list, leaf->lowkey);
 	}
-	btlinks_free(links);
+	BufFileClose(list);
 }
 
 /*
@@ -596,12 +575,9 @@ stitch_front(BtLevel *leaf, int slice, BtSliceOut *out, BlockNumber leftblk)
 static void
 stitch_reopen(BtLevel *leaf, BtSliceOut *out, BlockNumber leftblk)
 {
+	leaf->open = out->open;
 	leaf->open.page = btwrite_get_buffer(&leaf->load->writer);
 	memcpy(leaf->open.page, out->last.data, BLCKSZ);
-	leaf->open.blkno = out->lastblk;
-	leaf->open.level = 0;
-	leaf->open.lastoff = out->lastoff;
-	leaf->open.lastextra = out->lastextra;
 	if (out->npages == 1)
 		BTPageGetOpaque(leaf->open.page)->btpo_prev = leftblk;
 }
@@ -620,7 +596,7 @@ stitch_slices(BtLevel *leaf)
 	{
 		BtSliceOut *out = shared_slice(shared, i);
 
-		if (out->state != BTSLICE_LOADED)
+		if (!out->loaded)
 			elog(ERROR, "slice %d was not loaded", i);
 		if (out->npages == 0)
 			continue;
@@ -677,8 +653,9 @@ take_over(BtLoad *load)
 	BtChunk    *rest = MemoryContextAlloc(load->cxt,
 										  mul_size(n + 2, sizeof(BtChunk)));
 
-	participant_end(load);
-	for (int i = 0; i < n; i++)
+	btwrite_flush(&load->writer);
+	rest[0] = load->writer.chunk;
+	for (int i = 1; i < n; i++)
 		rest[i] = shared_participant(load->shared, i)->rest;
 	btwrite_take_over(&load->writer, rest, n);
 }
@@ -686,7 +663,6 @@ take_over(BtLoad *load)
 void
 btload_finish(BtLoad *load)
 {
-	BtLevel		leaf;
 	BtOpenPage	root;
 	MemoryContext oldcxt = MemoryContextSwitchTo(load->cxt);
 	BtWriter   *writer = &load->writer;
@@ -697,13 +673,16 @@ btload_finish(BtLoad *load)
 	take_over(load);
 
 	fault_point("btload: stitch");
-	level_init(&leaf, load);
-	stitch_slices(&leaf);
+	if (load->fileset != NULL)
+	{
+		level_init(&load->leaf, load);
+		stitch_slices(&load->leaf);
+	}
 	fault_point("btload: upper levels");
 	root.blkno = P_NONE;
 	root.level = 0;
-	if (leaf.open.page != NULL)
-		root = finish_levels(&leaf);
+	if (load->leaf.open.page != NULL)
+		root = finish_levels(&load->leaf);
 	btwrite_retire_spare(writer);
 
 	/* the metapage comes last: it makes the file a btree */

@@ -5,12 +5,12 @@
  *	  processes.
  *
  * The ordered stream of tuples is cut into consecutive slices, possibly in
- * the middle of equal keys.  Any participant may load any slice, in any order
- * and at the same time; none waits for a neighbour.  A participant writes a
+ * the middle of equal keys.  Any of several participants may load any slice, in
+ * any order and at the same time; none waits for a neighbour.  It writes a
  * slice's leaves at once, except the first and the last one, whose neighbours
  * are not known yet.  When all slices are loaded, the leader stitches them
- * together and adds the rest of the tree.  A serial load is one participant
- * and, usually, one slice.
+ * together and adds the rest of the tree.  A participant that is alone loads
+ * the slices in their order.
  *
  * Order of calls:
  *
@@ -30,9 +30,8 @@
  *
  * The leader calls btload_finish() instead of btload_end().  All functions may
  * raise errors; all memory belongs to the memory context that was current in
- * btload_begin(), temporary files to the current resource owner or the given
- * file set.  After an error no cleanup is needed: the transaction's abort
- * removes the relation's files.
+ * btload_begin(), temporary files to the given file set.  After an error no
+ * cleanup is needed: the transaction's abort removes the relation's files.
  *
  * The load does not check uniqueness and does not show progress.
  *
@@ -49,9 +48,8 @@
 /* BtLoadShared: the shared block, plain data, may be in DSM; see btload.c */
 typedef struct BtLoadShared BtLoadShared;
 
-/* BtLoad: a participant's load; BtSlice: a slice that it is writing */
+/* BtLoad: a participant's load */
 typedef struct BtLoad BtLoad;
-typedef struct BtSlice BtSlice;
 
 /*
  * btload_estimate returns the size of the shared block for up to
@@ -70,20 +68,17 @@ extern void btload_init_shared(BtLoadShared *shared, Relation index,
 
 /*
  * btload_begin starts a participant's load; 'participant' is its number from
- * 0.  The leader reads the lists of leaves from files in 'fileset', which may
- * be NULL if there is only one participant: then small lists stay in memory.
- * 'heap' is for error messages.  'all_tuples' is the number of tuples of all
- * participants, to estimate the blocks still needed; 0 if there is only one.
+ * 0.  The leader finds the lists of leaves in 'fileset', which may be NULL if
+ * there is only one participant.  'heap' is for error messages.  'all_tuples'
+ * is the number of tuples of all participants, to estimate the blocks still
+ * needed; 0 if there is only one.
  */
 extern BtLoad *btload_begin(BtLoadShared *shared, int participant,
 							Relation heap, Relation index,
 							SharedFileSet *fileset, int64 all_tuples);
 
-/*
- * btload_begin_slice starts slice number 'slice' (from 0, in index order).  A
- * participant loads one slice at a time.
- */
-extern BtSlice *btload_begin_slice(BtLoad *load, int slice);
+/* btload_begin_slice starts slice number 'slice' (from 0, in index order). */
+extern void btload_begin_slice(BtLoad *load, int slice);
 
 /*
  * btload_add adds a copy of the next tuple of the slice.  Tuples come in index
@@ -91,13 +86,13 @@ extern BtSlice *btload_begin_slice(BtLoad *load, int slice);
  * index_form_tuple() makes them, with padding zero.  A tuple of more than a
  * third of a page raises the server's error.
  */
-extern void btload_add(BtSlice *slice, IndexTuple itup);
+extern void btload_add(BtLoad *load, IndexTuple itup);
 
 /*
  * btload_add_entries adds the next n tuples of the slice, as entries of an
  * exact key; they are not needed after the call.  See btentry.h.
  */
-extern void btload_add_entries(BtSlice *slice, const KeyForm *form,
+extern void btload_add_entries(BtLoad *load, const KeyForm *form,
 							   const uint64 *entries, int n);
 
 /*
@@ -106,8 +101,8 @@ extern void btload_add_entries(BtSlice *slice, const KeyForm *form,
  */
 extern int64 btload_report(BtLoad *load);
 
-/* btload_end_slice leaves the slice for the leader to stitch, and frees it. */
-extern void btload_end_slice(BtSlice *slice);
+/* btload_end_slice ends the slice and leaves it for the leader to stitch. */
+extern void btload_end_slice(BtLoad *load);
 
 /*
  * btload_end ends the load of a participant other than the leader, and stores
@@ -116,20 +111,17 @@ extern void btload_end_slice(BtSlice *slice);
 extern void btload_end(BtLoad *load);
 
 /*
- * btload_finish completes the index.  All slices must be loaded; one without
- * tuples is loaded if it was begun and ended.  Leader only, when all other
- * participants have called btload_end() and what they wrote to the shared
- * block is visible.  Frees 'load'.
- */
-extern void btload_finish(BtLoad *load);
-
-/* btload_participants returns the maximum number of participants. */
-extern int	btload_participants(const BtLoadShared *shared);
-
-/*
  * btload_pages returns the number of pages written by a participant other than
  * the leader, which must have ended.
  */
 extern int64 btload_pages(const BtLoadShared *shared, int participant);
+
+/*
+ * btload_finish completes the index.  All slices must be loaded; one without
+ * tuples is loaded if it was begun and ended.  Leader only, which is
+ * participant 0, when all others have called btload_end() and what they wrote
+ * to the shared block is visible.  Frees 'load'.
+ */
+extern void btload_finish(BtLoad *load);
 
 #endif							/* PTSORT_BTLOAD_H */

@@ -52,8 +52,6 @@ btpage_rules(BtRules *rules, Relation heap, Relation index, bool allequalimage)
 	rules->bytes_decide = images_are_bytes(index);
 	rules->varlena_leads =
 		TupleDescAttr(RelationGetDescr(index), 0)->attlen == -1;
-	rules->varlena_alone = rules->varlena_leads &&
-		RelationGetNumberOfAttributes(index) == 1;
 	rules->tmpcxt = AllocSetContextCreate(CurrentMemoryContext,
 										  "ptsort high key",
 										  ALLOCSET_DEFAULT_SIZES);
@@ -80,13 +78,6 @@ btpage_open(BtOpenPage *open, Page buffer, BlockNumber blkno, uint32 level)
 	open->lastoff = P_HIKEY;
 	open->lastextra = 0;
 	open->extrabefore = 0;
-}
-
-void
-btpage_check_size(const BtRules *rules, const BtOpenPage *open, IndexTuple itup)
-{
-	_bt_check_third_page(rules->index, rules->heap, open->level == 0,
-						 open->page, itup);
 }
 
 void
@@ -187,7 +178,7 @@ btpending_init(BtPending *pending)
 void
 btpending_start(BtPending *pending, IndexTuple itup)
 {
-	btpage_copy(pending->base, itup, IndexTupleSize(itup));
+	pt_copy(pending->base, itup, IndexTupleSize(itup));
 	btpending_begin(pending, IndexTupleSize(itup));
 }
 
@@ -211,11 +202,4 @@ btpending_finish(BtPending *pending, Size *extra)
 	pending->keysize = 0;
 	pending->ntids = 0;
 	return itup;
-}
-
-bool
-btpage_same_image_slow(const BtRules *rules, IndexTuple a, IndexTuple b)
-{
-	return _bt_keep_natts_fast(rules->index, a, b) >
-		IndexRelationGetNumberOfKeyAttributes(rules->index);
 }

@@ -37,7 +37,6 @@ typedef struct BtRules
 	bool		deduplicate;	/* true to make posting lists */
 	bool		bytes_decide;	/* keys with equal images have equal bytes */
 	bool		varlena_leads;	/* the first column is a varlena */
-	bool		varlena_alone;	/* the only column is a varlena */
 	MemoryContext tmpcxt;		/* reset whenever a page is closed */
 } BtRules;
 
@@ -84,14 +83,6 @@ extern void btpage_open(BtOpenPage *open, Page buffer, BlockNumber blkno,
 						uint32 level);
 
 /*
- * btpage_check_size raises the server's error if the tuple is too large for a
- * page of this level.  Call it only for tuples larger than
- * pt_bt_max_item_size().
- */
-extern void btpage_check_size(const BtRules *rules, const BtOpenPage *open,
-							  IndexTuple itup);
-
-/*
  * btpage_carry_over copies the last item of page 'from' to the empty page 'to'
  * as its first one, because closing 'from' will make that item a high key.
  */
@@ -133,10 +124,6 @@ extern void btpending_start(BtPending *pending, IndexTuple itup);
  * nothing is pending.
  */
 extern IndexTuple btpending_finish(BtPending *pending, Size *extra);
-
-/* btpage_same_image_slow: true if two keys have equal images, in any form. */
-extern bool btpage_same_image_slow(const BtRules *rules, IndexTuple a,
-								   IndexTuple b);
 
 /*
  * btpage_has_room returns true if a tuple of 'size' bytes may go to the page.
@@ -226,40 +213,6 @@ btpage_last(const BtOpenPage *open)
 									PageGetItemId(open->page, open->lastoff));
 }
 
-/*
- * btpage_copy copies a tuple, a short one word by word.  Small stores have just
- * made it, and a larger load would wait until these stores are in the cache.
- */
-static inline void
-btpage_copy(void *target, const void *source, Size size)
-{
-	uint64	   *to = target;
-	const uint64 *from = source;
-
-	switch (size)
-	{
-		case 48:
-			to[5] = from[5];
-			/* FALLTHROUGH */
-		case 40:
-			to[4] = from[4];
-			/* FALLTHROUGH */
-		case 32:
-			to[3] = from[3];
-			/* FALLTHROUGH */
-		case 24:
-			to[2] = from[2];
-			/* FALLTHROUGH */
-		case 16:
-			to[1] = from[1];
-			to[0] = from[0];
-			break;
-		default:
-			pt_copy(target, source, size);
-			break;
-	}
-}
-
 /* btpage_append adds a tuple; its parameters are those of btpage_reserve(). */
 static inline void
 btpage_append(BtOpenPage *open, IndexTuple itup, Size size, Size extra)
@@ -277,7 +230,7 @@ btpage_append(BtOpenPage *open, IndexTuple itup, Size size, Size extra)
 	}
 
 	Assert(size == MAXALIGN(IndexTupleSize(itup)));
-	btpage_copy(btpage_reserve(open, size, extra), itup, size);
+	pt_copy(btpage_reserve(open, size, extra), itup, size);
 }
 
 /*
@@ -312,11 +265,10 @@ btpending_begin(BtPending *pending, Size keysize)
  * btpage_first_differs: true if two tuples' first columns are known to differ.
  * A value with a short header has no other form of that length, so different
  * bytes are different images.  False if the headers are not short or there are
- * nulls.  'known': some bytes of the tuples are known to differ.
+ * nulls.
  */
 static inline bool
-btpage_first_differs(const BtRules *rules, IndexTuple a, IndexTuple b,
-					 bool known)
+btpage_first_differs(const BtRules *rules, IndexTuple a, IndexTuple b)
 {
 	const char *left = (const char *) (a + 1);
 	const char *right = (const char *) (b + 1);
@@ -324,8 +276,7 @@ btpage_first_differs(const BtRules *rules, IndexTuple a, IndexTuple b,
 	return rules->varlena_leads &&
 		!IndexTupleHasNulls(a) && !IndexTupleHasNulls(b) &&
 		VARATT_IS_SHORT(left) && VARATT_IS_SHORT(right) &&
-		((known && rules->varlena_alone) || *left != *right ||
-		 memcmp(left, right, VARSIZE_SHORT(left)) != 0);
+		(*left != *right || memcmp(left, right, VARSIZE_SHORT(left)) != 0);
 }
 
 /*
@@ -335,16 +286,14 @@ btpage_first_differs(const BtRules *rules, IndexTuple a, IndexTuple b,
 static inline bool
 btpage_same_image(const BtRules *rules, IndexTuple a, IndexTuple b)
 {
-	bool		same_info = a->t_info == b->t_info;
-
 	/* equal bytes are equal images, which usually decides */
-	if (same_info &&
+	if (a->t_info == b->t_info &&
 		memcmp(a + 1, b + 1,
 			   IndexTupleSize(a) - sizeof(IndexTupleData)) == 0)
 		return true;
-	return !rules->bytes_decide &&
-		!btpage_first_differs(rules, a, b, same_info) &&
-		btpage_same_image_slow(rules, a, b);
+	return !rules->bytes_decide && !btpage_first_differs(rules, a, b) &&
+		_bt_keep_natts_fast(rules->index, a, b) >
+		IndexRelationGetNumberOfKeyAttributes(rules->index);
 }
 
 /* btpending_add adds a heap TID to the posting list, which must have room. */
@@ -356,20 +305,6 @@ btpending_add(BtPending *pending, ItemPointer tid)
 		   pending->ntids * sizeof(ItemPointerData),
 		   tid, sizeof(ItemPointerData));
 	pending->ntids++;
-}
-
-/*
- * btpending_accept adds itup's heap TID to the posting list, if the keys are
- * equal and the list has room.  Otherwise it returns false.
- */
-static inline bool
-btpending_accept(const BtRules *rules, BtPending *pending, IndexTuple itup)
-{
-	if (pending->ntids >= pending->maxtids ||
-		!btpage_same_image(rules, pending->base, itup))
-		return false;
-	btpending_add(pending, &itup->t_tid);
-	return true;
 }
 
 #endif							/* PTSORT_BTPAGE_H */

@@ -20,62 +20,35 @@
  */
 #include "compat.h"
 
+#include <fcntl.h>
+
 #include "access/nbtree.h"
 #include "access/xlog.h"
 #include "access/xloginsert.h"
 #include "btree/btwrite.h"
+#include "common/file_utils.h"	/* pg_pwritev_with_retry() since 16 */
 #include "fault.h"
+#include "pgstat.h"
+#include "port/pg_iovec.h"
 #include "storage/indexfsm.h"
 #include "storage/lmgr.h"
 #include "storage/proc.h"
 #include "utils/memutils.h"
 
-/* Maximum size of a chunk, in blocks. */
-#define MAX_CHUNK		64
-
 /*
- * The chunks of all participants together are at most 1/PART_OF_REST of the
- * blocks still to come.  When some participants end before others, this part
- * of the blocks still to come is left over.
+ * A chunk has at most 1/CHUNK_PART of the blocks still to come, because when
+ * some participants end before others, their chunks are left over.  It also has
+ * at most 1/CHUNK_PART of the blocks already taken, because an estimate by the
+ * first leaves may be bad.  Both parts are divided by the participants.
  */
-#define PART_OF_REST	8
-
-/*
- * The chunks of all participants together are also at most 1/PART_OF_TAKEN of
- * the blocks already taken, because an estimate by the first leaves may be bad.
- */
-#define PART_OF_TAKEN	16
-
-/*
- * For blocks that are only likely to come, the file grows ahead by at most
- * 1/PART_OF_FILE of its blocks, because these may be left over.
- */
-#define PART_OF_FILE	128
+#define CHUNK_PART		16
+#define MAX_CHUNK		(2 * BTWRITE_BATCH)
 
 /* Maximum blocks by which the file grows ahead, for each participant. */
 #define MAX_AHEAD		(4 * MAX_CHUNK)
 
-static Page
-zero_page(BtWriter *writer)
-{
-	if (writer->zero == NULL)
-	{
-		writer->zero = (Page) pt_palloc_io_pages(writer->cxt, 1);
-		memset(writer->zero, 0, BLCKSZ);
-	}
-	return writer->zero;
-}
-
-static void
-extend_with_zeroes(BtWriter *writer, BlockNumber blkno)
-{
-	/* an all-zero page has no checksum; each block is logged later */
-	smgrextend(RelationGetSmgr(writer->index), MAIN_FORKNUM, blkno,
-			   (char *) zero_page(writer), true);
-}
-
 void
-btwrite_init_file(BtFileShared *shared, Relation rel, int nparticipants)
+btwrite_init_shared(BtFileShared *shared, Relation rel, int nparticipants)
 {
 	if (RelationGetNumberOfBlocks(rel) != 0)
 		elog(ERROR, "relation \"%s\" already contains data",
@@ -91,13 +64,6 @@ btwrite_init_file(BtFileShared *shared, Relation rel, int nparticipants)
 }
 
 void
-btwrite_init_shared(BtFileShared *shared, Relation index, int nparticipants)
-{
-	btwrite_init_file(shared, index, nparticipants);
-	pg_atomic_write_u64(&shared->nblocks, BTREE_METAPAGE + 1);
-}
-
-void
 btwrite_begin(BtWriter *writer, BtFileShared *shared, Relation index)
 {
 	memset(writer, 0, sizeof(BtWriter));
@@ -110,35 +76,22 @@ btwrite_begin(BtWriter *writer, BtFileShared *shared, Relation index)
 			 RelationGetRelationName(index));
 }
 
-void
-btwrite_end(BtWriter *writer)
-{
-	btblocks_close(&writer->segment);
-}
-
 Page
 btwrite_get_buffer(BtWriter *writer)
 {
-	if (writer->nfree == 0)
-	{
-		Page	   *bigger;
+	Page		page = writer->free;
 
-		bigger = MemoryContextAlloc(writer->cxt,
-									(writer->maxfree + 1) * sizeof(Page));
-		if (writer->free)
-			pfree(writer->free);
-		writer->free = bigger;
-		writer->maxfree++;
+	if (page == NULL)
 		return (Page) pt_palloc_io_pages(writer->cxt, 1);
-	}
-	return writer->free[--writer->nfree];
+	writer->free = *(Page *) page;
+	return page;
 }
 
 void
 btwrite_release_buffer(BtWriter *writer, Page page)
 {
-	Assert(writer->nfree < writer->maxfree);
-	writer->free[writer->nfree++] = page;
+	*(Page *) page = writer->free;
+	writer->free = page;
 }
 
 /*
@@ -149,11 +102,10 @@ btwrite_release_buffer(BtWriter *writer, Page page)
 static BlockNumber
 blocks_ahead(const BtWriter *writer, BlockNumber taken)
 {
-	BlockNumber certain = writer->at_least - writer->at_least / 4;
-	BlockNumber likely = Min(writer->to_come / 2, taken / PART_OF_FILE);
+	BlockNumber ahead = writer->at_least - writer->at_least / 4;
 	uint32		most = MAX_AHEAD * (uint32) writer->shared->nparticipants;
 
-	return Min(Min(Max(certain, likely), most), MaxBlockNumber - taken);
+	return Min(Min(ahead, most), MaxBlockNumber - taken);
 }
 
 /*
@@ -230,7 +182,7 @@ get_chunk(BtWriter *writer)
 			return;
 	}
 	end = pg_atomic_read_u64(&shared->nblocks);
-	size = Min(writer->to_come / PART_OF_REST, end / PART_OF_TAKEN) /
+	size = Min(writer->to_come, end) / CHUNK_PART /
 		(uint32) shared->nparticipants;
 	size = Min(Max(size, 1), MAX_CHUNK);
 	end = pg_atomic_add_fetch_u64(&shared->nblocks, size);
@@ -274,6 +226,79 @@ btwrite_page(BtWriter *writer, Page page, BlockNumber blkno)
 		btwrite_flush(writer);
 }
 
+/* Close the open segment, if there is one: see segment_close. */
+static void
+close_segment(BtWriter *writer)
+{
+	if (!segment_close(&writer->segment))
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not close file \"%s\": %m",
+						writer->segment.path)));
+}
+
+/* btwrite_end: see btwrite.h. */
+void
+btwrite_end(BtWriter *writer)
+{
+	close_segment(writer);
+}
+
+/*
+ * Write pages to neighbouring blocks of one segment by one system call.  Before
+ * 17 the server's storage manager writes one block at a time.  That is much
+ * slower, since each call takes the file's lock, and several participants write
+ * into one file.  So before 17 we open the segments ourselves, one at a time.
+ */
+#ifdef PT_SMGR_WRITES_VECTORS
+static void
+write_in_segment(BtWriter *writer, const Page *pages, BlockNumber blkno, int n)
+{
+	smgrwritev(RelationGetSmgr(writer->index), MAIN_FORKNUM, blkno,
+			   (const void **) pages, n, true);
+}
+#else
+StaticAssertDecl(BTWRITE_BATCH <= PG_IOV_MAX, "too many pages for one call");
+
+static void
+write_in_segment(BtWriter *writer, const Page *pages, BlockNumber blkno, int n)
+{
+	OpenSegment *segment = &writer->segment;
+	off_t		offset = (off_t) (blkno % RELSEG_SIZE) * BLCKSZ;
+	struct iovec parts[BTWRITE_BATCH];
+	ssize_t		written;
+
+	if (segment->is_open && segment->number != blkno / RELSEG_SIZE)
+		close_segment(writer);
+	if (!segment_open(segment, writer->index, blkno, O_RDWR))
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not open file \"%s\": %m", segment->path)));
+	for (int i = 0; i < n; i++)
+	{
+		parts[i].iov_base = pages[i];
+		parts[i].iov_len = BLCKSZ;
+	}
+	errno = 0;
+	pgstat_report_wait_start(WAIT_EVENT_DATA_FILE_WRITE);
+	written = pg_pwritev_with_retry(segment->fd, parts, n, offset);
+	pgstat_report_wait_end();
+	if (written != (ssize_t) n * BLCKSZ)
+	{
+		/* without an errno, assume that the disk is full */
+		bool		no_room = errno == 0 || errno == ENOSPC;
+
+		if (no_room)
+			errno = ENOSPC;
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not write blocks %u..%u in file \"%s\": %m",
+						blkno, blkno + n - 1, segment->path),
+				 no_room ? errhint("Check free disk space.") : 0));
+	}
+}
+#endif
+
 /*
  * Write neighbouring pages.  If we are alone the file may have to grow.  Then
  * the last page is written first; the blocks before it, and skipped ones, read
@@ -290,8 +315,15 @@ write_neighbours(BtWriter *writer, const Page *pages, BlockNumber blkno, int n)
 		smgrextend(reln, MAIN_FORKNUM, blkno + n, (char *) pages[n], true);
 		writer->eof = blkno + n + 1;
 	}
-	if (n > 0)
-		btblocks_write(&writer->segment, writer->index, blkno, pages, n);
+	while (n > 0)
+	{
+		int			here = Min(n, RELSEG_SIZE - blkno % RELSEG_SIZE);
+
+		write_in_segment(writer, pages, blkno, here);
+		blkno += here;
+		pages += here;
+		n -= here;
+	}
 }
 
 /*
@@ -379,15 +411,21 @@ btwrite_flush(BtWriter *writer)
 void
 btwrite_extend(BtWriter *writer, BlockNumber end)
 {
+	SMgrRelation reln = RelationGetSmgr(writer->index);
+	Page		zero;
 	BlockNumber last;
 
 	if (writer->eof >= end)
 		return;
+	/* an all-zero page has no checksum; each block is logged later */
+	zero = btwrite_get_buffer(writer);
+	memset(zero, 0, BLCKSZ);
 	/* complete each segment before the next one: see btwrite.h */
 	last = (writer->eof / RELSEG_SIZE + 1) * RELSEG_SIZE - 1;
 	for (; last < end - 1; last += RELSEG_SIZE)
-		extend_with_zeroes(writer, last);
-	extend_with_zeroes(writer, end - 1);
+		smgrextend(reln, MAIN_FORKNUM, last, (char *) zero, true);
+	smgrextend(reln, MAIN_FORKNUM, end - 1, (char *) zero, true);
+	btwrite_release_buffer(writer, zero);
 	writer->eof = end;
 }
 

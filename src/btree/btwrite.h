@@ -10,12 +10,10 @@
  * Blocks.  A participant that is alone takes block after block and extends the
  * file as it writes, as the server does; no block is left over.  Several
  * participants take chunks of blocks, by adding to an atomic counter, and the
- * file grows ahead of the counter.  A participant that finds too few blocks
- * ahead takes the relation's extension lock, and extends the file by writing
- * zeroes to its new last block only.  So all writes of pages are below the end
- * of the file.  Only participants whose blocks the file does not have yet wait
- * for the lock; if each chunk extended the file, many participants would spend
- * most of their time waiting for it.
+ * file grows ahead of the counter: a participant that finds too few blocks
+ * ahead takes the relation's extension lock and writes zeroes to the file's new
+ * last block only.  So all writes of pages are below the end of the file, and
+ * participants rarely wait for the lock.
  *
  * Two traps of md.c require that.  When segment n + 1 is extended while
  * segment n is short, md.c fills the end of segment n with zeroes, over a page
@@ -23,15 +21,14 @@
  * n + 1 fails as long as segment n is short.  So each segment gets its last
  * block before the next one begins, under the same lock.
  *
- * A chunk is a part of the blocks still to come.  A participant estimates
- * these by the tuples that are not loaded yet and the leaves that it filled so
- * far.  So chunks become smaller towards the end, where participants have one
- * block each, and a participant that ends early returns its unused blocks.  The
- * file grows ahead by what even the fullest leaves would take, or by 1/128 of
- * its size if more is likely to come.  btwrite_take_over() gets the left-over
- * blocks and makes the leader the only writer.  Upper levels use them first;
- * the rest, rarely more than a few blocks, become deleted pages that the free
- * space map offers.
+ * Chunks become smaller towards the end, where participants have one block
+ * each, because they are a part of the blocks still to come, which participants
+ * estimate by the tuples that are not loaded yet and the leaves that they
+ * filled.  The file grows ahead only by what even the fullest leaves would
+ * take.  A participant that ends early returns its unused blocks.
+ * btwrite_take_over() gets the left-over blocks and makes the leader the only
+ * writer.  Upper levels use them first; the rest, rarely more than a few
+ * blocks, become deleted pages that the free space map offers.
  *
  *-------------------------------------------------------------------------
  */
@@ -39,8 +36,8 @@
 #define PTSORT_BTWRITE_H
 
 #include "access/xlogdefs.h"
-#include "btree/btblocks.h"
 #include "port/atomics.h"
+#include "segment.h"
 #include "storage/block.h"
 #include "storage/bufpage.h"
 #include "utils/rel.h"
@@ -89,55 +86,33 @@ typedef struct BtWriter
 	int			npages;			/* pages finished, not written yet */
 	Page		pages[BTWRITE_BATCH];
 	BlockNumber blknos[BTWRITE_BATCH];
-	Page	   *free;			/* stack of page buffers */
-	int			nfree;
-	int			maxfree;		/* number of page buffers allocated */
-	Page		zero;			/* a page of zeroes */
-	OpenSegment segment;		/* of the file, if any is open */
-
+	Page		free;			/* free page buffers, each of which begins
+								 * with the address of the next one */
+	OpenSegment segment;		/* of the file, if any is open; before 17 */
 	int64		pages_written;
 } BtWriter;
 
 /*
- * btwrite_init_file prepares for 'nparticipants' processes writing the empty
- * file of 'rel', with no block taken.  Writers of a table assign its blocks
- * themselves (copywrite.h).
+ * btwrite_init_shared prepares for 'nparticipants' processes writing the empty
+ * file of 'rel', with no block taken.  Leader only, before the others start.
  */
-extern void btwrite_init_file(BtFileShared *shared, Relation rel,
-							  int nparticipants);
-
-/*
- * btwrite_init_shared prepares for 'nparticipants' processes writing the file
- * of 'index', which must be empty.  Leader only, before the others start.
- * Block 0 is taken, but the file stays empty until the load begins.  So if
- * functions of the index call the planner during the scan, it raises the same
- * error as in a server build: the file has no metapage.
- */
-extern void btwrite_init_shared(BtFileShared *shared, Relation index,
+extern void btwrite_init_shared(BtFileShared *shared, Relation rel,
 								int nparticipants);
 
-/*
- * btwrite_begin prepares a participant's writer.  It allocates page buffers in
- * the current memory context, as needed.
- */
+/* The writer allocates page buffers in the memory context current at begin. */
 extern void btwrite_begin(BtWriter *writer, BtFileShared *shared,
 						  Relation index);
 
-/*
- * btwrite_end closes the file, also if the build is abandoned.  The caller's
- * context frees the memory.
- */
+/* btwrite_end closes the file, also if the build is abandoned. */
 extern void btwrite_end(BtWriter *writer);
 
-/* btwrite_get_buffer returns a page buffer with undefined contents. */
+/* Get a page buffer of undefined contents; return one that is not written. */
 extern Page btwrite_get_buffer(BtWriter *writer);
-
-/* btwrite_release_buffer takes back a buffer that need not be written. */
 extern void btwrite_release_buffer(BtWriter *writer, Page page);
 
 /*
- * btwrite_needs_chunk returns true if the next block will be of a new chunk;
- * its size then depends on writer->to_come and at_least.
+ * btwrite_needs_chunk: true if btwrite_get_block will need writer->to_come and
+ * at_least.
  */
 static inline bool
 btwrite_needs_chunk(const BtWriter *writer)

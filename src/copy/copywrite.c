@@ -70,7 +70,7 @@ void
 copywrite_init_shared(CopyFile *file, Relation new_heap, int processes,
 					  int nslices)
 {
-	btwrite_init_file(&file->file, new_heap, processes);
+	btwrite_init_shared(&file->file, new_heap, processes);
 	file->nslices = nslices;
 	pg_atomic_init_u32(&file->start[0], 0);
 	for (int i = 1; i <= nslices; i++)

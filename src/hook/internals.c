@@ -108,7 +108,6 @@ ptsort_internals(void)
 		.compare_ranks = compare_ranks,
 		.trust_collations = trust_collations,
 		.describe_key = describe_key,
-		.file_create = tapefile_create,
 		.file_open = tapefile_open,
 		.file_write = tapefile_write,
 		.file_read = tapefile_read,

@@ -173,8 +173,7 @@ merge_create(SortOrder *order, Run **runs, int nruns, int64 memory,
 		run_begin_read(&merge->readers[i], order, runs[i],
 					   Min(Max(share - run_reader_memory(runs[i]), 0),
 						   MAX_READ_BUFFER),
-					   purpose == MERGE_TO_RUN &&
-					   !tape_is_imported(runs[i]->tape));
+					   purpose == MERGE_TO_RUN);
 	}
 	merge_restart(merge, ranges);
 	return merge;

@@ -203,15 +203,15 @@ sort_append_run(PtSort *sort, RunWriter *writer)
 /*
  * By how many bytes lists of blocks may grow while a merge for this purpose
  * reads a run.  Each block of a tape that is read and recycled may take an
- * entry in the list of free blocks and an extent of the tape that is written;
- * lists have up to twice the room that they need.
+ * extent of the tape that is written, whose list has up to twice the room that
+ * it needs.
  */
 static int64
 list_memory(const Run *run, MergePurpose purpose)
 {
 	if (purpose != MERGE_TO_RUN)
 		return 0;
-	return tape_blocks(run->tape) * 2 * (sizeof(TapeExtent) + sizeof(int64));
+	return tape_blocks(run->tape) * 2 * sizeof(TapeExtent);
 }
 
 /*
@@ -381,7 +381,5 @@ sort_join_runs(PtSort *sort)
 {
 	if (sort->options.random_access)
 		return;
-	sort->nruns = sort->order.stable ?
-		splice_neighbours(&sort->order, sort->runs, sort->nruns) :
-		splice_runs(&sort->order, sort->runs, sort->nruns);
+	sort->nruns = splice_runs(&sort->order, sort->runs, sort->nruns);
 }

@@ -63,61 +63,42 @@ low_bits(int bits)
 	return bits >= 64 ? ~UINT64CONST(0) : (UINT64CONST(1) << bits) - 1;
 }
 
-/* The longest gap between set bits; its length is 0 if there is none. */
-static void
-find_gap(uint64 mask, int *start, int *length)
-{
-	int			high = pg_leftmost_one_pos64(mask) + 1;
-	int			at = pg_rightmost_one_pos64(mask);
-
-	*start = *length = 0;
-	for (;;)
-	{
-		uint64		zeros = ~(mask >> at);
-		int			begin = 64;
-
-		if (zeros != 0)
-			begin = at + pg_rightmost_one_pos64(zeros);
-		if (begin >= high)
-			return;
-		at = begin + pg_rightmost_one_pos64(mask >> begin);
-		if (at - begin > *length)
-		{
-			*start = begin;
-			*length = at - begin;
-		}
-	}
-}
-
 /* Choose the ranges of bits to store, given those that vary. */
 static void
 plan_column(FrameColumn *column, uint64 mask)
 {
-	int			start;
-	int			length;
 	int			low;
-	int			bits;
+	int			high;
+	int			zeros = 0;
+	int			gap = 0;		/* length of the longest gap between set bits */
+	int			after = 0;		/* first bit after it */
 
 	memset(column, 0, sizeof(FrameColumn));
 	if (mask == 0)
 		return;
 
 	low = pg_rightmost_one_pos64(mask);
-	bits = pg_leftmost_one_pos64(mask) + 1 - low;
-	column->bytes = BYTES_OF(bits);
-	column->nranges = 1;
-	column->shift[0] = low;
-	column->bits[0] = bits;
-
+	high = pg_leftmost_one_pos64(mask) + 1;
+	for (int bit = low; bit < high; bit++)
+	{
+		zeros = (mask >> bit) & 1 ? 0 : zeros + 1;
+		if (zeros > gap)
+		{
+			gap = zeros;
+			after = bit + 1;
+		}
+	}
 	/* keep the gap if leaving it out saves no byte */
-	find_gap(mask, &start, &length);
-	if (BYTES_OF(bits - length) == column->bytes)
-		return;
-	column->bytes = BYTES_OF(bits - length);
-	column->nranges = 2;
-	column->bits[0] = start - low;
-	column->shift[1] = start + length;
-	column->bits[1] = low + bits - column->shift[1];
+	if (BYTES_OF(high - low - gap) == BYTES_OF(high - low))
+	{
+		gap = 0;
+		after = high;
+	}
+	column->bytes = BYTES_OF(high - low - gap);
+	column->shift[0] = low;
+	column->bits[0] = after - gap - low;
+	column->bits[1] = high - after;
+	column->shift[1] = column->bits[1] > 0 ? after : 0;
 }
 
 static pt_inline uint64
@@ -126,101 +107,56 @@ difference(uint64 value, uint64 base, const bool sorted)
 	return sorted ? value - base : value ^ base;
 }
 
+/* The stored form of a difference.  No range follows one of 64 bits. */
+static pt_inline uint64
+squeeze(const FrameColumn column, uint64 varying)
+{
+	return ((varying >> column.shift[0]) & low_bits(column.bits[0])) |
+		((varying >> column.shift[1]) & low_bits(column.bits[1])) <<
+		column.bits[0] % 64;
+}
+
+static pt_inline uint64
+spread(const FrameColumn column, uint64 stored)
+{
+	return (stored & low_bits(column.bits[0])) << column.shift[0] |
+		((stored >> column.bits[0] % 64) & low_bits(column.bits[1])) <<
+		column.shift[1];
+}
+
 /* Pack the first value of each entry; returns the end of the column. */
 static pt_inline char *
-pack_column(FrameColumn *column, char *target, const uint64 *entries, int n,
+pack_column(FrameColumn *result, char *target, const uint64 *entries, int n,
 			const int stride, const bool sorted)
 {
+	FrameColumn column;			/* a copy, to be in registers */
 	uint64		base = entries[0];
 	uint64		mask = 0;
-	int			bytes;
-	int			shift;
 
 	for (int i = 1; i < n; i++)
 		mask |= difference(entries[i * stride], base, sorted);
-	plan_column(column, mask);
-	column->base = base;
-	bytes = column->bytes;
-	shift = column->shift[0];
-	if (column->nranges == 1)
-	{
-		for (int i = 0; i < n; i++, target += bytes)
-		{
-			uint64		varying = difference(entries[i * stride], base, sorted);
-
-			store_low(target, varying >> shift);
-		}
-	}
-	else if (column->nranges > 1)
-	{
-		int			shift1 = column->shift[1];
-		int			place1 = column->bits[0];
-		uint64		mask0 = low_bits(column->bits[0]);
-		uint64		mask1 = low_bits(column->bits[1]);
-
-		for (int i = 0; i < n; i++, target += bytes)
-		{
-			uint64		varying = difference(entries[i * stride], base, sorted);
-
-			store_low(target, ((varying >> shift) & mask0) |
-					  ((varying >> shift1) & mask1) << place1);
-		}
-	}
+	plan_column(result, mask);
+	result->base = base;
+	column = *result;
+	for (int i = 0; i < n; i++, target += column.bytes)
+		store_low(target, squeeze(column, difference(entries[i * stride], base,
+													 sorted)));
 	return target;
 }
 
 /* Unpack the first value of each entry; returns the end of the column. */
 static pt_inline const char *
-unpack_column(const FrameColumn *column, const char *source, uint64 *entries,
+unpack_column(const FrameColumn column, const char *source, uint64 *entries,
 			  int n, const int stride, const bool sorted)
 {
-	uint64		base = column->base;
-	uint64		mask0 = low_bits(column->bits[0]);
-	int			bytes = column->bytes;
-	int			shift = column->shift[0];
-
-	if (column->nranges == 0)
+	for (int i = 0; i < n; i++, source += column.bytes)
 	{
-		for (int i = 0; i < n; i++)
-			entries[i * stride] = base;
-	}
-	else if (column->nranges == 1)
-	{
-		for (int i = 0; i < n; i++, source += bytes)
-		{
-			uint64		varying = (load_low(source) & mask0) << shift;
+		uint64		varying = spread(column, load_low(source));
 
-			entries[i * stride] = sorted ? base + varying : base ^ varying;
-		}
-	}
-	else
-	{
-		int			shift1 = column->shift[1];
-		int			place1 = column->bits[0];
-		uint64		mask1 = low_bits(column->bits[1]);
-
-		for (int i = 0; i < n; i++, source += bytes)
-		{
-			uint64		stored = load_low(source);
-			uint64		varying = (stored & mask0) << shift |
-				((stored >> place1) & mask1) << shift1;
-
-			entries[i * stride] = sorted ? base + varying : base ^ varying;
-		}
+		entries[i * stride] = sorted ? column.base + varying :
+			column.base ^ varying;
 	}
 	return source;
-}
-
-static pt_inline char *
-pack_columns(FrameColumn *columns, const uint64 *entries, int n,
-			 const int stride)
-{
-	char	   *target = (char *) (columns + stride);
-
-	for (int i = 0; i < stride; i++)
-		target = pack_column(&columns[i], target, entries + i, n, stride,
-							 i == 0);
-	return target;
 }
 
 /*
@@ -234,23 +170,14 @@ frame_pack(char *target, const uint64 *entries, int n, int ncolumns,
 		   const uint8 *trims)
 {
 	FrameHeader *header = (FrameHeader *) target;
-	FrameColumn *columns = (FrameColumn *) (target + sizeof(FrameHeader));
-	char	   *end;
+	FrameColumn *columns = (FrameColumn *) (header + 1);
+	char	   *end = (char *) (columns + ncolumns);
 
 	memset(header, 0, sizeof(FrameHeader));
 	header->count = n;
-	switch (ncolumns)
-	{
-		case 1:
-			end = pack_columns(columns, entries, n, 1);
-			break;
-		case 2:
-			end = pack_columns(columns, entries, n, 2);
-			break;
-		default:
-			end = pack_columns(columns, entries, n, 3);
-			break;
-	}
+	end = pack_column(&columns[0], end, entries, n, ncolumns, true);
+	for (int i = 1; i < ncolumns; i++)
+		end = pack_column(&columns[i], end, entries + i, n, ncolumns, false);
 	if (trims)
 	{
 		header->trim = trims[0];
@@ -265,13 +192,6 @@ frame_pack(char *target, const uint64 *entries, int n, int ncolumns,
 	return end - target;
 }
 
-/* The columns of a frame follow its header. */
-static pt_inline const FrameColumn *
-columns_of(const char *frame)
-{
-	return (const FrameColumn *) (frame + sizeof(FrameHeader));
-}
-
 /*
  * frame_is_sound: true if frame_unpack will stay within a frame of this size
  * and within its output arrays.
@@ -280,33 +200,20 @@ bool
 frame_is_sound(const char *frame, Size size, int ncolumns, bool has_trims)
 {
 	const FrameHeader *header = (const FrameHeader *) frame;
-	const FrameColumn *columns = columns_of(frame);
+	const FrameColumn *columns = (const FrameColumn *) (header + 1);
 	Size		end = sizeof(FrameHeader) + ncolumns * sizeof(FrameColumn);
 
 	if (size < end || header->count < 1 || header->count > FRAME_ENTRIES)
 		return false;
 	for (int i = 0; i < ncolumns; i++)
 	{
-		if (columns[i].bytes > sizeof(uint64) ||
-			columns[i].nranges > FRAME_RANGES)
+		if (columns[i].bytes > sizeof(uint64))
 			return false;
-		end += (columns[i].nranges > 0 ? columns[i].bytes : 0) * header->count;
+		end += columns[i].bytes * header->count;
 	}
 	if (has_trims && header->trims_vary)
 		end += header->count;
 	return end <= size;
-}
-
-static pt_inline const char *
-unpack_columns(const FrameColumn *columns, uint64 *entries, int n,
-			   const int stride)
-{
-	const char *source = (const char *) (columns + stride);
-
-	for (int i = 0; i < stride; i++)
-		source = unpack_column(&columns[i], source, entries + i, n, stride,
-							   i == 0);
-	return source;
 }
 
 /*
@@ -317,22 +224,13 @@ Size
 frame_unpack(const char *frame, int ncolumns, uint64 *entries, uint8 *trims)
 {
 	const FrameHeader *header = (const FrameHeader *) frame;
-	const FrameColumn *columns = columns_of(frame);
+	const FrameColumn *columns = (const FrameColumn *) (header + 1);
 	int			n = header->count;
-	const char *end;
+	const char *end = (const char *) (columns + ncolumns);
 
-	switch (ncolumns)
-	{
-		case 1:
-			end = unpack_columns(columns, entries, n, 1);
-			break;
-		case 2:
-			end = unpack_columns(columns, entries, n, 2);
-			break;
-		default:
-			end = unpack_columns(columns, entries, n, 3);
-			break;
-	}
+	end = unpack_column(columns[0], end, entries, n, ncolumns, true);
+	for (int i = 1; i < ncolumns; i++)
+		end = unpack_column(columns[i], end, entries + i, n, ncolumns, false);
 	if (trims && header->trims_vary)
 	{
 		memcpy(trims, end, n);

@@ -61,21 +61,21 @@ typedef struct FrameColumn
 {
 	uint64		base;			/* the first value */
 	uint8		bytes;			/* of a stored value */
-	uint8		nranges;
 	uint8		shift[FRAME_RANGES];	/* first bit of a range in the value */
-	uint8		bits[FRAME_RANGES]; /* length of a range in bits */
-	uint8		unused[2];
+	uint8		bits[FRAME_RANGES]; /* length of a range in bits, or 0 */
+	uint8		unused[3];
 } FrameColumn;
 
 /*
- * FRAME_MAX_PACKED is the most bytes that frame_pack may write.  FRAME_OVERRUN
- * bytes after the values must be readable, because values are copied 8 bytes at
- * a time.
+ * Most bytes that frame_pack may write for n entries.  FRAME_OVERRUN bytes
+ * after the values must be readable, because values are copied 8 bytes at a
+ * time.
  */
 #define FRAME_OVERRUN	sizeof(uint64)
-#define FRAME_MAX_PACKED \
+#define FRAME_PACKED(n) \
 	(sizeof(FrameHeader) + FRAME_MAX_COLUMNS * sizeof(FrameColumn) + \
-	 FRAME_ENTRIES * (FRAME_MAX_COLUMNS * sizeof(uint64) + 1) + FRAME_OVERRUN)
+	 (n) * (FRAME_MAX_COLUMNS * sizeof(uint64) + 1) + FRAME_OVERRUN)
+#define FRAME_MAX_PACKED	FRAME_PACKED(FRAME_ENTRIES)
 
 extern Size frame_pack(char *target, const uint64 *entries, int n,
 					   int ncolumns, const uint8 *trims);

@@ -35,19 +35,7 @@
  */
 #define FRAME_RESTS		3072
 #define FRAME_MIN_ENTRIES	8
-#define STAGE_RESTS		6144
-
-/* Inline code copies a rest of up to this many bytes. */
-#define SHORT_REST		64
-
-/* Most bytes that copying a rest may write past its end. */
-#define COPY_EXCESS		(2 * sizeof(uint64))
-
-/* Minimum bytes for a reader's copy of an image. */
-#define LEAST_IMAGE		512
-
-/* Initial room for samples. */
-#define FIRST_SAMPLES	64
+#define STAGE_RESTS		(2 * FRAME_RESTS)
 
 /* Bytes at the start of every image that form a column of the frame. */
 #define IMAGE_HEAD		sizeof(uint64)
@@ -67,15 +55,9 @@ typedef struct RunStage
  * Largest slack of a read buffer, for the unread part of a frame when the
  * buffer is filled again.  Only a frame of one image may be larger.
  */
-#define MAX_SLACK		6656
+#define MAX_SLACK		(STAGE_RESTS + FRAME_PACKED(FRAME_MIN_ENTRIES))
 
-#define FRAME_FEW_PACKED \
-	(sizeof(FrameHeader) + FRAME_MAX_COLUMNS * sizeof(FrameColumn) + \
-	 FRAME_MIN_ENTRIES * (FRAME_MAX_COLUMNS * sizeof(uint64) + 1))
-
-StaticAssertDecl(STAGE_RESTS + FRAME_FEW_PACKED + MAXIMUM_ALIGNOF <=
-				 MAX_SLACK &&
-				 FRAME_RESTS + FRAME_MAX_PACKED <= MAX_SLACK,
+StaticAssertDecl(FRAME_RESTS + FRAME_MAX_PACKED <= MAX_SLACK,
 				 "a frame of several images must fit the slack");
 StaticAssertDecl(sizeof(RunStage) <= RUN_WRITER_MEMORY,
 				 "a writer has more memory than it says");
@@ -89,15 +71,7 @@ typedef struct RunFrame
 	const char *rests;			/* in the tape's buffer */
 	uint32		previous;		/* bytes of the previous frame */
 	char	   *image;			/* the current image, if it is not inline */
-	Size		image_room;
 } RunFrame;
-
-/* Columns of a frame: the words and the first 8 bytes of the image. */
-static int
-column_count(const SortOrder *order)
-{
-	return order->nwords + 1;
-}
 
 /*
  * run_begin_write starts a run with a sparse index of at most max_samples, a
@@ -113,6 +87,8 @@ run_begin_write(RunWriter *writer, const SortOrder *order, Tapeset *set,
 	writer->run->tape = tape_create(set, write_buffer);
 	writer->order = order;
 	writer->run->max_samples = max_samples;
+	if (max_samples > 0)
+		writer->run->samples = palloc(max_samples * sizeof(RunSample));
 	writer->sample_every = 1;
 	writer->stage = palloc(order->inline_image ? offsetof(RunStage, rests) :
 						   sizeof(RunStage));
@@ -167,29 +143,6 @@ run_forget_samples(Run *run)
 	run->desc.nsamples = 0;
 }
 
-/* Make room for another sample. */
-static void
-grow_samples(RunWriter *writer)
-{
-	Run		   *run = writer->run;
-
-	if (run->samples == NULL)
-	{
-		writer->room = Min(FIRST_SAMPLES, run->max_samples);
-		run->samples = palloc(writer->room * sizeof(RunSample));
-	}
-	else if (writer->room < run->max_samples)
-	{
-		writer->room *= 2;
-		run->samples = repalloc(run->samples, writer->room * sizeof(RunSample));
-	}
-	else
-	{
-		drop_samples(run);
-		writer->sample_every *= 2;
-	}
-}
-
 /* Add the words and the position of the next frame to the sparse index. */
 static void
 add_sample(RunWriter *writer, const uint64 *words)
@@ -198,8 +151,11 @@ add_sample(RunWriter *writer, const uint64 *words)
 	RunSample  *sample;
 	int			nwords = writer->order->nwords + writer->order->inline_image;
 
-	if (run->desc.nsamples == writer->room)
-		grow_samples(writer);
+	if (run->desc.nsamples == run->max_samples)
+	{
+		drop_samples(run);
+		writer->sample_every *= 2;
+	}
 	sample = &run->samples[run->desc.nsamples++];
 	memset(sample, 0, sizeof(RunSample));
 	memcpy(sample->words, words, nwords * sizeof(uint64));
@@ -208,10 +164,10 @@ add_sample(RunWriter *writer, const uint64 *words)
 	writer->until_sample = writer->sample_every - 1;
 }
 
-/* Write a frame; trims and rests are NULL if images are inline. */
+/* Write a frame of n entries and their rests. */
 static void
-write_frame(RunWriter *writer, const uint64 *entries, int n,
-			const uint8 *trims, const char *rests, Size rest_bytes)
+write_frame(RunWriter *writer, const uint64 *entries, int n, const char *rests,
+			Size rest_bytes)
 {
 	static const char padding[MAXIMUM_ALIGNOF] = {0};
 	Run		   *run = writer->run;
@@ -223,14 +179,14 @@ write_frame(RunWriter *writer, const uint64 *entries, int n,
 
 	if (run->max_samples > 0 && writer->until_sample-- == 0)
 		add_sample(writer, entries);
-	packed_bytes = frame_pack(packed, entries, n, column_count(writer->order),
-							  trims);
+	packed_bytes = frame_pack(packed, entries, n, writer->order->nwords + 1,
+							  writer->order->inline_image ? NULL :
+							  writer->stage->trims);
 	size = MAXALIGN(packed_bytes + rest_bytes);
 	header->size = (uint32) size;
 	header->previous = (uint32) desc->last_frame;
 	tape_write(run->tape, packed, packed_bytes);
-	if (rest_bytes > 0)
-		tape_write(run->tape, rests, rest_bytes);
+	tape_write(run->tape, rests, rest_bytes);
 	tape_write(run->tape, padding, size - packed_bytes - rest_bytes);
 	desc->last_frame = size;
 	desc->largest_frame = Max(desc->largest_frame, (int64) size);
@@ -238,16 +194,15 @@ write_frame(RunWriter *writer, const uint64 *entries, int n,
 	desc->tuples += n;
 }
 
-/* Write the frame that is being filled. */
+/* Write the frame that is being filled, if any, with these rests. */
 static void
-flush_stage(RunWriter *writer)
+write_stage(RunWriter *writer, const char *rests)
 {
 	RunStage   *stage = writer->stage;
 
 	if (stage->count > 0)
-		write_frame(writer, stage->entries, stage->count,
-					writer->order->inline_image ? NULL : stage->trims,
-					stage->rests, stage->rest_bytes);
+		write_frame(writer, stage->entries, stage->count, rests,
+					stage->rest_bytes);
 	stage->count = 0;
 	stage->rest_bytes = 0;
 }
@@ -272,54 +227,41 @@ trailing_zeros(const char *tuple, Size size)
 	return (63 - pg_leftmost_one_pos64(last)) / BITS_PER_BYTE;
 }
 
-/* True if the frame should be written before adding a rest of this size. */
-static inline bool
-stage_is_full(const RunStage *stage, Size rest)
-{
-	if (stage->rest_bytes + rest <= FRAME_RESTS)
-		return false;
-	return stage->count >= FRAME_MIN_ENTRIES ||
-		stage->rest_bytes + rest > STAGE_RESTS;
-}
-
 /* run_write appends a tuple; the caller must append tuples in order. */
 void
 run_write(RunWriter *writer, const uint64 *words, const void *tuple, Size size)
 {
 	RunStage   *stage = writer->stage;
 	int			nwords = writer->order->nwords;
+	const char *source = (const char *) tuple + IMAGE_HEAD;
 	uint64	   *entry;
 
 	if (!writer->order->inline_image)
 	{
 		int			trim = trailing_zeros(tuple, size);
 		Size		rest = size - IMAGE_HEAD - trim;
-		const char *source = (const char *) tuple + IMAGE_HEAD;
 
 		Assert(size >= IMAGE_HEAD);
 		if (unlikely((int64) size > writer->run->desc.largest_image))
 			writer->run->desc.largest_image = size;
-		if (unlikely(stage_is_full(stage, rest)))
-			flush_stage(writer);
+		if (unlikely(stage->rest_bytes + rest >
+					 (stage->count < FRAME_MIN_ENTRIES ? STAGE_RESTS :
+					  FRAME_RESTS)))
+			write_stage(writer, stage->rests);
 		stage->trims[stage->count] = trim;
-		if (unlikely(rest > STAGE_RESTS))
-		{
-			uint64		alone[FRAME_MAX_COLUMNS];
-
-			memcpy(alone, words, nwords * sizeof(uint64));
-			memcpy(&alone[nwords], tuple, IMAGE_HEAD);
-			write_frame(writer, alone, 1, stage->trims, source, rest);
-			return;
-		}
-		memcpy(stage->rests + stage->rest_bytes, source, rest);
+		if (likely(rest <= STAGE_RESTS))
+			memcpy(stage->rests + stage->rest_bytes, source, rest);
 		stage->rest_bytes += rest;
 	}
 	entry = stage->entries + stage->count * (nwords + 1);
 	for (int i = 0; i < nwords; i++)
 		entry[i] = words[i];
 	memcpy(&entry[nwords], tuple, IMAGE_HEAD);
-	if (++stage->count == FRAME_ENTRIES)
-		flush_stage(writer);
+	stage->count++;
+	if (unlikely(stage->rest_bytes > STAGE_RESTS))
+		write_stage(writer, source);	/* a frame of one image */
+	else if (stage->count == FRAME_ENTRIES)
+		write_stage(writer, stage->rests);
 }
 
 /*
@@ -330,19 +272,20 @@ void
 run_write_entries(RunWriter *writer, const uint64 *entries, int64 n)
 {
 	int			nwords = writer->order->nwords;
-	int			stride = nwords + 1;
+	int			done;
 
 	Assert(writer->order->inline_image);
-	for (; n > 0 && writer->stage->count > 0; n--, entries += stride)
-		run_write(writer, entries, entries + nwords, sizeof(uint64));
-	while (n >= FRAME_ENTRIES)
+	for (; n > 0; n -= done, entries += done * (nwords + 1))
 	{
-		write_frame(writer, entries, FRAME_ENTRIES, NULL, NULL, 0);
-		n -= FRAME_ENTRIES;
-		entries += FRAME_ENTRIES * stride;
+		done = 1;
+		if (writer->stage->count > 0 || n < FRAME_ENTRIES)
+			run_write(writer, entries, entries + nwords, sizeof(uint64));
+		else
+		{
+			done = FRAME_ENTRIES;
+			write_frame(writer, entries, done, NULL, 0);
+		}
 	}
-	for (; n > 0; n--, entries += stride)
-		run_write(writer, entries, entries + nwords, sizeof(uint64));
 }
 
 /* run_end_write finishes the run. */
@@ -351,60 +294,12 @@ run_end_write(RunWriter *writer)
 {
 	Run		   *run = writer->run;
 
-	flush_stage(writer);
+	write_stage(writer, writer->stage->rests);
 	pfree(writer->stage);
 	tape_finish(run->tape);
 	if (run->samples)
 		fit_samples(run);
 	return run;
-}
-
-/* Add the sparse index of a run whose tape was appended at an offset. */
-static void
-append_samples(Run *run, const Run *next, int64 offset)
-{
-	int64		total = run->desc.nsamples + next->desc.nsamples;
-	RunSample  *samples = repalloc(run->samples, total * sizeof(RunSample));
-
-	for (int64 i = 0; i < next->desc.nsamples; i++)
-	{
-		RunSample  *sample = &samples[run->desc.nsamples + i];
-
-		*sample = next->samples[i];
-		sample->position += RUN_POSITION(offset, 0);
-		sample->ordinal += run->desc.tuples;
-	}
-	run->samples = samples;
-	run->desc.nsamples = total;
-	while (run->desc.nsamples > run->max_samples)
-		run_thin_samples(run);
-}
-
-/*
- * run_append makes the records of another run of this process the last ones of
- * this run, without copying them, and closes the other run.  The result cannot
- * be read backward, because the first frame of the other run does not have the
- * size of the frame that is now before it.
- */
-void
-run_append(Run *run, Run *next)
-{
-	int64		offset = tape_append(run->tape, next->tape);
-	uint64	   *last = run->last;
-
-	next->tape = NULL;
-	if (run->samples && next->samples)
-		append_samples(run, next, offset);
-	run->last = next->last;
-	next->last = last;
-	run->desc.bytes = offset + next->desc.bytes;
-	run->desc.tuples += next->desc.tuples;
-	run->desc.last_frame = next->desc.last_frame;
-	run->desc.largest_frame = Max(run->desc.largest_frame,
-								  next->desc.largest_frame);
-	run->desc.largest_image = Max(run->desc.largest_image,
-								  next->desc.largest_image);
-	run_close(next);
 }
 
 /* run_export describes the run for other processes. */
@@ -447,6 +342,7 @@ run_import(SharedFileSet *fileset, int participant, Run *beside,
 	if (source->tuples <= 0 || source->bytes < 0 || source->last_frame < 0 ||
 		source->last_frame > source->bytes ||
 		source->bytes > source->tape.size ||
+		source->largest_image < 0 ||
 		source->nsamples < 0 || source->nsamples > RUN_MAX_SAMPLES)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
@@ -481,27 +377,23 @@ run_close(Run *run)
 	pfree(run);
 }
 
-/* The slack of a read buffer of a run. */
+/* Bytes of the buffer for an image; load_image writes up to 16 past its end. */
 static Size
-reader_slack(const Run *run)
+image_room(const Run *run)
 {
-	return Min(run->desc.largest_frame, MAX_SLACK);
+	return run->desc.largest_image + 2 * sizeof(uint64);
 }
 
 /* run_reader_memory: see run.h. */
 int64
 run_reader_memory(const Run *run)
 {
-	const RunDesc *desc = &run->desc;
-	int64		result = pg_nextpower2_size_t(sizeof(RunFrame)) +
-		reader_slack(run);
+	int64		frame = run->desc.largest_frame;
 
-	/* load_image rounds up to a power of two */
-	if (desc->largest_image > 0)
-		result += Max(2 * desc->largest_image, LEAST_IMAGE);
-	if (desc->largest_frame > MAX_SLACK)
-		result += desc->largest_frame;
-	return result;
+	/* palloc rounds small sizes up to a power of two */
+	return pg_nextpower2_size_t(sizeof(RunFrame)) +
+		(run->desc.largest_image > 0 ? 2 * image_room(run) : 0) +
+		Min(frame, MAX_SLACK) + (frame > MAX_SLACK ? frame : 0);
 }
 
 /*
@@ -515,13 +407,15 @@ run_begin_read(RunReader *reader, const SortOrder *order, Run *run,
 	memset(reader, 0, sizeof(RunReader));
 	reader->run = run;
 	reader->order = order;
-	reader->ncolumns = column_count(order);
-	reader->inline_image = order->inline_image;
+	reader->ncolumns = order->nwords + 1;
 	reader->frame = palloc(sizeof(RunFrame));
 	reader->frame->image = NULL;
-	reader->frame->image_room = 0;
-	reader->to = run_end(run);
-	tape_begin_read(run->tape, read_buffer, reader_slack(run), recycle);
+	if (!order->inline_image)
+		reader->frame->image = palloc_extended(image_room(run),
+											   MCXT_ALLOC_HUGE);
+	run_limit(reader, 0, run_end(run));
+	tape_begin_read(run->tape, read_buffer,
+					Min(run->desc.largest_frame, MAX_SLACK), recycle);
 }
 
 /* run_end_read frees what the reader holds, but not the run. */
@@ -540,24 +434,9 @@ run_limit(RunReader *reader, int64 from, int64 to)
 {
 	reader->from = from;
 	reader->to = to;
-	reader->next = RUN_POSITION_OFFSET(from);
+	reader->next = -1;
 	reader->count = reader->index = 0;
 	reader->tuple = NULL;
-}
-
-/* The next bytes of the run's tape, from an offset on. */
-static const char *
-peek_at(RunReader *reader, int64 offset, Size want)
-{
-	Tape	   *tape = reader->run->tape;
-	Size		have;
-	const char *result;
-
-	tape_seek(tape, offset);
-	result = tape_peek(tape, want, &have);
-	if (unlikely(have < want))
-		elog(ERROR, "unexpected end of run");
-	return result;
 }
 
 /* Raise the error for bytes that cannot be a frame. */
@@ -586,7 +465,8 @@ find_rests(RunReader *reader, const char *rests, Size rest_bytes)
 		Size		size = order_size(reader->order, head);
 		Size		missing = IMAGE_HEAD + frame->trims[i];
 
-		damaged |= size < missing || frame->trims[i] > sizeof(uint64);
+		damaged |= size < missing || frame->trims[i] > sizeof(uint64) ||
+			(int64) size > reader->run->desc.largest_image;
 		end += size - missing;
 		frame->ends[i + 1] = (uint32) end;
 	}
@@ -595,10 +475,11 @@ find_rests(RunReader *reader, const char *rests, Size rest_bytes)
 }
 
 /* The size of the frame at an offset; 0 if it begins in the next block. */
-static inline Size
+static Size
 frame_size(RunReader *reader, int64 offset)
 {
-	const char *frame = peek_at(reader, offset, sizeof(FrameHeader));
+	const char *frame = tape_read(reader->run->tape, offset,
+								  sizeof(FrameHeader));
 
 	return ((const FrameHeader *) frame)->size;
 }
@@ -620,21 +501,41 @@ load_frame(RunReader *reader, int64 offset)
 		offset = tape_block_end(reader->run->tape, offset);
 		size = frame_size(reader, offset);
 	}
-	packed = peek_at(reader, offset, size);
+	packed = tape_read(reader->run->tape, offset, size);
 	if (unlikely(!frame_is_sound(packed, size, reader->ncolumns,
-								 !reader->inline_image)))
+								 !reader->order->inline_image)))
 		raise_damaged(offset);
 	packed_bytes = frame_unpack(packed, reader->ncolumns, frame->entries,
-								reader->inline_image ? NULL : frame->trims);
+								reader->order->inline_image ? NULL :
+								frame->trims);
 	frame->previous = ((const FrameHeader *) packed)->previous;
 	reader->count = ((const FrameHeader *) packed)->count;
 	reader->index = 0;
 	reader->offset = offset;
 	reader->next = offset + size;
-	if (!reader->inline_image)
+	if (!reader->order->inline_image)
 		find_rests(reader, packed + packed_bytes, size - packed_bytes);
 	if (offset == RUN_POSITION_OFFSET(reader->to))
 		reader->count = Min(reader->count, RUN_POSITION_INDEX(reader->to));
+}
+
+/*
+ * Go to a position.  At the end of the run, that is behind the last record of
+ * its frame.
+ */
+static void
+go_to(RunReader *reader, int64 position)
+{
+	const RunDesc *desc = &reader->run->desc;
+
+	if (position == run_end(reader->run))
+	{
+		load_frame(reader, desc->bytes - desc->last_frame);
+		reader->index = reader->count;
+		return;
+	}
+	load_frame(reader, RUN_POSITION_OFFSET(position));
+	reader->index = RUN_POSITION_INDEX(position);
 }
 
 /* Go to the first record after the current frame; false if there is none. */
@@ -643,26 +544,18 @@ next_frame(RunReader *reader)
 {
 	do
 	{
-		bool		start = reader->count == 0;
+		int64		position = reader->next < 0 ? reader->from :
+			RUN_POSITION(reader->next, 0);
 
-		if (RUN_POSITION(reader->next, 0) >= reader->to)
+		if (position >= reader->to)
 		{
 			reader->tuple = NULL;
 			return false;
 		}
-		load_frame(reader, reader->next);
-		if (start)
-			reader->index = RUN_POSITION_INDEX(reader->from);
+		go_to(reader, position);
 	} while (reader->index >= reader->count);
 	return true;
 }
-
-/*
- * Distance in bytes at which to prefetch rests.  The processor does not
- * recognize that a reader continues where it stopped if a merge alternates
- * between many readers.
- */
-#define RESTS_AHEAD		(8 * CACHE_LINE)
 
 /* Assemble an image from its head, its rest and the zero bytes cut off. */
 static inline void
@@ -672,25 +565,12 @@ load_image(RunReader *reader, int index)
 	const uint64 *head = frame->entries + (index + 1) * reader->ncolumns - 1;
 	const char *rest = frame->rests + frame->ends[index];
 	Size		rest_bytes = frame->ends[index + 1] - frame->ends[index];
-	char	   *target;
+	char	   *target = frame->image;
 
-	pt_prefetch(rest + RESTS_AHEAD);
 	reader->size = IMAGE_HEAD + rest_bytes + frame->trims[index];
-	if (unlikely(frame->image_room < reader->size))
-	{
-		/* palloc rounds small sizes up to a power of two anyway */
-		Size		room = Max(reader->size, LEAST_IMAGE / 2) + COPY_EXCESS;
-
-		room = pg_nextpower2_size_t(room);
-		if (frame->image)
-			pfree(frame->image);
-		frame->image_room = room - COPY_EXCESS;
-		frame->image = MemoryContextAllocHuge(CurrentMemoryContext, room);
-	}
-	target = frame->image;
 	memcpy(target, head, IMAGE_HEAD);
 	target += IMAGE_HEAD;
-	if (likely(rest_bytes <= SHORT_REST))
+	if (likely(rest_bytes <= CACHE_LINE))
 	{
 		for (Size at = 0; at < rest_bytes; at += sizeof(uint64))
 			memcpy(target + at, rest + at, sizeof(uint64));
@@ -706,7 +586,7 @@ static inline void
 load_record(RunReader *reader, int index)
 {
 	reader->words = reader->frame->entries + index * reader->ncolumns;
-	if (reader->inline_image)
+	if (reader->order->inline_image)
 	{
 		reader->tuple = (const char *) (reader->words + reader->ncolumns - 1);
 		reader->size = sizeof(uint64);
@@ -729,25 +609,11 @@ run_next(RunReader *reader)
 static bool
 step_back(RunReader *reader)
 {
-	if (reader->count == 0 && reader->from > 0)
-	{
-		/* run_limit does not load the frame */
-		const RunDesc *desc = &reader->run->desc;
-
-		if (reader->from == run_end(reader->run))
-		{
-			load_frame(reader, desc->bytes - desc->last_frame);
-			reader->index = reader->count;
-		}
-		else
-		{
-			load_frame(reader, RUN_POSITION_OFFSET(reader->from));
-			reader->index = RUN_POSITION_INDEX(reader->from);
-		}
-	}
+	if (reader->next < 0 && reader->from > 0)
+		go_to(reader, reader->from);	/* run_limit does not load the frame */
 	if (reader->index == 0)
 	{
-		if (reader->count == 0 || reader->frame->previous == 0)
+		if (reader->next < 0 || reader->frame->previous == 0)
 			return false;
 		load_frame(reader, reader->offset - reader->frame->previous);
 		reader->index = reader->count;

@@ -11,11 +11,11 @@
  * tape and the number of a record in it, packed into one integer.  Positions
  * of one run are ordered like their places.  (The end of a frame and the start
  * of the next one are the same place with two positions; a record's own
- * position, see run_current, names the frame that contains it.)  Only this file
- * and run.c look into a position or do arithmetic with one.
+ * position, see run_current, names the frame that contains it.)  Only this
+ * file, run.c and splice.c look into a position or do arithmetic with one.
  *
  * Zero bytes in place of a frame's header mean that the next frame begins with
- * the next block (see run_append).
+ * the next block (see splice.c).
  *
  * The sparse index of a run has samples of words with their positions, at
  * equal distances, at most RUN_MAX_SAMPLES of them.  It is in memory, and
@@ -89,7 +89,6 @@ typedef struct RunWriter
 {
 	Run		   *run;
 	const SortOrder *order;
-	int64		room;			/* samples for which there is memory */
 	int64		sample_every;	/* one in this many frames gets a sample */
 	int64		until_sample;	/* frames before the next one with a sample */
 	struct RunStage *stage;		/* the frame being filled */
@@ -104,13 +103,12 @@ typedef struct RunReader
 	int			index;			/* number of the next record in its frame */
 	int			count;			/* records of the frame to read */
 	int			ncolumns;
-	bool		inline_image;
 	struct RunFrame *frame;		/* the current frame, unpacked */
 
 	Run		   *run;
 	const SortOrder *order;
 	int64		offset;			/* of the current frame on the tape */
-	int64		next;			/* offset of the next frame */
+	int64		next;			/* offset of the next frame; <0: not started */
 	int64		from;			/* position at which to start */
 	int64		to;				/* position at which to stop */
 } RunReader;
@@ -133,7 +131,6 @@ extern void run_write(RunWriter *writer, const uint64 *words,
 extern void run_write_entries(RunWriter *writer, const uint64 *entries,
 							  int64 n);
 extern Run *run_end_write(RunWriter *writer);
-extern void run_append(Run *run, Run *next);
 extern void run_export(Run *run, RunDesc *result);
 extern Run *run_import(SharedFileSet *fileset, int participant, Run *beside,
 					   const RunDesc *source, bool with_samples);
@@ -174,7 +171,7 @@ run_end(const Run *run)
 static inline int64
 run_tell(const RunReader *reader)
 {
-	if (reader->count == 0)
+	if (reader->next < 0)
 		return reader->from;
 	return RUN_POSITION(reader->offset, reader->index);
 }

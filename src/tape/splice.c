@@ -22,6 +22,54 @@
 #include "lib/binaryheap.h"
 #include "tape/splice.h"
 
+/* Add the sparse index of a run whose tape was appended at an offset. */
+static void
+append_samples(Run *run, const Run *next, int64 offset)
+{
+	int64		total = run->desc.nsamples + next->desc.nsamples;
+	RunSample  *samples = repalloc(run->samples, total * sizeof(RunSample));
+
+	for (int64 i = 0; i < next->desc.nsamples; i++)
+	{
+		RunSample  *sample = &samples[run->desc.nsamples + i];
+
+		*sample = next->samples[i];
+		sample->position += RUN_POSITION(offset, 0);
+		sample->ordinal += run->desc.tuples;
+	}
+	run->samples = samples;
+	run->desc.nsamples = total;
+	while (run->desc.nsamples > run->max_samples)
+		run_thin_samples(run);
+}
+
+/*
+ * Make the records of another run the last ones of this run, without copying
+ * them, and close the other run.  The result cannot be read backward, because
+ * the first frame of the other run does not have the size of the frame that is
+ * now before it.
+ */
+static void
+append_run(Run *run, Run *next)
+{
+	int64		offset = tape_append(run->tape, next->tape);
+	uint64	   *last = run->last;
+
+	next->tape = NULL;
+	if (run->samples && next->samples)
+		append_samples(run, next, offset);
+	run->last = next->last;
+	next->last = last;
+	run->desc.bytes = offset + next->desc.bytes;
+	run->desc.tuples += next->desc.tuples;
+	run->desc.last_frame = next->desc.last_frame;
+	run->desc.largest_frame = Max(run->desc.largest_frame,
+								  next->desc.largest_frame);
+	run->desc.largest_image = Max(run->desc.largest_image,
+								  next->desc.largest_image);
+	run_close(next);
+}
+
 static int
 compare_edges(SortOrder *order, const uint64 *a, const uint64 *b)
 {
@@ -59,12 +107,42 @@ compare_last(Datum a, Datum b, void *arg)
 						 ((Run *) DatumGetPointer(a))->last);
 }
 
+/*
+ * splice_runs of a stable sort.  A later run may precede an earlier one only if
+ * they have no equal tuples.
+ */
+static int
+splice_neighbours(SortOrder *order, Run **runs, int nruns)
+{
+	int			left = 0;
+
+	for (int i = 0; i < nruns; i++)
+	{
+		Run		   *before = left > 0 ? runs[left - 1] : NULL;
+		Run		   *run = runs[i];
+
+		if (before && splice_comes_before(order, before->last, run->first))
+			append_run(before, run);
+		else if (before && run->last && before->first &&
+				 compare_edges(order, run->last, before->first) < 0)
+		{
+			append_run(run, before);
+			runs[left - 1] = run;
+		}
+		else
+			runs[left++] = run;
+	}
+	return left;
+}
+
 int
 splice_runs(SortOrder *order, Run **runs, int nruns)
 {
 	binaryheap *heap;
 	int			left = 0;
 
+	if (order->stable)
+		return splice_neighbours(order, runs, nruns);
 	if (nruns < 2)
 		return nruns;
 	heap = binaryheap_allocate(nruns, compare_last, order);
@@ -80,7 +158,7 @@ splice_runs(SortOrder *order, Run **runs, int nruns)
 
 			if (splice_comes_before(order, before->last, run->first))
 			{
-				run_append(before, run);
+				append_run(before, run);
 				binaryheap_replace_first(heap, top);
 				continue;
 			}
@@ -90,33 +168,5 @@ splice_runs(SortOrder *order, Run **runs, int nruns)
 			binaryheap_add(heap, PointerGetDatum(run));
 	}
 	binaryheap_free(heap);
-	return left;
-}
-
-/*
- * splice_neighbours: see splice.h.  A later run may precede an earlier one only
- * if they have no equal tuples.
- */
-int
-splice_neighbours(SortOrder *order, Run **runs, int nruns)
-{
-	int			left = 0;
-
-	for (int i = 0; i < nruns; i++)
-	{
-		Run		   *before = left > 0 ? runs[left - 1] : NULL;
-		Run		   *run = runs[i];
-
-		if (before && splice_comes_before(order, before->last, run->first))
-			run_append(before, run);
-		else if (before && run->last && before->first &&
-				 compare_edges(order, run->last, before->first) < 0)
-		{
-			run_append(run, before);
-			runs[left - 1] = run;
-		}
-		else
-			runs[left++] = run;
-	}
 	return left;
 }

@@ -17,15 +17,12 @@
  * one comes before the first tuple of the next.  Returns the number of runs
  * that remain in the array.  A run whose first and last tuples are not known
  * stays unchanged.  Spliced runs cannot be read backward.
+ *
+ * The runs of a stable sort are in the order in which their tuples were put.
+ * Of these, only neighbours are joined, which keeps that order, so more runs
+ * may remain.
  */
 extern int	splice_runs(SortOrder *order, Run **runs, int nruns);
-
-/*
- * splice_neighbours is splice_runs for stable sorts, whose runs are in the
- * order in which their tuples were put.  It joins only neighbours, which keeps
- * that order, so more runs than with splice_runs may remain.
- */
-extern int	splice_neighbours(SortOrder *order, Run **runs, int nruns);
 
 /*
  * splice_comes_before: true if a run with this last tuple comes before a run

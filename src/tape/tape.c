@@ -30,6 +30,7 @@
 
 #include "fault.h"
 #include "miscadmin.h"
+#include "nodes/bitmapset.h"
 #include "tape/tape.h"
 #include "tape/tapefile.h"
 #include "utils/memutils.h"
@@ -39,26 +40,22 @@ struct Tapeset
 	TapeFile   *file;
 	int64		block_bytes;
 	int64		nblocks;		/* blocks of the file */
-	int64	   *free;			/* binary heap, lowest block number on top */
-	int64		nfree;
-	int64		maxfree;
+	Bitmapset  *free;			/* free blocks */
+	int			lowest;			/* no block below it is free */
 	MemoryContext context;
 	int			importers;		/* open tapes of an imported set */
 };
 
-static void
-tapeset_name(char *name, int participant)
-{
-	snprintf(name, MAXPGPATH, "ptsort.%d", participant);
-}
-
 static Tapeset *
-tapeset_make(TapeFile *file, int64 block_bytes)
+tapeset_open(SharedFileSet *fileset, int participant, int64 block_bytes,
+			 bool create)
 {
 	Tapeset    *set = palloc0(sizeof(Tapeset));
+	char		name[MAXPGPATH];
 
 	Assert(block_bytes % BLCKSZ == 0);
-	set->file = file;
+	snprintf(name, MAXPGPATH, "ptsort.%d", participant);
+	set->file = tapefile_open(fileset, name, create);
 	set->block_bytes = block_bytes;
 	set->context = CurrentMemoryContext;
 	return set;
@@ -72,10 +69,7 @@ tapeset_make(TapeFile *file, int64 block_bytes)
 Tapeset *
 tapeset_create(SharedFileSet *fileset, int participant, int64 block_bytes)
 {
-	char		name[MAXPGPATH];
-
-	tapeset_name(name, participant);
-	return tapeset_make(tapefile_create(fileset, name), block_bytes);
+	return tapeset_open(fileset, participant, block_bytes, true);
 }
 
 /* tapeset_close closes the file, and removes it if it is private. */
@@ -83,8 +77,7 @@ void
 tapeset_close(Tapeset *set)
 {
 	tapefile_close(set->file);
-	if (set->free)
-		pfree(set->free);
+	bms_free(set->free);
 	pfree(set);
 }
 
@@ -109,53 +102,29 @@ blocks_of(const Tapeset *set, int64 bytes)
 static void
 free_block(Tapeset *set, int64 block)
 {
-	int64		parent;
-	int64		i;
+	MemoryContext old = MemoryContextSwitchTo(set->context);
 
-	if (set->nfree == set->maxfree)
+	if (block < PG_INT32_MAX)	/* a Bitmapset has no larger members */
 	{
-		set->maxfree = Max(64, set->maxfree * 2);
-		set->free = set->free
-			? repalloc_huge(set->free, set->maxfree * sizeof(int64))
-			: MemoryContextAlloc(set->context, set->maxfree * sizeof(int64));
+		set->free = bms_add_member(set->free, (int) block);
+		set->lowest = Min(set->lowest, (int) block);
 	}
-	for (i = set->nfree++; i > 0; i = parent)
-	{
-		parent = (i - 1) / 2;
-		if (set->free[parent] <= block)
-			break;
-		set->free[i] = set->free[parent];
-	}
-	set->free[i] = block;
+	MemoryContextSwitchTo(old);
 }
 
 static int64
 allocate_block(Tapeset *set)
 {
-	int64		result;
-	int64		last;
-	int64		i = 0;
+	int			block = bms_next_member(set->free, set->lowest - 1);
 
-	if (set->nfree == 0)
-		return set->nblocks++;
-
-	result = set->free[0];
-	last = set->free[--set->nfree];
-	for (;;)
+	if (block < 0)
 	{
-		int64		child = 2 * i + 1;
-
-		if (child >= set->nfree)
-			break;
-		if (child + 1 < set->nfree && set->free[child + 1] < set->free[child])
-			child++;
-		if (set->free[child] >= last)
-			break;
-		set->free[i] = set->free[child];
-		i = child;
+		set->lowest = PG_INT32_MAX;
+		return set->nblocks++;
 	}
-	set->free[i] = last;
-	return result;
+	set->free = bms_del_member(set->free, block);
+	set->lowest = block + 1;
+	return block;
 }
 
 static void
@@ -190,16 +159,15 @@ tape_make(Tapeset *set)
 	return tape;
 }
 
+/* Replace the buffer by one of this size. */
 static void
 allocate_buffer(Tape *tape, Size size)
 {
-	if (tape->buffer)
-		pfree(tape->buffer);
+	tape_end_read(tape);
 	tape->buffer = MemoryContextAllocExtended(tape->set->context,
 											  size + TAPE_OVERRUN,
 											  MCXT_ALLOC_HUGE);
 	tape->buffer_size = size;
-	tape->cursor = tape->limit = tape->buffer;
 }
 
 /*
@@ -216,39 +184,32 @@ tape_create(Tapeset *set, Size write_buffer)
 	return tape;
 }
 
-/* Write blocks of the buffer that are consecutive in the file. */
+/* Write the blocks in the buffer, consecutive ones in one call. */
 static void
-write_blocks(Tape *tape, int64 first, int64 nblocks, int64 block)
+flush_blocks(Tape *tape)
 {
-	int64		block_bytes = tape->set->block_bytes;
-
-	tapefile_write(tape->set->file, tape->buffer + first * block_bytes,
-				   nblocks * block_bytes, block * block_bytes);
-	add_extent(tape, tape->offset / block_bytes + first, block);
-}
-
-/* Write full blocks of the buffer, consecutive ones in one call. */
-static void
-flush_blocks(Tape *tape, int64 nblocks)
-{
+	Tapeset    *set = tape->set;
+	int64		nblocks = blocks_of(set, tape->used);
 	int64		start = 0;		/* next block to write: number in the buffer */
-	int64		block = allocate_block(tape->set);	/* its place in the file */
+	int64		block = allocate_block(set);	/* its place in the file */
 
 	fault_point("tape: write");
 	CHECK_FOR_INTERRUPTS();
-	for (int64 i = 1; i < nblocks; i++)
+	for (int64 i = 1; i <= nblocks; i++)
 	{
-		int64		next = allocate_block(tape->set);
+		int64		next = i < nblocks ? allocate_block(set) : -1;
 
 		if (next == block + (i - start))
 			continue;
-		write_blocks(tape, start, i - start, block);
+		tapefile_write(set->file, tape->buffer + start * set->block_bytes,
+					   (i - start) * set->block_bytes,
+					   block * set->block_bytes);
+		add_extent(tape, tape->offset / set->block_bytes + start, block);
 		start = i;
 		block = next;
 	}
-	write_blocks(tape, start, nblocks - start, block);
-	tape->offset += nblocks * tape->set->block_bytes;
-	tape->cursor = tape->buffer;
+	tape->offset += nblocks * set->block_bytes;
+	tape->used = 0;
 }
 
 /* tape_write appends bytes to the stream. */
@@ -260,15 +221,15 @@ tape_write(Tape *tape, const void *data, Size size)
 	tape->size += size;
 	while (size > 0)
 	{
-		Size		room = tape->buffer + tape->buffer_size - tape->cursor;
+		Size		room = tape->buffer_size - tape->used;
 		Size		now = Min(room, size);
 
-		memcpy(tape->cursor, source, now);
-		tape->cursor += now;
+		memcpy(tape->buffer + tape->used, source, now);
+		tape->used += now;
 		source += now;
 		size -= now;
 		if (now == room)
-			flush_blocks(tape, tape->buffer_size / tape->set->block_bytes);
+			flush_blocks(tape);
 	}
 }
 
@@ -276,19 +237,13 @@ tape_write(Tape *tape, const void *data, Size size)
 void
 tape_finish(Tape *tape)
 {
-	Size		used = tape->cursor - tape->buffer;
-	int64		blocks = blocks_of(tape->set, used);
+	int64		rest = tape_block_end(tape, tape->used) - tape->used;
 
-	if (blocks > 0)
-	{
-		/* Write only full blocks, so that the file never has a gap. */
-		memset(tape->cursor, 0, blocks * tape->set->block_bytes - used);
-		flush_blocks(tape, blocks);
-	}
-	pfree(tape->buffer);
-	tape->buffer = tape->cursor = tape->limit = NULL;
-	tape->buffer_size = 0;
-	tape->offset = 0;
+	/* Write only full blocks, so that the file never has a gap. */
+	memset(tape->buffer + tape->used, 0, rest);
+	if (tape->used > 0)
+		flush_blocks(tape);
+	tape_end_read(tape);
 }
 
 /* tape_blocks returns the number of blocks of the tape. */
@@ -393,16 +348,6 @@ check_extents(const Tape *tape)
 	}
 }
 
-/* The tapeset that a participant exported. */
-static Tapeset *
-import_set(SharedFileSet *fileset, int participant, int64 block_bytes)
-{
-	char		name[MAXPGPATH];
-
-	tapeset_name(name, participant);
-	return tapeset_make(tapefile_open(fileset, name), block_bytes);
-}
-
 /*
  * tape_import opens a tape that a participant exported, for reading, and
  * copies the note.  'beside' is another imported tape of that participant,
@@ -418,7 +363,8 @@ tape_import(SharedFileSet *fileset, int participant, Tape *beside,
 	if (beside != NULL && beside->set->block_bytes != source->block_bytes)
 		elog(ERROR, "tapes of one set have blocks of different sizes");
 	tape = tape_make(beside ? beside->set :
-					 import_set(fileset, participant, source->block_bytes));
+					 tapeset_open(fileset, participant, source->block_bytes,
+								  false));
 	tape->imported = true;
 	tape->set->importers++;
 	tape->size = source->size;
@@ -438,34 +384,32 @@ tape_import(SharedFileSet *fileset, int participant, Tape *beside,
 }
 
 /*
- * tape_begin_read starts reading at the beginning.  read_buffer is the size of
- * one read in bytes, reduced to the size of the tape and raised to one block.
- * slack is additional room for the unread part of a record when the buffer is
- * filled again; a longer part only makes the next read one block shorter, or
- * the buffer larger.
+ * tape_begin_read prepares for reading.  read_buffer is the size of one read in
+ * bytes, reduced to the size of the tape and raised to one block.  slack is
+ * additional room for the unread part of a record when the buffer is filled
+ * again; a longer part only makes the next read one block shorter, or the
+ * buffer larger.  'recycle' has no effect on an imported tape, because its
+ * blocks belong to another process, which would not know that they are free.
  */
 void
 tape_begin_read(Tape *tape, Size read_buffer, Size slack, bool recycle)
 {
 	int64		blocks = read_buffer / tape->set->block_bytes;
 
-	Assert(!(recycle && tape->imported));
-	blocks = Max(Min(blocks, blocks_of(tape->set, tape->size)), 1);
+	blocks = Max(Min(blocks, tape_blocks(tape)), 1);
 	allocate_buffer(tape, blocks * tape->set->block_bytes + slack);
-	tape->slack = slack;
-	tape->offset = 0;
-	tape->recycle = recycle;
+	tape->recycle = recycle && !tape->imported;
 }
 
-/* tape_end_read frees the read buffer; reading may begin again. */
+/* tape_end_read frees the buffer; reading may begin again. */
 void
 tape_end_read(Tape *tape)
 {
 	if (tape->buffer)
 		pfree(tape->buffer);
-	tape->buffer = tape->cursor = tape->limit = NULL;
+	tape->buffer = NULL;
 	tape->buffer_size = 0;
-	tape->offset = 0;
+	tape->offset = tape->used = 0;
 }
 
 /* The extent that holds a logical block. */
@@ -518,80 +462,72 @@ read_blocks(Tape *tape, int64 logical, int64 nblocks, char *target)
 	}
 }
 
-/* Replace the read buffer by a larger one, keeping its unread bytes. */
+/* Append the next blocks of the tape to the buffer. */
 static void
-enlarge_buffer(Tape *tape, Size size)
+append_blocks(Tape *tape)
 {
-	char	   *larger = MemoryContextAllocExtended(tape->set->context,
-													size + TAPE_OVERRUN,
-													MCXT_ALLOC_HUGE);
+	int64		block_bytes = tape->set->block_bytes;
+	int64		next = tape->offset + tape->used;
+	int64		blocks = (tape->buffer_size - tape->used) / block_bytes;
 
-	memcpy(larger, tape->cursor, tape->limit - tape->cursor);
-	tape->limit = larger + (tape->limit - tape->cursor);
-	pfree(tape->buffer);
-	tape->buffer = tape->cursor = larger;
-	tape->buffer_size = size;
+	Assert(next % block_bytes == 0);
+	blocks = Min(blocks, blocks_of(tape->set, tape->size - next));
+	read_blocks(tape, next / block_bytes, blocks, tape->buffer + tape->used);
+	tape->used = Min(tape->used + blocks * block_bytes,
+					 tape->size - tape->offset);
+}
+
+/* Keep only the bytes from 'offset' on, with room for 'size' bytes. */
+static void
+shift_buffer(Tape *tape, int64 offset, int64 size)
+{
+	int64		block_bytes = tape->set->block_bytes;
+	int64		keep = tape->offset + tape->used - offset;
+	char	   *old = tape->buffer;
+	const char *source = old + (offset - tape->offset);
+
+	if (keep + ((int64) tape->buffer_size - keep) / block_bytes * block_bytes <
+		size)
+	{
+		tape->buffer = NULL;
+		allocate_buffer(tape, size + block_bytes);
+	}
+	memmove(tape->buffer, source, keep);
+	if (tape->buffer != old)
+		pfree(old);
+	tape->offset = offset;
+	tape->used = keep;
 }
 
 /*
- * tape_peek_slow does the work of tape_peek when the buffer has too few bytes:
- * it keeps the unread bytes and fills the buffer with the next blocks.
+ * tape_read_slow does the work of tape_read outside the buffer.  A forward read
+ * appends blocks; any other fills the buffer with the blocks from the one of
+ * the offset on or, if it goes backward, up to that one.
  */
 const char *
-tape_peek_slow(Tape *tape, Size want, Size *have)
+tape_read_slow(Tape *tape, int64 offset, Size size)
 {
 	int64		block_bytes = tape->set->block_bytes;
-	Size		left = tape->limit - tape->cursor;
-	int64		position = tape_tell(tape);
-	int64		next = position + left; /* first byte not in memory */
-	int64		blocks;
-
-	*have = left;
-	if (next >= tape->size)
-		return tape->cursor;	/* the tape ends here */
-	Assert(next % block_bytes == 0);
-
-	want = Min(want, left + (Size) (tape->size - next));
-	blocks = (tape->buffer_size - left) / block_bytes;
-	if (blocks == 0 || left + blocks * block_bytes < want)
-		enlarge_buffer(tape, Max(want, left) + block_bytes + tape->slack);
-	else
-		memmove(tape->buffer, tape->cursor, left);
-	tape->cursor = tape->buffer;
-	tape->offset = position;
-
-	blocks = (tape->buffer_size - left) / block_bytes;
-	blocks = Min(blocks, blocks_of(tape->set, tape->size - next));
-	read_blocks(tape, next / block_bytes, blocks, tape->buffer + left);
-	*have = left + Min(blocks * block_bytes, tape->size - next);
-	tape->limit = tape->buffer + *have;
-	return tape->cursor;
-}
-
-/*
- * tape_seek_slow does the work of tape_seek outside the buffer.  A backward
- * seek fills the buffer with blocks up to the one of the offset.
- */
-void
-tape_seek_slow(Tape *tape, int64 offset)
-{
-	int64		block_bytes = tape->set->block_bytes;
-	int64		capacity = (tape->buffer_size - tape->slack) / block_bytes;
-	int64		total = blocks_of(tape->set, tape->size);
 	int64		first = offset / block_bytes;
-	int64		blocks;
 
-	Assert(!tape->recycle);
-	Assert(offset >= 0 && offset <= tape->size);
-	if (offset < tape->offset)
-		first = Max(first - capacity + 1, 0);
-	blocks = Min(capacity, total - first);
-	tape->offset = first * block_bytes;
-	if (blocks > 0)
-		read_blocks(tape, first, blocks, tape->buffer);
-	tape->cursor = tape->buffer + (offset - tape->offset);
-	tape->limit = tape->buffer +
-		Min(blocks * block_bytes, tape->size - tape->offset);
+	if (offset < 0 || offset > tape->size || size > tape->size - offset)
+		elog(ERROR, "unexpected end of tape");
+	if (offset < tape->offset || offset > tape->offset + tape->used)
+	{
+		Assert(!tape->recycle);
+		if (offset < tape->offset)
+			first = Max(first + 1 -
+						(int64) tape->buffer_size / block_bytes, 0);
+		tape->offset = first * block_bytes;
+		tape->used = 0;
+		append_blocks(tape);
+	}
+	if (offset + (int64) size > tape->offset + tape->used)
+	{
+		shift_buffer(tape, offset, size);
+		append_blocks(tape);
+	}
+	return tape->buffer + (offset - tape->offset);
 }
 
 /* tape_close frees the tape; its blocks, unless recycled, stay in use. */

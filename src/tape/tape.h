@@ -13,7 +13,7 @@
  *		set = tapeset_create(fileset or NULL, participant, block_bytes)
  *		tape = tape_create(set, write_buffer); tape_write()...; tape_finish()
  *		tape_begin_read(tape, read_buffer, slack, recycle)
- *		while ((p = tape_peek(tape, want, &have))) tape_advance(tape, n);
+ *		tape_read()...; tape_end_read(tape)
  *		tape_close(tape); tapeset_close(set)
  *
  * Only one tape of a set can be written at a time, but any number can be read.
@@ -32,7 +32,7 @@
 
 #include "storage/sharedfileset.h"
 
-/* Bytes past tape_peek's result that are still readable. */
+/* Bytes past the result of tape_read that are still readable. */
 #define TAPE_OVERRUN	MAXIMUM_ALIGNOF
 
 typedef struct Tapeset Tapeset;
@@ -53,30 +53,25 @@ typedef struct TapeExtent
 	int64		block;			/* number of that block within the file */
 } TapeExtent;
 
-/*
- * Tape.  Its fields are for tape.c and the inline functions below only.
- */
+/* Tape.  Its fields are for tape.c and the inline functions below only. */
 typedef struct Tape
 {
 	Tapeset    *set;
 	bool		imported;		/* the last imported tape closes the set */
+	bool		recycle;
 	int64		size;			/* bytes written so far */
 	TapeExtent *extents;
 	int64		nextents;
 	int64		maxextents;
 
 	/*
-	 * One buffer, first for writing and later for reading.  It holds the
-	 * bytes of the stream from 'offset' on; 'cursor' and 'limit' point into
-	 * it.
+	 * One buffer, first for writing and later for reading.  It holds 'used'
+	 * bytes of the stream from 'offset' on.
 	 */
 	char	   *buffer;
 	Size		buffer_size;
 	int64		offset;
-	char	   *cursor;
-	char	   *limit;			/* end of valid bytes (reading) */
-	Size		slack;			/* see tape_begin_read */
-	bool		recycle;
+	int64		used;
 } Tape;
 
 extern Tapeset *tapeset_create(SharedFileSet *fileset, int participant,
@@ -97,31 +92,24 @@ extern int64 tape_blocks(const Tape *tape);
 extern int64 tape_block_end(const Tape *tape, int64 offset);
 extern void tape_begin_read(Tape *tape, Size read_buffer, Size slack,
 							bool recycle);
-extern const char *tape_peek_slow(Tape *tape, Size want, Size *have);
+extern const char *tape_read_slow(Tape *tape, int64 offset, Size size);
 extern void tape_end_read(Tape *tape);
-extern void tape_seek_slow(Tape *tape, int64 offset);
 extern void tape_close(Tape *tape);
 
 /*
- * tape_peek returns the address of the next bytes of the stream and sets *have
- * to their number, which is at least 'want' unless the tape ends before.  They
- * are valid until the next call on this tape.  The address has the same
- * alignment (up to MAXALIGN) as the offset in the stream.
+ * tape_read returns the address of 'size' bytes of the stream from 'offset' on,
+ * valid until the next call on this tape.  The address has the same alignment
+ * (up to MAXALIGN) as the offset.  A tape that is recycled allows no offset
+ * below that of the last call, and none beyond the block after its end.
  */
 static inline const char *
-tape_peek(Tape *tape, Size want, Size *have)
+tape_read(Tape *tape, int64 offset, Size size)
 {
-	*have = tape->limit - tape->cursor;
-	if (likely(*have >= want))
-		return tape->cursor;
-	return tape_peek_slow(tape, want, have);
-}
+	int64		distance = offset - tape->offset;
 
-/* tape_is_imported: true if another process wrote the tape. */
-static inline bool
-tape_is_imported(const Tape *tape)
-{
-	return tape->imported;
+	if (likely(distance >= 0 && distance + (int64) size <= tape->used))
+		return tape->buffer + distance;
+	return tape_read_slow(tape, offset, size);
 }
 
 /* tape_memory returns the bytes of the tape's buffer. */
@@ -129,28 +117,6 @@ static inline Size
 tape_memory(const Tape *tape)
 {
 	return tape->buffer_size;
-}
-
-/* tape_tell returns the offset of the next byte to read. */
-static inline int64
-tape_tell(const Tape *tape)
-{
-	return tape->offset + (tape->cursor - tape->buffer);
-}
-
-/*
- * tape_seek makes the byte at 'offset' the next one to read.  A tape that is
- * recycled allows only seeks within the buffer.
- */
-static inline void
-tape_seek(Tape *tape, int64 offset)
-{
-	int64		distance = offset - tape->offset;
-
-	if (likely(distance >= 0 && distance <= tape->limit - tape->buffer))
-		tape->cursor = tape->buffer + distance;
-	else
-		tape_seek_slow(tape, offset);
 }
 
 #endif							/* PTSORT_TAPE_H */

@@ -23,7 +23,6 @@
 #include "storage/bufmgr.h"
 #include "storage/fd.h"
 #include "tape/tapefile.h"
-#include "utils/memutils.h"
 #include "utils/resowner.h"
 #include "utils/wait_event.h"
 
@@ -34,41 +33,27 @@ struct TapeFile
 {
 	SharedFileSet *fileset;		/* NULL: private */
 	char		name[MAXPGPATH];
-	bool		read_only;
+	bool		create;			/* false: only for reading */
 	File	   *segments;		/* 0: not open */
 	int			nsegments;
 	ResourceOwner owner;
-	MemoryContext context;
 };
 
-static TapeFile *
-tapefile_make(SharedFileSet *fileset, const char *name, bool read_only)
+TapeFile *
+tapefile_open(SharedFileSet *fileset, const char *name, bool create)
 {
 	TapeFile   *file = palloc0(sizeof(TapeFile));
 
-	file->fileset = fileset;
-	strlcpy(file->name, name, sizeof(file->name));
-	file->read_only = read_only;
-	file->owner = CurrentResourceOwner;
-	file->context = CurrentMemoryContext;
-	return file;
-}
-
-/* tapefile_create: see tapefile.h. */
-TapeFile *
-tapefile_create(SharedFileSet *fileset, const char *name)
-{
-	/* only for private files: a file set knows its tablespaces */
+	/* a file set knows its tablespaces */
 	if (fileset == NULL)
 		PrepareTempTablespaces();
-	return tapefile_make(fileset, name, false);
-}
-
-/* tapefile_open: see tapefile.h. */
-TapeFile *
-tapefile_open(SharedFileSet *fileset, const char *name)
-{
-	return tapefile_make(fileset, name, true);
+	file->fileset = fileset;
+	strlcpy(file->name, name, sizeof(file->name));
+	file->create = create;
+	file->segments = palloc0(sizeof(File));
+	file->nsegments = 1;
+	file->owner = CurrentResourceOwner;
+	return file;
 }
 
 /* Create or open the file of a segment. */
@@ -81,7 +66,7 @@ open_segment(const TapeFile *file, int segment)
 	if (file->fileset == NULL)
 		return OpenTemporaryFile(false);
 	snprintf(name, sizeof(name), "%s.%d", file->name, segment);
-	if (!file->read_only)
+	if (file->create)
 		return FileSetCreate(&file->fileset->fs, name);
 	result = FileSetOpen(&file->fileset->fs, name, O_RDONLY);
 	if (result <= 0)
@@ -95,20 +80,16 @@ open_segment(const TapeFile *file, int segment)
 static File
 get_segment(TapeFile *file, int segment)
 {
-	if (segment >= file->nsegments)
-	{
-		int			n = segment + 1;
+	ResourceOwner current = CurrentResourceOwner;
 
-		file->segments = file->segments ?
-			repalloc(file->segments, n * sizeof(File)) :
-			MemoryContextAlloc(file->context, n * sizeof(File));
-		while (file->nsegments < n)
-			file->segments[file->nsegments++] = 0;
+	for (; file->nsegments <= segment; file->nsegments++)
+	{
+		file->segments = repalloc(file->segments,
+								  (file->nsegments + 1) * sizeof(File));
+		file->segments[file->nsegments] = 0;
 	}
-	if (file->segments[segment] <= 0)
+	if (file->segments[segment] == 0)
 	{
-		ResourceOwner current = CurrentResourceOwner;
-
 		CurrentResourceOwner = file->owner;
 		file->segments[segment] = open_segment(file, segment);
 		CurrentResourceOwner = current;
@@ -120,24 +101,23 @@ get_segment(TapeFile *file, int segment)
 static int64
 transfer(File segment, bool write, char *data, Size size, int64 offset)
 {
+	instr_time *sum = write ? &pgBufferUsage.temp_blk_write_time :
+		&pgBufferUsage.temp_blk_read_time;
 	instr_time	start;
 	instr_time	now;
 	int64		done;
 
+	INSTR_TIME_SET_ZERO(start);
 	if (track_io_timing)
 		INSTR_TIME_SET_CURRENT(start);
-	else
-		INSTR_TIME_SET_ZERO(start);
 	done = write ?
 		FileWrite(segment, data, size, offset, WAIT_EVENT_BUFFILE_WRITE) :
 		FileRead(segment, data, size, offset, WAIT_EVENT_BUFFILE_READ);
-	if (!track_io_timing)
-		return done;
-	INSTR_TIME_SET_CURRENT(now);
-	if (write)
-		INSTR_TIME_ACCUM_DIFF(pgBufferUsage.temp_blk_write_time, now, start);
-	else
-		INSTR_TIME_ACCUM_DIFF(pgBufferUsage.temp_blk_read_time, now, start);
+	if (track_io_timing)
+	{
+		INSTR_TIME_SET_CURRENT(now);
+		INSTR_TIME_ACCUM_DIFF(*sum, now, start);
+	}
 	return done;
 }
 
@@ -171,17 +151,15 @@ transfer_all(TapeFile *file, bool write, char *data, Size size, int64 offset)
 	}
 }
 
-/* tapefile_write: see tapefile.h. */
 void
 tapefile_write(TapeFile *file, const void *data, Size size, int64 offset)
 {
-	Assert(!file->read_only);
+	Assert(file->create);
 	/* (not const before 16) */
 	transfer_all(file, true, unconstify(void *, data), size, offset);
 	pgBufferUsage.temp_blks_written += size / BLCKSZ;
 }
 
-/* tapefile_read: see tapefile.h. */
 void
 tapefile_read(TapeFile *file, void *data, Size size, int64 offset)
 {
@@ -189,16 +167,14 @@ tapefile_read(TapeFile *file, void *data, Size size, int64 offset)
 	pgBufferUsage.temp_blks_read += (size + BLCKSZ - 1) / BLCKSZ;
 }
 
-/* tapefile_close: see tapefile.h. */
 void
 tapefile_close(TapeFile *file)
 {
 	for (int i = 0; i < file->nsegments; i++)
 	{
-		if (file->segments[i] > 0)
+		if (file->segments[i] != 0)
 			FileClose(file->segments[i]);
 	}
-	if (file->segments)
-		pfree(file->segments);
+	pfree(file->segments);
 	pfree(file);
 }

@@ -7,8 +7,8 @@
  * it is written: they can read the bytes as soon as tapefile_write() returns.
  * A file without a SharedFileSet is private, and closing it removes it.
  *
- * Errors are ereport'ed.  All memory is in the context current at create or
- * open, and files belong to the resource owner of that time.
+ * Errors are ereport'ed.  All memory is in the context current at open, and
+ * files belong to the resource owner of that time.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,11 +21,12 @@
 
 typedef struct TapeFile TapeFile;
 
-/* tapefile_create makes an empty file, which is private if fileset is NULL. */
-extern TapeFile *tapefile_create(SharedFileSet *fileset, const char *name);
-
-/* tapefile_open opens the file of another process for reading. */
-extern TapeFile *tapefile_open(SharedFileSet *fileset, const char *name);
+/*
+ * tapefile_open makes an empty file, which is private if fileset is NULL, or
+ * opens the file of another process, for reading only.
+ */
+extern TapeFile *tapefile_open(SharedFileSet *fileset, const char *name,
+							   bool create);
 
 /* Write or read 'size' bytes, all of them, at an offset in bytes. */
 extern void tapefile_write(TapeFile *file, const void *data, Size size,
