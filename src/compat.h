@@ -66,6 +66,16 @@
 #define PGDLLEXPORT __attribute__((visibility("default")))
 #endif
 
+/* 16 renamed the identifiers of a relation's file. */
+#if PG_VERSION_NUM < 160000
+#define RelFileLocator RelFileNode
+#define RelFileLocatorEquals RelFileNodeEquals
+#define rd_locator	rd_node
+#define rlocator	rnode
+#define InitBufferTag(tag, locator, fork, block) \
+	INIT_BUFFERTAG(*(tag), *(locator), fork, block)
+#endif
+
 /* 17 added an argument "or a stronger mode" to LockHeldByMe; ptsort passes no */
 #if PG_VERSION_NUM < 170000
 #define pt_LockHeldByMe(locktag, lockmode) LockHeldByMe(locktag, lockmode)
@@ -200,15 +210,6 @@ pt_libc_locale(Oid collation)
 #define pt_bt_max_item_size(page) BTMaxItemSize(page)
 #endif
 
-/* log_newpages() takes the relation's physical identifier, renamed in 16 */
-#if PG_VERSION_NUM >= 160000
-#define pt_log_newpages(rel, n, blknos, pages) \
-	log_newpages(&(rel)->rd_locator, MAIN_FORKNUM, n, blknos, pages, true)
-#else
-#define pt_log_newpages(rel, n, blknos, pages) \
-	log_newpages(&(rel)->rd_node, MAIN_FORKNUM, n, blknos, pages, true)
-#endif
-
 /* Since 16 page buffers passed to smgr must be aligned for direct I/O */
 #if PG_VERSION_NUM >= 160000
 #define pt_palloc_io_pages(cxt, n) \
@@ -221,15 +222,15 @@ pt_libc_locale(Oid collation)
 
 /*
  * pt_smgrregistersync requests that the checkpointer fsync every segment of the
- * fork's 'nblocks' blocks.  Returns false if its queue is full: the caller must
- * then fsync itself.  (17's smgrregistersync() waits instead, which is fine
- * there; before 17 there is only a request for a single segment.)
+ * main fork's 'nblocks' blocks.  Returns false if its queue is full: the caller
+ * must then fsync itself.  (17's smgrregistersync() waits instead, which is
+ * fine there; before 17 there is only a request for a single segment.)
  */
 static inline bool
-pt_smgrregistersync(SMgrRelation reln, ForkNumber forknum, BlockNumber nblocks)
+pt_smgrregistersync(Relation rel, BlockNumber nblocks)
 {
 #if PG_VERSION_NUM >= 170000
-	smgrregistersync(reln, forknum);
+	smgrregistersync(RelationGetSmgr(rel), MAIN_FORKNUM);
 #else
 	for (BlockNumber seg = 0; seg * (BlockNumber) RELSEG_SIZE < nblocks; seg++)
 	{
@@ -237,12 +238,8 @@ pt_smgrregistersync(SMgrRelation reln, ForkNumber forknum, BlockNumber nblocks)
 
 		memset(&tag, 0, sizeof(tag));	/* it is a hash key */
 		tag.handler = SYNC_HANDLER_MD;
-		tag.forknum = forknum;
-#if PG_VERSION_NUM >= 160000
-		tag.rlocator = reln->smgr_rlocator.locator;
-#else
-		tag.rnode = reln->smgr_rnode.node;
-#endif
+		tag.forknum = MAIN_FORKNUM;
+		tag.rlocator = rel->rd_locator;
 		tag.segno = seg;
 		if (!RegisterSyncRequest(&tag, SYNC_REQUEST, false))
 			return false;
@@ -268,13 +265,8 @@ pt_relation_path(Relation rel, char *path)
 			relpathbackend(rel->rd_locator, rel->rd_backend,
 						   MAIN_FORKNUM).str, MAXPGPATH);
 #else
-#if PG_VERSION_NUM >= 160000
 	char	   *name = relpathbackend(rel->rd_locator, rel->rd_backend,
 									  MAIN_FORKNUM);
-#else
-	char	   *name = relpathbackend(rel->rd_node, rel->rd_backend,
-									  MAIN_FORKNUM);
-#endif
 
 	strlcpy(path, name, MAXPGPATH);
 	pfree(name);
@@ -298,17 +290,6 @@ pt_relation_path(Relation rel, char *path)
 #define pt_heap_scan_position(scan) ((scan)->rs_cblock)
 typedef struct ReadStream ReadStream;
 #endif
-
-/* pt_buffer_tag sets the buffer mapping's key of a block of the main fork. */
-static inline void
-pt_buffer_tag(BufferTag *tag, Relation rel, BlockNumber block)
-{
-#if PG_VERSION_NUM >= 160000
-	InitBufferTag(tag, &rel->rd_locator, MAIN_FORKNUM, block);
-#else
-	INIT_BUFFERTAG(*tag, rel->rd_node, MAIN_FORKNUM, block);
-#endif
-}
 
 /* pt_page_is_verified: true if a page is valid; reports and counts nothing. */
 static inline bool
@@ -353,19 +334,6 @@ pt_count_blocks_read(Relation rel, int n)
 	pgstat_count_io_op_n(IOOBJECT_RELATION, IOCONTEXT_BULKREAD, IOOP_READ, n);
 #endif
 }
-
-/* A relation's file, in its database and tablespace; renamed in 16 */
-#if PG_VERSION_NUM >= 160000
-typedef RelFileLocator PtRelFile;
-
-#define pt_relation_file(rel) ((rel)->rd_locator)
-#define pt_same_file(a, b) RelFileLocatorEquals(a, b)
-#else
-typedef RelFileNode PtRelFile;
-
-#define pt_relation_file(rel) ((rel)->rd_node)
-#define pt_same_file(a, b) RelFileNodeEquals(a, b)
-#endif
 
 /* old_snapshot_threshold was removed in 17 */
 #if PG_VERSION_NUM < 170000

@@ -237,7 +237,7 @@ lock_blocks(Relation heap, const BlockNumber *blocks, int n, int *partitions,
 
 	for (int i = 0; i < n; i++)
 	{
-		pt_buffer_tag(&tags[i], heap, blocks[i]);
+		InitBufferTag(&tags[i], &heap->rd_locator, MAIN_FORKNUM, blocks[i]);
 		hashes[i] = BufTableHashCode(&tags[i]);
 		partitions[i] = BufTableHashPartition(hashes[i]);
 	}
@@ -485,7 +485,7 @@ pin_next(const HeapReader *reader, Relation heap, BlockNumber block)
 
 	if (RelationUsesLocalBuffers(heap) || reader->last == InvalidBuffer ||
 		next > NBuffers ||
-		!ReadRecentBuffer(pt_relation_file(heap), MAIN_FORKNUM, block, next))
+		!ReadRecentBuffer(heap->rd_locator, MAIN_FORKNUM, block, next))
 		return InvalidBuffer;
 	pt_count_block_hit(heap, reader->scan->rs_strategy != NULL);
 	return next;

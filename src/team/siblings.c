@@ -124,7 +124,7 @@ siblings_key(SiblingKey *key, Relation heap, int workers, int64 budget)
 {
 	memset(key, 0, sizeof(SiblingKey));
 	key->heap_id = RelationGetRelid(heap);
-	key->file = pt_relation_file(heap);
+	key->file = heap->rd_locator;
 	key->blocks = RelationGetNumberOfBlocks(heap);
 	key->workers = workers;
 	key->budget = budget;
@@ -235,7 +235,7 @@ static const char *
 compare_keys(const SiblingKey *then, const SiblingKey *now)
 {
 	if (then->heap_id != now->heap_id ||
-		!pt_same_file(then->file, now->file))
+		!RelFileLocatorEquals(then->file, now->file))
 		return "the table has another file now";
 	if (then->blocks != now->blocks)
 		return "the table has been written to";

@@ -57,7 +57,7 @@ typedef struct SiblingCounts
 typedef struct SiblingKey
 {
 	Oid			heap_id;
-	PtRelFile	file;			/* of the table */
+	RelFileLocator file;		/* of the table */
 	BlockNumber blocks;
 	Oid			index_id;
 	bool		is_unique;
