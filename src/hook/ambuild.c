@@ -53,9 +53,6 @@
 #include "hook/planworkers.h"
 #include "hook/utility.h"
 #include "miscadmin.h"
-#include "nodes/makefuncs.h"
-#include "optimizer/clauses.h"
-#include "optimizer/optimizer.h"
 #include "optimizer/paths.h"
 #include "optimizer/plancat.h"
 #include "storage/bufmgr.h"
@@ -63,14 +60,11 @@
 #include "storage/lock.h"
 #include "team/heapscan.h"
 #include "team/siblings.h"
-#include "team/team.h"
-#include "utils/guc.h"
 #include "utils/inval.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
 bool		ptsort_enable = true;
-int			ptsort_parallel_workers = -1;
 int			ptsort_min_table_size = 256;
 int			ptsort_indexes_per_scan = 8;
 
@@ -297,90 +291,6 @@ ptsort_get_relation_info(PlannerInfo *root, Oid relationObjectId,
  * ptsort's ambuild: which code builds the index, and with how many workers
  */
 
-/* True if another extension forbids parallel work on this table. */
-static bool
-is_parallelism_forbidden(Relation heap)
-{
-	if (get_relation_info_hook == ptsort_get_relation_info &&
-		prev_get_relation_info == NULL)
-		return false;
-	return team_forbidden(heap);
-}
-
-/*
- * Returns why the server's rules forbid a parallel build, or NULL if they allow
- * one.  As in the planner, expressions and the predicate are checked after
- * constants are folded, which may call user functions: so this must not be
- * called inside ereport().
- */
-static const char *
-why_not_parallel(Relation heap, Relation index)
-{
-	Query	   *query;
-
-	if (heap->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
-		return "a temporary table";
-
-	query = makeNode(Query);
-	query->commandType = CMD_SELECT;
-	query->targetList = RelationGetIndexExpressions(index);
-	query->jointree =
-		makeFromExpr(NIL, (Node *) RelationGetIndexPredicate(index));
-	if (max_parallel_hazard(query) != PROPARALLEL_SAFE)
-		return "a function that is not parallel safe";
-	if (is_parallelism_forbidden(heap))
-		return "an extension that forbids parallel work on the table";
-	return NULL;
-}
-
-/*
- * ambuild_workers: see ambuild.h.  A number in the statement is an order, as a
- * table's parallel_workers option is in the server.  The number in
- * ptsort.parallel_workers, or that of the server's cost model, is a limit
- * within which planworkers.c decides.  max_parallel_maintenance_workers limits
- * all of them, and they are 0 if the build cannot be parallel.
- */
-BtBuildRequest
-ambuild_workers(Relation heap, Relation index, int by_cost)
-{
-	BtBuildRequest request = {0};
-	int			requested = utility_workers(index);
-	const char *obstacle;
-
-	if (requested >= 0)
-	{
-		request.is_order = true;
-		request.source = psprintf("WITH (parallel_workers = %d)", requested);
-	}
-	else if (ptsort_parallel_workers >= 0)
-	{
-		requested = ptsort_parallel_workers;
-		request.source = psprintf("ptsort.parallel_workers = %d", requested);
-	}
-	else
-	{
-		request.workers = by_cost;
-		request.is_order = RelationGetParallelWorkers(heap, -1) >= 0;
-		request.source = request.is_order ?
-			"parallel_workers of the table" : "cost model";
-		return request;
-	}
-
-	request.workers = Min(requested, max_parallel_maintenance_workers);
-	if (request.workers < requested)
-		request.source = psprintf("%s, max_parallel_maintenance_workers = %d",
-								  request.source,
-								  max_parallel_maintenance_workers);
-	if (request.workers > 0 &&
-		(obstacle = why_not_parallel(heap, index)) != NULL)
-	{
-		request.workers = 0;
-		request.source = psprintf("%s, serial because of %s",
-								  request.source, obstacle);
-	}
-	return request;
-}
-
 /*
  * ambuild_why_not: see ambuild.h.  ptsort builds the indexes of all kinds of
  * tables: temporary, unlogged, toast, of any access method.
@@ -415,8 +325,8 @@ leave_to_server(Relation heap, Relation index, IndexInfo *indexInfo,
 	if (utility_workers(index) >= 0 &&
 		RelationGetNumberOfBlocks(heap) > 0 && IsUnderPostmaster)
 		indexInfo->ii_ParallelWorkers =
-			ambuild_workers(heap, index,
-							indexInfo->ii_ParallelWorkers).workers;
+			planworkers_request(heap, index,
+								indexInfo->ii_ParallelWorkers).workers;
 
 	say_leaving(index, reason);
 	return btbuild(heap, index, indexInfo);
@@ -610,8 +520,7 @@ plan_build(Relation heap, Relation index, IndexInfo *indexInfo,
 		request->candidates = candidates;
 		request->ncandidates = open_candidates(heap, index, candidates);
 	}
-	if (!request->is_order)
-		planworkers_limit(request, heap, index);
+	planworkers_limit(request, heap, index);
 	if (request->workers == 0)
 		close_candidates(request);
 }
@@ -656,7 +565,7 @@ ptsort_ambuild(Relation heap, Relation index, IndexInfo *indexInfo)
 		return leave_to_server(heap, index, indexInfo, reason);
 
 	fault_point("ambuild: begin");
-	request = ambuild_workers(heap, index, indexInfo->ii_ParallelWorkers);
+	request = planworkers_request(heap, index, indexInfo->ii_ParallelWorkers);
 	result = build_or_load(heap, index, indexInfo, &request);
 	fault_point("ambuild: end");
 	return result;

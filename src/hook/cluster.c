@@ -13,11 +13,10 @@
  * The hook acts in CLUSTER and VACUUM only: other statements also create
  * transient tables, but fill them in their own way.  ptsort's function restores
  * the pointer first of all.  If an invalidation arrives before, the pointer is
- * lost, which is harmless: the server copies the table, and the end of the
- * statement logs that.  If an error occurs before, the pointer would stay in an
- * entry that may live long, and code that compares it with heap's routine would
- * not recognize the table as a heap.  So the end of the transaction invalidates
- * the entry.
+ * lost, which is harmless: the server copies the table, and the commit logs
+ * that.  If an error occurs before, the pointer would stay in an entry that may
+ * live long, and code that compares it with heap's routine would not recognize
+ * the table as a heap.  So the end of the transaction invalidates the entry.
  *
  *-------------------------------------------------------------------------
  */
@@ -84,9 +83,8 @@ request_workers(Relation old_heap, Relation index)
 	if (ptsort_parallel_workers < 0)
 		by_cost = plan_create_index_workers(RelationGetRelid(old_heap),
 											RelationGetRelid(index));
-	request = ambuild_workers(old_heap, index, by_cost);
-	if (!request.is_order)
-		planworkers_limit(&request, old_heap, index);
+	request = planworkers_request(old_heap, index, by_cost);
+	planworkers_limit(&request, old_heap, index);
 	return request;
 }
 
@@ -189,24 +187,21 @@ cluster_object_access(ObjectAccessType access, Oid classId, Oid objectId,
 	}
 }
 
-/* At the end of a successful statement, log a copy that ptsort did not get. */
-static void
-end_of_rewrite(void)
-{
-	char	   *name;
-
-	if (!OidIsValid(redirected))
-		return;
-	name = get_rel_name(redirected);
-	if (name != NULL)
-		say_leaving(name, "its relcache entry was rebuilt meanwhile");
-	take_back();
-}
-
+/* Before a commit, log a copy that ptsort did not get. */
 static void
 cluster_xact(XactEvent event, void *arg)
 {
-	if (event == XACT_EVENT_ABORT)
+	bool		commits = event == XACT_EVENT_PRE_COMMIT ||
+		event == XACT_EVENT_PRE_PREPARE;
+
+	if (commits && OidIsValid(redirected))
+	{
+		char	   *name = get_rel_name(redirected);
+
+		if (name != NULL)
+			say_leaving(name, "its relcache entry was rebuilt meanwhile");
+	}
+	if (commits || event == XACT_EVENT_ABORT)
 		take_back();
 }
 
@@ -223,7 +218,6 @@ cluster_init(void)
 {
 	prev_object_access = object_access_hook;
 	object_access_hook = cluster_object_access;
-	utility_rewrite_ended = end_of_rewrite;
 	RegisterXactCallback(cluster_xact, NULL);
 	RegisterSubXactCallback(cluster_subxact, NULL);
 }

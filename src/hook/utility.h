@@ -10,9 +10,6 @@
 
 #include "utils/relcache.h"
 
-/* the range of the server's table option parallel_workers */
-#define MAX_REQUESTED_WORKERS	1024
-
 /* utility_init installs the ProcessUtility hook; called once per process. */
 extern void utility_init(void);
 
@@ -31,10 +28,8 @@ extern bool utility_reindexes(void);
 
 /*
  * utility_rewrites returns true if the running statement may copy tables:
- * CLUSTER or VACUUM.  After the success of one of these, utility.c calls
- * utility_rewrite_ended in a transaction.
+ * CLUSTER or VACUUM.
  */
 extern bool utility_rewrites(void);
-extern void (*utility_rewrite_ended) (void);
 
 #endif							/* PTSORT_UTILITY_H */
