@@ -3,9 +3,7 @@
 -- Sorts n generated rows and compares every tuple that comes out with an array
 -- that was sorted by other means.  The index (of an empty table) tells what the
 -- tuples look like: variant 'datum' sorts values of its first column, 'tuple'
--- rows of its table by its key columns, 'index' index tuples, 'index by supports'
--- and 'index by operators' the same by a key made of these, 'hash' index tuples
--- in a hash index's order (the column, an int4, is the code), 'heap' rows as the
+-- rows of its table by its key columns, 'index' index tuples, 'heap' rows as the
 -- table has them, 'record' records of our own whose group, name and number are
 -- the columns.
 --
@@ -126,14 +124,12 @@ AS 'MODULE_PATHNAME', 'ptsort_test_model'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
 -- Sorts the rows of a btree index's table, dead ones included, in that index's order,
--- or the tuples of a hash or GiST index in the order in which it is filled, and
--- compares the tuples that come out with those of the server's own sort.  identical:
--- how many were at the same place (what has equal keys need not be).
+-- and compares the tuples that come out with those of the server's own sort.
+-- identical: how many were at the same place (what has equal keys need not be).
 CREATE FUNCTION ptsort_test_server(
 	index regclass,
 	budget_kb integer DEFAULT 1024,
 	random_access boolean DEFAULT false,
-	buckets integer DEFAULT 100,
 	OUT tuples bigint,
 	OUT identical bigint,
 	OUT runs bigint,
@@ -322,9 +318,8 @@ CREATE FUNCTION ptsort_test_parallel(
 	hold_back boolean DEFAULT false,
 	slices boolean DEFAULT false,
 	workers integer DEFAULT 2,
-	workers_only boolean DEFAULT false,
 	budget_kb integer DEFAULT 8192,
-	context text DEFAULT '',
+	nested boolean DEFAULT false,
 	fail text DEFAULT '',
 	reads bigint DEFAULT 1000000000,
 	ops text DEFAULT NULL,

@@ -16,7 +16,7 @@
  *	  prefixes.c	ptsort_test_prefixes()
  *	  misuse.c	ptsort_test_misuse()
  *	  misuse_callers.c	the same: reset, stable sorts
- *	  misuse_kinds.c	... of heap tuples and of indexes of any access method
+ *	  misuse_kinds.c	... of heap tuples
  *	  misuse_variants.c	... of variants
  *	  reserve.c	ptsort_test_reserve()
  *	  sizes.c	ptsort_test_size(), and the ranges of arguments
@@ -52,9 +52,6 @@ typedef enum TestVariant
 	TEST_DATUM,
 	TEST_TUPLE,
 	TEST_INDEX,
-	TEST_INDEX_SUPPORTS,		/* index tuples by SortSupports */
-	TEST_INDEX_OPERATORS,		/* index tuples by operators */
-	TEST_HASH,					/* index tuples in a hash index's order */
 	TEST_HEAP,
 	TEST_RECORD
 } TestVariant;
@@ -131,11 +128,6 @@ typedef struct TestRow
 
 StaticAssertDecl(offsetof(TestRow, data) == MAXALIGN(offsetof(TestRow, data)),
 				 "the tuple of a flat copy must be aligned");
-
-/* The buckets of TEST_HASH, as in a metapage: 200 of them. */
-#define TEST_HIGH_MASK		0xff
-#define TEST_LOW_MASK		0x7f
-#define TEST_MAX_BUCKETS	199
 
 /* TestKey: a key column, described without the help of ptsort. */
 typedef struct TestKey

@@ -3,28 +3,24 @@
  * server.c
  *	  ptsort_test_server(): the server's sort of the same tuples.
  *
- * A table's rows, or the tuples of an index of it, go into a sort of ptsort and
- * into the server's own.  At each position the two must give equal keys, and
- * among tuples whose order the server leaves open the same bytes.  Ours must be
- * in the order that ptsort promises beyond the server's.
+ * A table's rows go into a sort of ptsort and into the server's own.  At each
+ * position the two must give equal keys, and among tuples whose order the
+ * server leaves open the same bytes.  Ours must be in the order that ptsort
+ * promises beyond the server's.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "access/genam.h"
-#include "access/gist_private.h"
-#include "access/hash.h"
 #include "access/heapam.h"
 #include "access/htup_details.h"
 #include "access/tableam.h"
 #include "catalog/index.h"
-#include "catalog/pg_am_d.h"
 #include "common/hashfn.h"
 #include "executor/executor.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "port/pg_bitutils.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -45,51 +41,26 @@ typedef struct OutTuple
 	MemoryContext context;		/* that they are in */
 } OutTuple;
 
-/* Most buckets of a hash index, for its masks to be numbers of 32 bits */
-#define MAX_BUCKETS	(1 << 30)
-
 typedef struct ServerTest
 {
 	Relation	heap;
 	Relation	index;
-	bool		rows;			/* the table's rows, or the index's tuples */
 	IndexInfo  *info;
 	EState	   *estate;			/* to evaluate the index's columns of a row */
 	TupleTableSlot *slot;
-	GISTSTATE  *gist;			/* of a GiST index */
-	FmgrInfo   *hash;			/* of a hash index: the hash function */
-	uint32		max_buckets;
-	uint32		high_mask;
-	uint32		low_mask;
 	int			nkeys;
-	SortSupport support;		/* of others than hash indexes */
+	SortSupport support;
 	PtSort	   *ours;
 	Tuplesortstate *server;
-	MemoryContext put_context;
 	int64		put;
 } ServerTest;
 
-static uint32
-bucket_of(const ServerTest *test, uint32 code)
-{
-	uint32		bucket = code & test->high_mask;
-
-	return bucket > test->max_buckets ? bucket & test->low_mask : bucket;
-}
-
-/* Order as far as the server defines it; 15's of hash codes: the buckets. */
+/* Order as far as the server defines it. */
 static int
 compare_as_server(ServerTest *test, OutTuple *a, OutTuple *b)
 {
 	int			result = 0;
 
-	if (test->hash)
-	{
-		uint32		a_bucket = bucket_of(test, DatumGetUInt32(a->values[0]));
-		uint32		b_bucket = bucket_of(test, DatumGetUInt32(b->values[0]));
-
-		return (a_bucket > b_bucket) - (a_bucket < b_bucket);
-	}
 	for (int i = 0; i < test->nkeys && result == 0; i++)
 		result = ApplySortComparator(a->values[i], a->isnull[i],
 									 b->values[i], b->isnull[i],
@@ -103,13 +74,6 @@ compare_as_ours(ServerTest *test, OutTuple *a, OutTuple *b)
 {
 	int			result = compare_as_server(test, a, b);
 
-	if (result == 0 && test->hash)
-	{
-		uint32		a_code = DatumGetUInt32(a->values[0]);
-		uint32		b_code = DatumGetUInt32(b->values[0]);
-
-		result = (a_code > b_code) - (a_code < b_code);
-	}
 	if (result != 0)
 		return result;
 	return ItemPointerCompare(&a->tid, &b->tid);
@@ -145,41 +109,23 @@ take_row(ServerTest *test, HeapTuple tuple, OutTuple *out)
 	ResetPerTupleExprContext(test->estate);
 }
 
-static void
-take_index_tuple(ServerTest *test, IndexTuple tuple, OutTuple *out)
-{
-	tuple = CopyIndexTuple(tuple);
-	out->tid = tuple->t_tid;
-	out->digest = digest(tuple, IndexTupleSize(tuple), &tuple->t_tid);
-	index_deform_tuple(tuple, RelationGetDescr(test->index), out->values,
-					   out->isnull);
-}
-
 /* Gets the next tuple of one of the sorts, false at the end. */
 static bool
 get_tuple(ServerTest *test, bool ours, bool forward, OutTuple *out)
 {
-	HeapTuple	row = NULL;
-	IndexTuple	tuple = NULL;
+	HeapTuple	row;
 	MemoryContext caller;
 
 	CHECK_FOR_INTERRUPTS();
-	if (test->rows)
-		row = ours ? ptsort_get_heap(test->ours, forward) :
-			tuplesort_getheaptuple(test->server, forward);
-	else
-		tuple = ours ? ptsort_get_index(test->ours, forward) :
-			tuplesort_getindextuple(test->server, forward);
-	if (row == NULL && tuple == NULL)
+	row = ours ? ptsort_get_heap(test->ours, forward) :
+		tuplesort_getheaptuple(test->server, forward);
+	if (row == NULL)
 		return false;
-	if (row != NULL && ours && row->t_tableOid != RelationGetRelid(test->heap))
+	if (ours && row->t_tableOid != RelationGetRelid(test->heap))
 		elog(ERROR, "a row of table %u came out", row->t_tableOid);
 	MemoryContextReset(out->context);
 	caller = MemoryContextSwitchTo(out->context);
-	if (row)
-		take_row(test, row, out);
-	else
-		take_index_tuple(test, tuple, out);
+	take_row(test, row, out);
 	MemoryContextSwitchTo(caller);
 	return true;
 }
@@ -201,91 +147,13 @@ put_rows(ServerTest *test)
 	table_endscan(scan);
 }
 
-/* Puts an index tuple of a row, as the access method's own build does. */
 static void
-put_index_tuple(Relation index, ItemPointer tid, Datum *values, bool *isnull,
-				bool alive, void *arg)
-{
-	ServerTest *test = arg;
-	MemoryContext caller = MemoryContextSwitchTo(test->put_context);
-	Datum		stored[INDEX_MAX_KEYS];
-
-	if (!test->hash || !isnull[0])
-	{
-		if (test->hash)
-			stored[0] = FunctionCall1Coll(test->hash,
-										  index->rd_indcollation[0],
-										  values[0]);
-		else
-			gistCompressValues(test->gist, index, values, isnull, true,
-							   stored);
-		ptsort_put_index(test->ours, tid, stored, isnull, alive);
-		tuplesort_putindextuplevalues(test->server, index, tid, stored,
-									  isnull);
-		test->put++;
-	}
-	MemoryContextSwitchTo(caller);
-	MemoryContextReset(test->put_context);
-}
-
-/* The comparisons of a GiST index's columns. */
-static SortSupport
-gist_supports(Relation index, int nkeys, bool abbreviate)
-{
-	SortSupport support = palloc0(nkeys * sizeof(SortSupportData));
-
-	for (int i = 0; i < nkeys; i++)
-	{
-		support[i].ssup_cxt = CurrentMemoryContext;
-		support[i].ssup_collation = index->rd_indcollation[i];
-		support[i].ssup_attno = i + 1;
-		support[i].abbreviate = abbreviate && i == 0;
-		PrepareSortSupportFromGistIndexRel(index, &support[i]);
-	}
-	return support;
-}
-
-static void
-begin_gist(ServerTest *test, const PtSortOptions *options)
-{
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
-												  "ptsort_test GiST",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext caller = MemoryContextSwitchTo(context);
-	SortSupport support = gist_supports(test->index, test->nkeys, true);
-	PtSortKey  *key = ptsort_key_supports(test->nkeys, support);
-
-	pfree(support);
-	MemoryContextSwitchTo(caller);
-	test->ours = ptsort_begin_index_by(test->index, key, context, options);
-	test->server = tuplesort_begin_index_gist(test->heap, test->index,
-											  work_mem, NULL, TUPLESORT_NONE);
-	test->support = gist_supports(test->index, test->nkeys, false);
-	test->gist = initGISTstate(test->index);
-}
-
-static void
-begin_hash(ServerTest *test, uint32 buckets, const PtSortOptions *options)
-{
-	test->max_buckets = buckets - 1;
-	test->high_mask = pg_nextpower2_32(buckets + 1) - 1;
-	test->low_mask = test->high_mask >> 1;
-	test->hash = index_getprocinfo(test->index, 1, HASHSTANDARD_PROC);
-	test->ours = ptsort_begin_index_hash(test->heap, test->index,
-										 test->high_mask, test->low_mask,
-										 test->max_buckets, options);
-	test->server = tuplesort_begin_index_hash(test->heap, test->index,
-											  test->high_mask, test->low_mask,
-											  test->max_buckets, work_mem,
-											  NULL, TUPLESORT_NONE);
-}
-
-static void
-begin_rows(ServerTest *test, const PtSortOptions *options)
+begin(ServerTest *test, const PtSortOptions *options)
 {
 	TupleDesc	desc = RelationGetDescr(test->heap);
 
-	test->rows = true;
+	test->nkeys = IndexRelationGetNumberOfKeyAttributes(test->index);
+	test->info = BuildIndexInfo(test->index);
 	test->ours = ptsort_begin_heap(desc, test->index, options);
 	test->server = tuplesort_begin_cluster(desc, test->index, work_mem, NULL,
 										   TUPLESORT_NONE);
@@ -303,28 +171,6 @@ begin_rows(ServerTest *test, const PtSortOptions *options)
 	test->estate = CreateExecutorState();
 	test->slot = MakeSingleTupleTableSlot(desc, &TTSOpsHeapTuple);
 	GetPerTupleExprContext(test->estate)->ecxt_scantuple = test->slot;
-}
-
-static void
-begin(ServerTest *test, int buckets, const PtSortOptions *options)
-{
-	test->nkeys = IndexRelationGetNumberOfKeyAttributes(test->index);
-	test->info = BuildIndexInfo(test->index);
-	test->info->ii_Concurrent = true;	/* scan with an MVCC snapshot */
-	test->put_context = AllocSetContextCreate(CurrentMemoryContext,
-											  "ptsort_test put",
-											  ALLOCSET_DEFAULT_SIZES);
-	switch (test->index->rd_rel->relam)
-	{
-		case GIST_AM_OID:
-			begin_gist(test, options);
-			break;
-		case HASH_AM_OID:
-			begin_hash(test, buckets, options);
-			break;
-		default:
-			begin_rows(test, options);
-	}
 }
 
 static OutTuple *
@@ -398,12 +244,8 @@ end(ServerTest *test)
 {
 	ptsort_end(test->ours);
 	tuplesort_end(test->server);
-	if (test->gist)
-		freeGISTstate(test->gist);
-	if (test->slot)
-		ExecDropSingleTupleTableSlot(test->slot);
-	if (test->estate)
-		FreeExecutorState(test->estate);
+	ExecDropSingleTupleTableSlot(test->slot);
+	FreeExecutorState(test->estate);
 }
 
 /* ptsort_test_server: see the SQL script. */
@@ -426,13 +268,8 @@ ptsort_test_server(PG_FUNCTION_ARGS)
 		elog(ERROR, "return type must be a row type");
 	test.index = index_open(PG_GETARG_OID(0), AccessShareLock);
 	test.heap = table_open(test.index->rd_index->indrelid, AccessShareLock);
-	begin(&test, test_in_range("buckets", PG_GETARG_INT32(3), 1, MAX_BUCKETS),
-		  &options);
-	if (test.rows)
-		put_rows(&test);
-	else
-		table_index_build_scan(test.heap, test.index, test.info, false, false,
-							   put_index_tuple, &test, NULL);
+	begin(&test, &options);
+	put_rows(&test);
 	ptsort_perform(test.ours);
 	tuplesort_performsort(test.server);
 

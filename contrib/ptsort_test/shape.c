@@ -129,9 +129,6 @@ test_variant(const char *name)
 		[TEST_DATUM] = "datum",
 		[TEST_TUPLE] = "tuple",
 		[TEST_INDEX] = "index",
-		[TEST_INDEX_SUPPORTS] = "index by supports",
-		[TEST_INDEX_OPERATORS] = "index by operators",
-		[TEST_HASH] = "hash",
 		[TEST_HEAP] = "heap",
 		[TEST_RECORD] = "record",
 	};
@@ -144,37 +141,6 @@ test_variant(const char *name)
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("unknown variant \"%s\"", name)));
-}
-
-/* Index tuples by keys of their columns, from SortSupports or operators. */
-static PtSort *
-begin_index_by(TestShape *shape, bool supports, const PtSortOptions *options)
-{
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
-												  "ptsort_test key",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext caller = MemoryContextSwitchTo(context);
-	SortSupportData support[INDEX_MAX_KEYS] = {{0}};
-	Oid			operators[INDEX_MAX_KEYS];
-	Oid			collations[INDEX_MAX_KEYS];
-	bool		nulls_first[INDEX_MAX_KEYS];
-	PtSortKey  *key;
-
-	for (int i = 0; i < shape->nkeys; i++)
-	{
-		support[i].ssup_cxt = context;
-		support[i].ssup_collation = collations[i] = shape->keys[i].collation;
-		support[i].ssup_nulls_first = nulls_first[i] =
-			shape->keys[i].nulls_first;
-		support[i].ssup_attno = i + 1;
-		support[i].abbreviate = i == 0;
-		operators[i] = shape->keys[i].operator;
-		PrepareSortSupportFromOrderingOp(operators[i], &support[i]);
-	}
-	key = supports ? ptsort_key_supports(shape->nkeys, support) :
-		ptsort_key_columns(shape->nkeys, operators, collations, nulls_first);
-	MemoryContextSwitchTo(caller);
-	return ptsort_begin_index_by(shape->index, key, context, options);
 }
 
 /* test_begin begins a sort of this shape. */
@@ -196,14 +162,6 @@ test_begin(TestShape *shape, const PtSortOptions *options)
 			return ptsort_begin_index(shape->heap, shape->index,
 									  spec->is_unique,
 									  spec->nulls_not_distinct, options);
-		case TEST_INDEX_SUPPORTS:
-			return begin_index_by(shape, true, options);
-		case TEST_INDEX_OPERATORS:
-			return begin_index_by(shape, false, options);
-		case TEST_HASH:
-			return ptsort_begin_index_hash(shape->heap, shape->index,
-										   TEST_HIGH_MASK, TEST_LOW_MASK,
-										   TEST_MAX_BUCKETS, options);
 		case TEST_HEAP:
 			return ptsort_begin_heap(shape->desc, shape->index, options);
 		case TEST_RECORD:
@@ -320,9 +278,6 @@ test_put(TestShape *shape, PtSort *sort, int64 row, int sort_number)
 			put_tuple(shape, sort, row);
 			break;
 		case TEST_INDEX:
-		case TEST_INDEX_SUPPORTS:
-		case TEST_INDEX_OPERATORS:
-		case TEST_HASH:
 			index_values(shape, values, isnull);
 			ptsort_put_index(sort, &tid, values, isnull,
 							 row < shape->spec->data.live_rows);
@@ -386,9 +341,6 @@ test_get(TestShape *shape, PtSort *sort, bool forward, TestTuple *tuple)
 			tuple->value = PointerGetDatum(get_tuple(shape, sort, forward));
 			break;
 		case TEST_INDEX:
-		case TEST_INDEX_SUPPORTS:
-		case TEST_INDEX_OPERATORS:
-		case TEST_HASH:
 			tuple->value = PointerGetDatum(ptsort_get_index(sort, forward));
 			break;
 		case TEST_HEAP:
@@ -430,9 +382,6 @@ test_make(TestShape *shape, int64 row, int sort_number)
 				PointerGetDatum(ExecCopySlotMinimalTuple(shape->slot));
 			break;
 		case TEST_INDEX:
-		case TEST_INDEX_SUPPORTS:
-		case TEST_INDEX_OPERATORS:
-		case TEST_HASH:
 			index_values(shape, values, isnull);
 			itup = index_form_tuple(RelationGetDescr(shape->index), values,
 									isnull);
@@ -487,9 +436,6 @@ key_value(TestShape *shape, const TestTuple *tuple, int column, bool *isnull)
 			return heap_getattr(&heap_tuple, shape->keys[column].heap_attno,
 								shape->desc, isnull);
 		case TEST_INDEX:
-		case TEST_INDEX_SUPPORTS:
-		case TEST_INDEX_OPERATORS:
-		case TEST_HASH:
 			return index_getattr((IndexTuple) DatumGetPointer(tuple->value),
 								 column + 1, RelationGetDescr(shape->index),
 								 isnull);
@@ -529,35 +475,12 @@ tid_of(TestShape *shape, const TestTuple *tuple)
 	switch (shape->spec->variant)
 	{
 		case TEST_INDEX:
-		case TEST_INDEX_SUPPORTS:
-		case TEST_INDEX_OPERATORS:
-		case TEST_HASH:
 			return &((IndexTuple) DatumGetPointer(tuple->value))->t_tid;
 		case TEST_HEAP:
 			return &((TestRow *) DatumGetPointer(tuple->value))->self;
 		default:
 			return NULL;
 	}
-}
-
-/* The server's function for the bucket is not exported. */
-static uint32
-bucket_of(uint32 code)
-{
-	uint32		bucket = code & TEST_HIGH_MASK;
-
-	return bucket > TEST_MAX_BUCKETS ? bucket & TEST_LOW_MASK : bucket;
-}
-
-static int
-compare_codes(uint32 a, uint32 b)
-{
-	uint32		a_bucket = bucket_of(a);
-	uint32		b_bucket = bucket_of(b);
-
-	if (a_bucket != b_bucket)
-		return a_bucket < b_bucket ? -1 : 1;
-	return (a > b) - (a < b);
 }
 
 /* test_compare orders two tuples by their keys, and by TID if they have one. */
@@ -574,12 +497,8 @@ test_compare(TestShape *shape, const TestTuple *a, const TestTuple *b)
 		Datum		b_value = key_value(shape, b, i, &b_null);
 		int			result;
 
-		if (variant == TEST_HASH)
-			result = compare_codes(DatumGetUInt32(a_value),
-								   DatumGetUInt32(b_value));
-		else
-			result = test_compare_values(&shape->keys[i], a_value, a_null,
-										 b_value, b_null);
+		result = test_compare_values(&shape->keys[i], a_value, a_null,
+									 b_value, b_null);
 		if (result != 0)
 			return result;
 	}
@@ -607,9 +526,6 @@ test_bytes(TestShape *shape, const TestTuple *tuple, Size *size)
 			*size = ((MinimalTuple) DatumGetPointer(tuple->value))->t_len;
 			break;
 		case TEST_INDEX:
-		case TEST_INDEX_SUPPORTS:
-		case TEST_INDEX_OPERATORS:
-		case TEST_HASH:
 			*size = IndexTupleSize((IndexTuple) DatumGetPointer(tuple->value));
 			break;
 		case TEST_HEAP:

@@ -259,18 +259,9 @@ init(int64 size)
 	return NULL;
 }
 
-static char *
-stats(int64 size)
-{
-	PtSortStats found;
-
-	return ptsort_shared_stats(make_block(), (int) size, &found) ?
-		"some" : "none";
-}
-
 
 /*
- * Variants and keys
+ * Variants
  */
 
 static const PtSortVariant inline_variant = {
@@ -356,116 +347,6 @@ tuple_column(int64 size)
 	return NULL;
 }
 
-static char *
-columns(int64 size)
-{
-	Oid			operator = Int4LessOperator;
-	Oid			collation = InvalidOid;
-	bool		nulls_first = false;
-
-	(void) ptsort_key_columns((int) size, &operator, &collation, &nulls_first);
-	return NULL;
-}
-
-static char *
-supports(int64 size)
-{
-	SortSupportData support = {.ssup_cxt = CurrentMemoryContext};
-
-	PrepareSortSupportFromOrderingOp(Int4LessOperator, &support);
-	(void) ptsort_key_supports((int) size, &support);
-	return NULL;
-}
-
-
-/*
- * Hash indexes
- */
-
-/* Opens an index of the test's table. */
-static Relation
-open_index(const char *name, LOCKMODE mode)
-{
-	RangeVar   *rangevar = makeRangeVar(NULL, pstrdup(name), -1);
-
-	return index_open(RangeVarGetRelid(rangevar, mode, false), mode);
-}
-
-static uint32
-bucket_of(uint32 code, const uint32 *masks)
-{
-	uint32		bucket = code & masks[0];
-
-	return bucket > masks[2] ? bucket & masks[1] : bucket;
-}
-
-/* Sorts some hash codes by these masks and this number of buckets. */
-static char *
-sort_codes(const uint32 *masks)
-{
-	PtSortOptions options = {.role = PTSORT_SERIAL};
-	Relation	index = open_index("sizes_hash", AccessShareLock);
-	Relation	heap = table_open(index->rd_index->indrelid, AccessShareLock);
-	PtSort	   *sort = ptsort_begin_index_hash(heap, index, masks[0], masks[1],
-											   masks[2], &options);
-	ItemPointerData tid;
-	IndexTuple	tuple;
-	uint32		before = 0;
-	int			n = 0;
-
-	ItemPointerSet(&tid, 0, 1);
-	for (int i = 0; i < 1000; i++)
-	{
-		Datum		code = UInt32GetDatum((uint32) test_mix(1, i));
-		bool		isnull = false;
-
-		ptsort_put_index(sort, &tid, &code, &isnull, true);
-	}
-	ptsort_perform(sort);
-	while ((tuple = ptsort_get_index(sort, true)) != NULL)
-	{
-		uint32		code = *(uint32 *) ((char *) tuple +
-										MAXALIGN(sizeof(IndexTupleData)));
-
-		if (n > 0 && (bucket_of(before, masks) > bucket_of(code, masks) ||
-					  (bucket_of(before, masks) == bucket_of(code, masks) &&
-					   before > code)))
-			elog(ERROR, "code %u is not in its place", code);
-		before = code;
-		n++;
-	}
-	if (n != 1000)
-		elog(ERROR, "%d codes came out", n);
-	ptsort_end(sort);
-	table_close(heap, NoLock);
-	index_close(index, NoLock);
-	return NULL;
-}
-
-static char *
-high_mask(int64 size)
-{
-	const uint32 masks[] = {(uint32) size, TEST_LOW_MASK, TEST_MAX_BUCKETS};
-
-	return sort_codes(masks);
-}
-
-static char *
-low_mask(int64 size)
-{
-	const uint32 masks[] = {TEST_HIGH_MASK, (uint32) size, TEST_MAX_BUCKETS};
-
-	return sort_codes(masks);
-}
-
-static char *
-max_buckets(int64 size)
-{
-	const uint32 masks[] = {TEST_HIGH_MASK, TEST_LOW_MASK, (uint32) size};
-
-	return sort_codes(masks);
-}
-
 
 /*
  * ptsort_build()
@@ -478,6 +359,15 @@ static int64 loaded;
 
 extern PGDLLEXPORT const PtBuildOps *ptsort_test_size_build_ops(void);
 extern PGDLLEXPORT const PtParallelOps *ptsort_test_size_parallel_ops(void);
+
+/* Opens an index of the test's table. */
+static Relation
+open_index(const char *name, LOCKMODE mode)
+{
+	RangeVar   *rangevar = makeRangeVar(NULL, pstrdup(name), -1);
+
+	return index_open(RangeVarGetRelid(rangevar, mode, false), mode);
+}
 
 static PtSort *
 build_begin(PtBuild *build, const PtSortOptions *options)
@@ -757,15 +647,9 @@ static const SizeArgument arguments[] = {
 	{"ptsort_shared_estimate: processes", 32, true, estimate},
 	{"ptsort_shared_init: processes", 32, true, init},
 	{"ptsort_shared_slices: processes", 32, true, slices},
-	{"ptsort_shared_stats: participant", 32, true, stats},
-	{"ptsort_begin_index_hash: high_mask", 32, false, high_mask},
-	{"ptsort_begin_index_hash: low_mask", 32, false, low_mask},
-	{"ptsort_begin_index_hash: max_buckets", 32, false, max_buckets},
 	{"ptsort_begin_tuple: nkeys", 32, true, tuple_keys},
 	{"ptsort_begin_tuple: attnums", 16, true, tuple_column},
 	{"ptsort_begin: nwords", 32, true, words},
-	{"ptsort_key_columns: ncolumns", 32, true, columns},
-	{"ptsort_key_supports: ncolumns", 32, true, supports},
 	{"ptsort_put: size", 64, false, put},
 	{"ptsort_reserve: size", 64, false, reserve},
 	{"PtBuildRequest.workers", 32, true, build_workers},

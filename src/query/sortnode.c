@@ -433,8 +433,8 @@ ease_merge(PlanState *merge, int nkeys, SortSupport supports,
 	if (!text)
 		return;
 	caller = MemoryContextSwitchTo(merge->state->es_query_cxt);
-	ours = key_support(key_columns(nkeys, lt_operators, collations,
-								   nulls_first));
+	ours = key_support(key_operators(nkeys, lt_operators, collations,
+									 nulls_first));
 	for (int i = 0; i < nkeys; i++)
 	{
 		AttrNumber	attno = supports[i].ssup_attno;

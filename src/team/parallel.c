@@ -6,12 +6,10 @@
  * A parallel sort is the work of a team (team.h) whose processes scan a table
  * through slots, or call the user's fill, or both.
  *
- * If the team made the parallel context, the leader destroys it and leaves
- * parallel mode before the user reads the stream.  So the user may meanwhile
- * write to the database and run other parallel queries.  Only the segment stays
- * until the end, since the files of the runs belong to it.  In a context that
- * the user made, the workers may do other work after they have sorted, so the
- * leader waits for them at the end (parallel_end).
+ * The leader destroys the parallel context and leaves parallel mode before the
+ * user reads the stream.  So the user may meanwhile write to the database and
+ * run other parallel queries.  Only the segment stays until the end, since the
+ * files of the runs belong to it.
  *
  *-------------------------------------------------------------------------
  */
@@ -48,7 +46,6 @@ typedef struct Sorter
 	const PtParallelOps *ops;
 	ParallelInfo info;
 	MemoryContext context;		/* leader: memory of the sort */
-	bool		finished;		/* leader: finish was called */
 } Sorter;
 
 #define SORTER_OF(parallel) \
@@ -63,8 +60,6 @@ parallel_of(Team *team)
 	parallel->participants = team->participants;
 	parallel->participant = team->participant;
 	parallel->shared = team->shared;
-	parallel->toc = team->toc;
-	parallel->fileset = team_fileset(team);
 	return parallel;
 }
 
@@ -154,14 +149,6 @@ static const TeamKind sorter_kind = {
 	.shared_init = shared_init
 };
 
-/* Call the user's last callback in this process. */
-static void
-call_done(Sorter *self)
-{
-	if (self->ops->done != NULL)
-		self->ops->done(parallel_of(&self->team));
-}
-
 /*
  * Returns the callbacks by library and name, or raises an error.  The leader
  * calls this, too, not only the workers: so it reports a wrong name before the
@@ -202,7 +189,6 @@ find_ops(const char *library, const char *function, bool has_table)
 static void
 check_request(const PtParallelRequest *request)
 {
-	const ParallelContext *context = request->context;
 	Relation	table = request->table;
 
 	request_check("parallel sort", request->workers, request->budget,
@@ -219,18 +205,6 @@ check_request(const PtParallelRequest *request)
 				 errmsg("cannot scan table \"%s\" without a snapshot",
 						RelationGetRelationName(table)),
 				 errhint("Set PtParallelRequest.snapshot, or push an active snapshot.")));
-	if (context == NULL)
-		return;
-	if (request->workers != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("parallel sort has a context of its caller's, which names the number of workers"),
-				 errhint("Set PtParallelRequest.workers to 0.")));
-	if (context->toc != NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("parallel context is initialized already"),
-				 errhint("Leave InitializeParallelDSM() to ptsort_parallel().")));
 }
 
 static Sorter *
@@ -250,7 +224,7 @@ make_sorter(const PtParallelRequest *request)
 		self->info.table_id = RelationGetRelid(request->table);
 
 	team->kind = &sorter_kind;
-	team->worker_main = PTSORT_PARALLEL_MAIN;
+	team->worker_main = "ptsort_parallel_main";
 	team->slices = self->ops->read_slices != NULL;
 	team->library = request->library;
 	team->function = request->ops_function;
@@ -264,8 +238,6 @@ make_sorter(const PtParallelRequest *request)
 	team->snapshot = request->snapshot;
 	if (request->table != NULL && request->snapshot == NULL)
 		team->snapshot = GetActiveSnapshot();
-	team->leader_rests = request->workers_only;
-	team->pcxt = request->context;
 
 	parallel->table = request->table;
 	parallel->arg = request->arg;
@@ -278,14 +250,10 @@ make_sorter(const PtParallelRequest *request)
 static int
 wanted_workers(const PtParallelRequest *request)
 {
-	int			workers = request->workers;
-
-	if (request->context != NULL)
-		workers = request->context->nworkers;
-	if (workers > 0 && request->table != NULL &&
+	if (request->workers > 0 && request->table != NULL &&
 		team_forbidden(request->table))
 		return 0;
-	return workers;
+	return request->workers;
 }
 
 /* Wait for the workers' end, check and add up what they did. */
@@ -298,7 +266,6 @@ finish(Sorter *self)
 	if (team->slices)
 		team_check_read(team, team->kind->slices_name);
 	team_finish(team);
-	self->finished = true;
 }
 
 /* parallel_run: see ptsort_parallel. */
@@ -323,11 +290,8 @@ parallel_run(const PtParallelRequest *request)
 		team_read(team);
 		self->parallel.stream = NULL;
 	}
-	if (request->context == NULL)
-	{
-		finish(self);
-		team_end_parallel(team);
-	}
+	finish(self);
+	team_end_parallel(team);
 	(void) parallel_of(team);
 
 	MemoryContextSwitchTo(caller);
@@ -367,9 +331,6 @@ parallel_end(PtParallel *parallel)
 	if (parallel->stream != NULL)
 		team_end_reading(team);
 	parallel->stream = NULL;
-	call_done(self);
-	if (!self->finished)
-		finish(self);
 
 	MemoryContextSwitchTo(caller);
 	result = make_result(team);
@@ -383,9 +344,8 @@ parallel_end(PtParallel *parallel)
  * Worker
  */
 
-/* parallel_worker: see ptsort_parallel_worker. */
 void
-parallel_worker(dsm_segment *segment, shm_toc *toc)
+ptsort_parallel_main(dsm_segment *segment, shm_toc *toc)
 {
 	Sorter		self = {.team.kind = &sorter_kind};
 	Team	   *team = &self.team;
@@ -406,17 +366,10 @@ parallel_worker(dsm_segment *segment, shm_toc *toc)
 						parallel->table != NULL);
 	team->slices = self.ops->read_slices != NULL;
 	team_serve(team);
-	call_done(&self);
 
 	MemoryContextSwitchTo(caller);
 	MemoryContextDelete(context);
 	if (parallel->table != NULL)
 		table_close(parallel->table, AccessShareLock);
 	fault_point("build: worker end");
-}
-
-void
-ptsort_parallel_main(dsm_segment *segment, shm_toc *toc)
-{
-	parallel_worker(segment, toc);
 }

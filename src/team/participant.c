@@ -359,8 +359,6 @@ scan(Team *team)
 		heapscan_build(build->heap, targets, ntargets, team->scan,
 					   leader_share(team, &leader_scan, &share),
 					   participant->progress);
-	if (participant->ops->scan_done != NULL)
-		participant->ops->scan_done(build, team->sort);
 	team->slot->rows = targets[0].rows;
 	team->slot->broken_hot_chain = build->index_info->ii_BrokenHotChain;
 	count_for_siblings(participant, targets + 1);
@@ -378,8 +376,6 @@ perform_siblings(Team *team)
 		Sibling    *sibling = &participant->siblings[i];
 		SortOutcome outcome;
 
-		if (sibling->ops->scan_done != NULL)
-			sibling->ops->scan_done(&sibling->build, sibling->sort);
 		siblings_count(sibling->shared, team->participant, &sibling->counts);
 		fault_point("build: sort of sibling");
 		sort_perform(sibling->sort);

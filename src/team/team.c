@@ -58,7 +58,6 @@ typedef enum TeamPiece
 	NUM_PIECES
 } TeamPiece;
 
-#define PIECE_KEY(piece)	(PTSORT_PARALLEL_KEYS + (piece))
 
 /*
  * TeamShared: what all processes must know.  The leader writes it, the strings,
@@ -223,7 +222,7 @@ add_piece(const Team *team, TeamPiece piece, const Size *sizes,
 		memcpy(address, content, sizes[piece]);
 	else
 		memset(address, 0, sizes[piece]);
-	shm_toc_insert(team->toc, PIECE_KEY(piece), address);
+	shm_toc_insert(team->toc, piece, address);
 	return address;
 }
 
@@ -300,8 +299,7 @@ static bool
 launch(Team *team)
 {
 	Size		sizes[NUM_PIECES] = {0};
-	bool		leader_works = !team->leader_rests &&
-		ptsort_debug.leader_participates;
+	bool		leader_works = ptsort_debug.leader_participates;
 
 	team->processes = team->planned + 1;
 	team->participants = team->planned + (leader_works ? 1 : 0);
@@ -330,18 +328,12 @@ launch(Team *team)
 	return true;
 }
 
-/*
- * Go on without workers, with the shared state in local memory.  The table of
- * contents of a context that the user made stays valid, with all that its
- * owner reserved there.
- */
+/* Go on without workers, with the shared state in local memory. */
 static void
 stay_alone(Team *team)
 {
 	Size		size;
 
-	if (team->pcxt != NULL)
-		team->toc = team->pcxt->toc;
 	team->slots = palloc0(sizeof(TeamSlot));
 	team->slot = &team->slots[0];
 	team->processes = 1;
@@ -367,7 +359,7 @@ plan_workers(const Team *team, int workers)
 	int			limit = Min(max_parallel_workers, max_worker_processes);
 
 	if (!IsUnderPostmaster || IsParallelWorker() ||
-		(team->pcxt == NULL && IsInParallelMode()) ||
+		IsInParallelMode() ||
 		(team->table != NULL && RelationUsesLocalBuffers(team->table)))
 		return 0;
 	return Max(Min(workers, limit), 0);
@@ -383,20 +375,11 @@ team_start(Team *team, int workers)
 		enter_phase(team, TEAM_FILLS);
 	team->wal_before = pgWalUsage.wal_bytes;
 	team->planned = plan_workers(team, workers);
-	team->own_context = team->pcxt == NULL && team->planned > 0;
-	if (team->own_context)
+	if (team->planned > 0)
 	{
 		EnterParallelMode();
-		team->pcxt = CreateParallelContext(PTSORT_PARALLEL_LIBRARY,
-										   team->worker_main,
+		team->pcxt = CreateParallelContext("ptsort", team->worker_main,
 										   team->planned);
-	}
-	else if (team->pcxt != NULL)
-	{
-		team->pcxt->nworkers = Min(team->pcxt->nworkers, team->planned);
-		team->pcxt->nworkers_to_launch = team->pcxt->nworkers;
-		if (team->planned == 0)
-			InitializeParallelDSM(team->pcxt);
 	}
 	if (team->planned == 0 || !launch(team))
 	{
@@ -409,26 +392,23 @@ team_start(Team *team, int workers)
 void
 team_end_parallel(Team *team)
 {
-	if (!team->own_context)
+	if (team->pcxt == NULL)
 		return;
 
 	team->pcxt->seg = NULL;		/* the segment outlives the context */
 	DestroyParallelContext(team->pcxt);
 	ExitParallelMode();
 	team->pcxt = NULL;
-	team->own_context = false;
 }
 
 void
 team_leave(Team *team)
 {
 	dsm_segment *segment = team->segment;
-	bool		detach = segment != NULL &&
-		(team->pcxt == NULL || team->own_context);
 
 	team_end_parallel(team);
 	forget_segment(team);
-	if (detach)
+	if (segment != NULL)
 		dsm_detach(segment);
 }
 
@@ -763,7 +743,7 @@ team_finish(Team *team)
 static void
 report_activity(shm_toc *toc, const TeamShared *shared)
 {
-	debug_query_string = shm_toc_lookup(toc, PIECE_KEY(PIECE_QUERY), true);
+	debug_query_string = shm_toc_lookup(toc, PIECE_QUERY, true);
 	pgstat_report_activity(STATE_RUNNING, debug_query_string);
 	pgstat_report_query_id(shared->query_id, false);
 }
@@ -771,7 +751,7 @@ report_activity(shm_toc *toc, const TeamShared *shared)
 void
 team_join(Team *team, dsm_segment *segment, shm_toc *toc)
 {
-	TeamShared *shared = shm_toc_lookup(toc, PIECE_KEY(PIECE_SHARED), false);
+	TeamShared *shared = shm_toc_lookup(toc, PIECE_SHARED, false);
 	TeamSlot   *slots;
 
 	stamp_check(&shared->stamp);
@@ -793,15 +773,15 @@ team_join(Team *team, dsm_segment *segment, shm_toc *toc)
 	team->arg_size = shared->arg_size;
 	team->restartable = shared->restartable;
 
-	team->library = shm_toc_lookup(toc, PIECE_KEY(PIECE_LIBRARY), true);
-	team->function = shm_toc_lookup(toc, PIECE_KEY(PIECE_FUNCTION), true);
-	team->arg = shm_toc_lookup(toc, PIECE_KEY(PIECE_ARG), true);
-	team->info = shm_toc_lookup(toc, PIECE_KEY(PIECE_INFO), true);
-	slots = shm_toc_lookup(toc, PIECE_KEY(PIECE_SLOTS), false);
+	team->library = shm_toc_lookup(toc, PIECE_LIBRARY, true);
+	team->function = shm_toc_lookup(toc, PIECE_FUNCTION, true);
+	team->arg = shm_toc_lookup(toc, PIECE_ARG, true);
+	team->info = shm_toc_lookup(toc, PIECE_INFO, true);
+	slots = shm_toc_lookup(toc, PIECE_SLOTS, false);
 	team->slot = &slots[team->participant];
-	team->scan = shm_toc_lookup(toc, PIECE_KEY(PIECE_SCAN), true);
-	team->sort_shared = shm_toc_lookup(toc, PIECE_KEY(PIECE_SORT), true);
-	team->shared = shm_toc_lookup(toc, PIECE_KEY(PIECE_USER), true);
+	team->scan = shm_toc_lookup(toc, PIECE_SCAN, true);
+	team->sort_shared = shm_toc_lookup(toc, PIECE_SORT, true);
+	team->shared = shm_toc_lookup(toc, PIECE_USER, true);
 	if (team->sort_shared != NULL)
 		shared_attach(team->sort_shared, segment);
 }
@@ -810,8 +790,8 @@ team_join(Team *team, dsm_segment *segment, shm_toc *toc)
 static void
 report_usage(const Team *team)
 {
-	WalUsage   *wal = shm_toc_lookup(team->toc, PIECE_KEY(PIECE_WAL), false);
-	BufferUsage *buffers = shm_toc_lookup(team->toc, PIECE_KEY(PIECE_BUFFERS),
+	WalUsage   *wal = shm_toc_lookup(team->toc, PIECE_WAL, false);
+	BufferUsage *buffers = shm_toc_lookup(team->toc, PIECE_BUFFERS,
 										  false);
 
 	InstrEndParallelQuery(&buffers[team->participant],

@@ -1,4 +1,4 @@
--- The server's own sorts of the same tuples: CLUSTER's, hash's and GiST's.
+-- The server's own sort of the same tuples, that of CLUSTER.
 CREATE TABLE rows (i int8, a int4, b int8, c text, d text COLLATE "C", n numeric, u uuid, gone int, pad text) WITH (fillfactor = 80);
 ALTER TABLE rows ALTER pad SET STORAGE EXTERNAL;
 INSERT INTO rows
@@ -19,8 +19,6 @@ CREATE INDEX rows_late ON rows (late, later, i);
 CREATE INDEX rows_pad ON rows (pad) WHERE i > 100;
 CREATE INDEX rows_expression ON rows ((i % 10), upper(d), b);
 CREATE FUNCTION of_row(r rows) RETURNS int8 IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN r.b % 50; END';
-CREATE INDEX rows_hash ON rows USING hash (c);
-CREATE INDEX rows_hash_null ON rows USING hash (u);
 CREATE FUNCTION server_tuples(spill int, merge_order int, class text, index regclass, random_access bool,
 	OUT tuples int8, OUT identical int8, OUT spilled bool)
 LANGUAGE plpgsql AS $$
@@ -59,35 +57,5 @@ COMMIT;
 -- Rows with equal keys are in the order of their TIDs, without a comparison where
 -- one word holds the key.
 SELECT index, s.comparisons > 0 AS compared FROM unnest('{rows_a,rows_late}'::regclass[]) index, ptsort_test_server(index) s;
-
--- Hash indexes: since 16 the server's order is ours, before it left open that of the
--- codes of a bucket.
-SELECT index, buckets, random_access, s.tuples,
-	s.identical = s.tuples OR current_setting('server_version_num')::int < 160000 AS identical, s.comparisons
-FROM unnest('{rows_hash,rows_hash_null}'::regclass[]) index, unnest('{1,2,100,65537}'::int[]) buckets,
-	 unnest('{f,t}'::bool[]) random_access,
-	 ptsort_test_server(index, buckets => buckets, random_access => random_access) s
-ORDER BY index::text COLLATE "C", buckets, random_access;
-SET ptsort_test.spill_entries = 500;
-SET ptsort_test.merge_order = 2;
-SELECT random_access, s.tuples, s.runs > 1 AS runs, s.comparisons
-FROM unnest('{f,t}'::bool[]) random_access, ptsort_test_server('rows_hash', random_access => random_access) s
-ORDER BY random_access;
-RESET ptsort_test.spill_entries;
-RESET ptsort_test.merge_order;
-
--- GiST: points by abbreviated keys, which decide nearly all.
-CREATE TABLE points (p point, q point, pad int);
-INSERT INTO points
-SELECT CASE WHEN g % 50 > 0 THEN point(hashint4(g) % 1000, hashint4(-g) / 1e6) END, point(g % 3, -g % 5), g
-FROM generate_series(1, 5000) g;
-CREATE INDEX points_p ON points USING gist (p);
-CREATE INDEX points_qp ON points USING gist (q, p) INCLUDE (pad);
-SELECT index, class, random_access, s.tuples, s.identical, s.spilled
-FROM unnest('{points_p,points_qp}'::regclass[]) index, unnest('{auto,compared}'::text[]) class,
-	 (VALUES (0, false), (0, true), (500, false), (500, true)) v (spill, random_access),
-	 server_tuples(spill, 2, class, index, random_access) s
-ORDER BY index::text COLLATE "C", class COLLATE "C", s.spilled, random_access;
-SELECT comparisons < 500 AS words FROM ptsort_test_server('points_p');
 DROP FUNCTION server_tuples;
-DROP TABLE rows, points CASCADE;
+DROP TABLE rows CASCADE;

@@ -7,7 +7,6 @@ INSERT INTO sizes_of VALUES (0), (1), (-1), (2147483647), (2147483648), (4611686
 CREATE TABLE sizes (k int8);
 INSERT INTO sizes SELECT i % 1000 FROM generate_series(1, 5000) i;
 CREATE INDEX sizes_k ON sizes (k);
-CREATE INDEX sizes_hash ON sizes USING hash (k);
 
 -- Runs a query whose answer is a text; gives that, or the error.
 CREATE FUNCTION sizes_try(query text) RETURNS text LANGUAGE plpgsql AS $$
@@ -50,11 +49,11 @@ FROM (VALUES
 		('tuples FROM ptsort_test_sort(''datum'', ''shape_icu_i'', 20000, %s)', 'expected_tuples => *; expected_tuples => *, budget_kb => 1000000; bound => *; budget_kb => *'),
 		('tuples > 0 FROM ptsort_test_reset(''tuple'', ''shape_int8_i'', %s)', 'sorts => *, max_n => 500; sorts => 20, max_n => *; sorts => 20, max_n => 500, budget_kb => *; sorts => 20, max_n => 500, bound => *; sorts => 20, max_n => 500, seed => *'),
 		('tuples FROM ptsort_test_model(''SELECT k %% 7, k FROM sizes ORDER BY 1, 2'', %s)', 'budget_kb => *; participants => *; seed => *; expected_tuples => *; rounds => *; bound => *'),
-		('tuples FROM ptsort_test_server(''sizes_hash'', %s)', 'budget_kb => *; buckets => *'),
+		('tuples FROM ptsort_test_server(''sizes_k'', %s)', 'budget_kb => *'),
 		('ptsort_test_array(''{3,1,2}''::int[], ''<(int,int)''::regoperator, %s)', 'budget_kb => *'),
 		('tuples FROM ptsort_test_reserve(%s)', 'n => *, budget_kb => 1024; n => 1000, budget_kb => *'),
 		('tuples FROM ptsort_test_build(''sizes_k'', ''ptsort_test_build_load'', %s)', 'workers => *; budget_kb => *'),
-		('tuples FROM ptsort_test_parallel(NULL, %s)', 'fill => *; fill => 1000, workers => *; fill => 1000, workers => *, context => ''own''; fill => 1000, budget_kb => *; fill => 1000, reads => *; fill => 1, reads => *, slices => true'),
+		('tuples FROM ptsort_test_parallel(NULL, %s)', 'fill => *; fill => 1000, workers => *; fill => 1000, budget_kb => *; fill => 1000, reads => *; fill => 1, reads => *, slices => true'),
 		('ptsort_test_file(false, %s)', 'size => *, offsets => ''{0,100}''; size => 100, offsets => ''{0,*}''')
 	) c (call, arguments);
 SELECT substring(call FROM 'ptsort_test_\w+') AS function, argument,

@@ -1,17 +1,9 @@
--- Heap tuples, and index tuples by other orders than a btree's, in all roles: for
--- the server's sorts of the same tuples see server.sql.
+-- Heap tuples in all roles: for the server's sorts of the same tuples see server.sql.
 CREATE TABLE shape_expression (k int8, k2 text, k3 int4, pad text);
 CREATE INDEX shape_expression_i ON shape_expression ((k % 100), upper(k2) DESC, k3);
-CREATE TABLE shape_code (k int4, pad text);
-CREATE INDEX shape_code_i ON shape_code (k);
 CREATE VIEW shapes AS
 SELECT 'heap' AS variant, index
-FROM unnest('{shape_int8_i,shape_int4_i,shape_text_i,shape_icu_i,shape_default_i,shape_name_i,shape_numeric_i,shape_uuid_i,shape_own_i,shape_expression_i}'::regclass[]) index
-UNION ALL
-SELECT variant, index
-FROM unnest('{index by supports,index by operators}'::text[]) variant,
-	 unnest('{shape_int8_i,shape_int4_i,shape_default_i,shape_numeric_i,shape_own_i}'::regclass[]) index
-UNION ALL VALUES ('hash', 'shape_code_i'::regclass);
+FROM unnest('{shape_int8_i,shape_int4_i,shape_text_i,shape_icu_i,shape_default_i,shape_name_i,shape_numeric_i,shape_uuid_i,shape_own_i,shape_expression_i}'::regclass[]) index;
 
 -- Serial, from memory and from runs; parallel, the leader merges; in slices: the
 -- same tuples in the same order.
@@ -28,7 +20,7 @@ BEGIN ATOMIC
 END;
 SET ptsort_test.slices = 8;
 SELECT shapes.*, r.*
-FROM shapes, results(variant, index, 2000, CASE variant WHEN 'hash' THEN 0 ELSE 30 END) r
+FROM shapes, results(variant, index, 2000, 30) r
 ORDER BY variant COLLATE "C", index::text COLLATE "C";
 
 -- Runs of many runs; keys of lower classes.
@@ -48,7 +40,7 @@ ORDER BY variant COLLATE "C", index::text COLLATE "C";
 
 -- All keys are different, one, none; presorted; nobody has anything.
 SELECT variant, index, pattern, n, distinct_keys, s.tuples, s.comparisons > 0 AS compared
-FROM (VALUES ('heap', 'shape_int8_i'::regclass), ('hash', 'shape_code_i'), ('index by supports', 'shape_uuid_i')) v (variant, index),
+FROM (VALUES ('heap', 'shape_int8_i'::regclass), ('index', 'shape_uuid_i')) v (variant, index),
 	 (VALUES ('ascending', 5000, 0), ('descending', 5000, 0), ('random', 5000, 1), ('random', 1, 0), ('random', 0, 0)) p (pattern, n, distinct_keys),
 	 ptsort_test_sort(variant, index, n, pattern => pattern, distinct_keys => distinct_keys, workers => 2, budget_kb => 8192) s
 ORDER BY variant COLLATE "C", pattern COLLATE "C", n, distinct_keys;
@@ -62,7 +54,7 @@ FROM ptsort_test_sort('heap', 'shape_int8_i', 9, workers => 2, width => 5000000)
 
 -- Several sorts in one segment; more tuples than words are learned from.
 SELECT variant, s.tuples
-FROM unnest('{heap,index by supports}'::text[]) variant,
+FROM unnest('{heap,index}'::text[]) variant,
 	 ptsort_test_sort(variant, 'shape_int4_i', 5000, workers => 2, sorts => 3) s;
 SELECT tuples, comparisons < 2 * tuples AS few FROM ptsort_test_sort('heap', 'shape_default_i', 210000, budget_kb => 65536);
 RESET ptsort_test.slices;

@@ -6,6 +6,7 @@ extern "C"
 #endif
 #include "ptsort.h"
 #include "nodes/execnodes.h"
+#include "storage/sharedfileset.h"
 typedef struct PtBuild
 {
  Relation heap;
@@ -26,7 +27,6 @@ typedef struct PtBuildOps
  void (*put) (PtBuild *build, PtSort *sort, ItemPointer tid,
       Datum *values, bool *isnull, bool alive);
  void (*load) (PtBuild *build, PtSort *sort);
- void (*scan_done) (PtBuild *build, PtSort *sort);
  Size (*shared_size) (PtBuild *build, int processes, int slices);
  void (*shared_init) (PtBuild *build, int processes, int slices);
  void (*load_slices) (PtBuild *build, PtSort *sort);
