@@ -14,7 +14,7 @@
  *	  constraint.
  *	- relcache invalidation, while a REINDEX of that index is in progress:
  *	  REINDEX, VACUUM FULL, CLUSTER, table rewrites, TRUNCATE, REFRESH.  These
- *	  give the index a new file, which sends an invalidation that arrives
+ *	  give the index a new file, and the invalidation that this sends arrives
  *	  before the build.
  *	- get_relation_info, when the server's planner computes the number of
  *	  workers of a build: everything else, above all CONCURRENTLY, whose build
@@ -22,13 +22,8 @@
  *	  max_parallel_maintenance_workers = 0, the planner does not run, and so
  *	  the server does builds CONCURRENTLY.
  *
- * Nothing depends on whether the pointer is redirected.  If it is not, the
- * server builds the index; if the redirected pointer outlives the build,
- * because the entry does, ptsort_ambuild() decides again next time.  The
- * catalogs do not change.
- *
- * utility.c knows the options of the running statement; this file combines them
- * with the settings into a BtBuildRequest for btbuild.c.
+ * If the pointer is not redirected, the server builds the index; if it outlives
+ * the build, because the entry does, ptsort_ambuild() decides again next time.
  *
  *-------------------------------------------------------------------------
  */
@@ -49,9 +44,7 @@
 #include "catalog/pg_type.h"
 #include "debug.h"
 #include "fault.h"
-#include "hook/ambuild.h"
-#include "hook/planworkers.h"
-#include "hook/utility.h"
+#include "hook/hook.h"
 #include "miscadmin.h"
 #include "optimizer/paths.h"
 #include "optimizer/plancat.h"
@@ -78,10 +71,6 @@ static IndexBuildResult *ptsort_ambuild(Relation heap, Relation index,
 										IndexInfo *indexInfo);
 
 
-/*
- * Redirecting relcache entries to ptsort's ambuild
- */
-
 static bool
 is_user_btree(Relation rel)
 {
@@ -91,9 +80,8 @@ is_user_btree(Relation rel)
 }
 
 /*
- * Make ptsort do the next build of this index.  An entry that has an ambuild
- * other than the server's is redirected already, or belongs to another
- * extension.
+ * Make ptsort do the next build of this index.  An ambuild other than the
+ * server's is ptsort's already, or that of another extension.
  */
 static void
 redirect_build(Relation index)
@@ -110,10 +98,7 @@ redirect_build(Relation index)
 	index->rd_indam = &btree_routine;
 }
 
-/*
- * redirect_build by OID, for an open index.  If the index is not open, closing
- * it here may lose the change, which is harmless.
- */
+/* redirect_build for an open index; closing another one may lose the change. */
 static void
 redirect_build_of(Oid index_oid)
 {
@@ -138,9 +123,8 @@ say_leaving(Relation index, const char *reason)
 
 
 /*
- * True if the build of a new index will run none of the three hooks.  An index
- * that is created CONCURRENTLY is not ready for inserts at first, and is built
- * in another transaction.
+ * True if no hook will run before the build of a new index.  An index that is
+ * created CONCURRENTLY is not ready for inserts at first.
  */
 static bool
 will_escape(Relation index)
@@ -151,13 +135,11 @@ will_escape(Relation index)
 }
 
 /*
- * First hook: the creation of an index
- *
- * The server calls this just before the CommandCounterIncrement() that makes
- * the new index visible.  Until then the relcache entry is a stub without
- * rd_indam, so this function does that increment itself.  (If the server
- * created the trigger of a deferrable constraint first, it did the increment
- * already.)
+ * First hook: the creation of an index.  The server calls this just before the
+ * CommandCounterIncrement() that makes the new index visible.  Until then the
+ * relcache entry is a stub without rd_indam, so this function does that
+ * increment itself, unless the server did it for the trigger of a deferrable
+ * constraint.
  */
 static void
 redirect_new_index(Oid relid)
@@ -234,13 +216,10 @@ ptsort_relcache_callback(Datum arg, Oid relid)
 
 
 /*
- * Third hook: the planner computes the number of workers of a build
- */
-
-/*
- * True if the planner runs for plan_create_index_workers(), which makes a query
- * that has one table, marked as an inheritance parent, and no FROM list.  No
- * other query has that form.
+ * Third hook: the planner computes the number of workers of a build.  True if
+ * it runs for plan_create_index_workers(), which makes a query that has one
+ * table, marked as an inheritance parent, and no FROM list.  No other query has
+ * that form.
  */
 static bool
 plans_an_index_build(PlannerInfo *root, bool inhparent)
@@ -287,14 +266,7 @@ ptsort_get_relation_info(PlannerInfo *root, Oid relationObjectId,
 }
 
 
-/*
- * ptsort's ambuild: which code builds the index, and with how many workers
- */
-
-/*
- * ambuild_why_not: see ambuild.h.  ptsort builds the indexes of all kinds of
- * tables: temporary, unlogged, toast, of any access method.
- */
+/* ptsort builds indexes of temporary and toast tables, too. */
 const char *
 ambuild_why_not(Relation heap)
 {

@@ -36,8 +36,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_proc.h"
 #include "debug.h"
-#include "hook/planworkers.h"
-#include "hook/utility.h"
+#include "hook/hook.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/clauses.h"
@@ -84,7 +83,7 @@ why_not_parallel(Relation heap, Relation index)
 }
 
 /*
- * planworkers_request: see planworkers.h.  max_parallel_maintenance_workers
+ * planworkers_request: see hook.h.  max_parallel_maintenance_workers
  * limits the number, and it is 0 if the build cannot be parallel.
  */
 BtBuildRequest

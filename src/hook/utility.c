@@ -30,7 +30,7 @@
 
 #include "btree/btbuild.h"
 #include "commands/defrem.h"
-#include "hook/utility.h"
+#include "hook/hook.h"
 #include "postmaster/bgworker_internals.h"
 #include "query/sortreport.h"
 #include "tcop/utility.h"

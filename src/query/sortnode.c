@@ -143,7 +143,7 @@ begin_sort(TakenSort *taken)
 
 /*
  * Make a sort ready for rows, reusing the last one if it is of the same kind.
- * Returns false if ptsort gains nothing by sorting.
+ * Returns false if the key has no words.
  */
 static bool
 open_sort(TakenSort *taken)
