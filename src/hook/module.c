@@ -3,8 +3,7 @@
  * module.c
  *	  The module as the server sees it: _PG_init, GUCs and SQL functions.
  *
- * The variables of the GUCs belong to the layers that use them, so that each
- * layer can be read and used without this one.  This file only registers them;
+ * The variables of the GUCs belong to the files that use them;
  * contrib/ptsort_test registers those of debug.h.
  *
  *-------------------------------------------------------------------------
@@ -40,7 +39,6 @@ static const struct config_enum_entry sorts[] = {
 	{NULL, 0, false}
 };
 
-/* The boot value of a setting is the variable's initial value. */
 static void
 define_bool(const char *name, bool *variable, GucContext context,
 			const char *short_desc, const char *long_desc)
@@ -154,8 +152,7 @@ put_last_build_row(ReturnSetInfo *rsinfo, const BtBuildReport *report,
 
 /*
  * Add a participant to the total.  Participants work at the same time, so the
- * total of a time is the longest one.  The total of everything else, peak
- * memory included, is the sum.
+ * total of a time is the longest one; everything else adds up.
  */
 static void
 add_to_total(BtBuildStats *total, const BtBuildStats *stats)

@@ -4,11 +4,10 @@
  *	  The running utility statement, and its options for index builds.
  *
  * The server has no option WITH (parallel_workers = N) for an index.  The
- * ProcessUtility hook removes it from the statement before the server sees it,
- * and keeps it in a StmtContext while the statement runs; it is never stored in
- * the catalogs.  Statements inside that statement (of functions in an index
- * expression, of event triggers) have contexts of their own, which hide the
- * outer request.
+ * ProcessUtility hook removes it from the statement, and keeps it in a
+ * StmtContext while the statement runs.  Statements inside that statement (of
+ * functions in an index expression, of event triggers) have contexts of their
+ * own, which hide the outer request.
  *
  *	CREATE INDEX			The request applies to every index built until the
  *							end of the statement: several on a partitioned
@@ -20,9 +19,8 @@
  *							constraint's request is kept with the columns that
  *							identify its index.
  *
- * The errors about the option are those of the server for a table's
- * parallel_workers.  For other access methods the option stays in the
- * statement, and the server raises its own error.
+ * For other access methods the option stays in the statement, and the server
+ * raises its own error.
  *
  *-------------------------------------------------------------------------
  */
@@ -48,25 +46,21 @@ typedef struct ConstraintRequest
 } ConstraintRequest;
 
 /*
- * A running utility statement.  It lives on the C stack of the ProcessUtility
- * hook, and so survives the commits inside CONCURRENTLY.
+ * A running utility statement.  It lives on the C stack of the hook, and so
+ * survives the commits inside CONCURRENTLY.
  */
 typedef struct StmtContext
 {
 	struct StmtContext *outer;
 	int			index_workers;	/* request of CREATE INDEX, or -1 */
 	List	   *constraints;	/* ConstraintRequests of ALTER TABLE */
-	bool		rewrites;		/* see utility_rewrites */
-	bool		reindexes;		/* see utility_reindexes */
+	bool		rewrites;
+	bool		reindexes;
 } StmtContext;
 
 static StmtContext *current_stmt = NULL;
 
 static ProcessUtility_hook_type prev_ProcessUtility = NULL;
-
-/*
- * Removing WITH (parallel_workers = N) from a statement
- */
 
 /* Returns the option's value; checks and errors are as for the table option. */
 static int
