@@ -3,8 +3,7 @@
 # "gcc -fpreprocessed -dD -E -P" leaves of them): what is in them must be in
 # today's headers, in the same order, and a client compiled with them must work.
 # So must one that knows fewer functions; one that knows more, or another
-# version, gets an error that says so.  And files that ptsort makes in a file set
-# have the names that the headers say.
+# version, gets an error that says so.
 use strict;
 use warnings;
 use FindBin;
@@ -208,17 +207,6 @@ $library = client("$top/include", sub { s/(define PTSORT_API_VERSION) 2/$1 3/ })
 like( call($library, 'abi_sort'),
 	qr/^ERROR:  0A000: extension was compiled against another version of ptsort's interface\nDETAIL:  The extension uses version 3, the installed ptsort offers version 2\.\nHINT:  Recompile the extension with the installed headers\.$/m,
 	'a client of another version: error');
-
-# A build whose load is in slices has files of all kinds.
-my $end = log_end($node);
-$node->safe_psql('postgres', q{
-CREATE TABLE t AS SELECT md5(i::text) AS a FROM generate_series(1, 20000) i;
-SET log_temp_files = 0;
-CREATE INDEX i ON t (a COLLATE "C") WITH (parallel_workers = 2)});
-my $log = slurp_file($node->logfile, $end);
-my %name = map { s/\d+/N/gr => 1 } $log =~ m{temporary file: path "[^"]*fileset/([^"/]+)"}g;
-is(join(' ', sort keys %name), 'ptsort.N.N ptsort.learned.N ptsort.links.N.N',
-	'all names in the file set begin with "ptsort."');
 
 $node->stop;
 done_testing();
