@@ -11,13 +11,13 @@
  * Workers need time to start and to end, and with even one of them the
  * participants write and merge runs, which a serial build in memory need not
  * do.  So small builds are faster without workers.  The model of the time that
- * a serial build takes is, in microseconds,
+ * a serial build takes is, in the time of one row whose key is passed by value,
  *
- *		work = rows * (time per row, by its key) + pages * PAGE_US
+ *		work = rows * (1 or REFERENCE_COST) + pages * PAGE_COST
  *
  * and of a build with w workers, which has w + 1 participants,
  *
- *		work * RUNS_FACTOR / min(w + 1, CPUs) + (w + 2) * WORKER_US
+ *		work * RUNS_FACTOR / min(w + 1, CPUs) + (w + 2) * WORKER_COST
  *
  * The w of the smallest value wins, the smaller w of equal values.  Shared
  * memory, files and waiting for each other cost about as much as two workers.
@@ -50,11 +50,10 @@ int			ptsort_parallel_workers = -1;
  * The constants are measured: builds of 4,000 to 3 million rows of 100 bytes
  * with 0 to 3 workers, on two idle CPUs and on two busy ones.
  */
-#define WORD_US		0.08		/* row: key by value, such as int8 */
-#define BYTES_US	0.22		/* row: key by reference: uuid, numeric, text */
-#define PAGE_US		0.8			/* reading a page that is in a buffer */
-#define RUNS_FACTOR 1.4			/* factor for writing and merging runs */
-#define WORKER_US	6000		/* starting and ending a worker */
+#define REFERENCE_COST	3.0		/* row whose key is passed by reference */
+#define PAGE_COST		10.0	/* reading a page that is in a buffer */
+#define RUNS_FACTOR		1.4		/* factor for writing and merging runs */
+#define WORKER_COST		75000.0 /* starting and ending a worker */
 
 /*
  * Returns why the server's rules forbid a parallel build, or NULL if they allow
@@ -128,29 +127,29 @@ planworkers_request(Relation heap, Relation index, int by_cost)
 }
 
 /*
- * Returns the time per row, by the first column of the index, which decides
+ * Returns the cost of a row, by the first column of the index, which decides
  * nearly all comparisons.
  */
 static double
-row_us(Relation index)
+row_cost(Relation index)
 {
 	return TupleDescAttr(RelationGetDescr(index), 0)->attbyval ?
-		WORD_US : BYTES_US;
+		1.0 : REFERENCE_COST;
 }
 
-/* Returns the time of all builds of the request without workers. */
+/* Returns the cost of all builds of the request without workers. */
 static double
-work_us(const BtBuildRequest *request, Relation heap, Relation index)
+work_cost(const BtBuildRequest *request, Relation heap, Relation index)
 {
 	BlockNumber pages;
 	double		rows;
 	double		visible;
-	double		per_row = row_us(index);
+	double		per_row = row_cost(index);
 
 	estimate_rel_size(heap, NULL, &pages, &rows, &visible);
 	for (int i = 0; i < request->ncandidates; i++)
-		per_row += row_us(request->candidates[i].index);
-	return rows * per_row + pages * PAGE_US;
+		per_row += row_cost(request->candidates[i].index);
+	return rows * per_row + pages * PAGE_COST;
 }
 
 void
@@ -164,16 +163,16 @@ planworkers_limit(BtBuildRequest *request, Relation heap, Relation index)
 	if (request->is_order || ptsort_debug.all_workers || request->workers <= 0)
 		return;
 
-	least = work = work_us(request, heap, index);
+	least = work = work_cost(request, heap, index);
 	for (int w = 1; w <= request->workers; w++)
 	{
 		int			busy = ncpus > 0 ? Min(w + 1, ncpus) : w + 1;
-		double		us = work * RUNS_FACTOR / busy +
-			(1 + request->ncandidates) * (w + 2.0) * WORKER_US;
+		double		cost = work * RUNS_FACTOR / busy +
+			(1 + request->ncandidates) * (w + 2) * WORKER_COST;
 
-		if (us < least)
+		if (cost < least)
 		{
-			least = us;
+			least = cost;
 			best = w;
 		}
 	}
