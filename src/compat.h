@@ -101,10 +101,7 @@ pt_add_permission_info(Query *query, RangeTblEntry *rte)
 #endif
 }
 
-/*
- * pt_sortsupport_from_index fills in the comparison of an index column; 18
- * replaced the strategy number by a flag.
- */
+/* 18 replaced the strategy number by a flag. */
 static inline void
 pt_sortsupport_from_index(Relation index, bool reverse, SortSupport ssup)
 {
@@ -134,10 +131,7 @@ pt_ordering_op_opfamily(Oid operator_, Oid *opfamily, Oid *opcintype)
 									  &comparison);
 }
 
-/*
- * pt_collate_is_c: true if this collation orders strings by their bytes.  Since
- * 18 the locale knows that.
- */
+/* True if a collation orders strings by their bytes. */
 #if PG_VERSION_NUM >= 180000
 #define pt_collate_is_c(collation) \
 	(pg_newlocale_from_collation(collation)->collate_is_c)
@@ -145,10 +139,7 @@ pt_ordering_op_opfamily(Oid operator_, Oid *opfamily, Oid *opcintype)
 #define pt_collate_is_c(collation) lc_collate_is_c(collation)
 #endif
 
-/*
- * pt_collate_is_libc: true if the C library provides this collation.  Before 18
- * the default collation may have no locale.
- */
+/* Before 18 the C library's default collation may have no locale. */
 static inline bool
 pt_collate_is_libc(Oid collation)
 {
@@ -157,7 +148,6 @@ pt_collate_is_libc(Oid collation)
 	return locale == (pg_locale_t) 0 || locale->provider == COLLPROVIDER_LIBC;
 }
 
-/* pt_collate_is_icu: true if ICU provides this collation. */
 static inline bool
 pt_collate_is_icu(Oid collation)
 {
@@ -248,10 +238,7 @@ pt_smgrregistersync(Relation rel, BlockNumber nblocks)
 	return true;
 }
 
-/*
- * 17 can write neighbouring blocks with one system call: smgrwritev().  Before
- * 17, btblocks.c opens the file itself.
- */
+/* 17 can write neighbouring blocks with one system call: smgrwritev(). */
 #if PG_VERSION_NUM >= 170000
 #define PT_SMGR_WRITES_VECTORS
 #endif

@@ -16,9 +16,8 @@
 #include "storage/itemptr.h"
 
 /*
- * pt_copy is memcpy() for a few dozen to a few hundred bytes.  Where gcc 12
- * knows an upper bound of the size it emits "rep movs", which takes longer to
- * start than copying a few hundred bytes; hiding the size prevents that.
+ * pt_copy is memcpy() for up to a few hundred bytes.  Where gcc 12 knows an
+ * upper bound of the size it emits "rep movs", which is slow to start.
  */
 static inline void
 pt_copy(void *target, const void *source, Size size)

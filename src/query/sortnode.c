@@ -4,8 +4,7 @@
  *	  Sort nodes of queries sort by ptsort.
  *
  * Plans do not change: when the executor has built the nodes of a plan, ptsort
- * replaces ExecSort(), the server's function, in each Sort node that it takes
- * over.  Our function differs only in the sort module that it calls.  It
+ * replaces ExecSort() in each Sort node that it takes over.  Our function
  * maintains the fields of the node as ExecSort() does, so that nothing else
  * sees a difference: parents, EXPLAIN, rescans, bounds.
  *
@@ -53,10 +52,8 @@ int			ptsort_min_sort_rows = 200;
 typedef struct TakenSort
 {
 	SortState  *node;
-	ExecProcNodeMtd original;	/* the function before: the server's or that
-								 * of another extension */
-	MemoryContext scratch;		/* for memory that functions of types leave
-								 * behind */
+	ExecProcNodeMtd original;	/* of the server or of another extension */
+	MemoryContext scratch;		/* for what functions of types leave behind */
 	PtSort	   *sort;			/* NULL: not begun */
 	bool		values;			/* it sorts values, not rows */
 	int64		bound;			/* current bound; 0: none */
@@ -82,10 +79,6 @@ static ExecutorFinish_hook_type prev_finish = NULL;
 
 
 /*
- * Sorting
- */
-
-/*
  * Returns the TakenSort of a node, or NULL.  take_sort() put the pointer into a
  * field of the node that only scans of tables use.
  */
@@ -103,7 +96,6 @@ reset_scratch(TakenSort *taken)
 		MemoryContextReset(taken->scratch);
 }
 
-/* End the sort, and report what it did. */
 static void
 end_sort(TakenSort *taken)
 {
@@ -175,7 +167,6 @@ open_sort(TakenSort *taken)
 	return false;
 }
 
-/* Put all rows of the outer node into the sort, and sort them. */
 static void
 put_rows(TakenSort *taken)
 {
@@ -336,10 +327,6 @@ exec_sort(PlanState *planstate)
 	return next_row(taken);
 }
 
-
-/*
- * Taking over nodes
- */
 
 /* True if the key is text that is expensive to compare. */
 static bool
