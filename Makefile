@@ -136,7 +136,7 @@ LAYERS = \
 	$(addprefix query/, \
 		sortreport sortnode) \
 	$(addprefix hook/, \
-		utility planworkers ambuild cluster internals api module)
+		hook utility planworkers ambuild cluster internals api module)
 OBJS = $(foreach f,$(LAYERS),$(if $(wildcard src/$(f).c),src/$(f).o))
 HEADERS_ptsort = $(wildcard include/*.h)
 
@@ -144,7 +144,7 @@ REGRESS := setup $(sort $(filter-out setup,$(patsubst sql/%.sql,%,$(wildcard sql
 
 PG_CFLAGS = -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter \
 	-Wno-sign-compare -Wno-missing-field-initializers
-PG_CPPFLAGS = -DPTSORT_INTERNAL -I$(CURDIR)/include -I$(CURDIR)/src
+PG_CPPFLAGS = -I$(CURDIR)/include -I$(CURDIR)/src
 
 # Bitcode for the server's JIT is of no use here, and clang need not be installed.
 override with_llvm := no

@@ -6,20 +6,12 @@
  * Four headers for four audiences: this one uses the sort, ptsort_parallel.h
  * runs a whole parallel sort with one call, ptsort_variant.h teaches the sort a
  * new kind of tuple, ptsort_build.h runs a whole parallel index build around
- * your callbacks.
+ * your callbacks.  doc/embedding.md begins with a serial sort and has what is
+ * common to all of them: setting up, compatibility, examples.
  *
- * SERIAL SORT
- *
- *		PtSortOptions opt = {.role = PTSORT_SERIAL, .budget = 64 * 1024 * 1024};
- *		PtSort	   *sort = ptsort_begin_datum(INT8OID, Int8LessOperator,
- *											  InvalidOid, false, &opt);
- *
- *		while (more)
- *			ptsort_put_datum(sort, value, isnull);
- *		ptsort_perform(sort);
- *		while (ptsort_get_datum(sort, true, &value, &isnull))
- *			...;
- *		ptsort_end(sort);
+ * A sort is begin, put ..., perform, get ..., end.  If you have many small
+ * sorts, call ptsort_reset() after each and put the next one's tuples: then a
+ * sort of a few tuples costs no more than putting and getting them.
  *
  * PARALLEL SORT
  *
@@ -56,19 +48,26 @@
  *
  * All participants must begin with equal arguments, except the options.
  *
- * MANY SMALL SORTS
+ * CALLBACKS
  *
- * One sort object can sort again and again: ptsort_reset() forgets the tuples
- * and keeps the rest, so that a sort of a few tuples costs no more than putting
- * and getting them.
+ * ptsort_parallel() and ptsort_build() size and create the parallel context,
+ * launch workers, hand out the table's blocks, let the leader take part, add up
+ * tuple counts, WAL and buffer usage, fall back to fewer workers or none, and
+ * clean up.  They call your callbacks in the leader and in the workers.
  *
- *		sort = ptsort_begin_tuple(...);
- *		while (more groups)
- *		{
- *			put, ptsort_perform(sort), get as above;
- *			ptsort_reset(sort);
- *		}
- *		ptsort_end(sort);
+ * - A worker finds your callbacks by library and name: the request names a
+ *	 function of yours that is exported and returns them.  A worker has the
+ *	 leader's transaction, snapshot, user and settings, but none of its
+ *	 variables: pass what it must know in arg, or in shared memory.
+ * - An error in a callback of a worker, and the death of a worker, raise an
+ *	 error in the leader.  The leader may be cancelled at any time.
+ * - The current memory context of every callback is the sort's or build's own
+ *	 in that process: ptsort never resets it, and deletes it at the end.  A
+ *	 callback that is called for each row must free what it allocates, or
+ *	 allocate it in a context of yours that you reset.
+ * - While there are workers, all callbacks run in the server's parallel mode:
+ *	 no process may change catalogs, get a transaction ID or start another
+ *	 parallel operation.
  *
  * RULES FOR ALL FUNCTIONS
  *
@@ -97,17 +96,6 @@
  *	 has found the end, the last tuple.
  * - Not for use by several threads; a PtSort belongs to one process.
  *
- * COMPATIBILITY
- *
- * You call functions through one versioned table, fetched at the first call, so
- * your library does not link against ptsort.  Within one version of the
- * interface (PTSORT_API_VERSION) functions are only appended to that table, and
- * the structs and enums of these headers do not change.  So your library
- * continues to work with every later ptsort of the same version, without being
- * compiled again.  If the installed ptsort has another version, or lacks a
- * function of the headers that you compiled with, the first call raises an
- * error (ERRCODE_FEATURE_NOT_SUPPORTED).
- *
  *-------------------------------------------------------------------------
  */
 #ifndef PTSORT_H
@@ -126,10 +114,9 @@ extern "C"
 #include "executor/tuptable.h"
 #include "fmgr.h"
 #include "storage/dsm.h"
-#include "storage/sharedfileset.h"
 #include "utils/relcache.h"
 
-/* Version of the interface in the four headers; see COMPATIBILITY above. */
+/* Version of the interface in the four headers. */
 #define PTSORT_API_VERSION 2
 
 /* Smallest budget of one sort object, in bytes. */
@@ -149,9 +136,7 @@ struct PtBuildResult;
 struct PtParallel;
 struct PtParallelRequest;
 struct PtParallelResult;
-struct PtSortKey;
 struct PtSortVariant;
-struct SortSupportData;
 
 /* What the sort object is for; see "PARALLEL SORT" above. */
 typedef enum PtSortRole
@@ -235,93 +220,199 @@ typedef struct PtSortStats
 } PtSortStats;
 
 /*
- * PtSortApi: the table of functions.  Use the inline functions below instead;
- * they need the full declaration.  The order is part of the ABI, and new
- * functions go to the end.
+ * PtSortApi: the functions.  You call perform as ptsort_perform(), and so on.
+ * The order is part of the ABI, and new functions go to the end.
  */
 typedef struct PtSortApi
 {
 	uint32		version;		/* PTSORT_API_VERSION */
 	uint32		size;			/* sizeof(PtSortApi) of the library */
 
-	/* ptsort.h */
+	/*
+	 * Return the bytes that a sort by at most 'processes' processes needs in
+	 * shared memory.  Count the leader's process, whether or not it will
+	 * sort, and all workers that you may launch; they are numbered 0 to
+	 * processes - 1.  Everywhere, a number of processes is 1 to
+	 * PTSORT_MAX_PROCESSES.
+	 */
 	Size		(*shared_estimate) (int processes);
+
+	/*
+	 * Turn memory of ptsort_shared_estimate() bytes in the given segment,
+	 * MAXALIGNed, into the shared block of one sort and attach this process
+	 * to it.
+	 */
 	void		(*shared_init) (PtSortShared *shared, int processes,
 								dsm_segment *segment);
+
+	/*
+	 * Make the block usable in a worker process.  Call it once for each
+	 * process and block.
+	 */
 	void		(*shared_attach) (PtSortShared *shared, dsm_segment *segment);
+
+	/*
+	 * Return the number of slices of a parallel sort whose block was made for
+	 * 'processes' processes.  Some may be empty.
+	 */
 	int			(*shared_slices) (int processes);
-	SharedFileSet *(*shared_fileset) (PtSortShared *shared);
-	bool		(*shared_stats) (PtSortShared *shared, int participant,
-								 PtSortStats *stats);
+
+	/*
+	 * Start a sort of index tuples by the key columns of a btree index and
+	 * then by heap TID.  With unique, two live tuples with equal keys raise
+	 * the server's own unique violation in put, perform or get; nulls are
+	 * distinct unless nulls_not_distinct.  Both relations must stay open. The
+	 * index's access method is the server's btree.  For another access method
+	 * use datums, minimal tuples or a variant of your own.
+	 */
 	PtSort	   *(*begin_index) (Relation heap, Relation index, bool unique,
 								bool nulls_not_distinct,
 								const PtSortOptions *options);
+
+	/*
+	 * Add one index tuple made of all the index's columns.  A tuple that is
+	 * not alive (recently dead) takes no part in uniqueness.
+	 */
 	void		(*put_index) (PtSort *sort, ItemPointer tid,
 							  const Datum *values, const bool *isnull,
 							  bool alive);
+
+	/* Return the next index tuple in order, NULL at the end. */
 	IndexTuple	(*get_index) (PtSort *sort, bool forward);
+
+	/*
+	 * Start a sort of a table's rows by the key columns of one of its btree
+	 * indexes, expressions included, and then by TID: what CLUSTER needs.
+	 * 'desc' describes the rows and is copied.  It is the descriptor of the
+	 * index's table, or has the columns that the index uses at the same
+	 * numbers.  The predicate of a partial index is ignored.  The index must
+	 * stay open.  put, perform, get and next_slice evaluate its expressions,
+	 * in the caller's security context and with its active snapshot.
+	 */
+	PtSort	   *(*begin_heap) (TupleDesc desc, Relation index,
+							   const PtSortOptions *options);
+
+	/*
+	 * Add a copy of a row: the tuple with all of its header, its TID (t_self)
+	 * and its table (t_tableOid).  Toast pointers stay unchanged.
+	 */
+	void		(*put_heap) (PtSort *sort, HeapTuple tuple);
+
+	/*
+	 * Return the next row in order, bit by bit as it was put, NULL at the
+	 * end.  It may be modified in place unless the sort has random access.
+	 */
+	HeapTuple	(*get_heap) (PtSort *sort, bool forward);
+
+	/*
+	 * Start a sort of single values of a type by an operator that is the
+	 * "less" or "greater" member of a btree operator class.
+	 */
 	PtSort	   *(*begin_datum) (Oid type, Oid lt_operator, Oid collation,
 								bool nulls_first,
 								const PtSortOptions *options);
+
+	/* Add one value, which is copied (and detoasted). */
 	void		(*put_datum) (PtSort *sort, Datum value, bool isnull);
+
+	/*
+	 * Get the next value and return true, or false at the end.  By-reference
+	 * values point into the sort.
+	 */
 	bool		(*get_datum) (PtSort *sort, bool forward, Datum *value,
 							  bool *isnull);
+
+	/*
+	 * Start a sort of minimal tuples by nkeys columns, each with its
+	 * operator, collation and place of nulls.  The descriptor is copied.
+	 */
 	PtSort	   *(*begin_tuple) (TupleDesc desc, int nkeys,
 								const AttrNumber *attnums,
 								const Oid *lt_operators,
 								const Oid *collations,
 								const bool *nulls_first,
 								const PtSortOptions *options);
+
+	/* Add a copy of the tuple, or of the slot's tuple. */
 	void		(*put_tuple) (PtSort *sort, MinimalTuple tuple);
 	void		(*put_slot) (PtSort *sort, TupleTableSlot *slot);
+
+	/* Return the next tuple in order, NULL at the end. */
 	MinimalTuple (*get_tuple) (PtSort *sort, bool forward);
+
+	/*
+	 * Store the next tuple into a slot of minimal tuples, not copied; at the
+	 * end clear the slot and return false.
+	 */
 	bool		(*get_slot) (PtSort *sort, bool forward, TupleTableSlot *slot);
+
+	/*
+	 * Sort the tuples put.  WORKER: write runs and announce them.  LEADER,
+	 * SLICE_LEADER: wait for all participants' runs.  SLICE: wait for the
+	 * SLICE_LEADER's plan.  Call it once per sort.
+	 */
 	void		(*perform) (PtSort *sort);
+
+	/*
+	 * Claim a slice that no process has claimed and make get return its
+	 * tuples; false if there is none left.  *slice is its number, from 0, or
+	 * -1 at the end.  SLICE_LEADER and SLICE.  You can also read a SERIAL
+	 * sort like this: as slice 0, which is all of it.
+	 */
 	bool		(*next_slice) (PtSort *sort, int *slice);
+
+	/*
+	 * Return the number of tuples in the merged stream before the slice that
+	 * ptsort_next_slice claimed last; an error if it claimed none, or none
+	 * was left.  So you can write a slice to its place in an array, no matter
+	 * which process writes the slices before it.
+	 */
 	int64		(*slice_start) (PtSort *sort);
+
+	/*
+	 * Go back to the start and set the mark there.  Needs random_access, as
+	 * do the next two.
+	 */
 	void		(*rescan) (PtSort *sort);
+
+	/* Remember the current position; at first it is the start. */
 	void		(*mark) (PtSort *sort);
+
+	/* Go back to the marked position. */
 	void		(*restore) (PtSort *sort);
+
+	/*
+	 * Return a SERIAL sort, in any state, to its state after begin: without
+	 * tuples or temporary files, and ready for put.  It keeps its options,
+	 * what it learned about the keys, its statistics, and a little memory.  A
+	 * sort in which perform or put raised an error cannot be reset
+	 * (ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE).
+	 */
+	void		(*reset) (PtSort *sort);
+
+	/* Free the sort.  A worker's runs stay in the shared file set. */
 	void		(*end) (PtSort *sort);
+
+	/* Fill in the statistics of this sort object. */
 	void		(*stats) (PtSort *sort, PtSortStats *stats);
 
 	/* ptsort_variant.h */
-	struct PtSortKey *(*key_columns) (int ncolumns, const Oid *lt_operators,
-									  const Oid *collations,
-									  const bool *nulls_first);
-	int			(*key_nwords) (const struct PtSortKey *key);
-	void		(*key_words) (struct PtSortKey *key, const Datum *values,
-							  const bool *isnull, uint64 *words);
-	struct SortSupportData *(*key_support) (struct PtSortKey *key);
 	PtSort	   *(*begin) (const struct PtSortVariant *variant, void *state,
 						  int nwords, MemoryContext context,
 						  const PtSortOptions *options);
-	void	   *(*state) (PtSort *sort, const struct PtSortVariant *variant);
 	void		(*put) (PtSort *sort, const void *tuple, Size size,
 						const uint64 *words);
+	void	   *(*reserve) (PtSort *sort, Size size);
+	void		(*commit) (PtSort *sort, const uint64 *words);
 	const void *(*get) (PtSort *sort, bool forward, Size *size);
 	const uint64 *(*get_entries) (PtSort *sort, int *n);
 
 	/* ptsort_build.h */
 	struct PtBuildResult *(*build) (const struct PtBuildRequest *request);
 
-	/* ptsort_variant.h */
-	void	   *(*reserve) (PtSort *sort, Size size);
-	void		(*commit) (PtSort *sort, const uint64 *words);
-
 	/* ptsort_parallel.h */
 	struct PtParallel *(*parallel) (const struct PtParallelRequest *request);
 	struct PtParallelResult *(*parallel_end) (struct PtParallel *parallel);
-	void		(*parallel_worker) (dsm_segment *segment, shm_toc *toc);
-
-	/* ptsort.h */
-	void		(*reset) (PtSort *sort);
-
-	/* more of ptsort.h */
-	PtSort	   *(*begin_heap) (TupleDesc desc, Relation index,
-							   const PtSortOptions *options);
-	void		(*put_heap) (PtSort *sort, HeapTuple tuple);
-	HeapTuple	(*get_heap) (PtSort *sort, bool forward);
 } PtSortApi;
 
 /*
@@ -332,7 +423,6 @@ typedef struct PtSortApi
  */
 typedef const PtSortApi *(*PtSortGetApi) (uint32 version, uint32 size);
 
-#ifndef PTSORT_INTERNAL
 static inline const PtSortApi *
 ptsort_api(void)
 {
@@ -348,304 +438,34 @@ ptsort_api(void)
 	}
 	return api;
 }
-#else
-/* Inside the library the table is known at link time. */
-extern const PtSortApi ptsort_api_table;
-#define ptsort_api()	(&ptsort_api_table)
-#endif
 
-/*
- * ptsort_shared_estimate returns the bytes that a sort by at most 'processes'
- * processes needs in shared memory.  Count the leader's process, whether or not
- * it will sort, and all workers that you may launch; they are numbered 0 to
- * processes - 1.  Everywhere, a number of processes is 1 to
- * PTSORT_MAX_PROCESSES.
- */
-static inline Size
-ptsort_shared_estimate(int processes)
-{
-	return ptsort_api()->shared_estimate(processes);
-}
-
-/*
- * ptsort_shared_init turns memory of ptsort_shared_estimate() bytes in the
- * given segment, MAXALIGNed, into the shared block of one sort and attaches
- * this process to it.
- */
-static inline void
-ptsort_shared_init(PtSortShared *shared, int processes, dsm_segment *segment)
-{
-	ptsort_api()->shared_init(shared, processes, segment);
-}
-
-/*
- * ptsort_shared_attach makes the block usable in a worker process.  Call it
- * once for each process and block.
- */
-static inline void
-ptsort_shared_attach(PtSortShared *shared, dsm_segment *segment)
-{
-	ptsort_api()->shared_attach(shared, segment);
-}
-
-/*
- * ptsort_shared_slices returns the number of slices of a parallel sort whose
- * block was made for 'processes' processes.  Some may be empty.
- */
-static inline int
-ptsort_shared_slices(int processes)
-{
-	return ptsort_api()->shared_slices(processes);
-}
-
-/*
- * ptsort_shared_fileset returns the sort's file set, for more files of the
- * participants.  Those whose names begin with "ptsort." are ptsort's own.
- */
-static inline SharedFileSet *
-ptsort_shared_fileset(PtSortShared *shared)
-{
-	return ptsort_api()->shared_fileset(shared);
-}
-
-/*
- * ptsort_shared_stats copies the statistics of the PTSORT_WORKER sort of the
- * process with this number.  False if there is none, or it is not performed
- * yet.
- */
-static inline bool
-ptsort_shared_stats(PtSortShared *shared, int participant, PtSortStats *stats)
-{
-	return ptsort_api()->shared_stats(shared, participant, stats);
-}
-
-/*
- * ptsort_begin_index starts a sort of index tuples by the key columns of a
- * btree index and then by heap TID.  With unique, two live tuples with equal
- * keys raise the server's own unique violation in put, perform or get; nulls
- * are distinct unless nulls_not_distinct.  Both relations must stay open.  The
- * index's access method is the server's btree.  For another access method use
- * datums, minimal tuples or a variant of your own.
- */
-static inline PtSort *
-ptsort_begin_index(Relation heap, Relation index, bool unique,
-				   bool nulls_not_distinct, const PtSortOptions *options)
-{
-	return ptsort_api()->begin_index(heap, index, unique, nulls_not_distinct,
-									 options);
-}
-
-/*
- * ptsort_put_index adds one index tuple made of all the index's columns.  A
- * tuple that is not alive (recently dead) takes no part in uniqueness.
- */
-static inline void
-ptsort_put_index(PtSort *sort, ItemPointer tid, const Datum *values,
-				 const bool *isnull, bool alive)
-{
-	ptsort_api()->put_index(sort, tid, values, isnull, alive);
-}
-
-/* ptsort_get_index returns the next index tuple in order, NULL at the end. */
-static inline IndexTuple
-ptsort_get_index(PtSort *sort, bool forward)
-{
-	return ptsort_api()->get_index(sort, forward);
-}
-
-/*
- * ptsort_begin_heap starts a sort of a table's rows by the key columns of one
- * of its btree indexes, expressions included, and then by TID: what CLUSTER
- * needs.  'desc' describes the rows and is copied.  It is the descriptor of the
- * index's table, or has the columns that the index uses at the same numbers.
- * The predicate of a partial index is ignored.  The index must stay open.  put,
- * perform, get and next_slice evaluate its expressions, in the caller's
- * security context and with its active snapshot.
- */
-static inline PtSort *
-ptsort_begin_heap(TupleDesc desc, Relation index, const PtSortOptions *options)
-{
-	return ptsort_api()->begin_heap(desc, index, options);
-}
-
-/*
- * ptsort_put_heap adds a copy of a row: the tuple with all of its header, its
- * TID (t_self) and its table (t_tableOid).  Toast pointers stay unchanged.
- */
-static inline void
-ptsort_put_heap(PtSort *sort, HeapTuple tuple)
-{
-	ptsort_api()->put_heap(sort, tuple);
-}
-
-/*
- * ptsort_get_heap returns the next row in order, bit by bit as it was put, NULL
- * at the end.  It may be modified in place unless the sort has random access.
- */
-static inline HeapTuple
-ptsort_get_heap(PtSort *sort, bool forward)
-{
-	return ptsort_api()->get_heap(sort, forward);
-}
-
-/*
- * ptsort_begin_datum starts a sort of single values of a type by an operator
- * that is the "less" or "greater" member of a btree operator class.
- */
-static inline PtSort *
-ptsort_begin_datum(Oid type, Oid lt_operator, Oid collation, bool nulls_first,
-				   const PtSortOptions *options)
-{
-	return ptsort_api()->begin_datum(type, lt_operator, collation, nulls_first,
-									 options);
-}
-
-/* ptsort_put_datum adds one value, which is copied (and detoasted). */
-static inline void
-ptsort_put_datum(PtSort *sort, Datum value, bool isnull)
-{
-	ptsort_api()->put_datum(sort, value, isnull);
-}
-
-/*
- * ptsort_get_datum gets the next value and returns true, or false at the end.
- * By-reference values point into the sort.
- */
-static inline bool
-ptsort_get_datum(PtSort *sort, bool forward, Datum *value, bool *isnull)
-{
-	return ptsort_api()->get_datum(sort, forward, value, isnull);
-}
-
-/*
- * ptsort_begin_tuple starts a sort of minimal tuples by nkeys columns, each
- * with its operator, collation and place of nulls.  The descriptor is copied.
- */
-static inline PtSort *
-ptsort_begin_tuple(TupleDesc desc, int nkeys, const AttrNumber *attnums,
-				   const Oid *lt_operators, const Oid *collations,
-				   const bool *nulls_first, const PtSortOptions *options)
-{
-	return ptsort_api()->begin_tuple(desc, nkeys, attnums, lt_operators,
-									 collations, nulls_first, options);
-}
-
-/* ptsort_put_tuple adds a copy of the tuple. */
-static inline void
-ptsort_put_tuple(PtSort *sort, MinimalTuple tuple)
-{
-	ptsort_api()->put_tuple(sort, tuple);
-}
-
-/* ptsort_put_slot adds a copy of the slot's tuple. */
-static inline void
-ptsort_put_slot(PtSort *sort, TupleTableSlot *slot)
-{
-	ptsort_api()->put_slot(sort, slot);
-}
-
-/* ptsort_get_tuple returns the next tuple in order, NULL at the end. */
-static inline MinimalTuple
-ptsort_get_tuple(PtSort *sort, bool forward)
-{
-	return ptsort_api()->get_tuple(sort, forward);
-}
-
-/*
- * ptsort_get_slot stores the next tuple into a slot of minimal tuples, not
- * copied; at the end it clears the slot and returns false.
- */
-static inline bool
-ptsort_get_slot(PtSort *sort, bool forward, TupleTableSlot *slot)
-{
-	return ptsort_api()->get_slot(sort, forward, slot);
-}
-
-/*
- * ptsort_perform sorts the tuples put.  WORKER: writes runs and announces them.
- * LEADER, SLICE_LEADER: waits for all participants' runs.  SLICE: waits for the
- * SLICE_LEADER's plan.  Call it once per sort.
- */
-static inline void
-ptsort_perform(PtSort *sort)
-{
-	ptsort_api()->perform(sort);
-}
-
-/*
- * ptsort_next_slice claims a slice that no process has claimed and makes get
- * return its tuples; false if there is none left.  *slice is its number, from
- * 0, or -1 at the end.  SLICE_LEADER and SLICE.  You can also read a SERIAL
- * sort like this: as slice 0, which is all of it.
- */
-static inline bool
-ptsort_next_slice(PtSort *sort, int *slice)
-{
-	return ptsort_api()->next_slice(sort, slice);
-}
-
-/*
- * ptsort_slice_start returns the number of tuples in the merged stream before
- * the slice that ptsort_next_slice claimed last; an error if it claimed none,
- * or none was left.  So you can write a slice to its place in an array, no
- * matter which process writes the slices before it.
- */
-static inline int64
-ptsort_slice_start(PtSort *sort)
-{
-	return ptsort_api()->slice_start(sort);
-}
-
-/*
- * ptsort_rescan goes back to the start and sets the mark there.  Needs
- * random_access, as do the next two.
- */
-static inline void
-ptsort_rescan(PtSort *sort)
-{
-	ptsort_api()->rescan(sort);
-}
-
-/* ptsort_mark remembers the current position; at first it is the start. */
-static inline void
-ptsort_mark(PtSort *sort)
-{
-	ptsort_api()->mark(sort);
-}
-
-/* ptsort_restore goes back to the marked position. */
-static inline void
-ptsort_restore(PtSort *sort)
-{
-	ptsort_api()->restore(sort);
-}
-
-/* ptsort_end frees the sort.  A worker's runs stay in the shared file set. */
-static inline void
-ptsort_end(PtSort *sort)
-{
-	ptsort_api()->end(sort);
-}
-
-/* ptsort_stats fills in the statistics of this sort object. */
-static inline void
-ptsort_stats(PtSort *sort, PtSortStats *stats)
-{
-	ptsort_api()->stats(sort, stats);
-}
-
-/*
- * ptsort_reset returns a SERIAL sort, in any state, to its state after begin:
- * without tuples or temporary files, and ready for put.  It keeps its options,
- * what it learned about the keys, its statistics, and a little memory.  A sort
- * in which perform or put raised an error cannot be reset
- * (ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE).
- */
-static inline void
-ptsort_reset(PtSort *sort)
-{
-	ptsort_api()->reset(sort);
-}
+#define ptsort_shared_estimate	(ptsort_api()->shared_estimate)
+#define ptsort_shared_init		(ptsort_api()->shared_init)
+#define ptsort_shared_attach	(ptsort_api()->shared_attach)
+#define ptsort_shared_slices	(ptsort_api()->shared_slices)
+#define ptsort_begin_index		(ptsort_api()->begin_index)
+#define ptsort_put_index		(ptsort_api()->put_index)
+#define ptsort_get_index		(ptsort_api()->get_index)
+#define ptsort_begin_heap		(ptsort_api()->begin_heap)
+#define ptsort_put_heap			(ptsort_api()->put_heap)
+#define ptsort_get_heap			(ptsort_api()->get_heap)
+#define ptsort_begin_datum		(ptsort_api()->begin_datum)
+#define ptsort_put_datum		(ptsort_api()->put_datum)
+#define ptsort_get_datum		(ptsort_api()->get_datum)
+#define ptsort_begin_tuple		(ptsort_api()->begin_tuple)
+#define ptsort_put_tuple		(ptsort_api()->put_tuple)
+#define ptsort_put_slot			(ptsort_api()->put_slot)
+#define ptsort_get_tuple		(ptsort_api()->get_tuple)
+#define ptsort_get_slot			(ptsort_api()->get_slot)
+#define ptsort_perform			(ptsort_api()->perform)
+#define ptsort_next_slice		(ptsort_api()->next_slice)
+#define ptsort_slice_start		(ptsort_api()->slice_start)
+#define ptsort_rescan			(ptsort_api()->rescan)
+#define ptsort_mark				(ptsort_api()->mark)
+#define ptsort_restore			(ptsort_api()->restore)
+#define ptsort_reset			(ptsort_api()->reset)
+#define ptsort_end				(ptsort_api()->end)
+#define ptsort_stats			(ptsort_api()->stats)
 
 /* ptsort_method_name returns a method's name as in EXPLAIN. */
 static inline const char *

@@ -4,11 +4,8 @@
  *	  Run a parallel index build around your callbacks.
  *
  * ptsort_build() does what every index access method otherwise copies from the
- * server's btree code: it sizes and creates the parallel context, launches
- * workers, opens and locks the relations in them, hands out the table's
- * blocks, lets the leader take part, collects tuple counts, WAL and buffer
- * usage, falls back to a build without workers when none starts, and cleans
- * up.  You write the middle:
+ * server's btree code; see CALLBACKS in ptsort.h.  It also opens and locks the
+ * relations in the workers.  You write the middle:
  *
  *		static PtSort *
  *		my_begin(PtBuild *build, const PtSortOptions *options)
@@ -51,39 +48,21 @@
  *
  *		leader						every participant
  *		shared_size, shared_init
- *									begin, put ..., scan_done
+ *									begin, put ...
  *									begin, load_slices
  *		finish
  *
  * or, if you cannot load in slices:
  *
- *									begin, put ..., scan_done
+ *									begin, put ...
  *		begin, load
  *
  * A build without workers is the same with the leader as the only participant
  * and one slice; it begins one sort, which it puts into and loads from.
  *
- * MEMORY
+ * The sort copies its input: the values of put need not outlive the call.
  *
- * The current memory context of every callback is the build's own in that
- * process.  ptsort never resets it during the build, and deletes it when the
- * build ends in that process.  So allocations of begin, shared_init and
- * load_slices last until then.  put must free what it allocates, or allocate it
- * in a context of yours that you reset.  The sort copies its input: the values
- * of put need not outlive the call.  The result of ptsort_build() is in its
- * caller's context.
- *
- * OPTIONS
- *
- * ptsort takes WITH (parallel_workers = N) out of statements for btree indexes
- * only.  Another access method can declare an option of that name in its
- * amoptions; it is then stored with the index, and dumped.
- *
- * PARALLEL MODE
- *
- * If there are workers, all callbacks run in the server's parallel mode: no
- * process may change catalogs, get a transaction ID or start another parallel
- * operation.  Each may extend the index and write its pages, with WAL.  Since
+ * Each process may extend the index and write its pages, with WAL.  Since
  * several processes may extend it at the same time, they must hold the
  * relation's extension lock.  contrib/ptsort_am is an access method that does.
  *
@@ -121,10 +100,6 @@ typedef struct PtBuild
 								 * ... the workers */
 	void	   *shared;			/* memory of shared_size() bytes, zeroed and
 								 * MAXALIGNed; NULL without that callback */
-	SharedFileSet *fileset;		/* for files from process to process, in
-								 * load_slices and finish; NULL if there are
-								 * no workers.  Names as for
-								 * ptsort_shared_fileset() */
 	void	   *local;			/* yours, per participant, NULL at first */
 } PtBuild;
 
@@ -141,8 +116,8 @@ typedef struct PtBuildOps
 	PtSort	   *(*begin) (PtBuild *build, const PtSortOptions *options);
 
 	/*
-	 * In every participant: put one tuple of the table into the sort, or keep
-	 * it until scan_done.  Arguments as in IndexBuildCallback.
+	 * In every participant: put one tuple of the table into the sort.
+	 * Arguments as in IndexBuildCallback.
 	 */
 	void		(*put) (PtBuild *build, PtSort *sort, ItemPointer tid,
 						Datum *values, bool *isnull, bool alive);
@@ -153,9 +128,6 @@ typedef struct PtBuildOps
 	 * build; you must not.
 	 */
 	void		(*load) (PtBuild *build, PtSort *sort);
-
-	/* Optional, in every participant: put what is still held back. */
-	void		(*scan_done) (PtBuild *build, PtSort *sort);
 
 	/*
 	 * Optional, in the leader: return the bytes of shared memory that the

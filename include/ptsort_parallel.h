@@ -3,11 +3,8 @@
  * ptsort_parallel.h
  *	  Sort a table, or anything else, in parallel with one call.
  *
- * ptsort_parallel() does all that steps 1 to 5 of ptsort.h leave to you: it
- * sizes and creates the parallel context, launches workers, hands out the
- * table's blocks, lets the leader take part, collects the runs, adds up WAL and
- * buffer usage, and falls back to fewer workers or none.  You define what to
- * sort, and how:
+ * ptsort_parallel() does all that steps 1 to 5 of ptsort.h leave to you.  You
+ * define what to sort, and how:
  *
  *		static PtSort *
  *		my_begin(PtParallel *parallel, const PtSortOptions *options)
@@ -47,13 +44,10 @@
  *		shared_size, shared_init
  *									begin, put ..., fill
  *									begin, read_slices
- *									done
  *
- * Without read_slices there is one more begin in the leader, and done comes in
- * ptsort_parallel_end().  Without workers the leader is the only participant,
- * and begins one sort, which it puts into and reads from.
- *
- * WORKERS
+ * Without read_slices there is one more begin in the leader.  Without workers
+ * the leader is the only participant, and begins one sort, which it puts into
+ * and reads from.
  *
  * ptsort launches no worker where none is possible: in a parallel worker or
  * while a parallel query runs, for a temporary table, for a table that another
@@ -63,51 +57,8 @@
  * of workers.  The result is the same.  You decide how many to request, and
  * apply other limits, such as max_parallel_workers_per_gather.
  *
- * A worker finds your callbacks by library and name.  It has the leader's
- * transaction, snapshot, user and settings, but none of its variables: pass
- * what it must know in arg, or in shared memory.
- *
- * An error in a callback of a worker, and the death of a worker, raise an error
- * in the leader.  The leader may be cancelled at any time.  After an error you
- * need not call anything.
- *
- * PARALLEL MODE
- *
- * While there are workers, all callbacks run in the server's parallel mode: no
- * process may change the database, get a transaction ID or start another
- * parallel operation.  When ptsort_parallel() returns, the workers have ended
- * and parallel mode as well, so it does not restrict code that reads the
- * stream.  Do not call EnterParallelMode(), except with a context of your own.
- *
- * A CONTEXT OF YOUR OWN
- *
- * For workers that do more than sort, or have more in the segment than arg and
- * shared memory, make the parallel context yourself:
- *
- *		EnterParallelMode();
- *		pcxt = CreateParallelContext("my_extension", "my_worker_main", 2);
- *		shm_toc_estimate_chunk(&pcxt->estimator, ...);	and keys: your own
- *		request.context = pcxt;
- *		parallel = ptsort_parallel(&request);
- *		...
- *		ptsort_parallel_end(parallel);
- *		DestroyParallelContext(pcxt);
- *		ExitParallelMode();
- *
- * ptsort_parallel() reserves its own memory as well, makes the segment, and
- * launches.  Allocate yours in shared_init, from parallel->toc, under keys
- * below PTSORT_PARALLEL_KEYS (unless they exist: if no worker starts, ptsort
- * calls it again).  Each worker calls ptsort_parallel_worker() once; if your
- * workers do nothing else, name PTSORT_PARALLEL_MAIN in PTSORT_PARALLEL_LIBRARY
- * instead of a function of yours.  Parallel mode lasts until you end it, and
- * ptsort_parallel_end() waits until your workers have ended.  There may be one
- * ptsort_parallel() for each context.
- *
- * MEMORY
- *
- * As in ptsort_build.h: the current memory context of every callback is the
- * sort's own in that process, a child of the one in which ptsort_parallel() was
- * called, and is deleted at the end.  put must free what it allocates.
+ * When ptsort_parallel() returns, the workers have ended and parallel mode as
+ * well, so it does not restrict code that reads the stream.
  *
  * The rules of ptsort.h hold here as well.
  *
@@ -122,15 +73,7 @@ extern "C"
 #endif
 
 #include "ptsort.h"
-#include "storage/shm_toc.h"
 #include "utils/snapshot.h"
-
-/* The main function of workers that only sort, for CreateParallelContext(). */
-#define PTSORT_PARALLEL_LIBRARY "ptsort"
-#define PTSORT_PARALLEL_MAIN	"ptsort_parallel_main"
-
-/* Keys of a table of contents from here on are ptsort's own. */
-#define PTSORT_PARALLEL_KEYS	UINT64CONST(0xB700000000000000)
 
 /*
  * PtParallel: one participant's view of the sort, an argument of each callback
@@ -151,11 +94,6 @@ typedef struct PtParallel
 								 * ... the workers */
 	void	   *shared;			/* memory of shared_size() bytes, zeroed and
 								 * MAXALIGNed; NULL without that callback */
-	SharedFileSet *fileset;		/* for files from process to process; NULL if
-								 * there are no workers.  Names as for
-								 * ptsort_shared_fileset() */
-	shm_toc    *toc;			/* of the segment; without workers NULL, or
-								 * that of your own context */
 	PtSort	   *stream;			/* leader, once ptsort_parallel() returned:
 								 * the sort to read; NULL with read_slices */
 	void	   *local;			/* yours, per participant, NULL at first */
@@ -210,12 +148,6 @@ typedef struct PtParallelOps
 	/* Optional, in the leader, before the launch: fill in shared memory. */
 	void		(*shared_init) (PtParallel *parallel, int processes,
 								int slices);
-
-	/*
-	 * Optional, in every participant: its last callback.  Close what you
-	 * opened.  Not called after an error.
-	 */
-	void		(*done) (PtParallel *parallel);
 } PtParallelOps;
 
 /*
@@ -234,11 +166,7 @@ typedef struct PtParallelRequest
 	Snapshot	snapshot;		/* for the table; NULL: the active one */
 	int64		budget;			/* bytes for all participants together */
 	int			workers;		/* parallel workers wanted, 0 = none; fewer
-								 * may start.  With a context of your own,
-								 * that context gives the number */
-	bool		workers_only;	/* if there are workers, the leader's process
-								 * puts nothing */
-	ParallelContext *context;	/* a context of your own, or NULL */
+								 * may start */
 } PtParallelRequest;
 
 typedef const PtParallelOps *(*PtParallelGetOps) (void);
@@ -289,16 +217,6 @@ static inline PtParallelResult *
 ptsort_parallel_end(PtParallel *parallel)
 {
 	return ptsort_api()->parallel_end(parallel);
-}
-
-/*
- * ptsort_parallel_worker takes part as a worker of a context of your own.  Its
- * arguments are those of your worker's main function.
- */
-static inline void
-ptsort_parallel_worker(dsm_segment *segment, shm_toc *toc)
-{
-	ptsort_api()->parallel_worker(segment, toc);
 }
 
 #ifdef __cplusplus

@@ -11,8 +11,7 @@
  *
  * The *words*, 0 to PTSORT_MAX_WORDS of them, are a sort key that decides
  * quickly: compared as unsigned integers, first word first.  Words never
- * contradict the order of the tuples, but may leave ties.  Make them yourself,
- * or have a PtSortKey make them from the values of the key columns.
+ * contradict the order of the tuples, but may leave ties.
  *
  * The *image* is the tuple itself.  A flat image is a sequence of bytes
  * without pointers, at a MAXALIGNed address, of any size up to 1 GB.  It begins
@@ -27,13 +26,10 @@
  * integer, so a tuple must fit in these words.  (PtSortOptions.stable has no
  * effect: tuples with equal words and equal images are identical.)
  *
- *		MemoryContext context = AllocSetContextCreate(...);
- *		(in it) MyState *state = ...; state->key = ptsort_key_columns(...);
- *		PtSort *sort = ptsort_begin(&my_variant, state,
- *									ptsort_key_nwords(state->key), context,
+ *		PtSort *sort = ptsort_begin(&my_variant, state, nwords, context,
  *									options);
  *
- *		put:	make the image; ptsort_key_words(key, values, isnull, words);
+ *		put:	make the image and its words;
  *				ptsort_put(sort, image, size, words);
  *		or:		image = ptsort_reserve(sort, size); make it there;
  *				ptsort_commit(sort, words);
@@ -51,7 +47,6 @@ extern "C"
 #endif
 
 #include "ptsort.h"
-#include "utils/sortsupport.h"
 
 /* Most 64-bit words a sort key can have. */
 #define PTSORT_MAX_WORDS	2
@@ -92,62 +87,6 @@ typedef struct PtSortVariant
 } PtSortVariant;
 
 /*
- * PtSortKey: how key columns become words and how they compare.  Lives in the
- * memory context that is current when it is made.
- */
-typedef struct PtSortKey PtSortKey;
-
-/*
- * ptsort_key_columns makes a key of 1 to MaxTupleAttributeNumber columns; each
- * has an operator, the "less" or "greater" member of a btree operator class, a
- * collation, and a place for nulls.  The arrays are not kept.
- *
- * In a collation of the C library other than "C" the word of a string holds its
- * first three or four characters.  Sorts of ptsort's own tuples have better
- * words for this text.
- */
-static inline PtSortKey *
-ptsort_key_columns(int ncolumns, const Oid *lt_operators,
-				   const Oid *collations, const bool *nulls_first)
-{
-	return ptsort_api()->key_columns(ncolumns, lt_operators, collations,
-									 nulls_first);
-}
-
-/*
- * ptsort_key_nwords returns the number of words of the key.  0: ptsort knows
- * nothing of the columns' types, and comparison decides everything.
- */
-static inline int
-ptsort_key_nwords(const PtSortKey *key)
-{
-	return ptsort_api()->key_nwords(key);
-}
-
-/*
- * ptsort_key_words computes the words of a tuple from the values of its key
- * columns.  Equal words decide nothing, and a null may have the words of a
- * value.  'words' needs room for PTSORT_MAX_WORDS words.  Only the type's own
- * functions may leave something in the current memory context.
- */
-static inline void
-ptsort_key_words(PtSortKey *key, const Datum *values, const bool *isnull,
-				 uint64 *words)
-{
-	ptsort_api()->key_words(key, values, isnull, words);
-}
-
-/*
- * ptsort_key_support returns the array of the columns' SortSupports, without
- * abbreviation, for ApplySortComparator() in the variant's compare callback.
- */
-static inline SortSupport
-ptsort_key_support(PtSortKey *key)
-{
-	return ptsort_api()->key_support(key);
-}
-
-/*
  * ptsort_begin starts a sort of images of this variant, whose sort key has
  * nwords words.  The callbacks get state.  context holds the variant's state
  * and becomes the parent of all the sort's memory; ptsort_end() deletes it.
@@ -159,16 +98,6 @@ ptsort_begin(const PtSortVariant *variant, void *state, int nwords,
 			 MemoryContext context, const PtSortOptions *options)
 {
 	return ptsort_api()->begin(variant, state, nwords, context, options);
-}
-
-/*
- * ptsort_state returns the state passed to begin, or raises an error if the
- * sort is of another variant.
- */
-static inline void *
-ptsort_state(PtSort *sort, const PtSortVariant *variant)
-{
-	return ptsort_api()->state(sort, variant);
 }
 
 /*

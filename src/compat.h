@@ -66,6 +66,16 @@
 #define PGDLLEXPORT __attribute__((visibility("default")))
 #endif
 
+/* 16 renamed the identifiers of a relation's file. */
+#if PG_VERSION_NUM < 160000
+#define RelFileLocator RelFileNode
+#define RelFileLocatorEquals RelFileNodeEquals
+#define rd_locator	rd_node
+#define rlocator	rnode
+#define InitBufferTag(tag, locator, fork, block) \
+	INIT_BUFFERTAG(*(tag), *(locator), fork, block)
+#endif
+
 /* 17 added an argument "or a stronger mode" to LockHeldByMe; ptsort passes no */
 #if PG_VERSION_NUM < 170000
 #define pt_LockHeldByMe(locktag, lockmode) LockHeldByMe(locktag, lockmode)
@@ -91,10 +101,7 @@ pt_add_permission_info(Query *query, RangeTblEntry *rte)
 #endif
 }
 
-/*
- * pt_sortsupport_from_index fills in the comparison of an index column; 18
- * replaced the strategy number by a flag.
- */
+/* 18 replaced the strategy number by a flag. */
 static inline void
 pt_sortsupport_from_index(Relation index, bool reverse, SortSupport ssup)
 {
@@ -124,10 +131,7 @@ pt_ordering_op_opfamily(Oid operator_, Oid *opfamily, Oid *opcintype)
 									  &comparison);
 }
 
-/*
- * pt_collate_is_c: true if this collation orders strings by their bytes.  Since
- * 18 the locale knows that.
- */
+/* True if a collation orders strings by their bytes. */
 #if PG_VERSION_NUM >= 180000
 #define pt_collate_is_c(collation) \
 	(pg_newlocale_from_collation(collation)->collate_is_c)
@@ -135,10 +139,7 @@ pt_ordering_op_opfamily(Oid operator_, Oid *opfamily, Oid *opcintype)
 #define pt_collate_is_c(collation) lc_collate_is_c(collation)
 #endif
 
-/*
- * pt_collate_is_libc: true if the C library provides this collation.  Before 18
- * the default collation may have no locale.
- */
+/* Before 18 the C library's default collation may have no locale. */
 static inline bool
 pt_collate_is_libc(Oid collation)
 {
@@ -147,7 +148,6 @@ pt_collate_is_libc(Oid collation)
 	return locale == (pg_locale_t) 0 || locale->provider == COLLPROVIDER_LIBC;
 }
 
-/* pt_collate_is_icu: true if ICU provides this collation. */
 static inline bool
 pt_collate_is_icu(Oid collation)
 {
@@ -200,15 +200,6 @@ pt_libc_locale(Oid collation)
 #define pt_bt_max_item_size(page) BTMaxItemSize(page)
 #endif
 
-/* log_newpages() takes the relation's physical identifier, renamed in 16 */
-#if PG_VERSION_NUM >= 160000
-#define pt_log_newpages(rel, n, blknos, pages) \
-	log_newpages(&(rel)->rd_locator, MAIN_FORKNUM, n, blknos, pages, true)
-#else
-#define pt_log_newpages(rel, n, blknos, pages) \
-	log_newpages(&(rel)->rd_node, MAIN_FORKNUM, n, blknos, pages, true)
-#endif
-
 /* Since 16 page buffers passed to smgr must be aligned for direct I/O */
 #if PG_VERSION_NUM >= 160000
 #define pt_palloc_io_pages(cxt, n) \
@@ -221,15 +212,15 @@ pt_libc_locale(Oid collation)
 
 /*
  * pt_smgrregistersync requests that the checkpointer fsync every segment of the
- * fork's 'nblocks' blocks.  Returns false if its queue is full: the caller must
- * then fsync itself.  (17's smgrregistersync() waits instead, which is fine
- * there; before 17 there is only a request for a single segment.)
+ * main fork's 'nblocks' blocks.  Returns false if its queue is full: the caller
+ * must then fsync itself.  (17's smgrregistersync() waits instead, which is
+ * fine there; before 17 there is only a request for a single segment.)
  */
 static inline bool
-pt_smgrregistersync(SMgrRelation reln, ForkNumber forknum, BlockNumber nblocks)
+pt_smgrregistersync(Relation rel, BlockNumber nblocks)
 {
 #if PG_VERSION_NUM >= 170000
-	smgrregistersync(reln, forknum);
+	smgrregistersync(RelationGetSmgr(rel), MAIN_FORKNUM);
 #else
 	for (BlockNumber seg = 0; seg * (BlockNumber) RELSEG_SIZE < nblocks; seg++)
 	{
@@ -237,12 +228,8 @@ pt_smgrregistersync(SMgrRelation reln, ForkNumber forknum, BlockNumber nblocks)
 
 		memset(&tag, 0, sizeof(tag));	/* it is a hash key */
 		tag.handler = SYNC_HANDLER_MD;
-		tag.forknum = forknum;
-#if PG_VERSION_NUM >= 160000
-		tag.rlocator = reln->smgr_rlocator.locator;
-#else
-		tag.rnode = reln->smgr_rnode.node;
-#endif
+		tag.forknum = MAIN_FORKNUM;
+		tag.rlocator = rel->rd_locator;
 		tag.segno = seg;
 		if (!RegisterSyncRequest(&tag, SYNC_REQUEST, false))
 			return false;
@@ -251,10 +238,7 @@ pt_smgrregistersync(SMgrRelation reln, ForkNumber forknum, BlockNumber nblocks)
 	return true;
 }
 
-/*
- * 17 can write neighbouring blocks with one system call: smgrwritev().  Before
- * 17, btwrite.c opens the file itself.
- */
+/* 17 can write neighbouring blocks with one system call: smgrwritev(). */
 #if PG_VERSION_NUM >= 170000
 #define PT_SMGR_WRITES_VECTORS
 #endif
@@ -268,13 +252,8 @@ pt_relation_path(Relation rel, char *path)
 			relpathbackend(rel->rd_locator, rel->rd_backend,
 						   MAIN_FORKNUM).str, MAXPGPATH);
 #else
-#if PG_VERSION_NUM >= 160000
 	char	   *name = relpathbackend(rel->rd_locator, rel->rd_backend,
 									  MAIN_FORKNUM);
-#else
-	char	   *name = relpathbackend(rel->rd_node, rel->rd_backend,
-									  MAIN_FORKNUM);
-#endif
 
 	strlcpy(path, name, MAXPGPATH);
 	pfree(name);
@@ -297,17 +276,6 @@ pt_relation_path(Relation rel, char *path)
 #define PT_HEAP_SCAN_HAS_STREAM 0
 #define pt_heap_scan_position(scan) ((scan)->rs_cblock)
 #endif
-
-/* pt_buffer_tag sets the buffer mapping's key of a block of the main fork. */
-static inline void
-pt_buffer_tag(BufferTag *tag, Relation rel, BlockNumber block)
-{
-#if PG_VERSION_NUM >= 160000
-	InitBufferTag(tag, &rel->rd_locator, MAIN_FORKNUM, block);
-#else
-	INIT_BUFFERTAG(*tag, rel->rd_node, MAIN_FORKNUM, block);
-#endif
-}
 
 /* pt_page_is_verified: true if a page is valid; reports and counts nothing. */
 static inline bool
@@ -336,19 +304,6 @@ pt_count_blocks_read(Relation rel, int n)
 	pgstat_count_io_op_n(IOOBJECT_RELATION, IOCONTEXT_BULKREAD, IOOP_READ, n);
 #endif
 }
-
-/* A relation's file, in its database and tablespace; renamed in 16 */
-#if PG_VERSION_NUM >= 160000
-typedef RelFileLocator PtRelFile;
-
-#define pt_relation_file(rel) ((rel)->rd_locator)
-#define pt_same_file(a, b) RelFileLocatorEquals(a, b)
-#else
-typedef RelFileNode PtRelFile;
-
-#define pt_relation_file(rel) ((rel)->rd_node)
-#define pt_same_file(a, b) RelFileNodeEquals(a, b)
-#endif
 
 /* old_snapshot_threshold was removed in 17 */
 #if PG_VERSION_NUM < 170000

@@ -1,13 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * debug.c
- *	  The settings of debug.h, which have no effect unless a test changes them.
+ *	  The variables of debug.h and fault.h, which only tests change.
  *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
 #include "debug.h"
+#include "fault.h"
 
 DebugSettings ptsort_debug = {
 	.key_class = KEY_CLASS_AUTO,
@@ -15,3 +16,5 @@ DebugSettings ptsort_debug = {
 	.learn_tuples = -1,
 	.leader_participates = true
 };
+
+FaultHook	ptsort_fault_hook = NULL;

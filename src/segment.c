@@ -1,11 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * segment.c
- *	  The file of a relation's segment, open past the storage manager.
- *
- * Reading or writing many blocks by one system call needs the file itself,
- * where the server has no function for that.  It is opened as a transient file,
- * so that the server closes it after an error.
+ *	  The file of a relation's segment: segment.h.  It is a transient file, so
+ *	  that the server closes it after an error.
  *
  *-------------------------------------------------------------------------
  */

@@ -3,6 +3,9 @@
  * segment.h
  *	  The file of a relation's segment, open past the storage manager.
  *
+ * Reading or writing many blocks by one system call needs the file itself,
+ * where the server has no function for that.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef PTSORT_SEGMENT_H

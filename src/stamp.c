@@ -1,10 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * stamp.c
- *	  Which build of this library a process runs: stamp.h.
- *
- * The Makefile defines PTSORT_STAMP, and compiles this file whenever any other
- * file changes.
+ *	  Which build of this library a process runs: stamp.h.  The Makefile
+ *	  defines PTSORT_STAMP, and compiles this file whenever another one changes.
  *
  *-------------------------------------------------------------------------
  */

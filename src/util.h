@@ -15,22 +15,16 @@
 #include "portability/instr_time.h"
 #include "storage/itemptr.h"
 
-/* PT_HIDE makes the compiler forget what it knows of a variable's value. */
-#ifdef __GNUC__
-#define PT_HIDE(variable)	__asm__("" : "+r"(variable))
-#else
-#define PT_HIDE(variable)	((void) 0)
-#endif
-
 /*
- * pt_copy is memcpy() for a few dozen to a few hundred bytes.  Where gcc 12
- * knows an upper bound of the size it emits "rep movs", which takes longer to
- * start than copying a few hundred bytes; hiding the size prevents that.
+ * pt_copy is memcpy() for up to a few hundred bytes.  Where gcc 12 knows an
+ * upper bound of the size it emits "rep movs", which is slow to start.
  */
 static inline void
 pt_copy(void *target, const void *source, Size size)
 {
-	PT_HIDE(size);
+#ifdef __GNUC__
+__asm__("":"+r"(size));
+#endif
 	memcpy(target, source, size);
 }
 

@@ -39,8 +39,7 @@ sub sort_sql
 }
 my %ways = (
 	stream => 'slices => false',
-	slices => 'slices => true',
-	'own context' => "context => 'own'");
+	slices => 'slices => true');
 my $sort = sort_sql($ways{stream});
 
 is($node->safe_psql('postgres', sort_sql($ways{$_})), 'participants: 3, right', "$_: undisturbed")

@@ -78,8 +78,8 @@ cmp_ok(slurp("$top/contrib/ptsort_test/record.c") =~ tr/\n//,
 my %use = (
 	'ptsort.h' => 'PtSort *f(const PtSortOptions *o);
 PtSort *f(const PtSortOptions *o) { return ptsort_begin_datum(20, 412, 0, false, o); }',
-	'ptsort_variant.h' => 'void *f(PtSort *s, const PtSortVariant *v);
-void *f(PtSort *s, const PtSortVariant *v) { return ptsort_state(s, v); }',
+	'ptsort_variant.h' => 'PtSort *f(const PtSortVariant *v, const PtSortOptions *o);
+PtSort *f(const PtSortVariant *v, const PtSortOptions *o) { return ptsort_begin(v, NULL, 0, NULL, o); }',
 	'ptsort_parallel.h' => 'PtParallel *f(const PtParallelRequest *r);
 PtParallel *f(const PtParallelRequest *r) { return ptsort_parallel(r); }',
 	'ptsort_build.h' => 'PtBuildResult *f(const PtBuildRequest *r);

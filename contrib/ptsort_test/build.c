@@ -41,7 +41,6 @@ typedef struct TestBuildLocal
 {
 	MemoryContext context;		/* of the first callback */
 	int			begun;			/* sorts */
-	bool		scanned;
 	int64		tuples;			/* loaded */
 	int64		sum;
 } TestBuildLocal;
@@ -126,19 +125,9 @@ put(PtBuild *build, PtSort *sort, ItemPointer tid, Datum *values,
 {
 	TestBuildLocal *local = check_build(build);
 
-	if (local->begun != 1 || local->scanned)
+	if (local->begun != 1)
 		elog(ERROR, "put is called at the wrong time");
 	ptsort_put_datum(sort, values[0], isnull[0]);
-}
-
-static void
-scan_done(PtBuild *build, PtSort *sort)
-{
-	TestBuildLocal *local = check_build(build);
-
-	if (local->scanned)
-		elog(ERROR, "scan_done is called twice");
-	local->scanned = true;
 }
 
 /* Read all that the sort gives now. */
@@ -214,8 +203,6 @@ load_slices(PtBuild *build, PtSort *sort)
 	check_build(build);
 	if (build->participant >= shared->processes)
 		elog(ERROR, "participant %d is one too many", build->participant);
-	if ((build->fileset == NULL) != (shared->processes == 1))
-		elog(ERROR, "file set is missing, or is there without workers");
 	turned_up(shared)[build->participant] = true;
 	while (ptsort_next_slice(sort, &slice))
 	{
@@ -315,8 +302,7 @@ ptsort_test_build_load(void)
 	static const PtBuildOps ops = {
 		.begin = begin,
 		.put = put,
-		.load = load,
-		.scan_done = scan_done
+		.load = load
 	};
 
 	return &ops;
@@ -328,7 +314,6 @@ ptsort_test_build_slices(void)
 	static const PtBuildOps ops = {
 		.begin = begin,
 		.put = put,
-		.scan_done = scan_done,
 		.shared_size = shared_size,
 		.shared_init = shared_init,
 		.load_slices = load_slices,
@@ -412,8 +397,6 @@ name_callback(const char *name)
 		named_ops.put = put;
 	else if (strcmp(name, "load") == 0)
 		named_ops.load = load;
-	else if (strcmp(name, "scan_done") == 0)
-		named_ops.scan_done = scan_done;
 	else if (strcmp(name, "shared_size") == 0)
 		named_ops.shared_size = shared_size;
 	else if (strcmp(name, "shared_init") == 0)

@@ -312,7 +312,7 @@ merge_and_check(TestShape *shape, ParallelContext *pcxt,
 			bool		idle = p == 0 &&
 				participants == pcxt->nworkers_launched;
 
-			if (ptsort_shared_stats(shared[i], p, &stats) == idle)
+			if (test_internals()->shared_stats(shared[i], p, &stats) == idle)
 				elog(ERROR, "participant %d left %s statistics", p,
 					 idle ? "some" : "no");
 			if (idle)

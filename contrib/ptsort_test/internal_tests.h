@@ -3,8 +3,8 @@
  * internal_tests.h
  *	  What ptsort_test tests of ptsort that the public headers do not have.
  *
- * Keys of indexes, which may be exact and may have to learn, and the settings
- * that force a path.  The library exports one function that returns a table of
+ * Keys, which may be exact and may have to learn, and the settings that force a
+ * path.  The library exports one function that returns a table of
  * functions and variables.  This is no interface for anybody else: it changes
  * whenever its tests do.
  *
@@ -54,23 +54,27 @@ typedef struct PtSortInternals
 
 	TestSettings settings;
 
-	PtSortKey  *(*key_index) (Relation index);
-	bool		(*key_is_exact) (const PtSortKey *key);
-	bool		(*key_is_learning) (const PtSortKey *key);
-
-	/* ptsort_key_words, and the tail of an exact key after the words. */
-	void		(*key_words) (PtSortKey *key, const Datum *values,
+	/* src/key/key.h */
+	struct PtSortKey *(*key_index) (Relation index);
+	struct PtSortKey *(*key_operators) (int ncolumns, const Oid *lt_operators,
+										const Oid *collations,
+										const bool *nulls_first);
+	int			(*key_nwords) (const struct PtSortKey *key);
+	struct SortSupportData *(*key_support) (struct PtSortKey *key);
+	bool		(*key_is_exact) (const struct PtSortKey *key);
+	bool		(*key_is_learning) (const struct PtSortKey *key);
+	void		(*key_words) (struct PtSortKey *key, const Datum *values,
 							  const bool *isnull, uint64 *words);
 
 	/*
 	 * Learn from the values that words are asked for between these two.  The
 	 * first one returns false if the tables of the collation prove nothing.
 	 */
-	bool		(*key_begin_learning) (PtSortKey *key);
-	void		(*key_learn) (PtSortKey *key);
+	bool		(*key_begin_learning) (struct PtSortKey *key);
+	void		(*key_learn) (struct PtSortKey *key);
 
 	/* Make an exact key's index tuple, but for its heap TID. */
-	Size		(*key_tuple) (const PtSortKey *key, const uint64 *entry,
+	Size		(*key_tuple) (const struct PtSortKey *key, const uint64 *entry,
 							  IndexTuple tuple);
 
 	/*
@@ -85,6 +89,11 @@ typedef struct PtSortInternals
 	 */
 	bool		(*compare_ranks) (Oid collation, const char *a, int a_length,
 								  const char *b, int b_length, int *cmp);
+
+	/* src/sort/shared.h */
+	SharedFileSet *(*shared_fileset) (PtSortShared *shared);
+	bool		(*shared_stats) (PtSortShared *shared, int participant,
+								 PtSortStats *stats);
 
 	/* Use the tables of all collations in this process, see text_rank.h. */
 	void		(*trust_collations) (void);

@@ -204,16 +204,6 @@ no_columns(void)
 }
 
 static void
-negative_columns(void)
-{
-	Oid			operator = INT4_LESS;
-	Oid			collation = InvalidOid;
-	bool		nulls_first = false;
-
-	(void) ptsort_key_columns(-1, &operator, &collation, &nulls_first);
-}
-
-static void
 worker_without_block(void)
 {
 	PtSortOptions options = {.role = PTSORT_WORKER};
@@ -596,7 +586,6 @@ static const TestMisuse misuses[] = {
 	{"bad operator", bad_operator},
 	{"bad column", bad_column},
 	{"no columns", no_columns},
-	{"negative number of columns", negative_columns},
 	{"worker without block", worker_without_block},
 	{"leader without block", leader_without_block},
 	{"slice without block", slice_without_block},

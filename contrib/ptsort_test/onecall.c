@@ -38,9 +38,6 @@
 
 #define MAX_KEYS	4
 
-/* Key of the piece that a context of our own has. */
-#define OWN_PIECE	7
-
 /* Numbers that a process takes at a time. */
 #define CHUNK		100
 
@@ -49,7 +46,6 @@ typedef struct Job
 {
 	bool		datums;			/* of the first key, not whole rows */
 	bool		slices;
-	bool		own_piece;
 	int			nkeys;
 	AttrNumber	attnums[MAX_KEYS];
 	Oid			types[MAX_KEYS];
@@ -92,8 +88,6 @@ typedef struct Found
 } Found;
 
 PG_FUNCTION_INFO_V1(ptsort_test_parallel);
-extern PGDLLEXPORT void ptsort_test_parallel_worker(dsm_segment *segment,
-													shm_toc *toc);
 
 
 /*
@@ -138,7 +132,8 @@ begin(PtParallel *parallel, const PtSortOptions *options)
 
 	Shared	   *shared = parallel->shared;
 
-	check_call(parallel, "begin")->begun++;
+	if (check_call(parallel, "begin")->begun++ > 1)
+		elog(ERROR, "three sorts were begun in one process");
 	if (parallel->is_leader && shared != NULL)
 		pg_atomic_write_u32(&shared->expected, parallel->participants);
 	if (strcmp(job->fail, "no sort") == 0)
@@ -229,7 +224,6 @@ shared_size(PtParallel *parallel, int processes, int slices)
 static void
 shared_init(PtParallel *parallel, int processes, int slices)
 {
-	const Job  *job = parallel->arg;
 	Shared	   *shared = parallel->shared;
 
 	check_call(parallel, "shared_init");
@@ -238,15 +232,6 @@ shared_init(PtParallel *parallel, int processes, int slices)
 	pg_atomic_init_u32(&shared->scanning, 0);
 	pg_atomic_init_u64(&shared->next, 0);
 	pg_atomic_init_u32(&shared->filled, 0);
-	if (job->own_piece &&
-		shm_toc_lookup(parallel->toc, OWN_PIECE, true) == NULL)
-	{
-		int		   *piece = shm_toc_allocate(parallel->toc,
-											 MAX_SHARES * sizeof(int));
-
-		memset(piece, 0, MAX_SHARES * sizeof(int));
-		shm_toc_insert(parallel->toc, OWN_PIECE, piece);
-	}
 }
 
 /* The hash of the next tuple's keys; false at the end. */
@@ -313,15 +298,6 @@ read_slices(PtParallel *parallel, PtSort *sort)
 		ExecDropSingleTupleTableSlot(slot);
 }
 
-static void
-done(PtParallel *parallel)
-{
-	Local	   *local = check_call(parallel, "done");
-
-	if (local->begun > 2)
-		elog(ERROR, "%d sorts were begun in one process", local->begun);
-}
-
 
 /*
  * The sets of callbacks
@@ -341,8 +317,7 @@ ptsort_test_parallel_fill(void)
 		.begin = begin,
 		.fill = fill,
 		.shared_size = shared_size,
-		.shared_init = shared_init,
-		.done = done
+		.shared_init = shared_init
 	};
 
 	return &ops;
@@ -396,17 +371,6 @@ ptsort_test_parallel_none(void)
 	};
 
 	return &ops;
-}
-
-/* What workers of a context of our own do. */
-void
-ptsort_test_parallel_worker(dsm_segment *segment, shm_toc *toc)
-{
-	int		   *piece;
-
-	ptsort_parallel_worker(segment, toc);
-	piece = shm_toc_lookup(toc, OWN_PIECE, false);
-	piece[ParallelWorkerNumber]++;
 }
 
 
@@ -489,14 +453,13 @@ read_shared(const Shared *shared, int64 n)
 
 /* What a caller may rely on when ptsort_parallel() has returned. */
 static void
-check_return(const PtParallel *parallel, bool in_parallel_mode)
+check_return(const PtParallel *parallel)
 {
 	const Job  *job = parallel->arg;
 
-	if (IsInParallelMode() != in_parallel_mode)
-		elog(ERROR, "parallel mode has not ended, or not begun");
-	if (!in_parallel_mode)
-		(void) GetCurrentTransactionId();
+	if (IsInParallelMode())
+		elog(ERROR, "parallel mode has not ended");
+	(void) GetCurrentTransactionId();
 	if ((parallel->stream == NULL) != job->slices)
 		elog(ERROR, "stream is missing, or should be");
 }
@@ -526,28 +489,14 @@ check_result(const PtParallelResult *result)
 			 result->workers_planned);
 }
 
-/* Did each worker of our own do what it does after the sort? */
-static void
-check_piece(ParallelContext *pcxt)
-{
-	int		   *piece = shm_toc_lookup(pcxt->toc, OWN_PIECE, false);
-
-	for (int i = 0; i < pcxt->nworkers_launched; i++)
-	{
-		if (piece[i] != 1)
-			elog(ERROR, "worker %d has not come to its end", i);
-	}
-}
-
 static PtParallelResult *
 sort_with(PtParallelRequest *request, int64 most, Found *found)
 {
 	const Job  *job = request->arg;
 	PtParallel *parallel = ptsort_parallel(request);
-	bool		in_parallel_mode = IsInParallelMode();
 	PtParallelResult *result;
 
-	check_return(parallel, in_parallel_mode && request->context != NULL);
+	check_return(parallel);
 	if (!job->slices)
 		found->hashes = read_stream(parallel, job, most,
 									&found->comparisons);
@@ -555,44 +504,11 @@ sort_with(PtParallelRequest *request, int64 most, Found *found)
 	{
 		Shared	   *shared = parallel->shared;
 
-		if (request->context != NULL)
-			WaitForParallelWorkersToFinish(request->context);
 		found->filled_slices = pg_atomic_read_u32(&shared->filled);
 		found->hashes = read_shared(shared, Min(most, job->room));
 	}
 	result = ptsort_parallel_end(parallel);
 	check_result(result);
-	return result;
-}
-
-/* A context of our own, whose workers' main function is ours or not. */
-static PtParallelResult *
-sort_in_context(PtParallelRequest *request, const char *context, int64 most,
-				Found *found)
-{
-	bool		own_main = strcmp(context, "own") == 0;
-	int			workers = test_in_range("workers", request->workers, 0, 1024);
-	PtParallelResult *result;
-	ParallelContext *pcxt;
-
-	EnterParallelMode();
-	pcxt = own_main ?
-		CreateParallelContext("ptsort_test", "ptsort_test_parallel_worker",
-							  workers) :
-		CreateParallelContext(PTSORT_PARALLEL_LIBRARY, PTSORT_PARALLEL_MAIN,
-							  workers);
-	shm_toc_estimate_chunk(&pcxt->estimator, MAX_SHARES * sizeof(int));
-	shm_toc_estimate_keys(&pcxt->estimator, 1);
-	request->context = pcxt;
-	if (strcmp(context, "both") != 0)
-		request->workers = 0;
-	if (strcmp(context, "initialized") == 0)
-		InitializeParallelDSM(pcxt);
-	result = sort_with(request, most, found);
-	if (own_main)
-		check_piece(pcxt);
-	DestroyParallelContext(pcxt);
-	ExitParallelMode();
 	return result;
 }
 
@@ -654,23 +570,21 @@ sort_nested(PtParallelRequest *request, Found *found)
 /*
  * ptsort_test_parallel(tab regclass, keys text[], operators regoperator[],
  * variant text, fill bigint, hold_back bool, slices bool, workers int,
- * workers_only bool, budget_kb int, context text, fail text, reads bigint, ops
- * text): see the SQL script.
+ * budget_kb int, nested bool, fail text, reads bigint, ops text): see the SQL
+ * script.
  */
 Datum
 ptsort_test_parallel(PG_FUNCTION_ARGS)
 {
-	char	   *context = text_to_cstring(PG_GETARG_TEXT_PP(10));
 	int64		blocks_before = blocks_used();
 	int64		most_reads = PG_GETARG_BOOL(6) ? MAX_ROWS : PG_INT64_MAX;
-	int64		reads = test_in_range("reads", PG_GETARG_INT64(12), 0,
+	int64		reads = test_in_range("reads", PG_GETARG_INT64(11), 0,
 									  most_reads);
 	Found		found = {0};
 	PtParallelResult *result;
 	Job			job = {
 		.datums = strcmp(text_to_cstring(PG_GETARG_TEXT_PP(3)), "datum") == 0,
 		.slices = PG_GETARG_BOOL(6),
-		.own_piece = context[0] == 'o' || context[0] == 'm',
 		.fill = test_in_range("fill", PG_GETARG_INT64(4), 0, MAX_ROWS),
 		.hold_back = PG_GETARG_BOOL(5),
 		.room = PG_GETARG_BOOL(6) ? reads : 0
@@ -680,11 +594,10 @@ ptsort_test_parallel(PG_FUNCTION_ARGS)
 		.arg = &job,
 		.arg_size = sizeof(Job),
 		.workers = PG_GETARG_INT32(7),
-		.budget = PG_GETARG_INT32(9) * INT64CONST(1024),
-		.workers_only = PG_GETARG_BOOL(8)
+		.budget = PG_GETARG_INT32(8) * INT64CONST(1024)
 	};
 
-	strlcpy(job.fail, text_to_cstring(PG_GETARG_TEXT_PP(11)),
+	strlcpy(job.fail, text_to_cstring(PG_GETARG_TEXT_PP(10)),
 			sizeof(job.fail));
 	if (!PG_ARGISNULL(0))
 	{
@@ -699,15 +612,13 @@ ptsort_test_parallel(PG_FUNCTION_ARGS)
 		job.types[0] = INT8OID;
 		job.operators[0] = Int8LessOperator;
 	}
-	request.ops_function = PG_ARGISNULL(13) ?
+	request.ops_function = PG_ARGISNULL(12) ?
 		choose_ops(&job, request.table != NULL) :
-		text_to_cstring(PG_GETARG_TEXT_PP(13));
-	if (context[0] == '\0')
-		result = sort_with(&request, reads, &found);
-	else if (strcmp(context, "nested") == 0)
+		text_to_cstring(PG_GETARG_TEXT_PP(12));
+	if (PG_GETARG_BOOL(9))
 		result = sort_nested(&request, &found);
 	else
-		result = sort_in_context(&request, context, reads, &found);
+		result = sort_with(&request, reads, &found);
 	check_usage(request.table, blocks_before);
 	if (request.table != NULL)
 		relation_close(request.table, AccessShareLock);

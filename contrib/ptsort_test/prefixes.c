@@ -58,8 +58,8 @@ Datum
 ptsort_test_prefixes(PG_FUNCTION_ARGS)
 {
 	Relation	index = index_open(PG_GETARG_OID(0), AccessShareLock);
-	PtSortKey  *prefix_key = test_internals()->key_index(index);
-	SortSupport support = ptsort_key_support(prefix_key);
+	struct PtSortKey *prefix_key = test_internals()->key_index(index);
+	SortSupport support = test_internals()->key_support(prefix_key);
 	SortSupportData plain = {
 		.ssup_cxt = CurrentMemoryContext,
 		.ssup_collation = index->rd_indcollation[0],

@@ -259,18 +259,9 @@ init(int64 size)
 	return NULL;
 }
 
-static char *
-stats(int64 size)
-{
-	PtSortStats found;
-
-	return ptsort_shared_stats(make_block(), (int) size, &found) ?
-		"some" : "none";
-}
-
 
 /*
- * Variants and keys
+ * Variants
  */
 
 static const PtSortVariant inline_variant = {
@@ -353,17 +344,6 @@ static char *
 tuple_column(int64 size)
 {
 	begin_tuple(1, (AttrNumber) size);
-	return NULL;
-}
-
-static char *
-columns(int64 size)
-{
-	Oid			operator = Int4LessOperator;
-	Oid			collation = InvalidOid;
-	bool		nulls_first = false;
-
-	(void) ptsort_key_columns((int) size, &operator, &collation, &nulls_first);
 	return NULL;
 }
 
@@ -667,11 +647,9 @@ static const SizeArgument arguments[] = {
 	{"ptsort_shared_estimate: processes", 32, true, estimate},
 	{"ptsort_shared_init: processes", 32, true, init},
 	{"ptsort_shared_slices: processes", 32, true, slices},
-	{"ptsort_shared_stats: participant", 32, true, stats},
 	{"ptsort_begin_tuple: nkeys", 32, true, tuple_keys},
 	{"ptsort_begin_tuple: attnums", 16, true, tuple_column},
 	{"ptsort_begin: nwords", 32, true, words},
-	{"ptsort_key_columns: ncolumns", 32, true, columns},
 	{"ptsort_put: size", 64, false, put},
 	{"ptsort_reserve: size", 64, false, reserve},
 	{"PtBuildRequest.workers", 32, true, build_workers},

@@ -27,12 +27,17 @@ typedef struct TupleHead
 	bool		isnull;
 } TupleHead;
 
+static FileSet *
+files_of(PtSortShared *shared)
+{
+	return &test_internals()->shared_fileset(shared)->fs;
+}
+
 static BufFile *
 open_slice(PtSortShared *shared, int slice, bool missing_ok)
 {
-	return BufFileOpenFileSet(&ptsort_shared_fileset(shared)->fs,
-							  psprintf("slice %d", slice), O_RDONLY,
-							  missing_ok);
+	return BufFileOpenFileSet(files_of(shared), psprintf("slice %d", slice),
+							  O_RDONLY, missing_ok);
 }
 
 /* Copies the current slice, and before its tuples where it begins. */
@@ -75,7 +80,7 @@ test_take_slices(TestShape *shape, PtSort *sort, PtSortShared *shared)
 			elog(ERROR, "there is no slice %d of %d", slice, slices);
 		if (open_slice(shared, slice, true) != NULL)
 			elog(ERROR, "slice %d was given out twice", slice);
-		file = BufFileCreateFileSet(&ptsort_shared_fileset(shared)->fs,
+		file = BufFileCreateFileSet(files_of(shared),
 									psprintf("slice %d", slice));
 		copy_slice(shape, sort, file);
 		BufFileExportFileSet(file);

@@ -94,18 +94,15 @@ compare_words(const Sample *a, const Sample *b, int nwords)
 
 /* The words of a value, and the tail if the key is that of an index. */
 static void
-make_words(const WordsOrder *order, PtSortKey *key, const Datum *value,
+make_words(const WordsOrder *order, struct PtSortKey *key, const Datum *value,
 		   const bool *isnull, uint64 *words)
 {
-	if (order->by_operator)
-		ptsort_key_words(key, value, isnull, words);
-	else
-		test_internals()->key_words(key, value, isnull, words);
+	test_internals()->key_words(key, value, isnull, words);
 }
 
 /* Array elements with their words. */
 static Sample *
-make_samples(ArrayType *array, WordsOrder *order, PtSortKey *key, int *n)
+make_samples(ArrayType *array, WordsOrder *order, struct PtSortKey *key, int *n)
 {
 	Datum	   *values;
 	bool	   *isnull;
@@ -138,7 +135,7 @@ make_samples(ArrayType *array, WordsOrder *order, PtSortKey *key, int *n)
 
 /* Does an exact key of an index give the value back? */
 static bool
-is_rebuilt(const Sample *a, PtSortKey *key, TupleDesc desc, int16 typlen,
+is_rebuilt(const Sample *a, struct PtSortKey *key, TupleDesc desc, int16 typlen,
 		   bool typbyval)
 {
 	char		buffer[TEST_KEY_TUPLE_SIZE] pg_attribute_aligned(8);
@@ -158,14 +155,15 @@ is_rebuilt(const Sample *a, PtSortKey *key, TupleDesc desc, int16 typlen,
  * that of the key's index, if it has one.
  */
 static Datum
-check_words(FunctionCallInfo fcinfo, WordsOrder *order, PtSortKey *key,
+check_words(FunctionCallInfo fcinfo, WordsOrder *order, struct PtSortKey *key,
 			TupleDesc index_desc, ArrayType *array)
 {
 	int			n;
 	Sample	   *samples = make_samples(array, order, key, &n);
-	int			nwords = ptsort_key_nwords(key);	/* fewer than before? */
+	int			nwords = test_internals()->key_nwords(key);
 	int64		contradictions = 0;
 	int64		decided = 0;
+	SortSupport support_of_key = test_internals()->key_support(key);
 	bool		exact = test_internals()->key_is_exact(key);
 	int16		typlen;
 	bool		typbyval;
@@ -188,7 +186,7 @@ check_words(FunctionCallInfo fcinfo, WordsOrder *order, PtSortKey *key,
 		int			words = compare_words(a, b, nwords + exact);
 		int			support = ApplySortComparator(a->value, a->isnull,
 												  b->value, b->isnull,
-												  ptsort_key_support(key));
+												  support_of_key);
 
 		CHECK_FOR_INTERRUPTS();
 		if (words > 0 || (truth == 0 && words != 0) ||
@@ -244,8 +242,9 @@ ptsort_test_operator_words(PG_FUNCTION_ARGS)
 	order.key.nulls_first = PG_GETARG_BOOL(2);
 	fmgr_info(get_opcode(operator), &order.less);
 	return check_words(fcinfo, &order,
-					   ptsort_key_columns(1, &operator, &order.key.collation,
-										  &order.key.nulls_first),
+					   test_internals()->key_operators(1, &operator,
+													   &order.key.collation,
+													   &order.key.nulls_first),
 					   NULL, array);
 }
 

@@ -375,7 +375,8 @@ log_and_write_pages(BtWriter *writer, Page *pages, BlockNumber *blknos,
 
 	do
 	{
-		pt_log_newpages(writer->index, npages, blknos, pages);
+		log_newpages(&writer->index->rd_locator, MAIN_FORKNUM, npages, blknos,
+					 pages, true);
 		first_end = PageGetLSN(pages[0]);
 		/* the WAL writer writes and syncs it while we go on */
 		XLogSetAsyncXactLSN(PageGetLSN(pages[npages - 1]));
@@ -512,8 +513,7 @@ register_logged_file(BtWriter *writer)
 	Assert((MyProc->delayChkptFlags & DELAY_CHKPT_START) == 0);
 	MyProc->delayChkptFlags |= DELAY_CHKPT_START;
 	if (writer->shared->redo == GetRedoRecPtr())
-		registered = pt_smgrregistersync(RelationGetSmgr(writer->index),
-										 MAIN_FORKNUM, writer->eof);
+		registered = pt_smgrregistersync(writer->index, writer->eof);
 	MyProc->delayChkptFlags &= ~DELAY_CHKPT_START;
 	return registered;
 }
@@ -543,8 +543,7 @@ btwrite_sync(BtWriter *writer)
 		 * A temporary one need not survive anything.
 		 */
 		registered = RelationUsesLocalBuffers(writer->index) ||
-			pt_smgrregistersync(RelationGetSmgr(writer->index), MAIN_FORKNUM,
-								size);
+			pt_smgrregistersync(writer->index, size);
 	}
 	if (!registered)
 		smgrimmedsync(RelationGetSmgr(writer->index), MAIN_FORKNUM);

@@ -14,7 +14,7 @@
  *	  constraint.
  *	- relcache invalidation, while a REINDEX of that index is in progress:
  *	  REINDEX, VACUUM FULL, CLUSTER, table rewrites, TRUNCATE, REFRESH.  These
- *	  give the index a new file, which sends an invalidation that arrives
+ *	  give the index a new file, and the invalidation that this sends arrives
  *	  before the build.
  *	- get_relation_info, when the server's planner computes the number of
  *	  workers of a build: everything else, above all CONCURRENTLY, whose build
@@ -22,13 +22,8 @@
  *	  max_parallel_maintenance_workers = 0, the planner does not run, and so
  *	  the server does builds CONCURRENTLY.
  *
- * Nothing depends on whether the pointer is redirected.  If it is not, the
- * server builds the index; if the redirected pointer outlives the build,
- * because the entry does, ptsort_ambuild() decides again next time.  The
- * catalogs do not change.
- *
- * utility.c knows the options of the running statement; this file combines them
- * with the settings into a BtBuildRequest for btbuild.c.
+ * If the pointer is not redirected, the server builds the index; if it outlives
+ * the build, because the entry does, ptsort_ambuild() decides again next time.
  *
  *-------------------------------------------------------------------------
  */
@@ -48,13 +43,8 @@
 #include "catalog/pg_statistic_ext.h"
 #include "catalog/pg_type.h"
 #include "fault.h"
-#include "hook/ambuild.h"
-#include "hook/planworkers.h"
-#include "hook/utility.h"
+#include "hook/hook.h"
 #include "miscadmin.h"
-#include "nodes/makefuncs.h"
-#include "optimizer/clauses.h"
-#include "optimizer/optimizer.h"
 #include "optimizer/paths.h"
 #include "optimizer/plancat.h"
 #include "storage/bufmgr.h"
@@ -62,13 +52,11 @@
 #include "storage/lock.h"
 #include "team/heapscan.h"
 #include "team/request.h"
-#include "utils/guc.h"
 #include "utils/inval.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
 bool		ptsort_enable = true;
-int			ptsort_parallel_workers = -1;
 int			ptsort_min_table_size = 256;
 int			ptsort_indexes_per_scan = 8;
 
@@ -82,10 +70,6 @@ static IndexBuildResult *ptsort_ambuild(Relation heap, Relation index,
 										IndexInfo *indexInfo);
 
 
-/*
- * Redirecting relcache entries to ptsort's ambuild
- */
-
 static bool
 is_user_btree(Relation rel)
 {
@@ -95,9 +79,8 @@ is_user_btree(Relation rel)
 }
 
 /*
- * Make ptsort do the next build of this index.  An entry that has an ambuild
- * other than the server's is redirected already, or belongs to another
- * extension.
+ * Make ptsort do the next build of this index.  An ambuild other than the
+ * server's is ptsort's already, or that of another extension.
  */
 static void
 redirect_build(Relation index)
@@ -114,10 +97,7 @@ redirect_build(Relation index)
 	index->rd_indam = &btree_routine;
 }
 
-/*
- * redirect_build by OID, for an open index.  If the index is not open, closing
- * it here may lose the change, which is harmless.
- */
+/* redirect_build for an open index; closing another one may lose the change. */
 static void
 redirect_build_of(Oid index_oid)
 {
@@ -142,9 +122,8 @@ say_leaving(Relation index, const char *reason)
 
 
 /*
- * True if the build of a new index will run none of the three hooks.  An index
- * that is created CONCURRENTLY is not ready for inserts at first, and is built
- * in another transaction.
+ * True if no hook will run before the build of a new index.  An index that is
+ * created CONCURRENTLY is not ready for inserts at first.
  */
 static bool
 will_escape(Relation index)
@@ -155,13 +134,11 @@ will_escape(Relation index)
 }
 
 /*
- * First hook: the creation of an index
- *
- * The server calls this just before the CommandCounterIncrement() that makes
- * the new index visible.  Until then the relcache entry is a stub without
- * rd_indam, so this function does that increment itself.  (If the server
- * created the trigger of a deferrable constraint first, it did the increment
- * already.)
+ * First hook: the creation of an index.  The server calls this just before the
+ * CommandCounterIncrement() that makes the new index visible.  Until then the
+ * relcache entry is a stub without rd_indam, so this function does that
+ * increment itself, unless the server did it for the trigger of a deferrable
+ * constraint.
  */
 static void
 redirect_new_index(Oid relid)
@@ -238,13 +215,10 @@ ptsort_relcache_callback(Datum arg, Oid relid)
 
 
 /*
- * Third hook: the planner computes the number of workers of a build
- */
-
-/*
- * True if the planner runs for plan_create_index_workers(), which makes a query
- * that has one table, marked as an inheritance parent, and no FROM list.  No
- * other query has that form.
+ * Third hook: the planner computes the number of workers of a build.  True if
+ * it runs for plan_create_index_workers(), which makes a query that has one
+ * table, marked as an inheritance parent, and no FROM list.  No other query has
+ * that form.
  */
 static bool
 plans_an_index_build(PlannerInfo *root, bool inhparent)
@@ -291,98 +265,7 @@ ptsort_get_relation_info(PlannerInfo *root, Oid relationObjectId,
 }
 
 
-/*
- * ptsort's ambuild: which code builds the index, and with how many workers
- */
-
-/* True if another extension forbids parallel work on this table. */
-static bool
-is_parallelism_forbidden(Relation heap)
-{
-	if (get_relation_info_hook == ptsort_get_relation_info &&
-		prev_get_relation_info == NULL)
-		return false;
-	return request_parallel_forbidden(heap);
-}
-
-/*
- * Returns why the server's rules forbid a parallel build, or NULL if they allow
- * one.  As in the planner, expressions and the predicate are checked after
- * constants are folded, which may call user functions: so this must not be
- * called inside ereport().
- */
-static const char *
-why_not_parallel(Relation heap, Relation index)
-{
-	Query	   *query;
-
-	if (heap->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
-		return "a temporary table";
-
-	query = makeNode(Query);
-	query->commandType = CMD_SELECT;
-	query->targetList = RelationGetIndexExpressions(index);
-	query->jointree =
-		makeFromExpr(NIL, (Node *) RelationGetIndexPredicate(index));
-	if (max_parallel_hazard(query) != PROPARALLEL_SAFE)
-		return "a function that is not parallel safe";
-	if (is_parallelism_forbidden(heap))
-		return "an extension that forbids parallel work on the table";
-	return NULL;
-}
-
-/*
- * ambuild_workers: see ambuild.h.  A number in the statement is an order, as a
- * table's parallel_workers option is in the server.  The number in
- * ptsort.parallel_workers, or that of the server's cost model, is a limit
- * within which planworkers.c decides.  max_parallel_maintenance_workers limits
- * all of them, and they are 0 if the build cannot be parallel.
- */
-BtBuildRequest
-ambuild_workers(Relation heap, Relation index, int by_cost)
-{
-	BtBuildRequest request = {0};
-	int			requested = utility_workers(index);
-	const char *obstacle;
-
-	if (requested >= 0)
-	{
-		request.is_order = true;
-		request.source = psprintf("WITH (parallel_workers = %d)", requested);
-	}
-	else if (ptsort_parallel_workers >= 0)
-	{
-		requested = ptsort_parallel_workers;
-		request.source = psprintf("ptsort.parallel_workers = %d", requested);
-	}
-	else
-	{
-		request.workers = by_cost;
-		request.is_order = RelationGetParallelWorkers(heap, -1) >= 0;
-		request.source = request.is_order ?
-			"parallel_workers of the table" : "cost model";
-		return request;
-	}
-
-	request.workers = Min(requested, max_parallel_maintenance_workers);
-	if (request.workers < requested)
-		request.source = psprintf("%s, max_parallel_maintenance_workers = %d",
-								  request.source,
-								  max_parallel_maintenance_workers);
-	if (request.workers > 0 &&
-		(obstacle = why_not_parallel(heap, index)) != NULL)
-	{
-		request.workers = 0;
-		request.source = psprintf("%s, serial because of %s",
-								  request.source, obstacle);
-	}
-	return request;
-}
-
-/*
- * ambuild_why_not: see ambuild.h.  ptsort builds the indexes of all kinds of
- * tables: temporary, unlogged, toast, of any access method.
- */
+/* ptsort builds indexes of temporary and toast tables, too. */
 const char *
 ambuild_why_not(Relation heap)
 {
@@ -413,8 +296,8 @@ leave_to_server(Relation heap, Relation index, IndexInfo *indexInfo,
 	if (utility_workers(index) >= 0 &&
 		RelationGetNumberOfBlocks(heap) > 0 && IsUnderPostmaster)
 		indexInfo->ii_ParallelWorkers =
-			ambuild_workers(heap, index,
-							indexInfo->ii_ParallelWorkers).workers;
+			planworkers_request(heap, index,
+								indexInfo->ii_ParallelWorkers).workers;
 
 	say_leaving(index, reason);
 	return btbuild(heap, index, indexInfo);
@@ -604,8 +487,7 @@ plan_build(Relation heap, Relation index, IndexInfo *indexInfo,
 		/* rewrites do not check uniqueness */
 		request->check_unique = !utility_rewrites();
 	}
-	if (!request->is_order)
-		planworkers_limit(request, heap, index);
+	planworkers_limit(request, heap, index);
 	if (request->workers == 0)
 		close_candidates(request);
 }
@@ -654,7 +536,7 @@ ptsort_ambuild(Relation heap, Relation index, IndexInfo *indexInfo)
 		return leave_to_server(heap, index, indexInfo, reason);
 
 	fault_point("ambuild: begin");
-	request = ambuild_workers(heap, index, indexInfo->ii_ParallelWorkers);
+	request = planworkers_request(heap, index, indexInfo->ii_ParallelWorkers);
 	result = build_or_load(heap, index, indexInfo, &request);
 	fault_point("ambuild: end");
 	return result;

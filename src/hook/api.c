@@ -7,7 +7,6 @@
  */
 #include "compat.h"
 
-#include "key/key.h"
 #include "ptsort_build.h"
 #include "sort/shared.h"
 #include "sort/sortput.h"
@@ -19,7 +18,7 @@
 
 extern PGDLLEXPORT const PtSortApi *ptsort_get_api(uint32 version, uint32 size);
 
-const PtSortApi ptsort_api_table = {
+static const PtSortApi api = {
 	.version = PTSORT_API_VERSION,
 	.size = sizeof(PtSortApi),
 
@@ -27,11 +26,12 @@ const PtSortApi ptsort_api_table = {
 	.shared_init = shared_init,
 	.shared_attach = shared_attach,
 	.shared_slices = shared_count_slices,
-	.shared_fileset = shared_fileset,
-	.shared_stats = shared_stats,
 	.begin_index = variant_begin_index,
 	.put_index = variant_put_index,
 	.get_index = variant_get_index,
+	.begin_heap = variant_begin_heap,
+	.put_heap = variant_put_heap,
+	.get_heap = variant_get_heap,
 	.begin_datum = variant_begin_datum,
 	.put_datum = variant_put_datum,
 	.get_datum = variant_get_datum,
@@ -46,30 +46,20 @@ const PtSortApi ptsort_api_table = {
 	.rescan = sort_rescan,
 	.mark = sort_mark,
 	.restore = sort_restore,
+	.reset = sort_reset,
 	.end = sort_end,
 	.stats = sort_stats,
 
-	.key_columns = key_columns,
-	.key_nwords = key_nwords,
-	.key_words = key_columns_words,
-	.key_support = key_support,
 	.begin = sort_begin,
-	.state = sort_state_of,
 	.put = sort_put,
+	.reserve = sort_reserve,
+	.commit = sort_commit,
 	.get = sort_get,
 	.get_entries = sort_get_entries,
 
 	.build = build_embedded,
-
-	.reserve = sort_reserve,
-	.commit = sort_commit,
 	.parallel = parallel_run,
-	.parallel_end = parallel_end,
-	.parallel_worker = parallel_worker,
-	.reset = sort_reset,
-	.begin_heap = variant_begin_heap,
-	.put_heap = variant_put_heap,
-	.get_heap = variant_get_heap,
+	.parallel_end = parallel_end
 };
 
 /* Returns the number of functions in a table of this size. */
@@ -101,5 +91,5 @@ ptsort_get_api(uint32 version, uint32 size)
 						   functions_in(size), version,
 						   functions_in(sizeof(PtSortApi))),
 				 errhint("Install at least the version of ptsort whose headers the extension was compiled with.")));
-	return &ptsort_api_table;
+	return &api;
 }

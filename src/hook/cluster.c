@@ -8,16 +8,14 @@
  * files.  When the server creates the transient table, whose relrewrite is the
  * OID of the old one, the object access hook points rd_tableam of the old
  * table's relcache entry at a copy of heap's routine with ptsort's function.
- * The server does all else: locks, TOAST tables, the swap, catalogs, indexes.
+ * It does so in CLUSTER and VACUUM only: other statements fill transient tables
+ * in their own way.
  *
- * The hook acts in CLUSTER and VACUUM only: other statements also create
- * transient tables, but fill them in their own way.  ptsort's function restores
- * the pointer first of all.  If an invalidation arrives before, the pointer is
- * lost, which is harmless: the server copies the table, and the end of the
- * statement logs that.  If an error occurs before, the pointer would stay in an
- * entry that may live long, and code that compares it with heap's routine would
- * not recognize the table as a heap.  So the end of the transaction invalidates
- * the entry.
+ * ptsort's function restores the pointer first of all.  If an invalidation
+ * arrives before, the pointer is lost: the server copies the table, and the
+ * commit logs that.  If an error occurs before, the end of the transaction
+ * invalidates the entry, because code that compares the pointer with heap's
+ * routine would not recognize the table as a heap.
  *
  *-------------------------------------------------------------------------
  */
@@ -35,10 +33,7 @@
 #include "catalog/pg_class.h"
 #include "copy/tablecopy.h"
 #include "fault.h"
-#include "hook/ambuild.h"
-#include "hook/cluster.h"
-#include "hook/planworkers.h"
-#include "hook/utility.h"
+#include "hook/hook.h"
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"
 #include "utils/lsyscache.h"
@@ -74,22 +69,6 @@ why_not_ours(Relation old_heap, Relation index)
 	return ambuild_why_not(old_heap);
 }
 
-/* Returns the workers of the copy: those of a build of the index. */
-static BtBuildRequest
-request_workers(Relation old_heap, Relation index)
-{
-	BtBuildRequest request;
-	int			by_cost = 0;
-
-	if (ptsort_parallel_workers < 0)
-		by_cost = plan_create_index_workers(RelationGetRelid(old_heap),
-											RelationGetRelid(index));
-	request = ambuild_workers(old_heap, index, by_cost);
-	if (!request.is_order)
-		planworkers_limit(&request, old_heap, index);
-	return request;
-}
-
 /* relation_copy_for_cluster of a redirected entry */
 static void
 copy_for_cluster(Relation old_heap, Relation new_heap, Relation index,
@@ -108,6 +87,7 @@ copy_for_cluster(Relation old_heap, Relation new_heap, Relation index,
 	};
 	BtBuildRequest request;
 	CopyResult	result;
+	int			by_cost = 0;
 
 	old_heap->rd_tableam = GetHeapamTableAmRoutine();
 	redirected = InvalidOid;
@@ -122,7 +102,11 @@ copy_for_cluster(Relation old_heap, Relation new_heap, Relation index,
 	}
 
 	fault_point("cluster: begin");
-	request = request_workers(old_heap, index);
+	if (ptsort_parallel_workers < 0)
+		by_cost = plan_create_index_workers(RelationGetRelid(old_heap),
+											RelationGetRelid(index));
+	request = planworkers_request(old_heap, index, by_cost);
+	planworkers_limit(&request, old_heap, index);
 	tablecopy_run(&rules, index, &request, &result);
 	*num_tuples += result.copied;
 	*tups_vacuumed += result.dead;
@@ -130,11 +114,7 @@ copy_for_cluster(Relation old_heap, Relation new_heap, Relation index,
 	fault_point("cluster: end");
 }
 
-/*
- * If an entry is still redirected, because its table was not copied, invalidate
- * it, so that it gets heap's routine again.  This reads no catalogs, unless the
- * entry is open within a transaction.
- */
+/* Invalidate an entry whose table was not copied.  This reads no catalogs. */
 static void
 take_back(void)
 {
@@ -145,7 +125,6 @@ take_back(void)
 		RelationCacheInvalidateEntry(table);
 }
 
-/* Redirect a table's entry to ptsort's function. */
 static void
 redirect_copy(Oid table)
 {
@@ -189,24 +168,21 @@ cluster_object_access(ObjectAccessType access, Oid classId, Oid objectId,
 	}
 }
 
-/* At the end of a successful statement, log a copy that ptsort did not get. */
-static void
-end_of_rewrite(void)
-{
-	char	   *name;
-
-	if (!OidIsValid(redirected))
-		return;
-	name = get_rel_name(redirected);
-	if (name != NULL)
-		say_leaving(name, "its relcache entry was rebuilt meanwhile");
-	take_back();
-}
-
+/* Before a commit, log a copy that ptsort did not get. */
 static void
 cluster_xact(XactEvent event, void *arg)
 {
-	if (event == XACT_EVENT_ABORT)
+	bool		commits = event == XACT_EVENT_PRE_COMMIT ||
+		event == XACT_EVENT_PRE_PREPARE;
+
+	if (commits && OidIsValid(redirected))
+	{
+		char	   *name = get_rel_name(redirected);
+
+		if (name != NULL)
+			say_leaving(name, "its relcache entry was rebuilt meanwhile");
+	}
+	if (commits || event == XACT_EVENT_ABORT)
 		take_back();
 }
 
@@ -223,7 +199,6 @@ cluster_init(void)
 {
 	prev_object_access = object_access_hook;
 	object_access_hook = cluster_object_access;
-	utility_rewrite_ended = end_of_rewrite;
 	RegisterXactCallback(cluster_xact, NULL);
 	RegisterSubXactCallback(cluster_subxact, NULL);
 }

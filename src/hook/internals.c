@@ -15,6 +15,7 @@
 #include "debug.h"
 #include "key/key.h"
 #include "order/sortextras.h"
+#include "sort/shared.h"
 #include "sort/sortstate.h"
 #include "tape/tapefile.h"
 #include "text/text_rank.h"
@@ -99,6 +100,9 @@ ptsort_internals(void)
 			.all_workers = &ptsort_debug.all_workers
 		},
 		.key_index = key_index,
+		.key_operators = key_operators,
+		.key_nwords = key_nwords,
+		.key_support = key_support,
 		.key_is_exact = key_is_exact,
 		.key_is_learning = key_is_learning,
 		.key_words = key_words,
@@ -106,6 +110,8 @@ ptsort_internals(void)
 		.key_learn = learn,
 		.key_tuple = key_tuple,
 		.compare_ranks = compare_ranks,
+		.shared_fileset = shared_fileset,
+		.shared_stats = shared_stats,
 		.trust_collations = trust_collations,
 		.describe_key = describe_key,
 		.file_open = tapefile_open,

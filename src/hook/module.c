@@ -3,8 +3,7 @@
  * module.c
  *	  The module as the server sees it: _PG_init, GUCs and SQL functions.
  *
- * The variables of the GUCs belong to the layers that use them, so that each
- * layer can be read and used without this one.  This file only registers them;
+ * The variables of the GUCs belong to the files that use them;
  * contrib/ptsort_test registers those of debug.h.
  *
  *-------------------------------------------------------------------------
@@ -17,11 +16,9 @@
 #include "btree/siblings.h"
 #include "fmgr.h"
 #include "funcapi.h"
-#include "hook/ambuild.h"
-#include "hook/cluster.h"
-#include "hook/utility.h"
-#include "key/key.h"
+#include "hook/hook.h"
 #include "miscadmin.h"
+#include "postmaster/bgworker_internals.h"
 #include "query/sortnode.h"
 #include "query/sortreport.h"
 #include "text/text_compare.h"
@@ -35,67 +32,6 @@ extern PGDLLEXPORT Datum ptsort_last_build(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum ptsort_last_copy(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum ptsort_last_sort(PG_FUNCTION_ARGS);
 
-/*
- * GUCs.  All users may set those that only decide how indexes are built and
- * rows sorted.  Only superusers may set those that write to the server's log,
- * as with log_statement.  The boot value is the variable's initial value.
- */
-typedef struct BoolSetting
-{
-	const char *name;
-	bool	   *variable;
-	GucContext	context;
-	int			flags;
-	const char *short_desc;
-	const char *long_desc;
-} BoolSetting;
-
-typedef struct IntSetting
-{
-	const char *name;
-	int		   *variable;
-	int			min;
-	int			max;
-	GucContext	context;
-	int			flags;
-	const char *short_desc;
-	const char *long_desc;
-} IntSetting;
-
-static const BoolSetting bool_settings[] = {
-	{"ptsort.enable", &ptsort_enable, PGC_USERSET, 0,
-		"Builds btree indexes with ptsort.",
-	"When off, the server builds them."},
-	{"ptsort.use_collation_tables", &ptsort_use_collation_tables, PGC_USERSET, 0,
-		"Compares strings by the tables of their collation where these prove the order.",
-	"When off, the C library or ICU compares them."},
-	{"ptsort.log_build", &ptsort_log_build, PGC_SUSET, 0,
-		"Logs index builds, and why the server does a build.",
-	"When on, clients do not receive these messages; when off, their level is DEBUG1."},
-	{"ptsort.log_sort", &ptsort_log_sort, PGC_SUSET, 0,
-		"Logs each query sort performed by ptsort.",
-	"When on, clients do not receive these messages; when off, their level is DEBUG1."},
-};
-
-static const IntSetting int_settings[] = {
-	{"ptsort.parallel_workers", &ptsort_parallel_workers,
-		-1, MAX_REQUESTED_WORKERS, PGC_USERSET, 0,
-		"Sets the most parallel workers, unless a statement specifies their number.",
-	"-1 leaves it to the table's parallel_workers or the server's cost model."},
-	{"ptsort.min_table_size", &ptsort_min_table_size,
-		0, INT_MAX, PGC_USERSET, GUC_UNIT_KB,
-		"Sets the minimum size of tables whose indexes are built with ptsort.",
-	"0 means all tables that are not empty."},
-	{"ptsort.indexes_per_scan", &ptsort_indexes_per_scan,
-		1, MAX_INDEXES_PER_SCAN, PGC_USERSET, 0,
-		"Sets the maximum number of indexes built from one table scan.",
-	"1 means that each index has a scan of its own."},
-	{"ptsort.min_sort_rows", &ptsort_min_sort_rows,
-		0, INT_MAX, PGC_USERSET, 0,
-		"Sets the minimum number of rows of a query sort performed by ptsort.",
-	"The planner's estimate counts."},
-};
-
 static const struct config_enum_entry sorts[] = {
 	{"off", TAKE_NO_SORTS, false},
 	{"text", TAKE_TEXT, false},
@@ -104,38 +40,69 @@ static const struct config_enum_entry sorts[] = {
 };
 
 static void
-register_settings(void)
+define_bool(const char *name, bool *variable, GucContext context,
+			const char *short_desc, const char *long_desc)
 {
+	DefineCustomBoolVariable(name, short_desc, long_desc, variable, *variable,
+							 context, 0, NULL, NULL, NULL);
+}
+
+static void
+define_int(const char *name, int *variable, int min, int max, int flags,
+		   const char *short_desc, const char *long_desc)
+{
+	DefineCustomIntVariable(name, short_desc, long_desc, variable, *variable,
+							min, max, PGC_USERSET, flags, NULL, NULL, NULL);
+}
+
+/*
+ * All users may change what decides how indexes are built and rows sorted.
+ * Only superusers may change what writes to the server's log, as with
+ * log_statement.
+ */
+static void
+define_settings(void)
+{
+	define_bool("ptsort.enable", &ptsort_enable, PGC_USERSET,
+				"Builds btree indexes with ptsort.",
+				"When off, the server builds them.");
+	define_bool("ptsort.use_collation_tables", &ptsort_use_collation_tables,
+				PGC_USERSET,
+				"Compares strings by the tables of their collation where these prove the order.",
+				"When off, the C library or ICU compares them.");
+	define_bool("ptsort.log_build", &ptsort_log_build, PGC_SUSET,
+				"Logs index builds, and why the server does a build.",
+				"When on, clients do not receive these messages; when off, their level is DEBUG1.");
+	define_bool("ptsort.log_sort", &ptsort_log_sort, PGC_SUSET,
+				"Logs each query sort performed by ptsort.",
+				"When on, clients do not receive these messages; when off, their level is DEBUG1.");
+	define_int("ptsort.parallel_workers", &ptsort_parallel_workers,
+			   -1, MAX_PARALLEL_WORKER_LIMIT, 0,
+			   "Sets the most parallel workers, unless a statement specifies their number.",
+			   "-1 leaves it to the table's parallel_workers or the server's cost model.");
+	define_int("ptsort.min_table_size", &ptsort_min_table_size,
+			   0, INT_MAX, GUC_UNIT_KB,
+			   "Sets the minimum size of tables whose indexes are built with ptsort.",
+			   "0 means all tables that are not empty.");
+	define_int("ptsort.indexes_per_scan", &ptsort_indexes_per_scan,
+			   1, MAX_INDEXES_PER_SCAN, 0,
+			   "Sets the maximum number of indexes built from one table scan.",
+			   "1 means that each index has a scan of its own.");
+	define_int("ptsort.min_sort_rows", &ptsort_min_sort_rows, 0, INT_MAX, 0,
+			   "Sets the minimum number of rows of a query sort performed by ptsort.",
+			   "The planner's estimate counts.");
 	DefineCustomEnumVariable("ptsort.sort",
 							 "Sorts rows of queries with ptsort.",
 							 "\"text\" means only by text in collations other than \"C\".",
 							 &ptsort_sort, TAKE_NO_SORTS, sorts,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
-	for (int i = 0; i < lengthof(bool_settings); i++)
-	{
-		const BoolSetting *s = &bool_settings[i];
-		bool		boot_value = *s->variable;
-
-		DefineCustomBoolVariable(s->name, s->short_desc, s->long_desc,
-								 s->variable, boot_value, s->context,
-								 s->flags, NULL, NULL, NULL);
-	}
-	for (int i = 0; i < lengthof(int_settings); i++)
-	{
-		const IntSetting *s = &int_settings[i];
-		int			boot_value = *s->variable;
-
-		DefineCustomIntVariable(s->name, s->short_desc, s->long_desc,
-								s->variable, boot_value, s->min, s->max,
-								s->context, s->flags, NULL, NULL, NULL);
-	}
 	MarkGUCPrefixReserved("ptsort");
 }
 
 void
 _PG_init(void)
 {
-	register_settings();
+	define_settings();
 	utility_init();
 	ambuild_init();
 	cluster_init();
@@ -148,51 +115,44 @@ _PG_init(void)
  * ptsort_last_build() and ptsort_last_copy()
  */
 
-#define LAST_BUILD_COLUMNS	15
-
 /* Add a row to the result; a negative participant means the total. */
 static void
 put_last_build_row(ReturnSetInfo *rsinfo, const BtBuildReport *report,
 				   int participant, const BtBuildStats *stats)
 {
-	Datum		values[LAST_BUILD_COLUMNS];
-	bool		nulls[LAST_BUILD_COLUMNS] = {false};
 	const PtBuildStats *build = &stats->build;
 	const PtSortStats *sort = &build->sort;
-	const char *role;
-	int			i = 0;
+	const char *role = participant < 0 ? "total" :
+		participant == 0 ? "leader" : "worker";
+	Datum		values[] = {
+		CStringGetTextDatum(NameStr(report->index_name)),
+		Int32GetDatum(participant),
+		CStringGetTextDatum(role),
+		Int64GetDatum(sort->tuples),
+		Int64GetDatum(sort->runs),
+		Int64GetDatum(sort->run_bytes),
+		Float8GetDatum(build->scan_ms),
+		Float8GetDatum(sort->sort_ms),
+		Float8GetDatum(sort->run_ms),
+		Float8GetDatum(build->load_ms),
+		Int64GetDatum(sort->comparisons),
+		Int64GetDatum(stats->pages),
+		Int64GetDatum(build->wal_bytes),
+		Int64GetDatum(sort->peak_memory),
+		Int64GetDatum(sort->temp_bytes)
+	};
+	bool		nulls[lengthof(values)] = {
+		[1] = participant < 0,
+		[6] = report->scanned_before	/* scan_ms */
+	};
 
-	if (participant < 0)
-		role = "total";
-	else
-		role = participant == 0 ? "leader" : "worker";
-
-	values[i++] = CStringGetTextDatum(NameStr(report->index_name));
-	nulls[i] = participant < 0;
-	values[i++] = Int32GetDatum(participant);
-	values[i++] = CStringGetTextDatum(role);
-	values[i++] = Int64GetDatum(sort->tuples);
-	values[i++] = Int64GetDatum(sort->runs);
-	values[i++] = Int64GetDatum(sort->run_bytes);
-	nulls[i] = report->scanned_before;
-	values[i++] = Float8GetDatum(build->scan_ms);
-	values[i++] = Float8GetDatum(sort->sort_ms);
-	values[i++] = Float8GetDatum(sort->run_ms);
-	values[i++] = Float8GetDatum(build->load_ms);
-	values[i++] = Int64GetDatum(sort->comparisons);
-	values[i++] = Int64GetDatum(stats->pages);
-	values[i++] = Int64GetDatum(build->wal_bytes);
-	values[i++] = Int64GetDatum(sort->peak_memory);
-	values[i++] = Int64GetDatum(sort->temp_bytes);
-	Assert(i == LAST_BUILD_COLUMNS);
-
+	Assert(rsinfo->setDesc->natts == lengthof(values));
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
 
 /*
  * Add a participant to the total.  Participants work at the same time, so the
- * total of a time is the longest one.  The total of everything else, peak
- * memory included, is the sum.
+ * total of a time is the longest one; everything else adds up.
  */
 static void
 add_to_total(BtBuildStats *total, const BtBuildStats *stats)
@@ -257,8 +217,6 @@ ptsort_last_copy(PG_FUNCTION_ARGS)
  * ptsort_last_sort()
  */
 
-#define LAST_SORT_COLUMNS	10
-
 /* Reports the session's last Sort node by ptsort; no row if there was none. */
 PG_FUNCTION_INFO_V1(ptsort_last_sort);
 Datum
@@ -266,26 +224,27 @@ ptsort_last_sort(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	const SortReport *report = sortreport_last();
-	Datum		values[LAST_SORT_COLUMNS];
-	bool		nulls[LAST_SORT_COLUMNS] = {false};
-	int			i = 0;
 
 	InitMaterializedSRF(fcinfo, 0);
-	if (report == NULL)
-		return (Datum) 0;
+	if (report != NULL)
+	{
+		const PtSortStats *stats = &report->stats;
+		Datum		values[] = {
+			Int64GetDatum(report->sorts),
+			Int32GetDatum(report->keys),
+			Int64GetDatum(stats->tuples),
+			CStringGetTextDatum(ptsort_method_name(stats->method)),
+			Int64GetDatum(stats->runs),
+			Int64GetDatum(stats->comparisons),
+			Float8GetDatum(stats->sort_ms),
+			Float8GetDatum(stats->run_ms),
+			Int64GetDatum(stats->peak_memory),
+			Int64GetDatum(stats->temp_bytes)
+		};
+		bool		nulls[lengthof(values)] = {false};
 
-	values[i++] = Int64GetDatum(report->sorts);
-	values[i++] = Int32GetDatum(report->keys);
-	values[i++] = Int64GetDatum(report->stats.tuples);
-	values[i++] = CStringGetTextDatum(ptsort_method_name(report->stats.method));
-	values[i++] = Int64GetDatum(report->stats.runs);
-	values[i++] = Int64GetDatum(report->stats.comparisons);
-	values[i++] = Float8GetDatum(report->stats.sort_ms);
-	values[i++] = Float8GetDatum(report->stats.run_ms);
-	values[i++] = Int64GetDatum(report->stats.peak_memory);
-	values[i++] = Int64GetDatum(report->stats.temp_bytes);
-	Assert(i == LAST_SORT_COLUMNS);
-
-	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		Assert(rsinfo->setDesc->natts == lengthof(values));
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
 	return (Datum) 0;
 }

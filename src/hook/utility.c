@@ -4,11 +4,10 @@
  *	  The running utility statement, and its options for index builds.
  *
  * The server has no option WITH (parallel_workers = N) for an index.  The
- * ProcessUtility hook removes it from the statement before the server sees it,
- * and keeps it in a StmtContext while the statement runs; it is never stored in
- * the catalogs.  Statements inside that statement (of functions in an index
- * expression, of event triggers) have contexts of their own, which hide the
- * outer request.
+ * ProcessUtility hook removes it from the statement, and keeps it in a
+ * StmtContext while the statement runs.  Statements inside that statement (of
+ * functions in an index expression, of event triggers) have contexts of their
+ * own, which hide the outer request.
  *
  *	CREATE INDEX			The request applies to every index built until the
  *							end of the statement: several on a partitioned
@@ -20,31 +19,25 @@
  *							constraint's request is kept with the columns that
  *							identify its index.
  *
- * The errors about the option are those of the server for a table's
- * parallel_workers.  For other access methods the option stays in the
- * statement, and the server raises its own error.
+ * For other access methods the option stays in the statement, and the server
+ * raises its own error.
  *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
-#include "access/xact.h"
 #include "btree/btreport.h"
 #include "btree/siblings.h"
 #include "commands/defrem.h"
-#include "hook/utility.h"
-#include "miscadmin.h"
+#include "hook/hook.h"
+#include "postmaster/bgworker_internals.h"
 #include "query/sortreport.h"
 #include "tcop/utility.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
-/*
- * The request of a constraint in an ALTER TABLE.  The server builds its index
- * without another ProcessUtility call, maybe for each of many partitions; the
- * index is recognised by its kind and its columns.
- */
+/* The request of a constraint of an ALTER TABLE, for each of its indexes. */
 typedef struct ConstraintRequest
 {
 	ConstrType	kind;			/* CONSTR_PRIMARY, _UNIQUE or _EXCLUSION */
@@ -53,28 +46,21 @@ typedef struct ConstraintRequest
 } ConstraintRequest;
 
 /*
- * A running utility statement.  It lives on the C stack of the ProcessUtility
- * hook, and so survives the commits inside CONCURRENTLY.
+ * A running utility statement.  It lives on the C stack of the hook, and so
+ * survives the commits inside CONCURRENTLY.
  */
 typedef struct StmtContext
 {
 	struct StmtContext *outer;
 	int			index_workers;	/* request of CREATE INDEX, or -1 */
 	List	   *constraints;	/* ConstraintRequests of ALTER TABLE */
-	bool		rewrites;		/* see utility_rewrites */
-	bool		reindexes;		/* see utility_reindexes */
+	bool		rewrites;
+	bool		reindexes;
 } StmtContext;
 
 static StmtContext *current_stmt = NULL;
 
 static ProcessUtility_hook_type prev_ProcessUtility = NULL;
-
-void		(*utility_rewrite_ended) (void) = NULL;
-
-
-/*
- * Removing WITH (parallel_workers = N) from a statement
- */
 
 /* Returns the option's value; checks and errors are as for the table option. */
 static int
@@ -88,34 +74,14 @@ parse_workers(DefElem *option)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("invalid value for integer option \"%s\": %s",
 						option->defname, value)));
-	if (workers < 0 || workers > MAX_REQUESTED_WORKERS)
+	if (workers < 0 || workers > MAX_PARALLEL_WORKER_LIMIT)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("value %s out of bounds for option \"%s\"",
 						value, option->defname),
 				 errdetail("Valid values are between \"%d\" and \"%d\".",
-						   0, MAX_REQUESTED_WORKERS)));
+						   0, MAX_PARALLEL_WORKER_LIMIT)));
 	return workers;
-}
-
-static bool
-is_workers_option(DefElem *option)
-{
-	return option->defnamespace == NULL &&
-		strcmp(option->defname, "parallel_workers") == 0;
-}
-
-static bool
-has_workers_option(List *options)
-{
-	ListCell   *lc;
-
-	foreach(lc, options)
-	{
-		if (is_workers_option(lfirst_node(DefElem, lc)))
-			return true;
-	}
-	return false;
 }
 
 /* Remove the option from the list and return its value, or -1 if absent. */
@@ -129,7 +95,8 @@ take_workers_option(List **options)
 	{
 		DefElem    *option = lfirst_node(DefElem, lc);
 
-		if (!is_workers_option(option))
+		if (option->defnamespace != NULL ||
+			strcmp(option->defname, "parallel_workers") != 0)
 			continue;
 		if (workers >= 0)
 			ereport(ERROR,
@@ -142,7 +109,14 @@ take_workers_option(List **options)
 	return workers;
 }
 
-/* True if the constraint builds a btree, the default access method. */
+/* True if an access method of this name is btree, the default. */
+static bool
+is_btree(const char *access_method)
+{
+	return access_method == NULL || strcmp(access_method, "btree") == 0;
+}
+
+/* True if the constraint builds a btree. */
 static bool
 constraint_builds_btree(Constraint *constraint)
 {
@@ -152,8 +126,7 @@ constraint_builds_btree(Constraint *constraint)
 		case CONSTR_UNIQUE:
 			return !pt_constraint_without_overlaps(constraint);
 		case CONSTR_EXCLUSION:
-			return constraint->access_method == NULL ||
-				strcmp(constraint->access_method, "btree") == 0;
+			return is_btree(constraint->access_method);
 		default:
 			return false;
 	}
@@ -182,34 +155,29 @@ constraint_columns(Constraint *constraint, char *column)
 	return columns;
 }
 
-/*
- * Visit a constraint of an ALTER TABLE.  Returns true if it has the option.  If
- * 'stmt' is not NULL, moves the option into it.
- */
-static bool
+/* Move the option of a constraint of an ALTER TABLE into the context. */
+static void
 visit_constraint(Constraint *constraint, char *column, StmtContext *stmt)
 {
-	ConstraintRequest *request;
+	int			workers = -1;
 
-	if (!constraint_builds_btree(constraint) ||
-		!has_workers_option(constraint->options))
-		return false;
-	if (stmt != NULL)
+	if (constraint_builds_btree(constraint))
+		workers = take_workers_option(&constraint->options);
+	if (workers >= 0)
 	{
-		request = palloc(sizeof(ConstraintRequest));
+		ConstraintRequest *request = palloc(sizeof(ConstraintRequest));
+
 		request->kind = constraint->contype;
 		request->columns = constraint_columns(constraint, column);
-		request->workers = take_workers_option(&constraint->options);
+		request->workers = workers;
 		stmt->constraints = lappend(stmt->constraints, request);
 	}
-	return true;
 }
 
 /* Call visit_constraint for all constraints of an ALTER TABLE. */
-static bool
+static void
 visit_alter_table(AlterTableStmt *alter, StmtContext *stmt)
 {
-	bool		found = false;
 	ListCell   *lc;
 	ListCell   *lc2;
 
@@ -220,43 +188,23 @@ visit_alter_table(AlterTableStmt *alter, StmtContext *stmt)
 		if (cmd->def == NULL)
 			continue;
 		if (cmd->subtype == AT_AddConstraint && IsA(cmd->def, Constraint))
-			found |= visit_constraint((Constraint *) cmd->def, NULL, stmt);
+			visit_constraint((Constraint *) cmd->def, NULL, stmt);
 		else if (cmd->subtype == AT_AddColumn && IsA(cmd->def, ColumnDef))
 		{
 			ColumnDef  *column = (ColumnDef *) cmd->def;
 
 			foreach(lc2, column->constraints)
-				found |= visit_constraint(lfirst_node(Constraint, lc2),
-										  column->colname, stmt);
+				visit_constraint(lfirst_node(Constraint, lc2),
+								 column->colname, stmt);
 		}
 	}
-	return found;
 }
 
-/*
- * Visit CREATE INDEX or ALTER TABLE, with the result of visit_constraint.  (The
- * constraints of CREATE TABLE come back through ProcessUtility, as a CREATE
- * INDEX each.)
- */
-static bool
-visit_statement(Node *node, StmtContext *stmt)
+static void
+visit_create_index(IndexStmt *create, StmtContext *stmt)
 {
-	if (IsA(node, AlterTableStmt))
-		return visit_alter_table((AlterTableStmt *) node, stmt);
-	if (IsA(node, IndexStmt))
-	{
-		IndexStmt  *create = (IndexStmt *) node;
-
-		if ((create->accessMethod == NULL ||
-			 strcmp(create->accessMethod, "btree") == 0) &&
-			has_workers_option(create->options))
-		{
-			if (stmt != NULL)
-				stmt->index_workers = take_workers_option(&create->options);
-			return true;
-		}
-	}
-	return false;
+	if (is_btree(create->accessMethod))
+		stmt->index_workers = take_workers_option(&create->options);
 }
 
 
@@ -264,73 +212,48 @@ visit_statement(Node *node, StmtContext *stmt)
  * The ProcessUtility hook
  */
 
-/* True if this statement may call relation_copy_for_cluster. */
-static bool
-may_rewrite(Node *node)
-{
-	return IsA(node, ClusterStmt) || IsA(node, VacuumStmt);
-}
-
-/* True if this statement rebuilds all indexes of a table. */
-static bool
-rebuilds_all(Node *node)
-{
-	return IsA(node, ReindexStmt) &&
-		((ReindexStmt *) node)->kind != REINDEX_OBJECT_INDEX;
-}
-
 /*
- * True if this statement needs a context: if it may contain a request, copy
- * tables or build all indexes of one, or if it runs inside another statement
- * with a context, to hide that one's request.
+ * Fill in the context of a statement, moving its options there.  Returns false
+ * if it needs none: it contains no request, copies no tables and does not build
+ * all indexes of one.  A statement inside another one with a context needs its
+ * own, to hide the outer request.
  */
 static bool
-needs_context(Node *node)
+init_context(Node *node, StmtContext *stmt)
 {
-	return current_stmt != NULL || IsA(node, IndexStmt) ||
-		IsA(node, AlterTableStmt) || IsA(node, ReindexStmt) ||
-		IsA(node, RefreshMatViewStmt) || may_rewrite(node);
-}
-
-/* True for DISCARD ALL, which makes a session like a new one. */
-static bool
-discards_all(Node *node)
-{
-	return IsA(node, DiscardStmt) &&
-		((DiscardStmt *) node)->target == DISCARD_ALL;
-}
-
-static void
-call_next(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
-		  ProcessUtilityContext context, ParamListInfo params,
-		  QueryEnvironment *queryEnv, DestReceiver *dest, QueryCompletion *qc)
-{
-	ProcessUtility_hook_type next = prev_ProcessUtility ?
-		prev_ProcessUtility : standard_ProcessUtility;
-
-	next(pstmt, queryString, readOnlyTree, context, params, queryEnv, dest, qc);
-}
-
-/* call_next with 'stmt' as the innermost context until it returns or fails. */
-static void
-call_next_within(StmtContext *stmt, PlannedStmt *pstmt,
-				 const char *queryString, bool readOnlyTree,
-				 ProcessUtilityContext context, ParamListInfo params,
-				 QueryEnvironment *queryEnv, DestReceiver *dest,
-				 QueryCompletion *qc)
-{
-	stmt->outer = current_stmt;
-	current_stmt = stmt;
-	PG_TRY();
+	switch (nodeTag(node))
 	{
-		call_next(pstmt, queryString, readOnlyTree, context, params, queryEnv,
-				  dest, qc);
+		case T_IndexStmt:
+			visit_create_index((IndexStmt *) node, stmt);
+			return true;
+		case T_AlterTableStmt:
+			visit_alter_table((AlterTableStmt *) node, stmt);
+			return true;
+		case T_ReindexStmt:
+			stmt->reindexes =
+				((ReindexStmt *) node)->kind != REINDEX_OBJECT_INDEX;
+			return true;
+		case T_ClusterStmt:
+		case T_VacuumStmt:
+			stmt->rewrites = true;
+			return true;
+		case T_RefreshMatViewStmt:
+			return true;
+		default:
+			return stmt->outer != NULL;
 	}
-	PG_FINALLY();
+}
+
+/* DISCARD ALL makes a session like a new one. */
+static void
+forget_reports(Node *node)
+{
+	if (IsA(node, DiscardStmt) &&
+		((DiscardStmt *) node)->target == DISCARD_ALL)
 	{
-		current_stmt = stmt->outer;
+		btreport_forget();
+		sortreport_forget();
 	}
-	PG_END_TRY();
 }
 
 static void
@@ -339,34 +262,34 @@ ptsort_ProcessUtility(PlannedStmt *pstmt, const char *queryString,
 					  ParamListInfo params, QueryEnvironment *queryEnv,
 					  DestReceiver *dest, QueryCompletion *qc)
 {
-	StmtContext stmt = {.index_workers = -1};
+	ProcessUtility_hook_type next = prev_ProcessUtility ?
+		prev_ProcessUtility : standard_ProcessUtility;
+	StmtContext stmt = {.outer = current_stmt,.index_workers = -1};
 
-	if (!needs_context(pstmt->utilityStmt))
+	/* a cached plan's tree must keep the options for its next execution */
+	PlannedStmt *const ours = readOnlyTree &&
+		(IsA(pstmt->utilityStmt, IndexStmt) ||
+		 IsA(pstmt->utilityStmt, AlterTableStmt)) ? copyObject(pstmt) : pstmt;
+
+	if (!init_context(ours->utilityStmt, &stmt))
 	{
-		call_next(pstmt, queryString, readOnlyTree, context, params, queryEnv,
-				  dest, qc);
-		if (discards_all(pstmt->utilityStmt))
-		{
-			btreport_forget();
-			sortreport_forget();
-		}
+		next(pstmt, queryString, readOnlyTree, context, params, queryEnv,
+			 dest, qc);
+		forget_reports(pstmt->utilityStmt);
 		return;
 	}
 
-	if (visit_statement(pstmt->utilityStmt, NULL))
+	current_stmt = &stmt;
+	PG_TRY();
 	{
-		/* a cached plan's tree must keep the option for its next execution */
-		if (readOnlyTree)
-			pstmt = copyObject(pstmt);
-		readOnlyTree = false;
-		visit_statement(pstmt->utilityStmt, &stmt);
+		next(ours, queryString, readOnlyTree && ours == pstmt, context,
+			 params, queryEnv, dest, qc);
 	}
-	stmt.rewrites = may_rewrite(pstmt->utilityStmt);
-	stmt.reindexes = rebuilds_all(pstmt->utilityStmt);
-	call_next_within(&stmt, pstmt, queryString, readOnlyTree, context, params,
-					 queryEnv, dest, qc);
-	if (stmt.rewrites)
-		utility_rewrite_ended();
+	PG_FINALLY();
+	{
+		current_stmt = stmt.outer;
+	}
+	PG_END_TRY();
 	if (stmt.outer == NULL)
 		siblings_forget();
 }

@@ -3,15 +3,12 @@
  * key.h
  *	  Key columns become sort key words.
  *
- * These functions implement PtSortKey; where ptsort_variant.h has a function
- * of the same name, its contract is documented there.  The words of a key are
+ * PtSortKey: how key columns become words and how they compare.  It lives in
+ * the memory context that is current when it is made.  The words of a key are
  *
  * exact	if their order is that of the columns, whose values can be rebuilt
  *		from them
  * prefix	if they never contradict the order; equal words decide nothing
- *
- * Exact keys, and keys that learn before their words mean anything, are only
- * for ptsort's own variants; so they are not part of the public interface.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,6 +19,8 @@
 #include "lib/stringinfo.h"
 #include "ptsort_variant.h"
 #include "text/text_compare.h"
+
+typedef struct PtSortKey PtSortKey;
 
 /* key_index makes the key of a btree index from all its key columns. */
 extern PtSortKey *key_index(Relation index);

@@ -4,8 +4,7 @@
  *	  Sort nodes of queries sort by ptsort.
  *
  * Plans do not change: when the executor has built the nodes of a plan, ptsort
- * replaces ExecSort(), the server's function, in each Sort node that it takes
- * over.  Our function differs only in the sort module that it calls.  It
+ * replaces ExecSort() in each Sort node that it takes over.  Our function
  * maintains the fields of the node as ExecSort() does, so that nothing else
  * sees a difference: parents, EXPLAIN, rescans, bounds.
  *
@@ -15,11 +14,11 @@
  * ExecReScanSort() ends the node's tuplesort when a node that has sorted must
  * sort again, and needs one to end.  So the node holds an empty tuplesort while
  * ptsort has the rows.  EXPLAIN would report that empty sort, so ptsort removes
- * it when the query has returned its last row, before EXPLAIN can report it.
- * (A report before that says "still in progress".)
+ * it, and ends its own sort, when the query has returned its last row.  (A
+ * report before that says "still in progress".)
  *
- * ptsort finds its data by the address of the node.  The data lives in the
- * query's memory context and goes away with it, however the query ends.
+ * The data of a node lives in the query's memory context and goes away with it,
+ * however the query ends.
  *
  * A Gather Merge or Merge Append node compares the rows of sorted streams
  * again.  ptsort makes its comparisons of text as cheap as those of its own
@@ -31,11 +30,9 @@
 
 #include "access/parallel.h"
 #include "catalog/pg_opfamily_d.h"
-#include "common/hashfn.h"
 #include "executor/executor.h"
 #include "fault.h"
 #include "key/key.h"
-#include "lib/ilist.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "order/sortextras.h"
@@ -55,54 +52,20 @@ int			ptsort_min_sort_rows = 200;
 typedef struct TakenSort
 {
 	SortState  *node;
-	ExecProcNodeMtd original;	/* the function before: the server's or that
-								 * of another extension */
-	MemoryContext scratch;		/* for memory that functions of types leave
-								 * behind */
+	ExecProcNodeMtd original;	/* of the server or of another extension */
+	MemoryContext scratch;		/* for what functions of types leave behind */
 	PtSort	   *sort;			/* NULL: not begun */
 	bool		values;			/* it sorts values, not rows */
 	int64		bound;			/* current bound; 0: none */
 	int64		sorts;			/* number of sorts so far */
 	PtSortStats stats;			/* statistics, once 'sort' has ended */
-	slist_node	link;			/* link in TakenQuery.sorts */
 #ifdef USE_ASSERT_CHECKING
-	SortSupport check;			/* the server's comparisons */
 	TupleTableSlot *before;		/* the row returned last */
 #endif
 } TakenSort;
 
-/* A query that has taken nodes. */
-typedef struct TakenQuery
-{
-	EState	   *estate;
-	slist_head	sorts;
-	dlist_node	link;			/* link in 'queries' */
-	MemoryContextCallback forget;
-} TakenQuery;
-
-static dlist_head queries = DLIST_STATIC_INIT(queries);
-
-/* All taken nodes, by address. */
-typedef struct NodeEntry
-{
-	SortState  *node;
-	TakenSort  *taken;
-	char		status;
-} NodeEntry;
-
-#define SH_PREFIX		nodes
-#define SH_ELEMENT_TYPE NodeEntry
-#define SH_KEY_TYPE		SortState *
-#define SH_KEY			node
-#define SH_HASH_KEY(tb, key) \
-	murmurhash32((uint32) ((uintptr_t) (key) / MAXIMUM_ALIGNOF))
-#define SH_EQUAL(tb, a, b) ((a) == (b))
-#define SH_SCOPE		static inline
-#define SH_DEFINE
-#define SH_DECLARE
-#include "lib/simplehash.h"
-
-static nodes_hash * nodes = NULL;
+/* Number of queries of this process that have taken nodes. */
+static int	nqueries = 0;
 
 /*
  * In a worker: collation whose tables its provider contradicted; the worker's
@@ -113,26 +76,16 @@ static Oid	reported = InvalidOid;
 static ExecutorStart_hook_type prev_start = NULL;
 static ExecutorRun_hook_type prev_run = NULL;
 static ExecutorFinish_hook_type prev_finish = NULL;
-static ExecutorEnd_hook_type prev_end = NULL;
 
 
 /*
- * Sorting
+ * Returns the TakenSort of a node, or NULL.  take_sort() put the pointer into a
+ * field of the node that only scans of tables use.
  */
-
-/* Result of the last find_taken, which may be called for each row. */
-static TakenSort *last_found = NULL;
-
-static TakenSort *
-find_taken(SortState *node)
+static inline TakenSort *
+taken_of(PlanState *planstate)
 {
-	NodeEntry  *entry;
-
-	if (last_found != NULL && last_found->node == node)
-		return last_found;
-	entry = nodes ? nodes_lookup(nodes, node) : NULL;
-	last_found = entry ? entry->taken : NULL;
-	return last_found;
+	return (TakenSort *) castNode(SortState, planstate)->ss.ss_currentScanDesc;
 }
 
 /* Free what functions of types left behind; usually that is nothing. */
@@ -143,7 +96,6 @@ reset_scratch(TakenSort *taken)
 		MemoryContextReset(taken->scratch);
 }
 
-/* End the sort, and report what it did. */
 static void
 end_sort(TakenSort *taken)
 {
@@ -158,9 +110,6 @@ end_sort(TakenSort *taken)
 					   ((Sort *) taken->node->ss.ps.plan)->numCols);
 }
 
-/* Maximum of expected_tuples, whatever the planner expects. */
-#define MAX_EXPECTED	1e9
-
 /* Begin a sort in the query's memory context. */
 static PtSort *
 begin_sort(TakenSort *taken)
@@ -170,7 +119,7 @@ begin_sort(TakenSort *taken)
 	PtSortOptions options = {
 		.role = PTSORT_SERIAL,
 		.budget = (int64) work_mem * 1024,
-		.expected_tuples = (int64) Min(plan->plan.plan_rows, MAX_EXPECTED),
+		.expected_tuples = (int64) Min(plan->plan.plan_rows, PG_INT32_MAX),
 		.bound = taken->bound,
 		.stable = true,
 	};
@@ -186,7 +135,7 @@ begin_sort(TakenSort *taken)
 
 /*
  * Make a sort ready for rows, reusing the last one if it is of the same kind.
- * Returns false if ptsort gains nothing by sorting.
+ * Returns false if the key has no words.
  */
 static bool
 open_sort(TakenSort *taken)
@@ -218,7 +167,6 @@ open_sort(TakenSort *taken)
 	return false;
 }
 
-/* Put all rows of the outer node into the sort, and sort them. */
 static void
 put_rows(TakenSort *taken)
 {
@@ -292,60 +240,37 @@ mark_sorted(TakenSort *taken)
 }
 
 #ifdef USE_ASSERT_CHECKING
-/* Prepare the server's own comparisons. */
-static void
-begin_check(TakenSort *taken)
-{
-	Sort	   *plan = (Sort *) taken->node->ss.ps.plan;
-	TupleTableSlot *slot = taken->node->ss.ps.ps_ResultTupleSlot;
-	MemoryContext caller =
-		MemoryContextSwitchTo(taken->node->ss.ps.state->es_query_cxt);
-
-	taken->check = palloc0(plan->numCols * sizeof(SortSupportData));
-	for (int i = 0; i < plan->numCols; i++)
-	{
-		SortSupport ssup = &taken->check[i];
-
-		ssup->ssup_cxt = CurrentMemoryContext;
-		ssup->ssup_collation = plan->collations[i];
-		ssup->ssup_nulls_first = plan->nullsFirst[i];
-		ssup->ssup_attno = plan->sortColIdx[i];
-		PrepareSortSupportFromOrderingOp(plan->sortOperators[i], ssup);
-	}
-	taken->before = MakeSingleTupleTableSlot(slot->tts_tupleDescriptor,
-											 &TTSOpsMinimalTuple);
-	MemoryContextSwitchTo(caller);
-}
-
 /*
  * Assert that the server's comparisons put this row after the last one, too.
  */
 static void
 check_order(TakenSort *taken, TupleTableSlot *slot)
 {
-	int			nkeys = ((Sort *) taken->node->ss.ps.plan)->numCols;
+	Sort	   *plan = (Sort *) taken->node->ss.ps.plan;
+	bool		two = !TupIsNull(taken->before) && !TupIsNull(slot);
 	int			order = 0;
 
-	if (taken->check == NULL)
-		begin_check(taken);
-	if (TupIsNull(slot))
+	for (int i = 0; two && order == 0 && i < plan->numCols; i++)
 	{
-		ExecClearTuple(taken->before);
-		return;
-	}
-	for (int i = 0; i < nkeys && order == 0 && !TupIsNull(taken->before); i++)
-	{
-		SortSupport ssup = &taken->check[i];
+		SortSupportData ssup = {
+			.ssup_cxt = taken->scratch,
+			.ssup_collation = plan->collations[i],
+			.ssup_nulls_first = plan->nullsFirst[i]
+		};
+		AttrNumber	attno = plan->sortColIdx[i];
 		bool		left_null;
 		bool		right_null;
-		Datum		left = slot_getattr(taken->before, ssup->ssup_attno,
-										&left_null);
-		Datum		right = slot_getattr(slot, ssup->ssup_attno, &right_null);
+		Datum		left = slot_getattr(taken->before, attno, &left_null);
+		Datum		right = slot_getattr(slot, attno, &right_null);
 
-		order = ApplySortComparator(left, left_null, right, right_null, ssup);
+		PrepareSortSupportFromOrderingOp(plan->sortOperators[i], &ssup);
+		order = ApplySortComparator(left, left_null, right, right_null, &ssup);
 	}
 	Assert(order <= 0);
-	ExecCopySlot(taken->before, slot);
+	if (TupIsNull(slot))
+		ExecClearTuple(taken->before);
+	else
+		ExecCopySlot(taken->before, slot);
 }
 #endif
 
@@ -377,17 +302,17 @@ next_row(TakenSort *taken)
 static TupleTableSlot *
 exec_sort(PlanState *planstate)
 {
-	SortState  *node = castNode(SortState, planstate);
 	EState	   *estate = planstate->state;
-	TakenSort  *taken = find_taken(node);
+	TakenSort  *taken = taken_of(planstate);
 
 	CHECK_FOR_INTERRUPTS();
-	if (!node->sort_Done)
+	if (!taken->node->sort_Done)
 	{
 		ScanDirection direction = estate->es_direction;
 
 		if (!open_sort(taken))
 		{
+			taken->node->ss.ss_currentScanDesc = NULL;
 			ExecSetExecProcNode(planstate, taken->original);
 			return taken->original(planstate);
 		}
@@ -396,17 +321,12 @@ exec_sort(PlanState *planstate)
 		estate->es_direction = direction;
 		mark_sorted(taken);
 #ifdef USE_ASSERT_CHECKING
-		if (taken->before)
-			ExecClearTuple(taken->before);
+		ExecClearTuple(taken->before);
 #endif
 	}
 	return next_row(taken);
 }
 
-
-/*
- * Taking over nodes
- */
 
 /* True if the key is text that is expensive to compare. */
 static bool
@@ -431,54 +351,6 @@ is_wanted(const SortState *node)
 		(int64) work_mem * 1024 >= PTSORT_MIN_BUDGET &&
 		(ptsort_sort == TAKE_SORTS ||
 		 is_slow_text(plan->sortOperators[0], plan->collations[0]));
-}
-
-/* Forget a query that ended, normally or by an error. */
-static void
-forget_query(void *arg)
-{
-	TakenQuery *query = (TakenQuery *) arg;
-	slist_iter	iter;
-
-	last_found = NULL;
-	slist_foreach(iter, &query->sorts)
-		nodes_delete(nodes, slist_container(TakenSort, link, iter.cur)->node);
-	dlist_delete(&query->link);
-}
-
-static TakenQuery *
-find_query(const EState *estate)
-{
-	dlist_iter	iter;
-
-	dlist_foreach(iter, &queries)
-	{
-		TakenQuery *query = dlist_container(TakenQuery, link, iter.cur);
-
-		if (query->estate == estate)
-			return query;
-	}
-	return NULL;
-}
-
-static TakenQuery *
-remember_query(EState *estate)
-{
-	TakenQuery *query = find_query(estate);
-
-	if (query == NULL)
-	{
-		query = MemoryContextAllocZero(estate->es_query_cxt,
-									   sizeof(TakenQuery));
-		query->estate = estate;
-		slist_init(&query->sorts);
-		query->forget.func = forget_query;
-		query->forget.arg = query;
-		MemoryContextRegisterResetCallback(estate->es_query_cxt,
-										   &query->forget);
-		dlist_push_head(&queries, &query->link);
-	}
-	return query;
 }
 
 /*
@@ -513,25 +385,24 @@ report_by_error(void)
 static void
 take_sort(SortState *node)
 {
-	EState	   *estate = node->ss.ps.state;
-	TakenQuery *query = remember_query(estate);
-	TakenSort  *taken = MemoryContextAllocZero(estate->es_query_cxt,
-											   sizeof(TakenSort));
-	bool		found;
+	MemoryContext context = node->ss.ps.state->es_query_cxt;
+	MemoryContext caller = MemoryContextSwitchTo(context);
+	TakenSort  *taken = palloc0(sizeof(TakenSort));
 
 	report_by_error();
-	if (nodes == NULL)
-		nodes = nodes_create(TopMemoryContext, 64, NULL);
 	taken->node = node;
 	taken->original = node->ss.ps.ExecProcNodeReal;
-	taken->scratch = AllocSetContextCreate(estate->es_query_cxt,
-										   "ptsort sort node",
+	taken->scratch = AllocSetContextCreate(context, "ptsort sort node",
 										   ALLOCSET_SMALL_SIZES);
 	taken->values = has_values(node);
-	nodes_insert(nodes, node, &found)->taken = taken;
-	Assert(!found);
-	slist_push_head(&query->sorts, &taken->link);
+#ifdef USE_ASSERT_CHECKING
+	taken->before = MakeSingleTupleTableSlot(ExecGetResultType(&node->ss.ps),
+											 &TTSOpsMinimalTuple);
+	Assert(node->ss.ss_currentScanDesc == NULL);
+#endif
+	node->ss.ss_currentScanDesc = (struct TableScanDescData *) taken;
 	ExecSetExecProcNode(&node->ss.ps, exec_sort);
+	MemoryContextSwitchTo(caller);
 }
 
 /* Make a merge node compare text as ptsort's sorts do. */
@@ -549,8 +420,8 @@ ease_merge(PlanState *merge, int nkeys, SortSupport supports,
 	if (!text)
 		return;
 	caller = MemoryContextSwitchTo(merge->state->es_query_cxt);
-	ours = key_support(key_columns(nkeys, lt_operators, collations,
-								   nulls_first));
+	ours = key_support(key_operators(nkeys, lt_operators, collations,
+									 nulls_first));
 	for (int i = 0; i < nkeys; i++)
 	{
 		AttrNumber	attno = supports[i].ssup_attno;
@@ -562,18 +433,21 @@ ease_merge(PlanState *merge, int nkeys, SortSupport supports,
 }
 
 /*
- * Take over the wanted nodes of a plan.  The walk visits a subplan more than
- * once if several nodes use it, as scans of partitions do.
+ * Take over the wanted nodes of a plan; *found: there are any.  The walk visits
+ * a subplan more than once if several nodes use it, as scans of partitions do.
  */
 static bool
-visit_node(PlanState *planstate, void *context)
+visit_node(PlanState *planstate, void *found)
 {
 	if (IsA(planstate, SortState))
 	{
 		SortState  *node = (SortState *) planstate;
 
-		if (is_wanted(node) && find_taken(node) == NULL)
+		if (is_wanted(node) && taken_of(planstate) == NULL)
+		{
 			take_sort(node);
+			*(bool *) found = true;
+		}
 	}
 	else if (IsA(planstate, GatherMergeState))
 	{
@@ -591,19 +465,38 @@ visit_node(PlanState *planstate, void *context)
 		ease_merge(planstate, node->ms_nkeys, node->ms_sortkeys,
 				   plan->sortOperators, plan->collations, plan->nullsFirst);
 	}
-	return planstate_tree_walker(planstate, visit_node, context);
+	return planstate_tree_walker(planstate, visit_node, found);
+}
+
+/* The query ended, normally or by an error. */
+static void
+forget_query(void *arg)
+{
+	nqueries--;
 }
 
 static void
 ptsort_ExecutorStart(QueryDesc *queryDesc, int eflags)
 {
+	bool		found = false;
+
 	if (prev_start)
 		prev_start(queryDesc, eflags);
 	else
 		standard_ExecutorStart(queryDesc, eflags);
 	if (ptsort_sort != TAKE_NO_SORTS && queryDesc->planstate != NULL &&
 		!(eflags & EXEC_FLAG_EXPLAIN_ONLY))
-		visit_node(queryDesc->planstate, NULL);
+		visit_node(queryDesc->planstate, &found);
+	if (found)
+	{
+		MemoryContext context = queryDesc->estate->es_query_cxt;
+		MemoryContextCallback *at_end =
+			MemoryContextAllocZero(context, sizeof(MemoryContextCallback));
+
+		at_end->func = forget_query;
+		MemoryContextRegisterResetCallback(context, at_end);
+		nqueries++;
+	}
 }
 
 /*
@@ -628,15 +521,12 @@ is_contradiction(void)
  * worker reports a contradiction, this session stops using the tables of all
  * collations by which the query sorts.
  */
-static void
-distrust_collations(TakenQuery *query)
+static bool
+distrust_collations(PlanState *planstate, void *context)
 {
-	slist_iter	iter;
-
-	slist_foreach(iter, &query->sorts)
+	if (IsA(planstate, SortState))
 	{
-		TakenSort  *taken = slist_container(TakenSort, link, iter.cur);
-		Sort	   *plan = (Sort *) taken->node->ss.ps.plan;
+		Sort	   *plan = (Sort *) planstate->plan;
 
 		for (int i = 0; i < plan->numCols; i++)
 		{
@@ -644,114 +534,84 @@ distrust_collations(TakenQuery *query)
 				(void) text_rank_distrust(plan->collations[i]);
 		}
 	}
-}
-
-static void
-run(PT_RUN_ARGUMENTS)
-{
-	if (prev_run)
-		prev_run(PT_PASS_RUN_ARGUMENTS);
-	else
-		standard_ExecutorRun(PT_PASS_RUN_ARGUMENTS);
+	return planstate_tree_walker(planstate, distrust_collations, context);
 }
 
 /*
- * Run a query that has workers.  These do not see this session's list of
- * distrusted collations, so if that is not empty they use no tables at all.
+ * The workers of a query do not see this session's list of distrusted
+ * collations, so if that is not empty they use no tables at all.
  */
-static void
-run_parallel(PT_RUN_ARGUMENTS)
-{
-	int			level = NewGUCNestLevel();
-
-	if (text_rank_distrusted()->n > 0)
-		(void) set_config_option("ptsort.use_collation_tables", "off", PGC_USERSET,
-								 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
-								 false);
-	run(PT_PASS_RUN_ARGUMENTS);
-	AtEOXact_GUC(true, level);
-}
-
 static void
 ptsort_ExecutorRun(PT_RUN_ARGUMENTS)
 {
-	TakenQuery *query = find_query(queryDesc->estate);
+	ExecutorRun_hook_type run = prev_run ? prev_run : standard_ExecutorRun;
 	int			distrusted = text_rank_distrusted()->n;
+	int			level;
 
-	if (query == NULL || !queryDesc->plannedstmt->parallelModeNeeded)
+	if (ptsort_sort == TAKE_NO_SORTS ||
+		!queryDesc->plannedstmt->parallelModeNeeded)
 	{
 		run(PT_PASS_RUN_ARGUMENTS);
 		return;
 	}
+	level = NewGUCNestLevel();
+	if (distrusted > 0)
+		(void) set_config_option("ptsort.use_collation_tables", "off",
+								 PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
+								 true, 0, false);
 	PG_TRY();
 	{
-		run_parallel(PT_PASS_RUN_ARGUMENTS);
+		run(PT_PASS_RUN_ARGUMENTS);
 	}
 	PG_CATCH();
 	{
 		/* a contradiction in this process is on its list already */
 		if (text_rank_distrusted()->n == distrusted && is_contradiction())
-			distrust_collations(query);
+			distrust_collations(queryDesc->planstate, NULL);
 		PG_RE_THROW();
 	}
 	PG_END_TRY();
+	AtEOXact_GUC(true, level);
 }
 
-/* No rows are read after this, but EXPLAIN may follow. */
+/* End the sorts of a plan that returned its last row. */
+static bool
+finish_node(PlanState *planstate, void *context)
+{
+	TakenSort  *taken = IsA(planstate, SortState) ? taken_of(planstate) : NULL;
+
+	if (taken != NULL && taken->sort != NULL)
+	{
+		SortState  *node = taken->node;
+
+		ExecClearTuple(planstate->ps_ResultTupleSlot);
+		if (node->tuplesortstate != NULL)
+			tuplesort_end(node->tuplesortstate);
+		node->tuplesortstate = NULL;
+		node->sort_Done = false;
+		end_sort(taken);
+	}
+	return planstate_tree_walker(planstate, finish_node, context);
+}
+
+/* The executor calls no node after this, but EXPLAIN may follow. */
 static void
 ptsort_ExecutorFinish(QueryDesc *queryDesc)
 {
-	TakenQuery *query = find_query(queryDesc->estate);
-	slist_iter	iter;
-
 	if (prev_finish)
 		prev_finish(queryDesc);
 	else
 		standard_ExecutorFinish(queryDesc);
-	if (query == NULL)
-		return;
-	slist_foreach(iter, &query->sorts)
-	{
-		TakenSort  *taken = slist_container(TakenSort, link, iter.cur);
-		SortState  *node = taken->node;
-
-		if (taken->sort != NULL && node->tuplesortstate != NULL)
-		{
-			tuplesort_end(node->tuplesortstate);
-			node->tuplesortstate = NULL;
-			node->sort_Done = false;
-		}
-	}
-}
-
-static void
-ptsort_ExecutorEnd(QueryDesc *queryDesc)
-{
-	TakenQuery *query = find_query(queryDesc->estate);
-	slist_iter	iter;
-
-	if (query != NULL)
-	{
-		slist_foreach(iter, &query->sorts)
-		{
-			TakenSort  *taken = slist_container(TakenSort, link, iter.cur);
-
-			ExecClearTuple(taken->node->ss.ps.ps_ResultTupleSlot);
-			end_sort(taken);
-		}
-	}
-	if (prev_end)
-		prev_end(queryDesc);
-	else
-		standard_ExecutorEnd(queryDesc);
+	if (nqueries > 0)
+		finish_node(queryDesc->planstate, NULL);
 }
 
 #ifdef PT_EXPLAIN_NODES
 static explain_per_node_hook_type prev_explain = NULL;
 
 /*
- * EXPLAIN ANALYZE: add the line that the server has for its own sorts.  The
- * hook may run after the sort has ended.
+ * EXPLAIN ANALYZE: add the line that the server has for its own sorts.  A sort
+ * that the query no longer needs has ended.
  */
 static void
 ptsort_explain_node(PlanState *planstate, List *ancestors,
@@ -762,7 +622,7 @@ ptsort_explain_node(PlanState *planstate, List *ancestors,
 		prev_explain(planstate, ancestors, relationship, plan_name, es);
 	if (es->analyze && IsA(planstate, SortState))
 	{
-		TakenSort  *taken = find_taken((SortState *) planstate);
+		TakenSort  *taken = taken_of(planstate);
 
 		if (taken == NULL || taken->sorts == 0)
 			return;
@@ -782,8 +642,6 @@ sortnode_init(void)
 	ExecutorRun_hook = ptsort_ExecutorRun;
 	prev_finish = ExecutorFinish_hook;
 	ExecutorFinish_hook = ptsort_ExecutorFinish;
-	prev_end = ExecutorEnd_hook;
-	ExecutorEnd_hook = ptsort_ExecutorEnd;
 #ifdef PT_EXPLAIN_NODES
 	prev_explain = explain_per_node_hook;
 	explain_per_node_hook = ptsort_explain_node;

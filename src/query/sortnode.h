@@ -19,9 +19,7 @@ typedef enum SortTaking
 
 extern int	ptsort_sort;
 
-/*
- * ptsort.min_sort_rows: minimum number of rows that the planner must expect.
- */
+/* ptsort.min_sort_rows: rows that the planner must expect */
 extern int	ptsort_min_sort_rows;
 
 /* sortnode_init installs the executor's hooks; once per process. */

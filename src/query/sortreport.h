@@ -12,11 +12,7 @@
 
 #include "ptsort.h"
 
-/*
- * ptsort.log_sort: true if ptsort logs each sort to the server's log, and to no
- * client, instead of at level DEBUG1
- */
-extern bool ptsort_log_sort;
+extern bool ptsort_log_sort;	/* ptsort.log_sort */
 
 /* What the sorts of one Sort node did while the query ran. */
 typedef struct SortReport
@@ -24,22 +20,15 @@ typedef struct SortReport
 	Oid			session_user;	/* this user and role together may read the
 								 * report */
 	Oid			role;
-	int64		sorts;			/* number of sorts; more than one after a
-								 * rescan */
-	int			keys;			/* number of sort columns */
-	PtSortStats stats;			/* statistics of all sorts, see ptsort_reset */
+	int64		sorts;			/* more than one after a rescan */
+	int			keys;			/* sort columns */
+	PtSortStats stats;			/* of all sorts, see ptsort_reset */
 } SortReport;
 
-/*
- * sortreport_space returns the bytes that EXPLAIN reports for a sort: on disk
- * or in memory, as ptsort_method_space says of its method.
- */
+/* sortreport_space returns the bytes that EXPLAIN reports for a sort. */
 extern int64 sortreport_space(const PtSortStats *stats);
 
-/*
- * sortreport_publish logs these sorts and makes them the report that
- * sortreport_last returns.
- */
+/* sortreport_publish logs these sorts and makes them the last report. */
 extern void sortreport_publish(const PtSortStats *stats, int64 sorts, int keys);
 
 #ifdef PT_EXPLAIN_NODES

@@ -187,7 +187,7 @@ lock_blocks(Relation heap, const BlockNumber *blocks, int n, int *partitions,
 
 	for (int i = 0; i < n; i++)
 	{
-		pt_buffer_tag(&tags[i], heap, blocks[i]);
+		InitBufferTag(&tags[i], &heap->rd_locator, MAIN_FORKNUM, blocks[i]);
 		hashes[i] = BufTableHashCode(&tags[i]);
 		partitions[i] = BufTableHashPartition(hashes[i]);
 	}

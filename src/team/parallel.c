@@ -6,12 +6,10 @@
  * A parallel sort is the work of a team (team.h) whose processes scan a table
  * through slots, or call the user's fill, or both.
  *
- * If the team made the parallel context, the leader destroys it and leaves
- * parallel mode before the user reads the stream.  So the user may meanwhile
- * write to the database and run other parallel queries.  Only the segment stays
- * until the end, since the files of the runs belong to it.  In a context that
- * the user made, the workers may do other work after they have sorted, so the
- * leader waits for them at the end (parallel_end).
+ * The leader destroys the parallel context and leaves parallel mode before the
+ * user reads the stream.  So the user may meanwhile write to the database and
+ * run other parallel queries.  Only the segment stays until the end, since the
+ * files of the runs belong to it.
  *
  *-------------------------------------------------------------------------
  */
@@ -46,7 +44,6 @@ typedef struct Sorter
 	const PtParallelOps *ops;
 	ParallelInfo info;
 	MemoryContext context;		/* leader: memory of the sort */
-	bool		finished;		/* leader: finish was called */
 } Sorter;
 
 #define SORTER_OF(parallel) \
@@ -61,8 +58,6 @@ parallel_of(Team *team)
 	parallel->participants = team->participants;
 	parallel->participant = team->participant;
 	parallel->shared = team->shared;
-	parallel->toc = team->toc;
-	parallel->fileset = team_fileset(team);
 	return parallel;
 }
 
@@ -182,20 +177,11 @@ parallel_open(Team *team)
 	find_callbacks(self);
 }
 
-/* Call the user's last callback in this process. */
-static void
-call_done(Sorter *self)
-{
-	if (self->ops->done != NULL)
-		self->ops->done(parallel_of(&self->team));
-}
-
 static void
 parallel_close(Team *team)
 {
 	Sorter	   *self = (Sorter *) team;
 
-	call_done(self);
 	if (self->parallel.table != NULL)
 		table_close(self->parallel.table, AccessShareLock);
 }
@@ -219,7 +205,6 @@ static const TeamKind parallel_kind = {
 static void
 check_request(const PtParallelRequest *request)
 {
-	const ParallelContext *context = request->context;
 	Relation	table = request->table;
 
 	request_check("parallel sort", request->workers, request->budget,
@@ -236,18 +221,6 @@ check_request(const PtParallelRequest *request)
 				 errmsg("cannot scan table \"%s\" without a snapshot",
 						RelationGetRelationName(table)),
 				 errhint("Set PtParallelRequest.snapshot, or push an active snapshot.")));
-	if (context == NULL)
-		return;
-	if (request->workers != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("parallel sort has a context of its caller's, which names the number of workers"),
-				 errhint("Set PtParallelRequest.workers to 0.")));
-	if (context->toc != NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("parallel context is initialized already"),
-				 errhint("Leave InitializeParallelDSM() to ptsort_parallel().")));
 }
 
 static Sorter *
@@ -265,7 +238,7 @@ make_sorter(const PtParallelRequest *request)
 		self->info.table_id = RelationGetRelid(request->table);
 
 	team->kind = &parallel_kind;
-	team->worker_main = PTSORT_PARALLEL_MAIN;
+	team->worker_main = "ptsort_parallel_main";
 	team->library = request->library;
 	team->function = request->ops_function;
 	team->arg = request->arg;
@@ -278,8 +251,6 @@ make_sorter(const PtParallelRequest *request)
 	team->snapshot = request->snapshot;
 	if (request->table != NULL && request->snapshot == NULL)
 		team->snapshot = GetActiveSnapshot();
-	team->leader_rests = request->workers_only;
-	team->pcxt = request->context;
 
 	parallel->table = request->table;
 	parallel->arg = request->arg;
@@ -293,14 +264,10 @@ make_sorter(const PtParallelRequest *request)
 static int
 wanted_workers(const PtParallelRequest *request)
 {
-	int			workers = request->workers;
-
-	if (request->context != NULL)
-		workers = request->context->nworkers;
-	if (workers > 0 && request->table != NULL &&
+	if (request->workers > 0 && request->table != NULL &&
 		request_parallel_forbidden(request->table))
 		return 0;
-	return workers;
+	return request->workers;
 }
 
 /* Wait for the workers' end, check and add up what they did. */
@@ -313,7 +280,6 @@ finish(Sorter *self)
 	if (team->slices)
 		team_check_read(team, "read_slices");
 	team_finish(team);
-	self->finished = true;
 }
 
 /* parallel_run: see ptsort_parallel. */
@@ -336,11 +302,8 @@ parallel_run(const PtParallelRequest *request)
 		team_read(team);
 		self->parallel.stream = NULL;
 	}
-	if (request->context == NULL)
-	{
-		finish(self);
-		team_end_parallel(team);
-	}
+	finish(self);
+	team_end_parallel(team);
 	(void) parallel_of(team);
 
 	MemoryContextSwitchTo(caller);
@@ -380,9 +343,6 @@ parallel_end(PtParallel *parallel)
 	if (parallel->stream != NULL)
 		team_end_reading(team);
 	parallel->stream = NULL;
-	call_done(self);
-	if (!self->finished)
-		finish(self);
 
 	MemoryContextSwitchTo(caller);
 	result = make_result(team);
@@ -397,15 +357,9 @@ parallel_end(PtParallel *parallel)
  */
 
 void
-parallel_worker(dsm_segment *segment, shm_toc *toc)
+ptsort_parallel_main(dsm_segment *segment, shm_toc *toc)
 {
 	Sorter		self = {.team.kind = &parallel_kind};
 
 	team_serve(&self.team, segment, toc);
-}
-
-void
-ptsort_parallel_main(dsm_segment *segment, shm_toc *toc)
-{
-	parallel_worker(segment, toc);
 }

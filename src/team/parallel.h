@@ -16,7 +16,6 @@
 
 extern PtParallel *parallel_run(const PtParallelRequest *request);
 extern PtParallelResult *parallel_end(PtParallel *parallel);
-extern void parallel_worker(dsm_segment *segment, shm_toc *toc);
 
 /* Entry point of the workers. */
 extern PGDLLEXPORT void ptsort_parallel_main(dsm_segment *segment,

@@ -51,7 +51,6 @@ typedef enum TeamPiece
 	NUM_PIECES
 } TeamPiece;
 
-#define PIECE_KEY(piece)	(PTSORT_PARALLEL_KEYS + (piece))
 
 /*
  * TeamShared: what all processes must know; immutable after the launch.
@@ -126,12 +125,12 @@ create_segment(Team *team, const Piece *pieces)
 static void
 find_shared(Team *team)
 {
-	team->slots = shm_toc_lookup(team->toc, PIECE_KEY(PIECE_SLOTS), false);
+	team->slots = shm_toc_lookup(team->toc, PIECE_SLOTS, false);
 	team->slot = &team->slots[team->participant];
-	team->scan = shm_toc_lookup(team->toc, PIECE_KEY(PIECE_SCAN), true);
-	team->shared = shm_toc_lookup(team->toc, PIECE_KEY(PIECE_KIND), true);
+	team->scan = shm_toc_lookup(team->toc, PIECE_SCAN, true);
+	team->shared = shm_toc_lookup(team->toc, PIECE_KIND, true);
 	team->sort_shared = team->stored != NULL ? team->stored :
-		shm_toc_lookup(team->toc, PIECE_KEY(PIECE_SORT), true);
+		shm_toc_lookup(team->toc, PIECE_SORT, true);
 }
 
 static void
@@ -148,7 +147,7 @@ fill_segment(Team *team, const Piece *pieces)
 			memcpy(address, pieces[i].content, pieces[i].size);
 		else
 			memset(address, 0, pieces[i].size);
-		shm_toc_insert(team->toc, PIECE_KEY(i), address);
+		shm_toc_insert(team->toc, i, address);
 	}
 	find_shared(team);
 	if (team->table != NULL)
@@ -229,17 +228,13 @@ launch(Team *team)
 	return true;
 }
 
-/*
- * Go on without workers, with the shared state in local memory.  The table of
- * contents of a context that the user made stays valid, with all that its
- * owner reserved there.
- */
+/* Go on without workers, with the shared state in local memory. */
 static void
 stay_alone(Team *team)
 {
 	Size		size;
 
-	team->toc = team->pcxt != NULL ? team->pcxt->toc : NULL;
+	team->toc = NULL;
 	team->slots = team->slot = palloc0(sizeof(TeamSlot));
 	team->processes = 1;
 	team->participants = 1;
@@ -266,7 +261,7 @@ plan_workers(const Team *team, int workers)
 	int			limit = Min(max_parallel_workers, max_worker_processes);
 
 	if (!IsUnderPostmaster || IsParallelWorker() ||
-		(team->pcxt == NULL && IsInParallelMode()) ||
+		IsInParallelMode() ||
 		(team->table != NULL && RelationUsesLocalBuffers(team->table)))
 		return 0;
 	return Max(Min(workers, limit), 0);
@@ -283,21 +278,12 @@ set_up(Team *team, int workers)
 		enter_phase(team, TEAM_FILLS);
 	team->wal_before = pgWalUsage.wal_bytes;
 	team->planned = plan_workers(team, workers);
-	team->leader_rests |= !ptsort_debug.leader_participates;
-	team->own_context = team->pcxt == NULL && team->planned > 0;
-	if (team->own_context)
+	team->leader_rests = !ptsort_debug.leader_participates;
+	if (team->planned > 0)
 	{
 		EnterParallelMode();
-		team->pcxt = CreateParallelContext(PTSORT_PARALLEL_LIBRARY,
-										   team->worker_main,
+		team->pcxt = CreateParallelContext("ptsort", team->worker_main,
 										   team->planned);
-	}
-	else if (team->pcxt != NULL)
-	{
-		team->pcxt->nworkers = Min(team->pcxt->nworkers, team->planned);
-		team->pcxt->nworkers_to_launch = team->pcxt->nworkers;
-		if (team->planned == 0)
-			InitializeParallelDSM(team->pcxt);
 	}
 	if (team->planned == 0 || !launch(team))
 	{
@@ -310,26 +296,23 @@ set_up(Team *team, int workers)
 void
 team_end_parallel(Team *team)
 {
-	if (!team->own_context)
+	if (team->pcxt == NULL)
 		return;
 
 	team->pcxt->seg = NULL;		/* the segment outlives the context */
 	DestroyParallelContext(team->pcxt);
 	ExitParallelMode();
 	team->pcxt = NULL;
-	team->own_context = false;
 }
 
 void
 team_leave(Team *team)
 {
 	dsm_segment *segment = team->segment;
-	bool		detach = segment != NULL &&
-		(team->pcxt == NULL || team->own_context);
 
 	team_end_parallel(team);
 	team->segment = NULL;
-	if (detach)
+	if (segment != NULL)
 		dsm_detach(segment);
 }
 
@@ -635,11 +618,11 @@ team_finish(Team *team)
 static void
 join(Team *team, dsm_segment *segment, shm_toc *toc)
 {
-	TeamShared *shared = shm_toc_lookup(toc, PIECE_KEY(PIECE_SHARED), false);
+	TeamShared *shared = shm_toc_lookup(toc, PIECE_SHARED, false);
 
 	stamp_check(&shared->stamp);
 	/* show the leader's statement as this worker's */
-	debug_query_string = shm_toc_lookup(toc, PIECE_KEY(PIECE_QUERY), true);
+	debug_query_string = shm_toc_lookup(toc, PIECE_QUERY, true);
 	pgstat_report_activity(STATE_RUNNING, debug_query_string);
 	pgstat_report_query_id(shared->query_id, false);
 	fault_point("build: worker start");
@@ -659,10 +642,10 @@ join(Team *team, dsm_segment *segment, shm_toc *toc)
 	team->arg_size = shared->arg_size;
 	team->restartable = shared->restartable;
 
-	team->library = shm_toc_lookup(toc, PIECE_KEY(PIECE_LIBRARY), true);
-	team->function = shm_toc_lookup(toc, PIECE_KEY(PIECE_FUNCTION), true);
-	team->arg = shm_toc_lookup(toc, PIECE_KEY(PIECE_ARG), true);
-	team->info = shm_toc_lookup(toc, PIECE_KEY(PIECE_INFO), true);
+	team->library = shm_toc_lookup(toc, PIECE_LIBRARY, true);
+	team->function = shm_toc_lookup(toc, PIECE_FUNCTION, true);
+	team->arg = shm_toc_lookup(toc, PIECE_ARG, true);
+	team->info = shm_toc_lookup(toc, PIECE_INFO, true);
 	find_shared(team);
 	if (team->sort_shared != NULL)
 		shared_attach(team->sort_shared, segment);

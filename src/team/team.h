@@ -36,6 +36,7 @@
 #include "order/sortextras.h"
 #include "ptsort_parallel.h"
 #include "storage/dsm.h"
+#include "storage/sharedfileset.h"
 #include "storage/shm_toc.h"
 
 typedef struct Team Team;
@@ -159,8 +160,6 @@ struct Team
 	int			stored_participants;	/* number that wrote the stored runs */
 	Relation	table;			/* table to scan in parallel, or NULL */
 	Snapshot	snapshot;		/* for the scan of the table */
-	bool		leader_rests;	/* leader puts nothing if there are workers */
-	ParallelContext *pcxt;		/* the user's context, or NULL: make one */
 
 	/* All other fields are private to team.c or read-only for callers. */
 	int			participants;	/* that put tuples; in a worker the number
@@ -177,8 +176,9 @@ struct Team
 	TeamSlot   *slot;			/* this process's */
 
 	/* Leader */
-	bool		own_context;	/* team.c made pcxt and entered parallel mode */
-	dsm_segment *segment;		/* outlives pcxt if own_context */
+	bool		leader_rests;	/* leader puts nothing if there are workers */
+	ParallelContext *pcxt;		/* NULL: no workers, or they have ended */
+	dsm_segment *segment;		/* outlives pcxt */
 	int			planned;		/* workers planned */
 	int			launched;		/* workers launched */
 	uint64		wal_before;		/* bytes of WAL at the start */

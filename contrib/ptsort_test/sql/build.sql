@@ -46,7 +46,6 @@ SELECT ptsort_test_build(:named, '{}');
 SELECT ptsort_test_build(:named, '{begin, load}');
 SELECT ptsort_test_build(:named, '{put, load}', workers => 2);
 SELECT ptsort_test_build(:named, '{begin, put}');
-SELECT ptsort_test_build(:named, '{begin, put, scan_done}', workers => 2);
 SELECT ptsort_test_build(:named, '{begin, put, shared_init, load_slices}');
 SELECT ptsort_test_build(:named, '{begin, put, shared_size, load_slices}', workers => 2);
 SELECT ptsort_test_build(:named, '{begin, put, shared_size, shared_init}');

@@ -15,7 +15,6 @@ SELECT ptsort_test_misuse('rescan before perform');
 SELECT ptsort_test_misuse('bad operator');
 SELECT ptsort_test_misuse('bad column');
 SELECT ptsort_test_misuse('no columns');
-SELECT ptsort_test_misuse('negative number of columns');
 SELECT ptsort_test_misuse('worker without block');
 SELECT ptsort_test_misuse('leader without block');
 SELECT ptsort_test_misuse('slice without block');

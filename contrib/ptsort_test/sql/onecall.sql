@@ -9,7 +9,7 @@ SET ptsort_test.slices = 12;
 
 -- Sorts as the server does; returns who took part, and what is not as it is.
 CREATE FUNCTION onecall(keys text[], operators regoperator[], order_by text, variant text DEFAULT 'tuple',
-	workers int DEFAULT 2, slices bool DEFAULT false, context text DEFAULT '', workers_only bool DEFAULT false,
+	workers int DEFAULT 2, slices bool DEFAULT false, nested bool DEFAULT false,
 	hold_back bool DEFAULT false, budget_kb int DEFAULT 8192, tab regclass DEFAULT 'onecall')
 RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -19,8 +19,8 @@ DECLARE
 BEGIN
 	EXECUTE format('SELECT count(*), md5(coalesce(string_agg(hashtext(concat_ws(''|'', %s))::text, '' '' ORDER BY %s), '''')) FROM %s',
 		array_to_string(keys, ', '), order_by, tab) INTO n, expected;
-	SELECT * INTO r FROM ptsort_test_parallel(tab, keys, operators, variant, 0, hold_back, slices, workers, workers_only,
-		budget_kb, context, '', CASE WHEN slices THEN n ELSE 1000000000 END);
+	SELECT * INTO r FROM ptsort_test_parallel(tab, keys, operators, variant, 0, hold_back, slices, workers,
+		budget_kb, nested, '', CASE WHEN slices THEN n ELSE 1000000000 END);
 	RETURN concat_ws(', ', r.participants || ' participants', r.filled_slices || ' slices',
 		CASE WHEN r.rows <> n OR r.tuples <> n THEN 'WRONG COUNT' END,
 		CASE WHEN r.digest <> expected THEN 'WRONG ORDER' END);
@@ -52,28 +52,22 @@ RESET ptsort_test.spill_entries;
 -- who takes part
 \set by_k '\'{k}\', \'{"<(int8,int8)"}\', \'k\''
 SELECT onecall(:by_k, slices => true, workers => 0);
-SELECT onecall(:by_k, workers_only => true);
-SELECT onecall(:by_k, slices => true, workers_only => true);
-SELECT onecall(:by_k, workers => 0, workers_only => true);
 SET ptsort_test.leader_participates = off;
-SELECT onecall(:by_k);
+SELECT onecall(:by_k), onecall(:by_k, slices => true), onecall(:by_k, workers => 0);
 RESET ptsort_test.leader_participates;
 SET max_parallel_workers = 1;
 SELECT onecall(:by_k);
 SET max_parallel_workers = 0;
-SELECT onecall(:by_k), onecall(:by_k, slices => true), onecall(:by_k, context => 'own'), onecall(:by_k, workers_only => true);
+SELECT onecall(:by_k), onecall(:by_k, slices => true);
 RESET max_parallel_workers;
-SELECT onecall(:by_k, context => 'own'), onecall(:by_k, context => 'main'), onecall(:by_k, context => 'own', workers => 0),
-	onecall(:by_k, context => 'main', workers_only => true), onecall(:by_k, context => 'own', slices => true);
-SELECT onecall(:by_k, context => 'nested');
+SELECT onecall(:by_k, nested => true);
 CREATE TEMP TABLE onecall_temp AS SELECT * FROM onecall;
-SELECT onecall(:by_k, tab => 'onecall_temp'), onecall(:by_k, tab => 'onecall_temp', context => 'own');
+SELECT onecall(:by_k, tab => 'onecall_temp');
 CREATE MATERIALIZED VIEW onecall_view AS SELECT * FROM onecall;
 SELECT onecall(:by_k, tab => 'onecall_view');
 -- a table access method that has no parallel scans
 CREATE TABLE onecall_serial USING ptsort_test_serial AS SELECT * FROM onecall;
-SELECT onecall(:by_k, tab => 'onecall_serial'), onecall(:by_k, tab => 'onecall_serial', slices => true),
-	onecall(:by_k, tab => 'onecall_serial', context => 'own');
+SELECT onecall(:by_k, tab => 'onecall_serial'), onecall(:by_k, tab => 'onecall_serial', slices => true);
 -- nothing in it
 CREATE TABLE onecall_none (LIKE onecall);
 SELECT onecall(:by_k, tab => 'onecall_none'), onecall(:by_k, tab => 'onecall_none', slices => true);
@@ -83,24 +77,24 @@ SELECT onecall(:by_k, tab => 'onecall_none'), onecall(:by_k, tab => 'onecall_non
 -- learned of so few tuples.)
 SET ptsort_test.learn_tuples = 0;
 CREATE TABLE onecall_words AS SELECT md5(i::text) COLLATE "en-x-icu" AS w, 'row ' || i AS pad FROM generate_series(1, 20000) i;
-CREATE FUNCTION onecall_text(workers int DEFAULT 2, workers_only bool DEFAULT false, context text DEFAULT '')
+CREATE FUNCTION onecall_text(workers int DEFAULT 2)
 RETURNS text LANGUAGE sql AS $$
 SELECT concat_ws(', ', participants || ' participants', CASE WHEN digest = expected THEN 'right' ELSE 'WRONG' END,
 	CASE WHEN comparisons < 2000 THEN 'few' ELSE 'many' END || ' comparisons')
-FROM ptsort_test_parallel('onecall_words', '{w}', '{"<(text,text)"}', 'tuple', workers => workers, workers_only => workers_only, context => context),
+FROM ptsort_test_parallel('onecall_words', '{w}', '{"<(text,text)"}', 'tuple', workers => workers),
 	(SELECT md5(string_agg(hashtext(w)::text, ' ' ORDER BY w)) AS expected FROM onecall_words) sorted $$;
-SELECT onecall_text(), onecall_text(3), onecall_text(2, true), onecall_text(context => 'own'), onecall_text(0);
+SELECT onecall_text(), onecall_text(3), onecall_text(0);
 SET ptsort_test.slices = 1;
-SELECT onecall_text(), onecall_text(3), onecall_text(2, true), onecall_text(context => 'main'), onecall_text(0);
+SELECT onecall_text(), onecall_text(3), onecall_text(0);
 SET ptsort_test.slices = 12;
 SET ptsort_test.spill_entries = 700;
-SELECT onecall_text(), onecall_text(2, true);
+SELECT onecall_text();
 RESET ptsort_test.spill_entries;
 SET ptsort.use_collation_tables = off;
-SELECT onecall_text(), onecall_text(2, true);
+SELECT onecall_text();
 RESET ptsort.use_collation_tables;
 SET ptsort_test.key_class = compared;
-SELECT onecall_text(), onecall_text(2, true);
+SELECT onecall_text();
 RESET ptsort_test.key_class;
 RESET ptsort_test.learn_tuples;
 
@@ -137,23 +131,24 @@ SELECT participants, tuples FROM ptsort_test_parallel('onecall', '{k}', '{"<(int
 
 -- errors in callbacks; nothing is left, and the next sort is well
 \set VERBOSITY terse
-CREATE FUNCTION onecall_fails(fail text, slices bool DEFAULT false, workers_only bool DEFAULT false, workers int DEFAULT 2,
-	context text DEFAULT '') RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION onecall_fails(fail text, slices bool DEFAULT false, workers int DEFAULT 2) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM ptsort_test_parallel('onecall', '{k}', '{"<(int8,int8)"}', 'datum', workers => workers, slices => slices,
-		workers_only => workers_only, context => context, fail => fail, reads => 1000);
+		fail => fail, reads => 1000);
 	RETURN 'no error';
 EXCEPTION WHEN internal_error THEN
 	RETURN SQLERRM;
 END $$;
 SELECT onecall_fails(fail), onecall_fails(fail, workers => 0)
-FROM unnest('{begin leader, shared_init leader, fill leader, done leader, no sort}'::text[]) fail;
-SELECT onecall_fails(fail, workers_only => true), onecall_fails(fail, slices => true, workers_only => true), onecall_fails(fail, workers_only => true, context => 'own')
-FROM unnest('{begin worker, put worker, fill worker, done worker}'::text[]) fail;
+FROM unnest('{begin leader, shared_init leader, fill leader, no sort}'::text[]) fail;
+SET ptsort_test.leader_participates = off;
+SELECT onecall_fails(fail), onecall_fails(fail, slices => true)
+FROM unnest('{begin worker, put worker, fill worker}'::text[]) fail;
+RESET ptsort_test.leader_participates;
 SELECT onecall_fails('put leader', workers => 0), onecall_fails('read_slices leader', true), onecall_fails('read_slices worker', true),
 	onecall_fails('no slices', true), onecall_fails('no slices', true, workers => 0);
 -- slices whose tuples are left unread
-SELECT onecall_fails('', true), onecall_fails('', true, workers => 0), onecall_fails('', true, context => 'own');
+SELECT onecall_fails('', true), onecall_fails('', true, workers => 0);
 SELECT onecall(:by_k);
 SELECT ptsort_test_temp_files();
 
@@ -164,8 +159,6 @@ SELECT ptsort_test_parallel('onecall', '{k}', '{"<(int8,int8)"}', ops => 'ptsort
 SELECT ptsort_test_parallel(NULL, ops => 'ptsort_test_parallel_least');
 SELECT ptsort_test_parallel(NULL, ops => 'ptsort_test_parallel_table');
 SELECT ptsort_test_parallel(NULL, ops => 'ptsort_test_build_none');
-SELECT ptsort_test_parallel(NULL, fill => 10, context => 'both');
-SELECT ptsort_test_parallel(NULL, fill => 10, context => 'initialized');
 CREATE VIEW onecall_query AS SELECT * FROM onecall;
 SELECT ptsort_test_parallel('onecall_query', '{k}', '{"<(int8,int8)"}');
 -- values put as rows

@@ -11,7 +11,6 @@ extern "C"
 #include "executor/tuptable.h"
 #include "fmgr.h"
 #include "storage/dsm.h"
-#include "storage/sharedfileset.h"
 #include "utils/relcache.h"
 #define PTSORT_API_VERSION 2
 #define PTSORT_MIN_BUDGET (1024 * 1024)
@@ -23,9 +22,7 @@ struct PtBuildResult;
 struct PtParallel;
 struct PtParallelRequest;
 struct PtParallelResult;
-struct PtSortKey;
 struct PtSortVariant;
-struct SortSupportData;
 typedef enum PtSortRole
 {
  PTSORT_SERIAL,
@@ -76,9 +73,6 @@ typedef struct PtSortApi
         dsm_segment *segment);
  void (*shared_attach) (PtSortShared *shared, dsm_segment *segment);
  int (*shared_slices) (int processes);
- SharedFileSet *(*shared_fileset) (PtSortShared *shared);
- bool (*shared_stats) (PtSortShared *shared, int participant,
-         PtSortStats *stats);
  PtSort *(*begin_index) (Relation heap, Relation index, bool unique,
         bool nulls_not_distinct,
         const PtSortOptions *options);
@@ -86,6 +80,10 @@ typedef struct PtSortApi
          const Datum *values, const bool *isnull,
          bool alive);
  IndexTuple (*get_index) (PtSort *sort, bool forward);
+ PtSort *(*begin_heap) (TupleDesc desc, Relation index,
+          const PtSortOptions *options);
+ void (*put_heap) (PtSort *sort, HeapTuple tuple);
+ HeapTuple (*get_heap) (PtSort *sort, bool forward);
  PtSort *(*begin_datum) (Oid type, Oid lt_operator, Oid collation,
         bool nulls_first,
         const PtSortOptions *options);
@@ -108,37 +106,23 @@ typedef struct PtSortApi
  void (*rescan) (PtSort *sort);
  void (*mark) (PtSort *sort);
  void (*restore) (PtSort *sort);
+ void (*reset) (PtSort *sort);
  void (*end) (PtSort *sort);
  void (*stats) (PtSort *sort, PtSortStats *stats);
- struct PtSortKey *(*key_columns) (int ncolumns, const Oid *lt_operators,
-           const Oid *collations,
-           const bool *nulls_first);
- int (*key_nwords) (const struct PtSortKey *key);
- void (*key_words) (struct PtSortKey *key, const Datum *values,
-         const bool *isnull, uint64 *words);
- struct SortSupportData *(*key_support) (struct PtSortKey *key);
  PtSort *(*begin) (const struct PtSortVariant *variant, void *state,
         int nwords, MemoryContext context,
         const PtSortOptions *options);
- void *(*state) (PtSort *sort, const struct PtSortVariant *variant);
  void (*put) (PtSort *sort, const void *tuple, Size size,
       const uint64 *words);
+ void *(*reserve) (PtSort *sort, Size size);
+ void (*commit) (PtSort *sort, const uint64 *words);
  const void *(*get) (PtSort *sort, bool forward, Size *size);
  const uint64 *(*get_entries) (PtSort *sort, int *n);
  struct PtBuildResult *(*build) (const struct PtBuildRequest *request);
- void *(*reserve) (PtSort *sort, Size size);
- void (*commit) (PtSort *sort, const uint64 *words);
  struct PtParallel *(*parallel) (const struct PtParallelRequest *request);
  struct PtParallelResult *(*parallel_end) (struct PtParallel *parallel);
- void (*parallel_worker) (dsm_segment *segment, shm_toc *toc);
- void (*reset) (PtSort *sort);
- PtSort *(*begin_heap) (TupleDesc desc, Relation index,
-          const PtSortOptions *options);
- void (*put_heap) (PtSort *sort, HeapTuple tuple);
- HeapTuple (*get_heap) (PtSort *sort, bool forward);
 } PtSortApi;
 typedef const PtSortApi *(*PtSortGetApi) (uint32 version, uint32 size);
-#ifndef PTSORT_INTERNAL
 static inline const PtSortApi *
 ptsort_api(void)
 {
@@ -152,163 +136,33 @@ ptsort_api(void)
  }
  return api;
 }
-#else
-extern const PtSortApi ptsort_api_table;
-#define ptsort_api() (&ptsort_api_table)
-#endif
-static inline Size
-ptsort_shared_estimate(int processes)
-{
- return ptsort_api()->shared_estimate(processes);
-}
-static inline void
-ptsort_shared_init(PtSortShared *shared, int processes, dsm_segment *segment)
-{
- ptsort_api()->shared_init(shared, processes, segment);
-}
-static inline void
-ptsort_shared_attach(PtSortShared *shared, dsm_segment *segment)
-{
- ptsort_api()->shared_attach(shared, segment);
-}
-static inline int
-ptsort_shared_slices(int processes)
-{
- return ptsort_api()->shared_slices(processes);
-}
-static inline SharedFileSet *
-ptsort_shared_fileset(PtSortShared *shared)
-{
- return ptsort_api()->shared_fileset(shared);
-}
-static inline bool
-ptsort_shared_stats(PtSortShared *shared, int participant, PtSortStats *stats)
-{
- return ptsort_api()->shared_stats(shared, participant, stats);
-}
-static inline PtSort *
-ptsort_begin_index(Relation heap, Relation index, bool unique,
-       bool nulls_not_distinct, const PtSortOptions *options)
-{
- return ptsort_api()->begin_index(heap, index, unique, nulls_not_distinct,
-          options);
-}
-static inline void
-ptsort_put_index(PtSort *sort, ItemPointer tid, const Datum *values,
-     const bool *isnull, bool alive)
-{
- ptsort_api()->put_index(sort, tid, values, isnull, alive);
-}
-static inline IndexTuple
-ptsort_get_index(PtSort *sort, bool forward)
-{
- return ptsort_api()->get_index(sort, forward);
-}
-static inline PtSort *
-ptsort_begin_heap(TupleDesc desc, Relation index, const PtSortOptions *options)
-{
- return ptsort_api()->begin_heap(desc, index, options);
-}
-static inline void
-ptsort_put_heap(PtSort *sort, HeapTuple tuple)
-{
- ptsort_api()->put_heap(sort, tuple);
-}
-static inline HeapTuple
-ptsort_get_heap(PtSort *sort, bool forward)
-{
- return ptsort_api()->get_heap(sort, forward);
-}
-static inline PtSort *
-ptsort_begin_datum(Oid type, Oid lt_operator, Oid collation, bool nulls_first,
-       const PtSortOptions *options)
-{
- return ptsort_api()->begin_datum(type, lt_operator, collation, nulls_first,
-          options);
-}
-static inline void
-ptsort_put_datum(PtSort *sort, Datum value, bool isnull)
-{
- ptsort_api()->put_datum(sort, value, isnull);
-}
-static inline bool
-ptsort_get_datum(PtSort *sort, bool forward, Datum *value, bool *isnull)
-{
- return ptsort_api()->get_datum(sort, forward, value, isnull);
-}
-static inline PtSort *
-ptsort_begin_tuple(TupleDesc desc, int nkeys, const AttrNumber *attnums,
-       const Oid *lt_operators, const Oid *collations,
-       const bool *nulls_first, const PtSortOptions *options)
-{
- return ptsort_api()->begin_tuple(desc, nkeys, attnums, lt_operators,
-          collations, nulls_first, options);
-}
-static inline void
-ptsort_put_tuple(PtSort *sort, MinimalTuple tuple)
-{
- ptsort_api()->put_tuple(sort, tuple);
-}
-static inline void
-ptsort_put_slot(PtSort *sort, TupleTableSlot *slot)
-{
- ptsort_api()->put_slot(sort, slot);
-}
-static inline MinimalTuple
-ptsort_get_tuple(PtSort *sort, bool forward)
-{
- return ptsort_api()->get_tuple(sort, forward);
-}
-static inline bool
-ptsort_get_slot(PtSort *sort, bool forward, TupleTableSlot *slot)
-{
- return ptsort_api()->get_slot(sort, forward, slot);
-}
-static inline void
-ptsort_perform(PtSort *sort)
-{
- ptsort_api()->perform(sort);
-}
-static inline bool
-ptsort_next_slice(PtSort *sort, int *slice)
-{
- return ptsort_api()->next_slice(sort, slice);
-}
-static inline int64
-ptsort_slice_start(PtSort *sort)
-{
- return ptsort_api()->slice_start(sort);
-}
-static inline void
-ptsort_rescan(PtSort *sort)
-{
- ptsort_api()->rescan(sort);
-}
-static inline void
-ptsort_mark(PtSort *sort)
-{
- ptsort_api()->mark(sort);
-}
-static inline void
-ptsort_restore(PtSort *sort)
-{
- ptsort_api()->restore(sort);
-}
-static inline void
-ptsort_end(PtSort *sort)
-{
- ptsort_api()->end(sort);
-}
-static inline void
-ptsort_stats(PtSort *sort, PtSortStats *stats)
-{
- ptsort_api()->stats(sort, stats);
-}
-static inline void
-ptsort_reset(PtSort *sort)
-{
- ptsort_api()->reset(sort);
-}
+#define ptsort_shared_estimate (ptsort_api()->shared_estimate)
+#define ptsort_shared_init (ptsort_api()->shared_init)
+#define ptsort_shared_attach (ptsort_api()->shared_attach)
+#define ptsort_shared_slices (ptsort_api()->shared_slices)
+#define ptsort_begin_index (ptsort_api()->begin_index)
+#define ptsort_put_index (ptsort_api()->put_index)
+#define ptsort_get_index (ptsort_api()->get_index)
+#define ptsort_begin_heap (ptsort_api()->begin_heap)
+#define ptsort_put_heap (ptsort_api()->put_heap)
+#define ptsort_get_heap (ptsort_api()->get_heap)
+#define ptsort_begin_datum (ptsort_api()->begin_datum)
+#define ptsort_put_datum (ptsort_api()->put_datum)
+#define ptsort_get_datum (ptsort_api()->get_datum)
+#define ptsort_begin_tuple (ptsort_api()->begin_tuple)
+#define ptsort_put_tuple (ptsort_api()->put_tuple)
+#define ptsort_put_slot (ptsort_api()->put_slot)
+#define ptsort_get_tuple (ptsort_api()->get_tuple)
+#define ptsort_get_slot (ptsort_api()->get_slot)
+#define ptsort_perform (ptsort_api()->perform)
+#define ptsort_next_slice (ptsort_api()->next_slice)
+#define ptsort_slice_start (ptsort_api()->slice_start)
+#define ptsort_rescan (ptsort_api()->rescan)
+#define ptsort_mark (ptsort_api()->mark)
+#define ptsort_restore (ptsort_api()->restore)
+#define ptsort_reset (ptsort_api()->reset)
+#define ptsort_end (ptsort_api()->end)
+#define ptsort_stats (ptsort_api()->stats)
 static inline const char *
 ptsort_method_name(PtSortMethod method)
 {

@@ -17,7 +17,6 @@ typedef struct PtBuild
  int participants;
  int participant;
  void *shared;
- SharedFileSet *fileset;
  void *local;
 } PtBuild;
 typedef struct PtBuildOps
@@ -26,7 +25,6 @@ typedef struct PtBuildOps
  void (*put) (PtBuild *build, PtSort *sort, ItemPointer tid,
       Datum *values, bool *isnull, bool alive);
  void (*load) (PtBuild *build, PtSort *sort);
- void (*scan_done) (PtBuild *build, PtSort *sort);
  Size (*shared_size) (PtBuild *build, int processes, int slices);
  void (*shared_init) (PtBuild *build, int processes, int slices);
  void (*load_slices) (PtBuild *build, PtSort *sort);

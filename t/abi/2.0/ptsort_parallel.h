@@ -5,11 +5,7 @@ extern "C"
 {
 #endif
 #include "ptsort.h"
-#include "storage/shm_toc.h"
 #include "utils/snapshot.h"
-#define PTSORT_PARALLEL_LIBRARY "ptsort"
-#define PTSORT_PARALLEL_MAIN "ptsort_parallel_main"
-#define PTSORT_PARALLEL_KEYS UINT64CONST(0xB700000000000000)
 typedef struct PtParallel
 {
  Relation table;
@@ -19,8 +15,6 @@ typedef struct PtParallel
  int participants;
  int participant;
  void *shared;
- SharedFileSet *fileset;
- shm_toc *toc;
  PtSort *stream;
  void *local;
 } PtParallel;
@@ -35,7 +29,6 @@ typedef struct PtParallelOps
         int slices);
  void (*shared_init) (PtParallel *parallel, int processes,
         int slices);
- void (*done) (PtParallel *parallel);
 } PtParallelOps;
 typedef struct PtParallelRequest
 {
@@ -47,8 +40,6 @@ typedef struct PtParallelRequest
  Snapshot snapshot;
  int64 budget;
  int workers;
- bool workers_only;
- ParallelContext *context;
 } PtParallelRequest;
 typedef const PtParallelOps *(*PtParallelGetOps) (void);
 typedef struct PtParallelStats
@@ -76,11 +67,6 @@ static inline PtParallelResult *
 ptsort_parallel_end(PtParallel *parallel)
 {
  return ptsort_api()->parallel_end(parallel);
-}
-static inline void
-ptsort_parallel_worker(dsm_segment *segment, shm_toc *toc)
-{
- ptsort_api()->parallel_worker(segment, toc);
 }
 #ifdef __cplusplus
 }

@@ -5,7 +5,6 @@ extern "C"
 {
 #endif
 #include "ptsort.h"
-#include "utils/sortsupport.h"
 #define PTSORT_MAX_WORDS 2
 typedef struct PtSortVariant
 {
@@ -15,40 +14,11 @@ typedef struct PtSortVariant
  int (*compare) (const void *a, const void *b, void *state);
  bool (*same_slice) (const void *a, const void *b, void *state);
 } PtSortVariant;
-typedef struct PtSortKey PtSortKey;
-static inline PtSortKey *
-ptsort_key_columns(int ncolumns, const Oid *lt_operators,
-       const Oid *collations, const bool *nulls_first)
-{
- return ptsort_api()->key_columns(ncolumns, lt_operators, collations,
-          nulls_first);
-}
-static inline int
-ptsort_key_nwords(const PtSortKey *key)
-{
- return ptsort_api()->key_nwords(key);
-}
-static inline void
-ptsort_key_words(PtSortKey *key, const Datum *values, const bool *isnull,
-     uint64 *words)
-{
- ptsort_api()->key_words(key, values, isnull, words);
-}
-static inline SortSupport
-ptsort_key_support(PtSortKey *key)
-{
- return ptsort_api()->key_support(key);
-}
 static inline PtSort *
 ptsort_begin(const PtSortVariant *variant, void *state, int nwords,
     MemoryContext context, const PtSortOptions *options)
 {
  return ptsort_api()->begin(variant, state, nwords, context, options);
-}
-static inline void *
-ptsort_state(PtSort *sort, const PtSortVariant *variant)
-{
- return ptsort_api()->state(sort, variant);
 }
 static inline void
 ptsort_put(PtSort *sort, const void *tuple, Size size, const uint64 *words)
