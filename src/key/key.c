@@ -64,16 +64,6 @@ typedef struct SortKeyWord
 	SortSupportData ssup;		/* abbreviates, with its own state */
 } SortKeyWord;
 
-/* KeyUse: how the caller can use a key. */
-typedef enum KeyUse
-{
-	WORDS_ONLY,					/* words cannot be made again */
-	KEY_CAN_LEARN,				/* words can be made again after the key has
-								 * learned */
-	KEY_IS_ALL					/* KEY_CAN_LEARN, and tuples have no other
-								 * columns: the key may be exact */
-} KeyUse;
-
 struct PtSortKey
 {
 	MemoryContext context;		/* context of the key's memory */
@@ -114,32 +104,12 @@ find_ranks(Oid collation)
 	return ptsort_use_collation_tables ? text_rank_find(collation) : NULL;
 }
 
-/* Make words of the C library's text without learning, if there are none. */
-static void
-offer_text_word(PtSortKey *key, const KeyColumn *column)
-{
-	SortKeyWord *word = &key->word;
-	bool		padded = column->sortsupport == F_BPCHAR_SORTSUPPORT;
-	TextRanks  *ranks;
-
-	if (word->make != NULL ||
-		(!padded && column->sortsupport != F_BTTEXTSORTSUPPORT) ||
-		!pt_collate_is_libc(column->collation))
-		return;
-	ranks = find_ranks(column->collation);
-	if (ranks == NULL)
-		return;
-	key_column_support(column, false, &word->ssup);
-	text_word_init(&word->ssup, ranks, padded, &key->failure);
-	word->make = text_word;
-}
-
 /*
- * Determine how to make a word of a column, or up to 'nwords' words if it may
- * learn a code.
+ * Determine how to make a word of a column, or up to 'nwords' words if it is text
+ * whose code can be learned.
  */
 static void
-init_word(PtSortKey *key, const KeyColumn *column, bool may_learn, int nwords)
+init_word(PtSortKey *key, const KeyColumn *column, int nwords)
 {
 	SortKeyWord *word = &key->word;
 	bool		bytewise;
@@ -157,9 +127,7 @@ init_word(PtSortKey *key, const KeyColumn *column, bool may_learn, int nwords)
 		key_column_support(column, true, &word->ssup);
 	word->make = key_column_maker(column, &word->ssup, &word->kind);
 	word_of_support(word, column->attno - 1);
-	if (!may_learn)
-		offer_text_word(key, column);
-	if (!may_learn || ptsort_debug.key_class == KEY_CLASS_COMPARED ||
+	if (ptsort_debug.key_class == KEY_CLASS_COMPARED ||
 		!key_column_is_text(column, &word->form, &bytewise))
 		return;
 	word->ranks = bytewise ? NULL : find_ranks(column->collation);
@@ -202,9 +170,8 @@ has_word(const PtSortKey *key)
  * comparison.
  */
 static void
-pack_columns(PtSortKey *key, const KeyColumn *columns, KeyUse use)
+pack_columns(PtSortKey *key, const KeyColumn *columns, bool is_all)
 {
-	const bool	may_learn = use != WORDS_ONLY;
 	int			n = 0;
 
 	while (n < key->ncolumns &&
@@ -214,7 +181,7 @@ pack_columns(PtSortKey *key, const KeyColumn *columns, KeyUse use)
 						n, key->support[n].ssup_nulls_first,
 						key->support[n].ssup_reverse))
 		n++;
-	key->exact = use == KEY_IS_ALL && n == key->ncolumns &&
+	key->exact = is_all && n == key->ncolumns &&
 		key->pack.bits <= PTSORT_MAX_WORDS * 64 + KEY_TAIL_BITS &&
 		ptsort_debug.key_class == KEY_CLASS_AUTO;
 	if (key->exact)
@@ -222,8 +189,7 @@ pack_columns(PtSortKey *key, const KeyColumn *columns, KeyUse use)
 
 	if (n < key->ncolumns && key->pack.bits < PTSORT_MAX_WORDS * 64)
 	{
-		init_word(key, &columns[n], may_learn,
-				  n > 0 ? 1 : PTSORT_MAX_WORDS);
+		init_word(key, &columns[n], n > 0 ? 1 : PTSORT_MAX_WORDS);
 		if (has_word(key) && n > 0 &&
 			key_pack_add(&key->pack, FIELD_WORD, n,
 						 key->support[n].ssup_nulls_first, false))
@@ -233,7 +199,7 @@ pack_columns(PtSortKey *key, const KeyColumn *columns, KeyUse use)
 	{
 		memset(&key->pack, 0, sizeof(KeyPack));
 		if (!has_word(key) || key->word.column != 0)
-			init_word(key, &columns[0], may_learn, PTSORT_MAX_WORDS);
+			init_word(key, &columns[0], PTSORT_MAX_WORDS);
 	}
 	key->learning = key->word.text;
 }
@@ -286,9 +252,9 @@ find_string(PtSortKey *key, const KeyColumn *columns)
 	}
 }
 
-/* Make a key of these columns. */
+/* Make a key of these columns, or an exact one if tuples have no others. */
 static PtSortKey *
-make_key(int ncolumns, KeyColumn *columns, KeyUse use)
+make_key(int ncolumns, KeyColumn *columns, bool is_all)
 {
 	PtSortKey  *key = new_key(ncolumns);
 
@@ -297,7 +263,7 @@ make_key(int ncolumns, KeyColumn *columns, KeyUse use)
 		key_column_look_up(&columns[i]);
 		init_support(key, &key->support[i], &columns[i]);
 	}
-	pack_columns(key, columns, use);
+	pack_columns(key, columns, is_all);
 	count_words(key);
 	key->failure.words = key->word.ssup.ssup_collation;
 	find_string(key, columns);
@@ -330,16 +296,15 @@ key_index(Relation index)
 				.typbyval = TupleDescAttr(desc, i)->attbyval,
 		};
 	}
-	key = make_key(ncolumns, columns, all ? KEY_IS_ALL : KEY_CAN_LEARN);
+	key = make_key(ncolumns, columns, all);
 	if (key->exact)
 		key->form = key_form_create(&key->pack, desc, key->nwords);
 	return key;
 }
 
-/* Make a key of columns that operators order. */
-static PtSortKey *
-key_of_operators(int ncolumns, const Oid *lt_operators, const Oid *collations,
-				 const bool *nulls_first, KeyUse use)
+PtSortKey *
+key_operators(int ncolumns, const Oid *lt_operators, const Oid *collations,
+			  const bool *nulls_first)
 {
 	KeyColumn  *columns;
 	PtSortKey  *key;
@@ -349,25 +314,9 @@ key_of_operators(int ncolumns, const Oid *lt_operators, const Oid *collations,
 	for (int i = 0; i < ncolumns; i++)
 		key_column_of_operator(&columns[i], i + 1, InvalidOid, lt_operators[i],
 							   collations[i], nulls_first[i]);
-	key = make_key(ncolumns, columns, use);
+	key = make_key(ncolumns, columns, false);
 	pfree(columns);
 	return key;
-}
-
-PtSortKey *
-key_operators(int ncolumns, const Oid *lt_operators, const Oid *collations,
-			  const bool *nulls_first)
-{
-	return key_of_operators(ncolumns, lt_operators, collations, nulls_first,
-							KEY_CAN_LEARN);
-}
-
-PtSortKey *
-key_columns(int ncolumns, const Oid *lt_operators, const Oid *collations,
-			const bool *nulls_first)
-{
-	return key_of_operators(ncolumns, lt_operators, collations, nulls_first,
-							WORDS_ONLY);
 }
 
 PtSortKey *
@@ -379,7 +328,7 @@ key_datum(Oid type, Oid lt_operator, Oid collation, bool nulls_first)
 
 	key_column_of_operator(&column, 1, type, lt_operator, collation,
 						   nulls_first);
-	key = make_key(1, &column, KEY_IS_ALL);
+	key = make_key(1, &column, true);
 	if (key->exact)
 	{
 		desc = CreateTemplateTupleDesc(1);
@@ -550,17 +499,6 @@ key_string(const PtSortKey *key, Datum value, KeyString *string)
 		return false;
 	string->bytes = text_string(key->string_form, value, &string->length);
 	return true;
-}
-
-void
-key_columns_words(PtSortKey *key, const Datum *values, const bool *isnull,
-				  uint64 *words)
-{
-	uint64		entry[KEY_ENTRY_WORDS];
-
-	key_words(key, values, isnull, entry);
-	for (int i = 0; i < key->nwords; i++)
-		words[i] = entry[i];
 }
 
 bool

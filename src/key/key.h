@@ -25,10 +25,7 @@ typedef struct PtSortKey PtSortKey;
 /* key_index makes the key of a btree index from all its key columns. */
 extern PtSortKey *key_index(Relation index);
 
-/*
- * key_operators is key_columns for a sort that can make words again after the
- * key has learned.
- */
+/* key_operators makes the key of columns that operators order. */
 extern PtSortKey *key_operators(int ncolumns, const Oid *lt_operators,
 								const Oid *collations,
 								const bool *nulls_first);
@@ -36,10 +33,6 @@ extern PtSortKey *key_operators(int ncolumns, const Oid *lt_operators,
 /* key_datum makes the key of single values of a type. */
 extern PtSortKey *key_datum(Oid type, Oid lt_operator, Oid collation,
 							bool nulls_first);
-
-extern PtSortKey *key_columns(int ncolumns, const Oid *lt_operators,
-							  const Oid *collations,
-							  const bool *nulls_first);
 
 /* key_ncolumns returns how many columns the key has. */
 extern int	key_ncolumns(const PtSortKey *key);
@@ -62,10 +55,6 @@ extern void key_words(PtSortKey *key, const Datum *values,
 extern int	key_word_column(const PtSortKey *key);
 extern void key_value_words(PtSortKey *key, Datum value, bool isnull,
 							uint64 *words);
-
-/* key_columns_words is ptsort_key_words: key_words without the tail. */
-extern void key_columns_words(PtSortKey *key, const Datum *values,
-							  const bool *isnull, uint64 *words);
 
 /*
  * key_decided_columns returns how many leading columns are certainly equal in

@@ -267,7 +267,6 @@ build_of(Team *team)
 	build->participants = team->participants;
 	build->participant = team->participant;
 	build->shared = team->shared;
-	build->fileset = team_fileset(team);
 	return build;
 }
 

@@ -17,14 +17,6 @@
  * ICU skips shared prefixes itself, but comparing by its tables still takes
  * less time.  "C" compares bytes.  citext and name keep their own comparisons.
  *
- * The sorts of other extensions make the words of a tuple once, when they put
- * it, so their keys cannot learn a code (text_code.h).  The primary weights of
- * the C library's collations need no learning: no weight is the beginning of
- * another one, so the order of their bytes is that of the strings that they
- * tell apart.  A weight has two or three bytes in most collations, so a word
- * holds three or four characters.  order_spot_check() sees only sorts whose
- * keys it knows, so these words are checked here.
- *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
@@ -42,9 +34,6 @@ bool		ptsort_use_collation_tables = true;
 #define BOTH_FIRST		1000
 #define BOTH_EVERY		64
 
-/* Values longer than this are not kept for checking the next word. */
-#define KEPT_BYTES		1024
-
 typedef struct TextCompare
 {
 	SortSupportData full;		/* comparison function of the type */
@@ -52,11 +41,8 @@ typedef struct TextCompare
 	TextForm	form;			/* TEXT_VARLENA or TEXT_PADDED */
 	int		   *tried;			/* the process's counter of pairs compared
 								 * both ways */
-	uint64		compared;		/* pairs compared by ranks after BOTH_FIRST,
-								 * or words made */
+	uint64		compared;		/* pairs compared by ranks after BOTH_FIRST */
 	CompareFailure *failure;	/* where to report a contradiction */
-	struct varlena *last;		/* for words: the value checked last, or NULL */
-	uint64		last_word;
 } TextCompare;
 
 static int
@@ -170,10 +156,9 @@ compare_ranks(Datum x, Datum y, SortSupport ssup)
 	return cmp;
 }
 
-/* Store in ssup_extra what comparing and making words need. */
-static void
-begin(SortSupport ssup, TextRanks *ranks, bool padded,
-	  CompareFailure *failure)
+void
+text_compare_wrap(SortSupport ssup, TextRanks *ranks, bool padded,
+				  CompareFailure *failure)
 {
 	TextCompare *self = MemoryContextAllocZero(ssup->ssup_cxt,
 											   sizeof(TextCompare));
@@ -184,83 +169,5 @@ begin(SortSupport ssup, TextRanks *ranks, bool padded,
 	self->form = padded ? TEXT_PADDED : TEXT_VARLENA;
 	self->failure = failure;
 	ssup->ssup_extra = self;
-}
-
-void
-text_compare_wrap(SortSupport ssup, TextRanks *ranks, bool padded,
-				  CompareFailure *failure)
-{
-	begin(ssup, ranks, padded, failure);
 	ssup->comparator = compare_ranks;
-}
-
-
-/*
- * Words without learning
- */
-
-void
-text_word_init(SortSupport ssup, TextRanks *ranks, bool padded,
-			   CompareFailure *failure)
-{
-	begin(ssup, ranks, padded, failure);
-}
-
-/* The word of a string: the leading bytes of its ranks that are not 0. */
-static uint64
-make_word(const TextRanks *ranks, const char *string, int length)
-{
-	const char *end = string + length;
-	uint64		word = 0;
-	int			shift = 64;
-	int			taken = 0;
-
-	while (shift > 0 && string < end)
-	{
-		uint32		rank = text_rank_next(ranks, &string, end, &taken);
-
-		for (; rank != 0 && shift > 0; rank <<= BITS_PER_BYTE)
-			word |= (uint64) (rank >> 24) << (shift -= BITS_PER_BYTE);
-	}
-	return word;
-}
-
-/* Compare a value with the one checked last, and keep it. */
-static pg_noinline void
-check_word(TextCompare *self, struct varlena *value, uint64 word)
-{
-	Size		size = VARSIZE_ANY(value);
-
-	if (self->last && word != self->last_word)
-	{
-		int			cmp = compare_full(self, PointerGetDatum(value),
-									   PointerGetDatum(self->last));
-
-		if (word < self->last_word ? cmp >= 0 : cmp <= 0)
-			text_compare_contradicted(self->failure,
-									  self->full.ssup_collation);
-	}
-	if (size > KEPT_BYTES)
-		return;
-	if (self->last == NULL)
-		self->last = MemoryContextAlloc(self->full.ssup_cxt, KEPT_BYTES);
-	memcpy(self->last, value, size);
-	self->last_word = word;
-}
-
-uint64
-text_word(Datum value, SortSupport ssup)
-{
-	TextCompare *self = ssup->ssup_extra;
-	struct varlena *text = PG_DETOAST_DATUM_PACKED(value);
-	int			length;
-	const char *string = text_string(self->form, PointerGetDatum(text),
-									 &length);
-	uint64		word = make_word(self->ranks, string, length);
-
-	if (unlikely(++self->compared % BOTH_EVERY == 0))
-		check_word(self, text, word);
-	if (unlikely((Pointer) text != DatumGetPointer(value)))
-		pfree(text);
-	return word;
 }

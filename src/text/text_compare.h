@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * text_compare.h
- *	  Values of text by the tables of their collation: comparisons, and words
- *	  that need no learning.
+ *	  Comparing values of text by the tables of their collation.
  *
  *-------------------------------------------------------------------------
  */
@@ -48,16 +47,5 @@ extern void text_compare_contradicted(CompareFailure *failure, Oid collation);
  */
 extern void text_compare_wrap(SortSupport ssup, TextRanks *ranks,
 							  bool padded, CompareFailure *failure);
-
-/*
- * text_word makes the word of a value that is not null, without learning: the
- * first eight bytes of its primary weights.  So words never contradict the
- * order of strings.  The provider of the collation compares some of the values
- * as well.  text_word_init prepares 'ssup' for it, like text_compare_wrap; the
- * collation is one of the C library's.
- */
-extern void text_word_init(SortSupport ssup, TextRanks *ranks,
-						   bool padded, CompareFailure *failure);
-extern uint64 text_word(Datum value, SortSupport ssup);
 
 #endif							/* PTSORT_TEXT_COMPARE_H */
