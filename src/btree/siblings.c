@@ -61,7 +61,7 @@ siblings_describe(WaitingRuns *runs, Relation heap, Oid index_id)
 {
 	memset(runs, 0, sizeof(WaitingRuns));
 	runs->index_id = index_id;
-	runs->file = pt_relation_file(heap);
+	runs->file = heap->rd_locator;
 	runs->blocks = RelationGetNumberOfBlocks(heap);
 	runs->settings = 2 * text_rank_distrusted()->n +
 		(ptsort_use_collation_tables ? 1 : 0);
@@ -123,7 +123,7 @@ siblings_find(Oid index_id)
 static const char *
 compare(const WaitingRuns *then, const WaitingRuns *now)
 {
-	if (!pt_same_file(then->file, now->file))
+	if (!RelFileLocatorEquals(then->file, now->file))
 		return "the table has another file now";
 	if (then->blocks != now->blocks)
 		return "the table has been written to";

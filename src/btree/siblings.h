@@ -38,7 +38,7 @@
 typedef struct WaitingRuns
 {
 	Oid			index_id;
-	PtRelFile	file;			/* of the table */
+	RelFileLocator file;		/* of the table */
 	BlockNumber blocks;			/* of the table */
 	bool		is_unique;		/* IndexInfo.ii_Unique */
 	int			settings;		/* made of those that affect sort keys */

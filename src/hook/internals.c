@@ -32,12 +32,6 @@ StaticAssertDecl(TEST_ENTRY_WORDS == KEY_ENTRY_WORDS &&
 
 extern PGDLLEXPORT const PtSortInternals *ptsort_internals(void);
 
-static void
-learn(PtSortKey *key)
-{
-	key_learn(key, NULL);
-}
-
 static bool
 begin_learning(PtSortKey *key)
 {
@@ -107,7 +101,7 @@ ptsort_internals(void)
 		.key_is_learning = key_is_learning,
 		.key_words = key_words,
 		.key_begin_learning = begin_learning,
-		.key_learn = learn,
+		.key_learn = key_learn,
 		.key_tuple = key_tuple,
 		.compare_ranks = compare_ranks,
 		.shared_fileset = shared_fileset,

@@ -105,8 +105,8 @@ find_ranks(Oid collation)
 }
 
 /*
- * Determine how to make a word of a column, or up to 'nwords' words if it is text
- * whose code can be learned.
+ * Determine how to make a word of a column, or up to 'nwords' words if it is
+ * text whose code can be learned.
  */
 static void
 init_word(PtSortKey *key, const KeyColumn *column, int nwords)
@@ -471,12 +471,11 @@ key_words_decide(const PtSortKey *key, uint64 *unless)
 }
 
 bool
-key_has_string(const PtSortKey *key, bool *descending, bool *is_whole)
+key_has_string(const PtSortKey *key, bool *descending)
 {
 	if (key->string_column < 0)
 		return false;
 	*descending = key->support[key->string_column].ssup_reverse;
-	*is_whole = key->string_form == TEXT_VARLENA;
 	return true;
 }
 

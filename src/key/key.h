@@ -108,14 +108,13 @@ typedef struct KeyString
 
 /*
  * key_has_string returns true if tuples with equal words are ordered first by
- * the bytes of one column; *is_whole says whether these are all bytes of a
- * varlena.  key_string_column returns the column's index.  key_string returns
- * the column's string from a value that is not null, or false if the value
- * must be detoasted first.  key_string_decides returns true if equal strings,
- * even if one is padded with zeros, mean that all columns are equal.
+ * the bytes of one column.  key_string_column returns the column's index.
+ * key_string returns the column's string from a value that is not null, or
+ * false if the value must be detoasted first.  key_string_decides returns true
+ * if equal strings, even if one is padded with zeros, mean that all columns are
+ * equal.
  */
-extern bool key_has_string(const PtSortKey *key, bool *descending,
-						   bool *is_whole);
+extern bool key_has_string(const PtSortKey *key, bool *descending);
 extern int	key_string_column(const PtSortKey *key);
 extern bool key_string_decides(const PtSortKey *key);
 extern bool key_string(const PtSortKey *key, Datum value, KeyString *string);

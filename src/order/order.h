@@ -35,9 +35,7 @@ typedef struct OrderPlace
 	int			number;
 } OrderPlace;
 
-/*
- * SortOrder: the properties of the tuples of one sort, shared by all its parts.
- */
+/* SortOrder: the properties of the tuples of one sort. */
 typedef struct SortOrder
 {
 	const PtSortVariant *variant;	/* as in SortHead */
@@ -64,10 +62,7 @@ typedef struct SortOrder
 	int64		comparisons;	/* calls of variant->compare so far */
 } SortOrder;
 
-/*
- * order_compare_words orders two tuples by n words: <0, 0 or >0.  Inlined, so
- * that a constant n leaves no loop.
- */
+/* Orders two tuples by n words; a constant n leaves no loop. */
 static pg_attribute_always_inline int
 order_compare_words(const uint64 *a, const uint64 *b, int n)
 {
@@ -220,10 +215,7 @@ entry_image(const uint64 *entry, int stride)
 	return (const char *) (uintptr_t) entry[stride - 1];
 }
 
-/*
- * order_compare_equal orders two tuples of either kind whose words are equal.
- * An inline image comes right after its words.
- */
+/* order_compare_equal orders two tuples of either kind with equal words. */
 static inline int
 order_compare_equal(SortOrder *order, const uint64 *a_words, const void *a,
 					const uint64 *b_words, const void *b)

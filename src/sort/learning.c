@@ -137,7 +137,6 @@ strings_are_enough(const PtSort *sort)
 		((sort->all_put && sort->options.role == PTSORT_SERIAL) ||
 		 (expected > 0 &&
 		  (double) memsort_used(ms) / ms->count * expected < most));
-		  (double) memsort_used(ms) / ms->count * expected < most));
 }
 
 /*

@@ -300,8 +300,6 @@ embedded_fill(Team *team)
 
 	(void) build_of(team);
 	build_scan(&self->base, &target, 1);
-	if (self->ops->scan_done != NULL)
-		self->ops->scan_done(&self->build, team->sort);
 }
 
 static void

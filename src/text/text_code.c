@@ -92,12 +92,13 @@ struct TextCode
 	Size		peak;			/* maximum memory used while learning, in
 								 * bytes */
 	TextForm	form;			/* form of the values */
-	bool		bytewise;		/* true if the collation orders by bytes */
+	const TextRanks *ranks;		/* order of the strings; NULL: bytewise */
 	bool		plain;			/* true if the word is the first bytes */
 	int			nwords;
 	TextPrefix	prefix;
 	TextSymbols *symbols;		/* symbols of the collation's weights */
-	TextModel  *model;			/* NULL: not learned, or plain */
+	TextModel  *model;			/* as symbols, NULL before learning, or if
+								 * plain */
 	TextSample	sample;
 	TextMemo   *memo;			/* words of short strings; NULL until one is
 								 * coded */
@@ -116,9 +117,8 @@ text_code_create(TextForm form, const TextRanks *ranks, int nwords,
 	code->context = context;
 	code->limit = limit;
 	code->form = form;
-	code->bytewise = ranks == NULL;
+	code->ranks = ranks;
 	code->nwords = nwords;
-	code->symbols = text_symbol_create(ranks, MAX_WEIGHTS(limit));
 	text_sample_init(&code->sample, SAMPLE_LIMIT(limit));
 	MemoryContextSwitchTo(old);
 	return code;
@@ -279,7 +279,7 @@ code_prefix(TextCode *code, CodeInterval *interval, const char **string,
 	cmp = memcmp(at, prefix->bytes, Min(end - at, prefix->length));
 	if (cmp == 0 && end - at >= prefix->length)
 		at += prefix->length;
-	else if (code->bytewise)
+	else if (code->ranks == NULL)
 		place = cmp > 0 ? ABOVE_PREFIX : BELOW_PREFIX;
 	else
 		place = compare_prefix(code, &at, end);
@@ -507,8 +507,6 @@ text_code_import(TextCode *code, const char *source, Size length)
 	if (valid)
 	{
 		memcpy(&code->limit, source, sizeof(Size));
-		code->symbols->max_weights = Max(code->symbols->room,
-										 MAX_WEIGHTS(code->limit));
 		code->sample.limit = SAMPLE_LIMIT(code->limit);
 		valid = text_sample_import(&code->sample, source + sizeof(Size),
 								   length - sizeof(Size));
@@ -569,7 +567,7 @@ plain_is_enough(TextCode *code)
 {
 	int			n = code->sample.nstrings;
 
-	return code->bytewise && code->nwords == 1 && n > 0 &&
+	return code->ranks == NULL && code->nwords == 1 && n > 0 &&
 		text_sample_count_words(&code->sample) >= NEARLY_ALL * n;
 }
 
@@ -686,6 +684,8 @@ text_code_learn(TextCode *code)
 	code->plain = plain_is_enough(code);
 	if (!code->plain)
 	{
+		code->symbols = text_symbol_create(code->ranks,
+										   MAX_WEIGHTS(code->limit));
 		text_symbol_learn(code->symbols, &code->sample);
 		note_peak(code, code->symbols->nweights * TEXT_SYMBOL_LEARNING_BYTES);
 		learn_prefix(code);
