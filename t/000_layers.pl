@@ -14,9 +14,9 @@ use JSON::PP qw(decode_json);
 use Test::More;
 
 my $max_function = 60;
-my $max_file = 850;
+my $max_file = 700;
 my $max_columns = 80;
-my $max_constants = 233;	# to become fewer
+my $max_constants = 120;
 my $max_share = 0.25;
 
 # Files of a tree below the given directories, without what a build leaves.
@@ -167,7 +167,8 @@ sub large_folders
 	return grep { $lines{$_} > $max_share * $all } sort keys %lines;
 }
 
-# Each number with a name is one that somebody has to keep right.
+# Each number with a name is one that somebody has to keep right, except those
+# that another one's name defines.
 sub many_constants
 {
 	my ($top) = @_;
@@ -175,7 +176,8 @@ sub many_constants
 
 	foreach my $file (files($top, qr/\.[ch]$/, 'src'))
 	{
-		$n += () = slurp("$top/$file") =~ /^#define\s+\w+\s+\(?(?:\(?\w+\)\s*)?[-(]*\d/mg;
+		$n += grep { !/[A-Z][A-Z]\w*[A-Z]/ }
+		  slurp("$top/$file") =~ /^#define\s+\w+\s+(\(?(?:\(?\w+\)\s*)?[-(]*\d.*)/mg;
 	}
 	return $n > $max_constants ? ("$n numeric constants in src") : ();
 }

@@ -49,7 +49,6 @@ test_in_range(const char *name, int64 value, int64 least, int64 most)
 	return value;
 }
 
-
 /* The segment of the last block, until it is given up. */
 static dsm_segment *block_segment;
 
@@ -72,7 +71,6 @@ give_up_block(void)
 		dsm_detach(block_segment);
 	block_segment = NULL;
 }
-
 
 /*
  * Options of a sort
@@ -124,7 +122,7 @@ sort_numbers(const PtSortOptions *options)
 
 /* A worker's sort, then its leader's, all in this process. */
 static void
-sort_in_worker(PtSortOptions *options)
+sort_in_worker(PtSortOptions *options, int participants)
 {
 	PtSort	   *sort;
 
@@ -134,7 +132,7 @@ sort_in_worker(PtSortOptions *options)
 	put_numbers(sort);
 	ptsort_end(sort);
 	options->role = PTSORT_LEADER;
-	options->participants = 1;
+	options->participants = participants;
 	options->expected_tuples = 0;
 	sort = begin_numbers(options);
 	ptsort_perform(sort);
@@ -164,7 +162,7 @@ budget_in_parallel(int64 size)
 {
 	PtSortOptions options = {.budget = size};
 
-	sort_in_worker(&options);
+	sort_in_worker(&options, 1);
 	return NULL;
 }
 
@@ -186,7 +184,7 @@ expected_in_parallel(int64 size)
 {
 	PtSortOptions options = {.expected_tuples = size};
 
-	sort_in_worker(&options);
+	sort_in_worker(&options, 1);
 	return NULL;
 }
 
@@ -215,19 +213,9 @@ participant(int64 size)
 static char *
 participants(int64 size)
 {
-	PtSortOptions options = {
-		.role = PTSORT_WORKER,
-		.shared = make_block()
-	};
-	PtSort	   *sort = begin_numbers(&options);
+	PtSortOptions options = {.role = PTSORT_WORKER};
 
-	put_numbers(sort);
-	ptsort_end(sort);
-	options.role = PTSORT_LEADER;
-	options.participants = (int) size;
-	sort = begin_numbers(&options);
-	ptsort_perform(sort);
-	check_numbers(sort, 0);
+	sort_in_worker(&options, (int) size);
 	return NULL;
 }
 
@@ -360,7 +348,6 @@ static int64 loaded;
 extern PGDLLEXPORT const PtBuildOps *ptsort_test_size_build_ops(void);
 extern PGDLLEXPORT const PtParallelOps *ptsort_test_size_parallel_ops(void);
 
-/* Opens an index of the test's table. */
 static Relation
 open_index(const char *name, LOCKMODE mode)
 {

@@ -642,10 +642,7 @@ finish_levels(BtLevel *leaf)
 	}
 }
 
-/*
- * Make the leader the only writer, with the left-over blocks of all
- * participants.
- */
+/* Make the leader the only writer, with what blocks all participants left. */
 static void
 take_over(BtLoad *load)
 {

@@ -571,12 +571,6 @@ key_adopt(PtSortKey *key, const char *sample, Size length)
 	text_code_import(key->word.code, sample, length);
 }
 
-void
-key_compare_text(PtSortKey *key)
-{
-	key->word.make = NULL;
-}
-
 bool
 key_forgo_learning(PtSortKey *key, bool compare)
 {

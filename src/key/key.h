@@ -174,8 +174,7 @@ extern const KeyForm *key_form(const PtSortKey *key);
  * those made without a code.  If 'compare', text that is not ordered by its
  * bytes has none, because comparing is cheaper than making them.  Returns true
  * if the words made before carry less information than they could, and should
- * be made again.  key_compare_text then makes the key continue without words
- * after all.
+ * be made again.
  */
 extern bool key_can_learn(PtSortKey *key, bool many);
 extern void key_begin_learning(PtSortKey *key);
@@ -183,7 +182,6 @@ extern void key_export(const PtSortKey *key, StringInfo target);
 extern void key_learn(PtSortKey *key);
 extern void key_adopt(PtSortKey *key, const char *sample, Size length);
 extern bool key_forgo_learning(PtSortKey *key, bool compare);
-extern void key_compare_text(PtSortKey *key);
 
 /* key_has_learned returns true if the key makes words by what was learned. */
 extern bool key_has_learned(const PtSortKey *key);

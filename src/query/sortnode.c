@@ -38,6 +38,7 @@
 #include "order/sortextras.h"
 #include "query/sortnode.h"
 #include "query/sortreport.h"
+#include "sort/learning.h"
 #include "sort/tuplesort.h"
 #include "text/text_rank.h"
 #include "utils/guc.h"
@@ -160,7 +161,7 @@ open_sort(TakenSort *taken)
 	caller = MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
 	taken->sort = begin_sort(taken);
 	MemoryContextSwitchTo(caller);
-	if (sort_nwords(taken->sort) > 0)
+	if (sort_nwords(taken->sort) > 0 && learning_gains(taken->sort))
 		return true;
 	sort_end(taken->sort);
 	taken->sort = NULL;

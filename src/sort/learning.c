@@ -23,6 +23,7 @@
 #include "sort/learning.h"
 #include "sort/shared.h"
 #include "sort/sortruns.h"
+#include "text/text_sample.h"
 #include "utils/memutils.h"
 
 /* Most of the budget that learning uses, as a fraction; reserved until then. */
@@ -42,13 +43,10 @@
 #define FEW_TUPLES			2000
 #define MANY_TUPLES			30000
 
-/* Number of words to try before a key that did not learn makes more. */
-#define WORD_TRIALS			32
-
 /* A key sees one in SAMPLE_PART tuples, within these limits. */
 #define SAMPLE_PART			64
 #define LEAST_SAMPLE		400
-#define MOST_SAMPLE			8000
+#define MOST_SAMPLE			TEXT_SAMPLE_STRINGS
 
 void
 learning_begin(PtSort *sort)
@@ -71,15 +69,15 @@ learning_memory(const PtSort *sort)
 }
 
 /*
- * Make the words of the first 'n' tuples in memory.  If 'sample' is not 0, only
- * show the key this many of them or a few more, evenly spread: one, at random,
- * of each group of neighbours, so that input with a period does not mislead it.
+ * Make the words of the tuples in memory.  If 'sample' is not 0, only show the
+ * key this many of them or a few more, evenly spread: one, at random, of each
+ * group of neighbours, so that input with a period does not mislead it.
  */
 static void
-rekey_memory(PtSort *sort, int64 n, int64 sample)
+rekey_memory(PtSort *sort, int64 sample)
 {
 	MemSort    *ms = sort->memsort;
-	int64		step = sample > 0 ? Max(n / sample, 1) : 1;
+	int64		step = sample > 0 ? Max(ms->count / sample, 1) : 1;
 	pg_prng_state random;
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "ptsort learning",
@@ -87,7 +85,7 @@ rekey_memory(PtSort *sort, int64 n, int64 sample)
 	MemoryContext old = MemoryContextSwitchTo(context);
 
 	pg_prng_seed(&random, 0);
-	for (int64 i = 0; i + step <= n; i += step)
+	for (int64 i = 0; i + step <= ms->count; i += step)
 	{
 		uint64		skip = pg_prng_uint64_range(&random, 0, step - 1);
 		uint64	   *entry = memsort_entry(ms, i + skip);
@@ -139,6 +137,22 @@ strings_are_enough(const PtSort *sort)
 		  (double) memsort_used(ms) / ms->count * expected < most));
 }
 
+/* From this many tuples on a sort reads the tables of a collation of ICU. */
+static int64
+many_tuples(void)
+{
+	return ptsort_debug.learn_tuples >= 0 ? ptsort_debug.learn_tuples :
+		MANY_TUPLES;
+}
+
+bool
+learning_gains(const PtSort *sort)
+{
+	return !sort->learning || key_word_column(sort->key) != 0 ||
+		sort->options.expected_tuples >= many_tuples() ||
+		key_can_learn(sort->key, false);
+}
+
 /*
  * Decides about learning: the number of tuples that the key learns from, or 0
  * if it does not learn.  Prepares the tables of the key's collation.
@@ -148,11 +162,10 @@ decide(const PtSort *sort)
 {
 	int64		tuples = estimate_tuples(sort);
 	bool		serial = sort->options.role == PTSORT_SERIAL;
-	int64		many = MANY_TUPLES;
-	int64		least = serial ? FEW_TUPLES : MANY_TUPLES;
+	int64		many = many_tuples();
+	int64		least = serial && ptsort_debug.learn_tuples < 0 ?
+		FEW_TUPLES : many;
 
-	if (ptsort_debug.learn_tuples >= 0)
-		many = least = ptsort_debug.learn_tuples;
 	if (sort->memsort->count == 0 || tuples < least ||
 		strings_are_enough(sort) || !key_can_learn(sort->key, tuples >= many))
 		return 0;
@@ -171,7 +184,7 @@ show_sample(PtSort *sort)
 	if (sample == 0)
 		return false;
 	key_begin_learning(sort->key);
-	rekey_memory(sort, sort->memsort->count, sample);
+	rekey_memory(sort, sample);
 	return true;
 }
 
@@ -208,44 +221,19 @@ share_sample(PtSort *sort)
 }
 
 /*
- * True if the words of the first tuples are all the same, as those of strings
- * that begin alike (such as URLs).  Then words are wasted on the others, too.
- */
-static bool
-words_are_alike(PtSort *sort)
-{
-	MemSort    *ms = sort->memsort;
-	int64		n = Min(ms->count, WORD_TRIALS);
-
-	rekey_memory(sort, n, 0);
-	for (int64 i = 1; i < n; i++)
-	{
-		if (order_compare_words(memsort_entry(ms, 0), memsort_entry(ms, i),
-								sort->order.nwords) != 0)
-			return false;
-	}
-	return true;
-}
-
-/*
  * Continue without learning; returns true if words must be made again.  If the
- * tables of the collation are ready, or only the first tuples are wanted, or
- * words are alike, comparing text is cheaper than making words; but all
- * participants of a sort must make the same words.
+ * tables of the collation are ready, or only the first tuples are wanted,
+ * comparing text is cheaper than making words; but all participants of a sort
+ * must make the same words.
  */
 static bool
 forgo(PtSort *sort)
 {
-	bool		serial = sort->options.role == PTSORT_SERIAL;
-	bool		compare = serial &&
+	bool		compare = sort->options.role == PTSORT_SERIAL &&
 		(sort->options.bound > 0 || key_can_learn(sort->key, false));
 
 	sort_note_memory(sort);
-	if (!key_forgo_learning(sort->key, compare))
-		return false;
-	if (serial && words_are_alike(sort))
-		key_compare_text(sort->key);
-	return true;
+	return key_forgo_learning(sort->key, compare);
 }
 
 /* Record the sort's peak memory while its key learned. */
@@ -284,7 +272,7 @@ learning_end(PtSort *sort)
 		memsort_narrow(sort->memsort);
 	}
 	if (again)
-		rekey_memory(sort, sort->memsort->count, 0);
+		rekey_memory(sort, 0);
 }
 
 /* The first tuple that is out of order ends the check. */

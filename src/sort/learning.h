@@ -16,6 +16,13 @@
 extern void learning_begin(PtSort *sort);
 
 /*
+ * learning_gains returns false if a serial sort of as many tuples as expected
+ * would do no more than the server's: by its abbreviated keys of text, because
+ * reading the tables of the collation does not pay.
+ */
+extern bool learning_gains(const PtSort *sort);
+
+/*
  * learning_memory returns the bytes of the budget to set aside for what the
  * key may still need.
  */
