@@ -52,6 +52,7 @@
 #include "storage/lock.h"
 #include "team/heapscan.h"
 #include "team/request.h"
+#include "utils/guc.h"
 #include "utils/inval.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
