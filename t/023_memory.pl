@@ -83,8 +83,10 @@ foreach my $collation ('"C"', @collations)
 {
 	foreach my $case ([ 1, 0 ], [ 1, 1 ], [ 1, 3 ], [ 2, 1 ], [ 4, 0 ], [ 4, 3 ], [ 8, 2 ], [ 64, 1 ])
 	{
-		# text in "C" that fits in memory needs no code
-		check_build("url COLLATE $collation", @$case, $collation ne '"C"' || $case->[0] < 8);
+		# text in "C" that fits in memory needs no code; of 8 MB that depends on the
+		# participant that decides
+		my $fits = $case->[0] == 8 ? undef : $case->[0] < 8;
+		check_build("url COLLATE $collation", @$case, $collation eq '"C"' ? $fits : 1);
 	}
 	check_build("random COLLATE $collation", 1, 0, 1);
 	foreach my $memory (1, 4, 16)

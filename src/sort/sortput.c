@@ -47,9 +47,9 @@ entries_budget(PtSort *sort)
 {
 	int64		others = sort_other_memory(sort) + learning_memory(sort);
 
-	/* lists of extents and samples may also grow by a block */
+	/* lists of extents and samples may need a block, as may the run's edges */
 	if (!sort->run_is_open)
-		others += sort->write_buffer + RUN_WRITER_MEMORY + SORT_BLOCK;
+		others += sort->write_buffer + RUN_WRITER_MEMORY + 2 * SORT_BLOCK;
 	return Min(Max(sort->options.budget - others,
 				   sort->options.budget / ENTRIES_PART),
 			   sort_run_memory(sort));
