@@ -49,7 +49,6 @@
 
 #define MIN_ENTRIES		1024
 #define MIN_CHUNK		(32 * 1024)
-#define MAX_CHUNK		(32 * 1024 * 1024)
 
 #define MAX_STRIDE		(PTSORT_MAX_WORDS + 1)
 
@@ -58,16 +57,17 @@
 
 /*
  * Up to this many bytes of entries are sorted with as much scratch, if there is
- * room.  From this many bytes on memory gets large pages.
+ * room.  From this many bytes on they get large pages.  No chunk is larger, as
+ * all of its pages cost time, even if a few tuples fill it.
  */
 #define MUCH_MEMORY		(4 * 1024 * 1024)
 
 /*
- * Ask the kernel for large pages.  Each takes only one fault, and reading
- * sorted tuples, which are all over memory, no longer needs a page table walk
- * for nearly every address.  If the C library has a mapping of its own for this
- * memory, it must remain one mapping; otherwise growing it would copy it
- * instead of remapping it.  So the pages at both ends get the same advice.
+ * Ask the kernel for large pages.  Each takes only one fault, and the radix
+ * sort, which writes all over the array, needs no page table walk for nearly
+ * every address.  If the C library has a mapping of its own for this memory, it
+ * must remain one mapping; otherwise growing it would copy it instead of
+ * remapping it.  So the pages at both ends get the same advice.
  */
 static void
 want_large_pages(void *start, Size size)
@@ -82,14 +82,22 @@ want_large_pages(void *start, Size size)
 #endif
 }
 
-/* Allocate memory, which may be large. */
-static void *
-allocate(MemSort *ms, Size size)
+/*
+ * Get the pages of a chunk at once, which avoids single faults.  These are not
+ * large pages: in a virtual machine that tells its host which large pages are
+ * free, touching each of those can take longer than filling it.
+ */
+static void
+populate(void *start, Size size)
 {
-	void	   *result = MemoryContextAllocHuge(ms->context, size);
+#ifdef MADV_POPULATE_WRITE
+	uintptr_t	page = getpagesize();
+	uintptr_t	from = TYPEALIGN(page, (uintptr_t) start);
+	uintptr_t	to = TYPEALIGN_DOWN(page, (uintptr_t) start + size);
 
-	want_large_pages(result, size);
-	return result;
+	if (size > MIN_CHUNK)
+		(void) madvise((void *) from, to - from, MADV_POPULATE_WRITE);
+#endif
 }
 
 /* Bytes of n entries. */
@@ -165,9 +173,10 @@ memsort_create(SortOrder *order, int64 budget, bool full_scratch)
 		(order->stable && !order->inline_image);
 	ms->first_read = MEMSORT_FIRST_READ;
 	ms->room = FIRST_ENTRIES;
-	ms->entries = allocate(ms, ms->room * entry_cost(ms));
+	ms->entries = MemoryContextAlloc(context, ms->room * entry_cost(ms));
 	ms->maxchunks = 16;
-	ms->chunks = allocate(ms, ms->maxchunks * sizeof(MemChunk));
+	ms->chunks = MemoryContextAlloc(context,
+									ms->maxchunks * sizeof(MemChunk));
 	memsort_set_budget(ms, budget);
 	return ms;
 }
@@ -239,7 +248,8 @@ add_chunk(MemSort *ms, Size size)
 		ms->chunks = repalloc(ms->chunks, ms->maxchunks * sizeof(MemChunk));
 	}
 	chunk = &ms->chunks[ms->nchunks];
-	chunk->start = allocate(ms, size);
+	chunk->start = MemoryContextAllocHuge(ms->context, size);
+	populate(chunk->start, size);
 	chunk->size = size;
 	ms->nchunks++;
 	ms->chunk_bytes += size;
@@ -273,7 +283,7 @@ memsort_set_budget(MemSort *ms, int64 budget)
 	int64		excess;
 
 	ms->budget = budget - sort_memory(ms);
-	ms->chunk_size = Max(MIN_CHUNK, Min(MAX_CHUNK, ms->budget / 32));
+	ms->chunk_size = Max(MIN_CHUNK, Min(MUCH_MEMORY, ms->budget / 32));
 	note_peak(ms, 0);
 	if (ms->count > 0)
 		return;
@@ -464,7 +474,7 @@ memsort_sort(MemSort *ms)
 	if (all > MUCH_MEMORY)
 		rest = ms->room * scratch_cost(ms);
 	else if (rest < all && memsort_used(ms) + all <= ms->budget)
-		more = allocate(ms, all);
+		more = MemoryContextAlloc(ms->context, all);
 	note_peak(ms, sort_memory(ms) + (more ? all : 0));
 	if (more)
 		sort_entries(ms, more, all);
@@ -549,7 +559,7 @@ memsort_reset(MemSort *ms)
 	ms->count = 0;
 	for (int i = ms->nchunks - 1; i >= 0; i--)
 	{
-		if (ms->chunks[i].size > MAX_CHUNK)
+		if (ms->chunks[i].size > MUCH_MEMORY)
 			drop_chunk(ms, i);
 	}
 }
