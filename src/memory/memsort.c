@@ -63,22 +63,31 @@
 #define MUCH_MEMORY		(4 * 1024 * 1024)
 
 /*
- * Ask the kernel for large pages.  Each takes only one fault, and the radix
- * sort, which writes all over the array, needs no page table walk for nearly
- * every address.  If the C library has a mapping of its own for this memory, it
- * must remain one mapping; otherwise growing it would copy it instead of
- * remapping it.  So the pages at both ends get the same advice.
+ * Advise the kernel about memory.  If the C library has a mapping of its own
+ * for it, that must remain one mapping; otherwise growing it would copy it
+ * instead of remapping it.  So the pages at both ends get the same advice.
+ */
+pg_attribute_unused() static void
+advise(void *start, Size size, int advice)
+{
+	uintptr_t	page = getpagesize();
+	uintptr_t	from = TYPEALIGN_DOWN(page, (uintptr_t) start);
+	uintptr_t	to = TYPEALIGN(page, (uintptr_t) start + size);
+
+	(void) madvise((void *) from, to - from, advice);
+}
+
+/*
+ * Ask for large pages for the array of entries.  Each takes only one fault, and
+ * the radix sort, which writes all over the array, needs no page table walk for
+ * nearly every address.
  */
 static void
 want_large_pages(void *start, Size size)
 {
 #ifdef MADV_HUGEPAGE
-	uintptr_t	page = getpagesize();
-	uintptr_t	from = TYPEALIGN_DOWN(page, (uintptr_t) start);
-	uintptr_t	to = TYPEALIGN(page, (uintptr_t) start + size);
-
 	if (size >= MUCH_MEMORY)
-		(void) madvise((void *) from, to - from, MADV_HUGEPAGE);
+		advise(start, size, MADV_HUGEPAGE);
 #endif
 }
 
@@ -91,12 +100,8 @@ static void
 populate(void *start, Size size)
 {
 #ifdef MADV_POPULATE_WRITE
-	uintptr_t	page = getpagesize();
-	uintptr_t	from = TYPEALIGN(page, (uintptr_t) start);
-	uintptr_t	to = TYPEALIGN_DOWN(page, (uintptr_t) start + size);
-
 	if (size > MIN_CHUNK)
-		(void) madvise((void *) from, to - from, MADV_POPULATE_WRITE);
+		advise(start, size, MADV_POPULATE_WRITE);
 #endif
 }
 
