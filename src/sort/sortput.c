@@ -27,7 +27,8 @@
 
 /*
  * Runs are compared by copies of their edges, their first and last tuples.  All
- * copies together use at most this part of the budget.
+ * copies together use at most this part of the budget, and each of them at most
+ * a quarter of that.
  */
 #define EDGES_PART			16
 
@@ -124,7 +125,8 @@ copy_edge(PtSort *sort, int64 i)
 	int			nwords = sort->order.nwords;
 	uint64	   *edge;
 
-	if (sort->edge_bytes + size > sort->options.budget / EDGES_PART)
+	if (4 * size > sort->options.budget / EDGES_PART ||
+		sort->edge_bytes + size > sort->options.budget / EDGES_PART)
 		return NULL;
 	sort->edge_bytes += size;
 	edge = palloc(nwords * sizeof(uint64) + size);
