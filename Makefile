@@ -116,7 +116,7 @@ LAYERS = \
 	$(addprefix text/, \
 		text_table text_pass text_icu text_unit text_rank text_sample text_model text_symbol text_memo text_code text_compare) \
 	$(addprefix key/, \
-		key_pack key_form key_column key) \
+		key_pack key_column key) \
 	$(addprefix order/, \
 		sortextras order) \
 	$(addprefix tape/, \

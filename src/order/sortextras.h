@@ -56,13 +56,12 @@ typedef struct SortVariant
 	PtSortVariant base;			/* must be first */
 
 	/*
-	 * Optional: the key that makes the words and compares tuples.  The sort
-	 * calls 'key' at begin.  If the key is learning, the sort makes it learn,
-	 * within a part of the budget, when enough tuples are put, and then calls
-	 * rekey to make the words (an array of KEY_ENTRY_WORDS) of each tuple put
-	 * before.  rekey runs in a memory context that is reset for each tuple.
+	 * Of sorts with a key (sort_begin_with).  If the key is learning, the
+	 * sort makes it learn, within a part of the budget, when enough tuples
+	 * are put, and then calls rekey to make the words (an array of
+	 * KEY_ENTRY_WORDS) of each tuple put before.  rekey runs in a memory
+	 * context that is reset for each tuple.
 	 */
-	PtSortKey  *(*key) (void *state);
 	void		(*rekey) (const void *tuple, uint64 *words, void *state);
 
 	/*
@@ -75,8 +74,8 @@ typedef struct SortVariant
 
 	/*
 	 * Of flat images, optional: sets *string to the string of the key
-	 * (key_has_string) in a tuple, which is all or a part of the image.
-	 * Returns false if there is none, or none that can be read in place.
+	 * (key_string) in a tuple, which is all or a part of the image.  Returns
+	 * false if there is none, or none that can be read in place.
 	 */
 	bool		(*string) (const void *tuple, KeyString *string, void *state);
 
@@ -127,9 +126,12 @@ typedef struct SortHead
 	void	   *state;
 } SortHead;
 
-/* sort_begin_with is ptsort_begin for one of ptsort's own variants. */
-extern PtSort *sort_begin_with(const SortVariant *variant, void *state,
-							   int nwords, MemoryContext context,
+/*
+ * sort_begin_with is ptsort_begin for one of ptsort's own variants.  'key'
+ * makes the words and compares tuples; NULL if images are inline.
+ */
+extern PtSort *sort_begin_with(const SortVariant *variant, PtSortKey *key,
+							   void *state, int nwords, MemoryContext context,
 							   const SortOptions *options);
 
 /*

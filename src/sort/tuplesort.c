@@ -156,8 +156,8 @@ check_options(const PtSortVariant *variant, const PtSortOptions *options,
 
 /* Begin a sort; 'own' has the extras of ptsort's own variants. */
 static PtSort *
-begin(const PtSortVariant *variant, const SortVariant *own, void *state,
-	  int nwords, MemoryContext context, const SortOptions *with)
+begin(const PtSortVariant *variant, const SortVariant *own, PtSortKey *key,
+	  void *state, int nwords, MemoryContext context, const SortOptions *with)
 {
 	const PtSortOptions *options = &with->options;
 	MemoryContext old;
@@ -179,18 +179,17 @@ begin(const PtSortVariant *variant, const SortVariant *own, void *state,
 										  ALLOCSET_DEFAULT_INITSIZE,
 										  SORT_BLOCK);
 	old = MemoryContextSwitchTo(sort->context);
-	order_begin(&sort->order, variant, own, state);
+	order_begin(&sort->order, variant, own, key, state);
 	sort->order.nwords = nwords;
 	sort->order.stable = options->stable;
 	sort->order.bounded = options->bound > 0;
 	sort->write_buffer = Min(sort->options.budget / WRITE_BUFFER_PART,
 							 MAX_WRITE_BUFFER);
-	if (own->key)
-		sort->key = own->key(state);
-	if (sort->key && with->restartable)
+	sort->key = key;
+	if (key && with->restartable)
 	{
-		key_failure(sort->key)->restartable = true;
-		sort->contradicted = &key_failure(sort->key)->collation;
+		key->failure.restartable = true;
+		sort->contradicted = &key->failure.collation;
 	}
 	if (options->role == PTSORT_WORKER)
 		shared_join(options->shared, options->participant);
@@ -201,10 +200,10 @@ begin(const PtSortVariant *variant, const SortVariant *own, void *state,
 }
 
 PtSort *
-sort_begin_with(const SortVariant *variant, void *state, int nwords,
-				MemoryContext context, const SortOptions *options)
+sort_begin_with(const SortVariant *variant, PtSortKey *key, void *state,
+				int nwords, MemoryContext context, const SortOptions *options)
 {
-	return begin(&variant->base, variant, state, nwords, context, options);
+	return begin(&variant->base, variant, key, state, nwords, context, options);
 }
 
 int
@@ -220,7 +219,7 @@ sort_begin(const PtSortVariant *variant, void *state, int nwords,
 	static const SortVariant no_extras = {0};
 	SortOptions with = {.options = *options};
 
-	return begin(variant, &no_extras, state, nwords, context, &with);
+	return begin(variant, &no_extras, NULL, state, nwords, context, &with);
 }
 
 /* Prepare to read the only run in both directions; there may be none. */
