@@ -151,9 +151,7 @@ extern int64 sort_returned(const PtSort *sort);
  */
 extern bool sort_has_part(const PtSort *sort, const PtSortOptions *options);
 
-/* sort_state_of: see ptsort_state. */
-extern void *sort_state_of(PtSort *sort, const PtSortVariant *variant);
-
+/* sort_wrong_variant raises the error of sort_state. */
 extern void sort_wrong_variant(const PtSort *sort,
 							   const PtSortVariant *variant);
 
@@ -164,7 +162,7 @@ sort_variant(const PtSort *sort)
 	return ((const SortHead *) sort)->variant;
 }
 
-/* sort_state is sort_state_of, inline. */
+/* sort_state returns the state of a sort's variant, which must be this one. */
 static inline void *
 sort_state(PtSort *sort, const PtSortVariant *variant)
 {

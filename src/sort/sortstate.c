@@ -79,7 +79,6 @@ sort_method(const PtSort *sort)
 	return Max(now, sort->stats.method);
 }
 
-/* sort_wrong_variant raises the error of ptsort_state. */
 void
 sort_wrong_variant(const PtSort *sort, const PtSortVariant *variant)
 {
@@ -87,12 +86,6 @@ sort_wrong_variant(const PtSort *sort, const PtSortVariant *variant)
 			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 			 errmsg("sort of variant \"%s\" cannot be used as one of variant \"%s\"",
 					sort->order.variant->name, variant->name)));
-}
-
-void *
-sort_state_of(PtSort *sort, const PtSortVariant *variant)
-{
-	return sort_state(sort, variant);
 }
 
 int64
