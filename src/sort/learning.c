@@ -9,8 +9,9 @@
  * the table is in some order, they differ from the rest.
  *
  * In a parallel sort the first participant with enough tuples learns for all
- * participants, because words of different codes cannot be compared.  A
- * participant does not know how many tuples the others have, so it estimates.
+ * participants, because words of different codes cannot be compared.  One that
+ * began late may have few tuples or none, and waits for another.  A participant
+ * does not know how many tuples the others have, so it estimates.
  *
  *-------------------------------------------------------------------------
  */
@@ -173,14 +174,12 @@ decide(const PtSort *sort)
 }
 
 /*
- * Show the key a sample of the tuples in memory.  Returns false if the decision
- * is not to learn.
+ * Show the key a sample of this many of the tuples in memory.  Returns false if
+ * there are none.
  */
 static bool
-show_sample(PtSort *sort)
+show_sample(PtSort *sort, int64 sample)
 {
-	int64		sample = decide(sort);
-
 	if (sample == 0)
 		return false;
 	key_begin_learning(sort->key);
@@ -196,21 +195,22 @@ static bool
 share_sample(PtSort *sort)
 {
 	PtSortShared *shared = sort->options.shared;
+	int64		size = decide(sort);
+	bool		enough = !sort->all_put ||
+		sort->memsort->count >= Max(size, LEAST_SAMPLE);
 	StringInfoData sample;
 	bool		learns;
 
 	initStringInfo(&sample);
-	if (shared_claim_learning(shared))
+	if (shared_claim_learning(shared, enough))
 	{
-		learns = show_sample(sort);
+		learns = show_sample(sort, size);
 		if (learns)
 			key_export(sort->key, &sample);
 		shared_publish_learned(shared, &sample);
 	}
 	else
 	{
-		/* prepare the tables while the other participant makes the sample */
-		(void) decide(sort);
 		shared_read_learned(shared, &sample);
 		learns = sample.len > 0;
 		if (learns)
@@ -255,8 +255,8 @@ learning_end(PtSort *sort)
 
 	if (!sort->learning)
 		return;
-	learned = sort->options.role == PTSORT_SERIAL ? show_sample(sort) :
-		share_sample(sort);
+	learned = sort->options.role == PTSORT_SERIAL ?
+		show_sample(sort, decide(sort)) : share_sample(sort);
 	if (learned)
 	{
 		key_learn(sort->key);

@@ -42,6 +42,7 @@ typedef struct SharedState
 	int			joined;			/* participants that began their sort */
 	int			done;			/* participants that announced their runs */
 	bool		collected;		/* the leader has the runs of all */
+	int			with_few;		/* participants with too few tuples to learn */
 	bool		learning;		/* a participant learns for all of them */
 	bool		published;		/* it has learned, or does not learn */
 	int			learned;		/* bytes of what it learned; 0: nothing */
@@ -404,13 +405,17 @@ shared_join(PtSortShared *shared, int participant)
 #define LEARNED_FILE	"ptsort.learned"
 
 bool
-shared_claim_learning(PtSortShared *shared)
+shared_claim_learning(PtSortShared *shared, bool enough)
 {
+	SharedState *state = &shared->state;
 	bool		claimed;
 
 	SpinLockAcquire(&shared->mutex);
-	claimed = !shared->state.learning;
-	shared->state.learning = true;
+	if (!enough)
+		state->with_few++;
+	claimed = !state->learning &&
+		(enough || state->with_few == state->joined);
+	state->learning |= claimed;
 	SpinLockRelease(&shared->mutex);
 	return claimed;
 }
