@@ -20,6 +20,7 @@
 #include "common/pg_prng.h"
 #include "debug.h"
 #include "key/key.h"
+#include "memory/tiesort.h"
 #include "miscadmin.h"
 #include "sort/learning.h"
 #include "sort/shared.h"
@@ -49,6 +50,9 @@
 #define LEAST_SAMPLE		400
 #define MOST_SAMPLE			TEXT_SAMPLE_STRINGS
 
+/* Tuples of which no more than FEW_KEYS keys show that there are few. */
+#define FEW_KEYS_SAMPLE		(LEAST_SAMPLE / 4)
+
 void
 learning_begin(PtSort *sort)
 {
@@ -70,9 +74,19 @@ learning_memory(const PtSort *sort)
 }
 
 /*
+ * One of the 'step' entries from i on, at random, so that input with a period
+ * does not mislead who looks at one entry of each step.
+ */
+static uint64 *
+entry_in_step(PtSort *sort, pg_prng_state *random, int64 i, int64 step)
+{
+	return memsort_entry(sort->memsort,
+						 i + pg_prng_uint64_range(random, 0, step - 1));
+}
+
+/*
  * Make the words of the tuples in memory.  If 'sample' is not 0, only show the
- * key this many of them or a few more, evenly spread: one, at random, of each
- * group of neighbours, so that input with a period does not mislead it.
+ * key this many of them or a few more, evenly spread.
  */
 static void
 rekey_memory(PtSort *sort, int64 sample)
@@ -88,8 +102,7 @@ rekey_memory(PtSort *sort, int64 sample)
 	pg_prng_seed(&random, 0);
 	for (int64 i = 0; i + step <= ms->count; i += step)
 	{
-		uint64		skip = pg_prng_uint64_range(&random, 0, step - 1);
-		uint64	   *entry = memsort_entry(ms, i + skip);
+		uint64	   *entry = entry_in_step(sort, &random, i, step);
 		uint64		words[KEY_ENTRY_WORDS] = {0};
 
 		CHECK_FOR_INTERRUPTS();
@@ -136,6 +149,31 @@ strings_are_enough(const PtSort *sort)
 		((sort->all_put && sort->options.role == PTSORT_SERIAL) ||
 		 (expected > 0 &&
 		  (double) memsort_used(ms) / ms->count * expected < most));
+}
+
+/*
+ * True if the tuples in memory have so few keys that comparing is enough, and
+ * costs less than making words (tiesort.c).
+ */
+static bool
+has_few_keys(PtSort *sort)
+{
+	MemSort    *ms = sort->memsort;
+	int64		step = Max(ms->count / FEW_KEYS_SAMPLE, 1);
+	FewKeys		keys = {0};
+	pg_prng_state random;
+
+	if (sort->options.role != PTSORT_SERIAL || sort->order.inline_image)
+		return false;
+	pg_prng_seed(&random, 0);
+	for (int64 i = 0; i + step <= ms->count; i += step)
+	{
+		uint64	   *entry = entry_in_step(sort, &random, i, step);
+
+		if (tiesort_find_key(&keys, &sort->order, memsort_tuple(ms, entry)) < 0)
+			return false;
+	}
+	return true;
 }
 
 /* From this many tuples on a sort reads the tables of a collation of ICU. */
@@ -222,15 +260,16 @@ share_sample(PtSort *sort)
 
 /*
  * Continue without learning; returns true if words must be made again.  If the
- * tables of the collation are ready, or only the first tuples are wanted,
- * comparing text is cheaper than making words; but all participants of a sort
- * must make the same words.
+ * tables of the collation are ready, or only the first tuples are wanted, or
+ * there are few keys, comparing text is cheaper than making words; but all
+ * participants of a sort must make the same words.
  */
 static bool
-forgo(PtSort *sort)
+forgo(PtSort *sort, bool few_keys)
 {
 	bool		compare = sort->options.role == PTSORT_SERIAL &&
-		(sort->options.bound > 0 || key_can_learn(sort->key, false));
+		(sort->options.bound > 0 || few_keys ||
+		 key_can_learn(sort->key, false));
 
 	sort_note_memory(sort);
 	return key_forgo_learning(sort->key, compare);
@@ -250,20 +289,24 @@ note_learning(PtSort *sort)
 void
 learning_end(PtSort *sort)
 {
+	bool		few_keys;
 	bool		learned;
 	bool		again = true;
 
 	if (!sort->learning)
 		return;
-	learned = sort->options.role == PTSORT_SERIAL ?
-		show_sample(sort, decide(sort)) : share_sample(sort);
+	few_keys = sort->all_put && has_few_keys(sort);
+	if (sort->options.role != PTSORT_SERIAL)
+		learned = share_sample(sort);
+	else
+		learned = !few_keys && show_sample(sort, decide(sort));
 	if (learned)
 	{
 		key_learn(sort->key);
 		note_learning(sort);
 	}
 	else
-		again = forgo(sort);
+		again = forgo(sort, few_keys);
 	sort->learning = false;
 	sort->order.words_by_tables = key_is_by_tables(sort->key);
 	if (key_nwords(sort->key) != sort->order.nwords)
@@ -308,7 +351,7 @@ learning_note_put(PtSort *sort)
 {
 	MemoryContext old = MemoryContextSwitchTo(sort->context);
 
-	if (learning_came_in_order(sort))
+	if (learning_came_in_order(sort) || has_few_keys(sort))
 		sort->learn_at *= 2;
 	else
 		learning_end(sort);
