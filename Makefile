@@ -124,7 +124,7 @@ LAYERS = \
 	$(addprefix memory/, \
 		radix tournament tiesort bytesort entrysort memsort) \
 	$(addprefix sort/, \
-		merge slices shared sortstate bounded sortruns sortread learning sortput tuplesort) \
+		merge slices shared tuplesort bounded sortruns sortread learning sortput) \
 	$(addprefix variant/, \
 		variants variant_form variant_index variant_heap variant_datum variant_tuple) \
 	$(addprefix team/, \

@@ -30,7 +30,6 @@
 #include "fault.h"
 #include "miscadmin.h"
 #include "pgstat.h"
-#include "sort/sortread.h"
 #include "sort/tuplesort.h"
 #include "storage/bufmgr.h"
 #include "team/build.h"

@@ -32,7 +32,7 @@
 #include "fault.h"
 #include "miscadmin.h"
 #include "pgstat.h"
-#include "sort/sortread.h"
+#include "sort/tuplesort.h"
 #include "storage/bufmgr.h"
 #include "team/team.h"
 #include "util.h"

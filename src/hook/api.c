@@ -9,8 +9,6 @@
 
 #include "ptsort_build.h"
 #include "sort/shared.h"
-#include "sort/sortput.h"
-#include "sort/sortread.h"
 #include "sort/tuplesort.h"
 #include "team/build.h"
 #include "team/parallel.h"

@@ -22,7 +22,7 @@
 #include "compat.h"
 
 #include "key/key.h"
-#include "sort/bounded.h"
+#include "sort/tuplesort.h"
 
 /*
  * The sort trims only if at least LEAST_MORE tuples are beyond the bound.  When

@@ -14,10 +14,8 @@
 #include "compat.h"
 
 #include "key/key.h"
-#include "sort/bounded.h"
 #include "sort/learning.h"
-#include "sort/sortput.h"
-#include "sort/sortruns.h"
+#include "sort/tuplesort.h"
 #include "tape/splice.h"
 #include "util.h"
 #include "utils/memutils.h"

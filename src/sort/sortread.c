@@ -8,8 +8,7 @@
 #include "compat.h"
 
 #include "sort/shared.h"
-#include "sort/sortread.h"
-#include "sort/sortruns.h"
+#include "sort/tuplesort.h"
 #include "util.h"
 
 /* Raise an error with this message unless random access is possible now. */

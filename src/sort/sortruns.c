@@ -16,7 +16,7 @@
 
 #include "debug.h"
 #include "sort/shared.h"
-#include "sort/sortruns.h"
+#include "sort/tuplesort.h"
 #include "tape/splice.h"
 #include "util.h"
 

@@ -25,12 +25,8 @@
 
 #include "fault.h"
 #include "key/key.h"
-#include "sort/bounded.h"
 #include "sort/shared.h"
 #include "sort/slices.h"
-#include "sort/sortput.h"
-#include "sort/sortread.h"
-#include "sort/sortruns.h"
 #include "sort/tuplesort.h"
 #include "util.h"
 #include "utils/memutils.h"
@@ -44,6 +40,128 @@
  * products of them do not overflow.  No machine has this much memory.
  */
 #define MAX_SIZE		(INT64CONST(1) << 50)
+
+StaticAssertDecl(offsetof(struct PtSort, order) == 0 &&
+				 offsetof(SortOrder, variant) == offsetof(SortHead, variant) &&
+				 offsetof(SortOrder, state) == offsetof(SortHead, state),
+				 "a PtSort does not begin with a SortHead");
+
+/* Why the phase may not allow an operation, as a sentence. */
+static const char *
+phase_detail(const PtSort *sort)
+{
+	switch (sort->phase)
+	{
+		case PHASE_PUTTING:
+			return _("The sort has not been performed yet.");
+		case PHASE_MEMORY:
+		case PHASE_MERGING:
+		case PHASE_RUN:
+			return _("The sort has been performed already.");
+		case PHASE_SLICES:
+			return _("The sort has been performed, and has no current slice.");
+		case PHASE_ANNOUNCED:
+			return _("The sort has been performed and has left its run to the leader.");
+		case PHASE_FAILED:
+			break;
+	}
+	return _("The sort could not be performed.");
+}
+
+void
+sort_wrong_phase(const PtSort *sort, const char *message)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg_internal("%s", _(message)),
+			 errdetail_internal("%s", phase_detail(sort))));
+}
+
+/* The method that the sort used since the last reset. */
+static PtSortMethod
+current_method(const PtSort *sort)
+{
+	switch (sort->phase)
+	{
+		case PHASE_MEMORY:
+			return sort->trimmed ? PTSORT_TOP_N : PTSORT_IN_MEMORY;
+		case PHASE_MERGING:
+		case PHASE_SLICES:
+			return PTSORT_EXTERNAL_MERGE;
+		case PHASE_RUN:
+		case PHASE_ANNOUNCED:
+			return PTSORT_EXTERNAL_SORT;
+		case PHASE_PUTTING:
+		case PHASE_FAILED:
+			break;
+	}
+	return PTSORT_STILL_IN_PROGRESS;
+}
+
+PtSortMethod
+sort_method(const PtSort *sort)
+{
+	PtSortMethod now = current_method(sort);
+
+	return Max(now, sort->stats.method);
+}
+
+/* sort_wrong_variant raises the error of ptsort_state. */
+void
+sort_wrong_variant(const PtSort *sort, const PtSortVariant *variant)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+			 errmsg("sort of variant \"%s\" cannot be used as one of variant \"%s\"",
+					sort->order.variant->name, variant->name)));
+}
+
+int64
+sort_other_memory(const PtSort *sort)
+{
+	int64		all = MemoryContextMemAllocated(sort->variant_context, true);
+
+	return sort->memsort ? all - memsort_allocated(sort->memsort) : all;
+}
+
+void
+sort_note_memory(PtSort *sort)
+{
+	int64		now = sort_other_memory(sort);
+
+	if (sort->memsort)
+	{
+		now += sort->memsort->peak;
+		sort->memsort->peak = memsort_used(sort->memsort);
+	}
+	sort->peak_memory = Max(sort->peak_memory, now);
+}
+
+int64
+sort_returned(const PtSort *sort)
+{
+	return sort->returned;
+}
+
+bool
+sort_has_part(const PtSort *sort, const PtSortOptions *options)
+{
+	return sort->options.role == options->role &&
+		sort->options.shared == options->shared &&
+		sort->options.participant == options->participant &&
+		sort->options.participants == options->participants;
+}
+
+void
+sort_outcome(const PtSort *sort, SortOutcome *outcome)
+{
+	const SortVariant *own = sort->order.own;
+
+	outcome->contradicted = sort->contradicted ? *sort->contradicted :
+		InvalidOid;
+	outcome->failed = sort->failed || OidIsValid(outcome->contradicted) ||
+		(own->has_postponed && own->has_postponed(sort->order.state));
+}
 
 /* Raise an error for options that do not fit together. */
 static void
@@ -205,12 +323,6 @@ sort_begin_with(const SortVariant *variant, void *state, int nwords,
 				MemoryContext context, const SortOptions *options)
 {
 	return begin(&variant->base, variant, state, nwords, context, options);
-}
-
-int
-sort_nwords(const PtSort *sort)
-{
-	return sort->order.nwords;
 }
 
 PtSort *

@@ -22,7 +22,6 @@
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "sort/shared.h"
-#include "sort/sortread.h"
 #include "sort/tuplesort.h"
 #include "stamp.h"
 #include "tcop/tcopprot.h"

@@ -29,9 +29,7 @@
 
 #include "compat.h"
 #include "key/key.h"
-#include "sort/bounded.h"
-#include "sort/sortput.h"
-#include "sort/sortread.h"
+#include "sort/tuplesort.h"
 #include "variant/variants.h"
 
 /* Minimum bytes of an image. */

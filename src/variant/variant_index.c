@@ -27,8 +27,7 @@
 #include "utils/rel.h"
 
 #include "key/key.h"
-#include "sort/sortput.h"
-#include "sort/sortread.h"
+#include "sort/tuplesort.h"
 #include "util.h"
 #include "variant/variants.h"
 

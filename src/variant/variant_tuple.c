@@ -27,9 +27,7 @@
 #include "utils/memutils.h"
 
 #include "key/key.h"
-#include "sort/bounded.h"
-#include "sort/sortput.h"
-#include "sort/sortread.h"
+#include "sort/tuplesort.h"
 #include "util.h"
 #include "variant/variants.h"
 

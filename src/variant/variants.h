@@ -6,7 +6,7 @@
  * The begin, put and get inlines of ptsort.h call these functions; their
  * contracts are there.  Other extensions write their variants against
  * ptsort_variant.h.  The variants here also use sortextras.h and key.h, and put
- * and get through the inline functions of sortput.h and sortread.h.
+ * and get through the inline functions of tuplesort.h.
  *
  *-------------------------------------------------------------------------
  */
