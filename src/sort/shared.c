@@ -33,7 +33,6 @@ typedef struct SharedSlot
 	bool		done;			/* protected by mutex */
 	int			nruns;			/* see shared_own_runs */
 	PtSortStats stats;
-	SortOutcome outcome;
 } SharedSlot;
 
 /* What has happened. */
@@ -47,7 +46,7 @@ typedef struct SharedState
 	int			learned;		/* bytes of what it learned; 0: nothing */
 	bool		planned;		/* the slices are planned */
 	int			next_slice;		/* the first slice that is not claimed */
-	bool		failed;			/* the sort failed: see SortOutcome */
+	bool		failed;			/* the sort failed: see sort_failed */
 	bool		abandoned;		/* the leader detached from the segment */
 } SharedState;
 
@@ -472,17 +471,17 @@ shared_fileset(PtSortShared *shared)
 
 void
 shared_announce(PtSortShared *shared, int participant, int nruns,
-				const PtSortStats *stats, const SortOutcome *outcome)
+				const PtSortStats *stats, bool failed)
 {
 	SharedSlot *slot = &shared->slots[participant];
 
 	fault_point("shared: announce");
 	slot->nruns = nruns;
 	slot->stats = *stats;
-	slot->outcome = *outcome;
 	SpinLockAcquire(&shared->mutex);
 	slot->done = true;
 	shared->state.done++;
+	shared->state.failed |= failed;
 	SpinLockRelease(&shared->mutex);
 	shared_wake(shared);
 }
@@ -604,15 +603,5 @@ shared_stats(PtSortShared *shared, int participant, PtSortStats *stats)
 
 	if (slot != NULL)
 		*stats = slot->stats;
-	return slot != NULL;
-}
-
-bool
-shared_outcome(PtSortShared *shared, int participant, SortOutcome *outcome)
-{
-	const SharedSlot *slot = announced_slot(shared, participant);
-
-	if (slot != NULL)
-		*outcome = slot->outcome;
 	return slot != NULL;
 }

@@ -330,8 +330,6 @@ sort_next_slice(PtSort *sort, int *slice)
 	*slice = shared_claim_slice(sort->options.shared);
 	if (*slice < 0)
 	{
-		/* after a failure there may be slices that no participant merges */
-		sort->failed |= shared_has_failed(sort->options.shared);
 		end_merge(sort);
 		return false;
 	}

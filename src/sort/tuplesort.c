@@ -137,30 +137,30 @@ sort_note_memory(PtSort *sort)
 	sort->peak_memory = Max(sort->peak_memory, now);
 }
 
-int64
-sort_returned(const PtSort *sort)
+void
+sort_make_restartable(PtSort *sort)
 {
-	return sort->returned;
+	if (sort->key)
+	{
+		key_failure(sort->key)->restartable = true;
+		sort->contradicted = &key_failure(sort->key)->collation;
+	}
+}
+
+Oid
+sort_contradicted(const PtSort *sort)
+{
+	return sort->contradicted ? *sort->contradicted : InvalidOid;
 }
 
 bool
-sort_has_part(const PtSort *sort, const PtSortOptions *options)
-{
-	return sort->options.role == options->role &&
-		sort->options.shared == options->shared &&
-		sort->options.participant == options->participant &&
-		sort->options.participants == options->participants;
-}
-
-void
-sort_outcome(const PtSort *sort, SortOutcome *outcome)
+sort_failed(const PtSort *sort)
 {
 	const SortVariant *own = sort->order.own;
 
-	outcome->contradicted = sort->contradicted ? *sort->contradicted :
-		InvalidOid;
-	outcome->failed = sort->failed || OidIsValid(outcome->contradicted) ||
-		(own->has_postponed && own->has_postponed(sort->order.state));
+	return OidIsValid(sort_contradicted(sort)) ||
+		(own->has_postponed && own->has_postponed(sort->order.state)) ||
+		(sort->options.shared && shared_has_failed(sort->options.shared));
 }
 
 /* Raise an error for options that do not fit together. */
@@ -275,9 +275,8 @@ check_options(const PtSortVariant *variant, const PtSortOptions *options,
 /* Begin a sort; 'own' has the extras of ptsort's own variants. */
 static PtSort *
 begin(const PtSortVariant *variant, const SortVariant *own, void *state,
-	  int nwords, MemoryContext context, const SortOptions *with)
+	  int nwords, MemoryContext context, const PtSortOptions *options)
 {
-	const PtSortOptions *options = &with->options;
 	MemoryContext old;
 	PtSort	   *sort;
 
@@ -305,11 +304,6 @@ begin(const PtSortVariant *variant, const SortVariant *own, void *state,
 							 MAX_WRITE_BUFFER);
 	if (own->key)
 		sort->key = own->key(state);
-	if (sort->key && with->restartable)
-	{
-		key_failure(sort->key)->restartable = true;
-		sort->contradicted = &key_failure(sort->key)->collation;
-	}
 	if (options->role == PTSORT_WORKER)
 		shared_join(options->shared, options->participant);
 	if (options->role == PTSORT_SERIAL || options->role == PTSORT_WORKER)
@@ -319,8 +313,8 @@ begin(const PtSortVariant *variant, const SortVariant *own, void *state,
 }
 
 PtSort *
-sort_begin_with(const SortVariant *variant, void *state, int nwords,
-				MemoryContext context, const SortOptions *options)
+sort_begin_own(const SortVariant *variant, void *state, int nwords,
+			   MemoryContext context, const PtSortOptions *options)
 {
 	return begin(&variant->base, variant, state, nwords, context, options);
 }
@@ -330,9 +324,8 @@ sort_begin(const PtSortVariant *variant, void *state, int nwords,
 		   MemoryContext context, const PtSortOptions *options)
 {
 	static const SortVariant no_extras = {0};
-	SortOptions with = {.options = *options};
 
-	return begin(variant, &no_extras, state, nwords, context, &with);
+	return begin(variant, &no_extras, state, nwords, context, options);
 }
 
 /* Prepare to read the only run in both directions; there may be none. */
@@ -383,7 +376,6 @@ perform_worker(PtSort *sort)
 	PtSortShared *shared = sort->options.shared;
 	int			participant = sort->options.participant;
 	RunDesc    *descs = shared_own_runs(shared, participant);
-	SortOutcome outcome;
 
 	sort_end_runs(sort);
 	sort_merge_down(sort, sort_runs_to_leave(sort));
@@ -398,8 +390,8 @@ perform_worker(PtSort *sort)
 	}
 	sort->phase = PHASE_ANNOUNCED;
 	sort_stats(sort, &sort->stats);
-	sort_outcome(sort, &outcome);
-	shared_announce(shared, participant, sort->nruns, &sort->stats, &outcome);
+	shared_announce(shared, participant, sort->nruns, &sort->stats,
+					sort_failed(sort));
 }
 
 /* Check that a participant's run fits this sort, and note its properties. */
@@ -423,7 +415,6 @@ static void
 import_runs(PtSort *sort)
 {
 	PtSortShared *shared = sort->options.shared;
-	SortOutcome outcome;
 
 	for (int i = 0; i < shared_processes(shared); i++)
 	{
@@ -431,8 +422,6 @@ import_runs(PtSort *sort)
 		const RunDesc *descs = shared_runs(shared, i, &nruns);
 		Run		   *run = NULL;
 
-		if (shared_outcome(shared, i, &outcome))
-			sort->failed |= outcome.failed;
 		for (int r = 0; r < nruns; r++)
 		{
 			check_run(sort, &descs[r]);
@@ -466,9 +455,8 @@ plan_slices(PtSort *sort)
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
-	if (sort->failed)
+	if (sort_failed(sort))
 	{
-		shared_fail(shared);
 		shared_publish_plan(shared);
 		return;
 	}
@@ -478,7 +466,7 @@ plan_slices(PtSort *sort)
 	memory = slices_plan(&sort->order, sort->runs, sort->nruns, nslices,
 						 Max(sort->options.budget - others, 0), slices);
 	sort->peak_memory = Max(sort->peak_memory, others + memory);
-	if (sort->contradicted != NULL && OidIsValid(*sort->contradicted))
+	if (sort_failed(sort))
 		shared_fail(shared);
 	for (int r = 0; r < sort->nruns; r++)
 		run_forget_samples(sort->runs[r]);
@@ -508,7 +496,7 @@ perform_reading(PtSort *sort)
 	import_runs(sort);
 	if (options->role == PTSORT_LEADER)
 	{
-		if (sort->failed)
+		if (sort_failed(sort))
 			discard_runs(sort);
 		start_merging(sort);
 		return;
@@ -593,7 +581,6 @@ sort_reset(PtSort *sort)
 	sort->batch_left = 0;
 	sort->position.before = sort->mark.before = 0;
 	sort->position.at_end = sort->mark.at_end = false;
-	sort->failed = false;
 }
 
 void

@@ -85,9 +85,8 @@ struct PtSort
 	SortPosition position;
 	SortPosition mark;
 
-	const Oid  *contradicted;	/* restartable: collation in the key's
-								 * key_failure; else NULL */
-	bool		failed;			/* another participant's sort failed */
+	const Oid  *contradicted;	/* restartable: in the key's key_failure; else
+								 * NULL */
 	int64		edge_bytes;		/* of copies of runs' edges */
 
 	PtSortStats stats;			/* without comparisons; peaks and the method

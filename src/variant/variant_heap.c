@@ -257,7 +257,6 @@ variant_begin_heap(TupleDesc desc, Relation index,
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	HeapSort   *state = palloc0(sizeof(HeapSort));
-	SortOptions with = {.options = *options};
 	int			nwords;
 	PtSort	   *sort;
 
@@ -283,7 +282,7 @@ variant_begin_heap(TupleDesc desc, Relation index,
 		nwords++;
 		state->decided = state->nkeys;
 	}
-	sort = sort_begin_with(&heap_variant, state, nwords, context, &with);
+	sort = sort_begin_own(&heap_variant, state, nwords, context, options);
 	MemoryContextSwitchTo(old);
 	return sort;
 }

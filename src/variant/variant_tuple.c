@@ -256,7 +256,6 @@ variant_begin_tuple(TupleDesc desc, int nkeys, const AttrNumber *attnums,
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext caller = MemoryContextSwitchTo(context);
 	TupleState *state = palloc0(sizeof(TupleState));
-	SortOptions with = {.options = *options};
 
 	/* checks nkeys */
 	state->key = key_operators(nkeys, lt_operators, collations, nulls_first);
@@ -280,8 +279,8 @@ variant_begin_tuple(TupleDesc desc, int nkeys, const AttrNumber *attnums,
 	state->first_by_value = TupleDescAttr(desc, attnums[0] - 1)->attbyval;
 	MemoryContextSwitchTo(caller);
 
-	return sort_begin_with(&tuple_variant, state, key_nwords(state->key),
-						   context, &with);
+	return sort_begin_own(&tuple_variant, state, key_nwords(state->key),
+						  context, options);
 }
 
 static inline void
