@@ -120,11 +120,11 @@ LAYERS = \
 	$(addprefix order/, \
 		sortextras order) \
 	$(addprefix tape/, \
-		tapefile tape frame run splice) \
+		tape frame run splice) \
 	$(addprefix memory/, \
 		radix tournament tiesort bytesort entrysort memsort) \
 	$(addprefix sort/, \
-		merge slices shared tuplesort bounded sortruns sortread learning sortput) \
+		merge shared tuplesort slices bounded sortruns sortread learning sortput) \
 	$(addprefix variant/, \
 		variants variant_form variant_index variant_heap variant_datum variant_tuple) \
 	$(addprefix team/, \

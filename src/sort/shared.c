@@ -13,7 +13,6 @@
 #include "miscadmin.h"
 #include "postmaster/bgworker.h"
 #include "sort/shared.h"
-#include "sort/slices.h"
 #include "stamp.h"
 #include "storage/condition_variable.h"
 #include "storage/spin.h"
@@ -69,6 +68,19 @@ struct PtSortShared
 	SharedSlot	slots[FLEXIBLE_ARRAY_MEMBER];
 };
 
+/* Raise an error if a shared block cannot have this many processes. */
+static void
+check_processes(int processes)
+{
+	if (processes < 1 || processes > PTSORT_MAX_PROCESSES)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("parallel sort cannot have %d processes", processes),
+				 errdetail("It has at least 1 and at most %d.",
+						   PTSORT_MAX_PROCESSES),
+				 errhint("Count the leader's process and all workers that may be launched.")));
+}
+
 /*
  * There are several slices for each participant, so that the others need not
  * wait long for a slow participant or a large slice.
@@ -76,6 +88,7 @@ struct PtSortShared
 int
 shared_slices(int processes)
 {
+	check_processes(processes);
 	return processes <= 64 ? SLICES_EACH * processes : Max(512, processes);
 }
 
@@ -115,34 +128,13 @@ slice_row(int processes)
 	return add_size(all_runs(processes), 1);
 }
 
-/* Raise an error if a shared block cannot have this many processes. */
-static void
-check_processes(int processes)
-{
-	if (processes < 1 || processes > PTSORT_MAX_PROCESSES)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("parallel sort cannot have %d processes", processes),
-				 errdetail("It has at least 1 and at most %d.",
-						   PTSORT_MAX_PROCESSES),
-				 errhint("Count the leader's process and all workers that may be launched.")));
-}
-
-int
-shared_count_slices(int processes)
-{
-	check_processes(processes);
-	return shared_slices(processes);
-}
-
 Size
 shared_estimate(int processes)
 {
-	Size		slices;
+	Size		slices = mul_size(mul_size(shared_slices(processes) + 1,
+										   slice_row(processes)),
+								  sizeof(int64));
 
-	check_processes(processes);
-	slices = mul_size(mul_size(shared_slices(processes) + 1,
-							   slice_row(processes)), sizeof(int64));
 	return add_size(add_size(slots_size(processes), runs_size(processes)),
 					slices);
 }
@@ -285,11 +277,11 @@ shared_wait_plan(PtSortShared *shared)
 int
 shared_claim_slice(PtSortShared *shared)
 {
+	int			nslices = shared_slices(shared->processes);
 	int			slice = -1;
 
 	SpinLockAcquire(&shared->mutex);
-	if (!shared->state.failed &&
-		shared->state.next_slice < shared_slices(shared->processes))
+	if (!shared->state.failed && shared->state.next_slice < nslices)
 		slice = shared->state.next_slice++;
 	SpinLockRelease(&shared->mutex);
 	return slice;

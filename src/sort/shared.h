@@ -64,13 +64,10 @@ extern void shared_publish_learned(PtSortShared *shared,
 								   const StringInfoData *learned);
 extern void shared_read_learned(PtSortShared *shared, StringInfo result);
 
-/*
- * shared_slices returns the number of slices of a sort with this many
- * processes.  shared_count_slices is ptsort_shared_slices: it also checks the
- * number of processes.
- */
+/* Slices for each participant. */
+#define SLICES_EACH		8
+
 extern int	shared_slices(int processes);
-extern int	shared_count_slices(int processes);
 
 /*
  * shared_most_runs returns the maximum number of runs of each participant.

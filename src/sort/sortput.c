@@ -16,7 +16,6 @@
 #include "key/key.h"
 #include "sort/learning.h"
 #include "sort/tuplesort.h"
-#include "tape/splice.h"
 #include "util.h"
 #include "utils/memutils.h"
 

@@ -17,7 +17,6 @@
 #include "debug.h"
 #include "sort/shared.h"
 #include "sort/tuplesort.h"
-#include "tape/splice.h"
 #include "util.h"
 
 /*
@@ -122,8 +121,8 @@ own_tapeset(PtSort *sort)
 
 		if (sort->options.role == PTSORT_WORKER)
 			fileset = shared_fileset(sort->options.shared);
-		sort->tapeset = tapeset_create(fileset, sort->options.participant,
-									   block_bytes(sort));
+		sort->tapeset = tapeset_open(fileset, sort->options.participant,
+									 block_bytes(sort), true);
 	}
 	return sort->tapeset;
 }

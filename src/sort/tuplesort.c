@@ -26,7 +26,6 @@
 #include "fault.h"
 #include "key/key.h"
 #include "sort/shared.h"
-#include "sort/slices.h"
 #include "sort/tuplesort.h"
 #include "util.h"
 #include "utils/memutils.h"
@@ -444,42 +443,14 @@ discard_runs(PtSort *sort)
 
 /* Plan the slices and publish the plan, which is empty if a sort failed. */
 static void
-plan_slices(PtSort *sort)
+publish_slices(PtSort *sort)
 {
 	PtSortShared *shared = sort->options.shared;
-	int			nslices = shared_slices(shared_processes(shared));
-	int			row = sort->nruns + 1;	/* see slices_plan */
-	int64	   *slices;
-	int64		others;			/* bytes in use without planning's own */
-	int64		memory;
-	instr_time	start;
 
-	INSTR_TIME_SET_CURRENT(start);
-	if (sort_failed(sort))
-	{
-		shared_publish_plan(shared);
-		return;
-	}
-	slices = palloc_extended((nslices + 1) * row * sizeof(int64),
-							 MCXT_ALLOC_HUGE);
-	others = sort_other_memory(sort);
-	memory = slices_plan(&sort->order, sort->runs, sort->nruns, nslices,
-						 Max(sort->options.budget - others, 0), slices);
-	sort->peak_memory = Max(sort->peak_memory, others + memory);
+	if (!sort_failed(sort))
+		sort_plan_slices(sort);
 	if (sort_failed(sort))
 		shared_fail(shared);
-	for (int r = 0; r < sort->nruns; r++)
-		run_forget_samples(sort->runs[r]);
-	for (int slice = 0; slice <= nslices; slice++)
-	{
-		const int64 *planned = &slices[slice * row];
-
-		memcpy(shared_slice(shared, slice), planned,
-			   sort->nruns * sizeof(int64));
-		*shared_slice_start(shared, slice) = planned[sort->nruns];
-	}
-	pfree(slices);
-	pt_log_part("plan", start);
 	shared_publish_plan(shared);
 }
 
@@ -502,7 +473,7 @@ perform_reading(PtSort *sort)
 		return;
 	}
 	if (options->role == PTSORT_SLICE_LEADER)
-		plan_slices(sort);
+		publish_slices(sort);
 	sort->phase = PHASE_SLICES;
 }
 

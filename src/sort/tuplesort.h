@@ -3,10 +3,10 @@
  * tuplesort.h
  *	  The sort object, which ptsort.h and ptsort_variant.h give access to.
  *
- * These files are its phases: tuplesort.c begins, performs and ends a sort,
+ * Its phases are in these files: tuplesort.c begins, performs and ends a sort,
  * sortput.c and bounded.c fill it, sortruns.c writes and merges its runs,
- * sortread.c reads it.  Functions of the two public headers have the prefix
- * sort_ here.
+ * slices.c cuts the final merge, sortread.c reads the result.  Functions of the
+ * two public headers have the prefix sort_ here.
  *
  *-------------------------------------------------------------------------
  */
@@ -372,6 +372,15 @@ extern Merge *sort_create_merge(PtSort *sort, Run **runs, int nruns,
 
 /* sort_merge_down merges until there are at most 'target' runs. */
 extern void sort_merge_down(PtSort *sort, int target);
+
+/*
+ * sort_plan_slices cuts the runs into the shared block's slices (slices.c),
+ * some of which may be empty.  Every tuple of a slice comes before every tuple
+ * of the next one.  Planning uses at most about the rest of the budget, unless
+ * the samples of very many runs and their smallest read buffers need more; then
+ * the runs have no samples any more.
+ */
+extern void sort_plan_slices(PtSort *sort);
 
 /*
  * sort_runs_to_leave returns how many runs this participant of a parallel sort

@@ -84,7 +84,7 @@ count_slices(const Team *team, int processes)
 		processes = shared_processes(team->stored);
 	else if (processes == 1)
 		return 1;
-	return shared_count_slices(processes);
+	return shared_slices(processes);
 }
 
 /* A piece of the segment: a copy of 'content', or zeros if it is NULL. */
