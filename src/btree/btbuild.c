@@ -27,7 +27,7 @@
 #include "catalog/index.h"
 #include "catalog/storage.h"
 #include "commands/progress.h"
-#include "fault.h"
+#include "debug.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "sort/tuplesort.h"

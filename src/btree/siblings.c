@@ -19,7 +19,7 @@
 
 #include "access/xact.h"
 #include "btree/siblings.h"
-#include "fault.h"
+#include "debug.h"
 #include "key/key.h"
 #include "sort/shared.h"
 #include "storage/bufmgr.h"

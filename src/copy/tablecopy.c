@@ -29,7 +29,7 @@
 #include "commands/progress.h"
 #include "copy/copywrite.h"
 #include "copy/tablecopy.h"
-#include "fault.h"
+#include "debug.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "sort/tuplesort.h"

@@ -32,7 +32,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "fault.h"
+#include "debug.h"
 #include "memory/memsort.h"
 #include "memory/radix.h"
 #include "miscadmin.h"

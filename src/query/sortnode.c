@@ -30,8 +30,8 @@
 
 #include "access/parallel.h"
 #include "catalog/pg_opfamily_d.h"
+#include "debug.h"
 #include "executor/executor.h"
-#include "fault.h"
 #include "key/key.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"

@@ -54,13 +54,6 @@ bounded_begin(PtSort *sort)
 	free_last(sort);
 }
 
-/* Compare a tuple's words with those of the last tuple within the bound. */
-static inline int
-compare_words(const PtSort *sort, const uint64 *words)
-{
-	return order_compare_words(words, sort->last_words, sort->order.nwords);
-}
-
 bool
 bounded_refuses(PtSort *sort, const uint64 *words, const void *tuple)
 {
@@ -69,7 +62,7 @@ bounded_refuses(PtSort *sort, const uint64 *words, const void *tuple)
 
 	if (!sort->last_known)
 		return false;
-	cmp = compare_words(sort, words);
+	cmp = order_compare_words(words, sort->last_words, order->nwords);
 	if (cmp < 0)
 		return false;
 	if (cmp == 0)

@@ -9,7 +9,7 @@
  */
 #include "compat.h"
 
-#include "fault.h"
+#include "debug.h"
 #include "miscadmin.h"
 #include "postmaster/bgworker.h"
 #include "sort/shared.h"
@@ -253,11 +253,12 @@ shared_wake(PtSortShared *shared)
 }
 
 void
-shared_publish_plan(PtSortShared *shared)
+shared_publish_plan(PtSortShared *shared, bool failed)
 {
 	fault_point("shared: plan");
 	SpinLockAcquire(&shared->mutex);
 	shared->state.planned = true;
+	shared->state.failed |= failed;
 	SpinLockRelease(&shared->mutex);
 	shared_wake(shared);
 }
@@ -285,14 +286,6 @@ shared_claim_slice(PtSortShared *shared)
 		slice = shared->state.next_slice++;
 	SpinLockRelease(&shared->mutex);
 	return slice;
-}
-
-void
-shared_fail(PtSortShared *shared)
-{
-	SpinLockAcquire(&shared->mutex);
-	shared->state.failed = true;
-	SpinLockRelease(&shared->mutex);
 }
 
 bool

@@ -92,13 +92,12 @@ extern int64 *shared_slice_start(PtSortShared *shared, int slice);
 /*
  * The leader calls shared_publish_plan when the slices are planned; others wait
  * for it.  shared_claim_slice returns the number of the next slice, or -1 if
- * there is none, or if the sort failed: after shared_fail, or if a participant
+ * there is none, or if the sort failed in the leader or in a participant that
  * announced that.
  */
-extern void shared_publish_plan(PtSortShared *shared);
+extern void shared_publish_plan(PtSortShared *shared, bool failed);
 extern void shared_wait_plan(PtSortShared *shared);
 extern int	shared_claim_slice(PtSortShared *shared);
-extern void shared_fail(PtSortShared *shared);
 extern bool shared_has_failed(PtSortShared *shared);
 
 #endif							/* PTSORT_SHARED_H */

@@ -29,7 +29,6 @@
 #include "compat.h"
 
 #include "debug.h"
-#include "fault.h"
 #include "miscadmin.h"
 #include "sort/shared.h"
 #include "sort/tuplesort.h"

@@ -106,26 +106,19 @@ merge_slice(PtSort *sort, int slice)
 	const int64 *starts = shared_slice(shared, slice);
 	const int64 *ends = shared_slice(shared, slice + 1);
 	MemoryContext old = MemoryContextSwitchTo(sort->context);
-	MergeRange *ranges;
-
-	ranges = palloc(Max(sort->nruns, 1) * sizeof(MergeRange));
 
 	for (int r = 0; r < sort->nruns; r++)
 	{
-		ranges[r].from = starts[r];
-		ranges[r].to = ends[r];
-		if (ranges[r].from < 0 || ranges[r].from > ranges[r].to ||
-			ranges[r].to > run_end(sort->runs[r]))
+		if (starts[r] < 0 || starts[r] > ends[r] ||
+			ends[r] > run_end(sort->runs[r]))
 			elog(ERROR, "slice %d is not within its runs", slice);
 	}
-	if (sort->merge)
-		merge_restart(sort->merge, ranges);
-	else
-		sort->merge = sort_create_merge(sort, sort->runs, sort->nruns, ranges,
+	if (sort->merge == NULL)
+		sort->merge = sort_create_merge(sort, sort->runs, sort->nruns,
 										MERGE_FINAL);
+	merge_restart(sort->merge, starts, ends);
 	sort->slice_start = *shared_slice_start(shared, slice);
 	sort->phase = PHASE_MERGING;
-	pfree(ranges);
 	MemoryContextSwitchTo(old);
 }
 

@@ -23,7 +23,7 @@
  */
 #include "compat.h"
 
-#include "fault.h"
+#include "debug.h"
 #include "key/key.h"
 #include "sort/shared.h"
 #include "sort/tuplesort.h"
@@ -344,7 +344,7 @@ static void
 start_merging(PtSort *sort)
 {
 	sort_merge_down(sort, sort_merge_order(sort, MERGE_FINAL));
-	sort->merge = sort_create_merge(sort, sort->runs, sort->nruns, NULL,
+	sort->merge = sort_create_merge(sort, sort->runs, sort->nruns,
 									MERGE_FINAL);
 	sort->phase = PHASE_MERGING;
 }
@@ -432,15 +432,6 @@ import_runs(PtSort *sort)
 	}
 }
 
-/* The runs of a failed sort are not in order: read none of them. */
-static void
-discard_runs(PtSort *sort)
-{
-	for (int i = 0; i < sort->nruns; i++)
-		run_close(sort->runs[i]);
-	sort->nruns = 0;
-}
-
 /* Plan the slices and publish the plan, which is empty if a sort failed. */
 static void
 publish_slices(PtSort *sort)
@@ -449,9 +440,7 @@ publish_slices(PtSort *sort)
 
 	if (!sort_failed(sort))
 		sort_plan_slices(sort);
-	if (sort_failed(sort))
-		shared_fail(shared);
-	shared_publish_plan(shared);
+	shared_publish_plan(shared, sort_failed(sort));
 }
 
 /* Wait for the runs of all participants, or for the plan of their slices. */
@@ -467,8 +456,6 @@ perform_reading(PtSort *sort)
 	import_runs(sort);
 	if (options->role == PTSORT_LEADER)
 	{
-		if (sort_failed(sort))
-			discard_runs(sort);
 		start_merging(sort);
 		return;
 	}

@@ -363,12 +363,9 @@ extern void sort_join_runs(PtSort *sort);
 /* sort_merge_order returns how many runs a merge for this purpose can read. */
 extern int	sort_merge_order(const PtSort *sort, MergePurpose purpose);
 
-/*
- * sort_create_merge starts a merge of runs within the rest of the budget.  With
- * ranges, one per run, it merges these parts of the runs only.
- */
+/* sort_create_merge starts a merge of runs within the rest of the budget. */
 extern Merge *sort_create_merge(PtSort *sort, Run **runs, int nruns,
-								const MergeRange *ranges, MergePurpose purpose);
+								MergePurpose purpose);
 
 /* sort_merge_down merges until there are at most 'target' runs. */
 extern void sort_merge_down(PtSort *sort, int target);

@@ -22,7 +22,7 @@
  */
 #include "compat.h"
 
-#include "fault.h"
+#include "debug.h"
 #include "port/pg_bitutils.h"
 #include "port/pg_bswap.h"
 #include "tape/run.h"

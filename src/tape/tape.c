@@ -32,8 +32,8 @@
 #include <fcntl.h>
 
 #include "commands/tablespace.h"
+#include "debug.h"
 #include "executor/instrument.h"
-#include "fault.h"
 #include "miscadmin.h"
 #include "nodes/bitmapset.h"
 #include "storage/bufmgr.h"

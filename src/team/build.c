@@ -20,7 +20,7 @@
 #include "access/table.h"
 #include "catalog/index.h"
 #include "commands/progress.h"
-#include "fault.h"
+#include "debug.h"
 #include "optimizer/optimizer.h"
 #include "pgstat.h"
 #include "storage/proc.h"

@@ -18,7 +18,6 @@
 #include "access/parallel.h"
 #include "access/xact.h"
 #include "debug.h"
-#include "fault.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "sort/shared.h"

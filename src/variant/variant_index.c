@@ -516,11 +516,17 @@ put_formed(IndexSort *state, PtSort *sort, ItemPointer tid, const Datum *values,
 								 (bool *) isnull);
 	}
 	set_tid(state, tuple, tid, alive);
+	if (place == NULL)
+	{
+		/* this may make the key learn, so it comes before key_words */
+		memcpy(sort_place(sort, IndexTupleSize(tuple)), tuple,
+			   IndexTupleSize(tuple));
+		key_words(state->key, values, isnull, words);
+		sort_add(sort, words);
+		return;
+	}
 	key_words(state->key, values, isnull, words);
-	if (place != NULL)
-		sort_add_next(sort, IndexTupleSize(tuple), words);
-	else
-		sort_put(sort, tuple, IndexTupleSize(tuple), words);
+	sort_add_next(sort, IndexTupleSize(tuple), words);
 }
 
 void
