@@ -8,8 +8,7 @@
  * with the last tuple within the bound, and drops a tuple that comes after that
  * one before it is copied.  Words that are cheap to make nearly always decide
  * this.  If words are expensive (words of a learned code, or the server's sort
- * keys of ICU, cost more than comparing two strings), one comparison decides,
- * which is the minimum for any selection, and only the tuples that are kept get
+ * keys of ICU), one comparison decides, and only the tuples that are kept get
  * words.  The server's method, a heap, needs a comparison of whole tuples and a
  * copy for each tuple, and more for each that enters the heap.
  *

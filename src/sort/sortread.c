@@ -82,18 +82,6 @@ get_from_run(PtSort *sort, bool forward, Size *size)
 	return found ? reader->tuple : NULL;
 }
 
-/* Free the merge of slices. */
-static void
-end_merge(PtSort *sort)
-{
-	if (sort->merge)
-	{
-		sort_note_memory(sort);
-		merge_free(sort->merge);
-	}
-	sort->merge = NULL;
-}
-
 /*
  * Begin merging a slice, from the positions in each run that the leader
  * planned.  If this process merged a slice before, that merge's readers and
@@ -321,11 +309,13 @@ sort_next_slice(PtSort *sort, int *slice)
 	sort->batch_left = 0;
 	sort->phase = PHASE_SLICES;
 	*slice = shared_claim_slice(sort->options.shared);
-	if (*slice < 0)
+	if (*slice >= 0)
+		merge_slice(sort, *slice);
+	else if (sort->merge)
 	{
-		end_merge(sort);
-		return false;
+		sort_note_memory(sort);
+		merge_free(sort->merge);
+		sort->merge = NULL;
 	}
-	merge_slice(sort, *slice);
-	return true;
+	return *slice >= 0;
 }

@@ -3,11 +3,9 @@
  * sortruns.c
  *	  The runs of a sort: writing, queueing, merging.
  *
- * Merging.  If there are more runs than the budget has read buffers for, they
- * are merged in several passes.  The merge order is the number of readers with
- * a buffer of one block that the budget has room for: at 14 to 20 kB each, 40
- * to 60 in 1 MB and 180 to 250 in 4 MB.  The first merge reads only the number
- * of runs that makes all later merges full.  Reading a run recycles its blocks
+ * If there are more runs than the budget has read buffers for, they are merged
+ * in several passes.  The merge order is the number of readers with a buffer of
+ * one block that the budget has room for.  Reading a run recycles its blocks
  * (tape.c), so passes need no more temporary space than the data.
  *
  *-------------------------------------------------------------------------

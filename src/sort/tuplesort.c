@@ -97,7 +97,7 @@ current_method(const PtSort *sort)
 	return PTSORT_STILL_IN_PROGRESS;
 }
 
-PtSortMethod
+static PtSortMethod
 sort_method(const PtSort *sort)
 {
 	PtSortMethod now = current_method(sort);
@@ -140,16 +140,13 @@ void
 sort_make_restartable(PtSort *sort)
 {
 	if (sort->key)
-	{
 		key_failure(sort->key)->restartable = true;
-		sort->contradicted = &key_failure(sort->key)->collation;
-	}
 }
 
 Oid
 sort_contradicted(const PtSort *sort)
 {
-	return sort->contradicted ? *sort->contradicted : InvalidOid;
+	return sort->key ? key_failure(sort->key)->collation : InvalidOid;
 }
 
 bool

@@ -85,8 +85,6 @@ struct PtSort
 	SortPosition position;
 	SortPosition mark;
 
-	const Oid  *contradicted;	/* restartable: in the key's key_failure; else
-								 * NULL */
 	int64		edge_bytes;		/* of copies of runs' edges */
 
 	PtSortStats stats;			/* without comparisons; peaks and the method
@@ -115,9 +113,6 @@ extern void sort_rebound(PtSort *sort, int64 bound);
  */
 pt_noreturn extern void sort_wrong_phase(const PtSort *sort,
 										 const char *message);
-
-/* sort_method returns the method that the sort used, see PtSortStats. */
-extern PtSortMethod sort_method(const PtSort *sort);
 
 /*
  * sort_other_memory returns the bytes that the sort's memory contexts, and
@@ -351,11 +346,9 @@ extern bool sort_wants_short_runs(const PtSort *sort);
 extern int64 sort_short_runs_memory(const PtSort *sort);
 extern int64 sort_run_memory(PtSort *sort);
 
-/* sort_append_run finishes a run and puts it at the end of the queue. */
-extern void sort_append_run(PtSort *sort, RunWriter *writer);
-
-/* sort_add_run puts a finished run at the end of the queue. */
+/* Put a run at the end of the queue; sort_append_run finishes it first. */
 extern void sort_add_run(PtSort *sort, Run *run);
+extern void sort_append_run(PtSort *sort, RunWriter *writer);
 
 /* sort_join_runs splices runs that do not overlap. */
 extern void sort_join_runs(PtSort *sort);

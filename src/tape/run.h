@@ -8,18 +8,18 @@
  * whole image at a MAXALIGNed address, as it was written.
  *
  * A *position* is a place between two records: the offset of a frame on the
- * tape and the number of a record in it, packed into one integer.  Positions
- * of one run are ordered like their places.  (The end of a frame and the start
- * of the next one are the same place with two positions; a record's own
- * position, see run_current, names the frame that contains it.)  Only this
- * file, run.c and splice.c look into a position or do arithmetic with one.
+ * tape, because reading can only start there, and the number of a record in it,
+ * packed into one integer.  Positions of one run are ordered like their places.
+ * (The end of a frame and the start of the next one are the same place with two
+ * positions; a record's own position, see run_current, names the frame that
+ * contains it.)
  *
  * Zero bytes in place of a frame's header mean that the next frame begins with
  * the next block (see splice.c).
  *
- * The sparse index of a run has samples of words with their positions, at
- * equal distances, at most RUN_MAX_SAMPLES of them.  It is in memory, and
- * run_export stores it with the run; an importer need not read it.
+ * The sparse index of a run, by which slices.c cuts the final merge, has
+ * samples of words with their positions, at equal distances.  It is in memory,
+ * and run_export stores it with the run; an importer need not read it.
  *
  *-------------------------------------------------------------------------
  */
