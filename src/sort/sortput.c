@@ -401,5 +401,7 @@ sort_end_runs(PtSort *sort)
 	sort_note_memory(sort);
 	memsort_free(sort->memsort);
 	sort->memsort = NULL;
-	sort_join_runs(sort);
+	/* spliced runs cannot be read backward */
+	if (!sort->options.random_access)
+		sort->nruns = splice_runs(&sort->order, sort->runs, sort->nruns);
 }

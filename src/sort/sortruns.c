@@ -363,11 +363,3 @@ sort_merge_down(PtSort *sort, int target)
 	}
 	sort->stats.run_ms += pt_ms_since(start);
 }
-
-void
-sort_join_runs(PtSort *sort)
-{
-	if (sort->options.random_access)
-		return;
-	sort->nruns = splice_runs(&sort->order, sort->runs, sort->nruns);
-}

@@ -350,9 +350,6 @@ extern int64 sort_run_memory(PtSort *sort);
 extern void sort_add_run(PtSort *sort, Run *run);
 extern void sort_append_run(PtSort *sort, RunWriter *writer);
 
-/* sort_join_runs splices runs that do not overlap. */
-extern void sort_join_runs(PtSort *sort);
-
 /* sort_merge_order returns how many runs a merge for this purpose can read. */
 extern int	sort_merge_order(const PtSort *sort, MergePurpose purpose);
 

@@ -151,9 +151,8 @@ extern bool run_previous(RunReader *reader, bool step);
  * that remain in the array.  A run whose first and last tuples are not known
  * stays unchanged.  Spliced runs cannot be read backward.
  *
- * The runs of a stable sort are in the order in which their tuples were put.
- * Of these, only neighbours are joined, which keeps that order, so more runs
- * may remain.
+ * Of the runs of a stable sort only neighbours are joined, which keeps their
+ * order, so more runs may remain.
  */
 extern int	splice_runs(SortOrder *order, Run **runs, int nruns);
 
