@@ -19,7 +19,7 @@
 
 #include "access/xact.h"
 #include "btree/siblings.h"
-#include "fault.h"
+#include "debug.h"
 #include "key/key.h"
 #include "sort/shared.h"
 #include "storage/bufmgr.h"
@@ -67,23 +67,6 @@ siblings_describe(WaitingRuns *runs, Relation heap, Oid index_id)
 		(ptsort_use_collation_tables ? 1 : 0);
 }
 
-/* True if the sorts of all participants succeeded. */
-static bool
-all_succeeded(const WaitingRuns *runs)
-{
-	PtSortShared *sorts = siblings_sorts(runs->segment);
-	int			processes = shared_processes(sorts);
-
-	for (int i = 0; i < processes; i++)
-	{
-		SortOutcome outcome;
-
-		if (shared_outcome(sorts, i, &outcome) && outcome.failed)
-			return false;
-	}
-	return true;
-}
-
 void
 siblings_keep(const WaitingRuns *runs)
 {
@@ -92,7 +75,8 @@ siblings_keep(const WaitingRuns *runs)
 	fault_point("siblings: keep");
 	while (entry < waiting + MAX_SIBLINGS && entry->segment != NULL)
 		entry++;
-	if (entry == waiting + MAX_SIBLINGS || !all_succeeded(runs))
+	if (entry == waiting + MAX_SIBLINGS ||
+		shared_has_failed(siblings_sorts(runs->segment)))
 	{
 		dsm_detach(runs->segment);
 		return;

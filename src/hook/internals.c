@@ -16,8 +16,7 @@
 #include "key/key.h"
 #include "order/sortextras.h"
 #include "sort/shared.h"
-#include "sort/sortstate.h"
-#include "tape/tapefile.h"
+#include "sort/tuplesort.h"
 #include "text/text_rank.h"
 #include "variant/variants.h"
 

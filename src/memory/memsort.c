@@ -11,7 +11,7 @@
  * caller writes a run.
  *
  * The budget here is what the rest of the sort leaves for the entries
- * (sort_other_memory in sortstate.c measures the rest), and the accounting here
+ * (sort_other_memory in tuplesort.c measures the rest), and the accounting here
  * covers only the entries, which have a memory context of their own.  It sets
  * aside scratch_cost() bytes of scratch per entry from the start.  The radix
  * sort works with any amount of scratch, so entries can fill nearly all of the
@@ -31,7 +31,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "fault.h"
+#include "debug.h"
 #include "memory/memsort.h"
 #include "memory/radix.h"
 #include "miscadmin.h"

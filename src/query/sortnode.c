@@ -30,8 +30,8 @@
 
 #include "access/parallel.h"
 #include "catalog/pg_opfamily_d.h"
+#include "debug.h"
 #include "executor/executor.h"
-#include "fault.h"
 #include "key/key.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
@@ -161,7 +161,7 @@ open_sort(TakenSort *taken)
 	caller = MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
 	taken->sort = begin_sort(taken);
 	MemoryContextSwitchTo(caller);
-	if (sort_nwords(taken->sort) > 0 && learning_gains(taken->sort))
+	if (taken->sort->order.nwords > 0 && learning_gains(taken->sort))
 		return true;
 	sort_end(taken->sort);
 	taken->sort = NULL;

@@ -24,7 +24,7 @@
 #include "miscadmin.h"
 #include "sort/learning.h"
 #include "sort/shared.h"
-#include "sort/sortruns.h"
+#include "sort/tuplesort.h"
 #include "text/text_sample.h"
 #include "utils/memutils.h"
 

@@ -21,7 +21,7 @@
 #include "compat.h"
 
 #include "catalog/pg_collation.h"
-#include "fault.h"
+#include "debug.h"
 #include "text/text_code.h"
 #include "text/text_memo.h"
 #include "text/text_model.h"
