@@ -24,7 +24,6 @@
 #include "text/text_code.h"
 #include "text/text_memo.h"
 #include "text/text_model.h"
-#include "text/text_sample.h"
 #include "text/text_symbol.h"
 #include "util.h"
 #include "utils/formatting.h"
@@ -108,7 +107,9 @@ text_code_create(TextForm form, const TextRanks *ranks, int nwords,
 	code->form = form;
 	code->ranks = ranks;
 	code->nwords = nwords;
-	text_sample_init(&code->sample, SAMPLE_LIMIT(limit));
+	code->sample.limit = SAMPLE_LIMIT(limit);
+	code->sample.room = ALLOCSET_SMALL_INITSIZE;
+	code->sample.data = palloc(code->sample.room);
 	MemoryContextSwitchTo(old);
 	return code;
 }
@@ -492,16 +493,6 @@ code_prefix(TextCode *code)
 	}
 }
 
-/* True if the first bytes distinguish nearly all strings of the sample. */
-static bool
-plain_is_enough(TextCode *code)
-{
-	int			n = code->sample.nstrings;
-
-	return code->ranks == NULL && code->nwords == 1 && n > 0 &&
-		text_sample_count_words(&code->sample) >= NEARLY_ALL * n;
-}
-
 /* Count a string in the model. */
 static void
 count_string(TextCode *code, TextCounts *counts, const char *string,
@@ -557,7 +548,7 @@ learn_model(TextCode *code)
 }
 
 static int
-compare_coded(const void *a, const void *b)
+compare_words(const void *a, const void *b)
 {
 	const uint64 *x = ((const SampleWords *) a)->words;
 	const uint64 *y = ((const SampleWords *) b)->words;
@@ -571,35 +562,66 @@ compare_coded(const void *a, const void *b)
 }
 
 /*
- * True if the first of two words distinguishes nearly all strings of the
- * sample that both words together distinguish.
+ * How many neighbours differ if the sample's strings are sorted by their words:
+ * by the code, or before there is one, by their first bytes.  In *alike: how
+ * many of these agree in the first half of their first word.
  */
-static bool
-one_word_is_enough(TextCode *code)
+static int
+count_different(TextCode *code, int *alike)
 {
 	const int	n = code->sample.nstrings;
-	SampleWords *coded = palloc0(Max(n, 1) * sizeof(SampleWords));
+	SampleWords *words = palloc0(Max(n, 1) * sizeof(SampleWords));
 	Size		at = 0;
-	int			alike = 0;
+	int			different = 0;
 
 	for (int i = 0; i < n; i++)
 	{
 		int			length;
 		const char *string = text_sample_next(&code->sample, &at, &length);
 
-		code_words(code, string, length, coded[i].words);
+		if (code->model)
+			code_words(code, string, length, words[i].words);
+		else
+			words[i].words[0] = pt_string_word(string, length);
 	}
 	note_peak(code, 0);
-	qsort(coded, n, sizeof(SampleWords), compare_coded);
+	qsort(words, n, sizeof(SampleWords), compare_words);
+	*alike = 0;
 	for (int i = 1; i < n; i++)
 	{
-		uint64		differs = coded[i].words[0] ^ coded[i - 1].words[0];
+		uint64		differs = words[i].words[0] ^ words[i - 1].words[0];
 
-		alike += differs >> 32 == 0 &&
-			compare_coded(&coded[i - 1], &coded[i]) != 0;
+		if (compare_words(&words[i - 1], &words[i]) == 0)
+			continue;
+		different++;
+		*alike += differs >> 32 == 0;
 	}
-	pfree(coded);
-	return alike <= n / ALIKE_FRACTION;
+	pfree(words);
+	return different;
+}
+
+/* True if the first bytes distinguish nearly all strings of the sample. */
+static bool
+plain_is_enough(TextCode *code)
+{
+	int			alike;
+
+	return code->ranks == NULL && code->sample.nstrings > 0 &&
+		count_different(code, &alike) >=
+		NEARLY_ALL * code->sample.nstrings - 1;
+}
+
+/*
+ * True if the first of two words distinguishes nearly all strings of the
+ * sample that both words together distinguish.
+ */
+static bool
+one_word_is_enough(TextCode *code)
+{
+	int			alike;
+
+	(void) count_different(code, &alike);
+	return alike <= code->sample.nstrings / ALIKE_FRACTION;
 }
 
 void
@@ -624,6 +646,7 @@ text_code_learn(TextCode *code)
 			code_prefix(code);
 		}
 	}
-	text_sample_free(&code->sample);
+	pfree(code->sample.data);
+	code->sample.data = NULL;
 	MemoryContextSwitchTo(old);
 }

@@ -34,7 +34,6 @@
 
 #include "text/text_model.h"
 #include "text/text_rank.h"
-#include "text/text_sample.h"
 
 /* Cache entries for characters of two and three bytes; a power of two. */
 #define TEXT_WIDE		8192
