@@ -52,8 +52,6 @@ struct TextRanks
 	UnitTable  *units;			/* set for ICU's collations, else NULL */
 	CollateProof *proof;		/* set for the C library's collations, else
 								 * NULL */
-	bool		single;			/* for tests: assume that all elements of the
-								 * C library have one byte */
 	int			compared;		/* number of pairs that text_compare.c also
 								 * compared by the collation */
 };
@@ -66,7 +64,8 @@ next_element(const TextRanks *ranks, const unsigned char **string,
 			 const unsigned char *end)
 {
 	return text_table_element(&ranks->proof->tables, string,
-							  unlikely(ranks->single) ? *string + 1 : end);
+							  unlikely(ptsort_debug.trust_collations) ?
+							  *string + 1 : end);
 }
 
 
@@ -118,9 +117,7 @@ compare_primary(const TextRanks *ranks, int begin, const char *a, int a_length,
 static inline int
 find_begin(const TextRanks *ranks, const char *string, int shared)
 {
-	if (ranks->single)
-		return shared;
-	while (shared > 0 &&
+	while (shared > 0 && !ptsort_debug.trust_collations &&
 		   !ranks->proof->alone[(unsigned char) string[shared - 1]])
 		shared--;
 	return shared;
@@ -136,7 +133,7 @@ text_rank_compare(const TextRanks *ranks, int shared, const char *a,
 								 b_length, cmp);
 	*cmp = compare_primary(ranks, find_begin(ranks, a, shared), a, a_length,
 						   b, b_length);
-	if (*cmp != 0 || ranks->single)
+	if (*cmp != 0 || ptsort_debug.trust_collations)
 		return *cmp != 0;
 	return text_pass_compare(ranks->proof, shared, a, a_length, b, b_length,
 							 cmp);
@@ -188,38 +185,24 @@ text_rank_next(const TextRanks *ranks, const char **string, const char *end,
 	return rank;
 }
 
-/* What the C library's tables prove about a character. */
-static TextRankProof
-element_proof(const TextRanks *ranks, const char *character, int n,
-			  uint32 *rank)
+/* text_rank_character: see text_rank.h. */
+bool
+text_rank_character(const TextRanks *ranks, const char *character, int n,
+					bool *begins)
 {
-	const CollateTables *tables = &ranks->proof->tables;
 	const unsigned char *bytes = (const unsigned char *) character;
 	const unsigned char *at = bytes;
-	int32		index = next_element(ranks, &at, bytes + n);
 	const unsigned char *weight;
 	int			length;
 
-	weight = text_table_weight(tables, index, 0, &length);
-	if (at != bytes + n ||
-		(length > 0 && length != text_table_weight_length(weight[0])))
-		return RANK_UNPROVED;
-	*rank = rank_of(weight, length);
-	return text_table_continues(tables, bytes, n) ? RANK_BEGINS : RANK_PROVED;
-}
-
-/* text_rank_character: see text_rank.h. */
-TextRankProof
-text_rank_character(const TextRanks *ranks, const char *character, int n,
-					uint32 *rank)
-{
-	bool		begins;
-
-	if (ranks->units == NULL)
-		return element_proof(ranks, character, n, rank);
-	if (!text_unit_character(ranks->units, character, n, rank, &begins))
-		return RANK_UNPROVED;
-	return begins ? RANK_BEGINS : RANK_PROVED;
+	if (ranks->units)
+		return text_unit_character(ranks->units, character, n, begins);
+	weight = text_table_weight(&ranks->proof->tables,
+							   next_element(ranks, &at, bytes + n), 0,
+							   &length);
+	*begins = text_table_continues(&ranks->proof->tables, bytes, n);
+	return at == bytes + n &&
+		(length == 0 || length == text_table_weight_length(weight[0]));
 }
 
 /* text_rank_tried: see text_rank.h. */
@@ -468,6 +451,7 @@ is_icu(Oid collation)
 static void
 try_tables(TextRanks *ranks)
 {
+	const bool	trust = ptsort_debug.trust_collations;
 	bool		proved = false;
 
 	if (pt_collate_is_libc(ranks->collation))
@@ -482,7 +466,9 @@ try_tables(TextRanks *ranks)
 			ranks->units = text_unit_open(ranks->collation);
 		proved = ranks->units != NULL;
 	}
+	ptsort_debug.trust_collations = false;
 	ranks->agrees = proved && agrees(ranks);
+	ptsort_debug.trust_collations = trust;
 	ranks->tried = true;
 }
 
@@ -509,15 +495,6 @@ look_up(Oid collation)
 	return ranks;
 }
 
-/* Follow the setting of tests that wants tables to be read wrongly. */
-static void
-follow_setting(TextRanks *ranks)
-{
-	ranks->single = ptsort_debug.trust_collations;
-	if (ranks->units)
-		text_unit_read_wrongly(ranks->units, ranks->single);
-}
-
 /* text_rank_bytewise: see text_rank.h. */
 bool
 text_rank_bytewise(Oid collation)
@@ -536,7 +513,6 @@ text_rank_find(Oid collation)
 	if (is_distrusted(collation) || (ranks->tried && !ranks->agrees) ||
 		(ranks->proof && ranks->proof->bytewise))
 		return NULL;
-	follow_setting(ranks);
 	return ranks;
 }
 
@@ -552,10 +528,6 @@ bool
 text_rank_prepare(TextRanks *ranks)
 {
 	if (!ranks->tried)
-	{
-		ranks->single = false;
 		try_tables(ranks);
-		follow_setting(ranks);
-	}
 	return ranks->agrees;
 }

@@ -97,22 +97,13 @@ extern int *text_rank_tried(TextRanks *ranks);
 extern uint32 text_rank_next(const TextRanks *ranks, const char **string,
 							 const char *end, int *taken);
 
-/* What the tables prove about a character. */
-typedef enum TextRankProof
-{
-	RANK_UNPROVED,
-	RANK_PROVED,				/* an element with at most one rank */
-	RANK_BEGINS					/* an element with at most one rank, except
-								 * where it begins a longer element */
-} TextRankProof;
-
 /*
- * text_rank_character returns what the tables prove about a character of n
- * bytes, and sets *rank unless that is RANK_UNPROVED.
+ * text_rank_character returns true if the tables prove that a character of n
+ * bytes is an element with at most one rank, except where it begins a longer
+ * element if *begins is true.
  */
-extern TextRankProof text_rank_character(const TextRanks *ranks,
-										 const char *character, int n,
-										 uint32 *rank);
+extern bool text_rank_character(const TextRanks *ranks, const char *character,
+								int n, bool *begins);
 
 /*
  * text_rank_continues returns true if the next byte may belong to an element

@@ -124,8 +124,8 @@ remember(TextSymbols *symbols, const char *start, const char *end,
 	uint32		code_point = text_symbol_code_point(start, end, &length);
 	bool		wide = code_point != 0 && length == end - start &&
 		GetDatabaseEncoding() == PG_UTF8;
-	TextRankProof proof = RANK_PROVED;
-	uint32		rank;
+	bool		proved = true;
+	bool		begins = false;
 
 	if (symbols->ranks)
 	{
@@ -133,15 +133,17 @@ remember(TextSymbols *symbols, const char *start, const char *end,
 					  (IS_HIGHBIT_SET(first) &&
 					   pg_database_encoding_max_length() > 1)))
 			return;
-		proof = text_rank_character(symbols->ranks, start, end - start, &rank);
+		proved = text_rank_character(symbols->ranks, start, end - start,
+									 &begins);
 	}
 	if (wide)
 		symbols->wide[code_point % TEXT_WIDE] = code_point << 16 |
-			(proof == RANK_PROVED ? pair : PAIR_VARIES);
-	else if (alone && proof == RANK_PROVED)
+			(proved && !begins ? pair : PAIR_VARIES);
+	else if (!alone || !proved)
+		return;
+	else if (!begins)
 		symbols->bytes[first] = pair == 0 ? IGNORABLE_SYMBOL : pair >> 8;
-	else if (alone && proof == RANK_BEGINS && pair != 0 &&
-			 symbols->bytes[first] == NO_SYMBOL)
+	else if (pair != 0 && symbols->bytes[first] == NO_SYMBOL)
 		note_open(symbols, first, pair >> 8);
 }
 
