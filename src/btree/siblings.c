@@ -23,7 +23,6 @@
 #include "key/key.h"
 #include "sort/shared.h"
 #include "storage/bufmgr.h"
-#include "text/text_compare.h"
 #include "text/text_rank.h"
 #include "utils/rel.h"
 

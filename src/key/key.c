@@ -41,7 +41,6 @@
 #include "key/key_form.h"
 #include "key/key_pack.h"
 #include "text/text_code.h"
-#include "text/text_compare.h"
 #include "text/text_rank.h"
 
 

@@ -45,7 +45,7 @@ typedef struct SortOutcome
 								 * error was postponed: the tuples that the
 								 * caller reads are not the result */
 	Oid			contradicted;	/* a collation that contradicts its tables
-								 * (text_compare.h); InvalidOid: none */
+								 * (text_rank.h); InvalidOid: none */
 } SortOutcome;
 
 /*

@@ -45,43 +45,6 @@
 
 #include "lib/stringinfo.h"
 #include "text/text_rank.h"
-#include "utils/builtins.h"
-
-/* TextForm: how strings are stored in the values of a type. */
-typedef enum TextForm
-{
-	TEXT_VARLENA,
-	TEXT_PADDED,				/* varlena; trailing blanks do not count */
-	TEXT_NAME,					/* NUL-terminated, at most NAMEDATALEN */
-	TEXT_LOWERED				/* varlena, ordered by its lower case: citext */
-} TextForm;
-
-/* text_is_plain returns true if text_string can read a value. */
-static inline bool
-text_is_plain(TextForm form, Datum value)
-{
-	return form == TEXT_NAME ||
-		(!VARATT_IS_COMPRESSED(DatumGetPointer(value)) &&
-		 !VARATT_IS_EXTERNAL(DatumGetPointer(value)));
-}
-
-/* text_string returns the bytes of a value for which text_is_plain is true. */
-static inline const char *
-text_string(TextForm form, Datum value, int *length)
-{
-	const char *string = DatumGetPointer(value);
-
-	if (form == TEXT_NAME)
-	{
-		*length = strnlen(string, NAMEDATALEN);
-		return string;
-	}
-	*length = VARSIZE_ANY_EXHDR(string);
-	string = VARDATA_ANY(string);
-	if (form == TEXT_PADDED)
-		*length = bpchartruelen(unconstify(char *, string), *length);
-	return string;
-}
 
 typedef struct TextCode TextCode;
 

@@ -37,9 +37,9 @@
 #include "access/parallel.h"
 #include "debug.h"
 #include "mb/pg_wchar.h"
+#include "text/text_icu.h"
 #include "text/text_rank.h"
 #include "text/text_table.h"
-#include "text/text_unit.h"
 #include "utils/memutils.h"
 #include "utils/varlena.h"
 
@@ -52,8 +52,8 @@ struct TextRanks
 	UnitTable  *units;			/* set for ICU's collations, else NULL */
 	CollateProof *proof;		/* set for the C library's collations, else
 								 * NULL */
-	int			compared;		/* number of pairs that text_compare.c also
-								 * compared by the collation */
+	int			compared;		/* number of pairs that were also compared by
+								 * the collation; stops at BOTH_FIRST */
 };
 
 /* the orders that this process looked for, in TopMemoryContext */
@@ -123,7 +123,6 @@ find_begin(const TextRanks *ranks, const char *string, int shared)
 	return shared;
 }
 
-/* text_rank_compare: see text_rank.h. */
 bool
 text_rank_compare(const TextRanks *ranks, int shared, const char *a,
 				  int a_length, const char *b, int b_length, int *cmp)
@@ -155,7 +154,6 @@ rank_of(const unsigned char *weight, int n)
 	return rank;
 }
 
-/* text_rank_next: see text_rank.h. */
 uint32
 text_rank_next(const TextRanks *ranks, const char **string, const char *end,
 			   int *taken)
@@ -185,7 +183,6 @@ text_rank_next(const TextRanks *ranks, const char **string, const char *end,
 	return rank;
 }
 
-/* text_rank_character: see text_rank.h. */
 bool
 text_rank_character(const TextRanks *ranks, const char *character, int n,
 					bool *begins)
@@ -205,14 +202,6 @@ text_rank_character(const TextRanks *ranks, const char *character, int n,
 		(length == 0 || length == text_table_weight_length(weight[0]));
 }
 
-/* text_rank_tried: see text_rank.h. */
-int *
-text_rank_tried(TextRanks *ranks)
-{
-	return &ranks->compared;
-}
-
-/* text_rank_continues: see text_rank.h. */
 bool
 text_rank_continues(const TextRanks *ranks, char byte, char next)
 {
@@ -338,7 +327,6 @@ is_distrusted(Oid collation)
 	return distrusted.n > MAX_DISTRUSTED;
 }
 
-/* text_rank_distrust: see text_rank.h. */
 bool
 text_rank_distrust(Oid collation)
 {
@@ -363,21 +351,18 @@ text_rank_report_to(Oid *place)
 	return previous;
 }
 
-/* text_rank_distrusted: see text_rank.h. */
 const TextDistrust *
 text_rank_distrusted(void)
 {
 	return &distrusted;
 }
 
-/* text_rank_adopt_distrust: see text_rank.h. */
 void
 text_rank_adopt_distrust(const TextDistrust *list)
 {
 	distrusted = *list;
 }
 
-/* text_rank_provider: see text_rank.h. */
 const char *
 text_rank_provider(Oid collation)
 {
@@ -495,7 +480,6 @@ look_up(Oid collation)
 	return ranks;
 }
 
-/* text_rank_bytewise: see text_rank.h. */
 bool
 text_rank_bytewise(Oid collation)
 {
@@ -504,7 +488,6 @@ text_rank_bytewise(Oid collation)
 	return ranks->agrees && ranks->proof && ranks->proof->bytewise;
 }
 
-/* text_rank_find: see text_rank.h. */
 TextRanks *
 text_rank_find(Oid collation)
 {
@@ -516,18 +499,177 @@ text_rank_find(Oid collation)
 	return ranks;
 }
 
-/* text_rank_is_ready: see text_rank.h. */
 bool
 text_rank_is_ready(const TextRanks *ranks)
 {
 	return ranks->agrees;
 }
 
-/* text_rank_prepare: see text_rank.h. */
 bool
 text_rank_prepare(TextRanks *ranks)
 {
 	if (!ranks->tried)
 		try_tables(ranks);
 	return ranks->agrees;
+}
+
+
+/*
+ * Comparing values
+ *
+ * Neighbours in an index often share long prefixes, and strcoll() processes all
+ * of them; here it is called only where the tables do not prove its result.
+ * ICU skips shared prefixes itself, but comparing by its tables still takes
+ * less time.  "C" compares bytes.  citext and name keep their own comparisons.
+ *
+ * Anyone can write a locale, and the server once assumed that strxfrm() agrees
+ * with strcoll(): some locales of some C libraries corrupted indexes (release
+ * 9.5.2).  So as a last line of defence some comparisons are made both ways.
+ * If the results differ, the sort has failed, and all further values are
+ * compared by the type's comparison: a build starts over.
+ */
+
+bool		ptsort_use_collation_tables = true;
+
+/*
+ * Each process makes its first BOTH_FIRST comparisons in a collation both
+ * ways, then the first one of each sort and every BOTH_EVERY-th.  (Making the
+ * first BOTH_FIRST of every sort both ways would slow down small sorts.)
+ */
+#define BOTH_FIRST		1000
+#define BOTH_EVERY		64
+
+typedef struct TextCompare
+{
+	SortSupportData full;		/* comparison function of the type */
+	TextRanks  *ranks;
+	TextForm	form;			/* TEXT_VARLENA or TEXT_PADDED */
+	uint64		compared;		/* pairs compared by ranks after BOTH_FIRST */
+	CompareFailure *failure;	/* where to report a contradiction */
+} TextCompare;
+
+static int
+compare_full(TextCompare *self, Datum x, Datum y)
+{
+	return self->full.comparator(x, y, &self->full);
+}
+
+static inline uint64
+load_word(const char *from)
+{
+	uint64		word;
+
+	memcpy(&word, from, sizeof(word));
+	return word;
+}
+
+/*
+ * The length of the common prefix of two strings of at least n bytes, up to n.
+ */
+static int
+shared_length(const char *a, const char *b, int n)
+{
+	int			i = 0;
+
+	while (n - i >= (int) sizeof(uint64) &&
+		   load_word(a + i) == load_word(b + i))
+		i += sizeof(uint64);
+	while (i < n && a[i] == b[i])
+		i++;
+	return i;
+}
+
+/*
+ * Compare two values by the type's comparison as well; their ranks compare as
+ * 'cmp'.  If the results differ, no earlier result is reliable.
+ */
+static pg_noinline int
+compare_both(TextCompare *self, Datum x, Datum y, int cmp, SortSupport ssup)
+{
+	int			full = compare_full(self, x, y);
+
+	self->ranks->compared = Min(self->ranks->compared + 1, BOTH_FIRST);
+	if (same_sign(cmp, full))
+		return cmp;
+	ssup->comparator = self->full.comparator;
+	ssup->ssup_extra = self->full.ssup_extra;
+	text_compare_contradicted(self->failure, self->full.ssup_collation);
+	return full;
+}
+
+void
+text_compare_contradicted(CompareFailure *failure, Oid collation)
+{
+	bool		told;
+
+	if (failure->restartable)
+	{
+		failure->collation = collation;
+		return;
+	}
+	told = text_rank_distrust(collation);
+	ereport(ERROR,
+			(errcode(ERRCODE_INTERNAL_ERROR),
+			 errmsg("collation \"%s\" contradicts its own tables",
+					get_collation_name(collation)),
+			 errdetail("%s orders two strings differently from the weights of their characters.",
+					   text_rank_provider(collation)),
+			 told ?
+			 errhint("Run the statement again.  This session no longer uses these tables.") :
+			 errhint("Set ptsort.use_collation_tables to off and run the statement again.")));
+}
+
+/* True if two values consist of the same bytes, headers included. */
+static inline bool
+same_bytes(Datum x, Datum y)
+{
+	Size		size = VARSIZE_ANY(DatumGetPointer(x));
+
+	return size == VARSIZE_ANY(DatumGetPointer(y)) &&
+		memcmp(DatumGetPointer(x), DatumGetPointer(y), size) == 0;
+}
+
+/* The comparator that text_compare_wrap installs. */
+static int
+compare_ranks(Datum x, Datum y, SortSupport ssup)
+{
+	TextCompare *self = ssup->ssup_extra;
+	const char *a;
+	const char *b;
+	int			a_length;
+	int			b_length;
+	int			shared;
+	int			cmp;
+
+	if (same_bytes(x, y))
+		return 0;
+	if (!text_is_plain(self->form, x) || !text_is_plain(self->form, y) ||
+		self->failure->full || !text_rank_is_ready(self->ranks))
+		return compare_full(self, x, y);
+	a = text_string(self->form, x, &a_length);
+	b = text_string(self->form, y, &b_length);
+	shared = shared_length(a, b, Min(a_length, b_length));
+	if (shared == a_length && shared == b_length)
+		return 0;
+	if (!text_rank_compare(self->ranks, shared, a, a_length, b, b_length, &cmp))
+		return compare_full(self, x, y);
+	if (self->ranks->compared < BOTH_FIRST ||
+		self->compared++ % BOTH_EVERY == 0)
+		return compare_both(self, x, y, cmp, ssup);
+	return cmp;
+}
+
+void
+text_compare_wrap(SortSupport ssup, TextRanks *ranks, bool padded,
+				  CompareFailure *failure)
+{
+	TextCompare *self = MemoryContextAllocZero(ssup->ssup_cxt,
+											   sizeof(*self));
+
+	self->full = *ssup;
+	self->ranks = ranks;
+	self->form = padded ? TEXT_PADDED : TEXT_VARLENA;
+	self->failure = failure;
+	ssup->ssup_extra = self;
+	ssup->comparator = compare_ranks;
 }

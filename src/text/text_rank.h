@@ -10,7 +10,46 @@
 
 #include "compat.h"
 
+#include "utils/builtins.h"
+#include "utils/sortsupport.h"
+
 typedef struct TextRanks TextRanks;
+
+/* TextForm: how strings are stored in the values of a type. */
+typedef enum TextForm
+{
+	TEXT_VARLENA,
+	TEXT_PADDED,				/* varlena; trailing blanks do not count */
+	TEXT_NAME,					/* NUL-terminated, at most NAMEDATALEN */
+	TEXT_LOWERED				/* varlena, ordered by its lower case: citext */
+} TextForm;
+
+/* text_is_plain returns true if text_string can read a value. */
+static inline bool
+text_is_plain(TextForm form, Datum value)
+{
+	return form == TEXT_NAME ||
+		(!VARATT_IS_COMPRESSED(DatumGetPointer(value)) &&
+		 !VARATT_IS_EXTERNAL(DatumGetPointer(value)));
+}
+
+/* text_string returns the bytes of a value for which text_is_plain is true. */
+static inline const char *
+text_string(TextForm form, Datum value, int *length)
+{
+	const char *string = DatumGetPointer(value);
+
+	if (form == TEXT_NAME)
+	{
+		*length = strnlen(string, NAMEDATALEN);
+		return string;
+	}
+	*length = VARSIZE_ANY_EXHDR(string);
+	string = VARDATA_ANY(string);
+	if (form == TEXT_PADDED)
+		*length = bpchartruelen(unconstify(char *, string), *length);
+	return string;
+}
 
 /* same_sign returns true if two comparisons have the same result. */
 static inline bool
@@ -82,12 +121,6 @@ extern bool text_rank_compare(const TextRanks *ranks, int shared,
 							  const char *b, int b_length, int *cmp);
 
 /*
- * text_rank_tried returns the process's counter of pairs of strings in this
- * collation that were also compared by the collation itself.
- */
-extern int *text_rank_tried(TextRanks *ranks);
-
-/*
  * text_rank_next returns the rank of the next primary weight of a string, or 0
  * if the element at *string has none.  Strings whose sequences of nonzero
  * ranks differ have the order of these sequences.  *string is advanced past
@@ -110,5 +143,41 @@ extern bool text_rank_character(const TextRanks *ranks, const char *character,
  * that begins with 'byte', an ASCII character.
  */
 extern bool text_rank_continues(const TextRanks *ranks, char byte, char next);
+
+/* GUC: on for all columns that allow it. */
+extern bool ptsort_use_collation_tables;
+
+/*
+ * CompareFailure: how to react if comparing by the tables and by strcoll()
+ * gives different results.
+ */
+typedef struct CompareFailure
+{
+	bool		restartable;	/* in: true if the caller can start over; if
+								 * false, a contradiction raises an error */
+	bool		full;			/* in: if true, compare values without the
+								 * tables */
+	Oid			words;			/* in: the collation of the key's words */
+	Oid			collation;		/* out: the contradicting collation, else
+								 * InvalidOid; if set, the order produced so
+								 * far is not reliable */
+} CompareFailure;
+
+/*
+ * text_compare_contradicted records that a collation contradicts its tables.
+ * If the caller cannot start over, it raises an error; this process does not
+ * use these tables again, and neither does the leader if it can be notified.
+ */
+extern void text_compare_contradicted(CompareFailure *failure, Oid collation);
+
+/*
+ * text_compare_wrap replaces the comparison in 'ssup' by one that uses the
+ * tables and falls back to the original.  'ssup' is ready for use, without
+ * abbreviation, for text, varchar or, if 'padded', char(n), in the collation
+ * of 'ranks'.  Memory is allocated in ssup's memory context; 'failure' must
+ * live as long.
+ */
+extern void text_compare_wrap(SortSupport ssup, TextRanks *ranks,
+							  bool padded, CompareFailure *failure);
 
 #endif							/* PTSORT_TEXT_RANK_H */

@@ -147,7 +147,6 @@ remember(TextSymbols *symbols, const char *start, const char *end,
 		note_open(symbols, first, pair >> 8);
 }
 
-/* text_symbol_look_up: see text_symbol.h. */
 uint32
 text_symbol_look_up(TextSymbols *symbols, const char **string, const char *end)
 {
@@ -309,7 +308,6 @@ choose_alone(TextSymbols *symbols, const uint16 *turns)
 	(void) assign_symbols(symbols, turns, low);
 }
 
-/* text_symbol_learn: see text_symbol.h. */
 void
 text_symbol_learn(TextSymbols *symbols, const TextSample *sample)
 {

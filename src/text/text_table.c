@@ -157,7 +157,6 @@ text_table_next(const CollateTables *tables, const unsigned char **string,
 	return element.index;
 }
 
-/* text_table_continues: see text_table.h. */
 bool
 text_table_continues(const CollateTables *tables, const unsigned char *bytes,
 					 int n)

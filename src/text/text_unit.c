@@ -19,7 +19,6 @@
 #include "common/hashfn.h"
 #include "debug.h"
 #include "text/text_icu.h"
-#include "text/text_unit.h"
 #include "utils/memutils.h"
 
 /* Number of cached characters and units; powers of two. */
@@ -129,7 +128,6 @@ ends(UnitTable *table, const IcuCharacter *character, const char *string,
 	return !joins(table, character, &next);
 }
 
-/* text_unit_character: see text_rank_character. */
 bool
 text_unit_character(UnitTable *table, const char *character, int n,
 					bool *begins)
@@ -141,7 +139,6 @@ text_unit_character(UnitTable *table, const char *character, int n,
 	return !(found.flags & CHARACTER_SEVERAL);
 }
 
-/* text_unit_continues: see text_rank_continues. */
 bool
 text_unit_continues(const UnitTable *table, char byte, char next)
 {
@@ -238,7 +235,6 @@ next_of_unit(UnitTable *table, int taken, bool *last)
 	return rank;
 }
 
-/* text_unit_next: see text_rank_next. */
 uint32
 text_unit_next(UnitTable *table, const char **string, const char *end,
 			   int *taken)
