@@ -121,12 +121,6 @@ text_code_most_memory(Size limit)
 		MAX_WEIGHTS(limit) * TEXT_SYMBOL_BYTES + sizeof(TextSymbols);
 }
 
-int
-text_code_nwords(const TextCode *code)
-{
-	return code->nwords;
-}
-
 Size
 text_code_memory(const TextCode *code)
 {
@@ -624,7 +618,7 @@ one_word_is_enough(TextCode *code)
 	return alike <= code->sample.nstrings / ALIKE_FRACTION;
 }
 
-void
+int
 text_code_learn(TextCode *code)
 {
 	MemoryContext old = MemoryContextSwitchTo(code->context);
@@ -634,9 +628,9 @@ text_code_learn(TextCode *code)
 	code->plain = plain_is_enough(code);
 	if (!code->plain)
 	{
-		code->symbols = text_symbol_create(code->ranks,
-										   MAX_WEIGHTS(code->limit));
-		text_symbol_learn(code->symbols, &code->sample);
+		code->symbols = text_symbol_learn(code->ranks,
+										  MAX_WEIGHTS(code->limit),
+										  &code->sample);
 		note_peak(code, code->symbols->nweights * TEXT_SYMBOL_LEARNING_BYTES);
 		learn_prefix(code);
 		learn_model(code);
@@ -649,4 +643,5 @@ text_code_learn(TextCode *code)
 	pfree(code->sample.data);
 	code->sample.data = NULL;
 	MemoryContextSwitchTo(old);
+	return code->nwords;
 }

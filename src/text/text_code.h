@@ -78,14 +78,11 @@ extern void text_code_show(TextCode *code, Datum value);
 extern void text_code_export(const TextCode *code, StringInfo target);
 extern void text_code_import(TextCode *code, const char *source, Size length);
 
-/* text_code_learn learns from the sample, which is not needed any more then. */
-extern void text_code_learn(TextCode *code);
-
 /*
- * text_code_nwords returns how many words the code makes.  Learning may reduce
- * this number.
+ * text_code_learn learns from the sample, which is not needed any more then.
+ * Returns how many words the code makes.
  */
-extern int	text_code_nwords(const TextCode *code);
+extern int	text_code_learn(TextCode *code);
 
 /*
  * text_code_words makes the words of a value that is not null.  The code must

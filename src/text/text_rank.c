@@ -35,6 +35,7 @@
 #include "compat.h"
 
 #include "access/parallel.h"
+#include "common/pg_prng.h"
 #include "debug.h"
 #include "mb/pg_wchar.h"
 #include "text/text_icu.h"
@@ -222,16 +223,6 @@ text_rank_continues(const TextRanks *ranks, char byte, char next)
 #define TRIAL_LENGTH	12
 #define TRIAL_BYTES		(TRIAL_LENGTH * MAX_MULTIBYTE_CHAR_LEN + 1)
 
-/* The next pseudorandom number (xorshift). */
-static uint32
-next_number(uint32 *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 17;
-	*state ^= *state << 5;
-	return *state;
-}
-
 /*
  * Make a character of a script other than Latin, or with an accent, in UTF-8.
  */
@@ -259,15 +250,15 @@ make_wide(char *string, uint32 number)
  * 'wide', also of other characters.
  */
 static int
-make_trial(char *string, bool wide, uint32 *state)
+make_trial(char *string, bool wide, pg_prng_state *state)
 {
 	static const char frequent[] = "01aAbBcChHlL -./'";
-	int			n = 1 + next_number(state) % TRIAL_LENGTH;
+	int			n = 1 + pg_prng_uint32(state) % TRIAL_LENGTH;
 	int			length = 0;
 
 	for (int i = 0; i < n; i++)
 	{
-		uint32		number = next_number(state) >> 8;
+		uint32		number = pg_prng_uint32(state);
 
 		if (wide && number % 8 == 1)
 			length += make_wide(string + length, number / 8);
@@ -285,25 +276,21 @@ make_trial(char *string, bool wide, uint32 *state)
  * it: add and remove symbols, and change the case of ASCII letters.
  */
 static int
-vary_trial(const char *string, char *variant, uint32 *state)
+vary_trial(const char *string, char *variant, pg_prng_state *state)
 {
 	int			length = 0;
 
 	for (; *string != '\0'; string++)
 	{
-		uint32		number = next_number(state) >> 8;
+		uint32		number = pg_prng_uint32(state);
 
-		if (IS_HIGHBIT_SET(*string))
-		{
-			variant[length++] = *string;
-			continue;
-		}
-		if (number % 8 == 0)
+		if (number % 8 == 0 && !IS_HIGHBIT_SET(*string))
 			variant[length++] = "-. '/"[number / 8 % 5];
 		if (number % 8 == 1 && strchr("-. '/", *string) != NULL)
 			continue;
-		variant[length++] = number % 8 == 2 && *string >= 'A' ?
-			*string ^ ('a' - 'A') : *string;
+		variant[length++] = *string;
+		if (number % 8 == 2 && *string >= 'A' && !IS_HIGHBIT_SET(*string))
+			variant[length - 1] ^= 'a' - 'A';
 	}
 	variant[length] = '\0';
 	return length;
@@ -313,54 +300,36 @@ vary_trial(const char *string, char *variant, uint32 *state)
  * Distrust
  */
 
-static TextDistrust distrusted = {0};
-static Oid *report_to = NULL;
+TextDistrust ptsort_distrusted = {0};
+Oid		   *ptsort_report_to = NULL;
 
 static bool
 is_distrusted(Oid collation)
 {
-	for (int i = 0; i < Min(distrusted.n, MAX_DISTRUSTED); i++)
+	const TextDistrust *list = &ptsort_distrusted;
+
+	for (int i = 0; i < Min(list->n, MAX_DISTRUSTED); i++)
 	{
-		if (distrusted.collations[i] == collation)
+		if (list->collations[i] == collation)
 			return true;
 	}
-	return distrusted.n > MAX_DISTRUSTED;
+	return list->n > MAX_DISTRUSTED;
 }
 
 bool
 text_rank_distrust(Oid collation)
 {
+	TextDistrust *list = &ptsort_distrusted;
+
 	if (!is_distrusted(collation))
 	{
-		if (distrusted.n < MAX_DISTRUSTED)
-			distrusted.collations[distrusted.n] = collation;
-		distrusted.n++;
+		if (list->n < MAX_DISTRUSTED)
+			list->collations[list->n] = collation;
+		list->n++;
 	}
-	if (report_to != NULL)
-		*report_to = collation;
-	return report_to != NULL || !IsParallelWorker();
-}
-
-/* text_rank_report_to: see text_rank.h.  Returns the previous place. */
-Oid *
-text_rank_report_to(Oid *place)
-{
-	Oid		   *previous = report_to;
-
-	report_to = place;
-	return previous;
-}
-
-const TextDistrust *
-text_rank_distrusted(void)
-{
-	return &distrusted;
-}
-
-void
-text_rank_adopt_distrust(const TextDistrust *list)
-{
-	distrusted = *list;
+	if (ptsort_report_to != NULL)
+		*ptsort_report_to = collation;
+	return ptsort_report_to != NULL || !IsParallelWorker();
 }
 
 const char *
@@ -397,8 +366,7 @@ agrees_on_pair(TextRanks *ranks, const char *a, int a_length, const char *b,
 	if (ranks->units || !ranks->proof->later)
 		return false;
 	ranks->proof->later = false;
-	return !text_rank_compare(ranks, 0, a, a_length, b, b_length, &cmp) ||
-		same_sign(truth, cmp);
+	return agrees_on_pair(ranks, a, a_length, b, b_length);
 }
 
 /*
@@ -409,10 +377,11 @@ static bool
 agrees(TextRanks *ranks)
 {
 	const bool	wide = GetDatabaseEncoding() == PG_UTF8;
-	uint32		state = 1;
+	pg_prng_state state;
 	char		a[TRIAL_BYTES];
 	char		b[2 * TRIAL_BYTES];
 
+	pg_prng_seed(&state, 1);
 	for (int i = 0; i < TRIAL_PAIRS; i++)
 	{
 		int			a_length = make_trial(a, wide, &state);
@@ -500,15 +469,9 @@ text_rank_find(Oid collation)
 }
 
 bool
-text_rank_is_ready(const TextRanks *ranks)
+text_rank_is_ready(TextRanks *ranks, bool read)
 {
-	return ranks->agrees;
-}
-
-bool
-text_rank_prepare(TextRanks *ranks)
-{
-	if (!ranks->tried)
+	if (read && !ranks->tried)
 		try_tables(ranks);
 	return ranks->agrees;
 }
@@ -644,7 +607,7 @@ compare_ranks(Datum x, Datum y, SortSupport ssup)
 	if (same_bytes(x, y))
 		return 0;
 	if (!text_is_plain(self->form, x) || !text_is_plain(self->form, y) ||
-		self->failure->full || !text_rank_is_ready(self->ranks))
+		self->failure->full || !self->ranks->agrees)
 		return compare_full(self, x, y);
 	a = text_string(self->form, x, &a_length);
 	b = text_string(self->form, y, &b_length);

@@ -71,21 +71,17 @@ typedef struct TextDistrust
 	Oid			collations[MAX_DISTRUSTED];
 } TextDistrust;
 
-/*
- * text_rank_distrust makes this process create no more orders from the tables
- * of a collation, and stores the collation at the place set by
- * text_rank_report_to, which is initially NULL.  Returns false in a parallel
- * worker without a place: then the leader does not learn of it.
- */
-extern bool text_rank_distrust(Oid collation);
-extern Oid *text_rank_report_to(Oid *place);
+/* This process's list; a worker begins with that of its leader. */
+extern TextDistrust ptsort_distrusted;
 
 /*
- * text_rank_distrusted returns this process's list; text_rank_adopt_distrust
- * replaces it by another process's list.
+ * text_rank_distrust makes this process create no more orders from the tables
+ * of a collation, and stores the collation at ptsort_report_to unless that is
+ * NULL, as initially.  Returns false in a parallel worker without this place:
+ * then the leader does not learn of it.
  */
-extern const TextDistrust *text_rank_distrusted(void);
-extern void text_rank_adopt_distrust(const TextDistrust *list);
+extern bool text_rank_distrust(Oid collation);
+extern Oid *ptsort_report_to;
 
 /* text_rank_provider returns the name of a collation's provider. */
 extern const char *text_rank_provider(Oid collation);
@@ -95,14 +91,13 @@ extern const char *text_rank_provider(Oid collation);
  * prove it, or if its provider is neither the C library nor ICU.  It is valid
  * until the process ends.
  *
- * The order may not be used before text_rank_prepare, which can be slow,
- * unless this process has prepared the collation already (text_rank_is_ready).
- * text_rank_prepare returns false if the tables prove nothing.  All functions
- * below require an order that is ready.
+ * The order may not be used unless text_rank_is_ready, which reads the tables
+ * if this process has not read them and 'read' is true; that can be slow.  It
+ * returns false if they prove nothing.  All functions below require an order
+ * that is ready.
  */
 extern TextRanks *text_rank_find(Oid collation);
-extern bool text_rank_is_ready(const TextRanks *ranks);
-extern bool text_rank_prepare(TextRanks *ranks);
+extern bool text_rank_is_ready(TextRanks *ranks, bool read);
 
 /*
  * text_rank_bytewise returns true if the tables of a C library's collation

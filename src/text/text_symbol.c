@@ -25,19 +25,6 @@
 /* Maximum weights that share a first symbol: no pair must be PAIR_VARIES. */
 #define MAX_SHARING		(MAX_SYMBOLS - 2)
 
-TextSymbols *
-text_symbol_create(const TextRanks *ranks, int max_weights)
-{
-	TextSymbols *symbols = palloc0(sizeof(TextSymbols));
-
-	Assert(ranks == NULL || text_rank_is_ready(ranks));
-	symbols->ranks = ranks;
-	symbols->room = 256;
-	symbols->max_weights = Max(symbols->room, max_weights);
-	symbols->weights = palloc(symbols->room * sizeof(uint32));
-	return symbols;
-}
-
 /* Empty the tables of characters. */
 static void
 forget_characters(TextSymbols *symbols)
@@ -308,15 +295,21 @@ choose_alone(TextSymbols *symbols, const uint16 *turns)
 	(void) assign_symbols(symbols, turns, low);
 }
 
-void
-text_symbol_learn(TextSymbols *symbols, const TextSample *sample)
+TextSymbols *
+text_symbol_learn(const TextRanks *ranks, int max_weights,
+				  const TextSample *sample)
 {
+	TextSymbols *symbols = palloc0(sizeof(TextSymbols));
 	PlaceCount *counts;
 	uint16	   *turns;
 	int			nplaces;
 
 	StaticAssertStmt(sizeof(*counts) + sizeof(*turns) <=
 					 TEXT_SYMBOL_LEARNING_BYTES, "what a weight takes");
+	symbols->ranks = ranks;
+	symbols->room = 256;
+	symbols->max_weights = Max(symbols->room, max_weights);
+	symbols->weights = palloc(symbols->room * sizeof(uint32));
 	learn_weights(symbols, sample);
 	nplaces = symbols->nweights + 1;
 	symbols->nsymbols = Min(nplaces + 1, MAX_SYMBOLS);
@@ -335,4 +328,5 @@ text_symbol_learn(TextSymbols *symbols, const TextSample *sample)
 		choose_alone(symbols, turns);
 	}
 	pfree(turns);
+	return symbols;
 }
