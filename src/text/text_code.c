@@ -22,7 +22,6 @@
 #include "catalog/pg_collation.h"
 #include "fault.h"
 #include "text/text_code.h"
-#include "text/text_memo.h"
 #include "text/text_model.h"
 #include "text/text_symbol.h"
 #include "util.h"
@@ -72,6 +71,34 @@ typedef struct TextPrefix
 	char		bytes[TEXT_SAMPLE_BYTES];
 	CodeInterval interval;		/* of all strings that begin with it */
 } TextPrefix;
+
+/* Maximum length in bytes of a string in the memo. */
+#define MEMO_BYTES		(2 * (int) sizeof(uint64))
+
+/* Number of entries as a power of two; a hash selects the entry. */
+#define MEMO_BITS		7
+
+/* Number of lookups after which the memo is judged. */
+#define MEMO_TRIED		1024
+
+/*
+ * A string and its words.  Columns of few values are common (states, host
+ * names), and finding the words of a string here is faster than making them.
+ */
+typedef struct TextMemoEntry
+{
+	uint64		head;			/* its first 8 bytes, see pt_string_word */
+	uint64		tail;			/* its other bytes */
+	int64		length;			/* length + 1; 0: unused entry */
+	uint64		words[2];
+} TextMemoEntry;
+
+typedef struct TextMemo
+{
+	TextMemoEntry entries[1 << MEMO_BITS];
+	int			tried;
+	int			found;
+} TextMemo;
 
 struct TextCode
 {
@@ -362,9 +389,44 @@ code_words(TextCode *code, const char *string, int length, uint64 *words)
 }
 
 /*
- * code_words for short strings, which often repeat: the memo keeps their
- * words.
+ * True if strings repeat, or if that is not known so far.  The memo is NULL
+ * before the first lookup.
  */
+static inline bool
+memo_is_useful(const TextMemo *memo)
+{
+	return memo == NULL || memo->tried < MEMO_TRIED ||
+		memo->found > MEMO_TRIED / 2;
+}
+
+/*
+ * The entry of a string of at most MEMO_BYTES.  If *found is false, the caller
+ * must store the words in it.
+ */
+static inline TextMemoEntry *
+memo_entry(TextMemo *memo, const char *string, int length, bool *found)
+{
+	int			first = Min(length, (int) sizeof(uint64));
+	uint64		head = pt_string_word(string, first);
+	uint64		tail = pt_string_word(string + first, length - first);
+	uint64		mixed = (head ^ (tail << 29 | tail >> 35)) + (uint64) length;
+	uint64		hash = mixed * UINT64CONST(0x9E3779B97F4A7C15);
+	TextMemoEntry *entry = &memo->entries[hash >> (64 - MEMO_BITS)];
+
+	*found = entry->head == head && entry->tail == tail &&
+		entry->length == length + 1;
+	if (memo->tried < MEMO_TRIED)
+	{
+		memo->tried++;
+		memo->found += *found;
+	}
+	entry->head = head;
+	entry->tail = tail;
+	entry->length = length + 1;
+	return entry;
+}
+
+/* code_words for short strings, by the memo. */
 static inline void
 memo_words(TextCode *code, const char *string, int length, uint64 *words)
 {
@@ -373,7 +435,7 @@ memo_words(TextCode *code, const char *string, int length, uint64 *words)
 
 	if (unlikely(code->memo == NULL))
 		code->memo = MemoryContextAllocZero(code->context, sizeof(TextMemo));
-	entry = text_memo_entry(code->memo, string, length, &found);
+	entry = memo_entry(code->memo, string, length, &found);
 	if (!found)
 		code_words(code, string, length, entry->words);
 	for (int i = 0; i < code->nwords; i++)
@@ -389,7 +451,7 @@ text_code_words(TextCode *code, Datum value, uint64 *words)
 
 	if (unlikely(code->plain))
 		*words = pt_string_word(string, length);
-	else if (length <= TEXT_MEMO_BYTES && text_memo_is_useful(code->memo))
+	else if (length <= MEMO_BYTES && memo_is_useful(code->memo))
 		memo_words(code, string, length, words);
 	else
 		code_words(code, string, length, words);
@@ -594,38 +656,17 @@ count_different(TextCode *code, int *alike)
 	return different;
 }
 
-/* True if the first bytes distinguish nearly all strings of the sample. */
-static bool
-plain_is_enough(TextCode *code)
-{
-	int			alike;
-
-	return code->ranks == NULL && code->sample.nstrings > 0 &&
-		count_different(code, &alike) >=
-		NEARLY_ALL * code->sample.nstrings - 1;
-}
-
-/*
- * True if the first of two words distinguishes nearly all strings of the
- * sample that both words together distinguish.
- */
-static bool
-one_word_is_enough(TextCode *code)
-{
-	int			alike;
-
-	(void) count_different(code, &alike);
-	return alike <= code->sample.nstrings / ALIKE_FRACTION;
-}
-
 int
 text_code_learn(TextCode *code)
 {
 	MemoryContext old = MemoryContextSwitchTo(code->context);
+	const int	n = code->sample.nstrings;
+	int			alike = 0;
 
 	fault_point("textcode: learn");
 	note_peak(code, 0);
-	code->plain = plain_is_enough(code);
+	code->plain = code->ranks == NULL && n > 0 &&
+		count_different(code, &alike) >= NEARLY_ALL * n - 1;
 	if (!code->plain)
 	{
 		code->symbols = text_symbol_learn(code->ranks,
@@ -634,7 +675,9 @@ text_code_learn(TextCode *code)
 		note_peak(code, code->symbols->nweights * TEXT_SYMBOL_LEARNING_BYTES);
 		learn_prefix(code);
 		learn_model(code);
-		if (code->nwords > 1 && one_word_is_enough(code))
+		if (code->nwords > 1)
+			(void) count_different(code, &alike);
+		if (code->nwords > 1 && alike <= n / ALIKE_FRACTION)
 		{
 			code->nwords = 1;
 			code_prefix(code);
