@@ -114,7 +114,7 @@ DATA = $(wildcard ptsort--*.sql)
 LAYERS = \
 	util stamp segment debug \
 	$(addprefix text/, \
-		text_table text_pass text_icu text_unit text_rank text_sample text_model text_symbol text_memo text_code text_compare) \
+		text_table text_pass text_icu text_unit text_rank text_model text_symbol text_code) \
 	$(addprefix key/, \
 		key_pack key_form key_column key) \
 	$(addprefix order/, \

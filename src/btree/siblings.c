@@ -23,7 +23,6 @@
 #include "key/key.h"
 #include "sort/shared.h"
 #include "storage/bufmgr.h"
-#include "text/text_compare.h"
 #include "text/text_rank.h"
 #include "utils/rel.h"
 
@@ -63,7 +62,7 @@ siblings_describe(WaitingRuns *runs, Relation heap, Oid index_id)
 	runs->index_id = index_id;
 	runs->file = heap->rd_locator;
 	runs->blocks = RelationGetNumberOfBlocks(heap);
-	runs->settings = 2 * text_rank_distrusted()->n +
+	runs->settings = 2 * ptsort_distrusted.n +
 		(ptsort_use_collation_tables ? 1 : 0);
 }
 

@@ -25,7 +25,7 @@
 #include "sort/learning.h"
 #include "sort/shared.h"
 #include "sort/tuplesort.h"
-#include "text/text_sample.h"
+#include "text/text_model.h"
 #include "utils/memutils.h"
 
 /* Most of the budget that learning uses, as a fraction; reserved until then. */

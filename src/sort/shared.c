@@ -315,7 +315,7 @@ abandon(dsm_segment *segment, Datum arg)
 static void
 stop_reports(dsm_segment *segment, Datum arg)
 {
-	(void) text_rank_report_to(NULL);
+	ptsort_report_to = NULL;
 }
 
 void
@@ -323,7 +323,7 @@ shared_init(PtSortShared *shared, int processes, dsm_segment *segment)
 {
 	memset(shared, 0, shared_estimate(processes));
 	stamp_set(&shared->stamp);
-	shared->distrusted = *text_rank_distrusted();
+	shared->distrusted = ptsort_distrusted;
 	shared->processes = processes;
 	SpinLockInit(&shared->mutex);
 	ConditionVariableInit(&shared->announced);
@@ -339,8 +339,8 @@ shared_attach(PtSortShared *shared, dsm_segment *segment)
 	SharedFileSetAttach(&shared->fileset, segment);
 
 	/* words would differ if a worker trusted what the leader does not */
-	text_rank_adopt_distrust(&shared->distrusted);
-	(void) text_rank_report_to(&shared->contradicted);
+	ptsort_distrusted = shared->distrusted;
+	ptsort_report_to = &shared->contradicted;
 	on_dsm_detach(segment, stop_reports, (Datum) 0);
 }
 
