@@ -132,7 +132,7 @@ LAYERS = \
 	$(addprefix btree/, \
 		btpage btentry btwrite btload btreport siblings btbuild) \
 	$(addprefix copy/, \
-		copyscan copywrite tablecopy) \
+		copy copyscan copywrite tablecopy) \
 	$(addprefix query/, \
 		sortreport sortnode) \
 	$(addprefix hook/, \

@@ -206,20 +206,21 @@ say_start(const BtBuild *self)
 }
 
 static void
-say_end(const BtBuild *self, const BtBuildReport *report, double elapsed_ms)
+say_end(const BtBuild *self, double elapsed_ms)
 {
+	const Team *team = &self->base.team;
 	int64		runs = 0;
 	int64		temp_bytes = 0;
 
-	for (int i = 0; i < report->nparticipants; i++)
+	for (int i = 0; i <= team->launched; i++)
 	{
-		runs += report->participants[i].build.sort.runs;
-		temp_bytes += report->participants[i].build.sort.temp_bytes;
+		runs += team->slots[i].stats.sort.runs;
+		temp_bytes += team->slots[i].stats.sort.temp_bytes;
 	}
 	ereport(btreport_log_level(),
 			(errmsg("ptsort: built index \"%s\": %s, %.0f tuples, %.1f ms, runs: %lld, temporary files: %lld kB",
 					RelationGetRelationName(self->base.index),
-					btreport_count(&self->base.team),
+					btreport_count(team),
 					self->base.index_tuples, elapsed_ms, (long long) runs,
 					(long long) (temp_bytes + 1023) / 1024)));
 }
@@ -423,7 +424,7 @@ btbuild_load(Team *team)
 	if (team->is_leader)
 		self->load = load;
 	else
-		btload_end(load);
+		team->slot->pages = btload_end(load);
 }
 
 static Size
@@ -490,7 +491,7 @@ run_build(BtBuild *self, SortOutcome *outcome)
 
 	/* The others counted tuples after the leader's last report. */
 	report_tuples(team, self->load);
-	btload_finish(self->load);
+	team->slot->pages = btload_finish(self->load);
 	fault_point("build: after finish");
 	return true;
 }
@@ -519,38 +520,12 @@ undo(BtBuild *self, Oid collation)
 	(void) text_rank_distrust(collation);
 }
 
-/* Add the costs of a build that failed. */
+/* Add the costs that a report shows of builds that failed, too. */
 static void
-add_costs(PtBuildStats *sum, const Team *team)
+add_costs(PtParallelStats *sum, const PtParallelStats *stats)
 {
-	for (int i = 0; i <= team->launched; i++)
-	{
-		sum->wal_bytes += team->slots[i].stats.wal_bytes;
-		sum->sort.comparisons += team->slots[i].stats.sort.comparisons;
-	}
-}
-
-/*
- * Report the build; the costs of builds that failed count for the leader.  The
- * leader wrote all pages that no worker wrote.
- */
-static BtBuildReport *
-make_report(const BtBuild *self, const PtBuildStats *failed)
-{
-	const Team *team = &self->base.team;
-	BtBuildReport *report = btreport_new(self->base.index, team);
-	BtBuildStats *leader = &report->participants[0];
-
-	report->scanned_before = self->request->runs != NULL;
-	leader->build.wal_bytes += failed->wal_bytes;
-	leader->build.sort.comparisons += failed->sort.comparisons;
-	leader->pages = RelationGetNumberOfBlocks(self->base.index);
-	for (int i = 1; i < report->nparticipants; i++)
-	{
-		report->participants[i].pages = btload_pages(team->shared, i);
-		leader->pages -= report->participants[i].pages;
-	}
-	return report;
+	sum->wal_bytes += stats->wal_bytes;
+	sum->sort.comparisons += stats->sort.comparisons;
 }
 
 /* End a build, except for what its team has in the segment. */
@@ -603,8 +578,7 @@ btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 	MemoryContext caller = CurrentMemoryContext;
 	MemoryContext context = AllocSetContextCreate(caller, "ptsort build",
 												  ALLOCSET_DEFAULT_SIZES);
-	PtBuildStats failed = {0};
-	BtBuildReport *report;
+	PtParallelStats failed = {0};
 	BtBuild    *self;
 	SortOutcome outcome;
 	instr_time	start;
@@ -621,7 +595,8 @@ btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 	{
 		undo(self, outcome.contradicted);
 		end_build(self);
-		add_costs(&failed, &self->base.team);
+		for (int i = 0; i <= self->base.team.launched; i++)
+			add_costs(&failed, &self->base.team.slots[i].stats);
 		team_leave(&self->base.team);
 
 		again.runs = NULL;		/* scan the table, for this index only */
@@ -630,9 +605,10 @@ btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 		self->started = true;
 	}
 	end_build(self);
-	report = make_report(self, &failed);
-	say_end(self, report, pt_ms_since(start));
-	btreport_publish(report, BT_REPORT_BUILD);
+	add_costs(&self->base.team.slot->stats, &failed);	/* for the leader */
+	say_end(self, pt_ms_since(start));
+	btreport_publish(BT_REPORT_BUILD, index, &self->base.team,
+					 self->request->runs != NULL);
 	result->heap_tuples = self->base.heap_tuples;
 	result->index_tuples = self->base.index_tuples;
 	team_leave(&self->base.team);

@@ -45,16 +45,10 @@ typedef struct BtSliceOut
 	PGAlignedBlock last;		/* last leaf, open; unset if npages = 0 */
 } BtSliceOut;
 
-typedef struct BtParticipant
-{
-	BtChunk		rest;			/* unused blocks */
-	int64		pages;			/* pages written */
-} BtParticipant;
-
 /*
- * BtLoadShared: header of the shared block, followed by nparticipants
- * BtParticipants and nslices BtSliceOuts.  A participant writes its own entry
- * and those of its slices; the leader reads them when all have ended.
+ * BtLoadShared: header of the shared block, followed by the unused blocks of
+ * each participant, a BtChunk, and nslices BtSliceOuts.  A participant writes
+ * its own chunk and its slices; the leader reads them when all have ended.
  */
 struct BtLoadShared
 {
@@ -101,20 +95,20 @@ struct BtLoad
  * The shared block
  */
 
-static BtParticipant *
-shared_participant(const BtLoadShared *shared, int participant)
+static BtChunk *
+shared_rest(const BtLoadShared *shared, int participant)
 {
 	char	   *base = (char *) shared + MAXALIGN(sizeof(BtLoadShared));
 
 	Assert(participant >= 0 && participant < shared->file.nparticipants);
-	return (BtParticipant *) base + participant;
+	return (BtChunk *) base + participant;
 }
 
 static BtSliceOut *
 shared_slice(const BtLoadShared *shared, int slice)
 {
 	char	   *base = (char *) shared + MAXALIGN(sizeof(BtLoadShared)) +
-		MAXALIGN(shared->file.nparticipants * sizeof(BtParticipant));
+		MAXALIGN(shared->file.nparticipants * sizeof(BtChunk));
 
 	Assert(slice >= 0 && slice < shared->nslices);
 	return (BtSliceOut *) base + slice;
@@ -125,8 +119,7 @@ btload_estimate(int nparticipants, int nslices)
 {
 	Size		size = MAXALIGN(sizeof(BtLoadShared));
 
-	size = add_size(size, MAXALIGN(mul_size(nparticipants,
-											sizeof(BtParticipant))));
+	size = add_size(size, MAXALIGN(mul_size(nparticipants, sizeof(BtChunk))));
 	return add_size(size, mul_size(nslices, sizeof(BtSliceOut)));
 }
 
@@ -149,7 +142,7 @@ btload_init_shared(BtLoadShared *shared, Relation index, int nparticipants,
 	shared->allequalimage = _bt_allequalimage(index, true);
 	shared->nslices = nslices;
 	for (int i = 0; i < nparticipants; i++)
-		memset(shared_participant(shared, i), 0, sizeof(BtParticipant));
+		memset(shared_rest(shared, i), 0, sizeof(BtChunk));
 	/* leave the pages in BtSliceOut uninitialised */
 	for (int i = 0; i < nslices; i++)
 		memset(shared_slice(shared, i), 0, offsetof(BtSliceOut, first));
@@ -512,24 +505,17 @@ btload_end_slice(BtLoad *load)
 		leave_slice(load);
 }
 
-void
+int64
 btload_end(BtLoad *load)
 {
-	BtParticipant *me = shared_participant(load->shared, load->participant);
+	int64		pages;
 
 	btwrite_return_chunk(&load->writer);
 	btwrite_flush(&load->writer);
-	me->rest = load->writer.chunk;
-	me->pages = load->writer.pages_written;
-	btwrite_end(&load->writer);
+	*shared_rest(load->shared, load->participant) = load->writer.chunk;
+	pages = btwrite_end(&load->writer);
 	MemoryContextDelete(load->cxt);
-}
-
-
-int64
-btload_pages(const BtLoadShared *shared, int participant)
-{
-	return shared_participant(shared, participant)->pages;
+	return pages;
 }
 
 
@@ -653,13 +639,14 @@ take_over(BtLoad *load)
 	btwrite_flush(&load->writer);
 	rest[0] = load->writer.chunk;
 	for (int i = 1; i < n; i++)
-		rest[i] = shared_participant(load->shared, i)->rest;
+		rest[i] = *shared_rest(load->shared, i);
 	btwrite_take_over(&load->writer, rest, n);
 }
 
-void
+int64
 btload_finish(BtLoad *load)
 {
+	int64		pages;
 	BtOpenPage	root;
 	MemoryContext oldcxt = MemoryContextSwitchTo(load->cxt);
 	BtWriter   *writer = &load->writer;
@@ -692,8 +679,9 @@ btload_finish(BtLoad *load)
 	INSTR_TIME_SET_CURRENT(start);
 	btwrite_sync(writer);
 	pt_log_part("sync", start);
-	btwrite_end(writer);
+	pages = btwrite_end(writer);
 
 	MemoryContextSwitchTo(oldcxt);
 	MemoryContextDelete(load->cxt);
+	return pages;
 }

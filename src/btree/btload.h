@@ -106,15 +106,10 @@ extern void btload_end_slice(BtLoad *load);
 
 /*
  * btload_end ends the load of a participant other than the leader, and stores
- * its count of pages and its unused blocks in the shared block.  Frees 'load'.
+ * its unused blocks in the shared block.  Frees 'load'.  Returns the number of
+ * pages that this participant wrote, as btload_finish does.
  */
-extern void btload_end(BtLoad *load);
-
-/*
- * btload_pages returns the number of pages written by a participant other than
- * the leader, which must have ended.
- */
-extern int64 btload_pages(const BtLoadShared *shared, int participant);
+extern int64 btload_end(BtLoad *load);
 
 /*
  * btload_finish completes the index.  All slices must be loaded; one without
@@ -122,6 +117,6 @@ extern int64 btload_pages(const BtLoadShared *shared, int participant);
  * participant 0, when all others have called btload_end() and what they wrote
  * to the shared block is visible.  Frees 'load'.
  */
-extern void btload_finish(BtLoad *load);
+extern int64 btload_finish(BtLoad *load);
 
 #endif							/* PTSORT_BTLOAD_H */

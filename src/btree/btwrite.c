@@ -47,6 +47,9 @@
 /* Maximum blocks by which the file grows ahead, for each participant. */
 #define MAX_AHEAD		(4 * MAX_CHUNK)
 
+/* Number of page buffers that are allocated at a time. */
+#define BUFFERS			(BTWRITE_BATCH / 4)
+
 void
 btwrite_init_shared(BtFileShared *shared, Relation rel, int nparticipants)
 {
@@ -82,8 +85,13 @@ btwrite_get_buffer(BtWriter *writer)
 	Page		page = writer->free;
 
 	if (page == NULL)
-		return (Page) pt_palloc_io_pages(writer->cxt, 1);
-	writer->free = *(Page *) page;
+	{
+		page = pt_palloc_io_pages(writer->cxt, BUFFERS);
+		for (int i = 1; i < BUFFERS; i++)
+			btwrite_release_buffer(writer, page + i * BLCKSZ);
+	}
+	else
+		writer->free = *(Page *) page;
 	return page;
 }
 
@@ -226,7 +234,7 @@ btwrite_page(BtWriter *writer, Page page, BlockNumber blkno)
 		btwrite_flush(writer);
 }
 
-/* Close the open segment, if there is one: see segment_close. */
+/* Close the open segment, if there is one. */
 static void
 close_segment(BtWriter *writer)
 {
@@ -237,11 +245,11 @@ close_segment(BtWriter *writer)
 						writer->segment.path)));
 }
 
-/* btwrite_end: see btwrite.h. */
-void
+int64
 btwrite_end(BtWriter *writer)
 {
 	close_segment(writer);
+	return writer->pages_written;
 }
 
 /*
@@ -326,31 +334,30 @@ write_neighbours(BtWriter *writer, const Page *pages, BlockNumber blkno, int n)
 	}
 }
 
-/*
- * Write pages to their blocks, without fsync requests: see btwrite_sync().
- */
+/* Write the pages to their blocks, without fsync requests: see btwrite_sync. */
 static void
-write_pages(BtWriter *writer, Page *pages, BlockNumber *blknos, int npages)
+write_pages(BtWriter *writer)
 {
+	const BlockNumber *blknos = writer->blknos;
 	int			i = 0;
 
-	for (int n = 0; n < npages; n++)
-		PageSetChecksumInplace(pages[n], blknos[n]);
+	for (int n = 0; n < writer->npages; n++)
+		PageSetChecksumInplace(writer->pages[n], blknos[n]);
 	fault_point("btwrite: write");
-	while (i < npages)
+	while (i < writer->npages)
 	{
 		int			n = 1;
 
-		while (i + n < npages && blknos[i + n] == blknos[i] + n)
+		while (i + n < writer->npages && blknos[i + n] == blknos[i] + n)
 			n++;
-		write_neighbours(writer, &pages[i], blknos[i], n);
+		write_neighbours(writer, &writer->pages[i], blknos[i], n);
 		i += n;
 	}
 }
 
 /*
- * Log pages and write them; do both again if the redo pointer of a checkpoint
- * moved past their WAL record before they were in the file.
+ * Log the pages and write them; do both again if the redo pointer of a
+ * checkpoint moved past their WAL record before they were in the file.
  *
  * A base backup that starts with that checkpoint may copy the file before the
  * write, and does not replay the record.  The second record is after the redo
@@ -368,33 +375,21 @@ write_pages(BtWriter *writer, Page *pages, BlockNumber *blknos, int npages)
  * from reading the pointer before its write is visible to others.
  */
 static void
-log_and_write_pages(BtWriter *writer, Page *pages, BlockNumber *blknos,
-					int npages)
+log_and_write_pages(BtWriter *writer)
 {
 	XLogRecPtr	first_end;		/* end of the first of their WAL records */
 
 	do
 	{
-		log_newpages(&writer->index->rd_locator, MAIN_FORKNUM, npages, blknos,
-					 pages, true);
-		first_end = PageGetLSN(pages[0]);
+		log_newpages(&writer->index->rd_locator, MAIN_FORKNUM, writer->npages,
+					 writer->blknos, writer->pages, true);
+		first_end = PageGetLSN(writer->pages[0]);
 		/* the WAL writer writes and syncs it while we go on */
-		XLogSetAsyncXactLSN(PageGetLSN(pages[npages - 1]));
-		write_pages(writer, pages, blknos, npages);
+		XLogSetAsyncXactLSN(PageGetLSN(writer->pages[writer->npages - 1]));
+		write_pages(writer);
 		fault_point("btwrite: written");
 		pg_memory_barrier();
 	} while (first_end <= GetRedoRecPtr());
-}
-
-void
-btwrite_pages(BtWriter *writer, Page *pages, BlockNumber *blknos, int npages)
-{
-	fault_point("btwrite: log");
-	if (writer->shared->use_wal)
-		log_and_write_pages(writer, pages, blknos, npages);
-	else
-		write_pages(writer, pages, blknos, npages);
-	writer->pages_written += npages;
 }
 
 void
@@ -403,7 +398,12 @@ btwrite_flush(BtWriter *writer)
 	if (writer->npages == 0)
 		return;
 
-	btwrite_pages(writer, writer->pages, writer->blknos, writer->npages);
+	fault_point("btwrite: log");
+	if (writer->shared->use_wal)
+		log_and_write_pages(writer);
+	else
+		write_pages(writer);
+	writer->pages_written += writer->npages;
 	for (int i = 0; i < writer->npages; i++)
 		btwrite_release_buffer(writer, writer->pages[i]);
 	writer->npages = 0;

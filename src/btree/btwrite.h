@@ -103,8 +103,11 @@ extern void btwrite_init_shared(BtFileShared *shared, Relation rel,
 extern void btwrite_begin(BtWriter *writer, BtFileShared *shared,
 						  Relation index);
 
-/* btwrite_end closes the file, also if the build is abandoned. */
-extern void btwrite_end(BtWriter *writer);
+/*
+ * btwrite_end closes the file, also if the build is abandoned.  Returns the
+ * number of pages written.
+ */
+extern int64 btwrite_end(BtWriter *writer);
 
 /* Get a page buffer of undefined contents; return one that is not written. */
 extern Page btwrite_get_buffer(BtWriter *writer);
@@ -135,13 +138,6 @@ extern void btwrite_return_chunk(BtWriter *writer);
  * ownership of the buffer.
  */
 extern void btwrite_page(BtWriter *writer, Page page, BlockNumber blkno);
-
-/*
- * btwrite_pages logs and writes up to BTWRITE_BATCH pages at once.  The caller
- * keeps the buffers.
- */
-extern void btwrite_pages(BtWriter *writer, Page *pages, BlockNumber *blknos,
-						  int npages);
 
 /*
  * btwrite_extend extends the file from writer->eof to 'end' blocks.  No other
