@@ -25,7 +25,6 @@
  */
 #include "compat.h"
 
-#include "btree/btentry.h"
 #include "btree/btload.h"
 #include "btree/btpage.h"
 #include "btree/btwrite.h"
@@ -319,9 +318,8 @@ level_add(BtLevel *level, IndexTuple itup, Size extra)
 	if (unlikely(size > pt_bt_max_item_size(level->open.page)))
 		_bt_check_third_page(rules->index, rules->heap, level->open.level == 0,
 							 level->open.page, itup);
-	if (unlikely(!btpage_has_room(rules, &level->open, size)))
+	while (unlikely(!btpage_add(rules, &level->open, itup, size, extra)))
 		level_next_page(level);
-	btpage_append(&level->open, itup, size, extra);
 }
 
 
@@ -378,38 +376,6 @@ add_pending(BtLoad *load)
 	level_add(&load->leaf, itup, extra);
 }
 
-/*
- * Add the tuple to the pending posting list if it has the same key; otherwise
- * end that list and return false.  If none is pending, the last tuple of the
- * leaf may begin one.
- */
-static inline bool
-repeats_last(BtLoad *load, IndexTuple itup)
-{
-	BtPending  *pending = &load->pending;
-	BtOpenPage *open = &load->leaf.open;
-
-	if (pending->keysize == 0)
-	{
-		IndexTuple	last = btpage_last(open);
-
-		if (open->lastextra > 0 ||
-			!btpage_same_image(&load->rules, last, itup) ||
-			btpending_most(IndexTupleSize(last)) < 2)
-			return false;
-		btpending_start(pending, last);
-		btpage_take_back(open);
-	}
-	else if (pending->ntids >= pending->maxtids ||
-			 !btpage_same_image(&load->rules, pending->base, itup))
-	{
-		add_pending(load);
-		return false;
-	}
-	btpending_add(pending, &itup->t_tid);
-	return true;
-}
-
 void
 btload_add(BtLoad *load, IndexTuple itup)
 {
@@ -417,8 +383,14 @@ btload_add(BtLoad *load, IndexTuple itup)
 	load->tuples++;
 	if (unlikely(load->leaf.open.page == NULL))
 		level_open(load, &load->leaf.open, 0);
-	else if (load->rules.deduplicate && repeats_last(load, itup))
-		return;
+	else if (load->rules.deduplicate)
+	{
+		if (btpending_accept(&load->rules, &load->pending, &load->leaf.open,
+							 itup))
+			return;
+		if (load->pending.keysize > 0)
+			add_pending(load);
+	}
 	level_add(&load->leaf, itup, 0);
 }
 
@@ -438,22 +410,22 @@ btload_add_entries(BtLoad *load, const KeyForm *form, const uint64 *entries,
 
 		if (load->pending.keysize > 0)
 		{
-			done = btentry_accept(&load->pending, form, entries, n);
+			done = btpending_accept_entries(&load->pending, form, entries, n);
 			if (done == n)
 				break;
 			entries += done * stride;
 			n -= done;
 			add_pending(load);
 		}
-		done = btentry_fill(&load->rules, &load->leaf.open, form, entries, n,
-							&full);
+		done = btpage_fill(&load->rules, &load->leaf.open, form, entries, n,
+						   &full);
 		entries += done * stride;
 		n -= done;
 		if (full)
 			level_next_page(&load->leaf);
 		else if (n > 0)
 		{
-			btentry_start(&load->pending, form, entries);
+			btpending_start(&load->pending, form, entries);
 			entries += stride;
 			n--;
 		}

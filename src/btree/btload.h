@@ -90,7 +90,7 @@ extern void btload_add(BtLoad *load, IndexTuple itup);
 
 /*
  * btload_add_entries adds the next n tuples of the slice, as entries of an
- * exact key; they are not needed after the call.  See btentry.h.
+ * exact key; they are not needed after the call.  See btpage.h.
  */
 extern void btload_add_entries(BtLoad *load, const KeyForm *form,
 							   const uint64 *entries, int n);
