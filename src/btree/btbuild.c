@@ -408,14 +408,10 @@ static void
 btbuild_load(Team *team)
 {
 	BtBuild    *self = (BtBuild *) team;
-	BtLoad	   *load;
-	PtSortStats stats;
+	BtLoad	   *load = btload_begin(&self->base);
 	SortOutcome outcome = {0};
 	int			slice;
 
-	sort_stats(team->sort, &stats);
-	load = btload_begin(team->shared, team->participant, self->base.heap,
-						self->base.index, team_fileset(team), stats.tuples);
 	while (!outcome.failed && sort_next_slice(team->sort, &slice))
 	{
 		load_slice(team, load, slice);
@@ -427,19 +423,6 @@ btbuild_load(Team *team)
 		team->slot->pages = btload_end(load);
 }
 
-static Size
-btbuild_shared_size(Team *team, int processes, int slices)
-{
-	return btload_estimate(processes, slices);
-}
-
-static void
-btbuild_shared_init(Team *team, int processes, int slices)
-{
-	btload_init_shared(team->shared, ((Build *) team)->index, processes,
-					   slices);
-}
-
 static const TeamKind btbuild_kind = {
 	.open = btbuild_open,
 	.close = btbuild_close,
@@ -448,8 +431,8 @@ static const TeamKind btbuild_kind = {
 	.fill = btbuild_fill,
 	.perform_others = btbuild_perform_siblings,
 	.read = btbuild_load,
-	.shared_size = btbuild_shared_size,
-	.shared_init = btbuild_shared_init,
+	.shared_size = btload_shared_size,
+	.shared_init = btload_shared_init,
 	.enter_phase = build_enter_phase
 };
 

@@ -30,6 +30,8 @@
 #include "btree/btwrite.h"
 #include "fault.h"
 #include "miscadmin.h"
+#include "sort/shared.h"
+#include "sort/tuplesort.h"
 #include "storage/buffile.h"
 #include "util.h"
 #include "utils/memutils.h"
@@ -49,13 +51,13 @@ typedef struct BtSliceOut
  * each participant, a BtChunk, and nslices BtSliceOuts.  A participant writes
  * its own chunk and its slices; the leader reads them when all have ended.
  */
-struct BtLoadShared
+typedef struct BtLoadShared
 {
 	BtFileShared file;
 	pg_atomic_uint64 tuples;	/* added and reported, by all participants */
 	bool		allequalimage;
 	int			nslices;
-};
+} BtLoadShared;
 
 typedef struct BtLevel
 {
@@ -95,7 +97,7 @@ struct BtLoad
  */
 
 static BtChunk *
-shared_rest(const BtLoadShared *shared, int participant)
+rest_of(const BtLoadShared *shared, int participant)
 {
 	char	   *base = (char *) shared + MAXALIGN(sizeof(BtLoadShared));
 
@@ -104,7 +106,7 @@ shared_rest(const BtLoadShared *shared, int participant)
 }
 
 static BtSliceOut *
-shared_slice(const BtLoadShared *shared, int slice)
+slice_out(const BtLoadShared *shared, int slice)
 {
 	char	   *base = (char *) shared + MAXALIGN(sizeof(BtLoadShared)) +
 		MAXALIGN(shared->file.nparticipants * sizeof(BtChunk));
@@ -114,22 +116,24 @@ shared_slice(const BtLoadShared *shared, int slice)
 }
 
 Size
-btload_estimate(int nparticipants, int nslices)
+btload_shared_size(Team *team, int processes, int slices)
 {
 	Size		size = MAXALIGN(sizeof(BtLoadShared));
 
-	size = add_size(size, MAXALIGN(mul_size(nparticipants, sizeof(BtChunk))));
-	return add_size(size, mul_size(nslices, sizeof(BtSliceOut)));
+	size = add_size(size, MAXALIGN(mul_size(processes, sizeof(BtChunk))));
+	return add_size(size, mul_size(slices, sizeof(BtSliceOut)));
 }
 
 void
-btload_init_shared(BtLoadShared *shared, Relation index, int nparticipants,
-				   int nslices)
+btload_shared_init(Team *team, int processes, int slices)
 {
-	Assert(nparticipants > 0 && nslices > 0);
+	BtLoadShared *shared = team->shared;
+	Relation	index = ((Build *) team)->index;
+
+	Assert(processes > 0 && slices > 0);
 	Assert((void *) MAXALIGN(shared) == (void *) shared);
 
-	btwrite_init_shared(&shared->file, index, nparticipants);
+	btwrite_init_shared(&shared->file, index, processes);
 
 	/*
 	 * The metapage's block is taken, but the file stays empty until the load
@@ -139,12 +143,12 @@ btload_init_shared(BtLoadShared *shared, Relation index, int nparticipants,
 	pg_atomic_write_u64(&shared->file.nblocks, BTREE_METAPAGE + 1);
 	pg_atomic_init_u64(&shared->tuples, 0);
 	shared->allequalimage = _bt_allequalimage(index, true);
-	shared->nslices = nslices;
-	for (int i = 0; i < nparticipants; i++)
-		memset(shared_rest(shared, i), 0, sizeof(BtChunk));
+	shared->nslices = slices;
+	for (int i = 0; i < processes; i++)
+		memset(rest_of(shared, i), 0, sizeof(BtChunk));
 	/* leave the pages in BtSliceOut uninitialised */
-	for (int i = 0; i < nslices; i++)
-		memset(shared_slice(shared, i), 0, offsetof(BtSliceOut, first));
+	for (int i = 0; i < slices; i++)
+		memset(slice_out(shared, i), 0, offsetof(BtSliceOut, first));
 }
 
 
@@ -213,20 +217,18 @@ level_init(BtLevel *level, BtLoad *load)
 }
 
 /*
- * Estimate, for the writer, the leaves of all tuples not added yet: to_come, if
- * these are like this participant's leaves, and at_least, the minimum.
+ * Returns the estimated number of leaves of all tuples not added yet: as full
+ * as this participant's leaves or, before its first, as the fullest.
  */
-static void
-expect_leaves(BtLoad *load)
+static BlockNumber
+leaves_to_come(BtLoad *load)
 {
-	BtWriter   *writer = &load->writer;
-	int64		tuples = load->all_tuples - btload_report(load);
-	double		leaves = Max(tuples, 0) / (double) MaxTIDsPerBTreePage;
+	int64		tuples = Max(load->all_tuples - btload_report(load), 0);
+	double		leaves = load->leaves > 0 ?
+		tuples * ((double) load->leaves / load->tuples) :
+		tuples / (double) MaxTIDsPerBTreePage;
 
-	writer->at_least = (BlockNumber) Min(leaves, (double) MaxBlockNumber);
-	if (load->leaves > 0)
-		leaves = Max(tuples, 0) * ((double) load->leaves / load->tuples);
-	writer->to_come = (BlockNumber) Min(leaves, (double) MaxBlockNumber);
+	return (BlockNumber) Min(leaves, (double) MaxBlockNumber);
 }
 
 /* Begin a page of the level that has this number. */
@@ -236,7 +238,7 @@ level_open(BtLoad *load, BtOpenPage *open, uint32 number)
 	BtSliceOut *out = load->out;
 
 	if (btwrite_needs_chunk(&load->writer))
-		expect_leaves(load);
+		load->writer.to_come = leaves_to_come(load);
 	btpage_open(open, btwrite_get_buffer(&load->writer),
 				btwrite_get_block(&load->writer), number);
 	if (number == 0)
@@ -328,25 +330,28 @@ level_add(BtLevel *level, IndexTuple itup, Size extra)
  */
 
 BtLoad *
-btload_begin(BtLoadShared *shared, int participant, Relation heap,
-			 Relation index, SharedFileSet *fileset, int64 all_tuples)
+btload_begin(const Build *build)
 {
+	BtLoadShared *shared = build->team.shared;
 	MemoryContext cxt,
 				oldcxt;
+	PtSortStats stats;
 	BtLoad	   *load;
 
-	Assert(fileset != NULL || shared->file.nparticipants == 1);
 	cxt = AllocSetContextCreate(CurrentMemoryContext, "ptsort load",
 								ALLOCSET_DEFAULT_SIZES);
 	oldcxt = MemoryContextSwitchTo(cxt);
 	load = palloc0(sizeof(BtLoad));
 	load->shared = shared;
-	load->participant = participant;
-	load->fileset = (shared->file.nparticipants > 1) ? fileset : NULL;
+	load->participant = build->team.participant;
+	load->fileset = (shared->file.nparticipants > 1) ?
+		shared_fileset(build->team.sort_shared) : NULL;
 	load->cxt = cxt;
-	load->all_tuples = all_tuples;
-	btpage_rules(&load->rules, heap, index, shared->allequalimage);
-	btwrite_begin(&load->writer, &shared->file, index);
+	sort_stats(build->team.sort, &stats);
+	load->all_tuples = stats.tuples;
+	btpage_rules(&load->rules, build->heap, build->index,
+				 shared->allequalimage);
+	btwrite_begin(&load->writer, &shared->file, build->index);
 	level_init(&load->leaf, load);
 	if (load->rules.deduplicate)
 		btpending_init(&load->pending);
@@ -360,7 +365,7 @@ btload_begin_slice(BtLoad *load, int slice)
 	fault_point("btload: begin slice");
 	if (load->fileset == NULL)
 		return;
-	load->out = shared_slice(load->shared, slice);
+	load->out = slice_out(load->shared, slice);
 	load->slice = slice;
 	if (load->out->loaded)
 		elog(ERROR, "slice %d is loaded twice", slice);
@@ -482,9 +487,8 @@ btload_end(BtLoad *load)
 {
 	int64		pages;
 
-	btwrite_return_chunk(&load->writer);
 	btwrite_flush(&load->writer);
-	*shared_rest(load->shared, load->participant) = load->writer.chunk;
+	*rest_of(load->shared, load->participant) = load->writer.chunk;
 	pages = btwrite_end(&load->writer);
 	MemoryContextDelete(load->cxt);
 	return pages;
@@ -552,7 +556,7 @@ stitch_slices(BtLevel *leaf)
 
 	for (int i = 0; i < shared->nslices; i++)
 	{
-		BtSliceOut *out = shared_slice(shared, i);
+		BtSliceOut *out = slice_out(shared, i);
 
 		if (!out->loaded)
 			elog(ERROR, "slice %d was not loaded", i);
@@ -606,12 +610,12 @@ take_over(BtLoad *load)
 {
 	int			n = load->shared->file.nparticipants;
 	BtChunk    *rest = MemoryContextAlloc(load->cxt,
-										  mul_size(n + 2, sizeof(BtChunk)));
+										  mul_size(n + 1, sizeof(BtChunk)));
 
 	btwrite_flush(&load->writer);
 	rest[0] = load->writer.chunk;
 	for (int i = 1; i < n; i++)
-		rest[i] = *shared_rest(load->shared, i);
+		rest[i] = *rest_of(load->shared, i);
 	btwrite_take_over(&load->writer, rest, n);
 }
 
