@@ -130,7 +130,7 @@ LAYERS = \
 	$(addprefix team/, \
 		heapcolumns heapread heapjudge heapscan request team parallel build) \
 	$(addprefix btree/, \
-		btpage btwrite btload btreport siblings btbuild) \
+		btpage btwrite btload btreport btbuild siblings) \
 	$(addprefix copy/, \
 		copy copyscan copywrite tablecopy) \
 	$(addprefix query/, \

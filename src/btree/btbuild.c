@@ -8,7 +8,7 @@
  * workers loads one slice that has everything.  The sort checks uniqueness, the
  * loader the size of tuples, so errors are raised there.
  *
- * The scan may also put tuples into a sort for each sibling (siblings.h).  The
+ * The scan may also put tuples into a sort for each sibling (btbuild.h).  The
  * leader makes siblings of the candidates in the request if there are workers.
  * Or the build has no scan, because its own runs wait.
  *
@@ -460,7 +460,7 @@ run_build(BtBuild *self, SortOutcome *outcome)
 	Team	   *team = &build->team;
 	const WaitingRuns *runs = self->request->runs;
 
-	siblings_describe(&self->described, build->heap, InvalidOid);
+	siblings_describe(&self->described, build->heap);
 	build_run(build, self->request->workers);
 	if (runs != NULL)
 	{

@@ -13,7 +13,6 @@
 #include <limits.h>
 
 #include "btree/btreport.h"
-#include "btree/siblings.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "hook/hook.h"

@@ -27,7 +27,6 @@
 #include "compat.h"
 
 #include "btree/btreport.h"
-#include "btree/siblings.h"
 #include "commands/defrem.h"
 #include "hook/hook.h"
 #include "postmaster/bgworker_internals.h"
