@@ -136,7 +136,7 @@ LAYERS = \
 	$(addprefix query/, \
 		sortreport sortnode) \
 	$(addprefix hook/, \
-		hook utility planworkers ambuild cluster internals api module)
+		hook utility planworkers ambuild cluster api module)
 OBJS = $(foreach f,$(LAYERS),$(if $(wildcard src/$(f).c),src/$(f).o))
 HEADERS_ptsort = $(wildcard include/*.h)
 

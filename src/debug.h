@@ -5,7 +5,7 @@
  *
  * They force paths that small inputs do not take.  The library registers no GUC
  * for them; contrib/ptsort_test does, as ptsort_test.spill_entries and so on,
- * and reaches this struct through hook/internals.c.  Parallel workers have the
+ * and reaches this struct through hook/api.c.  Parallel workers have the
  * leader's values: the server loads ptsort_test there too, and copies GUCs.
  *
  *-------------------------------------------------------------------------

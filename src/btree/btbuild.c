@@ -361,16 +361,13 @@ static void
 load_tuples(const Team *team, BtLoad *load)
 {
 	IndexTuple	itup;
-	int			unreported = 0;
+	uint32		n = 0;
 
 	while ((itup = variant_get_index(team->sort, true)) != NULL)
 	{
 		btload_add(load, itup);
-		if (++unreported == BTREPORT_STEP)
-		{
+		if (++n % BTREPORT_STEP == 0)
 			report_tuples(team, load);
-			unreported = 0;
-		}
 	}
 	report_tuples(team, load);
 }

@@ -1,13 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * btload.c
- *	  Loads a btree index from tuples in index order, by one or several
- *	  processes.
- *
- * BtLevel		one level of the tree while it is written: its open page, and
- *				where its finished pages' downlinks go
- * BtSliceOut	what a finished slice leaves in the shared block
- * BtLoad		a participant: its writer and what it knows about the index
+ *	  Loads a btree index from tuples in index order: btload.h.
  *
  * A participant that is alone loads all slices in their order, into one leaf
  * level whose downlinks go to the level above, as in the server.
@@ -36,6 +30,7 @@
 #include "util.h"
 #include "utils/memutils.h"
 
+/* BtSliceOut: what a finished slice leaves in the shared block. */
 typedef struct BtSliceOut
 {
 	bool		loaded;
@@ -59,12 +54,13 @@ typedef struct BtLoadShared
 	int			nslices;
 } BtLoadShared;
 
+/* BtLevel: one level of the tree while it is written. */
 typedef struct BtLevel
 {
 	BtLoad	   *load;
 	BtOpenPage	open;			/* page is NULL before the first tuple */
 	IndexTuple	lowkey;			/* of the open page; in a page-sized buffer */
-	struct BtLevel *parent;		/* NULL if none yet */
+	struct BtLevel *parent;		/* gets the downlinks; NULL if none yet */
 } BtLevel;
 
 struct BtLoad
@@ -247,9 +243,7 @@ level_open(BtLoad *load, BtOpenPage *open, uint32 number)
 		out->firstblk = open->blkno;
 }
 
-/*
- * Add the downlink of the open page to the level above.
- */
+/* Add the downlink of the open page to the level above. */
 static void
 level_put_downlink(BtLevel *level)
 {
@@ -308,9 +302,7 @@ level_next_page(BtLevel *level)
 	level->open = next;
 }
 
-/*
- * Add a tuple to the level.  'extra' is the size of its posting list.
- */
+/* Add a tuple to the level.  'extra' is the size of its posting list. */
 static void
 level_add(BtLevel *level, IndexTuple itup, Size extra)
 {
@@ -531,9 +523,7 @@ stitch_front(BtLevel *leaf, int slice, BtSliceOut *out, BlockNumber leftblk)
 	BufFileClose(list);
 }
 
-/*
- * Open the held-back last leaf of a slice again.
- */
+/* Open the held-back last leaf of a slice again. */
 static void
 stitch_reopen(BtLevel *leaf, BtSliceOut *out, BlockNumber leftblk)
 {
@@ -581,9 +571,7 @@ stitch_slices(BtLevel *leaf)
 	}
 }
 
-/*
- * Finish each level's rightmost page, from the leaves up.  Returns the root.
- */
+/* Finish each level's rightmost page, from the leaves up.  Returns the root. */
 static BtOpenPage
 finish_levels(BtLevel *leaf)
 {

@@ -24,23 +24,6 @@
 /* Room for any index tuple, the first TID after it, and alignment, in bytes. */
 #define BUFFER_SIZE		(INDEX_SIZE_MASK + 1 + 2 * MAXIMUM_ALIGNOF)
 
-/*
- * True if two keys with equal images always have the same bytes.  Only a
- * varlena has several forms (short header or not, compressed or not).
- */
-static bool
-images_are_bytes(Relation index)
-{
-	TupleDesc	desc = RelationGetDescr(index);
-
-	for (int i = 0; i < desc->natts; i++)
-	{
-		if (TupleDescAttr(desc, i)->attlen == -1)
-			return false;
-	}
-	return true;
-}
-
 void
 btpage_rules(BtRules *rules, Relation heap, Relation index, bool allequalimage)
 {
@@ -53,7 +36,6 @@ btpage_rules(BtRules *rules, Relation heap, Relation index, bool allequalimage)
 	rules->upper_full = BLCKSZ * (100 - BTREE_NONLEAF_FILLFACTOR) / 100;
 	rules->deduplicate = allequalimage && !index->rd_index->indisunique &&
 		BTGetDeduplicateItems(index);
-	rules->bytes_decide = images_are_bytes(index);
 	rules->varlena_leads =
 		TupleDescAttr(RelationGetDescr(index), 0)->attlen == -1;
 	rules->tmpcxt = AllocSetContextCreate(CurrentMemoryContext,
@@ -422,7 +404,9 @@ same_image(const BtRules *rules, IndexTuple a, IndexTuple b)
 		memcmp(a + 1, b + 1,
 			   IndexTupleSize(a) - sizeof(IndexTupleData)) == 0)
 		return true;
-	return !rules->bytes_decide && !first_differs(rules, a, b) &&
+	/* only a varlena has several forms: short or not, compressed or not */
+	return (IndexTupleHasVarwidths(a) || IndexTupleHasVarwidths(b)) &&
+		!first_differs(rules, a, b) &&
 		_bt_keep_natts_fast(rules->index, a, b) >
 		IndexRelationGetNumberOfKeyAttributes(rules->index);
 }

@@ -42,7 +42,6 @@ typedef struct BtRules
 	Size		leaf_full;		/* a leaf with less space left is full */
 	Size		upper_full;		/* a higher page with less space is full */
 	bool		deduplicate;	/* true to make posting lists */
-	bool		bytes_decide;	/* keys with equal images have equal bytes */
 	bool		varlena_leads;	/* the first column is a varlena */
 	MemoryContext tmpcxt;		/* reset whenever a page is closed */
 } BtRules;

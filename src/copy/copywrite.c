@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * copywrite.c
- *	  Writes a table's new file from row versions in order, by one or several
- *	  processes: copy.h.
+ *	  Writes a table's new file from row versions in order: copy.h.
  *
  * btwrite.h has the rules for logging and syncing pages that bypass shared
  * buffers, and for extending a file while others write into it.  Here, too, all
@@ -152,9 +151,7 @@ copywrite_begin_slice(CopyWriter *writer, int slice)
 	writer->out.alone = false;
 }
 
-/*
- * Set the header as rewrite_heap_tuple() would, except t_ctid.
- */
+/* Set the header as rewrite_heap_tuple() would, except t_ctid. */
 static inline void
 settle(const CopyRules *rules, HeapTupleHeader tuple)
 {

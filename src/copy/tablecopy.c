@@ -126,9 +126,7 @@ say_end(const Copier *self, double copied, double elapsed_ms)
  * The phases: TeamKind
  */
 
-/*
- * A sort that reads slices leaves a part of its budget for pages.
- */
+/* A sort that reads slices leaves a part of its budget for pages. */
 static PtSort *
 copy_begin(Team *team, const SortOptions *options)
 {
