@@ -15,8 +15,6 @@
  * If a collation contradicts its own tables, the sort fails.  Then the leader
  * empties the index again, and the build starts over without the tables.
  *
- * This file also logs what happens and keeps it for ptsort_last_build().
- *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * btwrite.c
- *	  Writes the finished pages of a new index file: blocks, WAL, durability.
+ *	  Writes the finished pages of a new index file: btwrite.h.
  *
  * WAL is written in batches of page images.  Each batch wakes the WAL writer,
  * as an asynchronous commit does.  If the WAL writer slept, WAL buffers would
@@ -101,10 +101,7 @@ btwrite_release_buffer(BtWriter *writer, Page page)
 	writer->free = page;
 }
 
-/*
- * Number of blocks that a file written by several participants should have
- * beyond those taken.
- */
+/* Number of blocks that the file should have beyond those taken. */
 static BlockNumber
 blocks_ahead(const BtWriter *writer, BlockNumber taken)
 {
@@ -465,9 +462,8 @@ btwrite_retire_spare(BtWriter *writer)
 }
 
 /*
- * Register the file with the checkpointer, which does not know of its pages.
- * False if that is too late, because a checkpoint began after the first page
- * was logged, or if the checkpointer's queue is full.
+ * Register the file with the checkpointer.  False if that is too late, see
+ * "Durability" above, or if the checkpointer's queue is full.
  *
  * DELAY_CHKPT_START keeps a checkpoint from beginning between reading the redo
  * pointer and the request.

@@ -150,10 +150,7 @@ extern void btwrite_take_over(BtWriter *writer, BtChunk *chunks, int nchunks);
  */
 extern void btwrite_retire_spare(BtWriter *writer);
 
-/*
- * btwrite_sync makes sure that the file survives a crash after commit.  Call it
- * last, when alone.
- */
+/* btwrite_sync, the last call, lets the file survive a crash after commit. */
 extern void btwrite_sync(BtWriter *writer);
 
 #endif							/* PTSORT_BTWRITE_H */
