@@ -130,9 +130,9 @@ LAYERS = \
 	$(addprefix team/, \
 		heapcolumns heapread heapjudge heapscan request team parallel build) \
 	$(addprefix btree/, \
-		btpage btentry btwrite btload btreport siblings btbuild) \
+		btpage btwrite btload btreport btbuild siblings) \
 	$(addprefix copy/, \
-		copyscan copywrite tablecopy) \
+		copy copyscan copywrite tablecopy) \
 	$(addprefix query/, \
 		sortreport sortnode) \
 	$(addprefix hook/, \

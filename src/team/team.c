@@ -537,13 +537,6 @@ team_read(Team *team)
 	team_end_reading(team);
 }
 
-SharedFileSet *
-team_fileset(const Team *team)
-{
-	return team->sort_shared == NULL ? NULL :
-		shared_fileset(team->sort_shared);
-}
-
 
 /*
  * Leader: the end

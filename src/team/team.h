@@ -36,7 +36,6 @@
 #include "order/sortextras.h"
 #include "ptsort_parallel.h"
 #include "storage/dsm.h"
-#include "storage/sharedfileset.h"
 #include "storage/shm_toc.h"
 
 typedef struct Team Team;
@@ -234,8 +233,5 @@ extern void team_serve(Team *team, dsm_segment *segment, shm_toc *toc);
  */
 extern PtSortOptions team_options(const Team *team, PtSortRole role,
 								  PtSortShared *sort_shared);
-
-/* Returns the file set of a team that has workers, else NULL. */
-extern SharedFileSet *team_fileset(const Team *team);
 
 #endif							/* PTSORT_TEAM_H */
