@@ -116,7 +116,7 @@ LAYERS = \
 	$(addprefix text/, \
 		text_table text_pass text_icu text_unit text_rank text_model text_symbol text_code) \
 	$(addprefix key/, \
-		key_pack key_form key_column key) \
+		key_pack key_column key) \
 	$(addprefix order/, \
 		sortextras order) \
 	$(addprefix tape/, \

@@ -48,6 +48,15 @@ typedef struct TestSettings
 	bool	   *all_workers;
 } TestSettings;
 
+/* What a key is like (src/key/key.h) */
+typedef struct TestKeyFacts
+{
+	int			nwords;
+	bool		exact;
+	bool		learning;
+	struct SortSupportData *support;
+} TestKeyFacts;
+
 typedef struct PtSortInternals
 {
 	Size		size;			/* sizeof(PtSortInternals) */
@@ -59,10 +68,7 @@ typedef struct PtSortInternals
 	struct PtSortKey *(*key_operators) (int ncolumns, const Oid *lt_operators,
 										const Oid *collations,
 										const bool *nulls_first);
-	int			(*key_nwords) (const struct PtSortKey *key);
-	struct SortSupportData *(*key_support) (struct PtSortKey *key);
-	bool		(*key_is_exact) (const struct PtSortKey *key);
-	bool		(*key_is_learning) (const struct PtSortKey *key);
+	TestKeyFacts (*key_facts) (struct PtSortKey *key);
 	void		(*key_words) (struct PtSortKey *key, const Datum *values,
 							  const bool *isnull, uint64 *words);
 

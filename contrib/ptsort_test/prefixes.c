@@ -59,7 +59,7 @@ ptsort_test_prefixes(PG_FUNCTION_ARGS)
 {
 	Relation	index = index_open(PG_GETARG_OID(0), AccessShareLock);
 	struct PtSortKey *prefix_key = test_internals()->key_index(index);
-	SortSupport support = test_internals()->key_support(prefix_key);
+	SortSupport support = test_internals()->key_facts(prefix_key).support;
 	SortSupportData plain = {
 		.ssup_cxt = CurrentMemoryContext,
 		.ssup_collation = index->rd_indcollation[0],
@@ -76,7 +76,7 @@ ptsort_test_prefixes(PG_FUNCTION_ARGS)
 	bool		isnull[3] = {false};
 
 	/* ICU is asked for what it tells when the key begins to learn */
-	if (test_internals()->key_is_learning(prefix_key))
+	if (test_internals()->key_facts(prefix_key).learning)
 		(void) test_internals()->key_begin_learning(prefix_key);
 	test_key_of_index(index, 0, &key);
 	PrepareSortSupportFromOrderingOp(key.operator, &plain);

@@ -115,7 +115,7 @@ make_samples(ArrayType *array, WordsOrder *order, struct PtSortKey *key, int *n)
 	deconstruct_array(array, ARR_ELEMTYPE(array), typlen, typbyval, typalign,
 					  &values, &isnull, n);
 	samples = palloc0(Max(*n, 1) * sizeof(Sample));
-	if (test_internals()->key_is_learning(key) &&
+	if (test_internals()->key_facts(key).learning &&
 		test_internals()->key_begin_learning(key))
 	{
 		/* From a part of the values, so that it has not seen all there is. */
@@ -160,11 +160,11 @@ check_words(FunctionCallInfo fcinfo, WordsOrder *order, struct PtSortKey *key,
 {
 	int			n;
 	Sample	   *samples = make_samples(array, order, key, &n);
-	int			nwords = test_internals()->key_nwords(key);
+	int			nwords = test_internals()->key_facts(key).nwords;
 	int64		contradictions = 0;
 	int64		decided = 0;
-	SortSupport support_of_key = test_internals()->key_support(key);
-	bool		exact = test_internals()->key_is_exact(key);
+	SortSupport support_of_key = test_internals()->key_facts(key).support;
+	bool		exact = test_internals()->key_facts(key).exact;
 	int16		typlen;
 	bool		typbyval;
 	TupleDesc	desc;

@@ -380,14 +380,14 @@ load_tuples(const Team *team, BtLoad *load)
 
 /* load_tuples for exact keys: many entries at a time, without index tuples. */
 static void
-load_entries(const Team *team, BtLoad *load, const KeyForm *form)
+load_entries(const Team *team, BtLoad *load, const KeyPack *pack)
 {
 	const uint64 *entries;
 	int			n;
 
 	while ((entries = variant_get_index_entries(team->sort, &n)) != NULL)
 	{
-		btload_add_entries(load, form, entries, n);
+		btload_add_entries(load, pack, entries, n);
 		report_tuples(team, load);
 	}
 }
@@ -400,7 +400,7 @@ load_slice(const Team *team, BtLoad *load, int number)
 
 	btload_begin_slice(load, number);
 	if (key)
-		load_entries(team, load, key_form(key));
+		load_entries(team, load, &key->pack);
 	else
 		load_tuples(team, load);
 	btload_end_slice(load);

@@ -392,10 +392,10 @@ btload_add(BtLoad *load, IndexTuple itup)
 }
 
 void
-btload_add_entries(BtLoad *load, const KeyForm *form, const uint64 *entries,
+btload_add_entries(BtLoad *load, const KeyPack *pack, const uint64 *entries,
 				   int n)
 {
-	int			stride = form->nwords + 1;
+	int			stride = pack->nwords + 1;
 
 	load->tuples += n;
 	if (unlikely(load->leaf.open.page == NULL))
@@ -407,14 +407,14 @@ btload_add_entries(BtLoad *load, const KeyForm *form, const uint64 *entries,
 
 		if (load->pending.keysize > 0)
 		{
-			done = btpending_accept_entries(&load->pending, form, entries, n);
+			done = btpending_accept_entries(&load->pending, pack, entries, n);
 			if (done == n)
 				break;
 			entries += done * stride;
 			n -= done;
 			add_pending(load);
 		}
-		done = btpage_fill(&load->rules, &load->leaf.open, form, entries, n,
+		done = btpage_fill(&load->rules, &load->leaf.open, pack, entries, n,
 						   &full);
 		entries += done * stride;
 		n -= done;
@@ -422,7 +422,7 @@ btload_add_entries(BtLoad *load, const KeyForm *form, const uint64 *entries,
 			level_next_page(&load->leaf);
 		else if (n > 0)
 		{
-			btpending_start(&load->pending, form, entries);
+			btpending_start(&load->pending, pack, entries);
 			entries += stride;
 			n--;
 		}

@@ -39,7 +39,7 @@
 #define PTSORT_BTLOAD_H
 
 #include "access/itup.h"
-#include "key/key_form.h"
+#include "key/key_pack.h"
 #include "team/build.h"
 
 /* BtLoad: a participant's load */
@@ -70,7 +70,7 @@ extern void btload_add(BtLoad *load, IndexTuple itup);
  * btload_add_entries adds the next n tuples of the slice, as entries of an
  * exact key; they are not needed after the call.  See btpage.h.
  */
-extern void btload_add_entries(BtLoad *load, const KeyForm *form,
+extern void btload_add_entries(BtLoad *load, const KeyPack *pack,
 							   const uint64 *entries, int n);
 
 /*

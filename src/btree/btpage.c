@@ -177,14 +177,14 @@ btpage_add(const BtRules *rules, BtOpenPage *open, IndexTuple itup, Size size,
 
 /* Add the tuple of an entry with nulls; false if there is no room. */
 static pg_noinline bool
-add_with_nulls(const BtRules *rules, BtOpenPage *open, const KeyForm *form,
+add_with_nulls(const BtRules *rules, BtOpenPage *open, const KeyPack *pack,
 			   const uint64 *entry)
 {
 	uint64		buffer[KEY_TUPLE_SIZE / sizeof(uint64)];
 	IndexTuple	itup = (IndexTuple) buffer;
-	Size		size = key_form_tuple(form, entry, itup);
+	Size		size = key_pack_tuple(pack, entry, itup);
 
-	key_entry_tid(entry, form->nwords, &itup->t_tid);
+	key_entry_tid(entry, pack->nwords, &itup->t_tid);
 	return btpage_add(rules, open, itup, size, 0);
 }
 
@@ -194,11 +194,11 @@ add_with_nulls(const BtRules *rules, BtOpenPage *open, const KeyForm *form,
  * the number added.
  */
 static pg_attribute_always_inline int
-add_entries(BtOpenPage *open, const KeyForm *form, const uint64 *entry, int n,
+add_entries(BtOpenPage *open, const KeyPack *pack, const uint64 *entry, int n,
 			bool deduplicate, int nwords)
 {
 	PageHeader	header = (PageHeader) open->page;
-	Size		size = form->size;
+	Size		size = pack->size;
 	unsigned	at = header->pd_upper;
 	ItemId		item = PageGetItemId(open->page,
 									 OffsetNumberNext(open->lastoff));
@@ -210,13 +210,13 @@ add_entries(BtOpenPage *open, const KeyForm *form, const uint64 *entry, int n,
 
 		if (deduplicate && key_entry_same(nwords, entry, entry + nwords + 1))
 			break;
-		if (unlikely(key_form_has_nulls(form, nwords, entry)))
+		if (unlikely(key_pack_has_nulls(pack, nwords, entry)))
 			break;
 		at -= size;
 		*item++ = make_item(at, size);
 		/* the free space of a new page is zero, and so is the padding */
 		itup = (IndexTuple) ((char *) header + at);
-		key_form_fill(form, entry, itup);
+		key_pack_fill(pack, entry, itup);
 		key_entry_tid(entry, nwords, &itup->t_tid);
 	}
 	if (i > 0)
@@ -231,7 +231,7 @@ add_entries(BtOpenPage *open, const KeyForm *form, const uint64 *entry, int n,
 
 /* btpage_fill with a constant number of words. */
 static pg_attribute_always_inline int
-fill(const BtRules *rules, BtOpenPage *open, const KeyForm *form,
+fill(const BtRules *rules, BtOpenPage *open, const KeyPack *pack,
 	 const uint64 *entries, int n, bool *full, int nwords)
 {
 	int			stride = nwords + 1;
@@ -241,25 +241,25 @@ fill(const BtRules *rules, BtOpenPage *open, const KeyForm *form,
 	*full = false;
 	while (i < last)
 	{
-		int			room = count_room(rules, open, form->size);
+		int			room = count_room(rules, open, pack->size);
 		const uint64 *entry;
 
-		i += add_entries(open, form, entries + i * stride, Min(room, last - i),
+		i += add_entries(open, pack, entries + i * stride, Min(room, last - i),
 						 rules->deduplicate, nwords);
 		if (i == last)
 			break;
 		entry = entries + i * stride;
 		if (rules->deduplicate && key_entry_same(nwords, entry, entry + stride))
 			break;
-		if (key_form_has_nulls(form, nwords, entry))
+		if (key_pack_has_nulls(pack, nwords, entry))
 		{
-			if (add_with_nulls(rules, open, form, entry))
+			if (add_with_nulls(rules, open, pack, entry))
 			{
 				i++;
 				continue;
 			}
 		}
-		else if (has_room(rules, open, form->size))
+		else if (has_room(rules, open, pack->size))
 			continue;
 		*full = true;
 		break;
@@ -268,13 +268,13 @@ fill(const BtRules *rules, BtOpenPage *open, const KeyForm *form,
 }
 
 int
-btpage_fill(const BtRules *rules, BtOpenPage *open, const KeyForm *form,
+btpage_fill(const BtRules *rules, BtOpenPage *open, const KeyPack *pack,
 			const uint64 *entries, int n, bool *full)
 {
-	if (form->nwords == 1)
-		return fill(rules, open, form, entries, n, full, 1);
-	Assert(form->nwords == 2);
-	return fill(rules, open, form, entries, n, full, 2);
+	if (pack->nwords == 1)
+		return fill(rules, open, pack, entries, n, full, 1);
+	Assert(pack->nwords == 2);
+	return fill(rules, open, pack, entries, n, full, 2);
 }
 
 
@@ -490,20 +490,20 @@ btpending_accept(const BtRules *rules, BtPending *pending, BtOpenPage *open,
 }
 
 void
-btpending_start(BtPending *pending, const KeyForm *form, const uint64 *entry)
+btpending_start(BtPending *pending, const KeyPack *pack, const uint64 *entry)
 {
-	Size		size = key_form_tuple(form, entry, pending->base);
+	Size		size = key_pack_tuple(pack, entry, pending->base);
 
-	key_entry_tid(entry, form->nwords, &pending->base->t_tid);
-	memcpy(pending->entry, entry, (form->nwords + 1) * sizeof(uint64));
+	key_entry_tid(entry, pack->nwords, &pending->base->t_tid);
+	memcpy(pending->entry, entry, (pack->nwords + 1) * sizeof(uint64));
 	begin_list(pending, size);
 }
 
 int
-btpending_accept_entries(BtPending *pending, const KeyForm *form,
+btpending_accept_entries(BtPending *pending, const KeyPack *pack,
 						 const uint64 *entries, int n)
 {
-	int			nwords = form->nwords;
+	int			nwords = pack->nwords;
 	ItemPointer tids = (ItemPointer) ((char *) pending->base +
 									  pending->keysize);
 	int			ntids = pending->ntids;

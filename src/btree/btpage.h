@@ -14,7 +14,7 @@
  *
  * Tuples of exact keys come as entries: the words of the key, which hold all of
  * it, and its inline image (variants.h).  A few shifts and stores make the
- * index tuple in its place on the page (key_form.h), and keys are equal if
+ * index tuple in its place on the page (key_pack.h), and keys are equal if
  * their words are; that is far cheaper than copying and comparing index tuples.
  * A buffer is needed only for tuples with nulls, whose columns have other
  * offsets, and for posting lists.  In all functions 'entries' are n entries in
@@ -30,7 +30,7 @@
 
 #include "access/itup.h"
 #include "access/nbtree.h"
-#include "key/key_form.h"
+#include "key/key_pack.h"
 #include "utils/rel.h"
 
 /* BtRules: how to form pages of an index; set by btpage_rules(). */
@@ -99,7 +99,7 @@ extern bool btpage_add(const BtRules *rules, BtOpenPage *open, IndexTuple itup,
  * one, and before the last entry.  Returns the number added.
  */
 extern int	btpage_fill(const BtRules *rules, BtOpenPage *open,
-						const KeyForm *form, const uint64 *entries, int n,
+						const KeyPack *pack, const uint64 *entries, int n,
 						bool *full);
 
 /*
@@ -142,9 +142,9 @@ extern bool btpending_accept(const BtRules *rules, BtPending *pending,
  * btpending_accept_entries then adds the heap TIDs of the first entries, while
  * they have its key and it has room.  Returns the number added.
  */
-extern void btpending_start(BtPending *pending, const KeyForm *form,
+extern void btpending_start(BtPending *pending, const KeyPack *pack,
 							const uint64 *entry);
-extern int	btpending_accept_entries(BtPending *pending, const KeyForm *form,
+extern int	btpending_accept_entries(BtPending *pending, const KeyPack *pack,
 									 const uint64 *entries, int n);
 
 /*

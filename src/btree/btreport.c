@@ -37,12 +37,12 @@ static const char *
 describe_key(Relation index)
 {
 	PtSortKey  *key = key_index(index);
-	int			nwords = key_nwords(key);
+	int			nwords = key->nwords;
 
 	if (nwords == 0)
 		return "keys compared";
 	return psprintf("keys %s, %d %s",
-					key_is_exact(key) ? "exact" : "prefix",
+					key->exact ? "exact" : "prefix",
 					nwords, nwords == 1 ? "word" : "words");
 }
 

@@ -38,7 +38,25 @@ begin_learning(PtSortKey *key)
 		key_begin_learning(key);
 	else
 		(void) key_forgo_learning(key, false);
-	return key_is_learning(key);
+	return key->learning;
+}
+
+static Size
+key_tuple(const PtSortKey *key, const uint64 *entry, IndexTuple tuple)
+{
+	return key_pack_tuple(&key->pack, entry, tuple);
+}
+
+static TestKeyFacts
+key_facts(PtSortKey *key)
+{
+	return (TestKeyFacts)
+	{
+		.nwords = key->nwords,
+			.support = key->support,
+			.exact = key->exact,
+			.learning = key->learning
+	};
 }
 
 static bool
@@ -68,7 +86,7 @@ describe_key(const PtSort *sort)
 	if (order->inline_image)
 		kind = "exact";
 	else if (order->words_by_tables ||
-			 (sort->key != NULL && key_has_learned(sort->key)))
+			 (sort->key != NULL && sort->key->word.code != NULL))
 		kind = "learned";
 	return psprintf("%s %d", kind, order->nwords);
 }
@@ -92,10 +110,7 @@ ptsort_internals(void)
 		},
 		.key_index = key_index,
 		.key_operators = key_operators,
-		.key_nwords = key_nwords,
-		.key_support = key_support,
-		.key_is_exact = key_is_exact,
-		.key_is_learning = key_is_learning,
+		.key_facts = key_facts,
 		.key_words = key_words,
 		.key_begin_learning = begin_learning,
 		.key_learn = key_learn,

@@ -37,51 +37,9 @@
 
 #include "debug.h"
 #include "key/key.h"
-#include "key/key_column.h"
-#include "key/key_form.h"
-#include "key/key_pack.h"
 #include "text/text_code.h"
 #include "text/text_rank.h"
 
-
-/* SortKeyWord: the word or words of one column. */
-typedef struct SortKeyWord
-{
-	int			column;			/* index into values, isnull */
-	WordMaker	make;			/* NULL: 'kind' makes the word, or a code, or
-								 * nothing does */
-	FieldKind	kind;			/* kind of a value that could be packed */
-	bool		text;			/* true if a code can be learned */
-	TextForm	form;			/* form of the values for that code */
-	TextRanks  *ranks;			/* order of these values; NULL: bytewise */
-	TextCode   *code;			/* makes one or two words; NULL until learning
-								 * begins; until then words are 0 if there are
-								 * ranks */
-	int			nwords;
-	bool		reverse;		/* descending */
-	uint64		null_word;		/* smallest or largest */
-	SortSupportData ssup;		/* abbreviates, with its own state */
-} SortKeyWord;
-
-struct PtSortKey
-{
-	MemoryContext context;		/* context of the key's memory */
-	int			nwords;
-	bool		exact;			/* true if all columns are in the pack */
-	bool		learning;		/* true until the code is learned or given up */
-	Size		limit;			/* bytes for learning */
-	KeyPack		pack;			/* used if exact, or for several columns; else
-								 * empty */
-	SortKeyWord word;			/* a word of its own, or the last field of the
-								 * pack */
-	KeyForm    *form;			/* how to make tuples, if exact */
-	int			string_column;	/* see key_has_string; -1: no such column */
-	TextForm	string_form;	/* form of its values */
-	bool		string_decides; /* see key_string_decides */
-	CompareFailure failure;		/* of a comparison by ranks */
-	int			ncolumns;
-	SortSupportData support[FLEXIBLE_ARRAY_MEMBER]; /* one per column */
-};
 
 /* Fill in the properties of a single word from its SortSupport. */
 static void
@@ -203,18 +161,23 @@ pack_columns(PtSortKey *key, const KeyColumn *columns, bool is_all)
 	key->learning = key->word.text;
 }
 
-/* Set the key's number of words. */
+/* Set the numbers of words and of the columns that they are made from. */
 static void
 count_words(PtSortKey *key)
 {
+	int			nfields = key->pack.nfields;
+
 	if (ptsort_debug.key_class == KEY_CLASS_COMPARED)
 		key->nwords = 0;
 	else if (key->exact)
 		key->nwords = key->pack.bits <= 64 + KEY_TAIL_BITS ? 1 : 2;
-	else if (key->pack.nfields > 0)
+	else if (nfields > 0)
 		key->nwords = key->pack.bits <= 64 ? 1 : 2;
 	else
 		key->nwords = has_word(key) ? key->word.nwords : 0;
+	if (key->nwords > 0)
+		key->word_columns = nfields > 0 ?
+			key->pack.fields[nfields - 1].column + 1 : 1;
 }
 
 /* An empty key of this many columns. */
@@ -297,7 +260,7 @@ key_index(Relation index)
 	}
 	key = make_key(ncolumns, columns, all);
 	if (key->exact)
-		key->form = key_form_create(&key->pack, desc, key->nwords);
+		key_pack_set_desc(&key->pack, desc, key->nwords);
 	return key;
 }
 
@@ -332,27 +295,9 @@ key_datum(Oid type, Oid lt_operator, Oid collation, bool nulls_first)
 	{
 		desc = CreateTemplateTupleDesc(1);
 		TupleDescInitEntry(desc, 1, "value", type, -1, 0);
-		key->form = key_form_create(&key->pack, desc, key->nwords);
+		key_pack_set_desc(&key->pack, desc, key->nwords);
 	}
 	return key;
-}
-
-int
-key_ncolumns(const PtSortKey *key)
-{
-	return key->ncolumns;
-}
-
-int
-key_nwords(const PtSortKey *key)
-{
-	return key->nwords;
-}
-
-bool
-key_is_exact(const PtSortKey *key)
-{
-	return key->exact;
 }
 
 /* Make the words of a value that is not null, in ascending order. */
@@ -391,12 +336,6 @@ key_value_words(PtSortKey *key, Datum value, bool isnull, uint64 *words)
 		words[i] = isnull ? word->null_word : words[i] ^ reverse;
 }
 
-int
-key_word_column(const PtSortKey *key)
-{
-	return key->nwords > 0 && key->pack.nfields == 0 ? key->word.column : -1;
-}
-
 void
 key_words(PtSortKey *key, const Datum *values, const bool *isnull,
 		  uint64 *words)
@@ -424,18 +363,6 @@ key_words_are_quick(const PtSortKey *key)
 	return key->pack.nfields > 0 ||
 		(key->nwords > 0 && key->word.code == NULL &&
 		 (key->word.make != NULL || key->word.kind != FIELD_NONE));
-}
-
-bool
-key_is_by_tables(const PtSortKey *key)
-{
-	return key->word.ranks != NULL && key_has_learned(key);
-}
-
-bool
-key_is_learning(const PtSortKey *key)
-{
-	return key->nwords > 0 && key->learning;
 }
 
 int
@@ -470,27 +397,6 @@ key_words_decide(const PtSortKey *key, uint64 *unless)
 }
 
 bool
-key_has_string(const PtSortKey *key, bool *descending)
-{
-	if (key->string_column < 0)
-		return false;
-	*descending = key->support[key->string_column].ssup_reverse;
-	return true;
-}
-
-int
-key_string_column(const PtSortKey *key)
-{
-	return key->string_column;
-}
-
-bool
-key_string_decides(const PtSortKey *key)
-{
-	return key->string_decides;
-}
-
-bool
 key_string(const PtSortKey *key, Datum value, KeyString *string)
 {
 	if (!text_is_plain(key->string_form, value))
@@ -499,29 +405,10 @@ key_string(const PtSortKey *key, Datum value, KeyString *string)
 	return true;
 }
 
-bool
-key_has_learned(const PtSortKey *key)
-{
-	return key->word.code != NULL && !key->learning;
-}
-
-Size
-key_limit(PtSortKey *key, Size limit)
-{
-	key->limit = limit;
-	return text_code_most_memory(limit);
-}
-
 Size
 key_memory(const PtSortKey *key)
 {
 	return key->word.code ? text_code_memory(key->word.code) : 0;
-}
-
-Size
-key_peak_memory(const PtSortKey *key)
-{
-	return text_code_peak_memory(key->word.code);
 }
 
 bool
@@ -543,12 +430,6 @@ key_begin_learning(PtSortKey *key)
 	word->code = text_code_create(word->form, word->ranks,
 								  word->ranks ? word->nwords : 1, key->limit);
 	MemoryContextSwitchTo(old);
-}
-
-void
-key_export(const PtSortKey *key, StringInfo target)
-{
-	text_code_export(key->word.code, target);
 }
 
 void
@@ -584,40 +465,4 @@ key_forgo_learning(PtSortKey *key, bool compare)
 	if (key->pack.nfields == 0)
 		key->nwords = 1;
 	return collated && word->make != NULL;
-}
-
-const KeyForm *
-key_form(const PtSortKey *key)
-{
-	return key->form;
-}
-
-Datum
-key_value(const PtSortKey *key, const uint64 *entry, char *space, bool *isnull)
-{
-	return key_form_value(key->form, entry, space, isnull);
-}
-
-bool
-key_single(const PtSortKey *key, KeySingle *single)
-{
-	return key->exact && key_pack_single(&key->pack, single);
-}
-
-Size
-key_tuple(const PtSortKey *key, const uint64 *entry, IndexTuple tuple)
-{
-	return key_form_tuple(key->form, entry, tuple);
-}
-
-CompareFailure *
-key_failure(PtSortKey *key)
-{
-	return &key->failure;
-}
-
-SortSupport
-key_support(PtSortKey *key)
-{
-	return key->support;
 }

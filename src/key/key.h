@@ -15,12 +15,60 @@
 #ifndef PTSORT_KEY_H
 #define PTSORT_KEY_H
 
-#include "key/key_form.h"
-#include "lib/stringinfo.h"
+#include "key/key_column.h"
+#include "key/key_pack.h"
 #include "ptsort_variant.h"
 #include "text/text_rank.h"
 
-typedef struct PtSortKey PtSortKey;
+/* SortKeyWord: the word or words of one column. */
+typedef struct SortKeyWord
+{
+	int			column;			/* index into values, isnull */
+	WordMaker	make;			/* NULL: 'kind' makes the word, or a code, or
+								 * nothing does */
+	FieldKind	kind;			/* kind of a value that could be packed */
+	bool		text;			/* true if a code can be learned */
+	TextForm	form;			/* form of the values for that code */
+	TextRanks  *ranks;			/* order of these values; NULL: bytewise */
+	TextCode   *code;			/* makes one or two words; NULL until learning
+								 * begins; until then words are 0 if there are
+								 * ranks */
+	int			nwords;
+	bool		reverse;		/* descending */
+	uint64		null_word;		/* smallest or largest */
+	SortSupportData ssup;		/* abbreviates, with its own state */
+} SortKeyWord;
+
+/* PtSortKey: only key.c sets its fields, except those of 'failure'. */
+typedef struct PtSortKey
+{
+	MemoryContext context;		/* context of the key's memory */
+	int			nwords;
+	int			word_columns;	/* leading columns that words are made from */
+	bool		exact;			/* true if all columns are in the pack */
+	bool		learning;		/* true until the key has learned, or has
+								 * given up learning; until then words decide
+								 * less, but do not contradict the order */
+	Size		limit;			/* bytes that learning may use; what is
+								 * learned needs less */
+	KeyPack		pack;			/* used if exact, or for several columns; else
+								 * empty */
+	SortKeyWord word;			/* a word of its own, or the last field of the
+								 * pack */
+	int			string_column;	/* index of the column by whose bytes tuples
+								 * with equal words are ordered first (see
+								 * key_string); -1: no such column */
+	TextForm	string_form;	/* form of its values */
+	bool		string_decides; /* equal strings, even if one is padded with
+								 * zeros, mean that all columns are equal */
+	CompareFailure failure;		/* what the key does if a collation
+								 * contradicts its tables.  Callers may set
+								 * restartable; they may set full temporarily,
+								 * to verify the order of words by a source
+								 * other than the tables they are made from */
+	int			ncolumns;
+	SortSupportData support[FLEXIBLE_ARRAY_MEMBER]; /* one per column */
+} PtSortKey;
 
 /* key_index makes the key of a btree index from all its key columns. */
 extern PtSortKey *key_index(Relation index);
@@ -34,25 +82,19 @@ extern PtSortKey *key_operators(int ncolumns, const Oid *lt_operators,
 extern PtSortKey *key_datum(Oid type, Oid lt_operator, Oid collation,
 							bool nulls_first);
 
-/* key_ncolumns returns how many columns the key has. */
-extern int	key_ncolumns(const PtSortKey *key);
-extern int	key_nwords(const PtSortKey *key);
-extern SortSupport key_support(PtSortKey *key);
-
 /*
  * key_words makes the part of an entry that depends on the key columns: the
  * words and, for an exact key, the tail; the other bits of the tail's word
- * become 0.  'words' has KEY_ENTRY_WORDS elements.
+ * become 0.  It reads the values of the key's word_columns.  'words' has
+ * KEY_ENTRY_WORDS elements.
  */
 extern void key_words(PtSortKey *key, const Datum *values,
 					  const bool *isnull, uint64 *words);
 
 /*
- * key_word_column returns the index of the column that alone makes all words,
- * or -1 if several columns contribute.  key_value_words makes the words from
- * its value.
+ * key_value_words is key_words for a key whose words only the first column
+ * makes, if it is not packed.
  */
-extern int	key_word_column(const PtSortKey *key);
 extern void key_value_words(PtSortKey *key, Datum value, bool isnull,
 							uint64 *words);
 
@@ -70,31 +112,6 @@ extern int	key_decided_columns(const PtSortKey *key);
  */
 extern bool key_words_decide(const PtSortKey *key, uint64 *unless);
 
-/* key_is_exact returns true if the key is exact. */
-extern bool key_is_exact(const PtSortKey *key);
-
-/*
- * key_tuple makes the index tuple of an entry of an exact key, without its
- * heap TID.  Returns its size.  'tuple' has room for KEY_TUPLE_SIZE bytes.
- */
-extern Size key_tuple(const PtSortKey *key, const uint64 *entry,
-					  IndexTuple tuple);
-
-/*
- * key_value returns the value of an entry of an exact key made by key_datum.
- * A value by reference is stored in 'space', which has KEY_VALUE_SIZE bytes
- * and maximum alignment.
- */
-#define KEY_VALUE_SIZE	16
-extern Datum key_value(const PtSortKey *key, const uint64 *entry, char *space,
-					   bool *isnull);
-
-/*
- * key_single returns true if the key is exact and has one column, passed by
- * value; it then fills in how values become entries.
- */
-extern bool key_single(const PtSortKey *key, KeySingle *single);
-
 /*
  * KeyString: bytes that order tuples with equal words like memcmp(), a string
  * before longer ones that it begins; or in exactly the reverse order
@@ -107,16 +124,9 @@ typedef struct KeyString
 } KeyString;
 
 /*
- * key_has_string returns true if tuples with equal words are ordered first by
- * the bytes of one column.  key_string_column returns the column's index.
- * key_string returns the column's string from a value that is not null, or
- * false if the value must be detoasted first.  key_string_decides returns true
- * if equal strings, even if one is padded with zeros, mean that all columns are
- * equal.
+ * key_string sets *string to the string of a value of the key's string_column
+ * that is not null; false if the value must be detoasted first.
  */
-extern bool key_has_string(const PtSortKey *key, bool *descending);
-extern int	key_string_column(const PtSortKey *key);
-extern bool key_string_decides(const PtSortKey *key);
 extern bool key_string(const PtSortKey *key, Datum value, KeyString *string);
 
 /*
@@ -128,34 +138,7 @@ extern bool key_string(const PtSortKey *key, Datum value, KeyString *string);
 extern bool key_words_are_quick(const PtSortKey *key);
 
 /*
- * key_is_by_tables returns true if words are made by a code over the weights
- * in a collation's tables.
- */
-extern bool key_is_by_tables(const PtSortKey *key);
-
-/*
- * key_is_learning returns true until the key has learned, or has given up
- * learning.  Until then words decide less, but do not contradict the order.
- */
-extern bool key_is_learning(const PtSortKey *key);
-
-/*
- * key_failure returns what the key does if a collation contradicts its tables.
- * The caller may set restartable; it may also set full temporarily, to verify
- * the order of words by a source other than the tables that they are made
- * from.
- */
-extern CompareFailure *key_failure(PtSortKey *key);
-
-/*
- * key_form returns how tuples are made from an exact key, or NULL if the key
- * is not exact.
- */
-extern const KeyForm *key_form(const PtSortKey *key);
-
-/*
- * The following functions are for keys that are created learning
- * (key_is_learning).
+ * The following functions are for keys that are created learning.
  *
  * key_can_learn returns true if words can be learned.  Those of bytewise
  * strings always can.  Those of other strings need the tables of the
@@ -165,8 +148,8 @@ extern const KeyForm *key_form(const PtSortKey *key);
  * key_begin_learning makes the key collect a sample of the values whose words
  * are made from then on.  Before, learning costs nothing.
  *
- * key_export appends the sample to 'target', before learning.  key_adopt makes
- * it the sample of another process's key, which then learns the same.
+ * key_adopt makes a sample that text_code_export made in another process the
+ * key's, which then learns the same.
  *
  * key_learn learns from the sample.  That may reduce the number of words.
  *
@@ -178,26 +161,11 @@ extern const KeyForm *key_form(const PtSortKey *key);
  */
 extern bool key_can_learn(PtSortKey *key, bool many);
 extern void key_begin_learning(PtSortKey *key);
-extern void key_export(const PtSortKey *key, StringInfo target);
 extern void key_learn(PtSortKey *key);
 extern void key_adopt(PtSortKey *key, const char *sample, Size length);
 extern bool key_forgo_learning(PtSortKey *key, bool compare);
 
-/* key_has_learned returns true if the key makes words by what was learned. */
-extern bool key_has_learned(const PtSortKey *key);
-
-/*
- * key_limit sets how many bytes the key may use while it learns; what it has
- * learned needs less.  Returns how many of these bytes are used at most.
- */
-extern Size key_limit(PtSortKey *key, Size limit);
-
 /* key_memory returns the bytes that the key uses now. */
 extern Size key_memory(const PtSortKey *key);
-
-/*
- * key_peak_memory returns the maximum memory used during learning, in bytes.
- */
-extern Size key_peak_memory(const PtSortKey *key);
 
 #endif							/* PTSORT_KEY_H */

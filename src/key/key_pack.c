@@ -11,6 +11,7 @@
  */
 #include "compat.h"
 
+#include "access/tupmacs.h"
 #include "key/key_pack.h"
 #include "storage/itemptr.h"
 #include "util.h"
@@ -128,10 +129,15 @@ key_pack_add(KeyPack *pack, FieldKind kind, int column, bool nulls_first,
 	field->flip = field_flip(field);
 	field->at = pack->bits;
 	pack->bits += field->bits;
+	field->within = kind == FIELD_UUID_LOW ? sizeof(uint64) : 0;
 	if (key_pack_has_null_bit(field))
 	{
-		if (nulls_first && pack->bits < KEY_ENTRY_WORDS * 64)
-			pack->not_null[pack->bits / 64] |= key_bit(pack->bits);
+		if (pack->bits < KEY_ENTRY_WORDS * 64)
+		{
+			pack->null_bits[pack->bits / 64] |= key_bit(pack->bits);
+			if (nulls_first)
+				pack->not_null[pack->bits / 64] |= key_bit(pack->bits);
+		}
 		pack->bits++;
 	}
 	pack->nfields++;
@@ -241,22 +247,6 @@ put_null(uint64 *words, const KeyField *field, int end)
 		words[at / 64] ^= key_bit(at);
 }
 
-bool
-key_pack_single(const KeyPack *pack, KeySingle *single)
-{
-	const KeyField *field = &pack->fields[0];
-
-	if (pack->nfields != 1 || field->kind > FIELD_UINT64)
-		return false;
-	memset(single, 0, sizeof(KeySingle));
-	single->bits = field->bits;
-	single->flip = field->flip << (64 - field->bits);
-	single->null_bit[field->bits / 64] = key_bit(field->bits);
-	single->not_null[0] = pack->not_null[0];
-	single->not_null[1] = pack->not_null[1];
-	return true;
-}
-
 void
 key_pack_encode(const KeyPack *pack, const Datum *values, const bool *isnull,
 				uint64 word, int nwords, uint64 *words)
@@ -287,4 +277,117 @@ key_pack_encode(const KeyPack *pack, const Datum *values, const bool *isnull,
 					 field_get(field->kind, values[field->column], word) ^
 					 field->flip, field->bits);
 	}
+}
+
+/*
+ * Find where in a tuple the columns begin that are not null, from 'end' on.
+ * Returns the tuple's size.
+ */
+static Size
+place_columns(TupleDesc desc, const bool *isnull, Size end, Size *starts)
+{
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		if (isnull[i])
+			continue;
+		starts[i] = att_align_nominal(end, att->attalign);
+		end = starts[i] + att->attlen;
+	}
+	return MAXALIGN(end);
+}
+
+void
+key_pack_set_desc(KeyPack *pack, TupleDesc desc, int nwords)
+{
+	const bool	isnull[INDEX_MAX_KEYS] = {false};
+	Size		starts[INDEX_MAX_KEYS] = {0};
+
+	pack->desc = desc;
+	pack->nwords = nwords;
+	pack->size = place_columns(desc, isnull, MAXALIGN(sizeof(IndexTupleData)),
+							   starts);
+	Assert(pack->size + MAXIMUM_ALIGNOF <= KEY_TUPLE_SIZE);
+	for (int i = 0; i < pack->nfields; i++)
+	{
+		KeyField   *field = &pack->fields[i];
+
+		field->offset = starts[field->column] + field->within;
+	}
+}
+
+/* Determine which columns of an entry are null. */
+static void
+find_nulls(const KeyPack *pack, const uint64 *entry, bool *isnull)
+{
+	for (int i = 0; i < pack->nfields; i++)
+	{
+		const KeyField *field = &pack->fields[i];
+		int			at = field->at + field->bits;
+
+		/* a uuid's second field has the null bit, and comes last */
+		isnull[field->column] = ((entry[at / 64] ^ pack->not_null[at / 64]) &
+								 key_bit(at)) != 0;
+	}
+}
+
+/*
+ * Make the tuple of an entry with nulls.  Its columns have other offsets than
+ * in a tuple without nulls.
+ */
+static Size
+tuple_with_nulls(const KeyPack *pack, const uint64 *entry, IndexTuple target)
+{
+	bool		isnull[INDEX_MAX_KEYS] = {false};
+	Size		starts[INDEX_MAX_KEYS] = {0};
+	bits8	   *bitmap = (bits8 *) (target + 1);
+	Size		size;
+
+	find_nulls(pack, entry, isnull);
+	size = place_columns(pack->desc, isnull,
+						 MAXALIGN(sizeof(IndexTupleData) +
+								  sizeof(IndexAttributeBitMapData)), starts);
+	memset(target, 0, size);
+	for (int i = 0; i < pack->desc->natts; i++)
+	{
+		if (!isnull[i])
+			bitmap[i / BITS_PER_BYTE] |= 1 << (i % BITS_PER_BYTE);
+	}
+	for (int i = 0; i < pack->nfields; i++)
+	{
+		const KeyField *field = &pack->fields[i];
+
+		if (!isnull[field->column])
+			key_field_store(field, entry,
+							(char *) target + starts[field->column] +
+							field->within);
+	}
+	target->t_info = (unsigned short) size | INDEX_NULL_MASK;
+	return size;
+}
+
+Size
+key_pack_tuple(const KeyPack *pack, const uint64 *entry, IndexTuple target)
+{
+	if (unlikely(key_pack_has_nulls(pack, pack->nwords, entry)))
+		return tuple_with_nulls(pack, entry, target);
+	memset(target, 0, pack->size);
+	key_pack_fill(pack, entry, target);
+	return pack->size;
+}
+
+Datum
+key_pack_value(const KeyPack *pack, const uint64 *entry, char *space,
+			   bool *isnull)
+{
+	Form_pg_attribute att = TupleDescAttr(pack->desc, 0);
+
+	*isnull = key_pack_has_nulls(pack, pack->nwords, entry);
+	if (unlikely(*isnull))
+		return (Datum) 0;
+	for (int i = 0; i < pack->nfields; i++)
+		key_field_store(&pack->fields[i], entry,
+						space + pack->fields[i].within);
+	return fetch_att(space, att->attbyval, att->attlen);
 }

@@ -12,9 +12,9 @@
  * value in the first word and its null bit in the tail.
  *
  * If every key column is in the pack, the pack is *exact*: the columns can be
- * rebuilt from it (key_form.h).  The last bits of an exact pack may be in the
- * *tail*, the upper bits of the word after the key's words; the lower bits of
- * that word then hold a heap TID.
+ * rebuilt from it.  The last bits of an exact pack may be in the *tail*, the
+ * upper bits of the word after the key's words; the lower bits of that word
+ * then hold a heap TID.
  *
  * An *entry* consists of the words of the key and that word, which completes
  * the index tuple:
@@ -26,6 +26,10 @@
  * of the tuple (PtSortVariant.inline_image).  Recently dead tuples are marked
  * in unique indexes only.  This is the only file that knows the layout.
  *
+ * Loading an index makes one tuple from each entry: a few shifts and stores for
+ * each field, whose place in a tuple without nulls is known.  Tuples with
+ * nulls, whose columns have other offsets, take a slower path.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef PTSORT_KEY_PACK_H
@@ -34,6 +38,8 @@
 #include "compat.h"
 
 #include "access/itup.h"
+#include "access/tupdesc.h"
+#include "port/pg_bswap.h"
 #include "ptsort_variant.h"
 #include "storage/itemptr.h"
 
@@ -143,13 +149,15 @@ key_bit(int at)
 /* One field. */
 typedef struct KeyField
 {
-	FieldKind	kind;
-	int			column;			/* index into values, isnull */
-	int			bits;			/* number of bits of the value */
-	int			at;				/* bit position in the words: see put_bits */
+	uint64		flip;			/* bits to invert for the column's order */
+	uint16		at;				/* bit position in the words: see put_bits */
+	uint16		within;			/* offset in the column, in bytes */
+	uint16		offset;			/* offset in a tuple without nulls, in bytes */
+	uint8		kind;			/* FieldKind */
+	uint8		bits;			/* number of bits of the value */
+	uint8		column;			/* index into values, isnull */
 	bool		nulls_first;
 	bool		reverse;		/* descending */
-	uint64		flip;			/* bits to invert for the column's order */
 } KeyField;
 
 /* Maximum number of fields. */
@@ -160,8 +168,12 @@ typedef struct KeyPack
 {
 	int			nfields;
 	int			bits;			/* number of bits of all fields */
-	uint64		not_null[KEY_ENTRY_WORDS];	/* null bits of a tuple without
-											 * nulls, within the entry */
+	int			nwords;			/* exact pack: words before the tail's */
+	TupleDesc	desc;			/* exact pack: of the tuples that it makes */
+	Size		size;			/* bytes of such a tuple without nulls */
+	uint64		null_bits[KEY_ENTRY_WORDS]; /* the null bits in the entry */
+	uint64		not_null[KEY_ENTRY_WORDS];	/* values of the null bits without
+											 * nulls */
 	KeyField	fields[KEY_PACK_MAX_FIELDS];
 } KeyPack;
 
@@ -204,49 +216,137 @@ key_pack_has_null_bit(const KeyField *field)
 }
 
 /*
- * KeySingle: a pack of one column whose values are passed by value.  This
- * frequent case has functions of its own.
+ * key_pack_set_desc tells an exact pack in 'nwords' words and a tail which
+ * tuples it makes.  It keeps the pointer to 'desc'.  The functions below need
+ * this first.
  */
-typedef struct KeySingle
-{
-	int			bits;			/* number of bits of the value */
-	uint64		flip;			/* bits of the entry's first word to invert */
-	uint64		null_bit[2];	/* the null bit in an entry */
-	uint64		not_null[2];	/* value of the null bit if the column is not
-								 * null */
-} KeySingle;
+extern void key_pack_set_desc(KeyPack *pack, TupleDesc desc, int nwords);
 
 /*
- * key_pack_single fills in a KeySingle.  Returns false if the pack has another
- * form.
+ * key_pack_tuple makes the tuple of an entry in 'target', which has room for
+ * KEY_TUPLE_SIZE bytes, as index_form_tuple() would; the caller sets the heap
+ * TID.  Returns the tuple's size.
  */
-extern bool key_pack_single(const KeyPack *pack, KeySingle *single);
+extern Size key_pack_tuple(const KeyPack *pack, const uint64 *entry,
+						   IndexTuple target);
+
+/* key_pack_has_nulls returns true if a column of the entry is null. */
+static inline bool
+key_pack_has_nulls(const KeyPack *pack, int nwords, const uint64 *entry)
+{
+	uint64		found = 0;
+
+	for (int i = 0; i <= nwords; i++)
+		found |= (entry[i] ^ pack->not_null[i]) & pack->null_bits[i];
+	return found != 0;
+}
+
+/* Store the value of one field of an entry. */
+static inline void
+key_field_store(const KeyField *field, const uint64 *entry, char *target)
+{
+	int			word = field->at / 64;
+	int			shift = field->at % 64;
+	uint64		bits = entry[word] << shift;
+
+	if (shift + field->bits > 64)
+		bits |= entry[word + 1] >> (64 - shift);
+	bits = (bits >> (64 - field->bits)) ^ field->flip;
+	switch ((FieldKind) field->kind)
+	{
+		case FIELD_BOOL:
+		case FIELD_CHAR:
+			*(uint8 *) target = (uint8) bits;
+			break;
+		case FIELD_INT16:
+			*(uint16 *) target = (uint16) bits;
+			break;
+		case FIELD_INT32:
+		case FIELD_UINT32:
+			*(uint32 *) target = (uint32) bits;
+			break;
+		case FIELD_INT64:
+		case FIELD_UINT64:
+			*(uint64 *) target = bits;
+			break;
+		case FIELD_MACADDR:
+			bits = pg_hton64(bits << 16);
+			memcpy(target, &bits, 6);
+			break;
+		case FIELD_MACADDR8:
+		case FIELD_UUID_HIGH:
+		case FIELD_UUID_LOW:
+			bits = pg_hton64(bits);
+			memcpy(target, &bits, 8);
+			break;
+		case FIELD_TID:
+			ItemPointerSet((ItemPointer) target, (BlockNumber) (bits >> 16),
+						   (OffsetNumber) (bits & 0xFFFF));
+			break;
+		case FIELD_WORD:
+		case FIELD_NONE:
+			Assert(false);		/* not in an exact key */
+	}
+}
+
+/*
+ * key_pack_fill is key_pack_tuple for an entry without nulls.  The caller must
+ * zero the tuple's pack->size bytes first.
+ */
+static inline void
+key_pack_fill(const KeyPack *pack, const uint64 *entry, IndexTuple target)
+{
+	target->t_info = (unsigned short) pack->size;
+	for (int i = 0; i < pack->nfields; i++)
+	{
+		const KeyField *field = &pack->fields[i];
+
+		key_field_store(field, entry, (char *) target + field->offset);
+	}
+}
+
+/*
+ * key_pack_value returns the value of an entry whose key is a single column, or
+ * sets *isnull.  A value by reference is stored in 'space', which has
+ * KEY_VALUE_SIZE bytes and maximum alignment.
+ */
+#define KEY_VALUE_SIZE	16
+extern Datum key_pack_value(const KeyPack *pack, const uint64 *entry,
+							char *space, bool *isnull);
+
+/*
+ * key_pack_is_single returns true if the pack has one column, passed by value.
+ * This frequent case has functions of its own.
+ */
+static inline bool
+key_pack_is_single(const KeyPack *pack)
+{
+	return pack->nfields == 1 && pack->fields[0].kind <= FIELD_UINT64;
+}
 
 /* key_single_encode makes the entry of a value that is not null. */
 static inline void
-key_single_encode(const KeySingle *single, Datum value, uint64 *entry)
+key_single_encode(const KeyPack *pack, Datum value, uint64 *entry)
 {
-	entry[0] = (((uint64) value << (64 - single->bits)) ^ single->flip) |
-		single->not_null[0];
-	entry[1] = single->not_null[1];
+	const KeyField *field = &pack->fields[0];
+
+	entry[0] = ((uint64) value ^ field->flip) << (64 - field->bits) |
+		pack->not_null[0];
+	entry[1] = pack->not_null[1];
 }
 
-/* key_single_is_null returns true if the value of the entry is null. */
-static inline bool
-key_single_is_null(const KeySingle *single, const uint64 *entry)
-{
-	return (((entry[0] ^ single->not_null[0]) & single->null_bit[0]) |
-			((entry[1] ^ single->not_null[1]) & single->null_bit[1])) != 0;
-}
-
-/* key_single_value returns the value of an entry that is not null. */
+/* key_single_value returns the value of an entry, or sets *isnull. */
 static inline Datum
-key_single_value(const KeySingle *single, const uint64 *entry)
+key_single_value(const KeyPack *pack, const uint64 *entry, bool *isnull)
 {
-	uint64		bits = (entry[0] ^ single->flip) >> (64 - single->bits);
+	const KeyField *field = &pack->fields[0];
+	uint64		bits = (entry[0] >> (64 - field->bits)) ^ field->flip;
 
+	*isnull = key_pack_has_nulls(pack, 1, entry);
+	if (unlikely(*isnull))
+		return (Datum) 0;
 	/* like fetch_att() */
-	switch (single->bits)
+	switch (field->bits)
 	{
 		case 64:
 			return (Datum) bits;

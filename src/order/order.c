@@ -10,11 +10,10 @@
 #include "order/order.h"
 #include "util.h"
 
-/* order_spot_check: see order.h. */
 bool
 order_spot_check(SortOrder *order, const void *a, const void *b)
 {
-	CompareFailure *failure = key_failure(order->own->key(order->state));
+	CompareFailure *failure = &order->key->failure;
 	int			cmp;
 
 	failure->full = true;
@@ -27,30 +26,30 @@ order_spot_check(SortOrder *order, const void *a, const void *b)
 	return false;
 }
 
-/* order_begin: see order.h. */
 void
 order_begin(SortOrder *order, const PtSortVariant *variant,
-			const SortVariant *own, void *state)
+			const SortVariant *own, PtSortKey *key, void *state)
 {
 	int			ignored = own->head_bytes > 0 ?
 		sizeof(uint64) - own->head_bytes : 0;
-	bool		descending = false;
 
 	order->variant = variant;
 	order->own = own;
+	order->key = key;
 	order->state = state;
 	order->inline_image = variant->inline_image;
 	order->words_decide = own->head_bytes > 0 &&
-		key_words_decide(own->key(state), &order->words_unless);
-	order->has_strings = own->string && own->key &&
-		key_has_string(own->key(state), &descending);
-	order->string_decides = order->has_strings &&
-		key_string_decides(own->key(state));
-	order->string_mask = descending ? PG_UINT64_MAX : 0;
+		key_words_decide(key, &order->words_unless);
+	order->has_strings = own->string && key->string_column >= 0;
+	if (order->has_strings)
+	{
+		order->string_decides = key->string_decides;
+		order->string_mask =
+			key->support[key->string_column].ssup_reverse ? PG_UINT64_MAX : 0;
+	}
 	order->head_mask = PG_UINT64_MAX << (ignored * BITS_PER_BYTE);
 }
 
-/* order_compare_images: see order.h. */
 int
 order_compare_images(const SortOrder *order, const void *a, const void *b)
 {
@@ -64,7 +63,6 @@ order_compare_images(const SortOrder *order, const void *a, const void *b)
 				  order_size(order, a) - sizeof(uint64));
 }
 
-/* order_place: see order.h. */
 uint64
 order_place(const SortOrder *order, const void *image)
 {

@@ -42,6 +42,7 @@ typedef struct SortOrder
 	void	   *state;			/* the variant's state, as in SortHead */
 	const SortVariant *own;		/* the variant if it is ptsort's own, else one
 								 * without any of the extras */
+	PtSortKey  *key;			/* see sort_begin_with; or NULL */
 	int			nwords;			/* 0 to PTSORT_MAX_WORDS; not 0 if inline */
 	bool		inline_image;	/* copy of variant->inline_image */
 	bool		words_decide;	/* tuples with equal words compare equal,
@@ -98,9 +99,9 @@ order_compare_entries(const SortOrder *order, const uint64 *a, const uint64 *b)
 	return (left > right) - (left < right);
 }
 
-/* order_begin fills 'order' from what a sort's variant says of its tuples. */
+/* order_begin fills 'order', which is zero, from what is known of a sort. */
 extern void order_begin(SortOrder *order, const PtSortVariant *variant,
-						const SortVariant *own, void *state);
+						const SortVariant *own, PtSortKey *key, void *state);
 
 /*
  * order_compare_images orders two images by their bytes.  Images with equal

@@ -26,13 +26,12 @@ typedef struct SortVariant
 	PtSortVariant base;			/* must be first */
 
 	/*
-	 * Optional: the key that makes the words and compares tuples.  The sort
-	 * calls 'key' at begin.  If the key is learning, the sort makes it learn,
-	 * within a part of the budget, when enough tuples are put, and then calls
-	 * rekey to make the words (an array of KEY_ENTRY_WORDS) of each tuple put
-	 * before.  rekey runs in a memory context that is reset for each tuple.
+	 * Of sorts with a key (sort_begin_with).  If the key is learning, the
+	 * sort makes it learn, within a part of the budget, when enough tuples
+	 * are put, and then calls rekey to make the words (an array of
+	 * KEY_ENTRY_WORDS) of each tuple put before.  rekey runs in a memory
+	 * context that is reset for each tuple.
 	 */
-	PtSortKey  *(*key) (void *state);
 	void		(*rekey) (const void *tuple, uint64 *words, void *state);
 
 	/*
@@ -45,8 +44,8 @@ typedef struct SortVariant
 
 	/*
 	 * Of flat images, optional: sets *string to the string of the key
-	 * (key_has_string) in a tuple, which is all or a part of the image.
-	 * Returns false if there is none, or none that can be read in place.
+	 * (key_string) in a tuple, which is all or a part of the image.  Returns
+	 * false if there is none, or none that can be read in place.
 	 */
 	bool		(*string) (const void *tuple, KeyString *string, void *state);
 
@@ -98,7 +97,8 @@ typedef struct SortHead
 } SortHead;
 
 /*
- * sort_begin_own is ptsort_begin for one of ptsort's own variants.
+ * sort_begin_own is ptsort_begin for one of ptsort's own variants.  'key' makes
+ * the words and compares tuples; NULL if images are inline.
  *
  * A sort that was made restartable fails instead of raising an error if a
  * collation contradicts its tables (text_compare.h).  sort_failed returns true
@@ -108,8 +108,8 @@ typedef struct SortHead
  * not the result.  sort_contradicted returns the collation for which the sort
  * failed in this process, else InvalidOid.
  */
-extern PtSort *sort_begin_own(const SortVariant *variant, void *state,
-							  int nwords, MemoryContext context,
+extern PtSort *sort_begin_own(const SortVariant *variant, PtSortKey *key,
+							  void *state, int nwords, MemoryContext context,
 							  const PtSortOptions *options);
 extern void sort_make_restartable(PtSort *sort);
 extern bool sort_failed(const PtSort *sort);

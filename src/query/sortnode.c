@@ -416,8 +416,7 @@ ease_merge(PlanState *merge, int nkeys, SortSupport supports,
 	if (!text)
 		return;
 	caller = MemoryContextSwitchTo(merge->state->es_query_cxt);
-	ours = key_support(key_operators(nkeys, lt_operators, collations,
-									 nulls_first));
+	ours = key_operators(nkeys, lt_operators, collations, nulls_first)->support;
 	for (int i = 0; i < nkeys; i++)
 	{
 		AttrNumber	attno = supports[i].ssup_attno;

@@ -79,15 +79,23 @@ bounded_refuses(PtSort *sort, const uint64 *words, const void *tuple)
 }
 
 bool
-bounded_drops_value(PtSort *sort, const Datum *values, const bool *isnull)
+bounded_drops(PtSort *sort, const Datum *values, const bool *isnull)
 {
 	SortOrder  *order = &sort->order;
-	int			cmp;
+	uint64		words[KEY_ENTRY_WORDS];
+	int			cmp = 0;
 
-	if (order->own->compare_values == NULL)
-		return false;
-	order->comparisons++;
-	cmp = order->own->compare_values(values, isnull, sort->last, order->state);
+	if (sort->last_by_words)
+	{
+		key_words(sort->key, values, isnull, words);
+		cmp = order_compare_words(words, sort->last_words, order->nwords);
+	}
+	if (cmp == 0)
+	{
+		order->comparisons++;
+		cmp = order->own->compare_values(values, isnull, sort->last,
+										 order->state);
+	}
 
 	/* unless the sort is stable, bytes decide between equal tuples */
 	if (cmp < 0 || (cmp == 0 && !order->stable))

@@ -58,12 +58,12 @@ learning_begin(PtSort *sort)
 {
 	sort->learn_at = LEARN_TUPLES;
 	sort->in_order = 0;
-	if (sort->key == NULL || !key_is_learning(sort->key))
+	if (sort->key == NULL || !sort->key->learning)
 		return;
 	Assert(sort->order.own->rekey != NULL);
 	sort->learning = true;
-	sort->learning_limit = key_limit(sort->key,
-									 sort->options.budget / LEARNING_PART);
+	sort->key->limit = sort->options.budget / LEARNING_PART;
+	sort->learning_limit = text_code_most_memory(sort->key->limit);
 }
 
 int64
@@ -187,7 +187,7 @@ many_tuples(void)
 bool
 learning_gains(const PtSort *sort)
 {
-	return !sort->learning || key_word_column(sort->key) != 0 ||
+	return !sort->learning || sort->key->word_columns > 1 ||
 		sort->options.expected_tuples >= many_tuples() ||
 		key_can_learn(sort->key, false);
 }
@@ -244,7 +244,7 @@ share_sample(PtSort *sort)
 	{
 		learns = show_sample(sort, size);
 		if (learns)
-			key_export(sort->key, &sample);
+			text_code_export(sort->key->word.code, &sample);
 		shared_publish_learned(shared, &sample);
 	}
 	else
@@ -279,8 +279,9 @@ forgo(PtSort *sort, bool few_keys)
 static void
 note_learning(PtSort *sort)
 {
-	int64		transient = (int64) key_peak_memory(sort->key) -
-		(int64) key_memory(sort->key);
+	const TextCode *code = sort->key->word.code;
+	int64		transient = (int64) text_code_peak_memory(code) -
+		(int64) text_code_memory(code);
 	int64		memory = sort_other_memory(sort) + memsort_used(sort->memsort);
 
 	sort->peak_memory = Max(sort->peak_memory, memory + Max(transient, 0));
@@ -308,10 +309,10 @@ learning_end(PtSort *sort)
 	else
 		again = forgo(sort, few_keys);
 	sort->learning = false;
-	sort->order.words_by_tables = key_is_by_tables(sort->key);
-	if (key_nwords(sort->key) != sort->order.nwords)
+	sort->order.words_by_tables = sort->key->word.ranks != NULL;
+	if (sort->key->nwords != sort->order.nwords)
 	{
-		sort->order.nwords = key_nwords(sort->key);
+		sort->order.nwords = sort->key->nwords;
 		memsort_narrow(sort->memsort);
 	}
 	if (again)

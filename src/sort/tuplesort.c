@@ -140,13 +140,13 @@ void
 sort_make_restartable(PtSort *sort)
 {
 	if (sort->key)
-		key_failure(sort->key)->restartable = true;
+		sort->key->failure.restartable = true;
 }
 
 Oid
 sort_contradicted(const PtSort *sort)
 {
-	return sort->key ? key_failure(sort->key)->collation : InvalidOid;
+	return sort->key ? sort->key->failure.collation : InvalidOid;
 }
 
 bool
@@ -270,8 +270,9 @@ check_options(const PtSortVariant *variant, const PtSortOptions *options,
 
 /* Begin a sort; 'own' has the extras of ptsort's own variants. */
 static PtSort *
-begin(const PtSortVariant *variant, const SortVariant *own, void *state,
-	  int nwords, MemoryContext context, const PtSortOptions *options)
+begin(const PtSortVariant *variant, const SortVariant *own, PtSortKey *key,
+	  void *state, int nwords, MemoryContext context,
+	  const PtSortOptions *options)
 {
 	MemoryContext old;
 	PtSort	   *sort;
@@ -292,14 +293,13 @@ begin(const PtSortVariant *variant, const SortVariant *own, void *state,
 										  ALLOCSET_DEFAULT_INITSIZE,
 										  SORT_BLOCK);
 	old = MemoryContextSwitchTo(sort->context);
-	order_begin(&sort->order, variant, own, state);
+	order_begin(&sort->order, variant, own, key, state);
 	sort->order.nwords = nwords;
 	sort->order.stable = options->stable;
 	sort->order.bounded = options->bound > 0;
 	sort->write_buffer = Min(sort->options.budget / WRITE_BUFFER_PART,
 							 MAX_WRITE_BUFFER);
-	if (own->key)
-		sort->key = own->key(state);
+	sort->key = key;
 	if (options->role == PTSORT_WORKER)
 		shared_join(options->shared, options->participant);
 	if (options->role == PTSORT_SERIAL || options->role == PTSORT_WORKER)
@@ -309,10 +309,10 @@ begin(const PtSortVariant *variant, const SortVariant *own, void *state,
 }
 
 PtSort *
-sort_begin_own(const SortVariant *variant, void *state, int nwords,
-			   MemoryContext context, const PtSortOptions *options)
+sort_begin_own(const SortVariant *variant, PtSortKey *key, void *state,
+			   int nwords, MemoryContext context, const PtSortOptions *options)
 {
-	return begin(&variant->base, variant, state, nwords, context, options);
+	return begin(&variant->base, variant, key, state, nwords, context, options);
 }
 
 PtSort *
@@ -321,7 +321,7 @@ sort_begin(const PtSortVariant *variant, void *state, int nwords,
 {
 	static const SortVariant no_extras = {0};
 
-	return begin(variant, &no_extras, state, nwords, context, options);
+	return begin(variant, &no_extras, NULL, state, nwords, context, options);
 }
 
 /* Prepare to read the only run in both directions; there may be none. */

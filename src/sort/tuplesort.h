@@ -280,33 +280,12 @@ bounded_may_drop(const PtSort *sort)
 }
 
 /*
- * bounded_drops_value is bounded_drops without words, by a comparison.  Unless
- * the sort's last_by_words is true, a comparison is cheaper than making words,
- * so callers make words only for tuples that are not dropped.
+ * bounded_drops: true if a tuple with these values of all key columns is beyond
+ * the bound; the sort counts it as put, and the caller does not put it.  Only
+ * if bounded_may_drop, and if the variant has a key and compare_values.
  */
-extern bool bounded_drops_value(PtSort *sort, const Datum *values,
-								const bool *isnull);
-
-/*
- * bounded_drops: true if a tuple with these words and values is beyond the
- * bound; the sort counts it as put, and the caller does not put it.  Only if
- * bounded_may_drop.  values and isnull are for the variant's compare_values.
- */
-static inline bool
-bounded_drops(PtSort *sort, const uint64 *words, const Datum *values,
-			  const bool *isnull)
-{
-	int			cmp = order_compare_words(words, sort->last_words,
-										  sort->order.nwords);
-
-	if (cmp < 0)
-		return false;
-	if (cmp == 0)
-		return bounded_drops_value(sort, values, isnull);
-	sort->trimmed = true;
-	sort->stats.tuples++;
-	return true;
-}
+extern bool bounded_drops(PtSort *sort, const Datum *values,
+						  const bool *isnull);
 
 /*
  * bounded_cut drops the entries beyond the bound from memory, whose entries are

@@ -48,11 +48,8 @@ typedef struct DatumImage
 typedef struct DatumState
 {
 	PtSortKey  *key;
-	SortSupport support;
-	int			nwords;
 	bool		exact;			/* the key is exact: there are no images */
-	bool		by_value;		/* exact key by value: 'single' is set */
-	KeySingle	single;
+	bool		single;			/* it is, and the type is by value */
 	bool		varlena;		/* values are varlenas, and their own images */
 	int16		typlen;
 	bool		typbyval;
@@ -98,7 +95,7 @@ datum_compare(const void *a, const void *b, void *arg)
 	Datum		right = image_get(state, b, &right_null);
 
 	return ApplySortComparator(left, left_null, right, right_null,
-							   state->support);
+							   state->key->support);
 }
 
 /* Order of a value and an image. */
@@ -111,7 +108,7 @@ datum_compare_values(const Datum *values, const bool *isnull,
 	Datum		right = image_get(state, image, &right_null);
 
 	return ApplySortComparator(values[0], isnull[0], right, right_null,
-							   state->support);
+							   state->key->support);
 }
 
 static bool
@@ -122,12 +119,6 @@ datum_string(const void *image, KeyString *string, void *arg)
 	Datum		value = image_get(state, image, &isnull);
 
 	return !isnull && key_string(state->key, value, string);
-}
-
-static PtSortKey *
-datum_key(void *arg)
-{
-	return ((DatumState *) arg)->key;
 }
 
 static void
@@ -146,7 +137,6 @@ static const SortVariant datum_variant = {
 		.size = datum_size,
 		.compare = datum_compare,
 	},
-	.key = datum_key,
 	.rekey = datum_rekey,
 	.string = datum_string,
 	.compare_values = datum_compare_values,
@@ -182,16 +172,17 @@ variant_begin_datum(Oid type, Oid lt_operator, Oid collation,
 	DatumState *state = palloc0(sizeof(DatumState));
 
 	state->key = key_datum(type, lt_operator, collation, nulls_first);
-	state->support = key_support(state->key);
-	state->nwords = key_nwords(state->key);
-	state->exact = key_is_exact(state->key);
-	state->by_value = key_single(state->key, &state->single);
+	state->exact = state->key->exact;
+	state->single = state->exact && key_pack_is_single(&state->key->pack);
 	get_typlenbyval(type, &state->typlen, &state->typbyval);
 	state->varlena = state->typlen == -1;
 	MemoryContextSwitchTo(caller);
 
-	return sort_begin_own(state->exact ? &exact_variant : &datum_variant,
-						  state, state->nwords, context, options);
+	if (state->exact)
+		return sort_begin_own(&exact_variant, NULL, state, state->key->nwords,
+							  context, options);
+	return sort_begin_own(&datum_variant, state->key, state,
+						  state->key->nwords, context, options);
 }
 
 static inline void
@@ -199,8 +190,8 @@ put_exact(DatumState *state, PtSort *sort, Datum value, bool isnull)
 {
 	uint64		entry[KEY_ENTRY_WORDS];
 
-	if (state->by_value && likely(!isnull))
-		key_single_encode(&state->single, value, entry);
+	if (state->single && likely(!isnull))
+		key_single_encode(&state->key->pack, value, entry);
 	else
 		key_words(state->key, &value, &isnull, entry);
 	sort_put_entry(sort, entry);
@@ -289,18 +280,6 @@ make_image(DatumState *state, PtSort *sort, Datum value, bool isnull)
 	return image;
 }
 
-/* True if a value that has no image yet is beyond the bound. */
-static bool
-is_dropped(DatumState *state, PtSort *sort, Datum value, bool isnull)
-{
-	uint64		words[KEY_ENTRY_WORDS];
-
-	if (!sort->last_by_words)
-		return bounded_drops_value(sort, &value, &isnull);
-	key_words(state->key, &value, &isnull, words);
-	return bounded_drops(sort, words, &value, &isnull);
-}
-
 void
 variant_put_datum(PtSort *sort, Datum value, bool isnull)
 {
@@ -308,7 +287,7 @@ variant_put_datum(PtSort *sort, Datum value, bool isnull)
 
 	if (state->exact)
 		put_exact(state, sort, value, isnull);
-	else if (bounded_may_drop(sort) && is_dropped(state, sort, value, isnull))
+	else if (bounded_may_drop(sort) && bounded_drops(sort, &value, &isnull))
 		return;
 	else if (!state->varlena)
 		commit_image(state, sort, make_image(state, sort, value, isnull));
@@ -327,13 +306,11 @@ get_exact(DatumState *state, PtSort *sort, bool forward, Datum *value,
 
 	if (entry == NULL)
 		return false;
-	if (state->by_value && likely(!key_single_is_null(&state->single, entry)))
-	{
-		*value = key_single_value(&state->single, entry);
-		*isnull = false;
-	}
+	if (state->single)
+		*value = key_single_value(&state->key->pack, entry, isnull);
 	else
-		*value = key_value(state->key, entry, (char *) state->space, isnull);
+		*value = key_pack_value(&state->key->pack, entry,
+								(char *) state->space, isnull);
 	return true;
 }
 

@@ -90,7 +90,7 @@ heap_compare_keys(const void *a, const void *b, void *arg)
 {
 	HeapSort   *state = arg;
 	const AttrNumber *attnums = state->info->ii_IndexAttrNumbers;
-	SortSupport support = key_support(state->key);
+	SortSupport support = state->key->support;
 	HeapTupleData left;
 	HeapTupleData right;
 	Datum		left_values[INDEX_MAX_KEYS];
@@ -153,7 +153,7 @@ static bool
 heap_string(const void *image, KeyString *string, void *arg)
 {
 	HeapSort   *state = arg;
-	int			column = key_string_column(state->key);
+	int			column = state->key->string_column;
 	HeapTupleData tuple;
 	bool		isnull;
 	Datum		value;
@@ -166,12 +166,6 @@ heap_string(const void *image, KeyString *string, void *arg)
 	return !isnull && key_string(state->key, value, string);
 }
 
-static PtSortKey *
-heap_key(void *arg)
-{
-	return ((HeapSort *) arg)->key;
-}
-
 /* Make the words of a tuple. */
 static void
 make_words(HeapSort *state, HeapTuple tuple, uint64 *words)
@@ -179,22 +173,20 @@ make_words(HeapSort *state, HeapTuple tuple, uint64 *words)
 	Datum		values[INDEX_MAX_KEYS];
 	bool		isnull[INDEX_MAX_KEYS];
 
-	if (key_nwords(state->key) == 0)
-		return;
-	if (state->estate)
+	if (state->estate && state->key->nwords > 0)
 	{
 		ResetPerTupleExprContext(state->estate);
 		evaluate(state, tuple, values, isnull);
 	}
 	else
 	{
-		for (int i = 0; i < state->nkeys; i++)
+		for (int i = 0; i < state->key->word_columns; i++)
 			values[i] = heap_getattr(tuple, state->info->ii_IndexAttrNumbers[i],
 									 state->desc, &isnull[i]);
 	}
 	key_words(state->key, values, isnull, words);
 	if (state->tid_in_words)
-		key_entry_set_tuple(words, key_nwords(state->key), &tuple->t_self,
+		key_entry_set_tuple(words, state->key->nwords, &tuple->t_self,
 							false);
 }
 
@@ -213,7 +205,6 @@ static const SortVariant heap_variant = {
 		.size = heap_size,
 		.compare = heap_compare,
 	},
-	.key = heap_key,
 	.rekey = heap_rekey,
 	.string = heap_string,
 	.compare_keys = heap_compare_keys,
@@ -274,15 +265,16 @@ variant_begin_heap(TupleDesc desc, Relation index,
 		state->slot = MakeSingleTupleTableSlot(state->desc, &TTSOpsHeapTuple);
 		GetPerTupleExprContext(state->estate)->ecxt_scantuple = state->slot;
 	}
-	nwords = key_nwords(state->key);
-	state->tid_in_words = key_is_exact(state->key) &&
+	nwords = state->key->nwords;
+	state->tid_in_words = state->key->exact &&
 		nwords < PTSORT_MAX_WORDS;
 	if (state->tid_in_words)
 	{
 		nwords++;
 		state->decided = state->nkeys;
 	}
-	sort = sort_begin_own(&heap_variant, state, nwords, context, options);
+	sort = sort_begin_own(&heap_variant, state->key, state, nwords, context,
+						  options);
 	MemoryContextSwitchTo(old);
 	return sort;
 }

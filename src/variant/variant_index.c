@@ -222,30 +222,16 @@ index_last_word(const void *tuple)
 	return pt_tid_word(&((const IndexTupleData *) tuple)->t_tid);
 }
 
-static PtSortKey *
-index_key(void *arg)
-{
-	return ((IndexSort *) arg)->key;
-}
-
 static void
 index_rekey(const void *tuple, uint64 *words, void *arg)
 {
 	IndexSort  *state = arg;
 	Datum		values[INDEX_MAX_KEYS];
 	bool		isnull[INDEX_MAX_KEYS];
-	int			column = key_word_column(state->key);
 
-	if (column >= 0)
-	{
-		bool		null;
-		Datum		value = index_getattr((IndexTuple) tuple, column + 1,
-										  state->desc, &null);
-
-		key_value_words(state->key, value, null, words);
-		return;
-	}
-	index_deform_tuple((IndexTuple) tuple, state->desc, values, isnull);
+	for (int i = 0; i < state->key->word_columns; i++)
+		values[i] = index_getattr((IndexTuple) tuple, i + 1, state->desc,
+								  &isnull[i]);
 	key_words(state->key, values, isnull, words);
 }
 
@@ -270,7 +256,6 @@ static const SortVariant index_variant = {
 		.size = index_size,
 		.compare = index_compare,
 	},
-	.key = index_key,
 	.rekey = index_rekey,
 	.string = index_string,
 	.same_key = index_same_key,
@@ -287,7 +272,6 @@ static const SortVariant index_unique_variant = {
 		.compare = unique_compare,
 		.same_slice = unique_same_slice,
 	},
-	.key = index_key,
 	.rekey = index_rekey,
 	.string = index_string,
 	.has_postponed = index_has_postponed,
@@ -307,7 +291,7 @@ exact_same_slice(const uint64 *a, const uint64 *b, void *arg)
 		return false;
 	if (state->nulls_not_distinct)
 		return true;
-	key_tuple(state->key, a, state->scratch);
+	key_pack_tuple(&state->key->pack, a, state->scratch);
 	return !IndexTupleHasNulls(state->scratch);
 }
 
@@ -322,7 +306,7 @@ exact_check_equal(const uint64 *a, const uint64 *b, void *arg)
 		key_entry_is_dead(b, state->nwords) ||
 		!exact_same_slice(a, b, arg))
 		return;
-	key_tuple(state->key, a, state->scratch);
+	key_pack_tuple(&state->key->pack, a, state->scratch);
 	raise_duplicate(state, state->scratch);
 }
 
@@ -354,17 +338,17 @@ make_state(Relation heap, Relation index, PtSortKey *key)
 	state->index = index;
 	state->desc = RelationGetDescr(index);
 	state->key = key;
-	state->nkeys = key_ncolumns(key);
-	state->string_attno = key_string_column(key) + 1;
-	state->support = key_support(key);
-	state->nwords = key_nwords(key);
+	state->nkeys = key->ncolumns;
+	state->string_attno = key->string_column + 1;
+	state->support = key->support;
+	state->nwords = key->nwords;
 	state->only_varlena = state->desc->natts == 1 &&
 		TupleDescAttr(state->desc, 0)->attlen == -1 &&
-		key_word_column(key) == 0;
+		key->nwords > 0 && key->pack.nfields == 0;
 	state->put_context = AllocSetContextCreate(CurrentMemoryContext,
 											   "ptsort put",
 											   ALLOCSET_SMALL_SIZES);
-	/* both its writers, variant_form_small and key_tuple, stay within */
+	/* both its writers, variant_form_small and key_pack_tuple, stay within */
 	StaticAssertStmt(KEY_TUPLE_SIZE <= VARIANT_FORM_ROOM,
 					 "an exact key's tuple must fit the scratch");
 	state->scratch = palloc0(VARIANT_FORM_ROOM);
@@ -392,12 +376,13 @@ variant_begin_index(Relation heap, Relation index, bool unique,
 	state->unique = unique;
 	state->nulls_not_distinct = nulls_not_distinct;
 	/* Inline images cannot be read backward. */
-	state->exact = key_is_exact(state->key) && !options->random_access;
+	state->exact = state->key->exact && !options->random_access;
 	if (unique && !state->exact)
 		state->live = palloc(INDEX_SIZE_MASK + 1);
 	if (state->exact)
 		variant = unique ? &exact_unique_variant : &exact_variant;
-	sort = sort_begin_own(variant, state, state->nwords, context, options);
+	sort = sort_begin_own(variant, state->exact ? NULL : state->key, state,
+						  state->nwords, context, options);
 	MemoryContextSwitchTo(old);
 	return sort;
 }
@@ -629,7 +614,7 @@ get_exact(IndexSort *state, PtSort *sort, bool forward)
 		return NULL;
 	if (state->unique)
 		watch_entries(state, entry, 1);
-	key_tuple(state->key, entry, state->scratch);
+	key_pack_tuple(&state->key->pack, entry, state->scratch);
 	key_entry_tid(entry, state->nwords, &state->scratch->t_tid);
 	return state->scratch;
 }

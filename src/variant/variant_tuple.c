@@ -47,18 +47,19 @@
 typedef struct TupleState
 {
 	PtSortKey  *key;
-	SortSupport support;
 	TupleDesc	desc;
 	int			nkeys;
 	int			decided;		/* number of leading keys that equal words
 								 * decide */
 	AttrNumber *attnums;
-	AttrNumber	last_attnum;	/* the largest of attnums */
 	bool		first_by_value; /* the first key column is by value */
-	bool		direct;			/* only columns of fixed length precede the
-								 * key columns */
 	const char *row_before;		/* address of the row put last */
-	Datum	   *values;			/* values of the tuple being put */
+
+	/* The values of the tuple being put: those of the words; if bound, all. */
+	int			nvalues;
+	AttrNumber	last_attnum;	/* the largest of their attnums */
+	bool		direct;			/* only columns of fixed length precede them */
+	Datum	   *values;
 	bool	   *isnull;
 } TupleState;
 
@@ -154,7 +155,7 @@ tuple_compare(const void *a, const void *b, void *arg)
 			is_same_value(state, i, left, right))
 			continue;
 		result = ApplySortComparator(left, left_null, right, right_null,
-									 &state->support[i]);
+									 &state->key->support[i]);
 	}
 	return result;
 }
@@ -173,7 +174,7 @@ tuple_compare_values(const Datum *values, const bool *isnull,
 		Datum		right = image_value(state, tuple, i, &right_null);
 
 		result = ApplySortComparator(values[i], isnull[i], right, right_null,
-									 &state->support[i]);
+									 &state->key->support[i]);
 	}
 	return result;
 }
@@ -183,42 +184,20 @@ tuple_string(const void *tuple, KeyString *string, void *arg)
 {
 	const TupleState *state = arg;
 	bool		isnull;
-	Datum		value = image_value(state, tuple, key_string_column(state->key),
+	Datum		value = image_value(state, tuple, state->key->string_column,
 									&isnull);
 
 	return !isnull && key_string(state->key, value, string);
 }
 
-static PtSortKey *
-tuple_key(void *arg)
-{
-	return ((TupleState *) arg)->key;
-}
-
-/* Get the values of the key columns of a tuple. */
-static inline void
-tuple_values(TupleState *state, HeapTuple tuple)
-{
-	for (int i = 0; i < state->nkeys; i++)
-		state->values[i] = heap_getattr(tuple, state->attnums[i], state->desc,
-										&state->isnull[i]);
-}
-
-/* Compute the words of a tuple from its key columns. */
-static inline void
-tuple_words(TupleState *state, const void *tuple, uint64 *words)
-{
-	HeapTupleData heap_tuple;
-
-	as_heap_tuple(&heap_tuple, tuple);
-	tuple_values(state, &heap_tuple);
-	key_words(state->key, state->values, state->isnull, words);
-}
-
 static void
 tuple_rekey(const void *tuple, uint64 *words, void *arg)
 {
-	tuple_words((TupleState *) arg, tuple, words);
+	TupleState *state = (TupleState *) arg;
+
+	for (int i = 0; i < state->key->word_columns; i++)
+		state->values[i] = image_value(state, tuple, i, &state->isnull[i]);
+	key_words(state->key, state->values, state->isnull, words);
 }
 
 static const SortVariant tuple_variant = {
@@ -227,7 +206,6 @@ static const SortVariant tuple_variant = {
 		.size = tuple_size,
 		.compare = tuple_compare,
 	},
-	.key = tuple_key,
 	.rekey = tuple_rekey,
 	.string = tuple_string,
 	.compare_values = tuple_compare_values,
@@ -235,11 +213,12 @@ static const SortVariant tuple_variant = {
 	.head_bytes = sizeof(((MinimalTuple) NULL)->t_len),
 };
 
-/* Find out how far tuples must be deformed to get the key columns. */
+/* Find out how far tuples must be deformed to get the values for a put. */
 static void
-find_keys(TupleState *state)
+find_keys(TupleState *state, bool bound)
 {
-	for (int i = 0; i < state->nkeys; i++)
+	state->nvalues = bound ? state->nkeys : Max(state->key->word_columns, 1);
+	for (int i = 0; i < state->nvalues; i++)
 		state->last_attnum = Max(state->last_attnum, state->attnums[i]);
 	state->direct = true;
 	for (int i = 0; i < state->last_attnum - 1; i++)
@@ -267,7 +246,6 @@ variant_begin_tuple(TupleDesc desc, int nkeys, const AttrNumber *attnums,
 					 errmsg("column %d cannot be a sort key of a tuple of %d columns",
 							attnums[i], desc->natts)));
 	}
-	state->support = key_support(state->key);
 	state->decided = key_decided_columns(state->key);
 	state->desc = CreateTupleDescCopyConstr(desc);
 	state->nkeys = nkeys;
@@ -275,20 +253,21 @@ variant_begin_tuple(TupleDesc desc, int nkeys, const AttrNumber *attnums,
 	memcpy(state->attnums, attnums, nkeys * sizeof(AttrNumber));
 	state->values = palloc(nkeys * sizeof(Datum));
 	state->isnull = palloc(nkeys * sizeof(bool));
-	find_keys(state);
+	find_keys(state, options->bound > 0);
 	state->first_by_value = TupleDescAttr(desc, attnums[0] - 1)->attbyval;
 	MemoryContextSwitchTo(caller);
 
-	return sort_begin_own(&tuple_variant, state, key_nwords(state->key),
-						  context, options);
+	return sort_begin_own(&tuple_variant, state->key, state,
+						  state->key->nwords, context, options);
 }
 
+/* Get the values for a put from a tuple. */
 static inline void
-clean_header(MinimalTuple tuple)
+tuple_values(TupleState *state, HeapTuple tuple)
 {
-	memset(tuple->mt_padding, 0, sizeof(tuple->mt_padding));
-	tuple->t_infomask &= VALUE_INFOMASK;
-	tuple->t_infomask2 &= VALUE_INFOMASK2;
+	for (int i = 0; i < state->nvalues; i++)
+		state->values[i] = heap_getattr(tuple, state->attnums[i], state->desc,
+										&state->isnull[i]);
 }
 
 /* Returns the heap tuple of the slot, NULL if it has none. */
@@ -300,7 +279,7 @@ slot_heap_tuple(TupleTableSlot *slot)
 	return NULL;
 }
 
-/* Get the values of the key columns of a slot. */
+/* Get the values for a put from a slot. */
 static inline void
 slot_values(TupleState *state, TupleTableSlot *slot)
 {
@@ -311,7 +290,7 @@ slot_values(TupleState *state, TupleTableSlot *slot)
 	else
 	{
 		slot_getsomeattrs(slot, state->last_attnum);
-		for (int i = 0; i < state->nkeys; i++)
+		for (int i = 0; i < state->nvalues; i++)
 		{
 			state->values[i] = slot->tts_values[state->attnums[i] - 1];
 			state->isnull[i] = slot->tts_isnull[state->attnums[i] - 1];
@@ -319,55 +298,53 @@ slot_values(TupleState *state, TupleTableSlot *slot)
 	}
 }
 
-/* Get the values of the key columns of a slot, and make their words. */
-static inline void
-slot_words(TupleState *state, TupleTableSlot *slot, uint64 *words)
+/*
+ * Copy a minimal tuple, which may be the end of a heap tuple, into the sort.
+ * The caller then gets the values for the put: making room may use others.
+ */
+static inline MinimalTuple
+copy_tuple(PtSort *sort, const void *tuple, Size size)
 {
-	slot_values(state, slot);
+	MinimalTuple place = sort_place(sort, size);
+
+	memcpy(place, tuple, size);
+	place->t_len = size;
+	memset(place->mt_padding, 0, sizeof(place->mt_padding));
+	place->t_infomask &= VALUE_INFOMASK;
+	place->t_infomask2 &= VALUE_INFOMASK2;
+	return place;
+}
+
+/*
+ * Add the tuple in the reserved place.  The values for the put point into a
+ * tuple like it, which begins at 'start'.
+ */
+static inline void
+add_tuple(PtSort *sort, TupleState *state, MinimalTuple place,
+		  const char *start)
+{
+	uint64		words[KEY_ENTRY_WORDS];
+
 	key_words(state->key, state->values, state->isnull, words);
+	keep_first(state, place, start);
+	sort_add(sort, words);
 }
 
 void
 variant_put_tuple(PtSort *sort, MinimalTuple tuple)
 {
 	TupleState *state = sort_state(sort, &tuple_variant.base);
-	MinimalTuple place = sort_place(sort, tuple->t_len);
-	uint64		words[KEY_ENTRY_WORDS];
+	MinimalTuple place = copy_tuple(sort, tuple, tuple->t_len);
 	HeapTupleData heap_tuple;
 
-	memcpy(place, tuple, tuple->t_len);
-	clean_header(place);
 	as_heap_tuple(&heap_tuple, place);
 	tuple_values(state, &heap_tuple);
-	key_words(state->key, state->values, state->isnull, words);
-	keep_first(state, place, (char *) heap_tuple.t_data);
-	sort_add(sort, words);
-}
-
-/*
- * Put the heap tuple of a slot: its end is a minimal tuple, except for t_len.
- * If 'known' is true its words are in 'words'.
- */
-static inline void
-put_heap_tuple(PtSort *sort, TupleState *state, TupleTableSlot *slot,
-			   HeapTuple tuple, uint64 *words, bool known)
-{
-	Size		size = tuple->t_len - MINIMAL_TUPLE_OFFSET;
-	MinimalTuple place = sort_place(sort, size);
-
-	memcpy(place, (char *) tuple->t_data + MINIMAL_TUPLE_OFFSET, size);
-	place->t_len = size;
-	clean_header(place);
-	if (!known)
-		slot_words(state, slot, words);
-	keep_first(state, place, (char *) tuple->t_data);
-	sort_add(sort, words);
+	add_tuple(sort, state, place, (char *) heap_tuple.t_data);
 }
 
 /* Put the values of a slot, by forming a minimal tuple in place. */
 static void
-put_values(PtSort *sort, TupleState *state, TupleTableSlot *slot,
-		   uint64 *words, bool known)
+put_values(PtSort *sort, TupleState *state, TupleTableSlot *slot)
 {
 	TupleDesc	desc = slot->tts_tupleDescriptor;
 	bool		hasnull = memchr(slot->tts_isnull, true, desc->natts) != NULL;
@@ -377,6 +354,7 @@ put_values(PtSort *sort, TupleState *state, TupleTableSlot *slot,
 												   slot->tts_isnull);
 	MinimalTuple place;
 	HeapTupleData heap_tuple;
+	uint64		words[KEY_ENTRY_WORDS];
 
 	if (desc->natts > MaxTupleAttributeNumber)
 		ereport(ERROR,
@@ -392,38 +370,14 @@ put_values(PtSort *sort, TupleState *state, TupleTableSlot *slot,
 	heap_fill_tuple(desc, slot->tts_values, slot->tts_isnull,
 					(char *) place + hoff, data_size, &place->t_infomask,
 					hasnull ? place->t_bits : NULL);
-	if (!known)
-		slot_words(state, slot, words);
+	slot_values(state, slot);
+	key_words(state->key, state->values, state->isnull, words);
 	as_heap_tuple(&heap_tuple, place);
 	if (!state->first_by_value)
 		state->values[0] = heap_getattr(&heap_tuple, state->attnums[0], desc,
 										&state->isnull[0]);
 	keep_first(state, place, (char *) heap_tuple.t_data);
 	sort_add(sort, words);
-}
-
-/* Put the tuple of a slot.  If 'known' is true its words are in 'words'. */
-static inline void
-put_slot(PtSort *sort, TupleState *state, TupleTableSlot *slot, uint64 *words,
-		 bool known)
-{
-	HeapTuple	heap_tuple = slot_heap_tuple(slot);
-	MinimalTuple tuple;
-
-	if (heap_tuple != NULL)
-		put_heap_tuple(sort, state, slot, heap_tuple, words, known);
-	else if (slot->tts_nvalid == slot->tts_tupleDescriptor->natts &&
-			 !TTS_IS_MINIMALTUPLE(slot))
-		put_values(sort, state, slot, words, known);
-	else if (slot->tts_ops->get_minimal_tuple != NULL)
-		variant_put_tuple(sort, slot->tts_ops->get_minimal_tuple(slot));
-	else
-	{
-		/* the slot of another table access method */
-		tuple = ExecCopySlotMinimalTuple(slot);
-		variant_put_tuple(sort, tuple);
-		heap_free_minimal_tuple(tuple);
-	}
 }
 
 /* Prefetch a row that may be put soon. */
@@ -442,38 +396,47 @@ prefetch_rows(TupleState *state, const HeapTupleData *tuple)
 	}
 }
 
-/*
- * Put the tuple of a slot, or drop it without a copy if it is beyond the bound.
- */
-static void
-put_within_bound(PtSort *sort, TupleState *state, TupleTableSlot *slot)
+/* True if the tuple of a slot is beyond the bound. */
+static bool
+is_dropped(PtSort *sort, TupleState *state, TupleTableSlot *slot)
 {
-	uint64		words[KEY_ENTRY_WORDS];
 	HeapTuple	tuple = slot_heap_tuple(slot);
 
 	if (tuple != NULL)
 		prefetch_rows(state, tuple);
 	slot_values(state, slot);
-	if (!sort->last_by_words &&
-		bounded_drops_value(sort, state->values, state->isnull))
-		return;
-	key_words(state->key, state->values, state->isnull, words);
-	if (sort->last_by_words &&
-		bounded_drops(sort, words, state->values, state->isnull))
-		return;
-	put_slot(sort, state, slot, words, true);
+	return bounded_drops(sort, state->values, state->isnull);
 }
 
 void
 variant_put_slot(PtSort *sort, TupleTableSlot *slot)
 {
 	TupleState *state = sort_state(sort, &tuple_variant.base);
-	uint64		words[KEY_ENTRY_WORDS];
+	HeapTuple	heap_tuple = slot_heap_tuple(slot);
+	MinimalTuple tuple;
 
-	if (bounded_may_drop(sort))
-		put_within_bound(sort, state, slot);
+	if (bounded_may_drop(sort) && is_dropped(sort, state, slot))
+		return;
+	if (heap_tuple != NULL)
+	{
+		tuple = copy_tuple(sort, (char *) heap_tuple->t_data +
+						   MINIMAL_TUPLE_OFFSET,
+						   heap_tuple->t_len - MINIMAL_TUPLE_OFFSET);
+		slot_values(state, slot);
+		add_tuple(sort, state, tuple, (char *) heap_tuple->t_data);
+	}
+	else if (slot->tts_nvalid == slot->tts_tupleDescriptor->natts &&
+			 !TTS_IS_MINIMALTUPLE(slot))
+		put_values(sort, state, slot);
+	else if (slot->tts_ops->get_minimal_tuple != NULL)
+		variant_put_tuple(sort, slot->tts_ops->get_minimal_tuple(slot));
 	else
-		put_slot(sort, state, slot, words, false);
+	{
+		/* the slot of another table access method */
+		tuple = ExecCopySlotMinimalTuple(slot);
+		variant_put_tuple(sort, tuple);
+		heap_free_minimal_tuple(tuple);
+	}
 }
 
 MinimalTuple
