@@ -112,27 +112,27 @@ DATA = $(wildcard ptsort--*.sql)
 # In layer order, bottom to top: a file includes only headers of files before it.
 # src/ itself holds what lies beneath all folders.
 LAYERS = \
-	util fault stamp segment debug \
+	util stamp segment debug \
 	$(addprefix text/, \
-		text_table text_pass text_icu text_unit text_rank text_sample text_model text_symbol text_memo text_code text_compare) \
+		text_table text_pass text_icu text_unit text_rank text_model text_symbol text_code) \
 	$(addprefix key/, \
 		key_pack key_column key) \
 	$(addprefix order/, \
 		sortextras order) \
 	$(addprefix tape/, \
-		tapefile tape frame run splice) \
+		tape frame run splice) \
 	$(addprefix memory/, \
 		radix tournament tiesort bytesort entrysort memsort) \
 	$(addprefix sort/, \
-		merge slices shared sortstate bounded sortruns sortread learning sortput tuplesort) \
+		merge shared tuplesort slices bounded sortruns sortread learning sortput) \
 	$(addprefix variant/, \
 		variants variant_form variant_index variant_heap variant_datum variant_tuple) \
 	$(addprefix team/, \
 		heapcolumns heapread heapjudge heapscan request team parallel build) \
 	$(addprefix btree/, \
-		btpage btentry btwrite btload btreport siblings btbuild) \
+		btpage btwrite btload btreport btbuild siblings) \
 	$(addprefix copy/, \
-		copyscan copywrite tablecopy) \
+		copy copyscan copywrite tablecopy) \
 	$(addprefix query/, \
 		sortreport sortnode) \
 	$(addprefix hook/, \

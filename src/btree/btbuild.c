@@ -8,14 +8,12 @@
  * workers loads one slice that has everything.  The sort checks uniqueness, the
  * loader the size of tuples, so errors are raised there.
  *
- * The scan may also put tuples into a sort for each sibling (siblings.h).  The
+ * The scan may also put tuples into a sort for each sibling (btbuild.h).  The
  * leader makes siblings of the candidates in the request if there are workers.
  * Or the build has no scan, because its own runs wait.
  *
  * If a collation contradicts its own tables, the sort fails.  Then the leader
  * empties the index again, and the build starts over without the tables.
- *
- * This file also logs what happens and keeps it for ptsort_last_build().
  *
  *-------------------------------------------------------------------------
  */
@@ -27,10 +25,9 @@
 #include "catalog/index.h"
 #include "catalog/storage.h"
 #include "commands/progress.h"
-#include "fault.h"
+#include "debug.h"
 #include "miscadmin.h"
 #include "pgstat.h"
-#include "sort/sortread.h"
 #include "sort/tuplesort.h"
 #include "storage/bufmgr.h"
 #include "team/build.h"
@@ -147,7 +144,7 @@ btbuild_perform_siblings(Team *team)
 	for (int i = 0; i < self->nsiblings; i++)
 	{
 		fault_point("build: sort of sibling");
-		/* it also announces the outcome, which siblings_keep reads */
+		/* it also announces whether it failed, for siblings_keep */
 		sort_perform(self->siblings[i].sort);
 		sort_end(self->siblings[i].sort);
 	}
@@ -206,20 +203,21 @@ say_start(const BtBuild *self)
 }
 
 static void
-say_end(const BtBuild *self, const BtBuildReport *report, double elapsed_ms)
+say_end(const BtBuild *self, double elapsed_ms)
 {
+	const Team *team = &self->base.team;
 	int64		runs = 0;
 	int64		temp_bytes = 0;
 
-	for (int i = 0; i < report->nparticipants; i++)
+	for (int i = 0; i <= team->launched; i++)
 	{
-		runs += report->participants[i].build.sort.runs;
-		temp_bytes += report->participants[i].build.sort.temp_bytes;
+		runs += team->slots[i].stats.sort.runs;
+		temp_bytes += team->slots[i].stats.sort.temp_bytes;
 	}
 	ereport(btreport_log_level(),
 			(errmsg("ptsort: built index \"%s\": %s, %.0f tuples, %.1f ms, runs: %lld, temporary files: %lld kB",
 					RelationGetRelationName(self->base.index),
-					btreport_count(&self->base.team),
+					btreport_count(team),
 					self->base.index_tuples, elapsed_ms, (long long) runs,
 					(long long) (temp_bytes + 1023) / 1024)));
 }
@@ -267,39 +265,48 @@ btbuild_close(Team *team)
 	build_close(team);
 }
 
+/* Begin the sort of an index; btbuild_build starts over if it fails. */
+static PtSort *
+begin_sort(const BtBuild *self, Relation index, const IndexInfo *index_info,
+		   const PtSortOptions *options)
+{
+	PtSort	   *sort = variant_begin_index(self->base.heap, index,
+										   index_info->ii_Unique,
+										   index_info->ii_NullsNotDistinct,
+										   options);
+
+	sort_make_restartable(sort);
+	return sort;
+}
+
 /*
  * The number of participants is known when the leader begins its first sort,
  * so the start line is logged then.
  */
 static PtSort *
-btbuild_begin(Team *team, const SortOptions *options)
+btbuild_begin(Team *team, const PtSortOptions *options)
 {
 	BtBuild    *self = (BtBuild *) team;
-	const Build *build = &self->base;
 
 	if (team->is_leader && !self->started)
 	{
 		say_start(self);
 		self->started = true;
 	}
-	return variant_begin_index_with(build->heap, build->index,
-									build->index_info->ii_Unique,
-									build->index_info->ii_NullsNotDistinct,
-									options);
+	return begin_sort(self, self->base.index, self->base.index_info, options);
 }
 
 /* Begin the sort of a sibling. */
 static PtSort *
 begin_sibling(const BtBuild *self, const Sibling *sibling)
 {
-	SortOptions options = team_options(&self->base.team, PTSORT_WORKER,
-									   siblings_sorts(sibling->segment));
+	PtSortOptions options = team_options(&self->base.team, PTSORT_WORKER,
+										 siblings_sorts(sibling->segment));
+	PtSort	   *sort = begin_sort(self, sibling->index, sibling->index_info,
+								  &options);
 
-	options.postpone = true;
-	return variant_begin_index_with(self->base.heap, sibling->index,
-									sibling->index_info->ii_Unique,
-									sibling->index_info->ii_NullsNotDistinct,
-									&options);
+	variant_postpone_errors(sort);
+	return sort;
 }
 
 /* IndexBuildCallback: put a tuple of the table into a sort. */
@@ -360,16 +367,13 @@ static void
 load_tuples(const Team *team, BtLoad *load)
 {
 	IndexTuple	itup;
-	int			unreported = 0;
+	uint32		n = 0;
 
 	while ((itup = variant_get_index(team->sort, true)) != NULL)
 	{
 		btload_add(load, itup);
-		if (++unreported == BTREPORT_STEP)
-		{
+		if (++n % BTREPORT_STEP == 0)
 			report_tuples(team, load);
-			unreported = 0;
-		}
 	}
 	report_tuples(team, load);
 }
@@ -407,36 +411,15 @@ static void
 btbuild_load(Team *team)
 {
 	BtBuild    *self = (BtBuild *) team;
-	BtLoad	   *load;
-	PtSortStats stats;
-	SortOutcome outcome = {0};
+	BtLoad	   *load = btload_begin(&self->base);
 	int			slice;
 
-	sort_stats(team->sort, &stats);
-	load = btload_begin(team->shared, team->participant, self->base.heap,
-						self->base.index, team_fileset(team), stats.tuples);
-	while (!outcome.failed && sort_next_slice(team->sort, &slice))
-	{
+	while (!sort_failed(team->sort) && sort_next_slice(team->sort, &slice))
 		load_slice(team, load, slice);
-		sort_outcome(team->sort, &outcome);
-	}
 	if (team->is_leader)
 		self->load = load;
 	else
-		btload_end(load);
-}
-
-static Size
-btbuild_shared_size(Team *team, int processes, int slices)
-{
-	return btload_estimate(processes, slices);
-}
-
-static void
-btbuild_shared_init(Team *team, int processes, int slices)
-{
-	btload_init_shared(team->shared, ((Build *) team)->index, processes,
-					   slices);
+		team->slot->pages = btload_end(load);
 }
 
 static const TeamKind btbuild_kind = {
@@ -447,8 +430,8 @@ static const TeamKind btbuild_kind = {
 	.fill = btbuild_fill,
 	.perform_others = btbuild_perform_siblings,
 	.read = btbuild_load,
-	.shared_size = btbuild_shared_size,
-	.shared_init = btbuild_shared_init,
+	.shared_size = btload_shared_size,
+	.shared_init = btload_shared_init,
 	.enter_phase = build_enter_phase
 };
 
@@ -466,33 +449,34 @@ ptsort_btbuild_worker_main(dsm_segment *segment, shm_toc *toc)
  */
 
 /*
- * Scan, sort and load.  Returns false, with *outcome, if a sort failed; then
- * the load must be undone.
+ * Scan, sort and load.  Returns the collation for which a sort failed; then the
+ * load must be undone.
  */
-static bool
-run_build(BtBuild *self, SortOutcome *outcome)
+static Oid
+run_build(BtBuild *self)
 {
 	Build	   *build = &self->base;
 	Team	   *team = &build->team;
 	const WaitingRuns *runs = self->request->runs;
+	Oid			contradicted;
 
-	siblings_describe(&self->described, build->heap, InvalidOid);
+	siblings_describe(&self->described, build->heap);
 	build_run(build, self->request->workers);
 	if (runs != NULL)
 	{
 		build->heap_tuples = runs->rows;
 		build->index_info->ii_BrokenHotChain |= runs->broken_hot_chain;
 	}
-	*outcome = team_outcome(team);
-	if (outcome->failed)
-		return false;
+	contradicted = team_contradicted(team);
+	if (OidIsValid(contradicted))
+		return contradicted;
 	build_check(build, "btbuild_load");
 
 	/* The others counted tuples after the leader's last report. */
 	report_tuples(team, self->load);
-	btload_finish(self->load);
+	team->slot->pages = btload_finish(self->load);
 	fault_point("build: after finish");
-	return true;
+	return InvalidOid;
 }
 
 /*
@@ -519,38 +503,12 @@ undo(BtBuild *self, Oid collation)
 	(void) text_rank_distrust(collation);
 }
 
-/* Add the costs of a build that failed. */
+/* Add the costs that a report shows of builds that failed, too. */
 static void
-add_costs(PtBuildStats *sum, const Team *team)
+add_costs(PtParallelStats *sum, const PtParallelStats *stats)
 {
-	for (int i = 0; i <= team->launched; i++)
-	{
-		sum->wal_bytes += team->slots[i].stats.wal_bytes;
-		sum->sort.comparisons += team->slots[i].stats.sort.comparisons;
-	}
-}
-
-/*
- * Report the build; the costs of builds that failed count for the leader.  The
- * leader wrote all pages that no worker wrote.
- */
-static BtBuildReport *
-make_report(const BtBuild *self, const PtBuildStats *failed)
-{
-	const Team *team = &self->base.team;
-	BtBuildReport *report = btreport_new(self->base.index, team);
-	BtBuildStats *leader = &report->participants[0];
-
-	report->scanned_before = self->request->runs != NULL;
-	leader->build.wal_bytes += failed->wal_bytes;
-	leader->build.sort.comparisons += failed->sort.comparisons;
-	leader->pages = RelationGetNumberOfBlocks(self->base.index);
-	for (int i = 1; i < report->nparticipants; i++)
-	{
-		report->participants[i].pages = btload_pages(team->shared, i);
-		leader->pages -= report->participants[i].pages;
-	}
-	return report;
+	sum->wal_bytes += stats->wal_bytes;
+	sum->sort.comparisons += stats->sort.comparisons;
 }
 
 /* End a build, except for what its team has in the segment. */
@@ -576,7 +534,6 @@ begin_build(const PtBuildRequest *what, const BtBuildRequest *request)
 	self->info.stored = DSM_HANDLE_INVALID;
 	team->worker_main = "ptsort_btbuild_worker_main";
 	team->slices = true;
-	team->restartable = true;
 	if (runs != NULL)
 	{
 		self->info.stored = dsm_segment_handle(runs->segment);
@@ -603,10 +560,9 @@ btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 	MemoryContext caller = CurrentMemoryContext;
 	MemoryContext context = AllocSetContextCreate(caller, "ptsort build",
 												  ALLOCSET_DEFAULT_SIZES);
-	PtBuildStats failed = {0};
-	BtBuildReport *report;
+	PtParallelStats failed = {0};
 	BtBuild    *self;
-	SortOutcome outcome;
+	Oid			contradicted;
 	instr_time	start;
 
 	/* as in the server's btbuild() */
@@ -617,11 +573,12 @@ btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 	INSTR_TIME_SET_CURRENT(start);
 	MemoryContextSwitchTo(context);
 	self = begin_build(&what, request);
-	while (!run_build(self, &outcome))
+	while ((contradicted = run_build(self)) != InvalidOid)
 	{
-		undo(self, outcome.contradicted);
+		undo(self, contradicted);
 		end_build(self);
-		add_costs(&failed, &self->base.team);
+		for (int i = 0; i <= self->base.team.launched; i++)
+			add_costs(&failed, &self->base.team.slots[i].stats);
 		team_leave(&self->base.team);
 
 		again.runs = NULL;		/* scan the table, for this index only */
@@ -630,9 +587,10 @@ btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 		self->started = true;
 	}
 	end_build(self);
-	report = make_report(self, &failed);
-	say_end(self, report, pt_ms_since(start));
-	btreport_publish(report, BT_REPORT_BUILD);
+	add_costs(&self->base.team.slot->stats, &failed);	/* for the leader */
+	say_end(self, pt_ms_since(start));
+	btreport_publish(BT_REPORT_BUILD, index, &self->base.team,
+					 self->request->runs != NULL);
 	result->heap_tuples = self->base.heap_tuples;
 	result->index_tuples = self->base.index_tuples;
 	team_leave(&self->base.team);

@@ -6,15 +6,56 @@
  * ambuild.c decides whether ptsort builds an index and how many workers it
  * requests, and then calls btbuild_build().
  *
+ * A statement that builds all indexes of a table builds one after the other.  A
+ * sibling is an index that the same statement will build later.  The scan of
+ * the first build can also put tuples into one sort for each sibling.  The runs
+ * of that sort wait for the sibling's build in a segment of dynamic shared
+ * memory of their own, which holds the PtSortShared of the sort (siblings.c):
+ *
+ *		the first build:
+ *		siblings_create, siblings_attach in workers
+ *		siblings_keep, or dsm_detach
+ *		... the sibling's build:
+ *		siblings_take, siblings_attach in workers
+ *		dsm_detach
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef PTSORT_BTBUILD_H
 #define PTSORT_BTBUILD_H
 
+#include "compat.h"
+
 #include "access/genam.h"
-#include "btree/siblings.h"
 #include "nodes/execnodes.h"
+#include "ptsort.h"
+#include "storage/dsm.h"
 #include "utils/relcache.h"
+
+/* Maximum number of indexes built from one scan, the first one included. */
+#define MAX_INDEXES_PER_SCAN	32
+#define MAX_SIBLINGS	(MAX_INDEXES_PER_SCAN - 1)
+
+/*
+ * WaitingRuns: runs of one index.  The first part must be the same in the build
+ * that wrote the runs and the one that loads them.
+ */
+typedef struct WaitingRuns
+{
+	RelFileLocator file;		/* of the table */
+	BlockNumber blocks;			/* of the table */
+	int			settings;		/* made of those that affect sort keys */
+	bool		is_unique;		/* IndexInfo.ii_Unique */
+
+	Oid			index_id;
+	dsm_segment *segment;
+	int			participants;	/* number that wrote the runs */
+	int			workers;		/* number requested for that build */
+	double		rows;			/* live rows of the table */
+	bool		broken_hot_chain;
+	NameData	scanned_for;	/* the index whose build scanned the table */
+	SubTransactionId subid;		/* subtransaction that owns the runs */
+} WaitingRuns;
 
 /* BtBuildRequest: what ambuild.c requests of a build. */
 typedef struct BtBuildRequest
@@ -38,5 +79,54 @@ typedef struct BtBuildRequest
 extern IndexBuildResult *btbuild_build(Relation heap, Relation index,
 									   IndexInfo *indexInfo,
 									   const BtBuildRequest *request);
+
+/* siblings_init registers transaction callbacks; once per process. */
+extern void siblings_init(void);
+
+/*
+ * siblings_create creates a segment for the sorts of at most 'processes'
+ * participants.  Returns NULL if the server has no slot for a segment left.
+ */
+extern dsm_segment *siblings_create(int processes);
+
+/* siblings_attach attaches such a segment in a worker. */
+extern dsm_segment *siblings_attach(dsm_handle handle);
+
+/* siblings_sorts returns the shared block of a segment. */
+static inline PtSortShared *
+siblings_sorts(dsm_segment *segment)
+{
+	return (PtSortShared *) dsm_segment_address(segment);
+}
+
+/*
+ * siblings_describe sets the first part of zeroed runs, except 'is_unique'.
+ * That the parts agree does not prove that the table still has the same rows
+ * when the runs are used: the caller ensures it by running no user code between
+ * the two builds.
+ */
+extern void siblings_describe(WaitingRuns *runs, Relation heap);
+
+/*
+ * siblings_keep makes the runs wait for their build.  All participants must
+ * have announced theirs.  If a sort failed, or the list is full, it detaches
+ * the segment instead.
+ */
+extern void siblings_keep(const WaitingRuns *runs);
+
+/* siblings_wait returns true if runs wait for the build of this index. */
+extern bool siblings_wait(Oid index_id);
+
+/*
+ * siblings_take moves the runs that wait for the build of this index, if there
+ * are any, to *runs and returns true.  Their segment then belongs to the
+ * caller's resource owner.  If they do not suit this build, it logs why and
+ * releases all runs that wait.
+ */
+extern bool siblings_take(WaitingRuns *runs, Relation heap, Relation index,
+						  const IndexInfo *index_info);
+
+/* siblings_forget releases all runs that wait. */
+extern void siblings_forget(void);
 
 #endif							/* PTSORT_BTBUILD_H */

@@ -1,13 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * btload.c
- *	  Loads a btree index from tuples in index order, by one or several
- *	  processes.
- *
- * BtLevel		one level of the tree while it is written: its open page, and
- *				where its finished pages' downlinks go
- * BtSliceOut	what a finished slice leaves in the shared block
- * BtLoad		a participant: its writer and what it knows about the index
+ *	  Loads a btree index from tuples in index order: btload.h.
  *
  * A participant that is alone loads all slices in their order, into one leaf
  * level whose downlinks go to the level above, as in the server.
@@ -25,16 +19,18 @@
  */
 #include "compat.h"
 
-#include "btree/btentry.h"
 #include "btree/btload.h"
 #include "btree/btpage.h"
 #include "btree/btwrite.h"
-#include "fault.h"
+#include "debug.h"
 #include "miscadmin.h"
+#include "sort/shared.h"
+#include "sort/tuplesort.h"
 #include "storage/buffile.h"
 #include "util.h"
 #include "utils/memutils.h"
 
+/* BtSliceOut: what a finished slice leaves in the shared block. */
 typedef struct BtSliceOut
 {
 	bool		loaded;
@@ -45,31 +41,26 @@ typedef struct BtSliceOut
 	PGAlignedBlock last;		/* last leaf, open; unset if npages = 0 */
 } BtSliceOut;
 
-typedef struct BtParticipant
-{
-	BtChunk		rest;			/* unused blocks */
-	int64		pages;			/* pages written */
-} BtParticipant;
-
 /*
- * BtLoadShared: header of the shared block, followed by nparticipants
- * BtParticipants and nslices BtSliceOuts.  A participant writes its own entry
- * and those of its slices; the leader reads them when all have ended.
+ * BtLoadShared: header of the shared block, followed by the unused blocks of
+ * each participant, a BtChunk, and nslices BtSliceOuts.  A participant writes
+ * its own chunk and its slices; the leader reads them when all have ended.
  */
-struct BtLoadShared
+typedef struct BtLoadShared
 {
 	BtFileShared file;
 	pg_atomic_uint64 tuples;	/* added and reported, by all participants */
 	bool		allequalimage;
 	int			nslices;
-};
+} BtLoadShared;
 
+/* BtLevel: one level of the tree while it is written. */
 typedef struct BtLevel
 {
 	BtLoad	   *load;
 	BtOpenPage	open;			/* page is NULL before the first tuple */
 	IndexTuple	lowkey;			/* of the open page; in a page-sized buffer */
-	struct BtLevel *parent;		/* NULL if none yet */
+	struct BtLevel *parent;		/* gets the downlinks; NULL if none yet */
 } BtLevel;
 
 struct BtLoad
@@ -101,43 +92,44 @@ struct BtLoad
  * The shared block
  */
 
-static BtParticipant *
-shared_participant(const BtLoadShared *shared, int participant)
+static BtChunk *
+rest_of(const BtLoadShared *shared, int participant)
 {
 	char	   *base = (char *) shared + MAXALIGN(sizeof(BtLoadShared));
 
 	Assert(participant >= 0 && participant < shared->file.nparticipants);
-	return (BtParticipant *) base + participant;
+	return (BtChunk *) base + participant;
 }
 
 static BtSliceOut *
-shared_slice(const BtLoadShared *shared, int slice)
+slice_out(const BtLoadShared *shared, int slice)
 {
 	char	   *base = (char *) shared + MAXALIGN(sizeof(BtLoadShared)) +
-		MAXALIGN(shared->file.nparticipants * sizeof(BtParticipant));
+		MAXALIGN(shared->file.nparticipants * sizeof(BtChunk));
 
 	Assert(slice >= 0 && slice < shared->nslices);
 	return (BtSliceOut *) base + slice;
 }
 
 Size
-btload_estimate(int nparticipants, int nslices)
+btload_shared_size(Team *team, int processes, int slices)
 {
 	Size		size = MAXALIGN(sizeof(BtLoadShared));
 
-	size = add_size(size, MAXALIGN(mul_size(nparticipants,
-											sizeof(BtParticipant))));
-	return add_size(size, mul_size(nslices, sizeof(BtSliceOut)));
+	size = add_size(size, MAXALIGN(mul_size(processes, sizeof(BtChunk))));
+	return add_size(size, mul_size(slices, sizeof(BtSliceOut)));
 }
 
 void
-btload_init_shared(BtLoadShared *shared, Relation index, int nparticipants,
-				   int nslices)
+btload_shared_init(Team *team, int processes, int slices)
 {
-	Assert(nparticipants > 0 && nslices > 0);
+	BtLoadShared *shared = team->shared;
+	Relation	index = ((Build *) team)->index;
+
+	Assert(processes > 0 && slices > 0);
 	Assert((void *) MAXALIGN(shared) == (void *) shared);
 
-	btwrite_init_shared(&shared->file, index, nparticipants);
+	btwrite_init_shared(&shared->file, index, processes);
 
 	/*
 	 * The metapage's block is taken, but the file stays empty until the load
@@ -147,12 +139,12 @@ btload_init_shared(BtLoadShared *shared, Relation index, int nparticipants,
 	pg_atomic_write_u64(&shared->file.nblocks, BTREE_METAPAGE + 1);
 	pg_atomic_init_u64(&shared->tuples, 0);
 	shared->allequalimage = _bt_allequalimage(index, true);
-	shared->nslices = nslices;
-	for (int i = 0; i < nparticipants; i++)
-		memset(shared_participant(shared, i), 0, sizeof(BtParticipant));
+	shared->nslices = slices;
+	for (int i = 0; i < processes; i++)
+		memset(rest_of(shared, i), 0, sizeof(BtChunk));
 	/* leave the pages in BtSliceOut uninitialised */
-	for (int i = 0; i < nslices; i++)
-		memset(shared_slice(shared, i), 0, offsetof(BtSliceOut, first));
+	for (int i = 0; i < slices; i++)
+		memset(slice_out(shared, i), 0, offsetof(BtSliceOut, first));
 }
 
 
@@ -221,20 +213,18 @@ level_init(BtLevel *level, BtLoad *load)
 }
 
 /*
- * Estimate, for the writer, the leaves of all tuples not added yet: to_come, if
- * these are like this participant's leaves, and at_least, the minimum.
+ * Returns the estimated number of leaves of all tuples not added yet: as full
+ * as this participant's leaves or, before its first, as the fullest.
  */
-static void
-expect_leaves(BtLoad *load)
+static BlockNumber
+leaves_to_come(BtLoad *load)
 {
-	BtWriter   *writer = &load->writer;
-	int64		tuples = load->all_tuples - btload_report(load);
-	double		leaves = Max(tuples, 0) / (double) MaxTIDsPerBTreePage;
+	int64		tuples = Max(load->all_tuples - btload_report(load), 0);
+	double		leaves = load->leaves > 0 ?
+		tuples * ((double) load->leaves / load->tuples) :
+		tuples / (double) MaxTIDsPerBTreePage;
 
-	writer->at_least = (BlockNumber) Min(leaves, (double) MaxBlockNumber);
-	if (load->leaves > 0)
-		leaves = Max(tuples, 0) * ((double) load->leaves / load->tuples);
-	writer->to_come = (BlockNumber) Min(leaves, (double) MaxBlockNumber);
+	return (BlockNumber) Min(leaves, (double) MaxBlockNumber);
 }
 
 /* Begin a page of the level that has this number. */
@@ -244,7 +234,7 @@ level_open(BtLoad *load, BtOpenPage *open, uint32 number)
 	BtSliceOut *out = load->out;
 
 	if (btwrite_needs_chunk(&load->writer))
-		expect_leaves(load);
+		load->writer.to_come = leaves_to_come(load);
 	btpage_open(open, btwrite_get_buffer(&load->writer),
 				btwrite_get_block(&load->writer), number);
 	if (number == 0)
@@ -253,9 +243,7 @@ level_open(BtLoad *load, BtOpenPage *open, uint32 number)
 		out->firstblk = open->blkno;
 }
 
-/*
- * Add the downlink of the open page to the level above.
- */
+/* Add the downlink of the open page to the level above. */
 static void
 level_put_downlink(BtLevel *level)
 {
@@ -314,9 +302,7 @@ level_next_page(BtLevel *level)
 	level->open = next;
 }
 
-/*
- * Add a tuple to the level.  'extra' is the size of its posting list.
- */
+/* Add a tuple to the level.  'extra' is the size of its posting list. */
 static void
 level_add(BtLevel *level, IndexTuple itup, Size extra)
 {
@@ -326,9 +312,8 @@ level_add(BtLevel *level, IndexTuple itup, Size extra)
 	if (unlikely(size > pt_bt_max_item_size(level->open.page)))
 		_bt_check_third_page(rules->index, rules->heap, level->open.level == 0,
 							 level->open.page, itup);
-	if (unlikely(!btpage_has_room(rules, &level->open, size)))
+	while (unlikely(!btpage_add(rules, &level->open, itup, size, extra)))
 		level_next_page(level);
-	btpage_append(&level->open, itup, size, extra);
 }
 
 
@@ -337,25 +322,28 @@ level_add(BtLevel *level, IndexTuple itup, Size extra)
  */
 
 BtLoad *
-btload_begin(BtLoadShared *shared, int participant, Relation heap,
-			 Relation index, SharedFileSet *fileset, int64 all_tuples)
+btload_begin(const Build *build)
 {
+	BtLoadShared *shared = build->team.shared;
 	MemoryContext cxt,
 				oldcxt;
+	PtSortStats stats;
 	BtLoad	   *load;
 
-	Assert(fileset != NULL || shared->file.nparticipants == 1);
 	cxt = AllocSetContextCreate(CurrentMemoryContext, "ptsort load",
 								ALLOCSET_DEFAULT_SIZES);
 	oldcxt = MemoryContextSwitchTo(cxt);
 	load = palloc0(sizeof(BtLoad));
 	load->shared = shared;
-	load->participant = participant;
-	load->fileset = (shared->file.nparticipants > 1) ? fileset : NULL;
+	load->participant = build->team.participant;
+	load->fileset = (shared->file.nparticipants > 1) ?
+		shared_fileset(build->team.sort_shared) : NULL;
 	load->cxt = cxt;
-	load->all_tuples = all_tuples;
-	btpage_rules(&load->rules, heap, index, shared->allequalimage);
-	btwrite_begin(&load->writer, &shared->file, index);
+	sort_stats(build->team.sort, &stats);
+	load->all_tuples = stats.tuples;
+	btpage_rules(&load->rules, build->heap, build->index,
+				 shared->allequalimage);
+	btwrite_begin(&load->writer, &shared->file, build->index);
 	level_init(&load->leaf, load);
 	if (load->rules.deduplicate)
 		btpending_init(&load->pending);
@@ -369,7 +357,7 @@ btload_begin_slice(BtLoad *load, int slice)
 	fault_point("btload: begin slice");
 	if (load->fileset == NULL)
 		return;
-	load->out = shared_slice(load->shared, slice);
+	load->out = slice_out(load->shared, slice);
 	load->slice = slice;
 	if (load->out->loaded)
 		elog(ERROR, "slice %d is loaded twice", slice);
@@ -385,38 +373,6 @@ add_pending(BtLoad *load)
 	level_add(&load->leaf, itup, extra);
 }
 
-/*
- * Add the tuple to the pending posting list if it has the same key; otherwise
- * end that list and return false.  If none is pending, the last tuple of the
- * leaf may begin one.
- */
-static inline bool
-repeats_last(BtLoad *load, IndexTuple itup)
-{
-	BtPending  *pending = &load->pending;
-	BtOpenPage *open = &load->leaf.open;
-
-	if (pending->keysize == 0)
-	{
-		IndexTuple	last = btpage_last(open);
-
-		if (open->lastextra > 0 ||
-			!btpage_same_image(&load->rules, last, itup) ||
-			btpending_most(IndexTupleSize(last)) < 2)
-			return false;
-		btpending_start(pending, last);
-		btpage_take_back(open);
-	}
-	else if (pending->ntids >= pending->maxtids ||
-			 !btpage_same_image(&load->rules, pending->base, itup))
-	{
-		add_pending(load);
-		return false;
-	}
-	btpending_add(pending, &itup->t_tid);
-	return true;
-}
-
 void
 btload_add(BtLoad *load, IndexTuple itup)
 {
@@ -424,8 +380,14 @@ btload_add(BtLoad *load, IndexTuple itup)
 	load->tuples++;
 	if (unlikely(load->leaf.open.page == NULL))
 		level_open(load, &load->leaf.open, 0);
-	else if (load->rules.deduplicate && repeats_last(load, itup))
-		return;
+	else if (load->rules.deduplicate)
+	{
+		if (btpending_accept(&load->rules, &load->pending, &load->leaf.open,
+							 itup))
+			return;
+		if (load->pending.keysize > 0)
+			add_pending(load);
+	}
 	level_add(&load->leaf, itup, 0);
 }
 
@@ -445,22 +407,22 @@ btload_add_entries(BtLoad *load, const KeyPack *pack, const uint64 *entries,
 
 		if (load->pending.keysize > 0)
 		{
-			done = btentry_accept(&load->pending, pack, entries, n);
+			done = btpending_accept_entries(&load->pending, pack, entries, n);
 			if (done == n)
 				break;
 			entries += done * stride;
 			n -= done;
 			add_pending(load);
 		}
-		done = btentry_fill(&load->rules, &load->leaf.open, pack, entries, n,
-							&full);
+		done = btpage_fill(&load->rules, &load->leaf.open, pack, entries, n,
+						   &full);
 		entries += done * stride;
 		n -= done;
 		if (full)
 			level_next_page(&load->leaf);
 		else if (n > 0)
 		{
-			btentry_start(&load->pending, pack, entries);
+			btpending_start(&load->pending, pack, entries);
 			entries += stride;
 			n--;
 		}
@@ -512,24 +474,16 @@ btload_end_slice(BtLoad *load)
 		leave_slice(load);
 }
 
-void
+int64
 btload_end(BtLoad *load)
 {
-	BtParticipant *me = shared_participant(load->shared, load->participant);
+	int64		pages;
 
-	btwrite_return_chunk(&load->writer);
 	btwrite_flush(&load->writer);
-	me->rest = load->writer.chunk;
-	me->pages = load->writer.pages_written;
-	btwrite_end(&load->writer);
+	*rest_of(load->shared, load->participant) = load->writer.chunk;
+	pages = btwrite_end(&load->writer);
 	MemoryContextDelete(load->cxt);
-}
-
-
-int64
-btload_pages(const BtLoadShared *shared, int participant)
-{
-	return shared_participant(shared, participant)->pages;
+	return pages;
 }
 
 
@@ -569,9 +523,7 @@ stitch_front(BtLevel *leaf, int slice, BtSliceOut *out, BlockNumber leftblk)
 	BufFileClose(list);
 }
 
-/*
- * Open the held-back last leaf of a slice again.
- */
+/* Open the held-back last leaf of a slice again. */
 static void
 stitch_reopen(BtLevel *leaf, BtSliceOut *out, BlockNumber leftblk)
 {
@@ -594,7 +546,7 @@ stitch_slices(BtLevel *leaf)
 
 	for (int i = 0; i < shared->nslices; i++)
 	{
-		BtSliceOut *out = shared_slice(shared, i);
+		BtSliceOut *out = slice_out(shared, i);
 
 		if (!out->loaded)
 			elog(ERROR, "slice %d was not loaded", i);
@@ -619,9 +571,7 @@ stitch_slices(BtLevel *leaf)
 	}
 }
 
-/*
- * Finish each level's rightmost page, from the leaves up.  Returns the root.
- */
+/* Finish each level's rightmost page, from the leaves up.  Returns the root. */
 static BtOpenPage
 finish_levels(BtLevel *leaf)
 {
@@ -648,18 +598,19 @@ take_over(BtLoad *load)
 {
 	int			n = load->shared->file.nparticipants;
 	BtChunk    *rest = MemoryContextAlloc(load->cxt,
-										  mul_size(n + 2, sizeof(BtChunk)));
+										  mul_size(n + 1, sizeof(BtChunk)));
 
 	btwrite_flush(&load->writer);
 	rest[0] = load->writer.chunk;
 	for (int i = 1; i < n; i++)
-		rest[i] = shared_participant(load->shared, i)->rest;
+		rest[i] = *rest_of(load->shared, i);
 	btwrite_take_over(&load->writer, rest, n);
 }
 
-void
+int64
 btload_finish(BtLoad *load)
 {
+	int64		pages;
 	BtOpenPage	root;
 	MemoryContext oldcxt = MemoryContextSwitchTo(load->cxt);
 	BtWriter   *writer = &load->writer;
@@ -692,8 +643,9 @@ btload_finish(BtLoad *load)
 	INSTR_TIME_SET_CURRENT(start);
 	btwrite_sync(writer);
 	pt_log_part("sync", start);
-	btwrite_end(writer);
+	pages = btwrite_end(writer);
 
 	MemoryContextSwitchTo(oldcxt);
 	MemoryContextDelete(load->cxt);
+	return pages;
 }

@@ -15,8 +15,6 @@
  * Order of calls:
  *
  *		leader						every participant (leader too)
- *		btload_estimate
- *		btload_init_shared
  *									btload_begin
  *									for each slice it takes:
  *										btload_begin_slice
@@ -30,8 +28,8 @@
  *
  * The leader calls btload_finish() instead of btload_end().  All functions may
  * raise errors; all memory belongs to the memory context that was current in
- * btload_begin(), temporary files to the given file set.  After an error no
- * cleanup is needed: the transaction's abort removes the relation's files.
+ * btload_begin(), temporary files to the file set of the sort.  After an error
+ * no cleanup is needed: the transaction's abort removes the relation's files.
  *
  * The load does not check uniqueness and does not show progress.
  *
@@ -42,40 +40,20 @@
 
 #include "access/itup.h"
 #include "key/key_pack.h"
-#include "storage/sharedfileset.h"
-#include "utils/rel.h"
-
-/* BtLoadShared: the shared block, plain data, may be in DSM; see btload.c */
-typedef struct BtLoadShared BtLoadShared;
+#include "team/build.h"
 
 /* BtLoad: a participant's load */
 typedef struct BtLoad BtLoad;
 
 /*
- * btload_estimate returns the size of the shared block for up to
- * 'nparticipants' processes and 'nslices' slices (a little over 16 kB per
- * slice).
+ * TeamKind.shared_size and shared_init: the load's shared block, a little over
+ * 16 kB per slice, is the team's.
  */
-extern Size btload_estimate(int nparticipants, int nslices);
+extern Size btload_shared_size(Team *team, int processes, int slices);
+extern void btload_shared_init(Team *team, int processes, int slices);
 
-/*
- * btload_init_shared fills in the shared block, which must be MAXALIGN'ed.
- * 'index' must be empty, and no other process may write it.  Fewer participants
- * may start.  Leader only.
- */
-extern void btload_init_shared(BtLoadShared *shared, Relation index,
-							   int nparticipants, int nslices);
-
-/*
- * btload_begin starts a participant's load; 'participant' is its number from
- * 0.  The leader finds the lists of leaves in 'fileset', which may be NULL if
- * there is only one participant.  'heap' is for error messages.  'all_tuples'
- * is the number of tuples of all participants, to estimate the blocks still
- * needed; 0 if there is only one.
- */
-extern BtLoad *btload_begin(BtLoadShared *shared, int participant,
-							Relation heap, Relation index,
-							SharedFileSet *fileset, int64 all_tuples);
+/* btload_begin starts a participant's load of what the team's sort returns. */
+extern BtLoad *btload_begin(const Build *build);
 
 /* btload_begin_slice starts slice number 'slice' (from 0, in index order). */
 extern void btload_begin_slice(BtLoad *load, int slice);
@@ -90,7 +68,7 @@ extern void btload_add(BtLoad *load, IndexTuple itup);
 
 /*
  * btload_add_entries adds the next n tuples of the slice, as entries of an
- * exact key; they are not needed after the call.  See btentry.h.
+ * exact key; they are not needed after the call.  See btpage.h.
  */
 extern void btload_add_entries(BtLoad *load, const KeyPack *pack,
 							   const uint64 *entries, int n);
@@ -106,15 +84,10 @@ extern void btload_end_slice(BtLoad *load);
 
 /*
  * btload_end ends the load of a participant other than the leader, and stores
- * its count of pages and its unused blocks in the shared block.  Frees 'load'.
+ * its unused blocks in the shared block.  Frees 'load'.  Returns the number of
+ * pages that this participant wrote, as btload_finish does.
  */
-extern void btload_end(BtLoad *load);
-
-/*
- * btload_pages returns the number of pages written by a participant other than
- * the leader, which must have ended.
- */
-extern int64 btload_pages(const BtLoadShared *shared, int participant);
+extern int64 btload_end(BtLoad *load);
 
 /*
  * btload_finish completes the index.  All slices must be loaded; one without
@@ -122,6 +95,6 @@ extern int64 btload_pages(const BtLoadShared *shared, int participant);
  * participant 0, when all others have called btload_end() and what they wrote
  * to the shared block is visible.  Frees 'load'.
  */
-extern void btload_finish(BtLoad *load);
+extern int64 btload_finish(BtLoad *load);
 
 #endif							/* PTSORT_BTLOAD_H */

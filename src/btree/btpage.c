@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * btpage.c
- *	  Forms nbtree pages from tuples that arrive in index order.
+ *	  Forms nbtree pages from tuples that arrive in index order: btpage.h.
  *
  * The rules are those of the server's nbtsort.c and nbtdedup.c, and must remain
  * so: the pages of a slice must have the same bytes as those that the server
@@ -18,24 +18,11 @@
 
 #include "btree/btpage.h"
 #include "catalog/pg_am.h"
+#include "util.h"
 #include "utils/memutils.h"
 
-/*
- * True if two keys with equal images always have the same bytes.  Only a
- * varlena has several forms (short header or not, compressed or not).
- */
-static bool
-images_are_bytes(Relation index)
-{
-	TupleDesc	desc = RelationGetDescr(index);
-
-	for (int i = 0; i < desc->natts; i++)
-	{
-		if (TupleDescAttr(desc, i)->attlen == -1)
-			return false;
-	}
-	return true;
-}
+/* Room for any index tuple, the first TID after it, and alignment, in bytes. */
+#define BUFFER_SIZE		(INDEX_SIZE_MASK + 1 + 2 * MAXIMUM_ALIGNOF)
 
 void
 btpage_rules(BtRules *rules, Relation heap, Relation index, bool allequalimage)
@@ -49,7 +36,6 @@ btpage_rules(BtRules *rules, Relation heap, Relation index, bool allequalimage)
 	rules->upper_full = BLCKSZ * (100 - BTREE_NONLEAF_FILLFACTOR) / 100;
 	rules->deduplicate = allequalimage && !index->rd_index->indisunique &&
 		BTGetDeduplicateItems(index);
-	rules->bytes_decide = images_are_bytes(index);
 	rules->varlena_leads =
 		TupleDescAttr(RelationGetDescr(index), 0)->attlen == -1;
 	rules->tmpcxt = AllocSetContextCreate(CurrentMemoryContext,
@@ -80,14 +66,237 @@ btpage_open(BtOpenPage *open, Page buffer, BlockNumber blkno, uint32 level)
 	open->extrabefore = 0;
 }
 
+
+/*
+ * Adding tuples
+ */
+
+/*
+ * True if a tuple of 'size' bytes may go to the page, by nbtree's rules.  A
+ * leaf always keeps room for the heap TID that its high key may need.  The
+ * fillfactor is a soft limit: it yields to having two items, and the last
+ * item's posting list, which is dropped if the item becomes the high key, does
+ * not count.
+ */
+static inline bool
+has_room(const BtRules *rules, const BtOpenPage *open, Size size)
+{
+	PageHeader	header = (PageHeader) open->page;
+	int			space = (int) header->pd_upper - (int) header->pd_lower -
+		(int) sizeof(ItemIdData);
+	int			reserve = 0;
+	Size		full = rules->upper_full;
+
+	if (open->level == 0)
+	{
+		reserve = MAXALIGN(sizeof(ItemPointerData));
+		full = rules->leaf_full;
+	}
+	if (space < (int) size + reserve)
+		return false;
+	return (Size) space + open->lastextra >= full ||
+		open->lastoff <= P_FIRSTKEY;
+}
+
+/*
+ * Returns a number of tuples of 'size' bytes, without posting lists, that
+ * certainly fit on the leaf; 0 only if !has_room().
+ */
+static inline int
+count_room(const BtRules *rules, const BtOpenPage *open, Size size)
+{
+	PageHeader	header = (PageHeader) open->page;
+	int			needed = (int) Max(size + MAXALIGN(sizeof(ItemPointerData)),
+								   rules->leaf_full) + (int) sizeof(ItemIdData);
+	int			spare = (int) header->pd_upper - (int) header->pd_lower -
+		needed;
+
+	if (spare >= 0)
+		return spare / (int) (size + sizeof(ItemIdData)) + 1;
+	return has_room(rules, open, size) ? 1 : 0;
+}
+
+/* Returns a line pointer in use. */
+static inline ItemIdData
+make_item(unsigned offset, unsigned size)
+{
+	ItemIdData	item = {
+		.lp_off = offset,
+		.lp_flags = LP_NORMAL,
+		.lp_len = size
+	};
+
+	return item;
+}
+
+/* btpage_add without the check of room. */
+static inline void
+append(BtOpenPage *open, IndexTuple itup, Size size, Size extra)
+{
+	PageHeader	header = (PageHeader) open->page;
+	IndexTupleData minus_infinity;
+
+	if (open->level > 0 && open->lastoff == P_HIKEY)
+	{
+		/* the first key of an internal page is minus infinity */
+		minus_infinity = *itup;
+		minus_infinity.t_info = sizeof(IndexTupleData);
+		BTreeTupleSetNAtts(&minus_infinity, 0, false);
+		itup = &minus_infinity;
+		size = sizeof(IndexTupleData);
+	}
+
+	Assert(size == MAXALIGN(IndexTupleSize(itup)));
+	Assert(header->pd_upper - header->pd_lower >= size + sizeof(ItemIdData));
+	header->pd_upper -= size;
+	header->pd_lower += sizeof(ItemIdData);
+	open->lastoff = OffsetNumberNext(open->lastoff);
+	*PageGetItemId(open->page, open->lastoff) = make_item(header->pd_upper,
+														  size);
+	open->extrabefore = open->lastextra;
+	open->lastextra = extra;
+	pt_copy((char *) header + header->pd_upper, itup, size);
+}
+
+bool
+btpage_add(const BtRules *rules, BtOpenPage *open, IndexTuple itup, Size size,
+		   Size extra)
+{
+	if (!has_room(rules, open, size))
+		return false;
+	append(open, itup, size, extra);
+	return true;
+}
+
+
+/*
+ * Adding entries.  The loops are compiled once for each number of words, and
+ * check for room once for many tuples of the same size, because per tuple both
+ * would be a large part of the cost.
+ */
+
+/* Add the tuple of an entry with nulls; false if there is no room. */
+static pg_noinline bool
+add_with_nulls(const BtRules *rules, BtOpenPage *open, const KeyPack *pack,
+			   const uint64 *entry)
+{
+	uint64		buffer[KEY_TUPLE_SIZE / sizeof(uint64)];
+	IndexTuple	itup = (IndexTuple) buffer;
+	Size		size = key_pack_tuple(pack, entry, itup);
+
+	key_entry_tid(entry, pack->nwords, &itup->t_tid);
+	return btpage_add(rules, open, itup, size, 0);
+}
+
+/*
+ * Add up to n entries, for which there is room.  Stops before an entry with
+ * nulls and, to deduplicate, before one with the same key as the next.  Returns
+ * the number added.
+ */
+static pg_attribute_always_inline int
+add_entries(BtOpenPage *open, const KeyPack *pack, const uint64 *entry, int n,
+			bool deduplicate, int nwords)
+{
+	PageHeader	header = (PageHeader) open->page;
+	Size		size = pack->size;
+	unsigned	at = header->pd_upper;
+	ItemId		item = PageGetItemId(open->page,
+									 OffsetNumberNext(open->lastoff));
+	int			i;
+
+	for (i = 0; i < n; i++, entry += nwords + 1)
+	{
+		IndexTuple	itup;
+
+		if (deduplicate && key_entry_same(nwords, entry, entry + nwords + 1))
+			break;
+		if (unlikely(key_pack_has_nulls(pack, nwords, entry)))
+			break;
+		at -= size;
+		*item++ = make_item(at, size);
+		/* the free space of a new page is zero, and so is the padding */
+		itup = (IndexTuple) ((char *) header + at);
+		key_pack_fill(pack, entry, itup);
+		key_entry_tid(entry, nwords, &itup->t_tid);
+	}
+	if (i > 0)
+	{
+		header->pd_upper = at;
+		header->pd_lower += i * sizeof(ItemIdData);
+		open->lastoff += i;
+		open->lastextra = 0;
+	}
+	return i;
+}
+
+/* btpage_fill with a constant number of words. */
+static pg_attribute_always_inline int
+fill(const BtRules *rules, BtOpenPage *open, const KeyPack *pack,
+	 const uint64 *entries, int n, bool *full, int nwords)
+{
+	int			stride = nwords + 1;
+	int			last = rules->deduplicate ? n - 1 : n;
+	int			i = 0;
+
+	*full = false;
+	while (i < last)
+	{
+		int			room = count_room(rules, open, pack->size);
+		const uint64 *entry;
+
+		i += add_entries(open, pack, entries + i * stride, Min(room, last - i),
+						 rules->deduplicate, nwords);
+		if (i == last)
+			break;
+		entry = entries + i * stride;
+		if (rules->deduplicate && key_entry_same(nwords, entry, entry + stride))
+			break;
+		if (key_pack_has_nulls(pack, nwords, entry))
+		{
+			if (add_with_nulls(rules, open, pack, entry))
+			{
+				i++;
+				continue;
+			}
+		}
+		else if (has_room(rules, open, pack->size))
+			continue;
+		*full = true;
+		break;
+	}
+	return i;
+}
+
+int
+btpage_fill(const BtRules *rules, BtOpenPage *open, const KeyPack *pack,
+			const uint64 *entries, int n, bool *full)
+{
+	if (pack->nwords == 1)
+		return fill(rules, open, pack, entries, n, full, 1);
+	Assert(pack->nwords == 2);
+	return fill(rules, open, pack, entries, n, full, 2);
+}
+
+
+/*
+ * Ending a page
+ */
+
+/* Returns the tuple added last. */
+static inline IndexTuple
+last_tuple(const BtOpenPage *open)
+{
+	return (IndexTuple) PageGetItem(open->page,
+									PageGetItemId(open->page, open->lastoff));
+}
+
 void
 btpage_carry_over(const BtOpenPage *from, BtOpenPage *to)
 {
-	ItemId		last = PageGetItemId(from->page, from->lastoff);
+	IndexTuple	last = last_tuple(from);
 
 	Assert(from->lastoff > P_FIRSTKEY && to->lastoff == P_HIKEY);
-	btpage_append(to, (IndexTuple) PageGetItem(from->page, last),
-				  ItemIdGetLength(last), from->lastextra);
+	append(to, last, MAXALIGN(IndexTupleSize(last)), from->lastextra);
 }
 
 IndexTuple
@@ -125,23 +334,6 @@ btpage_close(const BtRules *rules, BtOpenPage *open)
 }
 
 void
-btpage_take_back(BtOpenPage *open)
-{
-	PageHeader	header = (PageHeader) open->page;
-	ItemId		last = PageGetItemId(open->page, open->lastoff);
-	Size		size = ItemIdGetLength(last);
-
-	Assert(open->lastoff >= P_FIRSTKEY && open->lastextra == 0);
-	/* leave nothing in the free space */
-	memset((char *) open->page + header->pd_upper, 0, size);
-	memset(last, 0, sizeof(ItemIdData));
-	header->pd_upper += size;
-	header->pd_lower -= sizeof(ItemIdData);
-	open->lastoff = OffsetNumberPrev(open->lastoff);
-	open->lastextra = open->extrabefore;
-}
-
-void
 btpage_close_rightmost(BtOpenPage *open)
 {
 	PageHeader	header = (PageHeader) open->page;
@@ -167,19 +359,169 @@ btpage_first_tuple(Page page)
 	return CopyIndexTuple(itup);
 }
 
+
+/*
+ * Posting lists
+ */
+
+/*
+ * Returns the maximum number of heap TIDs of a posting list.  With the key and
+ * its line pointer it takes at most a tenth of the page, which the default
+ * fillfactor leaves free.  The result may be less than 2.
+ */
+static inline int
+most_tids(Size keysize)
+{
+	int			limit = MAXALIGN_DOWN(MAXALIGN_DOWN(BLCKSZ * 10 / 100) -
+									  sizeof(ItemIdData));
+
+	return (limit - (int) keysize) / (int) sizeof(ItemPointerData);
+}
+
+/*
+ * True if two tuples' first columns are known to differ.  A value with a short
+ * header has no other form of that length, so different bytes are different
+ * images.  False if the headers are not short or there are nulls.
+ */
+static inline bool
+first_differs(const BtRules *rules, IndexTuple a, IndexTuple b)
+{
+	const char *left = (const char *) (a + 1);
+	const char *right = (const char *) (b + 1);
+
+	return rules->varlena_leads &&
+		!IndexTupleHasNulls(a) && !IndexTupleHasNulls(b) &&
+		VARATT_IS_SHORT(left) && VARATT_IS_SHORT(right) &&
+		(*left != *right || memcmp(left, right, VARSIZE_SHORT(left)) != 0);
+}
+
+/* True if two tuples have equal keys, so that they can share a posting list. */
+static inline bool
+same_image(const BtRules *rules, IndexTuple a, IndexTuple b)
+{
+	/* equal bytes are equal images, which usually decides */
+	if (a->t_info == b->t_info &&
+		memcmp(a + 1, b + 1,
+			   IndexTupleSize(a) - sizeof(IndexTupleData)) == 0)
+		return true;
+	/* only a varlena has several forms: short or not, compressed or not */
+	return (IndexTupleHasVarwidths(a) || IndexTupleHasVarwidths(b)) &&
+		!first_differs(rules, a, b) &&
+		_bt_keep_natts_fast(rules->index, a, b) >
+		IndexRelationGetNumberOfKeyAttributes(rules->index);
+}
+
+/* Remove the item added last, which has no posting list. */
+static void
+take_back(BtOpenPage *open)
+{
+	PageHeader	header = (PageHeader) open->page;
+	ItemId		last = PageGetItemId(open->page, open->lastoff);
+	Size		size = ItemIdGetLength(last);
+
+	Assert(open->lastoff >= P_FIRSTKEY && open->lastextra == 0);
+	/* leave nothing in the free space */
+	memset((char *) open->page + header->pd_upper, 0, size);
+	memset(last, 0, sizeof(ItemIdData));
+	header->pd_upper += size;
+	header->pd_lower -= sizeof(ItemIdData);
+	open->lastoff = OffsetNumberPrev(open->lastoff);
+	open->lastextra = open->extrabefore;
+}
+
+/*
+ * Start a posting list with the heap TID of the base tuple, which the caller
+ * put in pending->base.
+ */
+static inline void
+begin_list(BtPending *pending, Size keysize)
+{
+	pending->keysize = keysize;
+	memcpy((char *) pending->base + keysize, &pending->base->t_tid,
+		   sizeof(ItemPointerData));
+	pending->ntids = 1;
+	pending->maxtids = most_tids(keysize);
+}
+
 void
 btpending_init(BtPending *pending)
 {
-	pending->base = palloc(BTPENDING_BUFSIZE);
+	pending->base = palloc(BUFFER_SIZE);
 	pending->keysize = 0;
 	pending->ntids = 0;
 }
 
-void
-btpending_start(BtPending *pending, IndexTuple itup)
+/*
+ * Start a posting list with the last tuple of the leaf if it has the key of
+ * this one, and take it off the leaf.
+ */
+static bool
+start_with_last(const BtRules *rules, BtPending *pending, BtOpenPage *open,
+				IndexTuple itup)
 {
-	pt_copy(pending->base, itup, IndexTupleSize(itup));
-	btpending_begin(pending, IndexTupleSize(itup));
+	IndexTuple	last = last_tuple(open);
+	Size		size = IndexTupleSize(last);
+
+	if (open->lastextra > 0 || !same_image(rules, last, itup) ||
+		most_tids(size) < 2)
+		return false;
+	pt_copy(pending->base, last, size);
+	begin_list(pending, size);
+	take_back(open);
+	return true;
+}
+
+bool
+btpending_accept(const BtRules *rules, BtPending *pending, BtOpenPage *open,
+				 IndexTuple itup)
+{
+	if (pending->keysize == 0)
+	{
+		if (!start_with_last(rules, pending, open, itup))
+			return false;
+	}
+	else if (pending->ntids >= pending->maxtids ||
+			 !same_image(rules, pending->base, itup))
+		return false;
+	memcpy((char *) pending->base + pending->keysize +
+		   pending->ntids++ * sizeof(ItemPointerData),
+		   &itup->t_tid, sizeof(ItemPointerData));
+	return true;
+}
+
+void
+btpending_start(BtPending *pending, const KeyPack *pack, const uint64 *entry)
+{
+	Size		size = key_pack_tuple(pack, entry, pending->base);
+
+	key_entry_tid(entry, pack->nwords, &pending->base->t_tid);
+	memcpy(pending->entry, entry, (pack->nwords + 1) * sizeof(uint64));
+	begin_list(pending, size);
+}
+
+int
+btpending_accept_entries(BtPending *pending, const KeyPack *pack,
+						 const uint64 *entries, int n)
+{
+	int			nwords = pack->nwords;
+	ItemPointer tids = (ItemPointer) ((char *) pending->base +
+									  pending->keysize);
+	int			ntids = pending->ntids;
+	const uint64 *entry = entries;
+
+	n = Min(n, pending->maxtids - ntids);
+	for (int i = 0; i < n; i++, entry += nwords + 1)
+	{
+		if (!key_entry_same(nwords, pending->entry, entry))
+		{
+			n = i;
+			break;
+		}
+		key_entry_tid(entry, nwords, &tids[ntids + i]);
+	}
+	n = Max(n, 0);
+	pending->ntids = ntids + n;
+	return n;
 }
 
 IndexTuple

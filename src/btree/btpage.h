@@ -12,6 +12,14 @@
  * one posting list tuple for them.  A tuple that may be the first of several is
  * added to the page as a plain tuple, and removed if the next one is equal.
  *
+ * Tuples of exact keys come as entries: the words of the key, which hold all of
+ * it, and its inline image (variants.h).  A few shifts and stores make the
+ * index tuple in its place on the page (key_pack.h), and keys are equal if
+ * their words are; that is far cheaper than copying and comparing index tuples.
+ * A buffer is needed only for tuples with nulls, whose columns have other
+ * offsets, and for posting lists.  In all functions 'entries' are n entries in
+ * index order.
+ *
  * Nothing here knows about blocks, files or WAL (btwrite) nor about the tree
  * (btload).
  *
@@ -23,7 +31,6 @@
 #include "access/itup.h"
 #include "access/nbtree.h"
 #include "key/key_pack.h"
-#include "util.h"
 #include "utils/rel.h"
 
 /* BtRules: how to form pages of an index; set by btpage_rules(). */
@@ -35,7 +42,6 @@ typedef struct BtRules
 	Size		leaf_full;		/* a leaf with less space left is full */
 	Size		upper_full;		/* a higher page with less space is full */
 	bool		deduplicate;	/* true to make posting lists */
-	bool		bytes_decide;	/* keys with equal images have equal bytes */
 	bool		varlena_leads;	/* the first column is a varlena */
 	MemoryContext tmpcxt;		/* reset whenever a page is closed */
 } BtRules;
@@ -57,15 +63,12 @@ typedef struct BtOpenPage
  */
 typedef struct BtPending
 {
-	IndexTuple	base;			/* in a buffer of BTPENDING_BUFSIZE bytes */
+	IndexTuple	base;			/* in a buffer of BUFFER_SIZE bytes */
 	Size		keysize;		/* size of the base tuple; 0: none pending */
 	int			ntids;
 	int			maxtids;		/* maximum of ntids */
-	uint64		entry[KEY_ENTRY_WORDS]; /* btentry: the base tuple's entry */
+	uint64		entry[KEY_ENTRY_WORDS]; /* the base tuple's, if it has one */
 } BtPending;
-
-/* Room for any index tuple, the first TID after it, and alignment, in bytes. */
-#define BTPENDING_BUFSIZE	(INDEX_SIZE_MASK + 1 + 2 * MAXIMUM_ALIGNOF)
 
 /*
  * btpage_rules fills in 'rules' for a build of 'index'.  'allequalimage': equal
@@ -83,6 +86,23 @@ extern void btpage_open(BtOpenPage *open, Page buffer, BlockNumber blkno,
 						uint32 level);
 
 /*
+ * btpage_add adds a tuple, of this MAXALIGN'ed size, with a posting list of
+ * 'extra' bytes.  Returns false if the page has no room for it.
+ */
+extern bool btpage_add(const BtRules *rules, BtOpenPage *open, IndexTuple itup,
+					   Size size, Size extra);
+
+/*
+ * btpage_fill adds entries to a leaf, as one tuple each.  It stops, and sets
+ * *full, if the page has no room for the next one.  If the index is
+ * deduplicated it also stops before an entry that has the same key as the next
+ * one, and before the last entry.  Returns the number added.
+ */
+extern int	btpage_fill(const BtRules *rules, BtOpenPage *open,
+						const KeyPack *pack, const uint64 *entries, int n,
+						bool *full);
+
+/*
  * btpage_carry_over copies the last item of page 'from' to the empty page 'to'
  * as its first one, because closing 'from' will make that item a high key.
  */
@@ -96,12 +116,6 @@ extern void btpage_carry_over(const BtOpenPage *from, BtOpenPage *to);
  */
 extern IndexTuple btpage_close(const BtRules *rules, BtOpenPage *open);
 
-/*
- * btpage_take_back removes the item added last, which must have no posting
- * list.  The page is then as before that item.
- */
-extern void btpage_take_back(BtOpenPage *open);
-
 /* btpage_close_rightmost finishes a page that has no right sibling. */
 extern void btpage_close_rightmost(BtOpenPage *open);
 
@@ -112,199 +126,32 @@ extern void btpage_close_rightmost(BtOpenPage *open);
  */
 extern IndexTuple btpage_first_tuple(Page page);
 
-/* btpending_init prepares for a slice. */
 extern void btpending_init(BtPending *pending);
 
-/* btpending_start makes a copy of itup the base tuple. */
-extern void btpending_start(BtPending *pending, IndexTuple itup);
+/*
+ * btpending_accept adds the heap TID of a tuple to the pending posting list if
+ * it has the list's key.  If none is pending, the last tuple of the leaf may
+ * begin one.  Returns false if the tuple does not belong to the list, or the
+ * list has no room: the caller must finish it.
+ */
+extern bool btpending_accept(const BtRules *rules, BtPending *pending,
+							 BtOpenPage *open, IndexTuple itup);
+
+/*
+ * btpending_start makes an entry's tuple the base tuple of a posting list.
+ * btpending_accept_entries then adds the heap TIDs of the first entries, while
+ * they have its key and it has room.  Returns the number added.
+ */
+extern void btpending_start(BtPending *pending, const KeyPack *pack,
+							const uint64 *entry);
+extern int	btpending_accept_entries(BtPending *pending, const KeyPack *pack,
+									 const uint64 *entries, int n);
 
 /*
  * btpending_finish returns the tuple to add to the page, valid until the next
- * btpending_start(), and sets *extra to the size of its posting list.  Then
+ * posting list starts, and sets *extra to the size of its posting list.  Then
  * nothing is pending.
  */
 extern IndexTuple btpending_finish(BtPending *pending, Size *extra);
-
-/*
- * btpage_has_room returns true if a tuple of 'size' bytes may go to the page.
- *
- * These are nbtree's rules.  A leaf always keeps room for the heap TID that
- * its high key may need.  The fillfactor is a soft limit: it yields to having
- * two items, and the last item's posting list, which is dropped if the item
- * becomes the high key, does not count.
- */
-static inline bool
-btpage_has_room(const BtRules *rules, const BtOpenPage *open, Size size)
-{
-	PageHeader	header = (PageHeader) open->page;
-	int			space = (int) header->pd_upper - (int) header->pd_lower -
-		(int) sizeof(ItemIdData);
-	int			reserve = 0;
-	Size		full = rules->upper_full;
-
-	if (open->level == 0)
-	{
-		reserve = MAXALIGN(sizeof(ItemPointerData));
-		full = rules->leaf_full;
-	}
-	if (space < (int) size + reserve)
-		return false;
-	return (Size) space + open->lastextra >= full ||
-		open->lastoff <= P_FIRSTKEY;
-}
-
-/*
- * btpage_room returns a number of tuples of 'size' bytes, without posting
- * lists, that certainly fit on the leaf; 0 only if !btpage_has_room().
- */
-static inline int
-btpage_room(const BtRules *rules, const BtOpenPage *open, Size size)
-{
-	PageHeader	header = (PageHeader) open->page;
-	int			needed = (int) Max(size + MAXALIGN(sizeof(ItemPointerData)),
-								   rules->leaf_full) + (int) sizeof(ItemIdData);
-	int			spare = (int) header->pd_upper - (int) header->pd_lower -
-		needed;
-
-	if (spare >= 0)
-		return spare / (int) (size + sizeof(ItemIdData)) + 1;
-	return btpage_has_room(rules, open, size) ? 1 : 0;
-}
-
-/* btpage_item returns a line pointer in use. */
-static inline ItemIdData
-btpage_item(unsigned offset, unsigned size)
-{
-	ItemIdData	item = {
-		.lp_off = offset,
-		.lp_flags = LP_NORMAL,
-		.lp_len = size
-	};
-
-	return item;
-}
-
-/*
- * btpage_reserve adds an item after the last one; btpage_has_room() must be
- * true.  'size' is the MAXALIGN'ed size of its tuple and 'extra' the size of
- * the posting list in it.  Returns the tuple's address, for the caller to fill.
- */
-static inline char *
-btpage_reserve(BtOpenPage *open, Size size, Size extra)
-{
-	PageHeader	header = (PageHeader) open->page;
-	OffsetNumber off = OffsetNumberNext(open->lastoff);
-
-	Assert(header->pd_upper - header->pd_lower >= size + sizeof(ItemIdData));
-	header->pd_upper -= size;
-	*PageGetItemId(open->page, off) = btpage_item(header->pd_upper, size);
-	header->pd_lower += sizeof(ItemIdData);
-	open->lastoff = off;
-	open->extrabefore = open->lastextra;
-	open->lastextra = extra;
-	return (char *) open->page + header->pd_upper;
-}
-
-/* btpage_last returns the tuple added last. */
-static inline IndexTuple
-btpage_last(const BtOpenPage *open)
-{
-	return (IndexTuple) PageGetItem(open->page,
-									PageGetItemId(open->page, open->lastoff));
-}
-
-/* btpage_append adds a tuple; its parameters are those of btpage_reserve(). */
-static inline void
-btpage_append(BtOpenPage *open, IndexTuple itup, Size size, Size extra)
-{
-	IndexTupleData minus_infinity;
-
-	if (open->level > 0 && open->lastoff == P_HIKEY)
-	{
-		/* the first key of an internal page is minus infinity */
-		minus_infinity = *itup;
-		minus_infinity.t_info = sizeof(IndexTupleData);
-		BTreeTupleSetNAtts(&minus_infinity, 0, false);
-		itup = &minus_infinity;
-		size = sizeof(IndexTupleData);
-	}
-
-	Assert(size == MAXALIGN(IndexTupleSize(itup)));
-	pt_copy(btpage_reserve(open, size, extra), itup, size);
-}
-
-/*
- * btpending_most returns the maximum number of heap TIDs of a posting list.
- * With the key and its line pointer it takes at most a tenth of the page, which
- * the default fillfactor leaves free.  The result may be less than 2.
- */
-static inline int
-btpending_most(Size keysize)
-{
-	int			limit = MAXALIGN_DOWN(MAXALIGN_DOWN(BLCKSZ * 10 / 100) -
-									  sizeof(ItemIdData));
-
-	return (limit - (int) keysize) / (int) sizeof(ItemPointerData);
-}
-
-/*
- * btpending_begin starts a posting list with the heap TID of the base tuple,
- * which the caller put in pending->base.
- */
-static inline void
-btpending_begin(BtPending *pending, Size keysize)
-{
-	pending->keysize = keysize;
-	memcpy((char *) pending->base + keysize, &pending->base->t_tid,
-		   sizeof(ItemPointerData));
-	pending->ntids = 1;
-	pending->maxtids = btpending_most(keysize);
-}
-
-/*
- * btpage_first_differs: true if two tuples' first columns are known to differ.
- * A value with a short header has no other form of that length, so different
- * bytes are different images.  False if the headers are not short or there are
- * nulls.
- */
-static inline bool
-btpage_first_differs(const BtRules *rules, IndexTuple a, IndexTuple b)
-{
-	const char *left = (const char *) (a + 1);
-	const char *right = (const char *) (b + 1);
-
-	return rules->varlena_leads &&
-		!IndexTupleHasNulls(a) && !IndexTupleHasNulls(b) &&
-		VARATT_IS_SHORT(left) && VARATT_IS_SHORT(right) &&
-		(*left != *right || memcmp(left, right, VARSIZE_SHORT(left)) != 0);
-}
-
-/*
- * btpage_same_image: true if two tuples have equal keys, so that they can share
- * a posting list.
- */
-static inline bool
-btpage_same_image(const BtRules *rules, IndexTuple a, IndexTuple b)
-{
-	/* equal bytes are equal images, which usually decides */
-	if (a->t_info == b->t_info &&
-		memcmp(a + 1, b + 1,
-			   IndexTupleSize(a) - sizeof(IndexTupleData)) == 0)
-		return true;
-	return !rules->bytes_decide && !btpage_first_differs(rules, a, b) &&
-		_bt_keep_natts_fast(rules->index, a, b) >
-		IndexRelationGetNumberOfKeyAttributes(rules->index);
-}
-
-/* btpending_add adds a heap TID to the posting list, which must have room. */
-static inline void
-btpending_add(BtPending *pending, ItemPointer tid)
-{
-	Assert(pending->ntids < pending->maxtids);
-	memcpy((char *) pending->base + pending->keysize +
-		   pending->ntids * sizeof(ItemPointerData),
-		   tid, sizeof(ItemPointerData));
-	pending->ntids++;
-}
 
 #endif							/* PTSORT_BTPAGE_H */

@@ -56,27 +56,6 @@ btreport_describe(const Team *team, const char *source, Relation index)
 					(long long) Max(team->budget, least) / 1024);
 }
 
-BtBuildReport *
-btreport_new(Relation index, const Team *team)
-{
-	int			nparticipants = team->launched + 1;
-	Size		size = add_size(offsetof(BtBuildReport, participants),
-								mul_size(nparticipants, sizeof(BtBuildStats)));
-	BtBuildReport *report = MemoryContextAllocZero(TopMemoryContext, size);
-
-	/* not GetUserId(): the server runs as the table's owner */
-	report->session_user = GetSessionUserId();
-	report->role = GetOuterUserId();
-	namestrcpy(&report->index_name, RelationGetRelationName(index));
-	report->nparticipants = nparticipants;
-	for (int i = 0; i < nparticipants; i++)
-	{
-		report->participants[i].build = build_stats(&team->slots[i]);
-		report->participants[i].pages = team->slots[i].pages;
-	}
-	return report;
-}
-
 static void
 forget(BtReportKind kind)
 {
@@ -86,8 +65,23 @@ forget(BtReportKind kind)
 }
 
 void
-btreport_publish(BtBuildReport *report, BtReportKind kind)
+btreport_publish(BtReportKind kind, Relation index, const Team *team,
+				 bool scanned_before)
 {
+	Size		slots = mul_size(team->launched + 1, sizeof(TeamSlot));
+	BtBuildReport *report;
+
+	report = MemoryContextAllocZero(TopMemoryContext,
+									add_size(offsetof(BtBuildReport,
+													  participants),
+											 slots));
+	/* not GetUserId(): the server runs as the table's owner */
+	report->session_user = GetSessionUserId();
+	report->role = GetOuterUserId();
+	namestrcpy(&report->index_name, RelationGetRelationName(index));
+	report->scanned_before = scanned_before;
+	report->nparticipants = team->launched + 1;
+	memcpy(report->participants, team->slots, slots);
 	forget(kind);
 	last_reports[kind] = report;
 }

@@ -9,19 +9,12 @@
 #ifndef PTSORT_BTREPORT_H
 #define PTSORT_BTREPORT_H
 
-#include "team/build.h"
+#include "team/team.h"
 
 /* A participant reports progress after reading this many tuples. */
 #define BTREPORT_STEP	1024
 
-/* BtBuildStats: what one participant did. */
-typedef struct BtBuildStats
-{
-	PtBuildStats build;
-	int64		pages;			/* pages written, of the index or the table */
-} BtBuildStats;
-
-/* BtBuildReport: what all participants did, by number: the leader is 0. */
+/* BtBuildReport: what all participants did. */
 typedef struct BtBuildReport
 {
 	Oid			session_user;	/* only this session user may read it */
@@ -29,7 +22,7 @@ typedef struct BtBuildReport
 	NameData	index_name;
 	bool		scanned_before; /* the build of another index scanned */
 	int			nparticipants;
-	BtBuildStats participants[FLEXIBLE_ARRAY_MEMBER];
+	TeamSlot	participants[FLEXIBLE_ARRAY_MEMBER];
 } BtBuildReport;
 
 /* BtReportKind: subject of a report; the session keeps the last of each. */
@@ -61,13 +54,11 @@ extern const char *btreport_describe(const Team *team, const char *source,
 									 Relation index);
 
 /*
- * btreport_new returns a report, for btreport_publish, with the statistics of
+ * btreport_publish makes the last report of this kind, with the statistics of
  * all participants.  To be called after team_finish.
  */
-extern BtBuildReport *btreport_new(Relation index, const Team *team);
-
-/* btreport_publish makes a report the last one of its kind. */
-extern void btreport_publish(BtBuildReport *report, BtReportKind kind);
+extern void btreport_publish(BtReportKind kind, Relation index,
+							 const Team *team, bool scanned_before);
 
 /*
  * btreport_last returns the session's last report of that kind, or NULL before

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * btwrite.c
- *	  Writes the finished pages of a new index file: blocks, WAL, durability.
+ *	  Writes the finished pages of a new index file: btwrite.h.
  *
  * WAL is written in batches of page images.  Each batch wakes the WAL writer,
  * as an asynchronous commit does.  If the WAL writer slept, WAL buffers would
@@ -27,7 +27,7 @@
 #include "access/xloginsert.h"
 #include "btree/btwrite.h"
 #include "common/file_utils.h"	/* pg_pwritev_with_retry() since 16 */
-#include "fault.h"
+#include "debug.h"
 #include "pgstat.h"
 #include "port/pg_iovec.h"
 #include "storage/indexfsm.h"
@@ -47,6 +47,9 @@
 /* Maximum blocks by which the file grows ahead, for each participant. */
 #define MAX_AHEAD		(4 * MAX_CHUNK)
 
+/* Number of page buffers that are allocated at a time. */
+#define BUFFERS			(BTWRITE_BATCH / 4)
+
 void
 btwrite_init_shared(BtFileShared *shared, Relation rel, int nparticipants)
 {
@@ -60,7 +63,6 @@ btwrite_init_shared(BtFileShared *shared, Relation rel, int nparticipants)
 	shared->nparticipants = nparticipants;
 	pg_atomic_init_u64(&shared->nblocks, 0);
 	pg_atomic_init_u32(&shared->size, 0);
-	pg_atomic_init_u64(&shared->returned, 0);
 }
 
 void
@@ -82,8 +84,13 @@ btwrite_get_buffer(BtWriter *writer)
 	Page		page = writer->free;
 
 	if (page == NULL)
-		return (Page) pt_palloc_io_pages(writer->cxt, 1);
-	writer->free = *(Page *) page;
+	{
+		page = pt_palloc_io_pages(writer->cxt, BUFFERS);
+		for (int i = 1; i < BUFFERS; i++)
+			btwrite_release_buffer(writer, page + i * BLCKSZ);
+	}
+	else
+		writer->free = *(Page *) page;
 	return page;
 }
 
@@ -94,18 +101,13 @@ btwrite_release_buffer(BtWriter *writer, Page page)
 	writer->free = page;
 }
 
-/*
- * Number of blocks that a file written by several participants should have
- * beyond those taken.  Only three quarters of at_least count, because
- * participants may have taken blocks for tuples that they have not reported.
- */
+/* Number of blocks that the file should have beyond those taken. */
 static BlockNumber
 blocks_ahead(const BtWriter *writer, BlockNumber taken)
 {
-	BlockNumber ahead = writer->at_least - writer->at_least / 4;
 	uint32		most = MAX_AHEAD * (uint32) writer->shared->nparticipants;
 
-	return Min(Min(ahead, most), MaxBlockNumber - taken);
+	return Min(Min(writer->to_come / 4, most), MaxBlockNumber - taken);
 }
 
 /*
@@ -142,28 +144,6 @@ grow_file(BtWriter *writer, BlockNumber end)
 	UnlockRelationForExtension(writer->index, ExclusiveLock);
 }
 
-static const BtChunk no_blocks = {0, 0};
-
-/* Exchange a chunk for the one a participant returned, perhaps empty. */
-static BtChunk
-exchange_returned(BtFileShared *shared, BtChunk chunk)
-{
-	uint64		old;
-
-	old = pg_atomic_exchange_u64(&shared->returned,
-								 ((uint64) chunk.next << 32) | chunk.end);
-	chunk.next = (BlockNumber) (old >> 32);
-	chunk.end = (BlockNumber) old;
-	return chunk;
-}
-
-void
-btwrite_return_chunk(BtWriter *writer)
-{
-	if (writer->chunk.next < writer->chunk.end)
-		writer->chunk = exchange_returned(writer->shared, writer->chunk);
-}
-
 /*
  * Get a chunk of blocks.  The 64-bit counter cannot overflow even if all others
  * come here before our error reaches them.
@@ -172,16 +152,9 @@ static void
 get_chunk(BtWriter *writer)
 {
 	BtFileShared *shared = writer->shared;
+	uint64		end = pg_atomic_read_u64(&shared->nblocks);
 	uint32		size;
-	uint64		end;
 
-	if (pg_atomic_read_u64(&shared->returned) != 0)
-	{
-		writer->chunk = exchange_returned(shared, no_blocks);
-		if (writer->chunk.next < writer->chunk.end)
-			return;
-	}
-	end = pg_atomic_read_u64(&shared->nblocks);
 	size = Min(writer->to_come, end) / CHUNK_PART /
 		(uint32) shared->nparticipants;
 	size = Min(Max(size, 1), MAX_CHUNK);
@@ -226,7 +199,7 @@ btwrite_page(BtWriter *writer, Page page, BlockNumber blkno)
 		btwrite_flush(writer);
 }
 
-/* Close the open segment, if there is one: see segment_close. */
+/* Close the open segment, if there is one. */
 static void
 close_segment(BtWriter *writer)
 {
@@ -237,11 +210,11 @@ close_segment(BtWriter *writer)
 						writer->segment.path)));
 }
 
-/* btwrite_end: see btwrite.h. */
-void
+int64
 btwrite_end(BtWriter *writer)
 {
 	close_segment(writer);
+	return writer->pages_written;
 }
 
 /*
@@ -326,31 +299,30 @@ write_neighbours(BtWriter *writer, const Page *pages, BlockNumber blkno, int n)
 	}
 }
 
-/*
- * Write pages to their blocks, without fsync requests: see btwrite_sync().
- */
+/* Write the pages to their blocks, without fsync requests: see btwrite_sync. */
 static void
-write_pages(BtWriter *writer, Page *pages, BlockNumber *blknos, int npages)
+write_pages(BtWriter *writer)
 {
+	const BlockNumber *blknos = writer->blknos;
 	int			i = 0;
 
-	for (int n = 0; n < npages; n++)
-		PageSetChecksumInplace(pages[n], blknos[n]);
+	for (int n = 0; n < writer->npages; n++)
+		PageSetChecksumInplace(writer->pages[n], blknos[n]);
 	fault_point("btwrite: write");
-	while (i < npages)
+	while (i < writer->npages)
 	{
 		int			n = 1;
 
-		while (i + n < npages && blknos[i + n] == blknos[i] + n)
+		while (i + n < writer->npages && blknos[i + n] == blknos[i] + n)
 			n++;
-		write_neighbours(writer, &pages[i], blknos[i], n);
+		write_neighbours(writer, &writer->pages[i], blknos[i], n);
 		i += n;
 	}
 }
 
 /*
- * Log pages and write them; do both again if the redo pointer of a checkpoint
- * moved past their WAL record before they were in the file.
+ * Log the pages and write them; do both again if the redo pointer of a
+ * checkpoint moved past their WAL record before they were in the file.
  *
  * A base backup that starts with that checkpoint may copy the file before the
  * write, and does not replay the record.  The second record is after the redo
@@ -368,33 +340,21 @@ write_pages(BtWriter *writer, Page *pages, BlockNumber *blknos, int npages)
  * from reading the pointer before its write is visible to others.
  */
 static void
-log_and_write_pages(BtWriter *writer, Page *pages, BlockNumber *blknos,
-					int npages)
+log_and_write_pages(BtWriter *writer)
 {
 	XLogRecPtr	first_end;		/* end of the first of their WAL records */
 
 	do
 	{
-		log_newpages(&writer->index->rd_locator, MAIN_FORKNUM, npages, blknos,
-					 pages, true);
-		first_end = PageGetLSN(pages[0]);
+		log_newpages(&writer->index->rd_locator, MAIN_FORKNUM, writer->npages,
+					 writer->blknos, writer->pages, true);
+		first_end = PageGetLSN(writer->pages[0]);
 		/* the WAL writer writes and syncs it while we go on */
-		XLogSetAsyncXactLSN(PageGetLSN(pages[npages - 1]));
-		write_pages(writer, pages, blknos, npages);
+		XLogSetAsyncXactLSN(PageGetLSN(writer->pages[writer->npages - 1]));
+		write_pages(writer);
 		fault_point("btwrite: written");
 		pg_memory_barrier();
 	} while (first_end <= GetRedoRecPtr());
-}
-
-void
-btwrite_pages(BtWriter *writer, Page *pages, BlockNumber *blknos, int npages)
-{
-	fault_point("btwrite: log");
-	if (writer->shared->use_wal)
-		log_and_write_pages(writer, pages, blknos, npages);
-	else
-		write_pages(writer, pages, blknos, npages);
-	writer->pages_written += npages;
 }
 
 void
@@ -403,7 +363,12 @@ btwrite_flush(BtWriter *writer)
 	if (writer->npages == 0)
 		return;
 
-	btwrite_pages(writer, writer->pages, writer->blknos, writer->npages);
+	fault_point("btwrite: log");
+	if (writer->shared->use_wal)
+		log_and_write_pages(writer);
+	else
+		write_pages(writer);
+	writer->pages_written += writer->npages;
 	for (int i = 0; i < writer->npages; i++)
 		btwrite_release_buffer(writer, writer->pages[i]);
 	writer->npages = 0;
@@ -453,7 +418,6 @@ btwrite_take_over(BtWriter *writer, BtChunk *chunks, int nchunks)
 			pg_atomic_exchange_u64(&shared->nblocks,
 								   Max(writer->eof, BTREE_METAPAGE + 1));
 		chunks[nchunks++].end = writer->eof;
-		chunks[nchunks++] = exchange_returned(shared, no_blocks);
 	}
 	qsort(chunks, nchunks, sizeof(BtChunk), compare_chunks);
 	writer->spare = chunks;
@@ -498,9 +462,8 @@ btwrite_retire_spare(BtWriter *writer)
 }
 
 /*
- * Register the file with the checkpointer, which does not know of its pages.
- * False if that is too late, because a checkpoint began after the first page
- * was logged, or if the checkpointer's queue is full.
+ * Register the file with the checkpointer.  False if that is too late, see
+ * "Durability" above, or if the checkpointer's queue is full.
  *
  * DELAY_CHKPT_START keeps a checkpoint from beginning between reading the redo
  * pointer and the request.

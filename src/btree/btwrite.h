@@ -24,11 +24,11 @@
  * Chunks become smaller towards the end, where participants have one block
  * each, because they are a part of the blocks still to come, which participants
  * estimate by the tuples that are not loaded yet and the leaves that they
- * filled.  The file grows ahead only by what even the fullest leaves would
- * take.  A participant that ends early returns its unused blocks.
- * btwrite_take_over() gets the left-over blocks and makes the leader the only
- * writer.  Upper levels use them first; the rest, rarely more than a few
- * blocks, become deleted pages that the free space map offers.
+ * filled.  The file grows ahead by a quarter of these blocks at most, because
+ * later leaves may be fuller.  btwrite_take_over() gets the left-over blocks
+ * and makes the leader the only writer.  Upper levels use them first; the rest,
+ * rarely more than a few blocks, become deleted pages that the free space map
+ * offers.
  *
  *-------------------------------------------------------------------------
  */
@@ -57,7 +57,6 @@ typedef struct BtFileShared
 	pg_atomic_uint64 nblocks;	/* blocks taken */
 	pg_atomic_uint32 size;		/* blocks of the file, while several write;
 								 * set under the relation's extension lock */
-	pg_atomic_uint64 returned;	/* a returned chunk, or 0 */
 } BtFileShared;
 
 /* BtChunk: consecutive blocks, from 'next' to before 'end'. */
@@ -78,7 +77,6 @@ typedef struct BtWriter
 	BtChunk		chunk;			/* this writer's blocks, unused */
 	BlockNumber to_come;		/* blocks that all participants will still
 								 * take, estimated by the caller */
-	BlockNumber at_least;		/* minimum of to_come */
 
 	BtChunk    *spare;			/* left-over chunks of all, if alone */
 	int			nspare;
@@ -103,17 +101,17 @@ extern void btwrite_init_shared(BtFileShared *shared, Relation rel,
 extern void btwrite_begin(BtWriter *writer, BtFileShared *shared,
 						  Relation index);
 
-/* btwrite_end closes the file, also if the build is abandoned. */
-extern void btwrite_end(BtWriter *writer);
+/*
+ * btwrite_end closes the file, also if the build is abandoned.  Returns the
+ * number of pages written.
+ */
+extern int64 btwrite_end(BtWriter *writer);
 
 /* Get a page buffer of undefined contents; return one that is not written. */
 extern Page btwrite_get_buffer(BtWriter *writer);
 extern void btwrite_release_buffer(BtWriter *writer, Page page);
 
-/*
- * btwrite_needs_chunk: true if btwrite_get_block will need writer->to_come and
- * at_least.
- */
+/* True if btwrite_get_block will need writer->to_come. */
 static inline bool
 btwrite_needs_chunk(const BtWriter *writer)
 {
@@ -124,24 +122,10 @@ btwrite_needs_chunk(const BtWriter *writer)
 extern BlockNumber btwrite_get_block(BtWriter *writer);
 
 /*
- * btwrite_return_chunk makes the rest of the writer's chunk available to
- * others.  In exchange the writer may get another chunk, which the caller must
- * pass to btwrite_take_over().
- */
-extern void btwrite_return_chunk(BtWriter *writer);
-
-/*
  * btwrite_page writes the finished page at blkno, now or later, and takes
  * ownership of the buffer.
  */
 extern void btwrite_page(BtWriter *writer, Page page, BlockNumber blkno);
-
-/*
- * btwrite_pages logs and writes up to BTWRITE_BATCH pages at once.  The caller
- * keeps the buffers.
- */
-extern void btwrite_pages(BtWriter *writer, Page *pages, BlockNumber *blknos,
-						  int npages);
 
 /*
  * btwrite_extend extends the file from writer->eof to 'end' blocks.  No other
@@ -156,7 +140,7 @@ extern void btwrite_flush(BtWriter *writer);
  * btwrite_take_over makes this the only writer, with the left-over chunks of
  * the others, which must have ended.  btwrite_get_block() uses these first.
  * The array is sorted in place and must outlive the writer.  It must have room
- * for two more chunks: a returned one and the end of the file.
+ * for one more chunk: the end of the file.
  */
 extern void btwrite_take_over(BtWriter *writer, BtChunk *chunks, int nchunks);
 
@@ -166,10 +150,7 @@ extern void btwrite_take_over(BtWriter *writer, BtChunk *chunks, int nchunks);
  */
 extern void btwrite_retire_spare(BtWriter *writer);
 
-/*
- * btwrite_sync makes sure that the file survives a crash after commit.  Call it
- * last, when alone.
- */
+/* btwrite_sync, the last call, lets the file survive a crash after commit. */
 extern void btwrite_sync(BtWriter *writer);
 
 #endif							/* PTSORT_BTWRITE_H */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * siblings.c
- *	  Runs that wait for the builds of other indexes: siblings.h.
+ *	  Runs that wait for the builds of other indexes: btbuild.h.
  *
  * The resource owner of the build that writes or loads the runs owns their
  * segment, so an error detaches it.  While they wait, it belongs to no resource
@@ -18,12 +18,12 @@
 #include "compat.h"
 
 #include "access/xact.h"
-#include "btree/siblings.h"
-#include "fault.h"
+#include "btree/btbuild.h"
+#include "btree/btreport.h"
+#include "debug.h"
 #include "key/key.h"
 #include "sort/shared.h"
 #include "storage/bufmgr.h"
-#include "text/text_compare.h"
 #include "text/text_rank.h"
 #include "utils/rel.h"
 
@@ -57,31 +57,12 @@ siblings_attach(dsm_handle handle)
 }
 
 void
-siblings_describe(WaitingRuns *runs, Relation heap, Oid index_id)
+siblings_describe(WaitingRuns *runs, Relation heap)
 {
-	memset(runs, 0, sizeof(WaitingRuns));
-	runs->index_id = index_id;
 	runs->file = heap->rd_locator;
 	runs->blocks = RelationGetNumberOfBlocks(heap);
-	runs->settings = 2 * text_rank_distrusted()->n +
+	runs->settings = 2 * ptsort_distrusted.n +
 		(ptsort_use_collation_tables ? 1 : 0);
-}
-
-/* True if the sorts of all participants succeeded. */
-static bool
-all_succeeded(const WaitingRuns *runs)
-{
-	PtSortShared *sorts = siblings_sorts(runs->segment);
-	int			processes = shared_processes(sorts);
-
-	for (int i = 0; i < processes; i++)
-	{
-		SortOutcome outcome;
-
-		if (shared_outcome(sorts, i, &outcome) && outcome.failed)
-			return false;
-	}
-	return true;
 }
 
 void
@@ -92,7 +73,8 @@ siblings_keep(const WaitingRuns *runs)
 	fault_point("siblings: keep");
 	while (entry < waiting + MAX_SIBLINGS && entry->segment != NULL)
 		entry++;
-	if (entry == waiting + MAX_SIBLINGS || !all_succeeded(runs))
+	if (entry == waiting + MAX_SIBLINGS ||
+		shared_has_failed(siblings_sorts(runs->segment)))
 	{
 		dsm_detach(runs->segment);
 		return;
@@ -113,49 +95,54 @@ find(Oid index_id)
 	return NULL;
 }
 
-const WaitingRuns *
-siblings_find(Oid index_id)
+bool
+siblings_wait(Oid index_id)
 {
-	return find(index_id);
+	return find(index_id) != NULL;
 }
 
 /* Returns why runs do not suit a build, or NULL. */
 static const char *
-compare(const WaitingRuns *then, const WaitingRuns *now)
+why_not(const WaitingRuns *runs, Relation heap, const IndexInfo *index_info)
 {
-	if (!RelFileLocatorEquals(then->file, now->file))
+	WaitingRuns now;
+
+	siblings_describe(&now, heap);
+	if (!RelFileLocatorEquals(runs->file, now.file))
 		return "the table has another file now";
-	if (then->blocks != now->blocks)
+	if (runs->blocks != now.blocks)
 		return "the table has been written to";
-	if (then->is_unique != now->is_unique)
+	if (runs->is_unique != index_info->ii_Unique)
 		return "the index is not built as was expected";
-	if (then->settings != now->settings)
+	if (runs->settings != now.settings)
 		return "settings have changed";
 	return NULL;
 }
 
-const char *
+bool
 siblings_take(WaitingRuns *runs, Relation heap, Relation index,
 			  const IndexInfo *index_info)
 {
 	WaitingRuns *found = find(RelationGetRelid(index));
-	WaitingRuns now;
-	const char *why_not;
+	const char *reason;
 
+	if (found == NULL)
+		return false;
 	fault_point("siblings: take");
-	siblings_describe(&now, heap, RelationGetRelid(index));
-	now.is_unique = index_info->ii_Unique;
-	why_not = compare(found, &now);
-	if (why_not != NULL)
+	reason = why_not(found, heap, index_info);
+	if (reason != NULL)
 	{
 		/* other siblings' runs hardly suit either: this build scans for them */
 		siblings_forget();
-		return why_not;
+		ereport(btreport_log_level(),
+				(errmsg("ptsort: scanning again for index \"%s\": %s",
+						RelationGetRelationName(index), reason)));
+		return false;
 	}
 	dsm_unpin_mapping(found->segment);
 	*runs = *found;
 	found->segment = NULL;
-	return NULL;
+	return true;
 }
 
 /* Release the runs of a subtransaction, or of all. */

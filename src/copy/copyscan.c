@@ -30,7 +30,7 @@
 #include "access/transam.h"
 #include "access/xact.h"
 #include "commands/progress.h"
-#include "copy/copyscan.h"
+#include "copy/copy.h"
 #include "pgstat.h"
 #include "team/heapjudge.h"
 #include "utils/memutils.h"
@@ -41,7 +41,7 @@ typedef struct CopyScan
 {
 	HeapJudge	judge;
 	const CopyRules *rules;
-	CopyCounts *counts;
+	CopyShared *shared;
 	PtSort	   *sort;
 
 	/* for converting tuples to their form in the new table */
@@ -77,7 +77,7 @@ decide(HTSV_Result status, HeapTuple tuple, void *arg)
 	switch (status)
 	{
 		case HEAPTUPLE_DEAD:
-			pg_atomic_fetch_add_u64(&cs->counts->dead, 1);
+			pg_atomic_fetch_add_u64(&cs->shared->dead, 1);
 			return HEAP_SKIP;
 		case HEAPTUPLE_LIVE:
 			return HEAP_TAKE_LIVE;
@@ -90,7 +90,7 @@ decide(HTSV_Result status, HeapTuple tuple, void *arg)
 							   "delete");
 			/* FALLTHROUGH */
 		case HEAPTUPLE_RECENTLY_DEAD:
-			pg_atomic_fetch_add_u64(&cs->counts->recently_dead, 1);
+			pg_atomic_fetch_add_u64(&cs->shared->recently_dead, 1);
 			return HEAP_TAKE_DELETED;
 	}
 	elog(ERROR, "unexpected HeapTupleSatisfiesVacuum result");
@@ -201,13 +201,13 @@ put_page(CopyScan *cs)
 		if (!has_new_form(cs, tuple))
 			tuple = reform(cs, tuple);
 		if (is_linked(cs, tuple))
-			pg_atomic_write_u32(&cs->counts->linked, 1);
+			pg_atomic_write_u32(&cs->shared->linked, 1);
 		variant_put_heap(cs->sort, tuple);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(cs->context);
 
-	copied = pg_atomic_add_fetch_u64(&cs->counts->copied, judge->nitems);
+	copied = pg_atomic_add_fetch_u64(&cs->shared->copied, judge->nitems);
 	if (judge->progress)
 		pgstat_progress_update_param(PROGRESS_CLUSTER_HEAP_TUPLES_SCANNED,
 									 (int64) copied);
@@ -227,22 +227,21 @@ has_dropped_columns(TupleDesc desc)
 }
 
 void
-copyscan(const CopyRules *rules, ParallelTableScanDesc parallel, bool progress,
-		 PtSort *sort, CopyCounts *counts)
+copyscan(const CopyRules *rules, const Team *team)
 {
 	CopyScan   *cs = palloc0(sizeof(CopyScan));
 	bool		judged;
 
 	cs->judge.heap = rules->old_heap;
-	cs->judge.progress = progress;
+	cs->judge.progress = team->is_leader;
 	cs->judge.total_param = PROGRESS_CLUSTER_TOTAL_HEAP_BLKS;
 	cs->judge.done_param = PROGRESS_CLUSTER_HEAP_BLKS_SCANNED;
 	cs->judge.oldest_xmin = rules->oldest_xmin;
 	cs->judge.decide = decide;
 	cs->judge.arg = cs;
 	cs->rules = rules;
-	cs->counts = counts;
-	cs->sort = sort;
+	cs->shared = team->shared;
+	cs->sort = team->sort;
 	cs->old_desc = RelationGetDescr(rules->old_heap);
 	cs->new_desc = RelationGetDescr(rules->new_heap);
 	cs->dropped = has_dropped_columns(cs->new_desc);
@@ -252,7 +251,7 @@ copyscan(const CopyRules *rules, ParallelTableScanDesc parallel, bool progress,
 										"ptsort copied page",
 										ALLOCSET_DEFAULT_SIZES);
 
-	heapjudge_begin(&cs->judge, parallel, SnapshotAny);
+	heapjudge_begin(&cs->judge, team->scan, SnapshotAny);
 	while (heapjudge_next(&cs->judge, &judged))
 		put_page(cs);
 	heapjudge_end(&cs->judge);

@@ -1,12 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * copywrite.c
- *	  Writes a table's new file from row versions in order, by one or several
- *	  processes.
- *
- * CopyFile		where each slice begins, or that this is not known yet
- * CopyWriter	a participant: the pages of its slice that are filled and not
- *				written yet
+ *	  Writes a table's new file from row versions in order: copy.h.
  *
  * btwrite.h has the rules for logging and syncing pages that bypass shared
  * buffers, and for extending a file while others write into it.  Here, too, all
@@ -19,32 +14,16 @@
 
 #include "access/heapam.h"
 #include "access/htup_details.h"
-#include "btree/btwrite.h"
-#include "copy/copywrite.h"
-#include "fault.h"
+#include "copy/copy.h"
+#include "debug.h"
 #include "miscadmin.h"
 #include "sort/shared.h"
-#include "utils/memutils.h"
-
-struct CopyFile
-{
-	BtFileShared file;
-	int			nslices;
-
-	/*
-	 * First block of each slice, InvalidBlockNumber: not known yet.  The
-	 * entry after the last slice is the end.  Each is written once, by the
-	 * participant that filled the slice before.
-	 */
-	pg_atomic_uint32 start[FLEXIBLE_ARRAY_MEMBER];
-};
 
 struct CopyWriter
 {
-	CopyFile   *file;
 	const CopyRules *rules;
-	PtSortShared *sort_shared;
-	ParallelContext *workers;
+	const Team *team;
+	CopyShared *shared;
 	BtWriter	out;
 	Size		reserve;		/* free bytes to leave on a page: fillfactor */
 
@@ -53,48 +32,26 @@ struct CopyWriter
 								 * InvalidBlockNumber: not known yet */
 	Page		open;			/* the last of the pages, or NULL */
 	int			npages;			/* pages filled, including the open one */
-	int			most;			/* maximum number of pages in memory */
-	int			nallocated;		/* pages allocated */
-	Page	   *pages;
-	MemoryContext context;
+	int			most;			/* maximum of npages */
+	Page	   *pages;			/* not written yet */
 };
 
-Size
-copywrite_estimate(int nslices)
-{
-	return add_size(offsetof(CopyFile, start),
-					mul_size(nslices + 1, sizeof(pg_atomic_uint32)));
-}
-
-void
-copywrite_init_shared(CopyFile *file, Relation new_heap, int processes,
-					  int nslices)
-{
-	btwrite_init_shared(&file->file, new_heap, processes);
-	file->nslices = nslices;
-	pg_atomic_init_u32(&file->start[0], 0);
-	for (int i = 1; i <= nslices; i++)
-		pg_atomic_init_u32(&file->start[i], InvalidBlockNumber);
-}
-
 CopyWriter *
-copywrite_begin(CopyFile *file, const CopyRules *rules, Size memory,
-				PtSortShared *sort_shared, ParallelContext *workers)
+copywrite_begin(const CopyRules *rules, const Team *team, Size memory)
 {
 	CopyWriter *writer = palloc0(sizeof(CopyWriter));
 	Size		most = memory / BLCKSZ / BTWRITE_BATCH * BTWRITE_BATCH;
 
-	writer->file = file;
 	writer->rules = rules;
-	writer->sort_shared = sort_shared;
-	writer->workers = workers;
-	writer->context = CurrentMemoryContext;
+	writer->team = team;
+	writer->shared = team->shared;
 	writer->reserve =
 		RelationGetTargetPageFreeSpace(rules->new_heap,
 									   HEAP_DEFAULT_FILLFACTOR);
 	writer->most = (int) Min(Max(most, BTWRITE_BATCH), INT_MAX / 2);
-	writer->slice = -1;
-	btwrite_begin(&writer->out, &file->file, rules->new_heap);
+	writer->pages = palloc_extended(mul_size(writer->most, sizeof(Page)),
+									MCXT_ALLOC_HUGE);
+	btwrite_begin(&writer->out, &writer->shared->file, rules->new_heap);
 	return writer;
 }
 
@@ -102,24 +59,6 @@ copywrite_begin(CopyFile *file, const CopyRules *rules, Size memory,
 /*
  * Pages
  */
-
-/* Allocate another batch of pages. */
-static void
-allocate_pages(CopyWriter *writer)
-{
-	int			n = writer->nallocated;
-	MemoryContext old = MemoryContextSwitchTo(writer->context);
-	char	   *memory = pt_palloc_io_pages(writer->context, BTWRITE_BATCH);
-
-	if (writer->pages == NULL)
-		writer->pages = palloc(BTWRITE_BATCH * sizeof(Page));
-	else if ((n & (n - 1)) == 0)
-		writer->pages = repalloc_huge(writer->pages, 2 * n * sizeof(Page));
-	for (int i = 0; i < BTWRITE_BATCH; i++)
-		writer->pages[n + i] = (Page) (memory + (Size) i * BLCKSZ);
-	writer->nallocated += BTWRITE_BATCH;
-	MemoryContextSwitchTo(old);
-}
 
 /* Make the row versions of a page point to themselves. */
 static void
@@ -140,20 +79,13 @@ point_to_self(Page page, BlockNumber block)
 static void
 write_pages(CopyWriter *writer)
 {
-	BlockNumber blocks[BTWRITE_BATCH];
-
-	for (int done = 0; done < writer->npages; done += BTWRITE_BATCH)
+	for (int i = 0; i < writer->npages; i++)
 	{
-		int			n = Min(writer->npages - done, BTWRITE_BATCH);
-
 		CHECK_FOR_INTERRUPTS();
-		for (int i = 0; i < n; i++)
-		{
-			blocks[i] = writer->next++;
-			point_to_self(writer->pages[done + i], blocks[i]);
-		}
-		btwrite_pages(&writer->out, &writer->pages[done], blocks, n);
+		point_to_self(writer->pages[i], writer->next);
+		btwrite_page(&writer->out, writer->pages[i], writer->next++);
 	}
+	btwrite_flush(&writer->out);
 	writer->npages = 0;
 	writer->open = NULL;
 }
@@ -170,7 +102,7 @@ place_is_known(void *arg)
 	if (writer->next == InvalidBlockNumber)
 	{
 		writer->next =
-			pg_atomic_read_u32(&writer->file->start[writer->slice]);
+			pg_atomic_read_u32(&writer->shared->start[writer->slice]);
 		if (writer->next == InvalidBlockNumber)
 			return false;
 		pg_read_barrier();
@@ -185,8 +117,8 @@ wait_for_place(CopyWriter *writer)
 {
 	fault_point("copywrite: wait");
 	if (!place_is_known(writer))
-		shared_wait_for(writer->sort_shared, place_is_known, writer,
-						writer->workers);
+		shared_wait_for(writer->team->sort_shared, place_is_known, writer,
+						writer->team->pcxt);
 }
 
 /* Open the next page. */
@@ -199,9 +131,8 @@ open_page(CopyWriter *writer)
 	if (writer->npages > 0 && writer->npages % BTWRITE_BATCH == 0 &&
 		place_is_known(writer))
 		write_pages(writer);
-	if (writer->npages == writer->nallocated)
-		allocate_pages(writer);
-	writer->open = writer->pages[writer->npages++];
+	writer->open = btwrite_get_buffer(&writer->out);
+	writer->pages[writer->npages++] = writer->open;
 	PageInit(writer->open, BLCKSZ, 0);
 }
 
@@ -214,15 +145,13 @@ void
 copywrite_begin_slice(CopyWriter *writer, int slice)
 {
 	fault_point("copywrite: begin slice");
-	Assert(writer->npages == 0 && slice < writer->file->nslices);
+	Assert(writer->npages == 0 && slice < writer->shared->nslices);
 	writer->slice = slice;
 	writer->next = InvalidBlockNumber;
 	writer->out.alone = false;
 }
 
-/*
- * Set the header as rewrite_heap_tuple() would, except t_ctid.
- */
+/* Set the header as rewrite_heap_tuple() would, except t_ctid. */
 static inline void
 settle(const CopyRules *rules, HeapTupleHeader tuple)
 {
@@ -260,7 +189,7 @@ copywrite_add(CopyWriter *writer, HeapTuple tuple)
 void
 copywrite_end_slice(CopyWriter *writer)
 {
-	pg_atomic_uint32 *next_start = &writer->file->start[writer->slice + 1];
+	pg_atomic_uint32 *next_start = &writer->shared->start[writer->slice + 1];
 
 	wait_for_place(writer);
 	if (writer->npages <= BTWRITE_BATCH)
@@ -270,11 +199,10 @@ copywrite_end_slice(CopyWriter *writer)
 	writer->out.alone = false;
 	pg_write_barrier();
 	pg_atomic_write_u32(next_start, writer->next + writer->npages);
-	if (writer->sort_shared != NULL)
-		shared_wake(writer->sort_shared);
+	if (writer->team->sort_shared != NULL)
+		shared_wake(writer->team->sort_shared);
 	fault_point("copywrite: filled");
 	write_pages(writer);
-	writer->open = NULL;
 }
 
 
@@ -285,31 +213,21 @@ copywrite_end_slice(CopyWriter *writer)
 int64
 copywrite_end(CopyWriter *writer)
 {
-	int64		written = writer->out.pages_written;
-
-	btwrite_end(&writer->out);
-	if (writer->nallocated > 0)
-	{
-		for (int i = 0; i < writer->nallocated; i += BTWRITE_BATCH)
-			pfree(writer->pages[i]);
-		pfree(writer->pages);
-	}
-	pfree(writer);
-	return written;
+	return btwrite_end(&writer->out);
 }
 
 int64
 copywrite_finish(CopyWriter *writer)
 {
-	CopyFile   *file = writer->file;
-	BlockNumber end = pg_atomic_read_u32(&file->start[file->nslices]);
+	CopyShared *shared = writer->shared;
+	BlockNumber end = pg_atomic_read_u32(&shared->start[shared->nslices]);
 
 	if (end == InvalidBlockNumber)
 		elog(ERROR, "slices of table \"%s\" are missing",
 			 RelationGetRelationName(writer->rules->old_heap));
-	pg_atomic_write_u64(&file->file.nblocks, end);
+	pg_atomic_write_u64(&shared->file.nblocks, end);
 	writer->out.eof = end;
 	writer->out.alone = true;
 	btwrite_sync(&writer->out);
-	return copywrite_end(writer);
+	return btwrite_end(&writer->out);
 }

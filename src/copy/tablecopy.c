@@ -4,8 +4,8 @@
  *	  Copies a table in the order of one of its indexes, for CLUSTER.
  *
  * A copy is the work of a team (team.h).  Its processes scan the old table and
- * sort its row versions, headers and all (copyscan.h).  Then, in most cases,
- * each of them reads slices of the result and writes their pages (copywrite.h).
+ * sort its row versions, headers and all (copyscan.c).  Then, in most cases,
+ * each of them reads slices of the result and writes their pages (copywrite.c).
  *
  * The leader instead reads all slices alone, and the server's own functions
  * write them (rewriteheap.c), if the scan found row versions that must keep
@@ -27,12 +27,11 @@
 #include "btree/btreport.h"
 #include "catalog/catalog.h"
 #include "commands/progress.h"
-#include "copy/copywrite.h"
-#include "copy/tablecopy.h"
-#include "fault.h"
+#include "copy/copy.h"
+#include "debug.h"
 #include "miscadmin.h"
 #include "pgstat.h"
-#include "sort/sortread.h"
+#include "sort/tuplesort.h"
 #include "storage/bufmgr.h"
 #include "team/team.h"
 #include "util.h"
@@ -51,17 +50,6 @@ typedef struct CopyInfo
 	Oid			index_id;
 	CopyRules	rules;			/* without the relations */
 } CopyInfo;
-
-/*
- * CopyShared: what all processes share.  The scan's counts are complete when
- * all have announced their runs.
- */
-typedef struct CopyShared
-{
-	CopyCounts	counts;
-	pg_atomic_uint64 written;	/* row versions, for the progress view */
-	/* a CopyFile follows, MAXALIGNed */
-} CopyShared;
 
 /* Copier: one process of a copy. */
 typedef struct Copier
@@ -82,16 +70,11 @@ typedef struct Copier
  * The shared block
  */
 
-static CopyFile *
-shared_file(CopyShared *shared)
-{
-	return (CopyFile *) ((char *) shared + MAXALIGN(sizeof(CopyShared)));
-}
-
 static Size
 copy_shared_size(Team *team, int processes, int slices)
 {
-	return add_size(MAXALIGN(sizeof(CopyShared)), copywrite_estimate(slices));
+	return add_size(offsetof(CopyShared, start),
+					mul_size(slices + 1, sizeof(pg_atomic_uint32)));
 }
 
 static void
@@ -102,13 +85,16 @@ copy_shared_init(Team *team, int processes, int slices)
 	bool		is_catalog =
 		RelationIsAccessibleInLogicalDecoding(rules->old_heap);
 
-	pg_atomic_init_u64(&shared->counts.copied, 0);
-	pg_atomic_init_u64(&shared->counts.dead, 0);
-	pg_atomic_init_u64(&shared->counts.recently_dead, 0);
-	pg_atomic_init_u32(&shared->counts.linked, is_catalog ? 1 : 0);
+	btwrite_init_shared(&shared->file, rules->new_heap, processes);
+	pg_atomic_init_u64(&shared->copied, 0);
+	pg_atomic_init_u64(&shared->dead, 0);
+	pg_atomic_init_u64(&shared->recently_dead, 0);
+	pg_atomic_init_u32(&shared->linked, is_catalog ? 1 : 0);
 	pg_atomic_init_u64(&shared->written, 0);
-	copywrite_init_shared(shared_file(shared), rules->new_heap, processes,
-						  slices);
+	shared->nslices = slices;
+	pg_atomic_init_u32(&shared->start[0], 0);
+	for (int i = 1; i <= slices; i++)
+		pg_atomic_init_u32(&shared->start[i], InvalidBlockNumber);
 }
 
 
@@ -140,35 +126,28 @@ say_end(const Copier *self, double copied, double elapsed_ms)
  * The phases: TeamKind
  */
 
-/*
- * A sort that reads slices leaves a part of its budget for pages.
- */
+/* A sort that reads slices leaves a part of its budget for pages. */
 static PtSort *
-copy_begin(Team *team, const SortOptions *options)
+copy_begin(Team *team, const PtSortOptions *options)
 {
 	Copier	   *self = (Copier *) team;
-	SortOptions own = *options;
+	PtSortOptions own = *options;
 
 	if (team->is_leader && !self->started)
 	{
 		say_start(self);
 		self->started = true;
 	}
-	if (own.options.role == PTSORT_SLICE ||
-		own.options.role == PTSORT_SLICE_LEADER)
-		own.options.budget -= own.options.budget / PAGES_PART;
+	if (own.role == PTSORT_SLICE || own.role == PTSORT_SLICE_LEADER)
+		own.budget -= own.budget / PAGES_PART;
 	return variant_begin_heap(RelationGetDescr(self->rules.old_heap),
-							  self->index, &own.options);
+							  self->index, &own);
 }
 
 static void
 copy_fill(Team *team)
 {
-	Copier	   *self = (Copier *) team;
-	CopyShared *shared = team->shared;
-
-	copyscan(&self->rules, team->scan, team->is_leader, team->sort,
-			 &shared->counts);
+	copyscan(&((Copier *) team)->rules, team);
 }
 
 /*
@@ -200,11 +179,8 @@ static void
 write_slices(Copier *self)
 {
 	Team	   *team = &self->team;
-	CopyShared *shared = team->shared;
 	Size		memory = team->budget / team->processes / PAGES_PART;
-	CopyWriter *writer = copywrite_begin(shared_file(shared), &self->rules,
-										 memory, team->sort_shared,
-										 team->pcxt);
+	CopyWriter *writer = copywrite_begin(&self->rules, team, memory);
 	HeapTuple	tuple;
 	int			slice;
 
@@ -254,7 +230,7 @@ copy_write(Team *team)
 	Copier	   *self = (Copier *) team;
 	CopyShared *shared = team->shared;
 
-	if (pg_atomic_read_u32(&shared->counts.linked) == 0)
+	if (pg_atomic_read_u32(&shared->linked) == 0)
 		write_slices(self);
 	else if (team->is_leader)
 		write_by_server(self);
@@ -277,7 +253,7 @@ copy_enter_phase(Team *team, TeamPhase phase)
 	if (phase == TEAM_READS)
 	{
 		/* others scanned tuples after the leader's last report */
-		int64		copied = pg_atomic_read_u64(&shared->counts.copied);
+		int64		copied = pg_atomic_read_u64(&shared->copied);
 
 		pgstat_progress_update_param(PROGRESS_CLUSTER_HEAP_TUPLES_SCANNED,
 									 copied);
@@ -332,7 +308,8 @@ static const TeamKind copy_kind = {
 
 void
 tablecopy_run(const CopyRules *rules, Relation index,
-			  const BtBuildRequest *request, CopyResult *result)
+			  const BtBuildRequest *request, double *num_tuples,
+			  double *tups_vacuumed, double *tups_recently_dead)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "ptsort table copy",
@@ -362,6 +339,7 @@ tablecopy_run(const CopyRules *rules, Relation index,
 	};
 	Team	   *team = &self.team;
 	CopyShared *shared;
+	double		copied;
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
@@ -375,11 +353,12 @@ tablecopy_run(const CopyRules *rules, Relation index,
 	team_finish(team);
 	fault_point("tablecopy: written");
 
-	result->copied = pg_atomic_read_u64(&shared->counts.copied);
-	result->dead = pg_atomic_read_u64(&shared->counts.dead);
-	result->recently_dead = pg_atomic_read_u64(&shared->counts.recently_dead);
-	btreport_publish(btreport_new(index, team), BT_REPORT_COPY);
-	say_end(&self, result->copied, pt_ms_since(start));
+	copied = pg_atomic_read_u64(&shared->copied);
+	*num_tuples += copied;
+	*tups_vacuumed += pg_atomic_read_u64(&shared->dead);
+	*tups_recently_dead += pg_atomic_read_u64(&shared->recently_dead);
+	btreport_publish(BT_REPORT_COPY, index, team, false);
+	say_end(&self, copied, pt_ms_since(start));
 	team_leave(team);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);

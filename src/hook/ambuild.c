@@ -40,9 +40,8 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_language_d.h"
 #include "catalog/pg_proc.h"
-#include "catalog/pg_statistic_ext.h"
 #include "catalog/pg_type.h"
-#include "fault.h"
+#include "debug.h"
 #include "hook/hook.h"
 #include "miscadmin.h"
 #include "optimizer/paths.h"
@@ -356,36 +355,11 @@ runs_no_user_code(Relation index)
 }
 
 /*
- * True if the table has extended statistics on expressions.  Planning any build
- * evaluates the constants in these, which may call a user's functions.
- */
-static bool
-has_statistics_expressions(Relation heap)
-{
-	List	   *statistics = RelationGetStatExtList(heap);
-	bool		has_expressions = false;
-	ListCell   *lc;
-
-	foreach(lc, statistics)
-	{
-		HeapTuple	tuple = SearchSysCache1(STATEXTOID,
-											ObjectIdGetDatum(lfirst_oid(lc)));
-
-		if (!HeapTupleIsValid(tuple))
-			continue;
-		has_expressions |= !heap_attisnull(tuple,
-										   Anum_pg_statistic_ext_stxexprs,
-										   NULL);
-		ReleaseSysCache(tuple);
-	}
-	list_free(statistics);
-	return has_expressions;
-}
-
-/*
  * True if the scan for this build can serve other indexes, too, and that would
  * pay.  For a table that the server would not scan in parallel, scanning again
  * is faster than creating the segment and the files that each sibling needs.
+ * If the table has extended statistics, planning any build evaluates the
+ * constants in their expressions, which may call a user's functions.
  */
 static bool
 may_share_scan(Relation heap, Relation index, const IndexInfo *indexInfo,
@@ -396,7 +370,7 @@ may_share_scan(Relation heap, Relation index, const IndexInfo *indexInfo,
 		ReindexIsProcessingIndex(RelationGetRelid(index)) &&
 		heapscan_is_shareable(heap) &&
 		is_user_btree(index) && runs_no_user_code(index) &&
-		!has_statistics_expressions(heap) &&
+		RelationGetStatExtList(heap) == NIL &&
 		RelationGetNumberOfBlocks(heap) >= min_parallel_table_scan_size;
 }
 
@@ -435,7 +409,7 @@ open_candidates(Relation heap, Relation index, Relation *candidates)
 
 		if (n == ptsort_indexes_per_scan - 1)
 			break;
-		if (!after || !will_follow(oid) || siblings_find(oid) != NULL)
+		if (!after || !will_follow(oid) || siblings_wait(oid))
 		{
 			after |= oid == RelationGetRelid(index);
 			continue;
@@ -457,71 +431,41 @@ open_candidates(Relation heap, Relation index, Relation *candidates)
 	return n;
 }
 
-static void
-close_candidates(BtBuildRequest *request)
-{
-	for (int i = 0; i < request->ncandidates; i++)
-		index_close(request->candidates[i], AccessShareLock);
-	request->ncandidates = 0;
-}
-
 /*
- * Decide the number of workers, and which other indexes the scan serves.
- * 'candidates' has room for MAX_SIBLINGS.  All builds that use the runs of one
- * scan have at most as many workers as that scan.
+ * Build an index from runs that wait for it, or by a scan.  All builds that use
+ * the runs of one scan have at most as many workers as that scan.
  */
-static void
-plan_build(Relation heap, Relation index, IndexInfo *indexInfo,
-		   BtBuildRequest *request, Relation *candidates)
-{
-	const WaitingRuns *runs = siblings_find(RelationGetRelid(index));
-
-	if (runs != NULL)
-	{
-		request->workers = Min(request->workers, runs->workers);
-		return;
-	}
-	if (may_share_scan(heap, index, indexInfo, request->workers))
-	{
-		request->candidates = candidates;
-		request->ncandidates = open_candidates(heap, index, candidates);
-		/* rewrites do not check uniqueness */
-		request->check_unique = !utility_rewrites();
-	}
-	planworkers_limit(request, heap, index);
-	if (request->workers == 0)
-		close_candidates(request);
-}
-
-/* Build an index from runs that wait for it, or by a scan. */
 static IndexBuildResult *
-build_or_load(Relation heap, Relation index, IndexInfo *indexInfo,
-			  BtBuildRequest *request)
+build_or_load(Relation heap, Relation index, IndexInfo *indexInfo)
 {
+	BtBuildRequest request = planworkers_request(heap, index,
+												 indexInfo->ii_ParallelWorkers);
 	Relation	candidates[MAX_SIBLINGS];
 	WaitingRuns runs;
-	const char *why_not;
 	IndexBuildResult *result;
 
-	plan_build(heap, index, indexInfo, request, candidates);
-	if (siblings_find(RelationGetRelid(index)) != NULL)
+	if (siblings_take(&runs, heap, index, indexInfo))
 	{
-		why_not = siblings_take(&runs, heap, index, indexInfo);
-		if (why_not == NULL)
-			request->runs = &runs;
-		else
+		request.runs = &runs;
+		request.workers = Min(request.workers, runs.workers);
+	}
+	else
+	{
+		if (may_share_scan(heap, index, indexInfo, request.workers))
 		{
-			ereport(btreport_log_level(),
-					(errmsg("ptsort: scanning again for index \"%s\": %s",
-							RelationGetRelationName(index), why_not)));
-			plan_build(heap, index, indexInfo, request, candidates);
+			request.candidates = candidates;
+			request.ncandidates = open_candidates(heap, index, candidates);
+			/* rewrites do not check uniqueness */
+			request.check_unique = !utility_rewrites();
 		}
+		planworkers_limit(&request, heap, index);
 	}
 
-	result = btbuild_build(heap, index, indexInfo, request);
+	result = btbuild_build(heap, index, indexInfo, &request);
 
-	close_candidates(request);
-	if (request->runs != NULL)
+	for (int i = 0; i < request.ncandidates; i++)
+		index_close(candidates[i], AccessShareLock);
+	if (request.runs != NULL)
 		dsm_detach(runs.segment);
 	return result;
 }
@@ -530,15 +474,13 @@ static IndexBuildResult *
 ptsort_ambuild(Relation heap, Relation index, IndexInfo *indexInfo)
 {
 	const char *reason = ambuild_why_not(heap);
-	BtBuildRequest request;
 	IndexBuildResult *result;
 
 	if (reason != NULL)
 		return leave_to_server(heap, index, indexInfo, reason);
 
 	fault_point("ambuild: begin");
-	request = planworkers_request(heap, index, indexInfo->ii_ParallelWorkers);
-	result = build_or_load(heap, index, indexInfo, &request);
+	result = build_or_load(heap, index, indexInfo);
 	fault_point("ambuild: end");
 	return result;
 }

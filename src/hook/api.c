@@ -9,8 +9,6 @@
 
 #include "ptsort_build.h"
 #include "sort/shared.h"
-#include "sort/sortput.h"
-#include "sort/sortread.h"
 #include "sort/tuplesort.h"
 #include "team/build.h"
 #include "team/parallel.h"
@@ -25,7 +23,7 @@ static const PtSortApi api = {
 	.shared_estimate = shared_estimate,
 	.shared_init = shared_init,
 	.shared_attach = shared_attach,
-	.shared_slices = shared_count_slices,
+	.shared_slices = shared_slices,
 	.begin_index = variant_begin_index,
 	.put_index = variant_put_index,
 	.get_index = variant_get_index,

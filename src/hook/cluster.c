@@ -31,8 +31,8 @@
 #include "catalog/objectaccess.h"
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_class.h"
-#include "copy/tablecopy.h"
-#include "fault.h"
+#include "copy/copy.h"
+#include "debug.h"
 #include "hook/hook.h"
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"
@@ -86,7 +86,6 @@ copy_for_cluster(Relation old_heap, Relation new_heap, Relation index,
 		.cutoff_multi = *multi_cutoff
 	};
 	BtBuildRequest request;
-	CopyResult	result;
 	int			by_cost = 0;
 
 	old_heap->rd_tableam = GetHeapamTableAmRoutine();
@@ -107,10 +106,8 @@ copy_for_cluster(Relation old_heap, Relation new_heap, Relation index,
 											RelationGetRelid(index));
 	request = planworkers_request(old_heap, index, by_cost);
 	planworkers_limit(&request, old_heap, index);
-	tablecopy_run(&rules, index, &request, &result);
-	*num_tuples += result.copied;
-	*tups_vacuumed += result.dead;
-	*tups_recently_dead += result.recently_dead;
+	tablecopy_run(&rules, index, &request, num_tuples, tups_vacuumed,
+				  tups_recently_dead);
 	fault_point("cluster: end");
 }
 

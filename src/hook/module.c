@@ -13,7 +13,6 @@
 #include <limits.h>
 
 #include "btree/btreport.h"
-#include "btree/siblings.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "hook/hook.h"
@@ -21,7 +20,7 @@
 #include "postmaster/bgworker_internals.h"
 #include "query/sortnode.h"
 #include "query/sortreport.h"
-#include "text/text_compare.h"
+#include "text/text_rank.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 
@@ -118,10 +117,10 @@ _PG_init(void)
 /* Add a row to the result; a negative participant means the total. */
 static void
 put_last_build_row(ReturnSetInfo *rsinfo, const BtBuildReport *report,
-				   int participant, const BtBuildStats *stats)
+				   int participant, const TeamSlot *slot)
 {
-	const PtBuildStats *build = &stats->build;
-	const PtSortStats *sort = &build->sort;
+	const PtParallelStats *stats = &slot->stats;
+	const PtSortStats *sort = &stats->sort;
 	const char *role = participant < 0 ? "total" :
 		participant == 0 ? "leader" : "worker";
 	Datum		values[] = {
@@ -131,13 +130,13 @@ put_last_build_row(ReturnSetInfo *rsinfo, const BtBuildReport *report,
 		Int64GetDatum(sort->tuples),
 		Int64GetDatum(sort->runs),
 		Int64GetDatum(sort->run_bytes),
-		Float8GetDatum(build->scan_ms),
+		Float8GetDatum(stats->fill_ms),
 		Float8GetDatum(sort->sort_ms),
 		Float8GetDatum(sort->run_ms),
-		Float8GetDatum(build->load_ms),
+		Float8GetDatum(stats->read_ms),
 		Int64GetDatum(sort->comparisons),
-		Int64GetDatum(stats->pages),
-		Int64GetDatum(build->wal_bytes),
+		Int64GetDatum(slot->pages),
+		Int64GetDatum(stats->wal_bytes),
 		Int64GetDatum(sort->peak_memory),
 		Int64GetDatum(sort->temp_bytes)
 	};
@@ -155,23 +154,23 @@ put_last_build_row(ReturnSetInfo *rsinfo, const BtBuildReport *report,
  * total of a time is the longest one; everything else adds up.
  */
 static void
-add_to_total(BtBuildStats *total, const BtBuildStats *stats)
+add_to_total(TeamSlot *total, const TeamSlot *slot)
 {
-	PtBuildStats *build = &total->build;
-	PtSortStats *sort = &build->sort;
+	PtParallelStats *sum = &total->stats;
+	const PtParallelStats *stats = &slot->stats;
 
-	sort->tuples += stats->build.sort.tuples;
-	sort->runs += stats->build.sort.runs;
-	sort->run_bytes += stats->build.sort.run_bytes;
-	build->scan_ms = Max(build->scan_ms, stats->build.scan_ms);
-	sort->sort_ms = Max(sort->sort_ms, stats->build.sort.sort_ms);
-	sort->run_ms = Max(sort->run_ms, stats->build.sort.run_ms);
-	build->load_ms = Max(build->load_ms, stats->build.load_ms);
-	sort->comparisons += stats->build.sort.comparisons;
-	total->pages += stats->pages;
-	build->wal_bytes += stats->build.wal_bytes;
-	sort->peak_memory += stats->build.sort.peak_memory;
-	sort->temp_bytes += stats->build.sort.temp_bytes;
+	sum->sort.tuples += stats->sort.tuples;
+	sum->sort.runs += stats->sort.runs;
+	sum->sort.run_bytes += stats->sort.run_bytes;
+	sum->fill_ms = Max(sum->fill_ms, stats->fill_ms);
+	sum->sort.sort_ms = Max(sum->sort.sort_ms, stats->sort.sort_ms);
+	sum->sort.run_ms = Max(sum->sort.run_ms, stats->sort.run_ms);
+	sum->read_ms = Max(sum->read_ms, stats->read_ms);
+	sum->sort.comparisons += stats->sort.comparisons;
+	total->pages += slot->pages;
+	sum->wal_bytes += stats->wal_bytes;
+	sum->sort.peak_memory += stats->sort.peak_memory;
+	sum->sort.temp_bytes += stats->sort.temp_bytes;
 }
 
 /* Report the last build or copy: a row for each participant, and the total. */
@@ -180,7 +179,7 @@ put_last_report(FunctionCallInfo fcinfo, BtReportKind kind)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	const BtBuildReport *report = btreport_last(kind);
-	BtBuildStats total = {0};
+	TeamSlot	total = {0};
 
 	InitMaterializedSRF(fcinfo, 0);
 	if (report == NULL)

@@ -81,10 +81,7 @@ why_not_parallel(Relation heap, Relation index)
 	return NULL;
 }
 
-/*
- * planworkers_request: see hook.h.  max_parallel_maintenance_workers
- * limits the number, and it is 0 if the build cannot be parallel.
- */
+/* The number is 0 if the build cannot be parallel. */
 BtBuildRequest
 planworkers_request(Relation heap, Relation index, int by_cost)
 {

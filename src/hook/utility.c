@@ -27,7 +27,6 @@
 #include "compat.h"
 
 #include "btree/btreport.h"
-#include "btree/siblings.h"
 #include "commands/defrem.h"
 #include "hook/hook.h"
 #include "postmaster/bgworker_internals.h"
@@ -200,13 +199,6 @@ visit_alter_table(AlterTableStmt *alter, StmtContext *stmt)
 	}
 }
 
-static void
-visit_create_index(IndexStmt *create, StmtContext *stmt)
-{
-	if (is_btree(create->accessMethod))
-		stmt->index_workers = take_workers_option(&create->options);
-}
-
 
 /*
  * The ProcessUtility hook
@@ -221,10 +213,14 @@ visit_create_index(IndexStmt *create, StmtContext *stmt)
 static bool
 init_context(Node *node, StmtContext *stmt)
 {
+	IndexStmt  *create;
+
 	switch (nodeTag(node))
 	{
 		case T_IndexStmt:
-			visit_create_index((IndexStmt *) node, stmt);
+			create = (IndexStmt *) node;
+			if (is_btree(create->accessMethod))
+				stmt->index_workers = take_workers_option(&create->options);
 			return true;
 		case T_AlterTableStmt:
 			visit_alter_table((AlterTableStmt *) node, stmt);

@@ -38,7 +38,6 @@
 #include "debug.h"
 #include "key/key.h"
 #include "text/text_code.h"
-#include "text/text_compare.h"
 #include "text/text_rank.h"
 
 
@@ -412,7 +411,7 @@ key_can_learn(PtSortKey *key, bool many)
 
 	if (ranks == NULL)
 		return true;
-	return many ? text_rank_prepare(ranks) : text_rank_is_ready(ranks);
+	return text_rank_is_ready(ranks, many);
 }
 
 void
@@ -429,9 +428,8 @@ key_begin_learning(PtSortKey *key)
 void
 key_learn(PtSortKey *key)
 {
-	text_code_learn(key->word.code);
+	key->word.nwords = text_code_learn(key->word.code);
 	key->learning = false;
-	key->word.nwords = text_code_nwords(key->word.code);
 	if (key->pack.nfields == 0)
 		key->nwords = key->word.nwords;
 }

@@ -18,7 +18,7 @@
 #include "key/key_column.h"
 #include "key/key_pack.h"
 #include "ptsort_variant.h"
-#include "text/text_compare.h"
+#include "text/text_rank.h"
 
 /* SortKeyWord: the word or words of one column. */
 typedef struct SortKeyWord

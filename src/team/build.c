@@ -20,7 +20,7 @@
 #include "access/table.h"
 #include "catalog/index.h"
 #include "commands/progress.h"
-#include "fault.h"
+#include "debug.h"
 #include "optimizer/optimizer.h"
 #include "pgstat.h"
 #include "storage/proc.h"
@@ -271,9 +271,9 @@ build_of(Team *team)
 }
 
 static PtSort *
-embedded_begin(Team *team, const SortOptions *options)
+embedded_begin(Team *team, const PtSortOptions *options)
 {
-	return ((Embedded *) team)->ops->begin(build_of(team), &options->options);
+	return ((Embedded *) team)->ops->begin(build_of(team), options);
 }
 
 /* IndexBuildCallback */

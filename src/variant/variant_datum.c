@@ -29,9 +29,7 @@
 
 #include "compat.h"
 #include "key/key.h"
-#include "sort/bounded.h"
-#include "sort/sortput.h"
-#include "sort/sortread.h"
+#include "sort/tuplesort.h"
 #include "variant/variants.h"
 
 /* Minimum bytes of an image. */
@@ -172,7 +170,6 @@ variant_begin_datum(Oid type, Oid lt_operator, Oid collation,
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext caller = MemoryContextSwitchTo(context);
 	DatumState *state = palloc0(sizeof(DatumState));
-	SortOptions with = {.options = *options};
 
 	state->key = key_datum(type, lt_operator, collation, nulls_first);
 	state->exact = state->key->exact;
@@ -182,10 +179,10 @@ variant_begin_datum(Oid type, Oid lt_operator, Oid collation,
 	MemoryContextSwitchTo(caller);
 
 	if (state->exact)
-		return sort_begin_with(&exact_variant, NULL, state, state->key->nwords,
-							   context, &with);
-	return sort_begin_with(&datum_variant, state->key, state,
-						   state->key->nwords, context, &with);
+		return sort_begin_own(&exact_variant, NULL, state, state->key->nwords,
+							  context, options);
+	return sort_begin_own(&datum_variant, state->key, state,
+						  state->key->nwords, context, options);
 }
 
 static inline void

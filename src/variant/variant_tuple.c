@@ -27,9 +27,7 @@
 #include "utils/memutils.h"
 
 #include "key/key.h"
-#include "sort/bounded.h"
-#include "sort/sortput.h"
-#include "sort/sortread.h"
+#include "sort/tuplesort.h"
 #include "util.h"
 #include "variant/variants.h"
 
@@ -237,7 +235,6 @@ variant_begin_tuple(TupleDesc desc, int nkeys, const AttrNumber *attnums,
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext caller = MemoryContextSwitchTo(context);
 	TupleState *state = palloc0(sizeof(TupleState));
-	SortOptions with = {.options = *options};
 
 	/* checks nkeys */
 	state->key = key_operators(nkeys, lt_operators, collations, nulls_first);
@@ -260,8 +257,8 @@ variant_begin_tuple(TupleDesc desc, int nkeys, const AttrNumber *attnums,
 	state->first_by_value = TupleDescAttr(desc, attnums[0] - 1)->attbyval;
 	MemoryContextSwitchTo(caller);
 
-	return sort_begin_with(&tuple_variant, state->key, state,
-						   state->key->nwords, context, &with);
+	return sort_begin_own(&tuple_variant, state->key, state,
+						  state->key->nwords, context, options);
 }
 
 /* Get the values for a put from a tuple. */

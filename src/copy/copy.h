@@ -1,0 +1,108 @@
+/*-------------------------------------------------------------------------
+ *
+ * copy.h
+ *	  Copies a table in the order of one of its indexes, for CLUSTER.
+ *
+ * cluster.c decides whether ptsort makes a copy, and then calls
+ * tablecopy_run().  All other declarations are for the files of this folder.
+ *
+ * Writing.  Participants claim the slices of the ordered stream in order and
+ * write them at the same time.  A slice begins where the one before it ends,
+ * which is known when all pages of that one are filled.  Until then a
+ * participant fills pages in memory and, when its memory is full, waits.  A
+ * participant that has filled its slice publishes where the next one begins
+ * before it writes its pages.  So there is always one slice, the first that is
+ * not filled, whose place is known: its participant writes as it fills, and it
+ * alone extends the file.  The last page of a slice is half full on average.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_COPY_H
+#define PTSORT_COPY_H
+
+#include "access/htup.h"
+#include "btree/btbuild.h"
+#include "btree/btwrite.h"
+#include "team/team.h"
+
+/*
+ * CopyRules: the server's parameters of a copy, the same in all participants.
+ */
+typedef struct CopyRules
+{
+	Relation	old_heap;
+	Relation	new_heap;
+	TransactionId oldest_xmin;	/* versions deleted before it are dead */
+	TransactionId freeze_xid;	/* freeze older transaction IDs */
+	MultiXactId cutoff_multi;	/* freeze older multixact IDs */
+} CopyRules;
+
+/*
+ * CopyShared: what all processes share.  The scan's counts are complete when
+ * all have announced their runs.
+ */
+typedef struct CopyShared
+{
+	BtFileShared file;
+	pg_atomic_uint64 copied;	/* row versions put into the sort */
+	pg_atomic_uint64 dead;		/* row versions not copied */
+	pg_atomic_uint64 recently_dead; /* row versions copied but dead */
+	pg_atomic_uint32 linked;	/* not 0: the server's functions must copy
+								 * some row versions, see copyscan.c */
+	pg_atomic_uint64 written;	/* row versions, for the progress view */
+	int			nslices;
+
+	/*
+	 * First block of each slice, InvalidBlockNumber: not known yet.  The
+	 * entry after the last slice is the end.  Each is written once, by the
+	 * participant that filled the slice before.
+	 */
+	pg_atomic_uint32 start[FLEXIBLE_ARRAY_MEMBER];
+} CopyShared;
+
+/*
+ * tablecopy_run fills the new table of 'rules', which is empty, as the server's
+ * heapam_relation_copy_for_cluster() does when it sorts, and adds to the same
+ * counts.  It logs the start and end lines and, on success, publishes its
+ * report for ptsort_last_copy(): pages are those of the table.
+ */
+extern void tablecopy_run(const CopyRules *rules, Relation index,
+						  const BtBuildRequest *request, double *num_tuples,
+						  double *tups_vacuumed, double *tups_recently_dead);
+
+/* Entry point of the workers. */
+extern PGDLLEXPORT void ptsort_copy_worker_main(dsm_segment *segment,
+												shm_toc *toc);
+
+/*
+ * copyscan puts this process's share of the old table's row versions into the
+ * team's sort, of heap tuples: in their form in the new table, with the old
+ * header's information about transactions and the old TID.  The leader reports
+ * blocks and tuples to the progress view.
+ */
+extern void copyscan(const CopyRules *rules, const Team *team);
+
+/* CopyWriter: writes a participant's slices. */
+typedef struct CopyWriter CopyWriter;
+
+/* A writer may use about 'memory' bytes for pages. */
+extern CopyWriter *copywrite_begin(const CopyRules *rules, const Team *team,
+								   Size memory);
+extern void copywrite_begin_slice(CopyWriter *writer, int slice);
+
+/*
+ * copywrite_add adds a copy of the next row version, which is in no chain of
+ * updates and needs no TOAST.  The file gets what the server's
+ * rewrite_heap_tuple() would make of it.
+ */
+extern void copywrite_add(CopyWriter *writer, HeapTuple tuple);
+extern void copywrite_end_slice(CopyWriter *writer);
+
+/*
+ * Both return the number of pages that this participant wrote.  The leader
+ * calls copywrite_finish, when all others have called copywrite_end.
+ */
+extern int64 copywrite_end(CopyWriter *writer);
+extern int64 copywrite_finish(CopyWriter *writer);
+
+#endif							/* PTSORT_COPY_H */
