@@ -521,7 +521,7 @@ undo(BtBuild *self, Oid collation)
 
 /* Add the costs of a build that failed. */
 static void
-add_costs(PtBuildStats *sum, const Team *team)
+add_costs(PtParallelStats *sum, const Team *team)
 {
 	for (int i = 0; i <= team->launched; i++)
 	{
@@ -535,7 +535,7 @@ add_costs(PtBuildStats *sum, const Team *team)
  * leader wrote all pages that no worker wrote.
  */
 static BtBuildReport *
-make_report(const BtBuild *self, const PtBuildStats *failed)
+make_report(const BtBuild *self, const PtParallelStats *failed)
 {
 	const Team *team = &self->base.team;
 	BtBuildReport *report = btreport_new(self->base.index, team);
@@ -563,7 +563,7 @@ end_build(BtBuild *self)
 
 /* Begin a team for the request, in the current memory context. */
 static BtBuild *
-begin_build(const PtBuildRequest *what, const BtBuildRequest *request)
+begin_build(const PtParallelRequest *what, const BtBuildRequest *request)
 {
 	BtBuild    *self = palloc0(sizeof(BtBuild));
 	Team	   *team = &self->base.team;
@@ -591,8 +591,8 @@ IndexBuildResult *
 btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 			  const BtBuildRequest *request)
 {
-	PtBuildRequest what = {
-		.heap = heap,
+	PtParallelRequest what = {
+		.table = heap,
 		.index = index,
 		.index_info = indexInfo,
 		.budget = (int64) maintenance_work_mem * 1024,
@@ -603,7 +603,7 @@ btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 	MemoryContext caller = CurrentMemoryContext;
 	MemoryContext context = AllocSetContextCreate(caller, "ptsort build",
 												  ALLOCSET_DEFAULT_SIZES);
-	PtBuildStats failed = {0};
+	PtParallelStats failed = {0};
 	BtBuildReport *report;
 	BtBuild    *self;
 	SortOutcome outcome;

@@ -71,7 +71,7 @@ btreport_new(Relation index, const Team *team)
 	report->nparticipants = nparticipants;
 	for (int i = 0; i < nparticipants; i++)
 	{
-		report->participants[i].build = build_stats(&team->slots[i]);
+		report->participants[i].build = team->slots[i].stats;
 		report->participants[i].pages = team->slots[i].pages;
 	}
 	return report;

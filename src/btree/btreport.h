@@ -17,7 +17,7 @@
 /* BtBuildStats: what one participant did. */
 typedef struct BtBuildStats
 {
-	PtBuildStats build;
+	PtParallelStats build;
 	int64		pages;			/* pages written, of the index or the table */
 } BtBuildStats;
 

@@ -7,13 +7,11 @@
  */
 #include "compat.h"
 
-#include "ptsort_build.h"
 #include "sort/shared.h"
 #include "sort/sortput.h"
 #include "sort/sortread.h"
 #include "sort/tuplesort.h"
 #include "team/build.h"
-#include "team/parallel.h"
 #include "variant/variants.h"
 
 extern PGDLLEXPORT const PtSortApi *ptsort_get_api(uint32 version, uint32 size);
@@ -57,7 +55,6 @@ static const PtSortApi api = {
 	.get = sort_get,
 	.get_entries = sort_get_entries,
 
-	.build = build_embedded,
 	.parallel = parallel_run,
 	.parallel_end = parallel_end
 };

@@ -120,7 +120,7 @@ static void
 put_last_build_row(ReturnSetInfo *rsinfo, const BtBuildReport *report,
 				   int participant, const BtBuildStats *stats)
 {
-	const PtBuildStats *build = &stats->build;
+	const PtParallelStats *build = &stats->build;
 	const PtSortStats *sort = &build->sort;
 	const char *role = participant < 0 ? "total" :
 		participant == 0 ? "leader" : "worker";
@@ -131,10 +131,10 @@ put_last_build_row(ReturnSetInfo *rsinfo, const BtBuildReport *report,
 		Int64GetDatum(sort->tuples),
 		Int64GetDatum(sort->runs),
 		Int64GetDatum(sort->run_bytes),
-		Float8GetDatum(build->scan_ms),
+		Float8GetDatum(build->fill_ms),
 		Float8GetDatum(sort->sort_ms),
 		Float8GetDatum(sort->run_ms),
-		Float8GetDatum(build->load_ms),
+		Float8GetDatum(build->read_ms),
 		Int64GetDatum(sort->comparisons),
 		Int64GetDatum(stats->pages),
 		Int64GetDatum(build->wal_bytes),
@@ -157,16 +157,16 @@ put_last_build_row(ReturnSetInfo *rsinfo, const BtBuildReport *report,
 static void
 add_to_total(BtBuildStats *total, const BtBuildStats *stats)
 {
-	PtBuildStats *build = &total->build;
+	PtParallelStats *build = &total->build;
 	PtSortStats *sort = &build->sort;
 
 	sort->tuples += stats->build.sort.tuples;
 	sort->runs += stats->build.sort.runs;
 	sort->run_bytes += stats->build.sort.run_bytes;
-	build->scan_ms = Max(build->scan_ms, stats->build.scan_ms);
+	build->fill_ms = Max(build->fill_ms, stats->build.fill_ms);
 	sort->sort_ms = Max(sort->sort_ms, stats->build.sort.sort_ms);
 	sort->run_ms = Max(sort->run_ms, stats->build.sort.run_ms);
-	build->load_ms = Max(build->load_ms, stats->build.load_ms);
+	build->read_ms = Max(build->read_ms, stats->build.read_ms);
 	sort->comparisons += stats->build.sort.comparisons;
 	total->pages += stats->pages;
 	build->wal_bytes += stats->build.wal_bytes;
