@@ -128,7 +128,7 @@ LAYERS = \
 	$(addprefix variant/, \
 		variants variant_form variant_index variant_heap variant_datum variant_tuple) \
 	$(addprefix team/, \
-		heapcolumns heapjudge heapscan team build parallel) \
+		heapjudge heapscan team build parallel) \
 	$(addprefix btree/, \
 		btpage btentry btwrite btload btreport siblings btbuild) \
 	$(addprefix copy/, \
