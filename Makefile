@@ -112,19 +112,19 @@ DATA = $(wildcard ptsort--*.sql)
 # In layer order, bottom to top: a file includes only headers of files before it.
 # src/ itself holds what lies beneath all folders.
 LAYERS = \
-	util fault stamp debug \
+	util stamp debug \
 	$(addprefix text/, \
-		text_table text_pass text_icu text_unit text_rank text_sample text_model text_symbol text_memo text_code text_compare) \
+		text_table text_pass text_icu text_unit text_rank text_model text_symbol text_code) \
 	$(addprefix key/, \
 		key_pack key_form key_column key) \
 	$(addprefix order/, \
 		sortextras order) \
 	$(addprefix tape/, \
-		tapefile tape frame run splice) \
+		tape frame run splice) \
 	$(addprefix memory/, \
 		radix tournament tiesort bytesort entrysort memsort) \
 	$(addprefix sort/, \
-		merge slices shared sortstate bounded sortruns sortread learning sortput tuplesort) \
+		merge shared tuplesort slices bounded sortruns sortread learning sortput) \
 	$(addprefix variant/, \
 		variants variant_form variant_index variant_heap variant_datum variant_tuple) \
 	$(addprefix team/, \

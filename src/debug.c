@@ -1,14 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * debug.c
- *	  The variables of debug.h and fault.h, which only tests change.
+ *	  The variables of debug.h, which only tests change.
  *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
 #include "debug.h"
-#include "fault.h"
 
 DebugSettings ptsort_debug = {
 	.key_class = KEY_CLASS_AUTO,

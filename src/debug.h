@@ -1,12 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * debug.h
- *	  Settings that only our own tests change.
+ *	  What only our own tests change: settings, and points at which they can
+ *	  inject failures.
  *
- * They force paths that small inputs do not take.  The library registers no GUC
- * for them; contrib/ptsort_test does, as ptsort_test.spill_entries and so on,
- * and reaches this struct through hook/internals.c.  Parallel workers have the
- * leader's values: the server loads ptsort_test there too, and copies GUCs.
+ * The settings force paths that small inputs do not take.  The library
+ * registers no GUC for them; contrib/ptsort_test does, as
+ * ptsort_test.spill_entries and so on, and reaches this struct through
+ * hook/internals.c.  Parallel workers have the leader's values: the server
+ * loads ptsort_test there too, and copies GUCs.
  *
  *-------------------------------------------------------------------------
  */
@@ -47,5 +49,24 @@ typedef struct DebugSettings
 } DebugSettings;
 
 extern DebugSettings ptsort_debug;
+
+/*
+ * FaultHook may raise an error, sleep or kill the process.  It is NULL unless
+ * contrib/ptsort_test sets it.
+ */
+typedef void (*FaultHook) (const char *point);
+
+extern PGDLLEXPORT FaultHook ptsort_fault_hook;
+
+/*
+ * fault_point calls the hook, if there is one.  Points are cold places only:
+ * once per phase, run or block, never per tuple.
+ */
+static inline void
+fault_point(const char *point)
+{
+	if (unlikely(ptsort_fault_hook != NULL))
+		ptsort_fault_hook(point);
+}
 
 #endif							/* PTSORT_DEBUG_H */

@@ -138,7 +138,7 @@ sub private_includes
 
 			next if $file =~ /^src/ && $base =~ /^(?:compat|util|variants)\.h$/;
 			next if $file =~ /variant_(?:index|hash|heap|datum|tuple)/ &&
-				$base =~ /^(?:sortextras|key|key_pack|bounded|sortput|sortread)\.h$/;
+				$base =~ /^(?:sortextras|key|key_pack|tuplesort)\.h$/;
 			next if $header eq $base && -f dirname("$top/$file") . "/$base"
 			  && $file !~ /^src/;
 			push @bad, "$file: includes $header"

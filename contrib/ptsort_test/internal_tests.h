@@ -22,7 +22,7 @@
 /* Most bytes of an index tuple with an exact key. */
 #define TEST_KEY_TUPLE_SIZE (16 * (INDEX_MAX_KEYS + 1))
 
-/* A temporary file; src/tape/tapefile.h has it under another name. */
+/* A temporary file; src/tape/tape.h has it under another name. */
 typedef struct TapeFile PtSortTestFile;
 
 /* Classes of keys; src/debug.h has them under other names. */
@@ -98,7 +98,7 @@ typedef struct PtSortInternals
 	/* Use the tables of all collations in this process, see text_rank.h. */
 	void		(*trust_collations) (void);
 
-	/* src/tape/tapefile.h */
+	/* src/tape/tape.h */
 	PtSortTestFile *(*file_open) (SharedFileSet *fileset, const char *name,
 								  bool create);
 	void		(*file_write) (PtSortTestFile *file, const void *data,

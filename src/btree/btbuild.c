@@ -27,10 +27,9 @@
 #include "catalog/index.h"
 #include "catalog/storage.h"
 #include "commands/progress.h"
-#include "fault.h"
+#include "debug.h"
 #include "miscadmin.h"
 #include "pgstat.h"
-#include "sort/sortread.h"
 #include "sort/tuplesort.h"
 #include "storage/bufmgr.h"
 #include "team/build.h"
@@ -147,7 +146,7 @@ btbuild_perform_siblings(Team *team)
 	for (int i = 0; i < self->nsiblings; i++)
 	{
 		fault_point("build: sort of sibling");
-		/* it also announces the outcome, which siblings_keep reads */
+		/* it also announces whether it failed, for siblings_keep */
 		sort_perform(self->siblings[i].sort);
 		sort_end(self->siblings[i].sort);
 	}
@@ -267,39 +266,48 @@ btbuild_close(Team *team)
 	build_close(team);
 }
 
+/* Begin the sort of an index; btbuild_build starts over if it fails. */
+static PtSort *
+begin_sort(const BtBuild *self, Relation index, const IndexInfo *index_info,
+		   const PtSortOptions *options)
+{
+	PtSort	   *sort = variant_begin_index(self->base.heap, index,
+										   index_info->ii_Unique,
+										   index_info->ii_NullsNotDistinct,
+										   options);
+
+	sort_make_restartable(sort);
+	return sort;
+}
+
 /*
  * The number of participants is known when the leader begins its first sort,
  * so the start line is logged then.
  */
 static PtSort *
-btbuild_begin(Team *team, const SortOptions *options)
+btbuild_begin(Team *team, const PtSortOptions *options)
 {
 	BtBuild    *self = (BtBuild *) team;
-	const Build *build = &self->base;
 
 	if (team->is_leader && !self->started)
 	{
 		say_start(self);
 		self->started = true;
 	}
-	return variant_begin_index_with(build->heap, build->index,
-									build->index_info->ii_Unique,
-									build->index_info->ii_NullsNotDistinct,
-									options);
+	return begin_sort(self, self->base.index, self->base.index_info, options);
 }
 
 /* Begin the sort of a sibling. */
 static PtSort *
 begin_sibling(const BtBuild *self, const Sibling *sibling)
 {
-	SortOptions options = team_options(&self->base.team, PTSORT_WORKER,
-									   siblings_sorts(sibling->segment));
+	PtSortOptions options = team_options(&self->base.team, PTSORT_WORKER,
+										 siblings_sorts(sibling->segment));
+	PtSort	   *sort = begin_sort(self, sibling->index, sibling->index_info,
+								  &options);
 
-	options.postpone = true;
-	return variant_begin_index_with(self->base.heap, sibling->index,
-									sibling->index_info->ii_Unique,
-									sibling->index_info->ii_NullsNotDistinct,
-									&options);
+	variant_postpone_errors(sort);
+	return sort;
 }
 
 /* IndexBuildCallback: put a tuple of the table into a sort. */
@@ -409,17 +417,13 @@ btbuild_load(Team *team)
 	BtBuild    *self = (BtBuild *) team;
 	BtLoad	   *load;
 	PtSortStats stats;
-	SortOutcome outcome = {0};
 	int			slice;
 
 	sort_stats(team->sort, &stats);
 	load = btload_begin(team->shared, team->participant, self->base.heap,
 						self->base.index, team_fileset(team), stats.tuples);
-	while (!outcome.failed && sort_next_slice(team->sort, &slice))
-	{
+	while (!sort_failed(team->sort) && sort_next_slice(team->sort, &slice))
 		load_slice(team, load, slice);
-		sort_outcome(team->sort, &outcome);
-	}
 	if (team->is_leader)
 		self->load = load;
 	else
@@ -466,15 +470,16 @@ ptsort_btbuild_worker_main(dsm_segment *segment, shm_toc *toc)
  */
 
 /*
- * Scan, sort and load.  Returns false, with *outcome, if a sort failed; then
- * the load must be undone.
+ * Scan, sort and load.  Returns the collation for which a sort failed; then the
+ * load must be undone.
  */
-static bool
-run_build(BtBuild *self, SortOutcome *outcome)
+static Oid
+run_build(BtBuild *self)
 {
 	Build	   *build = &self->base;
 	Team	   *team = &build->team;
 	const WaitingRuns *runs = self->request->runs;
+	Oid			contradicted;
 
 	siblings_describe(&self->described, build->heap, InvalidOid);
 	build_run(build, self->request->workers);
@@ -483,16 +488,16 @@ run_build(BtBuild *self, SortOutcome *outcome)
 		build->heap_tuples = runs->rows;
 		build->index_info->ii_BrokenHotChain |= runs->broken_hot_chain;
 	}
-	*outcome = team_outcome(team);
-	if (outcome->failed)
-		return false;
+	contradicted = team_contradicted(team);
+	if (OidIsValid(contradicted))
+		return contradicted;
 	build_check(build, "btbuild_load");
 
 	/* The others counted tuples after the leader's last report. */
 	report_tuples(team, self->load);
 	btload_finish(self->load);
 	fault_point("build: after finish");
-	return true;
+	return InvalidOid;
 }
 
 /*
@@ -576,7 +581,6 @@ begin_build(const PtParallelRequest *what, const BtBuildRequest *request)
 	self->info.stored = DSM_HANDLE_INVALID;
 	team->worker_main = "ptsort_btbuild_worker_main";
 	team->slices = true;
-	team->restartable = true;
 	if (runs != NULL)
 	{
 		self->info.stored = dsm_segment_handle(runs->segment);
@@ -606,7 +610,7 @@ btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 	PtParallelStats failed = {0};
 	BtBuildReport *report;
 	BtBuild    *self;
-	SortOutcome outcome;
+	Oid			contradicted;
 	instr_time	start;
 
 	/* as in the server's btbuild() */
@@ -617,9 +621,9 @@ btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 	INSTR_TIME_SET_CURRENT(start);
 	MemoryContextSwitchTo(context);
 	self = begin_build(&what, request);
-	while (!run_build(self, &outcome))
+	while ((contradicted = run_build(self)) != InvalidOid)
 	{
-		undo(self, outcome.contradicted);
+		undo(self, contradicted);
 		end_build(self);
 		add_costs(&failed, &self->base.team);
 		team_leave(&self->base.team);

@@ -29,7 +29,7 @@
 #include "btree/btload.h"
 #include "btree/btpage.h"
 #include "btree/btwrite.h"
-#include "fault.h"
+#include "debug.h"
 #include "miscadmin.h"
 #include "storage/buffile.h"
 #include "util.h"

@@ -27,7 +27,7 @@
 #include "access/xloginsert.h"
 #include "btree/btwrite.h"
 #include "common/file_utils.h"	/* pg_pwritev_with_retry() since 16 */
-#include "fault.h"
+#include "debug.h"
 #include "pgstat.h"
 #include "port/pg_iovec.h"
 #include "storage/fd.h"

@@ -19,11 +19,10 @@
 
 #include "access/xact.h"
 #include "btree/siblings.h"
-#include "fault.h"
+#include "debug.h"
 #include "key/key.h"
 #include "sort/shared.h"
 #include "storage/bufmgr.h"
-#include "text/text_compare.h"
 #include "text/text_rank.h"
 #include "utils/rel.h"
 
@@ -63,25 +62,8 @@ siblings_describe(WaitingRuns *runs, Relation heap, Oid index_id)
 	runs->index_id = index_id;
 	runs->file = heap->rd_locator;
 	runs->blocks = RelationGetNumberOfBlocks(heap);
-	runs->settings = 2 * text_rank_distrusted()->n +
+	runs->settings = 2 * ptsort_distrusted.n +
 		(ptsort_use_collation_tables ? 1 : 0);
-}
-
-/* True if the sorts of all participants succeeded. */
-static bool
-all_succeeded(const WaitingRuns *runs)
-{
-	PtSortShared *sorts = siblings_sorts(runs->segment);
-	int			processes = shared_processes(sorts);
-
-	for (int i = 0; i < processes; i++)
-	{
-		SortOutcome outcome;
-
-		if (shared_outcome(sorts, i, &outcome) && outcome.failed)
-			return false;
-	}
-	return true;
 }
 
 void
@@ -92,7 +74,8 @@ siblings_keep(const WaitingRuns *runs)
 	fault_point("siblings: keep");
 	while (entry < waiting + MAX_SIBLINGS && entry->segment != NULL)
 		entry++;
-	if (entry == waiting + MAX_SIBLINGS || !all_succeeded(runs))
+	if (entry == waiting + MAX_SIBLINGS ||
+		shared_has_failed(siblings_sorts(runs->segment)))
 	{
 		dsm_detach(runs->segment);
 		return;

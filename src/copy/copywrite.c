@@ -21,7 +21,7 @@
 #include "access/htup_details.h"
 #include "btree/btwrite.h"
 #include "copy/copywrite.h"
-#include "fault.h"
+#include "debug.h"
 #include "miscadmin.h"
 #include "sort/shared.h"
 #include "utils/memutils.h"

@@ -29,10 +29,10 @@
 #include "commands/progress.h"
 #include "copy/copywrite.h"
 #include "copy/tablecopy.h"
-#include "fault.h"
+#include "debug.h"
 #include "miscadmin.h"
 #include "pgstat.h"
-#include "sort/sortread.h"
+#include "sort/tuplesort.h"
 #include "storage/bufmgr.h"
 #include "team/team.h"
 #include "util.h"
@@ -144,21 +144,20 @@ say_end(const Copier *self, double copied, double elapsed_ms)
  * A sort that reads slices leaves a part of its budget for pages.
  */
 static PtSort *
-copy_begin(Team *team, const SortOptions *options)
+copy_begin(Team *team, const PtSortOptions *options)
 {
 	Copier	   *self = (Copier *) team;
-	SortOptions own = *options;
+	PtSortOptions own = *options;
 
 	if (team->is_leader && !self->started)
 	{
 		say_start(self);
 		self->started = true;
 	}
-	if (own.options.role == PTSORT_SLICE ||
-		own.options.role == PTSORT_SLICE_LEADER)
-		own.options.budget -= own.options.budget / PAGES_PART;
+	if (own.role == PTSORT_SLICE || own.role == PTSORT_SLICE_LEADER)
+		own.budget -= own.budget / PAGES_PART;
 	return variant_begin_heap(RelationGetDescr(self->rules.old_heap),
-							  self->index, &own.options);
+							  self->index, &own);
 }
 
 static void

@@ -42,7 +42,7 @@
 #include "catalog/pg_proc.h"
 #include "catalog/pg_statistic_ext.h"
 #include "catalog/pg_type.h"
-#include "fault.h"
+#include "debug.h"
 #include "hook/hook.h"
 #include "miscadmin.h"
 #include "optimizer/paths.h"

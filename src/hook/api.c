@@ -8,8 +8,6 @@
 #include "compat.h"
 
 #include "sort/shared.h"
-#include "sort/sortput.h"
-#include "sort/sortread.h"
 #include "sort/tuplesort.h"
 #include "team/build.h"
 #include "variant/variants.h"
@@ -23,7 +21,7 @@ static const PtSortApi api = {
 	.shared_estimate = shared_estimate,
 	.shared_init = shared_init,
 	.shared_attach = shared_attach,
-	.shared_slices = shared_count_slices,
+	.shared_slices = shared_slices,
 	.begin_index = variant_begin_index,
 	.put_index = variant_put_index,
 	.get_index = variant_get_index,

@@ -32,7 +32,7 @@
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_class.h"
 #include "copy/tablecopy.h"
-#include "fault.h"
+#include "debug.h"
 #include "hook/hook.h"
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"

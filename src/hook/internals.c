@@ -16,8 +16,7 @@
 #include "key/key.h"
 #include "order/sortextras.h"
 #include "sort/shared.h"
-#include "sort/sortstate.h"
-#include "tape/tapefile.h"
+#include "sort/tuplesort.h"
 #include "text/text_rank.h"
 #include "variant/variants.h"
 
@@ -48,16 +47,14 @@ compare_ranks(Oid collation, const char *a, int a_length, const char *b,
 {
 	TextRanks  *ranks = text_rank_find(collation);
 
-	return ranks != NULL && text_rank_prepare(ranks) &&
+	return ranks != NULL && text_rank_is_ready(ranks, true) &&
 		text_rank_compare(ranks, 0, a, a_length, b, b_length, cmp);
 }
 
 static void
 trust_collations(void)
 {
-	const TextDistrust none = {0};
-
-	text_rank_adopt_distrust(&none);
+	ptsort_distrusted.n = 0;
 }
 
 static char *

@@ -21,7 +21,7 @@
 #include "postmaster/bgworker_internals.h"
 #include "query/sortnode.h"
 #include "query/sortreport.h"
-#include "text/text_compare.h"
+#include "text/text_rank.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 

@@ -41,7 +41,6 @@
 #include "key/key_form.h"
 #include "key/key_pack.h"
 #include "text/text_code.h"
-#include "text/text_compare.h"
 #include "text/text_rank.h"
 
 
@@ -532,7 +531,7 @@ key_can_learn(PtSortKey *key, bool many)
 
 	if (ranks == NULL)
 		return true;
-	return many ? text_rank_prepare(ranks) : text_rank_is_ready(ranks);
+	return text_rank_is_ready(ranks, many);
 }
 
 void
@@ -555,9 +554,8 @@ key_export(const PtSortKey *key, StringInfo target)
 void
 key_learn(PtSortKey *key)
 {
-	text_code_learn(key->word.code);
+	key->word.nwords = text_code_learn(key->word.code);
 	key->learning = false;
-	key->word.nwords = text_code_nwords(key->word.code);
 	if (key->pack.nfields == 0)
 		key->nwords = key->word.nwords;
 }

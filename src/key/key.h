@@ -18,7 +18,7 @@
 #include "key/key_form.h"
 #include "lib/stringinfo.h"
 #include "ptsort_variant.h"
-#include "text/text_compare.h"
+#include "text/text_rank.h"
 
 typedef struct PtSortKey PtSortKey;
 

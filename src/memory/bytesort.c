@@ -20,9 +20,9 @@
  * - among equal keys, the last word: the heap TID or, in a stable sort, the
  *   place of the image.  It has 8 bytes, so one pass is enough.
  *
- * Other keys are sorted by comparison (tiesort.c), then each group of equal
- * keys by image or last word.  So a key that many tuples share costs at most
- * two comparisons per tuple.
+ * Other keys are sorted by comparison (tiesort.c), then each group of
+ * equal keys by image or last word.  So a key that many tuples share costs at
+ * most two comparisons per tuple.
  *
  * Strings that end are padded with zeros.  So words whose last byte is zero may
  * belong to equal strings, or to strings that differ only in zeros (bytea).
@@ -363,34 +363,12 @@ sort_last_words(const EntrySort *es, uint64 *entries, int64 n)
 static void
 sort_equal(const EntrySort *es, uint64 *entries, int64 n)
 {
+	if (n < 2)
+		return;
 	if (order_sorts_bytes(es->order))
 		sort_images(es, entries, n);
 	else if (!sort_last_words(es, entries, n))
 		(void) tiesort(es, entries, n, false);
-}
-
-/* True if the variant finds that all entries have the same key. */
-static bool
-have_same_key(const EntrySort *es, const uint64 *entries, int64 n)
-{
-	const SortVariant *own = es->order->own;
-	const int	stride = es->stride;
-
-	if (own->same_key == NULL)
-		return false;
-	/* start at the end, where a different key is likely to be found soon */
-	for (int64 i = n - 1; i > 0; i--)
-	{
-		if (i % CHECK_INTERVAL == 0)
-			CHECK_FOR_INTERRUPTS();
-		if (i > ENTRIES_AHEAD)
-			pt_prefetch(entry_image(entries + (i - ENTRIES_AHEAD) * stride,
-									stride));
-		if (!own->same_key(entry_image(entries, stride),
-						   entry_image(entries + i * stride, stride)))
-			return false;
-	}
-	return true;
 }
 
 /*
@@ -401,7 +379,8 @@ static void
 sort_keys(const EntrySort *es, uint64 *entries, int64 n, bool equal)
 {
 	const SortOrder *order = es->order;
-	TiedKeys	tied = TIED_ALL;
+	int64		counts[FEW_KEYS] = {n};
+	int			nkeys = 1;
 
 	if (!order->stable && !order_sorts_bytes(order) &&
 		!order_has_last_words(order))
@@ -410,16 +389,21 @@ sort_keys(const EntrySort *es, uint64 *entries, int64 n, bool equal)
 		(void) tiesort(es, entries, n, false);
 		return;
 	}
-	if (!equal && !have_same_key(es, entries, n))
-		tied = tiesort(es, entries, n, true);
-	if (tied == TIED_ALL && !order->stable)
-		sort_equal(es, entries, n);
-	while (tied == TIED_SOME && n > 0)
+	if (!equal)
+		nkeys = tiesort_few_keys(es, entries, n, counts);
+	for (int i = 0; i < nkeys; i++)
+	{
+		if (!order->stable)
+			sort_equal(es, entries, counts[i]);
+		entries += counts[i] * es->stride;
+	}
+	if (nkeys > 0 || !tiesort(es, entries, n, true))
+		return;
+	while (n > 0)
 	{
 		int64		group = tiesort_group(es, entries, n);
 
-		if (group > 1)
-			sort_equal(es, entries, group);
+		sort_equal(es, entries, group);
 		entries += group * es->stride;
 		n -= group;
 	}

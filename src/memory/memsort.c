@@ -11,7 +11,7 @@
  * caller writes a run.
  *
  * The budget here is what the rest of the sort leaves for the entries
- * (sort_other_memory in sortstate.c measures the rest), and the accounting here
+ * (sort_other_memory in tuplesort.c measures the rest), and the accounting here
  * covers only the entries, which have a memory context of their own.  It sets
  * aside scratch_cost() bytes of scratch per entry from the start.  The radix
  * sort works with any amount of scratch, so entries can fill nearly all of the
@@ -21,9 +21,8 @@
  * the radix sort is then stable and entries with equal words need not be sorted
  * by their places.
  *
- * A stable or bounded sort fills chunks strictly in the order of their list,
- * including chunks of single large tuples, so that the place of a tuple tells
- * when it was put.
+ * Chunks are filled strictly in the order of their list, so that the place of a
+ * tuple tells when it was put.
  *
  *-------------------------------------------------------------------------
  */
@@ -32,7 +31,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "fault.h"
+#include "debug.h"
 #include "memory/memsort.h"
 #include "memory/radix.h"
 #include "miscadmin.h"
@@ -51,9 +50,6 @@
 #define MIN_CHUNK		(32 * 1024)
 
 #define MAX_STRIDE		(PTSORT_MAX_WORDS + 1)
-
-/* A tuple that would waste too much of a chunk's end gets one of its own. */
-#define LARGE_TUPLE		(MIN_CHUNK / 4)
 
 /*
  * Up to this many bytes of entries are sorted with as much scratch, if there is
@@ -351,49 +347,19 @@ chunk_has_room(const MemSort *ms, Size need)
 	return ms->end - ms->next >= (ptrdiff_t) need;
 }
 
-/* True if images must be placed in the order in which they were put. */
-static inline bool
-keeps_places(const MemSort *ms)
-{
-	return ms->order->stable || ms->order->bounded;
-}
-
 /* memsort_reserve_slowly: see memsort_reserve. */
 char *
 memsort_reserve_slowly(MemSort *ms, Size need)
 {
 	ms->reserved = NULL;
 	ms->reserved_bytes = need;
-	ms->reserved_alone = false;
 	if (ms->count == ms->room && !grow_entries(ms))
 		return NULL;
 	if (ms->order->inline_image)
 		ms->reserved = (char *) &ms->reserved_inline;
-	else if (!chunk_has_room(ms, need) &&
-			 need > LARGE_TUPLE && !keeps_places(ms))
-	{
-		/* a chunk of its own, last in the list until it is filled */
-		if (add_chunk(ms, need))
-			ms->reserved = ms->chunks[ms->nchunks - 1].start;
-		ms->reserved_alone = true;
-	}
 	else if (chunk_has_room(ms, need) || next_chunk(ms, need))
 		ms->reserved = ms->next;
 	return ms->reserved;
-}
-
-/*
- * memsort_take_chunk lists the chunk of a large tuple as filled, before the
- * chunk being filled.
- */
-void
-memsort_take_chunk(MemSort *ms)
-{
-	MemChunk	own = ms->chunks[ms->nchunks - 1];
-
-	Assert(own.start == ms->reserved);
-	ms->chunks[ms->nchunks - 1] = ms->chunks[ms->filled];
-	ms->chunks[ms->filled++] = own;
 }
 
 /* memsort_put_inline: see memsort.h. */
@@ -531,7 +497,6 @@ memsort_compact(MemSort *ms)
 {
 	if (ms->order->inline_image)
 		return;
-	Assert(keeps_places(ms));
 	sort_by_places(ms);
 	forget_images(ms);
 	for (int64 i = 0; i < ms->count; i++)

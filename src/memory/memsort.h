@@ -60,7 +60,6 @@ typedef struct MemSort
 	/* a reservation, which the next one replaces */
 	char	   *reserved;		/* NULL: none */
 	Size		reserved_bytes;
-	bool		reserved_alone; /* the last chunk, holding this tuple alone */
 	uint64		reserved_inline;	/* inline image being made */
 
 	Size		first_read;		/* bytes of an image to prefetch before it is
@@ -114,7 +113,7 @@ extern bool memsort_is_small(const MemSort *ms);
 
 /*
  * memsort_reset removes all entries.  It keeps their memory for the next ones,
- * except the chunks of single large tuples.
+ * except chunks of single large tuples.
  */
 extern void memsort_reset(MemSort *ms);
 
@@ -130,7 +129,6 @@ extern bool memsort_put_inline(MemSort *ms, const uint64 *words, uint64 image);
 
 /* private to the functions below */
 extern char *memsort_reserve_slowly(MemSort *ms, Size need);
-extern void memsort_take_chunk(MemSort *ms);
 
 /* memsort_entry returns the i-th entry. */
 static inline uint64 *
@@ -190,7 +188,6 @@ memsort_reserve(MemSort *ms, Size size)
 		return memsort_reserve_slowly(ms, need);
 	ms->reserved = ms->next;
 	ms->reserved_bytes = need;
-	ms->reserved_alone = false;
 	return ms->reserved;
 }
 
@@ -209,10 +206,7 @@ memsort_commit(MemSort *ms, const uint64 *words)
 		memsort_add(ms, words, ms->reserved_inline);
 		return;
 	}
-	if (unlikely(ms->reserved_alone))
-		memsort_take_chunk(ms);
-	else
-		ms->next += ms->reserved_bytes;
+	ms->next += ms->reserved_bytes;
 	ms->reserved = NULL;
 	ms->tuple_bytes += ms->reserved_bytes;
 	memsort_add(ms, words, (uint64) (uintptr_t) place);

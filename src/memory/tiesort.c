@@ -11,6 +11,12 @@
  * so input in order is not merged at all.  Input in descending order is
  * reversed.
  *
+ * If there are few different keys, each tuple is compared with one of each key
+ * found before, by binary search: at most two comparisons.  The entries are
+ * then distributed by their keys, as by a digit of a radix sort.  The first
+ * tuple with one key too many ends the attempt: unless few keys are much more
+ * frequent than all others, that is one of the first tuples.
+ *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
@@ -38,9 +44,7 @@ typedef struct TieSort
 {
 	SortOrder  *order;
 	bool		keys_only;
-	int64		ncompared;		/* comparisons, and those that found equal
-								 * keys */
-	int64		nequal;
+	bool		tied;			/* keys compared equal */
 	TieRun	   *runs;			/* sorted blocks, and a tree over them */
 	int			nruns;
 	int		   *tree;			/* numbers of runs; [0] is the winner */
@@ -57,8 +61,7 @@ compare(TieSort *sort, uint64 a, uint64 b)
 	if (!sort->keys_only)
 		return order_compare_in_memory(sort->order, left, right);
 	cmp = order_compare_keys(sort->order, left, right);
-	sort->ncompared++;
-	sort->nequal += cmp == 0;
+	sort->tied |= cmp == 0;
 	return cmp;
 }
 
@@ -168,8 +171,7 @@ reverse_descending(TieSort *sort, uint64 *addresses, int64 n, int stride)
 	return true;
 }
 
-/* tiesort: see tiesort.h. */
-TiedKeys
+bool
 tiesort(const EntrySort *es, uint64 *entries, int64 n, bool keys_only)
 {
 	const int	stride = es->stride;
@@ -181,7 +183,7 @@ tiesort(const EntrySort *es, uint64 *entries, int64 n, bool keys_only)
 
 	if (n > RADIX_FEW_ENTRIES &&
 		reverse_descending(&sort, addresses, n, stride))
-		return TIED_NONE;
+		return false;
 	for (int64 i = 0; i < n; i++)
 		es->scratch[i] = addresses[i * stride];
 	if (n > BLOCK_TUPLES)
@@ -190,14 +192,9 @@ tiesort(const EntrySort *es, uint64 *entries, int64 n, bool keys_only)
 		qsort_addresses(es->scratch, n, &sort);
 	for (int64 i = 0; sort.nruns <= 1 && i < n; i++)
 		addresses[i * stride] = es->scratch[i];
-	if (sort.nequal == 0)
-		return TIED_NONE;
-
-	/* no order can be found without comparisons that connect all tuples */
-	return sort.nequal == sort.ncompared ? TIED_ALL : TIED_SOME;
+	return sort.tied;
 }
 
-/* tiesort_group: see tiesort.h. */
 int64
 tiesort_group(const EntrySort *es, const uint64 *entries, int64 n)
 {
@@ -217,4 +214,89 @@ tiesort_group(const EntrySort *es, const uint64 *entries, int64 n)
 		i++;
 	}
 	return i;
+}
+
+int
+tiesort_find_key(FewKeys *keys, SortOrder *order, const char *image)
+{
+	int			low = 0;
+	int			high = keys->nkeys;
+	int			number;
+
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+		int			cmp;
+
+		number = keys->order[middle];
+		cmp = order_compare_keys(order, image, keys->images[number]);
+		if (cmp == 0)
+		{
+			keys->counts[number]++;
+			return number;
+		}
+		if (cmp < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	if (keys->nkeys == FEW_KEYS)
+		return -1;
+	number = keys->nkeys++;
+	memmove(&keys->order[low + 1], &keys->order[low],
+			(number - low) * sizeof(int));
+	keys->order[low] = number;
+	keys->images[number] = image;
+	keys->counts[number] = 1;
+	return number;
+}
+
+/* Move the addresses of n entries to their keys' places, by key numbers. */
+static void
+distribute(const EntrySort *es, uint64 *entries, int64 n, const FewKeys *keys,
+		   const uint64 *numbers, uint64 *moved)
+{
+	uint64	   *addresses = entries + es->stride - 1;
+	int64		next[FEW_KEYS];
+	int64		place = 0;
+
+	for (int i = 0; i < keys->nkeys; i++)
+	{
+		next[keys->order[i]] = place;
+		place += keys->counts[keys->order[i]];
+	}
+	for (int64 i = 0; i < n; i++)
+		moved[next[numbers[i]]++] = addresses[i * es->stride];
+	for (int64 i = 0; i < n; i++)
+		addresses[i * es->stride] = moved[i];
+}
+
+int
+tiesort_few_keys(const EntrySort *es, uint64 *entries, int64 n, int64 *counts)
+{
+	const int	stride = es->stride;
+	uint64	   *numbers = es->scratch;	/* entries have two words or more */
+	FewKeys		keys = {0};
+
+	if (es->room < n)
+		return 0;
+	for (int64 i = 0; i < n; i++)
+	{
+		const uint64 *entry = entries + i * stride;
+		int			number = tiesort_find_key(&keys, es->order,
+											  entry_image(entry, stride));
+
+		if (number < 0)
+			return 0;
+		if (i % CHECK_INTERVAL == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (i + ENTRIES_AHEAD < n)
+			pt_prefetch(entry_image(entry + ENTRIES_AHEAD * stride, stride));
+		numbers[i] = number;
+	}
+	if (keys.nkeys > 1)
+		distribute(es, entries, n, &keys, numbers, numbers + n);
+	for (int i = 0; i < keys.nkeys; i++)
+		counts[i] = keys.counts[keys.order[i]];
+	return keys.nkeys;
 }

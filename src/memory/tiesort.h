@@ -27,21 +27,45 @@ typedef struct EntrySort
  */
 #define ENTRIES_AHEAD	16
 
-/* Which of the keys compared equal. */
-typedef enum TiedKeys
+/* Two comparisons find out which of this many keys a tuple has. */
+#define FEW_KEYS		3
+
+/*
+ * FewKeys: the different keys found so far, numbered as they came; all zeros at
+ * first.
+ */
+typedef struct FewKeys
 {
-	TIED_NONE,
-	TIED_SOME,
-	TIED_ALL
-} TiedKeys;
+	int			nkeys;
+	int			order[FEW_KEYS];	/* key numbers in order */
+	const char *images[FEW_KEYS];	/* first image of a key */
+	int64		counts[FEW_KEYS];	/* images of a key */
+} FewKeys;
+
+/*
+ * tiesort_find_key counts an image with its key, and returns the number of the
+ * key: -1 if that is one too many.  All images have equal words.
+ */
+extern int	tiesort_find_key(FewKeys *keys, SortOrder *order,
+							 const char *image);
+
+/*
+ * tiesort_few_keys orders n entries by their keys, and sets counts[] to the
+ * number of entries with the first key, the second, ...  Entries with the same
+ * key stay in their order.  It returns the number of keys, or 0 if there are
+ * more than FEW_KEYS or if the scratch has no room for n entries; then the
+ * entries stay as they are.
+ */
+extern int	tiesort_few_keys(const EntrySort *es, uint64 *entries, int64 n,
+							 int64 *counts);
 
 /*
  * tiesort orders n entries by their keys, or by their whole order if
- * 'keys_only' is false; then no two are tied.  If the keys of all are tied the
- * entries stay as they are.
+ * 'keys_only' is false.  Returns true if it found equal keys, and did not put
+ * these into their order.
  */
-extern TiedKeys tiesort(const EntrySort *es, uint64 *entries, int64 n,
-						bool keys_only);
+extern bool tiesort(const EntrySort *es, uint64 *entries, int64 n,
+					bool keys_only);
 
 /* tiesort_group returns how many entries at the start of n have equal keys. */
 extern int64 tiesort_group(const EntrySort *es, const uint64 *entries,

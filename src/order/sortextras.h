@@ -6,8 +6,7 @@
  * The extras are keys that learn, sorts that may fail and are then repeated,
  * and callbacks that see entries with their words.  Only ptsort's own variants
  * need them, so they are not part of the contract with other extensions and may
- * change with every build of the library.  Each struct here begins with the
- * public one that it extends.
+ * change with every build of the library.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,35 +17,6 @@
 
 #include "key/key.h"
 #include "ptsort_variant.h"
-
-/*
- * SortOptions: how to sort.  Zero-initialise it, then set what you need.
- */
-typedef struct SortOptions
-{
-	PtSortOptions options;		/* must be first */
-	bool		restartable;	/* the caller can sort again if a collation
-								 * contradicts its tables; if not set, that
-								 * raises an error.  Only for sorts of index
-								 * tuples */
-	bool		postpone;		/* equal keys of a unique index, or tuples
-								 * that are too large, found while tuples are
-								 * put or runs written, make the sort fail
-								 * instead of raising an error.  Only for
-								 * sorts of index tuples */
-} SortOptions;
-
-/*
- * SortOutcome: whether a sort succeeded so far.
- */
-typedef struct SortOutcome
-{
-	bool		failed;			/* a collation contradicts its tables, or an
-								 * error was postponed: the tuples that the
-								 * caller reads are not the result */
-	Oid			contradicted;	/* a collation that contradicts its tables
-								 * (text_compare.h); InvalidOid: none */
-} SortOutcome;
 
 /*
  * SortVariant: a kind of tuple of ptsort's own.
@@ -104,7 +74,7 @@ typedef struct SortVariant
 	void		(*check_equal) (const uint64 *a, const uint64 *b, void *state);
 	bool		(*same_slice) (const uint64 *a, const uint64 *b, void *state);
 
-	/* Optional: true if an error was postponed (SortOptions). */
+	/* Optional: true if an error was postponed, so that the sort failed. */
 	bool		(*has_postponed) (const void *state);
 
 	/*
@@ -127,30 +97,23 @@ typedef struct SortHead
 	void	   *state;
 } SortHead;
 
-/* sort_begin_with is ptsort_begin for one of ptsort's own variants. */
-extern PtSort *sort_begin_with(const SortVariant *variant, void *state,
-							   int nwords, MemoryContext context,
-							   const SortOptions *options);
-
 /*
- * sort_outcome reports whether the sort failed, in this process or in another
- * participant that it knows of.  The stream of a sort that fails simply ends,
- * so a caller whose sorts may fail (SortOptions) must check the outcome at the
- * end of the stream.
+ * sort_begin_own is ptsort_begin for one of ptsort's own variants.
+ *
+ * A sort that was made restartable fails instead of raising an error if a
+ * collation contradicts its tables (text_compare.h).  sort_failed returns true
+ * if the sort failed, in this process or in another participant that it knows
+ * of.  The stream of a failed sort simply ends, so a caller whose sorts may
+ * fail must test that at the end of the stream; the tuples that it read are
+ * not the result.  sort_contradicted returns the collation for which the sort
+ * failed in this process, else InvalidOid.
  */
-extern void sort_outcome(const PtSort *sort, SortOutcome *outcome);
-
-/* sort_returned returns the number of tuples that get returned so far. */
-extern int64 sort_returned(const PtSort *sort);
-
-/*
- * sort_has_part: true if the sort was begun with the same role, shared block
- * and participant numbers as in these options.
- */
-extern bool sort_has_part(const PtSort *sort, const PtSortOptions *options);
-
-/* sort_state_of: see ptsort_state. */
-extern void *sort_state_of(PtSort *sort, const PtSortVariant *variant);
+extern PtSort *sort_begin_own(const SortVariant *variant, void *state,
+							  int nwords, MemoryContext context,
+							  const PtSortOptions *options);
+extern void sort_make_restartable(PtSort *sort);
+extern bool sort_failed(const PtSort *sort);
+extern Oid	sort_contradicted(const PtSort *sort);
 
 extern void sort_wrong_variant(const PtSort *sort,
 							   const PtSortVariant *variant);
@@ -162,7 +125,10 @@ sort_variant(const PtSort *sort)
 	return ((const SortHead *) sort)->variant;
 }
 
-/* sort_state is sort_state_of, inline. */
+/*
+ * sort_state returns the state of a sort of this variant; a sort of another one
+ * is an error.
+ */
 static inline void *
 sort_state(PtSort *sort, const PtSortVariant *variant)
 {

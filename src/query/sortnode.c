@@ -30,8 +30,8 @@
 
 #include "access/parallel.h"
 #include "catalog/pg_opfamily_d.h"
+#include "debug.h"
 #include "executor/executor.h"
-#include "fault.h"
 #include "key/key.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
@@ -161,7 +161,7 @@ open_sort(TakenSort *taken)
 	caller = MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
 	taken->sort = begin_sort(taken);
 	MemoryContextSwitchTo(caller);
-	if (sort_nwords(taken->sort) > 0 && learning_gains(taken->sort))
+	if (taken->sort->order.nwords > 0 && learning_gains(taken->sort))
 		return true;
 	sort_end(taken->sort);
 	taken->sort = NULL;
@@ -374,13 +374,8 @@ has_values(const SortState *node)
 static void
 report_by_error(void)
 {
-	Oid		   *place;
-
-	if (!IsParallelWorker())
-		return;
-	place = text_rank_report_to(&reported);
-	if (place != NULL)
-		(void) text_rank_report_to(place);
+	if (IsParallelWorker() && ptsort_report_to == NULL)
+		ptsort_report_to = &reported;
 }
 
 static void
@@ -546,7 +541,7 @@ static void
 ptsort_ExecutorRun(PT_RUN_ARGUMENTS)
 {
 	ExecutorRun_hook_type run = prev_run ? prev_run : standard_ExecutorRun;
-	int			distrusted = text_rank_distrusted()->n;
+	int			distrusted = ptsort_distrusted.n;
 	int			level;
 
 	if (ptsort_sort == TAKE_NO_SORTS ||
@@ -567,7 +562,7 @@ ptsort_ExecutorRun(PT_RUN_ARGUMENTS)
 	PG_CATCH();
 	{
 		/* a contradiction in this process is on its list already */
-		if (text_rank_distrusted()->n == distrusted && is_contradiction())
+		if (ptsort_distrusted.n == distrusted && is_contradiction())
 			distrust_collations(queryDesc->planstate, NULL);
 		PG_RE_THROW();
 	}

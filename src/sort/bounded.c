@@ -8,8 +8,7 @@
  * with the last tuple within the bound, and drops a tuple that comes after that
  * one before it is copied.  Words that are cheap to make nearly always decide
  * this.  If words are expensive (words of a learned code, or the server's sort
- * keys of ICU, cost more than comparing two strings), one comparison decides,
- * which is the minimum for any selection, and only the tuples that are kept get
+ * keys of ICU), one comparison decides, and only the tuples that are kept get
  * words.  The server's method, a heap, needs a comparison of whole tuples and a
  * copy for each tuple, and more for each that enters the heap.
  *
@@ -22,7 +21,7 @@
 #include "compat.h"
 
 #include "key/key.h"
-#include "sort/bounded.h"
+#include "sort/tuplesort.h"
 
 /*
  * The sort trims only if at least LEAST_MORE tuples are beyond the bound.  When
@@ -54,13 +53,6 @@ bounded_begin(PtSort *sort)
 	free_last(sort);
 }
 
-/* Compare a tuple's words with those of the last tuple within the bound. */
-static inline int
-compare_words(const PtSort *sort, const uint64 *words)
-{
-	return order_compare_words(words, sort->last_words, sort->order.nwords);
-}
-
 bool
 bounded_refuses(PtSort *sort, const uint64 *words, const void *tuple)
 {
@@ -69,7 +61,7 @@ bounded_refuses(PtSort *sort, const uint64 *words, const void *tuple)
 
 	if (!sort->last_known)
 		return false;
-	cmp = compare_words(sort, words);
+	cmp = order_compare_words(words, sort->last_words, order->nwords);
 	if (cmp < 0)
 		return false;
 	if (cmp == 0)

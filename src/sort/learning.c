@@ -9,8 +9,9 @@
  * the table is in some order, they differ from the rest.
  *
  * In a parallel sort the first participant with enough tuples learns for all
- * participants, because words of different codes cannot be compared.  A
- * participant does not know how many tuples the others have, so it estimates.
+ * participants, because words of different codes cannot be compared.  One that
+ * began late may have few tuples or none, and waits for another.  A participant
+ * does not know how many tuples the others have, so it estimates.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,11 +20,12 @@
 #include "common/pg_prng.h"
 #include "debug.h"
 #include "key/key.h"
+#include "memory/tiesort.h"
 #include "miscadmin.h"
 #include "sort/learning.h"
 #include "sort/shared.h"
-#include "sort/sortruns.h"
-#include "text/text_sample.h"
+#include "sort/tuplesort.h"
+#include "text/text_model.h"
 #include "utils/memutils.h"
 
 /* Most of the budget that learning uses, as a fraction; reserved until then. */
@@ -48,6 +50,9 @@
 #define LEAST_SAMPLE		400
 #define MOST_SAMPLE			TEXT_SAMPLE_STRINGS
 
+/* Tuples of which no more than FEW_KEYS keys show that there are few. */
+#define FEW_KEYS_SAMPLE		(LEAST_SAMPLE / 4)
+
 void
 learning_begin(PtSort *sort)
 {
@@ -69,9 +74,19 @@ learning_memory(const PtSort *sort)
 }
 
 /*
+ * One of the 'step' entries from i on, at random, so that input with a period
+ * does not mislead who looks at one entry of each step.
+ */
+static uint64 *
+entry_in_step(PtSort *sort, pg_prng_state *random, int64 i, int64 step)
+{
+	return memsort_entry(sort->memsort,
+						 i + pg_prng_uint64_range(random, 0, step - 1));
+}
+
+/*
  * Make the words of the tuples in memory.  If 'sample' is not 0, only show the
- * key this many of them or a few more, evenly spread: one, at random, of each
- * group of neighbours, so that input with a period does not mislead it.
+ * key this many of them or a few more, evenly spread.
  */
 static void
 rekey_memory(PtSort *sort, int64 sample)
@@ -87,8 +102,7 @@ rekey_memory(PtSort *sort, int64 sample)
 	pg_prng_seed(&random, 0);
 	for (int64 i = 0; i + step <= ms->count; i += step)
 	{
-		uint64		skip = pg_prng_uint64_range(&random, 0, step - 1);
-		uint64	   *entry = memsort_entry(ms, i + skip);
+		uint64	   *entry = entry_in_step(sort, &random, i, step);
 		uint64		words[KEY_ENTRY_WORDS] = {0};
 
 		CHECK_FOR_INTERRUPTS();
@@ -137,6 +151,31 @@ strings_are_enough(const PtSort *sort)
 		  (double) memsort_used(ms) / ms->count * expected < most));
 }
 
+/*
+ * True if the tuples in memory have so few keys that comparing is enough, and
+ * costs less than making words (tiesort.c).
+ */
+static bool
+has_few_keys(PtSort *sort)
+{
+	MemSort    *ms = sort->memsort;
+	int64		step = Max(ms->count / FEW_KEYS_SAMPLE, 1);
+	FewKeys		keys = {0};
+	pg_prng_state random;
+
+	if (sort->options.role != PTSORT_SERIAL || sort->order.inline_image)
+		return false;
+	pg_prng_seed(&random, 0);
+	for (int64 i = 0; i + step <= ms->count; i += step)
+	{
+		uint64	   *entry = entry_in_step(sort, &random, i, step);
+
+		if (tiesort_find_key(&keys, &sort->order, memsort_tuple(ms, entry)) < 0)
+			return false;
+	}
+	return true;
+}
+
 /* From this many tuples on a sort reads the tables of a collation of ICU. */
 static int64
 many_tuples(void)
@@ -173,14 +212,12 @@ decide(const PtSort *sort)
 }
 
 /*
- * Show the key a sample of the tuples in memory.  Returns false if the decision
- * is not to learn.
+ * Show the key a sample of this many of the tuples in memory.  Returns false if
+ * there are none.
  */
 static bool
-show_sample(PtSort *sort)
+show_sample(PtSort *sort, int64 sample)
 {
-	int64		sample = decide(sort);
-
 	if (sample == 0)
 		return false;
 	key_begin_learning(sort->key);
@@ -196,21 +233,22 @@ static bool
 share_sample(PtSort *sort)
 {
 	PtSortShared *shared = sort->options.shared;
+	int64		size = decide(sort);
+	bool		enough = !sort->all_put ||
+		sort->memsort->count >= Max(size, LEAST_SAMPLE);
 	StringInfoData sample;
 	bool		learns;
 
 	initStringInfo(&sample);
-	if (shared_claim_learning(shared))
+	if (shared_claim_learning(shared, enough))
 	{
-		learns = show_sample(sort);
+		learns = show_sample(sort, size);
 		if (learns)
 			key_export(sort->key, &sample);
 		shared_publish_learned(shared, &sample);
 	}
 	else
 	{
-		/* prepare the tables while the other participant makes the sample */
-		(void) decide(sort);
 		shared_read_learned(shared, &sample);
 		learns = sample.len > 0;
 		if (learns)
@@ -222,15 +260,16 @@ share_sample(PtSort *sort)
 
 /*
  * Continue without learning; returns true if words must be made again.  If the
- * tables of the collation are ready, or only the first tuples are wanted,
- * comparing text is cheaper than making words; but all participants of a sort
- * must make the same words.
+ * tables of the collation are ready, or only the first tuples are wanted, or
+ * there are few keys, comparing text is cheaper than making words; but all
+ * participants of a sort must make the same words.
  */
 static bool
-forgo(PtSort *sort)
+forgo(PtSort *sort, bool few_keys)
 {
 	bool		compare = sort->options.role == PTSORT_SERIAL &&
-		(sort->options.bound > 0 || key_can_learn(sort->key, false));
+		(sort->options.bound > 0 || few_keys ||
+		 key_can_learn(sort->key, false));
 
 	sort_note_memory(sort);
 	return key_forgo_learning(sort->key, compare);
@@ -250,20 +289,24 @@ note_learning(PtSort *sort)
 void
 learning_end(PtSort *sort)
 {
+	bool		few_keys;
 	bool		learned;
 	bool		again = true;
 
 	if (!sort->learning)
 		return;
-	learned = sort->options.role == PTSORT_SERIAL ? show_sample(sort) :
-		share_sample(sort);
+	few_keys = sort->all_put && has_few_keys(sort);
+	if (sort->options.role != PTSORT_SERIAL)
+		learned = share_sample(sort);
+	else
+		learned = !few_keys && show_sample(sort, decide(sort));
 	if (learned)
 	{
 		key_learn(sort->key);
 		note_learning(sort);
 	}
 	else
-		again = forgo(sort);
+		again = forgo(sort, few_keys);
 	sort->learning = false;
 	sort->order.words_by_tables = key_is_by_tables(sort->key);
 	if (key_nwords(sort->key) != sort->order.nwords)
@@ -308,7 +351,7 @@ learning_note_put(PtSort *sort)
 {
 	MemoryContext old = MemoryContextSwitchTo(sort->context);
 
-	if (learning_came_in_order(sort))
+	if (learning_came_in_order(sort) || has_few_keys(sort))
 		sort->learn_at *= 2;
 	else
 		learning_end(sort);

@@ -10,7 +10,7 @@
 
 #include "compat.h"
 
-#include "sort/sortstate.h"
+#include "sort/tuplesort.h"
 
 /* learning_begin prepares any sort for input, whether or not its key learns. */
 extern void learning_begin(PtSort *sort);

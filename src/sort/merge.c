@@ -14,7 +14,7 @@
  */
 #include "compat.h"
 
-#include "fault.h"
+#include "debug.h"
 #include "sort/merge.h"
 
 /*
@@ -42,7 +42,6 @@ struct Merge
 
 	/* If a collation's tables made the words: */
 	bool		spot_checks;
-	bool		final;			/* the result is not merged again */
 	int			until_spot;		/* winners before the next spot check */
 
 	/* Where tuples repeat: */
@@ -99,14 +98,6 @@ node_of(const Merge *merge, int run)
 	return node;
 }
 
-/* The node of a run after it moved to its next tuple. */
-static inline MergeNode
-advance(Merge *merge, int run)
-{
-	(void) run_next(&merge->readers[run]);
-	return node_of(merge, run);
-}
-
 #define TT_NODE MergeNode
 #define TT_ARG Merge
 #define TT_LEAF(i, arg) node_of(arg, i)
@@ -151,12 +142,11 @@ replay(Merge *merge, int run, MergeNode winner,
 
 /*
  * merge_create starts a merge of runs, dividing 'memory' bytes among their
- * readers.  A merge that writes a run recycles the blocks that it read.  With
- * ranges, one per run, it reads only those.
+ * readers.  A merge that writes a run recycles the blocks that it read.
  */
 Merge *
 merge_create(SortOrder *order, Run **runs, int nruns, int64 memory,
-			 const MergeRange *ranges, MergePurpose purpose)
+			 MergePurpose purpose)
 {
 	Merge	   *merge = palloc0(sizeof(Merge));
 	int64		share;
@@ -166,7 +156,6 @@ merge_create(SortOrder *order, Run **runs, int nruns, int64 memory,
 	merge->readers = palloc0(Max(nruns, 1) * sizeof(RunReader));
 	merge->tree = palloc0(Max(nruns, 1) * sizeof(MergeNode));
 	merge->nwords = order->nwords;
-	merge->final = purpose == MERGE_FINAL;
 	share = memory / Max(nruns, 1);
 	for (int i = 0; i < nruns; i++)
 	{
@@ -175,24 +164,23 @@ merge_create(SortOrder *order, Run **runs, int nruns, int64 memory,
 						   MAX_READ_BUFFER),
 					   purpose == MERGE_TO_RUN);
 	}
-	merge_restart(merge, ranges);
+	merge->spot_checks = order->words_by_tables;
+	merge->until_spot = ORDER_SPOT_EVERY;
 	return merge;
 }
 
 /*
- * merge_restart begins a merge of other ranges of the same runs.  The contents
- * of the read buffers remain usable.
+ * merge_restart begins again, with the records of run i at positions from[i] to
+ * to[i] only.  The contents of the read buffers remain usable.
  */
 void
-merge_restart(Merge *merge, const MergeRange *ranges)
+merge_restart(Merge *merge, const int64 *from, const int64 *to)
 {
-	fault_point("merge: begin");
-	merge->spot_checks = merge->order->words_by_tables;
 	merge->until_spot = ORDER_SPOT_EVERY;
 	merge->started = false;
 	merge->keys_repeat = false;
-	for (int i = 0; i < merge->nruns && ranges; i++)
-		run_limit(&merge->readers[i], ranges[i].from, ranges[i].to);
+	for (int i = 0; i < merge->nruns; i++)
+		run_limit(&merge->readers[i], from[i], to[i]);
 }
 
 /* Copy the current tuple of a run, for comparing the next one with it. */
@@ -232,7 +220,7 @@ find_rival(Merge *merge)
 
 /*
  * Spot check: compare the winner with the tuple after it by the collation's
- * provider.  If the provider contradicts the words the sort fails, and a final
+ * provider.  If the provider contradicts the words the sort fails, and the
  * merge ends.
  */
 static pg_noinline void
@@ -242,25 +230,13 @@ check_winner(Merge *merge)
 	const MergeNode *rival = run < 0 ? NULL : find_rival(merge);
 
 	merge->until_spot = ORDER_SPOT_EVERY;
-	if (rival == NULL ||
+	if (rival != NULL &&
 		order_compare_words(merge->readers[run].words,
 							merge->readers[rival->run].words,
-							merge->nwords) == 0 ||
-		order_spot_check(merge->order, merge->readers[run].tuple,
-						 merge->readers[rival->run].tuple))
-		return;
-	merge->spot_checks = false;
-	if (merge->final)
+							merge->nwords) != 0 &&
+		!order_spot_check(merge->order, merge->readers[run].tuple,
+						  merge->readers[rival->run].tuple))
 		merge->tree[0].run = -1;
-}
-
-/* Build the tree from the first tuples of the runs. */
-static void
-tree_start(Merge *merge)
-{
-	for (int run = 0; run < merge->nruns; run++)
-		(void) run_next(&merge->readers[run]);
-	merge->tree[0] = tournament_play(merge->tree, merge->nruns, 1, merge);
 }
 
 /*
@@ -295,7 +271,8 @@ tree_next(Merge *merge)
 
 	if (merge->keys_repeat)
 		keep_last(merge, run);
-	next = advance(merge, run);
+	(void) run_next(&merge->readers[run]);
+	next = node_of(merge, run);
 	if (merge->keys_repeat && repeats_last(merge, &next))
 	{
 		merge->tree[0] = next;
@@ -319,8 +296,11 @@ merge_next(Merge *merge)
 		return NULL;
 	if (unlikely(!merge->started))
 	{
+		fault_point("merge: begin");
 		merge->started = true;
-		tree_start(merge);
+		for (int run = 0; run < merge->nruns; run++)
+			(void) run_next(&merge->readers[run]);
+		merge->tree[0] = tournament_play(merge->tree, merge->nruns, 1, merge);
 	}
 	else if (merge->tree[0].run >= 0)
 		tree_next(merge);

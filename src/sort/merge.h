@@ -3,8 +3,8 @@
  * merge.h
  *	  Several runs as one ordered stream.
  *
- *		merge = merge_create(order, runs, nruns, memory, ranges or NULL,
- *							 MERGE_FINAL)
+ *		merge = merge_create(order, runs, nruns, memory, MERGE_FINAL)
+ *		merge_restart(merge, from, to)			optional
  *		while ((reader = merge_next(merge)) != NULL)
  *			... reader->words, reader->tuple, reader->size
  *		merge_free(merge)						does not close the runs
@@ -20,13 +20,6 @@
 
 typedef struct Merge Merge;
 
-/* The part of a run in a slice: positions [from, to). */
-typedef struct MergeRange
-{
-	int64		from;
-	int64		to;
-} MergeRange;
-
 /* The use of the stream. */
 typedef enum MergePurpose
 {
@@ -35,9 +28,8 @@ typedef enum MergePurpose
 } MergePurpose;
 
 extern Merge *merge_create(SortOrder *order, Run **runs, int nruns,
-						   int64 memory, const MergeRange *ranges,
-						   MergePurpose purpose);
-extern void merge_restart(Merge *merge, const MergeRange *ranges);
+						   int64 memory, MergePurpose purpose);
+extern void merge_restart(Merge *merge, const int64 *from, const int64 *to);
 extern RunReader *merge_next(Merge *merge);
 extern int	merge_next_entries(Merge *merge, uint64 *entries, int max);
 extern void merge_free(Merge *merge);

@@ -9,11 +9,10 @@
  */
 #include "compat.h"
 
-#include "fault.h"
+#include "debug.h"
 #include "miscadmin.h"
 #include "postmaster/bgworker.h"
 #include "sort/shared.h"
-#include "sort/slices.h"
 #include "stamp.h"
 #include "storage/condition_variable.h"
 #include "storage/spin.h"
@@ -33,7 +32,6 @@ typedef struct SharedSlot
 	bool		done;			/* protected by mutex */
 	int			nruns;			/* see shared_own_runs */
 	PtSortStats stats;
-	SortOutcome outcome;
 } SharedSlot;
 
 /* What has happened. */
@@ -42,12 +40,13 @@ typedef struct SharedState
 	int			joined;			/* participants that began their sort */
 	int			done;			/* participants that announced their runs */
 	bool		collected;		/* the leader has the runs of all */
+	int			with_few;		/* participants with too few tuples to learn */
 	bool		learning;		/* a participant learns for all of them */
 	bool		published;		/* it has learned, or does not learn */
 	int			learned;		/* bytes of what it learned; 0: nothing */
 	bool		planned;		/* the slices are planned */
 	int			next_slice;		/* the first slice that is not claimed */
-	bool		failed;			/* the sort failed: see SortOutcome */
+	bool		failed;			/* the sort failed: see sort_failed */
 	bool		abandoned;		/* the leader detached from the segment */
 } SharedState;
 
@@ -70,6 +69,19 @@ struct PtSortShared
 	SharedSlot	slots[FLEXIBLE_ARRAY_MEMBER];
 };
 
+/* Raise an error if a shared block cannot have this many processes. */
+static void
+check_processes(int processes)
+{
+	if (processes < 1 || processes > PTSORT_MAX_PROCESSES)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("parallel sort cannot have %d processes", processes),
+				 errdetail("It has at least 1 and at most %d.",
+						   PTSORT_MAX_PROCESSES),
+				 errhint("Count the leader's process and all workers that may be launched.")));
+}
+
 /*
  * There are several slices for each participant, so that the others need not
  * wait long for a slow participant or a large slice.
@@ -77,6 +89,7 @@ struct PtSortShared
 int
 shared_slices(int processes)
 {
+	check_processes(processes);
 	return processes <= 64 ? SLICES_EACH * processes : Max(512, processes);
 }
 
@@ -116,34 +129,13 @@ slice_row(int processes)
 	return add_size(all_runs(processes), 1);
 }
 
-/* Raise an error if a shared block cannot have this many processes. */
-static void
-check_processes(int processes)
-{
-	if (processes < 1 || processes > PTSORT_MAX_PROCESSES)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("parallel sort cannot have %d processes", processes),
-				 errdetail("It has at least 1 and at most %d.",
-						   PTSORT_MAX_PROCESSES),
-				 errhint("Count the leader's process and all workers that may be launched.")));
-}
-
-int
-shared_count_slices(int processes)
-{
-	check_processes(processes);
-	return shared_slices(processes);
-}
-
 Size
 shared_estimate(int processes)
 {
-	Size		slices;
+	Size		slices = mul_size(mul_size(shared_slices(processes) + 1,
+										   slice_row(processes)),
+								  sizeof(int64));
 
-	check_processes(processes);
-	slices = mul_size(mul_size(shared_slices(processes) + 1,
-							   slice_row(processes)), sizeof(int64));
 	return add_size(add_size(slots_size(processes), runs_size(processes)),
 					slices);
 }
@@ -262,11 +254,12 @@ shared_wake(PtSortShared *shared)
 }
 
 void
-shared_publish_plan(PtSortShared *shared)
+shared_publish_plan(PtSortShared *shared, bool failed)
 {
 	fault_point("shared: plan");
 	SpinLockAcquire(&shared->mutex);
 	shared->state.planned = true;
+	shared->state.failed |= failed;
 	SpinLockRelease(&shared->mutex);
 	shared_wake(shared);
 }
@@ -286,22 +279,14 @@ shared_wait_plan(PtSortShared *shared)
 int
 shared_claim_slice(PtSortShared *shared)
 {
+	int			nslices = shared_slices(shared->processes);
 	int			slice = -1;
 
 	SpinLockAcquire(&shared->mutex);
-	if (!shared->state.failed &&
-		shared->state.next_slice < shared_slices(shared->processes))
+	if (!shared->state.failed && shared->state.next_slice < nslices)
 		slice = shared->state.next_slice++;
 	SpinLockRelease(&shared->mutex);
 	return slice;
-}
-
-void
-shared_fail(PtSortShared *shared)
-{
-	SpinLockAcquire(&shared->mutex);
-	shared->state.failed = true;
-	SpinLockRelease(&shared->mutex);
 }
 
 bool
@@ -330,7 +315,7 @@ abandon(dsm_segment *segment, Datum arg)
 static void
 stop_reports(dsm_segment *segment, Datum arg)
 {
-	(void) text_rank_report_to(NULL);
+	ptsort_report_to = NULL;
 }
 
 void
@@ -338,7 +323,7 @@ shared_init(PtSortShared *shared, int processes, dsm_segment *segment)
 {
 	memset(shared, 0, shared_estimate(processes));
 	stamp_set(&shared->stamp);
-	shared->distrusted = *text_rank_distrusted();
+	shared->distrusted = ptsort_distrusted;
 	shared->processes = processes;
 	SpinLockInit(&shared->mutex);
 	ConditionVariableInit(&shared->announced);
@@ -354,8 +339,8 @@ shared_attach(PtSortShared *shared, dsm_segment *segment)
 	SharedFileSetAttach(&shared->fileset, segment);
 
 	/* words would differ if a worker trusted what the leader does not */
-	text_rank_adopt_distrust(&shared->distrusted);
-	(void) text_rank_report_to(&shared->contradicted);
+	ptsort_distrusted = shared->distrusted;
+	ptsort_report_to = &shared->contradicted;
 	on_dsm_detach(segment, stop_reports, (Datum) 0);
 }
 
@@ -404,13 +389,17 @@ shared_join(PtSortShared *shared, int participant)
 #define LEARNED_FILE	"ptsort.learned"
 
 bool
-shared_claim_learning(PtSortShared *shared)
+shared_claim_learning(PtSortShared *shared, bool enough)
 {
+	SharedState *state = &shared->state;
 	bool		claimed;
 
 	SpinLockAcquire(&shared->mutex);
-	claimed = !shared->state.learning;
-	shared->state.learning = true;
+	if (!enough)
+		state->with_few++;
+	claimed = !state->learning &&
+		(enough || state->with_few == state->joined);
+	state->learning |= claimed;
 	SpinLockRelease(&shared->mutex);
 	return claimed;
 }
@@ -472,17 +461,17 @@ shared_fileset(PtSortShared *shared)
 
 void
 shared_announce(PtSortShared *shared, int participant, int nruns,
-				const PtSortStats *stats, const SortOutcome *outcome)
+				const PtSortStats *stats, bool failed)
 {
 	SharedSlot *slot = &shared->slots[participant];
 
 	fault_point("shared: announce");
 	slot->nruns = nruns;
 	slot->stats = *stats;
-	slot->outcome = *outcome;
 	SpinLockAcquire(&shared->mutex);
 	slot->done = true;
 	shared->state.done++;
+	shared->state.failed |= failed;
 	SpinLockRelease(&shared->mutex);
 	shared_wake(shared);
 }
@@ -604,15 +593,5 @@ shared_stats(PtSortShared *shared, int participant, PtSortStats *stats)
 
 	if (slot != NULL)
 		*stats = slot->stats;
-	return slot != NULL;
-}
-
-bool
-shared_outcome(PtSortShared *shared, int participant, SortOutcome *outcome)
-{
-	const SharedSlot *slot = announced_slot(shared, participant);
-
-	if (slot != NULL)
-		*outcome = slot->outcome;
 	return slot != NULL;
 }

@@ -41,8 +41,7 @@ extern int	shared_processes(PtSortShared *shared);
  */
 extern void shared_join(PtSortShared *shared, int participant);
 extern void shared_announce(PtSortShared *shared, int participant, int nruns,
-							const PtSortStats *stats,
-							const SortOutcome *outcome);
+							const PtSortStats *stats, bool failed);
 extern void shared_wait(PtSortShared *shared, int participants,
 						ParallelContext *workers);
 
@@ -57,21 +56,19 @@ extern void shared_wake(PtSortShared *shared);
 
 /*
  * shared_claim_learning returns true to one participant only, which must then
- * publish what it learned: nothing, if it did not learn.  shared_read_learned
- * waits for that and appends it.
+ * publish what it learned: nothing, if it did not learn.  That is one with
+ * enough tuples, or the last of those that joined, each of which calls it once.
+ * shared_read_learned waits for what is published and appends it.
  */
-extern bool shared_claim_learning(PtSortShared *shared);
+extern bool shared_claim_learning(PtSortShared *shared, bool enough);
 extern void shared_publish_learned(PtSortShared *shared,
 								   const StringInfoData *learned);
 extern void shared_read_learned(PtSortShared *shared, StringInfo result);
 
-/*
- * shared_slices returns the number of slices of a sort with this many
- * processes.  shared_count_slices is ptsort_shared_slices: it also checks the
- * number of processes.
- */
+/* Slices for each participant. */
+#define SLICES_EACH		8
+
 extern int	shared_slices(int processes);
-extern int	shared_count_slices(int processes);
 
 /*
  * shared_most_runs returns the maximum number of runs of each participant.
@@ -96,16 +93,12 @@ extern int64 *shared_slice_start(PtSortShared *shared, int slice);
 /*
  * The leader calls shared_publish_plan when the slices are planned; others wait
  * for it.  shared_claim_slice returns the number of the next slice, or -1 if
- * there is none, or if a participant called shared_fail.
+ * there is none, or if the sort failed in the leader or in a participant that
+ * announced that.
  */
-extern void shared_publish_plan(PtSortShared *shared);
+extern void shared_publish_plan(PtSortShared *shared, bool failed);
 extern void shared_wait_plan(PtSortShared *shared);
 extern int	shared_claim_slice(PtSortShared *shared);
-extern void shared_fail(PtSortShared *shared);
 extern bool shared_has_failed(PtSortShared *shared);
-
-/* shared_outcome is shared_stats for the outcome of the participant's sort. */
-extern bool shared_outcome(PtSortShared *shared, int participant,
-						   SortOutcome *outcome);
 
 #endif							/* PTSORT_SHARED_H */

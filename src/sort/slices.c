@@ -29,9 +29,10 @@
 #include "compat.h"
 
 #include "debug.h"
-#include "fault.h"
 #include "miscadmin.h"
-#include "sort/slices.h"
+#include "sort/shared.h"
+#include "sort/tuplesort.h"
+#include "util.h"
 #include "utils/memutils.h"
 
 /*
@@ -54,13 +55,6 @@
 
 /* Part of the budget for the samples, and for reading single records. */
 #define PLAN_PART			4
-
-/* One run while slices are planned. */
-typedef struct SliceRun
-{
-	Run		   *run;
-	RunReader	reader;
-} SliceRun;
 
 /* A candidate: a sample of one run, among the samples of all runs. */
 typedef struct Candidate
@@ -86,7 +80,7 @@ typedef struct Splitter
 {
 	uint64	   *words;
 	char	   *tuple;
-	const SliceRun *run;		/* the tuple's run */
+	const RunReader *reader;	/* of the tuple's run */
 	int64		position;		/* the tuple's position in the run */
 } Splitter;
 
@@ -107,9 +101,10 @@ compare_candidates(const void *a, const void *b)
 
 /* Collect and sort samples of all runs; returns their number. */
 static int64
-collect_candidates(SliceRun *runs, int nruns, int useful, int64 memory,
+collect_candidates(const PtSort *sort, int useful, int64 memory,
 				   Candidate **result)
 {
+	int			nruns = sort->nruns;
 	int64		most = Min(memory / (int64) sizeof(Candidate),
 						   (useful + nruns) * SLICE_SAMPLES);
 	int64		total = 0;
@@ -118,20 +113,21 @@ collect_candidates(SliceRun *runs, int nruns, int useful, int64 memory,
 	Candidate  *candidates;
 
 	for (int r = 0; r < nruns; r++)
-		total += runs[r].run->desc.nsamples;
+		total += sort->runs[r]->desc.nsamples;
 	step = total / Min(Max(most, SLICE_SAMPLES), MAX_SAMPLES) + 1;
 	candidates = palloc_extended((total / step + nruns) * sizeof(Candidate),
 								 MCXT_ALLOC_HUGE);
 	for (int r = 0; r < nruns; r++)
 	{
-		RunDesc    *desc = &runs[r].run->desc;
+		RunDesc    *desc = &sort->runs[r]->desc;
+		RunSample  *samples = sort->runs[r]->samples;
 
 		for (int64 i = 0; i < desc->nsamples; i += step)
 		{
-			RunSample  *sample = &runs[r].run->samples[i];
+			RunSample  *sample = &samples[i];
 			Candidate  *candidate = &candidates[n++];
 			int64		next = i + step < desc->nsamples ?
-				runs[r].run->samples[i + step].ordinal : desc->tuples;
+				samples[i + step].ordinal : desc->tuples;
 
 			memcpy(candidate->words, sample->words, sizeof(candidate->words));
 			candidate->fraction = (double) sample->ordinal / desc->tuples;
@@ -147,35 +143,33 @@ collect_candidates(SliceRun *runs, int nruns, int useful, int64 memory,
 
 /* Make the record at a position the reader's current one. */
 static void
-probe(SliceRun *run, int64 position)
+probe(RunReader *reader, int64 position)
 {
-	run_limit(&run->reader, position, run_end(run->run));
-	if (!run_next(&run->reader))
+	run_limit(reader, position, run_end(reader->run));
+	if (!run_next(reader))
 		elog(ERROR, "sparse index entry is past the end of its run");
 }
 
 static void
-copy_splitter(Splitter *splitter, const SortOrder *order, SliceRun *run,
-			  int64 position)
+copy_splitter(Splitter *splitter, RunReader *reader, int64 position)
 {
-	RunReader  *reader = &run->reader;
-	Size		ahead = order->nwords * sizeof(uint64);
+	Size		ahead = reader->order->nwords * sizeof(uint64);
 
-	probe(run, position);
+	probe(reader, position);
 	splitter->words = palloc_extended(ahead + MAXALIGN(reader->size),
 									  MCXT_ALLOC_HUGE);
 	splitter->tuple = (char *) splitter->words + ahead;
 	memcpy(splitter->words, reader->words, ahead);
 	memcpy(splitter->tuple, reader->tuple, reader->size);
-	splitter->run = run;
+	splitter->reader = reader;
 	splitter->position = run_current(reader);
 }
 
-/* True if the current tuple of a run comes before the cut. */
+/* True if the reader's current tuple comes before the cut. */
 static bool
-is_before_cut(SortOrder *order, const SliceRun *run, const Splitter *splitter)
+is_before_cut(SortOrder *order, const RunReader *reader,
+			  const Splitter *splitter)
 {
-	const RunReader *reader = &run->reader;
 	int			cmp = order_compare_words(reader->words, splitter->words,
 										  order->nwords);
 
@@ -188,23 +182,23 @@ is_before_cut(SortOrder *order, const SliceRun *run, const Splitter *splitter)
 							  splitter->words, splitter->tuple);
 	if (cmp != 0 || !order->stable || order->inline_image)
 		return cmp < 0;
-	if (run != splitter->run)
-		return run < splitter->run;
+	if (reader != splitter->reader)
+		return reader < splitter->reader;
 	return run_current(reader) < splitter->position;
 }
 
 /* True if a sample is before the cut.  Reads its record only if words tie. */
 static bool
-sample_is_before_cut(SortOrder *order, SliceRun *run, const RunSample *sample,
-					 const Splitter *splitter)
+sample_is_before_cut(SortOrder *order, RunReader *reader,
+					 const RunSample *sample, const Splitter *splitter)
 {
 	int			cmp = order_compare_words(sample->words, splitter->words,
 										  order->nwords);
 
 	if (cmp != 0)
 		return cmp < 0;
-	probe(run, sample->position);
-	return is_before_cut(order, run, splitter);
+	probe(reader, sample->position);
+	return is_before_cut(order, reader, splitter);
 }
 
 /*
@@ -212,19 +206,20 @@ sample_is_before_cut(SortOrder *order, SliceRun *run, const RunSample *sample,
  * records from the last sample before the cut on.
  */
 static void
-cut_run(SortOrder *order, SliceRun *run, const Splitter *splitter, int r,
+cut_run(SortOrder *order, RunReader *reader, const Splitter *splitter, int r,
 		Cut *cut)
 {
-	const RunSample *samples = run->run->samples;
+	const RunSample *samples = reader->run->samples;
 	int64		low = 0;		/* samples below it are before the cut */
-	int64		high = run->run->desc.nsamples; /* it and later ones are not */
+	int64		high = reader->run->desc.nsamples;	/* it and later ones are
+													 * not */
 	int64		tuples;
 
 	while (low < high)
 	{
 		int64		middle = low + (high - low) / 2;
 
-		if (sample_is_before_cut(order, run, &samples[middle], splitter))
+		if (sample_is_before_cut(order, reader, &samples[middle], splitter))
 			low = middle + 1;
 		else
 			high = middle;
@@ -233,13 +228,13 @@ cut_run(SortOrder *order, SliceRun *run, const Splitter *splitter, int r,
 	cut->positions[r] = 0;
 	if (low == 0)
 		return;
-	run_limit(&run->reader, samples[low - 1].position, run_end(run->run));
-	cut->positions[r] = run_end(run->run);
-	for (tuples = samples[low - 1].ordinal; run_next(&run->reader); tuples++)
+	cut->positions[r] = run_end(reader->run);
+	run_limit(reader, samples[low - 1].position, cut->positions[r]);
+	for (tuples = samples[low - 1].ordinal; run_next(reader); tuples++)
 	{
-		if (!is_before_cut(order, run, splitter))
+		if (!is_before_cut(order, reader, splitter))
 		{
-			cut->positions[r] = run_current(&run->reader);
+			cut->positions[r] = run_current(reader);
 			break;
 		}
 	}
@@ -248,16 +243,15 @@ cut_run(SortOrder *order, SliceRun *run, const Splitter *splitter, int r,
 
 /* Cut all runs before the record at a position of one of them. */
 static void
-make_cut(SortOrder *order, SliceRun *runs, int nruns, int run, int64 position,
-		 Cut *cut)
+make_cut(PtSort *sort, RunReader *readers, int run, int64 position, Cut *cut)
 {
 	Splitter	splitter;
 
 	CHECK_FOR_INTERRUPTS();
-	copy_splitter(&splitter, order, &runs[run], position);
+	copy_splitter(&splitter, &readers[run], position);
 	cut->before = 0;
-	for (int r = 0; r < nruns; r++)
-		cut_run(order, &runs[r], &splitter, r, cut);
+	for (int r = 0; r < sort->nruns; r++)
+		cut_run(&sort->order, &readers[r], &splitter, r, cut);
 	pfree(splitter.words);
 }
 
@@ -282,9 +276,10 @@ copy_cut(Cut *target, const Cut *source, int nruns)
  * middle one of the run that has the most of them.
  */
 static void
-improve_cut(SortOrder *order, SliceRun *runs, int nruns, int64 target,
-			int64 tolerance, Cut *cut)
+improve_cut(PtSort *sort, RunReader *readers, int64 target, int64 tolerance,
+			Cut *cut)
 {
+	int			nruns = sort->nruns;
 	int64	   *low = palloc0(nruns * sizeof(int64));
 	int64	   *high = palloc(nruns * sizeof(int64));
 	Cut			last;
@@ -292,7 +287,7 @@ improve_cut(SortOrder *order, SliceRun *runs, int nruns, int64 target,
 	alloc_cut(&last, nruns);
 	copy_cut(&last, cut, nruns);
 	for (int r = 0; r < nruns; r++)
-		high[r] = runs[r].run->desc.nsamples;
+		high[r] = sort->runs[r]->desc.nsamples;
 	while (llabs(cut->before - target) > tolerance)
 	{
 		int			widest = 0;
@@ -310,8 +305,8 @@ improve_cut(SortOrder *order, SliceRun *runs, int nruns, int64 target,
 		if (high[widest] <= low[widest])
 			break;
 		middle = low[widest] + (high[widest] - low[widest]) / 2;
-		make_cut(order, runs, nruns, widest,
-				 runs[widest].run->samples[middle].position, &last);
+		make_cut(sort, readers, widest,
+				 sort->runs[widest]->samples[middle].position, &last);
 
 		/*
 		 * Exclude the sample just tried.  (The numbers in the cut would
@@ -331,7 +326,7 @@ improve_cut(SortOrder *order, SliceRun *runs, int nruns, int64 target,
 	pfree(last.samples);
 }
 
-/* Orders rows of slices_plan by their positions. */
+/* Orders the starts of slices by their positions. */
 static int
 compare_cuts(const void *a, const void *b, void *arg)
 {
@@ -347,40 +342,46 @@ compare_cuts(const void *a, const void *b, void *arg)
 	return 0;
 }
 
+/* Store a cut as the start of a slice. */
+static void
+store_cut(PtSort *sort, int slice, const Cut *cut)
+{
+	PtSortShared *shared = sort->options.shared;
+
+	memcpy(shared_slice(shared, slice), cut->positions,
+		   sort->nruns * sizeof(int64));
+	*shared_slice_start(shared, slice) = cut->before;
+}
+
 /*
  * Cut the runs into at most 'useful' parts of about 'part' tuples each; returns
  * the number of parts.
  */
 static int
-make_cuts(SortOrder *order, SliceRun *runs, int nruns,
-		  const Candidate *candidates, int64 ncandidates, int useful,
-		  int64 part, int64 *slices)
+make_cuts(PtSort *sort, RunReader *readers, const Candidate *candidates,
+		  int64 ncandidates, int useful, int64 part)
 {
-	double	   *middles = palloc0(nruns * sizeof(double));
+	double	   *middles = palloc0(sort->nruns * sizeof(double));
 	double		passed = 0;		/* the sum of 'middles': tuples before a
 								 * candidate, estimated */
-	int			cut = 1;
-	Cut			made;
+	int			slice = 1;
+	Cut			cut;
 
-	alloc_cut(&made, nruns);
-	for (int64 i = 0; i < ncandidates && cut < useful; i++)
+	alloc_cut(&cut, sort->nruns);
+	for (int64 i = 0; i < ncandidates && slice < useful; i++)
 	{
 		const Candidate *candidate = &candidates[i];
-		int64		target = part * cut;
+		int64		target = part * slice;
 
 		passed += candidate->middle - middles[candidate->run];
 		middles[candidate->run] = candidate->middle;
 		if (passed < target)
 			continue;
-		make_cut(order, runs, nruns, candidate->run, candidate->position,
-				 &made);
-		improve_cut(order, runs, nruns, target, part / TOLERANCE_PART, &made);
-		memcpy(&slices[cut * (nruns + 1)], made.positions,
-			   nruns * sizeof(int64));
-		slices[cut * (nruns + 1) + nruns] = made.before;
-		cut++;
+		make_cut(sort, readers, candidate->run, candidate->position, &cut);
+		improve_cut(sort, readers, target, part / TOLERANCE_PART, &cut);
+		store_cut(sort, slice++, &cut);
 	}
-	return cut;
+	return slice;
 }
 
 /* The number of slices into which cutting this many tuples is worthwhile. */
@@ -394,54 +395,62 @@ useful_slices(int nslices, int64 tuples)
 						 1));
 }
 
-int64
-slices_plan(SortOrder *order, Run **runs, int nruns, int nslices, int64 budget,
-			int64 *slices)
+/* Fill the shared block's slices, of which the first has its start already. */
+static void
+plan(PtSort *sort, int nslices)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+	PtSortShared *shared = sort->options.shared;
+	int			nruns = sort->nruns;
+	int64		memory = Max(sort->options.budget - sort_other_memory(sort),
+							 0) / PLAN_PART;
+	RunReader  *readers = palloc0(Max(nruns, 1) * sizeof(RunReader));
+	Candidate  *candidates;
+	int64		ncandidates;
+	int			useful;
+	int			slice;
+	Cut			end = {.before = 0};
+
+	alloc_cut(&end, nruns);
+	for (int r = 0; r < nruns; r++)
+	{
+		run_begin_read(&readers[r], &sort->order, sort->runs[r],
+					   Min(BLCKSZ, memory / nruns), false);
+		end.positions[r] = run_end(sort->runs[r]);
+		end.before += sort->runs[r]->desc.tuples;
+	}
+	useful = useful_slices(nslices, end.before);
+	ncandidates = collect_candidates(sort, useful, memory, &candidates);
+	slice = make_cuts(sort, readers, candidates, ncandidates, useful,
+					  end.before / useful);
+	/* the remaining slices are empty, after the last tuple */
+	while (slice <= nslices)
+		store_cut(sort, slice++, &end);
+	/* cuts may be out of order, because samples were ordered by words only */
+	qsort_arg(shared_slice(shared, 0), nslices + 1,
+			  (char *) shared_slice(shared, 1) -
+			  (char *) shared_slice(shared, 0), compare_cuts, &nruns);
+	sort_note_memory(sort);
+	for (int r = 0; r < nruns; r++)
+	{
+		run_end_read(&readers[r]);
+		run_forget_samples(sort->runs[r]);
+	}
+}
+
+void
+sort_plan_slices(PtSort *sort)
+{
+	MemoryContext context = AllocSetContextCreate(sort->context,
 												  "ptsort slices",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	SliceRun   *slice_runs = palloc0(Max(nruns, 1) * sizeof(SliceRun));
-	Candidate  *candidates;
-	int64		ncandidates;
-	int64		tuples = 0;
-	int			useful;
-	int			cut;
-	int64		memory;
-	int			row = nruns + 1;	/* numbers in one row of slices */
+	PtSortShared *shared = sort->options.shared;
+	instr_time	start;
 
+	INSTR_TIME_SET_CURRENT(start);
 	fault_point("slices: plan");
-	memset(slices, 0, row * sizeof(int64));
-	for (int r = 0; r < nruns; r++)
-	{
-		slice_runs[r].run = runs[r];
-		run_begin_read(&slice_runs[r].reader, order, runs[r],
-					   Min(BLCKSZ, budget / PLAN_PART / nruns), false);
-		tuples += runs[r]->desc.tuples;
-	}
-	useful = useful_slices(nslices, tuples);
-	ncandidates = collect_candidates(slice_runs, nruns, useful,
-									 budget / PLAN_PART, &candidates);
-	cut = make_cuts(order, slice_runs, nruns, candidates, ncandidates, useful,
-					tuples / useful, slices);
-
-	/* The remaining slices are empty, after the last tuple. */
-	for (; cut <= nslices; cut++)
-	{
-		for (int r = 0; r < nruns; r++)
-			slices[cut * row + r] = run_end(runs[r]);
-		slices[cut * row + nruns] = tuples;
-	}
-	/* Cuts may be out of order, because samples were ordered by words only. */
-	qsort_arg(slices, nslices + 1, row * sizeof(int64), compare_cuts, &nruns);
+	plan(sort, shared_slices(shared_processes(shared)));
 	MemoryContextSwitchTo(old);
-	memory = MemoryContextMemAllocated(context, true);
-	for (int r = 0; r < nruns; r++)
-	{
-		memory += tape_memory(runs[r]->tape);
-		run_end_read(&slice_runs[r].reader);
-	}
 	MemoryContextDelete(context);
-	return memory;
+	pt_log_part("plan", start);
 }

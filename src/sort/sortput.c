@@ -14,11 +14,8 @@
 #include "compat.h"
 
 #include "key/key.h"
-#include "sort/bounded.h"
 #include "sort/learning.h"
-#include "sort/sortput.h"
-#include "sort/sortruns.h"
-#include "tape/splice.h"
+#include "sort/tuplesort.h"
 #include "util.h"
 #include "utils/memutils.h"
 
@@ -219,20 +216,6 @@ spill(PtSort *sort)
 	sort->stats.run_ms += pt_ms_since(start);
 }
 
-/* Make the words of a tuple that is not in the sort's memory. */
-static void
-rekey(PtSort *sort, const void *tuple, uint64 *words)
-{
-	MemoryContext context = AllocSetContextCreate(sort->context,
-												  "ptsort rekey",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(context);
-
-	sort->order.own->rekey(tuple, words, sort->order.state);
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(context);
-}
-
 /* Raise the error for a call that puts a tuple in the wrong phase or role. */
 static pg_noinline void
 refuse_put(const PtSort *sort)
@@ -322,23 +305,14 @@ sort_reserve(PtSort *sort, Size size)
 		refuse_put(sort);
 	if (unlikely(size < sizeof(uint64) || size > MAX_IMAGE))
 		refuse_size(size);
-	if (!sort_must_spill(sort))
+	while (sort_must_spill(sort) ||
+		   unlikely((place = memsort_reserve(ms, size)) == NULL))
 	{
-		place = memsort_reserve(ms, size);
-		if (likely(place != NULL))
-			return place;
-	}
-	make_room(sort);
-	place = memsort_reserve(ms, size);
-	if (place == NULL && ms->count > 0)
-	{
-		/* the tuples within the bound fill memory: now it spills */
+		if (ms->count == 0)
+			elog(ERROR, "tuple of %zu bytes does not fit into empty sort memory",
+				 size);
 		make_room(sort);
-		place = memsort_reserve(ms, size);
 	}
-	if (place == NULL)
-		elog(ERROR, "tuple of %zu bytes does not fit into empty sort memory",
-			 size);
 	return place;
 }
 
@@ -399,8 +373,6 @@ put_inline(PtSort *sort, uint64 image, const uint64 *words)
 void
 sort_put(PtSort *sort, const void *tuple, Size size, const uint64 *words)
 {
-	bool		was_learning = sort->learning;
-	uint64		new_words[KEY_ENTRY_WORDS];
 	void	   *place;
 
 	if (sort->order.inline_image)
@@ -415,12 +387,6 @@ sort_put(PtSort *sort, const void *tuple, Size size, const uint64 *words)
 		return;
 	}
 	place = sort_reserve(sort, size);
-	if (unlikely(was_learning && !sort->learning))
-	{
-		/* This tuple's words were made before the key learned. */
-		rekey(sort, tuple, new_words);
-		words = new_words;
-	}
 	memcpy(place, tuple, size);
 	memsort_commit(sort->memsort, words);
 	sort_count_put(sort);
@@ -435,5 +401,7 @@ sort_end_runs(PtSort *sort)
 	sort_note_memory(sort);
 	memsort_free(sort->memsort);
 	sort->memsort = NULL;
-	sort_join_runs(sort);
+	/* spliced runs cannot be read backward */
+	if (!sort->options.random_access)
+		sort->nruns = splice_runs(&sort->order, sort->runs, sort->nruns);
 }

@@ -8,8 +8,7 @@
 #include "compat.h"
 
 #include "sort/shared.h"
-#include "sort/sortread.h"
-#include "sort/sortruns.h"
+#include "sort/tuplesort.h"
 #include "util.h"
 
 /* Raise an error with this message unless random access is possible now. */
@@ -83,18 +82,6 @@ get_from_run(PtSort *sort, bool forward, Size *size)
 	return found ? reader->tuple : NULL;
 }
 
-/* Free the merge of slices. */
-static void
-end_merge(PtSort *sort)
-{
-	if (sort->merge)
-	{
-		sort_note_memory(sort);
-		merge_free(sort->merge);
-	}
-	sort->merge = NULL;
-}
-
 /*
  * Begin merging a slice, from the positions in each run that the leader
  * planned.  If this process merged a slice before, that merge's readers and
@@ -107,26 +94,19 @@ merge_slice(PtSort *sort, int slice)
 	const int64 *starts = shared_slice(shared, slice);
 	const int64 *ends = shared_slice(shared, slice + 1);
 	MemoryContext old = MemoryContextSwitchTo(sort->context);
-	MergeRange *ranges;
-
-	ranges = palloc(Max(sort->nruns, 1) * sizeof(MergeRange));
 
 	for (int r = 0; r < sort->nruns; r++)
 	{
-		ranges[r].from = starts[r];
-		ranges[r].to = ends[r];
-		if (ranges[r].from < 0 || ranges[r].from > ranges[r].to ||
-			ranges[r].to > run_end(sort->runs[r]))
+		if (starts[r] < 0 || starts[r] > ends[r] ||
+			ends[r] > run_end(sort->runs[r]))
 			elog(ERROR, "slice %d is not within its runs", slice);
 	}
-	if (sort->merge)
-		merge_restart(sort->merge, ranges);
-	else
-		sort->merge = sort_create_merge(sort, sort->runs, sort->nruns, ranges,
+	if (sort->merge == NULL)
+		sort->merge = sort_create_merge(sort, sort->runs, sort->nruns,
 										MERGE_FINAL);
+	merge_restart(sort->merge, starts, ends);
 	sort->slice_start = *shared_slice_start(shared, slice);
 	sort->phase = PHASE_MERGING;
-	pfree(ranges);
 	MemoryContextSwitchTo(old);
 }
 
@@ -329,13 +309,13 @@ sort_next_slice(PtSort *sort, int *slice)
 	sort->batch_left = 0;
 	sort->phase = PHASE_SLICES;
 	*slice = shared_claim_slice(sort->options.shared);
-	if (*slice < 0)
+	if (*slice >= 0)
+		merge_slice(sort, *slice);
+	else if (sort->merge)
 	{
-		/* after a failure there may be slices that no participant merges */
-		sort->failed |= shared_has_failed(sort->options.shared);
-		end_merge(sort);
-		return false;
+		sort_note_memory(sort);
+		merge_free(sort->merge);
+		sort->merge = NULL;
 	}
-	merge_slice(sort, *slice);
-	return true;
+	return *slice >= 0;
 }

@@ -3,11 +3,9 @@
  * sortruns.c
  *	  The runs of a sort: writing, queueing, merging.
  *
- * Merging.  If there are more runs than the budget has read buffers for, they
- * are merged in several passes.  The merge order is the number of readers with
- * a buffer of one block that the budget has room for: at 14 to 20 kB each, 40
- * to 60 in 1 MB and 180 to 250 in 4 MB.  The first merge reads only the number
- * of runs that makes all later merges full.  Reading a run recycles its blocks
+ * If there are more runs than the budget has read buffers for, they are merged
+ * in several passes.  The merge order is the number of readers with a buffer of
+ * one block that the budget has room for.  Reading a run recycles its blocks
  * (tape.c), so passes need no more temporary space than the data.
  *
  *-------------------------------------------------------------------------
@@ -16,8 +14,7 @@
 
 #include "debug.h"
 #include "sort/shared.h"
-#include "sort/sortruns.h"
-#include "tape/splice.h"
+#include "sort/tuplesort.h"
 #include "util.h"
 
 /*
@@ -75,8 +72,8 @@ sort_short_runs_memory(const PtSort *sort)
 }
 
 /*
- * sort_run_memory: see sortruns.h.  The result is more than RUN_MEMORY if there
- * are too many runs, or if the tuples' size so far shows that there will be.
+ * The result is more than RUN_MEMORY if there are too many runs, or if the
+ * tuples' size so far shows that there will be.
  */
 int64
 sort_run_memory(PtSort *sort)
@@ -122,8 +119,8 @@ own_tapeset(PtSort *sort)
 
 		if (sort->options.role == PTSORT_WORKER)
 			fileset = shared_fileset(sort->options.shared);
-		sort->tapeset = tapeset_create(fileset, sort->options.participant,
-									   block_bytes(sort));
+		sort->tapeset = tapeset_open(fileset, sort->options.participant,
+									 block_bytes(sort), true);
 	}
 	return sort->tapeset;
 }
@@ -202,25 +199,26 @@ sort_append_run(PtSort *sort, RunWriter *writer)
 
 /*
  * By how many bytes lists of blocks may grow while a merge for this purpose
- * reads a run.  Each block of a tape that is read and recycled may take an
+ * reads runs.  Each block of a tape that is read and recycled may take an
  * extent of the tape that is written, whose list has up to twice the room that
  * it needs.
  */
 static int64
-list_memory(const Run *run, MergePurpose purpose)
+list_memory(Run **runs, int nruns, MergePurpose purpose)
 {
-	if (purpose != MERGE_TO_RUN)
-		return 0;
-	return tape_blocks(run->tape) * 2 * sizeof(TapeExtent);
+	int64		blocks = 0;
+
+	for (int i = 0; i < nruns && purpose == MERGE_TO_RUN; i++)
+		blocks += tape_blocks(runs[i]->tape);
+	return blocks * 2 * sizeof(TapeExtent);
 }
 
 /*
- * The part of the budget, in bytes, that is left for the readers of a merge of
- * these runs.
+ * The part of the budget, in bytes, that is left for the readers of a merge and
+ * for lists of blocks.
  */
 static int64
-merge_memory(const PtSort *sort, Run **runs, int nruns,
-			 MergePurpose purpose)
+merge_memory(const PtSort *sort, MergePurpose purpose)
 {
 	int64		memory = sort->options.budget - sort_other_memory(sort) -
 		SORT_BLOCK;
@@ -228,19 +226,16 @@ merge_memory(const PtSort *sort, Run **runs, int nruns,
 	/* a list of extents or samples may also grow by a block here */
 	if (purpose == MERGE_TO_RUN)
 		memory -= sort->write_buffer + RUN_WRITER_MEMORY + SORT_BLOCK;
-	for (int i = 0; i < nruns; i++)
-		memory -= list_memory(runs[i], purpose);
 	return memory;
 }
 
 Merge *
-sort_create_merge(PtSort *sort, Run **runs, int nruns,
-				  const MergeRange *ranges, MergePurpose purpose)
+sort_create_merge(PtSort *sort, Run **runs, int nruns, MergePurpose purpose)
 {
-	Merge	   *merge = merge_create(&sort->order, runs, nruns,
-									 merge_memory(sort, runs, nruns,
-												  purpose),
-									 ranges, purpose);
+	int64		memory = merge_memory(sort, purpose) -
+		list_memory(runs, nruns, purpose);
+	Merge	   *merge = merge_create(&sort->order, runs, nruns, memory,
+									 purpose);
 
 	sort_note_memory(sort);
 	return merge;
@@ -249,21 +244,17 @@ sort_create_merge(PtSort *sort, Run **runs, int nruns,
 int
 sort_merge_order(const PtSort *sort, MergePurpose purpose)
 {
+	int			nruns = sort->nruns;
 	int64		reader = 0;
-	int64		lists = 0;
-	int64		memory;
 	int64		order;
 
 	if (ptsort_debug.merge_order > 0)
 		return Max(ptsort_debug.merge_order, 2);
-	for (int i = 0; i < sort->nruns; i++)
-	{
+	for (int i = 0; i < nruns; i++)
 		reader = Max(reader, run_reader_memory(sort->runs[i]));
-		lists += list_memory(sort->runs[i], purpose);
-	}
-	memory = merge_memory(sort, NULL, 0, purpose);
-	order = memory /
-		(block_bytes(sort) + reader + lists / Max(sort->nruns, 1));
+	order = merge_memory(sort, purpose) /
+		(block_bytes(sort) + reader +
+		 list_memory(sort->runs, nruns, purpose) / Max(nruns, 1));
 	return Min(Max(order, MIN_MERGE_ORDER), MAX_MERGE_ORDER);
 }
 
@@ -336,7 +327,7 @@ merge_runs(PtSort *sort, int n)
 	RunReader  *reader;
 	int64		written = 0;
 	int			first = first_to_merge(sort, n);
-	Merge	   *merge = sort_create_merge(sort, sort->runs + first, n, NULL,
+	Merge	   *merge = sort_create_merge(sort, sort->runs + first, n,
 										  MERGE_TO_RUN);
 
 	sort_begin_run(sort, &writer);
@@ -354,10 +345,7 @@ merge_runs(PtSort *sort, int n)
 		move_last(sort, first);
 }
 
-/*
- * sort_merge_down: see sortruns.h.  The first merge reads the number of runs
- * that makes all later merges full.
- */
+/* The first merge makes all later ones full. */
 void
 sort_merge_down(PtSort *sort, int target)
 {
@@ -374,12 +362,4 @@ sort_merge_down(PtSort *sort, int target)
 		merge_runs(sort, n);
 	}
 	sort->stats.run_ms += pt_ms_since(start);
-}
-
-void
-sort_join_runs(PtSort *sort)
-{
-	if (sort->options.random_access)
-		return;
-	sort->nruns = splice_runs(&sort->order, sort->runs, sort->nruns);
 }

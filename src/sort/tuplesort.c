@@ -23,14 +23,9 @@
  */
 #include "compat.h"
 
-#include "fault.h"
+#include "debug.h"
 #include "key/key.h"
-#include "sort/bounded.h"
 #include "sort/shared.h"
-#include "sort/slices.h"
-#include "sort/sortput.h"
-#include "sort/sortread.h"
-#include "sort/sortruns.h"
 #include "sort/tuplesort.h"
 #include "util.h"
 #include "utils/memutils.h"
@@ -44,6 +39,125 @@
  * products of them do not overflow.  No machine has this much memory.
  */
 #define MAX_SIZE		(INT64CONST(1) << 50)
+
+StaticAssertDecl(offsetof(struct PtSort, order) == 0 &&
+				 offsetof(SortOrder, variant) == offsetof(SortHead, variant) &&
+				 offsetof(SortOrder, state) == offsetof(SortHead, state),
+				 "a PtSort does not begin with a SortHead");
+
+/* Why the phase may not allow an operation, as a sentence. */
+static const char *
+phase_detail(const PtSort *sort)
+{
+	switch (sort->phase)
+	{
+		case PHASE_PUTTING:
+			return _("The sort has not been performed yet.");
+		case PHASE_MEMORY:
+		case PHASE_MERGING:
+		case PHASE_RUN:
+			return _("The sort has been performed already.");
+		case PHASE_SLICES:
+			return _("The sort has been performed, and has no current slice.");
+		case PHASE_ANNOUNCED:
+			return _("The sort has been performed and has left its run to the leader.");
+		case PHASE_FAILED:
+			break;
+	}
+	return _("The sort could not be performed.");
+}
+
+void
+sort_wrong_phase(const PtSort *sort, const char *message)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg_internal("%s", _(message)),
+			 errdetail_internal("%s", phase_detail(sort))));
+}
+
+/* The method that the sort used since the last reset. */
+static PtSortMethod
+current_method(const PtSort *sort)
+{
+	switch (sort->phase)
+	{
+		case PHASE_MEMORY:
+			return sort->trimmed ? PTSORT_TOP_N : PTSORT_IN_MEMORY;
+		case PHASE_MERGING:
+		case PHASE_SLICES:
+			return PTSORT_EXTERNAL_MERGE;
+		case PHASE_RUN:
+		case PHASE_ANNOUNCED:
+			return PTSORT_EXTERNAL_SORT;
+		case PHASE_PUTTING:
+		case PHASE_FAILED:
+			break;
+	}
+	return PTSORT_STILL_IN_PROGRESS;
+}
+
+static PtSortMethod
+sort_method(const PtSort *sort)
+{
+	PtSortMethod now = current_method(sort);
+
+	return Max(now, sort->stats.method);
+}
+
+/* sort_wrong_variant raises the error of ptsort_state. */
+void
+sort_wrong_variant(const PtSort *sort, const PtSortVariant *variant)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+			 errmsg("sort of variant \"%s\" cannot be used as one of variant \"%s\"",
+					sort->order.variant->name, variant->name)));
+}
+
+int64
+sort_other_memory(const PtSort *sort)
+{
+	int64		all = MemoryContextMemAllocated(sort->variant_context, true);
+
+	return sort->memsort ? all - memsort_allocated(sort->memsort) : all;
+}
+
+void
+sort_note_memory(PtSort *sort)
+{
+	int64		now = sort_other_memory(sort);
+
+	if (sort->memsort)
+	{
+		now += sort->memsort->peak;
+		sort->memsort->peak = memsort_used(sort->memsort);
+	}
+	sort->peak_memory = Max(sort->peak_memory, now);
+}
+
+void
+sort_make_restartable(PtSort *sort)
+{
+	if (sort->key)
+		key_failure(sort->key)->restartable = true;
+}
+
+Oid
+sort_contradicted(const PtSort *sort)
+{
+	return sort->key ? key_failure(sort->key)->collation : InvalidOid;
+}
+
+bool
+sort_failed(const PtSort *sort)
+{
+	const SortVariant *own = sort->order.own;
+
+	return OidIsValid(sort_contradicted(sort)) ||
+		(own->has_postponed && own->has_postponed(sort->order.state)) ||
+		(sort->options.shared && shared_has_failed(sort->options.shared));
+}
 
 /* Raise an error for options that do not fit together. */
 static void
@@ -157,9 +271,8 @@ check_options(const PtSortVariant *variant, const PtSortOptions *options,
 /* Begin a sort; 'own' has the extras of ptsort's own variants. */
 static PtSort *
 begin(const PtSortVariant *variant, const SortVariant *own, void *state,
-	  int nwords, MemoryContext context, const SortOptions *with)
+	  int nwords, MemoryContext context, const PtSortOptions *options)
 {
-	const PtSortOptions *options = &with->options;
 	MemoryContext old;
 	PtSort	   *sort;
 
@@ -187,11 +300,6 @@ begin(const PtSortVariant *variant, const SortVariant *own, void *state,
 							 MAX_WRITE_BUFFER);
 	if (own->key)
 		sort->key = own->key(state);
-	if (sort->key && with->restartable)
-	{
-		key_failure(sort->key)->restartable = true;
-		sort->contradicted = &key_failure(sort->key)->collation;
-	}
 	if (options->role == PTSORT_WORKER)
 		shared_join(options->shared, options->participant);
 	if (options->role == PTSORT_SERIAL || options->role == PTSORT_WORKER)
@@ -201,16 +309,10 @@ begin(const PtSortVariant *variant, const SortVariant *own, void *state,
 }
 
 PtSort *
-sort_begin_with(const SortVariant *variant, void *state, int nwords,
-				MemoryContext context, const SortOptions *options)
+sort_begin_own(const SortVariant *variant, void *state, int nwords,
+			   MemoryContext context, const PtSortOptions *options)
 {
 	return begin(&variant->base, variant, state, nwords, context, options);
-}
-
-int
-sort_nwords(const PtSort *sort)
-{
-	return sort->order.nwords;
 }
 
 PtSort *
@@ -218,9 +320,8 @@ sort_begin(const PtSortVariant *variant, void *state, int nwords,
 		   MemoryContext context, const PtSortOptions *options)
 {
 	static const SortVariant no_extras = {0};
-	SortOptions with = {.options = *options};
 
-	return begin(variant, &no_extras, state, nwords, context, &with);
+	return begin(variant, &no_extras, state, nwords, context, options);
 }
 
 /* Prepare to read the only run in both directions; there may be none. */
@@ -240,7 +341,7 @@ static void
 start_merging(PtSort *sort)
 {
 	sort_merge_down(sort, sort_merge_order(sort, MERGE_FINAL));
-	sort->merge = sort_create_merge(sort, sort->runs, sort->nruns, NULL,
+	sort->merge = sort_create_merge(sort, sort->runs, sort->nruns,
 									MERGE_FINAL);
 	sort->phase = PHASE_MERGING;
 }
@@ -271,7 +372,6 @@ perform_worker(PtSort *sort)
 	PtSortShared *shared = sort->options.shared;
 	int			participant = sort->options.participant;
 	RunDesc    *descs = shared_own_runs(shared, participant);
-	SortOutcome outcome;
 
 	sort_end_runs(sort);
 	sort_merge_down(sort, sort_runs_to_leave(sort));
@@ -286,8 +386,8 @@ perform_worker(PtSort *sort)
 	}
 	sort->phase = PHASE_ANNOUNCED;
 	sort_stats(sort, &sort->stats);
-	sort_outcome(sort, &outcome);
-	shared_announce(shared, participant, sort->nruns, &sort->stats, &outcome);
+	shared_announce(shared, participant, sort->nruns, &sort->stats,
+					sort_failed(sort));
 }
 
 /* Check that a participant's run fits this sort, and note its properties. */
@@ -311,7 +411,6 @@ static void
 import_runs(PtSort *sort)
 {
 	PtSortShared *shared = sort->options.shared;
-	SortOutcome outcome;
 
 	for (int i = 0; i < shared_processes(shared); i++)
 	{
@@ -319,8 +418,6 @@ import_runs(PtSort *sort)
 		const RunDesc *descs = shared_runs(shared, i, &nruns);
 		Run		   *run = NULL;
 
-		if (shared_outcome(shared, i, &outcome))
-			sort->failed |= outcome.failed;
 		for (int r = 0; r < nruns; r++)
 		{
 			check_run(sort, &descs[r]);
@@ -332,55 +429,15 @@ import_runs(PtSort *sort)
 	}
 }
 
-/* The runs of a failed sort are not in order: read none of them. */
-static void
-discard_runs(PtSort *sort)
-{
-	for (int i = 0; i < sort->nruns; i++)
-		run_close(sort->runs[i]);
-	sort->nruns = 0;
-}
-
 /* Plan the slices and publish the plan, which is empty if a sort failed. */
 static void
-plan_slices(PtSort *sort)
+publish_slices(PtSort *sort)
 {
 	PtSortShared *shared = sort->options.shared;
-	int			nslices = shared_slices(shared_processes(shared));
-	int			row = sort->nruns + 1;	/* see slices_plan */
-	int64	   *slices;
-	int64		others;			/* bytes in use without planning's own */
-	int64		memory;
-	instr_time	start;
 
-	INSTR_TIME_SET_CURRENT(start);
-	if (sort->failed)
-	{
-		shared_fail(shared);
-		shared_publish_plan(shared);
-		return;
-	}
-	slices = palloc_extended((nslices + 1) * row * sizeof(int64),
-							 MCXT_ALLOC_HUGE);
-	others = sort_other_memory(sort);
-	memory = slices_plan(&sort->order, sort->runs, sort->nruns, nslices,
-						 Max(sort->options.budget - others, 0), slices);
-	sort->peak_memory = Max(sort->peak_memory, others + memory);
-	if (sort->contradicted != NULL && OidIsValid(*sort->contradicted))
-		shared_fail(shared);
-	for (int r = 0; r < sort->nruns; r++)
-		run_forget_samples(sort->runs[r]);
-	for (int slice = 0; slice <= nslices; slice++)
-	{
-		const int64 *planned = &slices[slice * row];
-
-		memcpy(shared_slice(shared, slice), planned,
-			   sort->nruns * sizeof(int64));
-		*shared_slice_start(shared, slice) = planned[sort->nruns];
-	}
-	pfree(slices);
-	pt_log_part("plan", start);
-	shared_publish_plan(shared);
+	if (!sort_failed(sort))
+		sort_plan_slices(sort);
+	shared_publish_plan(shared, sort_failed(sort));
 }
 
 /* Wait for the runs of all participants, or for the plan of their slices. */
@@ -396,13 +453,11 @@ perform_reading(PtSort *sort)
 	import_runs(sort);
 	if (options->role == PTSORT_LEADER)
 	{
-		if (sort->failed)
-			discard_runs(sort);
 		start_merging(sort);
 		return;
 	}
 	if (options->role == PTSORT_SLICE_LEADER)
-		plan_slices(sort);
+		publish_slices(sort);
 	sort->phase = PHASE_SLICES;
 }
 
@@ -481,7 +536,6 @@ sort_reset(PtSort *sort)
 	sort->batch_left = 0;
 	sort->position.before = sort->mark.before = 0;
 	sort->position.at_end = sort->mark.at_end = false;
-	sort->failed = false;
 }
 
 void

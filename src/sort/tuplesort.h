@@ -3,8 +3,10 @@
  * tuplesort.h
  *	  The sort object, which ptsort.h and ptsort_variant.h give access to.
  *
- * The functions are those of the two public headers, with prefix sort_.  The
- * functions that put tuples are in sortput.h, those that read in sortread.h.
+ * Its phases are in these files: tuplesort.c begins, performs and ends a sort,
+ * sortput.c and bounded.c fill it, sortruns.c writes and merges its runs,
+ * slices.c cuts the final merge, sortread.c reads the result.  Functions of the
+ * two public headers have the prefix sort_ here.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,7 +15,87 @@
 
 #include "compat.h"
 
-#include "ptsort_variant.h"
+#include "debug.h"
+#include "memory/memsort.h"
+#include "sort/merge.h"
+
+/* Largest block of the sort's memory context, except for large pieces. */
+#define SORT_BLOCK	(32 * 1024)
+
+typedef enum SortPhase
+{
+	PHASE_PUTTING,
+	PHASE_MEMORY,
+	PHASE_MERGING,
+	PHASE_RUN,
+	PHASE_SLICES,
+	PHASE_ANNOUNCED,
+	PHASE_FAILED				/* perform began, and has not succeeded */
+} SortPhase;
+
+/* The place of a get. */
+typedef struct SortPosition
+{
+	int64		before;			/* MEMORY: tuples before it; RUN: a position */
+	bool		at_end;			/* a forward get found no more tuples */
+} SortPosition;
+
+struct PtSort
+{
+	SortOrder	order;			/* must be first, see SortHead */
+	PtSortOptions options;
+	SortPhase	phase;
+	MemoryContext variant_context;	/* has this struct; deleted at end */
+	MemoryContext context;		/* child of it, for the rest of the sort */
+	Size		write_buffer;
+
+	MemSort    *memsort;		/* PUTTING, MEMORY */
+	PtSortKey  *key;			/* of a variant whose key learns; else NULL */
+	bool		learning;		/* the key will learn; words mean nothing */
+	int64		learn_at;		/* the key learns from this many tuples */
+	int64		in_order;		/* while learning: known number of leading
+								 * tuples that were put in order */
+	int64		learning_limit; /* bytes that the key may use while learning */
+	bool		all_put;		/* perform began */
+	Tapeset    *tapeset;		/* NULL until something is written */
+	bool		run_is_open;	/* the last initial run can be continued with
+								 * tuples that come after its last one */
+	RunWriter	open_run;
+	int64		open_tuples;	/* tuples of the open run */
+	int64		run_memory;		/* most bytes that sort_run_memory returned */
+	Run		  **runs;			/* a queue: see below */
+	int			nruns;
+	int			maxruns;
+	Merge	   *merge;			/* MERGING */
+	int64		trim_at;		/* bounded.c trims at this many tuples */
+	bool		trimmed;		/* bounded.c dropped a tuple */
+	bool		last_known;		/* bounded.c: the last tuple that may be
+								 * wanted is known (last_words and last) */
+	bool		last_by_words;	/* bounded.c: comparing words is the quickest
+								 * way to see that a tuple comes after it */
+	uint64		last_words[PTSORT_MAX_WORDS + 1];
+	char	   *last;			/* image of the last tuple, unless inline */
+	bool		slice_taken;	/* serial: next_slice returned the one slice */
+	int64		slice_start;	/* tuples before the slice that is read */
+	int64		returned;		/* tuples that get returned */
+	uint64	   *batch;			/* inline images: the entries read last */
+	const uint64 *batch_next;	/* the entry of the batch to return next */
+	int			batch_left;		/* entries of the batch not returned */
+	RunReader	reader;			/* RUN */
+	SortPosition position;
+	SortPosition mark;
+
+	int64		edge_bytes;		/* of copies of runs' edges */
+
+	PtSortStats stats;			/* without comparisons; peaks and the method
+								 * are as of the last reset: see sort_stats */
+	int64		peak_memory;	/* see sort_note_memory */
+};
+
+
+/*
+ * tuplesort.c
+ */
 
 extern PtSort *sort_begin(const PtSortVariant *variant, void *state, int nwords,
 						  MemoryContext context, const PtSortOptions *options);
@@ -25,7 +107,328 @@ extern void sort_stats(PtSort *sort, PtSortStats *stats);
 /* sort_rebound resets a sort that has a bound, and sets another bound. */
 extern void sort_rebound(PtSort *sort, int64 bound);
 
-/* sort_nwords returns the number of words of the sort's keys. */
-extern int	sort_nwords(const PtSort *sort);
+/*
+ * sort_wrong_phase raises an error with this message for an operation in the
+ * wrong phase.
+ */
+pt_noreturn extern void sort_wrong_phase(const PtSort *sort,
+										 const char *message);
+
+/*
+ * sort_other_memory returns the bytes that the sort's memory contexts, and
+ * those of its variant, have allocated for everything except the entries.
+ */
+extern int64 sort_other_memory(const PtSort *sort);
+
+/*
+ * sort_note_memory records the peak of the sort's memory.  It adds the memory
+ * in use now to the most that the entries used since the last call, so call it
+ * while much of the other memory is in use.
+ */
+extern void sort_note_memory(PtSort *sort);
+
+
+/*
+ * sortput.c
+ *
+ * sort_reserve may make the key learn, so a caller whose key learns makes the
+ * words after calling it.  ptsort's own variants call sort_place, sort_add and
+ * sort_put_entry, which do the same as sort_reserve, sort_commit and sort_put.
+ * While a tuple only has to be added to memory these run inline, so that a
+ * tuple costs little more than copying it.
+ */
+
+/*
+ * sort_begin_putting prepares for tuples to be put, for the first time or
+ * again; then it frees the memory that the previous ones used, if it was much.
+ */
+extern void sort_begin_putting(PtSort *sort);
+
+extern void sort_put(PtSort *sort, const void *tuple, Size size,
+					 const uint64 *words);
+extern void *sort_reserve(PtSort *sort, Size size);
+extern void sort_commit(PtSort *sort, const uint64 *words);
+
+/* sort_note_put trims or learns if enough tuples are in memory for that. */
+extern void sort_note_put(PtSort *sort);
+
+/* sort_must_spill: true if a debug setting makes the sort write a run now. */
+static inline bool
+sort_must_spill(const PtSort *sort)
+{
+	return unlikely(ptsort_debug.spill_entries > 0 &&
+					sort->memsort->count >= ptsort_debug.spill_entries);
+}
+
+/* True if a tuple only has to be added to memory. */
+static inline bool
+sort_just_fills(const PtSort *sort)
+{
+	return likely(sort->phase == PHASE_PUTTING && sort->memsort != NULL &&
+				  !sort->last_known && !sort_must_spill(sort));
+}
+
+/* Count a tuple that was just added to memory. */
+static inline void
+sort_count_put(PtSort *sort)
+{
+	int64		count = sort->memsort->count;
+
+	sort->stats.tuples++;
+	if (unlikely(count >= sort->trim_at ||
+				 (sort->learning && count >= sort->learn_at)))
+		sort_note_put(sort);
+}
+
+/*
+ * sort_next_place returns the address of the next image, which is not inline,
+ * if memory has room for 'most' bytes without growing; else NULL.  It reserves
+ * nothing: a caller that makes an image there then calls sort_add_next, or
+ * sort_place with the image's size.
+ */
+static inline void *
+sort_next_place(PtSort *sort, Size most)
+{
+	if (sort_just_fills(sort) && memsort_has_room(sort->memsort, most))
+		return sort->memsort->next;
+	return NULL;
+}
+
+/*
+ * sort_add_next adds the image that was made at sort_next_place, if the sort
+ * was not called since.
+ */
+static inline void
+sort_add_next(PtSort *sort, Size size, const uint64 *words)
+{
+	memsort_add_next(sort->memsort, size, words);
+	sort_count_put(sort);
+}
+
+/* sort_place is sort_reserve for an image of at least 8 bytes. */
+static inline void *
+sort_place(PtSort *sort, Size size)
+{
+	if (sort_just_fills(sort) && memsort_has_room(sort->memsort, size))
+		return memsort_reserve(sort->memsort, size);
+	return sort_reserve(sort, size);
+}
+
+/* sort_add is sort_commit; not for inline images. */
+static inline void
+sort_add(PtSort *sort, const uint64 *words)
+{
+	if (sort_just_fills(sort) && sort->memsort->reserved != NULL)
+	{
+		memsort_commit(sort->memsort, words);
+		sort_count_put(sort);
+	}
+	else
+		sort_commit(sort, words);
+}
+
+/* sort_put_entry is sort_put of an inline image, which follows its words. */
+static inline void
+sort_put_entry(PtSort *sort, const uint64 *entry)
+{
+	int			nwords = sort->order.nwords;
+
+	if (sort_just_fills(sort) && memsort_has_room(sort->memsort, 0))
+	{
+		memsort_add(sort->memsort, entry, entry[nwords]);
+		sort_count_put(sort);
+	}
+	else
+		sort_put(sort, &entry[nwords], sizeof(uint64), entry);
+}
+
+/*
+ * sort_entries_in_memory sorts the tuples in memory.  A key that is learning
+ * ends learning first, unless these are all tuples and are in order.
+ */
+extern void sort_entries_in_memory(PtSort *sort);
+
+/*
+ * sort_end_runs writes the tuples in memory, ends the last initial run, frees
+ * the memory of the entries and joins runs that do not overlap.
+ */
+extern void sort_end_runs(PtSort *sort);
+
+
+/*
+ * bounded.c: sorts with a bound, whose caller wants only the first tuples
+ */
+
+/* bounded_begin prepares any sort, with or without a bound, for its input. */
+extern void bounded_begin(PtSort *sort);
+
+/*
+ * bounded_refuses: true if a tuple with these words, which is to be put, is
+ * certainly beyond the bound.
+ */
+extern bool bounded_refuses(PtSort *sort, const uint64 *words,
+							const void *tuple);
+
+/*
+ * bounded_may_drop: true if the sort can drop tuples now.  Its key no longer
+ * learns then.
+ */
+static inline bool
+bounded_may_drop(const PtSort *sort)
+{
+	return sort->last_known && sort->phase == PHASE_PUTTING;
+}
+
+/*
+ * bounded_drops_value is bounded_drops without words, by a comparison.  Unless
+ * the sort's last_by_words is true, a comparison is cheaper than making words,
+ * so callers make words only for tuples that are not dropped.
+ */
+extern bool bounded_drops_value(PtSort *sort, const Datum *values,
+								const bool *isnull);
+
+/*
+ * bounded_drops: true if a tuple with these words and values is beyond the
+ * bound; the sort counts it as put, and the caller does not put it.  Only if
+ * bounded_may_drop.  values and isnull are for the variant's compare_values.
+ */
+static inline bool
+bounded_drops(PtSort *sort, const uint64 *words, const Datum *values,
+			  const bool *isnull)
+{
+	int			cmp = order_compare_words(words, sort->last_words,
+										  sort->order.nwords);
+
+	if (cmp < 0)
+		return false;
+	if (cmp == 0)
+		return bounded_drops_value(sort, values, isnull);
+	sort->trimmed = true;
+	sort->stats.tuples++;
+	return true;
+}
+
+/*
+ * bounded_cut drops the entries beyond the bound from memory, whose entries are
+ * sorted, but keeps their images.
+ */
+extern void bounded_cut(PtSort *sort);
+
+/*
+ * bounded_pays: true if so many entries in memory are beyond the bound that
+ * sorting all and cutting them pays.
+ */
+extern bool bounded_pays(const PtSort *sort);
+
+
+/*
+ * sortruns.c
+ *
+ * Runs are in a queue: a merge reads the first ones and appends its result.  In
+ * a stable sort runs are in the order in which their tuples were put: a merge
+ * reads neighbours and puts its result in their place.
+ */
+
+/*
+ * sort_begin_run starts a new run.  A worker's run gets a sparse index, because
+ * other participants may read it.
+ */
+extern void sort_begin_run(PtSort *sort, RunWriter *writer);
+
+/*
+ * sort_wants_short_runs: true if the sort writes runs in any case, and its
+ * budget is larger than a short run needs.  sort_run_memory returns the bytes
+ * of entries that are worth collecting in memory for one run, and
+ * sort_short_runs_memory the most bytes of entries that fit the maximum number
+ * of short runs.  In other sorts both return no limit.
+ */
+extern bool sort_wants_short_runs(const PtSort *sort);
+extern int64 sort_short_runs_memory(const PtSort *sort);
+extern int64 sort_run_memory(PtSort *sort);
+
+/* Put a run at the end of the queue; sort_append_run finishes it first. */
+extern void sort_add_run(PtSort *sort, Run *run);
+extern void sort_append_run(PtSort *sort, RunWriter *writer);
+
+/* sort_merge_order returns how many runs a merge for this purpose can read. */
+extern int	sort_merge_order(const PtSort *sort, MergePurpose purpose);
+
+/* sort_create_merge starts a merge of runs within the rest of the budget. */
+extern Merge *sort_create_merge(PtSort *sort, Run **runs, int nruns,
+								MergePurpose purpose);
+
+/* sort_merge_down merges until there are at most 'target' runs. */
+extern void sort_merge_down(PtSort *sort, int target);
+
+/*
+ * sort_plan_slices cuts the runs into the shared block's slices (slices.c),
+ * some of which may be empty.  Every tuple of a slice comes before every tuple
+ * of the next one.  Planning uses at most about the rest of the budget, unless
+ * the samples of very many runs and their smallest read buffers need more; then
+ * the runs have no samples any more.
+ */
+extern void sort_plan_slices(PtSort *sort);
+
+/*
+ * sort_runs_to_leave returns how many runs this participant of a parallel sort
+ * may have at its end, so that one merge can read those of all participants.
+ */
+extern int	sort_runs_to_leave(const PtSort *sort);
+
+
+/*
+ * sortread.c
+ */
+
+extern const void *sort_get(PtSort *sort, bool forward, Size *size);
+extern const uint64 *sort_get_entries(PtSort *sort, int *n);
+
+/*
+ * sort_get_entry is ptsort_get for inline images; it returns the entry, that is
+ * the words and the image after them.
+ */
+extern const uint64 *sort_get_entry(PtSort *sort, bool forward);
+
+extern bool sort_next_slice(PtSort *sort, int *slice);
+extern int64 sort_slice_start(PtSort *sort);
+extern void sort_rescan(PtSort *sort);
+extern void sort_mark(PtSort *sort);
+extern void sort_restore(PtSort *sort);
+
+/* memory_next returns the next entry in memory; NULL if there is none. */
+static inline uint64 *
+memory_next(PtSort *sort)
+{
+	const MemSort *ms = sort->memsort;
+
+	if (unlikely(sort->phase != PHASE_MEMORY ||
+				 sort->position.before >= ms->count))
+		return NULL;
+	sort->returned++;
+	return memsort_entry(ms, sort->position.before++);
+}
+
+/* sort_next is sort_get, for images that are not inline. */
+static inline const void *
+sort_next(PtSort *sort, bool forward)
+{
+	uint64	   *entry = likely(forward) ? memory_next(sort) : NULL;
+	Size		size;
+
+	if (unlikely(entry == NULL))
+		return sort_get(sort, forward, &size);
+	memsort_prefetch(sort->memsort, sort->position.before,
+					 sort->memsort->first_read);
+	return memsort_tuple(sort->memsort, entry);
+}
+
+/* sort_next_entry is sort_get_entry. */
+static inline const uint64 *
+sort_next_entry(PtSort *sort, bool forward)
+{
+	const uint64 *entry = likely(forward) ? memory_next(sort) : NULL;
+
+	return likely(entry != NULL) ? entry : sort_get_entry(sort, forward);
+}
 
 #endif							/* PTSORT_TUPLESORT_H */

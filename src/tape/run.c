@@ -3,17 +3,9 @@
  * run.c
  *	  A run: one sorted sequence of tuples on a tape, with its sparse index.
  *
- * Columns of a frame are the words and the first 8 bytes of the images (these
- * contain an index tuple's heap TID, or all of an inline image).  The other
- * bytes of each image, its rest, are stored unchanged, without the padding at
- * the end.  Reading can only start at a frame, so a position is a frame and the
- * number of an entry in it.
- *
  * A writer writes a frame to the tape as soon as it is full, and a reader has
  * one frame in memory in addition to the tape's buffer, so their memory does
- * not depend on the length of the run.  Neither does the memory of the sparse
- * index, which slices.c uses to cut the final merge: when it is full, the
- * writer drops every other sample.
+ * not depend on the length of the run.
  *
  * A reader checks sizes and places from a temporary file before it uses them,
  * so that a damaged file causes an error and not a crash.
@@ -22,7 +14,7 @@
  */
 #include "compat.h"
 
-#include "fault.h"
+#include "debug.h"
 #include "port/pg_bitutils.h"
 #include "port/pg_bswap.h"
 #include "tape/run.h"
@@ -384,7 +376,6 @@ image_room(const Run *run)
 	return run->desc.largest_image + 2 * sizeof(uint64);
 }
 
-/* run_reader_memory: see run.h. */
 int64
 run_reader_memory(const Run *run)
 {

@@ -8,18 +8,18 @@
  * whole image at a MAXALIGNed address, as it was written.
  *
  * A *position* is a place between two records: the offset of a frame on the
- * tape and the number of a record in it, packed into one integer.  Positions
- * of one run are ordered like their places.  (The end of a frame and the start
- * of the next one are the same place with two positions; a record's own
- * position, see run_current, names the frame that contains it.)  Only this
- * file, run.c and splice.c look into a position or do arithmetic with one.
+ * tape, because reading can only start there, and the number of a record in it,
+ * packed into one integer.  Positions of one run are ordered like their places.
+ * (The end of a frame and the start of the next one are the same place with two
+ * positions; a record's own position, see run_current, names the frame that
+ * contains it.)
  *
  * Zero bytes in place of a frame's header mean that the next frame begins with
  * the next block (see splice.c).
  *
- * The sparse index of a run has samples of words with their positions, at
- * equal distances, at most RUN_MAX_SAMPLES of them.  It is in memory, and
- * run_export stores it with the run; an importer need not read it.
+ * The sparse index of a run, by which slices.c cuts the final merge, has
+ * samples of words with their positions, at equal distances.  It is in memory,
+ * and run_export stores it with the run; an importer need not read it.
  *
  *-------------------------------------------------------------------------
  */
@@ -144,6 +144,24 @@ extern void run_end_read(RunReader *reader);
 extern void run_limit(RunReader *reader, int64 from, int64 to);
 extern bool run_next(RunReader *reader);
 extern bool run_previous(RunReader *reader, bool step);
+
+/*
+ * splice_runs appends runs of this process to each other if the last tuple of
+ * one comes before the first tuple of the next.  Returns the number of runs
+ * that remain in the array.  A run whose first and last tuples are not known
+ * stays unchanged.  Spliced runs cannot be read backward.
+ *
+ * Of the runs of a stable sort only neighbours are joined, which keeps their
+ * order, so more runs may remain.
+ */
+extern int	splice_runs(SortOrder *order, Run **runs, int nruns);
+
+/*
+ * splice_comes_before: true if a run with this last tuple comes before a run
+ * with this first tuple; false if either is NULL.
+ */
+extern bool splice_comes_before(SortOrder *order, const uint64 *last,
+								const uint64 *first);
 
 /*
  * run_next_inline is run_next for entries of nwords words and an inline image;

@@ -20,7 +20,7 @@
 #include "compat.h"
 
 #include "lib/binaryheap.h"
-#include "tape/splice.h"
+#include "tape/run.h"
 
 /* Add the sparse index of a run whose tape was appended at an offset. */
 static void

@@ -10,7 +10,7 @@
  *
  * Legal order:
  *
- *		set = tapeset_create(fileset or NULL, participant, block_bytes)
+ *		set = tapeset_open(fileset or NULL, participant, block_bytes, true)
  *		tape = tape_create(set, write_buffer); tape_write()...; tape_finish()
  *		tape_begin_read(tape, read_buffer, slack, recycle)
  *		tape_read()...; tape_end_read(tape)
@@ -21,7 +21,8 @@
  * description for shared memory, with which another process opens the tape by
  * tape_import().  The exporter can store a note of any size with the tape.
  *
- * Errors are ereport'ed.  All memory is in the context current at create.
+ * Errors are ereport'ed.  All memory is in the context current at open, and
+ * files belong to the resource owner of that time.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,6 +37,7 @@
 #define TAPE_OVERRUN	MAXIMUM_ALIGNOF
 
 typedef struct Tapeset Tapeset;
+typedef struct TapeFile TapeFile;
 
 /* Description of an exported tape; plain data for shared memory. */
 typedef struct TapeExport
@@ -74,8 +76,22 @@ typedef struct Tape
 	int64		used;
 } Tape;
 
-extern Tapeset *tapeset_create(SharedFileSet *fileset, int participant,
-							   int64 block_bytes);
+/*
+ * tapefile_open makes an empty file, which is private if fileset is NULL, or
+ * opens the file of another process, for reading only.  tapefile_write and
+ * tapefile_read transfer 'size' bytes, all of them, at an offset in bytes.
+ * Other processes can read bytes as soon as tapefile_write returns.  Closing a
+ * private file removes it.
+ */
+extern TapeFile *tapefile_open(SharedFileSet *fileset, const char *name,
+							   bool create);
+extern void tapefile_write(TapeFile *file, const void *data, Size size,
+						   int64 offset);
+extern void tapefile_read(TapeFile *file, void *data, Size size, int64 offset);
+extern void tapefile_close(TapeFile *file);
+
+extern Tapeset *tapeset_open(SharedFileSet *fileset, int participant,
+							 int64 block_bytes, bool create);
 extern void tapeset_close(Tapeset *set);
 extern int64 tapeset_bytes(const Tapeset *set);
 
@@ -110,13 +126,6 @@ tape_read(Tape *tape, int64 offset, Size size)
 	if (likely(distance >= 0 && distance + (int64) size <= tape->used))
 		return tape->buffer + distance;
 	return tape_read_slow(tape, offset, size);
-}
-
-/* tape_memory returns the bytes of the tape's buffer. */
-static inline Size
-tape_memory(const Tape *tape)
-{
-	return tape->buffer_size;
 }
 
 #endif							/* PTSORT_TAPE_H */

@@ -77,10 +77,9 @@ parallel_of(Team *team)
  */
 
 static PtSort *
-parallel_begin(Team *team, const SortOptions *options)
+parallel_begin(Team *team, const PtSortOptions *options)
 {
-	return ((Sorter *) team)->ops->begin(parallel_of(team),
-										 &options->options);
+	return ((Sorter *) team)->ops->begin(parallel_of(team), options);
 }
 
 /* Put this process's part of the table's rows; returns their number. */

@@ -18,11 +18,9 @@
 #include "access/parallel.h"
 #include "access/xact.h"
 #include "debug.h"
-#include "fault.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "sort/shared.h"
-#include "sort/sortread.h"
 #include "sort/tuplesort.h"
 #include "stamp.h"
 #include "tcop/tcopprot.h"
@@ -63,7 +61,6 @@ typedef struct TeamShared
 	int64		budget;			/* bytes, for all participants together */
 	int64		expected;		/* tuples of all participants; 0: unknown */
 	Size		arg_size;
-	bool		restartable;	/* SortOptions.restartable of all sorts */
 	uint64		query_id;
 } TeamShared;
 
@@ -86,7 +83,7 @@ count_slices(const Team *team, int processes)
 		processes = shared_processes(team->stored);
 	else if (processes == 1)
 		return 1;
-	return shared_count_slices(processes);
+	return shared_slices(processes);
 }
 
 /* A piece of the segment: a copy of 'content', or zeros if it is NULL. */
@@ -186,7 +183,6 @@ launch(Team *team)
 		.budget = team->budget,
 		.expected = team->expected,
 		.arg_size = team->arg == NULL ? 0 : team->arg_size,
-		.restartable = team->restartable,
 		.query_id = pgstat_get_my_query_id()
 	};
 	Piece		pieces[NUM_PIECES] = {
@@ -347,47 +343,48 @@ share_of_budget(const Team *team, PtSortRole role)
 static void
 check_sort(const PtSort *sort, const PtSortOptions *options)
 {
-	if (sort == NULL || !sort_has_part(sort, options))
+	if (sort == NULL || sort->options.role != options->role ||
+		sort->options.shared != options->shared ||
+		sort->options.participant != options->participant ||
+		sort->options.participants != options->participants)
 		ereport(ERROR,
 				(errmsg_internal("callback begin has not begun the sort that it was asked for"),
 				 errdetail_internal("It must begin a sort with the options that it is given, and return that.")));
 }
 
-SortOptions
+PtSortOptions
 team_options(const Team *team, PtSortRole role, PtSortShared *sort_shared)
 {
-	SortOptions with = {
-		.restartable = team->restartable
+	PtSortOptions options = {
+		.role = role,
+		.budget = share_of_budget(team, role),
+		.shared = sort_shared,
+		.participant = team->participant
 	};
-	PtSortOptions *options = &with.options;
 
-	options->role = role;
-	options->budget = share_of_budget(team, role);
-	options->shared = sort_shared;
-	options->participant = team->participant;
 	if (role == PTSORT_WORKER || role == PTSORT_SERIAL)
-		options->expected_tuples = (team->expected + team->participants - 1) /
+		options.expected_tuples = (team->expected + team->participants - 1) /
 			team->participants;
 	else if (team->stored != NULL)
 	{
 		/* all runs are there: wait for no process */
-		options->participants = team->stored_participants;
+		options.participants = team->stored_participants;
 	}
 	else if (team->is_leader)
 	{
-		options->participants = team->participants;
-		options->workers = team->pcxt;
+		options.participants = team->participants;
+		options.workers = team->pcxt;
 	}
-	return with;
+	return options;
 }
 
 static void
 begin_sort(Team *team, PtSortRole role)
 {
-	SortOptions with = team_options(team, role, team->sort_shared);
+	PtSortOptions options = team_options(team, role, team->sort_shared);
 
-	team->sort = team->kind->begin(team, &with);
-	check_sort(team->sort, &with.options);
+	team->sort = team->kind->begin(team, &options);
+	check_sort(team->sort, &options);
 }
 
 static void
@@ -429,7 +426,7 @@ work(Team *team)
 		team->kind->perform_others(team);
 	sort_perform(team->sort);
 	sort_stats(team->sort, &team->slot->stats.sort);
-	sort_outcome(team->sort, &team->slot->outcome);
+	team->slot->contradicted = sort_contradicted(team->sort);
 	fault_point("build: after sort");
 	if (team->sort_shared != NULL)
 		sort_end(team->sort);
@@ -498,17 +495,8 @@ team_sort(Team *team, int workers)
 	collect(team);
 }
 
-/* Add the outcome of another sort. */
-static void
-add_outcome(SortOutcome *sum, const SortOutcome *outcome)
-{
-	sum->failed |= outcome->failed;
-	if (OidIsValid(outcome->contradicted))
-		sum->contradicted = outcome->contradicted;
-}
-
 /*
- * Add the statistics and the outcome of the sort that was read to the slot.  In
+ * Add the statistics and the failure of the sort that was read to the slot.  In
  * a serial team it is the sort that received the tuples, and its statistics
  * are the sum already.
  */
@@ -517,10 +505,9 @@ count_reading(Team *team)
 {
 	PtSortStats *stats = &team->slot->stats.sort;
 	PtSortStats merge;
-	SortOutcome outcome;
 
-	sort_outcome(team->sort, &outcome);
-	add_outcome(&team->slot->outcome, &outcome);
+	if (!OidIsValid(team->slot->contradicted))
+		team->slot->contradicted = sort_contradicted(team->sort);
 	sort_stats(team->sort, &merge);
 	stats->comparisons += merge.comparisons;
 	stats->peak_memory = Max(stats->peak_memory, merge.peak_memory);
@@ -531,7 +518,7 @@ count_reading(Team *team)
 void
 team_end_reading(Team *team)
 {
-	team->slot->read = sort_returned(team->sort);
+	team->slot->read = team->sort->returned;
 	count_reading(team);
 	sort_end(team->sort);
 }
@@ -569,14 +556,14 @@ team_wait(Team *team)
 		WaitForParallelWorkersToFinish(team->pcxt);
 }
 
-SortOutcome
-team_outcome(const Team *team)
+Oid
+team_contradicted(const Team *team)
 {
-	SortOutcome outcome = team->slots[0].outcome;
+	Oid			result = InvalidOid;
 
-	for (int i = 1; i <= team->launched; i++)
-		add_outcome(&outcome, &team->slots[i].outcome);
-	return outcome;
+	for (int i = 0; i <= team->launched && !OidIsValid(result); i++)
+		result = team->slots[i].contradicted;
+	return result;
 }
 
 void
@@ -640,7 +627,6 @@ join(Team *team, dsm_segment *segment, shm_toc *toc)
 	team->budget = shared->budget;
 	team->expected = shared->expected;
 	team->arg_size = shared->arg_size;
-	team->restartable = shared->restartable;
 
 	team->library = shm_toc_lookup(toc, PIECE_LIBRARY, true);
 	team->function = shm_toc_lookup(toc, PIECE_FUNCTION, true);

@@ -69,7 +69,7 @@ typedef struct TeamKind
 	void		(*prepare) (Team *team, int processes);
 
 	/* Begin a sort; team.c checks that it has the options. */
-	PtSort	   *(*begin) (Team *team, const SortOptions *options);
+	PtSort	   *(*begin) (Team *team, const PtSortOptions *options);
 
 	/*
 	 * Put this process's tuples into team->sort.  If team->scan is NULL, this
@@ -120,7 +120,7 @@ typedef struct TeamSlot
 	int64		read;			/* tuples read by team->kind->read */
 	int64		pages;			/* pages written, set by team->kind->read */
 	PtParallelStats stats;
-	SortOutcome outcome;		/* of all its sorts together */
+	Oid			contradicted;	/* sort_contradicted of one of its sorts */
 	WalUsage	wal;			/* of a worker */
 	BufferUsage buffers;		/* of a worker */
 } TeamSlot;
@@ -128,7 +128,7 @@ typedef struct TeamSlot
 /*
  * Team: one process's view of the team.  The leader provides it zeroed and sets
  * the fields of the first part.  A worker's is zeroed except for 'kind'; it
- * finds the fields up to 'restartable' in the segment, and kind->open may set
+ * finds the fields up to 'expected' in the segment, and kind->open may set
  * the next ones.
  */
 struct Team
@@ -144,7 +144,6 @@ struct Team
 	int64		budget;			/* bytes, for all participants together */
 	int64		expected;		/* estimated number of tuples that all
 								 * participants put; 0: unknown */
-	bool		restartable;	/* SortOptions.restartable of all sorts */
 
 	bool		slices;			/* true: each participant reads slices; false:
 								 * the leader reads one stream */
@@ -194,7 +193,7 @@ extern void team_sort(Team *team, int workers);
 
 /*
  * team_read lets the kind read slices until none is left, or the whole stream.
- * Then it adds the sort's statistics and outcome to the participant's slot and
+ * Then it adds the sort's statistics to the participant's slot and
  * ends the sort.  team_end_reading does only the latter, for a stream that was
  * read elsewhere.
  */
@@ -205,12 +204,13 @@ extern void team_end_reading(Team *team);
 extern void team_wait(Team *team);
 
 /*
- * Leader, after team_wait: team_outcome returns the combined outcome of all
- * sorts of all participants.  team_check_read raises an error, which names the
- * given callback, unless the participants read all tuples that they put.
- * team_finish adds the WAL and buffer usage of the workers to the leader's.
+ * Leader, after team_wait: team_contradicted returns the collation for which a
+ * sort of a participant failed, or InvalidOid.  team_check_read raises an
+ * error, which names the given callback, unless the participants read all
+ * tuples that they put.  team_finish adds the WAL and buffer usage of the
+ * workers to the leader's.
  */
-extern SortOutcome team_outcome(const Team *team);
+extern Oid	team_contradicted(const Team *team);
 extern void team_check_read(const Team *team, const char *name);
 extern void team_finish(Team *team);
 
@@ -232,8 +232,8 @@ extern void team_serve(Team *team, dsm_segment *segment, shm_toc *toc);
  * team_options returns the options of a sort of this role whose participants
  * share this block.
  */
-extern SortOptions team_options(const Team *team, PtSortRole role,
-								PtSortShared *sort_shared);
+extern PtSortOptions team_options(const Team *team, PtSortRole role,
+								  PtSortShared *sort_shared);
 
 /* Returns the file set of a team that has workers, else NULL. */
 extern SharedFileSet *team_fileset(const Team *team);

@@ -5,9 +5,8 @@
  *
  * In addition to text_code.h:
  *
- * A prefix that nearly all strings of the sample share is compared instead of
- * coded.  Strings with the prefix get seven eighths of the interval, those
- * below and those above it one sixteenth each.
+ * A prefix that nearly all strings of the sample share is coded once; a string
+ * that begins with its bytes continues from there.
  *
  * A bytewise word is the string's first eight bytes themselves if these
  * distinguish nearly all strings of the sample.  That is much faster.
@@ -21,11 +20,9 @@
 #include "compat.h"
 
 #include "catalog/pg_collation.h"
-#include "fault.h"
+#include "debug.h"
 #include "text/text_code.h"
-#include "text/text_memo.h"
 #include "text/text_model.h"
-#include "text/text_sample.h"
 #include "text/text_symbol.h"
 #include "util.h"
 #include "utils/formatting.h"
@@ -56,34 +53,52 @@
 #define COUNTED_CHARACTERS	32
 
 /*
- * One in FULL_STRINGS strings of the sample is counted from its start,
- * including the prefix, because later strings of the table may not have the
- * prefix.
+ * CodeInterval: the lower end, and the size as range * 2^shift.  While bits
+ * are left the range is kept above 2^32, so that it can be divided precisely.
  */
-#define FULL_STRINGS		8
-
-/*
- * How a string compares to the prefix, and the ends of each case's part of the
- * interval.
- */
-enum
+typedef struct CodeInterval
 {
-	BELOW_PREFIX,
-	HAS_PREFIX,
-	ABOVE_PREFIX
-};
-static const uint16 prefix_parts[] = {
-	0, TEXT_MODEL_TOTAL / 16, TEXT_MODEL_TOTAL / 16 * 15, TEXT_MODEL_TOTAL
-};
+	uint128		low;
+	uint64		range;
+	int			shift;
+	TextContext context;		/* the last symbols coded */
+} CodeInterval;
 
 /* The prefix that nearly all strings have. */
 typedef struct TextPrefix
 {
-	int			npairs;			/* 0: there is no prefix */
-	int			length;
+	int			length;			/* 0: there is no prefix */
 	char		bytes[TEXT_SAMPLE_BYTES];
-	uint16		pairs[TEXT_SAMPLE_BYTES];	/* of text_symbol_next */
+	CodeInterval interval;		/* of all strings that begin with it */
 } TextPrefix;
+
+/* Maximum length in bytes of a string in the memo. */
+#define MEMO_BYTES		(2 * (int) sizeof(uint64))
+
+/* Number of entries as a power of two; a hash selects the entry. */
+#define MEMO_BITS		7
+
+/* Number of lookups after which the memo is judged. */
+#define MEMO_TRIED		1024
+
+/*
+ * A string and its words.  Columns of few values are common (states, host
+ * names), and finding the words of a string here is faster than making them.
+ */
+typedef struct TextMemoEntry
+{
+	uint64		head;			/* its first 8 bytes, see pt_string_word */
+	uint64		tail;			/* its other bytes */
+	int64		length;			/* length + 1; 0: unused entry */
+	uint64		words[2];
+} TextMemoEntry;
+
+typedef struct TextMemo
+{
+	TextMemoEntry entries[1 << MEMO_BITS];
+	int			tried;
+	int			found;
+} TextMemo;
 
 struct TextCode
 {
@@ -119,7 +134,9 @@ text_code_create(TextForm form, const TextRanks *ranks, int nwords,
 	code->form = form;
 	code->ranks = ranks;
 	code->nwords = nwords;
-	text_sample_init(&code->sample, SAMPLE_LIMIT(limit));
+	code->sample.limit = SAMPLE_LIMIT(limit);
+	code->sample.room = ALLOCSET_SMALL_INITSIZE;
+	code->sample.data = palloc(code->sample.room);
 	MemoryContextSwitchTo(old);
 	return code;
 }
@@ -129,12 +146,6 @@ text_code_most_memory(Size limit)
 {
 	return SAMPLE_LIMIT(limit) + MODEL_LIMIT(limit) +
 		MAX_WEIGHTS(limit) * TEXT_SYMBOL_BYTES + sizeof(TextSymbols);
-}
-
-int
-text_code_nwords(const TextCode *code)
-{
-	return code->nwords;
 }
 
 Size
@@ -193,17 +204,6 @@ read_value(const TextCode *code, Datum value, int *length, void **copy)
  */
 
 /*
- * CodeInterval: the lower end, and the size as range * 2^shift.  While bits
- * are left the range is kept above 2^32, so that it can be divided precisely.
- */
-typedef struct CodeInterval
-{
-	uint128		low;
-	uint64		range;
-	int			shift;
-} CodeInterval;
-
-/*
  * Give the range more bits if any are left.  Returns false if the range cannot
  * be divided any more.
  */
@@ -218,87 +218,18 @@ refill(CodeInterval *interval)
 	return interval->range >> (TEXT_MODEL_BITS + 1) != 0;
 }
 
-/*
- * Narrow the interval to one of its parts.  Returns false if that part cannot
- * be divided any more.
- */
+/* Narrow the interval by a symbol.  Returns false if no more can be coded. */
 static inline bool
-narrow(CodeInterval *interval, const uint16 *parts, int symbol)
+code_symbol(const TextModel *model, CodeInterval *interval, int symbol)
 {
+	const uint16 *parts = text_model_parts(model, &interval->context);
 	uint64		step = interval->range >> TEXT_MODEL_BITS;
 	uint64		from = step * parts[symbol];
 
+	text_model_step(&interval->context, symbol);
 	interval->low += (uint128) from << interval->shift;
 	interval->range = step * parts[symbol + 1] - from;
 	return refill(interval);
-}
-
-/*
- * Compare a string to the prefix by symbols, since different characters may
- * have the same weight.  *string is advanced past the prefix.
- */
-static int
-compare_prefix(TextCode *code, const char **string, const char *end)
-{
-	const TextPrefix *prefix = &code->prefix;
-
-	for (int i = 0; i < prefix->npairs;)
-	{
-		uint32		pair;
-		int			cmp;
-
-		if (*string == end)
-			return BELOW_PREFIX;
-		pair = text_symbol_next(code->symbols, string, end);
-		if (pair == 0)
-			continue;
-		cmp = (int) (pair & 0xFFFF) - prefix->pairs[i++];
-		if (cmp != 0)
-			return cmp < 0 ? BELOW_PREFIX : ABOVE_PREFIX;
-		if (pair & PAIR_ABOVE)
-			return BELOW_PREFIX;
-	}
-	return HAS_PREFIX;
-}
-
-/*
- * Narrow the interval to that of all strings that compare to the prefix like
- * this one, and skip the prefix if the string has it.
- */
-static void
-code_prefix(TextCode *code, CodeInterval *interval, const char **string,
-			const char *end)
-{
-	const TextPrefix *prefix = &code->prefix;
-	const char *at = *string;
-	int			place = HAS_PREFIX;
-	int			cmp;
-
-	if (prefix->npairs == 0)
-		return;
-	cmp = memcmp(at, prefix->bytes, Min(end - at, prefix->length));
-	if (cmp == 0 && end - at >= prefix->length)
-		at += prefix->length;
-	else if (code->ranks == NULL)
-		place = cmp > 0 ? ABOVE_PREFIX : BELOW_PREFIX;
-	else
-		place = compare_prefix(code, &at, end);
-	(void) narrow(interval, prefix_parts, place);
-	if (place == HAS_PREFIX)
-		*string = at;
-	else
-		code->symbols->taken = 0;
-}
-
-/* Narrow the interval by a symbol.  Returns false if no more can be coded. */
-static inline bool
-code_symbol(const TextModel *model, CodeInterval *interval,
-			TextContext *context, int symbol)
-{
-	const uint16 *parts = text_model_parts(model, context);
-
-	text_model_step(context, symbol);
-	return narrow(interval, parts, symbol);
 }
 
 /*
@@ -323,13 +254,13 @@ find_wide(const TextSymbols *symbols, const char *string, const char *end,
  * the first character not coded.
  */
 static pg_attribute_always_inline const char *
-code_bytes(const TextCode *code, CodeInterval *interval, TextContext *context,
-		   const char *string, const char *end, int shift)
+code_bytes(const TextCode *code, CodeInterval *interval, const char *string,
+		   const char *end, int shift)
 {
 	const TextModel model = *code->model;	/* a copy, so that it stays in
 											 * registers */
 	const TextSymbols *symbols = code->symbols;
-	TextContext here = *context;
+	TextContext here = interval->context;
 	uint64		range = interval->range;
 	uint64		offset = 0;		/* from the interval's lower end */
 
@@ -367,7 +298,7 @@ code_bytes(const TextCode *code, CodeInterval *interval, TextContext *context,
 		offset += from;
 		range = step * parts[symbol + 1] - from;
 	}
-	*context = here;
+	interval->context = here;
 	interval->low += (uint128) offset << shift;
 	interval->range = range;
 	return string;
@@ -378,70 +309,124 @@ code_bytes(const TextCode *code, CodeInterval *interval, TextContext *context,
  * coded.
  */
 static pg_noinline bool
-code_character(TextCode *code, CodeInterval *interval, TextContext *context,
-			   const char **string, const char *end)
+code_character(TextCode *code, CodeInterval *interval, const char **string,
+			   const char *end)
 {
 	uint32		pair = text_symbol_next(code->symbols, string, end);
 
 	if (pair == 0)
 		return true;
-	return code_symbol(code->model, interval, context, pair >> 8 & 0xFF) &&
+	return code_symbol(code->model, interval, pair >> 8 & 0xFF) &&
 		((pair & 0xFF) == 0 ||
-		 code_symbol(code->model, interval, context, pair & 0xFF)) &&
+		 code_symbol(code->model, interval, pair & 0xFF)) &&
 		(pair & PAIR_ABOVE) == 0;
 }
 
 /*
- * Narrow the interval to that of the string, until it ends or no more can be
- * coded.
+ * Narrow the interval by the characters of a string.  Returns false if it ends
+ * before the string does, as no more can be coded.
  */
-static inline void
+static inline bool
 code_string(TextCode *code, CodeInterval *interval, const char *string,
 			const char *end)
 {
 	const TextSymbols *symbols = code->symbols;
-	TextContext context = {TEXT_MODEL_END, TEXT_MODEL_END};
 
 	for (;;)
 	{
 		if (interval->shift == 64)
-			string = code_bytes(code, interval, &context, string, end, 64);
+			string = code_bytes(code, interval, string, end, 64);
 		else if (interval->shift == 32)
-			string = code_bytes(code, interval, &context, string, end, 32);
+			string = code_bytes(code, interval, string, end, 32);
 		else
-			string = code_bytes(code, interval, &context, string, end, 0);
+			string = code_bytes(code, interval, string, end, 0);
 		if (!refill(interval))
-			return;
+			return false;
 		if (string == end)
-			break;
+			return true;
 		if (!text_symbol_is_known(symbols->bytes[(unsigned char) *string]) &&
-			!code_character(code, interval, &context, &string, end))
-			return;
+			!code_character(code, interval, &string, end))
+			return false;
 	}
-	(void) code_symbol(code->model, interval, &context, TEXT_MODEL_END);
+}
+
+/* The interval of all strings. */
+static inline CodeInterval
+all_strings(const TextCode *code)
+{
+	return (CodeInterval)
+	{
+		.range = PG_UINT64_MAX,
+			.shift = 64 * (code->nwords - 1),
+			.context =
+		{
+			TEXT_MODEL_END, TEXT_MODEL_END
+		}
+	};
 }
 
 static void
 code_words(TextCode *code, const char *string, int length, uint64 *words)
 {
+	const TextPrefix *prefix = &code->prefix;
 	const char *end = string + length;
-	CodeInterval interval = {
-		.range = PG_UINT64_MAX,
-		.shift = 64 * (code->nwords - 1)
-	};
+	CodeInterval interval;
 
 	code->symbols->taken = 0;
-	code_prefix(code, &interval, &string, end);
-	code_string(code, &interval, string, end);
+	if (length >= prefix->length &&
+		memcmp(string, prefix->bytes, prefix->length) == 0)
+	{
+		interval = prefix->interval;
+		string += prefix->length;
+	}
+	else
+		interval = all_strings(code);
+	if (code_string(code, &interval, string, end))
+		(void) code_symbol(code->model, &interval, TEXT_MODEL_END);
 	if (code->nwords > 1)
 		*words++ = (uint64) (interval.low >> 64);
 	*words = (uint64) interval.low;
 }
 
 /*
- * code_words for short strings, which often repeat: the memo keeps their
- * words.
+ * True if strings repeat, or if that is not known so far.  The memo is NULL
+ * before the first lookup.
  */
+static inline bool
+memo_is_useful(const TextMemo *memo)
+{
+	return memo == NULL || memo->tried < MEMO_TRIED ||
+		memo->found > MEMO_TRIED / 2;
+}
+
+/*
+ * The entry of a string of at most MEMO_BYTES.  If *found is false, the caller
+ * must store the words in it.
+ */
+static inline TextMemoEntry *
+memo_entry(TextMemo *memo, const char *string, int length, bool *found)
+{
+	int			first = Min(length, (int) sizeof(uint64));
+	uint64		head = pt_string_word(string, first);
+	uint64		tail = pt_string_word(string + first, length - first);
+	uint64		mixed = (head ^ (tail << 29 | tail >> 35)) + (uint64) length;
+	uint64		hash = mixed * UINT64CONST(0x9E3779B97F4A7C15);
+	TextMemoEntry *entry = &memo->entries[hash >> (64 - MEMO_BITS)];
+
+	*found = entry->head == head && entry->tail == tail &&
+		entry->length == length + 1;
+	if (memo->tried < MEMO_TRIED)
+	{
+		memo->tried++;
+		memo->found += *found;
+	}
+	entry->head = head;
+	entry->tail = tail;
+	entry->length = length + 1;
+	return entry;
+}
+
+/* code_words for short strings, by the memo. */
 static inline void
 memo_words(TextCode *code, const char *string, int length, uint64 *words)
 {
@@ -450,7 +435,7 @@ memo_words(TextCode *code, const char *string, int length, uint64 *words)
 
 	if (unlikely(code->memo == NULL))
 		code->memo = MemoryContextAllocZero(code->context, sizeof(TextMemo));
-	entry = text_memo_entry(code->memo, string, length, &found);
+	entry = memo_entry(code->memo, string, length, &found);
 	if (!found)
 		code_words(code, string, length, entry->words);
 	for (int i = 0; i < code->nwords; i++)
@@ -466,7 +451,7 @@ text_code_words(TextCode *code, Datum value, uint64 *words)
 
 	if (unlikely(code->plain))
 		*words = pt_string_word(string, length);
-	else if (length <= TEXT_MEMO_BYTES && text_memo_is_useful(code->memo))
+	else if (length <= MEMO_BYTES && memo_is_useful(code->memo))
 		memo_words(code, string, length, words);
 	else
 		code_words(code, string, length, words);
@@ -524,7 +509,7 @@ text_code_import(TextCode *code, const char *source, Size length)
  */
 
 /*
- * Set the prefix: of the sample's common prefix as much as ends with a
+ * Choose the prefix: of the sample's common prefix as much as ends with a
  * character whose symbol does not depend on the next one.
  */
 static void
@@ -534,55 +519,44 @@ learn_prefix(TextCode *code)
 	const char *string;
 	int			length = text_sample_prefix(&code->sample, NEARLY_ALL,
 											&string);
-	const char *at = prefix->bytes;
-	const char *end = at + length;
-	int			npairs = 0;
+	const char *at = string;
 
-	if (length > 0)
-		memcpy(prefix->bytes, string, length);
 	code->symbols->taken = 0;
-	while (at < end)
+	while (at < string + length)
 	{
 		unsigned char first = *at;
-		uint32		pair = text_symbol_next(code->symbols, &at, end);
 
-		if (npairs == lengthof(prefix->pairs) || (pair & PAIR_ABOVE))
-			break;
-		if (pair != 0)
-			prefix->pairs[npairs++] = pair;
+		(void) text_symbol_next(code->symbols, &at, string + length);
 		if (text_symbol_is_known(code->symbols->bytes[first]))
-		{
-			prefix->length = at - prefix->bytes;
-			prefix->npairs = npairs;
-		}
+			prefix->length = at - string;
 	}
-	/* coding a short prefix takes no more bits */
-	if (prefix->npairs < 2)
-		prefix->npairs = 0;
+	memcpy(prefix->bytes, string, prefix->length);
 }
 
-/* True if the first bytes distinguish nearly all strings of the sample. */
-static bool
-plain_is_enough(TextCode *code)
+/* Code the prefix.  Without one its interval is that of all strings. */
+static void
+code_prefix(TextCode *code)
 {
-	int			n = code->sample.nstrings;
+	TextPrefix *prefix = &code->prefix;
 
-	return code->ranks == NULL && code->nwords == 1 && n > 0 &&
-		text_sample_count_words(&code->sample) >= NEARLY_ALL * n;
+	code->symbols->taken = 0;
+	prefix->interval = all_strings(code);
+	if (!code_string(code, &prefix->interval, prefix->bytes,
+					 prefix->bytes + prefix->length))
+	{
+		prefix->length = 0;
+		prefix->interval = all_strings(code);
+	}
 }
 
-/* Count a string in the model, without the prefix unless 'full'. */
+/* Count a string in the model. */
 static void
 count_string(TextCode *code, TextCounts *counts, const char *string,
-			 int length, bool full)
+			 int length)
 {
-	const TextPrefix *prefix = &code->prefix;
 	const char *end = string + length;
-	int			most = full ? length : COUNTED_CHARACTERS * code->nwords;
+	int			most = code->prefix.length + COUNTED_CHARACTERS * code->nwords;
 
-	if (!full && prefix->npairs > 0 && length >= prefix->length &&
-		memcmp(string, prefix->bytes, prefix->length) == 0)
-		string += prefix->length;
 	code->symbols->taken = 0;
 	text_model_count(counts, -1);
 	for (int n = 0; string < end && n < most; n++)
@@ -610,8 +584,8 @@ count_sample(TextCode *code, TextCounts *counts, int part)
 	for (int n = 0;
 		 (string = text_sample_next(&code->sample, &at, &length)) != NULL; n++)
 	{
-		if (n / FULL_STRINGS % part == 0)
-			count_string(code, counts, string, length, n % FULL_STRINGS == 0);
+		if (n % part == 0)
+			count_string(code, counts, string, length);
 	}
 }
 
@@ -626,10 +600,11 @@ learn_model(TextCode *code)
 	count_sample(code, counts, 1);
 	note_peak(code, 0);
 	code->model = text_model_end(counts);
+	code_prefix(code);
 }
 
 static int
-compare_coded(const void *a, const void *b)
+compare_words(const void *a, const void *b)
 {
 	const uint64 *x = ((const SampleWords *) a)->words;
 	const uint64 *y = ((const SampleWords *) b)->words;
@@ -643,56 +618,73 @@ compare_coded(const void *a, const void *b)
 }
 
 /*
- * True if the first of two words distinguishes nearly all strings of the
- * sample that both words together distinguish.
+ * How many neighbours differ if the sample's strings are sorted by their words:
+ * by the code, or before there is one, by their first bytes.  In *alike: how
+ * many of these agree in the first half of their first word.
  */
-static bool
-one_word_is_enough(TextCode *code)
+static int
+count_different(TextCode *code, int *alike)
 {
 	const int	n = code->sample.nstrings;
-	SampleWords *coded = palloc0(Max(n, 1) * sizeof(SampleWords));
+	SampleWords *words = palloc0(Max(n, 1) * sizeof(SampleWords));
 	Size		at = 0;
-	int			alike = 0;
+	int			different = 0;
 
 	for (int i = 0; i < n; i++)
 	{
 		int			length;
 		const char *string = text_sample_next(&code->sample, &at, &length);
 
-		code_words(code, string, length, coded[i].words);
+		if (code->model)
+			code_words(code, string, length, words[i].words);
+		else
+			words[i].words[0] = pt_string_word(string, length);
 	}
 	note_peak(code, 0);
-	qsort(coded, n, sizeof(SampleWords), compare_coded);
+	qsort(words, n, sizeof(SampleWords), compare_words);
+	*alike = 0;
 	for (int i = 1; i < n; i++)
 	{
-		uint64		differs = coded[i].words[0] ^ coded[i - 1].words[0];
+		uint64		differs = words[i].words[0] ^ words[i - 1].words[0];
 
-		alike += differs >> 32 == 0 &&
-			compare_coded(&coded[i - 1], &coded[i]) != 0;
+		if (compare_words(&words[i - 1], &words[i]) == 0)
+			continue;
+		different++;
+		*alike += differs >> 32 == 0;
 	}
-	pfree(coded);
-	return alike <= n / ALIKE_FRACTION;
+	pfree(words);
+	return different;
 }
 
-void
+int
 text_code_learn(TextCode *code)
 {
 	MemoryContext old = MemoryContextSwitchTo(code->context);
+	const int	n = code->sample.nstrings;
+	int			alike = 0;
 
 	fault_point("textcode: learn");
 	note_peak(code, 0);
-	code->plain = plain_is_enough(code);
+	code->plain = code->ranks == NULL && n > 0 &&
+		count_different(code, &alike) >= NEARLY_ALL * n - 1;
 	if (!code->plain)
 	{
-		code->symbols = text_symbol_create(code->ranks,
-										   MAX_WEIGHTS(code->limit));
-		text_symbol_learn(code->symbols, &code->sample);
+		code->symbols = text_symbol_learn(code->ranks,
+										  MAX_WEIGHTS(code->limit),
+										  &code->sample);
 		note_peak(code, code->symbols->nweights * TEXT_SYMBOL_LEARNING_BYTES);
 		learn_prefix(code);
 		learn_model(code);
-		if (code->nwords > 1 && one_word_is_enough(code))
+		if (code->nwords > 1)
+			(void) count_different(code, &alike);
+		if (code->nwords > 1 && alike <= n / ALIKE_FRACTION)
+		{
 			code->nwords = 1;
+			code_prefix(code);
+		}
 	}
-	text_sample_free(&code->sample);
+	pfree(code->sample.data);
+	code->sample.data = NULL;
 	MemoryContextSwitchTo(old);
+	return code->nwords;
 }

@@ -45,43 +45,6 @@
 
 #include "lib/stringinfo.h"
 #include "text/text_rank.h"
-#include "utils/builtins.h"
-
-/* TextForm: how strings are stored in the values of a type. */
-typedef enum TextForm
-{
-	TEXT_VARLENA,
-	TEXT_PADDED,				/* varlena; trailing blanks do not count */
-	TEXT_NAME,					/* NUL-terminated, at most NAMEDATALEN */
-	TEXT_LOWERED				/* varlena, ordered by its lower case: citext */
-} TextForm;
-
-/* text_is_plain returns true if text_string can read a value. */
-static inline bool
-text_is_plain(TextForm form, Datum value)
-{
-	return form == TEXT_NAME ||
-		(!VARATT_IS_COMPRESSED(DatumGetPointer(value)) &&
-		 !VARATT_IS_EXTERNAL(DatumGetPointer(value)));
-}
-
-/* text_string returns the bytes of a value for which text_is_plain is true. */
-static inline const char *
-text_string(TextForm form, Datum value, int *length)
-{
-	const char *string = DatumGetPointer(value);
-
-	if (form == TEXT_NAME)
-	{
-		*length = strnlen(string, NAMEDATALEN);
-		return string;
-	}
-	*length = VARSIZE_ANY_EXHDR(string);
-	string = VARDATA_ANY(string);
-	if (form == TEXT_PADDED)
-		*length = bpchartruelen(unconstify(char *, string), *length);
-	return string;
-}
 
 typedef struct TextCode TextCode;
 
@@ -115,14 +78,11 @@ extern void text_code_show(TextCode *code, Datum value);
 extern void text_code_export(const TextCode *code, StringInfo target);
 extern void text_code_import(TextCode *code, const char *source, Size length);
 
-/* text_code_learn learns from the sample, which is not needed any more then. */
-extern void text_code_learn(TextCode *code);
-
 /*
- * text_code_nwords returns how many words the code makes.  Learning may reduce
- * this number.
+ * text_code_learn learns from the sample, which is not needed any more then.
+ * Returns how many words the code makes.
  */
-extern int	text_code_nwords(const TextCode *code);
+extern int	text_code_learn(TextCode *code);
 
 /*
  * text_code_words makes the words of a value that is not null.  The code must

@@ -338,7 +338,6 @@ rank_of(const IcuCollation *icu, uint32 weight)
 		weight + ((uint32) icu->scripts[low - 1].shift << 24);
 }
 
-/* text_icu_begin: see text_icu.h. */
 void
 text_icu_begin(IcuCollation *icu, const char *string, const char *end)
 {
@@ -369,7 +368,6 @@ text_icu_begin(IcuCollation *icu, const char *string, const char *end)
 	begin_text(icu, icu->text, n);
 }
 
-/* text_icu_next: see text_icu.h. */
 uint32
 text_icu_next(IcuCollation *icu)
 {
@@ -391,7 +389,6 @@ is_mark(int32 code_point)
 	return code_point >= FIRST_MARK && code_point <= LAST_MARK;
 }
 
-/* text_icu_character: see text_icu.h. */
 IcuCharacter
 text_icu_character(IcuCollation *icu, pg_wchar code_point)
 {
@@ -420,7 +417,6 @@ text_icu_character(IcuCollation *icu, pg_wchar code_point)
 	return result;
 }
 
-/* text_icu_joined: see text_icu.h. */
 bool
 text_icu_joined(const IcuCollation *icu, char first, char second)
 {
@@ -636,7 +632,6 @@ locale_name(Oid collation)
 	return result;
 }
 
-/* text_icu_close: see text_icu.h. */
 void
 text_icu_close(IcuCollation *icu)
 {
@@ -655,7 +650,6 @@ text_icu_close(IcuCollation *icu)
 	pfree(icu);
 }
 
-/* text_icu_open: see text_icu.h. */
 IcuCollation *
 text_icu_open(Oid collation)
 {

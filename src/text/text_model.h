@@ -1,7 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * text_model.h
- *	  How frequent symbols are after the two symbols before them.
+ *	  The strings from which a code is learned, and their symbols' frequencies.
+ *
+ * The caller shows strings that are evenly spread over its input.  The sample
+ * ignores those for which it has no room.  It is one block of memory, so that
+ * the limit is exact and other processes can read it.
  *
  * A symbol is a number below TEXT_MODEL_MAX_SYMBOLS, whose meaning is defined
  * by the caller.  The two symbols before it are its *context*.  The model has
@@ -28,6 +32,62 @@
 #define PTSORT_TEXT_MODEL_H
 
 #include "compat.h"
+
+#include "ptsort_variant.h"
+
+/* Maximum number of strings in a sample. */
+#define TEXT_SAMPLE_STRINGS 8000
+
+/* Strings are truncated to this length in bytes. */
+#define TEXT_SAMPLE_BYTES	256
+
+/* SampleWords: the words of a string of the sample. */
+typedef struct SampleWords
+{
+	uint64		words[PTSORT_MAX_WORDS];
+} SampleWords;
+
+/* Maximum memory of a sample and its words in bytes, if the limit allows. */
+#define TEXT_SAMPLE_MEMORY \
+	(TEXT_SAMPLE_STRINGS * \
+	 (sizeof(int) + TEXT_SAMPLE_BYTES + sizeof(SampleWords)))
+
+typedef struct TextSample
+{
+	Size		limit;			/* maximum memory in bytes, with SampleWords
+								 * for each string */
+	char	   *data;			/* palloc'd, also if empty: of each string,
+								 * length (int) and bytes */
+	Size		bytes;
+	Size		room;
+	int			nstrings;
+} TextSample;
+
+/* text_sample_show shows a string; the sample may copy it. */
+extern void text_sample_show(TextSample *sample, const char *string,
+							 int length);
+
+/*
+ * text_sample_next returns the next string of the sample and sets *length, or
+ * returns NULL after the last one.  '*at' is the position; begin with 0.
+ */
+extern const char *text_sample_next(const TextSample *sample, Size *at,
+									int *length);
+
+/*
+ * text_sample_prefix finds the longest prefix that at least this fraction of
+ * the sample's strings have, and returns its length.  *prefix points into the
+ * sample.  (It may miss a prefix that the strings it tries do not have.)
+ */
+extern int	text_sample_prefix(const TextSample *sample, double fraction,
+							   const char **prefix);
+
+/*
+ * text_sample_import fills an empty sample with the data of another process's
+ * sample.  Returns false if the data is not that of a sample.
+ */
+extern bool text_sample_import(TextSample *sample, const char *source,
+							   Size bytes);
 
 #define TEXT_MODEL_MAX_SYMBOLS	256
 #define TEXT_MODEL_BITS			14

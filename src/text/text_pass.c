@@ -204,7 +204,6 @@ compare_bytes(const unsigned char *a, int a_length, const unsigned char *b,
 	return cmp != 0 ? cmp : (a_length > b_length) - (a_length < b_length);
 }
 
-/* text_pass_compare: see text_table.h. */
 bool
 text_pass_compare(const CollateProof *proof, int shared, const char *a,
 				  int a_length, const char *b, int b_length, int *cmp)

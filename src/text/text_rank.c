@@ -35,11 +35,12 @@
 #include "compat.h"
 
 #include "access/parallel.h"
+#include "common/pg_prng.h"
 #include "debug.h"
 #include "mb/pg_wchar.h"
+#include "text/text_icu.h"
 #include "text/text_rank.h"
 #include "text/text_table.h"
-#include "text/text_unit.h"
 #include "utils/memutils.h"
 #include "utils/varlena.h"
 
@@ -52,10 +53,8 @@ struct TextRanks
 	UnitTable  *units;			/* set for ICU's collations, else NULL */
 	CollateProof *proof;		/* set for the C library's collations, else
 								 * NULL */
-	bool		single;			/* for tests: assume that all elements of the
-								 * C library have one byte */
-	int			compared;		/* number of pairs that text_compare.c also
-								 * compared by the collation */
+	int			compared;		/* number of pairs that were also compared by
+								 * the collation; stops at BOTH_FIRST */
 };
 
 /* the orders that this process looked for, in TopMemoryContext */
@@ -66,7 +65,8 @@ next_element(const TextRanks *ranks, const unsigned char **string,
 			 const unsigned char *end)
 {
 	return text_table_element(&ranks->proof->tables, string,
-							  unlikely(ranks->single) ? *string + 1 : end);
+							  unlikely(ptsort_debug.trust_collations) ?
+							  *string + 1 : end);
 }
 
 
@@ -118,15 +118,12 @@ compare_primary(const TextRanks *ranks, int begin, const char *a, int a_length,
 static inline int
 find_begin(const TextRanks *ranks, const char *string, int shared)
 {
-	if (ranks->single)
-		return shared;
-	while (shared > 0 &&
+	while (shared > 0 && !ptsort_debug.trust_collations &&
 		   !ranks->proof->alone[(unsigned char) string[shared - 1]])
 		shared--;
 	return shared;
 }
 
-/* text_rank_compare: see text_rank.h. */
 bool
 text_rank_compare(const TextRanks *ranks, int shared, const char *a,
 				  int a_length, const char *b, int b_length, int *cmp)
@@ -136,7 +133,7 @@ text_rank_compare(const TextRanks *ranks, int shared, const char *a,
 								 b_length, cmp);
 	*cmp = compare_primary(ranks, find_begin(ranks, a, shared), a, a_length,
 						   b, b_length);
-	if (*cmp != 0 || ranks->single)
+	if (*cmp != 0 || ptsort_debug.trust_collations)
 		return *cmp != 0;
 	return text_pass_compare(ranks->proof, shared, a, a_length, b, b_length,
 							 cmp);
@@ -158,7 +155,6 @@ rank_of(const unsigned char *weight, int n)
 	return rank;
 }
 
-/* text_rank_next: see text_rank.h. */
 uint32
 text_rank_next(const TextRanks *ranks, const char **string, const char *end,
 			   int *taken)
@@ -188,48 +184,25 @@ text_rank_next(const TextRanks *ranks, const char **string, const char *end,
 	return rank;
 }
 
-/* What the C library's tables prove about a character. */
-static TextRankProof
-element_proof(const TextRanks *ranks, const char *character, int n,
-			  uint32 *rank)
+bool
+text_rank_character(const TextRanks *ranks, const char *character, int n,
+					bool *begins)
 {
-	const CollateTables *tables = &ranks->proof->tables;
 	const unsigned char *bytes = (const unsigned char *) character;
 	const unsigned char *at = bytes;
-	int32		index = next_element(ranks, &at, bytes + n);
 	const unsigned char *weight;
 	int			length;
 
-	weight = text_table_weight(tables, index, 0, &length);
-	if (at != bytes + n ||
-		(length > 0 && length != text_table_weight_length(weight[0])))
-		return RANK_UNPROVED;
-	*rank = rank_of(weight, length);
-	return text_table_continues(tables, bytes, n) ? RANK_BEGINS : RANK_PROVED;
+	if (ranks->units)
+		return text_unit_character(ranks->units, character, n, begins);
+	weight = text_table_weight(&ranks->proof->tables,
+							   next_element(ranks, &at, bytes + n), 0,
+							   &length);
+	*begins = text_table_continues(&ranks->proof->tables, bytes, n);
+	return at == bytes + n &&
+		(length == 0 || length == text_table_weight_length(weight[0]));
 }
 
-/* text_rank_character: see text_rank.h. */
-TextRankProof
-text_rank_character(const TextRanks *ranks, const char *character, int n,
-					uint32 *rank)
-{
-	bool		begins;
-
-	if (ranks->units == NULL)
-		return element_proof(ranks, character, n, rank);
-	if (!text_unit_character(ranks->units, character, n, rank, &begins))
-		return RANK_UNPROVED;
-	return begins ? RANK_BEGINS : RANK_PROVED;
-}
-
-/* text_rank_tried: see text_rank.h. */
-int *
-text_rank_tried(TextRanks *ranks)
-{
-	return &ranks->compared;
-}
-
-/* text_rank_continues: see text_rank.h. */
 bool
 text_rank_continues(const TextRanks *ranks, char byte, char next)
 {
@@ -249,16 +222,6 @@ text_rank_continues(const TextRanks *ranks, char byte, char next)
 #define TRIAL_PAIRS		400
 #define TRIAL_LENGTH	12
 #define TRIAL_BYTES		(TRIAL_LENGTH * MAX_MULTIBYTE_CHAR_LEN + 1)
-
-/* The next pseudorandom number (xorshift). */
-static uint32
-next_number(uint32 *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 17;
-	*state ^= *state << 5;
-	return *state;
-}
 
 /*
  * Make a character of a script other than Latin, or with an accent, in UTF-8.
@@ -287,15 +250,15 @@ make_wide(char *string, uint32 number)
  * 'wide', also of other characters.
  */
 static int
-make_trial(char *string, bool wide, uint32 *state)
+make_trial(char *string, bool wide, pg_prng_state *state)
 {
 	static const char frequent[] = "01aAbBcChHlL -./'";
-	int			n = 1 + next_number(state) % TRIAL_LENGTH;
+	int			n = 1 + pg_prng_uint32(state) % TRIAL_LENGTH;
 	int			length = 0;
 
 	for (int i = 0; i < n; i++)
 	{
-		uint32		number = next_number(state) >> 8;
+		uint32		number = pg_prng_uint32(state);
 
 		if (wide && number % 8 == 1)
 			length += make_wide(string + length, number / 8);
@@ -313,25 +276,21 @@ make_trial(char *string, bool wide, uint32 *state)
  * it: add and remove symbols, and change the case of ASCII letters.
  */
 static int
-vary_trial(const char *string, char *variant, uint32 *state)
+vary_trial(const char *string, char *variant, pg_prng_state *state)
 {
 	int			length = 0;
 
 	for (; *string != '\0'; string++)
 	{
-		uint32		number = next_number(state) >> 8;
+		uint32		number = pg_prng_uint32(state);
 
-		if (IS_HIGHBIT_SET(*string))
-		{
-			variant[length++] = *string;
-			continue;
-		}
-		if (number % 8 == 0)
+		if (number % 8 == 0 && !IS_HIGHBIT_SET(*string))
 			variant[length++] = "-. '/"[number / 8 % 5];
 		if (number % 8 == 1 && strchr("-. '/", *string) != NULL)
 			continue;
-		variant[length++] = number % 8 == 2 && *string >= 'A' ?
-			*string ^ ('a' - 'A') : *string;
+		variant[length++] = *string;
+		if (number % 8 == 2 && *string >= 'A' && !IS_HIGHBIT_SET(*string))
+			variant[length - 1] ^= 'a' - 'A';
 	}
 	variant[length] = '\0';
 	return length;
@@ -341,60 +300,38 @@ vary_trial(const char *string, char *variant, uint32 *state)
  * Distrust
  */
 
-static TextDistrust distrusted = {0};
-static Oid *report_to = NULL;
+TextDistrust ptsort_distrusted = {0};
+Oid		   *ptsort_report_to = NULL;
 
 static bool
 is_distrusted(Oid collation)
 {
-	for (int i = 0; i < Min(distrusted.n, MAX_DISTRUSTED); i++)
+	const TextDistrust *list = &ptsort_distrusted;
+
+	for (int i = 0; i < Min(list->n, MAX_DISTRUSTED); i++)
 	{
-		if (distrusted.collations[i] == collation)
+		if (list->collations[i] == collation)
 			return true;
 	}
-	return distrusted.n > MAX_DISTRUSTED;
+	return list->n > MAX_DISTRUSTED;
 }
 
-/* text_rank_distrust: see text_rank.h. */
 bool
 text_rank_distrust(Oid collation)
 {
+	TextDistrust *list = &ptsort_distrusted;
+
 	if (!is_distrusted(collation))
 	{
-		if (distrusted.n < MAX_DISTRUSTED)
-			distrusted.collations[distrusted.n] = collation;
-		distrusted.n++;
+		if (list->n < MAX_DISTRUSTED)
+			list->collations[list->n] = collation;
+		list->n++;
 	}
-	if (report_to != NULL)
-		*report_to = collation;
-	return report_to != NULL || !IsParallelWorker();
+	if (ptsort_report_to != NULL)
+		*ptsort_report_to = collation;
+	return ptsort_report_to != NULL || !IsParallelWorker();
 }
 
-/* text_rank_report_to: see text_rank.h.  Returns the previous place. */
-Oid *
-text_rank_report_to(Oid *place)
-{
-	Oid		   *previous = report_to;
-
-	report_to = place;
-	return previous;
-}
-
-/* text_rank_distrusted: see text_rank.h. */
-const TextDistrust *
-text_rank_distrusted(void)
-{
-	return &distrusted;
-}
-
-/* text_rank_adopt_distrust: see text_rank.h. */
-void
-text_rank_adopt_distrust(const TextDistrust *list)
-{
-	distrusted = *list;
-}
-
-/* text_rank_provider: see text_rank.h. */
 const char *
 text_rank_provider(Oid collation)
 {
@@ -429,8 +366,7 @@ agrees_on_pair(TextRanks *ranks, const char *a, int a_length, const char *b,
 	if (ranks->units || !ranks->proof->later)
 		return false;
 	ranks->proof->later = false;
-	return !text_rank_compare(ranks, 0, a, a_length, b, b_length, &cmp) ||
-		same_sign(truth, cmp);
+	return agrees_on_pair(ranks, a, a_length, b, b_length);
 }
 
 /*
@@ -441,10 +377,11 @@ static bool
 agrees(TextRanks *ranks)
 {
 	const bool	wide = GetDatabaseEncoding() == PG_UTF8;
-	uint32		state = 1;
+	pg_prng_state state;
 	char		a[TRIAL_BYTES];
 	char		b[2 * TRIAL_BYTES];
 
+	pg_prng_seed(&state, 1);
 	for (int i = 0; i < TRIAL_PAIRS; i++)
 	{
 		int			a_length = make_trial(a, wide, &state);
@@ -468,6 +405,7 @@ is_icu(Oid collation)
 static void
 try_tables(TextRanks *ranks)
 {
+	const bool	trust = ptsort_debug.trust_collations;
 	bool		proved = false;
 
 	if (pt_collate_is_libc(ranks->collation))
@@ -482,7 +420,9 @@ try_tables(TextRanks *ranks)
 			ranks->units = text_unit_open(ranks->collation);
 		proved = ranks->units != NULL;
 	}
+	ptsort_debug.trust_collations = false;
 	ranks->agrees = proved && agrees(ranks);
+	ptsort_debug.trust_collations = trust;
 	ranks->tried = true;
 }
 
@@ -509,16 +449,6 @@ look_up(Oid collation)
 	return ranks;
 }
 
-/* Follow the setting of tests that wants tables to be read wrongly. */
-static void
-follow_setting(TextRanks *ranks)
-{
-	ranks->single = ptsort_debug.trust_collations;
-	if (ranks->units)
-		text_unit_read_wrongly(ranks->units, ranks->single);
-}
-
-/* text_rank_bytewise: see text_rank.h. */
 bool
 text_rank_bytewise(Oid collation)
 {
@@ -527,7 +457,6 @@ text_rank_bytewise(Oid collation)
 	return ranks->agrees && ranks->proof && ranks->proof->bytewise;
 }
 
-/* text_rank_find: see text_rank.h. */
 TextRanks *
 text_rank_find(Oid collation)
 {
@@ -536,26 +465,174 @@ text_rank_find(Oid collation)
 	if (is_distrusted(collation) || (ranks->tried && !ranks->agrees) ||
 		(ranks->proof && ranks->proof->bytewise))
 		return NULL;
-	follow_setting(ranks);
 	return ranks;
 }
 
-/* text_rank_is_ready: see text_rank.h. */
 bool
-text_rank_is_ready(const TextRanks *ranks)
+text_rank_is_ready(TextRanks *ranks, bool read)
 {
+	if (read && !ranks->tried)
+		try_tables(ranks);
 	return ranks->agrees;
 }
 
-/* text_rank_prepare: see text_rank.h. */
-bool
-text_rank_prepare(TextRanks *ranks)
+
+/*
+ * Comparing values
+ *
+ * Neighbours in an index often share long prefixes, and strcoll() processes all
+ * of them; here it is called only where the tables do not prove its result.
+ * ICU skips shared prefixes itself, but comparing by its tables still takes
+ * less time.  "C" compares bytes.  citext and name keep their own comparisons.
+ *
+ * Anyone can write a locale, and the server once assumed that strxfrm() agrees
+ * with strcoll(): some locales of some C libraries corrupted indexes (release
+ * 9.5.2).  So as a last line of defence some comparisons are made both ways.
+ * If the results differ, the sort has failed, and all further values are
+ * compared by the type's comparison: a build starts over.
+ */
+
+bool		ptsort_use_collation_tables = true;
+
+/*
+ * Each process makes its first BOTH_FIRST comparisons in a collation both
+ * ways, then the first one of each sort and every BOTH_EVERY-th.  (Making the
+ * first BOTH_FIRST of every sort both ways would slow down small sorts.)
+ */
+#define BOTH_FIRST		1000
+#define BOTH_EVERY		64
+
+typedef struct TextCompare
 {
-	if (!ranks->tried)
+	SortSupportData full;		/* comparison function of the type */
+	TextRanks  *ranks;
+	TextForm	form;			/* TEXT_VARLENA or TEXT_PADDED */
+	uint64		compared;		/* pairs compared by ranks after BOTH_FIRST */
+	CompareFailure *failure;	/* where to report a contradiction */
+} TextCompare;
+
+static int
+compare_full(TextCompare *self, Datum x, Datum y)
+{
+	return self->full.comparator(x, y, &self->full);
+}
+
+static inline uint64
+load_word(const char *from)
+{
+	uint64		word;
+
+	memcpy(&word, from, sizeof(word));
+	return word;
+}
+
+/*
+ * The length of the common prefix of two strings of at least n bytes, up to n.
+ */
+static int
+shared_length(const char *a, const char *b, int n)
+{
+	int			i = 0;
+
+	while (n - i >= (int) sizeof(uint64) &&
+		   load_word(a + i) == load_word(b + i))
+		i += sizeof(uint64);
+	while (i < n && a[i] == b[i])
+		i++;
+	return i;
+}
+
+/*
+ * Compare two values by the type's comparison as well; their ranks compare as
+ * 'cmp'.  If the results differ, no earlier result is reliable.
+ */
+static pg_noinline int
+compare_both(TextCompare *self, Datum x, Datum y, int cmp, SortSupport ssup)
+{
+	int			full = compare_full(self, x, y);
+
+	self->ranks->compared = Min(self->ranks->compared + 1, BOTH_FIRST);
+	if (same_sign(cmp, full))
+		return cmp;
+	ssup->comparator = self->full.comparator;
+	ssup->ssup_extra = self->full.ssup_extra;
+	text_compare_contradicted(self->failure, self->full.ssup_collation);
+	return full;
+}
+
+void
+text_compare_contradicted(CompareFailure *failure, Oid collation)
+{
+	bool		told;
+
+	if (failure->restartable)
 	{
-		ranks->single = false;
-		try_tables(ranks);
-		follow_setting(ranks);
+		failure->collation = collation;
+		return;
 	}
-	return ranks->agrees;
+	told = text_rank_distrust(collation);
+	ereport(ERROR,
+			(errcode(ERRCODE_INTERNAL_ERROR),
+			 errmsg("collation \"%s\" contradicts its own tables",
+					get_collation_name(collation)),
+			 errdetail("%s orders two strings differently from the weights of their characters.",
+					   text_rank_provider(collation)),
+			 told ?
+			 errhint("Run the statement again.  This session no longer uses these tables.") :
+			 errhint("Set ptsort.use_collation_tables to off and run the statement again.")));
+}
+
+/* True if two values consist of the same bytes, headers included. */
+static inline bool
+same_bytes(Datum x, Datum y)
+{
+	Size		size = VARSIZE_ANY(DatumGetPointer(x));
+
+	return size == VARSIZE_ANY(DatumGetPointer(y)) &&
+		memcmp(DatumGetPointer(x), DatumGetPointer(y), size) == 0;
+}
+
+/* The comparator that text_compare_wrap installs. */
+static int
+compare_ranks(Datum x, Datum y, SortSupport ssup)
+{
+	TextCompare *self = ssup->ssup_extra;
+	const char *a;
+	const char *b;
+	int			a_length;
+	int			b_length;
+	int			shared;
+	int			cmp;
+
+	if (same_bytes(x, y))
+		return 0;
+	if (!text_is_plain(self->form, x) || !text_is_plain(self->form, y) ||
+		self->failure->full || !self->ranks->agrees)
+		return compare_full(self, x, y);
+	a = text_string(self->form, x, &a_length);
+	b = text_string(self->form, y, &b_length);
+	shared = shared_length(a, b, Min(a_length, b_length));
+	if (shared == a_length && shared == b_length)
+		return 0;
+	if (!text_rank_compare(self->ranks, shared, a, a_length, b, b_length, &cmp))
+		return compare_full(self, x, y);
+	if (self->ranks->compared < BOTH_FIRST ||
+		self->compared++ % BOTH_EVERY == 0)
+		return compare_both(self, x, y, cmp, ssup);
+	return cmp;
+}
+
+void
+text_compare_wrap(SortSupport ssup, TextRanks *ranks, bool padded,
+				  CompareFailure *failure)
+{
+	TextCompare *self = MemoryContextAllocZero(ssup->ssup_cxt,
+											   sizeof(*self));
+
+	self->full = *ssup;
+	self->ranks = ranks;
+	self->form = padded ? TEXT_PADDED : TEXT_VARLENA;
+	self->failure = failure;
+	ssup->ssup_extra = self;
+	ssup->comparator = compare_ranks;
 }

@@ -10,7 +10,46 @@
 
 #include "compat.h"
 
+#include "utils/builtins.h"
+#include "utils/sortsupport.h"
+
 typedef struct TextRanks TextRanks;
+
+/* TextForm: how strings are stored in the values of a type. */
+typedef enum TextForm
+{
+	TEXT_VARLENA,
+	TEXT_PADDED,				/* varlena; trailing blanks do not count */
+	TEXT_NAME,					/* NUL-terminated, at most NAMEDATALEN */
+	TEXT_LOWERED				/* varlena, ordered by its lower case: citext */
+} TextForm;
+
+/* text_is_plain returns true if text_string can read a value. */
+static inline bool
+text_is_plain(TextForm form, Datum value)
+{
+	return form == TEXT_NAME ||
+		(!VARATT_IS_COMPRESSED(DatumGetPointer(value)) &&
+		 !VARATT_IS_EXTERNAL(DatumGetPointer(value)));
+}
+
+/* text_string returns the bytes of a value for which text_is_plain is true. */
+static inline const char *
+text_string(TextForm form, Datum value, int *length)
+{
+	const char *string = DatumGetPointer(value);
+
+	if (form == TEXT_NAME)
+	{
+		*length = strnlen(string, NAMEDATALEN);
+		return string;
+	}
+	*length = VARSIZE_ANY_EXHDR(string);
+	string = VARDATA_ANY(string);
+	if (form == TEXT_PADDED)
+		*length = bpchartruelen(unconstify(char *, string), *length);
+	return string;
+}
 
 /* same_sign returns true if two comparisons have the same result. */
 static inline bool
@@ -32,21 +71,17 @@ typedef struct TextDistrust
 	Oid			collations[MAX_DISTRUSTED];
 } TextDistrust;
 
-/*
- * text_rank_distrust makes this process create no more orders from the tables
- * of a collation, and stores the collation at the place set by
- * text_rank_report_to, which is initially NULL.  Returns false in a parallel
- * worker without a place: then the leader does not learn of it.
- */
-extern bool text_rank_distrust(Oid collation);
-extern Oid *text_rank_report_to(Oid *place);
+/* This process's list; a worker begins with that of its leader. */
+extern TextDistrust ptsort_distrusted;
 
 /*
- * text_rank_distrusted returns this process's list; text_rank_adopt_distrust
- * replaces it by another process's list.
+ * text_rank_distrust makes this process create no more orders from the tables
+ * of a collation, and stores the collation at ptsort_report_to unless that is
+ * NULL, as initially.  Returns false in a parallel worker without this place:
+ * then the leader does not learn of it.
  */
-extern const TextDistrust *text_rank_distrusted(void);
-extern void text_rank_adopt_distrust(const TextDistrust *list);
+extern bool text_rank_distrust(Oid collation);
+extern Oid *ptsort_report_to;
 
 /* text_rank_provider returns the name of a collation's provider. */
 extern const char *text_rank_provider(Oid collation);
@@ -56,14 +91,13 @@ extern const char *text_rank_provider(Oid collation);
  * prove it, or if its provider is neither the C library nor ICU.  It is valid
  * until the process ends.
  *
- * The order may not be used before text_rank_prepare, which can be slow,
- * unless this process has prepared the collation already (text_rank_is_ready).
- * text_rank_prepare returns false if the tables prove nothing.  All functions
- * below require an order that is ready.
+ * The order may not be used unless text_rank_is_ready, which reads the tables
+ * if this process has not read them and 'read' is true; that can be slow.  It
+ * returns false if they prove nothing.  All functions below require an order
+ * that is ready.
  */
 extern TextRanks *text_rank_find(Oid collation);
-extern bool text_rank_is_ready(const TextRanks *ranks);
-extern bool text_rank_prepare(TextRanks *ranks);
+extern bool text_rank_is_ready(TextRanks *ranks, bool read);
 
 /*
  * text_rank_bytewise returns true if the tables of a C library's collation
@@ -82,12 +116,6 @@ extern bool text_rank_compare(const TextRanks *ranks, int shared,
 							  const char *b, int b_length, int *cmp);
 
 /*
- * text_rank_tried returns the process's counter of pairs of strings in this
- * collation that were also compared by the collation itself.
- */
-extern int *text_rank_tried(TextRanks *ranks);
-
-/*
  * text_rank_next returns the rank of the next primary weight of a string, or 0
  * if the element at *string has none.  Strings whose sequences of nonzero
  * ranks differ have the order of these sequences.  *string is advanced past
@@ -97,27 +125,54 @@ extern int *text_rank_tried(TextRanks *ranks);
 extern uint32 text_rank_next(const TextRanks *ranks, const char **string,
 							 const char *end, int *taken);
 
-/* What the tables prove about a character. */
-typedef enum TextRankProof
-{
-	RANK_UNPROVED,
-	RANK_PROVED,				/* an element with at most one rank */
-	RANK_BEGINS					/* an element with at most one rank, except
-								 * where it begins a longer element */
-} TextRankProof;
-
 /*
- * text_rank_character returns what the tables prove about a character of n
- * bytes, and sets *rank unless that is RANK_UNPROVED.
+ * text_rank_character returns true if the tables prove that a character of n
+ * bytes is an element with at most one rank, except where it begins a longer
+ * element if *begins is true.
  */
-extern TextRankProof text_rank_character(const TextRanks *ranks,
-										 const char *character, int n,
-										 uint32 *rank);
+extern bool text_rank_character(const TextRanks *ranks, const char *character,
+								int n, bool *begins);
 
 /*
  * text_rank_continues returns true if the next byte may belong to an element
  * that begins with 'byte', an ASCII character.
  */
 extern bool text_rank_continues(const TextRanks *ranks, char byte, char next);
+
+/* GUC: on for all columns that allow it. */
+extern bool ptsort_use_collation_tables;
+
+/*
+ * CompareFailure: how to react if comparing by the tables and by strcoll()
+ * gives different results.
+ */
+typedef struct CompareFailure
+{
+	bool		restartable;	/* in: true if the caller can start over; if
+								 * false, a contradiction raises an error */
+	bool		full;			/* in: if true, compare values without the
+								 * tables */
+	Oid			words;			/* in: the collation of the key's words */
+	Oid			collation;		/* out: the contradicting collation, else
+								 * InvalidOid; if set, the order produced so
+								 * far is not reliable */
+} CompareFailure;
+
+/*
+ * text_compare_contradicted records that a collation contradicts its tables.
+ * If the caller cannot start over, it raises an error; this process does not
+ * use these tables again, and neither does the leader if it can be notified.
+ */
+extern void text_compare_contradicted(CompareFailure *failure, Oid collation);
+
+/*
+ * text_compare_wrap replaces the comparison in 'ssup' by one that uses the
+ * tables and falls back to the original.  'ssup' is ready for use, without
+ * abbreviation, for text, varchar or, if 'padded', char(n), in the collation
+ * of 'ranks'.  Memory is allocated in ssup's memory context; 'failure' must
+ * live as long.
+ */
+extern void text_compare_wrap(SortSupport ssup, TextRanks *ranks,
+							  bool padded, CompareFailure *failure);
 
 #endif							/* PTSORT_TEXT_RANK_H */

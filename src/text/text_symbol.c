@@ -25,19 +25,6 @@
 /* Maximum weights that share a first symbol: no pair must be PAIR_VARIES. */
 #define MAX_SHARING		(MAX_SYMBOLS - 2)
 
-TextSymbols *
-text_symbol_create(const TextRanks *ranks, int max_weights)
-{
-	TextSymbols *symbols = palloc0(sizeof(TextSymbols));
-
-	Assert(ranks == NULL || text_rank_is_ready(ranks));
-	symbols->ranks = ranks;
-	symbols->room = 256;
-	symbols->max_weights = Max(symbols->room, max_weights);
-	symbols->weights = palloc(symbols->room * sizeof(uint32));
-	return symbols;
-}
-
 /* Empty the tables of characters. */
 static void
 forget_characters(TextSymbols *symbols)
@@ -124,8 +111,8 @@ remember(TextSymbols *symbols, const char *start, const char *end,
 	uint32		code_point = text_symbol_code_point(start, end, &length);
 	bool		wide = code_point != 0 && length == end - start &&
 		GetDatabaseEncoding() == PG_UTF8;
-	TextRankProof proof = RANK_PROVED;
-	uint32		rank;
+	bool		proved = true;
+	bool		begins = false;
 
 	if (symbols->ranks)
 	{
@@ -133,19 +120,20 @@ remember(TextSymbols *symbols, const char *start, const char *end,
 					  (IS_HIGHBIT_SET(first) &&
 					   pg_database_encoding_max_length() > 1)))
 			return;
-		proof = text_rank_character(symbols->ranks, start, end - start, &rank);
+		proved = text_rank_character(symbols->ranks, start, end - start,
+									 &begins);
 	}
 	if (wide)
 		symbols->wide[code_point % TEXT_WIDE] = code_point << 16 |
-			(proof == RANK_PROVED ? pair : PAIR_VARIES);
-	else if (alone && proof == RANK_PROVED)
+			(proved && !begins ? pair : PAIR_VARIES);
+	else if (!alone || !proved)
+		return;
+	else if (!begins)
 		symbols->bytes[first] = pair == 0 ? IGNORABLE_SYMBOL : pair >> 8;
-	else if (alone && proof == RANK_BEGINS && pair != 0 &&
-			 symbols->bytes[first] == NO_SYMBOL)
+	else if (pair != 0 && symbols->bytes[first] == NO_SYMBOL)
 		note_open(symbols, first, pair >> 8);
 }
 
-/* text_symbol_look_up: see text_symbol.h. */
 uint32
 text_symbol_look_up(TextSymbols *symbols, const char **string, const char *end)
 {
@@ -307,16 +295,21 @@ choose_alone(TextSymbols *symbols, const uint16 *turns)
 	(void) assign_symbols(symbols, turns, low);
 }
 
-/* text_symbol_learn: see text_symbol.h. */
-void
-text_symbol_learn(TextSymbols *symbols, const TextSample *sample)
+TextSymbols *
+text_symbol_learn(const TextRanks *ranks, int max_weights,
+				  const TextSample *sample)
 {
+	TextSymbols *symbols = palloc0(sizeof(TextSymbols));
 	PlaceCount *counts;
 	uint16	   *turns;
 	int			nplaces;
 
 	StaticAssertStmt(sizeof(*counts) + sizeof(*turns) <=
 					 TEXT_SYMBOL_LEARNING_BYTES, "what a weight takes");
+	symbols->ranks = ranks;
+	symbols->room = 256;
+	symbols->max_weights = Max(symbols->room, max_weights);
+	symbols->weights = palloc(symbols->room * sizeof(uint32));
 	learn_weights(symbols, sample);
 	nplaces = symbols->nweights + 1;
 	symbols->nsymbols = Min(nplaces + 1, MAX_SYMBOLS);
@@ -335,4 +328,5 @@ text_symbol_learn(TextSymbols *symbols, const TextSample *sample)
 		choose_alone(symbols, turns);
 	}
 	pfree(turns);
+	return symbols;
 }

@@ -34,7 +34,6 @@
 
 #include "text/text_model.h"
 #include "text/text_rank.h"
-#include "text/text_sample.h"
 
 /* Cache entries for characters of two and three bytes; a power of two. */
 #define TEXT_WIDE		8192
@@ -85,19 +84,14 @@ typedef struct TextSymbols
 #define PAIR_ABOVE		0x10000
 
 /*
- * text_symbol_create makes symbols for at most 'max_weights' weights, but not
- * for fewer than 256, in the current memory context.  'ranks' must be ready
- * and live as long.
- */
-extern TextSymbols *text_symbol_create(const TextRanks *ranks,
-									   int max_weights);
-
-/*
  * text_symbol_learn learns the weights of the sample's characters, and those of
  * printable ASCII, because the code of a string ends at the first character
- * that was not learned.  Then it chooses their symbols.
+ * that was not learned.  Then it chooses symbols for at most 'max_weights' of
+ * them, but not for fewer than 256, in the current memory context.  'ranks'
+ * must be ready and live as long.
  */
-extern void text_symbol_learn(TextSymbols *symbols, const TextSample *sample);
+extern TextSymbols *text_symbol_learn(const TextRanks *ranks, int max_weights,
+									  const TextSample *sample);
 
 /* text_symbol_look_up is text_symbol_next for characters not in 'bytes'. */
 extern uint32 text_symbol_look_up(TextSymbols *symbols, const char **string,

@@ -157,7 +157,6 @@ text_table_next(const CollateTables *tables, const unsigned char **string,
 	return element.index;
 }
 
-/* text_table_continues: see text_table.h. */
 bool
 text_table_continues(const CollateTables *tables, const unsigned char *bytes,
 					 int n)
@@ -272,12 +271,12 @@ visit_element(Visit *visit, int32 index)
 	if (index < 0)
 		return false;
 	/* check each set once: elements are many, sets few */
-	if (!visit->sets[text_table_rules(index)])
+	if (!visit->sets[index >> 24])
 	{
 		if (text_table_rule(tables, index, 0) != RULE_FORWARD)
 			return false;
 		visit->later &= later_rules_are_known(tables, index);
-		visit->sets[text_table_rules(index)] = true;
+		visit->sets[index >> 24] = true;
 	}
 	weights = text_table_weight(tables, index, 0, &length);
 	while (length > 0)

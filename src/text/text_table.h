@@ -137,18 +137,14 @@ text_table_element(const CollateTables *tables, const unsigned char **string,
 	return text_table_next(tables, string, end);
 }
 
-/* text_table_rules returns the number of an element's set of rules. */
-static inline int
-text_table_rules(int32 index)
-{
-	return index >> 24;
-}
-
-/* text_table_rule returns the rule of a pass for an element. */
+/*
+ * text_table_rule returns the rule of a pass for an element, whose index begins
+ * with the number of its set of rules.
+ */
 static inline int
 text_table_rule(const CollateTables *tables, int32 index, int pass)
 {
-	return tables->rules[text_table_rules(index) * tables->npasses + pass];
+	return tables->rules[(index >> 24) * tables->npasses + pass];
 }
 
 /*

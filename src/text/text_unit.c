@@ -17,8 +17,8 @@
 #include "compat.h"
 
 #include "common/hashfn.h"
+#include "debug.h"
 #include "text/text_icu.h"
-#include "text/text_unit.h"
 #include "utils/memutils.h"
 
 /* Number of cached characters and units; powers of two. */
@@ -40,7 +40,6 @@ typedef struct Unit
 struct UnitTable
 {
 	IcuCollation *icu;
-	bool		single;			/* see text_unit_read_wrongly */
 	IcuCharacter ascii[128];
 	IcuCharacter characters[KEPT_CHARACTERS];
 	Unit		units[KEPT_UNITS];
@@ -67,12 +66,6 @@ text_unit_open(Oid collation)
 	}
 	MemoryContextSwitchTo(old);
 	return table;
-}
-
-void
-text_unit_read_wrongly(UnitTable *table, bool wrongly)
-{
-	table->single = wrongly;
 }
 
 
@@ -109,7 +102,7 @@ static bool
 joins(const UnitTable *table, const IcuCharacter *character,
 	  const IcuCharacter *next)
 {
-	if (table->single)
+	if (ptsort_debug.trust_collations)
 		return false;
 	if (character->flags & CHARACTER_JOINS)
 		return true;
@@ -135,20 +128,17 @@ ends(UnitTable *table, const IcuCharacter *character, const char *string,
 	return !joins(table, character, &next);
 }
 
-/* text_unit_character: see text_unit.h. */
 bool
 text_unit_character(UnitTable *table, const char *character, int n,
-					uint32 *rank, bool *begins)
+					bool *begins)
 {
 	IcuCharacter found = next_character(table, &character,
 										character + n);
 
-	*rank = found.rank;
 	*begins = (found.flags & (CHARACTER_BEGINS | CHARACTER_JOINS)) != 0;
 	return !(found.flags & CHARACTER_SEVERAL);
 }
 
-/* text_unit_continues: see text_rank_continues. */
 bool
 text_unit_continues(const UnitTable *table, char byte, char next)
 {
@@ -245,7 +235,6 @@ next_of_unit(UnitTable *table, int taken, bool *last)
 	return rank;
 }
 
-/* text_unit_next: see text_rank_next. */
 uint32
 text_unit_next(UnitTable *table, const char **string, const char *end,
 			   int *taken)

@@ -29,9 +29,7 @@
 
 #include "compat.h"
 #include "key/key.h"
-#include "sort/bounded.h"
-#include "sort/sortput.h"
-#include "sort/sortread.h"
+#include "sort/tuplesort.h"
 #include "variant/variants.h"
 
 /* Minimum bytes of an image. */
@@ -182,7 +180,6 @@ variant_begin_datum(Oid type, Oid lt_operator, Oid collation,
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext caller = MemoryContextSwitchTo(context);
 	DatumState *state = palloc0(sizeof(DatumState));
-	SortOptions with = {.options = *options};
 
 	state->key = key_datum(type, lt_operator, collation, nulls_first);
 	state->support = key_support(state->key);
@@ -193,8 +190,8 @@ variant_begin_datum(Oid type, Oid lt_operator, Oid collation,
 	state->varlena = state->typlen == -1;
 	MemoryContextSwitchTo(caller);
 
-	return sort_begin_with(state->exact ? &exact_variant : &datum_variant,
-						   state, state->nwords, context, &with);
+	return sort_begin_own(state->exact ? &exact_variant : &datum_variant,
+						  state, state->nwords, context, options);
 }
 
 static inline void

@@ -34,8 +34,7 @@
 #include "utils/rel.h"
 
 #include "key/key.h"
-#include "sort/sortput.h"
-#include "sort/sortread.h"
+#include "sort/tuplesort.h"
 #include "util.h"
 #include "variant/variants.h"
 
@@ -258,7 +257,6 @@ variant_begin_heap(TupleDesc desc, Relation index,
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	HeapSort   *state = palloc0(sizeof(HeapSort));
-	SortOptions with = {.options = *options};
 	int			nwords;
 	PtSort	   *sort;
 
@@ -284,7 +282,7 @@ variant_begin_heap(TupleDesc desc, Relation index,
 		nwords++;
 		state->decided = state->nkeys;
 	}
-	sort = sort_begin_with(&heap_variant, state, nwords, context, &with);
+	sort = sort_begin_own(&heap_variant, state, nwords, context, options);
 	MemoryContextSwitchTo(old);
 	return sort;
 }

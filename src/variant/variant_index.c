@@ -27,8 +27,7 @@
 #include "utils/rel.h"
 
 #include "key/key.h"
-#include "sort/sortput.h"
-#include "sort/sortread.h"
+#include "sort/tuplesort.h"
 #include "util.h"
 #include "variant/variants.h"
 
@@ -373,8 +372,8 @@ make_state(Relation heap, Relation index, PtSortKey *key)
 }
 
 PtSort *
-variant_begin_index_with(Relation heap, Relation index, bool unique,
-						 bool nulls_not_distinct, const SortOptions *options)
+variant_begin_index(Relation heap, Relation index, bool unique,
+					bool nulls_not_distinct, const PtSortOptions *options)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "ptsort index tuples",
@@ -385,34 +384,22 @@ variant_begin_index_with(Relation heap, Relation index, bool unique,
 		unique ? &index_unique_variant : &index_variant;
 	PtSort	   *sort;
 
-	if (unique && options->options.bound > 0)
+	if (unique && options->bound > 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("sort for a unique index cannot have a bound"),
 				 errdetail("Tuples that are dropped are not compared with each other.")));
 	state->unique = unique;
 	state->nulls_not_distinct = nulls_not_distinct;
-	state->postpone = options->postpone;
 	/* Inline images cannot be read backward. */
-	state->exact = key_is_exact(state->key) &&
-		!options->options.random_access;
+	state->exact = key_is_exact(state->key) && !options->random_access;
 	if (unique && !state->exact)
 		state->live = palloc(INDEX_SIZE_MASK + 1);
 	if (state->exact)
 		variant = unique ? &exact_unique_variant : &exact_variant;
-	sort = sort_begin_with(variant, state, state->nwords, context, options);
+	sort = sort_begin_own(variant, state, state->nwords, context, options);
 	MemoryContextSwitchTo(old);
 	return sort;
-}
-
-PtSort *
-variant_begin_index(Relation heap, Relation index, bool unique,
-					bool nulls_not_distinct, const PtSortOptions *options)
-{
-	SortOptions with = {.options = *options};
-
-	return variant_begin_index_with(heap, index, unique, nulls_not_distinct,
-									&with);
 }
 
 /* Returns the state of a sort of index tuples, of any variant. */
@@ -529,11 +516,23 @@ put_formed(IndexSort *state, PtSort *sort, ItemPointer tid, const Datum *values,
 								 (bool *) isnull);
 	}
 	set_tid(state, tuple, tid, alive);
+	if (place == NULL)
+	{
+		/* this may make the key learn, so it comes before key_words */
+		memcpy(sort_place(sort, IndexTupleSize(tuple)), tuple,
+			   IndexTupleSize(tuple));
+		key_words(state->key, values, isnull, words);
+		sort_add(sort, words);
+		return;
+	}
 	key_words(state->key, values, isnull, words);
-	if (place != NULL)
-		sort_add_next(sort, IndexTupleSize(tuple), words);
-	else
-		sort_put(sort, tuple, IndexTupleSize(tuple), words);
+	sort_add_next(sort, IndexTupleSize(tuple), words);
+}
+
+void
+variant_postpone_errors(PtSort *sort)
+{
+	index_state(sort)->postpone = true;
 }
 
 void

@@ -27,9 +27,7 @@
 #include "utils/memutils.h"
 
 #include "key/key.h"
-#include "sort/bounded.h"
-#include "sort/sortput.h"
-#include "sort/sortread.h"
+#include "sort/tuplesort.h"
 #include "util.h"
 #include "variant/variants.h"
 
@@ -258,7 +256,6 @@ variant_begin_tuple(TupleDesc desc, int nkeys, const AttrNumber *attnums,
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext caller = MemoryContextSwitchTo(context);
 	TupleState *state = palloc0(sizeof(TupleState));
-	SortOptions with = {.options = *options};
 
 	/* checks nkeys */
 	state->key = key_operators(nkeys, lt_operators, collations, nulls_first);
@@ -282,8 +279,8 @@ variant_begin_tuple(TupleDesc desc, int nkeys, const AttrNumber *attnums,
 	state->first_by_value = TupleDescAttr(desc, attnums[0] - 1)->attbyval;
 	MemoryContextSwitchTo(caller);
 
-	return sort_begin_with(&tuple_variant, state, key_nwords(state->key),
-						   context, &with);
+	return sort_begin_own(&tuple_variant, state, key_nwords(state->key),
+						  context, options);
 }
 
 static inline void

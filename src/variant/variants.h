@@ -6,7 +6,7 @@
  * The begin, put and get inlines of ptsort.h call these functions; their
  * contracts are there.  Other extensions write their variants against
  * ptsort_variant.h.  The variants here also use sortextras.h and key.h, and put
- * and get through the inline functions of sortput.h and sortread.h.
+ * and get through the inline functions of tuplesort.h.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,12 +23,11 @@ extern PtSort *variant_begin_index(Relation heap, Relation index, bool unique,
 								   const PtSortOptions *options);
 
 /*
- * variant_begin_index_with is variant_begin_index for a sort that may fail and
- * be repeated, or postpone errors (SortOptions).
+ * variant_postpone_errors: equal keys of a unique index, or tuples that are too
+ * large, found while tuples are put or runs written, now make the sort fail
+ * (sort_failed) instead of raising an error.
  */
-extern PtSort *variant_begin_index_with(Relation heap, Relation index,
-										bool unique, bool nulls_not_distinct,
-										const SortOptions *options);
+extern void variant_postpone_errors(PtSort *sort);
 
 extern void variant_put_index(PtSort *sort, ItemPointer tid,
 							  const Datum *values, const bool *isnull,
