@@ -112,7 +112,7 @@ DATA = $(wildcard ptsort--*.sql)
 # In layer order, bottom to top: a file includes only headers of files before it.
 # src/ itself holds what lies beneath all folders.
 LAYERS = \
-	util stamp segment debug \
+	util stamp debug \
 	$(addprefix text/, \
 		text_table text_pass text_icu text_unit text_rank text_model text_symbol text_code) \
 	$(addprefix key/, \
@@ -128,7 +128,7 @@ LAYERS = \
 	$(addprefix variant/, \
 		variants variant_form variant_index variant_heap variant_datum variant_tuple) \
 	$(addprefix team/, \
-		heapcolumns heapread heapjudge heapscan request team parallel build) \
+		heapjudge heapscan team build parallel) \
 	$(addprefix btree/, \
 		btpage btwrite btload btreport btbuild siblings) \
 	$(addprefix copy/, \

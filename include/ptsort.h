@@ -3,11 +3,11 @@
  * ptsort.h
  *	  Use ptsort's sort from your extension.
  *
- * Four headers for four audiences: this one uses the sort, ptsort_parallel.h
- * runs a whole parallel sort with one call, ptsort_variant.h teaches the sort a
- * new kind of tuple, ptsort_build.h runs a whole parallel index build around
- * your callbacks.  doc/embedding.md begins with a serial sort and has what is
- * common to all of them: setting up, compatibility, examples.
+ * Three headers for three audiences: this one uses the sort, ptsort_parallel.h
+ * runs a whole parallel sort or index build with one call, ptsort_variant.h
+ * teaches the sort a new kind of tuple.  doc/embedding.md begins with a serial
+ * sort and has what is common to all of them: setting up, compatibility,
+ * examples.
  *
  * A sort is begin, put ..., perform, get ..., end.  If you have many small
  * sorts, call ptsort_reset() after each and put the next one's tuples: then a
@@ -50,10 +50,10 @@
  *
  * CALLBACKS
  *
- * ptsort_parallel() and ptsort_build() size and create the parallel context,
- * launch workers, hand out the table's blocks, let the leader take part, add up
- * tuple counts, WAL and buffer usage, fall back to fewer workers or none, and
- * clean up.  They call your callbacks in the leader and in the workers.
+ * ptsort_parallel() sizes and creates the parallel context, launches workers,
+ * hands out the table's blocks, lets the leader take part, adds up tuple
+ * counts, WAL and buffer usage, falls back to fewer workers or none, and cleans
+ * up.  It calls your callbacks in the leader and in the workers.
  *
  * - A worker finds your callbacks by library and name: the request names a
  *	 function of yours that is exported and returns them.  A worker has the
@@ -61,10 +61,10 @@
  *	 variables: pass what it must know in arg, or in shared memory.
  * - An error in a callback of a worker, and the death of a worker, raise an
  *	 error in the leader.  The leader may be cancelled at any time.
- * - The current memory context of every callback is the sort's or build's own
- *	 in that process: ptsort never resets it, and deletes it at the end.  A
- *	 callback that is called for each row must free what it allocates, or
- *	 allocate it in a context of yours that you reset.
+ * - The current memory context of every callback is the sort's own in that
+ *	 process: ptsort never resets it, and deletes it at the end.  A callback
+ *	 that is called for each row must free what it allocates, or allocate it in
+ *	 a context of yours that you reset.
  * - While there are workers, all callbacks run in the server's parallel mode:
  *	 no process may change catalogs, get a transaction ID or start another
  *	 parallel operation.
@@ -116,7 +116,7 @@ extern "C"
 #include "storage/dsm.h"
 #include "utils/relcache.h"
 
-/* Version of the interface in the four headers. */
+/* Version of the interface in the three headers. */
 #define PTSORT_API_VERSION 2
 
 /* Smallest budget of one sort object, in bytes. */
@@ -131,8 +131,6 @@ typedef struct PtSort PtSort;
 /* The block in shared memory of one parallel sort.  Private to ptsort. */
 typedef struct PtSortShared PtSortShared;
 
-struct PtBuildRequest;
-struct PtBuildResult;
 struct PtParallel;
 struct PtParallelRequest;
 struct PtParallelResult;
@@ -406,9 +404,6 @@ typedef struct PtSortApi
 	void		(*commit) (PtSort *sort, const uint64 *words);
 	const void *(*get) (PtSort *sort, bool forward, Size *size);
 	const uint64 *(*get_entries) (PtSort *sort, int *n);
-
-	/* ptsort_build.h */
-	struct PtBuildResult *(*build) (const struct PtBuildRequest *request);
 
 	/* ptsort_parallel.h */
 	struct PtParallel *(*parallel) (const struct PtParallelRequest *request);

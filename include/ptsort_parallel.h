@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * ptsort_parallel.h
- *	  Sort a table, or anything else, in parallel with one call.
+ *	  Sort a table, or anything else, or build an index, in parallel with one
+ *	  call.
  *
  * ptsort_parallel() does all that steps 1 to 5 of ptsort.h leave to you.  You
  * define what to sort, and how:
@@ -32,6 +33,21 @@
  * both.  Your callback put gets the table's visible rows as slots; without put,
  * ptsort puts the slots unchanged, for ptsort_begin_tuple.
  *
+ * AN INDEX BUILD has a request with an index, for example in an ambuild:
+ *
+ *		PtParallelRequest request = {
+ *			.library = "$libdir/my_am", .ops_function = "my_build_ops",
+ *			.table = heap, .index = index, .index_info = indexInfo,
+ *			.workers = 2, .progress = true,
+ *			.budget = (int64) maintenance_work_mem * 1024};
+ *
+ * It does what every index access method otherwise copies from the server's
+ * btree code: your callback put_index gets the tuples that the index must have,
+ * and index_info->ii_BrokenHotChain is set if need be.  Each process may extend
+ * the index and write its pages, with WAL.  Since several processes may extend
+ * it at the same time, they must hold the relation's extension lock.
+ * contrib/ptsort_am is an access method that does.
+ *
  * THE RESULT is a stream, which the leader reads after ptsort_parallel()
  * returns, as above, all at once or one tuple at a time.  Or it is slices,
  * which all participants read at the same time in your callback read_slices,
@@ -42,7 +58,7 @@
  *
  *		leader						every participant
  *		shared_size, shared_init
- *									begin, put ..., fill
+ *									begin, put or put_index ..., fill
  *									begin, read_slices
  *
  * Without read_slices there is one more begin in the leader.  Without workers
@@ -73,6 +89,7 @@ extern "C"
 #endif
 
 #include "ptsort.h"
+#include "nodes/execnodes.h"
 #include "utils/snapshot.h"
 
 /*
@@ -82,7 +99,10 @@ extern "C"
 typedef struct PtParallel
 {
 	Relation	table;			/* the request's, or NULL; a worker opens it
-								 * with AccessShareLock */
+								 * with AccessShareLock, or for a build, like
+								 * the index, with the lock of index.c */
+	Relation	index;			/* the request's, or NULL */
+	IndexInfo  *index_info;
 	const void *arg;			/* leader: the request's own pointer; worker:
 								 * a copy of its arg_size bytes, NULL if 0 */
 	Size		arg_size;
@@ -100,8 +120,10 @@ typedef struct PtParallel
 } PtParallel;
 
 /*
- * PtParallelOps: your callbacks.  begin is required, and fill if the request
- * has no table.
+ * PtParallelOps: your callbacks.  begin is required, fill if the request has
+ * no table, and put_index for a build.  ptsort_parallel() rejects any other set
+ * before it does anything, with an error that names a missing or superfluous
+ * callback.
  */
 typedef struct PtParallelOps
 {
@@ -118,6 +140,14 @@ typedef struct PtParallelOps
 	 */
 	void		(*put) (PtParallel *parallel, PtSort *sort,
 						TupleTableSlot *slot);
+
+	/*
+	 * In every participant of an index build, instead of put: put a tuple of
+	 * the table.  Arguments as in IndexBuildCallback.
+	 */
+	void		(*put_index) (PtParallel *parallel, PtSort *sort,
+							  ItemPointer tid, Datum *values, bool *isnull,
+							  bool alive);
 
 	/*
 	 * In every participant, once: put this participant's share of the tuples
@@ -163,7 +193,17 @@ typedef struct PtParallelRequest
 	Size		arg_size;		/* bytes of arg to copy to every worker, less
 								 * than 1 GB */
 	Relation	table;			/* source, open and locked; NULL: only fill */
-	Snapshot	snapshot;		/* for the table; NULL: the active one */
+	Snapshot	snapshot;		/* for the table; NULL: the active one.  A
+								 * build decides itself */
+	Relation	index;			/* index of the table to build, or NULL.  Both
+								 * are open and locked as index.c locks them,
+								 * and the transaction has an XID */
+	IndexInfo  *index_info;
+	bool		progress;		/* of a build: report to
+								 * pg_stat_progress_create_index, with
+								 * nbtree's numbers of phases: the view shows
+								 * the names that your ambuildphasename has
+								 * for PROGRESS_BTREE_PHASE_* */
 	int64		budget;			/* bytes for all participants together */
 	int			workers;		/* parallel workers wanted, 0 = none; fewer
 								 * may start */
@@ -189,7 +229,8 @@ typedef struct PtParallelStats
  */
 typedef struct PtParallelResult
 {
-	double		rows;			/* visible rows of the table */
+	double		rows;			/* visible rows of the table; in a build live
+								 * ones, for pg_class */
 	int64		tuples;			/* tuples put */
 	int			participants;	/* processes that put */
 	int			workers_planned;	/* after the server's limits */

@@ -17,7 +17,7 @@ use Test::More;
 
 my $top = dirname($FindBin::RealBin);
 my $saved = "$top/t/abi/2.0";
-my @headers = qw(ptsort.h ptsort_variant.h ptsort_build.h ptsort_parallel.h);
+my @headers = qw(ptsort.h ptsort_variant.h ptsort_parallel.h);
 
 # Headers as one text, without comments, each space a single one.
 sub declarations
@@ -98,7 +98,7 @@ my $source = <<'C';
 #include "catalog/pg_type_d.h"
 #include "fmgr.h"
 
-#include "ptsort_build.h"
+#include "ptsort_parallel.h"
 #include "ptsort_variant.h"
 
 PG_MODULE_MAGIC;

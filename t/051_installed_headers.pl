@@ -12,7 +12,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my @clients = qw(ptsort_example ptsort_am ptsort_test);
-my @headers = qw(ptsort.h ptsort_build.h ptsort_parallel.h ptsort_variant.h);
+my @headers = qw(ptsort.h ptsort_parallel.h ptsort_variant.h);
 my $top = Cwd::realpath("$FindBin::RealBin/..");
 my $fresh = PostgreSQL::Test::Utils::tempdir();
 
@@ -39,9 +39,9 @@ sub run
 
 # What is installed is what is in the sources, and nothing else.
 is_deeply([ sort map { basename($_) } glob("$installed/*") ],
-	\@headers, 'four headers are installed');
+	\@headers, 'three headers are installed');
 is_deeply([ sort map { basename($_) } glob("$top/include/*") ],
-	\@headers, 'four headers are in the sources');
+	\@headers, 'three headers are in the sources');
 is(slurp("$installed/$_"), slurp("$top/include/$_"), "$_ as in the sources")
   foreach @headers;
 
@@ -81,9 +81,7 @@ PtSort *f(const PtSortOptions *o) { return ptsort_begin_datum(20, 412, 0, false,
 	'ptsort_variant.h' => 'PtSort *f(const PtSortVariant *v, const PtSortOptions *o);
 PtSort *f(const PtSortVariant *v, const PtSortOptions *o) { return ptsort_begin(v, NULL, 0, NULL, o); }',
 	'ptsort_parallel.h' => 'PtParallel *f(const PtParallelRequest *r);
-PtParallel *f(const PtParallelRequest *r) { return ptsort_parallel(r); }',
-	'ptsort_build.h' => 'PtBuildResult *f(const PtBuildRequest *r);
-PtBuildResult *f(const PtBuildRequest *r) { return ptsort_build(r); }');
+PtParallel *f(const PtParallelRequest *r) { return ptsort_parallel(r); }');
 
 sub compile
 {
@@ -111,7 +109,7 @@ sub compile_all
 	compile($_, "#include \"$_\"\n$use{$_}\n",
 		@command, @warnings, '-I', $installed, '-isystem', $server)
 	  foreach @headers;
-	compile('all four, by the path that the server knows',
+	compile('all three, by the path that the server knows',
 		"$all$use{'ptsort.h'}\n", @command, '-I', $server);
 }
 

@@ -23,7 +23,7 @@
 #include "miscadmin.h"
 #include "nodes/tidbitmap.h"
 #include "optimizer/optimizer.h"
-#include "ptsort_build.h"
+#include "ptsort_parallel.h"
 #include "ptsort_variant.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
@@ -32,7 +32,7 @@
 
 PG_MODULE_MAGIC;
 PG_FUNCTION_INFO_V1(ptsort_am_handler);
-extern PGDLLEXPORT const PtBuildOps *ptsort_am_build_ops(void);
+extern PGDLLEXPORT const PtParallelOps *ptsort_am_build_ops(void);
 
 typedef struct Entry
 {
@@ -45,7 +45,7 @@ typedef struct Entry
 #define PAGE_ENTRIES ((BLCKSZ - SizeOfPageHeaderData) / sizeof(Entry))
 
 static PtSort *
-build_begin(PtBuild *build, const PtSortOptions *options)
+build_begin(PtParallel *build, const PtSortOptions *options)
 {
 	static const PtSortVariant variant = {"entry", true};	/* inline images */
 
@@ -53,7 +53,7 @@ build_begin(PtBuild *build, const PtSortOptions *options)
 }
 
 static void
-build_put(PtBuild *build, PtSort *sort, ItemPointer tid, Datum *values,
+build_put(PtParallel *build, PtSort *sort, ItemPointer tid, Datum *values,
 		  bool *isnull, bool alive)
 {
 	uint64		key = isnull[0] ? 0 : KEY(DatumGetInt64(values[0]));
@@ -96,7 +96,7 @@ write_entries(Relation index, int64 at, const Entry *entries, int n)
 
 /* In all processes at once.  A page may have entries of two slices. */
 static void
-build_load_slices(PtBuild *build, PtSort *sort)
+build_read_slices(PtParallel *build, PtSort *sort)
 {
 	const Entry *entries;
 	int			slice;
@@ -117,13 +117,13 @@ build_load_slices(PtBuild *build, PtSort *sort)
 }
 
 /* The workers find it by its name. */
-const PtBuildOps *
+const PtParallelOps *
 ptsort_am_build_ops(void)
 {
-	static const PtBuildOps ops = {
+	static const PtParallelOps ops = {
 		.begin = build_begin,
-		.put = build_put,
-		.load_slices = build_load_slices
+		.put_index = build_put,
+		.read_slices = build_read_slices
 	};
 
 	return &ops;
@@ -133,8 +133,8 @@ static IndexBuildResult *
 am_build(Relation heap, Relation index, IndexInfo *info)
 {
 	IndexBuildResult *result = palloc(sizeof(IndexBuildResult));
-	PtBuildRequest request = {
-		.heap = heap,
+	PtParallelRequest request = {
+		.table = heap,
 		.index = index,
 		.index_info = info,
 		.workers = plan_create_index_workers(RelationGetRelid(heap),
@@ -143,10 +143,10 @@ am_build(Relation heap, Relation index, IndexInfo *info)
 		.library = "$libdir/ptsort_am",
 		.ops_function = "ptsort_am_build_ops"
 	};
-	PtBuildResult *built = ptsort_build(&request);
+	PtParallelResult *built = ptsort_parallel_end(ptsort_parallel(&request));
 
-	result->heap_tuples = built->heap_tuples;
-	result->index_tuples = built->index_tuples;
+	result->heap_tuples = built->rows;
+	result->index_tuples = built->tuples;
 	return result;
 }
 

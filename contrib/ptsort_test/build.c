@@ -1,13 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * build.c
- *	  ptsort_test_build(): the interface of ptsort_build.h, used and misused.
+ *	  ptsort_test_build(): the index builds of ptsort_parallel.h, used and
+ *	  misused.
  *
  * It runs a build over an index that exists already and leaves that index
- * alone: what it loads are the values of its first column, a bigint, which it
- * counts and adds up and whose order it checks.  So it can hold ptsort_build()
- * to all that its header promises: who calls what, with which numbers, in
- * which memory context.
+ * alone: what it reads are the values of its first column, a bigint, which it
+ * counts and adds up and whose order it checks.  So it can hold
+ * ptsort_parallel() to all that its header promises: who calls what, with which
+ * numbers, in which memory context.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,7 +21,7 @@
 #include "catalog/pg_operator_d.h"
 #include "catalog/pg_type_d.h"
 #include "funcapi.h"
-#include "ptsort_build.h"
+#include "ptsort_parallel.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
@@ -36,26 +37,24 @@ typedef struct TestBuildArg
 
 static const TestBuildArg the_arg = {"what is built"};
 
-/* What one process knows; PtBuild.local. */
+/* What one process knows; PtParallel.local. */
 typedef struct TestBuildLocal
 {
 	MemoryContext context;		/* of the first callback */
 	int			begun;			/* sorts */
-	int64		tuples;			/* loaded */
-	int64		sum;
 } TestBuildLocal;
 
-/* A slice that has been loaded. */
+/* What was read of a slice, or of the stream. */
 typedef struct TestBuildSlice
 {
-	int			loads;
+	int			reads;
 	int64		tuples;
 	int64		sum;
 	int64		first;
 	int64		last;
 } TestBuildSlice;
 
-/* PtBuild.shared.  Everybody writes what nobody else does. */
+/* PtParallel.shared.  Everybody writes what nobody else does. */
 typedef struct TestBuildShared
 {
 	int			processes;
@@ -63,9 +62,13 @@ typedef struct TestBuildShared
 	TestBuildSlice slice[FLEXIBLE_ARRAY_MEMBER];	/* then a bool each */
 } TestBuildShared;
 
-/* What the leader's last callback has found; of the process. */
-static TestBuildLocal loaded;
-static int	filled_slices;
+/* What was read, and how many slices had tuples. */
+typedef struct TestBuildSum
+{
+	int64		tuples;
+	int64		sum;
+	int			filled_slices;
+} TestBuildSum;
 
 PG_FUNCTION_INFO_V1(ptsort_test_build);
 
@@ -84,7 +87,7 @@ turned_up(TestBuildShared *shared)
  * What holds in every callback.  Returns the process's own state.
  */
 static TestBuildLocal *
-check_build(PtBuild *build)
+check_build(PtParallel *build)
 {
 	const TestBuildArg *arg = build->arg;
 
@@ -108,7 +111,7 @@ check_build(PtBuild *build)
 }
 
 static PtSort *
-begin(PtBuild *build, const PtSortOptions *options)
+begin(PtParallel *build, const PtSortOptions *options)
 {
 	TestBuildLocal *local = check_build(build);
 
@@ -120,7 +123,7 @@ begin(PtBuild *build, const PtSortOptions *options)
 }
 
 static void
-put(PtBuild *build, PtSort *sort, ItemPointer tid, Datum *values,
+put(PtParallel *build, PtSort *sort, ItemPointer tid, Datum *values,
 	bool *isnull, bool alive)
 {
 	TestBuildLocal *local = check_build(build);
@@ -134,7 +137,7 @@ put(PtBuild *build, PtSort *sort, ItemPointer tid, Datum *values,
 static TestBuildSlice
 read_all(PtSort *sort)
 {
-	TestBuildSlice read = {.loads = 1};
+	TestBuildSlice read = {.reads = 1};
 	Datum		value;
 	bool		isnull;
 
@@ -150,22 +153,8 @@ read_all(PtSort *sort)
 	return read;
 }
 
-static void
-load(PtBuild *build, PtSort *sort)
-{
-	TestBuildLocal *local = check_build(build);
-	TestBuildSlice read = read_all(sort);
-
-	if (!build->is_leader || build->shared != NULL)
-		elog(ERROR, "load is called where load_slices should be");
-	local->tuples = read.tuples;
-	local->sum = read.sum;
-	loaded = *local;
-	filled_slices = 0;
-}
-
 static Size
-shared_size(PtBuild *build, int processes, int slices)
+shared_size(PtParallel *build, int processes, int slices)
 {
 	Size		size = offsetof(TestBuildShared, slice);
 
@@ -175,7 +164,7 @@ shared_size(PtBuild *build, int processes, int slices)
 }
 
 static void
-shared_init(PtBuild *build, int processes, int slices)
+shared_init(PtParallel *build, int processes, int slices)
 {
 	TestBuildShared *shared = build->shared;
 	const char *bytes = build->shared;
@@ -195,7 +184,7 @@ shared_init(PtBuild *build, int processes, int slices)
 }
 
 static void
-load_slices(PtBuild *build, PtSort *sort)
+read_slices(PtParallel *build, PtSort *sort)
 {
 	TestBuildShared *shared = build->shared;
 	int			slice;
@@ -207,15 +196,15 @@ load_slices(PtBuild *build, PtSort *sort)
 	while (ptsort_next_slice(sort, &slice))
 	{
 		if (slice < 0 || slice >= shared->slices ||
-			shared->slice[slice].loads > 0)
-			elog(ERROR, "slice %d is loaded twice, or there is none", slice);
+			shared->slice[slice].reads > 0)
+			elog(ERROR, "slice %d is read twice, or there is none", slice);
 		shared->slice[slice] = read_all(sort);
 	}
 }
 
 /* Begins a serial sort where that of a leader is asked for. */
 static PtSort *
-begin_alone(PtBuild *build, const PtSortOptions *options)
+begin_alone(PtParallel *build, const PtSortOptions *options)
 {
 	PtSortOptions mine = *options;
 
@@ -227,23 +216,29 @@ begin_alone(PtBuild *build, const PtSortOptions *options)
 	return begin(build, &mine);
 }
 
+/* Puts nothing. */
+static void
+put_slot(PtParallel *build, PtSort *sort, TupleTableSlot *slot)
+{
+}
+
 /* Begins nothing. */
 static PtSort *
-begin_nothing(PtBuild *build, const PtSortOptions *options)
+begin_nothing(PtParallel *build, const PtSortOptions *options)
 {
 	return NULL;
 }
 
 /* Leaves all slices to others, which do the same. */
 static void
-load_no_slices(PtBuild *build, PtSort *sort)
+read_no_slices(PtParallel *build, PtSort *sort)
 {
 	check_build(build);
 }
 
 /* Reads the first tuple only, of each slice or of all. */
 static void
-load_first(PtBuild *build, PtSort *sort)
+read_first(PtParallel *build, PtSort *sort)
 {
 	Datum		value;
 	bool		isnull;
@@ -253,136 +248,105 @@ load_first(PtBuild *build, PtSort *sort)
 		(void) ptsort_get_datum(sort, true, &value, &isnull);
 }
 
-static void
-finish(PtBuild *build)
-{
-	TestBuildShared *shared = build->shared;
-	TestBuildLocal *local = check_build(build);
-	const TestBuildSlice *before = NULL;
-
-	if (!build->is_leader || !turned_up(shared)[0])
-		elog(ERROR, "finish is called before the leader's load");
-	filled_slices = 0;
-	for (int i = 0; i < shared->slices; i++)
-	{
-		const TestBuildSlice *slice = &shared->slice[i];
-
-		if (slice->loads != 1)
-			elog(ERROR, "slice %d was not loaded", i);
-		if (slice->tuples == 0)
-			continue;
-		if (before != NULL && before->last > slice->first)
-			elog(ERROR, "slice %d begins before the one before it ends", i);
-		before = slice;
-		local->tuples += slice->tuples;
-		local->sum += slice->sum;
-		filled_slices++;
-	}
-	loaded = *local;
-}
-
-
 /*
  * The sets of callbacks
  */
 
-extern PGDLLEXPORT const PtBuildOps *ptsort_test_build_load(void);
-extern PGDLLEXPORT const PtBuildOps *ptsort_test_build_slices(void);
-extern PGDLLEXPORT const PtBuildOps *ptsort_test_build_lazy(void);
-extern PGDLLEXPORT const PtBuildOps *ptsort_test_build_first(void);
-extern PGDLLEXPORT const PtBuildOps *ptsort_test_build_alone(void);
-extern PGDLLEXPORT const PtBuildOps *ptsort_test_build_slices_alone(void);
-extern PGDLLEXPORT const PtBuildOps *ptsort_test_build_no_sort(void);
-extern PGDLLEXPORT const PtBuildOps *ptsort_test_build_named(void);
-extern PGDLLEXPORT const PtBuildOps *ptsort_test_build_none(void);
+extern PGDLLEXPORT const PtParallelOps *ptsort_test_build_stream(void);
+extern PGDLLEXPORT const PtParallelOps *ptsort_test_build_slices(void);
+extern PGDLLEXPORT const PtParallelOps *ptsort_test_build_lazy(void);
+extern PGDLLEXPORT const PtParallelOps *ptsort_test_build_first(void);
+extern PGDLLEXPORT const PtParallelOps *ptsort_test_build_alone(void);
+extern PGDLLEXPORT const PtParallelOps *ptsort_test_build_slices_alone(void);
+extern PGDLLEXPORT const PtParallelOps *ptsort_test_build_no_sort(void);
+extern PGDLLEXPORT const PtParallelOps *ptsort_test_build_named(void);
+extern PGDLLEXPORT const PtParallelOps *ptsort_test_build_none(void);
 
-const PtBuildOps *
-ptsort_test_build_load(void)
+const PtParallelOps *
+ptsort_test_build_stream(void)
 {
-	static const PtBuildOps ops = {
+	static const PtParallelOps ops = {
 		.begin = begin,
-		.put = put,
-		.load = load
+		.put_index = put
 	};
 
 	return &ops;
 }
 
-const PtBuildOps *
+const PtParallelOps *
 ptsort_test_build_slices(void)
 {
-	static const PtBuildOps ops = {
+	static const PtParallelOps ops = {
 		.begin = begin,
-		.put = put,
+		.put_index = put,
 		.shared_size = shared_size,
 		.shared_init = shared_init,
-		.load_slices = load_slices,
-		.finish = finish
+		.read_slices = read_slices
 	};
 
 	return &ops;
 }
 
-const PtBuildOps *
+const PtParallelOps *
 ptsort_test_build_lazy(void)
 {
-	static PtBuildOps ops;
+	static PtParallelOps ops;
 
 	ops = *ptsort_test_build_slices();
-	ops.load_slices = load_no_slices;
+	ops.read_slices = read_no_slices;
 	return &ops;
 }
 
-const PtBuildOps *
+const PtParallelOps *
 ptsort_test_build_first(void)
 {
-	static PtBuildOps ops;
+	static PtParallelOps ops;
 
 	ops = *ptsort_test_build_slices();
-	ops.load_slices = load_first;
+	ops.read_slices = read_first;
 	return &ops;
 }
 
-const PtBuildOps *
+const PtParallelOps *
 ptsort_test_build_alone(void)
 {
-	static PtBuildOps ops;
+	static PtParallelOps ops;
 
-	ops = *ptsort_test_build_load();
+	ops = *ptsort_test_build_stream();
 	ops.begin = begin_alone;
 	return &ops;
 }
 
-const PtBuildOps *
+const PtParallelOps *
 ptsort_test_build_slices_alone(void)
 {
-	static PtBuildOps ops;
+	static PtParallelOps ops;
 
 	ops = *ptsort_test_build_slices();
 	ops.begin = begin_alone;
 	return &ops;
 }
 
-const PtBuildOps *
+const PtParallelOps *
 ptsort_test_build_no_sort(void)
 {
-	static PtBuildOps ops;
+	static PtParallelOps ops;
 
-	ops = *ptsort_test_build_load();
+	ops = *ptsort_test_build_stream();
 	ops.begin = begin_nothing;
 	return &ops;
 }
 
 /* Those that the caller of ptsort_test_build() names; in the leader only. */
-static PtBuildOps named_ops;
+static PtParallelOps named_ops;
 
-const PtBuildOps *
+const PtParallelOps *
 ptsort_test_build_named(void)
 {
 	return &named_ops;
 }
 
-const PtBuildOps *
+const PtParallelOps *
 ptsort_test_build_none(void)
 {
 	return NULL;
@@ -394,17 +358,9 @@ name_callback(const char *name)
 	if (strcmp(name, "begin") == 0)
 		named_ops.begin = begin;
 	else if (strcmp(name, "put") == 0)
-		named_ops.put = put;
-	else if (strcmp(name, "load") == 0)
-		named_ops.load = load;
-	else if (strcmp(name, "shared_size") == 0)
-		named_ops.shared_size = shared_size;
-	else if (strcmp(name, "shared_init") == 0)
-		named_ops.shared_init = shared_init;
-	else if (strcmp(name, "load_slices") == 0)
-		named_ops.load_slices = load_slices;
-	else if (strcmp(name, "finish") == 0)
-		named_ops.finish = finish;
+		named_ops.put = put_slot;
+	else if (strcmp(name, "put_index") == 0)
+		named_ops.put_index = put;
 	else
 		elog(ERROR, "there is no callback \"%s\"", name);
 }
@@ -427,18 +383,55 @@ name_callbacks(ArrayType *names)
  * The build
  */
 
-/* The result's figures agree with each other and with what was loaded. */
-static void
-check_result(const PtBuildResult *result)
+/* Add up what all processes read of their slices. */
+static TestBuildSum
+sum_of_slices(TestBuildShared *shared)
 {
-	double		tuples = 0;
+	TestBuildSum all = {0};
+	const TestBuildSlice *before = NULL;
+
+	if (!turned_up(shared)[0])
+		elog(ERROR, "leader was not asked to read slices");
+	for (int i = 0; i < shared->slices; i++)
+	{
+		const TestBuildSlice *slice = &shared->slice[i];
+
+		if (slice->reads != 1)
+			elog(ERROR, "slice %d was not read", i);
+		if (slice->tuples == 0)
+			continue;
+		if (before != NULL && before->last > slice->first)
+			elog(ERROR, "slice %d begins before the one before it ends", i);
+		before = slice;
+		all.tuples += slice->tuples;
+		all.sum += slice->sum;
+		all.filled_slices++;
+	}
+	return all;
+}
+
+static TestBuildSum
+sum_of_stream(PtSort *stream)
+{
+	TestBuildSlice read = read_all(stream);
+	TestBuildSum all = {.tuples = read.tuples,.sum = read.sum};
+
+	return all;
+}
+
+/* The result's figures agree with each other and with what was read. */
+static void
+check_result(const PtParallelResult *result, const TestBuildSum *read)
+{
+	int64		tuples = 0;
 
 	for (int i = 0; i <= result->workers_launched; i++)
 		tuples += result->stats[i].sort.tuples;
-	if (tuples != result->index_tuples || loaded.tuples != tuples)
-		elog(ERROR, "%.0f tuples were counted, %.0f in all, and %lld loaded",
-			 tuples, result->index_tuples, (long long) loaded.tuples);
-	if (result->stats[0].load_ms <= 0)
+	if (tuples != result->tuples || read->tuples != tuples)
+		elog(ERROR, INT64_FORMAT " tuples were counted, " INT64_FORMAT " in all, and " INT64_FORMAT " read",
+			 tuples, result->tuples, read->tuples);
+	if (result->stats[0].fill_ms + result->stats[0].read_ms <= 0 &&
+		result->participants > result->workers_launched)
 		elog(ERROR, "the first statistics are not the leader's");
 	if (result->workers_launched > result->workers_planned)
 		elog(ERROR, "%d workers were launched, but %d planned",
@@ -455,7 +448,7 @@ ptsort_test_build(PG_FUNCTION_ARGS)
 {
 	Oid			index_oid = PG_GETARG_OID(0);
 	Oid			heap_oid = IndexGetRelation(index_oid, false);
-	PtBuildRequest request = {
+	PtParallelRequest request = {
 		.workers = PG_GETARG_INT32(3),
 		.budget = PG_GETARG_INT32(4) * INT64CONST(1024),
 		.library = "$libdir/ptsort_test",
@@ -463,7 +456,9 @@ ptsort_test_build(PG_FUNCTION_ARGS)
 		.arg = &the_arg,
 		.arg_size = sizeof(the_arg)
 	};
-	PtBuildResult *result;
+	PtParallel *build;
+	PtParallelResult *result;
+	TestBuildSum read;
 	TupleDesc	desc;
 	Datum		values[4];
 	bool		nulls[4] = {false};
@@ -472,23 +467,27 @@ ptsort_test_build(PG_FUNCTION_ARGS)
 		elog(ERROR, "return type must be a row type");
 	name_callbacks(PG_GETARG_ARRAYTYPE_P(2));
 	(void) GetCurrentTransactionId();
-	request.heap = table_open(heap_oid, ShareLock);
+	request.table = table_open(heap_oid, ShareLock);
 	request.index = index_open(index_oid, AccessExclusiveLock);
 	request.index_info = BuildIndexInfo(request.index);
 	if (TupleDescAttr(RelationGetDescr(request.index), 0)->atttypid != INT8OID)
 		elog(ERROR, "first column of the index must be a bigint");
-	memset(&loaded, 0, sizeof(loaded));
 	if (request.ops_function[0] == '\0')
 		request.ops_function = NULL;	/* somebody has forgotten it */
 
-	result = ptsort_build(&request);
-	check_result(result);
+	build = ptsort_parallel(&request);
+	if (IsInParallelMode())
+		elog(ERROR, "parallel mode has not ended");
+	read = build->stream != NULL ? sum_of_stream(build->stream) :
+		sum_of_slices(build->shared);
+	result = ptsort_parallel_end(build);
+	check_result(result, &read);
 	values[0] = Int32GetDatum(result->participants);
-	values[1] = Int64GetDatum(loaded.tuples);
-	values[2] = Int64GetDatum(loaded.sum);
-	values[3] = Int32GetDatum(filled_slices);
+	values[1] = Int64GetDatum(read.tuples);
+	values[2] = Int64GetDatum(read.sum);
+	values[3] = Int32GetDatum(read.filled_slices);
 
 	index_close(request.index, NoLock);
-	table_close(request.heap, NoLock);
+	table_close(request.table, NoLock);
 	return HeapTupleGetDatum(heap_form_tuple(desc, values, nulls));
 }

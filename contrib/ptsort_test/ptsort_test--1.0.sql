@@ -269,13 +269,13 @@ RETURNS integer
 AS 'MODULE_PATHNAME', 'ptsort_test_allocations'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Runs ptsort_build() over an index, which it leaves alone, and loads the values
--- of its first column, a bigint.
+-- Runs a build by ptsort_parallel() over an index, which it leaves alone, and reads
+-- the values of its first column, a bigint.
 --
 -- ops:           a function of ptsort_test that returns the callbacks
 -- callbacks:     names of those that ptsort_test_build_named returns
--- sum:           of the values that were loaded
--- filled_slices: how many slices had tuples, 0 if it did not load in slices
+-- sum:           of the values that were read
+-- filled_slices: how many slices had tuples, 0 if it read a stream
 CREATE FUNCTION ptsort_test_build(
 	index regclass,
 	ops text,

@@ -24,7 +24,6 @@
 #include "utils/rel.h"
 #include "utils/sortsupport.h"
 
-#include "ptsort_build.h"
 #include "ptsort_parallel.h"
 #include "ptsort_test.h"
 
@@ -337,150 +336,13 @@ tuple_column(int64 size)
 
 
 /*
- * ptsort_build()
+ * ptsort_parallel()
  */
 
 /* What the callback shared_size returns, which the leader calls. */
 static Size shared_bytes;
 
-static int64 loaded;
-
-extern PGDLLEXPORT const PtBuildOps *ptsort_test_size_build_ops(void);
 extern PGDLLEXPORT const PtParallelOps *ptsort_test_size_parallel_ops(void);
-
-static Relation
-open_index(const char *name, LOCKMODE mode)
-{
-	RangeVar   *rangevar = makeRangeVar(NULL, pstrdup(name), -1);
-
-	return index_open(RangeVarGetRelid(rangevar, mode, false), mode);
-}
-
-static PtSort *
-build_begin(PtBuild *build, const PtSortOptions *options)
-{
-	return begin_numbers(options);
-}
-
-static void
-build_put(PtBuild *build, PtSort *sort, ItemPointer tid, Datum *values,
-		  bool *isnull, bool alive)
-{
-	ptsort_put_datum(sort, values[0], isnull[0]);
-}
-
-static Size
-build_shared_size(PtBuild *build, int processes, int nslices)
-{
-	return shared_bytes;
-}
-
-static void
-build_shared_init(PtBuild *build, int processes, int nslices)
-{
-	if (shared_bytes > 0)
-		memset(build->shared, 1, shared_bytes);
-}
-
-static void
-build_load_slices(PtBuild *build, PtSort *sort)
-{
-	int			slice;
-	Datum		value;
-	bool		isnull;
-
-	while (ptsort_next_slice(sort, &slice))
-	{
-		while (ptsort_get_datum(sort, true, &value, &isnull))
-			loaded++;
-	}
-}
-
-const PtBuildOps *
-ptsort_test_size_build_ops(void)
-{
-	static const PtBuildOps ops = {
-		.begin = build_begin,
-		.put = build_put,
-		.shared_size = build_shared_size,
-		.shared_init = build_shared_init,
-		.load_slices = build_load_slices
-	};
-
-	return &ops;
-}
-
-/*
- * Runs a build over the test's index, which it leaves alone, with so many bytes
- * of shared memory for the callbacks.
- */
-static char *
-build(PtBuildRequest *request, Size shared)
-{
-	PtBuildResult *result;
-	char		arg = 'a';
-
-	shared_bytes = shared;
-	request->library = "$libdir/ptsort_test";
-	request->ops_function = "ptsort_test_size_build_ops";
-	request->arg = &arg;
-	(void) GetCurrentTransactionId();
-	request->index = open_index("sizes_k", AccessExclusiveLock);
-	request->heap = table_open(request->index->rd_index->indrelid, ShareLock);
-	request->index_info = BuildIndexInfo(request->index);
-	loaded = 0;
-	result = ptsort_build(request);
-	if (result->workers_launched == 0 && loaded != result->index_tuples)
-		elog(ERROR, INT64_FORMAT " tuples were loaded", loaded);
-	index_close(request->index, NoLock);
-	table_close(request->heap, NoLock);
-	return psprintf("%.0f tuples", result->index_tuples);
-}
-
-static char *
-build_workers(int64 size)
-{
-	PtBuildRequest request = {.workers = (int) size};
-
-	return build(&request, 1);
-}
-
-static char *
-build_budget(int64 size)
-{
-	PtBuildRequest request = {.budget = size,.workers = 2};
-
-	return build(&request, 1);
-}
-
-static char *
-build_arg(int64 size)
-{
-	PtBuildRequest request = {.arg_size = (Size) size,.workers = 2};
-
-	return build(&request, 1);
-}
-
-static char *
-build_shared(int64 size)
-{
-	PtBuildRequest request = {.workers = 2};
-
-	return build(&request, (Size) size);
-}
-
-static char *
-build_shared_alone(int64 size)
-{
-	PtBuildRequest request = {.workers = 0};
-
-	return build(&request, (Size) size);
-}
-
-
-/*
- * ptsort_parallel()
- */
 
 static PtSort *
 parallel_begin(PtParallel *parallel, const PtSortOptions *options)
@@ -521,7 +383,9 @@ ptsort_test_size_parallel_ops(void)
 	return &ops;
 }
 
-/* Runs a parallel sort in the same way. */
+/*
+ * Runs a parallel sort with so many bytes of shared memory for the callbacks.
+ */
 static char *
 sort_parallel(PtParallelRequest *request, Size shared)
 {
@@ -639,11 +503,6 @@ static const SizeArgument arguments[] = {
 	{"ptsort_begin: nwords", 32, true, words},
 	{"ptsort_put: size", 64, false, put},
 	{"ptsort_reserve: size", 64, false, reserve},
-	{"PtBuildRequest.workers", 32, true, build_workers},
-	{"PtBuildRequest.budget", 64, true, build_budget},
-	{"PtBuildRequest.arg_size", 64, false, build_arg},
-	{"PtBuildOps.shared_size", 64, false, build_shared},
-	{"PtBuildOps.shared_size, alone", 64, false, build_shared_alone},
 	{"PtParallelRequest.workers", 32, true, parallel_workers},
 	{"PtParallelRequest.budget", 64, true, parallel_budget},
 	{"PtParallelRequest.arg_size", 64, false, parallel_arg},

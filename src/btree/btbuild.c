@@ -521,7 +521,7 @@ end_build(BtBuild *self)
 
 /* Begin a team for the request, in the current memory context. */
 static BtBuild *
-begin_build(const PtBuildRequest *what, const BtBuildRequest *request)
+begin_build(const PtParallelRequest *what, const BtBuildRequest *request)
 {
 	BtBuild    *self = palloc0(sizeof(BtBuild));
 	Team	   *team = &self->base.team;
@@ -548,8 +548,8 @@ IndexBuildResult *
 btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 			  const BtBuildRequest *request)
 {
-	PtBuildRequest what = {
-		.heap = heap,
+	PtParallelRequest what = {
+		.table = heap,
 		.index = index,
 		.index_info = indexInfo,
 		.budget = (int64) maintenance_work_mem * 1024,

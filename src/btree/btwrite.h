@@ -37,7 +37,6 @@
 
 #include "access/xlogdefs.h"
 #include "port/atomics.h"
-#include "segment.h"
 #include "storage/block.h"
 #include "storage/bufpage.h"
 #include "utils/rel.h"
@@ -86,7 +85,8 @@ typedef struct BtWriter
 	BlockNumber blknos[BTWRITE_BATCH];
 	Page		free;			/* free page buffers, each of which begins
 								 * with the address of the next one */
-	OpenSegment segment;		/* of the file, if any is open; before 17 */
+	int			fd;				/* open segment of the file, or -1; before 17 */
+	BlockNumber segment;		/* its number */
 	int64		pages_written;
 } BtWriter;
 

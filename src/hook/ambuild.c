@@ -50,7 +50,6 @@
 #include "storage/lmgr.h"
 #include "storage/lock.h"
 #include "team/heapscan.h"
-#include "team/request.h"
 #include "utils/guc.h"
 #include "utils/inval.h"
 #include "utils/rel.h"

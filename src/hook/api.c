@@ -7,11 +7,9 @@
  */
 #include "compat.h"
 
-#include "ptsort_build.h"
 #include "sort/shared.h"
 #include "sort/tuplesort.h"
 #include "team/build.h"
-#include "team/parallel.h"
 #include "variant/variants.h"
 
 extern PGDLLEXPORT const PtSortApi *ptsort_get_api(uint32 version, uint32 size);
@@ -55,7 +53,6 @@ static const PtSortApi api = {
 	.get = sort_get,
 	.get_entries = sort_get_entries,
 
-	.build = build_embedded,
 	.parallel = parallel_run,
 	.parallel_end = parallel_end
 };

@@ -41,7 +41,7 @@
 #include "nodes/makefuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/plancat.h"
-#include "team/request.h"
+#include "team/build.h"
 #include "utils/rel.h"
 
 int			ptsort_parallel_workers = -1;
@@ -76,7 +76,7 @@ why_not_parallel(Relation heap, Relation index)
 		makeFromExpr(NIL, (Node *) RelationGetIndexPredicate(index));
 	if (max_parallel_hazard(query) != PROPARALLEL_SAFE)
 		return "a function that is not parallel safe";
-	if (request_parallel_forbidden(heap))
+	if (parallel_is_forbidden(heap))
 		return "an extension that forbids parallel work on the table";
 	return NULL;
 }

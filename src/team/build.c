@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * build.c
- *	  What all parallel index builds share, and ptsort_build(): build.h.
+ *	  What all parallel index builds share: build.h.
  *
  * The rules for processes that build an index together are those of the
  * server's own btree build (nbtsort.c).  Parallel mode lasts from before the
@@ -20,13 +20,10 @@
 #include "access/table.h"
 #include "catalog/index.h"
 #include "commands/progress.h"
-#include "debug.h"
 #include "optimizer/optimizer.h"
 #include "pgstat.h"
 #include "storage/proc.h"
 #include "team/build.h"
-#include "team/request.h"
-#include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
@@ -47,44 +44,59 @@ expected_rows(Relation heap)
 }
 
 void
-build_init(Build *build, const TeamKind *kind, const PtBuildRequest *request,
-		   BuildInfo *info, Size info_size)
+build_init(Build *build, const TeamKind *kind,
+		   const PtParallelRequest *request, BuildInfo *info, Size info_size)
 {
 	Team	   *team = &build->team;
 	const IndexInfo *index_info = request->index_info;
 
-	build->heap = request->heap;
+	build->heap = request->table;
 	build->index = request->index;
 	build->index_info = request->index_info;
 	build->progress = request->progress;
 
-	info->heap_id = RelationGetRelid(request->heap);
-	info->index_id = RelationGetRelid(request->index);
-	info->is_unique = index_info->ii_Unique;
-	info->nulls_not_distinct = index_info->ii_NullsNotDistinct;
-	info->is_concurrent = index_info->ii_Concurrent;
-
 	team->kind = kind;
+	team->library = request->library;
+	team->function = request->ops_function;
+	team->arg = request->arg;
+	team->arg_size = request->arg_size;
 	team->info = info;
 	team->info_size = info_size;
 	team->budget = request->budget;
-	team->expected = expected_rows(request->heap);
 	team->is_leader = true;
-	team->table = request->heap;
+	team->table = request->table;
+	team->snapshot = request->snapshot;
+
+	if (build->heap != NULL)
+		info->heap_id = RelationGetRelid(build->heap);
+	if (build->index == NULL)
+		return;
+	info->index_id = RelationGetRelid(build->index);
+	info->is_unique = index_info->ii_Unique;
+	info->nulls_not_distinct = index_info->ii_NullsNotDistinct;
+	info->is_concurrent = index_info->ii_Concurrent;
+	team->expected = expected_rows(build->heap);
 }
 
 void
 build_run(Build *build, int workers)
 {
 	Team	   *team = &build->team;
+	bool		concurrent = build->index != NULL &&
+		build->index_info->ii_Concurrent;
 
 	/* A normal build judges visibility itself, so its scan must see all. */
-	team->snapshot = build->index_info->ii_Concurrent ?
-		RegisterSnapshot(GetTransactionSnapshot()) : SnapshotAny;
+	if (concurrent)
+		team->snapshot = RegisterSnapshot(GetTransactionSnapshot());
+	else if (build->index != NULL)
+		team->snapshot = SnapshotAny;
 	team_sort(team, workers);
-	team_read(team);
+	if (team->slices)
+		team_read(team);
+	else
+		build_enter_phase(team, TEAM_READS);
 	team_wait(team);
-	if (IsMVCCSnapshot(team->snapshot))
+	if (concurrent)
 		UnregisterSnapshot(team->snapshot);
 }
 
@@ -95,7 +107,8 @@ check_blocks(const Build *build)
 	BlockNumber expected;
 	int64		blocks = 0;
 
-	if (team->scan == NULL || !heapscan_is_shareable(build->heap))
+	if (build->index == NULL || team->scan == NULL ||
+		!heapscan_is_shareable(build->heap))
 		return;
 	for (int i = 0; i <= team->launched; i++)
 	{
@@ -113,21 +126,8 @@ void
 build_check(const Build *build, const char *reader)
 {
 	check_blocks(build);
-	team_check_read(&build->team, reader);
-}
-
-
-PtBuildStats
-build_stats(const TeamSlot *slot)
-{
-	PtBuildStats stats = {
-		.scan_ms = slot->stats.fill_ms,
-		.load_ms = slot->stats.read_ms,
-		.wal_bytes = slot->stats.wal_bytes,
-		.sort = slot->stats.sort
-	};
-
-	return stats;
+	if (build->team.slices)
+		team_check_read(&build->team, reader);
 }
 
 
@@ -184,7 +184,7 @@ build_enter_phase(Team *team, TeamPhase phase)
 	};
 	Build	   *build = (Build *) team;
 
-	if (team->is_leader && phase == TEAM_READS)
+	if (team->is_leader && phase == TEAM_READS && build->index != NULL)
 		count_tuples(build);
 	if (build->progress)
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
@@ -202,6 +202,8 @@ build_enter_phase(Team *team, TeamPhase phase)
 static LOCKMODE
 heap_lockmode(const BuildInfo *info)
 {
+	if (!OidIsValid(info->index_id))
+		return AccessShareLock;
 	return info->is_concurrent ? ShareUpdateExclusiveLock : ShareLock;
 }
 
@@ -220,7 +222,10 @@ build_open(Team *team)
 	/* as in nbtsort.c: a worker inherits no flag except PROC_IN_SAFE_IC */
 	Assert(MyProc->statusFlags == 0 || MyProc->statusFlags == PROC_IN_SAFE_IC);
 
-	build->heap = table_open(info->heap_id, heap_lockmode(info));
+	if (OidIsValid(info->heap_id))
+		build->heap = table_open(info->heap_id, heap_lockmode(info));
+	if (!OidIsValid(info->index_id))
+		return;
 	build->index = index_open(info->index_id, index_lockmode(info));
 	build->index_info = BuildIndexInfo(build->index);
 	build->index_info->ii_Unique = info->is_unique;
@@ -233,218 +238,8 @@ build_close(Team *team)
 {
 	Build	   *build = (Build *) team;
 
-	index_close(build->index, index_lockmode(team->info));
-	table_close(build->heap, heap_lockmode(team->info));
-}
-
-
-/*
- * ptsort_build(): a build by the callbacks of another extension
- */
-
-/* Embedded: one process of such a build. */
-typedef struct Embedded
-{
-	Build		base;			/* must be first */
-	PtBuild		build;			/* argument of the callbacks */
-	const PtBuildOps *ops;
-	BuildInfo	info;			/* leader: for the workers */
-} Embedded;
-
-/* Update and return the argument of the callbacks. */
-static PtBuild *
-build_of(Team *team)
-{
-	Embedded   *self = (Embedded *) team;
-	PtBuild    *build = &self->build;
-
-	build->heap = self->base.heap;
-	build->index = self->base.index;
-	build->index_info = self->base.index_info;
-	build->arg = team->arg;
-	build->arg_size = team->arg_size;
-	build->is_leader = team->is_leader;
-	build->participants = team->participants;
-	build->participant = team->participant;
-	build->shared = team->shared;
-	return build;
-}
-
-static PtSort *
-embedded_begin(Team *team, const PtSortOptions *options)
-{
-	return ((Embedded *) team)->ops->begin(build_of(team), options);
-}
-
-/* IndexBuildCallback */
-static void
-embedded_put(Relation index, ItemPointer tid, Datum *values, bool *isnull,
-			 bool alive, void *state)
-{
-	Embedded   *self = state;
-
-	self->ops->put(&self->build, self->base.team.sort, tid, values, isnull,
-				   alive);
-}
-
-static void
-embedded_fill(Team *team)
-{
-	Embedded   *self = (Embedded *) team;
-	HeapScanTarget target = {
-		.index = self->base.index,
-		.index_info = self->base.index_info,
-		.callback = embedded_put,
-		.state = self
-	};
-
-	(void) build_of(team);
-	build_scan(&self->base, &target, 1);
-}
-
-static void
-embedded_read(Team *team)
-{
-	const PtBuildOps *ops = ((Embedded *) team)->ops;
-
-	if (team->slices)
-		ops->load_slices(build_of(team), team->sort);
-	else
-		ops->load(build_of(team), team->sort);
-}
-
-static Size
-embedded_shared_size(Team *team, int processes, int slices)
-{
-	const PtBuildOps *ops = ((Embedded *) team)->ops;
-
-	if (ops->shared_size == NULL)
-		return 0;
-	return request_shared_size(ops->shared_size(build_of(team), processes,
-												slices));
-}
-
-static void
-embedded_shared_init(Team *team, int processes, int slices)
-{
-	const PtBuildOps *ops = ((Embedded *) team)->ops;
-
-	if (ops->shared_init != NULL)
-		ops->shared_init(build_of(team), processes, slices);
-}
-
-/*
- * Find the callbacks.  The leader does that, too, not only the workers: so it
- * reports a wrong name before the launch, and a build without workers uses the
- * same function.
- */
-static void
-find_callbacks(Embedded *self)
-{
-	Team	   *team = &self->base.team;
-	const PtBuildOps *ops = request_callbacks("build", team->library,
-											  team->function);
-	bool		load = ops->load != NULL;
-	bool		size = ops->shared_size != NULL;
-	bool		init = ops->shared_init != NULL;
-	bool		slices = ops->load_slices != NULL;
-	bool		finish = ops->finish != NULL;
-	bool		for_slices = size || init || slices || finish;
-	const CallbackRule rules[] = {
-		{"begin", ops->begin != NULL, true, false},
-		{"put", ops->put != NULL, true, false},
-		{"load or load_slices", load || for_slices, true, false},
-		{"shared_size", size, init && !load, load},
-		{"shared_init", init, size && !load, load},
-		{"load_slices", slices, for_slices && !load, load},
-		{"finish", finish, false, load}
-	};
-
-	request_check_callbacks(team->library, team->function, rules,
-							lengthof(rules));
-	self->ops = ops;
-	team->slices = slices;
-}
-
-static void
-embedded_open(Team *team)
-{
-	build_open(team);
-	find_callbacks((Embedded *) team);
-}
-
-static const TeamKind embedded_kind = {
-	.open = embedded_open,
-	.close = build_close,
-	.begin = embedded_begin,
-	.fill = embedded_fill,
-	.read = embedded_read,
-	.shared_size = embedded_shared_size,
-	.shared_init = embedded_shared_init,
-	.enter_phase = build_enter_phase
-};
-
-/* Make the result, in the current memory context. */
-static PtBuildResult *
-make_result(const Build *build)
-{
-	const Team *team = &build->team;
-	int			processes = team->launched + 1;
-	PtBuildResult *result =
-		palloc0(add_size(offsetof(PtBuildResult, stats),
-						 mul_size(processes, sizeof(PtBuildStats))));
-
-	result->heap_tuples = build->heap_tuples;
-	result->index_tuples = build->index_tuples;
-	result->participants = team->participants;
-	result->workers_planned = team->planned;
-	result->workers_launched = team->launched;
-	for (int i = 0; i < processes; i++)
-		result->stats[i] = build_stats(&team->slots[i]);
-	return result;
-}
-
-PtBuildResult *
-build_embedded(const PtBuildRequest *request)
-{
-	Embedded	self = {.ops = NULL};
-	Team	   *team = &self.base.team;
-	MemoryContext caller = CurrentMemoryContext;
-	MemoryContext context;
-	PtBuildResult *result;
-
-	request_check("index build", request->workers, request->budget,
-				  request->arg_size);
-	context = AllocSetContextCreate(caller, "ptsort build",
-									ALLOCSET_DEFAULT_SIZES);
-	MemoryContextSwitchTo(context);
-	build_init(&self.base, &embedded_kind, request, &self.info,
-			   sizeof(self.info));
-	team->worker_main = "ptsort_build_worker_main";
-	team->library = request->library;
-	team->function = request->ops_function;
-	team->arg = request->arg;
-	team->arg_size = request->arg_size;
-	find_callbacks(&self);
-
-	build_run(&self.base, request->workers);
-	build_check(&self.base, team->slices ? "load_slices" : "load");
-	if (self.ops->finish != NULL)
-		self.ops->finish(build_of(team));
-	fault_point("build: after finish");
-	team_finish(team);
-
-	MemoryContextSwitchTo(caller);
-	result = make_result(&self.base);
-	team_leave(team);
-	MemoryContextDelete(context);
-	return result;
-}
-
-void
-ptsort_build_worker_main(dsm_segment *segment, shm_toc *toc)
-{
-	Embedded	self = {.base.team.kind = &embedded_kind};
-
-	team_serve(&self.base.team, segment, toc);
+	if (build->index != NULL)
+		index_close(build->index, index_lockmode(team->info));
+	if (build->heap != NULL)
+		table_close(build->heap, heap_lockmode(team->info));
 }

@@ -5,15 +5,16 @@
  *
  * A kind of team that builds an index (team.h) has a Build as the first field
  * of its state, and a BuildInfo as the first field of its information for
- * workers.  build.c has the functions that all such kinds share, and the kind
- * for ptsort_build().
+ * workers.  build.c has the functions that all such kinds share.  The sorts of
+ * other extensions (parallel.c) use them as well; these may have no index, and
+ * no table.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef PTSORT_BUILD_DRIVER_H
 #define PTSORT_BUILD_DRIVER_H
 
-#include "ptsort_build.h"
+#include "ptsort_parallel.h"
 #include "team/heapscan.h"
 #include "team/team.h"
 
@@ -23,8 +24,8 @@
  */
 typedef struct BuildInfo
 {
-	Oid			heap_id;
-	Oid			index_id;
+	Oid			heap_id;		/* InvalidOid: no table */
+	Oid			index_id;		/* InvalidOid: no index */
 	bool		is_unique;
 	bool		nulls_not_distinct;
 	bool		is_concurrent;
@@ -49,25 +50,23 @@ typedef struct Build
  * only some kinds have.  'info' must live as long as the team.
  */
 extern void build_init(Build *build, const TeamKind *kind,
-					   const PtBuildRequest *request, BuildInfo *info,
+					   const PtParallelRequest *request, BuildInfo *info,
 					   Size info_size);
 
 /*
  * build_run launches up to this many workers and lets all participants scan,
- * sort and load.  When it returns, the workers have ended.
+ * sort and, if they read slices, read.  When it returns, the workers have
+ * ended.
  */
 extern void build_run(Build *build, int workers);
 
 /*
  * build_check raises an error unless all participants together read as many
- * blocks as the table has, and as many tuples from the sort as they put: the
- * index would lack some.  'reader' names the callback that reads.  To be called
- * after build_run.
+ * blocks as the table has and, if they read slices, as many tuples from the
+ * sort as they put: the index would lack some.  'reader' names the callback
+ * that reads.  To be called after build_run.
  */
 extern void build_check(const Build *build, const char *reader);
-
-/* build_stats returns the statistics of one participant, after team_finish. */
-extern PtBuildStats build_stats(const TeamSlot *slot);
 
 /*
  * build_scan passes this process's part of the table to the targets, the first
@@ -80,11 +79,18 @@ extern void build_open(Team *team);
 extern void build_close(Team *team);
 extern void build_enter_phase(Team *team, TeamPhase phase);
 
-/* build_embedded is ptsort_build() of the API. */
-extern PtBuildResult *build_embedded(const PtBuildRequest *request);
+/* parallel.c: ptsort_parallel() and ptsort_parallel_end() */
+extern PtParallel *parallel_run(const PtParallelRequest *request);
+extern PtParallelResult *parallel_end(PtParallel *parallel);
 
 /* Entry point of its workers. */
-extern PGDLLEXPORT void ptsort_build_worker_main(dsm_segment *segment,
-												 shm_toc *toc);
+extern PGDLLEXPORT void ptsort_parallel_main(dsm_segment *segment,
+											 shm_toc *toc);
+
+/*
+ * parallel_is_forbidden returns true if another extension forbids parallel work
+ * on this table by its get_relation_info_hook.
+ */
+extern bool parallel_is_forbidden(Relation table);
 
 #endif							/* PTSORT_BUILD_DRIVER_H */

@@ -16,7 +16,6 @@
 #include "access/htup_details.h"
 #include "access/tableam.h"
 #include "storage/bufpage.h"
-#include "team/heapread.h"
 #include "utils/rel.h"
 
 /* HeapVerdict: what to do with a tuple. */
@@ -52,10 +51,10 @@ typedef struct HeapJudge
 	void	   *arg;
 
 	HeapScanDesc scan;			/* server's scan: blocks, strategy, snapshot */
-	HeapReader *reader;
 
-	/* the page */
-	HeapPage	here;
+	/* the page, in a buffer that the scan has pinned */
+	BlockNumber block;
+	Page		page;
 	int			nitems;			/* tuples to use */
 	int			nlive;			/* tuples that count as live */
 	int			nseen;			/* all tuples or, with MVCC, visible ones */
@@ -65,8 +64,7 @@ typedef struct HeapJudge
 	bool		alive[MaxHeapTuplesPerPage];
 	OffsetNumber roots[MaxHeapTuplesPerPage];	/* if heap_only */
 
-	BlockNumber pages;
-	BlockNumber copied_pages;	/* pages for which a copy sufficed */
+	BlockNumber pages;			/* pages judged */
 } HeapJudge;
 
 /*
@@ -89,7 +87,7 @@ static inline HeapTupleHeader
 heapjudge_header(const HeapJudge *judge, OffsetNumber offset)
 {
 	return (HeapTupleHeader)
-		PageGetItem(judge->here.page, PageGetItemId(judge->here.page, offset));
+		PageGetItem(judge->page, PageGetItemId(judge->page, offset));
 }
 
 /* heapjudge_tuple sets *tuple to what the server's functions expect. */
@@ -98,9 +96,9 @@ heapjudge_tuple(const HeapJudge *judge, OffsetNumber offset,
 				HeapTupleData *tuple)
 {
 	tuple->t_data = heapjudge_header(judge, offset);
-	tuple->t_len = ItemIdGetLength(PageGetItemId(judge->here.page, offset));
+	tuple->t_len = ItemIdGetLength(PageGetItemId(judge->page, offset));
 	tuple->t_tableOid = RelationGetRelid(judge->heap);
-	ItemPointerSet(&tuple->t_self, judge->here.block, offset);
+	ItemPointerSet(&tuple->t_self, judge->block, offset);
 }
 
 #endif							/* PTSORT_HEAPJUDGE_H */

@@ -36,6 +36,8 @@
  */
 #include "compat.h"
 
+#include "access/htup_details.h"
+#include "access/tupmacs.h"
 #include "access/xact.h"
 #include "catalog/index.h"
 #include "commands/progress.h"
@@ -44,12 +46,51 @@
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/procarray.h"
-#include "team/heapcolumns.h"
 #include "team/heapjudge.h"
 #include "team/heapscan.h"
 #include "util.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
+
+/* A value of the index that is a column of the table at a known offset. */
+typedef struct FixedValue
+{
+	int16		value;			/* which value of the index */
+	int16		len;
+	bool		byval;
+	uint32		offset;			/* from t_hoff, in a tuple without NULLs */
+} FixedValue;
+
+/* A column of the table, with what is needed to step over it. */
+typedef struct WalkColumn
+{
+	int16		value;			/* which value of the index, or -1 */
+	int16		len;
+	bool		byval;
+	char		align;
+} WalkColumn;
+
+/*
+ * HeapColumns: a plan to extract an index's values from a tuple.  A slot
+ * extracts all columns up to the last one needed; this extracts only those of
+ * the index, most often from offsets that are known beforehand.  The first
+ * nfixed columns have a fixed length, so that in a tuple without NULLs they are
+ * at known offsets and the walk starts after them.  'columns' ends with the
+ * last column that the index needs.
+ */
+typedef struct HeapColumns
+{
+	TupleDesc	desc;
+	int			ncolumns;
+	WalkColumn *columns;
+	int			nfixed;
+	uint32		fixed_end;		/* end of the nfixed-th column, from t_hoff */
+	int			nfixed_values;
+	FixedValue	fixed_values[INDEX_MAX_KEYS];
+
+	/* rough distance of the values from the tuple's start, for prefetching */
+	uint32		reach;
+} HeapColumns;
 
 /* Emits the tuples of a page to one index. */
 typedef struct HeapEmitter
@@ -71,6 +112,161 @@ typedef struct HeapScan
 	HeapEmitter *emitters;
 	BlockNumber server_pages;	/* pages that the server's scan did */
 } HeapScan;
+
+/*
+ * Columns
+ */
+
+/* Compute the offsets of the columns that have known ones. */
+static void
+plan_fixed_part(HeapColumns *plan)
+{
+	uint32		offset = 0;
+
+	for (int i = 0; i < plan->ncolumns; i++)
+	{
+		const WalkColumn *column = &plan->columns[i];
+
+		if (column->len <= 0)
+			break;
+		offset = att_align_nominal(offset, column->align);
+		if (column->value >= 0)
+		{
+			FixedValue *fixed = &plan->fixed_values[plan->nfixed_values++];
+
+			fixed->value = column->value;
+			fixed->len = column->len;
+			fixed->byval = column->byval;
+			fixed->offset = offset;
+		}
+		offset += column->len;
+		plan->nfixed = i + 1;
+		plan->fixed_end = offset;
+	}
+	plan->reach = MAXALIGN(SizeofHeapTupleHeader) + offset;
+}
+
+/*
+ * Fill in a zeroed plan for an index and for tuples that 'desc' describes.
+ * Returns false if that is not possible: the index has expressions, or a column
+ * several times.
+ */
+static bool
+plan_columns(HeapColumns *plan, TupleDesc desc,
+			 const IndexInfo *index_info)
+{
+	if (index_info->ii_Expressions != NIL)
+		return false;
+	plan->desc = desc;
+	for (int i = 0; i < index_info->ii_NumIndexAttrs; i++)
+		plan->ncolumns = Max(plan->ncolumns,
+							 index_info->ii_IndexAttrNumbers[i]);
+	plan->columns = palloc(plan->ncolumns * sizeof(WalkColumn));
+	for (int i = 0; i < plan->ncolumns; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		plan->columns[i].value = -1;
+		plan->columns[i].len = att->attlen;
+		plan->columns[i].byval = att->attbyval;
+		plan->columns[i].align = att->attalign;
+	}
+	for (int i = 0; i < index_info->ii_NumIndexAttrs; i++)
+	{
+		WalkColumn *column =
+			&plan->columns[index_info->ii_IndexAttrNumbers[i] - 1];
+
+		if (column->value >= 0)
+			return false;
+		column->value = i;
+	}
+	plan_fixed_part(plan);
+	return true;
+}
+
+/*
+ * Extract the values of column 'from', counted from 0, and of all later ones.
+ * 'offset' is where that column, or the padding before it, begins in the data.
+ */
+static void
+walk_columns(const HeapColumns *plan, HeapTupleHeader tuple, int from,
+			 uint32 offset, Datum *values, bool *isnull)
+{
+	char	   *data = (char *) tuple + tuple->t_hoff;
+	bool		has_nulls = (tuple->t_infomask & HEAP_HASNULL) != 0;
+	int			natts = Min(HeapTupleHeaderGetNatts(tuple), plan->ncolumns);
+	int			i;
+
+	for (i = from; i < natts; i++)
+	{
+		const WalkColumn *column = &plan->columns[i];
+
+		if (has_nulls && att_isnull(i, tuple->t_bits))
+		{
+			if (column->value >= 0)
+			{
+				values[column->value] = (Datum) 0;
+				isnull[column->value] = true;
+			}
+			continue;
+		}
+		offset = att_align_pointer(offset, column->align, column->len,
+								   data + offset);
+		if (column->value >= 0)
+		{
+			values[column->value] = fetch_att(data + offset, column->byval,
+											  column->len);
+			isnull[column->value] = false;
+		}
+		offset = att_addlength_pointer(offset, column->len, data + offset);
+	}
+
+	/* columns that were added to the table later than the tuple */
+	for (; i < plan->ncolumns; i++)
+	{
+		int			value = plan->columns[i].value;
+
+		if (value >= 0)
+			values[value] = getmissingattr(plan->desc, i + 1, &isnull[value]);
+	}
+}
+
+/*
+ * Extract an index's values from a tuple.  Values passed by reference point
+ * into the tuple, or into the descriptor if the column was added to the table
+ * later than the tuple.
+ */
+static inline void
+take_columns(const HeapColumns *plan, HeapTupleHeader tuple,
+			 Datum *values, bool *isnull)
+{
+	int			from = 0;
+	uint32		offset = 0;
+
+	if ((tuple->t_infomask & HEAP_HASNULL) == 0 &&
+		HeapTupleHeaderGetNatts(tuple) >= plan->nfixed)
+	{
+		char	   *data = (char *) tuple + tuple->t_hoff;
+
+		for (int i = 0; i < plan->nfixed_values; i++)
+		{
+			const FixedValue *fixed = &plan->fixed_values[i];
+
+			values[fixed->value] = fetch_att(data + fixed->offset,
+											 fixed->byval, fixed->len);
+			isnull[fixed->value] = false;
+		}
+		from = plan->nfixed;
+		offset = plan->fixed_end;
+	}
+	if (from < plan->ncolumns)
+		walk_columns(plan, tuple, from, offset, values, isnull);
+}
+
+
+/*
+ * Judging tuples
+ */
 
 static bool
 is_own(TransactionId xid)
@@ -147,16 +343,16 @@ emit_to(const HeapJudge *judge, HeapEmitter *emitter)
 		HeapTupleHeader tuple = heapjudge_header(judge, offset);
 		ItemPointerData tid;
 
-		/* the next page usually follows this one, in copies and in buffers */
+		/* the next page usually follows this one in memory */
 		pt_prefetch((char *) tuple + BLCKSZ);
 		if (emitter->estate == NULL)
-			heapcolumns_take(&emitter->plan, tuple, values, isnull);
+			take_columns(&emitter->plan, tuple, values, isnull);
 		else if (!evaluate(judge, emitter, offset, &stored, values, isnull))
 			continue;
 
 		if (HeapTupleHeaderIsHeapOnly(tuple))
 			offset = judge->roots[offset - 1];
-		ItemPointerSet(&tid, judge->here.block, offset);
+		ItemPointerSet(&tid, judge->block, offset);
 		target->callback(target->index, &tid, values, isnull,
 						 judge->alive[i], target->state);
 	}
@@ -195,7 +391,7 @@ leave_page_to_server(HeapScan *hs)
 		target->rows +=
 			table_index_build_range_scan(hs->judge.heap, target->index,
 										 index_info, false, false, false,
-										 hs->judge.here.block, 1,
+										 hs->judge.block, 1,
 										 target->callback, target->state,
 										 NULL);
 		index_info->ii_ExpressionsState = expressions;
@@ -265,7 +461,7 @@ begin_evaluation(HeapEmitter *emitter, Relation heap)
 {
 	emitter->estate = CreateExecutorState();
 	emitter->econtext = GetPerTupleExprContext(emitter->estate);
-	/* a slot without a buffer, because the page may be a copy */
+	/* a slot without a buffer, because the scan has pinned the page */
 	emitter->slot = MakeSingleTupleTableSlot(RelationGetDescr(heap),
 											 &TTSOpsHeapTuple);
 	emitter->econtext->ecxt_scantuple = emitter->slot;
@@ -298,8 +494,8 @@ begin_emitters(HeapScan *hs, HeapScanTarget *targets, int ntargets)
 
 		emitter->target = &targets[i];
 		if (index_info->ii_Predicate != NIL ||
-			!heapcolumns_plan(&emitter->plan, RelationGetDescr(hs->judge.heap),
-							  index_info))
+			!plan_columns(&emitter->plan, RelationGetDescr(hs->judge.heap),
+						  index_info))
 			begin_evaluation(emitter, hs->judge.heap);
 		hs->judge.reach = Max(hs->judge.reach, emitter->plan.reach);
 	}
@@ -351,9 +547,8 @@ heapscan_build(Relation heap, HeapScanTarget *targets, int ntargets,
 	scan_pages(hs, targets[0].index_info->ii_Concurrent);
 	heapjudge_end(&hs->judge);
 	pages = hs->judge.pages;
-	elog(DEBUG2, "ptsort: scanned %u pages of table \"%s\", %u of them by the server's rules, %u as copies",
-		 pages, RelationGetRelationName(heap), hs->server_pages,
-		 hs->judge.copied_pages);
+	elog(DEBUG2, "ptsort: scanned %u pages of table \"%s\", %u of them by the server's rules",
+		 pages, RelationGetRelationName(heap), hs->server_pages);
 
 	end_emitters(hs);
 	pfree(hs);

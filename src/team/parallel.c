@@ -1,10 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * parallel.c
- *	  Parallel sorts of other extensions: ptsort_parallel.h.
+ *	  Parallel sorts and index builds of other extensions: ptsort_parallel.h.
  *
  * A parallel sort is the work of a team (team.h) whose processes scan a table
- * through slots, or call the user's fill, or both.
+ * through slots or, to build an index, as its build does, or call the user's
+ * fill, or both.
  *
  * The leader destroys the parallel context and leaves parallel mode before the
  * user reads the stream.  So the user may meanwhile write to the database and
@@ -16,33 +17,35 @@
 #include "compat.h"
 
 #include "access/relscan.h"
-#include "access/table.h"
-#include "access/xact.h"
 #include "executor/tuptable.h"
 #include "miscadmin.h"
-#include "team/parallel.h"
-#include "team/request.h"
-#include "team/team.h"
+#include "nodes/pathnodes.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/plancat.h"
+#include "team/build.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 #include "variant/variants.h"
 
-/* TeamKind's information for the workers of a parallel sort. */
-typedef struct ParallelInfo
-{
-	Oid			table_id;		/* InvalidOid: none */
-} ParallelInfo;
+/* Maximum size of the argument, which is copied for the workers */
+#define MAX_ARG_SIZE		((Size) MaxAllocSize)
+
+/*
+ * Maximum size of the callbacks' shared memory: more than any machine has, and
+ * small enough that rounding and sums do not overflow.
+ */
+#define MAX_SHARED_SIZE		((Size) 1 << 46)
 
 /*
  * Sorter: one process's state in a parallel sort.
  */
 typedef struct Sorter
 {
-	Team		team;			/* must be first */
+	Build		base;			/* must be first */
 	PtParallel	parallel;		/* argument of the callbacks */
 	const PtParallelOps *ops;
-	ParallelInfo info;
+	BuildInfo	info;			/* leader: for the workers */
 	MemoryContext context;		/* leader: memory of the sort */
 } Sorter;
 
@@ -53,8 +56,15 @@ typedef struct Sorter
 static PtParallel *
 parallel_of(Team *team)
 {
-	PtParallel *parallel = &((Sorter *) team)->parallel;
+	Sorter	   *self = (Sorter *) team;
+	PtParallel *parallel = &self->parallel;
 
+	parallel->table = self->base.heap;
+	parallel->index = self->base.index;
+	parallel->index_info = self->base.index_info;
+	parallel->arg = team->arg;
+	parallel->arg_size = team->arg_size;
+	parallel->is_leader = team->is_leader;
 	parallel->participants = team->participants;
 	parallel->participant = team->participant;
 	parallel->shared = team->shared;
@@ -99,16 +109,35 @@ scan_table(Team *team, PtParallel *parallel)
 	return rows;
 }
 
+/* IndexBuildCallback */
+static void
+put_index(Relation index, ItemPointer tid, Datum *values, bool *isnull,
+		  bool alive, void *state)
+{
+	Sorter	   *self = state;
+
+	self->ops->put_index(&self->parallel, self->base.team.sort, tid, values,
+						 isnull, alive);
+}
+
 static void
 parallel_fill(Team *team)
 {
-	const PtParallelOps *ops = ((Sorter *) team)->ops;
+	Sorter	   *self = (Sorter *) team;
 	PtParallel *parallel = parallel_of(team);
+	HeapScanTarget target = {
+		.index = parallel->index,
+		.index_info = parallel->index_info,
+		.callback = put_index,
+		.state = self
+	};
 
-	if (parallel->table != NULL)
+	if (parallel->index != NULL)
+		build_scan(&self->base, &target, 1);
+	else if (parallel->table != NULL)
 		team->slot->rows = scan_table(team, parallel);
-	if (ops->fill != NULL)
-		ops->fill(parallel, team->sort);
+	if (self->ops->fill != NULL)
+		self->ops->fill(parallel, team->sort);
 }
 
 static void
@@ -121,11 +150,17 @@ static Size
 parallel_shared_size(Team *team, int processes, int slices)
 {
 	const PtParallelOps *ops = ((Sorter *) team)->ops;
+	Size		size;
 
 	if (ops->shared_size == NULL)
 		return 0;
-	return request_shared_size(ops->shared_size(parallel_of(team), processes,
-												slices));
+	size = ops->shared_size(parallel_of(team), processes, slices);
+	if (size > MAX_SHARED_SIZE)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("callback shared_size asks for %zu bytes", size),
+				 errdetail("It can ask for at most %zu.", MAX_SHARED_SIZE)));
+	return size;
 }
 
 static void
@@ -137,6 +172,39 @@ parallel_shared_init(Team *team, int processes, int slices)
 		ops->shared_init(parallel_of(team), processes, slices);
 }
 
+/* Load the exported function of the library, which returns the callbacks. */
+static const PtParallelOps *
+load_callbacks(const char *library, const char *function)
+{
+	PtParallelGetOps get_ops;
+	const PtParallelOps *ops;
+
+	if (library == NULL || function == NULL)
+		elog(ERROR, "request for a parallel sort does not say where its callbacks are");
+	get_ops = (PtParallelGetOps)
+		load_external_function(library, function, true, NULL);
+	ops = get_ops();
+	if (ops == NULL)
+		elog(ERROR, "function \"%s\" in \"%s\" returned no callbacks",
+			 function, library);
+	return ops;
+}
+
+/*
+ * Raise an error if the callback is missing or superfluous.  Without this
+ * check, calling a NULL would crash the process after the scan, perhaps after
+ * hours.
+ */
+static void
+check_callback(const Team *team, const char *name, bool given, bool required,
+			   bool forbidden)
+{
+	if (given ? forbidden : required)
+		elog(ERROR, "callback %s of \"%s\" in \"%s\" is %s",
+			 name, team->function, team->library,
+			 given ? "superfluous" : "missing");
+}
+
 /*
  * Find the callbacks.  The leader does that, too, not only the workers: so it
  * reports a wrong name before the launch, and a sort without workers uses the
@@ -145,19 +213,17 @@ parallel_shared_init(Team *team, int processes, int slices)
 static void
 find_callbacks(Sorter *self)
 {
-	Team	   *team = &self->team;
-	const PtParallelOps *ops = request_callbacks("parallel sort",
-												 team->library,
-												 team->function);
-	bool		has_table = self->parallel.table != NULL;
-	const CallbackRule rules[] = {
-		{"begin", ops->begin != NULL, true, false},
-		{"fill", ops->fill != NULL, !has_table, false},
-		{"put", ops->put != NULL, false, !has_table}
-	};
+	Team	   *team = &self->base.team;
+	const PtParallelOps *ops = load_callbacks(team->library, team->function);
+	bool		has_table = self->base.heap != NULL;
+	bool		has_index = self->base.index != NULL;
 
-	request_check_callbacks(team->library, team->function, rules,
-							lengthof(rules));
+	check_callback(team, "begin", ops->begin != NULL, true, false);
+	check_callback(team, "fill", ops->fill != NULL, !has_table, false);
+	check_callback(team, "put", ops->put != NULL, false,
+				   !has_table || has_index);
+	check_callback(team, "put_index", ops->put_index != NULL, has_index,
+				   !has_index);
 	self->ops = ops;
 	team->slices = ops->read_slices != NULL;
 }
@@ -165,34 +231,19 @@ find_callbacks(Sorter *self)
 static void
 parallel_open(Team *team)
 {
-	Sorter	   *self = (Sorter *) team;
-	PtParallel *parallel = &self->parallel;
-	const ParallelInfo *info = team->info;
-
-	if (OidIsValid(info->table_id))
-		parallel->table = table_open(info->table_id, AccessShareLock);
-	parallel->arg = team->arg;
-	parallel->arg_size = team->arg_size;
-	find_callbacks(self);
-}
-
-static void
-parallel_close(Team *team)
-{
-	Sorter	   *self = (Sorter *) team;
-
-	if (self->parallel.table != NULL)
-		table_close(self->parallel.table, AccessShareLock);
+	build_open(team);
+	find_callbacks((Sorter *) team);
 }
 
 static const TeamKind parallel_kind = {
 	.open = parallel_open,
-	.close = parallel_close,
+	.close = build_close,
 	.begin = parallel_begin,
 	.fill = parallel_fill,
 	.read = parallel_read,
 	.shared_size = parallel_shared_size,
-	.shared_init = parallel_shared_init
+	.shared_init = parallel_shared_init,
+	.enter_phase = build_enter_phase
 };
 
 
@@ -200,21 +251,45 @@ static const TeamKind parallel_kind = {
  * Leader
  */
 
+/* Raise an error if a number is out of range. */
+static void
+check_numbers(const PtParallelRequest *request)
+{
+	if (request->workers < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("parallel sort cannot have %d workers",
+						request->workers),
+				 errhint("Ask for 0 workers if this process is to work alone.")));
+	if (request->budget < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("budget of parallel sort must not be negative"),
+				 errdetail("It is " INT64_FORMAT ".", request->budget)));
+	if (request->arg_size > MAX_ARG_SIZE)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("argument of parallel sort cannot have %zu bytes",
+						request->arg_size),
+				 errdetail("It has at most %zu.", MAX_ARG_SIZE)));
+}
+
 /* Raise an error if the request is invalid. */
 static void
 check_request(const PtParallelRequest *request)
 {
 	Relation	table = request->table;
 
-	request_check("parallel sort", request->workers, request->budget,
-				  request->arg_size);
-	if (table != NULL && table->rd_tableam == NULL)
+	check_numbers(request);
+	if (table == NULL || request->index != NULL)
+		return;
+	if (table->rd_tableam == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("cannot scan relation \"%s\"",
 						RelationGetRelationName(table)),
 				 errdetail_relkind_not_supported(table->rd_rel->relkind)));
-	if (table != NULL && request->snapshot == NULL && !ActiveSnapshotSet())
+	if (request->snapshot == NULL && !ActiveSnapshotSet())
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("cannot scan table \"%s\" without a snapshot",
@@ -229,81 +304,83 @@ make_sorter(const PtParallelRequest *request)
 												  "ptsort parallel",
 												  ALLOCSET_DEFAULT_SIZES);
 	Sorter	   *self = MemoryContextAllocZero(context, sizeof(Sorter));
-	Team	   *team = &self->team;
-	PtParallel *parallel = &self->parallel;
+	Team	   *team = &self->base.team;
 
 	self->context = context;
-	if (request->table != NULL)
-		self->info.table_id = RelationGetRelid(request->table);
-
-	team->kind = &parallel_kind;
+	build_init(&self->base, &parallel_kind, request, &self->info,
+			   sizeof(self->info));
 	team->worker_main = "ptsort_parallel_main";
-	team->library = request->library;
-	team->function = request->ops_function;
-	team->arg = request->arg;
-	team->arg_size = request->arg_size;
-	team->info = &self->info;
-	team->info_size = sizeof(self->info);
-	team->budget = request->budget;
-	team->is_leader = true;
-	team->table = request->table;
-	team->snapshot = request->snapshot;
-	if (request->table != NULL && request->snapshot == NULL)
+	if (request->table != NULL && request->snapshot == NULL &&
+		request->index == NULL)
 		team->snapshot = GetActiveSnapshot();
-
-	parallel->table = request->table;
-	parallel->arg = request->arg;
-	parallel->arg_size = request->arg_size;
-	parallel->is_leader = true;
 	find_callbacks(self);
 	return self;
 }
 
-/* Returns the number of workers to request. */
-static int
-wanted_workers(const PtParallelRequest *request)
+/*
+ * To forbid parallel work, a hook sets rel_parallel_workers to 0, as Citus does
+ * for its columnar tables, whose access method cannot scan in parallel.  For
+ * the server this overrides the table's own option, so the option is not passed
+ * to the hook here.  The planner's data structures are those that
+ * plan_create_index_workers() makes.
+ */
+bool
+parallel_is_forbidden(Relation table)
 {
-	if (request->workers > 0 && request->table != NULL &&
-		request_parallel_forbidden(request->table))
-		return 0;
-	return request->workers;
-}
+	PlannerInfo *root;
+	RangeTblEntry *rte;
+	RelOptInfo *rel;
 
-/* Wait for the workers' end, check and add up what they did. */
-static void
-finish(Sorter *self)
-{
-	Team	   *team = &self->team;
+	if (get_relation_info_hook == NULL)
+		return false;
 
-	team_wait(team);
-	if (team->slices)
-		team_check_read(team, "read_slices");
-	team_finish(team);
+	rte = makeNode(RangeTblEntry);
+	rte->rtekind = RTE_RELATION;
+	rte->relid = RelationGetRelid(table);
+	rte->relkind = RELKIND_RELATION;
+	rte->rellockmode = AccessShareLock;
+	rte->inh = true;			/* do not look at the indexes */
+
+	root = makeNode(PlannerInfo);
+	root->parse = makeNode(Query);
+	root->parse->commandType = CMD_SELECT;
+	root->parse->rtable = list_make1(rte);
+	pt_add_permission_info(root->parse, rte);
+	root->glob = makeNode(PlannerGlobal);
+	root->query_level = 1;
+	root->planner_cxt = CurrentMemoryContext;
+	root->wt_param_id = -1;
+	setup_simple_rel_arrays(root);
+
+	rel = build_simple_rel(root, 1, NULL);
+	rel->rel_parallel_workers = -1;
+	get_relation_info_hook(root, rte->relid, rte->inh, rel);
+	return rel->rel_parallel_workers == 0;
 }
 
 /* parallel_run: see ptsort_parallel. */
 PtParallel *
 parallel_run(const PtParallelRequest *request)
 {
+	int			workers = request->workers;
 	Sorter	   *self;
 	Team	   *team;
 	MemoryContext caller;
 
 	check_request(request);
 	self = make_sorter(request);
-	team = &self->team;
+	team = &self->base.team;
 	caller = MemoryContextSwitchTo(self->context);
 
-	team_sort(team, wanted_workers(request));
-	self->parallel.stream = team->sort;
-	if (team->slices)
-	{
-		team_read(team);
-		self->parallel.stream = NULL;
-	}
-	finish(self);
+	if (workers > 0 && request->table != NULL &&
+		parallel_is_forbidden(request->table))
+		workers = 0;
+	build_run(&self->base, workers);
+	build_check(&self->base, "read_slices");
+	team_finish(team);
 	team_end_parallel(team);
 	(void) parallel_of(team);
+	self->parallel.stream = team->slices ? NULL : team->sort;
 
 	MemoryContextSwitchTo(caller);
 	return &self->parallel;
@@ -335,7 +412,7 @@ PtParallelResult *
 parallel_end(PtParallel *parallel)
 {
 	Sorter	   *self = SORTER_OF(parallel);
-	Team	   *team = &self->team;
+	Team	   *team = &self->base.team;
 	MemoryContext caller = MemoryContextSwitchTo(self->context);
 	PtParallelResult *result;
 
@@ -358,7 +435,7 @@ parallel_end(PtParallel *parallel)
 void
 ptsort_parallel_main(dsm_segment *segment, shm_toc *toc)
 {
-	Sorter		self = {.team.kind = &parallel_kind};
+	Sorter		self = {.base.team.kind = &parallel_kind};
 
-	team_serve(&self.team, segment, toc);
+	team_serve(&self.base.team, segment, toc);
 }

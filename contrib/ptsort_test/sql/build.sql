@@ -1,4 +1,4 @@
--- ptsort_build(): both ways to load, with and without workers.  The function
+-- Index builds by ptsort_parallel(): slices and a stream, with and without workers.  The function
 -- checks every call of a callback; here is what it cannot know.
 CREATE TABLE build (k int8, pad text);
 INSERT INTO build SELECT (i * 7919) % 20011, 'row ' || i
@@ -7,28 +7,28 @@ CREATE INDEX build_k ON build (k);
 SELECT count(*), sum(k) FROM build;
 LOAD 'ptsort';
 SET ptsort_test.slices = 12;
--- alone: one slice that has everything, or load
+-- alone: one slice that has everything, or a stream
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_slices');
-SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_load');
--- with workers: twelve slices, or load by the leader
+SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_stream');
+-- with workers: twelve slices, or a stream
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_slices', workers => 2);
-SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_load', workers => 2);
+SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_stream', workers => 2);
 -- the same through runs in files
 SET ptsort_test.spill_entries = 3000;
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_slices');
-SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_load');
+SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_stream');
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_slices', workers => 2);
-SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_load', workers => 2);
+SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_stream', workers => 2);
 RESET ptsort_test.spill_entries;
 -- without the leader's process as a participant of the sort
 SET ptsort_test.leader_participates = off;
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_slices', workers => 2);
-SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_load', workers => 2);
+SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_stream', workers => 2);
 RESET ptsort_test.leader_participates;
 -- workers are asked for but cannot be had
 SET max_parallel_workers = 0;
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_slices', workers => 2);
-SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_load', workers => 2);
+SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_stream', workers => 2);
 RESET max_parallel_workers;
 
 -- no tuples
@@ -36,23 +36,17 @@ CREATE TABLE build_nothing (k int8);
 CREATE INDEX build_nothing_k ON build_nothing (k);
 SELECT * FROM ptsort_test_build('build_nothing_k', 'ptsort_test_build_slices');
 SELECT * FROM ptsort_test_build('build_nothing_k', 'ptsort_test_build_slices', workers => 2);
-SELECT * FROM ptsort_test_build('build_nothing_k', 'ptsort_test_build_load', workers => 2);
+SELECT * FROM ptsort_test_build('build_nothing_k', 'ptsort_test_build_stream', workers => 2);
 
 -- callbacks that are missing or too many, and no callbacks
 \set VERBOSITY default
 \set SHOW_CONTEXT never
 \set named '\'build_k\', \'ptsort_test_build_named\''
 SELECT ptsort_test_build(:named, '{}');
-SELECT ptsort_test_build(:named, '{begin, load}');
-SELECT ptsort_test_build(:named, '{put, load}', workers => 2);
+SELECT ptsort_test_build(:named, '{begin}', workers => 2);
+SELECT ptsort_test_build(:named, '{put_index}', workers => 2);
 SELECT ptsort_test_build(:named, '{begin, put}');
-SELECT ptsort_test_build(:named, '{begin, put, shared_init, load_slices}');
-SELECT ptsort_test_build(:named, '{begin, put, shared_size, load_slices}', workers => 2);
-SELECT ptsort_test_build(:named, '{begin, put, shared_size, shared_init}');
-SELECT ptsort_test_build(:named, '{begin, put, finish}');
-SELECT ptsort_test_build(:named, '{put, shared_size, load_slices, finish}');
-SELECT ptsort_test_build(:named, '{begin, put, load, load_slices}');
-SELECT ptsort_test_build(:named, '{begin, put, load, shared_size, shared_init, load_slices, finish}', workers => 2);
+SELECT ptsort_test_build(:named, '{begin, put, put_index}');
 SELECT ptsort_test_build('build_k', 'ptsort_test_build_none');
 SELECT ptsort_test_build('build_k', '');
 -- slices that nobody takes

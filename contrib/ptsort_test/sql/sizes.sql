@@ -52,7 +52,7 @@ FROM (VALUES
 		('tuples FROM ptsort_test_server(''sizes_k'', %s)', 'budget_kb => *'),
 		('ptsort_test_array(''{3,1,2}''::int[], ''<(int,int)''::regoperator, %s)', 'budget_kb => *'),
 		('tuples FROM ptsort_test_reserve(%s)', 'n => *, budget_kb => 1024; n => 1000, budget_kb => *'),
-		('tuples FROM ptsort_test_build(''sizes_k'', ''ptsort_test_build_load'', %s)', 'workers => *; budget_kb => *'),
+		('tuples FROM ptsort_test_build(''sizes_k'', ''ptsort_test_build_stream'', %s)', 'workers => *; budget_kb => *'),
 		('tuples FROM ptsort_test_parallel(NULL, %s)', 'fill => *; fill => 1000, workers => *; fill => 1000, budget_kb => *; fill => 1000, reads => *; fill => 1, reads => *, slices => true'),
 		('ptsort_test_file(false, %s)', 'size => *, offsets => ''{0,100}''; size => 100, offsets => ''{0,*}''')
 	) c (call, arguments);

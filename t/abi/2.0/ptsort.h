@@ -17,8 +17,6 @@ extern "C"
 #define PTSORT_MAX_PROCESSES 1025
 typedef struct PtSort PtSort;
 typedef struct PtSortShared PtSortShared;
-struct PtBuildRequest;
-struct PtBuildResult;
 struct PtParallel;
 struct PtParallelRequest;
 struct PtParallelResult;
@@ -118,7 +116,6 @@ typedef struct PtSortApi
  void (*commit) (PtSort *sort, const uint64 *words);
  const void *(*get) (PtSort *sort, bool forward, Size *size);
  const uint64 *(*get_entries) (PtSort *sort, int *n);
- struct PtBuildResult *(*build) (const struct PtBuildRequest *request);
  struct PtParallel *(*parallel) (const struct PtParallelRequest *request);
  struct PtParallelResult *(*parallel_end) (struct PtParallel *parallel);
 } PtSortApi;

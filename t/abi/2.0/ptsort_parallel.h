@@ -5,10 +5,13 @@ extern "C"
 {
 #endif
 #include "ptsort.h"
+#include "nodes/execnodes.h"
 #include "utils/snapshot.h"
 typedef struct PtParallel
 {
  Relation table;
+ Relation index;
+ IndexInfo *index_info;
  const void *arg;
  Size arg_size;
  bool is_leader;
@@ -23,6 +26,9 @@ typedef struct PtParallelOps
  PtSort *(*begin) (PtParallel *parallel, const PtSortOptions *options);
  void (*put) (PtParallel *parallel, PtSort *sort,
       TupleTableSlot *slot);
+ void (*put_index) (PtParallel *parallel, PtSort *sort,
+         ItemPointer tid, Datum *values, bool *isnull,
+         bool alive);
  void (*fill) (PtParallel *parallel, PtSort *sort);
  void (*read_slices) (PtParallel *parallel, PtSort *sort);
  Size (*shared_size) (PtParallel *parallel, int processes,
@@ -38,6 +44,9 @@ typedef struct PtParallelRequest
  Size arg_size;
  Relation table;
  Snapshot snapshot;
+ Relation index;
+ IndexInfo *index_info;
+ bool progress;
  int64 budget;
  int workers;
 } PtParallelRequest;
