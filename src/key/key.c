@@ -41,16 +41,6 @@
 #include "text/text_rank.h"
 
 
-/* Fill in the properties of a single word from its SortSupport. */
-static void
-word_of_support(SortKeyWord *word, int column)
-{
-	word->nwords = 1;
-	word->column = column;
-	word->reverse = word->ssup.ssup_reverse;
-	word->null_word = word->ssup.ssup_nulls_first ? 0 : PG_UINT64_MAX;
-}
-
 /*
  * The order of a collation that is not bytewise, or NULL if its tables do not
  * prove it.
@@ -83,7 +73,10 @@ init_word(PtSortKey *key, const KeyColumn *column, int nwords)
 	else
 		key_column_support(column, true, &word->ssup);
 	word->make = key_column_maker(column, &word->ssup, &word->kind);
-	word_of_support(word, column->attno - 1);
+	word->nwords = 1;
+	word->column = column->attno - 1;
+	word->reverse = word->ssup.ssup_reverse;
+	word->null_word = word->ssup.ssup_nulls_first ? 0 : PG_UINT64_MAX;
 	if (ptsort_debug.key_class == KEY_CLASS_COMPARED ||
 		!key_column_is_text(column, &word->form, &bytewise))
 		return;

@@ -138,27 +138,19 @@ word_timetz(Datum value, SortSupport ssup)
 }
 
 /*
- * Sort support functions with comparators of their own.  A user's operator
- * class that uses one of them gets the same comparator, so the type does not
- * matter.
+ * Sort support functions with comparators of their own: a user's operator class
+ * that uses one of them gets the same comparator, so the type does not matter.
+ * And comparison functions, for operator classes without sort support, that
+ * key_pack.c does not know, because equal values may have different images.
  */
-static const KnownOrder known_sortsupport[] = {
+static const KnownOrder known_orders[] = {
 	{F_BTINT2SORTSUPPORT, word_int16},
 	{F_BTOIDSORTSUPPORT, word_oid},
 	{F_BTFLOAT4SORTSUPPORT, word_float4},
 	{F_BTFLOAT8SORTSUPPORT, word_float8},
-	{InvalidOid, NULL}
-};
-
-/*
- * Comparison functions, for operator classes without sort support.  key_pack.c
- * does not know these, because equal values may have different images.
- */
-static const KnownOrder known_comparison[] = {
 	{F_BTFLOAT4CMP, word_float4},
 	{F_BTFLOAT8CMP, word_float8},
 	{F_TIMETZ_CMP, word_timetz},
-	{InvalidOid, NULL}
 };
 
 /* KnownText: a type of strings and how its values are stored. */
@@ -179,12 +171,12 @@ static const KnownText known_text[] = {
 };
 
 static WordMaker
-find_known(const KnownOrder *known, Oid function)
+maker_of_function(Oid function)
 {
-	for (; OidIsValid(known->function); known++)
+	for (int i = 0; i < lengthof(known_orders); i++)
 	{
-		if (known->function == function)
-			return known->make;
+		if (known_orders[i].function == function)
+			return known_orders[i].make;
 	}
 	return NULL;
 }
@@ -208,7 +200,6 @@ word_bytes(Datum value, SortSupport ssup)
 	return word;
 }
 
-/* key_maker_decides: see key_column.h. */
 bool
 key_maker_decides(WordMaker make)
 {
@@ -317,7 +308,7 @@ key_column_maker(const KeyColumn *column, SortSupport ssup, FieldKind *kind)
 		form == TEXT_VARLENA)
 		return word_bytes;
 	if (make == NULL && OidIsValid(column->sortsupport))
-		make = find_known(known_sortsupport, column->sortsupport);
+		make = maker_of_function(column->sortsupport);
 	if (make == NULL && !OidIsValid(column->sortsupport))
 	{
 		int16		typlen;
@@ -325,7 +316,7 @@ key_column_maker(const KeyColumn *column, SortSupport ssup, FieldKind *kind)
 
 		get_typlenbyval(column->opcintype, &typlen, &typbyval);
 		*kind = key_pack_kind(column->comparison, typlen, typbyval);
-		make = find_known(known_comparison, column->comparison);
+		make = maker_of_function(column->comparison);
 	}
 	return make;
 }

@@ -100,17 +100,17 @@ ones(int n)
 
 /* The bits of a field to invert. */
 static uint64
-field_flip(const KeyField *field)
+kind_flip(FieldKind kind, bool reverse)
 {
+	int			bits = kind_bits(kind);
 	uint64		flip = 0;
 
 	/* a word made elsewhere already has the order of its column */
-	if (field->kind == FIELD_WORD)
+	if (kind == FIELD_WORD)
 		return 0;
-	if (field->kind == FIELD_INT16 || field->kind == FIELD_INT32 ||
-		field->kind == FIELD_INT64)
-		flip = UINT64CONST(1) << (field->bits - 1); /* the sign */
-	return field->reverse ? flip ^ ones(field->bits) : flip;
+	if (kind == FIELD_INT16 || kind == FIELD_INT32 || kind == FIELD_INT64)
+		flip = UINT64CONST(1) << (bits - 1);	/* the sign */
+	return reverse ? flip ^ ones(bits) : flip;
 }
 
 bool
@@ -125,8 +125,7 @@ key_pack_add(KeyPack *pack, FieldKind kind, int column, bool nulls_first,
 	field->column = column;
 	field->bits = kind_bits(kind);
 	field->nulls_first = nulls_first;
-	field->reverse = reverse;
-	field->flip = field_flip(field);
+	field->flip = kind_flip(kind, reverse);
 	field->at = pack->bits;
 	pack->bits += field->bits;
 	field->within = kind == FIELD_UUID_LOW ? sizeof(uint64) : 0;
@@ -199,12 +198,7 @@ field_get(FieldKind kind, Datum value, uint64 word)
 uint64
 key_pack_word(FieldKind kind, Datum value)
 {
-	KeyField	field = {
-		.kind = kind,
-		.bits = kind_bits(kind)
-	};
-
-	return field_get(kind, value, 0) ^ field_flip(&field);
+	return field_get(kind, value, 0) ^ kind_flip(kind, false);
 }
 
 /*

@@ -157,7 +157,6 @@ typedef struct KeyField
 	uint8		bits;			/* number of bits of the value */
 	uint8		column;			/* index into values, isnull */
 	bool		nulls_first;
-	bool		reverse;		/* descending */
 } KeyField;
 
 /* Maximum number of fields. */
