@@ -60,6 +60,13 @@ struct TextRanks
 /* the orders that this process looked for, in TopMemoryContext */
 static TextRanks *all_ranks = NULL;
 
+/* True if two comparisons have the same result. */
+static inline bool
+same_sign(int x, int y)
+{
+	return (x > 0) == (y > 0) && (x < 0) == (y < 0);
+}
+
 static inline int32
 next_element(const TextRanks *ranks, const unsigned char **string,
 			 const unsigned char *end)

@@ -51,13 +51,6 @@ text_string(TextForm form, Datum value, int *length)
 	return string;
 }
 
-/* same_sign returns true if two comparisons have the same result. */
-static inline bool
-same_sign(int x, int y)
-{
-	return (x > 0) == (y > 0) && (x < 0) == (y < 0);
-}
-
 /*
  * TextDistrust: collations whose tables a process no longer uses, because
  * their provider ordered two strings differently.  If there are more than

@@ -124,7 +124,7 @@ remember(TextSymbols *symbols, const char *start, const char *end,
 									 &begins);
 	}
 	if (wide)
-		symbols->wide[code_point % TEXT_WIDE] = code_point << 16 |
+		symbols->wide[code_point % KEPT_CHARACTERS] = code_point << 16 |
 			(proved && !begins ? pair : PAIR_VARIES);
 	else if (!alone || !proved)
 		return;

@@ -34,9 +34,7 @@
 
 #include "text/text_model.h"
 #include "text/text_rank.h"
-
-/* Cache entries for characters of two and three bytes; a power of two. */
-#define TEXT_WIDE		8192
+#include "text/text_table.h"
 
 /*
  * Bytes of each learned weight, further bytes while learning, and the maximum
@@ -60,8 +58,8 @@ typedef struct TextSymbols
 	uint16	   *pairs;			/* symbols of each weight, and of one above
 								 * them all: see text_symbol_next */
 	uint16		bytes[256];		/* symbols of one-byte characters */
-	uint32		wide[TEXT_WIDE];	/* cached characters of two or three
-									 * bytes: the code point, and the pair */
+	uint32		wide[KEPT_CHARACTERS];	/* cached characters of two or three
+										 * bytes: code point and pair */
 	uint64		continues[128][4];	/* for each ASCII character with an open
 									 * symbol, a bit for each byte that may
 									 * change it */
@@ -168,7 +166,7 @@ text_symbol_wide(const TextSymbols *symbols, const char *string,
 				 const char *end, int *length)
 {
 	uint32		code_point = text_symbol_code_point(string, end, length);
-	uint32		kept = symbols->wide[code_point % TEXT_WIDE];
+	uint32		kept = symbols->wide[code_point % KEPT_CHARACTERS];
 
 	return code_point != 0 && kept >> 16 == code_point ?
 		(int) (kept & 0xFFFF) : -1;

@@ -125,7 +125,7 @@ kept_place(const CollateTables *tables, const unsigned char *at,
 	*character = 0;
 	for (int i = 0; n > 1 && n <= end - at && i < n; i++)
 		*character = (*character << 8) | at[i];
-	return &tables->kept[(*character ^ (*character >> 2)) % KEPT_ELEMENTS];
+	return &tables->kept[(*character ^ (*character >> 2)) % KEPT_CHARACTERS];
 }
 
 /*
@@ -411,8 +411,8 @@ prove(CollateProof *proof, locale_t locale)
 		proof->settled[c] = proof->alone[c] &&
 			is_settled(tables, tables->table[c]);
 	}
-	tables->kept = MemoryContextAllocZero(TopMemoryContext,
-										  KEPT_ELEMENTS * sizeof(KeptElement));
+	tables->kept = MemoryContextAllocZero(TopMemoryContext, KEPT_CHARACTERS *
+										  sizeof(KeptElement));
 	proof->later = visit.later;
 	proof->forward = true;
 }

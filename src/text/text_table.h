@@ -24,8 +24,8 @@ enum
 	RULE_POSITION = 4
 };
 
-/* Number of cached elements, a power of two. */
-#define KEPT_ELEMENTS	8192
+/* Number of entries of each cache of characters, a power of two. */
+#define KEPT_CHARACTERS 8192
 
 /*
  * KeptElement: the element that a character begins with, wherever it occurs.

@@ -19,11 +19,8 @@
 #include "common/hashfn.h"
 #include "debug.h"
 #include "text/text_icu.h"
+#include "text/text_table.h"
 #include "utils/memutils.h"
-
-/* Number of cached characters and units; powers of two. */
-#define KEPT_CHARACTERS 8192
-#define KEPT_UNITS		(KEPT_CHARACTERS / 2)
 
 /* Maximum size of a cached unit: three Hangul letters, "ddzs". */
 #define MAX_UNIT_BYTES	14
@@ -42,7 +39,7 @@ struct UnitTable
 	IcuCollation *icu;
 	IcuCharacter ascii[128];
 	IcuCharacter characters[KEPT_CHARACTERS];
-	Unit		units[KEPT_UNITS];
+	Unit		units[KEPT_CHARACTERS / 2];
 
 	/* the current unit, whose ranks are being returned */
 	const Unit *unit;			/* NULL: not cached, ranks come from ICU */
@@ -197,7 +194,7 @@ find_unit(UnitTable *table, const char *string, int length)
 	if (length > MAX_UNIT_BYTES)
 		return NULL;
 	unit = &table->units[hash_bytes((const unsigned char *) string, length) %
-						 KEPT_UNITS];
+						 lengthof(table->units)];
 	if (unit->length == length && memcmp(unit->bytes, string, length) == 0)
 		return unit;
 	return read_unit(table, unit, string, length) ? unit : NULL;
