@@ -323,10 +323,16 @@ key_value_words(PtSortKey *key, Datum value, bool isnull, uint64 *words)
 	const SortKeyWord *word = &key->word;
 	uint64		reverse = word->reverse ? PG_UINT64_MAX : 0;
 
-	if (!isnull)
-		ascending_words(key, value, words);
+	if (isnull || (word->ranks && word->code == NULL))
+	{
+		/* text whose words are made when it has learned, or are not used */
+		words[0] = words[word->nwords - 1] =
+			isnull ? word->null_word : reverse;
+		return;
+	}
+	ascending_words(key, value, words);
 	for (int i = 0; i < word->nwords; i++)
-		words[i] = isnull ? word->null_word : words[i] ^ reverse;
+		words[i] ^= reverse;
 }
 
 void

@@ -223,6 +223,14 @@ tiesort_find_key(FewKeys *keys, SortOrder *order, const char *image)
 	int			high = keys->nkeys;
 	int			number;
 
+	for (number = 0; number < keys->nkeys; number++)
+	{
+		if (order_same_key(order, keys->images[number], image))
+		{
+			keys->counts[number]++;
+			return number;
+		}
+	}
 	while (low < high)
 	{
 		int			middle = (low + high) / 2;

@@ -133,6 +133,13 @@ order_words_decide(const SortOrder *order, const uint64 *words)
 	return order->words_decide && words[0] != order->words_unless;
 }
 
+/* True if a cheap test shows that two flat images have the same key columns. */
+static inline bool
+order_same_key(const SortOrder *order, const void *a, const void *b)
+{
+	return order->own->same_key && order->own->same_key(a, b, order->state);
+}
+
 /*
  * order_compare_keys orders two flat images whose words are equal: by their key
  * columns only if the variant has last words, else by the variant's comparison.
@@ -143,7 +150,7 @@ order_compare_keys(SortOrder *order, const void *a, const void *b)
 	Assert(!order->inline_image);
 	if (order_has_last_words(order))
 	{
-		if (order->own->same_key && order->own->same_key(a, b))
+		if (order_same_key(order, a, b))
 			return 0;
 		order->comparisons++;
 		return order->own->compare_keys(a, b, order->state);

@@ -50,10 +50,10 @@ typedef struct SortVariant
 	bool		(*string) (const void *tuple, KeyString *string, void *state);
 
 	/*
-	 * Of flat images, optional: true if a cheap test shows that two tuples
-	 * have the same key columns, byte by byte.
+	 * Of flat images, optional: true if a cheap test shows that the key
+	 * columns of two tuples are equal.
 	 */
-	bool		(*same_key) (const void *a, const void *b);
+	bool		(*same_key) (const void *a, const void *b, void *state);
 
 	/*
 	 * Of flat images, both or neither: compare_keys is the part of compare

@@ -205,7 +205,7 @@ index_string(const void *tuple, KeyString *string, void *arg)
 }
 
 static bool
-index_same_key(const void *a, const void *b)
+index_same_key(const void *a, const void *b, void *arg)
 {
 	const IndexTupleData *left = a;
 	const IndexTupleData *right = b;

@@ -160,6 +160,20 @@ tuple_compare(const void *a, const void *b, void *arg)
 	return result;
 }
 
+static bool
+tuple_same_key(const void *a, const void *b, void *arg)
+{
+	TupleState *state = (TupleState *) arg;
+	bool		left_null;
+	bool		right_null;
+	Datum		left = image_value(state, a, 0, &left_null);
+	Datum		right = image_value(state, b, 0, &right_null);
+
+	return !left_null && !right_null &&
+		is_same_value(state, 0, left, right) &&
+		(state->nkeys == 1 || tuple_compare(a, b, arg) == 0);
+}
+
 /* Compare the values of key columns with a tuple. */
 static int
 tuple_compare_values(const Datum *values, const bool *isnull,
@@ -208,6 +222,7 @@ static const SortVariant tuple_variant = {
 	},
 	.rekey = tuple_rekey,
 	.string = tuple_string,
+	.same_key = tuple_same_key,
 	.compare_values = tuple_compare_values,
 	/* padding follows the length, see keep_first */
 	.head_bytes = sizeof(((MinimalTuple) NULL)->t_len),
