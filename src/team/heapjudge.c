@@ -5,10 +5,9 @@
  *
  * The rules are those of the server's heapam_index_build_range_scan() and
  * heapam_relation_copy_for_cluster(), but the work is done once per page
- * instead of once per tuple, under one share lock.  After that the pin suffices
- * to read the tuples: no process removes or moves tuples of a pinned page, and
- * the callers do not read what other processes may still change (hint bits,
- * xmax, more line pointers).
+ * instead of once per tuple, under one share lock.  The callers then read a copy
+ * of the page, so that they hold no pin while the sort writes a run, for which
+ * VACUUM and pruning would have to wait.
  *
  * The server's scan decides about blocks and their order, the ring of buffers
  * and, with an MVCC snapshot, which tuples are visible.
@@ -231,7 +230,10 @@ judge_page(HeapJudge *judge)
 	else
 		judged = judge_all(judge);
 	judged = judged && find_roots(judge);
-	LockBuffer(judge->scan->rs_cbuf, BUFFER_LOCK_UNLOCK);
+	memcpy(judge->copy.data, judge->page, BLCKSZ);
+	judge->page = judge->copy.data;
+	UnlockReleaseBuffer(judge->scan->rs_cbuf);
+	judge->scan->rs_cbuf = InvalidBuffer;
 
 	if (mvcc && !judged)
 		ereport(ERROR,

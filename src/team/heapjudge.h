@@ -52,9 +52,10 @@ typedef struct HeapJudge
 
 	HeapScanDesc scan;			/* server's scan: blocks, strategy, snapshot */
 
-	/* the page, in a buffer that the scan has pinned */
+	/* the page: in its buffer while it is judged, then a copy */
 	BlockNumber block;
 	Page		page;
+	PGAlignedBlock copy;
 	int			nitems;			/* tuples to use */
 	int			nlive;			/* tuples that count as live */
 	int			nseen;			/* all tuples or, with MVCC, visible ones */

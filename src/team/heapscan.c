@@ -343,8 +343,6 @@ emit_to(const HeapJudge *judge, HeapEmitter *emitter)
 		HeapTupleHeader tuple = heapjudge_header(judge, offset);
 		ItemPointerData tid;
 
-		/* the next page usually follows this one in memory */
-		pt_prefetch((char *) tuple + BLCKSZ);
 		if (emitter->estate == NULL)
 			take_columns(&emitter->plan, tuple, values, isnull);
 		else if (!evaluate(judge, emitter, offset, &stored, values, isnull))
@@ -461,7 +459,7 @@ begin_evaluation(HeapEmitter *emitter, Relation heap)
 {
 	emitter->estate = CreateExecutorState();
 	emitter->econtext = GetPerTupleExprContext(emitter->estate);
-	/* a slot without a buffer, because the scan has pinned the page */
+	/* a slot without a buffer, because the page is a copy */
 	emitter->slot = MakeSingleTupleTableSlot(RelationGetDescr(heap),
 											 &TTSOpsHeapTuple);
 	emitter->econtext->ecxt_scantuple = emitter->slot;
