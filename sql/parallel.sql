@@ -97,6 +97,18 @@ $$BEGIN
 END$$;
 SELECT same('parallel_shares', '(together(a, 3))', '', 3);
 SELECT count(*) FILTER (WHERE tuples > 0) > 1 AS shared FROM ptsort_last_build() WHERE participant IS NOT NULL;
+-- text of so few rows that no participant learns from its own, and some have none:
+-- each build ends
+SELECT same('parallel_shares', '(together(a, 300) COLLATE "en_US.utf8")', '', 3);
+SET statement_timeout = '60s';
+DO $$BEGIN
+	FOR i IN 1 .. 20 LOOP
+		EXECUTE format('CREATE INDEX parallel_shares_i ON parallel_shares ((a::text) COLLATE "en_US.utf8") WITH (parallel_workers = %s)', 1 + i % 3);
+		PERFORM bt_index_parent_check('parallel_shares_i', true, true);
+		DROP INDEX parallel_shares_i;
+	END LOOP;
+END$$;
+RESET statement_timeout;
 INSERT INTO parallel_shares VALUES (300, '');
 -- (later servers say public.key)
 SELECT replace(attempt('CREATE UNIQUE INDEX attempted ON parallel_shares (key(a, 1000)) WHERE a % 50 = 0'), 'public.', '');

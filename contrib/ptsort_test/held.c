@@ -8,10 +8,11 @@
  *		ptsort_test: N bytes at "point"
  *
  * whenever the memory of its sorts is larger at a point than it ever was since
- * the setting was made.  That is what the memory contexts of ptsort have taken
- * from the C library, whoever allocated it there, so it can be held against
- * what the sort says of itself (PtSortStats.peak_memory).  The contexts of the
- * load, which has no part in a sort's budget, do not count.
+ * the setting was made, and when it first comes to a point.  That is what the
+ * memory contexts of ptsort have taken from the C library, whoever allocated it
+ * there, so it can be held against what the sort says of itself
+ * (PtSortStats.peak_memory).  The contexts of the load, which has no part in a
+ * sort's budget, do not count.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,6 +27,11 @@
 
 static bool log_memory = false;
 static Size most = 0;			/* that has been logged */
+
+/* The points that were logged, by the address of their names. */
+#define MAX_POINTS	100
+static const char *points[MAX_POINTS];
+static int	npoints = 0;
 
 /*
  * Bytes of the sorts' contexts at or below this one.  With detail, they are
@@ -54,7 +60,21 @@ sort_memory(MemoryContext context, StringInfo detail)
 static void
 assign_log_memory(bool newval, void *extra)
 {
-	most = 0;
+	most = npoints = 0;
+}
+
+/* Is this the first time at a point? */
+static bool
+is_new(const char *point)
+{
+	for (int i = 0; i < npoints; i++)
+	{
+		if (points[i] == point)
+			return false;
+	}
+	if (npoints < MAX_POINTS)
+		points[npoints++] = point;
+	return true;
 }
 
 /* test_memory_init defines the setting. */
@@ -77,9 +97,9 @@ test_memory_look(const char *point)
 	if (!log_memory)
 		return;
 	now = sort_memory(TopMemoryContext, NULL);
-	if (now <= most)
+	if (!is_new(point) && now <= most)
 		return;
-	most = now;
+	most = Max(most, now);
 	initStringInfo(&detail);
 	(void) sort_memory(TopMemoryContext, &detail);
 	ereport(LOG,

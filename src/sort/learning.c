@@ -237,7 +237,7 @@ share_sample(PtSort *sort)
 	bool		enough = !sort->all_put ||
 		sort->memsort->count >= Max(size, LEAST_SAMPLE);
 	StringInfoData sample;
-	bool		learns;
+	bool		learns = false;
 
 	initStringInfo(&sample);
 	if (shared_claim_learning(shared, enough))
@@ -247,7 +247,7 @@ share_sample(PtSort *sort)
 			text_code_export(sort->key->word.code, &sample);
 		shared_publish_learned(shared, &sample);
 	}
-	else
+	else if (sort->memsort->count > 0)
 	{
 		shared_read_learned(shared, &sample);
 		learns = sample.len > 0;
