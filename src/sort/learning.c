@@ -9,9 +9,9 @@
  * the table is in some order, they differ from the rest.
  *
  * In a parallel sort the first participant with enough tuples learns for all
- * participants, because words of different codes cannot be compared.  One that
- * began late may have few tuples or none, and waits for another.  A participant
- * does not know how many tuples the others have, so it estimates.
+ * participants, because words of different codes cannot be compared.  A
+ * participant does not know how many tuples the others have, so it estimates.
+ * (It cannot wait for one with more: one process may be several participants.)
  *
  *-------------------------------------------------------------------------
  */
@@ -233,22 +233,21 @@ static bool
 share_sample(PtSort *sort)
 {
 	PtSortShared *shared = sort->options.shared;
-	int64		size = decide(sort);
-	bool		enough = !sort->all_put ||
-		sort->memsort->count >= Max(size, LEAST_SAMPLE);
 	StringInfoData sample;
-	bool		learns = false;
+	bool		learns;
 
 	initStringInfo(&sample);
-	if (shared_claim_learning(shared, enough))
+	if (shared_claim_learning(shared))
 	{
-		learns = show_sample(sort, size);
+		learns = show_sample(sort, decide(sort));
 		if (learns)
 			text_code_export(sort->key->word.code, &sample);
 		shared_publish_learned(shared, &sample);
 	}
-	else if (sort->memsort->count > 0)
+	else
 	{
+		/* prepare the tables while the other participant makes the sample */
+		(void) decide(sort);
 		shared_read_learned(shared, &sample);
 		learns = sample.len > 0;
 		if (learns)

@@ -40,7 +40,6 @@ typedef struct SharedState
 	int			joined;			/* participants that began their sort */
 	int			done;			/* participants that announced their runs */
 	bool		collected;		/* the leader has the runs of all */
-	int			with_few;		/* participants with too few tuples to learn */
 	bool		learning;		/* a participant learns for all of them */
 	bool		published;		/* it has learned, or does not learn */
 	int			learned;		/* bytes of what it learned; 0: nothing */
@@ -389,17 +388,13 @@ shared_join(PtSortShared *shared, int participant)
 #define LEARNED_FILE	"ptsort.learned"
 
 bool
-shared_claim_learning(PtSortShared *shared, bool enough)
+shared_claim_learning(PtSortShared *shared)
 {
-	SharedState *state = &shared->state;
 	bool		claimed;
 
 	SpinLockAcquire(&shared->mutex);
-	if (!enough)
-		state->with_few++;
-	claimed = !state->learning &&
-		(enough || state->with_few == state->joined);
-	state->learning |= claimed;
+	claimed = !shared->state.learning;
+	shared->state.learning = true;
 	SpinLockRelease(&shared->mutex);
 	return claimed;
 }

@@ -397,8 +397,6 @@ sort_end_runs(PtSort *sort)
 {
 	if (sort->memsort->count > 0)
 		spill(sort);
-	else
-		learning_end(sort);		/* others may wait for this one */
 	close_run(sort);
 	sort_note_memory(sort);
 	memsort_free(sort->memsort);
