@@ -131,8 +131,9 @@ slice_row(int processes)
 Size
 shared_estimate(int processes)
 {
-	Size		slices = mul_size(mul_size(shared_slices(processes) + 1,
-										   slice_row(processes)),
+	/* first, because it checks the number of processes */
+	int			nslices = shared_slices(processes);
+	Size		slices = mul_size(mul_size(nslices + 1, slice_row(processes)),
 								  sizeof(int64));
 
 	return add_size(add_size(slots_size(processes), runs_size(processes)),
