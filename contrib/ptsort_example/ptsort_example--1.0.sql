@@ -4,8 +4,8 @@
 CREATE FUNCTION sorted_median(pg_catalog.int8[]) RETURNS pg_catalog.int8
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 
--- The median of a column of bigints (the upper one of two), nulls ignored.  Any
--- table is read, so not everybody may call this.
+-- The median of a column of bigints (the upper one of two), nulls ignored.  It reads
+-- any table, so PUBLIC may not call it.
 CREATE FUNCTION table_median(tablename pg_catalog.regclass, columnname pg_catalog.name, workers pg_catalog.int4 DEFAULT 2)
 RETURNS pg_catalog.int8
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT;

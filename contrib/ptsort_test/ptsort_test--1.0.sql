@@ -298,8 +298,7 @@ LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 -- fill:         how many numbers, (i * 7919) % 20011 for i from 0
 -- hold_back:    every tenth value of the table is put by fill
 -- slices:       all processes read; else this one, from a stream
--- context:      own: one of ours, whose workers do more than sort; main: one of
---               ours with ptsort's main function; nested: within parallel mode
+-- nested:       call it within parallel mode
 -- fail:         a callback, and whether in the leader or in a worker
 -- reads:        tuples that are read of a stream; of slices, how many there are
 -- ops:          a function that returns the callbacks
