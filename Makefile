@@ -112,7 +112,7 @@ DATA = $(wildcard ptsort--*.sql)
 # In layer order, bottom to top: a file includes only headers of files before it.
 # src/ itself holds what lies beneath all folders.
 LAYERS = \
-	util stamp debug \
+	util stamp segment debug \
 	$(addprefix text/, \
 		text_table text_pass text_icu text_unit text_rank text_model text_symbol text_code) \
 	$(addprefix key/, \

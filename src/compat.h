@@ -242,6 +242,23 @@ pt_smgrregistersync(Relation rel, BlockNumber nblocks)
 #define PT_SMGR_WRITES_VECTORS
 #endif
 
+/* pt_relation_path stores the path of the first segment, in MAXPGPATH bytes. */
+static inline void
+pt_relation_path(Relation rel, char *path)
+{
+#if PG_VERSION_NUM >= 180000
+	strlcpy(path,
+			relpathbackend(rel->rd_locator, rel->rd_backend,
+						   MAIN_FORKNUM).str, MAXPGPATH);
+#else
+	char	   *name = relpathbackend(rel->rd_locator, rel->rd_backend,
+									  MAIN_FORKNUM);
+
+	strlcpy(path, name, MAXPGPATH);
+	pfree(name);
+#endif
+}
+
 /* 17 added a stream of pinned buffers to heap scans, which reads ahead. */
 #if PG_VERSION_NUM >= 170000
 #define PT_HEAP_SCAN_HAS_STREAM 1

@@ -30,7 +30,6 @@
 #include "debug.h"
 #include "pgstat.h"
 #include "port/pg_iovec.h"
-#include "storage/fd.h"
 #include "storage/indexfsm.h"
 #include "storage/lmgr.h"
 #include "storage/proc.h"
@@ -74,7 +73,6 @@ btwrite_begin(BtWriter *writer, BtFileShared *shared, Relation index)
 	writer->shared = shared;
 	writer->cxt = CurrentMemoryContext;
 	writer->alone = (shared->nparticipants == 1);
-	writer->fd = -1;
 	if (shared->use_wal != RelationNeedsWAL(index))
 		elog(ERROR, "leader and worker disagree on WAL logging of index \"%s\"",
 			 RelationGetRelationName(index));
@@ -201,19 +199,31 @@ btwrite_page(BtWriter *writer, Page page, BlockNumber blkno)
 		btwrite_flush(writer);
 }
 
+/* Close the open segment, if there is one: see segment_close. */
+static void
+close_segment(BtWriter *writer)
+{
+	if (!segment_close(&writer->segment))
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not close file \"%s\": %m",
+						writer->segment.path)));
+}
+
+int64
+btwrite_end(BtWriter *writer)
+{
+	close_segment(writer);
+	return writer->pages_written;
+}
+
 /*
  * Write pages to neighbouring blocks of one segment by one system call.  Before
  * 17 the server's storage manager writes one block at a time.  That is much
  * slower, since each call takes the file's lock, and several participants write
- * into one file.  So before 17 we open the segments ourselves, one at a time,
- * as transient files: the server closes them after an error.
+ * into one file.  So before 17 we open the segments ourselves, one at a time.
  */
 #ifdef PT_SMGR_WRITES_VECTORS
-static void
-close_segment(BtWriter *writer)
-{
-}
-
 static void
 write_in_segment(BtWriter *writer, const Page *pages, BlockNumber blkno, int n)
 {
@@ -223,53 +233,20 @@ write_in_segment(BtWriter *writer, const Page *pages, BlockNumber blkno, int n)
 #else
 StaticAssertDecl(BTWRITE_BATCH <= PG_IOV_MAX, "too many pages for one call");
 
-/* The name of the segment: _mdfd_segpath() in md.c. */
-static char *
-segment_path(const BtWriter *writer)
-{
-	char	   *path = relpathbackend(writer->index->rd_locator,
-									  writer->index->rd_backend, MAIN_FORKNUM);
-
-	return writer->segment == 0 ? path :
-		psprintf("%s.%u", path, writer->segment);
-}
-
-static void
-close_segment(BtWriter *writer)
-{
-	int			fd = writer->fd;
-
-	writer->fd = -1;
-	if (fd >= 0 && CloseTransientFile(fd) != 0)
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not close file \"%s\": %m",
-						segment_path(writer))));
-}
-
-static void
-open_segment(BtWriter *writer, BlockNumber segment)
-{
-	if (writer->fd >= 0 && writer->segment == segment)
-		return;
-	close_segment(writer);
-	writer->segment = segment;
-	writer->fd = OpenTransientFile(segment_path(writer), O_RDWR | PG_BINARY);
-	if (writer->fd < 0)
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not open file \"%s\": %m",
-						segment_path(writer))));
-}
-
 static void
 write_in_segment(BtWriter *writer, const Page *pages, BlockNumber blkno, int n)
 {
+	OpenSegment *segment = &writer->segment;
 	off_t		offset = (off_t) (blkno % RELSEG_SIZE) * BLCKSZ;
 	struct iovec parts[BTWRITE_BATCH];
 	ssize_t		written;
 
-	open_segment(writer, blkno / RELSEG_SIZE);
+	if (segment->is_open && segment->number != blkno / RELSEG_SIZE)
+		close_segment(writer);
+	if (!segment_open(segment, writer->index, blkno, O_RDWR))
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not open file \"%s\": %m", segment->path)));
 	for (int i = 0; i < n; i++)
 	{
 		parts[i].iov_base = pages[i];
@@ -277,7 +254,7 @@ write_in_segment(BtWriter *writer, const Page *pages, BlockNumber blkno, int n)
 	}
 	errno = 0;
 	pgstat_report_wait_start(WAIT_EVENT_DATA_FILE_WRITE);
-	written = pg_pwritev_with_retry(writer->fd, parts, n, offset);
+	written = pg_pwritev_with_retry(segment->fd, parts, n, offset);
 	pgstat_report_wait_end();
 	if (written != (ssize_t) n * BLCKSZ)
 	{
@@ -289,18 +266,11 @@ write_in_segment(BtWriter *writer, const Page *pages, BlockNumber blkno, int n)
 		ereport(ERROR,
 				(errcode_for_file_access(),
 				 errmsg("could not write blocks %u..%u in file \"%s\": %m",
-						blkno, blkno + n - 1, segment_path(writer)),
+						blkno, blkno + n - 1, segment->path),
 				 no_room ? errhint("Check free disk space.") : 0));
 	}
 }
 #endif
-
-int64
-btwrite_end(BtWriter *writer)
-{
-	close_segment(writer);
-	return writer->pages_written;
-}
 
 /*
  * Write neighbouring pages.  If we are alone the file may have to grow.  Then

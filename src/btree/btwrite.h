@@ -37,6 +37,7 @@
 
 #include "access/xlogdefs.h"
 #include "port/atomics.h"
+#include "segment.h"
 #include "storage/block.h"
 #include "storage/bufpage.h"
 #include "utils/rel.h"
@@ -85,8 +86,7 @@ typedef struct BtWriter
 	BlockNumber blknos[BTWRITE_BATCH];
 	Page		free;			/* free page buffers, each of which begins
 								 * with the address of the next one */
-	int			fd;				/* open segment of the file, or -1; before 17 */
-	BlockNumber segment;		/* its number */
+	OpenSegment segment;		/* of the file, if any is open; before 17 */
 	int64		pages_written;
 } BtWriter;
 

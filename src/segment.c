@@ -1,0 +1,49 @@
+/*-------------------------------------------------------------------------
+ *
+ * segment.c
+ *	  The file of a relation's segment: segment.h.  It is a transient file, so
+ *	  that the server closes it after an error.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "segment.h"
+#include "storage/fd.h"
+
+/* The name of a segment: _mdfd_segpath() in md.c. */
+static void
+set_path(OpenSegment *segment, Relation rel)
+{
+	Size		length;
+
+	pt_relation_path(rel, segment->path);
+	length = strlen(segment->path);
+	if (segment->number > 0)
+		snprintf(segment->path + length, MAXPGPATH - length, ".%u",
+				 segment->number);
+}
+
+bool
+segment_open(OpenSegment *segment, Relation rel, BlockNumber block, int flags)
+{
+	BlockNumber number = block / RELSEG_SIZE;
+
+	if (segment->is_open && segment->number == number)
+		return true;
+	(void) segment_close(segment);
+	segment->number = number;
+	set_path(segment, rel);
+	segment->fd = OpenTransientFile(segment->path, flags | PG_BINARY);
+	segment->is_open = segment->fd >= 0;
+	return segment->is_open;
+}
+
+bool
+segment_close(OpenSegment *segment)
+{
+	bool		was_open = segment->is_open;
+
+	segment->is_open = false;
+	return !was_open || CloseTransientFile(segment->fd) == 0;
+}
