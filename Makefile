@@ -128,7 +128,7 @@ LAYERS = \
 	$(addprefix variant/, \
 		variants variant_form variant_index variant_heap variant_datum variant_tuple) \
 	$(addprefix team/, \
-		heapjudge heapscan team build parallel) \
+		heapread heapjudge heapscan team build parallel) \
 	$(addprefix btree/, \
 		btpage btwrite btload btreport btbuild siblings) \
 	$(addprefix copy/, \

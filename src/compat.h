@@ -25,6 +25,7 @@
 #include "executor/instrument.h"
 #include "parser/parse_relation.h"
 #include "pgstat.h"
+#include "storage/buf_internals.h"
 #include "storage/buffile.h"
 #include "storage/bufpage.h"
 #if PG_VERSION_NUM >= 170000
@@ -259,11 +260,57 @@ pt_relation_path(Relation rel, char *path)
 #endif
 }
 
-/* 17 added a stream of pinned buffers to heap scans, which reads ahead. */
+/* ----------
+ * Reading tables (heapread, heapscan)
+ * ----------
+ */
+
+/*
+ * 17 added a stream to heap scans that reads ahead; it returns pinned buffers.
+ * It continues after the block pt_heap_scan_position().
+ */
 #if PG_VERSION_NUM >= 170000
 #define PT_HEAP_SCAN_HAS_STREAM 1
+#define pt_heap_scan_position(scan) ((scan)->rs_prefetch_block)
 #else
 #define PT_HEAP_SCAN_HAS_STREAM 0
+#define pt_heap_scan_position(scan) ((scan)->rs_cblock)
+#endif
+
+/* pt_page_is_verified: true if a page is valid; reports and counts nothing. */
+static inline bool
+pt_page_is_verified(char *page, BlockNumber block)
+{
+#if PG_VERSION_NUM >= 180000
+	bool		checksum_failed;
+
+	return PageIsVerified((PageData *) page, block, 0, &checksum_failed);
+#else
+	return PageIsVerifiedExtended(page, block, 0);
+#endif
+}
+
+/* Count n blocks of a table as read, as ReadBuffer() does with a ring. */
+static inline void
+pt_count_blocks_read(Relation rel, int n)
+{
+	for (int i = 0; i < n; i++)
+		pgstat_count_buffer_read(rel);
+	pgBufferUsage.shared_blks_read += n;
+#if PG_VERSION_NUM >= 180000
+	pgstat_count_io_op(IOOBJECT_RELATION, IOCONTEXT_BULKREAD, IOOP_READ, n,
+					   (uint64) n * BLCKSZ);
+#elif PG_VERSION_NUM >= 160000
+	pgstat_count_io_op_n(IOOBJECT_RELATION, IOCONTEXT_BULKREAD, IOOP_READ, n);
+#endif
+}
+
+/* old_snapshot_threshold was removed in 17 */
+#if PG_VERSION_NUM < 170000
+#define pt_test_for_old_snapshot(snapshot, rel, page) \
+	TestForOldSnapshot(snapshot, rel, page)
+#else
+#define pt_test_for_old_snapshot(snapshot, rel, page) ((void) 0)
 #endif
 
 /*

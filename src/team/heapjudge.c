@@ -5,86 +5,25 @@
  *
  * The rules are those of the server's heapam_index_build_range_scan() and
  * heapam_relation_copy_for_cluster(), but the work is done once per page
- * instead of once per tuple, under one share lock.  The callers then read a
- * copy of the page, so that they hold no pin while the sort writes a run, for
- * which VACUUM and pruning would have to wait.
+ * instead of once per tuple, under one share lock.  After that the pin suffices
+ * to read the tuples: no process removes or moves tuples of a pinned page, and
+ * the callers do not read what other processes may still change (hint bits,
+ * xmax, more line pointers).
  *
- * The server's scan decides about blocks and their order, the ring of buffers
- * and, with an MVCC snapshot, which tuples are visible.
+ * heapread.c may provide a page that is in no buffer as a copy, which needs no
+ * lock.  If the hint bits do not prove that all tuples of the copy are live,
+ * the page is read into a buffer and judged there.
  *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
-#include "access/syncscan.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
 #include "team/heapjudge.h"
 #include "util.h"
 #include "utils/snapmgr.h"
-
-#if PT_HEAP_SCAN_HAS_STREAM
-
-/* Pin the next page; returns false after the last one. */
-static bool
-next_page(HeapScanDesc scan)
-{
-	if (BufferIsValid(scan->rs_cbuf))
-		ReleaseBuffer(scan->rs_cbuf);
-	scan->rs_cbuf = read_stream_next_buffer(scan->rs_read_stream, NULL);
-	if (!BufferIsValid(scan->rs_cbuf))
-		return false;
-	scan->rs_cblock = BufferGetBlockNumber(scan->rs_cbuf);
-	if (scan->rs_base.rs_flags & SO_ALLOW_PAGEMODE)
-		heap_prepare_pagescan(&scan->rs_base);
-	return true;
-}
-
-#else
-
-/* Returns the next block, InvalidBlockNumber after the last one. */
-static BlockNumber
-next_block(HeapScanDesc scan)
-{
-	Relation	heap = scan->rs_base.rs_rd;
-	ParallelBlockTableScanDesc blocks =
-		(ParallelBlockTableScanDesc) scan->rs_base.rs_parallel;
-	bool		first = !scan->rs_inited;
-	BlockNumber block;
-
-	scan->rs_inited = true;
-	if (blocks != NULL)
-	{
-		ParallelBlockTableScanWorker worker = scan->rs_parallelworkerdata;
-
-		if (first)
-			table_block_parallelscan_startblock_init(heap, worker, blocks);
-		return table_block_parallelscan_nextpage(heap, worker, blocks);
-	}
-
-	if (scan->rs_nblocks == 0)
-		return InvalidBlockNumber;
-	if (first)
-		return scan->rs_startblock;
-	block = (scan->rs_cblock + 1) % scan->rs_nblocks;
-	if (scan->rs_base.rs_flags & SO_ALLOW_SYNC)
-		ss_report_location(heap, block);
-	return block == scan->rs_startblock ? InvalidBlockNumber : block;
-}
-
-static bool
-next_page(HeapScanDesc scan)
-{
-	BlockNumber block = next_block(scan);
-
-	if (block == InvalidBlockNumber)
-		return false;
-	heapgetpage(&scan->rs_base, block);
-	return true;
-}
-
-#endif
 
 /*
  * Prefetch the headers and the values of all tuples.  A table in shared buffers
@@ -97,12 +36,12 @@ next_page(HeapScanDesc scan)
 static inline OffsetNumber
 prefetch_tuples(const HeapJudge *judge)
 {
-	OffsetNumber last = PageGetMaxOffsetNumber(judge->page);
+	OffsetNumber last = PageGetMaxOffsetNumber(judge->here.page);
 
 	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++)
 	{
-		char	   *tuple = judge->page +
-			ItemIdGetOffset(PageGetItemId(judge->page, offset));
+		char	   *tuple = judge->here.page +
+			ItemIdGetOffset(PageGetItemId(judge->here.page, offset));
 
 		pt_prefetch(tuple);
 		pt_prefetch(tuple + judge->reach);
@@ -132,7 +71,7 @@ says_live(HeapTupleHeader tuple)
 	return (tuple->t_infomask & both) == both;
 }
 
-/* Judge a tuple whose hint bits do not suffice. */
+/* Judge a tuple whose hint bits do not suffice.  The page is in a buffer. */
 static HeapVerdict
 judge_by_horizon(const HeapJudge *judge, OffsetNumber offset)
 {
@@ -141,13 +80,13 @@ judge_by_horizon(const HeapJudge *judge, OffsetNumber offset)
 
 	heapjudge_tuple(judge, offset, &tuple);
 	status = HeapTupleSatisfiesVacuum(&tuple, judge->oldest_xmin,
-									  judge->scan->rs_cbuf);
+									  judge->here.buffer);
 	return judge->decide(status, &tuple, judge->arg);
 }
 
 /*
  * Judge all tuples with SnapshotAny.  Returns false if the server must do the
- * page.
+ * page, or if it is a copy and the hint bits of a tuple do not suffice.
  */
 static bool
 judge_all(HeapJudge *judge)
@@ -159,12 +98,16 @@ judge_all(HeapJudge *judge)
 		HeapTupleHeader tuple;
 		HeapVerdict verdict;
 
-		if (!ItemIdIsNormal(PageGetItemId(judge->page, offset)))
+		if (!ItemIdIsNormal(PageGetItemId(judge->here.page, offset)))
 			continue;
 		judge->nseen++;
 		tuple = heapjudge_header(judge, offset);
-		verdict = says_live(tuple) ? HEAP_TAKE_LIVE :
-			judge_by_horizon(judge, offset);
+		if (says_live(tuple))
+			verdict = HEAP_TAKE_LIVE;
+		else if (BufferIsValid(judge->here.buffer))
+			verdict = judge_by_horizon(judge, offset);
+		else
+			return false;
 
 		if (verdict == HEAP_TAKE_LIVE || verdict == HEAP_TAKE_DELETED)
 			add_item(judge, offset, tuple, verdict == HEAP_TAKE_LIVE);
@@ -176,17 +119,45 @@ judge_all(HeapJudge *judge)
 	return true;
 }
 
-/* Take the tuples that the server's scan found visible. */
-static void
-take_visible(HeapJudge *judge)
+/*
+ * Find the tuples that an MVCC snapshot sees.  Returns false if the page is a
+ * copy and the hint bits of a tuple do not suffice.
+ */
+static bool
+judge_visible(HeapJudge *judge, Snapshot snapshot)
 {
-	for (int i = 0; i < judge->scan->rs_ntuples; i++)
-	{
-		OffsetNumber offset = judge->scan->rs_vistuples[i];
+	OffsetNumber last = prefetch_tuples(judge);
+	bool		all_visible = PageIsAllVisible(judge->here.page) &&
+		!snapshot->takenDuringRecovery;
 
-		add_item(judge, offset, heapjudge_header(judge, offset), true);
+	pt_test_for_old_snapshot(snapshot, judge->heap, judge->here.page);
+	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++)
+	{
+		HeapTupleHeader header;
+		HeapTupleData tuple;
+
+		if (!ItemIdIsNormal(PageGetItemId(judge->here.page, offset)))
+			continue;
+		header = heapjudge_header(judge, offset);
+
+		/* as the visibility function decides, without the call */
+		if (!all_visible &&
+			!(says_live(header) &&
+			  (HeapTupleHeaderXminFrozen(header) ||
+			   TransactionIdPrecedes(HeapTupleHeaderGetRawXmin(header),
+									 snapshot->xmin))))
+		{
+			if (!BufferIsValid(judge->here.buffer))
+				return false;
+			heapjudge_tuple(judge, offset, &tuple);
+			if (!HeapTupleSatisfiesVisibility(&tuple, snapshot,
+											  judge->here.buffer))
+				continue;
+		}
+		add_item(judge, offset, header, true);
 	}
 	judge->nseen = judge->nitems;
+	return true;
 }
 
 /* True if every heap-only tuple to use has a known root. */
@@ -204,42 +175,49 @@ roots_are_known(const HeapJudge *judge)
 	return true;
 }
 
-/* Find the roots of the tuples to use.  Returns false if one has none. */
+/*
+ * Judge the page.  Returns false if the server must do it, or if a copy does
+ * not suffice.
+ */
 static bool
-find_roots(HeapJudge *judge)
+judge_tuples(HeapJudge *judge)
 {
-	if (!judge->heap_only || !judge->find_roots)
-		return true;
-	heap_get_root_tuples(judge->page, judge->roots);
-	return roots_are_known(judge);
-}
-
-/* Judge the page.  Returns false if the server must do it. */
-static bool
-judge_page(HeapJudge *judge)
-{
-	bool		mvcc = IsMVCCSnapshot(judge->scan->rs_base.rs_snapshot);
-	bool		judged = true;
+	Snapshot	snapshot = judge->scan->rs_base.rs_snapshot;
 
 	judge->nitems = judge->nlive = judge->nseen = 0;
 	judge->heap_only = judge->broken_chain = false;
 
-	LockBuffer(judge->scan->rs_cbuf, BUFFER_LOCK_SHARE);
+	if (IsMVCCSnapshot(snapshot) ? !judge_visible(judge, snapshot) :
+		!judge_all(judge))
+		return false;
+	if (!judge->heap_only || !judge->find_roots)
+		return true;
+	heap_get_root_tuples(judge->here.page, judge->roots);
+	return roots_are_known(judge);
+}
+
+/*
+ * Judge a page in a buffer.  Returns false if the server must do it.
+ */
+static bool
+judge_buffer(HeapJudge *judge)
+{
+	bool		mvcc = IsMVCCSnapshot(judge->scan->rs_base.rs_snapshot);
+	bool		judged;
+
+	/* the server's scans prune only where a snapshot decides */
 	if (mvcc)
-		take_visible(judge);
-	else
-		judged = judge_all(judge);
-	judged = judged && find_roots(judge);
-	memcpy(judge->copy.data, judge->page, BLCKSZ);
-	judge->page = judge->copy.data;
-	UnlockReleaseBuffer(judge->scan->rs_cbuf);
-	judge->scan->rs_cbuf = InvalidBuffer;
+		heap_page_prune_opt(judge->heap, judge->here.buffer);
+
+	LockBuffer(judge->here.buffer, BUFFER_LOCK_SHARE);
+	judged = judge_tuples(judge);
+	LockBuffer(judge->here.buffer, BUFFER_LOCK_UNLOCK);
 
 	if (mvcc && !judged)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg_internal("failed to find parent tuple for heap-only tuple in block %u of table \"%s\"",
-								 judge->block,
+								 judge->here.block,
 								 RelationGetRelationName(judge->heap))));
 	return judged;
 }
@@ -263,43 +241,36 @@ heapjudge_begin(HeapJudge *judge, ParallelTableScanDesc parallel,
 		scan = table_beginscan_strat(judge->heap, snapshot, 0, NULL, true,
 									 true);
 	judge->scan = (HeapScanDesc) scan;
+	judge->reader = heapread_begin(judge->scan);
 	report(judge, judge->total_param, judge->scan->rs_nblocks);
-}
-
-/*
- * Returns the number of blocks that precede the current one in the order of the
- * scan: about as many as all participants together have scanned.
- */
-static BlockNumber
-blocks_done(const HeapJudge *judge)
-{
-	const		ParallelBlockTableScanDescData *parallel =
-		(ParallelBlockTableScanDesc) judge->scan->rs_base.rs_parallel;
-	BlockNumber start = parallel != NULL ?
-		parallel->phs_startblock : judge->scan->rs_startblock;
-
-	if (judge->block >= start)
-		return judge->block - start;
-	return judge->scan->rs_nblocks - start + judge->block;
 }
 
 bool
 heapjudge_next(HeapJudge *judge, bool *judged)
 {
-	if (!next_page(judge->scan))
+	if (!heapread_next(judge->reader, &judge->here))
 		return false;
 	CHECK_FOR_INTERRUPTS();
-	judge->block = judge->scan->rs_cblock;
-	judge->page = BufferGetPage(judge->scan->rs_cbuf);
 	judge->pages++;
-	report(judge, judge->done_param, blocks_done(judge));
-	*judged = judge_page(judge);
+	report(judge, judge->done_param,
+		   heapread_done(judge->scan, judge->here.block));
+
+	if (!BufferIsValid(judge->here.buffer))
+	{
+		*judged = judge_tuples(judge);
+		judge->copied_pages += *judged;
+		if (*judged)
+			return true;
+		heapread_pin(judge->reader, &judge->here);
+	}
+	*judged = judge_buffer(judge);
 	return true;
 }
 
 void
 heapjudge_end(HeapJudge *judge)
 {
+	heapread_end(judge->reader);
 	report(judge, judge->done_param, judge->scan->rs_nblocks);
-	table_endscan(&judge->scan->rs_base);
+	table_endscan((TableScanDesc) judge->scan);
 }

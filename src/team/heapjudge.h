@@ -16,6 +16,7 @@
 #include "access/htup_details.h"
 #include "access/tableam.h"
 #include "storage/bufpage.h"
+#include "team/heapread.h"
 #include "utils/rel.h"
 
 /* HeapVerdict: what to do with a tuple. */
@@ -51,11 +52,10 @@ typedef struct HeapJudge
 	void	   *arg;
 
 	HeapScanDesc scan;			/* server's scan: blocks, strategy, snapshot */
+	HeapReader *reader;
 
-	/* the page: in its buffer while it is judged, then a copy */
-	BlockNumber block;
-	Page		page;
-	PGAlignedBlock copy;
+	/* the page */
+	HeapPage	here;
 	int			nitems;			/* tuples to use */
 	int			nlive;			/* tuples that count as live */
 	int			nseen;			/* all tuples or, with MVCC, visible ones */
@@ -65,7 +65,8 @@ typedef struct HeapJudge
 	bool		alive[MaxHeapTuplesPerPage];
 	OffsetNumber roots[MaxHeapTuplesPerPage];	/* if heap_only */
 
-	BlockNumber pages;			/* pages judged */
+	BlockNumber pages;
+	BlockNumber copied_pages;	/* pages for which a copy sufficed */
 } HeapJudge;
 
 /*
@@ -88,7 +89,7 @@ static inline HeapTupleHeader
 heapjudge_header(const HeapJudge *judge, OffsetNumber offset)
 {
 	return (HeapTupleHeader)
-		PageGetItem(judge->page, PageGetItemId(judge->page, offset));
+		PageGetItem(judge->here.page, PageGetItemId(judge->here.page, offset));
 }
 
 /* heapjudge_tuple sets *tuple to what the server's functions expect. */
@@ -97,9 +98,9 @@ heapjudge_tuple(const HeapJudge *judge, OffsetNumber offset,
 				HeapTupleData *tuple)
 {
 	tuple->t_data = heapjudge_header(judge, offset);
-	tuple->t_len = ItemIdGetLength(PageGetItemId(judge->page, offset));
+	tuple->t_len = ItemIdGetLength(PageGetItemId(judge->here.page, offset));
 	tuple->t_tableOid = RelationGetRelid(judge->heap);
-	ItemPointerSet(&tuple->t_self, judge->block, offset);
+	ItemPointerSet(&tuple->t_self, judge->here.block, offset);
 }
 
 #endif							/* PTSORT_HEAPJUDGE_H */

@@ -343,6 +343,8 @@ emit_to(const HeapJudge *judge, HeapEmitter *emitter)
 		HeapTupleHeader tuple = heapjudge_header(judge, offset);
 		ItemPointerData tid;
 
+		/* the next page usually follows this one, in copies and in buffers */
+		pt_prefetch((char *) tuple + BLCKSZ);
 		if (emitter->estate == NULL)
 			take_columns(&emitter->plan, tuple, values, isnull);
 		else if (!evaluate(judge, emitter, offset, &stored, values, isnull))
@@ -350,7 +352,7 @@ emit_to(const HeapJudge *judge, HeapEmitter *emitter)
 
 		if (HeapTupleHeaderIsHeapOnly(tuple))
 			offset = judge->roots[offset - 1];
-		ItemPointerSet(&tid, judge->block, offset);
+		ItemPointerSet(&tid, judge->here.block, offset);
 		target->callback(target->index, &tid, values, isnull,
 						 judge->alive[i], target->state);
 	}
@@ -389,7 +391,7 @@ leave_page_to_server(HeapScan *hs)
 		target->rows +=
 			table_index_build_range_scan(hs->judge.heap, target->index,
 										 index_info, false, false, false,
-										 hs->judge.block, 1,
+										 hs->judge.here.block, 1,
 										 target->callback, target->state,
 										 NULL);
 		index_info->ii_ExpressionsState = expressions;
@@ -459,7 +461,7 @@ begin_evaluation(HeapEmitter *emitter, Relation heap)
 {
 	emitter->estate = CreateExecutorState();
 	emitter->econtext = GetPerTupleExprContext(emitter->estate);
-	/* a slot without a buffer, because the page is a copy */
+	/* a slot without a buffer, because the page may be a copy */
 	emitter->slot = MakeSingleTupleTableSlot(RelationGetDescr(heap),
 											 &TTSOpsHeapTuple);
 	emitter->econtext->ecxt_scantuple = emitter->slot;
@@ -545,8 +547,9 @@ heapscan_build(Relation heap, HeapScanTarget *targets, int ntargets,
 	scan_pages(hs, targets[0].index_info->ii_Concurrent);
 	heapjudge_end(&hs->judge);
 	pages = hs->judge.pages;
-	elog(DEBUG2, "ptsort: scanned %u pages of table \"%s\", %u of them by the server's rules",
-		 pages, RelationGetRelationName(heap), hs->server_pages);
+	elog(DEBUG2, "ptsort: scanned %u pages of table \"%s\", %u of them by the server's rules, %u as copies",
+		 pages, RelationGetRelationName(heap), hs->server_pages,
+		 hs->judge.copied_pages);
 
 	end_emitters(hs);
 	pfree(hs);

@@ -1,0 +1,445 @@
+/*-------------------------------------------------------------------------
+ *
+ * heapread.c
+ *	  The pages of a heap table in the order of a scan.
+ *
+ * The server reads a large table into a ring of buffers.  If the table is in
+ * the operating system's cache, the system calls, the search for a buffer and
+ * the changes of the buffer mapping are most of the cost of a scan.  So this
+ * file copies pages from the file, many with one system call, into private
+ * memory that fits the processor's cache.
+ *
+ * A copy is correct if no buffer has the block.  A page that was changed since
+ * it was written is in a buffer, and a process that wants to change a page must
+ * read it into a buffer first; the server relies on the same when it reads a
+ * block.  The copying process holds the locks of the blocks' partitions of the
+ * buffer mapping in shared mode, from the look-up until the end of the copy, so
+ * that no block enters a buffer meanwhile.  It acquires them in ascending
+ * order, as the server does (BufferAlloc, DropRelationBuffers).
+ *
+ * Other processes need these locks in exclusive mode for each page that they
+ * read into a buffer.  So a process must not wait for the device while it holds
+ * them, and copies only blocks that are in the system's cache (RWF_NOWAIT).
+ * The server's own functions read everything else:
+ *
+ * - blocks that are in a buffer, or not in the system's cache
+ * - pages whose checksum or header is wrong: the server reports or repairs them
+ * - pages on which hint bits must be set (heapread_pin)
+ * - tables in local buffers, and tables so small that the server's scan would
+ *	 leave them in shared buffers for the next query
+ *
+ * On 17 and later the server's scan has a stream that reads ahead.  The scan
+ * cannot leave a stream that it began.  So after the first block that is not in
+ * the system's cache, it reads all following blocks from the stream.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include <fcntl.h>
+#include <sys/uio.h>
+
+#include "access/syncscan.h"
+#include "executor/instrument.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "segment.h"
+#include "storage/buf_internals.h"
+#include "storage/bufmgr.h"
+#include "storage/lwlock.h"
+#include "team/heapread.h"
+#include "utils/rel.h"
+
+/* Blocks to copy at a time: they fit the processor's second-level cache */
+#define BATCH		16
+
+/* Number of batches to read without copies after useless copies */
+#define PAUSE		16
+
+struct HeapReader
+{
+	HeapScanDesc scan;			/* server's scan: blocks, strategy, stream */
+	bool		copying;		/* true: try to copy pages */
+	bool		ended;			/* the batch is the last one */
+	Buffer		buffer;			/* pinned buffer of the page, or invalid */
+
+	/* the batch */
+	int			n;
+	int			next;
+	int			npinned;		/* copies that heapread_pin replaced */
+	BlockNumber blocks[BATCH];
+	bool		copied[BATCH];
+	char	   *pages;			/* memory of BATCH pages */
+
+	int			pause;			/* batches left to read without copies */
+
+	OpenSegment segment;		/* open segment of the file, if any */
+};
+
+
+/*
+ * Blocks
+ */
+
+/*
+ * Returns the next block, InvalidBlockNumber after the last one.  The position
+ * is in the fields of the server's scan.
+ */
+static BlockNumber
+next_block(HeapScanDesc scan)
+{
+	Relation	heap = scan->rs_base.rs_rd;
+	ParallelBlockTableScanDesc blocks =
+		(ParallelBlockTableScanDesc) scan->rs_base.rs_parallel;
+	bool		first = !scan->rs_inited;
+	BlockNumber *position = &pt_heap_scan_position(scan);
+
+	scan->rs_inited = true;
+	if (blocks != NULL)
+	{
+		ParallelBlockTableScanWorker worker = scan->rs_parallelworkerdata;
+
+		if (first)
+			table_block_parallelscan_startblock_init(heap, worker, blocks);
+		*position = table_block_parallelscan_nextpage(heap, worker, blocks);
+		return *position;
+	}
+
+	if (scan->rs_nblocks == 0)
+		return InvalidBlockNumber;
+	if (first)
+		*position = scan->rs_startblock;
+	else
+	{
+		*position = (*position + 1) % scan->rs_nblocks;
+		if (scan->rs_base.rs_flags & SO_ALLOW_SYNC)
+			ss_report_location(heap, *position);
+		if (*position == scan->rs_startblock)
+			return InvalidBlockNumber;
+	}
+	return *position;
+}
+
+/* Fetch the numbers of a batch's blocks. */
+static void
+fill_batch(HeapReader *reader)
+{
+	int			limit = reader->copying ? BATCH : 1;
+
+	reader->n = reader->next = reader->npinned = 0;
+	while (reader->n < limit)
+	{
+		BlockNumber block = next_block(reader->scan);
+
+		if (block == InvalidBlockNumber)
+		{
+			reader->ended = true;
+			break;
+		}
+		reader->copied[reader->n] = false;
+		reader->blocks[reader->n++] = block;
+	}
+}
+
+
+/*
+ * Copies from the file
+ */
+
+#ifdef RWF_NOWAIT
+
+/*
+ * Returns the number of consecutive blocks from the i-th one on that are in one
+ * segment of the file.
+ */
+static int
+neighbours(const HeapReader *reader, int i)
+{
+	BlockNumber first = reader->blocks[i];
+	int			n = 1;
+
+	while (i + n < reader->n && reader->blocks[i + n] == first + n &&
+		   (first + n) % RELSEG_SIZE != 0)
+		n++;
+	return n;
+}
+
+/* Compare partitions, for qsort() */
+static int
+by_number(const void *a, const void *b)
+{
+	return *(const int *) a - *(const int *) b;
+}
+
+/*
+ * Lock the partitions of the buffer mapping that n blocks belong to, and set
+ * buffered[i] to true if the i-th block is in a buffer.
+ *
+ * Returns the number of locks, and sets 'partitions' to the locked ones.
+ */
+static int
+lock_blocks(Relation heap, const BlockNumber *blocks, int n, int *partitions,
+			bool *buffered)
+{
+	BufferTag	tags[BATCH];
+	uint32		hashes[BATCH];
+	int			nlocks = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		InitBufferTag(&tags[i], &heap->rd_locator, MAIN_FORKNUM, blocks[i]);
+		hashes[i] = BufTableHashCode(&tags[i]);
+		partitions[i] = BufTableHashPartition(hashes[i]);
+	}
+	qsort(partitions, n, sizeof(int), by_number);
+	for (int i = 0; i < n; i++)
+		if (i == 0 || partitions[i] != partitions[nlocks - 1])
+			partitions[nlocks++] = partitions[i];
+	for (int i = 0; i < nlocks; i++)
+		LWLockAcquire(BufMappingPartitionLockByIndex(partitions[i]), LW_SHARED);
+	for (int i = 0; i < n; i++)
+		buffered[i] = BufTableLookup(&tags[i], hashes[i]) >= 0;
+	return nlocks;
+}
+
+/*
+ * Copy n consecutive blocks from the i-th one on, none of which is in a buffer.
+ *
+ * Returns the number of pages copied: those before the first page that is not
+ * in the system's cache.
+ */
+static int
+copy_cached(HeapReader *reader, int i, int n)
+{
+	struct iovec part;
+	ssize_t		size;
+
+	part.iov_base = reader->pages + (Size) i * BLCKSZ;
+	part.iov_len = (Size) n * BLCKSZ;
+	size = preadv2(reader->segment.fd, &part, 1,
+				   (off_t) (reader->blocks[i] % RELSEG_SIZE) * BLCKSZ,
+				   RWF_NOWAIT);
+	return size < 0 ? 0 : size / BLCKSZ;
+}
+
+/*
+ * Copy those of n consecutive blocks from the i-th one on that are in no
+ * buffer.  Returns false after a block that is not in the system's cache.
+ */
+static bool
+copy_neighbours(HeapReader *reader, int i, int n)
+{
+	int			partitions[BATCH];
+	bool		buffered[BATCH];
+	int			nlocks = lock_blocks(reader->scan->rs_base.rs_rd,
+									 reader->blocks + i, n, partitions,
+									 buffered);
+	bool		cached = true;
+
+	for (int from = 0, to; from < n && cached; from = to)
+	{
+		int			got;
+
+		to = from + 1;
+		if (buffered[from])
+			continue;
+		while (to < n && !buffered[to])
+			to++;
+		got = copy_cached(reader, i + from, to - from);
+		memset(reader->copied + i + from, true, got);
+		cached = got == to - from;
+	}
+	for (int lock = 0; lock < nlocks; lock++)
+		LWLockRelease(BufMappingPartitionLockByIndex(partitions[lock]));
+	return cached;
+}
+
+/* Discard copies of damaged pages, and count the others as blocks read. */
+static void
+check_copies(HeapReader *reader)
+{
+	int			ncopied = 0;
+
+	for (int i = 0; i < reader->n; i++)
+	{
+		if (!reader->copied[i])
+			continue;
+		reader->copied[i] =
+			pt_page_is_verified(reader->pages + (Size) i * BLCKSZ,
+								reader->blocks[i]);
+		ncopied += reader->copied[i];
+	}
+	pt_count_blocks_read(reader->scan->rs_base.rs_rd, ncopied);
+}
+
+/* Copy all pages of the batch that can be copied. */
+static void
+copy_batch(HeapReader *reader)
+{
+	bool		cached = true;
+
+	for (int i = 0, n; i < reader->n && cached; i += n)
+	{
+		n = neighbours(reader, i);
+		if (!segment_open(&reader->segment, reader->scan->rs_base.rs_rd,
+						  reader->blocks[i], O_RDONLY))
+		{
+			reader->copying = false;
+			break;
+		}
+		cached = copy_neighbours(reader, i, n);
+	}
+	check_copies(reader);
+	if (!cached && PT_HEAP_SCAN_HAS_STREAM)
+		reader->copying = false;
+}
+
+#else							/* not Linux */
+
+static void
+copy_batch(HeapReader *reader)
+{
+	reader->copying = false;
+}
+
+#endif
+
+
+/*
+ * Pages
+ */
+
+/*
+ * Returns the buffer of the next page of the scan's stream, invalid after the
+ * last one.
+ */
+static Buffer
+next_buffer(HeapReader *reader)
+{
+#if PT_HEAP_SCAN_HAS_STREAM
+	return read_stream_next_buffer(reader->scan->rs_read_stream, NULL);
+#else
+	return InvalidBuffer;
+#endif
+}
+
+HeapReader *
+heapread_begin(HeapScanDesc scan)
+{
+	HeapReader *reader = palloc0(sizeof(HeapReader));
+
+	reader->scan = scan;
+	reader->buffer = InvalidBuffer;
+	reader->copying = scan->rs_strategy != NULL &&
+		!RelationUsesLocalBuffers(scan->rs_base.rs_rd);
+	if (reader->copying)
+		reader->pages = pt_palloc_io_pages(CurrentMemoryContext, BATCH);
+	return reader;
+}
+
+/*
+ * Fill the next batch.  Returns false after the last one.  Copying pauses if
+ * more than half of the last batch's copies were useless, as in the first scan
+ * of a newly loaded table, which must set hint bits on every page.
+ */
+static bool
+next_batch(HeapReader *reader)
+{
+	if (reader->ended)
+		return false;
+	if (reader->pause > 0)
+		reader->pause--;
+	else if (reader->npinned > reader->n / 2)
+		reader->pause = PAUSE;
+	fill_batch(reader);
+	if (reader->copying && reader->pause == 0)
+		copy_batch(reader);
+	return reader->n > 0;
+}
+
+/* Set *page to the page of a pinned buffer, which the reader owns from now. */
+static void
+provide_buffer(HeapReader *reader, Buffer buffer, HeapPage *page)
+{
+	reader->buffer = page->buffer = buffer;
+	page->block = BufferGetBlockNumber(buffer);
+	page->page = BufferGetPage(buffer);
+}
+
+static void
+provide_block(HeapReader *reader, BlockNumber block, HeapPage *page)
+{
+	Buffer		buffer = ReadBufferExtended(reader->scan->rs_base.rs_rd,
+											MAIN_FORKNUM, block, RBM_NORMAL,
+											reader->scan->rs_strategy);
+
+	provide_buffer(reader, buffer, page);
+}
+
+static void
+release_page(HeapReader *reader)
+{
+	if (BufferIsValid(reader->buffer))
+		ReleaseBuffer(reader->buffer);
+	reader->buffer = InvalidBuffer;
+}
+
+bool
+heapread_next(HeapReader *reader, HeapPage *page)
+{
+	int			i;
+
+	release_page(reader);
+	if (reader->next == reader->n && !reader->ended && !reader->copying &&
+		PT_HEAP_SCAN_HAS_STREAM)
+	{
+		Buffer		buffer = next_buffer(reader);
+
+		if (BufferIsValid(buffer))
+			provide_buffer(reader, buffer, page);
+		return BufferIsValid(buffer);
+	}
+	if (reader->next == reader->n && !next_batch(reader))
+		return false;
+	i = reader->next++;
+	if (!reader->copied[i])
+		provide_block(reader, reader->blocks[i], page);
+	else
+	{
+		page->block = reader->blocks[i];
+		page->buffer = InvalidBuffer;
+		page->page = reader->pages + (Size) i * BLCKSZ;
+	}
+	return true;
+}
+
+void
+heapread_pin(HeapReader *reader, HeapPage *page)
+{
+	Assert(!BufferIsValid(page->buffer));
+	reader->npinned++;
+	provide_block(reader, page->block, page);
+}
+
+void
+heapread_end(HeapReader *reader)
+{
+	release_page(reader);
+	(void) segment_close(&reader->segment);
+	if (reader->pages != NULL)
+		pfree(reader->pages);
+	pfree(reader);
+}
+
+BlockNumber
+heapread_done(HeapScanDesc scan, BlockNumber block)
+{
+	ParallelBlockTableScanDesc parallel =
+		(ParallelBlockTableScanDesc) scan->rs_base.rs_parallel;
+	BlockNumber start = parallel != NULL ?
+		parallel->phs_startblock : scan->rs_startblock;
+
+	if (block >= start)
+		return block - start;
+	return scan->rs_nblocks - start + block;
+}
