@@ -126,7 +126,7 @@ copy_edge(PtSort *sort, int64 i)
 		sort->edge_bytes + size > sort->options.budget / EDGES_PART)
 		return NULL;
 	sort->edge_bytes += size;
-	edge = palloc(nwords * sizeof(uint64) + size);
+	edge = palloc_extended(nwords * sizeof(uint64) + size, MCXT_ALLOC_HUGE);
 	memcpy(edge, entry, nwords * sizeof(uint64));
 	memcpy(&edge[nwords], tuple, size);
 	return edge;

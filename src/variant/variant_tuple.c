@@ -135,16 +135,26 @@ is_same_value(const TupleState *state, int key, Datum a, Datum b)
 {
 	Form_pg_attribute att = TupleDescAttr(state->desc, state->attnums[0] - 1);
 
-	return key == 0 && datumIsEqual(a, b, att->attbyval, att->attlen);
+	if (key > 0)
+		return false;
+	if (att->attlen == -1)
+	{
+		/* datumIsEqual() does the same, but calls functions for the sizes */
+		Size		size = VARSIZE_ANY(DatumGetPointer(a));
+
+		return size == VARSIZE_ANY(DatumGetPointer(b)) &&
+			memcmp(DatumGetPointer(a), DatumGetPointer(b), size) == 0;
+	}
+	return datumIsEqual(a, b, att->attbyval, att->attlen);
 }
 
-static int
-tuple_compare(const void *a, const void *b, void *arg)
+/* Compare two tuples by their key columns from this one on. */
+static inline int
+compare_from(TupleState *state, const void *a, const void *b, int key)
 {
-	TupleState *state = (TupleState *) arg;
 	int			result = 0;
 
-	for (int i = state->decided; i < state->nkeys && result == 0; i++)
+	for (int i = key; i < state->nkeys && result == 0; i++)
 	{
 		bool		left_null;
 		bool		right_null;
@@ -160,6 +170,14 @@ tuple_compare(const void *a, const void *b, void *arg)
 	return result;
 }
 
+static int
+tuple_compare(const void *a, const void *b, void *arg)
+{
+	TupleState *state = (TupleState *) arg;
+
+	return compare_from(state, a, b, state->decided);
+}
+
 static bool
 tuple_same_key(const void *a, const void *b, void *arg)
 {
@@ -171,7 +189,7 @@ tuple_same_key(const void *a, const void *b, void *arg)
 
 	return !left_null && !right_null &&
 		is_same_value(state, 0, left, right) &&
-		(state->nkeys == 1 || tuple_compare(a, b, arg) == 0);
+		compare_from(state, a, b, Max(state->decided, 1)) == 0;
 }
 
 /* Compare the values of key columns with a tuple. */
