@@ -55,10 +55,10 @@ extern void shared_wait_for(PtSortShared *shared,
 extern void shared_wake(PtSortShared *shared);
 
 /*
- * shared_claim_learning returns true to one participant only, which must then
- * publish what it learned: nothing, if it did not learn.  That is one with
- * enough tuples, or the last of those that joined, each of which calls it once.
- * shared_read_learned waits for what is published and appends it.
+ * Each participant calls shared_claim_learning once.  It returns true to one of
+ * them only: the first with enough tuples or, if none has enough, the last to
+ * call.  That one must publish what it learned, or nothing if it did not learn.
+ * shared_read_learned waits for that and appends it.
  */
 extern bool shared_claim_learning(PtSortShared *shared, bool enough);
 extern void shared_publish_learned(PtSortShared *shared,

@@ -5,9 +5,9 @@
  *
  * The rules are those of the server's heapam_index_build_range_scan() and
  * heapam_relation_copy_for_cluster(), but the work is done once per page
- * instead of once per tuple, under one share lock.  The callers then read a copy
- * of the page, so that they hold no pin while the sort writes a run, for which
- * VACUUM and pruning would have to wait.
+ * instead of once per tuple, under one share lock.  The callers then read a
+ * copy of the page, so that they hold no pin while the sort writes a run, for
+ * which VACUUM and pruning would have to wait.
  *
  * The server's scan decides about blocks and their order, the ring of buffers
  * and, with an MVCC snapshot, which tuples are visible.
@@ -268,7 +268,7 @@ heapjudge_begin(HeapJudge *judge, ParallelTableScanDesc parallel,
 
 /*
  * Returns the number of blocks that precede the current one in the order of the
- * scan: about as many as all participants together have scanned.
+ * scan: about the number that all participants together scanned.
  */
 static BlockNumber
 blocks_done(const HeapJudge *judge)
