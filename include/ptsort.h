@@ -158,7 +158,7 @@ typedef struct PtSortOptions
 	int64		budget;			/* bytes; see "RULES" above */
 	bool		random_access;	/* allow rescan, backward reads, mark, restore
 								 * (SERIAL only) */
-	PtSortShared *shared;		/* all but SERIAL: the attached block */
+	PtSortShared *shared;		/* all except SERIAL: the attached block */
 	int			participant;	/* WORKER: number of this process in the
 								 * block: 0 the leader's, 1, 2, ... the
 								 * workers'.  Other roles ignore it */

@@ -43,10 +43,10 @@
  *
  * It does what every index access method otherwise copies from the server's
  * btree code: your callback put_index gets the tuples that the index must have,
- * and index_info->ii_BrokenHotChain is set if need be.  Each process may extend
- * the index and write its pages, with WAL.  Since several processes may extend
- * it at the same time, they must hold the relation's extension lock.
- * contrib/ptsort_am is an access method that does.
+ * and ptsort sets index_info->ii_BrokenHotChain if need be.  Each process may
+ * extend the index and write its pages, with WAL.  Since several processes may
+ * extend it at the same time, they must hold the relation's extension lock.
+ * The access method contrib/ptsort_am does that.
  *
  * THE RESULT is a stream, which the leader reads after ptsort_parallel()
  * returns, as above, all at once or one tuple at a time.  Or it is slices,
@@ -73,8 +73,8 @@
  * of workers.  The result is the same.  You decide how many to request, and
  * apply other limits, such as max_parallel_workers_per_gather.
  *
- * When ptsort_parallel() returns, the workers have ended and parallel mode as
- * well, so it does not restrict code that reads the stream.
+ * Workers and parallel mode end before ptsort_parallel() returns, so they do
+ * not restrict code that reads the stream.
  *
  * The rules of ptsort.h hold here as well.
  *

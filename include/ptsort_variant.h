@@ -56,9 +56,10 @@ extern "C"
  * keeps the pointer.
  *
  * Callbacks are called in put, perform, get and next_slice.  The current memory
- * context is then the sort's own, which is not reset before ptsort_end(): free
- * what you allocate in it, or use a context of your own below the one that you
- * pass to ptsort_begin().  Callbacks must not call functions of the sort.
+ * context is then one of the sort's own or, in put, the caller's, and may live
+ * much longer than the call: free what you allocate in it, or use a context of
+ * your own below the one that you pass to ptsort_begin().  Callbacks must not
+ * call functions of the sort.
  */
 typedef struct PtSortVariant
 {

@@ -57,9 +57,9 @@
 #endif
 
 /*
- * Before 16 the server neither hides the symbols of loadable modules nor
- * marks PGDLLEXPORT ones as visible.  We hide ours everywhere (Makefile), so
- * that names such as run_read cannot collide with another extension's.
+ * Before 16 the server neither hides the symbols of loadable modules nor marks
+ * PGDLLEXPORT ones as visible.  We hide ours everywhere (Makefile), so that
+ * names such as run_next cannot collide with another extension's.
  */
 #if PG_VERSION_NUM < 160000
 #undef PGDLLEXPORT

@@ -10,7 +10,7 @@
  *
  * The scan may also put tuples into a sort for each sibling (btbuild.h).  The
  * leader makes siblings of the candidates in the request if there are workers.
- * Or the build has no scan, because its own runs wait.
+ * A build whose own runs wait has no scan.
  *
  * If a collation contradicts its own tables, the sort fails.  Then the leader
  * empties the index again, and the build starts over without the tables.
@@ -79,7 +79,7 @@ typedef struct BtBuild
 	const BtBuildRequest *request;
 	WaitingRuns described;		/* siblings_describe before the scan */
 	bool		started;		/* the start line was logged */
-	BtLoad	   *load;			/* until all participants have loaded */
+	BtLoad	   *load;			/* until the loads of all participants end */
 } BtBuild;
 
 extern PGDLLEXPORT void ptsort_btbuild_worker_main(dsm_segment *segment,
@@ -406,7 +406,7 @@ load_slice(const Team *team, BtLoad *load, int number)
 	btload_end_slice(load);
 }
 
-/* Load slices.  The leader keeps its load for finish_load. */
+/* Load slices.  The leader keeps its load for btload_finish. */
 static void
 btbuild_load(Team *team)
 {

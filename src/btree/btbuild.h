@@ -44,7 +44,7 @@ typedef struct WaitingRuns
 {
 	RelFileLocator file;		/* of the table */
 	BlockNumber blocks;			/* of the table */
-	int			settings;		/* made of those that affect sort keys */
+	int			settings;		/* encodes those that affect sort keys */
 	bool		is_unique;		/* IndexInfo.ii_Unique */
 
 	Oid			index_id;
@@ -100,17 +100,17 @@ siblings_sorts(dsm_segment *segment)
 }
 
 /*
- * siblings_describe sets the first part of zeroed runs, except 'is_unique'.
- * That the parts agree does not prove that the table still has the same rows
- * when the runs are used: the caller ensures it by running no user code between
- * the two builds.
+ * siblings_describe sets the first part of *runs, except 'is_unique'.  That the
+ * parts agree does not prove that the table still has the same rows when the
+ * runs are used: the caller ensures it by running no user code between the two
+ * builds.
  */
 extern void siblings_describe(WaitingRuns *runs, Relation heap);
 
 /*
- * siblings_keep makes the runs wait for their build.  All participants must
- * have announced theirs.  If a sort failed, or the list is full, it detaches
- * the segment instead.
+ * siblings_keep makes the runs wait for their build.  Call it when all
+ * participants announced theirs.  If a sort failed, or the list is full, it
+ * detaches the segment instead.
  */
 extern void siblings_keep(const WaitingRuns *runs);
 

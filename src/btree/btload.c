@@ -44,7 +44,7 @@ typedef struct BtSliceOut
 /*
  * BtLoadShared: header of the shared block, followed by the unused blocks of
  * each participant, a BtChunk, and nslices BtSliceOuts.  A participant writes
- * its own chunk and its slices; the leader reads them when all have ended.
+ * its own chunk and its slices; the leader reads them when all ended.
  */
 typedef struct BtLoadShared
 {
@@ -213,8 +213,9 @@ level_init(BtLevel *level, BtLoad *load)
 }
 
 /*
- * Returns the estimated number of leaves of all tuples not added yet: as full
- * as this participant's leaves or, before its first, as the fullest.
+ * Returns the estimated number of leaves of all tuples not added yet: they are
+ * as full as this participant's leaves or, before its first, as full as
+ * possible.
  */
 static BlockNumber
 leaves_to_come(BtLoad *load)

@@ -4,10 +4,10 @@
  *	  Loads a btree index from tuples in index order, by one or several
  *	  processes.
  *
- * The ordered stream of tuples is cut into consecutive slices, possibly in
- * the middle of equal keys.  Any of several participants may load any slice, in
- * any order and at the same time; none waits for a neighbour.  It writes a
- * slice's leaves at once, except the first and the last one, whose neighbours
+ * The ordered stream of tuples is cut into consecutive slices, possibly in the
+ * middle of equal keys.  Any of several participants may load any slice, in any
+ * order and at the same time; none waits for a neighbour.  A participant writes
+ * a slice's leaves at once, except the first and the last one, whose neighbours
  * are not known yet.  When all slices are loaded, the leader stitches them
  * together and adds the rest of the tree.  A participant that is alone loads
  * the slices in their order.
@@ -23,7 +23,7 @@
  *										btload_report, now and then
  *										btload_end_slice
  *									btload_end
- *		(all others have ended)
+ *		(all others ended)
  *		btload_finish
  *
  * The leader calls btload_finish() instead of btload_end().  All functions may
@@ -92,8 +92,8 @@ extern int64 btload_end(BtLoad *load);
 /*
  * btload_finish completes the index.  All slices must be loaded; one without
  * tuples is loaded if it was begun and ended.  Leader only, which is
- * participant 0, when all others have called btload_end() and what they wrote
- * to the shared block is visible.  Frees 'load'.
+ * participant 0, after the calls of btload_end() by all others, when what they
+ * wrote to the shared block is visible.  Frees 'load'.
  */
 extern int64 btload_finish(BtLoad *load);
 

@@ -12,13 +12,12 @@
  * one posting list tuple for them.  A tuple that may be the first of several is
  * added to the page as a plain tuple, and removed if the next one is equal.
  *
- * Tuples of exact keys come as entries: the words of the key, which hold all of
- * it, and its inline image (variants.h).  A few shifts and stores make the
- * index tuple in its place on the page (key_pack.h), and keys are equal if
- * their words are; that is far cheaper than copying and comparing index tuples.
- * A buffer is needed only for tuples with nulls, whose columns have other
- * offsets, and for posting lists.  In all functions 'entries' are n entries in
- * index order.
+ * Tuples of exact keys come as entries, which hold the whole key and the heap
+ * TID (key_pack.h).  A few shifts and stores make the index tuple in its place
+ * on the page, and comparing two keys compares bits; that is far cheaper than
+ * copying and comparing index tuples.  A buffer is needed only for tuples with
+ * nulls, whose columns have other offsets, and for posting lists.  In all
+ * functions 'entries' are n entries in index order.
  *
  * Nothing here knows about blocks, files or WAL (btwrite) nor about the tree
  * (btload).

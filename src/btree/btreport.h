@@ -55,7 +55,7 @@ extern const char *btreport_describe(const Team *team, const char *source,
 
 /*
  * btreport_publish makes the last report of this kind, with the statistics of
- * all participants.  To be called after team_finish.
+ * all participants.  Call it after team_finish.
  */
 extern void btreport_publish(BtReportKind kind, Relation index,
 							 const Team *team, bool scanned_before);

@@ -138,9 +138,9 @@ extern void btwrite_flush(BtWriter *writer);
 
 /*
  * btwrite_take_over makes this the only writer, with the left-over chunks of
- * the others, which must have ended.  btwrite_get_block() uses these first.
- * The array is sorted in place and must outlive the writer.  It must have room
- * for one more chunk: the end of the file.
+ * the others, after their end.  btwrite_get_block() uses these first.  The
+ * array is sorted in place and must outlive the writer.  It must have room for
+ * one more chunk: the end of the file.
  */
 extern void btwrite_take_over(BtWriter *writer, BtChunk *chunks, int nchunks);
 

@@ -10,9 +10,9 @@
  * write them at the same time.  A slice begins where the one before it ends,
  * which is known when all pages of that one are filled.  Until then a
  * participant fills pages in memory and, when its memory is full, waits.  A
- * participant that has filled its slice publishes where the next one begins
- * before it writes its pages.  So there is always one slice, the first that is
- * not filled, whose place is known: its participant writes as it fills, and it
+ * participant that filled its slice publishes where the next one begins before
+ * it writes its pages.  So there is always one slice, the first that is not
+ * filled, whose place is known: its participant writes as it fills, and it
  * alone extends the file.  The last page of a slice is half full on average.
  *
  *-------------------------------------------------------------------------
@@ -39,7 +39,7 @@ typedef struct CopyRules
 
 /*
  * CopyShared: what all processes share.  The scan's counts are complete when
- * all have announced their runs.
+ * all announced their runs.
  */
 typedef struct CopyShared
 {
@@ -76,7 +76,7 @@ extern PGDLLEXPORT void ptsort_copy_worker_main(dsm_segment *segment,
 
 /*
  * copyscan puts this process's share of the old table's row versions into the
- * team's sort, of heap tuples: in their form in the new table, with the old
+ * team's sort of heap tuples: in their form in the new table, with the old
  * header's information about transactions and the old TID.  The leader reports
  * blocks and tuples to the progress view.
  */
@@ -100,7 +100,7 @@ extern void copywrite_end_slice(CopyWriter *writer);
 
 /*
  * Both return the number of pages that this participant wrote.  The leader
- * calls copywrite_finish, when all others have called copywrite_end.
+ * calls copywrite_finish, after the calls of copywrite_end by all others.
  */
 extern int64 copywrite_end(CopyWriter *writer);
 extern int64 copywrite_finish(CopyWriter *writer);

@@ -13,7 +13,7 @@
  * Most row versions can then be written wherever there is room.  But other row
  * versions refer to some of them by TID, and some need rows in a TOAST table.
  * If there is one such row version, the leader copies the table by the server's
- * functions (see tablecopy.c).  These are
+ * functions (see tablecopy.c).  Such row versions are
  *
  * - versions that were updated and their successors, if both are still there:
  *	 the link between them must be kept;

@@ -3,9 +3,9 @@
  * tablecopy.c
  *	  Copies a table in the order of one of its indexes, for CLUSTER.
  *
- * A copy is the work of a team (team.h).  Its processes scan the old table and
- * sort its row versions, headers and all (copyscan.c).  Then, in most cases,
- * each of them reads slices of the result and writes their pages (copywrite.c).
+ * A team (team.h) copies a table.  Its processes scan the old table and sort
+ * its row versions, headers and all (copyscan.c).  Then, in most cases, each of
+ * them reads slices of the result and writes their pages (copywrite.c).
  *
  * The leader instead reads all slices alone, and the server's own functions
  * write them (rewriteheap.c), if the scan found row versions that must keep
@@ -60,9 +60,8 @@ typedef struct Copier
 	const BtBuildRequest *request;	/* leader */
 	bool		started;		/* leader: the start line was logged */
 	int			unreported;		/* row versions not in CopyShared.written */
-	CopyWriter *writer;			/* leader: until all participants have
-								 * written; NULL if the server's functions
-								 * write */
+	CopyWriter *writer;			/* leader: until all participants wrote; NULL
+								 * if the server's functions write */
 } Copier;
 
 

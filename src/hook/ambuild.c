@@ -386,11 +386,11 @@ will_follow(Oid index_oid)
 
 /*
  * Open the indexes that will be built after this one, enter them in
- * 'candidates', and return their number.  An index that another session has
- * locked ends the list: ptsort must not wait for a lock earlier than the server
- * does, and without the lock cannot see what the build calls.  An index whose
- * build may run user code ends it, too: that code might write to the table,
- * which must not happen between the scan and the builds that use its runs.
+ * 'candidates', and return their number.  An index that another session locked
+ * ends the list: ptsort must not wait for a lock earlier than the server does,
+ * and without the lock cannot see what the build calls.  An index whose build
+ * may run user code ends it, too: that code might write to the table, which
+ * must not happen between the scan and the builds that use its runs.
  */
 static int
 open_candidates(Relation heap, Relation index, Relation *candidates)

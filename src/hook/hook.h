@@ -38,9 +38,10 @@ extern bool utility_reindexes(void);
 extern bool utility_rewrites(void);
 
 /*
- * planworkers_request returns the number of workers that the user specified for
- * a build of this index, or for a copy of its table in its order (is_order), or
- * the maximum number.  'by_cost' is the number by the server's cost model.
+ * planworkers_request returns a request for a build of this index, or for a
+ * copy of the table sorted by it.  Its number of workers is that of the
+ * statement or of the table's option (then is_order is true), or the maximum.
+ * 'by_cost' is the number by the server's cost model.
  */
 extern BtBuildRequest planworkers_request(Relation heap, Relation index,
 										  int by_cost);

@@ -36,7 +36,7 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
-/* The request of a constraint of an ALTER TABLE, for each of its indexes. */
+/* A request for the index of a constraint in an ALTER TABLE. */
 typedef struct ConstraintRequest
 {
 	ConstrType	kind;			/* CONSTR_PRIMARY, _UNIQUE or _EXCLUSION */

@@ -316,7 +316,6 @@ ascending_words(PtSortKey *key, Datum value, uint64 *words)
 		words[0] = key_pack_word(word->kind, value);
 }
 
-/* key_value_words: see key.h. */
 void
 key_value_words(PtSortKey *key, Datum value, bool isnull, uint64 *words)
 {
@@ -325,7 +324,7 @@ key_value_words(PtSortKey *key, Datum value, bool isnull, uint64 *words)
 
 	if (isnull || (word->ranks && word->code == NULL))
 	{
-		/* text whose words are made when it has learned, or are not used */
+		/* text without a code: its words are made later, or are not used */
 		words[0] = words[word->nwords - 1] =
 			isnull ? word->null_word : reverse;
 		return;

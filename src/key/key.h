@@ -24,7 +24,7 @@
 typedef struct SortKeyWord
 {
 	int			column;			/* index into values, isnull */
-	WordMaker	make;			/* NULL: 'kind' makes the word, or a code, or
+	WordMaker	make;			/* NULL: 'kind' or a code makes the word, or
 								 * nothing does */
 	FieldKind	kind;			/* kind of a value that could be packed */
 	bool		text;			/* true if a code can be learned */
@@ -46,9 +46,10 @@ typedef struct PtSortKey
 	int			nwords;
 	int			word_columns;	/* leading columns that words are made from */
 	bool		exact;			/* true if all columns are in the pack */
-	bool		learning;		/* true until the key has learned, or has
-								 * given up learning; until then words decide
-								 * less, but do not contradict the order */
+	bool		learning;		/* true until the key learned, or ended
+								 * learning without a result; until then words
+								 * decide less, but do not contradict the
+								 * order */
 	Size		limit;			/* bytes that learning may use; what is
 								 * learned needs less */
 	KeyPack		pack;			/* used if exact, or for several columns; else
@@ -141,9 +142,9 @@ extern bool key_words_are_quick(const PtSortKey *key);
  * The following functions are for keys that are created learning.
  *
  * key_can_learn returns true if words can be learned.  Those of bytewise
- * strings always can.  Those of other strings need the tables of the
- * collation.  ICU's are slow to load: then it returns false, unless this
- * process has loaded them already or there are 'many' values.
+ * strings always can.  Those of other strings need the tables of the collation.
+ * ICU's are slow to load: then it returns false, unless this process already
+ * loaded them or there are 'many' values.
  *
  * key_begin_learning makes the key collect a sample of the values whose words
  * are made from then on.  Before, learning costs nothing.

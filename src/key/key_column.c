@@ -140,8 +140,9 @@ word_timetz(Datum value, SortSupport ssup)
 /*
  * Sort support functions with comparators of their own: a user's operator class
  * that uses one of them gets the same comparator, so the type does not matter.
- * And comparison functions, for operator classes without sort support, that
- * key_pack.c does not know, because equal values may have different images.
+ * Comparison functions are for operator classes without sort support;
+ * key_pack.c does not know these, because equal values may have different
+ * images.
  */
 static const KnownOrder known_orders[] = {
 	{F_BTINT2SORTSUPPORT, word_int16},

@@ -20,8 +20,8 @@
  * - among equal keys, the last word: the heap TID or, in a stable sort, the
  *   place of the image.  It has 8 bytes, so one pass is enough.
  *
- * Other keys are sorted by comparison (tiesort.c), then each group of
- * equal keys by image or last word.  So a key that many tuples share costs at
+ * Other keys are sorted by comparison (tiesort.c), then each group of equal
+ * keys by image or last word.  If there are few different keys, that takes at
  * most two comparisons per tuple.
  *
  * Strings that end are padded with zeros.  So words whose last byte is zero may
@@ -259,7 +259,7 @@ static void sort_from(const ByteSort *sort, uint64 *entries, int64 n, int at);
 static void
 sort_group(const ByteSort *sort, uint64 *entries, int64 n, int at)
 {
-	/* not worth it for a few strings, which are compared instead */
+	/* does not pay for a few strings, which are compared instead */
 	if (n > FEW_STRINGS)
 		at = shared_by_all(sort, entries, n, at);
 	sort_from(sort, entries, n, at);
@@ -417,7 +417,6 @@ sort_ended(const ByteSort *sort, uint64 *entries, int64 n)
 		sort_keys(sort->es, entries, n, sort->es->order->string_decides);
 }
 
-/* bytesort: see bytesort.h. */
 void
 bytesort(const EntrySort *es, uint64 *entries, int64 n)
 {

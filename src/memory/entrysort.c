@@ -112,7 +112,6 @@ spot_check(const EntrySort *es, const uint64 *entries, int64 n)
 	}
 }
 
-/* entrysort: see entrysort.h. */
 void
 entrysort(const EntrySort *es, uint64 *entries, int64 n)
 {

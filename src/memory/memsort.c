@@ -53,8 +53,9 @@
 
 /*
  * Up to this many bytes of entries are sorted with as much scratch, if there is
- * room.  From this many bytes on they get large pages.  No chunk is larger, as
- * all of its pages cost time, even if a few tuples fill it.
+ * room.  From this many bytes on they get large pages.  Only a chunk for a
+ * single tuple is larger: populate() takes time for all pages of a chunk, even
+ * if few tuples follow.
  */
 #define MUCH_MEMORY		(4 * 1024 * 1024)
 
@@ -74,9 +75,9 @@ advise(void *start, Size size, int advice)
 }
 
 /*
- * Ask for large pages for the array of entries.  Each takes only one fault, and
- * the radix sort, which writes all over the array, needs no page table walk for
- * nearly every address.
+ * Ask for large pages for the array of entries.  Each takes only one fault.
+ * And with small pages the radix sort, which writes all over the array, would
+ * need a page table walk for nearly every address.
  */
 static void
 want_large_pages(void *start, Size size)
@@ -109,9 +110,9 @@ entries_size(const MemSort *ms, int64 n)
 }
 
 /*
- * Bytes of scratch that an entry needs: all of it, if the radix sort must be
- * stable; a part of its share of the radix sort; or its address, if tuples are
- * compared.
+ * Bytes of scratch to set aside for an entry: its own size (full_scratch);
+ * else, for comparing tuples, that of an address; or, if images are inline, an
+ * eighth of its size, for the radix sort.
  */
 static int64
 scratch_cost(const MemSort *ms)
@@ -128,14 +129,12 @@ entry_cost(const MemSort *ms)
 	return entries_size(ms, 1) + scratch_cost(ms);
 }
 
-/* memsort_tuple_cost: see memsort.h. */
 int64
 memsort_tuple_cost(const MemSort *ms)
 {
 	return entry_cost(ms) + ms->tuple_bytes / Max(ms->count, 1);
 }
 
-/* memsort_used: see memsort.h. */
 int64
 memsort_used(const MemSort *ms)
 {
@@ -156,7 +155,6 @@ sort_memory(const MemSort *ms)
 	return ms->order->nwords > 0 ? RADIX_MEMORY : 0;
 }
 
-/* memsort_create: see memsort.h. */
 MemSort *
 memsort_create(SortOrder *order, int64 budget, bool full_scratch)
 {
@@ -182,7 +180,6 @@ memsort_create(SortOrder *order, int64 budget, bool full_scratch)
 	return ms;
 }
 
-/* memsort_allocated: see memsort.h. */
 int64
 memsort_allocated(const MemSort *ms)
 {
@@ -277,7 +274,6 @@ forget_images(MemSort *ms)
 	ms->tuple_bytes = 0;
 }
 
-/* memsort_set_budget: see memsort.h. */
 void
 memsort_set_budget(MemSort *ms, int64 budget)
 {
@@ -297,7 +293,6 @@ memsort_set_budget(MemSort *ms, int64 budget)
 		resize_entries(ms, ms->room - excess);
 }
 
-/* memsort_narrow: see memsort.h. */
 void
 memsort_narrow(MemSort *ms)
 {
@@ -362,7 +357,6 @@ memsort_reserve_slowly(MemSort *ms, Size need)
 	return ms->reserved;
 }
 
-/* memsort_put_inline: see memsort.h. */
 bool
 memsort_put_inline(MemSort *ms, const uint64 *words, uint64 image)
 {
@@ -384,7 +378,8 @@ compare_addresses(const void *a, const void *b)
 }
 
 /*
- * Tell the order where images are, from which it can tell which was put first.
+ * Give the order the places of images, by which order_place finds out which of
+ * two was put first.
  */
 static void
 note_places(MemSort *ms)
@@ -423,7 +418,7 @@ sort_entries(MemSort *ms, uint64 *scratch, Size room)
 }
 
 /*
- * memsort_sort: see memsort.h.  Few entries are sorted with as much scratch,
+ * memsort_sort: see memsort.h.  Few entries get as much scratch as entries,
  * even if less is set aside.
  */
 void
@@ -514,14 +509,12 @@ memsort_compact(MemSort *ms)
 	}
 }
 
-/* memsort_is_small: see memsort.h. */
 bool
 memsort_is_small(const MemSort *ms)
 {
 	return memsort_used(ms) <= MUCH_MEMORY / 16;
 }
 
-/* memsort_reset: see memsort.h. */
 void
 memsort_reset(MemSort *ms)
 {
@@ -534,7 +527,6 @@ memsort_reset(MemSort *ms)
 	}
 }
 
-/* memsort_free: see memsort.h. */
 void
 memsort_free(MemSort *ms)
 {

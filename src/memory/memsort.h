@@ -3,7 +3,7 @@
  * memsort.h
  *	  Entries in memory: growth and accounting.
  *
- *		ms = memsort_create(order, budget, expected)
+ *		ms = memsort_create(order, budget, full_scratch)
  *		while (place = memsort_reserve(ms, size))			until it is full
  *			make the image in place; memsort_commit(ms, words)
  *		memsort_sort(ms); memsort_entry(ms, 0 .. ms->count - 1)
@@ -85,7 +85,7 @@ extern void memsort_set_budget(MemSort *ms, int64 budget);
  */
 extern int64 memsort_used(const MemSort *ms);
 
-/* memsort_allocated returns how many bytes a MemSort has allocated. */
+/* memsort_allocated returns the bytes that a MemSort allocated. */
 extern int64 memsort_allocated(const MemSort *ms);
 
 /*
@@ -94,8 +94,8 @@ extern int64 memsort_allocated(const MemSort *ms);
 extern int64 memsort_tuple_cost(const MemSort *ms);
 
 /*
- * memsort_narrow gives entries as many words as the order now has, one instead
- * of two.  They keep the first word.
+ * memsort_narrow drops the second of two words of all entries, for an order
+ * that now has one word.
  */
 extern void memsort_narrow(MemSort *ms);
 

@@ -61,8 +61,8 @@ extern int	tiesort_few_keys(const EntrySort *es, uint64 *entries, int64 n,
 
 /*
  * tiesort orders n entries by their keys, or by their whole order if
- * 'keys_only' is false.  Returns true if it found equal keys, and did not put
- * these into their order.
+ * 'keys_only' is false.  Returns true if it found equal keys, which it did not
+ * order.
  */
 extern bool tiesort(const EntrySort *es, uint64 *entries, int64 n,
 					bool keys_only);

@@ -42,7 +42,7 @@ typedef struct SortOrder
 	void	   *state;			/* the variant's state, as in SortHead */
 	const SortVariant *own;		/* the variant if it is ptsort's own, else one
 								 * without any of the extras */
-	PtSortKey  *key;			/* see sort_begin_with; or NULL */
+	PtSortKey  *key;			/* see sort_begin_own; or NULL */
 	int			nwords;			/* 0 to PTSORT_MAX_WORDS; not 0 if inline */
 	bool		inline_image;	/* copy of variant->inline_image */
 	bool		words_decide;	/* tuples with equal words compare equal,

@@ -18,17 +18,15 @@
 #include "key/key.h"
 #include "ptsort_variant.h"
 
-/*
- * SortVariant: a kind of tuple of ptsort's own.
- */
+/* SortVariant: a kind of tuple of ptsort's own. */
 typedef struct SortVariant
 {
 	PtSortVariant base;			/* must be first */
 
 	/*
-	 * Of sorts with a key (sort_begin_with).  If the key is learning, the
-	 * sort makes it learn, within a part of the budget, when enough tuples
-	 * are put, and then calls rekey to make the words (an array of
+	 * Of sorts with a key (sort_begin_own).  If the key is learning, the sort
+	 * makes it learn, within a part of the budget, when enough tuples are
+	 * put, and then calls rekey to make the words (an array of
 	 * KEY_ENTRY_WORDS) of each tuple put before.  rekey runs in a memory
 	 * context that is reset for each tuple.
 	 */
@@ -76,9 +74,7 @@ typedef struct SortVariant
 	/* Optional: true if an error was postponed, so that the sort failed. */
 	bool		(*has_postponed) (const void *state);
 
-	/*
-	 * Optional: drop all that the state keeps of tuples, for ptsort_reset.
-	 */
+	/* Optional: drop all that the state keeps of tuples, for ptsort_reset. */
 	void		(*reset) (void *state);
 
 	/*
@@ -101,12 +97,12 @@ typedef struct SortHead
  * the words and compares tuples; NULL if images are inline.
  *
  * A sort that was made restartable fails instead of raising an error if a
- * collation contradicts its tables (text_compare.h).  sort_failed returns true
- * if the sort failed, in this process or in another participant that it knows
- * of.  The stream of a failed sort simply ends, so a caller whose sorts may
- * fail must test that at the end of the stream; the tuples that it read are
- * not the result.  sort_contradicted returns the collation for which the sort
- * failed in this process, else InvalidOid.
+ * collation contradicts its tables (text_rank.h).  sort_failed returns true if
+ * the sort failed, in this process or in another participant that it knows of.
+ * The stream of a failed sort simply ends, so a caller whose sorts may fail
+ * must test that at the end of the stream; the tuples that it read are not the
+ * result.  sort_contradicted returns the collation for which the sort failed in
+ * this process, else InvalidOid.
  */
 extern PtSort *sort_begin_own(const SortVariant *variant, PtSortKey *key,
 							  void *state, int nwords, MemoryContext context,

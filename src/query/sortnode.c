@@ -3,7 +3,7 @@
  * sortnode.c
  *	  Sort nodes of queries sort by ptsort.
  *
- * Plans do not change: when the executor has built the nodes of a plan, ptsort
+ * Plans do not change: after the executor built the nodes of a plan, ptsort
  * replaces ExecSort() in each Sort node that it takes over.  Our function
  * maintains the fields of the node as ExecSort() does, so that nothing else
  * sees a difference: parents, EXPLAIN, rescans, bounds.
@@ -11,11 +11,11 @@
  * The server sorts a node that may be read backward, marked or rewound, and a
  * node whose key would have no words, since ptsort gains nothing there.
  *
- * ExecReScanSort() ends the node's tuplesort when a node that has sorted must
- * sort again, and needs one to end.  So the node holds an empty tuplesort while
+ * ExecReScanSort() ends the node's tuplesort when a node that sorted must sort
+ * again, and needs one to end.  So the node holds an empty tuplesort while
  * ptsort has the rows.  EXPLAIN would report that empty sort, so ptsort removes
- * it, and ends its own sort, when the query has returned its last row.  (A
- * report before that says "still in progress".)
+ * it, and ends its own sort, after the query returned its last row.  (A report
+ * before that says "still in progress".)
  *
  * The data of a node lives in the query's memory context and goes away with it,
  * however the query ends.
@@ -59,13 +59,13 @@ typedef struct TakenSort
 	bool		values;			/* it sorts values, not rows */
 	int64		bound;			/* current bound; 0: none */
 	int64		sorts;			/* number of sorts so far */
-	PtSortStats stats;			/* statistics, once 'sort' has ended */
+	PtSortStats stats;			/* statistics, once 'sort' ended */
 #ifdef USE_ASSERT_CHECKING
 	TupleTableSlot *before;		/* the row returned last */
 #endif
 } TakenSort;
 
-/* Number of queries of this process that have taken nodes. */
+/* Number of queries of this process with taken nodes. */
 static int	nqueries = 0;
 
 /*
@@ -428,8 +428,9 @@ ease_merge(PlanState *merge, int nkeys, SortSupport supports,
 }
 
 /*
- * Take over the wanted nodes of a plan; *found: there are any.  The walk visits
- * a subplan more than once if several nodes use it, as scans of partitions do.
+ * Take over the wanted nodes of a plan; sets *found if there are any.  The walk
+ * visits a subplan more than once if several nodes use it, as scans of
+ * partitions do.
  */
 static bool
 visit_node(PlanState *planstate, void *found)
@@ -606,7 +607,7 @@ static explain_per_node_hook_type prev_explain = NULL;
 
 /*
  * EXPLAIN ANALYZE: add the line that the server has for its own sorts.  A sort
- * that the query no longer needs has ended.
+ * that the query no longer needs is over.
  */
 static void
 ptsort_explain_node(PlanState *planstate, List *ancestors,

@@ -39,7 +39,7 @@ extern void sortreport_explain(const PtSortStats *stats, ExplainState *es);
 /*
  * sortreport_last returns the session's last report, or NULL if there is none;
  * it is valid until the next one.  It also returns NULL if the session's user
- * has changed since, for the same reason as btreport_last.
+ * changed since, for the same reason as btreport_last.
  */
 extern const SortReport *sortreport_last(void);
 

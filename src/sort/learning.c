@@ -3,10 +3,10 @@
  * learning.c
  *	  Whether, when and from what a sort's key learns.
  *
- * Until a key that learns (key.h) has learned, its words are worse, or 0.  So
+ * Until a key that learns (key.h) has a code, its words are worse, or 0.  So
  * the sort shows the key a sample when enough tuples are in memory, and then
- * makes the words of all of them.  It does not learn from the first few: if
- * the table is in some order, they differ from the rest.
+ * makes the words of all of them again.  It does not learn from the first few:
+ * if the table is in some order, they differ from the rest.
  *
  * In a parallel sort the first participant with enough tuples learns for all
  * participants, because words of different codes cannot be compared.  A
@@ -28,7 +28,7 @@
 #include "text/text_model.h"
 #include "utils/memutils.h"
 
-/* Most of the budget that learning uses, as a fraction; reserved until then. */
+/* Part of the budget that learning may use, reserved until it is over. */
 #define LEARNING_PART		4
 
 /*
@@ -50,7 +50,7 @@
 #define LEAST_SAMPLE		400
 #define MOST_SAMPLE			TEXT_SAMPLE_STRINGS
 
-/* Tuples of which no more than FEW_KEYS keys show that there are few. */
+/* Tuples to look at: if they have at most FEW_KEYS keys, there are few keys. */
 #define FEW_KEYS_SAMPLE		(LEAST_SAMPLE / 4)
 
 void
@@ -75,7 +75,7 @@ learning_memory(const PtSort *sort)
 
 /*
  * One of the 'step' entries from i on, at random, so that input with a period
- * does not mislead who looks at one entry of each step.
+ * does not mislead a caller that looks at one entry of each step.
  */
 static uint64 *
 entry_in_step(PtSort *sort, pg_prng_state *random, int64 i, int64 step)
@@ -178,7 +178,7 @@ has_few_keys(PtSort *sort)
 	return true;
 }
 
-/* From this many tuples on a sort reads the tables of a collation of ICU. */
+/* Minimum tuples for a sort to read the tables of an ICU collation. */
 static int64
 many_tuples(void)
 {
@@ -263,7 +263,7 @@ share_sample(PtSort *sort)
  * Continue without learning; returns true if words must be made again.  If the
  * tables of the collation are ready, or only the first tuples are wanted, or
  * there are few keys, comparing text is cheaper than making words; but all
- * participants of a sort must make the same words.
+ * participants of a parallel sort must make the same words.
  */
 static bool
 forgo(PtSort *sort, bool few_keys)

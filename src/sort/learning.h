@@ -16,9 +16,9 @@
 extern void learning_begin(PtSort *sort);
 
 /*
- * learning_gains returns false if a serial sort of as many tuples as expected
- * would do no more than the server's: by its abbreviated keys of text, because
- * reading the tables of the collation does not pay.
+ * learning_gains returns false if a serial sort of the expected number of
+ * tuples would use the server's abbreviated keys of text, as the server's sort
+ * does, because reading the tables of the collation would not pay.
  */
 extern bool learning_gains(const PtSort *sort);
 
@@ -29,10 +29,11 @@ extern bool learning_gains(const PtSort *sort);
 extern int64 learning_memory(const PtSort *sort);
 
 /*
- * learning_end ends learning, if the key is learning: it learns from the tuples
- * in memory, or continues without, and the words of these tuples are made
- * again.  learning_note_put does so, unless more tuples should be put first,
- * when sort->learn_at tuples are in memory.
+ * If the key is learning, learning_end ends that: the key learns from the
+ * tuples in memory, or does without, and the sort makes the words of these
+ * tuples again if need be.  The sort calls learning_note_put when
+ * sort->learn_at tuples are in memory; it does the same, unless more tuples
+ * should be put first.
  */
 extern void learning_note_put(PtSort *sort);
 extern void learning_end(PtSort *sort);

@@ -3,8 +3,8 @@
  * merge.c
  *	  Several runs as one ordered stream, by a tournament tree.
  *
- * The tree is that of tournament.h, and node 0 holds the winner.  Nodes hold
- * the first word of the run's current tuple, so most comparisons touch neither
+ * The tree is that of tournament.h, and node 0 holds the winner.  A node holds
+ * the first word of its run's current tuple, so most comparisons touch neither
  * the run nor its tuple.
  *
  * Each run gets an equal part of the memory as its read buffer, but not more
@@ -51,7 +51,7 @@ struct Merge
 	Size		last_room;
 };
 
-/* The order of two current tuples whose first words are equal. */
+/* True if run a's tuple comes before run b's; their first words are equal. */
 static pg_noinline bool
 tie_is_before(Merge *merge, int a, int b)
 {
@@ -307,7 +307,7 @@ merge_next(Merge *merge)
 	return merge->tree[0].run < 0 ? NULL : &merge->readers[merge->tree[0].run];
 }
 
-/* The order of two nodes with inline images whose first words are equal. */
+/* is_before for inline images, if the first words are equal. */
 static pg_attribute_always_inline bool
 entry_is_before(const Merge *merge, const MergeNode *a, const MergeNode *b,
 				int nwords)

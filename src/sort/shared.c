@@ -20,8 +20,8 @@
 #include "utils/wait_event.h"
 
 /*
- * Milliseconds between a waiting leader's checks that its workers still run;
- * and for which a worker waits for its gone leader to terminate it.
+ * Milliseconds between a waiting leader's checks that its workers still run,
+ * and milliseconds that a worker waits for a leader that ended to terminate it.
  */
 #define CHECK_MS	1000
 
@@ -34,14 +34,14 @@ typedef struct SharedSlot
 	PtSortStats stats;
 } SharedSlot;
 
-/* What has happened. */
+/* What happened so far. */
 typedef struct SharedState
 {
 	int			joined;			/* participants that began their sort */
 	int			done;			/* participants that announced their runs */
 	bool		collected;		/* the leader has the runs of all */
 	bool		learning;		/* a participant learns for all of them */
-	bool		published;		/* it has learned, or does not learn */
+	bool		published;		/* it learned, or decided not to */
 	int			learned;		/* bytes of what it learned; 0: nothing */
 	bool		planned;		/* the slices are planned */
 	int			next_slice;		/* the first slice that is not claimed */

@@ -55,9 +55,9 @@ extern void shared_wait_for(PtSortShared *shared,
 extern void shared_wake(PtSortShared *shared);
 
 /*
- * shared_claim_learning returns true to one participant only, which must then
- * publish what it learned: nothing, if it did not learn.  shared_read_learned
- * waits for that and appends it.
+ * Each participant calls shared_claim_learning once.  It returns true to the
+ * first of them, which must publish what it learned, or nothing if it did not
+ * learn.  shared_read_learned waits for that and appends it.
  */
 extern bool shared_claim_learning(PtSortShared *shared);
 extern void shared_publish_learned(PtSortShared *shared,

@@ -37,7 +37,7 @@
 
 /*
  * Minimum numbers of tuples of a slice.  A slice ends with a page that is half
- * full on average; MIN_SLICE_TUPLES tuples fill so many pages that this loss is
+ * full on average; MIN_SLICE_TUPLES tuples fill enough pages to make this loss
  * small, even if they share posting lists.
  */
 #define MIN_SLICE_TUPLES	150000

@@ -216,7 +216,7 @@ sort_get_entries(PtSort *sort, int *n)
 	return *n > 0 ? result : NULL;
 }
 
-/* A merge gives a batch of entries, which are returned one by one. */
+/* Reads a batch of entries from a merge, and returns them one by one. */
 const uint64 *
 sort_get_entry(PtSort *sort, bool forward)
 {

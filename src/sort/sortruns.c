@@ -198,7 +198,7 @@ sort_append_run(PtSort *sort, RunWriter *writer)
 }
 
 /*
- * By how many bytes lists of blocks may grow while a merge for this purpose
+ * The bytes by which lists of blocks may grow while a merge for this purpose
  * reads runs.  Each block of a tape that is read and recycled may take an
  * extent of the tape that is written, whose list has up to twice the room that
  * it needs.
@@ -345,7 +345,7 @@ merge_runs(PtSort *sort, int n)
 		move_last(sort, first);
 }
 
-/* The first merge makes all later ones full. */
+/* The first merge may be smaller, so that all later ones are full. */
 void
 sort_merge_down(PtSort *sort, int target)
 {

@@ -105,7 +105,7 @@ sort_method(const PtSort *sort)
 	return Max(now, sort->stats.method);
 }
 
-/* sort_wrong_variant raises the error of ptsort_state. */
+/* sort_wrong_variant raises the error of sort_state. */
 void
 sort_wrong_variant(const PtSort *sort, const PtSortVariant *variant)
 {
@@ -196,7 +196,7 @@ check_role(const PtSortOptions *options)
 		refuse_options("parallel sort cannot have random access", NULL);
 }
 
-/* Raise an error for a negative size, which an overflow may have caused. */
+/* Raise an error for a negative size, which may come from an overflow. */
 static void
 check_size(int64 size, const char *what, const char *hint)
 {

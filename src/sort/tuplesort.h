@@ -4,9 +4,9 @@
  *	  The sort object, which ptsort.h and ptsort_variant.h give access to.
  *
  * Its phases are in these files: tuplesort.c begins, performs and ends a sort,
- * sortput.c and bounded.c fill it, sortruns.c writes and merges its runs,
- * slices.c cuts the final merge, sortread.c reads the result.  Functions of the
- * two public headers have the prefix sort_ here.
+ * sortput.c, learning.c and bounded.c fill it, sortruns.c writes and merges its
+ * runs, slices.c cuts the final merge, sortread.c reads the result.  Functions
+ * of the two public headers have the prefix sort_ here.
  *
  *-------------------------------------------------------------------------
  */
@@ -30,13 +30,14 @@ typedef enum SortPhase
 	PHASE_RUN,
 	PHASE_SLICES,
 	PHASE_ANNOUNCED,
-	PHASE_FAILED				/* perform began, and has not succeeded */
+	PHASE_FAILED				/* an operation began, and did not succeed */
 } SortPhase;
 
-/* The place of a get. */
+/* The position of the next get. */
 typedef struct SortPosition
 {
-	int64		before;			/* MEMORY: tuples before it; RUN: a position */
+	int64		before;			/* MEMORY: tuples before it; mark of RUN: a
+								 * position (run.h) */
 	bool		at_end;			/* a forward get found no more tuples */
 } SortPosition;
 
@@ -51,7 +52,8 @@ struct PtSort
 
 	MemSort    *memsort;		/* PUTTING, MEMORY */
 	PtSortKey  *key;			/* of a variant whose key learns; else NULL */
-	bool		learning;		/* the key will learn; words mean nothing */
+	bool		learning;		/* the key will learn; until then words are 0
+								 * or decide less */
 	int64		learn_at;		/* the key learns from this many tuples */
 	int64		in_order;		/* while learning: known number of leading
 								 * tuples that were put in order */
@@ -121,9 +123,9 @@ pt_noreturn extern void sort_wrong_phase(const PtSort *sort,
 extern int64 sort_other_memory(const PtSort *sort);
 
 /*
- * sort_note_memory records the peak of the sort's memory.  It adds the memory
- * in use now to the most that the entries used since the last call, so call it
- * while much of the other memory is in use.
+ * sort_note_memory records the peak of the sort's memory.  It adds the other
+ * memory in use now to the most that the entries used since the last call, so
+ * call it while much of that other memory is in use.
  */
 extern void sort_note_memory(PtSort *sort);
 
@@ -139,8 +141,8 @@ extern void sort_note_memory(PtSort *sort);
  */
 
 /*
- * sort_begin_putting prepares for tuples to be put, for the first time or
- * again; then it frees the memory that the previous ones used, if it was much.
+ * sort_begin_putting prepares for tuples to be put.  It keeps the memory of
+ * earlier tuples only if that is small.
  */
 extern void sort_begin_putting(PtSort *sort);
 
@@ -294,8 +296,8 @@ extern bool bounded_drops(PtSort *sort, const Datum *values,
 extern void bounded_cut(PtSort *sort);
 
 /*
- * bounded_pays: true if so many entries in memory are beyond the bound that
- * sorting all and cutting them pays.
+ * bounded_pays: true if enough entries in memory are beyond the bound for
+ * sorting all and dropping these to pay.
  */
 extern bool bounded_pays(const PtSort *sort);
 

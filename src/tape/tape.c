@@ -650,8 +650,8 @@ shift_buffer(Tape *tape, int64 offset, int64 size)
 
 /*
  * tape_read_slow does the work of tape_read outside the buffer.  A forward read
- * appends blocks; any other fills the buffer with the blocks from the one of
- * the offset on or, if it goes backward, up to that one.
+ * appends blocks.  Any other read fills the buffer with blocks that begin with
+ * the one of the offset or, if it goes backward, end with it.
  */
 const char *
 tape_read_slow(Tape *tape, int64 offset, Size size)

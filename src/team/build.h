@@ -46,8 +46,8 @@ typedef struct Build
 } Build;
 
 /*
- * Leader: build_init sets all of a zeroed Build but the fields of the team that
- * only some kinds have.  'info' must live as long as the team.
+ * Leader: build_init sets all of a zeroed Build except the fields of the team
+ * that only some kinds have.  'info' must live as long as the team.
  */
 extern void build_init(Build *build, const TeamKind *kind,
 					   const PtParallelRequest *request, BuildInfo *info,
@@ -55,8 +55,8 @@ extern void build_init(Build *build, const TeamKind *kind,
 
 /*
  * build_run launches up to this many workers and lets all participants scan,
- * sort and, if they read slices, read.  When it returns, the workers have
- * ended.
+ * sort and, if they read slices, read.  It returns after the end of the
+ * workers.
  */
 extern void build_run(Build *build, int workers);
 
@@ -64,7 +64,7 @@ extern void build_run(Build *build, int workers);
  * build_check raises an error unless all participants together read as many
  * blocks as the table has and, if they read slices, as many tuples from the
  * sort as they put: the index would lack some.  'reader' names the callback
- * that reads.  To be called after build_run.
+ * that reads.  Call it after build_run.
  */
 extern void build_check(const Build *build, const char *reader);
 
@@ -83,7 +83,7 @@ extern void build_enter_phase(Team *team, TeamPhase phase);
 extern PtParallel *parallel_run(const PtParallelRequest *request);
 extern PtParallelResult *parallel_end(PtParallel *parallel);
 
-/* Entry point of its workers. */
+/* Entry point of the workers of ptsort_parallel(). */
 extern PGDLLEXPORT void ptsort_parallel_main(dsm_segment *segment,
 											 shm_toc *toc);
 

@@ -4,8 +4,8 @@
  *	  Page-at-a-time scan of a heap table: which tuples of a page to use.
  *
  * Index builds (heapscan.c) and copies of tables (copyscan.c) read a table's
- * pages in the order of a scan of the server's, and judge all tuples of a page
- * under one lock.
+ * pages in the order of a server's scan, and judge all tuples of a page under
+ * one lock.
  *
  *-------------------------------------------------------------------------
  */
@@ -45,7 +45,7 @@ typedef struct HeapJudge
 
 	/*
 	 * With SnapshotAny: the horizon, and the verdict on a tuple whose hint
-	 * bits do not prove that it is live.  The page is locked.
+	 * bits do not prove that it is live.  The page is locked meanwhile.
 	 */
 	TransactionId oldest_xmin;
 	HeapVerdict (*decide) (HTSV_Result status, HeapTuple tuple, void *arg);

@@ -3,9 +3,9 @@
  * parallel.c
  *	  Parallel sorts and index builds of other extensions: ptsort_parallel.h.
  *
- * A parallel sort is the work of a team (team.h) whose processes scan a table
- * through slots or, to build an index, as its build does, or call the user's
- * fill, or both.
+ * A team (team.h) does a parallel sort.  Its processes scan a table, through
+ * slots or, to build an index, by heapscan.c; or they call the user's fill; or
+ * both.
  *
  * The leader destroys the parallel context and leaves parallel mode before the
  * user reads the stream.  So the user may meanwhile write to the database and

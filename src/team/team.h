@@ -105,9 +105,9 @@ typedef struct TeamKind
 /*
  * TeamSlot: counts and statistics of one participant, which writes them without
  * a lock.  The first three are complete before it announces its runs, so the
- * leader may read them after it has performed its own sort.  All other fields
- * are complete when the process ends, so the leader may read them after
- * team_wait, and stats.wal_bytes after team_finish.
+ * leader may read them after it performed its own sort.  All other fields are
+ * complete when the process ends, so the leader may read them after team_wait,
+ * and stats.wal_bytes after team_finish.
  */
 typedef struct TeamSlot
 {
@@ -175,7 +175,7 @@ struct Team
 
 	/* Leader */
 	bool		leader_rests;	/* leader puts nothing if there are workers */
-	ParallelContext *pcxt;		/* NULL: no workers, or they have ended */
+	ParallelContext *pcxt;		/* NULL: no workers, or they ended */
 	dsm_segment *segment;		/* outlives pcxt */
 	int			planned;		/* workers planned */
 	int			launched;		/* workers launched */
@@ -192,14 +192,14 @@ extern void team_sort(Team *team, int workers);
 
 /*
  * team_read lets the kind read slices until none is left, or the whole stream.
- * Then it adds the sort's statistics to the participant's slot and
- * ends the sort.  team_end_reading does only the latter, for a stream that was
- * read elsewhere.
+ * Then it adds the sort's statistics to the participant's slot and ends the
+ * sort.  team_end_reading does only these last two things, for a stream that
+ * was read elsewhere.
  */
 extern void team_read(Team *team);
 extern void team_end_reading(Team *team);
 
-/* Leader: waits until all workers have ended. */
+/* Leader: waits for the end of all workers. */
 extern void team_wait(Team *team);
 
 /*

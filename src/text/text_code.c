@@ -38,7 +38,7 @@
 #define MAX_WEIGHTS(limit) \
 	Min((limit) / 16 / TEXT_SYMBOL_BYTES, TEXT_SYMBOL_WEIGHTS)
 
-/* The fraction of the sample that is meant by nearly all of its strings. */
+/* Nearly all strings of the sample are at least this fraction of them. */
 #define NEARLY_ALL			0.95
 
 /*
@@ -75,10 +75,10 @@ typedef struct TextPrefix
 /* Maximum length in bytes of a string in the memo. */
 #define MEMO_BYTES		(2 * (int) sizeof(uint64))
 
-/* Number of entries as a power of two; a hash selects the entry. */
+/* Entries of the memo as a power of two; a hash selects the entry. */
 #define MEMO_BITS		7
 
-/* Number of lookups after which the memo is judged. */
+/* Number of lookups after which memo_is_useful decides. */
 #define MEMO_TRIED		1024
 
 /*
@@ -112,7 +112,7 @@ struct TextCode
 	int			nwords;
 	TextPrefix	prefix;
 	TextSymbols *symbols;		/* symbols of the collation's weights */
-	TextModel  *model;			/* as symbols, NULL before learning, or if
+	TextModel  *model;			/* NULL, like symbols, before learning, or if
 								 * plain */
 	TextSample	sample;
 	TextMemo   *memo;			/* words of short strings; NULL until one is
@@ -618,9 +618,10 @@ compare_words(const void *a, const void *b)
 }
 
 /*
- * How many neighbours differ if the sample's strings are sorted by their words:
- * by the code, or before there is one, by their first bytes.  In *alike: how
- * many of these agree in the first half of their first word.
+ * Returns the number of neighbours that differ if the sample's strings are
+ * sorted by their words: by the code, or before there is one, by their first
+ * bytes.  Sets *alike to the number of these that agree in the first half of
+ * their first word.
  */
 static int
 count_different(TextCode *code, int *alike)

@@ -61,7 +61,7 @@ extern TextCode *text_code_create(TextForm form, const TextRanks *ranks,
 								  int nwords, Size limit);
 
 /*
- * text_code_most_memory returns how many bytes of the limit are used at most.
+ * text_code_most_memory returns the most bytes that learning uses of a limit.
  */
 extern Size text_code_most_memory(Size limit);
 
@@ -79,14 +79,14 @@ extern void text_code_export(const TextCode *code, StringInfo target);
 extern void text_code_import(TextCode *code, const char *source, Size length);
 
 /*
- * text_code_learn learns from the sample, which is not needed any more then.
- * Returns how many words the code makes.
+ * text_code_learn learns from the sample, and frees it.  Returns how many words
+ * the code makes.
  */
 extern int	text_code_learn(TextCode *code);
 
 /*
- * text_code_words makes the words of a value that is not null.  The code must
- * have learned.
+ * text_code_words makes the words of a value that is not null.  Call
+ * text_code_learn first.
  */
 extern void text_code_words(TextCode *code, Datum value, uint64 *words);
 

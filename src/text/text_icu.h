@@ -40,7 +40,7 @@ typedef struct IcuCollation IcuCollation;
 /*
  * text_icu_open opens one of ICU's collations, in the current memory context.
  * Returns NULL if the functions of the server's ICU are not available, or if
- * the collation does not meet the expectations of this file.  This can be
+ * the collation does not meet the expectations of text_icu.c.  This can be
  * slow.
  */
 extern IcuCollation *text_icu_open(Oid collation);

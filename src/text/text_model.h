@@ -7,10 +7,10 @@
  * ignores those for which it has no room.  It is one block of memory, so that
  * the limit is exact and other processes can read it.
  *
- * A symbol is a number below TEXT_MODEL_MAX_SYMBOLS, whose meaning is defined
- * by the caller.  The two symbols before it are its *context*.  The model has
- * a table for each context that occurs often enough in the sample; for other
- * contexts it uses the table of the last symbol alone.
+ * A symbol is a number below TEXT_MODEL_MAX_SYMBOLS, whose meaning the caller
+ * defines.  The two symbols before it are its *context*.  The model has a table
+ * for each context that occurs often enough in the sample; for other contexts
+ * it uses the table of the last symbol alone.
  *
  * A table divides TEXT_MODEL_TOTAL into parts, one for each symbol, in their
  * order and none empty: the part of symbol s is from parts[s] to parts[s + 1].
@@ -107,7 +107,7 @@ typedef struct TextModel
 
 typedef struct TextCounts TextCounts;
 
-/* What is only estimated is counted in one string of TEXT_MODEL_PART. */
+/* Estimates count only one string in TEXT_MODEL_PART. */
 #define TEXT_MODEL_PART	4
 
 /* Maximum memory of counts and model in bytes, if the limit allows. */

@@ -220,7 +220,7 @@ text_rank_continues(const TextRanks *ranks, char byte, char next)
 
 
 /*
- * Testing an order
+ * Strings for testing an order
  */
 
 /*
@@ -347,7 +347,7 @@ text_rank_provider(Oid collation)
 
 
 /*
- * Finding an order
+ * Finding and testing an order
  */
 
 /*

@@ -132,12 +132,12 @@ extern bool text_rank_character(const TextRanks *ranks, const char *character,
  */
 extern bool text_rank_continues(const TextRanks *ranks, char byte, char next);
 
-/* GUC: on for all columns that allow it. */
+/* GUC: use tables where they prove the order. */
 extern bool ptsort_use_collation_tables;
 
 /*
- * CompareFailure: how to react if comparing by the tables and by strcoll()
- * gives different results.
+ * CompareFailure: how to react if comparing by the tables and by the
+ * collation's provider gives different results.
  */
 typedef struct CompareFailure
 {
@@ -152,9 +152,10 @@ typedef struct CompareFailure
 } CompareFailure;
 
 /*
- * text_compare_contradicted records that a collation contradicts its tables.
- * If the caller cannot start over, it raises an error; this process does not
- * use these tables again, and neither does the leader if it can be notified.
+ * text_compare_contradicted reacts to a collation that contradicts its tables.
+ * If the caller can start over, it sets failure->collation.  Else it makes this
+ * process and, where possible, the leader stop using these tables, and raises
+ * an error.
  */
 extern void text_compare_contradicted(CompareFailure *failure, Oid collation);
 

@@ -4,15 +4,14 @@
  *	  Strings as symbols of the model.
  *
  * In the terms of the Unicode collation algorithm (UTS #10), all collations in
- * use compare strings by the *primary weights* of their characters first,
- * those of base letters and digits, one after the other.  Case and accents
- * decide only between strings that are equal so far, and *ignorable*
- * characters (most control characters, combining accents) have no primary
- * weight at all.  Contractions (the Czech "ch") have weights of their own, and
- * one character may have several weights.  The tables of a collation prove
- * that the order of strings never contradicts that of their weights, as the
- * ranks that text_rank.h returns.  In bytewise order ("C") the bytes are the
- * weights.
+ * use compare strings by the *primary weights* of their characters first, those
+ * of base letters and digits, one after the other.  Case and accents decide
+ * only between strings that are equal so far, and *ignorable* characters (most
+ * control characters, combining accents) have no primary weight at all.
+ * Contractions (the Czech "ch") have weights of their own, and one character
+ * may have several weights.  The tables of a collation prove that the order of
+ * strings never contradicts that of their weights; text_rank.h returns weights
+ * as ranks.  In bytewise order ("C") the bytes are the weights.
  *
  * A weight becomes a symbol of the model (text_model.h); symbols have the order
  * of the weights.  If there are no more weights than symbols, each weight is
@@ -38,7 +37,7 @@
 
 /*
  * Bytes of each learned weight, further bytes while learning, and the maximum
- * number of weights: the latter bytes are taken from the model's memory.
+ * number of weights: the further bytes come out of the model's memory.
  */
 #define TEXT_SYMBOL_BYTES	(sizeof(uint32) + sizeof(uint16))
 #define TEXT_SYMBOL_LEARNING_BYTES	(2 * TEXT_SYMBOL_BYTES)
@@ -85,8 +84,8 @@ typedef struct TextSymbols
  * text_symbol_learn learns the weights of the sample's characters, and those of
  * printable ASCII, because the code of a string ends at the first character
  * that was not learned.  Then it chooses symbols for at most 'max_weights' of
- * them, but not for fewer than 256, in the current memory context.  'ranks'
- * must be ready and live as long.
+ * them, or 256 if that is more, in the current memory context.  'ranks' must be
+ * ready and live as long.
  */
 extern TextSymbols *text_symbol_learn(const TextRanks *ranks, int max_weights,
 									  const TextSample *sample);

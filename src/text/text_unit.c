@@ -22,7 +22,7 @@
 #include "text/text_table.h"
 #include "utils/memutils.h"
 
-/* Maximum size of a cached unit: three Hangul letters, "ddzs". */
+/* Maximum size of a cached unit: three Hangul letters, or "ddzs". */
 #define MAX_UNIT_BYTES	14
 #define MAX_UNIT_RANKS	4
 

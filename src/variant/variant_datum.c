@@ -49,7 +49,7 @@ typedef struct DatumState
 {
 	PtSortKey  *key;
 	bool		exact;			/* the key is exact: there are no images */
-	bool		single;			/* it is, and the type is by value */
+	bool		single;			/* exact, and the type is by value */
 	bool		varlena;		/* values are varlenas, and their own images */
 	int16		typlen;
 	bool		typbyval;

@@ -84,7 +84,7 @@ evaluate(HeapSort *state, HeapTuple tuple, Datum *values, bool *isnull)
 	ExecClearTuple(state->slot);
 }
 
-/* Values of expressions are evaluated first, those of columns when needed. */
+/* With expressions, evaluates all values first; else reads each when needed. */
 static int
 heap_compare_keys(const void *a, const void *b, void *arg)
 {

@@ -11,9 +11,9 @@
  * a bit of the tuple that nbtree leaves to the access method, and reading
  * compares the live tuples before and after them.
  *
- * Exact keys.  If the words of the key hold everything in the index tuple, no
- * tuple is made until it is read, and none at all by a load that reads entries.
- * The image is one word, inline: see key_pack.h.
+ * Exact keys.  If the key is exact, reading makes the tuple from its entry; a
+ * load that reads entries makes none.  The image is one word, inline: see
+ * key_pack.h.
  *
  *-------------------------------------------------------------------------
  */

@@ -127,8 +127,8 @@ image_value(const TupleState *state, const void *image, int key, bool *isnull)
 
 /*
  * True if two values of a key column are the same bytes and need no comparison.
- * Always false for columns other than the first, from which the words are made:
- * comparing other columns, such as records, may raise an error for any value.
+ * Always false for columns other than the first: these need not have words, and
+ * comparing records, for example, may raise an error for any value.
  */
 static inline bool
 is_same_value(const TupleState *state, int key, Datum a, Datum b)
@@ -333,7 +333,8 @@ slot_values(TupleState *state, TupleTableSlot *slot)
 
 /*
  * Copy a minimal tuple, which may be the end of a heap tuple, into the sort.
- * The caller then gets the values for the put: making room may use others.
+ * The caller gets the values for the put afterwards, because making room may
+ * overwrite them (tuple_rekey).
  */
 static inline MinimalTuple
 copy_tuple(PtSort *sort, const void *tuple, Size size)
