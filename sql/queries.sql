@@ -224,6 +224,8 @@ FROM unnest(ARRAY['SELECT * FROM queries_alike ORDER BY t, id', 'SELECT * FROM q
 DROP FUNCTION ids, servers_ids, has_compared;
 DROP TABLE queries_alike;
 
+-- a column that cannot be compared, of rows that the columns before it tell apart
+SELECT count(*) FROM (SELECT * FROM queries ORDER BY id * 7919 % 1009, ('x' || id - id)::text COLLATE "C", ROW('{}'::json, id) OFFSET 0) s;
 -- errors
 SELECT n FROM queries ORDER BY 1 / (id - 700);
 SELECT keys, tuples FROM ptsort_last_sort();
