@@ -213,19 +213,20 @@ level_init(BtLevel *level, BtLoad *load)
 }
 
 /*
- * Returns the estimated number of leaves of all tuples not added yet: they are
- * as full as this participant's leaves or, before its first, as full as
- * possible.
+ * Estimate, for the writer, the leaves of all tuples not added yet: to_come, if
+ * these are like this participant's leaves, and at_least, the minimum.
  */
-static BlockNumber
-leaves_to_come(BtLoad *load)
+static void
+expect_leaves(BtLoad *load)
 {
+	BtWriter   *writer = &load->writer;
 	int64		tuples = Max(load->all_tuples - btload_report(load), 0);
-	double		leaves = load->leaves > 0 ?
-		tuples * ((double) load->leaves / load->tuples) :
-		tuples / (double) MaxTIDsPerBTreePage;
+	double		leaves = tuples / (double) MaxTIDsPerBTreePage;
 
-	return (BlockNumber) Min(leaves, (double) MaxBlockNumber);
+	writer->at_least = (BlockNumber) Min(leaves, (double) MaxBlockNumber);
+	if (load->leaves > 0)
+		leaves = tuples * ((double) load->leaves / load->tuples);
+	writer->to_come = (BlockNumber) Min(leaves, (double) MaxBlockNumber);
 }
 
 /* Begin a page of the level that has this number. */
@@ -235,7 +236,7 @@ level_open(BtLoad *load, BtOpenPage *open, uint32 number)
 	BtSliceOut *out = load->out;
 
 	if (btwrite_needs_chunk(&load->writer))
-		load->writer.to_come = leaves_to_come(load);
+		expect_leaves(load);
 	btpage_open(open, btwrite_get_buffer(&load->writer),
 				btwrite_get_block(&load->writer), number);
 	if (number == 0)
@@ -480,6 +481,7 @@ btload_end(BtLoad *load)
 {
 	int64		pages;
 
+	btwrite_return_chunk(&load->writer);
 	btwrite_flush(&load->writer);
 	*rest_of(load->shared, load->participant) = load->writer.chunk;
 	pages = btwrite_end(&load->writer);
@@ -599,7 +601,7 @@ take_over(BtLoad *load)
 {
 	int			n = load->shared->file.nparticipants;
 	BtChunk    *rest = MemoryContextAlloc(load->cxt,
-										  mul_size(n + 1, sizeof(BtChunk)));
+										  mul_size(n + 2, sizeof(BtChunk)));
 
 	btwrite_flush(&load->writer);
 	rest[0] = load->writer.chunk;

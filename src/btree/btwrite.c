@@ -63,6 +63,7 @@ btwrite_init_shared(BtFileShared *shared, Relation rel, int nparticipants)
 	shared->nparticipants = nparticipants;
 	pg_atomic_init_u64(&shared->nblocks, 0);
 	pg_atomic_init_u32(&shared->size, 0);
+	pg_atomic_init_u64(&shared->returned, 0);
 }
 
 void
@@ -101,13 +102,18 @@ btwrite_release_buffer(BtWriter *writer, Page page)
 	writer->free = page;
 }
 
-/* Number of blocks that the file should have beyond those taken. */
+/*
+ * Number of blocks that a file written by several participants should have
+ * beyond those taken.  Only three quarters of at_least count, because
+ * participants may have taken blocks for tuples that they have not reported.
+ */
 static BlockNumber
 blocks_ahead(const BtWriter *writer, BlockNumber taken)
 {
+	BlockNumber ahead = writer->at_least - writer->at_least / 4;
 	uint32		most = MAX_AHEAD * (uint32) writer->shared->nparticipants;
 
-	return Min(Min(writer->to_come / 4, most), MaxBlockNumber - taken);
+	return Min(Min(ahead, most), MaxBlockNumber - taken);
 }
 
 /*
@@ -144,6 +150,28 @@ grow_file(BtWriter *writer, BlockNumber end)
 	UnlockRelationForExtension(writer->index, ExclusiveLock);
 }
 
+static const BtChunk no_blocks = {0, 0};
+
+/* Exchange a chunk for the one a participant returned, perhaps empty. */
+static BtChunk
+exchange_returned(BtFileShared *shared, BtChunk chunk)
+{
+	uint64		old;
+
+	old = pg_atomic_exchange_u64(&shared->returned,
+								 ((uint64) chunk.next << 32) | chunk.end);
+	chunk.next = (BlockNumber) (old >> 32);
+	chunk.end = (BlockNumber) old;
+	return chunk;
+}
+
+void
+btwrite_return_chunk(BtWriter *writer)
+{
+	if (writer->chunk.next < writer->chunk.end)
+		writer->chunk = exchange_returned(writer->shared, writer->chunk);
+}
+
 /*
  * Get a chunk of blocks.  The 64-bit counter cannot overflow even if all others
  * come here before our error reaches them.
@@ -152,9 +180,16 @@ static void
 get_chunk(BtWriter *writer)
 {
 	BtFileShared *shared = writer->shared;
-	uint64		end = pg_atomic_read_u64(&shared->nblocks);
 	uint32		size;
+	uint64		end;
 
+	if (pg_atomic_read_u64(&shared->returned) != 0)
+	{
+		writer->chunk = exchange_returned(shared, no_blocks);
+		if (writer->chunk.next < writer->chunk.end)
+			return;
+	}
+	end = pg_atomic_read_u64(&shared->nblocks);
 	size = Min(writer->to_come, end) / CHUNK_PART /
 		(uint32) shared->nparticipants;
 	size = Min(Max(size, 1), MAX_CHUNK);
@@ -418,6 +453,7 @@ btwrite_take_over(BtWriter *writer, BtChunk *chunks, int nchunks)
 			pg_atomic_exchange_u64(&shared->nblocks,
 								   Max(writer->eof, BTREE_METAPAGE + 1));
 		chunks[nchunks++].end = writer->eof;
+		chunks[nchunks++] = exchange_returned(shared, no_blocks);
 	}
 	qsort(chunks, nchunks, sizeof(BtChunk), compare_chunks);
 	writer->spare = chunks;

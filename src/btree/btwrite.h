@@ -24,11 +24,11 @@
  * Chunks become smaller towards the end, where participants have one block
  * each, because they are a part of the blocks still to come, which participants
  * estimate by the tuples that are not loaded yet and the leaves that they
- * filled.  The file grows ahead by a quarter of these blocks at most, because
- * later leaves may be fuller.  btwrite_take_over() gets the left-over blocks
- * and makes the leader the only writer.  Upper levels use them first; the rest,
- * rarely more than a few blocks, become deleted pages that the free space map
- * offers.
+ * filled.  The file grows ahead only by what even the fullest leaves would
+ * take.  A participant that ends early returns its unused blocks.
+ * btwrite_take_over() gets the left-over blocks and makes the leader the only
+ * writer.  Upper levels use them first; the rest, rarely more than a few
+ * blocks, become deleted pages that the free space map offers.
  *
  *-------------------------------------------------------------------------
  */
@@ -57,6 +57,7 @@ typedef struct BtFileShared
 	pg_atomic_uint64 nblocks;	/* blocks taken */
 	pg_atomic_uint32 size;		/* blocks of the file, while several write;
 								 * set under the relation's extension lock */
+	pg_atomic_uint64 returned;	/* a returned chunk, or 0 */
 } BtFileShared;
 
 /* BtChunk: consecutive blocks, from 'next' to before 'end'. */
@@ -77,6 +78,7 @@ typedef struct BtWriter
 	BtChunk		chunk;			/* this writer's blocks, unused */
 	BlockNumber to_come;		/* blocks that all participants will still
 								 * take, estimated by the caller */
+	BlockNumber at_least;		/* minimum of to_come */
 
 	BtChunk    *spare;			/* left-over chunks of all, if alone */
 	int			nspare;
@@ -111,7 +113,10 @@ extern int64 btwrite_end(BtWriter *writer);
 extern Page btwrite_get_buffer(BtWriter *writer);
 extern void btwrite_release_buffer(BtWriter *writer, Page page);
 
-/* True if btwrite_get_block will need writer->to_come. */
+/*
+ * btwrite_needs_chunk: true if btwrite_get_block will need writer->to_come and
+ * at_least.
+ */
 static inline bool
 btwrite_needs_chunk(const BtWriter *writer)
 {
@@ -120,6 +125,13 @@ btwrite_needs_chunk(const BtWriter *writer)
 
 /* btwrite_get_block returns the next block of the file to use. */
 extern BlockNumber btwrite_get_block(BtWriter *writer);
+
+/*
+ * btwrite_return_chunk makes the rest of the writer's chunk available to
+ * others.  In exchange the writer may get another chunk, which the caller must
+ * pass to btwrite_take_over().
+ */
+extern void btwrite_return_chunk(BtWriter *writer);
 
 /*
  * btwrite_page writes the finished page at blkno, now or later, and takes
@@ -140,7 +152,7 @@ extern void btwrite_flush(BtWriter *writer);
  * btwrite_take_over makes this the only writer, with the left-over chunks of
  * the others, after their end.  btwrite_get_block() uses these first.  The
  * array is sorted in place and must outlive the writer.  It must have room for
- * one more chunk: the end of the file.
+ * two more chunks: a returned one and the end of the file.
  */
 extern void btwrite_take_over(BtWriter *writer, BtChunk *chunks, int nchunks);
 
