@@ -9,9 +9,9 @@
  * sort and has what is common to all of them: setting up, compatibility,
  * examples.
  *
- * A sort is begin, put ..., perform, get ..., end.  If you have many small
- * sorts, call ptsort_reset() after each and put the next one's tuples: then a
- * sort of a few tuples costs no more than putting and getting them.
+ * Call begin, put ..., perform, get ..., end.  If you have many small sorts,
+ * call ptsort_reset() after each and put the next one's tuples: then a sort of
+ * a few tuples costs no more than putting and getting them.
  *
  * PARALLEL SORT
  *
@@ -281,11 +281,11 @@ typedef struct PtSortApi
 	/*
 	 * Start a sort of a table's rows by the key columns of one of its btree
 	 * indexes, expressions included, and then by TID: what CLUSTER needs.
-	 * 'desc' describes the rows and is copied.  It is the descriptor of the
-	 * index's table, or has the columns that the index uses at the same
-	 * numbers.  The predicate of a partial index is ignored.  The index must
-	 * stay open.  put, perform, get and next_slice evaluate its expressions,
-	 * in the caller's security context and with its active snapshot.
+	 * 'desc' describes the rows and is copied.  Pass the table's descriptor,
+	 * or one with the same numbers for the columns that the index uses.  The
+	 * predicate of a partial index is ignored.  The index must stay open.
+	 * put, perform, get and next_slice evaluate its expressions, in the
+	 * caller's security context and with its active snapshot.
 	 */
 	PtSort	   *(*begin_heap) (TupleDesc desc, Relation index,
 							   const PtSortOptions *options);
@@ -373,7 +373,7 @@ typedef struct PtSortApi
 	 */
 	void		(*rescan) (PtSort *sort);
 
-	/* Remember the current position; at first it is the start. */
+	/* Remember the current position.  The initial mark is the start. */
 	void		(*mark) (PtSort *sort);
 
 	/* Go back to the marked position. */

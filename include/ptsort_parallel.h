@@ -66,12 +66,12 @@
  * and reads from.
  *
  * ptsort launches no worker where none is possible: in a parallel worker or
- * while a parallel query runs, for a temporary table, for a table that another
- * extension forbids to read in parallel (for example if its access method has
- * no parallel scans), without a postmaster, or if no segment of shared memory
- * is available.  max_parallel_workers and max_worker_processes limit the number
- * of workers.  The result is the same.  You decide how many to request, and
- * apply other limits, such as max_parallel_workers_per_gather.
+ * while a parallel query runs, for a temporary table, for a table whose
+ * parallel scan another extension forbids (for example because its access
+ * method has none), without a postmaster, or if no segment of shared memory is
+ * available.  max_parallel_workers and max_worker_processes limit the number of
+ * workers.  The result is the same.  You decide how many to request, and apply
+ * other limits, such as max_parallel_workers_per_gather.
  *
  * Workers and parallel mode end before ptsort_parallel() returns, so they do
  * not restrict code that reads the stream.

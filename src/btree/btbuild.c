@@ -503,7 +503,7 @@ undo(BtBuild *self, Oid collation)
 	(void) text_rank_distrust(collation);
 }
 
-/* Add the costs that a report shows of builds that failed, too. */
+/* Add the costs of a failed build, which reports include. */
 static void
 add_costs(PtParallelStats *sum, const PtParallelStats *stats)
 {

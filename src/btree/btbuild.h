@@ -100,10 +100,9 @@ siblings_sorts(dsm_segment *segment)
 }
 
 /*
- * siblings_describe sets the first part of *runs, except 'is_unique'.  That the
- * parts agree does not prove that the table still has the same rows when the
- * runs are used: the caller ensures it by running no user code between the two
- * builds.
+ * siblings_describe sets the first part of *runs, except 'is_unique'.  Equal
+ * first parts do not prove that the table still has the same rows when the runs
+ * are used: the caller must run no user code between the two builds.
  */
 extern void siblings_describe(WaitingRuns *runs, Relation heap);
 

@@ -68,7 +68,7 @@ extern void btload_add(BtLoad *load, IndexTuple itup);
 
 /*
  * btload_add_entries adds the next n tuples of the slice, as entries of an
- * exact key; they are not needed after the call.  See btpage.h.
+ * exact key.  The caller may free them afterwards.  See btpage.h.
  */
 extern void btload_add_entries(BtLoad *load, const KeyPack *pack,
 							   const uint64 *entries, int n);
@@ -90,10 +90,10 @@ extern void btload_end_slice(BtLoad *load);
 extern int64 btload_end(BtLoad *load);
 
 /*
- * btload_finish completes the index.  All slices must be loaded; one without
- * tuples is loaded if it was begun and ended.  Leader only, which is
- * participant 0, after the calls of btload_end() by all others, when what they
- * wrote to the shared block is visible.  Frees 'load'.
+ * btload_finish completes the index, after participants began and ended every
+ * slice, even those without tuples.  Leader only, which is participant 0, after
+ * the calls of btload_end() by all others, when what they wrote to the shared
+ * block is visible.  Frees 'load'.
  */
 extern int64 btload_finish(BtLoad *load);
 

@@ -4,9 +4,9 @@
  *	  Forms nbtree pages from tuples that arrive in index order.
  *
  * A page is built in private memory.  While it is open, the slot of the high
- * key (P_HIKEY) is reserved and data starts at P_FIRSTKEY.  Whether the page
- * gets a high key, or is its level's rightmost page, which has none, is known
- * only when it is closed.  The same holds on every level.
+ * key (P_HIKEY) is reserved and data starts at P_FIRSTKEY.  On every level,
+ * only closing a page shows whether it gets a high key or is the level's
+ * rightmost page, which has none.
  *
  * Deduplication: BtPending collects the heap TIDs of equal tuples and returns
  * one posting list tuple for them.  A tuple that may be the first of several is

@@ -36,15 +36,15 @@
 #include "utils/memutils.h"
 
 /*
- * A chunk has at most 1/CHUNK_PART of the blocks still to come, because when
- * some participants end before others, their chunks are left over.  It also has
- * at most 1/CHUNK_PART of the blocks already taken, because an estimate by the
- * first leaves may be bad.  Both parts are divided by the participants.
+ * A chunk has at most 1/CHUNK_PART of the blocks still to come, because
+ * participants that end early leave some unused.  It also has at most
+ * 1/CHUNK_PART of the blocks already taken, because an estimate by the first
+ * leaves may be bad.  Both parts are divided by the participants.
  */
 #define CHUNK_PART		16
 #define MAX_CHUNK		(2 * BTWRITE_BATCH)
 
-/* Maximum blocks by which the file grows ahead, for each participant. */
+/* Maximum number of blocks per participant that the file grows ahead. */
 #define MAX_AHEAD		(4 * MAX_CHUNK)
 
 /* Number of page buffers that are allocated at a time. */

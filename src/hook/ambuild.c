@@ -22,8 +22,8 @@
  *	  max_parallel_maintenance_workers = 0, the planner does not run, and so
  *	  the server does builds CONCURRENTLY.
  *
- * If the pointer is not redirected, the server builds the index; if it outlives
- * the build, because the entry does, ptsort_ambuild() decides again next time.
+ * If no hook redirects the pointer, the server builds the index.  An entry may
+ * keep a redirected pointer, so ptsort_ambuild() decides again in each build.
  *
  *-------------------------------------------------------------------------
  */
@@ -186,12 +186,12 @@ is_locked(Oid index_oid, LOCKMODE mode)
 /*
  * Second hook: the new file of an index that is being rebuilt
  *
- * ReindexIsProcessingIndex() is true of the index that reindex_index()
- * rebuilds, and of those that the same statement will rebuild later, if it
- * rewrote their table.  The latter are neither open nor locked: another session
- * may rename one now, so its entry must not be built from catalogs that may
- * change.  Only reindex_index() acquires an AccessExclusiveLock, so the lock
- * tells the two kinds apart.
+ * ReindexIsProcessingIndex() is true of the index that reindex_index() rebuilds
+ * and, after a table rewrite, of those that the same statement will rebuild
+ * later.  The latter are neither open nor locked: another session may rename
+ * one now, so its entry must not be built from catalogs that may change.  Only
+ * reindex_index() acquires an AccessExclusiveLock, so the lock tells the two
+ * kinds apart.
  *
  * A relcache callback may run in the middle of anything, even while the same
  * relation is being opened.  Under that lock RelationIdGetRelation() finds the

@@ -20,8 +20,8 @@
  *		work * RUNS_FACTOR / min(w + 1, CPUs) + (w + 2) * WORKER_COST
  *
  * The w of the smallest value wins, the smaller w of equal values.  Shared
- * memory, files and waiting for each other cost about as much as two workers.
- * More participants than CPUs do not help: they only add their time to start.
+ * memory, files and waiting time cost about as much as two workers.  More
+ * participants than CPUs do not help: they only add their time to start.
  *
  * For several indexes by one scan the work is the sum of theirs, but each of
  * them has a team of its own to load it.  The formula does not contain waiting

@@ -125,8 +125,8 @@ typedef struct KeyString
 } KeyString;
 
 /*
- * key_string sets *string to the string of a value of the key's string_column
- * that is not null; false if the value must be detoasted first.
+ * key_string sets *string to the string of a non-null value of the key's
+ * string_column; returns false if the value must be detoasted first.
  */
 extern bool key_string(const PtSortKey *key, Datum value, KeyString *string);
 
@@ -141,7 +141,7 @@ extern bool key_words_are_quick(const PtSortKey *key);
 /*
  * The following functions are for keys that are created learning.
  *
- * key_can_learn returns true if words can be learned.  Those of bytewise
+ * key_can_learn returns true if words can be learned.  Words of bytewise
  * strings always can.  Those of other strings need the tables of the collation.
  * ICU's are slow to load: then it returns false, unless this process already
  * loaded them or there are 'many' values.
@@ -157,8 +157,8 @@ extern bool key_words_are_quick(const PtSortKey *key);
  * key_forgo_learning ends learning without a result: from then on words are
  * those made without a code.  If 'compare', text that is not ordered by its
  * bytes has none, because comparing is cheaper than making them.  Returns true
- * if the words made before carry less information than they could, and should
- * be made again.
+ * if the caller should make earlier words again, because they carry less
+ * information than they could.
  */
 extern bool key_can_learn(PtSortKey *key, bool many);
 extern void key_begin_learning(PtSortKey *key);

@@ -21,8 +21,8 @@
  *   place of the image.  It has 8 bytes, so one pass is enough.
  *
  * Other keys are sorted by comparison (tiesort.c), then each group of equal
- * keys by image or last word.  If there are few different keys, that takes at
- * most two comparisons per tuple.
+ * keys by image or last word.  If there are few different keys, sorting by
+ * comparison takes at most two comparisons per tuple.
  *
  * Strings that end are padded with zeros.  So words whose last byte is zero may
  * belong to equal strings, or to strings that differ only in zeros (bytea).
@@ -114,7 +114,7 @@ shared_bytes(const ByteSort *sort, KeyString a, KeyString b, int at, int most)
 	return at;
 }
 
-/* Prefetch the image of an entry, and what is at an offset in it. */
+/* Prefetch the start of an entry's image, and the image's bytes at 'at'. */
 static inline void
 prefetch(const ByteSort *sort, const uint64 *entry, int at)
 {

@@ -73,8 +73,8 @@ copy_entry(uint64 *target, const uint64 *source, const int stride)
 }
 
 /*
- * True if entry a comes before entry b by nkeys words.  The processor could not
- * predict which word decides, so there is no branch per word.
+ * True if the first nkeys words order entry a before entry b.  The processor
+ * could not predict which word decides, so there is no branch per word.
  */
 static pt_inline bool
 entry_before(const uint64 *a, const uint64 *b, const int nkeys)

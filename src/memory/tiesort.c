@@ -7,9 +7,9 @@
  * passes, and spend much of its time waiting for them.  So, as in AlphaSort,
  * each block of tuples that fits the cache is sorted first, by quicksort.
  * tournament.h then merges the blocks, which needs only the first tuple of each
- * block in the cache.  Consecutive blocks that are in order are joined first,
- * so input in order is not merged at all.  Input in descending order is
- * reversed.
+ * block in the cache.  Before the merge, the sort joins consecutive blocks that
+ * are in order, so it does not merge ascending input.  It reverses descending
+ * input.
  *
  * If there are few different keys, each tuple is compared with one of each key
  * found before, by binary search: at most two comparisons.  The entries are
@@ -129,7 +129,7 @@ merge_runs(TieSort *sort, uint64 *target, int64 n, int stride)
 	}
 }
 
-/* Sort more than a block of addresses, 'stride' words apart, in 'scratch'. */
+/* Sort the n addresses in 'scratch'; merge several runs into 'addresses'. */
 static void
 sort_many(TieSort *sort, uint64 *addresses, int64 n, int stride,
 		  uint64 *scratch)

@@ -54,9 +54,9 @@ typedef struct SortVariant
 	bool		(*same_key) (const void *a, const void *b, void *state);
 
 	/*
-	 * Of flat images, both or neither: compare_keys is the part of compare
-	 * that orders tuples by their key columns; last_word is the word that
-	 * orders tuples whose key columns are equal.
+	 * For flat images, set both or neither: compare_keys is the part of
+	 * compare that orders tuples by their key columns; last_word is the word
+	 * that orders tuples whose key columns are equal.
 	 */
 	int			(*compare_keys) (const void *a, const void *b, void *state);
 	uint64		(*last_word) (const void *tuple);

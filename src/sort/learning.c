@@ -117,8 +117,8 @@ rekey_memory(PtSort *sort, int64 sample)
 }
 
 /*
- * The estimated number of tuples of all participants; the largest number if
- * more tuples will follow.
+ * The estimated number of tuples of all participants; PG_INT64_MAX if the
+ * caller will put more.
  */
 static int64
 estimate_tuples(const PtSort *sort)

@@ -41,8 +41,8 @@ typedef struct SharedState
 	int			done;			/* participants that announced their runs */
 	bool		collected;		/* the leader has the runs of all */
 	bool		learning;		/* a participant learns for all of them */
-	bool		published;		/* it learned, or decided not to */
-	int			learned;		/* bytes of what it learned; 0: nothing */
+	bool		published;		/* learning ended, with or without a result */
+	int			learned;		/* bytes of the result of learning, or 0 */
 	bool		planned;		/* the slices are planned */
 	int			next_slice;		/* the first slice that is not claimed */
 	bool		failed;			/* the sort failed: see sort_failed */
@@ -92,7 +92,7 @@ shared_slices(int processes)
 	return processes <= 64 ? SLICES_EACH * processes : Max(512, processes);
 }
 
-/* Most runs of all participants together, but at least one for each. */
+/* Maximum number of runs in total, unless one per participant is more. */
 #define MAX_SHARED_RUNS	128
 
 int

@@ -53,7 +53,7 @@ entries_budget(PtSort *sort)
 			   sort_run_memory(sort));
 }
 
-/* Make empty memory for entries, in place of that of earlier ones. */
+/* Replace the MemSort of the sort, if any, by an empty one. */
 static void
 begin_memory(PtSort *sort)
 {

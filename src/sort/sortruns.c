@@ -4,9 +4,9 @@
  *	  The runs of a sort: writing, queueing, merging.
  *
  * If there are more runs than the budget has read buffers for, they are merged
- * in several passes.  The merge order is the number of readers with a buffer of
- * one block that the budget has room for.  Reading a run recycles its blocks
- * (tape.c), so passes need no more temporary space than the data.
+ * in several passes.  The merge order is the number of readers, each with a
+ * buffer of one block, that fit in the budget.  Reading a run recycles its
+ * blocks (tape.c), so passes need no more temporary space than the data.
  *
  *-------------------------------------------------------------------------
  */

@@ -123,9 +123,9 @@ pt_noreturn extern void sort_wrong_phase(const PtSort *sort,
 extern int64 sort_other_memory(const PtSort *sort);
 
 /*
- * sort_note_memory records the peak of the sort's memory.  It adds the other
- * memory in use now to the most that the entries used since the last call, so
- * call it while much of that other memory is in use.
+ * sort_note_memory records the peak of the sort's memory.  It adds
+ * sort_other_memory() now to the peak of the entries since the last call, so
+ * call it while sort_other_memory() is high.
  */
 extern void sort_note_memory(PtSort *sort);
 

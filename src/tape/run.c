@@ -511,8 +511,8 @@ load_frame(RunReader *reader, int64 offset)
 }
 
 /*
- * Go to a position.  At the end of the run, that is behind the last record of
- * its frame.
+ * Go to a position.  The position at the end of the run is behind the last
+ * record of its last frame.
  */
 static void
 go_to(RunReader *reader, int64 position)

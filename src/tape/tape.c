@@ -167,7 +167,7 @@ void
 tapefile_write(TapeFile *file, const void *data, Size size, int64 offset)
 {
 	Assert(file->create);
-	/* (not const before 16) */
+	/* before 16, FileWrite() takes no const buffer */
 	transfer_all(file, true, unconstify(void *, data), size, offset);
 	pgBufferUsage.temp_blks_written += size / BLCKSZ;
 }
@@ -341,7 +341,7 @@ flush_blocks(Tape *tape)
 	Tapeset    *set = tape->set;
 	int64		nblocks = blocks_of(set, tape->used);
 	int64		start = 0;		/* next block to write: number in the buffer */
-	int64		block = allocate_block(set);	/* its place in the file */
+	int64		block = allocate_block(set);	/* number in the file */
 
 	fault_point("tape: write");
 	CHECK_FOR_INTERRUPTS();

@@ -36,9 +36,9 @@ typedef enum HeapVerdict
 typedef struct HeapJudge
 {
 	Relation	heap;
-	bool		progress;		/* report blocks, under these numbers */
-	int			total_param;
-	int			done_param;
+	bool		progress;		/* report the progress of the scan */
+	int			total_param;	/* progress parameter: blocks in total */
+	int			done_param;		/* progress parameter: blocks scanned */
 	uint32		reach;			/* offset in a tuple of what the caller reads
 								 * first, for prefetching */
 	bool		find_roots;		/* find the roots of heap-only tuples */

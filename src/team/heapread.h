@@ -46,7 +46,7 @@ extern void heapread_end(HeapReader *reader);
 
 /*
  * heapread_done returns the number of blocks that precede this one in the order
- * of the scan: about as many as all participants together have scanned.
+ * of the scan: about the number that all participants together scanned.
  */
 extern BlockNumber heapread_done(HeapScanDesc scan, BlockNumber block);
 

@@ -300,7 +300,7 @@ decide(HTSV_Result status, HeapTuple tuple, void *arg)
 			return HeapTupleIsHotUpdated(tuple) ?
 				HEAP_BREAK_CHAIN : HEAP_TAKE_DELETED;
 	}
-	return HEAP_ASK_SERVER;		/* which raises an error */
+	return HEAP_ASK_SERVER;		/* the server raises an error */
 }
 
 

@@ -271,7 +271,7 @@ check_numbers(const PtParallelRequest *request)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("argument of parallel sort cannot have %zu bytes",
 						request->arg_size),
-				 errdetail("It has at most %zu.", MAX_ARG_SIZE)));
+				 errdetail("The maximum is %zu bytes.", MAX_ARG_SIZE)));
 }
 
 /* Raise an error if the request is invalid. */

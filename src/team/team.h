@@ -54,8 +54,8 @@ typedef enum TeamPhase
 typedef struct TeamKind
 {
 	/*
-	 * In a worker: open what the team works on, and set team->slices; close
-	 * it, after all else.
+	 * In a worker: open opens what the team works on and sets team->slices;
+	 * close closes it, after all else.
 	 */
 	void		(*open) (Team *team);
 	void		(*close) (Team *team);
@@ -133,7 +133,7 @@ typedef struct TeamSlot
 struct Team
 {
 	const TeamKind *kind;
-	const char *library;		/* of the user's callbacks, or NULL */
+	const char *library;		/* library of the user's callbacks, or NULL */
 	const char *function;
 	const void *arg;			/* the user's argument */
 	Size		arg_size;
@@ -160,8 +160,8 @@ struct Team
 	Snapshot	snapshot;		/* for the scan of the table */
 
 	/* All other fields are private to team.c or read-only for callers. */
-	int			participants;	/* that put tuples; in a worker the number
-								 * planned */
+	int			participants;	/* number that put tuples; in a worker the
+								 * planned number */
 	int			participant;	/* number of this process, 0 is the leader */
 	int			processes;		/* the leader and the planned workers */
 	void	   *shared;			/* the kind's shared memory, or NULL */

@@ -233,8 +233,8 @@ code_symbol(const TextModel *model, CodeInterval *interval, int symbol)
 }
 
 /*
- * The symbol of a character of two or three bytes: NO_SYMBOL unless the cache
- * has it and it is a single symbol.
+ * The symbol of a character of two or three bytes; NO_SYMBOL if it has several
+ * or is not in the cache.
  */
 static inline int
 find_wide(const TextSymbols *symbols, const char *string, const char *end,
@@ -426,7 +426,7 @@ memo_entry(TextMemo *memo, const char *string, int length, bool *found)
 	return entry;
 }
 
-/* code_words for short strings, by the memo. */
+/* code_words for a short string, unless the memo has its words. */
 static inline void
 memo_words(TextCode *code, const char *string, int length, uint64 *words)
 {

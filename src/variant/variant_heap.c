@@ -16,10 +16,10 @@
  * keys need no comparison.
  *
  * ptsort evaluates the index's expressions once for the words, and again in
- * each comparison, as the server's sort does.  The executor state for that
- * lives in the sort's memory context and holds no other resources (the
- * descriptor is a copy, without a reference count), so it is freed with that
- * context.
+ * each comparison, as the server's sort does.  The executor state for these
+ * evaluations lives in the sort's memory context and holds no other resources
+ * (the descriptor is a copy, without a reference count), so it is freed with
+ * that context.
  *
  *-------------------------------------------------------------------------
  */
