@@ -153,3 +153,16 @@ DROP COLLATION collated_blind;
 DROP COLLATION collated_caseless;
 DROP FUNCTION same_order, rows_by_index;
 DROP SEQUENCE same_order_calls;
+
+-- a prefix of all strings that ends within an element of the collation, if the
+-- server has it: nothing contradicts its tables
+CREATE TABLE collated_prefix AS
+SELECT CASE WHEN i % 2 = 0 THEN 'c''h' ELSE 'c''z' END || md5(i::text) AS x FROM generate_series(1, 100000) i;
+DO $$DECLARE
+	name text;
+BEGIN
+	FOR name IN SELECT quote_ident(collname) FROM pg_collation WHERE collname = 'br_FR.utf8' LOOP
+		EXECUTE format('CREATE INDEX ON collated_prefix (x COLLATE %s)', name);
+	END LOOP;
+END$$;
+DROP TABLE collated_prefix;

@@ -226,6 +226,9 @@ DROP TABLE queries_alike;
 
 -- a column that cannot be compared, of rows that the columns before it tell apart
 SELECT count(*) FROM (SELECT * FROM queries ORDER BY id * 7919 % 1009, ('x' || id - id)::text COLLATE "C", ROW('{}'::json, id) OFFSET 0) s;
+-- more columns than are packed
+SELECT taken('SELECT * FROM queries ORDER BY ' || string_agg(format('id %% %s = 0', i), ', ' ORDER BY i) || ', big') FROM generate_series(2, 64) i;
+
 -- errors
 SELECT n FROM queries ORDER BY 1 / (id - 700);
 SELECT keys, tuples FROM ptsort_last_sort();

@@ -140,10 +140,12 @@ pack_columns(PtSortKey *key, const KeyColumn *columns, bool is_all)
 	if (n < key->ncolumns && key->pack.bits < PTSORT_MAX_WORDS * 64)
 	{
 		init_word(key, &columns[n], n > 0 ? 1 : PTSORT_MAX_WORDS);
-		if (has_word(key) && n > 0 &&
+		if (n > 0 && has_word(key) &&
 			key_pack_add(&key->pack, FIELD_WORD, n,
 						 key->support[n].ssup_nulls_first, false))
 			n++;
+		else if (n > 0)
+			memset(&key->word, 0, sizeof(SortKeyWord)); /* not in the pack */
 	}
 	if (n == 0 || (n == 1 && key->pack.bits > 64))
 	{

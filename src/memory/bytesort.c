@@ -413,8 +413,12 @@ sort_keys(const EntrySort *es, uint64 *entries, int64 n, bool equal)
 static void
 sort_ended(const ByteSort *sort, uint64 *entries, int64 n)
 {
+	const SortOrder *order = sort->es->order;
+
+	/* in a stable sort the variant's comparison also looks at last words */
 	if (!sort->images)
-		sort_keys(sort->es, entries, n, sort->es->order->string_decides);
+		sort_keys(sort->es, entries, n, order->string_decides &&
+				  !(order->stable && order->own->last_word));
 }
 
 void

@@ -320,6 +320,12 @@ memsort_narrow(MemSort *ms)
 static bool
 next_chunk(MemSort *ms, Size need)
 {
+	/* a chunk that held nothing but a reservation is empty again */
+	if (ms->filled > 0 && ms->next == ms->chunks[ms->filled - 1].start)
+	{
+		ms->filled--;
+		ms->next = ms->end = NULL;
+	}
 	while (ms->filled < ms->nchunks && ms->chunks[ms->filled].size < need)
 		drop_chunk(ms, ms->filled);
 	if (ms->filled == ms->nchunks)

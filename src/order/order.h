@@ -133,11 +133,16 @@ order_words_decide(const SortOrder *order, const uint64 *words)
 	return order->words_decide && words[0] != order->words_unless;
 }
 
-/* True if a cheap test shows that two flat images have the same key columns. */
+/*
+ * True if a cheap test shows that two flat images compare equal.  (The whole
+ * comparison, which decides in a stable sort, may look at the last word.)
+ */
 static inline bool
 order_same_key(const SortOrder *order, const void *a, const void *b)
 {
-	return order->own->same_key && order->own->same_key(a, b, order->state);
+	return order->own->same_key &&
+		(!order->stable || order->own->last_word == NULL) &&
+		order->own->same_key(a, b, order->state);
 }
 
 /*

@@ -165,7 +165,7 @@ has_few_keys(PtSort *sort)
 
 	/* the words of a pack differ, and comparing assumes that they do not */
 	if (sort->options.role != PTSORT_SERIAL || sort->order.inline_image ||
-		sort->key->pack.nfields > 0)
+		sort->key->pack.nfields > 0 || ms->count < FEW_KEYS_SAMPLE)
 		return false;
 	pg_prng_seed(&random, 0);
 	for (int64 i = 0; i + step <= ms->count; i += step)

@@ -53,7 +53,7 @@ build_init(Build *build, const TeamKind *kind,
 	build->heap = request->table;
 	build->index = request->index;
 	build->index_info = request->index_info;
-	build->progress = request->progress;
+	build->progress = request->progress && request->index != NULL;
 
 	team->kind = kind;
 	team->library = request->library;
@@ -219,13 +219,12 @@ build_open(Team *team)
 	Build	   *build = (Build *) team;
 	const BuildInfo *info = team->info;
 
-	/* as in nbtsort.c: a worker inherits no flag except PROC_IN_SAFE_IC */
-	Assert(MyProc->statusFlags == 0 || MyProc->statusFlags == PROC_IN_SAFE_IC);
-
 	if (OidIsValid(info->heap_id))
 		build->heap = table_open(info->heap_id, heap_lockmode(info));
 	if (!OidIsValid(info->index_id))
 		return;
+	/* as in nbtsort.c: a worker inherits no flag except PROC_IN_SAFE_IC */
+	Assert(MyProc->statusFlags == 0 || MyProc->statusFlags == PROC_IN_SAFE_IC);
 	build->index = index_open(info->index_id, index_lockmode(info));
 	build->index_info = BuildIndexInfo(build->index);
 	build->index_info->ii_Unique = info->is_unique;

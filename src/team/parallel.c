@@ -281,6 +281,9 @@ check_request(const PtParallelRequest *request)
 	Relation	table = request->table;
 
 	check_numbers(request);
+	if (request->index != NULL &&
+		(table == NULL || request->index_info == NULL))
+		elog(ERROR, "request for an index build lacks the table or the IndexInfo");
 	if (table == NULL || request->index != NULL)
 		return;
 	if (table->rd_tableam == NULL)

@@ -527,7 +527,10 @@ learn_prefix(TextCode *code)
 		unsigned char first = *at;
 
 		(void) text_symbol_next(code->symbols, &at, string + length);
-		if (text_symbol_is_known(code->symbols->bytes[first]))
+		/* not within an element, such as c'h in Breton */
+		if (text_symbol_is_known(code->symbols->bytes[first]) &&
+			(code->ranks == NULL ||
+			 !text_rank_continues(code->ranks, first, first)))
 			prefix->length = at - string;
 	}
 	memcpy(prefix->bytes, string, prefix->length);

@@ -128,7 +128,8 @@ extern bool text_rank_character(const TextRanks *ranks, const char *character,
 
 /*
  * text_rank_continues returns true if the next byte may belong to an element
- * that begins with 'byte', an ASCII character.
+ * that begins with 'byte', an ASCII character.  (The C library's tables tell
+ * only whether it may belong to one that begins before it.)
  */
 extern bool text_rank_continues(const TextRanks *ranks, char byte, char next);
 
