@@ -150,8 +150,10 @@ class Session:
         return text
 
     def close(self):
-        """End it, whatever state it is in."""
+        """End it, whatever state it is in.  The server may end the process later, so
+        first end the transaction: its snapshot must not hold back the next case."""
         try:
+            self.psql.stdin.write(b"ROLLBACK;\n")
             self.psql.stdin.close()
             self.psql.wait(timeout=10)
         except (OSError, subprocess.TimeoutExpired):
