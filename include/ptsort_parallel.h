@@ -175,7 +175,10 @@ typedef struct PtParallelOps
 	Size		(*shared_size) (PtParallel *parallel, int processes,
 								int slices);
 
-	/* Optional, in the leader, before the launch: fill in shared memory. */
+	/*
+	 * Optional, only with shared_size, in the leader, before the launch: fill
+	 * in shared memory.
+	 */
 	void		(*shared_init) (PtParallel *parallel, int processes,
 								int slices);
 } PtParallelOps;
@@ -220,7 +223,7 @@ typedef struct PtParallelStats
 	double		fill_ms;		/* scanning the table, and your put and fill,
 								 * except the times in 'sort' */
 	double		read_ms;		/* read_slices */
-	int64		wal_bytes;		/* of WAL written */
+	int64		wal_bytes;		/* of WAL written, before you read a stream */
 	PtSortStats sort;			/* of all its sorts */
 } PtParallelStats;
 
@@ -250,9 +253,10 @@ ptsort_parallel(const PtParallelRequest *request)
 }
 
 /*
- * ptsort_parallel_end ends the sort, whether or not you read the stream to its
- * end, and returns its statistics.  Call it in the transaction, and with the
- * resource owner, of ptsort_parallel().
+ * ptsort_parallel_end ends the sort and returns its statistics.  You need not
+ * read the stream to its end first, except that of an index build: the index
+ * would lack tuples, so that is an error.  Call it in the transaction, and with
+ * the resource owner, of ptsort_parallel().
  */
 static inline PtParallelResult *
 ptsort_parallel_end(PtParallel *parallel)

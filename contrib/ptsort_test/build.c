@@ -253,6 +253,7 @@ read_first(PtParallel *build, PtSort *sort)
  */
 
 extern PGDLLEXPORT const PtParallelOps *ptsort_test_build_stream(void);
+extern PGDLLEXPORT const PtParallelOps *ptsort_test_build_unread(void);
 extern PGDLLEXPORT const PtParallelOps *ptsort_test_build_slices(void);
 extern PGDLLEXPORT const PtParallelOps *ptsort_test_build_lazy(void);
 extern PGDLLEXPORT const PtParallelOps *ptsort_test_build_first(void);
@@ -271,6 +272,13 @@ ptsort_test_build_stream(void)
 	};
 
 	return &ops;
+}
+
+/* ptsort_test_build() reads nothing of the stream. */
+const PtParallelOps *
+ptsort_test_build_unread(void)
+{
+	return ptsort_test_build_stream();
 }
 
 const PtParallelOps *
@@ -361,6 +369,8 @@ name_callback(const char *name)
 		named_ops.put = put_slot;
 	else if (strcmp(name, "put_index") == 0)
 		named_ops.put_index = put;
+	else if (strcmp(name, "shared_init") == 0)
+		named_ops.shared_init = shared_init;
 	else
 		elog(ERROR, "there is no callback \"%s\"", name);
 }
@@ -458,7 +468,7 @@ ptsort_test_build(PG_FUNCTION_ARGS)
 	};
 	PtParallel *build;
 	PtParallelResult *result;
-	TestBuildSum read;
+	TestBuildSum read = {0};
 	TupleDesc	desc;
 	Datum		values[4];
 	bool		nulls[4] = {false};
@@ -478,8 +488,10 @@ ptsort_test_build(PG_FUNCTION_ARGS)
 	build = ptsort_parallel(&request);
 	if (IsInParallelMode())
 		elog(ERROR, "parallel mode has not ended");
-	read = build->stream != NULL ? sum_of_stream(build->stream) :
-		sum_of_slices(build->shared);
+	if (build->stream == NULL)
+		read = sum_of_slices(build->shared);
+	else if (strcmp(request.ops_function, "ptsort_test_build_unread") != 0)
+		read = sum_of_stream(build->stream);
 	result = ptsort_parallel_end(build);
 	check_result(result, &read);
 	values[0] = Int32GetDatum(result->participants);

@@ -224,6 +224,8 @@ find_callbacks(Sorter *self)
 				   !has_table || has_index);
 	check_callback(team, "put_index", ops->put_index != NULL, has_index,
 				   !has_index);
+	check_callback(team, "shared_init", ops->shared_init != NULL, false,
+				   ops->shared_size == NULL);
 	self->ops = ops;
 	team->slices = ops->read_slices != NULL;
 }
@@ -420,7 +422,11 @@ parallel_end(PtParallel *parallel)
 	PtParallelResult *result;
 
 	if (parallel->stream != NULL)
+	{
 		team_end_reading(team);
+		if (self->base.index != NULL)
+			team_check_read(team, "caller of ptsort_parallel()");
+	}
 	parallel->stream = NULL;
 
 	MemoryContextSwitchTo(caller);

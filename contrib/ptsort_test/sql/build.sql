@@ -47,8 +47,12 @@ SELECT ptsort_test_build(:named, '{begin}', workers => 2);
 SELECT ptsort_test_build(:named, '{put_index}', workers => 2);
 SELECT ptsort_test_build(:named, '{begin, put}');
 SELECT ptsort_test_build(:named, '{begin, put, put_index}');
+SELECT ptsort_test_build(:named, '{begin, put_index, shared_init}');
 SELECT ptsort_test_build('build_k', 'ptsort_test_build_none');
 SELECT ptsort_test_build('build_k', '');
+-- a stream that is not read
+SELECT ptsort_test_build('build_k', 'ptsort_test_build_unread');
+SELECT ptsort_test_build('build_k', 'ptsort_test_build_unread', workers => 2);
 -- slices that nobody takes
 SELECT ptsort_test_build('build_k', 'ptsort_test_build_lazy');
 SELECT ptsort_test_build('build_k', 'ptsort_test_build_lazy', workers => 2);
