@@ -350,6 +350,7 @@ CREATE STATISTICS between_stats ON (few + 1), id FROM between_them});
 is(rebuilt('REINDEX TABLE between_them', 'statistics'), 'b1: own; b2: alone; b3: own; b4: own', 'statistics');
 $node->safe_psql('postgres', q{
 DROP STATISTICS between_stats;
+CREATE STATISTICS between_stats ON few, id FROM between_them;
 ALTER TABLE between_them ADD list int[];
 CREATE INDEX b5 ON between_them (list);
 CREATE INDEX b6 ON between_them USING hash (few);

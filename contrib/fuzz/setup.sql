@@ -209,7 +209,7 @@ CREATE FUNCTION fz_shareable() RETURNS int8 LANGUAGE sql AS $$
 	SELECT coalesce(max(n), 0) FROM (SELECT count(*) FILTER (WHERE relam = 403 AND indisvalid) AS n
 		FROM fz_files('t') relid, pg_index i, pg_class c
 		WHERE indrelid = relid AND c.oid = indexrelid AND pg_relation_size(relid) > 0
-			AND NOT EXISTS (SELECT FROM pg_statistic_ext WHERE stxrelid = relid)
+			AND NOT EXISTS (SELECT FROM pg_statistic_ext WHERE stxrelid = relid AND stxexprs IS NOT NULL)
 		GROUP BY relid
 		HAVING bool_and(indexprs IS NULL AND indpred IS NULL AND NOT indisexclusion
 			AND NOT EXISTS (SELECT FROM unnest(indclass) class, pg_opclass o

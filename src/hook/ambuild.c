@@ -40,6 +40,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_language_d.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_statistic_ext.h"
 #include "catalog/pg_type.h"
 #include "debug.h"
 #include "hook/hook.h"
@@ -354,11 +355,36 @@ runs_no_user_code(Relation index)
 }
 
 /*
+ * True if the table has extended statistics on expressions.  Planning any build
+ * evaluates the constants in these, which may call a user's functions.
+ */
+static bool
+has_statistics_expressions(Relation heap)
+{
+	List	   *statistics = RelationGetStatExtList(heap);
+	bool		has_expressions = false;
+	ListCell   *lc;
+
+	foreach(lc, statistics)
+	{
+		HeapTuple	tuple = SearchSysCache1(STATEXTOID,
+											ObjectIdGetDatum(lfirst_oid(lc)));
+
+		if (!HeapTupleIsValid(tuple))
+			continue;
+		has_expressions |= !heap_attisnull(tuple,
+										   Anum_pg_statistic_ext_stxexprs,
+										   NULL);
+		ReleaseSysCache(tuple);
+	}
+	list_free(statistics);
+	return has_expressions;
+}
+
+/*
  * True if the scan for this build can serve other indexes, too, and that would
  * pay.  For a table that the server would not scan in parallel, scanning again
  * is faster than creating the segment and the files that each sibling needs.
- * If the table has extended statistics, planning any build evaluates the
- * constants in their expressions, which may call a user's functions.
  */
 static bool
 may_share_scan(Relation heap, Relation index, const IndexInfo *indexInfo,
@@ -369,7 +395,7 @@ may_share_scan(Relation heap, Relation index, const IndexInfo *indexInfo,
 		ReindexIsProcessingIndex(RelationGetRelid(index)) &&
 		heapscan_is_shareable(heap) &&
 		is_user_btree(index) && runs_no_user_code(index) &&
-		RelationGetStatExtList(heap) == NIL &&
+		!has_statistics_expressions(heap) &&
 		RelationGetNumberOfBlocks(heap) >= min_parallel_table_scan_size;
 }
 
