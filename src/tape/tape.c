@@ -121,7 +121,9 @@ transfer(File segment, bool write, char *data, Size size, int64 offset)
 	instr_time	now;
 	int64		done;
 
-	INSTR_TIME_SET_CURRENT(start);
+	INSTR_TIME_SET_ZERO(start);
+	if (track_io_timing)
+		INSTR_TIME_SET_CURRENT(start);
 	done = write ?
 		FileWrite(segment, data, size, offset, WAIT_EVENT_BUFFILE_WRITE) :
 		FileRead(segment, data, size, offset, WAIT_EVENT_BUFFILE_READ);
