@@ -226,10 +226,7 @@ tiesort_find_key(FewKeys *keys, SortOrder *order, const char *image)
 	for (number = 0; number < keys->nkeys; number++)
 	{
 		if (order_same_key(order, keys->images[number], image))
-		{
-			keys->counts[number]++;
 			return number;
-		}
 	}
 	while (low < high)
 	{
@@ -239,10 +236,7 @@ tiesort_find_key(FewKeys *keys, SortOrder *order, const char *image)
 		number = keys->order[middle];
 		cmp = order_compare_keys(order, image, keys->images[number]);
 		if (cmp == 0)
-		{
-			keys->counts[number]++;
 			return number;
-		}
 		if (cmp < 0)
 			high = middle;
 		else
@@ -255,14 +249,13 @@ tiesort_find_key(FewKeys *keys, SortOrder *order, const char *image)
 			(number - low) * sizeof(int));
 	keys->order[low] = number;
 	keys->images[number] = image;
-	keys->counts[number] = 1;
 	return number;
 }
 
 /* Move the addresses of n entries to their keys' places, by key numbers. */
 static void
 distribute(const EntrySort *es, uint64 *entries, int64 n, const FewKeys *keys,
-		   const uint64 *numbers, uint64 *moved)
+		   const int64 *counts, const uint64 *numbers, uint64 *moved)
 {
 	uint64	   *addresses = entries + es->stride - 1;
 	int64		next[FEW_KEYS];
@@ -271,7 +264,7 @@ distribute(const EntrySort *es, uint64 *entries, int64 n, const FewKeys *keys,
 	for (int i = 0; i < keys->nkeys; i++)
 	{
 		next[keys->order[i]] = place;
-		place += keys->counts[keys->order[i]];
+		place += counts[i];
 	}
 	for (int64 i = 0; i < n; i++)
 		moved[next[numbers[i]]++] = addresses[i * es->stride];
@@ -285,6 +278,7 @@ tiesort_few_keys(const EntrySort *es, uint64 *entries, int64 n, int64 *counts)
 	const int	stride = es->stride;
 	uint64	   *numbers = es->scratch;	/* entries have two words or more */
 	FewKeys		keys = {0};
+	int64		found[FEW_KEYS] = {0};	/* by number: entries with the key */
 
 	if (es->room < n)
 		return 0;
@@ -301,10 +295,11 @@ tiesort_few_keys(const EntrySort *es, uint64 *entries, int64 n, int64 *counts)
 		if (i + ENTRIES_AHEAD < n)
 			pt_prefetch(entry_image(entry + ENTRIES_AHEAD * stride, stride));
 		numbers[i] = number;
+		found[number]++;
 	}
-	if (keys.nkeys > 1)
-		distribute(es, entries, n, &keys, numbers, numbers + n);
 	for (int i = 0; i < keys.nkeys; i++)
-		counts[i] = keys.counts[keys.order[i]];
+		counts[i] = found[keys.order[i]];
+	if (keys.nkeys > 1)
+		distribute(es, entries, n, &keys, counts, numbers, numbers + n);
 	return keys.nkeys;
 }

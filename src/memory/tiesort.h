@@ -39,12 +39,11 @@ typedef struct FewKeys
 	int			nkeys;
 	int			order[FEW_KEYS];	/* key numbers in order */
 	const char *images[FEW_KEYS];	/* first image of a key */
-	int64		counts[FEW_KEYS];	/* images of a key */
 } FewKeys;
 
 /*
- * tiesort_find_key counts an image with its key, and returns the number of the
- * key: -1 if that is one too many.  All images have equal words.
+ * tiesort_find_key returns the number of an image's key, which may be new; -1
+ * if that is one too many.  All images have equal words.
  */
 extern int	tiesort_find_key(FewKeys *keys, SortOrder *order,
 							 const char *image);
