@@ -19,7 +19,8 @@
  *
  * Other processes need these locks in exclusive mode for each page that they
  * read into a buffer.  So a process must not wait for the device while it holds
- * them, and copies only blocks that are in the system's cache (RWF_NOWAIT).
+ * them, and copies only blocks that are in the system's cache (RWF_NOWAIT).  It
+ * stops copying for a while if another process waits for a lock.
  * The server's own functions read everything else:
  *
  * - blocks that are in a buffer, or not in the system's cache
@@ -47,14 +48,15 @@
 #include "storage/buf_internals.h"
 #include "storage/bufmgr.h"
 #include "storage/lwlock.h"
+#include "storage/proclist.h"
 #include "team/heapread.h"
 #include "utils/rel.h"
 
 /* Blocks to copy at a time: they fit the processor's second-level cache */
 #define BATCH		16
 
-/* Number of batches to read without copies after useless copies */
-#define PAUSE		16
+/* Number of batches to read without copies after a pause began: 64 MB */
+#define PAUSE		512
 
 struct HeapReader
 {
@@ -67,6 +69,7 @@ struct HeapReader
 	int			n;
 	int			next;
 	int			npinned;		/* copies that heapread_pin replaced */
+	bool		others_wait;	/* others waited for the locks of the copies */
 	BlockNumber blocks[BATCH];
 	bool		copied[BATCH];
 	char	   *pages;			/* memory of BATCH pages */
@@ -127,6 +130,7 @@ fill_batch(HeapReader *reader)
 	int			limit = reader->copying ? BATCH : 1;
 
 	reader->n = reader->next = reader->npinned = 0;
+	reader->others_wait = false;
 	while (reader->n < limit)
 	{
 		BlockNumber block = next_block(reader->scan);
@@ -203,6 +207,24 @@ lock_blocks(Relation heap, const BlockNumber *blocks, int n, int *partitions,
 }
 
 /*
+ * Release the locks of lock_blocks.  Sets others_wait if another process waits
+ * for one of them: it reads a page into a buffer.  This look at a list without
+ * its lock may be wrong, which costs a pause or a batch.
+ */
+static void
+unlock_partitions(HeapReader *reader, const int *partitions, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		LWLock	   *lock = BufMappingPartitionLockByIndex(partitions[i]);
+
+		if (!proclist_is_empty(&lock->waiters))
+			reader->others_wait = true;
+		LWLockRelease(lock);
+	}
+}
+
+/*
  * Copy n consecutive blocks from the i-th one on, none of which is in a buffer.
  *
  * Returns the number of pages copied: those before the first page that is not
@@ -249,8 +271,7 @@ copy_neighbours(HeapReader *reader, int i, int n)
 		memset(reader->copied + i + from, true, got);
 		cached = got == to - from;
 	}
-	for (int lock = 0; lock < nlocks; lock++)
-		LWLockRelease(BufMappingPartitionLockByIndex(partitions[lock]));
+	unlock_partitions(reader, partitions, nlocks);
 	return cached;
 }
 
@@ -338,9 +359,11 @@ heapread_begin(HeapScanDesc scan)
 }
 
 /*
- * Fill the next batch.  Returns false after the last one.  Copying pauses if
- * more than half of the last batch's copies were useless, as in the first scan
- * of a newly loaded table, which must set hint bits on every page.
+ * Fill the next batch.  Returns false after the last one.  Copying pauses after
+ * a batch for whose locks other processes waited, because they read pages, too.
+ * It also pauses if more than half of the batch's copies were useless, as in
+ * the first scan of a newly loaded table, which must set hint bits on every
+ * page.
  */
 static bool
 next_batch(HeapReader *reader)
@@ -349,7 +372,7 @@ next_batch(HeapReader *reader)
 		return false;
 	if (reader->pause > 0)
 		reader->pause--;
-	else if (reader->npinned > reader->n / 2)
+	else if (reader->others_wait || reader->npinned > reader->n / 2)
 		reader->pause = PAUSE;
 	fill_batch(reader);
 	if (reader->copying && reader->pause == 0)
