@@ -1,29 +1,29 @@
 /*-------------------------------------------------------------------------
  *
  * key.c
- *	  Key columns become sort key words.
+ *	  Sort key words made from key columns.
  *
- * A word is a 64-bit unsigned integer whose order never contradicts the order
- * of the column that it is made from: word(a) < word(b) implies a before b.
- * Equal words imply nothing, so nulls may share the smallest or the largest
- * word with values, and a column whose order is unknown gets no word.
+ * A word is a 64-bit unsigned integer made from a column.  Its order never
+ * contradicts the column's order: word(a) < word(b) implies a before b.  Equal
+ * words imply nothing, so nulls may share the smallest or the largest word
+ * with values.  A column whose order is unknown gets no word.
  *
  * Sources of the words:
  *
- * 0. Leading columns that can be packed are packed (key_pack.c), followed by a
- *	  word of the next column.  If these are all columns, the key is exact.
+ * 0. The key packs the leading columns that it can (key_pack.c), and a word of
+ *	  the next column.  If the pack contains all columns, the key is exact.
  *
- * For a column that is not packed, the first match applies:
+ * For a column that is not packed, the first rule that matches applies:
  *
- * 1. The column is text, and the caller can make words again: a code learned
- *	  from the first strings (text_code.h), if the collation is bytewise ("C")
- *	  or its tables prove its order (text_rank.h).  If there are too few
+ * 1. For text, if the caller can make words again: a code learned from the
+ *	  first strings (text_code.h).  The collation must be bytewise ("C"), or
+ *	  its tables must prove its order (text_rank.h).  If there are too few
  *	  strings to learn from, rule 2 applies.
  * 2. The word that the operator class offers (key_column.c).
  *
  * All participants of a sort must make the same word of the same value.  So
- * nothing here may depend on values that a process saw before, and
- * abbreviation never ends midway: the server's abbrev_abort is not called.
+ * words may not depend on values that a process saw before, and abbreviation
+ * never ends midway: ptsort does not call abbrev_abort.
  *
  *-------------------------------------------------------------------------
  */
@@ -42,8 +42,8 @@
 
 
 /*
- * The order of a collation that is not bytewise, or NULL if its tables do not
- * prove it.
+ * Returns the order of a collation that is not bytewise, or NULL if its tables
+ * do not prove the order.
  */
 static TextRanks *
 find_ranks(Oid collation)
@@ -52,8 +52,8 @@ find_ranks(Oid collation)
 }
 
 /*
- * Determine how to make a word of a column, or up to 'nwords' words if it is
- * text whose code can be learned.
+ * Determine how to make the word of a column, or up to 'nwords' words if the
+ * column is text for which the key can learn a code.
  */
 static void
 init_word(PtSortKey *key, const KeyColumn *column, int nwords)
@@ -63,11 +63,11 @@ init_word(PtSortKey *key, const KeyColumn *column, int nwords)
 
 	memset(word, 0, sizeof(SortKeyWord));
 
-	/* not worthwhile: abbreviated keys of half a word have other formats */
+	/* not worthwhile: 32-bit abbreviated keys have other formats */
 	if (sizeof(Datum) < sizeof(uint64))
 		return;
 
-	/* the server does not abbreviate values that already fill a word */
+	/* the server does not abbreviate values that are passed by value */
 	if (column->typbyval)
 		word->ssup = key->support[column->attno - 1];
 	else
@@ -86,8 +86,8 @@ init_word(PtSortKey *key, const KeyColumn *column, int nwords)
 }
 
 /*
- * Prepare the comparison of a column.  Values of text, varchar and char(n) are
- * compared by the tables of the collation, except in "C", where comparisons
+ * Prepare the comparison of a column.  For text, varchar and char(n) ptsort
+ * compares by the tables of the collation, except in "C", where comparisons
  * are fast already.
  */
 static void
@@ -114,10 +114,10 @@ has_word(const PtSortKey *key)
 
 /*
  * Pack the leading columns that can be packed, and a word of the next column
- * if it has one.  If the result is one column of 64 bits or more, an unpacked
- * word serves as well and needs no null bit.  A narrower column has room for
- * the null bit, with which equal words mean equal values, so that ties need no
- * comparison.
+ * if it has one.  If the result is one column of 64 bits or more, use an
+ * unpacked word instead: it serves as well and needs no null bit.  A narrower
+ * column has room for the null bit.  With a null bit, equal words mean equal
+ * values, so ties need no comparison.
  */
 static void
 pack_columns(PtSortKey *key, const KeyColumn *columns, bool is_all)
@@ -156,7 +156,7 @@ pack_columns(PtSortKey *key, const KeyColumn *columns, bool is_all)
 	key->learning = key->word.text;
 }
 
-/* Set the numbers of words and of the columns that they are made from. */
+/* Set the number of words and the number of columns in the words. */
 static void
 count_words(PtSortKey *key)
 {
@@ -175,7 +175,7 @@ count_words(PtSortKey *key)
 			key->pack.fields[nfields - 1].column + 1 : 1;
 }
 
-/* An empty key of this many columns. */
+/* Make an empty key of 'ncolumns' columns. */
 static PtSortKey *
 new_key(int ncolumns)
 {
@@ -209,7 +209,7 @@ find_string(PtSortKey *key, const KeyColumn *columns)
 	}
 }
 
-/* Make a key of these columns, or an exact one if tuples have no others. */
+/* Make a key of these columns.  If 'is_all', tuples have no other columns. */
 static PtSortKey *
 make_key(int ncolumns, KeyColumn *columns, bool is_all)
 {
@@ -295,7 +295,7 @@ key_datum(Oid type, Oid lt_operator, Oid collation, bool nulls_first)
 	return key;
 }
 
-/* Make the words of a value that is not null, in ascending order. */
+/* Make the words of a non-null value, in ascending order. */
 static inline void
 ascending_words(PtSortKey *key, Datum value, uint64 *words)
 {
@@ -326,7 +326,7 @@ key_value_words(PtSortKey *key, Datum value, bool isnull, uint64 *words)
 
 	if (isnull || (word->ranks && word->code == NULL))
 	{
-		/* text without a code: its words are made later, or are not used */
+		/* text without a code: callers make words later, or use none */
 		words[0] = words[word->nwords - 1] =
 			isnull ? word->null_word : reverse;
 		return;
@@ -347,7 +347,7 @@ key_words(PtSortKey *key, const Datum *values, const bool *isnull,
 		return;
 	if (key->pack.nfields > 0)
 	{
-		/* a packed word is made even if it carries no information */
+		/* make a packed word even if it carries no information */
 		if (key->word.nwords > 0)
 			key_value_words(key, values[column], isnull[column], word);
 		key_pack_encode(&key->pack, values, isnull, word[0], key->nwords,
@@ -371,7 +371,7 @@ key_decided_columns(const PtSortKey *key)
 	int			end = 0;
 	int			column = 0;
 
-	/* a spot check compares tuples whose words are not equal */
+	/* spot checks compare tuples whose words are not equal */
 	if (key->nwords == 0 || key->word.ranks)
 		return 0;
 	for (int i = 0; i < key->pack.nfields; i++)

@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * key.h
- *	  Key columns become sort key words.
+ *	  Sort key words made from key columns.
  *
- * PtSortKey: how key columns become words and how they compare.  It lives in
- * the memory context that is current when it is made.  The words of a key are
+ * A PtSortKey describes how to make words from key columns and how to compare
+ * the columns.  It lives in the memory context in which it was made.  Words are
  *
- * exact	if their order is that of the columns, whose values can be rebuilt
- *		from them
+ * exact	if they have the order of the columns, and the columns' values can
+ *		be rebuilt from them
  * prefix	if they never contradict the order; equal words decide nothing
  *
  *-------------------------------------------------------------------------
@@ -30,13 +30,13 @@ typedef struct SortKeyWord
 	bool		text;			/* true if a code can be learned */
 	TextForm	form;			/* form of the values for that code */
 	TextRanks  *ranks;			/* order of these values; NULL: bytewise */
-	TextCode   *code;			/* makes one or two words; NULL until learning
-								 * begins; until then words are 0 if there are
+	TextCode   *code;			/* makes one or two words; NULL before
+								 * learning: words are 0 then if there are
 								 * ranks */
 	int			nwords;
 	bool		reverse;		/* descending */
 	uint64		null_word;		/* smallest or largest */
-	SortSupportData ssup;		/* abbreviates, with its own state */
+	SortSupportData ssup;		/* for abbreviation, with its own state */
 } SortKeyWord;
 
 /* PtSortKey: only key.c sets its fields, except those of 'failure'. */
@@ -44,29 +44,28 @@ typedef struct PtSortKey
 {
 	MemoryContext context;		/* context of the key's memory */
 	int			nwords;
-	int			word_columns;	/* leading columns that words are made from */
+	int			word_columns;	/* number of leading columns in the words */
 	bool		exact;			/* true if all columns are in the pack */
-	bool		learning;		/* true until the key learned, or ended
-								 * learning without a result; until then words
-								 * decide less, but do not contradict the
-								 * order */
-	Size		limit;			/* bytes that learning may use; what is
-								 * learned needs less */
+	bool		learning;		/* true until learning ends, with or without a
+								 * result; until then words decide less, but
+								 * do not contradict the order */
+	Size		limit;			/* bytes that learning may use; its result
+								 * needs less */
 	KeyPack		pack;			/* used if exact, or for several columns; else
 								 * empty */
-	SortKeyWord word;			/* a word of its own, or the last field of the
-								 * pack */
-	int			string_column;	/* index of the column by whose bytes tuples
-								 * with equal words are ordered first (see
-								 * key_string); -1: no such column */
+	SortKeyWord word;			/* the key's own word, or the last field of
+								 * the pack */
+	int			string_column;	/* index of the column whose bytes order
+								 * tuples with equal words (see key_string);
+								 * -1: no column */
 	TextForm	string_form;	/* form of its values */
-	bool		string_decides; /* equal strings, even if one is padded with
+	bool		string_decides; /* true if equal strings, even if padded with
 								 * zeros, mean that all columns are equal */
 	CompareFailure failure;		/* what the key does if a collation
 								 * contradicts its tables.  Callers may set
-								 * restartable; they may set full temporarily,
-								 * to verify the order of words by a source
-								 * other than the tables they are made from */
+								 * 'restartable'.  They may set 'full'
+								 * temporarily, to verify the order of words
+								 * without the tables that made the words */
 	int			ncolumns;
 	SortSupportData support[FLEXIBLE_ARRAY_MEMBER]; /* one per column */
 } PtSortKey;
@@ -85,37 +84,37 @@ extern PtSortKey *key_datum(Oid type, Oid lt_operator, Oid collation,
 
 /*
  * key_words makes the part of an entry that depends on the key columns: the
- * words and, for an exact key, the tail; the other bits of the tail's word
- * become 0.  It reads the values of the key's word_columns.  'words' has
- * KEY_ENTRY_WORDS elements.
+ * words and, for an exact key, the tail.  It sets the other bits of the tail's
+ * word to 0.  It reads the values of the first word_columns columns.  'words'
+ * has KEY_ENTRY_WORDS elements.
  */
 extern void key_words(PtSortKey *key, const Datum *values,
 					  const bool *isnull, uint64 *words);
 
 /*
- * key_value_words is key_words for a key whose words only the first column
- * makes, if it is not packed.
+ * key_value_words is key_words for a key that is not packed and whose words
+ * come from the first column only.
  */
 extern void key_value_words(PtSortKey *key, Datum value, bool isnull,
 							uint64 *words);
 
 /*
- * key_decided_columns returns how many leading columns are certainly equal in
- * tuples with equal words, so that comparing these tuples can skip the
+ * key_decided_columns returns the number of leading columns that are certainly
+ * equal in tuples with equal words.  Comparing these tuples can skip the
  * columns.
  */
 extern int	key_decided_columns(const PtSortKey *key);
 
 /*
- * key_words_decide returns true if all columns are equal in any two tuples
- * with equal words, unless their first word is *unless: that is the smallest
- * or the largest word, which nulls may share with a value.
+ * key_words_decide returns true if any two tuples with equal words are equal
+ * in all columns.  The exception is the first word *unless: the smallest or
+ * largest word, which nulls may share with a value.
  */
 extern bool key_words_decide(const PtSortKey *key, uint64 *unless);
 
 /*
- * KeyString: bytes that order tuples with equal words like memcmp(), a string
- * before longer ones that it begins; or in exactly the reverse order
+ * KeyString: bytes that order tuples with equal words.  The order is that of
+ * memcmp(), with a prefix before longer strings, or exactly the reverse
  * (descending).
  */
 typedef struct KeyString
@@ -126,39 +125,39 @@ typedef struct KeyString
 
 /*
  * key_string sets *string to the string of a non-null value of the key's
- * string_column; returns false if the value must be detoasted first.
+ * string_column.  Returns false if the caller must detoast the value first.
  */
 extern bool key_string(const PtSortKey *key, Datum value, KeyString *string);
 
 /*
  * key_words_are_quick returns true if making the words of a tuple costs less
- * than comparing it with another tuple.  False if a code makes the words, or
- * if they carry no information; then they decide no columns
- * (key_decided_columns).
+ * than comparing it with another tuple.  Returns false if a code makes the
+ * words, or if they carry no information.  In both cases, words decide no
+ * columns (key_decided_columns).
  */
 extern bool key_words_are_quick(const PtSortKey *key);
 
 /*
- * The following functions are for keys that are created learning.
+ * The following functions are for keys whose 'learning' is true at creation.
  *
- * key_can_learn returns true if words can be learned.  Words of bytewise
- * strings always can.  Those of other strings need the tables of the collation.
- * ICU's are slow to load: then it returns false, unless this process already
- * loaded them or there are 'many' values.
+ * key_can_learn returns true if the key can learn.  For bytewise strings it
+ * always can; for other strings it needs the tables of the collation.  ICU's
+ * tables are slow to load, so the key can learn from them only if this process
+ * already loaded them or there are 'many' values.
  *
- * key_begin_learning makes the key collect a sample of the values whose words
- * are made from then on.  Before, learning costs nothing.
+ * key_begin_learning makes the key sample the values that it makes words of
+ * from then on.  Before this call, learning costs nothing.
  *
- * key_adopt makes a sample that text_code_export made in another process the
- * key's, which then learns the same.
+ * key_adopt gives the key a sample that text_code_export made in another
+ * process.  The key then learns the same code as that process.
  *
- * key_learn learns from the sample.  That may reduce the number of words.
+ * key_learn learns from the sample.  Learning may reduce the number of words.
  *
- * key_forgo_learning ends learning without a result: from then on words are
- * those made without a code.  If 'compare', text that is not ordered by its
- * bytes has none, because comparing is cheaper than making them.  Returns true
- * if the caller should make earlier words again, because they carry less
- * information than they could.
+ * key_forgo_learning ends learning without a result: from then on the key
+ * makes words without a code.  If 'compare', it makes no words of text that is
+ * not bytewise, because comparing is cheaper than making words.  Returns true
+ * if the caller should make earlier words again because new ones carry more
+ * information.
  */
 extern bool key_can_learn(PtSortKey *key, bool many);
 extern void key_begin_learning(PtSortKey *key);
@@ -166,7 +165,7 @@ extern void key_learn(PtSortKey *key);
 extern void key_adopt(PtSortKey *key, const char *sample, Size length);
 extern bool key_forgo_learning(PtSortKey *key, bool compare);
 
-/* key_memory returns the bytes that the key uses now. */
+/* key_memory returns the number of bytes that the key uses now. */
 extern Size key_memory(const PtSortKey *key);
 
 #endif							/* PTSORT_KEY_H */

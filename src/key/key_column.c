@@ -1,18 +1,17 @@
 /*-------------------------------------------------------------------------
  *
  * key_column.c
- *	  What is known of a key column from its operator class.
+ *	  Properties of a key column that follow from its operator class.
  *
- * How a word is made from a value; the first match applies:
+ * ptsort makes a word from a value by the first rule that matches:
  *
  * 1. The sort support function offers an abbreviated key that its comparator
- *	  compares as an integer.  The server's requirements for abbreviated keys
- *	  are the same as those for words.  (uuid, inet, macaddr: unsigned; numeric:
- *	  see word_numeric.)
+ *	  compares as an integer.  Abbreviated keys meet the requirements for words.
+ *	  (uuid, inet, macaddr: unsigned; numeric: see word_numeric.)
  * 2. The comparator compares datums as integers: int4, int8, date, timestamp,
- *	  and other types that use one of the server's three such comparators.
- * 3. The sort support function, or the comparison function of an operator
- *	  class without one, is a known function of the server.
+ *	  and other types that use one of the server's three integer comparators.
+ * 3. The sort support function is a known function of the server.  For an
+ *	  operator class without sort support, its comparison function must be.
  *
  *-------------------------------------------------------------------------
  */
@@ -49,8 +48,8 @@ word_from_signed(int64 value)
 }
 
 /*
- * Map a float's bits to integer order.  As in the operator class, the two
- * zeros are equal, and all NaNs are equal and greater than everything else.
+ * Map a float to an integer with the same order.  As in the operator class, the
+ * two zeros are equal, and all NaNs are equal and greater than everything else.
  */
 static inline uint64
 word_from_float(float8 value)
@@ -138,11 +137,11 @@ word_timetz(Datum value, SortSupport ssup)
 }
 
 /*
- * Sort support functions with comparators of their own: a user's operator class
- * that uses one of them gets the same comparator, so the type does not matter.
- * Comparison functions are for operator classes without sort support;
- * key_pack.c does not know these, because equal values may have different
- * images.
+ * Sort support functions with comparators of their own, and comparison
+ * functions of operator classes without sort support.  A user's operator class
+ * with one of these sort support functions gets the same comparator, so its
+ * type does not matter.  key_pack.c does not know the comparison functions,
+ * because values that they consider equal may have different images.
  */
 static const KnownOrder known_orders[] = {
 	{F_BTINT2SORTSUPPORT, word_int16},
@@ -183,9 +182,9 @@ maker_of_function(Oid function)
 }
 
 /*
- * The first 8 bytes of a string, padded with zeros.  The server's abbreviation
- * gives the same result, but also estimates the number of distinct keys, which
- * takes longer.
+ * Returns the first 8 bytes of a string, padded with zeros.  The server's
+ * abbreviation gives the same result, but is slower: it also estimates the
+ * number of distinct keys.
  */
 static uint64
 word_bytes(Datum value, SortSupport ssup)
@@ -209,7 +208,7 @@ key_maker_decides(WordMaker make)
 		make == word_float8;
 }
 
-/* Rule 1: the maker for an abbreviated key, NULL if it is not an integer. */
+/* Rule 1: the maker for abbreviated keys; NULL if these are not integers. */
 static WordMaker
 maker_of_abbreviation(SortSupport ssup, Oid sortsupport)
 {
@@ -353,7 +352,7 @@ key_column_check_count(int ncolumns)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("a sort cannot have %d key columns", ncolumns),
-				 errdetail("It has at most %d.", MaxTupleAttributeNumber)));
+				 errdetail("The maximum is %d.", MaxTupleAttributeNumber)));
 }
 
 void

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * key_column.h
- *	  What is known of a key column from its operator class.
+ *	  Properties of a key column that follow from its operator class.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,7 +17,7 @@
 /* KeyColumn: a key column, compared as in an index or by an operator. */
 typedef struct KeyColumn
 {
-	Relation	index;			/* NULL: the column is ordered by an operator */
+	Relation	index;			/* NULL: an operator orders the column */
 	Oid			lt_operator;
 	AttrNumber	attno;			/* from 1 */
 	Oid			opfamily;
@@ -34,14 +34,15 @@ typedef struct KeyColumn
 } KeyColumn;
 
 /*
- * WordMaker makes the word of a value that is not null, in ascending order.
- * 'ssup' holds the state of abbreviation, if the maker abbreviates.
+ * WordMaker makes the word of a non-null value, in ascending order.  If the
+ * maker abbreviates, 'ssup' holds the state of abbreviation.
  */
 typedef uint64 (*WordMaker) (Datum value, SortSupport ssup);
 
 /*
- * key_column_of_operator describes a column that an operator orders.  Its
- * values have this type or, if that is InvalidOid, the operator's input type.
+ * key_column_of_operator describes a column that an operator orders.  The
+ * column's values have this type or, if 'type' is InvalidOid, the operator's
+ * input type.
  */
 extern void key_column_of_operator(KeyColumn *column, AttrNumber attno,
 								   Oid type, Oid lt_operator, Oid collation,
@@ -67,28 +68,28 @@ extern void key_column_support(const KeyColumn *column, bool abbreviate,
 extern void key_column_look_up(KeyColumn *column);
 
 /*
- * key_column_maker returns the maker of a column's words, given its
- * SortSupport with abbreviation.  If it returns NULL, words can only be made
- * by packing values as '*kind', or not at all if that is FIELD_NONE.
+ * key_column_maker returns the maker of a column's words, given the column's
+ * SortSupport with abbreviation.  If the result is NULL, only packing values as
+ * '*kind' makes words.  If '*kind' is FIELD_NONE, too, the column has no words.
  */
 extern WordMaker key_column_maker(const KeyColumn *column, SortSupport ssup,
 								  FieldKind *kind);
 
-/* key_maker_decides returns true if equal words mean equal values. */
+/* key_maker_decides returns true if a maker's equal words mean equal values. */
 extern bool key_maker_decides(WordMaker make);
 
 /*
  * key_column_is_bytewise returns true if the collation orders text by its
- * bytes: "C", and collations of the C library without rules, such as C.UTF-8.
+ * bytes.  "C" does, and so do the C library's collations without rules, such
+ * as C.UTF-8.
  */
 extern bool key_column_is_bytewise(Oid collation);
 
 /*
- * key_column_is_text returns true if the column is text for which a code can
- * be learned; it also returns how its values are stored, and whether they are
- * ordered by their bytes.  (Other types that are stored as text are not
- * supported: their comparison may raise an error about the strings passed to
- * it.)
+ * key_column_is_text returns true if the column is text for which ptsort can
+ * learn a code.  Sets *form to the form of the values, and *bytewise to true if
+ * the values are ordered by their bytes.  (ptsort supports no other types that
+ * are stored as text: their comparison may raise an error about its arguments.)
  */
 extern bool key_column_is_text(const KeyColumn *column, TextForm *form,
 							   bool *bytewise);

@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * key_pack.c
- *	  Several key columns packed into the words of one sort key.
+ *	  Packing of several key columns into the words of one sort key.
  *
- * A field is the value's own bits, some of them inverted so that an unsigned
- * comparison gives the column's order: the sign of signed integers, and all
- * bits if the order is descending.  Inverting them again restores the value.
+ * A field consists of the value's own bits.  Some bits are inverted so that an
+ * unsigned comparison gives the column's order: the sign of a signed integer,
+ * and all bits if the order is descending.  Inverting the same bits again
+ * restores the value.
  *
  *-------------------------------------------------------------------------
  */
@@ -32,8 +33,8 @@ typedef struct KnownValue
 } KnownValue;
 
 /*
- * Types that are ordered as integers and whose equal values have equal images.
- * (That excludes float4, float8 and timetz.)
+ * Types that are ordered as integers and whose equal values have equal images
+ * (unlike float4, float8 and timetz).
  */
 static const KnownValue known_values[] = {
 	{F_BTBOOLCMP, FIELD_BOOL, 1, true},
@@ -202,9 +203,9 @@ key_pack_word(FieldKind kind, Datum value)
 }
 
 /*
- * Put the lower n bits of 'value' at bit position 'at' of the words (0 is the
- * most significant bit of the first word).  Bits that would be at 'end' or
- * after it are dropped.
+ * Put the lower n bits of 'value' at bit position 'at' of the words (position
+ * 0 is the most significant bit of the first word).  Drop any bits at position
+ * 'end' or after it.
  */
 static inline void
 put_bits(uint64 *words, uint32 at, uint32 end, uint64 value, uint32 n)
@@ -229,7 +230,7 @@ put_bits(uint64 *words, uint32 at, uint32 end, uint64 value, uint32 n)
 	}
 }
 
-/* Put the bits of a null; the null bit must be that of a value before. */
+/* Put the bits of a null.  Before the call, the null bit is that of a value. */
 static void
 put_null(uint64 *words, const KeyField *field, int end)
 {
@@ -274,8 +275,8 @@ key_pack_encode(const KeyPack *pack, const Datum *values, const bool *isnull,
 }
 
 /*
- * Find where in a tuple the columns begin that are not null, from 'end' on.
- * Returns the tuple's size.
+ * Set the offset of each non-null column in a tuple, from 'end' on.  Returns
+ * the tuple's size.
  */
 static Size
 place_columns(TupleDesc desc, const bool *isnull, Size end, Size *starts)
@@ -327,8 +328,8 @@ find_nulls(const KeyPack *pack, const uint64 *entry, bool *isnull)
 }
 
 /*
- * Make the tuple of an entry with nulls.  Its columns have other offsets than
- * in a tuple without nulls.
+ * Make the tuple of an entry with nulls.  Columns have other offsets there
+ * than in a tuple without nulls.
  */
 static Size
 tuple_with_nulls(const KeyPack *pack, const uint64 *entry, IndexTuple target)

@@ -1,34 +1,35 @@
 /*-------------------------------------------------------------------------
  *
  * key_pack.h
- *	  Several key columns packed into the words of one sort key; the sort entry
- *	  of an index tuple with an exact key.
+ *	  Packing of several key columns into the words of one sort key; sort
+ *	  entries of index tuples with an exact key.
  *
  * A pack is a list of fields.  Each field is a column's value as an unsigned
  * integer with a fixed number of bits, in the column's order.  A null is the
- * smallest or the largest integer, and a bit after the field distinguishes it
- * from a value.  Fields follow each other, most significant first, so the
- * words have the order of the columns.  A single column of 64 bits has its
- * value in the first word and its null bit in the tail.
+ * smallest or the largest integer; a bit after the field distinguishes nulls
+ * from values.  Fields follow each other, most significant first, so the words
+ * have the order of the columns.  A single column of 64 bits has its value in
+ * the first word and its null bit in the tail.
  *
  * If every key column is in the pack, the pack is *exact*: the columns can be
- * rebuilt from it.  The last bits of an exact pack may be in the *tail*, the
- * upper bits of the word after the key's words; the lower bits of that word
- * then hold a heap TID.
+ * rebuilt from the pack.  The last bits of an exact pack may be in the *tail*:
+ * the upper bits of the word after the key's words.  The lower bits of this
+ * word then hold a heap TID.
  *
- * An *entry* consists of the words of the key and that word, which completes
+ * An *entry* consists of the words of the key and a last word, which completes
  * the index tuple:
  *
  *		15 bits tail of the key | 32 bits block | 16 bits offset | 1 bit dead
  *
- * Compared as unsigned integers, first word first, entries have the order of
- * their keys and then of their heap TIDs.  The last word is the inline image
- * of the tuple (PtSortVariant.inline_image).  Recently dead tuples are marked
- * in unique indexes only.  This is the only file that knows the layout.
+ * A comparison of entries as unsigned integers, first word first, gives the
+ * order of their keys and then of their heap TIDs.  The last word is the inline
+ * image of the tuple (PtSortVariant.inline_image).  ptsort marks recently dead
+ * tuples in unique indexes only.  This is the only file that knows the layout.
  *
- * Loading an index makes one tuple from each entry: a few shifts and stores for
- * each field, whose place in a tuple without nulls is known.  Tuples with
- * nulls, whose columns have other offsets, take a slower path.
+ * Loading an index makes one tuple from each entry, with a few shifts and
+ * stores for each field.  The place of each field is fixed in tuples without
+ * nulls.  Tuples with nulls take a slower path, because their columns have
+ * other offsets.
  *
  *-------------------------------------------------------------------------
  */
@@ -43,7 +44,7 @@
 #include "ptsort_variant.h"
 #include "storage/itemptr.h"
 
-/* Maximum bits of an exact key in the word after its words, at the top. */
+/* Maximum number of bits in the tail of an exact key. */
 #define KEY_TAIL_BITS	15
 
 /* Maximum words of an entry; key_words() needs an array of this size. */
@@ -61,8 +62,8 @@ StaticAssertDecl(KEY_ENTRY_TAIL_SHIFT + KEY_TAIL_BITS == 64,
 				 "the parts of an entry's last word must fill it");
 
 /*
- * key_entry_set_tuple completes an entry, whose words and tail key_words()
- * made, with the heap TID and whether the tuple is dead.
+ * key_entry_set_tuple adds the heap TID and the dead bit to an entry.  The
+ * entry must already contain the words and tail that key_words() made.
  */
 static inline void
 key_entry_set_tuple(uint64 *entry, int nwords, ItemPointer tid, bool dead)
@@ -117,8 +118,8 @@ key_entry_same(int nwords, const uint64 *a, const uint64 *b)
 }
 
 /*
- * FieldKind: how a value becomes the bits of a field.  Those up to FIELD_UINT64
- * are passed by value.
+ * FieldKind: how a value becomes the bits of a field.  The values of kinds up
+ * to FIELD_UINT64 are passed by value.
  */
 typedef enum FieldKind
 {
@@ -139,14 +140,14 @@ typedef enum FieldKind
 								 * rebuilt */
 } FieldKind;
 
-/* key_bit returns the bit at a position of the words, see put_bits. */
+/* key_bit returns a mask of the bit at a position of the words (put_bits). */
 static inline uint64
 key_bit(int at)
 {
 	return (UINT64CONST(1) << 63) >> (at % 64);
 }
 
-/* One field. */
+/* KeyField: one field of a pack. */
 typedef struct KeyField
 {
 	uint64		flip;			/* bits to invert for the column's order */
@@ -162,51 +163,52 @@ typedef struct KeyField
 /* Maximum number of fields. */
 #define KEY_PACK_MAX_FIELDS 64
 
-/* KeyPack: zero-initialise, then add columns. */
+/* KeyPack: callers initialise it with zeros, then add columns. */
 typedef struct KeyPack
 {
 	int			nfields;
 	int			bits;			/* number of bits of all fields */
-	int			nwords;			/* exact pack: words before the tail's */
-	TupleDesc	desc;			/* exact pack: of the tuples that it makes */
-	Size		size;			/* bytes of such a tuple without nulls */
+	int			nwords;			/* exact pack: number of words before the
+								 * tail's word */
+	TupleDesc	desc;			/* exact pack: descriptor of its tuples */
+	Size		size;			/* exact pack: bytes of a tuple without nulls */
 	uint64		null_bits[KEY_ENTRY_WORDS]; /* the null bits in the entry */
-	uint64		not_null[KEY_ENTRY_WORDS];	/* values of the null bits without
-											 * nulls */
+	uint64		not_null[KEY_ENTRY_WORDS];	/* the null bits of an entry
+											 * without nulls */
 	KeyField	fields[KEY_PACK_MAX_FIELDS];
 } KeyPack;
 
 /*
- * key_pack_kind returns how values of a column are packed, given the
- * comparison function of its operator class and the layout of its type;
- * FIELD_NONE if they cannot be packed.  Types with the same function and
- * layout (domains, a user's own types) are treated the same.
+ * key_pack_kind returns how to pack the values of a column, given the
+ * comparison function of its operator class and the layout of its type.
+ * Returns FIELD_NONE if values cannot be packed.  All types with one function
+ * and layout have one kind (domains, a user's own types).
  */
 extern FieldKind key_pack_kind(Oid order_function, int16 typlen,
 							   bool typbyval);
 
-/* key_pack_add appends a column; false if there is no room in the pack. */
+/* key_pack_add appends a column.  Returns false if it cannot be packed. */
 extern bool key_pack_add(KeyPack *pack, FieldKind kind, int column,
 						 bool nulls_first, bool reverse);
 
 /*
- * key_pack_encode fills 'nwords' words and the tail's word after them, whose
- * lower bits become 0.  'word' is the value of a FIELD_WORD, already in the
- * order of its column.
+ * key_pack_encode fills 'nwords' words and, after them, the tail's word, with
+ * its lower bits 0.  'word' is the value of a FIELD_WORD, already in the
+ * column's order.
  */
 extern void key_pack_encode(const KeyPack *pack, const Datum *values,
 							const bool *isnull, uint64 word, int nwords,
 							uint64 *words);
 
 /*
- * key_pack_word returns a word of a value that is not null, in ascending
- * order: the value's first field alone.
+ * key_pack_word returns the word of a non-null value, in ascending order.  The
+ * word consists of the value's first field alone.
  */
 extern uint64 key_pack_word(FieldKind kind, Datum value);
 
 /*
- * True if a null bit follows the field; a value in two fields has it after the
- * second.
+ * True if a null bit follows the field.  If a value has two fields, the null
+ * bit is after the second.
  */
 static inline bool
 key_pack_has_null_bit(const KeyField *field)
@@ -215,16 +217,16 @@ key_pack_has_null_bit(const KeyField *field)
 }
 
 /*
- * key_pack_set_desc tells an exact pack in 'nwords' words and a tail which
- * tuples it makes.  It keeps the pointer to 'desc'.  The functions below need
- * this first.
+ * key_pack_set_desc sets the descriptor of the tuples that an exact pack of
+ * 'nwords' words and a tail makes.  The pack keeps the pointer to 'desc'.
+ * Callers must call this function before the functions below.
  */
 extern void key_pack_set_desc(KeyPack *pack, TupleDesc desc, int nwords);
 
 /*
- * key_pack_tuple makes the tuple of an entry in 'target', which has room for
- * KEY_TUPLE_SIZE bytes, as index_form_tuple() would; the caller sets the heap
- * TID.  Returns the tuple's size.
+ * key_pack_tuple makes the tuple of an entry as index_form_tuple() would; the
+ * caller sets the heap TID.  'target' must have room for KEY_TUPLE_SIZE bytes.
+ * Returns the tuple's size.
  */
 extern Size key_pack_tuple(const KeyPack *pack, const uint64 *entry,
 						   IndexTuple target);
@@ -305,9 +307,9 @@ key_pack_fill(const KeyPack *pack, const uint64 *entry, IndexTuple target)
 }
 
 /*
- * key_pack_value returns the value of an entry whose key is a single column, or
- * sets *isnull.  A value by reference is stored in 'space', which has
- * KEY_VALUE_SIZE bytes and maximum alignment.
+ * key_pack_value returns the value of an entry whose key is a single column,
+ * and sets *isnull.  It stores a value passed by reference in 'space', which
+ * must have KEY_VALUE_SIZE bytes and maximum alignment.
  */
 #define KEY_VALUE_SIZE	16
 extern Datum key_pack_value(const KeyPack *pack, const uint64 *entry,
@@ -323,7 +325,7 @@ key_pack_is_single(const KeyPack *pack)
 	return pack->nfields == 1 && pack->fields[0].kind <= FIELD_UINT64;
 }
 
-/* key_single_encode makes the entry of a value that is not null. */
+/* key_single_encode makes the entry of a non-null value. */
 static inline void
 key_single_encode(const KeyPack *pack, Datum value, uint64 *entry)
 {
@@ -334,7 +336,7 @@ key_single_encode(const KeyPack *pack, Datum value, uint64 *entry)
 	entry[1] = pack->not_null[1];
 }
 
-/* key_single_value returns the value of an entry, or sets *isnull. */
+/* key_single_value returns the value of an entry, and sets *isnull. */
 static inline Datum
 key_single_value(const KeyPack *pack, const uint64 *entry, bool *isnull)
 {
@@ -344,7 +346,7 @@ key_single_value(const KeyPack *pack, const uint64 *entry, bool *isnull)
 	*isnull = key_pack_has_nulls(pack, 1, entry);
 	if (unlikely(*isnull))
 		return (Datum) 0;
-	/* like fetch_att() */
+	/* as fetch_att() does */
 	switch (field->bits)
 	{
 		case 64:

@@ -1,19 +1,19 @@
 /*-------------------------------------------------------------------------
  *
  * text_code.c
- *	  Strings become words by an order-preserving code learned from a sample.
+ *	  Order-preserving compression of strings into sort key words.
  *
- * In addition to text_code.h:
+ * Details that text_code.h leaves out:
  *
- * A prefix that nearly all strings of the sample share is coded once; a string
- * that begins with its bytes continues from there.
+ * If nearly all strings of the sample share a prefix, ptsort codes the prefix
+ * once.  A string with this prefix continues from the prefix's interval.
  *
- * A bytewise word is the string's first eight bytes themselves if these
- * distinguish nearly all strings of the sample.  That is much faster.
+ * If the first eight bytes distinguish nearly all strings of the sample, they
+ * form the bytewise word.  Copying bytes is much faster than coding.
  *
- * The weight of a character that was not in the sample may be between two that
- * were.  The character is coded as the upper one, and the code ends there:
- * that is the lower bound of all strings that continue like this one.
+ * The weight of a character outside the sample may lie between two weights of
+ * the sample.  The string's code then ends with the upper one of these two
+ * weights, and its word is a lower bound for the strings with the upper weight.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,32 +29,31 @@
 #include "utils/memutils.h"
 
 /*
- * How a limit on the memory for learning is divided: the tables of the model
- * get the larger share relative to their need, because they distinguish more
- * strings than a larger sample would.  Choosing symbols uses the model's share.
+ * Shares of the memory limit for learning.  Relative to their need, the
+ * model's tables get the larger share, because they distinguish more strings
+ * than a larger sample would.  Choosing symbols uses the model's share.
  */
 #define SAMPLE_LIMIT(limit)		Min((limit) / 2, TEXT_SAMPLE_MEMORY)
 #define MODEL_LIMIT(limit)		Min((limit) / 8 * 3, TEXT_MODEL_MEMORY)
 #define MAX_WEIGHTS(limit) \
 	Min((limit) / 16 / TEXT_SYMBOL_BYTES, TEXT_SYMBOL_WEIGHTS)
 
-/* Nearly all strings of the sample are at least this fraction of them. */
+/* "Nearly all" strings of the sample means at least this fraction of them. */
 #define NEARLY_ALL			0.95
 
 /*
  * One word is enough if at most one in ALIKE_FRACTION pairs of neighbours in
- * the sample agree in the first half of their first word: then the remaining
- * bits of the word can distinguish strings that fall between two neighbours of
- * the sample.
+ * the sorted sample agrees in the first half of the first word.  The second
+ * half can then distinguish strings that fall between two neighbours.
  */
 #define ALIKE_FRACTION		1000
 
-/* Characters per word that are counted for the model; words hold few more. */
+/* Characters per word that the model counts; a word holds few more. */
 #define COUNTED_CHARACTERS	32
 
 /*
- * CodeInterval: the lower end, and the size as range * 2^shift.  While bits
- * are left the range is kept above 2^32, so that it can be divided precisely.
+ * CodeInterval: the lower end of an interval, and its size as range * 2^shift.
+ * While bits are left, refill() keeps the range above 2^32 for precision.
  */
 typedef struct CodeInterval
 {
@@ -64,26 +63,26 @@ typedef struct CodeInterval
 	TextContext context;		/* the last symbols coded */
 } CodeInterval;
 
-/* The prefix that nearly all strings have. */
+/* TextPrefix: the prefix that nearly all strings have. */
 typedef struct TextPrefix
 {
 	int			length;			/* 0: there is no prefix */
 	char		bytes[TEXT_SAMPLE_BYTES];
-	CodeInterval interval;		/* of all strings that begin with it */
+	CodeInterval interval;		/* all strings that begin with the prefix */
 } TextPrefix;
 
 /* Maximum length in bytes of a string in the memo. */
 #define MEMO_BYTES		(2 * (int) sizeof(uint64))
 
-/* Entries of the memo as a power of two; a hash selects the entry. */
+/* The memo has 2^MEMO_BITS entries; a hash of the string selects one entry. */
 #define MEMO_BITS		7
 
 /* Number of lookups after which memo_is_useful decides. */
 #define MEMO_TRIED		1024
 
 /*
- * A string and its words.  Columns of few values are common (states, host
- * names), and finding the words of a string here is faster than making them.
+ * TextMemoEntry: a string and its words.  Columns with few distinct values are
+ * common (states, host names); reusing words is faster than coding.
  */
 typedef struct TextMemoEntry
 {
@@ -108,15 +107,15 @@ struct TextCode
 								 * bytes */
 	TextForm	form;			/* form of the values */
 	const TextRanks *ranks;		/* order of the strings; NULL: bytewise */
-	bool		plain;			/* true if the word is the first bytes */
+	bool		plain;			/* true if the word is the first 8 bytes */
 	int			nwords;
 	TextPrefix	prefix;
 	TextSymbols *symbols;		/* symbols of the collation's weights */
-	TextModel  *model;			/* NULL, like symbols, before learning, or if
-								 * plain */
+	TextModel  *model;			/* NULL, like 'symbols', before learning and
+								 * if plain */
 	TextSample	sample;
-	TextMemo   *memo;			/* words of short strings; NULL until one is
-								 * coded */
+	TextMemo   *memo;			/* words of short strings; NULL before the
+								 * first short string */
 };
 
 TextCode *
@@ -160,7 +159,7 @@ text_code_peak_memory(const TextCode *code)
 	return code->peak;
 }
 
-/* Update the peak with the code's memory and 'more' bytes that are used. */
+/* Update the peak with the code's memory plus 'more' bytes. */
 static void
 note_peak(TextCode *code, Size more)
 {
@@ -170,8 +169,8 @@ note_peak(TextCode *code, Size more)
 }
 
 /*
- * The bytes of any value.  If that takes a copy, *copy points to it, and the
- * caller frees it; else *copy becomes NULL.
+ * Returns the bytes of any value.  If the bytes are in a copy, sets *copy to
+ * the copy, which the caller must free; else sets *copy to NULL.
  */
 static inline const char *
 read_value(const TextCode *code, Datum value, int *length, void **copy)
@@ -188,7 +187,7 @@ read_value(const TextCode *code, Datum value, int *length, void **copy)
 		*copy = text;
 		return text_string(code->form, PointerGetDatum(text), length);
 	}
-	/* a C string, as citext_cmp() compares it */
+	/* the C string that citext_cmp() compares */
 	lower = str_tolower(VARDATA_ANY(text), VARSIZE_ANY_EXHDR(text),
 						DEFAULT_COLLATION_OID);
 	if ((Pointer) text != DatumGetPointer(value))
@@ -204,8 +203,8 @@ read_value(const TextCode *code, Datum value, int *length, void **copy)
  */
 
 /*
- * Give the range more bits if any are left.  Returns false if the range cannot
- * be divided any more.
+ * Give the range more bits if any are left.  Returns false if the range is too
+ * small to divide.
  */
 static inline bool
 refill(CodeInterval *interval)
@@ -218,7 +217,7 @@ refill(CodeInterval *interval)
 	return interval->range >> (TEXT_MODEL_BITS + 1) != 0;
 }
 
-/* Narrow the interval by a symbol.  Returns false if no more can be coded. */
+/* Narrow the interval by a symbol.  False if no further symbol fits. */
 static inline bool
 code_symbol(const TextModel *model, CodeInterval *interval, int symbol)
 {
@@ -233,8 +232,8 @@ code_symbol(const TextModel *model, CodeInterval *interval, int symbol)
 }
 
 /*
- * The symbol of a character of two or three bytes; NO_SYMBOL if it has several
- * or is not in the cache.
+ * Returns the symbol of a character of two or three bytes; NO_SYMBOL if the
+ * character has several symbols or is not in the cache.
  */
 static inline int
 find_wide(const TextSymbols *symbols, const char *string, const char *end,
@@ -248,17 +247,17 @@ find_wide(const TextSymbols *symbols, const char *string, const char *end,
 }
 
 /*
- * Narrow the interval by characters that have one symbol and up to three
- * bytes, until the shift must change.  Nearly all time is spent here, so the
- * loop does nothing else, and the shift is a constant.  Returns a pointer to
- * the first character not coded.
+ * Narrow the interval by characters of one symbol and up to three bytes, until
+ * the shift must change.  Coding spends nearly all its time in this loop, so
+ * the loop does nothing else, and the shift is a constant.  Returns a pointer
+ * to the first character not coded.
  */
 static pg_attribute_always_inline const char *
 code_bytes(const TextCode *code, CodeInterval *interval, const char *string,
 		   const char *end, int shift)
 {
-	const TextModel model = *code->model;	/* a copy, so that it stays in
-											 * registers */
+	const TextModel model = *code->model;	/* a copy that the compiler can
+											 * keep in registers */
 	const TextSymbols *symbols = code->symbols;
 	TextContext here = interval->context;
 	uint64		range = interval->range;
@@ -305,8 +304,8 @@ code_bytes(const TextCode *code, CodeInterval *interval, const char *string,
 }
 
 /*
- * Narrow the interval by any character.  Returns false if no more can be
- * coded.
+ * Narrow the interval by any character.  Returns false if no further symbol
+ * can be coded.
  */
 static pg_noinline bool
 code_character(TextCode *code, CodeInterval *interval, const char **string,
@@ -323,8 +322,8 @@ code_character(TextCode *code, CodeInterval *interval, const char **string,
 }
 
 /*
- * Narrow the interval by the characters of a string.  Returns false if it ends
- * before the string does, as no more can be coded.
+ * Narrow the interval by the characters of a string.  Returns false if no
+ * further symbol can be coded.
  */
 static inline bool
 code_string(TextCode *code, CodeInterval *interval, const char *string,
@@ -389,7 +388,7 @@ code_words(TextCode *code, const char *string, int length, uint64 *words)
 }
 
 /*
- * True if strings repeat, or if that is not known so far.  The memo is NULL
+ * True if strings repeat, or after too few lookups to tell.  'memo' is NULL
  * before the first lookup.
  */
 static inline bool
@@ -400,8 +399,8 @@ memo_is_useful(const TextMemo *memo)
 }
 
 /*
- * The entry of a string of at most MEMO_BYTES.  If *found is false, the caller
- * must store the words in it.
+ * Returns the entry for a string of at most MEMO_BYTES bytes.  If *found is
+ * false, the caller must store the string's words in the entry.
  */
 static inline TextMemoEntry *
 memo_entry(TextMemo *memo, const char *string, int length, bool *found)
@@ -426,7 +425,7 @@ memo_entry(TextMemo *memo, const char *string, int length, bool *found)
 	return entry;
 }
 
-/* code_words for a short string, unless the memo has its words. */
+/* Copy the words of a short string from the memo, or make them. */
 static inline void
 memo_words(TextCode *code, const char *string, int length, uint64 *words)
 {
@@ -476,7 +475,7 @@ text_code_show(TextCode *code, Datum value)
 		pfree(copy);
 }
 
-/* An export is the limit, which learning depends on, and the sample. */
+/* An export consists of the limit and the sample; learning depends on both. */
 void
 text_code_export(const TextCode *code, StringInfo target)
 {
@@ -509,8 +508,8 @@ text_code_import(TextCode *code, const char *source, Size length)
  */
 
 /*
- * Choose the prefix: of the sample's common prefix as much as ends with a
- * character whose symbol does not depend on the next one.
+ * Choose the prefix: the sample's common prefix, up to the last character
+ * whose symbol does not depend on the next character.
  */
 static void
 learn_prefix(TextCode *code)
@@ -527,7 +526,7 @@ learn_prefix(TextCode *code)
 		unsigned char first = *at;
 
 		(void) text_symbol_next(code->symbols, &at, string + length);
-		/* not within an element, such as c'h in Breton */
+		/* do not end within an element, such as c'h in Breton */
 		if (text_symbol_is_known(code->symbols->bytes[first]) &&
 			(code->ranks == NULL ||
 			 !text_rank_continues(code->ranks, first, first)))
@@ -536,7 +535,7 @@ learn_prefix(TextCode *code)
 	memcpy(prefix->bytes, string, prefix->length);
 }
 
-/* Code the prefix.  Without one its interval is that of all strings. */
+/* Code the prefix.  An empty prefix has the interval of all strings. */
 static void
 code_prefix(TextCode *code)
 {
@@ -576,7 +575,7 @@ count_string(TextCode *code, TextCounts *counts, const char *string,
 		text_model_count(counts, TEXT_MODEL_END);
 }
 
-/* Count one of 'part' groups of the sample's strings in the model. */
+/* Count one in 'part' strings of the sample in the model. */
 static void
 count_sample(TextCode *code, TextCounts *counts, int part)
 {
@@ -621,10 +620,10 @@ compare_words(const void *a, const void *b)
 }
 
 /*
- * Returns the number of neighbours that differ if the sample's strings are
- * sorted by their words: by the code, or before there is one, by their first
- * bytes.  Sets *alike to the number of these that agree in the first half of
- * their first word.
+ * Sort the sample's strings by the words of the code or, before the code
+ * exists, by their first bytes.  Returns the number of pairs of neighbours
+ * that differ.  Sets *alike to the number of these pairs that agree in the
+ * first half of the first word.
  */
 static int
 count_different(TextCode *code, int *alike)

@@ -3,42 +3,41 @@
  * text_icu.c
  *	  Information from ICU about its collations.
  *
- * ICU's comparison (ucol_strcollUTF8) goes through the collation elements of
- * two strings and compares their primary weights first, 32 bits each, without
- * those that are 0 (i18n/collationcompare.cpp).  ucol_next() returns the
- * elements of a string, some of them in two halves.  Two settings of a
+ * ICU's comparison (ucol_strcollUTF8) reads the collation elements of two
+ * strings and first compares their primary weights of 32 bits each
+ * (i18n/collationcompare.cpp).  It skips weights of 0.  ucol_next() returns
+ * the elements of a string, some of them in two halves.  Two settings of a
  * collation affect primary weights:
  *
- * alternate handling	if it is "shifted", weights up to a variable top, those
- *						of blanks and punctuation, count as 0
- * reordering			scripts change places: weights from the first one of a
- *						script on get other leading bytes.  The first weight of
- *						a script is that of U+FDD1 followed by a letter of the
- *						script, and the new leading byte is in the sort key of
- *						these two characters.
+ * alternate handling	if it is "shifted", weights up to a variable top count
+ *						as 0; these are weights of blanks and punctuation
+ * reordering			scripts change places: the weights of a script get
+ *						new leading bytes.  U+FDD1 followed by a letter of
+ *						the script has the script's first weight, and the sort
+ *						key of these two characters contains the new byte.
  *
  * The elements of a character may depend on its neighbours:
  *
- * contractions			"ch" in Czech, and a letter with the context before it
- *						that it depends on;
- *						ucol_getContractionsAndExpansions() returns all
+ * contractions			"ch" in Czech, or a letter that depends on characters
+ *						before it; ucol_getContractionsAndExpansions() returns
+ *						all contractions
  * marks				characters with a combining class may be between the
  *						parts of a contraction, or change places if the
  *						collation normalizes
- * numbers				are several digits in a numeric collation
+ * numbers				in a numeric collation, several digits form a number
  *
- * Some collations contradict themselves: those that normalize, and have
- * letters composed of a Latin letter and a mark (Vietnamese).  A comparison of
- * strings that are all Latin takes a fast path that does not normalize, and so
- * does not see that one more mark after a letter turns it into another letter.
- * These collations prove nothing.
+ * Collations that normalize and have letters composed of a Latin letter and a
+ * mark (Vietnamese) contradict themselves.  If two strings are all Latin, ICU
+ * compares them by a fast path that does not normalize.  This path does not
+ * see that one more mark turns a letter into another letter.  ptsort does not
+ * use the weights of these collations.
  *
  * ptsort links only against the server, and ICU renames its functions with
- * every release.  So ptsort looks them up by name.  If the process contains
- * several releases, it is unknown which one the server calls, and none is
- * used.  ptsort opens each collation itself instead of using the server's
- * object, so a mistake about releases could lead to wrong ranks, which are
- * tested (text_rank.c), but not to anything worse.
+ * every release.  So ptsort looks the functions up by name.  If the process
+ * contains several releases of ICU, ptsort cannot tell which one the server
+ * calls, and uses none.  ptsort opens each collation itself instead of using
+ * the server's object.  So a mistake about releases could at worst lead to
+ * wrong ranks, and text_rank.c tests the ranks.
  *
  *-------------------------------------------------------------------------
  */
@@ -52,7 +51,7 @@
 #include "utils/memutils.h"
 #include "utils/syscache.h"
 
-/* Objects and types of ICU, whose headers need not be installed. */
+/* Types of ICU, defined here because ICU's headers need not be installed. */
 typedef struct UCollator UCollator;
 typedef struct UCollationElements UCollationElements;
 typedef struct USet USet;
@@ -75,25 +74,25 @@ enum
 /* Bits that are set in the second half of an element, but not in the first. */
 #define SECOND_HALF		0xC0
 
-/* Range of releases of ICU. */
+/* The releases of ICU that ptsort looks for. */
 #define FIRST_RELEASE	60
 #define LAST_RELEASE	99
 
-/* Maximum length of a sequence with weights of its own, as returned by ICU. */
+/* Maximum length of a contraction that ICU returns, in UTF-16 units. */
 #define MAX_CONTRACTION 64
 
 /* Weights up to this one belong to separators of parts of a string. */
 #define SEPARATOR_WEIGHT	0x02000000
 
-/* ICU's fast path for Latin covers code points below this. */
+/* ICU's fast path for Latin covers code points below this one. */
 #define LATIN_END		0x180
 
-/* Room for the sort key of two characters, which is much shorter. */
+/* Room for the sort key of two characters; the key is much shorter. */
 #define MAX_SORT_KEY	(4 * MAX_CONTRACTION)
 
 /*
- * The character that precedes a script's representative letter; and the range
- * of all characters of this kind.
+ * SCRIPT_MARK precedes a letter that represents its script.  FIRST_MARK to
+ * LAST_MARK is the range of all marks of this kind.
  */
 enum
 {
@@ -103,8 +102,8 @@ enum
 };
 
 /*
- * The functions called: result, name and arguments.  Errors are > 0, warnings
- * < 0.
+ * The ICU functions that ptsort calls: result, name and arguments.  *error is
+ * > 0 after an error and < 0 after a warning.
  */
 #define ICU_FUNCTIONS(FUNCTION) \
 	FUNCTION(UCollator *, ucol_open, (const char *locale, int *error)) \
@@ -160,7 +159,7 @@ static const struct
 	Size		place;
 }			function_places[] = {ICU_FUNCTIONS(PLACE)};
 
-/* Script: 'shift' is added to the first byte of weights from 'weight' on. */
+/* Script: from 'weight' on, rank_of() adds 'shift' to a weight's first byte. */
 typedef struct Script
 {
 	uint32		weight;
@@ -173,23 +172,23 @@ struct IcuCollation
 	UCollationElements *elements;
 	bool		normalizes;
 	bool		numeric;
-	bool		contradicts;	/* true if it contradicts itself, see the file
-								 * comment */
+	bool		contradicts;	/* true if the collation contradicts itself,
+								 * see the file comment */
 	uint32		variable_top;	/* 0: blanks and punctuation have weights */
-	USet	   *begins;			/* characters that begin a contraction or
-								 * continue one and do not end it */
+	USet	   *begins;			/* characters of contractions, except their
+								 * last */
 	USet	   *continues;		/* characters of contractions, except their
 								 * first */
 	uint64		joined[128][2]; /* for each ASCII character, a bit for each
-								 * one that follows it in a contraction */
+								 * one that may follow it in a contraction */
 	int			nscripts;		/* 0: no script is reordered */
 	Script	   *scripts;
-	UChar	   *text;			/* text of 'elements' */
+	UChar	   *text;			/* the text that 'elements' reads */
 	int			room;
 	int32		next;			/* the next element */
 };
 
-/* functions of the server's release, once found */
+/* set by find_functions */
 static IcuFunctions icu_functions;
 
 
@@ -209,8 +208,8 @@ find_function(const char *name, int release)
 }
 
 /*
- * The only release in this process, 0 if its names have no suffix; -1 if there
- * is none or several.
+ * Returns the only release of ICU in this process, or 0 if its function names
+ * have no suffix; -1 if the process has no ICU or several releases.
  */
 static int
 find_release(void)
@@ -229,7 +228,7 @@ find_release(void)
 	return found;
 }
 
-/* Look up all functions, once per process. */
+/* Look up all functions, once per process.  Returns NULL on failure. */
 static const IcuFunctions *
 find_functions(void)
 {
@@ -257,7 +256,7 @@ find_functions(void)
 }
 
 /*
- * True if a collation that ptsort opened has the version that the server sees.
+ * True if a collation that ptsort opened has its version in the server's ICU.
  */
 static bool
 same_version(const UCollator *collator, const char *locale)
@@ -280,7 +279,7 @@ same_version(const UCollator *collator, const char *locale)
  * Weights
  */
 
-/* The next nonzero primary weight of the current text, 0 at its end. */
+/* Returns the next nonzero primary weight of the text, 0 at its end. */
 static uint32
 next_weight(IcuCollation *icu)
 {
@@ -316,7 +315,7 @@ begin_text(IcuCollation *icu, const UChar *text, int length)
 		elog(ERROR, "ICU could not read a string: error %d", error);
 }
 
-/* The rank of a weight, with scripts reordered; 0 if the weight is ignored. */
+/* Returns the rank of a weight after reordering; 0 for an ignored weight. */
 static uint32
 rank_of(const IcuCollation *icu, uint32 weight)
 {
@@ -343,7 +342,7 @@ text_icu_begin(IcuCollation *icu, const char *string, const char *end)
 {
 	int			n = 0;
 
-	/* a character has at most as many UTF-16 units as bytes */
+	/* no character has more UTF-16 units than bytes */
 	if (icu->room < end - string)
 	{
 		int			room = Max(end - string, 2 * icu->room);
@@ -442,8 +441,8 @@ note_pair(IcuCollation *icu, int32 first, int32 second)
 }
 
 /*
- * Record which characters follow each other in a contraction.  Characters
- * after a mark need no record: marks join with all that follow
+ * Record which characters follow each other in a contraction.  A mark and the
+ * character after it need no record: marks join with any character
  * (CHARACTER_JOINS).
  */
 static void
@@ -470,8 +469,8 @@ note_contraction(IcuCollation *icu, const UChar *string, int length)
 }
 
 /*
- * The first byte of a text's sort key, whose only primary weight must match
- * 'weight' in all bytes except the first; -1 if it does not.
+ * Returns the first byte of a text's sort key.  Returns -1 unless the key's
+ * only primary weight matches 'weight' in all other bytes.
  */
 static int
 key_first_byte(const IcuCollation *icu, const UChar *string, int length,
@@ -493,8 +492,8 @@ key_first_byte(const IcuCollation *icu, const UChar *string, int length,
 }
 
 /*
- * Record where a script begins, and its new first byte.  Returns false if that
- * is unclear.
+ * Record the first weight of a script, and the shift to its new first byte.
+ * Returns false if either is unclear.
  */
 static bool
 note_script(IcuCollation *icu, const UChar *string, int length)
@@ -523,7 +522,7 @@ compare_scripts(const void *a, const void *b)
 
 /*
  * Record all contractions and, if 'reorders', the scripts among them.  Returns
- * false if ICU fails, or if anything is not as expected.
+ * false if ICU fails or the data does not have the expected form.
  */
 static bool
 note_contractions(IcuCollation *icu, USet *contractions, bool reorders)
@@ -601,8 +600,8 @@ read_collation(IcuCollation *icu)
 }
 
 /*
- * The name, palloc'd, by which the server opens a collation; NULL if the user
- * added rules to it.
+ * Returns the palloc'd name by which the server opens a collation; NULL if the
+ * user added rules to the collation.
  */
 static char *
 locale_name(Oid collation)

@@ -3,8 +3,8 @@
  * text_icu.h
  *	  Information from ICU about its collations.
  *
- * text_unit.c divides strings into units with weights of their own, and caches
- * the weights, based on these functions.
+ * Based on these functions, text_unit.c divides strings into units with
+ * weights of their own and caches the weights.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,16 +18,16 @@
 /* Flags of a character. */
 enum
 {
-	CHARACTER_BEGINS = 1,		/* its weights may change together with a
-								 * following CONTINUES character */
-	CHARACTER_CONTINUES = 2,	/* its weights may change together with a
-								 * preceding BEGINS character */
+	CHARACTER_BEGINS = 1,		/* its weights may change before a CONTINUES
+								 * character */
+	CHARACTER_CONTINUES = 2,	/* its weights may change after a BEGINS
+								 * character */
 	CHARACTER_JOINS = 4,		/* it may change the weights of any character
-								 * that follows */
+								 * after it */
 	CHARACTER_SEVERAL = 8		/* it has several ranks */
 };
 
-/* IcuCharacter: a character, and its rank on its own, 0 if it has none. */
+/* IcuCharacter: a character and the rank that it has on its own (0: none). */
 typedef struct IcuCharacter
 {
 	pg_wchar	code_point;
@@ -38,14 +38,13 @@ typedef struct IcuCharacter
 typedef struct IcuCollation IcuCollation;
 
 /*
- * text_icu_open opens one of ICU's collations, in the current memory context.
- * Returns NULL if the functions of the server's ICU are not available, or if
- * the collation does not meet the expectations of text_icu.c.  This can be
- * slow.
+ * text_icu_open opens an ICU collation in the current memory context.  Returns
+ * NULL if the functions of the server's ICU are not available, or if the
+ * collation does not meet the expectations of text_icu.c.  Opening can be slow.
  */
 extern IcuCollation *text_icu_open(Oid collation);
 
-/* text_icu_close frees it. */
+/* text_icu_close frees a collation. */
 extern void text_icu_close(IcuCollation *icu);
 
 /* text_icu_character looks up a character's rank and flags. */
@@ -59,16 +58,17 @@ extern IcuCharacter text_icu_character(IcuCollation *icu,
 extern bool text_icu_joined(const IcuCollation *icu, char first, char second);
 
 /*
- * text_icu_begin starts reading the ranks of a string's primary weights;
- * text_icu_next returns them one by one, and 0 after the last.  Strings whose
- * ranks differ have the order of their sequences of ranks.
+ * text_icu_begin starts reading the ranks of a string's primary weights.
+ * text_icu_next returns the next rank, or 0 after the last.  Strings with
+ * different sequences of ranks sort like these sequences.
  */
 extern void text_icu_begin(IcuCollation *icu, const char *string,
 						   const char *end);
 extern uint32 text_icu_next(IcuCollation *icu);
 
 /*
- * text_icu_code_point returns the character at *string, and advances *string.
+ * text_icu_code_point returns the code point of the character at *string and
+ * advances *string past the character.
  */
 static inline pg_wchar
 text_icu_code_point(const char **string, const char *end)
@@ -85,22 +85,22 @@ text_icu_code_point(const char **string, const char *end)
 	if (unlikely(length > end - *string))
 	{
 		*string = end;
-		return 0xFFFD;			/* as ICU treats an incomplete one */
+		return 0xFFFD;			/* what ICU reads for an incomplete character */
 	}
 	*string += length;
 	return utf8_to_unicode(at);
 }
 
 /*
- * The functions of text_rank.h for collations that ICU provides (text_unit.c).
- * UnitTable: what this process knows about one of them.
+ * The functions of text_rank.h for ICU's collations (text_unit.c).  UnitTable:
+ * what this process knows about one of these collations.
  */
 typedef struct UnitTable UnitTable;
 
 /*
- * text_unit_open opens a collation in ICU, which can be slow.  Returns its
- * table, valid until the process ends, or NULL if ICU does not provide what the
- * other functions need.
+ * text_unit_open opens a collation in ICU, which can be slow.  Returns the
+ * collation's table, valid until the process ends; NULL if ICU does not
+ * provide what the other functions need.
  */
 extern UnitTable *text_unit_open(Oid collation);
 

@@ -1,26 +1,25 @@
 /*-------------------------------------------------------------------------
  *
  * text_model.c
- *	  The strings from which a code is learned, and their symbols' frequencies.
+ *	  A sample of strings, and a model of the frequencies of their symbols.
  *
- * Symbols that the sample does not contain can still occur.  So each table's
- * counts are increased by those that the shorter context predicts, as if it
- * had occurred BELIEF times more (Bell, Cleary and Witten, "Text Compression",
- * 1990).
+ * Symbols that the sample does not contain can still occur.  So the model adds
+ * BELIEF occurrences to each table, distributed as the shorter context
+ * predicts (Bell, Cleary and Witten, "Text Compression", 1990).
  *
  * Memory.  A count for each symbol in each context of two symbols would take 4
- * MB for printable ASCII.  But only some contexts get a table, and what
- * follows the others is not needed: hence two passes.  The result takes 300
- * kB.  With less memory fewer contexts are chosen, then only those of one
- * symbol have tables, and with very little memory there is a single table.
- * Words of the smaller models decide fewer comparisons.
+ * MB for printable ASCII.  But only some contexts get a table, and only these
+ * contexts need counts of symbols.  That is why there are two passes.  The
+ * model takes 300 kB.  With less memory fewer contexts get tables, with even
+ * less only contexts of one symbol do, and with very little there is a single
+ * table.  Words of smaller models decide fewer comparisons.
  *
- * Both passes count in the memory of the result, in 16 bits.  The first counts
- * contexts in the list of tables, where a count stops at the maximum, which is
- * certainly frequent enough.  The second counts symbols in the tables, where
- * all counts of a table are halved when one reaches the maximum.  A symbol is
- * counted in one table only; at the end, the counts of the longer contexts are
- * added to those of the shorter ones.
+ * Both passes keep counts of 16 bits in the memory of the model.  The first
+ * pass counts contexts in 'tables'.  A count stops at the maximum; its context
+ * is certainly frequent enough.  The second pass counts symbols in 'parts'.
+ * When a count reaches the maximum, all counts of its table are halved.  A
+ * symbol is counted in one table only.  At the end, text_model_end adds the
+ * counts of longer contexts to those of shorter contexts.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,19 +27,21 @@
 
 #include "text/text_model.h"
 
-/* The number of occurrences that a shorter context counts for. */
+/* The number of occurrences that a shorter context's prediction counts for. */
 #define BELIEF			2.0
 
-/* Contexts of two symbols that the first pass sees less often get no table. */
+/*
+ * A context of two symbols needs this count in the first pass to get a table.
+ */
 #define LEAST_SEEN		(32 / TEXT_MODEL_PART)
 
-/* Maximum number of tables; more would not stay in the cache. */
+/* Maximum number of tables; more would not fit in the CPU cache. */
 #define MAX_TABLES		1024
 
 /* With more symbols than this, contexts of two symbols rarely repeat. */
 #define MAX_SYMBOLS_TWO	(TEXT_MODEL_MAX_SYMBOLS / 2)
 
-/* Number of strings whose beginnings text_sample_prefix tries. */
+/* Number of strings whose prefixes text_sample_prefix tries. */
 #define CANDIDATES		3
 
 const char *
@@ -78,8 +79,8 @@ text_sample_show(TextSample *sample, const char *string, int length)
 }
 
 /*
- * The length of the longest prefix of a string that at least this fraction of
- * the sample's strings have.
+ * Returns the length of the longest prefix of 'string' that at least this
+ * fraction of the sample's strings have.
  */
 static int
 common_prefix(const TextSample *sample, double fraction, const char *string,
@@ -153,11 +154,11 @@ text_sample_import(TextSample *sample, const char *source, Size bytes)
 
 struct TextCounts
 {
-	TextModel  *model;			/* tables and parts contain counts, see above */
+	TextModel  *model;			/* 'tables' and 'parts' hold counts */
 	Size		limit;
 	TextContext context;
 	bool		one;			/* true if each context of one symbol has a
-								 * table: that of its number plus 1 */
+								 * table, numbered symbol + 1 */
 };
 
 static Size
@@ -177,8 +178,8 @@ text_model_begin(int nsymbols, Size limit)
 {
 	TextCounts *counts = palloc0(sizeof(TextCounts));
 	TextModel  *model = palloc0(sizeof(TextModel));
-	Size		least;			/* with tables for no context and for each
-								 * symbol */
+	Size		least;			/* size of one table without context and one
+								 * for each symbol */
 
 	model->nsymbols = nsymbols;
 	least = (nsymbols + 1) * table_size(model);
@@ -192,7 +193,7 @@ text_model_begin(int nsymbols, Size limit)
 	return counts;
 }
 
-/* The table's parts, or while counting its symbols' counts. */
+/* Returns a table's parts or, during counting, its counts of symbols. */
 static uint16 *
 table_parts(const TextModel *model, int table)
 {
@@ -232,10 +233,9 @@ text_model_count(TextCounts *counts, int symbol)
 }
 
 /*
- * The minimum number of occurrences for a context of two symbols to get a
- * table, such that there is memory for all of these tables.  (The search
- * proceeds in steps of a quarter, since the memory need not be used
- * completely.)
+ * Returns the minimum number of occurrences for a context of two symbols to get
+ * a table, so that all of these tables fit in memory.  (Each step of the search
+ * adds a quarter, since the tables need not fill the memory completely.)
  */
 static uint32
 least_seen(const TextCounts *counts)
@@ -279,10 +279,7 @@ text_model_choose(TextCounts *counts)
 	model->parts = palloc0(model->ntables * table_size(model));
 }
 
-/*
- * Add the counts of a table, which exclude those of longer contexts with
- * tables.
- */
+/* Add a table's counts, which exclude longer contexts that have tables. */
 static void
 add_counts(uint32 *sums, const TextModel *model, int table)
 {
@@ -307,8 +304,8 @@ complete(const uint32 *counts, int n, const double *shorter, double *result)
 }
 
 /*
- * Replace a table's counts by its parts.  Each symbol gets 1, and in addition
- * a part of the remaining total in proportion to its probability.
+ * Replace a table's counts with its parts.  Each symbol gets 1, plus a part of
+ * the remaining total in proportion to its probability.
  */
 static void
 set_table(TextModel *model, int table, const double *probabilities)
@@ -328,7 +325,7 @@ set_table(TextModel *model, int table, const double *probabilities)
 		if (part[i] > part[best])
 			best = i;
 	}
-	/* the rounding error, which may be negative */
+	/* add the rounding error, which may be negative */
 	part[best] += spare;
 	parts[0] = 0;
 	for (int i = 0; i < n; i++)
@@ -341,8 +338,8 @@ set_tables(TextModel *model, int last, const double *zero)
 {
 	int			n = model->nsymbols;
 	int			table_one = last + 1;
-	const uint16 *tables = model->tables + last;	/* indexed by the symbol
-													 * before, times n */
+	const uint16 *tables = model->tables + last;	/* indexed by n times the
+													 * symbol before */
 	uint32		sums[TEXT_MODEL_MAX_SYMBOLS] = {0};
 	double		one[TEXT_MODEL_MAX_SYMBOLS] = {0};
 

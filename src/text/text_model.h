@@ -1,29 +1,30 @@
 /*-------------------------------------------------------------------------
  *
  * text_model.h
- *	  The strings from which a code is learned, and their symbols' frequencies.
+ *	  A sample of strings, and a model of the frequencies of their symbols.
  *
  * The caller shows strings that are evenly spread over its input.  The sample
- * ignores those for which it has no room.  It is one block of memory, so that
- * the limit is exact and other processes can read it.
+ * ignores strings for which it has no room.  The sample is one block of
+ * memory, so that the limit is exact and other processes can read the sample.
  *
- * A symbol is a number below TEXT_MODEL_MAX_SYMBOLS, whose meaning the caller
- * defines.  The two symbols before it are its *context*.  The model has a table
- * for each context that occurs often enough in the sample; for other contexts
- * it uses the table of the last symbol alone.
+ * A symbol is a number below TEXT_MODEL_MAX_SYMBOLS; the caller defines its
+ * meaning.  The two symbols before a symbol are its *context*.  The model has
+ * a table for each context that occurs often enough in the sample; for other
+ * contexts it uses the table of the last symbol alone.
  *
- * A table divides TEXT_MODEL_TOTAL into parts, one for each symbol, in their
- * order and none empty: the part of symbol s is from parts[s] to parts[s + 1].
+ * A table divides TEXT_MODEL_TOTAL into nonempty parts, one for each symbol,
+ * in the order of the symbols.  The part of symbol s is from parts[s] to
+ * parts[s + 1].
  *
- * Strings are counted twice.  The first pass, over one string in
- * TEXT_MODEL_PART, counts how often each context occurs.  text_model_choose
- * then gives a table to the most frequent contexts, within the memory limit,
- * and the second pass counts what follows these:
+ * The caller counts in two passes.  The first pass, over one in
+ * TEXT_MODEL_PART strings, counts contexts.  text_model_choose then gives
+ * tables to the most frequent contexts, within the memory limit.  The second
+ * pass counts the symbols that follow these contexts:
  *
  *		counts = text_model_begin(nsymbols, limit)
  *		text_model_count(counts, -1), then each symbol, for some strings
  *		text_model_choose(counts)
- *		the same for all strings, in any order
+ *		text_model_count as before, for all strings, in any order
  *		model = text_model_end(counts)
  *
  *-------------------------------------------------------------------------
@@ -38,7 +39,7 @@
 /* Maximum number of strings in a sample. */
 #define TEXT_SAMPLE_STRINGS 8000
 
-/* Strings are truncated to this length in bytes. */
+/* The sample truncates strings to this length in bytes. */
 #define TEXT_SAMPLE_BYTES	256
 
 /* SampleWords: the words of a string of the sample. */
@@ -54,37 +55,38 @@ typedef struct SampleWords
 
 typedef struct TextSample
 {
-	Size		limit;			/* maximum memory in bytes, with SampleWords
-								 * for each string */
-	char	   *data;			/* palloc'd, also if empty: of each string,
-								 * length (int) and bytes */
+	Size		limit;			/* maximum memory in bytes, including
+								 * SampleWords for each string */
+	char	   *data;			/* palloc'd even if empty; for each string,
+								 * its length (int) and its bytes */
 	Size		bytes;
 	Size		room;
 	int			nstrings;
 } TextSample;
 
-/* text_sample_show shows a string; the sample may copy it. */
+/* text_sample_show shows a string to the sample, which may copy it. */
 extern void text_sample_show(TextSample *sample, const char *string,
 							 int length);
 
 /*
  * text_sample_next returns the next string of the sample and sets *length, or
- * returns NULL after the last one.  '*at' is the position; begin with 0.
+ * returns NULL after the last one.  '*at' is the position, which the caller
+ * sets to 0 first.
  */
 extern const char *text_sample_next(const TextSample *sample, Size *at,
 									int *length);
 
 /*
  * text_sample_prefix finds the longest prefix that at least this fraction of
- * the sample's strings have, and returns its length.  *prefix points into the
- * sample.  (It may miss a prefix that the strings it tries do not have.)
+ * the sample's strings have.  Returns its length; *prefix points into the
+ * sample.  (The search may miss a prefix, because it tries only a few strings.)
  */
 extern int	text_sample_prefix(const TextSample *sample, double fraction,
 							   const char **prefix);
 
 /*
  * text_sample_import fills an empty sample with the data of another process's
- * sample.  Returns false if the data is not that of a sample.
+ * sample.  Returns false if the data is not a valid sample.
  */
 extern bool text_sample_import(TextSample *sample, const char *source,
 							   Size bytes);
@@ -93,7 +95,7 @@ extern bool text_sample_import(TextSample *sample, const char *source,
 #define TEXT_MODEL_BITS			14
 #define TEXT_MODEL_TOTAL		(1 << TEXT_MODEL_BITS)
 
-/* The end of a string; also the context of its first symbol. */
+/* The symbol for the end of a string; also the context of its first symbol. */
 #define TEXT_MODEL_END			0
 
 typedef struct TextModel
@@ -101,13 +103,13 @@ typedef struct TextModel
 	int			nsymbols;
 	int			ntables;
 	int			stride;			/* nsymbols; 0: contexts of one symbol only */
-	uint16	   *parts;			/* nsymbols + 1 for each table */
+	uint16	   *parts;			/* nsymbols + 1 numbers for each table */
 	uint16	   *tables;			/* index of each context's table */
 } TextModel;
 
 typedef struct TextCounts TextCounts;
 
-/* Estimates count only one string in TEXT_MODEL_PART. */
+/* Passes that only estimate read one in TEXT_MODEL_PART strings. */
 #define TEXT_MODEL_PART	4
 
 /* Maximum memory of counts and model in bytes, if the limit allows. */
@@ -115,11 +117,11 @@ typedef struct TextCounts TextCounts;
 
 /*
  * text_model_begin starts counting for a model of 'nsymbols' symbols.  Counts
- * and model use at most 'limit' bytes, except that there is always one table.
+ * and model use at most 'limit' bytes, but the model always has one table.
  */
 extern TextCounts *text_model_begin(int nsymbols, Size limit);
 
-/* text_model_count counts the next symbol; -1 begins a string. */
+/* text_model_count counts the next symbol; symbol -1 begins a string. */
 extern void text_model_count(TextCounts *counts, int symbol);
 
 /* text_model_choose ends the first pass. */
@@ -128,7 +130,7 @@ extern void text_model_choose(TextCounts *counts);
 /* text_model_end makes the model, and frees the counts. */
 extern TextModel *text_model_end(TextCounts *counts);
 
-/* A context: the two symbols before the next one. */
+/* TextContext: the two symbols before the next symbol. */
 typedef struct TextContext
 {
 	int			before;			/* the symbol before the last */

@@ -1,36 +1,37 @@
 /*-------------------------------------------------------------------------
  *
  * text_pass.c
- *	  The passes over two strings after the first, by the C library's tables.
+ *	  The later passes of comparing two strings by the C library's tables.
  *
  * The first pass does not distinguish lines that differ only in indentation,
  * words that differ in case or accents, or names that differ in a hyphen.  For
- * these strcoll() makes three more passes over both strings, one of them
- * backward, where it finds each element by going forward from the start
- * (string/strcoll_l.c, 2.36).
+ * these strings strcoll() makes three more passes over both strings.  One pass
+ * goes backward, and strcoll() then finds each element by going forward from
+ * the start (string/strcoll_l.c, 2.36).
  *
- * Here the elements are found once, starting where the strings begin to
+ * This file finds the elements once, starting where the strings begin to
  * differ.  A pass compares the concatenated weights of both strings' elements
- * as bytes.  Elements without weights are skipped; where positions count, the
- * weight that more of them precede is the greater one, before weights are
- * compared.
+ * as bytes.  It skips elements without weights.  Where positions count, a pass
+ * first compares the number of skipped elements before each weight; the weight
+ * with more of them is greater.
  *
- * Direction is a property of elements, not of strings: in en_US those of
- * letters go forward in all passes, those of digits and symbols backward in
- * the second one.  Consecutive elements that go backward form a span, which is
- * read from its last element to its first.  The C library's implementation of
- * spans has two oddities, which are reproduced here because the order of
- * strings depends on them.  Before an element that goes forward, the last but
- * one element of a span is skipped.  And a span's elements are counted from
- * where the last compared weights ended: if elements without weights were
- * skipped since then, it starts that many elements too early.
+ * Direction is a property of elements, not of strings.  In en_US the elements
+ * of letters go forward in all passes; those of digits and symbols go backward
+ * in the second pass.  Consecutive elements that go backward form a span,
+ * which a pass reads from its last element to its first.  The C library's
+ * implementation of spans has two oddities, which this file reproduces because
+ * the order of strings depends on them.  First, if an element that goes
+ * forward follows a span, strcoll() skips the span's second-to-last element.
+ * Second, it counts a span's elements from the end of the last compared
+ * weights.  If elements without weights follow these weights, the span starts
+ * too early by the number of these elements.
  *
- * The common prefix of two strings contributes the same to both if it ends
+ * A pass can leave out the common prefix of two strings if the prefix ends
  * with an element that goes forward and has weights.
  *
  * Strings that no pass distinguishes are ordered by their bytes, as in the
- * server (varstr_cmp).  Examples are Hangul strings in en_US, which has no
- * weights for them.
+ * server (varstr_cmp).  Hangul strings in en_US are an example: en_US has no
+ * weights for Hangul.
  *
  *-------------------------------------------------------------------------
  */
@@ -39,8 +40,8 @@
 #include "text/text_table.h"
 
 /*
- * strcoll() compares strings with more elements than this after the common
- * prefix.
+ * Maximum number of elements after the common prefix; strcoll() compares
+ * strings with more elements.
  */
 #define MAX_ELEMENTS	200
 
@@ -50,23 +51,24 @@ typedef struct Elements
 	int32		index[MAX_ELEMENTS];
 } Elements;
 
-/* The weights of one string in one pass, in the order of comparison. */
+/* WeightStream: one string's weights in one pass, in order of comparison. */
 typedef struct WeightStream
 {
 	const CollateTables *tables;
 	const Elements *elements;
 	int			pass;
 	int			next;			/* the next element to read */
-	int			compared;		/* the element after the last weights */
+	int			compared;		/* the element after the last compared
+								 * weights */
 	int			skipped;		/* number of elements without weights before
 								 * the current weights */
 	CollateWeights weights;
 
-	/* the span that is being read, if any */
+	/* the span that next_element is reading, if any */
 	bool		in_span;
 	int			span;			/* its first element, as the C library counts
 								 * it */
-	int			left;			/* number of its elements still to be read */
+	int			left;			/* number of its elements left to read */
 	int			after;			/* the element after the span, or -1 */
 } WeightStream;
 
@@ -114,7 +116,7 @@ begin_span(WeightStream *stream)
 	return end - 1;
 }
 
-/* The next element of a string, -1 if there is none. */
+/* Returns the next element of a string, -1 at the end. */
 static inline int
 next_element(WeightStream *stream)
 {
@@ -134,9 +136,7 @@ next_element(WeightStream *stream)
 	return stream->next++;
 }
 
-/*
- * Advance to the next weights of a string, unless bytes of the last are left.
- */
+/* Advance to the next weights, unless bytes of the current weights are left. */
 static inline void
 next_weights(WeightStream *stream)
 {
@@ -157,7 +157,7 @@ next_weights(WeightStream *stream)
 }
 
 /*
- * Compare weights of two strings, and advance both past the bytes compared.
+ * Compare the weights of two streams and advance both past the bytes compared.
  * Where positions count, the weights must have the same length to be equal.
  */
 static inline int
@@ -173,7 +173,7 @@ compare_weights(WeightStream *a, WeightStream *b, bool positions)
 	return cmp;
 }
 
-/* Compare the strings in one pass. */
+/* Compare two strings in one pass. */
 static int
 compare_pass(const CollateTables *tables, int pass, const Elements *a,
 			 const Elements *b)

@@ -3,32 +3,31 @@
  * text_rank.c
  *	  The order of characters and strings by the tables of their collation.
  *
- * The tables depend on the provider of the collation.  Those of ICU are in
- * text_unit.c; most of this file is about those of the C library.
+ * The tables depend on the provider of the collation.  text_unit.c handles
+ * ICU's tables; most of this file is about the C library's.
  *
- * strcoll() goes through both strings from their start several times, and
- * searches a list for each character that is not ASCII.  Its decisions follow
- * from the tables that text_table.c reads, so two strings can be compared with
- * less work.  The result must always be that of strcoll(), since indexes
- * depend on it.  So text_table.c rejects tables that do not have the expected
- * form, and the comparison in this file, or for ICU in text_unit.c, is tested
- * against the collation before it is used.
+ * strcoll() reads both strings from the start several times, and searches a
+ * list for each character that is not ASCII.  Its decisions follow from the
+ * tables that text_table.c reads, so ptsort can compare two strings with less
+ * work.  The result must always be that of strcoll(), since indexes depend on
+ * it.  So text_table.c rejects tables that do not have the expected form.
+ * This file also tests its comparison, or for ICU that of text_unit.c, against
+ * the collation before using it.
  *
  * The order.  POSIX (XBD 7.3.2, LC_COLLATE) compares strings as sequences of
- * collating elements, in several passes.  Each pass compares the weights that
- * the elements have in it; elements without a weight are skipped.  The first
- * pass decides between nearly all strings.  It goes forward and compares only
- * weights, so it need not begin at the start of the strings: it begins after
- * the last byte of their common prefix that is an element of its own wherever
- * it occurs.
+ * collating elements, in several passes.  Each pass compares the elements'
+ * weights for this pass and skips elements without a weight.  The first pass
+ * distinguishes nearly all strings.  It goes forward and compares only
+ * weights, so it need not begin at the start of the strings.  It can begin in
+ * the common prefix, after the last byte that is always an element of its own.
  *
- * Strings that the first pass leaves equal are compared in the later passes by
- * text_pass.c, or by ICU itself for its collations.
+ * If the first pass leaves two strings equal, text_pass.c makes the later
+ * passes.  For ICU's collations, ICU itself compares the strings.
  *
- * Words (text_code.c) are made from the primary weights as numbers, the ranks.
+ * A rank is a primary weight as a number; text_code.c makes words from ranks.
  * Weights are encoded like characters in UTF-8, so no weight is a prefix of
- * another, and sequences of ranks have the order of the concatenated weights
- * as bytes.
+ * another.  Therefore sequences of ranks sort like the concatenated bytes of
+ * the weights.
  *
  *-------------------------------------------------------------------------
  */
@@ -53,11 +52,11 @@ struct TextRanks
 	UnitTable  *units;			/* set for ICU's collations, else NULL */
 	CollateProof *proof;		/* set for the C library's collations, else
 								 * NULL */
-	int			compared;		/* number of pairs that were also compared by
-								 * the collation; stops at BOTH_FIRST */
+	int			compared;		/* number of pairs that compare_both compared;
+								 * stops at BOTH_FIRST */
 };
 
-/* the orders that this process looked for, in TopMemoryContext */
+/* the orders that this process looked up, in TopMemoryContext */
 static TextRanks *all_ranks = NULL;
 
 /* True if two comparisons have the same result. */
@@ -82,8 +81,7 @@ next_element(const TextRanks *ranks, const unsigned char **string,
  */
 
 /*
- * Advance to the next primary weight of a string, unless bytes of one are
- * left.
+ * Advance to the next primary weight, unless bytes of the current one are left.
  */
 static inline void
 next_primary(const TextRanks *ranks, CollateWeights *weights,
@@ -119,9 +117,7 @@ compare_primary(const TextRanks *ranks, int begin, const char *a, int a_length,
 	return cmp;
 }
 
-/*
- * The position at which the first pass may begin if 'shared' bytes are equal.
- */
+/* Returns where the first pass may begin if 'shared' bytes are equal. */
 static inline int
 find_begin(const TextRanks *ranks, const char *string, int shared)
 {
@@ -223,23 +219,19 @@ text_rank_continues(const TextRanks *ranks, char byte, char next)
  * Strings for testing an order
  */
 
-/*
- * Number of pairs of strings to test, and their maximum length in characters.
- */
+/* Number of pairs of strings to test, and maximum characters of a string. */
 #define TRIAL_PAIRS		400
 #define TRIAL_LENGTH	12
 #define TRIAL_BYTES		(TRIAL_LENGTH * MAX_MULTIBYTE_CHAR_LEN + 1)
 
-/*
- * Make a character of a script other than Latin, or with an accent, in UTF-8.
- */
+/* Make a UTF-8 character that has an accent or is not Latin. */
 static int
 make_wide(char *string, uint32 number)
 {
 	/*
-	 * where accented, combining, Greek, Cyrillic, Hebrew, Arabic, Indic,
-	 * Thai, Lao, kana, Han, Hangul characters and Latin ones that
-	 * normalization changes begin
+	 * first code points of accented, combining, Greek, Cyrillic, Hebrew,
+	 * Arabic, Indic, Thai, Lao, kana, Han and Hangul characters, and of Latin
+	 * characters that normalization changes
 	 */
 	static const pg_wchar scripts[] = {
 		0xA0, 0x100, 0x300, 0x370, 0x410, 0x5B0, 0x620, 0x900, 0xE01, 0xE81,
@@ -254,7 +246,7 @@ make_wide(char *string, uint32 number)
 
 /*
  * Make a string of ASCII digits, symbols and a few letters in both cases; if
- * 'wide', also of other characters.
+ * 'wide', also with other characters.
  */
 static int
 make_trial(char *string, bool wide, pg_prng_state *state)
@@ -279,8 +271,8 @@ make_trial(char *string, bool wide, pg_prng_state *state)
 }
 
 /*
- * Make a variant of a string that the first pass can hardly distinguish from
- * it: add and remove symbols, and change the case of ASCII letters.
+ * Make a variant of a string: add and remove symbols, and change the case of
+ * ASCII letters.  The first pass can hardly distinguish the two strings.
  */
 static int
 vary_trial(const char *string, char *variant, pg_prng_state *state)
@@ -351,9 +343,9 @@ text_rank_provider(Oid collation)
  */
 
 /*
- * True if the order agrees with the collation's on two strings, or does not
- * decide them.  A disagreement may be due to the later passes; these are then
- * disabled, and the collation itself decides.
+ * True if the order agrees with the collation on two strings, or does not
+ * decide between them.  The later passes may cause a disagreement; this
+ * function then disables them, and the collation itself decides.
  */
 static bool
 agrees_on_pair(TextRanks *ranks, const char *a, int a_length, const char *b,
@@ -376,10 +368,7 @@ agrees_on_pair(TextRanks *ranks, const char *a, int a_length, const char *b,
 	return agrees_on_pair(ranks, a, a_length, b, b_length);
 }
 
-/*
- * True if the order agrees with the collation's on many short strings,
- * wherever it decides.
- */
+/* True if agrees_on_pair() is true for many pairs of short strings. */
 static bool
 agrees(TextRanks *ranks)
 {
@@ -401,7 +390,7 @@ agrees(TextRanks *ranks)
 	return true;
 }
 
-/* True if a collation is one of ICU whose order text_unit.c may know. */
+/* True if a collation is ICU's and text_unit.c may know its order. */
 static bool
 is_icu(Oid collation)
 {
@@ -434,8 +423,8 @@ try_tables(TextRanks *ranks)
 }
 
 /*
- * What this process knows about a collation.  Reading the tables of the C
- * library is fast, so it tries them at once.
+ * Returns what this process knows about a collation.  Reading the C library's
+ * tables is fast, so this function tries them at once.
  */
 static TextRanks *
 look_up(Oid collation)
@@ -487,24 +476,27 @@ text_rank_is_ready(TextRanks *ranks, bool read)
 /*
  * Comparing values
  *
- * Neighbours in an index often share long prefixes, and strcoll() processes all
- * of them; here it is called only where the tables do not prove its result.
- * ICU skips shared prefixes itself, but comparing by its tables still takes
- * less time.  "C" compares bytes.  citext and name keep their own comparisons.
+ * Neighbours in an index often share long prefixes, and strcoll() processes
+ * the whole prefix.  ptsort calls strcoll() only where the tables do not prove
+ * its result.  ICU skips shared prefixes itself, but comparing by its tables
+ * is still faster.  The collation "C" compares bytes.  citext and name keep
+ * their own comparisons.
  *
- * Anyone can write a locale, and the server once assumed that strxfrm() agrees
- * with strcoll(): some locales of some C libraries corrupted indexes (release
- * 9.5.2).  So as a last line of defence some comparisons are made both ways.
- * If the results differ, the sort has failed, and all further values are
- * compared by the type's comparison: a build starts over.
+ * Anyone can write a locale.  The server once assumed that strxfrm() agrees
+ * with strcoll(), and some locales of some C libraries corrupted indexes
+ * (release 9.5.2).  So, as a last line of defence, ptsort makes some
+ * comparisons both by the tables and by the type's comparison.  If the results
+ * differ, the sort fails and makes all further comparisons by the type's
+ * comparison.  A build then starts over.
  */
 
 bool		ptsort_use_collation_tables = true;
 
 /*
  * Each process makes its first BOTH_FIRST comparisons in a collation both
- * ways, then the first one of each sort and every BOTH_EVERY-th.  (Making the
- * first BOTH_FIRST of every sort both ways would slow down small sorts.)
+ * ways.  After that, it makes the first one of each sort and every
+ * BOTH_EVERY-th one both ways.  (BOTH_FIRST comparisons in every sort would
+ * slow down small sorts.)
  */
 #define BOTH_FIRST		1000
 #define BOTH_EVERY		64
@@ -514,7 +506,8 @@ typedef struct TextCompare
 	SortSupportData full;		/* comparison function of the type */
 	TextRanks  *ranks;
 	TextForm	form;			/* TEXT_VARLENA or TEXT_PADDED */
-	uint64		compared;		/* pairs compared by ranks after BOTH_FIRST */
+	uint64		compared;		/* pairs compared by ranks after the first
+								 * BOTH_FIRST */
 	CompareFailure *failure;	/* where to report a contradiction */
 } TextCompare;
 
@@ -534,7 +527,8 @@ load_word(const char *from)
 }
 
 /*
- * The length of the common prefix of two strings of at least n bytes, up to n.
+ * Returns the length of the common prefix of two strings, at most n.  Both
+ * strings must have at least n bytes.
  */
 static int
 shared_length(const char *a, const char *b, int n)
@@ -550,8 +544,8 @@ shared_length(const char *a, const char *b, int n)
 }
 
 /*
- * Compare two values by the type's comparison as well; their ranks compare as
- * 'cmp'.  If the results differ, no earlier result is reliable.
+ * Compare two values also by the type's comparison; 'cmp' is the result of
+ * comparing their ranks.  If the results differ, no earlier result is reliable.
  */
 static pg_noinline int
 compare_both(TextCompare *self, Datum x, Datum y, int cmp, SortSupport ssup)

@@ -19,9 +19,10 @@ typedef struct TextRanks TextRanks;
 typedef enum TextForm
 {
 	TEXT_VARLENA,
-	TEXT_PADDED,				/* varlena; trailing blanks do not count */
+	TEXT_PADDED,				/* varlena; comparison ignores trailing
+								 * blanks */
 	TEXT_NAME,					/* NUL-terminated, at most NAMEDATALEN */
-	TEXT_LOWERED				/* varlena, ordered by its lower case: citext */
+	TEXT_LOWERED				/* varlena, compared in lower case: citext */
 } TextForm;
 
 /* text_is_plain returns true if text_string can read a value. */
@@ -52,9 +53,9 @@ text_string(TextForm form, Datum value, int *length)
 }
 
 /*
- * TextDistrust: collations whose tables a process no longer uses, because
- * their provider ordered two strings differently.  If there are more than
- * MAX_DISTRUSTED, the process uses no tables at all.
+ * TextDistrust: collations whose tables a process no longer uses, because the
+ * provider ordered two strings differently.  With more than MAX_DISTRUSTED of
+ * these collations, the process uses no tables at all.
  */
 #define MAX_DISTRUSTED	16
 
@@ -64,14 +65,14 @@ typedef struct TextDistrust
 	Oid			collations[MAX_DISTRUSTED];
 } TextDistrust;
 
-/* This process's list; a worker begins with that of its leader. */
+/* This process's list; a worker starts with its leader's list. */
 extern TextDistrust ptsort_distrusted;
 
 /*
- * text_rank_distrust makes this process create no more orders from the tables
- * of a collation, and stores the collation at ptsort_report_to unless that is
- * NULL, as initially.  Returns false in a parallel worker without this place:
- * then the leader does not learn of it.
+ * text_rank_distrust stops this process from creating more orders from the
+ * tables of a collation.  It also stores the collation in *ptsort_report_to
+ * unless the pointer is NULL, its initial value.  Returns false in a parallel
+ * worker with a NULL pointer: the leader then does not learn of the collation.
  */
 extern bool text_rank_distrust(Oid collation);
 extern Oid *ptsort_report_to;
@@ -80,29 +81,29 @@ extern Oid *ptsort_report_to;
 extern const char *text_rank_provider(Oid collation);
 
 /*
- * text_rank_find returns the order of a collation, or NULL if its tables do not
- * prove it, or if its provider is neither the C library nor ICU.  It is valid
- * until the process ends.
+ * text_rank_find returns the order of a collation, valid until the process
+ * ends.  Returns NULL if the collation's tables do not prove the order, or if
+ * the provider is neither the C library nor ICU.
  *
- * The order may not be used unless text_rank_is_ready, which reads the tables
- * if this process has not read them and 'read' is true; that can be slow.  It
- * returns false if they prove nothing.  All functions below require an order
- * that is ready.
+ * The caller may use the order only if text_rank_is_ready returns true.  If
+ * 'read', that function first reads the tables, unless this process already
+ * read them; reading can be slow.  It returns false if the tables prove
+ * nothing.  All functions below require an order that is ready.
  */
 extern TextRanks *text_rank_find(Oid collation);
 extern bool text_rank_is_ready(TextRanks *ranks, bool read);
 
 /*
- * text_rank_bytewise returns true if the tables of a C library's collation
- * prove that it orders strings by their bytes, as C.UTF-8 does.
+ * text_rank_bytewise returns true if the C library's tables prove that a
+ * collation orders strings by their bytes, as C.UTF-8 does.
  */
 extern bool text_rank_bytewise(Oid collation);
 
 /*
- * text_rank_compare orders two strings as the collation does; their first
- * 'shared' bytes are equal, and 'cmp' becomes <0 or >0.  Returns false if it
- * cannot decide: the strings are equal, or the first pass leaves them equal
- * and the tables are ICU's or do not prove the later passes.
+ * text_rank_compare compares two strings as the collation does, and sets *cmp
+ * to <0 or >0.  Their first 'shared' bytes must be equal.  Returns false if
+ * the strings are equal.  Also returns false if the first pass leaves the
+ * strings equal and the tables are ICU's or do not prove the later passes.
  */
 extern bool text_rank_compare(const TextRanks *ranks, int shared,
 							  const char *a, int a_length,
@@ -110,26 +111,26 @@ extern bool text_rank_compare(const TextRanks *ranks, int shared,
 
 /*
  * text_rank_next returns the rank of the next primary weight of a string, or 0
- * if the element at *string has none.  Strings whose sequences of nonzero
- * ranks differ have the order of these sequences.  *string is advanced past
- * the element after its last weight.  *taken must be 0 at first; it says how
- * much of the element was returned before.
+ * if the element at *string has none.  Strings with different sequences of
+ * nonzero ranks sort like these sequences.  After an element's last weight,
+ * the function advances *string past the element.  *taken must be 0 at first;
+ * it records which part of the element earlier calls returned.
  */
 extern uint32 text_rank_next(const TextRanks *ranks, const char **string,
 							 const char *end, int *taken);
 
 /*
  * text_rank_character returns true if the tables prove that a character of n
- * bytes is an element with at most one rank, except where it begins a longer
- * element if *begins is true.
+ * bytes is an element with at most one rank.  If *begins becomes true, the
+ * proof excludes places where the character begins a longer element.
  */
 extern bool text_rank_character(const TextRanks *ranks, const char *character,
 								int n, bool *begins);
 
 /*
- * text_rank_continues returns true if the next byte may belong to an element
- * that begins with 'byte', an ASCII character.  (The C library's tables tell
- * only whether it may belong to one that begins before it.)
+ * text_rank_continues returns true if 'next' may belong to an element that
+ * begins with 'byte', an ASCII character.  (The C library's tables tell only
+ * whether 'next' may belong to any element that begins before it.)
  */
 extern bool text_rank_continues(const TextRanks *ranks, char byte, char next);
 
@@ -137,8 +138,8 @@ extern bool text_rank_continues(const TextRanks *ranks, char byte, char next);
 extern bool ptsort_use_collation_tables;
 
 /*
- * CompareFailure: how to react if comparing by the tables and by the
- * collation's provider gives different results.
+ * CompareFailure: what to do if comparing by the tables and by the collation's
+ * provider gives different results.
  */
 typedef struct CompareFailure
 {
@@ -147,25 +148,25 @@ typedef struct CompareFailure
 	bool		full;			/* in: if true, compare values without the
 								 * tables */
 	Oid			words;			/* in: the collation of the key's words */
-	Oid			collation;		/* out: the contradicting collation, else
-								 * InvalidOid; if set, the order produced so
+	Oid			collation;		/* out: the collation that contradicted its
+								 * tables, or InvalidOid; if set, the order so
 								 * far is not reliable */
 } CompareFailure;
 
 /*
- * text_compare_contradicted reacts to a collation that contradicts its tables.
- * If the caller can start over, it sets failure->collation.  Else it makes this
- * process and, where possible, the leader stop using these tables, and raises
- * an error.
+ * text_compare_contradicted handles a collation that contradicts its tables.
+ * If failure->restartable is true, it sets failure->collation.  Otherwise it
+ * makes this process and, if possible, the leader stop using these tables, and
+ * raises an error.
  */
 extern void text_compare_contradicted(CompareFailure *failure, Oid collation);
 
 /*
- * text_compare_wrap replaces the comparison in 'ssup' by one that uses the
- * tables and falls back to the original.  'ssup' is ready for use, without
- * abbreviation, for text, varchar or, if 'padded', char(n), in the collation
- * of 'ranks'.  Memory is allocated in ssup's memory context; 'failure' must
- * live as long.
+ * text_compare_wrap replaces the comparison in 'ssup' with one that uses the
+ * tables and falls back to the original.  The caller must prepare 'ssup'
+ * without abbreviation, in the collation of 'ranks', for text or varchar or,
+ * if 'padded', for char(n).  The new comparison's memory is in ssup's memory
+ * context; 'failure' must live as long as that context.
  */
 extern void text_compare_wrap(SortSupport ssup, TextRanks *ranks,
 							  bool padded, CompareFailure *failure);

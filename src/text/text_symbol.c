@@ -3,13 +3,14 @@
  * text_symbol.c
  *	  Strings as symbols of the model.
  *
- * A sorted list holds the weights that occur in the sample.  A weight's *place*
- * is its index in that list; binary search finds it, once for most characters.
+ * A sorted list holds the weights that occur in the sample.  A weight's
+ * *place* is its index in that list.  Binary search finds the place, and does
+ * so only once for most characters.
  *
- * Frequent weights are found by counting in a part of the sample, and as many
- * of them as possible get a symbol of their own.  Bisection finds this number
- * approximately: giving one more weight its own symbol may split a group that
- * shares a symbol, or save a symbol.
+ * ptsort finds frequent weights by counting in a part of the sample.  As many
+ * of the frequent weights as possible get a symbol of their own.  Bisection
+ * finds their number only approximately: giving one more weight its own symbol
+ * may split a group that shares a symbol, or save a symbol.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,10 +20,10 @@
 #include "miscadmin.h"
 #include "text/text_symbol.h"
 
-/* Symbols are below this. */
+/* All symbols are below this number. */
 #define MAX_SYMBOLS		TEXT_MODEL_MAX_SYMBOLS
 
-/* Maximum weights that share a first symbol: no pair must be PAIR_VARIES. */
+/* Maximum weights that share a first symbol, so that no pair is PAIR_VARIES. */
 #define MAX_SHARING		(MAX_SYMBOLS - 2)
 
 /* Empty the tables of characters. */
@@ -57,8 +58,8 @@ insert_weight(TextSymbols *symbols, int place, uint32 weight)
 }
 
 /*
- * The pair of a weight.  During learning, when inserting a weight changes the
- * places of those above it, this is 0 for all.
+ * Returns the pair of a weight.  During learning it returns 0 for all weights,
+ * because inserting a weight changes the places of the weights above it.
  */
 static uint32
 pair_of(TextSymbols *symbols, uint32 weight)
@@ -98,8 +99,8 @@ note_open(TextSymbols *symbols, char byte, int symbol)
 }
 
 /*
- * Store the pair of the bytes from 'start' to before 'end', if they are a
- * character that the tables have room for.
+ * Store the pair of the bytes from 'start' to before 'end' if these bytes are
+ * a character for which the tables have room.
  */
 static void
 remember(TextSymbols *symbols, const char *start, const char *end,
@@ -162,9 +163,7 @@ text_symbol_look_up(TextSymbols *symbols, const char **string, const char *end)
  * Learning
  */
 
-/*
- * PlaceCount: how often a place occurs in the sample.
- */
+/* PlaceCount: the number of times that a place occurs in the sample. */
 typedef struct PlaceCount
 {
 	int			place;
@@ -213,8 +212,8 @@ learn_weights(TextSymbols *symbols, const TextSample *sample)
 }
 
 /*
- * Count the places of a sample's weights.  Meanwhile the pair of each weight is
- * its place, plus 1 because 0 is ignorable.
+ * Count the places of a sample's weights.  During counting, the pair of a
+ * weight is its place plus 1, because pair 0 means ignorable.
  */
 static void
 count_places(TextSymbols *symbols, const TextSample *sample,
@@ -250,8 +249,8 @@ count_places(TextSymbols *symbols, const TextSample *sample,
 }
 
 /*
- * Give each place its symbols, where places with turns[] below 'nalone' get a
- * symbol of their own.  Returns false if that takes too many symbols.
+ * Give each place its symbols.  Places whose turns[] is below 'nalone' get a
+ * symbol of their own.  Returns false if the places need too many symbols.
  */
 static bool
 assign_symbols(TextSymbols *symbols, const uint16 *turns, int nalone)
@@ -274,7 +273,7 @@ assign_symbols(TextSymbols *symbols, const uint16 *turns, int nalone)
 	return true;
 }
 
-/* Give as many frequent places as possible symbols of their own. */
+/* Give symbols of their own to as many frequent places as possible. */
 static void
 choose_alone(TextSymbols *symbols, const uint16 *turns)
 {

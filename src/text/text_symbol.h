@@ -3,26 +3,27 @@
  * text_symbol.h
  *	  Strings as symbols of the model.
  *
- * In the terms of the Unicode collation algorithm (UTS #10), all collations in
- * use compare strings by the *primary weights* of their characters first, those
- * of base letters and digits, one after the other.  Case and accents decide
- * only between strings that are equal so far, and *ignorable* characters (most
+ * In terms of the Unicode collation algorithm (UTS #10), all collations in use
+ * first compare the *primary weights* of characters, one after the other.
+ * Base letters and digits have primary weights.  Case and accents decide only
+ * between strings with equal primary weights.  *Ignorable* characters (most
  * control characters, combining accents) have no primary weight at all.
  * Contractions (the Czech "ch") have weights of their own, and one character
  * may have several weights.  The tables of a collation prove that the order of
- * strings never contradicts that of their weights; text_rank.h returns weights
- * as ranks.  In bytewise order ("C") the bytes are the weights.
+ * strings never contradicts the order of their weights; text_rank.h provides
+ * weights as ranks.  In bytewise order ("C") the bytes are the weights.
  *
- * A weight becomes a symbol of the model (text_model.h); symbols have the order
- * of the weights.  If there are no more weights than symbols, each weight is
- * one symbol.  If there are more, as in Chinese or in a mixture of many
- * languages, each frequent weight keeps a symbol of its own.  The weights
- * between two of these share one symbol or more, and a second symbol
- * distinguishes them: few characters take two steps.
+ * A weight becomes a symbol of the model (text_model.h); symbols have the
+ * order of the weights.  If there are no more weights than symbols, each
+ * weight is one symbol.  If there are more weights, as in Chinese or in a
+ * mixture of many languages, each frequent weight keeps a symbol of its own.
+ * The weights between two frequent weights share one or more symbols, and a
+ * second symbol distinguishes them.  Few characters need two symbols.
  *
  * Nearly all characters have one byte, or two or three in UTF-8, and the same
- * symbols wherever they occur.  Tables hold these for the inner loop of
- * text_code.c; that of the characters of two and three bytes is a cache.
+ * symbols wherever they occur.  Two tables hold these symbols for the inner
+ * loop of text_code.c.  The table for characters of two and three bytes is a
+ * cache.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,8 +37,8 @@
 #include "text/text_table.h"
 
 /*
- * Bytes of each learned weight, further bytes while learning, and the maximum
- * number of weights: the further bytes come out of the model's memory.
+ * Bytes for each learned weight, additional bytes during learning, and maximum
+ * number of weights.  The additional bytes come out of the model's memory.
  */
 #define TEXT_SYMBOL_BYTES	(sizeof(uint32) + sizeof(uint16))
 #define TEXT_SYMBOL_LEARNING_BYTES	(2 * TEXT_SYMBOL_BYTES)
@@ -46,46 +47,48 @@
 typedef struct TextSymbols
 {
 	const TextRanks *ranks;		/* the order of strings; NULL: bytewise */
-	int			taken;			/* what text_rank_next returned of the current
-								 * element; 0 at the start of a string */
-	bool		learning;		/* true while new weights are inserted */
+	int			taken;			/* part of the current element that
+								 * text_rank_next returned; 0 at the start of
+								 * a string */
+	bool		learning;		/* true while text_symbol_next inserts new
+								 * weights */
 	int			max_weights;
 	int			room;			/* allocated length of 'weights' */
 	int			nweights;
 	uint32	   *weights;		/* the learned weights, in order */
 	int			nsymbols;		/* number of symbols in the model */
-	uint16	   *pairs;			/* symbols of each weight, and of one above
-								 * them all: see text_symbol_next */
+	uint16	   *pairs;			/* symbols of each weight, and of a weight
+								 * above all: see text_symbol_next */
 	uint16		bytes[256];		/* symbols of one-byte characters */
 	uint32		wide[KEPT_CHARACTERS];	/* cached characters of two or three
 										 * bytes: code point and pair */
 	uint64		continues[128][4];	/* for each ASCII character with an open
-									 * symbol, a bit for each byte that may
-									 * change it */
+									 * symbol, a bit for each next byte that
+									 * may change the symbol */
 } TextSymbols;
 
 /* Values of 'bytes' that are not symbols of characters. */
 #define NO_SYMBOL		TEXT_MODEL_END	/* text_symbol_next must look it up */
 #define IGNORABLE_SYMBOL	TEXT_MODEL_MAX_SYMBOLS
 
-/* Flag: the symbol is valid only before bytes that do not continue it. */
+/* Flag of an open symbol: it is valid unless the next byte may continue it. */
 #define OPEN_SYMBOL		0x8000
 
-/* Instead of a cached pair: what follows the character may change it. */
+/* Cached instead of a pair if later characters may change the pair. */
 #define PAIR_VARIES		0xFFFF
 
 /*
- * Flag of a pair: the weight was not learned.  It is below the one that has
- * this pair, and above all lower ones.
+ * Flag of a pair: the weight was not learned.  It is below the learned weight
+ * of this pair, and above all lower learned weights.
  */
 #define PAIR_ABOVE		0x10000
 
 /*
- * text_symbol_learn learns the weights of the sample's characters, and those of
- * printable ASCII, because the code of a string ends at the first character
- * that was not learned.  Then it chooses symbols for at most 'max_weights' of
- * them, or 256 if that is more, in the current memory context.  'ranks' must be
- * ready and live as long.
+ * text_symbol_learn learns the weights of the sample's characters.  It also
+ * learns those of printable ASCII, because the code of a string ends at the
+ * first character that was not learned.  Then it chooses symbols for at most
+ * 'max_weights' weights, or 256 if that is more.  The result is in the current
+ * memory context; 'ranks' must be ready and outlive it.
  */
 extern TextSymbols *text_symbol_learn(const TextRanks *ranks, int max_weights,
 									  const TextSample *sample);
@@ -95,8 +98,8 @@ extern uint32 text_symbol_look_up(TextSymbols *symbols, const char **string,
 								  const char *end);
 
 /*
- * text_symbol_is_known returns true if a value of 'bytes' is a character's
- * symbol, or IGNORABLE_SYMBOL, whatever follows.
+ * text_symbol_is_known returns true if a value of 'bytes' is IGNORABLE_SYMBOL
+ * or a symbol that does not depend on the next byte.
  */
 static inline bool
 text_symbol_is_known(int symbol)
@@ -105,10 +108,10 @@ text_symbol_is_known(int symbol)
 }
 
 /*
- * text_symbol_next returns the next weight's pair of symbols: the first one in
- * the high byte and the second in the low byte (0: there is no second), or 0 if
- * the weight is ignorable, and PAIR_ABOVE.  *string, which is before 'end', is
- * advanced past the character after its last weight.
+ * text_symbol_next returns the next weight's pair of symbols, or 0 if the
+ * weight is ignorable.  The first symbol is in the high byte, the second in
+ * the low byte (0: no second symbol); PAIR_ABOVE may be set.  Advances
+ * *string, which must be before 'end', past a character after its last weight.
  */
 static inline uint32
 text_symbol_next(TextSymbols *symbols, const char **string, const char *end)
@@ -123,7 +126,7 @@ text_symbol_next(TextSymbols *symbols, const char **string, const char *end)
 
 /*
  * text_symbol_may_continue returns true if the byte after an open symbol may
- * change it.
+ * change the symbol.
  */
 static inline bool
 text_symbol_may_continue(const TextSymbols *symbols, const char *string)
@@ -134,8 +137,8 @@ text_symbol_may_continue(const TextSymbols *symbols, const char *string)
 }
 
 /*
- * text_symbol_code_point returns the code point of the character at 'string'
- * if it could be one of two or three bytes in UTF-8, and sets *length; else 0.
+ * text_symbol_code_point returns the code point of a UTF-8 character of two or
+ * three bytes, and sets *length.  Returns 0 for anything else.
  */
 static inline uint32
 text_symbol_code_point(const char *string, const char *end, int *length)
@@ -158,7 +161,7 @@ text_symbol_code_point(const char *string, const char *end, int *length)
 
 /*
  * text_symbol_wide returns the cached pair of a character of two or three
- * bytes, and sets *length; -1 if it is not cached or has another length.
+ * bytes, and sets *length.  Returns -1 for a character that is not cached.
  */
 static inline int
 text_symbol_wide(const TextSymbols *symbols, const char *string,

@@ -3,29 +3,29 @@
  * text_table.c
  *	  What the C library's own tables prove about a collation.
  *
- * glibc exposes a locale's compiled tables through nl_langinfo_l().  Their
- * layout is defined by localedef (locale/programs/ld-collate.c); strcoll()
- * reads them in string/strcoll_l.c and locale/weight.h (2.36).  In short:
+ * glibc exposes a locale's compiled tables through nl_langinfo_l().  localedef
+ * defines their layout (locale/programs/ld-collate.c); strcoll() reads them in
+ * string/strcoll_l.c and locale/weight.h (2.36).  In short:
  *
- * A string is divided into collating elements from left to right.  For the
- * byte at each position the table has either an element of that one byte
- * (index >= 0), or a list (index < 0) of the byte sequences that may follow it
- * in an element.  The first match in the list applies; the last sequence is
- * empty.  In UTF-8 the bytes of an accented letter are a sequence, and so are
- * the two letters of the Czech "ch".  A list may contain ranges: all sequences
- * from a lowest to a highest one.
+ * strcoll() divides a string into collating elements from left to right.  For
+ * the byte at each position the table has either an element of that one byte
+ * (index >= 0) or a list (index < 0).  The list contains the byte sequences
+ * that may follow the byte in an element.  The first match in the list applies;
+ * the last sequence is empty.  In UTF-8 the bytes of an accented letter are a
+ * sequence, and so are the two letters of the Czech "ch".  A list may contain
+ * ranges; a range stands for all sequences from a lowest to a highest one.
  *
  * An element's index contains the number of its set of rules and the position
- * of its weights: for each pass, a length and that many bytes.  The rules say
+ * of its weights, which are a length and bytes for each pass.  The rules say
  * for each pass whether it goes forward or backward, and whether it also
  * compares positions.
  *
  * A weight is a number, encoded like a character in UTF-8; an element may have
- * several.  If the first pass goes forward, without positions, in all sets of
- * rules, it compares two strings as memcmp() would compare the concatenated
- * primary weights of their elements.
+ * several weights.  If the first pass goes forward without positions in all
+ * sets of rules, it compares two strings like memcmp() of the elements'
+ * concatenated primary weights.
  *
- * Tables of any other form, and other C libraries, prove nothing.
+ * Tables of any other form prove nothing, and neither do other C libraries.
  *
  *-------------------------------------------------------------------------
  */
@@ -39,20 +39,16 @@
 #include "text/text_table.h"
 #include "utils/memutils.h"
 
-/*
- * Sequence: an item of a list; a range of sequences if the index is negative.
- */
+/* Sequence: an item of a list; a range of sequences if 'index' is negative. */
 typedef struct Sequence
 {
 	int32		index;
 	int			n;				/* length in bytes of one sequence */
-	const unsigned char *bytes; /* bytes of the sequence; of the lowest and
-								 * the highest of a range */
+	const unsigned char *bytes; /* bytes of the sequence, or of a range's
+								 * lowest and highest sequences */
 } Sequence;
 
-/*
- * Read the sequence at a place of a list.  Returns the place of the next one.
- */
+/* Read the sequence at a position of a list.  Returns the next position. */
 static const unsigned char *
 next_sequence(const unsigned char *at, Sequence *sequence)
 {
@@ -63,15 +59,12 @@ next_sequence(const unsigned char *at, Sequence *sequence)
 	sequence->n = *at++;
 	sequence->bytes = at;
 
-	/* the next index is aligned, counted from the length byte on */
+	/* the next index is aligned relative to the length byte */
 	length = sequence->index < 0 ? 2 * sequence->n : sequence->n;
 	return at + TYPEALIGN(sizeof(sequence->index), 1 + length) - 1;
 }
 
-/*
- * The index of the element if the bytes at 'string' match the sequence, else
- * -1.
- */
+/* Returns the element's index if 'string' matches the sequence, else -1. */
 static int32
 match_sequence(const CollateTables *tables, const Sequence *sequence,
 			   const unsigned char *string, const unsigned char *end)
@@ -90,8 +83,8 @@ match_sequence(const CollateTables *tables, const Sequence *sequence,
 }
 
 /*
- * The element at 'string', whose first byte also begins longer elements.  The
- * last sequence of a list always matches.
+ * Returns the element at 'string'; its first byte also begins longer elements.
+ * The search ends because the last sequence of a list always matches.
  */
 static KeptElement
 search_element(const CollateTables *tables, const unsigned char *string,
@@ -111,10 +104,9 @@ search_element(const CollateTables *tables, const unsigned char *string,
 }
 
 /*
- * The cache's place for the character at 'at', whose bytes become *character.
- * That is 0 if it has one byte.  (Characters are those of UTF-8.  In other
- * encodings the bytes may not be a character, but the cache is correct for any
- * bytes.)
+ * Returns the cache's entry for the UTF-8 character at 'at'.  Sets *character
+ * to the character's bytes, or to 0 if it has only one.  (In other encodings
+ * the bytes may not be a character, but the cache is correct for any bytes.)
  */
 static inline KeptElement *
 kept_place(const CollateTables *tables, const unsigned char *at,
@@ -129,9 +121,9 @@ kept_place(const CollateTables *tables, const unsigned char *at,
 }
 
 /*
- * text_table_next: see text_table.h.  Some lists have thousands of sequences:
- * those of Han and Hangul.  So elements are cached if they do not depend on
- * what follows the character.
+ * text_table_next: see text_table.h.  The lists of Han and Hangul have
+ * thousands of sequences.  So this function caches elements that do not depend
+ * on the bytes after the character.
  */
 int32
 text_table_next(const CollateTables *tables, const unsigned char **string,
@@ -184,14 +176,14 @@ text_table_continues(const CollateTables *tables, const unsigned char *bytes,
 #ifdef __GLIBC__
 
 /*
- * Limits that no locale exceeds: passes, and sequences after one first byte.
+ * Limits that no locale exceeds on passes and on sequences after a first byte.
  */
 #define MAX_PASSES		16
 #define MAX_SEQUENCES	2000000
 
 /*
- * One of the locale's tables.  If 'locale' is 0, that of the locale set by
- * setlocale(), which is the database's.
+ * Returns one of the locale's tables.  If 'locale' is 0, the locale is the one
+ * set by setlocale(): the database's.
  */
 static const void *
 locale_item(locale_t locale, nl_item item)
@@ -201,8 +193,8 @@ locale_item(locale_t locale, nl_item item)
 }
 
 /*
- * One of the locale's numbers.  glibc stores it in a union with the pointer
- * that it returns, so its position in the pointer depends on the byte order.
+ * Returns one of the locale's numbers.  glibc stores the number in a union with
+ * the returned pointer, so the number's position depends on the byte order.
  */
 static uint32
 locale_number(locale_t locale, nl_item item)
@@ -230,14 +222,14 @@ find_tables(CollateTables *tables, locale_t locale)
 	tables->weights = locale_item(locale, _NL_COLLATE_WEIGHTMB);
 }
 
-/* The state of a walk through all elements. */
+/* Visit: the state of a walk through all elements. */
 typedef struct Visit
 {
 	const CollateTables *tables;
 	bool		continues[256]; /* bytes that may continue an element */
 	bool		sets[128];		/* true for sets of rules already checked */
-	bool		later;			/* true if rules of the later passes are as
-								 * expected */
+	bool		later;			/* true if the rules of all later passes are
+								 * known */
 } Visit;
 
 /* True if the rules of an element's later passes are of known kinds. */
@@ -258,8 +250,8 @@ later_rules_are_known(const CollateTables *tables, int32 index)
 }
 
 /*
- * True if an element's first pass goes forward and compares only weights, and
- * each of these weights is well-formed.
+ * True if the first pass goes forward over an element and compares only
+ * weights, and each of the element's primary weights is well-formed.
  */
 static bool
 visit_element(Visit *visit, int32 index)
@@ -270,7 +262,7 @@ visit_element(Visit *visit, int32 index)
 
 	if (index < 0)
 		return false;
-	/* check each set once: elements are many, sets few */
+	/* check each set once: there are many elements, but few sets */
 	if (!visit->sets[index >> 24])
 	{
 		if (text_table_rule(tables, index, 0) != RULE_FORWARD)
@@ -297,8 +289,8 @@ visit_element(Visit *visit, int32 index)
 }
 
 /*
- * Record the bytes of a range of sequences, which must differ only in the last
- * one.  Returns false if the range is not certain to be valid.
+ * Record the bytes of a range of sequences.  The sequences must differ only in
+ * the last byte.  Returns false unless the range is certainly valid.
  */
 static bool
 visit_range(Visit *visit, const Sequence *range)
@@ -322,8 +314,8 @@ visit_range(Visit *visit, const Sequence *range)
 }
 
 /*
- * Visit the sequences that follow one first byte, and record the bytes in
- * them.  Returns false if a sequence is not certain to be valid.
+ * Visit the sequences that follow one first byte, and record their bytes.
+ * Returns false unless all sequences are certainly valid.
  */
 static bool
 visit_sequences(Visit *visit, const unsigned char *at)
@@ -390,7 +382,7 @@ is_settled(const CollateTables *tables, int32 index)
 	return true;
 }
 
-/* Fill in what the tables prove, if anything. */
+/* Set the fields of 'proof' that the tables prove. */
 static void
 prove(CollateProof *proof, locale_t locale)
 {

@@ -3,8 +3,8 @@
  * text_table.h
  *	  What the C library's own tables prove about a collation.
  *
- * text_rank.c orders characters and strings by these tables.  This file reads
- * them and checks whether they have the expected form.
+ * text_rank.c orders characters and strings by these tables.  text_table.c
+ * reads the tables and checks whether they have the expected form.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,8 +14,7 @@
 #include "compat.h"
 
 /*
- * Rules of a pass, as in localedef: its direction, and whether positions
- * count.
+ * Direction of a pass, and whether it compares positions; values of localedef.
  */
 enum
 {
@@ -24,15 +23,16 @@ enum
 	RULE_POSITION = 4
 };
 
-/* Number of entries of each cache of characters, a power of two. */
+/* Number of entries in each cache of characters; a power of two. */
 #define KEPT_CHARACTERS 8192
 
 /*
- * KeptElement: the element that a character begins with, wherever it occurs.
+ * KeptElement: a cached character, and the element that it always begins with.
  */
 typedef struct KeptElement
 {
-	uint32		character;		/* its bytes, the last one lowest; 0: unused */
+	uint32		character;		/* its bytes, the last in the lowest bits; 0:
+								 * unused entry */
 	int32		index;
 	int			length;			/* length of the element in bytes */
 } KeptElement;
@@ -61,23 +61,22 @@ typedef struct CollateProof
 	bool		bytewise;
 
 	/*
-	 * True if text_table_element finds all elements, the first pass goes
-	 * forward over all of them and compares only their primary weights, and
-	 * all of these are encoded like UTF-8.  If false, the fields below have
-	 * no meaning.
+	 * True if text_table_element finds all elements, and the first pass goes
+	 * forward over all elements and compares only primary weights encoded
+	 * like UTF-8.  If false, the fields below have no meaning.
 	 */
 	bool		forward;
 
 	/*
-	 * True if the later passes are as text_pass.c expects them: in each pass
-	 * positions count for no element, or for all of them, which then all go
-	 * forward.
+	 * True if the later passes have the form that text_pass.c expects.  In
+	 * each pass, positions count for no element, or positions count for all
+	 * elements and all elements go forward.
 	 */
 	bool		later;
 
 	/*
 	 * True if this byte is always a collating element of its own: it neither
-	 * begins nor continues a longer one.
+	 * begins nor continues a longer element.
 	 */
 	bool		alone[256];
 
@@ -92,13 +91,13 @@ typedef struct CollateProof
 
 /*
  * text_table_prove reads all tables of a collation of the C library.  Returns
- * what is certain about it, valid until the process ends.
+ * what the tables prove; the result is valid until the process ends.
  */
 extern CollateProof *text_table_prove(Oid collation);
 
 /*
- * text_table_next returns the index of the element at *string, whose first
- * byte also begins longer elements, and advances *string past it.
+ * text_table_next returns the index of the element at *string and advances
+ * *string past the element.  Its first byte must also begin longer elements.
  */
 extern int32 text_table_next(const CollateTables *tables,
 							 const unsigned char **string,
@@ -113,7 +112,7 @@ extern bool text_table_continues(const CollateTables *tables,
 
 /*
  * text_table_weight_length returns the length in bytes of a weight that begins
- * with this byte, 0 if no weight does.
+ * with this byte, or 0 if no weight begins with it.
  */
 static inline int
 text_table_weight_length(unsigned char first)
@@ -138,8 +137,8 @@ text_table_element(const CollateTables *tables, const unsigned char **string,
 }
 
 /*
- * text_table_rule returns the rule of a pass for an element, whose index begins
- * with the number of its set of rules.
+ * text_table_rule returns the rule of a pass for an element.  The top byte of
+ * the element's index is the number of its set of rules.
  */
 static inline int
 text_table_rule(const CollateTables *tables, int32 index, int pass)
@@ -147,9 +146,7 @@ text_table_rule(const CollateTables *tables, int32 index, int pass)
 	return tables->rules[(index >> 24) * tables->npasses + pass];
 }
 
-/*
- * text_table_weight returns an element's weights in a pass, and their length.
- */
+/* text_table_weight returns an element's weights in a pass and sets *length. */
 static inline const unsigned char *
 text_table_weight(const CollateTables *tables, int32 index, int pass,
 				  int *length)
@@ -162,7 +159,7 @@ text_table_weight(const CollateTables *tables, int32 index, int pass,
 	return at + 1;
 }
 
-/* CollateWeights: a string's weights in a pass, one after the other. */
+/* CollateWeights: reads a string's weights in a pass, one after the other. */
 typedef struct CollateWeights
 {
 	const unsigned char *at;	/* the remaining bytes of the current weights */
@@ -170,8 +167,8 @@ typedef struct CollateWeights
 } CollateWeights;
 
 /*
- * text_table_compare compares weights of two strings, neither of which is at
- * its end, and advances both past the bytes compared.
+ * text_table_compare compares the current weights of two strings and advances
+ * both past the bytes compared.  Neither string may be at its end.
  */
 static inline int
 text_table_compare(CollateWeights *a, CollateWeights *b)
@@ -191,9 +188,9 @@ text_table_compare(CollateWeights *a, CollateWeights *b)
 }
 
 /*
- * text_pass_compare (text_pass.c) orders two strings whose first 'shared' bytes
- * are equal and that the first pass leaves equal; 'cmp' becomes <0 or >0.
- * Returns false if they are equal, or if it cannot decide.
+ * text_pass_compare (text_pass.c) compares two strings that the first pass
+ * leaves equal, and sets *cmp to <0 or >0.  Their first 'shared' bytes must be
+ * equal.  Returns false if the strings are equal, or if it cannot decide.
  */
 extern bool text_pass_compare(const CollateProof *proof, int shared,
 							  const char *a, int a_length,

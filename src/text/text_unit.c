@@ -3,14 +3,15 @@
  * text_unit.c
  *	  The order of characters and strings by the data of ICU.
  *
- * A string is divided into *units* whose weights do not depend on what comes
- * before or after them.  Nearly always a unit is one character; otherwise it
- * is several that follow each other in a contraction or could change places
- * (text_icu.c), whether or not they actually do.  The ranks of a string are
+ * ptsort divides a string into *units*, whose weights do not depend on the
+ * characters around them.  A unit is nearly always one character.  Otherwise
+ * it consists of consecutive characters that could form a contraction or
+ * change places (text_icu.c), even if they do not.  The ranks of a string are
  * the concatenated ranks of its units.
  *
- * ICU's data about characters and short units is cached.  Entries are replaced
- * on collisions, so memory is limited, and all sorts of a process share it.
+ * A cache holds ICU's data about characters and short units.  On a collision,
+ * a new entry replaces the old one, so memory is limited.  All sorts of a
+ * process share the cache.
  *
  *-------------------------------------------------------------------------
  */
@@ -41,7 +42,7 @@ struct UnitTable
 	IcuCharacter characters[KEPT_CHARACTERS];
 	Unit		units[KEPT_CHARACTERS / 2];
 
-	/* the current unit, whose ranks are being returned */
+	/* the unit whose ranks text_unit_next is returning */
 	const Unit *unit;			/* NULL: not cached, ranks come from ICU */
 	const char *unit_end;
 	uint32		next_rank;		/* next rank from ICU */
@@ -82,7 +83,7 @@ find_character(UnitTable *table, pg_wchar code_point)
 	return character;
 }
 
-/* The character at *string, which is advanced past it. */
+/* Returns the character at *string and advances *string past it. */
 static inline IcuCharacter
 next_character(UnitTable *table, const char **string, const char *end)
 {
@@ -111,7 +112,7 @@ joins(const UnitTable *table, const IcuCharacter *character,
 						next->code_point);
 }
 
-/* True if a unit ends before 'string', after 'character'. */
+/* True if a unit ends after 'character'; 'string' is the text after it. */
 static inline bool
 ends(UnitTable *table, const IcuCharacter *character, const char *string,
 	 const char *end)
@@ -150,9 +151,7 @@ text_unit_continues(const UnitTable *table, char byte, char next)
  * Units
  */
 
-/*
- * The end of the unit that begins with 'character', which is before 'string'.
- */
+/* Returns a unit's end; its first character is 'character', before 'string'. */
 static const char *
 unit_end(UnitTable *table, IcuCharacter character, const char *string,
 		 const char *end)
@@ -162,10 +161,7 @@ unit_end(UnitTable *table, IcuCharacter character, const char *string,
 	return string;
 }
 
-/*
- * Read the ranks of a unit from ICU.  Returns false if they are too many to
- * cache.
- */
+/* Read the ranks of a unit from ICU.  False if they are too many to cache. */
 static bool
 read_unit(UnitTable *table, Unit *unit, const char *string, int length)
 {
@@ -185,7 +181,7 @@ read_unit(UnitTable *table, Unit *unit, const char *string, int length)
 	return true;
 }
 
-/* The cached ranks of a unit, read if necessary; NULL if it is too large. */
+/* Returns a cached unit, read if necessary; NULL if the unit is too large. */
 static const Unit *
 find_unit(UnitTable *table, const char *string, int length)
 {
@@ -213,8 +209,8 @@ begin_unit(UnitTable *table, const char *string, const char *end)
 }
 
 /*
- * The next rank of the current unit after 'taken' of them; 0 if there is none.
- * *last becomes true if there are no more after it.
+ * Returns the current unit's rank after the first 'taken' ranks; 0 if there is
+ * none.  Sets *last to true if no ranks follow the returned one.
  */
 static uint32
 next_of_unit(UnitTable *table, int taken, bool *last)
@@ -268,12 +264,12 @@ text_unit_next(UnitTable *table, const char **string, const char *end,
  */
 
 /*
- * Returned instead of a rank if the unit is not a single character with at
- * most one rank.
+ * next_simple returns this instead of a rank if the unit is not simple, that
+ * is, not a single character with at most one rank.
  */
 #define NOT_SIMPLE	PG_UINT32_MAX
 
-/* The next rank of a string of simple units, 0 at its end. */
+/* Returns the next rank of a string, 0 at its end, or NOT_SIMPLE. */
 static inline uint32
 next_simple(UnitTable *table, const char **string, const char *end)
 {
@@ -292,7 +288,7 @@ next_simple(UnitTable *table, const char **string, const char *end)
 
 /*
  * text_unit_compare: see text_rank_compare.  It leaves units that are not
- * simple to ICU, which compares them as fast.
+ * simple to ICU, which is no slower for them.
  */
 bool
 text_unit_compare(UnitTable *table, int shared, const char *a, int a_length,
@@ -303,7 +299,7 @@ text_unit_compare(UnitTable *table, int shared, const char *a, int a_length,
 	uint32		left;
 	uint32		right;
 
-	/* a unit ends with this byte wherever it occurs */
+	/* go back to a byte after which a unit always ends */
 	while (shared > 0 && (IS_HIGHBIT_SET(a[shared - 1]) ||
 						  (table->ascii[(int) a[shared - 1]].flags &
 						   CHARACTER_BEGINS)))
