@@ -4,14 +4,14 @@
  *	  Sort key words made from key columns.
  *
  * A word is a 64-bit unsigned integer made from a column.  Its order never
- * contradicts the column's order: word(a) < word(b) implies a before b.  Equal
- * words imply nothing, so nulls may share the smallest or the largest word
- * with values.  A column whose order is unknown gets no word.
+ * contradicts the column's order: word(a) < word(b) implies that a comes
+ * before b.  Equal words imply nothing, so nulls may share the smallest or the
+ * largest word with values.  A column whose order is unknown gets no word.
  *
  * Sources of the words:
  *
- * 0. The key packs the leading columns that it can (key_pack.c), and a word of
- *	  the next column.  If the pack contains all columns, the key is exact.
+ * 0. The key packs the leading columns that can be packed (key_pack.c), and a
+ *	  word of the next column.  If the pack has all columns, the key is exact.
  *
  * For a column that is not packed, the first rule that matches applies:
  *

@@ -55,7 +55,7 @@ typedef struct PtSortKey
 								 * empty */
 	SortKeyWord word;			/* the key's own word, or the last field of
 								 * the pack */
-	int			string_column;	/* index of the column whose bytes order
+	int			string_column;	/* index of the column whose bytes first order
 								 * tuples with equal words (see key_string);
 								 * -1: no column */
 	TextForm	string_form;	/* form of its values */
@@ -145,7 +145,7 @@ extern bool key_words_are_quick(const PtSortKey *key);
  * tables are slow to load, so the key can learn from them only if this process
  * already loaded them or there are 'many' values.
  *
- * key_begin_learning makes the key sample the values that it makes words of
+ * key_begin_learning makes the key sample the values for which it makes words
  * from then on.  Before this call, learning costs nothing.
  *
  * key_adopt gives the key a sample that text_code_export made in another

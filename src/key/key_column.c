@@ -10,8 +10,8 @@
  *	  (uuid, inet, macaddr: unsigned; numeric: see word_numeric.)
  * 2. The comparator compares datums as integers: int4, int8, date, timestamp,
  *	  and other types that use one of the server's three integer comparators.
- * 3. The sort support function is a known function of the server.  For an
- *	  operator class without sort support, its comparison function must be.
+ * 3. The operator class has a known sort support function of the server or,
+ *	  without sort support, a known comparison function of the server.
  *
  *-------------------------------------------------------------------------
  */

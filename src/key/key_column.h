@@ -70,7 +70,7 @@ extern void key_column_look_up(KeyColumn *column);
 /*
  * key_column_maker returns the maker of a column's words, given the column's
  * SortSupport with abbreviation.  If the result is NULL, only packing values as
- * '*kind' makes words.  If '*kind' is FIELD_NONE, too, the column has no words.
+ * '*kind' makes words.  If '*kind' is also FIELD_NONE, the column has no words.
  */
 extern WordMaker key_column_maker(const KeyColumn *column, SortSupport ssup,
 								  FieldKind *kind);
@@ -79,9 +79,9 @@ extern WordMaker key_column_maker(const KeyColumn *column, SortSupport ssup,
 extern bool key_maker_decides(WordMaker make);
 
 /*
- * key_column_is_bytewise returns true if the collation orders text by its
- * bytes.  "C" does, and so do the C library's collations without rules, such
- * as C.UTF-8.
+ * key_column_is_bytewise returns true for collations that order text by its
+ * bytes.  These are "C" and the C library's collations without rules, such as
+ * C.UTF-8.
  */
 extern bool key_column_is_bytewise(Oid collation);
 

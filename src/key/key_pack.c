@@ -328,8 +328,8 @@ find_nulls(const KeyPack *pack, const uint64 *entry, bool *isnull)
 }
 
 /*
- * Make the tuple of an entry with nulls.  Columns have other offsets there
- * than in a tuple without nulls.
+ * Make the tuple of an entry with nulls.  Its columns do not have the offsets
+ * of a tuple without nulls.
  */
 static Size
 tuple_with_nulls(const KeyPack *pack, const uint64 *entry, IndexTuple target)

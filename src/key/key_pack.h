@@ -181,8 +181,8 @@ typedef struct KeyPack
 /*
  * key_pack_kind returns how to pack the values of a column, given the
  * comparison function of its operator class and the layout of its type.
- * Returns FIELD_NONE if values cannot be packed.  All types with one function
- * and layout have one kind (domains, a user's own types).
+ * Returns FIELD_NONE if values cannot be packed.  Types with the same function
+ * and layout (domains, a user's own types) have the same kind.
  */
 extern FieldKind key_pack_kind(Oid order_function, int16 typlen,
 							   bool typbyval);
@@ -192,9 +192,9 @@ extern bool key_pack_add(KeyPack *pack, FieldKind kind, int column,
 						 bool nulls_first, bool reverse);
 
 /*
- * key_pack_encode fills 'nwords' words and, after them, the tail's word, with
- * its lower bits 0.  'word' is the value of a FIELD_WORD, already in the
- * column's order.
+ * key_pack_encode fills 'nwords' words and, after them, the tail's word.  The
+ * lower bits of the tail's word become 0.  'word' is the value of a
+ * FIELD_WORD, already in the column's order.
  */
 extern void key_pack_encode(const KeyPack *pack, const Datum *values,
 							const bool *isnull, uint64 word, int nwords,

@@ -33,8 +33,8 @@
  * learning depends on nothing else.
  *
  * Order-preserving arithmetic codes: Gilbert and Moore, "Variable-length
- * binary encodings" (1959).  For index keys: Zhang et al., "Order-preserving
- * key compression for in-memory search trees" (2020), which uses dictionaries.
+ * binary encodings" (1959).  Zhang et al. use dictionaries for index keys:
+ * "Order-preserving key compression for in-memory search trees" (2020).
  *
  *-------------------------------------------------------------------------
  */

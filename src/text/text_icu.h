@@ -98,7 +98,7 @@ text_icu_code_point(const char **string, const char *end)
 typedef struct UnitTable UnitTable;
 
 /*
- * text_unit_open opens a collation in ICU, which can be slow.  Returns the
+ * text_unit_open opens a collation in ICU; opening can be slow.  Returns the
  * collation's table, valid until the process ends; NULL if ICU does not
  * provide what the other functions need.
  */

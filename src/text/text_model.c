@@ -10,16 +10,16 @@
  * Memory.  A count for each symbol in each context of two symbols would take 4
  * MB for printable ASCII.  But only some contexts get a table, and only these
  * contexts need counts of symbols.  That is why there are two passes.  The
- * model takes 300 kB.  With less memory fewer contexts get tables, with even
- * less only contexts of one symbol do, and with very little there is a single
- * table.  Words of smaller models decide fewer comparisons.
+ * model takes 300 kB.  With less memory, fewer contexts get tables; with even
+ * less, only contexts of one symbol get tables.  With very little memory there
+ * is a single table.  Words of smaller models decide fewer comparisons.
  *
  * Both passes keep counts of 16 bits in the memory of the model.  The first
- * pass counts contexts in 'tables'.  A count stops at the maximum; its context
- * is certainly frequent enough.  The second pass counts symbols in 'parts'.
- * When a count reaches the maximum, all counts of its table are halved.  A
- * symbol is counted in one table only.  At the end, text_model_end adds the
- * counts of longer contexts to those of shorter contexts.
+ * pass counts contexts in 'tables'.  A count stops at the maximum: a context
+ * with this count is certainly frequent enough.  The second pass counts symbols
+ * in 'parts'.  When a count reaches the maximum, all counts of its table are
+ * halved.  A symbol is counted in one table only.  At the end, text_model_end
+ * adds the counts of longer contexts to those of shorter contexts.
  *
  *-------------------------------------------------------------------------
  */

@@ -4,7 +4,7 @@
  *	  The order of characters and strings by the tables of their collation.
  *
  * The tables depend on the provider of the collation.  text_unit.c handles
- * ICU's tables; most of this file is about the C library's.
+ * ICU's tables; most of this file is about the C library's tables.
  *
  * strcoll() reads both strings from the start several times, and searches a
  * list for each character that is not ASCII.  Its decisions follow from the

@@ -7,10 +7,10 @@
  * *place* is its index in that list.  Binary search finds the place, and does
  * so only once for most characters.
  *
- * ptsort finds frequent weights by counting in a part of the sample.  As many
- * of the frequent weights as possible get a symbol of their own.  Bisection
- * finds their number only approximately: giving one more weight its own symbol
- * may split a group that shares a symbol, or save a symbol.
+ * ptsort finds frequent weights by counting in a part of the sample.  It gives
+ * symbols of their own to as many frequent weights as possible.  Bisection
+ * finds the number of these weights only approximately: giving one more weight
+ * its own symbol may split a group that shares a symbol, or save a symbol.
  *
  *-------------------------------------------------------------------------
  */

@@ -88,7 +88,7 @@ typedef struct TextSymbols
  * learns those of printable ASCII, because the code of a string ends at the
  * first character that was not learned.  Then it chooses symbols for at most
  * 'max_weights' weights, or 256 if that is more.  The result is in the current
- * memory context; 'ranks' must be ready and outlive it.
+ * memory context; 'ranks' must be ready and outlive the result.
  */
 extern TextSymbols *text_symbol_learn(const TextRanks *ranks, int max_weights,
 									  const TextSample *sample);
@@ -109,9 +109,9 @@ text_symbol_is_known(int symbol)
 
 /*
  * text_symbol_next returns the next weight's pair of symbols, or 0 if the
- * weight is ignorable.  The first symbol is in the high byte, the second in
- * the low byte (0: no second symbol); PAIR_ABOVE may be set.  Advances
- * *string, which must be before 'end', past a character after its last weight.
+ * weight is ignorable.  The first symbol is in the high byte, the second in the
+ * low byte (0: no second symbol); PAIR_ABOVE may be set.  Advances *string past
+ * a character after the character's last weight.  *string must be before 'end'.
  */
 static inline uint32
 text_symbol_next(TextSymbols *symbols, const char **string, const char *end)

@@ -176,14 +176,14 @@ text_table_continues(const CollateTables *tables, const unsigned char *bytes,
 #ifdef __GLIBC__
 
 /*
- * Limits that no locale exceeds on passes and on sequences after a first byte.
+ * Limits on passes and on sequences after a first byte; no locale exceeds them.
  */
 #define MAX_PASSES		16
 #define MAX_SEQUENCES	2000000
 
 /*
- * Returns one of the locale's tables.  If 'locale' is 0, the locale is the one
- * set by setlocale(): the database's.
+ * Returns one of the locale's tables.  If 'locale' is 0, the table is that of
+ * the database's locale, which the server set by setlocale().
  */
 static const void *
 locale_item(locale_t locale, nl_item item)

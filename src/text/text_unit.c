@@ -112,7 +112,7 @@ joins(const UnitTable *table, const IcuCharacter *character,
 						next->code_point);
 }
 
-/* True if a unit ends after 'character'; 'string' is the text after it. */
+/* True if a unit ends after 'character'.  'string' is the rest of the text. */
 static inline bool
 ends(UnitTable *table, const IcuCharacter *character, const char *string,
 	 const char *end)
@@ -151,7 +151,7 @@ text_unit_continues(const UnitTable *table, char byte, char next)
  * Units
  */
 
-/* Returns a unit's end; its first character is 'character', before 'string'. */
+/* Returns the end of a unit; 'string' is the text after its first character. */
 static const char *
 unit_end(UnitTable *table, IcuCharacter character, const char *string,
 		 const char *end)
