@@ -3,18 +3,18 @@
  * bounded.c
  *	  Sorts with a bound: the caller wants only the first tuples.
  *
- * The sort collects twice the bound of tuples in memory, sorts these tuples and
- * drops those beyond the bound.  From then on it compares each new tuple with
- * the last tuple within the bound.  If the new tuple comes later, the sort
- * drops it without a copy.  Words that are cheap to make nearly always decide
- * this comparison.  If words are expensive (words of a learned code, or ICU
+ * The sort collects twice as many tuples as the bound in memory, sorts them and
+ * drops the tuples beyond the bound.  From then on it compares each new tuple
+ * with the last tuple within the bound.  If the new tuple comes later, the sort
+ * drops it before copying it.  Words that are cheap to make nearly always
+ * decide this comparison.  If words are expensive (of a learned code, or ICU
  * sort keys), the sort compares values and makes words only for the tuples that
  * it keeps.  The server's method, a heap, needs a comparison of whole tuples
  * and a copy for each tuple, and more for each tuple that enters the heap.
  *
- * If the tuples within the bound do not fit in memory, the sort continues as
- * without a bound, but no run has more tuples than the bound.  From the first
- * run of that length on, the sort knows the last tuple within the bound.
+ * If the tuples within the bound do not fit in memory, the sort continues like
+ * any other, but no run has more tuples than the bound.  After the first run
+ * with 'bound' tuples, the sort knows the last tuple within the bound.
  *
  *-------------------------------------------------------------------------
  */
@@ -66,7 +66,7 @@ bounded_refuses(PtSort *sort, const uint64 *words, const void *tuple)
 		return false;
 	if (cmp == 0)
 	{
-		/* an equal tuple comes after the last one, which was put earlier */
+		/* the caller put 'last' earlier, so an equal tuple comes after it */
 		if (order->inline_image)
 			cmp = *(const uint64 *) tuple >= sort->last_words[order->nwords];
 		else

@@ -41,7 +41,7 @@
 /*
  * Minimum number of tuples to learn: FEW_TUPLES in a serial sort, MANY_TUPLES
  * in a parallel sort, where the others wait while one participant learns.  A
- * process reads the tables of an ICU collation only for MANY_TUPLES.
+ * process reads the tables of an ICU collation only for MANY_TUPLES or more.
  */
 #define FEW_TUPLES			2000
 #define MANY_TUPLES			30000

@@ -260,8 +260,8 @@ repeats_last(Merge *merge, const MergeNode *node)
 /*
  * Move to the next tuple.  If the next tuple of the winner's run compares equal
  * to the winner, that run wins again: earlier runs have only greater tuples, or
- * they would have won before.  While tuples repeat, tree_next first tests this,
- * by one comparison instead of one for each match.
+ * they would have won before.  While tuples repeat, tree_next first tests for
+ * this case, by one comparison instead of one for each match.
  */
 static void
 tree_next(Merge *merge)
@@ -355,7 +355,7 @@ next_entries(Merge *merge, uint64 *entries, int max, int nwords)
 		if (++n == max)
 			break;
 
-		/* like merge_next */
+		/* move to the next tuple, like merge_next */
 		if (likely(run_next_inline(reader, nwords)))
 		{
 			winner.word = reader->words[0];

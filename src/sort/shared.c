@@ -21,11 +21,11 @@
 
 /*
  * Milliseconds between a waiting leader's checks that its workers still run.  A
- * worker whose leader ended waits as long for the leader to terminate it.
+ * worker also waits this long for a leader that ended to terminate the worker.
  */
 #define CHECK_MS	1000
 
-/* SharedSlot: written by its process before 'done', read by all afterwards. */
+/* SharedSlot: its process writes it before 'done'; all may read it later. */
 typedef struct SharedSlot
 {
 	bool		joined;			/* protected by mutex */
@@ -40,7 +40,7 @@ typedef struct SharedState
 	int			joined;			/* participants that began their sort */
 	int			done;			/* participants that announced their runs */
 	bool		collected;		/* the leader collected all runs */
-	bool		learning;		/* a participant learns for all */
+	bool		learning;		/* a participant learns for all participants */
 	bool		published;		/* learning ended, with or without a result */
 	int			learned;		/* bytes of the result of learning, or 0 */
 	bool		planned;		/* the leader planned the slices */
@@ -53,7 +53,7 @@ struct PtSortShared
 {
 	BuildStamp	stamp;			/* must be first; immutable after init */
 	int			processes;		/* number of slots; immutable after init */
-	TextDistrust distrusted;	/* of the leader; immutable after init */
+	TextDistrust distrusted;	/* by the leader; immutable after init */
 	Oid			contradicted;	/* set by any worker, read by the leader */
 	SharedFileSet fileset;		/* has its own lock */
 	ConditionVariable announced;	/* broadcast when the state changes */
@@ -131,7 +131,7 @@ slice_row(int processes)
 Size
 shared_estimate(int processes)
 {
-	/* called first, because it checks the number of processes */
+	/* called first, because shared_slices checks the number of processes */
 	int			nslices = shared_slices(processes);
 	Size		slices = mul_size(mul_size(nslices + 1, slice_row(processes)),
 								  sizeof(int64));
@@ -180,9 +180,9 @@ look(PtSortShared *shared)
 
 /*
  * Raise an error if the leader's transaction ended, because no process will
- * plan or learn then.  A leader first terminates all workers that it knows.  It
- * may not know a worker: RegisterDynamicBackgroundWorker() can run out of
- * memory after it registered the worker and before it returns the handle.
+ * plan or learn then.  A leader first terminates the workers that it knows, but
+ * it may not know all: RegisterDynamicBackgroundWorker() can run out of memory
+ * after it registered a worker and before it returns the handle.
  */
 static void
 check_abandoned(bool abandoned)

@@ -36,8 +36,9 @@ extern int	shared_processes(PtSortShared *shared);
  * the leader collected the runs is an error, because the result would lack the
  * participant's tuples.
  *
- * shared_announce publishes a participant's runs.  shared_wait returns when
- * 'participants' participants announced their runs; then no other can join.
+ * shared_announce publishes a participant's runs.  shared_wait waits until the
+ * given number of participants announced their runs.  After that, none can
+ * join.
  */
 extern void shared_join(PtSortShared *shared, int participant);
 extern void shared_announce(PtSortShared *shared, int participant, int nruns,
@@ -92,8 +93,8 @@ extern int64 *shared_slice_start(PtSortShared *shared, int slice);
 /*
  * The leader calls shared_publish_plan after it planned the slices; others call
  * shared_wait_plan.  shared_claim_slice returns the number of the next slice.
- * It returns -1 if no slice is left, or if the leader published or another
- * participant announced that the sort failed.
+ * It returns -1 if no slice is left, or if the leader or another participant
+ * reported that the sort failed.
  */
 extern void shared_publish_plan(PtSortShared *shared, bool failed);
 extern void shared_wait_plan(PtSortShared *shared);

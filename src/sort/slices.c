@@ -4,9 +4,9 @@
  *	  Cut the final merge into slices of about equal size.
  *
  * All participants import all runs, so any participant can merge any slice, and
- * a slow participant simply merges fewer slices.  Each participant has up to
- * SLICES_EACH slices of at least MIN_SLICE_TUPLES tuples.  In smaller sorts it
- * has up to one slice of at least MIN_SHARE_TUPLES tuples.
+ * a slow participant simply merges fewer slices.  There are up to SLICES_EACH
+ * slices per participant, of at least MIN_SLICE_TUPLES tuples each.  A smaller
+ * sort has up to one slice per participant, of at least MIN_SHARE_TUPLES.
  *
  * A *cut* is one place in each run.  All tuples before these places, in any
  * run, come before all tuples after them in every run.  Any tuple of a run
@@ -15,7 +15,7 @@
  * equal keys.  So cuts can fall anywhere, even between equal keys, unless the
  * variant wants equal keys in one slice.
  *
- * Estimated quantiles, from the runs' sparse indexes, make the cuts.  Each
+ * The tuples that make cuts are quantiles, estimated by sparse indexes.  Each
  * sample stands for the tuples up to the next sample of its run, so the sorted
  * samples of all runs show where a k-th part of all tuples ends.  The estimate
  * uses words only; among equal words the place within the run decides.  The

@@ -112,7 +112,7 @@ close_run(PtSort *sort)
 	sort->run_is_open = false;
 }
 
-/* Copy an entry in memory, for comparing runs; NULL if the image is large. */
+/* Copy an entry in memory, to compare runs; NULL if the copy is too large. */
 static uint64 *
 copy_edge(PtSort *sort, int64 i)
 {

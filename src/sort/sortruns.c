@@ -18,9 +18,9 @@
 #include "util.h"
 
 /*
- * The smallest read of a merge is a tape's block.  It has about 1 / BLOCK_PART
- * of the budget, so that one merge can read many runs, but at least BLCKSZ and
- * at most MAX_TAPE_BLOCK bytes.
+ * The smallest read of a merge is a tape's block.  A block takes about 1 /
+ * BLOCK_PART of the budget, so that one merge can read many runs, but at least
+ * BLCKSZ and at most MAX_TAPE_BLOCK bytes.
  */
 #define BLOCK_PART			512
 #define MAX_TAPE_BLOCK		(32 * 1024)
@@ -30,12 +30,12 @@
 
 /*
  * A sort that reads the runs of all participants has the same budget as a sort
- * that writes them, but needs more of the budget for other memory.  For that,
- * sort_runs_to_leave keeps this part of the merge order free.
+ * that writes them, but needs more of the budget for other memory.  For that
+ * memory, sort_runs_to_leave keeps this part of the merge order free.
  */
 #define READING_PART		4
 
-/* Limits of the merge order.  A larger order would only cost cache. */
+/* Limits of the merge order.  A higher maximum would only cost cache. */
 #define MIN_MERGE_ORDER		6
 #define MAX_MERGE_ORDER		500
 
@@ -268,8 +268,8 @@ sort_runs_to_leave(const PtSort *sort)
 }
 
 /*
- * Returns the index in the queue of the first of n runs to merge next.  These
- * are the first n runs or, in a stable sort, the neighbours with fewest bytes.
+ * Returns the queue index of the first of n runs to merge next.  These are the
+ * first runs or, in a stable sort, the neighbours with the fewest bytes.
  */
 static int
 first_to_merge(const PtSort *sort, int n)

@@ -46,12 +46,12 @@ struct PtSort
 	SortOrder	order;			/* must be first, see SortHead */
 	PtSortOptions options;
 	SortPhase	phase;
-	MemoryContext variant_context;	/* has this struct; sort_end deletes it */
+	MemoryContext variant_context;	/* holds this struct; sort_end deletes it */
 	MemoryContext context;		/* its child, for the rest of the sort */
 	Size		write_buffer;
 
 	MemSort    *memsort;		/* PUTTING, MEMORY */
-	PtSortKey  *key;			/* of one of ptsort's own variants, or NULL */
+	PtSortKey  *key;			/* key of ptsort's own variants, or NULL */
 	bool		learning;		/* the key will learn; until then words are 0
 								 * or decide less */
 	int64		learn_at;		/* number of tuples at which the key learns */
@@ -125,7 +125,7 @@ extern int64 sort_other_memory(const PtSort *sort);
 /*
  * sort_note_memory records the peak of the sort's memory: the current
  * sort_other_memory() plus the peak of the entries since the last call.  So
- * callers call it while sort_other_memory() is high.
+ * call sort_note_memory while sort_other_memory() is high.
  */
 extern void sort_note_memory(PtSort *sort);
 
@@ -136,8 +136,8 @@ extern void sort_note_memory(PtSort *sort);
  * sort_reserve may make the key learn, so a caller whose key learns makes words
  * after it called sort_reserve.  ptsort's own variants call sort_place,
  * sort_add and sort_put_entry instead of sort_reserve, sort_commit and
- * sort_put.  If memory has room, these functions run inline, so that a tuple
- * costs little more than copying it.
+ * sort_put.  If memory has room, these functions run inline, so that adding a
+ * tuple costs little more than copying it.
  */
 
 /*
@@ -245,8 +245,8 @@ sort_put_entry(PtSort *sort, const uint64 *entry)
 }
 
 /*
- * sort_entries_in_memory sorts the tuples in memory.  Before that it ends
- * learning, unless memory holds all tuples and these came in order.
+ * sort_entries_in_memory sorts the tuples in memory.  Before that, it ends
+ * learning, unless memory holds all tuples and they came in order.
  */
 extern void sort_entries_in_memory(PtSort *sort);
 
