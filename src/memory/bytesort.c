@@ -126,8 +126,8 @@ prefetch(const ByteSort *sort, const uint64 *entry, int at)
 
 /*
  * Length of the common prefix of n entries' strings, at least 'at'.  It is 0 if
- * images differ in their first 8 bytes, some bits of which head_mask may
- * exclude.  Returns -1 if one of the strings cannot be read in place.
+ * images differ in their first 8 bytes, because head_mask may exclude bits of
+ * these bytes.  Returns -1 if a string cannot be read in place.
  */
 static int
 shared_by_all(const ByteSort *sort, const uint64 *entries, int64 n, int at)
@@ -259,7 +259,7 @@ static void sort_from(const ByteSort *sort, uint64 *entries, int64 n, int at);
 static void
 sort_group(const ByteSort *sort, uint64 *entries, int64 n, int at)
 {
-	/* finding a common prefix does not pay for the strings of sort_few */
+	/* a common prefix does not pay for the few strings of sort_few */
 	if (n > FEW_STRINGS)
 		at = shared_by_all(sort, entries, n, at);
 	sort_from(sort, entries, n, at);

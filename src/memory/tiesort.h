@@ -43,7 +43,7 @@ typedef struct FewKeys
 
 /*
  * tiesort_find_key returns the number of an image's key, and adds a new key.
- * It returns -1 if there are FEW_KEYS others.  All images have equal words.
+ * It returns -1 if FEW_KEYS other keys exist.  All images have equal words.
  */
 extern int	tiesort_find_key(FewKeys *keys, SortOrder *order,
 							 const char *image);
