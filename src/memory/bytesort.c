@@ -3,29 +3,29 @@
  * bytesort.c
  *	  Sort entries with equal words.
  *
- * Images are all over memory, and many tuples with equal words often have long
- * equal beginnings (paths, URLs, rows of one group).  Comparing them reads each
- * one many times.  Where the order of tuples is that of byte strings, one pass
- * over these finds the length of the beginning that all of them share, and
- * another pass reads the 8 bytes after it, which replace the word in the
- * entries.  The radix sort sorts them like that word.  Groups that are still
- * equal are sorted by what follows.  That is a multikey quicksort with cached
- * words (Ng and Kakehi, "Cache Efficient Radix Sort for String Sorting", 2007),
- * whose partitions are those of the radix sort.
+ * Images are all over memory, and tuples with equal words often have long
+ * common prefixes (paths, URLs, rows of one group).  A comparison sort would
+ * read each image many times.  If byte strings decide the order, one pass over
+ * the strings finds the length of their common prefix.  A second pass replaces
+ * the word of each entry by the next 8 bytes of its string, and the radix sort
+ * orders the entries by this word.  Groups that still have equal words are
+ * sorted by the bytes that follow.  This is a multikey quicksort with cached
+ * words (Ng and Kakehi, "Cache Efficient Radix Sort for String Sorting", 2007).
+ * It partitions by radix sort.
  *
  * Three kinds of byte strings order tuples:
  *
- * - the string of the key, if it is text ordered by its bytes;
+ * - the key's string, if the key is text ordered by its bytes;
  * - among equal keys, the whole image;
  * - among equal keys, the last word: the heap TID or, in a stable sort, the
- *   place of the image.  It has 8 bytes, so one pass is enough.
+ *   place of the image.  A last word has 8 bytes, so one pass is enough.
  *
- * Other keys are sorted by comparison (tiesort.c), then each group of equal
- * keys by image or last word.  If there are few different keys, sorting by
- * comparison takes at most two comparisons per tuple.
+ * tiesort.c sorts other keys by comparison; bytesort.c then sorts each group of
+ * equal keys by image or last word.  With at most FEW_KEYS distinct keys, the
+ * sort by comparison needs at most two comparisons per tuple.
  *
- * Strings that end are padded with zeros.  So words whose last byte is zero may
- * belong to equal strings, or to strings that differ only in zeros (bytea).
+ * Zeros pad the last word of a string.  So equal words whose last byte is zero
+ * may belong to equal strings, or to strings that contain zeros (bytea).
  *
  *-------------------------------------------------------------------------
  */
@@ -37,25 +37,25 @@
 #include "port/pg_bitutils.h"
 #include "util.h"
 
-/* Up to this many entries are sorted by insertion, comparing bytes. */
+/* An insertion sort that compares bytes orders up to this many entries. */
 #define FEW_STRINGS		6
 
 #define WORD			((int) sizeof(uint64))
 
-/* ByteSort: which bytes of tuples are sorted. */
+/* ByteSort: the bytes by which tuples are sorted. */
 typedef struct ByteSort
 {
 	const EntrySort *es;
-	bool		images;			/* all of the image; else the key's string */
-	uint64		head_mask;		/* bits of the first word that count */
-	uint64		mask;			/* all bits if descending, or 0 */
+	bool		images;			/* by whole images, else by the key's string */
+	uint64		head_mask;		/* bits of the first word to sort by */
+	uint64		mask;			/* all bits if descending, else 0 */
 } ByteSort;
 
 static void sort_ended(const ByteSort *sort, uint64 *entries, int64 n);
 
 /*
- * Sets *bytes to the bytes of an image that are sorted; false if they cannot be
- * read in place.
+ * Sets *bytes to the bytes by which an image is sorted.  Returns false if the
+ * variant cannot read the string in place.
  */
 static inline bool
 find_bytes(const ByteSort *sort, const char *image, KeyString *bytes)
@@ -69,7 +69,7 @@ find_bytes(const ByteSort *sort, const char *image, KeyString *bytes)
 	return true;
 }
 
-/* The bytes of an image for which find_bytes returned true before. */
+/* Returns the bytes of an image for which find_bytes already returned true. */
 static inline KeyString
 bytes_of(const ByteSort *sort, const char *image)
 {
@@ -81,7 +81,7 @@ bytes_of(const ByteSort *sort, const char *image)
 	return bytes;
 }
 
-/* The 8 bytes at an offset within a string, or at its end, as a word. */
+/* Returns the 8 bytes at offset 'at' of a string, zero-padded, as a word. */
 static inline uint64
 word_at(const ByteSort *sort, KeyString string, int at)
 {
@@ -93,8 +93,8 @@ word_at(const ByteSort *sort, KeyString string, int at)
 }
 
 /*
- * Number of bytes that two strings share of their first 'most', which both
- * have.  They are known to share the first 'at'.
+ * Length of the common prefix of two strings, or 'most' if that is less.  Both
+ * strings have at least 'most' bytes and share at least the first 'at' bytes.
  */
 static inline int
 shared_bytes(const ByteSort *sort, KeyString a, KeyString b, int at, int most)
@@ -125,9 +125,9 @@ prefetch(const ByteSort *sort, const uint64 *entry, int at)
 }
 
 /*
- * Number of bytes that the strings of n entries share, which is at least 'at'.
- * Of images it is 0 if their heads differ, whose bytes may not all count.
- * Returns -1 if one of the strings cannot be read in place.
+ * Length of the common prefix of n entries' strings, at least 'at'.  It is 0 if
+ * images differ in their first 8 bytes, because head_mask may exclude bits of
+ * these bytes.  Returns -1 if a string cannot be read in place.
  */
 static int
 shared_by_all(const ByteSort *sort, const uint64 *entries, int64 n, int at)
@@ -156,7 +156,7 @@ shared_by_all(const ByteSort *sort, const uint64 *entries, int64 n, int at)
 	return sort->images && shared < WORD ? 0 : shared;
 }
 
-/* Replace the first word of n entries by the 8 bytes from 'at' on. */
+/* Replace the first word of each entry by the 8 bytes of its string at 'at'. */
 static void
 take_words(const ByteSort *sort, uint64 *entries, int64 n, int at)
 {
@@ -175,7 +175,7 @@ take_words(const ByteSort *sort, uint64 *entries, int64 n, int at)
 	}
 }
 
-/* True if entry a comes before entry b; they share the first 'at' bytes. */
+/* True if image a comes before image b; their strings share 'at' bytes. */
 static bool
 is_before(const ByteSort *sort, uint64 a, uint64 b, int at)
 {
@@ -220,8 +220,8 @@ sort_few(const ByteSort *sort, uint64 *entries, int64 n, int at)
 }
 
 /*
- * End of the group of entries with equal words that begins at 'start' of n.
- * Prefetches the strings of later groups, at offset 'at'.
+ * End of the group that begins at entry 'start' of n; entries of a group have
+ * equal words.  Also prefetches the strings of later groups at offset 'at'.
  */
 static int64
 group_end(const ByteSort *sort, const uint64 *entries, int64 start, int64 n,
@@ -244,7 +244,7 @@ group_end(const ByteSort *sort, const uint64 *entries, int64 start, int64 n,
 	return i;
 }
 
-/* True if strings with this word before 'at' may differ from there on. */
+/* True if strings with equal words up to 'at' may differ from 'at' on. */
 static inline bool
 goes_on(const ByteSort *sort, const uint64 *entry, int at)
 {
@@ -255,20 +255,20 @@ goes_on(const ByteSort *sort, const uint64 *entry, int at)
 
 static void sort_from(const ByteSort *sort, uint64 *entries, int64 n, int at);
 
-/* Order entries whose strings share the first 'at' bytes or more. */
+/* Order entries whose strings share at least the first 'at' bytes. */
 static void
 sort_group(const ByteSort *sort, uint64 *entries, int64 n, int at)
 {
-	/* does not pay for a few strings, which are compared instead */
+	/* a common prefix does not pay for the few strings of sort_few */
 	if (n > FEW_STRINGS)
 		at = shared_by_all(sort, entries, n, at);
 	sort_from(sort, entries, n, at);
 }
 
 /*
- * Order entries whose strings share exactly the first 'at' bytes.  Among the
- * groups that share more, the loop handles the largest and recursion the
- * others, which bounds the depth.
+ * Order entries whose strings share exactly the first 'at' bytes.  Of the
+ * groups that share more bytes, the loop handles the largest and recursion the
+ * others.  That bounds the depth of recursion.
  */
 static void
 sort_from(const ByteSort *sort, uint64 *entries, int64 n, int at)
@@ -314,7 +314,7 @@ sort_from(const ByteSort *sort, uint64 *entries, int64 n, int at)
 	sort_few(sort, entries, n, at);
 }
 
-/* Order entries whose keys are equal by the bytes of their images. */
+/* Order entries with equal keys by the bytes of their images. */
 static void
 sort_images(const EntrySort *es, uint64 *entries, int64 n)
 {
@@ -328,8 +328,8 @@ sort_images(const EntrySort *es, uint64 *entries, int64 n)
 }
 
 /*
- * Order entries whose keys are equal by their last words.  Returns false if
- * these do not decide.
+ * Order entries with equal keys by their last words.  Returns false if two last
+ * words are equal.
  */
 static bool
 sort_last_words(const EntrySort *es, uint64 *entries, int64 n)
@@ -357,8 +357,8 @@ sort_last_words(const EntrySort *es, uint64 *entries, int64 n)
 }
 
 /*
- * Order entries whose keys are equal, of an order that has a tie-breaker.  (In
- * sorts that are not builds two tuples may have the same TID.)
+ * Order entries with equal keys, in a sort that has a tie-breaker.  (Two tuples
+ * may have the same TID, unless the sort builds an index.)
  */
 static void
 sort_equal(const EntrySort *es, uint64 *entries, int64 n)
@@ -372,8 +372,8 @@ sort_equal(const EntrySort *es, uint64 *entries, int64 n)
 }
 
 /*
- * Order entries by their keys, unless 'equal' tells that these are equal, and
- * by the tie-breaker.
+ * Order entries by their keys and then by the tie-breaker.  If 'equal' is true,
+ * all keys are equal.
  */
 static void
 sort_keys(const EntrySort *es, uint64 *entries, int64 n, bool equal)
@@ -385,7 +385,7 @@ sort_keys(const EntrySort *es, uint64 *entries, int64 n, bool equal)
 	if (!order->stable && !order_sorts_bytes(order) &&
 		!order_has_last_words(order))
 	{
-		/* only the variant's comparison may look at equal keys */
+		/* only the variant's comparison may order equal keys */
 		(void) tiesort(es, entries, n, false);
 		return;
 	}
@@ -409,7 +409,7 @@ sort_keys(const EntrySort *es, uint64 *entries, int64 n, bool equal)
 	}
 }
 
-/* Order entries with equal words whose strings end there. */
+/* Order entries whose equal words contain the ends of their strings. */
 static void
 sort_ended(const ByteSort *sort, uint64 *entries, int64 n)
 {

@@ -14,8 +14,7 @@
 
 /*
  * bytesort orders n entries whose words are equal and whose images are not
- * inline.  Entries of a stable sort must be in the order in which they were
- * put.
+ * inline.  The caller of a stable sort must pass the entries in input order.
  */
 extern void bytesort(const EntrySort *es, uint64 *entries, int64 n);
 

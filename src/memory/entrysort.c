@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * entrysort.c
- *	  Put entries in memory into order.
+ *	  Sort entries in memory.
  *
- * A radix sort orders the words (radix.c).  Then each group of entries with
- * equal words is sorted (bytesort.c).
+ * radix.c sorts the entries by their words.  bytesort.c then sorts each group
+ * of entries with equal words.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,7 +16,7 @@
 #include "miscadmin.h"
 #include "util.h"
 
-/* Have the variant examine neighbours with equal words and inline images. */
+/* Call check_equal for neighbours with equal words and inline images. */
 static void
 check_ties(const EntrySort *es, uint64 *entries, int64 n)
 {
@@ -44,7 +44,7 @@ prefetch_tie(const EntrySort *es, const uint64 *entry)
 	}
 }
 
-/* Find the groups of entries with equal words, and check or order each. */
+/* Find the groups of entries with equal words; check or order each group. */
 static void
 resolve_ties(const EntrySort *es, uint64 *entries, int64 n)
 {
@@ -68,8 +68,8 @@ resolve_ties(const EntrySort *es, uint64 *entries, int64 n)
 }
 
 /*
- * True if entries with equal words, which the radix sort has made neighbours,
- * need further work.  (Words that do not decide come first or last.)
+ * True if entries with equal words need further work after the radix sort.
+ * (Words that leave tuples undecided come first or last; see words_unless.)
  */
 static inline bool
 leaves_ties(const EntrySort *es, const uint64 *entries, int64 n)
@@ -82,7 +82,7 @@ leaves_ties(const EntrySort *es, const uint64 *entries, int64 n)
 		!order_words_decide(order, entries + (n - 1) * es->stride);
 }
 
-/* True if the provider agrees with the words of two entries. */
+/* True if the collation's provider agrees with the words of two entries. */
 static bool
 spot_is_right(const EntrySort *es, const uint64 *a, const uint64 *b)
 {
@@ -92,9 +92,9 @@ spot_is_right(const EntrySort *es, const uint64 *a, const uint64 *b)
 }
 
 /*
- * Compare some neighbours by the provider of the collation.  If a group of many
- * entries is misplaced, few neighbours are in the wrong order; so each checked
- * entry is also compared with the one checked before it.
+ * Compare some neighbours by the collation's provider.  If a large group of
+ * entries is misplaced, only a few neighbours are in the wrong order.  So
+ * spot_check also compares each pair with the pair checked before.
  */
 static void
 spot_check(const EntrySort *es, const uint64 *entries, int64 n)

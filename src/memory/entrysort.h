@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * entrysort.h
- *	  Put entries in memory into order.
+ *	  Sort entries in memory.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,9 +13,9 @@
 #include "memory/tiesort.h"
 
 /*
- * entrysort orders n entries, which must be in the order in which they were
- * put.  For a stable sort of images that are not inline, the order must know
- * the places of the images, and the scratch must have room for n entries.
+ * entrysort orders n entries, which the caller passes in input order.  For a
+ * stable sort of images that are not inline, the caller must also set the
+ * places of the images in es->order and provide scratch for n entries.
  */
 extern void entrysort(const EntrySort *es, uint64 *entries, int64 n);
 

@@ -4,25 +4,25 @@
  *	  Entries in memory: growth and accounting.
  *
  * All entries are in one array that grows.  Growing a large array copies
- * nothing, because the C library remaps it.  Tuples are in chunks, each of
- * which is filled from its start.  No tuple is freed singly, so a tuple costs
- * its size and one entry, and while sorting a part of an entry in the scratch
- * array.  When the budget is used up memsort_reserve returns NULL and the
- * caller writes a run.
+ * nothing, because the C library remaps it.  Tuples are in chunks; memsort
+ * fills each chunk from its start.  It never frees single tuples, so a tuple
+ * costs its size, one entry and, during the sort, part of an entry in the
+ * scratch array.  When the budget is used up, memsort_reserve returns NULL and
+ * the caller writes a run.
  *
- * The budget here is what the rest of the sort leaves for the entries
- * (sort_other_memory in tuplesort.c measures the rest), and the accounting here
- * covers only the entries, which have a memory context of their own.  It sets
- * aside scratch_cost() bytes of scratch per entry from the start.  The radix
- * sort works with any amount of scratch, so entries can fill nearly all of the
- * budget; it is faster with as much scratch as entries.  Three kinds of sorts
- * get that much: sorts of few entries, if there is room; sorts that need not
- * have all of their tuples in memory (full_scratch); and stable sorts, because
- * the radix sort is then stable and entries with equal words need not be sorted
- * by their places.
+ * The budget here is the memory that the rest of the sort leaves for entries;
+ * sort_other_memory in tuplesort.c measures the rest.  The accounting covers
+ * only the entries' own memory context, and sets aside scratch_cost() bytes of
+ * scratch per entry from the start.  The radix sort works with any amount of
+ * scratch, so entries can fill nearly all of the budget.  But the radix sort is
+ * faster if the scratch is as large as the entries.  Three kinds of sorts get a
+ * scratch array of that size: sorts of few entries, if there is room; sorts
+ * that need not have all of their tuples in memory (full_scratch); and stable
+ * sorts.  With that array the radix sort is stable, so a stable sort need not
+ * sort entries with equal words by their places.
  *
- * Chunks are filled strictly in the order of their list, so that the place of a
- * tuple tells when it was put.
+ * memsort fills chunks strictly in the order of their list, so the place of a
+ * tuple shows when the caller put it.
  *
  *-------------------------------------------------------------------------
  */
@@ -39,9 +39,8 @@
 #include "utils/memutils.h"
 
 /*
- * The first entries and the first chunk fit, with everything else, in the block
- * that a memory context keeps, so that a sort of a few tuples allocates
- * nothing.
+ * The first entries, the first chunk and everything else fit in the keeper
+ * block of the memory context, so a sort of a few tuples allocates nothing.
  */
 #define FIRST_ENTRIES	RADIX_FEW_ENTRIES
 #define FIRST_CHUNK		(MIN_CHUNK / 8)
@@ -52,17 +51,17 @@
 #define MAX_STRIDE		(PTSORT_MAX_WORDS + 1)
 
 /*
- * Up to this many bytes of entries are sorted with as much scratch, if there is
- * room.  From this many bytes on they get large pages.  Only a chunk for a
+ * Up to this many bytes of entries get scratch of equal size, if there is room.
+ * An array of at least this many bytes gets large pages.  Only a chunk for a
  * single tuple is larger: populate() takes time for all pages of a chunk, even
  * if few tuples follow.
  */
 #define MUCH_MEMORY		(4 * 1024 * 1024)
 
 /*
- * Advise the kernel about memory.  If the C library has a mapping of its own
- * for it, that must remain one mapping; otherwise growing it would copy it
- * instead of remapping it.  So the pages at both ends get the same advice.
+ * Advise the kernel about memory.  A block that has its own mapping must remain
+ * one mapping; otherwise the C library would grow the block by copying instead
+ * of remapping.  So advise() gives the pages at both ends the same advice.
  */
 pg_attribute_unused() static void
 advise(void *start, Size size, int advice)
@@ -75,9 +74,9 @@ advise(void *start, Size size, int advice)
 }
 
 /*
- * Ask for large pages for the array of entries.  Each takes only one fault.
- * And with small pages the radix sort, which writes all over the array, would
- * need a page table walk for nearly every address.
+ * Ask for large pages for the array of entries.  Each large page takes only one
+ * fault.  The radix sort writes all over the array, and with small pages it
+ * would need a page table walk for nearly every address.
  */
 static void
 want_large_pages(void *start, Size size)
@@ -89,9 +88,9 @@ want_large_pages(void *start, Size size)
 }
 
 /*
- * Get the pages of a chunk at once, which avoids single faults.  These are not
- * large pages: in a virtual machine that tells its host which large pages are
- * free, touching each of those can take longer than filling it.
+ * Get all pages of a chunk at once, to avoid a fault for each.  Chunks do not
+ * use large pages: if a virtual machine reports its free large pages to its
+ * host, touching a large page can take longer than filling it.
  */
 static void
 populate(void *start, Size size)
@@ -110,9 +109,9 @@ entries_size(const MemSort *ms, int64 n)
 }
 
 /*
- * Bytes of scratch to set aside for an entry: its own size (full_scratch);
- * else, for comparing tuples, that of an address; or, if images are inline, an
- * eighth of its size, for the radix sort.
+ * Bytes of scratch to set aside for an entry: its own size if full_scratch is
+ * true.  Otherwise a sort that compares tuples needs the size of an address,
+ * and a radix sort of inline images gets an eighth of the entry's size.
  */
 static int64
 scratch_cost(const MemSort *ms)
@@ -122,7 +121,7 @@ scratch_cost(const MemSort *ms)
 	return ms->order->inline_image ? ms->stride : sizeof(uint64);
 }
 
-/* Bytes of an entry, with its part of the scratch array. */
+/* Bytes of an entry and its part of the scratch array. */
 static int64
 entry_cost(const MemSort *ms)
 {
@@ -141,7 +140,7 @@ memsort_used(const MemSort *ms)
 	return ms->room * entry_cost(ms) + ms->chunk_bytes;
 }
 
-/* Record the memory in use, and 'extra' bytes, if that is the most so far. */
+/* Record the memory in use plus 'extra' bytes, if the sum is a new peak. */
 static void
 note_peak(MemSort *ms, int64 extra)
 {
@@ -186,7 +185,7 @@ memsort_allocated(const MemSort *ms)
 	return MemoryContextMemAllocated(ms->context, true);
 }
 
-/* Give the array of entries room for 'room' entries, and their scratch. */
+/* Resize the array of entries for 'room' entries and their scratch. */
 static void
 resize_entries(MemSort *ms, int64 room)
 {
@@ -199,9 +198,9 @@ resize_entries(MemSort *ms, int64 room)
 }
 
 /*
- * Make room for another entry.  Room doubles until the budget does not allow
- * that; it then grows once more, to what the rest of the budget can hold at the
- * mean tuple size.
+ * Make room for another entry.  The array doubles while the budget allows it.
+ * Then the array grows once more, to the number of entries that the rest of the
+ * budget can hold at the mean tuple size.
  */
 static bool
 grow_entries(MemSort *ms)
@@ -210,14 +209,14 @@ grow_entries(MemSort *ms)
 	int64		more = Min(ms->room, rest / memsort_tuple_cost(ms));
 
 	if (ms->room < MIN_ENTRIES)
-		more = ms->room;		/* little memory, however large tuples are */
+		more = ms->room;		/* little memory, whatever the tuple size */
 	else if (more < MIN_ENTRIES / 8 && ms->count > 0)
 		return false;
 	resize_entries(ms, ms->room + Max(more, 1));
 	return true;
 }
 
-/* Free an empty chunk; the last of the list takes its place. */
+/* Free an empty chunk; the last chunk of the list takes its place. */
 static void
 drop_chunk(MemSort *ms, int i)
 {
@@ -227,8 +226,8 @@ drop_chunk(MemSort *ms, int i)
 }
 
 /*
- * Allocate a chunk, the last of the list.  Empty chunks are freed if their
- * memory is needed.  Returns false if the budget forbids it.
+ * Append a new chunk to the list; frees empty chunks if it needs their memory.
+ * Returns false if the budget does not allow the new chunk.
  */
 static bool
 add_chunk(MemSort *ms, Size size)
@@ -265,7 +264,7 @@ fill_chunk(MemSort *ms)
 	ms->end = chunk->start + chunk->size;
 }
 
-/* Forget all images; no chunk is filled. */
+/* Forget all images; afterwards all chunks are empty. */
 static void
 forget_images(MemSort *ms)
 {
@@ -314,13 +313,13 @@ memsort_narrow(MemSort *ms)
 }
 
 /*
- * Start the next chunk, for a tuple of 'need' bytes and later ones.  Returns
- * false if the budget forbids it.
+ * Start the next chunk, for a tuple of 'need' bytes and later tuples.  Returns
+ * false if the budget does not allow a new chunk.
  */
 static bool
 next_chunk(MemSort *ms, Size need)
 {
-	/* a chunk that held nothing but a reservation is empty again */
+	/* a chunk that held only a reservation is empty again */
 	if (ms->filled > 0 && ms->next == ms->chunks[ms->filled - 1].start)
 	{
 		ms->filled--;
@@ -330,7 +329,7 @@ next_chunk(MemSort *ms, Size need)
 		drop_chunk(ms, ms->filled);
 	if (ms->filled == ms->nchunks)
 	{
-		/* small sorts stay small: no larger than all tuples so far */
+		/* keep small sorts small: a chunk no larger than all tuples so far */
 		Size		size = Min(ms->chunk_size,
 							   Max(ms->tuple_bytes, FIRST_CHUNK));
 
@@ -384,8 +383,8 @@ compare_addresses(const void *a, const void *b)
 }
 
 /*
- * Give the order the places of images, by which order_place finds out which of
- * two was put first.
+ * Record the places of images in the SortOrder, so that order_place can tell
+ * which of two images the caller put first.
  */
 static void
 note_places(MemSort *ms)
@@ -424,8 +423,8 @@ sort_entries(MemSort *ms, uint64 *scratch, Size room)
 }
 
 /*
- * memsort_sort: see memsort.h.  Few entries get as much scratch as entries,
- * even if less is set aside.
+ * memsort_sort: see memsort.h.  Up to MUCH_MEMORY bytes of entries get scratch
+ * of equal size if the budget allows it, even if less is set aside.
  */
 void
 memsort_sort(MemSort *ms)
@@ -458,9 +457,9 @@ memsort_sort(MemSort *ms)
 }
 
 /*
- * Order the entries as they were put, by the places of their images.  The place
- * becomes the first word of the entry while it is sorted, and the first word
- * takes the last position.
+ * Restore the input order of the entries, by the places of their images.  For
+ * the sort, the place of an image replaces the first word of its entry, and
+ * that first word replaces the address at the end of the entry.
  */
 static void
 sort_by_places(MemSort *ms)
@@ -491,7 +490,7 @@ sort_by_places(MemSort *ms)
 
 /*
  * memsort_compact: see memsort.h.  Images move towards the start of the list of
- * chunks, in their order, so none reaches the place of a later one.
+ * chunks, in input order, so none reaches the place of a later image.
  */
 void
 memsort_compact(MemSort *ms)

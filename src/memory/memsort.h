@@ -4,13 +4,13 @@
  *	  Entries in memory: growth and accounting.
  *
  *		ms = memsort_create(order, budget, full_scratch)
- *		while (place = memsort_reserve(ms, size))			until it is full
+ *		while (place = memsort_reserve(ms, size))			until ms is full
  *			make the image in place; memsort_commit(ms, words)
  *		memsort_sort(ms); memsort_entry(ms, 0 .. ms->count - 1)
- *		memsort_reset(ms)									and again
+ *		memsort_reset(ms)									start again
  *
- * An entry is 'stride' words: those of the key (at least one, which is 0 if
- * the key has none), then the inline image or the address of the image.
+ * An entry is 'stride' words: the words of the key, then the inline image or
+ * the address of the image.  For a key without words, the first word is 0.
  *
  *-------------------------------------------------------------------------
  */
@@ -37,45 +37,45 @@ typedef struct MemSort
 	int			stride;			/* words of an entry, 2 or 3 */
 	int64		count;
 	int64		peak;			/* highest value of memsort_used since the
-								 * caller last set it */
+								 * caller last set 'peak' */
 
 	/* private to memsort.c */
 	SortOrder  *order;
 	MemoryContext context;
-	int64		room;			/* entries that the array has room for, before
-								 * their scratch */
+	int64		room;			/* capacity of the array in entries, without
+								 * the scratch */
 	int64		budget;			/* limit of memsort_used */
-	Size		chunk_size;		/* largest size of chunks for many tuples */
-	bool		full_scratch;	/* set aside as much scratch as entries */
+	Size		chunk_size;		/* maximum size of a chunk for many tuples */
+	bool		full_scratch;	/* set aside scratch as large as the entries */
 	int64		tuple_bytes;	/* bytes of all images */
 	int64		chunk_bytes;	/* bytes of all chunks */
 	MemChunk   *chunks;
 	int			nchunks;
 	int			maxchunks;
-	int			filled;			/* chunks in use; later ones are empty */
-	OrderPlace *places;			/* stable sorts: the chunks by address */
+	int			filled;			/* chunks in use; later chunks are empty */
+	OrderPlace *places;			/* stable sorts: chunks sorted by address */
 	char	   *next;			/* free part of the chunk being filled */
 	char	   *end;
 
-	/* a reservation, which the next one replaces */
+	/* the last reservation, until memsort_commit */
 	char	   *reserved;		/* NULL: none */
 	Size		reserved_bytes;
-	uint64		reserved_inline;	/* inline image being made */
+	uint64		reserved_inline;	/* place for an inline image */
 
-	Size		first_read;		/* bytes of an image to prefetch before it is
-								 * read; set by memsort_sort */
+	Size		first_read;		/* bytes of an image to prefetch before a read;
+								 * set by memsort_sort */
 } MemSort;
 
 /*
  * memsort_create makes an empty MemSort that holds at most 'budget' bytes.  If
- * full_scratch is true it sets aside as much scratch as entries.
+ * full_scratch is true, it sets aside scratch as large as the entries.
  */
 extern MemSort *memsort_create(SortOrder *order, int64 budget,
 							   bool full_scratch);
 
 /*
- * memsort_set_budget changes the budget.  An empty MemSort frees the memory
- * that it keeps beyond it.
+ * memsort_set_budget changes the budget.  An empty MemSort frees memory beyond
+ * the new budget.
  */
 extern void memsort_set_budget(MemSort *ms, int64 budget);
 
@@ -88,14 +88,12 @@ extern int64 memsort_used(const MemSort *ms);
 /* memsort_allocated returns the bytes that a MemSort allocated. */
 extern int64 memsort_allocated(const MemSort *ms);
 
-/*
- * memsort_tuple_cost returns the mean bytes of a tuple in memory and its entry.
- */
+/* memsort_tuple_cost returns the mean bytes of a tuple, including its entry. */
 extern int64 memsort_tuple_cost(const MemSort *ms);
 
 /*
- * memsort_narrow drops the second of two words of all entries, for an order
- * that now has one word.
+ * memsort_narrow drops the second word of all entries.  The order must already
+ * have only one word.
  */
 extern void memsort_narrow(MemSort *ms);
 
@@ -103,8 +101,8 @@ extern void memsort_narrow(MemSort *ms);
 extern void memsort_sort(MemSort *ms);
 
 /*
- * memsort_compact frees the images of entries that were removed.  Afterwards
- * the entries are in the order in which they were put.
+ * memsort_compact frees the images of entries that the caller removed, and
+ * restores the input order of the others.
  */
 extern void memsort_compact(MemSort *ms);
 
@@ -112,7 +110,7 @@ extern void memsort_compact(MemSort *ms);
 extern bool memsort_is_small(const MemSort *ms);
 
 /*
- * memsort_reset removes all entries.  It keeps their memory for the next ones,
+ * memsort_reset removes all entries.  It keeps their memory for later entries,
  * except chunks of single large tuples.
  */
 extern void memsort_reset(MemSort *ms);
@@ -122,8 +120,8 @@ extern void memsort_free(MemSort *ms);
 
 /*
  * memsort_put_inline adds an entry with an inline image.  It returns false and
- * adds nothing if the budget does not allow it; the first tuple always finds
- * room.
+ * adds nothing if the budget does not allow the entry; the first tuple always
+ * fits.
  */
 extern bool memsort_put_inline(MemSort *ms, const uint64 *words, uint64 image);
 
@@ -137,7 +135,7 @@ memsort_entry(const MemSort *ms, int64 i)
 	return ms->entries + i * ms->stride;
 }
 
-/* memsort_add adds an entry, for which there is room. */
+/* memsort_add adds an entry.  The caller must ensure that there is room. */
 static inline void
 memsort_add(MemSort *ms, const uint64 *words, uint64 last)
 {
@@ -160,7 +158,7 @@ memsort_has_room(const MemSort *ms, Size size)
 				  ms->end - ms->next >= (ptrdiff_t) MAXALIGN(size));
 }
 
-/* memsort_add_next adds an image that was made at its final place. */
+/* memsort_add_next adds an image that the caller made at ms->next. */
 static inline void
 memsort_add_next(MemSort *ms, Size size, const uint64 *words)
 {
@@ -175,9 +173,9 @@ memsort_add_next(MemSort *ms, Size size, const uint64 *words)
 
 /*
  * memsort_reserve returns a MAXALIGNed place for an image of 'size' bytes.  The
- * image is no entry until memsort_commit, and the next reservation discards it.
- * Returns NULL if the budget does not allow it; the first tuple always finds
- * room.
+ * image has no entry until memsort_commit, and the next reservation discards an
+ * image without entry.  Returns NULL if the budget does not allow the image;
+ * the first tuple always fits.
  */
 static inline char *
 memsort_reserve(MemSort *ms, Size size)
@@ -222,8 +220,8 @@ memsort_tuple(const MemSort *ms, uint64 *entry)
 }
 
 /*
- * memsort_ahead returns the image ENTRIES_AHEAD entries after the i-th, to
- * prefetch it.
+ * memsort_ahead returns the image of the entry that is ENTRIES_AHEAD entries
+ * after the i-th, for prefetching.
  */
 static inline const char *
 memsort_ahead(const MemSort *ms, int64 i)
@@ -233,9 +231,9 @@ memsort_ahead(const MemSort *ms, int64 i)
 }
 
 /*
- * memsort_prefetch prefetches the first 'bytes' bytes of that image.  They need
- * not begin at a cache line, so the last byte may be in another line.  It is a
- * macro for the reason given in util.h.
+ * memsort_prefetch prefetches the first 'bytes' bytes of memsort_ahead's image.
+ * The image need not begin at a cache line, so the last byte may be in another
+ * line.  util.h explains why prefetching is a macro.
  */
 #define memsort_prefetch(ms, i, bytes) \
 	do { \
@@ -246,8 +244,8 @@ memsort_ahead(const MemSort *ms, int64 i)
 	} while (0)
 
 /*
- * Upper limit of first_read: callers of get usually read at most this much of
- * an image at once.
+ * Upper limit of first_read: a caller that gets a tuple usually reads at most
+ * this many bytes of the image at once.
  */
 #define MEMSORT_FIRST_READ	(2 * CACHE_LINE)
 

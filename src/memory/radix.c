@@ -3,28 +3,29 @@
  * radix.c
  *	  Sort entries of a few 64-bit words by those words.
  *
- * A most significant digit radix sort between two arrays, which change roles at
+ * A most significant digit radix sort between two arrays that swap roles at
  * each level.  Each level skips the bits that all entries of a bucket share,
- * wherever these bits are, so clustered keys cost no more levels than random
- * ones; when a word is used up the next one follows.  Ten million random words
- * take two levels of 11 bits each; buckets are then so small that one insertion
- * sort over many of them finishes them.  The sort also recognises input that is
- * in order or in reverse order, which costs next to nothing.
+ * wherever these bits are.  So clustered keys need no more levels than random
+ * keys.  When a word is used up, the sort goes on with the next word.  Ten
+ * million random words take two levels of 11 bits each.  Buckets are then so
+ * small that one insertion sort over many buckets finishes them.  The sort also
+ * recognises input in order or in reverse order; the test costs next to
+ * nothing.
  *
- * The first level moves entries between places all over memory; later levels
- * stay in cache.  Small buffers in between, one per bucket, so that each visit
- * to a bucket brings several entries, made the first level slower.
+ * The first level moves entries all over memory; later levels stay in cache.
+ * Collecting entries in a small buffer per bucket, to write several at a time,
+ * made the first level slower.
  *
  * The second array may be smaller than the first.  The sort then moves entries
- * to buckets in place until a bucket fits the second array.  That takes longer
- * than sorting with a second array for all entries, but may take less than
- * having the kernel provide the memory for it.
+ * to buckets in place until a bucket fits the second array.  Sorting in place
+ * takes longer, but the kernel may need even more time to provide memory for a
+ * full second array.
  *
- * No input is bad: each level costs O(n) and uses up at least one differing
- * bit, and normally DIGIT_BITS of them.
+ * No input is a bad case: each level costs O(n) and uses up at least one
+ * differing bit, normally DIGIT_BITS of them.
  *
- * The functions are written for any stride, and inlining with a constant
- * compiles them once for each stride that occurs.
+ * The functions work for any stride.  The compiler inlines them with constant
+ * strides, which makes one version for each stride in use.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,16 +37,16 @@
 #include "port/pg_bitutils.h"
 #include "util.h"
 
-/* Bits of a digit: 2,048 counters fit the first level cache. */
+/* Bits of a digit: 2,048 counters fit the first-level cache. */
 #define DIGIT_BITS		11
 #define MAX_BUCKETS		(1 << DIGIT_BITS)
 
-/* Bits of a digit of a pass in place: more buckets miss the cache too often. */
+/* Bits of a digit in place: more buckets would miss the cache too often. */
 #define IN_PLACE_BITS	8
 
 /*
- * An insertion sort handles buckets of up to INSERTION_LIMIT entries.  Up to a
- * mean of SMALL_BUCKET entries, most buckets are that small.
+ * An insertion sort handles buckets of up to INSERTION_LIMIT entries.  If the
+ * mean is at most SMALL_BUCKET entries, most buckets are within that limit.
  */
 #define INSERTION_LIMIT 24
 #define SMALL_BUCKET	(INSERTION_LIMIT / 3)
@@ -54,8 +55,8 @@
 #define SAMPLE_ENTRIES	256
 
 /*
- * Counters to allocate at a time: enough for four levels, which are rarely used
- * up.  A pass in place needs two sets.
+ * Counters to allocate at a time: enough for four levels, and few sorts need
+ * more levels.  A pass in place needs two sets of counters.
  */
 #define COUNTERS		(RADIX_MEMORY / sizeof(int64))
 #define MIN_COUNTERS	Max(MAX_BUCKETS, 2 << IN_PLACE_BITS)
@@ -74,7 +75,7 @@ copy_entry(uint64 *target, const uint64 *source, const int stride)
 
 /*
  * True if the first nkeys words order entry a before entry b.  The processor
- * could not predict which word decides, so there is no branch per word.
+ * cannot predict which word decides, so there is no branch per word.
  */
 static pt_inline bool
 entry_before(const uint64 *a, const uint64 *b, const int nkeys)
@@ -120,14 +121,14 @@ insertion_sort(uint64 *entries, int64 n, const int stride, int nkeys)
 		insertion_sort_of(entries, n, stride, 3);
 }
 
-/* Order of two neighbours, by words from 'word' on. */
+/* Compares two neighbours by their words from 'word' on. */
 static pt_inline int
 compare_from(const uint64 *a, const uint64 *b, int word, int nkeys)
 {
 	return order_compare_words(a + word, b + word, nkeys - word);
 }
 
-/* True if the entries are in order.  Stops at the first that is not. */
+/* True if the entries are in order.  Stops at the first misplaced entry. */
 static pt_inline bool
 is_sorted(const uint64 *entries, int64 n, const int stride, int word, int nkeys)
 {
@@ -141,8 +142,8 @@ is_sorted(const uint64 *entries, int64 n, const int stride, int word, int nkeys)
 }
 
 /*
- * True if the entries are in strictly descending order.  Strictly, because
- * reversing equal ones would not be stable.
+ * True if the entries are in strictly descending order.  Reversing equal
+ * entries would not be stable.
  */
 static pt_inline bool
 is_reversed(const uint64 *entries, int64 n, const int stride, int nkeys)
@@ -182,13 +183,13 @@ differing_bits(const uint64 *entries, int64 n, const int64 stride, int word)
 }
 
 /*
- * State shared by all levels of recursion.  Each level uses counters for its
- * buckets from the front of 'counters', until its buckets are sorted.
+ * RadixSort: the state that all levels of recursion share.  Until its buckets
+ * are sorted, each level uses counters from the front of 'counters'.
  */
 typedef struct RadixSort
 {
 	uint64	   *scratch;
-	int64		room;			/* entries that scratch holds */
+	int64		room;			/* capacity of scratch in entries */
 	int			nkeys;
 	int64	   *counters;
 	int64	   *counters_end;
@@ -208,7 +209,7 @@ digit_of(const uint64 *entry, const Digit *digit)
 	return (entry[digit->word] >> digit->shift) & digit->mask;
 }
 
-/* Distribute entries by a digit; ends[] are the buckets' starts at first. */
+/* Distribute entries by a digit; on entry, ends[] has the buckets' starts. */
 static pt_inline void
 scatter(const uint64 *source, uint64 *target, int64 n, const int stride,
 		const Digit *digit, int64 *ends)
@@ -222,7 +223,7 @@ scatter(const uint64 *source, uint64 *target, int64 n, const int stride,
 	}
 }
 
-/* Number of bits to sort n entries by at once: fewer for small buckets. */
+/* Number of bits of a digit to sort n entries by: fewer for small buckets. */
 static pt_inline int
 digit_bits(int64 n)
 {
@@ -233,8 +234,8 @@ static void sort_level(RadixSort *sort, uint64 *entries, uint64 *other, int64 n,
 					   int stride, int word, bool want_other);
 
 /*
- * Count the entries of each bucket.  Returns the bits of the word in which
- * entries differ.
+ * Count the entries of each bucket.  Returns the bits of the digit's word in
+ * which entries differ.
  */
 static pt_inline uint64
 count_buckets(const uint64 *entries, int64 n, const int stride,
@@ -254,7 +255,7 @@ count_buckets(const uint64 *entries, int64 n, const int stride,
 	return result;
 }
 
-/* Make a digit of the highest differing bits, at most max_bits. */
+/* Make a digit of at most max_bits, from the highest differing bit down. */
 static pt_inline void
 set_digit(Digit *digit, int word, uint64 differing, int max_bits)
 {
@@ -267,11 +268,11 @@ set_digit(Digit *digit, int word, uint64 differing, int max_bits)
 }
 
 /*
- * Find the next digit, of at most max_bits, in which the entries differ, and
- * where each bucket starts.  Returns false if the entries are in order.
+ * Find the next digit of at most max_bits in which the entries differ, and the
+ * start of each bucket.  Returns false if the entries are in order.
  *
- * A sample nearly always shows in which bits many entries differ; the count
- * shows whether it missed any.
+ * A sample nearly always shows in which bits many entries differ; count_buckets
+ * shows whether the sample missed any bits.
  */
 static pt_inline bool
 find_buckets(const uint64 *entries, int64 n, const int stride, int word,
@@ -291,7 +292,7 @@ find_buckets(const uint64 *entries, int64 n, const int stride, int word,
 			differing = differing_bits(entries, n, stride, word);
 		if (differing != 0)
 			break;
-		/* heavy duplicates are often in order in the next words */
+		/* entries that share a word are often in order by the next words */
 		if (is_sorted(entries, n, stride, word + 1, nkeys))
 			return false;
 	}
@@ -315,8 +316,8 @@ find_buckets(const uint64 *entries, int64 n, const int stride, int word,
 
 /*
  * Move each entry to its bucket without scratch (McIlroy, Bostic and McIlroy's
- * American flag sort).  next[] are the buckets' starts, and their ends
- * afterwards.
+ * American flag sort).  permute advances next[] from the starts of the buckets
+ * to their ends.
  */
 static pt_inline void
 permute(uint64 *entries, int64 n, const int stride, const Digit *digit,
@@ -337,7 +338,7 @@ permute(uint64 *entries, int64 n, const int stride, const Digit *digit,
 				uint64	   *place = entries + next[target]++ * stride;
 				uint64		other[3];
 
-				/* a cache line after the next place of this bucket */
+				/* one cache line after the bucket's next place */
 				pt_prefetch((char *) (place + stride) + CACHE_LINE);
 				copy_entry(other, place, stride);
 				copy_entry(place, moving, stride);
@@ -349,8 +350,8 @@ permute(uint64 *entries, int64 n, const int stride, const Digit *digit,
 }
 
 /*
- * Order buckets most of which are small, in 'entries': many of them by one
- * insertion sort, the others by their next digit.
+ * Order the buckets in 'entries', most of which are small.  One insertion sort
+ * orders many adjacent small buckets; sort_level orders each larger bucket.
  */
 static pt_inline void
 sort_small_buckets(RadixSort *sort, uint64 *entries, uint64 *other, int64 n,
@@ -433,7 +434,7 @@ sort_level_of(RadixSort *sort, uint64 *entries, uint64 *other, int64 n,
 	sort->counters -= digit.mask + 1;
 }
 
-/* Ensure that a level has counters.  Returns the state for give_back. */
+/* Ensure that a level has counters.  Returns the state that give_back needs. */
 static pt_inline RadixSort
 reserve_counters(RadixSort *sort)
 {

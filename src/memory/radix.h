@@ -11,16 +11,16 @@
 #include "compat.h"
 
 /*
- * Up to this many entries radix_sort allocates nothing: counters would cost
- * more than they save.
+ * radix_sort allocates no counters for up to this many entries, because they
+ * would cost more than they save.
  */
 #define RADIX_FEW_ENTRIES	64
 
 /*
  * radix_sort orders n entries of 'stride' (2 or 3) words each by their first
- * nkeys words, as unsigned integers, the first word first.  'scratch' has room
- * for 'room' entries.  If that is fewer than n, sorting takes longer and is not
- * stable: entries with equal words may change their order.
+ * nkeys words, as unsigned integers; the first word is the most significant.
+ * 'scratch' has room for 'room' entries.  If 'room' is less than n, sorting
+ * takes longer and is not stable: it may reorder entries with equal words.
  */
 extern void radix_sort(uint64 *entries, int64 n, int stride, int nkeys,
 					   uint64 *scratch, int64 room);

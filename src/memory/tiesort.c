@@ -3,19 +3,18 @@
  * tiesort.c
  *	  Sort entries with equal words by comparing their images.
  *
- * A quicksort over all tuples would visit tuples all over memory in each of its
- * passes, and spend much of its time waiting for them.  So, as in AlphaSort,
- * each block of tuples that fits the cache is sorted first, by quicksort.
- * tournament.h then merges the blocks, which needs only the first tuple of each
- * block in the cache.  Before the merge, the sort joins consecutive blocks that
- * are in order, so it does not merge ascending input.  It reverses descending
- * input.
+ * A quicksort over all tuples would visit tuples all over memory in each pass,
+ * and spend much of its time waiting for memory.  So tiesort, like AlphaSort,
+ * first sorts blocks of tuples that fit the cache, by quicksort.  tournament.h
+ * then merges the blocks; the merge needs only the first tuple of each block in
+ * the cache.  Before the merge, tiesort joins consecutive blocks that are in
+ * order, so it does not merge ascending input.  It reverses descending input.
  *
- * If there are few different keys, each tuple is compared with one of each key
- * found before, by binary search: at most two comparisons.  The entries are
- * then distributed by their keys, as by a digit of a radix sort.  The first
- * tuple with one key too many ends the attempt: unless few keys are much more
- * frequent than all others, that is one of the first tuples.
+ * If there are few distinct keys, tiesort_few_keys finds each tuple's key by
+ * binary search among the keys found before, with at most two comparisons.  It
+ * then distributes the entries by key, like a radix sort by a digit.  The first
+ * tuple with one key too many ends the attempt.  That is one of the first
+ * tuples, unless few keys are much more frequent than all others.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,30 +26,30 @@
 #include "util.h"
 
 /*
- * Tuples of a block.  They were put one after the other, so at 60 bytes each a
- * block takes half of a second level cache of 512 kB.
+ * Number of tuples in a block.  The caller put them one after the other, so a
+ * block of 60-byte tuples takes half of a 512 kB second-level cache.
  */
 #define BLOCK_TUPLES	4096
 
-/* Sorted addresses from 'next' to before 'end'. */
+/* TieRun: sorted addresses from 'next' up to, but not including, 'end'. */
 typedef struct TieRun
 {
 	const uint64 *next;
 	const uint64 *end;
 } TieRun;
 
-/* TieSort: one call of tiesort. */
+/* TieSort: the state of one call of tiesort. */
 typedef struct TieSort
 {
 	SortOrder  *order;
 	bool		keys_only;
-	bool		tied;			/* keys compared equal */
-	TieRun	   *runs;			/* sorted blocks, and a tree over them */
+	bool		tied;			/* two keys compared equal */
+	TieRun	   *runs;			/* sorted runs to merge */
 	int			nruns;
-	int		   *tree;			/* numbers of runs; [0] is the winner */
+	int		   *tree;			/* tournament tree of run numbers */
 } TieSort;
 
-/* Order of the tuples at two addresses. */
+/* Compares the tuples at two addresses. */
 static inline int
 compare(TieSort *sort, uint64 a, uint64 b)
 {
@@ -92,7 +91,7 @@ is_before(TieSort *sort, int a, int b)
 #define TT_BEFORE(a, b, arg) is_before(arg, *(a), *(b))
 #include "memory/tournament.h"
 
-/* Sort blocks, and make runs of one or more consecutive blocks in order. */
+/* Sort blocks, and join consecutive blocks that are in order into runs. */
 static void
 make_runs(TieSort *sort, uint64 *addresses, int64 n)
 {
@@ -109,7 +108,7 @@ make_runs(TieSort *sort, uint64 *addresses, int64 n)
 	}
 }
 
-/* Merge the runs into addresses that are 'stride' words apart. */
+/* Merge the runs into 'target', with addresses 'stride' words apart. */
 static void
 merge_runs(TieSort *sort, uint64 *target, int64 n, int stride)
 {
@@ -129,7 +128,7 @@ merge_runs(TieSort *sort, uint64 *target, int64 n, int stride)
 	}
 }
 
-/* Sort the n addresses in 'scratch'; merge several runs into 'addresses'. */
+/* Sort n addresses in 'scratch'; if this makes several runs, merge them. */
 static void
 sort_many(TieSort *sort, uint64 *addresses, int64 n, int stride,
 		  uint64 *scratch)
@@ -147,8 +146,8 @@ sort_many(TieSort *sort, uint64 *addresses, int64 n, int stride,
 }
 
 /*
- * Reverse addresses that are 'stride' words apart, if they are in descending
- * order.  Comparing stops at the first that is not.
+ * Reverse addresses that are 'stride' words apart if their tuples are in
+ * strictly descending order.  Comparing stops at the first misplaced tuple.
  */
 static bool
 reverse_descending(TieSort *sort, uint64 *addresses, int64 n, int stride)
@@ -252,7 +251,7 @@ tiesort_find_key(FewKeys *keys, SortOrder *order, const char *image)
 	return number;
 }
 
-/* Move the addresses of n entries to their keys' places, by key numbers. */
+/* Group the addresses of n entries by key; numbers[] has their key numbers. */
 static void
 distribute(const EntrySort *es, uint64 *entries, int64 n, const FewKeys *keys,
 		   const int64 *counts, const uint64 *numbers, uint64 *moved)
@@ -276,9 +275,9 @@ int
 tiesort_few_keys(const EntrySort *es, uint64 *entries, int64 n, int64 *counts)
 {
 	const int	stride = es->stride;
-	uint64	   *numbers = es->scratch;	/* entries have two words or more */
+	uint64	   *numbers = es->scratch;	/* at least 2 * n words */
 	FewKeys		keys = {0};
-	int64		found[FEW_KEYS] = {0};	/* by number: entries with the key */
+	int64		found[FEW_KEYS] = {0};	/* entries of each key number */
 
 	if (es->room < n)
 		return 0;

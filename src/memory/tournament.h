@@ -3,28 +3,28 @@
  * tournament.h
  *	  A tournament tree of losers, as a template (see lib/sort_template.h).
  *
- * Every inner node keeps the competitor that lost there (Knuth, volume 3,
- * 5.4.1), so that replacing the winner costs one comparison per level, along
- * one path.  With four competitors, the leaves are nodes 4 to 7 and the inner
- * nodes 1 to 3; node 0 is free for the winner:
+ * Each inner node stores the loser of its match (Knuth, volume 3, 5.4.1).  So
+ * replacing the winner costs one comparison per level, along one path.  With
+ * four competitors, the leaves are nodes 4 to 7 and the inner nodes are 1 to 3.
+ * The caller may store the winner in node 0:
  *
  *					   0: winner
  *					   1: loser of the final
  *			  2: loser				  3: loser
  *		4: first	5: second	6: third	7: fourth	(not stored)
  *
- * Define before including this
+ * Define before including this file
  *
- *		TT_NODE					type of a node, which can be assigned
- *		TT_ARG					type of 'arg' below, for the macros
+ *		TT_NODE					an assignable type for nodes
+ *		TT_ARG					type of 'arg', which the macros get
  *		TT_LEAF(i, arg)			node of competitor i at its current tuple
  *		TT_BEFORE(a, b, arg)	true if *a comes out before *b
  *
  * and get, for n competitors and a tree of n nodes,
  *
  *		tournament_play(tree, n, 1, arg)				the first winner
- *		tournament_replay(tree, n, i, node, arg)		the next winner, when
- *				competitor i, the last winner, has a new node
+ *		tournament_replay(tree, n, i, node, arg)		the next winner, if
+ *				'node' is the new node of competitor i, the last winner
  *
  * merge.c has a replay function of its own, without branches.
  *

@@ -3,18 +3,18 @@
  * bounded.c
  *	  Sorts with a bound: the caller wants only the first tuples.
  *
- * The sort collects twice as many tuples in memory as the bound; then it sorts
- * them and drops those beyond the bound.  From then on it compares each tuple
- * with the last tuple within the bound, and drops a tuple that comes after that
- * one before it is copied.  Words that are cheap to make nearly always decide
- * this.  If words are expensive (words of a learned code, or the server's sort
- * keys of ICU), one comparison decides, and only the tuples that are kept get
- * words.  The server's method, a heap, needs a comparison of whole tuples and a
- * copy for each tuple, and more for each that enters the heap.
+ * The sort collects twice as many tuples as the bound in memory, sorts them and
+ * drops the tuples beyond the bound.  From then on it compares each new tuple
+ * with the last tuple within the bound.  If the new tuple comes later, the sort
+ * drops it before copying it.  Words that are cheap to make nearly always
+ * decide this comparison.  If words are expensive (of a learned code, or ICU
+ * sort keys), the sort compares values and makes words only for the tuples that
+ * it keeps.  The server's method, a heap, needs a comparison of whole tuples
+ * and a copy for each tuple, and more for each tuple that enters the heap.
  *
- * If the tuples within the bound do not fit in memory the sort continues like
- * any other, except that no run has more tuples than the bound.  Then the last
- * tuple within the bound is known from the first run of that length on.
+ * If the tuples within the bound do not fit in memory, the sort continues like
+ * any other, but no run has more tuples than the bound.  After the first run
+ * with 'bound' tuples, the sort knows the last tuple within the bound.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,8 +25,8 @@
 
 /*
  * The sort trims only if at least LEAST_MORE tuples are beyond the bound.  When
- * memory is full half of them are enough, but there must be 1 / TRIM_PART of
- * the bound, or it would trim too often.
+ * memory is full, LEAST_MORE / 2 are enough, but at least 1 / TRIM_PART of the
+ * bound: with fewer tuples the sort would trim too often.
  */
 #define LEAST_MORE		128
 #define TRIM_PART		4
@@ -66,7 +66,7 @@ bounded_refuses(PtSort *sort, const uint64 *words, const void *tuple)
 		return false;
 	if (cmp == 0)
 	{
-		/* among equal tuples, the one that was put first comes first */
+		/* the caller put 'last' earlier, so an equal tuple comes after it */
 		if (order->inline_image)
 			cmp = *(const uint64 *) tuple >= sort->last_words[order->nwords];
 		else

@@ -3,15 +3,16 @@
  * learning.c
  *	  Whether, when and from what a sort's key learns.
  *
- * Until a key that learns (key.h) has a code, its words are worse, or 0.  So
- * the sort shows the key a sample when enough tuples are in memory, and then
- * makes the words of all of them again.  It does not learn from the first few:
- * if the table is in some order, they differ from the rest.
+ * Until a key that learns (key.h) has a code, its words are 0 or decide less.
+ * When enough tuples are in memory, the sort shows the key a sample of these
+ * tuples and then makes all their words again.  It does not learn from the
+ * first few tuples: if the table is in some order, they differ from the rest.
  *
- * In a parallel sort the first participant with enough tuples learns for all
- * participants, because words of different codes cannot be compared.  A
- * participant does not know how many tuples the others have, so it estimates.
- * (It cannot wait for one with more: one process may be several participants.)
+ * In a parallel sort, the first participant with enough tuples learns for all,
+ * because words of different codes cannot be compared.  A participant does not
+ * know the number of tuples of the others, so it estimates that number.  (It
+ * cannot wait for a participant with more tuples: one process may be several
+ * participants.)
  *
  *-------------------------------------------------------------------------
  */
@@ -28,19 +29,19 @@
 #include "text/text_model.h"
 #include "utils/memutils.h"
 
-/* Part of the budget that learning may use, reserved until it is over. */
+/* Part of the budget that learning may use; reserved until learning ends. */
 #define LEARNING_PART		4
 
 /*
- * A key learns when this many tuples are in memory, or all tuples are, or
+ * A key learns when this many tuples or all tuples are in memory, or when
  * memory is full.
  */
 #define LEARN_TUPLES		200000
 
 /*
- * Minimum numbers of tuples: for a serial sort to learn, and for a parallel
- * sort, whose participants must wait for the one that learns.  A process that
- * did not use a collation of ICU before needs MANY_TUPLES to read its tables.
+ * Minimum number of tuples to learn: FEW_TUPLES in a serial sort, MANY_TUPLES
+ * in a parallel sort, where the others wait while one participant learns.  A
+ * process reads the tables of an ICU collation only for MANY_TUPLES or more.
  */
 #define FEW_TUPLES			2000
 #define MANY_TUPLES			30000
@@ -50,7 +51,7 @@
 #define LEAST_SAMPLE		400
 #define MOST_SAMPLE			TEXT_SAMPLE_STRINGS
 
-/* Tuples to look at: if they have at most FEW_KEYS keys, there are few keys. */
+/* If this many tuples have at most FEW_KEYS keys, the sort has few keys. */
 #define FEW_KEYS_SAMPLE		(LEAST_SAMPLE / 4)
 
 void
@@ -74,8 +75,8 @@ learning_memory(const PtSort *sort)
 }
 
 /*
- * One of the 'step' entries from i on, at random, so that input with a period
- * does not mislead a caller that looks at one entry of each step.
+ * Returns one of the 'step' entries from i on, at random: periodic input would
+ * mislead a caller that looks at the same place in each step.
  */
 static uint64 *
 entry_in_step(PtSort *sort, pg_prng_state *random, int64 i, int64 step)
@@ -86,7 +87,7 @@ entry_in_step(PtSort *sort, pg_prng_state *random, int64 i, int64 step)
 
 /*
  * Make the words of the tuples in memory.  If 'sample' is not 0, only show the
- * key this many of them or a few more, evenly spread.
+ * key 'sample' of the tuples or a few more, evenly spread.
  */
 static void
 rekey_memory(PtSort *sort, int64 sample)
@@ -117,8 +118,8 @@ rekey_memory(PtSort *sort, int64 sample)
 }
 
 /*
- * The estimated number of tuples of all participants; PG_INT64_MAX if the
- * caller will put more.
+ * Returns the estimated number of tuples of all participants, or PG_INT64_MAX
+ * if the caller will put more tuples.
  */
 static int64
 estimate_tuples(const PtSort *sort)
@@ -136,7 +137,7 @@ estimate_tuples(const PtSort *sort)
 
 /*
  * True if comparing strings by their bytes is quick enough: all tuples are in
- * memory, or are expected to be there, or in a few short runs.
+ * memory, or should fit in memory or in a few short runs.
  */
 static bool
 strings_are_enough(const PtSort *sort)
@@ -152,7 +153,7 @@ strings_are_enough(const PtSort *sort)
 }
 
 /*
- * True if the tuples in memory have so few keys that comparing is enough, and
+ * True if the tuples in memory have few distinct keys, so that comparing tuples
  * costs less than making words (tiesort.c).
  */
 static bool
@@ -163,7 +164,7 @@ has_few_keys(PtSort *sort)
 	FewKeys		keys = {0};
 	pg_prng_state random;
 
-	/* the words of a pack differ, and comparing assumes that they do not */
+	/* tiesort_find_key needs equal words, but the words of a pack differ */
 	if (sort->options.role != PTSORT_SERIAL || sort->order.inline_image ||
 		sort->key->pack.nfields > 0 || ms->count < FEW_KEYS_SAMPLE)
 		return false;
@@ -178,7 +179,7 @@ has_few_keys(PtSort *sort)
 	return true;
 }
 
-/* Minimum tuples for a sort to read the tables of an ICU collation. */
+/* Minimum number of tuples for reading the tables of an ICU collation. */
 static int64
 many_tuples(void)
 {
@@ -195,8 +196,8 @@ learning_gains(const PtSort *sort)
 }
 
 /*
- * Decides about learning: the number of tuples that the key learns from, or 0
- * if it does not learn.  Prepares the tables of the key's collation.
+ * Returns the number of tuples from which the key should learn, or 0 if it
+ * should not learn.  Prepares the tables of the key's collation.
  */
 static int64
 decide(const PtSort *sort)
@@ -214,8 +215,8 @@ decide(const PtSort *sort)
 }
 
 /*
- * Show the key a sample of this many of the tuples in memory.  Returns false if
- * there are none.
+ * Show the key a sample of 'sample' tuples in memory.  Returns false if
+ * 'sample' is 0.
  */
 static bool
 show_sample(PtSort *sort, int64 sample)
@@ -228,8 +229,8 @@ show_sample(PtSort *sort, int64 sample)
 }
 
 /*
- * Show the key the sample of the first participant, for which this one may make
- * it.  Returns false if that participant decided not to learn.
+ * Give the key the sample that the first participant to call this function
+ * makes for all.  Returns false if that participant decided not to learn.
  */
 static bool
 share_sample(PtSort *sort)
@@ -260,10 +261,10 @@ share_sample(PtSort *sort)
 }
 
 /*
- * Continue without learning; returns true if words must be made again.  If the
- * tables of the collation are ready, or only the first tuples are wanted, or
- * there are few keys, comparing text is cheaper than making words; but all
- * participants of a parallel sort must make the same words.
+ * Continue without learning; returns true if the sort must make words again.
+ * Comparing text is cheaper than making words if the tables of the collation
+ * are ready, if the sort has a bound, or if there are few keys.  But all
+ * participants of a parallel sort must make equal words for equal keys.
  */
 static bool
 forgo(PtSort *sort, bool few_keys)
@@ -276,7 +277,7 @@ forgo(PtSort *sort, bool few_keys)
 	return key_forgo_learning(sort->key, compare);
 }
 
-/* Record the sort's peak memory while its key learned. */
+/* Record the sort's peak memory during learning. */
 static void
 note_learning(PtSort *sort)
 {
@@ -320,7 +321,7 @@ learning_end(PtSort *sort)
 		rekey_memory(sort, 0);
 }
 
-/* The first tuple that is out of order ends the check. */
+/* The check stops at the first tuple that is out of order. */
 bool
 learning_came_in_order(PtSort *sort)
 {

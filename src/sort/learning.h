@@ -16,24 +16,24 @@
 extern void learning_begin(PtSort *sort);
 
 /*
- * learning_gains returns false if a serial sort of the expected number of
- * tuples would use the server's abbreviated keys of text, as the server's sort
- * does, because reading the tables of the collation would not pay.
+ * learning_gains returns false if reading the collation's tables would not pay
+ * for the expected number of tuples.  A serial sort would then use the server's
+ * abbreviated keys of text, as the server's sort does.
  */
 extern bool learning_gains(const PtSort *sort);
 
 /*
- * learning_memory returns the bytes of the budget to set aside for what the
- * key may still need.
+ * learning_memory returns the bytes of the budget to set aside for memory that
+ * learning may still need.
  */
 extern int64 learning_memory(const PtSort *sort);
 
 /*
- * If the key is learning, learning_end ends that: the key learns from the
- * tuples in memory, or does without, and the sort makes the words of these
- * tuples again if need be.  The sort calls learning_note_put when
- * sort->learn_at tuples are in memory; it does the same, unless more tuples
- * should be put first.
+ * If the key is learning, learning_end ends this state: the key learns from the
+ * tuples in memory or gives up, and the sort makes the words of these tuples
+ * again if necessary.  The sort calls learning_note_put when sort->learn_at
+ * tuples are in memory.  learning_note_put calls learning_end, or doubles
+ * learn_at if learning should wait for more tuples.
  */
 extern void learning_note_put(PtSort *sort);
 extern void learning_end(PtSort *sort);
@@ -41,7 +41,7 @@ extern void learning_end(PtSort *sort);
 /*
  * learning_came_in_order: true if the key of a serial sort is learning and the
  * input is pre-sorted so far.  Then the sort needs no words until memory is
- * full: comparing each tuple with the one before it is cheaper.
+ * full: comparing each tuple with its predecessor is cheaper.
  */
 extern bool learning_came_in_order(PtSort *sort);
 

@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * merge.c
- *	  Several runs as one ordered stream, by a tournament tree.
+ *	  Merge several runs into one ordered stream, with a tournament tree.
  *
- * The tree is that of tournament.h, and node 0 holds the winner.  A node holds
+ * The tree is that of tournament.h; node 0 holds the winner.  Each node holds
  * the first word of its run's current tuple, so most comparisons touch neither
  * the run nor its tuple.
  *
- * Each run gets an equal part of the memory as its read buffer, but not more
- * than the run's size, and the merge uses tuples in place.
+ * Each run gets an equal part of the memory as its read buffer, but at most the
+ * run's size.  The merge uses tuples in place.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,33 +18,33 @@
 #include "sort/merge.h"
 
 /*
- * Most bytes of a read buffer: longer reads gain nothing, and the last read of
- * a slice may go beyond its end, into what another process reads.
+ * Maximum bytes of a read buffer.  Longer reads gain nothing, and the last read
+ * of a slice may go beyond the slice's end, into another process's slice.
  */
 #define MAX_READ_BUFFER (128 * 1024)
 
-/* One competitor. */
+/* MergeNode: one competitor. */
 typedef struct MergeNode
 {
-	uint64		word;			/* first word of its current tuple; at the end
-								 * of the run the largest word */
-	int			run;			/* number of the run; -1 at its end */
+	uint64		word;			/* first word of the run's current tuple, or
+								 * the largest word at the run's end */
+	int			run;			/* number of the run; -1 at the run's end */
 } MergeNode;
 
 struct Merge
 {
 	SortOrder  *order;
-	int			nwords;			/* of a tuple */
+	int			nwords;			/* words of a tuple */
 	int			nruns;
 	RunReader  *readers;		/* one per run */
 	MergeNode  *tree;			/* nruns nodes, the winner first */
 	bool		started;
 
-	/* If a collation's tables made the words: */
+	/* for words that a collation's tables made */
 	bool		spot_checks;
-	int			until_spot;		/* winners before the next spot check */
+	int			until_spot;		/* winners until the next spot check */
 
-	/* Where tuples repeat: */
+	/* for repeated tuples */
 	bool		keys_repeat;	/* tuples compared equal in the last matches */
 	char	   *last;			/* copy of the last tuple returned */
 	uint64		last_words[PTSORT_MAX_WORDS];
@@ -68,11 +68,11 @@ tie_is_before(Merge *merge, int a, int b)
 		return cmp < 0;
 	merge->keys_repeat = !merge->order->inline_image;
 
-	/* runs are in the order in which their tuples were put: see order.h */
+	/* runs are in the input order of their tuples: see order.h */
 	return a < b;
 }
 
-/* True if a comes before b.  Runs at their end come last. */
+/* True if a comes before b.  Exhausted runs come last. */
 static inline bool
 is_before(Merge *merge, const MergeNode *a, const MergeNode *b)
 {
@@ -83,7 +83,7 @@ is_before(Merge *merge, const MergeNode *a, const MergeNode *b)
 	return tie_is_before(merge, a->run, b->run);
 }
 
-/* The node of a run at its current tuple. */
+/* Returns the node for the current tuple of a run. */
 static inline MergeNode
 node_of(const Merge *merge, int run)
 {
@@ -105,8 +105,8 @@ node_of(const Merge *merge, int run)
 #include "memory/tournament.h"
 
 /*
- * Exchange two nodes if the mask is all ones, and not if it is 0, without a
- * branch, which would be unpredictable.
+ * Exchange two nodes if all bits of the mask are set; keep them if the mask is
+ * 0.  A branch would be unpredictable, so this function has none.
  */
 static inline void
 exchange_by(uint64 mask, MergeNode *a, MergeNode *b)
@@ -141,7 +141,7 @@ replay(Merge *merge, int run, MergeNode winner,
 }
 
 /*
- * merge_create starts a merge of runs, dividing 'memory' bytes among their
+ * merge_create starts a merge of runs, and divides 'memory' bytes among their
  * readers.  A merge that writes a run recycles the blocks that it read.
  */
 Merge *
@@ -170,8 +170,8 @@ merge_create(SortOrder *order, Run **runs, int nruns, int64 memory,
 }
 
 /*
- * merge_restart begins again, with the records of run i at positions from[i] to
- * to[i] only.  The contents of the read buffers remain usable.
+ * merge_restart restarts the merge, but reads only the records of run i at
+ * positions from[i] to to[i].  The contents of the read buffers remain usable.
  */
 void
 merge_restart(Merge *merge, const int64 *from, const int64 *to)
@@ -183,7 +183,7 @@ merge_restart(Merge *merge, const int64 *from, const int64 *to)
 		run_limit(&merge->readers[i], from[i], to[i]);
 }
 
-/* Copy the current tuple of a run, for comparing the next one with it. */
+/* Copy the current tuple of a run, to compare the next tuple with the copy. */
 static void
 keep_last(Merge *merge, int run)
 {
@@ -200,7 +200,7 @@ keep_last(Merge *merge, int run)
 	memcpy(merge->last_words, reader->words, merge->nwords * sizeof(uint64));
 }
 
-/* The tuple that comes right after the winner, NULL if there is none. */
+/* Returns the node that comes right after the winner, or NULL. */
 static const MergeNode *
 find_rival(Merge *merge)
 {
@@ -220,7 +220,7 @@ find_rival(Merge *merge)
 
 /*
  * Spot check: compare the winner with the tuple after it by the collation's
- * provider.  If the provider contradicts the words the sort fails, and the
+ * provider.  If the provider contradicts the words, the sort fails and the
  * merge ends.
  */
 static pg_noinline void
@@ -241,7 +241,7 @@ check_winner(Merge *merge)
 
 /*
  * True if a node's tuple and the tuple that keep_last() copied compare equal:
- * by their keys in a stable sort, else by their bytes as well.
+ * by keys in a stable sort, otherwise also by bytes.
  */
 static bool
 repeats_last(Merge *merge, const MergeNode *node)
@@ -258,10 +258,10 @@ repeats_last(Merge *merge, const MergeNode *node)
 }
 
 /*
- * Move to the next tuple.  If tuples repeat, the winner's run wins again if its
- * next tuple compares equal to the winner: earlier runs have greater tuples, or
- * the winner would come after theirs.  That takes one comparison instead of one
- * for each match.
+ * Move to the next tuple.  If the next tuple of the winner's run compares equal
+ * to the winner, that run wins again: earlier runs have only greater tuples, or
+ * they would have won before.  While tuples repeat, tree_next first tests for
+ * this case, by one comparison instead of one for each match.
  */
 static void
 tree_next(Merge *merge)
@@ -285,8 +285,8 @@ tree_next(Merge *merge)
 }
 
 /*
- * merge_next moves to the next tuple in order and returns the reader that has
- * it as its current tuple, NULL at the end.  The tuple is valid until the next
+ * merge_next moves to the next tuple in order.  It returns the reader whose
+ * current tuple this is, or NULL at the end.  The tuple is valid until the next
  * call.
  */
 RunReader *
@@ -307,7 +307,7 @@ merge_next(Merge *merge)
 	return merge->tree[0].run < 0 ? NULL : &merge->readers[merge->tree[0].run];
 }
 
-/* is_before for inline images, if the first words are equal. */
+/* is_before for inline images whose first words are equal. */
 static pg_attribute_always_inline bool
 entry_is_before(const Merge *merge, const MergeNode *a, const MergeNode *b,
 				int nwords)
@@ -355,7 +355,7 @@ next_entries(Merge *merge, uint64 *entries, int max, int nwords)
 		if (++n == max)
 			break;
 
-		/* like merge_next */
+		/* move to the next tuple, like merge_next */
 		if (likely(run_next_inline(reader, nwords)))
 		{
 			winner.word = reader->words[0];
@@ -370,8 +370,8 @@ next_entries(Merge *merge, uint64 *entries, int max, int nwords)
 }
 
 /*
- * merge_next_entries copies the words and images of up to max tuples with
- * inline images and moves past them; returns their number, 0 at the end.
+ * merge_next_entries copies the words and inline images of up to max tuples,
+ * and moves past them.  Returns the number of tuples, 0 at the end.
  */
 int
 merge_next_entries(Merge *merge, uint64 *entries, int max)

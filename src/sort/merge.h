@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * merge.h
- *	  Several runs as one ordered stream.
+ *	  Merge several runs into one ordered stream.
  *
  *		merge = merge_create(order, runs, nruns, memory, MERGE_FINAL)
  *		merge_restart(merge, from, to)			optional
@@ -20,11 +20,11 @@
 
 typedef struct Merge Merge;
 
-/* The use of the stream. */
+/* MergePurpose: the use of the merged stream. */
 typedef enum MergePurpose
 {
-	MERGE_TO_RUN,				/* becomes a run; blocks read are recycled */
-	MERGE_FINAL					/* is the result */
+	MERGE_TO_RUN,				/* to write a run; recycles the blocks read */
+	MERGE_FINAL					/* to return the result of the sort */
 } MergePurpose;
 
 extern Merge *merge_create(SortOrder *order, Run **runs, int nruns,

@@ -3,7 +3,7 @@
  * shared.c
  *	  Communication between the participants of one parallel sort.
  *
- * This is the only file with a spinlock or a condition variable.
+ * Only this file uses a spinlock or a condition variable.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,12 +20,12 @@
 #include "utils/wait_event.h"
 
 /*
- * Milliseconds between a waiting leader's checks that its workers still run,
- * and milliseconds that a worker waits for a leader that ended to terminate it.
+ * Milliseconds between a waiting leader's checks that its workers still run.  A
+ * worker also waits this long for a leader that ended to terminate the worker.
  */
 #define CHECK_MS	1000
 
-/* One process's slot: written by it before 'done', read by all afterwards. */
+/* SharedSlot: its process writes it before 'done'; all may read it later. */
 typedef struct SharedSlot
 {
 	bool		joined;			/* protected by mutex */
@@ -34,17 +34,17 @@ typedef struct SharedSlot
 	PtSortStats stats;
 } SharedSlot;
 
-/* What happened so far. */
+/* SharedState: the progress of the sort. */
 typedef struct SharedState
 {
 	int			joined;			/* participants that began their sort */
 	int			done;			/* participants that announced their runs */
-	bool		collected;		/* the leader has the runs of all */
-	bool		learning;		/* a participant learns for all of them */
+	bool		collected;		/* the leader collected all runs */
+	bool		learning;		/* a participant learns for all participants */
 	bool		published;		/* learning ended, with or without a result */
 	int			learned;		/* bytes of the result of learning, or 0 */
-	bool		planned;		/* the slices are planned */
-	int			next_slice;		/* the first slice that is not claimed */
+	bool		planned;		/* the leader planned the slices */
+	int			next_slice;		/* the first unclaimed slice */
 	bool		failed;			/* the sort failed: see sort_failed */
 	bool		abandoned;		/* the leader detached from the segment */
 } SharedState;
@@ -52,18 +52,18 @@ typedef struct SharedState
 struct PtSortShared
 {
 	BuildStamp	stamp;			/* must be first; immutable after init */
-	int			processes;		/* most participants; immutable after init */
-	TextDistrust distrusted;	/* the leader's; immutable after init */
-	Oid			contradicted;	/* stored by any worker, read at the end */
+	int			processes;		/* number of slots; immutable after init */
+	TextDistrust distrusted;	/* by the leader; immutable after init */
+	Oid			contradicted;	/* set by any worker, read by the leader */
 	SharedFileSet fileset;		/* has its own lock */
 	ConditionVariable announced;	/* broadcast when the state changes */
 	slock_t		mutex;			/* protects 'state' */
 	SharedState state;
 
 	/*
-	 * The runs follow the slots, and participants write both together.  Then
-	 * follow the slices (shared_slice): the leader writes these before
-	 * 'planned', and all participants read them afterwards.
+	 * The runs follow the slots, and participants write both together.  The
+	 * slices (shared_slice) come last: the leader writes them before 'planned',
+	 * and all participants read them afterwards.
 	 */
 	SharedSlot	slots[FLEXIBLE_ARRAY_MEMBER];
 };
@@ -76,13 +76,13 @@ check_processes(int processes)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("parallel sort cannot have %d processes", processes),
-				 errdetail("It has at least 1 and at most %d.",
+				 errdetail("A parallel sort has at least 1 and at most %d processes.",
 						   PTSORT_MAX_PROCESSES),
 				 errhint("Count the leader's process and all workers that may be launched.")));
 }
 
 /*
- * There are several slices for each participant, so that the others need not
+ * There are several slices for each participant, so that participants need not
  * wait long for a slow participant or a large slice.
  */
 int
@@ -92,7 +92,7 @@ shared_slices(int processes)
 	return processes <= 64 ? SLICES_EACH * processes : Max(512, processes);
 }
 
-/* Maximum number of runs in total, unless one per participant is more. */
+/* Maximum number of all runs, or one run per participant if that is more. */
 #define MAX_SHARED_RUNS	128
 
 int
@@ -101,7 +101,7 @@ shared_most_runs(int processes)
 	return Max(MAX_SHARED_RUNS / processes, 1);
 }
 
-/* Number of runs of all participants for which there is room. */
+/* Number of runs, of all participants, that the shared block has room for. */
 static Size
 all_runs(int processes)
 {
@@ -121,7 +121,7 @@ runs_size(int processes)
 	return MAXALIGN(mul_size(sizeof(RunDesc), all_runs(processes)));
 }
 
-/* Count of numbers for one slice: its positions, and the tuples before it. */
+/* Number of integers for a slice: its positions, and the tuples before it. */
 static Size
 slice_row(int processes)
 {
@@ -131,7 +131,7 @@ slice_row(int processes)
 Size
 shared_estimate(int processes)
 {
-	/* first, because it checks the number of processes */
+	/* called first, because shared_slices checks the number of processes */
 	int			nslices = shared_slices(processes);
 	Size		slices = mul_size(mul_size(nslices + 1, slice_row(processes)),
 								  sizeof(int64));
@@ -166,7 +166,7 @@ shared_slice_start(PtSortShared *shared, int slice)
 	return &shared_slice(shared, slice)[all_runs(shared->processes)];
 }
 
-/* A copy of the state. */
+/* Returns a copy of the state. */
 static SharedState
 look(PtSortShared *shared)
 {
@@ -180,9 +180,9 @@ look(PtSortShared *shared)
 
 /*
  * Raise an error if the leader's transaction ended, because no process will
- * plan or learn then.  A leader terminates its workers first, but only those
- * that it knows of: RegisterDynamicBackgroundWorker() can run out of memory
- * after it registered the worker and before it returns the handle.
+ * plan or learn then.  A leader first terminates the workers that it knows, but
+ * it may not know all: RegisterDynamicBackgroundWorker() can run out of memory
+ * after it registered a worker and before it returns the handle.
  */
 static void
 check_abandoned(bool abandoned)
@@ -200,7 +200,7 @@ check_abandoned(bool abandoned)
 			 errmsg("parallel sort was abandoned by its leader")));
 }
 
-/* True if any launched worker is running or did not start yet. */
+/* True if any launched worker is running or will start. */
 static bool
 workers_alive(ParallelContext *workers)
 {
@@ -218,8 +218,8 @@ workers_alive(ParallelContext *workers)
 }
 
 /*
- * The interrupt check raises a worker's error here.  The wait also ends, with
- * an error, if all workers ended without one.
+ * CHECK_FOR_INTERRUPTS raises any error of a worker here.  If all workers ended
+ * without an error, shared_wait_for raises one.
  */
 void
 shared_wait_for(PtSortShared *shared, bool (*happened) (void *arg), void *arg,
@@ -306,7 +306,7 @@ abandon(dsm_segment *segment, Datum arg)
 	SpinLockRelease(&shared->mutex);
 	shared_wake(shared);
 
-	/* done here because a worker's error may end the statement */
+	/* distrust the collation here: a worker's error may end the statement */
 	if (OidIsValid(shared->contradicted))
 		(void) text_rank_distrust(shared->contradicted);
 }
@@ -338,7 +338,7 @@ shared_attach(PtSortShared *shared, dsm_segment *segment)
 	stamp_check(&shared->stamp);
 	SharedFileSetAttach(&shared->fileset, segment);
 
-	/* words would differ if a worker trusted what the leader does not */
+	/* a worker that trusted more collations would make different words */
 	ptsort_distrusted = shared->distrusted;
 	ptsort_report_to = &shared->contradicted;
 	on_dsm_detach(segment, stop_reports, (Datum) 0);
@@ -383,8 +383,8 @@ shared_join(PtSortShared *shared, int participant)
 }
 
 /*
- * File for what the first participant learns for all: its size depends on the
- * data, so it cannot be in the shared block.
+ * File for the result of learning.  The size of that result depends on the
+ * data, so the shared block cannot hold it.
  */
 #define LEARNED_FILE	"ptsort.learned"
 
@@ -474,7 +474,7 @@ shared_announce(PtSortShared *shared, int participant, int nruns,
 
 /*
  * Raise an error if there cannot be this many participants.  The caller is the
- * leader's process, so it does not join later.
+ * leader's process, which does not join after this check.
  */
 static void
 check_participants(PtSortShared *shared, int participants,
@@ -493,15 +493,15 @@ check_participants(PtSortShared *shared, int participants,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("parallel sort cannot have %d participants",
 						participants),
-				 errdetail_plural("At most %d process can take part in it.",
-								  "At most %d processes can take part in it.",
+				 errdetail_plural("At most %d process can take part in the sort.",
+								  "At most %d processes can take part in the sort.",
 								  most, most)));
 }
 
 /*
  * Prevent other processes from joining, after all participants announced their
- * runs.  More participants than the leader named are an error, because their
- * tuples would be lost.
+ * runs.  More participants than the leader expects are an error, because the
+ * result would lack their tuples.
  */
 static void
 collect(PtSortShared *shared, int participants)
@@ -515,12 +515,12 @@ collect(PtSortShared *shared, int participants)
 	if (joined != participants)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("parallel sort has more participants than its leader has named"),
-				 errdetail("The leader has named %d, but %d have begun to sort.",
+				 errmsg("parallel sort has more participants than its leader expects"),
+				 errdetail("The leader expects %d, but %d began to sort.",
 						   participants, joined)));
 }
 
-/* The argument of all_announced. */
+/* AnnouncedCount: the argument of all_announced. */
 typedef struct AnnouncedCount
 {
 	PtSortShared *shared;
@@ -556,7 +556,7 @@ shared_processes(PtSortShared *shared)
 	return shared->processes;
 }
 
-/* The slot of a participant that announced its runs, else NULL. */
+/* Returns the slot of a participant if it announced its runs, else NULL. */
 static const SharedSlot *
 announced_slot(PtSortShared *shared, int participant)
 {
@@ -577,7 +577,7 @@ shared_runs(PtSortShared *shared, int participant, int *nruns)
 
 	*nruns = slot == NULL ? 0 : slot->nruns;
 	if (*nruns < 0 || *nruns > shared_most_runs(shared->processes))
-		elog(ERROR, "participant %d of parallel sort has left %d runs",
+		elog(ERROR, "participant %d of parallel sort announced %d runs",
 			 participant, *nruns);
 	return shared_own_runs(shared, participant);
 }

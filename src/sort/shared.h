@@ -5,9 +5,9 @@
  *
  * The shared block has a fixed part and one slot for each process.  The
  * leader's process is number 0, workers are 1, 2, ...  A process that sorts
- * joins under its number; when its runs are finished it announces them, with
- * statistics, in its own slot.  The leader waits for a number of announcements
- * and then reads the slots, which no longer change.
+ * joins under its number.  It announces its finished runs, with statistics, in
+ * its own slot.  The leader waits for the announcements of a given number of
+ * participants.  Then it reads the slots, which no longer change.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,7 +19,7 @@
 #include "lib/stringinfo.h"
 #include "tape/run.h"
 
-/* These functions are those of ptsort.h with the prefix ptsort_. */
+/* ptsort.h describes the next functions, with the prefix ptsort_. */
 extern Size shared_estimate(int processes);
 extern void shared_init(PtSortShared *shared, int processes,
 						dsm_segment *segment);
@@ -36,8 +36,9 @@ extern int	shared_processes(PtSortShared *shared);
  * the leader collected the runs is an error, because the result would lack the
  * participant's tuples.
  *
- * shared_announce publishes a participant's runs.  shared_wait returns when
- * this many participants announced theirs; from then on none can join.
+ * shared_announce publishes a participant's runs.  shared_wait waits until the
+ * given number of participants announced their runs.  After that, none can
+ * join.
  */
 extern void shared_join(PtSortShared *shared, int participant);
 extern void shared_announce(PtSortShared *shared, int participant, int nruns,
@@ -46,8 +47,8 @@ extern void shared_wait(PtSortShared *shared, int participants,
 						ParallelContext *workers);
 
 /*
- * shared_wait_for returns when 'happened' returns true; a process that makes it
- * true calls shared_wake.  'workers' is NULL except in the leader.
+ * shared_wait_for waits until happened() returns true.  The process that makes
+ * happened() true calls shared_wake.  'workers' is NULL except in the leader.
  */
 extern void shared_wait_for(PtSortShared *shared,
 							bool (*happened) (void *arg), void *arg,
@@ -56,23 +57,24 @@ extern void shared_wake(PtSortShared *shared);
 
 /*
  * Each participant calls shared_claim_learning once.  It returns true to the
- * first of them, which must publish what it learned, or nothing if it did not
- * learn.  shared_read_learned waits for that and appends it.
+ * first participant, which must publish what it learned, or an empty string if
+ * it did not learn.  shared_read_learned waits for the published string and
+ * appends the string to 'result'.
  */
 extern bool shared_claim_learning(PtSortShared *shared);
 extern void shared_publish_learned(PtSortShared *shared,
 								   const StringInfoData *learned);
 extern void shared_read_learned(PtSortShared *shared, StringInfo result);
 
-/* Slices for each participant. */
+/* Number of slices for each participant. */
 #define SLICES_EACH		8
 
 extern int	shared_slices(int processes);
 
 /*
  * shared_most_runs returns the maximum number of runs of each participant.
- * shared_own_runs returns where a participant describes its runs before it
- * announces them.  shared_runs returns where others find them afterwards; it
+ * shared_own_runs returns the array in which a participant describes its runs
+ * before it announces them.  shared_runs returns this array to readers, and
  * sets *nruns to 0 if the participant has no runs or announced none.
  */
 extern int	shared_most_runs(int processes);
@@ -81,19 +83,18 @@ extern const RunDesc *shared_runs(PtSortShared *shared, int participant,
 								  int *nruns);
 
 /*
- * shared_slice returns the start of a slice: a position (run.h) in each run, in
- * the order of participants and of their runs.  *shared_slice_start is the
- * number of tuples before the slice.  The slice after the last one begins at
- * the ends of the runs.
+ * shared_slice returns the start of a slice: a position (run.h) in each run, by
+ * participant and then by run.  *shared_slice_start is the number of tuples
+ * before the slice.  The slice after the last slice begins at the runs' ends.
  */
 extern int64 *shared_slice(PtSortShared *shared, int slice);
 extern int64 *shared_slice_start(PtSortShared *shared, int slice);
 
 /*
- * The leader calls shared_publish_plan when the slices are planned; others wait
- * for it.  shared_claim_slice returns the number of the next slice, or -1 if
- * there is none, or if the sort failed in the leader or in a participant that
- * announced that.
+ * The leader calls shared_publish_plan after it planned the slices; others call
+ * shared_wait_plan.  shared_claim_slice returns the number of the next slice.
+ * It returns -1 if no slice is left, or if the leader or another participant
+ * reported that the sort failed.
  */
 extern void shared_publish_plan(PtSortShared *shared, bool failed);
 extern void shared_wait_plan(PtSortShared *shared);

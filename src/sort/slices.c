@@ -3,25 +3,25 @@
  * slices.c
  *	  Cut the final merge into slices of about equal size.
  *
- * Any participant can merge any slice, because all import all runs, so a slow
- * participant simply merges fewer slices.  There are SLICES_EACH slices for
- * each participant, of at least MIN_SLICE_TUPLES tuples each, or one slice for
- * each participant of at least MIN_SHARE_TUPLES.
+ * All participants import all runs, so any participant can merge any slice, and
+ * a slow participant simply merges fewer slices.  There are up to SLICES_EACH
+ * slices per participant, of at least MIN_SLICE_TUPLES tuples each.  A smaller
+ * sort has up to one slice per participant, of at least MIN_SHARE_TUPLES.
  *
- * A *cut* is a place in each run such that everything before it, in any run,
- * comes before everything after it in every run.  The tuple at a place of one
- * run makes a cut: the place of the first tuple, in each run, that does not
- * come before it.  As the order is total (heap TIDs decide between equal
- * keys), cuts can fall anywhere, in the middle of equal keys too, unless the
- * variant wants those in one slice.
+ * A *cut* is one place in each run.  All tuples before these places, in any
+ * run, come before all tuples after them in every run.  Any tuple of a run
+ * makes a cut: in each run, the place of the first tuple that does not come
+ * before that tuple.  The order is total, because heap TIDs decide between
+ * equal keys.  So cuts can fall anywhere, even between equal keys, unless the
+ * variant wants equal keys in one slice.
  *
- * The tuples that make cuts are quantiles estimated from the runs' sparse
- * indexes.  Each sample stands for the tuples up to the next sample of its run,
- * so the sorted samples of all runs show where a k-th part of all tuples ends.
- * The estimate uses words only; among equal words the place within the run
- * decides.  The cuts themselves are exact.  If the number of tuples before one
- * is too far from the target, as happens among many equal keys, a bisection of
- * the runs' samples finds a better place: the sizes of slices differ by at most
+ * The tuples that make cuts are quantiles, estimated by sparse indexes.  Each
+ * sample stands for the tuples up to the next sample of its run, so the sorted
+ * samples of all runs show where a k-th part of all tuples ends.  The estimate
+ * uses words only; among equal words the place within the run decides.  The
+ * cuts themselves are exact.  Among many equal keys, the number of tuples
+ * before a cut may be too far from the target.  A bisection of the runs'
+ * samples then finds a better place, so the sizes of slices differ by at most
  * 10 %, whatever the data.
  *
  *-------------------------------------------------------------------------
@@ -36,8 +36,8 @@
 #include "utils/memutils.h"
 
 /*
- * Minimum numbers of tuples of a slice.  A slice ends with a page that is half
- * full on average; MIN_SLICE_TUPLES tuples fill enough pages to make this loss
+ * Minimum numbers of tuples of a slice.  The last page of a slice is half full
+ * on average.  MIN_SLICE_TUPLES tuples fill enough pages to make this loss
  * small, even if they share posting lists.
  */
 #define MIN_SLICE_TUPLES	150000
@@ -50,37 +50,37 @@
 #define SLICE_SAMPLES		256
 #define MAX_SAMPLES			16384
 
-/* Part of a slice by which a cut may miss its target. */
+/* A cut may miss its target by 1 / TOLERANCE_PART of a slice. */
 #define TOLERANCE_PART		40
 
 /* Part of the budget for the samples, and for reading single records. */
 #define PLAN_PART			4
 
-/* A candidate: a sample of one run, among the samples of all runs. */
+/* Candidate: a sample of one run, among the samples of all runs. */
 typedef struct Candidate
 {
 	uint64		words[PTSORT_MAX_WORDS + 1];
-	double		fraction;		/* of its run's tuples that come before it */
+	double		fraction;		/* part of its run's tuples before it */
 	int			run;
 	int64		position;
-	double		middle;			/* estimated tuples of its run that come
-								 * before candidates near it */
+	double		middle;			/* estimated number of its run's tuples before
+								 * a candidate near this one */
 } Candidate;
 
-/* A cut of all runs. */
+/* Cut: a cut through all runs. */
 typedef struct Cut
 {
-	int64	   *positions;		/* of the cut, in each run */
-	int64	   *samples;		/* samples before the cut, in each run */
-	int64		before;			/* tuples before the cut, in all runs */
+	int64	   *positions;		/* position of the cut in each run */
+	int64	   *samples;		/* samples before the cut in each run */
+	int64		before;			/* tuples before the cut in all runs */
 } Cut;
 
-/* A copy of the tuple that makes a cut: words, then the image. */
+/* Splitter: a copy of the tuple that makes a cut: words, then the image. */
 typedef struct Splitter
 {
 	uint64	   *words;
 	char	   *tuple;
-	const RunReader *reader;	/* of the tuple's run */
+	const RunReader *reader;	/* reader of the tuple's run */
 	int64		position;		/* the tuple's position in the run */
 } Splitter;
 
@@ -99,7 +99,7 @@ compare_candidates(const void *a, const void *b)
 		(left->fraction < right->fraction);
 }
 
-/* Collect and sort samples of all runs; returns their number. */
+/* Collect and sort samples of all runs; returns the number of samples. */
 static int64
 collect_candidates(const PtSort *sort, int useful, int64 memory,
 				   Candidate **result)
@@ -141,7 +141,7 @@ collect_candidates(const PtSort *sort, int useful, int64 memory,
 	return n;
 }
 
-/* Make the record at a position the reader's current one. */
+/* Make the record at 'position' the reader's current record. */
 static void
 probe(RunReader *reader, int64 position)
 {
@@ -187,7 +187,7 @@ is_before_cut(SortOrder *order, const RunReader *reader,
 	return run_current(reader) < splitter->position;
 }
 
-/* True if a sample is before the cut.  Reads its record only if words tie. */
+/* True if a sample is before the cut.  Reads its record if words are equal. */
 static bool
 sample_is_before_cut(SortOrder *order, RunReader *reader,
 					 const RunSample *sample, const Splitter *splitter)
@@ -202,7 +202,7 @@ sample_is_before_cut(SortOrder *order, RunReader *reader,
 }
 
 /*
- * Find the first record of a run that does not come before the cut, reading
+ * Find the first record of a run that does not come before the cut.  Reads the
  * records from the last sample before the cut on.
  */
 static void
@@ -210,9 +210,9 @@ cut_run(SortOrder *order, RunReader *reader, const Splitter *splitter, int r,
 		Cut *cut)
 {
 	const RunSample *samples = reader->run->samples;
-	int64		low = 0;		/* samples below it are before the cut */
-	int64		high = reader->run->desc.nsamples;	/* it and later ones are
-													 * not */
+	int64		low = 0;		/* samples below 'low' are before the cut */
+	int64		high = reader->run->desc.nsamples;	/* samples from 'high' on
+													 * are not */
 	int64		tuples;
 
 	while (low < high)
@@ -241,7 +241,7 @@ cut_run(SortOrder *order, RunReader *reader, const Splitter *splitter, int r,
 	cut->before += tuples;
 }
 
-/* Cut all runs before the record at a position of one of them. */
+/* Cut all runs before the record at 'position' of one run. */
 static void
 make_cut(PtSort *sort, RunReader *readers, int run, int64 position, Cut *cut)
 {
@@ -271,9 +271,9 @@ copy_cut(Cut *target, const Cut *source, int nruns)
 }
 
 /*
- * Improve a cut until about 'target' tuples come before it.  In each run the
- * samples from low to high - 1 can still be at the target; the next try is the
- * middle one of the run that has the most of them.
+ * Improve a cut until about 'target' tuples come before it.  In each run, only
+ * the samples from low to high - 1 can be at the target.  The next try is the
+ * middle sample of the run with the most remaining samples.
  */
 static void
 improve_cut(PtSort *sort, RunReader *readers, int64 target, int64 tolerance,
@@ -309,9 +309,9 @@ improve_cut(PtSort *sort, RunReader *readers, int64 target, int64 tolerance,
 				 sort->runs[widest]->samples[middle].position, &last);
 
 		/*
-		 * Exclude the sample just tried.  (The numbers in the cut would
-		 * exclude it too if all comparisons were transitive; this makes the
-		 * loop end even if they are not.)
+		 * Exclude the sample just tried, so that the loop ends even if
+		 * comparisons are not transitive.  (If they are, the sample numbers in
+		 * the cut exclude it too.)
 		 */
 		if (last.before < target)
 			low[widest] = middle + 1;
@@ -354,16 +354,16 @@ store_cut(PtSort *sort, int slice, const Cut *cut)
 }
 
 /*
- * Cut the runs into at most 'useful' parts of about 'part' tuples each; returns
- * the number of parts.
+ * Cut the runs into at most 'useful' parts of about 'part' tuples each.
+ * Returns the number of parts.
  */
 static int
 make_cuts(PtSort *sort, RunReader *readers, const Candidate *candidates,
 		  int64 ncandidates, int useful, int64 part)
 {
 	double	   *middles = palloc0(sort->nruns * sizeof(double));
-	double		passed = 0;		/* the sum of 'middles': tuples before a
-								 * candidate, estimated */
+	double		passed = 0;		/* sum of 'middles': estimated tuples before
+								 * the candidate */
 	int			slice = 1;
 	Cut			cut;
 
@@ -384,7 +384,7 @@ make_cuts(PtSort *sort, RunReader *readers, const Candidate *candidates,
 	return slice;
 }
 
-/* The number of slices into which cutting this many tuples is worthwhile. */
+/* Returns the number of slices that pays for this many tuples. */
 static int
 useful_slices(int nslices, int64 tuples)
 {
@@ -395,7 +395,7 @@ useful_slices(int nslices, int64 tuples)
 						 1));
 }
 
-/* Fill the shared block's slices, of which the first has its start already. */
+/* Set the starts of all slices except the first: its start is already set. */
 static void
 plan(PtSort *sort, int nslices)
 {
@@ -422,7 +422,7 @@ plan(PtSort *sort, int nslices)
 	ncandidates = collect_candidates(sort, useful, memory, &candidates);
 	slice = make_cuts(sort, readers, candidates, ncandidates, useful,
 					  end.before / useful);
-	/* the remaining slices are empty, after the last tuple */
+	/* the remaining slices are empty: they start after the last tuple */
 	while (slice <= nslices)
 		store_cut(sort, slice++, &end);
 	/* cuts may be out of order, because samples were ordered by words only */

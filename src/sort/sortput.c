@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * sortput.c
- *	  Filling a sort: tuples in memory, and initial runs when it is full.
+ *	  Filling a sort: tuples in memory, and initial runs when memory is full.
  *
- * The budget.  While tuples are put, the entries may use the part of the budget
- * that everything else in the sort (sort_other_memory) does not use; while runs
- * are merged, the readers may use that part.  So learned data, samples, lists
- * of extents and buffers count without being listed anywhere.  The write buffer
- * and the memory that learning may need are reserved (entries_budget).
+ * sort_other_memory measures everything in the sort except the entries.  During
+ * input, the entries may use the rest of the budget; during a merge, the
+ * readers may use it.  So learned data, samples, lists of extents and buffers
+ * count, although no code lists them.  entries_budget also reserves the write
+ * buffer and the memory that learning may need.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,20 +19,20 @@
 #include "util.h"
 #include "utils/memutils.h"
 
-/* Part of the budget that entries may use, however much the rest uses. */
+/* Part of the budget that entries may always use, whatever the rest uses. */
 #define ENTRIES_PART		4
 
 /*
- * Runs are compared by copies of their edges, their first and last tuples.  All
- * copies together use at most this part of the budget, and each of them at most
- * a quarter of that.
+ * The sort compares runs by copies of their edges: their first and last tuples.
+ * All copies together use at most this part of the budget.  Each copy uses at
+ * most a quarter of this part.
  */
 #define EDGES_PART			16
 
-/* The largest image that the contract allows, in bytes. */
+/* Maximum bytes of an image. */
 #define MAX_IMAGE			(MaxAllocSize + 1)
 
-/* For fewer tuples than this, time and memory are not measured. */
+/* For fewer tuples than this, the sort does not measure time and memory. */
 #define FEW_TUPLES			256
 
 /*
@@ -45,7 +45,7 @@ entries_budget(PtSort *sort)
 {
 	int64		others = sort_other_memory(sort) + learning_memory(sort);
 
-	/* lists of extents and samples may need a block, as may the run's edges */
+	/* lists of extents and samples may need a block, the run's edges another */
 	if (!sort->run_is_open)
 		others += sort->write_buffer + RUN_WRITER_MEMORY + 2 * SORT_BLOCK;
 	return Min(Max(sort->options.budget - others,
@@ -53,7 +53,7 @@ entries_budget(PtSort *sort)
 			   sort_run_memory(sort));
 }
 
-/* Replace the MemSort of the sort, if any, by an empty one. */
+/* Replace the MemSort of the sort, if any, by an empty MemSort. */
 static void
 begin_memory(PtSort *sort)
 {
@@ -102,7 +102,7 @@ sort_entries_in_memory(PtSort *sort)
 	sort->stats.sort_ms += pt_ms_since(start);
 }
 
-/* End the initial run that is open, if any. */
+/* End the open initial run, if any. */
 static void
 close_run(PtSort *sort)
 {
@@ -112,7 +112,7 @@ close_run(PtSort *sort)
 	sort->run_is_open = false;
 }
 
-/* Copy an entry in memory, for comparing runs; NULL if it is too large. */
+/* Copy an entry in memory, to compare runs; NULL if the copy is too large. */
 static uint64 *
 copy_edge(PtSort *sort, int64 i)
 {
@@ -165,7 +165,7 @@ write_memory(PtSort *sort, RunWriter *writer)
 }
 
 /*
- * Write the tuples in memory, as a new run or at the end of the last one: so
+ * Write the tuples in memory, as a new run or at the end of the last run.  So
  * pre-sorted input becomes one run of any length.  No run has more tuples than
  * the bound.
  */
@@ -199,7 +199,7 @@ write_run(PtSort *sort)
 	run->last = copy_edge(sort, ms->count - 1);
 }
 
-/* Sort and write the tuples in memory, and make it empty. */
+/* Sort the tuples in memory, write them to a run, and empty the memory. */
 static void
 spill(PtSort *sort)
 {
@@ -210,7 +210,7 @@ spill(PtSort *sort)
 	INSTR_TIME_SET_CURRENT(start);
 	write_run(sort);
 	if (sort_wants_short_runs(sort))
-		sort_note_memory(sort); /* includes the scratch, which is kept */
+		sort_note_memory(sort); /* includes the scratch */
 	memsort_reset(sort->memsort);
 	memsort_set_budget(sort->memsort, entries_budget(sort));
 	sort->stats.run_ms += pt_ms_since(start);
@@ -249,10 +249,10 @@ refuse_commit(const PtSort *sort)
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("cannot commit tuple to sort"),
-			 errdetail("No place is reserved for it.")));
+			 errdetail("No place is reserved for the tuple.")));
 }
 
-/* Sort the tuples in memory, and drop those beyond the bound. */
+/* Sort the tuples in memory, and drop the tuples beyond the bound. */
 static void
 trim(PtSort *sort)
 {
@@ -263,8 +263,8 @@ trim(PtSort *sort)
 }
 
 /*
- * Adjust the memory of one run, now that the tuples' size is known; true if it
- * grew enough to continue filling it.
+ * Adjust the memory for one run to the size of the tuples so far.  Returns true
+ * if the memory grew enough to continue filling it.
  */
 static bool
 has_more_room(PtSort *sort)
@@ -278,8 +278,8 @@ has_more_room(PtSort *sort)
 }
 
 /*
- * Write the tuples in memory, or drop those beyond the bound, in the sort's own
- * memory context.
+ * Make room in memory, in the sort's own memory context: drop the tuples beyond
+ * the bound, let the memory grow, or write the tuples.
  */
 static pg_noinline void
 make_room(PtSort *sort)

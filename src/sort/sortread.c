@@ -26,8 +26,8 @@ need_random_access(PtSort *sort, const char *message)
 }
 
 /*
- * As in the server's sort, reading backward returns the tuple before the one
- * returned last, or the last tuple if the end was reached.
+ * As in the server's sort, a backward get returns the tuple before the last
+ * tuple returned.  After a forward get at the end, it returns the last tuple.
  */
 static const void *
 get_from_memory(PtSort *sort, bool forward, Size *size)
@@ -83,9 +83,9 @@ get_from_run(PtSort *sort, bool forward, Size *size)
 }
 
 /*
- * Begin merging a slice, from the positions in each run that the leader
- * planned.  If this process merged a slice before, that merge's readers and
- * their memory are reused.
+ * Begin merging a slice, at the positions in each run that the leader planned.
+ * If this process already merged a slice, it reuses the readers of that merge
+ * and their memory.
  */
 static void
 merge_slice(PtSort *sort, int slice)
@@ -152,10 +152,10 @@ sort_get(PtSort *sort, bool forward, Size *size)
 	return result;
 }
 
-/* Most entries that sort_get_entries returns at once: a batch fits in cache. */
+/* Maximum number of entries in a batch, so that a batch fits in cache. */
 #define BATCH_ENTRIES	512
 
-/* The next sorted entries in memory, not copied. */
+/* Returns the next sorted entries in memory, without a copy. */
 static const uint64 *
 entries_from_memory(PtSort *sort, int *n)
 {
@@ -168,7 +168,7 @@ entries_from_memory(PtSort *sort, int *n)
 	return result;
 }
 
-/* Copies of the next entries of the merge, valid until the next call. */
+/* Returns copies of the merge's next entries, valid until the next call. */
 static const uint64 *
 entries_from_merge(PtSort *sort, int *n)
 {
@@ -278,7 +278,7 @@ sort_slice_start(PtSort *sort)
 	return sort->slice_start;
 }
 
-/* A serial sort is one slice: all the tuples that get returns. */
+/* A serial sort has one slice: all tuples that sort_get returns. */
 static bool
 next_serial_slice(PtSort *sort, int *slice)
 {

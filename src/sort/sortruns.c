@@ -3,10 +3,10 @@
  * sortruns.c
  *	  The runs of a sort: writing, queueing, merging.
  *
- * If there are more runs than the budget has read buffers for, they are merged
- * in several passes.  The merge order is the number of readers, each with a
- * buffer of one block, that fit in the budget.  Reading a run recycles its
- * blocks (tape.c), so passes need no more temporary space than the data.
+ * If the budget has too few read buffers for all runs, the sort merges the runs
+ * in several passes.  The merge order is the number of readers that fit in the
+ * budget, each with a buffer of one block.  Reading a run recycles its blocks
+ * (tape.c), so passes need no more temporary space than the data.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,36 +18,36 @@
 #include "util.h"
 
 /*
- * Bytes of a tape's block, which is the smallest read of a merge: a part of the
- * budget small enough for one merge to read many runs, but at least one of the
- * server's blocks.
+ * The smallest read of a merge is a tape's block.  A block takes about 1 /
+ * BLOCK_PART of the budget, so that one merge can read many runs, but at least
+ * BLCKSZ and at most MAX_TAPE_BLOCK bytes.
  */
 #define BLOCK_PART			512
 #define MAX_TAPE_BLOCK		(32 * 1024)
 
-/* Part of the budget for the samples of one run, and for those of all runs. */
+/* Part of the budget for samples, of one run and of all runs together. */
 #define SAMPLES_PART		16
 
 /*
- * A sort that reads the runs of all participants has the same budget as one
- * that writes them, but needs more of it for other memory.  This part of the
- * merge order is reserved for that.
+ * A sort that reads the runs of all participants has the same budget as a sort
+ * that writes them, but needs more of the budget for other memory.  For that
+ * memory, sort_runs_to_leave keeps this part of the merge order free.
  */
 #define READING_PART		4
 
-/* Limits of the merge order.  More than MAX_MERGE_ORDER only costs cache. */
+/* Limits of the merge order.  A higher maximum would only cost cache. */
 #define MIN_MERGE_ORDER		6
 #define MAX_MERGE_ORDER		500
 
 /*
  * A worker writes runs in any case, because other participants read them, so it
- * gains nothing by using a large budget.  Entries of this many bytes, and their
- * scratch memory, are sorted in cache, and the kernel need not clear fresh
- * memory.
+ * gains nothing from a large budget.  With entries of RUN_MEMORY bytes and
+ * their scratch memory, the sort stays in cache and the kernel need not clear
+ * fresh memory.
  */
 #define RUN_MEMORY			((int64) 16 * 1024 * 1024)
 
-/* Most short runs of all participants together. */
+/* Maximum number of short runs of all participants together. */
 #define SHORT_RUNS			32
 
 bool
@@ -57,7 +57,7 @@ sort_wants_short_runs(const PtSort *sort)
 		sort->options.budget > RUN_MEMORY + RUN_MEMORY / 4;
 }
 
-/* Most short runs of this participant. */
+/* Maximum number of short runs of this participant. */
 static int
 most_short_runs(const PtSort *sort)
 {
@@ -72,8 +72,8 @@ sort_short_runs_memory(const PtSort *sort)
 }
 
 /*
- * The result is more than RUN_MEMORY if there are too many runs, or if the
- * tuples' size so far shows that there will be.
+ * The result is more than RUN_MEMORY if there are too many runs, or if the size
+ * of the tuples so far predicts too many runs.
  */
 int64
 sort_run_memory(PtSort *sort)
@@ -97,7 +97,7 @@ sort_run_memory(PtSort *sort)
 	return bytes;
 }
 
-/* Bytes of a tape's blocks. */
+/* Returns the bytes of a tape's block. */
 static int64
 block_bytes(const PtSort *sort)
 {
@@ -109,7 +109,7 @@ block_bytes(const PtSort *sort)
 	return result;
 }
 
-/* The tapeset, created on first use. */
+/* Returns the tapeset of the sort; creates it on first use. */
 static Tapeset *
 own_tapeset(PtSort *sort)
 {
@@ -125,7 +125,7 @@ own_tapeset(PtSort *sort)
 	return sort->tapeset;
 }
 
-/* Most samples of a run: a power of two. */
+/* Maximum number of samples of a run: a power of two. */
 static int64
 max_samples(const PtSort *sort)
 {
@@ -146,8 +146,8 @@ sort_begin_run(PtSort *sort, RunWriter *writer)
 }
 
 /*
- * Keep the samples of all runs together within limits.  Each run, early or
- * late, keeps a number in proportion to its tuples.
+ * Limit the total number of samples of all runs.  Each run, early or late,
+ * keeps a number of samples in proportion to its tuples.
  */
 static void
 limit_samples(PtSort *sort)
@@ -198,10 +198,9 @@ sort_append_run(PtSort *sort, RunWriter *writer)
 }
 
 /*
- * The bytes by which lists of blocks may grow while a merge for this purpose
- * reads runs.  Each block of a tape that is read and recycled may take an
- * extent of the tape that is written, whose list has up to twice the room that
- * it needs.
+ * Returns the bytes by which lists of blocks may grow while a merge reads runs.
+ * Each block that the merge reads and recycles may become an extent of the tape
+ * that it writes.  The list of extents has up to twice the room that it needs.
  */
 static int64
 list_memory(Run **runs, int nruns, MergePurpose purpose)
@@ -214,7 +213,7 @@ list_memory(Run **runs, int nruns, MergePurpose purpose)
 }
 
 /*
- * The part of the budget, in bytes, that is left for the readers of a merge and
+ * Returns the bytes of the budget that are left for the readers of a merge and
  * for lists of blocks.
  */
 static int64
@@ -223,7 +222,7 @@ merge_memory(const PtSort *sort, MergePurpose purpose)
 	int64		memory = sort->options.budget - sort_other_memory(sort) -
 		SORT_BLOCK;
 
-	/* a list of extents or samples may also grow by a block here */
+	/* writing may also grow a list of extents or samples by a block */
 	if (purpose == MERGE_TO_RUN)
 		memory -= sort->write_buffer + RUN_WRITER_MEMORY + SORT_BLOCK;
 	return memory;
@@ -269,8 +268,8 @@ sort_runs_to_leave(const PtSort *sort)
 }
 
 /*
- * Returns the index of the first of the n runs of the queue to merge next: the
- * first runs, or, in a stable sort, the neighbours with the fewest bytes.
+ * Returns the queue index of the first of n runs to merge next.  These are the
+ * first runs or, in a stable sort, the neighbours with the fewest bytes.
  */
 static int
 first_to_merge(const PtSort *sort, int n)
@@ -296,7 +295,7 @@ first_to_merge(const PtSort *sort, int n)
 	return result;
 }
 
-/* Close n runs of the queue. */
+/* Close n runs, and remove them from the queue. */
 static void
 close_merged(PtSort *sort, int first, int n)
 {
@@ -345,7 +344,7 @@ merge_runs(PtSort *sort, int n)
 		move_last(sort, first);
 }
 
-/* The first merge may be smaller, so that all later ones are full. */
+/* The first merge may read fewer runs, so that all later merges are full. */
 void
 sort_merge_down(PtSort *sort, int target)
 {
@@ -355,7 +354,7 @@ sort_merge_down(PtSort *sort, int target)
 	INSTR_TIME_SET_CURRENT(start);
 	while (sort->nruns > target)
 	{
-		int			excess = sort->nruns - target;	/* runs too many */
+		int			excess = sort->nruns - target;	/* runs above target */
 		int			n = excess % (order - 1);
 
 		n = n == 0 ? order : n + 1;

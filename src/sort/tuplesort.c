@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * tuplesort.c
- *	  The sort object: one phase machine for all its roles.
+ *	  The sort object: one state machine for all its roles.
  *
- *		PUTTING		tuples go to memory; when the budget is used up they are
- *					sorted and spilled as an initial run, or appended to the
- *					last one if they come after it (serial, worker)
+ *		PUTTING		tuples go to memory; when the budget is used up, the sort
+ *					spills them as an initial run, or appends them to the
+ *					last run if they come after it (serial, worker)
  *			|
  *		perform:	serial without runs		-> MEMORY
  *					serial with runs		-> MERGING, or RUN for random access
@@ -16,8 +16,8 @@
  *
  *		MEMORY, MERGING, RUN	get returns tuples in order
  *		SLICES		next_slice: -> MERGING, again for each slice until the last
- *					(a serial sort is one slice: its phase stays)
- *		reset		(serial) any but FAILED -> PUTTING
+ *					(a serial sort has one slice, and its phase stays)
+ *		reset		(serial) any phase except FAILED -> PUTTING
  *
  *-------------------------------------------------------------------------
  */
@@ -35,8 +35,8 @@
 #define MAX_WRITE_BUFFER	(256 * 1024)
 
 /*
- * Limit for the budget and the expected number of tuples, so that sums and
- * products of them do not overflow.  No machine has this much memory.
+ * Limit for the budget and the expected number of tuples, so that their sums
+ * and products do not overflow.  No machine has this much memory.
  */
 #define MAX_SIZE		(INT64CONST(1) << 50)
 
@@ -45,7 +45,7 @@ StaticAssertDecl(offsetof(struct PtSort, order) == 0 &&
 				 offsetof(SortOrder, state) == offsetof(SortHead, state),
 				 "a PtSort does not begin with a SortHead");
 
-/* Why the phase may not allow an operation, as a sentence. */
+/* Returns a sentence that tells why the phase may not allow an operation. */
 static const char *
 phase_detail(const PtSort *sort)
 {
@@ -56,11 +56,11 @@ phase_detail(const PtSort *sort)
 		case PHASE_MEMORY:
 		case PHASE_MERGING:
 		case PHASE_RUN:
-			return _("The sort has been performed already.");
+			return _("The sort has already been performed.");
 		case PHASE_SLICES:
 			return _("The sort has been performed, and has no current slice.");
 		case PHASE_ANNOUNCED:
-			return _("The sort has been performed and has left its run to the leader.");
+			return _("The sort has been performed and has announced its runs to the leader.");
 		case PHASE_FAILED:
 			break;
 	}
@@ -105,13 +105,13 @@ sort_method(const PtSort *sort)
 	return Max(now, sort->stats.method);
 }
 
-/* sort_wrong_variant raises the error of sort_state. */
+/* sort_wrong_variant raises the error of sort_state for a wrong variant. */
 void
 sort_wrong_variant(const PtSort *sort, const PtSortVariant *variant)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-			 errmsg("sort of variant \"%s\" cannot be used as one of variant \"%s\"",
+			 errmsg("sort of variant \"%s\" cannot be used as a sort of variant \"%s\"",
 					sort->order.variant->name, variant->name)));
 }
 
@@ -324,7 +324,7 @@ sort_begin(const PtSortVariant *variant, void *state, int nwords,
 	return begin(variant, &no_extras, NULL, state, nwords, context, options);
 }
 
-/* Prepare to read the only run in both directions; there may be none. */
+/* Prepare to read the only run, if any, in both directions. */
 static void
 start_run(PtSort *sort)
 {
@@ -336,7 +336,7 @@ start_run(PtSort *sort)
 					   false);
 }
 
-/* Merge the runs while they are read. */
+/* Start the final merge, which runs while the caller reads the result. */
 static void
 start_merging(PtSort *sort)
 {
@@ -390,7 +390,7 @@ perform_worker(PtSort *sort)
 					sort_failed(sort));
 }
 
-/* Check that a participant's run fits this sort, and note its properties. */
+/* Check that a participant's run fits this sort, and record its properties. */
 static void
 check_run(PtSort *sort, const RunDesc *desc)
 {
@@ -406,7 +406,7 @@ check_run(PtSort *sort, const RunDesc *desc)
 	sort->order.words_by_tables |= desc->words_by_tables;
 }
 
-/* Open the runs of all participants; planning slices needs samples. */
+/* Open the runs of all participants, with samples for planning slices. */
 static void
 import_runs(PtSort *sort)
 {
@@ -429,7 +429,7 @@ import_runs(PtSort *sort)
 	}
 }
 
-/* Plan the slices and publish the plan, which is empty if a sort failed. */
+/* Plan the slices, unless the sort failed, and publish the plan. */
 static void
 publish_slices(PtSort *sort)
 {
@@ -490,7 +490,7 @@ sort_end(PtSort *sort)
 	MemoryContextDelete(sort->variant_context);
 }
 
-/* Free everything that a sort with runs has, including its files. */
+/* Free all memory and files of a sort with runs. */
 static void
 drop_runs(PtSort *sort)
 {

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * tuplesort.h
- *	  The sort object, which ptsort.h and ptsort_variant.h give access to.
+ *	  The sort object behind ptsort.h and ptsort_variant.h.
  *
- * Its phases are in these files: tuplesort.c begins, performs and ends a sort,
- * sortput.c, learning.c and bounded.c fill it, sortruns.c writes and merges its
- * runs, slices.c cuts the final merge, sortread.c reads the result.  Functions
- * of the two public headers have the prefix sort_ here.
+ * tuplesort.c begins, performs and ends a sort.  sortput.c, learning.c and
+ * bounded.c fill the sort, sortruns.c writes and merges its runs, slices.c cuts
+ * the final merge, and sortread.c reads the result.  Functions of the two
+ * public headers have the prefix sort_ here.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,7 +19,7 @@
 #include "memory/memsort.h"
 #include "sort/merge.h"
 
-/* Largest block of the sort's memory context, except for large pieces. */
+/* Maximum block of the sort's memory context, except for large chunks. */
 #define SORT_BLOCK	(32 * 1024)
 
 typedef enum SortPhase
@@ -30,14 +30,14 @@ typedef enum SortPhase
 	PHASE_RUN,
 	PHASE_SLICES,
 	PHASE_ANNOUNCED,
-	PHASE_FAILED				/* an operation began, and did not succeed */
+	PHASE_FAILED				/* an operation began but did not succeed */
 } SortPhase;
 
-/* The position of the next get. */
+/* SortPosition: the position of the next get. */
 typedef struct SortPosition
 {
-	int64		before;			/* MEMORY: tuples before it; mark of RUN: a
-								 * position (run.h) */
+	int64		before;			/* MEMORY: tuples before the position; RUN: in
+								 * a mark, a position in the run (run.h) */
 	bool		at_end;			/* a forward get found no more tuples */
 } SortPosition;
 
@@ -46,48 +46,48 @@ struct PtSort
 	SortOrder	order;			/* must be first, see SortHead */
 	PtSortOptions options;
 	SortPhase	phase;
-	MemoryContext variant_context;	/* has this struct; deleted at end */
-	MemoryContext context;		/* child of it, for the rest of the sort */
+	MemoryContext variant_context;	/* holds this struct; sort_end deletes it */
+	MemoryContext context;		/* its child, for the rest of the sort */
 	Size		write_buffer;
 
 	MemSort    *memsort;		/* PUTTING, MEMORY */
-	PtSortKey  *key;			/* of a variant whose key learns; else NULL */
+	PtSortKey  *key;			/* key of ptsort's own variants, or NULL */
 	bool		learning;		/* the key will learn; until then words are 0
 								 * or decide less */
-	int64		learn_at;		/* the key learns from this many tuples */
-	int64		in_order;		/* while learning: known number of leading
-								 * tuples that were put in order */
+	int64		learn_at;		/* number of tuples at which the key learns */
+	int64		in_order;		/* while learning: number of leading tuples
+								 * known to be in order */
 	int64		learning_limit; /* bytes that the key may use while learning */
-	bool		all_put;		/* perform began */
-	Tapeset    *tapeset;		/* NULL until something is written */
-	bool		run_is_open;	/* the last initial run can be continued with
-								 * tuples that come after its last one */
+	bool		all_put;		/* sort_perform began */
+	Tapeset    *tapeset;		/* NULL until the first write */
+	bool		run_is_open;	/* the last initial run accepts tuples that
+								 * come after its last tuple */
 	RunWriter	open_run;
 	int64		open_tuples;	/* tuples of the open run */
-	int64		run_memory;		/* most bytes that sort_run_memory returned */
+	int64		run_memory;		/* largest result of sort_run_memory */
 	Run		  **runs;			/* a queue: see below */
 	int			nruns;
 	int			maxruns;
 	Merge	   *merge;			/* MERGING */
 	int64		trim_at;		/* bounded.c trims at this many tuples */
 	bool		trimmed;		/* bounded.c dropped a tuple */
-	bool		last_known;		/* bounded.c: the last tuple that may be
-								 * wanted is known (last_words and last) */
+	bool		last_known;		/* bounded.c: last_words and last are set to
+								 * the last tuple within the bound */
 	bool		last_by_words;	/* bounded.c: comparing words is the quickest
-								 * way to see that a tuple comes after it */
+								 * way to see that a tuple comes after 'last' */
 	uint64		last_words[PTSORT_MAX_WORDS + 1];
 	char	   *last;			/* image of the last tuple, unless inline */
 	bool		slice_taken;	/* serial: next_slice returned the one slice */
-	int64		slice_start;	/* tuples before the slice that is read */
-	int64		returned;		/* tuples that get returned */
-	uint64	   *batch;			/* inline images: the entries read last */
-	const uint64 *batch_next;	/* the entry of the batch to return next */
-	int			batch_left;		/* entries of the batch not returned */
+	int64		slice_start;	/* tuples before the current slice */
+	int64		returned;		/* number of tuples returned */
+	uint64	   *batch;			/* inline images: the last entries read */
+	const uint64 *batch_next;	/* the next entry of the batch to return */
+	int			batch_left;		/* entries of the batch left to return */
 	RunReader	reader;			/* RUN */
 	SortPosition position;
 	SortPosition mark;
 
-	int64		edge_bytes;		/* of copies of runs' edges */
+	int64		edge_bytes;		/* bytes of the copies of runs' edges */
 
 	PtSortStats stats;			/* without comparisons; peaks and the method
 								 * are as of the last reset: see sort_stats */
@@ -106,26 +106,26 @@ extern void sort_end(PtSort *sort);
 extern void sort_reset(PtSort *sort);
 extern void sort_stats(PtSort *sort, PtSortStats *stats);
 
-/* sort_rebound resets a sort that has a bound, and sets another bound. */
+/* sort_rebound resets a sort that has a bound, and sets a new bound. */
 extern void sort_rebound(PtSort *sort, int64 bound);
 
 /*
- * sort_wrong_phase raises an error with this message for an operation in the
- * wrong phase.
+ * sort_wrong_phase raises an error with 'message' for an operation in the wrong
+ * phase.
  */
 pt_noreturn extern void sort_wrong_phase(const PtSort *sort,
 										 const char *message);
 
 /*
- * sort_other_memory returns the bytes that the sort's memory contexts, and
- * those of its variant, have allocated for everything except the entries.
+ * sort_other_memory returns the bytes that the memory contexts of the sort and
+ * its variant allocated for everything except the entries.
  */
 extern int64 sort_other_memory(const PtSort *sort);
 
 /*
- * sort_note_memory records the peak of the sort's memory.  It adds
- * sort_other_memory() now to the peak of the entries since the last call, so
- * call it while sort_other_memory() is high.
+ * sort_note_memory records the peak of the sort's memory: the current
+ * sort_other_memory() plus the peak of the entries since the last call.  So
+ * call sort_note_memory while sort_other_memory() is high.
  */
 extern void sort_note_memory(PtSort *sort);
 
@@ -133,16 +133,16 @@ extern void sort_note_memory(PtSort *sort);
 /*
  * sortput.c
  *
- * sort_reserve may make the key learn, so a caller whose key learns makes the
- * words after calling it.  ptsort's own variants call sort_place, sort_add and
- * sort_put_entry, which do the same as sort_reserve, sort_commit and sort_put.
- * While a tuple only has to be added to memory these run inline, so that a
+ * sort_reserve may make the key learn, so a caller whose key learns makes words
+ * after it called sort_reserve.  ptsort's own variants call sort_place,
+ * sort_add and sort_put_entry instead of sort_reserve, sort_commit and
+ * sort_put.  If memory has room, these functions run inline, so that adding a
  * tuple costs little more than copying it.
  */
 
 /*
- * sort_begin_putting prepares for tuples to be put.  It keeps the memory of
- * earlier tuples only if that is small.
+ * sort_begin_putting prepares the sort for input.  It keeps the memory of
+ * earlier tuples only if that memory is small.
  */
 extern void sort_begin_putting(PtSort *sort);
 
@@ -151,7 +151,7 @@ extern void sort_put(PtSort *sort, const void *tuple, Size size,
 extern void *sort_reserve(PtSort *sort, Size size);
 extern void sort_commit(PtSort *sort, const uint64 *words);
 
-/* sort_note_put trims or learns if enough tuples are in memory for that. */
+/* sort_note_put trims the tuples or learns, if enough tuples are in memory. */
 extern void sort_note_put(PtSort *sort);
 
 /* sort_must_spill: true if a debug setting makes the sort write a run now. */
@@ -162,7 +162,7 @@ sort_must_spill(const PtSort *sort)
 					sort->memsort->count >= ptsort_debug.spill_entries);
 }
 
-/* True if a tuple only has to be added to memory. */
+/* True if the sort only needs to add the next tuple to memory. */
 static inline bool
 sort_just_fills(const PtSort *sort)
 {
@@ -183,10 +183,10 @@ sort_count_put(PtSort *sort)
 }
 
 /*
- * sort_next_place returns the address of the next image, which is not inline,
- * if memory has room for 'most' bytes without growing; else NULL.  It reserves
- * nothing: a caller that makes an image there then calls sort_add_next, or
- * sort_place with the image's size.
+ * sort_next_place returns the address for the next image, or NULL if memory
+ * must grow to have room for 'most' bytes; not for inline images.  It reserves
+ * nothing: a caller that makes an image at the address then calls
+ * sort_add_next, or sort_place with the image's size.
  */
 static inline void *
 sort_next_place(PtSort *sort, Size most)
@@ -197,8 +197,8 @@ sort_next_place(PtSort *sort, Size most)
 }
 
 /*
- * sort_add_next adds the image that was made at sort_next_place, if the sort
- * was not called since.
+ * sort_add_next adds the image that the caller made at sort_next_place.  The
+ * caller must not call other functions of the sort in between.
  */
 static inline void
 sort_add_next(PtSort *sort, Size size, const uint64 *words)
@@ -216,7 +216,7 @@ sort_place(PtSort *sort, Size size)
 	return sort_reserve(sort, size);
 }
 
-/* sort_add is sort_commit; not for inline images. */
+/* sort_add is sort_commit for images that are not inline. */
 static inline void
 sort_add(PtSort *sort, const uint64 *words)
 {
@@ -229,7 +229,7 @@ sort_add(PtSort *sort, const uint64 *words)
 		sort_commit(sort, words);
 }
 
-/* sort_put_entry is sort_put of an inline image, which follows its words. */
+/* sort_put_entry is sort_put for an entry: words, then the inline image. */
 static inline void
 sort_put_entry(PtSort *sort, const uint64 *entry)
 {
@@ -245,8 +245,8 @@ sort_put_entry(PtSort *sort, const uint64 *entry)
 }
 
 /*
- * sort_entries_in_memory sorts the tuples in memory.  A key that is learning
- * ends learning first, unless these are all tuples and are in order.
+ * sort_entries_in_memory sorts the tuples in memory.  Before that, it ends
+ * learning, unless memory holds all tuples and they came in order.
  */
 extern void sort_entries_in_memory(PtSort *sort);
 
@@ -258,22 +258,22 @@ extern void sort_end_runs(PtSort *sort);
 
 
 /*
- * bounded.c: sorts with a bound, whose caller wants only the first tuples
+ * bounded.c: sorts with a bound, if the caller wants only the first tuples
  */
 
 /* bounded_begin prepares any sort, with or without a bound, for its input. */
 extern void bounded_begin(PtSort *sort);
 
 /*
- * bounded_refuses: true if a tuple with these words, which is to be put, is
- * certainly beyond the bound.
+ * bounded_refuses: true if a new tuple with these words is certainly beyond the
+ * bound.
  */
 extern bool bounded_refuses(PtSort *sort, const uint64 *words,
 							const void *tuple);
 
 /*
- * bounded_may_drop: true if the sort can drop tuples now.  Its key no longer
- * learns then.
+ * bounded_may_drop: true if the sort can drop tuples now.  If so, its key is no
+ * longer learning.
  */
 static inline bool
 bounded_may_drop(const PtSort *sort)
@@ -283,21 +283,21 @@ bounded_may_drop(const PtSort *sort)
 
 /*
  * bounded_drops: true if a tuple with these values of all key columns is beyond
- * the bound; the sort counts it as put, and the caller does not put it.  Only
- * if bounded_may_drop, and if the variant has a key and compare_values.
+ * the bound.  The sort then counts the tuple, and the caller must not put it.
+ * Requires bounded_may_drop, and a variant with a key and compare_values.
  */
 extern bool bounded_drops(PtSort *sort, const Datum *values,
 						  const bool *isnull);
 
 /*
- * bounded_cut drops the entries beyond the bound from memory, whose entries are
- * sorted, but keeps their images.
+ * bounded_cut drops the entries beyond the bound from memory, but keeps their
+ * images.  The entries must be sorted.
  */
 extern void bounded_cut(PtSort *sort);
 
 /*
- * bounded_pays: true if enough entries in memory are beyond the bound for
- * sorting all and dropping these to pay.
+ * bounded_pays: true if so many entries are beyond the bound that sorting all
+ * entries to drop them pays.
  */
 extern bool bounded_pays(const PtSort *sort);
 
@@ -305,9 +305,9 @@ extern bool bounded_pays(const PtSort *sort);
 /*
  * sortruns.c
  *
- * Runs are in a queue: a merge reads the first ones and appends its result.  In
- * a stable sort runs are in the order in which their tuples were put: a merge
- * reads neighbours and puts its result in their place.
+ * Runs are in a queue: a merge reads the first runs and appends its result.  In
+ * a stable sort, runs are in the input order of their tuples: a merge reads
+ * neighbouring runs and puts its result in their place.
  */
 
 /*
@@ -319,40 +319,40 @@ extern void sort_begin_run(PtSort *sort, RunWriter *writer);
 /*
  * sort_wants_short_runs: true if the sort writes runs in any case, and its
  * budget is larger than a short run needs.  sort_run_memory returns the bytes
- * of entries that are worth collecting in memory for one run, and
- * sort_short_runs_memory the most bytes of entries that fit the maximum number
- * of short runs.  In other sorts both return no limit.
+ * of entries worth collecting in memory for one run.  sort_short_runs_memory
+ * returns the bytes of entries that fit the maximum number of short runs.  In
+ * sorts without short runs both return PG_INT64_MAX.
  */
 extern bool sort_wants_short_runs(const PtSort *sort);
 extern int64 sort_short_runs_memory(const PtSort *sort);
 extern int64 sort_run_memory(PtSort *sort);
 
-/* Put a run at the end of the queue; sort_append_run finishes it first. */
+/* Put a run at the end of the queue; sort_append_run first ends the writer. */
 extern void sort_add_run(PtSort *sort, Run *run);
 extern void sort_append_run(PtSort *sort, RunWriter *writer);
 
-/* sort_merge_order returns how many runs a merge for this purpose can read. */
+/* sort_merge_order returns the number of runs that a merge can read. */
 extern int	sort_merge_order(const PtSort *sort, MergePurpose purpose);
 
 /* sort_create_merge starts a merge of runs within the rest of the budget. */
 extern Merge *sort_create_merge(PtSort *sort, Run **runs, int nruns,
 								MergePurpose purpose);
 
-/* sort_merge_down merges until there are at most 'target' runs. */
+/* sort_merge_down merges runs until at most 'target' runs are left. */
 extern void sort_merge_down(PtSort *sort, int target);
 
 /*
- * sort_plan_slices cuts the runs into the shared block's slices (slices.c),
- * some of which may be empty.  Every tuple of a slice comes before every tuple
- * of the next one.  Planning uses at most about the rest of the budget, unless
- * the samples of very many runs and their smallest read buffers need more; then
- * the runs have no samples any more.
+ * sort_plan_slices cuts the runs into the shared block's slices (slices.c).
+ * Some slices may be empty.  Every tuple of a slice comes before every tuple of
+ * the next slice.  Planning uses at most about the rest of the budget, unless
+ * the samples and smallest read buffers of very many runs need more.  After
+ * planning, the runs have no samples.
  */
 extern void sort_plan_slices(PtSort *sort);
 
 /*
- * sort_runs_to_leave returns how many runs this participant of a parallel sort
- * may have at its end, so that one merge can read those of all participants.
+ * sort_runs_to_leave returns the maximum number of runs that this participant
+ * may announce, so that one merge can read the runs of all participants.
  */
 extern int	sort_runs_to_leave(const PtSort *sort);
 
@@ -365,8 +365,8 @@ extern const void *sort_get(PtSort *sort, bool forward, Size *size);
 extern const uint64 *sort_get_entries(PtSort *sort, int *n);
 
 /*
- * sort_get_entry is ptsort_get for inline images; it returns the entry, that is
- * the words and the image after them.
+ * sort_get_entry is ptsort_get for inline images.  It returns the entry: the
+ * words, then the image.
  */
 extern const uint64 *sort_get_entry(PtSort *sort, bool forward);
 
@@ -376,7 +376,7 @@ extern void sort_rescan(PtSort *sort);
 extern void sort_mark(PtSort *sort);
 extern void sort_restore(PtSort *sort);
 
-/* memory_next returns the next entry in memory; NULL if there is none. */
+/* memory_next returns the next entry in memory, or NULL if there is none. */
 static inline uint64 *
 memory_next(PtSort *sort)
 {
@@ -389,7 +389,7 @@ memory_next(PtSort *sort)
 	return memsort_entry(ms, sort->position.before++);
 }
 
-/* sort_next is sort_get, for images that are not inline. */
+/* sort_next is sort_get for images that are not inline. */
 static inline const void *
 sort_next(PtSort *sort, bool forward)
 {
