@@ -296,7 +296,6 @@ btbuild_begin(Team *team, const PtSortOptions *options)
 	return begin_sort(self, self->base.index, self->base.index_info, options);
 }
 
-/* Begin the sort of a sibling. */
 static PtSort *
 begin_sibling(const BtBuild *self, const Sibling *sibling)
 {

@@ -116,7 +116,6 @@ count_room(const BtRules *rules, const BtOpenPage *open, Size size)
 	return has_room(rules, open, size) ? 1 : 0;
 }
 
-/* Returns an LP_NORMAL line pointer. */
 static inline ItemIdData
 make_item(unsigned offset, unsigned size)
 {
@@ -282,7 +281,6 @@ btpage_fill(const BtRules *rules, BtOpenPage *open, const KeyPack *pack,
  * Ending a page
  */
 
-/* Returns the tuple added last. */
 static inline IndexTuple
 last_tuple(const BtOpenPage *open)
 {
