@@ -106,8 +106,8 @@ add_sibling(BtBuild *self, Relation index, bool check_unique,
 
 /*
  * Make siblings of the candidates, in their order.  Stop if the server has no
- * segment for a candidate's runs, or if the budget has no room for its sort.
- * Without workers, drop all siblings.
+ * segment for a candidate's runs, or if the budget has no room for the
+ * candidate's sort.  Without workers, drop all siblings.
  */
 static void
 btbuild_prepare(Team *team, int processes)
@@ -377,7 +377,7 @@ load_tuples(const Team *team, BtLoad *load)
 	report_tuples(team, load);
 }
 
-/* Like load_tuples, for exact keys: adds entries in bulk, not index tuples. */
+/* Like load_tuples, for exact keys: add entries in bulk, not index tuples. */
 static void
 load_entries(const Team *team, BtLoad *load, const KeyPack *pack)
 {

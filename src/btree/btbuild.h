@@ -57,12 +57,12 @@ typedef struct WaitingRuns
 	SubTransactionId subid;		/* subtransaction that owns the runs */
 } WaitingRuns;
 
-/* BtBuildRequest: what ambuild.c requests of a build. */
+/* BtBuildRequest: ambuild.c's request for a build. */
 typedef struct BtBuildRequest
 {
 	int			workers;		/* parallel workers to request, 0 = serial;
 								 * ambuild.c already applied the limits */
-	bool		is_order;		/* use workers even if they do not pay */
+	bool		is_order;		/* use workers even if they do not pay off */
 	const char *source;			/* reason for 'workers', for the start line */
 	const WaitingRuns *runs;	/* runs of an earlier scan, or NULL */
 	int			ncandidates;	/* open indexes that this scan may also serve */

@@ -214,8 +214,8 @@ level_init(BtLevel *level, BtLoad *load)
 }
 
 /*
- * Tell the writer how many leaves the tuples not added yet will take: to_come
- * if filled like this participant's leaves, at_least if filled to the maximum.
+ * Estimate the number of leaves for the remaining tuples.  to_come assumes
+ * leaves like this participant's; at_least assumes the fullest possible leaves.
  */
 static void
 expect_leaves(BtLoad *load)
@@ -513,7 +513,9 @@ stitch_front(BtLevel *leaf, int slice, BtSliceOut *out, BlockNumber leftblk)
 	level_put_downlink(leaf);
 	btwrite_page(&load->writer, first, out->firstblk);
 
-	/* leaves 2 to npages; closing the last leaf will add its downlink */
+	/*
+	 * add the downlinks of leaf 2 and on, except the last leaf, which is open
+	 */
 	fault_point("btload: open list");
 	list_name(name, slice);
 	list = BufFileOpenFileSet(&load->fileset->fs, name, O_RDONLY, false);

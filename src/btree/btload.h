@@ -47,7 +47,7 @@ typedef struct BtLoad BtLoad;
 
 /*
  * TeamKind.shared_size and shared_init: the load uses the team's shared block,
- * a little over 16 kB per slice.
+ * which takes a little over 16 kB per slice.
  */
 extern Size btload_shared_size(Team *team, int processes, int slices);
 extern void btload_shared_init(Team *team, int processes, int slices);
@@ -60,9 +60,9 @@ extern void btload_begin_slice(BtLoad *load, int slice);
 
 /*
  * btload_add adds a copy of the next tuple of the slice.  Tuples come in index
- * order, with the heap TID as the tie-breaker, and as index_form_tuple() makes
- * them: no nbtree flag bits, zeroed padding.  For a tuple of more than a third
- * of a page, btload_add raises the server's error.
+ * order, with the heap TID as the tie-breaker.  They have the form that
+ * index_form_tuple() makes: no nbtree flag bits, zeroed padding.  For a tuple
+ * of more than a third of a page, btload_add raises the server's error.
  */
 extern void btload_add(BtLoad *load, IndexTuple itup);
 

@@ -358,22 +358,23 @@ write_pages(BtWriter *writer)
 
 /*
  * Log the pages and write them.  Do both again if a checkpoint moved the redo
- * pointer past their WAL record before they were in the file.
+ * pointer past their WAL record before the pages were in the file.
  *
  * A base backup that starts with that checkpoint may copy the file before the
- * write, and its recovery does not replay the record.  The second record is
- * after the redo pointer.  A checkpoint that begins after the comparison also
- * begins after the write, so its backup copies the written pages.
+ * write, and recovery from the backup does not replay the record.  The second
+ * record is after the redo pointer.  A checkpoint that begins after the
+ * comparison also begins after the write, so its backup copies the written
+ * pages.
  *
  * DELAY_CHKPT_START would make the checkpoint wait instead.  But a checkpoint
  * waits for virtual transactions, not for single periods of the flag.  If a
  * participant set the flag for batch after batch, the checkpoint would wait
  * until the load ends.
  *
- * GetRedoRecPtr() reads a copy of the redo pointer, which the checkpointer sets
- * a moment after the pointer itself.  The delay does no harm: a backup copies
- * files only after the whole checkpoint.  The barrier keeps this process from
- * reading the pointer before its write is visible to other processes.
+ * GetRedoRecPtr() reads a copy that the checkpointer sets a moment after the
+ * redo pointer itself.  The delay does no harm: a backup copies files only
+ * after the whole checkpoint.  The barrier keeps this process from reading the
+ * pointer before its write is visible to other processes.
  */
 static void
 log_and_write_pages(BtWriter *writer)

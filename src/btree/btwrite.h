@@ -20,7 +20,8 @@
  * n + 1 is extended while segment n is short, md.c fills the end of segment n
  * with zeroes and may overwrite a page that another process just wrote.  And
  * writing to segment n + 1 fails as long as segment n is short.  So a
- * participant completes each segment before the next one, under the same lock.
+ * participant completes a segment before it begins the next one, under the same
+ * lock.
  *
  * A chunk is a fraction of the blocks still to come, so chunks shrink to one
  * block towards the end.  Participants estimate the blocks still to come from

@@ -132,7 +132,7 @@ siblings_take(WaitingRuns *runs, Relation heap, Relation index,
 	reason = why_not(found, heap, index_info);
 	if (reason != NULL)
 	{
-		/* other runs hardly suit either: this build scans for all siblings */
+		/* other runs probably do not suit either; this scan replaces them */
 		siblings_forget();
 		ereport(btreport_log_level(),
 				(errmsg("ptsort: scanning again for index \"%s\": %s",

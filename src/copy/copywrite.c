@@ -183,7 +183,7 @@ copywrite_add(CopyWriter *writer, HeapTuple tuple)
 /*
  * All pages of the slice are filled.  Publish the start of the next slice
  * before writing the pages.  If there are only a few pages, write them first:
- * that is as fast as extending the file.
+ * writing them is as fast as extending the file.
  */
 void
 copywrite_end_slice(CopyWriter *writer)

@@ -7,10 +7,11 @@
  * its row versions, including their headers (copyscan.c).  In most cases, each
  * process then reads slices of the result and writes their pages (copywrite.c).
  *
- * The server's own functions (rewriteheap.c) must write all row versions if the
- * scan found some that need TOAST or must keep their links to each other, or if
- * logical decoding reads the table as a catalog.  These functions work in one
- * process only, so the leader then reads all slices alone, and the workers end.
+ * In two cases, the server's own functions (rewriteheap.c) must write all row
+ * versions.  Either the scan found row versions that need TOAST or must keep
+ * their links to each other, or logical decoding reads the table as a catalog.
+ * These functions work in one process only, so the leader reads all slices
+ * alone, and the workers end.
  *
  * The workers judge row versions as the leader does: they have the leader's
  * horizon and cutoffs, and parallel mode gives them the leader's transaction.
@@ -149,8 +150,8 @@ copy_fill(Team *team)
 }
 
 /*
- * Returns the next row version of a slice, or NULL.  Now and then, counts the
- * returned row versions; the leader reports the total as progress.
+ * Returns the next row version of a slice, or NULL.  Now and then, it counts
+ * the returned row versions; the leader reports the total as progress.
  */
 static inline HeapTuple
 next_row(Copier *self)

@@ -427,7 +427,7 @@ ease_merge(PlanState *merge, int nkeys, SortSupport supports,
 }
 
 /*
- * Take over the Sort nodes of a plan that ptsort wants, and set *found if there
+ * Take over the plan's Sort nodes that ptsort wants, and set *found if there
  * are any.  The walk visits a subplan more than once if several nodes, such as
  * scans of partitions, use the subplan.
  */
