@@ -214,8 +214,8 @@ level_init(BtLevel *level, BtLoad *load)
 }
 
 /*
- * Estimate the number of leaves for the remaining tuples.  to_come assumes
- * leaves like this participant's; at_least assumes the fullest possible leaves.
+ * Estimate the number of leaves for the remaining tuples: to_come assumes
+ * leaves like this participant's, at_least assumes the fullest possible leaves.
  */
 static void
 expect_leaves(BtLoad *load)
@@ -513,9 +513,7 @@ stitch_front(BtLevel *leaf, int slice, BtSliceOut *out, BlockNumber leftblk)
 	level_put_downlink(leaf);
 	btwrite_page(&load->writer, first, out->firstblk);
 
-	/*
-	 * add the downlinks of leaf 2 and on, except the last leaf, which is open
-	 */
+	/* add the downlinks from leaf 2 on, except that of the open last leaf */
 	fault_point("btload: open list");
 	list_name(name, slice);
 	list = BufFileOpenFileSet(&load->fileset->fs, name, O_RDONLY, false);

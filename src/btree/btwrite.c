@@ -361,10 +361,9 @@ write_pages(BtWriter *writer)
  * pointer past their WAL record before the pages were in the file.
  *
  * A base backup that starts with that checkpoint may copy the file before the
- * write, and recovery from the backup does not replay the record.  The second
- * record is after the redo pointer.  A checkpoint that begins after the
- * comparison also begins after the write, so its backup copies the written
- * pages.
+ * write, and its recovery does not replay the record.  The second record is
+ * after the redo pointer.  A checkpoint that begins after the comparison also
+ * begins after the write, so its backup copies the written pages.
  *
  * DELAY_CHKPT_START would make the checkpoint wait instead.  But a checkpoint
  * waits for virtual transactions, not for single periods of the flag.  If a

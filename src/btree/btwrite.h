@@ -19,9 +19,8 @@
  * md.c requires writing below the end of the file, for two reasons.  If segment
  * n + 1 is extended while segment n is short, md.c fills the end of segment n
  * with zeroes and may overwrite a page that another process just wrote.  And
- * writing to segment n + 1 fails as long as segment n is short.  So a
- * participant completes a segment before it begins the next one, under the same
- * lock.
+ * writing to segment n + 1 fails while segment n is short.  So a participant
+ * completes a segment before it begins the next one, under the lock.
  *
  * A chunk is a fraction of the blocks still to come, so chunks shrink to one
  * block towards the end.  Participants estimate the blocks still to come from

@@ -7,11 +7,10 @@
  * its row versions, including their headers (copyscan.c).  In most cases, each
  * process then reads slices of the result and writes their pages (copywrite.c).
  *
- * In two cases, the server's own functions (rewriteheap.c) must write all row
- * versions.  Either the scan found row versions that need TOAST or must keep
- * their links to each other, or logical decoding reads the table as a catalog.
- * These functions work in one process only, so the leader reads all slices
- * alone, and the workers end.
+ * The server's own functions (rewriteheap.c) must write all row versions in two
+ * cases: the scan found row versions that need TOAST or must keep links to each
+ * other, or logical decoding reads the table as a catalog.  These functions
+ * work in one process only, so the leader reads all slices and the workers end.
  *
  * The workers judge row versions as the leader does: they have the leader's
  * horizon and cutoffs, and parallel mode gives them the leader's transaction.
