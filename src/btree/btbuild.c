@@ -3,17 +3,17 @@
  * btbuild.c
  *	  ptsort's btree build: the scan, the sort and the load put together.
  *
- * A build is a kind of team (team.h): its processes scan the table, sort index
- * tuples, and load slices of the merged stream with btload; a build without
- * workers loads one slice that has everything.  The sort checks uniqueness, the
- * loader the size of tuples, so errors are raised there.
+ * A build is a kind of team (team.h).  Its processes scan the table, sort index
+ * tuples, and load slices of the merged stream with btload.  A build without
+ * workers loads a single slice.  The sort raises errors about uniqueness, and
+ * btload raises errors about the size of tuples.
  *
- * The scan may also put tuples into a sort for each sibling (btbuild.h).  The
- * leader makes siblings of the candidates in the request if there are workers.
- * A build whose own runs wait has no scan.
+ * If there are workers, the leader makes siblings (btbuild.h) of the candidates
+ * in the request, and the scan also puts tuples into a sort for each sibling.
+ * A build that loads waiting runs does not scan.
  *
  * If a collation contradicts its own tables, the sort fails.  Then the leader
- * empties the index again, and the build starts over without the tables.
+ * empties the index and starts the build over without the tables.
  *
  *-------------------------------------------------------------------------
  */
@@ -48,25 +48,25 @@ typedef struct Sibling
 	PtSort	   *sort;
 } Sibling;
 
-/* What the workers must know about a sibling. */
+/* SiblingInfo: what the workers must know about a sibling. */
 typedef struct SiblingInfo
 {
 	Oid			index_id;
 	dsm_handle	segment;
 } SiblingInfo;
 
-/* BtBuildInfo: what the workers must know. */
+/* BtBuildInfo: what the workers must know about the build. */
 typedef struct BtBuildInfo
 {
 	BuildInfo	base;			/* must be first */
-	dsm_handle	stored;			/* segment of the runs to load, or
-								 * DSM_HANDLE_INVALID: scan the table */
+	dsm_handle	stored;			/* segment of the runs to load;
+								 * DSM_HANDLE_INVALID to scan the table */
 	bool		check_unique;	/* BtBuildRequest.check_unique */
 	int			nsiblings;
 	SiblingInfo siblings[MAX_SIBLINGS];
 } BtBuildInfo;
 
-/* BtBuild: one process of a build. */
+/* BtBuild: a build, in one of its processes. */
 typedef struct BtBuild
 {
 	Build		base;			/* must be first */
@@ -77,9 +77,9 @@ typedef struct BtBuild
 	/* Leader */
 	BtBuildInfo info;
 	const BtBuildRequest *request;
-	WaitingRuns described;		/* siblings_describe before the scan */
-	bool		started;		/* the start line was logged */
-	BtLoad	   *load;			/* until the loads of all participants end */
+	WaitingRuns described;		/* set by siblings_describe before the scan */
+	bool		started;		/* true after the start line was logged */
+	BtLoad	   *load;			/* kept until all participants' loads end */
 } BtBuild;
 
 extern PGDLLEXPORT void ptsort_btbuild_worker_main(dsm_segment *segment,
@@ -90,7 +90,7 @@ extern PGDLLEXPORT void ptsort_btbuild_worker_main(dsm_segment *segment,
  * Siblings
  */
 
-/* Add an index whose segment is attached to the siblings. */
+/* Make an index a sibling.  The caller attached the segment of its runs. */
 static void
 add_sibling(BtBuild *self, Relation index, bool check_unique,
 			dsm_segment *segment)
@@ -105,9 +105,9 @@ add_sibling(BtBuild *self, Relation index, bool check_unique,
 }
 
 /*
- * Make siblings of the candidates, in their order, until there is no segment
- * for the runs of the next one or no room in the budget for its sort.  Without
- * workers, drop them.
+ * Make siblings of the candidates, in their order.  Stop if the server has no
+ * segment for a candidate's runs, or if the budget has no room for the
+ * candidate's sort.  Without workers, drop all siblings.
  */
 static void
 btbuild_prepare(Team *team, int processes)
@@ -135,7 +135,7 @@ btbuild_prepare(Team *team, int processes)
 	info->nsiblings = self->nsiblings;
 }
 
-/* Perform the sorts of the siblings, which write and announce their runs. */
+/* Perform the siblings' sorts, which write and announce their runs. */
 static void
 btbuild_perform_siblings(Team *team)
 {
@@ -144,13 +144,13 @@ btbuild_perform_siblings(Team *team)
 	for (int i = 0; i < self->nsiblings; i++)
 	{
 		fault_point("build: sort of sibling");
-		/* it also announces whether it failed, for siblings_keep */
+		/* sort_perform also announces a failure, for siblings_keep */
 		sort_perform(self->siblings[i].sort);
 		sort_end(self->siblings[i].sort);
 	}
 }
 
-/* Make the siblings' runs, which are all there, wait for their builds. */
+/* Make the siblings' complete runs wait for their builds. */
 static void
 keep_siblings(const BtBuild *self)
 {
@@ -177,7 +177,7 @@ keep_siblings(const BtBuild *self)
  * Log lines
  */
 
-/* Describe the source of the tuples, if not a scan for this index alone. */
+/* Describe the source of the tuples unless only this index uses the scan. */
 static const char *
 describe_scan(const BtBuild *self)
 {
@@ -265,7 +265,7 @@ btbuild_close(Team *team)
 	build_close(team);
 }
 
-/* Begin the sort of an index; btbuild_build starts over if it fails. */
+/* Begin the sort of an index; btbuild_build starts over if the sort fails. */
 static PtSort *
 begin_sort(const BtBuild *self, Relation index, const IndexInfo *index_info,
 		   const PtSortOptions *options)
@@ -280,8 +280,8 @@ begin_sort(const BtBuild *self, Relation index, const IndexInfo *index_info,
 }
 
 /*
- * The number of participants is known when the leader begins its first sort,
- * so the start line is logged then.
+ * Begin the sort of the index.  The leader logs the start line before its first
+ * sort, when it knows the number of participants.
  */
 static PtSort *
 btbuild_begin(Team *team, const PtSortOptions *options)
@@ -296,7 +296,6 @@ btbuild_begin(Team *team, const PtSortOptions *options)
 	return begin_sort(self, self->base.index, self->base.index_info, options);
 }
 
-/* Begin the sort of a sibling. */
 static PtSort *
 begin_sibling(const BtBuild *self, const Sibling *sibling)
 {
@@ -317,7 +316,7 @@ btbuild_put(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 	variant_put_index(sort, tid, values, isnull, alive);
 }
 
-/* Put this process's part of the table, also into the siblings' sorts. */
+/* Put this process's tuples into its sort and into each sibling's sort. */
 static void
 btbuild_fill(Team *team)
 {
@@ -351,7 +350,7 @@ btbuild_fill(Team *team)
 	pfree(targets);
 }
 
-/* Count this participant's tuples; the leader reports the sum as progress. */
+/* Count this participant's tuples; the leader reports the total as progress. */
 static void
 report_tuples(const Team *team, BtLoad *load)
 {
@@ -378,7 +377,7 @@ load_tuples(const Team *team, BtLoad *load)
 	report_tuples(team, load);
 }
 
-/* load_tuples for exact keys: many entries at a time, without index tuples. */
+/* Like load_tuples, for exact keys: add entries in bulk, not index tuples. */
 static void
 load_entries(const Team *team, BtLoad *load, const KeyPack *pack)
 {
@@ -392,7 +391,7 @@ load_entries(const Team *team, BtLoad *load, const KeyPack *pack)
 	}
 }
 
-/* Load one slice of the index: the sort's current slice. */
+/* Load the sort's current slice as slice 'number' of the index. */
 static void
 load_slice(const Team *team, BtLoad *load, int number)
 {
@@ -449,8 +448,8 @@ ptsort_btbuild_worker_main(dsm_segment *segment, shm_toc *toc)
  */
 
 /*
- * Scan, sort and load.  Returns the collation for which a sort failed; then the
- * load must be undone.
+ * Scan, sort and load.  If a sort failed because of a collation, returns the
+ * collation; the caller must then undo the load.
  */
 static Oid
 run_build(BtBuild *self)
@@ -472,7 +471,7 @@ run_build(BtBuild *self)
 		return contradicted;
 	build_check(build, "btbuild_load");
 
-	/* The others counted tuples after the leader's last report. */
+	/* The workers counted tuples after the leader's last report. */
 	report_tuples(team, self->load);
 	team->slot->pages = btload_finish(self->load);
 	fault_point("build: after finish");
@@ -480,9 +479,9 @@ run_build(BtBuild *self)
 }
 
 /*
- * Undo a load whose sort failed because a collation contradicts its tables,
- * like RelationTruncateIndexes (heap.c).  Stop using the tables, in this
- * process and its workers, so that no sort fails for this reason again.
+ * Undo a load after a collation contradicted its tables: empty the index, as
+ * RelationTruncateIndexes (heap.c) does.  Stop using the tables in this process
+ * and its workers, so that no sort fails again because of them.
  */
 static void
 undo(BtBuild *self, Oid collation)
@@ -497,13 +496,13 @@ undo(BtBuild *self, Oid collation)
 	ereport(WARNING,
 			(errmsg("collation \"%s\" contradicts its own tables",
 					get_collation_name(collation)),
-			 errdetail("%s orders two strings differently from the weights of their characters.  Index \"%s\" is built again without these.",
+			 errdetail("%s orders two strings differently from the weights of their characters.  ptsort rebuilds index \"%s\" without these weights.",
 					   text_rank_provider(collation),
 					   RelationGetRelationName(index))));
 	(void) text_rank_distrust(collation);
 }
 
-/* Add the costs of a failed build, which reports include. */
+/* Add the costs of a failed build, so that reports include these costs. */
 static void
 add_costs(PtParallelStats *sum, const PtParallelStats *stats)
 {
@@ -511,7 +510,7 @@ add_costs(PtParallelStats *sum, const PtParallelStats *stats)
 	sum->sort.comparisons += stats->sort.comparisons;
 }
 
-/* End a build, except for what its team has in the segment. */
+/* End a build, but keep its team's segment; team_leave will release it. */
 static void
 end_build(BtBuild *self)
 {
@@ -587,7 +586,7 @@ btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 		self->started = true;
 	}
 	end_build(self);
-	add_costs(&self->base.team.slot->stats, &failed);	/* for the leader */
+	add_costs(&self->base.team.slot->stats, &failed);	/* as the leader's */
 	say_end(self, pt_ms_since(start));
 	btreport_publish(BT_REPORT_BUILD, index, &self->base.team,
 					 self->request->runs != NULL);

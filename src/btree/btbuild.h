@@ -3,14 +3,14 @@
  * btbuild.h
  *	  ptsort's btree build: the ambuild that replaces the server's.
  *
- * ambuild.c decides whether ptsort builds an index and how many workers it
- * requests, and then calls btbuild_build().
+ * ambuild.c decides whether ptsort builds an index and with how many workers,
+ * and then calls btbuild_build().
  *
- * A statement that builds all indexes of a table builds one after the other.  A
- * sibling is an index that the same statement will build later.  The scan of
- * the first build can also put tuples into one sort for each sibling.  The runs
- * of that sort wait for the sibling's build in a segment of dynamic shared
- * memory of their own, which holds the PtSortShared of the sort (siblings.c):
+ * A statement that builds all indexes of a table builds them one after another.
+ * A sibling is an index that the same statement will build later.  The scan of
+ * the first build can also put tuples into one sort for each sibling.  That
+ * sort's runs wait for the sibling's build in their own segment of dynamic
+ * shared memory.  The segment holds the sort's PtSortShared (siblings.c):
  *
  *		the first build:
  *		siblings_create, siblings_attach in workers
@@ -37,59 +37,59 @@
 #define MAX_SIBLINGS	(MAX_INDEXES_PER_SCAN - 1)
 
 /*
- * WaitingRuns: runs of one index.  The first part must be the same in the build
- * that wrote the runs and the one that loads them.
+ * WaitingRuns: runs that wait for the build of one index.  The first part must
+ * be equal in the build that wrote the runs and the build that loads them.
  */
 typedef struct WaitingRuns
 {
 	RelFileLocator file;		/* of the table */
 	BlockNumber blocks;			/* of the table */
-	int			settings;		/* encodes those that affect sort keys */
+	int			settings;		/* encodes settings that affect sort keys */
 	bool		is_unique;		/* IndexInfo.ii_Unique */
 
 	Oid			index_id;
 	dsm_segment *segment;
-	int			participants;	/* number that wrote the runs */
-	int			workers;		/* number requested for that build */
+	int			participants;	/* participants that wrote the runs */
+	int			workers;		/* number that the scanning build requested */
 	double		rows;			/* live rows of the table */
 	bool		broken_hot_chain;
 	NameData	scanned_for;	/* the index whose build scanned the table */
 	SubTransactionId subid;		/* subtransaction that owns the runs */
 } WaitingRuns;
 
-/* BtBuildRequest: what ambuild.c requests of a build. */
+/* BtBuildRequest: ambuild.c's request for a build. */
 typedef struct BtBuildRequest
 {
 	int			workers;		/* parallel workers to request, 0 = serial;
-								 * after limits and parallel safety */
-	bool		is_order;		/* use workers even if they do not pay */
+								 * ambuild.c already applied the limits */
+	bool		is_order;		/* use workers even if they do not pay off */
 	const char *source;			/* reason for 'workers', for the start line */
 	const WaitingRuns *runs;	/* runs of an earlier scan, or NULL */
 	int			ncandidates;	/* open indexes that this scan may also serve */
 	Relation   *candidates;
-	bool		check_unique;	/* false: their builds will not check
+	bool		check_unique;	/* false: the candidates' builds will not check
 								 * uniqueness */
 } BtBuildRequest;
 
 /*
- * btbuild_build builds 'index' over 'heap' as the server's btbuild would: the
- * result has the same meaning, and errors are the server's own.  It logs the
- * start and end lines and, on success, publishes its report.
+ * btbuild_build builds 'index' over 'heap' as the server's btbuild would.  The
+ * index has the same meaning, and errors are the server's own.  btbuild_build
+ * logs the start and end lines and, on success, publishes its report.
  */
 extern IndexBuildResult *btbuild_build(Relation heap, Relation index,
 									   IndexInfo *indexInfo,
 									   const BtBuildRequest *request);
 
-/* siblings_init registers transaction callbacks; once per process. */
+/* siblings_init registers transaction callbacks.  Call it once per process. */
 extern void siblings_init(void);
 
 /*
  * siblings_create creates a segment for the sorts of at most 'processes'
- * participants.  Returns NULL if the server has no slot for a segment left.
+ * participants.  Returns NULL if the server has no free slot for a segment.
  */
 extern dsm_segment *siblings_create(int processes);
 
-/* siblings_attach attaches such a segment in a worker. */
+/* siblings_attach attaches a worker to a segment of siblings_create. */
 extern dsm_segment *siblings_attach(dsm_handle handle);
 
 /* siblings_sorts returns the shared block of a segment. */
@@ -101,15 +101,16 @@ siblings_sorts(dsm_segment *segment)
 
 /*
  * siblings_describe sets the first part of *runs, except 'is_unique'.  Equal
- * first parts do not prove that the table still has the same rows when the runs
- * are used: the caller must run no user code between the two builds.
+ * first parts do not prove that the table still has the same rows.  So the
+ * caller must run no user code between the build that writes the runs and the
+ * build that loads them.
  */
 extern void siblings_describe(WaitingRuns *runs, Relation heap);
 
 /*
- * siblings_keep makes the runs wait for their build.  Call it when all
- * participants announced theirs.  If a sort failed, or the list is full, it
- * detaches the segment instead.
+ * siblings_keep makes the runs wait for their build.  Call it after all
+ * participants announced their runs.  If a sort failed or no more runs can
+ * wait, siblings_keep detaches the segment instead.
  */
 extern void siblings_keep(const WaitingRuns *runs);
 
@@ -117,15 +118,15 @@ extern void siblings_keep(const WaitingRuns *runs);
 extern bool siblings_wait(Oid index_id);
 
 /*
- * siblings_take moves the runs that wait for the build of this index, if there
- * are any, to *runs and returns true.  Their segment then belongs to the
- * caller's resource owner.  If they do not suit this build, it logs why and
- * releases all runs that wait.
+ * If runs wait for the build of this index, siblings_take moves them to *runs
+ * and returns true.  Their segment then belongs to the caller's resource owner.
+ * If the runs do not suit this build, siblings_take logs the reason, releases
+ * all waiting runs and returns false.
  */
 extern bool siblings_take(WaitingRuns *runs, Relation heap, Relation index,
 						  const IndexInfo *index_info);
 
-/* siblings_forget releases all runs that wait. */
+/* siblings_forget releases all waiting runs. */
 extern void siblings_forget(void);
 
 #endif							/* PTSORT_BTBUILD_H */

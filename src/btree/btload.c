@@ -3,17 +3,18 @@
  * btload.c
  *	  Loads a btree index from tuples in index order: btload.h.
  *
- * A participant that is alone loads all slices in their order, into one leaf
- * level whose downlinks go to the level above, as in the server.
+ * A sole participant loads all slices in their order into one leaf level, whose
+ * downlinks go to the level above, as in the server.
  *
  * Stitching.  If there are several participants, each slice is a leaf level of
  * its own.  Its first leaf has no left sibling and no low key yet: the low key
- * is the high key of the slice before.  Its last leaf is still open.  So both
- * are kept in the shared block instead of the file.  The downlinks of all
- * leaves except the first go to a file, the list of the slice.  The leader goes
- * over the slices in order.  It writes the first leaf, adds the list to level
- * 1, and adds the next slice's first tuple to the last leaf as if the stream
- * went on: that tuple becomes the high key, as at any other page border.
+ * is the high key of the previous slice.  The slice's last leaf is still open.
+ * So the participant keeps both leaves in the shared block, not in the file.
+ * It writes the downlinks of all leaves except the first to a temporary file,
+ * the list of the slice.  The leader goes over the slices in order.  It writes
+ * the first leaf, adds the list to level 1, and adds the next slice's first
+ * tuple to the last leaf.  That tuple becomes the high key, as at any other
+ * page boundary.
  *
  *-------------------------------------------------------------------------
  */
@@ -30,7 +31,7 @@
 #include "util.h"
 #include "utils/memutils.h"
 
-/* BtSliceOut: what a finished slice leaves in the shared block. */
+/* BtSliceOut: the part of a loaded slice that stays in the shared block. */
 typedef struct BtSliceOut
 {
 	bool		loaded;
@@ -42,45 +43,45 @@ typedef struct BtSliceOut
 } BtSliceOut;
 
 /*
- * BtLoadShared: header of the shared block, followed by the unused blocks of
- * each participant, a BtChunk, and nslices BtSliceOuts.  A participant writes
- * its own chunk and its slices; the leader reads them when all ended.
+ * BtLoadShared: header of the shared block.  A BtChunk of unused blocks for
+ * each participant and nslices BtSliceOuts follow it.  A participant writes its
+ * own chunk and slices; the leader reads them after all participants ended.
  */
 typedef struct BtLoadShared
 {
 	BtFileShared file;
-	pg_atomic_uint64 tuples;	/* added and reported, by all participants */
+	pg_atomic_uint64 tuples;	/* reported by all participants */
 	bool		allequalimage;
 	int			nslices;
 } BtLoadShared;
 
-/* BtLevel: one level of the tree while it is written. */
+/* BtLevel: a level of the tree that is being written. */
 typedef struct BtLevel
 {
 	BtLoad	   *load;
 	BtOpenPage	open;			/* page is NULL before the first tuple */
 	IndexTuple	lowkey;			/* of the open page; in a page-sized buffer */
-	struct BtLevel *parent;		/* gets the downlinks; NULL if none yet */
+	struct BtLevel *parent;		/* gets the downlinks; NULL until created */
 } BtLevel;
 
 struct BtLoad
 {
 	BtLoadShared *shared;
 	int			participant;
-	SharedFileSet *fileset;		/* of the lists; NULL: alone */
-	MemoryContext cxt;			/* everything of this load */
+	SharedFileSet *fileset;		/* of the lists; NULL if alone */
+	MemoryContext cxt;			/* for all memory of this load */
 	BtRules		rules;
 	BtWriter	writer;
-	BtLevel		leaf;			/* the leaf level of the current slice or, if
-								 * alone or when it is stitched, of the index */
-	BtPending	pending;		/* if the index is deduplicated */
+	BtLevel		leaf;			/* leaf level of the current slice; of the index
+								 * if alone or while stitching */
+	BtPending	pending;		/* used if the index is deduplicated */
 
 	/* The current slice, if it will be stitched: */
 	BtSliceOut *out;			/* NULL: none */
 	int			slice;			/* its number */
 	BufFile    *list;			/* the list of its leaves; NULL if empty */
 
-	int64		all_tuples;		/* expected of all participants */
+	int64		all_tuples;		/* expected from all participants */
 	int64		tuples;			/* added by this participant */
 	int64		reported;		/* part of 'tuples' already reported by
 								 * btload_report */
@@ -132,9 +133,9 @@ btload_shared_init(Team *team, int processes, int slices)
 	btwrite_init_shared(&shared->file, index, processes);
 
 	/*
-	 * The metapage's block is taken, but the file stays empty until the load
-	 * begins.  So if functions of the index call the planner during the scan,
-	 * it raises the same error as in a server build.
+	 * Reserve the metapage's block, but leave the file empty until the load
+	 * begins.  So if a function of the index calls the planner during the scan,
+	 * the planner raises the same error as in a server build.
 	 */
 	pg_atomic_write_u64(&shared->file.nblocks, BTREE_METAPAGE + 1);
 	pg_atomic_init_u64(&shared->tuples, 0);
@@ -149,8 +150,8 @@ btload_shared_init(Team *team, int processes, int slices)
 
 
 /*
- * The list of a slice's leaves, in key order: a pivot tuple for each, which is
- * the low key of the leaf and its block as the downlink.
+ * The list of a slice's leaves has a pivot tuple for each leaf, in key order.
+ * The tuple is the leaf's low key with the leaf's block as its downlink.
  */
 
 static void
@@ -159,7 +160,7 @@ list_name(char *name, int slice)
 	snprintf(name, NAMEDATALEN, "ptsort.links.%d", slice);
 }
 
-/* Add a leaf, except the first, whose low key is not known. */
+/* Add a leaf to the list unless it is the first, whose low key is unknown. */
 static void
 list_append(BtLoad *load, IndexTuple pivot)
 {
@@ -206,15 +207,15 @@ level_init(BtLevel *level, BtLoad *load)
 	level->load = load;
 	level->open.page = NULL;
 	level->parent = NULL;
-	/* minus infinity until a page is closed */
+	/* the low key is minus infinity until a page is closed */
 	memset(level->lowkey, 0, sizeof(IndexTupleData));
 	level->lowkey->t_info = sizeof(IndexTupleData);
 	BTreeTupleSetNAtts(level->lowkey, 0, false);
 }
 
 /*
- * Estimate, for the writer, the leaves of all tuples not added yet: to_come, if
- * these are like this participant's leaves, and at_least, the minimum.
+ * Estimate the number of leaves for the remaining tuples: to_come assumes
+ * leaves like this participant's, at_least assumes the fullest possible leaves.
  */
 static void
 expect_leaves(BtLoad *load)
@@ -229,7 +230,7 @@ expect_leaves(BtLoad *load)
 	writer->to_come = (BlockNumber) Min(leaves, (double) MaxBlockNumber);
 }
 
-/* Begin a page of the level that has this number. */
+/* Begin a page of level 'number'. */
 static void
 level_open(BtLoad *load, BtOpenPage *open, uint32 number)
 {
@@ -245,7 +246,7 @@ level_open(BtLoad *load, BtOpenPage *open, uint32 number)
 		out->firstblk = open->blkno;
 }
 
-/* Add the downlink of the open page to the level above. */
+/* Add the open page's downlink to the level above or to the slice's list. */
 static void
 level_put_downlink(BtLevel *level)
 {
@@ -266,8 +267,8 @@ level_put_downlink(BtLevel *level)
 }
 
 /*
- * Add the open page's high key, downlink and right sibling, and write the page.
- * The high key becomes the low key of the next page.
+ * Set the open page's high key and right sibling, add its downlink, and write
+ * the page.  The high key becomes the low key of the next page.
  */
 static void
 level_close_page(BtLevel *level, BlockNumber rightblk)
@@ -304,7 +305,7 @@ level_next_page(BtLevel *level)
 	level->open = next;
 }
 
-/* Add a tuple to the level.  'extra' is the size of its posting list. */
+/* Add a tuple, whose posting list takes 'extra' bytes, to the level. */
 static void
 level_add(BtLevel *level, IndexTuple itup, Size extra)
 {
@@ -496,7 +497,7 @@ btload_end(BtLoad *load)
 
 /*
  * Write the held-back first leaf of a slice, and add the slice's list to level
- * 1.  Leaves the low key of the slice's last leaf in 'leaf'.
+ * 1.  Sets leaf->lowkey to the low key of the slice's last leaf.
  */
 static void
 stitch_front(BtLevel *leaf, int slice, BtSliceOut *out, BlockNumber leftblk)
@@ -512,7 +513,7 @@ stitch_front(BtLevel *leaf, int slice, BtSliceOut *out, BlockNumber leftblk)
 	level_put_downlink(leaf);
 	btwrite_page(&load->writer, first, out->firstblk);
 
-	/* leaves 2 to npages; closing the last one will add its downlink */
+	/* add the downlinks from leaf 2 on, except that of the open last leaf */
 	fault_point("btload: open list");
 	list_name(name, slice);
 	list = BufFileOpenFileSet(&load->fileset->fs, name, O_RDONLY, false);
@@ -526,7 +527,7 @@ stitch_front(BtLevel *leaf, int slice, BtSliceOut *out, BlockNumber leftblk)
 	BufFileClose(list);
 }
 
-/* Open the held-back last leaf of a slice again. */
+/* Reopen the held-back last leaf of a slice. */
 static void
 stitch_reopen(BtLevel *leaf, BtSliceOut *out, BlockNumber leftblk)
 {
@@ -538,8 +539,8 @@ stitch_reopen(BtLevel *leaf, BtSliceOut *out, BlockNumber leftblk)
 }
 
 /*
- * Complete the leaf level.  On return 'leaf' holds its rightmost page, still
- * open, unless there are no tuples.
+ * Complete the leaf level.  On return, leaf->open is the level's rightmost
+ * page, unless there are no tuples.
  */
 static void
 stitch_slices(BtLevel *leaf)
@@ -558,7 +559,7 @@ stitch_slices(BtLevel *leaf)
 
 		if (leaf->open.page != NULL)
 		{
-			/* the page before ends where this slice begins */
+			/* the open page ends where this slice begins */
 			Page		first = out->npages > 1 ?
 				out->first.data : out->last.data;
 			IndexTuple	border = btpage_first_tuple(first);
@@ -595,7 +596,7 @@ finish_levels(BtLevel *leaf)
 	}
 }
 
-/* Make the leader the only writer, with what blocks all participants left. */
+/* Make the leader the only writer, with all participants' unused blocks. */
 static void
 take_over(BtLoad *load)
 {

@@ -4,19 +4,19 @@
  *	  Loads a btree index from tuples in index order, by one or several
  *	  processes.
  *
- * The ordered stream of tuples is cut into consecutive slices, possibly in the
- * middle of equal keys.  Any of several participants may load any slice, in any
- * order and at the same time; none waits for a neighbour.  A participant writes
- * a slice's leaves at once, except the first and the last one, whose neighbours
- * are not known yet.  When all slices are loaded, the leader stitches them
- * together and adds the rest of the tree.  A participant that is alone loads
- * the slices in their order.
+ * The sort cuts the ordered stream of tuples into consecutive slices, possibly
+ * in the middle of equal keys.  Participants load slices in any order and at
+ * the same time; none waits for a neighbouring slice.  A participant writes a
+ * slice's leaves at once, except the first leaf and the last leaf, because
+ * their neighbours are not known yet.  After all slices are loaded, the leader
+ * stitches them together and adds the rest of the tree.  A sole participant
+ * loads the slices in their order.
  *
  * Order of calls:
  *
  *		leader						every participant (leader too)
  *									btload_begin
- *									for each slice it takes:
+ *									for each slice that it loads:
  *										btload_begin_slice
  *										btload_add ... or
  *										btload_add_entries ...
@@ -27,9 +27,9 @@
  *		btload_finish
  *
  * The leader calls btload_finish() instead of btload_end().  All functions may
- * raise errors; all memory belongs to the memory context that was current in
- * btload_begin(), temporary files to the file set of the sort.  After an error
- * no cleanup is needed: the transaction's abort removes the relation's files.
+ * raise errors.  All memory belongs to the memory context that was current in
+ * btload_begin(), and temporary files belong to the sort's file set.  After an
+ * error callers need not clean up: the abort removes the relation's files.
  *
  * The load does not check uniqueness and does not show progress.
  *
@@ -46,13 +46,13 @@
 typedef struct BtLoad BtLoad;
 
 /*
- * TeamKind.shared_size and shared_init: the load's shared block, a little over
- * 16 kB per slice, is the team's.
+ * TeamKind.shared_size and shared_init: the load uses the team's shared block,
+ * which takes a little over 16 kB per slice.
  */
 extern Size btload_shared_size(Team *team, int processes, int slices);
 extern void btload_shared_init(Team *team, int processes, int slices);
 
-/* btload_begin starts a participant's load of what the team's sort returns. */
+/* btload_begin starts a participant's load of the team's sorted tuples. */
 extern BtLoad *btload_begin(const Build *build);
 
 /* btload_begin_slice starts slice number 'slice' (from 0, in index order). */
@@ -60,22 +60,22 @@ extern void btload_begin_slice(BtLoad *load, int slice);
 
 /*
  * btload_add adds a copy of the next tuple of the slice.  Tuples come in index
- * order, heap TID last; they are plain (no nbtree flag bits), as
- * index_form_tuple() makes them, with padding zero.  A tuple of more than a
- * third of a page raises the server's error.
+ * order, with the heap TID as the tie-breaker.  They have the form that
+ * index_form_tuple() makes: no nbtree flag bits, zeroed padding.  For a tuple
+ * of more than a third of a page, btload_add raises the server's error.
  */
 extern void btload_add(BtLoad *load, IndexTuple itup);
 
 /*
- * btload_add_entries adds the next n tuples of the slice, as entries of an
- * exact key.  The caller may free them afterwards.  See btpage.h.
+ * btload_add_entries adds the next n tuples of the slice as entries of an exact
+ * key (btpage.h).  The caller may free the entries afterwards.
  */
 extern void btload_add_entries(BtLoad *load, const KeyPack *pack,
 							   const uint64 *entries, int n);
 
 /*
- * btload_report adds the caller's new tuples to the shared count, and returns
- * that count of all participants.
+ * btload_report adds this participant's unreported tuples to the count of all
+ * participants, and returns that count.
  */
 extern int64 btload_report(BtLoad *load);
 
@@ -83,17 +83,17 @@ extern int64 btload_report(BtLoad *load);
 extern void btload_end_slice(BtLoad *load);
 
 /*
- * btload_end ends the load of a participant other than the leader, and stores
- * its unused blocks in the shared block.  Frees 'load'.  Returns the number of
- * pages that this participant wrote, as btload_finish does.
+ * btload_end ends the load of a participant other than the leader.  It stores
+ * the participant's unused blocks in the shared block, frees 'load', and
+ * returns the number of pages that this participant wrote.
  */
 extern int64 btload_end(BtLoad *load);
 
 /*
- * btload_finish completes the index, after participants began and ended every
- * slice, even those without tuples.  Leader only, which is participant 0, after
- * the calls of btload_end() by all others, when what they wrote to the shared
- * block is visible.  Frees 'load'.
+ * btload_finish completes the index.  Only the leader (participant 0) calls it,
+ * after the end of all slices, even empty ones.  All others must have called
+ * btload_end(), and their writes to the shared block must be visible.  Frees
+ * 'load'.  Returns the number of pages that the leader wrote.
  */
 extern int64 btload_finish(BtLoad *load);
 

@@ -4,13 +4,13 @@
  *	  Forms nbtree pages from tuples that arrive in index order: btpage.h.
  *
  * The rules are those of the server's nbtsort.c and nbtdedup.c, and must remain
- * so: the pages of a slice must have the same bytes as those that the server
- * would write for its tuples.  Then everything that is true of the server's
- * indexes (space, deduplication, amcheck) is true of ptsort's.
+ * the same.  The pages of a slice must have the same bytes as the pages that
+ * the server would write for these tuples.  Then ptsort's indexes behave as the
+ * server's do (space, deduplication, amcheck).
  *
- * This is faster than the server, which forms, copies and compares every tuple:
- * here a posting list grows in place, and bytes distinguish most pairs of
- * different keys without looking at columns.
+ * This code is faster than the server's, which forms, copies and compares every
+ * tuple.  Here a posting list grows in place, and comparing bytes distinguishes
+ * most pairs of different keys without looking at columns.
  *
  *-------------------------------------------------------------------------
  */
@@ -30,7 +30,7 @@ btpage_rules(BtRules *rules, Relation heap, Relation index, bool allequalimage)
 	rules->heap = heap;
 	rules->index = index;
 	rules->inskey = _bt_mkscankey(index, NULL);
-	/* there is no metapage from which the server could read this */
+	/* the server would read it from the metapage, which does not exist yet */
 	rules->inskey->allequalimage = allequalimage;
 	rules->leaf_full = BTGetTargetPageFreeSpace(index);
 	rules->upper_full = BLCKSZ * (100 - BTREE_NONLEAF_FILLFACTOR) / 100;
@@ -74,9 +74,9 @@ btpage_open(BtOpenPage *open, Page buffer, BlockNumber blkno, uint32 level)
 /*
  * True if a tuple of 'size' bytes may go to the page, by nbtree's rules.  A
  * leaf always keeps room for the heap TID that its high key may need.  The
- * fillfactor is a soft limit: it yields to having two items, and the last
- * item's posting list, which is dropped if the item becomes the high key, does
- * not count.
+ * fillfactor is a soft limit: a page with fewer than two items ignores it.  The
+ * last item's posting list does not count, because a high key has no posting
+ * list.
  */
 static inline bool
 has_room(const BtRules *rules, const BtOpenPage *open, Size size)
@@ -99,8 +99,8 @@ has_room(const BtRules *rules, const BtOpenPage *open, Size size)
 }
 
 /*
- * Returns a number of tuples of 'size' bytes, without posting lists, that
- * certainly fit on the leaf; 0 only if !has_room().
+ * Returns a number of tuples of 'size' bytes, without posting lists, that are
+ * certain to fit on the leaf.  The number is 0 only if !has_room().
  */
 static inline int
 count_room(const BtRules *rules, const BtOpenPage *open, Size size)
@@ -116,7 +116,6 @@ count_room(const BtRules *rules, const BtOpenPage *open, Size size)
 	return has_room(rules, open, size) ? 1 : 0;
 }
 
-/* Returns a line pointer in use. */
 static inline ItemIdData
 make_item(unsigned offset, unsigned size)
 {
@@ -129,7 +128,7 @@ make_item(unsigned offset, unsigned size)
 	return item;
 }
 
-/* btpage_add without the check of room. */
+/* Like btpage_add, without checking for room. */
 static inline void
 append(BtOpenPage *open, IndexTuple itup, Size size, Size extra)
 {
@@ -170,12 +169,12 @@ btpage_add(const BtRules *rules, BtOpenPage *open, IndexTuple itup, Size size,
 
 
 /*
- * Adding entries.  The loops are compiled once for each number of words, and
- * check for room once for many tuples of the same size, because per tuple both
- * would be a large part of the cost.
+ * Adding entries.  Looping over words and checking for room would be expensive
+ * for each single tuple.  So the loops are compiled once for each number of
+ * words, and check for room once for many tuples of the same size.
  */
 
-/* Add the tuple of an entry with nulls; false if there is no room. */
+/* Add the tuple of an entry with nulls; false if the page has no room. */
 static pg_noinline bool
 add_with_nulls(const BtRules *rules, BtOpenPage *open, const KeyPack *pack,
 			   const uint64 *entry)
@@ -189,9 +188,9 @@ add_with_nulls(const BtRules *rules, BtOpenPage *open, const KeyPack *pack,
 }
 
 /*
- * Add up to n entries, for which there is room.  Stops before an entry with
- * nulls and, to deduplicate, before one with the same key as the next.  Returns
- * the number added.
+ * Add up to n entries; the caller checked that there is room for them.  Stops
+ * before an entry with nulls.  To deduplicate, also stops before an entry with
+ * the same key as the next entry.  Returns the number of entries added.
  */
 static pg_attribute_always_inline int
 add_entries(BtOpenPage *open, const KeyPack *pack, const uint64 *entry, int n,
@@ -214,7 +213,7 @@ add_entries(BtOpenPage *open, const KeyPack *pack, const uint64 *entry, int n,
 			break;
 		at -= size;
 		*item++ = make_item(at, size);
-		/* the free space of a new page is zero, and so is the padding */
+		/* free space of a new page is zeroed, so the padding is zero, too */
 		itup = (IndexTuple) ((char *) header + at);
 		key_pack_fill(pack, entry, itup);
 		key_entry_tid(entry, nwords, &itup->t_tid);
@@ -229,7 +228,7 @@ add_entries(BtOpenPage *open, const KeyPack *pack, const uint64 *entry, int n,
 	return i;
 }
 
-/* btpage_fill with a constant number of words. */
+/* btpage_fill for a constant number of words. */
 static pg_attribute_always_inline int
 fill(const BtRules *rules, BtOpenPage *open, const KeyPack *pack,
 	 const uint64 *entries, int n, bool *full, int nwords)
@@ -282,7 +281,6 @@ btpage_fill(const BtRules *rules, BtOpenPage *open, const KeyPack *pack,
  * Ending a page
  */
 
-/* Returns the tuple added last. */
 static inline IndexTuple
 last_tuple(const BtOpenPage *open)
 {
@@ -338,7 +336,7 @@ btpage_close_rightmost(BtOpenPage *open)
 {
 	PageHeader	header = (PageHeader) open->page;
 
-	/* no high key: move the line pointers into its place */
+	/* there is no high key: move the line pointers into its place */
 	Assert(open->lastoff >= P_FIRSTKEY);
 	memmove(PageGetItemId(open->page, P_HIKEY),
 			PageGetItemId(open->page, P_FIRSTKEY),
@@ -365,9 +363,9 @@ btpage_first_tuple(Page page)
  */
 
 /*
- * Returns the maximum number of heap TIDs of a posting list.  With the key and
- * its line pointer it takes at most a tenth of the page, which the default
- * fillfactor leaves free.  The result may be less than 2.
+ * Returns the maximum number of heap TIDs of a posting list.  With its key and
+ * line pointer, the list takes at most a tenth of the page: the default
+ * fillfactor leaves that much free.  The result may be less than 2.
  */
 static inline int
 most_tids(Size keysize)
@@ -379,9 +377,9 @@ most_tids(Size keysize)
 }
 
 /*
- * True if two tuples' first columns are known to differ.  A value with a short
- * header has no other form of that length, so different bytes are different
- * images.  False if the headers are not short or there are nulls.
+ * True if the first columns of two tuples certainly differ.  Two values with
+ * short headers have equal images only if their bytes are equal.  False if a
+ * header is not short or a tuple has nulls.
  */
 static inline bool
 first_differs(const BtRules *rules, IndexTuple a, IndexTuple b)
@@ -399,7 +397,7 @@ first_differs(const BtRules *rules, IndexTuple a, IndexTuple b)
 static inline bool
 same_image(const BtRules *rules, IndexTuple a, IndexTuple b)
 {
-	/* equal bytes are equal images, which usually decides */
+	/* equal bytes mean equal images; usually comparing bytes suffices */
 	if (a->t_info == b->t_info &&
 		memcmp(a + 1, b + 1,
 			   IndexTupleSize(a) - sizeof(IndexTupleData)) == 0)
@@ -411,7 +409,7 @@ same_image(const BtRules *rules, IndexTuple a, IndexTuple b)
 		IndexRelationGetNumberOfKeyAttributes(rules->index);
 }
 
-/* Remove the item added last, which has no posting list. */
+/* Remove the last item, which has no posting list. */
 static void
 take_back(BtOpenPage *open)
 {
@@ -420,7 +418,7 @@ take_back(BtOpenPage *open)
 	Size		size = ItemIdGetLength(last);
 
 	Assert(open->lastoff >= P_FIRSTKEY && open->lastextra == 0);
-	/* leave nothing in the free space */
+	/* zero the space that becomes free */
 	memset((char *) open->page + header->pd_upper, 0, size);
 	memset(last, 0, sizeof(ItemIdData));
 	header->pd_upper += size;
@@ -452,8 +450,8 @@ btpending_init(BtPending *pending)
 }
 
 /*
- * Start a posting list with the last tuple of the leaf if it has the key of
- * this one, and take it off the leaf.
+ * If the last tuple of the leaf has the key of 'itup', start a posting list
+ * with the last tuple and remove it from the leaf.
  */
 static bool
 start_with_last(const BtRules *rules, BtPending *pending, BtOpenPage *open,

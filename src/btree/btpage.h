@@ -3,24 +3,24 @@
  * btpage.h
  *	  Forms nbtree pages from tuples that arrive in index order.
  *
- * A page is built in private memory.  While it is open, the slot of the high
- * key (P_HIKEY) is reserved and data starts at P_FIRSTKEY.  On every level,
- * only closing a page shows whether it gets a high key or is the level's
- * rightmost page, which has none.
+ * btload builds a page in private memory.  While the page is open, the slot of
+ * the high key (P_HIKEY) is reserved and data starts at P_FIRSTKEY.  Whether a
+ * page gets a high key is known only when it is closed: the rightmost page of a
+ * level has none.
  *
- * Deduplication: BtPending collects the heap TIDs of equal tuples and returns
- * one posting list tuple for them.  A tuple that may be the first of several is
- * added to the page as a plain tuple, and removed if the next one is equal.
+ * Deduplication: a BtPending collects the heap TIDs of equal tuples for one
+ * posting list tuple.  btload first adds a plain tuple to the page;
+ * btpending_accept removes that tuple if the next one is equal.
  *
- * Tuples of exact keys come as entries, which hold the whole key and the heap
- * TID (key_pack.h).  A few shifts and stores make the index tuple in its place
- * on the page, and comparing two keys compares bits; that is far cheaper than
- * copying and comparing index tuples.  A buffer is needed only for tuples with
- * nulls, whose columns have other offsets, and for posting lists.  In all
- * functions 'entries' are n entries in index order.
+ * The sort returns tuples of exact keys as entries, which hold the whole key
+ * and the heap TID (key_pack.h).  A few shifts and stores make the index tuple
+ * in its place on the page, and comparing keys compares bits.  Both are far
+ * cheaper than copying and comparing index tuples.  Only posting lists and
+ * tuples with nulls need a buffer, because nulls move the other columns.  In
+ * all functions, 'entries' are n entries in index order.
  *
- * Nothing here knows about blocks, files or WAL (btwrite) nor about the tree
- * (btload).
+ * These functions know nothing about blocks, files and WAL (btwrite.h), nor
+ * about the tree (btload.h).
  *
  *-------------------------------------------------------------------------
  */
@@ -37,9 +37,9 @@ typedef struct BtRules
 {
 	Relation	heap;			/* for error messages only */
 	Relation	index;
-	BTScanInsert inskey;		/* comparisons of suffix truncation */
-	Size		leaf_full;		/* a leaf with less space left is full */
-	Size		upper_full;		/* a higher page with less space is full */
+	BTScanInsert inskey;		/* for suffix truncation */
+	Size		leaf_full;		/* a leaf with less free space is full */
+	Size		upper_full;		/* an internal page with less space is full */
 	bool		deduplicate;	/* true to make posting lists */
 	bool		varlena_leads;	/* the first column is a varlena */
 	MemoryContext tmpcxt;		/* reset whenever a page is closed */
@@ -53,65 +53,65 @@ typedef struct BtOpenPage
 	uint32		level;			/* 0 = leaf */
 	OffsetNumber lastoff;		/* last used offset, P_HIKEY if none */
 	Size		lastextra;		/* bytes of last item's posting list */
-	Size		extrabefore;	/* lastextra before that item was added */
+	Size		extrabefore;	/* lastextra before the last item was added */
 } BtOpenPage;
 
 /*
- * BtPending: equal tuples that will become one posting list tuple: the base
- * tuple, immediately followed by the heap TIDs of all, its own first.
+ * BtPending: equal tuples that will become one posting list tuple.  Their heap
+ * TIDs directly follow the base tuple, beginning with the base tuple's own.
  */
 typedef struct BtPending
 {
 	IndexTuple	base;			/* in a buffer of BUFFER_SIZE bytes */
-	Size		keysize;		/* size of the base tuple; 0: none pending */
+	Size		keysize;		/* size of the base tuple; 0: no pending list */
 	int			ntids;
 	int			maxtids;		/* maximum of ntids */
-	uint64		entry[KEY_ENTRY_WORDS]; /* the base tuple's, if it has one */
+	uint64		entry[KEY_ENTRY_WORDS]; /* of the base tuple, if it has one */
 } BtPending;
 
 /*
- * btpage_rules fills in 'rules' for a build of 'index'.  'allequalimage': equal
- * keys of all columns have equal images; the leader looks that up for all
- * participants.  Allocates in the current memory context.
+ * btpage_rules fills in 'rules' for a build of 'index'.  'allequalimage' is
+ * true if equal keys of all columns have equal images; the leader determines it
+ * for all participants.  Allocates in the current memory context.
  */
 extern void btpage_rules(BtRules *rules, Relation heap, Relation index,
 						 bool allequalimage);
 
 /*
- * btpage_open makes 'buffer' an empty page of this level, without siblings, to
- * be written at block 'blkno'.
+ * btpage_open makes 'buffer' an empty page of this level, without siblings.
+ * The caller will write the page to block 'blkno'.
  */
 extern void btpage_open(BtOpenPage *open, Page buffer, BlockNumber blkno,
 						uint32 level);
 
 /*
- * btpage_add adds a tuple, of this MAXALIGN'ed size, with a posting list of
- * 'extra' bytes.  Returns false if the page has no room for it.
+ * btpage_add adds a tuple of MAXALIGN'ed size 'size', whose posting list takes
+ * 'extra' bytes.  Returns false if the page has no room for the tuple.
  */
 extern bool btpage_add(const BtRules *rules, BtOpenPage *open, IndexTuple itup,
 					   Size size, Size extra);
 
 /*
- * btpage_fill adds entries to a leaf, as one tuple each.  It stops, and sets
- * *full, if the page has no room for the next one.  If the index is
- * deduplicated it also stops before an entry that has the same key as the next
- * one, and before the last entry.  Returns the number added.
+ * btpage_fill adds entries to a leaf, one tuple for each.  It stops, and sets
+ * *full, if the page has no room for the next entry.  If the index is
+ * deduplicated, it also stops before the last entry, and before an entry with
+ * the same key as the next entry.  Returns the number of entries added.
  */
 extern int	btpage_fill(const BtRules *rules, BtOpenPage *open,
 						const KeyPack *pack, const uint64 *entries, int n,
 						bool *full);
 
 /*
- * btpage_carry_over copies the last item of page 'from' to the empty page 'to'
- * as its first one, because closing 'from' will make that item a high key.
+ * btpage_carry_over copies the last item of page 'from' to the empty page 'to',
+ * because closing 'from' will turn that item into a high key.
  */
 extern void btpage_carry_over(const BtOpenPage *from, BtOpenPage *to);
 
 /*
- * btpage_close makes the last item, a lower bound of the keys to the right of
- * the page, the page's high key, shortened as much as possible on leaves.
- * There must be at least two items.  Returns the high key, which points into
- * the page.  The caller sets the sibling links.
+ * btpage_close turns the last item, a lower bound of all keys to the right of
+ * the page, into the page's high key.  On a leaf it truncates the high key as
+ * much as possible.  There must be at least two items.  Returns the high key,
+ * which points into the page.  The caller sets the sibling links.
  */
 extern IndexTuple btpage_close(const BtRules *rules, BtOpenPage *open);
 
@@ -119,9 +119,9 @@ extern IndexTuple btpage_close(const BtRules *rules, BtOpenPage *open);
 extern void btpage_close_rightmost(BtOpenPage *open);
 
 /*
- * btpage_first_tuple returns a palloc'd copy of the first data item of a leaf
- * that is open or has a high key; if that is a posting list tuple, the plain
- * tuple of its first TID.
+ * btpage_first_tuple returns a palloc'd copy of the first data item of a leaf.
+ * The leaf must be open or have a high key.  Of a posting list tuple, it
+ * returns the plain tuple of the first TID.
  */
 extern IndexTuple btpage_first_tuple(Page page);
 
@@ -129,17 +129,17 @@ extern void btpending_init(BtPending *pending);
 
 /*
  * btpending_accept adds the heap TID of a tuple to the pending posting list if
- * it has the list's key.  If none is pending, the last tuple of the leaf may
- * begin one.  Returns false if the tuple does not belong to the list, or the
- * list has no room: the caller must finish it.
+ * the tuple has the list's key.  If no list is pending, the last tuple of the
+ * leaf may start one.  Returns false if the tuple does not belong to the list
+ * or the list is full; then the caller must finish a pending list.
  */
 extern bool btpending_accept(const BtRules *rules, BtPending *pending,
 							 BtOpenPage *open, IndexTuple itup);
 
 /*
  * btpending_start makes an entry's tuple the base tuple of a posting list.
- * btpending_accept_entries then adds the heap TIDs of the first entries, while
- * they have its key and it has room.  Returns the number added.
+ * btpending_accept_entries then adds heap TIDs of entries until an entry has
+ * another key or the list is full.  It returns the number of TIDs added.
  */
 extern void btpending_start(BtPending *pending, const KeyPack *pack,
 							const uint64 *entry);
@@ -147,9 +147,9 @@ extern int	btpending_accept_entries(BtPending *pending, const KeyPack *pack,
 									 const uint64 *entries, int n);
 
 /*
- * btpending_finish returns the tuple to add to the page, valid until the next
- * posting list starts, and sets *extra to the size of its posting list.  Then
- * nothing is pending.
+ * btpending_finish ends the pending list and returns the tuple to add to the
+ * page.  The tuple is valid until the next posting list starts.  Sets *extra to
+ * the size of the tuple's posting list.
  */
 extern IndexTuple btpending_finish(BtPending *pending, Size *extra);
 

@@ -75,7 +75,7 @@ btreport_publish(BtReportKind kind, Relation index, const Team *team,
 									add_size(offsetof(BtBuildReport,
 													  participants),
 											 slots));
-	/* not GetUserId(): the server runs as the table's owner */
+	/* not GetUserId(): the server runs builds as the table's owner */
 	report->session_user = GetSessionUserId();
 	report->role = GetOuterUserId();
 	namestrcpy(&report->index_name, RelationGetRelationName(index));

@@ -11,21 +11,21 @@
 
 #include "team/team.h"
 
-/* A participant reports progress after reading this many tuples. */
+/* Number of tuples that a participant reads between two progress reports. */
 #define BTREPORT_STEP	1024
 
-/* BtBuildReport: what all participants did. */
+/* BtBuildReport: what the participants of a build or a copy did. */
 typedef struct BtBuildReport
 {
-	Oid			session_user;	/* only this session user may read it */
-	Oid			role;			/* only this role may read it */
+	Oid			session_user;	/* only this session user may read the report */
+	Oid			role;			/* only this role may read the report */
 	NameData	index_name;
-	bool		scanned_before; /* the build of another index scanned */
+	bool		scanned_before; /* another index's build scanned the table */
 	int			nparticipants;
 	TeamSlot	participants[FLEXIBLE_ARRAY_MEMBER];
 } BtBuildReport;
 
-/* BtReportKind: subject of a report; the session keeps the last of each. */
+/* BtReportKind: subject of a report; a session keeps one of each kind. */
 typedef enum BtReportKind
 {
 	BT_REPORT_BUILD,			/* an index build */
@@ -34,37 +34,38 @@ typedef enum BtReportKind
 
 /*
  * ptsort.log_build: if true, the start line, the end line and the line about a
- * build left to the server go to the server's log only; else they have level
- * DEBUG1.
+ * build that ptsort leaves to the server go to the server's log only.  If
+ * false, these lines have level DEBUG1.
  */
 extern bool ptsort_log_build;
 
-/* btreport_log_level returns the elevel of the lines of ptsort.log_build. */
+/* btreport_log_level returns the elevel that ptsort.log_build sets. */
 extern int	btreport_log_level(void);
 
-/* btreport_count returns the number of participants, for a line. */
+/* btreport_count returns the number of participants, for a log line. */
 extern const char *btreport_count(const Team *team);
 
 /*
- * btreport_describe returns, for a start line: the number of participants, the
- * reason for the number of workers, the class of the index's sort key, and the
- * memory that all may use (at least PTSORT_MIN_BUDGET for each).
+ * btreport_describe returns text for a start line: the number of participants,
+ * the reason for the number of workers, the class of the index's sort key, and
+ * the memory of all participants (at least PTSORT_MIN_BUDGET for each).
  */
 extern const char *btreport_describe(const Team *team, const char *source,
 									 Relation index);
 
 /*
- * btreport_publish makes the last report of this kind, with the statistics of
- * all participants.  Call it after team_finish.
+ * btreport_publish makes the session's last report of this kind, with the
+ * statistics of all participants.  Call it after team_finish.
  */
 extern void btreport_publish(BtReportKind kind, Relation index,
 							 const Team *team, bool scanned_before);
 
 /*
- * btreport_last returns the session's last report of that kind, or NULL before
- * the first; it is valid until the next one.  It returns NULL if SET ROLE or
- * SET SESSION AUTHORIZATION changed the session's user since: connections are
- * pooled, and the report contains names and sizes of tables.
+ * btreport_last returns the session's last report of this kind, or NULL if
+ * there is none.  The report is valid until the next one.  If SET ROLE or SET
+ * SESSION AUTHORIZATION changed the user after the report, btreport_last
+ * returns NULL: connections are pooled, and reports contain names and sizes of
+ * tables.
  */
 extern const BtBuildReport *btreport_last(BtReportKind kind);
 

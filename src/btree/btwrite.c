@@ -3,18 +3,18 @@
  * btwrite.c
  *	  Writes the finished pages of a new index file: btwrite.h.
  *
- * WAL is written in batches of page images.  Each batch wakes the WAL writer,
- * as an asynchronous commit does.  If the WAL writer slept, WAL buffers would
- * fill up.  Then every insertion would write out 8 kB to find room and wait,
- * with all others, for the sync at the end of each segment.
+ * Participants log pages in batches.  Each batch wakes the WAL writer, as an
+ * asynchronous commit does.  If the WAL writer slept, WAL buffers would fill
+ * up.  Then each WAL insertion would write out 8 kB to find room, and all
+ * insertions would wait for the sync at the end of each WAL segment.
  *
- * Durability.  The checkpointer does not know of pages that bypass shared
- * buffers, so btwrite_sync() registers the file with it at the end.  If a
- * checkpoint began after the first page was logged, btwrite_sync() syncs the
- * file itself instead: that checkpoint did not sync the file, and recovery from
- * it does not replay earlier WAL.  Where WAL is skipped (wal_level = minimal)
- * commit syncs the file.  A batch is logged and written again if a checkpoint
- * began between its WAL record and its write: see log_and_write_pages().
+ * Durability.  The checkpointer does not know about pages that bypass shared
+ * buffers, so btwrite_sync() registers the file with the checkpointer at the
+ * end.  If a checkpoint began after the first page was logged, btwrite_sync()
+ * syncs the file itself: that checkpoint did not, and recovery from it does not
+ * replay earlier WAL.  Where WAL is skipped (wal_level = minimal), commit syncs
+ * the file.  If a checkpoint began between a batch's WAL record and its write,
+ * log_and_write_pages() logs and writes the batch again.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,18 +36,18 @@
 #include "utils/memutils.h"
 
 /*
- * A chunk has at most 1/CHUNK_PART of the blocks still to come, because
- * participants that end early leave some unused.  It also has at most
- * 1/CHUNK_PART of the blocks already taken, because an estimate by the first
- * leaves may be bad.  Both parts are divided by the participants.
+ * The chunks of all participants together have at most 1/CHUNK_PART of the
+ * blocks still to come, because participants that end early leave blocks
+ * unused.  They also have at most 1/CHUNK_PART of the blocks already taken,
+ * because an estimate from the first leaves may be bad.
  */
 #define CHUNK_PART		16
 #define MAX_CHUNK		(2 * BTWRITE_BATCH)
 
-/* Maximum number of blocks per participant that the file grows ahead. */
+/* Maximum number of blocks, per participant, by which the file grows ahead. */
 #define MAX_AHEAD		(4 * MAX_CHUNK)
 
-/* Number of page buffers that are allocated at a time. */
+/* Number of page buffers to allocate at a time. */
 #define BUFFERS			(BTWRITE_BATCH / 4)
 
 void
@@ -103,9 +103,9 @@ btwrite_release_buffer(BtWriter *writer, Page page)
 }
 
 /*
- * Number of blocks that a file written by several participants should have
- * beyond those taken.  Only three quarters of at_least count, because
- * participants may have taken blocks for tuples that they have not reported.
+ * Returns the number of blocks that the file should have beyond the blocks
+ * taken.  Only three quarters of at_least count, because participants may hold
+ * blocks for tuples that they did not report yet.
  */
 static BlockNumber
 blocks_ahead(const BtWriter *writer, BlockNumber taken)
@@ -117,9 +117,9 @@ blocks_ahead(const BtWriter *writer, BlockNumber taken)
 }
 
 /*
- * Extend the file to 'end', the end of this participant's chunk.  The file
- * also grows when half of the blocks ahead are taken; then no participant needs
- * to wait, and one that finds the lock held goes on.
+ * Extend the file to 'end', the end of this participant's chunk.  Also extend
+ * it when half of the blocks ahead are taken; in this case, a participant that
+ * finds the lock held goes on.
  */
 static void
 grow_file(BtWriter *writer, BlockNumber end)
@@ -152,7 +152,7 @@ grow_file(BtWriter *writer, BlockNumber end)
 
 static const BtChunk no_blocks = {0, 0};
 
-/* Exchange a chunk for the one a participant returned, perhaps empty. */
+/* Exchange a chunk for the returned chunk.  Both may be empty. */
 static BtChunk
 exchange_returned(BtFileShared *shared, BtChunk chunk)
 {
@@ -173,8 +173,8 @@ btwrite_return_chunk(BtWriter *writer)
 }
 
 /*
- * Get a chunk of blocks.  The 64-bit counter cannot overflow even if all others
- * come here before our error reaches them.
+ * Get a chunk of blocks.  The 64-bit counter cannot overflow, even if all other
+ * participants add to it before this process's error reaches them.
  */
 static void
 get_chunk(BtWriter *writer)
@@ -217,7 +217,7 @@ btwrite_get_block(BtWriter *writer)
 		writer->spare++;
 		writer->nspare--;
 	}
-	if (writer->alone)			/* smgrextend() knows the limit */
+	if (writer->alone)			/* smgrextend() checks the limit */
 		return (BlockNumber)
 			pg_atomic_fetch_add_u64(&writer->shared->nblocks, 1);
 	if (btwrite_needs_chunk(writer))
@@ -253,10 +253,11 @@ btwrite_end(BtWriter *writer)
 }
 
 /*
- * Write pages to neighbouring blocks of one segment by one system call.  Before
- * 17 the server's storage manager writes one block at a time.  That is much
- * slower, since each call takes the file's lock, and several participants write
- * into one file.  So before 17 we open the segments ourselves, one at a time.
+ * Write pages to consecutive blocks of one segment with one system call.
+ * Before 17, the server's storage manager writes one block per call.  These
+ * calls are slow, because each takes the file's lock and several participants
+ * write to one file.  So before 17, ptsort opens the segments itself, one at a
+ * time.
  */
 #ifdef PT_SMGR_WRITES_VECTORS
 static void
@@ -308,9 +309,9 @@ write_in_segment(BtWriter *writer, const Page *pages, BlockNumber blkno, int n)
 #endif
 
 /*
- * Write neighbouring pages.  If we are alone the file may have to grow.  Then
- * the last page is written first; the blocks before it, and skipped ones, read
- * as zeroes until they are written.
+ * Write consecutive pages.  A sole writer may have to extend the file.  It then
+ * writes the last page first.  Earlier blocks, and skipped blocks, read as
+ * zeroes until they are written.
  */
 static void
 write_neighbours(BtWriter *writer, const Page *pages, BlockNumber blkno, int n)
@@ -356,35 +357,35 @@ write_pages(BtWriter *writer)
 }
 
 /*
- * Log the pages and write them; do both again if the redo pointer of a
- * checkpoint moved past their WAL record before they were in the file.
+ * Log the pages and write them.  Do both again if a checkpoint moved the redo
+ * pointer past their WAL record before the pages were in the file.
  *
  * A base backup that starts with that checkpoint may copy the file before the
- * write, and does not replay the record.  The second record is after the redo
- * pointer.  A checkpoint that begins after the comparison comes after the write
- * as well, and so does its backup's copy.
+ * write, and its recovery does not replay the record.  The second record is
+ * after the redo pointer.  A checkpoint that begins after the comparison also
+ * begins after the write, so its backup copies the written pages.
  *
  * DELAY_CHKPT_START would make the checkpoint wait instead.  But a checkpoint
- * waits for virtual transactions, not for single periods of the flag.  It would
- * wait for a participant that sets the flag batch after batch until the load
- * ends.
+ * waits for virtual transactions, not for single periods of the flag.  If a
+ * participant set the flag for batch after batch, the checkpoint would wait
+ * until the load ends.
  *
  * GetRedoRecPtr() reads a copy that the checkpointer sets a moment after the
- * pointer itself.  That does no harm: a backup copies files only when the
- * checkpoint is complete, which is after both.  The barrier keeps this process
- * from reading the pointer before its write is visible to others.
+ * redo pointer itself.  The delay does no harm: a backup copies files only
+ * after the whole checkpoint.  The barrier keeps this process from reading the
+ * pointer before its write is visible to other processes.
  */
 static void
 log_and_write_pages(BtWriter *writer)
 {
-	XLogRecPtr	first_end;		/* end of the first of their WAL records */
+	XLogRecPtr	first_end;		/* end of the pages' first WAL record */
 
 	do
 	{
 		log_newpages(&writer->index->rd_locator, MAIN_FORKNUM, writer->npages,
 					 writer->blknos, writer->pages, true);
 		first_end = PageGetLSN(writer->pages[0]);
-		/* the WAL writer writes and syncs it while we go on */
+		/* the WAL writer writes and syncs the records in the background */
 		XLogSetAsyncXactLSN(PageGetLSN(writer->pages[writer->npages - 1]));
 		write_pages(writer);
 		fault_point("btwrite: written");
@@ -467,7 +468,7 @@ btwrite_retire_spare(BtWriter *writer)
 
 	fault_point("btwrite: left-over blocks");
 
-	/* first the pages: the free space map must not point to zero blocks */
+	/* write the pages first: the free space map must not list zero blocks */
 	for (int i = 0; i < writer->nspare; i++)
 	{
 		BtChunk    *chunk = &writer->spare[i];
@@ -498,11 +499,11 @@ btwrite_retire_spare(BtWriter *writer)
 }
 
 /*
- * Register the file with the checkpointer.  False if that is too late, see
- * "Durability" above, or if the checkpointer's queue is full.
+ * Register the file with the checkpointer.  False if a checkpoint already began
+ * (see "Durability" above) or the checkpointer's queue is full.
  *
- * DELAY_CHKPT_START keeps a checkpoint from beginning between reading the redo
- * pointer and the request.
+ * DELAY_CHKPT_START keeps a checkpoint from beginning between the comparison of
+ * the redo pointer and the request.
  */
 static bool
 register_logged_file(BtWriter *writer)
@@ -536,10 +537,10 @@ btwrite_sync(BtWriter *writer)
 	else
 	{
 		/*
-		 * An unlogged index must reach the disk with the next checkpoint, or
-		 * a clean shutdown could lose it.  A permanent one whose WAL is
-		 * skipped is synced at commit anyway, and asking twice does no harm.
-		 * A temporary one need not survive anything.
+		 * An unlogged index must reach the disk with the next checkpoint, or a
+		 * clean shutdown could lose it.  Commit syncs a permanent index whose
+		 * WAL is skipped, and a second request does no harm.  A temporary index
+		 * need not survive anything.
 		 */
 		registered = RelationUsesLocalBuffers(writer->index) ||
 			pt_smgrregistersync(writer->index, size);

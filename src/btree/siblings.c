@@ -3,15 +3,15 @@
  * siblings.c
  *	  Runs that wait for the builds of other indexes: btbuild.h.
  *
- * The resource owner of the build that writes or loads the runs owns their
- * segment, so an error detaches it.  While they wait, it belongs to no resource
- * owner, because its mapping is pinned.  It is detached at the end of the
- * statement, the end of the transaction, the abort of a subtransaction, or the
- * end of the process, whichever comes first.  The file set belongs to the
- * segment, so detaching the segment also removes the files.
+ * While a build writes or loads runs, its resource owner owns their segment, so
+ * an error detaches the segment.  While the runs wait, the segment belongs to
+ * no resource owner, because its mapping is pinned.  The session detaches the
+ * segment at the end of the statement, the end of the transaction, the abort of
+ * a subtransaction, or the end of the process, whichever comes first.  The
+ * segment owns the file set, so detaching the segment also removes the files.
  *
- * The list of runs that wait is in static memory, so nothing can fail between
- * pinning a segment and entering it in the list.
+ * The list of waiting runs is in static memory, so nothing can fail between
+ * pinning a segment and adding its runs to the list.
  *
  *-------------------------------------------------------------------------
  */
@@ -101,7 +101,7 @@ siblings_wait(Oid index_id)
 	return find(index_id) != NULL;
 }
 
-/* Returns why runs do not suit a build, or NULL. */
+/* Returns the reason why runs do not suit a build, or NULL if they do. */
 static const char *
 why_not(const WaitingRuns *runs, Relation heap, const IndexInfo *index_info)
 {
@@ -111,11 +111,11 @@ why_not(const WaitingRuns *runs, Relation heap, const IndexInfo *index_info)
 	if (!RelFileLocatorEquals(runs->file, now.file))
 		return "the table has another file now";
 	if (runs->blocks != now.blocks)
-		return "the table has been written to";
+		return "the table was written to";
 	if (runs->is_unique != index_info->ii_Unique)
-		return "the index is not built as was expected";
+		return "the index is not built as expected";
 	if (runs->settings != now.settings)
-		return "settings have changed";
+		return "settings changed";
 	return NULL;
 }
 
@@ -132,7 +132,7 @@ siblings_take(WaitingRuns *runs, Relation heap, Relation index,
 	reason = why_not(found, heap, index_info);
 	if (reason != NULL)
 	{
-		/* other siblings' runs hardly suit either: this build scans for them */
+		/* other runs probably do not suit either; this scan replaces them */
 		siblings_forget();
 		ereport(btreport_log_level(),
 				(errmsg("ptsort: scanning again for index \"%s\": %s",
@@ -145,7 +145,7 @@ siblings_take(WaitingRuns *runs, Relation heap, Relation index,
 	return true;
 }
 
-/* Release the runs of a subtransaction, or of all. */
+/* Release the waiting runs of a subtransaction, or all waiting runs. */
 static void
 release(SubTransactionId subid)
 {

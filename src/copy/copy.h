@@ -7,13 +7,14 @@
  * tablecopy_run().  All other declarations are for the files of this folder.
  *
  * Writing.  Participants claim the slices of the ordered stream in order and
- * write them at the same time.  A slice begins where the one before it ends,
- * which is known when all pages of that one are filled.  Until then a
- * participant fills pages in memory and, when its memory is full, waits.  A
- * participant that filled its slice publishes where the next one begins before
- * it writes its pages.  So there is always one slice, the first that is not
- * filled, whose place is known: its participant writes as it fills, and it
- * alone extends the file.  The last page of a slice is half full on average.
+ * write them at the same time.  A slice begins where the previous slice ends,
+ * so its start is unknown until all pages of the previous slice are filled.
+ * Until then, a participant fills pages in memory; when its memory is full, it
+ * waits.  A participant that filled its slice publishes the start of the next
+ * slice before it writes its pages.  So the start of the first slice that is
+ * not filled is always known.  The participant of that slice writes pages as it
+ * fills them, and only this participant extends the file.  The last page of a
+ * slice is half full on average.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,21 +26,19 @@
 #include "btree/btwrite.h"
 #include "team/team.h"
 
-/*
- * CopyRules: the server's parameters of a copy, the same in all participants.
- */
+/* CopyRules: the server's parameters for a copy, equal in all participants. */
 typedef struct CopyRules
 {
 	Relation	old_heap;
 	Relation	new_heap;
-	TransactionId oldest_xmin;	/* versions deleted before it are dead */
+	TransactionId oldest_xmin;	/* row versions deleted before it are dead */
 	TransactionId freeze_xid;	/* freeze older transaction IDs */
 	MultiXactId cutoff_multi;	/* freeze older multixact IDs */
 } CopyRules;
 
 /*
- * CopyShared: what all processes share.  The scan's counts are complete when
- * all announced their runs.
+ * CopyShared: state that all processes share.  The counts of the scan are
+ * complete after all participants announced their runs.
  */
 typedef struct CopyShared
 {
@@ -49,22 +48,22 @@ typedef struct CopyShared
 	pg_atomic_uint64 recently_dead; /* row versions copied but dead */
 	pg_atomic_uint32 linked;	/* not 0: the server's functions must copy
 								 * some row versions, see copyscan.c */
-	pg_atomic_uint64 written;	/* row versions, for the progress view */
+	pg_atomic_uint64 written;	/* row versions written, to show progress */
 	int			nslices;
 
 	/*
-	 * First block of each slice, InvalidBlockNumber: not known yet.  The
-	 * entry after the last slice is the end.  Each is written once, by the
-	 * participant that filled the slice before.
+	 * First block of each slice, or InvalidBlockNumber if not known yet.  The
+	 * entry after the last slice is the end of the table.  Each entry is
+	 * written once, by the participant that filled the previous slice.
 	 */
 	pg_atomic_uint32 start[FLEXIBLE_ARRAY_MEMBER];
 } CopyShared;
 
 /*
- * tablecopy_run fills the new table of 'rules', which is empty, as the server's
+ * tablecopy_run fills the empty new table of 'rules' as the server's
  * heapam_relation_copy_for_cluster() does when it sorts, and adds to the same
- * counts.  It logs the start and end lines and, on success, publishes its
- * report for ptsort_last_copy(): pages are those of the table.
+ * counts.  It logs the start and end lines.  On success, it publishes its
+ * report for ptsort_last_copy(); the report counts pages of the table.
  */
 extern void tablecopy_run(const CopyRules *rules, Relation index,
 						  const BtBuildRequest *request, double *num_tuples,
@@ -76,8 +75,8 @@ extern PGDLLEXPORT void ptsort_copy_worker_main(dsm_segment *segment,
 
 /*
  * copyscan puts this process's share of the old table's row versions into the
- * team's sort of heap tuples: in their form in the new table, with the old
- * header's information about transactions and the old TID.  The leader reports
+ * team's sort of heap tuples.  Each tuple has its form in the new table, the
+ * old header's transaction information and the old TID.  The leader reports
  * blocks and tuples to the progress view.
  */
 extern void copyscan(const CopyRules *rules, const Team *team);
@@ -91,16 +90,16 @@ extern CopyWriter *copywrite_begin(const CopyRules *rules, const Team *team,
 extern void copywrite_begin_slice(CopyWriter *writer, int slice);
 
 /*
- * copywrite_add adds a copy of the next row version, which is in no chain of
- * updates and needs no TOAST.  The file gets what the server's
- * rewrite_heap_tuple() would make of it.
+ * copywrite_add adds a copy of the next row version, which must not be in an
+ * update chain or need TOAST.  The file gets the tuple that the server's
+ * rewrite_heap_tuple() would write.
  */
 extern void copywrite_add(CopyWriter *writer, HeapTuple tuple);
 extern void copywrite_end_slice(CopyWriter *writer);
 
 /*
- * Both return the number of pages that this participant wrote.  The leader
- * calls copywrite_finish, after the calls of copywrite_end by all others.
+ * copywrite_end (in workers) and copywrite_finish (in the leader, after all
+ * workers ended) return the number of pages that the caller wrote.
  */
 extern int64 copywrite_end(CopyWriter *writer);
 extern int64 copywrite_finish(CopyWriter *writer);

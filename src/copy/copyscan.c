@@ -3,23 +3,23 @@
  * copyscan.c
  *	  Page-at-a-time scan of a heap table to be copied.
  *
- * The rules are those of the server's heapam_relation_copy_for_cluster(): copy
+ * The scan follows the server's heapam_relation_copy_for_cluster(): it copies
  * all row versions that some snapshot may still see.  There are two
- * differences.  A page is judged under one lock.  And the scan already converts
- * row versions to their form in the new table (dropped columns null, columns
- * added later filled in): any participant can do that here, while in the next
- * phase the leader may have to write everything.
+ * differences.  The scan judges all row versions of a page under one lock.  And
+ * it converts them to their form in the new table: it nulls dropped columns and
+ * fills in columns added later.  Every participant can convert row versions
+ * here, but in the next phase the leader alone may have to write them.
  *
- * Most row versions can then be written wherever there is room.  But other row
- * versions refer to some of them by TID, and some need rows in a TOAST table.
- * If there is one such row version, the leader copies the table by the server's
- * functions (see tablecopy.c).  Such row versions are
+ * Participants can then write most row versions wherever there is room.  But
+ * some row versions are linked by TID, and some need rows in a TOAST table.  If
+ * the scan finds one of these row versions, the leader copies the table with
+ * the server's functions (see tablecopy.c).  These row versions are
  *
- * - versions that were updated and their successors, if both are still there:
- *	 the link between them must be kept;
- * - those with values out of line, or long enough to get some;
- * - those whose xmax is a multixact that freezing may have to replace, and
- *	 those that VACUUM FULL moved before 9.0.
+ * - updated row versions and their successors, if both still exist: the copy
+ *	 must keep the link between them;
+ * - row versions with out-of-line values, or long enough to need them;
+ * - row versions whose xmax is a multixact that freezing may have to replace;
+ * - row versions that VACUUM FULL moved before 9.0.
  *
  *-------------------------------------------------------------------------
  */
@@ -54,8 +54,8 @@ typedef struct CopyScan
 } CopyScan;
 
 /*
- * Warn, as the server does, if another transaction has a tuple in progress.
- * Since the table is locked this should not happen.
+ * Warn, as the server does, if another transaction is changing a tuple.  The
+ * lock on the table should prevent this change.
  */
 static void
 warn_if_concurrent(const CopyScan *cs, TransactionId xid, const char *what)
@@ -98,10 +98,10 @@ decide(HTSV_Result status, HeapTuple tuple, void *arg)
 }
 
 /*
- * True if the tuple is what heap_form_tuple() would make of its values.  (A
- * value stored before its column's storage changed, or copied to a materialized
- * view from a table where the column is plain, may have a longer length word.
- * That does no harm.)
+ * True if the tuple is equal to the result of heap_form_tuple() for its values.
+ * (The length word of a value may be longer if the value was stored before its
+ * column's storage changed, or was copied to a materialized view from a table
+ * where the column is plain.  A longer length word does no harm.)
  */
 static bool
 has_new_form(const CopyScan *cs, const HeapTupleData *tuple)
@@ -118,7 +118,7 @@ has_new_form(const CopyScan *cs, const HeapTupleData *tuple)
 		(header->t_infomask & HEAP_HASOID_OLD) == 0;
 }
 
-/* Return the tuple in its new form, in the current context. */
+/* Returns the tuple in its new form, allocated in the current context. */
 static HeapTuple
 reform(CopyScan *cs, HeapTuple tuple)
 {
@@ -147,8 +147,8 @@ reform(CopyScan *cs, HeapTuple tuple)
 }
 
 /*
- * True if freezing may have to replace the tuple's multixact.  It just removes
- * a multixact of lockers that have all ended.
+ * True if freezing may have to replace the tuple's multixact.  False if all its
+ * members only locked the tuple and ended: freezing removes that multixact.
  */
 static bool
 has_lasting_multixact(const CopyScan *cs, HeapTupleHeader header)
@@ -211,7 +211,7 @@ put_page(CopyScan *cs)
 	if (judge->progress)
 		pgstat_progress_update_param(PROGRESS_CLUSTER_HEAP_TUPLES_SCANNED,
 									 (int64) copied);
-	/* this counts tuples read */
+	/* count the tuples as read */
 	pgstat_count_index_tuples(cs->rules->old_heap, judge->nseen);
 }
 

@@ -3,10 +3,10 @@
  * copywrite.c
  *	  Writes a table's new file from row versions in order: copy.h.
  *
- * btwrite.h has the rules for logging and syncing pages that bypass shared
- * buffers, and for extending a file while others write into it.  Here, too, all
- * writes are below the end of the file, except those of the one process that
- * may extend it: the one whose slice is the first that is not filled.
+ * btwrite.h explains how to log and sync pages that bypass shared buffers, and
+ * how to extend a file while other processes write to it.  Here, too, processes
+ * write below the end of the file.  The exception is the process that fills the
+ * first incomplete slice: only this process may extend the file.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,9 +28,9 @@ struct CopyWriter
 	Size		reserve;		/* free bytes to leave on a page: fillfactor */
 
 	int			slice;
-	BlockNumber next;			/* block of the first of 'pages',
-								 * InvalidBlockNumber: not known yet */
-	Page		open;			/* the last of the pages, or NULL */
+	BlockNumber next;			/* block of pages[0], or InvalidBlockNumber if
+								 * not known yet */
+	Page		open;			/* the last page, or NULL */
 	int			npages;			/* pages filled, including the open one */
 	int			most;			/* maximum of npages */
 	Page	   *pages;			/* not written yet */
@@ -75,7 +75,7 @@ point_to_self(Page page, BlockNumber block)
 	}
 }
 
-/* Write all pages, from block 'next' on. */
+/* Write all pages, starting at block 'next'. */
 static void
 write_pages(CopyWriter *writer)
 {
@@ -91,8 +91,8 @@ write_pages(CopyWriter *writer)
 }
 
 /*
- * True if it is known where the slice begins.  Then this participant is the one
- * that extends the file.
+ * True if the start of the slice is known.  Then only this participant extends
+ * the file.
  */
 static bool
 place_is_known(void *arg)
@@ -121,7 +121,6 @@ wait_for_place(CopyWriter *writer)
 						writer->team->pcxt);
 }
 
-/* Open the next page. */
 static pg_noinline void
 open_page(CopyWriter *writer)
 {
@@ -157,7 +156,7 @@ settle(const CopyRules *rules, HeapTupleHeader tuple)
 {
 	Form_pg_class form = rules->old_heap->rd_rel;
 
-	/* no longer in a chain of heap-only tuples, nor with a key updated */
+	/* clear the bits for HOT chains and updated keys */
 	tuple->t_infomask2 &= ~HEAP2_XACT_MASK;
 	heap_freeze_tuple(tuple, form->relfrozenxid, form->relminmxid,
 					  rules->freeze_xid, rules->cutoff_multi);
@@ -182,9 +181,9 @@ copywrite_add(CopyWriter *writer, HeapTuple tuple)
 }
 
 /*
- * All pages of the slice are filled.  Publish where the next slice begins
- * before writing them, unless they are few: then writing is as quick as
- * extending the file.
+ * All pages of the slice are filled.  Publish the start of the next slice
+ * before writing the pages.  If there are only a few pages, write them first:
+ * writing them is as fast as extending the file.
  */
 void
 copywrite_end_slice(CopyWriter *writer)

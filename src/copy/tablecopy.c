@@ -4,17 +4,16 @@
  *	  Copies a table in the order of one of its indexes, for CLUSTER.
  *
  * A team (team.h) copies a table.  Its processes scan the old table and sort
- * its row versions, headers and all (copyscan.c).  Then, in most cases, each of
- * them reads slices of the result and writes their pages (copywrite.c).
+ * its row versions, including their headers (copyscan.c).  In most cases, each
+ * process then reads slices of the result and writes their pages (copywrite.c).
  *
- * The leader instead reads all slices alone, and the server's own functions
- * write them (rewriteheap.c), if the scan found row versions that must keep
- * their links to each other or that need TOAST, or if logical decoding reads
- * the table as a catalog.  These functions work in one process only, so the
- * workers end.
+ * The server's own functions (rewriteheap.c) must write all row versions in two
+ * cases: the scan found row versions that need TOAST or must keep links to each
+ * other, or logical decoding reads the table as a catalog.  These functions
+ * work in one process only, so the leader reads all slices and the workers end.
  *
- * The workers judge row versions as the leader does: they have its horizon and
- * cutoffs, and parallel mode gives them its transaction.
+ * The workers judge row versions as the leader does: they have the leader's
+ * horizon and cutoffs, and parallel mode gives them the leader's transaction.
  *
  *-------------------------------------------------------------------------
  */
@@ -39,10 +38,10 @@
 #include "utils/snapmgr.h"
 #include "variant/variants.h"
 
-/* 1/PAGES_PART of the budget is for pages that wait for their place. */
+/* 1/PAGES_PART of the budget is for pages whose place is not known yet. */
 #define PAGES_PART		2
 
-/* CopyInfo: what the workers of a copy need besides what every team does. */
+/* CopyInfo: what the workers of a copy must know. */
 typedef struct CopyInfo
 {
 	Oid			old_id;
@@ -51,7 +50,7 @@ typedef struct CopyInfo
 	CopyRules	rules;			/* without the relations */
 } CopyInfo;
 
-/* Copier: one process of a copy. */
+/* Copier: a copy, in one of its processes. */
 typedef struct Copier
 {
 	Team		team;			/* must be first */
@@ -60,8 +59,8 @@ typedef struct Copier
 	const BtBuildRequest *request;	/* leader */
 	bool		started;		/* leader: the start line was logged */
 	int			unreported;		/* row versions not in CopyShared.written */
-	CopyWriter *writer;			/* leader: until all participants wrote; NULL
-								 * if the server's functions write */
+	CopyWriter *writer;			/* leader: kept until all participants wrote;
+								 * NULL if the server's functions write */
 } Copier;
 
 
@@ -150,8 +149,8 @@ copy_fill(Team *team)
 }
 
 /*
- * Returns the next row version of a slice, or NULL.  Now and then it counts
- * those it returned as written; the leader reports the sum as progress.
+ * Returns the next row version of a slice, or NULL.  Now and then, it counts
+ * the returned row versions; the leader reports the total as progress.
  */
 static inline HeapTuple
 next_row(Copier *self)
@@ -173,7 +172,7 @@ next_row(Copier *self)
 	return tuple;
 }
 
-/* Write slices together with the others. */
+/* Write slices.  Other participants write other slices at the same time. */
 static void
 write_slices(Copier *self)
 {
@@ -196,7 +195,7 @@ write_slices(Copier *self)
 		team->slot->pages = copywrite_end(writer);
 }
 
-/* Leader: read all slices, and write them by the server's functions. */
+/* Leader: read all slices, and write them with the server's functions. */
 static void
 write_by_server(Copier *self)
 {
@@ -235,7 +234,7 @@ copy_write(Team *team)
 		write_by_server(self);
 }
 
-/* Report the server's phases as progress. */
+/* Report progress by the phases of the server's CLUSTER. */
 static void
 copy_enter_phase(Team *team, TeamPhase phase)
 {
@@ -251,7 +250,7 @@ copy_enter_phase(Team *team, TeamPhase phase)
 		return;
 	if (phase == TEAM_READS)
 	{
-		/* others scanned tuples after the leader's last report */
+		/* workers scanned tuples after the leader's last report */
 		int64		copied = pg_atomic_read_u64(&shared->copied);
 
 		pgstat_progress_update_param(PROGRESS_CLUSTER_HEAP_TUPLES_SCANNED,
@@ -271,8 +270,8 @@ copy_open(Team *team)
 	*rules = info->rules;
 
 	/*
-	 * The leader holds locks that exclude other transactions.  The workers
-	 * need only the locks required for opening a relation.
+	 * The leader holds locks that exclude other transactions.  The workers need
+	 * only the locks that opening a relation requires.
 	 */
 	rules->old_heap = table_open(info->old_id, AccessShareLock);
 	rules->new_heap = table_open(info->new_id, RowExclusiveLock);

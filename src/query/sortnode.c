@@ -1,27 +1,28 @@
 /*-------------------------------------------------------------------------
  *
  * sortnode.c
- *	  Sort nodes of queries sort by ptsort.
+ *	  Replaces the sorts of Sort nodes in queries.
  *
- * Plans do not change: after the executor built the nodes of a plan, ptsort
- * replaces ExecSort() in each Sort node that it takes over.  Our function
- * maintains the fields of the node as ExecSort() does, so that nothing else
- * sees a difference: parents, EXPLAIN, rescans, bounds.
+ * Plans do not change.  After the executor builds the nodes of a plan, ptsort
+ * replaces ExecSort() in each Sort node that it takes over.  The replacement
+ * maintains the node's fields as ExecSort() does, so that parents, EXPLAIN,
+ * rescans and bounds see no difference.
  *
- * The server sorts a node that may be read backward, marked or rewound, and a
- * node whose key would have no words, since ptsort gains nothing there.
+ * The server sorts if the node may be read backward, marked or rewound.  It
+ * also sorts if the key would have no words, because ptsort gains nothing by
+ * sorting without words.
  *
- * ExecReScanSort() ends the node's tuplesort when a node that sorted must sort
- * again, and needs one to end.  So the node holds an empty tuplesort while
- * ptsort has the rows.  EXPLAIN would report that empty sort, so ptsort removes
- * it, and ends its own sort, after the query returned its last row.  (A report
- * before that says "still in progress".)
+ * When a node must sort again, ExecReScanSort() ends the node's tuplesort, so
+ * there must be one.  The node therefore holds an empty tuplesort while ptsort
+ * has the rows.  EXPLAIN would report the empty tuplesort, so ptsort removes
+ * it, and ends its own sort, after the query returned its last row.  (Until
+ * then, EXPLAIN says "still in progress".)
  *
- * The data of a node lives in the query's memory context and goes away with it,
- * however the query ends.
+ * ptsort's data for a node lives in the query's memory context and is freed
+ * with that context, however the query ends.
  *
  * A Gather Merge or Merge Append node compares the rows of sorted streams
- * again.  ptsort makes its comparisons of text as cheap as those of its own
+ * again.  ptsort makes the node's text comparisons as cheap as those of its own
  * sorts.
  *
  *-------------------------------------------------------------------------
@@ -49,28 +50,28 @@
 int			ptsort_sort = TAKE_NO_SORTS;
 int			ptsort_min_sort_rows = 200;
 
-/* A Sort node that ptsort performs. */
+/* TakenSort: a Sort node that ptsort took over. */
 typedef struct TakenSort
 {
 	SortState  *node;
-	ExecProcNodeMtd original;	/* of the server or of another extension */
-	MemoryContext scratch;		/* for what functions of types leave behind */
+	ExecProcNodeMtd original;	/* the server's or another extension's */
+	MemoryContext scratch;		/* for memory that types' functions leak */
 	PtSort	   *sort;			/* NULL: not begun */
-	bool		values;			/* it sorts values, not rows */
+	bool		values;			/* true to sort single values, not rows */
 	int64		bound;			/* current bound; 0: none */
 	int64		sorts;			/* number of sorts so far */
-	PtSortStats stats;			/* statistics, once 'sort' ended */
+	PtSortStats stats;			/* statistics, after 'sort' ended */
 #ifdef USE_ASSERT_CHECKING
 	TupleTableSlot *before;		/* the row returned last */
 #endif
 } TakenSort;
 
-/* Number of queries of this process with taken nodes. */
+/* Number of queries in this process with Sort nodes that ptsort took over. */
 static int	nqueries = 0;
 
 /*
- * In a worker: collation whose tables its provider contradicted; the worker's
- * error reports it.
+ * In a worker: a collation that contradicted its own tables.  Only the worker's
+ * error reports the contradiction.
  */
 static Oid	reported = InvalidOid;
 
@@ -80,8 +81,8 @@ static ExecutorFinish_hook_type prev_finish = NULL;
 
 
 /*
- * Returns the TakenSort of a node, or NULL.  take_sort() put the pointer into a
- * field of the node that only scans of tables use.
+ * Returns the TakenSort of a node, or NULL.  take_sort() stores the pointer in
+ * a field of the node that only table scans use.
  */
 static inline TakenSort *
 taken_of(PlanState *planstate)
@@ -89,7 +90,7 @@ taken_of(PlanState *planstate)
 	return (TakenSort *) castNode(SortState, planstate)->ss.ss_currentScanDesc;
 }
 
-/* Free what functions of types left behind; usually that is nothing. */
+/* Free memory that types' functions leaked; usually there is none. */
 static inline void
 reset_scratch(TakenSort *taken)
 {
@@ -135,8 +136,8 @@ begin_sort(TakenSort *taken)
 }
 
 /*
- * Make a sort ready for rows, reusing the last one if it is of the same kind.
- * Returns false if the key has no words.
+ * Make a sort ready for rows; reuse the last sort if it is of the same kind.
+ * Returns false if ptsort would gain nothing, so that the server must sort.
  */
 static bool
 open_sort(TakenSort *taken)
@@ -226,7 +227,7 @@ mark_sorted(TakenSort *taken)
 	MemoryContext caller =
 		MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
 
-	/* the kind that is cheapest to begin; it stays empty */
+	/* an empty tuplesort, of the kind that is cheapest to begin */
 	Assert(node->tuplesortstate == NULL);
 	node->tuplesortstate = tuplesort_begin_index_hash(NULL, NULL, 0, 0, 0, 64,
 													  NULL, TUPLESORT_NONE);
@@ -241,9 +242,7 @@ mark_sorted(TakenSort *taken)
 }
 
 #ifdef USE_ASSERT_CHECKING
-/*
- * Assert that the server's comparisons put this row after the last one, too.
- */
+/* Assert that the server, too, orders this row after the last one. */
 static void
 check_order(TakenSort *taken, TupleTableSlot *slot)
 {
@@ -299,7 +298,7 @@ next_row(TakenSort *taken)
 	return slot;
 }
 
-/* ExecProcNode of a taken node, like the server's ExecSort(). */
+/* ExecProcNode of a node that ptsort took over, like ExecSort(). */
 static TupleTableSlot *
 exec_sort(PlanState *planstate)
 {
@@ -355,8 +354,8 @@ is_wanted(const SortState *node)
 }
 
 /*
- * True if the rows are single values, which ptsort sorts best.  False for
- * values of variable length, because only rows preserve toast pointers.
+ * True if each row is a single value of fixed length, which ptsort sorts best.
+ * Values of variable length may be toast pointers, which only rows preserve.
  */
 static bool
 has_values(const SortState *node)
@@ -367,9 +366,9 @@ has_values(const SortState *node)
 }
 
 /*
- * In a worker of the server's own parallel query only the error reports a
- * contradiction: ptsort_ExecutorRun in the leader detects it.  A worker of a
- * parallel sort has a place for it already.
+ * In a worker of the server's own parallel query, only the error reports a
+ * contradiction; ptsort_ExecutorRun in the leader detects that error.  In a
+ * worker of ptsort's parallel sort, ptsort_report_to is already set.
  */
 static void
 report_by_error(void)
@@ -428,9 +427,9 @@ ease_merge(PlanState *merge, int nkeys, SortSupport supports,
 }
 
 /*
- * Take over the wanted nodes of a plan; sets *found if there are any.  The walk
- * visits a subplan more than once if several nodes use it, as scans of
- * partitions do.
+ * Take over the plan's Sort nodes that ptsort wants, and set *found if there
+ * are any.  The walk visits a subplan more than once if several nodes, such as
+ * scans of partitions, use the subplan.
  */
 static bool
 visit_node(PlanState *planstate, void *found)
@@ -464,7 +463,7 @@ visit_node(PlanState *planstate, void *found)
 	return planstate_tree_walker(planstate, visit_node, found);
 }
 
-/* The query ended, normally or by an error. */
+/* Called when a query ends, normally or by an error. */
 static void
 forget_query(void *arg)
 {
@@ -496,8 +495,8 @@ ptsort_ExecutorStart(QueryDesc *queryDesc, int eflags)
 }
 
 /*
- * True if the current error is that of text_compare_contradicted(), in this
- * process or in a worker of this query.
+ * True if text_compare_contradicted() raised the current error, in this process
+ * or in a worker of this query.
  */
 static bool
 is_contradiction(void)
@@ -513,8 +512,8 @@ is_contradiction(void)
 }
 
 /*
- * A worker's list of distrusted collations ends with the worker.  So if a
- * worker reports a contradiction, this session stops using the tables of all
+ * A worker's list of distrusted collations is lost when the worker ends.  So if
+ * a worker reports a contradiction, this session stops using the tables of all
  * collations by which the query sorts.
  */
 static bool
@@ -535,7 +534,7 @@ distrust_collations(PlanState *planstate, void *context)
 
 /*
  * The workers of a query do not see this session's list of distrusted
- * collations, so if that is not empty they use no tables at all.
+ * collations.  So if the list is not empty, the workers use no tables at all.
  */
 static void
 ptsort_ExecutorRun(PT_RUN_ARGUMENTS)
@@ -561,7 +560,7 @@ ptsort_ExecutorRun(PT_RUN_ARGUMENTS)
 	}
 	PG_CATCH();
 	{
-		/* a contradiction in this process is on its list already */
+		/* this process already listed a contradiction of its own */
 		if (ptsort_distrusted.n == distrusted && is_contradiction())
 			distrust_collations(queryDesc->planstate, NULL);
 		PG_RE_THROW();
@@ -570,7 +569,7 @@ ptsort_ExecutorRun(PT_RUN_ARGUMENTS)
 	AtEOXact_GUC(true, level);
 }
 
-/* End the sorts of a plan that returned its last row. */
+/* End ptsort's sorts in a plan that returned its last row. */
 static bool
 finish_node(PlanState *planstate, void *context)
 {
@@ -590,7 +589,7 @@ finish_node(PlanState *planstate, void *context)
 	return planstate_tree_walker(planstate, finish_node, context);
 }
 
-/* The executor calls no node after this, but EXPLAIN may follow. */
+/* The executor runs no node after this hook, but EXPLAIN may follow. */
 static void
 ptsort_ExecutorFinish(QueryDesc *queryDesc)
 {
@@ -606,8 +605,8 @@ ptsort_ExecutorFinish(QueryDesc *queryDesc)
 static explain_per_node_hook_type prev_explain = NULL;
 
 /*
- * EXPLAIN ANALYZE: add the line that the server has for its own sorts.  A sort
- * that the query no longer needs is over.
+ * EXPLAIN ANALYZE: add the line that the server prints for its own sorts.  If
+ * ptsort already ended the sort, taken->stats has the final statistics.
  */
 static void
 ptsort_explain_node(PlanState *planstate, List *ancestors,

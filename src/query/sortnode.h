@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * sortnode.h
- *	  The sorts of queries.
+ *	  Replaces the sorts of Sort nodes in queries.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,15 +14,15 @@ typedef enum SortTaking
 	TAKE_NO_SORTS,
 	TAKE_TEXT,					/* sorts whose first key is text in a
 								 * collation other than "C" */
-	TAKE_SORTS					/* all sorts whose key has words */
+	TAKE_SORTS					/* sorts whose key has words */
 } SortTaking;
 
 extern int	ptsort_sort;
 
-/* ptsort.min_sort_rows: rows that the planner must expect */
+/* ptsort.min_sort_rows: minimum of the planner's row estimate */
 extern int	ptsort_min_sort_rows;
 
-/* sortnode_init installs the executor's hooks; once per process. */
+/* sortnode_init installs the executor hooks.  Call it once per process. */
 extern void sortnode_init(void);
 
 #endif							/* PTSORT_SORTNODE_H */

@@ -23,7 +23,7 @@ sortreport_space(const PtSortStats *stats)
 		stats->temp_bytes : stats->peak_memory;
 }
 
-/* Log what the sorts did. */
+/* Log the report of a node's sorts. */
 static void
 say(const SortReport *report)
 {

@@ -14,21 +14,21 @@
 
 extern bool ptsort_log_sort;	/* ptsort.log_sort */
 
-/* What the sorts of one Sort node did while the query ran. */
+/* SortReport: what the sorts of one Sort node did while the query ran. */
 typedef struct SortReport
 {
-	Oid			session_user;	/* this user and role together may read the
+	Oid			session_user;	/* only this user in this role may read the
 								 * report */
 	Oid			role;
 	int64		sorts;			/* more than one after a rescan */
-	int			keys;			/* sort columns */
+	int			keys;			/* number of sort columns */
 	PtSortStats stats;			/* of all sorts, see ptsort_reset */
 } SortReport;
 
 /* sortreport_space returns the bytes that EXPLAIN reports for a sort. */
 extern int64 sortreport_space(const PtSortStats *stats);
 
-/* sortreport_publish logs these sorts and makes them the last report. */
+/* sortreport_publish logs a node's sorts and makes them the last report. */
 extern void sortreport_publish(const PtSortStats *stats, int64 sorts, int keys);
 
 #ifdef PT_EXPLAIN_NODES
@@ -37,9 +37,9 @@ extern void sortreport_explain(const PtSortStats *stats, ExplainState *es);
 #endif
 
 /*
- * sortreport_last returns the session's last report, or NULL if there is none;
- * it is valid until the next one.  It also returns NULL if the session's user
- * changed since, for the same reason as btreport_last.
+ * sortreport_last returns the session's last report, or NULL if there is none.
+ * The report is valid until the next one.  Like btreport_last, sortreport_last
+ * also returns NULL if the session's user changed since then.
  */
 extern const SortReport *sortreport_last(void);
 
