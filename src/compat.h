@@ -139,7 +139,7 @@ pt_ordering_op_opfamily(Oid operator_, Oid *opfamily, Oid *opcintype)
 #define pt_collate_is_c(collation) lc_collate_is_c(collation)
 #endif
 
-/* Before 18 the C library's default collation may have no locale. */
+/* Before 18 a database's default collation of libc may have no pg_locale_t. */
 static inline bool
 pt_collate_is_libc(Oid collation)
 {
@@ -211,11 +211,11 @@ pt_libc_locale(Oid collation)
 #endif
 
 /*
- * pt_smgrregistersync requests that the checkpointer fsync every segment of the
+ * pt_smgrregistersync requests that the checkpointer fsync all segments of the
  * main fork, which has 'nblocks' blocks.  Returns false if the checkpointer's
- * queue is full; then the caller must fsync the segments.  (17's
- * smgrregistersync() waits instead, which is fine.  Before 17 the server can
- * request only a single segment.)
+ * queue is full; then the caller must fsync them.  (17's smgrregistersync()
+ * waits instead, which is fine.  Before 17 a request is for a single segment
+ * only.)
  */
 static inline bool
 pt_smgrregistersync(Relation rel, BlockNumber nblocks)

@@ -18,13 +18,12 @@
  *	  the build.
  *	- get_relation_info, when the server's planner computes the number of
  *	  workers of a build: all other builds, above all CONCURRENTLY, which
- *	  creates and builds the index in different transactions.  If
- *	  max_parallel_maintenance_workers = 0, the planner does not run, so the
- *	  server does CONCURRENTLY builds.
+ *	  creates and builds an index in different transactions.  The planner does
+ *	  not run if max_parallel_maintenance_workers = 0; then the server does
+ *	  CONCURRENTLY builds.
  *
  * If no hook redirects the pointer, the server builds the index.  An entry may
- * keep a redirected pointer after a build, so ptsort_ambuild() decides again in
- * each build whether ptsort does it.
+ * keep a redirected pointer, so ptsort_ambuild() decides again in each build.
  *
  *-------------------------------------------------------------------------
  */
@@ -98,10 +97,7 @@ redirect_build(Relation index)
 	index->rd_indam = &btree_routine;
 }
 
-/*
- * redirect_build by OID.  If the index is not open already, its entry may lose
- * the change when this function closes it.
- */
+/* redirect_build by OID; if the index is not open, the change may be lost. */
 static void
 redirect_build_of(Oid index_oid)
 {
@@ -126,8 +122,8 @@ say_leaving(Relation index, const char *reason)
 
 
 /*
- * True if no hook will run before the build of a new index.  An index that
- * CREATE INDEX CONCURRENTLY creates is not ready for inserts at first.
+ * True if no hook will run before the build of a new index.  At first an index
+ * of CREATE INDEX CONCURRENTLY is not ready for inserts.
  */
 static bool
 will_escape(Relation index)
@@ -192,11 +188,11 @@ is_locked(Oid index_oid, LOCKMODE mode)
  * Second hook: the new file of an index that the server is rebuilding
  *
  * ReindexIsProcessingIndex() is true for the index that reindex_index()
- * rebuilds and, after a table rewrite, for the pending ones: the indexes that
- * the same statement will rebuild later.  Pending indexes are neither open nor
- * locked.  Another session may rename a pending index now, so this process must
- * not build its entry from catalogs that may change.  Only reindex_index()
- * acquires an AccessExclusiveLock, so the lock distinguishes the two kinds.
+ * rebuilds and, after a table rewrite, for pending indexes, which the same
+ * statement will rebuild later.  Pending indexes are neither open nor locked.
+ * Another session may rename a pending index now, so this process must not
+ * build its entry from catalogs that may change.  Only reindex_index() acquires
+ * an AccessExclusiveLock, so the lock distinguishes the two kinds.
  *
  * A relcache callback may run at any time, even while the server opens the same
  * relation.  Under the AccessExclusiveLock RelationIdGetRelation() finds the
@@ -359,9 +355,8 @@ runs_no_user_code(Relation index)
 }
 
 /*
- * True if the table has extended statistics on expressions.  When the server
- * plans any build, it evaluates the constants in these expressions, and that
- * may call a user's functions.
+ * True if the table has extended statistics on expressions.  Planning any build
+ * evaluates the constants in these expressions, and may call user functions.
  */
 static bool
 has_statistics_expressions(Relation heap)
@@ -418,9 +413,9 @@ will_follow(Oid index_oid)
  * Open the indexes that the statement will build after this one, store them in
  * 'candidates', and return their number.  An index that another session locked
  * ends the list: ptsort must not wait for a lock earlier than the server does,
- * and without the lock cannot see which functions the build calls.  An index
- * whose build may run user code also ends the list: user code might write to
- * the table between the scan and the builds that use the scan's runs.
+ * and cannot see without it which functions the build calls.  An index whose
+ * build may run user code also ends the list: the code might write to the table
+ * between the scan and the builds that use the scan's runs.
  */
 static int
 open_candidates(Relation heap, Relation index, Relation *candidates)

@@ -216,7 +216,7 @@ ptsort_last_copy(PG_FUNCTION_ARGS)
  * ptsort_last_sort()
  */
 
-/* Reports the session's last Sort node by ptsort; no row if there was none. */
+/* Reports the session's last Sort node that ptsort ran, if there was one. */
 PG_FUNCTION_INFO_V1(ptsort_last_sort);
 Datum
 ptsort_last_sort(PG_FUNCTION_ARGS)

@@ -5,9 +5,9 @@
  *
  * The server has no option WITH (parallel_workers = N) for an index.  So the
  * ProcessUtility hook removes the option from the statement, and keeps it in a
- * StmtContext while the statement runs.  Statements inside that statement (of
- * functions in an index expression, of event triggers) have their own contexts,
- * which hide the outer request.
+ * StmtContext while the statement runs.  Nested statements (of functions in an
+ * index expression, of event triggers) have their own contexts, which hide the
+ * outer request.
  *
  *	CREATE INDEX			The request applies to every index that the
  *							statement builds: several on a partitioned table.

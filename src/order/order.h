@@ -13,8 +13,8 @@
  * merges, including those of all participants' runs, read runs in input order.
  * So the places of equal tuples decide between them.
  *
- * Words never contradict the variant's comparison.  Tables of a collation make
- * the words of its text, so the sort also compares some neighbours by the
+ * Words must not contradict the variant's comparison.  Tables of a collation
+ * make the words of its text, so the sort also compares some neighbours by the
  * collation's provider (order_spot_check).
  *
  *-------------------------------------------------------------------------
@@ -50,8 +50,8 @@ typedef struct SortOrder
 								 * unless the first word is words_unless */
 	uint64		words_unless;	/* see words_decide; the smallest or the
 								 * largest word */
-	uint64		head_mask;		/* bits that order tuples: a mask for the first
-								 * 8 bytes of an image (pt_bytes_word) */
+	uint64		head_mask;		/* bits that order tuples: a mask for the
+								 * first 8 bytes of an image (pt_bytes_word) */
 	bool		has_strings;	/* the sort uses own->string */
 	bool		string_decides; /* tuples with equal strings have equal keys */
 	uint64		string_mask;	/* all bits if strings are descending, or 0 */
@@ -166,8 +166,7 @@ order_compare_keys(SortOrder *order, const void *a, const void *b)
 }
 
 /*
- * True if the sort may then order tuples that compare equal by their bytes,
- * without the variant.
+ * True if the sort may order tuples that compare equal by their bytes alone.
  */
 static inline bool
 order_sorts_bytes(const SortOrder *order)
@@ -201,9 +200,8 @@ order_compare_tuples(SortOrder *order, const void *a, const void *b)
  * If a collation's tables made the words, a sort compares one in
  * ORDER_SPOT_EVERY pairs of neighbours by the collation's provider.
  * order_spot_check compares two tuples that are in the order of their words.
- * If the provider contradicts the words, the function returns false and the
- * sort fails.  The function raises an error instead if the caller cannot sort
- * again.
+ * If the provider contradicts the words, it returns false and the sort fails,
+ * or it raises an error if the caller cannot sort again.
  */
 #define ORDER_SPOT_EVERY	64
 extern bool order_spot_check(SortOrder *order, const void *a, const void *b);

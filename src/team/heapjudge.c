@@ -5,10 +5,10 @@
  *
  * This file follows the rules of the server's heapam_index_build_range_scan()
  * and heapam_relation_copy_for_cluster(), but locks each page once, in shared
- * mode, where the server locks it for each tuple.  Then the pin suffices for
- * reading the page's tuples: no process removes or moves tuples of a pinned
- * page.  Other processes may still change hint bits and xmax and add line
- * pointers, but the callers do not read those.
+ * mode, where the server locks it for each tuple.  After that the pin suffices
+ * for reading the page's tuples: no process removes or moves tuples of a pinned
+ * page.  Other processes may change hint bits and xmax and add line pointers,
+ * but the callers read none of these.
  *
  * If a page is in no buffer, heapread.c may provide a copy, which needs no
  * lock.  If the hint bits do not prove that all tuples of the copy are live,

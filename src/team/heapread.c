@@ -25,7 +25,7 @@
  *
  * - blocks that are in a buffer, or not in the system's cache
  * - pages whose checksum or header is wrong: the server reports or repairs them
- * - pages on which hint bits must be set (heapread_pin)
+ * - pages on which the scan must set hint bits (heapread_pin)
  * - tables in local buffers, and tables so small that the server's scan would
  *	 leave them in shared buffers for the next query
  *
@@ -208,8 +208,9 @@ lock_blocks(Relation heap, const BlockNumber *blocks, int n, int *partitions,
 
 /*
  * Release the locks of lock_blocks.  Sets others_wait if another process waits
- * for one of them, to read a page into a buffer.  The test reads a list without
- * its lock.  A wrong result costs a pause, or delays a pause by a batch.
+ * for one of them, to read a page into a buffer.  The test reads a list of
+ * waiters without its lock.  A wrong result costs a pause or delays it by a
+ * batch.
  */
 static void
 unlock_partitions(HeapReader *reader, const int *partitions, int n)
@@ -293,7 +294,7 @@ check_copies(HeapReader *reader)
 	pt_count_blocks_read(reader->scan->rs_base.rs_rd, ncopied);
 }
 
-/* Copy all pages of the batch that can be copied. */
+/* Copy all pages of the batch that are cached and in no buffer. */
 static void
 copy_batch(HeapReader *reader)
 {

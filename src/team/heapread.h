@@ -39,7 +39,7 @@ extern HeapReader *heapread_begin(HeapScanDesc scan);
  */
 extern bool heapread_next(HeapReader *reader, HeapPage *page);
 
-/* heapread_pin replaces a copy by the page itself, in a pinned buffer. */
+/* heapread_pin replaces a copy with the page itself, in a pinned buffer. */
 extern void heapread_pin(HeapReader *reader, HeapPage *page);
 
 extern void heapread_end(HeapReader *reader);

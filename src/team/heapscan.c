@@ -15,8 +15,8 @@
  * release their locks early.)
  *
  * This file itself judges pages with recently dead tuples and with the
- * transaction's own changes, because their rules need no waiting.  All pages of
- * a table may have these tuples after a restore in a single transaction, or
+ * transaction's own changes, because judging them needs no waiting.  All pages
+ * of a table may have these tuples after a restore in a single transaction, or
  * while a session holds an old snapshot.
  *
  * An index must have entries for recently dead tuples, which some snapshot may
@@ -29,10 +29,9 @@
  * one page.
  *
  * In CONCURRENTLY builds all participants use one MVCC snapshot for all blocks.
- * With a new snapshot for each block, the scan would see a row that moves
- * meanwhile twice or not at all.  The server's scan would take a new snapshot,
- * so it must not scan any block.  It need not, because a snapshot decides
- * without waiting.
+ * With a new snapshot for each block, the scan could see a moving row twice or
+ * not at all.  The server's scan would take a new snapshot, so it must not scan
+ * any block.  It need not, because a snapshot decides without waiting.
  *
  *-------------------------------------------------------------------------
  */
@@ -74,11 +73,10 @@ typedef struct WalkColumn
 
 /*
  * HeapColumns: a plan to extract an index's values from a tuple.  A slot
- * extracts all columns up to the last needed one.  The plan extracts only the
- * columns of the index, mostly from offsets that are known in advance.  The
- * first nfixed columns have fixed lengths.  So their offsets are known in a
- * tuple without NULLs, and the walk starts after them.  'columns' ends with the
- * last column that the index needs.
+ * extracts all columns up to the last needed one; the plan extracts only those
+ * of the index, mostly from known offsets.  The first nfixed columns have fixed
+ * lengths, so in a tuple without NULLs their offsets are known and the walk
+ * starts after them.  'columns' ends with the last column that the index needs.
  */
 typedef struct HeapColumns
 {
@@ -379,8 +377,7 @@ emit_page(HeapScan *hs)
 /*
  * Have the server scan the page, once for each index.  The server's scan
  * prepares the index's expressions in its own executor state and frees them at
- * its end, so this function sets the scan's expression states aside during the
- * call.
+ * its end.  So this function sets the expression states of this scan aside.
  */
 static void
 leave_page_to_server(HeapScan *hs)

@@ -7,9 +7,9 @@
  * callback for the same tuples, returns the same count, raises the same errors
  * and warnings, waits for the same transactions, and sets ii_BrokenHotChain of
  * the IndexInfo in the same cases.  Only the order of the calls may differ
- * among participants.  On a heap table it locks each buffer once instead of
- * once per tuple, reads the columns directly from the page, and can serve
- * several indexes with one scan.
+ * among participants.  On a heap table heapscan_build() locks each buffer once
+ * instead of once per tuple, reads the columns directly from the page, and can
+ * serve several indexes with one scan.
  *
  *-------------------------------------------------------------------------
  */

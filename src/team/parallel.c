@@ -206,8 +206,9 @@ check_callback(const Team *team, const char *name, bool given, bool required,
 }
 
 /*
- * Find the callbacks.  The leader, too, calls this, so that it reports a wrong
- * name before the launch, and a sort without workers uses the same function.
+ * Find the callbacks.  The leader also looks them up, so that it reports a
+ * wrong name before the launch, and a sort without workers uses the same
+ * function.
  */
 static void
 find_callbacks(Sorter *self)
@@ -323,7 +324,7 @@ make_sorter(const PtParallelRequest *request)
 
 /*
  * A hook forbids parallel work by setting rel_parallel_workers to 0.  Citus
- * does so for columnar tables, because their access method cannot scan in
+ * sets it for columnar tables, because their access method cannot scan in
  * parallel.  In the server the hook's value overrides the table's own option,
  * so this function does not pass the option to the hook.  The planner's data
  * structures are those of plan_create_index_workers().

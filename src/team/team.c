@@ -31,7 +31,7 @@
 #include "utils/rel.h"
 
 /*
- * TeamPiece: the pieces of the segment.  A piece's number is its key in the
+ * TeamPiece: the pieces of the segment.  Each piece's number is its key in the
  * table of contents.  The segment does not contain pieces of size 0.
  */
 typedef enum TeamPiece
@@ -247,9 +247,9 @@ stay_alone(Team *team)
 
 /*
  * Returns the number of workers to plan for.  The planned participants divide
- * the budget, so this function already applies the server's limits, not only
- * the launch.  Returns 0 where workers are impossible: inside other parallel
- * work, without a postmaster, and for tables in local buffers.
+ * the budget, so this function, and not only the launch, applies the server's
+ * limits.  Returns 0 where workers are impossible: inside other parallel work,
+ * without a postmaster, and for tables in local buffers.
  */
 static int
 plan_workers(const Team *team, int workers)
@@ -337,8 +337,8 @@ share_of_budget(const Team *team, PtSortRole role)
 
 /*
  * Raise an error if the user's begin callback did not begin a sort with the
- * given options.  The team would wait forever for its runs or plan, or read
- * nothing.
+ * given options.  The team would wait forever for that sort's runs or plan, or
+ * read nothing.
  */
 static void
 check_sort(const PtSort *sort, const PtSortOptions *options)
@@ -447,8 +447,8 @@ add_sort_stats(PtSortStats *sum, const PtSortStats *stats)
 }
 
 /*
- * Add the statistics of the sorts that wrote the stored runs.  Each counts for
- * the participant with the writer's number or, if there is none, for the
+ * Add the statistics of the sorts that wrote the stored runs.  Each sort counts
+ * for the participant with the writer's number or, if there is none, for the
  * leader.  As no participant announces counts, the leader counts all tuples as
  * its own.
  */

@@ -22,8 +22,8 @@
  * If an earlier team wrote the runs (Team.stored), a team puts no tuples and
  * begins with the second sort.  If the participants do not read slices, only
  * the leader has a second sort.  A team without workers has no segment: the
- * state that processes would share is in the leader's memory.  Unless this team
- * reads stored runs, its only sort has the role PTSORT_SERIAL.
+ * leader's memory contains the state that processes would share.  Unless the
+ * leader reads stored runs, its only sort has the role PTSORT_SERIAL.
  *
  *-------------------------------------------------------------------------
  */
@@ -79,7 +79,7 @@ typedef struct TeamKind
 
 	/*
 	 * Optional: perform and end any other sorts into which fill put tuples.
-	 * team.c calls this before it performs team->sort.
+	 * team.c calls perform_others before it performs team->sort.
 	 */
 	void		(*perform_others) (Team *team);
 
@@ -97,8 +97,8 @@ typedef struct TeamKind
 	void		(*shared_init) (Team *team, int processes, int slices);
 
 	/*
-	 * Optional: team.c calls this when a phase begins.  When the leader
-	 * begins to read, the counts of all participants are complete.
+	 * Optional: team.c calls enter_phase when a phase begins.  When the
+	 * leader begins to read, the counts of all participants are complete.
 	 */
 	void		(*enter_phase) (Team *team, TeamPhase phase);
 } TeamKind;
@@ -107,8 +107,8 @@ typedef struct TeamKind
  * TeamSlot: counts and statistics of one participant, which writes them without
  * a lock.  The first three fields are complete before the participant announces
  * its runs, so the leader may read them after team_sort.  All other fields are
- * complete when the process ends, so the leader may read them after team_wait.
- * It may read stats.wal_bytes after team_finish.
+ * complete when the process ends, so the leader may read them after team_wait,
+ * and stats.wal_bytes after team_finish.
  */
 typedef struct TeamSlot
 {
@@ -194,8 +194,8 @@ extern void team_sort(Team *team, int workers);
 /*
  * team_read calls kind->read, which reads slices until none is left, or the
  * whole stream.  Then it adds the sort's statistics to the participant's slot
- * and ends the sort.  team_end_reading does only these last two things, after
- * the caller read the stream elsewhere.
+ * and ends the sort.  team_end_reading only adds the statistics and ends the
+ * sort, after the caller read the stream.
  */
 extern void team_read(Team *team);
 extern void team_end_reading(Team *team);
