@@ -3,9 +3,9 @@
  * compat.h
  *	  Every difference between the supported server versions (15 to 18).
  *
- * This is the only file of the project that may look at PG_VERSION_NUM
- * (t/ has a test for it).  Code above this layer uses the names of the newest
- * server, or a pt_-prefixed helper from here when no single name fits.
+ * This is the only file of the project that may look at PG_VERSION_NUM (a test
+ * in t/ checks that).  All other code uses the names of the newest server or,
+ * where no single name fits, a helper from this file with the prefix pt_.
  *
  *-------------------------------------------------------------------------
  */
@@ -42,7 +42,7 @@
 
 /*
  * utils/pg_locale.h includes ICU's headers if the server was built with ICU.
- * They may not be installed, and ptsort does not need them.
+ * These headers may not be installed, and ptsort does not need them.
  */
 #pragma push_macro("USE_ICU")
 #undef USE_ICU
@@ -58,7 +58,7 @@
 
 /*
  * Before 16 the server neither hides the symbols of loadable modules nor marks
- * PGDLLEXPORT ones as visible.  We hide ours everywhere (Makefile), so that
+ * PGDLLEXPORT symbols as visible.  The Makefile hides ptsort's symbols, so that
  * names such as run_next cannot collide with another extension's.
  */
 #if PG_VERSION_NUM < 160000
@@ -76,7 +76,7 @@
 	INIT_BUFFERTAG(*(tag), *(locator), fork, block)
 #endif
 
-/* 17 added an argument "or a stronger mode" to LockHeldByMe; ptsort passes no */
+/* 17 added the argument orstronger to LockHeldByMe(); ptsort passes false */
 #if PG_VERSION_NUM < 170000
 #define pt_LockHeldByMe(locktag, lockmode) LockHeldByMe(locktag, lockmode)
 #else
@@ -84,7 +84,7 @@
 	LockHeldByMe(locktag, lockmode, false)
 #endif
 
-/* 18's PRIMARY KEY and UNIQUE ... WITHOUT OVERLAPS build a GiST index */
+/* In 18, a PRIMARY KEY or UNIQUE WITHOUT OVERLAPS builds a GiST index */
 #if PG_VERSION_NUM < 180000
 #define pt_constraint_without_overlaps(constraint) false
 #else
@@ -92,7 +92,7 @@
 	((constraint)->without_overlaps)
 #endif
 
-/* Since 16 a query has permission information for every table */
+/* Since 16 a query has permission information for each of its tables */
 static inline void
 pt_add_permission_info(Query *query, RangeTblEntry *rte)
 {
@@ -101,7 +101,7 @@ pt_add_permission_info(Query *query, RangeTblEntry *rte)
 #endif
 }
 
-/* 18 replaced the strategy number by a flag. */
+/* 18 replaced the strategy number with a flag. */
 static inline void
 pt_sortsupport_from_index(Relation index, bool reverse, SortSupport ssup)
 {
@@ -115,8 +115,8 @@ pt_sortsupport_from_index(Relation index, bool reverse, SortSupport ssup)
 
 /*
  * pt_ordering_op_opfamily sets the operator family and input type of a "less"
- * or "greater" operator; false if the operator is neither.  18 replaced the
- * strategy number by a CompareType.
+ * or "greater" operator.  It returns false for other operators.  18 replaced
+ * the strategy number with a CompareType.
  */
 static inline bool
 pt_ordering_op_opfamily(Oid operator_, Oid *opfamily, Oid *opcintype)
@@ -139,7 +139,7 @@ pt_ordering_op_opfamily(Oid operator_, Oid *opfamily, Oid *opcintype)
 #define pt_collate_is_c(collation) lc_collate_is_c(collation)
 #endif
 
-/* Before 18 the C library's default collation may have no locale. */
+/* Before 18 a database's default collation of libc may have no pg_locale_t. */
 static inline bool
 pt_collate_is_libc(Oid collation)
 {
@@ -157,9 +157,9 @@ pt_collate_is_icu(Oid collation)
 }
 
 /*
- * pt_libc_locale returns the C library's locale of one of its collations, or 0
- * for the locale set by setlocale(): before 18 the server opens no locale for
- * the database's own collation.
+ * pt_libc_locale returns the C library's locale for one of its collations.  It
+ * returns 0 for the locale set by setlocale(): before 18 the server opens no
+ * locale for the database's own collation.
  */
 static inline locale_t
 pt_libc_locale(Oid collation)
@@ -170,8 +170,8 @@ pt_libc_locale(Oid collation)
 }
 
 /*
- * Catalog columns with the ICU locale of a collation and of the database's own;
- * 17 renamed them.  16 added columns with user-defined rules; 0: no column.
+ * Catalog columns with the ICU locale of a collation and of the database; 17
+ * renamed them.  16 added columns with user-defined rules; 0: no column.
  */
 #if PG_VERSION_NUM >= 170000
 #define PT_COLLATION_LOCALE Anum_pg_collation_colllocale
@@ -211,10 +211,11 @@ pt_libc_locale(Oid collation)
 #endif
 
 /*
- * pt_smgrregistersync requests that the checkpointer fsync every segment of the
- * main fork's 'nblocks' blocks.  Returns false if its queue is full: the caller
- * must then fsync itself.  (17's smgrregistersync() waits instead, which is
- * fine there; before 17 there is only a request for a single segment.)
+ * pt_smgrregistersync requests that the checkpointer fsync all segments of the
+ * main fork, which has 'nblocks' blocks.  Returns false if the checkpointer's
+ * queue is full; then the caller must fsync them.  (17's smgrregistersync()
+ * waits instead, which is fine.  Before 17 a request is for a single segment
+ * only.)
  */
 static inline bool
 pt_smgrregistersync(Relation rel, BlockNumber nblocks)
@@ -243,7 +244,7 @@ pt_smgrregistersync(Relation rel, BlockNumber nblocks)
 #define PT_SMGR_WRITES_VECTORS
 #endif
 
-/* pt_relation_path stores the path of the first segment, in MAXPGPATH bytes. */
+/* pt_relation_path stores the first segment's path, in MAXPGPATH bytes. */
 static inline void
 pt_relation_path(Relation rel, char *path)
 {
@@ -266,8 +267,8 @@ pt_relation_path(Relation rel, char *path)
  */
 
 /*
- * 17 added a stream to heap scans that reads ahead; it returns pinned buffers.
- * It continues after the block pt_heap_scan_position().
+ * 17 added a stream to heap scans.  The stream reads ahead and returns pinned
+ * buffers.  It continues after the block pt_heap_scan_position().
  */
 #if PG_VERSION_NUM >= 170000
 #define PT_HEAP_SCAN_HAS_STREAM 1
@@ -277,7 +278,7 @@ pt_relation_path(Relation rel, char *path)
 #define pt_heap_scan_position(scan) ((scan)->rs_cblock)
 #endif
 
-/* pt_page_is_verified: true if a page is valid; reports and counts nothing. */
+/* pt_page_is_verified returns true if a page is valid; it reports nothing. */
 static inline bool
 pt_page_is_verified(char *page, BlockNumber block)
 {
@@ -305,7 +306,7 @@ pt_count_blocks_read(Relation rel, int n)
 #endif
 }
 
-/* old_snapshot_threshold was removed in 17 */
+/* 17 removed old_snapshot_threshold */
 #if PG_VERSION_NUM < 170000
 #define pt_test_for_old_snapshot(snapshot, rel, page) \
 	TestForOldSnapshot(snapshot, rel, page)
@@ -314,8 +315,8 @@ pt_count_blocks_read(Relation rel, int n)
 #endif
 
 /*
- * 18 lets extensions add lines to a node in EXPLAIN: sortnode.c has a function
- * for explain_per_node_hook if this is defined.
+ * Since 18 extensions can add lines to a node in EXPLAIN.  If this macro is
+ * defined, sortnode.c has a function for explain_per_node_hook.
  */
 #if PG_VERSION_NUM >= 180000
 #define PT_EXPLAIN_NODES
@@ -333,7 +334,7 @@ pt_count_blocks_read(Relation rel, int n)
 #define PT_PASS_RUN_ARGUMENTS	queryDesc, direction, count, execute_once
 #endif
 
-/* Marks a function that does not return; goes before the declaration */
+/* Marks a function that does not return; stands before the declaration */
 #if PG_VERSION_NUM >= 180000
 #define pt_noreturn pg_noreturn
 #else

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * debug.c
- *	  The variables of debug.h, which only tests change.
+ *	  The variables of debug.h.  Only tests change them.
  *
  *-------------------------------------------------------------------------
  */

@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * debug.h
- *	  What only our own tests change: settings, and points at which they can
- *	  inject failures.
+ *	  Settings that only ptsort's own tests change, and points at which the
+ *	  tests can inject failures.
  *
- * The settings force paths that small inputs do not take.  The library
- * registers no GUC for them; contrib/ptsort_test does, as
- * ptsort_test.spill_entries and so on, and reaches this struct through
- * hook/internals.c.  Parallel workers have the leader's values: the server
- * loads ptsort_test there too, and copies GUCs.
+ * The settings force code paths that small inputs do not take.  The library
+ * registers no GUCs for them; contrib/ptsort_test does, such as
+ * ptsort_test.spill_entries, and reaches this struct through hook/internals.c.
+ * Parallel workers have the leader's values, because the server loads
+ * ptsort_test in workers, too, and copies the GUCs.
  *
  *-------------------------------------------------------------------------
  */
@@ -40,12 +40,11 @@ typedef struct DebugSettings
 								 * however small */
 	int			learn_tuples;	/* minimum number of tuples for a sort to
 								 * learn; -1: where it pays */
-	bool		leader_participates;	/* the leader's process also puts
-										 * tuples */
+	bool		leader_participates;	/* the leader, too, puts tuples */
 	bool		server_pages;	/* let the server judge every page, except in
 								 * CONCURRENTLY */
-	bool		all_workers;	/* start all workers that are allowed, even if
-								 * they do not pay */
+	bool		all_workers;	/* start all allowed workers, even if they do
+								 * not pay */
 } DebugSettings;
 
 extern DebugSettings ptsort_debug;
@@ -59,8 +58,8 @@ typedef void (*FaultHook) (const char *point);
 extern PGDLLEXPORT FaultHook ptsort_fault_hook;
 
 /*
- * fault_point calls the hook, if there is one.  Points are cold places only:
- * once per phase, run or block, never per tuple.
+ * fault_point calls the hook, if there is one.  Fault points are only in cold
+ * code: once per phase, run or block, never per tuple.
  */
 static inline void
 fault_point(const char *point)

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * segment.c
- *	  The file of a relation's segment: segment.h.  It is a transient file, so
- *	  that the server closes it after an error.
+ *	  The file of a relation's segment: segment.h.  The file is transient, so
+ *	  the server closes it after an error.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,7 +11,7 @@
 #include "segment.h"
 #include "storage/fd.h"
 
-/* The name of a segment: _mdfd_segpath() in md.c. */
+/* Set the path of a segment, as _mdfd_segpath() in md.c makes it. */
 static void
 set_path(OpenSegment *segment, Relation rel)
 {

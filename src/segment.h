@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * segment.h
- *	  The file of a relation's segment, open past the storage manager.
+ *	  Opens the file of a relation's segment without the storage manager.
  *
- * Reading or writing many blocks by one system call needs the file itself,
- * where the server has no function for that.
+ * To read or write many blocks with one system call, ptsort needs the file
+ * itself where the server has no function for that.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,7 +16,7 @@
 #include "storage/block.h"
 #include "utils/relcache.h"
 
-/* OpenSegment: the open segment of the main fork; all zeroes: none. */
+/* OpenSegment: the open segment of the main fork, or all zeroes for none. */
 typedef struct OpenSegment
 {
 	bool		is_open;
@@ -26,16 +26,16 @@ typedef struct OpenSegment
 } OpenSegment;
 
 /*
- * segment_open opens the segment of a block, and closes any other one.  'flags'
- * are those of open(), the same in all calls.  False on failure, with errno and
- * path set.
+ * segment_open opens the segment of a block, and closes any other segment.
+ * 'flags' are flags of open(), the same in all calls.  Returns false on
+ * failure, with errno and segment->path set.
  */
 extern bool segment_open(OpenSegment *segment, Relation rel, BlockNumber block,
 						 int flags);
 
 /*
  * segment_close closes the open segment, if there is one.  Call it before the
- * end of the (sub)transaction.  False on failure, with errno set.
+ * end of the (sub)transaction.  Returns false on failure, with errno set.
  */
 extern bool segment_close(OpenSegment *segment);
 

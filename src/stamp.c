@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * stamp.c
- *	  Which build of this library a process runs: stamp.h.  The Makefile
- *	  defines PTSORT_STAMP, and compiles this file whenever another one changes.
+ *	  The build of this library that a process runs: stamp.h.  The Makefile
+ *	  defines PTSORT_STAMP, and compiles this file when any source file changes.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,7 +10,7 @@
 
 #include "stamp.h"
 
-/* Neither const nor static, or the compiler would make it part of the code. */
+/* Neither const nor static: the compiler would put the value into the code. */
 extern PGDLLEXPORT BuildStamp ptsort_build_stamp;
 
 BuildStamp	ptsort_build_stamp = {"ptsort build " PTSORT_STAMP};
@@ -27,7 +27,7 @@ stamp_check(const BuildStamp *stamp)
 	if (memcmp(stamp, &ptsort_build_stamp, sizeof(BuildStamp)) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("parallel worker has loaded another build of ptsort than the session that started it"),
-				 errdetail("The library has been replaced since the session loaded it."),
+				 errmsg("parallel worker loaded a different build of ptsort than the session that started it"),
+				 errdetail("The library was replaced after the session loaded it."),
 				 errhint("Reconnect and run the statement again.")));
 }

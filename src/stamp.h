@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * stamp.h
- *	  Which build of this library a process runs.
+ *	  The build of this library that a process runs.
  *
- * A session keeps the library that it loaded; parallel workers load the one
- * that is installed when they start.  After an upgrade these two can differ,
- * and their shared memory and temporary files may be incompatible.  So shared
- * memory begins with the stamp of the process that made it, and a process that
- * attaches checks that first.
+ * A session keeps the library that it loaded.  A parallel worker loads the
+ * library that is installed when the worker starts.  After an upgrade the two
+ * can differ, and their shared memory and temporary files may be incompatible.
+ * So shared memory begins with the stamp of the process that made it.  A
+ * process that attaches checks this stamp before it uses the memory.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,7 +27,7 @@ extern void stamp_set(BuildStamp *stamp);
 
 /*
  * stamp_check raises ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE if the stamp is
- * that of another build.
+ * from another build.
  */
 extern void stamp_check(const BuildStamp *stamp);
 

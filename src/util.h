@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * util.h
- *	  Helpers of several layers that neither the server nor C has: copies of a
- *	  bounded size, bytes and TIDs as words, prefetching, elapsed time.
+ *	  Helpers that several layers need and neither the server nor C has: copies
+ *	  of a bounded size, bytes and TIDs as words, prefetching, elapsed time.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,8 +16,8 @@
 #include "storage/itemptr.h"
 
 /*
- * pt_copy is memcpy() for up to a few hundred bytes.  Where gcc 12 knows an
- * upper bound of the size it emits "rep movs", which is slow to start.
+ * pt_copy is memcpy() for up to a few hundred bytes.  If gcc 12 knows an upper
+ * bound of the size, it emits "rep movs", which is slow to start.
  */
 static inline void
 pt_copy(void *target, const void *source, Size size)
@@ -28,10 +28,10 @@ __asm__("":"+r"(size));
 	memcpy(target, source, size);
 }
 
-/* Entries in memory to look at between two checks for interrupts. */
+/* Number of entries in memory to look at between two checks for interrupts. */
 #define CHECK_INTERVAL	100000
 
-/* pt_bytes_word returns 8 bytes as a word that orders like memcmp(). */
+/* pt_bytes_word returns 8 bytes as a word that orders as memcmp() does. */
 static inline uint64
 pt_bytes_word(const char *at)
 {
@@ -41,7 +41,7 @@ pt_bytes_word(const char *at)
 	return pg_ntoh64(word);
 }
 
-/* pt_tid_word returns a TID as a word that compares as ItemPointerCompare. */
+/* pt_tid_word returns a TID as a word that orders as ItemPointerCompare(). */
 static inline uint64
 pt_tid_word(const ItemPointerData *tid)
 {
@@ -50,8 +50,8 @@ pt_tid_word(const ItemPointerData *tid)
 }
 
 /*
- * pt_string_word returns pt_bytes_word of a string's first 8 bytes, padded with
- * zeros if there are fewer.  It reads nothing beyond the string and calls no
+ * pt_string_word returns pt_bytes_word of a string's first 8 bytes, and pads
+ * shorter strings with zeros.  It reads nothing beyond the string and calls no
  * function: loads that overlap set the same bits.
  */
 static inline uint64
@@ -89,8 +89,8 @@ pt_ms_since(instr_time start)
 }
 
 /*
- * pt_log_part logs (DEBUG2) the duration of a part of a build that one process
- * does for all; contrib/bench/scale.py reads it.
+ * pt_log_part logs, at DEBUG2, the duration of a part of a build that one
+ * process does for all processes.  contrib/bench/scale.py reads these lines.
  */
 static inline void
 pt_log_part(const char *part, instr_time start)
@@ -99,9 +99,9 @@ pt_log_part(const char *part, instr_time start)
 }
 
 /*
- * pt_prefetch asks the processor to load the cache line of an address.  It is
- * a macro because gcc 12 drops the calls of a function that does nothing else,
- * as if it had no effect.
+ * pt_prefetch asks the processor to load the cache line of an address.  It is a
+ * macro, because gcc 12 drops the calls of a function that only prefetches, as
+ * if the function had no effect.
  */
 #define CACHE_LINE	64			/* bytes */
 #ifdef __GNUC__

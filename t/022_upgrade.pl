@@ -54,8 +54,8 @@ replace_library($rebuilt);
 $session->query("\\set VERBOSITY verbose");
 $session->query($build);
 is( error_of($session->{stderr}),
-	"ERROR:  55000: parallel worker has loaded another build of ptsort than the session that started it\n"
-	  . "DETAIL:  The library has been replaced since the session loaded it.\n"
+	"ERROR:  55000: parallel worker loaded a different build of ptsort than the session that started it\n"
+	  . "DETAIL:  The library was replaced after the session loaded it.\n"
 	  . 'HINT:  Reconnect and run the statement again.',
 	'the old session: error');
 $session->{stderr} = '';

@@ -1,26 +1,26 @@
 /*-------------------------------------------------------------------------
  *
  * ambuild.c
- *	  The hooks that make ptsort build btree indexes, and its ambuild.
+ *	  The hooks that make ptsort build btree indexes, and ptsort's ambuild.
  *
- * The server builds an index in one place only: index_build() calls
- * rd_indam->ambuild of the index's relcache entry, which it holds open.  An
- * open entry never loses its rd_indam, whatever invalidations arrive.  So this
- * file points rd_indam of the entry at a copy of btree's own IndexAmRoutine
- * with ptsort's ambuild, at some time between the opening of the entry and the
- * build.  No single hook always runs in that window; three together do:
+ * The server builds an index in one place only: index_build() holds the index's
+ * relcache entry open and calls the entry's rd_indam->ambuild.  An open entry
+ * keeps its rd_indam even if invalidations arrive.  So, between the opening of
+ * the entry and the build, this file points rd_indam of the entry at a copy of
+ * btree's own IndexAmRoutine with ptsort's ambuild.  No single hook always runs
+ * in that window, but these three together cover it:
  *
  *	- object access, after creation of an index: every CREATE INDEX and
  *	  constraint.
- *	- relcache invalidation, while a REINDEX of that index is in progress:
- *	  REINDEX, VACUUM FULL, CLUSTER, table rewrites, TRUNCATE, REFRESH.  These
- *	  give the index a new file, and the invalidation that this sends arrives
- *	  before the build.
+ *	- relcache invalidation, while the server rebuilds that index: REINDEX,
+ *	  VACUUM FULL, CLUSTER, table rewrites, TRUNCATE, REFRESH.  These give the
+ *	  index a new file, and the invalidation for the new file arrives before
+ *	  the build.
  *	- get_relation_info, when the server's planner computes the number of
- *	  workers of a build: everything else, above all CONCURRENTLY, whose build
- *	  runs in another transaction than the creation of the index.  If
- *	  max_parallel_maintenance_workers = 0, the planner does not run, and so
- *	  the server does builds CONCURRENTLY.
+ *	  workers of a build: all other builds, above all CONCURRENTLY, which
+ *	  creates and builds an index in different transactions.  The planner does
+ *	  not run if max_parallel_maintenance_workers = 0; then the server does
+ *	  CONCURRENTLY builds.
  *
  * If no hook redirects the pointer, the server builds the index.  An entry may
  * keep a redirected pointer, so ptsort_ambuild() decides again in each build.
@@ -79,8 +79,8 @@ is_user_btree(Relation rel)
 }
 
 /*
- * Make ptsort do the next build of this index.  An ambuild other than the
- * server's is ptsort's already, or that of another extension.
+ * Make ptsort do the next build of this index.  An ambuild that is not the
+ * server's is already ptsort's, or belongs to another extension.
  */
 static void
 redirect_build(Relation index)
@@ -97,7 +97,7 @@ redirect_build(Relation index)
 	index->rd_indam = &btree_routine;
 }
 
-/* redirect_build for an open index; closing another one may lose the change. */
+/* redirect_build by OID; if the index is not open, the change may be lost. */
 static void
 redirect_build_of(Oid index_oid)
 {
@@ -122,8 +122,8 @@ say_leaving(Relation index, const char *reason)
 
 
 /*
- * True if no hook will run before the build of a new index.  An index that is
- * created CONCURRENTLY is not ready for inserts at first.
+ * True if no hook will run before the build of a new index.  At first an index
+ * of CREATE INDEX CONCURRENTLY is not ready for inserts.
  */
 static bool
 will_escape(Relation index)
@@ -134,9 +134,9 @@ will_escape(Relation index)
 }
 
 /*
- * First hook: the creation of an index.  The server calls this just before the
- * CommandCounterIncrement() that makes the new index visible.  Until then the
- * relcache entry is a stub without rd_indam, so this function does that
+ * First hook: the creation of an index.  The server calls this hook just before
+ * the CommandCounterIncrement() that makes the new index visible.  Until then
+ * the relcache entry is a stub without rd_indam.  So this function does the
  * increment itself, unless the server did it for the trigger of a deferrable
  * constraint.
  */
@@ -174,7 +174,7 @@ ptsort_object_access(ObjectAccessType access, Oid classId, Oid objectId,
 }
 
 
-/* True if this process holds the lock on an index. */
+/* True if this process holds a lock of this mode on an index. */
 static bool
 is_locked(Oid index_oid, LOCKMODE mode)
 {
@@ -185,24 +185,24 @@ is_locked(Oid index_oid, LOCKMODE mode)
 }
 
 /*
- * Second hook: the new file of an index that is being rebuilt
+ * Second hook: the new file of an index that the server is rebuilding
  *
- * ReindexIsProcessingIndex() is true of the index that reindex_index() rebuilds
- * and, after a table rewrite, of those that the same statement will rebuild
- * later.  The latter are neither open nor locked: another session may rename
- * one now, so its entry must not be built from catalogs that may change.  Only
- * reindex_index() acquires an AccessExclusiveLock, so the lock tells the two
- * kinds apart.
+ * ReindexIsProcessingIndex() is true for the index that reindex_index()
+ * rebuilds and, after a table rewrite, for pending indexes, which the same
+ * statement will rebuild later.  Pending indexes are neither open nor locked.
+ * Another session may rename a pending index now, so this process must not
+ * build its entry from catalogs that may change.  Only reindex_index() acquires
+ * an AccessExclusiveLock, so the lock distinguishes the two kinds.
  *
- * A relcache callback may run in the middle of anything, even while the same
- * relation is being opened.  Under that lock RelationIdGetRelation() finds the
+ * A relcache callback may run at any time, even while the server opens the same
+ * relation.  Under the AccessExclusiveLock RelationIdGetRelation() finds the
  * open entry, acquires no lock, and reloads the entry within a transaction if
- * the invalidation made that necessary; an open entry keeps its rd_indam across
- * a reload.  (CLUSTER locks the index by which it orders a table while that
- * index is pending.  So its entry may be built here, from catalogs that cannot
- * change, and is redirected once more when it is open.)  The invalidation comes
- * from the CommandCounterIncrement() that shows the index's new file, whatever
- * the settings are, debug_discard_caches = 1 included.
+ * the invalidation made that necessary.  An open entry keeps its rd_indam
+ * across a reload.  (While the index by which CLUSTER orders a table is
+ * pending, CLUSTER holds a lock on it.  So this function may build its entry,
+ * from catalogs that cannot change, and redirects it again once it is open.)
+ * The invalidation comes from the CommandCounterIncrement() that makes the
+ * index's new file visible, with all settings, even debug_discard_caches = 1.
  */
 static void
 ptsort_relcache_callback(Datum arg, Oid relid)
@@ -216,9 +216,9 @@ ptsort_relcache_callback(Datum arg, Oid relid)
 
 /*
  * Third hook: the planner computes the number of workers of a build.  True if
- * it runs for plan_create_index_workers(), which makes a query that has one
- * table, marked as an inheritance parent, and no FROM list.  No other query has
- * that form.
+ * it runs for plan_create_index_workers().  That function makes a query without
+ * a FROM list and with one table, marked as an inheritance parent.  No other
+ * query has that form.
  */
 static bool
 plans_an_index_build(PlannerInfo *root, bool inhparent)
@@ -286,8 +286,8 @@ ambuild_why_not(Relation heap)
 }
 
 /*
- * Call the server's build.  The number of workers in the statement applies to
- * it, unless the table is empty; ptsort.parallel_workers does not.
+ * Call the server's build.  It uses the number of workers in the statement,
+ * unless the table is empty, but not ptsort.parallel_workers.
  */
 static IndexBuildResult *
 leave_to_server(Relation heap, Relation index, IndexInfo *indexInfo,
@@ -322,10 +322,10 @@ is_in_c(Oid function)
 }
 
 /*
- * True if building an index calls C functions only.  User code in SQL or
- * another language may be in expressions, predicates, operators of an exclusion
- * constraint and support functions of the operator classes; those for arrays,
- * ranges and records call the functions of other types.
+ * True if building the index calls only C functions.  Expressions, predicates,
+ * operators of an exclusion constraint and support functions of the operator
+ * classes may run user code in SQL or another language.  Support functions for
+ * arrays, ranges and records call functions of other types.
  */
 static bool
 runs_no_user_code(Relation index)
@@ -356,7 +356,7 @@ runs_no_user_code(Relation index)
 
 /*
  * True if the table has extended statistics on expressions.  Planning any build
- * evaluates the constants in these, which may call a user's functions.
+ * evaluates the constants in these expressions, and may call user functions.
  */
 static bool
 has_statistics_expressions(Relation heap)
@@ -382,9 +382,9 @@ has_statistics_expressions(Relation heap)
 }
 
 /*
- * True if the scan for this build can serve other indexes, too, and that would
- * pay.  For a table that the server would not scan in parallel, scanning again
- * is faster than creating the segment and the files that each sibling needs.
+ * True if the scan for this build can also serve other indexes, and that would
+ * pay.  On a table that the server would not scan in parallel, another scan is
+ * faster than creating the segment and the files for each other index.
  */
 static bool
 may_share_scan(Relation heap, Relation index, const IndexInfo *indexInfo,
@@ -400,9 +400,8 @@ may_share_scan(Relation heap, Relation index, const IndexInfo *indexInfo,
 }
 
 /*
- * True if the same statement will build this index, which comes after the
- * current one.  If the statement rewrote the table, the server knows which
- * indexes are pending.
+ * True if the same statement will build this index after the current one.  If
+ * the statement rewrote the table, the server knows which indexes are pending.
  */
 static bool
 will_follow(Oid index_oid)
@@ -411,12 +410,12 @@ will_follow(Oid index_oid)
 }
 
 /*
- * Open the indexes that will be built after this one, enter them in
+ * Open the indexes that the statement will build after this one, store them in
  * 'candidates', and return their number.  An index that another session locked
  * ends the list: ptsort must not wait for a lock earlier than the server does,
- * and without the lock cannot see what the build calls.  An index whose build
- * may run user code ends it, too: that code might write to the table, which
- * must not happen between the scan and the builds that use its runs.
+ * and cannot see without it which functions the build calls.  An index whose
+ * build may run user code also ends the list: the code might write to the table
+ * between the scan and the builds that use the scan's runs.
  */
 static int
 open_candidates(Relation heap, Relation index, Relation *candidates)
@@ -457,8 +456,8 @@ open_candidates(Relation heap, Relation index, Relation *candidates)
 }
 
 /*
- * Build an index from runs that wait for it, or by a scan.  All builds that use
- * the runs of one scan have at most as many workers as that scan.
+ * Build an index from the runs that wait for it, or by a scan.  A build from
+ * waiting runs has at most the number of workers of the scan that wrote them.
  */
 static IndexBuildResult *
 build_or_load(Relation heap, Relation index, IndexInfo *indexInfo)

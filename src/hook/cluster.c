@@ -3,19 +3,19 @@
  * cluster.c
  *	  The hooks that make ptsort copy tables for CLUSTER.
  *
- * The server creates a transient table, copies the rows into it by calling
- * rd_tableam->relation_copy_for_cluster of the old table, and swaps their
- * files.  When the server creates the transient table, whose relrewrite is the
- * OID of the old one, the object access hook points rd_tableam of the old
- * table's relcache entry at a copy of heap's routine with ptsort's function.
- * It does so in CLUSTER and VACUUM only: other statements fill transient tables
- * in their own way.
+ * The server creates a transient table, copies the rows into it by calling the
+ * old table's rd_tableam->relation_copy_for_cluster, and swaps the files of the
+ * two tables.  The relrewrite of the transient table is the OID of the old
+ * table.  When the server creates the transient table, the object access hook
+ * points rd_tableam in the old table's relcache entry at a copy of heap's
+ * routine with ptsort's function.  The hook does so only in CLUSTER and VACUUM:
+ * other statements fill transient tables in their own way.
  *
- * ptsort's function restores the pointer first of all.  If an invalidation
- * arrives before, the pointer is lost: the server copies the table, and the
- * commit logs that.  If an error occurs before, the end of the transaction
- * invalidates the entry, because code that compares the pointer with heap's
- * routine would not recognize the table as a heap.
+ * ptsort's function first restores the pointer.  If an invalidation arrives
+ * before the call, the entry loses the pointer, the server copies the table,
+ * and cluster_xact() logs that.  If an error occurs before the call, the end of
+ * the transaction invalidates the entry.  Otherwise code that compares the
+ * pointer with heap's routine would not recognize the table as a heap.
  *
  *-------------------------------------------------------------------------
  */
@@ -111,7 +111,7 @@ copy_for_cluster(Relation old_heap, Relation new_heap, Relation index,
 	fault_point("cluster: end");
 }
 
-/* Invalidate an entry whose table was not copied.  This reads no catalogs. */
+/* Invalidate an entry whose copy did not run.  This reads no catalogs. */
 static void
 take_back(void)
 {
@@ -165,7 +165,7 @@ cluster_object_access(ObjectAccessType access, Oid classId, Oid objectId,
 	}
 }
 
-/* Before a commit, log a copy that ptsort did not get. */
+/* Before a commit, log that the server did the copy, not ptsort. */
 static void
 cluster_xact(XactEvent event, void *arg)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * hook.h
- *	  What the files of this folder have for each other.
+ *	  Declarations that the files of this directory share.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,34 +23,35 @@ extern void ambuild_init(void);
 extern void cluster_init(void);
 
 /*
- * utility_workers returns the N of the running statement's
- * WITH (parallel_workers = N) for this index, or -1 if it has none.
+ * utility_workers returns N of the option WITH (parallel_workers = N) that the
+ * running statement has for this index, or -1 if there is none.
  */
 extern int	utility_workers(Relation index);
 
 /*
  * utility_reindexes returns true if the running statement is a REINDEX of
- * tables, not of one index.  It may be CONCURRENTLY, but then its builds do not
- * call this.  utility_rewrites returns true if it may copy tables: CLUSTER or
- * VACUUM.
+ * tables, not of one index.  The builds of a REINDEX CONCURRENTLY do not call
+ * it.  utility_rewrites returns true if the running statement may copy tables:
+ * CLUSTER or VACUUM.
  */
 extern bool utility_reindexes(void);
 extern bool utility_rewrites(void);
 
 /*
  * planworkers_request returns a request for a build of this index, or for a
- * copy of the table sorted by it.  Its number of workers is that of the
- * statement or of the table's option (then is_order is true), or the maximum.
- * 'by_cost' is the number by the server's cost model.
+ * copy of the table sorted by this index.  If the statement or the table's
+ * option has a number of workers, the request has that number, and is_order is
+ * true.  Otherwise the request has the maximum.  'by_cost' is the number by the
+ * server's cost model.
  */
 extern BtBuildRequest planworkers_request(Relation heap, Relation index,
 										  int by_cost);
 
 /*
- * planworkers_limit lowers request->workers, unless the user specified it, to
- * the number with which building 'index', and request->candidates by the same
- * scan, or copying the table in its order is fastest.  If it lowers the number,
- * it adds the reason to request->source.
+ * planworkers_limit lowers request->workers to the fastest number, unless the
+ * user specified the number.  The request is for 'index' and, by the same scan,
+ * request->candidates, or for a copy of the table in the order of 'index'.  If
+ * it lowers the number, it adds the reason to request->source.
  */
 extern void planworkers_limit(BtBuildRequest *request, Relation heap,
 							  Relation index);

@@ -3,9 +3,9 @@
  * internals.c
  *	  The internal functions and settings that ptsort's own tests use.
  *
- * See contrib/ptsort_test/internal_tests.h.  The tests are a library of their
- * own, which includes public headers only, so that it is a client like others.
- * It gets at internal functions by this table.
+ * See contrib/ptsort_test/internal_tests.h.  The tests are a separate library
+ * that includes only public headers, like any other client.  This table gives
+ * them access to internal functions.
  *
  *-------------------------------------------------------------------------
  */

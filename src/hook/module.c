@@ -3,8 +3,8 @@
  * module.c
  *	  The module as the server sees it: _PG_init, GUCs and SQL functions.
  *
- * The variables of the GUCs belong to the files that use them;
- * contrib/ptsort_test registers those of debug.h.
+ * Each GUC's variable is in the file that uses it.  contrib/ptsort_test
+ * registers the settings of debug.h as GUCs.
  *
  *-------------------------------------------------------------------------
  */
@@ -55,9 +55,9 @@ define_int(const char *name, int *variable, int min, int max, int flags,
 }
 
 /*
- * All users may change what decides how indexes are built and rows sorted.
- * Only superusers may change what writes to the server's log, as with
- * log_statement.
+ * All users may change the settings of how ptsort builds indexes and sorts
+ * rows.  Only superusers may change the settings that write to the server's
+ * log, as with log_statement.
  */
 static void
 define_settings(void)
@@ -67,7 +67,7 @@ define_settings(void)
 				"When off, the server builds them.");
 	define_bool("ptsort.use_collation_tables", &ptsort_use_collation_tables,
 				PGC_USERSET,
-				"Compares strings by the tables of their collation where these prove the order.",
+				"Compares strings by tables of their collation where the tables prove the order.",
 				"When off, the C library or ICU compares them.");
 	define_bool("ptsort.log_build", &ptsort_log_build, PGC_SUSET,
 				"Logs index builds, and why the server does a build.",
@@ -77,8 +77,8 @@ define_settings(void)
 				"When on, clients do not receive these messages; when off, their level is DEBUG1.");
 	define_int("ptsort.parallel_workers", &ptsort_parallel_workers,
 			   -1, MAX_PARALLEL_WORKER_LIMIT, 0,
-			   "Sets the most parallel workers, unless a statement specifies their number.",
-			   "-1 leaves it to the table's parallel_workers or the server's cost model.");
+			   "Sets the maximum number of parallel workers, unless a statement specifies it.",
+			   "-1 uses the table's parallel_workers or the server's cost model.");
 	define_int("ptsort.min_table_size", &ptsort_min_table_size,
 			   0, INT_MAX, GUC_UNIT_KB,
 			   "Sets the minimum size of tables whose indexes are built with ptsort.",
@@ -86,13 +86,13 @@ define_settings(void)
 	define_int("ptsort.indexes_per_scan", &ptsort_indexes_per_scan,
 			   1, MAX_INDEXES_PER_SCAN, 0,
 			   "Sets the maximum number of indexes built from one table scan.",
-			   "1 means that each index has a scan of its own.");
+			   "1 means one scan for each index.");
 	define_int("ptsort.min_sort_rows", &ptsort_min_sort_rows, 0, INT_MAX, 0,
 			   "Sets the minimum number of rows of a query sort performed by ptsort.",
-			   "The planner's estimate counts.");
+			   "ptsort uses the planner's estimate.");
 	DefineCustomEnumVariable("ptsort.sort",
 							 "Sorts rows of queries with ptsort.",
-							 "\"text\" means only by text in collations other than \"C\".",
+							 "\"text\" means only sorts by text in collations other than \"C\".",
 							 &ptsort_sort, TAKE_NO_SORTS, sorts,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("ptsort");
@@ -151,7 +151,7 @@ put_last_build_row(ReturnSetInfo *rsinfo, const BtBuildReport *report,
 
 /*
  * Add a participant to the total.  Participants work at the same time, so the
- * total of a time is the longest one; everything else adds up.
+ * total of a time is the longest one; all other totals are sums.
  */
 static void
 add_to_total(TeamSlot *total, const TeamSlot *slot)
@@ -216,7 +216,7 @@ ptsort_last_copy(PG_FUNCTION_ARGS)
  * ptsort_last_sort()
  */
 
-/* Reports the session's last Sort node by ptsort; no row if there was none. */
+/* Reports the session's last Sort node that ptsort ran, if there was one. */
 PG_FUNCTION_INFO_V1(ptsort_last_sort);
 Datum
 ptsort_last_sort(PG_FUNCTION_ARGS)

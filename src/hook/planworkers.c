@@ -3,29 +3,29 @@
  * planworkers.c
  *	  The number of workers of a build.
  *
- * The number in the statement is an order, as a table's parallel_workers option
- * is in the server.  The number in ptsort.parallel_workers, or that of the
- * server's cost model, is a limit.  Within it the build gets the number with
- * which it is fastest:
+ * ptsort obeys the number in the statement, as the server obeys a table's
+ * parallel_workers option.  The number in ptsort.parallel_workers, or from the
+ * server's cost model, is only a limit.  Within the limit ptsort chooses the
+ * number with which the build is fastest:
  *
- * Workers need time to start and to end, and with even one of them the
- * participants write and merge runs, which a serial build in memory need not
- * do.  So small builds are faster without workers.  The model of the time that
- * a serial build takes is, in the time of one row whose key is passed by value,
+ * Workers need time to start and to end.  With even one worker the participants
+ * write and merge runs, which a serial build in memory need not do.  So small
+ * builds are faster without workers.  This model measures time in units of the
+ * time for one row whose key is passed by value.  A serial build takes
  *
  *		work = rows * (1 or REFERENCE_COST) + pages * PAGE_COST
  *
- * and of a build with w workers, which has w + 1 participants,
+ * and a build with w workers, which has w + 1 participants, takes
  *
  *		work * RUNS_FACTOR / min(w + 1, CPUs) + (w + 2) * WORKER_COST
  *
- * The w of the smallest value wins, the smaller w of equal values.  Shared
- * memory, files and waiting time cost about as much as two workers.  More
- * participants than CPUs do not help: they only add their time to start.
+ * ptsort chooses the w with the smallest time, or the smaller w of equal times.
+ * Shared memory, files and waiting cost about as much as two workers.
+ * Participants beyond the number of CPUs only add the time to start them.
  *
- * For several indexes by one scan the work is the sum of theirs, but each of
- * them has a team of its own to load it.  The formula does not contain waiting
- * for a disk.
+ * If one scan serves several indexes, the work is the sum of the work for each
+ * index.  The cost of workers counts once for each index, because each has its
+ * own team to load it.  The formula does not include waiting for a disk.
  *
  *-------------------------------------------------------------------------
  */
@@ -47,8 +47,8 @@
 int			ptsort_parallel_workers = -1;
 
 /*
- * The constants are measured: builds of 4,000 to 3 million rows of 100 bytes
- * with 0 to 3 workers, on two idle CPUs and on two busy ones.
+ * The constants come from measured builds of 4,000 to 3 million rows of 100
+ * bytes with 0 to 3 workers, on two idle CPUs and on two busy CPUs.
  */
 #define REFERENCE_COST	3.0		/* row whose key is passed by reference */
 #define PAGE_COST		10.0	/* reading a page that is in a buffer */
@@ -57,9 +57,9 @@ int			ptsort_parallel_workers = -1;
 
 /*
  * Returns why the server's rules forbid a parallel build, or NULL if they allow
- * one.  As in the planner, expressions and the predicate are checked after
- * constants are folded, which may call user functions: so this must not be
- * called inside ereport().
+ * it.  Like the planner, this function checks expressions and the predicate
+ * after constant folding.  Folding may call user functions, so callers must not
+ * call this function inside ereport().
  */
 static const char *
 why_not_parallel(Relation heap, Relation index)
@@ -81,7 +81,7 @@ why_not_parallel(Relation heap, Relation index)
 	return NULL;
 }
 
-/* The number is 0 if the build cannot be parallel. */
+/* The request has 0 workers if the build cannot be parallel. */
 BtBuildRequest
 planworkers_request(Relation heap, Relation index, int by_cost)
 {
@@ -124,8 +124,8 @@ planworkers_request(Relation heap, Relation index, int by_cost)
 }
 
 /*
- * Returns the cost of a row, by the first column of the index, which decides
- * nearly all comparisons.
+ * Returns the cost of a row.  It depends on the first column of the index,
+ * because that column decides nearly all comparisons.
  */
 static double
 row_cost(Relation index)

@@ -3,24 +3,23 @@
  * utility.c
  *	  The running utility statement, and its options for index builds.
  *
- * The server has no option WITH (parallel_workers = N) for an index.  The
- * ProcessUtility hook removes it from the statement, and keeps it in a
- * StmtContext while the statement runs.  Statements inside that statement (of
- * functions in an index expression, of event triggers) have contexts of their
- * own, which hide the outer request.
+ * The server has no option WITH (parallel_workers = N) for an index.  So the
+ * ProcessUtility hook removes the option from the statement, and keeps it in a
+ * StmtContext while the statement runs.  Nested statements (of functions in an
+ * index expression, of event triggers) have their own contexts, which hide the
+ * outer request.
  *
- *	CREATE INDEX			The request applies to every index built until the
- *							end of the statement: several on a partitioned
- *							table.
- *	CREATE TABLE			The server builds its constraints by CREATE INDEX
- *							statements, which come through ProcessUtility.
- *	ALTER TABLE				The server builds the indexes of its constraints
- *							without another ProcessUtility call.  Each
- *							constraint's request is kept with the columns that
- *							identify its index.
+ *	CREATE INDEX			The request applies to every index that the
+ *							statement builds: several on a partitioned table.
+ *	CREATE TABLE			The server builds the constraints by CREATE INDEX
+ *							statements, which it passes to ProcessUtility.
+ *	ALTER TABLE				The server builds the indexes of the constraints
+ *							without another ProcessUtility call.  The context
+ *							has each constraint's request with the columns
+ *							that identify its index.
  *
- * For other access methods the option stays in the statement, and the server
- * raises its own error.
+ * For other access methods the hook leaves the option in the statement, and the
+ * server raises its own error.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,7 +35,7 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
-/* A request for the index of a constraint in an ALTER TABLE. */
+/* ConstraintRequest: for the index of a constraint in an ALTER TABLE. */
 typedef struct ConstraintRequest
 {
 	ConstrType	kind;			/* CONSTR_PRIMARY, _UNIQUE or _EXCLUSION */
@@ -45,8 +44,8 @@ typedef struct ConstraintRequest
 } ConstraintRequest;
 
 /*
- * A running utility statement.  It lives on the C stack of the hook, and so
- * survives the commits inside CONCURRENTLY.
+ * StmtContext: a running utility statement.  It lives on the C stack of the
+ * hook, so it survives the commits inside a CONCURRENTLY statement.
  */
 typedef struct StmtContext
 {
@@ -83,7 +82,7 @@ parse_workers(DefElem *option)
 	return workers;
 }
 
-/* Remove the option from the list and return its value, or -1 if absent. */
+/* Remove the option from the list; return its value, or -1 if it is absent. */
 static int
 take_workers_option(List **options)
 {
@@ -108,14 +107,14 @@ take_workers_option(List **options)
 	return workers;
 }
 
-/* True if an access method of this name is btree, the default. */
+/* True if the access method is btree, the default. */
 static bool
 is_btree(const char *access_method)
 {
 	return access_method == NULL || strcmp(access_method, "btree") == 0;
 }
 
-/* True if the constraint builds a btree. */
+/* True if the constraint builds a btree index. */
 static bool
 constraint_builds_btree(Constraint *constraint)
 {
@@ -132,8 +131,8 @@ constraint_builds_btree(Constraint *constraint)
 }
 
 /*
- * Returns the names of the key columns of the constraint's index.  'column' is
- * the column of a column constraint.
+ * Returns the names of the key columns of the constraint's index.  For a column
+ * constraint, 'column' is the name of its column.
  */
 static List *
 constraint_columns(Constraint *constraint, char *column)
@@ -205,10 +204,10 @@ visit_alter_table(AlterTableStmt *alter, StmtContext *stmt)
  */
 
 /*
- * Fill in the context of a statement, moving its options there.  Returns false
- * if it needs none: it contains no request, copies no tables and does not build
- * all indexes of one.  A statement inside another one with a context needs its
- * own, to hide the outer request.
+ * Fill in the context of a statement, and move the statement's options there.
+ * Returns false if the statement needs no context: it contains no request,
+ * copies no tables and does not build all indexes of a table.  A statement
+ * inside one with a context always needs its own, to hide the outer request.
  */
 static bool
 init_context(Node *node, StmtContext *stmt)
@@ -240,7 +239,7 @@ init_context(Node *node, StmtContext *stmt)
 	}
 }
 
-/* DISCARD ALL makes a session like a new one. */
+/* Forget this session's reports at DISCARD ALL. */
 static void
 forget_reports(Node *node)
 {
@@ -262,7 +261,7 @@ ptsort_ProcessUtility(PlannedStmt *pstmt, const char *queryString,
 		prev_ProcessUtility : standard_ProcessUtility;
 	StmtContext stmt = {.outer = current_stmt,.index_workers = -1};
 
-	/* a cached plan's tree must keep the options for its next execution */
+	/* the next execution of a cached plan needs the options in the tree */
 	PlannedStmt *const ours = readOnlyTree &&
 		(IsA(pstmt->utilityStmt, IndexStmt) ||
 		 IsA(pstmt->utilityStmt, AlterTableStmt)) ? copyObject(pstmt) : pstmt;
@@ -322,8 +321,8 @@ index_has_columns(Relation index, List *columns)
 }
 
 /*
- * True if the index was created for this constraint.  An index that existed
- * before the transaction was not: the same ALTER TABLE only rebuilds it.
+ * True if the server created the index for this constraint.  It did not if the
+ * index existed before the transaction: the ALTER TABLE only rebuilds it.
  */
 static bool
 index_is_of_constraint(Relation index, ConstraintRequest *request)

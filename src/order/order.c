@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * order.c
- *	  The order of two tuples of one sort: the parts that are not inline.
+ *	  The order of two tuples of one sort: functions that are not inline.
  *
  *-------------------------------------------------------------------------
  */

@@ -3,17 +3,18 @@
  * order.h
  *	  The order of two tuples of one sort.
  *
- * Words decide first, as unsigned integers; then the variant's comparison;
- * then the bytes of the images, so that the order is total and a result does
- * not depend on the budget or on which participant sorted what.
+ * Tuples are ordered by their words, as unsigned integers; then by the
+ * variant's comparison; then by the bytes of their images.  So the order is
+ * total, and the result does not depend on the budget or on which participant
+ * sorted which tuples.
  *
- * In a stable sort the order in which tuples were put replaces the bytes.  It
- * is not stored: images in memory are placed in that order, and all merges,
- * including those of all participants' runs, read runs in that order.  So the
- * places of equal tuples decide between them.
+ * In a stable sort the input order of tuples replaces the bytes.  The sort does
+ * not store this order.  It places images in memory in input order, and all
+ * merges, including those of all participants' runs, read runs in input order.
+ * So the places of equal tuples decide between them.
  *
- * Words never contradict the variant's comparison.  The words of text are made
- * by tables of its collation, so the sort also compares some neighbours by the
+ * Words must not contradict the variant's comparison.  Tables of a collation
+ * make the words of its text, so the sort also compares some neighbours by the
  * collation's provider (order_spot_check).
  *
  *-------------------------------------------------------------------------
@@ -26,8 +27,8 @@
 #include "order/sortextras.h"
 
 /*
- * OrderPlace: memory that holds images in the order in which they were put.
- * The images of places with lower numbers were put earlier.
+ * OrderPlace: memory that holds images in input order.  Images in places with
+ * lower numbers came earlier.
  */
 typedef struct OrderPlace
 {
@@ -40,8 +41,8 @@ typedef struct SortOrder
 {
 	const PtSortVariant *variant;	/* as in SortHead */
 	void	   *state;			/* the variant's state, as in SortHead */
-	const SortVariant *own;		/* the variant if it is ptsort's own, else one
-								 * without any of the extras */
+	const SortVariant *own;		/* the variant if it is ptsort's own, else a
+								 * variant without extras */
 	PtSortKey  *key;			/* see sort_begin_own; or NULL */
 	int			nwords;			/* 0 to PTSORT_MAX_WORDS; not 0 if inline */
 	bool		inline_image;	/* copy of variant->inline_image */
@@ -49,21 +50,21 @@ typedef struct SortOrder
 								 * unless the first word is words_unless */
 	uint64		words_unless;	/* see words_decide; the smallest or the
 								 * largest word */
-	uint64		head_mask;		/* bits of the first 8 bytes of an image, read
-								 * by pt_bytes_word, that order tuples */
-	bool		has_strings;	/* own->string is to be used */
+	uint64		head_mask;		/* bits that order tuples: a mask for the
+								 * first 8 bytes of an image (pt_bytes_word) */
+	bool		has_strings;	/* the sort uses own->string */
 	bool		string_decides; /* tuples with equal strings have equal keys */
 	uint64		string_mask;	/* all bits if strings are descending, or 0 */
 	bool		stable;			/* equal tuples stay in their input order */
 	bool		bounded;		/* the caller wants only the first tuples */
-	const OrderPlace *places;	/* of the images in memory, sorted by address;
-								 * set while these are sorted */
+	const OrderPlace *places;	/* of the images in memory, by address; set
+								 * while the sort orders these images */
 	int			nplaces;
 	bool		words_by_tables;	/* a collation's tables made the words */
 	int64		comparisons;	/* calls of variant->compare so far */
 } SortOrder;
 
-/* Orders two tuples by n words; a constant n leaves no loop. */
+/* Orders two tuples by n words; if n is constant, without a loop. */
 static pg_attribute_always_inline int
 order_compare_words(const uint64 *a, const uint64 *b, int n)
 {
@@ -75,7 +76,7 @@ order_compare_words(const uint64 *a, const uint64 *b, int n)
 	return 0;
 }
 
-/* order_size returns the size of an image in bytes; reads its first 8 bytes. */
+/* order_size reads an image's first 8 bytes and returns its size in bytes. */
 static inline Size
 order_size(const SortOrder *order, const void *tuple)
 {
@@ -85,8 +86,8 @@ order_size(const SortOrder *order, const void *tuple)
 }
 
 /*
- * order_compare_entries orders two entries with inline images, whose words are
- * equal, after the variant's check_equal, which may raise an error.
+ * order_compare_entries orders two entries that have inline images and equal
+ * words.  First it calls the variant's check_equal, which may raise an error.
  */
 static inline int
 order_compare_entries(const SortOrder *order, const uint64 *a, const uint64 *b)
@@ -99,7 +100,7 @@ order_compare_entries(const SortOrder *order, const uint64 *a, const uint64 *b)
 	return (left > right) - (left < right);
 }
 
-/* order_begin fills 'order', which is zero, from what is known of a sort. */
+/* order_begin fills in a zeroed 'order' from the properties of a sort. */
 extern void order_begin(SortOrder *order, const PtSortVariant *variant,
 						const SortVariant *own, PtSortKey *key, void *state);
 
@@ -111,9 +112,9 @@ extern int	order_compare_images(const SortOrder *order, const void *a,
 								 const void *b);
 
 /*
- * order_place returns a number for the place of an image in memory, which is
- * larger for images that were put later: the number of the image's OrderPlace
- * and, in the lower PLACE_BITS, the offset in it.
+ * order_place returns a number for the place of an image in memory.  The number
+ * is larger for images that were put later.  It is the number of the image's
+ * OrderPlace and, in the lower PLACE_BITS, the image's offset in that place.
  */
 #define PLACE_BITS		40
 #define PLACE_MASK		((UINT64CONST(1) << PLACE_BITS) - 1)
@@ -134,8 +135,8 @@ order_words_decide(const SortOrder *order, const uint64 *words)
 }
 
 /*
- * True if a cheap test shows that two flat images compare equal.  (The whole
- * comparison, which decides in a stable sort, may look at the last word.)
+ * True if a cheap test shows that two flat images compare equal.  (A stable
+ * sort may need the whole comparison, which may look at the last word.)
  */
 static inline bool
 order_same_key(const SortOrder *order, const void *a, const void *b)
@@ -146,8 +147,8 @@ order_same_key(const SortOrder *order, const void *a, const void *b)
 }
 
 /*
- * order_compare_keys orders two flat images whose words are equal: by their key
- * columns only if the variant has last words, else by the variant's comparison.
+ * order_compare_keys orders two flat images with equal words: by their key
+ * columns if order_has_last_words(), else by the variant's comparison.
  */
 static inline int
 order_compare_keys(SortOrder *order, const void *a, const void *b)
@@ -165,8 +166,7 @@ order_compare_keys(SortOrder *order, const void *a, const void *b)
 }
 
 /*
- * True if tuples that compare equal may be ordered by their bytes afterwards,
- * without the variant.
+ * True if the sort may order tuples that compare equal by their bytes alone.
  */
 static inline bool
 order_sorts_bytes(const SortOrder *order)
@@ -175,8 +175,8 @@ order_sorts_bytes(const SortOrder *order)
 }
 
 /*
- * order_compare_tuples orders two flat images whose words are equal.  In a
- * stable sort it returns 0 if they compare equal, and the caller orders them.
+ * order_compare_tuples orders two flat images with equal words.  In a stable
+ * sort it returns 0 if they compare equal, and the caller must order them.
  */
 static inline int
 order_compare_tuples(SortOrder *order, const void *a, const void *b)
@@ -199,9 +199,9 @@ order_compare_tuples(SortOrder *order, const void *a, const void *b)
 /*
  * If a collation's tables made the words, a sort compares one in
  * ORDER_SPOT_EVERY pairs of neighbours by the collation's provider.
- * order_spot_check does this for two tuples that are in the order of their
- * words.  If the provider contradicts the words, it returns false and the sort
- * fails; if the caller cannot sort again, it raises an error instead.
+ * order_spot_check compares two tuples that are in the order of their words.
+ * If the provider contradicts the words, it returns false and the sort fails,
+ * or it raises an error if the caller cannot sort again.
  */
 #define ORDER_SPOT_EVERY	64
 extern bool order_spot_check(SortOrder *order, const void *a, const void *b);
@@ -221,14 +221,14 @@ order_compare_in_memory(SortOrder *order, const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* The image of an entry: its address is the last of 'stride' words. */
+/* The last of an entry's 'stride' words is the address of its image. */
 static inline const char *
 entry_image(const uint64 *entry, int stride)
 {
 	return (const char *) (uintptr_t) entry[stride - 1];
 }
 
-/* order_compare_equal orders two tuples of either kind with equal words. */
+/* order_compare_equal orders two tuples, inline or flat, with equal words. */
 static inline int
 order_compare_equal(SortOrder *order, const uint64 *a_words, const void *a,
 					const uint64 *b_words, const void *b)

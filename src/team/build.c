@@ -1,15 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * build.c
- *	  What all parallel index builds share: build.h.
+ *	  The functions that all parallel index builds share: build.h.
  *
- * The rules for processes that build an index together are those of the
- * server's own btree build (nbtsort.c).  Parallel mode lasts from before the
- * segment exists until after it is gone.  The workers lock the relations in the
- * modes that index.c used in the leader.  The scan uses SnapshotAny, or one
- * registered MVCC snapshot if the build is CONCURRENTLY.  The leader reports
- * broken HOT chains of all participants to index.c, and adds the buffer and WAL
- * usage of the workers to its own.
+ * Processes that build an index together follow the rules of the server's own
+ * btree build (nbtsort.c).  The leader enters parallel mode before it creates
+ * the segment, and leaves it after it destroyed the parallel context.  The
+ * workers lock the relations in the modes that index.c used in the leader.  The
+ * scan uses SnapshotAny or, if the build is CONCURRENTLY, one registered MVCC
+ * snapshot.  The leader reports the broken HOT chains of all participants to
+ * index.c, and adds the workers' buffer and WAL usage to its own.
  *
  *-------------------------------------------------------------------------
  */
@@ -85,7 +85,7 @@ build_run(Build *build, int workers)
 	bool		concurrent = build->index != NULL &&
 		build->index_info->ii_Concurrent;
 
-	/* A normal build judges visibility itself, so its scan must see all. */
+	/* Other builds judge visibility, so their scans must return all tuples. */
 	if (concurrent)
 		team->snapshot = RegisterSnapshot(GetTransactionSnapshot());
 	else if (build->index != NULL)
@@ -118,7 +118,7 @@ check_blocks(const Build *build)
 	}
 	expected = ((ParallelBlockTableScanDesc) team->scan)->phs_nblocks;
 	if (blocks != expected)
-		elog(ERROR, "scan has read " INT64_FORMAT " of %u blocks of table \"%s\"",
+		elog(ERROR, "scan read " INT64_FORMAT " of %u blocks of table \"%s\"",
 			 blocks, expected, RelationGetRelationName(build->heap));
 }
 
@@ -173,7 +173,7 @@ count_tuples(Build *build)
 		pgstat_progress_update_multi_param(lengthof(params), params, values);
 }
 
-/* Show nbtree's phases as progress. */
+/* Report the phase to the progress view, as the phase of a btree build. */
 void
 build_enter_phase(Team *team, TeamPhase phase)
 {
@@ -197,7 +197,7 @@ build_enter_phase(Team *team, TeamPhase phase)
  */
 
 /*
- * The lock modes that index.c holds in the leader
+ * The lock modes that index.c uses in the leader
  */
 static LOCKMODE
 heap_lockmode(const BuildInfo *info)

@@ -3,11 +3,11 @@
  * build.h
  *	  One process's part of an index build, of any access method.
  *
- * A kind of team that builds an index (team.h) has a Build as the first field
- * of its state, and a BuildInfo as the first field of its information for
- * workers.  build.c has the functions that all such kinds share.  The sorts of
- * other extensions (parallel.c) use them as well; these may have no index, and
- * no table.
+ * Each kind of team (team.h) that builds an index has a Build as the first
+ * field of its state, and a BuildInfo as the first field of its information for
+ * workers.  build.c has the functions that all these kinds share.  parallel.c
+ * also uses the functions, for the sorts of other extensions.  Those sorts may
+ * have no index and no table.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,8 +19,8 @@
 #include "team/team.h"
 
 /*
- * BuildInfo: what the workers must know.  The flags are those of the leader's
- * IndexInfo, which may differ from the catalogs.
+ * BuildInfo: what the leader tells the workers.  The flags are copies of those
+ * in the leader's IndexInfo; the catalogs may have other values.
  */
 typedef struct BuildInfo
 {
@@ -40,37 +40,35 @@ typedef struct Build
 
 	/* Leader */
 	bool		progress;		/* report to the view of CREATE INDEX */
-	double		heap_tuples;	/* live rows, and tuples put, of all
-								 * participants */
-	double		index_tuples;
+	double		heap_tuples;	/* live rows, of all participants */
+	double		index_tuples;	/* tuples put, by all participants */
 } Build;
 
 /*
- * Leader: build_init sets all of a zeroed Build except the fields of the team
- * that only some kinds have.  'info' must live as long as the team.
+ * Leader: build_init sets all fields of a zeroed Build, except the fields of
+ * its team that only some kinds use.  'info' must live as long as the team.
  */
 extern void build_init(Build *build, const TeamKind *kind,
 					   const PtParallelRequest *request, BuildInfo *info,
 					   Size info_size);
 
 /*
- * build_run launches up to this many workers and lets all participants scan,
- * sort and, if they read slices, read.  It returns after the end of the
- * workers.
+ * build_run launches up to 'workers' workers, and returns after they ended.
+ * All participants scan, sort and, if team.slices is true, read slices.
  */
 extern void build_run(Build *build, int workers);
 
 /*
- * build_check raises an error unless all participants together read as many
- * blocks as the table has and, if they read slices, as many tuples from the
- * sort as they put: the index would lack some.  'reader' names the callback
- * that reads.  Call it after build_run.
+ * build_check raises an error unless the participants together read all blocks
+ * of the table and, if they read slices, all tuples that they put.  Otherwise
+ * the index would lack entries.  'reader' is the name of the reading callback.
+ * Call build_check after build_run.
  */
 extern void build_check(const Build *build, const char *reader);
 
 /*
- * build_scan passes this process's part of the table to the targets, the first
- * of which is the index that is built, and stores the counts.
+ * build_scan passes this process's part of the table to the targets, and stores
+ * the counts in team.slot.  targets[0] is the index that the team builds.
  */
 extern void build_scan(Build *build, HeapScanTarget *targets, int ntargets);
 
@@ -88,8 +86,8 @@ extern PGDLLEXPORT void ptsort_parallel_main(dsm_segment *segment,
 											 shm_toc *toc);
 
 /*
- * parallel_is_forbidden returns true if another extension forbids parallel work
- * on this table by its get_relation_info_hook.
+ * parallel_is_forbidden returns true if the get_relation_info_hook of another
+ * extension forbids parallel work on this table.
  */
 extern bool parallel_is_forbidden(Relation table);
 

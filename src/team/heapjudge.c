@@ -3,16 +3,16 @@
  * heapjudge.c
  *	  Page-at-a-time scan of a heap table: which tuples of a page to use.
  *
- * The rules are those of the server's heapam_index_build_range_scan() and
- * heapam_relation_copy_for_cluster(), but the work is done once per page
- * instead of once per tuple, under one share lock.  After that the pin suffices
- * to read the tuples: no process removes or moves tuples of a pinned page, and
- * the callers do not read what other processes may still change (hint bits,
- * xmax, more line pointers).
+ * This file follows the rules of the server's heapam_index_build_range_scan()
+ * and heapam_relation_copy_for_cluster(), but locks each page once, in shared
+ * mode, where the server locks it for each tuple.  After that the pin suffices
+ * for reading the page's tuples: no process removes or moves tuples of a pinned
+ * page.  Other processes may change hint bits and xmax and add line pointers,
+ * but the callers read none of these.
  *
- * heapread.c may provide a page that is in no buffer as a copy, which needs no
+ * If a page is in no buffer, heapread.c may provide a copy, which needs no
  * lock.  If the hint bits do not prove that all tuples of the copy are live,
- * the page is read into a buffer and judged there.
+ * this file has heapread.c read the page into a buffer, and judges it there.
  *
  *-------------------------------------------------------------------------
  */
@@ -30,8 +30,8 @@
  * is too large for the processor's caches, so a scan spends most of its time
  * waiting for memory.
  *
- * Returns the last offset.  Callers must use it: gcc 12 drops calls of a
- * function that does nothing but prefetch.
+ * Returns the last offset.  Callers must use this result, because gcc 12 drops
+ * calls of a function that only prefetches.
  */
 static inline OffsetNumber
 prefetch_tuples(const HeapJudge *judge)
@@ -61,7 +61,7 @@ add_item(HeapJudge *judge, OffsetNumber offset, HeapTupleHeader tuple,
 
 /*
  * True if the hint bits alone prove the tuple live: a committed transaction
- * inserted it, and none deleted it.
+ * inserted it, and no transaction deleted it.
  */
 static inline bool
 says_live(HeapTupleHeader tuple)
@@ -85,8 +85,8 @@ judge_by_horizon(const HeapJudge *judge, OffsetNumber offset)
 }
 
 /*
- * Judge all tuples with SnapshotAny.  Returns false if the server must do the
- * page, or if it is a copy and the hint bits of a tuple do not suffice.
+ * Judge all tuples, for SnapshotAny.  Returns false if the server must scan the
+ * page, or if the page is a copy and the hint bits of a tuple do not suffice.
  */
 static bool
 judge_all(HeapJudge *judge)
@@ -140,7 +140,7 @@ judge_visible(HeapJudge *judge, Snapshot snapshot)
 			continue;
 		header = heapjudge_header(judge, offset);
 
-		/* as the visibility function decides, without the call */
+		/* the rule of HeapTupleSatisfiesVisibility(), without the call */
 		if (!all_visible &&
 			!(says_live(header) &&
 			  (HeapTupleHeaderXminFrozen(header) ||
@@ -160,7 +160,7 @@ judge_visible(HeapJudge *judge, Snapshot snapshot)
 	return true;
 }
 
-/* True if every heap-only tuple to use has a known root. */
+/* True if the root of every heap-only tuple to use is known. */
 static bool
 roots_are_known(const HeapJudge *judge)
 {
@@ -176,8 +176,8 @@ roots_are_known(const HeapJudge *judge)
 }
 
 /*
- * Judge the page.  Returns false if the server must do it, or if a copy does
- * not suffice.
+ * Judge the tuples of the page.  Returns false if the server must scan the
+ * page, or if the page is a copy and the hint bits of a tuple do not suffice.
  */
 static bool
 judge_tuples(HeapJudge *judge)
@@ -196,16 +196,14 @@ judge_tuples(HeapJudge *judge)
 	return roots_are_known(judge);
 }
 
-/*
- * Judge a page in a buffer.  Returns false if the server must do it.
- */
+/* Judge a buffer's page.  Returns false if the server must scan the page. */
 static bool
 judge_buffer(HeapJudge *judge)
 {
 	bool		mvcc = IsMVCCSnapshot(judge->scan->rs_base.rs_snapshot);
 	bool		judged;
 
-	/* the server's scans prune only where a snapshot decides */
+	/* the server, too, prunes pages only if an MVCC snapshot decides */
 	if (mvcc)
 		heap_page_prune_opt(judge->heap, judge->here.buffer);
 

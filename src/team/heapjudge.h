@@ -4,7 +4,7 @@
  *	  Page-at-a-time scan of a heap table: which tuples of a page to use.
  *
  * Index builds (heapscan.c) and copies of tables (copyscan.c) read a table's
- * pages in the order of a server's scan, and judge all tuples of a page under
+ * pages in the order of the server's scan, and judge all tuples of a page under
  * one lock.
  *
  *-------------------------------------------------------------------------
@@ -24,14 +24,14 @@ typedef enum HeapVerdict
 {
 	HEAP_SKIP,
 	HEAP_TAKE_LIVE,
-	HEAP_TAKE_DELETED,			/* although a snapshot may see it */
+	HEAP_TAKE_DELETED,			/* deleted, but a snapshot may see it */
 	HEAP_BREAK_CHAIN,			/* skip it, although a snapshot may see it */
-	HEAP_ASK_SERVER				/* the server must do the whole page */
+	HEAP_ASK_SERVER				/* the server must scan the whole page */
 } HeapVerdict;
 
 /*
- * HeapJudge: a scan, and its current page.  Zero-initialise it, then set the
- * first part.
+ * HeapJudge: a scan and its current page.  Callers zero it, and then set the
+ * fields before 'scan'.
  */
 typedef struct HeapJudge
 {
@@ -39,13 +39,14 @@ typedef struct HeapJudge
 	bool		progress;		/* report the progress of the scan */
 	int			total_param;	/* progress parameter: blocks in total */
 	int			done_param;		/* progress parameter: blocks scanned */
-	uint32		reach;			/* offset in a tuple of what the caller reads
-								 * first, for prefetching */
+	uint32		reach;			/* offset in a tuple of the data to prefetch,
+								 * besides the header */
 	bool		find_roots;		/* find the roots of heap-only tuples */
 
 	/*
-	 * With SnapshotAny: the horizon, and the verdict on a tuple whose hint
-	 * bits do not prove that it is live.  The page is locked meanwhile.
+	 * With SnapshotAny: the horizon, and the function that decides on a tuple
+	 * whose hint bits do not prove it live.  The page is locked during the
+	 * call.
 	 */
 	TransactionId oldest_xmin;
 	HeapVerdict (*decide) (HTSV_Result status, HeapTuple tuple, void *arg);
@@ -54,7 +55,7 @@ typedef struct HeapJudge
 	HeapScanDesc scan;			/* server's scan: blocks, strategy, snapshot */
 	HeapReader *reader;
 
-	/* the page */
+	/* the current page */
 	HeapPage	here;
 	int			nitems;			/* tuples to use */
 	int			nlive;			/* tuples that count as live */
@@ -70,21 +71,21 @@ typedef struct HeapJudge
 } HeapJudge;
 
 /*
- * heapjudge_begin begins the server's scan, which decides about blocks,
- * strategy and start.  Without a parallel scan it has this snapshot.
+ * heapjudge_begin begins a scan of the server, which chooses blocks, buffer
+ * strategy and start block.  The scan uses 'snapshot' if 'parallel' is NULL.
  */
 extern void heapjudge_begin(HeapJudge *judge, ParallelTableScanDesc parallel,
 							Snapshot snapshot);
 
 /*
  * heapjudge_next goes to the next page and judges it.  Returns false after the
- * last one.  If it sets *judged to false, the server must do the page.
+ * last page.  If it sets *judged to false, the server must scan the page.
  */
 extern bool heapjudge_next(HeapJudge *judge, bool *judged);
 
 extern void heapjudge_end(HeapJudge *judge);
 
-/* heapjudge_header returns a tuple of the page. */
+/* heapjudge_header returns the header of a tuple of the page. */
 static inline HeapTupleHeader
 heapjudge_header(const HeapJudge *judge, OffsetNumber offset)
 {
@@ -92,7 +93,7 @@ heapjudge_header(const HeapJudge *judge, OffsetNumber offset)
 		PageGetItem(judge->here.page, PageGetItemId(judge->here.page, offset));
 }
 
-/* heapjudge_tuple sets *tuple to what the server's functions expect. */
+/* heapjudge_tuple fills in *tuple as the server's functions expect it. */
 static inline void
 heapjudge_tuple(const HeapJudge *judge, OffsetNumber offset,
 				HeapTupleData *tuple)

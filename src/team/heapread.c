@@ -1,37 +1,37 @@
 /*-------------------------------------------------------------------------
  *
  * heapread.c
- *	  The pages of a heap table in the order of a scan.
+ *	  Reads the pages of a heap table in the order of a scan.
  *
  * The server reads a large table into a ring of buffers.  If the table is in
- * the operating system's cache, the system calls, the search for a buffer and
- * the changes of the buffer mapping are most of the cost of a scan.  So this
- * file copies pages from the file, many with one system call, into private
- * memory that fits the processor's cache.
+ * the operating system's cache, a scan spends most of its time on system calls,
+ * on finding buffers and on changing the buffer mapping.  So this file copies
+ * pages from the table's file, many with one system call, into private memory.
+ * The memory fits the processor's cache.
  *
- * A copy is correct if no buffer has the block.  A page that was changed since
- * it was written is in a buffer, and a process that wants to change a page must
- * read it into a buffer first; the server relies on the same when it reads a
- * block.  The copying process holds the locks of the blocks' partitions of the
- * buffer mapping in shared mode, from the look-up until the end of the copy, so
- * that no block enters a buffer meanwhile.  It acquires them in ascending
- * order, as the server does (BufferAlloc, DropRelationBuffers).
+ * A copy is correct if the block is in no buffer.  A page with unwritten
+ * changes is in a buffer, and a process must read a page into a buffer before
+ * it can change the page.  The server relies on these facts, too, when it reads
+ * a block.  To keep the blocks out of buffers during the copy, the copying
+ * process locks their partitions of the buffer mapping in shared mode, from the
+ * look-up until the end of the copy.  It acquires the locks in ascending order,
+ * as the server does (BufferAlloc, DropRelationBuffers).
  *
  * Other processes need these locks in exclusive mode for each page that they
- * read into a buffer.  So a process must not wait for the device while it holds
- * them, and copies only blocks that are in the system's cache (RWF_NOWAIT).  It
- * stops copying for a while if another process waits for a lock.
- * The server's own functions read everything else:
+ * read into a buffer.  So the copying process must not wait for the device
+ * while it holds the locks, and copies only blocks that are in the system's
+ * cache (RWF_NOWAIT).  It stops copying for a while if another process waits
+ * for a lock.  The server's own functions read all other pages:
  *
  * - blocks that are in a buffer, or not in the system's cache
  * - pages whose checksum or header is wrong: the server reports or repairs them
- * - pages on which hint bits must be set (heapread_pin)
+ * - pages on which the scan must set hint bits (heapread_pin)
  * - tables in local buffers, and tables so small that the server's scan would
  *	 leave them in shared buffers for the next query
  *
- * On 17 and later the server's scan has a stream that reads ahead.  The scan
- * cannot leave a stream that it began.  So after the first block that is not in
- * the system's cache, it reads all following blocks from the stream.
+ * On 17 and later the server's scan has a stream that reads ahead.  A scan that
+ * began to use the stream cannot leave it.  So after the first block outside
+ * the system's cache, the scan reads all following blocks from the stream.
  *
  *-------------------------------------------------------------------------
  */
@@ -52,10 +52,10 @@
 #include "team/heapread.h"
 #include "utils/rel.h"
 
-/* Blocks to copy at a time: they fit the processor's second-level cache */
+/* Number of blocks to copy at a time: they fit the second-level cache */
 #define BATCH		16
 
-/* Number of batches to read without copies after a pause began: 64 MB */
+/* Length of a pause in copying, as a number of batches: 64 MB */
 #define PAUSE		512
 
 struct HeapReader
@@ -69,12 +69,12 @@ struct HeapReader
 	int			n;
 	int			next;
 	int			npinned;		/* copies that heapread_pin replaced */
-	bool		others_wait;	/* others waited for the locks of the copies */
+	bool		others_wait;	/* other processes waited for our locks */
 	BlockNumber blocks[BATCH];
 	bool		copied[BATCH];
-	char	   *pages;			/* memory of BATCH pages */
+	char	   *pages;			/* memory for BATCH pages */
 
-	int			pause;			/* batches left to read without copies */
+	int			pause;			/* batches left to read without copying */
 
 	OpenSegment segment;		/* open segment of the file, if any */
 };
@@ -85,8 +85,8 @@ struct HeapReader
  */
 
 /*
- * Returns the next block, InvalidBlockNumber after the last one.  The position
- * is in the fields of the server's scan.
+ * Returns the next block, or InvalidBlockNumber after the last block.  The
+ * fields of the server's scan contain the position.
  */
 static BlockNumber
 next_block(HeapScanDesc scan)
@@ -123,7 +123,7 @@ next_block(HeapScanDesc scan)
 	return *position;
 }
 
-/* Fetch the numbers of a batch's blocks. */
+/* Fetch the block numbers of the next batch. */
 static void
 fill_batch(HeapReader *reader)
 {
@@ -153,8 +153,8 @@ fill_batch(HeapReader *reader)
 #ifdef RWF_NOWAIT
 
 /*
- * Returns the number of consecutive blocks from the i-th one on that are in one
- * segment of the file.
+ * Returns the number of blocks, beginning with the i-th, that are consecutive
+ * and in one segment of the file.
  */
 static int
 neighbours(const HeapReader *reader, int i)
@@ -179,7 +179,7 @@ by_number(const void *a, const void *b)
  * Lock the partitions of the buffer mapping that n blocks belong to, and set
  * buffered[i] to true if the i-th block is in a buffer.
  *
- * Returns the number of locks, and sets 'partitions' to the locked ones.
+ * Returns the number of locks.  Stores the locked partitions in 'partitions'.
  */
 static int
 lock_blocks(Relation heap, const BlockNumber *blocks, int n, int *partitions,
@@ -208,8 +208,9 @@ lock_blocks(Relation heap, const BlockNumber *blocks, int n, int *partitions,
 
 /*
  * Release the locks of lock_blocks.  Sets others_wait if another process waits
- * for one of them: it reads a page into a buffer.  This look at a list without
- * its lock may be wrong, which costs a pause or a batch.
+ * for one of them, to read a page into a buffer.  The test reads a list of
+ * waiters without its lock.  A wrong result costs a pause or delays it by a
+ * batch.
  */
 static void
 unlock_partitions(HeapReader *reader, const int *partitions, int n)
@@ -225,10 +226,10 @@ unlock_partitions(HeapReader *reader, const int *partitions, int n)
 }
 
 /*
- * Copy n consecutive blocks from the i-th one on, none of which is in a buffer.
+ * Copy n consecutive blocks, beginning with the i-th.  None may be in a buffer.
  *
- * Returns the number of pages copied: those before the first page that is not
- * in the system's cache.
+ * Returns the number of pages copied.  The copy ends before the first page that
+ * is not in the system's cache.
  */
 static int
 copy_cached(HeapReader *reader, int i, int n)
@@ -245,8 +246,8 @@ copy_cached(HeapReader *reader, int i, int n)
 }
 
 /*
- * Copy those of n consecutive blocks from the i-th one on that are in no
- * buffer.  Returns false after a block that is not in the system's cache.
+ * Copy n consecutive blocks, beginning with the i-th, except blocks in buffers.
+ * Returns false if it stopped at a block that is not in the system's cache.
  */
 static bool
 copy_neighbours(HeapReader *reader, int i, int n)
@@ -275,7 +276,7 @@ copy_neighbours(HeapReader *reader, int i, int n)
 	return cached;
 }
 
-/* Discard copies of damaged pages, and count the others as blocks read. */
+/* Discard copies of damaged pages, and count the rest as blocks read. */
 static void
 check_copies(HeapReader *reader)
 {
@@ -293,7 +294,7 @@ check_copies(HeapReader *reader)
 	pt_count_blocks_read(reader->scan->rs_base.rs_rd, ncopied);
 }
 
-/* Copy all pages of the batch that can be copied. */
+/* Copy all pages of the batch that are cached and in no buffer. */
 static void
 copy_batch(HeapReader *reader)
 {
@@ -331,8 +332,8 @@ copy_batch(HeapReader *reader)
  */
 
 /*
- * Returns the buffer of the next page of the scan's stream, invalid after the
- * last one.
+ * Returns the buffer of the next page of the scan's stream, or InvalidBuffer
+ * after the last page.
  */
 static Buffer
 next_buffer(HeapReader *reader)
@@ -359,11 +360,11 @@ heapread_begin(HeapScanDesc scan)
 }
 
 /*
- * Fill the next batch.  Returns false after the last one.  Copying pauses after
- * a batch for whose locks other processes waited, because they read pages, too.
- * It also pauses if more than half of the batch's copies were useless, as in
- * the first scan of a newly loaded table, which must set hint bits on every
- * page.
+ * Fill the next batch.  Returns false after the last batch.  Copying pauses if
+ * other processes waited for the locks of the previous batch, because they read
+ * pages, too.  It also pauses if more than half of that batch's copies were
+ * useless, as in the first scan of a newly loaded table: that scan must set
+ * hint bits on every page.
  */
 static bool
 next_batch(HeapReader *reader)
@@ -380,7 +381,7 @@ next_batch(HeapReader *reader)
 	return reader->n > 0;
 }
 
-/* Set *page to the page of a pinned buffer, which the reader owns from now. */
+/* Set *page to a pinned buffer's page.  The reader will release the buffer. */
 static void
 provide_buffer(HeapReader *reader, Buffer buffer, HeapPage *page)
 {

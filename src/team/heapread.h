@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * heapread.h
- *	  The pages of a heap table in the order of a scan.
+ *	  Reads the pages of a heap table in the order of a scan.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,10 +15,10 @@
 typedef struct HeapReader HeapReader;
 
 /*
- * A page of the table.  It is either in a buffer, which is pinned but not
- * locked, or a copy, and then the buffer is invalid.  A copy has the content of
- * the page at one moment since the scan began.  It is read-only: callers must
- * call heapread_pin before they set hint bits.
+ * HeapPage: a page of the table.  The page is either in a buffer, which is
+ * pinned but not locked, or it is a copy, and 'buffer' is invalid.  A copy has
+ * the content that the page had at one moment since the scan began.  Copies are
+ * read-only: callers must call heapread_pin before they set hint bits.
  */
 typedef struct HeapPage
 {
@@ -28,25 +28,25 @@ typedef struct HeapPage
 } HeapPage;
 
 /*
- * heapread_begin returns a reader, in the current memory context, for a scan
- * that was begun but has read nothing.
+ * heapread_begin returns a reader for a scan, in the current memory context.
+ * The caller begins the scan, but reads nothing from it.
  */
 extern HeapReader *heapread_begin(HeapScanDesc scan);
 
 /*
  * heapread_next sets *page to the next page, which is valid until the next
- * call.  Returns false after the last one.
+ * call.  Returns false after the last page.
  */
 extern bool heapread_next(HeapReader *reader, HeapPage *page);
 
-/* heapread_pin replaces a copy by the page itself, in a pinned buffer. */
+/* heapread_pin replaces a copy with the page itself, in a pinned buffer. */
 extern void heapread_pin(HeapReader *reader, HeapPage *page);
 
 extern void heapread_end(HeapReader *reader);
 
 /*
- * heapread_done returns the number of blocks that precede this one in the order
- * of the scan: about the number that all participants together scanned.
+ * heapread_done returns the number of blocks before 'block' in the order of the
+ * scan: about the number of blocks that all participants together scanned.
  */
 extern BlockNumber heapread_done(HeapScanDesc scan, BlockNumber block);
 

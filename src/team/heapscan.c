@@ -3,34 +3,35 @@
  * heapscan.c
  *	  Page-at-a-time scan of a heap table for index builds.
  *
- * The rules are those of the server's heapam_index_build_range_scan().  For
- * each page heapjudge.c decides which tuples get an index entry, and finds the
- * root line pointers of heap-only tuples.  Then this file reads the values from
- * the page and calls the callback, for one index after the other.
+ * This file follows the rules of the server's heapam_index_build_range_scan().
+ * For each page heapjudge.c decides which tuples get an index entry, and finds
+ * the root line pointers of heap-only tuples.  Then, for one index after the
+ * other, this file reads the values from the page and calls the callback.
  *
- * Nothing is emitted before the whole page is judged.  So if a tuple needs a
- * warning or a wait, because another transaction has it in progress, the
- * server's own scan can do that one block.  (An index build normally holds a
- * lock that excludes other writers, except on tables whose users release their
- * locks early.)
+ * The scan emits no tuple before it judged the whole page.  So if a tuple needs
+ * a warning or a wait, because another transaction is inserting or deleting it,
+ * the server's own scan can process that one block.  (An index build normally
+ * holds a lock that excludes other writers.  Exceptions are tables whose users
+ * release their locks early.)
  *
- * Pages with recently dead tuples, or with the transaction's own changes, are
- * judged here: their rules need no waiting, and after a restore in a single
- * transaction, or while an old snapshot is held, all pages may be like that.
+ * This file itself judges pages with recently dead tuples and with the
+ * transaction's own changes, because judging them needs no waiting.  All pages
+ * of a table may have these tuples after a restore in a single transaction, or
+ * while a session holds an old snapshot.
  *
- * The horizon: an index must have recently dead tuples, those that some
- * snapshot may still see, and need not have dead ones.  This scan determines
- * the horizon once at its start; the server's scan of a single block, and each
- * participant, determine it again.  That they may differ is harmless: all that
- * precedes a horizon is invisible to every snapshot from then on, and dead and
- * recently dead tuples differ in nothing else.  Only the verdicts on tuples of
- * one HOT chain must agree, and these are on one page.
+ * An index must have entries for recently dead tuples, which some snapshot may
+ * still see, but needs none for dead tuples.  The horizon separates the two.
+ * Each participant determines the horizon once, when its scan starts, and the
+ * server's scan of a single block determines it again.  These horizons may
+ * differ.  That is harmless: a tuple deleted before any of them is invisible to
+ * all later snapshots, and dead and recently dead tuples differ in nothing
+ * else.  Only the verdicts on one HOT chain must agree, and a HOT chain is on
+ * one page.
  *
- * In CONCURRENTLY builds one MVCC snapshot decides for all blocks and
- * participants.  With a new snapshot for each block, a row that moves meanwhile
- * would be seen twice or not at all.  So the server's scan, which would take a
- * new snapshot, must not do any block; nor does it need to, since a snapshot
- * decides without waiting.
+ * In CONCURRENTLY builds all participants use one MVCC snapshot for all blocks.
+ * With a new snapshot for each block, the scan could see a moving row twice or
+ * not at all.  The server's scan would take a new snapshot, so it must not scan
+ * any block.  It need not, because a snapshot decides without waiting.
  *
  *-------------------------------------------------------------------------
  */
@@ -52,19 +53,19 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-/* A value of the index that is a column of the table at a known offset. */
+/* FixedValue: an indexed column that is at a known offset in heap tuples. */
 typedef struct FixedValue
 {
-	int16		value;			/* which value of the index */
+	int16		value;			/* number of the value in the index */
 	int16		len;
 	bool		byval;
 	uint32		offset;			/* from t_hoff, in a tuple without NULLs */
 } FixedValue;
 
-/* A column of the table, with what is needed to step over it. */
+/* WalkColumn: a column of the table, with the data for stepping over it. */
 typedef struct WalkColumn
 {
-	int16		value;			/* which value of the index, or -1 */
+	int16		value;			/* number of the value in the index, or -1 */
 	int16		len;
 	bool		byval;
 	char		align;
@@ -72,11 +73,10 @@ typedef struct WalkColumn
 
 /*
  * HeapColumns: a plan to extract an index's values from a tuple.  A slot
- * extracts all columns up to the last one needed; this extracts only those of
- * the index, most often from offsets that are known beforehand.  The first
- * nfixed columns have a fixed length, so that in a tuple without NULLs they are
- * at known offsets and the walk starts after them.  'columns' ends with the
- * last column that the index needs.
+ * extracts all columns up to the last needed one; the plan extracts only those
+ * of the index, mostly from known offsets.  The first nfixed columns have fixed
+ * lengths, so in a tuple without NULLs their offsets are known and the walk
+ * starts after them.  'columns' ends with the last column that the index needs.
  */
 typedef struct HeapColumns
 {
@@ -88,15 +88,15 @@ typedef struct HeapColumns
 	int			nfixed_values;
 	FixedValue	fixed_values[INDEX_MAX_KEYS];
 
-	/* rough distance of the values from the tuple's start, for prefetching */
+	/* approximate offset of the values in the tuple, for prefetching */
 	uint32		reach;
 } HeapColumns;
 
-/* Emits the tuples of a page to one index. */
+/* HeapEmitter: emits the tuples of a page to one index. */
 typedef struct HeapEmitter
 {
 	HeapScanTarget *target;
-	HeapColumns plan;			/* unless there is an 'estate' */
+	HeapColumns plan;			/* used if 'estate' is NULL */
 
 	/* for expressions, predicates and repeated columns */
 	EState	   *estate;
@@ -110,14 +110,14 @@ typedef struct HeapScan
 	HeapJudge	judge;
 	int			nemitters;
 	HeapEmitter *emitters;
-	BlockNumber server_pages;	/* pages that the server's scan did */
+	BlockNumber server_pages;	/* pages that the server's scan read */
 } HeapScan;
 
 /*
  * Columns
  */
 
-/* Compute the offsets of the columns that have known ones. */
+/* Compute the offsets of the leading columns of fixed length. */
 static void
 plan_fixed_part(HeapColumns *plan)
 {
@@ -148,8 +148,7 @@ plan_fixed_part(HeapColumns *plan)
 
 /*
  * Fill in a zeroed plan for an index and for tuples that 'desc' describes.
- * Returns false if that is not possible: the index has expressions, or a column
- * several times.
+ * Returns false if the index has expressions or repeats a column.
  */
 static bool
 plan_columns(HeapColumns *plan, TupleDesc desc,
@@ -185,8 +184,9 @@ plan_columns(HeapColumns *plan, TupleDesc desc,
 }
 
 /*
- * Extract the values of column 'from', counted from 0, and of all later ones.
- * 'offset' is where that column, or the padding before it, begins in the data.
+ * Extract the values of column 'from', counted from 0, and of all later
+ * columns.  'offset' is where column 'from', or the padding before it, begins
+ * in the data.
  */
 static void
 walk_columns(const HeapColumns *plan, HeapTupleHeader tuple, int from,
@@ -221,7 +221,7 @@ walk_columns(const HeapColumns *plan, HeapTupleHeader tuple, int from,
 		offset = att_addlength_pointer(offset, column->len, data + offset);
 	}
 
-	/* columns that were added to the table later than the tuple */
+	/* columns added to the table after the tuple was inserted */
 	for (; i < plan->ncolumns; i++)
 	{
 		int			value = plan->columns[i].value;
@@ -233,8 +233,8 @@ walk_columns(const HeapColumns *plan, HeapTupleHeader tuple, int from,
 
 /*
  * Extract an index's values from a tuple.  Values passed by reference point
- * into the tuple, or into the descriptor if the column was added to the table
- * later than the tuple.
+ * into the tuple.  If the column was added to the table after the tuple was
+ * inserted, they point into the descriptor.
  */
 static inline void
 take_columns(const HeapColumns *plan, HeapTupleHeader tuple,
@@ -295,7 +295,8 @@ decide(HTSV_Result status, HeapTuple tuple, void *arg)
 
 			/*
 			 * A snapshot may still see the tuple.  If the HOT chain
-			 * continues, its only entry is for the live tuple at its end.
+			 * continues, its only index entry is for the live tuple at its
+			 * end.
 			 */
 			return HeapTupleIsHotUpdated(tuple) ?
 				HEAP_BREAK_CHAIN : HEAP_TAKE_DELETED;
@@ -343,7 +344,7 @@ emit_to(const HeapJudge *judge, HeapEmitter *emitter)
 		HeapTupleHeader tuple = heapjudge_header(judge, offset);
 		ItemPointerData tid;
 
-		/* the next page usually follows this one, in copies and in buffers */
+		/* in memory the next page, copied or in a buffer, usually follows */
 		pt_prefetch((char *) tuple + BLCKSZ);
 		if (emitter->estate == NULL)
 			take_columns(&emitter->plan, tuple, values, isnull);
@@ -369,14 +370,14 @@ emit_page(HeapScan *hs)
 {
 	for (int i = 0; i < hs->nemitters; i++)
 		emit_to(&hs->judge, &hs->emitters[i]);
-	/* this counts tuples read */
+	/* despite its name, this counts tuples read from the table */
 	pgstat_count_index_tuples(hs->judge.heap, hs->judge.nseen);
 }
 
 /*
- * Call the server's scan for the page, once for each index.  That scan prepares
- * the index's expressions in an executor state of its own and frees them at its
- * end, so the expression states of this scan are set aside meanwhile.
+ * Have the server scan the page, once for each index.  The server's scan
+ * prepares the index's expressions in its own executor state and frees them at
+ * its end.  So this function sets the expression states of this scan aside.
  */
 static void
 leave_page_to_server(HeapScan *hs)
@@ -419,8 +420,8 @@ scan_pages(HeapScan *hs, bool mvcc)
  */
 
 /*
- * heapscan_is_shareable: see heapscan.h.  This file reads pages of the server's
- * own heap only.
+ * heapscan_is_shareable: see heapscan.h.  This file reads only pages of the
+ * server's own heap access method.
  */
 bool
 heapscan_is_shareable(Relation heap)

@@ -3,13 +3,13 @@
  * heapscan.h
  *	  Page-at-a-time scan of a heap table for index builds.
  *
- * heapscan_build() does what table_index_build_scan() does: it makes the same
- * calls of the callback, though not necessarily in the same order among
- * participants, returns the same count, raises the same errors and warnings,
- * waits for the same transactions, and changes the IndexInfo in the same way
- * (ii_BrokenHotChain).  On a heap table it locks each buffer once instead of
- * once per tuple and reads the columns directly from the page, and it can do so
- * for several indexes at a time.
+ * heapscan_build() has the effects of table_index_build_scan(): it calls the
+ * callback for the same tuples, returns the same count, raises the same errors
+ * and warnings, waits for the same transactions, and sets ii_BrokenHotChain of
+ * the IndexInfo in the same cases.  Only the order of the calls may differ
+ * among participants.  On a heap table heapscan_build() locks each buffer once
+ * instead of once per tuple, reads the columns directly from the page, and can
+ * serve several indexes with one scan.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,7 +20,7 @@
 #include "access/tableam.h"
 #include "nodes/execnodes.h"
 
-/* An index that receives the tuples of a scan. */
+/* HeapScanTarget: an index that receives the tuples of a scan. */
 typedef struct HeapScanTarget
 {
 	Relation	index;
@@ -31,16 +31,16 @@ typedef struct HeapScanTarget
 } HeapScanTarget;
 
 /*
- * heapscan_build passes this process's part of the table's tuples to the
- * callback of each target, a page at a time, and counts live rows.  It scans
- * the whole table, with 'snapshot', if 'parallel' is NULL.  The snapshot, or
- * that of 'parallel', is SnapshotAny, or for CONCURRENTLY a registered MVCC
- * snapshot.  If 'progress' is set, it reports the blocks to the progress view.
- * Returns the number of blocks read, or InvalidBlockNumber if the server's own
- * scan read them.
+ * heapscan_build passes the tuples of this process's part of the table to the
+ * callback of each target, a page at a time, and counts live rows.  If
+ * 'parallel' is NULL, it scans the whole table with 'snapshot'.  The scan's
+ * snapshot is SnapshotAny or, for CONCURRENTLY, a registered MVCC snapshot.  If
+ * 'progress' is true, heapscan_build reports the blocks to the progress view.
+ * It returns the number of blocks read, or InvalidBlockNumber if the server's
+ * own scan read them.
  *
- * Values that are passed by reference point into the page, or into memory
- * that is valid until the callback returns.
+ * Values passed by reference point into the page, or into memory that is valid
+ * until the callback returns.
  */
 extern BlockNumber heapscan_build(Relation heap, HeapScanTarget *targets,
 								  int ntargets, ParallelTableScanDesc parallel,
@@ -48,8 +48,8 @@ extern BlockNumber heapscan_build(Relation heap, HeapScanTarget *targets,
 
 /*
  * heapscan_is_shareable returns true if a scan of this table can have more than
- * one target, provided that none of them has expressions, a predicate or
- * CONCURRENTLY.
+ * one target, provided that no target has expressions or a predicate, or is
+ * built CONCURRENTLY.
  */
 extern bool heapscan_is_shareable(Relation heap);
 

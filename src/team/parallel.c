@@ -3,14 +3,14 @@
  * parallel.c
  *	  Parallel sorts and index builds of other extensions: ptsort_parallel.h.
  *
- * A team (team.h) does a parallel sort.  Its processes scan a table, through
- * slots or, to build an index, by heapscan.c; or they call the user's fill; or
- * both.
+ * A team (team.h) does the sort.  Its processes scan a table, call the user's
+ * fill callback, or do both.  They scan the table through slots or, to build an
+ * index, by heapscan.c.
  *
  * The leader destroys the parallel context and leaves parallel mode before the
- * user reads the stream.  So the user may meanwhile write to the database and
- * run other parallel queries.  Only the segment stays until the end, since the
- * files of the runs belong to it.
+ * user reads the stream.  So the user may write to the database and run other
+ * parallel queries while reading.  Only the segment stays until the end,
+ * because the files of the runs belong to it.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,7 +28,7 @@
 #include "utils/snapmgr.h"
 #include "variant/variants.h"
 
-/* Maximum size of the argument, which is copied for the workers */
+/* Maximum size of the argument, which the leader copies for the workers */
 #define MAX_ARG_SIZE		((Size) MaxAllocSize)
 
 /*
@@ -73,7 +73,7 @@ parallel_of(Team *team)
 
 
 /*
- * What every participant does: TeamKind
+ * Functions of every participant: TeamKind
  */
 
 static PtSort *
@@ -82,7 +82,7 @@ parallel_begin(Team *team, const PtSortOptions *options)
 	return ((Sorter *) team)->ops->begin(parallel_of(team), options);
 }
 
-/* Put this process's part of the table's rows; returns their number. */
+/* Put the rows of this process's part of the table; returns their number. */
 static double
 scan_table(Team *team, PtParallel *parallel)
 {
@@ -159,7 +159,7 @@ parallel_shared_size(Team *team, int processes, int slices)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("callback shared_size asks for %zu bytes", size),
-				 errdetail("It can ask for at most %zu.", MAX_SHARED_SIZE)));
+				 errdetail("The maximum is %zu bytes.", MAX_SHARED_SIZE)));
 	return size;
 }
 
@@ -172,7 +172,7 @@ parallel_shared_init(Team *team, int processes, int slices)
 		ops->shared_init(parallel_of(team), processes, slices);
 }
 
-/* Load the exported function of the library, which returns the callbacks. */
+/* Call the exported function of the library, which returns the callbacks. */
 static const PtParallelOps *
 load_callbacks(const char *library, const char *function)
 {
@@ -180,7 +180,7 @@ load_callbacks(const char *library, const char *function)
 	const PtParallelOps *ops;
 
 	if (library == NULL || function == NULL)
-		elog(ERROR, "request for a parallel sort does not say where its callbacks are");
+		elog(ERROR, "request for a parallel sort does not name the function that returns its callbacks");
 	get_ops = (PtParallelGetOps)
 		load_external_function(library, function, true, NULL);
 	ops = get_ops();
@@ -192,7 +192,7 @@ load_callbacks(const char *library, const char *function)
 
 /*
  * Raise an error if the callback is missing or superfluous.  Without this
- * check, calling a NULL would crash the process after the scan, perhaps after
+ * check, a call of a NULL pointer could crash the process after a scan of
  * hours.
  */
 static void
@@ -206,9 +206,9 @@ check_callback(const Team *team, const char *name, bool given, bool required,
 }
 
 /*
- * Find the callbacks.  The leader does that, too, not only the workers: so it
- * reports a wrong name before the launch, and a sort without workers uses the
- * same function.
+ * Find the callbacks.  The leader also looks them up, so that it reports a
+ * wrong name before the launch, and a sort without workers uses the same
+ * function.
  */
 static void
 find_callbacks(Sorter *self)
@@ -253,7 +253,7 @@ static const TeamKind parallel_kind = {
  * Leader
  */
 
-/* Raise an error if a number is out of range. */
+/* Raise an error if a number in the request is out of range. */
 static void
 check_numbers(const PtParallelRequest *request)
 {
@@ -262,7 +262,7 @@ check_numbers(const PtParallelRequest *request)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("parallel sort cannot have %d workers",
 						request->workers),
-				 errhint("Ask for 0 workers if this process is to work alone.")));
+				 errhint("Request 0 workers to sort in this process alone.")));
 	if (request->budget < 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -323,11 +323,11 @@ make_sorter(const PtParallelRequest *request)
 }
 
 /*
- * To forbid parallel work, a hook sets rel_parallel_workers to 0, as Citus does
- * for its columnar tables, whose access method cannot scan in parallel.  For
- * the server this overrides the table's own option, so the option is not passed
- * to the hook here.  The planner's data structures are those that
- * plan_create_index_workers() makes.
+ * A hook forbids parallel work by setting rel_parallel_workers to 0.  Citus
+ * sets it for columnar tables, because their access method cannot scan in
+ * parallel.  In the server the hook's value overrides the table's own option,
+ * so this function does not pass the option to the hook.  The planner's data
+ * structures are those of plan_create_index_workers().
  */
 bool
 parallel_is_forbidden(Relation table)

@@ -3,13 +3,13 @@
  * team.c
  *	  The processes that sort together: team.h.
  *
- * Every participant's first sort has the role PTSORT_WORKER.  The second sort
- * reads the runs of all first ones: in the role PTSORT_SLICE_LEADER in the
- * leader and PTSORT_SLICE in every worker or, if the participants do not read
- * slices, PTSORT_LEADER in the leader only.
+ * Every participant's first sort has the role PTSORT_WORKER.  A second sort
+ * reads the runs of all participants.  If the participants read slices, each
+ * has a second sort, in the role PTSORT_SLICE_LEADER or, in a worker,
+ * PTSORT_SLICE.  Otherwise only the leader has one, in the role PTSORT_LEADER.
  *
- * This file has no lock and no wait of its own: the sort waits for runs, and
- * the server's functions wait for the end of the workers (see TeamSlot).
+ * This file uses no locks and does not wait: the sort waits for runs, and the
+ * server's functions wait for the end of the workers (see TeamSlot).
  *
  *-------------------------------------------------------------------------
  */
@@ -31,8 +31,8 @@
 #include "utils/rel.h"
 
 /*
- * The pieces of the segment, each under a key of its own in the table of
- * contents.  The segment does not contain pieces of size 0.
+ * TeamPiece: the pieces of the segment.  Each piece's number is its key in the
+ * table of contents.  The segment does not contain pieces of size 0.
  */
 typedef enum TeamPiece
 {
@@ -56,7 +56,7 @@ typedef enum TeamPiece
 typedef struct TeamShared
 {
 	BuildStamp	stamp;			/* must be first */
-	int			participants;	/* planned number of those that put tuples */
+	int			participants;	/* planned processes that put tuples */
 	int			processes;		/* the leader and the planned workers */
 	int64		budget;			/* bytes, for all participants together */
 	int64		expected;		/* tuples of all participants; 0: unknown */
@@ -86,7 +86,7 @@ count_slices(const Team *team, int processes)
 	return shared_slices(processes);
 }
 
-/* A piece of the segment: a copy of 'content', or zeros if it is NULL. */
+/* Piece: a piece of the segment; it contains zeros if 'content' is NULL. */
 typedef struct Piece
 {
 	Size		size;
@@ -99,7 +99,7 @@ string_size(const char *string)
 	return string == NULL ? 0 : add_size(strlen(string), 1);
 }
 
-/* Create the segment.  Returns false if the server has no room for one. */
+/* Create the segment.  Returns false if the server has no room for it. */
 static bool
 create_segment(Team *team, const Piece *pieces)
 {
@@ -118,7 +118,7 @@ create_segment(Team *team, const Piece *pieces)
 	return pcxt->seg != NULL;
 }
 
-/* Find what all processes share in the segment. */
+/* Set the pointers to the state that all processes share. */
 static void
 find_shared(Team *team)
 {
@@ -247,8 +247,8 @@ stay_alone(Team *team)
 
 /*
  * Returns the number of workers to plan for.  The planned participants divide
- * the budget, so the server's limits apply here already, not only at the
- * launch.  Returns 0 where there can be no workers: inside other parallel work,
+ * the budget, so this function, and not only the launch, applies the server's
+ * limits.  Returns 0 where workers are impossible: inside other parallel work,
  * without a postmaster, and for tables in local buffers.
  */
 static int
@@ -263,7 +263,7 @@ plan_workers(const Team *team, int workers)
 	return Max(Min(workers, limit), 0);
 }
 
-/* Launch the workers, and set up what all share. */
+/* Launch the workers and set up the shared state. */
 static void
 set_up(Team *team, int workers)
 {
@@ -318,12 +318,12 @@ team_leave(Team *team)
  */
 
 /*
- * Returns the share of the budget, in bytes, of a sort of this role.  Sorts
- * that work at the same time have equal shares: one or more for each process
- * that puts tuples, or one for each process that may read slices.  (A worker
- * divides by the planned number, since it does not know how many workers were
- * launched.)  A SERIAL sort is the only one; so is a LEADER, which begins after
- * the sorts that wrote the runs.
+ * Returns the share of the budget, in bytes, of a sort in this role.  Sorts
+ * that run at the same time have equal shares.  Each process that puts tuples
+ * has one or more of these sorts; each process that may read slices has one.
+ * (A worker divides by the planned number, because it does not know the number
+ * of launched workers.)  A SERIAL sort is alone, and a LEADER sort begins after
+ * the sorts that wrote the runs, so each of them has the whole budget.
  */
 static int64
 share_of_budget(const Team *team, PtSortRole role)
@@ -336,9 +336,9 @@ share_of_budget(const Team *team, PtSortRole role)
 }
 
 /*
- * Raise an error if the user's begin callback did not begin the sort with the
- * given role: the team would wait for its runs or its plan forever, or read
- * nothing.
+ * Raise an error if the user's begin callback did not begin a sort with the
+ * given options.  The team would wait forever for that sort's runs or plan, or
+ * read nothing.
  */
 static void
 check_sort(const PtSort *sort, const PtSortOptions *options)
@@ -348,8 +348,8 @@ check_sort(const PtSort *sort, const PtSortOptions *options)
 		sort->options.participant != options->participant ||
 		sort->options.participants != options->participants)
 		ereport(ERROR,
-				(errmsg_internal("callback begin has not begun the sort that it was asked for"),
-				 errdetail_internal("It must begin a sort with the options that it is given, and return that.")));
+				(errmsg_internal("callback begin did not begin the requested sort"),
+				 errdetail_internal("It must begin a sort with the options that it receives, and return that sort.")));
 }
 
 PtSortOptions
@@ -367,7 +367,7 @@ team_options(const Team *team, PtSortRole role, PtSortShared *sort_shared)
 			team->participants;
 	else if (team->stored != NULL)
 	{
-		/* all runs are there: wait for no process */
+		/* all runs exist, so the sort waits for no process */
 		options.participants = team->stored_participants;
 	}
 	else if (team->is_leader)
@@ -399,8 +399,8 @@ fill(Team *team)
 	team->kind->fill(team);
 
 	/*
-	 * Sorting and writing runs while tuples were put is not part of fill_ms:
-	 * the sort's own statistics have those times.
+	 * fill_ms excludes the time in which the sort sorted and wrote runs: the
+	 * sort's own statistics include that time.
 	 */
 	sort_stats(team->sort, &sorted);
 	slot->put = sorted.tuples;
@@ -410,8 +410,8 @@ fill(Team *team)
 }
 
 /*
- * Put and sort this process's tuples.  With workers, then announce the runs,
- * and with them that the counts in the slot are complete.
+ * Put and sort this process's tuples.  If there are workers, also announce the
+ * runs, and thereby that the counts in the slot are complete.
  */
 static void
 work(Team *team)
@@ -432,7 +432,7 @@ work(Team *team)
 		sort_end(team->sort);
 }
 
-/* Add the statistics of another sort, of this process or another one. */
+/* Add the statistics of another sort, of this or another process. */
 static void
 add_sort_stats(PtSortStats *sum, const PtSortStats *stats)
 {
@@ -447,9 +447,10 @@ add_sort_stats(PtSortStats *sum, const PtSortStats *stats)
 }
 
 /*
- * Add the statistics of the sorts that wrote the stored runs.  Each counts for
- * the participant of the same number or, if this team has none, the leader.  As
- * no participant announces anything, all tuples count as put by the leader.
+ * Add the statistics of the sorts that wrote the stored runs.  Each sort counts
+ * for the participant with the writer's number or, if there is none, for the
+ * leader.  As no participant announces counts, the leader counts all tuples as
+ * its own.
  */
 static void
 count_stored(Team *team)
@@ -471,7 +472,7 @@ count_stored(Team *team)
 	}
 }
 
-/* Begin the sort that reads the runs, and wait for them. */
+/* Begin the sort that reads the runs, and wait for the runs. */
 static void
 collect(Team *team)
 {
@@ -496,9 +497,9 @@ team_sort(Team *team, int workers)
 }
 
 /*
- * Add the statistics and the failure of the sort that was read to the slot.  In
- * a serial team it is the sort that received the tuples, and its statistics
- * are the sum already.
+ * Add the statistics and the failure of the sort that this process read to the
+ * slot.  A serial team reads the sort that received the tuples, and that sort's
+ * statistics are already the sum.
  */
 static void
 count_reading(Team *team)
@@ -571,7 +572,7 @@ team_check_read(const Team *team, const char *name)
 		was_read += team->slots[i].read;
 	}
 	if (was_read != put)
-		elog(ERROR, "%s has read " INT64_FORMAT " of " INT64_FORMAT " tuples",
+		elog(ERROR, "%s read " INT64_FORMAT " of " INT64_FORMAT " tuples",
 			 name, was_read, put);
 }
 
@@ -611,7 +612,7 @@ join(Team *team, dsm_segment *segment, shm_toc *toc)
 	team->participant = ParallelWorkerNumber + 1;
 	if (shared->participants < 1 || team->participant < 1 ||
 		team->participant >= shared->processes)
-		elog(ERROR, "worker %d is not one of the %d of the team",
+		elog(ERROR, "worker %d is not one of the team's %d workers",
 			 ParallelWorkerNumber, shared->processes - 1);
 	team->toc = toc;
 	team->segment = segment;

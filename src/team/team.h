@@ -3,10 +3,11 @@
  * team.h
  *	  The processes that sort together, and what they share.
  *
- * Everything that sorts in parallel is a kind of team: index builds (btbuild.c
- * and, for other extensions, build.c), copies of tables (tablecopy.c), and the
- * sorts of other extensions (parallel.c).  A team has a leader and possibly
- * workers; each of them is a participant and goes through the same phases:
+ * A team does every parallel sort: an index build (btbuild.c and, for other
+ * extensions, build.c), a copy of a table (tablecopy.c), or a sort of another
+ * extension (parallel.c).  Each of these is a kind of team.  A team has a
+ * leader and possibly workers.  All these processes are participants, and go
+ * through the same phases:
  *
  *		leader						worker
  *		team_sort					team_serve
@@ -18,11 +19,11 @@
  *		team_finish
  *		team_leave
  *
- * If an earlier team wrote the runs (Team.stored), this one puts no tuples and
+ * If an earlier team wrote the runs (Team.stored), a team puts no tuples and
  * begins with the second sort.  If the participants do not read slices, only
  * the leader has a second sort.  A team without workers has no segment: the
- * state that processes would share is in the leader's memory.  Unless it reads
- * stored runs, its only sort has the role PTSORT_SERIAL.
+ * leader's memory contains the state that processes would share.  Unless the
+ * leader reads stored runs, its only sort has the role PTSORT_SERIAL.
  *
  *-------------------------------------------------------------------------
  */
@@ -40,12 +41,12 @@
 
 typedef struct Team Team;
 
-/* What a participant is about to do. */
+/* TeamPhase: what a participant is about to do. */
 typedef enum TeamPhase
 {
 	TEAM_FILLS,					/* put its tuples */
 	TEAM_SORTS,					/* sort them, or wait for all runs */
-	TEAM_READS					/* read slices, or in the leader the stream */
+	TEAM_READS					/* read slices or, in the leader, the stream */
 } TeamPhase;
 
 /*
@@ -54,20 +55,20 @@ typedef enum TeamPhase
 typedef struct TeamKind
 {
 	/*
-	 * In a worker: open opens what the team works on and sets team->slices;
-	 * close closes it, after all else.
+	 * In a worker: open opens the relations of the team and sets
+	 * team->slices; close closes the relations at the end.
 	 */
 	void		(*open) (Team *team);
 	void		(*close) (Team *team);
 
 	/*
-	 * Optional, in the leader: called before the launch with the number of
-	 * processes, the leader included, and once more with 1 if no worker
-	 * starts.  It may still change 'info' and 'sorts'.
+	 * Optional, in the leader: team.c calls prepare before the launch, with
+	 * the number of processes including the leader, and again with 1 if no
+	 * worker starts.  prepare may still change 'info' and 'sorts'.
 	 */
 	void		(*prepare) (Team *team, int processes);
 
-	/* Begin a sort; team.c checks that it has the options. */
+	/* Begin a sort; team.c checks that the sort has the options. */
 	PtSort	   *(*begin) (Team *team, const PtSortOptions *options);
 
 	/*
@@ -77,35 +78,35 @@ typedef struct TeamKind
 	void		(*fill) (Team *team);
 
 	/*
-	 * Optional: perform and end any other sorts that fill put tuples into.
-	 * Called before team->sort is performed.
+	 * Optional: perform and end any other sorts into which fill put tuples.
+	 * team.c calls perform_others before it performs team->sort.
 	 */
 	void		(*perform_others) (Team *team);
 
 	/*
 	 * Read team->sort: slices until none is left, or the whole stream.  A
-	 * participant may leave all slices to others.
+	 * participant may leave all slices to other participants.
 	 */
 	void		(*read) (Team *team);
 
 	/*
 	 * In the leader, before the launch: shared_size returns the size of the
-	 * kind's shared memory in bytes, or 0; shared_init fills it in.
+	 * kind's shared memory in bytes, or 0; shared_init fills in the memory.
 	 */
 	Size		(*shared_size) (Team *team, int processes, int slices);
 	void		(*shared_init) (Team *team, int processes, int slices);
 
 	/*
-	 * Optional: called when a phase begins.  In the leader all counts of the
-	 * other participants are complete when it begins to read.
+	 * Optional: team.c calls enter_phase when a phase begins.  When the
+	 * leader begins to read, the counts of all participants are complete.
 	 */
 	void		(*enter_phase) (Team *team, TeamPhase phase);
 } TeamKind;
 
 /*
  * TeamSlot: counts and statistics of one participant, which writes them without
- * a lock.  The first three are complete before it announces its runs, so the
- * leader may read them after it performed its own sort.  All other fields are
+ * a lock.  The first three fields are complete before the participant announces
+ * its runs, so the leader may read them after team_sort.  All other fields are
  * complete when the process ends, so the leader may read them after team_wait,
  * and stats.wal_bytes after team_finish.
  */
@@ -113,7 +114,7 @@ typedef struct TeamSlot
 {
 	double		rows;			/* live or visible rows of the table */
 	int64		put;			/* tuples put */
-	bool		broken_hot_chain;	/* an index build met a broken HOT chain */
+	bool		broken_hot_chain;	/* index build found a broken HOT chain */
 
 	BlockNumber blocks;			/* blocks read; see heapscan_build */
 	int64		read;			/* tuples read by team->kind->read */
@@ -125,10 +126,10 @@ typedef struct TeamSlot
 } TeamSlot;
 
 /*
- * Team: one process's view of the team.  The leader provides it zeroed and sets
- * the fields of the first part.  A worker's is zeroed except for 'kind'; it
- * finds the fields up to 'expected' in the segment, and kind->open may set
- * the next ones.
+ * Team: one process's view of the team.  In the leader the caller zeroes it and
+ * sets the fields of the first part.  In a worker the caller zeroes it and sets
+ * only 'kind'; team_serve copies the fields up to 'expected' from the segment,
+ * and kind->open may set the fields from 'slices' to 'stored'.
  */
 struct Team
 {
@@ -155,18 +156,18 @@ struct Team
 	/* Leader */
 	const char *worker_main;	/* for CreateParallelContext() */
 	bool		is_leader;
-	int			stored_participants;	/* number that wrote the stored runs */
+	int			stored_participants;	/* writers of the stored runs */
 	Relation	table;			/* table to scan in parallel, or NULL */
 	Snapshot	snapshot;		/* for the scan of the table */
 
 	/* All other fields are private to team.c or read-only for callers. */
-	int			participants;	/* number that put tuples; in a worker the
-								 * planned number */
-	int			participant;	/* number of this process, 0 is the leader */
+	int			participants;	/* number of processes that put tuples; in a
+								 * worker, the planned number */
+	int			participant;	/* number of this process; 0: the leader */
 	int			processes;		/* the leader and the planned workers */
 	void	   *shared;			/* the kind's shared memory, or NULL */
-	shm_toc    *toc;			/* or NULL */
-	ParallelTableScanDesc scan; /* NULL: this process scans it all */
+	shm_toc    *toc;			/* NULL: no segment */
+	ParallelTableScanDesc scan; /* NULL: scan the whole table */
 	PtSortShared *sort_shared;	/* NULL: serial */
 	PtSort	   *sort;
 	double		others_ms;		/* time that other sorts took in kind->fill */
@@ -183,53 +184,53 @@ struct Team
 };
 
 /*
- * Leader: team_sort launches up to this many workers, puts and sorts the
- * leader's tuples, begins the sort that reads the runs, and waits for them.  If
- * no worker starts, or there is no room for the segment, the team has no
- * workers.
+ * Leader: team_sort launches up to 'workers' workers, puts and sorts the
+ * leader's tuples, begins the sort that reads the runs, and waits for the runs.
+ * If no worker starts, or the server has no room for the segment, the leader
+ * works alone.
  */
 extern void team_sort(Team *team, int workers);
 
 /*
- * team_read lets the kind read slices until none is left, or the whole stream.
- * Then it adds the sort's statistics to the participant's slot and ends the
- * sort.  team_end_reading does only these last two things, for a stream that
- * was read elsewhere.
+ * team_read calls kind->read, which reads slices until none is left, or the
+ * whole stream.  Then it adds the sort's statistics to the participant's slot
+ * and ends the sort.  team_end_reading only adds the statistics and ends the
+ * sort, after the caller read the stream.
  */
 extern void team_read(Team *team);
 extern void team_end_reading(Team *team);
 
-/* Leader: waits for the end of all workers. */
+/* Leader: team_wait waits for the end of all workers. */
 extern void team_wait(Team *team);
 
 /*
  * Leader, after team_wait: team_contradicted returns the collation for which a
- * sort of a participant failed, or InvalidOid.  team_check_read raises an
- * error, which names the given callback, unless the participants read all
- * tuples that they put.  team_finish adds the WAL and buffer usage of the
- * workers to the leader's.
+ * participant's sort failed, or InvalidOid.  team_check_read raises an error,
+ * with 'name' in its message, unless the participants read all tuples that they
+ * put.  team_finish adds the WAL and buffer usage of the workers to the
+ * leader's.
  */
 extern Oid	team_contradicted(const Team *team);
 extern void team_check_read(const Team *team, const char *name);
 extern void team_finish(Team *team);
 
 /*
- * Leader, after team_finish: team_end_parallel destroys the context and leaves
- * parallel mode, if team.c made the context.  team_leave does that, too, and
- * releases the segment with all that is in it.
+ * Leader, after team_finish: team_end_parallel destroys the parallel context,
+ * if there is one, and leaves parallel mode.  team_leave calls
+ * team_end_parallel, and then releases the segment with everything in it.
  */
 extern void team_end_parallel(Team *team);
 extern void team_leave(Team *team);
 
 /*
- * Worker: team_serve is a worker's main function, given a Team that is zeroed
- * except for 'kind'.  It works in a memory context of its own.
+ * Worker: team_serve does the work of a worker, in its own memory context.  The
+ * caller zeroes 'team' and sets only team->kind.
  */
 extern void team_serve(Team *team, dsm_segment *segment, shm_toc *toc);
 
 /*
- * team_options returns the options of a sort of this role whose participants
- * share this block.
+ * team_options returns the options of a sort in this role whose participants
+ * share 'sort_shared'.
  */
 extern PtSortOptions team_options(const Team *team, PtSortRole role,
 								  PtSortShared *sort_shared);
