@@ -30,12 +30,12 @@
  *	4. leader: begin with role PTSORT_LEADER, and set .participants to the
  *	   number of participants in step 3 (launched workers, plus one if the
  *	   leader took part).  perform waits for the participants' runs; get returns
- *	   the merged stream; end.  Instead, all processes may merge: the leader
- *	   begins with role PTSORT_SLICE_LEADER and .participants as above, and the
- *	   workers begin with role PTSORT_SLICE.  Each process calls perform.  Then
- *	   it calls ptsort_next_slice() and gets the tuples of that slice, until no
- *	   slice is left.  All slices in the order of their numbers form the merged
- *	   stream.
+ *	   the merged stream; end.  Instead of step 4, all processes may merge: the
+ *	   leader begins with role PTSORT_SLICE_LEADER and .participants as above,
+ *	   and the workers begin with role PTSORT_SLICE.  Each process calls
+ *	   perform.  Until no slice is left, the process calls ptsort_next_slice()
+ *	   and gets the slice's tuples.  The slices in the order of their numbers
+ *	   form the merged stream.
  *	5. leader: destroy the segment after step 4.  The server removes the
  *	   temporary files when the last process detaches from the segment.
  *
@@ -74,8 +74,8 @@
  *	 removes the files with the resource owner or the segment.  You need
  *	 ptsort_end() only on success.
  * - Sizes are in bytes.  The budget is for one sort object.  ptsort raises
- *	 smaller budgets to PTSORT_MIN_BUDGET.  Even a tuple that is larger than the
- *	 budget can be sorted.
+ *	 smaller budgets to PTSORT_MIN_BUDGET.  ptsort can sort even a tuple that is
+ *	 larger than the budget.
  * - A number out of range, for example a negative budget, raises
  *	 ERRCODE_INVALID_PARAMETER_VALUE; a tuple size out of range raises
  *	 ERRCODE_PROGRAM_LIMIT_EXCEEDED.  If a range has no documented upper limit,
@@ -166,18 +166,18 @@ typedef struct PtSortOptions
 								 * or NULL; if set, a worker that dies before
 								 * it writes its run causes an error, not a
 								 * long wait */
-	int64		expected_tuples;	/* estimate for this sort; 0: unknown.
-									 * Affects only speed: for few tuples,
-									 * ptsort skips steps that pay only for
-									 * many */
+	int64		expected_tuples;	/* estimated number for this sort; 0:
+									 * unknown.  Affects only speed: ptsort
+									 * skips steps that pay only for more
+									 * tuples */
 	int64		bound;			/* get returns only this number of tuples, the
 								 * first in order, and the sort may drop
 								 * others; 0: all (SERIAL, and not for unique
 								 * indexes) */
 	bool		stable;			/* tuples that compare equal come in the order
-								 * of participant numbers, and for each
-								 * participant in the order of its puts.  Set
-								 * in all participants or in none */
+								 * of participant numbers, then in the order
+								 * in which you put them.  Set in all
+								 * participants or in none */
 } PtSortOptions;
 
 /* PtSortMethod: how a sort object sorted; see ptsort_method_name(). */
@@ -206,8 +206,8 @@ typedef struct PtSortStats
 	int64		comparisons;	/* comparisons by the caller's operators */
 	int64		peak_memory;	/* maximum bytes that the sort held */
 	int64		temp_bytes;		/* maximum bytes of temporary files */
-	double		sort_ms;		/* sorting entries in memory; not timed for
-								 * few */
+	double		sort_ms;		/* sorting entries in memory, without small
+								 * sorts */
 	double		run_ms;			/* writing runs and merging them into one */
 	PtSortMethod method;		/* of the methods that its sorts used, the
 								 * last in the order above */

@@ -41,12 +41,12 @@
  *			.workers = 2, .progress = true,
  *			.budget = (int64) maintenance_work_mem * 1024};
  *
- * Then an access method need not copy the server's btree code.  ptsort passes
- * the tuples that the index must have to your callback put_index, and sets
- * index_info->ii_BrokenHotChain if necessary.  Each process may extend the
- * index and write its pages, with WAL.  Several processes may extend the index
- * at the same time, so each must take the relation's extension lock.  The
- * access method contrib/ptsort_am is an example.
+ * An access method that uses ptsort_parallel() need not copy the server's btree
+ * code.  ptsort passes the tuples that the index must have to your callback
+ * put_index, and sets index_info->ii_BrokenHotChain if necessary.  Each process
+ * may extend the index and write its pages, with WAL.  Several processes may
+ * extend the index at the same time, so each must take the relation's extension
+ * lock.  The access method contrib/ptsort_am is an example.
  *
  * THE RESULT is a stream or slices.  The leader reads a stream after
  * ptsort_parallel() returns, as above, all at once or one tuple at a time.  All
@@ -125,9 +125,8 @@ typedef struct PtParallel
 
 /*
  * PtParallelOps: your callbacks.  begin is required; fill is required if the
- * request has no table, and put_index for a build.  Before ptsort_parallel()
- * starts to work, it raises an error that names a missing or superfluous
- * callback.
+ * request has no table, and put_index for a build.  ptsort_parallel() does no
+ * work, but raises an error, if a callback is missing or superfluous.
  */
 typedef struct PtParallelOps
 {
@@ -171,11 +170,10 @@ typedef struct PtParallelOps
 
 	/*
 	 * Optional, in the leader: return the bytes of shared memory that you
-	 * need for at most 'processes' processes (some may not start;
-	 * PtParallel.participant is less) and, with read_slices, 'slices' slices
-	 * (numbered from 0 in order; one process claims each).  If no worker
-	 * starts, ptsort calls shared_size and shared_init again, for one process
-	 * and one slice.
+	 * need.  PtParallel.participant is less than 'processes', and some
+	 * processes may not start.  With read_slices, one process claims each of
+	 * 'slices' slices, numbered from 0 in order.  If no worker starts, ptsort
+	 * calls shared_size and shared_init again, for one process and one slice.
 	 */
 	Size		(*shared_size) (PtParallel *parallel, int processes,
 								int slices);
@@ -222,7 +220,7 @@ typedef struct PtParallelStats
 {
 	double		fill_ms;		/* scanning the table and your callbacks put
 								 * and fill, without the times in 'sort' */
-	double		read_ms;		/* read_slices */
+	double		read_ms;		/* your callback read_slices */
 	int64		wal_bytes;		/* WAL bytes written before you read a stream */
 	PtSortStats sort;			/* statistics of all its sorts */
 } PtParallelStats;
@@ -233,7 +231,7 @@ typedef struct PtParallelResult
 	double		rows;			/* visible rows of the table; in an index
 								 * build, live rows, for pg_class */
 	int64		tuples;			/* tuples put */
-	int			participants;	/* processes that put */
+	int			participants;	/* processes that put tuples */
 	int			workers_planned;	/* requested, within the server's limits */
 	int			workers_launched;
 	PtParallelStats stats[FLEXIBLE_ARRAY_MEMBER];	/* workers_launched + 1,

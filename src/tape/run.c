@@ -548,10 +548,7 @@ next_frame(RunReader *reader)
 	return true;
 }
 
-/*
- * Assemble an image from its head, its rest and the zero bytes that run_write
- * cut.
- */
+/* Assemble an image from its head, its rest and the trimmed zero bytes. */
 static inline void
 load_image(RunReader *reader, int index)
 {

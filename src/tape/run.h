@@ -19,8 +19,7 @@
  *
  * The sparse index of a run has samples of words with their positions, at equal
  * distances.  slices.c uses the samples to cut the final merge.  The index is
- * in memory; run_export stores it with the run, and an importer need not read
- * it.
+ * in memory.  run_export stores it with the run, and importers may skip it.
  *
  *-------------------------------------------------------------------------
  */
@@ -34,9 +33,8 @@
 #include "tape/tape.h"
 
 /*
- * Maximum number of samples in a sparse index.  If the index is full, the
- * writer drops every other sample: memory stays constant (160 kB) at any run
- * length.
+ * Maximum number of samples in a sparse index (160 kB).  When the index is
+ * full, the writer drops every other sample, so a run can have any length.
  */
 #define RUN_MAX_SAMPLES 4096
 

@@ -18,12 +18,12 @@
  * reading many tapes at once; large blocks make reads fewer and longer.
  *
  * The server's BufFile reads and writes one block at a time, through a buffer
- * of its own.  That costs an extra copy, and the kernel is slower at writing
- * new pages in small pieces (on ext4, for example, which has large folios).
- * TapeFile therefore uses fd.c and fileset.c, the layer below BufFile, with
- * BufFile's rules for file size (1 GB), temp_tablespaces, temp_file_limit,
- * logging, and statistics.  All files belong to the resource owner of the
- * first, so that an error removes them together.
+ * of its own.  This buffer costs an extra copy, and the kernel is slower at
+ * writing new pages in small pieces (on ext4 with its large folios, for
+ * example).  TapeFile therefore uses fd.c and fileset.c, the layer below
+ * BufFile, with BufFile's rules for file size (1 GB), temp_tablespaces,
+ * temp_file_limit, logging, and statistics.  All files belong to the resource
+ * owner of the first, so that an error removes them together.
  *
  *-------------------------------------------------------------------------
  */

@@ -408,8 +408,8 @@ put_exact(IndexSort *state, PtSort *sort, ItemPointer tid,
 
 /*
  * True if the tuple may be larger than index_form_tuple allows, so that forming
- * it may raise an error.  Adds up the values' sizes in the table, although
- * index_form_tuple could compress values.
+ * it may raise an error.  The test uses the values' sizes in the table,
+ * although index_form_tuple could compress values.
  */
 static bool
 may_be_too_large(TupleDesc desc, const Datum *values, const bool *isnull)

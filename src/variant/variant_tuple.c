@@ -13,9 +13,9 @@
  *
  * After the length come two bytes of padding, and the server never reads them.
  * If the first key column is by reference, ptsort stores its place there:
- * comparisons then need not skip the variable-length columns before it.  The
- * padding takes no part in the order, and ptsort clears it before it returns a
- * tuple.
+ * comparisons then need not skip the variable-length columns before that one.
+ * The padding takes no part in the order, and ptsort clears it before it
+ * returns a tuple.
  *
  *-------------------------------------------------------------------------
  */
