@@ -3,50 +3,47 @@
  * ptsort.h
  *	  Use ptsort's sort from your extension.
  *
- * Three headers for three audiences: this one uses the sort, ptsort_parallel.h
- * runs a whole parallel sort or index build with one call, ptsort_variant.h
- * teaches the sort a new kind of tuple.  doc/embedding.md begins with a serial
- * sort and has what is common to all of them: setting up, compatibility,
- * examples.
+ * There are three headers.  This one declares the sort, ptsort_parallel.h runs
+ * a whole parallel sort or index build with one call, and ptsort_variant.h adds
+ * a new kind of tuple.  doc/embedding.md starts with a serial sort and covers
+ * setup, compatibility and examples for all three.
  *
- * Call begin, put ..., perform, get ..., end.  If you have many small sorts,
- * call ptsort_reset() after each and put the next one's tuples: then a sort of
- * a few tuples costs no more than putting and getting them.
+ * Call begin, put ..., perform, get ..., end.  For many small sorts, call
+ * ptsort_reset() after each, and then put the tuples of the next sort.  A sort
+ * of a few tuples then costs no more than putting and getting them.
  *
  * PARALLEL SORT
  *
- * Serial is parallel with one participant.  With several, unless you leave all
- * of this to ptsort_parallel(), in this order:
+ * A serial sort has one participant.  A sort with several takes these steps, in
+ * this order; ptsort_parallel() can do them all for you:
  *
- *	1. leader: reserve ptsort_shared_estimate(n) bytes in your own DSM segment,
- *	   where n is 1 + the number of workers that you are going to launch (one
- *	   block per sort; any number of sorts per segment), then
- *	   ptsort_shared_init() on that block, then launch your workers.
- *	2. every worker process: ptsort_shared_attach() once.  The leader process
- *	   is attached by ptsort_shared_init() already.
- *	3. every participant (the leader's process may be one as well): begin with
- *	   role PTSORT_WORKER and .participant = the number of this process: 0 in
- *	   the leader's, ParallelWorkerNumber + 1 in a worker.  Put, perform, end.
- *	   perform leaves sorted runs in temporary files and their description in
- *	   the shared block.
- *	4. leader: begin with role PTSORT_LEADER and .participants = the number of
- *	   participants that really run (launched workers, plus one if the leader's
- *	   process took part in step 3).  perform waits for their runs; get returns
- *	   the merged stream; end.
- *	   Or, instead of 4, all processes merge: the leader begins with role
- *	   PTSORT_SLICE_LEADER and .participants as above, the workers begin with
- *	   role PTSORT_SLICE.  Each performs, and then, while ptsort_next_slice()
- *	   gives it a slice, gets that slice's tuples.  Slices follow each other in
- *	   order of their number; those of all processes together are the merged
- *	   stream.
- *	5. leader: destroy the segment after step 4.  Temporary files go when the
- *	   last process detaches from it.
+ *	1. leader: reserve a block of ptsort_shared_estimate(n) bytes in your own
+ *	   DSM segment.  n is 1 + the number of workers that you will launch.  Each
+ *	   sort needs its own block, and a segment can hold many blocks.  Call
+ *	   ptsort_shared_init() on the block, and then launch your workers.
+ *	2. every worker process: call ptsort_shared_attach() once.  The leader need
+ *	   not: ptsort_shared_init() attaches it.
+ *	3. every participant (the leader may be one): begin with role PTSORT_WORKER,
+ *	   and set .participant to the number of this process: 0 in the leader,
+ *	   ParallelWorkerNumber + 1 in a worker.  Put, perform, end.  perform writes
+ *	   sorted runs to temporary files and describes them in the shared block.
+ *	4. leader: begin with role PTSORT_LEADER, and set .participants to the
+ *	   number of participants in step 3 (launched workers, plus one if the
+ *	   leader took part).  perform waits for the participants' runs; get returns
+ *	   the merged stream; end.  Instead of step 4, all processes may merge: the
+ *	   leader begins with role PTSORT_SLICE_LEADER and .participants as above,
+ *	   and the workers begin with role PTSORT_SLICE.  Each process calls
+ *	   perform.  Until no slice is left, the process calls ptsort_next_slice()
+ *	   and gets the slice's tuples.  The slices in the order of their numbers
+ *	   form the merged stream.
+ *	5. leader: destroy the segment after step 4.  The server removes the
+ *	   temporary files when the last process detaches from the segment.
  *
- * A leader whose .participants is not the number of processes that sorted gets
- * an error, and so does a process that begins to sort after the leader
- * collected the runs: tuples are never silently lost.
+ * ptsort never loses tuples silently.  It raises an error in a leader whose
+ * .participants is not the number of processes that sorted, and in a process
+ * that begins to sort after the leader collected the runs.
  *
- * All participants must begin with equal arguments, except the options.
+ * All participants must pass equal arguments to begin, except for the options.
  *
  * CALLBACKS
  *
@@ -55,46 +52,49 @@
  * counts, WAL and buffer usage, falls back to fewer workers or none, and cleans
  * up.  It calls your callbacks in the leader and in the workers.
  *
- * - A worker finds your callbacks by library and name: the request names a
- *	 function of yours that is exported and returns them.  A worker has the
- *	 leader's transaction, snapshot, user and settings, but none of its
- *	 variables: pass what it must know in arg, or in shared memory.
- * - An error in a callback of a worker, and the death of a worker, raise an
- *	 error in the leader.  The leader may be cancelled at any time.
- * - The current memory context of every callback is the sort's own in that
- *	 process: ptsort never resets it, and deletes it at the end.  A callback
- *	 that is called for each row must free what it allocates, or allocate it in
- *	 a context of yours that you reset.
+ * - A worker finds your callbacks by library and name: the request names an
+ *	 exported function of yours, and this function returns the callbacks.  A
+ *	 worker has the leader's transaction, snapshot, user and settings, but not
+ *	 the leader's variables: pass the worker its data in arg, or in shared
+ *	 memory.
+ * - An error in a worker's callback raises an error in the leader, and so does
+ *	 the death of a worker.  A user may cancel the leader at any time.
+ * - Every callback runs in a memory context of the sort.  ptsort never resets
+ *	 this context, and deletes it at the end.  A callback that ptsort calls for
+ *	 each row must free its allocations, or make them in a context of yours that
+ *	 you reset.
  * - While there are workers, all callbacks run in the server's parallel mode:
  *	 no process may change catalogs, get a transaction ID or start another
  *	 parallel operation.
  *
  * RULES FOR ALL FUNCTIONS
  *
- * - Every function may ereport(ERROR).  After an error you need not call
- *	 anything: the memory context that was current at begin frees the memory,
- *	 and the resource owner or the segment removes the files, so ptsort_end()
- *	 is needed only on success.
- * - Sizes are bytes.  The budget is for this one sort object.  Budgets smaller
- *	 than PTSORT_MIN_BUDGET are raised to it.  One tuple larger than the budget
- *	 can still be sorted.
- * - A size or number out of its range, such as a negative budget, raises
- *	 ERRCODE_INVALID_PARAMETER_VALUE; the size of a tuple raises
- *	 ERRCODE_PROGRAM_LIMIT_EXCEEDED.  Where no upper end of the range is named,
- *	 any large value means "as much as there is".
- * - Order is total: tuples that compare equal come in order of their TID (index
- *	 tuples, heap tuples) or of their bytes (datums, minimal tuples), or, with
- *	 PtSortOptions.stable, in the order in which they were put.  So the result
- *	 is the same for every budget and every number of participants.
- * - begin makes a memory context below the current one, which holds everything
- *	 that the sort allocates.  put copies its argument.  Do not free what get
- *	 returns.  put leaves nothing in the current context, unless functions of
- *	 the type do: reset that context now and then if these are not yours.
+ * - Every function may raise an error.  You need not clean up after an error:
+ *	 the server frees the memory with the context that was current at begin, and
+ *	 removes the files with the resource owner or the segment.  You need
+ *	 ptsort_end() only on success.
+ * - Sizes are in bytes.  The budget is for one sort object.  ptsort raises
+ *	 smaller budgets to PTSORT_MIN_BUDGET.  ptsort can sort even a tuple that is
+ *	 larger than the budget.
+ * - A number out of range, for example a negative budget, raises
+ *	 ERRCODE_INVALID_PARAMETER_VALUE; a tuple size out of range raises
+ *	 ERRCODE_PROGRAM_LIMIT_EXCEEDED.  If a range has no documented upper limit,
+ *	 any large value means "no limit".
+ * - The order is total.  Tuples that compare equal come in the order of their
+ *	 TIDs (index tuples, heap tuples) or of their bytes (datums, minimal
+ *	 tuples).  With PtSortOptions.stable they come in the order in which you put
+ *	 them.  The result is the same for every budget and every number of
+ *	 participants.
+ * - begin creates a child of the current memory context, and the sort allocates
+ *	 everything there.  put copies its argument.  Do not free the result of get.
+ *	 put itself leaves nothing in the current context, but functions of the data
+ *	 type may.  Unless you wrote those functions, reset the context now and
+ *	 then.
  * - A pointer that get returns is valid until the next call on that sort.
- * - get takes forward = false to read backward, which needs random access: it
- *	 then returns the tuple before the one returned last, or, if the last get
- *	 has found the end, the last tuple.
- * - Not for use by several threads; a PtSort belongs to one process.
+ * - With forward = false, get reads backward; the sort needs random access.
+ *	 get then returns the tuple before the one that it returned last, or the
+ *	 last tuple if the previous get reached the end.
+ * - A PtSort belongs to one process, and is not thread-safe.
  *
  *-------------------------------------------------------------------------
  */
@@ -122,13 +122,13 @@ extern "C"
 /* Smallest budget of one sort object, in bytes. */
 #define PTSORT_MIN_BUDGET	(1024 * 1024)
 
-/* Most processes of one parallel sort: the leader's and its workers'. */
+/* Maximum number of processes of one parallel sort, leader included. */
 #define PTSORT_MAX_PROCESSES	1025
 
 /* One participant's sort (or the leader's merge).  Private to ptsort. */
 typedef struct PtSort PtSort;
 
-/* The block in shared memory of one parallel sort.  Private to ptsort. */
+/* The shared memory block of one parallel sort.  Private to ptsort. */
 typedef struct PtSortShared PtSortShared;
 
 struct PtParallel;
@@ -136,90 +136,87 @@ struct PtParallelRequest;
 struct PtParallelResult;
 struct PtSortVariant;
 
-/* What the sort object is for; see "PARALLEL SORT" above. */
+/* Purpose of a sort object; see "PARALLEL SORT" above. */
 typedef enum PtSortRole
 {
 	PTSORT_SERIAL,				/* put and get in one object, no shared block */
-	PTSORT_WORKER,				/* put only; leaves runs in temporary files */
+	PTSORT_WORKER,				/* put only; writes runs to temporary files */
 	PTSORT_LEADER,				/* get only; waits for the workers' runs and
 								 * merges them */
 	PTSORT_SLICE_LEADER,		/* get only; waits for the runs, plans slices
 								 * of their merge, and merges slices */
-	PTSORT_SLICE				/* get only; waits for that plan, and merges
-								 * slices */
+	PTSORT_SLICE				/* get only; waits for the SLICE_LEADER's
+								 * plan, and merges slices */
 } PtSortRole;
 
-/*
- * PtSortOptions: how to sort.  Zero-initialise it, then set what you need.
- */
+/* PtSortOptions: how to sort.  Zero it, then set the fields you need. */
 typedef struct PtSortOptions
 {
 	PtSortRole	role;
 	int64		budget;			/* bytes; see "RULES" above */
 	bool		random_access;	/* allow rescan, backward reads, mark, restore
 								 * (SERIAL only) */
-	PtSortShared *shared;		/* all except SERIAL: the attached block */
-	int			participant;	/* WORKER: number of this process in the
-								 * block: 0 the leader's, 1, 2, ... the
-								 * workers'.  Other roles ignore it */
+	PtSortShared *shared;		/* all roles except SERIAL: the attached block */
+	int			participant;	/* WORKER: number of this process: 0 in the
+								 * leader, 1, 2, ... in the workers.  Other
+								 * roles ignore it */
 	int			participants;	/* LEADER, SLICE_LEADER: number of WORKER
-								 * sorts, at least 1; 0 in all others */
-	ParallelContext *workers;	/* LEADER, SLICE_LEADER, may be NULL: the
-								 * launched workers; then a worker that dies
-								 * before it leaves its run is an error
-								 * instead of a long wait */
-	int64		expected_tuples;	/* about how many you will put into this
-									 * sort; 0: unknown.  Affects only the
-									 * time: ptsort omits for few tuples what
-									 * pays only for many */
-	int64		bound;			/* get returns only this many tuples, the
-								 * first in order, so the sort need not keep
+								 * sorts, at least 1; 0 in other roles */
+	ParallelContext *workers;	/* LEADER, SLICE_LEADER: the launched workers,
+								 * or NULL; if set, a worker that dies before
+								 * it writes its run causes an error, not a
+								 * long wait */
+	int64		expected_tuples;	/* estimated number for this sort; 0:
+									 * unknown.  Affects only speed: ptsort
+									 * skips steps that pay only for more
+									 * tuples */
+	int64		bound;			/* get returns only this number of tuples, the
+								 * first in order, and the sort may drop
 								 * others; 0: all (SERIAL, and not for unique
 								 * indexes) */
 	bool		stable;			/* tuples that compare equal come in the order
-								 * in which they were put: those of one
-								 * participant, and before them those of
-								 * participants of lower number.  In all
+								 * of participant numbers, then in the order
+								 * in which you put them.  Set in all
 								 * participants or in none */
 } PtSortOptions;
 
-/*
- * How a sort object sorted, for EXPLAIN; ptsort_method_name() has names.
- */
+/* PtSortMethod: how a sort object sorted; see ptsort_method_name(). */
 typedef enum PtSortMethod
 {
 	PTSORT_STILL_IN_PROGRESS,	/* not performed yet */
 	PTSORT_TOP_N,				/* in memory, keeping only the first tuples */
 	PTSORT_IN_MEMORY,
 	PTSORT_EXTERNAL_SORT,		/* to one run in a temporary file */
-	PTSORT_EXTERNAL_MERGE		/* reading merges runs in temporary files */
+	PTSORT_EXTERNAL_MERGE		/* get merges runs in temporary files */
 } PtSortMethod;
 
 /*
- * PtSortStats: what one sort object did so far, including before the last
- * reset.  Counts and times add up all its sorts; the other fields are the
- * maximum of one of them.  EXPLAIN shows temp_bytes of the two external
- * methods, and peak_memory of the others.
+ * PtSortStats: what one sort object did, including its sorts before the last
+ * reset.  Counts and times are totals of all its sorts; the other fields are
+ * the maximum of any one sort.  EXPLAIN shows temp_bytes for the two external
+ * methods, and peak_memory for the other methods.
  */
 typedef struct PtSortStats
 {
 	int64		tuples;			/* tuples put; LEADER, SLICE_LEADER, SLICE:
 								 * tuples in all runs */
-	int64		runs;			/* runs written: initial ones and merged ones */
-	int64		run_bytes;		/* bytes of the runs this participant left, or
-								 * of all runs written (SERIAL) */
+	int64		runs;			/* runs written, initial and merged */
+	int64		run_bytes;		/* bytes of the runs that this participant
+								 * left; SERIAL: of all runs written */
 	int64		comparisons;	/* comparisons by the caller's operators */
 	int64		peak_memory;	/* maximum bytes that the sort held */
 	int64		temp_bytes;		/* maximum bytes of temporary files */
-	double		sort_ms;		/* ordering entries in memory, except a few */
-	double		run_ms;			/* writing runs, merging them into one */
-	PtSortMethod method;		/* the last one, in the order above, that a
-								 * sort used */
+	double		sort_ms;		/* sorting entries in memory, without small
+								 * sorts */
+	double		run_ms;			/* writing runs and merging them into one */
+	PtSortMethod method;		/* of the methods that its sorts used, the
+								 * last in the order above */
 } PtSortStats;
 
 /*
- * PtSortApi: the functions.  You call perform as ptsort_perform(), and so on.
- * The order is part of the ABI, and new functions go to the end.
+ * PtSortApi: table of the functions.  You call perform as ptsort_perform(), and
+ * so on.  The order of the functions is part of the ABI; new functions go to
+ * the end.
  */
 typedef struct PtSortApi
 {
@@ -227,65 +224,64 @@ typedef struct PtSortApi
 	uint32		size;			/* sizeof(PtSortApi) of the library */
 
 	/*
-	 * Return the bytes that a sort by at most 'processes' processes needs in
-	 * shared memory.  Count the leader's process, whether or not it will
-	 * sort, and all workers that you may launch; they are numbered 0 to
-	 * processes - 1.  Everywhere, a number of processes is 1 to
-	 * PTSORT_MAX_PROCESSES.
+	 * Return the bytes of shared memory that a sort by at most 'processes'
+	 * processes needs.  Count the leader, whether or not it sorts, and all
+	 * workers that you may launch.  Their numbers are 0 to processes - 1. All
+	 * functions accept 1 to PTSORT_MAX_PROCESSES processes.
 	 */
 	Size		(*shared_estimate) (int processes);
 
 	/*
-	 * Turn memory of ptsort_shared_estimate() bytes in the given segment,
-	 * MAXALIGNed, into the shared block of one sort and attach this process
-	 * to it.
+	 * Initialise the shared block of one sort, and attach this process.
+	 * 'shared' is MAXALIGNed memory of ptsort_shared_estimate() bytes in the
+	 * segment.
 	 */
 	void		(*shared_init) (PtSortShared *shared, int processes,
 								dsm_segment *segment);
 
 	/*
-	 * Make the block usable in a worker process.  Call it once for each
-	 * process and block.
+	 * Attach a worker process to the block.  Call this once for each process
+	 * and block.
 	 */
 	void		(*shared_attach) (PtSortShared *shared, dsm_segment *segment);
 
 	/*
-	 * Return the number of slices of a parallel sort whose block was made for
-	 * 'processes' processes.  Some may be empty.
+	 * Return the number of slices of a parallel sort whose block is for
+	 * 'processes' processes.  Some slices may be empty.
 	 */
 	int			(*shared_slices) (int processes);
 
 	/*
 	 * Start a sort of index tuples by the key columns of a btree index and
-	 * then by heap TID.  With unique, two live tuples with equal keys raise
-	 * the server's own unique violation in put, perform or get; nulls are
-	 * distinct unless nulls_not_distinct.  Both relations must stay open. The
-	 * index's access method is the server's btree.  For another access method
-	 * use datums, minimal tuples or a variant of your own.
+	 * then by heap TID.  With 'unique', put, perform or get raises the
+	 * server's unique violation for two live tuples with equal keys; nulls
+	 * are distinct unless nulls_not_distinct is true.  Keep both relations
+	 * open.  The index's access method must be the server's btree.  For other
+	 * access methods, use datums, minimal tuples or a variant of your own.
 	 */
 	PtSort	   *(*begin_index) (Relation heap, Relation index, bool unique,
 								bool nulls_not_distinct,
 								const PtSortOptions *options);
 
 	/*
-	 * Add one index tuple made of all the index's columns.  A tuple that is
-	 * not alive (recently dead) takes no part in uniqueness.
+	 * Add one index tuple, with the values of all the index's columns.  The
+	 * check for duplicates ignores a tuple that is not alive (recently dead).
 	 */
 	void		(*put_index) (PtSort *sort, ItemPointer tid,
 							  const Datum *values, const bool *isnull,
 							  bool alive);
 
-	/* Return the next index tuple in order, NULL at the end. */
+	/* Return the next index tuple in order, or NULL at the end. */
 	IndexTuple	(*get_index) (PtSort *sort, bool forward);
 
 	/*
-	 * Start a sort of a table's rows by the key columns of one of its btree
-	 * indexes, expressions included, and then by TID: what CLUSTER needs.
-	 * 'desc' describes the rows and is copied.  Pass the table's descriptor,
-	 * or one with the same numbers for the columns that the index uses.  The
-	 * predicate of a partial index is ignored.  The index must stay open.
-	 * put, perform, get and next_slice evaluate its expressions, in the
-	 * caller's security context and with its active snapshot.
+	 * Start a sort of a table's rows, as CLUSTER needs it: by the key columns
+	 * of one of the table's btree indexes, expressions included, and then by
+	 * TID.  The sort copies 'desc': pass the table's descriptor, or one with
+	 * the same numbers for the columns that the index uses.  The sort ignores
+	 * the predicate of a partial index.  Keep the index open.  put, perform,
+	 * get and next_slice evaluate the index's expressions, in the caller's
+	 * security context and with the caller's active snapshot.
 	 */
 	PtSort	   *(*begin_heap) (TupleDesc desc, Relation index,
 							   const PtSortOptions *options);
@@ -297,32 +293,34 @@ typedef struct PtSortApi
 	void		(*put_heap) (PtSort *sort, HeapTuple tuple);
 
 	/*
-	 * Return the next row in order, bit by bit as it was put, NULL at the
-	 * end.  It may be modified in place unless the sort has random access.
+	 * Return the next row in order, bit for bit as you put it, or NULL at the
+	 * end.  You may modify the row in place unless the sort has random
+	 * access.
 	 */
 	HeapTuple	(*get_heap) (PtSort *sort, bool forward);
 
 	/*
-	 * Start a sort of single values of a type by an operator that is the
+	 * Start a sort of single values of a type.  The operator must be the
 	 * "less" or "greater" member of a btree operator class.
 	 */
 	PtSort	   *(*begin_datum) (Oid type, Oid lt_operator, Oid collation,
 								bool nulls_first,
 								const PtSortOptions *options);
 
-	/* Add one value, which is copied (and detoasted). */
+	/* Add a copy of one value, detoasted. */
 	void		(*put_datum) (PtSort *sort, Datum value, bool isnull);
 
 	/*
-	 * Get the next value and return true, or false at the end.  By-reference
-	 * values point into the sort.
+	 * Get the next value and return true; return false at the end.
+	 * By-reference values point into the sort's memory.
 	 */
 	bool		(*get_datum) (PtSort *sort, bool forward, Datum *value,
 							  bool *isnull);
 
 	/*
 	 * Start a sort of minimal tuples by nkeys columns, each with its
-	 * operator, collation and place of nulls.  The descriptor is copied.
+	 * operator, collation and place of nulls.  The sort copies the
+	 * descriptor.
 	 */
 	PtSort	   *(*begin_tuple) (TupleDesc desc, int nkeys,
 								const AttrNumber *attnums,
@@ -335,41 +333,41 @@ typedef struct PtSortApi
 	void		(*put_tuple) (PtSort *sort, MinimalTuple tuple);
 	void		(*put_slot) (PtSort *sort, TupleTableSlot *slot);
 
-	/* Return the next tuple in order, NULL at the end. */
+	/* Return the next tuple in order, or NULL at the end. */
 	MinimalTuple (*get_tuple) (PtSort *sort, bool forward);
 
 	/*
-	 * Store the next tuple into a slot of minimal tuples, not copied; at the
-	 * end clear the slot and return false.
+	 * Store the next tuple in a slot for minimal tuples, without copying it.
+	 * At the end, clear the slot and return false.
 	 */
 	bool		(*get_slot) (PtSort *sort, bool forward, TupleTableSlot *slot);
 
 	/*
-	 * Sort the tuples put.  WORKER: write runs and announce them.  LEADER,
-	 * SLICE_LEADER: wait for all participants' runs.  SLICE: wait for the
-	 * SLICE_LEADER's plan.  Call it once per sort.
+	 * Sort the tuples that you put.  WORKER: write runs and announce them.
+	 * LEADER, SLICE_LEADER: wait for all participants' runs.  SLICE: wait for
+	 * the SLICE_LEADER's plan.  Call perform once per sort.
 	 */
 	void		(*perform) (PtSort *sort);
 
 	/*
-	 * Claim a slice that no process has claimed and make get return its
-	 * tuples; false if there is none left.  *slice is its number, from 0, or
-	 * -1 at the end.  SLICE_LEADER and SLICE.  You can also read a SERIAL
-	 * sort like this: as slice 0, which is all of it.
+	 * Claim a slice that no process claimed before, and make get return the
+	 * slice's tuples; false if no slice is left.  *slice becomes the slice's
+	 * number, from 0, or -1 at the end.  For SLICE_LEADER and SLICE.  A
+	 * SERIAL sort has one slice, number 0, with all its tuples.
 	 */
 	bool		(*next_slice) (PtSort *sort, int *slice);
 
 	/*
 	 * Return the number of tuples in the merged stream before the slice that
-	 * ptsort_next_slice claimed last; an error if it claimed none, or none
-	 * was left.  So you can write a slice to its place in an array, no matter
-	 * which process writes the slices before it.
+	 * ptsort_next_slice claimed last; an error if it claimed no slice or none
+	 * was left.  With this number, each process can write its slices to their
+	 * places in an array.
 	 */
 	int64		(*slice_start) (PtSort *sort);
 
 	/*
-	 * Go back to the start and set the mark there.  Needs random_access, as
-	 * do the next two.
+	 * Go back to the start and set the mark there.  rescan, mark and restore
+	 * need random_access.
 	 */
 	void		(*rescan) (PtSort *sort);
 
@@ -381,10 +379,10 @@ typedef struct PtSortApi
 
 	/*
 	 * Return a SERIAL sort, in any state, to its state after begin: without
-	 * tuples or temporary files, and ready for put.  It keeps its options,
-	 * what it learned about the keys, its statistics, and a little memory.  A
-	 * sort in which perform or put raised an error cannot be reset
-	 * (ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE).
+	 * tuples or temporary files, and ready for put.  The sort keeps its
+	 * options, what it learned about the keys, its statistics, and a little
+	 * memory.  You cannot reset a sort in which perform or put raised an
+	 * error (ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE).
 	 */
 	void		(*reset) (PtSort *sort);
 
@@ -412,9 +410,9 @@ typedef struct PtSortApi
 
 /*
  * ptsort_get_api returns the table of functions of the installed library.  The
- * arguments are the version and size that the caller was compiled with.  Raises
- * ERRCODE_FEATURE_NOT_SUPPORTED if the table has another version or is smaller.
- * The table lives as long as the process.
+ * arguments are the version and size with which the caller was compiled.
+ * Raises ERRCODE_FEATURE_NOT_SUPPORTED if the table has another version or is
+ * smaller.  The table is valid until the process ends.
  */
 typedef const PtSortApi *(*PtSortGetApi) (uint32 version, uint32 size);
 
@@ -462,7 +460,7 @@ ptsort_api(void)
 #define ptsort_end				(ptsort_api()->end)
 #define ptsort_stats			(ptsort_api()->stats)
 
-/* ptsort_method_name returns a method's name as in EXPLAIN. */
+/* ptsort_method_name returns a method's name as EXPLAIN shows it. */
 static inline const char *
 ptsort_method_name(PtSortMethod method)
 {
@@ -490,8 +488,7 @@ ptsort_method_on_disk(PtSortMethod method)
 }
 
 /*
- * ptsort_method_space returns where a method keeps the tuples, as EXPLAIN calls
- * it.
+ * ptsort_method_space returns EXPLAIN's word for where a method keeps tuples.
  */
 static inline const char *
 ptsort_method_space(PtSortMethod method)

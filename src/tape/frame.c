@@ -1,20 +1,20 @@
 /*-------------------------------------------------------------------------
  *
  * frame.c
- *	  A few sorted entries, packed: the unit in which a run is stored.
+ *	  A frame: a few sorted entries, packed.  A run consists of frames.
  *
- * Each merge pass writes and reads all temporary bytes, and a build whose
- * participants share one disk waits for this.  Packing costs a few instructions
- * per value and saves a quarter to a half of the bytes.
+ * Each merge pass writes and reads all temporary bytes, and participants that
+ * share one disk wait for this I/O.  Packing costs a few instructions per value
+ * and saves a quarter to a half of the bytes.
  *
  * The values of one column are adjacent, so packing and unpacking are loops of
- * a few shifts with everything else in registers.  They copy 8 bytes for each
- * value, whatever its length, and the next value overwrites the excess.
+ * a few shifts, with all variables in registers.  They copy 8 bytes for each
+ * value, even a shorter one; in packing, the next value overwrites the excess.
  *
- * The first column is sorted, so its differences are made by subtraction; those
- * of the other columns are made by exclusive or.  There, subtraction would
- * borrow from a heap TID's block number for its offset number, and then all
- * bits in between would vary.
+ * The first column is sorted, so packing computes its differences by
+ * subtraction.  For the other columns it uses exclusive or.  In a heap TID,
+ * subtraction would borrow from the block number for the offset number, and
+ * then all bits in between would vary.
  *
  *-------------------------------------------------------------------------
  */
@@ -56,14 +56,14 @@ load_low(const char *source)
 	return value;
 }
 
-/* A mask of the lowest bits of a word. */
+/* Return a mask of the lowest bits of a word. */
 static pt_inline uint64
 low_bits(int bits)
 {
 	return bits >= 64 ? ~UINT64CONST(0) : (UINT64CONST(1) << bits) - 1;
 }
 
-/* Choose the ranges of bits to store, given those that vary. */
+/* Choose the ranges of bits to store; 'mask' has the bits that vary. */
 static void
 plan_column(FrameColumn *column, uint64 mask)
 {
@@ -71,7 +71,7 @@ plan_column(FrameColumn *column, uint64 mask)
 	int			high;
 	int			zeros = 0;
 	int			gap = 0;		/* length of the longest gap between set bits */
-	int			after = 0;		/* first bit after it */
+	int			after = 0;		/* first bit after that gap */
 
 	memset(column, 0, sizeof(FrameColumn));
 	if (mask == 0)
@@ -107,7 +107,7 @@ difference(uint64 value, uint64 base, const bool sorted)
 	return sorted ? value - base : value ^ base;
 }
 
-/* The stored form of a difference.  No range follows one of 64 bits. */
+/* Return a difference's stored form.  No range follows a range of 64 bits. */
 static pt_inline uint64
 squeeze(const FrameColumn column, uint64 varying)
 {
@@ -124,12 +124,12 @@ spread(const FrameColumn column, uint64 stored)
 		column.shift[1];
 }
 
-/* Pack the first value of each entry; returns the end of the column. */
+/* Pack the first value of each entry; return the end of the column. */
 static pt_inline char *
 pack_column(FrameColumn *result, char *target, const uint64 *entries, int n,
 			const int stride, const bool sorted)
 {
-	FrameColumn column;			/* a copy, to be in registers */
+	FrameColumn column;			/* a local copy, for registers */
 	uint64		base = entries[0];
 	uint64		mask = 0;
 
@@ -144,7 +144,7 @@ pack_column(FrameColumn *result, char *target, const uint64 *entries, int n,
 	return target;
 }
 
-/* Unpack the first value of each entry; returns the end of the column. */
+/* Unpack the first value of each entry; return the end of the column. */
 static pt_inline const char *
 unpack_column(const FrameColumn column, const char *source, uint64 *entries,
 			  int n, const int stride, const bool sorted)
@@ -160,10 +160,10 @@ unpack_column(const FrameColumn column, const char *source, uint64 *entries,
 }
 
 /*
- * frame_pack packs n entries of ncolumns columns, without their rests, into
- * 'target', which has FRAME_MAX_PACKED bytes, and returns the number of bytes
- * used.  Unless NULL, 'trims' has the number of zero bytes cut off the end of
- * each image.  The caller sets size and previous in the header.
+ * frame_pack packs n entries of ncolumns columns, without their rests, and
+ * returns the number of bytes used.  'target' has FRAME_MAX_PACKED bytes.
+ * Unless NULL, 'trims' has the number of zero bytes cut off the end of each
+ * image.  The caller sets size and previous in the header.
  */
 Size
 frame_pack(char *target, const uint64 *entries, int n, int ncolumns,
@@ -217,8 +217,8 @@ frame_is_sound(const char *frame, Size size, int ncolumns, bool has_trims)
 }
 
 /*
- * frame_unpack restores the entries and, unless NULL, trims; both arrays must
- * have room for FRAME_ENTRIES.  Returns the offset of the rests in the frame.
+ * frame_unpack restores the entries and, unless NULL, trims.  Both arrays must
+ * have room for FRAME_ENTRIES entries.  Returns the offset of the rests.
  */
 Size
 frame_unpack(const char *frame, int ncolumns, uint64 *entries, uint8 *trims)

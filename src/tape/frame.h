@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * frame.h
- *	  A few sorted entries, packed: the unit in which a run is stored.
+ *	  A frame: a few sorted entries, packed.  A run consists of frames.
  *
  * A frame stores its entries as columns: one for each word of the key and one
- * for the first 8 bytes of the image, which for an inline image is all of it.
- * Of a column it stores only the bits that vary within the frame, in the
- * minimum number of whole bytes:
+ * for the first 8 bytes of the image (all bytes of an inline image).  A column
+ * has only the bits that vary within the frame, in the minimum number of whole
+ * bytes:
  *
  *		FrameHeader
  *		FrameColumn of each column
@@ -15,9 +15,9 @@
  *		the bytes after the first 8 of each image	(the rests)
  *		padding to MAXALIGN
  *
- * Neighbours share the leading bits of their words, because they are sorted,
- * and heap TIDs and tuple headers have constant bits; so the entry of a random
- * bigint needs 11 bytes instead of 16.
+ * Sorted neighbours share the leading bits of their words, and heap TIDs and
+ * tuple headers have constant bits.  The entry of a random bigint needs 11
+ * bytes instead of 16.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,48 +28,47 @@
 
 #include "ptsort_variant.h"
 
-/* Most entries of a frame. */
+/* Maximum number of entries in a frame. */
 #define FRAME_ENTRIES	128
 
 #define FRAME_MAX_COLUMNS	(PTSORT_MAX_WORDS + 1)
 
 /*
- * Most ranges of bits that are stored of a value: the bits that vary, without
+ * Maximum number of stored bit ranges of a value: the bits that vary, without
  * the longest gap between them.  A heap TID has a gap between its block number
- * and its offset number.  Leaving it out makes temporary files smaller; leaving
- * out a second gap saves nothing.
+ * and its offset number.  Leaving out this gap makes temporary files smaller;
+ * leaving out a second gap saves nothing.
  */
 #define FRAME_RANGES	2
 
 typedef struct FrameHeader
 {
-	uint32		size;			/* bytes of the frame; 0: there is none here */
-	uint32		previous;		/* bytes of the frame before it; 0 in the
-								 * first */
+	uint32		size;			/* bytes of the frame; 0: no frame is here */
+	uint32		previous;		/* bytes of the previous frame; 0 if none */
 	uint8		count;			/* number of entries */
-	uint8		trim;			/* zero bytes cut off each image, if the same
-								 * for all */
+	uint8		trim;			/* zero bytes cut off each image, if all have
+								 * the same number */
 	bool		trims_vary;		/* the frame has a trim for each image */
 	uint8		unused[5];
 } FrameHeader;
 
 /*
- * Format of the values of a column: their differences from 'base', without bits
- * that are zero in all differences.  Ranges are in ascending order.
+ * Format of a column: a value is stored as its difference from 'base', without
+ * bits that are zero in all differences.  Ranges are in ascending order.
  */
 typedef struct FrameColumn
 {
 	uint64		base;			/* the first value */
-	uint8		bytes;			/* of a stored value */
+	uint8		bytes;			/* bytes of a stored value */
 	uint8		shift[FRAME_RANGES];	/* first bit of a range in the value */
 	uint8		bits[FRAME_RANGES]; /* length of a range in bits, or 0 */
 	uint8		unused[3];
 } FrameColumn;
 
 /*
- * Most bytes that frame_pack may write for n entries.  FRAME_OVERRUN bytes
- * after the values must be readable, because values are copied 8 bytes at a
- * time.
+ * Maximum bytes that frame_pack writes for n entries.  FRAME_OVERRUN bytes
+ * after the values must be readable, because frame.c copies 8 bytes for each
+ * value.
  */
 #define FRAME_OVERRUN	sizeof(uint64)
 #define FRAME_PACKED(n) \

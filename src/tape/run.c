@@ -3,12 +3,12 @@
  * run.c
  *	  A run: one sorted sequence of tuples on a tape, with its sparse index.
  *
- * A writer writes a frame to the tape as soon as it is full, and a reader has
- * one frame in memory in addition to the tape's buffer, so their memory does
- * not depend on the length of the run.
+ * A writer writes each full frame to the tape at once, and a reader has one
+ * frame in memory in addition to the tape's buffer.  Their memory does not
+ * depend on the length of the run.
  *
- * A reader checks sizes and places from a temporary file before it uses them,
- * so that a damaged file causes an error and not a crash.
+ * A reader checks sizes and offsets from a temporary file before using them, so
+ * that a damaged file causes an error and not a crash.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,9 +21,9 @@
 #include "util.h"
 
 /*
- * A frame is full when its rests have FRAME_RESTS bytes.  With fewer than
- * FRAME_MIN_ENTRIES images its header would be too large in proportion, so its
- * rests may grow to STAGE_RESTS bytes.
+ * A frame is full when its rests (frame.h) have FRAME_RESTS bytes.  With fewer
+ * than FRAME_MIN_ENTRIES images the header would be too large in proportion, so
+ * the rests may then grow to STAGE_RESTS bytes.
  */
 #define FRAME_RESTS		3072
 #define FRAME_MIN_ENTRIES	8
@@ -44,8 +44,8 @@ typedef struct RunStage
 } RunStage;
 
 /*
- * Largest slack of a read buffer, for the unread part of a frame when the
- * buffer is filled again.  Only a frame of one image may be larger.
+ * Maximum slack of a read buffer, for the unread part of a frame when the tape
+ * refills the buffer.  Only a frame of one image may be larger than the slack.
  */
 #define MAX_SLACK		(STAGE_RESTS + FRAME_PACKED(FRAME_MIN_ENTRIES))
 
@@ -66,8 +66,8 @@ typedef struct RunFrame
 } RunFrame;
 
 /*
- * run_begin_write starts a run with a sparse index of at most max_samples, a
- * power of two, or RUN_NO_SAMPLES.
+ * run_begin_write starts a run.  max_samples is the maximum size of its sparse
+ * index, a power of two, or RUN_NO_SAMPLES.
  */
 void
 run_begin_write(RunWriter *writer, const SortOrder *order, Tapeset *set,
@@ -200,8 +200,8 @@ write_stage(RunWriter *writer, const char *rests)
 }
 
 /*
- * Returns how many zero bytes, up to 8, to cut off the end of an image.  Index
- * tuples end in padding.
+ * Returns the number of zero bytes, at most 8, to cut off the end of an image.
+ * Index tuples, for example, end in padding.
  */
 static inline int
 trailing_zeros(const char *tuple, Size size)
@@ -257,7 +257,7 @@ run_write(RunWriter *writer, const uint64 *words, const void *tuple, Size size)
 }
 
 /*
- * run_write_entries appends entries with inline images, packing full frames
+ * run_write_entries appends entries with inline images.  It packs full frames
  * directly from the caller's array.
  */
 void
@@ -369,7 +369,7 @@ run_close(Run *run)
 	pfree(run);
 }
 
-/* Bytes of the buffer for an image; load_image writes up to 16 past its end. */
+/* Bytes of an image buffer; load_image may write up to 16 past the image. */
 static Size
 image_room(const Run *run)
 {
@@ -388,8 +388,8 @@ run_reader_memory(const Run *run)
 }
 
 /*
- * run_begin_read starts reading before the first tuple.  With 'recycle', blocks
- * are free again as soon as they are read.
+ * run_begin_read starts reading before the first tuple.  With 'recycle', the
+ * tape frees each block as soon as the block is in memory.
  */
 void
 run_begin_read(RunReader *reader, const SortOrder *order, Run *run,
@@ -409,7 +409,7 @@ run_begin_read(RunReader *reader, const SortOrder *order, Run *run,
 					Min(run->desc.largest_frame, MAX_SLACK), recycle);
 }
 
-/* run_end_read frees what the reader holds, but not the run. */
+/* run_end_read frees the reader's memory, but not the run. */
 void
 run_end_read(RunReader *reader)
 {
@@ -465,7 +465,7 @@ find_rests(RunReader *reader, const char *rests, Size rest_bytes)
 		raise_damaged(reader->offset);
 }
 
-/* The size of the frame at an offset; 0 if it begins in the next block. */
+/* Returns the size of the frame at an offset; 0 if the next block has it. */
 static Size
 frame_size(RunReader *reader, int64 offset)
 {
@@ -475,7 +475,7 @@ frame_size(RunReader *reader, int64 offset)
 	return ((const FrameHeader *) frame)->size;
 }
 
-/* Unpack the frame at an offset; its first record becomes the next one. */
+/* Unpack the frame at an offset; its first record is the next to read. */
 static void
 load_frame(RunReader *reader, int64 offset)
 {
@@ -511,8 +511,8 @@ load_frame(RunReader *reader, int64 offset)
 }
 
 /*
- * Go to a position.  The position at the end of the run is behind the last
- * record of its last frame.
+ * Go to a position.  The position at the end of the run is after the last
+ * record of the last frame.
  */
 static void
 go_to(RunReader *reader, int64 position)
@@ -548,7 +548,7 @@ next_frame(RunReader *reader)
 	return true;
 }
 
-/* Assemble an image from its head, its rest and the zero bytes cut off. */
+/* Assemble an image from its head, its rest and the trimmed zero bytes. */
 static inline void
 load_image(RunReader *reader, int index)
 {
@@ -572,7 +572,7 @@ load_image(RunReader *reader, int index)
 	reader->tuple = frame->image;
 }
 
-/* Make a record of the frame the current one. */
+/* Make a record of the frame the current record. */
 static inline void
 load_record(RunReader *reader, int index)
 {
@@ -614,9 +614,10 @@ step_back(RunReader *reader)
 }
 
 /*
- * run_previous makes the tuple before the current position the current one,
- * without moving: run_next still returns what follows.  With 'step' it moves
- * back over one tuple first.  False if there is no such tuple.
+ * run_previous makes the tuple before the current position the current tuple,
+ * but does not move: run_next still returns the tuple after that.  With 'step',
+ * the reader first moves back over one tuple.  False if there is no previous
+ * tuple.
  */
 bool
 run_previous(RunReader *reader, bool step)

@@ -4,22 +4,22 @@
  *	  A run: one sorted sequence of tuples on a tape, with its sparse index.
  *
  * A run is a sequence of frames (frame.h).  A reader unpacks one frame at a
- * time and assembles each image when it reaches it, so that its caller sees the
- * whole image at a MAXALIGNed address, as it was written.
+ * time and assembles each image, so that its caller gets the whole image, as
+ * written, at a MAXALIGNed address.
  *
- * A *position* is a place between two records: the offset of a frame on the
- * tape, because reading can only start there, and the number of a record in it,
- * packed into one integer.  Positions of one run are ordered like their places.
- * (The end of a frame and the start of the next one are the same place with two
- * positions; a record's own position, see run_current, names the frame that
- * contains it.)
+ * A *position* is a place between two records: the offset of a frame, where
+ * reading can start, and the number of a record in that frame, packed into one
+ * integer.  Positions of one run have the order of their places.  (The end of a
+ * frame and the start of the next one are one place with two positions.  A
+ * record's own position, see run_current, has the offset of the record's
+ * frame.)
  *
  * Zero bytes in place of a frame's header mean that the next frame begins with
  * the next block (see splice.c).
  *
- * The sparse index of a run, by which slices.c cuts the final merge, has
- * samples of words with their positions, at equal distances.  It is in memory,
- * and run_export stores it with the run; an importer need not read it.
+ * The sparse index of a run has samples of words with their positions, at equal
+ * distances.  slices.c uses the samples to cut the final merge.  The index is
+ * in memory.  run_export stores it with the run, and importers may skip it.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,12 +33,12 @@
 #include "tape/tape.h"
 
 /*
- * Most samples of a sparse index.  When there would be more, the writer drops
- * every other sample, so that memory stays constant (160 kB) at any run length.
+ * Maximum number of samples in a sparse index (160 kB).  When the index is
+ * full, the writer drops every other sample, so a run can have any length.
  */
 #define RUN_MAX_SAMPLES 4096
 
-/* Maximum number of samples for a run without a sparse index. */
+/* Value of max_samples for a run without a sparse index. */
 #define RUN_NO_SAMPLES	0
 
 /* Bits of a position that number the record within its frame. */
@@ -61,7 +61,7 @@ typedef struct RunSample
 typedef struct RunDesc
 {
 	int64		tuples;
-	int64		bytes;			/* of all frames */
+	int64		bytes;			/* bytes of all frames */
 	int64		nsamples;
 	int64		last_frame;		/* bytes of the last frame */
 	int64		largest_frame;	/* bytes of the largest frame */
@@ -69,7 +69,7 @@ typedef struct RunDesc
 	int			nwords;			/* words of each tuple */
 	bool		words_by_tables;	/* a collation's tables made the words */
 	bool		stable;			/* equal tuples are in their input order */
-	TapeExport	tape;			/* valid once exported */
+	TapeExport	tape;			/* valid after run_export */
 } RunDesc;
 
 /* A finished run. */
@@ -78,7 +78,7 @@ typedef struct Run
 	Tape	   *tape;
 	RunDesc		desc;
 	RunSample  *samples;		/* NULL if it has no sparse index */
-	int64		max_samples;	/* most samples that it may have */
+	int64		max_samples;	/* maximum number of samples */
 	uint64	   *first;			/* copy of the first tuple, or NULL: words,
 								 * then the image */
 	uint64	   *last;			/* copy of the last tuple, likewise */
@@ -89,8 +89,8 @@ typedef struct RunWriter
 {
 	Run		   *run;
 	const SortOrder *order;
-	int64		sample_every;	/* one in this many frames gets a sample */
-	int64		until_sample;	/* frames before the next one with a sample */
+	int64		sample_every;	/* number of frames per sample */
+	int64		until_sample;	/* frames before the next sampled frame */
 	struct RunStage *stage;		/* the frame being filled */
 } RunWriter;
 
@@ -98,16 +98,16 @@ typedef struct RunWriter
 typedef struct RunReader
 {
 	const uint64 *words;
-	const char *tuple;			/* NULL before the first and after the last */
+	const char *tuple;			/* NULL before the first tuple and at the end */
 	Size		size;			/* bytes of the image */
 	int			index;			/* number of the next record in its frame */
-	int			count;			/* records of the frame to read */
+	int			count;			/* number of records to read in that frame */
 	int			ncolumns;
 	struct RunFrame *frame;		/* the current frame, unpacked */
 
 	Run		   *run;
 	const SortOrder *order;
-	int64		offset;			/* of the current frame on the tape */
+	int64		offset;			/* offset of the current frame on the tape */
 	int64		next;			/* offset of the next frame; <0: not started */
 	int64		from;			/* position at which to start */
 	int64		to;				/* position at which to stop */
@@ -146,13 +146,13 @@ extern bool run_next(RunReader *reader);
 extern bool run_previous(RunReader *reader, bool step);
 
 /*
- * splice_runs appends runs of this process to each other if the last tuple of
- * one comes before the first tuple of the next.  Returns the number of runs
- * that remain in the array.  A run whose first and last tuples are not known
- * stays unchanged.  Spliced runs cannot be read backward.
+ * splice_runs joins runs of this process if the last tuple of one comes before
+ * the first tuple of the other.  Returns the number of runs that remain in the
+ * array.  A run without copies of its first and last tuples stays unchanged.
+ * No reader can read spliced runs backward.
  *
- * Of the runs of a stable sort only neighbours are joined, which keeps their
- * order, so more runs may remain.
+ * In a stable sort, splice_runs joins only neighbours, to keep the order of the
+ * runs, so more runs may remain.
  */
 extern int	splice_runs(SortOrder *order, Run **runs, int nruns);
 

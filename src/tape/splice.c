@@ -1,19 +1,19 @@
 /*-------------------------------------------------------------------------
  *
  * splice.c
- *	  Joining runs that do not overlap without rewriting them.
+ *	  Joins runs that do not overlap, without rewriting them.
  *
- * Ascending input becomes one run from the start: the sort continues the last
- * run while the spilled tuples come after its last tuple.  Descending input
- * becomes runs each of which comes before the previous one; input that is
- * ordered in parts (for example, several sorted files) becomes sequences of
- * non-overlapping runs in any order.  Without splicing, a merge would rewrite
- * all these runs only to concatenate them.
+ * Ascending input becomes one run: the sort continues the last run while
+ * spilled tuples come after its last tuple.  In descending input, each run
+ * comes before the previous one.  Input that is sorted in parts (several sorted
+ * files, for example) becomes sequences of non-overlapping runs in any order.
+ * Without splicing, a merge would rewrite these runs to concatenate them.
  *
- * The algorithm is the one that colours intervals with the fewest colours: in
- * the order of their first tuples, each run is appended to the sequence that
- * ends first, if that ends before the run begins; else it starts a new
- * sequence.  Joining two runs joins their lists of extents.
+ * The algorithm is that of colouring intervals with the fewest colours.  It
+ * takes the runs in the order of their first tuples, and appends each to the
+ * sequence that ends first, if this sequence ends before the run begins; else
+ * the run starts a new sequence.  Joining two runs joins their lists of
+ * extents.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,7 +22,7 @@
 #include "lib/binaryheap.h"
 #include "tape/run.h"
 
-/* Add the sparse index of a run whose tape was appended at an offset. */
+/* Add the sparse index of the next run, whose tape now begins at 'offset'. */
 static void
 append_samples(Run *run, const Run *next, int64 offset)
 {
@@ -44,10 +44,9 @@ append_samples(Run *run, const Run *next, int64 offset)
 }
 
 /*
- * Make the records of another run the last ones of this run, without copying
- * them, and close the other run.  The result cannot be read backward, because
- * the first frame of the other run does not have the size of the frame that is
- * now before it.
+ * Append the records of the next run to this run without copying them, and
+ * close the next run.  No reader can read the result backward, because the next
+ * run's first frame does not have the size of the frame now before it.
  */
 static void
 append_run(Run *run, Run *next)
@@ -87,7 +86,7 @@ splice_comes_before(SortOrder *order, const uint64 *last, const uint64 *first)
 	return last && first && compare_edges(order, last, first) <= 0;
 }
 
-/* Orders runs by their first tuples; runs without a copy of it come last. */
+/* Orders runs by first tuple; runs without a copy of theirs come last. */
 static int
 compare_first(const void *a, const void *b, void *arg)
 {
@@ -108,8 +107,8 @@ compare_last(Datum a, Datum b, void *arg)
 }
 
 /*
- * splice_runs of a stable sort.  A later run may precede an earlier one only if
- * they have no equal tuples.
+ * splice_runs for a stable sort.  A later run may come before an earlier one
+ * only if the two have no equal tuples.
  */
 static int
 splice_neighbours(SortOrder *order, Run **runs, int nruns)

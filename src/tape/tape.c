@@ -4,26 +4,26 @@
  *	  Logical tapes: byte streams in one participant's temporary file.
  *
  * The idea is that of the server's logtape.c (and of Knuth's tapes): many
- * streams share one file whose blocks are recycled as they are read.  The
- * difference is that blocks contain no links.  So the bytes of consecutive
+ * streams share one file, and reading a block makes it free again.  The
+ * difference is that blocks contain no links, so the bytes of consecutive
  * blocks are consecutive in memory, and a reader can use tuples in place.  A
- * list of extents replaces the links; it is short, because only one tape is
- * written at a time, and tape_export stores it after the tape.
+ * list of extents replaces the links.  The list is short, because a process
+ * writes only one tape at a time; tape_export stores the list after the tape.
  *
- * Why recycle: the last reading of a tape frees each block as soon as it is in
- * memory, and the next tape uses the lowest free block.  So merge passes need
- * no more space than the data, one write buffer and the lists of extents.
+ * The last reading of a tape frees each block as soon as the block is in
+ * memory, and the next tape uses the lowest free block.  Merge passes therefore
+ * need no more space than the data, one write buffer and the lists of extents.
  *
- * The caller chooses the block size: with small blocks, little memory suffices
- * for reading many tapes at once; with large ones, reads are fewer and longer.
+ * The caller chooses the block size: small blocks need little memory for
+ * reading many tapes at once; large blocks make reads fewer and longer.
  *
  * The server's BufFile reads and writes one block at a time, through a buffer
- * of its own: one copy too many, and the kernel is slower at writing new pages
- * in small pieces (on ext4, for example, which has large folios).  So TapeFile
- * uses the layer below BufFile, fd.c and fileset.c, by the same rules: files of
- * 1 GB, each in the next one of temp_tablespaces, charged to temp_file_limit,
- * logged, counted and timed as temporary blocks.  All belong to the resource
- * owner of the first one, so that an error removes them together.
+ * of its own.  This buffer costs an extra copy, and the kernel is slower at
+ * writing new pages in small pieces (on ext4 with its large folios, for
+ * example).  TapeFile therefore uses fd.c and fileset.c, the layer below
+ * BufFile, with BufFile's rules for file size (1 GB), temp_tablespaces,
+ * temp_file_limit, logging, and statistics.  All files belong to the resource
+ * owner of the first, so that an error removes them together.
  *
  *-------------------------------------------------------------------------
  */
@@ -43,7 +43,7 @@
 #include "utils/resowner.h"
 #include "utils/wait_event.h"
 
-/* Bytes of one file of the operating system, the same as in buffile.c. */
+/* Maximum bytes of one file of the operating system, as in buffile.c. */
 #define SEGMENT_BYTES	((int64) 0x40000000)
 
 struct TapeFile
@@ -61,7 +61,7 @@ tapefile_open(SharedFileSet *fileset, const char *name, bool create)
 {
 	TapeFile   *file = palloc0(sizeof(TapeFile));
 
-	/* a file set knows its tablespaces */
+	/* a file set already has its tablespaces */
 	if (fileset == NULL)
 		PrepareTempTablespaces();
 	file->fileset = fileset;
@@ -91,7 +91,7 @@ open_segment(const TapeFile *file, int segment)
 	return result;
 }
 
-/* The file of a segment, opened if necessary. */
+/* Returns the file of a segment; opens it if necessary. */
 static File
 get_segment(TapeFile *file, int segment)
 {
@@ -111,7 +111,7 @@ get_segment(TapeFile *file, int segment)
 	return file->segments[segment];
 }
 
-/* Write or read by one system call; returns the bytes done, <0 on error. */
+/* Write or read with one system call; returns the bytes done, <0 on error. */
 static int64
 transfer(File segment, bool write, char *data, Size size, int64 offset)
 {
@@ -157,7 +157,7 @@ transfer_all(TapeFile *file, bool write, char *data, Size size, int64 offset)
 		if (done == 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_DATA_CORRUPTED),
-					 errmsg("temporary file \"%s\" ends at %lld, before %zu bytes that were written",
+					 errmsg("temporary file \"%s\" ends at offset %lld, but should have %zu more bytes",
 							FilePathName(segment), (long long) at, now)));
 		data += done;
 		size -= done;
@@ -199,16 +199,16 @@ struct Tapeset
 	int64		block_bytes;
 	int64		nblocks;		/* blocks of the file */
 	Bitmapset  *free;			/* free blocks */
-	int			lowest;			/* no block below it is free */
+	int			lowest;			/* no block with a lower number is free */
 	MemoryContext context;
 	int			importers;		/* open tapes of an imported set */
 };
 
 /*
- * tapeset_open makes an empty tapeset, or opens that of another process for
- * reading.  If fileset is not NULL, the file belongs to it and is named after
- * the participant; else it is private to this process.  block_bytes must be a
- * multiple of BLCKSZ.
+ * tapeset_open creates an empty tapeset, or opens another process's tapeset for
+ * reading.  If fileset is not NULL, the file belongs to the file set and its
+ * name has the participant's number; else the file is private to this process.
+ * block_bytes must be a multiple of BLCKSZ.
  */
 Tapeset *
 tapeset_open(SharedFileSet *fileset, int participant, int64 block_bytes,
@@ -311,7 +311,7 @@ tape_make(Tapeset *set)
 	return tape;
 }
 
-/* Replace the buffer by one of this size. */
+/* Replace the buffer with a buffer of this size. */
 static void
 allocate_buffer(Tape *tape, Size size)
 {
@@ -323,8 +323,8 @@ allocate_buffer(Tape *tape, Size size)
 }
 
 /*
- * tape_create starts writing a new tape with a buffer of at least one block;
- * the buffer is what one write system call may cover.
+ * tape_create starts writing a new tape with a buffer of at least one block.
+ * One system call may write the whole buffer.
  */
 Tape *
 tape_create(Tapeset *set, Size write_buffer)
@@ -336,7 +336,7 @@ tape_create(Tapeset *set, Size write_buffer)
 	return tape;
 }
 
-/* Write the blocks in the buffer, consecutive ones in one call. */
+/* Write the blocks in the buffer, consecutive blocks in one call. */
 static void
 flush_blocks(Tape *tape)
 {
@@ -405,10 +405,7 @@ tape_blocks(const Tape *tape)
 	return blocks_of(tape->set, tape->size);
 }
 
-/*
- * tape_block_end returns the end offset of the last block that has bytes before
- * the offset.
- */
+/* tape_block_end rounds an offset up to the end of a block. */
 int64
 tape_block_end(const Tape *tape, int64 offset)
 {
@@ -436,8 +433,9 @@ tape_append(Tape *tape, Tape *next)
 }
 
 /*
- * tape_export stores the list of extents at the end of the file, with a note
- * for processes that import the tape, and describes the finished tape.
+ * tape_export stores a finished tape's list of extents and the note, for
+ * processes that import the tape, at the end of the file.  *result describes
+ * the tape.
  */
 void
 tape_export(Tape *tape, const void *note, Size note_size, TapeExport *result)
@@ -483,7 +481,7 @@ check_export(const TapeExport *source)
 static void
 check_extents(const Tape *tape)
 {
-	int64		next = 0;		/* least logical block of the next extent */
+	int64		next = 0;		/* lowest logical block of the next extent */
 
 	for (int64 i = 0; i < tape->nextents; i++)
 	{
@@ -500,9 +498,9 @@ check_extents(const Tape *tape)
 }
 
 /*
- * tape_import opens a tape that a participant exported, for reading, and
- * copies the note.  'beside' is another imported tape of that participant,
- * whose open file is used, or NULL.
+ * tape_import opens, for reading, a tape that a participant exported, and
+ * copies the note.  'beside' is NULL, or another imported tape of that
+ * participant; the two tapes then share the open file.
  */
 Tape *
 tape_import(SharedFileSet *fileset, int participant, Tape *beside,
@@ -535,12 +533,12 @@ tape_import(SharedFileSet *fileset, int participant, Tape *beside,
 }
 
 /*
- * tape_begin_read prepares for reading.  read_buffer is the size of one read in
- * bytes, reduced to the size of the tape and raised to one block.  slack is
- * additional room for the unread part of a record when the buffer is filled
- * again; a longer part only makes the next read one block shorter, or the
- * buffer larger.  'recycle' has no effect on an imported tape, because its
- * blocks belong to another process, which would not know that they are free.
+ * tape_begin_read prepares for reading.  'read_buffer' is the size of one read
+ * in bytes: at most the whole tape, and at least one block.  'slack' is
+ * additional room for the unread part of a record when a read refills the
+ * buffer.  A longer part only makes the next read one block shorter, or the
+ * buffer larger.  'recycle' has no effect on an imported tape: its blocks
+ * belong to a process that would not know that they are free.
  */
 void
 tape_begin_read(Tape *tape, Size read_buffer, Size slack, bool recycle)
@@ -552,7 +550,7 @@ tape_begin_read(Tape *tape, Size read_buffer, Size slack, bool recycle)
 	tape->recycle = recycle && !tape->imported;
 }
 
-/* tape_end_read frees the buffer; reading may begin again. */
+/* tape_end_read frees the buffer; the caller may begin to read again. */
 void
 tape_end_read(Tape *tape)
 {
@@ -563,7 +561,7 @@ tape_end_read(Tape *tape)
 	tape->offset = tape->used = 0;
 }
 
-/* The extent that holds a logical block. */
+/* Returns the number of the extent that has a logical block. */
 static int64
 find_extent(const Tape *tape, int64 logical)
 {
@@ -628,7 +626,7 @@ append_blocks(Tape *tape)
 					 tape->size - tape->offset);
 }
 
-/* Keep only the bytes from 'offset' on, with room for 'size' bytes. */
+/* Keep only the buffer's bytes from 'offset' on; make room for 'size' bytes. */
 static void
 shift_buffer(Tape *tape, int64 offset, int64 size)
 {
@@ -651,9 +649,10 @@ shift_buffer(Tape *tape, int64 offset, int64 size)
 }
 
 /*
- * tape_read_slow does the work of tape_read outside the buffer.  A forward read
- * appends blocks.  Any other read fills the buffer with blocks that begin with
- * the one of the offset or, if it goes backward, end with it.
+ * tape_read_slow is tape_read for bytes that are not all in the buffer.  If the
+ * offset is in the buffer, it appends blocks.  Otherwise it refills the buffer,
+ * and the block of the offset becomes the first, or in a backward read the
+ * last.
  */
 const char *
 tape_read_slow(Tape *tape, int64 offset, Size size)
@@ -681,7 +680,7 @@ tape_read_slow(Tape *tape, int64 offset, Size size)
 	return tape->buffer + (offset - tape->offset);
 }
 
-/* tape_close frees the tape; its blocks, unless recycled, stay in use. */
+/* tape_close frees the tape; blocks that were not recycled stay in use. */
 void
 tape_close(Tape *tape)
 {

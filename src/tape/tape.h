@@ -4,11 +4,11 @@
  *	  Logical tapes: byte streams in one participant's temporary file.
  *
  * A tapeset is one file, divided into blocks of one size.  A tape is a list of
- * blocks, written once from its start to its end and then read.  Reading a tape
- * with 'recycle' returns each block to the tapeset as soon as it is in memory,
- * so that a merge needs no more space than its data.
+ * blocks.  A sort writes a tape once, from start to end, and then reads it.
+ * Reading with 'recycle' returns each block to the tapeset as soon as the block
+ * is in memory, so that a merge needs no more space than its data.
  *
- * Legal order:
+ * Call the functions in this order:
  *
  *		set = tapeset_open(fileset or NULL, participant, block_bytes, true)
  *		tape = tape_create(set, write_buffer); tape_write()...; tape_finish()
@@ -16,13 +16,13 @@
  *		tape_read()...; tape_end_read(tape)
  *		tape_close(tape); tapeset_close(set)
  *
- * Only one tape of a set can be written at a time, but any number can be read.
- * To pass a finished tape to other processes, tape_export() fills a small
- * description for shared memory, with which another process opens the tape by
- * tape_import().  The exporter can store a note of any size with the tape.
+ * A process can write only one tape of a set at a time, but read any number.
+ * To pass a finished tape to other processes, call tape_export().  It fills in
+ * a small description for shared memory, and tape_import() opens the tape by
+ * this description.  The exporter can store a note of any size with the tape.
  *
- * Errors are ereport'ed.  All memory is in the context current at open, and
- * files belong to the resource owner of that time.
+ * All functions may raise errors.  Memory and files belong to the memory
+ * context and the resource owner that are current in tapeset_open().
  *
  *-------------------------------------------------------------------------
  */
@@ -48,18 +48,18 @@ typedef struct TapeExport
 	int64		nextents;		/* number of extents in that list */
 } TapeExport;
 
-/* Consecutive logical blocks that are consecutive in the file. */
+/* Consecutive blocks of a tape that are also consecutive in the file. */
 typedef struct TapeExtent
 {
 	int64		logical;		/* number of the first block within the tape */
 	int64		block;			/* number of that block within the file */
 } TapeExtent;
 
-/* Tape.  Its fields are for tape.c and the inline functions below only. */
+/* Tape: only tape.c and the inline functions below use its fields. */
 typedef struct Tape
 {
 	Tapeset    *set;
-	bool		imported;		/* the last imported tape closes the set */
+	bool		imported;		/* made by tape_import; see tape_close */
 	bool		recycle;
 	int64		size;			/* bytes written so far */
 	TapeExtent *extents;
@@ -77,10 +77,10 @@ typedef struct Tape
 } Tape;
 
 /*
- * tapefile_open makes an empty file, which is private if fileset is NULL, or
- * opens the file of another process, for reading only.  tapefile_write and
- * tapefile_read transfer 'size' bytes, all of them, at an offset in bytes.
- * Other processes can read bytes as soon as tapefile_write returns.  Closing a
+ * tapefile_open creates an empty file (private if fileset is NULL), or opens
+ * the file of another process for reading only.  tapefile_write and
+ * tapefile_read transfer exactly 'size' bytes at an offset in bytes.  Other
+ * processes can read bytes as soon as tapefile_write returns.  Closing a
  * private file removes it.
  */
 extern TapeFile *tapefile_open(SharedFileSet *fileset, const char *name,
@@ -113,10 +113,11 @@ extern void tape_end_read(Tape *tape);
 extern void tape_close(Tape *tape);
 
 /*
- * tape_read returns the address of 'size' bytes of the stream from 'offset' on,
- * valid until the next call on this tape.  The address has the same alignment
- * (up to MAXALIGN) as the offset.  A tape that is recycled allows no offset
- * below that of the last call, and none beyond the block after its end.
+ * tape_read returns the address of 'size' bytes of the stream from 'offset' on.
+ * The address is valid until the next call on this tape, and has the same
+ * alignment (up to MAXALIGN) as the offset.  With 'recycle', an offset must not
+ * be below the offset of the last call, nor beyond the block of that call's
+ * last byte.
  */
 static inline const char *
 tape_read(Tape *tape, int64 offset, Size size)

@@ -3,19 +3,19 @@
  * variant_datum.c
  *	  Sorts of single values.
  *
- * There are three kinds of images.
+ * An image has one of three forms.
  *
- * If the key is exact (key.h) there is no image: an entry is the words of the
- * key and one word after them, from which the value is rebuilt when it is read.
+ * If the key is exact (key.h), the image is inline: one word after the words of
+ * the key.  Reading rebuilds the value from all these words.
  *
- * The image of a varlena is the value itself, whose length is in its header.
- * Toasted, compressed, short and expanded values all become plain ones, so that
- * comparisons need no detoasting and equal values mostly have equal bytes.  The
- * image of a null is a header of 0, which no value has.  An image that would be
- * too short is padded with zeros.
+ * The image of a varlena is the value itself, with its length in its header.
+ * ptsort converts toasted, compressed, short and expanded values to plain ones,
+ * so that comparisons need no detoasting and equal values mostly have equal
+ * bytes.  The image of a null is a header of 0, which no value has.  ptsort
+ * pads an image that would be too short with zeros.
  *
- * Any other image is a header of ours, then the value: its datum if the type is
- * by value, otherwise its bytes.
+ * Any other image is a DatumImage, then the value: the datum if the type is by
+ * value, otherwise the value's bytes.
  *
  *-------------------------------------------------------------------------
  */
@@ -35,27 +35,27 @@
 /* Minimum bytes of an image. */
 #define MIN_IMAGE		sizeof(uint64)
 
-/* An image that is neither exact nor a varlena begins like this. */
+/* The start of an image that is neither inline nor a varlena. */
 typedef struct DatumImage
 {
-	uint32		size;			/* of the whole image */
+	uint32		size;			/* bytes of the whole image */
 	uint32		isnull;
 } DatumImage;
 
 #define IMAGE_VALUE(image)	((char *) (image) + sizeof(DatumImage))
 
-/* The type of the values and the key they are sorted by. */
+/* State of a sort: the type of the values, and the key to sort by. */
 typedef struct DatumState
 {
 	PtSortKey  *key;
-	bool		exact;			/* the key is exact: there are no images */
+	bool		exact;			/* true if the key is exact (inline images) */
 	bool		single;			/* exact, and the type is by value */
-	bool		varlena;		/* values are varlenas, and their own images */
+	bool		varlena;		/* type is varlena: the value is its image */
 	int16		typlen;
 	bool		typbyval;
-	uint64		space[KEY_VALUE_SIZE / sizeof(uint64)]; /* exact key: the last
-														 * value read, if by
-														 * reference */
+	uint64		space[KEY_VALUE_SIZE / sizeof(uint64)]; /* exact key, type by
+														 * reference: the last
+														 * value read */
 } DatumState;
 
 static Size
@@ -68,7 +68,7 @@ datum_size(const void *tuple, void *arg)
 	return ((const DatumImage *) tuple)->size;
 }
 
-/* The value in an image; by reference it points into the image. */
+/* Returns the value in an image; by-reference values point into the image. */
 static inline Datum
 image_get(const DatumState *state, const void *image, bool *isnull)
 {
@@ -98,7 +98,7 @@ datum_compare(const void *a, const void *b, void *arg)
 							   state->key->support);
 }
 
-/* Order of a value and an image. */
+/* Compare a value with an image. */
 static int
 datum_compare_values(const Datum *values, const bool *isnull,
 					 const void *image, void *arg)
@@ -219,8 +219,8 @@ reserve_varlena(PtSort *sort, Size size)
 }
 
 /*
- * Make the image of a varlena: what PG_DETOAST_DATUM() would return.  Only
- * compressed and external values need additional memory meanwhile.
+ * Make the image of a varlena: what PG_DETOAST_DATUM() would return.  Needs
+ * additional memory only for compressed and external values.
  */
 static struct varlena *
 make_varlena(PtSort *sort, Datum value)
@@ -297,7 +297,7 @@ variant_put_datum(PtSort *sort, Datum value, bool isnull)
 		commit_image(state, sort, make_varlena(sort, value));
 }
 
-/* Read a value that is rebuilt from its entry. */
+/* Rebuild the next value from its entry. */
 static inline bool
 get_exact(DatumState *state, PtSort *sort, bool forward, Datum *value,
 		  bool *isnull)

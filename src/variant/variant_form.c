@@ -3,9 +3,9 @@
  * variant_form.c
  *	  Index tuples of small values, formed in place.
  *
- * index_form_tuple() visits each value three times, to fetch or decompress it,
- * to find its size, and to store it, and allocates the tuple.  Most keys need
- * none of that.  The layout is that of heap_fill_tuple().
+ * index_form_tuple() allocates the tuple and visits each value three times: to
+ * fetch or decompress it, to find its size, and to store it.  Most keys need
+ * only one visit and no allocation.  The layout is that of heap_fill_tuple().
  *
  *-------------------------------------------------------------------------
  */
@@ -15,7 +15,7 @@
 #include "util.h"
 #include "variant/variants.h"
 
-/* Bytes of a value as a short varlena, 0 if it cannot be one. */
+/* Returns a value's size as a short varlena; 0 if the value cannot be one. */
 static inline Size
 short_size(Form_pg_attribute att, const struct varlena *value)
 {
@@ -29,8 +29,8 @@ short_size(Form_pg_attribute att, const struct varlena *value)
 }
 
 /*
- * Advance to the next multiple of an attribute's alignment, over zeros.  Writes
- * a whole word of zeros: for fewer bytes gcc would call memset().
+ * Advance to the next multiple of an attribute's alignment, and zero the gap.
+ * Writes a whole word of zeros: for fewer bytes gcc would call memset().
  */
 static inline char *
 align(char *at, char attalign)
@@ -39,7 +39,7 @@ align(char *at, char attalign)
 	return (char *) att_align_nominal((uintptr_t) at, attalign);
 }
 
-/* Store a value of fixed length.  Returns its end. */
+/* Store a value of fixed length.  Returns the value's end. */
 static inline char *
 store_fixed(Form_pg_attribute att, char *at, Datum value)
 {

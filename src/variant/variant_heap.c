@@ -3,23 +3,23 @@
  * variant_heap.c
  *	  Rows of a table in the order of one of its btree indexes.
  *
- * Image: the HeapTupleData up to its pointer, that is the length of the tuple,
- * its TID and its table, and then the tuple as it is on its page, including its
- * header.  The gap after the TID is zero, because the bytes of images are the
- * final tie-breaker.
+ * An image begins with a HeapTupleData up to its pointer: the tuple's length,
+ * TID and table.  The tuple follows as it is on its page, including its header.
+ * The gap after the TID is zero, because the bytes of images are the final
+ * tie-breaker.
  *
- * Order: the index's key columns, then the TID, then the bytes.  The server's
- * sort leaves the order of rows with equal keys open.
+ * Order: by the index's key columns, then the TID, then the bytes.  The
+ * server's sort does not define the order of rows with equal keys.
  *
- * An exact key (key.h) of one word leaves the rest of its entry's last word to
- * the TID, so its two words decide the whole order: rows with few different
- * keys need no comparison.
+ * An exact key (key.h) of one word leaves room for the TID in the second word
+ * of the entry.  The two words then decide the whole order, so rows with few
+ * different keys need no comparison.
  *
  * ptsort evaluates the index's expressions once for the words, and again in
  * each comparison, as the server's sort does.  The executor state for these
  * evaluations lives in the sort's memory context and holds no other resources
- * (the descriptor is a copy, without a reference count), so it is freed with
- * that context.
+ * (the descriptor is a copy, without a reference count).  Deleting the context
+ * frees the state.
  *
  *-------------------------------------------------------------------------
  */
@@ -46,14 +46,14 @@ typedef struct HeapSort
 	TupleDesc	desc;
 	IndexInfo  *info;
 	int			nkeys;
-	int			decided;		/* leading columns that equal words decide */
+	int			decided;		/* leading columns: equal if the words are */
 	PtSortKey  *key;
 	bool		tid_in_words;	/* the words include the TID and decide the
 								 * whole order */
-	EState	   *estate;			/* evaluates expressions; NULL if there are
-								 * none */
-	TupleTableSlot *slot;		/* the tuple to evaluate them for */
-	MemoryContext put_context;	/* reset for each tuple put */
+	EState	   *estate;			/* evaluates expressions; NULL if the index
+								 * has none */
+	TupleTableSlot *slot;		/* tuple for evaluating expressions */
+	MemoryContext put_context;	/* put resets it after each tuple */
 	HeapTupleData result;		/* the tuple that get returns */
 } HeapSort;
 
@@ -73,8 +73,8 @@ heap_size(const void *image, void *state)
 }
 
 /*
- * Evaluate the index's columns.  The values last until the next reset of the
- * per-tuple context.
+ * Evaluate the index's columns.  The values are valid until the next reset of
+ * the per-tuple context.
  */
 static void
 evaluate(HeapSort *state, HeapTuple tuple, Datum *values, bool *isnull)
@@ -84,7 +84,7 @@ evaluate(HeapSort *state, HeapTuple tuple, Datum *values, bool *isnull)
 	ExecClearTuple(state->slot);
 }
 
-/* With expressions, evaluates all values first; else reads each when needed. */
+/* With expressions, evaluates all values first; else reads each as needed. */
 static int
 heap_compare_keys(const void *a, const void *b, void *arg)
 {
@@ -124,7 +124,7 @@ heap_compare_keys(const void *a, const void *b, void *arg)
 	return cmp;
 }
 
-/* The TID of a tuple as a word. */
+/* Returns the TID of a tuple as a word. */
 static uint64
 heap_last_word(const void *image)
 {
@@ -148,7 +148,9 @@ heap_compare(const void *a, const void *b, void *arg)
 	return ItemPointerCompare(&left.t_self, &right.t_self);
 }
 
-/* Finds the string of a column; values of expressions are in no image. */
+/*
+ * Finds the key's string; not with expressions, whose values are in no image.
+ */
 static bool
 heap_string(const void *image, KeyString *string, void *arg)
 {
@@ -211,7 +213,7 @@ static const SortVariant heap_variant = {
 	.last_word = heap_last_word,
 };
 
-/* Check that the index orders tuples of this descriptor. */
+/* Check that the index can order tuples with this descriptor. */
 static void
 check_columns(const HeapSort *state, Relation index)
 {
@@ -234,7 +236,7 @@ check_columns(const HeapSort *state, Relation index)
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("cannot sort rows in the order of index \"%s\"",
 							RelationGetRelationName(index)),
-					 errdetail("Column %d of the rows is not that of the index's table.",
+					 errdetail("Column %d of the rows does not match the column of the index's table.",
 							   attno)));
 	}
 }

@@ -1,18 +1,18 @@
 /*-------------------------------------------------------------------------
  *
  * variant_index.c
- *	  Index tuples in the order of key columns, then of the heap TID.
+ *	  Index tuples in the order of their key columns and then their heap TIDs.
  *
- * Uniqueness.  A sort compares each two tuples that end up as neighbours, so
- * the comparison function sees every two equal keys and raises the server's
- * error (with the wording of comparetup_index_btree_tiebreak in tuplesort).  It
- * misses one case: two live tuples with equal keys that have recently dead ones
- * between them, which take no part in uniqueness.  So dead tuples are marked in
- * a bit of the tuple that nbtree leaves to the access method, and reading
- * compares the live tuples before and after them.
+ * Uniqueness.  A sort compares any two tuples that end up as neighbours, so the
+ * comparison function sees all equal keys and raises the server's error (with
+ * the wording of comparetup_index_btree_tiebreak in tuplesort).  It misses one
+ * case: recently dead tuples, which are never duplicates, may lie between two
+ * live tuples with equal keys.  put therefore marks dead tuples with a bit that
+ * nbtree leaves to the access method, and reading compares the live tuples
+ * before and after them.
  *
- * Exact keys.  If the key is exact, reading makes the tuple from its entry; a
- * load that reads entries makes none.  The image is one word, inline: see
+ * Exact keys.  If the key is exact, reading makes the tuple from its entry,
+ * unless the caller reads entries.  The image is one inline word: see
  * key_pack.h.
  *
  *-------------------------------------------------------------------------
@@ -31,9 +31,7 @@
 #include "util.h"
 #include "variant/variants.h"
 
-/*
- * Marks a recently dead tuple, only while it is in a sort for a unique index.
- */
+/* Marks a recently dead tuple while it is in a sort for a unique index. */
 #define DEAD_BIT		INDEX_AM_RESERVED_BIT
 
 /* Maximum size of a tuple of one short varlena. */
@@ -45,29 +43,29 @@ typedef struct IndexSort
 	Relation	index;
 	TupleDesc	desc;
 	int			nkeys;
-	AttrNumber	string_attno;	/* attribute of the key's string; 0 if it has
-								 * none */
+	AttrNumber	string_attno;	/* attribute of the key's string; 0 if the key
+								 * has no string */
 	bool		unique;
 	bool		nulls_not_distinct;
 	bool		postpone;		/* set 'postponed' instead of raising an error
 								 * for a duplicate or a tuple that is too
 								 * large */
-	bool		postponed;		/* such an error was postponed */
+	bool		postponed;		/* the sort postponed an error */
 	bool		exact;			/* images are inline */
-	bool		only_varlena;	/* tuples are one varlena, from which the key
-								 * makes its words; see put_short */
+	bool		only_varlena;	/* a tuple is one varlena, and the key makes
+								 * its words from the value; see put_short */
 	PtSortKey  *key;
 	SortSupport support;
 	int			nwords;
-	MemoryContext put_context;	/* reset for each tuple put */
-	IndexTuple	scratch;		/* a tuple being formed or read, of
-								 * VARIANT_FORM_ROOM bytes */
+	MemoryContext put_context;	/* put resets it after each tuple */
+	IndexTuple	scratch;		/* VARIANT_FORM_ROOM bytes, for a tuple being
+								 * formed or read */
 
-	/* Unique indexes: see watch_tuple and watch_entries. */
+	/* For unique indexes: see watch_tuple and watch_entries. */
 	IndexTuple	live;			/* copy of the live tuple read last */
-	uint64		live_entry[KEY_ENTRY_WORDS];	/* the same for exact keys */
+	uint64		live_entry[KEY_ENTRY_WORDS];	/* exact keys: live entry */
 	bool		have_live;
-	bool		dead_followed;	/* dead tuples were read after it */
+	bool		dead_followed;	/* a dead tuple was read after 'live' */
 } IndexSort;
 
 static Size
@@ -78,8 +76,8 @@ index_size(const void *tuple, void *state)
 
 /*
  * Compare the key columns.  *equal_nulls becomes true if the tuples are equal
- * and contain a null: they are then no duplicates, unless nulls are not
- * distinct.
+ * and contain a null.  Equal tuples with nulls are duplicates only if nulls are
+ * not distinct.
  */
 static int
 compare_keys(IndexSort *state, IndexTuple a, IndexTuple b, bool *equal_nulls)
@@ -103,7 +101,7 @@ compare_keys(IndexSort *state, IndexTuple a, IndexTuple b, bool *equal_nulls)
 }
 
 /*
- * Raise the server's error for two live tuples with equal keys, or postpone it.
+ * Raise, or postpone, the server's error for two live tuples with equal keys.
  */
 static void
 raise_duplicate(IndexSort *state, IndexTuple tuple)
@@ -147,10 +145,7 @@ index_compare(const void *a, const void *b, void *arg)
 		ItemPointerCompare(&((IndexTuple) a)->t_tid, &((IndexTuple) b)->t_tid);
 }
 
-/*
- * index_compare for a unique index.  The sort calls it for every two equal
- * keys.
- */
+/* index_compare for a unique index.  This function sees all equal keys. */
 static int
 unique_compare(const void *a, const void *b, void *arg)
 {
@@ -163,7 +158,7 @@ unique_compare(const void *a, const void *b, void *arg)
 	if (cmp != 0)
 		return cmp;
 
-	/* The sort may compare a tuple to itself; dead ones are no duplicates. */
+	/* The sort may compare a tuple to itself; dead tuples are excluded. */
 	if (left != right &&
 		!((left->t_info | right->t_info) & DEAD_BIT) &&
 		(!equal_nulls || state->nulls_not_distinct))
@@ -241,7 +236,7 @@ index_has_postponed(const void *arg)
 	return ((const IndexSort *) arg)->postponed;
 }
 
-/* Forget the tuples that were read. */
+/* Forget the live and dead tuples read so far. */
 static void
 index_reset(void *arg)
 {
@@ -279,8 +274,8 @@ static const SortVariant index_unique_variant = {
 };
 
 /*
- * True if these entries, whose words are equal, are duplicates, provided that
- * both are live.
+ * True if these entries with equal words are duplicates, provided that both are
+ * live.
  */
 static bool
 exact_same_slice(const uint64 *a, const uint64 *b, void *arg)
@@ -348,7 +343,7 @@ make_state(Relation heap, Relation index, PtSortKey *key)
 	state->put_context = AllocSetContextCreate(CurrentMemoryContext,
 											   "ptsort put",
 											   ALLOCSET_SMALL_SIZES);
-	/* both its writers, variant_form_small and key_pack_tuple, stay within */
+	/* variant_form_small and key_pack_tuple never write more than this */
 	StaticAssertStmt(KEY_TUPLE_SIZE <= VARIANT_FORM_ROOM,
 					 "an exact key's tuple must fit the scratch");
 	state->scratch = palloc0(VARIANT_FORM_ROOM);
@@ -372,10 +367,10 @@ variant_begin_index(Relation heap, Relation index, bool unique,
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("sort for a unique index cannot have a bound"),
-				 errdetail("Tuples that are dropped are not compared with each other.")));
+				 errdetail("A sort with a bound does not compare dropped tuples with each other.")));
 	state->unique = unique;
 	state->nulls_not_distinct = nulls_not_distinct;
-	/* Inline images cannot be read backward. */
+	/* A sort reads inline images only forward. */
 	state->exact = state->key->exact && !options->random_access;
 	if (unique && !state->exact)
 		state->live = palloc(INDEX_SIZE_MASK + 1);
@@ -413,8 +408,8 @@ put_exact(IndexSort *state, PtSort *sort, ItemPointer tid,
 
 /*
  * True if the tuple may be larger than index_form_tuple allows, so that forming
- * it may raise an error.  Values count at their size in the table, although
- * index_form_tuple could compress some.
+ * it may raise an error.  The test uses the values' sizes in the table,
+ * although index_form_tuple could compress values.
  */
 static bool
 may_be_too_large(TupleDesc desc, const Datum *values, const bool *isnull)
@@ -436,7 +431,7 @@ may_be_too_large(TupleDesc desc, const Datum *values, const bool *isnull)
 	return size > INDEX_SIZE_MASK;
 }
 
-/* Set the TID of a tuple, and mark it if it is dead. */
+/* Set the TID of a tuple, and mark the tuple if it is dead. */
 static inline void
 set_tid(const IndexSort *state, IndexTuple tuple, ItemPointer tid, bool alive)
 {
@@ -446,9 +441,9 @@ set_tid(const IndexSort *state, IndexTuple tuple, ItemPointer tid, bool alive)
 }
 
 /*
- * Put a tuple that is one short varlena, without converting it.  Returns false
- * and puts nothing if the value is no short varlena, or if there is no room for
- * it.
+ * Put a tuple of one short varlena, without converting the value.  Returns
+ * false and puts nothing if the value is not a short varlena, or if memory has
+ * no room for the tuple.
  */
 static inline bool
 put_short(IndexSort *state, PtSort *sort, ItemPointer tid, Datum value,
@@ -466,7 +461,7 @@ put_short(IndexSort *state, PtSort *sort, ItemPointer tid, Datum value,
 	if (tuple == NULL)
 		return false;
 	aligned = MAXALIGN(sizeof(IndexTupleData) + VARSIZE_SHORT(string));
-	/* zero the end first, then copy over it */
+	/* zero the tuple's end first, then copy the value */
 	memset((char *) tuple + aligned - MAXIMUM_ALIGNOF, 0, MAXIMUM_ALIGNOF);
 	pt_copy(tuple + 1, string, VARSIZE_SHORT(string));
 	tuple->t_info = INDEX_VAR_MASK | aligned;
@@ -476,10 +471,7 @@ put_short(IndexSort *state, PtSort *sort, ItemPointer tid, Datum value,
 	return true;
 }
 
-/*
- * Put a tuple.  One of small values is formed at its final place, if there is
- * room.
- */
+/* Put a tuple.  Forms a tuple of small values in place, if memory has room. */
 static void
 put_formed(IndexSort *state, PtSort *sort, ItemPointer tid, const Datum *values,
 		   const bool *isnull, bool alive)
@@ -503,7 +495,7 @@ put_formed(IndexSort *state, PtSort *sort, ItemPointer tid, const Datum *values,
 	set_tid(state, tuple, tid, alive);
 	if (place == NULL)
 	{
-		/* this may make the key learn, so it comes before key_words */
+		/* sort_place may make the key learn, so call it before key_words */
 		memcpy(sort_place(sort, IndexTupleSize(tuple)), tuple,
 			   IndexTupleSize(tuple));
 		key_words(state->key, values, isnull, words);
@@ -537,16 +529,16 @@ variant_put_index(PtSort *sort, ItemPointer tid, const Datum *values,
 		!put_short(state, sort, tid, values[0], alive))
 		put_formed(state, sort, tid, values, isnull, alive);
 	MemoryContextSwitchTo(old);
-	/* test inline what MemoryContextReset would: usually nothing to do */
+	/* usually there is nothing to reset, so test before the call */
 	if (unlikely(!state->put_context->isReset ||
 				 state->put_context->firstchild != NULL))
 		MemoryContextReset(state->put_context);
 }
 
 /*
- * Find two live tuples with equal keys that have only dead ones between them.
- * Returns the tuple without its mark; a dead one is copied, because the sort
- * still compares with the original.
+ * Check for two live tuples with equal keys and only dead tuples between them.
+ * Returns the tuple, or an unmarked copy of a dead tuple: the sort still
+ * compares other tuples with the marked original.
  */
 static IndexTuple
 watch_tuple(IndexSort *state, IndexTuple tuple, bool forward)
@@ -569,7 +561,7 @@ watch_tuple(IndexSort *state, IndexTuple tuple, bool forward)
 	return tuple;
 }
 
-/* Raise the error if an entry has the key of the live one read before it. */
+/* Raise the error if an entry has the key of the live entry read before it. */
 static pg_noinline void
 check_live_entry(IndexSort *state, const uint64 *live, const uint64 *entry)
 {

@@ -3,18 +3,19 @@
  * variant_tuple.c
  *	  Sorts of minimal tuples by some of their columns.
  *
- * Image: the minimal tuple itself, which begins with its length.  Its toast
- * pointers are kept, as in the server's sort.
+ * An image is the minimal tuple itself, which begins with its length.  It keeps
+ * its toast pointers, as in the server's sort.
  *
- * Tuples with equal keys are ordered by their bytes.  A minimal tuple made from
- * a row of a table still has bits and bytes of the row's header that are not
- * part of its values.  ptsort clears them, so that the order depends on the
+ * ptsort orders tuples with equal keys by their bytes.  A minimal tuple made
+ * from a table row still has bits and bytes of the row's header that do not
+ * belong to any value.  ptsort clears these, so that the order depends on the
  * values alone.
  *
- * Two bytes of padding after the length, which the server never reads, hold the
- * place of the first key column, if that is by reference: comparisons then need
- * not skip the columns of variable length before it.  The padding takes no part
- * in the order, and is cleared when a tuple is read.
+ * After the length come two bytes of padding, and the server never reads them.
+ * If the first key column is by reference, ptsort stores its place there:
+ * comparisons then need not skip the variable-length columns before that one.
+ * The padding takes no part in the order, and ptsort clears it before it
+ * returns a tuple.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,9 +37,9 @@
 #define VALUE_INFOMASK2 HEAP_NATTS_MASK
 
 /*
- * Dropping a row reads little of it, so the processor does not recognise that
- * rows follow each other in a page.  So for each row, ptsort prefetches the
- * first BYTES_AHEAD bytes of the row that is ROWS_AHEAD rows ahead, assuming
+ * Dropping a row reads little of it, so the processor does not detect that rows
+ * follow each other in a page.  For each row, ptsort therefore prefetches the
+ * first BYTES_AHEAD bytes of the row that is ROWS_AHEAD rows ahead.  It assumes
  * that rows are as far apart as the last two.
  */
 #define ROWS_AHEAD		6
@@ -49,16 +50,19 @@ typedef struct TupleState
 	PtSortKey  *key;
 	TupleDesc	desc;
 	int			nkeys;
-	int			decided;		/* number of leading keys that equal words
-								 * decide */
+	int			decided;		/* number of leading keys that are equal if
+								 * the words are */
 	AttrNumber *attnums;
 	bool		first_by_value; /* the first key column is by value */
 	const char *row_before;		/* address of the row put last */
 
-	/* The values of the tuple being put: those of the words; if bound, all. */
+	/*
+	 * Values of the tuple being put: keys in the words; with a bound, all
+	 * keys.
+	 */
 	int			nvalues;
-	AttrNumber	last_attnum;	/* the largest of their attnums */
-	bool		direct;			/* only columns of fixed length precede them */
+	AttrNumber	last_attnum;	/* largest attnum of these values */
+	bool		direct;			/* only fixed-length columns precede it */
 	Datum	   *values;
 	bool	   *isnull;
 } TupleState;
@@ -76,7 +80,7 @@ tuple_size(const void *tuple, void *state)
 	return ((const MinimalTupleData *) tuple)->t_len;
 }
 
-/* Let the server's functions for heap tuples read a minimal tuple. */
+/* Set up heap_tuple so that the server can read a minimal tuple. */
 static inline void
 as_heap_tuple(HeapTuple heap_tuple, const void *tuple)
 {
@@ -88,9 +92,9 @@ as_heap_tuple(HeapTuple heap_tuple, const void *tuple)
 }
 
 /*
- * Store where the value of the first key column is.  The value points into a
- * tuple like this one, which begins at 'start'.  (The value of a column that
- * was added to the table later may be in no tuple.)
+ * Store the place of the first key column's value.  The value points into a
+ * tuple with the same layout, and this tuple begins at 'start'.  (The value of
+ * a column that was added to the table later may be in no tuple.)
  */
 static inline void
 keep_first(const TupleState *state, MinimalTuple tuple, const char *start)
@@ -126,9 +130,9 @@ image_value(const TupleState *state, const void *image, int key, bool *isnull)
 }
 
 /*
- * True if two values of a key column are the same bytes and need no comparison.
- * Always false for columns other than the first: these need not have words, and
- * comparing records, for example, may raise an error for any value.
+ * True if two values of the first key column have the same bytes and need no
+ * comparison.  False for other columns: they need not have words, and comparing
+ * records, for example, may raise an error for any value.
  */
 static inline bool
 is_same_value(const TupleState *state, int key, Datum a, Datum b)
@@ -148,7 +152,7 @@ is_same_value(const TupleState *state, int key, Datum a, Datum b)
 	return datumIsEqual(a, b, att->attbyval, att->attlen);
 }
 
-/* Compare two tuples by their key columns from this one on. */
+/* Compare two tuples by their key columns, beginning with number 'key'. */
 static inline int
 compare_from(TupleState *state, const void *a, const void *b, int key)
 {
@@ -246,7 +250,7 @@ static const SortVariant tuple_variant = {
 	.head_bytes = sizeof(((MinimalTuple) NULL)->t_len),
 };
 
-/* Find out how far tuples must be deformed to get the values for a put. */
+/* Find out which values a put needs, and how far to deform tuples for them. */
 static void
 find_keys(TupleState *state, bool bound)
 {
@@ -269,7 +273,7 @@ variant_begin_tuple(TupleDesc desc, int nkeys, const AttrNumber *attnums,
 	MemoryContext caller = MemoryContextSwitchTo(context);
 	TupleState *state = palloc0(sizeof(TupleState));
 
-	/* checks nkeys */
+	/* key_operators checks nkeys */
 	state->key = key_operators(nkeys, lt_operators, collations, nulls_first);
 	for (int i = 0; i < nkeys; i++)
 	{
@@ -303,7 +307,7 @@ tuple_values(TupleState *state, HeapTuple tuple)
 										&state->isnull[i]);
 }
 
-/* Returns the heap tuple of the slot, NULL if it has none. */
+/* Returns the heap tuple of the slot, or NULL if the slot has none. */
 static inline HeapTuple
 slot_heap_tuple(TupleTableSlot *slot)
 {
@@ -333,8 +337,8 @@ slot_values(TupleState *state, TupleTableSlot *slot)
 
 /*
  * Copy a minimal tuple, which may be the end of a heap tuple, into the sort.
- * The caller gets the values for the put afterwards, because making room may
- * overwrite them (tuple_rekey).
+ * Get the values for the put only afterwards, because making room may overwrite
+ * state->values (tuple_rekey).
  */
 static inline MinimalTuple
 copy_tuple(PtSort *sort, const void *tuple, Size size)
@@ -351,7 +355,7 @@ copy_tuple(PtSort *sort, const void *tuple, Size size)
 
 /*
  * Add the tuple in the reserved place.  The values for the put point into a
- * tuple like it, which begins at 'start'.
+ * tuple with the same layout, and this tuple begins at 'start'.
  */
 static inline void
 add_tuple(PtSort *sort, TupleState *state, MinimalTuple place,
@@ -396,7 +400,7 @@ put_values(PtSort *sort, TupleState *state, TupleTableSlot *slot)
 				 errmsg("number of columns (%d) exceeds limit (%d)",
 						desc->natts, MaxTupleAttributeNumber)));
 	place = sort_place(sort, hoff + data_size);
-	/* padding stays zero */
+	/* alignment padding stays zero */
 	memset(place, 0, hoff + data_size);
 	place->t_len = hoff + data_size;
 	HeapTupleHeaderSetNatts(place, desc->natts);

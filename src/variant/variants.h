@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * variants.h
- *	  ptsort's own kinds of tuple: of indexes and tables, minimal ones, datums.
+ *	  ptsort's own kinds of tuple: index, heap and minimal tuples, and datums.
  *
- * The begin, put and get inlines of ptsort.h call these functions; their
- * contracts are there.  Other extensions write their variants against
- * ptsort_variant.h.  The variants here also use sortextras.h and key.h, and put
- * and get through the inline functions of tuplesort.h.
+ * The begin, put and get functions of ptsort.h call these functions; ptsort.h
+ * has their contracts.  Other extensions write their variants against
+ * ptsort_variant.h.  The variants here also use sortextras.h and key.h, and the
+ * inline functions of tuplesort.h for putting and getting tuples.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,9 +23,9 @@ extern PtSort *variant_begin_index(Relation heap, Relation index, bool unique,
 								   const PtSortOptions *options);
 
 /*
- * variant_postpone_errors: equal keys of a unique index, or tuples that are too
- * large, found while tuples are put or runs written, now make the sort fail
- * (sort_failed) instead of raising an error.
+ * After variant_postpone_errors, a sort fails (sort_failed) instead of raising
+ * an error if put, or the writing of a run, finds equal keys of a unique index
+ * or a tuple that is too large.
  */
 extern void variant_postpone_errors(PtSort *sort);
 
@@ -35,8 +35,8 @@ extern void variant_put_index(PtSort *sort, ItemPointer tid,
 extern IndexTuple variant_get_index(PtSort *sort, bool forward);
 
 /*
- * variant_index_exact_key returns the key of a sort of index tuples if it is
- * exact, and NULL if variant_get_index_entries cannot be used.
+ * variant_index_exact_key returns the exact key of a sort of index tuples, or
+ * NULL if the caller cannot use variant_get_index_entries.
  */
 extern PtSortKey *variant_index_exact_key(PtSort *sort);
 
@@ -73,11 +73,11 @@ extern MinimalTuple variant_get_tuple(PtSort *sort, bool forward);
 extern bool variant_get_slot(PtSort *sort, bool forward, TupleTableSlot *slot);
 
 /*
- * variant_form_small makes in 'target' the tuple that index_form_tuple() would
- * make, except for its TID, for an index of any access method.  'target' is
- * MAXALIGNed and has room for VARIANT_FORM_ROOM bytes, all of which may be
- * overwritten.  Returns false if a value is null, or longer than a short
- * varlena can be, or if the tuple would be too large.
+ * variant_form_small forms in 'target' the tuple that index_form_tuple() would
+ * form, except for its TID, for an index of any access method.  'target' is
+ * MAXALIGNed, and the function may overwrite all VARIANT_FORM_ROOM bytes of it.
+ * Returns false if a value is null or too long for a short varlena, or if the
+ * tuple would be too large.
  */
 #define VARIANT_FORM_ROOM	(INDEX_SIZE_MASK + 1)
 extern bool variant_form_small(TupleDesc desc, const Datum *values,
