@@ -120,7 +120,7 @@ sub scattered_folders
 }
 
 # Public headers, variants and everything in contrib include public headers
-# only. Variants may also include their own prototypes and what is below all
+# only.  Variants may also include their own prototypes and what is below all
 # layers; variants whose keys learn may include sortextras.h and key.h as well.
 sub private_includes
 {
@@ -197,7 +197,7 @@ sub version_checks
 # Finds assignments and increments in the arguments of possible macros of the
 # server: names that begin with a capital, and ereport and elog.  Some macros
 # read an argument more than once; the server's version and its assertions
-# decide which. (contrib/dev/check-static.sh looks at the macros themselves.)
+# decide which.  (contrib/dev/check-static.sh looks at the macros themselves.)
 sub macro_side_effects
 {
 	my ($top) = @_;

@@ -92,7 +92,7 @@ crash($node, $_, 'all', $create) foreach @finish;
 # after their WAL record and the copy of the file lacks them; when pages are
 # written but not yet compared with the redo pointer; and when only the
 # metapage is missing.  A checkpoint must not wait for the paused participants,
-# for it would wait for ever. The copy gets the rest by WAL.
+# for it would wait for ever.  The copy gets the rest by WAL.
 $node->safe_psql('postgres', q{
 CREATE TABLE c AS SELECT few, word, md5(word) AS other FROM t;
 CREATE INDEX c_word ON c (word);

@@ -61,7 +61,7 @@ is_deeply([ builds_since($node, $end) ], [ 't_word: 3', 't_word: 1' ], 'in memor
 is(started_over($node, $end), 't_word', 'in memory: it starts over');
 
 # Two runs, the first with a group of misplaced strings that no sort in memory
-# notices. Such a sort checks every 32nd of 64 neighbours and those beside it; the
+# notices.  Such a sort checks every 32nd of 64 neighbours and those beside it; the
 # group begins after these strings and ends before the next check.  A merge with the
 # second run, which has no string of the group, does notice it.
 sub fill_late
@@ -172,7 +172,7 @@ foreach my $stopped ($node, $replica)
 	command_ok([ 'pg_checksums', '--check', '-D', $stopped->data_dir ], 'checksums of ' . $stopped->name);
 }
 
-# wal_level = minimal: WAL has neither the index nor the removal of its first contents
+# wal_level = minimal:  WAL has neither the index nor the removal of its first contents
 $node = new_node('minimal', conf => "$conf\nwal_level = minimal\nmax_wal_senders = 0\nwal_skip_threshold = 0\n");
 $node->safe_psql('postgres', $fill);
 $end = log_end($node);

@@ -208,7 +208,7 @@ is($node->safe_psql('postgres', "SET zero_damaged_pages = on; SET ptsort.paralle
 	'1', 'zero_damaged_pages is obeyed');
 
 # While other sessions set hint bits and prune pages, which no table lock
-# prevents. (t/020 tests sessions that release these locks early.)
+# prevents.  (t/020 tests sessions that release these locks early.)
 fill_table('t');
 $node->safe_psql('postgres', 'UPDATE t SET a = a + 1 WHERE id % 3 = 0');
 empty_buffers();

@@ -59,7 +59,7 @@ WHERE application_name = 'victim' AND backend_type = 'client backend' AND state 
 my $begun = $cancel =~ s/pg_cancel_backend\(pid\)/pid/r;
 
 # Runs a statement and, if $after is defined, cancels it after that number of
-# seconds. Returns psql's messages, and the seconds from the statement's start
+# seconds.  Returns psql's messages, and the seconds from the statement's start
 # or the cancel to its end.
 sub run
 {

@@ -80,7 +80,7 @@ sub crash
 # Starts the server after a crash.  Recovery fails in one case: the server
 # stops just after it undoes the creation of an unlogged relation, and before
 # the WAL record of that is on disk.  The relation's files are then gone except
-# for an empty main fork. Recovery makes the init fork again and fails, for the
+# for an empty main fork.  Recovery makes the init fork again and fails, for the
 # main fork exists.  (This happens without ptsort: let the WAL writer sleep,
 # and roll back a CREATE UNLOGGED TABLE before an immediate stop.)
 sub recover

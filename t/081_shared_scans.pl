@@ -129,7 +129,7 @@ is(rebuilt(q{CREATE TEMP TABLE temp AS SELECT * FROM t; CREATE INDEX ON temp (id
 # A collation that contradicts its tables, as if the Czech "ch" were two letters.
 # The sort for a sibling (a later index of the shared scan) meets the contradiction
 # and leaves no runs.  So the sibling's build scans, meets it as well, and starts
-# over. After that, other tables decide about keys than in the shared scan
+# over.  After that, other tables decide about keys than in the shared scan
 my $czech = $node->safe_psql('postgres', q{
 SELECT quote_ident(collname) FROM pg_collation
 WHERE collname ~ '^cs_CZ\.utf-?8$' OR collname = 'cs-x-icu' ORDER BY collprovider LIMIT 1});

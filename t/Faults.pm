@@ -192,7 +192,7 @@ END $$;
 };
 
 # For builds of the second table: adds rows that are dead, but not for every
-# session. The returned session could still see these rows.
+# session.  The returned session could still see these rows.
 sub hold_dead_rows
 {
 	my ($node, $config) = @_;

@@ -29,7 +29,7 @@ $$};
 # function still checks the plan.  It works in recovery, too: it returns
 # "locked" if replay is paused and a replayed record holds a lock.  (A plain
 # REINDEX TABLE makes the leftovers of REINDEX CONCURRENTLY valid.  Of two such
-# equal indexes the planner may scan either. And snapshots older than an index
+# equal indexes the planner may scan either.  And snapshots older than an index
 # with indcheckxmin cannot use that index: only amcheck judges it.)
 my $index_problem = q{
 CREATE FUNCTION index_problem(index oid) RETURNS text LANGUAGE plpgsql
