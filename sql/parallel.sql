@@ -40,7 +40,7 @@ SELECT count(*) FILTER (WHERE participant IS NULL) AS totals,
 	sum(run_bytes) FILTER (WHERE participant IS NULL) = sum(run_bytes) FILTER (WHERE participant IS NOT NULL) AS run_bytes
 FROM ptsort_last_build();
 
--- number of participants:  WITH, then the setting, then the server's cost
+-- number of participants: WITH, then the setting, then the server's cost
 -- model, all within max_parallel_maintenance_workers
 CREATE FUNCTION participants(statement text) RETURNS int8 LANGUAGE plpgsql AS $$
 BEGIN

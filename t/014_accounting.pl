@@ -1,5 +1,5 @@
 # The server accounts a build's resources to the statement and the database,
-# whichever process used them:  WAL, temporary blocks and files,
+# whichever process used them: WAL, temporary blocks and files,
 # temp_file_limit, temp_tablespaces, log_temp_files.  In these builds the
 # workers do all scanning and sorting, so the counted use is theirs.
 use strict;

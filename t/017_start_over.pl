@@ -172,7 +172,7 @@ foreach my $stopped ($node, $replica)
 	command_ok([ 'pg_checksums', '--check', '-D', $stopped->data_dir ], 'checksums of ' . $stopped->name);
 }
 
-# wal_level = minimal:  WAL has neither the index nor the removal of its first contents
+# wal_level = minimal: WAL has neither the index nor the removal of its first contents
 $node = new_node('minimal', conf => "$conf\nwal_level = minimal\nmax_wal_senders = 0\nwal_skip_threshold = 0\n");
 $node->safe_psql('postgres', $fill);
 $end = log_end($node);
