@@ -55,7 +55,7 @@ FROM unnest(ARRAY[
 	'(a) WHERE NULL',
 	'(lower(b)) WHERE d = 1000']) what;
 
--- Functions that are not parallel safe: one participant, whatever the request
+-- Functions that are not parallel safe: one participant for any request
 SELECT what, same('expressions', what), same('expressions', what, '', 3) AS parallel
 FROM unnest(ARRAY['(unsafe(a))', '(restricted(a), b)', '(a) WHERE unsafe(a) < -10', '(b) WHERE restricted(d) = 2', '(lower(b), unsafe(d))']) what;
 

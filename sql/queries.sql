@@ -117,7 +117,7 @@ DROP INDEX queries_n;
 SET enable_incremental_sort = off;
 SELECT taken('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY t) FROM queries');
 
--- cursors: the server sorts for those that may go back
+-- cursors: the server sorts for cursors that may go back
 BEGIN;
 SELECT FROM mark();
 DECLARE s SCROLL CURSOR FOR SELECT t FROM queries ORDER BY t;

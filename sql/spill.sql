@@ -30,7 +30,7 @@ FROM unnest(ARRAY['(random)', '(word COLLATE "C")', '(few, word)']) what, unnest
 SELECT what, kb, s.result, s.temp_bytes > 0 AS files
 FROM unnest(ARRAY['(random)', '(word)']) what, unnest('{1024,65536}'::int[]) kb, spilled(what, kb, 0, 0, 3) s;
 
--- ptsort never merges runs that do not overlap, whatever their order: there
+-- ptsort never merges runs that do not overlap, in any order: there
 -- are only the initial runs, at most one more than full runs by each
 -- participant.
 SELECT what, participants, s.result, s.runs > participants AS several, s.runs <= 15 + participants AS unmerged

@@ -1,6 +1,6 @@
--- The upgrade scripts turn every older version into exactly what the newest
--- script creates: the same members, with the same rows in the catalogs, the
--- same comments and privileges.
+-- Upgrading from every older version gives the same extension as installing the
+-- newest: the same members, with the same rows in the catalogs, the same comments
+-- and privileges.
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 DROP EXTENSION IF EXISTS ptsort CASCADE;

@@ -99,13 +99,13 @@ foreach my $fault (
 		$create, 'ERROR:  57014: canceling statement due to statement timeout');
 }
 
-# Somebody ends a worker, or cancels the leader
+# Ends or cancels a worker or the leader, from another session
 sub disturb
 {
 	my ($function, $what, $setup, $point, $sleepers) = @_;
 	$setup //= fault('build: after scan', 'sleep');
 	my $psql = start_psql($node, $setup, $create);
-	wait_for_point($node, $point // 'build: after scan', $sleepers // 2) or return 'nobody sleeps';
+	wait_for_point($node, $point // 'build: after scan', $sleepers // 2) or return 'no process sleeps';
 	$node->safe_psql('postgres', qq{
 SELECT $function(pid) FROM pg_stat_activity
 WHERE backend_type = '$what' AND query = '$create' AND pid <> pg_backend_pid() LIMIT 1});

@@ -1,6 +1,6 @@
 # Builds next to other transactions: CONCURRENTLY while rows change, rows that
-# are dead for us but not for an old snapshot, broken HOT chains, and unique
-# indexes with recently dead duplicates.
+# are dead for the build but not for an old snapshot, broken HOT chains, and
+# unique indexes with recently dead duplicates.
 use strict;
 use warnings;
 use FindBin;
@@ -27,7 +27,7 @@ VACUUM ANALYZE $name;
 });
 }
 
-# A session whose snapshot stays as old as now.
+# A session that keeps a snapshot of the current rows.
 sub old_snapshot
 {
 	my $session = $node->background_psql('postgres');

@@ -48,7 +48,7 @@ sub count_allocations
 # XX000).
 my $refused = qr/Cannot allocate memory|failed to initialize hash table/;
 
-# What is wrong with a build in which one allocation failed, '' if nothing.
+# The fault of a build in which one allocation failed, '' if none.
 sub wrong
 {
 	my ($result) = @_;

@@ -100,7 +100,7 @@ sub disturb
 {
 	my ($function, $what, $statement, $point) = @_;
 	my $psql = start_psql($node, "SET ptsort_test.fault = '$point:1:sleep:worker'", $statement);
-	wait_for_point($node, $point, 2) or return 'nobody sleeps';
+	wait_for_point($node, $point, 2) or return 'no process sleeps';
 	$node->safe_psql('postgres', qq{
 SELECT $function(pid) FROM pg_stat_activity
 WHERE backend_type = '$what' AND query LIKE '%ptsort_test_parallel%' AND pid <> pg_backend_pid() LIMIT 1});

@@ -173,7 +173,7 @@ CREATE INDEX ON local (id);
 SELECT bt_index_parent_check('local_id_idx', true, true);
 }), qr/[^\s\d]/, 'a temporary table');
 
-# Pages that the system has not in its cache: as far as it can be made to forget
+# Pages outside the system's cache, unless the system refuses to drop them
 fill_table('t');
 $node->safe_psql('postgres', 'VACUUM t');
 $node->stop;

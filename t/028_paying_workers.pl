@@ -79,7 +79,7 @@ $node->safe_psql('postgres',
 like(slurp_file($node->logfile), qr/building index "k": 3 participants, .*, 3072 kB$/m,
 	'memory of three participants');
 
-# a large table: only as many participants as there are CPUs
+# a large table: at most one participant for each CPU
 my $cpus = $node->safe_psql('postgres', q{
 CREATE TEMP TABLE cpus (n int);
 COPY cpus FROM PROGRAM 'getconf _NPROCESSORS_ONLN';

@@ -2,7 +2,7 @@
 # measured values do not matter here; the test checks that the tools measure
 # what they report.
 #
-# Needs no assertions: its builds and sorts are those of other tests
+# Needs no assertions: other tests have the same builds and sorts
 use strict;
 use warnings;
 use File::Spec::Functions qw(catfile);

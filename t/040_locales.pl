@@ -162,8 +162,8 @@ SKIP:
 		  foreach sort keys %settings;
 	}
 
-	# What ICU's tables prove; for some languages they prove nothing, and words
-	# differ
+	# What ICU's tables prove; for some languages they prove nothing, and then
+	# keys use other words
 	my $pattern = $all ? '' : '^(und|en|de|cs|da|hu|th|ja|zh|ko|ru|ar|my)-x-icu$';
 	foreach my $collation (split /\n/, $node->safe_psql('utf8', qq{
 SELECT DISTINCT quote_ident(collname) FROM pg_collation WHERE collprovider = 'i' AND collname ~ '$pattern'

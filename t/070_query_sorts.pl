@@ -48,7 +48,7 @@ BEGIN
 		IF digest(query) <> current_setting('test.digest') THEN
 			state := 'wrong';
 		END IF;
-		-- allocations that fail are those of the query
+		-- only the query's allocations may fail
 		PERFORM set_config('ptsort_test.allocation', '0', false);
 	EXCEPTION WHEN OTHERS OR query_canceled THEN
 		state := SQLSTATE;

@@ -18,7 +18,7 @@ ptsort.parallel_workers = 2
 maintenance_work_mem = '2MB'
 });
 
-# A table whose rows are of every kind; its digests are by content only
+# A table with every kind of rows; a digest depends on the contents only
 my $fill = q{
 CREATE TABLE NAME (id int, word text, few int) WITH (fillfactor = 80);
 CREATE INDEX NAME_word ON NAME (word);

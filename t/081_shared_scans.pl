@@ -420,7 +420,7 @@ $holder->query_safe('BEGIN; ALTER INDEX dups_word SET TABLESPACE pg_default');
 my $end = log_end($node);
 $psql = start_psql($node, 'REINDEX TABLE dups');
 $node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks WHERE NOT granted AND relation = 'dups_word'::regclass})
-  or fail('nobody waits');
+  or fail('no session waits');
 $holder->query_safe('COMMIT');
 end_session($holder);
 $psql->{run}->finish;
@@ -462,7 +462,7 @@ $psql = start_psql($node, q{SET ptsort_test.fault = 'build: before launch:1:paus
 ok(wait_for_point($node, 'build: before launch'), 'wanted: siblings are open');
 my $mover = start_psql($node, 'ALTER INDEX dups_word SET TABLESPACE elsewhere');
 $node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks WHERE NOT granted AND relation = 'dups_word'::regclass})
-  or fail('nobody waits');
+  or fail('no session waits');
 end_session($pause);
 $mover->{run}->finish;
 $psql->{run}->finish;

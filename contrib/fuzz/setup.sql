@@ -203,8 +203,8 @@ CREATE FUNCTION fz_left() RETURNS SETOF text LANGUAGE sql AS $$
 	WHERE spcname = 'fz_space' $$;
 
 -- The maximum number of indexes of one table, "t" or a table below it, that must
--- share a scan.  It counts valid btree indexes of tables none of whose indexes may
--- run user code during its build, for such an index ends a group with a shared scan.
+-- share a scan.  It counts valid btree indexes.  Tables with an index that may run
+-- user code during its build do not count, for that index ends a shared scan's group.
 CREATE FUNCTION fz_shareable() RETURNS int8 LANGUAGE sql AS $$
 	SELECT coalesce(max(n), 0) FROM (SELECT count(*) FILTER (WHERE relam = 403 AND indisvalid) AS n
 		FROM fz_files('t') relid, pg_index i, pg_class c

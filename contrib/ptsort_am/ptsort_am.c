@@ -258,7 +258,7 @@ ptsort_am_handler(PG_FUNCTION_ARGS)
 	am->aminsert = am_insert;
 	am->ambulkdelete = brinbulkdelete;	/* does nothing */
 	am->amvacuumcleanup = am_vacuumcleanup;
-	am->amcostestimate = hashcostestimate;	/* says nothing about hashing */
+	am->amcostestimate = hashcostestimate;	/* nothing specific to hashing */
 	am->amoptions = am_options;
 	am->ambeginscan = RelationGetIndexScan;
 	am->amrescan = brinrescan;	/* copies the keys */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * drive.c
- *	  ptsort_test_sort(): runs sorts in all roles and checks what comes out.
+ *	  ptsort_test_sort(): runs sorts in all roles and checks their output.
  *
  * Shared memory has the specification (written before the launch, then
  * constant) and one block for each sort.  Worker k puts share k of the rows.
@@ -35,7 +35,7 @@
 /* Largest share of a participant, so that products of shares and rows fit */
 #define MAX_WEIGHT		1000000
 
-/* What ptsort_test_sort() reports, summed over participants and sorts. */
+/* Results of ptsort_test_sort(), summed over participants and sorts. */
 typedef struct Totals
 {
 	PtSortStats stats;

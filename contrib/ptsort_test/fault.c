@@ -61,7 +61,7 @@ PG_FUNCTION_INFO_V1(ptsort_test_point);
 
 #define MAX_FAULTS	4
 
-/* Processes that no_fork and no_start are about: a build's workers. */
+/* Processes that no_fork and no_start affect: a build's workers. */
 #define MAX_WORKERS	2
 
 /* The points that end a build, a model test, or another test. */
@@ -346,7 +346,7 @@ make_scarce(FaultAction action)
 	}
 	if (full != 0)
 	{
-		/* the server takes errno for the reason of a short write there */
+		/* there the server reports errno as the reason of a short write */
 		pg_atomic_write_u32(&fault_shared->half, full != FULL_SEGMENT);
 		pg_atomic_fetch_or_u32(&fault_shared->full, full);
 	}

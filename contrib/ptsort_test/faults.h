@@ -3,12 +3,12 @@
  * faults.h
  *	  Declarations shared by the files that make things fail.
  *
- *	  fault.c		ptsort_test.fault: what goes wrong at which point
- *	  points.c		which process passed which points, and which waits
+ *	  fault.c		ptsort_test.fault: the fault at each point
+ *	  points.c		the points that processes passed, and their waits
  *	  memory.c		the n-th allocation fails
  *	  full.c		disks without space, and processes that cannot start
  *	  shortage.c	a library of its own, preloaded into the whole server:
- *					system calls that ask full.c before they succeed
+ *					system calls that call full.c before they succeed
  *
  *-------------------------------------------------------------------------
  */

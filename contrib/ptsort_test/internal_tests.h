@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * internal_tests.h
- *	  What ptsort_test tests of ptsort beyond the public headers.
+ *	  Internals of ptsort that ptsort_test tests.
  *
  * Keys, which may be exact and may have to learn, and the settings that force
  * a path.  The library exports one function that returns a table of functions

@@ -4,9 +4,9 @@
  *	  Declarations shared by the files of ptsort_test.
  *
  *	  data.c	rows from numbers: the same in every process
- *	  shape.c	what is sorted: tuples of one kind, and how to put and get them
+ *	  shape.c	the tuples of a test: one kind, and functions to put and get them
  *	  record.c	a variant of our own: records of a fixed size
- *	  row.c		heap tuples with headers such as those of a table's rows
+ *	  row.c		heap tuples with headers like a table's rows
  *	  check.c	the sorted array, and the comparison of a sort with it
  *	  drive.c	ptsort_test_sort(): runs sorts in all roles
  *	  reset.c	ptsort_test_reset(): one sort object, many sorts
@@ -23,12 +23,12 @@
  *	  build.c	ptsort_test_build()
  *	  onecall.c	ptsort_test_parallel()
  *	  settings.c	ptsort_test.spill_entries and others, which force a path
- *	  fault.c	ptsort_test.fault; faults.h says what belongs to it
+ *	  fault.c	ptsort_test.fault; faults.h lists its files
  *	  held.c	ptsort_test.log_memory
  *	  tableam.c	a table access method without parallel scans
  *	  lock.c	ptsort_test_release_lock()
  *	  segments.c	ptsort_test_take_segments()
- *	  model.c	ptsort_test_model(); model.h says what belongs to it
+ *	  model.c	ptsort_test_model(); model.h lists its files
  *
  *-------------------------------------------------------------------------
  */

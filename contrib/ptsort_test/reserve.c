@@ -25,7 +25,7 @@ typedef struct Numbered
 	unsigned char bytes[FLEXIBLE_ARRAY_MEMBER];
 } Numbered;
 
-/* What one call does. */
+/* State of one call. */
 typedef struct ReserveTest
 {
 	PtSort	   *sort;

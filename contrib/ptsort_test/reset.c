@@ -25,7 +25,7 @@ PG_FUNCTION_INFO_V1(ptsort_test_reset);
 /* Most sorts of one test */
 #define MAX_RESETS	1000000
 
-/* What ptsort_test_reset() reports. */
+/* Results of ptsort_test_reset(). */
 typedef struct Resets
 {
 	int64		checked;

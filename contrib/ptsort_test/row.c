@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * row.c
- *	  Heap tuples: rows with headers such as those of a table.
+ *	  Heap tuples: rows with headers like a table's rows.
  *
  * A flat copy of a tuple has everything that a sort must preserve: its TID,
  * its table, and every byte of the tuple.

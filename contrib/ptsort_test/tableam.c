@@ -49,7 +49,7 @@ serial_index_build_range_scan(Relation heap, Relation index,
 {
 	EState	   *estate = CreateExecutorState();
 	TupleTableSlot *slot = table_slot_create(heap, NULL);
-	Snapshot	snapshot = NULL;	/* ours */
+	Snapshot	snapshot = NULL;	/* registered here */
 	double		ntuples = 0;
 
 	GetPerTupleExprContext(estate)->ecxt_scantuple = slot;

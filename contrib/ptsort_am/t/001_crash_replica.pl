@@ -78,7 +78,7 @@ sub crash
 	my $start;
 	my (%ends, %writers);
 
-	# on a busy machine one process may take all slices
+	# on a busy machine one process may load all slices
 	foreach my $try (1 .. 20)
 	{
 		$node->safe_psql('postgres', $unbuild) if $try > 1;
