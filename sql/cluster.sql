@@ -1,6 +1,6 @@
--- CLUSTER copies the table through ptsort: the rows, what their headers say of
--- transactions, the order and the statistics are the server's, whatever the rows
--- have been through, with one participant and with three.
+-- CLUSTER copies the table through ptsort.  The rows, the transaction data in
+-- their headers, the order and the statistics are the server's, for rows in
+-- every state, with one participant and with three.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/session.sql
 \set SHOW_CONTEXT never
@@ -10,8 +10,8 @@ SET maintenance_work_mem = '4MB';
 CREATE SCHEMA clustered;
 SET search_path = clustered, public;
 
--- What is in a table: everything of its row versions but their places, the
--- order of the visible ones, and what pg_class says.
+-- The contents of a table: everything in its row versions except their places,
+-- the order of the visible ones, and the table's pg_class row.
 CREATE FUNCTION contents(tbl text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	result text;
@@ -24,7 +24,8 @@ BEGIN
 	RETURN result || (SELECT concat_ws(' ', '', reltuples, relfrozenxid, relminmxid) FROM pg_class WHERE oid = tbl::regclass);
 END $$;
 
--- Copy a table by the server and by ptsort, and take it back; who wrote it
+-- Copies a table by the server and by ptsort, and rolls back; returns the
+-- writer
 CREATE FUNCTION copied(tbl text, index text, workers int DEFAULT 2) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	ours bool;
@@ -55,7 +56,7 @@ BEGIN
 	RETURN 'same, ' || participants;
 END $$;
 
--- Keys of every class; many equal ones would leave the server a choice of order
+-- Keys of every class; with many equal keys the server could choose an order
 CREATE TABLE t (id int8, word text, few int2, num numeric, at timestamptz, pad text);
 INSERT INTO t SELECT hashint8(i), md5(i::text) || ' ' || i, i % 20, (i * 7919 % 10007) / 7.0, '2020-01-01 00:00+00'::timestamptz + i % 5003 * interval '1 day', repeat('p', i % 90)
 FROM generate_series(1, 3000) i;
@@ -69,7 +70,7 @@ CREATE INDEX t_expr ON t ((id % 1000), lower(word));
 SELECT index, copied('t', index, 0), copied('t', index, 1), copied('t', index, 2)
 FROM unnest(ARRAY['t_id', 't_word', 't_german', 't_two', 't_num', 't_at', 't_expr']) index;
 
--- in many slices, with little memory, with pages that are not filled
+-- with many slices, with little memory, with pages that are not full
 SET ptsort_test.slices = 20;
 SET maintenance_work_mem = '1MB';
 SELECT copied('t', 't_word'), copied('t', 't_two');
@@ -116,7 +117,7 @@ SELECT copied('columns', 'columns_id'), copied('columns', 'columns_c');
 ALTER TABLE columns ADD e text DEFAULT repeat('e', 2000);
 SELECT copied('columns', 'columns_id');
 
--- Values out of line, compressed, and long ones that stay inline
+-- Values stored out of line, compressed, and long ones that stay inline
 CREATE TABLE stored (id int, extended text, external text, main text);
 ALTER TABLE stored ALTER external SET STORAGE EXTERNAL, ALTER main SET STORAGE MAIN;
 INSERT INTO stored SELECT i * 7919 % 997, repeat('extended ' || i, i % 40 * 100), repeat('external', i % 3 * 400), repeat(md5(i::text), i % 5 * 50)
@@ -143,7 +144,7 @@ CREATE MATERIALIZED VIEW seen AS SELECT * FROM t;
 CREATE INDEX seen_id ON seen (id);
 SELECT copied('seen', 'seen_id');
 
--- Inheritance: a copy has the table's own rows, not those of its children
+-- Inheritance: a copy has the table's own rows, not its children's
 CREATE TABLE parent (id int8, word text);
 CREATE TABLE child (few int2, word text, id int8);
 ALTER TABLE child INHERIT parent;
@@ -153,7 +154,7 @@ INSERT INTO parent SELECT id, word FROM t WHERE id < 0;
 INSERT INTO child SELECT few, word, id FROM t WHERE id > 0;
 SELECT copied('parent', 'parent_word'), copied('child', 'child_word');
 
--- All partitions, in a transaction each
+-- All partitions, each in a transaction of its own
 CLUSTER parted USING parted_word;
 SELECT index_name, role, tuples FROM ptsort_last_copy() WHERE participant IS NULL;
 SELECT count(*), count(*) FILTER (WHERE word < before) FROM (SELECT word, lag(word) OVER (ORDER BY ctid) AS before FROM parted_1) s;

@@ -1,5 +1,6 @@
--- How often the sort compares: never where words decide, and at most twice for
--- each tuple of random text in "C", whatever becomes of memory and workers.
+-- The number of comparisons of a sort: none where words decide, and at most
+-- two for each tuple of random text in "C", for any memory and number of
+-- workers.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/session.sql
 SET max_parallel_maintenance_workers = 4;

@@ -1,10 +1,11 @@
--- Builds that fail: the server's words, SQLSTATE and hints, nothing is left
--- behind, and the same session then builds (see attempt() in same.sql).
+-- Builds that fail: the message, SQLSTATE and hints are the server's, nothing
+-- is left behind, and the same session then builds (see attempt() in
+-- same.sql).
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/same.sql
 
--- Rows that are too large: over a third of a page, over what an index tuple can
--- be, in the key and in INCLUDE, and where the index has only them.
+-- Rows that are too large: over a third of a page, over the limit of an index
+-- tuple, in the key and in INCLUDE, and in an index that has only these rows.
 CREATE TABLE errors (id int, small text, large text, huge text, more text);
 ALTER TABLE errors ALTER large SET STORAGE EXTERNAL, ALTER huge SET STORAGE EXTERNAL;
 INSERT INTO errors SELECT i, 's' || i FROM generate_series(1, 3000) i;
@@ -16,7 +17,7 @@ FROM unnest(ARRAY['(large)', '(huge)', '(large COLLATE "C")', '(huge COLLATE "C"
 	'(more, (more || id))', '((large || small)) WHERE id > 1000', '(id) INCLUDE (large)', '(id) INCLUDE (huge)', '(more)', '(id) INCLUDE (more)']) what;
 SELECT attempt('CREATE UNIQUE INDEX attempted ON errors (large, id)');
 SELECT attempt('ALTER TABLE errors ADD CONSTRAINT attempted UNIQUE (huge)');
--- the largest that fit, and the next
+-- the largest rows that fit, and the next larger ones
 CREATE TABLE errors_third (id int, word text COLLATE "C");
 ALTER TABLE errors_third ALTER word SET STORAGE EXTERNAL;
 INSERT INTO errors_third SELECT i, 'w' FROM generate_series(1, 100) i;
@@ -26,7 +27,7 @@ SELECT size, attempt(format('CREATE INDEX attempted ON errors_third (cut(word, %
 FROM unnest('{2688,2692,2693,2712}'::int[]) size;
 SELECT size, same('errors_third', format('(cut(word, %s))', size)), same('errors_third', format('(cut(word, %s), id)', size - 8), '', 2)
 FROM unnest('{2680,2688}'::int[]) size;
--- as a user sees it
+-- as a user sees the error
 CREATE INDEX errors_i ON errors (large);
 CREATE INDEX errors_i ON errors (huge) WITH (parallel_workers = 2);
 \set VERBOSITY sqlstate
@@ -34,12 +35,13 @@ CREATE INDEX errors_i ON errors (large);
 CREATE INDEX errors_i ON errors (huge) WITH (parallel_workers = 2);
 \set VERBOSITY default
 
--- Types and collations that cannot be compared
+-- Types and collations that have no comparison
 CREATE TABLE errors_types (j json, p point, t text COLLATE "C");
 INSERT INTO errors_types SELECT '{}', '(1,1)', 'b' || i FROM generate_series(1, 10) i;
 SELECT what, attempt('CREATE INDEX attempted ON errors_types ' || what)
 FROM unnest(ARRAY['(j)', '(p)', '((t || (t COLLATE "en_US.utf8")))', '(t int4_ops)', '(t) INCLUDE ((t || ''x''))', '(nothing)']) what;
--- a comparison that fails, at the second value it sees and at the last
+-- a comparison that fails at the second value it sees, and one that fails at
+-- the last
 CREATE FUNCTION fussy_cmp(int4, int4) RETURNS int4 IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS
 $$BEGIN
 	IF $1 = 1500 OR $2 = 1500 THEN RAISE EXCEPTION 'not with me' USING ERRCODE = 'PT002', HINT = 'Leave 1500 out.'; END IF;
@@ -50,7 +52,7 @@ CREATE OPERATOR CLASS fussy_ops FOR TYPE int4 USING btree AS
 SELECT what, attempt('CREATE INDEX attempted ON errors ' || what)
 FROM unnest(ARRAY['(id fussy_ops)', '(id fussy_ops) WHERE id <> 1500', '(small, id fussy_ops)']) what;
 
--- Settings: what is out of range changes nothing
+-- Settings: a value out of range changes nothing
 SET ptsort.parallel_workers = 1025;
 SET ptsort.parallel_workers = -2;
 SET ptsort.parallel_workers = '3MB';
@@ -64,7 +66,7 @@ CREATE INDEX errors_i ON errors (id) WITH (parallel_workers = 2, nonsense = 5);
 CREATE INDEX errors_i ON errors (id) WITH (parallel_workers = 2) TABLESPACE nowhere;
 CREATE INDEX errors_i ON nowhere (id) WITH (parallel_workers = 2);
 
--- Statements that fail late, after the index was built
+-- Statements that fail late, after the index is built
 BEGIN;
 CREATE INDEX errors_i ON errors (id) WITH (parallel_workers = 2);
 SELECT 1 / 0;

@@ -1,5 +1,5 @@
--- WITH (parallel_workers = ...) that is refused: the words are those the
--- server has for the option of a table, and nothing is built.
+-- Values that ptsort refuses in WITH (parallel_workers = ...): the messages
+-- are the server's for the option of a table, and no index is built.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/session.sql
 CREATE TABLE errors_with (a int, b int);
@@ -14,7 +14,7 @@ CREATE TABLE errors_server (a int) WITH (parallel_workers = 1, parallel_workers 
 CREATE TABLE errors_server (a int) WITH (parallel_workers = '2 MB');
 CREATE TABLE errors_server (a int) WITH (parallel_workers = 99999999999);
 
--- ours
+-- ptsort's
 CREATE INDEX errors_i ON errors_with (a) WITH (parallel_workers = -1);
 CREATE INDEX errors_i ON errors_with (a) WITH (parallel_workers = 1025);
 CREATE INDEX errors_i ON errors_with (a) WITH (parallel_workers = x);
@@ -51,14 +51,14 @@ BEGIN
 	END LOOP;
 END$$;
 
--- not ours to accept
+-- ptsort must not accept these
 CREATE INDEX errors_i ON errors_with USING hash (a) WITH (parallel_workers = 2);
 CREATE INDEX errors_i ON errors_with USING brin (a) WITH (parallel_workers = 2);
 CREATE INDEX errors_i ON errors_with (a) WITH (toast.parallel_workers = 2);
 CREATE INDEX errors_i ON errors_with (a) WITH ("Parallel_Workers" = 2);
 ALTER TABLE errors_with ADD EXCLUDE USING hash (a WITH =) WITH (parallel_workers = 2);
 
--- nothing was built, and the option cannot be stored later either
+-- no index was built, and ALTER INDEX cannot store the option later either
 SELECT relname FROM pg_class WHERE relname LIKE 'errors\_%' ORDER BY 1;
 SELECT * FROM ptsort_last_build();
 CREATE INDEX errors_i ON errors_with (a) WITH (parallel_workers = '2', fillfactor = 90);

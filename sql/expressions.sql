@@ -1,4 +1,5 @@
--- Indexes on expressions and with predicates, and what these do.
+-- Indexes on expressions and with predicates, and side effects of their
+-- functions.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/same.sql
 
@@ -14,7 +15,7 @@ ANALYZE expressions;
 CREATE FUNCTION safe_sql(int) RETURNS int IMMUTABLE PARALLEL SAFE LANGUAGE sql RETURN $1 * 7919 % 1009;
 CREATE FUNCTION safe_plpgsql(int) RETURNS text IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS
 $$BEGIN RETURN CASE WHEN $1 % 5 > 0 THEN md5($1::text) END; END$$;
--- looks into a table while the build scans another
+-- reads a table while the build scans another
 CREATE TABLE expressions_names AS SELECT i, 'name ' || i % 4 AS name FROM generate_series(0, 9) i;
 CREATE FUNCTION safe_lookup(int) RETURNS text IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql SET search_path = public AS
 $$BEGIN RETURN (SELECT name FROM expressions_names WHERE i = $1); END$$;
@@ -48,13 +49,13 @@ FROM unnest(ARRAY[
 	'((a + d)) WHERE safe_sql(a) < 500',
 	'(a) WHERE safe_plpgsql(a) > ''8''',
 	'(b) WHERE d > 3 AND lower(b) LIKE ''word 1%''',
-	-- of all rows and of none
+	-- true for all rows and for none
 	'(a) WHERE a > 0',
 	'(a) WHERE a < 0',
 	'(a) WHERE NULL',
 	'(lower(b)) WHERE d = 1000']) what;
 
--- Functions that are not parallel safe: one participant, whatever is asked for
+-- Functions that are not parallel safe: one participant for any request
 SELECT what, same('expressions', what), same('expressions', what, '', 3) AS parallel
 FROM unnest(ARRAY['(unsafe(a))', '(restricted(a), b)', '(a) WHERE unsafe(a) < -10', '(b) WHERE restricted(d) = 2', '(lower(b), unsafe(d))']) what;
 
@@ -83,7 +84,7 @@ DROP FUNCTION fails, who, safe_sql, safe_plpgsql, safe_lookup, unsafe, restricte
 REVOKE CREATE ON SCHEMA public FROM ptsort_expressions_owner;
 DROP ROLE ptsort_expressions_owner;
 
--- a function that makes the planner look at the index that is being built: the
+-- a function that makes the planner look at the index during its build: the
 -- server's error for a file without a metapage, with and without workers
 CREATE TABLE expressions_own AS SELECT i FROM generate_series(1, 1000) i;
 CREATE FUNCTION look_at_own(int) RETURNS int IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql SET search_path = public AS

@@ -1,5 +1,5 @@
--- The extension: how it gets into a session, what its script leaves to chance
--- (nothing), and what is left when it goes (every index).
+-- The extension: how a session loads it, that its script depends on no search
+-- path, and that every index is still there after it is dropped.
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 DROP EXTENSION IF EXISTS ptsort CASCADE;
@@ -9,11 +9,11 @@ SET client_min_messages = warning;
 CREATE TABLE extensions (a int, b text);
 INSERT INTO extensions SELECT i, 'b' || i FROM generate_series(1, 5000) i;
 
--- Not loaded: the server builds, and does not know the request
+-- Not loaded: the server builds, and does not know the option
 CREATE INDEX extensions_server ON extensions (b);
 CREATE INDEX extensions_refused ON extensions (b) WITH (parallel_workers = 1);
 
--- A schema with look-alikes of all that the script could mean does no harm
+-- A schema with look-alikes of every name in the script does no harm
 CREATE SCHEMA hostile;
 CREATE DOMAIN hostile.text AS pg_catalog.int4;
 CREATE DOMAIN hostile.int4 AS pg_catalog.text;
@@ -33,7 +33,7 @@ WHERE refclassid = 'pg_extension'::regclass AND refobjid = (SELECT oid FROM pg_e
 SELECT hostile.ptsort_last_build();
 DROP SCHEMA hostile CASCADE;
 
--- The session that created it has it
+-- The session that created the extension has it
 SET ptsort.min_table_size = 0;
 CREATE INDEX extensions_a ON extensions (a) WITH (parallel_workers = 2);
 SELECT index_name, participant, role FROM friendly.ptsort_last_build();
@@ -41,7 +41,7 @@ CREATE UNIQUE INDEX extensions_b ON extensions (b DESC) INCLUDE (a) WITH (parall
 ALTER EXTENSION ptsort SET SCHEMA public;
 SELECT index_name, participant FROM ptsort_last_build();
 
--- A new session has it when the function is called, or by the settings
+-- A new session has it after a call of the function, or by the settings
 \c -
 SET client_min_messages = warning;
 CREATE INDEX extensions_refused ON extensions (b) WITH (parallel_workers = 1);
@@ -59,7 +59,8 @@ SELECT index_name, participant FROM ptsort_last_build();
 
 ALTER DATABASE :"DBNAME" RESET session_preload_libraries;
 
--- Nothing in the catalogs depends on it, and all works without it
+-- Nothing in the catalogs depends on the extension, and everything works
+-- without it
 SELECT count(*) FROM pg_depend
 WHERE refclassid = 'pg_extension'::regclass AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'ptsort');
 SELECT relname, amname, amhandler, reloptions FROM pg_class c JOIN pg_am a ON a.oid = c.relam
@@ -85,13 +86,13 @@ REINDEX TABLE extensions;
 VACUUM FULL extensions;
 SELECT count(*) FROM extensions WHERE a < 100;
 
--- The role's settings
+-- The role's settings load the library
 \c - ptsort_extension_user
 CREATE INDEX extensions_d ON extensions (a, b);
 CREATE EXTENSION ptsort;
 SELECT index_name, participant FROM ptsort_last_build();
 
--- A user who may not create it can use it.
+-- A user who may not create the extension can use it.
 \c - :owner
 ALTER ROLE ptsort_extension_user NOSUPERUSER;
 CREATE TABLE extensions_own AS SELECT i AS a FROM generate_series(1, 1000) i;

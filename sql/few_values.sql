@@ -1,5 +1,5 @@
 -- Keys that repeat take at most two comparisons a row, in memory and in runs,
--- and rows with equal keys come in the order in which the sort read them.
+-- and rows with equal keys come out in the order in which the sort read them.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/session.sql
 SET max_parallel_workers_per_gather = 0;
@@ -7,12 +7,13 @@ SET jit = off;
 SET ptsort.sort = on;
 SET ptsort.min_sort_rows = 0;
 
--- the session reads the tables of the collation, so that fewer rows do not stay
--- with the server
+-- the session reads the tables of the collation; otherwise the server would
+-- sort small inputs
 SELECT count(*) FROM (SELECT md5(i::text) COLLATE "en-x-icu" AS t FROM generate_series(1, 30000) i ORDER BY t OFFSET 0) s;
 
--- text that words tell apart, text that begins alike for longer than words, and
--- types whose words decide; of part 6 only the last rows have more than 3 values
+-- text that words distinguish, text whose shared beginning is longer than
+-- words, and types whose words decide; in part 6 only the last rows have more
+-- than 3 values
 CREATE TABLE few AS
 SELECT i AS id, n, p,
 	('v' || v) COLLATE "en-x-icu" AS word,
@@ -25,7 +26,7 @@ FROM (VALUES (1, 1), (2, 2), (3, 10), (4, 250), (5, 3), (6, 3)) parts(p, n), gen
 	LATERAL (SELECT i * 7919::int8 % CASE WHEN p = 6 AND i > 19900 THEN 90 ELSE n END AS v) v;
 ANALYZE few;
 
--- What the sort of a query took.
+-- Cost of the sort of a query.
 CREATE FUNCTION sort_few(part int, keys text, memory text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	last record;
@@ -41,12 +42,12 @@ SELECT p, keys, memory, sort_few(p, keys, memory)
 FROM generate_series(1, 5) p, unnest(ARRAY['word', 'bytes', 'big', 'num', 'word, num']) keys,
 	unnest(ARRAY['64MB', '1MB']) memory
 ORDER BY keys, memory, p;
--- of keys that words do not tell apart, some comparisons find the values
+-- for keys that words do not distinguish, some comparisons find the values
 SELECT p, memory, sort_few(p, 'long', memory)
 FROM unnest(ARRAY[1, 2, 5]) p, unnest(ARRAY['64MB', '1MB']) memory
 ORDER BY memory, p;
 
--- in the order in which they came
+-- equal keys keep their input order
 CREATE FUNCTION came_in_order(part int, keys text, memory text) RETURNS bool LANGUAGE plpgsql AS $$
 DECLARE
 	sorted int[];
@@ -80,8 +81,8 @@ FROM generate_series(1, 3) p, unnest(ARRAY['word', 'long', 'bytes', 'big', 'num'
 GROUP BY 1;
 
 CREATE EXTENSION IF NOT EXISTS amcheck;
--- Index tuples, whose TID decides between equal keys.  (That keys learn, however few
--- rows there are, must not depend on which process has used ICU's tables before.)
+-- Index tuples, whose TIDs decide between equal keys.  (Keys must learn from
+-- any number of rows, whichever process used ICU's tables before.)
 SET ptsort_test.learn_tuples = 0;
 SET max_parallel_maintenance_workers = 4;
 CREATE FUNCTION build_few(part int, keys text, kb int, workers int) RETURNS text LANGUAGE plpgsql AS $$
@@ -100,7 +101,7 @@ SELECT build_few(p, keys, kb, workers) AS comparisons, count(*)
 FROM generate_series(2, 3) p, unnest(ARRAY['word', 'long', 'big', 'num, long']) keys,
 	unnest(ARRAY[65536, 1024]) kb, unnest(ARRAY[0, 2]) workers
 GROUP BY 1 ORDER BY 1;
--- of two keys that words do not tell apart
+-- two keys that words do not distinguish
 SELECT build_few(2, keys, kb, workers) AS comparisons, count(*)
 FROM unnest(ARRAY['left(long, 60), big', 'left(long, 60), word']) keys,
 	unnest(ARRAY[65536, 1024]) kb, unnest(ARRAY[0, 2]) workers

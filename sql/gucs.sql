@@ -1,4 +1,4 @@
--- The settings: what they are, what they refuse, what they do.
+-- The settings: their definitions, the values they refuse, their effects.
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS ptsort;
 LOAD 'ptsort';
@@ -8,7 +8,7 @@ FROM pg_settings
 WHERE name IN ('ptsort.enable', 'ptsort.parallel_workers', 'ptsort.min_table_size', 'ptsort.use_collation_tables',
 	'ptsort.log_build', 'ptsort.sort', 'ptsort.min_sort_rows', 'ptsort.log_sort', 'ptsort.indexes_per_scan')
 ORDER BY name;
--- there are no others; those that only tests need are in contrib/ptsort_test
+-- there are no others; contrib/ptsort_test has the settings for tests
 SELECT name FROM pg_settings
 WHERE name LIKE 'ptsort.%'
 	AND name NOT IN ('ptsort.enable', 'ptsort.parallel_workers', 'ptsort.min_table_size', 'ptsort.use_collation_tables',
@@ -20,7 +20,7 @@ SET ptsort.nonsense = 1;
 SET ptsort.parallel_workers = -2;
 SET ptsort.parallel_workers = 1025;
 SET ptsort.parallel_workers = many;
--- (the servers word this differently)
+-- (server versions differ in the message)
 \set VERBOSITY sqlstate
 SET ptsort.min_table_size = -1;
 SET ptsort.min_sort_rows = -1;
@@ -41,7 +41,7 @@ SET ptsort.sort = TEXT;
 SHOW ptsort.sort;
 RESET ptsort.sort;
 
--- which builds they let through
+-- builds that the settings allow
 CREATE TABLE gucs (a int);
 INSERT INTO gucs SELECT generate_series(1, 5000);
 CREATE INDEX gucs_too_small ON gucs (a);
@@ -56,7 +56,7 @@ CREATE INDEX gucs_serial ON gucs (a);
 SELECT index_name, participant, role FROM ptsort_last_build();
 RESET ptsort.parallel_workers;
 
--- no line for a client above DEBUG1 (t/004_log_lines.pl has the rest)
+-- no line for a client above DEBUG1 (t/004_log_lines.pl tests the other cases)
 SET client_min_messages = log;
 SET ptsort.enable = off;
 REINDEX INDEX gucs_off;

@@ -1,4 +1,5 @@
--- Builds by one, two and four participants: the same index, and who did what.
+-- Builds by one, two and four participants: the same index, and each one's
+-- share.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/same.sql
 SET max_parallel_maintenance_workers = 4;
@@ -21,7 +22,7 @@ SELECT index_name, participant, role FROM ptsort_last_build();
 SELECT role, sum(tuples) AS tuples, sum(runs) > 0 AS runs, sum(scan_ms) > 0 AS scan, sum(sort_ms) > 0 AS sort
 FROM ptsort_last_build() GROUP BY role ORDER BY role;
 SELECT bt_index_parent_check('parallels_i', true, true);
--- without workers it takes part again
+-- without workers the leader takes part again
 DROP INDEX parallels_i;
 CREATE INDEX parallels_i ON parallels (word) WITH (parallel_workers = 0);
 SELECT participant, role, tuples FROM ptsort_last_build();
@@ -39,8 +40,8 @@ SELECT count(*) FILTER (WHERE participant IS NULL) AS totals,
 	sum(run_bytes) FILTER (WHERE participant IS NULL) = sum(run_bytes) FILTER (WHERE participant IS NOT NULL) AS run_bytes
 FROM ptsort_last_build();
 
--- how many: WITH, then the setting, then the server's cost model, all within
--- max_parallel_maintenance_workers
+-- number of participants: WITH, then the setting, then the server's cost
+-- model, all within max_parallel_maintenance_workers
 CREATE FUNCTION participants(statement text) RETURNS int8 LANGUAGE plpgsql AS $$
 BEGIN
 	DROP INDEX IF EXISTS parallels_i;
@@ -67,7 +68,7 @@ SELECT participants('CREATE INDEX parallels_i ON parallels (a) WITH (parallel_wo
 SET max_parallel_maintenance_workers = 4;
 RESET min_parallel_table_scan_size;
 
--- uneven work: one page with everything, more participants than pages
+-- uneven work: one page with all rows, more participants than pages
 CREATE TABLE parallel_few (a int);
 INSERT INTO parallel_few SELECT i % 5 FROM generate_series(1, 100) i;
 SELECT same('parallel_few', '(a)', '', 4);
@@ -77,8 +78,8 @@ SELECT same('parallel_few', '(a)', '', 4), same('parallel_few', '(a) WHERE a = 6
 DELETE FROM parallel_few;
 SELECT same('parallel_few', '(a)', '', 4), same('parallel_few', '(a)');
 
--- work that several have a share of, because nobody goes on alone: equal keys
--- from two participants at least, in the order of their TIDs
+-- work that several participants share, because each waits for the others:
+-- equal keys from at least two participants, in the order of their TIDs
 CREATE TABLE parallel_shares (a int, pad text) WITH (fillfactor = 10);
 INSERT INTO parallel_shares SELECT i, repeat('p', 150) FROM generate_series(1, 400) i;
 CREATE FUNCTION key(int, int) RETURNS text IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS
@@ -97,8 +98,8 @@ $$BEGIN
 END$$;
 SELECT same('parallel_shares', '(together(a, 3))', '', 3);
 SELECT count(*) FILTER (WHERE tuples > 0) > 1 AS shared FROM ptsort_last_build() WHERE participant IS NOT NULL;
--- text of so few rows that no participant learns from its own, and some have none:
--- each build ends
+-- text of very few rows, so that no participant learns from its own rows, and
+-- some have none: each build ends
 SELECT same('parallel_shares', '(together(a, 300) COLLATE "en_US.utf8")', '', 3);
 SET statement_timeout = '60s';
 DO $$BEGIN

@@ -1,6 +1,7 @@
--- Every setting that is a number, those of ptsort_test too, and WITH
--- (parallel_workers): 0, 1, -1, 2^31, 2^62, 2^63 - 1, and the largest int4.  It is
--- out of range, an error, or builds, rebuilds and sorts are right with it.
+-- Every numeric setting, those of ptsort_test too, and WITH
+-- (parallel_workers): 0, 1, -1, 2^31, 2^62, 2^63 - 1, and the largest int4.
+-- Either the value is out of range, an error, or builds, rebuilds and sorts
+-- are right with it.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/session.sql
 SET max_parallel_maintenance_workers = 2;
@@ -25,7 +26,7 @@ BEGIN
 	RETURN result;
 END $$;
 
--- Builds by that definition, rebuilds and sorts; says what was wrong, or ok.
+-- Builds, rebuilds and sorts with these options; returns the fault, or ok.
 CREATE FUNCTION ranges_build(options text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	expected text := (SELECT words FROM ranges_expected);
@@ -46,8 +47,8 @@ BEGIN
 	RETURN 'ok';
 END $$;
 
--- The same with a setting, which is gone afterwards; the servers word the
--- errors differently.
+-- The same with a setting, which is restored afterwards; server versions
+-- differ in the errors.
 CREATE FUNCTION ranges_set(name text, size int8) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	before text := current_setting(name);

@@ -1,12 +1,12 @@
--- Who may do what: settings, other users' statistics, and as whom the functions
--- of an index run.
+-- Permissions: settings, other users' statistics, and the user as whom the
+-- functions of an index run.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/session.sql
 \set SHOW_CONTEXT never
 CREATE ROLE ptsort_security_owner;
 CREATE ROLE ptsort_security_user;
 
--- Settings: an ordinary user's, and a superuser's
+-- Settings of an ordinary user, and of a superuser
 SELECT context, array_agg(name ORDER BY name) AS settings
 FROM pg_settings WHERE name LIKE 'ptsort.%' AND name NOT LIKE 'ptsort.debug%' GROUP BY 1 ORDER BY 1;
 SET ROLE ptsort_security_user;
@@ -16,7 +16,7 @@ SET ptsort_test.key_class = compared;
 SET ptsort.enable = on;
 RESET ROLE;
 
--- The last build is shown to whom built, and to nobody that the session becomes
+-- Only the user who built sees the last build, not another role of the session
 CREATE TABLE security AS SELECT i AS id, md5(i::text) AS word FROM generate_series(1, 3000) i;
 GRANT CREATE ON SCHEMA public TO ptsort_security_owner;
 ALTER TABLE security OWNER TO ptsort_security_owner;
@@ -42,7 +42,7 @@ DISCARD ALL;
 SELECT * FROM ptsort_last_build();
 \i :source/sql/include/session.sql
 
--- A function of an index runs as the table's owner, restricted, in whichever
+-- A function of an index runs as the table's owner, restricted, whichever
 -- process calls it.
 CREATE FUNCTION as_owner(int) RETURNS int IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS $$
 BEGIN

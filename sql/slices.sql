@@ -15,7 +15,8 @@ SELECT hashint4(i)::int8 AS k, i AS up, i % 3 AS few, 1 AS one,
 FROM generate_series(1, 20000) i;
 VACUUM (ANALYZE) slices;
 
--- An index, cut into so many slices: checked, and by whom it was built.
+-- Builds an index in this number of slices, checks it and returns its
+-- participants.
 CREATE FUNCTION slices_build(what text, slices int, OUT participants bigint, OUT tuples bigint, OUT pages_of_all boolean)
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -33,15 +34,15 @@ FROM unnest('{k,up,few,one,c,p,l,n,"few, k","one, c","k DESC) INCLUDE (up",n) WH
 	 unnest('{1,2,7,12}'::int[]) slices, slices_build(what, slices) b
 ORDER BY 1, 2;
 
--- The same, sorted by comparisons and by words that do not decide.
+-- The same, sorted by comparisons, and by words that do not decide.
 SET ptsort_test.key_class = prefix;
 SELECT what, b.* FROM unnest('{k,few,n,"few, k"}'::text[]) what, slices_build(what, 12) b ORDER BY 1;
 SET ptsort_test.key_class = compared;
 SELECT what, b.* FROM unnest('{k,few,n,c}'::text[]) what, slices_build(what, 12) b ORDER BY 1;
 RESET ptsort_test.key_class;
 
--- A duplicate is found wherever it is, also if it has the border between the
--- two, or a dead tuple.
+-- The build finds a duplicate anywhere, even if a border or a dead tuple is
+-- between the two rows.
 CREATE TABLE slices_unique (k int, c text COLLATE slices_en);
 CREATE FUNCTION slices_duplicate(what text, key int, dead boolean) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
@@ -67,7 +68,7 @@ FROM unnest('{k,c}'::text[]) what, unnest('{auto,prefix,compared}'::text[]) clas
 GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4;
 RESET ptsort_test.key_class;
 
--- Without duplicates: all live, and nulls that are distinct.
+-- Without duplicates: all rows live, and nulls that are distinct.
 TRUNCATE slices_unique;
 INSERT INTO slices_unique SELECT i, i FROM generate_series(1, 3000) i;
 INSERT INTO slices_unique SELECT NULL, NULL FROM generate_series(1, 3000) i;

@@ -1,5 +1,5 @@
--- Runs on tapes: whatever the budget, the length of runs and the merge order,
--- the index is the same.
+-- Runs on tapes: the index is the same for every budget, length of runs and
+-- merge order.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/same.sql
 
@@ -9,8 +9,8 @@ SELECT i * 7919 % 12007 AS random, i AS up, -i::int8 AS down, i % 10 AS few,
 FROM generate_series(1, 16000) i;
 ANALYZE spill;
 
--- The same with this budget, length of runs and merge order, and how many runs
--- there were.
+-- The same with this budget, length of runs and merge order; also returns the
+-- number of runs.
 CREATE FUNCTION spilled(what text, kb int, spill_entries int, merge_order int, participants int,
 	OUT result text, OUT runs int8, OUT temp_bytes int8, OUT run_bytes int8, OUT peak int8)
 LANGUAGE plpgsql AS $$
@@ -23,20 +23,21 @@ BEGIN
 	FROM ptsort_last_build() b WHERE b.participant IS NULL;
 END $$;
 
--- budgets, with the runs that they bring; a serial build in memory has none
+-- budgets, with the runs that they cause; a serial build in memory has none
 SELECT what, kb, s.result, s.runs > 1 AS runs, s.temp_bytes > 0 AS files
 FROM unnest(ARRAY['(random)', '(word COLLATE "C")', '(few, word)']) what, unnest('{1024,4096,65536}'::int[]) kb,
 	spilled(what, kb, 0, 0, 1) s;
 SELECT what, kb, s.result, s.temp_bytes > 0 AS files
 FROM unnest(ARRAY['(random)', '(word)']) what, unnest('{1024,65536}'::int[]) kb, spilled(what, kb, 0, 0, 3) s;
 
--- Runs that do not overlap are not merged, whatever order they come in: there
--- are only the initial ones, at most one more than full ones by each participant.
+-- ptsort never merges runs that do not overlap, in any order: there
+-- are only the initial runs, at most one more than full runs by each
+-- participant.
 SELECT what, participants, s.result, s.runs > participants AS several, s.runs <= 15 + participants AS unmerged
 FROM (VALUES ('(down)', 1), ('(down)', 3), ('(((up - 1) / 1000 * 5 % 16), up)', 1), ('(random)', 1), ('(random)', 3)) o (what, participants),
 	spilled(what, 4096, 1000, 2, participants) s;
 
--- short and long runs; two of them at a time, three, all; keys in descending
+-- short and long runs; merges of two, three, and all runs; keys in descending
 -- order, whose runs do not overlap; many equal keys, whose TIDs decide
 DELETE FROM spill WHERE up > 2500;
 VACUUM spill;
@@ -57,11 +58,11 @@ SELECT same('spill_few', '(word)'), same('spill_few', '(word)', '', 3), same('sp
 RESET ptsort_test.spill_entries;
 RESET ptsort_test.merge_order;
 
--- keys in ascending order make one run, that goes on when memory is used up
+-- keys in ascending order make one run, which continues when memory is full
 SELECT result, runs FROM spilled('(up)', 4096, 100, 0, 1);
 
--- Temporary space is that of the data once, and a few blocks for each tape,
--- however often it is merged; memory is the budget.
+-- Temporary files hold the data once, and a few blocks for each tape, for any
+-- number of merges; memory is within the budget.
 CREATE TABLE spill_large AS SELECT md5(i::text) COLLATE "C" AS word, md5((i % 777)::text) AS more FROM generate_series(1, 60000) i;
 CREATE FUNCTION spill_space(kb int, spill_entries int, merge_order int, workers int,
 	OUT participants int8, OUT runs int8, OUT run_bytes int8, OUT temp_bytes int8, OUT peak int8)
@@ -85,8 +86,9 @@ FROM data, (VALUES (1024, 0, 0, 0), (1024, 2000, 0, 0), (1024, 2000, 2, 0), (102
 		(1024, 0, 0, 2), (1024, 700, 2, 2), (8192, 0, 0, 2)) o (kb, spill_entries, merge_order, workers),
 	spill_space(kb, spill_entries, merge_order, workers);
 
--- One merge reads all runs, here 55, unless they are more than the budget has buffers for:
--- nothing is written but initial runs and, by a worker, the one it leaves.
+-- One merge reads all runs, here 55, unless the budget lacks buffers for all
+-- of them.  Participants write only initial runs and, in a worker, the run it
+-- leaves.
 CREATE FUNCTION spill_passes(spill_entries int, workers int, OUT runs int8, OUT one_pass bool, OUT two_passes bool)
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -112,9 +114,9 @@ SELECT what, same('spill_wide', what), same('spill_wide', what, '', 3) AS parall
 FROM unnest(ARRAY['(wide COLLATE "C")', '(wide COLLATE "en_US.utf8")', '((i % 3)) INCLUDE (wide)']) what;
 SELECT participant, tuples, runs > 1 AS runs FROM ptsort_last_build() WHERE participant IS NULL;
 
--- However much memory there is, runs that others read are no longer than what
--- is sorted in cache, unless there would be too many of them: 16 each, of 10 MB
--- and more.  (What is learned from comes first, 200,000 tuples.)
+-- With ample memory, runs that others read are still no longer than a sort in
+-- cache, unless that makes too many runs: at most 16 each, of 10 MB and more.
+-- (The 200,000 tuples that keys learn from come first.)
 CREATE TABLE spill_short AS SELECT hashint8(i::int8) AS a, md5(i::text) COLLATE "C" AS word, i % 7 AS few FROM generate_series(1, 1300000) i;
 VACUUM ANALYZE spill_short;
 CREATE FUNCTION spill_short(columns text, OUT participants int8, OUT most int8, OUT several bool, OUT memory bool, OUT entries bool)

@@ -1,5 +1,5 @@
--- What tables may be like: in what their rows have been through, their columns,
--- their storage, and their relatives.  Each index is the server's.
+-- Kinds of tables: the history of their rows, their columns, their storage,
+-- and their relatives.  Each index is the server's.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/same.sql
 
@@ -27,14 +27,14 @@ INSERT INTO columns (a, b, c, gone2, d, e, f, g, h, i, j, k, l, m) SELECT a, b, 
 ALTER TABLE columns DROP gone2, ADD o timestamptz DEFAULT '2020-01-01 00:00+00';
 DELETE FROM columns WHERE d = 5;
 UPDATE columns SET i = -i WHERE d = 6;
--- (some columns are still missing from the rows themselves)
+-- (stored rows still lack some columns)
 SELECT count(*) FROM pg_attribute WHERE attrelid = 'columns'::regclass AND atthasmissing;
 SELECT what, compared('columns', what)
 FROM unnest(ARRAY['(a)', '(b)', '(c)', '(d, f)', '(e)', '(f, g)', '(g)', '(h)', '(i DESC, a)', '(j)', '(k)', '(l, j)', '(m)', '(n)', '(o, l)',
 	'(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o)', '(f) INCLUDE (o, k, c)', '((i + j), k)', '(m) WHERE l IS NULL', '((j * 2))']) what;
 
 -- Values: inline and short, compressed, out of line, compressed in the index
--- only; some that become large only when they are taken out of line
+-- only; some become large only when the index fetches them
 CREATE TABLE stored (id int, plain text, extended text, external text, main text);
 ALTER TABLE stored ALTER plain SET STORAGE PLAIN, ALTER external SET STORAGE EXTERNAL, ALTER main SET STORAGE MAIN;
 INSERT INTO stored SELECT i, repeat('p', 300 + i % 300), repeat('extended ' || i, 1000), string_agg(md5((i * j)::text), ''), repeat('main' || i, 300)
@@ -82,7 +82,7 @@ INSERT INTO rows SELECT 10000 + i, -1, 'mine, too ' || i FROM generate_series(1,
 SELECT same('rows', '(a, b)') AS mine, same('rows', '(b)', 'UNIQUE', 3) AS uniquely;
 COMMIT;
 SELECT compared('rows', '(a, b)') AS committed;
--- none at all are left
+-- no live rows are left
 DELETE FROM rows;
 SELECT compared('rows', '(a)') AS all_dead, compared('rows', '(a)', 'UNIQUE') AS uniquely;
 VACUUM (TRUNCATE off) rows;
@@ -90,8 +90,8 @@ SELECT compared('rows', '(a)') AS all_pages_empty;
 INSERT INTO rows VALUES (1, 1, 'one');
 SELECT compared('rows', '(a)') AS one;
 
--- Keys: all null, all the same, two of them, in long posting lists; in so many
--- blocks that the bytes of a TID are in another order than the TIDs
+-- Keys: all null, all equal, two values, in long posting lists; with enough
+-- blocks that the bytes of TIDs sort differently from the TIDs
 CREATE TABLE keys (n int, s text, two bool, few int2) WITH (fillfactor = 10);
 INSERT INTO keys SELECT NULL, 'same', i % 2 = 0, i % 20 FROM generate_series(1, 8000) i;
 SELECT pg_relation_size('keys') / current_setting('block_size')::int > 300 AS blocks;
@@ -119,8 +119,8 @@ CREATE INDEX parted_i ON parted (c, b DESC) WITH (parallel_workers = 2);
 SELECT inhrelid::regclass, tree(inhrelid::regclass::text, false) IS NOT NULL FROM pg_inherits WHERE inhparent = 'parted_i'::regclass ORDER BY 1;
 SELECT index_name, count(*) FROM ptsort_last_build() GROUP BY 1;
 
--- Persistence and storage: unlogged, temporary, elsewhere, materialized,
--- another access method
+-- Persistence and storage: unlogged, temporary, in another tablespace,
+-- materialized, of another access method
 CREATE UNLOGGED TABLE unlogged AS SELECT i AS a, 'b' || i % 30 AS b FROM generate_series(1, 2000) i;
 CREATE TEMP TABLE temporary AS SELECT * FROM unlogged;
 CREATE MATERIALIZED VIEW materialized AS SELECT * FROM unlogged;
@@ -138,7 +138,7 @@ CREATE INDEX elsewhere_i ON part2 (b) TABLESPACE ptsort_elsewhere;
 SELECT pg_relation_filepath('elsewhere_i') LIKE 'pg_tblspc/%' AS elsewhere;
 SELECT bt_index_parent_check('elsewhere_i', true, true);
 
--- Rewritten tables: the indexes are those of a new one
+-- Rewritten tables: the indexes are those of a new table
 CREATE TABLE rewritten AS SELECT i % 100 AS a, md5(i::text) AS b, i AS c FROM generate_series(1, 2000) i;
 CREATE INDEX rewritten_a ON rewritten (a);
 CREATE UNIQUE INDEX rewritten_b ON rewritten (b) INCLUDE (c);

@@ -1,10 +1,10 @@
--- Every operator class and every kind of type and collation: the index is,
--- page by page, the one that the server builds.
+-- Every operator class and every kind of type and collation: the index equals,
+-- page by page, the index that the server builds.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/same.sql
 SELECT setseed(0.5);
 
--- Types that the operator classes for any enum, range, composite ... need
+-- Types for the operator classes of any enum, range, composite and so on
 CREATE TYPE mood AS ENUM ('so', 'la la', 'fine');
 ALTER TYPE mood ADD VALUE 'awful' BEFORE 'so';
 CREATE TYPE pair AS (a int, b text);
@@ -14,7 +14,7 @@ CREATE EXTENSION IF NOT EXISTS citext;
 CREATE EXTENSION IF NOT EXISTS ltree;
 CREATE EXTENSION IF NOT EXISTS cube;
 
--- One row for each type: a value made of r, a random whole number
+-- One row for each type: a value computed from r, a random whole number
 CREATE TABLE types_values (type text PRIMARY KEY, value text);
 INSERT INTO types_values VALUES
 	('bool', 'r % 2 = 0'),
@@ -77,7 +77,7 @@ BEGIN
 	ANALYZE types;
 END $$;
 
--- All btree operator classes there are, but those of other extensions
+-- All btree operator classes, except those of other extensions
 CREATE TABLE types_classes AS
 SELECT v.type, opcname, opcdefault
 FROM types_values v JOIN pg_type t ON t.oid = v.type::regtype,
@@ -91,7 +91,7 @@ WHERE c.opcintype = t.oid
 	OR (c.opcintype = 'record'::regtype AND typtype = 'c')
 	OR (c.opcintype = 'text'::regtype AND typname = 'varchar')
 	OR (c.opcintype = 'inet'::regtype AND typname = 'cidr');
--- none is left out
+-- all classes are covered
 SELECT opcname, opcintype::regtype
 FROM pg_opclass c JOIN pg_am a ON a.oid = c.opcmethod AND amname = 'btree'
 WHERE c.oid < 16384 AND opcname NOT IN (SELECT opcname FROM types_classes);
@@ -169,21 +169,21 @@ INSERT INTO types_words VALUES (''), (NULL), (' '), ('-'), (U&'\+01F600'), ('co-
 SELECT name, same('types_words', format('(w COLLATE %s)', name)),
 	same('types_words', format('(w COLLATE %s DESC, w)', name)) AS two_columns
 FROM unnest(ARRAY['"C"', '"POSIX"', '"en_US.utf8"', '"C.utf8"', '"en-x-icu"', '"und-x-icu"', 'blind', 'numbers']) name;
--- those that only some servers have
+-- collations that only some servers have
 SELECT collname, result
 FROM pg_collation, same('types_words', format('(w COLLATE %I)', collname)) result
 WHERE collname IN ('unicode', 'ucs_basic', 'pg_c_utf8', 'pg_unicode_fast') AND result <> 'same';
--- an operator class without a collation's help
+-- an operator class that ignores the collation
 SELECT same('types_words', '(w text_pattern_ops)'), same('types_words', '(w COLLATE "en_US.utf8" text_pattern_ops DESC)');
--- equal is what the collation calls equal
+-- the collation decides which values are equal
 ALTER TABLE types_words ALTER w TYPE text COLLATE blind;
 SELECT same('types_words', '((left(w, 3)))');
 TRUNCATE types_words;
 INSERT INTO types_words VALUES ('aa'), ('b'), ('ba'), (U&'B\00c1');
 CREATE UNIQUE INDEX ON types_words (w);
 
--- Operator classes of users: a comparison of their own, the default one under
--- another name, one that calls different values equal
+-- Users' operator classes: a comparison of their own, the default one under
+-- another name, one that treats different values as equal
 CREATE FUNCTION parity_cmp(int4, int4) RETURNS int4 LANGUAGE sql IMMUTABLE STRICT
 	RETURN (abs($1) % 2 - abs($2) % 2) * 3 + sign(abs($1) / 2 - abs($2) / 2)::int4;
 CREATE FUNCTION parity_lt(int4, int4) RETURNS bool LANGUAGE sql IMMUTABLE STRICT RETURN parity_cmp($1, $2) < 0;

@@ -1,7 +1,7 @@
--- Unique indexes and constraints: what is a duplicate, what is not, and the
--- words and SQLSTATE of the error.  Each statement runs under the server as
--- well, and both must say the same.  (Where a table has several duplicates, it
--- is chance which of them the error names, so here it has one.)
+-- Unique indexes and constraints: duplicates, rows that are not duplicates,
+-- and the message and SQLSTATE of the error.  Each statement also runs under
+-- the server, and both errors must be the same.  (Of several duplicates an
+-- error would name a random one, so each table here has one.)
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/same.sql
 
@@ -14,7 +14,7 @@ SELECT what, same('uniques', what, 'UNIQUE'), same('uniques', what, 'UNIQUE', 3)
 FROM unnest(ARRAY['(a)', '(b)', '(b COLLATE "en_US.utf8")', '(c DESC)', '(d, a)', '(d, b) INCLUDE (c)',
 	'(a) WHERE d = 3', '((a * 2))']) what;
 
--- one: among neighbours, far away, in a column that is not the first
+-- one duplicate: of a neighbour, far away, in a column that is not the first
 INSERT INTO uniques VALUES (17, 'b17', 17 / 10.0, 3);
 SELECT what, attempt('CREATE UNIQUE INDEX attempted ON uniques ' || what)
 FROM unnest(ARRAY['(a)', '(b)', '(c)', '(b COLLATE "en_US.utf8")', '(d, a)', '(d, c DESC, b)', '(a) INCLUDE (d)',
@@ -22,9 +22,10 @@ FROM unnest(ARRAY['(a)', '(b)', '(c)', '(b COLLATE "en_US.utf8")', '(d, a)', '(d
 SELECT attempt('ALTER TABLE uniques ADD CONSTRAINT attempted PRIMARY KEY (a)');
 SELECT attempt('ALTER TABLE uniques ADD CONSTRAINT attempted UNIQUE (b) DEFERRABLE INITIALLY DEFERRED');
 SELECT attempt('ALTER TABLE uniques ADD CONSTRAINT attempted EXCLUDE USING btree (a WITH =)');
--- but not where the predicate leaves it out, or INCLUDE says nothing
+-- but no error where the predicate excludes it, or the difference is in the
+-- key
 SELECT attempt('CREATE UNIQUE INDEX attempted ON uniques (a) INCLUDE (b) WHERE a <> 17');
--- the owner of the table who may not read it is not told the key
+-- the error does not show the key to a table owner who may not read the table
 CREATE ROLE ptsort_unique_owner;
 GRANT CREATE ON SCHEMA public TO ptsort_unique_owner;
 ALTER TABLE uniques OWNER TO ptsort_unique_owner;
@@ -33,14 +34,14 @@ SET ROLE ptsort_unique_owner;
 SELECT attempt('CREATE UNIQUE INDEX attempted ON uniques (a)');
 RESET ROLE;
 ALTER TABLE uniques OWNER TO CURRENT_USER;
--- as a user sees it
+-- as a user sees the error
 CREATE UNIQUE INDEX attempted ON uniques (a);
 \set VERBOSITY sqlstate
 CREATE UNIQUE INDEX attempted ON uniques (a) WITH (parallel_workers = 2);
 \set VERBOSITY default
 DELETE FROM uniques WHERE ctid = (SELECT max(ctid) FROM uniques);
 
--- dead rows are no duplicates: deleted ones, old versions, those of this and
+-- dead rows are not duplicates: deleted rows, old versions, rows of this and
 -- of an aborted transaction
 UPDATE uniques SET b = b || '' WHERE a % 3 = 0;
 UPDATE uniques SET a = a, d = d WHERE a % 4 = 0;
@@ -57,7 +58,7 @@ INSERT INTO uniques VALUES (5, 'five', 5, 5);
 SELECT attempt('CREATE UNIQUE INDEX attempted ON uniques (a)');
 ROLLBACK;
 
--- nulls are different from each other, unless told otherwise
+-- nulls are distinct by default
 INSERT INTO uniques SELECT NULL, NULL, 0, i FROM generate_series(1, 300) i;
 INSERT INTO uniques VALUES (NULL, 'once', 0, 1);
 SELECT what, same('uniques', what, 'UNIQUE'), same('uniques', what, 'UNIQUE', 2) AS parallel
@@ -70,7 +71,7 @@ SELECT attempt('ALTER TABLE uniques ADD CONSTRAINT attempted UNIQUE NULLS NOT DI
 DELETE FROM uniques WHERE b IS NULL AND d > 1;
 SELECT same('uniques', '(b) NULLS NOT DISTINCT', 'UNIQUE'), same('uniques', '(b DESC, a) NULLS NOT DISTINCT', 'UNIQUE', 3);
 
--- what the collation or the operator class calls equal
+-- values that the collation or the operator class treats as equal
 CREATE COLLATION unique_blind (PROVIDER = icu, LOCALE = 'und-u-ks-level2', DETERMINISTIC = false);
 INSERT INTO uniques VALUES (-1, 'B77', 1, 1);
 SELECT attempt('CREATE UNIQUE INDEX attempted ON uniques (b)');
@@ -100,7 +101,7 @@ SELECT same('unique_many', '(a)', 'UNIQUE'), same('unique_many', '(a)', 'UNIQUE'
 RESET maintenance_work_mem;
 RESET ptsort_test.spill_entries;
 
--- constraints keep being checked by what was built
+-- the new indexes continue to check the constraints
 ALTER TABLE unique_many ADD CONSTRAINT unique_now UNIQUE (a),
 	ADD CONSTRAINT unique_later UNIQUE (a) DEFERRABLE INITIALLY DEFERRED,
 	ADD CONSTRAINT unique_excluded EXCLUDE USING btree ((-a) WITH =);

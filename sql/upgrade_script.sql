@@ -1,15 +1,14 @@
--- Every older version becomes, by its upgrade scripts, exactly what the newest
--- creates: the same members, with the same rows in the catalogs, the same
--- comments and privileges.
+-- Upgrading from every older version gives the same extension as installing the
+-- newest: the same members, with the same rows in the catalogs, the same comments
+-- and privileges.
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 DROP EXTENSION IF EXISTS ptsort CASCADE;
 CREATE SCHEMA upgraded;
 SET search_path = upgraded, public;
 
--- Everything that the extension consists of: one row for each member, with its
--- row in its catalog, whichever that is.  The numbers that two installations
--- never share are left out.
+-- All members of the extension: one row for each, with its row in its catalog.
+-- The function leaves out numbers that differ between any two installations.
 CREATE FUNCTION members(
 	OUT member text, OUT "row" jsonb, OUT definition text, OUT comment text,
 	OUT initial_privileges text)
@@ -39,7 +38,7 @@ BEGIN
 	END LOOP;
 END $$;
 
--- Install one version and upgrade it to the default
+-- Installs one version and upgrades it to the default
 CREATE FUNCTION upgraded_from(version text) RETURNS SETOF text
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -64,7 +63,7 @@ BEGIN
 	DROP TABLE old, new, fresh;
 END $$;
 
--- Which versions there are, and that each has its way to the newest
+-- The older versions, each with an upgrade path to the newest
 SELECT source, path LIKE '%--' || default_version AS "to the newest"
 FROM pg_available_extensions, pg_extension_update_paths(name)
 WHERE name = 'ptsort' AND target = default_version
@@ -75,7 +74,7 @@ FROM pg_available_extensions, pg_extension_update_paths(name)
 WHERE name = 'ptsort' AND target = default_version
 ORDER BY 1, 2;
 
--- The comparison sees what differs
+-- The comparison notices differences
 CREATE EXTENSION ptsort;
 CREATE TABLE before AS SELECT * FROM members();
 ALTER FUNCTION ptsort_last_build() STABLE;
@@ -88,7 +87,7 @@ FROM members() m JOIN before b USING (member)
 WHERE m IS DISTINCT FROM b;
 DROP EXTENSION ptsort;
 
--- The newest library serves the oldest script as well
+-- The newest library works with the oldest script as well
 CREATE EXTENSION ptsort VERSION '1.0.0';
 SET ptsort.min_table_size = 0;
 CREATE TABLE t AS SELECT generate_series(1, 5000) AS a;

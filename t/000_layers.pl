@@ -1,7 +1,7 @@
 # The rules of the source tree: dependency arrows, version differences in one
-# place, sizes, nothing of one machine in it.  Each rule is a function from a
-# tree to its list of violations; each is also shown to fail on a tree that
-# breaks it, so that a rule cannot pass by not looking.
+# place, sizes, and no paths of one machine.  Each rule is a function that
+# takes a tree and returns the tree's violations.  Each rule must also fail on
+# a tree that breaks it, which shows that the rule looks at all.
 #
 # Needs no assertions: it reads the sources
 use strict;
@@ -19,7 +19,7 @@ my $max_columns = 80;
 my $max_constants = 120;
 my $max_share = 0.25;
 
-# Files of a tree below the given directories, without what a build leaves.
+# Files of a tree below the given directories, except what a build leaves.
 sub files
 {
 	my ($top, $pattern, @dirs) = @_;
@@ -56,8 +56,8 @@ sub includes
 	return slurp($path) =~ /^[ \t]*#[ \t]*include[ \t]+"([^"]+)"/mg;
 }
 
-# Layer of each source file, named by folder: its place in the Makefile's LAYERS,
-# bottom first.
+# Layer of each source file, named by folder: the file's place in the
+# Makefile's LAYERS, bottom first.
 sub layers
 {
 	my ($top) = @_;
@@ -73,8 +73,8 @@ sub layers
 	return \%rank;
 }
 
-# A source file includes private headers of lower layers only, by folder and
-# name, and is in LAYERS.
+# A source file includes only private headers of lower layers, by folder and
+# name, and the file is in LAYERS.
 sub upward_includes
 {
 	my ($top) = @_;
@@ -103,7 +103,8 @@ sub upward_includes
 	return @bad;
 }
 
-# Folders stand one after the other in LAYERS, bottom to top.
+# The files of each folder are adjacent in LAYERS, and folders go bottom to
+# top.
 sub scattered_folders
 {
 	my ($top) = @_;
@@ -118,9 +119,9 @@ sub scattered_folders
 	return $found eq '. text key order tape memory sort variant team btree copy query hook' ? () : ("LAYERS: $found");
 }
 
-# Public headers, variants and everything in contrib see public headers only
-# (variants may also see their own prototypes and what is below all layers,
-# those whose keys learn also what sortextras.h and key.h have for them).
+# Public headers, variants and everything in contrib include public headers
+# only.  Variants may also include their own prototypes and what is below all
+# layers; variants whose keys learn may include sortextras.h and key.h as well.
 sub private_includes
 {
 	my ($top) = @_;
@@ -167,8 +168,8 @@ sub large_folders
 	return grep { $lines{$_} > $max_share * $all } sort keys %lines;
 }
 
-# Each number with a name is one that somebody has to keep right, except those
-# that another one's name defines.
+# Somebody must keep each named number right, except numbers that another name
+# defines.
 sub many_constants
 {
 	my ($top) = @_;
@@ -182,7 +183,7 @@ sub many_constants
 	return $n > $max_constants ? ("$n numeric constants in src") : ();
 }
 
-# Server versions are told apart in src/compat.h, nowhere else.
+# Only src/compat.h distinguishes server versions.
 sub version_checks
 {
 	my ($top) = @_;
@@ -193,10 +194,10 @@ sub version_checks
 	} files($top, qr/\.[ch]$/, 'src', 'include', 'contrib');
 }
 
-# Assignments and increments in the arguments of what may be a macro of the
-# server: its names begin with a capital, or are those of messages.  Some read
-# an argument more than once, and which do depends on its version and on
-# assertions.  (contrib/dev/check-static.sh looks at the macros themselves.)
+# Finds assignments and increments in the arguments of possible macros of the
+# server: names that begin with a capital, and ereport and elog.  Some macros
+# read an argument more than once; the server's version and its assertions
+# decide which.  (contrib/dev/check-static.sh looks at the macros themselves.)
 sub macro_side_effects
 {
 	my ($top) = @_;
@@ -220,7 +221,7 @@ sub macro_side_effects
 	return @bad;
 }
 
-# C functions longer than allowed, signature not counted.
+# C functions longer than allowed, not counting the signature.
 sub long_functions
 {
 	my ($top) = @_;
@@ -256,8 +257,8 @@ sub long_files
 	  files($top, qr/\.[ch]$/, 'src', 'include', 'contrib');
 }
 
-# Lines of C that are wider than allowed, a tab taken for 4 columns.  Messages
-# stay in one piece, as in the server, so that they can be found.
+# Lines of C that are wider than allowed, with tabs of 4 columns.  Messages
+# stay in one piece, as in the server, so that readers can search for them.
 sub wide_lines
 {
 	my ($top) = @_;
@@ -279,7 +280,7 @@ sub wide_lines
 	return @bad;
 }
 
-# The version is that of ptsort.control everywhere.
+# ptsort.control's version is the version everywhere.
 sub versions_differ
 {
 	my ($top) = @_;
@@ -316,7 +317,7 @@ sub machine_paths
 	return @bad;
 }
 
-# A tree that breaks every rule once.
+# Makes a tree that breaks every rule once.
 sub bad_tree
 {
 	my $dir = tempdir(CLEANUP => 1);

@@ -1,8 +1,8 @@
-# Every path on which a btree gets built: who built it, with how many
-# participants, and whether it is a sound index that keeps no trace of ptsort.
+# Every path on which a btree is built: which program builds it, with how many
+# participants, and whether the index is sound and keeps no trace of ptsort.
 #
-# The witness is the server's log: ptsort.log_build writes a line when a build
-# starts, when it ends, and when it is left to the server.  All paths run
+# The server's log is the evidence: ptsort.log_build writes a line when a build
+# starts, when it ends, and when ptsort leaves it to the server.  All paths run
 # twice, with workers allowed and with max_parallel_maintenance_workers = 0.
 use strict;
 use warnings;
@@ -33,15 +33,16 @@ $node->start;
 my $db;             # the database that the paths run in
 my $max_workers;    # its max_parallel_maintenance_workers
 
-# The number of participants when N workers are asked for.
+# Number of participants of a build that requests N workers.
 sub asked
 {
 	my ($n) = @_;
 	return 1 + ($n < $max_workers ? $n : $max_workers);
 }
 
-# The builds CONCURRENTLY of these indexes when N workers are asked for.
-# Without max_parallel_maintenance_workers they are the server's.
+# The expected CONCURRENTLY builds of these indexes when the statement requests
+# N workers.  If max_parallel_maintenance_workers is 0, the server does the
+# builds.
 sub concurrent
 {
 	my ($n, @indexes) = @_;
@@ -51,7 +52,8 @@ sub concurrent
 	return map { "$_: $how" } @indexes;
 }
 
-# All indexes are sound, and nowhere is the request stored.
+# Checks that all indexes are sound and that no catalog entry stores the
+# request.
 sub check_indexes
 {
 	my ($name) = @_;
@@ -78,10 +80,10 @@ CREATE TABLE t (a int, b int, c int, d varchar(30));
 INSERT INTO t SELECT i, i % 10, -i, 'text ' || i FROM generate_series(1, 1000) i;
 };
 
-# Run SQL in a new session and compare its builds, in any order, with the
-# expected ones.  'error' is a pattern for an error that is expected, after
-# which the session goes on; 'output' is what the SQL must return; 'ignore' is a
-# pattern for builds that may or may not be noticed.
+# Runs SQL in a new session and compares its builds, in any order, with the
+# expected ones.  'error' is a pattern for an expected error, after which the
+# session goes on; 'output' is what the SQL must return; 'ignore' is a pattern
+# for builds that the log may or may not show.
 sub path
 {
 	my ($name, $sql, $expected, %opt) = @_;
@@ -107,7 +109,7 @@ sub path
 	check_indexes($name);
 }
 
-# An error that comes before anything is built.
+# An error that occurs before any build starts.
 sub refused
 {
 	my ($name, $sql, $error) = @_;
@@ -271,7 +273,7 @@ sub constraints
 	path('ADD PRIMARY KEY USING INDEX',
 		'CREATE UNIQUE INDEX i ON t (a) WITH (parallel_workers = 1); ALTER TABLE t ADD PRIMARY KEY USING INDEX i',
 		[ 'i: ' . asked(1) ]);
-	path('the request is not for an index that is rebuilt',
+	path('the request does not apply to a rebuilt index',
 		'CREATE UNIQUE INDEX i ON t (a); ALTER TABLE t ALTER b TYPE int8, ADD UNIQUE (c) WITH (parallel_workers = 2)',
 		[ 'i: 1', 'i: 1', 't_c_key: ' . asked(2) ]);
 	path('CREATE TABLE and CREATE SCHEMA',
@@ -386,7 +388,8 @@ sub partitions
 		]);
 }
 
-# However a statement is run, its request holds each time, and only there.
+# A request holds each time its statement runs, in every language, and only for
+# that statement.
 sub languages
 {
 	path('DO and EXECUTE',
@@ -428,7 +431,7 @@ sub languages
 		[ 'i: 1', 'inner_i: 1', 'inner_i: 1' ]);
 	$node->safe_psql('postgres', "GRANT CREATE ON DATABASE $db TO owner");
 	$node->safe_psql($db, 'DROP SCHEMA w CASCADE');
-	path('a user who is not superuser',
+	path('a user who is not a superuser',
 		'CREATE INDEX i ON t (a) WITH (parallel_workers = 2); CREATE INDEX CONCURRENTLY j ON t (b) WITH (parallel_workers = 2);
 		 ALTER TABLE t ADD CONSTRAINT u UNIQUE (c) WITH (parallel_workers = 2); REINDEX TABLE t; REINDEX TABLE CONCURRENTLY t',
 		[
@@ -456,7 +459,8 @@ sub languages
 	}
 }
 
-# The statements of an extension's script, where the server lets us have one.
+# The statements of an extension's script, on servers that let a test install
+# one.
 sub extension_script
 {
 	my $dir = $node->basedir . '/extension';
@@ -546,7 +550,7 @@ sub run_paths
 	unlike($dump, qr/workers/, "$name: the dump has no request");
 }
 
-# The ways in which the library gets into a session.
+# The ways to load the library into a session.
 sub loading
 {
 	my $build = q{
@@ -578,7 +582,8 @@ DROP INDEX i};
 		"CREATE SCHEMA s; CREATE EXTENSION ptsort SCHEMA s; ALTER EXTENSION ptsort SET SCHEMA public; $build",
 		'i: 2');
 
-	# who is no superuser cannot have the lines in the log, but be given them
+	# a user who is not a superuser cannot turn the log lines on, but a
+	# superuser can
 	my $as_owner = "\\c - owner\n" . $build =~ s/SET ptsort.log_build = on;//r;
 	$node->safe_psql('postgres', q{ALTER ROLE owner SET session_preload_libraries = 'ptsort';
 ALTER ROLE owner SET ptsort.log_build = on});
@@ -591,7 +596,7 @@ ALTER ROLE owner SET ptsort.log_build = on});
 	$built->('both', "LOAD 'ptsort'; $as_owner", 'i: 2');
 }
 
-# A single-user server has no workers, and builds by itself.
+# A single-user server has no workers and does the build itself.
 sub single_user
 {
 	my ($out, $err);

@@ -1,5 +1,5 @@
-# pg_dump and pg_restore -j into a database that preloads ptsort: every index
-# of the restore is built by ptsort, is sound, and dumps as it did before.
+# pg_dump and pg_restore -j into a database that preloads ptsort: ptsort builds
+# every index of the restore, the index is sound, and its dump is unchanged.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;

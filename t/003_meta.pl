@@ -1,6 +1,7 @@
-# META.json is what PGXN takes: the fields of its Meta Spec 1.0.0, each of the
-# kind that it must be, and our own rules on top (the server's version, files
-# that exist).  Each rule is also shown to fail, on our file with one mistake.
+# META.json is what PGXN reads: the fields of its Meta Spec 1.0.0, each of the
+# required kind, and our own rules in addition (the server's version, files
+# that exist).  Each rule must also fail on a copy of our file with one
+# mistake.
 #
 # Needs no assertions: it reads META.json
 use strict;
@@ -21,7 +22,8 @@ my $condition = qr/(?:(?:[<>]=?|[!=]=)\s*)?$semver/;
 my $range = qr/0|$condition(?:,\s*$condition)*/;
 my $url = qr{[a-z][a-z0-9+.-]*://[^\s/]+(?:/\S*)?};
 
-# Kinds of values: each takes a value and its place, and returns what is wrong.
+# Kinds of values: each function takes a value and its place, and returns its
+# faults.
 sub matching
 {
 	my ($pattern) = @_;
@@ -49,7 +51,7 @@ sub either
 	return sub { return (ref $_[0] ? $many : $one)->(@_) };
 }
 
-# A map with any keys of that pattern
+# A map whose keys all match the pattern
 sub map_of
 {
 	my ($keys, $kind) = @_;
@@ -63,8 +65,8 @@ sub map_of
 	};
 }
 
-# A map with these keys: those with "!" must be there, others may, and any that
-# begins with x_ or X_ is the author's.
+# A map with these keys: keys with "!" are required and the others optional.
+# Authors may add keys that begin with x_ or X_.
 sub fields
 {
 	my (%kind) = @_;
@@ -133,7 +135,7 @@ my $spec = fields(
 				: "$place: neither web nor url and type");
 		}));
 
-# What is wrong with a META.json
+# The faults of a META.json
 sub wrong
 {
 	my ($meta) = @_;
@@ -155,7 +157,7 @@ my $meta = decode_json($json);
 is(join("\n", wrong($meta)), '', 'META.json is valid');
 is(join(' ', sort keys %{ $meta->{provides} }), 'ptsort', 'it provides ptsort');
 
-# Each mistake, and what is said about it
+# Each mistake, and the message that it must cause
 my @mistakes = (
 	(map { my $key = $_; [ "no $key", sub { delete $_[0]{$key} }, qr/^META: no $key$/m ] }
 		qw(name version abstract maintainer license provides meta-spec)),

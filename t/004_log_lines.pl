@@ -1,7 +1,7 @@
-# Who receives the lines about builds, copies of tables and sorts: with
-# ptsort.log_build and ptsort.log_sort the server's log and no client, as with
-# log_statement; without them a client that asks for DEBUG1.  Then the reasons
-# why builds and copies are left to the server.
+# Which output receives the lines about builds, table copies and sorts.  With
+# ptsort.log_build and ptsort.log_sort it is the server's log and no client, as
+# with log_statement; without them it is a client that asks for DEBUG1.  Then
+# the test checks the reasons for leaving builds and copies to the server.
 use strict;
 use warnings;
 use FindBin;
@@ -13,8 +13,8 @@ use Test::More;
 
 my $node = new_node('main');
 
-# The lines of ptsort in some messages, each after its level; not those of the
-# indexes of TOAST tables, which come along uninvited.
+# The lines of ptsort in these messages, each after its level, except those
+# about indexes of TOAST tables, which the statements also build.
 sub lines_in
 {
 	my ($messages) = @_;
@@ -24,8 +24,8 @@ sub lines_in
 	return grep { !/pg_toast/ } @lines;
 }
 
-# Run SQL in a session of its own without an error.  Returns its output, the
-# client's lines and those of the server's log.
+# Runs SQL in a session of its own without an error.  Returns the output, the
+# client's lines, and the lines of the server's log.
 sub lines_of
 {
 	my ($name, $sql) = @_;
@@ -36,7 +36,8 @@ sub lines_of
 		[ lines_in(slurp_file($node->logfile, $end)) ]);
 }
 
-# Lines without what differs from run to run: times, numbers, who participates.
+# Lines without the parts that differ from run to run, such as times and
+# counts.
 sub shortened
 {
 	my %seen;
@@ -64,7 +65,7 @@ CLUSTER none USING none_id;
 my $czech = $node->safe_psql('postgres', q{
 SELECT quote_ident(min(collname)) FROM pg_collation WHERE collname ~ '^cs_CZ\.utf-?8$' OR collname = 'cs-x-icu'});
 
-# Who receives the lines.  The lines of a worker go the way that the leader's do.
+# Which output receives the lines.  A worker's lines go where the leader's go.
 my $sort = 'SET ptsort.sort = on; SET ptsort.min_sort_rows = 0';
 my $query = 'SELECT FROM (SELECT word FROM t ORDER BY word) s';
 my @statements = (
@@ -74,7 +75,7 @@ my @statements = (
 	[ 'a copy', 'log_build', 'CLUSTER t USING t_id',
 		'copying table "t"', 'copied table "t"', 'building index "t_id"', 'built index "t_id"' ],
 	[ 'a copy by the server', 'log_build', 'CLUSTER points USING points_p', 'leaving copy of table "points"' ],
-	# as if the Czech "ch" were two letters
+	# read the tables as if the Czech "ch" were two letters
 	$czech eq '' ? () : [ 'a contradiction', 'log_build', qq{
 SET ptsort_test.trust_collations = on;
 SET ptsort_test.learn_tuples = 0;
@@ -108,8 +109,8 @@ foreach (@statements)
 }
 
 
-# Why the server builds and copies.  Nothing of ours is the last build or copy of
-# the session then.
+# Why the server does a build or copy.  After one, ptsort reports no last build
+# or copy of the session.
 my $off = 'SET ptsort.enable = off';
 my $small = q{SET ptsort.min_table_size = '1GB'};
 my $no_workers = 'SET max_parallel_maintenance_workers = 0';
@@ -125,7 +126,7 @@ my @left = (
 	[ "$no_workers; REINDEX INDEX CONCURRENTLY e", qq{index "e_ccnew": $escapes} ],
 	[ "$no_workers; $off; REINDEX INDEX CONCURRENTLY e", 'index "e_ccnew": ptsort.enable is off' ],
 	[ "$small; REINDEX INDEX t_id", 'index "t_id": table smaller than ptsort.min_table_size' ],
-	# none of ours: other access methods and catalogs
+	# not for ptsort: other access methods and catalogs
 	['CREATE INDEX ON t USING hash (id)'],
 	['CREATE INDEX ON t USING brin (id)'],
 	['REINDEX TABLE pg_am'],
@@ -150,8 +151,8 @@ foreach (@left)
 }
 
 
-# A rewrite that fails, or another kind of one, leaves nothing of ours behind: the
-# next copy is ours as ever.
+# A rewrite that fails, or a rewrite of another kind, leaves no state of ptsort
+# behind: ptsort does the next copy as usual.
 my ($out, $client, $log) = lines_of('rewrites', q{
 INSERT INTO ints VALUES (3), (2), (1);
 CREATE FUNCTION pg_temp.same_routine() RETURNS void LANGUAGE plpgsql AS $$

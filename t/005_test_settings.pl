@@ -1,6 +1,7 @@
-# The settings that force a path are those of ptsort_test, not of the library that
-# is shipped.  They change ptsort however ptsort_test gets into a session, parallel
-# workers have the leader's values, and only superusers can change them.
+# The settings that force a path belong to ptsort_test, not to the library that
+# users install.  They change ptsort however a session loads ptsort_test,
+# parallel workers have the leader's values, and only superusers can change
+# them.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -35,8 +36,8 @@ CREATE EXTENSION ptsort;
 SELECT name FROM pg_settings WHERE name LIKE 'ptsort%' AND 'NOT_IN_SAMPLE' = ANY (pg_settings_get_flags(name))}),
 	'', 'ptsort has no setting for tests');
 
-# Two workers build alone, from more runs than their memory would need; then the
-# settings are as they were.
+# Two workers build without the leader and write many runs each; then the
+# settings have their defaults again.
 my $set = q{
 SET ptsort_test.leader_participates = off;
 SET ptsort_test.spill_entries = 100;
@@ -57,7 +58,7 @@ my $defaults = 'all_workers=off collation_rules=-1 key_class=auto leader_partici
 
 my $built = "leader|1|0|f\nworker|2|20000|t";
 
-# What a session says of a build with them.
+# Checks what a session reports about a build with these settings.
 sub check_build
 {
 	my ($name, $sql, %opt) = @_;
@@ -76,7 +77,7 @@ foreach my $libraries ('ptsort_test', 'ptsort, ptsort_test', 'ptsort_test, ptsor
 }
 $node->safe_psql('postgres', 'ALTER DATABASE postgres RESET session_preload_libraries');
 
-# Values that are there before the library.
+# Values that are set before the library is loaded.
 $node->safe_psql(
 	'postgres', q{
 ALTER ROLE one SUPERUSER;
@@ -88,7 +89,7 @@ my ($ret, $out, $err) = $node->psql('postgres', $build, extra_params => [ '-U', 
 is($out, $built, 'settings of a role and a database') or diag($err);
 $node->safe_psql('postgres', 'ALTER DATABASE postgres RESET ptsort_test.spill_entries');
 
-# Others cannot change them.
+# Users who are not superusers cannot change the settings.
 $node->safe_psql('postgres', 'ALTER ROLE ordinary SET session_preload_libraries = ptsort_test');
 ($ret, $out, $err) = $node->psql(
 	'postgres', join('', map { "SET ptsort_test.$_ TO DEFAULT;\n" } @settings),

@@ -1,6 +1,7 @@
 # Index shapes, built by 1, 2 and 4 participants with a budget of 1 MB and with
-# plenty: each index holds the same tuples in the same order as the table
-# sorted by key and ctid, is sound, and was built by as many as were asked.
+# ample memory.  Each index holds the same tuples in the same order as the
+# table sorted by key and ctid, is sound, and has the requested number of
+# participants.
 use strict;
 use warnings;
 use FindBin;
@@ -24,8 +25,8 @@ DELETE FROM t WHERE id % 10 = 3;
 VACUUM ANALYZE t;
 });
 
-# Digest of the rows' ctids in the order of a query, read through the index or
-# sorted; the plan must be what was meant.
+# Digest of the rows' ctids in the order of a query, either read through the
+# index or sorted; the function checks that the plan does so.
 $node->safe_psql(
 	'postgres', q{
 CREATE FUNCTION digest(query text, by_index bool) RETURNS text LANGUAGE plpgsql AS $$
@@ -54,7 +55,7 @@ BEGIN
 END $$;
 });
 
-# Name, what to index, by what to sort the table to get the same order.
+# Name, columns to index, and the ORDER BY that gives the same order.
 my @shapes = (
 	[ 'int', '(id)', 'id' ],
 	[ 'int desc nulls last', '(few DESC NULLS LAST)', 'few DESC NULLS LAST' ],
@@ -102,7 +103,7 @@ DROP INDEX i;
 	}
 }
 
-# That a budget of 1 MB was in fact too small for the participant's data.
+# Checks that a budget of 1 MB is in fact too small for the participant's data.
 is( $node->safe_psql(
 		'postgres', q{
 SET maintenance_work_mem = '1MB';

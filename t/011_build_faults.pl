@@ -1,8 +1,8 @@
-# Builds that fail: by an exit or a crash of a worker, by a cancel or a timeout
-# that others send, and by what users do wrong.  The message is
-# the server's own, the same session then builds the index, and no
-# worker, temporary file or segment of shared memory is left.  What can go wrong
-# at each single point is in 018_fault_matrix.pl.
+# Builds that fail: when a worker exits or crashes, when a session cancels or
+# ends a process, after a timeout, and through users' mistakes.  The message is
+# the server's own, the same session then builds the index, and no worker,
+# temporary file or segment of shared memory is left.  018_fault_matrix.pl
+# tests the faults at each single point.
 #
 # Its log may have: background worker "parallel worker" \(PID [0-9]+\) was terminated by signal 9
 use strict;
@@ -32,14 +32,14 @@ CREATE FUNCTION fails(int) RETURNS int IMMUTABLE PARALLEL SAFE LANGUAGE sql
 	AS $$SELECT 1 / ($1 - 15432)$$;
 });
 
-# What a session that has built successfully needs while it lives, and what
-# the server has without sessions.
+# Segments of a session that has built successfully and still lives, and of a
+# server without sessions.
 my $create = 'CREATE INDEX i ON t (word)';
 $node->safe_psql('postgres', "$create; DROP INDEX i");
 my $segments = dsm_segments($node);
 
-# Run a statement that fails, then a build in the same session, and look for
-# what is left while that session is still there.
+# Runs a statement that fails, then a build in the same session.  Looks for
+# leftovers while that session still exists.
 sub fails_then_builds
 {
 	my ($name, $setup, $statement, $expected) = @_;
@@ -72,8 +72,8 @@ DROP INDEX i;
 	check_nothing_left($node, $name, $segments);
 }
 
-# A fault in a worker.  The leader, which could take all the work before, is kept
-# from it.
+# A fault in a worker.  The leader does not participate, for it could otherwise
+# do all the work before the worker starts.
 sub fault
 {
 	my ($point, $action) = @_;
@@ -81,7 +81,7 @@ sub fault
 	  . "SET ptsort_test.fault = '$point:1:$action:worker'";
 }
 
-# A participant that is the only one to have the point
+# Points that only workers pass
 foreach my $point ('build: worker start', 'build: after scan', 'shared: announce')
 {
 	fails_then_builds("exit of a worker at \"$point\"",
@@ -89,7 +89,7 @@ foreach my $point ('build: worker start', 'build: after scan', 'shared: announce
 		$create, qq{ERROR:  XX000: injected exit at "$point"});
 }
 
-# Timeouts, wherever the leader is
+# Timeouts at various points of the leader
 foreach my $fault (
 	'build: after scan:1:timeout:leader, build: after scan:1:sleep:leader',
 	'build: before load:1:timeout:leader, build: before load:1:sleep:leader',
@@ -99,13 +99,13 @@ foreach my $fault (
 		$create, 'ERROR:  57014: canceling statement due to statement timeout');
 }
 
-# Somebody ends a worker, or cancels the leader
+# Ends or cancels a worker or the leader, from another session
 sub disturb
 {
 	my ($function, $what, $setup, $point, $sleepers) = @_;
 	$setup //= fault('build: after scan', 'sleep');
 	my $psql = start_psql($node, $setup, $create);
-	wait_for_point($node, $point // 'build: after scan', $sleepers // 2) or return 'nobody sleeps';
+	wait_for_point($node, $point // 'build: after scan', $sleepers // 2) or return 'no process sleeps';
 	$node->safe_psql('postgres', qq{
 SELECT $function(pid) FROM pg_stat_activity
 WHERE backend_type = '$what' AND query = '$create' AND pid <> pg_backend_pid() LIMIT 1});
@@ -132,7 +132,7 @@ is(disturb('pg_terminate_backend', 'client backend') =~ s/\nserver.*//sr,
 	'FATAL:  57P01: terminating connection due to administrator command',
 	'a terminated leader ends the build');
 
-# What users do wrong: the error is the one that the server's build has
+# Users' mistakes: the error equals that of the server's build
 sub same_error
 {
 	my ($name, $prepare, $statement) = @_;
@@ -150,7 +150,7 @@ sub same_error
 	}
 }
 
-# neighbours in the table meet in one participant, the others in the merge
+# one participant sees duplicates in one page; a merge sees the others
 same_error(
 	'duplicates in one page',
 	'INSERT INTO t VALUES (20000, md5(random()::text))',
@@ -162,7 +162,7 @@ same_error(
 same_error('too large', 'VACUUM ANALYZE t', 'CREATE INDEX u ON t (big(id))');
 same_error('error in an expression', 'VACUUM ANALYZE t', 'CREATE INDEX u ON t (fails(id))');
 
-# A crash of a worker: the server restarts all sessions, and is well again
+# A crash of a worker: the server restarts all sessions, then works again
 my (undef, $err) = try_sql($node,
 	fault('build: after sort', 'kill') . "; $create");
 like($err, qr/terminating connection because of crash|server closed the connection/,

@@ -1,6 +1,6 @@
 # Builds next to other transactions: CONCURRENTLY while rows change, rows that
-# are dead for us but not for an old snapshot, broken HOT chains, and unique
-# indexes with recently dead duplicates.
+# are dead for the build but not for an old snapshot, broken HOT chains, and
+# unique indexes with recently dead duplicates.
 use strict;
 use warnings;
 use FindBin;
@@ -13,8 +13,8 @@ use Test::More;
 my $node = new_node('main', conf => "ptsort.parallel_workers = 2\n");
 my $end;
 
-# The order of these is that of the table's blocks, so that each participant
-# has its part of what the test is about.
+# The rows are in the order of the table's blocks, so that each participant
+# gets some of the rows that the test is about.
 sub fill_table
 {
 	my ($name) = @_;
@@ -27,7 +27,7 @@ VACUUM ANALYZE $name;
 });
 }
 
-# A session whose snapshot stays as old as now.
+# A session that keeps a snapshot of the current rows.
 sub old_snapshot
 {
 	my $session = $node->background_psql('postgres');
@@ -40,8 +40,8 @@ sub old_snapshot
 my $by_index = 'SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off;';
 
 
-# Deleted and updated rows that somebody still sees are in the index.
-# (An index on what is updated keeps the updates from being HOT.)
+# Deleted and updated rows that an old snapshot still sees are in the index.
+# (An index on the updated column keeps the updates from being HOT.)
 fill_table('dead');
 my $old = old_snapshot();
 $node->safe_psql(
@@ -72,8 +72,8 @@ is( $old->query_safe(
 end_session($old);
 
 
-# A unique index ignores duplicates that are only recently dead, and a live
-# pair is an error also between dead ones.
+# A unique index ignores duplicates that are recently dead; a live pair of
+# duplicates among dead ones is still an error.
 fill_table('dup');
 $old = old_snapshot();
 $node->safe_psql('postgres', 'UPDATE dup SET b = b; UPDATE dup SET b = b');
@@ -97,7 +97,7 @@ DETAIL:  Key (id)=(12345) is duplicated.},
 end_session($old);
 
 
-# Broken HOT chains: the index must not be used by older snapshots, whoever
+# Broken HOT chains: older snapshots must not use the index, whichever process
 # found the chain.
 foreach my $leader ('on', 'off')
 {
@@ -165,7 +165,7 @@ my $alive = $bench->pumpable;
 $bench->signal('TERM');
 $bench->finish;
 ok($alive, 'CONCURRENTLY: rows changed all the time') or diag($bench_err);
-unlike($bench_err, qr/ERROR/, 'CONCURRENTLY: others were not disturbed');
+unlike($bench_err, qr/ERROR/, 'CONCURRENTLY: other sessions had no errors');
 
 my %builds;
 $builds{$_}++ foreach builds_since($node, $end);
@@ -180,7 +180,7 @@ is_deeply(
 		'busy_e_ccnew: 3' => 3,
 		'busy_id_ccnew: 3' => 3
 	},
-	'CONCURRENTLY: all builds are ours and in parallel');
+	'CONCURRENTLY: ptsort does all builds in parallel');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_index WHERE NOT indisvalid'),
 	'0', 'CONCURRENTLY: all indexes are valid');
 

@@ -1,6 +1,5 @@
-# An index that was committed is there after a crash, and on a replica: with
-# checksums, with full WAL and with wal_level = minimal, for logged and
-# unlogged tables.
+# A committed index exists after a crash, and on a replica: with checksums,
+# with full WAL and with wal_level = minimal, for logged and unlogged tables.
 use strict;
 use warnings;
 use FindBin;
@@ -38,7 +37,7 @@ SELECT count(*) FROM (SELECT word FROM t ORDER BY word) s;
 };
 my $sound = "same_word\nt_few\nt_word\nu_word\n30000";
 
-# A crash right after the commit, with nothing of the index in a checkpoint
+# A crash right after the commit, before any checkpoint has part of the index
 sub crash
 {
 	my ($node, $name) = @_;
@@ -100,7 +99,7 @@ REINDEX INDEX CONCURRENTLY t_word;
 is_deeply(
 	[ builds_since($node, $end) ],
 	[ 'r_few: 3', 'r_word: 2', 't_word_ccnew: 1' ],
-	'replica: built by us on the primary');
+	'replica: built by ptsort on the primary');
 $node->wait_for_catchup($replica);
 my $bt_check = q{
 SELECT relname FROM pg_class
@@ -114,7 +113,7 @@ SELECT md5(string_agg(ctid::text, ' ')) FROM (SELECT ctid FROM t ORDER BY few) s
 is($replica->safe_psql('postgres', $order),
 	$node->safe_psql('postgres', $order), 'replica: same order as on the primary');
 
-# It becomes the primary and goes on
+# The replica becomes the primary and goes on
 $replica->promote;
 is( $replica->safe_psql(
 		'postgres', q{

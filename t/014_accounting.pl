@@ -1,7 +1,7 @@
-# What a build uses is accounted to the statement and the database whichever
-# process used it: WAL, temporary blocks and files, temp_file_limit,
-# temp_tablespaces, log_temp_files.  In these builds all scanning and sorting
-# is left to the workers, so what is counted is theirs.
+# The server accounts a build's resources to the statement and the database,
+# whichever process used them: WAL, temporary blocks and files,
+# temp_file_limit, temp_tablespaces, log_temp_files.  In these builds the
+# workers do all scanning and sorting, so the counted use is theirs.
 use strict;
 use warnings;
 use FindBin;
@@ -70,7 +70,7 @@ WHERE s.query LIKE 'CREATE INDEX i ON t%' AND b.participant IS NULL;
 	'WAL is that of the participants, and a little for the catalogs');
 
 # Files
-# (a session's statistics may come later than its end)
+# (a session may report its statistics after it ends)
 ok( $node->poll_query_until(
 		'postgres', q{
 SELECT temp_files > 0 AND temp_bytes >= 40000 * 40 FROM pg_stat_database WHERE datname = 'postgres'}),
@@ -84,7 +84,7 @@ my $logged = 0;
 $logged += $1 while $log =~ /temporary file: path ".*", size (\d+)/g;
 cmp_ok($logged, '>=', 40000 * 40, 'log_temp_files logs them');
 
-# temp_tablespaces: all of it is used
+# temp_tablespaces: the build uses all of them
 $end = log_end($node);
 $node->safe_psql('postgres',
 	"$workers_only SET ptsort.parallel_workers = 6; SET temp_tablespaces = one, two; REINDEX INDEX i"
@@ -95,7 +95,7 @@ $space{$1}++ while $log =~ m{temporary file: path "(base|pg_tblspc/\d+)/}g;
 is(join(' ', map { s{\d+}{N}r } sort keys %space),
 	'pg_tblspc/N pg_tblspc/N', 'all of temp_tablespaces are used');
 
-# temp_file_limit: the server's error, whichever process meets it
+# temp_file_limit: the server's error, whichever process exceeds the limit
 my $segments = dsm_segments($node);
 foreach my $setup ("$workers_only SET ptsort.parallel_workers = 2;",
 	'SET ptsort.parallel_workers = 0;')

@@ -1,6 +1,6 @@
-# How many participants a build has, when there are fewer workers than asked
-# or none at all or they come late, when it must be serial, and what the views
-# show of it.
+# The number of participants of a build when fewer workers start than
+# requested, or none, or late, and when the build must be serial.  Also what
+# the statistics views show of the build.
 use strict;
 use warnings;
 use FindBin;
@@ -28,8 +28,8 @@ CREATE FUNCTION unsafe(int) RETURNS int IMMUTABLE PARALLEL UNSAFE LANGUAGE plpgs
 	AS 'BEGIN RETURN $1 + 1; END';
 });
 
-# Participants of a build of an index in these circumstances, all of whose
-# tuples are there, and counted.
+# Builds an index under these circumstances and returns its participants, after
+# a check that the index and the counts have all tuples.
 sub participants
 {
 	my ($setup, $what) = @_;
@@ -51,13 +51,13 @@ DROP INDEX i;
 
 is(participants('SET client_min_messages = warning',
 		't (word) WITH (parallel_workers = 40)'),
-	'i: 4', 'as many as max_worker_processes allows');
+	'i: 4', 'limited by max_worker_processes');
 is(participants('SET max_parallel_workers = 1'), 'i: 2',
-	'as many as max_parallel_workers allows');
+	'limited by max_parallel_workers');
 is(participants('SET max_parallel_workers = 0'), 'i: 1',
 	'max_parallel_workers = 0');
 is(participants('SET max_parallel_maintenance_workers = 1'), 'i: 2',
-	'as many as max_parallel_maintenance_workers allows');
+	'limited by max_parallel_maintenance_workers');
 is(participants('SET max_parallel_maintenance_workers = 0'), 'i: 1',
 	'max_parallel_maintenance_workers = 0');
 is(participants('SET ptsort_test.leader_participates = off'), 'i: 2',
@@ -77,12 +77,12 @@ is( participants(
 	'i: 1',
 	'temporary table');
 
-# All workers are taken by somebody else
+# Another session uses all workers
 my $other = start_psql($node, "SET ptsort_test.fault = 'build: after scan:1:sleep:worker'",
 	'CREATE INDEX j ON other (id) WITH (parallel_workers = 3)');
-ok(wait_for_point($node, 'build: after scan', 3), 'somebody else has all workers');
+ok(wait_for_point($node, 'build: after scan', 3), 'another session has all workers');
 
-# What is seen of them meanwhile
+# What the views show of these workers meanwhile
 is( $node->safe_psql(
 		'postgres', q{
 SELECT count(*), count(DISTINCT query), count(query_id), count(DISTINCT query_id), count(DISTINCT leader_pid)
@@ -94,7 +94,7 @@ is( $node->safe_psql(
 SELECT relation::regclass, mode, count(*) FROM pg_locks
 WHERE relation = 'other'::regclass GROUP BY 1, 2 ORDER BY 1, 2}),
 	'other|ShareLock|4',
-	'workers have the lock of the leader');
+	'workers hold the leader\'s lock');
 is(participants('SET client_min_messages = warning'),
 	'i: 1', 'no worker starts');
 $node->safe_psql('postgres',
@@ -102,8 +102,8 @@ $node->safe_psql('postgres',
 );
 $other->{run}->finish;
 
-# The progress view while the build waits at a fault point. The phase is set
-# before the counts are final, so the whole row is waited for
+# The progress view while the build waits at a fault point.  The build sets the
+# phase before the final counts, so the test waits for the whole row
 sub progress
 {
 	my ($point, $where, $phase, $counts) = @_;
@@ -130,7 +130,7 @@ progress('build: after finish', 'leader', 'loading tuples in tree', '0|0|20000|2
 
 $node->stop;
 
-# Workers that come when the leader has scanned everything
+# Workers that start after the leader has scanned everything
 $node = new_node('late', conf => q{shared_preload_libraries = 'ptsort, ptsort_test'});
 $node->safe_psql('postgres', q{
 CREATE TABLE t AS SELECT i AS id, md5(i::text) AS word FROM generate_series(1, 20000) i;
@@ -139,7 +139,8 @@ my $segments = dsm_segments($node);
 my $late = q{SET ptsort_test.turns = 'build: worker start:worker after shared: wait:leader'};
 my $shares = q{SELECT string_agg(role || ' ' || tuples, ', ' ORDER BY participant) FROM ptsort_last_build() WHERE participant IS NOT NULL};
 
-# Who put how much of t into an index, and into two by one scan
+# Each participant's share of t's tuples in an index, and in two that share a
+# scan
 sub shares_of_index
 {
 	my ($turns, $what, $workers) = @_;
@@ -176,7 +177,7 @@ like(slurp_file($node->logfile, $end), qr/building index "two": .*from the scan 
 	'late workers: it was one scan');
 check_nothing_left($node, 'late workers', $segments);
 
-# the runs for the second index are of no use, and the error is that of its own build
+# the build cannot use the runs for the second index, and raises its own error
 $node->safe_psql('postgres', q{
 CREATE TABLE dups AS SELECT i AS id, greatest(i, 2) AS few FROM generate_series(1, 20000) i;
 CREATE INDEX dups_id ON dups (id); CREATE INDEX dups_few ON dups (few);

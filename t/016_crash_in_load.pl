@@ -26,7 +26,7 @@ VACUUM ANALYZE;
 };
 $node->safe_psql('postgres', $fill);
 
-# What is in the tables, and whether the old index has it.
+# What the tables contain, and whether the old index finds it.
 my $state = q{
 SELECT count(*), sum(hashtext(few || word)) FROM t;
 SET enable_seqscan = off;
@@ -42,7 +42,8 @@ DROP INDEX t_word;
 };
 my $before = $node->safe_psql('postgres', $state);
 
-# Two builds, a new index and a rebuilt one, both at that point when it happens.
+# Crashes the server during two builds, of a new index and of a rebuilt one,
+# while both are at this point.
 sub crash
 {
 	my ($server, $point, $where, $create) = @_;
@@ -60,7 +61,7 @@ sub crash
 	is($server->safe_psql('postgres', $state), $before, "$name: nothing else was lost");
 	my $end = log_end($server);
 	is($server->safe_psql('postgres', $new), '|', "$name: new builds");
-	is_deeply([ builds_since($server, $end) ], [ 't_word: 3', 'old_word: 3' ], "$name: by us");
+	is_deeply([ builds_since($server, $end) ], [ 't_word: 3', 'old_word: 3' ], "$name: by ptsort");
 	check_nothing_left($server, $name);
 }
 
@@ -86,12 +87,12 @@ crash($node, $_, 'worker', $create) foreach @everybody;
 crash($node, $_, 'leader', $create) foreach @everybody[ 1, 3 ];
 crash($node, $_, 'all', $create) foreach @finish;
 
-# Base backups that are taken when part of the file is written; when pages are
-# logged but not written yet, so that the redo pointer of the backup's checkpoint
-# is after their WAL record and the copy of the file lacks them; when they are
-# written but not yet compared with the redo pointer; and when only the metapage
-# is missing.  No checkpoint waits for the paused participants, which would be
-# for ever.  The copy gets the rest by WAL.
+# Base backups taken at four moments: when part of the file is written; when
+# pages are logged but not yet written, so that the backup's redo pointer is
+# after their WAL record and the copy of the file lacks them; when pages are
+# written but not yet compared with the redo pointer; and when only the
+# metapage is missing.  A checkpoint must not wait for the paused participants,
+# for it would wait for ever.  The copy gets the rest by WAL.
 $node->safe_psql('postgres', q{
 CREATE TABLE c AS SELECT few, word, md5(word) AS other FROM t;
 CREATE INDEX c_word ON c (word);
@@ -128,7 +129,7 @@ foreach my $case (
 		$statement eq $create
 		? qr/ptsort: built index "t_word"/
 		: qr/ptsort: copied table "c"/,
-		"$what: by us");
+		"$what: by ptsort");
 
 	my $copy = PostgreSQL::Test::Cluster->new($name);
 	$copy->init_from_backup($node, $name, has_streaming => 1);
@@ -159,8 +160,8 @@ SELECT bt_index_parent_check('$index', true, true)}),
 $node->stop;
 command_ok([ 'pg_checksums', '--check', '-D', $node->data_dir ], 'checksums');
 
-# The same where the index is not logged: its table is, or wal_level is minimal
-# and both are new.
+# The same for indexes that are not logged: the table is unlogged, or wal_level
+# is minimal and both table and index are new.
 my $minimal = new_node(
 	'minimal',
 	init => { extra => ['--data-checksums'] },

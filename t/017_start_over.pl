@@ -1,6 +1,7 @@
-# A build that finds out that a collation contradicts its tables, here as if the
-# Czech "ch" were two letters, starts over: on every path to one, early and late, with
-# nothing left of the first attempt, neither after a crash nor on a replica.
+# A build starts over when it finds that a collation contradicts its tables, here as
+# if the Czech "ch" were two letters.  The test covers every path to that point, early
+# and late.  Nothing of the first attempt is left, after a crash or on a replica
+# either.
 use strict;
 use warnings;
 use FindBin;
@@ -10,7 +11,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# As t/043, which has the words of the warning.
+# Same data as in t/043, which also tests the text of the warning.
 my $fill = q{
 CREATE TABLE t (few int, word text COLLATE %1$s);
 INSERT INTO t SELECT i %% 5000, ('{ca,ch,cz,h,d}'::text[])[1 + i %% 5] || md5(i::text) FROM generate_series(1, 20000) i;
@@ -23,7 +24,7 @@ SELECT string_agg(relname || CASE WHEN pg_relation_size(oid) > 1.5 * 20000 * (36
 FROM pg_class WHERE relkind = 'i' AND oid >= 16384 AND relnamespace = 'public'::regnamespace
 	AND bt_index_parent_check(oid, true, true)::text = ''};
 
-# The indexes whose builds began again since then.
+# The indexes whose builds restarted since that log position.
 sub started_over
 {
 	my ($node, $offset) = @_;
@@ -56,12 +57,13 @@ $node->safe_psql('postgres', $build);
 is(started_over($node, $end), '', 'the tables as they are: nothing starts over');
 my $memory = "SET ptsort.parallel_workers = 0; SET ptsort_test.spill_entries = 0; SET maintenance_work_mem = '64MB'";
 $node->safe_psql('postgres', "$wrong; $memory; $build");
-is_deeply([ builds_since($node, $end) ], [ 't_word: 3', 't_word: 1' ], 'in memory: built by us');
+is_deeply([ builds_since($node, $end) ], [ 't_word: 3', 't_word: 1' ], 'in memory: built by ptsort');
 is(started_over($node, $end), 't_word', 'in memory: it starts over');
 
-# A run with a group of strings that is misplaced, which no sort in memory meets: of 64
-# neighbours it looks at the 32nd and those beside it, and the group begins after these
-# and ends before the next.  A merge with a run that has none of the group does.
+# Two runs, the first with a group of misplaced strings that no sort in memory
+# notices.  Such a sort checks every 32nd of 64 neighbours and those beside it; the
+# group begins after these strings and ends before the next check.  A merge with the
+# second run, which has no string of the group, does notice it.
 sub fill_late
 {
 	my ($table, $run1, $smaller1, $run2, $smaller2) = @_;
@@ -74,7 +76,7 @@ FROM generate_series(1, $run2) i ORDER BY hashint4(i);
 };
 }
 
-# A serial build that has gone far: it has written pages of level 1 by then.
+# A serial build far along: it has written pages of level 1 by then.
 $node->safe_psql('postgres', fill_late('late', 10000, 33 + 64 * 150, 10000, 9600));
 $end = log_end($node);
 $node->safe_psql('postgres', qq{
@@ -104,14 +106,14 @@ foreach my $kind (@kinds)
 	my ($index, $participants, $sql) = @$kind;
 	$end = log_end($node);
 	$node->safe_psql('postgres', "$wrong; $sql");
-	is_deeply([ builds_since($node, $end) ], ["$index: $participants"], "$index: built by us");
+	is_deeply([ builds_since($node, $end) ], ["$index: $participants"], "$index: built by ptsort");
 	is(started_over($node, $end), $index, "$index: it started over");
 }
 check_nothing_left($node, 'all kinds', $segments);
 my $names = 't_again t_concurrently t_parallel t_second t_serial t_unique u_unlogged';
 is($node->safe_psql('postgres', $sound), $names, 'all kinds: sound, and no larger than once built');
 
-# Errors: of the second attempt, and a duplicate, whichever attempt meets it
+# Errors: in the second attempt, and a duplicate, whichever attempt finds it
 foreach my $case (
 	[ 'launch', "SET ptsort_test.fault = 'build: before launch:2:error'", qr/injected error/, 1 ],
 	[ 'stitch', "SET ptsort_test.fault = 'btload: stitch:1:error'", qr/injected error/, 1 ],
@@ -126,8 +128,8 @@ foreach my $case (
 	check_nothing_left($node, $name, $segments);
 }
 
-# A worker that has found no slice left hears only after that of a contradiction in the
-# slice that the leader still reads.
+# A worker finds no slice left to load.  Only then does it learn of a contradiction in
+# the slice that the leader still reads.
 {
 	my $turns = new_node('turns', conf => "$conf\nshared_preload_libraries = 'ptsort, ptsort_test'\n");
 	$turns->safe_psql('postgres', fill_late('edge', 4500, 33 + 64 * 6, 501, 83));
@@ -139,7 +141,7 @@ SET ptsort_test.spill_entries = 4500; SET ptsort_test.slices = 2;
 SET ptsort_test.turns = 'build: before load:worker after merge: begin:leader, merge: begin:leader after build: after load:worker, build: after load:worker after build: after load:leader';
 CREATE INDEX edge_k ON edge (word);
 SELECT bt_index_parent_check('edge_k', true, true)});
-	is_deeply([ builds_since($turns, $late) ], ['edge_k: 1'], 'late news of a contradiction: built by us');
+	is_deeply([ builds_since($turns, $late) ], ['edge_k: 1'], 'late news of a contradiction: built by ptsort');
 	is(started_over($turns, $late), 'edge_k', 'late news of a contradiction: it started over');
 	$turns->stop;
 }
@@ -170,7 +172,7 @@ foreach my $stopped ($node, $replica)
 	command_ok([ 'pg_checksums', '--check', '-D', $stopped->data_dir ], 'checksums of ' . $stopped->name);
 }
 
-# wal_level = minimal: neither index nor its being emptied is logged
+# wal_level = minimal: WAL has neither the index nor the removal of its first contents
 $node = new_node('minimal', conf => "$conf\nwal_level = minimal\nmax_wal_senders = 0\nwal_skip_threshold = 0\n");
 $node->safe_psql('postgres', $fill);
 $end = log_end($node);

@@ -1,8 +1,8 @@
-# Faults as a matrix: at every named point that a build passes, in the leader and
-# in a worker, everything that can go wrong there does.  The list of points is
-# asked from builds without faults, and must have all that the sources name.
-# What comes out is the exact index or the error that is expected; then nothing
-# is left, and the next build works.
+# Faults as a matrix: at every named point that a build passes, in the leader
+# and in a worker, each kind of fault occurs.  Builds without faults supply the
+# list of points, which must contain all points that the sources name.  A build
+# gives the exact index or the expected error; then nothing is left, and the
+# next build works.
 #
 # Its log may have: PANIC:  could not write to log file .*: No space left on device
 # Its log may have: \(PID [0-9]+\) was terminated by signal (6: Aborted|9: Killed)
@@ -21,8 +21,9 @@ use Time::HiRes qw(time);
 my $node = fault_node('main');
 my @configs = configurations();
 
-# Which configuration and role has which points.  One of each point and role
-# stands for the others where an action does not depend on the kind of build.
+# The points of each configuration and role.  If an action does not depend on
+# the kind of build, one configuration for each point and role stands for the
+# others.
 my (@pairs, %reached, %first);
 foreach my $config (@configs)
 {
@@ -37,7 +38,7 @@ foreach my $config (@configs)
 	}
 }
 is_deeply([ sort keys %reached ], [ source_points(dirname($FindBin::RealBin)) ],
-	'every point in the sources is passed by some build');
+	'some build passes every point in the sources');
 my %is_first = reverse %first;
 my @first = @pairs[ sort { $a <=> $b } values %first ];
 my @others = @pairs[ grep { !exists $is_first{$_} } 0 .. $#pairs ];
@@ -46,8 +47,8 @@ note(scalar(keys %reached) . ' points, ' . @first . ' with roles, ' . @pairs . '
 my %count;
 my $begin;
 
-# The cells of an action have been run: how many, which went wrong, how many of
-# them had an error.
+# Reports on an action's cells: their number, the ones that went wrong, and the
+# number that had an error.
 sub report
 {
 	my ($action, $cells, $failed, @bad) = @_;
@@ -59,8 +60,9 @@ sub report
 }
 
 
-# Faults that a session survives.  What an action must come to, if it acted, and
-# whether it can come too late, or be what the server can do without.
+# Faults that a session survives.  For each action: the SQLSTATE that it must
+# cause if it acted.  "late": the action can come too late, or the server can
+# do without what the action withholds.
 my %expected = (
 	error => { state => 'XX000' },
 	palloc => { state => '53200', late => 1 },
@@ -69,8 +71,8 @@ my %expected = (
 	full_temp => { state => '53100' },
 	full_index => { state => '53100' });
 
-# Why the result of a cell is wrong; '' if it is right.  A full disk harms nobody
-# who writes nothing.
+# Why the result of a cell is wrong; '' if it is right.  A full disk harms only
+# processes that write.
 sub wrong
 {
 	my ($action, $result) = @_;
@@ -120,7 +122,7 @@ unlike(slurp_file($node->logfile, $before_full), qr/ERROR: .*No space left on de
 survive('terminate', sample(2, grep { $_->[1] eq 'worker' } @first));
 
 
-# What has nothing to do with a point: workers that never start, no segment of
+# Faults that belong to no point: workers that never start, no segment of
 # dynamic shared memory, and the limit of temporary files
 sub special
 {
@@ -142,13 +144,14 @@ special('workers cannot be forked', { %$no_turns, fault => 'build: before launch
 special('workers die at birth', { %$no_turns, fault => 'build: before launch:1:no_start' }, $failed_to_start, '55000');
 special('no space for a segment', { %$no_turns, fault => 'ambuild: begin:1:full_segment' },
 	qr/could not (?:resize|write).*No space left/, '53100');
-# less than the largest of three shares takes: cells before may have put the table
-# in order, so that each participant writes one run
+# less than the largest of three shares takes: earlier cells may have put the
+# table in order, so that each participant writes one run
 special('temp_file_limit',
 	{ set => q{SET temp_file_limit = '40kB'}, reset => 'RESET temp_file_limit' },
 	qr/temporary file size exceeds "?temp_file_limit/, '53400');
-# a worker is registered, and then its leader has no memory to note that: with
-# nobody to end it, it must see by itself that nobody waits for it
+# the postmaster registers a worker, and its leader then has no memory to note
+# that: no process will end the worker, so it must see by itself that no
+# process waits for it
 special('a worker that its leader does not know',
 	{ %$no_turns, fault => 'build: before launch:1:palloc:leader' }, qr/out of memory/, '53200') foreach 1 .. 4;
 special('no worker is allowed',
@@ -156,7 +159,7 @@ special('no worker is allowed',
 	qr/built index "i": 1 participant,/, '00000');
 
 
-# Faults that end the session, or all of them
+# Faults that end the session or all sessions
 sub end_all
 {
 	my ($action, $message, $wait, @some) = @_;
@@ -171,7 +174,7 @@ sub end_all
 		$wrong = "result $result->{message}" if $result->{message} !~ $message;
 		$wrong = "left: $result->{left}" if $result->{left} ne '';
 		$wrong = "table: $result->{table}" if $result->{table} ne 'true';
-		# the entry of an index that is built concurrently is committed before
+		# a concurrent build commits the index's catalog entry before it starts
 		my $lost_index = $config->{name} eq 'concurrently' ? qr/^(?:none|invalid)$/ : qr/^none$/;
 		$wrong = "index: $result->{index}" if $result->{index} !~ $lost_index && $action ne 'terminate';
 		$wrong = "next: $result->{next}" if $result->{next} ne 'sound';
@@ -192,7 +195,8 @@ end_all('stop', $lost, sub { restart_node($node) }, sample(6, @first));
 wait_for_end($node);
 is($node->safe_psql('postgres', 'SELECT segments()'), $base_segments, 'no segment is left');
 
-# All segments and all workers are somebody else's: the build is serial
+# Another session holds all segments and so prevents workers: the build is
+# serial
 my $taker = $node->background_psql('postgres');
 cmp_ok($taker->query_safe('SELECT ptsort_test_take_segments()'), '>', 10, 'a session takes all segments');
 my $end = log_end($node);

@@ -1,10 +1,10 @@
-# Every allocation fails once: builds of all kinds and copies of tables, in which
-# the first one fails, then the second, and so on, in the leader and in workers.
+# Every allocation fails once: in builds of all kinds and copies of tables the
+# first one fails, then the second, and so on, in the leader and in workers.
 # Each time the build ends with the server's own error, or does without that
 # memory; nothing is left, and the next build works.
 #
-# All allocations of serial builds, and every n-th of parallel ones and of copies
-# unless PTSORT_FAULTS=all.
+# Serial builds fail at every allocation, parallel builds and copies at every
+# n-th one unless PTSORT_FAULTS=all.
 use strict;
 use warnings;
 use FindBin;
@@ -19,7 +19,8 @@ use Time::HiRes qw(time);
 my $node = fault_node('main');
 my $total = 0;
 
-# The same kinds of builds, of a table so small that there are not too many.
+# The same kinds of builds, but of a small table that limits the number of
+# allocations.
 my %config = map { $_->{name} => $_ } configurations();
 foreach my $config (values %config)
 {
@@ -27,8 +28,9 @@ foreach my $config (values %config)
 	$config->{create} =~ s/ON t /ON tiny / or $config->{create} =~ s/'t'/'tiny'/;
 }
 
-# How many allocations a build without a failure counts, after some that failed:
-# what an error frees of memory contexts the server keeps, for others to come.
+# The number of allocations of a build without a failure, counted after some
+# builds that failed: an error's freed memory contexts stay in the server's
+# cache, and later builds reuse them.
 sub count_allocations
 {
 	my ($config, $role, $fault) = @_;
@@ -41,11 +43,12 @@ sub count_allocations
 	return $results[-1]{counted};
 }
 
-# What the server says of memory instead of SQLSTATE 53200: of a file, and of a hash
-# table for whose directory it got none (hash_create, which then raises an XX000).
+# The server's message where its SQLSTATE is not 53200: for a file, and for a
+# hash table without memory for its directory (hash_create then raises an
+# XX000).
 my $refused = qr/Cannot allocate memory|failed to initialize hash table/;
 
-# What is wrong with a build in which one allocation failed, '' if nothing.
+# The fault of a build in which one allocation failed, '' if none.
 sub wrong
 {
 	my ($result) = @_;
@@ -107,8 +110,9 @@ foreach my $kind (sort keys %step)
 	walk('sibling', 'worker', $kind, 2 * $step);
 }
 
-# Copies last: they put the table in order, and how many allocations a build of
-# such a one makes depends on which participant gets which of its few blocks
+# Copies last: they put the table in order.  The number of allocations in a
+# build of an ordered table depends on which participant gets which of its few
+# blocks
 foreach my $kind (sort keys %step)
 {
 	my $step = $step{$kind};

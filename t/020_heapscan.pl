@@ -1,7 +1,8 @@
-# The scan of the table: for tables in every state that a page can have, indexes
-# that ptsort builds with and without workers hold exactly the entries (key and
-# ctid, of dead tuples too) that the server's own builds put in, and all else that
-# a scan finds out is the same: rows counted, broken HOT chains, warnings.
+# The scan of the table, for tables in every state that a page can have.
+# Indexes that ptsort builds, with and without workers, hold exactly the
+# entries (key and ctid, of dead tuples too) of the server's builds.  The
+# scan's other results are the same as well: rows counted, broken HOT chains,
+# warnings.
 use strict;
 use warnings;
 use FindBin;
@@ -17,8 +18,8 @@ shared_buffers = 1MB
 });
 my $last_found;
 
-# What is in an index: how many entries, and the sum of their hashes, each of
-# key and the row it points to.  Their order is amcheck's business.
+# The contents of an index: the number of entries, and the sum of their hashes.
+# Each hash covers the key and the row it points to.  amcheck checks the order.
 $node->safe_psql(
 	'postgres', q{
 CREATE EXTENSION pageinspect;
@@ -38,9 +39,9 @@ CREATE FUNCTION found(index text) RETURNS text LANGUAGE sql AS $$
 $$;
 });
 
-# Pages that the scans in some messages read, and how many of these they left
-# to the server's scan, all participants together.  "server" if it was the
-# server's.
+# The number of pages that the scans in these messages read, and the number of
+# pages left to the server's rules, summed over all participants.  "server" if
+# the server did the scan.
 sub pages_in
 {
 	my ($messages) = @_;
@@ -55,7 +56,7 @@ sub pages_in
 	return "$pages/$server";
 }
 
-# Warnings, told from each other by number only.
+# Warnings, in sorted order, without psql's prefix.
 sub warnings_in
 {
 	my ($messages) = @_;
@@ -69,9 +70,10 @@ sub participants_in
 	return $messages =~ /ptsort: built index "\w+": (\d+) participant/ ? $1 : 'none';
 }
 
-# The ways to build: by the server, by ptsort without workers, and with them.  A
-# page is judged the same whatever the index has, so with workers only the first
-# and the last of a test are built, the first also by the workers alone.
+# The ways to build: by the server, and by ptsort without and with workers.
+# The scan judges a page the same way for every index, so builds with workers
+# are only for the first and last index of a test, and those by workers alone
+# for the first.
 my $server = { name => 'server', set => 'ptsort.enable = off' };
 my $serial = { name => 'serial', participants => 1, set => 'ptsort.parallel_workers = 0' };
 my $parallel = { name => '2 workers', participants => 3, set => 'ptsort.parallel_workers = 2' };
@@ -82,7 +84,7 @@ my $workers = {
 };
 my $server_pages = 'SET ptsort_test.server_pages = on';
 
-# The script of one build, and of what it found.
+# The script of one build, which also returns what the build found.
 sub build_script
 {
 	my ($build, $table, $create, %opt) = @_;
@@ -102,7 +104,7 @@ SELECT 'sound' FROM bt_index_parent_check('i', true, true);
 } . ($opt{begin} ? "ROLLBACK TO build;\n" : "DROP INDEX i;\n");
 }
 
-# Build indexes by the server and by ptsort in one session, and compare them.
+# Builds indexes by the server and by ptsort in one session, and compares them.
 # Options:
 #
 #	kind          '', UNIQUE or CONCURRENTLY
@@ -111,7 +113,7 @@ SELECT 'sound' FROM bt_index_parent_check('i', true, true);
 #	server_pages  pattern for the number of pages left to the server's scan
 #	              (default: none), or undef for all without looking at them
 #
-# The first one is built also with the server judging all pages, which must
+# The first index is also built with the server judging all pages, which must
 # make no difference.
 sub compare
 {
@@ -181,7 +183,7 @@ sub session
 	return $session;
 }
 
-# Somebody who may still see everything that there is now.
+# A session that may still see all current rows.
 sub old_snapshot
 {
 	return session('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
@@ -200,14 +202,14 @@ INSERT INTO $name SELECT i, i * 7 % 1000, 'b ' || i, CASE WHEN i % 3 > 0 THEN i 
 });
 }
 
-# For builds beside sessions whose locks forbid to drop the index.
+# For builds beside sessions whose locks prevent dropping the index.
 my %undone = (begin => 'BEGIN;');
 
 my @all = ('(id)', '(b, c)', '(c, a)', '((id + a)) WHERE a > 100');
 
 
-# How tuples become dead, recently dead, and members of HOT chains.  Indexed are
-# columns that were updated (their chains break) and others.
+# How tuples become dead, recently dead, and members of HOT chains.  The
+# indexed columns include updated ones, whose chains break, and others.
 foreach my $old (0, 1)
 {
 	foreach my $vacuum ('', 'VACUUM', 'VACUUM (FREEZE)')
@@ -232,7 +234,8 @@ foreach my $old (0, 1)
 	}
 }
 
-# Redirected line pointers, by pruning: rows updated several times, no index.
+# Redirected line pointers, by pruning: no index, and several updates of each
+# row.
 fill_table('t');
 $node->safe_psql('postgres', "UPDATE t SET a = a + 1 WHERE id % 3 = 0; VACUUM t") foreach (1 .. 3);
 cmp_ok(
@@ -241,14 +244,15 @@ cmp_ok(
 	'>', 10, 'redirected: there are such');
 compare('redirected', 't', \@all);
 
-# With so few buffers the scans are synchronized: they begin where another one is.
+# With these few buffers the scans are synchronized: each begins where another
+# one is.
 compare('from the middle', 't', \@all,
 	begin => 'BEGIN; SELECT FROM (SELECT b FROM t OFFSET 2500 LIMIT 1) q;');
 compare('redirected', 't', \@all, kind => 'CONCURRENTLY');
 
 
-# Locks on tuples: share locks of several transactions, with and without an update,
-# some in progress, some over.
+# Locks on tuples: share locks of several transactions, with and without an
+# update, some in progress and some finished.
 fill_table('t');
 $node->safe_psql('postgres', 'VACUUM t; ALTER TABLE t ADD PRIMARY KEY (id)');
 my @lockers = map { session("BEGIN; SELECT sum(a) FROM (SELECT a FROM t WHERE id % 5 < 3 FOR $_) q") }
@@ -284,8 +288,8 @@ compare('own changes', 't', [ '(id)', '(b)' ], kind => 'UNIQUE', begin => $chang
 compare('own table', 'own', \@all, begin => 'BEGIN; CREATE TABLE own AS SELECT id, a, b, c FROM t;');
 
 
-# Rows of other transactions in progress, that have given up their locks: there
-# are warnings, a unique index waits, and so does one on a row updated by HOT.
+# Rows of other transactions in progress, which released their locks early: the
+# build warns, and a unique index waits, even for a row updated by HOT.
 sub other_changes
 {
 	my ($changes) = @_;
@@ -371,7 +375,8 @@ compare('columns of fixed length', 'short', [ '(a)', '(c)', '(d, a)', '(b, c)' ]
 
 
 # Rows that move to pages not yet scanned, and have their hints set, while a
-# CONCURRENTLY build waits at its first row: its snapshot must not see them twice.
+# CONCURRENTLY build waits at its first row: the build's snapshot must not see
+# these rows twice.
 $node->safe_psql(
 	'postgres', q{
 CREATE FUNCTION waiting(int) RETURNS int IMMUTABLE LANGUAGE plpgsql
@@ -394,10 +399,10 @@ end_session($pause);
 $mover->{run}->finish;
 is( $node->safe_psql('postgres',
 		"SELECT indisvalid, bt_index_parent_check(indexrelid, true, true) FROM pg_index WHERE indrelid = 'moving'::regclass"),
-	't|', 'moving rows: each is there once') or diag($mover->{err});
+	't|', 'moving rows: the index has each once') or diag($mover->{err});
 
 
-# Scans that the server does: a serializable transaction's by its snapshot.
+# Scans that the server does: in a serializable transaction.
 compare(
 	'serializable', 't', ['(id)'],
 	kind => 'CONCURRENTLY',
@@ -405,7 +410,8 @@ compare(
 	server_pages => undef);
 
 
-# While others insert, update (HOT or not), delete and lock all the time.
+# While other sessions insert, update (HOT or not), delete and lock all the
+# time.
 fill_table('t');
 $node->safe_psql('postgres', 'ALTER TABLE t ADD PRIMARY KEY (id); CREATE INDEX t_c ON t (c)');
 my $script = $node->basedir . '/changes.sql';
@@ -460,7 +466,7 @@ DROP INDEX i, j, k;
 my $busy = $bench->pumpable;
 $bench->signal('TERM');
 $bench->finish;
-ok($busy, 'busy table: it was all the time') or diag($bench_err);
+ok($busy, 'busy table: pgbench ran all the time') or diag($bench_err);
 
 $node->stop;
 done_testing();

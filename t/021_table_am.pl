@@ -1,6 +1,7 @@
-# Tables of an access method that cannot scan in parallel, as Citus's columnar
-# ones: its planner hook says so, whichever library is loaded first, and
-# nobody's request for workers overrules that.
+# Tables of an access method that cannot scan in parallel, such as Citus's
+# columnar tables.  The access method's planner hook forbids parallel work,
+# whichever library is loaded first, and no request for workers overrules the
+# hook.
 use strict;
 use warnings;
 use FindBin;
@@ -22,7 +23,8 @@ INSERT INTO serial_am SELECT i, md5(i::text) FROM generate_series(1, 20000) i;
 INSERT INTO parallel_am SELECT * FROM serial_am;
 });
 
-# Run statements, the last of which leaves indexes on the table; all are right.
+# Runs statements, the last of which leaves indexes on the table; checks the
+# indexes.
 sub builds
 {
 	my ($table, $statements) = @_;
@@ -73,7 +75,7 @@ foreach my $order ('ptsort, ptsort_test', 'ptsort_test, ptsort')
 			  . 'CREATE INDEX i ON parallel_am (id) WITH (parallel_workers = 2);'
 			  . 'ALTER TABLE parallel_am RESET (parallel_workers)'),
 		'i: 3',
-		"$order: a statement's request goes before the table's option");
+		"$order: a statement's request overrides the table's option");
 	is( builds(
 			'serial_am',
 			'SET ptsort.parallel_workers = 2; CREATE INDEX i ON serial_am (id);'
@@ -88,13 +90,13 @@ foreach my $order ('ptsort, ptsort_test', 'ptsort_test, ptsort')
 		"$order: left to the server");
 }
 
-# The start line says why.
+# The start line gives the reason.
 my $end = log_end($node);
 $node->safe_psql('postgres',
 	'CREATE INDEX i ON serial_am (word) WITH (parallel_workers = 2)');
 like(
 	slurp_file($node->logfile, $end),
 	qr/building index "i": 1 participant, WITH \(parallel_workers = 2\), serial because of an extension that forbids parallel work on the table,/,
-	'the start line says why');
+	'the start line gives the reason');
 $node->stop;
 done_testing();

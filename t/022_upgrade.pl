@@ -1,5 +1,6 @@
-# The library is replaced while a session has the old one loaded: its workers
-# load the new one, and say so instead of reading what they do not understand.
+# A new library replaces the old one while a session has the old one loaded.
+# The session's workers load the new library, and raise an error instead of
+# reading data that they do not understand.
 #
 # Runs alone: it replaces the library that all servers load
 use strict;
@@ -16,8 +17,8 @@ my $library = "$directory/ptsort.so";
 plan skip_all => "cannot replace the installed library"
   unless -w $directory && -w $library;
 
-# Put another library in its place, as an installation does: those who have
-# the old one loaded keep it.
+# Puts another library in place, as an installation does: sessions that loaded
+# the old one keep it.
 sub replace_library
 {
 	my ($content) = @_;
@@ -34,7 +35,7 @@ my $original = do { local $/; <$old> };
 close $old;
 END { replace_library($original) if defined $original }
 
-# Another build is the same but for the stamp.
+# Another build differs only in the stamp.
 my $rebuilt = $original;
 my $stamps = $rebuilt =~ s/(ptsort build )(\d)/$1 . ($2 + 1) % 10/ge;
 is($stamps, 1, 'the library has its stamp once');

@@ -1,7 +1,7 @@
-# The budget of a build is all that its sorts hold: entries, buffers, what a key
-# learns from, what it has learned, and what each run leaves behind.
-# ptsort_last_build() says how much that was at most; ptsort_test.log_memory says
-# what ptsort's memory contexts really took, in each process.
+# A build's budget covers all that its sorts hold: entries, buffers, samples
+# and tables of learned keys, and the data that each run leaves in memory.
+# ptsort_last_build() reports the peak of this memory; ptsort_test.log_memory
+# logs the real size of ptsort's memory contexts, in each process.
 use strict;
 use warnings;
 use FindBin;
@@ -31,8 +31,9 @@ FROM generate_series(1, 60000) i;
 VACUUM ANALYZE t;
 });
 
-# Build an index; returns what each participant says it had, what each process
-# had, the most runs of a participant, and the points where these looked.
+# Builds an index.  Returns the memory that each participant reports, the
+# memory of each process, the most runs of a participant, and the points where
+# processes measured their memory.
 sub build
 {
 	my ($columns, $memory, $workers, $table) = @_;
@@ -53,11 +54,12 @@ SELECT peak_memory_bytes, runs FROM ptsort_last_build() WHERE participant IS NOT
 		$points .= "$3, ";
 	}
 	is_deeply([ builds_in($log) ], [ 'i: ' . ($workers + 1) ],
-		"$columns, $memory, $workers workers: built by us");
+		"$columns, $memory, $workers workers: built by ptsort");
 	return ([ map { $_->[0] } @rows ], [ values %held ], max(map { $_->[1] } @rows), $points);
 }
 
-# What participants say is within their budget, of no less than 1 MB each, and true.
+# Checks that the reported memory is true and within the budget, of at least 1
+# MB each.
 sub check_build
 {
 	my ($columns, $megabytes, $workers, $learns, $table) = @_;
@@ -66,7 +68,7 @@ sub check_build
 	my ($said, $held, $runs, $points) = build($columns, "${megabytes}MB", $workers, $table // 't');
 
 	cmp_ok(max(@$said), '<=', $budget, "$name: within the budget");
-	# (contexts also have room for entries that were expected, which nothing touches)
+	# (contexts also have room for expected entries, which no process touches)
 	cmp_ok(sum(@$held), '<=', 1.1 * sum(@$said) + 32768 * @$said, "$name: no more than they say");
 	cmp_ok(sum(@$held), '>=', 0.7 * sum(@$said), "$name: no less either");
 	like($points, qr/textcode: learn/, "$name: something was learned") if $learns;
@@ -83,8 +85,8 @@ foreach my $collation ('"C"', @collations)
 {
 	foreach my $case ([ 1, 0 ], [ 1, 1 ], [ 1, 3 ], [ 2, 1 ], [ 4, 0 ], [ 4, 3 ], [ 8, 2 ], [ 64, 1 ])
 	{
-		# text in "C" that fits in memory needs no code; of 8 MB that depends on the
-		# participant that decides
+		# text in "C" that fits in memory needs no code; for 8 MB the need
+		# depends on the participant that decides
 		my $fits = $case->[0] == 8 ? undef : $case->[0] < 8;
 		check_build("url COLLATE $collation", @$case, $collation eq '"C"' ? $fits : 1);
 	}
@@ -100,9 +102,9 @@ foreach my $case ([ 1, 0 ], [ 1, 3 ], [ 2, 1 ], [ 16, 0 ])
 	check_build('number, url, random', @$case, undef);
 }
 
-# Long strings after many short ones: scratch for entries is kept from one run to the
-# next, and has less room where there are fewer entries.  (The planner expects so much
-# that runs are as long as there is memory.)
+# Long strings after many short ones: a participant keeps its scratch for
+# entries from one run to the next, and uses less of it for fewer entries.
+# (The planner expects so many rows that each run fills the memory.)
 $node->safe_psql(
 	'postgres', q{
 CREATE TABLE longer AS
@@ -113,9 +115,10 @@ UPDATE pg_class SET reltuples = 100 * reltuples WHERE oid = 'longer'::regclass;
 });
 check_build('s', 64, 1, undef, 'longer');
 
-# An array of entries that grows is not there twice: with a few more than a power of
-# two, of which the planner expects far less, the most memory that the process ever
-# had grows by 17 MB for them, and by as much again if they are copied.
+# A growing array of entries must not be in memory twice.  The number of rows
+# is just above a power of two and far above the planner's estimate.  The
+# process's peak memory then grows by 17 MB for the entries, and by 17 MB more
+# if the sort copies them.
 SKIP:
 {
 	skip 'there is no /proc', 2 unless -r '/proc/self/status';
@@ -128,11 +131,11 @@ SET ptsort.sort = on; SET ptsort.parallel_workers = 0; SET max_parallel_workers_
 SELECT count(*) FROM (SELECT n FROM n WHERE n % 1 = 0 OFFSET 0) s \\g /dev/null
 $most; SELECT count(*) FROM (SELECT n FROM n WHERE n % 1 = 0 ORDER BY n OFFSET 0) s; $most;
 SELECT method FROM ptsort_last_sort()});
-	cmp_ok($after - $before, '<', 25000, 'an array that grows: not twice in memory');
-	is("$count $method", '1060000 in-memory sort', 'an array that grows: one sort in memory');
+	cmp_ok($after - $before, '<', 25000, 'a growing array: not twice in memory');
+	is("$count $method", '1060000 in-memory sort', 'a growing array: one sort in memory');
 }
 
-# The result does not depend on the budget, and is the server's.
+# The result is the server's for every budget.
 my $order = q{
 SET enable_seqscan = off; SET enable_sort = off; SET enable_bitmapscan = off;
 SELECT md5(string_agg(ctid::text, ' ')) FROM (SELECT ctid FROM t ORDER BY %s) s;

@@ -1,7 +1,7 @@
-# Sorts of other extensions, by ptsort_parallel(), that fail or are disturbed: a
-# worker that exits or crashes, errors, a cancel and timeouts, in every phase.  The
-# same session then sorts, and no worker, temporary file or segment of shared memory
-# is left.
+# Sorts of other extensions, by ptsort_parallel(), that fail: a worker exits or
+# crashes, a process raises an error, a session cancels the sort, or a timeout
+# ends it, in every phase.  The same session then sorts, and no worker,
+# temporary file or segment of shared memory is left.
 #
 # Its log may have: background worker "parallel worker" \(PID [0-9]+\) was terminated by signal 9
 use strict;
@@ -29,8 +29,8 @@ CREATE FUNCTION expected() RETURNS text LANGUAGE sql
 	AS $$SELECT md5(string_agg(hashtext(w)::text, ' ' ORDER BY w)) FROM t$$;
 });
 
-# The sort, as a stream or in slices; it says who took part, and whether it is
-# right.
+# The sort, as a stream or in slices; its result tells the number of
+# participants and whether the order is right.
 sub sort_sql
 {
 	my ($how) = @_;
@@ -64,8 +64,8 @@ $sort;
 	check_nothing_left($node, $name, $segments);
 }
 
-# A fault in a process of that role.  A worker's first "merge: begin" is that of a
-# slice which it reads: it leaves its runs as they are.
+# A fault in a process of that role.  A worker passes "merge: begin" first for
+# a slice that it reads: it does not merge its own runs.
 foreach my $way (sort keys %ways)
 {
 	my $statement = sort_sql($ways{$way});
@@ -95,12 +95,12 @@ foreach my $way (sort keys %ways)
 	}
 }
 
-# Somebody ends a worker, or cancels the leader, while the workers sleep.
+# Ends a worker, or cancels the leader, while the workers sleep.
 sub disturb
 {
 	my ($function, $what, $statement, $point) = @_;
 	my $psql = start_psql($node, "SET ptsort_test.fault = '$point:1:sleep:worker'", $statement);
-	wait_for_point($node, $point, 2) or return 'nobody sleeps';
+	wait_for_point($node, $point, 2) or return 'no process sleeps';
 	$node->safe_psql('postgres', qq{
 SELECT $function(pid) FROM pg_stat_activity
 WHERE backend_type = '$what' AND query LIKE '%ptsort_test_parallel%' AND pid <> pg_backend_pid() LIMIT 1});
@@ -123,7 +123,7 @@ foreach my $way (sort keys %ways)
 		"$way: a terminated worker");
 }
 
-# A crash of a worker: the server restarts all sessions, and is well again.
+# A crash of a worker: the server restarts all sessions, then works again.
 my (undef, $err) = try_sql($node,
 	"SET ptsort_test.fault = 'build: after sort:1:kill:worker'; $sort");
 like($err, qr/terminating connection because of crash|server closed the connection/,
@@ -132,7 +132,7 @@ wait_until_back($node);
 check_nothing_left($node, 'crash of a worker');
 is($node->safe_psql('postgres', $sort), 'participants: 3, right', 'crash of a worker: sorts after it');
 
-# No segment to be had: alone.
+# No segment is available: the leader sorts alone.
 is( $node->safe_psql('postgres', "SELECT ptsort_test_take_segments() > 0; $sort"),
 	"t\nparticipants: 1, right",
 	'no segments: the leader alone');

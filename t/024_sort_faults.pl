@@ -1,12 +1,12 @@
-# Sorts of minimal tuples and of values in which something goes wrong: each
-# allocation fails once, each named point raises an error or is cancelled the
-# first and the second time it is passed, and the disk is full.  Each time the
-# sort is right or ends with the error that belongs to it; nothing is left, and
-# the next sort is right.  (ptsort_test_model compares every tuple with the
-# server's sort, which is made before anything can fail.)
+# Sorts of minimal tuples and of values with faults: each allocation fails
+# once, each named point raises an error or receives a cancel at its first and
+# second passage, and the disk is full.  Each time the sort is right or ends
+# with the fault's own error; nothing is left, and the next sort is right.
+# (ptsort_test_model compares every tuple with the server's sort, which is
+# complete before anything can fail.)
 #
-# Of allocations every n-th, which ones depends on the day; PTSORT_FAULTS=all
-# takes all.
+# Every n-th allocation fails; the date decides which ones.  With
+# PTSORT_FAULTS=all every allocation fails once.
 use strict;
 use warnings;
 use FindBin;
@@ -19,7 +19,8 @@ use Test::More;
 
 my $node = fault_node('main');
 
-# A sort after which nothing may be left: its SQLSTATE, message, and what is.
+# Runs a sort and returns its SQLSTATE, its message, and anything it left
+# behind.
 $node->safe_psql('postgres', q{
 CREATE FUNCTION sort(arguments text, OUT state text, OUT message text, OUT left_over text)
 LANGUAGE plpgsql AS $$
@@ -59,7 +60,7 @@ foreach my $sort (@sorts)
 {
 	my ($name, $setup, $arguments) = @$sort;
 
-	# the points that it passes, and how many allocations it makes
+	# the points that the sort passes, and the number of its allocations
 	my $out = $node->safe_psql('postgres', qq{
 $setup;
 SELECT count(*) FROM ptsort_test_model($arguments);

@@ -1,6 +1,7 @@
-# Pages that the scan copies from the table's file instead of taking them from
-# buffers: which are copied and which are not, that what only buffers have is
-# never missed, and that the server's statistics and errors are the same.
+# Pages that the scan copies from the table's file instead of reading them into
+# buffers: which pages it copies and which it does not.  The scan must never
+# miss changes that only buffers have, and the server's statistics and errors
+# must be the same.
 use strict;
 use warnings;
 use FindBin;
@@ -10,8 +11,8 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# A table of more than a quarter of the buffers is read through a ring, and only
-# such a table is copied.
+# The server reads a table of more than a quarter of the buffers through a
+# ring; ptsort copies pages of these tables only.
 my $node = new_node(
 	'main',
 	init => { extra => ['--data-checksums'] },
@@ -21,7 +22,7 @@ bgwriter_lru_maxpages = 0
 checkpoint_timeout = 1h
 });
 
-# A table of this many rows, eight or nine to a page.
+# Makes a table of this number of rows, eight or nine to a page.
 sub fill_table
 {
 	my ($name, %opt) = @_;
@@ -35,14 +36,14 @@ INSERT INTO $name SELECT i, i * 7919::int8 % 100003, repeat('x', 850) FROM gener
 });
 }
 
-# Write what buffers have, and let nothing stay there.
+# Writes out all buffers and empties them.
 sub empty_buffers
 {
 	$node->restart;
 }
 
-# Build an index of t, and look at it.  Returns the pages of the table, how many of
-# them were judged by copies, and what is wrong (nothing if all is well).
+# Builds an index of t and checks it.  Returns the number of the table's pages,
+# the number judged by copies, and the faults (nothing if there are none).
 sub build
 {
 	my (%opt) = @_;
@@ -80,7 +81,7 @@ DROP INDEX i;
 	return ($pages, $copied, $wrong);
 }
 
-# Is this test about a system that makes copies at all?
+# Skips the test on a system that makes no copies.
 fill_table('t');
 $node->safe_psql('postgres', 'VACUUM t');
 empty_buffers();
@@ -109,7 +110,7 @@ foreach my $workers (0, 2)
 	cmp_ok($copied, '>', 0.9 * $pages, "concurrently, $workers workers: nearly all are copied");
 }
 
-# Statistics: all blocks were read once, wherever from.
+# Statistics: the build reads each block once, whatever the source.
 empty_buffers();
 is( $node->safe_psql(
 		'postgres', q{
@@ -123,7 +124,8 @@ FROM pg_statio_user_tables now, before, LATERAL (SELECT pg_relation_size('t') / 
 WHERE relname = 't'}) =~ s/\A\s+//r,
 	't', 'blocks read are counted');
 
-# What only buffers have: rows that were changed, or came, a moment ago.
+# Changes that only buffers have: rows updated, inserted or deleted a moment
+# ago.
 $node->safe_psql('postgres', 'UPDATE t SET a = -a WHERE id % 400 = 1; INSERT INTO t SELECT i, i, i FROM generate_series(20001, 20100) i; DELETE FROM t WHERE id % 500 = 7');
 foreach my $workers (0, 2)
 {
@@ -133,7 +135,7 @@ foreach my $workers (0, 2)
 	cmp_ok($copied, '<', $pages - 20, "changed in buffers, $workers workers: some are not");
 }
 
-# Hint bits that are not set: those pages must be taken into buffers.  After
+# Hint bits are not set: the scan must read those pages into buffers.  After
 # that, copies suffice.
 fill_table('t');
 empty_buffers();
@@ -161,7 +163,7 @@ cmp_ok($copied, '>', 0.9 * $pages, 'HOT chains: copies');
 	build();
 };
 is($wrong, '', 'a small table: sound');
-is($copied, 0, 'a small table: the server\'s buffers get it');
+is($copied, 0, 'a small table: read into buffers');
 unlike(
 	$node->safe_psql('postgres', q{
 SET temp_buffers = 800;
@@ -171,7 +173,7 @@ CREATE INDEX ON local (id);
 SELECT bt_index_parent_check('local_id_idx', true, true);
 }), qr/[^\s\d]/, 'a temporary table');
 
-# Pages that the system has not in its cache: as far as it can be made to forget
+# Pages outside the system's cache, unless the system refuses to drop them
 fill_table('t');
 $node->safe_psql('postgres', 'VACUUM t');
 $node->stop;
@@ -205,8 +207,8 @@ foreach my $workers (0, 2)
 is($node->safe_psql('postgres', "SET zero_damaged_pages = on; SET ptsort.parallel_workers = 0; CREATE INDEX i ON t (a); SELECT count(*) FROM pg_class WHERE relname = 'i'"),
 	'1', 'zero_damaged_pages is obeyed');
 
-# While others set hint bits and prune pages, which no lock of a table excludes.
-# (What happens where such locks were released early is t/020's concern.)
+# While other sessions set hint bits and prune pages, which no table lock
+# prevents.  (t/020 tests sessions that release these locks early.)
 fill_table('t');
 $node->safe_psql('postgres', 'UPDATE t SET a = a + 1 WHERE id % 3 = 0');
 empty_buffers();

@@ -1,5 +1,5 @@
-# An index file that many participants write grows ahead of them, and in the end has
-# no more than it needs: for all kinds of entries, after errors, full disks and
+# An index file that many participants write grows ahead of them, and in the end is
+# no larger than necessary: for all kinds of entries, after errors, full disks and
 # crashes, and on a replica.
 use strict;
 use warnings;
@@ -31,9 +31,9 @@ CREATE %1$s TABLE %2$s_tiny AS SELECT * FROM %2$s LIMIT 10;
 VACUUM ANALYZE %2$s;
 };
 
-# Build an index with many participants, then with the server's build; is ours
-# sound, are all of its blocks pages, and is it as large as the server's, but for
-# pages at the ends of slices?
+# Builds an index with many participants, then again with the server.  ptsort's
+# index must be sound, all of its blocks must be pages, and it must be as large as
+# the server's except for pages at the ends of slices.
 sub compare_with_server
 {
 	my ($node, $index, $table, $columns) = @_;
@@ -52,7 +52,7 @@ SELECT pg_relation_size('$index') / 8192;
 DROP INDEX $index});
 	my ($chunks, $growths) = split / /, $points;
 
-	is((builds_since($node, $end))[0], "$index: " . ($workers + 1), "$index: built by us");
+	is((builds_since($node, $end))[0], "$index: " . ($workers + 1), "$index: built by ptsort");
 	is($zeroes, 0, "$index: every block is a page");
 	cmp_ok($ours, '<=', 1.02 * $servers + 48, "$index: as large as the server's");
 	return ($chunks, $growths);
@@ -69,9 +69,9 @@ foreach my $columns ('random', 'few', 'nulls', 'wide', 'wide, random')
 }
 compare_with_server($node, 'many_ten', 'many_tiny', 'random');
 
-# Nobody is needed by others while he has the lock: a worker that ends with it ends
-# the build.  A disk that is full where the file grows, or before: the error is the
-# server's, and nothing is left.
+# No process waits for the one that holds the lock, so a worker that exits with the
+# lock held ends the build.  A disk is full where the file grows, or before: the
+# error is the server's, and nothing is left.
 my $create = 'CREATE INDEX failed ON many (random, wide) TABLESPACE space';
 my $segments = dsm_segments($node);
 my $files = "SELECT count(*) FROM pg_tablespace t, pg_ls_dir('pg_tblspc/' || t.oid) dir, "

@@ -1,7 +1,7 @@
-# Cancel at random moments of builds, copies and sorts: each ends in the server's
-# error, or had ended before, and leaves nothing behind.
+# Cancels at random moments of builds, copies and sorts: each statement ends
+# with the server's error, or ended before, and leaves nothing behind.
 #
-# How long a cancel takes is told, not tested.  To measure it, as in
+# The time that a cancel takes is reported, not tested.  To measure it, run
 # PTSORT_CANCELS=100 PTSORT_CANCEL_ROWS=5000000 TAP_ONLY=1 TESTS=t/027_cancel.pl make check
 use strict;
 use warnings;
@@ -37,7 +37,7 @@ CREATE TABLE t AS SELECT hashint8extended(i, 1) AS id, md5(i::text) COLLATE "C" 
 CREATE INDEX t_c ON t (c);
 VACUUM ANALYZE t});
 
-# What is cancelled: settings, and a statement
+# The statements to cancel, with their settings
 my $sort = 'SELECT count(v) FROM (SELECT %s v FROM t ORDER BY v OFFSET 0) s';
 my $few = "SET maintenance_work_mem = '8MB'; SET work_mem = '8MB'";
 my @statements = (
@@ -58,15 +58,17 @@ my $cancel = q{SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity
 WHERE application_name = 'victim' AND backend_type = 'client backend' AND state = 'active' AND query !~ '^SET'};
 my $begun = $cancel =~ s/pg_cancel_backend\(pid\)/pid/r;
 
-# Run a statement; after so many seconds of it, if defined, cancel it.  Returns
-# psql's messages, and the seconds to its end from its beginning or the cancel.
+# Runs a statement and, if $after is defined, cancels it after that number of
+# seconds.  Returns psql's messages, and the seconds from the statement's start
+# or the cancel to its end.
 sub run
 {
 	my ($settings, $statement, $after) = @_;
 	my $psql = start_psql($node, "SET application_name = 'victim'", $settings,
 		"BEGIN", $statement, 'ROLLBACK');
 
-	# (psql may be done before a look sees its statement; only a pump finds that out)
+	# (psql may end before a query sees its statement; only a pump notices
+	# that)
 	until ($canceller->query_safe($begun))
 	{
 		last unless $psql->{run}->pumpable;

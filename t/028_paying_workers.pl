@@ -1,5 +1,6 @@
-# Which builds start workers, if ptsort.parallel_workers or the server's cost
-# model allows some: those that they make faster.  An order starts them anyway.
+# Which builds start workers if ptsort.parallel_workers or the server's cost
+# model allows some: builds that workers make faster.  WITH (parallel_workers)
+# and the table's option start workers anyway.
 use strict;
 use warnings;
 use FindBin;
@@ -14,8 +15,7 @@ ptsort_test.all_workers = off
 maintenance_work_mem = '256MB'
 });
 
-# The size is estimated from what pg_class says, so no table needs millions of
-# rows.
+# ptsort estimates the size from pg_class, so no table needs millions of rows.
 $node->safe_psql('postgres', q{
 CREATE TABLE small AS SELECT i AS id, md5(i::text) AS word FROM generate_series(1, 20000) i;
 CREATE TABLE large AS TABLE small;
@@ -30,7 +30,7 @@ sub believe
 		"UPDATE pg_class SET reltuples = $rows WHERE relname = 'large'");
 }
 
-# What start lines say before the key: "name: participants, why"
+# What start lines report before the key: "name: participants, reason"
 sub starts
 {
 	my ($sql) = @_;
@@ -63,9 +63,9 @@ is(starts("SET min_parallel_table_scan_size = 0; CREATE INDEX c ON small (id)"),
 	"c: 1, cost model, $none", q{the server's cost model allows workers});
 is(starts("SET min_parallel_table_scan_size = 0; $limit; REINDEX TABLE small"),
 	join('; ', map { "$_: 1, $said, $none" } qw(small_word small_id_key c)),
-	'several indexes, of which none shares its scan');
+	'several indexes, and no shared scan');
 
-# orders
+# requests that start workers anyway
 is(starts("$limit; CREATE INDEX o ON small (id) WITH (parallel_workers = 2)"),
 	'o: 3, WITH (parallel_workers = 2)', 'WITH');
 is(starts('CREATE INDEX t ON ordered (id)'),
@@ -73,13 +73,13 @@ is(starts('CREATE INDEX t ON ordered (id)'),
 is(starts('SET ptsort_test.all_workers = on; SET ptsort.parallel_workers = 2; REINDEX INDEX o'),
 	'o: 3, ptsort.parallel_workers = 2', 'all workers');
 
-# what a participant gets at least
+# the least memory of a participant
 $node->safe_psql('postgres',
 	q{SET maintenance_work_mem = '1MB'; CREATE INDEX k ON small (id) WITH (parallel_workers = 2)});
 like(slurp_file($node->logfile), qr/building index "k": 3 participants, .*, 3072 kB$/m,
 	'memory of three participants');
 
-# a large table: only as many participants as there are CPUs
+# a large table: at most one participant for each CPU
 my $cpus = $node->safe_psql('postgres', q{
 CREATE TEMP TABLE cpus (n int);
 COPY cpus FROM PROGRAM 'getconf _NPROCESSORS_ONLN';
@@ -98,7 +98,7 @@ like(starts("$limit; CLUSTER large USING large_word"),
 is(starts("SET ptsort.parallel_workers = 0; REINDEX INDEX large_word"),
 	'large_word: 1, ptsort.parallel_workers = 0', 'no workers allowed');
 
-# From how many rows on one worker pays depends on the key
+# The number of rows from which one worker pays depends on the key
 SKIP:
 {
 	skip 'needs two CPUs', 4 if $cpus < 2;
@@ -111,7 +111,7 @@ SKIP:
 	is(starts("$one; $drop (word COLLATE \"en_US.utf8\")"),
 		'x: 2, ptsort.parallel_workers = 1', '300,000 strings');
 
-	# One scan for two: the second build has the workers of the first
+	# One scan for two indexes: the second build has the workers of the first
 	believe(10_000_000);
 	is(starts("SET min_parallel_table_scan_size = 0; $one; REINDEX TABLE large"),
 		join('; ', map { "$_: 2, ptsort.parallel_workers = 1" } qw(large_word x)),

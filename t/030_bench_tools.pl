@@ -1,7 +1,8 @@
-# contrib/bench: its unit tests, and a tiny benchmark from end to end.  What is
-# measured does not matter here, only that it is what it is said to be.
+# contrib/bench: its unit tests, and a tiny benchmark from end to end.  The
+# measured values do not matter here; the test checks that the tools measure
+# what they report.
 #
-# Needs no assertions: its builds and sorts are those of other tests
+# Needs no assertions: other tests have the same builds and sorts
 use strict;
 use warnings;
 use File::Spec::Functions qw(catfile);
@@ -32,8 +33,8 @@ local %ENV = (
 	PGPORT => $node->port,
 	PATH => "$bindir:$ENV{PATH}");
 
-# Run bench.py, or a program beside it, with these arguments; returns its status
-# and results.json.
+# Runs bench.py, or a program beside it, with these arguments.  Returns its
+# status and results.json.
 sub bench
 {
 	return program($bench, @_);
@@ -82,14 +83,14 @@ is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_class
 is($path->{summary}{amcheck}, 'ok', 'real text');
 cmp_ok($path->{rows}, '<=', 10000, 'real text: at most half of the rows');
 
-# The report of it
+# The report of these results
 command_like([ 'python3', $bench, 'report', '--phases', $out ],
 	qr/^int8, random +20000 .*^Phases: text 32, "C"/ms, 'report');
 like(slurp_file("$out/chart.svg"), qr/<svg .*int8, random.*<\/svg>/s, 'chart');
 like(slurp_file("$out/timeline-text_c.svg"), qr/<svg .*ptsort, worker.*<\/svg>/s,
 	'timeline');
 
-# Cold and serial; the table stays
+# Cold and serial; --keep keeps the table
 ($good, $results) = bench('--rows', 20000, '--runs', 1, '--cache', 'cold',
 	'--workers', 0, '--shapes', 'int8', '--keep');
 ok($good, 'cold');
@@ -99,7 +100,7 @@ is(scalar(@{ $results->{shapes}[0]{$_}[0]{participants} }),
   foreach qw(server ptsort);
 like($node->safe_psql('postgres', '\dt'), qr/plain_20000_/, 'the table is kept');
 
-# A build that cannot be compared is an error, not a number.
+# A build that the benchmark cannot compare gives an error, not a number.
 ($good, $results) = bench('--rows', 20000, '--runs', 1, '--shapes', 'int8',
 	'--workers', 9, '--keep');
 ok(!$good, 'too few workers: status');
@@ -149,8 +150,9 @@ like(slurp_file("$out/chart-4MB.svg"), qr/<svg .*top 100: int8.*<\/svg>/s,
 command_fails_like([ 'python3', $sorts, 'run', '--shapes', 'none', '--out', $out ],
 	qr/unknown none; there are: int8 /, 'sorts: unknown shape');
 
-# Queries: every way of use, and small sorts that are taken as well; so many rows
-# that a worker's sort by ICU reads the collation's tables
+# Queries: every way of use, and small sorts, which ptsort does here as well.
+# There are enough rows for a worker's sort by ICU to read the collation's
+# tables
 my $queries = "$dir/querybench.py";
 ($good, $results, $out) = program($queries, '--rows', 70000, '--reps', 1, '--by', 'cpu',
 	'--min-rows', 0, '--shapes',
@@ -173,8 +175,8 @@ command_like([ 'python3', $queries, 'report', $out ],
 command_fails_like([ 'python3', $queries, 'run', '--shapes', 'none', '--out', $out ],
 	qr/unknown none; there are: order_url /, 'queries: unknown');
 
-# Scaling: each number of participants, its parts, and a picture; checkpoints, on a
-# slow disk as well
+# Scaling: each number of participants, the parts of its builds, and a picture;
+# checkpoints, also on a slow disk
 my $scale = "$dir/scale.py";
 my $slow_disk = PostgreSQL::Test::Utils::tempdir();
 command_ok([ 'cc', '-shared', '-fPIC', '-o', "$slow_disk/slowdisk.so", "$dir/slowdisk.c",
@@ -221,7 +223,7 @@ command_fails_like([ 'python3', $scale, 'run', '--out', $out, @scale, '--slow-di
 command_fails_like([ 'python3', $scale, 'run', '--out', $out, '--slow-disk', 50 ],
 	qr/--slow-disk needs --checkpoints/, 'scale: a slow disk, and no checkpoints');
 
-# Files: every way, cold and warm, beside what is there
+# Files: every way, cold and warm, beside the other programs that are installed
 my $files = "$dir/filebench.py";
 ($good, $results, $out) = program($files, '--records', '20000,30000', '--kinds', 'ascii,skewed',
 	'--most-others', 20000, '--runs', 1, '--memory', '256MB', '--little', '8MB',

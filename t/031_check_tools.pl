@@ -1,6 +1,6 @@
-# The tools behind make check and its kin can fail: what they look for in the
-# logs of servers is found, what a test may do is allowed to that test only, and
-# a difference from the server's own suites counts unless it is the listed one.
+# The tools behind make check and its relatives can fail: they find what they
+# look for in servers' logs, they allow a test's exceptions to that test only,
+# and a difference from the server's own suites counts unless it is listed.
 #
 # Needs no assertions: it tests scripts
 use strict;
@@ -21,7 +21,8 @@ sub write_file
 	return "$dir/$name";
 }
 
-# Run a piece of shell with the functions of tally.sh; its status and output.
+# Runs a piece of shell with the functions of tally.sh; returns its status and
+# output.
 sub shell
 {
 	my ($script) = @_;
@@ -30,9 +31,9 @@ sub shell
 	return ($?, $out);
 }
 
-# Run a piece of shell with the functions of packages.sh, on a machine that lacks
-# the packages "one" and "two" until they are installed (if they ever are).  Its
-# apt-get writes down what it is called for.
+# Runs a piece of shell with the functions of packages.sh, on a machine that
+# lacks the packages "one" and "two" until the shell installs them.  The
+# machine's apt-get records its arguments.
 sub installer
 {
 	my ($script, %opt) = @_;
@@ -63,7 +64,7 @@ EOF
 	return ($? >> 8, $out, -e "$dir/apt" ? slurp("$dir/apt") : '');
 }
 
-# What no log may have, each in the server's words
+# Lines that no log may have, in the server's words
 my @defects = (
 	'TRAP: FailedAssertion("n > 0", File: "btload.c", Line: 12, PID: 7)',
 	'2026-11-21 22:00:00 UTC [7] PANIC:  could not write to file "pg_wal/xlogtemp.7"',
@@ -96,7 +97,7 @@ my $log = write_file('calm.log', $calm);
 is_deeply([ shell("log_findings '' '$log'") ], [ 0, '' ], 'nothing to find');
 is((shell("check_logs words '' '$dir/missing.log'; finish"))[0] >> 8, 1, 'no log is no clean log');
 
-# What a test allows
+# Lines that a test allows
 my $test = write_file('test.pl',
 	"# A test.\n#\n# Its log may have: PID [0-9]+\\) was terminated by signal 9\n# Its log may have: PANIC:  as wished\n");
 my $killed = 'LOG:  server process (PID 9) was terminated by signal';
@@ -118,13 +119,14 @@ is((shell("count_child x sh -c 'echo 3 passed, 0 failed; echo == kept: x; exit 1
 is((shell("count_child x sh -c 'echo 3 passed'; echo \$passed \$failed"))[1],
 	"3 passed\nx did not come to its end\n0 1\n", 'one that does not come to its end');
 
-# Tests side by side: the functions of check.sh alone, with others to run tests
+# Tests side by side: only the functions of check.sh, with replacements that
+# run tests
 my ($functions_of_lanes) = slurp("$top/contrib/dev/check.sh") =~ /^(# run_lane TEST.*?)^# show_processes/ms;
 mkdir "$dir/$_" foreach qw(tap tap/t);
 write_file("tap/t/$_.pl", "# A test.\n") foreach qw(a b);
 write_file('tap/t/c.pl', "# A test.\n#\n# Runs alone: it would disturb others\n");
 
-# What the lanes say, and the order in which files began and ended
+# The output of the lanes, and the order in which files began and ended
 sub lanes
 {
 	my ($jobs, $run_tap) = @_;
@@ -164,7 +166,7 @@ my $said = join "\n", sort split /\n/, shift @together;
 is($said, "8 0\nsaid by pg_regress\nsaid by t/a.pl\nsaid by t/b.pl\nsaid by t/c.pl",
 	'two tests at a time: all run');
 is(join(' ', sort @together[ 0, 1 ]), 'begin t/a.pl begin t/b.pl', '... side by side');
-is(join(' ', @together[ 6, 7 ]), 'begin t/c.pl end t/c.pl', '... but for the one that runs alone');
+is(join(' ', @together[ 6, 7 ]), 'begin t/c.pl end t/c.pl', '... except the one that runs alone');
 is( (lanes(1, ':'))[0],
 	"said by t/a.pl\nsaid by t/b.pl\nsaid by pg_regress\nsaid by t/c.pl\n8 0\n",
 	'one at a time');
@@ -175,7 +177,8 @@ is( (lanes(1, '[ "$1" != t/a.pl ] || exit 3'))[0] =~ s/ {2,}/ /gr,
 	  . "said by t/c.pl\n2 3\n",
 	'so do tests that do not come to their ends');
 
-# What is installed is named before; nothing is without the right or the wish to
+# ensure_packages names packages before it installs them.  It installs nothing
+# without the right to, or if NO_INSTALL is set
 my $update = "called: -o DPkg::Lock::Timeout=600 update -q\n";
 is_deeply(
 	[ installer('ensure_packages lister') ],
@@ -203,11 +206,12 @@ is_deeply([ installer('ensure_packages lister', env => 'NO_INSTALL=1') ],
 is_deeply([ installer('ensure_packages true', env => 'NO_INSTALL=1') ],
 	[ 0, '', '' ], 'NO_INSTALL=1: nothing is missing');
 is((installer('ensure_packages lister', env => 'NO_INSTALL=0'))[0],
-	0, 'NO_INSTALL=0 is as without it');
+	0, 'NO_INSTALL=0 is the same as unset');
 is_deeply([ installer('ensure_packages lister', user => 1000) ],
 	[ 1, $advice, '' ], 'without the right to install');
 
-# PGXS has a variable of that name, with which "make install" installs nothing
+# PGXS has a variable of the same name that stops "make install" from
+# installing
 foreach my $value ('1', '0')
 {
 	my $path = write_file('no_install.sh',
@@ -216,7 +220,8 @@ foreach my $value ('1', '0')
 		"unset\n", "NO_INSTALL=$value: what scripts build and install does not see it");
 }
 
-# The copy of a server that pg_config does not tell must not be one of all
+# If pg_config does not tell a server's directory, the copy must not be of
+# everything
 foreach my $path ('', '/', '$work/root/usr')
 {
 	my $script = write_file('copy.sh',
@@ -237,14 +242,14 @@ is( $out,
 	$refusal . $advice =~ s/one two/gcc/gr . "packages are missing\n0 passed, 1 failed\n",
 	'make check with NO_INSTALL=1 on a machine without gcc: says so');
 
-# Nothing but packages.sh installs
+# Only packages.sh installs
 my @installers =
   grep { slurp($_) =~ s/\\\n/ /gr =~ /^(?!\s*(?:#|echo)).*\bapt(?:-get)?\b.*\binstall\b/m }
   glob("$top/contrib/*/*.sh $top/.ci/*");
 is_deeply([ map { basename($_) } @installers ], ['packages.sh'],
 	'one place that installs');
 
-# Differences from the server's suites: the functions of core-suites.sh alone
+# Differences from the server's suites: only the functions of core-suites.sh
 my ($functions) = slurp("$top/contrib/dev/core-suites.sh") =~ /^(without_workers\(\).*?)^# judge_suite/ms;
 mkdir "$dir/$_" foreach qw(regress diffs diffs/regress listed listed/regress);
 
@@ -256,7 +261,7 @@ sub slurp
 	return scalar <$fh>;
 }
 
-# What core-suites.sh makes of pg_regress's diff of one test
+# The verdict of core-suites.sh on pg_regress's diff of one test
 sub judged
 {
 	my ($diff) = @_;
@@ -278,7 +283,7 @@ is(judged("$known$other"), 'differs', 'a further difference in the same test');
 is(judged($other), 'differs', 'another one');
 is(judged($worker), 'as listed', 'the listed one is gone');
 
-# The same of the whole output, where queries sort by ptsort
+# The same for the whole output, where ptsort sorts for queries
 sub order_judged
 {
 	my ($output) = @_;
@@ -289,12 +294,12 @@ sub order_judged
 mkdir "$dir/$_" foreach qw(regress/expected regress/results listed/sorts);
 write_file('regress/expected/a.out', "SELECT 1;\nERROR:  one\n");
 my $in_worker = "SELECT 1;\nERROR:  one\nCONTEXT:  parallel worker\n";
-is(order_judged($in_worker), 'as listed', 'an error of a worker, sorts taken');
+is(order_judged($in_worker), 'as listed', 'an error of a worker, ptsort sorts');
 is(order_judged("${in_worker}ERROR:  two\n"), 'differs', 'a further one');
 write_file('listed/sorts/a.diff', "# because\n+ERROR:  two\n+CONTEXT:  f\n");
 is(order_judged("${in_worker}ERROR:  two\nCONTEXT:  f\nparallel worker\n"), 'as listed', 'a listed one of a worker');
 
-# What rows-differ.py makes of it
+# The output of rows-differ.py
 sub differs
 {
 	my ($old, $new) = @_;

@@ -1,7 +1,7 @@
-# The order of text is the server's in every locale: trees built from strings that make
-# trouble, in memory and spilled, by one participant and several.  PTSORT_LOCALES=all ("make check-locales")
-# takes every UTF-8 locale and every collation of ICU's there is, else a sample;
-# those that are not installed are left out.
+# The order of text is the server's in every locale: trees of difficult strings,
+# built in memory and spilled, by one participant and several.  PTSORT_LOCALES=all
+# ("make check-locales") tests every UTF-8 locale and every ICU collation of the
+# machine, otherwise a sample; locales that are not installed are left out.
 use strict;
 use warnings;
 use FindBin;
@@ -15,7 +15,7 @@ use Test::More;
 
 my @sample = qw(en_US cs_CZ da_DK hu_HU ja_JP th_TH sv_SE tr_TR de_DE fr_CA zh_CN ar_SA);
 
-# ICU: language, whether equal means the same bytes
+# ICU: language, and true if equal means the same bytes
 my %icu = (
 	'und' => 1,
 	'th' => 1,
@@ -35,12 +35,12 @@ my %icu = (
 	'hu-u-ks-level2' => 0,
 	'en-u-ka-shifted-ks-level3' => 0);
 
-# What each tree is built with
+# Settings that each tree is built with
 my %settings = (
 	mixed => [
 		'ptsort.parallel_workers = 0',
 		'ptsort.parallel_workers = 2, ptsort_test.spill_entries = 300, ptsort_test.merge_order = 2' ],
-	# one script after the other: the first rows, which are learned from, have few
+	# one script after the other: ptsort learns from the first rows, which have few
 	# of the characters
 	ordered => [
 		'ptsort.parallel_workers = 0, ptsort_test.spill_entries = 200',
@@ -90,8 +90,8 @@ WHERE collprovider = 'c' AND collencoding = pg_char_to_encoding('UTF8') ORDER BY
 cmp_ok(scalar(keys %locales), '>', 0, 'there are UTF-8 locales');
 my @names = $all ? sort keys %locales : grep { $locales{$_} } map { "$_.utf8" } @sample;
 
-# Strings that are compared by the tables of their locale, behind a prefix that they
-# share, or none
+# Strings that the sort compares by the tables of their locale, behind a shared
+# prefix or without one
 my ($nprefixes, $nrests) = $all ? (12, 80) : (6, 50);
 $node->safe_psql('utf8', qq{
 CREATE EXTENSION ptsort_test;
@@ -105,8 +105,8 @@ SELECT k FROM (
 WHERE n <= $nrests;
 INSERT INTO rests SELECT left(translate(md5(i::text), '0123456789abcdef', 'aA12-/*%+:[<~ .('), 1 + i % 5)
 FROM generate_series(1, $nrests) i;
--- of all letters that there are, and of those that are contracted or expanded
--- in some language
+-- of all letters, and of letters that some language contracts
+-- or expands
 INSERT INTO prefixes VALUES ('');
 CREATE TABLE letters AS SELECT DISTINCT regexp_split_to_table(k, '') AS c FROM mixed;
 INSERT INTO rests SELECT (SELECT string_agg(c, '')
@@ -128,7 +128,8 @@ FROM ptsort_test_prefixes('shape_i', (SELECT array_agg(k) FROM prefixes), (SELEC
 	return $out . $err;
 }
 
-# Whether words tell strings apart, and whether they ever contradict their order
+# Whether words distinguish strings, and whether words ever contradict the strings'
+# order
 sub contradictions
 {
 	my ($collation) = @_;
@@ -161,7 +162,8 @@ SKIP:
 		  foreach sort keys %settings;
 	}
 
-	# What ICU's tables prove; of some languages nothing, and the words are others
+	# What ICU's tables prove; for some languages they prove nothing, and then
+	# keys use other words
 	my $pattern = $all ? '' : '^(und|en|de|cs|da|hu|th|ja|zh|ko|ru|ar|my)-x-icu$';
 	foreach my $collation (split /\n/, $node->safe_psql('utf8', qq{
 SELECT DISTINCT quote_ident(collname) FROM pg_collation WHERE collprovider = 'i' AND collname ~ '$pattern'
@@ -173,8 +175,9 @@ UNION SELECT quote_ident(l) FROM unnest('{@{[ join ',', keys %icu ]}}'::text[]) 
 			"$collation, words");
 	}
 
-	# A reading that takes no account of contractions is found out, where a spot check
-	# of one in 64 must meet one: a third of these strings is in the wrong place.
+	# A spot check notices tables that are read without contractions.  A check of
+	# one string in 64 must meet a misplaced one, for a third of these strings are
+	# misplaced.
 	$node->safe_psql('utf8', q{
 CREATE TABLE digraphs AS SELECT (ARRAY['c', 'ch', 'h'])[1 + i % 3] || md5(i::text) AS k
 FROM generate_series(1, 3000) i});
@@ -184,7 +187,7 @@ FROM generate_series(1, 3000) i});
 		qr/^same.*WARNING:  collation "cs-x-icu" contradicts its own tables/s, 'cs-x-icu, tables read wrongly');
 }
 
-# Other encodings, and none at all: bytes that are no text to the locale
+# Other encodings, and none at all: bytes that are not text to the locale
 sub other_encoding
 {
 	my ($database, $encoding, $locale, @lines) = @_;
@@ -213,7 +216,7 @@ other_encoding('sql_ascii', 'SQL_ASCII', 'en_US.utf8', @lines,
 	encoded('iso-8859-1'), encoded('euc-jp'),
 	map { my $cut = $_; chomp $cut; chop $cut; $cut =~ s/\\$//; "$cut\n" } @lines);
 
-# In no encoding, characters may have ASCII's digits in their middle.
+# Without an encoding, characters may have ASCII's digits in their middle.
 SKIP:
 {
 	my ($ret) = $node->psql('sql_ascii', "CREATE COLLATION gb18030 (PROVIDER = libc, LOCALE = 'zh_CN.gb18030')");

@@ -1,9 +1,9 @@
-# Strings are ordered by the tables of their locale, but only where these prove what
-# strcoll() does.  The locales made for this test have elements of several
-# characters that the end of a shared prefix could cut in two, passes of many kinds,
-# or a first pass that is not understood.  Where their tables are read wrongly, to
-# test the second line of defence, the build starts over and has the C library
-# compare all strings.
+# ptsort orders strings by the tables of their locale, but only where the tables
+# prove what strcoll() does.  The locales made for this test have elements of
+# several characters that the end of a shared prefix could cut in two, passes of
+# many kinds, or a first pass that ptsort does not understand.  The second line of
+# defence is for tables that are read wrongly: the build starts over, and the C
+# library compares all strings.
 use strict;
 use warnings;
 use FindBin;
@@ -15,8 +15,8 @@ use Test::More;
 
 my $locales = PostgreSQL::Test::Utils::tempdir();
 
-# A locale of the characters of ASCII, in their order.  Options: element, of
-# several characters, that comes before them; rule, of the passes; ignored, a
+# Makes a locale of the characters of ASCII, in their order.  Options: "element", of
+# several characters, which comes before them; "rule", of the passes; "ignored", a
 # character without weight in the first pass.
 sub make_locale
 {
@@ -75,7 +75,7 @@ my %made = (
 	weightless => { rule => 'forward;forward', ignored => '0' });
 make_locale($_, %{ $made{$_} }) foreach sort keys %made;
 
-# libc looks for all locales in LOCPATH, if it is set; "C" is built in.
+# libc looks for all locales in LOCPATH, if LOCPATH is set; "C" is built in.
 my $node;
 {
 	local $ENV{LOCPATH} = $locales;
@@ -92,7 +92,7 @@ FROM generate_series(1, 7000) i, unnest('{a,b,c}'::text[]) c;
 CREATE TABLE short AS SELECT replace(replace(replace(k, '/a', '/1a'), '/b', '/10'), '/c', '/1b') AS k FROM plain;
 CREATE TABLE long AS SELECT replace(replace(k, '/b', '/q7w7'), '/c', '/q7x') AS k FROM plain;
 UPDATE long SET k = replace(k, '/a', '/q7v');
--- few have, and these come after the first thousand comparisons
+-- few strings have it, and only after the first thousand comparisons
 CREATE TABLE slash AS SELECT CASE WHEN k ~ '/(6500|6777|6901)/a' THEN replace(k, '/a', '/zq')
 	WHEN k ~ '/(6500|6777|6901)/b' THEN replace(k, '/b', '/zp') ELSE k END AS k FROM plain;
 CREATE TABLE two_passes AS TABLE plain;
@@ -106,7 +106,7 @@ is( $node->safe_psql(
 		'postgres', q{SELECT '1a' < '10' COLLATE short, 'q7w7' < 'q7a' COLLATE long,
 	'/zq' < '/zp' COLLATE slash, 'a0b' = 'ab' COLLATE weightless OR 'a0c' > 'ab' COLLATE weightless}),
 	't|t|t|t',
-	'the locales do what they are made for');
+	'the locales order strings as intended');
 
 sub same_order
 {
@@ -121,8 +121,8 @@ my @settings = (
 	'ptsort.parallel_workers = 0',
 	'ptsort.parallel_workers = 1, ptsort_test.spill_entries = 2000');
 
-# Whether anything is skipped in a collation, and what the comparison of the
-# type would have said otherwise.
+# Whether ptsort skips prefixes in a collation, and the number of results that
+# differ from the type's own comparison.
 sub skips
 {
 	my ($collation) = @_;
@@ -147,16 +147,16 @@ is(skips('C'), 'f|0', 'nothing to skip in "C"');
 is(slurp_file($node->logfile) =~ /WARNING:  collation/ ? 'warned' : '',
 	'', 'no proof was wrong');
 
-# Read wrongly
+# Tables read wrongly
 my $segments = dsm_segments($node);
 my @trusting = map { "$_, ptsort_test.trust_collations = on" } @settings;
 like(
 	same_order('long', @trusting),
 	qr/^same(?!.*WARNING.*WARNING).*WARNING:  collation "long" contradicts its own tables/s,
-	'a contradiction is no error, and one warning');
+	'a contradiction causes one warning and no error');
 is(same_order('long', map { "$_, ptsort.use_collation_tables = off" } @trusting),
 	'same', 'whole strings are always right');
-is(same_order('plain', @trusting), 'same', 'where trust is right all goes on');
+is(same_order('plain', @trusting), 'same', 'no contradiction where the tables are right');
 foreach my $workers (0, 1, 3)
 {
 	my $end = log_end($node);
@@ -177,7 +177,7 @@ SQL
 	like($out, qr/^on$/m, 'the setting is the user\'s again');
 	my $name = join ' ', builds_since($node, $end);
 	my $n = $workers + 1;
-	is($name, "i: $n i: $n i: $n", 'built by as many as asked');
+	is($name, "i: $n i: $n i: $n", 'built by the requested number');
 	my $log = slurp_file($node->logfile, $end);
 	my $restarts = () = $log =~ /restarting build of index "i": its collation contradicts itself/g;
 	is($restarts, 1, 'only the first build started over');

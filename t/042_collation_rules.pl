@@ -1,6 +1,7 @@
-# The number of rules that the C library states for a collation may be misread, as it
-# was on big-endian machines.  Then nothing may rely on it: ptsort compares pairs of
-# strings when a process first uses a collation, also if there seem to be no tables.
+# ptsort may misread the number of rules that the C library states for a collation,
+# as it did on big-endian machines.  Then nothing may rely on that number: ptsort
+# compares pairs of strings when a process first uses a collation, even if the
+# collation seems to have no tables.
 use strict;
 use warnings;
 use FindBin;
@@ -24,7 +25,7 @@ SQL
 is($node->safe_psql('postgres', "SELECT 'a' < 'B' COLLATE $locale"), 't',
 	"$locale does not order by bytes");
 
-# Each call is a new session, whose processes prove everything again.
+# Each call is a new session, and the session's processes prove everything again.
 foreach my $rules (-1, 0, 1, 2, 3, 5)
 {
 	my ($ret, $out, $err) = $node->psql('postgres', <<"SQL");
@@ -35,7 +36,7 @@ SQL
 	is("$out$err", 'same', "$rules rules: right index, no warning");
 }
 
-# A collation that does order by bytes is still known to.
+# ptsort still recognizes a collation that does order by bytes.
 is( $node->safe_psql('postgres', q{
 CREATE TABLE bytewise (k text COLLATE "C.utf8");
 CREATE INDEX bytewise_i ON bytewise (k);

@@ -1,7 +1,8 @@
-# Where the tables of a collation are read wrongly, here as if the Czech "ch" were two
-# letters, ptsort finds out by comparing strings as their provider does.  The first
-# statement of a session that meets it starts over with a warning, or fails; later ones
-# are right, without another warning, and so are their workers.
+# Where the tables of a collation are read wrongly, here as if the Czech "ch" were
+# two letters, ptsort finds out by comparing strings as the collation's provider
+# does.  The first statement of a session that meets the error starts over with a
+# warning, or fails.  Later statements and their workers are right, without another
+# warning.
 use strict;
 use warnings;
 use FindBin;
@@ -17,8 +18,8 @@ SELECT quote_ident(min(collname)) FROM pg_collation
 WHERE collname ~ '^cs_CZ\.utf-?8$' OR collname = 'cs-x-icu' GROUP BY collprovider});
 plan skip_all => 'no Czech collation' unless @collations;
 
-# A group of strings that is misplaced: words tell all apart, so that few comparisons
-# see it.  And strings that words do not tell apart.
+# Two tables: one with a group of misplaced strings that words distinguish, so that
+# few comparisons see the group, and one with strings that words do not distinguish.
 $node->safe_psql('postgres', q{CREATE EXTENSION ptsort_test});
 my $n = 0;
 foreach my $collation (@collations)
@@ -44,7 +45,8 @@ my %statements = (
 	parallel => q{SELECT digest FROM ptsort_test_parallel('%1$s', '{k}', '{"<(text,text)"}', workers => current_setting('ptsort.parallel_workers')::int)});
 my $right = q{SELECT digest FROM ptsort_test_parallel('%1$s', '{k}', '{"<(text,text)"}', workers => 0)};
 
-# Run a statement twice in one session; what both say.
+# Runs a statement twice in one session; returns the output and messages of both
+# runs.
 sub twice
 {
 	my ($statement, $table, $workers, $settings) = @_;
@@ -101,7 +103,8 @@ foreach my $collation (@collations)
 					my ($first, $later) = split /second\n?/, $err, 2;
 					my ($one, $two) = split /second\n?/, $out, 2;
 					my $what = "$name, $table, $statement, $workers workers $settings";
-					# a copy that trusts nothing is right, and so is the index built after it
+					# a copy that trusts no table is right, and so is the index
+					# built after it
 					my $level = $statement eq 'build' ? 'WARNING'
 					  : $statement eq 'copy' ? '(?:ERROR|WARNING)'
 					  : 'ERROR';
@@ -110,8 +113,8 @@ foreach my $collation (@collations)
 					is($later, '', "$what: not a word the second time");
 					if ($first eq '')
 					{
-						# ICU's tables are not read for little memory or few rows of a worker: then
-						# nothing is trusted
+						# with little memory, or few rows of a worker, ptsort does
+						# not read ICU's tables and so trusts nothing
 						ok($provider eq 'ICU' && ($settings ne '' || $statement eq 'workers'), "$what: nothing was trusted");
 						$one =~ s/^first\n//;
 						chomp $one;
@@ -130,7 +133,8 @@ foreach my $collation (@collations)
 	}
 }
 
-# A query inside a build's worker: the build's own leader learns of it.
+# A query inside a build's worker: the leader of that build learns of the
+# contradiction.
 if ($collations[0] =~ /cs_CZ/)
 {
 	$node->safe_psql('postgres', q{
@@ -155,6 +159,6 @@ SQL
 }
 
 like(slurp_file($node->logfile), qr/spot check contradicts the words of neighbours/,
-	'some were found by a spot check');
+	'a spot check found some');
 $node->stop;
 done_testing();

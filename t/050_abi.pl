@@ -1,9 +1,9 @@
 # The interface for other extensions only grows.  t/abi/2.0 has the headers of
-# its version 2 as it was first released, without their comments (what
-# "gcc -fpreprocessed -dD -E -P" leaves of them): what is in them must be in
-# today's headers, in the same order, and a client compiled with them must work.
-# So must one that knows fewer functions; one that knows more, or another
-# version, gets an error that says so.
+# its version 2 as it was first released, without their comments (the output of
+# "gcc -fpreprocessed -dD -E -P").  Today's headers must contain everything in
+# these headers, in the same order, and a client compiled with them must work.
+# A client that knows fewer functions must work as well; one that knows more,
+# or another version, gets an error that states the reason.
 use strict;
 use warnings;
 use FindBin;
@@ -19,7 +19,7 @@ my $top = dirname($FindBin::RealBin);
 my $saved = "$top/t/abi/2.0";
 my @headers = qw(ptsort.h ptsort_variant.h ptsort_parallel.h);
 
-# Headers as one text, without comments, each space a single one.
+# Returns the headers as one text, without comments, and with single spaces.
 sub declarations
 {
 	my ($dir) = @_;
@@ -40,7 +40,7 @@ sub members
 	return split /[;]|,(?=PTSORT_)/, $body;
 }
 
-# What is not in the new headers as it was in the old ones.
+# Returns everything in the old headers that differs in the new ones.
 sub broken_promises
 {
 	my ($old, $new) = @_;
@@ -67,7 +67,7 @@ cmp_ok(scalar(@functions), '>', 30, 'the saved table has its functions');
 is(join("\n", broken_promises($old, declarations("$top/include"))),
 	'', 'the interface of version 2 as it was released');
 
-# ... which is a check that can fail
+# The check must also find mistakes
 my %change = (
 	'order of the table' => sub { s/(void\(\*mark\)[^;]*;)(void\(\*restore\)[^;]*;)/$2$1/ },
 	'type in the table' => sub { s/int\(\*shared_slices\)/Size(*shared_slices)/ },
@@ -183,7 +183,7 @@ my $now = () = members(declarations("$top/include"), 'PtSortApi');
 $library = client($saved);
 is(call($library, 'abi_sort'), 1000, 'compiled with the released headers: sorts');
 is(call($library, 'abi_functions'), $now - @functions,
-	'... and knows the functions of then');
+	'... and knows the released functions');
 
 $library = client($saved, sub {
 	my ($header) = @_;

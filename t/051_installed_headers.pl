@@ -1,7 +1,7 @@
-# The public headers, as "make install" leaves them, are all that a client
-# needs: those in contrib are built in a fresh directory, away from the sources,
-# and each header is compiled alone, in C and in C++.  What is shown to be easy
-# takes few lines.
+# A client needs only the public headers, as "make install" installs them: the
+# clients in contrib are built in a fresh directory, away from the sources, and
+# each header is compiled alone, in C and in C++.  The clients that show how
+# easy the interface is have few lines.
 use strict;
 use warnings;
 use Cwd;
@@ -27,7 +27,7 @@ sub slurp
 	return scalar <$fh>;
 }
 
-# Run a command; returns whether it succeeded and what it said.
+# Runs a command; returns whether it succeeded, and its output.
 sub run
 {
 	my (@command) = @_;
@@ -37,7 +37,7 @@ sub run
 	return ($ok, $said);
 }
 
-# What is installed is what is in the sources, and nothing else.
+# "make install" installs exactly the headers of the sources.
 is_deeply([ sort map { basename($_) } glob("$installed/*") ],
 	\@headers, 'three headers are installed');
 is_deeply([ sort map { basename($_) } glob("$top/include/*") ],
@@ -45,7 +45,7 @@ is_deeply([ sort map { basename($_) } glob("$top/include/*") ],
 is(slurp("$installed/$_"), slurp("$top/include/$_"), "$_ as in the sources")
   foreach @headers;
 
-# Clients.  -H names every header that is read.
+# Clients.  -H makes the compiler name every header that it reads.
 mkdir "$fresh/away" or die "could not make a directory: $!";
 foreach my $client (@clients)
 {
@@ -67,14 +67,14 @@ foreach my $client (@clients)
 			[ 'grep', '-q', '.' ]), "$client: there is a library");
 }
 
-# They are short: lines of C, without comments and what is included.
+# The clients are short: lines of C, without comments and #include lines.
 my $am = slurp("$top/contrib/ptsort_am/ptsort_am.c") =~ s{/\*.*?\*/}{}gsr;
 cmp_ok(scalar(grep { /\S/ && !/^#include/ } split /\n/, $am),
 	'<=', 200, 'ptsort_am.c: lines of C');
 cmp_ok(slurp("$top/contrib/ptsort_test/record.c") =~ tr/\n//,
 	'<=', 60, 'ptsort_test/record.c: lines');
 
-# Headers.  What they call keeps the name that it has in C.
+# Headers.  C++ must not change the names of the functions that they call.
 my %use = (
 	'ptsort.h' => 'PtSort *f(const PtSortOptions *o);
 PtSort *f(const PtSortOptions *o) { return ptsort_begin_datum(20, 412, 0, false, o); }',

@@ -1,18 +1,18 @@
-# Crashes at random moments of a random load of index builds: after each
-# recovery, whatever index is there and valid is sound, and answers as a
-# sequential scan does.
+# Crashes at random moments of a random load of index builds.  After each
+# recovery every valid index is sound, and its scan gives the rows of a
+# sequential scan.
 #
-#   PTSORT_CRASH_CYCLES   number of cycles (5); more are added, as long as no
-#                         crash has hit a build
-#   PTSORT_SEED           what the sessions say, the settings and the moments
+#   PTSORT_CRASH_CYCLES   number of cycles (5); more follow until a crash has
+#                         hit a build
+#   PTSORT_SEED           statements of the sessions, settings and moments
 #                         (random); cycle k begins with srand(seed + k)
 #
-# `make crash CYCLES=200 SEED=1` does the same.  The names of the tests bear
-# the seed.  With it the same is said again at the same times; what a crash
-# hits then depends on the machine.
+# `make crash CYCLES=200 SEED=1` does the same.  Test names include the seed.
+# The same seed gives the same statements at the same times; which build a
+# crash hits still depends on the machine.
 #
-# After a crash PostgreSQL leaves the files of relations whose creation was
-# not committed, for ever; they are counted here, but are no failure.
+# After a crash PostgreSQL never removes the files of relations whose creation
+# was not committed; this test counts these files but accepts them.
 use strict;
 use warnings;
 use FindBin;
@@ -42,8 +42,8 @@ create_check($node);
 create_tables($node);
 my $segments = dsm_segments($node);
 
-# Settings for the next start.  Without full WAL, new relations are not logged
-# but synced, or logged in the end if they are small.
+# Settings for the next start.  Without full WAL, the server does not log new
+# relations: it syncs them, or logs small ones in the end.
 sub change_conf
 {
 	my $minimal = rand() < 0.4;
@@ -61,7 +61,8 @@ sub change_conf
 	return $minimal ? 'minimal WAL' : 'full WAL';
 }
 
-# Run the load and stop the server in the middle; returns what the log says.
+# Runs the load and stops the server in the middle; returns the log's data on
+# builds.
 sub crash
 {
 	my ($moment) = @_;
@@ -76,12 +77,12 @@ sub crash
 	return read_load_log(slurp_file($node->logfile, $offset));
 }
 
-# Start after a crash.  A server that stops just after it has taken back the
-# creation of an unlogged relation, and before the record of that is on disk, does
-# not recover: of the files, which are gone but for an empty main fork, it makes
-# the init fork again, and then stumbles over the other one.  (That takes no
-# ptsort: let the WAL writer sleep, and roll back a CREATE UNLOGGED TABLE before an
-# immediate stop.)
+# Starts the server after a crash.  Recovery fails in one case: the server
+# stops just after it undoes the creation of an unlogged relation, and before
+# the WAL record of that is on disk.  The relation's files are then gone except
+# for an empty main fork.  Recovery makes the init fork again and fails, for the
+# main fork exists.  (This happens without ptsort: let the WAL writer sleep,
+# and roll back a CREATE UNLOGGED TABLE before an immediate stop.)
 sub recover
 {
 	my $offset = log_end($node);
@@ -89,13 +90,13 @@ sub recover
 	my ($file) = slurp_file($node->logfile, $offset) =~
 	  m{FATAL:  could not create file "((?:base|pg_tblspc)/[^"]+)": File exists};
 	die "the server did not recover\n" if !$file || -s $node->data_dir . "/$file";
-	note("an empty file of an unlogged relation that was taken back: $file");
+	note("an empty file of an unlogged relation whose creation was undone: $file");
 	unlink $node->data_dir . "/$file";
 	$node->start;
 	return;
 }
 
-# What a recovery must leave
+# Checks the server after a recovery
 sub check_recovered
 {
 	my ($name) = @_;
@@ -146,7 +147,7 @@ cmp_ok($total{hit}, '>', 0, "seed $seed: crashes have hit builds");
 is($total{ended} + $total{failed} + $total{hit},
 	$total{started}, "seed $seed: all builds are accounted for");
 
-# The catalogs have gone through the same crashes.
+# The catalogs went through the same crashes.
 $node->start;
 is( $node->safe_psql(
 		'postgres', q{

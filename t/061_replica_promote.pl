@@ -1,6 +1,6 @@
-# A replica while its primary builds indexes: sound in the middle of replay, the
-# same when it has caught up, and a clean primary when it is promoted in
-# the middle of builds, at each point of a load and at a random moment.
+# A replica while its primary builds indexes: sound in the middle of replay,
+# equal to the primary after it catches up, and a clean primary after promotion
+# in the middle of builds, at each point of a load and at a random moment.
 use strict;
 use warnings;
 use FindBin;
@@ -40,8 +40,8 @@ sub new_replica
 	return $replica;
 }
 
-# A promoted server: nothing unfinished is left but what can be dropped, and
-# all that a primary does works on it.
+# Checks a promoted server: every unfinished index can be dropped, and
+# everything that a primary does works on the server.
 sub check_promoted
 {
 	my ($server, $name, @tables) = @_;
@@ -92,10 +92,10 @@ is(valid_indexes($follower), valid_indexes($primary),
 check_indexes($primary, "seed $seed: primary");
 check_indexes($follower, "seed $seed: replica that has caught up");
 
-# In the middle (but not at "btwrite: grow", where a process has the extension
-# lock, and may not wait for the one it would pause by): all these builds are at
-# their point, and all WAL that they
-# have written is replayed.
+# In the middle: all these builds are at their point, and the replica has
+# replayed all WAL that they have written.  (Not at "btwrite: grow", where a
+# process holds the extension lock and must not wait for the lock by which it
+# would pause.)
 my @points = (
 	'build: before load',
 	'btload: begin slice',

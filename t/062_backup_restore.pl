@@ -1,6 +1,7 @@
-# Base backups and archives taken while indexes are built: a backup that
-# is started by itself, and recovery to points in the middle of builds, just
-# before and at the commit of one, and to the end of the archive.
+# Base backups and archives taken while the primary builds indexes: a server
+# starts from the backup alone, and recovery ends at points in the middle of
+# builds, just before and at the commit of a build, and at the end of the
+# archive.
 use strict;
 use warnings;
 use FindBin;
@@ -39,8 +40,7 @@ CREATE INDEX copied_word ON copied (word)});
 my $copied = q{SELECT count(*), md5(string_agg(c::text, ' ' ORDER BY id)) FROM copied c};
 my $rows = $primary->safe_psql('postgres', $copied);
 
-# A build in a transaction of its own, by which recovery can be told where to
-# end.
+# A build in a transaction of its own, whose ID can be a recovery target.
 sub build_mark
 {
 	my ($name, $keys) = @_;
@@ -53,7 +53,7 @@ COMMIT");
 	return $xid;
 }
 
-# A build or copy that stops when it comes to a point for the second time
+# A build or copy that pauses when it passes a point for the second time
 sub pause_build
 {
 	my ($point, $sql) = @_;
@@ -65,7 +65,7 @@ sub pause_build
 	return $build;
 }
 
-# The server that comes of the backup, if recovery ends there
+# The server restored from the backup if recovery ends at this target
 sub restore
 {
 	my ($name, $conf, %opt) = @_;
@@ -79,7 +79,7 @@ sub restore
 	return $copy;
 }
 
-# Which of the marks are there, and whether the server is sound.
+# Checks which marks exist and whether the server is sound.
 sub check_copy
 {
 	my ($copy, $marks) = @_;
@@ -112,10 +112,10 @@ REINDEX TABLE a});
 	return;
 }
 
-# The load; a backup while a build is in the middle, while pages of a build and of
-# a copy are logged but not written, so that the redo pointer is after the record,
-# and while they are written; two builds whose transactions are known; and a restore
-# point in the middle of two others
+# The load.  A backup in the middle of a build; a backup while pages of a build
+# and of a copy are logged but not yet written, so that the redo pointer is
+# after the record; and a backup while these pages are written.  Two builds
+# with known transaction IDs, and a restore point in the middle of two others
 my $start = log_end($primary);
 my @load = start_load($primary, 3, 200);
 $primary->wait_for_log(qr/ptsort: building index/, $start);
@@ -127,7 +127,7 @@ my @builds = (
 	pause_build('btwrite: written', 'CREATE INDEX written_mark ON m (word, at)'));
 ok($primary->poll_query_until('postgres', q{
 SELECT count(DISTINCT coalesce(leader_pid, pid)) = 4 FROM pg_stat_activity
-WHERE application_name ~ '^at btwrite: (log|write|written)$'}), 'backup: all four have come to it');
+WHERE application_name ~ '^at btwrite: (log|write|written)$'}), 'backup: all four are at their point');
 $primary->backup('under_load');
 end_session($pause);
 $_->{run}->finish foreach @builds;

@@ -1,6 +1,7 @@
-# A primary that crashed is rewound and follows the replica that took its place,
-# after builds on both sides: some were going on when the ways parted,
-# some came later, and files of different indexes have the same number.
+# A primary that crashed is rewound and follows the replica that took its
+# place, with builds on both sides: some were in progress when the two servers
+# diverged, some came later, and files of different indexes have the same
+# number.
 use strict;
 use warnings;
 use FindBin;
@@ -33,7 +34,7 @@ my $new = PostgreSQL::Test::Cluster->new('new');
 $new->init_from_backup($old, 'base', has_streaming => 1);
 $new->start;
 
-# Numbers of new files go on at the same one on both sides.
+# Makes both sides assign the same numbers to new files.
 sub align_numbers
 {
 	my $from = $new->safe_psql('postgres', 'SELECT lo_create(0)');
@@ -47,8 +48,8 @@ END \$\$});
 	return;
 }
 
-# Builds after the ways have parted.  The first indexes are of another shape on
-# either side.
+# Builds after the servers diverged.  The first indexes have different keys on
+# the two sides.
 sub build_on
 {
 	my ($node, $keys) = @_;
@@ -71,8 +72,8 @@ sub build_on
 	return split /\n/, $files;
 }
 
-# The old server, stopped, becomes like the new one up to where their ways
-# parted, and follows it from there.
+# Rewinds the stopped old server to where the two servers diverged; the old
+# server then follows the new one.
 sub rewind_and_follow
 {
 	my $conf = $old->data_dir . '/postgresql.conf';
@@ -91,7 +92,7 @@ sub rewind_and_follow
 	return;
 }
 
-# Builds that are going on, at three points, when the ways part
+# Builds in progress, at three points, when the servers diverge
 $old->safe_psql('postgres', q{
 CREATE TABLE m AS SELECT * FROM a;
 CREATE INDEX m_url ON m (url)});
@@ -128,7 +129,7 @@ cmp_ok(scalar @same, '>', 0, 'files of the same number: ' . scalar @same);
 check_indexes($old, "seed $seed: old");
 check_indexes($new, "seed $seed: new");
 
-# It crashes, and what it has of its own is no longer wanted.
+# The old server crashes, and rewinding discards its own changes.
 $new->safe_psql('postgres', 'CHECKPOINT');
 $old->stop('immediate');
 rewind_and_follow();
@@ -136,7 +137,7 @@ is(valid_indexes($old), valid_indexes($new),
 	"seed $seed: the same indexes after rewinding");
 check_indexes($old, "seed $seed: rewound");
 
-# It follows more builds, and takes its place again.
+# The old server follows more builds, then becomes the primary again.
 end_load(start_load($new, 2, 8));
 commit_prepared($new);
 $new->wait_for_catchup($old);

@@ -1,12 +1,12 @@
-# Sorts of queries in which something goes wrong: each allocation fails once, each
-# named point raises an error or is cancelled, the disk is full, a worker dies.
-# Each time the query has the right rows or ends with the error that belongs to
-# it; nothing is left, and the next query is right.  Then cursors over
-# subtransactions, errors in what is called while a sort is open, limits, and other
-# extensions that look at plans.
+# Sorts of queries with faults: each allocation fails once, each named point
+# raises an error or receives a cancel, the disk is full, a worker dies.  Each
+# time the query has the right rows or ends with the fault's own error; nothing
+# is left, and the next query is right.  Then cursors over subtransactions,
+# errors in functions called while a sort is open, limits, and other extensions
+# that look at plans.
 #
-# Of allocations every n-th, which ones depends on the day; PTSORT_FAULTS=all
-# takes all.
+# Every n-th allocation fails; the date decides which ones.  With
+# PTSORT_FAULTS=all every allocation fails once.
 use strict;
 use warnings;
 use FindBin;
@@ -39,7 +39,7 @@ END $$;
 CREATE FUNCTION servers_digest(query text) RETURNS text LANGUAGE plpgsql
 	SET ptsort.sort = off AS $$ BEGIN RETURN digest(query); END $$;
 
--- a query after which nothing may be left
+-- runs a query, which must leave nothing behind
 CREATE FUNCTION sort(query text, OUT state text, OUT message text, OUT left_over text)
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -48,7 +48,7 @@ BEGIN
 		IF digest(query) <> current_setting('test.digest') THEN
 			state := 'wrong';
 		END IF;
-		-- allocations that fail are those of the query
+		-- only the query's allocations may fail
 		PERFORM set_config('ptsort_test.allocation', '0', false);
 	EXCEPTION WHEN OTHERS OR query_canceled THEN
 		state := SQLSTATE;
@@ -62,7 +62,7 @@ my $spill = 'SET ptsort_test.spill_entries = 60';
 my $parallel = q{SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
 	SET min_parallel_table_scan_size = 0; SET parallel_leader_participation = off};
 
-# name, settings, query, what the point where allocations begin to fail is passed by
+# name, settings, query
 my @queries = (
 	[ 'in memory', 'SELECT', 'SELECT id * 7919 % 1000 AS a, word FROM tiny ORDER BY 1 DESC, id' ],
 	[ 'text, runs', "$spill; SET ptsort_test.learn_tuples = 10", 'SELECT word, id FROM tiny ORDER BY 1' ],
@@ -78,7 +78,8 @@ foreach (@queries)
 	my ($name, $setup, $query) = @$_;
 	my $expecting = qq{$setup; SELECT set_config('test.digest', servers_digest(\$\$$query\$\$), false)};
 
-	# it is taken; the points that it passes, and how many allocations it makes
+	# ptsort does the sort; the points that it passes, and the number of
+	# allocations
 	my $out = $node->safe_psql('postgres', qq{
 $setup;
 SELECT 'same ' || (digest(q) = servers_digest(q)) FROM (SELECT \$\$$query\$\$) s (q);
@@ -96,7 +97,7 @@ SET ptsort_test.fault = 'query: sort:1:malloc';
 SELECT digest(\$\$$query\$\$);
 SELECT 'malloc ' || ptsort_test_allocations();
 });
-	like($out, qr/^same true$/m, "$name: as the server has it");
+	like($out, qr/^same true$/m, "$name: as by the server");
 	like($out, qr/^sorts [1-9]/m, "$name: sorted by ptsort");
 	my %passed = $out =~ /^passed (.*)\|(\d+)$/mg;
 	foreach my $kind (qw(palloc malloc))
@@ -122,7 +123,8 @@ SELECT 'malloc ' || ptsort_test_allocations();
 	cmp_ok($n - $right, '>=', 2, "$name: it was missed " . ($n - $right) . ' times');
 }
 
-# In workers: an error is the query's; one that dies is a crash, not tried here.
+# In workers: an error is the query's error; a worker that dies is a crash, not
+# tested here.
 foreach my $fault ('query: sort:1:error:worker', 'sort: perform:1:cancel:worker', 'run: write:1:full_temp:worker',
 	'tape: read:1:error:worker', 'sort: perform:1:fatal:worker')
 {
@@ -138,8 +140,9 @@ SELECT 'same ' || (digest(q) = servers_digest(q)) FROM (SELECT 'SELECT word, id 
 	like($out, qr/^left $/m, "$fault: nothing is left");
 	like($out, qr/^same true$/m, "$fault: the next one is right");
 }
-# Cursors whose sorts are open while subtransactions come and go, and are in those
-# that abort; a query that fails leaves the cursors of others alone.
+# Cursors whose sorts are open while subtransactions come and go, and cursors
+# of subtransactions that abort; a query that fails leaves other queries'
+# cursors alone.
 my ($out, $err) = try_sql($node, qq{
 $spill;
 BEGIN;
@@ -177,7 +180,7 @@ like($err, qr/cursor "d" does not exist/, 'cursor: the one of the subtransaction
 like($err, qr/division by zero/, 'cursor: a query in between has failed');
 like($out, qr/^left $/m, 'cursor: nothing is left');
 
-# The session goes on as if nothing had been when functions below fail.
+# The session goes on normally when functions below a sort fail.
 ($out, $err) = try_sql($node, q{
 CREATE FUNCTION fails(x int) RETURNS int LANGUAGE plpgsql AS $$
 BEGIN
@@ -208,7 +211,7 @@ SELECT 'left ' || left_by_sort();
 like($err, qr/rows 50, errors 50/, 'functions that fail in the input');
 like($out, qr/^left $/m, 'functions that fail: nothing is left');
 
-# temp_file_limit and statement_timeout are obeyed.
+# The server enforces temp_file_limit and statement_timeout.
 ($out, $err) = try_sql($node, qq{
 SET work_mem = '1MB';
 SET temp_file_limit = '100kB';
@@ -225,7 +228,8 @@ is(() = $out =~ /^left $/mg, 2, 'limits: nothing is left');
 check_nothing_left($node, 'faults');
 check_log($node);
 
-# Extensions that look at plans when a query ends, loaded before and after.
+# Extensions that look at plans when a query ends, loaded before and after
+# ptsort.
 foreach my $order ('auto_explain,pg_stat_statements,ptsort', 'ptsort,pg_stat_statements,auto_explain')
 {
 	$node->append_conf('postgresql.conf', qq{
@@ -248,7 +252,8 @@ SELECT 'same ' || (digest(q) = servers_digest(q)) FROM (SELECT 'SELECT word, id 
 });
 	is(() = $out =~ /^same true$/mg, 3, "$order: rows are right");
 	my $plans = slurp_file($node->logfile, $offset);
-	# the server's sort, with its line; ours has none before 18, or its own
+	# the server's sort has its line; ptsort's sort has none before 18, then
+	# its own
 	like($plans, qr/Sort Method: (?!.*ptsort)/, "$order: the server's sort in the log");
 	like($plans, qr/(?=Sort Method: .* by ptsort)/, "$order: and ptsort's")
 	  if $node->pg_version >= 18;

@@ -1,5 +1,5 @@
-# Copies of tables by CLUSTER, and what others see of them: snapshots that are
-# older, readers that wait, crashes, a replica, logical decoding.
+# Copies of tables by CLUSTER, and their effect on others: older snapshots,
+# waiting readers, crashes, a replica, logical decoding.
 use strict;
 use warnings;
 use FindBin;
@@ -18,7 +18,7 @@ ptsort.parallel_workers = 2
 maintenance_work_mem = '2MB'
 });
 
-# A table whose rows are of every kind; its digests are by content only
+# A table with every kind of rows; a digest depends on the contents only
 my $fill = q{
 CREATE TABLE NAME (id int, word text, few int) WITH (fillfactor = 80);
 CREATE INDEX NAME_word ON NAME (word);
@@ -32,7 +32,7 @@ sub of
 	return $sql =~ s/NAME/$name/gr;
 }
 
-# Who has copied, since then: "table: participants, writer"
+# The copies in the log since that position: "table: participants, writer"
 sub copies_since
 {
 	my ($offset) = @_;
@@ -40,7 +40,8 @@ sub copies_since
 	  slurp_file($node->logfile, $offset) =~ /LOG:  ptsort: copied table (.*)/g;
 }
 
-# Is it in order, in its file and by its index, and are its pages sound?
+# Checks that the table is in order, in its file and by its index, and its
+# pages sound
 sub sound
 {
 	my ($server, $name) = @_;
@@ -51,8 +52,8 @@ SELECT coalesce((SELECT string_agg(msg, ' ') FROM verify_heapam('NAME')), 'sound
 }, $name));
 }
 
-# Versions that an older snapshot sees are kept, linked to those that came after
-# them: who follows such a link finds that the row has changed
+# Versions that an older snapshot sees are kept, linked to their successors: a
+# session that follows a link finds that the row has changed
 $node->safe_psql('postgres', of($fill, 'chains'));
 my $old_digest = $node->safe_psql('postgres', of($digest, 'chains'));
 my $old = $node->background_psql('postgres', on_error_stop => 0);
@@ -80,8 +81,8 @@ is(copies_since($end), 'chains: 3, all of them', 'chains: when the snapshot is g
 is($node->safe_psql('postgres', of($digest, 'chains')), $new_digest, 'chains: the same rows');
 is(sound($node, 'chains'), 'sound|0', 'chains: in order again');
 
-# Progress, while slices are written; a reader waits and then has all rows; the
-# statement is cancelled, and run again
+# Progress, while participants write slices; a reader waits and then gets all
+# rows; a session cancels the statement and runs it again
 $node->safe_psql('postgres', of($fill, 'watched'));
 my $watched_digest = $node->safe_psql('postgres', of($digest, 'watched'));
 my $segments = dsm_segments($node);
@@ -109,8 +110,9 @@ FROM pg_stat_progress_cluster WHERE relid = 'watched'::regclass}),
 }
 is(sound($node, 'watched'), 'sound|0', 'progress: in order');
 
-# An invalidation between the creation of the new table and the copy: the server
-# copies, and that is said.  (From 18 on GRANT waits for the table's lock.)
+# An invalidation between the creation of the new table and the copy: the
+# server does the copy, and ptsort logs the reason.  (Since 18 GRANT waits for
+# the table's lock.)
 $end = log_end($node);
 my $pause = pause_points($node);
 my $psql = start_psql($node, q{SET ptsort_test.fault = 'cluster: redirected:1:pause:leader'},
@@ -122,11 +124,11 @@ $psql->{run}->finish;
 is($psql->{err}, '', 'invalidation: no error');
 like(slurp_file($node->logfile, $end),
 	qr/leaving copy of table "watched" to the server: its relcache entry was rebuilt meanwhile.*copied table "watched"/s,
-	"invalidation: the server's copy, and then ours");
+	"invalidation: the server's copy, and then ptsort's");
 is($node->safe_psql('postgres', of($digest, 'watched')), $watched_digest, 'invalidation: the same rows');
 
-# Logical decoding: a copy says nothing, and the rows of a table that is read as
-# a catalog are found in their new places
+# Logical decoding: it shows no changes by a copy.  If a table is read as a
+# catalog, it finds the table's rows in their new places
 $node->safe_psql('postgres', of($fill, 'decoded'));
 $node->safe_psql('postgres', q{SELECT pg_create_logical_replication_slot('slot', 'test_decoding')});
 $end = log_end($node);
@@ -147,8 +149,9 @@ SELECT split_part(data, ' ', 2) || ' few:' || split_part(data, 'few[integer]:', 
 WHERE data LIKE 'table %'}),
 	"public.watched: few:-1\npublic.decoded: few:-1\npublic.watched: few:-2\npublic.decoded: few:-2", 'decoding: the changes');
 
-# Of such a table it is written where each row version has gone that may be decoded:
-# the same as by the server, which copies a table that is the same
+# A copy of this kind of table writes the new place of each row version that
+# decoding may need.  ptsort writes the same places as the server for an equal
+# table
 my %mapped;
 foreach my $name ('server_mapped', 'mapped')
 {
@@ -160,7 +163,7 @@ foreach my $name ('server_mapped', 'mapped')
 	my $oid = $node->safe_psql('postgres', "SELECT to_hex('$name'::regclass::oid::int)");
 	my $enable = $name eq 'mapped' ? 'on' : 'off';
 	$node->safe_psql('postgres', of("SET ptsort.enable = $enable; CLUSTER NAME USING NAME_word", $name));
-	# two files' numbers, and two places
+	# numbers of two files, and two places
 	$mapped{$name} = join ' ', sort map { join ',', unpack 'x24n6', $_ }
 	  map { unpack '(a36)*', slurp_file($_) } glob($node->data_dir . "/pg_logical/mappings/map-*-$oid-*");
 }
@@ -168,7 +171,7 @@ cmp_ok(scalar(split / /, $mapped{mapped}), '>', 1000, 'decoding: places of row v
 is($mapped{mapped}, $mapped{server_mapped}, "decoding: they are the server's");
 $node->safe_psql('postgres', q{SELECT pg_drop_replication_slot('slot'); ALTER TABLE watched RESET (user_catalog_table)});
 
-# Several tables by one statement: partitions, and all tables that have been
+# Several tables in one statement: partitions, and all tables that were
 # clustered before
 $node->safe_psql('postgres', q{
 DROP TABLE server_mapped, mapped;
@@ -220,7 +223,7 @@ $node->start;
 is(sound($node, 'crashed'), 'sound|0', 'checkpoint: in order');
 is($node->safe_psql('postgres', of($digest, 'crashed')), $crashed_digest, 'checkpoint: the same rows');
 
-# A crash in the middle: the table is what it was
+# A crash in the middle: the table is unchanged
 $pause = pause_points($node);
 $psql = start_psql($node, q{SET ptsort_test.fault = 'copywrite: filled:2:pause'},
 	q{SET ptsort_test.leader_participates = off}, 'CLUSTER crashed');
@@ -252,7 +255,7 @@ foreach my $stopped ($node, $replica)
 	command_ok([ 'pg_checksums', '--check', '-D', $stopped->data_dir ], 'checksums of ' . $stopped->name);
 }
 
-# WAL is skipped where it may be
+# The copy skips WAL where it may
 $node = new_node('minimal', conf => "wal_level = minimal\nmax_wal_senders = 0\nwal_skip_threshold = 0\nptsort.parallel_workers = 2\n");
 $node->safe_psql('postgres', of($fill, 'skipped'));
 $crashed_digest = $node->safe_psql('postgres', of($digest, 'skipped'));

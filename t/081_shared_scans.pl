@@ -1,7 +1,7 @@
-# One scan of a table for all its indexes that a statement rebuilds: which builds
-# scan and which load what another one's scan has left; that the indexes are
-# sound; that errors come when and as the server has them; what happens between
-# two builds; and that nothing is left.
+# One scan of a table for all its indexes that a statement rebuilds.  The test
+# checks which builds scan and which load the runs of another build's scan, that the
+# indexes are sound, that errors are the server's and come at the same time, what
+# happens between two builds, and that nothing is left.
 #
 # Its log may have: \(PID [0-9]+\) was terminated by signal 9: Killed
 use strict;
@@ -22,9 +22,9 @@ max_prepared_transactions = 2
 });
 create_check($node);
 
-# Where each build since then has had its tuples from: "name: own", "name: n
-# indexes" of the one that scans for n, "name: from other", "name: left".  "again" is
-# said before, with the reason.
+# The source of the tuples of each build since that log position: "name: own",
+# "name: n indexes" for a scan for n indexes, "name: from other", "name: left".
+# "again", with the reason, precedes a build that scans again.
 sub scans_since
 {
 	my ($offset) = @_;
@@ -41,8 +41,8 @@ sub scans_since
 	return join '; ', grep { !/pg_toast/ } @scans;
 }
 
-# Run it, and something after it, without an error and say how indexes were built;
-# they are sound.
+# Runs the SQL, and something after it, without an error.  Checks that the indexes
+# are sound and returns how they were built.
 sub rebuilt
 {
 	my ($sql, $name, $after) = @_;
@@ -126,9 +126,10 @@ is(rebuilt(q{CREATE TEMP TABLE temp AS SELECT * FROM t; CREATE INDEX ON temp (id
 		'temporary'),
 	'temp_id_idx: alone; temp_word_idx: alone; temp_id_idx: alone; temp_word_idx: alone', 'a temporary table');
 
-# A collation that contradicts its tables, as if the Czech "ch" were two letters: a
-# sibling's sort that meets it leaves no runs, so its build scans, meets it as well,
-# and starts over; after that other tables decide about keys than did in the scan
+# A collation that contradicts its tables, as if the Czech "ch" were two letters.
+# The sort for a sibling (a later index of the shared scan) meets the contradiction
+# and leaves no runs.  So the sibling's build scans, meets it as well, and starts
+# over.  After that, other tables decide about keys than in the shared scan
 my $czech = $node->safe_psql('postgres', q{
 SELECT quote_ident(collname) FROM pg_collation
 WHERE collname ~ '^cs_CZ\.utf-?8$' OR collname = 'cs-x-icu' ORDER BY collprovider LIMIT 1});
@@ -148,7 +149,7 @@ CREATE INDEX czech_two ON czech (few, word)});
 	$node->safe_psql('postgres', 'DROP TABLE czech');
 }
 
-# What is told of a build
+# Reports on a build
 is($node->safe_psql('postgres', q{
 CREATE INDEX t_last ON t (id DESC);
 REINDEX TABLE t;
@@ -162,7 +163,7 @@ REINDEX TABLE t;
 SELECT DISTINCT reltuples FROM pg_class WHERE relname ~ '^t_[^hp]'}), '20100', 'numbers of tuples');
 
 
-# Broken HOT chains: what the catalogs say afterwards is the same
+# Broken HOT chains: the catalogs have the same contents afterwards
 $node->safe_psql('postgres', q{
 CREATE TABLE hot (id int, a int, b int) WITH (fillfactor = 50);
 INSERT INTO hot SELECT i, i, i FROM generate_series(1, 2000) i;
@@ -184,13 +185,13 @@ $checks; REINDEX TABLE hot; $checks});
 	$checks{$enable} .= "\n" . $node->safe_psql('postgres', "SET ptsort.enable = $enable; REINDEX TABLE hot; $checks");
 	like(scans_since($end), qr/(?:; hot_id: 3 indexes; hot_a: from hot_id; hot_b: from hot_id){2}$/, 'HOT chains: shared') if $enable eq 'on';
 }
-is($checks{on}, $checks{off}, 'HOT chains: indcheckxmin is as by the server');
+is($checks{on}, $checks{off}, 'HOT chains: the server\'s indcheckxmin');
 is($checks{on}, "hot_atrue hot_btrue hot_idfalse\n" x 2 . 'hot_afalse hot_bfalse hot_idfalse', 'HOT chains: they were broken');
 check_indexes($node, 'HOT chains');
 
 
-# Duplicates are found where the server finds them, in its words: of a sibling when it
-# is its turn, whichever sort has met them
+# The server and ptsort find the same duplicates first, with the same message.  The
+# duplicate of a sibling is an error of its own build, whichever sort found it
 $node->safe_psql('postgres', q{
 CREATE TABLE dups (id int, word text COLLATE "en_US.utf8", few int);
 INSERT INTO dups SELECT i, md5(i::text), i FROM generate_series(1, 5000) i;
@@ -219,11 +220,12 @@ foreach my $case (
 	check_nothing_left($node, "duplicates, $name", $segments);
 }
 is(rebuilt('REINDEX TABLE dups', 'no duplicates'), 'dups_id: 3 indexes; dups_word: from dups_id; dups_few: from dups_id', 'no duplicates');
-# copies of a table do not ask, if it had no duplicates before
+# copies of a table do not check for duplicates if the table had none before
 is(rebuilt('VACUUM FULL dups', 'VACUUM FULL'), 'dups_id: 3 indexes; dups_word: from dups_id; dups_few: from dups_id', 'duplicates: not checked');
 
 
-# So do errors about rows: one that is too large for a later index, beside a duplicate
+# The same for errors about rows: one is too large for a later index, with a
+# duplicate
 $node->safe_psql('postgres', q{
 CREATE TABLE late (id int, few int, wide text);
 INSERT INTO late SELECT i, i, 'x' FROM generate_series(1, 3000) i;
@@ -233,7 +235,7 @@ CREATE INDEX late_wide ON late (wide, id);
 UPDATE pg_index SET indisunique = true WHERE indexrelid = 'late_few'::regclass;
 });
 
-# REINDEX TABLE by the server and by us after changes that indexes do not see
+# REINDEX TABLE by the server and by ptsort after changes that indexes do not see
 sub late
 {
 	my ($name, $change, $scans) = @_;
@@ -266,8 +268,8 @@ is(late('compressed', q{UPDATE late SET wide = repeat('x', 20000) WHERE id = 7},
 	'', 'late: no error');
 
 
-# Comparisons that a user wrote may do anything, so they wait for their index's turn:
-# this one fails at a row, and the server fails before
+# A user's comparison function may do anything, so its index does not share the
+# scan: this function fails at a row, and the server fails before that
 $node->safe_psql('postgres', q{
 CREATE FUNCTION fussy_cmp(int4, int4) RETURNS int4 IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS $$
 BEGIN
@@ -292,8 +294,8 @@ is(late('comparison in PL/pgSQL', 'SELECT 1', 'late_id: 2 indexes; late_few: fro
 $node->safe_psql('postgres', 'DROP TABLE late');
 
 
-# What happens between the scan and the build of a sibling: a function in an index
-# that comes between them may do anything
+# Between the scan and the build of a sibling: a function in an index that is built
+# between them may do anything
 $node->safe_psql('postgres', q{
 CREATE EXTENSION ptsort_test;
 CREATE TABLE acts (act text);
@@ -343,8 +345,8 @@ foreach my $act ('SELECT 1', q{SELECT ptsort_test_delete('between_them', '(0,1)'
 }
 is(rebuilt('SET track_counts = off; REINDEX TABLE between_them', 'nothing is counted'), $shared, 'nothing is counted');
 
-# Nor do others share a scan: planning a build evaluates constants in statistics, and
-# arrays are compared by functions of their elements' type
+# Other builds share no scan either: planning a build evaluates constants in
+# statistics, and functions of the element type compare arrays
 $node->safe_psql('postgres', q{
 CREATE STATISTICS between_stats ON (few + 1), id FROM between_them});
 is(rebuilt('REINDEX TABLE between_them', 'statistics'), 'b1: own; b2: alone; b3: own; b4: own', 'statistics');
@@ -360,7 +362,7 @@ $node->safe_psql('postgres', 'DROP INDEX b5');
 is(rebuilt('REINDEX TABLE between_them', 'hash'), 'b1: own; b2: alone; b3: 3 indexes; b4: from b3; b7: from b3', 'a hash index between them');
 $node->safe_psql('postgres', 'DROP INDEX b6, b7');
 
-# An error between them: whoever catches it finds nothing left, and can go on
+# An error between them: a session that catches it finds nothing left, and can go on
 $node->safe_psql('postgres', q{UPDATE acts SET act = 'SELECT 1/0'});
 is($node->safe_psql('postgres', q{
 BEGIN;
@@ -371,8 +373,8 @@ COMMIT}), "division by zero, nothing left\ndone|", 'an error is caught');
 check_nothing_left($node, 'an error is caught', $segments);
 check_indexes($node, 'an error is caught');
 
-# Cancelled, and killed, while runs wait.  Meanwhile the progress view says what
-# the build of a sibling does.
+# Cancelled, and killed, while runs wait.  Meanwhile the progress view shows the
+# build of the sibling.
 foreach my $end ('pg_cancel_backend', 'pg_terminate_backend', 'kill')
 {
 	my $pause = pause_points($node);
@@ -399,7 +401,7 @@ SELECT command, phase, index_relid::regclass, tuples_total, blocks_total FROM pg
 }
 check_indexes($node, 'ended');
 
-# Stopped while runs wait, and started
+# The server stops while runs wait, and starts again
 my $pause = pause_points($node);
 my $psql = start_psql($node, q{SET ptsort_test.fault = 'siblings: take:1:pause:leader'}, 'REINDEX TABLE dups');
 ok(wait_for_point($node, 'siblings: take'), 'stop: runs wait');
@@ -411,13 +413,14 @@ check_nothing_left($node, 'stop');
 check_indexes($node, 'stop');
 is(rebuilt('REINDEX TABLE dups', 'after the stop'), 'dups_id: 3 indexes; dups_word: from dups_id; dups_few: from dups_id', 'after the stop');
 
-# An index that somebody has locked is left out, and built when its turn comes
+# The scan leaves out an index that another session has locked; its own build
+# follows
 my $holder = $node->background_psql('postgres');
 $holder->query_safe('BEGIN; ALTER INDEX dups_word SET TABLESPACE pg_default');
 my $end = log_end($node);
 $psql = start_psql($node, 'REINDEX TABLE dups');
 $node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks WHERE NOT granted AND relation = 'dups_word'::regclass})
-  or fail('nobody waits');
+  or fail('no session waits');
 $holder->query_safe('COMMIT');
 end_session($holder);
 $psql->{run}->finish;
@@ -426,8 +429,8 @@ is(scans_since($end), 'dups_id: own; dups_word: 2 indexes; dups_few: from dups_w
 check_indexes($node, 'locked');
 is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_locks WHERE relation = 'dups_word'::regclass}), '0', 'locked: no lock is left');
 
-# Another session renames an index that a rewrite of its table will build later, which
-# nothing has opened or locked then.  The build is ours all the same
+# Another session renames an index that a table rewrite will build later.  No
+# process has opened or locked that index yet.  ptsort still builds it
 foreach my $workers (0, 2)
 {
 	my $names = $node->safe_psql('postgres', q{SELECT string_agg(relname, ' ' ORDER BY indexrelid)
@@ -449,8 +452,9 @@ FROM pg_index JOIN pg_class c ON c.oid = indexrelid WHERE indrelid = 'dups'::reg
 	$node->safe_psql('postgres', 'ALTER INDEX dups_other RENAME TO dups_few');
 }
 
-# One that somebody wants to lock is no deadlock, though workers open it meanwhile.
-# It gets another file, in another place, while its runs wait: they are as good
+# An index that another session wants to lock causes no deadlock, though workers
+# open it meanwhile.  The index gets another file, in another place, while its runs
+# wait; the build can still use the runs
 $node->safe_psql('postgres', q{CREATE TABLESPACE elsewhere LOCATION ''});
 $pause = pause_points($node);
 $end = log_end($node);
@@ -458,7 +462,7 @@ $psql = start_psql($node, q{SET ptsort_test.fault = 'build: before launch:1:paus
 ok(wait_for_point($node, 'build: before launch'), 'wanted: siblings are open');
 my $mover = start_psql($node, 'ALTER INDEX dups_word SET TABLESPACE elsewhere');
 $node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks WHERE NOT granted AND relation = 'dups_word'::regclass})
-  or fail('nobody waits');
+  or fail('no session waits');
 end_session($pause);
 $mover->{run}->finish;
 $psql->{run}->finish;

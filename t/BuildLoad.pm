@@ -1,8 +1,8 @@
 # A load of index builds: tables, sessions that build, rebuild, change and drop
-# at random as long as the server lets them, and what its log tells about them.
+# at random while the server runs, and the evaluation of the server's log.
 #
-# Everything random comes from Perl's rand, so that after srand(seed) the
-# sessions say the same statements in the same order again.
+# Everything random comes from Perl's rand, so srand(seed) makes the sessions
+# run the same statements in the same order again.
 package BuildLoad;
 
 use strict;
@@ -16,7 +16,8 @@ use Test::More;
 our @EXPORT = qw(load_seed create_tables fill_tables start_load end_load stop_load
   commit_prepared read_load_log log_complaints);
 
-# What read_load_log() needs to see, and what makes the sessions meet often.
+# Settings that read_load_log() needs, and settings that make the sessions
+# collide often.
 our $load_conf = q{
 log_line_prefix = '%m [%p] %e %q%a '
 deadlock_timeout = 50ms
@@ -26,21 +27,21 @@ max_wal_size = 64MB
 max_prepared_transactions = 4
 };
 
-# Whether some indexes go to a tablespace of their own
+# True if some indexes go to a tablespace of their own
 our $tablespace = 1;
 
-# Rows of each table.  The table u begins as an unlogged one.
+# Rows of each table.  The table u is unlogged at first.
 our %rows = (a => 12000, b => 12000, c => 12000, u => 8000);
 
-# What PTSORT_SEED says, or a random number
+# PTSORT_SEED, or a random number
 sub load_seed
 {
 	my $seed = $ENV{PTSORT_SEED} // '';
 	return length $seed ? $seed : int(rand 1e6);
 }
 
-# The indexes that a table may have: name, UNIQUE, keys, predicate.  No list
-# of keys begins with another one, so that ORDER BY tells which is meant.
+# The indexes that a table may have: name, UNIQUE, keys, predicate.  No list of
+# keys begins with another list, so ORDER BY identifies the index.
 my @indexes = (
 	[ 'id', 'UNIQUE', '(id)' ],
 	[ 'word', '', '(word)' ],
@@ -54,8 +55,8 @@ my @indexes = (
 	[ 'dup', 'UNIQUE', '((few + 0))' ]);    # fails, for there are duplicates
 
 # Errors that sessions cause each other and their workers, by SQLSTATE.  The
-# server has no better words when something is dropped under way, nor when a
-# worker starts after its leader has failed.
+# server has no better message when a session drops an object in use, or when a
+# worker starts after its leader fails.
 my %expected_errors = (
 	'0A000' => qr/^cannot cluster on (invalid|partial) index/,
 	'23505' => qr/^could\ not\ create\ unique\ index\ "\w+_dup(_ccnew\d*)?"
@@ -74,8 +75,8 @@ my %expected_errors = (
 
 sub pick { return $_[ rand @_ ] }
 
-# A row is a function of its id: few different values, text of two
-# collations, nulls, and now and then something for the TOAST table.
+# A row is a function of its id: few different values, text of two collations,
+# nulls, and now and then a value for the TOAST table.
 my $add_rows = q{
 CREATE SEQUENCE ids;
 CREATE FUNCTION add_rows(tab regclass, n int) RETURNS void
@@ -94,7 +95,7 @@ BEGIN
 END $$;
 };
 
-# Make the tables that the load works on.
+# Makes the tables of the load.
 sub create_tables
 {
 	my ($node) = @_;
@@ -110,7 +111,7 @@ sub create_tables
 	return fill_tables($node);
 }
 
-# Fill tables that lost rows; a crash empties the unlogged ones.
+# Refills tables that lost rows; a crash empties the unlogged ones.
 sub fill_tables
 {
 	my ($node) = @_;
@@ -120,10 +121,10 @@ sub fill_tables
 	} sort keys %rows);
 }
 
-# The statements that make one of the table's indexes.  IF NOT EXISTS would
-# save builds, so the old one goes first.  The unlogged table is empty after a
-# crash or a promotion: there the index of duplicates would not fail but stay,
-# and whatever fills the table would.
+# Statements that make one of the table's indexes.  They drop the old index
+# first, for IF NOT EXISTS would skip builds.  The unlogged table is empty
+# after a crash or a promotion.  There the build of the index with duplicates
+# would succeed, and a later INSERT would fail.
 sub create_index
 {
 	my ($table, $how) = @_;
@@ -138,14 +139,14 @@ sub create_index
 		  . join(', ', @with) . ") $side " . ($where // ''));
 }
 
-# One of the table's indexes that cannot fail for duplicates
+# One of the table's indexes that cannot fail because of duplicates
 sub some_index
 {
 	my ($table) = @_;
 	return $table . '_' . $indexes[ rand($#indexes) ][0];
 }
 
-# Changes of rows, among them such that are undone
+# Changes of rows, some of which a session rolls back
 sub change_rows
 {
 	my ($table) = @_;
@@ -163,8 +164,9 @@ sub change_rows
 	) };
 }
 
-# Whatever else builds indexes: rewritten tables, new ones, whose indexes need
-# no WAL if wal_level is minimal, and transactions that end otherwise.
+# Other statements that build indexes: they rewrite tables, create tables whose
+# indexes need no WAL if wal_level is minimal, or end their transactions in
+# other ways.
 sub rebuild_all
 {
 	my ($table, $session) = @_;
@@ -188,7 +190,7 @@ sub rebuild_all
 			  . pick('numeric(30,2)', 'numeric(30,3)') ]) };
 }
 
-# What a session says next, most of the time about a table of its own.
+# The session's next statements, most of the time about a table of its own.
 sub next_statements
 {
 	my ($session) = @_;
@@ -212,7 +214,7 @@ sub next_statements
 	return rebuild_all($table, $session);
 }
 
-# Settings that send builds along other paths.
+# Settings that make builds take other paths.
 sub settings
 {
 	return map { "SET $_" } (
@@ -226,7 +228,8 @@ sub settings
 		'ptsort_test.leader_participates = ' . pick(qw(on on off)));
 }
 
-# Start sessions; each goes on for this many steps, or until the server ends.
+# Starts sessions; each goes on for this number of steps, or until the server
+# stops.
 sub start_load
 {
 	my ($node, $sessions, $steps) = @_;
@@ -252,15 +255,16 @@ sub start_load
 	return @load;
 }
 
-# Wait for the end of the sessions.  Why they ended is in the server's log.
+# Waits for the sessions to end.  The server's log has the reason why they
+# ended.
 sub end_load
 {
 	$_->{run}->finish foreach @_;
 	return;
 }
 
-# End the sessions before they have said all.  A backend that does not end
-# within a minute is a failure, and named with what it waits for.
+# Ends the sessions early.  A backend that does not end within a minute is a
+# failure; its message names the wait event.
 sub stop_load
 {
 	my ($node, @load) = @_;
@@ -278,7 +282,7 @@ WHERE application_name LIKE 'load%' AND backend_type = 'client backend'
 	return end_load(@load);
 }
 
-# Commit what was left prepared; returns how many transactions that were.
+# Commits prepared transactions; returns their number.
 sub commit_prepared
 {
 	my ($node) = @_;
@@ -288,10 +292,10 @@ sub commit_prepared
 	return scalar @names;
 }
 
-# What the log says about the builds of the load: how many were started, ended,
-# and failed by an error of the session, and which ones were going on in the end,
-# or when the server was told to stop; and the errors that are not among the
-# expected ones.
+# The log's data on the builds of the load: the number that started, ended, and
+# failed by an error of the session; the builds in progress at the end, or when
+# the server received the request to stop; and the errors that are not among
+# the expected ones.
 sub read_load_log
 {
 	my ($log) = @_;

@@ -1,6 +1,6 @@
-# Strings that make trouble to whoever sorts text: generated from the alphabets,
-# digraphs, ligatures, accents and punctuation of many languages, the same in
-# every run, and taken from this machine's files.
+# Strings that are difficult to sort: generated from the alphabets, digraphs,
+# ligatures, accents and punctuation of many languages, the same in every run,
+# and read from this machine's files.
 package Corpus;
 
 use strict;
@@ -11,7 +11,7 @@ use Exporter 'import';
 
 our @EXPORT = qw(generated_strings machine_strings copy_line shuffled);
 
-# A generator of our own: the same numbers on every machine.
+# Our own generator gives the same numbers on every machine.
 my $seed = 1;
 
 sub number_below
@@ -45,8 +45,8 @@ sub chars
 	return @result;
 }
 
-# Letters, digraphs and what else stands in words, by script.  What is listed twice
-# comes twice as often.
+# Letters, digraphs and other parts of words, by script.  Elements listed twice
+# occur twice as often.
 my @latin = ('a' .. 'z', split //, 'eaiontrs');
 my @digraphs = qw(ch CH Ch cH c h dz Dz DZ dž Dž d ž lj nj gy ly ny sz ty zs dzs ccs ssz nny ddzs
   ll rr ng ngh ff th dd rh ph aa Aa AA å ae oe ue ij ĳ IJ æ Æ œ ß ẞ ŉ ǆ ǅ Ǆ lj nj ﬁ ﬂ ﬀ ﬃ
@@ -113,7 +113,7 @@ sub generated_strings
 	return @result;
 }
 
-# Strings that differ in little
+# Strings that differ only a little
 sub variants
 {
 	return (
@@ -127,8 +127,8 @@ sub variants
 		(map { "v$_" } 1, 2, 10, 11, 100, '007', '07', 7), 'Straße', 'STRASSE', 'Strasse', 'strase');
 }
 
-# Up to $count strings of each kind of file this machine has: words, names
-# and descriptions of packages, paths, translated messages.
+# Up to $count strings of each kind of file on this machine: words, names and
+# descriptions of packages, paths, translated messages.
 sub machine_strings
 {
 	my ($count) = @_;
@@ -157,7 +157,7 @@ sub machine_strings
 			close $handle;
 			last if @strings > 200000;
 		}
-		# every n-th of them
+		# takes every n-th of these strings
 		my $step = @strings / $count;
 		$step = 1 if $step < 1;
 		for (my $i = 0; $i < @strings; $i += $step)

@@ -1,6 +1,6 @@
-# What the tests of faults have in common: a server in which ptsort_test can
-# make space, memory and processes scarce, small tables whose builds pass every
-# phase, SQL that judges an index and looks for what a failed build has left,
+# Common parts of the tests of faults: a server in which ptsort_test can make
+# space, memory and processes scarce; small tables whose builds pass every
+# phase; SQL that judges an index and looks for leftovers of a failed build;
 # and sessions that run many cells, each a build with a fault and one without.
 package Faults;
 
@@ -19,7 +19,7 @@ our @EXPORT = qw($base_segments wait_for_end fault_node restart_node wait_for_re
 # Segments of dynamic shared memory that a server without builds has.
 our $base_segments;
 
-# The library that stands between the server and the system.
+# The library between the server and the system, which simulates shortages.
 sub shortage_library
 {
 	my $dir = `pg_config --pkglibdir`;
@@ -27,19 +27,21 @@ sub shortage_library
 	return "$dir/ptsort_shortage.so";
 }
 
-# Tables, and the functions that judge.  A crash empties nothing of it.
+# Tables, and the functions that judge.  A crash empties none of the tables.
 #
-# left() says what a failed build has left in its own session or in the server.
-# A page can be pinned for a moment by a process that writes it, so pins are
-# looked at again, as are workers: one whose leader failed while it registered it
-# ends by itself.  The number of segments is compared with what the session had
-# after a successful build.  Those of whole megabytes are areas of the server's
-# that grow when it likes, statistics for example.
+# left_over() returns what a failed build left in its own session or in the
+# server.  It looks at pins again, for a process that writes a page can pin the
+# page for a moment.  It looks at workers again as well: a worker whose leader
+# failed while registering it ends by itself.  It compares the number of
+# segments with the session's number after a successful build.  It ignores
+# segments of whole megabytes: these are areas of the server, for statistics
+# for example, that may grow any time.
 #
-# fail() runs a sort with a fault and says what is bad about its end, every eighth
-# time also about that of the next sort, without a fault.  The test has a function
-# sort(what, OUT state, OUT message, OUT left_over): its SQLSTATE ('wrong' if it
-# was), its message, and what left_by_sort() says.
+# fail() runs a sort with a fault and returns what is bad about its end.  Every
+# eighth time it also runs the next sort, without a fault, and judges that one.
+# The test has a function sort(what, OUT state, OUT message, OUT left_over),
+# which returns the sort's SQLSTATE ('wrong' for a wrong result), its message,
+# and the result of left_by_sort().
 my $prepare = q{
 CREATE EXTENSION ptsort_test;
 CREATE EXTENSION pg_buffercache;
@@ -189,8 +191,8 @@ BEGIN
 END $$;
 };
 
-# If the builds are of the second table, let it have rows that are dead, but not
-# for everybody: the session that is returned could still see them.
+# For builds of the second table: adds rows that are dead, but not for every
+# session.  The returned session could still see these rows.
 sub hold_dead_rows
 {
 	my ($node, $config) = @_;
@@ -202,14 +204,14 @@ sub hold_dead_rows
 	return $session;
 }
 
-# A Czech collation, whose tables can be read wrongly; '' if there is none.
+# A Czech collation, whose tables a test can read wrongly; '' if there is none.
 my $czech;
 
-# Workers are launched for sure; nothing else runs.
+# A server that always launches workers and runs nothing else.
 sub fault_node
 {
 	my ($name, $conf) = @_;
-	ok(-f shortage_library(), 'the library of shortages is there') or BAIL_OUT('no library');
+	ok(-f shortage_library(), 'the library of shortages exists') or BAIL_OUT('no library');
 	local $ENV{LD_PRELOAD} = shortage_library();
 	my $node = new_node($name, conf => q{
 session_preload_libraries = 'ptsort'
@@ -229,7 +231,7 @@ WHERE collname ~ '^cs_CZ\.utf-?8$' OR collname = 'cs-x-icu' ORDER BY collprovide
 	return $node;
 }
 
-# Start again after a stop of which nobody here has known.
+# Starts the server again after a stop that bypassed the test framework.
 sub restart_node
 {
 	my ($node) = @_;
@@ -237,7 +239,7 @@ sub restart_node
 	$node->restart;
 }
 
-# Wait until the server has recovered from a crash, which the log tells.
+# Waits until the log shows that the server has recovered from a crash.
 sub wait_for_restart
 {
 	my ($node, $offset) = @_;
@@ -266,8 +268,8 @@ BEGIN
 END $$});
 }
 
-# Every participant in its turn: which one does all the work that one can do.  In
-# the other two, one that learns waits until another one waits for it.
+# Each participant in turn does all work that one participant can do.  In the
+# last two, the participant that learns waits until another one waits for it.
 my $leader_scans = 'build: before scan:worker after build: after sort:leader';
 my $worker_scans = 'build: before scan:leader after build: after sort:worker';
 my $leader_loads = 'build: before load:worker after build: after load:leader';
@@ -280,11 +282,11 @@ my %turns = (
 	leader_learns => "build: before scan:worker after shared: publish learned:leader, $learner_waits:worker",
 	worker_learns => "build: before scan:leader after shared: publish learned:worker, $learner_waits:leader");
 
-# Kinds of builds.  roles: for each process whose points are wanted, the turns
-# in which it surely comes to them; points: only those (who waits for whom to
-# learn is chance in the others).  holds: another session
-# must see dead rows.  copy: a table is copied, before its index is built.  logs: the
-# log must have this.
+# Kinds of builds.  roles: for each process with points to test, the turns in
+# which the process always passes them; points: only these points (in the
+# others, chance decides which process waits for another to learn).  holds:
+# another session must see dead rows.  copy: a table is copied before its index
+# is built.  logs: a pattern that the log must match.
 sub configurations
 {
 	my $both = { leader => 'leader', worker => 'worker' };
@@ -319,14 +321,14 @@ CREATE INDEX i ON t ((('{ca,ch,cz,h,d}'::text[])[1 + id % 5] || word) COLLATE $c
 			roles => { leader => 'any' } });
 }
 
-# What a session of a configuration begins with.
+# The first statements of a session of a configuration.
 sub session_of
 {
 	my ($config, $role) = @_;
 	return "$config->{setup}; SET ptsort_test.turns = '$turns{ $config->{roles}{$role} }';";
 }
 
-# The points that a clean build passes in that role, in the order of their names.
+# The points that a build without faults passes in that role, sorted by name.
 sub passed_points
 {
 	my ($node, $config, $role) = @_;
@@ -348,7 +350,7 @@ DROP INDEX i});
 	return grep { $_ =~ $wanted } $out =~ /^passed (.*)$/mg;
 }
 
-# The points that the sources name, but those of queries.
+# The points that the sources name, except the points of queries.
 sub source_points
 {
 	my ($top) = @_;
@@ -360,8 +362,8 @@ sub source_points
 	return sort keys %points;
 }
 
-# SQL that a session begins with which looks for what is left.  Its first build
-# makes the segments that every session has.
+# SQL at the start of a session that looks for leftovers.  The session's first
+# build makes the segments that every session has.
 sub prepare_session
 {
 	my ($config) = @_;
@@ -373,8 +375,8 @@ SELECT set_config('test.segments', segments()::text, false);
 };
 }
 
-# SQL of one cell: a build with a fault, then what is left, then a build without;
-# quick: of that one it is enough that it ends.
+# SQL of one cell: a build with a fault, a look for leftovers, then a build
+# without a fault.  With "quick" that build only needs to finish.
 sub cell_sql
 {
 	my ($config, $number, $cell) = @_;
@@ -399,10 +401,11 @@ DROP INDEX IF EXISTS i;
 };
 }
 
-# Run cells in one session and return for each what came of it: result (its
-# SQLSTATE), message, acted, failed, counted, left, index, next.  The first one also
-# has how large TopMemoryContext was before the sixth, and after the last.  A cell whose session has ended has
-# no more than it came to.
+# Runs cells in one session and returns the outcome of each: result (its
+# SQLSTATE), message, acted, failed, counted, left, index, next.  The first
+# outcome also has the size of TopMemoryContext before the sixth cell and after
+# the last.  If the session ends early, a cell's outcome has only the fields up
+# to that point.
 sub run_cells
 {
 	my ($node, $config, $role, @cells) = @_;
@@ -430,8 +433,9 @@ sub run_cells
 	return @results;
 }
 
-# Run one cell whose session does not survive it, and look at the rest from
-# another one: $wait is called in between.  Returns the same.
+# Runs one cell whose session does not survive it.  Calls $wait, then collects
+# the other fields from another session.  Returns the same fields, without
+# numbers.
 sub run_last_cell
 {
 	my ($node, $config, $role, $fault, $wait) = @_;
@@ -457,10 +461,10 @@ DROP INDEX i;
 	return \%result;
 }
 
-# Run fail() over rows of (fault, allocation), in a session of its own; what is the
-# sort, allowed the SQLSTATEs with which it may end.  Returns how many there were,
-# failed, and came out right, what was bad, and how much TopMemoryContext has grown
-# since the first five.
+# Runs fail() over rows of (fault, allocation), in a session of its own.  $what
+# is the sort, $allowed the SQLSTATEs with which it may end.  Returns the
+# number of rows, of failures and of right results, the bad outcomes, and the
+# growth of TopMemoryContext since the first five.
 sub run_faults
 {
 	my ($node, $setup, $what, $allowed, @faults) = @_;
@@ -484,8 +488,9 @@ SELECT 'bad ' || bad FROM results WHERE bad IS NOT NULL LIMIT 10;
 	return ($n, $failed, $right, join("\n", $out =~ /^bad (.*)$/mg), $grown);
 }
 
-# How much of a list a run has time for: all with PTSORT_FAULTS=all, else every
-# n-th.  Which ones depends on the day, or on the number in PTSORT_FAULTS.
+# Returns the part of a list that a run has time for: everything with
+# PTSORT_FAULTS=all, else every n-th.  The date, or the number in
+# PTSORT_FAULTS, decides which elements.
 sub sample
 {
 	my ($n, @list) = @_;
@@ -495,7 +500,7 @@ sub sample
 	return @list[ grep { ($_ + $choice) % $n == 0 } 0 .. $#list ];
 }
 
-# Nothing in the log that must never be there; PANIC if it is not expected.
+# Checks that the log has no forbidden line; $opt{panic} allows expected lines.
 sub check_log
 {
 	my ($node, %opt) = @_;
@@ -506,7 +511,7 @@ sub check_log
 		push @bad, $line
 		  if $line =~ /TRAP|PANIC|write past chunk end|\bleak|leaving index "i"/;
 	}
-	is(join("\n", splice(@bad, 0, 10)), '', 'the log: nothing that must not be there');
+	is(join("\n", splice(@bad, 0, 10)), '', 'the log has no forbidden line');
 }
 
 1;

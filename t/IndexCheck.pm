@@ -1,5 +1,5 @@
-# Whether the indexes of a server are sound: amcheck, and the rows that an
-# index scan finds, compared with those of a sequential one.
+# Checks that the indexes of a server are sound: amcheck, and a comparison of
+# the rows of an index scan with those of a sequential scan.
 package IndexCheck;
 
 use strict;
@@ -11,7 +11,7 @@ use Test::More;
 our @EXPORT = qw(create_check check_indexes check_replay valid_indexes
   drop_invalid);
 
-# index_order() says by what an index orders its rows.
+# index_order() returns the ORDER BY list of an index.
 my $index_order = q{
 CREATE FUNCTION index_order(index oid) RETURNS text STABLE LANGUAGE sql AS $$
 	SELECT string_agg(pg_get_indexdef(indexrelid, k, true)
@@ -24,13 +24,13 @@ CREATE FUNCTION index_order(index oid) RETURNS text STABLE LANGUAGE sql AS $$
 	WHERE indexrelid = index
 $$};
 
-# index_problem() says what is wrong with an index, and nothing if it is sound.
-# ORDER BY its keys with no sort allowed leaves the planner no other index; the
-# plan is looked at all the same.  It works in recovery, too: "locked" is
-# the answer if something replayed holds a lock and replay is paused.  (What
-# REINDEX CONCURRENTLY left, a plain REINDEX TABLE makes valid.  Of such twins
-# either may be scanned.  And an index with indcheckxmin is not for snapshots
-# that are older than it: there amcheck has the only word.)
+# index_problem() returns the fault of an index, or null if the index is sound.
+# ORDER BY its keys, without a sort, leaves the planner no other index; the
+# function still checks the plan.  It works in recovery, too: it returns
+# "locked" if replay is paused and a replayed record holds a lock.  (A plain
+# REINDEX TABLE makes the leftovers of REINDEX CONCURRENTLY valid.  Of two such
+# equal indexes the planner may scan either.  And snapshots older than an index
+# with indcheckxmin cannot use that index: only amcheck judges it.)
 my $index_problem = q{
 CREATE FUNCTION index_problem(index oid) RETURNS text LANGUAGE plpgsql
 SET max_parallel_workers_per_gather = 0 SET enable_bitmapscan = off
@@ -83,7 +83,7 @@ EXCEPTION
 		RETURN format('%s: %s', index::regclass, SQLERRM);
 END $$};
 
-# The indexes that are to be sound; a server in recovery has no unlogged ones.
+# The indexes that must be sound; a server in recovery has no unlogged ones.
 my $valid = q{
 FROM pg_index i JOIN pg_class c ON c.oid = indexrelid
 	JOIN pg_am a ON a.oid = relam AND amname = 'btree'
@@ -91,7 +91,7 @@ WHERE indexrelid >= 16384 AND indisvalid AND relkind = 'i'
 	AND NOT (relpersistence = 'u' AND pg_is_in_recovery())
 };
 
-# The functions are there for the replicas that are made later, too.
+# Replicas that are made later have the functions, too.
 sub create_check
 {
 	my ($node) = @_;
@@ -99,8 +99,8 @@ sub create_check
 	return;
 }
 
-# Names of the indexes that can be used.  A replica has those of
-# unlogged tables, too, but nothing in them.
+# Names of the indexes that the planner can use.  A replica has the indexes of
+# unlogged tables, too, but without contents.
 sub valid_indexes
 {
 	my ($node) = @_;
@@ -110,8 +110,8 @@ sub valid_indexes
 			AND relname !~ '^pg_toast' ORDER BY 1});
 }
 
-# How many valid indexes there are, how many of them are locked, and what is
-# wrong with the others.
+# The number of valid indexes, the number of locked ones among them, and the
+# problems of the others.
 sub ask
 {
 	my ($node) = @_;
@@ -122,8 +122,8 @@ SELECT count(*), count(*) FILTER (WHERE problem = 'locked'),
 FROM (SELECT index_problem(indexrelid) AS problem $valid OFFSET 0) s}), 3;
 }
 
-# All indexes are sound; returns how many there are.  Nobody may change rows
-# meanwhile, or the two scans would differ.
+# Checks that all indexes are sound; returns their number.  No session may
+# change rows meanwhile, or the two scans would differ.
 sub check_indexes
 {
 	my ($node, $name) = @_;
@@ -133,8 +133,8 @@ sub check_indexes
 	return $n;
 }
 
-# The same on a replica in the middle of its replay, of those that
-# are not locked there.
+# The same on a replica in the middle of its replay, for indexes that are not
+# locked there.
 sub check_replay
 {
 	my ($replica, $name) = @_;
@@ -149,8 +149,7 @@ sub check_replay
 	return $n - $locked;
 }
 
-# Indexes that CONCURRENTLY left unfinished can be dropped; returns their
-# number.
+# Drops indexes that CONCURRENTLY left unfinished; returns their number.
 sub drop_invalid
 {
 	my ($node, $name) = @_;

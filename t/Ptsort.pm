@@ -1,6 +1,6 @@
-# What the tests of index builds have in common: a server that has ptsort in
-# every session, the lines that say who built an index, and the check that a
-# build that failed has left nothing behind.
+# Common parts of the tests of index builds: a server that has ptsort in every
+# session, the log lines on how each index was built, and the check that a failed
+# build left nothing behind.
 package Ptsort;
 
 use strict;
@@ -15,12 +15,12 @@ our @EXPORT = qw(new_node builds_in builds_since log_end start_psql
   wait_for_point pause_points end_session try_sql error_of dsm_segments wait_until_back
   check_nothing_left);
 
-# A running server.  Parallel builds load in several slices, which these small
-# tables would not get by themselves, and with as many workers as are allowed,
-# which would not pay: ptsort_test has the settings for that.  Dynamic shared
-# memory is in files of its data directory, where this server's segments can be
-# told from another's.
-# Nothing runs there that could have a snapshot or a worker by chance.
+# Starts a server.  Parallel builds load in several slices, which these small tables
+# would not get otherwise, and with all allowed workers, which would not pay
+# otherwise: ptsort_test has the settings for both.  Dynamic shared memory is in
+# files of the data directory, which distinguishes this server's segments from
+# another's.  No background process that could hold a snapshot or a worker runs
+# there.
 sub new_node
 {
 	my ($name, %opt) = @_;
@@ -51,15 +51,15 @@ fsync = off
 	return $node;
 }
 
-# Where the log ends now, for builds_since().
+# The current end of the log, for builds_since().
 sub log_end
 {
 	my ($node) = @_;
 	return -s $node->logfile;
 }
 
-# What the log says about builds: for each one "name: participants", or
-# "name: left, reason".  A start line without its end line is "name: unended".
+# The builds in the log, each as "name: participants" or "name: left, reason".  A
+# start line without its end line gives "name: unended".
 sub builds_in
 {
 	my ($log) = @_;
@@ -85,21 +85,21 @@ sub builds_in
 		}
 	}
 
-	# a toast table has a number for a name
+	# the name of a TOAST table contains a number
 	s/pg_toast_\d+/pg_toast_N/ foreach @builds;
 	return @builds;
 }
 
-# The builds that the node's log has since then.  Toast indexes, which come
-# along uninvited and empty, are not counted.
+# The builds in the node's log since that position, without the empty TOAST indexes,
+# which statements also build.
 sub builds_since
 {
 	my ($node, $offset) = @_;
 	return grep { !/^pg_toast/ } builds_in(slurp_file($node->logfile, $offset));
 }
 
-# Run commands in a psql that goes on by itself; ->{run}->finish waits for its
-# end.  Its output is in ->{out} and ->{err}.
+# Runs commands in a psql in the background; ->{run}->finish waits for its end.  Its
+# output is in ->{out} and ->{err}.
 sub start_psql
 {
 	my ($node, @commands) = @_;
@@ -114,7 +114,7 @@ sub start_psql
 	return $psql;
 }
 
-# Wait until at least this many processes sleep or pause at a point of
+# Waits until at least this number of processes sleep or pause at a point of
 # ptsort_test.fault.
 sub wait_for_point
 {
@@ -122,10 +122,10 @@ sub wait_for_point
 	$processes //= 1;
 	return $node->poll_query_until('postgres',
 		"SELECT count(*) >= $processes FROM pg_stat_activity WHERE application_name = 'at $point'"
-	) || diag("nobody came to '$point'") && 0;
+	) || diag("no process came to '$point'") && 0;
 }
 
-# As long as this session is there, processes pause at points.
+# While this session exists, processes pause at points.
 sub pause_points
 {
 	my ($node) = @_;
@@ -134,8 +134,8 @@ sub pause_points
 	return $session;
 }
 
-# End a background session.  That of its backend comes later, so it must let go
-# of its transaction before.
+# Ends a background session.  Its backend ends later, so the session must end its
+# transaction before.
 sub end_session
 {
 	my ($session) = @_;
@@ -143,7 +143,7 @@ sub end_session
 	return $session->quit;
 }
 
-# Run SQL in a session of its own, with the SQLSTATE in messages.
+# Runs SQL in a session of its own, with the SQLSTATE in messages.
 sub try_sql
 {
 	my ($node, $sql) = @_;
@@ -154,8 +154,8 @@ sub try_sql
 	return ($out, $err);
 }
 
-# The errors in psql's output as a user reads them: message with SQLSTATE,
-# DETAIL and HINT.  Where in the source and in which process does not matter.
+# The errors in psql's output as a user reads them: message with SQLSTATE, DETAIL
+# and HINT, without the place in the source and the process.
 sub error_of
 {
 	my ($err) = @_;
@@ -163,8 +163,8 @@ sub error_of
 	  grep { /(?:ERROR|FATAL|DETAIL|HINT):  / } split /\n/, $err;
 }
 
-# The server restarts after a crash: wait for it.  Not by poll_query_until: psql ends
-# before it has read its query as long as the server does not accept connections, and
+# Waits for the server to restart after a crash.  poll_query_until would not do:
+# while the server accepts no connections, psql ends before it reads its query, and
 # IPC::Run may die of that.
 sub wait_until_back
 {
@@ -195,7 +195,7 @@ sub temporary_files
 		"$data/pg_tblspc/*/*/pgsql_tmp/*", "$data/pg_tblspc/*/*/pgsql_tmp/*/*");
 }
 
-# Files of relations that are no longer there, with something in them.
+# Files, not empty, of relations that no longer exist.
 sub orphans
 {
 	my ($node) = @_;
@@ -207,9 +207,9 @@ WHERE datname = current_database() AND s.size > 0 AND substring(name, '^[0-9]+')
 	(SELECT pg_relation_filenode(oid) FROM pg_class WHERE pg_relation_filenode(oid) IS NOT NULL)});
 }
 
-# No worker, no temporary file, no file of a relation that is gone, and no more
-# segments than there were, when all sessions are gone: psql does not wait for
-# the end of its backend.
+# Checks, after all sessions have ended, that no worker, temporary file or file of a
+# dropped relation is left, and no additional segment.  psql does not wait for the
+# end of its backend, so this check waits.
 sub check_nothing_left
 {
 	my ($node, $name, $segments) = @_;

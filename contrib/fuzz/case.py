@@ -1,5 +1,5 @@
 """One case: a table, its history, and several indexes, each built by the
-server and by ptsort.  All of it follows from the case's own seed."""
+server and by ptsort.  The case's own seed determines everything."""
 
 import random
 
@@ -8,12 +8,12 @@ import oracle
 import tables
 from oracle import Failure
 
-# Errors that statements of a history may meet: constraints, values out of
-# range, rows too large, and what fz_picky() raises.
+# Errors that statements of a history may raise: constraints, values out of
+# range, rows too large, and errors of fz_picky().
 HARMLESS = ("22", "23", "54", "PT0", "25P", "3B0", "55000", "0A0", "42")
 
-# An index has no more values than these, rows times columns: or one case would
-# take the time of a whole run.
+# Maximum number of values in an index, rows times columns: with more, one case
+# would take the time of a whole run.
 MAX_VALUES = 1000000
 
 
@@ -36,7 +36,7 @@ class Case:
         self.script.append((session, sql))
 
     def run(self, sql, session=None):
-        """Run a statement.  Neither warnings nor internal errors may come."""
+        """Run a statement, which must cause no warning and no internal error."""
         answer = (session or self.main).run(sql)
         for message in answer.messages:
             if message.severity == "WARNING" or message.code.startswith("XX"):
@@ -46,13 +46,13 @@ class Case:
 
     @staticmethod
     def _expected(message):
-        """Warnings that are as they should be."""
+        """True for expected warnings."""
         return message.code in ("25P01", "25001") \
             or "concurrent" in message.text and message.severity == "WARNING" \
             and message.code == "0A000"
 
     def must(self, sql, session=None):
-        """Run what may be refused only for a harmless reason."""
+        """Run a statement that the server may refuse only for a harmless reason."""
         answer = self.run(sql, session)
         if answer.error:
             if not answer.error.code.startswith(HARMLESS):
@@ -64,7 +64,7 @@ class Case:
     # the case
 
     def play(self):
-        """All of it."""
+        """Play the whole case."""
         self.main = self.world.session(self.record)
         self.record("main", "-- case %s in %s" % (self.number, self.world.name))
         self.main.quiet("RESET ALL")
@@ -122,7 +122,7 @@ class Case:
         self.must(index.drop())
 
     def _settings(self, table, number):
-        """For ptsort's build of that number: a serial one, a parallel one."""
+        """Settings of ptsort's build of that number: serial and parallel in turn."""
         return indexes.Settings(self.rng, table.n, parallel=number % 2 == 1)
 
     def _server_builds(self, statement):
@@ -132,7 +132,7 @@ class Case:
         return outcome
 
     def _ptsort_builds(self, table, index, settings, statement):
-        """ptsort builds, and no-one else; with as many as it should."""
+        """ptsort, not the server, must build, with the expected participants."""
         self.main.run(indexes.set_all(settings.values))
         outcome = oracle.Outcome(self.main, self.run(statement))
         serial = table.temporary or index.unsafe
@@ -160,7 +160,7 @@ class Case:
                 self.totals.identical += len(ours.leaves)
 
     def _create(self, table, index):
-        """CREATE INDEX or a constraint: drop it between the builds."""
+        """CREATE INDEX or a constraint, dropped between the builds."""
         servers = self._server_builds(index.statement())
         rounds = self.rng.choice((2, 2, 3, 4))
         for number in range(rounds):
@@ -173,7 +173,7 @@ class Case:
             self._compare(index, servers, ours)
 
     def _in_transaction(self, table, index):
-        """The same in a transaction that has changed the table before, every
+        """The same in a transaction that changes the table first, with every
         statement in a subtransaction of its own."""
         self.run("\\set ON_ERROR_ROLLBACK on")
         self.must("BEGIN")
@@ -205,7 +205,7 @@ class Case:
             self._compare(index, servers, ours, same_statement=False)
 
     def _rewrite(self, table, index):
-        """A command that rewrites the table, and its index, by ptsort; then
+        """A command by ptsort that rewrites the table and its index; then
         REINDEX by the server."""
         servers = self._server_builds(index.statement())
         settings = self._settings(table, self.rng.randrange(2))
@@ -230,7 +230,7 @@ class Case:
         self.totals.checks += 1
 
     def _amcheck(self):
-        """Every index there is must be all right."""
+        """Check that every index is sound."""
         for row in self.run("SELECT leaf FROM fz_built('i') "
                             "WHERE state LIKE 't t%'").rows:
             self._amcheck_one(row)

@@ -1,6 +1,6 @@
-"""Random copies of tables by CLUSTER: each by the server and by ptsort, in
-subtransactions that are rolled back, so that both copy the same table; then one
-by ptsort that stays."""
+"""Random copies of tables by CLUSTER.  The server and ptsort each copy in a
+subtransaction that is rolled back, so that both copy the same table; then ptsort
+makes one copy that stays."""
 
 import re
 import struct
@@ -21,8 +21,8 @@ LEAVING = re.compile(r"ptsort: leaving copy of table \"(.+?)\" to the server: "
                      r"(.*)")
 FOUND = re.compile(r"found \d+ removable, \d+ nonremovable row versions")
 
-# Columns that are no keys: rows about as long as TOAST begins and as a page,
-# values that are stored out of line, and compressed ones that are not.
+# Columns that are not keys: rows about as long as the TOAST threshold and as a
+# page, values stored out of line, and compressed values stored inline.
 LONG_KINDS = (
     ("at the threshold", "PLAIN", "fz_noise({r}, (1800 + {r} % 250)::int4)"),
     ("nearly a page", "PLAIN",
@@ -37,7 +37,7 @@ LONG_KINDS = (
 
 
 class CopiedTable(tables.Table):
-    """The table "t" that is to be copied: maybe with long rows, maybe a
+    """The table "t" to copy: it may have long rows, and it may be a
     materialized view, a partition, or partitioned."""
 
     MAX_ROWS = 10000
@@ -69,8 +69,8 @@ class CopiedTable(tables.Table):
             yield "ALTER TABLE t ALTER %s SET STORAGE %s" % (name, storage)
 
     def history(self, session2_open):
-        """Besides what happens to all tables: rows that several transactions
-        have locked.  Session 3 is one that locks rows meanwhile."""
+        """The history of all tables, then rows that several transactions lock.
+        Session 3 locks rows meanwhile."""
         yield from super().history(session2_open)
         if self.temporary or self.rng.random() < 0.5:
             return
@@ -87,13 +87,14 @@ class CopiedTable(tables.Table):
                                            "NO KEY UPDATE")))
 
     def become_target(self):
-        """Statements that make "t" what is to be copied."""
+        """Statements that turn "t" into the table to copy."""
         if self.target == "partition":
             return ["ALTER TABLE t RENAME TO parent",
                     "ALTER TABLE t_0 RENAME TO t"]
         if self.target == "materialized view":
-            # its rows are the source's as they are: so shall its storage be, or the
-            # server packs length words that copyscan.c leaves as they were
+            # its rows are unchanged rows of the source, so it needs the same
+            # storage: otherwise the server packs length words that copyscan.c
+            # leaves unchanged
             return ["ALTER TABLE t RENAME TO source",
                     "CREATE MATERIALIZED VIEW t AS SELECT * FROM source",
                     *("ALTER MATERIALIZED VIEW t ALTER %s SET STORAGE %s" % column
@@ -102,7 +103,7 @@ class CopiedTable(tables.Table):
 
 
 class CopyIndex(indexes.Index):
-    """An index that a table can be clustered by."""
+    """An index for CLUSTER."""
 
     def _choose_kind(self, snapshot_held):
         if self.table.target != "table":
@@ -114,7 +115,7 @@ class CopyIndex(indexes.Index):
 
 
 class Contents:
-    """What a copy has made of the table."""
+    """The contents of the table after a copy."""
 
     FIELDS = ("versions", "digest", "visible", "links", "multis", "toast",
               "reltuples", "relpages", "relallvisible", "relfrozenxid",
@@ -133,8 +134,9 @@ class Contents:
             raise Failure("verify_heapam: %s" % (answer.error or answer.value))
 
     def compare(self, servers, slices):
-        """All must be the server's, but the number of pages by a few.  New
-        multixacts are made each time, and the oldest one is another then."""
+        """All fields must equal the server's, except that the number of pages
+        may differ by a few.  Each copy makes new multixacts, so the oldest
+        one differs."""
         for name in self.FIELDS:
             ours, expected = self.fields[name], servers.fields[name]
             if name == "relpages":
@@ -147,7 +149,7 @@ class Contents:
 
 
 class Copy:
-    """One CLUSTER: what it said and what it left."""
+    """One CLUSTER: its messages and its result."""
 
     def __init__(self, answer):
         self.error = answer.error
@@ -163,7 +165,7 @@ class Copy:
         self.contents = None
 
     def read(self, session, alone):
-        """Look at what there is of it; alone: of one table."""
+        """Read the result; alone: true if there is only one table."""
         if self.error:
             return
         self.displaced = displaced(session)
@@ -175,7 +177,7 @@ class Copy:
         return all(end.group(4) == "all of them" for end in self.ends)
 
     def check_ours(self, participants):
-        """All tables with rows must have been copied by ptsort."""
+        """ptsort must have copied all tables with rows."""
         for left in self.left:
             if left.group(2) != "empty table":
                 raise Failure("not copied: " + left.group(0))
@@ -192,8 +194,9 @@ class Copy:
                 len(self.starts), len(self.ends)))
 
     def check_order(self, linked):
-        """Rows are in the order of the index.  But the server's functions write
-        those that were linked to others, so many, when they write these."""
+        """Check that rows are in the order of the index.  But the server's
+        functions write a linked row version together with the version to
+        which it is linked; `linked` is the number of these versions."""
         allowed = 0 if self.by_all else linked
         if self.displaced > allowed:
             raise Failure("%d rows are not in their order, not %d" % (
@@ -201,8 +204,8 @@ class Copy:
 
 
 def displaced(session):
-    """How many entries of the index "i", each compared with the one before,
-    are before it in the table."""
+    """The number of entries of the index "i" whose row is before the row of
+    the previous entry in the table."""
     count = 0
     for row in session.quiet("SELECT * FROM fz_built('i')").rows:
         before = (0, 0)
@@ -215,14 +218,14 @@ def displaced(session):
 
 
 class CopyTotals(Totals):
-    """What has been done."""
+    """Counters of copies."""
 
     def __init__(self):
         super().__init__()
         self.copies = 0
 
     def note_copy(self, copy, target, slices):
-        """Count what a copy was like."""
+        """Count the properties of a copy."""
         self.copies += len(copy.ends)
         for start, end in zip(copy.starts, copy.ends):
             self.rows += int(end.group(3))
@@ -234,7 +237,7 @@ class CopyTotals(Totals):
         self.kinds["of empty"] += len(copy.left)
 
     def note_contents(self, contents):
-        """Count what rows there were."""
+        """Count the kinds of rows."""
         for name in ("links", "multis", "toast"):
             self.kinds["with " + name] += contents.fields[name] not in (0, "")
 
@@ -287,13 +290,13 @@ class CopyCase(Case):
         self.must(statement, self.locker)
 
     def _one_index(self, table):
-        """Copy in the order of an index, use the table, drop the index."""
+        """Copy the table in the order of an index, use it, drop the index."""
         index = CopyIndex(self.rng, table, self.world, self._snapshot_held())
         if index.slow and table.n > 3000:
             return
         self._set(indexes.quiet_settings())
         if not self.must(index.statement()).error:
-            self._seen()            # from now on it keeps multixacts, too
+            self._seen()            # from now on the snapshot keeps multixacts, too
             if table.target != "all partitions":
                 self._compare_copies(table, index)
             self._copy_for_good(table, index)
@@ -304,8 +307,8 @@ class CopyCase(Case):
         self.main.run(indexes.set_all(chosen))
 
     def _compare_copies(self, table, index):
-        """By the server, and in other ways by ptsort, in a transaction that may
-        have changed the table before."""
+        """Copy by the server, and in several ways by ptsort, in a transaction
+        that may change the table first."""
         self.run("\\set ON_ERROR_ROLLBACK on")
         self.must("BEGIN")
         if self.rng.random() < 0.4:
@@ -336,7 +339,7 @@ class CopyCase(Case):
             chosen["ptsort.parallel_workers"] = settings.workers
             chosen["enable_indexscan"] = self.rng.choice(("on", "off"))
         else:
-            # sorted: by an index scan the server drops more of old versions
+            # make the server sort: with an index scan it drops more old versions
             chosen = dict(indexes.quiet_settings(), enable_indexscan="off")
         self._set(chosen)
         linked = int(self.main.quiet("SELECT fz_linked('t')").value)
@@ -371,8 +374,8 @@ class CopyCase(Case):
         self.totals.note_contents(ours.contents)
 
     def _seen(self):
-        """What everybody sees of the table: the main session, and the one with
-        the old snapshot, which must let go of the table again."""
+        """The rows that the sessions see: the main session, and the session with
+        the old snapshot, which must release the table again."""
         sql = "SELECT * FROM fz_seen('fuzz.t')"
         seen = [str(self.main.quiet(sql).rows)]
         if self.snapshot:
@@ -383,7 +386,7 @@ class CopyCase(Case):
         return seen
 
     def _copy_for_good(self, table, index):
-        """By ptsort, outside of a transaction: all see what they saw."""
+        """Copy by ptsort, outside a transaction: all sessions see the same rows."""
         before = self._seen()
         settings = indexes.Settings(self.rng, table.n,
                                     parallel=self.rng.random() < 0.7)
@@ -393,7 +396,7 @@ class CopyCase(Case):
             raise Failure("seen: %s, not %s" % (after, before))
 
     def _use(self, table):
-        """Change it, vacuum it; all of it must be sound then."""
+        """Change and vacuum the table, which must then be sound."""
         if table.target == "materialized view":
             self.must("REFRESH MATERIALIZED VIEW t")
             self._amcheck()

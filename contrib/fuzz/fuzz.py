@@ -2,8 +2,8 @@
 """Build random indexes with the server and with ptsort, and compare them.
 
 fuzz.sh calls this with a private server; `make fuzz` calls fuzz.sh.  Needs
-nothing but Python 3.7 and psql, and a server with ptsort in every session
-(PGHOST and PGPORT name it).  README.md tells what is compared.
+only Python 3.7 and psql, and a server with ptsort in every session (PGHOST and
+PGPORT name the server).  README.md lists the comparisons.
 """
 
 import argparse
@@ -23,12 +23,12 @@ from totals import Totals
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-# What must never be in the server's log.
+# Lines that must never be in the server's log.
 BAD = re.compile(r"TRAP:|PANIC:|write past chunk end|was terminated by signal|"
                  r" leak(?:ed)?\b|was not closed|problem in (?:alloc|slab|gen)|"
                  r"server process .* exited with exit code [^01]")
 
-# Databases: name, how it is created, whether it is in UTF-8.
+# Databases: name, options of CREATE DATABASE, true if its encoding is UTF-8.
 DATABASES = (
     ("fuzz_c", "ENCODING utf8 LOCALE 'C.UTF-8'", True),
     ("fuzz_en", "ENCODING utf8 LOCALE 'en_US.utf8'", True),
@@ -36,7 +36,7 @@ DATABASES = (
     ("fuzz_ascii", "ENCODING sql_ascii LOCALE 'C'", False),
 )
 
-# Collations to choose from, if they are there.  None is the column's own.
+# Collations to choose from, if the server has them.  None is the column's own.
 COLLATIONS = (
     "C", "POSIX", "en_US.utf8", "de_DE.utf8", "sv_SE.utf8", "cs_CZ.utf8",
     "ja_JP.utf8", "tr_TR.utf8", "th_TH.utf8", "hu_HU.utf8", "fr_CA.utf8",
@@ -48,7 +48,7 @@ CASES_PER_SESSION = 100
 
 
 class World:
-    """A database to play in."""
+    """A database for cases."""
 
     def __init__(self, name, utf8, options):
         self.name = name
@@ -62,7 +62,7 @@ class World:
         self.recorder = None
 
     def set_up(self, how):
-        """Make the database; False if it cannot be there."""
+        """Make the database; False if the server cannot create it."""
         server = connect("postgres")
         server.run("DROP DATABASE IF EXISTS " + self.name)
         made = server.run("CREATE DATABASE %s TEMPLATE template0 %s" % (
@@ -88,14 +88,14 @@ class World:
         return True
 
     def collation(self, rng):
-        """A random one, or None."""
+        """A random collation, or None."""
         if rng.random() < 0.4:
             return None
         return rng.choice(self.collations)
 
     def session(self, record):
-        """The session of the cases: the same for many of them, so that what a
-        build leaves behind in its session meets the next one."""
+        """The session of the cases.  Many cases share it, so that leftovers of
+        a build in its session affect the next build."""
         if self.main is None or self.uses >= CASES_PER_SESSION:
             self.leave()
             self.main = session.Session(self.name, "main", self._record,
@@ -121,14 +121,14 @@ class World:
 
 
 class Log:
-    """The server's log, as far as it has not been read."""
+    """The unread part of the server's log."""
 
     def __init__(self, name):
         self.name = name
         self.offset = os.path.getsize(name) if name else 0
 
     def check(self):
-        """Nothing bad may have come."""
+        """Raise Failure if the log has a bad new line."""
         if not self.name:
             return
         with open(self.name, "rb") as f:
@@ -141,7 +141,7 @@ class Log:
 
 
 def write_script(options, case, failure):
-    """The statements of a case that failed, as a script for psql."""
+    """Write the statements of a failed case as a script for psql."""
     name = os.path.join(options.out, "seed-%s-case-%s.sql" % (
         options.seed, case.number))
     os.makedirs(options.out, exist_ok=True)
@@ -163,7 +163,7 @@ def write_script(options, case, failure):
 
 
 def play(options, case, log, totals):
-    """One case.  True if all was well."""
+    """Play one case.  True if there was no failure."""
     try:
         case.play()
         log.check()
@@ -181,8 +181,8 @@ def play(options, case, log, totals):
 
 
 def connect(database):
-    """A session for the fuzz itself.  After a crash the server takes a while
-    to come back."""
+    """A session for the fuzz itself.  Waits for the server, which takes a
+    while to restart after a crash."""
     deadline = time.monotonic() + 120
     while True:
         try:
@@ -194,7 +194,7 @@ def connect(database):
 
 
 def recover(worlds):
-    """After a failure: new sessions, and no table left."""
+    """After a failure: end the sessions, and drop all tables."""
     for world in worlds:
         world.leave()
     for world in worlds:
@@ -204,8 +204,8 @@ def recover(worlds):
 
 
 def numbers(options, totals):
-    """The numbers of the cases to play: those asked for, or as many as there is
-    time for, but so many that the least number is done."""
+    """The numbers of the cases to play: those of --case, or numbers until the
+    time is over and the least number is done."""
     if options.case:
         first, _, last = options.case.partition("-")
         yield from range(int(first), int(last or first) + 1)
@@ -223,12 +223,12 @@ def parse(arguments):
     parser.add_argument("--seed", default=str(int(time.time())))
     parser.add_argument("--case", help="only this case, or these: 3-7")
     parser.add_argument("--least", type=int, default=0,
-                        help="this many builds, sorts, queries or copies, though"
-                        " it takes longer")
+                        help="minimum number of builds, sorts, queries or copies,"
+                        " even if they take longer")
     parser.add_argument("--failures", type=int, default=1,
-                        help="stop after so many")
+                        help="stop after this number of failures")
     parser.add_argument("--factor", type=float, default=1,
-                        help="so many times as many rows")
+                        help="multiply the number of rows by this")
     parser.add_argument("--max-rows", type=int, default=300000)
     parser.add_argument("--timeout", type=int, default=300,
                         help="seconds that a statement may take")
@@ -247,7 +247,7 @@ def parse(arguments):
                         help="delete a row between the builds, or leave a tuple"
                         " out of the sort: must fail")
     parser.add_argument("--verbose", action="store_true",
-                        help="show what statements were refused")
+                        help="show the statements that the server refused")
     return parser.parse_args(arguments)
 
 

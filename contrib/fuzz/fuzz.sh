@@ -1,16 +1,17 @@
 #!/bin/bash
 #
-# fuzz.sh - `make fuzz`: random tables and indexes, each built by the server
-# and by ptsort in a private copy of the server, and compared; see README.md.
+# fuzz.sh - `make fuzz`: random tables and indexes.  In a private copy of the
+# server, the server and ptsort build each index, and the fuzz compares the two;
+# see README.md.
 #
-#   FUZZ_SECONDS=n   how long (120)
-#   FUZZ_SEED=s      which cases (by default those of the current time)
-#   FUZZ_CASE=n      only this one, or n-m
+#   FUZZ_SECONDS=n   duration (120)
+#   FUZZ_SEED=s      seed of the cases (by default the current time)
+#   FUZZ_CASE=n      only this case, or cases n-m
 #   FUZZ_OPTIONS     more options for fuzz.py
 #   FUZZ_WAL_LEVEL, FUZZ_SHARED_BUFFERS   settings of the server
 #   PG_CONFIG        chooses the server, KEEP=1 keeps the working directory
 #
-# The script that repeats a failed case is left in build/fuzz/.
+# The fuzz leaves the script that repeats a failed case in build/fuzz/.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1

@@ -1,4 +1,4 @@
-"""A random index, and random settings to build it with."""
+"""A random index, and random settings for its builds."""
 
 import tables
 
@@ -10,15 +10,15 @@ KINDS = ("create",) * 6 + ("concurrently", "transaction", "transaction",
 
 
 class Index:
-    """An index of a table: "i", if there is only one."""
+    """An index of a table; its name is "i" if it is the only one."""
 
     def __init__(self, rng, table, world, snapshot_held, name="i"):
         self.rng = rng
         self.name = name
         self.table = table
         self.world = world
-        self.slow = False           # many rows would take long
-        self.own_equality = False   # "=" is not what its order calls equal
+        self.slow = False           # slow with many rows
+        self.own_equality = False   # "=" differs from equality in its order
         self.kind = self._choose_kind(snapshot_held)
         self.unique = (rng.random() < (0.4 if snapshot_held else 0.25)
                        or self.kind == "constraint")
@@ -38,7 +38,7 @@ class Index:
         self.deferrable = rng.choice(("", "", " DEFERRABLE INITIALLY DEFERRED"))
 
     def _choose_kind(self, snapshot_held):
-        """How it is made.  CONCURRENTLY would wait for an old snapshot."""
+        """How to build it.  CONCURRENTLY would wait for an old snapshot."""
         kind = self.rng.choice(KINDS)
         if "concurrently" in kind and (snapshot_held or self.table.partitioned):
             return "create"
@@ -52,7 +52,7 @@ class Index:
         return self.rng.choice(columns)
 
     def _key(self):
-        """(what is indexed, how).  What is indexed has its collation."""
+        """(expression with collation, options)."""
         rng = self.rng
         column = self._column()
         what = column.name
@@ -112,7 +112,7 @@ class Index:
         return [(self.rng.choice(columns).name, "")]
 
     def _choose_include(self):
-        """INCLUDE columns: up to the limit, the same one several times."""
+        """INCLUDE columns: up to the limit, some columns several times."""
         rng = self.rng
         room = MAX_COLUMNS - len(self.keys)
         roll = rng.random()
@@ -123,14 +123,14 @@ class Index:
 
     @property
     def unsafe(self):
-        """Whether it has a function that is not parallel safe."""
+        """True if a key has a function that is not parallel safe."""
         return any("fz_unsafe" in what or "fz_guarded" in what
                    for what, how in self.keys)
 
     def _widen(self):
-        """More columns, until entries are about as wide as was drawn: from a
-        few hundred bytes to more than a third of a page.  The widest columns
-        but one half of the time, so that what is wide is not just one value."""
+        """Add columns until entries have about a random width, from a few
+        hundred bytes to more than a third of a page.  The added columns are
+        the two widest in random order, so that several values are wide."""
         rng = self.rng
         target = rng.randint(300, 2800)
         columns = sorted((c for c in self.table.columns if c.kind.width <= 130),
@@ -175,7 +175,7 @@ class Index:
             "fz_nested_call(id) = 1" if self.table.n < 10000 else "id <> 3"))
 
     def statement(self, workers=None):
-        """The statement that builds it.  workers: for WITH, or None."""
+        """The statement that builds the index.  workers: for WITH, or None."""
         options = list(self.options)
         if workers is not None:
             options.insert(0, "parallel_workers = %d" % workers)
@@ -207,20 +207,20 @@ class Index:
             self.name, body, with_, self.deferrable)
 
     def drop(self):
-        """Remove it, whether it is there or not."""
+        """The statement that drops the index if it exists."""
         if self.kind == "constraint":
             return "ALTER TABLE t DROP CONSTRAINT IF EXISTS " + self.name
         return "DROP INDEX IF EXISTS " + self.name
 
 
 def quiet_settings():
-    """For the server's own build."""
+    """Settings for the server's own build."""
     return {"ptsort.enable": "off", "max_parallel_maintenance_workers": "0",
             "maintenance_work_mem": "'64MB'"}
 
 
 class Settings:
-    """Random settings for a build of ptsort's."""
+    """Random settings for a build by ptsort."""
 
     def __init__(self, rng, n, parallel):
         self.max_workers = rng.choice((1, 2, 2, 3, 4, 4))
@@ -234,7 +234,7 @@ class Settings:
             "ptsort.parallel_workers": self.workers,
         }
         if self.in_statement:
-            # what the statement says goes first
+            # the statement's request overrides this setting
             self.values["ptsort.parallel_workers"] = rng.choice((-1, 0, 1, 2))
         for name, chance, choices in (
                 ("ptsort.use_collation_tables", 0.8, ("on", "off")),
@@ -253,20 +253,20 @@ class Settings:
 
     @property
     def participants(self):
-        """How many participants a build gets that may be parallel."""
+        """The number of participants of a build that may be parallel."""
         launched = min(self.workers, self.max_workers)
         leader = self.values["ptsort_test.leader_participates"] == "on"
         return launched + (1 if leader or launched == 0 else 0)
 
     @property
     def may_spill(self):
-        """Whether a build may sort a part of its rows before it has all."""
+        """True if a build may sort a part of its rows before it has all rows."""
         return self.values["ptsort_test.spill_entries"] > 0 \
             or self.values["maintenance_work_mem"] != "'64MB'"
 
     @property
     def for_statement(self):
-        """What Index.statement() wants to know."""
+        """The workers argument of Index.statement()."""
         return self.workers if self.in_statement else None
 
 

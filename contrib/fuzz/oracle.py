@@ -1,4 +1,5 @@
-"""Whether two builds of one index are the same, and who built them."""
+"""Checks that two builds of one index are equal, and that ptsort or the server
+did each of them."""
 
 import re
 
@@ -16,7 +17,7 @@ CUT_OFF = re.compile(r"^Key \(.*\)=\((?!.* is duplicated\.$)")
 
 
 class Failure(Exception):
-    """ptsort did what it must not do."""
+    """A mistake of ptsort."""
 
 
 class Leaf:
@@ -38,7 +39,7 @@ class Leaf:
 
 
 class Outcome:
-    """What came of a statement that builds the index "i"."""
+    """The outcome of a statement that builds the index "i"."""
 
     def __init__(self, session, answer):
         self.error = answer.error
@@ -51,7 +52,7 @@ class Outcome:
                 raise Failure("no index came of it")
 
     def lines_of(self, verb):
-        """The lines that say so of an index, but a toast table's."""
+        """The lines with this verb about indexes, except those of TOAST tables."""
         found = []
         for line in self.lines:
             match = LOG_LINE.match(line)
@@ -62,7 +63,7 @@ class Outcome:
 
     @property
     def participants(self):
-        """Those of the builds that have ended, and of those that have begun."""
+        """Participants of the builds that have ended."""
         return [int(PARTICIPANTS.search(line).group(1))
                 for line in self.lines_of("built")]
 
@@ -73,14 +74,14 @@ class Outcome:
 
 
 def check_server_built(outcome):
-    """The server's own build must not be ptsort's."""
+    """Check that the server, not ptsort, did the build."""
     if outcome.lines_of("building") or outcome.lines_of("built"):
         raise Failure("ptsort.enable is off, but: " + outcome.lines[0])
 
 
 def check_ptsort_built(outcome, participants):
-    """Every index must be ptsort's, unless its table is empty; a build that
-    failed must have been its own, unless it failed before it began."""
+    """Check that ptsort built every index, unless its table is empty.  It
+    must also have begun every failed build, unless the failure came first."""
     for line in outcome.lines_of("leaving"):
         if not line.endswith("empty table"):
             raise Failure("not built: " + line)
@@ -100,8 +101,9 @@ def check_ptsort_built(outcome, participants):
 
 
 def compare_leaves(servers, ours, slices, same_statement, amcheck):
-    """Both have built the index: is it the same?  Returns its entries.
-    slices: how many a parallel build was cut into by force; None if serial."""
+    """Both have built the index: compare the results.  Returns the number of
+    entries.  slices: the forced number of slices of a parallel build; None if
+    serial."""
     names = [[leaf.name for leaf in them.leaves] for them in (servers, ours)]
     if names[0] != names[1]:
         raise Failure("indexes %s, not %s" % (names[1], names[0]))
@@ -111,14 +113,15 @@ def compare_leaves(servers, ours, slices, same_statement, amcheck):
             raise Failure("%s: in the catalogs %s, not %s" % (
                 our.name, our.state, server.state))
         if not compare_trees(our.name, server.tree, our.tree, slices):
-            amcheck(our.name)       # has the last word about what is stored
+            amcheck(our.name)       # decides whether the stored values are right
         entries += our.tree.count()
     return entries
 
 
 def compare_trees(name, server, our, slices):
-    """The same pages if serial, the same entries on about as many pages if not.
-    False if it takes amcheck to tell whether the entries are right."""
+    """Serial builds must have the same pages, parallel builds the same entries
+    on about the same number of pages.  False if only amcheck can tell whether
+    the entries are right."""
     exact = True
     if slices is not None or our.pages() != server.pages():
         found = our.entries()
@@ -142,11 +145,11 @@ def compare_trees(name, server, our, slices):
 
 
 def compare_sizes(name, server, our, slices):
-    """Leaves as many as the server's: one in a hundred more or less, and one
-    for each slice.  Above them no page has room for a third of one, which a key
-    may take, but one of each slice.  How many these are is chance: the key of a
-    leaf that begins amid equal ones is as long as the entry, and where keys come
-    in pairs, one such leaf follows another."""
+    """The number of leaves must be the server's, give or take one in a hundred
+    and one for each slice.  Above the leaves, no page except one of each slice
+    may have room for a third of a page, which a key may take.  The number of
+    upper pages varies: the key of a leaf that begins amid equal keys is as long
+    as the entry, and where keys come in pairs, many leaves begin so."""
     found, expected = len(our.leaves), len(server.leaves)
     if abs(found - expected) > expected / 100 + 4 + slices:
         raise Failure("%s: %d leaves, not %d" % (name, found, expected))
@@ -159,9 +162,9 @@ def compare_sizes(name, server, our, slices):
 
 
 def same_by_others(found, expected):
-    """Whether entries differ only in whose value a posting list shows.  Equal
-    values may be stored in two ways, compressed or not; a posting list has
-    that of its first row, and parallel builds cut posting lists elsewhere."""
+    """True if entries differ only in the row whose value a posting list has.
+    Equal values may be stored in two ways, compressed or not.  A posting list
+    has its first row's value, and parallel builds cut posting lists elsewhere."""
     if [tid for _, tid in found] != [tid for _, tid in expected]:
         return False
     ours = {key for key, _ in found}
@@ -171,16 +174,16 @@ def same_by_others(found, expected):
 
 
 def words_of(error):
-    """What a user reads, without the numbers that are chance in a parallel
-    build: which of several rows an error names."""
+    """The error that a user reads, without numbers: in a parallel build it is
+    random which of several rows an error names."""
     return re.sub(r"\d+", "N", "%s %s %s" % (
         error.code, error.text, error.fields.get("HINT", "")))
 
 
 def compare_errors(session, index, servers, ours, orderly):
-    """One of them failed: both must, with the same words.  orderly: whether
-    the build meets everything in the server's order: one process, that scans
-    all of the table before it sorts, and sorts it all before it loads."""
+    """If one of them failed, both must fail with the same message.  orderly:
+    true if the build does everything in the server's order, which means that
+    one process scans all rows, then sorts all rows, then loads."""
     server, our = servers.error, ours.error
     if server is None or our is None:
         raise Failure("the server: %s, ptsort: %s" % (server, our))
@@ -198,23 +201,23 @@ def compare_errors(session, index, servers, ours, orderly):
 
 
 def is_about_a_row(error):
-    """Whether a row is at fault: a value, an expression, its size, its
-    duplicate.  If several are, it is chance which of them is met first."""
+    """True if a row causes the error: a value, an expression, its size, its
+    duplicate.  If several rows do, it is random which one comes first."""
     return error.code in (UNIQUE_VIOLATION, ROW_TOO_LARGE) \
         or error.code.startswith(("22", "PT"))
 
 
 def names_a_duplicate(session, index, error):
-    """Whether the key that the error names is one of several duplicates."""
+    """True if the key that the error names has duplicates."""
     detail = error.fields.get("DETAIL", "")
     match = DUPLICATE.match(detail)
     if not match:
-        # a value with a line break: the rest of the message is not known
+        # a value with a line break: the message is cut off there
         return CUT_OFF.match(detail) is not None
     if index.own_equality:
         return True
     keys = [what for what, how in index.keys]
-    # keys may have different collations, which one call cannot have
+    # keys may have different collations, which one call does not allow
     shown = ", ".join("(CASE WHEN %s IS NOT DISTINCT FROM NULL THEN 'null' "
                       "ELSE format('%%s', %s) END) COLLATE \"C\"" % (key, key)
                       for key in keys)

@@ -1,12 +1,12 @@
-"""Random queries whose Sort nodes ptsort takes (ptsort.sort), each compared
-with the same query when they are the server's.
+"""Random queries whose Sort nodes ptsort replaces (ptsort.sort), each compared
+with the same query when the server sorts.
 
-There are two kinds of queries.  Of an *ordered* one rows may tie: the server
-says once, by dense_rank(), which rank each row has, and what else there is of
-it; then, however the query is executed and however much of it, ranks must come
-in that order, each row once and as it is.  A *definite* one has the same result
-whatever the order of ties: it returns sums, counts and ids, and orders by id at
-last.  Its rows must be the same ones, and come in the same order if it has one.
+There are two kinds of queries.  In an *ordered* query rows may tie.  The server
+computes once, by dense_rank(), the rank and the contents of each row.  Then each
+execution of the query, or of a part of it, must return rows in the order of their
+ranks, each row once and unchanged.  A *definite* query has the same result for
+every order of ties: it returns sums, counts and ids, and its last key is id.  Its
+rows must be the same, and in the same order if the query has one.
 """
 
 import collections
@@ -22,23 +22,23 @@ from totals import Totals
 
 MAX_ROWS = 5000
 SLOW_ROWS = 1500
-# Queries that are quadratic in the number of rows have no more of them.
+# Maximum number of rows for queries that are quadratic in it.
 FEW_ROWS = 400
-# A limit that ends no query early: the one of queries for which the server has
-# raised the error of a row.  With another, an incremental sort over an index, the
-# server's as well, may end before it meets that row.
+# A limit that ends no query early, for queries in which a row raised an error in
+# the server.  With a smaller one, an incremental sort over an index may end before
+# it reads that row, in the server as well.
 ALL_ROWS = 100000
 
-# The line of a sort, which ptsort.log_sort would send to the server's log only
+# The line about a sort; ptsort.log_sort would send it to the server's log only
 SORTED = re.compile(r"ptsort: sorted (\d+) rows by (\d+) keys?, sorts: (\d+), "
                     r"(.+?), (?:Memory|Disk): ")
 
-# What cannot be hashed; its equal values are the same.
+# Types without a hash function; their equal values have the same text.
 UNHASHABLE = {"bit(13)", "varbit", "money", "tsvector", "tsquery", "ltree",
               "oidvector"}
 
-# Functions for the schema of a case: they read a query's rows with
-# subtransactions in between, some of which abort, or ask a query for a value.
+# Functions for the schema of a case: they read a query's rows between
+# subtransactions, some of which abort, or return one value of a query.
 SETUP = """
 CREATE FUNCTION fz_loop(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
@@ -109,7 +109,7 @@ def canon(column, what=None):
 
 
 class Keys:
-    """Some keys, and what can be asked by them."""
+    """Some keys, and the parts of queries that use them."""
 
     def __init__(self, rng, table, world, most=4):
         self.rng = rng
@@ -128,14 +128,14 @@ class Keys:
                 return key
 
     def order(self, prefix=None):
-        """ORDER BY; prefix is put before the first columns."""
+        """The ORDER BY list of all keys, or of the first `prefix` keys."""
         return ", ".join(key.what + key.how for key in self.keys[:prefix])
 
     def whats(self):
         return [key.what for key in self.keys]
 
     def plain(self):
-        """Columns that can be grouped and joined by."""
+        """Columns for grouping and joins."""
         columns = [c for c in self.table.columns
                    if c.kind.key and not tables.is_odd(c)]
         count = min(self.rng.choice((1, 1, 2, 3)), len(columns))
@@ -143,7 +143,7 @@ class Keys:
 
 
 class Ordered:
-    """SELECT ... ORDER BY: where rows tie any order will do."""
+    """SELECT ... ORDER BY: ties may come in any order."""
 
     def __init__(self, keys):
         rng = keys.rng
@@ -159,12 +159,13 @@ class Ordered:
         self.source = rng.choice(("t",) * 3 + ("(SELECT * FROM t OFFSET 0) t",))
         self.where = rng.choice(("",) * 4 + (
             " WHERE id % 3 <> 0", " WHERE id > 5", " WHERE id < 0"))
-        # rows as text, or short: their id and a hash of all
+        # rows as text, or short rows: the id and a hash of the row
         self.single = (keys.table.n > 300 or rng.random() < 0.5
                        or any(c.type == '"char"' for c in keys.table.columns))
 
     def _select(self, tail):
-        """Names that no column has: or ORDER BY would mean them."""
+        """The query.  Its output names differ from all columns: otherwise ORDER BY
+        would refer to the output."""
         columns = ", ".join(["id"] + [
             "%s AS x%d" % (what, i) for i, what in enumerate(self.shown)])
         select = "SELECT %s FROM %s%s%s" % (
@@ -175,18 +176,18 @@ class Ordered:
         return select
 
     def test(self, tail=""):
-        """The query."""
+        """The query under test."""
         return self._select(" ORDER BY %s%s" % (self.keys.order(), tail))
 
     def reference(self):
-        """All of it, in any order, and the rank of each row."""
+        """A query for all rows, in any order, and one for the rank of each row."""
         return (self._select(""),
                 "SELECT id, dense_rank() OVER (ORDER BY %s) FROM %s%s" % (
                     self.keys.order(), self.source, self.where))
 
 
 class Reference:
-    """What an ordered query must return."""
+    """The expected result of an ordered query."""
 
     def __init__(self, rows, ranks):
         self.rank = {}
@@ -197,7 +198,7 @@ class Reference:
         self.ranks = sorted(self.rank.values())
 
     def check(self, rows, first=0, limit=None, ties=False):
-        """Rows that a test has returned.  ties: LIMIT WITH TIES."""
+        """Check the rows that a query returned.  ties: FETCH FIRST WITH TIES."""
         end = len(self.ranks) if limit is None else first + limit
         expected = self.ranks[first:end]
         if ties and expected:
@@ -218,7 +219,7 @@ class Reference:
                                  next(iter(wrong))[:200])
 
 
-# Definite queries.  Each function returns a query and whether it has an order.
+# Definite queries.  Each function returns a query, and true if it has an order.
 
 def distinct_on(rng, keys):
     """The first row of each group."""
@@ -229,7 +230,7 @@ def distinct_on(rng, keys):
 
 
 def total_order(rng, keys):
-    """Ordered to the last."""
+    """A total order of all rows."""
     return "SELECT id FROM t ORDER BY %s, id%s" % (
         keys.order(), rng.choice((" DESC", "", " LIMIT 7", " OFFSET 3"))), True
 
@@ -251,7 +252,7 @@ def windows(rng, keys):
 
 
 def groups(rng, keys):
-    """GROUP BY, sorted; some of it ordered again."""
+    """GROUP BY, with sorted groups, some of them sorted again."""
     by = ", ".join(keys.whats())
     having = rng.choice(("", "", " HAVING count(*) > 1"))
     order = rng.choice((("", False), (" ORDER BY min(id)", True)))
@@ -262,7 +263,7 @@ def groups(rng, keys):
 
 
 def grouping_sets(rng, keys):
-    """GROUP BY several of them."""
+    """GROUP BY several sets of columns."""
     by = ", ".join(c.name for c in keys.plain())
     other = keys.plain()[0].name
     return "SELECT count(*), sum(id), max(id) FROM t GROUP BY " + rng.choice((
@@ -271,8 +272,8 @@ def grouping_sets(rng, keys):
 
 
 def distinct(rng, keys):
-    """DISTINCT: which of equal values is shown is chance, so what they are is
-    not."""
+    """DISTINCT: it is random which of several equal values comes out, so the
+    query does not return the values themselves."""
     columns = keys.plain()
     names = ", ".join("%s AS d%d" % (c.name, i) for i, c in enumerate(columns))
     return "SELECT %s FROM (SELECT DISTINCT %s FROM t) s" % (
@@ -281,7 +282,7 @@ def distinct(rng, keys):
 
 
 def merge_join(rng, keys):
-    """A join of groups, or of all of few rows."""
+    """A join of groups, or of all rows if there are few."""
     columns = keys.plain()[:2]
     kind = rng.choice(("", "LEFT ", "RIGHT ", "FULL "))
     on = " AND ".join("a.%s = b.%s" % (c.name, c.name) for c in columns)
@@ -312,7 +313,7 @@ def set_operation(rng, keys):
 
 
 def common_table(rng, keys):
-    """A CTE that is sorted, read twice."""
+    """A sorted CTE that the query reads twice."""
     return ("WITH w AS MATERIALIZED (SELECT id, row_number() OVER () AS r FROM "
             "(SELECT id FROM t ORDER BY %s, id LIMIT %d) s) "
             "SELECT a.id, a.r, b.id FROM w a LEFT JOIN w b ON b.r = a.r + 1 "
@@ -320,7 +321,7 @@ def common_table(rng, keys):
 
 
 def correlated(rng, keys):
-    """A sort for each row; with different bounds."""
+    """A sort for each row, with different bounds."""
     parts = rng.choice((2, 5, 20))
     inner = ("SELECT t.id FROM t WHERE t.id %% %d = a.id %% %d "
              "ORDER BY %s, t.id" % (parts, parts, keys.order()))
@@ -362,7 +363,7 @@ def recursive(rng, keys):
 DEFINITE = (distinct_on, total_order, windows, groups, grouping_sets, distinct,
             merge_join, set_operation, common_table, correlated, lateral,
             stacked, recursive)
-# whose time is that of a sort for each of several rows
+# queries with a sort for each of several rows
 QUADRATIC = {correlated, lateral, recursive}
 
 
@@ -377,14 +378,14 @@ class Definite:
             self.text = "SELECT s::text AS line FROM (%s) s" % self.text
 
 
-# Ways to execute a query.  Each takes it and returns the statements.
+# Ways to execute a query.  Each function returns the statements for a query.
 
 def plainly(rng, text):
     return text
 
 
 def by_cursor(rng, text):
-    """Some rows at a time; some in subtransactions that are rolled back."""
+    """A few rows at a time, some in subtransactions that are rolled back."""
     kind = rng.choice(("NO SCROLL ", "NO SCROLL ", ""))
     fetches = ["FETCH %s FROM c" % rng.choice((1, 2, 10, 100))
                for _ in range(rng.randint(0, 4))] + ["FETCH ALL FROM c"]
@@ -401,8 +402,8 @@ def by_scrolling(rng, text):
 
 
 def by_holding(rng, text):
-    # the server has no room for the end of a subtransaction in a COMMIT, which
-    # reads the rest of such a cursor: with assertions it crashes
+    # COMMIT reads the rest of a holdable cursor, and the server does not allow a
+    # subtransaction to end during COMMIT: with assertions it crashes
     if "fz_guarded" in text:
         return by_cursor(rng, text)
     return ("BEGIN; DECLARE c %sCURSOR WITH HOLD FOR %s; FETCH %d FROM c; "
@@ -431,7 +432,7 @@ SINGLE_STYLE = ANY_STYLE + (into_table, by_loop, by_pieces)
 # Settings
 
 def plan_settings(rng, parallel):
-    """How it is planned, whoever sorts."""
+    """Settings of the planner, both for the server's sorts and for ptsort's."""
     result = {
         "enable_hashagg": rng.choice(("off", "off", "off", "on")),
         "enable_hashjoin": rng.choice(("off", "off", "off", "on")),
@@ -456,7 +457,7 @@ def plan_settings(rng, parallel):
 
 
 def sort_settings(rng, n):
-    """How ptsort sorts."""
+    """Settings of ptsort's sorts."""
     result = sorts.settings(rng, n)
     result["work_mem"] = rng.choice(
         ("1MB",) * 4 + ("4MB",) * 4 + ("64MB",) * 4 + ("64kB",))
@@ -466,7 +467,7 @@ def sort_settings(rng, n):
 
 
 class QueryTotals(Totals):
-    """What has been done."""
+    """Counters of queries."""
 
     def __init__(self):
         super().__init__()
@@ -474,7 +475,7 @@ class QueryTotals(Totals):
         self.types = set()
 
     def note_query(self, names, answer):
-        """Count what a query was like, and its sorts."""
+        """Count the properties of a query and of its sorts."""
         self.queries += 1
         for name in names:
             self.kinds[name] += 1
@@ -498,7 +499,7 @@ class QueryTotals(Totals):
 
 
 def lines_of(answer):
-    """What ptsort says of its sorts."""
+    """The fields of ptsort's lines about its sorts."""
     found = map(SORTED.match, answer.lines)
     return [match.groups() for match in found if match]
 
@@ -517,7 +518,7 @@ class QueryCase(Case):
         for session, statement in table.history(self._snapshot_held):
             self._happen(session, statement)
         if table.partitioned and self.rng.random() < 0.7:
-            # partitions in order and others: merged
+            # the plan merges sorted partitions with others
             column = self.rng.choice([c for c in table.columns if c.kind.key])
             self.must("CREATE INDEX ON t_0 (%s)" % column.name)
         if self.rng.random() < 0.7:
@@ -536,7 +537,7 @@ class QueryCase(Case):
         definite = self.rng.random() < 0.5
         query = Definite(self.rng, keys) if definite else Ordered(keys)
         text = query.text if definite else query.test()
-        # fz_guarded() has a subtransaction, which no parallel query may begin
+        # fz_guarded() begins a subtransaction, which a parallel query may not do
         parallel = (not table.temporary and "fz_guarded" not in text
                     and self.rng.random() < 0.15)
         self.plan = plan_settings(self.rng, parallel)
@@ -554,7 +555,7 @@ class QueryCase(Case):
                      {name: str(value) for name, value in values.items()}))
 
     def _server_runs(self, text):
-        """The server sorts, and nobody else."""
+        """The server sorts, not ptsort."""
         self._set(dict(self.plan, **{"ptsort.sort": "off",
                                      "work_mem": "64MB"}))
         answer = self._checked(text)
@@ -575,7 +576,7 @@ class QueryCase(Case):
         return answer
 
     def _compare_errors(self, server, our, text):
-        """True if both have succeeded."""
+        """True if both succeeded."""
         codes = [a.error.code if a.error else None for a in (server, our)]
         if codes[0] != codes[1]:
             raise oracle.Failure("the server: %s, ptsort: %s after: %s" % (
@@ -584,7 +585,7 @@ class QueryCase(Case):
         return codes[0] is None
 
     def _check(self, text, check, *args, **kwargs):
-        """A check that tells after which query it failed."""
+        """Run a check; a failure names the query."""
         try:
             check(*args, **kwargs)
         except oracle.Failure as failure:
@@ -595,7 +596,7 @@ class QueryCase(Case):
     def _ordered(self, table, keys, query):
         rows, ranks = (self._server_runs(text) for text in query.reference())
         if ranks.error or rows.error:
-            # the same error, whichever row it meets first
+            # the same error, whichever row raises it first
             rows = ranks if ranks.error else rows
             reference = None
         else:
@@ -612,7 +613,7 @@ class QueryCase(Case):
         self.totals.note_query(names, answer)
 
     def _whole(self, table, query, keys, reference, server):
-        """All rows, in one of the ways."""
+        """Read all rows, in one of the ways."""
         style = self.rng.choice(SINGLE_STYLE if query.single else ANY_STYLE)
         text = style(self.rng, query.test())
         ours = self._ptsort_runs(table, text)
@@ -638,7 +639,7 @@ class QueryCase(Case):
             self._check(text, reference.check, ours.rows, offset, limit, ties)
 
     def _prepared(self, table, query, keys, reference, server):
-        """Executed several times."""
+        """A prepared query, executed several times."""
         text = "PREPARE q(int8, int8) AS " + query.test(" LIMIT $1 OFFSET $2")
         if self._checked(text).error:
             return
@@ -673,7 +674,7 @@ class QueryCase(Case):
                 self._check(text, differ, expected, found)
 
     def _nothing_left(self):
-        """Neither files nor memory."""
+        """Check that neither files nor memory are left."""
         left = self.run(
             "SELECT name FROM pg_ls_tmpdir() UNION ALL SELECT name FROM "
             "pg_backend_memory_contexts WHERE name LIKE 'ptsort%'").rows
@@ -682,7 +683,7 @@ class QueryCase(Case):
 
 
 def differ(expected, found):
-    """Say where."""
+    """Raise a failure that names the first difference."""
     for i, (a, b) in enumerate(zip(expected, found)):
         if a != b:
             raise oracle.Failure("row %d is %s, not %s" % (

@@ -1,5 +1,5 @@
-"""Random statements that build all indexes of a table, by ptsort with one scan for
-several of them.  Then REINDEX by the server, and each index is compared."""
+"""Random statements that build all indexes of a table: ptsort uses one scan for
+several of them.  Then the server runs REINDEX, and the test compares each index."""
 
 import re
 
@@ -19,8 +19,8 @@ TABLESPACE = "SET allow_in_place_tablespaces = on; " \
 
 
 class RebuiltTable(CopiedTable):
-    """The table "t": smaller, as it has many indexes, and seldom one whose scan is
-    not shared."""
+    """The table "t": smaller, for it has many indexes, and seldom of a kind
+    whose scan is not shared."""
 
     KINDS = ("plain",) * 20 + ("unlogged", "unlogged", "temporary", "partitioned")
     MAX_ROWS = 3000
@@ -45,19 +45,20 @@ class Member(indexes.Index):
 
     @property
     def whole(self):
-        """Whether it has an entry for every row."""
+        """True if the index has an entry for every row."""
         return not self.predicate
 
     @property
     def plain(self):
-        """Whether it is of whole rows' columns, and no exclusion constraint: others
-        end a group of indexes that share a scan."""
+        """True if the index has an entry for every row and only columns as keys,
+        and is not an exclusion constraint.  Other indexes end a group of
+        indexes that share a scan."""
         return self.whole and self.constraint != "EXCLUDE" \
             and not any(what[0] == "(" for what, _ in self.keys)
 
 
 class Rebuild:
-    """What a statement said of the indexes that it built."""
+    """The messages of a statement about the indexes that it built."""
 
     def __init__(self, answer, in_transaction=False):
         self.error = answer.error
@@ -76,22 +77,23 @@ class Rebuild:
 
     @property
     def shared(self):
-        """For how many indexes each scan was that was for several."""
+        """The number of indexes of each shared scan."""
         return [int(m.group(1)) for m in self._matches(SHARED)]
 
     @property
     def taken(self):
-        """How many builds had no scan of their own."""
+        """The number of builds without a scan of their own."""
         return len(self._matches(TAKEN))
 
     @property
     def again(self):
-        """Why runs were of no use."""
+        """The reasons why builds could not use their runs."""
         return [m.group(1) for m in self._matches(AGAIN)]
 
     def check(self, participants, most, expected):
-        """participants: of each build, by name.  A scan may be for `most`
-        indexes; expected: for several, if nothing goes wrong."""
+        """participants: returns the number for an index.  A scan may be for up
+        to `most` indexes.  expected: true if a scan must be shared unless an
+        error occurs."""
         for line in self.lines:
             if line.startswith("ptsort: leaving index") \
                     and not line.endswith("empty table"):
@@ -113,7 +115,7 @@ class Rebuild:
 
 
 class Built:
-    """An index as it is, with those below it."""
+    """An index with the indexes below it, read from their pages."""
 
     def __init__(self, session, name):
         self.leaves = [oracle.Leaf(session, row) for row in
@@ -121,14 +123,14 @@ class Built:
 
 
 class RebuildTotals(Totals):
-    """What has been done."""
+    """Counters of rebuilds."""
 
     def __init__(self):
         super().__init__()
         self.statements = self.shared = 0
 
     def note_rebuild(self, verb, rebuild):
-        """Count what a statement did."""
+        """Count the properties of a statement."""
         self.statements += 1
         self.shared += bool(rebuild.shared)
         self.kinds["shared by " + verb] += bool(rebuild.shared)
@@ -156,7 +158,7 @@ class RebuildTotals(Totals):
 
 class RebuildCase(CopyCase):
     """A table with a history and many indexes, and statements that rebuild
-    them."""
+    these indexes."""
 
     TABLE = RebuiltTable
 
@@ -175,14 +177,14 @@ class RebuildCase(CopyCase):
             self.must(member.drop())
 
     def _choose_member(self, table, name, plain):
-        """An index of that name, plain if so."""
+        """An index of that name; a plain one if plain is true."""
         while True:
             index = Member(self.rng, table, self.world, self._snapshot_held(), name)
             if index.plain or not plain:
                 return index
 
     def _create_members(self, table):
-        """By the server, some of them in another tablespace."""
+        """The server builds the indexes, some in another tablespace."""
         self._set(indexes.quiet_settings())
         plain = self.rng.random() < 0.9
         for letter in "abcdefghijkl"[:self.rng.randint(2, 12)]:
@@ -198,10 +200,10 @@ class RebuildCase(CopyCase):
             self.must("CREATE INDEX other ON t USING %s" % self.rng.choice(
                 ("brin (id)", "hash (id)")))
 
-    # what is run
+    # choosing a statement
 
     def _choose_statement(self, table):
-        """A statement, what it is called, and whether it can be rolled back."""
+        """A statement, its name, and true if it can be rolled back."""
         rng = self.rng
         alone = table.target != "all partitions"
         choices = [("REINDEX TABLE t", "REINDEX", alone)] * 4
@@ -223,7 +225,7 @@ class RebuildCase(CopyCase):
         return rng.choice(choices)
 
     def _alter_type(self, table):
-        """Another value in some rows or in all, which may make duplicates."""
+        """A new value in some rows or in all, which may cause duplicates."""
         column = self.rng.choice(table.columns[1:] or table.columns)
         value = self.rng.choice((
             column.value("(id + 1)"),
@@ -249,7 +251,7 @@ class RebuildCase(CopyCase):
         return settings
 
     def _before(self, table):
-        """In a transaction: other things that it has done before."""
+        """Earlier changes of a transaction."""
         rng = self.rng
         if table.target == "table" and rng.random() < 0.3:
             self.must("TRUNCATE t")
@@ -262,13 +264,13 @@ class RebuildCase(CopyCase):
         plain = [index.name for index in self.members.values()
                  if index.kind == "create"]
         if plain and rng.random() < 0.4:
-            # now it may have duplicates, as an index that is broken
+            # now the unique index may have duplicates, like a broken one
             for name in rng.sample(plain, rng.randint(1, min(2, len(plain)))):
                 self.must("UPDATE pg_index SET indisunique = true "
                           "WHERE indexrelid = '%s'::regclass" % name)
 
     def _invalidate(self, table):
-        """One of them is not valid, as CREATE INDEX CONCURRENTLY leaves it."""
+        """Make one index invalid, as CREATE INDEX CONCURRENTLY may leave it."""
         if self.members and table.target != "all partitions" \
                 and self.rng.random() < 0.2:
             self.must("UPDATE pg_index SET indisvalid = false WHERE indexrelid "
@@ -290,7 +292,7 @@ class RebuildCase(CopyCase):
             self._compare_indexes(table, settings, verb, None)
 
     def _in_transaction(self, table, statement, verb):
-        """The server and then ptsort do the same."""
+        """The server and then ptsort run the same statement."""
         self.run("\\set ON_ERROR_ROLLBACK on")
         self.must("BEGIN")
         self._before(table)
@@ -304,24 +306,24 @@ class RebuildCase(CopyCase):
             self._compare_errors(servers.error, rebuild.error)
         else:
             self._compare_indexes(table, settings, verb, states)
-        # not COMMIT: pg_index may say what is not so
+        # not COMMIT: pg_index may be wrong
         self.must("ROLLBACK")
         self.run("\\set ON_ERROR_ROLLBACK off")
 
     def _server_runs(self, statement):
-        # no index scan: by that CLUSTER drops more of old versions
+        # no index scan: with it CLUSTER drops more old versions
         self._set(dict(indexes.quiet_settings(), enable_indexscan="off"))
         answer = self.run(statement)
         self._set({"enable_indexscan": "on"})
         return answer
 
     def _states(self):
-        """What the catalogs say of each index."""
+        """The state of each index in the catalogs."""
         return {name: self.main.quiet("SELECT leaf, state FROM fz_built('%s')"
                                       % name).rows for name in self.members}
 
     def _rebuild(self, table, statement, verb, in_transaction):
-        """By ptsort."""
+        """ptsort runs the statement."""
         settings = self._choose_settings(table)
         shareable = int(self.main.quiet("SELECT fz_shareable()").value)
         self._set(settings.values)
@@ -338,7 +340,7 @@ class RebuildCase(CopyCase):
         return 1 if serial else settings.participants
 
     def _check(self, table, rebuild, settings, shareable):
-        """Was it ptsort, with as many participants and with shared scans?"""
+        """Check that ptsort built, with the right participants and shared scans."""
         megabytes = int(settings.values["maintenance_work_mem"].strip("'MB"))
         most = min(settings.values["ptsort.indexes_per_scan"],
                    megabytes // settings.participants)
@@ -362,14 +364,15 @@ class RebuildCase(CopyCase):
 
     @staticmethod
     def _compare_errors(servers, ours):
-        """The server must refuse the statement in the same words."""
+        """The server must refuse the statement with the same message."""
         if servers is None or ours is None \
                 or oracle.words_of(servers) != oracle.words_of(ours):
             raise Failure("the server: %s, ptsort: %s" % (servers, ours))
 
     def _compare_indexes(self, table, settings, verb, states):
-        """The catalogs must say of them what they say if the server has run the
-        statement, and each must be as the server's REINDEX makes it."""
+        """The catalogs must have the same data on the indexes as after the
+        server's run of the statement, and each index must equal the one that
+        the server's REINDEX builds."""
         if states is not None and self._states() != states:
             raise Failure("in the catalogs %s, not %s" % (
                 self._states(), states))
@@ -381,14 +384,14 @@ class RebuildCase(CopyCase):
         unchecked = verb in ("CLUSTER", "VACUUM FULL")
         if error:
             if unchecked and error.code == oracle.UNIQUE_VIOLATION:
-                return          # these two do not look for duplicates
+                return          # these two verbs do not check for duplicates
             raise Failure("the server: %s, ptsort: None" % error)
         for name, index in self.members.items():
             slices = None
             if settings.workers > 0 and not table.temporary \
                     and not index.unsafe:
                 slices = settings.values["ptsort_test.slices"]
-            # nor do they say that an index is valid
+            # nor do they mark an index as valid
             self.totals.rows += oracle.compare_leaves(
                 Built(self.main, name), ours[name], slices, not unchecked,
                 self._amcheck_one)

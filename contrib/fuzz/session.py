@@ -1,8 +1,8 @@
 """A psql session that stays open: statements in, answers out.
 
-psql is started once and fed through a pipe, so a statement costs no more than
-its round trip.  Everything that is sent is recorded: the record is the script
-that shows a failure again.
+The class starts psql once and feeds it through a pipe, so a statement costs no
+more than its round trip.  It records all statements: the record is the script
+that repeats a failure.
 """
 
 import os
@@ -18,7 +18,7 @@ MESSAGE = re.compile(r"^(?:psql:<stdin>:\d+: )?"
 FIELD = re.compile(r"^(DETAIL|HINT|CONTEXT|QUERY|LOCATION|SCHEMA NAME|"
                    r"TABLE NAME|COLUMN NAME|CONSTRAINT NAME|DATATYPE NAME): +"
                    r"(.*)$")
-# psql's own words about a connection that is gone
+# psql's own messages about a lost connection
 LOST = re.compile(r"server closed the connection|connection to server .* "
                   r"(?:was )?(?:lost|failed)", re.M)
 
@@ -38,7 +38,7 @@ class Message:
 
     @property
     def by_ptsort(self):
-        """True if it is a line about a build, a copy or a sort."""
+        """True if the message is a line about a build, a copy or a sort."""
         return self.severity == "DEBUG" and self.text.startswith("ptsort: ")
 
     def __str__(self):
@@ -50,8 +50,8 @@ class Message:
 
 
 class Answer:
-    """What came back: rows as lines of text, and messages, without the server's
-    own DEBUG messages."""
+    """The reply to a statement: rows as lines of text, and messages, without
+    the server's own DEBUG messages."""
 
     def __init__(self, text):
         self.rows = []
@@ -82,7 +82,7 @@ class Answer:
 
     @property
     def lines(self):
-        """What ptsort said of its builds, copies and sorts."""
+        """ptsort's lines about its builds, copies and sorts."""
         return [m.text for m in self.messages if m.by_ptsort]
 
     @property
@@ -92,7 +92,7 @@ class Answer:
 
 
 class Session:
-    """One psql.  record is called with everything that is sent."""
+    """One psql.  The session passes each of its statements to record."""
 
     def __init__(self, database, name, record, timeout):
         self.name = name
@@ -113,7 +113,7 @@ class Session:
         return self.quiet(sql)
 
     def quiet(self, sql):
-        """The same for what has no part in a failure: it is not recorded."""
+        """The same without recording, for statements irrelevant to failures."""
         self.count += 1
         mark = "-- end %d of %s" % (self.count, self.name)
         if not sql.startswith("\\"):
@@ -150,8 +150,9 @@ class Session:
         return text
 
     def close(self):
-        """End it, whatever state it is in.  The server may end the process later, so
-        first end the transaction: its snapshot must not hold back the next case."""
+        """End the session, in any state.  The server may end the process later,
+        so this first ends the transaction: its snapshot must not hold back the
+        next case."""
         try:
             self.psql.stdin.write(b"ROLLBACK;\n")
             self.psql.stdin.close()

@@ -1,4 +1,4 @@
--- What the random tables and indexes use.  Once for each database.
+-- Objects for the random tables and indexes, once for each database.
 SET client_min_messages = warning;
 CREATE EXTENSION ptsort;
 CREATE EXTENSION amcheck;
@@ -17,7 +17,7 @@ CREATE TYPE fz_pair AS (a int4, b text);
 CREATE TYPE fz_nested AS (p fz_pair, c fz_color, n numeric);
 CREATE TYPE fz_textrange AS RANGE (subtype = text, collation = "C");
 
--- ICU's collations are not everywhere, and not in every encoding.
+-- Some servers and encodings have no ICU collations.
 DO $$
 DECLARE
 	name text;
@@ -71,8 +71,8 @@ BEGIN
 	RETURN value;
 END $$;
 
--- Operator classes of the user: backward; many keys that are equal but not the
--- same; a comparison in another language; the server's own under another name.
+-- Users' operator classes: backward; many keys that are equal but differ in their
+-- text; a comparison in another language; the server's own under another name.
 CREATE FUNCTION fz_backward(int4, int4) RETURNS int4
 IMMUTABLE STRICT PARALLEL SAFE LANGUAGE sql AS 'SELECT btint4cmp($2, $1)';
 CREATE FUNCTION fz_by_length(text, text) RETURNS int4
@@ -121,8 +121,8 @@ BEGIN
 	END LOOP;
 END $$;
 
--- The leaf indexes below an index, itself if it is one: each with what its
--- build left in the catalogs, and how many blocks its table has.
+-- The leaf indexes below an index, or the index itself if it is a leaf: each with
+-- the state that its build left in the catalogs, and its table's number of blocks.
 CREATE FUNCTION fz_built(name text, OUT leaf text, OUT blocks int8,
 	OUT table_blocks int8, OUT state text)
 RETURNS SETOF record LANGUAGE sql AS $$
@@ -140,20 +140,20 @@ CREATE FUNCTION fz_files(name text) RETURNS SETOF regclass LANGUAGE sql AS $$
 	SELECT oid::regclass FROM pg_class WHERE relkind IN ('r', 'm') AND (oid = name::regclass
 		OR oid IN (SELECT relid FROM pg_partition_tree(name::regclass))) $$;
 
--- What a session sees of a table.
+-- The rows of a table that a session sees, as a count and a digest.
 CREATE FUNCTION fz_seen(name text, OUT n int8, OUT digest numeric)
 LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format('SELECT count(*), sum(hashtextextended(t::text, 0)::numeric) FROM %s t', name) INTO n, digest;
 END $$;
 
--- The row versions in the table's file, but for their places: what their headers
--- say, and their data.  A value that a copy moves out of line gets a new number
--- each time, and a multixact, too: of the first the length is taken, of the
--- second the members.  The hint HEAP_XMAX_COMMITTED (1024) is left out: where a
--- multixact is replaced by its updater only the build of an index gives it to a
--- copy, and of one that is not logged (wal_level = minimal, checksums) the server
--- does not write a page for a hint.  fz_seen tells whether it is right.
+-- The row versions in the table's file, except their places: headers and data.
+-- Each copy gives a new number to a value that it moves out of line, and to a
+-- multixact, so the digest has the length of the value and the members of the
+-- multixact.  The digest leaves out the hint HEAP_XMAX_COMMITTED (1024).  Where a
+-- copy replaces a multixact by its updater, only an index build sets this hint; and
+-- if the index is not logged (wal_level = minimal, checksums) the server does not
+-- write a page for a hint.  fz_seen() checks that the hint is right.
 CREATE FUNCTION fz_copied(name text, OUT versions int8, OUT digest numeric, OUT visible text, OUT links int8, OUT multis int8, OUT toast text,
 	OUT reltuples float4, OUT relpages int4, OUT relallvisible int4, OUT relfrozenxid xid, OUT relminmxid xid)
 LANGUAGE plpgsql AS $$
@@ -179,13 +179,13 @@ BEGIN
 	END IF;
 END $$;
 
--- How many row versions have a link to another one.
+-- The number of row versions with a link to another one.
 CREATE FUNCTION fz_linked(name text) RETURNS int8 LANGUAGE sql AS $$
 	SELECT count(*) FROM fz_files(name) relid, generate_series(0, pg_relation_size(relid) / current_setting('block_size')::int - 1) b,
 		heap_page_items(get_raw_page(relid::text, b))
 	WHERE t_ctid <> format('(%s,%s)', b, lp)::tid $$;
 
--- What is wrong with the tables "t" and below it.
+-- The problems of the table "t" and of the tables below it.
 CREATE FUNCTION fz_unsound() RETURNS SETOF text LANGUAGE sql AS $$
 	SELECT relid || ': ' || problem
 	FROM fz_files('t') relid,
@@ -193,8 +193,8 @@ CREATE FUNCTION fz_unsound() RETURNS SETOF text LANGUAGE sql AS $$
 			UNION ALL SELECT 'not all visible ' || v FROM pg_check_visible(relid) v
 			UNION ALL SELECT 'not all frozen ' || f FROM pg_check_frozen(relid) f) p (problem) $$;
 
--- Statements that rebuild all indexes of a table.  What they have left: memory,
--- and files in the two tablespaces that the cases use.
+-- Leftovers of statements that rebuild all indexes of a table: memory, and files in
+-- the two tablespaces that the cases use.
 CREATE FUNCTION fz_left() RETURNS SETOF text LANGUAGE sql AS $$
 	SELECT name FROM pg_backend_memory_contexts WHERE name LIKE 'ptsort%'
 	UNION ALL SELECT name FROM pg_ls_dir('base/pgsql_tmp', true, false) name
@@ -202,9 +202,9 @@ CREATE FUNCTION fz_left() RETURNS SETOF text LANGUAGE sql AS $$
 		pg_ls_dir(format('pg_tblspc/%s/%s/pgsql_tmp', s.oid, v), true, false) name
 	WHERE spcname = 'fz_space' $$;
 
--- How many indexes of one of the tables "t" and below it must share a scan, at
--- most: valid btree ones, if no index of the table may run user code in its build,
--- which ends a group of indexes that share one.
+-- The maximum number of indexes of one table, "t" or a table below it, that must
+-- share a scan.  It counts valid btree indexes.  Tables with an index that may run
+-- user code during its build do not count, for that index ends a shared scan's group.
 CREATE FUNCTION fz_shareable() RETURNS int8 LANGUAGE sql AS $$
 	SELECT coalesce(max(n), 0) FROM (SELECT count(*) FILTER (WHERE relam = 403 AND indisvalid) AS n
 		FROM fz_files('t') relid, pg_index i, pg_class c

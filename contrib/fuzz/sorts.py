@@ -1,6 +1,6 @@
-"""Random sorts: the rows of a random table, by random keys, sorted by the
-server's tuplesort and by ptsort in one process (ptsort_test_model of
-contrib/ptsort_test, which compares every tuple)."""
+"""Random sorts: the server's tuplesort and ptsort sort the rows of a random
+table by random keys, in one process.  ptsort_test_model of contrib/ptsort_test
+compares every tuple."""
 
 import indexes
 import tables
@@ -9,8 +9,8 @@ from totals import Totals
 
 MAX_ROWS = 60000
 
-# "Less" and "greater" of operator classes besides the default ones; those of
-# setup.sql have as many signs as their place in its list.
+# "Less" and "greater" of operator classes other than the default ones.  The
+# operators of setup.sql's n-th class begin with n signs "#".
 OPERATORS = {
     "text_pattern_ops": ("~<~", "~>~"),
     "varchar_pattern_ops": ("~<~", "~>~"),
@@ -27,7 +27,7 @@ SLOTS = ("plan", "plan", "plan", "virtual", "heap", "minimal", "scan")
 
 
 class Key:
-    """What is sorted by, and how."""
+    """A sort key: an expression, and its direction, operator and nulls."""
 
     def __init__(self, rng, table, world):
         column = rng.choice([c for c in table.columns if c.kind.key])
@@ -55,7 +55,7 @@ class Key:
 
 
 class Query:
-    """A query whose Sort is taken, and the ways in which it can be."""
+    """A query whose Sort the test runs, with the kinds of slots that it allows."""
 
     def __init__(self, rng, table, world):
         self.datum = rng.random() < 0.3
@@ -79,7 +79,7 @@ class Query:
         places = list(range(1, count + 1))
         whats = [key.what for key in self.keys]
         if others and rng.random() < 0.5:
-            # the others first
+            # the other columns first
             order = [key.what + key.how for key in self.keys]
             columns = others
         else:
@@ -90,7 +90,7 @@ class Query:
             ", ".join(columns), source, ", ".join(order))
 
     def slots(self, rng):
-        """A kind of slots that it can have."""
+        """A random kind of slots that the query allows."""
         kind = rng.choice(SLOTS)
         return "plan" if kind == "scan" and not self.plain else kind
 
@@ -114,7 +114,7 @@ def settings(rng, n):
 
 
 def arguments(rng, query):
-    """Random arguments of ptsort_test_model, besides the query."""
+    """Random arguments of ptsort_test_model, except the query."""
     result = {
         "variant": "'datum'" if query.datum else "'tuple'",
         "slots": "'%s'" % query.slots(rng),
@@ -139,7 +139,7 @@ def arguments(rng, query):
 
 
 class SortTotals(Totals):
-    """What has been done."""
+    """Counters of sorts."""
 
     def __init__(self):
         super().__init__()
@@ -147,7 +147,7 @@ class SortTotals(Totals):
         self.types = set()
 
     def note_sort(self, query, given, row):
-        """Count what a sort was like."""
+        """Count the properties of a sort."""
         tuples, groups, runs = (int(field) for field in row.split("|")[:3])
         self.sorts += 1
         self.rows += tuples

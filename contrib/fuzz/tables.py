@@ -1,7 +1,7 @@
 """A random table and its random history.
 
-A history is a list of statements that leave behind what an index build must
-cope with: HOT chains, dead and recently dead rows, rows of aborted
+A history is a list of statements whose results an index build must handle: HOT
+chains, dead and recently dead rows, rows of aborted
 subtransactions, frozen pages, missing attributes, several partitions.
 """
 
@@ -10,12 +10,12 @@ import values
 
 OLD_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1"
 
-# Bytes that a table should not exceed, about
+# Approximate maximum size of a table in bytes
 MAX_BYTES = 12 << 20
 
 
 def choose_size(rng, factor, limit):
-    """How many rows: a few hundred most of the time, times the factor."""
+    """The number of rows: a few hundred most of the time, times the factor."""
     roll = rng.random()
     if roll < 0.08:
         n = rng.randint(1, 20)
@@ -31,8 +31,8 @@ def choose_size(rng, factor, limit):
 
 
 def is_odd(column, what=""):
-    """citext's "=" compares bytes: in a collation that is not deterministic it
-    contradicts the order, and what the server makes of that is chance."""
+    """True for citext in a nondeterministic collation: there its "=", which
+    compares bytes, contradicts the order, and the server's result is random."""
     return column.type == "citext" and "fz_" in what + str(column.collation)
 
 
@@ -60,10 +60,10 @@ class Table:
         self.n = max(1, min(self.n, MAX_BYTES // width))
         if any(c.kind.slow for c in self.columns):
             self.n = min(self.n, 20000)
-        self.rows = 0               # row numbers given out so far
+        self.rows = 0               # number of rows inserted so far
 
     def _choose_width(self):
-        """How many columns besides id."""
+        """The number of columns besides id."""
         roll = self.rng.random()
         if roll < 0.8:
             return self.rng.randint(1, 5)
@@ -88,7 +88,7 @@ class Table:
         return self.kind == "partitioned"
 
     def create(self):
-        """The statements that make it, empty."""
+        """The statements that create the empty table."""
         rng = self.rng
         columns = ", ".join(c.declaration() for c in self.columns)
         prefix = {"unlogged": "UNLOGGED ", "temporary": "TEMPORARY "}.get(
@@ -112,7 +112,7 @@ class Table:
                         rng.choice(("EXTERNAL", "PLAIN", "MAIN")))
 
     def insert(self, count, conflict=""):
-        """INSERT of so many new rows."""
+        """INSERT of `count` new rows."""
         first = self.rows + 1
         self.rows += count
         return ("INSERT INTO t (%s) SELECT %s "
@@ -122,7 +122,7 @@ class Table:
             first, self.rows, conflict)
 
     def where(self):
-        """A condition that a part of the rows meets."""
+        """A condition that is true for a part of the rows."""
         k = self.rng.choice((2, 3, 10, 100))
         return self.rng.choice((
             "id %% %d = 0" % k,
@@ -184,13 +184,13 @@ class Table:
         return "ALTER TABLE t ADD COLUMN %s%s" % (column.declaration(), default)
 
     def freeze(self):
-        """The same rows, frozen when they came."""
+        """Statements that reload the same rows with FREEZE."""
         return ("COPY t TO :'fuzz_file'; BEGIN; TRUNCATE t; "
                 "COPY t FROM :'fuzz_file' FREEZE; COMMIT")
 
     def rewrite(self):
-        """A statement that makes a new file of the table; whoever runs it calls
-        rewritten() with it."""
+        """A statement that writes a new file of the table; the caller must pass
+        it to rewritten() after running it."""
         choices = ["VACUUM FULL t",
                    "ALTER TABLE t ADD z float8 DEFAULT (random() * 0); "
                    "ALTER TABLE t DROP z"]
@@ -200,14 +200,14 @@ class Table:
         return self.rng.choice(choices)
 
     def rewritten(self, statement):
-        """Remember what a rewriting statement has changed."""
+        """Record the changes of a statement that rewrote the table."""
         if statement.endswith("UNLOGGED"):
             self.kind = "unlogged"
         elif statement.endswith("LOGGED"):
             self.kind = "plain"
 
     def fill(self):
-        """The first rows, by one of several ways."""
+        """Statements that insert the first rows, in one of several ways."""
         rng = self.rng
         parts = rng.choice((1, 1, 2, 3))
         for _ in range(parts):
@@ -222,14 +222,14 @@ class Table:
             yield statement
 
     def history(self, session2_open):
-        """What happens to it before its first index.  Yields (session,
-        statement); session 2 is the one that keeps an old snapshot."""
+        """The table's history before its first index.  Yields (session,
+        statement); session 2 keeps an old snapshot."""
         rng = self.rng
         for statement in self.fill():
             yield 1, statement
         events = rng.choice((0, 0, 1, 2, 4))
         if rng.random() < 0.2:
-            # what changes now is recently dead when indexes are built
+            # rows changed from now on are recently dead during index builds
             yield 2, OLD_SNAPSHOT
             yield 1, self.update()
             events += 1

@@ -1,4 +1,4 @@
-"""Tests of what needs no server: reading pages, comparing, being repeatable."""
+"""Tests without a server: reading pages, comparing, repeating cases."""
 
 import random
 import struct
@@ -23,7 +23,7 @@ def leaf_tuple(block, offset, key):
 
 
 def posting_tuple(key, tids):
-    """An index tuple with several."""
+    """An index tuple with several TIDs."""
     start = 8 + len(key)
     body = key + b"".join(struct.pack("<HHH", 0, *tid) for tid in tids)
     return struct.pack("<HHHH", 0, start, tree.IS_POSTING | len(tids),
@@ -97,7 +97,7 @@ class Trees(unittest.TestCase):
         self.assertTrue(oracle.compare_trees("i", a, a, None))
 
     def test_other_pages(self):
-        """The same entries without posting lists: the same in parallel only."""
+        """The same entries without posting lists: equal only if parallel."""
         pages = two_leaves()
         high = bytes.fromhex(pages[1])
         high = tree.Page(high).items[0]
@@ -125,7 +125,7 @@ class Trees(unittest.TestCase):
             oracle.compare_sizes("i", a, b, 1)
 
     def test_stored_in_two_ways(self):
-        """One value, compressed or not: a posting list has its first row's."""
+        """Equal values, compressed or not: a posting list has its first row's."""
         one, two, other = (0, b"plain"), (0, b"packed"), (0, b"wrong")
         self.assertTrue(oracle.same_by_others(
             [(one, b"1"), (two, b"2")], [(one, b"1"), (one, b"2")]))
@@ -152,7 +152,7 @@ class Answers(unittest.TestCase):
             "DETAIL:  Key (a)=(1) is duplicated.\n")
 
     def test_lines(self):
-        """The server's own DEBUG messages, and other levels, are no lines."""
+        """The server's own DEBUG messages, and other levels, are not lines."""
         answer = session.Answer(
             'DEBUG:  00000: building index "i" on table "t" serially\n'
             "DETAIL:  its detail\nLOCATION:  index_build, index.c:3000\n"
@@ -221,7 +221,7 @@ class Answers(unittest.TestCase):
 
 
 class World:
-    """As much of a world as statements need."""
+    """The parts of a world that statements need."""
     name = "nowhere"
     utf8 = True
     factor = 1
@@ -233,7 +233,7 @@ class World:
 
 
 def statements(seed):
-    """What is made of a seed."""
+    """The statements for a seed."""
     rng = random.Random(seed)
     table = tables.Table(rng, World)
     made = list(table.create())
@@ -274,7 +274,7 @@ class Generators(unittest.TestCase):
         self.assertLessEqual({kind.name for kind in values.PLAIN_KINDS}, seen)
 
     def test_cases_are_their_own(self):
-        """A case does not depend on those before it."""
+        """A case does not depend on earlier cases."""
         worlds = [World]
         first = Case("s", 7, worlds, None).rng.random()
         Case("s", 6, worlds, None).rng.random()
@@ -285,7 +285,7 @@ class Generators(unittest.TestCase):
 class Queries(unittest.TestCase):
     @staticmethod
     def made(seed):
-        """Queries made of a seed."""
+        """The queries for a seed."""
         rng = random.Random(seed)
         table = tables.Table(rng, World)
         keys = queries.Keys(rng, table, World)
@@ -345,7 +345,7 @@ class Copies(unittest.TestCase):
 
     @staticmethod
     def made(seed):
-        """Statements made of a seed."""
+        """The statements for a seed."""
         rng = random.Random(seed)
         table = copies.CopiedTable(rng, World)
         made = list(table.create())
@@ -356,7 +356,7 @@ class Copies(unittest.TestCase):
 
     @staticmethod
     def copy(text):
-        """What was said of a copy."""
+        """A copy with these messages."""
         return copies.Copy(session.Answer(text))
 
     def test_repeatable(self):
@@ -416,7 +416,7 @@ class Rebuilds(unittest.TestCase):
             "keys exact%s\n")
 
     def check(self, text, most=8, expected=True):
-        """What was said of a rebuild."""
+        """A rebuild with these messages, checked."""
         rebuild = rebuilds.Rebuild(session.Answer(text))
         rebuild.check(lambda name: 3, most, expected)
         return rebuild

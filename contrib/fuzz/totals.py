@@ -1,4 +1,4 @@
-"""What a run of the fuzz has done."""
+"""Counters of a run of the fuzz."""
 
 import collections
 import time
@@ -7,7 +7,7 @@ from oracle import KEYS, RUNS
 
 
 class Totals:
-    """What has been done."""
+    """Counters of builds."""
 
     def __init__(self):
         self.tables = self.builds = self.rows = self.errors = 0
@@ -18,7 +18,7 @@ class Totals:
         self.started = time.monotonic()
 
     def note(self, outcome):
-        """Count what paths a build took."""
+        """Count the paths of a build."""
         for line in outcome.lines_of("building"):
             self.kinds["keys " + KEYS.search(line).group(1)] += 1
         for line in outcome.lines_of("built"):
@@ -36,11 +36,11 @@ class Totals:
         self.refusals["%s %s: %s" % (error.code, error.text, sql[:60])] += 1
 
     def kinds_text(self):
-        """The kinds and how often there were any."""
+        """The kinds and their counts."""
         return ", ".join("%s %d" % item for item in sorted(self.kinds.items()))
 
     def done(self):
-        """How many there have been of what is compared."""
+        """The number of comparisons."""
         return self.builds
 
     def seconds(self):

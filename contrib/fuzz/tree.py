@@ -1,9 +1,9 @@
-"""What is in a btree, from its pages: levels, pages, entries.
+"""The contents of a btree, from its pages: levels, pages, entries.
 
-Two trees are compared in one of two ways.  `pages` has everything that is on
-the pages, level by level from the root and from left to right, except block
-numbers, LSNs and checksums.  `entries` has only the leaf level: each key as it
-is stored and its TID, in order, whatever pages and posting lists they are in.
+There are two ways to compare two trees.  `pages` returns everything on the pages,
+level by level from the root and from left to right, except block numbers, LSNs
+and checksums.  `entries` returns only the leaf level: each key as stored with its
+TID, in order, whichever pages and posting lists hold them.
 """
 
 import struct
@@ -24,11 +24,11 @@ LEAF = 1                        # BTP_LEAF
 
 
 class BadTree(Exception):
-    """The pages are no btree."""
+    """The pages are not a btree."""
 
 
 class Page:
-    """A page of the tree: its items, and what its head says."""
+    """A page of the tree: its items, and its header fields."""
 
     def __init__(self, raw):
         lower, upper, special = struct.unpack_from("<HHH", raw, 12)
@@ -46,7 +46,7 @@ class Page:
         self.first = 0 if self.next == 0 else 1     # behind the high key
 
     def comparable(self):
-        """Everything but block numbers, as a tuple."""
+        """Everything except block numbers, as a tuple."""
         if self.flags & LEAF:
             items = [item[4:] for item in self.items[:self.first]]
             items += self.items[self.first:]
@@ -95,17 +95,17 @@ class Tree:
         return pages
 
     def pages(self):
-        """What serial builds have in common."""
+        """The data that all serial builds must have in common."""
         return [self.shape, self.blocks] + [
             [page.comparable() for page in level] for level in self.levels]
 
     def count(self):
-        """How many entries there are."""
+        """The number of entries."""
         return sum(count_entries(item) for page in self.leaves
                    for item in page.items[page.first:])
 
     def entries(self):
-        """What all builds have in common: a list of (key, TID)."""
+        """The data that all builds must have in common: a list of (key, TID)."""
         found = []
         for page in self.leaves:
             for item in page.items[page.first:]:
@@ -120,7 +120,7 @@ def block_of(item):
 
 
 def count_entries(item):
-    """How many entries a leaf tuple has."""
+    """The number of entries of a leaf tuple."""
     offset, info = struct.unpack_from("<HH", item, 4)
     return offset & COUNT_MASK if info & ALT_TID else 1
 
@@ -141,14 +141,14 @@ def append_entries(found, item):
 
 
 def show_entry(entry):
-    """An entry for people."""
+    """An entry in readable form."""
     (bits, key), tid = entry
     high, low, offset = struct.unpack("<HHH", tid)
     return "(%d,%d) %04x %s" % (high << 16 | low, offset, bits, key[:40].hex())
 
 
 def first_difference(ours, servers):
-    """Where two lists of entries part, in words."""
+    """A message about the first difference of two lists of entries."""
     for i, (a, b) in enumerate(zip(ours, servers)):
         if a != b:
             return "entry %d of %d is %s, not %s" % (

@@ -1,9 +1,9 @@
-"""What columns hold: for each type, an SQL expression of a number.
+"""The values of columns: for each type, an SQL expression of a number.
 
-A row's number g gives a *rank*, a bigint that is not negative, by one of the
-distributions below (random, few, skewed, presorted, ...); a kind of column
-makes a value of its type out of that.  Nothing depends on random() or on the
-time, so the same case has the same rows wherever it runs.
+One of the distributions below (random, few, skewed, presorted, ...) turns a row's
+number g into a *rank*, a bigint that is not negative; a kind of column turns the
+rank into a value of its type.  Nothing depends on random() or on the time, so a
+case has the same rows on every machine.
 """
 
 RANK = "{r}"
@@ -13,12 +13,12 @@ class Kind:
     """A way to fill a column of a type.
 
     value       SQL expression with {r} for the rank
-    special     values that get in now and then, as SQL literals
+    special     values inserted now and then, as SQL literals
     classes     operator classes besides the default one
     expressions index expressions with {c} for the column
-    width       bytes, about
-    text        has a collation
-    key         has a default operator class of btree
+    width       approximate bytes
+    text        true if it has a collation
+    key         true if it has a default operator class of btree
     """
 
     def __init__(self, name, type_, value, special=(), classes=(),
@@ -32,7 +32,7 @@ class Kind:
         self.width = width
         self.text = text
         self.key = key
-        self.slow = slow        # to compare
+        self.slow = slow        # slow to compare
 
 
 INT = ("({c} % 10)", "({c}::text)", "(-({c}::numeric))", "({c} + 1)",
@@ -190,7 +190,7 @@ PLAIN_KINDS = [
          width=32),
 ]
 
-# How strings are made.  Those with more than ASCII are for UTF-8.
+# Styles of strings.  Styles with more than ASCII are for UTF-8.
 STYLES = [
     ("number", "({r})::text", 20),
     ("padded", "lpad(({r})::text, 20, '0')", 20),
@@ -268,8 +268,8 @@ def string_kind(rng, utf8):
 
 
 def broad_kind(rng):
-    """Strings about as long as they can be with a header of one byte: a few of
-    them make a wide index entry of small values."""
+    """Strings of about the maximum length with a header of one byte: a few
+    small values of this kind make a wide index entry."""
     size = rng.choice((100, 120, 120, 124, 126, 127))
     value = "left(repeat(md5(({r})::text), 4), %d)" % size
     if rng.random() < 0.2:
@@ -291,7 +291,7 @@ def hashed(g, salt):
 
 
 class Distribution:
-    """Which rank the row g of n gets."""
+    """Assigns a rank to row g of n."""
 
     NAMES = ("random", "random", "few", "skewed", "ascending", "descending",
              "nearly sorted", "in parts", "repeated", "one duplicate",
@@ -307,7 +307,7 @@ class Distribution:
 
     @property
     def is_unique(self):
-        """Whether all rows have different ranks, as good as always."""
+        """True if all rows have different ranks, almost always."""
         return self.name in ("random", "ascending", "descending", "in parts")
 
     def rank(self, g):
@@ -354,7 +354,7 @@ class Column:
         self.salt = rng.randrange(1 << 30)
 
     def declaration(self):
-        """For CREATE TABLE."""
+        """The column's part of CREATE TABLE."""
         collation = " COLLATE " + self.collation if self.collation else ""
         return "%s %s%s" % (self.name, self.type, collation)
 

@@ -4,10 +4,11 @@
  *	  An index access method: a sorted array of (int8, TID), built by ptsort.
  *
  * The pages of the index are one array, with zeroes after its last entry.  All
- * processes of a build write it at the same time, each the slices that it gets.
- * Scans bisect it.  It does not change after the build: scans need no locks,
- * rows with new keys are refused, and VACUUM leaves the entries of rows that
- * are gone, since every row that a scan finds is rechecked.
+ * processes of a build write the array at the same time, each the slices that
+ * it reads.  Scans bisect the array.  It does not change after the build, so
+ * scans need no locks.  The access method refuses rows with new keys, and
+ * VACUUM keeps the entries of removed rows, since the executor rechecks every
+ * row of a scan.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,8 +37,8 @@ extern PGDLLEXPORT const PtParallelOps *ptsort_am_build_ops(void);
 
 typedef struct Entry
 {
-	uint64		key;			/* what ptsort sorts by; see KEY */
-	uint64		row;			/* then by this: block, offset (16 bits) */
+	uint64		key;			/* first sort key; see KEY */
+	uint64		row;			/* second: block, offset (16 bits) */
 } Entry;
 
 #define KEY(value)		((uint64) (value) ^ (UINT64CONST(1) << 63))
@@ -64,7 +65,7 @@ build_put(PtParallel *build, PtSort *sort, ItemPointer tid, Datum *values,
 		ptsort_put(sort, &row, sizeof(row), &key);
 }
 
-/* Writes n entries of one page, from number "at" of the array on. */
+/* Writes n entries to one page, starting at number "at" of the array. */
 static void
 write_entries(Relation index, int64 at, const Entry *entries, int n)
 {
@@ -87,14 +88,14 @@ write_entries(Relation index, int64 at, const Entry *entries, int n)
 	if (PageIsNew(page))
 	{
 		PageInit(page, BLCKSZ, 0);
-		((PageHeader) page)->pd_lower = BLCKSZ; /* all of it is logged */
+		((PageHeader) page)->pd_lower = BLCKSZ; /* log the whole page */
 	}
 	memcpy(ENTRIES(page) + at % PAGE_ENTRIES, entries, n * sizeof(Entry));
 	GenericXLogFinish(wal);
 	UnlockReleaseBuffer(buffer);
 }
 
-/* In all processes at once.  A page may have entries of two slices. */
+/* All processes run this at once.  A page may have entries of two slices. */
 static void
 build_read_slices(PtParallel *build, PtSort *sort)
 {
@@ -116,7 +117,7 @@ build_read_slices(PtParallel *build, PtSort *sort)
 	}
 }
 
-/* The workers find it by its name. */
+/* Workers find this function by its name. */
 const PtParallelOps *
 ptsort_am_build_ops(void)
 {
@@ -168,7 +169,7 @@ am_insert(Relation index, Datum *values, bool *isnull, ItemPointer tid,
 	return false;
 }
 
-/* Entry number "at".  Its page stays pinned until the next call. */
+/* Returns entry number "at".  Its page stays pinned until the next call. */
 static Entry *
 read_entry(Relation index, Buffer *buffer, int64 at)
 {
@@ -177,7 +178,7 @@ read_entry(Relation index, Buffer *buffer, int64 at)
 }
 
 /*
- * "<" and ">" take the entries with the same key as well, and a null takes any:
+ * "<" and ">" include the entries with the same key, and a null includes any:
  * the recheck decides.
  */
 static int64
@@ -257,7 +258,7 @@ ptsort_am_handler(PG_FUNCTION_ARGS)
 	am->aminsert = am_insert;
 	am->ambulkdelete = brinbulkdelete;	/* does nothing */
 	am->amvacuumcleanup = am_vacuumcleanup;
-	am->amcostestimate = hashcostestimate;	/* says nothing about hashing */
+	am->amcostestimate = hashcostestimate;	/* nothing specific to hashing */
 	am->amoptions = am_options;
 	am->ambeginscan = RelationGetIndexScan;
 	am->amrescan = brinrescan;	/* copies the keys */

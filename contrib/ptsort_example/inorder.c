@@ -3,11 +3,11 @@
  * inorder.c
  *	  Sort rows: copy a table in the order of one of its indexes.
  *
- * The sort takes whole heap tuples and evaluates what the index is on, be it
- * columns or expressions.  What comes out is, bit by bit, what was put, so it
- * may have fewer columns than the table (those added since), and pointers to
- * the source's toast table: the values are read by the source's descriptor and
- * inserted as new rows.
+ * The sort takes whole heap tuples and evaluates the columns or expressions of
+ * the index.  Its output equals its input, bit by bit.  So a tuple may have
+ * fewer columns than the table (without columns added later), and may point to
+ * the source's toast table.  The caller reads the values with the source's
+ * descriptor and inserts them as new rows.
  *
  *-------------------------------------------------------------------------
  */
@@ -35,7 +35,7 @@
 
 PG_FUNCTION_INFO_V1(copy_in_order);
 
-/* Puts the rows that this transaction sees. */
+/* Puts the rows that this transaction sees into the sort. */
 static void
 put_rows(PtSort *sort, Relation source)
 {
@@ -57,8 +57,8 @@ put_rows(PtSort *sort, Relation source)
 }
 
 /*
- * Inserts the sorted rows at the end of the other table, whatever room there is
- * on earlier pages; returns how many there are.
+ * Inserts the sorted rows at the end of the other table, even if earlier pages
+ * have room; returns the number of rows.
  */
 static int64
 insert_rows(PtSort *sort, TupleDesc desc, Relation target)
@@ -124,8 +124,8 @@ check_privilege(Relation rel, AclMode mode)
 }
 
 /*
- * Only the values are copied, by the table's access method.  So nothing that an
- * INSERT would check or do besides may depend on the rows.
+ * The table access method copies only the values.  So the rows must not need
+ * any check or other action of an INSERT.
  */
 static void
 check_target(Relation source, Relation target)

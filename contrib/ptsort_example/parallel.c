@@ -3,9 +3,9 @@
  * parallel.c
  *	  Sort in parallel: the median of a column of a table.
  *
- * ptsort_parallel() starts workers and hands out the table's blocks; each
+ * ptsort_parallel() starts workers and hands out the table's blocks.  Each
  * process puts the column's values of its rows into a sort of its own, and the
- * leader reads what they have left as one stream.
+ * leader reads the runs of all processes as one stream.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,7 +24,7 @@
 PG_FUNCTION_INFO_V1(table_median);
 extern PGDLLEXPORT const PtParallelOps *table_median_ops(void);
 
-/* Every process gets a copy of it as the argument. */
+/* Every process gets a copy as its argument. */
 typedef struct Job
 {
 	AttrNumber	column;
@@ -48,7 +48,7 @@ put_row(PtParallel *parallel, PtSort *sort, TupleTableSlot *slot)
 		ptsort_put_datum(sort, value, false);
 }
 
-/* The workers find it by its name. */
+/* Workers find this function by its name. */
 const PtParallelOps *
 table_median_ops(void)
 {
@@ -57,7 +57,7 @@ table_median_ops(void)
 	return &ops;
 }
 
-/* Finds the middle one of all values; false if there is none. */
+/* Finds the median of all values; returns false if there is none. */
 static bool
 read_median(PtSort *stream, Datum *median)
 {

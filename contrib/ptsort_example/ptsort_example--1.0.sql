@@ -12,7 +12,7 @@ AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 REVOKE ALL ON FUNCTION table_median FROM PUBLIC;
 
 -- Inserts the rows of an index's table into another table with the same columns, in
--- the index's order.  Returns how many there are.
+-- the index's order.  Returns the number of rows.
 CREATE FUNCTION copy_in_order(index pg_catalog.regclass, target pg_catalog.regclass)
 RETURNS pg_catalog.int8
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT;

@@ -4,11 +4,11 @@
  *	  ptsort_test_build(): the index builds of ptsort_parallel.h, used and
  *	  misused.
  *
- * It runs a build over an index that exists already and leaves that index
- * alone: what it reads are the values of its first column, a bigint, which it
- * counts and adds up and whose order it checks.  So it can hold
- * ptsort_parallel() to all that its header promises: who calls what, with which
- * numbers, in which memory context.
+ * The test runs a build over an existing index and does not change the index.
+ * It reads the values of the first column, a bigint, counts them, adds them up
+ * and checks their order.  So it can check the promises of ptsort_parallel.h:
+ * which process calls which callback, with which numbers, in which memory
+ * context.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,7 +29,7 @@
 
 #include "ptsort_test.h"
 
-/* Every process gets it as the argument of the build. */
+/* Every process gets a copy as the argument of the build. */
 typedef struct TestBuildArg
 {
 	char		words[16];
@@ -37,14 +37,14 @@ typedef struct TestBuildArg
 
 static const TestBuildArg the_arg = {"what is built"};
 
-/* What one process knows; PtParallel.local. */
+/* State of one process; PtParallel.local. */
 typedef struct TestBuildLocal
 {
 	MemoryContext context;		/* of the first callback */
 	int			begun;			/* sorts */
 } TestBuildLocal;
 
-/* What was read of a slice, or of the stream. */
+/* Sums of the values read from a slice, or from the stream. */
 typedef struct TestBuildSlice
 {
 	int			reads;
@@ -54,7 +54,7 @@ typedef struct TestBuildSlice
 	int64		last;
 } TestBuildSlice;
 
-/* PtParallel.shared.  Everybody writes what nobody else does. */
+/* PtParallel.shared.  Each field has one writer. */
 typedef struct TestBuildShared
 {
 	int			processes;
@@ -62,7 +62,7 @@ typedef struct TestBuildShared
 	TestBuildSlice slice[FLEXIBLE_ARRAY_MEMBER];	/* then a bool each */
 } TestBuildShared;
 
-/* What was read, and how many slices had tuples. */
+/* Sums of all values read, and the number of slices with tuples. */
 typedef struct TestBuildSum
 {
 	int64		tuples;
@@ -84,7 +84,7 @@ turned_up(TestBuildShared *shared)
 }
 
 /*
- * What holds in every callback.  Returns the process's own state.
+ * Checks conditions of every callback.  Returns the process's own state.
  */
 static TestBuildLocal *
 check_build(PtParallel *build)
@@ -133,7 +133,7 @@ put(PtParallel *build, PtSort *sort, ItemPointer tid, Datum *values,
 	ptsort_put_datum(sort, values[0], isnull[0]);
 }
 
-/* Read all that the sort gives now. */
+/* Reads all tuples that the sort returns now. */
 static TestBuildSlice
 read_all(PtSort *sort)
 {
@@ -202,7 +202,7 @@ read_slices(PtParallel *build, PtSort *sort)
 	}
 }
 
-/* Begins a serial sort where that of a leader is asked for. */
+/* Begins a serial sort instead of a leader's sort. */
 static PtSort *
 begin_alone(PtParallel *build, const PtSortOptions *options)
 {
@@ -216,27 +216,27 @@ begin_alone(PtParallel *build, const PtSortOptions *options)
 	return begin(build, &mine);
 }
 
-/* Puts nothing. */
+/* Puts no value. */
 static void
 put_slot(PtParallel *build, PtSort *sort, TupleTableSlot *slot)
 {
 }
 
-/* Begins nothing. */
+/* Begins no sort. */
 static PtSort *
 begin_nothing(PtParallel *build, const PtSortOptions *options)
 {
 	return NULL;
 }
 
-/* Leaves all slices to others, which do the same. */
+/* Leaves all slices to the other processes, which do the same. */
 static void
 read_no_slices(PtParallel *build, PtSort *sort)
 {
 	check_build(build);
 }
 
-/* Reads the first tuple only, of each slice or of all. */
+/* Reads only the first tuple, of each slice or of the stream. */
 static void
 read_first(PtParallel *build, PtSort *sort)
 {
@@ -274,7 +274,7 @@ ptsort_test_build_stream(void)
 	return &ops;
 }
 
-/* ptsort_test_build() reads nothing of the stream. */
+/* ptsort_test_build() then reads no tuple of the stream. */
 const PtParallelOps *
 ptsort_test_build_unread(void)
 {
@@ -345,7 +345,10 @@ ptsort_test_build_no_sort(void)
 	return &ops;
 }
 
-/* Those that the caller of ptsort_test_build() names; in the leader only. */
+/*
+ * The callbacks that the caller of ptsort_test_build() names; only in the
+ * leader.
+ */
 static PtParallelOps named_ops;
 
 const PtParallelOps *
@@ -393,7 +396,7 @@ name_callbacks(ArrayType *names)
  * The build
  */
 
-/* Add up what all processes read of their slices. */
+/* Adds up the sums of all processes' slices. */
 static TestBuildSum
 sum_of_slices(TestBuildShared *shared)
 {
@@ -429,7 +432,9 @@ sum_of_stream(PtSort *stream)
 	return all;
 }
 
-/* The result's figures agree with each other and with what was read. */
+/*
+ * Checks the result's numbers against each other and against the tuples read.
+ */
 static void
 check_result(const PtParallelResult *result, const TestBuildSum *read)
 {
@@ -483,7 +488,7 @@ ptsort_test_build(PG_FUNCTION_ARGS)
 	if (TupleDescAttr(RelationGetDescr(request.index), 0)->atttypid != INT8OID)
 		elog(ERROR, "first column of the index must be a bigint");
 	if (request.ops_function[0] == '\0')
-		request.ops_function = NULL;	/* somebody has forgotten it */
+		request.ops_function = NULL;	/* as if the caller forgot it */
 
 	build = ptsort_parallel(&request);
 	if (IsInParallelMode())

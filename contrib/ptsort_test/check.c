@@ -4,10 +4,10 @@
  *	  The sorted array, and the comparison of a sort with it.
  *
  * The array holds all rows, ordered by qsort with the operator class's
- * comparison.  What a sort returns must have, at each position, a key equal to
- * the array's; and among tuples with equal keys the same bytes must occur, in
- * a stable sort in the order in which they were put.
- * Reads in any direction must then repeat what the first one returned.
+ * comparison.  At each position the sort must return a key equal to the
+ * array's.  Among tuples with equal keys the same bytes must occur, in a
+ * stable sort in the order of the puts.  Reads in any direction must then
+ * repeat the results of the first read.
  *
  *-------------------------------------------------------------------------
  */
@@ -106,7 +106,10 @@ test_check_next(TestChecker *checker, const TestTuple *tuple)
 		elog(ERROR, "tuple " INT64_FORMAT " is not the one put before others",
 			 checker->next);
 
-	/* At the end of equal keys, what came must be what was expected. */
+	/*
+	 * At the end of a group of equal keys, its tuples must be the expected
+	 * ones.
+	 */
 	checker->group_balance += came - digest(checker, expected);
 	checker->next++;
 	if (checker->group_balance != 0 &&
@@ -116,7 +119,7 @@ test_check_next(TestChecker *checker, const TestTuple *tuple)
 			 checker->next);
 }
 
-/* test_check_end is for after the last tuple. */
+/* test_check_end checks the number of tuples after the last one. */
 void
 test_check_end(TestChecker *checker)
 {
@@ -166,7 +169,7 @@ step(TestChecker *checker, PtSort *sort, bool forward, int64 *position)
 			 *position);
 }
 
-/* Mixed short and long walks with marks all over. */
+/* Mixed short and long walks, with marks at random places. */
 static void
 random_walk(TestChecker *checker, PtSort *sort, int64 position)
 {

@@ -4,9 +4,9 @@
  *	  Rows from numbers.
  *
  * Row r of a data set is a function of (seed, r), so every participant makes
- * its own rows and nothing has to be shipped.  The first column of the table
- * follows the pattern; the last one, if it is text, is the payload and bears
- * the row's number and key at both ends, so that damage shows wherever it is.
+ * its own rows.  The first column of the table follows the pattern.  The last
+ * one, if it is text, is the payload: it has the row's number and key at both
+ * ends, which shows damage at any place.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,7 +24,7 @@
 
 #include "ptsort_test.h"
 
-/* Keys without a given number of different ones are below this. */
+/* Without a given number of distinct keys, all keys are below this value. */
 #define KEY_RANGE	(INT64CONST(1) << 62)
 
 /* A prime, so that multiplying by it permutes rows. */
@@ -58,7 +58,10 @@ test_pattern(const char *name)
 			 errmsg("unknown pattern \"%s\"", name)));
 }
 
-/* The number, 0 to KEY_RANGE - 1, that the first column's value stands for. */
+/*
+ * Returns the number, 0 to KEY_RANGE - 1, that the first column's value
+ * encodes.
+ */
 static uint64
 leading_number(const TestData *data, int64 row)
 {
@@ -82,8 +85,9 @@ leading_number(const TestData *data, int64 row)
 }
 
 /*
- * A string for a number: short or long, often with a common beginning;
- * different for different numbers, and growing with those below 2^32.
+ * Returns a string for a number: short or long, often with a common prefix;
+ * strings of different numbers differ, and their order is that of numbers
+ * below 2^32.
  */
 static Datum
 make_text(uint64 number)
@@ -103,7 +107,7 @@ make_text(uint64 number)
 	return PointerGetDatum(cstring_to_text(text));
 }
 
-/* 16 bytes that order like the number. */
+/* Returns 16 bytes that order like the number. */
 static Datum
 make_uuid(uint64 number)
 {
@@ -138,7 +142,10 @@ make_payload(const TestData *data, int64 row)
 	return PointerGetDatum(result);
 }
 
-/* A value of the type, in the order of the numbers where that is possible. */
+/*
+ * Returns a value of the type, in the order of the numbers if the type allows
+ * that.
+ */
 static Datum
 make_value(Oid type, uint64 number)
 {

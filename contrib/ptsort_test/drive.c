@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * drive.c
- *	  ptsort_test_sort(): runs sorts in all roles and checks what comes out.
+ *	  ptsort_test_sort(): runs sorts in all roles and checks their output.
  *
- * In shared memory: the specification (written before the launch, then
- * constant) and one block per sort.  Worker k puts share k of the rows; the
- * leader's process puts the shares that are left, its own and those of workers
- * that could not be launched.
+ * Shared memory has the specification (written before the launch, then
+ * constant) and one block for each sort.  Worker k puts share k of the rows.
+ * The leader's process puts the remaining shares: its own, and those of
+ * workers that did not start.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,27 +29,30 @@
 #define KEY_SPEC		UINT64CONST(0x7074735445535401)
 #define KEY_SORT(i)		(KEY_SPEC + 1 + (i))
 
-/* Most bytes of a payload: its tuple is in memory several times */
+/* Most bytes of a payload: memory holds several copies of its tuple */
 #define MAX_WIDTH		(64 * 1024 * 1024)
 
-/* Largest share of a participant, for products of such and of rows */
+/* Largest share of a participant, so that products of shares and rows fit */
 #define MAX_WEIGHT		1000000
 
-/* What ptsort_test_sort() reports, summed over participants and sorts. */
+/* Results of ptsort_test_sort(), summed over participants and sorts. */
 typedef struct Totals
 {
 	PtSortStats stats;
 	uint64		checksum;
 	int64		data_bytes;
 	TestSlices	slices;
-	char	   *key;			/* of the sort read last */
+	char	   *key;			/* of the last sort read */
 } Totals;
 
 extern PGDLLEXPORT void ptsort_test_worker(dsm_segment *segment, shm_toc *toc);
 
 PG_FUNCTION_INFO_V1(ptsort_test_sort);
 
-/* Adds up; memory and temporary space of concurrent sort objects as well. */
+/*
+ * Adds statistics; also sums the memory and temporary space of concurrent
+ * sorts.
+ */
 static void
 add_stats(Totals *totals, const PtSortStats *stats)
 {
@@ -61,7 +64,7 @@ add_stats(Totals *totals, const PtSortStats *stats)
 	totals->stats.temp_bytes += stats->temp_bytes;
 }
 
-/* Compares a serial sort, read as slices: there is one. */
+/* Checks a serial sort read as slices, which has one slice. */
 static void
 check_serial_slice(TestChecker *checker, PtSort *sort)
 {
@@ -108,7 +111,7 @@ check_and_end(TestShape *shape, PtSort *sort, PtSortShared *shared,
 	MemoryContextDelete(context);
 }
 
-/* Puts rows from first to before end into all sorts, in turn. */
+/* Puts the rows in [first, end) into all sorts, in turn. */
 static void
 put_rows(TestShape *shape, PtSort **sorts, int64 first, int64 end)
 {
@@ -144,7 +147,7 @@ sort_serially(TestShape *shape, Totals *totals)
 		check_and_end(shape, sorts[i], NULL, i, totals);
 }
 
-/* One participant: puts the shares from first to before end, leaves runs. */
+/* One participant: puts the shares in [first, end), leaves runs. */
 static void
 participate(TestShape *shape, PtSortShared **shared, int first, int end)
 {
@@ -171,7 +174,9 @@ participate(TestShape *shape, PtSortShared **shared, int first, int end)
 	}
 }
 
-/* A worker's half of merging in slices, the other choice of step 4. */
+/*
+ * A worker's half of merging in slices (step 4 of ptsort.h, the other choice).
+ */
 static void
 merge_slices(TestShape *shape, PtSortShared **shared)
 {
@@ -216,7 +221,7 @@ ptsort_test_worker(dsm_segment *segment, shm_toc *toc)
 	test_shape_close(shape);
 }
 
-/* Makes the parallel context with everything the workers need in it. */
+/* Makes the parallel context with all data that the workers need. */
 static ParallelContext *
 create_context(const TestSpec *spec, PtSortShared **shared)
 {
@@ -247,8 +252,8 @@ create_context(const TestSpec *spec, PtSortShared **shared)
 }
 
 /*
- * Takes the leader's slices and waits for the workers'.  If the leader put
- * nothing, it leaves all slices to the workers.
+ * Reads the leader's slices and waits for the workers'.  A leader that put no
+ * rows leaves all slices to the workers.
  */
 static void
 take_slices(TestShape *shape, ParallelContext *pcxt, PtSort **sorts,
@@ -339,7 +344,7 @@ sort_in_parallel(TestShape *shape, Totals *totals)
 	shape->first_row = spec->data.n;
 	if (launched < spec->nshares)
 	{
-		/* these are participant 0's */
+		/* participant 0 puts these rows */
 		shape->first_row = launched > 0 ? spec->share_end[launched - 1] : 0;
 		participate(shape, shared, launched, spec->nshares);
 		participants++;

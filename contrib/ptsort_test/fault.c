@@ -8,25 +8,26 @@
  *
  * A colon before a space belongs to the point's name.
  *
- * The nth time (1) that a process passes the point it does the action:
+ * The nth time (default 1) that a process passes the point, it does the
+ * action:
  *
  *		error	raises an error (the default)
  *		fatal	raises a FATAL error
  *		sleep	waits until it is cancelled, for ten minutes at most
- *		pause	waits as long as another session holds advisory lock 1
- *		timeout	has the statement time out at once, and goes on
+ *		pause	waits while another session holds advisory lock 1
+ *		timeout	makes the statement time out at once, and goes on
  *		cancel	cancels itself, as pg_cancel_backend() does, and goes on
  *		terminate	the same with pg_terminate_backend()
  *		kill	kills itself with SIGKILL
  *		stop	stops the server at once (SIGQUIT), and waits for that
- *		palloc	lets an allocation after the point fail (memory.c)
+ *		palloc	makes an allocation after the point fail (memory.c)
  *		malloc	the same in the C library
  *		full_temp, full_index, full_wal, full_segment, full_file
- *				lets the disk be full from here on (full.c), until the setting
+ *				makes the disk full from here on (full.c), until the setting
  *				changes: for temporary files, relations outside the default
  *				tablespace, WAL, dynamic shared memory, files without a name
- *		no_fork	the next processes, as many as MAX_WORKERS, cannot be forked
- *		no_start	the same, but they die as soon as they have been
+ *		no_fork	the next MAX_WORKERS forks fail
+ *		no_start	the next MAX_WORKERS processes die right after the fork
  *
  * where is any (the default), leader or worker.  Parallel workers inherit the
  * setting, and through it this library, from their leader.  malloc, full_...
@@ -60,10 +61,10 @@ PG_FUNCTION_INFO_V1(ptsort_test_point);
 
 #define MAX_FAULTS	4
 
-/* Processes that no_fork and no_start are about: a build's workers. */
+/* Processes that no_fork and no_start affect: a build's workers. */
 #define MAX_WORKERS	2
 
-/* The points at which a build, a model test, and what a test does, are over. */
+/* The points that end a build, a model test, or another test. */
 static const char *const end_points[] = {
 	"ambuild: end", MODEL_END_POINT, "test: end"
 };
@@ -174,7 +175,10 @@ parse_fault(const char *setting, Fault *fault)
 	return true;
 }
 
-/* Splits the setting and returns how many faults there are, -1 if it is bad. */
+/*
+ * Splits the setting; returns the number of faults, or -1 if the setting is
+ * bad.
+ */
 static int
 parse_faults(const char *setting, Fault *faults)
 {
@@ -225,7 +229,7 @@ assign_fault(const char *newval, void *extra)
 	pg_atomic_write_u32(&fault_shared->failed, 0);
 }
 
-/* Waits, but not when an interrupt can be served. */
+/* Waits, and serves interrupts meanwhile. */
 static void
 wait_a_while(int tenths)
 {
@@ -236,7 +240,7 @@ wait_a_while(int tenths)
 	}
 }
 
-/* Waits for whoever has the lock. */
+/* Waits until the session that holds the lock releases it. */
 static void
 wait_for_lock(void)
 {
@@ -256,7 +260,7 @@ show_point(const char *point)
 	pgstat_report_appname(name);
 }
 
-/* What raises an error, ends the process, or waits, here and now. */
+/* Raises an error, ends the process, or waits, immediately. */
 static void
 interrupt(FaultAction action, const char *point)
 {
@@ -302,7 +306,7 @@ interrupt(FaultAction action, const char *point)
 	}
 }
 
-/* What lets something fail later. */
+/* Makes later calls fail. */
 static void
 make_scarce(FaultAction action)
 {
@@ -342,7 +346,7 @@ make_scarce(FaultAction action)
 	}
 	if (full != 0)
 	{
-		/* the server takes errno for the reason of a short write there */
+		/* there the server reports errno as the reason of a short write */
 		pg_atomic_write_u32(&fault_shared->half, full != FULL_SEGMENT);
 		pg_atomic_fetch_or_u32(&fault_shared->full, full);
 	}
@@ -374,14 +378,14 @@ fault_hook(const char *point)
 	}
 }
 
-/* test_point is a point of the tests' own. */
+/* test_point passes a point of a test. */
 void
 test_point(const char *point)
 {
 	fault_hook(point);
 }
 
-/* ptsort_test_point passes a point: a test that has one of its own. */
+/* ptsort_test_point passes a point named by the caller. */
 Datum
 ptsort_test_point(PG_FUNCTION_ARGS)
 {
@@ -389,7 +393,7 @@ ptsort_test_point(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* _PG_init defines the settings and takes ptsort's hook. */
+/* _PG_init defines the settings and installs ptsort's hook. */
 void
 _PG_init(void)
 {
@@ -416,9 +420,9 @@ _PG_init(void)
 }
 
 /*
- * ptsort_test_faults returns how often something went wrong since the setting
- * changed, in all processes: points at which a fault acted, and calls that
- * failed because of it.
+ * ptsort_test_faults returns the number of faults since the setting changed,
+ * in all processes: points at which a fault acted, and calls that failed
+ * because of a fault.
  */
 Datum
 ptsort_test_faults(PG_FUNCTION_ARGS)

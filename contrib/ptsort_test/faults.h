@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * faults.h
- *	  What the files that make things go wrong share.
+ *	  Declarations shared by the files that make things fail.
  *
- *	  fault.c		ptsort_test.fault: what goes wrong at which point
- *	  points.c		which process passed which points, and which waits
+ *	  fault.c		ptsort_test.fault: the fault at each point
+ *	  points.c		the points that processes passed, and their waits
  *	  memory.c		the n-th allocation fails
  *	  full.c		disks without space, and processes that cannot start
  *	  shortage.c	a library of its own, preloaded into the whole server:
- *					system calls that ask full.c before they succeed
+ *					system calls that call full.c before they succeed
  *
  *-------------------------------------------------------------------------
  */
@@ -21,7 +21,7 @@
 
 #define MAX_POINTS	64
 
-/* Who passes a point. */
+/* The role of a process that passes a point. */
 typedef enum FaultRole
 {
 	ROLE_LEADER,
@@ -30,8 +30,9 @@ typedef enum FaultRole
 
 /*
  * SharedPoint: a point that some process has passed.  The hash of its name
- * claims the slot; then any process that finds it there may write the name,
- * as all write the same.  So no process that dies can leave a lock behind.
+ * claims the slot; then any process with this hash may write the name, for all
+ * of them write the same name.  So a process that dies cannot leave a lock
+ * behind.
  */
 typedef struct SharedPoint
 {
@@ -42,41 +43,41 @@ typedef struct SharedPoint
 } SharedPoint;
 
 /*
- * FaultShared: what all processes know, if the library is in
- * shared_preload_libraries.  Otherwise each one has its own.
+ * FaultShared: the state shared by all processes, if the library is in
+ * shared_preload_libraries.  Otherwise each process has its own.
  */
 typedef struct FaultShared
 {
 	SharedPoint points[MAX_POINTS];
 	pg_atomic_uint32 full;		/* bits of enum FullSpace */
-	pg_atomic_uint32 half;		/* the next write there is cut short */
+	pg_atomic_uint32 half;		/* true: cut the next write there short */
 	pg_atomic_uint32 forks;		/* number of forks still to fail */
 	pg_atomic_uint32 deaths;	/* number of processes to die at birth */
-	pg_atomic_uint32 allocations;	/* that an armed process has seen */
-	pg_atomic_uint32 acted;		/* points with a fault, since it changed */
-	pg_atomic_uint32 failed;	/* calls that failed because of it */
+	pg_atomic_uint32 allocations;	/* counted by an armed process */
+	pg_atomic_uint32 acted;		/* faults, since the setting changed */
+	pg_atomic_uint32 failed;	/* calls that failed due to a fault */
 	pg_atomic_uint32 changes;	/* of the setting */
 	pg_atomic_uint32 launched;	/* changes when workers were launched */
 } FaultShared;
 
-/* Where a write can find the disk full. */
+/* The places where a write can find the disk full. */
 typedef enum FullSpace
 {
 	FULL_TEMP = 0x01,			/* temporary files */
 	FULL_INDEX = 0x02,			/* relations outside the default tablespace */
-	FULL_WAL = 0x04,			/* once only, as that ends all processes */
+	FULL_WAL = 0x04,			/* only once: it ends all processes */
 	FULL_SEGMENT = 0x08,		/* dynamic shared memory in files */
 	FULL_FILE = 0x10			/* files without a name (O_TMPFILE) */
 } FullSpace;
 
-/* What kind of allocation fails. */
+/* The kinds of allocations that can fail. */
 typedef enum MemoryKind
 {
 	MEMORY_PALLOC,				/* in a memory context */
 	MEMORY_MALLOC				/* in the C library */
 } MemoryKind;
 
-/* The point at which a model test is over. */
+/* The point that ends a model test. */
 #define MODEL_END_POINT "model: end"
 
 extern FaultShared *fault_shared;

@@ -3,11 +3,11 @@
  * full.c
  *	  Disks without space, and processes that cannot start.
  *
- * shortage.c stands between the server and the system, if the server was
- * started with it, and asks here.  What is full is full for all processes, the
- * WAL writer and the like too; which file a descriptor means, the kernel
- * tells.  As on a real disk, the first write that does not fit is cut short,
- * and the next one has the error.
+ * If the server was started with shortage.c, that library stands between the
+ * server and the system, and asks here.  A full disk is full for all
+ * processes, including the WAL writer.  The kernel tells which file a
+ * descriptor refers to.  As on a real disk, the first write that does not fit
+ * is cut short, and the next one fails.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,12 +17,12 @@
 
 #include "faults.h"
 
-/* In shortage.c, if that was preloaded. */
+/* In shortage.c, if that library is preloaded. */
 extern size_t (*ptsort_shortage_write) (int fd, size_t size)
 			__attribute__((weak));
 extern bool (*ptsort_shortage_fork) (bool in_child) __attribute__((weak));
 
-/* What kind of file that is. */
+/* Returns the kind of a file. */
 static int
 space_of(int fd)
 {
@@ -48,7 +48,7 @@ space_of(int fd)
 	return 0;
 }
 
-/* How many bytes there is room for; 0 is no room at all. */
+/* Returns the number of bytes that fit; 0 means no room at all. */
 static size_t
 room(int fd, size_t size)
 {
@@ -65,7 +65,7 @@ room(int fd, size_t size)
 	return 0;
 }
 
-/* Takes one of them, if there are any. */
+/* Decrements the number; false if it is 0. */
 static bool
 take(pg_atomic_uint32 *number)
 {
@@ -82,14 +82,14 @@ take(pg_atomic_uint32 *number)
 	return false;
 }
 
-/* Does this fork fail, or, asked in the child, does that die at once? */
+/* True if this fork fails or, in the child, if the child dies at once. */
 static bool
 fork_fails(bool in_child)
 {
 	return take(in_child ? &fault_shared->deaths : &fault_shared->forks);
 }
 
-/* full_init answers what shortage.c asks. */
+/* full_init sets the functions that shortage.c calls. */
 void
 full_init(void)
 {

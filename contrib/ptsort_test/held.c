@@ -1,18 +1,18 @@
 /*-------------------------------------------------------------------------
  *
  * held.c
- *	  ptsort_test.log_memory: what a sort really holds at the named points.
+ *	  ptsort_test.log_memory: the memory that a sort holds at the named points.
  *
  * With the setting on, each process of a build logs
  *
  *		ptsort_test: N bytes at "point"
  *
- * whenever the memory of its sorts is larger at a point than it ever was since
- * the setting was made, and when it first comes to a point.  That is what the
- * memory contexts of ptsort have taken from the C library, whoever allocated it
- * there, so it can be held against what the sort says of itself
- * (PtSortStats.peak_memory).  The contexts of the load, which has no part in a
- * sort's budget, do not count.
+ * at the first pass of a point, and whenever the memory of its sorts at a
+ * point exceeds the maximum since the setting changed.  The number is the
+ * memory that ptsort's contexts obtained from the C library, whichever code
+ * allocated it.  So a test can compare it with the sort's own report
+ * (PtSortStats.peak_memory).  Contexts of the load do not count, for the load
+ * is not part of a sort's budget.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,16 +26,16 @@
 #include "ptsort_test.h"
 
 static bool log_memory = false;
-static Size most = 0;			/* that has been logged */
+static Size most = 0;			/* maximum that was logged */
 
-/* The points that were logged, by the address of their names. */
+/* The logged points, by the address of their names. */
 #define MAX_POINTS	100
 static const char *points[MAX_POINTS];
 static int	npoints = 0;
 
 /*
- * Bytes of the sorts' contexts at or below this one.  With detail, they are
- * listed there.
+ * Bytes of the sorts' contexts at or below this one.  Lists these contexts in
+ * detail, unless it is NULL.
  */
 static Size
 sort_memory(MemoryContext context, StringInfo detail)
@@ -63,7 +63,7 @@ assign_log_memory(bool newval, void *extra)
 	most = npoints = 0;
 }
 
-/* Is this the first time at a point? */
+/* True if this is the first time at a point. */
 static bool
 is_new(const char *point)
 {
@@ -87,7 +87,7 @@ test_memory_init(void)
 							 NULL, assign_log_memory, NULL);
 }
 
-/* test_memory_look looks how much memory there is at a point. */
+/* test_memory_look logs a new maximum of the memory at a point. */
 void
 test_memory_look(const char *point)
 {

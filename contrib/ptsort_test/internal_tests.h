@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * internal_tests.h
- *	  What ptsort_test tests of ptsort that the public headers do not have.
+ *	  Internals of ptsort that ptsort_test tests.
  *
- * Keys, which may be exact and may have to learn, and the settings that force a
- * path.  The library exports one function that returns a table of
- * functions and variables.  This is no interface for anybody else: it changes
+ * Keys, which may be exact and may have to learn, and the settings that force
+ * a path.  The library exports one function that returns a table of functions
+ * and variables.  Only ptsort_test may use this interface, which changes
  * whenever its tests do.
  *
  *-------------------------------------------------------------------------
@@ -33,7 +33,7 @@ typedef enum TestKeyClass
 	TEST_KEY_COMPARED
 } TestKeyClass;
 
-/* The variables of src/debug.h, which says what each one does. */
+/* The variables of src/debug.h, which documents each one. */
 typedef struct TestSettings
 {
 	int		   *key_class;		/* enum TestKeyClass */
@@ -48,7 +48,7 @@ typedef struct TestSettings
 	bool	   *all_workers;
 } TestSettings;
 
-/* What a key is like (src/key/key.h) */
+/* Properties of a key (src/key/key.h) */
 typedef struct TestKeyFacts
 {
 	int			nwords;
@@ -73,25 +73,26 @@ typedef struct PtSortInternals
 							  const bool *isnull, uint64 *words);
 
 	/*
-	 * Learn from the values that words are asked for between these two.  The
-	 * first one returns false if the tables of the collation prove nothing.
+	 * Learns from the values whose words the caller computes between these two
+	 * calls.  The first one returns false if the tables of the collation prove
+	 * nothing.
 	 */
 	bool		(*key_begin_learning) (struct PtSortKey *key);
 	void		(*key_learn) (struct PtSortKey *key);
 
-	/* Make an exact key's index tuple, but for its heap TID. */
+	/* Makes an exact key's index tuple, except for its heap TID. */
 	Size		(*key_tuple) (const struct PtSortKey *key, const uint64 *entry,
 							  IndexTuple tuple);
 
 	/*
-	 * What a sort orders by: "exact", "learned", "words" or "compared", and
-	 * how many words that are; palloc'd.
+	 * Returns the kind of a sort's key: "exact", "learned", "words" or
+	 * "compared", and the number of words; palloc'd.
 	 */
 	char	   *(*describe_key) (const PtSort *sort);
 
 	/*
-	 * src/text/text_rank.h: how the tables of a collation order two strings;
-	 * false if they do not.
+	 * src/text/text_rank.h: the order of two strings by the tables of a
+	 * collation; false if the tables do not order them.
 	 */
 	bool		(*compare_ranks) (Oid collation, const char *a, int a_length,
 								  const char *b, int b_length, int *cmp);
@@ -101,7 +102,7 @@ typedef struct PtSortInternals
 	bool		(*shared_stats) (PtSortShared *shared, int participant,
 								 PtSortStats *stats);
 
-	/* Use the tables of all collations in this process, see text_rank.h. */
+	/* Makes this process use the tables of all collations, see text_rank.h. */
 	void		(*trust_collations) (void);
 
 	/* src/tape/tape.h */

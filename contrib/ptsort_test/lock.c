@@ -4,13 +4,13 @@
  *	  ptsort_test_release_lock(), ptsort_test_delete(): changes of a table while
  *	  one of its indexes is built.
  *
- * CREATE INDEX waits for the end of transactions that have changed the table.
- * The server itself releases its locks on catalogs early, and so index builds
- * have rules for tuples of transactions in progress.  Here is how a test makes
- * such tuples in an ordinary table.
+ * CREATE INDEX waits for the end of transactions that changed the table.  But
+ * the server itself releases its locks on catalogs early, so index builds have
+ * rules for tuples of transactions in progress.  These functions let a test
+ * make such tuples in an ordinary table.
  *
  * A function in an index can do anything, but the server plans no statement on
- * a table while one of its indexes is built.  C can delete a row all the same.
+ * a table while one of its indexes is built.  C code can still delete a row.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,7 +31,7 @@ ptsort_test_release_lock(PG_FUNCTION_ARGS)
 	Relation	heap = table_open(heap_id, AccessShareLock);
 	ResourceOwner owner = CurrentResourceOwner;
 
-	/* finished statements have passed their locks on to the transaction */
+	/* finished statements passed their locks on to the transaction */
 	CurrentResourceOwner = TopTransactionResourceOwner;
 	while (CheckRelationLockedByMe(heap, RowExclusiveLock, false))
 		UnlockRelationOid(heap_id, RowExclusiveLock);

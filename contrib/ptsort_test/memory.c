@@ -3,27 +3,28 @@
  * memory.c
  *	  Makes the n-th allocation fail, as if there were no memory left.
  *
- * A process is armed at a named point (ptsort_test.fault, actions "palloc" and
- * "malloc") and counts allocations from there to the end of its transaction,
- * or to the point where a build or a test is over (fault.c).  The one whose
- * number is ptsort_test.allocation fails; 0 only counts.
+ * A named point arms a process (ptsort_test.fault, actions "palloc" and
+ * "malloc").  The process then counts allocations until its transaction ends,
+ * or until it passes the point that ends a build or a test (fault.c).  The
+ * allocation whose number is ptsort_test.allocation fails; 0 only counts.
  *
  * palloc: memory contexts call their allocator through a table of functions,
- * one for each kind of context, and the caller of that raises the error that
- * the server has for it.  The tables are constant, so their pages are made
- * writable first, in this process only.  Allocations in critical sections do
- * not fail, as every error there is a PANIC by design, nor do those of
- * ErrorContext, which has its memory in advance, nor those of the server's
- * statistics, which cannot do without: an entry is made while the
- * files of a file set are deleted, and the rest of them stays if that fails;
- * and one half made is an assertion that fails when the process ends.
+ * one for each kind of context, and the allocator's caller raises the server's
+ * error.  The tables are constant, so this file makes their pages writable
+ * first, in this process only.  Some allocations never fail.  In critical
+ * sections every error is a PANIC by design.  ErrorContext has its memory in
+ * advance.  The server's statistics cannot do without: the server makes an
+ * entry while it deletes the files of a file set, and a failure would leave
+ * the rest of the files; a half-made entry fails an assertion when the process
+ * ends.
  *
- * The functions' arguments differ between server versions (a result of NULL
- * was the whole answer once, and flags came later).  Which table this is, its
- * types tell the compiler.
+ * The functions' arguments differ between server versions (some return NULL
+ * without flags).  The types in the table tell the compiler which version it
+ * has.
  *
  * malloc: shortage.c asks before it calls the C library.  Blocks of contexts,
- * new contexts and hash tables come from there, few allocations in all.
+ * new contexts and hash tables come from there, which are few allocations in
+ * total.
  *
  *-------------------------------------------------------------------------
  */
@@ -51,11 +52,11 @@ typedef void *(*ReallocContext) (MemoryContext context, void *pointer,
 typedef void *(*ReallocPlain) (void *pointer, Size size);
 typedef void *(*ReallocFlags) (void *pointer, Size size, int flags);
 
-/* Is this the type of a method of "methods"? */
+/* True if this is the type of a method of "methods". */
 #define HAS_TYPE(method, type) \
 	__builtin_types_compatible_p(__typeof__(methods->method), type)
 
-/* A kind of context: its table, and the functions that were in it. */
+/* A kind of context: its table, and the table's original functions. */
 typedef struct Table
 {
 	MemoryContextMethods *methods;
@@ -72,7 +73,7 @@ static int	counted = 0;
 
 PG_FUNCTION_INFO_V1(ptsort_test_allocations);
 
-/* Is it the turn of this allocation to fail? */
+/* True if this allocation must fail. */
 static bool
 fails(MemoryKind kind)
 {
@@ -96,7 +97,7 @@ palloc_fails(MemoryContext context)
 	return fails(MEMORY_PALLOC);
 }
 
-/* The functions that belong to a context of that kind. */
+/* Returns the original functions of that kind of context. */
 static const MemoryContextMethods *
 original(const MemoryContextMethods *methods)
 {
@@ -108,7 +109,7 @@ original(const MemoryContextMethods *methods)
 	elog(PANIC, "unknown kind of memory context");
 }
 
-/* What the server says, where the allocator itself has to say it. */
+/* Raises the server's error, for allocators that must raise it themselves. */
 static void *
 raise_or_null(MemoryContext context, Size size, int flags)
 {
@@ -190,7 +191,10 @@ make_writable(void *address, Size size)
 		elog(ERROR, "could not make memory writable: %m");
 }
 
-/* Puts our functions into the table of a kind of context, and ends it. */
+/*
+ * Puts our functions into the table of the context's kind, and deletes the
+ * context.
+ */
 static void
 wrap(MemoryContext context)
 {
@@ -231,7 +235,7 @@ wrap_all(void)
 						   SLAB_DEFAULT_BLOCK_SIZE, 64));
 }
 
-/* memory_arm counts from now on, and lets one allocation fail. */
+/* memory_arm starts counting, and lets one allocation fail. */
 void
 memory_arm(MemoryKind kind)
 {
@@ -241,28 +245,28 @@ memory_arm(MemoryKind kind)
 	armed = true;
 }
 
-/* memory_disarm lets nothing fail any more. */
+/* memory_disarm stops counting and failing. */
 void
 memory_disarm(void)
 {
 	armed = false;
 }
 
-/* XactCallback: whatever is left of a transaction counts no more. */
+/* XactCallback: the rest of the transaction no longer counts. */
 static void
 end_of_transaction(XactEvent event, void *arg)
 {
 	memory_disarm();
 }
 
-/* What shortage.c asks before each malloc. */
+/* The function that shortage.c calls before each malloc. */
 static bool
 malloc_fails(size_t size)
 {
 	return fails(MEMORY_MALLOC);
 }
 
-/* in shortage.c, if that was preloaded */
+/* in shortage.c, if that library is preloaded */
 extern bool (*ptsort_shortage_malloc) (size_t size) __attribute__((weak));
 
 /* memory_init defines the setting. */
@@ -270,7 +274,7 @@ void
 memory_init(void)
 {
 	DefineCustomIntVariable("ptsort_test.allocation",
-							"Says which allocation after a point fails.",
+							"Sets the number of the allocation after a point that fails.",
 							"0 means none: they are only counted.",
 							&allocation_setting, 1, 0, INT_MAX,
 							PGC_USERSET, 0, NULL, NULL, NULL);
@@ -279,7 +283,7 @@ memory_init(void)
 		ptsort_shortage_malloc = malloc_fails;
 }
 
-/* ptsort_test_allocations returns how many an armed process has counted. */
+/* ptsort_test_allocations returns the number that an armed process counted. */
 Datum
 ptsort_test_allocations(PG_FUNCTION_ARGS)
 {

@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * misuse.c
- *	  ptsort_test_misuse(): what callers must not do.
+ *	  ptsort_test_misuse(): misuses of the interface by callers.
  *
- * Each must end in an error that says what was wrong, and leave nothing
+ * Each misuse must end in an error that states the mistake, and leave nothing
  * behind.
  *
  *-------------------------------------------------------------------------
@@ -255,8 +255,9 @@ take_part(PtSortShared *shared, int participant)
 }
 
 /*
- * Two processes of three sort, the leader's and a worker's (it is this one that
- * plays both), and a leader waits for as many participants as the caller says.
+ * Two of three processes sort, the leader's and a worker's (this process plays
+ * both), and a leader waits for the number of participants that the caller
+ * passes.
  */
 static PtSortShared *
 collect(PtSortRole role, int participants)
@@ -315,7 +316,7 @@ slice_leader_of_too_many(void)
 	(void) collect(PTSORT_SLICE_LEADER, 4);
 }
 
-/* The leader counts its own process, which has not sorted. */
+/* The leader counts its own process, which did not sort. */
 static void
 leader_that_did_not_sort(void)
 {
@@ -358,7 +359,7 @@ participant_negative(void)
 	take_part(test_make_block(2), -1);
 }
 
-/* Begins a sort of a role in which nobody counts participants. */
+/* Begins a sort in a role that takes no number of participants. */
 static void
 count_participants(PtSortRole role)
 {
@@ -445,7 +446,7 @@ next_slice_of_leader(void)
 	(void) ptsort_next_slice(sort, &slice);
 }
 
-/* A sort in slices by this process alone, of one value. */
+/* A sort in slices, of one value, by this process alone. */
 static PtSort *
 begin_slices(void)
 {
@@ -624,7 +625,7 @@ static const TestMisuse misuses[] = {
 	{NULL, NULL},
 };
 
-/* Does what is named; false if it is not in this list. */
+/* Runs the named misuse; false if it is not in this list. */
 static bool
 run_misuse(const TestMisuse *misuse, const char *name)
 {
@@ -640,7 +641,7 @@ run_misuse(const TestMisuse *misuse, const char *name)
 	return false;
 }
 
-/* ptsort_test_misuse does what is named; it should not return. */
+/* ptsort_test_misuse runs the named misuse, which must raise an error. */
 Datum
 ptsort_test_misuse(PG_FUNCTION_ARGS)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * misuse_callers.c
- *	  What callers of reset, of stable and of bounded sorts, must not do.
+ *	  Misuses of reset, and of stable and bounded sorts.
  *
  * See misuse.c.
  *
@@ -34,7 +34,7 @@ never_compares(const void *a, const void *b, void *state)
 	elog(ERROR, "tuples cannot be compared");
 }
 
-/* A sort that an error has ended in perform. */
+/* Resets a sort after an error in perform. */
 static void
 reset_failed(void)
 {
@@ -63,7 +63,7 @@ reset_failed(void)
 	ptsort_reset(sort);
 }
 
-/* The participant's sort is not stable, and the leader's is. */
+/* The participant's sort is not stable, but the leader's is. */
 static void
 stable_leader(void)
 {

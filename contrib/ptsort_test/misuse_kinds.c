@@ -14,7 +14,9 @@
 
 #include "ptsort_test.h"
 
-/* An index of that name on a table of ours, or one of a catalog. */
+/*
+ * Opens an index of that name on one of our tables, or an index of a catalog.
+ */
 static Relation
 open_index(const char *name)
 {

@@ -25,7 +25,7 @@ any_compare(const void *a, const void *b, void *state)
 	return 0;
 }
 
-/* Begins a sort of a variant of our own. */
+/* Begins a sort of our own variant. */
 static void
 begin_variant(const PtSortVariant *variant, int nwords)
 {
@@ -113,7 +113,7 @@ entries_of_flat(void)
 	(void) ptsort_get_entries(sort, &n);
 }
 
-/* A sort of images of any size, with a word each. */
+/* Begins a sort of images of any size, with one word each. */
 static PtSort *
 begin_any(void)
 {

@@ -35,7 +35,7 @@ spoil_by_name(const char *name)
 	elog(ERROR, "unknown way to spoil a sort: \"%s\"", name);
 }
 
-/* Reads all arguments but the query and the kind of slots. */
+/* Reads all arguments except the query and the kind of slots. */
 static void
 read_settings(FunctionCallInfo fcinfo, ModelSettings *settings)
 {

@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * model.h
- *	  What the files of the model test share.
+ *	  Declarations shared by the files of the model test.
  *
  *	  model.c		ptsort_test_model(): the SQL function
- *	  modelsource.c	where the tuples come from: a query's Sort
- *	  modelarray.c	what must come out: the server's own sort, as an array
+ *	  modelsource.c	the source of the tuples: a query's Sort
+ *	  modelarray.c	the expected tuples: the server's own sort, as an array
  *	  modelsort.c	ptsort in all its roles, compared with the array
  *
  *-------------------------------------------------------------------------
@@ -22,16 +22,16 @@
 #define MAX_PARTICIPANTS	8
 #define MAX_ROUNDS			1000
 
-/* What the test does wrong on purpose, to prove that it finds it. */
+/* Deliberate errors, which prove that the test notices them. */
 typedef enum ModelSpoil
 {
 	SPOIL_NOTHING,
-	SPOIL_DROP,					/* a tuple is not put */
-	SPOIL_REPLACE,				/* nor is it, but its neighbour is put twice */
+	SPOIL_DROP,					/* one tuple is not put */
+	SPOIL_REPLACE,				/* its neighbour is put in its place */
 	SPOIL_ORDER,				/* the first key's order is reversed */
-	SPOIL_NULLS,				/* nulls are at the other end of it */
+	SPOIL_NULLS,				/* nulls are at the other end */
 	SPOIL_STEP,					/* a walk begins one tuple too far */
-	SPOIL_TIES					/* a stable sort is not asked to be one */
+	SPOIL_TIES					/* a stable sort lacks the option */
 } ModelSpoil;
 
 /* ModelSettings: how to sort. */
@@ -43,7 +43,7 @@ typedef struct ModelSettings
 	bool		slices;			/* all participants merge */
 	bool		random_access;
 	bool		stable;
-	int64		bound;			/* 0: all tuples are wanted */
+	int64		bound;			/* 0: no bound */
 	int			rounds;			/* serial: resets between them */
 	int64		expected_tuples;
 	uint64		seed;
@@ -51,14 +51,14 @@ typedef struct ModelSettings
 } ModelSettings;
 
 /*
- * ModelSource: the input of a query's Sort, and the keys that the planner has
- * given it.  It can be read any number of times.
+ * ModelSource: the input of a query's Sort, and the planner's keys of that
+ * Sort.  The test can read the input any number of times.
  */
 typedef struct ModelSource
 {
 	QueryDesc  *query;
-	PlanState  *input;			/* what the Sort would read */
-	bool		scan;			/* take the scan's slots, before projection */
+	PlanState  *input;			/* the Sort's input */
+	bool		scan;			/* use the scan's slots, before projection */
 	TupleTableSlot *copy;		/* a slot of another kind; or NULL */
 	TupleDesc	desc;
 	int			nkeys;
@@ -66,26 +66,26 @@ typedef struct ModelSource
 	Oid		   *operators;
 	Oid		   *collations;
 	bool	   *nulls_first;
-	TestKey    *keys;			/* to compare by */
+	TestKey    *keys;			/* the comparisons */
 } ModelSource;
 
 /*
- * ModelTuple: a tuple that must come out.  The image is what has to be the
- * same: the bytes of a minimal tuple, or of a value with its size.
+ * ModelTuple: an expected tuple.  Its image must equal that of the returned
+ * tuple: the bytes of a minimal tuple, or of a value with its size.
  */
 typedef struct ModelTuple
 {
 	char	   *image;
 	Size		size;
 	MinimalTuple tuple;			/* to compare keys */
-	int64		number;			/* it was put as this one, from 0 */
-	int			participant;	/* by this one */
+	int64		number;			/* of the put, from 0 */
+	int			participant;	/* that put the tuple */
 	int64		group;			/* of equal keys, from 0 */
 } ModelTuple;
 
 /*
- * ModelArray: all that must come out, in order; or what must come out of a
- * later round, which shares the rest with the first one's.
+ * ModelArray: all expected tuples of the first round, in order; or those of a
+ * later round, whose other fields are the first round's.
  */
 typedef struct ModelArray
 {

@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * modelarray.c
- *	  What must come out of the model test: the server's own sort.
+ *	  The expected tuples of the model test: the server's own sort.
  *
- * The server's tuplesort decides the order of keys; groups of equal keys, told
- * by the operator class's comparison, are then put into the order that ptsort
- * promises: that of the images' bytes, or in which they were put.  So there is
- * one right result, and each tuple that ptsort returns is compared with one of
- * the array, byte by byte.
+ * The server's tuplesort decides the order of keys.  The test finds groups of
+ * equal keys by the operator class's comparison, and puts each group into the
+ * order that ptsort promises: that of the images' bytes, or that of the puts.
+ * So there is one right result, and the test compares each tuple that ptsort
+ * returns with the array's, byte by byte.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,21 +24,26 @@
 
 #include "model.h"
 
-/* A tuple that was put, to be found by what it looks like. */
+/* A tuple that was put; the test finds it by its digest. */
 typedef struct PutTuple
 {
 	uint64		digest;			/* of its image */
 	int64		number;
 } PutTuple;
 
-/* The image of a value, as a sort of values orders equal ones. */
+/*
+ * Head of a value's image, which orders equal values as a sort of values does.
+ */
 typedef struct ValueImage
 {
 	uint32		size;
 	uint32		isnull;
 } ValueImage;
 
-/* model_tuple_image returns a copy without what says nothing about values. */
+/*
+ * model_tuple_image returns a copy without the bits that are not part of the
+ * values.
+ */
 char *
 model_tuple_image(MinimalTuple tuple, Size *size)
 {
@@ -53,9 +58,10 @@ model_tuple_image(MinimalTuple tuple, Size *size)
 }
 
 /*
- * model_datum_image returns an image of a value.  That of a varlena is itself,
- * plain, with the bytes of its length in the order of bytes.  The bits above a
- * type passed by value are not the same wherever it comes from.
+ * model_datum_image returns an image of a value.  A varlena's image is the
+ * plain value, with the bytes of its length in byte order.  For a type passed
+ * by value, the image leaves out the Datum's upper bits, which are not always
+ * the same.
  */
 char *
 model_datum_image(Form_pg_attribute attr, Datum value, bool isnull, Size *size)
@@ -85,7 +91,7 @@ model_datum_image(Form_pg_attribute attr, Datum value, bool isnull, Size *size)
 	return (char *) image;
 }
 
-/* The image of the tuple in a slot, in the current memory context. */
+/* Returns the image of the tuple in a slot, in the current memory context. */
 static char *
 slot_image(ModelArray *array, TupleTableSlot *slot, Size *size)
 {
@@ -101,8 +107,8 @@ slot_image(ModelArray *array, TupleTableSlot *slot, Size *size)
 }
 
 /*
- * model_participant says who puts a tuple: by chance, or as a scan in blocks
- * would have it, or with most of them for one participant.
+ * model_participant returns the participant that puts a tuple: at random, or
+ * as in a scan of blocks, or mostly the same participant.
  */
 int
 model_participant(const ModelSettings *settings, int64 number, int64 n)
@@ -133,7 +139,7 @@ compare_puts(const void *a, const void *b)
 	return left->number < right->number ? -1 : 1;
 }
 
-/* Has the server sort all tuples; returns what they look like, by digest. */
+/* Makes the server sort all tuples; returns their digests. */
 static PutTuple *
 run_server(ModelArray *array)
 {
@@ -177,9 +183,8 @@ run_server(ModelArray *array)
 }
 
 /*
- * The number of a tuple that was put and looks like this.  Of those that look
- * the same each is found once: the first has a negative number when it has been
- * found, and so on.
+ * Returns the number of a put tuple with this image.  Of equal images it
+ * returns each number once: it marks a found one with a negative number.
  */
 static int64
 find_put(ModelArray *array, PutTuple *puts, const ModelTuple *tuple)
@@ -208,7 +213,7 @@ find_put(ModelArray *array, PutTuple *puts, const ModelTuple *tuple)
 	return number;
 }
 
-/* Takes the next tuple of the server's sort into the array. */
+/* Appends the next tuple of the server's sort to the array. */
 static bool
 take_tuple(ModelArray *array, PutTuple *puts, int64 position)
 {
@@ -239,7 +244,7 @@ take_tuple(ModelArray *array, PutTuple *puts, int64 position)
 	return true;
 }
 
-/* Orders tuples of equal keys by their bytes. */
+/* Orders tuples with equal keys by their bytes. */
 static int
 compare_images(const void *a, const void *b)
 {
@@ -253,7 +258,7 @@ compare_images(const void *a, const void *b)
 	return (left->size > right->size) - (left->size < right->size);
 }
 
-/* Orders them as they were put. */
+/* Orders tuples with equal keys by their puts. */
 static int
 compare_numbers(const void *a, const void *b)
 {
@@ -265,7 +270,7 @@ compare_numbers(const void *a, const void *b)
 	return left->number < right->number ? -1 : 1;
 }
 
-/* Orders each group of equal keys. */
+/* Orders each group of tuples with equal keys. */
 static void
 order_groups(ModelArray *array)
 {
@@ -283,7 +288,7 @@ order_groups(ModelArray *array)
 	}
 }
 
-/* How many tuples come out of n that were put. */
+/* Returns the number of tuples that come out if n are put. */
 static int64
 count_wanted(const ModelSettings *settings, int64 n)
 {
@@ -291,8 +296,8 @@ count_wanted(const ModelSettings *settings, int64 n)
 }
 
 /*
- * model_is_put tells whether a tuple is put in this round: all are in the first
- * one; later all, every second one, a few, or none.
+ * model_is_put returns true if a tuple is put in this round: all are in the
+ * first round; in later rounds all, every second one, a few, or none.
  */
 bool
 model_is_put(const ModelSettings *settings, int round, int64 number)

@@ -3,8 +3,8 @@
  * modelsort.c
  *	  The model test's sorts by ptsort, in all roles, compared with the array.
  *
- * Several participants are several sorts of this one process, which take turns
- * in an order that follows from the seed.
+ * The participants are several sorts of this one process.  They take turns in
+ * an order that depends on the seed.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,26 +20,26 @@
 
 #include "model.h"
 
-/* Most that is put between two looks at the memory that a sort holds. */
+/* Most tuples put between two checks of the memory that a sort holds. */
 #define ROWS_PER_LOOK	500
 
-/* A tuple larger than this part of the budget is large. */
+/* A tuple larger than the budget divided by this is large. */
 #define LARGE_PART		100
 
 /*
- * Bytes that a context may keep of what was freed in it: some small blocks.
- * Any value of hundreds of rows is more.
+ * Bytes that a context may keep of its freed memory: some small blocks.  The
+ * values of hundreds of rows would be larger.
  */
 #define PUTS_LEAVE		(64 * 1024)
 
-/* A sort, and the memory context that it was begun in. */
+/* A sort, and the memory context in which it began. */
 typedef struct ModelSort
 {
 	ModelArray *array;
 	PtSort	   *sort;
 	MemoryContext context;
-	Size		empty;			/* bytes of the context before */
-	MemoryContext puts;			/* the current one of puts that form tuples */
+	Size		empty;			/* bytes of the context at first */
+	MemoryContext puts;			/* current during puts that form tuples */
 	TupleTableSlot *slot;		/* for reads */
 	int64		reads;
 } ModelSort;
@@ -105,8 +105,9 @@ open_sort(ModelSort *model, ModelArray *array, const PtSortOptions *options)
 }
 
 /*
- * The sort holds no more than its budget.  Not if hundreds of tiny runs are
- * forced, or if tuples are large: there is one for each run that is merged.
+ * Checks that the sort holds no more than its budget.  Exceptions are hundreds
+ * of tiny runs that a setting forces, and large tuples: a merge holds one
+ * tuple for each run.
  */
 static void
 check_memory(ModelSort *model)
@@ -123,7 +124,7 @@ check_memory(ModelSort *model)
 			 held, budget);
 }
 
-/* Ends a sort, which gives its memory back. */
+/* Ends a sort and checks that it freed its memory. */
 static void
 close_sort(ModelSort *model)
 {
@@ -137,7 +138,7 @@ close_sort(ModelSort *model)
 	MemoryContextDelete(model->puts);
 }
 
-/* Puts a tuple by one way or another. */
+/* Puts a tuple by one of two functions. */
 static void
 put_slot(ModelSort *model, TupleTableSlot *slot, int64 number)
 {
@@ -188,7 +189,7 @@ put_all(ModelArray *array, ModelSort *models)
 	MemoryContextSwitchTo(caller);
 }
 
-/* Gets a tuple's image by one way or another; NULL if there is none. */
+/* Gets a tuple's image by one of two functions; NULL if there is no tuple. */
 static char *
 get_image(ModelSort *model, bool forward, Size *size, MinimalTuple *tuple)
 {
@@ -217,7 +218,7 @@ get_image(ModelSort *model, bool forward, Size *size, MinimalTuple *tuple)
 	return *tuple ? model_tuple_image(*tuple, size) : NULL;
 }
 
-/* Says what is wrong with a tuple that is not the expected one. */
+/* Raises an error that describes an unexpected tuple. */
 static void
 complain(ModelArray *array, int64 position, MinimalTuple tuple)
 {
@@ -239,8 +240,8 @@ complain(ModelArray *array, int64 position, MinimalTuple tuple)
 }
 
 /*
- * Reads a tuple, which must be that of the array at this position.  False if
- * there is none.
+ * Reads a tuple, which must equal the array's at this position.  False if
+ * there is no tuple.
  */
 static bool
 read_tuple(ModelSort *model, bool forward, int64 position)
@@ -268,7 +269,9 @@ read_tuple(ModelSort *model, bool forward, int64 position)
 	return image != NULL;
 }
 
-/* The same; there must be none before the first and after the last. */
+/*
+ * The same, and checks that there is none before the first and after the last.
+ */
 static bool
 read_and_check(ModelSort *model, bool forward, int64 position)
 {
@@ -295,7 +298,7 @@ read_all(ModelSort *model)
 	(void) read_and_check(model, true, position);
 }
 
-/* Has the server's sort the same tuples? */
+/* True if the server's sort has the same tuples. */
 static bool
 server_walks(const ModelArray *array)
 {
@@ -362,7 +365,7 @@ restore(ModelWalk *walk)
 	walk->position = walk->mark;
 }
 
-/* Walks forward and backward, with marks, far and near. */
+/* Walks forward and backward, with marks, in short and long steps. */
 static void
 random_walk(ModelWalk *walk, uint64 seed)
 {
@@ -396,7 +399,7 @@ random_walk(ModelWalk *walk, uint64 seed)
 	}
 }
 
-/* Reads a sort, which was read to its end, in all directions. */
+/* Reads a sort, after a read to its end, in all directions. */
 static void
 check_access(ModelSort *model)
 {
@@ -420,7 +423,7 @@ check_access(ModelSort *model)
 	random_walk(&walk, array->settings->seed);
 }
 
-/* What a sort says of itself must be possible. */
+/* Checks that a sort's statistics are possible. */
 static void
 check_stats(ModelArray *array, const PtSortStats *stats)
 {
@@ -435,8 +438,8 @@ check_stats(ModelArray *array, const PtSortStats *stats)
 }
 
 /*
- * Sorts once.  Of a later round sometimes only a part is read, or nothing, or
- * it is not even sorted.
+ * Sorts once.  In later rounds it sometimes reads only a part, or nothing, or
+ * does not even sort.
  */
 static void
 sort_round(ModelSort *model)
@@ -495,7 +498,7 @@ sort_serially(ModelArray *array, PtSortStats *stats)
 	close_sort(&model);
 }
 
-/* Each participant leaves its run. */
+/* Each participant leaves a run. */
 static void
 participate(ModelArray *array, PtSortShared *shared)
 {
@@ -532,7 +535,10 @@ typedef struct ModelMerger
 	bool		finished;
 } ModelMerger;
 
-/* Reads some tuples of a slice, or takes one; marks what was seen. */
+/*
+ * Reads some tuples of a slice, or takes a new slice; marks the tuples as
+ * seen.
+ */
 static void
 merge_some(ModelMerger *merger, int ntuples, bool *seen)
 {
@@ -555,7 +561,7 @@ merge_some(ModelMerger *merger, int ntuples, bool *seen)
 
 /*
  * All participants merge: they take slices in turns, and read some tuples each
- * time.  Each slice begins where the plan says.
+ * time.  Each slice must begin where the plan says.
  */
 static void
 read_slices(ModelArray *array, ModelMerger *mergers)
@@ -583,7 +589,7 @@ read_slices(ModelArray *array, ModelMerger *mergers)
 	pfree(seen);
 }
 
-/* Adds up what participants say. */
+/* Adds up the statistics of participants. */
 static void
 add_stats(PtSortStats *total, const PtSortStats *stats)
 {
@@ -593,7 +599,7 @@ add_stats(PtSortStats *total, const PtSortStats *stats)
 	total->peak_memory = Max(total->peak_memory, stats->peak_memory);
 }
 
-/* The leader, and with slices also all others, merge the runs. */
+/* The leader merges the runs, in slices together with all others. */
 static void
 merge_and_check(ModelArray *array, PtSortShared *shared, PtSortStats *stats)
 {

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * modelsource.c
- *	  Where the model test's tuples come from: the input of a query's Sort.
+ *	  The source of the model test's tuples: the input of a query's Sort.
  *
- * The query is planned and started, but what runs is only the plan below its
- * Sort.  So the tuples come in the slots that the executor would hand to the
- * server's sort, and operators, collations and the place of nulls are what
- * the planner made of ORDER BY.
+ * The test plans and starts the query, but runs only the plan below its Sort.
+ * So the tuples come in the slots that the executor would pass to the server's
+ * sort, and the planner chose operators, collations and the place of nulls
+ * from ORDER BY.
  *
  *-------------------------------------------------------------------------
  */
@@ -62,7 +62,7 @@ find_sort(QueryDesc *query)
 	return castNode(SortState, state);
 }
 
-/* The column of the scanned table that a column of the plan is. */
+/* Returns the scanned table's column for a column of the plan. */
 static AttrNumber
 scan_column(Plan *plan, AttrNumber attnum)
 {
@@ -75,8 +75,9 @@ scan_column(Plan *plan, AttrNumber attnum)
 }
 
 /*
- * Fills in how a key column compares, by the operator class's own function.  An
- * operator can be in several families that agree; the first one will do.
+ * Fills in the comparison of a key column, which is the operator class's own
+ * function.  An operator can be in several families that agree; the function
+ * uses the first.
  */
 static void
 open_key(ModelSource *source, int column)
@@ -111,7 +112,7 @@ open_key(ModelSource *source, int column)
 		elog(ERROR, "operator %u does not order", key->operator);
 }
 
-/* The kind of slot by its name; NULL: as the plan has it. */
+/* Returns the kind of slot by its name; NULL: the plan's kind. */
 static const TupleTableSlotOps *
 slot_kind(const char *name)
 {
@@ -127,9 +128,9 @@ slot_kind(const char *name)
 }
 
 /*
- * model_source_open starts the query.  slots: "plan" for those of the plan
- * below the Sort, "scan" for those of the table that it scans, or "virtual",
- * "heap", "minimal" for copies of the plan's.
+ * model_source_open starts the query.  slots: "plan" for the slots of the plan
+ * below the Sort, "scan" for those of its table scan, or "virtual", "heap",
+ * "minimal" for copies of the plan's slots.
  */
 ModelSource *
 model_source_open(const char *query, const char *slots)

@@ -4,10 +4,10 @@
  *	  ptsort_test_parallel(): the interface of ptsort_parallel.h, used and
  *	  misused.
  *
- * It sorts rows of a table, or numbers, or both, and makes a hash of each
- * tuple's keys in the order in which they come out: from a stream, or in
- * slices, whose hashes every process writes to their places in shared memory.
- * The digest of all hashes can be made in SQL as well.
+ * The test sorts rows of a table, or numbers, or both.  It computes a hash of
+ * each tuple's keys in the sort's output order: from a stream, or in slices,
+ * whose hashes each process writes to their places in shared memory.  SQL can
+ * compute the digest of all hashes as well.
  *
  *-------------------------------------------------------------------------
  */
@@ -38,20 +38,20 @@
 
 #define MAX_KEYS	4
 
-/* Numbers that a process takes at a time. */
+/* Numbers that a process reserves at a time. */
 #define CHUNK		100
 
-/* Every process gets a copy of it as the argument. */
+/* Every process gets a copy as its argument. */
 typedef struct Job
 {
-	bool		datums;			/* of the first key, not whole rows */
+	bool		datums;			/* sort only the first key, not rows */
 	bool		slices;
 	int			nkeys;
 	AttrNumber	attnums[MAX_KEYS];
 	Oid			types[MAX_KEYS];
 	Oid			operators[MAX_KEYS];
 	Oid			collations[MAX_KEYS];
-	int64		fill;			/* numbers that are put by fill */
+	int64		fill;			/* numbers that fill puts */
 	bool		hold_back;		/* put keeps every tenth value for fill */
 	int64		room;			/* for hashes in shared memory */
 	char		fail[40];		/* which callback, and where */
@@ -62,8 +62,8 @@ typedef struct Shared
 {
 	int			processes;
 	pg_atomic_uint32 expected;	/* processes that scan; 0: not known */
-	pg_atomic_uint32 scanning;	/* ... that have a row */
-	pg_atomic_uint64 next;		/* number that nobody has put yet */
+	pg_atomic_uint32 scanning;	/* processes that have a row */
+	pg_atomic_uint64 next;		/* the next number to put */
 	pg_atomic_uint32 filled;	/* slices with tuples */
 	uint32		hashes[FLEXIBLE_ARRAY_MEMBER];
 } Shared;
@@ -79,7 +79,7 @@ typedef struct Local
 	Datum		held[10000];
 } Local;
 
-/* What has been read. */
+/* Results of the reads. */
 typedef struct Found
 {
 	int			filled_slices;
@@ -94,7 +94,10 @@ PG_FUNCTION_INFO_V1(ptsort_test_parallel);
  * The callbacks
  */
 
-/* What holds in every callback; and the error that was asked for. */
+/*
+ * Checks conditions of every callback; raises the error that the test
+ * requests.
+ */
 static Local *
 check_call(PtParallel *parallel, const char *callback)
 {
@@ -147,8 +150,8 @@ begin(PtParallel *parallel, const PtSortOptions *options)
 }
 
 /*
- * Wait until every process has a row, so that each leaves a run.  The
- * leader, who knows how many there are, tells in its first begin.
+ * Waits until every process has a row, so that each leaves a run.  The
+ * leader's first begin stores the number of processes.
  */
 static void
 wait_for_others(PtParallel *parallel)
@@ -234,7 +237,7 @@ shared_init(PtParallel *parallel, int processes, int slices)
 	pg_atomic_init_u32(&shared->filled, 0);
 }
 
-/* The hash of the next tuple's keys; false at the end. */
+/* Computes the hash of the next tuple's keys; false at the end. */
 static bool
 next_hash(const Job *job, PtSort *sort, TupleTableSlot *slot, uint32 *hash)
 {
@@ -412,7 +415,7 @@ set_keys(Job *job, Relation table, ArrayType *names, ArrayType *operators)
 				DatumGetObjectId(operator_[i]));
 }
 
-/* The stream is read outside of parallel mode, and may be left early. */
+/* Reads the stream outside of parallel mode, possibly not to its end. */
 static char *
 read_stream(PtParallel *parallel, const Job *job, int64 most,
 			int64 *comparisons)
@@ -451,7 +454,9 @@ read_shared(const Shared *shared, int64 n)
 	return hashes.data;
 }
 
-/* What a caller may rely on when ptsort_parallel() has returned. */
+/*
+ * Checks the state that a caller may rely on after ptsort_parallel() returns.
+ */
 static void
 check_return(const PtParallel *parallel)
 {
@@ -471,7 +476,7 @@ blocks_used(void)
 		pgBufferUsage.local_blks_hit + pgBufferUsage.local_blks_read;
 }
 
-/* The figures agree with each other. */
+/* Checks the result's numbers against each other. */
 static void
 check_result(const PtParallelResult *result)
 {
@@ -512,7 +517,10 @@ sort_with(PtParallelRequest *request, int64 most, Found *found)
 	return result;
 }
 
-/* All that the table has was read, by somebody, and told to us. */
+/*
+ * Checks that some process read all blocks of the table, and that the leader
+ * counts these.
+ */
 static void
 check_usage(Relation table, int64 blocks_before)
 {

@@ -1,15 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * points.c
- *	  Which process has passed which of ptsort's named points, and which one
- *	  waits for another.
+ *	  The named points of ptsort that processes pass, and the order in which
+ *	  they wait for each other.
  *
  *		ptsort_test.turns = 'point[:where] after point[:where][, ...]'
  *
- * A process that comes to the first point waits until some process has come to
- * the second.  So a test decides which participant does the work, whatever the
- * scheduler does.  "Has come" counts since workers were launched, as a build
- * that starts over comes to all points again.
+ * A process that passes the first point waits until some process has passed
+ * the second one.  So a test decides which participant does the work,
+ * independently of the scheduler.  Only points passed since workers were
+ * launched count, for a build that starts over passes all points again.
  *
  * Turns hold between processes only if the library is in
  * shared_preload_libraries: the counters are in memory that the postmaster's
@@ -35,7 +35,7 @@
 
 #define MAX_TURNS	4
 
-/* How long a process waits for another one before that is an error, ms. */
+/* How long a process waits for another one before it raises an error, ms. */
 #define TURN_TIMEOUT	120000
 
 /* The point after which workers may begin to run. */
@@ -45,7 +45,7 @@
 typedef struct Place
 {
 	char		point[NAMEDATALEN];
-	bool		by[2];			/* roles that are meant */
+	bool		by[2];			/* true: a process of that role */
 } Place;
 
 typedef struct Turn
@@ -71,7 +71,7 @@ static int	npassed = 0;
 PG_FUNCTION_INFO_V1(ptsort_test_fault_points);
 PG_FUNCTION_INFO_V1(ptsort_test_points);
 
-/* points_role tells which of a build's processes this is. */
+/* points_role returns the role of this process in a build. */
 FaultRole
 points_role(void)
 {
@@ -106,7 +106,10 @@ parse_place(char *text, Place *place)
 	return true;
 }
 
-/* Splits the setting and returns how many turns there are, -1 if it is bad. */
+/*
+ * Splits the setting; returns the number of turns, or -1 if the setting is
+ * bad.
+ */
 static int
 parse_turns(const char *setting, Turn *result)
 {
@@ -123,7 +126,7 @@ parse_turns(const char *setting, Turn *result)
 			return -1;
 		memcpy(one, setting, length);
 		one[length] = '\0';
-		/* not the one of a point's own name: "build: after load" */
+		/* skip an " after " in a point's own name: "build: after load" */
 		second = strstr(one, between);
 		while (second > one && second[-1] == ':')
 			second = strstr(second + 1, between);
@@ -164,7 +167,7 @@ assign_turns(const char *newval, void *extra)
  * Counting
  */
 
-/* The point's counters, NULL if there is no room. */
+/* Returns the point's counters; NULL if there is no room. */
 static SharedPoint *
 find_shared(const char *point)
 {
@@ -197,7 +200,7 @@ forget_recent(void)
 	}
 }
 
-/* points_reset forgets which points have been passed. */
+/* points_reset forgets all passed points. */
 void
 points_reset(void)
 {
@@ -213,7 +216,7 @@ points_reset(void)
 	}
 }
 
-/* Counts in this process and returns how often it passed the point. */
+/* Counts a pass in this process; returns its number of passes. */
 static int64
 count_own(const char *point)
 {
@@ -252,7 +255,7 @@ wait_for(const Place *place)
 	TimestampTz end = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
 												  TURN_TIMEOUT);
 
-	/* a worker may be late: its build failed while it was being registered */
+	/* a worker may be late: its build may fail while the leader registers it */
 	uint32		changes = pg_atomic_read_u32(IsParallelWorker() ?
 											 &fault_shared->launched :
 											 &fault_shared->changes);
@@ -263,14 +266,14 @@ wait_for(const Place *place)
 		if (pg_atomic_read_u32(&fault_shared->changes) != changes)
 			elog(ERROR, "the build is over");
 		if (GetCurrentTimestamp() > end)
-			elog(ERROR, "nobody came to \"%s\"", place->point);
+			elog(ERROR, "no process came to \"%s\"", place->point);
 		pg_usleep(1000L);
 	}
 }
 
 /*
  * points_pass counts that this process passes a point, waits there if the
- * turns say so, and returns how often it came by.
+ * setting says so, and returns the number of passes.
  */
 int64
 points_pass(const char *point)
@@ -301,8 +304,8 @@ points_pass(const char *point)
 
 
 /*
- * points_init defines the setting and makes the counters, for all processes if
- * this is the postmaster.
+ * points_init defines the setting and makes the counters.  In the postmaster,
+ * all processes share the counters.
  */
 void
 points_init(void)
@@ -328,7 +331,7 @@ points_init(void)
 							   check_turns, assign_turns, NULL);
 }
 
-/* ptsort_test_fault_points returns the points that this process passed. */
+/* ptsort_test_fault_points returns the points that this process has passed. */
 Datum
 ptsort_test_fault_points(PG_FUNCTION_ARGS)
 {
@@ -348,7 +351,7 @@ ptsort_test_fault_points(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* ptsort_test_points returns the points that all processes passed. */
+/* ptsort_test_points returns the points that all processes have passed. */
 Datum
 ptsort_test_points(PG_FUNCTION_ARGS)
 {

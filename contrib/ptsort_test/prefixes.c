@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * prefixes.c
- *	  Comparisons that may skip a shared prefix, against those of the type.
+ *	  Checks comparisons that may skip a shared prefix against those of the
+ *	  type.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,7 +32,10 @@ texts_of(ArrayType *array, Datum **values, int *n)
 	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, values, NULL, n);
 }
 
-/* Compares all pairs of texts; returns how many of them differ. */
+/*
+ * Compares all pairs of texts; returns the number of pairs with another
+ * result.
+ */
 static int64
 compare_pairs(TestKey *key, SortSupport support, Datum *texts, int n)
 {
@@ -75,7 +79,7 @@ ptsort_test_prefixes(PG_FUNCTION_ARGS)
 	Datum		values[3];
 	bool		isnull[3] = {false};
 
-	/* ICU is asked for what it tells when the key begins to learn */
+	/* ptsort reads ICU's data when the key begins to learn */
 	if (test_internals()->key_facts(prefix_key).learning)
 		(void) test_internals()->key_begin_learning(prefix_key);
 	test_key_of_index(index, 0, &key);

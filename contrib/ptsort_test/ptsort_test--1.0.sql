@@ -1,28 +1,28 @@
 \echo Use "CREATE EXTENSION ptsort_test" to load this file. \quit
 
--- Sorts n generated rows and compares every tuple that comes out with an array
--- that was sorted by other means.  The index (of an empty table) tells what the
--- tuples look like: variant 'datum' sorts values of its first column, 'tuple'
--- rows of its table by its key columns, 'index' index tuples, 'heap' rows as the
--- table has them, 'record' records of our own whose group, name and number are
--- the columns.
+-- Sorts n generated rows and compares every output tuple with an array that qsort
+-- has sorted.  The index (of an empty table) defines the tuples: variant 'datum'
+-- sorts values of its first column, 'tuple' rows of its table by its key columns,
+-- 'index' index tuples, 'heap' the table's heap tuples, 'record' our own records
+-- whose group, name and number are the columns.
 --
--- pattern:        order in which keys are put: random, ascending, descending,
+-- pattern:        order of the put keys: random, ascending, descending,
 --                 permuted (each key once, in mixed order)
--- distinct_keys:  how many different keys, 0 = as many as there are
+-- distinct_keys:  number of different keys, 0 = no limit
 -- null_every:     about one key in this many is null, 0 = none
 -- width:          least bytes of the payload, the table's last column
--- workers:        0 = serial; shares: how much each participant puts, relative
---                 to the others, the leader's process last
+-- workers:        0 = serial
+-- shares:         relative number of rows of each participant, the leader's
+--                 process last
 -- live_rows:      rows from this one on are dead to a unique index
 -- slices:         all processes merge slices (a serial sort has one); the
---                 leader's process only if it took part before, or had to
--- stable:         equal tuples must come in the order in which they were put
--- bound:          only so many tuples, the first, are wanted
--- checksum:       of all tuples in the order in which they came
--- filled_slices:  how many slices had tuples
--- key:            what the sort (a leader, if parallel) orders by: exact, learned,
---                 words or compared; and how many words that are
+--                 leader's process merges only if it put rows
+-- stable:         equal tuples must come out in the order of the puts
+-- bound:          number of tuples wanted, the first in order
+-- checksum:       of all output tuples, in order
+-- filled_slices:  number of slices with tuples
+-- key:            the key of the sort (of the leader's, if parallel): exact,
+--                 learned, words or compared; and its number of words
 CREATE FUNCTION ptsort_test_sort(
 	variant text,
 	index regclass,
@@ -59,11 +59,11 @@ CREATE FUNCTION ptsort_test_sort(
 AS 'MODULE_PATHNAME', 'ptsort_test_sort'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL UNSAFE;
 
--- One sort object sorts this many times, up to max_n generated rows each time,
--- and is reset in between, wherever it is.  Every sort that is read to its end is
--- compared as ptsort_test_sort() does it.
+-- One sort object sorts this many times, up to max_n generated rows each time.
+-- Between the sorts the function resets it, at any stage.  It compares every sort
+-- that it reads to the end as ptsort_test_sort() does.
 --
--- checked:        how many sorts were; the others were reset on the way
+-- checked:        number of compared sorts; the others were reset before their end
 -- most_memory:    bytes in the sort's memory contexts just after a reset
 CREATE FUNCTION ptsort_test_reset(
 	variant text,
@@ -84,9 +84,9 @@ CREATE FUNCTION ptsort_test_reset(
 AS 'MODULE_PATHNAME', 'ptsort_test_reset'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Sorts what the query's Sort would read, by its keys, with the server's tuplesort
--- and with ptsort; compares every tuple and, with random access, every step of a
--- walk in all directions.
+-- Sorts the input of the query's Sort by that node's keys, with the server's
+-- tuplesort and with ptsort.  Compares every tuple and, with random access, every
+-- step of a walk in all directions.
 --
 -- variant:       'tuple', or 'datum' for a query of one column
 -- slots:         'plan' for the slots that the executor would put into its sort,
@@ -94,12 +94,13 @@ LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 --                'heap', 'minimal' for copies
 -- participants:  0 = serial; all of them are sorts of this process
 -- slices:        all participants merge, not just the leader
--- seed:          who puts what, who takes which slice, and walks
--- bound:         only this many are wanted, the first in order; 0 = all
--- rounds:        sort this often, with resets between: all tuples, then some of them
--- spoil:         makes a mistake that must be found: drop, replace, order, nulls,
+-- seed:          decides which participant puts which tuple and takes which slice,
+--                and the walks
+-- bound:         number of tuples wanted, the first in order; 0 = all
+-- rounds:        number of sorts, with resets between: all tuples, then some of them
+-- spoil:         a mistake that the test must notice: drop, replace, order, nulls,
 --                step, ties
--- groups:        how many different keys there are
+-- groups:        number of different keys
 CREATE FUNCTION ptsort_test_model(
 	query text,
 	variant text DEFAULT 'tuple',
@@ -123,9 +124,9 @@ CREATE FUNCTION ptsort_test_model(
 AS 'MODULE_PATHNAME', 'ptsort_test_model'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Sorts the rows of a btree index's table, dead ones included, in that index's order,
--- and compares the tuples that come out with those of the server's own sort.
--- identical: how many were at the same place (what has equal keys need not be).
+-- Sorts the rows of a btree index's table, including dead ones, in that index's
+-- order, and compares the output with that of the server's own sort.
+-- identical: number of tuples at the same place (equal keys may be elsewhere).
 CREATE FUNCTION ptsort_test_server(
 	index regclass,
 	budget_kb integer DEFAULT 1024,
@@ -147,10 +148,10 @@ RETURNS anyarray
 AS 'MODULE_PATHNAME', 'ptsort_test_array'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Compares the words of an index's leading column, and the comparison that
--- goes with them, with the operator class's own comparison: for all pairs of
--- the values.  decided: how many neighbours the words tell apart.
--- exact: the key is, and gives every value back.
+-- Checks the words of an index's leading column, and the key's comparison, against
+-- the operator class's own comparison, for all pairs of the values.
+-- decided: number of neighbours that the words distinguish.
+-- exact: true if the key is exact and gives every value back.
 CREATE FUNCTION ptsort_test_words(
 	index regclass,
 	"values" anyarray,
@@ -173,9 +174,9 @@ CREATE FUNCTION ptsort_test_operator_words(
 AS 'MODULE_PATHNAME', 'ptsort_test_operator_words'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Compares strings that share a prefix with the index's key and with the operator
--- class's comparison: each prefix before all pairs of rests.  skips: the key has, in
--- the end, a comparison of its own; different: how often it said something else.
+-- Compares strings with a shared prefix by the index's key and by the operator
+-- class's comparison: each prefix before all pairs of rests.  skips: true if the key
+-- finally has a comparison of its own; different: number of different results.
 CREATE FUNCTION ptsort_test_prefixes(
 	index regclass,
 	prefixes text[],
@@ -187,7 +188,8 @@ AS 'MODULE_PATHNAME', 'ptsort_test_prefixes'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
 -- Compares all pairs of strings by the tables of a collation, and by the collation.
--- decided: how many the tables order; different: how many of these otherwise.
+-- decided: number of pairs that the tables order; different: number of these pairs
+-- that the collation orders otherwise.
 CREATE FUNCTION ptsort_test_ranks(
 	collation_id regcollation,
 	strings text[],
@@ -197,34 +199,34 @@ CREATE FUNCTION ptsort_test_ranks(
 AS 'MODULE_PATHNAME', 'ptsort_test_ranks'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Lets this session use the tables of all collations again, those that have
--- contradicted theirs included.
+-- Lets this session use the tables of all collations again, including collations
+-- that contradicted their tables.
 CREATE FUNCTION ptsort_test_trust_collations()
 RETURNS void
 AS 'MODULE_PATHNAME', 'ptsort_test_trust_collations'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Sorts n tuples that are formed where they will be; see reserve.c.
+-- Sorts n tuples that it builds in the sort's own memory; see reserve.c.
 CREATE FUNCTION ptsort_test_reserve(n int4, budget_kb int4,
 	is_inline bool DEFAULT false, in_worker bool DEFAULT false,
 	OUT tuples int8, OUT runs int8, OUT forgotten int8, OUT peak_memory int8)
 AS 'MODULE_PATHNAME', 'ptsort_test_reserve'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Gives one argument of the public headers this size; see sizes.c.  Returns what
--- came of it, ok or a number, or that the argument's type has no such number.
+-- Passes this size as one argument of the public headers; see sizes.c.  Returns the
+-- outcome, ok or a number, or that the argument's type cannot hold the number.
 CREATE FUNCTION ptsort_test_size(argument text, size int8)
 RETURNS text
 AS 'MODULE_PATHNAME', 'ptsort_test_size'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- The names of these arguments.
+-- The names of the arguments for ptsort_test_size().
 CREATE FUNCTION ptsort_test_size_arguments()
 RETURNS text[]
 AS 'MODULE_PATHNAME', 'ptsort_test_size_arguments'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Does something that callers must not do.
+-- Misuses the interface in the named way.
 CREATE FUNCTION ptsort_test_misuse(what text)
 RETURNS void
 AS 'MODULE_PATHNAME', 'ptsort_test_misuse'
@@ -239,8 +241,8 @@ AS 'MODULE_PATHNAME', 'ptsort_test_fault_points'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
 -- The fault points that the processes of all sessions passed since one of them
--- set ptsort_test.fault, and how often leaders and workers did.  This session
--- only, unless the library is in shared_preload_libraries.
+-- set ptsort_test.fault, with the number of passes by leaders and by workers.
+-- Only for this session, unless the library is in shared_preload_libraries.
 CREATE FUNCTION ptsort_test_points(
 	OUT point text,
 	OUT leader bigint,
@@ -249,33 +251,33 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'ptsort_test_points'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Passes a fault point of the test's own.  At "test: end" allocations fail no more.
+-- Passes the named fault point.  After "test: end" no allocation fails.
 CREATE FUNCTION ptsort_test_point(point text)
 RETURNS void
 AS 'MODULE_PATHNAME', 'ptsort_test_point'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- How often something went wrong since ptsort_test.fault was set: points at which
--- a fault acted, and calls that failed later because of it.
+-- The number of faults since ptsort_test.fault was set: points at which a fault
+-- acted, and calls that failed later because of a fault.
 CREATE FUNCTION ptsort_test_faults(
 	OUT acted bigint,
 	OUT failed bigint)
 AS 'MODULE_PATHNAME', 'ptsort_test_faults'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- How many allocations were counted after the point of ptsort_test.fault.
+-- The number of allocations after the point of ptsort_test.fault.
 CREATE FUNCTION ptsort_test_allocations()
 RETURNS integer
 AS 'MODULE_PATHNAME', 'ptsort_test_allocations'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Runs a build by ptsort_parallel() over an index, which it leaves alone, and reads
+-- Runs a build by ptsort_parallel() over an index, without changing it, and reads
 -- the values of its first column, a bigint.
 --
 -- ops:           a function of ptsort_test that returns the callbacks
--- callbacks:     names of those that ptsort_test_build_named returns
--- sum:           of the values that were read
--- filled_slices: how many slices had tuples, 0 if it read a stream
+-- callbacks:     names of the callbacks that ptsort_test_build_named returns
+-- sum:           of the values read
+-- filled_slices: number of slices with tuples, 0 if it read a stream
 CREATE FUNCTION ptsort_test_build(
 	index regclass,
 	ops text,
@@ -295,19 +297,19 @@ LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 -- tab:          NULL: only the numbers
 -- keys:         columns, each with its operator; nulls last
 -- variant:      tuple: rows; datum: values of the first key
--- fill:         how many numbers, (i * 7919) % 20011 for i from 0
--- hold_back:    every tenth value of the table is put by fill
--- slices:       all processes read; else this one, from a stream
--- nested:       call it within parallel mode
--- fail:         a callback, and whether in the leader or in a worker
--- reads:        tuples that are read of a stream; of slices, how many there are
+-- fill:         number of numbers, (i * 7919) % 20011 for i from 0
+-- hold_back:    the callback fill puts every tenth value of the table
+-- slices:       all processes read; else this one reads a stream
+-- nested:       call ptsort_parallel() in parallel mode
+-- fail:         the callback that fails, and "leader" or "worker"
+-- reads:        number of tuples to read from a stream; in slices, the room for hashes
 -- ops:          a function that returns the callbacks
 -- participants: processes that put tuples
--- rows:         of the table
--- tuples:       put
--- digest:       of the keys in the order in which they came, separated by |:
+-- rows:         number of rows of the table
+-- tuples:       number of tuples put
+-- digest:       of the keys in their output order, separated by |:
 --               md5(string_agg(hashtext(keys)::text, ' ' ORDER BY ...))
--- comparisons:  while the stream was read
+-- comparisons:  number of comparisons during the reads of the stream
 CREATE FUNCTION ptsort_test_parallel(
 	tab regclass,
 	keys text[] DEFAULT '{}',
@@ -338,34 +340,34 @@ RETURNS integer
 AS 'MODULE_PATHNAME', 'ptsort_test_take_segments'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Writes pieces of a temporary file at these offsets and reads them again,
--- shared: through another handle.  How many bytes differ?
+-- Writes pieces of a temporary file at these offsets and reads them again, if
+-- shared through another handle.  Returns the number of bytes that differ.
 CREATE FUNCTION ptsort_test_file(shared boolean, size integer, offsets bigint[])
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'ptsort_test_file'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- How many temporary files of any kind there are.
+-- The number of temporary files of any kind.
 CREATE FUNCTION ptsort_test_temp_files()
 RETURNS bigint
 LANGUAGE sql VOLATILE PARALLEL UNSAFE
 RETURN (SELECT pg_catalog.count(*)
 		FROM pg_catalog.pg_ls_dir('base/pgsql_tmp', true, false));
 
--- Gives up the lock that this transaction's changes of the table have taken, so
--- that indexes can be built while it is in progress.
+-- Releases the lock that this transaction holds for its changes of the table, so
+-- that other sessions can build indexes while the transaction is in progress.
 CREATE FUNCTION ptsort_test_release_lock(tablename regclass)
 RETURNS void
 AS 'MODULE_PATHNAME', 'ptsort_test_release_lock'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Deletes the row in that place, whatever else is done with the table.
+-- Deletes the row in that place, even during other work on the table.
 CREATE FUNCTION ptsort_test_delete(tablename regclass, place tid)
 RETURNS void
 AS 'MODULE_PATHNAME', 'ptsort_test_delete'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Heap, but for parallel scans, which it refuses.
+-- Heap without parallel scans: it refuses them.
 CREATE FUNCTION ptsort_test_serial_am(internal)
 RETURNS table_am_handler
 AS 'MODULE_PATHNAME', 'ptsort_test_serial_am'
@@ -373,7 +375,7 @@ LANGUAGE C STRICT VOLATILE;
 
 CREATE ACCESS METHOD ptsort_test_serial TYPE TABLE HANDLER ptsort_test_serial_am;
 
--- Some of these write past permissions and locks: they are for superusers.
+-- Some of these bypass permissions and locks: only superusers may call them.
 REVOKE ALL ON FUNCTION
 	ptsort_test_sort,
 	ptsort_test_reset,

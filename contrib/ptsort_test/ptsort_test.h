@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * ptsort_test.h
- *	  What the files of ptsort_test share.
+ *	  Declarations shared by the files of ptsort_test.
  *
  *	  data.c	rows from numbers: the same in every process
- *	  shape.c	what is sorted: tuples of one kind, and how to put and get them
+ *	  shape.c	the tuples of a test: one kind, and functions to put and get them
  *	  record.c	a variant of our own: records of a fixed size
- *	  row.c		heap tuples with headers such as those of a table's rows
+ *	  row.c		heap tuples with headers like a table's rows
  *	  check.c	the sorted array, and the comparison of a sort with it
  *	  drive.c	ptsort_test_sort(): runs sorts in all roles
  *	  reset.c	ptsort_test_reset(): one sort object, many sorts
@@ -23,12 +23,12 @@
  *	  build.c	ptsort_test_build()
  *	  onecall.c	ptsort_test_parallel()
  *	  settings.c	ptsort_test.spill_entries and others, which force a path
- *	  fault.c	ptsort_test.fault; faults.h says what belongs to it
+ *	  fault.c	ptsort_test.fault; faults.h lists its files
  *	  held.c	ptsort_test.log_memory
  *	  tableam.c	a table access method without parallel scans
  *	  lock.c	ptsort_test_release_lock()
  *	  segments.c	ptsort_test_take_segments()
- *	  model.c	ptsort_test_model(); model.h says what belongs to it
+ *	  model.c	ptsort_test_model(); model.h lists its files
  *
  *-------------------------------------------------------------------------
  */
@@ -44,7 +44,7 @@
 #define MAX_SHARES	16
 #define MAX_SORTS	4
 
-/* Most rows of a test, for they are in memory as well */
+/* Most rows of a test, for memory holds them as well */
 #define MAX_ROWS	INT64CONST(100000000)
 
 typedef enum TestVariant
@@ -64,7 +64,7 @@ typedef enum TestPattern
 	PATTERN_PERMUTED
 } TestPattern;
 
-/* TestData: which rows.  Plain data, copied to workers. */
+/* TestData: the rows of a test.  Plain data, copied to workers. */
 typedef struct TestData
 {
 	int64		n;
@@ -76,7 +76,7 @@ typedef struct TestData
 	int64		live_rows;
 } TestData;
 
-/* TestSpec: which sort.  Plain data, copied to workers. */
+/* TestSpec: the sort of a test.  Plain data, copied to workers. */
 typedef struct TestSpec
 {
 	TestVariant variant;
@@ -88,16 +88,19 @@ typedef struct TestSpec
 	bool		random_access;
 	bool		stable;
 	int64		bound;			/* 0: none */
-	bool		slices;			/* all participants merge */
-	int64		expected_tuples;	/* as PtSortOptions has it */
+	bool		slices;			/* true: all participants merge */
+	int64		expected_tuples;	/* see PtSortOptions */
 	int			sorts;			/* concurrent ones, with different seeds */
 	int			nshares;		/* participants, if not serial */
-	int			max_participants;	/* that the shared blocks are made for */
-	int64		share_end[MAX_SHARES];	/* rows of share i end before it */
+	int			max_participants;	/* room in the shared blocks */
+	int64		share_end[MAX_SHARES];	/* end of share i's rows */
 	TestData	data;
 } TestSpec;
 
-/* TestTuple: a tuple of any kind; not null it is a value, or points to one. */
+/*
+ * TestTuple: a tuple of any kind; if not null, a value or a pointer to a
+ * tuple.
+ */
 typedef struct TestTuple
 {
 	Datum		value;
@@ -112,7 +115,7 @@ typedef struct TestTuple
 typedef struct TestRecord
 {
 	int64		number;
-	char		name[8];		/* up to the first zero byte */
+	char		name[8];		/* ends at the first zero byte */
 	int32		group;
 	char		payload[44];
 } TestRecord;
@@ -129,7 +132,7 @@ typedef struct TestRow
 StaticAssertDecl(offsetof(TestRow, data) == MAXALIGN(offsetof(TestRow, data)),
 				 "the tuple of a flat copy must be aligned");
 
-/* TestKey: a key column, described without the help of ptsort. */
+/* TestKey: a key column, described without ptsort's code. */
 typedef struct TestKey
 {
 	AttrNumber	heap_attno;
@@ -141,7 +144,7 @@ typedef struct TestKey
 	FmgrInfo	comparison;		/* the operator class's, ascending */
 } TestKey;
 
-/* TestShape: what is sorted, in this process. */
+/* TestShape: this process's data on the tuples to sort. */
 typedef struct TestShape
 {
 	const TestSpec *spec;
@@ -157,7 +160,7 @@ typedef struct TestShape
 	TupleTableSlot *slot;		/* virtual */
 	TupleTableSlot *heap_slot;
 	TupleTableSlot *minimal_slot;	/* for reads */
-	TestRow    *row;			/* read last */
+	TestRow    *row;			/* last one read */
 	struct IndexInfo *info;		/* to evaluate expressions */
 	struct EState *estate;
 	int64		reads;
@@ -166,16 +169,16 @@ typedef struct TestShape
 	MemoryContext row_context;
 } TestShape;
 
-/* TestChecker: compares what comes out with what should. */
+/* TestChecker: compares the sort's output with the expected tuples. */
 typedef struct TestChecker
 {
 	TestShape  *shape;
 	TestTuple  *expected;
-	int64		n;				/* that should come */
-	int64		all;			/* that are there */
-	int64		next;			/* next one to come */
-	uint64	   *digests;		/* of those that came */
-	uint64		group_balance;	/* came less expected, of equal keys */
+	int64		n;				/* expected tuples */
+	int64		all;			/* tuples in the array */
+	int64		next;			/* index of the next tuple */
+	uint64	   *digests;		/* of the tuples so far */
+	uint64		group_balance;	/* actual - expected, of equal keys */
 	uint64		checksum;
 	int64		data_bytes;
 } TestChecker;

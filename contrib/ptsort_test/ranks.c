@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * ranks.c
- *	  The order of strings by the tables of a collation, against its own.
+ *	  Checks the order of strings by a collation's tables against the
+ *	  collation.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,7 +27,7 @@ typedef struct Counts
 	int64		different;
 } Counts;
 
-/* Compare two strings both ways. */
+/* Compares two strings both ways. */
 static void
 compare_texts(Oid collation, text * x, text * y, Counts *counts)
 {

@@ -10,7 +10,7 @@ record_size(const void *record, void *state)
 	return sizeof(TestRecord);
 }
 
-/* Equal words are equal groups and names, and equal upper halves of numbers. */
+/* Equal words mean equal groups, names, and upper halves of numbers. */
 static int
 record_compare(const void *a, const void *b, void *state)
 {

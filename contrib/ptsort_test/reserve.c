@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * reserve.c
- *	  ptsort_test_reserve(): images made where they will be.
+ *	  ptsort_test_reserve(): tuples built in the sort's own memory.
  *
- * Tuples of random sizes are put in two steps or in one, and now and then a
- * place is reserved and nothing comes of it, by intention or by an error.
+ * The test puts tuples of random sizes in two steps or in one.  Now and then
+ * it reserves a place without using it, by intention or because of an error.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,7 +17,7 @@
 
 PG_FUNCTION_INFO_V1(ptsort_test_reserve);
 
-/* An image: the bytes after the number follow from that. */
+/* An image: the number determines the bytes after it. */
 typedef struct Numbered
 {
 	uint32		size;
@@ -25,14 +25,14 @@ typedef struct Numbered
 	unsigned char bytes[FLEXIBLE_ARRAY_MEMBER];
 } Numbered;
 
-/* What one call does. */
+/* State of one call. */
 typedef struct ReserveTest
 {
 	PtSort	   *sort;
 	bool		is_inline;
 	uint32		n;
 	int64		forgotten;		/* reservations */
-	const uint64 *entries;		/* that were read, and how many are left */
+	const uint64 *entries;		/* the unread entries, and their number */
 	int			left;
 } ReserveTest;
 
@@ -62,14 +62,14 @@ static const PtSortVariant inline_variant = {
 	.inline_image = true
 };
 
-/* The word of a tuple: many have the same. */
+/* Returns the word of a tuple; many tuples have the same word. */
 static uint64
 word_of(uint32 number)
 {
 	return test_mix(number, 1) % 1000;
 }
 
-/* The size of a tuple: one in a thousand is large. */
+/* Returns the size of a tuple; one in a thousand is large. */
 static Size
 size_of(uint32 number)
 {
@@ -98,7 +98,7 @@ check_image(const Numbered *image, Size size)
 	}
 }
 
-/* Reserves a place, leaves garbage in it and fails. */
+/* Reserves a place, writes garbage to it and raises an error. */
 static void
 reserve_and_fail(PtSort *sort, Size size)
 {
@@ -123,7 +123,7 @@ reserve_and_fail(PtSort *sort, Size size)
 	PG_END_TRY();
 }
 
-/* Does things with reservations that must have no effect. */
+/* Makes reservations that must have no effect. */
 static void
 forget_reservations(ReserveTest *test, uint32 number)
 {
@@ -205,7 +205,9 @@ get_number(ReserveTest *test, uint32 *number)
 	return true;
 }
 
-/* Each number comes once, by its word and then by itself. */
+/*
+ * Checks that each number comes once, ordered by its word and then by itself.
+ */
 static void
 check_numbers(ReserveTest *test)
 {
@@ -223,7 +225,7 @@ check_numbers(ReserveTest *test)
 			elog(ERROR, "tuple %u comes after %u", number, before);
 		before = number;
 	}
-	/* they ascend strictly, so none came twice */
+	/* the numbers of a word ascend strictly, so none came twice */
 	if (n != test->n)
 		elog(ERROR, "%u of %u tuples came", n, test->n);
 }
@@ -235,7 +237,7 @@ begin(ReserveTest *test, const PtSortOptions *options)
 							  NULL, 1, NULL, options);
 }
 
-/* Puts all tuples and performs; a reservation comes before perform, too. */
+/* Puts all tuples and performs; also reserves a place just before perform. */
 static void
 put_and_perform(ReserveTest *test, const PtSortOptions *options)
 {
@@ -246,7 +248,7 @@ put_and_perform(ReserveTest *test, const PtSortOptions *options)
 	ptsort_perform(test->sort);
 }
 
-/* Puts into the only worker of a parallel sort, whose leader is left. */
+/* Puts into the only worker of a parallel sort, and reads in its leader. */
 static void
 sort_in_worker(ReserveTest *test, PtSortOptions *options)
 {
@@ -260,8 +262,8 @@ sort_in_worker(ReserveTest *test, PtSortOptions *options)
 }
 
 /*
- * ptsort_test_reserve sorts n tuples within kb kilobytes, all of them put into
- * a serial sort or into a worker.
+ * ptsort_test_reserve sorts n tuples within kb kilobytes, in a serial sort or
+ * in a worker.
  */
 Datum
 ptsort_test_reserve(PG_FUNCTION_ARGS)

@@ -3,10 +3,10 @@
  * reset.c
  *	  ptsort_test_reset(): one sort object, many sorts.
  *
- * Each sort has another number of rows, and rows of its own; a random choice
- * says how far it goes before the reset: some rows put, all of them put and
- * performed, some of them read, or all, and then compared with the sorted
- * array.
+ * Each sort has its own number of rows, and its own rows.  A random choice
+ * decides how far it goes before the reset: it puts some rows; puts all and
+ * performs; also reads some rows; or reads all and compares them with the
+ * sorted array.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,7 +25,7 @@ PG_FUNCTION_INFO_V1(ptsort_test_reset);
 /* Most sorts of one test */
 #define MAX_RESETS	1000000
 
-/* What ptsort_test_reset() reports. */
+/* Results of ptsort_test_reset(). */
 typedef struct Resets
 {
 	int64		checked;
@@ -63,7 +63,7 @@ check(TestShape *shape, PtSort *sort)
 	MemoryContextDelete(context);
 }
 
-/* One sort, as far as the dice says. */
+/* Sorts once, to the stage that the dice selects. */
 static void
 sort_once(TestShape *shape, PtSort *sort, uint64 dice, Resets *resets)
 {
@@ -104,7 +104,7 @@ sort_again_and_again(TestShape *shape, TestSpec *spec, PtSort *sort,
 		uint64		dice = test_mix(seed, i);
 
 		CHECK_FOR_INTERRUPTS();
-		/* many small ones among a few large ones */
+		/* many small sorts among a few large ones */
 		spec->data.n = (dice >> 8) % ((dice & 16) ? max_n + 1 : 100);
 		spec->data.seed = seed + i;
 		spec->data.distinct_keys = (dice & 32) ? 10 : 0;

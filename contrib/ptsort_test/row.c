@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * row.c
- *	  Heap tuples: rows with headers such as those of a table.
+ *	  Heap tuples: rows with headers like a table's rows.
  *
- * A flat copy of a tuple has all that must be preserved of it: its TID, its
- * table, and every byte of it.
+ * A flat copy of a tuple has everything that a sort must preserve: its TID,
+ * its table, and every byte of the tuple.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,7 +19,7 @@
 
 #include "ptsort_test.h"
 
-/* Headers have these and other bits, of tuples that are dead, locked, new. */
+/* Some bits of the headers, for tuples that are dead, locked, new. */
 static const uint16 infomasks[] = {
 	HEAP_XMIN_COMMITTED | HEAP_XMAX_INVALID,
 	HEAP_XMIN_COMMITTED | HEAP_XMAX_COMMITTED | HEAP_UPDATED,
@@ -31,7 +31,7 @@ static const uint16 infomasks[] = {
 
 /*
  * test_form_row makes the heap tuple of a row, in the current context, with a
- * header that follows from the row.
+ * header that depends on the row.
  */
 HeapTuple
 test_form_row(TestShape *shape, int64 row, ItemPointer tid)

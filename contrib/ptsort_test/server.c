@@ -4,9 +4,9 @@
  *	  ptsort_test_server(): the server's sort of the same tuples.
  *
  * A table's rows go into a sort of ptsort and into the server's own.  At each
- * position the two must give equal keys, and among tuples whose order the
- * server leaves open the same bytes.  Ours must be in the order that ptsort
- * promises beyond the server's.
+ * position the two must return equal keys, and, among tuples whose order the
+ * server leaves open, the same bytes.  ptsort's output must also follow the
+ * order that ptsort promises beyond the server's.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,14 +31,14 @@
 
 PG_FUNCTION_INFO_V1(ptsort_test_server);
 
-/* A tuple that came out of one of the sorts. */
+/* An output tuple of one of the sorts. */
 typedef struct OutTuple
 {
 	ItemPointerData tid;
-	uint64		digest;			/* of all that the server preserves */
+	uint64		digest;			/* of the bytes that the server preserves */
 	Datum		values[INDEX_MAX_KEYS]; /* of the key columns */
 	bool		isnull[INDEX_MAX_KEYS];
-	MemoryContext context;		/* that they are in */
+	MemoryContext context;		/* of the values */
 } OutTuple;
 
 typedef struct ServerTest
@@ -55,7 +55,7 @@ typedef struct ServerTest
 	int64		put;
 } ServerTest;
 
-/* Order as far as the server defines it. */
+/* Compares by the server's definition of the order. */
 static int
 compare_as_server(ServerTest *test, OutTuple *a, OutTuple *b)
 {
@@ -68,7 +68,7 @@ compare_as_server(ServerTest *test, OutTuple *a, OutTuple *b)
 	return result;
 }
 
-/* Order as ptsort defines it. */
+/* Compares by ptsort's definition of the order. */
 static int
 compare_as_ours(ServerTest *test, OutTuple *a, OutTuple *b)
 {
@@ -88,7 +88,7 @@ digest(const void *bytes, Size size, ItemPointer tid)
 	return hash_bytes_extended(bytes, size, seed);
 }
 
-/* Takes what a row has in the index; the row is copied. */
+/* Computes a row's values in the index; copies the row. */
 static void
 take_row(ServerTest *test, HeapTuple tuple, OutTuple *out)
 {
@@ -130,7 +130,7 @@ get_tuple(ServerTest *test, bool ours, bool forward, OutTuple *out)
 	return true;
 }
 
-/* Puts all rows there are, whatever has become of them. */
+/* Puts all rows of the table, in every state. */
 static void
 put_rows(ServerTest *test)
 {
@@ -185,8 +185,8 @@ make_tuple(void)
 }
 
 /*
- * Compares the two streams; returns how many tuples were at the same place.
- * digests gets those of our stream.
+ * Compares the two streams; returns the number of tuples at the same place.
+ * Stores the digests of our stream.
  */
 static int64
 compare_streams(ServerTest *test, uint64 *digests)

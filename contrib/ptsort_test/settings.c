@@ -1,12 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * settings.c
- *	  The settings that force a path which a small input does not take.
+ *	  Settings that force a path which a small input does not take.
  *
- * Their variables are ptsort's own (src/debug.h), so ptsort reads them without
- * asking this library.  They are for superusers, because they can make a build
- * slow or exceed its budget.  A parallel worker has its leader's values: the
- * server loads this library there as well, and then copies all settings.
+ * The variables belong to ptsort (src/debug.h), so ptsort reads them without
+ * calling this library.  Only superusers may change them, because they can
+ * make a build slow or let it exceed its budget.  A parallel worker has its
+ * leader's values: the server loads this library there as well, and then
+ * copies all settings.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,7 +26,7 @@ static const struct config_enum_entry key_classes[] = {
 	{NULL, 0, false}
 };
 
-/* The boot value is what ptsort initializes the variable to. */
+/* The boot value is the variable's initial value in ptsort. */
 static void
 define_bool(const char *name, bool *variable, const char *short_desc,
 			const char *long_desc)
@@ -43,36 +44,36 @@ define_int(const char *name, int *variable, int min, int max,
 							NULL, NULL, NULL);
 }
 
-/* What decides about keys. */
+/* Settings of keys. */
 static void
 define_key_settings(const TestSettings *s)
 {
 	DefineCustomEnumVariable("ptsort_test.key_class",
-							 "Limits the class of sort keys that are used.",
+							 "Limits the class of sort keys that ptsort uses.",
 							 "\"auto\" means the best that the columns allow.",
 							 s->key_class, *s->key_class, key_classes,
 							 PGC_SUSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
 	define_int("ptsort_test.learn_tuples", s->learn_tuples, -1, INT_MAX,
-			   "Sets from how many tuples on a serial sort learns its keys of text.",
-			   "-1 means from where it is known to pay.");
+			   "Sets the minimum number of tuples for a serial sort to learn keys of text.",
+			   "-1 means the number from which learning pays.");
 	define_bool("ptsort_test.trust_collations", s->trust_collations,
 				"Reads tables of collations as if all their elements had one byte.",
-				"When off, they are read as the C library reads them.");
+				"When off, ptsort reads them as the C library does.");
 	define_int("ptsort_test.collation_rules", s->collation_rules, -1, INT_MAX,
-			   "Sets the number of rules that new processes read of a collation.",
+			   "Sets the number of a collation's rules that new processes read.",
 			   "-1 means the number that the C library states; 0 means order by bytes.");
 }
 
-/* What decides about runs, merges and the work of processes. */
+/* Settings of runs, merges and the work of processes. */
 static void
 define_work_settings(const TestSettings *s)
 {
 	define_int("ptsort_test.spill_entries", s->spill_entries, 0, INT_MAX,
 			   "Makes a participant write a run after this many entries.",
-			   "0 means that it writes one when its memory is full.");
+			   "0 means that the participant writes a run when its memory is full.");
 	define_int("ptsort_test.merge_order", s->merge_order, 0, 1024,
-			   "Limits the number of runs that are merged at once.",
-			   "0 means as many as memory allows.");
+			   "Limits the number of runs in one merge.",
+			   "0 means the number that memory allows.");
 	define_int("ptsort_test.slices", s->slices, 0, 4096,
 			   "Divides the final merge into this many slices, however small.",
 			   "0 means several for each participant, unless they would be too small.");
@@ -80,8 +81,8 @@ define_work_settings(const TestSettings *s)
 				"Controls whether the leader scans and sorts as well.",
 				"When off, the leader does so only if no worker was launched.");
 	define_bool("ptsort_test.all_workers", s->all_workers,
-				"Starts as many workers as are allowed, whether or not they pay.",
-				"When off, no more are started than make a build faster.");
+				"Starts all allowed workers, whether or not they pay.",
+				"When off, ptsort starts only workers that make a build faster.");
 	define_bool("ptsort_test.server_pages", s->server_pages,
 				"Lets the server's own scan judge every page of the table.",
 				"This has no effect on builds with CONCURRENTLY.");

@@ -1,10 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * shape.c
- *	  What is sorted: tuples of one kind, how to put, get and compare them.
+ *	  The tuples of a test: one kind, with functions to put, get and compare
+ *	  them.
  *
- * Order is taken from the index's operator class: its comparison function is
- * called the slow way, so that nothing is shared with what is under test.
+ * The order is that of the index's operator class: these functions call its
+ * comparison function directly, so that the test shares no code with ptsort.
  *
  *-------------------------------------------------------------------------
  */
@@ -52,7 +53,7 @@ test_key_of_index(Relation index, int column, TestKey *key)
 			  &key->comparison);
 }
 
-/* test_shape_open opens what the specification names, in any process. */
+/* test_shape_open opens the objects of the specification, in any process. */
 TestShape *
 test_shape_open(const TestSpec *spec)
 {
@@ -88,7 +89,7 @@ test_shape_open(const TestSpec *spec)
 	return shape;
 }
 
-/* test_shape_close closes it on success. */
+/* test_shape_close closes a shape after success. */
 void
 test_shape_close(TestShape *shape)
 {
@@ -101,7 +102,7 @@ test_shape_close(TestShape *shape)
 	table_close(shape->heap, NoLock);
 }
 
-/* Tuple sorts take their keys as arrays. */
+/* Tuple sorts get their keys as arrays. */
 static PtSort *
 begin_tuple(TestShape *shape, const PtSortOptions *options)
 {
@@ -187,7 +188,7 @@ make_row(TestShape *shape, int64 row, int sort_number)
 	ExecStoreVirtualTuple(shape->slot);
 }
 
-/* The columns of an index tuple, from shape->values. */
+/* Computes the columns of an index tuple from shape->values. */
 static void
 index_values(TestShape *shape, Datum *values, bool *isnull)
 {
@@ -209,8 +210,8 @@ make_tid(int64 row, ItemPointer tid)
 }
 
 /*
- * Puts the row as a tuple, by one way or another.  Every second one comes with
- * a header such as rows of tables have, which must not matter.
+ * Puts the row as a tuple, by one of two functions.  Every second tuple has
+ * the header of a table's row, which must make no difference.
  */
 static void
 put_tuple(TestShape *shape, PtSort *sort, int64 row)
@@ -236,8 +237,8 @@ put_tuple(TestShape *shape, PtSort *sort, int64 row)
 }
 
 /*
- * A record of the row's columns.  The name is the end of a longer text; numbers
- * differ in both halves.
+ * Makes a record of the row's columns.  The name is the end of a longer text;
+ * numbers differ in both halves.
  */
 static void
 make_record(TestShape *shape, int64 row, TestRecord *record)
@@ -294,7 +295,7 @@ test_put(TestShape *shape, PtSort *sort, int64 row, int sort_number)
 	MemoryContextReset(shape->row_context);
 }
 
-/* Gets a tuple by one way or another. */
+/* Gets a tuple by one of several functions. */
 static MinimalTuple
 get_tuple(TestShape *shape, PtSort *sort, bool forward)
 {
@@ -353,7 +354,7 @@ test_get(TestShape *shape, PtSort *sort, bool forward, TestTuple *tuple)
 	return DatumGetPointer(tuple->value) != NULL;
 }
 
-/* test_make makes the tuple that a row should come out as; palloc'd. */
+/* test_make makes the expected tuple of a row; palloc'd. */
 TestTuple
 test_make(TestShape *shape, int64 row, int sort_number)
 {
@@ -468,7 +469,7 @@ test_compare_values(TestKey *key, Datum a, bool a_null, Datum b, bool b_null)
 	return key->descending ? (result < 0) - (result > 0) : result;
 }
 
-/* The TID of a tuple that has one, else NULL. */
+/* Returns the TID of a tuple that has one, else NULL. */
 static ItemPointer
 tid_of(TestShape *shape, const TestTuple *tuple)
 {
@@ -507,7 +508,7 @@ test_compare(TestShape *shape, const TestTuple *a, const TestTuple *b)
 	return ItemPointerCompare(tid_of(shape, a), tid_of(shape, b));
 }
 
-/* test_bytes returns what must be preserved of a tuple. */
+/* test_bytes returns the bytes of a tuple that a sort must preserve. */
 const char *
 test_bytes(TestShape *shape, const TestTuple *tuple, Size *size)
 {

@@ -1,13 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * shortage.c
- *	  System calls that can find no space, no memory and no process.
+ *	  System calls that fail for lack of space, memory or processes.
  *
  * A library of its own, without any symbol of the server: LD_PRELOAD puts it
- * before the C library, so that its functions are called in place of those.
- * Each asks a function that ptsort_test sets, if it is loaded, and then either
- * fails as the system would or calls the C library's.  So the server's real
- * error paths run, without file systems that only root may mount.
+ * before the C library, so that the server calls its functions instead of the
+ * C library's.  Each one asks a function that ptsort_test sets, if ptsort_test
+ * is loaded.  It then either fails as the system would, or calls the C
+ * library's function.  So the server's real error paths run, without file
+ * systems that only root may mount.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,16 +29,16 @@
 
 #define EXPORT		__attribute__((visibility("default")))
 
-/* How many of the bytes there is room for. */
+/* Returns the number of the bytes that fit. */
 EXPORT size_t (*ptsort_shortage_write) (int fd, size_t size) = NULL;
 
-/* Whether it fails; in the child, whether that dies at once. */
+/* True if the fork fails; in the child, true if the child dies at once. */
 EXPORT bool (*ptsort_shortage_fork) (bool in_child) = NULL;
 
-/* Whether it fails. */
+/* True if the allocation fails. */
 EXPORT bool (*ptsort_shortage_malloc) (size_t size) = NULL;
 
-/* The C library's function that ours hides. */
+/* The C library's function, which our function of the same name hides. */
 #define NEXT(function) \
 	((__typeof__(&function)) \
 	 next_function((void *volatile *) &next_##function, #function))
@@ -59,7 +60,7 @@ next_function(void *volatile *cache, const char *name)
 	return *cache;
 }
 
-/* Finds the functions while nothing can go wrong yet. */
+/* Finds the C library's functions before any fault can occur. */
 __attribute__((constructor)) static void
 find_functions(void)
 {
@@ -72,7 +73,7 @@ find_functions(void)
 	(void) NEXT(opendir);
 }
 
-/* How many bytes may be written; with none, errno is set. */
+/* Returns the number of bytes that may be written; if it is 0, sets errno. */
 static size_t
 room(int fd, size_t size)
 {
@@ -124,7 +125,7 @@ pwritev(int fd, const struct iovec *parts, int nparts, off_t offset)
 	return NEXT(pwrite) (fd, parts[0].iov_base, fits, offset);
 }
 
-/* It returns the error, and there is no half of it. */
+/* Returns the error, and never allocates only a part. */
 EXPORT int
 posix_fallocate(int fd, off_t offset, off_t size)
 {
@@ -165,7 +166,7 @@ fork(void)
 	return pid;
 }
 
-/* Programs that were built for large files call these names. */
+/* Programs compiled for large files call these names. */
 #if defined(__LP64__)
 EXPORT ssize_t pwrite64(int fd, const void *data, size_t size, off64_t offset)
 			__attribute__((alias("pwrite")));
@@ -178,8 +179,8 @@ EXPORT int	fallocate64(int fd, int mode, off64_t offset, off64_t size)
 #endif
 
 /*
- * Memory.  dlsym itself allocates, so the C library's functions are called by
- * the names it has for them.
+ * Memory.  dlsym itself allocates, so these functions call the C library by
+ * its internal names.
  */
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t n, size_t size);
@@ -188,8 +189,9 @@ extern void *__libc_realloc(void *pointer, size_t size);
 static bool in_opendir = false;
 
 /*
- * A directory that cannot be opened when a file set is deleted stays, and the
- * server says so in its log.  That is its own business.
+ * If a directory cannot be opened while the server deletes a file set, the
+ * directory stays and the server logs that.  This is the server's own
+ * behavior, not tested here.
  */
 EXPORT DIR *
 opendir(const char *name)

@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * sizes.c
- *	  ptsort_test_size(): every size and number that the public headers take.
+ *	  ptsort_test_size(): every size and number in arguments of the public
+ *	  headers.
  *
- * Each function of the table below gives one argument the size that it is told,
- * and everything else values that are right.  The size is out of range, which
- * is an error, or the sort must be right with it.
+ * Each function of the table below passes the given size as one argument, and
+ * valid values as all others.  Either the size is out of range, which is an
+ * error, or the sort must be right with it.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,7 +28,10 @@
 #include "ptsort_parallel.h"
 #include "ptsort_test.h"
 
-/* More tuples than a sort allocates room for before it trusts an estimate */
+/*
+ * More tuples than the initial room of a sort that does not yet trust an
+ * estimate
+ */
 #define TUPLES		200000
 
 /* Numbers that each participant of ptsort_parallel() puts */
@@ -48,7 +52,7 @@ test_in_range(const char *name, int64 value, int64 least, int64 most)
 	return value;
 }
 
-/* The segment of the last block, until it is given up. */
+/* The segment of the last block, while it exists. */
 static dsm_segment *block_segment;
 
 /* A shared block for two processes. */
@@ -82,7 +86,7 @@ begin_numbers(const PtSortOptions *options)
 							  options);
 }
 
-/* The numbers from 0 to TUPLES - 1, in another order. */
+/* Puts the numbers from 0 to TUPLES - 1, in another order. */
 static void
 put_numbers(PtSort *sort)
 {
@@ -91,7 +95,7 @@ put_numbers(PtSort *sort)
 	ptsort_perform(sort);
 }
 
-/* Just these come out, 'bound' of them unless it is 0. */
+/* Checks that exactly these come out, the first 'bound' ones unless it is 0. */
 static void
 check_numbers(PtSort *sort, int64 bound)
 {
@@ -165,7 +169,7 @@ budget_in_parallel(int64 size)
 	return NULL;
 }
 
-/* With all memory there is, so that only the size limits what is allocated. */
+/* Uses an unlimited budget, so that only the size limits the allocation. */
 static char *
 expected(int64 size)
 {
@@ -339,7 +343,7 @@ tuple_column(int64 size)
  * ptsort_parallel()
  */
 
-/* What the callback shared_size returns, which the leader calls. */
+/* The result of the callback shared_size, which the leader calls. */
 static Size shared_bytes;
 
 extern PGDLLEXPORT const PtParallelOps *ptsort_test_size_parallel_ops(void);
@@ -384,7 +388,8 @@ ptsort_test_size_parallel_ops(void)
 }
 
 /*
- * Runs a parallel sort with so many bytes of shared memory for the callbacks.
+ * Runs a parallel sort with this number of bytes of shared memory for the
+ * callbacks.
  */
 static char *
 sort_parallel(PtParallelRequest *request, Size shared)
@@ -477,7 +482,7 @@ api_size(int64 size)
 	return get_api(PTSORT_API_VERSION, (uint32) size);
 }
 
-/* The arguments, and what their types are. */
+/* The arguments and their types. */
 typedef struct SizeArgument
 {
 	const char *name;
@@ -512,7 +517,7 @@ static const SizeArgument arguments[] = {
 	{"ptsort_get_api: size", 32, false, api_size},
 };
 
-/* True if the argument's type has the number; -1 is the largest Size. */
+/* True if the argument's type can hold the number; -1 is the largest Size. */
 static bool
 has_number(const SizeArgument *argument, int64 size)
 {
@@ -534,7 +539,7 @@ ptsort_test_size(PG_FUNCTION_ARGS)
 
 		if (strcmp(name, arguments[i].name) != 0)
 			continue;
-		/* an error has taken the segment with it */
+		/* an earlier error has released the segment */
 		block_segment = NULL;
 		if (has_number(&arguments[i], size))
 			result = arguments[i].try_size(size);

@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * slices.c
- *	  A merge in slices: taken by all processes, put together by one.
+ *	  A merge in slices: all processes take slices, one process checks them.
  *
- * Whoever has a slice copies its tuples into a file named after its number.
- * When all processes are done, the leader reads the files in order of these
- * numbers and compares the tuples with the sorted array, as if they came from
- * one sort.  So a slice that nobody had, or two had, tuples that are lost or
- * double at a border, and disorder inside a slice or between two all show.
- *
+ * A process that takes a slice copies its tuples into a file named after its
+ * number.  When all processes are done, the leader reads the files in order of
+ * these numbers and compares the tuples with the sorted array, as if they came
+ * from one sort.  So the test notices a slice that no process or two processes
+ * took, tuples lost or doubled at a border, and disorder inside a slice or
+ * between two slices.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -20,7 +20,7 @@
 
 #include "ptsort_test.h"
 
-/* What goes before each tuple's bytes in a file. */
+/* Precedes each tuple's bytes in a file. */
 typedef struct TupleHead
 {
 	Size		size;
@@ -40,7 +40,7 @@ open_slice(PtSortShared *shared, int slice, bool missing_ok)
 							  O_RDONLY, missing_ok);
 }
 
-/* Copies the current slice, and before its tuples where it begins. */
+/* Copies the position where the current slice begins, then its tuples. */
 static void
 copy_slice(TestShape *shape, PtSort *sort, BufFile *file)
 {
@@ -64,7 +64,7 @@ copy_slice(TestShape *shape, PtSort *sort, BufFile *file)
 
 /*
  * test_take_slices takes slices of a performed sort, and leaves their tuples
- * in files, until there are none.
+ * in files, until no slice is left.
  */
 void
 test_take_slices(TestShape *shape, PtSort *sort, PtSortShared *shared)
@@ -99,7 +99,7 @@ read_exactly(BufFile *file, void *bytes, Size size)
 		elog(ERROR, "a file of a slice ends within a tuple");
 }
 
-/* Compares the tuples of a slice's file; returns how many there were. */
+/* Compares the tuples of a slice's file; returns their number. */
 static int64
 check_file(TestChecker *checker, BufFile *file)
 {
@@ -131,7 +131,7 @@ check_file(TestChecker *checker, BufFile *file)
 
 /*
  * test_check_slices compares all slices' tuples, in order of their numbers,
- * and adds to what is known of slices.  All processes must have taken their
+ * and adds to the statistics of slices.  All processes must be done with their
  * slices.
  */
 void

@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * tableam.c
- *	  A table access method that cannot scan in parallel, as Citus has one.
+ *	  A table access method that cannot scan in parallel, like Citus's columnar
+ *	  one.
  *
- * It is heap in all but that: asked for the size of a parallel scan it raises
- * an error, and a get_relation_info_hook tells the planner beforehand not to
- * ask.  What obeys the hook never meets the error.  (heap's own scan for index
- * builds refuses tables of any other access method, so there is one here,
- * which takes what a snapshot sees.)
- *
+ * Everything else is heap's.  The method's function for the size of a parallel
+ * scan raises an error, and a get_relation_info_hook tells the planner in
+ * advance not to call it.  Code that obeys the hook never causes the error.
+ * (heap's own scan for index builds refuses tables of any other access method,
+ * so this file has its own scan, of the rows that a snapshot sees.)
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -49,7 +49,7 @@ serial_index_build_range_scan(Relation heap, Relation index,
 {
 	EState	   *estate = CreateExecutorState();
 	TupleTableSlot *slot = table_slot_create(heap, NULL);
-	Snapshot	snapshot = NULL;	/* ours */
+	Snapshot	snapshot = NULL;	/* registered here */
 	double		ntuples = 0;
 
 	GetPerTupleExprContext(estate)->ecxt_scantuple = slot;

@@ -1,9 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * tapefile.c
- *	  ptsort_test_file(): a temporary file of ptsort's, written and read.
+ *	  ptsort_test_file(): writes and reads a temporary file of ptsort.
  *
- * The pieces are far apart in the file, so that it has a few blocks only.
+ * The pieces are far apart in the file, so that the file has only a few
+ * blocks.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,7 +18,7 @@
 #include "utils/array.h"
 #include "catalog/pg_type.h"
 
-/* A byte of the file, which no shift of a piece leaves as it is. */
+/* A byte of the file; a shifted piece has other bytes. */
 static char
 byte_at(int64 offset)
 {
@@ -35,7 +36,7 @@ write_piece(PtSortTestFile *file, Size size, int64 offset)
 	pfree(data);
 }
 
-/* How many bytes of a piece are not as they were written? */
+/* Returns the number of bytes of a piece that differ from those written. */
 static int64
 wrong_bytes(PtSortTestFile *file, Size size, int64 offset)
 {
@@ -55,8 +56,8 @@ wrong_bytes(PtSortTestFile *file, Size size, int64 offset)
 
 /*
  * ptsort_test_file(shared, size, offsets) writes pieces of that size at these
- * offsets, reads them, if shared through another handle, and returns how many
- * bytes differ.
+ * offsets and reads them, if shared through another handle.  It returns the
+ * number of bytes that differ.
  */
 PG_FUNCTION_INFO_V1(ptsort_test_file);
 Datum

@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * words.c
- *	  Words against comparisons, and sorts of arrays.
+ *	  Checks words against comparisons, and sorts arrays.
  *
  * If words do not decrease along values that the operator class's comparison
- * has sorted, and are equal where the comparison says so, then no pair of the
- * values contradicts it; so n values check n * (n - 1) / 2 pairs.  Exact keys
- * must, with their tail, say just what the comparison says, and give the
- * values back.
+ * has sorted, and are equal where the comparison returns 0, then no pair of
+ * the values contradicts the comparison; so n values check n * (n - 1) / 2
+ * pairs.  Exact keys with their tail must agree with the comparison exactly,
+ * and must give the values back.
  *
  *-------------------------------------------------------------------------
  */
@@ -48,7 +48,7 @@ typedef struct Sample
 	struct WordsOrder *order;
 } Sample;
 
-/* The order, by a comparison function or by an operator. */
+/* An order, by a comparison function or by an operator. */
 typedef struct WordsOrder
 {
 	TestKey		key;
@@ -92,7 +92,7 @@ compare_words(const Sample *a, const Sample *b, int nwords)
 	return 0;
 }
 
-/* The words of a value, and the tail if the key is that of an index. */
+/* Computes the words of a value, and the tail if the key is an index's. */
 static void
 make_words(const WordsOrder *order, struct PtSortKey *key, const Datum *value,
 		   const bool *isnull, uint64 *words)
@@ -118,7 +118,10 @@ make_samples(ArrayType *array, WordsOrder *order, struct PtSortKey *key, int *n)
 	if (test_internals()->key_facts(key).learning &&
 		test_internals()->key_begin_learning(key))
 	{
-		/* From a part of the values, so that it has not seen all there is. */
+		/*
+		 * Learn from a part of the values, so that some values are new to the
+		 * key.
+		 */
 		for (int i = 0; i < *n; i += 3)
 			make_words(order, key, &values[i], &isnull[i], samples[i].words);
 		test_internals()->key_learn(key);
@@ -133,7 +136,7 @@ make_samples(ArrayType *array, WordsOrder *order, struct PtSortKey *key, int *n)
 	return samples;
 }
 
-/* Does an exact key of an index give the value back? */
+/* True if an exact key of an index gives the value back. */
 static bool
 is_rebuilt(const Sample *a, struct PtSortKey *key, TupleDesc desc, int16 typlen,
 		   bool typbyval)
@@ -151,8 +154,8 @@ is_rebuilt(const Sample *a, struct PtSortKey *key, TupleDesc desc, int16 typlen,
 }
 
 /*
- * Sorts the samples and counts what the SQL functions report.  index_desc is
- * that of the key's index, if it has one.
+ * Sorts the samples and computes the results of the SQL functions.  index_desc
+ * is the descriptor of the key's index, if it has one.
  */
 static Datum
 check_words(FunctionCallInfo fcinfo, WordsOrder *order, struct PtSortKey *key,

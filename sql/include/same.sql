@@ -1,6 +1,6 @@
 \set ECHO none
 -- For the tests that build an index twice, with ptsort and with the server,
--- and compare what the two wrote.  Read by
+-- and compare the two.  They read this file by
 --
 --   \getenv source PG_ABS_SRCDIR
 --   \i :source/sql/include/same.sql
@@ -10,8 +10,8 @@ CREATE EXTENSION IF NOT EXISTS amcheck;
 CREATE EXTENSION IF NOT EXISTS pageinspect;
 CREATE SEQUENCE IF NOT EXISTS same_calls;
 
--- The sessions of earlier tests may not have ended yet, and what they still see
--- would make a difference.
+-- The sessions of earlier tests may not have ended yet, and rows that these
+-- sessions still see would make a difference.
 DO $$
 BEGIN
 	FOR i IN 1 .. 1000 LOOP
@@ -21,10 +21,10 @@ BEGIN
 	END LOOP;
 END $$;
 
--- What is in the tree.  shape is what the metapage says; pages is a digest of
--- all pages, level by level from the root and from left to right, with
--- everything but block numbers; keys is one of (key, TID) of all entries in
--- order, whatever pages and posting lists they are in.
+-- The contents of the tree.  shape is the metapage; pages is a digest of all
+-- pages, level by level from the root and from left to right, with everything
+-- except block numbers; keys is a digest of (key, TID) of all entries in
+-- order, whichever pages and posting lists hold them.
 CREATE OR REPLACE FUNCTION tree(index text, want_keys bool, OUT shape text, OUT pages text,
 	OUT keys text, OUT entries int8, OUT leaves int8)
 LANGUAGE plpgsql AS $$
@@ -79,9 +79,9 @@ BEGIN
 	keys := md5(keys);
 END $$;
 
--- CREATE kind INDEX ON tbl what: 'same', or what is wrong.  Serial builds must
--- write the same pages; parallel ones the same keys to as many leaves, within
--- one in a hundred.
+-- Runs CREATE kind INDEX ON tbl what; returns 'same', or the difference.
+-- Serial builds must write the same pages.  Parallel builds must write the
+-- same keys, and a number of leaves within one in a hundred.
 CREATE OR REPLACE FUNCTION same(tbl text, what text, kind text DEFAULT '',
 	participants int DEFAULT 1)
 RETURNS text
@@ -100,7 +100,7 @@ BEGIN
 	SELECT * INTO ours FROM tree(name, participants > 1);
 	EXECUTE format('DROP INDEX %I', name);
 
-	-- whether each was built by whom it should
+	-- whether ptsort and the server built their own indexes
 	PERFORM set_config('ptsort.enable', 'off', true);
 	EXECUTE format('CREATE %s INDEX %I ON %s %s', kind, name || 's', tbl, what);
 	SELECT * INTO servers FROM tree(name || 's', participants > 1);
@@ -123,10 +123,11 @@ BEGIN
 	RETURN 'same';
 END $$;
 
--- What comes of a statement that may fail, which builds the index "attempted":
--- the same with ptsort, serial and with two workers, as with the server, and
--- in the same session another build succeeds.  undo: what removes the index if
--- it does not fail.  chance: a pattern for what may differ, which is cut out.
+-- The outcome of a statement that may fail and that builds the index
+-- "attempted".  It must be the same with ptsort, serial and with two workers,
+-- as with the server, and in the same session another build must succeed.
+-- undo: removes the index if the statement succeeds.  chance: a pattern for
+-- random text, which is cut out.
 CREATE OR REPLACE FUNCTION attempt(statement text, undo text DEFAULT 'DROP INDEX attempted',
 	chance text DEFAULT NULL)
 RETURNS text

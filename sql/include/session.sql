@@ -1,4 +1,4 @@
--- For the tests that want ptsort in their session, also for the smallest tables.
+-- For tests that use ptsort in their session, even for the smallest tables.
 -- ptsort_test has the settings that force a path.
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS ptsort;

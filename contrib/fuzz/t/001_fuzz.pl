@@ -1,6 +1,6 @@
-# contrib/fuzz: its unit tests, that it finds a difference where there is one,
-# and two minutes of random ones, or 1,400 builds where these take longer.
-# FUZZ_SECONDS says how long instead, FUZZ_SEED which.
+# contrib/fuzz: its unit tests, then a check that it finds a deliberate
+# difference, then two minutes of random cases, or 1,400 builds if these take
+# longer.  FUZZ_SECONDS sets another duration, FUZZ_SEED the cases.
 use strict;
 use warnings;
 use FindBin;
@@ -18,7 +18,7 @@ command_ok(
 	[ 'python3', '-m', 'unittest', 'discover', '-s', "$FindBin::RealBin/..", '-p', 'test_*.py' ],
 	'unit tests');
 
-# A row that is deleted between the two builds is a difference.
+# A row deleted between the two builds is a difference.
 my ($case, undef, $script) = find_spoiled($node, $scripts, '--case', '1-20');
 like(
 	slurp_file($script),

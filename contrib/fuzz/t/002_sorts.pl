@@ -1,7 +1,7 @@
-# Random sorts, the server's tuplesort as oracle: that a tuple left out is found,
-# and that the script which is left repeats it; then 40 seconds of random ones,
-# or 1,800 where these take longer.  SORT_FUZZ_SECONDS says how long instead,
-# FUZZ_SEED which.
+# Random sorts, compared with the server's tuplesort.  The test checks that the
+# fuzz notices a missing tuple and writes a script that repeats the failure.
+# Then it runs 40 seconds of random sorts, or 1,800 if these take longer.
+# SORT_FUZZ_SECONDS sets another duration, FUZZ_SEED the cases.
 use strict;
 use warnings;
 use FindBin;
@@ -14,11 +14,11 @@ use Test::More;
 my $node = fuzz_node();
 my $scripts = PostgreSQL::Test::Utils::tempdir();
 
-# A tuple that is not put into ptsort is missed.
+# The fuzz notices a tuple that was not put into ptsort.
 my ($case, $line, $script) = find_spoiled($node, $scripts, '--sorts', '--case', '1-20');
 my ($message) = $line =~ /: ERROR: XX000: (.*?) after:/;
 
-# The script that it leaves fails in the same way, in a database like its own.
+# The fuzz's script fails in the same way, in a database of the same kind.
 my ($world) = slurp_file($script) =~ /^-- in a database made like (\w+)/m;
 ok($message && $world, 'spoiled: a message and a database');
 $node->safe_psql('postgres', "CREATE DATABASE again TEMPLATE template0 " .

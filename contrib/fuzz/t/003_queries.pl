@@ -1,6 +1,7 @@
-# Random queries whose sorts ptsort takes, the server's own sorts as oracle: that a
-# row which is deleted in between is missed; then 10,000 random ones, which take two
-# or three minutes.  QUERY_FUZZ_SECONDS says how long instead, FUZZ_SEED which.
+# Random queries whose sorts ptsort does, compared with the server's own sorts.
+# The test checks that the fuzz notices a row deleted in between.  Then it runs
+# 10,000 random queries, which take two or three minutes.  QUERY_FUZZ_SECONDS
+# sets a duration instead, FUZZ_SEED the cases.
 use strict;
 use warnings;
 use FindBin;
@@ -13,7 +14,7 @@ use Test::More;
 my $node = fuzz_node();
 my $scripts = PostgreSQL::Test::Utils::tempdir();
 
-# A row that is deleted before ptsort sorts is missed.
+# The fuzz notices a row that is deleted before ptsort sorts.
 find_spoiled($node, $scripts, '--queries', '--case', '1-3');
 
 my @least = $ENV{QUERY_FUZZ_SECONDS} ? () : ('--least', 10000);

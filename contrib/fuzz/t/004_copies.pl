@@ -1,6 +1,7 @@
-# Random copies of tables by CLUSTER, the server's own as oracle: that a row which
-# is deleted in between is missed; then 30 seconds of random ones, or 200 where these
-# take longer.  COPY_FUZZ_SECONDS says how long instead, but at least 100, FUZZ_SEED which.
+# Random copies of tables by CLUSTER, compared with the server's own.  The test
+# checks that the fuzz notices a row deleted in between.  Then it runs 30
+# seconds of random copies, or 200 if these take longer.  COPY_FUZZ_SECONDS
+# sets another duration (but at least 100 copies), FUZZ_SEED the cases.
 use strict;
 use warnings;
 use FindBin;
@@ -10,11 +11,12 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# Of tables larger than a quarter of the buffers, pages are copied from their files.
+# ptsort reads tables larger than a quarter of the buffers as copies of pages
+# in files.
 my $node = fuzz_node("shared_buffers = 2MB\n");
 my $scripts = PostgreSQL::Test::Utils::tempdir();
 
-# A row that is deleted before ptsort copies is missed.
+# The fuzz notices a row that is deleted before ptsort copies.
 my ($case) = find_spoiled($node, $scripts, '--copies', '--case', '1-20');
 find_spoiled($node, $scripts, '--copies', '--case', $case);
 

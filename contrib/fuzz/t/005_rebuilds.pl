@@ -1,6 +1,7 @@
-# Random statements that build all indexes of a table, with one scan for several, the
-# server's REINDEX as oracle: that a row which is deleted in between is missed; then
-# 30 seconds of random ones.  REBUILD_FUZZ_SECONDS says how long, FUZZ_SEED which.
+# Random statements that build all indexes of a table, with one scan for
+# several, compared with the server's REINDEX.  The test checks that the fuzz
+# notices a row deleted in between.  Then it runs 30 seconds of random
+# statements.  REBUILD_FUZZ_SECONDS sets another duration, FUZZ_SEED the cases.
 use strict;
 use warnings;
 use FindBin;
@@ -10,11 +11,12 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# Of tables larger than a quarter of the buffers, pages are copied from their files.
+# ptsort reads tables larger than a quarter of the buffers as copies of pages
+# in files.
 my $node = fuzz_node("shared_buffers = 2MB\n");
 my $scripts = PostgreSQL::Test::Utils::tempdir();
 
-# A row that is deleted before the server builds is too much.
+# The fuzz notices a row that is deleted before the server builds.
 my ($case) = find_spoiled($node, $scripts, '--rebuilds', '--case', '1-20');
 find_spoiled($node, $scripts, '--rebuilds', '--case', $case);
 

@@ -1,5 +1,5 @@
-# Run contrib/fuzz/fuzz.py from a test: first with something spoiled, which it must
-# find, then for a while.
+# Runs contrib/fuzz/fuzz.py from a test: first with a deliberate mistake, which
+# it must find, then with random cases.
 package Fuzz;
 use strict;
 use warnings;
@@ -13,8 +13,9 @@ use Test::More;
 
 our @EXPORT = qw(fuzz_node fuzz find_spoiled play);
 
-# A server for it: slices are as many as the fuzz says, and the client receives the
-# lines of builds, which would otherwise go to the server's log only.
+# A server for the fuzz: the fuzz sets the number of slices, and the client
+# receives the lines about builds, which would otherwise go only to the
+# server's log.
 sub fuzz_node
 {
 	my ($conf) = @_;
@@ -23,8 +24,8 @@ sub fuzz_node
 	return new_node('main', conf => "ptsort.log_build = off\nptsort_test.slices = 0\nmax_wal_size = 4GB\n" . ($conf // ''));
 }
 
-# Run fuzz.py with these arguments on a node of ours; scripts of failures are
-# left in a directory.  Returns its exit status and what it said.
+# Runs fuzz.py with these arguments on a server; fuzz.py leaves scripts of
+# failures in a directory.  Returns its exit status and output.
 sub fuzz
 {
 	my ($node, $scripts, @arguments) = @_;
@@ -45,8 +46,8 @@ sub fuzz
 	return ($status, $stdout);
 }
 
-# Run cases with something spoiled, one of which must fail.  Returns its number, what
-# was said of it, and the name of its script.
+# Runs cases with a deliberate mistake, one of which must fail.  Returns the
+# number of that case, its message, and the name of its script.
 sub find_spoiled
 {
 	my ($node, $scripts, @arguments) = @_;
@@ -57,8 +58,9 @@ sub find_spoiled
 	return ($case, $line, "$scripts/seed-spoiled-case-$case.sql");
 }
 
-# Play random cases of FUZZ_SEED: as many seconds as that variable says, else so many
-# by default.  No difference may be found; returns the seconds, and what was done.
+# Plays random cases of FUZZ_SEED: for the number of seconds in the given
+# variable, else for the default number.  There must be no difference.  Returns
+# the seconds and the totals.
 sub play
 {
 	my ($node, $scripts, $variable, $default, @arguments) = @_;

@@ -10,8 +10,8 @@ INSERT INTO t SELECT i % 3, 'few' FROM generate_series(1, 6000) i;
 INSERT INTO t VALUES (-9223372036854775808, 'least'), (9223372036854775807, 'greatest');
 ANALYZE t;
 
--- Counts the rows by the index, after showing that it is used, and by a scan of
--- the table: the oracle.
+-- Counts the rows by the index, after checking that the plan uses it, and by a
+-- scan of the table, which is the reference.
 CREATE FUNCTION compare(condition text, OUT index bool, OUT rows bigint, OUT same bool)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -42,7 +42,7 @@ INSERT INTO conditions (condition) VALUES
 	('k BETWEEN -100000000000000000 AND 100000000000000000'), ('k IS NOT NULL AND k < 0'),
 	('k = 1 OR k > 6000000000000000000'), ('k > (SELECT max(k) / 2 FROM t)');
 
--- Built by workers and leader, with the scan by workers only; by all; serially.
+-- The scan is done by workers only; by workers and leader; serially.
 -- t/001_crash_replica.pl shows that several processes write slices.
 SET ptsort_test.slices = 8;
 SET ptsort_test.leader_participates = off;
@@ -57,14 +57,14 @@ SELECT bool_and(c.index) AS index, sum(c.rows) AS rows, bool_and(c.same) AS same
 RESET ptsort_test.slices;
 SET max_parallel_maintenance_workers = 2;
 
--- The planner takes it where it is cheaper.
+-- The planner uses the index where it is cheaper.
 EXPLAIN (COSTS OFF) SELECT * FROM t WHERE k = 7;
 EXPLAIN (COSTS OFF) SELECT * FROM t WHERE k > 0;
 PREPARE by_number(int4) AS SELECT count(*) FROM t WHERE k = $1;
 EXECUTE by_number(2);
 
--- It does not change after the build.  Rows go, and their places may be taken
--- by rows that are not in the index.
+-- The index does not change after the build.  Rows disappear, and new rows,
+-- which are not in the index, may take their places.
 INSERT INTO t VALUES (1, 'new');
 UPDATE t SET k = 8 WHERE k = 9223372036854775807;
 DELETE FROM t WHERE k % 2 = 0;
@@ -76,8 +76,8 @@ INSERT INTO t SELECT i % 7, 'more' FROM generate_series(1, 5000) i;
 CREATE INDEX t_k ON t USING ptsort_am (k);
 SELECT bool_and(c.index) AS index, sum(c.rows) AS rows, bool_and(c.same) AS same FROM conditions, compare(condition) c;
 
--- Partial indexes, those on expressions, of none, of only null, of many rows (a
--- level more), of temporary tables.
+-- Partial indexes, indexes on expressions, of no rows, of nulls only, of many
+-- rows, of temporary tables.
 CREATE INDEX t_part ON t USING ptsort_am (k) WHERE pad = 'few';
 CREATE INDEX t_length ON t USING ptsort_am ((length(pad)::int8));
 SET enable_seqscan = off;
@@ -100,7 +100,7 @@ CREATE TEMP TABLE temporary AS SELECT i::int8 AS k FROM generate_series(1, 2000)
 CREATE INDEX temporary_k ON temporary USING ptsort_am (k);
 SELECT count(*) FROM temporary WHERE k > 1990;
 
--- What it cannot do.
+-- Features that the access method lacks.
 CREATE INDEX CONCURRENTLY t_concurrently ON t USING ptsort_am (k);
 CREATE UNIQUE INDEX ON t USING ptsort_am (k);
 CREATE INDEX ON t USING ptsort_am (pad);

@@ -1,6 +1,6 @@
-# An index of ptsort_am, built by several processes, is there after a crash and
-# on a replica: with full WAL and without page images, with wal_level = minimal,
-# of unlogged tables.
+# An index of ptsort_am, built by several processes, exists after a crash and
+# on a replica: with full WAL and without page images, with wal_level =
+# minimal, for unlogged tables.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -53,7 +53,7 @@ sub new_node
 	return $node;
 }
 
-# Are there, by the index, the rows that are in the table?
+# Checks that the index finds the rows of the table.
 sub check_index
 {
 	my ($node, $table, $rows, $name) = @_;
@@ -78,7 +78,7 @@ sub crash
 	my $start;
 	my (%ends, %writers);
 
-	# on a busy machine one process may take all slices
+	# on a busy machine one process may load all slices
 	foreach my $try (1 .. 20)
 	{
 		$node->safe_psql('postgres', $unbuild) if $try > 1;
@@ -116,7 +116,7 @@ $replica->init_from_backup($primary, 'base', has_streaming => 1);
 $replica->start;
 crash($primary, 'full WAL');
 
-# The replica has it too, as the primary or as a primary of its own.
+# The replica has the index too, as a replica and after its promotion.
 $primary->safe_psql('postgres', 'DELETE FROM t WHERE i % 3 = 0; VACUUM t');
 $primary->wait_for_catchup($replica);
 check_index($replica, 't', 1, 'replica');

@@ -12,8 +12,8 @@ CREATE INDEX rows_n ON rows (n DESC);
 CREATE INDEX rows_name ON rows (upper(name) COLLATE "C" NULLS FIRST, late);
 CREATE TABLE copy (n int, name text, gone int, big text, late int);
 ALTER TABLE copy DROP gone;
--- How many rows are copied, how many are at another place than ORDER BY puts them,
--- and how many are not in the table.
+-- The number of copied rows, of rows at another place than ORDER BY puts them,
+-- and of rows that are not in the table.
 CREATE FUNCTION copied(index regclass, key text, OUT copied bigint, OUT misplaced bigint, OUT different bigint)
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -57,7 +57,7 @@ BEGIN READ ONLY;
 SELECT copy_in_order('rows_n', 'copy');
 ROLLBACK;
 
--- Tables that an INSERT does more for than to store values.
+-- Tables for which an INSERT does more than store values.
 CREATE TABLE narrow (name varchar(3), n int);
 CREATE TABLE wide (name varchar(9), n int);
 INSERT INTO wide VALUES ('too long', 1);

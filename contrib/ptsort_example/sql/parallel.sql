@@ -16,7 +16,7 @@ SELECT table_median('numbers', 'n');
 RESET client_min_messages;
 SELECT workers, m.* FROM generate_series(1, 4) workers, medians(workers) m;
 
--- Each process writes runs; no worker can be had.
+-- Each process writes runs; then no worker can start.
 SET ptsort_test.spill_entries = 1000;
 SET ptsort_test.merge_order = 2;
 SELECT workers, m.* FROM generate_series(1, 2) workers, medians(workers) m;
@@ -28,7 +28,7 @@ SELECT table_median('numbers', 'n');
 RESET client_min_messages;
 RESET max_parallel_workers;
 
--- No worker is asked for, or can read the table.
+-- The caller requests no worker, or workers cannot read the table.
 SELECT * FROM medians(0);
 CREATE TEMP TABLE temporary AS SELECT n FROM numbers;
 SET client_min_messages = debug1;

@@ -11,7 +11,7 @@ BEGIN
 						  null_every => 20, distinct_keys => n / 2) s;
 END $$;
 
--- In memory, one run, runs within the merge order, runs beyond it.
+-- In memory, in one run, with runs within the merge order, with more runs.
 SELECT variant, n, merge_order, spill, a.tuples,
 	   CASE WHEN n >= 500 THEN a.runs > 1 END AS runs
 FROM unnest('{datum,tuple,index}'::text[]) variant,

@@ -10,7 +10,7 @@ SELECT ptsort_test_array('{1.11,1.1,NaN,-1,1e10}'::numeric[], '<(numeric,numeric
 CREATE TYPE colour AS ENUM ('red', 'green', 'blue');
 CREATE TYPE pair AS (a int4, b text);
 
--- Types whose values are arrays, ranges, rows, of variable or fixed length.
+-- Types whose values are arrays, ranges or rows, of variable or fixed length.
 WITH n AS (SELECT i, r(i) AS x FROM generate_series(1, 3000) i)
 SELECT
 	ptsort_test_array(array_agg(x), '<(int8,int8)') = array_agg(x ORDER BY x) AS int8,
@@ -33,7 +33,7 @@ SELECT
 		array_agg(make_interval(secs => x % 1000000) ORDER BY x % 1000000) AS interval
 FROM n;
 
--- Toasted, compressed and short values come out plain and whole.
+-- Toasted, compressed and short values come out plain and complete.
 CREATE TABLE toasted (k text COLLATE "C");
 ALTER TABLE toasted ALTER k SET STORAGE EXTERNAL;
 INSERT INTO toasted SELECT repeat(md5((i % 50)::text), 300) || i FROM generate_series(1, 200) i;

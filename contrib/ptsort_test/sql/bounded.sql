@@ -1,5 +1,5 @@
--- Bounded sorts: the first tuples of the order, whatever the budget, the length of
--- runs and the order of the input; with bound >= n, all of them, as without bound.
+-- Bounded sorts: the first tuples of the order, for every budget, length of
+-- runs and order of the input; with bound >= n, all of them, as without bound.
 CREATE FUNCTION bounded(merge_order int, spill_entries int, learn int, variant text, index regclass,
 	n int, budget_kb int, pattern text, distinct_keys int, bound int8, access bool, stable bool,
 	OUT tuples int8, OUT checksum int8, OUT runs int8)
@@ -27,19 +27,19 @@ WHERE (index <> 'shape_own_i'::regclass OR keys = 0 AND bound IN (1, 50)) AND (v
 GROUP BY variant, index, stable
 ORDER BY variant COLLATE "C", index::text COLLATE "C", stable;
 
--- What is wanted does not fit in memory, or just so, or easily.
+-- The wanted tuples do not fit in memory, or barely, or easily.
 SELECT variant, bound, s.tuples, s.runs > 0 AS runs
 FROM unnest('{datum,tuple}'::text[]) variant,
 	 unnest('{100,8000,12000,30000,60000}'::int[]) bound,
 	 ptsort_test_sort(variant, 'shape_text_i', 60000, width => 40, stable => true, bound => bound) s
 ORDER BY variant COLLATE "C", bound;
 
--- Large images among small ones, which have chunks for themselves.
+-- Large images, which have chunks of their own, among small ones.
 SELECT bound, width, s.tuples, s.runs > 0 AS runs
 FROM (VALUES (3, 9000), (100, 9000), (700, 9000), (10, 300000)) v (bound, width),
 	 ptsort_test_sort('tuple', 'shape_int8_i', 1000, 2048, width => width, stable => true, bound => bound) s;
 
--- As many in memory as are wanted, and as many again.
+-- Memory has room for twice the bound.
 SELECT pattern, s.tuples, s.runs, s.peak_memory < 200000 AS memory, s.comparisons < 1000 AS comparisons
 FROM unnest('{random,ascending}'::text[]) pattern,
 	 ptsort_test_sort('tuple', 'shape_int8_i', 20000, width => 200, pattern => pattern, bound => 100) s;
@@ -53,7 +53,7 @@ FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 ptsort_test_reset(variant, index, 60, 900, random_access => access, stable => access, bound => bound)
 ORDER BY variant COLLATE "C", index::text COLLATE "C", bound, access;
 
--- The method, of a sort by itself.
+-- The method of one sort alone.
 SELECT method, space FROM ptsort_test_reset('tuple', 'shape_int8_i', 1, 100, bound => 1, seed => 3);
 
 \set SHOW_CONTEXT never

@@ -1,5 +1,6 @@
--- Index builds by ptsort_parallel(): slices and a stream, with and without workers.  The function
--- checks every call of a callback; here is what it cannot know.
+-- Index builds by ptsort_parallel(): slices and a stream, with and without
+-- workers.  The function checks every call of a callback; this file tests
+-- everything else.
 CREATE TABLE build (k int8, pad text);
 INSERT INTO build SELECT (i * 7919) % 20011, 'row ' || i
 	FROM generate_series(1, 20010) i;
@@ -7,7 +8,7 @@ CREATE INDEX build_k ON build (k);
 SELECT count(*), sum(k) FROM build;
 LOAD 'ptsort';
 SET ptsort_test.slices = 12;
--- alone: one slice that has everything, or a stream
+-- alone: one slice with all tuples, or a stream
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_slices');
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_stream');
 -- with workers: twelve slices, or a stream
@@ -25,7 +26,7 @@ SET ptsort_test.leader_participates = off;
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_slices', workers => 2);
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_stream', workers => 2);
 RESET ptsort_test.leader_participates;
--- workers are asked for but cannot be had
+-- the caller requests workers, but none can start
 SET max_parallel_workers = 0;
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_slices', workers => 2);
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_stream', workers => 2);
@@ -38,7 +39,7 @@ SELECT * FROM ptsort_test_build('build_nothing_k', 'ptsort_test_build_slices');
 SELECT * FROM ptsort_test_build('build_nothing_k', 'ptsort_test_build_slices', workers => 2);
 SELECT * FROM ptsort_test_build('build_nothing_k', 'ptsort_test_build_stream', workers => 2);
 
--- callbacks that are missing or too many, and no callbacks
+-- missing callbacks, extra callbacks, and no callbacks
 \set VERBOSITY default
 \set SHOW_CONTEXT never
 \set named '\'build_k\', \'ptsort_test_build_named\''
@@ -50,16 +51,16 @@ SELECT ptsort_test_build(:named, '{begin, put, put_index}');
 SELECT ptsort_test_build(:named, '{begin, put_index, shared_init}');
 SELECT ptsort_test_build('build_k', 'ptsort_test_build_none');
 SELECT ptsort_test_build('build_k', '');
--- a stream that is not read
+-- a stream that the caller does not read
 SELECT ptsort_test_build('build_k', 'ptsort_test_build_unread');
 SELECT ptsort_test_build('build_k', 'ptsort_test_build_unread', workers => 2);
--- slices that nobody takes
+-- slices that no process takes
 SELECT ptsort_test_build('build_k', 'ptsort_test_build_lazy');
 SELECT ptsort_test_build('build_k', 'ptsort_test_build_lazy', workers => 2);
--- slices that are not read to their end
+-- slices that no process reads to the end
 SELECT ptsort_test_build('build_k', 'ptsort_test_build_first');
 SELECT ptsort_test_build('build_k', 'ptsort_test_build_first', workers => 2);
--- a sort of another role than was asked for, and none
+-- a sort of the wrong role, and no sort
 SELECT ptsort_test_build('build_k', 'ptsort_test_build_alone', workers => 2);
 SELECT ptsort_test_build('build_k', 'ptsort_test_build_slices_alone', workers => 2);
 SELECT ptsort_test_build('build_k', 'ptsort_test_build_no_sort');

@@ -1,4 +1,4 @@
--- Something goes wrong at each named point of the sort: a clean error, nothing
+-- Each named point of the sort raises an error: the error is clean, nothing is
 -- left behind, and the session goes on.
 LOAD 'ptsort_test';
 SET ptsort_test.fault = 'a point:0';
@@ -14,7 +14,7 @@ SELECT tuples FROM ptsort_test_sort('tuple', 'shape_int8_i', 5000, workers => 2)
 CREATE TEMP TABLE points AS SELECT point FROM ptsort_test_fault_points();
 SELECT point FROM points ORDER BY point COLLATE "C";
 
--- Runs a sort with a fault; the error, or what came out.
+-- Runs a sort with a fault; returns the error, or the result.
 CREATE FUNCTION with_fault(point text, workers int, location text) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -37,7 +37,8 @@ SELECT point, with_fault(point, 2, 'worker') AS worker FROM points ORDER BY poin
 SELECT ptsort_test_temp_files();
 SELECT tuples FROM ptsort_test_sort('tuple', 'shape_int8_i', 5000, workers => 2);
 
--- A worker that exits is noticed, as is one that is slow and then cancelled.
+-- The leader notices a worker that exits, and a slow one that is then
+-- cancelled.
 \set VERBOSITY terse
 SET ptsort_test.fault = 'sort: perform:1:fatal:worker';
 SELECT tuples FROM ptsort_test_sort('tuple', 'shape_int8_i', 5000, workers => 2);

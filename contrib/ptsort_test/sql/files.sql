@@ -4,10 +4,10 @@ SELECT shared, ptsort_test_file(shared, 300000,
 	ARRAY[0, 300000, 1073741824 - 300000, 1073741824 - 1, 2147483648 - 150000])
 FROM unnest(ARRAY[false, true]) shared;
 
--- Only the space of what was written is taken, and none is left.
+-- Files take only the space of the written pieces, and none is left.
 SELECT ptsort_test_temp_files();
 
--- All of a file's segments count.
+-- temp_file_limit counts all of a file's segments.
 CREATE FUNCTION over_limit(size integer, offsets bigint[]) RETURNS boolean
 LANGUAGE plpgsql AS $$
 BEGIN

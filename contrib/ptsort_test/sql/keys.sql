@@ -1,4 +1,4 @@
--- Which key a sort uses, and that its result is right with it.
+-- The key that each sort uses, and that the sort's result is right.
 CREATE TABLE shape_libc (k text COLLATE "en_US.utf8", k2 int8, pad text);
 CREATE INDEX shape_libc_i ON shape_libc (k, k2 DESC);
 CREATE TABLE shape_libc_down (k text COLLATE "en_US.utf8", pad text);
@@ -10,13 +10,15 @@ CREATE INDEX shape_packed_i ON shape_packed (k DESC, k2 NULLS FIRST, k3, k4 DESC
 CREATE TABLE shape_wide (k uuid, k2 int8, k3 numeric, pad text);
 CREATE INDEX shape_wide_i ON shape_wide (k, k2, k3);
 
--- Few tuples in a collation of ICU's have the server's abbreviated keys, until this
--- process has used the collation's tables, as it does for more than half of its memory
+-- Few tuples in an ICU collation have the server's abbreviated keys, until
+-- this process has used the collation's tables, as it does for more than half
+-- of its memory
 CREATE FUNCTION key_of(n int, kb int) RETURNS text LANGUAGE sql AS
 	$$SELECT s.key FROM ptsort_test_sort('tuple', 'shape_icu_i', n, kb, null_every => 11) s$$;
 SELECT key_of(5000, 16384) AS before, key_of(15000, 1024) AS many, key_of(5000, 16384) AS after;
 
--- Few tuples learn nothing, more do; datums without images; spilled, too
+-- Few tuples learn nothing, more tuples do; datums without images; also
+-- spilled
 SELECT variant, index, n, s.tuples = n AS complete, s.runs > 1 AS runs, s.key,
 	   s.comparisons <= 4 * n AS few_comparisons
 FROM unnest('{datum,tuple,index}'::text[]) variant,
@@ -26,24 +28,26 @@ FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 ptsort_test_sort(variant, index, n, kb, null_every => 11, width => 20) s
 ORDER BY 1, 2, 3;
 
--- Whether a sort learns follows from what is put, not from what is expected.
+-- The number of put tuples, not the expected number, decides whether a sort
+-- learns.
 SELECT index, n, expected, s.key
 FROM unnest('{shape_libc_i,shape_icu_i,shape_text_i}'::regclass[]) index,
 	 (VALUES (1999, 0), (1999, 10), (1999, 300000), (2000, 0), (2000, 10), (5000, 300000)) v (n, expected),
 	 ptsort_test_sort('tuple', index, n, 16384, null_every => 11, expected_tuples => expected) s
 ORDER BY 1, 2, 3;
 
--- Text that comes in order gets no words, unless memory is full; nearly in order
--- it does
+-- Text that comes in order gets no words, unless memory is full; text nearly
+-- in order gets words
 SELECT index, n, kb, pattern, s.tuples = n AS complete, s.runs > 0 AS runs, s.key, s.comparisons - n AS more_comparisons
 FROM unnest('{shape_libc_i,shape_icu_i,shape_text_i}'::regclass[]) index,
 	 (VALUES (5000, 16384, 'ascending'), (5000, 16384, 'descending'), (20000, 1024, 'ascending')) v (n, kb, pattern),
 	 ptsort_test_sort('tuple', index, n, kb, pattern => pattern) s
 ORDER BY 1, 2, 4;
--- ... and so do more than the key would learn from
+-- More tuples than the key would learn from get no words either
 SELECT s.tuples, s.runs, s.key, s.comparisons FROM ptsort_test_sort('datum', 'shape_libc_i', 450000, 65536, pattern => 'ascending') s;
 
--- The same order whatever the key learns, and at any budget
+-- The same order for every sample that the key learns from, and for every
+-- budget
 CREATE FUNCTION key_checksum(learn int, spill int, class text, variant text, index regclass,
 	keys int, kb int, workers int, OUT checksum int8, OUT runs int8)
 LANGUAGE plpgsql AS $$
@@ -65,8 +69,9 @@ FROM unnest('{datum,tuple,index}'::text[]) variant,
 GROUP BY variant, index
 ORDER BY variant COLLATE "C", index::text COLLATE "C";
 
--- In parallel one participant learns for all: read by the leader, or in slices
-SET ptsort_test.learn_tuples = 0;	-- else it would not pay
+-- In parallel one participant learns for all: the leader reads, or all read
+-- slices
+SET ptsort_test.learn_tuples = 0;	-- otherwise learning would not pay
 SELECT variant, index, slices, s.tuples, s.key, s.comparisons < 4 * s.tuples AS few_comparisons
 FROM unnest('{datum,tuple}'::text[]) variant,
 	 unnest('{shape_libc_i,shape_mixed_i,shape_text_i,shape_icu_i,shape_int8_i,shape_uuid_i}'::regclass[]) index,
@@ -83,8 +88,8 @@ FROM unnest('{datum,tuple}'::text[]) variant,
 	 ptsort_test_sort(variant, index, n, kb, random_access => true, null_every => 20, distinct_keys => n / 2) s
 ORDER BY variant COLLATE "C", index::text COLLATE "C", n;
 
--- A value in an exact key has no image; a sort that does not learn takes no memory
--- to learn
+-- A value in an exact key has no image; a sort that does not learn needs no
+-- memory for learning
 CREATE FUNCTION key_memory(class text, variant text, index regclass, n int) RETURNS int8 LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM set_config('ptsort_test.key_class', class, true);
@@ -94,13 +99,13 @@ SELECT index, key_memory('auto', 'datum', index, 20000) < 0.9 * key_memory('pref
 FROM unnest('{shape_int8_i,shape_bool_i}'::regclass[]) index;
 SELECT key_memory('auto', 'tuple', 'shape_libc_i', 1999) < key_memory('auto', 'tuple', 'shape_libc_i', 2000) - 10000 AS less;
 
--- Values of varlena types shorter than an image can be, and nulls beside them
+-- Values of varlena types shorter than any image, and nulls among them
 SELECT ptsort_test_array(ARRAY['b', NULL, '', 'abcd', 'a', '', NULL, 'abc', repeat('x', 100000)]::text[], '<(text,text)', nulls) =
 	(SELECT array_agg(v ORDER BY CASE WHEN nulls THEN v IS NOT NULL ELSE v IS NULL END, v)
 	 FROM unnest(ARRAY['b', NULL, '', 'abcd', 'a', '', NULL, 'abc', repeat('x', 100000)]::text[]) v) AS same
 FROM unnest('{t,f}'::bool[]) nulls;
 
--- An allocation that fails while a sort learns, or a fault, leaves nothing behind
+-- A failing allocation, or a fault, while a sort learns leaves nothing behind
 CREATE FUNCTION key_attempt(fault text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM set_config('ptsort_test.fault', fault, false);

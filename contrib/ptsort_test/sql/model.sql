@@ -1,5 +1,5 @@
--- ptsort against the server's tuplesort: the same slots into both.  Every tuple
--- that comes out is compared with the server's, and in every mode.
+-- ptsort against the server's tuplesort: both get the same slots.  The
+-- function compares every output tuple with the server's, in every mode.
 SET enable_indexscan = off;
 SET enable_indexonlyscan = off;
 SET enable_bitmapscan = off;
@@ -38,8 +38,8 @@ EXCEPTION WHEN internal_error THEN
 	RAISE EXCEPTION '%, in mode %, %: %', SQLERRM, $1.mode, variant, query;
 END $$;
 
--- Each type that has an order: a number in, a value out, and values that are
--- special.  Types of the user are those of setup.sql and these.
+-- Each type that has an order: a number in, a value out, and special values.
+-- The user's types are those of setup.sql and these.
 CREATE TYPE color AS ENUM ('red', 'green', 'blue', 'Zebra', '');
 ALTER TYPE color ADD VALUE 'first' BEFORE 'red';
 CREATE DOMAIN words AS text COLLATE "C" CHECK (length(VALUE) < 10000);
@@ -91,7 +91,8 @@ INSERT INTO kinds VALUES
 	('small', '(h % 1000)::int4', '{}'),
 	('model_pair', 'ROW((h % 10)::int4, h::text)', '{"(,)","(1,)"}');
 
--- None is forgotten: what arrays, ranges and the like are an example of counts once.
+-- All types are covered: an example of arrays, ranges and so on stands for all
+-- of them.
 SELECT opcintype::regtype FROM pg_opclass
 WHERE opcmethod = (SELECT oid FROM pg_am WHERE amname = 'btree') AND opcdefault AND oid < 16384
 	AND opcintype NOT IN (SELECT type::regtype::oid FROM kinds)
@@ -105,8 +106,8 @@ FROM (SELECT g, hashint8extended(g %% %s, 3) & 4611686018427387903 AS h FROM gen
 	(SELECT string_agg(format('WHEN g %% 37 = %s THEN %L::%s', i, special, $1.type), ' ')
 	 FROM unnest($1.specials) WITH ORDINALITY u (special, i)), $1.expression, $1.type, distinct_values, rows) $$;
 
--- As the first of two columns and alone, in both directions, with nulls at either end:
--- two of the four in each mode.
+-- As the first of two columns and alone, in both directions, with nulls at
+-- either end: each mode tests two of the four combinations.
 SELECT variant, mode, count(*) AS sorts, min(s.tuples) AS tuples, max(s.tuples) AS of_tuples,
 	count(DISTINCT type) AS types
 FROM kinds, modes,
@@ -118,15 +119,15 @@ FROM kinds, modes,
 WHERE (hashtext(type || mode) + seed) % 2 = 0
 GROUP BY variant, mode ORDER BY variant, mode COLLATE "C";
 
--- Operator classes of the user, and others than the default.
+-- Users' operator classes, and other classes than the default.
 SELECT count(DISTINCT operator) AS operators, count(*) AS sorts, min(s.tuples) AS least
 FROM modes, (VALUES ('g::int8 * 7', '<%'), ('g::int8 * 7', '>%'), ('md5(g::text)', '~<~'), ('md5(g::text)', '~>~'),
 		('ROW(g % 7, g::text)', '*<'), ('ROW(g % 7, g::text)', '*>')) v (expression, operator),
 	LATERAL model(modes, format('SELECT %s AS k, g FROM generate_series(1, 200) g ORDER BY k USING %s', expression, operator),
 		'tuple', 'plan', 5) s;
 
--- Strings, by every collation that there is of some; those of ICU that take
--- different strings for equal as well.
+-- Strings, by every collation of some list, including ICU collations that
+-- treat different strings as equal.
 CREATE COLLATION level1 (provider = icu, locale = 'und-u-ks-level1', deterministic = false);
 CREATE COLLATION shifted (provider = icu, locale = 'en-u-ka-shifted-ks-level3', deterministic = false);
 CREATE TABLE strings (style text, expression text);
@@ -147,7 +148,7 @@ FROM strings, modes, (VALUES ('tuple'), ('datum')) v (variant),
 WHERE mode IN ('in memory', 'in memory, learned', 'many passes', 'slices, stable')
 GROUP BY variant ORDER BY variant;
 
--- Rows of every width and shape, in slots of every kind: columns that were dropped,
+-- Rows of every width and shape, in slots of every kind: dropped columns,
 -- columns that older rows lack, values compressed, out of line, and expanded.
 CREATE TABLE mixed (id int, gone text, k1 int8, k2 text COLLATE "C", k3 numeric, long text, packed text, pad text);
 ALTER TABLE mixed ALTER long SET STORAGE EXTERNAL;
@@ -201,7 +202,8 @@ FROM (VALUES ('tuple'), ('datum')) v (variant), generate_series(0, 2) n, (VALUES
 		participants => participants, slices => slices, random_access => participants = 0) s
 ORDER BY 1, 2, 3, 4;
 
--- Memory that is really full, and large tuples; all in memory with more.
+-- Memory that is in fact full, and large tuples; with more memory, all tuples
+-- fit.
 SELECT kb, variant, query, s.tuples, s.runs > 1 AS runs, s.peak_memory <= kb * 1024 OR query LIKE '%repeat%' AS within_budget
 FROM unnest('{1024,2048,65536}'::int[]) kb,
 	(VALUES ('tuple', 'SELECT g, md5(g::text) FROM generate_series(1, 30000) g ORDER BY 2'),
@@ -211,7 +213,7 @@ FROM unnest('{1024,2048,65536}'::int[]) kb,
 	LATERAL ptsort_test_model(query, variant, budget_kb => kb) s
 ORDER BY kb, query COLLATE "C";
 
--- The test finds what is wrong.
+-- The test notices mistakes.
 \set VERBOSITY terse
 SELECT ptsort_test_model('SELECT md5(g::text) FROM generate_series(1, 100) g ORDER BY 1', spoil => 'drop');
 SELECT ptsort_test_model('SELECT g % 5, md5(g::text) FROM generate_series(1, 100) g ORDER BY 1', spoil => 'replace');
@@ -223,7 +225,8 @@ SELECT ptsort_test_model('SELECT g FROM generate_series(1, 100) g ORDER BY 1', '
 SELECT ptsort_test_model('SELECT g % 5, md5(g::text) FROM generate_series(1, 100) g ORDER BY 1', stable => true, spoil => 'ties');
 SELECT ptsort_test_model('SELECT g % 5, md5(g::text) FROM generate_series(1, 100) g ORDER BY 1', participants => 3, slices => true, stable => true, spoil => 'ties');
 
--- Compressed strings: they are plain for their words only, and no copy is left.
+-- Compressed strings: ptsort decompresses them only for their words, and
+-- leaves no copy.
 CREATE TABLE squeezed AS
 SELECT md5((i % 100)::text) || repeat('x', 5000) COLLATE "en_US.utf8" AS k, i FROM generate_series(1, 500) i;
 SELECT count(*) > 0 AS compressed FROM squeezed WHERE pg_column_size(k) < 500;

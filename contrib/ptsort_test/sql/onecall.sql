@@ -1,5 +1,6 @@
--- ptsort_parallel(): both sources, streams and slices, with and without workers.
--- The function checks every call of a callback; here is what it cannot know.
+-- ptsort_parallel(): both sources, streams and slices, with and without
+-- workers.  The function checks every call of a callback; this file tests
+-- everything else.
 CREATE TABLE onecall (k int8, k2 int4, c text COLLATE "C", w text COLLATE "en-x-icu", pad text);
 INSERT INTO onecall SELECT CASE WHEN i % 50 > 0 THEN (i * 7919) % 20011 END, i % 7,
 		md5((i % 5000)::text), 'word ' || chr(224 + i % 30) || (i * 31) % 999, 'row ' || i
@@ -7,7 +8,8 @@ INSERT INTO onecall SELECT CASE WHEN i % 50 > 0 THEN (i * 7919) % 20011 END, i %
 LOAD 'ptsort';
 SET ptsort_test.slices = 12;
 
--- Sorts as the server does; returns who took part, and what is not as it is.
+-- Sorts and compares with the server; returns the participants, and the
+-- differences.
 CREATE FUNCTION onecall(keys text[], operators regoperator[], order_by text, variant text DEFAULT 'tuple',
 	workers int DEFAULT 2, slices bool DEFAULT false, nested bool DEFAULT false,
 	hold_back bool DEFAULT false, budget_kb int DEFAULT 8192, tab regclass DEFAULT 'onecall')
@@ -49,7 +51,7 @@ SELECT variant, order_by, onecall(keys, operators, order_by, variant, 0, budget_
 FROM onecall_keys ORDER BY n;
 RESET ptsort_test.spill_entries;
 
--- who takes part
+-- participants
 \set by_k '\'{k}\', \'{"<(int8,int8)"}\', \'k\''
 SELECT onecall(:by_k, slices => true, workers => 0);
 SET ptsort_test.leader_participates = off;
@@ -65,16 +67,16 @@ CREATE TEMP TABLE onecall_temp AS SELECT * FROM onecall;
 SELECT onecall(:by_k, tab => 'onecall_temp');
 CREATE MATERIALIZED VIEW onecall_view AS SELECT * FROM onecall;
 SELECT onecall(:by_k, tab => 'onecall_view');
--- a table access method that has no parallel scans
+-- a table access method without parallel scans
 CREATE TABLE onecall_serial USING ptsort_test_serial AS SELECT * FROM onecall;
 SELECT onecall(:by_k, tab => 'onecall_serial'), onecall(:by_k, tab => 'onecall_serial', slices => true);
--- nothing in it
+-- an empty table
 CREATE TABLE onecall_none (LIKE onecall);
 SELECT onecall(:by_k, tab => 'onecall_none'), onecall(:by_k, tab => 'onecall_none', slices => true);
 
--- Text: by words that one participant learns for all; by the server's abbreviated
--- keys where the collation's tables are not used; compared.  (Nothing would be
--- learned of so few tuples.)
+-- Text: words that one participant learns for all; the server's abbreviated
+-- keys where ptsort does not use the collation's tables; comparisons.  (A key
+-- would learn nothing from this few tuples.)
 SET ptsort_test.learn_tuples = 0;
 CREATE TABLE onecall_words AS SELECT md5(i::text) COLLATE "en-x-icu" AS w, 'row ' || i AS pad FROM generate_series(1, 20000) i;
 CREATE FUNCTION onecall_text(workers int DEFAULT 2)
@@ -98,7 +100,7 @@ SELECT onecall_text();
 RESET ptsort_test.key_class;
 RESET ptsort_test.learn_tuples;
 
--- what this transaction sees, and what it does not
+-- rows that this transaction sees, and rows that it does not see
 BEGIN;
 DELETE FROM onecall WHERE k % 3 = 0;
 SAVEPOINT s;
@@ -121,15 +123,15 @@ SELECT tuples, rows, digest = (SELECT md5(string_agg(hashtext(k::text)::text, ' 
 	FROM (SELECT k FROM onecall UNION ALL SELECT (i * 7919) % 20011 FROM generate_series(0, 999) i) both_sources) AS same
 FROM ptsort_test_parallel('onecall', '{k}', '{"<(int8,int8)"}', 'datum', fill => 1000);
 
--- a stream that is not read to its end
+-- a stream that the caller does not read to its end
 SELECT participants, tuples, digest = (SELECT md5(string_agg(hashtext(k::text)::text, ' ' ORDER BY k))
 	FROM (SELECT k FROM onecall ORDER BY k LIMIT 10) first) AS same
 FROM ptsort_test_parallel('onecall', '{k}', '{"<(int8,int8)"}', reads => 10);
 
--- only begin: rows as they are
+-- only begin: puts unchanged rows
 SELECT participants, tuples FROM ptsort_test_parallel('onecall', '{k}', '{"<(int8,int8)"}', ops => 'ptsort_test_parallel_least');
 
--- errors in callbacks; nothing is left, and the next sort is well
+-- errors in callbacks; nothing is left, and the next sort is right
 \set VERBOSITY terse
 CREATE FUNCTION onecall_fails(fail text, slices bool DEFAULT false, workers int DEFAULT 2) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
@@ -147,12 +149,12 @@ FROM unnest('{begin worker, put worker, fill worker}'::text[]) fail;
 RESET ptsort_test.leader_participates;
 SELECT onecall_fails('put leader', workers => 0), onecall_fails('read_slices leader', true), onecall_fails('read_slices worker', true),
 	onecall_fails('no slices', true), onecall_fails('no slices', true, workers => 0);
--- slices whose tuples are left unread
+-- slices with unread tuples
 SELECT onecall_fails('', true), onecall_fails('', true, workers => 0);
 SELECT onecall(:by_k);
 SELECT ptsort_test_temp_files();
 
--- requests that cannot be met
+-- invalid requests
 \set VERBOSITY default
 \set SHOW_CONTEXT never
 SELECT ptsort_test_parallel('onecall', '{k}', '{"<(int8,int8)"}', ops => 'ptsort_test_parallel_none');

@@ -1,4 +1,4 @@
--- Real parallel workers: their runs merged by the leader.
+-- Real parallel workers: the leader merges their runs.
 
 -- Any number of participants, with the leader's process or without: the same
 -- tuples in the same order as the serial sort.
@@ -11,7 +11,7 @@ FROM unnest('{datum,tuple,index}'::text[]) variant,
 GROUP BY variant, index
 ORDER BY variant COLLATE "C", index::text COLLATE "C";
 
--- One participant has everything, others nothing; nobody has anything.
+-- One participant has all tuples, the others none; no participant has any.
 SELECT shares, n, s.tuples
 FROM unnest(ARRAY['1,0,0', '0,1,0', '0,0,1', '0,1,1', '1,100,1']) shares, unnest('{5000,1,0}'::int[]) n,
 	 ptsort_test_sort('tuple', 'shape_int8_i', n, workers => 2,
@@ -31,7 +31,7 @@ SET ptsort_test.spill_entries = 200;
 SELECT variant, s.tuples, s.runs
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 ptsort_test_sort(variant, 'shape_text_i', 6000, workers => 2) s;
--- More runs than the merge order: they are merged into one.
+-- More runs than the merge order: a participant merges them into one.
 SET ptsort_test.spill_entries = 50;
 SET ptsort_test.merge_order = 2;
 SELECT variant, s.tuples, s.runs > 200 AS runs
@@ -49,7 +49,7 @@ FROM unnest('{ascending,descending}'::text[]) pattern,
 SELECT s.tuples
 FROM ptsort_test_sort('tuple', 'shape_int8_i', 9, workers => 2, width => 5000000) s;
 
--- A duplicate within one run, and one that only the merge can see.
+-- A duplicate within one run, and a duplicate that only the merge can see.
 \set VERBOSITY terse
 SELECT tuples FROM ptsort_test_sort('index', 'shape_int8_i', 20000, workers => 2, pattern => 'permuted', is_unique => true);
 SELECT tuples FROM ptsort_test_sort('index', 'shape_int8_i', 2, workers => 1, pattern => 'permuted',

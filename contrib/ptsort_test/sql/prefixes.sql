@@ -1,5 +1,5 @@
--- Strings compare as what follows the prefix they share: where that is skipped, and
--- where it must not be.
+-- Strings with a shared prefix compare by the rest: where ptsort skips the
+-- prefix, and where it must not.
 CREATE FUNCTION try(type text, opclass text DEFAULT '', OUT skips boolean, OUT different bigint)
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -25,12 +25,12 @@ FROM (VALUES
 	('text COLLATE "en-x-icu"', ''),
 	('text COLLATE "en_US.utf8"', 'text_pattern_ops')) v (type, opclass);
 
--- off: strings are compared in full
+-- off: ptsort compares strings in full
 SET ptsort.use_collation_tables = off;
 SELECT * FROM try('text COLLATE "en_US.utf8"');
 RESET ptsort.use_collation_tables;
 
--- Sorts of values skip them too.
+-- Sorts of values skip prefixes as well.
 SELECT ptsort_test_array(array_agg(k), '<(text,text)') = array_agg(k ORDER BY k) AS same
 FROM (SELECT 'https://www.example.com/' || translate(md5(i::text), 'ef', '-/') COLLATE "en_US.utf8" AS k
 	  FROM generate_series(1, 5000) i) s;

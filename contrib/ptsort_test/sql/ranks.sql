@@ -1,6 +1,6 @@
--- Strings that the first pass over them leaves equal are ordered by the tables of the
--- C library, too, as the library does: in case, accents, symbols, digits that differ
--- in kind.  Those of ICU are left to ICU.
+-- Strings that are equal in the first pass: the tables of the C library order
+-- them as the library itself does, by case, accents, symbols, and kinds of
+-- digits.  ptsort leaves such strings in ICU collations to ICU.
 CREATE FUNCTION strings(letters text) RETURNS text[]
 LANGUAGE sql AS $$
 	SELECT array_agg(s ORDER BY s COLLATE "C") FROM (
@@ -19,6 +19,6 @@ ORDER BY name COLLATE "C", letters COLLATE "C";
 -- The first pass leaves all of these equal: they differ in case, accents, symbols.
 SELECT * FROM ptsort_test_ranks('"en_US.utf8"',
 	'{co-op,coop,Coop,CO-OP,coöp,co op,co.op,c.o.o.p,-coop,coop-,"  coop","coop  ",cöop,CÖOP}');
--- long ones are left to the collation
+-- ptsort leaves long strings to the collation
 SELECT * FROM ptsort_test_ranks('"en_US.utf8"', ARRAY[repeat('a-', 150), repeat('a.', 150), repeat('a-', 100) || 'b']);
 DROP FUNCTION strings;

@@ -1,4 +1,5 @@
--- One sort object for many sorts: reset wherever it is, in memory and with runs.
+-- One sort object for many sorts: reset at every stage, in memory and with
+-- runs.
 SELECT variant, index, access, checked > 20 AS checked, method, space, runs > 0 AS runs,
 	   most_memory < 500000 AS memory
 FROM unnest('{datum,tuple,index}'::text[]) variant,
@@ -25,7 +26,7 @@ FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 reset_spilled(3, 90, variant, index, access, stable) s
 ORDER BY variant COLLATE "C", index::text COLLATE "C", access, stable;
 
--- Large sorts between small ones: what they had is given back.
+-- Large sorts between small ones: a reset frees their memory.
 SELECT checked > 5 AS checked, method, runs > 0 AS runs, most_memory < 500000 AS memory
 FROM ptsort_test_reset('tuple', 'shape_text_i', 20, 60000, 2048);
 SELECT ptsort_test_temp_files();

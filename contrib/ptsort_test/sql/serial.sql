@@ -1,7 +1,7 @@
 -- Serial sorts: in memory and with runs, for every kind of tuple.
 
--- Every shape and variant in 1 MB: out comes what qsort says.  "runs" proves that
--- the larger ones went through temporary files.
+-- Every shape and variant in 1 MB: the result is qsort's.  "runs" proves that
+-- the larger sorts used temporary files.
 SELECT variant, index, n, s.tuples = n AS complete, s.runs > 1 AS runs
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 unnest('{shape_int8_i,shape_int4_i,shape_text_i,shape_icu_i,shape_default_i,shape_numeric_i,shape_name_i,
@@ -17,8 +17,8 @@ FROM unnest('{datum,tuple,index}'::text[]) variant, generate_series(0, 2) n,
 	 ptsort_test_sort(variant, 'shape_int4_i', n) s
 ORDER BY 1, 2;
 
--- The same tuples in the same order at any budget, merge order and run length;
--- with many equal keys the order is that of the bytes.
+-- The same tuples in the same order for every budget, merge order and run
+-- length; equal keys are ordered by their bytes.
 CREATE FUNCTION checksum(merge_order int, spill_entries int, variant text, index regclass,
 	n int, budget_kb int, pattern text, distinct_keys int, OUT checksum int8, OUT runs int8)
 LANGUAGE plpgsql AS $$
@@ -62,7 +62,7 @@ FROM unnest('{tuple,index}'::text[]) variant, unnest('{1024,4096}'::int[]) kb,
 	 ptsort_test_sort(variant, 'shape_int8_i', 100000, kb) s
 ORDER BY 1, 2;
 
--- Uniqueness: among live tuples only.
+-- Uniqueness: only among live tuples.
 SELECT tuples FROM ptsort_test_sort('index', 'shape_int8_i', 20000, pattern => 'permuted', is_unique => true);
 SELECT tuples FROM ptsort_test_sort('index', 'shape_int8_i', 20000, pattern => 'permuted',
 	distinct_keys => 5000, live_rows => 0, is_unique => true);
@@ -76,9 +76,10 @@ SELECT tuples FROM ptsort_test_sort('index', 'shape_int8_i', 20000, pattern => '
 SELECT tuples FROM ptsort_test_sort('index', 'shape_int8_i', 2, pattern => 'permuted',
 	distinct_keys => 1, is_unique => true);
 
--- Input in order, or in reverse order, takes a comparison for each two neighbours, where
--- comparison decides everything (and one more to see that it is not the other, and
--- at most five to see that there are more than three keys).
+-- Input in order, or in reverse order, takes one comparison for each two
+-- neighbours if comparison decides everything.  (One more shows that the order
+-- is not the other one, and at most five show that there are more than three
+-- keys.)
 CREATE FUNCTION presorted(variant text, pattern text, n int, OUT more int8)
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -91,8 +92,8 @@ FROM unnest('{datum,tuple}'::text[]) variant, unnest('{ascending,descending}'::t
 	 unnest('{100,4096,30000}'::int[]) n, presorted(variant, pattern, n)
 ORDER BY variant COLLATE "C", pattern COLLATE "C", n;
 
--- Merges of large tuples keep to the budget, too: each reader holds a frame of
--- them and a copy of one.
+-- Merges of large tuples stay within the budget, too: each reader holds a
+-- frame (a part of its run) and a copy of one tuple.
 SELECT width, runs > 10 AS merged, peak_memory < 1.01 * 1024 * 1024 AS within_budget
 FROM unnest('{400,1000,3000,6000,9000,20000}'::int[]) width,
 	ptsort_test_sort('tuple', 'shape_int8_i', 20000000 / width, width => width);

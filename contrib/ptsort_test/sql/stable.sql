@@ -1,5 +1,5 @@
--- Stable sorts: equal tuples come in the order in which they were put, whatever
--- the budget, the merge order, the length of runs and the order of the input.
+-- Stable sorts: equal tuples come out in the order of the puts, for every
+-- budget, merge order, length of runs and order of the input.
 CREATE FUNCTION stable(merge_order int, spill_entries int, variant text, index regclass,
 	n int, budget_kb int, pattern text, distinct_keys int, access bool, width int,
 	OUT tuples int8, OUT checksum int8, OUT runs int8)
@@ -24,13 +24,14 @@ FROM unnest('{datum,tuple}'::text[]) variant,
 GROUP BY variant, index
 ORDER BY variant COLLATE "C", index::text COLLATE "C";
 
--- Many equal keys, and images that have chunks of memory for themselves.
+-- Many equal keys, and images that have chunks of their own.
 SELECT n, width, kb, s.tuples, s.runs > 0 AS runs
 FROM (VALUES (70000, 0, 65536), (70000, 0, 1024), (600, 9000, 65536), (600, 9000, 1024),
 			 (40, 300000, 65536)) v (n, width, kb),
 	 ptsort_test_sort('tuple', 'shape_int8_i', n, kb, width => width, distinct_keys => 7, stable => true) s;
 
--- In parallel: in participants, then by their number; one stream and slices.
+-- In parallel: ordered within each participant, then by its number; one stream
+-- and slices.
 CREATE FUNCTION stable_parallel(merge_order int, spill_entries int, nslices int, index regclass, n int,
 	pattern text, distinct_keys int, slices bool, shares int[],
 	OUT tuples int8, OUT runs int8, OUT filled_slices int8)

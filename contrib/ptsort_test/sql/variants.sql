@@ -1,4 +1,5 @@
--- Heap tuples in all roles: for the server's sorts of the same tuples see server.sql.
+-- Heap tuples in all roles; server.sql compares with the server's sorts of the
+-- same tuples.
 CREATE TABLE shape_expression (k int8, k2 text, k3 int4, pad text);
 CREATE INDEX shape_expression_i ON shape_expression ((k % 100), upper(k2) DESC, k3);
 CREATE VIEW shapes AS
@@ -23,7 +24,7 @@ SELECT shapes.*, r.*
 FROM shapes, results(variant, index, 2000, 30) r
 ORDER BY variant COLLATE "C", index::text COLLATE "C";
 
--- Runs of many runs; keys of lower classes.
+-- Runs merged from many runs; keys of lower classes.
 CREATE FUNCTION forced(v text, i regclass, class text, slices bool, OUT checksum bigint, OUT runs bigint)
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -38,7 +39,8 @@ FROM shapes, (VALUES ('auto', true), ('auto', false), ('prefix', true), ('compar
 GROUP BY variant, index
 ORDER BY variant COLLATE "C", index::text COLLATE "C";
 
--- All keys are different, one, none; presorted; nobody has anything.
+-- All keys different, one key, no key; presorted; no participant has any
+-- tuple.
 SELECT variant, index, pattern, n, distinct_keys, s.tuples, s.comparisons > 0 AS compared
 FROM (VALUES ('heap', 'shape_int8_i'::regclass), ('index', 'shape_uuid_i')) v (variant, index),
 	 (VALUES ('ascending', 5000, 0), ('descending', 5000, 0), ('random', 5000, 1), ('random', 1, 0), ('random', 0, 0)) p (pattern, n, distinct_keys),
@@ -52,7 +54,7 @@ FROM (VALUES (30, 30000), (60, 100000), (9, 3000000)) v (n, width),
 SELECT s.tuples
 FROM ptsort_test_sort('heap', 'shape_int8_i', 9, workers => 2, width => 5000000) s;
 
--- Several sorts in one segment; more tuples than words are learned from.
+-- Several sorts in one segment; more tuples than a key of words learns from.
 SELECT variant, s.tuples
 FROM unnest('{heap,index}'::text[]) variant,
 	 ptsort_test_sort(variant, 'shape_int4_i', 5000, workers => 2, sorts => 3) s;

@@ -1,6 +1,6 @@
--- Words never contradict the operator class, for any type, in any direction.
+-- Words never contradict the operator class, for any type and direction.
 
--- Random numbers that are the same everywhere.
+-- Random numbers that are the same on every machine.
 CREATE FUNCTION r(i int, seed int DEFAULT 0) RETURNS int8
 LANGUAGE sql IMMUTABLE RETURN hashint8extended(i, seed);
 
@@ -73,7 +73,7 @@ CREATE OPERATOR CLASS named_ops FOR TYPE int8 USING btree AS
 	OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
 	FUNCTION 1 btint8cmp(int8, int8);
 
--- Asks for the words of one kind of column in all four directions.
+-- Checks the words of one kind of column in all four directions.
 CREATE FUNCTION check_words(type text, opclass text, items text, extremes text,
 	OUT words int, OUT exact bool, OUT pairs int8, OUT contradictions int8, OUT least_decided int8)
 LANGUAGE plpgsql SET client_min_messages = warning SET timezone = 'UTC' AS $$
