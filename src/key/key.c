@@ -340,13 +340,14 @@ void
 key_words(PtSortKey *key, const Datum *values, const bool *isnull,
 		  uint64 *words)
 {
-	uint64		word[PTSORT_MAX_WORDS] = {0};
 	const int	column = key->word.column;
 
 	if (key->nwords == 0)
 		return;
 	if (key->pack.nfields > 0)
 	{
+		uint64		word[PTSORT_MAX_WORDS] = {0};
+
 		/* make a packed word even if it carries no information */
 		if (key->word.nwords > 0)
 			key_value_words(key, values[column], isnull[column], word);

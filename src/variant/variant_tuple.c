@@ -54,6 +54,9 @@ typedef struct TupleState
 								 * the words are */
 	AttrNumber *attnums;
 	bool		first_by_value; /* the first key column is by value */
+	int			nfixed;			/* columns before the first key column and
+								 * before any column of variable length */
+	int			fixed_size;		/* size of these columns if none is null */
 	const char *row_before;		/* address of the row put last */
 
 	/*
@@ -193,7 +196,8 @@ tuple_same_key(const void *a, const void *b, void *arg)
 
 	return !left_null && !right_null &&
 		is_same_value(state, 0, left, right) &&
-		compare_from(state, a, b, Max(state->decided, 1)) == 0;
+		(state->nkeys == 1 ||
+		 compare_from(state, a, b, Max(state->decided, 1)) == 0);
 }
 
 /* Compare the values of key columns with a tuple. */
@@ -260,6 +264,16 @@ find_keys(TupleState *state, bool bound)
 	state->direct = true;
 	for (int i = 0; i < state->last_attnum - 1; i++)
 		state->direct &= TupleDescAttr(state->desc, i)->attlen > 0;
+	for (int i = 0; i < state->attnums[0] - 1; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(state->desc, i);
+
+		if (att->attlen <= 0)
+			break;
+		state->fixed_size = att->attlen +
+			att_align_nominal(state->fixed_size, att->attalign);
+		state->nfixed++;
+	}
 }
 
 PtSort *
@@ -298,11 +312,46 @@ variant_begin_tuple(TupleDesc desc, int nkeys, const AttrNumber *attnums,
 						  state->key->nwords, context, options);
 }
 
+/*
+ * Returns the value of the first key column in a tuple.  It is faster than
+ * heap_getattr, which does not cache offsets after nulls and after columns of
+ * variable length.
+ */
+static inline Datum
+first_value(const TupleState *state, HeapTuple tuple, bool *isnull)
+{
+	const int	key = state->attnums[0] - 1;
+	HeapTupleHeader header = tuple->t_data;
+	const char *data = (char *) header + header->t_hoff;
+	bool		hasnull = HeapTupleHasNulls(tuple);
+	uint32		offset = hasnull ? 0 : state->fixed_size;
+
+	if (HeapTupleHeaderGetNatts(header) <= key ||
+		(hasnull && att_isnull(key, header->t_bits)))
+		return heap_getattr(tuple, key + 1, state->desc, isnull);
+	for (int i = hasnull ? 0 : state->nfixed;; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(state->desc, i);
+
+		if (hasnull && att_isnull(i, header->t_bits))
+			continue;
+		offset = att_align_pointer(offset, att->attalign, att->attlen,
+								   data + offset);
+		if (i == key)
+		{
+			*isnull = false;
+			return fetchatt(att, data + offset);
+		}
+		offset = att_addlength_pointer(offset, att->attlen, data + offset);
+	}
+}
+
 /* Get the values for a put from a tuple. */
 static inline void
 tuple_values(TupleState *state, HeapTuple tuple)
 {
-	for (int i = 0; i < state->nvalues; i++)
+	state->values[0] = first_value(state, tuple, &state->isnull[0]);
+	for (int i = 1; i < state->nvalues; i++)
 		state->values[i] = heap_getattr(tuple, state->attnums[i], state->desc,
 										&state->isnull[i]);
 }
@@ -412,8 +461,8 @@ put_values(PtSort *sort, TupleState *state, TupleTableSlot *slot)
 	key_words(state->key, state->values, state->isnull, words);
 	as_heap_tuple(&heap_tuple, place);
 	if (!state->first_by_value)
-		state->values[0] = heap_getattr(&heap_tuple, state->attnums[0], desc,
-										&state->isnull[0]);
+		state->values[0] = first_value(state, &heap_tuple,
+									   &state->isnull[0]);
 	keep_first(state, place, (char *) heap_tuple.t_data);
 	sort_add(sort, words);
 }
