@@ -20,8 +20,8 @@
 #   make fuzz SECONDS=n SEED=s   compare random indexes with the server's; CASE=n runs only one
 #   make dist     make the release archive for PGXN
 #
-# All goals except those of the first line report missing distribution packages.  If run
-# by root they also install these packages, unless NO_INSTALL=1 is set.
+# All goals except those of the first line report missing distribution packages.
+# If run by root they also install these packages, unless NO_INSTALL=1 is set.
 
 EXTENSION = ptsort
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" ptsort.control)
@@ -147,7 +147,8 @@ PG_CFLAGS = -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter \
 	-Wno-sign-compare -Wno-missing-field-initializers
 PG_CPPFLAGS = -I$(CURDIR)/include -I$(CURDIR)/src
 
-# ptsort gains nothing from the server's JIT, and building bitcode requires clang.
+# ptsort gains nothing from the server's JIT, and building bitcode requires
+# clang.
 override with_llvm := no
 
 PG_CONFIG ?= pg_config
@@ -157,7 +158,8 @@ $(error $(PG_CONFIG) does not run: install postgresql-server-dev-NN, or set PG_C
 endif
 include $(PGXS)
 
-# The tests force rare code paths with settings that only contrib/ptsort_test has.
+# The tests force rare code paths with settings that only contrib/ptsort_test
+# has.
 installcheck: installcheck-settings
 installcheck-settings:
 	@test -f '$(DESTDIR)$(pkglibdir)/ptsort_test$(DLSUFFIX)' || { \

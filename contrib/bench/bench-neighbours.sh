@@ -1,7 +1,8 @@
 #!/bin/bash
 #
-# bench-neighbours.sh - `make bench-neighbours`: measure how much an index build,
-# by the server or by ptsort, slows down pgbench in equal periods of time.
+# bench-neighbours.sh - `make bench-neighbours`: measure how much an index
+# build, by the server or by ptsort, slows down pgbench in equal periods of
+# time.
 #
 #	make bench-neighbours                         15 minutes
 #	make bench-neighbours ROWS=2000000 SECONDS=15 PARTICIPANTS=2 WORKLOADS=read

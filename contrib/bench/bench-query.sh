@@ -1,8 +1,8 @@
 #!/bin/bash
 #
-# bench-query.sh - `make bench-query`: run queries with ptsort.sort off and on, in
-# turn, in one session of a private cluster.  Writes times, CPU times and ratios
-# as text and JSON, and names the queries whose ratio is below its floor.
+# bench-query.sh - `make bench-query`: run queries with ptsort.sort off and on,
+# in turn, in one session of a private cluster.  Writes times, CPU times and
+# ratios as text and JSON, and names the queries whose ratio is below its floor.
 #
 #	make bench-query                         all queries, 500,000 rows, 10 minutes
 #	make bench-query ROWS=5000000 SHAPES=order REPS=1
@@ -16,8 +16,8 @@
 #   MEMORY=a,b     values of work_mem, from 1GB, 64MB (only for few), 4MB
 #   WORKERS=a,b    numbers of parallel workers, from 0, 1
 #   REPS=3         runs of each query by each sort; the report has the medians
-#   BY=cpu         compute ratios from CPU time, or with ms from elapsed time; the
-#                  default is cpu if the machine is busy, else ms
+#   BY=cpu         compute ratios from CPU time, or with ms from elapsed time;
+#                  the default is cpu if the machine is busy, else ms
 #   MIN_ROWS=n     ptsort.min_sort_rows
 #   OUT=build/bench-query   directory of results.json and report.txt
 #   KEEP=1         keep the cluster with its tables

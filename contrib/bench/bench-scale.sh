@@ -16,8 +16,8 @@
 #   MEMORY=2GB     maintenance_work_mem
 #   RUNS=3         builds by each number of participants; the report has medians
 #   MEMORY_RATE=200, WAL_RATE=2   rates of the modelled machine, in GB/s
-#   CHECKPOINTS=1  also run CHECKPOINT in a loop beside builds by the server and by
-#                  ptsort, RUNS of each; the report has the longest CHECKPOINT
+#   CHECKPOINTS=1  also run CHECKPOINT in a loop beside builds by the server and
+#                  by ptsort, RUNS of each; the report has the longest CHECKPOINT
 #   SLOW_DISK=100  also run the builds of CHECKPOINTS=1 on a disk that writes
 #                  100 MB/s (contrib/bench/slowdisk.c)
 #   OUT=build/bench-scale   directory of results.json, report.txt and scale.svg

@@ -1,9 +1,9 @@
 #!/bin/bash
 #
-# bench-sort.sh - `make bench-sort`: run the server's tuplesort and ptsort's sort,
-# in turn, in one process, on the same rows in memory.  Writes times, ratios,
-# memory and temporary bytes as text, JSON and charts, and names the sorts whose
-# ratio is below its floor.
+# bench-sort.sh - `make bench-sort`: run the server's tuplesort and ptsort's
+# sort, in turn, in one process, on the same rows in memory.  Writes times,
+# ratios, memory and temporary bytes as text, JSON and charts, and names the
+# sorts whose ratio is below its floor.
 #
 #	make bench-sort                         a selection, a tenth of full scale
 #	make bench-sort FULL=1 SHAPES=all       everything: hours, and 12 GB of memory
@@ -15,12 +15,12 @@
 #                  smaller SCALE also reduces the budgets
 #   FULL=1         the same as SCALE=1
 #   SHAPES=a,b     what to sort, or groups: all, wide, narrow, uses, parallel,
-#                  real (text found on this machine); see contrib/bench/sortshapes.py
+#                  real (text found on this machine); see sortshapes.py
 #   BUDGETS=a,b    memory budgets, from 2GB, 64MB, 4MB
-#   RUNS=3         sorts by each engine in one process; the report has the medians
+#   RUNS=3         sorts by each engine in one process; the report has medians
 #   FIRSTS=1       sorts by each engine that run in a new process each
-#   BY=cpu         compute ratios from CPU time, or with ms from elapsed time; the
-#                  default is cpu if the machine is busy, else ms
+#   BY=cpu         compute ratios from CPU time, or with ms from elapsed time;
+#                  the default is cpu if the machine is busy, else ms
 #   UNTOLD=1       do not tell ptsort the number of rows in advance
 #   PEERS=1        also run DuckDB's and Polars' sorts, if python3 has them
 #   OUT=build/bench-sort   directory of results.json, report.txt and charts

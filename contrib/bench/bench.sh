@@ -22,8 +22,8 @@
 #   RUNS=3         builds of each index by each builder; the report has medians
 #   CACHE=warm     or cold: restart and empty the caches before each build
 #   CHECK=1        run amcheck on every index once
-#   LIMIT=1        also measure reading and writing alone on this machine, for the
-#                  builds of int8, random (contrib/bench/limit.c)
+#   LIMIT=1        also measure reading and writing alone on this machine, for
+#                  the builds of int8, random (contrib/bench/limit.c)
 #   PHASES=1       show phases and timelines of all shapes, not only of int8
 #   OUT=build/bench   directory of results.json, report.txt and pictures
 #   KEEP=1         keep the cluster with its tables

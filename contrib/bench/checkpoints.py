@@ -1,5 +1,6 @@
 """Measure the duration of CHECKPOINT during index builds by the server and by
-ptsort.  Runs on the machine's disk and on a slow disk that slowdisk.c simulates."""
+ptsort.  Runs on the machine's disk and on a slow disk that slowdisk.c
+simulates."""
 
 import os
 import struct
@@ -59,8 +60,8 @@ class SlowDisk:
 
 
 def one_build(server, options, builder, table, keys):
-    """Build the index once, and drop it.  Returns a dict with the build's seconds
-    and the durations of the checkpoints during the build."""
+    """Build the index once, and drop it.  Returns a dict with the build's
+    seconds and the durations of the checkpoints during the build."""
     measure.warm(server, table)
     with waits.Waits(CHECKPOINTER) as seen, Checkpoints() as beside:
         began, ended = neighbours.one_build(server, options, builder, table, keys)
@@ -72,8 +73,9 @@ def one_build(server, options, builder, table, keys):
 
 
 def measure_disk(server, options, table, keys, mb_s):
-    """Measure builds by both builders in turn, with each number of participants, on
-    a disk with this rate (0 for the machine's disk).  Returns a list of dicts."""
+    """Measure builds by both builders in turn, with each number of
+    participants, on a disk with this rate (0 for the machine's disk).  Returns
+    a list of dicts."""
     found = []
     for n in options.participants:
         options.workers = n - 1
@@ -112,7 +114,8 @@ def disk_words(mb_s):
 
 
 def longest(builds):
-    """The duration of the longest CHECKPOINT of these builds, in milliseconds."""
+    """The duration of the longest CHECKPOINT of these builds, in
+    milliseconds."""
     return max(max(build["times"]) for build in builds)
 
 

@@ -36,8 +36,8 @@ def machine_memory():
 def settings(memory, workers, wal_level="replica", buffers=None):
     """Configuration lines for a machine with this memory in bytes.  They make
     the server durable and size shared_buffers for a table, unless the caller
-    gives the buffers.  They keep checkpoints and autovacuum from starting during
-    a build."""
+    gives the buffers.  They keep checkpoints and autovacuum from starting
+    during a build."""
     return [
         "fsync = on",
         "full_page_writes = on",
@@ -65,8 +65,8 @@ class Cluster:
         self.data = self.value("SHOW data_directory")
 
     def psql(self, script):
-        """Run a script in a new session.  Returns psql's standard output and its
-        messages, both as lists of lines.  Raises SqlError if psql fails."""
+        """Run a script in a new session.  Returns psql's standard output and
+        its messages, both as lists of lines.  Raises SqlError if psql fails."""
         done = subprocess.run(
             ["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1",
              "-v", "SHOW_CONTEXT=always", "-d", "postgres", "-f", "-"],

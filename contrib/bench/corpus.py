@@ -40,7 +40,8 @@ def virtual_mounts():
 
 
 def files(top):
-    """The path of every file and directory below top, without following links."""
+    """The path of every file and directory below top, without following
+    links."""
     skipped = virtual_mounts()
     for directory, below, names in os.walk(top):
         below[:] = [d for d in below if os.path.join(directory, d) not in skipped]
@@ -106,7 +107,8 @@ def urls():
 
 
 def numbers():
-    """The distinct strings in the documentation that look like version numbers."""
+    """The distinct strings in the documentation that look like version
+    numbers."""
     return matches(r"\d+(?:[.:~+-]\d+[a-z]*\d*)+")
 
 
@@ -191,15 +193,16 @@ def translations(path):
 
 
 def messages(languages=""):
-    """Programs' messages in the languages that match this regular expression."""
+    """Programs' messages in the languages that match this regular
+    expression."""
     for path in files("/usr/share/locale"):
         if re.search(r"/locale/(?:%s)[^/]*/LC_MESSAGES/.*\.mo$" % languages, path):
             yield from translations(path)
 
 
 def phrases(languages):
-    """The non-ASCII strings between blanks and punctuation in the messages of these
-    languages."""
+    """The non-ASCII strings between blanks and punctuation in the messages of
+    these languages."""
     for message in messages(languages):
         yield from re.findall(r"[^\W\x00-\x7f]+", message)
 

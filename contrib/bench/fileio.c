@@ -10,14 +10,14 @@
  * Reads or writes a file, and computes with its bytes.  WAY is one of the ways
  * in which a sort of files could do its I/O:
  *
- *		cache	through the kernel's cache, with advice about the next reads and
- *				early write-back
+ *		cache	through the kernel's cache, with advice about the next reads
+ *				and early write-back
  *		direct	bypassing the cache, with one request per process at a time
- *		uring	bypassing the cache, with DEPTH requests per process, by io_uring
+ *		uring	bypassing the cache, with DEPTH io_uring requests per process
  *		uringcache	through the cache, by io_uring
  *
- * WORK is the computing time in ns for each 100 bytes.  Prints the seconds until
- * all data is on disk, and the CPU time of all processes.  The design of
+ * WORK is the computing time in ns for each 100 bytes.  Prints the seconds
+ * until all data is on disk, and the CPU time of all processes.  The design of
  * contrib/sortbench is based on these measurements.
  *
  *-------------------------------------------------------------------------

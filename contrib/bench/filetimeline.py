@@ -14,7 +14,8 @@ COLOURS = (("#6e7781", "#8c959f"), ("#a475f9", "#ab7df8"), ("#1f6feb", "#4493f8"
 
 
 def style(which):
-    """The style rules for the phases' colours: which is 0 for light, 1 for dark."""
+    """The style rules for the phases' colours: which is 0 for light, 1 for
+    dark."""
     return "\n".join(".%s { fill: %s }" % (phase, colours[which])
                      for phase, colours in zip(PHASES, COLOURS))
 

@@ -103,7 +103,7 @@ now(void)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-/* Report the error and exit.  Keeps other processes from waiting for this one. */
+/* Report the error and exit.  Makes other processes stop waiting. */
 static void
 fail(const char *what)
 {
@@ -326,7 +326,7 @@ make_file(const char *path, uint64 size)
 	close(fd);
 }
 
-/* Run all processes.  Returns the seconds from their common start to the end. */
+/* Run all processes.  Returns the seconds from their start to the last end. */
 static double
 run(const char *paths[FILES])
 {

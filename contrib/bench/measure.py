@@ -52,8 +52,8 @@ SELECT json_build_object(
 
 
 def build_script(builder, options, table, keys, level="debug1"):
-    """The psql script for one build by "server" or "ptsort".  level is the value
-    of client_min_messages."""
+    """The psql script for one build by "server" or "ptsort".  level is the
+    value of client_min_messages."""
     ours = builder == "ptsort"
     return BUILD.format(
         memory=options.memory, workers=options.workers, index=INDEX,
@@ -64,8 +64,8 @@ def build_script(builder, options, table, keys, level="debug1"):
 
 
 def planned_workers(messages):
-    """The number of workers that the server planned for a build, according to its
-    messages.  The server plans them before ptsort takes over."""
+    """The number of workers that the server planned for a build, according to
+    its messages.  The server plans them before ptsort takes over."""
     planned = [0]
     for line in messages:
         if 'building index "%s"' % INDEX in line:
@@ -86,8 +86,9 @@ def server_participants(messages, workers):
 
 
 def ptsort_participants(last_build, workers):
-    """The participants' rows of ptsort_last_build(), and the row with the total.
-    Raises BuildError unless the rows prove that ptsort built the index."""
+    """The participants' rows of ptsort_last_build(), and the row with the
+    total.  Raises BuildError unless the rows prove that ptsort built the
+    index."""
     parts = [row for row in last_build if row["participant"] is not None]
     totals = [row for row in last_build if row["participant"] is None]
     if not parts or any(row["index_name"] != INDEX for row in last_build):
@@ -99,7 +100,8 @@ def ptsort_participants(last_build, workers):
 
 
 def build(cluster, builder, options, table, keys):
-    """Build the index once, and keep it.  Returns the measurements as a dict."""
+    """Build the index once, and keep it.  Returns the measurements as a
+    dict."""
     before = cluster.temp_bytes()
     with Sampler(cluster.postmaster_pid()) as sampler:
         result, messages = cluster.json(
@@ -159,7 +161,8 @@ def machine_limit(cluster, options, shape, table, wal_bytes):
 
 def check(cluster, memory):
     """Run amcheck on the index.  Returns "ok", or amcheck's error.  With more
-    memory (maintenance_work_mem) amcheck misses fewer rows that the index lacks."""
+    memory (maintenance_work_mem) amcheck misses fewer rows that the index
+    lacks."""
     try:
         cluster.run("SET maintenance_work_mem = '%s'" % memory,
                     "SELECT bt_index_parent_check('%s', true, true)" % INDEX)
@@ -170,8 +173,9 @@ def check(cluster, memory):
 
 def measure(cluster, options, shape, collations):
     """Build one shape's index options.runs times with each builder in turn, or
-    with ptsort alone.  The builders alternate in going first.  Returns a dict with
-    the status "ok", "skipped" or "error", the reason, and each builder's builds."""
+    with ptsort alone.  The builders alternate in going first.  Returns a dict
+    with the status "ok", "skipped" or "error", the reason, and each builder's
+    builds."""
     result = {"name": shape.name, "label": shape.label, "keys": shape.keys,
               "kind": shape.kind,
               "rows": shapes.table_rows(shapes.TABLES[shape.table], options.rows)}

@@ -23,8 +23,8 @@ def children(pid):
 
 
 def is_participant(command):
-    """True if this is the command line of a session or of a parallel worker, and
-    not of an auxiliary process such as 'postgres: checkpointer'."""
+    """True if this is the command line of a session or of a parallel worker,
+    and not of an auxiliary process such as 'postgres: checkpointer'."""
     title = command.replace(b"\0", b" ").strip()
     return b" parallel worker for PID " in title or b" [local]" in title
 
@@ -39,8 +39,9 @@ def anonymous(status):
 
 class Sampler(threading.Thread):
     """Samples memory: "with Sampler(pid of the server) as s: ...".  Afterwards
-    s.peak is the largest sum over all participants in one sample, and s.each has
-    the peak of each participant.  They are None and {} without participants."""
+    s.peak is the largest sum over all participants in one sample, and s.each
+    has the peak of each participant.  They are None and {} without
+    participants."""
 
     INTERVAL = 0.05                 # seconds between samples
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Measure how much index builds by the server and by ptsort slow down pgbench.
-Each run of pgbench, called a stretch, has the same length and contains one build.
+Each run of pgbench, called a stretch, has the same length and contains one
+build.
 
     neighbours.py run      measure, on the server that PGHOST and PGPORT name
     neighbours.py report   make text from the results
@@ -24,8 +25,8 @@ import report
 import shapes
 import waits
 
-# Database and pgbench script of each workload.  The tables of bench_small fit in
-# shared_buffers, those of bench_large do not.
+# Database and pgbench script of each workload.  The tables of bench_small fit
+# in shared_buffers, those of bench_large do not.
 WORKLOADS = {
     "read_fits": ("bench_small", "select-only"),
     "read": ("bench_large", "select-only"),
@@ -94,7 +95,8 @@ def pgbench(options, workload, prefix):
 
 
 def one_build(server, options, builder, table, keys):
-    """Build the index once.  Returns the times when the build began and ended."""
+    """Build the index once.  Returns the times when the build began and
+    ended."""
     result, messages = server.json(
         measure.build_script(builder, options, table, keys))
     ended = time.time()
@@ -155,9 +157,9 @@ def warm(server, options, workload):
 
 
 def measure_workload(server, options, workload, table, keys):
-    """Run a stretch without a build, and stretches with builds by both builders in
-    turn for each number of participants.  Returns {"alone": [...], "2": {"server":
-    [...], ...}}, with "errors" if a build failed."""
+    """Run a stretch without a build, and stretches with builds by both builders
+    in turn for each number of participants.  Returns {"alone": [...], "2":
+    {"server": [...], ...}}, with "errors" if a build failed."""
     warm(server, options, workload)
     found = {"alone": [stretch(server, options, workload, None, table, keys)]}
     for n in options.participants:

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Time DuckDB's ORDER BY and Polars' sort, if python3 has them, on the same rows
-and keys as ptsort, in memory and with one thread.
+"""Time DuckDB's ORDER BY and Polars' sort, if python3 has them, on the same
+rows and keys as ptsort, in memory and with one thread.
 
     peers.py ENGINE FILE SPECIFICATION
 
 This command sorts in a new process.  FILE has the rows as CSV, SPECIFICATION is
 JSON: see specification().  The command prints the times or a reason as JSON.
-The timed operation makes a sorted copy of a table in memory.  Both engines store
-columns, not rows.
+The timed operation makes a sorted copy of a table in memory.  Both engines
+store columns, not rows.
 """
 
 import importlib.util
@@ -71,7 +71,8 @@ def measure(cluster, shape, table, budget_kb, runs, directory):
 
 
 def timed(run, runs):
-    """Call run() several times.  Returns the medians of time and CPU time in ms."""
+    """Call run() several times.  Returns the medians of time and CPU time in
+    ms."""
     ms, cpu = [], []
     for _ in range(runs):
         before = time.monotonic(), time.process_time()
@@ -89,7 +90,8 @@ def order_by(spec):
 
 
 def sort_duckdb(path, spec):
-    """Time DuckDB's creation of a sorted table from an unsorted one, in memory."""
+    """Time DuckDB's creation of a sorted table from an unsorted one, in
+    memory."""
     import duckdb
     db = duckdb.connect(":memory:", config={
         "threads": 1, "memory_limit": "%dMiB" % (spec["memory"] >> 20)})

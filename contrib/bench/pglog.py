@@ -1,10 +1,11 @@
-"""Read the transactions that pgbench logs (-l), and compute figures from them."""
+"""Read the transactions that pgbench logs (-l), and compute figures from
+them."""
 
 
 def read(paths):
-    """Read pgbench's log files.  Returns a list of transactions as (end in seconds
-    since the epoch, latency in ms).  Raises ValueError if a line does not describe
-    a transaction that succeeded."""
+    """Read pgbench's log files.  Returns a list of transactions as (end in
+    seconds since the epoch, latency in ms).  Raises ValueError if a line does
+    not describe a transaction that succeeded."""
     done = []
     for path in paths:
         with open(path) as f:

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 #
-# private.sh - functions that the bench*.sh scripts share.  `bench` runs a Python
-# program's `run` command in a private cluster, and then its `report` command.
-# The scripts source this file from the top of the source tree.
+# private.sh - functions that the bench*.sh scripts share.  `bench` runs a
+# Python program's `run` command in a private cluster, and then its `report`
+# command.  The scripts source this file from the top of the source tree.
 
 # shellcheck source=contrib/dev/common.sh
 . contrib/dev/common.sh
@@ -17,9 +17,9 @@ absolute()
 	(cd "$1" && pwd)
 }
 
-# options_of VARIABLE...: print the program options for these variables, one word
-# a line.  A nonempty variable NAME becomes --name and its value; for NAME? only
-# --name is printed
+# options_of VARIABLE...: print the program options for these variables, one
+# word a line.  A nonempty variable NAME becomes --name and its value; for NAME?
+# only --name is printed
 options_of()
 {
 	local name word
@@ -32,8 +32,8 @@ options_of()
 	done
 }
 
-# build_slow_disk: compile slowdisk.c, and make start_cluster preload it into the
-# server
+# build_slow_disk: compile slowdisk.c, and make start_cluster preload it into
+# the server
 build_slow_disk()
 {
 	export SLOW_DISK_FILE=$work/slow-disk

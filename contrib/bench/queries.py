@@ -1,10 +1,10 @@
-"""The tables and queries of `make bench-query`, and the queries' minimum ratios,
-called floors.
+"""The tables and queries of `make bench-query`, and the queries' minimum
+ratios, called floors.
 
 The server counts the sorted rows, so that it need not send them to the client:
-`SELECT count(id) FROM (SELECT ... ORDER BY ... OFFSET 0) s`.  OFFSET 0 keeps the
-planner from removing the sort.  The results do not depend on the order of equal
-rows.
+`SELECT count(id) FROM (SELECT ... ORDER BY ... OFFSET 0) s`.  OFFSET 0 keeps
+the planner from removing the sort.  The results do not depend on the order of
+equal rows.
 """
 
 import re
@@ -14,13 +14,13 @@ import shapes
 from shapes import FIRST_NAMES, LAST_NAMES, WORDS, Table, number, pick
 from sortshapes import AMOUNT, AT, URL, chosen
 
-# A query.  name selects the query on the command line, label appears in the report,
-# and table is the table that the query reads.  In sql, {events} and the like are
-# tables, {last10} is the last group of 10 rows, and {en} and {icu} are collations.
-# sort is the value of ptsort.sort to compare with off.  plan lists the nodes that
-# the plan must have; None skips this check.  shown is the query for EXPLAIN, by
-# default sql.  memories and workers list the settings to measure the query with.
-# floor is the minimum ratio, or None.
+# A query.  name selects the query on the command line, label appears in the
+# report, and table is the table that the query reads.  In sql, {events} and the
+# like are tables, {last10} is the last group of 10 rows, and {en} and {icu} are
+# collations.  sort is the value of ptsort.sort to compare with off.  plan lists
+# the nodes that the plan must have; None skips this check.  shown is the query
+# for EXPLAIN, by default sql.  memories and workers list the settings to
+# measure the query with.  floor is the minimum ratio, or None.
 Query = namedtuple("Query", "name label table sort sql floor plan shown before after memories "
                    "workers",
                    defaults=(None, ("Sort",), None, (), (), ("1GB", "4MB"), (0, 1)))
@@ -99,7 +99,8 @@ def small(name, label, key, sort):
 
 
 def few(name, label, keys, sort, floor):
-    """Queries that sort repeated keys: one for each number of distinct values."""
+    """Queries that sort repeated keys: one for each number of distinct
+    values."""
     for n in FEW:
         by = keys.replace("#", str(n))
         columns = re.sub(r" COLLATE ({\w+}|\"C\")", "", by)
@@ -234,12 +235,14 @@ MEMORIES = ("1GB", "64MB", "4MB")
 
 
 def choose(words):
-    """The queries in a list of names and of GROUPS; by default GROUPS["all"]."""
+    """The queries in a list of names and of GROUPS; by default
+    GROUPS["all"]."""
     return [QUERIES[name] for name in chosen(words, QUERIES, GROUPS["all"], GROUPS)]
 
 
 def choose_memories(words):
-    """The values of work_mem in a list; all of MEMORIES if the list is empty."""
+    """The values of work_mem in a list; all of MEMORIES if the list is
+    empty."""
     return chosen(words, MEMORIES, MEMORIES, {})
 
 
@@ -256,7 +259,8 @@ def table_name(table, rows):
 
 
 def load_statements(table, rows):
-    """The statements that make a table.  The last statement gives it its name."""
+    """The statements that make a table.  The last statement gives it its
+    name."""
     *made, _ = shapes.load_statements(table, rows_of(table, rows))
     if table.name == "groups":
         made += ["CREATE INDEX ON loading (%s)" % column for column in
@@ -265,8 +269,8 @@ def load_statements(table, rows):
 
 
 def fill(sql, rows, collations):
-    """Put the names of tables and collations into SQL.  Raises KeyError with the
-    key of a collation that the server lacks."""
+    """Put the names of tables and collations into SQL.  Raises KeyError with
+    the key of a collation that the server lacks."""
     names = {name: table_name(table, rows) for name, table in TABLES.items()}
     for size in SIZES:
         names["last%d" % size] = str(max(rows_of(TABLES["groups"], rows) // size, 1) - 1)

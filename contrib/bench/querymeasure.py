@@ -2,8 +2,8 @@
 
 The server's clock measures the time of each run.  The CPU time comes from the
 kernel's statistics of the session's process and of the postmaster's terminated
-children, which are the workers.  A query counts only if its plan has the expected
-nodes, all results are equal, and ptsort_last_sort() reports a sort.
+children, which are the workers.  A query counts only if its plan has the
+expected nodes, all results are equal, and ptsort_last_sort() reports a sort.
 """
 
 import queries
@@ -16,9 +16,9 @@ class QueryError(Exception):
     """Raised for a query that cannot be compared; str() gives the reason."""
 
 
-# Functions for a session.  process_ms() and workers_ms() return the CPU time of the
-# session's process and of its workers so far, in ms.  The kernel counts the workers'
-# time in hundredths of a second.
+# Functions for a session.  process_ms() and workers_ms() return the CPU time of
+# the session's process and of its workers so far, in ms.  The kernel counts the
+# workers' time in hundredths of a second.
 SESSION = """
 CREATE FUNCTION pg_temp.process_ms() RETURNS float8 LANGUAGE sql AS
 $$ SELECT split_part(pg_read_file('/proc/self/schedstat'), ' ', 1)::float8 / 1e6 $$;
@@ -102,15 +102,15 @@ def quoted(words):
 
 
 def warm_ups(query):
-    """The number of unmeasured runs by each engine.  Work that a session does only
-    once would distort the times of short queries."""
+    """The number of unmeasured runs by each engine.  Work that a session does
+    only once would distort the times of short queries."""
     return 1 if query.table == "groups" else 0
 
 
 def script(query, options, memory, workers, collations):
-    """The psql script of a session that runs a query options.reps times with each
-    engine, after warming up.  The script prints one JSON object a line.  Raises
-    KeyError like queries.fill()."""
+    """The psql script of a session that runs a query options.reps times with
+    each engine, after warming up.  The script prints one JSON object a line.
+    Raises KeyError like queries.fill()."""
     sql = queries.fill(query.sql, options.rows, collations)
     shown = queries.fill(query.shown or query.sql, options.rows, collations)
     selects = sql.startswith("SELECT")
@@ -131,7 +131,8 @@ def script(query, options, memory, workers, collations):
 
 
 def check(query, runs, workers, end, min_rows):
-    """Raise QueryError unless the runs have equal results and the right plan."""
+    """Raise QueryError unless the runs have equal results and the right
+    plan."""
     results = {run["result"] for run in runs}
     if len(results) > 1:
         raise QueryError("results differ: " + ", ".join(sorted(map(str, results))))
@@ -146,8 +147,8 @@ def check(query, runs, workers, end, min_rows):
 
 
 def measure(cluster, options, query, memory, workers, collations):
-    """Measure one query.  Returns a dict with the status "ok", "skipped" or "error",
-    the reason, and the runs of each engine."""
+    """Measure one query.  Returns a dict with the status "ok", "skipped" or
+    "error", the reason, and the runs of each engine."""
     result = {"name": query.name, "label": query.label, "sort": query.sort,
               "memory": memory, "workers": workers, "floor": query.floor}
     try:

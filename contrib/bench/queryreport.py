@@ -12,8 +12,8 @@ def middle(runs, what):
 
 
 def summarize(query, unit):
-    """The figures of one measured query, as a dict.  unit is the unit of the ratio:
-    "ms" or "cpu"."""
+    """The figures of one measured query, as a dict.  unit is the unit of the
+    ratio: "ms" or "cpu"."""
     server, ptsort = query["server"], query["ptsort"]
     s = {engine: {what: middle(runs, what) for what in ("ms", "cpu", "process")}
          for engine, runs in (("server", server), ("ptsort", ptsort))}
@@ -46,7 +46,8 @@ def times_table(shown, unit):
 
 
 def leaders_table(shown):
-    """The table of the leader's CPU time and of the CPU time of all processes."""
+    """The table of the leader's CPU time and of the CPU time of all
+    processes."""
     rows = [[q["label"], q["memory"], both(q["summary"]["server"]["process"],
                                            q["summary"]["ptsort"]["process"]),
              ratio_cell(q["summary"]["server"]["process"] / q["summary"]["ptsort"]["process"]),
@@ -71,7 +72,7 @@ def text(results):
     if settings["load"] > 0.5:
         lines.append("The machine was busy before the first query: load %.1f."
                      % settings["load"])
-    lines += ["", "CPU time of all processes; the server counts rows, and sends none."]
+    lines += ["", "CPU time of all processes.  The server sends no rows."]
     lines += times_table(shown, settings["by"])
     measured = [q for q in shown if "summary" in q]
     parallel = [q for q in measured if q["workers"]]

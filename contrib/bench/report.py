@@ -1,8 +1,8 @@
 """Make the report about measured builds: medians, ratios and text tables.
 
 A results file is JSON: {"settings": {...}, "shapes": [...]}.  measure.measure()
-returns the shapes.  bench.py adds to each shape the figures from summarize(), which
-the tables and the chart show.
+returns the shapes.  bench.py adds to each shape the figures from summarize(),
+which the tables and the chart show.
 """
 
 from statistics import median
@@ -29,9 +29,9 @@ def builders(shape):
 
 
 def summarize(shape):
-    """The figures of one measured shape, as a dict.  "ratio" is the ratio of the
-    medians; "low" and "high" are the lowest and the highest ratio of a run.  The
-    ratios and the server's figures are None if only ptsort was measured."""
+    """The figures of one measured shape, as a dict.  "ratio" is the ratio of
+    the medians; "low" and "high" are the lowest and the highest ratio of a run.
+    The ratios and the server's figures are None if only ptsort was measured."""
     server, ptsort = shape.get("server", []), shape["ptsort"]
     ratios = [s["seconds"] / p["seconds"] for s, p in zip(server, ptsort)]
     tuples = ptsort[0]["tuples"]
@@ -130,8 +130,8 @@ PHASES = ("scan_ms", "sort_ms", "run_ms", "wait_ms", "merge_load_ms")
 
 
 def phases_table(shape):
-    """The table of phases in the typical build of each builder, with one line for
-    each participant."""
+    """The table of phases in the typical build of each builder, with one line
+    for each participant."""
     rows = []
     for builder in builders(shape):
         for part in typical(shape[builder])["participants"]:

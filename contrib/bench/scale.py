@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Measure how ptsort's index builds scale from 1 to 64 participants.
 
-Measures the participants' waits on this machine's cores, and models a machine with
-one core for each participant.  Optionally measures the duration of checkpoints
-during builds by the server and by ptsort.
+Measures the participants' waits on this machine's cores, and models a machine
+with one core for each participant.  Optionally measures the duration of
+checkpoints during builds by the server and by ptsort.
 
     scale.py run        measure, on the server that PGHOST and PGPORT name
     scale.py report     make text and a picture from the results
@@ -48,9 +48,9 @@ def parse(arguments):
     run.add_argument("--runs", type=int, default=3,
                      help="builds by each number of participants")
     run.add_argument("--checkpoints", action="store_true",
-                     help="also time CHECKPOINT during builds by the server and by ptsort")
+                     help="also time CHECKPOINT during builds by both builders")
     run.add_argument("--slow-disk", type=int, metavar="MB/S",
-                     help="also time CHECKPOINT on a disk that slowdisk.c simulates")
+                     help="also time CHECKPOINT on a disk simulated by slowdisk.c")
     run.add_argument("--keep", action="store_true", help="do not drop the table")
     run.add_argument("--source", default="?", help="version of ptsort")
     run.add_argument("--out", required=True, help="directory for results.json")
@@ -63,13 +63,14 @@ def parse(arguments):
     options = parser.parse_args(arguments)
     if options.command == "run" and options.slow_disk and not (
             options.checkpoints and os.environ.get("SLOW_DISK_FILE")):
-        parser.error("--slow-disk requires --checkpoints and SLOW_DISK_FILE for slowdisk.c")
+        parser.error("--slow-disk needs --checkpoints and SLOW_DISK_FILE")
     return options
 
 
 def written_rate(path, sync):
-    """The rate at which one process writes pieces to a new file, in bytes a second.
-    If sync is true, the process syncs the file after each SEGMENT bytes."""
+    """The rate at which one process writes pieces to a new file, in bytes a
+    second.  If sync is true, the process syncs the file after each SEGMENT
+    bytes."""
     piece, written, start = b"\1" * PIECE, 0, time.perf_counter()
     with open(path, "wb", buffering=0) as f:
         while written < SAMPLE_BYTES:
@@ -82,8 +83,8 @@ def written_rate(path, sync):
 
 
 def measured_rates(directory):
-    """The rates at which one process on this machine writes to the kernel's cache,
-    and to disk like WAL."""
+    """The rates at which one process on this machine writes to the kernel's
+    cache, and to disk like WAL."""
     path = os.path.join(directory, "rate")
     return {"file": max(written_rate(path, False) for _ in range(3)),
             "wal": max(written_rate(path, True) for _ in range(2))}
@@ -160,8 +161,8 @@ def phase_seconds(build):
 
 def facts_of(results):
     """The model's input.  The work in it comes from the builds with the most
-    participants that do not exceed the cores, because participants of these builds
-    do not wait for a core."""
+    participants that do not exceed the cores, because participants of these
+    builds do not wait for a core."""
     builds = {int(n): b for n, b in results["builds"].items()}
     cores = max(n for n in builds if n <= results["settings"]["cpus"])
 
@@ -173,8 +174,8 @@ def facts_of(results):
         return median(b["parts"].get(name, 0) for b in builds[n])
 
     def start_and_end(n):
-        """The time to start and end n participants.  The cores share the workers'
-        own work for this, but the forks of the workers are serial."""
+        """The time to start and end n participants.  The cores share the
+        workers' own work for this, but the forks of the workers are serial."""
         least, all_of_it = (median(results["tinies"][str(m)]) for m in (1, n))
         return least + (n - 1) * FORK + max(all_of_it - least, 0) * min(
             cores / n, 1)

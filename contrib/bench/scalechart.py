@@ -1,5 +1,5 @@
-"""The picture of make bench-scale: the model's speedup, the parts of the model's
-time, and the participants' waits on this machine."""
+"""The picture of make bench-scale: the model's speedup, the parts of the
+model's time, and the participants' waits on this machine."""
 
 import math
 
@@ -26,8 +26,8 @@ def column(index, count):
 
 
 def curve(top, numbers, modelled, seen):
-    """Draw the modelled and the measured speedups by number of participants, with
-    logarithmic axes."""
+    """Draw the modelled and the measured speedups by number of participants,
+    with logarithmic axes."""
     most = max(2, *numbers)
 
     def y(times):
@@ -57,8 +57,8 @@ def curve(top, numbers, modelled, seen):
 
 
 def bars(top, title, numbers, shares):
-    """Draw one bar for each number of participants, divided by shares [{name: part}],
-    with a key to the names beside the bars."""
+    """Draw one bar for each number of participants, divided by shares [{name:
+    part}], with a key to the names beside the bars."""
     names = []
     for share in shares:
         names += [name for name in share if name not in names]
@@ -84,9 +84,10 @@ def bars(top, title, numbers, shares):
 
 
 def picture(subtitles, numbers, modelled, seen, times, waits):
-    """Returns the SVG document.  numbers has the numbers of participants, modelled
-    the model's speedups, and seen the measured ones as {number: speedup}.  times has
-    the parts of the model's time and waits the samples, both as [{name: part}]."""
+    """Returns the SVG document.  numbers has the numbers of participants,
+    modelled the model's speedups, and seen the measured ones as {number:
+    speedup}.  times has the parts of the model's time and waits the samples,
+    both as [{name: part}]."""
     top = top_of(subtitles) + 14
     second = top + CURVE + GAP
     third = second + BARS + GAP

@@ -3,29 +3,31 @@
 The model uses measured times.  It divides the work of a phase by the number of
 participants, but the phase takes at least the time to move its bytes through
 memory.  During the load, one process at a time writes WAL, and one process at a
-time writes the index file, because a buffered write holds the file's lock.  If one
-of these writes takes longer than the divided work, it determines the time of the
-load.  The model adds the work that one process does for all: starting and ending
-workers, planning slices, the stitch, and the sync.
+time writes the index file, because a buffered write holds the file's lock.  If
+one of these writes takes longer than the divided work, it determines the time
+of the load.  The model adds the work that one process does for all: starting
+and ending workers, planning slices, the stitch, and the sync.
 """
 
 from collections import namedtuple
 
 GB = 1e9
 
-# The rates of the modelled machine in bytes a second: of all memory, of WAL to the
-# disk, and of one process's writes to the kernel's cache.
+# The rates of the modelled machine in bytes a second: of all memory, of WAL to
+# the disk, and of one process's writes to the kernel's cache.
 Machine = namedtuple("Machine", "memory wal file")
 
-# moved() counts a phase's reads and writes of memory.  An entry has 16 bytes.  A
-# radix sort moves each entry once for each byte of the key.  To write a run, ptsort
-# packs it and the kernel copies it.  To load, ptsort forms, logs and copies pages.
+# moved() counts a phase's reads and writes of memory.  An entry has 16 bytes.
+# A radix sort moves each entry once for each byte of the key.  To write a run,
+# ptsort packs it and the kernel copies it.  To load, ptsort forms, logs and
+# copies pages.
 ENTRY = 16
 PHASES = ("scan", "sort", "run", "load")
 
 
 def moved(phase, facts):
-    """The number of bytes that a phase moves; facts come from scale.facts_of()."""
+    """The number of bytes that a phase moves; facts come from
+    scale.facts_of()."""
     entries = ENTRY * facts["tuples"]
     return {"scan": facts["table_bytes"] + entries,
             "sort": 2 * 8 * entries,
@@ -35,8 +37,8 @@ def moved(phase, facts):
 
 
 def phase_limits(phase, facts, machine, n):
-    """The possible limits of a phase with n participants, as {name: seconds}.  The
-    longest time is the phase's limit."""
+    """The possible limits of a phase with n participants, as {name: seconds}.
+    The longest time is the phase's limit."""
     work = facts["serial_work_s" if n == 1 else "work_s"]
     found = {phase: work[phase] / n,
              "memory": moved(phase, facts) / machine.memory}
@@ -47,8 +49,8 @@ def phase_limits(phase, facts, machine, n):
 
 
 def parts(facts, machine, n):
-    """The parts of a build by n participants, as {name: seconds}: the limit of each
-    phase, and the work that is not divided."""
+    """The parts of a build by n participants, as {name: seconds}: the limit of
+    each phase, and the work that is not divided."""
     found = {}
     for phase in PHASES:
         limits = phase_limits(phase, facts, machine, n)

@@ -1,9 +1,9 @@
 """The tables and the shapes of index keys to measure.
 
 Every value is a hash of the row's number, so that a table has the same contents
-each time, on every machine and every server version.  The cost of a scan depends
-on the width of rows, so a filler column makes all rows about 150 bytes wide.  The
-exceptions are the tables of text found on the machine (corpus.py).
+each time, on every machine and every server version.  The cost of a scan
+depends on the width of rows, so a filler column makes all rows about 150 bytes
+wide.  The exceptions are the tables of text found on the machine (corpus.py).
 """
 
 import hashlib
@@ -12,14 +12,14 @@ from collections import namedtuple
 
 # A table.  share is its number of rows, as a share of ROWS.  columns are for
 # SELECT ... FROM generate_series(1, rows) AS i; {rows} is the number of rows.
-# Instead of columns, corpus can name the kind of text in the table's only column;
-# see corpus.py.  The share is then a maximum.
+# Instead of columns, corpus can name the kind of text in the table's only
+# column; see corpus.py.  The share is then a maximum.
 Table = namedtuple("Table", "name share columns corpus", defaults=(None,))
 
-# A shape.  name selects the shape on the command line, label appears in the report,
-# and keys are the columns for CREATE INDEX.  {en} is the collation en_US.UTF-8, {icu}
-# is en-x-icu.  The benchmark skips a shape if the server lacks its collation.  kind
-# is the kind of collation, for real text only.
+# A shape.  name selects the shape on the command line, label appears in the
+# report, and keys are the columns for CREATE INDEX.  {en} is the collation
+# en_US.UTF-8, {icu} is en-x-icu.  The benchmark skips a shape if the server
+# lacks its collation.  kind is the kind of collation, for real text only.
 Shape = namedtuple("Shape", "name label table keys kind", defaults=(None,))
 
 COLLATIONS = {
@@ -71,8 +71,8 @@ def pick(words, seed):
 
 
 def number(seed, limit):
-    """SQL that computes an int8 from 0 to limit - 1 from the row number; limit is
-    a power of two."""
+    """SQL that computes an int8 from 0 to limit - 1 from the row number; limit
+    is a power of two."""
     return "(hashint8extended(i, %d) & %d)" % (seed, limit - 1)
 
 
@@ -87,9 +87,9 @@ def case_of(percent, seed, then, otherwise):
         fraction(seed), percent / 100.0, then, otherwise)
 
 
-# A kind of real text: the name and label of its shapes, its table and the table's
-# maximum share of ROWS, the kind of text in corpus.py, and its language in
-# COLLATIONS.
+# A kind of real text: the name and label of its shapes, its table and the
+# table's maximum share of ROWS, the kind of text in corpus.py, and its language
+# in COLLATIONS.
 Text = namedtuple("Text", "name label table share corpus language")
 TEXTS = (
     Text("path", "paths of files", "paths", 0.5, "paths", None),
@@ -182,8 +182,8 @@ TABLES = {t.name: t for t in (
 )}
 
 def text_shapes(text):
-    """The shapes of a kind of real text.  The collations are "C", and English and
-    the text's own language, each of the C library and of ICU."""
+    """The shapes of a kind of real text.  The collations are "C", and English
+    and the text's own language, each of the C library and of ICU."""
     shapes = [("c", '"C"', "C"), ("en", "{en}", "libc"), ("icu", "{icu}", "ICU")]
     if text.language:
         shapes += [("own", "{%s}" % text.language, "libc"),
@@ -238,9 +238,10 @@ GROUPS = {
 
 
 def choose(words):
-    """The shapes in a list of names of shapes and GROUPS, separated by commas or
-    blanks; by default DEFAULT.  Returns them in SHAPES' order, which keeps the shapes
-    of a table together.  Raises ValueError with a message for the user."""
+    """The shapes in a list of names of shapes and GROUPS, separated by commas
+    or blanks; by default DEFAULT.  Returns them in SHAPES' order, which keeps
+    the shapes of a table together.  Raises ValueError with a message for the
+    user."""
     names = []
     for name in words.replace(",", " ").split() or DEFAULT:
         names += GROUPS.get(name, (name,))
@@ -252,8 +253,8 @@ def choose(words):
 
 
 def table_rows(table, rows):
-    """The number of rows of a table for this value of ROWS, or with real text the
-    maximum number."""
+    """The number of rows of a table for this value of ROWS, or with real text
+    the maximum number."""
     return max(1, int(rows * table.share))
 
 
@@ -287,7 +288,7 @@ def load_statements(table, rows):
 
 
 def index_columns(shape, collations):
-    """The shape's key columns for CREATE INDEX.  collations maps keys such as "en"
-    to the server's quoted names of collations.  Raises KeyError with the key of a
-    collation that the server lacks."""
+    """The shape's key columns for CREATE INDEX.  collations maps keys such as
+    "en" to the server's quoted names of collations.  Raises KeyError with the
+    key of a collation that the server lacks."""
     return shape.keys.format_map(dict(collations))

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Compare the server's tuplesort with ptsort's sort, row by row, in one process.
+"""Compare the server's tuplesort with ptsort's sort in one process.
 
     sortbench.py run        measure, on the server that PGHOST and PGPORT name
     sortbench.py report     make text and charts from the results
 
-`make bench-sort` calls bench-sort.sh, which starts a private server and runs these
-commands in turn.
+`make bench-sort` calls bench-sort.sh, which starts a private server and runs
+these commands in turn.
 """
 
 import argparse

@@ -1,8 +1,9 @@
 """Sort the same rows with the server and with ptsort, and measure the sorts.
 
-The extension sortcompare (contrib/sortcompare) does the sorts.  For each shape and
-budget, one session sorts with both engines in turn.  Other sessions measure the
-first sort of a process.  Both engines must return the same keys in the same order.
+The extension sortcompare (contrib/sortcompare) does the sorts.  For each shape
+and budget, one session sorts with both engines in turn.  Other sessions measure
+the first sort of a process.  Both engines must return the same keys in the same
+order.
 """
 
 import sortshapes
@@ -44,9 +45,10 @@ def check(sorts):
 
 
 def together(processes):
-    """Combine the processes of a parallel sort into one result.  put and perform are
-    the times of the process with the most CPU time in these parts.  get and end are
-    the longest times of a process; memory is the sum over all processes."""
+    """Combine the processes of a parallel sort into one result.  put and
+    perform are the times of the process with the most CPU time in these parts.
+    get and end are the longest times of a process; memory is the sum over all
+    processes."""
     def longest(what):
         return max(p[what] for p in processes)
     leader = next(p for p in processes if p["participant"] == 0)
@@ -77,9 +79,10 @@ def sort_serially(cluster, options, arguments):
 
 
 def sort_with_two(cluster, options, arguments):
-    """Sort with ptsort in one process and in two.  Returns a dict: "server" has the
-    sorts by one process, in place of the server's sorts.  "ptsort" has the sorts by
-    two processes that read slices, and "leader" those that only the leader reads."""
+    """Sort with ptsort in one process and in two.  Returns a dict: "server" has
+    the sorts by one process, in place of the server's sorts.  "ptsort" has the
+    sorts by two processes that read slices, and "leader" those that only the
+    leader reads."""
     found = {"server": [], "ptsort": [], "leader": []}
     for _ in range(options.runs):
         found["server"] += cluster.json(call(["ptsort"], arguments))[0]

@@ -7,8 +7,8 @@ from report import machine, megabytes, table
 
 PARTS = ("put", "perform", "get")
 
-# The memory that ptsort's sort may use beyond the server's sort: a number of bytes,
-# plus a fraction of the memory of the server's sort
+# The memory that ptsort's sort may use beyond the server's sort: a number of
+# bytes, plus a fraction of the memory of the server's sort
 SLACK_BYTES = 65536
 SLACK_PART = 0.01
 
@@ -29,8 +29,8 @@ def part_medians(sorts, unit):
 
 
 def held(sort):
-    """The peak memory of a sort in bytes: the larger one of the measured value and
-    of the value that the sort reports."""
+    """The peak memory of a sort in bytes: the larger one of the measured value
+    and of the value that the sort reports."""
     return max(sort["memory"], sort["memory_said"] or 0)
 
 
@@ -55,8 +55,8 @@ def missed(shape, s):
 
 
 def summarize(shape, unit):
-    """The figures of one measured shape, as a dict.  unit is the unit of the ratios:
-    "ms" or "cpu"."""
+    """The figures of one measured shape, as a dict.  unit is the unit of the
+    ratios: "ms" or "cpu"."""
     server, ptsort = shape["server"], shape["ptsort"]
     first = shape.get("first", {})
     s = {
@@ -96,7 +96,8 @@ def ratio_cell(value):
 
 
 def times_table(shapes):
-    """The table of times and ratios, with one line for each shape and budget."""
+    """The table of times and ratios, with one line for each shape and
+    budget."""
     rows = []
     for shape in shapes:
         s = shape.get("summary")
@@ -129,8 +130,8 @@ def two_table(shapes):
 
 
 def peers_table(shapes, unit):
-    """The table of the peers' times for the same sorts, and their ratios to ptsort's
-    times."""
+    """The table of the peers' times for the same sorts, and their ratios to
+    ptsort's times."""
     names = sorted({name for s in shapes for name in s["peers"]})
     rows = []
     for shape in shapes:
@@ -182,8 +183,8 @@ def text(results):
               "of the first sorts of fresh processes"] + times_table(alone)
     parallel = [s for s in measured if s["way"] == "parallel"]
     if parallel:
-        lines += ["", "ptsort with two processes against one: ratios if both read slices, "
-                  "and if only the leader reads"] + two_table(parallel)
+        lines += ["", "ptsort with two processes against one: ratios if both read "
+                  "slices, and if only the leader reads"] + two_table(parallel)
     if measured:
         lines += ["", "server / ptsort (one process / two):"] + resources_table(measured)
     rows = [s for s in measured if s.get("peers")]

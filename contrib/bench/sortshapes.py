@@ -1,9 +1,10 @@
-"""The tables, keys and uses of sorts for `make bench-sort`, and the floors, which are
-minimum ratios.
+"""The tables, keys and uses of sorts for `make bench-sort`, and the floors,
+which are minimum ratios.
 
-The first column of each table is `tag`.  In memory, sortcompare overwrites the tag
-with a hash of the row's keys, and reads the tag in the sorted rows.  As in shapes.py,
-the values are hashes of the row's number, or text found on this machine.
+The first column of each table is `tag`.  In memory, sortcompare overwrites the
+tag with a hash of the row's keys, and reads the tag in the sorted rows.  As in
+shapes.py, the values are hashes of the row's number, or text found on this
+machine.
 """
 
 import hashlib
@@ -16,11 +17,11 @@ from shapes import WORDS, number, pick
 # generate_series(1, rows) AS i, or its kind of text in corpus.py.
 Table = namedtuple("Table", "name rows columns corpus", defaults=("", None))
 
-# A shape.  columns are the keys, each with None, "c", "en" or "icu" in collations.
-# way is the use of the sort, from WAYS.  budgets has the names of the budgets to
-# measure.  floors has the minimum ratios of the server's time to ptsort's, in memory
-# and on disk, or None.  For the way "parallel", a floor is the minimum ratio of the
-# time of one process to the time of two.
+# A shape.  columns are the keys, each with None, "c", "en" or "icu" in
+# collations.  way is the use of the sort, from WAYS.  budgets has the names of
+# the budgets to measure.  floors has the minimum ratios of the server's time to
+# ptsort's, in memory and on disk, or None.  For the way "parallel", a floor is
+# the minimum ratio of the time of one process to the time of two.
 Shape = namedtuple("Shape", "name label table columns collations way budgets floors")
 
 # The uses of a sort, as arguments of sortcompare()
@@ -178,9 +179,9 @@ DEFAULT = ("wide", "uses", "two_int8", "two_text_en", "two_url_en", "narrow_int8
 
 
 def chosen(words, known, default, groups):
-    """The names in a list of names and groups, separated by commas or blanks, in the
-    order of known; default if the list is empty.  Raises ValueError with a message
-    for the user."""
+    """The names in a list of names and groups, separated by commas or blanks,
+    in the order of known; default if the list is empty.  Raises ValueError with
+    a message for the user."""
     names = set()
     for name in words.replace(",", " ").split() or default:
         names.update(groups.get(name, (name,)))
@@ -203,7 +204,8 @@ def choose_budgets(words):
 
 
 def budget_kb(name, scale):
-    """A budget at this scale, in kB.  Sorts of smaller tables get less memory."""
+    """A budget at this scale, in kB.  Sorts of smaller tables get less
+    memory."""
     return max(int(BUDGETS[name] * min(scale, 1)), LEAST_BUDGET) // 1024
 
 
@@ -224,7 +226,8 @@ def table_name(table, scale):
 
 
 def load_statements(table, scale):
-    """The statements that make a table.  The last statement gives it its name."""
+    """The statements that make a table.  The last statement gives it its
+    name."""
     rows = table_rows(table, scale)
     if table.corpus:
         fill = ["CREATE TABLE loading (tag int8 DEFAULT 0, v text)",
@@ -238,10 +241,10 @@ def load_statements(table, scale):
 
 
 def arguments(shape, table, budget, collations, told=True):
-    """The arguments of sortcompare(), except the engines.  collations maps "c", "en"
-    and "icu" to the server's quoted names of collations.  Raises KeyError with the key
-    of a collation that the server lacks.  If told is true, sortcompare() tells ptsort
-    the number of rows in advance."""
+    """The arguments of sortcompare(), except the engines.  collations maps "c",
+    "en" and "icu" to the server's quoted names of collations.  Raises KeyError
+    with the key of a collation that the server lacks.  If told is true,
+    sortcompare() tells ptsort the number of rows in advance."""
     names = ["'%s'" % collations[c].replace("'", "''") if c else "'-'"
              for c in shape.collations]
     return ("'%s', '{%s}', collations => ARRAY[%s]::regcollation[], budget_kb => %d%s%s"

@@ -1,5 +1,6 @@
-"""The common parts of the pictures: a panel with a title.  The panel is light or dark,
-as the reader's system prefers, so that it is readable on any background."""
+"""The common parts of the pictures: a panel with a title.  The panel is light
+or dark, as the reader's system prefers, so that it is readable on any
+background."""
 
 import textwrap
 from xml.sax.saxutils import escape
@@ -7,8 +8,8 @@ from xml.sax.saxutils import escape
 WIDTH = 820
 MARGIN = 24
 
-# Maximum number of characters in a line of a subtitle.  They fit between the margins
-# in any likely font of 12 px, with an average letter of at most 7.2 px.
+# Maximum number of characters in a line of a subtitle.  They fit between the
+# margins in any likely font of 12 px, with an average letter of at most 7.2 px.
 LINE = 105
 
 STYLE = """
@@ -47,13 +48,14 @@ def wrapped(subtitles):
 
 
 def top_of(subtitles):
-    """The y coordinate where the panel's contents begin, below the subtitles."""
+    """The y coordinate where the panel's contents begin, below the
+    subtitles."""
     return 60 + 18 * len(wrapped(subtitles))
 
 
 def document(title, subtitles, height, body, light, dark):
-    """Make an SVG document with the title, the subtitles and the elements of body.
-    light and dark are more style rules."""
+    """Make an SVG document with the title, the subtitles and the elements of
+    body.  light and dark are more style rules."""
     head = [
         '<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" '
         'viewBox="0 0 %d %d" role="img">' % (WIDTH, height, WIDTH, height),
@@ -68,8 +70,8 @@ def document(title, subtitles, height, body, light, dark):
 
 
 def tick_step(top, lines=8):
-    """The distance between grid lines on an axis from 0 to top.  Chooses a round
-    number that gives at most this number of lines."""
+    """The distance between grid lines on an axis from 0 to top.  Chooses a
+    round number that gives at most this number of lines."""
     step = 0.001
     while True:
         for factor in (1, 2, 5):

@@ -1,4 +1,5 @@
-"""Tests without a server: shapes, checks of builds, statistics, tables, chart."""
+"""Tests without a server: shapes, checks of builds, statistics, tables,
+chart."""
 
 import argparse
 import gzip
@@ -53,7 +54,8 @@ class Shapes(unittest.TestCase):
             table._replace(columns="1 AS one"), 1000))
 
     def test_real_text(self):
-        """corpus.py fills a table of real text, with at most its share of ROWS."""
+        """corpus.py fills a table of real text, with at most its share of
+        ROWS."""
         for table in shapes.TABLES.values():
             if table.corpus:
                 self.assertIn(table.corpus, corpus.KINDS)
@@ -63,7 +65,8 @@ class Shapes(unittest.TestCase):
         self.assertTrue(os.path.isfile(shapes.CORPUS))
 
     def test_kinds(self):
-        """Each data set has shapes in "C", in English and in its own language."""
+        """Each data set has shapes in "C", in English and in its own
+        language."""
         kinds = {s.name: (s.keys, s.kind) for s in shapes.SHAPES.values()}
         self.assertEqual(kinds["dict_de_c"], ('v COLLATE "C"', "C"))
         self.assertEqual(kinds["dict_de_own"], ("v COLLATE {de}", "libc"))
@@ -108,7 +111,8 @@ class Corpus(unittest.TestCase):
             self.assertEqual(corpus.contents(os.path.join(directory, "none")), "")
 
     def test_usable(self):
-        """corpus.py skips strings that a text column or an index tuple cannot hold."""
+        """corpus.py skips strings that a text column or an index tuple cannot
+        hold."""
         self.assertEqual(list(corpus.usable(["", "a\0b", "\udc80", "x" * 2601, "é"])),
                          ["é".encode()])
 
@@ -185,8 +189,8 @@ class Builders(unittest.TestCase):
     """The order of the builders, and amcheck's memory."""
 
     def measured(self, builders):
-        """Returns the builders' names in the order of the builds, and the result of
-        measure()."""
+        """Returns the builders' names in the order of the builds, and the
+        result of measure()."""
         options = argparse.Namespace(builders=builders, rows=10, runs=2, check=True,
                                      limit=None, memory="1GB", workers=1, planned=False)
         server, built = mock.Mock(), []
@@ -225,7 +229,8 @@ def one_build(seconds, **more):
 
 
 def one_shape(alone=False, **more):
-    """A measured shape with its summary; if alone is true, only of ptsort's builds."""
+    """A measured shape with its summary; if alone is true, only of ptsort's
+    builds."""
     shape = dict({"name": "int8", "label": "int8, random", "rows": 100,
                   "status": "ok", "notes": [],
                   "server": [one_build(s) for s in (4.0, 9.0, 5.0)],
@@ -282,7 +287,8 @@ class Report(unittest.TestCase):
         self.assertNotIn("busy", words)
 
     def test_alone(self):
-        """Without the server's builds, the report has no ratios and no chart."""
+        """Without the server's builds, the report has no ratios and no
+        chart."""
         shape = one_shape(alone=True, ptsort=[one_build(2.5, amcheck="ok")])
         results = {"settings": dict(SETTINGS, wal_level="minimal"), "shapes": [shape]}
         words = report.text(results, all_phases=True)
@@ -315,7 +321,8 @@ class RealText(unittest.TestCase):
 
 
 def rectangles(picture, classes):
-    """The rectangles of these classes in an SVG, in order, as (class, width)."""
+    """The rectangles of these classes in an SVG, in order, as (class,
+    width)."""
     rects = xml.dom.minidom.parseString(picture.encode()).getElementsByTagName("rect")
     return [(r.getAttribute("class"), float(r.getAttribute("width")))
             for r in rects if r.getAttribute("class") in classes]
@@ -341,7 +348,8 @@ class Chart(unittest.TestCase):
         self.assertEqual(self.bars(chart.chart("t", ["s"], [])), [])
 
     def test_long_subtitles(self):
-        """A subtitle that is too long for one line wraps, and the bars move down."""
+        """A subtitle that is too long for one line wraps, and the bars move
+        down."""
         summary = {"server_s": 3.0, "ptsort_s": 1.0, "ratio": 3.0}
         settings = dict(SETTINGS, server_version="15.20", cpu="Some processor " * 5)
         subtitles = [report.conditions(settings), report.machine(settings)]

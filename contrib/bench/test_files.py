@@ -68,7 +68,8 @@ class Ways(unittest.TestCase):
         self.assertEqual(self.names(kind="ascii skewed")[:7], ours + ["dd", "dd, direct", "sort"])
 
     def test_ours(self):
-        """Two passes use memory for a tenth of the file, or the requested memory."""
+        """Two passes use memory for a tenth of the file, or the requested
+        memory."""
         server = Server()
         ways = filebench.ways_of(server, OPTIONS, 10 ** 7, "ascii", "/d/in", "/d/out")
         run = ways["ptsort, two passes, direct"]()
@@ -105,7 +106,8 @@ class Others(unittest.TestCase):
             file.write(b"b\na\nc\n")
 
     def test_sorts(self):
-        """The programs sort the right files, and missing programs do not run."""
+        """The programs sort the right files, and missing programs do not
+        run."""
         for name, command in filebench.commands(self.source, self.target, 1, 1 << 28).items():
             if name.startswith("dd"):
                 continue
@@ -170,7 +172,8 @@ class Report(unittest.TestCase):
         return made
 
     def test_table(self):
-        """The table has medians, rates per core (one core for dd), and ratios to dd."""
+        """The table has medians, rates per core (one core for dd), and ratios
+        to dd."""
         lines = filebench.table(results())
         self.assertRegex(lines[1], r"10000000  ascii +warm  ptsort, one pass +2\.50 +400 +200 +1\.50 +2 MB +1\.25$")
         self.assertRegex(lines[2], r"dd +2\.00 +500 +500 +1\.00 +1\.00$")
@@ -194,7 +197,8 @@ class Report(unittest.TestCase):
 
 class Timeline(unittest.TestCase):
     def test_picture(self):
-        """A sort has a lane for each participant and a rectangle for each phase."""
+        """A sort has a lane for each participant and a rectangle for each
+        phase."""
         picture = filetimeline.picture("Sorts", {"one": one_sort(1.0), "two": one_sort(2.0)})
         document = xml.dom.minidom.parseString(picture)
         boxes = [r for r in document.getElementsByTagName("rect") if r.getAttribute("class") == "read"]

@@ -43,13 +43,15 @@ class Queries(unittest.TestCase):
                 self.assertNotRegex(queries.fill(sql, 5000, COLLATIONS), r"[{}]")
 
     def test_text_is_text(self):
-        """ptsort.sort = text suffices for queries with en_US or en-x-icu labels."""
+        """ptsort.sort = text suffices for queries with en_US or en-x-icu
+        labels."""
         for query in queries.QUERIES.values():
             if query.label.endswith(("en_US", "en-x-icu")):
                 self.assertEqual(query.sort, "text", query.name)
 
     def test_tables(self):
-        """The table of groups has only the rows that the loops need, and indexes."""
+        """The table of groups has only the rows that the loops need, and
+        indexes."""
         groups = queries.TABLES["groups"]
         self.assertEqual(queries.rows_of(groups, 5000000), queries.MOST_OF_GROUPS)
         self.assertEqual(queries.rows_of(queries.TABLES["orders"], 5000), 1000)
@@ -66,7 +68,8 @@ class Queries(unittest.TestCase):
 
 
 class Server:
-    """A fake server that answers with runs that have these results, and this plan."""
+    """A fake server that answers with runs that have these results, and this
+    plan."""
 
     def __init__(self, results=("5",), plan="Gather Merge\n Sort", taken=True, ms=(8.0, 2.0)):
         self.results = results
@@ -109,7 +112,8 @@ class Measure(unittest.TestCase):
         self.assertIn("min_sort_rows = DEFAULT", server.scripts[0])
 
     def test_statement(self):
-        """A statement that is no SELECT has no result, and needs cleanup each time."""
+        """A statement that is no SELECT has no result, and needs cleanup each
+        time."""
         server = Server()
         measured("create", server)
         self.assertEqual(server.scripts[0].count("DROP TABLE bench_made;"), 4)

@@ -17,7 +17,8 @@ import waits
 
 
 def facts():
-    """Facts with 10 seconds of work, and a tenth of a second that is not divided."""
+    """Facts with 10 seconds of work, and a tenth of a second that is not
+    divided."""
     work = {"scan": 4.0, "sort": 1.0, "run": 1.0, "load": 4.0}
     return {"tuples": 1000, "table_bytes": 10 ** 6, "index_bytes": 10 ** 6,
             "wal_bytes": 10 ** 6, "work_s": work, "serial_work_s": work,
@@ -96,7 +97,8 @@ def beside(seconds, times, **events):
 
 class Checkpoints(unittest.TestCase):
     def test_lines(self):
-        """The report has the longest checkpoint, and the waits of all builds."""
+        """The report has the longest checkpoint, and the waits of all
+        builds."""
         found = [{"participants": n, "mb_s": mb_s,
                   "server": [beside(2, [5, 20], a=1), beside(4, [40], a=1, b=2)],
                   "ptsort": [beside(1, [10]), beside(1.2, [4, 1], idle=0)]}
@@ -108,7 +110,8 @@ class Checkpoints(unittest.TestCase):
         self.assertEqual(checkpoints.lines([]), [])
 
     def test_idle(self):
-        """The report leaves out the checkpointer's waits between checkpoints."""
+        """The report leaves out the checkpointer's waits between
+        checkpoints."""
         self.assertEqual(checkpoints.seen_doing(
             [{"events": {checkpoints.IDLE: 5, "running": 1}},
              {"events": {"IO:WALSync": 3, "running": 0}}]),

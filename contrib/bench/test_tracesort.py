@@ -8,8 +8,8 @@ CPU = "CPU: user: 0.01 s, system: 0.00 s, elapsed: %s s"
 
 
 def messages(lines):
-    """Messages as psql prints them.  A line has a message and its time, after a '*'
-    if a worker logged the message."""
+    """Messages as psql prints them.  A line has a message and its time, after a
+    '*' if a worker logged the message."""
     found = []
     for line in lines.strip().splitlines():
         said, elapsed = line.strip().lstrip("*").rsplit(" ", 1)
@@ -80,7 +80,8 @@ class TraceSort(unittest.TestCase):
             "run_ms": 0, "wait_ms": 0, "merge_load_ms": 70}])
 
     def test_serial_runs(self):
-        """The time to write runs during the scan does not count as scan time."""
+        """The time to write runs during the scan does not count as scan
+        time."""
         self.assertEqual(tracesort.phases(SERIAL_RUNS), [{
             "role": "leader", "runs": 2, "scan_ms": 150, "sort_ms": 120,
             "run_ms": 60, "wait_ms": 0, "merge_load_ms": 50}])

@@ -1,8 +1,9 @@
 """Draw the timeline of a build as SVG: the phases of each participant.
 
-A participant's phases follow one another without gaps, but the final merge starts
-when the last participant has written its run.  The rest of the time, shown at the
-end of a build, went to starting workers, upper levels, syncing and commit.
+A participant's phases follow one another without gaps, but the final merge
+starts when the last participant has written its run.  The rest of the time,
+shown at the end of a build, went to starting workers, upper levels, syncing and
+commit.
 """
 
 from svg import MARGIN, WIDTH, document, element, seconds, tick_step, top_of
@@ -31,8 +32,8 @@ DARK = """
 
 
 def intervals(participants):
-    """The phases of each participant as (class, from, to), in milliseconds since the
-    start of the build, without empty phases."""
+    """The phases of each participant as (class, from, to), in milliseconds
+    since the start of the build, without empty phases."""
     ready = [sum(p[key] for key, _ in PHASES[:3]) for p in participants]
     merge = max(ready, default=0)
     found = []
@@ -60,8 +61,8 @@ def legend(y):
 
 
 def lanes(y, builder, build, x):
-    """The elements of one build: a lane for each participant, and a mark at the end
-    of the build."""
+    """The elements of one build: a lane for each participant, and a mark at the
+    end of the build."""
     body = []
     parts = build["participants"]
     for part, spans in zip(parts, intervals(parts)):
@@ -80,8 +81,8 @@ def lanes(y, builder, build, x):
 
 
 def timeline(title, subtitles, builds):
-    """Draw the timelines of builds {builder: build} on one scale.  The builds come
-    from measure.build().  Returns the SVG document."""
+    """Draw the timelines of builds {builder: build} on one scale.  The builds
+    come from measure.build().  Returns the SVG document."""
     longest = max(build["seconds"] * 1000 for build in builds.values())
     left = LABEL_WIDTH + 12
     top = top_of(subtitles) + 26

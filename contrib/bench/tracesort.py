@@ -1,10 +1,11 @@
 """Convert the server's trace_sort lines to the phases of ptsort_last_build().
 
 The clock of each sort starts when the sort begins.  In a parallel build every
-participant has its own sort, numbered from 0, which ends with one run on tape.  The
-leader then begins a sort with number -1.  This sort waits for the participants,
-merges their runs, and ends when the index is loaded.  A serial build has only sort
--1, which does all the work.  The lines have a resolution of 10 ms.
+participant has its own sort, numbered from 0, which ends with one run on tape.
+The leader then begins a sort with number -1.  This sort waits for the
+participants, merges their runs, and ends when the index is loaded.  A serial
+build has only sort -1, which does all the work.  The lines have a resolution of
+10 ms.
 """
 
 import re
@@ -21,9 +22,10 @@ EVENTS = [(name, re.compile(pattern + ELAPSED)) for name, pattern in (
 
 
 def events(messages):
-    """The events in psql's messages, as (number of the sort, event, milliseconds since
-    the start of the sort, True if a worker logged it).  In the messages, a line
-    "CONTEXT:  parallel worker" follows each message of a worker."""
+    """The events in psql's messages, as (number of the sort, event,
+    milliseconds since the start of the sort, True if a worker logged it).  In
+    the messages, a line "CONTEXT:  parallel worker" follows each message of a
+    worker."""
     found = []
     for line in messages:
         if "CONTEXT:" in line:
@@ -66,9 +68,9 @@ class Sort:
         self.at[name] = ms
 
     def participant(self):
-        """The phases of a participant.  Until "perform" the participant scans, sorts
-        and writes runs.  After "perform" it writes the last run and merges all runs, or
-        only sorts if its tuples fit in memory."""
+        """The phases of a participant.  Until "perform" the participant scans,
+        sorts and writes runs.  After "perform" it writes the last run and
+        merges all runs, or only sorts if its tuples fit in memory."""
         perform = self.at.get("perform", 0)
         performed = self.at.get("performed", perform)
         ended = self.at.get("ended", performed)
@@ -84,10 +86,11 @@ class Sort:
 
 
 def phases(messages):
-    """The participants of a build, according to psql's messages.  Returns a list of
-    dicts with role, runs, scan_ms, sort_ms, run_ms and merge_load_ms, as in
-    ptsort_last_build().  wait_ms is the time from the end of the leader's share to the
-    end of the last participant's share.  The list is empty without trace_sort."""
+    """The participants of a build, according to psql's messages.  Returns a
+    list of dicts with role, runs, scan_ms, sort_ms, run_ms and merge_load_ms,
+    as in ptsort_last_build().  wait_ms is the time from the end of the leader's
+    share to the end of the last participant's share.  The list is empty without
+    trace_sort."""
     sorts = {}
     for number, name, ms, by_worker in events(messages):
         sorts.setdefault(number, Sort(number)).add(name, ms, by_worker)

@@ -1,5 +1,5 @@
-"""Sample what the participants of a build wait for, from pg_stat_activity, and for
-spinlocks with perf."""
+"""Sample what the participants of a build wait for, from pg_stat_activity, and
+for spinlocks with perf."""
 
 import collections
 import contextlib
@@ -51,8 +51,8 @@ def shares(counts):
 
 
 class Session(threading.Thread):
-    """A thread with its own psql process, which runs statements until the end of a
-    `with` block."""
+    """A thread with its own psql process, which runs statements until the end
+    of a `with` block."""
 
     def __init__(self):
         super().__init__(daemon=True)
@@ -88,8 +88,9 @@ class Session(threading.Thread):
 
 
 class Waits(Session):
-    """Samples wait events: "with Waits() as w: ...".  Afterwards w.events counts the
-    wait events of the leader and the workers, or the results of another query."""
+    """Samples wait events: "with Waits() as w: ...".  Afterwards w.events
+    counts the wait events of the leader and the workers, or the results of
+    another query."""
 
     def __init__(self, sample=SAMPLE):
         super().__init__()
@@ -111,8 +112,8 @@ class Waits(Session):
 
 
 def spin_share(report):
-    """The share of samples in s_lock() and its subroutines in perf's report; None
-    without samples."""
+    """The share of samples in s_lock() and its subroutines in perf's report;
+    None without samples."""
     share, some = 0.0, False
     for line in report.splitlines():
         words = line.split()
@@ -124,9 +125,10 @@ def spin_share(report):
 
 
 class Perf:
-    """Runs perf: "with Perf(pid of the server, directory) as p: ...".  Afterwards
-    p.spinning is the share of CPU time that processes started in the block spent
-    waiting for spinlocks.  It is None if perf is missing or lacks permission."""
+    """Runs perf: "with Perf(pid of the server, directory) as p: ...".
+    Afterwards p.spinning is the share of CPU time that processes started in the
+    block spent waiting for spinlocks.  It is None if perf is missing or lacks
+    permission."""
 
     def __init__(self, postmaster, directory):
         self.data = os.path.join(directory, "perf.data")
@@ -155,9 +157,9 @@ class Perf:
             os.remove(self.data)
 
     def end(self):
-        """End perf.  Returns True if perf wrote data.  Background processes of a script
-        ignore SIGINT, so perf loses the signals that arrive before it handles them.
-        This method therefore signals repeatedly."""
+        """End perf.  Returns True if perf wrote data.  Background processes of
+        a script ignore SIGINT, so perf loses the signals that arrive before it
+        handles them.  This method therefore signals repeatedly."""
         for _ in range(PERF_TRIES):
             self.process.send_signal(signal.SIGINT)
             try:

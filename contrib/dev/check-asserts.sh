@@ -1,10 +1,10 @@
 #!/bin/bash
 #
-# check-asserts.sh [MAJOR] - `make check-asserts VERSION=MAJOR`: run all tests on a
-# server with assertions and memory checking.  server.sh builds the server from the
-# distribution's source package.  ptsort's tests run at the same time as the server's
-# own suites (core-suites.sh), which use one session at a time.  The last line is
-# "N passed, N failed".
+# check-asserts.sh [MAJOR] - `make check-asserts VERSION=MAJOR`: run all tests
+# on a server with assertions and memory checking.  server.sh builds the server
+# from the distribution's source package.  ptsort's tests run at the same time
+# as the server's own suites (core-suites.sh), which use one session at a time.
+# The last line is "N passed, N failed".
 #
 # The script skips a TAP file that does not profit from assertions, unless TESTS
 # names the file.  The file contains a line such as:

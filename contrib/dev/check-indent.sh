@@ -1,12 +1,12 @@
 #!/bin/bash
 #
-# check-indent.sh [--write] - `make check-indent`: check that the C sources have the
-# layout of the server's indenter (indenter.sh), and that typedefs.list is up to date
-# (`make typedefs`).  With --write (`make indent`), indent the sources.  The last line
-# of a check is "N passed, N failed".
+# check-indent.sh [--write] - `make check-indent`: check that the C sources have
+# the layout of the server's indenter (indenter.sh), and that typedefs.list is
+# up to date (`make typedefs`).  With --write (`make indent`), indent the
+# sources.  The last line of a check is "N passed, N failed".
 #
-# The indenter works on a copy, because it leaves temporary files if it fails.  It
-# reports failures only in its error output.
+# The indenter works on a copy, because it leaves temporary files if it fails.
+# It reports failures only in its error output.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -24,8 +24,8 @@ copy_tree()
 		tar -cf - --null -T - | tar -xf - -C "$1"
 }
 
-# lay_out DIR: indent the copy in DIR, and print the indenter's output; succeed if
-# there is no output
+# lay_out DIR: indent the copy in DIR, and print the indenter's output; succeed
+# if there is no output
 lay_out()
 {
 	local words status
@@ -45,8 +45,8 @@ differing()
 	done
 }
 
-# check_mistakes: check that the indenter fixes a wrong layout, and reports code that
-# it cannot parse
+# check_mistakes: check that the indenter fixes a wrong layout, and reports code
+# that it cannot parse
 check_mistakes()
 {
 	mkdir -p "$work/bad/src" "$work/bad/include" "$work/bad/contrib"

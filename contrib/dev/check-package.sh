@@ -1,14 +1,14 @@
 #!/bin/bash
 #
-# check-package.sh - `make check-package`: build the Debian packages of this tree,
-# one for each major version whose development files are installed.  For each version
-# whose server is installed too, install the package with dpkg into a private root
-# with a copy of the server.  Use and remove the package, and check that only the
-# indexes remain.  The last line is "N passed, N failed".
+# check-package.sh - `make check-package`: build the Debian packages of this
+# tree, one for each major version whose development files are installed.  For
+# each version whose server is installed too, install the package with dpkg into
+# a private root with a copy of the server.  Use and remove the package, and
+# check that only the indexes remain.  The last line is "N passed, N failed".
 #
-# The script first installs the packages that the build requires, unless NO_INSTALL=1
-# is set.  It does not change any other package or server of this machine.  KEEP=1
-# keeps the working directory.
+# The script first installs the packages that the build requires, unless
+# NO_INSTALL=1 is set.  It does not change any other package or server of this
+# machine.  KEEP=1 keeps the working directory.
 #
 # shellcheck disable=SC2317 # functions are called by name
 
@@ -32,8 +32,8 @@ missing_helpers()
 		echo postgresql-server-dev-all
 }
 
-# build_packages: build the packages as the unprivileged user, in the copy of the
-# tree, and put them into $work
+# build_packages: build the packages as the unprivileged user, in the copy of
+# the tree, and put them into $work
 build_packages()
 {
 	local log=$work/build.log
@@ -69,8 +69,8 @@ expected_files()
 	done
 }
 
-# check_files PACKAGE VERSION: check that the package contains exactly the expected
-# files, and no scripts for dpkg
+# check_files PACKAGE VERSION: check that the package contains exactly the
+# expected files, and no scripts for dpkg
 check_files()
 {
 	(cd "$top" && expected_files "$2" | LC_ALL=C sort) >"$work/expected"
@@ -84,7 +84,8 @@ check_files()
 	result $? "$2: it depends on its server: $(dpkg-deb -f "$1" Depends)"
 }
 
-# private_dpkg ARGUMENT...: run dpkg in the private root, without root's privileges
+# private_dpkg ARGUMENT...: run dpkg in the private root, without root's
+# privileges
 private_dpkg()
 {
 	as_user env "PATH=$PATH:/usr/sbin:/sbin" dpkg "--root=$work/root" \
@@ -100,8 +101,8 @@ init_dpkg()
 	own_workdir
 }
 
-# know_dependencies PACKAGE: tell the private root's dpkg about the dependencies of
-# the package that this machine has, so that dpkg accepts the package
+# know_dependencies PACKAGE: tell the private root's dpkg about the dependencies
+# of the package that this machine has, so that dpkg accepts the package
 know_dependencies()
 {
 	local admin=$work/root/var/lib/dpkg name
@@ -132,7 +133,8 @@ sql()
 		"${arguments[@]}" 2>&1
 }
 
-# use_package VERSION: check that the packaged library builds an index with a worker
+# use_package VERSION: check that the packaged library builds an index with a
+# worker
 use_package()
 {
 	local found
@@ -151,8 +153,8 @@ use_package()
 	result $? "$1: the server is of that version"
 }
 
-# outlive_package VERSION: check that a server without the package can still use the
-# index, and cannot load the library
+# outlive_package VERSION: check that a server without the package can still use
+# the index, and cannot load the library
 outlive_package()
 {
 	local found

@@ -1,9 +1,9 @@
 #!/bin/bash
 #
 # check-static.sh - `make check-static`: check the sources without running them.
-# Each tool checks src, include and contrib, with and without the server's assertions,
-# and must find nothing.  Each tool must also find the mistakes in static-mistakes.c,
-# which shows that the tool works.
+# Each tool checks src, include and contrib, with and without the server's
+# assertions, and must find nothing.  Each tool must also find the mistakes in
+# static-mistakes.c, which shows that the tool works.
 #
 #   gcc, clang           with all warnings as errors
 #   clang --analyze      clang's static analyser
@@ -12,9 +12,9 @@
 #   shellcheck           the scripts
 #   check-indent.sh      the layout of the sources
 #
-# The last line is "N passed, N failed".  A comment explains each suppression of a
-# false finding.  Suppressions are "cppcheck-suppress" in the source, and the files
-# *.allow in this directory.  PG_CONFIG chooses the server's headers.
+# The last line is "N passed, N failed".  A comment explains each suppression of
+# a false finding.  Suppressions are "cppcheck-suppress" in the source, and the
+# files *.allow in this directory.  PG_CONFIG chooses the server's headers.
 #
 # shellcheck disable=SC2317 # functions are called by names put together
 
@@ -45,10 +45,11 @@ missing_tools()
 	command -v shellcheck >/dev/null || echo shellcheck
 }
 
-# Warnings of both compilers in addition to those of the Makefile.  Two warnings of
-# clang are disabled.  The server's headers, configured for gcc, use gnu_printf, which
-# clang does not know.  text_collation.c has a union that contains a varlena, which is
-# a GNU extension that the server uses too, in PGAlignedBlock.
+# Warnings of both compilers in addition to those of the Makefile.  Two warnings
+# of clang are disabled.  The server's headers, configured for gcc, use
+# gnu_printf, which clang does not know.  text_collation.c has a union that
+# contains a varlena, which is a GNU extension that the server uses too, in
+# PGAlignedBlock.
 extra_warnings=(-Wmissing-prototypes -Wpointer-arith -Wvla -Wwrite-strings
 	-Wdeclaration-after-statement -Wformat-security)
 gcc_warnings=(-Wlogical-op -Wduplicated-cond
@@ -96,8 +97,8 @@ find_by_macros()
 		"gcc ${flags[*]}" "${sources[@]}" "${other_sources[@]}"
 }
 
-# check_tool TOOL WORDS: check that the tool finds nothing in ptsort's sources, and
-# finds something in static-mistakes.c
+# check_tool TOOL WORDS: check that the tool finds nothing in ptsort's sources,
+# and finds something in static-mistakes.c
 check_tool()
 {
 	local tool=$1 words=$2 log status start=$SECONDS
@@ -118,7 +119,8 @@ check_tool()
 	result $status "$words: ${#sources[@]} files, $((SECONDS - start)) s"
 }
 
-# set_flags DEFINES...: set the flags for the compilers, and for the preprocessors
+# set_flags DEFINES...: set the flags for the compilers, and for the
+# preprocessors
 set_flags()
 {
 	local warnings

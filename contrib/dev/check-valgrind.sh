@@ -1,11 +1,12 @@
 #!/bin/bash
 #
-# check-valgrind.sh [MAJOR] - `make check-valgrind`: run the builds of valgrind.sql on
-# a server under valgrind.  server.sh compiles the server with valgrind's client
-# requests for memory contexts and buffers.  The check fails if valgrind finds an
-# error in any process, except errors in the server's list and in valgrind.supp.  The
-# last line is "N passed, N failed".  KEEP=1 keeps the working directory.  The script
-# also saves valgrind's output in build/check/.
+# check-valgrind.sh [MAJOR] - `make check-valgrind`: run the builds of
+# valgrind.sql on a server under valgrind.  server.sh compiles the server with
+# valgrind's client requests for memory contexts and buffers.  The check fails
+# if valgrind finds an error in any process, except errors in the server's list
+# and in valgrind.supp.  The last line is "N passed, N failed".  KEEP=1 keeps
+# the working directory.  The script also saves valgrind's output in
+# build/check/.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -18,8 +19,8 @@ cd "$(dirname "$0")/../.." || exit 1
 
 major=${1:-15}
 
-# missing_valgrind: print valgrind if it is missing, as can be the case if the server
-# is cached
+# missing_valgrind: print valgrind if it is missing, as can be the case if the
+# server is cached
 missing_valgrind()
 {
 	# shellcheck disable=SC2317 # called by name
@@ -54,9 +55,10 @@ run_builds()
 	say "$(grep -cE '^ok ' "$log") builds were right"
 }
 
-# check_processes: check that the processes ended, and that valgrind found no errors.
-# A process that ends normally logs a summary.  If the server crashes, it kills its
-# processes, so they log no summary; this function still checks their logs.
+# check_processes: check that the processes ended, and that valgrind found no
+# errors.  A process that ends normally logs a summary.  If the server crashes,
+# it kills its processes, so they log no summary; this function still checks
+# their logs.
 check_processes()
 {
 	local logs=("$work"/valgrind/*.log) errors summaries

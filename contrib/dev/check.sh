@@ -1,23 +1,23 @@
 #!/bin/bash
 #
-# check.sh - `make check`: install missing packages, build, and run all tests in a
-# private copy of the server.  The last line is "N passed, N failed".
+# check.sh - `make check`: install missing packages, build, and run all tests in
+# a private copy of the server.  The last line is "N passed, N failed".
 #
 # PG_CONFIG chooses the server, TESTS="t/001_x.pl ..." limits the TAP files,
-# TAP_ONLY=1 leaves out pg_regress, KEEP=1 keeps the working directory.
-# With NO_INSTALL=1, the check does not install missing packages, but names them and
-# fails.  JOBS=n runs n jobs at a time.  A job is a TAP file, or pg_regress in all
-# directories.  The default for n is the number of processors, but at most 4.  A TAP
-# file that must run without other jobs contains a line such as:
+# TAP_ONLY=1 leaves out pg_regress, KEEP=1 keeps the working directory.  With
+# NO_INSTALL=1, the check does not install missing packages, but names them and
+# fails.  JOBS=n runs n jobs at a time.  A job is a TAP file, or pg_regress in
+# all directories.  The default for n is the number of processors, but at most
+# 4.  A TAP file that must run without other jobs contains a line such as:
 #
 #	# Runs alone: it replaces the library that all servers load
 #
-# The script prints a job's output when the job ends.  If a TAP file takes longer than
-# TAP_SECONDS, the script ends it and counts it as failed.  The script also saves
-# reports of failed tests in build/check/.
+# The script prints a job's output when the job ends.  If a TAP file takes
+# longer than TAP_SECONDS, the script ends it and counts it as failed.  The
+# script also saves reports of failed tests in build/check/.
 #
-# The script checks the log of each server that a test starts.  See tally.sh for the
-# messages that a log must not contain, and for how a test can allow them.
+# The script checks the log of each server that a test starts.  See tally.sh for
+# the messages that a log must not contain, and for how a test can allow them.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -51,7 +51,8 @@ run_regress()
 run_all_regress()
 {
 	local dir
-	# No background process may hold a snapshot, gather statistics or use workers.
+	# No background process may hold a snapshot, gather statistics or use
+	# workers.
 	start_cluster "max_worker_processes = 16" "max_parallel_workers = 16" \
 		"autovacuum = off" "jit = off" "max_logical_replication_workers = 0" ||
 		give_up "the server does not start"
@@ -66,15 +67,15 @@ run_all_regress()
 	unset PGHOST PGPORT PGUSER
 }
 
-# name_of FILE: print the TAP file's name as it appears in the names of its logs,
-# servers and directories
+# name_of FILE: print the TAP file's name as it appears in the names of its
+# logs, servers and directories
 name_of()
 {
 	basename "$1" .pl
 }
 
-# run_tap FILE: run one TAP file, with the environment that PGXS would set.  Prints
-# the file's notes that begin with "==".
+# run_tap FILE: run one TAP file, with the environment that PGXS would set.
+# Prints the file's notes that begin with "==".
 run_tap()
 {
 	local file=$1 name log status pgxs start=$SECONDS
@@ -102,7 +103,7 @@ run_tap()
 		keep_report "$log"
 	fi
 	check_node_logs "$file"
-	stop_servers "$work/src/tmp_check/t_$name"_*_data # if watch_tap ended the file
+	stop_servers "$work/src/tmp_check/t_$name"_*_data # if watch_tap ended it
 	rm -rf "$work/src/tmp_check/t_$name"_*_data
 }
 
@@ -114,8 +115,8 @@ end_tap()
 	[ -z "$prove" ] || { pgrep -P "$prove"; echo "$prove"; } | xargs kill -TERM
 }
 
-# watch_tap FILE: after TAP_SECONDS, report the activity of the file's servers, and
-# end the file.
+# watch_tap FILE: after TAP_SECONDS, report the activity of the file's servers,
+# and end the file.
 watch_tap()
 {
 	local nap
@@ -140,10 +141,10 @@ end_watcher()
 	rm -f "$work/overdue.$1"
 }
 
-# run_lane TEST...: run each test that no other lane has begun, one after the other.
-# A TEST is a TAP file or "pg_regress".  To begin a test, the lane creates its
-# directory, and later writes the test's output and totals there.  If a signal ends
-# the lane, the lane ends its test first.
+# run_lane TEST...: run each test that no other lane has begun, one after the
+# other.  A TEST is a TAP file or "pg_regress".  To begin a test, the lane
+# creates its directory, and later writes the test's output and totals there.
+# If a signal ends the lane, the lane ends its test first.
 run_lane()
 {
 	local test='' dir
@@ -215,8 +216,8 @@ run_tests()
 	run_lanes 1 "${alone[@]}"
 }
 
-# show_processes NAME: print the stack of each process of a TAP file's servers, and
-# the locks that processes wait for
+# show_processes NAME: print the stack of each process of a TAP file's servers,
+# and the locks that processes wait for
 show_processes()
 {
 	local pidfile pid

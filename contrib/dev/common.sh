@@ -1,19 +1,20 @@
 # shellcheck shell=bash
 #
-# common.sh - functions that check.sh, demo.sh and bench.sh share: find a server, make
-# a private copy of its installation and a private cluster, and clean up.
+# common.sh - functions that check.sh, demo.sh and bench.sh share: find a
+# server, make a private copy of its installation and a private cluster, and
+# clean up.
 #
-# The caller runs `set -u`, sources this file from the top of the source tree, and
-# calls find_server, make_workdir, install_private and start_cluster in that order.
-# All files are in one temporary directory, $work.  This directory is removed when the
-# script ends for any reason:
+# The caller runs `set -u`, sources this file from the top of the source tree,
+# and calls find_server, make_workdir, install_private and start_cluster in that
+# order.  All files are in one temporary directory, $work.  This directory is
+# removed when the script ends for any reason:
 #
 #   $work/src     copy of the source tree (objects and test results go here)
 #   $work/root    copy of the server's installation, with ptsort installed
 #   $work/data    the cluster;  $work/sock its socket
 #
-# PostgreSQL refuses to run as root.  If root calls the script, all programs in $work
-# therefore run as $run_user, who also owns the files.
+# PostgreSQL refuses to run as root.  If root calls the script, all programs in
+# $work therefore run as $run_user, who also owns the files.
 
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 unset PGDATA PGHOST PGPORT PGUSER PGDATABASE PGOPTIONS PGSERVICE PGPASSWORD
@@ -35,10 +36,10 @@ say()
 	printf '== %s\n' "$*"
 }
 
-# as_user COMMAND...: run a command as the unprivileged user, and wait for it.  The
-# command runs in the background, so that the script handles signals at once.  The
-# function removes NO_INSTALL from the environment, because PGXS also reads it and
-# would then skip "make install".
+# as_user COMMAND...: run a command as the unprivileged user, and wait for it.
+# The command runs in the background, so that the script handles signals at
+# once.  The function removes NO_INSTALL from the environment, because PGXS also
+# reads it and would then skip "make install".
 as_user()
 {
 	local status
@@ -55,8 +56,8 @@ as_user()
 	return "$status"
 }
 
-# server_complete PG_CONFIG: succeed if PG_CONFIG has a server that can run, and that
-# extensions can be built for
+# server_complete PG_CONFIG: succeed if PG_CONFIG has a server that can run, and
+# that extensions can be built for
 server_complete()
 {
 	local bindir include pgxs
@@ -66,8 +67,9 @@ server_complete()
 		"$1" --version | grep -Eq '^PostgreSQL 1[5-8]([^0-9]|$)'
 }
 
-# find_server: set $pg_config; succeed if there is a complete server.  Checks only
-# PG_CONFIG if it is set, else the path and then the distribution's newest server.
+# find_server: set $pg_config; succeed if there is a complete server.  Checks
+# only PG_CONFIG if it is set, else the path and then the distribution's newest
+# server.
 find_server()
 {
 	local candidate candidates
@@ -82,8 +84,9 @@ find_server()
 	return 1
 }
 
-# make_workdir [DIR]: create $work, choose $run_user, and clean up at the end.  If
-# there is a DIR that an earlier KEEP=1 kept, use it as $work, and keep its cluster.
+# make_workdir [DIR]: create $work, choose $run_user, and clean up at the end.
+# If there is a DIR that an earlier KEEP=1 kept, use it as $work, and keep its
+# cluster.
 make_workdir()
 {
 	trap cleanup EXIT
@@ -222,8 +225,8 @@ initdb_options=(--locale=C.UTF-8 --encoding=UTF8)
 # a program to start in place of the server, if any
 postgres_wrapper=
 
-# start_cluster [SETTING...]: create the cluster unless an earlier script kept it,
-# start the server, and set PGHOST and PGPORT
+# start_cluster [SETTING...]: create the cluster unless an earlier script kept
+# it, start the server, and set PGHOST and PGPORT
 start_cluster()
 {
 	local shm setting

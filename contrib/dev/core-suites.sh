@@ -1,18 +1,19 @@
 #!/bin/bash
 #
-# core-suites.sh MAJOR - run the server's own regression and isolation tests with
-# ptsort, on the server that server.sh builds.  In a first run ptsort builds the
-# indexes of all tables, with forced workers.  In a second run ptsort also does the
-# sorts of all queries.  The last line is "N passed, N failed".
+# core-suites.sh MAJOR - run the server's own regression and isolation tests
+# with ptsort, on the server that server.sh builds.  In a first run ptsort
+# builds the indexes of all tables, with forced workers.  In a second run ptsort
+# also does the sorts of all queries.  The last line is "N passed, N failed".
 #
 # A test fails if its output differs from the server's expected output, unless
-# contrib/dev/core-differences/MAJOR/SUITE/TEST.diff lists the difference.  That file
-# has lines beginning with "#" that give the reason, then exactly the difference,
-# without file names and line numbers.  In the second run the order of rows may
-# differ.  A test then fails if rows-differ.py prints a difference, unless the file
-# .../MAJOR/sorts/TEST.diff lists it.  The server asserts that rows are in the order of
-# their keys: see sortnode.c.  KEEP=1 keeps the working directory.  The script also
-# saves differences that are not listed in build/check/.
+# contrib/dev/core-differences/MAJOR/SUITE/TEST.diff lists the difference.  That
+# file has lines beginning with "#" that give the reason, then exactly the
+# difference, without file names and line numbers.  In the second run the order
+# of rows may differ.  A test then fails if rows-differ.py prints a difference,
+# unless the file .../MAJOR/sorts/TEST.diff lists it.  The server asserts that
+# rows are in the order of their keys: see sortnode.c.  KEEP=1 keeps the working
+# directory.  The script also saves differences that are not listed in
+# build/check/.
 #
 # shellcheck disable=SC2317 # functions are called by name
 
@@ -26,16 +27,16 @@ cd "$(dirname "$0")/../.." || exit 1
 major=${1:?usage: core-suites.sh MAJOR}
 listed=$PWD/contrib/dev/core-differences/$major
 
-# copy_suite SUITE: copy the suite's directory into $work, so that the tests do not
-# write to the source tree
+# copy_suite SUITE: copy the suite's directory into $work, so that the tests do
+# not write to the source tree
 copy_suite()
 {
 	mkdir -p "$work/$1" "$work/diffs/$1" || return 1
 	cp -R "$source/src/test/$1/." "$work/$1/"
 }
 
-# run_suite SUITE PROGRAM SCHEDULE: run the suite's tests one after the other, so that
-# no test takes the workers of another test
+# run_suite SUITE PROGRAM SCHEDULE: run the suite's tests one after the other,
+# so that no test takes the workers of another test
 run_suite()
 {
 	local suite=$1 program=$2 schedule=$3 log=$work/$1.log start=$SECONDS
@@ -47,10 +48,10 @@ run_suite()
 	say "$suite: $((SECONDS - start)) s"
 }
 
-# without_workers FILE: print the lines of differences without added context lines
-# "parallel worker".  The server adds this line if a worker raised the error.  Whether
-# the leader or a worker finds a duplicate or calls a function varies, also in the
-# server's own builds.
+# without_workers FILE: print the lines of differences without added context
+# lines "parallel worker".  The server adds this line if a worker raised the
+# error.  Whether the leader or a worker finds a duplicate or calls a function
+# varies, also in the server's own builds.
 without_workers()
 {
 	sed -E '/^\+(CONTEXT:  )?parallel worker$/d' "$@"
@@ -85,8 +86,8 @@ split_diffs()
 	'
 }
 
-# tests_of LOG ok|FAILED: print the names of the tests with this result, from the
-# formats of pg_regress before version 16 and since
+# tests_of LOG ok|FAILED: print the names of the tests with this result, from
+# the formats of pg_regress before version 16 and since
 tests_of()
 {
 	case $2 in
@@ -101,7 +102,8 @@ tests_of()
 	esac
 }
 
-# judge_difference SUITE TEST: succeed if the difference is exactly the listed one
+# judge_difference SUITE TEST: succeed if the difference is exactly the listed
+# one
 judge_difference()
 {
 	local found=$work/diffs/$1/$2.diff expected=$listed/$1/$2.diff
@@ -124,8 +126,8 @@ judge_difference()
 	return 1
 }
 
-# judge_order SUITE TEST: succeed if the result differs from an expected output only
-# in the order of rows, or exactly as listed
+# judge_order SUITE TEST: succeed if the result differs from an expected output
+# only in the order of rows, or exactly as listed
 judge_order()
 {
 	local found=$work/diffs/$1/$2.order expected=$listed/sorts/$2.diff output
@@ -145,7 +147,8 @@ judge_order()
 	return 1
 }
 
-# judge_suite SUITE JUDGE: count the suite's tests; call JUDGE for tests that differ
+# judge_suite SUITE JUDGE: count the suite's tests; call JUDGE for tests that
+# differ
 judge_suite()
 {
 	local suite=$1 judge=$2 log=$work/$1.log test good bad

@@ -1,6 +1,6 @@
--- demo-queries.sql - run each query of `make demo` with the server's sorts and then
--- with ptsort's.  A query's result is a digest of its rows in order, so that equal
--- results mean the same order.
+-- demo-queries.sql - run each query of `make demo` with the server's sorts and
+-- then with ptsort's.  A query's result is a digest of its rows in order, so
+-- that equal results mean the same order.
 \set ON_ERROR_STOP on
 SET search_path = demo, public;
 SET client_min_messages = warning;

@@ -1,9 +1,9 @@
 #!/bin/bash
 #
-# demo.sh - `make demo`: build real indexes with the server and with ptsort, one after
-# the other, in a private cluster.  Check ptsort's indexes, and print the times.  Then
-# run a few queries with the sorts of both.  The demo needs about three minutes on two
-# idle cores, and 2 GB of disk.
+# demo.sh - `make demo`: build real indexes with the server and with ptsort, one
+# after the other, in a private cluster.  Check ptsort's indexes, and print the
+# times.  Then run a few queries with the sorts of both.  The demo needs about
+# three minutes on two idle cores, and 2 GB of disk.
 #
 # PG_CONFIG chooses the server; KEEP=1 keeps the cluster's files (stopped).
 
@@ -32,7 +32,8 @@ collect_data()
 	own_workdir
 }
 
-# run_checks: run amcheck and check the order of every index, in two sessions at once
+# run_checks: run amcheck and check the order of every index, in two sessions at
+# once
 run_checks()
 {
 	local other status

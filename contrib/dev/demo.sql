@@ -1,9 +1,10 @@
--- demo.sql - the tables, and the functions for builds and checks, of `make demo`.
+-- demo.sql - the tables, and the functions for builds and checks, of `make
+-- demo`.
 --
--- demo.build builds each index with the server (ptsort.enable = off) and right after
--- that with ptsort.  Both builds use one worker and the leader, and the same
--- maintenance_work_mem.  demo.build reads the server's index in order and drops it.
--- demo.check later checks ptsort's index.
+-- demo.build builds each index with the server (ptsort.enable = off) and right
+-- after that with ptsort.  Both builds use one worker and the leader, and the
+-- same maintenance_work_mem.  demo.build reads the server's index in order and
+-- drops it.  demo.check later checks ptsort's index.
 \set ON_ERROR_STOP on
 SET client_min_messages = warning;
 
@@ -169,8 +170,8 @@ CREATE TABLE demo.events AS
 		(random() * 1023)::int4 AS shop
 	FROM generate_series(1::int8, 2000000) AS i;
 
--- A smaller table for keys that are expensive to compare: amcheck compares each key
--- about 20 times.
+-- A smaller table for keys that are expensive to compare: amcheck compares each
+-- key about 20 times.
 CREATE TABLE demo.tokens AS SELECT token FROM demo.events WHERE id <= 500000;
 
 -- Data found on this machine.

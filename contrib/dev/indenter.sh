@@ -1,15 +1,15 @@
 #!/bin/bash
 #
-# indenter.sh - build the indenter of PostgreSQL 17 from the distribution's source
-# package, and print its directory.  This tree follows the layout rules of PostgreSQL
-# 17.  The directory contains:
+# indenter.sh - build the indenter of PostgreSQL 17 from the distribution's
+# source package, and print its directory.  This tree follows the layout rules
+# of PostgreSQL 17.  The directory contains:
 #
 #   pgindent        the script        pg_bsd_indent   the program that it calls
 #   typedefs.list   the names of the server's types
 #
-# The indenter stays in build/indenter (PTSORT_SERVERS names another place).  The
-# package pg-bsd-indent of Debian 12 is too old: its version 2.1.1 cannot parse some
-# code that 2.1.2 can.
+# The indenter stays in build/indenter (PTSORT_SERVERS names another place).
+# The package pg-bsd-indent of Debian 12 is too old: its version 2.1.1 cannot
+# parse some code that 2.1.2 can.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -32,8 +32,8 @@ missing_tools()
 	command -v bzip2 >/dev/null || echo bzip2
 }
 
-# compile: compile the indenter with the headers and libraries of the server that
-# find_server found
+# compile: compile the indenter with the headers and libraries of the server
+# that find_server found
 compile()
 {
 	gcc -O2 -I"$("$pg_config" --includedir-server)" \

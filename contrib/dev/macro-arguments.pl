@@ -6,11 +6,12 @@
 #	macro-arguments.pl [--allow FILE] 'COMPILER FLAGS' SOURCE...
 #
 # The script counts the evaluations of each macro argument.  It reads the macro
-# definitions that the compiler has at the end of each source (-E -dM), and follows
-# the macros that they use.  An argument may have a side effect if it assigns,
-# increments, decrements, or calls a function, unless the file that --allow names
-# lists the function.  That file has one name a line; "#" begins a comment.  The
-# script prints one line for each finding, "FILE: MACRO: ARGUMENT".
+# definitions that the compiler has at the end of each source (-E -dM), and
+# follows the macros that they use.  An argument may have a side effect if it
+# assigns, increments, decrements, or calls a function, unless the file that
+# --allow names lists the function.  That file has one name a line; "#" begins a
+# comment.  The script prints one line for each finding, "FILE: MACRO:
+# ARGUMENT".
 use strict;
 use warnings;
 
@@ -44,8 +45,8 @@ sub bare
 	return $text;
 }
 
-# Returns the position after the parenthesis that closes the one at $open, and the
-# arguments between the two.
+# Returns the position after the parenthesis that closes the one at $open, and
+# the arguments between the two.
 sub arguments
 {
 	my ($text, $open) = @_;
@@ -85,7 +86,8 @@ sub learn_macros
 	close $pipe or die "$compiler failed for $source\n";
 }
 
-# Counts the evaluations of a parameter in a body, using the counts of other macros.
+# Counts the evaluations of a parameter in a body, using the counts of other
+# macros.
 sub evaluations
 {
 	my ($body, $param) = @_;

@@ -1,14 +1,15 @@
 # shellcheck shell=bash
 #
-# packages.sh - install the distribution's packages that a script needs, or name them
-# if the user is not root.  Scripts source this file.
+# packages.sh - install the distribution's packages that a script needs, or name
+# them if the user is not root.  Scripts source this file.
 #
 # Before installing packages, the functions print their names and those of their
-# dependencies.  If NO_INSTALL is set, except to 0, the functions install nothing and
-# do not update the package lists.  A script that lacks a package then names it and
-# fails.
+# dependencies.  If NO_INSTALL is set, except to 0, the functions install
+# nothing and do not update the package lists.  A script that lacks a package
+# then names it and fails.
 
-# list_into ARRAY LISTER [ARG...]: put the packages that LISTER prints into ARRAY
+# list_into ARRAY LISTER [ARG...]: put the packages that LISTER prints into
+# ARRAY
 list_into()
 {
 	local -n list=$1
@@ -44,8 +45,8 @@ announce()
 	[ ${#along[@]} -eq 0 ] || echo "== with dependencies: ${along[*]}" >&2
 }
 
-# apt_install PACKAGE...: install the packages, without creating a cluster; wait while
-# another process installs packages
+# apt_install PACKAGE...: install the packages, without creating a cluster; wait
+# while another process installs packages
 apt_install()
 {
 	local conf=/etc/postgresql-common/createcluster.d/ptsort-setup.conf status
@@ -59,9 +60,9 @@ apt_install()
 	return $status
 }
 
-# ensure_packages LISTER [ARG...]: install the missing packages, which LISTER prints,
-# one per line.  Prints their names first.  Succeeds if no package is missing at the
-# end.
+# ensure_packages LISTER [ARG...]: install the missing packages, which LISTER
+# prints, one per line.  Prints their names first.  Succeeds if no package is
+# missing at the end.
 ensure_packages()
 {
 	local packages

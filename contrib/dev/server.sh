@@ -1,15 +1,15 @@
 #!/bin/bash
 #
-# server.sh MAJOR [FLAVOUR] - build a server from the distribution's source package,
-# and print the path of its pg_config.  The flavours are:
+# server.sh MAJOR [FLAVOUR] - build a server from the distribution's source
+# package, and print the path of its pg_config.  The flavours are:
 #
 #   assert     assertions, memory checking, valgrind's client requests (the default)
 #   sanitize   assertions, gcc's address and undefined-behaviour sanitizers
 #   plain      optimized, without assertions, for measurements
 #
 # The server stays in build/servers/MAJOR-FLAVOUR (PTSORT_SERVERS names another
-# place), so later calls need not build it again.  It takes 500 MB.  The built source
-# tree stays beside it for the server's own test suites:
+# place), so later calls need not build it again.  It takes 500 MB.  The built
+# source tree stays beside it for the server's own test suites:
 #
 #   src/    the sources, built in place      root/   the installation
 #

@@ -1,11 +1,13 @@
 #!/bin/bash
 #
-# setup.sh - install missing distribution packages that `make check` and `make demo`
-# need.  If the user is not root, or with NO_INSTALL=1, name the packages and fail.
+# setup.sh - install missing distribution packages that `make check` and `make
+# demo` need.  If the user is not root, or with NO_INSTALL=1, name the packages
+# and fail.
 #
-# The script works only on Debian and its derivatives.  Elsewhere, install manually:
-# a PostgreSQL 15 to 18 server with its contrib modules and development files,
-# gcc, g++, make, perl with IPC::Run, python3, and the locale en_US.UTF-8.
+# The script works only on Debian and its derivatives.  Elsewhere, install
+# manually: a PostgreSQL 15 to 18 server with its contrib modules and
+# development files, gcc, g++, make, perl with IPC::Run, python3, and the locale
+# en_US.UTF-8.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -14,8 +16,8 @@ cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=contrib/dev/packages.sh
 . contrib/dev/packages.sh
 
-# newest_version: print the server version to install: the newest installed one, else
-# the newest one in the package lists
+# newest_version: print the server version to install: the newest installed one,
+# else the newest one in the package lists
 newest_version()
 {
 	local v
@@ -63,8 +65,8 @@ if [ -n "${PG_CONFIG:-}" ] && ! find_server; then
 	exit 1
 fi
 
-# list_missing: print the missing packages.  Determines the version each time, because
-# updated package lists may have a newer one
+# list_missing: print the missing packages.  Determines the version each time,
+# because updated package lists may have a newer one
 list_missing()
 {
 	missing_packages "$(newest_version)"

@@ -1,17 +1,18 @@
 # shellcheck shell=bash
 #
-# source.sh - fetch the server's sources from the distribution.  Scripts that build
-# parts of the server source this file after packages.sh.
+# source.sh - fetch the server's sources from the distribution.  Scripts that
+# build parts of the server source this file after packages.sh.
 #
-# The functions use `apt-get source`, so they work only on Debian.  They use a private
-# apt configuration, which leaves this machine's package lists unchanged.
+# The functions use `apt-get source`, so they work only on Debian.  They use a
+# private apt configuration, which leaves this machine's package lists
+# unchanged.
 
 # the distribution that carries each version
 declare -A suites=([15]=bookworm [17]=trixie [18]=sid)
 
-# A mirror's lists can name a new release that the mirror lacks, although it still has
-# the release before.  These are a release of each version to try then, and the
-# SHA-256 of the release's archive.
+# A mirror's lists can name a new release that the mirror lacks, although it
+# still has the release before.  These are a release of each version to try
+# then, and the SHA-256 of the release's archive.
 declare -A known_releases=([15]=15.18 [17]=17.11 [18]=18.6)
 declare -A known_sums=(
 	[15]=11df0df97fe3ea4ba9a791faaf39cee1d2fe571e78885b5b55d8517d27c323b4
@@ -44,8 +45,9 @@ mirror()
 		grep -oE 'https?://[^ ]+/debian/?([[:space:]]|$)' | head -n 1 | tr -d '[:space:]'
 }
 
-# download_source MAJOR MIRROR: download the archive that apt finds, or else the known
-# release, into this directory.  fetch_source calls this function and sets $options.
+# download_source MAJOR MIRROR: download the archive that apt finds, or else the
+# known release, into this directory.  fetch_source calls this function and sets
+# $options.
 download_source()
 {
 	local major=$1 archive
@@ -59,8 +61,8 @@ download_source()
 		"SHA256:${known_sums[$major]}"
 }
 
-# fetch_source MAJOR DIR [PATH...]: unpack the upstream archive of the source package,
-# or only these paths of it, into DIR/src
+# fetch_source MAJOR DIR [PATH...]: unpack the upstream archive of the source
+# package, or only these paths of it, into DIR/src
 fetch_source()
 {
 	local major=$1 dir=$2 apt=$2/apt from

@@ -1,15 +1,15 @@
 # shellcheck shell=bash
 #
-# tally.sh - functions that the check-*.sh scripts share: count passed and failed
-# tests, print the last line "N passed, N failed", and check the logs of servers.
-# Scripts source this file after common.sh.
+# tally.sh - functions that the check-*.sh scripts share: count passed and
+# failed tests, print the last line "N passed, N failed", and check the logs of
+# servers.  Scripts source this file after common.sh.
 
 passed=0
 failed=0
 
-# Messages that a server's log must not contain: failed assertions, panics, killed
-# processes, writes past the end of memory, leaked references, and findings of gcc's
-# sanitizers.
+# Messages that a server's log must not contain: failed assertions, panics,
+# killed processes, writes past the end of memory, leaked references, and
+# findings of gcc's sanitizers.
 log_defects='TRAP: |PANIC:  |was terminated by signal|write past chunk end'
 log_defects+='|process .* exited with exit code ([2-9]|[1-9][0-9])'
 log_defects+='|problem in (alloc set|Generation|slab|Bump)'
@@ -47,9 +47,9 @@ result()
 	fi
 }
 
-# count LOG STATUS: add a log's test lines to the totals.  The log can be TAP, or in
-# either format of pg_regress (15; 16 and later).  If a program failed without naming a
-# failed test, that counts as one failed test.
+# count LOG STATUS: add a log's test lines to the totals.  The log can be TAP,
+# or in either format of pg_regress (15; 16 and later).  If a program failed
+# without naming a failed test, that counts as one failed test.
 count()
 {
 	local good bad
@@ -64,7 +64,8 @@ count()
 }
 
 # count_child NAME COMMAND...: run a script that prints a last line "N passed, N
-# failed", which only the line "== kept" may follow; add the numbers to the totals
+# failed", which only the line "== kept" may follow; add the numbers to the
+# totals
 count_child()
 {
 	local name=$1 out good bad status
@@ -94,8 +95,8 @@ keep_report()
 		say "report: build/check/"
 }
 
-# may_log TEST: print the regular expression for messages that this test allows in the
-# server's log.  A test that kills processes contains a line such as:
+# may_log TEST: print the regular expression for messages that this test allows
+# in the server's log.  A test that kills processes contains a line such as:
 #
 #	# Its log may have: terminated by signal 9
 may_log()
@@ -103,8 +104,8 @@ may_log()
 	sed -nE 's/^# Its log may have: (.+)$/\1/p' "$1" | paste -s -d '|'
 }
 
-# log_findings ALLOWED LOG...: print the forbidden messages in these logs, except lines
-# that match ALLOWED, which may be empty; succeed if there are none
+# log_findings ALLOWED LOG...: print the forbidden messages in these logs,
+# except lines that match ALLOWED, which may be empty; succeed if there are none
 log_findings()
 {
 	local allowed=$1 found
@@ -116,8 +117,8 @@ log_findings()
 	return 1
 }
 
-# check_logs WORDS ALLOWED LOG...: count one test, which fails if the first log is
-# missing or a log contains forbidden messages
+# check_logs WORDS ALLOWED LOG...: count one test, which fails if the first log
+# is missing or a log contains forbidden messages
 check_logs()
 {
 	local words=$1 allowed=$2

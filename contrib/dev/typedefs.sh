@@ -1,12 +1,13 @@
 #!/bin/bash
 #
-# typedefs.sh - `make typedefs`: print the names of types for pgindent, one per line.
-# These are the types that ptsort defines, and those of the server's list that
-# ptsort's sources use.
+# typedefs.sh - `make typedefs`: print the names of types for pgindent, one per
+# line.  These are the types that ptsort defines, and those of the server's list
+# that ptsort's sources use.
 #
-# The indenter treats each name in the list as a type everywhere.  The script therefore
-# leaves out names of server types that ptsort also uses for variables or fields, such
-# as "string" and "text".  Otherwise the indenter would break the layout.
+# The indenter treats each name in the list as a type everywhere.  The script
+# therefore leaves out names of server types that ptsort also uses for variables
+# or fields, such as "string" and "text".  Otherwise the indenter would break
+# the layout.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1

@@ -143,7 +143,7 @@ set_path(VolumeFile *file, const char *path)
 	canonicalize_path(file->path);
 }
 
-/* Stats a file, which must be a regular file.  Returns false if none exists. */
+/* Stats a file, which must be regular.  Returns false if it does not exist. */
 static bool
 look_at(const char *path, struct stat *found)
 {

@@ -3,11 +3,11 @@
  * image.c
  *	  Sort the records themselves: two passes.
  *
- * Each record is a tuple of ptsort's sort, which writes runs to temporary files
- * if the records do not fit in memory.  As in pointer.c, records with equal keys
- * are in the order of their numbers.  If the key is short, the sort's words hold
- * both the key and the number, so they decide every comparison.  If the key is
- * long, the number follows the record in the image.
+ * Each record is a tuple of ptsort's sort, which writes runs to temporary
+ * files if the records do not fit in memory.  As in pointer.c, records with
+ * equal keys are in the order of their numbers.  If the key is short, the
+ * sort's words hold both the key and the number, so they decide every
+ * comparison.  If the key is long, the number follows the record in the image.
  *
  *-------------------------------------------------------------------------
  */

@@ -3,10 +3,10 @@
  * key.c
  *	  The sort keys of records.
  *
- * The syntax of a key part is 'offset length type order', for example '0 10' or
- * '12 4 int little desc'.  Integers are in two's complement, floats in IEEE
- * format.  As in SQL, all NaNs are equal and greater than all other numbers, and
- * the two zeros are equal.
+ * The syntax of a key part is 'offset length type order', for example '0 10'
+ * or '12 4 int little desc'.  Integers are in two's complement, floats in IEEE
+ * format.  As in SQL, all NaNs are equal and greater than all other numbers,
+ * and the two zeros are equal.
  *
  *-------------------------------------------------------------------------
  */

@@ -45,8 +45,8 @@ typedef struct Key
 #define MAX_PACKED		3
 
 /*
- * In the last word of a packed key, the lower NUMBER_BITS bits hold the record's
- * number, and the upper bits hold key bytes.
+ * In the last word of a packed key, the lower NUMBER_BITS bits hold the
+ * record's number, and the upper bits hold key bytes.
  */
 #define NUMBER_BITS		40
 #define NUMBER_MASK		((UINT64CONST(1) << NUMBER_BITS) - 1)

@@ -4,15 +4,16 @@
  *	  Create output files: complete, or not at all.
  *
  * output_create() creates files without names (O_TMPFILE), so that no file
- * remains if the process or the machine crashes.  It reserves all disk space in
- * advance, so that a full disk causes an error at once.  Workers open a file by
- * its descriptor below /proc.  When a file is complete and synced,
- * output_publish() gives it its name in one step.  It replaces an existing file
- * only if the caller wants it: link() fails if the name exists, rename() does not.
+ * remains if the process or the machine crashes.  It reserves all disk space
+ * in advance, so that a full disk causes an error at once.  Workers open a
+ * file by its descriptor below /proc.  When a file is complete and synced,
+ * output_publish() gives it its name in one step.  It replaces an existing
+ * file only if the caller wants it: link() fails if the name exists, rename()
+ * does not.
  *
- * output_publish() names several files one after the other when all of them are
- * complete.  If it cannot name a file, it removes the names that it already gave,
- * unless they may have replaced other files.
+ * output_publish() names several files one after the other when all of them
+ * are complete.  If it cannot name a file, it removes the names that it
+ * already gave, unless they may have replaced other files.
  *
  *-------------------------------------------------------------------------
  */
@@ -41,7 +42,7 @@ directory_of(const char *path)
 	return directory;
 }
 
-/* True if the file fits on the disk, or the file system reports no free space. */
+/* True if the file fits on the disk, or the free space is unknown. */
 static bool
 fits(const VolumeFile *file, int fd)
 {
@@ -52,8 +53,9 @@ fits(const VolumeFile *file, int fd)
 }
 
 /*
- * Reserves the space for a file, unless the file system does not support it.  If
- * the space does not suffice, reserves none, because other programs may need it.
+ * Reserves the space for a file, unless the file system does not support it.
+ * If the space does not suffice, reserves none, because other programs may
+ * need it.
  */
 static void
 reserve_space(const VolumeFile *file, int fd)

@@ -3,14 +3,16 @@
  * record.c
  *	  Generate the benchmark's records.
  *
- * The records follow the rules of the sort benchmark (sortbenchmark.org), and are
- * those of gensort 1.5.  A record has 100 bytes; the first 10 bytes are the key.
- * The generator makes record n from the n-th number of a linear congruential
- * generator of 128 bits, so that a file can begin with any record.
+ * The records follow the rules of the sort benchmark (sortbenchmark.org), and
+ * are those of gensort 1.5.  A record has 100 bytes; the first 10 bytes are
+ * the key.  The generator makes record n from the n-th number of a linear
+ * congruential generator of 128 bits, so that a file can begin with any
+ * record.
  *
  * A binary record has the ten highest bytes of this number and of each of the
- * next nine numbers.  The generator XORs all bytes except the key with bytes that
- * the format prescribes, so that no two places of a file have the same bytes.
+ * next nine numbers.  The generator XORs all bytes except the key with bytes
+ * that the format prescribes, so that no two places of a file have the same
+ * bytes.
  *
  *		ASCII							as gensort wrote binary ones until 1.4
  *		0	key: digits of base 95		key: the number's first 10 bytes
@@ -23,11 +25,11 @@
  *
  * Hadoop's TeraGen makes the records of the last column as well.
  *
- * To skew a key, the generator replaces a random number of the key's first bits
- * (bytes in ASCII), up to 6 bytes, by those of another record's key.  This other
- * record depends only on the length in bits of the record's number.  So the
- * number of similar keys grows with the file, but slowly.  The generator leaves
- * a quarter of the keys unchanged.
+ * To skew a key, the generator replaces a random number of the key's first
+ * bits (bytes in ASCII), up to 6 bytes, by those of another record's key.
+ * This other record depends only on the length in bits of the record's number.
+ * So the number of similar keys grows with the file, but slowly.  The
+ * generator leaves a quarter of the keys unchanged.
  *
  *-------------------------------------------------------------------------
  */
@@ -52,8 +54,9 @@
 #define PART_SIZE	10
 
 /*
- * Bytes to XOR with the last twenty bytes of a binary record.  The bytes before
- * these are XORed with all bytes that have four bits set, the greatest first.
+ * Bytes to XOR with the last twenty bytes of a binary record.  The bytes
+ * before these are XORed with all bytes that have four bits set, the greatest
+ * first.
  */
 static const uint8 last_mix[2 * PART_SIZE] = {
 	0xC8, 0xC4, 0xC2, 0xC1, 0x98, 0x94, 0x92, 0x91, 0x8C, 0xE0,

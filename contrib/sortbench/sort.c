@@ -3,9 +3,10 @@
  * sort.c
  *	  Run a sort, from opening to publishing files.
  *
- * ptsort_parallel() runs the parallel part.  Every participant claims pieces of
- * the input in turn, and puts their records into the sort.  Then every participant
- * claims slices of the result, merges them, and writes them at their places.
+ * ptsort_parallel() runs the parallel part.  Every participant claims pieces
+ * of the input in turn, and puts their records into the sort.  Then every
+ * participant claims slices of the result, merges them, and writes them at
+ * their places.
  *
  *-------------------------------------------------------------------------
  */
@@ -32,7 +33,7 @@ way_of(const Job *job)
 	return job->pointers ? &pointer_way : &image_way;
 }
 
-/* Bytes that a participant reads at a time; its buffer's size in two passes. */
+/* Bytes that a participant reads at a time, and its buffer's size. */
 static int64
 read_size(const Job *job)
 {
@@ -103,7 +104,7 @@ begin(PtParallel *parallel, const PtSortOptions *given)
 	return way_of(job)->begin(job, &options);
 }
 
-/* Bytes that a participant claims at a time, so that all get several pieces. */
+/* Bytes that a participant claims at a time, so that each gets some. */
 static int64
 piece_size(const Job *job)
 {
@@ -202,7 +203,7 @@ shared_init(PtParallel *parallel, int processes, int slices)
 	}
 }
 
-/* sortbench_ops returns the callbacks; workers look up this function by name. */
+/* sortbench_ops returns the callbacks; workers find this function by name. */
 const PtParallelOps *
 sortbench_ops(void)
 {
@@ -239,7 +240,7 @@ note_result(const Job *job, const PtParallelResult *result)
 	report->passes = job->pointers || report->temp_bytes == 0 ? 1 : 2;
 }
 
-/* Copies a participant's phases; the leader's diary already has other phases. */
+/* Copies a participant's phases; the leader's diary already has others. */
 static void
 note_diary(Diary *into, const Diary *from)
 {
@@ -275,8 +276,8 @@ run_sort(Job *job)
 }
 
 /*
- * sort_files runs a job, whose files the caller has checked.  It leaves a report
- * in last_report.
+ * sort_files runs a job, whose files the caller has checked.  It leaves a
+ * report in last_report.
  */
 void
 sort_files(Job *job, Output *output)

@@ -3,8 +3,8 @@
  * sort.h
  *	  Run a sort, from opening to publishing files.
  *
- * A Job describes a sort; every participant has a copy.  A Task is the state in
- * shared memory, and a Player is the state of one participant.  A Way is an
+ * A Job describes a sort; every participant has a copy.  A Task is the state
+ * in shared memory, and a Player is the state of one participant.  A Way is an
  * algorithm: pointer.c and image.c each have one.
  *
  *-------------------------------------------------------------------------
@@ -28,7 +28,7 @@ typedef struct Job
 	Arena		arena;			/* memory for the records, with pointers */
 	int64		memory;			/* memory limit of all participants, bytes */
 	int			workers;
-	double		launched;		/* time of the workers' launch, by clock_ms() */
+	double		launched;		/* time of workers' launch, by clock_ms() */
 } Job;
 
 /* State in the sort's segment of shared memory. */

@@ -1,15 +1,15 @@
 \echo Use "CREATE EXTENSION sortbench" to load this file. \quit
 
--- All these functions read or write files on the server's machine, as the server's
--- operating system user.  The calling role needs the privileges of
--- pg_read_server_files and pg_write_server_files.  Paths must be absolute, and must
--- not be symbolic links.
+-- All these functions read or write files on the server's machine, as the
+-- server's operating system user.  The calling role needs the privileges of
+-- pg_read_server_files and pg_write_server_files.  Paths must be absolute, and
+-- must not be symbolic links.
 
--- Writes a file of the sort benchmark's records, which have 100 bytes and a key of
--- 10 bytes.  seed is the number of the first record, so that parts of a file can be
--- made separately.  kind is uniform, skewed, ascii or ascii skewed, for records of
--- gensort 1.5.  The kind terasort gives uniform records of gensort until 1.4 and of
--- Hadoop.  Returns the size of the file in bytes.
+-- Writes a file of the sort benchmark's records, which have 100 bytes and a key
+-- of 10 bytes.  seed is the number of the first record, so that parts of a file
+-- can be made separately.  kind is uniform, skewed, ascii or ascii skewed, for
+-- records of gensort 1.5.  The kind terasort gives uniform records of gensort
+-- until 1.4 and of Hadoop.  Returns the size of the file in bytes.
 CREATE FUNCTION sortbench_generate(
 	path pg_catalog.text,
 	records pg_catalog.int8,
@@ -20,11 +20,11 @@ CREATE FUNCTION sortbench_generate(
 RETURNS pg_catalog.int8
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 
--- Sorts files of records.  The output files appear only when the sort is complete.
--- Records with equal keys keep their order.
+-- Sorts files of records.  The output files appear only when the sort is
+-- complete.  Records with equal keys keep their order.
 --
 -- inputs:         input files, one after the other or striped
--- outputs:        output files, which get equal ranges of the result, or stripes
+-- outputs:        output files, for equal ranges of the result, or stripes
 -- workers:        parallel workers; this process sorts as well
 -- memory:         memory limit for all processes together, such as '64MB'; null
 --                 means maintenance_work_mem
@@ -38,9 +38,9 @@ AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 -- input_stripe, output_stripe: bytes in a stripe; 0: not striped
 -- overwrite:      replace existing output files, even if they are inputs
 -- sync:           sync the files to disk before naming them
--- direct_input, direct_output: bypass the kernel's cache for reads or writes.  With
---                 direct_output, the size of each output file except the last is a
---                 multiple of 4096 bytes
+-- direct_input, direct_output: bypass the kernel's cache for reads or writes.
+--                 With direct_output, the size of each output file except the
+--                 last is a multiple of 4096 bytes
 CREATE FUNCTION sortbench_sort(
 	inputs pg_catalog.text[],
 	outputs pg_catalog.text[],
@@ -70,7 +70,8 @@ RETURNS record
 AS 'MODULE_PATHNAME' LANGUAGE C;
 
 -- Reports the last sort of this session, with a row for each phase of each
--- participant (0 is this process), and then a row for each file.  The phases are:
+-- participant (0 is this process), and then a row for each file.  The phases
+-- are:
 --
 -- open:           the leader creates files and reserves disk space and memory
 -- launch:         time until the participant begins
@@ -82,8 +83,8 @@ AS 'MODULE_PATHNAME' LANGUAGE C;
 --
 -- start_ms:       start of the phase, relative to the start of the sort
 -- busy_percent:   CPU time as a percentage of the elapsed time
--- io_ms:          time in calls that read or write files of records; in the row of
---                 a file the sum over all participants
+-- io_ms:          time in calls that read or write files of records; in the row
+--                 of a file the sum over all participants
 -- mb_per_second:  rate in the elapsed time; in the row of a file, in io_ms
 CREATE FUNCTION sortbench_report(
 	OUT participant pg_catalog.int4,
@@ -100,12 +101,13 @@ CREATE FUNCTION sortbench_report(
 RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 
--- Checks the records of files, which follow one another or are striped.  records is
--- the number of records.  unordered is the number of records that are less than the
--- record before them; it is 0 if all are in order.  first_unordered is the number of
--- the first one, counted from 0.  duplicates is the number of records with the key of
--- the record before them.  checksum is the sum of all records' CRC-32, as gensort and
--- valsort print it; it does not depend on the records' order.
+-- Checks the records of files, which follow one another or are striped.
+-- records is the number of records.  unordered is the number of records that
+-- are less than the record before them; it is 0 if all are in order.
+-- first_unordered is the number of the first one, counted from 0.  duplicates
+-- is the number of records with the key of the record before them.  checksum is
+-- the sum of all records' CRC-32, as gensort and valsort print it; it does not
+-- depend on the records' order.
 CREATE FUNCTION sortbench_validate(
 	paths pg_catalog.text[],
 	workers pg_catalog.int4 DEFAULT 1,
@@ -122,14 +124,16 @@ CREATE FUNCTION sortbench_validate(
 RETURNS record
 AS 'MODULE_PATHNAME' LANGUAGE C;
 
--- Removes a regular file if it exists, such as a file that these functions made.
+-- Removes a regular file if it exists, such as a file that these functions
+-- made.
 CREATE FUNCTION sortbench_remove(path pg_catalog.text)
 RETURNS pg_catalog.bool
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 
 -- Runs the Datamation benchmark: sorts a million records from file to file, and
--- returns the leader's time for each of the seven steps.  Creates its files in this
--- directory, and removes them.  All functions pass direct_output to sortbench_sort.
+-- returns the leader's time for each of the seven steps.  Creates its files in
+-- this directory, and removes them.  All functions pass direct_output to
+-- sortbench_sort.
 CREATE FUNCTION datamation(
 	directory pg_catalog.text,
 	workers pg_catalog.int4 DEFAULT 1,
@@ -165,11 +169,11 @@ EXCEPTION WHEN OTHERS OR query_canceled THEN
 	RAISE;
 END $$;
 
--- Finds the maximum number of records that a sort from file to file can sort in this
--- number of seconds.  Returns a row for each attempt.  Increases the number of records
--- until an attempt takes 90 percent of the time, or reaches max_bytes.  The time does
--- not include making files and validating results.  Creates its files in this
--- directory, and removes them.
+-- Finds the maximum number of records that a sort from file to file can sort in
+-- this number of seconds.  Returns a row for each attempt.  Increases the
+-- number of records until an attempt takes 90 percent of the time, or reaches
+-- max_bytes.  The time does not include making files and validating results.
+-- Creates its files in this directory, and removes them.
 CREATE FUNCTION minutesort(
 	directory pg_catalog.text,
 	seconds pg_catalog.float8 DEFAULT 60,
@@ -226,9 +230,9 @@ EXCEPTION WHEN OTHERS OR query_canceled THEN
 	RAISE;
 END $$;
 
--- Runs PennySort: computes the time on this machine that costs a penny, and finds the
--- maximum number of ASCII records that a sort can sort in that time.  The price is in
--- dollars.
+-- Runs PennySort: computes the time on this machine that costs a penny, and
+-- finds the maximum number of ASCII records that a sort can sort in that time.
+-- The price is in dollars.
 CREATE FUNCTION pennysort(
 	directory pg_catalog.text,
 	price_of_machine pg_catalog.float8,

@@ -3,9 +3,10 @@
  * volume.c
  *	  Read and write several files as one, called a volume.
  *
- * The kernel reads ahead and writes behind while this process sorts.  disk_expect
- * tells the kernel early which bytes to read, and disk_flush which bytes to write
- * back.  With direct I/O the kernel does neither, so each call waits for the disk.
+ * The kernel reads ahead and writes behind while this process sorts.
+ * disk_expect tells the kernel early which bytes to read, and disk_flush which
+ * bytes to write back.  With direct I/O the kernel does neither, so each call
+ * waits for the disk.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,8 +34,8 @@ striped_size(const Volume *volume, int file, int64 size)
 }
 
 /*
- * disk_unit returns the best number of bytes to read or write at a time.  It is
- * larger for direct I/O, because each call then waits for the disk.
+ * disk_unit returns the best number of bytes to read or write at a time.  It
+ * is larger for direct I/O, because each call then waits for the disk.
  */
 int64
 disk_unit(const Volume *volume)
@@ -81,7 +82,8 @@ volume_layout(Volume *volume, int64 unit)
 
 /*
  * Locates a range of bytes of the volume.  Sets the file in which the range
- * begins and the place in that file, and returns the number of contiguous bytes.
+ * begins and the place in that file, and returns the number of contiguous
+ * bytes.
  */
 static int64
 locate(const Volume *volume, int64 offset, int64 size, int *file,
@@ -124,9 +126,9 @@ open_file(const VolumeFile *file, int flags)
 }
 
 /*
- * disk_open opens all files in this process.  It raises an error if another file
- * replaced one of them.  The server closes the files at the latest at the end of
- * the transaction.
+ * disk_open opens all files in this process.  It raises an error if another
+ * file replaced one of them.  The server closes the files at the latest at the
+ * end of the transaction.
  */
 void
 disk_open(Disk *disk, const Volume *volume, int flags, FileUse *use)
@@ -192,8 +194,9 @@ used(Disk *disk, int file, int64 bytes, double since)
 }
 
 /*
- * Reads at most this number of bytes with direct I/O.  Reads whole blocks directly
- * into an aligned buffer; else reads blocks into disk->blocks and copies bytes.
+ * Reads at most this number of bytes with direct I/O.  Reads whole blocks
+ * directly into an aligned buffer; else reads blocks into disk->blocks and
+ * copies bytes.
  */
 static ssize_t
 read_direct(Disk *disk, int file, void *into, int64 size, int64 place)
@@ -215,7 +218,7 @@ read_direct(Disk *disk, int file, void *into, int64 size, int64 place)
 	return got;
 }
 
-/* disk_read reads bytes of the volume, and raises an error if some are missing. */
+/* disk_read reads bytes of the volume; missing bytes are an error. */
 void
 disk_read(Disk *disk, int64 offset, void *buffer, int64 size)
 {
@@ -275,8 +278,8 @@ disk_expect(Disk *disk, int64 offset, int64 size)
 }
 
 /*
- * Writes at most this number of bytes.  With direct I/O, whole blocks bypass the
- * cache, and bytes before and after them go through it.
+ * Writes at most this number of bytes.  With direct I/O, whole blocks bypass
+ * the cache, and bytes before and after them go through it.
  */
 static ssize_t
 write_part(const Disk *disk, int file, const char *from, int64 size,

@@ -8,9 +8,10 @@
  *
  * I/O goes through the kernel's cache, or bypasses it (direct).  Direct I/O
  * transfers whole blocks between the file and aligned memory.  disk_read() can
- * read any range of bytes in this way.  disk_write() bypasses the cache only for
- * whole blocks that are block-aligned in memory.  Memory and volume must therefore
- * have equal offsets within a block, and each output file must begin at a block.
+ * read any range of bytes in this way.  disk_write() bypasses the cache only
+ * for whole blocks that are block-aligned in memory.  Memory and volume must
+ * therefore have equal offsets within a block, and each output file must begin
+ * at a block.
  *
  *-------------------------------------------------------------------------
  */

@@ -43,8 +43,8 @@ writer_init(Writer *writer, Disk *disk, int record_size)
 }
 
 /*
- * writer_seek sets the place in the volume for the next record.  With direct I/O,
- * the record gets the same offset in a block of memory.
+ * writer_seek sets the place in the volume for the next record.  With direct
+ * I/O, the record gets the same offset in a block of memory.
  */
 void
 writer_seek(Writer *writer, int64 offset)

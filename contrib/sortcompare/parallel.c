@@ -3,10 +3,10 @@
  * parallel.c
  *	  Sort with ptsort and workers.
  *
- * Every process loads its share of the rows, and waits until all processes have
- * loaded theirs.  Then it puts its rows and performs the sort.  Finally the leader
- * reads the merged rows, or every process reads slices of them.  The time of get,
- * but not its CPU time, includes waiting for other processes.
+ * Every process loads its share of the rows, and waits until all processes
+ * have loaded theirs.  Then it puts its rows and performs the sort.  Finally
+ * the leader reads the merged rows, or every process reads slices of them.
+ * The time of get, but not its CPU time, includes waiting for other processes.
  *
  *-------------------------------------------------------------------------
  */
@@ -197,8 +197,8 @@ join_slices(Team *team, Reader *reader)
 
 /*
  * sort_in_parallel sorts the job's table with this number of workers.  It sets
- * shares[] to the results of the processes, the leader first, and reader to the
- * checksum of all rows.
+ * shares[] to the results of the processes, the leader first, and reader to
+ * the checksum of all rows.
  */
 void
 sort_in_parallel(const Job *job, int workers, bool slices, Share *shares,

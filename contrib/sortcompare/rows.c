@@ -3,11 +3,11 @@
  * rows.c
  *	  Load a table's rows into memory.
  *
- * The times of the engines do not include the scan.  Both engines get slots as a
- * scan returns them: of the table's kind, with a tuple that is not deformed.  The
- * tuples lie one after the other in memory, as they do on pages.  The slot pins one
- * page all the time, so that storing a tuple costs as much as in a scan within a
- * page.
+ * The times of the engines do not include the scan.  Both engines get slots as
+ * a scan returns them: of the table's kind, with a tuple that is not deformed.
+ * The tuples lie one after the other in memory, as they do on pages.  The slot
+ * pins one page all the time, so that storing a tuple costs as much as in a
+ * scan within a page.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,7 +26,7 @@
 
 #define CHUNK_SIZE		((Size) 64 << 20)
 
-/* Number of consecutive rows for one process, about as many as on a few pages */
+/* Number of consecutive rows for one process, about the rows of a few pages */
 #define SHARE_ROWS		256
 
 /* Allocates memory, directly after the last allocation if possible. */
@@ -64,7 +64,7 @@ add_row(Rows *rows, HeapTuple tuple)
 	memcpy(row->data, tuple->t_data, tuple->t_len);
 }
 
-/* Hashes a key's bytes; equal keys in the benchmark's tables have equal bytes. */
+/* Hashes a key's bytes; in the benchmark's tables equal keys have equal bytes. */
 static uint64
 hash_key(Datum value, bool isnull, int16 typlen, bool typbyval)
 {
@@ -113,7 +113,7 @@ tag_rows(Rows *rows, const Job *job)
 	}
 }
 
-/* Extracts the values for a datum sort; by-reference values are in the rows. */
+/* Extracts the values for a datum sort; by-reference values stay in rows. */
 static void
 extract_values(Rows *rows, const Job *job)
 {
@@ -144,8 +144,9 @@ check_table(Relation table, TupleTableSlot *slot)
 }
 
 /*
- * rows_load reads the rows of the job's table that belong to process "share" of
- * "shares" processes.  The place of a row in the table determines its process.
+ * rows_load reads the rows of the job's table that belong to process "share"
+ * of "shares" processes.  The place of a row in the table determines its
+ * process.
  */
 Rows *
 rows_load(const Job *job, int share, int shares)

@@ -3,9 +3,10 @@
  * serial.c
  *	  Sort in one process, and measure the parts of a sort.
  *
- * The times are elapsed time, and CPU time of the process.  Memory is the memory
- * that the current context and its children have allocated.  The sampling is cheap,
- * so it happens many times within put and get, and at the end of perform.
+ * The times are elapsed time, and CPU time of the process.  Memory is the
+ * memory that the current context and its children have allocated.  The
+ * sampling is cheap, so it happens many times within put and get, and at the
+ * end of perform.
  *
  *-------------------------------------------------------------------------
  */
@@ -135,9 +136,9 @@ sort_rows(const Engine *engine, const Job *job, Rows *rows, Reader *reader,
 
 /*
  * sort_groups sorts groups of rows, one after the other.  It resets one sort
- * object between the groups, as an incremental sort does, or begins a new one for
- * each.  Reading clocks between the parts of small sorts would cost more than the
- * sorts, so all time counts as put.
+ * object between the groups, as an incremental sort does, or begins a new one
+ * for each.  Reading clocks between the parts of small sorts would cost more
+ * than the sorts, so all time counts as put.
  */
 void
 sort_groups(const Engine *engine, const Job *job, Rows *rows, Reader *reader,

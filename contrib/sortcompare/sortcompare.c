@@ -104,8 +104,8 @@ read_keys(FunctionCallInfo fcinfo, Job *job, int collations)
 }
 
 /*
- * Reads the arguments that both functions have.  "collations" is the position of
- * the first one that is not at the same position in both.
+ * Reads the arguments that both functions have.  "collations" is the position
+ * of the first one that is not at the same position in both.
  */
 static void
 read_job(FunctionCallInfo fcinfo, Job *job, int collations)

@@ -3,10 +3,10 @@
  * sortcompare.h
  *	  Common declarations for the files of sortcompare.
  *
- * A Job describes a sort.  Rows are the rows in memory, an Engine is one of the
- * two sorts, a Reader checks the sorted rows, and Parts are the times of a sort.
- * Engines put and read many rows in one call, so that no function pointer is
- * between the loop and the sort.
+ * A Job describes a sort.  Rows are the rows in memory, an Engine is one of
+ * the two sorts, a Reader checks the sorted rows, and Parts are the times of a
+ * sort.  Engines put and read many rows in one call, so that no function
+ * pointer is between the loop and the sort.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,7 +21,7 @@
 #define MAX_KEYS		4
 #define MAX_WORKERS		64
 
-/* A sort to run.  It has no pointers, so it can be copied to another process. */
+/* A sort to run.  It has no pointers, so a process can copy it to another. */
 typedef struct Job
 {
 	Oid			table;

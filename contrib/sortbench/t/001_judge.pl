@@ -1,5 +1,5 @@
-# Checks files that sortbench makes, sorts and validates with judge.py.  judge.py
-# implements the benchmark's rules, and uses no code of sortbench.
+# Checks files that sortbench makes, sorts and validates with judge.py.
+# judge.py implements the benchmark's rules, and uses no code of sortbench.
 use strict;
 use warnings;
 use File::Basename;

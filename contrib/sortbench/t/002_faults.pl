@@ -1,11 +1,12 @@
-# Tests sorts of files in which ptsort's sort fails.  The faults are an error or a
-# cancel at each named point, when the sort passes it for the first and for the second
-# time; a lack of disk space for temporary files and for the result; and a failure of
-# each allocation in the leader and in a worker.  After each fault, the result is
-# complete or missing, and no other file, memory or segment is left.
+# Tests sorts of files in which ptsort's sort fails.  The faults are an error or
+# a cancel at each named point, when the sort passes it for the first and for
+# the second time; a lack of disk space for temporary files and for the result;
+# and a failure of each allocation in the leader and in a worker.  After each
+# fault, the result is complete or missing, and no other file, memory or segment
+# is left.
 #
-# The test runs a sample of the faults, which depends on the day; PTSORT_FAULTS=all
-# runs all.
+# The test runs a sample of the faults, which depends on the day;
+# PTSORT_FAULTS=all runs all.
 use strict;
 use warnings;
 use FindBin;
@@ -26,7 +27,7 @@ SELECT sortbench_sort('{$dir/in}', '{$dir/expected}', 0);
 CREATE FUNCTION mapped() RETURNS bool LANGUAGE sql
 RETURN pg_read_file('/proc/self/maps') LIKE '%memfd:sortbench%';
 
--- Sorts, and returns the SQLSTATE, the message, and any files or memory left over.
+-- Sorts; returns the SQLSTATE, the message, and any files or memory left over.
 CREATE FUNCTION sort(arguments text, OUT state text, OUT message text, OUT left_over text)
 LANGUAGE plpgsql AS \$\$
 DECLARE

@@ -1,8 +1,9 @@
-# Tests the end of sorts of files: the test cancels, terminates or kills the leader or
-# a worker, and stops the server during a sort.  Also tests temporary files in several
-# tablespaces, files that change during a sort, symbolic links, and directories
-# without permissions.  No incomplete file ever appears, and no file is left.
-# Its log may have: terminated by signal 9|exited with exit code 2
+# Tests the end of sorts of files: the test cancels, terminates or kills the
+# leader or a worker, and stops the server during a sort.  Also tests temporary
+# files in several tablespaces, files that change during a sort, symbolic links,
+# and directories without permissions.  No incomplete file ever appears, and no
+# file is left.  Its log may have: terminated by signal 9|exited with exit code
+# 2
 use strict;
 use warnings;
 use FindBin;
@@ -65,8 +66,8 @@ foreach my $passes (1, 2)
 	unlink "$dir/out";
 }
 
-# Temporary files are only in temp_tablespaces.  The server chooses the tablespace of
-# a file by the file's name.
+# Temporary files are only in temp_tablespaces.  The server chooses the
+# tablespace of a file by the file's name.
 {
 	my $point = 'build: after sort';
 	my $pause = pause_points($node);
@@ -119,8 +120,8 @@ SKIP:
 }
 rmdir "$dir/closed";
 
-# During a sort, the test truncates or replaces the input, or creates a file with the
-# name of the result.
+# During a sort, the test truncates or replaces the input, or creates a file
+# with the name of the result.
 foreach my $case ([ 'input shorter', sub { truncate "$dir/in", 100 }, 'ERROR:  55000: file "DIR/in" became shorter while it was read' ],
 	[ 'input replaced', sub { rename "$dir/new", "$dir/in" }, 'ERROR:  55000: file "DIR/in" was replaced by another one meanwhile' ],
 	[ 'output taken', sub { rename "$dir/new", "$dir/out" }, 'ERROR:  58P02: could not give file "DIR/out" its name: File exists' ])

@@ -1,5 +1,6 @@
-# Checks that direct I/O bypasses the kernel's cache.  The kernel counts the bytes that
-# a process reads from disk; for a file in the cache this count is about 0.
+# Checks that direct I/O bypasses the kernel's cache.  The kernel counts the
+# bytes that a process reads from disk; for a file in the cache this count is
+# about 0.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;

@@ -14,8 +14,8 @@ FACTOR = 0x2360ED051FC65DA44385DF649FCCF645
 SUMMAND = 0x4A696D47726179524950202020202001
 WHOLE = 1 << 128
 
-# Bytes to XOR with the bytes after the key: all bytes with four bits set, the greatest
-# first, and then these.
+# Bytes to XOR with the bytes after the key: all bytes with four bits set, the
+# greatest first, and then these.
 MIX = bytes(sorted((b for b in range(256) if bin(b).count("1") == 4), reverse=True)) + bytes.fromhex(
     "c8c4c2c1989492918ce0" "170f332e2d2b271e1d1b")
 
@@ -59,7 +59,8 @@ def key_of(record, number, kind):
 
 
 def numbers_after(number):
-    """The rest of a binary record, from the nine numbers after the record's own."""
+    """The rest of a binary record, from the nine numbers after the record's
+    own."""
     numbers = []
     for _ in range(9):
         number = (number * FACTOR + SUMMAND) % WHOLE
@@ -92,7 +93,8 @@ def read(paths):
 
 
 def made(path, kind, first):
-    """Compares each record of a file with the record that the rules prescribe."""
+    """Compares each record of a file with the record that the rules
+    prescribe."""
     first = int(first)
     number = random_number(first)
     for record, found in enumerate(read([path]), first):
