@@ -32,7 +32,7 @@ check_role(Oid role, const char *what, const char *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("permission denied to %s files of the server", what),
-				 errdetail("Only roles with privileges of the \"%s\" role may do that.",
+				 errdetail("Only roles with privileges of the \"%s\" role have this permission.",
 						   name)));
 }
 
@@ -197,7 +197,7 @@ check_striped(const Volume *volume, int record_size)
 					 errmsg("file \"%s\" has " INT64_FORMAT " bytes instead of " INT64_FORMAT,
 							volume->files[i].path, volume->files[i].size,
 							expected->files[i].size),
-					 errdetail("That is what striping of all files' bytes gives it.")));
+					 errdetail("The expected size follows from the total size.")));
 	}
 	pfree(expected);
 }

@@ -36,7 +36,7 @@ bad_part(const char *words)
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("invalid part of a key: \"%s\"", words),
-			 errdetail("It is an offset, a length, and then, optionally, a type (bytes, uint, int, float), big or little, asc or desc."),
+			 errdetail("A part has an offset, a length, and optionally a type (bytes, uint, int, float), big or little, asc or desc."),
 			 errhint("For example: \"0 10\", or \"12 4 int little desc\".")));
 }
 

@@ -89,7 +89,7 @@ create_file(Output *output, int i)
 				(errcode_for_file_access(),
 				 errmsg("could not create a file in directory \"%s\": %m",
 						directory),
-				 unable ? errhint("Its file system has no files without a name (O_TMPFILE).") : 0));
+				 unable ? errhint("The file system does not support files without a name (O_TMPFILE).") : 0));
 	output->fds[i] = fd;
 	reserve_space(file, fd);
 	if (fstat(fd, &found) < 0)

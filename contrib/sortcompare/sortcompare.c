@@ -153,7 +153,7 @@ open_answer(FunctionCallInfo fcinfo, TupleDesc *desc)
 		(info->allowedModes & SFRM_Materialize) == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("a set is returned where none can be accepted")));
+				 errmsg("set-valued function called in context that cannot accept a set")));
 	caller = MemoryContextSwitchTo(info->econtext->ecxt_per_query_memory);
 	if (get_call_result_type(fcinfo, NULL, desc) != TYPEFUNC_COMPOSITE ||
 		(*desc)->natts > MAX_COLUMNS)

@@ -93,7 +93,7 @@ SELECT 'counted ' || ptsort_test_allocations();
 			map { [ $fault, $_ ] } sample($kind eq 'palloc' ? $step : 2, 1 .. $counted));
 
 		is($bad, '', "$name, $fault: $n of $counted allocations failed");
-		cmp_ok($failed, '>=', 0.5 * $n, "$name, $fault: $failed of them did, $right were done without");
+		cmp_ok($failed, '>=', 0.5 * $n, "$name, $fault: $failed made the sort fail, $right did not");
 		cmp_ok($grown // 0, '<=', 8192, "$name, $fault: TopMemoryContext has grown by $grown bytes");
 		$allocations += $failed;
 	}
@@ -121,7 +121,7 @@ SELECT 'passed ' || point || '|' || leader FROM ptsort_test_points() WHERE leade
 	my ($n, $failed, $right, $bad) = run_faults($node, $setup, $arguments, 'XX000,57014',
 		sample(3, map { my ($point, $nth) = @$_; map { [ "$point:$nth:$_", 8 * $nth ] } qw(error cancel) } @points));
 	is($bad, '', "$name: $n errors or cancels at " . @points . ' points');
-	is($failed, $n, "$name: all of them acted");
+	is($failed, $n, "$name: all of them made the sort fail");
 	$total += $failed;
 	if ($arguments =~ /^2/)
 	{
@@ -135,14 +135,14 @@ SELECT 'passed ' || point || '|' || leader FROM ptsort_test_points() WHERE leade
 	($n, $failed, $right, $bad) = run_faults($node, $setup, $arguments, '53100',
 		[ 'test: begin:1:full_file', 8 ], map { [ "$_->[0]:$_->[1]:full_file", 8 ] } sample(4, @points));
 	is($bad, '', "$name: no space for the result");
-	cmp_ok($n - $right, '>', 1, "$name: it was missed " . ($n - $right) . ' times');
+	cmp_ok($n - $right, '>', 1, "$name: " . ($n - $right) . ' sorts failed for lack of space');
 
 	next if $setup eq 'SELECT';
 	($n, $failed, $right, $bad) = run_faults($node, $setup, $arguments, '53100',
 		[ 'build: before scan:1:full_temp', 8 ],
 		map { [ "$_->[0]:$_->[1]:full_temp", 8 ] } sample(5, @points));
 	is($bad, '', "$name: no space for temporary files");
-	cmp_ok($n - $right, '>', 0, "$name: it was missed " . ($n - $right) . ' times');
+	cmp_ok($n - $right, '>', 0, "$name: " . ($n - $right) . ' sorts failed for lack of space');
 }
 note("total: $total errors at points, $allocations allocations failed");
 check_nothing_left($node, 'faults');

@@ -138,7 +138,7 @@ foreach my $case ([ 'input shorter', sub { truncate "$dir/in", 100 }, 'ERROR:  5
 	end_session($pause);
 	$psql->{run}->finish;
 	is(error_of($psql->{err}) =~ s/\Q$dir\E/DIR/gr, $message, $name);
-	is(-s "$dir/out" // 0, $name =~ /output/ ? 500000 : 0, "$name: what is there");
+	is(-s "$dir/out" // 0, $name =~ /output/ ? 500000 : 0, "$name: size of the result");
 }
 $node->stop;
 done_testing();

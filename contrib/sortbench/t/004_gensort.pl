@@ -43,7 +43,7 @@ SELECT records, checksum, duplicates FROM sortbench_validate('{$dir/out}');
 		my ($checksum) = $err =~ /^Checksum: (\w+)$/m;
 		my ($duplicates) = $err =~ /^Duplicate keys: (\d+)$/m;
 		like($err, qr/^SUCCESS - all records are in order$/m, "$kind, $passes passes: valsort");
-		is($sorted, "$passes\n$records|$checksum|$duplicates", "$kind, $passes passes: it says what we say");
+		is($sorted, "$passes\n$records|$checksum|$duplicates", "$kind, $passes passes: valsort agrees with sortbench");
 	}
 }
 $node->stop;

@@ -42,13 +42,13 @@ foreach my $passes (1, 2)
 	my ($input, $output) = reads($passes, 'sync => true');
 
 	cmp_ok($input, '<', $size / 10, "$passes passes: the input is in the cache");
-	cmp_ok($output, '<', $size / 10, "$passes passes: the output as well");
+	cmp_ok($output, '<', $size / 10, "$passes passes: the output is in the cache");
 	($input, $output) = reads($passes, 'direct_input => true');
 	cmp_ok($input, '>=', $size, "$passes passes, direct_input: the input is read from the disk");
 	cmp_ok($output, '<', $size / 10, "$passes passes, direct_input: the output is in the cache");
 	($input, $output) = reads($passes, 'direct_output => true');
 	cmp_ok($input, '<', $size / 10, "$passes passes, direct_output: the input is in the cache");
-	cmp_ok($output, '>=', $size * 0.9, "$passes passes, direct_output: the output is not");
+	cmp_ok($output, '>=', $size * 0.9, "$passes passes, direct_output: the output is not in the cache");
 }
 $node->stop;
 done_testing();
