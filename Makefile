@@ -1,7 +1,7 @@
 # ptsort: parallel tuplesort and btree builds for PostgreSQL
 #
 #   make, make install, make installcheck   as with every PGXS module (PG_CONFIG=...); installcheck needs contrib/ptsort_test installed as well
-#   make check    install what is missing, build, test everything in a private server
+#   make check    install missing packages, build, run all tests on a private server
 #   make check-locales   compare sort orders in every UTF-8 locale, not just a sample
 #   make crash    crash a server under a load of builds, CYCLES times (SEED=s repeats a run)
 #   make check-asserts [VERSION=15]   run all tests and the server's own suites on a server with assertions

@@ -389,7 +389,7 @@ class Timeline(unittest.TestCase):
     def test_picture(self):
         build = {"seconds": 0.04, "participants": self.PARTS}
         found = rectangles(timeline.timeline("t", ["s"], {"ptsort": build}), ("merge",))
-        # the legend's, the leader's, the worker's
+        # rectangles of the legend, of the leader and of the worker
         self.assertEqual(len(found), 3)
         self.assertAlmostEqual(found[1][1] / found[2][1], 2.0, places=2)
 

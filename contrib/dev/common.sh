@@ -171,8 +171,8 @@ copy_into_root()
 }
 
 # copy_server: copy the server's installation.  The server finds its files
-# relative to its own binary, so the copy works as long as all paths stay as
-# they are.  Sets $bindir and $private_config.
+# relative to its binary, so the copy works if all relative paths are unchanged.
+# Sets $bindir and $private_config.
 copy_server()
 {
 	local option dir

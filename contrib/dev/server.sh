@@ -13,7 +13,7 @@
 #
 #   src/    the sources, built in place      root/   the installation
 #
-# Debian only: see source.sh.
+# The script works only on Debian: see source.sh.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1

@@ -23,13 +23,13 @@ find src include contrib -name '*.[ch]' -exec cat {} + |
 	};
 
 	$text =~ s{/\*.*?\*/}{ }gs;
-	# ours
+	# the types that ptsort defines
 	$name{$1} = 1 while $text =~ /^typedef\s[^;{]*\(\s*\*\s*(\w+)\s*\)\s*\(/mg;
 	$name{$1} = 1 while $text =~ /^typedef\s[^;{(]*?\b(\w+)\s*(?:\[[^\]]*\])?;/mg;
 	$name{$1} = 1
 	  while $text =~ /^typedef\s(?:struct|union|enum)[^;{]*\{.*?^\}\s*(\w+);/msg;
 
-	# the names that are used, and those that are used as a variable is
+	# the names in the sources, and the names used like variables
 	$text =~ s{^[ \t]*\#[ \t]*include\b.*}{}mg;
 	$text =~ s{"(?:[^"\\\n]|\\.)*"|\x27(?:[^\x27\\\n]|\\.)*\x27}{0}g;
 	my %used = map { $_ => 1 } $text =~ /\b([A-Za-z_]\w*)/g;

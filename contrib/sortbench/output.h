@@ -14,7 +14,7 @@
 typedef struct Output
 {
 	Volume	   *volume;
-	bool		overwrite;		/* existing files may be replaced */
+	bool		overwrite;		/* replace existing files */
 	int			published;		/* number of files that have their names */
 	int			fds[MAX_FILES];
 	char	   *directories[MAX_FILES]; /* directories of the files */

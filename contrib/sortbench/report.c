@@ -154,7 +154,7 @@ span_line(ReturnSetInfo *result, int participant, const char *phase,
 						 line.isnull);
 }
 
-/* A file: how much of it was read or written, and how fast. */
+/* Adds a row for a file: the bytes read or written, and the rate. */
 static void
 file_line(ReturnSetInfo *result, int i)
 {

@@ -36,7 +36,7 @@ typedef struct Found
 	int64		n;
 	int64		descents;		/* records less than the record before */
 	int64		first_descent;	/* number of the first such record, or -1 */
-	int64		equal;			/* records equal to the record before */
+	int64		equal;			/* records with the key of the record before */
 	uint64		checksum;
 } Found;
 

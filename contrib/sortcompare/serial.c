@@ -70,7 +70,7 @@ put_all(const Engine *engine, void *sort, const Job *job, Rows *rows,
 	}
 }
 
-/* read_all reads all tuples, or as many as job->bound. */
+/* read_all reads all tuples, or the first job->bound tuples. */
 void
 read_all(const Engine *engine, void *sort, const Job *job, Reader *reader,
 		 Parts *parts)

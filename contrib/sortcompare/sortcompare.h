@@ -25,7 +25,7 @@
 typedef struct Job
 {
 	Oid			table;
-	bool		datum;			/* values of the first key's column, not rows */
+	bool		datum;			/* sort values of one column, not rows */
 	int			nkeys;
 	AttrNumber	columns[MAX_KEYS];
 	Oid			types[MAX_KEYS];
@@ -66,7 +66,7 @@ typedef struct Rows
 	bool	   *isnull;
 } Rows;
 
-/* Checksum of the sorted rows; reader_join() joins those of two processes. */
+/* Checksum of the sorted rows; reader_join() joins two checksums. */
 typedef struct Reader
 {
 	TupleTableSlot *slot;		/* for minimal tuples; NULL for datums */

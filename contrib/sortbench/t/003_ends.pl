@@ -40,7 +40,7 @@ foreach my $passes (1, 2)
 		my $psql = start_psql($node, $load, "SET ptsort_test.fault = '$point:1:sleep:$where'", "SELECT $sort $passes)");
 
 		wait_for_point($node, $point);
-		is(files(), 'in', "$passes passes, $end: no file has a name yet");
+		is(files(), 'in', "$passes passes, $end: no output file has its name");
 		$node->safe_psql('postgres',
 			$end eq 'cancel' ? "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'at $point'"
 			: "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'at $point'");
