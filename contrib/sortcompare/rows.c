@@ -64,7 +64,7 @@ add_row(Rows *rows, HeapTuple tuple)
 	memcpy(row->data, tuple->t_data, tuple->t_len);
 }
 
-/* Hashes a key's bytes; in the benchmark's tables equal keys have equal bytes. */
+/* Hashes a key's bytes; equal keys in these tables have equal bytes. */
 static uint64
 hash_key(Datum value, bool isnull, int16 typlen, bool typbyval)
 {
