@@ -1,26 +1,27 @@
 # ptsort: parallel tuplesort and btree builds for PostgreSQL
 #
 #   make, make install, make installcheck   as with every PGXS module (PG_CONFIG=...); installcheck needs contrib/ptsort_test installed as well
-#   make check    install what is missing, build, test everything in a private server
-#   make check-locales   compare orders in every UTF-8 locale, not just a sample
-#   make crash    crash a server under a load of builds, CYCLES times (SEED=s repeats)
-#   make check-asserts [VERSION=15]   the same and the server's own suites, on a server with assertions
+#   make check    install missing packages, build, run all tests on a private server
+#   make check-locales   compare sort orders in every UTF-8 locale, not just a sample
+#   make crash    crash a server under a load of builds, CYCLES times (SEED=s repeats a run)
+#   make check-asserts [VERSION=15]   run all tests and the server's own suites on a server with assertions
 #   make check-valgrind, make check-sanitizers, make check-static   see contrib/dev/check-*.sh
-#   make check-indent   the layout of the C sources; make indent mends it, make typedefs its list
+#   make check-indent   check the layout of the C sources; make indent fixes it
+#   make typedefs       update typedefs.list, which check-indent uses
 #   make check-package  build the Debian packages, install, use and remove them
-#   make demo     time the server's index builds and ours, side by side
-#   make bench    the same with statistics and a chart; see contrib/bench/bench.sh
-#   make bench-text   the same on text that this machine holds; see contrib/bench/bench-text.sh
-#   make bench-scale   builds by 1 to 64 participants, what they wait for, and a model; longest checkpoints; see contrib/bench/bench-scale.sh
-#   make bench-neighbours   pgbench beside builds by the server and by ptsort; see contrib/bench/bench-neighbours.sh
-#   make bench-sort   the server's tuplesort and ptsort's sort on the same rows; see contrib/bench/bench-sort.sh
-#   make sortbench   the sort benchmark, from file to file, beside other programs; see contrib/bench/bench-file.sh
-#   make bench-query   queries sorted by the server and by ptsort; see contrib/bench/bench-query.sh
-#   make fuzz SECONDS=n SEED=s   random indexes against the server's; CASE=n for one
-#   make dist     the release archive for PGXN
+#   make demo     time index builds by the server and by ptsort, side by side
+#   make bench    time more index builds, with statistics and a chart; see contrib/bench/bench.sh
+#   make bench-text   time index builds on text found on this machine; see contrib/bench/bench-text.sh
+#   make bench-scale   time builds by 1 to 64 participants and their waits, and model more cores; see contrib/bench/bench-scale.sh
+#   make bench-neighbours   run pgbench beside builds by the server and by ptsort; see contrib/bench/bench-neighbours.sh
+#   make bench-sort   time the server's tuplesort and ptsort's sort on the same rows; see contrib/bench/bench-sort.sh
+#   make sortbench   run the sort benchmark, from file to file, beside other programs; see contrib/bench/bench-file.sh
+#   make bench-query   time queries sorted by the server and by ptsort; see contrib/bench/bench-query.sh
+#   make fuzz SECONDS=n SEED=s   compare random indexes with the server's; CASE=n runs only one
+#   make dist     make the release archive for PGXN
 #
-# All but the first line say which of the distribution's packages are missing, and install
-# them if they may; with NO_INSTALL=1 they never do.
+# All goals except those of the first line report missing distribution packages.
+# If run by root they also install these packages, unless NO_INSTALL=1 is set.
 
 EXTENSION = ptsort
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" ptsort.control)
@@ -110,7 +111,7 @@ MODULE_big = ptsort
 DATA = $(wildcard ptsort--*.sql)
 
 # In layer order, bottom to top: a file includes only headers of files before it.
-# src/ itself holds what lies beneath all folders.
+# The files in src/ itself are the lowest layer.
 LAYERS = \
 	util stamp segment debug \
 	$(addprefix text/, \
@@ -146,17 +147,19 @@ PG_CFLAGS = -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter \
 	-Wno-sign-compare -Wno-missing-field-initializers
 PG_CPPFLAGS = -I$(CURDIR)/include -I$(CURDIR)/src
 
-# Bitcode for the server's JIT is of no use here, and clang need not be installed.
+# ptsort gains nothing from the server's JIT, and building bitcode requires
+# clang.
 override with_llvm := no
 
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 ifeq ($(PGXS),)
-$(error $(PG_CONFIG) does not run: install postgresql-server-dev-NN, or say PG_CONFIG=/path/to/pg_config; "make check" does it for you)
+$(error $(PG_CONFIG) does not run: install postgresql-server-dev-NN, or set PG_CONFIG=/path/to/pg_config; "make check" installs a server for you)
 endif
 include $(PGXS)
 
-# The tests force paths by settings that only contrib/ptsort_test has.
+# The tests force rare code paths with settings that only contrib/ptsort_test
+# has.
 installcheck: installcheck-settings
 installcheck-settings:
 	@test -f '$(DESTDIR)$(pkglibdir)/ptsort_test$(DLSUFFIX)' || { \
@@ -164,10 +167,10 @@ installcheck-settings:
 
 .PHONY: installcheck-settings
 
-# Distributions build without automatic dependencies.
+# Distributions build PostgreSQL without automatic dependency tracking.
 $(OBJS): $(wildcard src/*.h src/*/*.h include/*.h) contrib/ptsort_test/internal_tests.h
 
-# The same source has the same stamp, whoever compiles it.
+# The stamp depends only on the source, not on where it is compiled.
 STAMP := $(shell cat $(sort $(wildcard src/*.[ch] src/*/*.[ch] include/*.h)) | cksum | cut -d' ' -f1)
 src/stamp.o: override CPPFLAGS += -DPTSORT_STAMP='"$(STAMP)"'
 src/stamp.o: $(wildcard src/*.c src/*/*.c)

@@ -1,7 +1,7 @@
 \echo Use "ALTER EXTENSION ptsort UPDATE TO '1.1.0'" to load this file. \quit
 
--- A build has a few participants, not the thousand rows that the planner
--- expects of a function.
+-- The function returns a few rows, one for each participant of a build.  By
+-- default the planner would expect 1000.
 ALTER FUNCTION ptsort_last_build() ROWS 10;
 
 CREATE FUNCTION ptsort_last_sort(
@@ -20,7 +20,7 @@ AS 'MODULE_PATHNAME', 'ptsort_last_sort'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 1;
 
 COMMENT ON FUNCTION ptsort_last_sort() IS
-	'what this session''s last sort of a query by ptsort did';
+	'what the last query sort by ptsort in this session did';
 
 CREATE FUNCTION ptsort_last_copy(
 	OUT index_name pg_catalog.text,
@@ -43,4 +43,4 @@ AS 'MODULE_PATHNAME', 'ptsort_last_copy'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
 
 COMMENT ON FUNCTION ptsort_last_copy() IS
-	'what the participants did when ptsort last copied a table, by CLUSTER in this session';
+	'what the participants of this session''s last CLUSTER by ptsort did';

@@ -1,7 +1,7 @@
 \echo Use "CREATE EXTENSION ptsort" to load this file. \quit
 
--- Creating a C function loads the library into the session, which is all it
--- takes: from here on the session's index builds go through ptsort.
+-- Creating a C function loads the library into the session.  Once the library
+-- is loaded, ptsort does the session's index builds.
 CREATE FUNCTION ptsort_last_build(
 	OUT index_name pg_catalog.text,
 	OUT participant pg_catalog.int4,
@@ -41,7 +41,7 @@ AS 'MODULE_PATHNAME', 'ptsort_last_sort'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 1;
 
 COMMENT ON FUNCTION ptsort_last_sort() IS
-	'what this session''s last sort of a query by ptsort did';
+	'what the last query sort by ptsort in this session did';
 
 CREATE FUNCTION ptsort_last_copy(
 	OUT index_name pg_catalog.text,
@@ -64,4 +64,4 @@ AS 'MODULE_PATHNAME', 'ptsort_last_copy'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
 
 COMMENT ON FUNCTION ptsort_last_copy() IS
-	'what the participants did when ptsort last copied a table, by CLUSTER in this session';
+	'what the participants of this session''s last CLUSTER by ptsort did';

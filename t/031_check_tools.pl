@@ -117,7 +117,7 @@ is((shell("count_child x sh -c 'echo 3 passed, 1 failed'; echo \$passed \$failed
 is((shell("count_child x sh -c 'echo 3 passed, 0 failed; echo == kept: x; exit 1'; echo \$passed \$failed"))[1],
 	"3 passed, 0 failed\n== kept: x\n3 1\n", 'one that fails without a number');
 is((shell("count_child x sh -c 'echo 3 passed'; echo \$passed \$failed"))[1],
-	"3 passed\nx did not come to its end\n0 1\n", 'one that does not come to its end');
+	"3 passed\nx did not finish\n0 1\n", 'one that does not finish');
 
 # Tests side by side: only the functions of check.sh, with replacements that
 # run tests
@@ -173,7 +173,7 @@ is( (lanes(1, ':'))[0],
 is((lanes(2, '[ "$1" != t/b.pl ] || failed=$((failed + 1))'))[0] =~ s/^said .*\n//mgr,
 	"8 1\n", 'a failure counts');
 is( (lanes(1, '[ "$1" != t/a.pl ] || exit 3'))[0] =~ s/ {2,}/ /gr,
-	join('', map { "$_ did not come to its end FAILED\n" } qw(t/a.pl t/b.pl pg_regress))
+	join('', map { "$_ did not finish FAILED\n" } qw(t/a.pl t/b.pl pg_regress))
 	  . "said by t/c.pl\n2 3\n",
 	'so do tests that do not come to their ends');
 
@@ -184,8 +184,8 @@ is_deeply(
 	[ installer('ensure_packages lister') ],
 	[
 		0,
-		"== missing: one two\n== installing one two (NO_INSTALL=1 refuses to)\n"
-		  . "== with what they need: base\napt_install one two\n",
+		"== missing: one two\n== installing one two (NO_INSTALL=1 prevents it)\n"
+		  . "== with dependencies: base\napt_install one two\n",
 		$update
 	],
 	'missing packages are named, then installed');
@@ -193,14 +193,14 @@ is_deeply(
 	[ installer('ensure_packages lister', fails => 1) ],
 	[
 		1,
-		"== missing: one two\n== installing one two (NO_INSTALL=1 refuses to)\n"
-		  . "== with what they need: base\napt_install one two\n"
+		"== missing: one two\n== installing one two (NO_INSTALL=1 prevents it)\n"
+		  . "== with dependencies: base\napt_install one two\n"
 		  . "still missing after the installation: one two\n",
 		$update
 	],
 	'they are still missing');
 my $advice = "missing: one two\ninstall with: sudo apt-get install one two\n";
-my $refusal = "nothing is installed: NO_INSTALL is set\n";
+my $refusal = "not installing packages: NO_INSTALL is set\n";
 is_deeply([ installer('ensure_packages lister', env => 'NO_INSTALL=1') ],
 	[ 1, "$refusal$advice", '' ], 'NO_INSTALL=1: nothing is installed');
 is_deeply([ installer('ensure_packages true', env => 'NO_INSTALL=1') ],
@@ -227,7 +227,7 @@ foreach my $path ('', '/', '$work/root/usr')
 	my $script = write_file('copy.sh',
 		"set -u\n. contrib/dev/common.sh\nwork='$dir/copy'\n" .
 		"copy_into_root \"$path\"\necho \$?\n");
-	like(qx(cd '$top' && bash '$script' 2>&1), qr/^not to be copied: ".*"\n1\n\z/,
+	like(qx(cd '$top' && bash '$script' 2>&1), qr/^cannot copy ".*" into .*\n1\n\z/,
 		"a directory that is never copied: \"$path\"");
 	ok(!-e "$dir/copy", '... and is not');
 }

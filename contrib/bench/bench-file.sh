@@ -1,28 +1,29 @@
 #!/bin/bash
 #
-# bench-file.sh - `make sortbench`: the sort benchmark on the disk at hand, by
-# contrib/sortbench: files of records sorted in one pass and two, cold and warm,
-# beside dd, sort, and DuckDB and Polars if python3 has them; Datamation,
-# MinuteSort, PennySort; a table and the picture of the largest sort.
+# bench-file.sh - `make sortbench`: run the sort benchmark of contrib/sortbench
+# on this machine's disk.  Sorts files of records in one pass and in two, with
+# cold and warm caches.  Compares dd, sort, and DuckDB and Polars if python3 has
+# them.  Also runs Datamation, MinuteSort and PennySort.  Writes a table and a
+# picture of the largest sort.
 #
 #	make sortbench                     1 and 10 million records, 3 GB of disk
 #	make sortbench RECORDS=100000000 MEMORY=13GB      100 million, 35 GB
 #
 # Arguments, as variables:
 #
-#   RECORDS=a,b    sizes
-#   KINDS=a,b      of records, as sortbench_generate() names them (ascii)
-#   MOST_OTHERS=n  records; beyond that, beside dd alone (20 million)
+#   RECORDS=a,b    numbers of records in a file
+#   KINDS=a,b      kinds of records, as sortbench_generate() names them (ascii)
+#   MOST_OTHERS=n  for files with more records, compare only dd (20 million)
 #   WORKERS=n      parallel workers; the leader sorts as well (processors - 1)
-#   MEMORY=size    for a sort of one pass (half of the machine's)
-#   LITTLE=size    for a sort of two passes (a tenth of the file)
-#   RUNS=3         of each, in turn; medians are reported
-#   SECONDS_ALLOWED=60  of MinuteSort; 0: leave it out
-#   MOST_BYTES=n   no file is larger (4 GB)
-#   PRICE=dollars  of the machine, for PennySort (1000)
-#   ALONE=1        without the others
-#   DIRECTORY=dir  where the files are, which the server's user can write
-#   OUT=build/sortbench    where results.json, report.txt and timeline.svg go
+#   MEMORY=size    memory for a sort of one pass (half of the machine's)
+#   LITTLE=size    memory for a sort of two passes (a tenth of the file)
+#   RUNS=3         runs of each sort, in turn; the report has the medians
+#   SECONDS_ALLOWED=60  time of MinuteSort; 0 skips MinuteSort and PennySort
+#   MOST_BYTES=n   maximum size of a file (4 GB)
+#   PRICE=dollars  price of the machine, for PennySort (1000)
+#   ALONE=1        do not run the other programs
+#   DIRECTORY=dir  directory of the files, writable by the server's user
+#   OUT=build/sortbench   directory of results.json, report.txt, timeline.svg
 #   KEEP=1, CLUSTER=dir, PG_CONFIG=..., NO_INSTALL=1   as for bench-sort.sh
 
 set -u

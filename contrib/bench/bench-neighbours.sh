@@ -1,30 +1,32 @@
 #!/bin/bash
 #
-# bench-neighbours.sh - `make bench-neighbours`: what a pgbench loses beside an
-# index build, by the server and by ptsort, over equal stretches of time.
+# bench-neighbours.sh - `make bench-neighbours`: measure how much an index
+# build, by the server or by ptsort, slows down pgbench in equal periods of
+# time.
 #
 #	make bench-neighbours                         15 minutes
 #	make bench-neighbours ROWS=2000000 SECONDS=15 PARTICIPANTS=2 WORKLOADS=read
 #
 # Arguments, as variables:
 #
-#   ROWS=10000000  rows of the table that the index is built on
-#   SHAPE=text_c   its key: one of contrib/bench/shapes.py
-#   PARTICIPANTS=2,4,8   of builds
-#   WORKLOADS=read_fits,read,tpcb   of pgbench; tpcb_fits as well
-#   SECONDS=30     a stretch; the build begins after two and must end within it
-#   CLIENTS=4      of pgbench
-#   SMALL_SCALE=10, LARGE_SCALE=100   of pgbench, for *_fits and the others
+#   ROWS=10000000  rows in the table that is indexed
+#   SHAPE=text_c   the index key: one of contrib/bench/shapes.py
+#   PARTICIPANTS=2,4,8   numbers of participants of the builds
+#   WORKLOADS=read_fits,read,tpcb   workloads of pgbench; another is tpcb_fits
+#   SECONDS=30     length of a period; the build begins 2 s after the period
+#                  begins, and must end within the period
+#   CLIENTS=4      clients of pgbench
+#   SMALL_SCALE=10, LARGE_SCALE=100   pgbench's scale, for *_fits and the others
 #   BUFFERS=512MB  shared_buffers
 #   MEMORY=512MB   maintenance_work_mem
-#   RUNS=1         stretches of each kind; medians are reported
-#   OUT=build/bench-neighbours   where results.json and report.txt go
-#   KEEP=1         keep the cluster with its tables ...
-#   CLUSTER=dir    ... and use such a kept one again, with ptsort built anew
-#   PG_CONFIG=...  which server
-#   NO_INSTALL=1   install nothing: fail and say what is missing
+#   RUNS=1         periods of each kind; the report has the medians
+#   OUT=build/bench-neighbours   directory of results.json and report.txt
+#   KEEP=1         keep the cluster with its tables
+#   CLUSTER=dir    use a cluster that KEEP=1 kept; ptsort is built again
+#   PG_CONFIG=...  the server to measure
+#   NO_INSTALL=1   install nothing: name the missing packages and fail
 #
-# (SECONDS is a variable of bash itself; the Makefile passes it on as STRETCH.)
+# (bash sets SECONDS itself, so the Makefile passes it as STRETCH.)
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1

@@ -1,8 +1,8 @@
 #!/bin/bash
 #
-# bench-scale.sh - `make bench-scale`: ptsort's index builds by 1 to 64
-# participants on the cores there are, what these wait for, and how fast a machine
-# with a core for each would be, by a model that scalemodel.py states.
+# bench-scale.sh - `make bench-scale`: measure ptsort's index builds by 1 to 64
+# participants on this machine's cores, and what the participants wait for.  The
+# model in scalemodel.py predicts the times on a machine with a core for each.
 #
 #	make bench-scale                              10 million int8, 10 minutes
 #	make bench-scale ROWS=100000000 RUNS=1
@@ -10,20 +10,21 @@
 #
 # Arguments, as variables:
 #
-#   ROWS=10000000  rows
-#   SHAPE=int8     the key: one of contrib/bench/shapes.py
-#   PARTICIPANTS=1,2,4,8,16,32,64   1 and the number of cores must be among them
+#   ROWS=10000000  rows in the table
+#   SHAPE=int8     the index key: one of contrib/bench/shapes.py
+#   PARTICIPANTS=1,2,4,8,16,32,64   must include 1 and the number of cores
 #   MEMORY=2GB     maintenance_work_mem
-#   RUNS=3         builds by each number; medians are reported
-#   MEMORY_RATE=200, WAL_RATE=2   of the modelled machine, in GB/s
-#   CHECKPOINTS=1  also builds by the server and by ptsort with CHECKPOINT in a
-#                  loop beside them, RUNS of each: the longest is reported
-#   SLOW_DISK=100  these also on a disk that writes 100 MB/s (contrib/bench/slowdisk.c)
-#   OUT=build/bench-scale   where results.json, report.txt and scale.svg go
-#   KEEP=1         keep the cluster with its table ...
-#   CLUSTER=dir    ... and use such a kept one again, with ptsort built anew
-#   PG_CONFIG=...  which server
-#   NO_INSTALL=1   install nothing: fail and say what is missing
+#   RUNS=3         builds by each number of participants; the report has medians
+#   MEMORY_RATE=200, WAL_RATE=2   rates of the modelled machine, in GB/s
+#   CHECKPOINTS=1  also run CHECKPOINT in a loop beside builds by the server and
+#                  by ptsort, RUNS of each; the report has the longest CHECKPOINT
+#   SLOW_DISK=100  also run the builds of CHECKPOINTS=1 on a disk that writes
+#                  100 MB/s (contrib/bench/slowdisk.c)
+#   OUT=build/bench-scale   directory of results.json, report.txt and scale.svg
+#   KEEP=1         keep the cluster with its table
+#   CLUSTER=dir    use a cluster that KEEP=1 kept; ptsort is built again
+#   PG_CONFIG=...  the server to measure
+#   NO_INSTALL=1   install nothing: name the missing packages and fail
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1

@@ -1,14 +1,15 @@
 #!/bin/bash
 #
-# bench-text.sh - `make bench-text`: index builds on real text, that this
-# machine holds, in "C", by the C library and by ICU; what starts over, and the
-# medians of each kind of collation.
+# bench-text.sh - `make bench-text`: measure index builds on text found on this
+# machine, with the "C" collation and collations of the C library and of ICU.
+# Reports the builds that started over, and medians for each kind of collation.
 #
 #	make bench-text                       everything, about half an hour
 #	make bench-text SHAPES=dict_de_en,find_c RUNS=5
 #
-# Arguments are those of bench.sh, with other defaults.  The dictionaries' packages
-# are installed if that may be; without them the report lacks these sets.
+# The arguments are those of bench.sh, with other defaults.  The script installs
+# missing dictionaries if root runs it and NO_INSTALL is not set.  Otherwise it
+# leaves out the data sets of the missing dictionaries.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1

@@ -3,10 +3,10 @@
 
     bench.py settings   print a server configuration for this machine
     bench.py run        measure, on the server that PGHOST and PGPORT name
-    bench.py report     make text and chart of what was measured
+    bench.py report     make text and charts from the results
 
-bench.sh calls these in turn, with a private server; `make bench` calls
-bench.sh.  Needs nothing but Python 3.7, psql and pg_ctl.
+`make bench` calls bench.sh, which starts a private server and runs these
+commands in turn.  They need only Python 3.7, psql and pg_ctl.
 """
 
 import argparse
@@ -25,12 +25,12 @@ import timeline
 
 
 def numbers(words):
-    """A list of numbers, separated by commas."""
+    """The numbers in a comma-separated list."""
     return [int(word) for word in words.split(",")]
 
 
 def parse(arguments):
-    """The command line as a namespace."""
+    """Parse the command line into a namespace."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     commands = parser.add_subparsers(dest="command", required=True)
 
@@ -47,27 +47,27 @@ def parse(arguments):
     run.add_argument("--workers", type=int, default=1,
                      help="parallel workers; the leader takes part as well")
     run.add_argument("--planned", action="store_true",
-                     help="so many at most: the server plans how many a table gets")
+                     help="let the server plan up to this number for each table")
     run.add_argument("--memory", default="512MB", help="maintenance_work_mem")
     run.add_argument("--builders", choices=("both", "ptsort"), default="both")
     run.add_argument("--runs", type=int, default=3,
                      help="builds of each index by each builder")
     run.add_argument("--cache", choices=("warm", "cold"), default="warm")
     run.add_argument("--check", action="store_true", help="amcheck every index once")
-    run.add_argument("--limit", help="the program made of limit.c")
+    run.add_argument("--limit", help="the program compiled from limit.c")
     run.add_argument("--keep", action="store_true", help="do not drop tables")
-    run.add_argument("--source", default="?", help="which ptsort this is")
+    run.add_argument("--source", default="?", help="version of ptsort")
     run.add_argument("--out", required=True, help="directory for results.json")
 
     show = commands.add_parser("report", help="text and chart from results.json")
     show.add_argument("--phases", action="store_true",
-                      help="phases and timelines of all shapes, not of int8 only")
+                      help="phases and timelines of all shapes, not only of int8")
     show.add_argument("out", help="directory with results.json")
     return parser.parse_args(arguments)
 
 
 def shape_list(words):
-    """shapes.choose() for argparse."""
+    """Call shapes.choose() for argparse."""
     try:
         return shapes.choose(words)
     except ValueError as error:
@@ -87,7 +87,7 @@ def cpu_model():
 
 
 def machine_facts(server):
-    """What a results file says about server, machine and day."""
+    """The server, the machine and the date, for a results file."""
     return {
         "server_version": server.value("SHOW server_version").split()[0],
         "cpus": os.cpu_count(), "cpu": cpu_model(),
@@ -108,7 +108,7 @@ def describe(server, options):
 
 
 def save(results, out):
-    """Write results.json, whole or not at all."""
+    """Write results.json in one step: a failure leaves the old file."""
     path = os.path.join(out, "results.json")
     with open(path + ".new", "w") as f:
         json.dump(results, f, indent=1)
@@ -116,7 +116,7 @@ def save(results, out):
 
 
 def say(shape):
-    """One line about a shape that is done."""
+    """Print one line about a measured shape."""
     if shape["status"] != "ok":
         words = "%s: %s" % (shape["status"], shape["reason"])
     elif shape["summary"]["ratio"] is None:
@@ -128,7 +128,7 @@ def say(shape):
 
 
 def run(options):
-    """Measure all shapes.  Returns the exit status: 1 if one is in error."""
+    """Measure all shapes.  Returns the exit status: 1 if a shape failed."""
     server = cluster.Cluster()
     server.run(*["CREATE EXTENSION IF NOT EXISTS " + name
                  for name in ("ptsort", "pg_prewarm", "amcheck")])
@@ -152,7 +152,8 @@ def run(options):
 
 
 def pictures(results, everything):
-    """The report's pictures, as {file name: SVG}; without ratios no chart."""
+    """The report's pictures, as {file name: SVG}.  Makes no chart if a shape
+    has no ratio."""
     settings = results["settings"]
     measured = [s for s in results["shapes"] if "summary" in s]
     where = [report.conditions(settings), report.machine(settings)]
@@ -174,7 +175,7 @@ def pictures(results, everything):
 
 
 def load(out):
-    """What save() has written."""
+    """Read the results that save() wrote."""
     with open(os.path.join(out, "results.json")) as f:
         return json.load(f)
 

@@ -1,4 +1,5 @@
-"""The chart: how many times faster than the server, one bar a shape, as SVG."""
+"""The chart of ptsort's speed relative to the server, as SVG: one bar a
+shape."""
 
 from svg import MARGIN, WIDTH, document, element, seconds, tick_step, top_of
 
@@ -19,8 +20,8 @@ DARK = """
 
 
 def bar_elements(y, label, summary, x):
-    """One shape: its name, its bar, its ratio, both times.  x maps a ratio to
-    where it is."""
+    """The name, the bar, the ratio and both times of a shape.  x maps a ratio
+    to its position."""
     ratio, base = summary["ratio"], y + BAR - 4
     return [
         element("text", label, x=LABEL_WIDTH, y=base, text_anchor="end"),
@@ -35,8 +36,8 @@ def bar_elements(y, label, summary, x):
 
 
 def chart(title, subtitles, bars):
-    """The chart of bars [(label, summary)], in this order; a summary as
-    report.summarize() makes it.  Returns the SVG document."""
+    """Draw a chart of bars [(label, summary)], in this order.  Each summary
+    comes from report.summarize().  Returns the SVG document."""
     most = max([1.0] + [summary["ratio"] for _, summary in bars])
     step = tick_step(most)
     left = LABEL_WIDTH + 12

@@ -1,5 +1,6 @@
-"""How long a CHECKPOINT takes during an index build by the server and by ptsort, on
-the machine's disk and on a slow one that slowdisk.c simulates."""
+"""Measure the duration of CHECKPOINT during index builds by the server and by
+ptsort.  Runs on the machine's disk and on a slow disk that slowdisk.c
+simulates."""
 
 import os
 import struct
@@ -11,7 +12,7 @@ import waits
 
 MB = 1000 * 1000
 
-# One CHECKPOINT, and its milliseconds
+# Run CHECKPOINT once, and return its duration in milliseconds
 CHECKPOINT = """SELECT clock_timestamp() AS start \\gset
 CHECKPOINT;
 SELECT 1000 * extract(epoch FROM clock_timestamp() - :'start'::timestamptz);
@@ -20,12 +21,12 @@ CHECKPOINTER = """SELECT coalesce(wait_event_type || ':' || wait_event, 'running
 FROM pg_stat_activity WHERE backend_type = 'checkpointer';
 """
 IDLE = "Activity:CheckpointerMain"
-SHOWN = 4                       # kinds of waits that the report names
+SHOWN = 4                       # number of wait events in the report
 
 
 class Checkpoints(waits.Session):
-    """with Checkpoints() as c: ...; then c.times has the milliseconds of each
-    CHECKPOINT, one after the other."""
+    """Runs CHECKPOINT in a loop: "with Checkpoints() as c: ...".  Afterwards
+    c.times has the duration of each CHECKPOINT in milliseconds, in order."""
 
     def __init__(self):
         super().__init__()
@@ -41,25 +42,26 @@ class Checkpoints(waits.Session):
 
 
 class SlowDisk:
-    """The file that slowdisk.c maps: its rate, and when its disk is idle again."""
+    """The file that slowdisk.c maps.  The file holds the disk's rate and the
+    time when the disk is idle again."""
 
     def __init__(self, path):
         self.path = path
 
     def set_rate(self, mb_s):
-        """Limit what the server writes to this rate; 0 is no limit."""
+        """Limit the server's writes to this rate in MB/s; 0 is no limit."""
         with open(self.path, "r+b") as f:
             f.write(struct.pack("=qq", mb_s * MB, 0))
 
     def is_used(self):
-        """True if something was written since the rate was set."""
+        """True if the server wrote something since set_rate()."""
         with open(self.path, "rb") as f:
             return struct.unpack("=qq", f.read(16))[1] != 0
 
 
 def one_build(server, options, builder, table, keys):
-    """Build the index once, and drop it.  Returns its seconds and what checkpoints
-    took meanwhile, as a dict."""
+    """Build the index once, and drop it.  Returns a dict with the build's
+    seconds and the durations of the checkpoints during the build."""
     measure.warm(server, table)
     with waits.Waits(CHECKPOINTER) as seen, Checkpoints() as beside:
         began, ended = neighbours.one_build(server, options, builder, table, keys)
@@ -71,8 +73,9 @@ def one_build(server, options, builder, table, keys):
 
 
 def measure_disk(server, options, table, keys, mb_s):
-    """Builds by both builders in turn, by each number of participants, on the disk
-    with this rate, 0 for the machine's own.  Returns a list of dicts."""
+    """Measure builds by both builders in turn, with each number of
+    participants, on a disk with this rate (0 for the machine's disk).  Returns
+    a list of dicts."""
     found = []
     for n in options.participants:
         options.workers = n - 1
@@ -89,7 +92,8 @@ def measure_disk(server, options, table, keys, mb_s):
 
 
 def measure_disks(server, options, table, keys):
-    """measure_disk() on the machine's disk and, if there is one, on the slow one."""
+    """Run measure_disk() on the machine's disk and, with --slow-disk, on the
+    simulated disk."""
     found = measure_disk(server, options, table, keys, 0)
     if options.slow_disk:
         disk = SlowDisk(os.environ["SLOW_DISK_FILE"])
@@ -105,17 +109,18 @@ def measure_disks(server, options, table, keys):
 
 
 def disk_words(mb_s):
-    """What the report calls a disk."""
+    """The name of a disk in the report."""
     return "%d MB/s" % mb_s if mb_s else "as it is"
 
 
 def longest(builds):
-    """The longest CHECKPOINT during any of these builds, in milliseconds."""
+    """The duration of the longest CHECKPOINT of these builds, in
+    milliseconds."""
     return max(max(build["times"]) for build in builds)
 
 
 def seen_doing(builds):
-    """What the checkpointer was seen doing, most frequent first, as words."""
+    """The checkpointer's wait events as words, most frequent first."""
     events = waits.total(builds)
     del events[IDLE]
     shares = waits.shares(dict(events.most_common()))
@@ -124,7 +129,7 @@ def seen_doing(builds):
 
 
 def lines(found):
-    """The report's lines; none if nothing was measured."""
+    """The report's lines about checkpoints; empty without measurements."""
     if not found:
         return []
     rows, seen = [], []

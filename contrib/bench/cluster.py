@@ -1,8 +1,8 @@
-"""The server under test, seen as a client sees it: psql, pg_ctl, and the
-files of its data directory.
+"""Access to the server under test through psql, pg_ctl and the files of its
+data directory.
 
-It is found through PGHOST, PGPORT and PGUSER, and must run as the user who
-runs the benchmark, because a cold cache takes a restart.
+PGHOST, PGPORT and PGUSER name the server.  The server must run as the user
+who runs the benchmark, because emptying the cache requires a restart.
 """
 
 import ctypes
@@ -16,12 +16,12 @@ GB = 1 << 30
 
 
 class SqlError(Exception):
-    """psql failed; str() is what it said."""
+    """Raised if psql failed; str() returns psql's messages."""
 
 
 def machine_memory():
-    """Memory of the machine in bytes, or what its control group allows if
-    that is less."""
+    """The machine's memory in bytes, or the limit of its control group if the
+    limit is lower."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     for path in ("/sys/fs/cgroup/memory.max",
                  "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
@@ -34,10 +34,10 @@ def machine_memory():
 
 
 def settings(memory, workers, wal_level="replica", buffers=None):
-    """Configuration lines for a machine with this many bytes of memory: a
-    durable server as one would run it, with room for a table in its buffers
-    (or these), and with no checkpoint or vacuum that could start during a
-    build."""
+    """Configuration lines for a machine with this memory in bytes.  They make
+    the server durable and size shared_buffers for a table, unless the caller
+    gives the buffers.  They keep checkpoints and autovacuum from starting
+    during a build."""
     return [
         "fsync = on",
         "full_page_writes = on",
@@ -65,8 +65,8 @@ class Cluster:
         self.data = self.value("SHOW data_directory")
 
     def psql(self, script):
-        """Run a script in a session of its own.  Returns its standard output
-        and its messages, both as lists of lines; raises SqlError."""
+        """Run a script in a new session.  Returns psql's standard output and
+        its messages, both as lists of lines.  Raises SqlError if psql fails."""
         done = subprocess.run(
             ["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1",
              "-v", "SHOW_CONTEXT=always", "-d", "postgres", "-f", "-"],
@@ -79,11 +79,11 @@ class Cluster:
         return done.stdout.decode().splitlines(), messages
 
     def run(self, *statements):
-        """Run statements, each in a transaction of its own."""
+        """Run statements, each in its own transaction."""
         self.psql(";\n".join(statements) + ";\n")
 
     def value(self, query):
-        """The one value that a query returns, as text ('' for null)."""
+        """The single value that a query returns, as text ('' for null)."""
         lines, _ = self.psql(query + ";\n")
         return "\n".join(lines)
 
@@ -102,8 +102,8 @@ class Cluster:
             return int(f.readline())
 
     def settle(self):
-        """Wait until all other sessions and workers are gone: psql does not
-        wait for the end of its session, which reports statistics last."""
+        """Wait until all other sessions and workers have ended.  A session
+        reports its statistics when it ends, and psql does not wait for that."""
         self.run("""
             DO $$ BEGIN
                 FOR i IN 1 .. 1000 LOOP
@@ -116,15 +116,15 @@ class Cluster:
             END $$""")
 
     def temp_bytes(self):
-        """Bytes of temporary files that sessions have deleted so far."""
+        """Total size in bytes of the temporary files deleted by sessions."""
         self.settle()
         return int(self.value("SELECT temp_bytes FROM pg_stat_database "
                               "WHERE datname = current_database()"))
 
     def chill(self):
-        """Restart the server with none of its data cached, neither in its
-        buffers nor by the kernel.  Returns the share of the data that the
-        kernel still holds: evicting is a request that it may refuse."""
+        """Restart the server with empty shared buffers, after asking the kernel
+        to evict the server's data.  Returns the share of the data that is still
+        in the kernel's cache: the kernel may refuse the request."""
         self.run("CHECKPOINT")
         subprocess.run([self.pg_ctl, "stop", "-s", "-w", "-m", "fast",
                         "-D", self.data], check=True)
@@ -136,8 +136,8 @@ class Cluster:
 
 
 def evict(directory):
-    """Ask the kernel to forget the contents of all files in a directory;
-    needs no privilege.  Returns the bytes it still holds, and all bytes."""
+    """Ask the kernel to evict all files in a directory from its cache; needs no
+    privilege.  Returns the number of bytes still cached, and the total."""
     cached = total = 0
     for path, _, names in os.walk(directory):
         for name in names:
@@ -154,14 +154,14 @@ def evict(directory):
 
 
 def cached_bytes(fd, size):
-    """Bytes of a file that are in the kernel's cache."""
+    """The number of bytes of a file in the kernel's cache."""
     if size == 0:
         return 0
     page = mmap.PAGESIZE
     pages = (size + page - 1) // page
     resident = (ctypes.c_ubyte * pages)()
     libc = ctypes.CDLL(None, use_errno=True)
-    # A private writable mapping, for ctypes gives the address of no other.
+    # ctypes gives the address of a mapping only if the mapping is writable.
     with mmap.mmap(fd, size, mmap.MAP_PRIVATE,
                    mmap.PROT_READ | mmap.PROT_WRITE) as area:
         start = (ctypes.c_char * size).from_buffer(area)

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Text that this machine really holds, as lines for COPY.
+"""Print real text found on this machine, as lines for COPY.
 
     corpus.py KIND ROWS
 
-What generated strings have in common is what their generator gave them; real
-text has other regularities, so make bench measures both.  Values differ from
-machine to machine: the numbers to compare are those of one run.  Lines come
-in an order that is random and the same each time (but those of IN_ORDER); there
-are fewer than ROWS if the machine does not hold that many.  Files that the user
-cannot read, and bytes that are not UTF-8, are left out.
+Generated strings have only the regularities that their generator gave them.
+Real text has other regularities, so make bench measures both.  The text
+differs between machines, so compare only numbers from one run.  The lines are
+in a random order that is the same each time, except for the kinds in IN_ORDER.
+There are fewer than ROWS lines if the machine has too little text.  The program
+skips files that the user cannot read, and bytes that are not UTF-8.
 """
 
 import functools
@@ -22,7 +22,7 @@ import subprocess
 import sys
 
 LONGEST = 2600          # bytes; an index tuple holds at most 2,704
-READ_MOST = 64 << 20    # bytes of a file
+READ_MOST = 64 << 20    # maximum bytes read from a file
 
 # Names of file systems that are not on a disk
 VIRTUAL = {"proc", "sysfs", "devtmpfs", "devpts", "tmpfs", "cgroup", "cgroup2",
@@ -30,7 +30,7 @@ VIRTUAL = {"proc", "sysfs", "devtmpfs", "devpts", "tmpfs", "cgroup", "cgroup2",
 
 
 def virtual_mounts():
-    """Directories where a file system without files of its own is mounted."""
+    """The mount points of the file systems in VIRTUAL."""
     try:
         with open("/proc/mounts") as f:
             mounts = [line.split() for line in f]
@@ -40,7 +40,8 @@ def virtual_mounts():
 
 
 def files(top):
-    """The path of every file and directory below one; links are not followed."""
+    """The path of every file and directory below top, without following
+    links."""
     skipped = virtual_mounts()
     for directory, below, names in os.walk(top):
         below[:] = [d for d in below if os.path.join(directory, d) not in skipped]
@@ -54,7 +55,7 @@ def paths():
 
 
 def contents(path):
-    """A file's text, unpacked; "" if it cannot be had."""
+    """A file's text, uncompressed; "" if the file cannot be read."""
     try:
         with (gzip.open if path.endswith(".gz") else open)(path, "rb") as f:
             return f.read(READ_MOST).decode("utf-8", "ignore")
@@ -63,7 +64,7 @@ def contents(path):
 
 
 def texts(*tops, name=""):
-    """The texts of all files below directories, or of those whose names match a
+    """The texts of all files below these directories whose path matches the
     regular expression."""
     for path in itertools.chain(*map(files, tops)):
         if re.search(name, path) and os.path.isfile(path):
@@ -71,7 +72,7 @@ def texts(*tops, name=""):
 
 
 def lines_of(found):
-    """The lines of texts, without blanks around them."""
+    """The lines of texts, without leading and trailing blanks."""
     for text in found:
         for line in text.splitlines():
             yield line.strip()
@@ -83,7 +84,7 @@ def documentation():
 
 
 def matches(pattern):
-    """What a regular expression finds in the documentation, each string once."""
+    """All distinct matches of a regular expression in the documentation."""
     found = set()
     for text in documentation():
         found.update(re.findall(pattern, text))
@@ -91,22 +92,23 @@ def matches(pattern):
 
 
 def words():
-    """Each word of the documentation, once."""
+    """The distinct words of the documentation."""
     return matches(r"[^\W\d_][\w'-]*")
 
 
 def addresses():
-    """Each mail address of the documentation, once."""
+    """The distinct mail addresses in the documentation."""
     return matches(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 
 
 def urls():
-    """Each URL of the documentation, once."""
+    """The distinct URLs in the documentation."""
     return matches(r"https?://[^\s<>\"'()\\\]]+")
 
 
 def numbers():
-    """Each version number, or what looks like one, once."""
+    """The distinct strings in the documentation that look like version
+    numbers."""
     return matches(r"\d+(?:[.:~+-]\d+[a-z]*\d*)+")
 
 
@@ -150,19 +152,19 @@ def json_lines():
 
 
 def checksums():
-    """Checksum and path of the files of installed packages."""
+    """Checksums and paths of the files of installed packages."""
     return lines_of(texts("/var/lib/dpkg/info", name=r"\.md5sums$"))
 
 
 def dictionary(path):
-    """The words of a dictionary, without the marks of hunspell's."""
+    """The words of a dictionary, without hunspell's flags."""
     for line in contents(path).splitlines():
         yield line.split("/")[0].strip()
 
 
 @functools.lru_cache(None)
 def known_packages():
-    """What apt knows of packages, as text."""
+    """The package records that apt has, as text."""
     try:
         return subprocess.run(["apt-cache", "dumpavail"], check=True,
                               stdout=subprocess.PIPE).stdout.decode("utf-8", "ignore")
@@ -171,18 +173,18 @@ def known_packages():
 
 
 def packages(field):
-    """This field of all packages that apt knows of."""
+    """This field of all packages that apt has records of."""
     return re.findall("^%s: (.*)$" % field, known_packages(), re.MULTILINE)
 
 
 def translations(path):
-    """The translated messages of a file of gettext's."""
+    """The translated messages in a gettext file."""
     try:
         with open(path, "rb") as f:
             data = f.read()
         order = "<" if data[:4] == b"\xde\x12\x04\x95" else ">"
         n, _, table = struct.unpack_from(order + "3I", data, 8)
-        # the first one is about the file
+        # the first message describes the file
         for i in range(1, n):
             length, at = struct.unpack_from(order + "2I", data, table + 8 * i)
             yield data[at:at + length].decode("utf-8", "ignore").split("\0")[0]
@@ -191,15 +193,16 @@ def translations(path):
 
 
 def messages(languages=""):
-    """What programs say in these languages, a regular expression."""
+    """Programs' messages in the languages that match this regular
+    expression."""
     for path in files("/usr/share/locale"):
         if re.search(r"/locale/(?:%s)[^/]*/LC_MESSAGES/.*\.mo$" % languages, path):
             yield from translations(path)
 
 
 def phrases(languages):
-    """What stands between blanks and punctuation in these messages and is not
-    ASCII."""
+    """The non-ASCII strings between blanks and punctuation in the messages of
+    these languages."""
     for message in messages(languages):
         yield from re.findall(r"[^\W\x00-\x7f]+", message)
 
@@ -223,12 +226,12 @@ KINDS.update(("messages_" + name, functools.partial(messages, name))
              for name in ("de", "cs", "ru", "zh", "ja", "ar", "ko"))
 KINDS["phrases"] = functools.partial(phrases, "zh|ja")
 
-# Kinds that come in the order in which they were found
+# Kinds whose lines stay in the order in which the program finds them
 IN_ORDER = {"find", "logs"}
 
 
 def usable(strings):
-    """Those that a column of text can hold, and an index tuple."""
+    """The strings that a text column and an index tuple can hold, as bytes."""
     for string in strings:
         data = string.encode("utf-8", "ignore")
         if data and len(data) <= LONGEST and b"\0" not in data:
@@ -236,8 +239,8 @@ def usable(strings):
 
 
 def chosen(kind, rows):
-    """ROWS strings of a kind, or all there are, in random order unless the kind
-    has its own."""
+    """At most ROWS strings of a kind, in random order unless the kind is in
+    IN_ORDER."""
     found = usable(KINDS[kind]())
     if kind in IN_ORDER:
         return list(itertools.islice(found, rows))
@@ -250,7 +253,7 @@ ESCAPES = {b"\\": b"\\\\", b"\n": b"\\n", b"\r": b"\\r", b"\t": b"\\t"}
 
 
 def copy_line(data):
-    """A string as COPY reads it."""
+    """A string in the text format of COPY."""
     return re.sub(rb"[\\\n\r\t]", lambda m: ESCAPES[m.group()], data) + b"\n"
 
 

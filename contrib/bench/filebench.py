@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""The sort benchmark on the disk at hand: files sorted by contrib/sortbench and
-by others, in turn.
+"""The sort benchmark on this machine's disk: contrib/sortbench and other
+programs sort files in turn.
 
     filebench.py run        measure, on the server that PGHOST and PGPORT name
-    filebench.py report     make text and a picture of what was measured
+    filebench.py report     make text and a picture from the results
 
-All sort the same file, and have the result on the disk before they are done.
-Those that read lines sort files of ASCII records only.  Cold: the system's cache
-has nothing of the file.  Direct: the result goes past that cache.
+All programs sort the same file.  The time includes syncing the result to disk.
+Programs that read lines sort only files of ASCII records.  "Cold" means that
+the kernel's cache holds nothing of the input file.  "Direct" means that the
+output bypasses the kernel's cache.
 """
 
 import argparse
@@ -42,7 +43,8 @@ polars.read_csv(sys.argv[1], separator='\\x01', quote_char=None, has_header=Fals
 
 
 def commands(source, target, workers, memory):
-    """{name: command} of the others that are there.  memory: bytes."""
+    """The commands of the other programs on this machine, as {name: command}.
+    memory is in bytes."""
     cores = workers + 1
     found = {"dd": ["dd", "if=" + source, "of=" + target, "bs=1M", "status=none"],
              "dd, direct": ["dd", "if=" + source, "of=" + target, "bs=1M", "oflag=direct", "status=none"],
@@ -56,21 +58,22 @@ def commands(source, target, workers, memory):
 
 
 def forget(path):
-    """Has the system's cache forget a file that is on the disk."""
+    """Syncs a file and evicts it from the kernel's cache."""
     with open(path, "rb") as file:
         os.fsync(file.fileno())
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def remember(path):
-    """Reads a file into the system's cache."""
+    """Reads a file into the kernel's cache."""
     with open(path, "rb") as file:
         while file.read(1 << 20):
             pass
 
 
 def other(command, target):
-    """What another program takes, with what it wrote on the disk."""
+    """Runs another program, and syncs its output to disk.  Returns its times,
+    or the reason if it failed."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.monotonic()
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -86,7 +89,8 @@ def other(command, target):
 
 
 def ours(server, source, target, workers, memory, passes, direct):
-    """What sortbench_sort() takes, and its report.  memory: bytes."""
+    """Runs sortbench_sort().  Returns its times and its report.  memory is in
+    bytes."""
     row = server.json_lines("""SELECT row_to_json(s) FROM sortbench_sort('{%s}', '{%s}', %d, '%dkB', passes => %d, direct_output => %s) s;
 SELECT jsonb_agg(r) FROM sortbench_report() r;
 SELECT row_to_json(a) FROM sortbench_validate('{%s}', %d) a;
@@ -97,7 +101,8 @@ SELECT to_json(sortbench_remove('%s'))""" % (source, target, workers, memory // 
 
 
 def ways_of(server, args, records, kind, source, target):
-    """{name: function} of all sorts of a file; a function returns one run."""
+    """All sorts of a file, as {name: function}.  A function does one run and
+    returns its times."""
     little = args.little or max(records * SIZE // 10, 16 << 20)
     ways = {}
     for name, memory, passes in (("one pass", args.memory, 1), ("two passes", little, 2)):
@@ -113,14 +118,14 @@ def ways_of(server, args, records, kind, source, target):
 
 
 def wrong(run, records, checksum, duplicates):
-    """Whether a result of ours is not what must come of a file."""
+    """True if a sort by ptsort gave a wrong result for a file."""
     valid = run.get("valid")
     return valid is not None and (valid["unordered"] != 0 or valid["records"] != records or
                                   valid["checksum"] != checksum or valid["duplicates"] != duplicates)
 
 
 def measure_file(server, args, records, kind):
-    """All sorts of one file, cold and warm, in turn."""
+    """Runs all sorts of one file in turn, with warm and with cold caches."""
     source, target = (os.path.join(args.directory, "sortbench." + end) for end in ("in", "out"))
     server.run("SELECT sortbench_generate('%s', %d, 0, '%s', true)" % (source, records, kind))
     checksum = server.json("SELECT row_to_json(a) FROM sortbench_validate('{%s}', %d) a" % (source, args.workers))[0]["checksum"]
@@ -168,7 +173,7 @@ def run(args):
 
 
 def table(results):
-    """The lines of the table of files."""
+    """The report's table of the sorts of files, as lines."""
     lines = ["%11s  %-12s %-5s %-26s %8s %7s %9s %8s %9s %6s" % (
         "records", "", "cache", "", "seconds", "MB/s", "MB/s/core", "CPU s", "temporary", "of dd")]
     for part in results["files"]:
@@ -191,7 +196,7 @@ def table(results):
 
 
 def report(directory):
-    """Writes report.txt and timeline.svg, and prints the first."""
+    """Writes report.txt and timeline.svg, and prints report.txt."""
     with open(os.path.join(directory, "results.json"), encoding="utf-8") as file:
         results = json.load(file)
     lines = [results["server"], "ptsort %s, %d workers" % (results["source"], results["workers"]), ""] + table(results)
@@ -214,7 +219,7 @@ def report(directory):
 
 
 def main(arguments):
-    """The command line."""
+    """Parses and runs the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     commands_ = parser.add_subparsers(dest="command", required=True)
     measuring = commands_.add_parser("run")

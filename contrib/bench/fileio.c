@@ -1,24 +1,24 @@
 /*-------------------------------------------------------------------------
  *
  * fileio.c
- *	  What a file's way through the system costs: a program of its own.
+ *	  A stand-alone program that measures the cost of file I/O.
  *
  *		fileio read|write WAY FILE BYTES PROCESSES WORK
  *
  *		cc -O2 -o fileio fileio.c -luring
  *
- * Reads a file, or writes one, and computes with its bytes, in one of the ways
- * in which a sort of files could do that:
+ * Reads or writes a file, and computes with its bytes.  WAY is one of the ways
+ * in which a sort of files could do its I/O:
  *
- *		cache	by the system's cache, which is told early what will be read,
- *				and soon what can go to the disk
- *		direct	past it, one request of a process at a time
- *		uring	past it, DEPTH requests of a process at a time, by io_uring
- *		uringcache	by the cache and io_uring
+ *		cache	through the kernel's cache, with advice about the next reads
+ *				and early write-back
+ *		direct	bypassing the cache, with one request per process at a time
+ *		uring	bypassing the cache, with DEPTH io_uring requests per process
+ *		uringcache	through the cache, by io_uring
  *
- * WORK is ns of computing for each 100 bytes.  Prints seconds, with all on the
- * disk, and the CPU time of all processes.  contrib/sortbench was made by what
- * it told; see there.
+ * WORK is the computing time in ns for each 100 bytes.  Prints the seconds
+ * until all data is on disk, and the CPU time of all processes.  The design of
+ * contrib/sortbench is based on these measurements.
  *
  *-------------------------------------------------------------------------
  */
@@ -44,7 +44,7 @@
 #define PIECE	((int64_t) 1024 * 1024)
 #define DEPTH	8
 
-/* Pieces that are expected, and written behind, at a time */
+/* Pieces to read ahead, and pieces in each request to write back */
 #define EXPECT	16
 #define BEHIND	8
 
@@ -68,7 +68,7 @@ now(clockid_t clock)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-/* Computes for as long as WORK says for these bytes. */
+/* Computes for the time that WORK specifies for this many bytes. */
 static void
 compute(char *buffer, int64_t size)
 {
@@ -106,7 +106,7 @@ plain(int fd, int64_t from, int64_t to, char *buffer, bool cached)
 
 #ifdef HAVE_LIBURING
 
-/* Asks for the next piece, after computing it if it is written. */
+/* Submits the request for the next piece.  Computes it first if writing. */
 static void
 submit(struct io_uring *ring, int fd, char *buffer, int64_t at, int slot)
 {
@@ -122,7 +122,7 @@ submit(struct io_uring *ring, int fd, char *buffer, int64_t at, int slot)
 	io_uring_submit(ring);
 }
 
-/* Waits for a piece; returns which one it is. */
+/* Waits until a request is complete.  Returns its slot. */
 static int
 wait_for_one(struct io_uring *ring)
 {
@@ -175,7 +175,7 @@ by_uring(int fd, int64_t from, int64_t to, char *buffers)
 
 #endif
 
-/* What one process does. */
+/* Reads or writes one process's part of the file. */
 static void
 share(int fd, int64_t from, int64_t to, bool cached)
 {

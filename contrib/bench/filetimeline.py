@@ -1,5 +1,5 @@
-"""The timeline of sorts of files: what each participant did when, as SVG, from
-sortbench_report()."""
+"""Draw the timelines of sorts of files as SVG: the phases of each participant,
+from sortbench_report()."""
 
 from svg import MARGIN, WIDTH, document, element, seconds, tick_step, top_of
 
@@ -14,13 +14,14 @@ COLOURS = (("#6e7781", "#8c959f"), ("#a475f9", "#ab7df8"), ("#1f6feb", "#4493f8"
 
 
 def style(which):
-    """The colours of the phases: 0 light, 1 dark."""
+    """The style rules for the phases' colours: which is 0 for light, 1 for
+    dark."""
     return "\n".join(".%s { fill: %s }" % (phase, colours[which])
                      for phase, colours in zip(PHASES, COLOURS))
 
 
 def lanes(name, run, y, x):
-    """A sort: a lane for each participant."""
+    """The elements of one sort, with a lane for each participant."""
     body = []
     spans = [r for r in run["report"] if r["participant"] is not None]
     for number in sorted({r["participant"] for r in spans}):
@@ -37,7 +38,8 @@ def lanes(name, run, y, x):
 
 
 def picture(title, runs):
-    """The timelines of sorts {name: run} on one scale; returns the document."""
+    """Draw the timelines of sorts {name: run} on one scale.  Returns the SVG
+    document."""
     longest = max((run["seconds"] * 1000 for run in runs.values()), default=1)
     left, top = LABEL_WIDTH + 12, top_of([]) + 26
 

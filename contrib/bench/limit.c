@@ -1,20 +1,19 @@
 /*-------------------------------------------------------------------------
  *
  * limit.c
- *	  How long this machine takes for what no build of an index can do without.
+ *	  Measure the I/O that every index build needs, without sorting.
  *
  *	limit PROCESSES KEY_OFFSET WAL_BYTES DIRECTORY TABLE_FILE...
  *
- * Processes read a table of the server's that is in memory, page by page and
- * in each tuple the eight bytes at KEY_OFFSET, form index pages of these and
- * the tuples' addresses as they come, and write every page twice: to a new
- * file, and to one that exists, as WAL.  Both are synced.  Nothing is sorted,
- * compared or locked, and nobody waits for another process but to share the
- * disk.
+ * The processes read the table's files from the kernel's cache, page by page.
+ * For each tuple they store its TID and the eight bytes at KEY_OFFSET in index
+ * pages, in table order.  They write every page twice: to a new file, and to
+ * an existing file that stands for WAL.  At the end they sync both files.  The
+ * processes do not sort, compare or lock, and compete only for the disk.
  *
- * Prints JSON: the seconds from start to end; of all processes together those
- * for each part; and those that the syncs took at the end, of which a build
- * need not wait for that of the index, which is a checkpoint's business.
+ * Prints JSON: the elapsed seconds, the seconds of all processes for each part
+ * of the work, and the seconds of each sync.  A real build need not wait for
+ * the sync of the index, because a checkpoint does it.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,64 +32,64 @@
 #include "access/itup.h"
 #include "storage/bufpage.h"
 
-/* Those of the C library: this is linked with nothing of the server's. */
+/* Use the C library's functions: the program links with no server code. */
 #undef fprintf
 #undef printf
 #undef snprintf
 #undef strerror
 
-/* Blocks of the table that a process takes at a time; pages that it writes. */
+/* Table blocks that a process claims, and pages that it writes, at a time. */
 #define TAKE		128
 #define BATCH		32
 
-/* What a page of an index leaves free: its fill factor is 90. */
+/* Free space that remains in an index page: the fill factor is 90. */
 #define PAGE_FREE	(BLCKSZ / 10)
 
-/* Size of the special space of a btree's pages. */
+/* Size of the special space of a btree page. */
 #define PAGE_SPECIAL	16
 
-/* More processes than there can be. */
+/* A count that exceeds any number of processes. */
 #define ENOUGH		1000000
 
-/* The files that are written. */
+/* The files that the processes write. */
 enum
 {
 	INDEX, WAL, FILES
 };
 
-/* One segment of the table, mapped. */
+/* A segment of the table, mapped into memory. */
 typedef struct Segment
 {
 	const char *data;
 	uint32		blocks;
 } Segment;
 
-/* What all processes share. */
+/* State in shared memory. */
 typedef struct Shared
 {
 	uint32		ready;			/* processes that wait for the start */
-	uint32		written;		/* processes that have written everything */
-	uint32		next_block;		/* of the table */
-	uint64		end[FILES];		/* of what was written, or is being written */
+	uint32		written;		/* processes that wrote everything */
+	uint32		next_block;		/* next table block to claim */
+	uint64		end[FILES];		/* end of the bytes written or being written */
 	uint64		tuples;
 	double		form_s;			/* of all processes */
 	double		write_s[FILES];
 	double		sync_s[FILES];
 } Shared;
 
-/* One process. */
+/* State of one process. */
 typedef struct Former
 {
 	int			fd[FILES];
 	char	   *pages;			/* BATCH of them */
-	int			npages;			/* finished */
+	int			npages;			/* finished pages */
 	double		write_s[FILES];
 } Former;
 
 static Shared *shared;
 static Segment *segments;
 static int	nsegments;
-static uint32 nblocks;			/* of the table */
+static uint32 nblocks;			/* blocks in the table */
 static int	nprocesses;
 static int	key_offset;
 static uint64 wal_bytes;
@@ -104,7 +103,7 @@ now(void)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-/* Say what failed and exit; nobody waits for us. */
+/* Report the error and exit.  Makes other processes stop waiting. */
 static void
 fail(const char *what)
 {
@@ -130,7 +129,7 @@ add_double(double *sum, double value)
 									  __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 }
 
-/* Count ourselves there, and wait until that many are. */
+/* Increment *count, and wait until it reaches "all". */
 static void
 meet(uint32 *count, uint32 all)
 {
@@ -156,7 +155,7 @@ open_segment(const char *path)
 	close(fd);
 }
 
-/* Have the table in this process's page tables, as shared buffers would be. */
+/* Enter the table into this process's page tables, like shared buffers. */
 static void
 touch_table(void)
 {
@@ -170,7 +169,7 @@ touch_table(void)
 	}
 }
 
-/* Write at the end of a file, wherever others have moved that. */
+/* Write at the end of a file, after the data of other processes. */
 static void
 append(Former *former, int file, const char *data, size_t size)
 {
@@ -194,7 +193,7 @@ write_pages(Former *former)
 	former->npages = 0;
 }
 
-/* Begin the next page; the one before is finished. */
+/* Initialize the next page, after finishing the page before it. */
 static Page
 next_page(Former *former)
 {
@@ -207,7 +206,7 @@ next_page(Former *former)
 	return page;
 }
 
-/* Add the tuples of one heap page to index pages; returns the open one. */
+/* Add the tuples of a heap page to index pages.  Returns the current page. */
 static Page
 form(Former *former, Page page, Page heap, BlockNumber block)
 {
@@ -245,7 +244,7 @@ form(Former *former, Page page, Page heap, BlockNumber block)
 	return page;
 }
 
-/* Take blocks of the table while there are any. */
+/* Claim and process blocks of the table until none is left. */
 static void
 form_share(Former *former)
 {
@@ -268,7 +267,7 @@ form_share(Former *former)
 	write_pages(former);
 }
 
-/* WAL has more than the pages: headers, and whatever the build wrote twice. */
+/* Write the rest of WAL: headers, and pages that the build logged twice. */
 static void
 write_more_wal(Former *former)
 {
@@ -278,7 +277,7 @@ write_more_wal(Former *former)
 		append(former, WAL, former->pages, piece);
 }
 
-/* What one process does. */
+/* Do the work of one process. */
 static void
 work(int number, const char *paths[FILES])
 {
@@ -310,7 +309,7 @@ work(int number, const char *paths[FILES])
 		}
 }
 
-/* Make a file of so many bytes, on the disk, as a recycled segment of WAL. */
+/* Make a file of this size and sync it, like a recycled WAL segment. */
 static void
 make_file(const char *path, uint64 size)
 {
@@ -327,7 +326,7 @@ make_file(const char *path, uint64 size)
 	close(fd);
 }
 
-/* Start all processes at once; returns the seconds until the last one ends. */
+/* Run all processes.  Returns the seconds from their start to the last end. */
 static double
 run(const char *paths[FILES])
 {

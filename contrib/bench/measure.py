@@ -1,10 +1,10 @@
-"""Measuring: the same index built by the server and by ptsort, in turn, and
-what each build took.
+"""Build the same index with the server and with ptsort, in turn, and measure
+each build.
 
-Only the documented interface of ptsort is used.  A build counts only if it is
-proven to be what it claims: ptsort_last_build() must show this index, or, for
-the server's builds, nothing; and both must have had the participants that
-were asked for.
+The module uses only ptsort's documented interface.  It checks who built each
+index: ptsort_last_build() must show the index after a build by ptsort, and
+nothing after a build by the server.  It also checks that each build had the
+requested number of participants.
 """
 
 import glob
@@ -20,13 +20,13 @@ from memory import Sampler
 
 INDEX = "bench_index"
 
-# A table of real text with fewer rows than this says nothing.
+# Tables of real text with fewer rows are too small to measure.
 FEWEST_ROWS = 1000
 BUILDERS = ("server", "ptsort")
 
 
 class BuildError(Exception):
-    """A build that cannot be compared; str() says why."""
+    """Raised for a build that cannot be compared; str() gives the reason."""
 
 
 BUILD = """
@@ -52,8 +52,8 @@ SELECT json_build_object(
 
 
 def build_script(builder, options, table, keys, level="debug1"):
-    """The psql script of one build by "server" or "ptsort", with messages from
-    this level on."""
+    """The psql script for one build by "server" or "ptsort".  level is the
+    value of client_min_messages."""
     ours = builder == "ptsort"
     return BUILD.format(
         memory=options.memory, workers=options.workers, index=INDEX,
@@ -64,8 +64,8 @@ def build_script(builder, options, table, keys, level="debug1"):
 
 
 def planned_workers(messages):
-    """How many workers the server planned for a build, by its messages.  It
-    does so before it knows who builds."""
+    """The number of workers that the server planned for a build, according to
+    its messages.  The server plans them before ptsort takes over."""
     planned = [0]
     for line in messages:
         if 'building index "%s"' % INDEX in line:
@@ -75,8 +75,8 @@ def planned_workers(messages):
 
 
 def server_participants(messages, workers):
-    """The phases of the server's build from its messages.  Raises BuildError
-    if it did not have the workers asked for."""
+    """The phases of the server's build, according to its messages.  Raises
+    BuildError if the build did not have this number of workers."""
     planned = planned_workers(messages)
     parts = tracesort.phases(messages)
     if planned != workers or (parts and len(parts) != workers + 1):
@@ -86,8 +86,9 @@ def server_participants(messages, workers):
 
 
 def ptsort_participants(last_build, workers):
-    """The participants' rows of ptsort_last_build(), and the total.  Raises
-    BuildError if they do not prove that ptsort built the index."""
+    """The participants' rows of ptsort_last_build(), and the row with the
+    total.  Raises BuildError unless the rows prove that ptsort built the
+    index."""
     parts = [row for row in last_build if row["participant"] is not None]
     totals = [row for row in last_build if row["participant"] is None]
     if not parts or any(row["index_name"] != INDEX for row in last_build):
@@ -99,7 +100,8 @@ def ptsort_participants(last_build, workers):
 
 
 def build(cluster, builder, options, table, keys):
-    """Build the index once; it stays.  Returns what it took, as a dict."""
+    """Build the index once, and keep it.  Returns the measurements as a
+    dict."""
     before = cluster.temp_bytes()
     with Sampler(cluster.postmaster_pid()) as sampler:
         result, messages = cluster.json(
@@ -124,8 +126,8 @@ def build(cluster, builder, options, table, keys):
 
 
 def prepare(cluster, options, table):
-    """Bring caches into the state that was asked for.  Returns a note for the
-    reader, or None."""
+    """Warm or empty the caches, as options.cache says.  Returns a note for the
+    report, or None."""
     if options.cache == "cold":
         share = cluster.chill()
         if share > 0.05:
@@ -136,17 +138,17 @@ def prepare(cluster, options, table):
 
 
 def warm(cluster, table):
-    """Have the table in the server's buffers, and nothing to write."""
+    """Run a checkpoint, and load the table into the server's buffers."""
     cluster.run("CHECKPOINT", "SELECT pg_prewarm('%s') \\g /dev/null\n" % table)
 
 
-# Shapes whose limit can be measured: where the key is in a row
+# Shapes whose limit can be measured, with the key's offset in a row
 KEY_OFFSETS = {"int8": 8}
 
 
 def machine_limit(cluster, options, shape, table, wal_bytes):
-    """What reading the table, and writing so much index and WAL, takes by itself,
-    as limit.c says it."""
+    """Run limit.c: read the table, and write the index and wal_bytes of WAL,
+    without sorting.  Returns limit.c's output."""
     path = os.path.join(cluster.data, cluster.value(
         "SELECT pg_relation_filepath('%s')" % table))
     later = sorted((name for name in glob.glob(path + ".*")),
@@ -158,8 +160,9 @@ def machine_limit(cluster, options, shape, table, wal_bytes):
 
 
 def check(cluster, memory):
-    """Run amcheck on the index; "ok", or what it found.  With much memory
-    (maintenance_work_mem) it overlooks fewer rows that the index lacks."""
+    """Run amcheck on the index.  Returns "ok", or amcheck's error.  With more
+    memory (maintenance_work_mem) amcheck misses fewer rows that the index
+    lacks."""
     try:
         cluster.run("SET maintenance_work_mem = '%s'" % memory,
                     "SELECT bt_index_parent_check('%s', true, true)" % INDEX)
@@ -169,9 +172,10 @@ def check(cluster, memory):
 
 
 def measure(cluster, options, shape, collations):
-    """Build one shape's index options.runs times with each builder, in turn,
-    or with ptsort alone; which goes first alternates.  Returns a dict: status
-    "ok", "skipped" or "error" with its reason, and the builds of each builder."""
+    """Build one shape's index options.runs times with each builder in turn, or
+    with ptsort alone.  The builders alternate in going first.  Returns a dict
+    with the status "ok", "skipped" or "error", the reason, and each builder's
+    builds."""
     result = {"name": shape.name, "label": shape.label, "keys": shape.keys,
               "kind": shape.kind,
               "rows": shapes.table_rows(shapes.TABLES[shape.table], options.rows)}
@@ -184,7 +188,7 @@ def measure(cluster, options, shape, collations):
 
     table = load(cluster, options, shapes.TABLES[shape.table])
     if shape.kind and rows_of(cluster, table) < FEWEST_ROWS:
-        return dict(result, status="skipped", reason="this machine holds too few")
+        return dict(result, status="skipped", reason="this machine has too few rows")
     builders = BUILDERS if options.builders == "both" else ("ptsort",)
     for builder in builders:
         result[builder] = []
@@ -210,7 +214,7 @@ def measure(cluster, options, shape, collations):
 
 
 def load(cluster, options, table):
-    """Make the table if it is not there; returns its name."""
+    """Create the table unless it exists.  Returns its name."""
     name = shapes.table_name(table, options.rows)
     if cluster.value("SELECT to_regclass('%s')" % name) == "":
         print("   loading %s" % name, flush=True)
@@ -220,19 +224,19 @@ def load(cluster, options, table):
 
 
 def set_workers(cluster, options, table):
-    """Tell the server how many workers to use for this table, or to decide."""
+    """Set the table's number of workers, or let the server plan it."""
     cluster.run("ALTER TABLE %s %s" % (
         table, "RESET (parallel_workers)" if options.planned
         else "SET (parallel_workers = %d)" % options.workers))
 
 
 def rows_of(cluster, table):
-    """The number of a table's rows."""
+    """The number of rows in a table."""
     return int(cluster.value("SELECT count(*) FROM %s" % table))
 
 
 def find_collations(cluster, wanted=shapes.COLLATIONS):
-    """The server's quoted names of these collations, those that it has."""
+    """The quoted names of the wanted collations that the server has, by key."""
     query = """SELECT quote_ident(collname) FROM pg_collation
         WHERE collprovider IN ('c', 'i') AND collencoding IN (-1, pg_char_to_encoding('UTF8'))
         AND lower(replace(collname, '-', '')) = lower(replace('%s', '-', ''))

@@ -1,15 +1,15 @@
-"""Memory of a build's participants, sampled from /proc while it runs.
+"""Sample the memory of a build's participants from /proc during the build.
 
-What counts is memory of their own (RssAnon), not the buffers they share, so
-the kernel's own high-water mark (VmHWM) is of no use.  A sampler can miss a
-short peak, in both builds alike.
+The sampler counts private memory (RssAnon) and not shared buffers.  The
+kernel's high-water mark (VmHWM) includes shared buffers, so the sampler cannot
+use it.  A sampler can miss a short peak of either builder.
 """
 
 import threading
 
 
 def read(path):
-    """A file's bytes; b'' if the process has gone."""
+    """The contents of a file in /proc; b'' if the process has ended."""
     try:
         with open(path, "rb") as f:
             return f.read()
@@ -18,19 +18,19 @@ def read(path):
 
 
 def children(pid):
-    """Process ids of a process's children."""
+    """The process IDs of a process's children."""
     return [int(p) for p in read("/proc/%d/task/%d/children" % (pid, pid)).split()]
 
 
 def is_participant(command):
-    """Is this the command line of a session or of a parallel worker?  (The
-    server's own processes are 'postgres: checkpointer' and the like.)"""
+    """True if this is the command line of a session or of a parallel worker,
+    and not of an auxiliary process such as 'postgres: checkpointer'."""
     title = command.replace(b"\0", b" ").strip()
     return b" parallel worker for PID " in title or b" [local]" in title
 
 
 def anonymous(status):
-    """RssAnon in bytes, from the text of /proc/PID/status; 0 if not there."""
+    """RssAnon in bytes, from the text of /proc/PID/status; 0 if missing."""
     for line in status.splitlines():
         if line.startswith(b"RssAnon:"):
             return int(line.split()[1]) * 1024
@@ -38,11 +38,12 @@ def anonymous(status):
 
 
 class Sampler(threading.Thread):
-    """with Sampler(pid of the server) as s: ...; then s.peak is the most
-    memory that all participants together were seen to have at one time, and
-    s.each the peak of every one of them.  None and {} if none was seen."""
+    """Samples memory: "with Sampler(pid of the server) as s: ...".  Afterwards
+    s.peak is the largest sum over all participants in one sample, and s.each
+    has the peak of each participant.  They are None and {} without
+    participants."""
 
-    INTERVAL = 0.05                 # seconds; half a percent of one processor
+    INTERVAL = 0.05                 # seconds between samples
 
     def __init__(self, postmaster):
         super().__init__(daemon=True)
@@ -52,7 +53,7 @@ class Sampler(threading.Thread):
         self.done = threading.Event()
 
     def sample(self):
-        """Look once."""
+        """Take one sample."""
         together = 0
         for pid in children(self.postmaster):
             if is_participant(read("/proc/%d/cmdline" % pid)):

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""What a pgbench loses beside index builds by the server and by ptsort: equal
-stretches of time, in each of which one build runs.
+"""Measure how much index builds by the server and by ptsort slow down pgbench.
+Each run of pgbench, called a stretch, has the same length and contains one
+build.
 
     neighbours.py run      measure, on the server that PGHOST and PGPORT name
-    neighbours.py report   make text of what was measured
+    neighbours.py report   make text from the results
 
-bench-neighbours.sh calls these; `make bench-neighbours` calls it.
+`make bench-neighbours` calls bench-neighbours.sh, which runs these commands.
 """
 
 import argparse
@@ -24,7 +25,8 @@ import report
 import shapes
 import waits
 
-# name: database (its tables are smaller or larger than shared_buffers), script
+# Database and pgbench script of each workload.  The tables of bench_small fit
+# in shared_buffers, those of bench_large do not.
 WORKLOADS = {
     "read_fits": ("bench_small", "select-only"),
     "read": ("bench_large", "select-only"),
@@ -32,7 +34,7 @@ WORKLOADS = {
     "tpcb": ("bench_large", "tpcb-like")}
 SCALES = {"bench_small": "small_scale", "bench_large": "large_scale"}
 
-# What the sessions of pgbench wait for
+# Query for the wait events of pgbench's sessions
 SAMPLE = """SELECT coalesce(wait_event_type || ':' || wait_event, 'running')
 FROM pg_stat_activity WHERE application_name = 'pgbench' AND state = 'active';
 """
@@ -41,7 +43,7 @@ MAPPING = ("LWLock:BufferMapping", "LWLock:buffer_mapping")
 
 
 def workload_list(words):
-    """Names of workloads, for argparse."""
+    """Parse names of workloads for argparse."""
     names = words.split(",")
     for name in names:
         if name not in WORKLOADS:
@@ -51,7 +53,7 @@ def workload_list(words):
 
 
 def parse(arguments):
-    """The command line as a namespace."""
+    """Parse the command line into a namespace."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="measure")
@@ -61,12 +63,12 @@ def parse(arguments):
     run.add_argument("--workloads", type=workload_list, default="read_fits,read,tpcb")
     run.add_argument("--stretch", type=int, default=30, help="seconds")
     run.add_argument("--clients", type=int, default=4)
-    run.add_argument("--small-scale", type=int, default=10, help="of pgbench")
-    run.add_argument("--large-scale", type=int, default=100, help="of pgbench")
+    run.add_argument("--small-scale", type=int, default=10, help="pgbench's scale")
+    run.add_argument("--large-scale", type=int, default=100, help="pgbench's scale")
     run.add_argument("--memory", default="512MB", help="maintenance_work_mem")
     run.add_argument("--runs", type=int, default=1, help="builds of each kind")
     run.add_argument("--keep", action="store_true", help="do not drop the tables")
-    run.add_argument("--source", default="?", help="which ptsort this is")
+    run.add_argument("--source", default="?", help="version of ptsort")
     run.add_argument("--out", required=True, help="directory for results.json")
     show = commands.add_parser("report", help="text from results.json")
     show.add_argument("out", help="directory with results.json")
@@ -74,7 +76,7 @@ def parse(arguments):
 
 
 def fill_database(server, database, scale):
-    """Make pgbench's tables of this scale if they are not there."""
+    """Create pgbench's tables of this scale unless the database exists."""
     if server.value("SELECT 1 FROM pg_database WHERE datname = '%s'" % database) == "1":
         return
     server.run("CREATE DATABASE " + database)
@@ -83,7 +85,7 @@ def fill_database(server, database, scale):
 
 
 def pgbench(options, workload, prefix):
-    """Start pgbench for one stretch; it logs each transaction."""
+    """Start pgbench for one stretch, logging each transaction."""
     database, script = WORKLOADS[workload]
     return subprocess.Popen(
         ["pgbench", "-n", "-M", "prepared", "-b", script, "-c", str(options.clients),
@@ -93,7 +95,8 @@ def pgbench(options, workload, prefix):
 
 
 def one_build(server, options, builder, table, keys):
-    """Build the index once.  Returns when it began and ended."""
+    """Build the index once.  Returns the times when the build began and
+    ended."""
     result, messages = server.json(
         measure.build_script(builder, options, table, keys))
     ended = time.time()
@@ -106,7 +109,7 @@ def one_build(server, options, builder, table, keys):
 
 
 def logged(prefix):
-    """The transactions in pgbench's logs, which are removed."""
+    """Read the transactions in pgbench's logs, and remove the logs."""
     paths = glob.glob(prefix + ".*")
     done = pglog.read(paths)
     for path in paths:
@@ -115,8 +118,8 @@ def logged(prefix):
 
 
 def stretch(server, options, workload, builder, table, keys):
-    """One stretch of pgbench, with a build in it unless builder is None.
-    Returns what pgbench did, as a dict."""
+    """Run one stretch of pgbench, with a build unless builder is None.  Returns
+    figures about pgbench's transactions, as a dict."""
     prefix = os.path.join(options.out, "transactions")
     server.run("CHECKPOINT")
     started, build = time.time(), None
@@ -137,8 +140,8 @@ def stretch(server, options, workload, builder, table, keys):
     end = started + options.stretch
     if build and build[1] > end:
         raise measure.BuildError(
-            "%s's build by %d participants beside %s took %.1f s: it has not ended "
-            "with the stretch of %d s, give it more SECONDS" % (
+            "%s's build by %d participants beside %s took %.1f s: it did not end "
+            "within the stretch of %d s, increase SECONDS" % (
                 builder, options.workers + 1, workload, build[1] - build[0],
                 options.stretch))
     return {"seconds": build and build[1] - build[0],
@@ -147,16 +150,16 @@ def stretch(server, options, workload, builder, table, keys):
 
 
 def warm(server, options, workload):
-    """Fill the buffers as the workload will find them."""
+    """Load the workload's tables into the buffers."""
     subprocess.run(["pgbench", "-n", "-S", "-c", str(options.clients), "-T", "3",
                     WORKLOADS[workload][0]], check=True, stdout=subprocess.DEVNULL,
                    stderr=subprocess.DEVNULL)
 
 
 def measure_workload(server, options, workload, table, keys):
-    """Stretches beside no build, and beside each number of participants by both
-    builders in turn.  Returns {"alone": [...], "2": {"server": [...], ...}}, and
-    "errors" if some are none."""
+    """Run a stretch without a build, and stretches with builds by both builders
+    in turn for each number of participants.  Returns {"alone": [...], "2":
+    {"server": [...], ...}}, with "errors" if a build failed."""
     warm(server, options, workload)
     found = {"alone": [stretch(server, options, workload, None, table, keys)]}
     for n in options.participants:
@@ -179,13 +182,13 @@ def measure_workload(server, options, workload, table, keys):
 
 
 def short(done):
-    """One line about a stretch."""
+    """The figures of a stretch as one line."""
     return "build %6.2f s, %6.0f tps, p99 %6.2f ms" % (
         done["seconds"], done["whole"]["tps"], done["whole"]["p99"])
 
 
 def run(options):
-    """Measure; returns the exit status."""
+    """Measure all workloads.  Returns the exit status."""
     server = cluster.Cluster()
     server.run("CREATE EXTENSION IF NOT EXISTS ptsort")
     os.makedirs(options.out, exist_ok=True)
@@ -212,7 +215,7 @@ def run(options):
 
 
 def row_of(name, stretches):
-    """A line of the report: medians of several stretches."""
+    """A line of the report, with the medians of several stretches."""
     def middle(part, key):
         values = [s[part][key] for s in stretches if s[part]]
         return median(values) if values else None
@@ -237,7 +240,7 @@ HEADER = ["beside", "build, s", "tps", "p99", "p99.9", "longest", "worst s",
 
 
 def ratio_row(pair):
-    """ptsort's figures as multiples of the server's."""
+    """A line with ptsort's figures as multiples of the server's figures."""
     def of(part, key):
         ours, theirs = (median(s[part][key] for s in pair[builder])
                         for builder in ("ptsort", "server"))
@@ -262,7 +265,7 @@ def rows_of(found):
 
 
 def text(results):
-    """The report."""
+    """The whole report, as one string."""
     settings = results["settings"]
     lines = [
         "%s rows of %s, maintenance_work_mem = %s, shared_buffers = %s" % (

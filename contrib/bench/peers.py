@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""How long others take to sort the same rows by the same keys, in memory, with
-one thread: DuckDB's ORDER BY and Polars' sort, where python3 has them.
+"""Time DuckDB's ORDER BY and Polars' sort, if python3 has them, on the same
+rows and keys as ptsort, in memory and with one thread.
 
     peers.py ENGINE FILE SPECIFICATION
 
-is the process that sorts: FILE has the rows as CSV, SPECIFICATION is JSON (see
-specification()); it prints what measure() returns, as JSON.  What is timed makes
-a sorted copy of a table that is in memory: both keep columns, not rows.
+This command sorts in a new process.  FILE has the rows as CSV, SPECIFICATION is
+JSON: see specification().  The command prints the times or a reason as JSON.
+The timed operation makes a sorted copy of a table in memory.  Both engines
+store columns, not rows.
 """
 
 import importlib.util
@@ -26,16 +27,16 @@ COLUMNS = """SELECT json_agg(json_build_array(attname, format_type(atttypid, att
 
 
 class Unable(Exception):
-    """The engine cannot sort this; str() says why."""
+    """Raised if the engine cannot sort these keys; str() gives the reason."""
 
 
 def installed():
-    """Those of ENGINES that python3 has."""
+    """The ENGINES that python3 has."""
     return [name for name in ENGINES if importlib.util.find_spec(name)]
 
 
 def specification(cluster, shape, table, budget_kb, runs):
-    """What a peer must know of a shape."""
+    """The description of a shape for peers.py."""
     return {"columns": cluster.json(COLUMNS % table)[0], "keys": list(shape.columns),
             "collations": list(shape.collations), "runs": runs,
             "memory": budget_kb * 1024
@@ -43,7 +44,8 @@ def specification(cluster, shape, table, budget_kb, runs):
 
 
 def sort(engine, path, spec):
-    """What a process of the engine's says of this, as a dict."""
+    """Run peers.py for an engine.  Returns its output as a dict, or the reason
+    for its failure."""
     done = subprocess.run(
         [sys.executable, os.path.abspath(__file__), engine, path, json.dumps(spec)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -55,7 +57,7 @@ def sort(engine, path, spec):
 
 
 def measure(cluster, shape, table, budget_kb, runs, directory):
-    """{engine: what it took} of those installed, for one shape."""
+    """Measure the installed engines on one shape.  Returns {engine: times}."""
     engines = installed()
     if not engines or shape.way != "rows":
         return {}
@@ -69,7 +71,8 @@ def measure(cluster, shape, table, budget_kb, runs, directory):
 
 
 def timed(run, runs):
-    """Medians of time and CPU time of run(), in ms."""
+    """Call run() several times.  Returns the medians of time and CPU time in
+    ms."""
     ms, cpu = [], []
     for _ in range(runs):
         before = time.monotonic(), time.process_time()
@@ -80,14 +83,15 @@ def timed(run, runs):
 
 
 def order_by(spec):
-    """The keys for DuckDB's ORDER BY, nulls last."""
+    """The keys as DuckDB's ORDER BY clause, with nulls last."""
     words = {None: "", "c": "", "en": " COLLATE en_us", "icu": " COLLATE en"}
     return ", ".join('"%s"%s NULLS LAST' % (key, words[collation])
                      for key, collation in zip(spec["keys"], spec["collations"]))
 
 
 def sort_duckdb(path, spec):
-    """DuckDB makes a sorted table in memory of a table in memory."""
+    """Time DuckDB's creation of a sorted table from an unsorted one, in
+    memory."""
     import duckdb
     db = duckdb.connect(":memory:", config={
         "threads": 1, "memory_limit": "%dMiB" % (spec["memory"] >> 20)})
@@ -100,7 +104,7 @@ def sort_duckdb(path, spec):
 
 
 def sort_polars(path, spec):
-    """Polars makes a sorted frame of a frame.  It has no collation but "C"."""
+    """Time Polars' sort of a data frame.  Polars has only the "C" collation."""
     import polars
     if set(spec["collations"]) - {None, "c"}:
         raise Unable("Polars has no collations")

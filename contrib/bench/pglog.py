@@ -1,10 +1,11 @@
-"""The transactions that pgbench logs (-l), and figures of a part of them."""
+"""Read the transactions that pgbench logs (-l), and compute figures from
+them."""
 
 
 def read(paths):
-    """The transactions in some of pgbench's log files: a list of (seconds of
-    the epoch at which it ended, latency in ms).  Raises ValueError on a line
-    that is none, such as one of a transaction that failed."""
+    """Read pgbench's log files.  Returns a list of transactions as (end in
+    seconds since the epoch, latency in ms).  Raises ValueError if a line does
+    not describe a transaction that succeeded."""
     done = []
     for path in paths:
         with open(path) as f:
@@ -18,14 +19,15 @@ def read(paths):
 
 
 def percentile(latencies, share):
-    """The smallest latency that this share of all does not exceed; of a
-    sorted list that is not empty."""
+    """The smallest latency that this share of the latencies does not exceed.
+    The list must be sorted and not empty."""
     index = -int(-share * len(latencies) // 1) - 1
     return latencies[max(index, 0)]
 
 
 def by_second(ends, start, end):
-    """How many transactions ended in each whole second from start to end."""
+    """The number of transactions that ended in each whole second from start to
+    end."""
     counts = [0] * int(end - start)
     for at in ends:
         second = int(at - start)
@@ -35,8 +37,9 @@ def by_second(ends, start, end):
 
 
 def facts(transactions, start, end):
-    """What the transactions that ended from start to end were like, or None if
-    there are none: latencies in ms, "worst_second" the fewest of a second."""
+    """Figures about the transactions that ended between start and end, or None
+    without transactions.  Latencies are in ms; "worst_second" is the smallest
+    number of transactions in one second."""
     some = [(at, ms) for at, ms in transactions if start <= at < end]
     if not some:
         return None
@@ -50,6 +53,6 @@ def facts(transactions, start, end):
 
 
 def share(events, names):
-    """The share of samples that are of these wait events."""
+    """The share of samples with these wait events."""
     total = sum(events.values())
     return sum(events.get(name, 0) for name in names) / total if total else 0

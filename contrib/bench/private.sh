@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 #
-# private.sh - what bench.sh, bench-sort.sh and bench-query.sh share: a program's
-# `run` in a private cluster, and its `report` of the results.  Sourced from the
-# top of the source tree; `bench` does all of it.
+# private.sh - functions that the bench*.sh scripts share.  `bench` runs a
+# Python program's `run` command in a private cluster, and then its `report`
+# command.  The scripts source this file from the top of the source tree.
 
 # shellcheck source=contrib/dev/common.sh
 . contrib/dev/common.sh
@@ -11,14 +11,15 @@ export PYTHONDONTWRITEBYTECODE=1
 settings_options=()
 report_options=()
 
-# absolute DIR: its path from the root; DIR must exist
+# absolute DIR: print the absolute path of DIR, which must exist
 absolute()
 {
 	(cd "$1" && pwd)
 }
 
-# options_of VARIABLE...: print the options that a program's variables mean, one a
-# line: --name and the value, or, of NAME?, --name if it is not empty
+# options_of VARIABLE...: print the program options for these variables, one
+# word a line.  A nonempty variable NAME becomes --name and its value; for NAME?
+# only --name is printed
 options_of()
 {
 	local name word
@@ -31,7 +32,8 @@ options_of()
 	done
 }
 
-# build_slow_disk: compile slowdisk.c, and have start_cluster start the server with it
+# build_slow_disk: compile slowdisk.c, and make start_cluster preload it into
+# the server
 build_slow_disk()
 {
 	export SLOW_DISK_FILE=$work/slow-disk
@@ -47,7 +49,7 @@ WRAPPER
 }
 
 # bench PROGRAM OUT VARIABLE...: run the program with these variables as options,
-# and leave its results in the directory OUT
+# and put its results into the directory OUT
 bench()
 {
 	local program=$1 out=$2 source_version settings options status

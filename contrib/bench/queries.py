@@ -1,9 +1,10 @@
-"""What `make bench-query` runs: tables, queries, and the floors they are held to.
+"""The tables and queries of `make bench-query`, and the queries' minimum
+ratios, called floors.
 
-The server computes what the client would otherwise read: the rows of a sort are
-counted in the same statement, `SELECT count(id) FROM (SELECT ... ORDER BY ...
-OFFSET 0) s`.  OFFSET 0 keeps the planner from leaving the sort out, and no time
-is spent on sending rows.  Results do not depend on the order of equal rows.
+The server counts the sorted rows, so that it need not send them to the client:
+`SELECT count(id) FROM (SELECT ... ORDER BY ... OFFSET 0) s`.  OFFSET 0 keeps
+the planner from removing the sort.  The results do not depend on the order of
+equal rows.
 """
 
 import re
@@ -13,19 +14,20 @@ import shapes
 from shapes import FIRST_NAMES, LAST_NAMES, WORDS, Table, number, pick
 from sortshapes import AMOUNT, AT, URL, chosen
 
-# A query: name is how it is asked for, label what the reader sees, table the one
-# that it reads.  {rows} and {groups} in sql are tables, {last} the last group of a
-# loop, {en}, {icu} collations.  sort is what ptsort.sort is set to, against off;
-# plan the nodes that the plan must have, None if it is not looked at; shown the
-# query that EXPLAIN is asked of, None: sql.  memories and workers are those
-# it is measured with; floor is the least ratio, None where none was set.
+# A query.  name selects the query on the command line, label appears in the
+# report, and table is the table that the query reads.  In sql, {events} and the
+# like are tables, {last10} is the last group of 10 rows, and {en} and {icu} are
+# collations.  sort is the value of ptsort.sort to compare with off.  plan lists
+# the nodes that the plan must have; None skips this check.  shown is the query
+# for EXPLAIN, by default sql.  memories and workers list the settings to
+# measure the query with.  floor is the minimum ratio, or None.
 Query = namedtuple("Query", "name label table sort sql floor plan shown before after memories "
                    "workers",
                    defaults=(None, ("Sort",), None, (), (), ("1GB", "4MB"), (0, 1)))
 
 COLLATIONS = shapes.COLLATIONS
 NEVER_SLOWER = 0.97
-FEW = (1, 2, 4, 10, 100, 1000, 30000)       # different values of a column
+FEW = (1, 2, 4, 10, 100, 1000, 30000)       # distinct values of a column
 
 TABLES = {t.name: t for t in (
     # 260 bytes
@@ -41,25 +43,25 @@ TABLES = {t.name: t for t in (
             pick(WORDS, 26), number(27, 8), number(28, 4), pick(WORDS, 29),
             "(%s)[1 + %s]" % ("ARRAY['BRASS', 'COPPER', 'NICKEL', 'TIN']", number(30, 4)),
             number(31, 64), number(32, 16384))),
-    # every fifth of them
+    # every fifth row of events
     Table("orders", 0.2, "i AS id, md5((i * 5)::text) AS token"),
-    # rows in groups of ten and more, to be sorted one group at a time
+    # rows in groups of ten and more; queries sort one group at a time
     Table("groups", 1.0, """
         i AS id, hashint8extended(i, 1) AS account, md5(i::text) AS token, %s AS url,
         ((i - 1) / 10)::int4 AS g10, ((i - 1) / 100)::int4 AS g100,
         ((i - 1) / 1000)::int4 AS g1000, ((i - 1) / 10000)::int4 AS g10000,
         ((i - 1) / 100000)::int4 AS g100000""" % URL),
-    # columns with few different values, in random order
+    # columns with few distinct values, in random order
     Table("few", 1.0, "i AS id, " + ", ".join(
         "{v} AS b{n}, {v}::numeric AS n{n}, 'status ' || {v} AS t{n}".format(
             n=n, v="abs(hashint8extended(i, 40) %% %d)" % n) for n in FEW)),
 )}
 
-# Rows that all sorts of a loop have together, at most
+# Maximum number of rows in all sorts of a loop together
 MOST_OF_GROUPS = 200000
 SIZES = (10, 100, 1000, 10000, 100000)
 
-# Statements that a loop executes for its overhead
+# Numbers of statements in the loops that measure overhead, and of partitions
 ROUNDS = 2000
 PARTITIONS = 1000
 PARTITIONS_ROUNDS = 20
@@ -74,14 +76,14 @@ def counted(select, what="id"):
 
 
 def ordered(name, label, keys, sort, floor):
-    """SELECT ... ORDER BY."""
+    """A query SELECT ... ORDER BY."""
     columns = re.sub(r" COLLATE {\w+}| COLLATE \"C\"", "", keys)
     return Query("order_" + name, "ORDER BY " + label, "events", sort,
                  counted("SELECT id, %s FROM {events} ORDER BY %s" % (columns, keys)), floor)
 
 
 def small(name, label, key, sort):
-    """Sorts of few rows, in a loop, and as rescans of one node."""
+    """Queries that sort few rows, in a loop or as rescans of one node."""
     for size in SIZES:
         one = "SELECT count(id) FROM (SELECT id, %s FROM {groups} WHERE g%d = %%s " \
             "ORDER BY %s OFFSET 0) s" % (key.split()[0], size, key)
@@ -97,7 +99,8 @@ def small(name, label, key, sort):
 
 
 def few(name, label, keys, sort, floor):
-    """Sorts of keys that repeat: of each number of different values."""
+    """Queries that sort repeated keys: one for each number of distinct
+    values."""
     for n in FEW:
         by = keys.replace("#", str(n))
         columns = re.sub(r" COLLATE ({\w+}|\"C\")", "", by)
@@ -232,29 +235,32 @@ MEMORIES = ("1GB", "64MB", "4MB")
 
 
 def choose(words):
-    """The queries that a list of names and of GROUPS means; GROUPS["all"] if it is empty."""
+    """The queries in a list of names and of GROUPS; by default
+    GROUPS["all"]."""
     return [QUERIES[name] for name in chosen(words, QUERIES, GROUPS["all"], GROUPS)]
 
 
 def choose_memories(words):
-    """The values of work_mem that a list means; all if it is empty."""
+    """The values of work_mem in a list; all of MEMORIES if the list is
+    empty."""
     return chosen(words, MEMORIES, MEMORIES, {})
 
 
 def rows_of(table, rows):
-    """How many rows a table has when ROWS are asked for."""
+    """The number of rows in a table for this value of ROWS."""
     if table.name == "groups":
         rows = min(rows, MOST_OF_GROUPS)
     return shapes.table_rows(table, rows)
 
 
 def table_name(table, rows):
-    """Name of a table with its contents, as in shapes.py."""
+    """A table's name, which depends on its contents as in shapes.py."""
     return "query_" + shapes.table_name(table, rows_of(table, rows))
 
 
 def load_statements(table, rows):
-    """The statements that make a table; it has its name when all is done."""
+    """The statements that make a table.  The last statement gives it its
+    name."""
     *made, _ = shapes.load_statements(table, rows_of(table, rows))
     if table.name == "groups":
         made += ["CREATE INDEX ON loading (%s)" % column for column in
@@ -263,8 +269,8 @@ def load_statements(table, rows):
 
 
 def fill(sql, rows, collations):
-    """SQL with the names of tables and collations in it.  Raises KeyError with the
-    key of a collation that the server lacks."""
+    """Put the names of tables and collations into SQL.  Raises KeyError with
+    the key of a collation that the server lacks."""
     names = {name: table_name(table, rows) for name, table in TABLES.items()}
     for size in SIZES:
         names["last%d" % size] = str(max(rows_of(TABLES["groups"], rows) // size, 1) - 1)

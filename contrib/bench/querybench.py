@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Compare queries whose sorts are the server's with the same ones by ptsort.
+"""Compare the times of queries with sorts by the server and by ptsort.
 
     querybench.py run       measure, on the server that PGHOST and PGPORT name
-    querybench.py report    make text of what was measured
+    querybench.py report    make text from the results
 
-bench-query.sh calls these in turn, with a private server; `make bench-query`
-calls bench-query.sh.
+`make bench-query` calls bench-query.sh, which starts a private server and runs
+these commands in turn.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from sortbench import list_of
 
 
 def parse(arguments):
-    """The command line as a namespace."""
+    """Parse the command line into a namespace."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     commands = parser.add_subparsers(dest="command", required=True)
 
@@ -34,12 +34,13 @@ def parse(arguments):
                      help="work_mem: " + " ".join(queries.MEMORIES))
     run.add_argument("--workers", type=bench.numbers, default="0,1",
                      help="parallel workers, one number or several")
-    run.add_argument("--reps", type=int, default=3, help="runs of each query each way")
+    run.add_argument("--reps", type=int, default=3,
+                     help="runs of each query by each sort")
     run.add_argument("--by", choices=("ms", "cpu"),
-                     help="time or CPU time; by default, CPU time if the machine is busy")
+                     help="unit of the ratios; by default cpu if the machine is busy")
     run.add_argument("--min-rows", type=int, help="ptsort.min_sort_rows")
     run.add_argument("--keep", action="store_true", help="do not drop tables")
-    run.add_argument("--source", default="?", help="which ptsort this is")
+    run.add_argument("--source", default="?", help="version of ptsort")
     run.add_argument("--out", required=True, help="directory for results.json")
 
     show = commands.add_parser("report", help="text from results.json")
@@ -56,7 +57,7 @@ def describe(server, options):
 
 
 def say(query):
-    """One line about a query that is done."""
+    """Print one line about a measured query."""
     if query["status"] != "ok":
         words = "%s: %s" % (query["status"], query["reason"])
     else:
@@ -69,7 +70,7 @@ def say(query):
 
 
 def run(options):
-    """Measure all queries.  Returns the exit status: 1 if one is in error."""
+    """Measure all queries.  Returns the exit status: 1 if a query failed."""
     server = cluster.Cluster()
     server.run(*["CREATE EXTENSION IF NOT EXISTS " + name
                  for name in ("ptsort", "pg_prewarm")])
@@ -95,7 +96,7 @@ def run(options):
 
 
 def show(options):
-    """Write report.txt beside results.json; print it."""
+    """Write report.txt beside results.json, and print the report."""
     return bench.publish(options.out, queryreport.text(bench.load(options.out)))
 
 

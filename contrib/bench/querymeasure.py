@@ -1,10 +1,9 @@
-"""Measuring queries: the same one with ptsort.sort off and on, in turn, in one
-session.
+"""Measure a query with ptsort.sort off and on, in turn, in one session.
 
-Of each run the time is measured by the server's clock, and the CPU time by what
-the kernel says of the session's process and of the postmaster's dead children,
-which are the workers.  A query counts only if its plan is what it is meant to
-be, both results are equal, and ptsort_last_sort() knows of a sort.
+The server's clock measures the time of each run.  The CPU time comes from the
+kernel's statistics of the session's process and of the postmaster's terminated
+children, which are the workers.  A query counts only if its plan has the
+expected nodes, all results are equal, and ptsort_last_sort() reports a sort.
 """
 
 import queries
@@ -14,11 +13,12 @@ ENGINES = ("server", "ptsort")
 
 
 class QueryError(Exception):
-    """A query that cannot be compared; str() says why."""
+    """Raised for a query that cannot be compared; str() gives the reason."""
 
 
-# What one run has used so far, in ms: its process and that of workers.  The
-# kernel's unit for the latter is a hundredth of a second.
+# Functions for a session.  process_ms() and workers_ms() return the CPU time of
+# the session's process and of its workers so far, in ms.  The kernel counts the
+# workers' time in hundredths of a second.
 SESSION = """
 CREATE FUNCTION pg_temp.process_ms() RETURNS float8 LANGUAGE sql AS
 $$ SELECT split_part(pg_read_file('/proc/self/schedstat'), ' ', 1)::float8 / 1e6 $$;
@@ -57,7 +57,8 @@ SET client_min_messages = warning;
 SELECT pg_prewarm('{table}') \\g /dev/null
 """
 
-# An earlier session is a dead child, too, some time after psql has ended.
+# Wait for the end of earlier sessions: they end some time after psql, and the
+# kernel then adds their CPU time to that of the workers.
 ALONE = """
 DO $$ DECLARE
     pid text := split_part(pg_read_file('postmaster.pid'), E'\\n', 1);
@@ -91,7 +92,7 @@ SELECT json_build_object('taken', (SELECT coalesce(json_agg(s), '[]')
 
 
 def turns(reps):
-    """The engines' order: both as often, and which goes first alternates."""
+    """The engines in the order of their runs, alternating which goes first."""
     return [engine for n in range(reps)
             for engine in (ENGINES if n % 2 == 0 else ENGINES[::-1])]
 
@@ -101,15 +102,15 @@ def quoted(words):
 
 
 def warm_ups(query):
-    """How often each way is run before it counts: what takes milliseconds must not
-    begin with what a session does only once."""
+    """The number of unmeasured runs by each engine.  Work that a session does
+    only once would distort the times of short queries."""
     return 1 if query.table == "groups" else 0
 
 
 def script(query, options, memory, workers, collations):
-    """The psql script of a session that runs a query reps times each way, after
-    warming up; it prints one JSON object a line.  Raises KeyError, as
-    queries.fill()."""
+    """The psql script of a session that runs a query options.reps times with
+    each engine, after warming up.  The script prints one JSON object a line.
+    Raises KeyError like queries.fill()."""
     sql = queries.fill(query.sql, options.rows, collations)
     shown = queries.fill(query.shown or query.sql, options.rows, collations)
     selects = sql.startswith("SELECT")
@@ -130,7 +131,8 @@ def script(query, options, memory, workers, collations):
 
 
 def check(query, runs, workers, end, min_rows):
-    """Raises QueryError if these runs are not what they are said to be."""
+    """Raise QueryError unless the runs have equal results and the right
+    plan."""
     results = {run["result"] for run in runs}
     if len(results) > 1:
         raise QueryError("results differ: " + ", ".join(sorted(map(str, results))))
@@ -141,12 +143,12 @@ def check(query, runs, workers, end, min_rows):
         if node not in plan:
             raise QueryError("the plan has no %s:\n%s" % (node, plan))
     if not end["taken"] and min_rows == 0:
-        raise QueryError("ptsort has taken no sort:\n" + plan)
+        raise QueryError("ptsort did no sort:\n" + plan)
 
 
 def measure(cluster, options, query, memory, workers, collations):
-    """One query, as a dict: status "ok", "skipped" or "error" with its reason,
-    and the runs of each engine."""
+    """Measure one query.  Returns a dict with the status "ok", "skipped" or
+    "error", the reason, and the runs of each engine."""
     result = {"name": query.name, "label": query.label, "sort": query.sort,
               "memory": memory, "workers": workers, "floor": query.floor}
     try:
@@ -170,7 +172,7 @@ def measure(cluster, options, query, memory, workers, collations):
 
 
 def load(cluster, options, table):
-    """Make the table if it is not there."""
+    """Create the table unless it exists."""
     name = queries.table_name(table, options.rows)
     if cluster.value("SELECT to_regclass('%s')" % name) == "":
         print("   loading %s" % name, flush=True)

@@ -1,4 +1,4 @@
-"""From measured queries to what people read: medians and ratios, text tables."""
+"""Make the report about measured queries: medians, ratios and text tables."""
 
 from statistics import median
 
@@ -7,13 +7,13 @@ from sortreport import both, ratio_cell
 
 
 def middle(runs, what):
-    """The median of one number of several runs."""
+    """The median of this figure over several runs."""
     return median(run[what] for run in runs)
 
 
 def summarize(query, unit):
-    """The numbers of one measured query, as a dict; unit, "ms" or "cpu", is what
-    the ratio is made of."""
+    """The figures of one measured query, as a dict.  unit is the unit of the
+    ratio: "ms" or "cpu"."""
     server, ptsort = query["server"], query["ptsort"]
     s = {engine: {what: middle(runs, what) for what in ("ms", "cpu", "process")}
          for engine, runs in (("server", server), ("ptsort", ptsort))}
@@ -24,8 +24,8 @@ def summarize(query, unit):
 
 
 def times_table(shown, unit):
-    """Times and ratios, one line a query, memory and number of workers.  Of
-    several processes the time of the one that the client waits for is also shown."""
+    """The table of times and ratios, with one line for each query, memory and
+    number of workers."""
     rows = []
     for query in shown:
         s = query.get("summary")
@@ -46,7 +46,8 @@ def times_table(shown, unit):
 
 
 def leaders_table(shown):
-    """CPU time of the leader alone, and of all processes."""
+    """The table of the leader's CPU time and of the CPU time of all
+    processes."""
     rows = [[q["label"], q["memory"], both(q["summary"]["server"]["process"],
                                            q["summary"]["ptsort"]["process"]),
              ratio_cell(q["summary"]["server"]["process"] / q["summary"]["ptsort"]["process"]),
@@ -56,7 +57,7 @@ def leaders_table(shown):
 
 
 def conditions(settings):
-    """The sentence that says how it was measured."""
+    """The sentence about the settings of the measurements."""
     return "PostgreSQL %s, %s rows, %s, median of %d%s" % (
         settings["server_version"], format(settings["rows"], ","),
         "CPU time" if settings["by"] == "cpu" else "time", settings["reps"],
@@ -71,7 +72,7 @@ def text(results):
     if settings["load"] > 0.5:
         lines.append("The machine was busy before the first query: load %.1f."
                      % settings["load"])
-    lines += ["", "CPU time is that of all processes; rows are counted, not sent."]
+    lines += ["", "CPU time of all processes.  The server sends no rows."]
     lines += times_table(shown, settings["by"])
     measured = [q for q in shown if "summary" in q]
     parallel = [q for q in measured if q["workers"]]

@@ -1,8 +1,8 @@
-"""From measurements to what people read: medians and ratios, text tables.
+"""Make the report about measured builds: medians, ratios and text tables.
 
-A results file is JSON: {"settings": {...}, "shapes": [...]}, the shapes as
-measure.measure() returns them.  summarize() adds to each the numbers that the
-tables and the chart show.
+A results file is JSON: {"settings": {...}, "shapes": [...]}.  measure.measure()
+returns the shapes.  bench.py adds to each shape the figures from summarize(),
+which the tables and the chart show.
 """
 
 from statistics import median
@@ -11,27 +11,27 @@ MB = 1 << 20
 
 
 def middle(builds, key):
-    """Median of one number of several builds; None if any has none, or there
-    are no builds."""
+    """The median of a figure over several builds; None without builds, or if a
+    build lacks the figure."""
     values = [b.get(key) for b in builds]
     return None if not values or None in values else median(values)
 
 
 def typical(builds):
-    """The build whose time is the median (of an even number, the faster of
-    the two in the middle): whose phases are shown."""
+    """The build with the median time.  Of an even number of builds, it is the
+    faster one of the middle two.  The report shows this build's phases."""
     return sorted(builds, key=lambda b: b["seconds"])[(len(builds) - 1) // 2]
 
 
 def builders(shape):
-    """Who built a measured shape."""
+    """The names of the builders of a measured shape."""
     return [builder for builder in ("server", "ptsort") if builder in shape]
 
 
 def summarize(shape):
-    """The numbers of one measured shape, as a dict.  "ratio" is that of the
-    medians, "low" and "high" the extremes of one run's ratios.  The ratios, and
-    what is the server's, are None if ptsort was measured alone."""
+    """The figures of one measured shape, as a dict.  "ratio" is the ratio of
+    the medians; "low" and "high" are the lowest and the highest ratio of a run.
+    The ratios and the server's figures are None if only ptsort was measured."""
     server, ptsort = shape.get("server", []), shape["ptsort"]
     ratios = [s["seconds"] / p["seconds"] for s, p in zip(server, ptsort)]
     tuples = ptsort[0]["tuples"]
@@ -61,7 +61,7 @@ def summarize(shape):
 
 
 def limit_line(shape):
-    """One line about the machine's limit, if it was measured."""
+    """One line about the measured limit of the machine."""
     limits = shape["limit"]
     seconds = middle(limits, "seconds")
     return ("%s: reading the table and writing index and WAL, synced, takes %.2f s, "
@@ -72,8 +72,8 @@ def limit_line(shape):
 
 
 def table(header, rows):
-    """Lines of a text table.  Columns whose cells are all numbers, or '-',
-    are set flush right."""
+    """The lines of a text table.  Aligns a column to the right if all its cells
+    are numbers or '-'."""
     cells = [header] + [["-" if c is None else str(c) for c in row] for row in rows]
     widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
     right = [all(row[i][:1] in "-0123456789" for row in cells[1:])
@@ -86,14 +86,14 @@ def table(header, rows):
 
 
 def megabytes(size):
-    """Bytes as megabytes for a table; None stays None."""
+    """Bytes as megabytes for a table; None for None."""
     if size is None:
         return None
     return ("%.0f" if size >= 10 * MB else "%.1f") % (size / MB)
 
 
 def times_table(shapes):
-    """Times and ratios of all shapes, one line each."""
+    """The table of times and ratios, with one line for each shape."""
     rows = []
     for shape in shapes:
         s = shape.get("summary")
@@ -112,7 +112,7 @@ def times_table(shapes):
 
 
 def resources_table(shapes):
-    """What the builds used, server / ptsort."""
+    """The table of the builds' resources, server / ptsort."""
     rows = []
     for shape in shapes:
         s = shape.get("summary")
@@ -130,7 +130,8 @@ PHASES = ("scan_ms", "sort_ms", "run_ms", "wait_ms", "merge_load_ms")
 
 
 def phases_table(shape):
-    """Phases of the typical build of each builder, one line a participant."""
+    """The table of phases in the typical build of each builder, with one line
+    for each participant."""
     rows = []
     for builder in builders(shape):
         for part in typical(shape[builder])["participants"]:
@@ -142,7 +143,7 @@ def phases_table(shape):
 
 
 def conditions(settings):
-    """The sentence that says how it was measured."""
+    """The sentence about the settings of the measurements."""
     workers = settings["workers"]
     return "PostgreSQL %s, %s, maintenance_work_mem %s, %s cache, %smedian of %d" % (
         settings["server_version"],
@@ -155,15 +156,15 @@ def conditions(settings):
 
 
 def machine(settings):
-    """The sentence that says what it was measured on."""
+    """The sentence about the machine and the version of ptsort."""
     return "%s, %d processors, %.0f GB; ptsort %s, %s" % (
         settings["cpu"], settings["cpus"], settings["machine_memory"] / 1024 / MB,
         settings["source"], settings["date"])
 
 
 def text(results, all_phases=False):
-    """The whole report, as one string.  Phases are shown of int8, random, or
-    of all shapes."""
+    """The whole report, as one string.  It shows the phases of int8, random, or
+    with all_phases of all shapes."""
     settings, shapes = results["settings"], results["shapes"]
     lines = [conditions(settings), machine(settings)]
     if settings["load"] > 0.5:

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""How ptsort's index build scales: builds by 1 to 64 participants on the cores
-there are, what they wait for, and a model of as many cores as participants; and how
-long checkpoints take beside them and beside the server's own builds.
+"""Measure how ptsort's index builds scale from 1 to 64 participants.
+
+Measures the participants' waits on this machine's cores, and models a machine
+with one core for each participant.  Optionally measures the duration of
+checkpoints during builds by the server and by ptsort.
 
     scale.py run        measure, on the server that PGHOST and PGPORT name
-    scale.py report     make text and picture of what was measured
+    scale.py report     make text and a picture from the results
 
-bench-scale.sh calls these; `make bench-scale` calls bench-scale.sh.
+`make bench-scale` calls bench-scale.sh, which runs these commands.
 """
 
 import argparse
@@ -26,15 +28,15 @@ import scalemodel
 import shapes
 import waits
 
-PIECE = 256 * 1024              # bytes written at a time by measured_rates()
-SEGMENT = 16 << 20              # of WAL: synced at its end
+PIECE = 256 * 1024              # bytes that measured_rates() writes at a time
+SEGMENT = 16 << 20              # bytes of WAL to write before a sync
 SAMPLE_BYTES = 256 << 20
 TINY_ROWS = 1000
-FORK = 0.0005                   # seconds to start a process, one after the other
+FORK = 0.0005                   # seconds to fork a process; forks are serial
 
 
 def parse(arguments):
-    """The command line as a namespace."""
+    """Parse the command line into a namespace."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="measure")
@@ -43,30 +45,32 @@ def parse(arguments):
     run.add_argument("--participants", default="1,2,4,8,16,32,64",
                      type=bench.numbers)
     run.add_argument("--memory", default="2GB", help="maintenance_work_mem")
-    run.add_argument("--runs", type=int, default=3, help="builds by each number")
+    run.add_argument("--runs", type=int, default=3,
+                     help="builds by each number of participants")
     run.add_argument("--checkpoints", action="store_true",
-                     help="also builds by the server and by ptsort beside CHECKPOINTs")
+                     help="also time CHECKPOINT during builds by both builders")
     run.add_argument("--slow-disk", type=int, metavar="MB/S",
-                     help="these also on such a disk: the server runs with slowdisk.c")
+                     help="also time CHECKPOINT on a disk simulated by slowdisk.c")
     run.add_argument("--keep", action="store_true", help="do not drop the table")
-    run.add_argument("--source", default="?", help="which ptsort this is")
+    run.add_argument("--source", default="?", help="version of ptsort")
     run.add_argument("--out", required=True, help="directory for results.json")
     show = commands.add_parser("report", help="text and picture from results.json")
     show.add_argument("--memory-rate", type=float, default=200,
-                      help="of the modelled machine, GB/s")
+                      help="memory rate of the modelled machine, GB/s")
     show.add_argument("--wal-rate", type=float, default=2,
-                      help="to its disk, GB/s")
+                      help="rate of WAL to its disk, GB/s")
     show.add_argument("out", help="directory with results.json")
     options = parser.parse_args(arguments)
     if options.command == "run" and options.slow_disk and not (
             options.checkpoints and os.environ.get("SLOW_DISK_FILE")):
-        parser.error("--slow-disk needs --checkpoints, and SLOW_DISK_FILE of slowdisk.c")
+        parser.error("--slow-disk needs --checkpoints and SLOW_DISK_FILE")
     return options
 
 
 def written_rate(path, sync):
-    """Bytes a second that one process writes to a new file, in pieces, with a
-    sync at the end of each segment if so."""
+    """The rate at which one process writes pieces to a new file, in bytes a
+    second.  If sync is true, the process syncs the file after each SEGMENT
+    bytes."""
     piece, written, start = b"\1" * PIECE, 0, time.perf_counter()
     with open(path, "wb", buffering=0) as f:
         while written < SAMPLE_BYTES:
@@ -79,15 +83,15 @@ def written_rate(path, sync):
 
 
 def measured_rates(directory):
-    """What one process of this machine writes: to the system's cache, and
-    through to the disk as WAL is."""
+    """The rates at which one process on this machine writes to the kernel's
+    cache, and to disk like WAL."""
     path = os.path.join(directory, "rate")
     return {"file": max(written_rate(path, False) for _ in range(3)),
             "wal": max(written_rate(path, True) for _ in range(2))}
 
 
 def one_build(server, options, table, keys, participants):
-    """Build the index once and drop it.  Returns what it took, as a dict."""
+    """Build the index once and drop it.  Returns the measurements as a dict."""
     options.workers = participants - 1
     measure.set_workers(server, options, table)
     measure.warm(server, table)
@@ -104,7 +108,7 @@ def one_build(server, options, table, keys, participants):
 
 
 def tiny_table(server):
-    """A table whose build takes nothing but what every build takes."""
+    """Create a tiny table, whose builds show the costs that all builds have."""
     server.run("DROP TABLE IF EXISTS bench_tiny",
                "CREATE TABLE bench_tiny AS SELECT i::int8 AS id FROM "
                "generate_series(1, %d) i" % TINY_ROWS, "VACUUM bench_tiny")
@@ -112,7 +116,7 @@ def tiny_table(server):
 
 
 def run(options):
-    """Measure; returns the exit status."""
+    """Measure all builds.  Returns the exit status."""
     server = cluster.Cluster()
     server.run(*["CREATE EXTENSION IF NOT EXISTS " + name
                  for name in ("ptsort", "pg_prewarm")])
@@ -149,15 +153,16 @@ def run(options):
 
 
 def phase_seconds(build):
-    """What all participants of a build together took for each phase."""
+    """The seconds of each phase of a build, summed over the participants."""
     return {name: sum(part[key] or 0 for part in build["participants"]) / 1000
             for name, key in zip(scalemodel.PHASES, (
                 "scan_ms", "sort_ms", "run_ms", "merge_load_ms"))}
 
 
 def facts_of(results):
-    """What the model is made of.  The work is that of builds by as many
-    participants as there are cores, at most; those wait for nobody."""
+    """The model's input.  The work in it comes from the builds with the most
+    participants that do not exceed the cores, because participants of these
+    builds do not wait for a core."""
     builds = {int(n): b for n, b in results["builds"].items()}
     cores = max(n for n in builds if n <= results["settings"]["cpus"])
 
@@ -169,8 +174,8 @@ def facts_of(results):
         return median(b["parts"].get(name, 0) for b in builds[n])
 
     def start_and_end(n):
-        """What workers do to start and to end is divided among the cores; that
-        they are forked is not."""
+        """The time to start and end n participants.  The cores share the
+        workers' own work for this, but the forks of the workers are serial."""
         least, all_of_it = (median(results["tinies"][str(m)]) for m in (1, n))
         return least + (n - 1) * FORK + max(all_of_it - least, 0) * min(
             cores / n, 1)
@@ -187,12 +192,12 @@ def facts_of(results):
 
 
 def waits_of(builds):
-    """Samples of several builds, by kind of wait, as shares."""
+    """The shares of the kinds of waits in the samples of several builds."""
     return waits.shares(waits.by_kind(waits.total(builds)))
 
 
 def tables(results, facts, machine):
-    """The report's lines."""
+    """The report's tables, as lines."""
     rows, seen = [], []
     for n in sorted(facts["alone_s"]):
         builds = results["builds"][str(n)]

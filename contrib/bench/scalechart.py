@@ -1,5 +1,5 @@
-"""The picture of make bench-scale: the model's speedup, what its time is made of,
-and what participants were seen to wait for on the cores that there are."""
+"""The picture of make bench-scale: the model's speedup, the parts of the
+model's time, and the participants' waits on this machine."""
 
 import math
 
@@ -21,13 +21,13 @@ DARK = ".line { stroke: #4493f8 }\n.dot { fill: #f0883e }\n.c8 { fill: #9198a1 }
 
 
 def column(index, count):
-    """Where a number of participants is, of so many numbers."""
+    """The x coordinate of the column with this index, of count columns."""
     return LEFT + (WIDTH - LEFT - KEY_WIDTH - MARGIN) * (index + 0.5) / count
 
 
 def curve(top, numbers, modelled, seen):
-    """The speedups modelled, by number of participants, and those seen; both
-    axes double with each step."""
+    """Draw the modelled and the measured speedups by number of participants,
+    with logarithmic axes."""
     most = max(2, *numbers)
 
     def y(times):
@@ -57,8 +57,8 @@ def curve(top, numbers, modelled, seen):
 
 
 def bars(top, title, numbers, shares):
-    """One bar for each number of participants, cut by shares [{name: part}];
-    the names' key beside them."""
+    """Draw one bar for each number of participants, divided by shares [{name:
+    part}], with a key to the names beside the bars."""
     names = []
     for share in shares:
         names += [name for name in share if name not in names]
@@ -84,9 +84,10 @@ def bars(top, title, numbers, shares):
 
 
 def picture(subtitles, numbers, modelled, seen, times, waits):
-    """The SVG document.  numbers of participants, the model's speedups, those
-    seen as {number: times}, the model's parts and the samples of waits, both as
-    [{name: part}]."""
+    """Returns the SVG document.  numbers has the numbers of participants,
+    modelled the model's speedups, and seen the measured ones as {number:
+    speedup}.  times has the parts of the model's time and waits the samples,
+    both as [{name: part}]."""
     top = top_of(subtitles) + 14
     second = top + CURVE + GAP
     third = second + BARS + GAP

@@ -1,31 +1,33 @@
-"""How long an index build would take by more participants than there are cores:
-a model, made of what was measured.
+"""A model of the time of an index build on a machine with more cores.
 
-Work that is divided takes its time divided by the number of participants, but
-not less than the bytes that it moves take the machine's memory.  While the index
-is loaded, WAL is written by one process at a time, and so is the index file (a
-buffered write holds the file's lock); if either takes longer than the divided
-work, that is how long the load takes.  What one process does for all comes on
-top: starting and ending workers, the plan of slices, the stitch, the sync.
+The model uses measured times.  It divides the work of a phase by the number of
+participants, but the phase takes at least the time to move its bytes through
+memory.  During the load, one process at a time writes WAL, and one process at a
+time writes the index file, because a buffered write holds the file's lock.  If
+one of these writes takes longer than the divided work, it determines the time
+of the load.  The model adds the work that one process does for all: starting
+and ending workers, planning slices, the stitch, and the sync.
 """
 
 from collections import namedtuple
 
 GB = 1e9
 
-# What the modelled machine moves, in bytes a second: all memory together, WAL
-# through to the disk, and one process's writes to the system's cache.
+# The rates of the modelled machine in bytes a second: of all memory, of WAL to
+# the disk, and of one process's writes to the kernel's cache.
 Machine = namedtuple("Machine", "memory wal file")
 
-# How often the bytes of a phase pass through memory, read or written.  Entries
-# have 16 bytes; a radix sort moves them once for each byte of the key, a run is
-# packed and copied by the system, and pages are formed, logged and copied.
+# moved() counts a phase's reads and writes of memory.  An entry has 16 bytes.
+# A radix sort moves each entry once for each byte of the key.  To write a run,
+# ptsort packs it and the kernel copies it.  To load, ptsort forms, logs and
+# copies pages.
 ENTRY = 16
 PHASES = ("scan", "sort", "run", "load")
 
 
 def moved(phase, facts):
-    """Bytes that a phase moves; facts are those of scale.facts_of()."""
+    """The number of bytes that a phase moves; facts come from
+    scale.facts_of()."""
     entries = ENTRY * facts["tuples"]
     return {"scan": facts["table_bytes"] + entries,
             "sort": 2 * 8 * entries,
@@ -35,8 +37,8 @@ def moved(phase, facts):
 
 
 def phase_limits(phase, facts, machine, n):
-    """What a phase could be limited by with n participants, as {name: seconds}.
-    The one that takes longest is its limit."""
+    """The possible limits of a phase with n participants, as {name: seconds}.
+    The longest time is the phase's limit."""
     work = facts["serial_work_s" if n == 1 else "work_s"]
     found = {phase: work[phase] / n,
              "memory": moved(phase, facts) / machine.memory}
@@ -47,8 +49,8 @@ def phase_limits(phase, facts, machine, n):
 
 
 def parts(facts, machine, n):
-    """The parts of a build by n participants, as {name: seconds}: for each phase
-    what limits it, and what is not divided."""
+    """The parts of a build by n participants, as {name: seconds}: the limit of
+    each phase, and the work that is not divided."""
     found = {}
     for phase in PHASES:
         limits = phase_limits(phase, facts, machine, n)
@@ -60,12 +62,12 @@ def parts(facts, machine, n):
 
 
 def speedup(facts, machine, n):
-    """How many times faster than one participant."""
+    """The speedup of n participants over one participant."""
     return (sum(parts(facts, machine, 1).values())
             / sum(parts(facts, machine, n).values()))
 
 
 def limit(facts, machine, n):
-    """The name of what takes most of the time of n participants."""
+    """The name of the longest part of a build by n participants."""
     found = parts(facts, machine, n)
     return max(found, key=found.get)

@@ -1,26 +1,25 @@
-"""What is measured: the tables, and the shapes of index key built on them.
+"""The tables and the shapes of index keys to measure.
 
-Every value is a hash of the row's number, so that a table is the same each
-time it is loaded, on every machine and every server version.  Rows are about
-150 bytes, a filler column makes up the difference: what a scan costs depends
-on the width of the rows it has to step over.  The exception is text that the
-machine holds (corpus.py): it is what it is.
+Every value is a hash of the row's number, so that a table has the same contents
+each time, on every machine and every server version.  The cost of a scan
+depends on the width of rows, so a filler column makes all rows about 150 bytes
+wide.  The exceptions are the tables of text found on the machine (corpus.py).
 """
 
 import hashlib
 import os
 from collections import namedtuple
 
-# A table: share of the rows asked for that it gets, and its columns, for
-# SELECT ... FROM generate_series(1, rows) AS i.  {rows} is the number of rows.
-# Or, instead of columns, the kind of text in corpus.py that its one column
-# holds; the share is then the most that it gets.
+# A table.  share is its number of rows, as a share of ROWS.  columns are for
+# SELECT ... FROM generate_series(1, rows) AS i; {rows} is the number of rows.
+# Instead of columns, corpus can name the kind of text in the table's only
+# column; see corpus.py.  The share is then a maximum.
 Table = namedtuple("Table", "name share columns corpus", defaults=(None,))
 
-# A shape: name is how it is asked for, label what the reader sees, keys the
-# columns as in CREATE INDEX.  {en} is the collation en_US.UTF-8, {icu} is
-# en-x-icu; a shape that names one that the server lacks is skipped.  kind is,
-# for real text, the kind of its collation.
+# A shape.  name selects the shape on the command line, label appears in the
+# report, and keys are the columns for CREATE INDEX.  {en} is the collation
+# en_US.UTF-8, {icu} is en-x-icu.  The benchmark skips a shape if the server
+# lacks its collation.  kind is the kind of collation, for real text only.
 Shape = namedtuple("Shape", "name label table keys kind", defaults=(None,))
 
 COLLATIONS = {
@@ -65,32 +64,32 @@ WORDS = """
 
 
 def pick(words, seed):
-    """SQL for one of 64 words, chosen by row number."""
+    """SQL that chooses one of 64 words by row number."""
     quoted = ", ".join("'%s'" % word.replace("'", "''").replace("_", " ")
                        for word in words)
     return "(ARRAY[%s])[1 + (hashint8extended(i, %d) & 63)]" % (quoted, seed)
 
 
 def number(seed, limit):
-    """SQL for an int8 from 0 to limit - 1, chosen by row number; limit is a
-    power of two."""
+    """SQL that computes an int8 from 0 to limit - 1 from the row number; limit
+    is a power of two."""
     return "(hashint8extended(i, %d) & %d)" % (seed, limit - 1)
 
 
 def fraction(seed):
-    """SQL for a float8 from 0 to less than 1, chosen by row number."""
+    """SQL that computes a float8 from 0 to less than 1 from the row number."""
     return "(%s / %d.0::float8)" % (number(seed, 1 << 30), 1 << 30)
 
 
 def case_of(percent, seed, then, otherwise):
-    """SQL that is THEN in this percentage of the rows."""
+    """SQL that is "then" in this percentage of the rows, else "otherwise"."""
     return "CASE WHEN %s < %s THEN %s ELSE %s END" % (
         fraction(seed), percent / 100.0, then, otherwise)
 
 
-# Real text: the name and label of its shapes, its table and the share of the
-# rows that this has at most, the kind of text in corpus.py, and its language,
-# of COLLATIONS.
+# A kind of real text: the name and label of its shapes, its table and the
+# table's maximum share of ROWS, the kind of text in corpus.py, and its language
+# in COLLATIONS.
 Text = namedtuple("Text", "name label table share corpus language")
 TEXTS = (
     Text("path", "paths of files", "paths", 0.5, "paths", None),
@@ -142,10 +141,10 @@ TABLES = {t.name: t for t in (
         md5(i::text) AS token,
         repeat('.', 30) AS filler""" % (
             number(2, 1 << 30), number(3, 1 << 30), number(4, 1024))),
-    # Nothing but a key: the most rows that a disk holds
+    # The narrowest rows, with only a key, so that a disk holds the most of them
     Table("narrow", 1.0, """
         hashint8extended(i, 1) AS account"""),
-    # Rows with long text have a table of half the rows.
+    # Rows with long text, half of ROWS
     Table("words", 0.5, """
         %s || ' ' || %s || ' ' || %s || ' ' || %s || ' ' || %s AS name,
         'https://www.' || %s || '.example.com/' || %s || '/' || %s || '-'
@@ -174,7 +173,7 @@ TABLES = {t.name: t for t in (
         repeat('tenant-0001/', 7) || lpad(to_hex(hashint8extended(i, 1)), 16, '0')
             AS path,
         repeat('.', 20) AS filler"""),
-    # Peter Geoghegan's test of parallel CREATE INDEX (2017)
+    # The table of Peter Geoghegan's test of parallel CREATE INDEX (2017)
     Table("geoghegan", 1.0, """
         hashint8(i) AS randint,
         md5(i::text) COLLATE "C" AS padding1,
@@ -183,8 +182,8 @@ TABLES = {t.name: t for t in (
 )}
 
 def text_shapes(text):
-    """The shapes of real text: in "C", in English by the C library and by ICU,
-    and the same in the language that it is in."""
+    """The shapes of a kind of real text.  The collations are "C", and English
+    and the text's own language, each of the C library and of ICU."""
     shapes = [("c", '"C"', "C"), ("en", "{en}", "libc"), ("icu", "{icu}", "ICU")]
     if text.language:
         shapes += [("own", "{%s}" % text.language, "libc"),
@@ -195,7 +194,7 @@ def text_shapes(text):
             for suffix, collation, kind in shapes]
 
 
-# Where the text of tables with a corpus comes from
+# The program that prints real text
 CORPUS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus.py")
 
 
@@ -228,7 +227,7 @@ SHAPES = {s.name: s for s in (
 
 DEFAULT = ("int8", "uuid", "timestamptz", "text_c", "int4_int8", "url_en")
 
-# Names of several shapes.  "usual" are those of the chart in README.md.
+# Names of groups of shapes.  "usual" has the shapes of the chart in README.md.
 GROUPS = {
     "all": tuple(SHAPES),
     "usual": ("int8", "int8_asc", "uuid", "timestamptz", "numeric", "int4_few",
@@ -239,9 +238,10 @@ GROUPS = {
 
 
 def choose(words):
-    """The shapes that a list of names, of shapes and of GROUPS, separated by
-    commas or blanks, means, in SHAPES' order, which is also that of the tables;
-    "" is the default.  Raises ValueError with a sentence for the user."""
+    """The shapes in a list of names of shapes and GROUPS, separated by commas
+    or blanks; by default DEFAULT.  Returns them in SHAPES' order, which keeps
+    the shapes of a table together.  Raises ValueError with a message for the
+    user."""
     names = []
     for name in words.replace(",", " ").split() or DEFAULT:
         names += GROUPS.get(name, (name,))
@@ -253,14 +253,14 @@ def choose(words):
 
 
 def table_rows(table, rows):
-    """Number of rows that a table gets when ROWS are asked for; with real text,
-    the most."""
+    """The number of rows of a table for this value of ROWS, or with real text
+    the maximum number."""
     return max(1, int(rows * table.share))
 
 
 def table_name(table, rows):
-    """Name of a table with its contents: another definition or number of rows
-    is another table, so that tables can be kept from run to run."""
+    """A table's name, which depends on its definition and number of rows.  So a
+    later run can use a kept table only if its contents are right."""
     rows = table_rows(table, rows)
     contents = table.columns or table.corpus
     digest = hashlib.md5(contents.encode()).hexdigest()[:6]
@@ -268,15 +268,15 @@ def table_name(table, rows):
 
 
 def load_statements(table, rows):
-    """The statements that make a table.  It has its name only when all is
-    done, so that a kept cluster has no half-loaded tables."""
+    """The statements that make a table.  The last statement gives the table its
+    name, so that a kept cluster has no partly loaded tables."""
     rows_here = table_rows(table, rows)
     if table.corpus:
         fill = ["CREATE TABLE loading (v text)",
                 "COPY loading FROM PROGRAM 'python3 \"%s\" %s %d'"
                 % (CORPUS.replace("'", "''"), table.corpus, rows_here)]
     else:
-        # (In FROM, generate_series() would go through a temporary file.)
+        # In FROM, generate_series() would write a temporary file.
         fill = ["CREATE TABLE loading AS SELECT %s\n"
                 "FROM (SELECT generate_series(1::int8, %d)) AS s(i)"
                 % (table.columns.replace("{rows}", str(rows_here)), rows_here)]
@@ -288,7 +288,7 @@ def load_statements(table, rows):
 
 
 def index_columns(shape, collations):
-    """The shape's key columns for CREATE INDEX.  collations maps "en" and
-    "icu" to the quoted names that the server has for them; raises KeyError
-    with the key of one that it lacks."""
+    """The shape's key columns for CREATE INDEX.  collations maps keys such as
+    "en" to the server's quoted names of collations.  Raises KeyError with the
+    key of a collation that the server lacks."""
     return shape.keys.format_map(dict(collations))

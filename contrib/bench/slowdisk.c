@@ -1,15 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * slowdisk.c
- *	  A disk that writes at a given rate, for programs that LD_PRELOAD this.
+ *	  Simulates a disk with a given write rate, by LD_PRELOAD.
  *
- * SLOW_DISK_FILE names a file of 16 bytes, which all processes map: the disk's
- * bytes per second, 0 for no limit, and when it is idle again, in nanoseconds
- * of the monotonic clock.  Another program may change the rate at any time.
+ * SLOW_DISK_FILE names a file of 16 bytes, which all processes map.  It holds
+ * the disk's bytes per second (0 for no limit) and the time when the disk is
+ * idle again, in nanoseconds of the monotonic clock.  Another program may
+ * change the rate at any time.
  *
- * The disk writes one thing after another.  pwrite() and pwritev() to a file
- * return when their bytes are written, as if nothing were cached; fsync() and
- * fdatasync() when what was written before is.  Reading is not limited.
+ * The disk does one write at a time.  pwrite() and pwritev() to a file return
+ * when the disk has written their bytes, as without a cache.  fsync() and
+ * fdatasync() return when the disk is idle.  Reads are not limited.
  *
  *-------------------------------------------------------------------------
  */
@@ -37,7 +38,7 @@ static struct
 	int64_t		idle_at;
 }		   *disk = NULL;
 
-/* The C library's function that ours hides. */
+/* The C library's function that a function of this file replaces. */
 #define NEXT(function)	((__typeof__(&function)) dlsym(RTLD_NEXT, #function))
 
 __attribute__((constructor)) static void
@@ -56,7 +57,7 @@ map_disk(void)
 		close(fd);
 }
 
-/* Wait until the disk has written what it has been given, and these bytes. */
+/* Wait until the disk is idle and has then written this number of bytes. */
 static void
 wait_for_disk(int fd, ssize_t bytes)
 {

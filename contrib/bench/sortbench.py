@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Compare the server's tuplesort with ptsort, row by row, in one process.
+"""Compare the server's tuplesort with ptsort's sort in one process.
 
     sortbench.py run        measure, on the server that PGHOST and PGPORT name
-    sortbench.py report     make text and charts of what was measured
+    sortbench.py report     make text and charts from the results
 
-bench-sort.sh calls these in turn, with a private server; `make bench-sort`
-calls bench-sort.sh.
+`make bench-sort` calls bench-sort.sh, which starts a private server and runs
+these commands in turn.
 """
 
 import argparse
@@ -23,7 +23,7 @@ import sortshapes
 
 
 def list_of(choose):
-    """A chooser of names, for argparse."""
+    """Wrap a function that chooses names for argparse."""
     def parsed(words):
         try:
             return choose(words)
@@ -33,29 +33,29 @@ def list_of(choose):
 
 
 def parse(arguments):
-    """The command line as a namespace."""
+    """Parse the command line into a namespace."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     commands = parser.add_subparsers(dest="command", required=True)
 
     run = commands.add_parser("run", help="measure")
     run.add_argument("--scale", type=float, default=0.1,
-                     help="1: 2 million rows of 290 bytes, 10 million of 40")
+                     help="1 is 2 million rows of 290 bytes, and 10 million of 40")
     run.add_argument("--shapes", type=list_of(sortshapes.choose), default="",
                      help="names: " + " ".join([*sortshapes.GROUPS, *sortshapes.SHAPES]))
     run.add_argument("--budgets", type=list_of(sortshapes.choose_budgets), default="",
                      help="names: " + " ".join(sortshapes.BUDGETS))
     run.add_argument("--runs", type=int, default=3,
-                     help="sorts by each engine, in one process in turn")
+                     help="sorts by each engine, in turn in one process")
     run.add_argument("--firsts", type=int, default=1,
-                     help="sorts by each engine in a process of their own")
+                     help="sorts by each engine that run in a new process each")
     run.add_argument("--by", choices=("ms", "cpu"),
-                     help="time or CPU time; by default, CPU time if the machine is busy")
+                     help="unit of the ratios; by default cpu if the machine is busy")
     run.add_argument("--untold", dest="told", action="store_false",
-                     help="do not tell ptsort how many rows will come")
+                     help="do not tell ptsort the number of rows in advance")
     run.add_argument("--peers", action="store_true",
-                     help="DuckDB and Polars as well, if they are installed")
+                     help="also run DuckDB and Polars, if they are installed")
     run.add_argument("--keep", action="store_true", help="do not drop tables")
-    run.add_argument("--source", default="?", help="which ptsort this is")
+    run.add_argument("--source", default="?", help="version of ptsort")
     run.add_argument("--out", required=True, help="directory for results.json")
 
     show = commands.add_parser("report", help="text and charts from results.json")
@@ -72,7 +72,7 @@ def describe(server, options):
 
 
 def say(shape):
-    """One line about a shape that is done."""
+    """Print one line about a measured shape."""
     if shape["status"] != "ok":
         words = "%s: %s" % (shape["status"], shape["reason"])
     else:
@@ -84,14 +84,14 @@ def say(shape):
 
 
 def sort_with_peers(server, options, shape, done):
-    """What the peers take for the shape: peers.measure()."""
+    """Run peers.measure() for the shape."""
     table = sortshapes.table_name(sortshapes.TABLES[shape.table], options.scale)
     return peers.measure(server, shape, table, done["budget_kb"], options.runs,
                          os.path.abspath(options.out))
 
 
 def run(options):
-    """Measure all shapes.  Returns the exit status: 1 if one is in error."""
+    """Measure all shapes.  Returns the exit status: 1 if a shape failed."""
     server = cluster.Cluster()
     server.run("CREATE EXTENSION IF NOT EXISTS sortcompare CASCADE")
     collations = measure.find_collations(server, sortshapes.COLLATIONS)
@@ -119,7 +119,7 @@ def run(options):
 
 
 def pictures(results):
-    """One chart for each budget, as {file name: SVG}."""
+    """Draw one chart for each budget.  Returns {file name: SVG}."""
     settings = results["settings"]
     where = [sortreport.conditions(settings), sortreport.machine(settings)]
     found = {}

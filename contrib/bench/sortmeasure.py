@@ -1,8 +1,9 @@
-"""Measuring sorts: the same rows sorted by the server and by ptsort.
+"""Sort the same rows with the server and with ptsort, and measure the sorts.
 
-sortcompare (contrib/sortcompare) does the work.  For each shape and budget, one
-session sorts with both in turn, and sessions of their own tell what the first
-sort of a process takes.  Both must read the same keys in the same order.
+The extension sortcompare (contrib/sortcompare) does the sorts.  For each shape
+and budget, one session sorts with both engines in turn.  Other sessions measure
+the first sort of a process.  Both engines must return the same keys in the same
+order.
 """
 
 import sortshapes
@@ -13,11 +14,11 @@ PARTS = ("put", "perform", "get")
 
 
 class SortError(Exception):
-    """Sorts that cannot be compared; str() says why."""
+    """Raised for sorts that cannot be compared; str() gives the reason."""
 
 
 def turns(runs):
-    """The engines' order: both as often, and which goes first alternates."""
+    """The engines in the order of their runs, alternating which goes first."""
     return [engine for n in range(runs)
             for engine in (ENGINES if n % 2 == 0 else ENGINES[::-1])]
 
@@ -36,7 +37,7 @@ def call_parallel(reading, arguments):
 
 
 def check(sorts):
-    """Raises SortError if two of these sorts have read different things."""
+    """Raise SortError if two of these sorts returned different keys."""
     if len({(s["tuples"], s["checksum"]) for s in sorts}) > 1:
         raise SortError("the sorts read different keys: " + ", ".join(
             "%s %d rows %d" % (s.get("engine", "parallel"), s["tuples"], s["checksum"])
@@ -44,8 +45,10 @@ def check(sorts):
 
 
 def together(processes):
-    """One sort by several processes, as if it were one: the longest that one
-    took for put and perform, then the longest for get; memory of all."""
+    """Combine the processes of a parallel sort into one result.  put and
+    perform are the times of the process with the most CPU time in these parts.
+    get and end are the longest times of a process; memory is the sum over all
+    processes."""
     def longest(what):
         return max(p[what] for p in processes)
     leader = next(p for p in processes if p["participant"] == 0)
@@ -63,7 +66,8 @@ def together(processes):
 
 
 def sort_serially(cluster, options, arguments):
-    """{"server": [...], "ptsort": [...], "first": {engine: [...]}}."""
+    """Run serial sorts with both engines.  Returns {"server": [...], "ptsort":
+    [...], "first": {engine: [...]}}."""
     found = {"first": {engine: [] for engine in ENGINES}}
     for engine in turns(options.firsts):
         found["first"][engine] += cluster.json(call([engine], arguments))[0]
@@ -75,9 +79,10 @@ def sort_serially(cluster, options, arguments):
 
 
 def sort_with_two(cluster, options, arguments):
-    """{"server": sorts by one process of ptsort's, "ptsort": by two, in slices,
-    "leader": by two, the leader reads}: what is compared takes the place of the
-    server's sorts."""
+    """Sort with ptsort in one process and in two.  Returns a dict: "server" has
+    the sorts by one process, in place of the server's sorts.  "ptsort" has the
+    sorts by two processes that read slices, and "leader" those that only the
+    leader reads."""
     found = {"server": [], "ptsort": [], "leader": []}
     for _ in range(options.runs):
         found["server"] += cluster.json(call(["ptsort"], arguments))[0]
@@ -89,8 +94,8 @@ def sort_with_two(cluster, options, arguments):
 
 
 def measure(cluster, options, shape, budget, collations):
-    """One shape with one budget, as a dict: status "ok", "skipped" or "error"
-    with its reason, and the sorts of each engine."""
+    """Measure one shape with one budget.  Returns a dict with the status "ok",
+    "skipped" or "error", the reason, and the sorts of each engine."""
     table = sortshapes.TABLES[shape.table]
     result = {"name": shape.name, "label": shape.label, "way": shape.way,
               "budget": budget, "budget_kb": sortshapes.budget_kb(budget, options.scale),
@@ -114,7 +119,7 @@ def measure(cluster, options, shape, budget, collations):
 
 
 def load(cluster, options, table):
-    """Make the table if it is not there; returns its number of rows."""
+    """Create the table unless it exists.  Returns its number of rows."""
     name = sortshapes.table_name(table, options.scale)
     if cluster.value("SELECT to_regclass('%s')" % name) == "":
         print("   loading %s" % name, flush=True)

@@ -1,5 +1,5 @@
-"""From measured sorts to what people read: medians, ratios, and which floors
-are missed."""
+"""Make the report about measured sorts: medians, ratios, and missed floors.  A
+floor is the minimum ratio for a shape."""
 
 from statistics import median
 
@@ -7,18 +7,19 @@ from report import machine, megabytes, table
 
 PARTS = ("put", "perform", "get")
 
-# What a sort object may hold beyond the server's: bytes, and a part of it
+# The memory that ptsort's sort may use beyond the server's sort: a number of
+# bytes, plus a fraction of the memory of the server's sort
 SLACK_BYTES = 65536
 SLACK_PART = 0.01
 
 
 def total(sort, unit):
-    """What a sort took, without its end, in ms."""
+    """The time of a sort in ms, without its end."""
     return sum(sort[part + "_" + unit] for part in PARTS)
 
 
 def middle(sorts, unit):
-    """The median of what sorts took; None of none."""
+    """The median time of sorts; None without sorts."""
     return median(total(s, unit) for s in sorts) if sorts else None
 
 
@@ -28,17 +29,18 @@ def part_medians(sorts, unit):
 
 
 def held(sort):
-    """Bytes that a sort held at most: as seen from outside, or more if it says so."""
+    """The peak memory of a sort in bytes: the larger one of the measured value
+    and of the value that the sort reports."""
     return max(sort["memory"], sort["memory_said"] or 0)
 
 
 def quotient(server, ptsort):
-    """The ratio of two times, None if one is missing."""
+    """The ratio of two times; None if one is missing."""
     return server / ptsort if server and ptsort else None
 
 
 def missed(shape, s):
-    """Which floors the shape misses, in words."""
+    """The names of the floors that the shape misses."""
     found = []
     floor = shape["floor"]
     if floor is not None:
@@ -53,8 +55,8 @@ def missed(shape, s):
 
 
 def summarize(shape, unit):
-    """The numbers of one measured shape, as a dict; unit, "ms" or "cpu", is what
-    ratios are made of."""
+    """The figures of one measured shape, as a dict.  unit is the unit of the
+    ratios: "ms" or "cpu"."""
     server, ptsort = shape["server"], shape["ptsort"]
     first = shape.get("first", {})
     s = {
@@ -85,7 +87,7 @@ def summarize(shape, unit):
 
 
 def both(a, b, form="%.0f"):
-    """Two numbers, server's / ptsort's, for a cell."""
+    """A cell with the numbers of the server and of ptsort."""
     return "%s / %s" % tuple("-" if x is None else form % x for x in (a, b))
 
 
@@ -94,7 +96,8 @@ def ratio_cell(value):
 
 
 def times_table(shapes):
-    """Times and ratios, one line a shape and budget."""
+    """The table of times and ratios, with one line for each shape and
+    budget."""
     rows = []
     for shape in shapes:
         s = shape.get("summary")
@@ -114,7 +117,7 @@ def times_table(shapes):
 
 
 def two_table(shapes):
-    """Two processes against one."""
+    """The table that compares sorts by two processes with sorts by one."""
     rows = []
     for shape in shapes:
         s = shape["summary"]
@@ -127,7 +130,8 @@ def two_table(shapes):
 
 
 def peers_table(shapes, unit):
-    """What others take for the same, and how much more than ptsort that is."""
+    """The table of the peers' times for the same sorts, and their ratios to
+    ptsort's times."""
     names = sorted({name for s in shapes for name in s["peers"]})
     rows = []
     for shape in shapes:
@@ -144,7 +148,7 @@ def peers_table(shapes, unit):
 
 
 def resources_table(shapes):
-    """What the sorts used, server / ptsort."""
+    """The table of the sorts' resources, server / ptsort."""
     rows = []
     for shape in shapes:
         s = shape["summary"]
@@ -158,12 +162,12 @@ def resources_table(shapes):
 
 
 def conditions(settings):
-    """The sentence that says how it was measured."""
+    """The sentence about the settings of the measurements."""
     return ("PostgreSQL %s, scale %g (2 million rows of 290 bytes, 10 million of 40; "
             "budgets as well), %s, median of %d" % (
                 settings["server_version"], settings["scale"],
                 "CPU time" if settings["by"] == "cpu" else "time", settings["runs"])
-            + ("" if settings["told"] else ", ptsort not told how many rows come"))
+            + ("" if settings["told"] else ", ptsort not told the number of rows"))
 
 
 def text(results):
@@ -179,8 +183,8 @@ def text(results):
               "of the first sorts of fresh processes"] + times_table(alone)
     parallel = [s for s in measured if s["way"] == "parallel"]
     if parallel:
-        lines += ["", "One process of ptsort's against two: ratios if all read slices, "
-                  "and if the leader reads"] + two_table(parallel)
+        lines += ["", "ptsort with two processes against one: ratios if both read "
+                  "slices, and if only the leader reads"] + two_table(parallel)
     if measured:
         lines += ["", "server / ptsort (one process / two):"] + resources_table(measured)
     rows = [s for s in measured if s.get("peers")]

@@ -1,8 +1,10 @@
-"""What `make bench-sort` sorts: tables, keys, ways of use, and the floors.
+"""The tables, keys and uses of sorts for `make bench-sort`, and the floors,
+which are minimum ratios.
 
-A table's first column is `tag`, which sortcompare overwrites in memory with a
-hash of the row's keys: the reader of the sorted rows looks at that.  Values are
-those of shapes.py: hashes of the row's number, or text of this machine.
+The first column of each table is `tag`.  In memory, sortcompare overwrites the
+tag with a hash of the row's keys, and reads the tag in the sorted rows.  As in
+shapes.py, the values are hashes of the row's number, or text found on this
+machine.
 """
 
 import hashlib
@@ -11,17 +13,18 @@ from collections import namedtuple
 import shapes
 from shapes import WORDS, number, pick
 
-# A table: rows at full scale, and columns for SELECT ... FROM
-# generate_series(1, rows) AS i; or the kind of text in corpus.py.
+# A table: its rows at full scale, and either its columns for SELECT ... FROM
+# generate_series(1, rows) AS i, or its kind of text in corpus.py.
 Table = namedtuple("Table", "name rows columns corpus", defaults=("", None))
 
-# A shape: columns are the keys; collations, one for each, None, "c", "en" or
-# "icu"; way how the sort is used, see WAYS; budgets the names of those it is
-# measured with; floors (in memory, on disk) the least ratio of the server's time
-# to ptsort's (way "parallel": of one process's to two's), None where none was set.
+# A shape.  columns are the keys, each with None, "c", "en" or "icu" in
+# collations.  way is the use of the sort, from WAYS.  budgets has the names of
+# the budgets to measure.  floors has the minimum ratios of the server's time to
+# ptsort's, in memory and on disk, or None.  For the way "parallel", a floor is
+# the minimum ratio of the time of one process to the time of two.
 Shape = namedtuple("Shape", "name label table columns collations way budgets floors")
 
-# How a sort is used, as arguments of sortcompare()
+# The uses of a sort, as arguments of sortcompare()
 WAYS = {
     "rows": "",
     "datums": ", kind => 'datum'",
@@ -92,7 +95,7 @@ KEYS = (
 
 
 def real(name, label, table):
-    """The shapes of a table of real text, for which no floor was set."""
+    """The shapes of a table of real text.  They have no floors."""
     return [Shape(name + "_" + collation, "%s, %s" % (label, word), table, ("v",),
                   (collation,), "rows", ALL, (None, None))
             for collation, word in (("c", '"C"'), ("en", "en_US"), ("icu", "en-x-icu"))]
@@ -176,9 +179,9 @@ DEFAULT = ("wide", "uses", "two_int8", "two_text_en", "two_url_en", "narrow_int8
 
 
 def chosen(words, known, default, groups):
-    """The names that a list of names and groups, separated by commas or blanks,
-    means, in the order of known; "" is the default.  Raises ValueError with a
-    sentence for the user."""
+    """The names in a list of names and groups, separated by commas or blanks,
+    in the order of known; default if the list is empty.  Raises ValueError with
+    a message for the user."""
     names = set()
     for name in words.replace(",", " ").split() or default:
         names.update(groups.get(name, (name,)))
@@ -190,39 +193,41 @@ def chosen(words, known, default, groups):
 
 
 def choose(words):
-    """The shapes that a list of names and of GROUPS means."""
+    """The shapes in a list of names and of GROUPS."""
     default = [name for word in DEFAULT for name in GROUPS.get(word, (word,))]
     return [SHAPES[name] for name in chosen(words, SHAPES, default, GROUPS)]
 
 
 def choose_budgets(words):
-    """The names of the budgets that a list means; all if it is empty."""
+    """The names of the budgets in a list; all if the list is empty."""
     return chosen(words, BUDGETS, ALL, {})
 
 
 def budget_kb(name, scale):
-    """A budget at this scale, in kB: smaller tables get less memory."""
+    """A budget at this scale, in kB.  Sorts of smaller tables get less
+    memory."""
     return max(int(BUDGETS[name] * min(scale, 1)), LEAST_BUDGET) // 1024
 
 
 def floor(shape, budget):
-    """The least ratio that was set for the shape, or None."""
+    """The shape's minimum ratio with this budget, or None."""
     return shape.floors[0 if budget == IN_MEMORY else 1]
 
 
 def table_rows(table, scale):
-    """Number of rows at this scale; of real text, the most."""
+    """A table's number of rows at this scale; a maximum for real text."""
     return max(1, int(table.rows * scale))
 
 
 def table_name(table, scale):
-    """Name of a table with its contents, as in shapes.py."""
+    """A table's name, which depends on its contents as in shapes.py."""
     digest = hashlib.md5((table.columns or table.corpus).encode()).hexdigest()[:6]
     return "sort_%s_%d_%s" % (table.name, table_rows(table, scale), digest)
 
 
 def load_statements(table, scale):
-    """The statements that make a table; it has its name when all is done."""
+    """The statements that make a table.  The last statement gives it its
+    name."""
     rows = table_rows(table, scale)
     if table.corpus:
         fill = ["CREATE TABLE loading (tag int8 DEFAULT 0, v text)",
@@ -236,10 +241,10 @@ def load_statements(table, scale):
 
 
 def arguments(shape, table, budget, collations, told=True):
-    """The arguments of sortcompare() but for the engines.  collations maps "c",
-    "en", "icu" to the quoted names that the server has for them; raises KeyError
-    with the key of one that it lacks.  told: whether ptsort is told how many rows
-    will come."""
+    """The arguments of sortcompare(), except the engines.  collations maps "c",
+    "en" and "icu" to the server's quoted names of collations.  Raises KeyError
+    with the key of a collation that the server lacks.  If told is true,
+    sortcompare() tells ptsort the number of rows in advance."""
     names = ["'%s'" % collations[c].replace("'", "''") if c else "'-'"
              for c in shape.collations]
     return ("'%s', '{%s}', collations => ARRAY[%s]::regcollation[], budget_kb => %d%s%s"

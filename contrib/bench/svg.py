@@ -1,5 +1,6 @@
-"""What the pictures have in common: a panel with a title, light or dark as
-the reader's system prefers, so that it can be read on any background."""
+"""The common parts of the pictures: a panel with a title.  The panel is light
+or dark, as the reader's system prefers, so that it is readable on any
+background."""
 
 import textwrap
 from xml.sax.saxutils import escape
@@ -7,8 +8,8 @@ from xml.sax.saxutils import escape
 WIDTH = 820
 MARGIN = 24
 
-# Characters of a subtitle's line: what fits between the margins in the widest
-# font that a reader is likely to have (12 px, 7.2 px for the average letter)
+# Maximum number of characters in a line of a subtitle.  They fit between the
+# margins in any likely font of 12 px, with an average letter of at most 7.2 px.
 LINE = 105
 
 STYLE = """
@@ -42,18 +43,19 @@ def element(name, content=None, **attributes):
 
 
 def wrapped(subtitles):
-    """The lines that subtitles take in the picture."""
+    """Wrap the subtitles into lines."""
     return [line for words in subtitles for line in textwrap.wrap(words, LINE)]
 
 
 def top_of(subtitles):
-    """Where the panel's contents can begin, below these subtitles."""
+    """The y coordinate where the panel's contents begin, below the
+    subtitles."""
     return 60 + 18 * len(wrapped(subtitles))
 
 
 def document(title, subtitles, height, body, light, dark):
-    """A picture: the elements of body, below title and subtitles, with more
-    style rules for light and for dark."""
+    """Make an SVG document with the title, the subtitles and the elements of
+    body.  light and dark are more style rules."""
     head = [
         '<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" '
         'viewBox="0 0 %d %d" role="img">' % (WIDTH, height, WIDTH, height),
@@ -68,8 +70,8 @@ def document(title, subtitles, height, body, light, dark):
 
 
 def tick_step(top, lines=8):
-    """Distance of grid lines for an axis from 0 to top, at round numbers: there
-    are at most LINES."""
+    """The distance between grid lines on an axis from 0 to top.  Chooses a
+    round number that gives at most this number of lines."""
     step = 0.001
     while True:
         for factor in (1, 2, 5):
@@ -79,6 +81,6 @@ def tick_step(top, lines=8):
 
 
 def seconds(value):
-    """A time for the reader: three digits, or whole milliseconds."""
+    """Format a time with three digits, or in whole milliseconds."""
     return "%.1f s" % value if value >= 10 else (
         "%.2f s" % value if value >= 0.1 else "%.0f ms" % (value * 1000))

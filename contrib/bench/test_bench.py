@@ -1,4 +1,5 @@
-"""Tests of what needs no server: shapes, proofs, statistics, tables, chart."""
+"""Tests without a server: shapes, checks of builds, statistics, tables,
+chart."""
 
 import argparse
 import gzip
@@ -53,7 +54,8 @@ class Shapes(unittest.TestCase):
             table._replace(columns="1 AS one"), 1000))
 
     def test_real_text(self):
-        """A table of real text is filled by corpus.py, with at most its share."""
+        """corpus.py fills a table of real text, with at most its share of
+        ROWS."""
         for table in shapes.TABLES.values():
             if table.corpus:
                 self.assertIn(table.corpus, corpus.KINDS)
@@ -63,7 +65,8 @@ class Shapes(unittest.TestCase):
         self.assertTrue(os.path.isfile(shapes.CORPUS))
 
     def test_kinds(self):
-        """Each set is measured in "C", in English and in its own language."""
+        """Each data set has shapes in "C", in English and in its own
+        language."""
         kinds = {s.name: (s.keys, s.kind) for s in shapes.SHAPES.values()}
         self.assertEqual(kinds["dict_de_c"], ('v COLLATE "C"', "C"))
         self.assertEqual(kinds["dict_de_own"], ("v COLLATE {de}", "libc"))
@@ -74,7 +77,7 @@ class Shapes(unittest.TestCase):
             self.assertIn(kind, (None, *textreport.KINDS))
 
     def test_rows_need_no_temporary_file(self):
-        """generate_series() in FROM would have one."""
+        """No generate_series() in FROM, which would write a temporary file."""
         fill = shapes.load_statements(shapes.TABLES["narrow"], 1000)[1]
         self.assertIn("FROM (SELECT generate_series(1::int8, 1000))", fill)
 
@@ -108,12 +111,13 @@ class Corpus(unittest.TestCase):
             self.assertEqual(corpus.contents(os.path.join(directory, "none")), "")
 
     def test_usable(self):
-        """What no column of text or no index tuple can hold is left out."""
+        """corpus.py skips strings that a text column or an index tuple cannot
+        hold."""
         self.assertEqual(list(corpus.usable(["", "a\0b", "\udc80", "x" * 2601, "é"])),
                          ["é".encode()])
 
     def test_order(self):
-        """The same random order each time."""
+        """The order is random, but the same each time."""
         with mock.patch.dict(corpus.KINDS, some=lambda: map(str, range(100))):
             found = corpus.chosen("some", 50)
             self.assertEqual(found, corpus.chosen("some", 50))
@@ -139,7 +143,7 @@ class Corpus(unittest.TestCase):
 
 
 class Proofs(unittest.TestCase):
-    """A build that is not what it claims to be does not count."""
+    """A build counts only if its builder and participants are as requested."""
 
     def test_ptsort(self):
         rows = [row(0), row(1), row(None)]
@@ -174,7 +178,7 @@ class Proofs(unittest.TestCase):
             self.assertIn("max_parallel_maintenance_workers = 3", script)
 
     def test_planned(self):
-        """The server plans for a build before it knows who builds."""
+        """The server plans workers for a build before ptsort takes over."""
         message = 'DEBUG:  building index "bench_index" on table "t" '
         self.assertEqual(measure.planned_workers([message + "serially"]), 0)
         self.assertEqual(measure.planned_workers(
@@ -182,11 +186,11 @@ class Proofs(unittest.TestCase):
 
 
 class Builders(unittest.TestCase):
-    """Who builds, in which order, and what amcheck may take."""
+    """The order of the builders, and amcheck's memory."""
 
     def measured(self, builders):
-        """The builders' names in the order of the builds, and what measure()
-        returns."""
+        """Returns the builders' names in the order of the builds, and the
+        result of measure()."""
         options = argparse.Namespace(builders=builders, rows=10, runs=2, check=True,
                                      limit=None, memory="1GB", workers=1, planned=False)
         server, built = mock.Mock(), []
@@ -215,7 +219,7 @@ class Builders(unittest.TestCase):
 
 
 def one_build(seconds, **more):
-    """A build as measure.build() returns it."""
+    """A build, like the result of measure.build()."""
     part = {"role": "leader", "scan_ms": 1, "sort_ms": 2, "run_ms": 3,
             "merge_load_ms": 4}
     return dict({"seconds": seconds, "tuples": 100, "comparisons": 50,
@@ -225,7 +229,8 @@ def one_build(seconds, **more):
 
 
 def one_shape(alone=False, **more):
-    """A measured shape, summary included; or one of ptsort's builds alone."""
+    """A measured shape with its summary; if alone is true, only of ptsort's
+    builds."""
     shape = dict({"name": "int8", "label": "int8, random", "rows": 100,
                   "status": "ok", "notes": [],
                   "server": [one_build(s) for s in (4.0, 9.0, 5.0)],
@@ -258,7 +263,7 @@ class Report(unittest.TestCase):
         self.assertEqual(bad["summary"]["amcheck"], "broken")
 
     def test_unknown_memory(self):
-        """ptsort's own number stands in for what could not be sampled."""
+        """Without samples the summary uses the memory that ptsort reports."""
         builds = [one_build(1, peak_memory_bytes=None)]
         s = one_shape(server=builds, ptsort=builds)["summary"]
         self.assertEqual((s["server_memory"], s["ptsort_memory"]), (None, 1))
@@ -282,7 +287,8 @@ class Report(unittest.TestCase):
         self.assertNotIn("busy", words)
 
     def test_alone(self):
-        """Without the server's builds: no ratio, no chart, all else as ever."""
+        """Without the server's builds, the report has no ratios and no
+        chart."""
         shape = one_shape(alone=True, ptsort=[one_build(2.5, amcheck="ok")])
         results = {"settings": dict(SETTINGS, wal_level="minimal"), "shapes": [shape]}
         words = report.text(results, all_phases=True)
@@ -315,8 +321,8 @@ class RealText(unittest.TestCase):
 
 
 def rectangles(picture, classes):
-    """(class, width) of the rectangles of these classes, in order, from a
-    well-formed SVG."""
+    """The rectangles of these classes in an SVG, in order, as (class,
+    width)."""
     rects = xml.dom.minidom.parseString(picture.encode()).getElementsByTagName("rect")
     return [(r.getAttribute("class"), float(r.getAttribute("width")))
             for r in rects if r.getAttribute("class") in classes]
@@ -342,7 +348,8 @@ class Chart(unittest.TestCase):
         self.assertEqual(self.bars(chart.chart("t", ["s"], [])), [])
 
     def test_long_subtitles(self):
-        """What is too long for a line takes two, and the bars move down."""
+        """A subtitle that is too long for one line wraps, and the bars move
+        down."""
         summary = {"server_s": 3.0, "ptsort_s": 1.0, "ratio": 3.0}
         settings = dict(SETTINGS, server_version="15.20", cpu="Some processor " * 5)
         subtitles = [report.conditions(settings), report.machine(settings)]
@@ -382,7 +389,7 @@ class Timeline(unittest.TestCase):
     def test_picture(self):
         build = {"seconds": 0.04, "participants": self.PARTS}
         found = rectangles(timeline.timeline("t", ["s"], {"ptsort": build}), ("merge",))
-        # the legend's, the leader's, the worker's
+        # rectangles of the legend, of the leader and of the worker
         self.assertEqual(len(found), 3)
         self.assertAlmostEqual(found[1][1] / found[2][1], 2.0, places=2)
 
@@ -417,7 +424,7 @@ class Machine(unittest.TestCase):
         self.assertEqual(memory.anonymous(b""), 0)
 
     def test_sampler(self):
-        """A process without children is no participant."""
+        """The sampler finds no participants if the process has no children."""
         with memory.Sampler(os.getpid()) as sampler:
             pass
         sampler.sample()

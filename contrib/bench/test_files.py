@@ -1,4 +1,4 @@
-"""Tests of the benchmark of files: what needs no server."""
+"""Tests of the benchmark of files that need no server."""
 
 import argparse
 import json
@@ -23,14 +23,14 @@ def span(participant, phase, start, elapsed):
 
 
 def one_sort(seconds, **more):
-    """A run of ours."""
+    """A run of a sort by ptsort."""
     return {"seconds": seconds, "cpu": 1.5, "sort": {"temp_bytes": 2000000},
             "report": [span(0, "open", 0, 100), span(0, "read", 100, 900), span(1, "read", 200, 800),
                        {"participant": None, "phase": "input", "start_ms": None}], **more}
 
 
 def results(**more):
-    """What one file's runs come to."""
+    """The results for one file."""
     return {"server": "PostgreSQL", "source": "x", "workers": 1, "price": 1000, "datamation": [{"step": "all", "ms": 230}],
             "files": [{"records": 10 ** 7, "kind": "ascii", "state": "warm", "runs": {
                 "ptsort, one pass": [one_sort(4.0), one_sort(2.0), one_sort(2.5)],
@@ -38,7 +38,7 @@ def results(**more):
 
 
 class Server:
-    """Answers like sortbench; notes the statements."""
+    """A fake server that answers like sortbench and records the statements."""
     def __init__(self, **answer):
         self.said = []
         self.valid = {"records": 10, "unordered": 0, "duplicates": 1, "checksum": "ab", **answer}
@@ -68,7 +68,8 @@ class Ways(unittest.TestCase):
         self.assertEqual(self.names(kind="ascii skewed")[:7], ours + ["dd", "dd, direct", "sort"])
 
     def test_ours(self):
-        """Memory of two passes is a tenth of the file, or what was asked for."""
+        """Two passes use memory for a tenth of the file, or the requested
+        memory."""
         server = Server()
         ways = filebench.ways_of(server, OPTIONS, 10 ** 7, "ascii", "/d/in", "/d/out")
         run = ways["ptsort, two passes, direct"]()
@@ -90,7 +91,7 @@ class Ways(unittest.TestCase):
             self.assertIn("1024MB", filebench.commands("/d/in", "/d/out", 1, 1 << 30)["duckdb"])
 
     def test_scripts(self):
-        """They are Python."""
+        """The scripts of the other programs are valid Python."""
         for script in (filebench.DUCKDB, filebench.POLARS):
             compile(script, "script", "exec")
 
@@ -105,7 +106,8 @@ class Others(unittest.TestCase):
             file.write(b"b\na\nc\n")
 
     def test_sorts(self):
-        """What they sort is what they must; those that are missing are not asked."""
+        """The programs sort the right files, and missing programs do not
+        run."""
         for name, command in filebench.commands(self.source, self.target, 1, 1 << 28).items():
             if name.startswith("dd"):
                 continue
@@ -122,7 +124,7 @@ class Others(unittest.TestCase):
         self.assertFalse(os.path.exists(self.target))
 
     def test_failure(self):
-        """A reason, not a number."""
+        """A program that fails has a reason and no times."""
         script = "import sys; sys.stderr.write('a\\nno memory\\n'); sys.exit(1)"
         self.assertEqual(filebench.other([sys.executable, "-c", script], self.target), {"reason": "no memory"})
         self.assertEqual(filebench.other([sys.executable, "-c", "import sys; sys.exit(3)"], self.target),
@@ -148,7 +150,7 @@ class Measure(unittest.TestCase):
         self.assertIn("sortbench_remove('/d/sortbench.in')", server.said[-1])
 
     def test_wrong(self):
-        """A wrong result is an error, never a number."""
+        """A wrong result raises an error."""
         for bad in ({"unordered": 1}, {"records": 9}, {"checksum": "ac"}):
             with self.assertRaisesRegex(RuntimeError, "the result is wrong"):
                 self.measure(Server(**bad))
@@ -170,7 +172,8 @@ class Report(unittest.TestCase):
         return made
 
     def test_table(self):
-        """Medians; of all cores, but for dd; beside dd's time."""
+        """The table has medians, rates per core (one core for dd), and ratios
+        to dd."""
         lines = filebench.table(results())
         self.assertRegex(lines[1], r"10000000  ascii +warm  ptsort, one pass +2\.50 +400 +200 +1\.50 +2 MB +1\.25$")
         self.assertRegex(lines[2], r"dd +2\.00 +500 +500 +1\.00 +1\.00$")
@@ -194,7 +197,8 @@ class Report(unittest.TestCase):
 
 class Timeline(unittest.TestCase):
     def test_picture(self):
-        """A lane for each participant, a rectangle for each phase, on one scale."""
+        """A sort has a lane for each participant and a rectangle for each
+        phase."""
         picture = filetimeline.picture("Sorts", {"one": one_sort(1.0), "two": one_sort(2.0)})
         document = xml.dom.minidom.parseString(picture)
         boxes = [r for r in document.getElementsByTagName("rect") if r.getAttribute("class") == "read"]

@@ -1,4 +1,4 @@
-"""Tests of what make bench-neighbours needs no server for: log and report."""
+"""Tests of make bench-neighbours that need no server: log and report."""
 
 import os
 import tempfile
@@ -41,7 +41,7 @@ class Log(unittest.TestCase):
         self.assertEqual((found["p50"], found["p99"], found["longest"]), (1, 90, 90))
 
     def test_part(self):
-        """The beginning belongs to a part, its end does not."""
+        """A part of the log includes its start and excludes its end."""
         found = pglog.facts(log_of(LOG), 100.25, 101)
         self.assertEqual((found["transactions"], found["longest"]), (2, 2.5))
         self.assertIsNone(pglog.facts(log_of(LOG), 102, 103))
@@ -58,7 +58,8 @@ class Log(unittest.TestCase):
 
 
 def stretch(seconds, rate):
-    """A stretch of 10 s with so many transactions a second, of 2 ms each."""
+    """A stretch of 10 s with this number of transactions a second, of 2 ms
+    each."""
     done = [(100 + i / rate, 2.0) for i in range(10 * rate)]
     return {"seconds": seconds, "whole": pglog.facts(done, 100, 110), "events": {},
             "build": seconds and pglog.facts(done, 102, 102 + seconds)}
@@ -79,7 +80,7 @@ class Report(unittest.TestCase):
         self.assertEqual(rows[0][7], "-")
 
     def test_error(self):
-        """What has no figures has no line, and there is no ratio."""
+        """Builds without figures have no line and no ratio."""
         rows = neighbours.rows_of({
             "alone": [stretch(None, 30)], "errors": ["too long"],
             "2": {"server": [], "ptsort": [stretch(3, 15)]}})

@@ -1,4 +1,4 @@
-"""Tests of what needs no server in `make bench-query`."""
+"""Tests of `make bench-query` that need no server."""
 
 import io
 import os
@@ -43,13 +43,15 @@ class Queries(unittest.TestCase):
                 self.assertNotRegex(queries.fill(sql, 5000, COLLATIONS), r"[{}]")
 
     def test_text_is_text(self):
-        """ptsort.sort = text is enough where a label says en_US or en-x-icu."""
+        """ptsort.sort = text suffices for queries with en_US or en-x-icu
+        labels."""
         for query in queries.QUERIES.values():
             if query.label.endswith(("en_US", "en-x-icu")):
                 self.assertEqual(query.sort, "text", query.name)
 
     def test_tables(self):
-        """Groups are no more than their loops need, and have indexes."""
+        """The table of groups has only the rows that the loops need, and
+        indexes."""
         groups = queries.TABLES["groups"]
         self.assertEqual(queries.rows_of(groups, 5000000), queries.MOST_OF_GROUPS)
         self.assertEqual(queries.rows_of(queries.TABLES["orders"], 5000), 1000)
@@ -66,7 +68,8 @@ class Queries(unittest.TestCase):
 
 
 class Server:
-    """Answers as the server does: runs with these results, and such a plan."""
+    """A fake server that answers with runs that have these results, and this
+    plan."""
 
     def __init__(self, results=("5",), plan="Gather Merge\n Sort", taken=True, ms=(8.0, 2.0)):
         self.results = results
@@ -97,7 +100,7 @@ def measured(name, server=None, memory="1GB", workers=0, options=OPTIONS):
 
 class Measure(unittest.TestCase):
     def test_script(self):
-        """One session, with both ways in turn."""
+        """One session runs the query with both engines in turn."""
         server = Server()
         query = measured("order_url", server)
         self.assertEqual([len(query[e]) for e in querymeasure.ENGINES], [2, 2])
@@ -109,21 +112,22 @@ class Measure(unittest.TestCase):
         self.assertIn("min_sort_rows = DEFAULT", server.scripts[0])
 
     def test_statement(self):
-        """What is no query has no result, and is cleaned up after each run."""
+        """A statement that is no SELECT has no result, and needs cleanup each
+        time."""
         server = Server()
         measured("create", server)
         self.assertEqual(server.scripts[0].count("DROP TABLE bench_made;"), 4)
         self.assertIn("'result', NULL", server.scripts[0])
 
     def test_warm_up(self):
-        """Short ones are run once more each way, which does not count."""
+        """Short queries have one unmeasured run with each engine."""
         server = Server()
         query = measured("small_int8_10", server, "4MB")
         self.assertEqual(server.scripts[0].count("'engine', 'ptsort'"), 3)
         self.assertEqual(len(query["ptsort"]), 2)
 
     def test_errors(self):
-        """What cannot be compared is an error, not a number."""
+        """Queries that cannot be compared have an error and no ratio."""
         self.assertEqual(measured("order_url", Server(("5", "6")))["reason"],
                          "results differ: 5, 6")
         self.assertIn("no Unique", measured("distinct_name")["reason"])

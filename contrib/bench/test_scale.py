@@ -1,4 +1,4 @@
-"""Tests of what make bench-scale needs no server for: model, waits, picture."""
+"""Tests of make bench-scale that need no server: model, waits, picture."""
 
 import os
 import subprocess
@@ -17,7 +17,8 @@ import waits
 
 
 def facts():
-    """10 seconds of work, a tenth of a second that is not divided."""
+    """Facts with 10 seconds of work, and a tenth of a second that is not
+    divided."""
     work = {"scan": 4.0, "sort": 1.0, "run": 1.0, "load": 4.0}
     return {"tuples": 1000, "table_bytes": 10 ** 6, "index_bytes": 10 ** 6,
             "wal_bytes": 10 ** 6, "work_s": work, "serial_work_s": work,
@@ -35,7 +36,7 @@ class Model(unittest.TestCase):
         self.assertEqual(scalemodel.limit(facts(), FAST, 1000), "start and end")
 
     def test_limits(self):
-        """A slow disk for WAL, file or memory is what the load takes."""
+        """A slow WAL disk, index file or memory determines the load's time."""
         for machine, name in ((FAST._replace(wal=1e6), "WAL"),
                               (FAST._replace(file=1e6), "index file"),
                               (FAST._replace(memory=1e6), "memory")):
@@ -43,7 +44,7 @@ class Model(unittest.TestCase):
             self.assertLess(scalemodel.speedup(facts(), machine, 1000), 10)
 
 
-# Loses what comes in its first second
+# A perf that ignores signals in its first second
 SLOW_PERF = """#!/usr/bin/env python3
 import signal, sys, time
 if sys.argv[1] == "record":
@@ -90,13 +91,14 @@ class Seen(unittest.TestCase):
 
 
 def beside(seconds, times, **events):
-    """A build with checkpoints of these times."""
+    """A build during which checkpoints took these times."""
     return {"seconds": seconds, "times": times, "events": events}
 
 
 class Checkpoints(unittest.TestCase):
     def test_lines(self):
-        """The longest of all builds, and what all of them saw."""
+        """The report has the longest checkpoint, and the waits of all
+        builds."""
         found = [{"participants": n, "mb_s": mb_s,
                   "server": [beside(2, [5, 20], a=1), beside(4, [40], a=1, b=2)],
                   "ptsort": [beside(1, [10]), beside(1.2, [4, 1], idle=0)]}
@@ -108,14 +110,15 @@ class Checkpoints(unittest.TestCase):
         self.assertEqual(checkpoints.lines([]), [])
 
     def test_idle(self):
-        """What the checkpointer does between checkpoints is left out."""
+        """The report leaves out the checkpointer's waits between
+        checkpoints."""
         self.assertEqual(checkpoints.seen_doing(
             [{"events": {checkpoints.IDLE: 5, "running": 1}},
              {"events": {"IO:WALSync": 3, "running": 0}}]),
             "IO:WALSync 75 %, running 25 %")
 
     def test_slow_disk(self):
-        """Its file is that of slowdisk.c."""
+        """The SlowDisk class uses the same file format as slowdisk.c."""
         with tempfile.TemporaryDirectory() as directory:
             path = os.path.join(directory, "slow-disk")
             with open(path, "wb") as f:

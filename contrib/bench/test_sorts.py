@@ -1,4 +1,4 @@
-"""Tests of what needs no server in `make bench-sort`."""
+"""Tests of `make bench-sort` that need no server."""
 
 import copy
 import io
@@ -43,7 +43,7 @@ class Shapes(unittest.TestCase):
         self.assertEqual(sorted(tables, key=tables.index), tables)
 
     def test_scale(self):
-        """Budgets shrink with the tables, down to the least that is honoured."""
+        """Budgets shrink with the tables, down to ptsort's minimum budget."""
         self.assertEqual(sortshapes.budget_kb("64MB", 1), 65536)
         self.assertEqual(sortshapes.budget_kb("64MB", 0.25), 16384)
         self.assertEqual(sortshapes.budget_kb("4MB", 0.1), 1024)
@@ -79,7 +79,7 @@ def one_sort(engine, ms, **more):
 
 
 class Server:
-    """Answers as the server does, from sorts of these times and checksums."""
+    """A fake server that answers with sorts of these times and checksums."""
 
     def __init__(self, checksums=(7,)):
         self.checksums = list(checksums)
@@ -117,7 +117,7 @@ class Measure(unittest.TestCase):
         self.assertEqual(sortmeasure.turns(2), ["server", "ptsort", "ptsort", "server"])
 
     def test_sessions(self):
-        """First sorts have processes of their own, the others share one."""
+        """Each first sort has its own process; the other sorts share one."""
         server = Server()
         shape = measured("int8", server=server)
         self.assertEqual(len(server.scripts), 3)
@@ -125,7 +125,7 @@ class Measure(unittest.TestCase):
         self.assertEqual([len(shape[e]) for e in sortmeasure.ENGINES], [2, 2])
 
     def test_other_order(self):
-        """Sorts that have read different things are an error, not a number."""
+        """Sorts that return different keys have an error and no ratio."""
         shape = measured("int8", server=Server((7, 8)))
         self.assertEqual(shape["status"], "error")
         self.assertIn("different keys: server 100 rows 7, ptsort 100 rows 8",
@@ -138,7 +138,8 @@ class Measure(unittest.TestCase):
         self.assertEqual(shape["reason"], "the server has no collation en-x-icu")
 
     def test_together(self):
-        """Processes count as the slowest of them; their memory is added up."""
+        """A parallel sort has the slowest process's time and all processes'
+        memory."""
         found = sortmeasure.together([
             one_sort("", 1.0, participant=0), one_sort("", 3.0, participant=1)])
         self.assertEqual(found["memory"], 2 << 20)
@@ -182,12 +183,12 @@ class Report(unittest.TestCase):
                          '"a" COLLATE en_us NULLS LAST, "b" NULLS LAST')
 
     def test_peer_that_fails(self):
-        """A peer that cannot sort has a reason, not a number."""
+        """A peer that cannot sort has a reason and no times."""
         took = peers.sort("none", "", {})
         self.assertEqual(took, {"reason": "KeyError: 'none'"})
 
     def test_files(self):
-        """The report leaves text, and a chart for each budget."""
+        """The report command writes the text, and a chart for each budget."""
         results = {"settings": dict(SETTINGS, scale=0.001, by="cpu", firsts=1, told=False,
                                  load=5.0),
                    "shapes": [measured("int8"), measured("uuid", "4MB"),

@@ -1,4 +1,4 @@
-"""Tests of tracesort: psql's messages of real builds, shortened."""
+"""Tests of tracesort with shortened psql messages of real builds."""
 
 import unittest
 
@@ -8,8 +8,8 @@ CPU = "CPU: user: 0.01 s, system: 0.00 s, elapsed: %s s"
 
 
 def messages(lines):
-    """Messages as psql prints them.  A line is what was said and when, after
-    a '*' if a worker said it."""
+    """Messages as psql prints them.  A line has a message and its time, after a
+    '*' if a worker logged the message."""
     found = []
     for line in lines.strip().splitlines():
         said, elapsed = line.strip().lstrip("*").rsplit(" ", 1)
@@ -69,7 +69,7 @@ class TraceSort(unittest.TestCase):
             "run_ms": 20, "wait_ms": 0, "merge_load_ms": 0})
 
     def test_workers_only(self):
-        """A leader that took no part still merges."""
+        """A leader that did not participate still merges."""
         parts = tracesort.phases([m for m in PARALLEL if "worker 0" not in m])
         self.assertEqual([p["role"] for p in parts], ["worker", "leader"])
         self.assertEqual(parts[1]["merge_load_ms"], 70)
@@ -80,7 +80,8 @@ class TraceSort(unittest.TestCase):
             "run_ms": 0, "wait_ms": 0, "merge_load_ms": 70}])
 
     def test_serial_runs(self):
-        """What it took to write runs during the scan is not scan time."""
+        """The time to write runs during the scan does not count as scan
+        time."""
         self.assertEqual(tracesort.phases(SERIAL_RUNS), [{
             "role": "leader", "runs": 2, "scan_ms": 150, "sort_ms": 120,
             "run_ms": 60, "wait_ms": 0, "merge_load_ms": 50}])

@@ -1,29 +1,29 @@
-"""What the report says of real text: medians for each kind of collation, and
-what misses the floors."""
+"""The report about real text: medians for each kind of collation, and shapes
+below their floors, which are minimum ratios."""
 
 from collections import namedtuple
 from statistics import median
 
 from report import table
 
-# What is demanded: the median of the ratios of all sets in a kind of collation
+# A kind of collation, and the floor for the median ratio of its data sets
 Kind = namedtuple("Kind", "label floor")
 KINDS = {"C": Kind('"C"', 2.5), "libc": Kind("the C library's", 6.0),
          "ICU": Kind("ICU's", 1.8)}
 
-# No ratio is to be below this, ...
+# The floor of each single ratio
 LEAST = 1.0
-# ... and that of this shape, text that is nearly in order, not below that.
+# A shape whose text is nearly in order, and its floor
 NEAR_ORDER, NEAR_ORDER_LEAST = "find_c", 1.3
 
 
 def restarts(shape):
-    """How many of ptsort's builds started over."""
+    """The number of ptsort's builds that started over."""
     return sum(build.get("restarts", 0) > 0 for build in shape["ptsort"])
 
 
 def misses(shape):
-    """What a shape misses, as a list of words."""
+    """The shape's failures to meet the requirements, as a list of words."""
     ratio = shape["summary"]["ratio"]
     least = NEAR_ORDER_LEAST if shape["name"] == NEAR_ORDER else LEAST
     found = ["below %.1f" % least] if ratio < least else []
@@ -34,7 +34,7 @@ def misses(shape):
 
 
 def text(results):
-    """The lines of the report; "" if no real text was measured."""
+    """The report about real text; "" if no real text was measured."""
     measured = [s for s in results["shapes"] if s.get("kind")
                 and s.get("summary", {}).get("ratio") is not None]
     if not measured:

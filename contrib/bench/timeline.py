@@ -1,8 +1,9 @@
-"""The timeline of a build: what each participant did when, as SVG.
+"""Draw the timeline of a build as SVG: the phases of each participant.
 
-Phases follow one another without gaps; the final merge starts when the last
-participant has its run.  What remains at the end of a build is starting
-workers, upper levels, syncing and commit.
+A participant's phases follow one another without gaps, but the final merge
+starts when the last participant has written its run.  The rest of the time,
+shown at the end of a build, went to starting workers, upper levels, syncing and
+commit.
 """
 
 from svg import MARGIN, WIDTH, document, element, seconds, tick_step, top_of
@@ -12,7 +13,7 @@ LANE = 20
 STEP = 26
 GAP = 22
 
-# Phases in order, as in ptsort_last_build(), and their words
+# Phases in order, as in ptsort_last_build(), and their names in the picture
 PHASES = (("scan_ms", "scan"), ("sort_ms", "sort"), ("run_ms", "run"),
           ("merge_load_ms", "merge and load"))
 
@@ -31,8 +32,8 @@ DARK = """
 
 
 def intervals(participants):
-    """For each participant its phases as (class, from, to), in milliseconds
-    since the build began; empty ones are left out."""
+    """The phases of each participant as (class, from, to), in milliseconds
+    since the start of the build, without empty phases."""
     ready = [sum(p[key] for key, _ in PHASES[:3]) for p in participants]
     merge = max(ready, default=0)
     found = []
@@ -49,7 +50,7 @@ def intervals(participants):
 
 
 def legend(y):
-    """The colours' names."""
+    """The legend, with the colours of the phases."""
     body, at = [], LABEL_WIDTH + 12
     for _, words in PHASES:
         body.append(element("rect", class_=words.split()[0], x=at, y=y - 10,
@@ -60,7 +61,8 @@ def legend(y):
 
 
 def lanes(y, builder, build, x):
-    """One build: a lane for each participant, a mark where it ended."""
+    """The elements of one build: a lane for each participant, and a mark at the
+    end of the build."""
     body = []
     parts = build["participants"]
     for part, spans in zip(parts, intervals(parts)):
@@ -79,8 +81,8 @@ def lanes(y, builder, build, x):
 
 
 def timeline(title, subtitles, builds):
-    """The timelines of builds {builder: build}, on one scale; a build as
-    measure.build() returns it.  Returns the SVG document."""
+    """Draw the timelines of builds {builder: build} on one scale.  The builds
+    come from measure.build().  Returns the SVG document."""
     longest = max(build["seconds"] * 1000 for build in builds.values())
     left = LABEL_WIDTH + 12
     top = top_of(subtitles) + 26

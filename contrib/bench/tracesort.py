@@ -1,10 +1,11 @@
-"""The server's trace_sort lines, as the phases that ptsort_last_build() has.
+"""Convert the server's trace_sort lines to the phases of ptsort_last_build().
 
 The clock of each sort starts when the sort begins.  In a parallel build every
-participant has a sort of its own, numbered from 0, which ends with one run on
-tape; the leader then begins another one, number -1, which waits for them,
-merges their runs, and ends when the index is loaded.  A serial build has only
-number -1, which does everything.  The lines have a resolution of 10 ms.
+participant has its own sort, numbered from 0, which ends with one run on tape.
+The leader then begins a sort with number -1.  This sort waits for the
+participants, merges their runs, and ends when the index is loaded.  A serial
+build has only sort -1, which does all the work.  The lines have a resolution of
+10 ms.
 """
 
 import re
@@ -21,9 +22,10 @@ EVENTS = [(name, re.compile(pattern + ELAPSED)) for name, pattern in (
 
 
 def events(messages):
-    """What happened, as (number of the sort, what, milliseconds since its
-    begin, said by a worker?), from the messages of psql, in which a line
-    "CONTEXT:  parallel worker" follows what a worker said."""
+    """The events in psql's messages, as (number of the sort, event,
+    milliseconds since the start of the sort, True if a worker logged it).  In
+    the messages, a line "CONTEXT:  parallel worker" follows each message of a
+    worker."""
     found = []
     for line in messages:
         if "CONTEXT:" in line:
@@ -42,7 +44,7 @@ def events(messages):
 
 
 class Sort:
-    """One sort's times, added up event by event."""
+    """Adds up the times of one sort, event by event."""
 
     def __init__(self, number):
         self.number = number
@@ -51,10 +53,10 @@ class Sort:
         self.runs = 0
         self.sort_ms = 0        # from quicksort lines
         self.run_ms = 0         # from lines about writing
-        self.busy_ms = 0        # of both, before "perform"
+        self.busy_ms = 0        # sort_ms + run_ms before "perform"
 
     def add(self, name, ms, by_worker):
-        """Take one event."""
+        """Add one event."""
         self.by_worker = self.by_worker or bool(by_worker)
         if name == "sort_end":
             self.sort_ms += ms - self.at.get("sort_start", ms)
@@ -66,9 +68,9 @@ class Sort:
         self.at[name] = ms
 
     def participant(self):
-        """The phases of a participant: a scan until "perform", except for
-        runs written meanwhile; after it come the last run and the merge of
-        all runs, or, of tuples that fit in memory, just a sort."""
+        """The phases of a participant.  Until "perform" the participant scans,
+        sorts and writes runs.  After "perform" it writes the last run and
+        merges all runs, or only sorts if its tuples fit in memory."""
         perform = self.at.get("perform", 0)
         performed = self.at.get("performed", perform)
         ended = self.at.get("ended", performed)
@@ -84,10 +86,11 @@ class Sort:
 
 
 def phases(messages):
-    """The participants of the build that psql's messages tell of: a list of
-    dicts with role, runs, scan_ms, sort_ms, run_ms and merge_load_ms, as in
-    ptsort_last_build(), and wait_ms, the time from the end of the leader's
-    own share to the end of the last participant's.  [] without trace_sort."""
+    """The participants of a build, according to psql's messages.  Returns a
+    list of dicts with role, runs, scan_ms, sort_ms, run_ms and merge_load_ms,
+    as in ptsort_last_build().  wait_ms is the time from the end of the leader's
+    share to the end of the last participant's share.  The list is empty without
+    trace_sort."""
     sorts = {}
     for number, name, ms, by_worker in events(messages):
         sorts.setdefault(number, Sort(number)).add(name, ms, by_worker)

@@ -1,5 +1,5 @@
-"""What the participants of a build wait for, sampled from pg_stat_activity and,
-for spinlocks, by perf."""
+"""Sample what the participants of a build wait for, from pg_stat_activity, and
+for spinlocks with perf."""
 
 import collections
 import contextlib
@@ -15,10 +15,10 @@ FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND
 (backend_type = 'parallel worker' OR query LIKE 'CREATE INDEX%' AND state = 'active');
 """
 INTERVAL = 0.02                 # seconds
-PERF_START = 0.3                # what perf may need to begin, seconds
-PERF_TRIES = 100                # how often it is told to end
+PERF_START = 0.3                # seconds to wait for perf's start or end
+PERF_TRIES = 100                # maximum number of signals to end perf
 
-# What waits are called in the picture; the first that fits
+# Prefixes of wait events and their names in the picture; the first match counts
 KINDS = (("running", "running"), ("Lock:extend", "extension lock"),
          ("LWLock:WAL", "WAL"), ("IO:WAL", "WAL"), ("IO:DataFile", "table and index file"),
          ("IO:BufFile", "temporary files"), ("Extension:", "plan, others"),
@@ -27,12 +27,12 @@ KINDS = (("running", "running"), ("Lock:extend", "extension lock"),
 
 
 def kind(event):
-    """The picture's word for a wait event."""
+    """The name of a wait event's kind in the picture."""
     return next(words for start, words in KINDS if event.startswith(start))
 
 
 def by_kind(events):
-    """Counts of events as counts of kinds, in the order of KINDS."""
+    """Convert counts of events to counts of kinds, in the order of KINDS."""
     found = {words: 0 for _, words in KINDS}
     for event, count in events.items():
         found[kind(event)] += count
@@ -40,7 +40,7 @@ def by_kind(events):
 
 
 def total(builds):
-    """The events of several builds, added up."""
+    """The sums of the events' counts over several builds."""
     return sum((collections.Counter(build["events"]) for build in builds),
                collections.Counter())
 
@@ -51,8 +51,8 @@ def shares(counts):
 
 
 class Session(threading.Thread):
-    """A thread that gives statements to a psql of its own from the beginning of a
-    `with` to its end."""
+    """A thread with its own psql process, which runs statements until the end
+    of a `with` block."""
 
     def __init__(self):
         super().__init__(daemon=True)
@@ -60,7 +60,7 @@ class Session(threading.Thread):
         self.psql = None
 
     def ask(self, script):
-        """Give psql a script.  Returns False if psql has ended."""
+        """Send a script to psql.  Returns False if psql has ended."""
         try:
             self.psql.stdin.write(script)
             self.psql.stdin.flush()
@@ -76,7 +76,7 @@ class Session(threading.Thread):
         return self
 
     def close(self):
-        """Give psql no more."""
+        """Close psql's input."""
         with contextlib.suppress(BrokenPipeError):
             self.psql.stdin.close()
 
@@ -88,8 +88,9 @@ class Session(threading.Thread):
 
 
 class Waits(Session):
-    """with Waits() as w: ...; then w.events has how often which wait event was
-    seen, of leader and workers together, or of what another query tells."""
+    """Samples wait events: "with Waits() as w: ...".  Afterwards w.events
+    counts the wait events of the leader and the workers, or the results of
+    another query."""
 
     def __init__(self, sample=SAMPLE):
         super().__init__()
@@ -105,14 +106,14 @@ class Waits(Session):
         reader.join()
 
     def read(self):
-        """Count what psql says."""
+        """Count the lines of psql's output."""
         for line in self.psql.stdout:
             self.events[line.strip()] += 1
 
 
 def spin_share(report):
-    """The share of samples in s_lock() and what it calls, from perf's report;
-    None if there are no samples."""
+    """The share of samples in s_lock() and its subroutines in perf's report;
+    None without samples."""
     share, some = 0.0, False
     for line in report.splitlines():
         words = line.split()
@@ -124,9 +125,10 @@ def spin_share(report):
 
 
 class Perf:
-    """with Perf(pid of the server, directory) as p: ...; then p.spinning is the
-    share of processor time spent waiting for spinlocks by processes that began
-    meanwhile, None if perf is missing or may not."""
+    """Runs perf: "with Perf(pid of the server, directory) as p: ...".
+    Afterwards p.spinning is the share of CPU time that processes started in the
+    block spent waiting for spinlocks.  It is None if perf is missing or lacks
+    permission."""
 
     def __init__(self, postmaster, directory):
         self.data = os.path.join(directory, "perf.data")
@@ -155,9 +157,9 @@ class Perf:
             os.remove(self.data)
 
     def end(self):
-        """End perf; is there something to report?  A perf that is slow to start
-        loses the signals that come before it waits for them: whoever runs in the
-        background of a script ignores SIGINT."""
+        """End perf.  Returns True if perf wrote data.  Background processes of
+        a script ignore SIGINT, so perf loses the signals that arrive before it
+        handles them.  This method therefore signals repeatedly."""
         for _ in range(PERF_TRIES):
             self.process.send_signal(signal.SIGINT)
             try:

@@ -1,13 +1,13 @@
 #!/bin/bash
 #
-# check-asserts.sh [MAJOR] - `make check-asserts VERSION=MAJOR`: all tests on a
-# server that checks itself (assertions, memory checking), which server.sh
-# builds from the distribution's source package: our own suite and, beside it,
-# the server's (core-suites.sh), which runs one session at a time.  The last line
-# is "N passed, N failed".
+# check-asserts.sh [MAJOR] - `make check-asserts VERSION=MAJOR`: run all tests
+# on a server with assertions and memory checking.  server.sh builds the server
+# from the distribution's source package.  ptsort's tests run at the same time
+# as the server's own suites (core-suites.sh), which use one session at a time.
+# The last line is "N passed, N failed".
 #
-# A TAP file that finds nothing more on such a server than on another says so
-# itself, and is left out unless TESTS names it:
+# The script skips a TAP file that does not profit from assertions, unless TESTS
+# names the file.  The file contains a line such as:
 #
 #	# Needs no assertions: it reads the sources
 #
@@ -20,7 +20,7 @@ cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=contrib/dev/tally.sh
 . contrib/dev/tally.sh
 
-# stop_suites: what a signal to this script may have left
+# stop_suites: stop the server's suites, and remove their output
 stop_suites()
 {
 	if [ -n "$core" ]; then
@@ -30,7 +30,7 @@ stop_suites()
 	rm -f "$said"
 }
 
-# repeat FILE STATUS: what a script has said, and how it ended
+# repeat FILE STATUS: print a script's output, and return its exit status
 repeat()
 {
 	cat "$1"
@@ -50,7 +50,7 @@ trap 'exit 143' TERM HUP
 contrib/dev/core-suites.sh "$major" >"$said" 2>&1 &
 core=$!
 count_child check.sh env "PG_CONFIG=$config" "TESTS=${tests//$'\n'/ }" contrib/dev/check.sh
-say "our suite: $((SECONDS - start)) s"
+say "ptsort's tests: $((SECONDS - start)) s"
 wait "$core"
 status=$?
 core=

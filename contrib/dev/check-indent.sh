@@ -1,12 +1,12 @@
 #!/bin/bash
 #
-# check-indent.sh [--write] - `make check-indent`: our C is laid out as the
-# server's indenter lays it out (indenter.sh), with the types of typedefs.list,
-# and that list is what `make typedefs` prints.  --write (`make indent`) lays it
-# out.  The last line of a check is "N passed, N failed".
+# check-indent.sh [--write] - `make check-indent`: check that the C sources have
+# the layout of the server's indenter (indenter.sh), and that typedefs.list is
+# up to date (`make typedefs`).  With --write (`make indent`), indent the
+# sources.  The last line of a check is "N passed, N failed".
 #
-# The indenter works on a copy: where it fails it leaves files, and says so on
-# its error output alone.
+# The indenter works on a copy, because it leaves temporary files if it fails.
+# It reports failures only in its error output.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -17,15 +17,15 @@ cd "$(dirname "$0")/../.." || exit 1
 
 dirs=(src include contrib)
 
-# copy_tree DIR: our C into it
+# copy_tree DIR: copy the C sources into DIR
 copy_tree()
 {
 	mkdir -p "$1" && find "${dirs[@]}" -name '*.[ch]' -print0 |
 		tar -cf - --null -T - | tar -xf - -C "$1"
 }
 
-# lay_out DIR: indent the copy in DIR; print what the indenter has to say, and
-# succeed if it is nothing
+# lay_out DIR: indent the copy in DIR, and print the indenter's output; succeed
+# if there is no output
 lay_out()
 {
 	local words status
@@ -36,7 +36,7 @@ lay_out()
 	[ $status -eq 0 ] && [ -z "$words" ]
 }
 
-# differing DIR: the files of ours that differ from their copies in DIR
+# differing DIR: print the sources that differ from their copies in DIR
 differing()
 {
 	local file
@@ -45,8 +45,8 @@ differing()
 	done
 }
 
-# check_mistakes: what is laid out badly is found, and so is what the indenter
-# cannot read
+# check_mistakes: check that the indenter fixes a wrong layout, and reports code
+# that it cannot parse
 check_mistakes()
 {
 	mkdir -p "$work/bad/src" "$work/bad/include" "$work/bad/contrib"
@@ -57,7 +57,7 @@ check_mistakes()
 	result $? "the indenter finds mistakes"
 	echo 'int f(void) { return (1; }}' >"$work/bad/src/f.c"
 	! lay_out "$work/bad" >/dev/null
-	result $? "the indenter says what it cannot read"
+	result $? "the indenter reports code that it cannot read"
 }
 
 indenter=$(contrib/dev/indenter.sh) || give_up "no indenter"
@@ -79,7 +79,7 @@ for file in ${differing[@]+"${differing[@]}"}; do
 	diff -u --label "$file" --label "$file, indented" "$file" "$work/tree/$file"
 	status=1
 done
-[ $status -eq 0 ] || say "\"make indent\" lays the sources out"
+[ $status -eq 0 ] || say "\"make indent\" fixes the layout"
 result $status "indentation: $(find "${dirs[@]}" -name '*.[ch]' | wc -l) files"
 contrib/dev/typedefs.sh | diff -u typedefs.list -
 result $? "typedefs.list is up to date (make typedefs)"

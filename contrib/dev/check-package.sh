@@ -1,14 +1,14 @@
 #!/bin/bash
 #
 # check-package.sh - `make check-package`: build the Debian packages of this
-# tree, one for each major version whose development files are installed; then
-# for each one whose server is installed too: install the package with dpkg
-# into a private root with a copy of the server, use it, remove it, and see
-# that nothing is left but the indexes.  The last line is "N passed, N failed".
+# tree, one for each major version whose development files are installed.  For
+# each version whose server is installed too, install the package with dpkg into
+# a private root with a copy of the server.  Use and remove the package, and
+# check that only the indexes remain.  The last line is "N passed, N failed".
 #
-# Neither this machine's packages nor its server are touched (but that what the
-# build needs is installed first; NO_INSTALL=1 refuses to).  KEEP=1 keeps the
-# working directory.
+# The script first installs the packages that the build requires, unless
+# NO_INSTALL=1 is set.  It does not change any other package or server of this
+# machine.  KEEP=1 keeps the working directory.
 #
 # shellcheck disable=SC2317 # functions are called by name
 
@@ -21,7 +21,7 @@ cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=contrib/dev/tally.sh
 . contrib/dev/tally.sh
 
-# missing_helpers: what building the packages needs
+# missing_helpers: print the missing packages that the build requires
 missing_helpers()
 {
 	command -v dpkg-buildpackage >/dev/null || echo dpkg-dev
@@ -32,8 +32,8 @@ missing_helpers()
 		echo postgresql-server-dev-all
 }
 
-# build_packages: as the unprivileged user, in the copy of the tree; the
-# packages are in $work
+# build_packages: build the packages as the unprivileged user, in the copy of
+# the tree, and put them into $work
 build_packages()
 {
 	local log=$work/build.log
@@ -48,7 +48,7 @@ build_packages()
 	result $? "built without warnings"
 }
 
-# expected_files VERSION: what the package shall have, by the tree it is made of
+# expected_files VERSION: print the files that the package must contain
 expected_files()
 {
 	local server=usr/share/postgresql/$1/extension file
@@ -69,7 +69,8 @@ expected_files()
 	done
 }
 
-# check_files PACKAGE VERSION: exactly those, and nothing that dpkg would run
+# check_files PACKAGE VERSION: check that the package contains exactly the
+# expected files, and no scripts for dpkg
 check_files()
 {
 	(cd "$top" && expected_files "$2" | LC_ALL=C sort) >"$work/expected"
@@ -83,14 +84,15 @@ check_files()
 	result $? "$2: it depends on its server: $(dpkg-deb -f "$1" Depends)"
 }
 
-# private_dpkg ARGUMENT...: dpkg in the private root, without a right of root's
+# private_dpkg ARGUMENT...: run dpkg in the private root, without root's
+# privileges
 private_dpkg()
 {
 	as_user env "PATH=$PATH:/usr/sbin:/sbin" dpkg "--root=$work/root" \
 		"--log=$work/dpkg.log" --force-not-root --path-include='*' "$@" >>"$work/dpkg.out" 2>&1
 }
 
-# init_dpkg: no package is installed in the private root
+# init_dpkg: initialize the private root's dpkg without any packages
 init_dpkg()
 {
 	local admin=$work/root/var/lib/dpkg
@@ -99,8 +101,8 @@ init_dpkg()
 	own_workdir
 }
 
-# know_dependencies PACKAGE: the private root's dpkg knows what this machine
-# has of the packages that the package depends on, so that it can refuse
+# know_dependencies PACKAGE: tell the private root's dpkg about the dependencies
+# of the package that this machine has, so that dpkg accepts the package
 know_dependencies()
 {
 	local admin=$work/root/var/lib/dpkg name
@@ -114,13 +116,13 @@ know_dependencies()
 	own_workdir
 }
 
-# files_in_root: what is there, dpkg's own records aside
+# files_in_root: print the files in the private root, except dpkg's database
 files_in_root()
 {
 	(cd "$work/root" && find . -path ./var/lib/dpkg -prune -o -print | LC_ALL=C sort)
 }
 
-# sql COMMAND...: psql in the private cluster; prints rows
+# sql COMMAND...: run psql in the private cluster, and print the rows
 sql()
 {
 	local arguments=() command
@@ -131,7 +133,8 @@ sql()
 		"${arguments[@]}" 2>&1
 }
 
-# use_package VERSION: the packaged library builds an index, with a worker
+# use_package VERSION: check that the packaged library builds an index with a
+# worker
 use_package()
 {
 	local found
@@ -150,8 +153,8 @@ use_package()
 	result $? "$1: the server is of that version"
 }
 
-# outlive_package VERSION: a server without the package still has the index,
-# and does not have the library
+# outlive_package VERSION: check that a server without the package can still use
+# the index, and cannot load the library
 outlive_package()
 {
 	local found
@@ -169,7 +172,7 @@ outlive_package()
 	result $? "$1: the library is gone"
 }
 
-# try_package PACKAGE VERSION: install, use, remove
+# try_package PACKAGE VERSION: install, use and remove the package
 try_package()
 {
 	local package=$1 version=$2 name
@@ -183,7 +186,7 @@ try_package()
 	rm -rf "$work/root" "$work/data"
 	mkdir -p "$work/root"
 	copy_server || give_up "the server could not be copied"
-	# whatever this machine's own server has of ptsort is not the package's
+	# remove any files of ptsort that this machine's own server has
 	find "$work/root" -name '*ptsort*' -prune -exec rm -rf {} +
 
 	: >"$work/dpkg.out"
@@ -209,7 +212,7 @@ try_package()
 	files_in_root | diff -u "$work/before" -
 	result $? "$version: no file and no directory of it is left"
 	! dpkg "--root=$work/root" -s "$name" >/dev/null 2>&1
-	result $? "$version: dpkg does not know it any more"
+	result $? "$version: dpkg no longer knows it"
 	start_cluster || give_up "the server does not start"
 	outlive_package "$version"
 	stop_cluster || failed=$((failed + 1))

@@ -1,10 +1,10 @@
 #!/bin/bash
 #
-# check-sanitizers.sh [MAJOR] - `make check-sanitizers VERSION=MAJOR`: our suite
-# on a server compiled, as ptsort then is, with gcc's address and
-# undefined-behaviour sanitizers (server.sh).  What they find ends the process,
-# and is in the server's log, which is a test of its own (tally.sh).  The last
-# line is "N passed, N failed".
+# check-sanitizers.sh [MAJOR] - `make check-sanitizers VERSION=MAJOR`: run
+# ptsort's tests with gcc's address and undefined-behaviour sanitizers.  Both
+# the server (server.sh) and ptsort are compiled with them.  A sanitizer's
+# finding ends the process and appears in the server's log, which tally.sh
+# checks.  The last line is "N passed, N failed".
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -15,13 +15,13 @@ cd "$(dirname "$0")/../.." || exit 1
 
 config=$(contrib/dev/server.sh "${1:-15}" sanitize) || give_up "no server"
 
-# Leaks are not looked for: a process of the server, and psql, ends without
-# giving back what ends with it.  The server's alignment is that of the machine
-# (server.sh leaves that check out).
+# Do not look for leaks: psql and the server's processes exit without freeing
+# all memory.  The server relies on the machine's alignment rules, so server.sh
+# leaves out the alignment check.
 export ASAN_OPTIONS=detect_leaks=0:abort_on_error=1
 export UBSAN_OPTIONS=print_stacktrace=1
-# Not those that preload ptsort_shortage.so: it stands between the server and the
-# sanitizer's own malloc.
+# Skip tests that preload ptsort_shortage.so: it would intercept the sanitizer's
+# own malloc.
 tests=()
 for file in t/*.pl contrib/*/t/*.pl; do
 	grep -q '^use Faults;' "$file" || tests+=("$file")
@@ -29,7 +29,7 @@ done
 export TESTS=${TESTS:-${tests[*]}}
 start=$SECONDS
 count_child check.sh env "PG_CONFIG=$config" contrib/dev/check.sh
-say "our suite: $((SECONDS - start)) s"
+say "ptsort's tests: $((SECONDS - start)) s"
 objdump -T "$(dirname "$config")/postgres" | grep -q __asan_report_store8
 result $? "the server is compiled with the sanitizer"
 finish

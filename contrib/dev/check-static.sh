@@ -1,20 +1,20 @@
 #!/bin/bash
 #
-# check-static.sh - `make check-static`: what can be seen without running
-# anything.  Each tool looks at src, include and contrib, with and without the
-# server's assertions, and must find nothing; and it must find something in
-# the mistakes of static-mistakes.c, so that none passes by not looking.
+# check-static.sh - `make check-static`: check the sources without running them.
+# Each tool checks src, include and contrib, with and without the server's
+# assertions, and must find nothing.  Each tool must also find the mistakes in
+# static-mistakes.c, which shows that the tool works.
 #
 #   gcc, clang           with all warnings as errors
 #   clang --analyze      clang's static analyser
 #   cppcheck
 #   macro-arguments.pl   arguments with side effects that a macro reads twice
-#   (shellcheck)         the scripts
+#   shellcheck           the scripts
 #   check-indent.sh      the layout of the sources
 #
-# The last line is "N passed, N failed".  A finding that is none is explained
-# beside its suppression: "cppcheck-suppress" in the source, and the files
-# *.allow of this directory.  PG_CONFIG chooses the server's headers.
+# The last line is "N passed, N failed".  A comment explains each suppression of
+# a false finding.  Suppressions are "cppcheck-suppress" in the source, and the
+# files *.allow in this directory.  PG_CONFIG chooses the server's headers.
 #
 # shellcheck disable=SC2317 # functions are called by names put together
 
@@ -27,7 +27,7 @@ cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=contrib/dev/tally.sh
 . contrib/dev/tally.sh
 
-# find_clang: its name with or without a version
+# find_clang: print the path of clang, with or without a version in its name
 find_clang()
 {
 	local candidate
@@ -45,10 +45,11 @@ missing_tools()
 	command -v shellcheck >/dev/null || echo shellcheck
 }
 
-# Warnings of both compilers beyond those of the Makefile.  Without two of
-# clang's: the server's headers, made for gcc, say gnu_printf, which clang does
-# not know; and text_collation.c has a union with a varlena in it, a GNU extension
-# as the server's own PGAlignedBlock.
+# Warnings of both compilers in addition to those of the Makefile.  Two warnings
+# of clang are disabled.  The server's headers, configured for gcc, use
+# gnu_printf, which clang does not know.  text_collation.c has a union that
+# contains a varlena, which is a GNU extension that the server uses too, in
+# PGAlignedBlock.
 extra_warnings=(-Wmissing-prototypes -Wpointer-arith -Wvla -Wwrite-strings
 	-Wdeclaration-after-statement -Wformat-security)
 gcc_warnings=(-Wlogical-op -Wduplicated-cond
@@ -56,14 +57,14 @@ gcc_warnings=(-Wlogical-op -Wduplicated-cond
 clang_warnings=(-Wno-ignored-attributes
 	-Wno-gnu-variable-sized-type-not-at-end)
 
-# each_file COMMAND...: run it for each source, two at a time
+# each_file COMMAND...: run the command for each source, in parallel
 each_file()
 {
 	printf '%s\0' "${sources[@]}" | xargs -0 -n 1 -P "$(nproc)" "$@"
 }
 
-# Each of these prints what it finds in ${sources[@]}; with nothing on its
-# output, and success, a tool has nothing to say.
+# Each of these functions prints the tool's findings in ${sources[@]}.  Without
+# findings a function prints nothing and succeeds.
 find_by_gcc()
 {
 	each_file gcc "${flags[@]}" "${gcc_warnings[@]}" -Werror -c -o /dev/null
@@ -96,7 +97,8 @@ find_by_macros()
 		"gcc ${flags[*]}" "${sources[@]}" "${other_sources[@]}"
 }
 
-# check_tool TOOL WORDS: nothing in our sources, something in the mistakes
+# check_tool TOOL WORDS: check that the tool finds nothing in ptsort's sources,
+# and finds something in static-mistakes.c
 check_tool()
 {
 	local tool=$1 words=$2 log status start=$SECONDS
@@ -117,7 +119,8 @@ check_tool()
 	result $status "$words: ${#sources[@]} files, $((SECONDS - start)) s"
 }
 
-# set_flags DEFINES...: for all compilers, and their preprocessors alone
+# set_flags DEFINES...: set the flags for the compilers, and for the
+# preprocessors
 set_flags()
 {
 	local warnings
@@ -133,7 +136,7 @@ set_flags()
 check_shell()
 {
 	local log
-	# shellcheck disable=SC2016 # that is the mistake to be found
+	# shellcheck disable=SC2016 # shellcheck must find this mistake
 	printf '#!/bin/sh\nrm $1\n' | shellcheck - >/dev/null 2>&1
 	[ $? -eq 1 ]
 	result $? "shellcheck finds mistakes"

@@ -1,11 +1,12 @@
 #!/bin/bash
 #
-# check-valgrind.sh [MAJOR] - `make check-valgrind`: the builds of valgrind.sql
-# on a server under valgrind, compiled with valgrind's marks in the server's
-# memory contexts and buffers (server.sh).  Fails for each error that neither
-# the server's list nor ours (valgrind.supp) names, in any process.  The last
-# line is "N passed, N failed".  KEEP=1 keeps the working directory; what
-# valgrind said is also left in build/check/.
+# check-valgrind.sh [MAJOR] - `make check-valgrind`: run the builds of
+# valgrind.sql on a server under valgrind.  server.sh compiles the server with
+# valgrind's client requests for memory contexts and buffers.  The check fails
+# if valgrind finds an error in any process, except errors in the server's list
+# and in valgrind.supp.  The last line is "N passed, N failed".  KEEP=1 keeps
+# the working directory.  The script also saves valgrind's output in
+# build/check/.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -18,15 +19,16 @@ cd "$(dirname "$0")/../.." || exit 1
 
 major=${1:-15}
 
-# missing_valgrind: a server that is cached may be here without it
+# missing_valgrind: print valgrind if it is missing, as can be the case if the
+# server is cached
 missing_valgrind()
 {
 	# shellcheck disable=SC2317 # called by name
 	command -v valgrind >/dev/null || echo valgrind
 }
 
-# write_wrapper: the program that pg_ctl starts in place of postgres.  The
-# server's processes are forked, so all of them run under valgrind.
+# write_wrapper: write the program that pg_ctl starts in place of postgres.  The
+# server forks its processes, so all of them run under valgrind.
 write_wrapper()
 {
 	cat >"$work/postgres-valgrind" <<WRAPPER
@@ -42,7 +44,7 @@ WRAPPER
 	own_workdir
 }
 
-# run_builds: the SQL script
+# run_builds: run valgrind.sql
 run_builds()
 {
 	local log=$work/builds.log status
@@ -53,9 +55,10 @@ run_builds()
 	say "$(grep -cE '^ok ' "$log") builds were right"
 }
 
-# check_processes: each process that ended by itself counted its errors.  The
-# processes of a server that dies are killed, and have no summary; what they
-# said is looked at just the same.
+# check_processes: check that the processes ended, and that valgrind found no
+# errors.  A process that ends normally logs a summary.  If the server crashes,
+# it kills its processes, so they log no summary; this function still checks
+# their logs.
 check_processes()
 {
 	local logs=("$work"/valgrind/*.log) errors summaries

@@ -1,23 +1,23 @@
 #!/bin/bash
 #
-# check.sh - `make check`: install what is missing, build, and run every test
-# in a private copy of the server; the last line is "N passed, N failed".
+# check.sh - `make check`: install missing packages, build, and run all tests in
+# a private copy of the server.  The last line is "N passed, N failed".
 #
 # PG_CONFIG chooses the server, TESTS="t/001_x.pl ..." limits the TAP files,
-# TAP_ONLY=1 leaves out pg_regress, KEEP=1 keeps the working directory,
-# NO_INSTALL=1 installs nothing: the check fails and says what is missing.
-# JOBS=n runs n things at a time, each a TAP file or pg_regress in all directories;
-# without it, as many as there are processors, but at most 4.  A TAP file that
-# others would disturb says so itself:
+# TAP_ONLY=1 leaves out pg_regress, KEEP=1 keeps the working directory.  With
+# NO_INSTALL=1, the check does not install missing packages, but names them and
+# fails.  JOBS=n runs n jobs at a time.  A job is a TAP file, or pg_regress in
+# all directories.  The default for n is the number of processors, but at most
+# 4.  A TAP file that must run without other jobs contains a line such as:
 #
 #	# Runs alone: it replaces the library that all servers load
 #
-# What each says is shown when it ends.
-# A TAP file that takes longer than TAP_SECONDS is ended, and counts as failed.
-# Reports of failed tests are also left in build/check/.
+# The script prints a job's output when the job ends.  If a TAP file takes
+# longer than TAP_SECONDS, the script ends it and counts it as failed.  The
+# script also saves reports of failed tests in build/check/.
 #
-# The log of every server that a test has started is a test as well: see
-# tally.sh for what it may not have, and how a test allows it.
+# The script checks the log of each server that a test starts.  See tally.sh for
+# the messages that a log must not contain, and for how a test can allow them.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -26,7 +26,7 @@ cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=contrib/dev/tally.sh
 . contrib/dev/tally.sh
 
-# run_regress DIR: pg_regress in one source directory
+# run_regress DIR: run pg_regress in one source directory
 run_regress()
 {
 	local dir=$1 log=$work/regress.log status
@@ -47,11 +47,12 @@ run_regress()
 	fi
 }
 
-# run_all_regress: pg_regress in all directories, in one server
+# run_all_regress: run pg_regress in all directories, on one server
 run_all_regress()
 {
 	local dir
-	# Nothing may hold a snapshot, gather statistics or take workers by chance.
+	# No background process may hold a snapshot, gather statistics or use
+	# workers.
 	start_cluster "max_worker_processes = 16" "max_parallel_workers = 16" \
 		"autovacuum = off" "jit = off" "max_logical_replication_workers = 0" ||
 		give_up "the server does not start"
@@ -66,14 +67,15 @@ run_all_regress()
 	unset PGHOST PGPORT PGUSER
 }
 
-# name_of FILE: a TAP file's name in those of its logs, servers and directories
+# name_of FILE: print the TAP file's name as it appears in the names of its
+# logs, servers and directories
 name_of()
 {
 	basename "$1" .pl
 }
 
-# run_tap FILE: one TAP file, with the environment PGXS would give it.  Of what
-# it says, notes that begin with "==" are shown.
+# run_tap FILE: run one TAP file, with the environment that PGXS would set.
+# Prints the file's notes that begin with "==".
 run_tap()
 {
 	local file=$1 name log status pgxs start=$SECONDS
@@ -101,11 +103,11 @@ run_tap()
 		keep_report "$log"
 	fi
 	check_node_logs "$file"
-	stop_servers "$work/src/tmp_check/t_$name"_*_data # of a file that was ended
+	stop_servers "$work/src/tmp_check/t_$name"_*_data # if watch_tap ended it
 	rm -rf "$work/src/tmp_check/t_$name"_*_data
 }
 
-# end_tap FILE: end it and prove
+# end_tap FILE: end the TAP file and its prove
 end_tap()
 {
 	local prove
@@ -113,8 +115,8 @@ end_tap()
 	[ -z "$prove" ] || { pgrep -P "$prove"; echo "$prove"; } | xargs kill -TERM
 }
 
-# watch_tap FILE: after TAP_SECONDS, say what the file's servers are doing, and
-# end it.
+# watch_tap FILE: after TAP_SECONDS, report the activity of the file's servers,
+# and end the file.
 watch_tap()
 {
 	local nap
@@ -129,7 +131,7 @@ watch_tap()
 	} >"$work/overdue.$(name_of "$1")" 2>&1
 }
 
-# end_watcher NAME: and show what it has said, if anything
+# end_watcher NAME: end watch_tap, and print its output, if any
 end_watcher()
 {
 	kill -TERM "$watcher" 2>/dev/null
@@ -139,10 +141,10 @@ end_watcher()
 	rm -f "$work/overdue.$1"
 }
 
-# run_lane TEST...: those of them that no other lane has begun, one after the other;
-# a TEST is a TAP file or "pg_regress".  For each, a directory says that it was
-# begun, and in it are what it says and its totals.  Where a signal ends the lane,
-# it takes its test along.
+# run_lane TEST...: run each test that no other lane has begun, one after the
+# other.  A TEST is a TAP file or "pg_regress".  To begin a test, the lane
+# creates its directory, and later writes the test's output and totals there.
+# If a signal ends the lane, the lane ends its test first.
 run_lane()
 {
 	local test='' dir
@@ -162,13 +164,13 @@ run_lane()
 	done
 }
 
-# lane_dir TEST: the directory that run_lane makes for it
+# lane_dir TEST: print the directory that run_lane creates for the test
 lane_dir()
 {
 	echo "$work/lanes/${1//\//+}"
 }
 
-# run_lanes JOBS TEST...: run JOBS of them at a time, and add up their totals
+# run_lanes JOBS TEST...: run JOBS tests at a time, and add up their totals
 run_lanes()
 {
 	local jobs=$1 test lane good bad
@@ -186,12 +188,12 @@ run_lanes()
 			failed=$((failed + bad))
 		else
 			cat "$(lane_dir "$test")/said" 2>/dev/null
-			result 1 "$test did not come to its end"
+			result 1 "$test did not finish"
 		fi
 	done
 }
 
-# run_tests TEST...: run them, those TAP files last that run alone
+# run_tests TEST...: run the tests, and TAP files that run alone at the end
 run_tests()
 {
 	local test jobs=${JOBS:-} together=() alone=()
@@ -214,8 +216,8 @@ run_tests()
 	run_lanes 1 "${alone[@]}"
 }
 
-# show_processes NAME: where each process of a TAP file's servers is, and what
-# waits for what
+# show_processes NAME: print the stack of each process of a TAP file's servers,
+# and the locks that processes wait for
 show_processes()
 {
 	local pidfile pid
@@ -233,7 +235,7 @@ show_processes()
 	done
 }
 
-# check_node_logs FILE: the logs of all servers that a TAP file started
+# check_node_logs FILE: check the logs of all servers that a TAP file started
 check_node_logs()
 {
 	local logs=("$work/src/tmp_check/log/$(name_of "$1")"_*.log)
@@ -242,7 +244,7 @@ check_node_logs()
 			"${logs[@]}"
 }
 
-# show_node_logs NAME: the end of the server logs of a failed TAP file
+# show_node_logs NAME: print the ends of the server logs of a failed TAP file
 show_node_logs()
 {
 	local node
@@ -261,7 +263,7 @@ say "build"
 install_private || give_up "the build failed"
 cd "$work/src" || give_up "no source directory"
 say "tests"
-# What takes longest comes first, so that no lane is left with it in the end.
+# The longest test comes first, so that no lane runs it alone at the end.
 # shellcheck disable=SC2046,SC2086 # several files
 run_tests $([ -n "${TAP_ONLY:-}" ] || echo pg_regress) ${TESTS:-contrib/*/t/*.pl t/*.pl}
 finish

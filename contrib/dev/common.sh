@@ -1,20 +1,20 @@
 # shellcheck shell=bash
 #
-# common.sh - what check.sh, demo.sh and bench.sh share: finding a server, a
-# private copy of its installation, a private cluster, and leaving nothing
-# behind.
+# common.sh - functions that check.sh, demo.sh and bench.sh share: find a
+# server, make a private copy of its installation and a private cluster, and
+# clean up.
 #
-# The caller sets `set -u`, sources this file from the top of the source tree,
-# and calls find_server, make_workdir, install_private and start_cluster in
-# that order.  Everything lives in one temporary directory, $work, which goes
-# when the script ends, however it ends:
+# The caller runs `set -u`, sources this file from the top of the source tree,
+# and calls find_server, make_workdir, install_private and start_cluster in that
+# order.  All files are in one temporary directory, $work.  This directory is
+# removed when the script ends for any reason:
 #
 #   $work/src     copy of the source tree (objects and test results go here)
-#   $work/root    copy of the server's installation, ptsort installed in it
+#   $work/root    copy of the server's installation, with ptsort installed
 #   $work/data    the cluster;  $work/sock its socket
 #
-# Root runs nothing from there: PostgreSQL refuses to run as root, so all of
-# it belongs to, and runs as, $run_user.
+# PostgreSQL refuses to run as root.  If root calls the script, all programs in
+# $work therefore run as $run_user, who also owns the files.
 
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 unset PGDATA PGHOST PGPORT PGUSER PGDATABASE PGOPTIONS PGSERVICE PGPASSWORD
@@ -30,16 +30,16 @@ watcher=
 lanes=()
 me=$(basename "$0" .sh)
 
-# say WORDS: one line of progress
+# say WORDS: print one line of progress
 say()
 {
 	printf '== %s\n' "$*"
 }
 
-# as_user COMMAND...: run it as the unprivileged user, in the background, so
-# that a signal to the script is handled at once; wait for it.  It does not see
-# NO_INSTALL, since that is also a variable of PGXS, which turns "make install"
-# into nothing.
+# as_user COMMAND...: run a command as the unprivileged user, and wait for it.
+# The command runs in the background, so that the script handles signals at
+# once.  The function removes NO_INSTALL from the environment, because PGXS also
+# reads it and would then skip "make install".
 as_user()
 {
 	local status
@@ -56,7 +56,8 @@ as_user()
 	return "$status"
 }
 
-# server_complete PG_CONFIG: does it name a server that can run and be built for?
+# server_complete PG_CONFIG: succeed if PG_CONFIG has a server that can run, and
+# that extensions can be built for
 server_complete()
 {
 	local bindir include pgxs
@@ -66,8 +67,9 @@ server_complete()
 		"$1" --version | grep -Eq '^PostgreSQL 1[5-8]([^0-9]|$)'
 }
 
-# find_server: set $pg_config; succeed if there is a complete server.  What
-# PG_CONFIG says goes first, then the path, then the distribution's newest.
+# find_server: set $pg_config; succeed if there is a complete server.  Checks
+# only PG_CONFIG if it is set, else the path and then the distribution's newest
+# server.
 find_server()
 {
 	local candidate candidates
@@ -83,7 +85,8 @@ find_server()
 }
 
 # make_workdir [DIR]: create $work, choose $run_user, and clean up at the end.
-# With a DIR that KEEP=1 left earlier, that is $work, and its cluster stays.
+# If there is a DIR that an earlier KEEP=1 kept, use it as $work, and keep its
+# cluster.
 make_workdir()
 {
 	trap cleanup EXIT
@@ -118,7 +121,7 @@ own_workdir()
 	fi
 }
 
-# stop_servers DIR...: stop at once what servers run in these directories
+# stop_servers DIR...: stop all servers in these directories immediately
 stop_servers()
 {
 	local pidfile
@@ -128,7 +131,7 @@ stop_servers()
 	done
 }
 
-# cleanup: stop what runs in $work, remove it (KEEP=1 keeps the files)
+# cleanup: stop all processes in $work, and remove it unless KEEP=1 is set
 cleanup()
 {
 	local status=$?
@@ -145,7 +148,7 @@ cleanup()
 		if [ -n "${KEEP:-}" ]; then
 			say "kept: $work"
 		else
-			# what has just lost its server may still write a last file
+			# a process that just lost its server may still write a file
 			for _ in 1 2 3 4 5; do
 				rm -rf "$work" && break
 				sleep 1
@@ -160,7 +163,7 @@ copy_into_root()
 {
 	case $1 in
 	"$work" | "$work"/* | / | "") # such a copy would have no end
-		echo "not to be copied: \"$1\"" >&2
+		echo "cannot copy \"$1\" into $work" >&2
 		return 1 ;;
 	esac
 	mkdir -p "$work/root$1"
@@ -168,8 +171,8 @@ copy_into_root()
 }
 
 # copy_server: copy the server's installation.  The server finds its files
-# relative to its own binary, so the copy works as long as all paths stay as
-# they are.  Sets $bindir and $private_config.
+# relative to its binary, so the copy works if all relative paths are unchanged.
+# Sets $bindir and $private_config.
 copy_server()
 {
 	local option dir
@@ -189,8 +192,8 @@ copy_server()
 	fi
 }
 
-# install_private: copy the server, build and install ptsort and its test
-# clients into the copy
+# install_private: copy the server, then build ptsort and its test clients and
+# install them into the copy
 install_private()
 {
 	local client
@@ -201,7 +204,7 @@ install_private()
 	done
 }
 
-# build_and_install DIR: make install there; show the output if it fails
+# build_and_install DIR: run make install in DIR; print the output if it fails
 build_and_install()
 {
 	local log=$work/make.log
@@ -216,14 +219,14 @@ build_and_install()
 	return 0
 }
 
-# what the cluster's databases are like
+# the locale and encoding of the cluster's databases
 initdb_options=(--locale=C.UTF-8 --encoding=UTF8)
 
 # a program to start in place of the server, if any
 postgres_wrapper=
 
-# start_cluster [SETTING...]: initdb (unless kept from earlier) and start; sets
-# PGHOST and PGPORT
+# start_cluster [SETTING...]: create the cluster unless an earlier script kept
+# it, start the server, and set PGHOST and PGPORT
 start_cluster()
 {
 	local shm setting
@@ -251,7 +254,7 @@ start_cluster()
 	export PGHOST=$work/sock PGPORT=5432 PGUSER=postgres
 }
 
-# stop_cluster: stop it the orderly way, so that a failure to stop shows
+# stop_cluster: stop the server in fast mode; fail if it does not stop
 stop_cluster()
 {
 	as_user "$bindir/pg_ctl" stop -s -w -m fast -D "$work/data"

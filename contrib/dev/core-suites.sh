@@ -1,18 +1,19 @@
 #!/bin/bash
 #
 # core-suites.sh MAJOR - run the server's own regression and isolation tests
-# with ptsort: every table taken, workers forced, on the server that server.sh
-# builds; then both again with the sorts of all queries taken as well.  The last
-# line is "N passed, N failed".
+# with ptsort, on the server that server.sh builds.  In a first run ptsort
+# builds the indexes of all tables, with forced workers.  In a second run ptsort
+# also does the sorts of all queries.  The last line is "N passed, N failed".
 #
-# A test whose output differs from the server's fails, unless that difference
-# is in contrib/dev/core-differences/MAJOR/SUITE/TEST.diff: lines beginning
-# with "#" that say why, then exactly the difference (file names and line
-# numbers aside).  With sorts, the order of rows may differ: a test fails unless
-# what rows-differ.py says of it is in .../MAJOR/sorts/TEST.diff.  (The server
-# asserts that rows are in the order of their keys: sortnode.c.)
-# KEEP=1 keeps the working directory; differences that are not listed are also
-# left in build/check/.
+# A test fails if its output differs from the server's expected output, unless
+# contrib/dev/core-differences/MAJOR/SUITE/TEST.diff lists the difference.  That
+# file has lines beginning with "#" that give the reason, then exactly the
+# difference, without file names and line numbers.  In the second run the order
+# of rows may differ.  A test then fails if rows-differ.py prints a difference,
+# unless the file .../MAJOR/sorts/TEST.diff lists it.  The server asserts that
+# rows are in the order of their keys: see sortnode.c.  KEEP=1 keeps the working
+# directory.  The script also saves differences that are not listed in
+# build/check/.
 #
 # shellcheck disable=SC2317 # functions are called by name
 
@@ -26,16 +27,16 @@ cd "$(dirname "$0")/../.." || exit 1
 major=${1:?usage: core-suites.sh MAJOR}
 listed=$PWD/contrib/dev/core-differences/$major
 
-# copy_suite SUITE: its directory of the built source tree into $work, so that
-# nothing is written there
+# copy_suite SUITE: copy the suite's directory into $work, so that the tests do
+# not write to the source tree
 copy_suite()
 {
 	mkdir -p "$work/$1" "$work/diffs/$1" || return 1
 	cp -R "$source/src/test/$1/." "$work/$1/"
 }
 
-# run_suite SUITE PROGRAM SCHEDULE: one after the other, so that no test takes
-# the workers of another
+# run_suite SUITE PROGRAM SCHEDULE: run the suite's tests one after the other,
+# so that no test takes the workers of another test
 run_suite()
 {
 	local suite=$1 program=$2 schedule=$3 log=$work/$1.log start=$SECONDS
@@ -47,17 +48,17 @@ run_suite()
 	say "$suite: $((SECONDS - start)) s"
 }
 
-# without_workers FILE: the lines of differences but those that say that an error's
-# context is, or ends with, "parallel worker": whichever participant meets a
-# duplicate or calls a function raises the error, and if that is a worker, as it
-# may or may not be, also in the server's own builds, the server says so.
+# without_workers FILE: print the lines of differences without added context
+# lines "parallel worker".  The server adds this line if a worker raised the
+# error.  Whether the leader or a worker finds a duplicate or calls a function
+# varies, also in the server's own builds.
 without_workers()
 {
 	sed -E '/^\+(CONTEXT:  )?parallel worker$/d' "$@"
 }
 
-# split_diffs SUITE: each test's part of regression.diffs, without what names
-# files, lines and workers, in diffs/SUITE/TEST.diff.
+# split_diffs SUITE: write each test's part of regression.diffs to
+# diffs/SUITE/TEST.diff, without the names of files, line numbers and workers.
 split_diffs()
 {
 	[ -f "$work/$1/regression.diffs" ] || return 0
@@ -85,8 +86,8 @@ split_diffs()
 	'
 }
 
-# tests_of LOG ok|FAILED: names of the tests with that result, in the formats
-# of pg_regress before 16 and since
+# tests_of LOG ok|FAILED: print the names of the tests with this result, from
+# the formats of pg_regress before version 16 and since
 tests_of()
 {
 	case $2 in
@@ -101,7 +102,8 @@ tests_of()
 	esac
 }
 
-# judge_difference SUITE TEST: is what differs exactly what is listed?
+# judge_difference SUITE TEST: succeed if the difference is exactly the listed
+# one
 judge_difference()
 {
 	local found=$work/diffs/$1/$2.diff expected=$listed/$1/$2.diff
@@ -110,22 +112,22 @@ judge_difference()
 		return 1
 	elif [ ! -s "$found" ]; then
 		[ ! -f "$expected" ] ||
-			say "$1/$2 is listed, but does not differ any more"
+			say "$1/$2 is listed, but no longer differs"
 		return 0
 	elif [ ! -f "$expected" ]; then
 		head -n 200 "$found"
 	elif grep -v '^#' "$expected" | cmp -s - "$found"; then
 		return 0
 	else
-		echo "$1/$2 differs otherwise than is listed:"
+		echo "$1/$2 differs from the listed difference:"
 		grep -v '^#' "$expected" | diff - "$found" | head -n 100
 	fi
 	keep_report "$found"
 	return 1
 }
 
-# judge_order SUITE TEST: is all but the order of rows what one of the expected
-# outputs has, or exactly what is listed?
+# judge_order SUITE TEST: succeed if the result differs from an expected output
+# only in the order of rows, or exactly as listed
 judge_order()
 {
 	local found=$work/diffs/$1/$2.order expected=$listed/sorts/$2.diff output
@@ -145,7 +147,8 @@ judge_order()
 	return 1
 }
 
-# judge_suite SUITE JUDGE: count its tests; JUDGE is asked about those that differ
+# judge_suite SUITE JUDGE: count the suite's tests; call JUDGE for tests that
+# differ
 judge_suite()
 {
 	local suite=$1 judge=$2 log=$work/$1.log test good bad
@@ -160,18 +163,18 @@ judge_suite()
 	split_diffs "$suite"
 	for test in "${good[@]}"; do
 		[ ! -f "$listed/$suite/$test.diff" ] ||
-			say "$suite/$test is listed, but does not differ any more"
+			say "$suite/$test is listed, but no longer differs"
 	done
 	passed=$((passed + ${#good[@]}))
 	for test in "${bad[@]}"; do
 		"$judge" "$suite" "$test"
-		result $? "$suite/$test: no difference but what is listed"
+		result $? "$suite/$test: only listed differences"
 	done
 	say "$suite: ${#good[@]} of $((${#good[@]} + ${#bad[@]})) are the" \
 		"server's; differ: ${bad[*]:-none}"
 }
 
-# check_builds: were the indexes built by ptsort, and with workers?
+# check_builds: check that ptsort built the indexes, and used workers
 check_builds()
 {
 	local built parallel
@@ -182,7 +185,7 @@ check_builds()
 	result $? "$built indexes built by ptsort, $parallel with workers"
 }
 
-# check_sorts: were rows of queries sorted by ptsort?
+# check_sorts: check that ptsort sorted rows of queries
 check_sorts()
 {
 	local sorted
@@ -191,7 +194,7 @@ check_sorts()
 	result $? "$sorted sorts of queries by ptsort"
 }
 
-# run_suites JUDGE: the regression tests, then the isolation tests
+# run_suites JUDGE: run the regression tests, then the isolation tests
 run_suites()
 {
 	copy_suite regress || give_up "no regress suite"
@@ -220,7 +223,7 @@ start_cluster "max_prepared_transactions = 10" "max_worker_processes = 24" \
 	give_up "the server does not start"
 run_suites judge_difference
 check_builds
-say "the same with sorts"
+say "the same suites with sorts by ptsort"
 as_user "$bindir/psql" -Xqd postgres -c "ALTER SYSTEM SET ptsort.sort = on" \
 	-c "ALTER SYSTEM SET ptsort.min_sort_rows = 0" \
 	-c "ALTER SYSTEM SET ptsort.log_sort = on" \

@@ -1,9 +1,9 @@
--- demo-builds.sql - the indexes of `make demo`, built in this order.
+-- demo-builds.sql - build the indexes of `make demo`, in this order.
 \set ON_ERROR_STOP on
 SET search_path = demo, public;
 SET maintenance_work_mem = '512MB';
 
--- Small tables are ptsort's too, here.
+-- Let ptsort build the indexes of small tables, too.
 SELECT set_config('ptsort.min_table_size', '0', false)
 	WHERE current_setting('ptsort.min_table_size', true) IS NOT NULL \g /dev/null
 

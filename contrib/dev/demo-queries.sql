@@ -1,12 +1,12 @@
--- demo-queries.sql - the queries of `make demo`: each runs with the server's sorts
--- and then with ptsort's.  A query's result is a digest of its rows in order, so
+-- demo-queries.sql - run each query of `make demo` with the server's sorts and
+-- then with ptsort's.  A query's result is a digest of its rows in order, so
 -- that equal results mean the same order.
 \set ON_ERROR_STOP on
 SET search_path = demo, public;
 SET client_min_messages = warning;
 SET work_mem = '256MB';
 SET max_parallel_workers_per_gather = 0;
--- the indexes that were built give some of these orders
+-- do not use the demo's indexes, which provide some of these orders
 SET enable_indexscan = off;
 SET enable_indexonlyscan = off;
 SET enable_incremental_sort = off;
@@ -16,8 +16,8 @@ CREATE TABLE queries (
 	label			text,
 	server_s		numeric,
 	ptsort_s		numeric,
-	same			bool,			-- the result
-	tuples			bigint,			-- that ptsort says it has sorted
+	same			bool,			-- both results are equal
+	tuples			bigint,			-- sorted by ptsort, according to it
 	method			text
 );
 
@@ -34,13 +34,13 @@ BEGIN
 	PERFORM set_config('ptsort.sort', 'off', true);
 END $$;
 
--- demo.query runs a query both ways, and returns a line about it.
+-- demo.query runs a query with each sort, and returns a line about it.
 CREATE FUNCTION query(label text, query text) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
 	server record;
 	ptsort record;
-	last record;				-- of the query before
+	last record;				-- ptsort's sort before this query
 	sorted record;
 BEGIN
 	SELECT * INTO server FROM demo.timed(query, 'off');
@@ -48,7 +48,7 @@ BEGIN
 	SELECT * INTO ptsort FROM demo.timed(query, 'on');
 	SELECT * INTO sorted FROM ptsort_last_sort();
 	IF sorted IS NOT DISTINCT FROM last THEN
-		RAISE EXCEPTION 'ptsort has not sorted: %', query;
+		RAISE EXCEPTION 'ptsort did not sort: %', query;
 	END IF;
 	INSERT INTO demo.queries (label, server_s, ptsort_s, same, tuples, method)
 		VALUES (label, server.seconds, ptsort.seconds, server.result = ptsort.result,

@@ -1,9 +1,9 @@
 #!/bin/bash
 #
-# demo.sh - `make demo`: build real indexes with the server and with ptsort,
-# one after the other, in a private cluster; check what ptsort built; print the
-# times.  Then run a few queries with the sorts of both.  Takes about three
-# minutes on two idle cores, and 2 GB of disk.
+# demo.sh - `make demo`: build real indexes with the server and with ptsort, one
+# after the other, in a private cluster.  Check ptsort's indexes, and print the
+# times.  Then run a few queries with the sorts of both.  The demo needs about
+# three minutes on two idle cores, and 2 GB of disk.
 #
 # PG_CONFIG chooses the server; KEEP=1 keeps the cluster's files (stopped).
 
@@ -12,13 +12,13 @@ cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=contrib/dev/common.sh
 . contrib/dev/common.sh
 
-# sql ARGUMENT...: psql in the private cluster, in the working directory
+# sql ARGUMENT...: run psql in the private cluster, in the working directory
 sql()
 {
 	as_user env -C "$work" psql -X -q -v ON_ERROR_STOP=1 -d postgres "$@"
 }
 
-# collect_data: what the machine has, as files for COPY
+# collect_data: collect data from this machine, as files for COPY
 collect_data()
 {
 	TZ=UTC find /usr /etc /var/lib -xdev \
@@ -32,7 +32,8 @@ collect_data()
 	own_workdir
 }
 
-# run_checks: amcheck and order of every index, in two sessions at once
+# run_checks: run amcheck and check the order of every index, in two sessions at
+# once
 run_checks()
 {
 	local other status

@@ -1,9 +1,10 @@
--- demo.sql - tables, builds and checks of `make demo`; demo.sh calls the parts.
+-- demo.sql - the tables, and the functions for builds and checks, of `make
+-- demo`.
 --
--- Every index is built twice, one build right after the other: by the server
--- (ptsort.enable = off) and by ptsort, each with one worker and the leader and
--- the same maintenance_work_mem.  The server's index is read in order and
--- dropped; ptsort's stays and is checked afterwards.
+-- demo.build builds each index with the server (ptsort.enable = off) and right
+-- after that with ptsort.  Both builds use one worker and the leader, and the
+-- same maintenance_work_mem.  demo.build reads the server's index in order and
+-- drops it.  demo.check later checks ptsort's index.
 \set ON_ERROR_STOP on
 SET client_min_messages = warning;
 
@@ -14,7 +15,7 @@ CREATE SCHEMA demo;
 CREATE TABLE demo.builds (
 	n				int GENERATED ALWAYS AS IDENTITY,
 	tab				text,			-- table
-	label			text,			-- what the reader sees
+	label			text,			-- the key's name in the report
 	ordering		text,			-- the index's columns, as in ORDER BY
 	tuples			bigint,
 	server_s		numeric,
@@ -37,8 +38,8 @@ BEGIN
 	RETURN round(extract(epoch FROM clock_timestamp() - start), 3);
 END $$;
 
--- demo.digest reads a table through the one index that has this order, and
--- returns a digest of the TIDs it met.
+-- demo.digest reads a table through the only index with this order, and returns
+-- a digest of the TIDs.
 CREATE FUNCTION demo.digest(tab text, index_name text, ordering text)
 RETURNS text LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_sort = off SET enable_bitmapscan = off
@@ -61,7 +62,7 @@ BEGIN
 	RETURN result;
 END $$;
 
--- demo.built_by asks ptsort whether it built this index.
+-- demo.built_by returns the builder of this index, according to ptsort.
 CREATE FUNCTION demo.built_by(index_name text) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -76,7 +77,7 @@ BEGIN
 		ELSE 'server' END;
 END $$;
 
--- demo.build builds one index both ways, and returns a line about it.
+-- demo.build builds one index with each builder, and returns a line about it.
 CREATE PROCEDURE demo.build(tab text, label text, ordering text,
 	uniqueness text DEFAULT '', INOUT line text DEFAULT NULL)
 LANGUAGE plpgsql AS $$
@@ -119,7 +120,7 @@ BEGIN
 		to_char(b.server_s, '990.00'), to_char(b.ptsort_s, '990.00'));
 END $$;
 
--- demo.check checks indexes until none is left; run it in several sessions.
+-- demo.check checks all remaining indexes; several sessions can run it.
 CREATE PROCEDURE demo.check()
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -145,7 +146,7 @@ BEGIN
 	END LOOP;
 END $$;
 
--- One row per index, as the reader wants it.
+-- The report, with one row for each index.
 CREATE VIEW demo.report AS
 	SELECT label AS "key", tuples AS "rows", server_s AS "server s",
 		ptsort_s AS "ptsort s", round(server_s / ptsort_s, 2) AS "ratio",
@@ -157,7 +158,7 @@ CREATE VIEW demo.report AS
 		amcheck AS "amcheck"
 	FROM demo.builds ORDER BY n;
 
--- Generated: two million rows, one column for each kind of key.
+-- Two million generated rows, with one column for each kind of key.
 SELECT setseed(0.5) \g /dev/null
 CREATE TABLE demo.events AS
 	SELECT i AS id,
@@ -169,10 +170,11 @@ CREATE TABLE demo.events AS
 		(random() * 1023)::int4 AS shop
 	FROM generate_series(1::int8, 2000000) AS i;
 
--- Fewer rows where a comparison costs a microsecond: amcheck makes 20 for each.
+-- A smaller table for keys that are expensive to compare: amcheck compares each
+-- key about 20 times.
 CREATE TABLE demo.tokens AS SELECT token FROM demo.events WHERE id <= 500000;
 
--- Found on this machine.
+-- Data found on this machine.
 CREATE TABLE demo.files (path text, bytes int8, changed timestamptz);
 \copy demo.files from 'files.tsv'
 CREATE TABLE demo.words (word text);

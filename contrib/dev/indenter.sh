@@ -1,14 +1,15 @@
 #!/bin/bash
 #
-# indenter.sh - make the server's indenter from the distribution's source
-# package of PostgreSQL 17, whose rules this tree follows; print the directory
-# that has it:
+# indenter.sh - build the indenter of PostgreSQL 17 from the distribution's
+# source package, and print its directory.  This tree follows the layout rules
+# of PostgreSQL 17.  The directory contains:
 #
-#   pgindent        the script        pg_bsd_indent   the program it calls
+#   pgindent        the script        pg_bsd_indent   the program that it calls
 #   typedefs.list   the names of the server's types
 #
-# It stays in build/indenter (PTSORT_SERVERS names another place).  The package
-# pg-bsd-indent of Debian 12 is too old: 2.1.1 cannot lay out what 2.1.2 can.
+# The indenter stays in build/indenter (PTSORT_SERVERS names another place).
+# The package pg-bsd-indent of Debian 12 is too old: its version 2.1.1 cannot
+# parse some code that 2.1.2 can.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -23,7 +24,7 @@ major=17
 dir=${PTSORT_SERVERS:-$PWD/build}/indenter
 log=$dir/build.log
 
-# missing_tools: what fetching and compiling it needs
+# missing_tools: print the missing packages that the build requires
 missing_tools()
 {
 	command -v gcc >/dev/null || echo gcc
@@ -31,7 +32,8 @@ missing_tools()
 	command -v bzip2 >/dev/null || echo bzip2
 }
 
-# compile: with the headers and the library of whichever server there is
+# compile: compile the indenter with the headers and libraries of the server
+# that find_server found
 compile()
 {
 	gcc -O2 -I"$("$pg_config" --includedir-server)" \
@@ -42,7 +44,7 @@ compile()
 }
 
 mkdir -p "$dir" || exit 1
-# whoever else wants it at the same time waits until it is there
+# a second script that needs the indenter waits until it is built
 exec 9>"$dir/lock"
 flock 9
 if [ ! -f "$dir/complete" ]; then

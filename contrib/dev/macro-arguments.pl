@@ -5,12 +5,13 @@
 #
 #	macro-arguments.pl [--allow FILE] 'COMPILER FLAGS' SOURCE...
 #
-# What a macro does with its arguments is worked out from the definitions that
-# the compiler has at the end of each source (-E -dM), the server's and ours,
-# through all macros that they use in turn.  An argument has a side effect if
-# it assigns, increments, decrements, or calls a function that is not in the
-# file that --allow names (one name a line; "#" begins a comment).  Prints one
-# line for each, "FILE: MACRO: ARGUMENT".
+# The script counts the evaluations of each macro argument.  It reads the macro
+# definitions that the compiler has at the end of each source (-E -dM), and
+# follows the macros that they use.  An argument may have a side effect if it
+# assigns, increments, decrements, or calls a function, unless the file that
+# --allow names lists the function.  That file has one name a line; "#" begins a
+# comment.  The script prints one line for each finding, "FILE: MACRO:
+# ARGUMENT".
 use strict;
 use warnings;
 
@@ -35,7 +36,7 @@ sub slurp
 	return scalar <$fh>;
 }
 
-# The source without comments, and with nothing in its strings.
+# Returns the source without comments, and with empty strings.
 sub bare
 {
 	my ($text) = @_;
@@ -44,8 +45,8 @@ sub bare
 	return $text;
 }
 
-# The position behind the parenthesis that closes the one at $open, and the
-# arguments between them.
+# Returns the position after the parenthesis that closes the one at $open, and
+# the arguments between the two.
 sub arguments
 {
 	my ($text, $open) = @_;
@@ -66,7 +67,7 @@ sub arguments
 	return;
 }
 
-# Function-like macros that the compiler knows at the end of a source.
+# Reads the function-like macros that the compiler has at the end of a source.
 sub learn_macros
 {
 	my ($source) = @_;
@@ -77,7 +78,7 @@ sub learn_macros
 		my ($name, $params, $body) = ($1, $2, bare($3));
 		my @params = map { s/^\s+|\s+$//gr } split /,/, $params;
 		$params[-1] = '__VA_ARGS__' if @params && $params[-1] eq '...';
-		# what is only a type, a string or a part of a name is not evaluated
+		# the compiler does not evaluate types, strings and parts of names
 		$body =~ s/\b(?:sizeof|__typeof__|typeof|offsetof|__builtin_types_compatible_p|__builtin_constant_p)\s*(\((?:[^()]|(?1))*\))/0/g;
 		$body =~ s/#?#\s*\w+//g;
 		$macro{$name} = { params => \@params, body => $body, times => [ (0) x @params ] };
@@ -85,7 +86,8 @@ sub learn_macros
 	close $pipe or die "$compiler failed for $source\n";
 }
 
-# How often the body evaluates a parameter, by what is known of other macros.
+# Counts the evaluations of a parameter in a body, using the counts of other
+# macros.
 sub evaluations
 {
 	my ($body, $param) = @_;
@@ -109,7 +111,7 @@ sub evaluations
 	return $times;
 }
 
-# How often a macro evaluates its argument number $i.
+# Returns the number of times that a macro evaluates its argument number $i.
 sub times_of
 {
 	my ($name, $i) = @_;
@@ -118,7 +120,7 @@ sub times_of
 	return $times->[ $i > $#$times ? $#$times : $i ];
 }
 
-# Until nothing changes; more than 9 is as good as 9.
+# Computes the counts of all macros, up to 9, repeating until no count changes.
 sub count_evaluations
 {
 	my $changed = 1;
@@ -139,7 +141,7 @@ sub count_evaluations
 	}
 }
 
-# May evaluating this twice differ from evaluating it once?
+# True if the argument may have a side effect.
 sub side_effect
 {
 	my ($argument) = @_;
@@ -185,5 +187,5 @@ if ($allow_file)
 my @found = map { scan($_) } @sources;
 print join(': ', @$_), "\n" foreach @found;
 my @unused = sort grep { !$harmless{$_} } keys %harmless;
-print "$allow_file: not met any more: $_\n" foreach @unused;
+print "$allow_file: no longer needed: $_\n" foreach @unused;
 exit(@found || @unused ? 1 : 0);

@@ -1,32 +1,34 @@
 # shellcheck shell=bash
 #
-# packages.sh - install the distribution's packages that a script needs, or,
-# without the right to do so, name them.  Sourced.
+# packages.sh - install the distribution's packages that a script needs, or name
+# them if the user is not root.  Scripts source this file.
 #
-# Whatever is installed is named before, with all that comes with it.  With
-# NO_INSTALL set to anything but 0 nothing is installed and no package list is
-# brought up to date: a script that lacks a package fails and names it.
+# Before installing packages, the functions print their names and those of their
+# dependencies.  If NO_INSTALL is set, except to 0, the functions install
+# nothing and do not update the package lists.  A script that lacks a package
+# then names it and fails.
 
-# list_into ARRAY LISTER [ARG...]: the packages that LISTER prints
+# list_into ARRAY LISTER [ARG...]: put the packages that LISTER prints into
+# ARRAY
 list_into()
 {
 	local -n list=$1
 	shift
-	# shellcheck disable=SC2034 # it is the caller's
+	# shellcheck disable=SC2034 # the caller uses the array
 	mapfile -t list < <("$@" | sort -u)
 }
 
-# refused: whether the user wants nothing to be installed; says so
+# refused: succeed with a message if the user set NO_INSTALL
 refused()
 {
 	case ${NO_INSTALL:-0} in
 		0) return 1 ;;
-		*) echo "nothing is installed: NO_INSTALL is set" >&2 ;;
+		*) echo "not installing packages: NO_INSTALL is set" >&2 ;;
 	esac
 }
 
-# come_along PACKAGE...: the packages that are installed or replaced because
-# these are installed
+# come_along PACKAGE...: print the other packages that apt-get would install or
+# replace when it installs these
 come_along()
 {
 	apt-get -s install -q --no-install-recommends "$@" 2>/dev/null |
@@ -34,17 +36,17 @@ come_along()
 		grep -vxF "$(printf '%s\n' "$@")"
 }
 
-# announce PACKAGE...: say what is about to be installed
+# announce PACKAGE...: print the packages that the script is about to install
 announce()
 {
 	local along
 	list_into along come_along "$@"
-	echo "== installing $* (NO_INSTALL=1 refuses to)" >&2
-	[ ${#along[@]} -eq 0 ] || echo "== with what they need: ${along[*]}" >&2
+	echo "== installing $* (NO_INSTALL=1 prevents it)" >&2
+	[ ${#along[@]} -eq 0 ] || echo "== with dependencies: ${along[*]}" >&2
 }
 
-# apt_install PACKAGE...: without a running cluster as a side effect; wait if
-# somebody else is installing
+# apt_install PACKAGE...: install the packages, without creating a cluster; wait
+# while another process installs packages
 apt_install()
 {
 	local conf=/etc/postgresql-common/createcluster.d/ptsort-setup.conf status
@@ -58,9 +60,9 @@ apt_install()
 	return $status
 }
 
-# ensure_packages LISTER [ARG...]: LISTER prints what is missing, one package
-# per line.  Says which before it installs any; succeeds if nothing is missing
-# in the end.
+# ensure_packages LISTER [ARG...]: install the missing packages, which LISTER
+# prints, one per line.  Prints their names first.  Succeeds if no package is
+# missing at the end.
 ensure_packages()
 {
 	local packages

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""rows-differ.py EXPECTED RESULT - do two outputs of psql differ only in order?
+"""rows-differ.py EXPECTED RESULT - check that two outputs of psql differ only
+in the order of rows.
 
 Sorts by ptsort may return rows with equal keys in another order than the
-server's own.  This prints what else differs, and nothing if that is all:
-outside of result tables lines must be the same, and each table must have the
-same rows, in whatever order.  (That rows are in the order of their keys is
-asserted by the server that made RESULT.)  Left out of both is how the server's
-own sorts went, which EXPLAIN says, and which participant met an error.
+server's sorts.  The script prints all other differences.  Outside of result
+tables the lines must be equal.  Each table must have the same rows, in any
+order.  The server that made RESULT asserts that rows are in the order of their
+keys.  The script ignores EXPLAIN's lines about sort methods, and the context
+line "parallel worker".
 """
 
 import difflib
@@ -21,17 +22,17 @@ LEFT_OUT = re.compile(r'^\s*(Worker \d+:\s+)?Sort Method: '
 
 
 def normal(line):
-    """The line without what depends on the width of others."""
+    """Normalize a line whose width depends on other lines."""
     if RULE.match(line):
         return '---'
     return 'QUERY PLAN' if line.strip() == 'QUERY PLAN' else line
 
 
 def parts(lines):
-    """Text and tables in turn, each a list of lines: text, table, text, ...
+    """Split the lines into text and tables in turn: text, table, text, ...
 
-    A table's rows begin after the rule below its header and end before the line
-    that counts them, which belongs to nothing.
+    A table's rows begin after the rule below its header, and end before the
+    line with the number of rows.  The latter is left out.
     """
     found = [[]]
     for line in lines:
@@ -48,7 +49,7 @@ def parts(lines):
 
 
 def differences(expected, result):
-    """What else differs: lines of a diff."""
+    """The differences except the order of rows, as lines of a diff."""
     old, new = parts(expected), parts(result)
     found = []
     if len(old) != len(new):
@@ -66,7 +67,7 @@ def differences(expected, result):
 
 
 def read(path):
-    """The file's lines, without their ends."""
+    """The file's lines, without newlines."""
     with open(path, encoding='utf-8', errors='surrogateescape') as file:
         return file.read().split('\n')
 

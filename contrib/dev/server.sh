@@ -1,19 +1,19 @@
 #!/bin/bash
 #
-# server.sh MAJOR [FLAVOUR] - build a server, by default one that checks itself,
-# from the distribution's source package; print the path of its pg_config.
+# server.sh MAJOR [FLAVOUR] - build a server from the distribution's source
+# package, and print the path of its pg_config.  The flavours are:
 #
-#   assert     assertions, memory checking and valgrind's marks (the default)
+#   assert     assertions, memory checking, valgrind's client requests (the default)
 #   sanitize   assertions, gcc's address and undefined-behaviour sanitizers
-#   plain      as distributions build it, to measure with
+#   plain      optimized, without assertions, for measurements
 #
-# The result stays in build/servers/MAJOR-FLAVOUR (PTSORT_SERVERS names another
-# place) and is not built again: 6 minutes and 500 MB the first time.  The
-# built source tree stays beside it, for the server's own test suites:
+# The server stays in build/servers/MAJOR-FLAVOUR (PTSORT_SERVERS names another
+# place), so later calls need not build it again.  It takes 500 MB.  The built
+# source tree stays beside it for the server's own test suites:
 #
 #   src/    the sources, built in place      root/   the installation
 #
-# Debian only: see source.sh.
+# The script works only on Debian: see source.sh.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -28,7 +28,7 @@ servers=${PTSORT_SERVERS:-$PWD/build/servers}
 dir=$servers/$major-$flavour
 log=$dir/build.log
 
-# missing_packages: what the build needs and this machine lacks
+# missing_packages: print the missing packages that the build requires
 missing_packages()
 {
 	command -v gcc >/dev/null || echo gcc
@@ -47,7 +47,7 @@ build_server()
 {
 	local cflags=$1 make=(make -s "-j$(nproc)")
 	shift
-	unset NO_INSTALL # contrib would not be installed: see as_user()
+	unset NO_INSTALL # else PGXS would not install contrib: see as_user()
 	cd "$dir/src" || exit 1
 	step configure ./configure --prefix="$dir/root" --enable-debug \
 		--enable-tap-tests --with-icu --without-readline --without-zlib \
@@ -62,7 +62,7 @@ build_server()
 
 [ -n "${suites[$major]:-}" ] || give_up "no source for PostgreSQL $major"
 mkdir -p "$dir" || exit 1
-# whoever else wants it at the same time waits until it is there
+# a second script that needs the server waits until it is built
 exec 9>"$dir.lock"
 flock 9
 if [ ! -f "$dir/complete" ]; then
@@ -76,7 +76,7 @@ if [ ! -f "$dir/complete" ]; then
 				CPPFLAGS=-DUSE_VALGRIND
 			;;
 		sanitize)
-			# initdb and the tests run it; leaks are the server's way of life
+			# ignore leaks: the server exits without freeing all memory
 			export ASAN_OPTIONS=detect_leaks=0
 			build_server "-O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize=alignment -fno-sanitize-recover=undefined" \
 				--enable-cassert

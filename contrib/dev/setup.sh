@@ -1,12 +1,13 @@
 #!/bin/bash
 #
-# setup.sh - install the distribution packages that `make check` and `make
-# demo` need, if they are missing; without the right to do so, or with
-# NO_INSTALL=1, name them and fail.
+# setup.sh - install missing distribution packages that `make check` and `make
+# demo` need.  If the user is not root, or with NO_INSTALL=1, name the packages
+# and fail.
 #
-# Debian and its relatives only.  Elsewhere, install the same things by hand:
-# a PostgreSQL 15 to 18 server with its contrib modules and development files,
-# gcc, g++, make, perl with IPC::Run, python3, and the locale en_US.UTF-8.
+# The script works only on Debian and its derivatives.  Elsewhere, install
+# manually: a PostgreSQL 15 to 18 server with its contrib modules and
+# development files, gcc, g++, make, perl with IPC::Run, python3, and the locale
+# en_US.UTF-8.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -15,8 +16,8 @@ cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=contrib/dev/packages.sh
 . contrib/dev/packages.sh
 
-# newest_version: the server version to install: the one that is there, else
-# the newest that the package lists offer
+# newest_version: print the server version to install: the newest installed one,
+# else the newest one in the package lists
 newest_version()
 {
 	local v
@@ -35,7 +36,7 @@ newest_version()
 	echo NN
 }
 
-# missing_packages: print what is missing, one package per line
+# missing_packages VERSION: print the missing packages, one per line
 missing_packages()
 {
 	local v=$1 sharedir
@@ -64,7 +65,8 @@ if [ -n "${PG_CONFIG:-}" ] && ! find_server; then
 	exit 1
 fi
 
-# list_missing: the version may be another when the package lists are new
+# list_missing: print the missing packages.  Determines the version each time,
+# because updated package lists may have a newer one
 list_missing()
 {
 	missing_packages "$(newest_version)"

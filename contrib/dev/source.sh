@@ -1,30 +1,32 @@
 # shellcheck shell=bash
 #
-# source.sh - fetch the server's sources from the distribution.  Sourced, after
-# packages.sh, by the scripts that build something of the server.
+# source.sh - fetch the server's sources from the distribution.  Scripts that
+# build parts of the server source this file after packages.sh.
 #
-# Debian only, for the sake of `apt-get source`.  A private apt configuration
-# is used: this machine's package lists stay as they are.
+# The functions use `apt-get source`, so they work only on Debian.  They use a
+# private apt configuration, which leaves this machine's package lists
+# unchanged.
 
 # the distribution that carries each version
 declare -A suites=([15]=bookworm [17]=trixie [18]=sid)
 
-# A mirror's lists can name a release that it does not have yet, while it still
-# has the one before.  So of each version a release, and its archive's SHA-256.
+# A mirror's lists can name a new release that the mirror lacks, although it
+# still has the release before.  These are a release of each version to try
+# then, and the SHA-256 of the release's archive.
 declare -A known_releases=([15]=15.18 [17]=17.11 [18]=18.6)
 declare -A known_sums=(
 	[15]=11df0df97fe3ea4ba9a791faaf39cee1d2fe571e78885b5b55d8517d27c323b4
 	[17]=dd27f2b3c59e73ed14aa3324901242bf69a032a6347805f274e6260322d42979
 	[18]=555610c24d53e4316da5b7d3fc25c279d96856d5e0e23ee308c328c5fa881d9f)
 
-# give_up WORDS
+# give_up WORDS: print an error message, and exit
 give_up()
 {
 	echo "$(basename "$0"): $*" >&2
 	exit 1
 }
 
-# step NAME COMMAND...: run it with its output in the file $log
+# step NAME COMMAND...: run a command, with its output in the file $log
 step()
 {
 	echo "   $1" >&2
@@ -32,34 +34,35 @@ step()
 	# shellcheck disable=SC2154 # the caller's
 	if ! "$@" >>"$log" 2>&1; then
 		tail -n 40 "$log" >&2
-		give_up "failed: $* (all of it is in $log)"
+		give_up "failed: $* (the whole output is in $log)"
 	fi
 }
 
-# mirror: the Debian mirror that this machine uses
+# mirror: print the URL of the Debian mirror that this machine uses
 mirror()
 {
 	cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
 		grep -oE 'https?://[^ ]+/debian/?([[:space:]]|$)' | head -n 1 | tr -d '[:space:]'
 }
 
-# download_source MAJOR MIRROR: the archive that apt finds, or the known release,
-# into this directory; for fetch_source, whose options it uses
+# download_source MAJOR MIRROR: download the archive that apt finds, or else the
+# known release, into this directory.  fetch_source calls this function and sets
+# $options.
 download_source()
 {
 	local major=$1 archive
 	# shellcheck disable=SC2154 # the caller's
 	apt-get "${options[@]}" source --download-only "postgresql-$major" && return
 	archive=postgresql-${major}_${known_releases[$major]}.orig.tar.bz2
-	echo "what the lists name cannot be had; trying $archive"
+	echo "could not download the listed release; trying $archive"
 	rm -f "postgresql-${major}_"*
 	/usr/lib/apt/apt-helper download-file \
 		"$2/pool/main/p/postgresql-$major/$archive" "$archive" \
 		"SHA256:${known_sums[$major]}"
 }
 
-# fetch_source MAJOR DIR [PATH...]: the upstream archive of the source package,
-# or only the paths PATH of it, into DIR/src
+# fetch_source MAJOR DIR [PATH...]: unpack the upstream archive of the source
+# package, or only these paths of it, into DIR/src
 fetch_source()
 {
 	local major=$1 dir=$2 apt=$2/apt from
@@ -69,7 +72,7 @@ fetch_source()
 	mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
 	echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]" \
 		"$from ${suites[$major]} main" >"$apt/sources.list"
-	# what is unstable today may carry a release file of the week before
+	# the release file of unstable may have expired
 	local options=(-o "Dir::Etc::sourcelist=$apt/sources.list"
 		-o Dir::Etc::sourceparts=/dev/null -o "Dir::State::Lists=$apt/lists"
 		-o "Dir::Cache=$apt/cache" -o Acquire::Check-Valid-Until=0

@@ -1,6 +1,6 @@
 /*
- * static-mistakes.c - mistakes that each tool of check-static.sh must find;
- * not compiled by anything else.
+ * static-mistakes.c - mistakes that each tool of check-static.sh must find.
+ * No other program compiles this file.
  */
 #include "postgres.h"
 
@@ -15,7 +15,7 @@ mistakes(int n)
 	int		   *nowhere = NULL;
 	int			unused;
 
-	/* too short a buffer */
+	/* an index beyond the end of the array */
 	few[n > 2 ? 5 : 6] = 1;
 
 	/*

@@ -1,15 +1,15 @@
 # shellcheck shell=bash
 #
-# tally.sh - what the check-*.sh scripts share: counting what passed and what
-# failed, the last line "N passed, N failed", and looking through the logs of
-# servers.  Sourced after common.sh.
+# tally.sh - functions that the check-*.sh scripts share: count passed and
+# failed tests, print the last line "N passed, N failed", and check the logs of
+# servers.  Scripts source this file after common.sh.
 
 passed=0
 failed=0
 
-# What no server may say, whatever the test: broken assertions, panics, killed
-# processes, memory written past its end, references that nobody gave back,
-# and what the sanitizers of gcc say.
+# Messages that a server's log must not contain: failed assertions, panics,
+# killed processes, writes past the end of memory, leaked references, and
+# findings of gcc's sanitizers.
 log_defects='TRAP: |PANIC:  |was terminated by signal|write past chunk end'
 log_defects+='|process .* exited with exit code ([2-9]|[1-9][0-9])'
 log_defects+='|problem in (alloc set|Generation|slab|Bump)'
@@ -17,7 +17,7 @@ log_defects+='|WARNING:  .*(leak|was not closed|snapshot .* still active)'
 log_defects+='|is not owned by resource owner'
 log_defects+='|AddressSanitizer|LeakSanitizer|runtime error: '
 
-# finish: the last line, and the exit status
+# finish: print the last line, and exit with the status
 finish()
 {
 	echo "$passed passed, $failed failed"
@@ -25,7 +25,7 @@ finish()
 	exit
 }
 
-# give_up WORDS: it could not even start
+# give_up WORDS: print a message, count a failed test, and finish
 give_up()
 {
 	echo "$*"
@@ -33,7 +33,7 @@ give_up()
 	finish
 }
 
-# result STATUS WORDS: count one test, and say how it went
+# result STATUS WORDS: count one test, and print its result
 result()
 {
 	local status=$1
@@ -47,9 +47,9 @@ result()
 	fi
 }
 
-# count LOG STATUS: add a log's test lines to the totals.  Both of pg_regress's
-# formats (15; 16 and later) and TAP are understood.  A program that failed
-# without naming a failed test counts as one.
+# count LOG STATUS: add a log's test lines to the totals.  The log can be TAP,
+# or in either format of pg_regress (15; 16 and later).  If a program failed
+# without naming a failed test, that counts as one failed test.
 count()
 {
 	local good bad
@@ -63,8 +63,9 @@ count()
 	[ "$bad" -eq 0 ]
 }
 
-# count_child NAME COMMAND...: run a script that ends with its own last line
-# (but for where KEEP=1 keeps files); add that line's numbers to the totals
+# count_child NAME COMMAND...: run a script that prints a last line "N passed, N
+# failed", which only the line "== kept" may follow; add the numbers to the
+# totals
 count_child()
 {
 	local name=$1 out good bad status
@@ -76,7 +77,7 @@ count_child()
 		sed -nE '$s/^([0-9]+) passed, ([0-9]+) failed$/\1 \2/p')
 	rm -f "$out"
 	if [ -z "${bad:-}" ]; then
-		echo "$name did not come to its end"
+		echo "$name did not finish"
 		good=0 bad=1
 	elif [ "$status" -ne 0 ] && [ "$bad" -eq 0 ]; then
 		bad=1
@@ -85,7 +86,7 @@ count_child()
 	failed=$((failed + bad))
 }
 
-# keep_report FILE...: leave a failed test's report where it can be found
+# keep_report FILE...: copy a failed test's report to build/check/
 keep_report()
 {
 	# shellcheck disable=SC2154 # top is set by common.sh
@@ -94,8 +95,8 @@ keep_report()
 		say "report: build/check/"
 }
 
-# may_log TEST: what the server's log may have because of this test, as an
-# extended regular expression.  A test that kills processes says so itself:
+# may_log TEST: print the regular expression for messages that this test allows
+# in the server's log.  A test that kills processes contains a line such as:
 #
 #	# Its log may have: terminated by signal 9
 may_log()
@@ -103,8 +104,8 @@ may_log()
 	sed -nE 's/^# Its log may have: (.+)$/\1/p' "$1" | paste -s -d '|'
 }
 
-# log_findings ALLOWED LOG...: print what no server may say, but for lines with
-# what is ALLOWED (may be empty); succeed if there is nothing
+# log_findings ALLOWED LOG...: print the forbidden messages in these logs,
+# except lines that match ALLOWED, which may be empty; succeed if there are none
 log_findings()
 {
 	local allowed=$1 found
@@ -116,7 +117,8 @@ log_findings()
 	return 1
 }
 
-# check_logs WORDS ALLOWED LOG...: one test: the logs are there, and clean
+# check_logs WORDS ALLOWED LOG...: count one test, which fails if the first log
+# is missing or a log contains forbidden messages
 check_logs()
 {
 	local words=$1 allowed=$2

@@ -1,12 +1,13 @@
 #!/bin/bash
 #
-# typedefs.sh - `make typedefs`: print the names of the types that our sources
-# use, for pgindent: all that ptsort defines, and of the server's list those
-# that we use as types.  One name per line.
+# typedefs.sh - `make typedefs`: print the names of types for pgindent, one per
+# line.  These are the types that ptsort defines, and those of the server's list
+# that ptsort's sources use.
 #
-# The indenter takes each name of the list for a type wherever it stands.  A
-# name of the server's that is also a variable or a field of ours ("string",
-# "text") is therefore left out: our sources would be laid out wrongly.
+# The indenter treats each name in the list as a type everywhere.  The script
+# therefore leaves out names of server types that ptsort also uses for variables
+# or fields, such as "string" and "text".  Otherwise the indenter would break
+# the layout.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -22,13 +23,13 @@ find src include contrib -name '*.[ch]' -exec cat {} + |
 	};
 
 	$text =~ s{/\*.*?\*/}{ }gs;
-	# ours
+	# the types that ptsort defines
 	$name{$1} = 1 while $text =~ /^typedef\s[^;{]*\(\s*\*\s*(\w+)\s*\)\s*\(/mg;
 	$name{$1} = 1 while $text =~ /^typedef\s[^;{(]*?\b(\w+)\s*(?:\[[^\]]*\])?;/mg;
 	$name{$1} = 1
 	  while $text =~ /^typedef\s(?:struct|union|enum)[^;{]*\{.*?^\}\s*(\w+);/msg;
 
-	# the names that are used, and those that are used as a variable is
+	# the names in the sources, and the names used like variables
 	$text =~ s{^[ \t]*\#[ \t]*include\b.*}{}mg;
 	$text =~ s{"(?:[^"\\\n]|\\.)*"|\x27(?:[^\x27\\\n]|\\.)*\x27}{0}g;
 	my %used = map { $_ => 1 } $text =~ /\b([A-Za-z_]\w*)/g;

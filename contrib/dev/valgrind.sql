@@ -1,10 +1,10 @@
--- valgrind.sql - shapes of index builds, and sorts of files, for a server under
--- valgrind, which is some fifty times as slow: small tables, tiny budgets, every
--- way through the sort and the load.  Read by psql from check-valgrind.sh, which
--- looks at what valgrind said in the meantime.  Prints one line for each build,
--- "ok N - ..." or "not ok N - ...": a build is right if it had the participants
--- it was to have and amcheck finds every row, or if it failed with the expected
--- error.
+-- valgrind.sql - index builds and sorts of files on a server under valgrind.
+-- Builds are slow under valgrind, so the script uses small tables, and tiny
+-- budgets to reach all code paths of the sort and of the load.
+-- check-valgrind.sh runs this script and then checks valgrind's logs.  The
+-- script prints one line for each build, "ok N - ..."  or "not ok N - ...".  A
+-- build is right if it had the expected participants and amcheck finds every
+-- row, or if it failed with the expected error.
 \set QUIET on
 \set ON_ERROR_STOP on
 \pset tuples_only on
@@ -15,7 +15,8 @@ CREATE EXTENSION citext;
 CREATE EXTENSION ptsort;
 CREATE SEQUENCE builds;
 
--- The settings of ptsort and ptsort_test as a build wants them: "name = value, ..."
+-- Changes the settings of ptsort and ptsort_test for a build: "name = value,
+-- ..."
 CREATE FUNCTION use_settings(settings text) RETURNS int
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -29,8 +30,8 @@ BEGIN
 	RETURN current_setting('ptsort.parallel_workers')::int;
 END $$;
 
--- CREATE kind INDEX ON definition, with these settings.  expected: the SQLSTATE
--- of its error, if it is to fail.
+-- Runs CREATE kind INDEX ON definition, with these settings.  expected is the
+-- SQLSTATE of the expected error, if any.
 CREATE FUNCTION build(kind text, definition text, settings text, expected text DEFAULT NULL)
 RETURNS text
 LANGUAGE plpgsql AS $$
@@ -60,8 +61,8 @@ BEGIN
 		n, kind, definition, settings, nullif(': ' || said, ': '));
 END $$;
 
--- Three ways to build: in memory; serially, in several runs, merged in several
--- steps; by three participants, whose final merge has five slices.
+-- Three ways to build: in memory; serially, with several runs and merge passes;
+-- and with three participants, whose final merge has five slices.
 \set memory '''ptsort.parallel_workers = 0, ptsort_test.learn_tuples = 0'''
 \set serial '''ptsort.parallel_workers = 0, ptsort_test.spill_entries = 400, ptsort_test.merge_order = 3'''
 \set parallel '''ptsort.parallel_workers = 2, ptsort_test.spill_entries = 300, ptsort_test.merge_order = 2, ptsort_test.slices = 5'''
@@ -112,7 +113,7 @@ SELECT build('', 't (flag, one, mood, at) WITH (deduplicate_items = off)', :para
 SELECT build('', 't (few)', s || ', ptsort_test.key_class = ' || c) FROM unnest(ARRAY[:memory, :parallel]) s, unnest('{auto,prefix,compared}'::text[]) c;
 SELECT build('UNIQUE', 't (i8)', s) FROM unnest(ARRAY[:memory, :parallel]) s;
 
--- Words and the server's abbreviated keys
+-- Words that hold key prefixes, and the server's abbreviated keys
 SELECT build('', 't (num)', s) FROM unnest(ARRAY[:memory, :parallel]) s;
 SELECT build('', 't (f8, few) INCLUDE (txt)', :parallel);
 SELECT build('', 't (raw, nam)', :serial);
@@ -133,8 +134,8 @@ SELECT build('', 't (arr)', :parallel);
 SELECT build('', 't (rng, pair)', :serial);
 SELECT build('', 't (js)', :parallel);
 
--- Tuples of many columns and of much, of which the last is the largest that
--- is made in place
+-- Tuples with many columns or much data, the last one of the largest size that
+-- ptsort forms in place
 SELECT build('', 't (id) INCLUDE (wide, wide, wide, wide, wide, wide, wide, wide, wide, wide, wide, wide, wide, wide, wide, wide, wide, wide, wide, wide)',
 	s) FROM unnest(ARRAY[:memory, :parallel]) s;
 SELECT build('', 't (txt COLLATE "C", wide, wide, wide, wide, wide, wide, wide, wide, wide, wide, url)', :parallel);
@@ -153,8 +154,8 @@ FROM generate_series(1, 300) i;
 SELECT build('', 'toasted (packed)', :parallel);
 SELECT build('', 'toasted (left(far, 2500), id)', s) FROM unnest(ARRAY[:memory, :parallel]) s;
 
--- Tuples that are dead, or dead but seen: the prepared transaction holds the
--- horizon; chains of updates
+-- Dead tuples, recently dead tuples, and update chains.  The prepared
+-- transaction holds the horizon, so that tuples are recently dead.
 BEGIN;
 SELECT FROM txid_current();
 PREPARE TRANSACTION 'old';
@@ -172,7 +173,7 @@ DELETE FROM dead WHERE id % 2 = 0;
 SELECT build('', 'dead (txt)', :parallel);
 ROLLBACK;
 
--- Other ways to a build
+-- Other commands that build indexes
 SELECT use_settings(:parallel) > 0 AND NULL;
 CREATE UNIQUE INDEX t_id ON t (id);
 CLUSTER t USING t_id;
@@ -185,14 +186,16 @@ FROM (SELECT count(*) = 3 AS ours FROM ptsort_last_build() WHERE index_name LIKE
 SELECT format('ok %s - and they are right', nextval('builds'))
 FROM (SELECT bt_index_parent_check(i, true, true) FROM unnest('{t_id,t_url}'::regclass[]) i) s;
 
--- One scan for several indexes: exact keys, prefixes, text, dead rows.  The last
--- index is built from another one's scan, unless there are too many, or its sort
--- failed there, by a row that may be too large; or there is a duplicate before.
--- statement: what rebuilds the indexes of "many".  taken: whether the last one
--- is to be built so.
+-- One scan for several indexes: exact keys, prefixes, text, dead rows.  ptsort
+-- builds the last index from another index's scan, with exceptions: if there
+-- are too many indexes, if the last index's sort failed because a row may be
+-- too large, or if an earlier index has a duplicate.  statement rebuilds the
+-- indexes of "many".  taken is true if the test expects that the last index is
+-- built from another index's scan.
 CREATE TABLE many AS SELECT id, few, nullable, txt, wide FROM t WHERE id <= 1000;
 DELETE FROM many WHERE id % 3 = 0;
--- (an index on an expression ends a group that shares a scan: it is first)
+-- An index on an expression ends a group of indexes that share a scan, so it is
+-- first.
 CREATE INDEX many_3 ON many ((ROW(few, txt)::pair));
 CREATE UNIQUE INDEX many_1 ON many (id, nullable);
 CREATE INDEX many_2 ON many (txt COLLATE "en_US.utf8", id DESC) INCLUDE (few);
@@ -241,8 +244,8 @@ ROLLBACK;
 RESET min_parallel_table_scan_size;
 RESET maintenance_work_mem;
 
--- Errors: duplicates, tuples that are too large, expressions that fail, a
--- comparison that fails, no time
+-- Errors: duplicates, tuples that are too large, an expression that fails, and
+-- a comparison that fails
 DROP INDEX t_id;
 INSERT INTO t SELECT * FROM t WHERE id = 1234;
 SELECT build('UNIQUE', 't (id)', s, '23505') FROM unnest(ARRAY[:memory, :serial, :parallel]) s;
@@ -260,8 +263,9 @@ CREATE OPERATOR CLASS fussy_ops FOR TYPE int4 USING btree AS
 SELECT build('', 't (id fussy_ops)', :parallel, 'PT002');
 SELECT build('', 't (id)', :memory);
 
--- Files of records: each way to sort them, with keys of all kinds, and records of
--- other sizes.  A sort is right if the files have the same records, in order.
+-- Sorts of files of records, in each way, with keys of all kinds, and records
+-- of other sizes.  A sort is right if the output has the input's records, in
+-- order.
 CREATE EXTENSION sortbench;
 CREATE FUNCTION place(name text) RETURNS text LANGUAGE sql
 RETURN current_setting('data_directory') || '/' || name;

@@ -3,15 +3,14 @@
  * arena.c
  *	  Memory for all records, which all participants share.
  *
- * It is a file in memory without a name (memfd_create), not a segment of
- * dynamic shared memory: it may be as large as memory itself, not only as
- * /dev/shm; the system may give it large pages, so that records that are
- * gathered from everywhere cost fewer misses of addresses; and each participant
- * takes the memory of what it reads (arena_fill), at the same time as others,
- * so that the leader need not take all of it before.
+ * The arena is a file in memory without a name (memfd_create), not a segment
+ * of dynamic shared memory.  Its size is not limited by /dev/shm.  The kernel
+ * can use huge pages for it, which reduces TLB misses when ptsort gathers
+ * records.  Each participant allocates the memory for the records that it
+ * reads (arena_fill), so that participants allocate in parallel.
  *
- * It is gone when the last process has unmapped it, which the end of the
- * memory context does in which it was mapped.
+ * Each process unmaps the arena at the end of the memory context in which it
+ * mapped the arena.  The kernel frees the arena after the last process.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,7 +26,7 @@
 
 #include "arena.h"
 
-/* What was mapped, for the end of its memory context. */
+/* A mapping, which the callback of its memory context removes. */
 typedef struct Mapping
 {
 	MemoryContextCallback callback;
@@ -53,7 +52,7 @@ no_memory(int64 size)
 			 errhint("Sort in two passes, or with less memory.")));
 }
 
-/* Maps it until the current memory context ends. */
+/* Maps the arena until the current memory context ends. */
 static uint8 *
 map_file(int fd, int64 size)
 {
@@ -72,7 +71,7 @@ map_file(int fd, int64 size)
 	return mapping->address;
 }
 
-/* arena_create makes it; it is there until arena_close, or an error. */
+/* arena_create makes an arena, which exists until arena_close or an error. */
 void
 arena_create(Arena *arena, int64 size)
 {
@@ -82,7 +81,7 @@ arena_create(Arena *arena, int64 size)
 	if (made < 0)
 		no_memory(size);
 	snprintf(own, NAMELESS_SIZE, "/proc/self/fd/%d", made);
-	/* the server closes what it has opened itself, whatever happens */
+	/* reopen it, so that the server closes the descriptor after an error */
 	arena->fd = OpenTransientFile(own, O_RDWR);
 	(void) close(made);
 	if (arena->fd < 0 || ftruncate(arena->fd, size) != 0)
@@ -92,14 +91,14 @@ arena_create(Arena *arena, int64 size)
 			 arena->fd);
 }
 
-/* arena_close lets go of it: it is gone when nobody has mapped it any more. */
+/* arena_close closes the arena; mappings in other processes remain valid. */
 void
 arena_close(const Arena *arena)
 {
 	CloseTransientFile(arena->fd);
 }
 
-/* arena_map maps it in a process until the current memory context ends. */
+/* arena_map maps the arena until the current memory context ends. */
 uint8 *
 arena_map(const Arena *arena)
 {
@@ -114,8 +113,8 @@ arena_map(const Arena *arena)
 }
 
 /*
- * arena_fill takes memory for a place that will be written: the system could
- * say that there is none only by a signal later.
+ * arena_fill allocates the memory for a range that the caller will write.
+ * Without this call the kernel could report a shortage only by a signal.
  */
 void
 arena_fill(uint8 *place, int64 size)

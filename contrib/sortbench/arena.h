@@ -13,8 +13,8 @@
 typedef struct Arena
 {
 	int64		size;
-	int			fd;				/* in the process that has made it */
-	char		name[NAMELESS_SIZE];	/* by which other processes find it */
+	int			fd;				/* in the process that created the arena */
+	char		name[NAMELESS_SIZE];	/* path for other processes */
 } Arena;
 
 extern void arena_create(Arena *arena, int64 size);

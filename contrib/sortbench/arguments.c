@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * arguments.c
- *	  What the functions of SQL have in common: arguments and answers.
+ *	  Common code for the SQL functions: arguments and results.
  *
- * Files are read and written as the server's user, so who calls must be allowed
- * to do that.  A path that is a symbolic link is refused: what is meant by it
- * is not for the one who calls to say alone.
+ * The functions access files as the server's operating system user, so the
+ * calling role needs privileges.  They reject symbolic links, because another
+ * user could redirect a link to a different file.
  *
  *-------------------------------------------------------------------------
  */
@@ -32,7 +32,7 @@ check_role(Oid role, const char *what, const char *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("permission denied to %s files of the server", what),
-				 errdetail("Only roles with privileges of the \"%s\" role may do that.",
+				 errdetail("Only roles with privileges of the \"%s\" role have this permission.",
 						   name)));
 }
 
@@ -127,7 +127,7 @@ check_paths(char **paths, int n, int64 stripe, const char *what)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_NAME),
 					 errmsg("path \"%s\" is not absolute", paths[i])));
-		/* a file gets a longer name for a moment */
+		/* leave room for the suffix of a temporary name */
 		if (strlen(paths[i]) > MAXPGPATH - NAMELESS_SIZE)
 			ereport(ERROR,
 					(errcode(ERRCODE_NAME_TOO_LONG),
@@ -143,7 +143,7 @@ set_path(VolumeFile *file, const char *path)
 	canonicalize_path(file->path);
 }
 
-/* Looks at a file: false if there is none.  It must be an ordinary one. */
+/* Stats a file, which must be regular.  Returns false if it does not exist. */
 static bool
 look_at(const char *path, struct stat *found)
 {
@@ -181,7 +181,7 @@ twice(const char *path)
 			 errmsg("file \"%s\" is given twice", path)));
 }
 
-/* Striped files have the sizes that striping gives them. */
+/* Checks that the sizes of striped files agree with the striping. */
 static void
 check_striped(const Volume *volume, int record_size)
 {
@@ -197,7 +197,7 @@ check_striped(const Volume *volume, int record_size)
 					 errmsg("file \"%s\" has " INT64_FORMAT " bytes instead of " INT64_FORMAT,
 							volume->files[i].path, volume->files[i].size,
 							expected->files[i].size),
-					 errdetail("That is what striping of all files' bytes gives it.")));
+					 errdetail("The expected size follows from the total size.")));
 	}
 	pfree(expected);
 }
@@ -234,7 +234,7 @@ add_input(Records *records, const char *path)
 	volume->nfiles++;
 }
 
-/* input_volume finds the files whose records these are. */
+/* input_volume checks the input files, and sets the volume and its records. */
 void
 input_volume(Records *records, char **paths, int n, int64 stripe)
 {
@@ -283,7 +283,7 @@ check_output(const VolumeFile *file, bool overwrite, const Records *input)
 				 errhint("Set \"overwrite\" to replace it.")));
 }
 
-/* Whether two paths are names of the same place, whatever is there now. */
+/* True if two paths name the same entry of the same directory. */
 static bool
 same_place(const char *a, const char *b)
 {
@@ -301,8 +301,8 @@ same_place(const char *a, const char *b)
 }
 
 /*
- * output_volume finds where files are to be made, of a volume whose size the
- * caller then sets.
+ * output_volume checks the paths of output files, and enters them into the
+ * volume.  The caller sets the volume's size afterwards.
  */
 void
 output_volume(Volume *volume, char **paths, int n, int64 stripe,
@@ -324,7 +324,7 @@ output_volume(Volume *volume, char **paths, int n, int64 stripe,
 	}
 }
 
-/* answer_row makes the result of a function that returns one row. */
+/* answer_row forms the result of a function that returns one row. */
 Datum
 answer_row(FunctionCallInfo fcinfo, Datum *values, bool *isnull)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * arguments.h
- *	  What the functions of SQL have in common: arguments and answers.
+ *	  Common code for the SQL functions: arguments and results.
  *
  *-------------------------------------------------------------------------
  */

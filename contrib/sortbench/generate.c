@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * generate.c
- *	  Files of the benchmark's records, made and removed.
+ *	  Create and remove files of the benchmark's records.
  *
  *-------------------------------------------------------------------------
  */
@@ -80,7 +80,7 @@ sortbench_remove(PG_FUNCTION_ARGS)
 	char	   *path = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	Volume	   *volume = palloc0(sizeof(Volume));
 
-	/* an output that may be replaced is a file that may be removed */
+	/* a file can be removed if a sort could replace it */
 	output_volume(volume, &path, 1, 0, true, NULL);
 	if (unlink(volume->files[0].path) == 0)
 		PG_RETURN_BOOL(true);

@@ -3,11 +3,11 @@
  * image.c
  *	  Sort the records themselves: two passes.
  *
- * What does not fit into memory goes through temporary files: a record is
- * ptsort's tuple.  Records with equal keys come in the order of their numbers,
- * as in pointer.c, whoever has read them.  A short key leaves room for the
- * number in the words of the sort, so that these decide everything; after a
- * longer one the number follows the record.
+ * Each record is a tuple of ptsort's sort, which writes runs to temporary
+ * files if the records do not fit in memory.  As in pointer.c, records with
+ * equal keys are in the order of their numbers.  If the key is short, the
+ * sort's words hold both the key and the number, so they decide every
+ * comparison.  If the key is long, the number follows the record in the image.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,7 +17,7 @@
 
 #include "sort.h"
 
-/* Words of a key that leaves no room for a number. */
+/* Words of a long key, which leave no room for the record's number. */
 #define LONG_WORDS		PTSORT_MAX_WORDS
 
 typedef struct ImageState
@@ -25,7 +25,7 @@ typedef struct ImageState
 	const Key  *key;
 	int			record_size;
 	Size		image_size;
-	bool		numbered;		/* a number follows the record */
+	bool		numbered;		/* the record's number follows the record */
 } ImageState;
 
 static bool
@@ -36,7 +36,7 @@ has_number(const Key *key)
 	return words == 0 || words > PTSORT_MAX_WORDS;
 }
 
-/* An image begins with 8 bytes at least: see ptsort_variant.h. */
+/* Size of an image, at least 8 bytes: see ptsort_variant.h. */
 static Size
 image_size(const Records *records)
 {
@@ -53,7 +53,7 @@ variant_size(const void *tuple, void *state)
 	return ((ImageState *) state)->image_size;
 }
 
-/* The number behind a record. */
+/* The number that follows a record. */
 static uint64
 number_of(const uint8 *image, int record_size)
 {
@@ -64,8 +64,8 @@ number_of(const uint8 *image, int record_size)
 }
 
 /*
- * Where the words hold key and number, two records are never equal; but one is
- * compared with a copy of itself.
+ * If the words hold key and number, the words of two different records always
+ * differ.  ptsort then calls this function only for two copies of a record.
  */
 static int
 variant_compare(const void *a, const void *b, void *state)

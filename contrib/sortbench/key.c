@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * key.c
- *	  What of a record is compared.
+ *	  The sort keys of records.
  *
- * A part is written 'offset length type order', for example '0 10', '12 4 int
- * little desc'.  Numbers: two's complement, and IEEE floats, where all NaNs are
- * equal and greater than all other numbers, and the two zeros are equal, as in
- * SQL.
+ * The syntax of a key part is 'offset length type order', for example '0 10'
+ * or '12 4 int little desc'.  Integers are in two's complement, floats in IEEE
+ * format.  As in SQL, all NaNs are equal and greater than all other numbers,
+ * and the two zeros are equal.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,7 +14,7 @@
 
 #include "sortbench.h"
 
-/* key_plain makes a key of bytes at one place. */
+/* key_plain makes a key that is one string of bytes. */
 void
 key_plain(Key *key, int offset, int length, int record_size)
 {
@@ -36,11 +36,11 @@ bad_part(const char *words)
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("invalid part of a key: \"%s\"", words),
-			 errdetail("It is an offset, a length, and then, optionally, a type (bytes, uint, int, float), big or little, asc or desc."),
+			 errdetail("A part has an offset, a length, and optionally a type (bytes, uint, int, float), big or little, asc or desc."),
 			 errhint("For example: \"0 10\", or \"12 4 int little desc\".")));
 }
 
-/* Takes one word after offset and length; returns false if it is unknown. */
+/* Parses a word after offset and length.  Returns false if it is unknown. */
 static bool
 take_word(Part *part, const char *word)
 {
@@ -120,7 +120,7 @@ key_parse(Key *key, const char *const *parts, int nparts, int record_size)
 	}
 }
 
-/* Bytes of a float, most significant first, as they compare. */
+/* Converts a big-endian float to bytes that compare as the floats do. */
 static void
 order_float(uint8 *bytes, int length)
 {
@@ -146,7 +146,7 @@ order_float(uint8 *bytes, int length)
 		bytes[i] = (uint8) value;
 }
 
-/* key_part makes the bytes of one part; 'length' of them. */
+/* key_part writes the key bytes of one part, part->length of them. */
 void
 key_part(const Part *part, const uint8 *record, uint8 *bytes)
 {

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * key.h
- *	  What of a record is compared.
+ *	  The sort keys of records.
  *
- * A key has parts, each at a place in the record and of a type.  Each becomes
- * bytes that compare as its values do; those of all parts, one after the other,
- * are the key's bytes.  So two keys compare as their bytes do, whatever they
- * are made of.
+ * A key has parts, each with an offset in the record and a type.  key_part()
+ * converts the value of a part to bytes that compare as the values do.  The
+ * key's bytes are the bytes of all parts, one after the other.  So comparing
+ * the bytes of two keys gives the order of the keys.
  *
  *-------------------------------------------------------------------------
  */
@@ -37,16 +37,16 @@ typedef struct Part
 typedef struct Key
 {
 	int			nparts;
-	int			length;			/* of all parts */
+	int			length;			/* sum of the parts' lengths */
 	Part		parts[MAX_PARTS];
 } Key;
 
-/* A packed key's words: see key_pack() */
+/* Maximum number of words in a packed key: see key_pack() */
 #define MAX_PACKED		3
 
 /*
- * The last word of a packed key: its upper bits are of the key, the others the
- * record's number.  A trillion records are enough.
+ * In the last word of a packed key, the lower NUMBER_BITS bits hold the
+ * record's number, and the upper bits hold key bytes.
  */
 #define NUMBER_BITS		40
 #define NUMBER_MASK		((UINT64CONST(1) << NUMBER_BITS) - 1)
@@ -58,7 +58,7 @@ extern void key_parse(Key *key, const char *const *parts, int nparts,
 extern void key_part(const Part *part, const uint8 *record, uint8 *bytes);
 extern int	key_compare(const Key *key, const uint8 *a, const uint8 *b);
 
-/* Is the key one string of bytes in the record, as it is? */
+/* True if the key is one string of bytes in the record, in ascending order. */
 static inline bool
 key_is_plain(const Key *key)
 {
@@ -66,7 +66,7 @@ key_is_plain(const Key *key)
 		!key->parts[0].descending;
 }
 
-/* How many words a packed key has, the last one included; 0: it is too long. */
+/* Number of words in a packed key; 0 if the key is too long to pack. */
 static inline int
 key_packed_words(const Key *key)
 {
@@ -77,7 +77,7 @@ key_packed_words(const Key *key)
 	return 0;
 }
 
-/* The first bytes of the key, at most 'room'; others are set to 0. */
+/* Writes the first "room" bytes of the key, padded with zeros. */
 static inline void
 key_prefix(const Key *key, const uint8 *record, uint8 *bytes, int room)
 {
@@ -94,7 +94,7 @@ key_prefix(const Key *key, const uint8 *record, uint8 *bytes, int room)
 	{
 		const Part *part = &key->parts[i];
 
-		/* a part that does not fit is cut off: its first bytes go first */
+		/* if a part does not fit, use a prefix of a byte string, or nothing */
 		if (at + part->length > room)
 		{
 			Part		cut = *part;
@@ -112,7 +112,7 @@ key_prefix(const Key *key, const uint8 *record, uint8 *bytes, int room)
 
 /*
  * key_pack makes words that compare as records do: by the key and then by the
- * record's number.  'words' is that of key_packed_words().
+ * record's number.  "words" is the result of key_packed_words().
  */
 static inline void
 key_pack(const Key *key, int words, const uint8 *record, uint64 number,

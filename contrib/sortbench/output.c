@@ -1,18 +1,19 @@
 /*-------------------------------------------------------------------------
  *
  * output.c
- *	  The files of a result: whole, or not there at all.
+ *	  Create output files: complete, or not at all.
  *
- * A file is made without a name (O_TMPFILE), so that whatever ends the process,
- * even a crash of the machine, leaves nothing.  All its space is taken before
- * anything is computed, so that a full disk shows at once.  Other processes
- * open it by its descriptor below /proc.  When it is complete and on the disk
- * it gets its name in one step.  A file that was there before is replaced only
- * if that was asked for: link() fails if the name is taken, rename() does not.
+ * output_create() creates files without names (O_TMPFILE), so that no file
+ * remains if the process or the machine crashes.  It reserves all disk space
+ * in advance, so that a full disk causes an error at once.  Workers open a
+ * file by its descriptor below /proc.  When a file is complete and synced,
+ * output_publish() gives it its name in one step.  It replaces an existing
+ * file only if the caller wants it: link() fails if the name exists, rename()
+ * does not.
  *
- * Several files of one result get their names one after the other, after all of
- * them are complete.  If that fails halfway, those that did not replace another
- * one are removed.
+ * output_publish() names several files one after the other when all of them
+ * are complete.  If it cannot name a file, it removes the names that it
+ * already gave, unless they may have replaced other files.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,7 +32,7 @@
 /* Suffix of the name that a file has before it replaces another. */
 #define SUFFIX			".sortbench"
 
-/* The directory in which a file is to be. */
+/* Returns the directory of a path. */
 static char *
 directory_of(const char *path)
 {
@@ -41,7 +42,7 @@ directory_of(const char *path)
 	return directory;
 }
 
-/* Is there room for it?  A file system that does not tell may have some. */
+/* True if the file fits on the disk, or the free space is unknown. */
 static bool
 fits(const VolumeFile *file, int fd)
 {
@@ -52,8 +53,9 @@ fits(const VolumeFile *file, int fd)
 }
 
 /*
- * Takes all space of a file; what the file system cannot do it need not.  If
- * there is not enough, it takes nothing: others need what there is.
+ * Reserves the space for a file, unless the file system does not support it.
+ * If the space does not suffice, reserves none, because other programs may
+ * need it.
  */
 static void
 reserve_space(const VolumeFile *file, int fd)
@@ -87,7 +89,7 @@ create_file(Output *output, int i)
 				(errcode_for_file_access(),
 				 errmsg("could not create a file in directory \"%s\": %m",
 						directory),
-				 unable ? errhint("Its file system has no files without a name (O_TMPFILE).") : 0));
+				 unable ? errhint("The file system does not support files without a name (O_TMPFILE).") : 0));
 	output->fds[i] = fd;
 	reserve_space(file, fd);
 	if (fstat(fd, &found) < 0)
@@ -100,7 +102,7 @@ create_file(Output *output, int i)
 	output->directories[i] = directory;
 }
 
-/* output_create makes all files of the volume, with their sizes. */
+/* output_create creates all files of the volume, with their sizes. */
 void
 output_create(Output *output)
 {
@@ -109,7 +111,7 @@ output_create(Output *output)
 		create_file(output, i);
 }
 
-/* Gives a file this name; false, with errno, if that is not possible. */
+/* Gives a file this name.  Returns false and sets errno if it cannot. */
 static bool
 give_name(const VolumeFile *file, const char *name)
 {
@@ -117,7 +119,7 @@ give_name(const VolumeFile *file, const char *name)
 				  AT_SYMLINK_FOLLOW) == 0;
 }
 
-/* Puts a file into the place of another one, which may not exist. */
+/* Gives a file its name, replacing any existing file. */
 static bool
 replace(const VolumeFile *file)
 {
@@ -136,7 +138,7 @@ replace(const VolumeFile *file)
 	return done;
 }
 
-/* Takes the names away that files got before another one could not. */
+/* Removes the names already given, after an error, unless overwriting. */
 static void
 withdraw(const Output *output)
 {
@@ -164,8 +166,8 @@ publish_file(Output *output, int i)
 }
 
 /*
- * output_publish gives all files their names; they are complete.  Nothing
- * interrupts that.
+ * output_publish syncs all files, which must be complete, and names them.  It
+ * cannot be interrupted while it names files.
  */
 void
 output_publish(Output *output)

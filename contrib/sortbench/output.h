@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * output.h
- *	  The files of a result: whole, or not there at all.
+ *	  Create output files: complete, or not at all.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,14 +10,14 @@
 
 #include "volume.h"
 
-/* Files that are being made, in the process that makes and publishes them. */
+/* Output files in the process that creates and publishes them. */
 typedef struct Output
 {
 	Volume	   *volume;
-	bool		overwrite;		/* existing files may be replaced */
-	int			published;		/* how many files have their names */
+	bool		overwrite;		/* replace existing files */
+	int			published;		/* number of files that have their names */
 	int			fds[MAX_FILES];
-	char	   *directories[MAX_FILES]; /* in which they will be */
+	char	   *directories[MAX_FILES]; /* directories of the files */
 } Output;
 
 extern void output_create(Output *output);

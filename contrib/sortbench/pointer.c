@@ -3,14 +3,14 @@
  * pointer.c
  *	  Sort pointers to records in memory: one pass.
  *
- * The records are read into memory that all participants share, and stay where
- * they are.  What is sorted are a record's key and number, 16 or 24 bytes (a
- * packed key; ptsort's inline images).  Whoever has a slice of the result
- * gathers its records from memory, each of which is somewhere else: it asks for
- * them a little before it copies them.
+ * The participants read the records into shared memory, where they stay.  They
+ * sort packed keys of 16 or 24 bytes, which hold a record's key and number, as
+ * ptsort's inline images.  The participant that writes a slice of the result
+ * gathers the slice's records from shared memory.  It prefetches each record
+ * shortly before copying it, because the records lie in random order.
  *
- * This is how AlphaSort sorts.  Records are read once and written once; what
- * participants exchange in temporary files are the packed keys alone.
+ * This is AlphaSort's algorithm.  Participants read and write each record only
+ * once, and exchange only packed keys in temporary files.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,15 +22,15 @@
 #include "sort.h"
 
 /*
- * Records that are under way from memory while one is copied.  More than the
- * processor can have under way at a time gains nothing.
+ * Number of records to prefetch.  A larger number than the processor can fetch
+ * at the same time gains nothing.
  */
 #define AHEAD			16
 
-/* Bytes that memory delivers at a time */
+/* Size of a cache line in bytes */
 #define LINE_SIZE		64
 
-/* pointer_memory tells how much memory all records and their keys take. */
+/* pointer_memory returns the memory for all records and their packed keys. */
 int64
 pointer_memory(const Records *records)
 {
@@ -55,7 +55,7 @@ pointer_begin(const Job *job, const PtSortOptions *options)
 						context, options);
 }
 
-/* Reads records to their place, and puts pointers to them. */
+/* Reads records into the arena, and puts their packed keys into the sort. */
 static void
 pointer_put(Player *player, PtSort *sort, int64 first, int64 n)
 {

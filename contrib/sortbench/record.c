@@ -1,16 +1,18 @@
 /*-------------------------------------------------------------------------
  *
  * record.c
- *	  The benchmark's records.
+ *	  Generate the benchmark's records.
  *
- * These are records as the rules of the sort benchmark (sortbenchmark.org)
- * prescribe them and as gensort 1.5 writes them: 100 bytes, the first 10 of
- * which are the key.  Record n comes from the n-th number of a linear
- * congruential generator of 128 bits, so that a file can begin with any record.
+ * The records follow the rules of the sort benchmark (sortbenchmark.org), and
+ * are those of gensort 1.5.  A record has 100 bytes; the first 10 bytes are
+ * the key.  The generator makes record n from the n-th number of a linear
+ * congruential generator of 128 bits, so that a file can begin with any
+ * record.
  *
- * Binary: ten bytes each of this number and the nine after it, the highest
- * first.  All but the key are mixed with what the format prescribes, so that no
- * two places of a file have the same bytes.
+ * A binary record has the ten highest bytes of this number and of each of the
+ * next nine numbers.  The generator XORs all bytes except the key with bytes
+ * that the format prescribes, so that no two places of a file have the same
+ * bytes.
  *
  *		ASCII							as gensort wrote binary ones until 1.4
  *		0	key: digits of base 95		key: the number's first 10 bytes
@@ -21,12 +23,13 @@
  *										four times
  *		96	(98) CR LF					CC DD EE FF
  *
- * Those of the last column are Hadoop's TeraGen's as well.
+ * Hadoop's TeraGen makes the records of the last column as well.
  *
- * Skewed: a random number of the key's first bits (bytes in ASCII), up to 6
- * bytes, is replaced by those of another record's key, which is the same one
- * for all record numbers of the same length in bits.  So there are ever more
- * keys alike, but none of them are too many.  A quarter stays as it is.
+ * To skew a key, the generator replaces a random number of the key's first
+ * bits (bytes in ASCII), up to 6 bytes, by those of another record's key.
+ * This other record depends only on the length in bits of the record's number.
+ * So the number of similar keys grows with the file, but slowly.  The
+ * generator leaves a quarter of the keys unchanged.
  *
  *-------------------------------------------------------------------------
  */
@@ -40,19 +43,20 @@
 
 #define WIDE(high, low) ((uint128) UINT64CONST(high) << 64 | UINT64CONST(low))
 
-/* The generator: x becomes FACTOR * x + SUMMAND.  It begins with 0. */
+/* The generator replaces x, initially 0, by FACTOR * x + SUMMAND. */
 #define FACTOR		WIDE(0x2360ED051FC65DA4, 0x4385DF649FCCF645)
 #define SUMMAND		WIDE(0x4A696D4772617952, 0x4950202020202001)
 
 /* Characters from ' ' to '~' */
 #define CHARACTERS	95
 
-/* Bytes of a binary record that come from one number */
+/* Number of bytes in a binary record that come from one random number */
 #define PART_SIZE	10
 
 /*
- * What the last twenty bytes of a binary record are mixed with.  For those
- * before them it is each byte of four bits that are set, the greatest first.
+ * Bytes to XOR with the last twenty bytes of a binary record.  The bytes
+ * before these are XORed with all bytes that have four bits set, the greatest
+ * first.
  */
 static const uint8 last_mix[2 * PART_SIZE] = {
 	0xC8, 0xC4, 0xC2, 0xC1, 0x98, 0x94, 0x92, 0x91, 0x8C, 0xE0,
@@ -77,7 +81,7 @@ record_kind(const char *name, RecordKind *kind)
 	return false;
 }
 
-/* The number after so many steps from 0, by repeated squaring. */
+/* The random number after this number of steps, by repeated squaring. */
 static uint128
 random_after(uint64 steps)
 {
@@ -107,7 +111,7 @@ put_text_key(uint128 random, uint8 *key)
 		key[i] = ' ' + low % CHARACTERS;
 }
 
-/* A number's ten highest bytes. */
+/* Writes the ten highest bytes of a number. */
 static void
 put_part(uint128 random, uint8 *bytes)
 {
@@ -124,7 +128,7 @@ put_key(RecordKind kind, uint128 random, uint8 *key)
 		put_part(random, key);
 }
 
-/* What bytes after the key of a binary record are mixed with. */
+/* Sets the bytes to XOR with a binary record after its key. */
 static void
 set_mix(uint8 *mix)
 {
@@ -139,7 +143,7 @@ set_mix(uint8 *mix)
 	memcpy(at, last_mix, sizeof(last_mix));
 }
 
-/* generator_start makes the given record the next one. */
+/* generator_start makes the record with this number the next one. */
 void
 generator_start(Generator *generator, RecordKind kind, uint64 number)
 {
@@ -172,7 +176,7 @@ put_bytes(uint8 *at, const char *bytes, int n)
 	return at + n;
 }
 
-/* All but the key, of a binary record. */
+/* Writes a binary record, except its key. */
 static void
 put_numbers(const Generator *generator, uint8 *at)
 {
@@ -188,7 +192,7 @@ put_numbers(const Generator *generator, uint8 *at)
 		at[i] ^= generator->mix[i];
 }
 
-/* All but the key, of others. */
+/* Writes an ASCII or TeraSort record, except its key. */
 static void
 put_text(const Generator *generator, bool text, uint8 *at)
 {
@@ -231,7 +235,7 @@ skew_key(const Generator *generator, uint8 *key)
 	}
 }
 
-/* generator_next makes the next record. */
+/* generator_next writes the next record. */
 void
 generator_next(Generator *generator, uint8 *record)
 {

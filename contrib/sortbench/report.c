@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * report.c
- *	  What the last sort of this session did, when, and where it waited.
+ *	  Report the phases and I/O times of this session's last sort.
  *
  *-------------------------------------------------------------------------
  */
@@ -32,7 +32,7 @@ cpu_now(double *user, double *system)
 		usage.ru_stime.tv_usec / 1000.0;
 }
 
-/* diary_end ends the phase that a participant is in, if any. */
+/* diary_end ends a participant's current phase, if any. */
 void
 diary_end(Diary *diary)
 {
@@ -49,7 +49,7 @@ diary_end(Diary *diary)
 	diary->begun = false;
 }
 
-/* diary_launched begins a worker's diary: it has only been launched yet. */
+/* diary_launched begins a worker's diary with its launch at time "since". */
 void
 diary_launched(Diary *diary, double since)
 {
@@ -59,7 +59,7 @@ diary_launched(Diary *diary, double since)
 	diary->begun = true;
 }
 
-/* diary_turn begins a phase, and ends the one before. */
+/* diary_turn ends the current phase, and begins another one. */
 void
 diary_turn(Diary *diary, Phase phase)
 {
@@ -77,7 +77,7 @@ diary_turn(Diary *diary, Phase phase)
 	diary->begun = true;
 }
 
-/* diary_io notes what files took of the phase. */
+/* diary_io adds time and bytes of I/O to the current phase. */
 void
 diary_io(Diary *diary, double ms, int64 bytes)
 {
@@ -93,7 +93,7 @@ report_clear(void)
 	memset(&last_report, 0, sizeof(Report));
 }
 
-/* report_files notes what was done with the files; those of the input first. */
+/* report_files records the I/O of files; call it first for the input files. */
 void
 report_files(const Volume *volume, const FileUse *use, bool input)
 {
@@ -115,7 +115,7 @@ report_files(const Volume *volume, const FileUse *use, bool input)
 	}
 }
 
-/* One row of the answer. */
+/* One row of the result. */
 typedef struct Line
 {
 	Datum		values[11];
@@ -154,7 +154,7 @@ span_line(ReturnSetInfo *result, int participant, const char *phase,
 						 line.isnull);
 }
 
-/* A file: how much of it was read or written, and how fast. */
+/* Adds a row for a file: the bytes read or written, and the rate. */
 static void
 file_line(ReturnSetInfo *result, int i)
 {

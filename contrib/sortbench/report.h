@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * report.h
- *	  What a sort does when, noted while it runs.
+ *	  Records the phases and I/O times of a sort while it runs.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,20 +10,20 @@
 
 #include "sortbench.h"
 
-/* What a participant does, one after the other. */
+/* The phases of a participant, in order. */
 typedef enum Phase
 {
-	PHASE_OPEN,					/* leader: files, memory */
-	PHASE_LAUNCH,				/* until it has begun */
+	PHASE_OPEN,					/* leader: create files, allocate memory */
+	PHASE_LAUNCH,				/* until the participant begins */
 	PHASE_READ,					/* read records, put them into the sort */
-	PHASE_SORT,					/* sort, write runs, wait for the others' */
+	PHASE_SORT,					/* sort, write runs, wait for other runs */
 	PHASE_WRITE,				/* merge, write records */
-	PHASE_END,					/* leader: wait for the others' end */
-	PHASE_CLOSE,				/* leader: bring files to the disk, name them */
+	PHASE_END,					/* leader: wait until the workers end */
+	PHASE_CLOSE,				/* leader: sync and name files */
 	PHASES
 } Phase;
 
-/* Times in ms, of clock_ms() or of this process's CPU. */
+/* One phase.  Times are in ms, of clock_ms() or of this process's CPU. */
 typedef struct Span
 {
 	bool		happened;
@@ -31,11 +31,11 @@ typedef struct Span
 	double		end;
 	double		user;
 	double		system;
-	double		io;				/* in calls that read and write files */
-	int64		bytes;			/* read or written */
+	double		io;				/* time in calls that read or write files */
+	int64		bytes;			/* bytes read or written */
 } Span;
 
-/* What one participant does. */
+/* The phases of one participant. */
 typedef struct Diary
 {
 	bool		begun;
@@ -43,10 +43,10 @@ typedef struct Diary
 	Span		spans[PHASES];
 } Diary;
 
-/* What is known of a sort when it is over. */
+/* The data about a sort after its end. */
 typedef struct Report
 {
-	double		start;			/* ms, of clock_ms() */
+	double		start;			/* by clock_ms() */
 	double		end;
 	int64		records;
 	int64		bytes;

@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * sort.c
- *	  A sort from the first file to the last.
+ *	  Run a sort, from opening to publishing files.
  *
- * ptsort_parallel() does what is parallel: every participant takes pieces of
- * the input in turn and puts their records; all merge, each a slice at a time,
- * and write it at its place of the result.
+ * ptsort_parallel() runs the parallel part.  Every participant claims pieces
+ * of the input in turn, and puts their records into the sort.  Then every
+ * participant claims slices of the result, merges them, and writes them at
+ * their places.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,10 +19,10 @@
 
 #include "sort.h"
 
-/* So many bytes after the one that is read are expected. */
+/* Distance in bytes from a piece to the bytes to read ahead. */
 #define READ_AHEAD		(4 * PIECE_SIZE)
 
-/* Pieces for each participant at least: one that begins late has fewer. */
+/* Minimum number of pieces for each participant, on average. */
 #define PIECES_EACH		8
 
 extern PGDLLEXPORT const PtParallelOps *sortbench_ops(void);
@@ -32,7 +33,7 @@ way_of(const Job *job)
 	return job->pointers ? &pointer_way : &image_way;
 }
 
-/* Bytes that a participant reads at a time, into its buffer in two passes. */
+/* Bytes that a participant reads at a time, and its buffer's size. */
 static int64
 read_size(const Job *job)
 {
@@ -52,7 +53,7 @@ buffers(const Job *job, int participants)
 		 disk_memory(&job->input.volume) + read_size(job) + BLOCK_SIZE);
 }
 
-/* sort_least_memory tells with how much memory a job can be done. */
+/* sort_least_memory returns the minimum memory for a job. */
 int64
 sort_least_memory(const Job *job)
 {
@@ -63,7 +64,7 @@ sort_least_memory(const Job *job)
 	return memory + (job->pointers ? pointer_memory(&job->input) : 0);
 }
 
-/* What buffers and records leave for the sort. */
+/* The memory that buffers and records leave for the sort. */
 static int64
 sort_budget(const Job *job)
 {
@@ -72,7 +73,7 @@ sort_budget(const Job *job)
 	return rest - (job->pointers ? job->input.volume.size : 0);
 }
 
-/* What this participant has, made at its first callback. */
+/* Returns this participant's Player, created at its first callback. */
 static Player *
 player_of(PtParallel *parallel)
 {
@@ -103,7 +104,7 @@ begin(PtParallel *parallel, const PtSortOptions *given)
 	return way_of(job)->begin(job, &options);
 }
 
-/* Bytes that a participant takes at a time: everyone shall have some. */
+/* Bytes that a participant claims at a time, so that each gets some. */
 static int64
 piece_size(const Job *job)
 {
@@ -111,7 +112,7 @@ piece_size(const Job *job)
 			   job->input.volume.size / (PIECES_EACH * (job->workers + 1)));
 }
 
-/* Records that make about so many bytes; if they can, whole blocks. */
+/* Number of records in about this many bytes; whole blocks if possible. */
 static int64
 records_in_blocks(const Records *records, int64 bytes)
 {
@@ -202,7 +203,7 @@ shared_init(PtParallel *parallel, int processes, int slices)
 	}
 }
 
-/* The workers find it by its name. */
+/* sortbench_ops returns the callbacks; workers find this function by name. */
 const PtParallelOps *
 sortbench_ops(void)
 {
@@ -217,7 +218,7 @@ sortbench_ops(void)
 	return &ops;
 }
 
-/* Notes what the participants did. */
+/* Enters the sort's result into the report. */
 static void
 note_result(const Job *job, const PtParallelResult *result)
 {
@@ -239,7 +240,7 @@ note_result(const Job *job, const PtParallelResult *result)
 	report->passes = job->pointers || report->temp_bytes == 0 ? 1 : 2;
 }
 
-/* Copies a participant's diary; the leader has begun its own before. */
+/* Copies a participant's phases; the leader's diary already has others. */
 static void
 note_diary(Diary *into, const Diary *from)
 {
@@ -250,7 +251,7 @@ note_diary(Diary *into, const Diary *from)
 	}
 }
 
-/* The sort itself, and what it did. */
+/* Sorts the records, and fills the report. */
 static void
 run_sort(Job *job)
 {
@@ -275,8 +276,8 @@ run_sort(Job *job)
 }
 
 /*
- * sort_files does a job: its files are found and looked at.  What it did is in
- * last_report.
+ * sort_files runs a job, whose files the caller has checked.  It leaves a
+ * report in last_report.
  */
 void
 sort_files(Job *job, Output *output)

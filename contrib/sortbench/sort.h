@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * sort.h
- *	  A sort from the first file to the last.
+ *	  Run a sort, from opening to publishing files.
  *
- * A Job says what is to be done; every participant has a copy.  A Task is what
- * they share while they do it, a Player what one of them has.  A Way is how
- * records are sorted: pointer.c has one, image.c the other.
+ * A Job describes a sort; every participant has a copy.  A Task is the state
+ * in shared memory, and a Player is the state of one participant.  A Way is an
+ * algorithm: pointer.c and image.c each have one.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,35 +25,35 @@ typedef struct Job
 	Records		input;
 	Volume		output;
 	bool		pointers;		/* the records stay in memory: pointer.c */
-	Arena		arena;			/* that memory */
-	int64		memory;			/* that all may take, in bytes */
+	Arena		arena;			/* memory for the records, with pointers */
+	int64		memory;			/* memory limit of all participants, bytes */
 	int			workers;
-	double		launched;		/* when, by clock_ms() */
+	double		launched;		/* time of workers' launch, by clock_ms() */
 } Job;
 
-/* In the segment of the sort. */
+/* State in the sort's segment of shared memory. */
 typedef struct Task
 {
-	pg_atomic_uint64 next_record;	/* nobody has read from here on */
+	pg_atomic_uint64 next_record;	/* first record that is not claimed */
 	FileUse		inputs[MAX_FILES];
 	FileUse		outputs[MAX_FILES];
-	Diary		diaries[FLEXIBLE_ARRAY_MEMBER]; /* of each process */
+	Diary		diaries[FLEXIBLE_ARRAY_MEMBER]; /* one for each process */
 } Task;
 
-/* What one participant has. */
+/* State of one participant. */
 typedef struct Player
 {
 	const Job  *job;
 	Task	   *task;
 	Diary	   *diary;
-	Disk		input;			/* while it reads */
-	Disk		output;			/* while it writes */
+	Disk		input;			/* open while the participant reads */
+	Disk		output;			/* open while the participant writes */
 	Writer		writer;
-	uint8	   *buffer;			/* of read_size() bytes */
+	uint8	   *buffer;			/* has read_size() bytes */
 	uint8	   *arena;			/* with pointers: all records */
 } Player;
 
-/* How records are sorted. */
+/* An algorithm to sort records. */
 typedef struct Way
 {
 	/* begins a sort */

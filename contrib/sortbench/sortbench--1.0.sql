@@ -1,13 +1,15 @@
 \echo Use "CREATE EXTENSION sortbench" to load this file. \quit
 
--- All of these functions read or write files of the server's machine, as the
--- server's user: they need the privileges of pg_read_server_files and
--- pg_write_server_files, and absolute paths.  Symbolic links are refused.
+-- All these functions read or write files on the server's machine, as the
+-- server's operating system user.  The calling role needs the privileges of
+-- pg_read_server_files and pg_write_server_files.  Paths must be absolute, and
+-- must not be symbolic links.
 
--- Writes a file of the sort benchmark's records, of 100 bytes with a key of 10.
--- seed is the number of the first one, so files can be made in parts.  kind is
--- uniform, skewed, ascii, or ascii skewed, as gensort 1.5 makes them; or terasort,
--- as gensort made uniform ones until 1.4, and Hadoop does.  Returns the bytes.
+-- Writes a file of the sort benchmark's records, which have 100 bytes and a key
+-- of 10 bytes.  seed is the number of the first record, so that parts of a file
+-- can be made separately.  kind is uniform, skewed, ascii or ascii skewed, for
+-- records of gensort 1.5.  The kind terasort gives uniform records of gensort
+-- until 1.4 and of Hadoop.  Returns the size of the file in bytes.
 CREATE FUNCTION sortbench_generate(
 	path pg_catalog.text,
 	records pg_catalog.int8,
@@ -18,26 +20,27 @@ CREATE FUNCTION sortbench_generate(
 RETURNS pg_catalog.int8
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 
--- Sorts files of records into files that are there, whole, at the end, or not
--- at all.  Records with equal keys stay in order.
+-- Sorts files of records.  The output files appear only when the sort is
+-- complete.  Records with equal keys keep their order.
 --
--- inputs:         one after the other, or striped
--- outputs:        each gets a range of the result, equally large, or stripes
+-- inputs:         input files, one after the other or striped
+-- outputs:        output files, for equal ranges of the result, or stripes
 -- workers:        parallel workers; this process sorts as well
--- memory:         for all that all processes hold, as '64MB'; null is
---                 maintenance_work_mem
+-- memory:         memory limit for all processes together, such as '64MB'; null
+--                 means maintenance_work_mem
 -- key_offset, key_length: place of the key, which is compared as bytes
--- keys:           instead of these two: one text for each part of the key, of
---                 offset, length, and optionally a type (bytes, uint, int,
---                 float), little or big (the default), desc or asc:
+-- keys:           replaces key_offset and key_length: one text for each part of
+--                 the key, with offset, length, and optionally a type (bytes,
+--                 uint, int, float), little or big (the default), desc or asc:
 --                 '{0 10,12 4 int little desc}'
--- passes:         1: records are read into memory and stay there; 2: they go
---                 through temporary files if they must; 0: 1 if memory suffices
--- input_stripe, output_stripe: bytes; 0: not striped
--- overwrite:      replace outputs that exist, even inputs
--- sync:           have all on the disk before the files get their names
--- direct_input, direct_output: read or write past the system's cache.  Of several
---                 outputs each but the last is then a multiple of 4096 bytes
+-- passes:         1: keep records in memory; 2: use temporary files if records
+--                 do not fit in memory; 0: 1 if memory suffices, else 2
+-- input_stripe, output_stripe: bytes in a stripe; 0: not striped
+-- overwrite:      replace existing output files, even if they are inputs
+-- sync:           sync the files to disk before naming them
+-- direct_input, direct_output: bypass the kernel's cache for reads or writes.
+--                 With direct_output, the size of each output file except the
+--                 last is a multiple of 4096 bytes
 CREATE FUNCTION sortbench_sort(
 	inputs pg_catalog.text[],
 	outputs pg_catalog.text[],
@@ -66,22 +69,23 @@ CREATE FUNCTION sortbench_sort(
 RETURNS record
 AS 'MODULE_PATHNAME' LANGUAGE C;
 
--- What the last sort of this session did: a row for each phase of each
--- participant (0 is this process), and then one for each file.
+-- Reports the last sort of this session, with a row for each phase of each
+-- participant (0 is this process), and then a row for each file.  The phases
+-- are:
 --
--- open:           files are made, their space is taken, memory as well
--- launch:         until the participant has begun
--- read:           records are read and put into the sort
--- sort:           these are sorted, and the others' waited for
--- write:          slices of the result are merged and written
--- end:            the others' end is waited for
--- close:          all is brought to the disk, and files get their names
+-- open:           the leader creates files and reserves disk space and memory
+-- launch:         time until the participant begins
+-- read:           the participant reads records and puts them into the sort
+-- sort:           the participant sorts its records and waits for the others
+-- write:          the participant merges and writes slices of the result
+-- end:            the leader waits until the workers end
+-- close:          the leader syncs the files and names them
 --
--- start_ms:       since the sort began
--- busy_percent:   CPU time of the elapsed time
--- io_ms:          in calls that read or write files of records; of a file's row
---                 all participants' together
--- mb_per_second:  of the elapsed time, in a file's row of io_ms
+-- start_ms:       start of the phase, relative to the start of the sort
+-- busy_percent:   CPU time as a percentage of the elapsed time
+-- io_ms:          time in calls that read or write files of records; in the row
+--                 of a file the sum over all participants
+-- mb_per_second:  rate in the elapsed time; in the row of a file, in io_ms
 CREATE FUNCTION sortbench_report(
 	OUT participant pg_catalog.int4,
 	OUT phase pg_catalog.text,
@@ -97,11 +101,13 @@ CREATE FUNCTION sortbench_report(
 RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 
--- Says of the records of files, one after the other or striped, how many there
--- are, how many belong before the one before them (0: all are in order) and the
--- number of the first of these, from 0; how many have the key of the one before
--- them; and the sum of all records' CRC-32, as gensort and valsort print it,
--- which does not depend on their order.
+-- Checks the records of files, which follow one another or are striped.
+-- records is the number of records.  unordered is the number of records that
+-- are less than the record before them; it is 0 if all are in order.
+-- first_unordered is the number of the first one, counted from 0.  duplicates
+-- is the number of records with the key of the record before them.  checksum is
+-- the sum of all records' CRC-32, as gensort and valsort print it; it does not
+-- depend on the records' order.
 CREATE FUNCTION sortbench_validate(
 	paths pg_catalog.text[],
 	workers pg_catalog.int4 DEFAULT 1,
@@ -118,14 +124,16 @@ CREATE FUNCTION sortbench_validate(
 RETURNS record
 AS 'MODULE_PATHNAME' LANGUAGE C;
 
--- Removes an ordinary file, if it is there: what these functions have made.
+-- Removes a regular file if it exists, such as a file that these functions
+-- made.
 CREATE FUNCTION sortbench_remove(path pg_catalog.text)
 RETURNS pg_catalog.bool
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 
--- The Datamation benchmark: a million records, file to file, and how long each
--- of its seven steps takes the leader.  Its files, in this directory, are
--- removed.  direct_output is that of sortbench_sort, here and in what follows.
+-- Runs the Datamation benchmark: sorts a million records from file to file, and
+-- returns the leader's time for each of the seven steps.  Creates its files in
+-- this directory, and removes them.  All functions pass direct_output to
+-- sortbench_sort.
 CREATE FUNCTION datamation(
 	directory pg_catalog.text,
 	workers pg_catalog.int4 DEFAULT 1,
@@ -161,10 +169,11 @@ EXCEPTION WHEN OTHERS OR query_canceled THEN
 	RAISE;
 END $$;
 
--- The most records that are sorted within so many seconds, file to file: a row
--- for each attempt, with ever more records, until one takes 90 percent of the
--- time, or there are max_bytes of records.  Making files, and validating each
--- result, is not counted.  The files, in this directory, are removed.
+-- Finds the maximum number of records that a sort from file to file can sort in
+-- this number of seconds.  Returns a row for each attempt.  Increases the
+-- number of records until an attempt takes 90 percent of the time, or reaches
+-- max_bytes.  The time does not include making files and validating results.
+-- Creates its files in this directory, and removes them.
 CREATE FUNCTION minutesort(
 	directory pg_catalog.text,
 	seconds pg_catalog.float8 DEFAULT 60,
@@ -211,7 +220,7 @@ BEGIN
 		RETURN NEXT;
 		fitting := CASE WHEN fits THEN greatest(fitting, records) ELSE fitting END;
 		EXIT WHEN fits AND (records = most OR elapsed_seconds >= 0.9 * seconds);
-		-- a little less than seems to fit; and not far from what is known
+		-- 5 percent less than would fit at this speed, and at most 8 times more
 		records := least(most, records * least(8, 0.95 * seconds / elapsed_seconds));
 		EXIT WHEN records <= fitting;
 	END LOOP;
@@ -221,8 +230,9 @@ EXCEPTION WHEN OTHERS OR query_canceled THEN
 	RAISE;
 END $$;
 
--- PennySort: how long a penny buys the machine, and the most ASCII records that
--- are sorted in that time.  The price is in dollars.
+-- Runs PennySort: computes the time on this machine that costs a penny, and
+-- finds the maximum number of ASCII records that a sort can sort in that time.
+-- The price is in dollars.
 CREATE FUNCTION pennysort(
 	directory pg_catalog.text,
 	price_of_machine pg_catalog.float8,

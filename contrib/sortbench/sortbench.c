@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * sortbench.c
- *	  The functions of SQL that sort.
+ *	  The SQL function that sorts.
  *
  *-------------------------------------------------------------------------
  */
@@ -38,7 +38,7 @@ enum
 	ARG_DIRECT_OUTPUT
 };
 
-/* Memory as a setting has it, "64MB"; without it the server's for such work. */
+/* Parses memory such as "64MB"; null means maintenance_work_mem. */
 static int64
 memory_argument(FunctionCallInfo fcinfo, int i)
 {
@@ -70,7 +70,7 @@ require_memory(const Job *job)
 						   job->workers, least / 1024 + 1)));
 }
 
-/* One pass or two: what was asked for, or else what memory allows. */
+/* Chooses one pass or two, as the caller wants or the memory allows. */
 static void
 choose_way(Job *job, int passes)
 {
@@ -115,7 +115,7 @@ sort_answer(FunctionCallInfo fcinfo)
 	return answer_row(fcinfo, values, isnull);
 }
 
-/* Written past the cache, a stripe is whole blocks: see volume.h. */
+/* Checks that stripes for direct I/O consist of whole blocks: see volume.h. */
 static void
 check_direct(const Volume *output)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * sortbench.h
- *	  What the files of sortbench have in common.
+ *	  Common declarations for the files of sortbench.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,21 +14,21 @@
 #include "port/atomics.h"
 #include "port/pg_bitutils.h"
 
-/* Largest record that is sorted, generated ones have 100 bytes */
+/* Largest record to sort; generated records have 100 bytes */
 #define MAX_RECORD_SIZE		65536
 
 #define MAX_WORKERS			64
 
 /*
  * Bytes that a participant reads, sorts or writes at a time: few enough for the
- * processor's cache, many enough to cost few calls.
+ * processor's cache, and enough to make system calls rare.
  */
 #define UNIT_SIZE			((int64) 256 * 1024)
 
-/* Bytes that a participant takes of what is to be read */
+/* Maximum bytes that a participant claims at a time to read */
 #define PIECE_SIZE			((int64) 4 * 1024 * 1024)
 
-/* Milliseconds since some moment, the same for all processes. */
+/* Milliseconds by a clock that all processes share. */
 static inline double
 clock_ms(void)
 {
@@ -43,16 +43,16 @@ clock_ms(void)
 #include "record.h"
 #include "volume.h"
 
-/* Records of one size in files, and what of them is compared. */
+/* Records of one size in files, and their sort key. */
 typedef struct Records
 {
 	Volume		volume;
-	int			size;			/* bytes of one */
+	int			size;			/* bytes in a record */
 	int64		n;
 	Key			key;
 } Records;
 
-/* How many records make about so many bytes; at least one. */
+/* Number of records in at most this many bytes, but at least one. */
 static inline int64
 records_in(const Records *records, int64 bytes)
 {

@@ -1,12 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * validate.c
- *	  Are records in order, and what is in the files?
+ *	  Check the order of records, and compute a checksum.
  *
- * Workers take pieces of the files in turn and sum each of them up, with its
- * first and its last record; so the leader can look across the pieces' borders.
- * The checksum is the sum of all records' CRC-32, whatever their order: that of
- * gensort and valsort.
+ * The leader and the workers claim pieces of the files in turn.  They
+ * summarize each piece, and keep its first and last record, so that the leader
+ * can compare records across the pieces' borders.  As in gensort and valsort,
+ * the checksum is the sum of all records' CRC-32, so it does not depend on
+ * their order.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,22 +25,22 @@
 
 #include "arguments.h"
 
-/* What is where in the segment. */
+/* Keys of the segment's table of contents. */
 #define KEY_CHECK	1
 
 PG_FUNCTION_INFO_V1(sortbench_validate);
 
-/* What was found in some records. */
+/* Summary of some records. */
 typedef struct Found
 {
 	int64		n;
-	int64		descents;		/* records that belong before the one before */
-	int64		first_descent;	/* number of the first one of these, or -1 */
-	int64		equal;			/* records with the key of the one before */
+	int64		descents;		/* records less than the record before */
+	int64		first_descent;	/* number of the first such record, or -1 */
+	int64		equal;			/* records with the key of the record before */
 	uint64		checksum;
 } Found;
 
-/* All that the processes share; behind it two records for each piece. */
+/* State in shared memory; two records for each piece follow it. */
 typedef struct Check
 {
 	Records		records;
@@ -61,7 +62,7 @@ check_size(int npieces, int record_size)
 	return add_size(size, mul_size(npieces, mul_size(2, record_size)));
 }
 
-/* The copy of a piece's first or last record. */
+/* Place for a copy of a piece's first or last record. */
 static uint8 *
 border(Check *check, int piece, bool last)
 {
@@ -80,7 +81,7 @@ record_crc(const uint8 *record, int size)
 	return crc;
 }
 
-/* Compares two neighbours; the number is the second one's. */
+/* Compares two adjacent records; number is the number of the second one. */
 static void
 add_pair(Found *found, const Key *key, const uint8 *before,
 		 const uint8 *record, int64 number)
@@ -95,7 +96,10 @@ add_pair(Found *found, const Key *key, const uint8 *before,
 		found->first_descent = number;
 }
 
-/* Looks at some records, which lie behind the one before them (if 'before'). */
+/*
+ * Adds records to a summary.  If 'before' is true, the record before the first
+ * one precedes it in the buffer.
+ */
 static void
 add_records(Found *found, const Records *records, const uint8 *record,
 			int64 n, int64 number, bool before)
@@ -110,7 +114,7 @@ add_records(Found *found, const Records *records, const uint8 *record,
 	found->n += n;
 }
 
-/* Looks at one piece, with a buffer that has room for one record more. */
+/* Checks one piece.  The buffer has room for one record more than a unit. */
 static void
 check_piece(Check *check, Disk *disk, int piece, uint8 *buffer)
 {
@@ -153,14 +157,14 @@ check_pieces(Check *check)
 	pfree(buffer);
 }
 
-/* sortbench_validate_worker is what the workers run, found by its name. */
+/* sortbench_validate_worker is the workers' entry point, looked up by name. */
 void
 sortbench_validate_worker(dsm_segment *segment, shm_toc *toc)
 {
 	check_pieces(shm_toc_lookup(toc, KEY_CHECK, false));
 }
 
-/* Adds up what was found in the pieces and at their borders. */
+/* Adds up the summaries of the pieces, and compares records at the borders. */
 static Found
 join_pieces(Check *check)
 {
@@ -194,7 +198,7 @@ check_init(Check *check, const Records *records, int64 piece_records,
 	pg_atomic_init_u32(&check->next_piece, 0);
 }
 
-/* Does it all, with as many workers as can be had. */
+/* Checks all records, with at most this number of workers. */
 static Found
 check_records(const Records *records, int workers)
 {

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * volume.c
- *	  One or several files, read and written as one: a volume.
+ *	  Read and write several files as one, called a volume.
  *
- * Reading ahead and writing behind are the system's: it is told early what
- * will be read (disk_expect) and what can go to the disk (disk_flush), and goes
- * on with that while this process sorts.  Past the cache it does neither: then
- * each call waits for the disk.
+ * The kernel reads ahead and writes behind while this process sorts.
+ * disk_expect tells the kernel early which bytes to read, and disk_flush which
+ * bytes to write back.  With direct I/O the kernel does neither, so each call
+ * waits for the disk.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,7 +22,7 @@
 
 #include "sortbench.h"
 
-/* Bytes of a striped file's share of the first 'size' bytes of the whole. */
+/* A striped file's share of the first 'size' bytes of the volume. */
 static int64
 striped_size(const Volume *volume, int file, int64 size)
 {
@@ -34,8 +34,8 @@ striped_size(const Volume *volume, int file, int64 size)
 }
 
 /*
- * disk_unit tells how many bytes are best read or written at a time: past the
- * cache more, since each time the disk is waited for.
+ * disk_unit returns the best number of bytes to read or write at a time.  It
+ * is larger for direct I/O, because each call then waits for the disk.
  */
 int64
 disk_unit(const Volume *volume)
@@ -43,7 +43,7 @@ disk_unit(const Volume *volume)
 	return volume->direct ? 4 * UNIT_SIZE : UNIT_SIZE;
 }
 
-/* disk_memory tells how many bytes it takes to read a volume. */
+/* disk_memory returns the size of the buffer for reading a volume. */
 Size
 disk_memory(const Volume *volume)
 {
@@ -51,9 +51,9 @@ disk_memory(const Volume *volume)
 }
 
 /*
- * volume_layout gives each file its place and size in a volume whose size is
- * known.  Files that are not striped hold whole units, as equally many as can
- * be; past the cache, whole blocks of whole units.
+ * volume_layout sets each file's place and size in a volume whose size is set.
+ * Files that are not striped get equal numbers of whole units, as far as
+ * possible, and with direct I/O whole blocks.
  */
 void
 volume_layout(Volume *volume, int64 unit)
@@ -81,8 +81,9 @@ volume_layout(Volume *volume, int64 unit)
 }
 
 /*
- * Finds bytes, which are within the volume: in which file they begin, where in
- * it, and how many of them are there one after the other.
+ * Locates a range of bytes of the volume.  Sets the file in which the range
+ * begins and the place in that file, and returns the number of contiguous
+ * bytes.
  */
 static int64
 locate(const Volume *volume, int64 offset, int64 size, int *file,
@@ -125,8 +126,9 @@ open_file(const VolumeFile *file, int flags)
 }
 
 /*
- * disk_open opens all files in this process.  They must still be those that the
- * volume means.  They are closed at the end of the transaction at the latest.
+ * disk_open opens all files in this process.  It raises an error if another
+ * file replaced one of them.  The server closes the files at the latest at the
+ * end of the transaction.
  */
 void
 disk_open(Disk *disk, const Volume *volume, int flags, FileUse *use)
@@ -166,7 +168,7 @@ close_file(const VolumeFile *file, int fd)
 				 errmsg("could not close file \"%s\": %m", file->path)));
 }
 
-/* disk_close closes all files, which must have been opened. */
+/* disk_close closes all files that disk_open opened. */
 void
 disk_close(Disk *disk)
 {
@@ -178,7 +180,7 @@ disk_close(Disk *disk)
 	}
 }
 
-/* Notes a call that began then. */
+/* Adds the time and the bytes of an I/O call to the statistics. */
 static void
 used(Disk *disk, int file, int64 bytes, double since)
 {
@@ -192,8 +194,9 @@ used(Disk *disk, int file, int64 bytes, double since)
 }
 
 /*
- * Reads at most so many bytes past the cache: whole blocks to their place, or
- * the blocks in which they are, from which they are copied.
+ * Reads at most this number of bytes with direct I/O.  Reads whole blocks
+ * directly into an aligned buffer; else reads blocks into disk->blocks and
+ * copies bytes.
  */
 static ssize_t
 read_direct(Disk *disk, int file, void *into, int64 size, int64 place)
@@ -215,7 +218,7 @@ read_direct(Disk *disk, int file, void *into, int64 size, int64 place)
 	return got;
 }
 
-/* disk_read reads bytes of the whole; all of them must be there. */
+/* disk_read reads bytes of the volume; missing bytes are an error. */
 void
 disk_read(Disk *disk, int64 offset, void *buffer, int64 size)
 {
@@ -254,7 +257,7 @@ disk_read(Disk *disk, int64 offset, void *buffer, int64 size)
 	}
 }
 
-/* disk_expect tells the system that these bytes, if any, will be read soon. */
+/* disk_expect tells the kernel to read these bytes ahead, if they exist. */
 void
 disk_expect(Disk *disk, int64 offset, int64 size)
 {
@@ -275,8 +278,8 @@ disk_expect(Disk *disk, int64 offset, int64 size)
 }
 
 /*
- * Writes at most so many bytes: past the cache whole blocks, and what comes
- * before and after them through it.
+ * Writes at most this number of bytes.  With direct I/O, whole blocks bypass
+ * the cache, and bytes before and after them go through it.
  */
 static ssize_t
 write_part(const Disk *disk, int file, const char *from, int64 size,
@@ -295,7 +298,7 @@ write_part(const Disk *disk, int file, const char *from, int64 size,
 	return pwrite(disk->direct[file], from, size - size % BLOCK_SIZE, place);
 }
 
-/* disk_write writes bytes to their place. */
+/* disk_write writes bytes to their place in the volume. */
 void
 disk_write(Disk *disk, int64 offset, const void *buffer, int64 size)
 {
@@ -318,7 +321,7 @@ disk_write(Disk *disk, int64 offset, const void *buffer, int64 size)
 			continue;
 		if (put <= 0)
 		{
-			/* nothing written, and no reason: there is no space */
+			/* if write did not set errno, assume no disk space */
 			if (errno == 0)
 				errno = ENOSPC;
 			ereport(ERROR,
@@ -333,7 +336,7 @@ disk_write(Disk *disk, int64 offset, const void *buffer, int64 size)
 	}
 }
 
-/* disk_flush tells the system that it can begin to bring bytes to the disk. */
+/* disk_flush tells the kernel to begin writing these bytes to disk. */
 void
 disk_flush(Disk *disk, int64 offset, int64 size)
 {

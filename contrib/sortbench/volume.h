@@ -1,16 +1,17 @@
 /*-------------------------------------------------------------------------
  *
  * volume.h
- *	  One or several files, read and written as one: a volume.
+ *	  Read and write several files as one, called a volume.
  *
- * Its files follow one another, or are striped: then each of them in turn has
- * as many bytes of the whole.
+ * The files of a volume follow one another, or are striped: then each file in
+ * turn holds the next "stripe" bytes of the volume.
  *
- * It goes through the system's cache, or past it (direct).  Then the system
- * transfers whole blocks, between blocks of the file and of memory.  Any bytes
- * can be read in that way.  Of what is written go past the cache those whole
- * blocks whose place in memory is that in the volume, but for a multiple of
- * blocks; so the files of a volume that is written begin with whole blocks.
+ * I/O goes through the kernel's cache, or bypasses it (direct).  Direct I/O
+ * transfers whole blocks between the file and aligned memory.  disk_read() can
+ * read any range of bytes in this way.  disk_write() bypasses the cache only
+ * for whole blocks that are block-aligned in memory.  Memory and volume must
+ * therefore have equal offsets within a block, and each output file must begin
+ * at a block.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,21 +25,21 @@
 #define MAX_FILES		32
 
 /*
- * Smallest stripe, in bytes: a sector of a disk or a page of memory.  Less
- * would only make many calls of the system.
+ * Smallest stripe, in bytes: a disk sector or a memory page.  Smaller stripes
+ * would only cause more system calls.
  */
 #define MIN_STRIPE		4096
 
-/* Largest stripe, in bytes: MAX_FILES of them are far from overflowing. */
+/* Largest stripe, in bytes: MAX_FILES stripes do not overflow an int64. */
 #define MAX_STRIPE		(INT64CONST(1) << 40)
 
-/* What the system transfers past its cache: see above */
+/* Size of blocks in direct I/O */
 #define BLOCK_SIZE		4096
 
-/* Room for the name of a descriptor below /proc */
+/* Size of a buffer for the name of a descriptor below /proc */
 #define NAMELESS_SIZE	64
 
-/* The least number of units of so many bytes that makes whole blocks. */
+/* The smallest number of units of this size that makes whole blocks. */
 static inline int64
 units_of_blocks(int64 unit)
 {
@@ -48,42 +49,42 @@ units_of_blocks(int64 unit)
 typedef struct VolumeFile
 {
 	char		path[MAXPGPATH];
-	char		nameless[NAMELESS_SIZE];	/* how a file is reached that does
-											 * not have this path yet; "" if
-											 * it has */
-	dev_t		device;			/* which file it is, whatever its name */
+	char		nameless[NAMELESS_SIZE];	/* path below /proc while the file
+											 * has no name; "" if it has its
+											 * name */
+	dev_t		device;			/* device and inode identify the file */
 	ino_t		inode;
-	int64		start;			/* its place in the whole, if not striped */
+	int64		start;			/* place in the volume, if not striped */
 	int64		size;
 } VolumeFile;
 
-/* Has no pointers: it can be copied to another process. */
+/* A volume.  It has no pointers, so it can be copied to another process. */
 typedef struct Volume
 {
 	int			nfiles;
 	int64		size;			/* bytes of all files */
 	int64		stripe;			/* bytes; 0: one file after the other */
-	bool		sync;			/* what is written goes to the disk at once */
-	bool		direct;			/* past the system's cache */
+	bool		sync;			/* write to disk early, and sync at the end */
+	bool		direct;			/* use direct I/O */
 	VolumeFile	files[MAX_FILES];
 } Volume;
 
-/* What was done with a file, by all participants. */
+/* I/O statistics of a file, for all participants together. */
 typedef struct FileUse
 {
 	pg_atomic_uint64 bytes;
-	pg_atomic_uint64 us;		/* time spent in calls, of all together */
+	pg_atomic_uint64 us;		/* time in I/O calls, in microseconds */
 } FileUse;
 
-/* A volume as a process has opened it. */
+/* A volume that this process opened. */
 typedef struct Disk
 {
 	const Volume *volume;
-	FileUse    *use;			/* of each file, may be NULL */
+	FileUse    *use;			/* statistics of each file, or NULL */
 	int			fds[MAX_FILES];
-	int			direct[MAX_FILES];	/* the same, past the cache */
-	uint8	   *blocks;			/* what was read past the cache: disk_unit() */
-	double		wait_ms;		/* time spent in calls, of this process */
+	int			direct[MAX_FILES];	/* descriptors for direct I/O */
+	uint8	   *blocks;			/* buffer of read_direct() */
+	double		wait_ms;		/* this process's time in I/O calls */
 } Disk;
 
 extern void volume_layout(Volume *volume, int64 unit);

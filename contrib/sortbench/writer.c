@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * writer.c
- *	  Records, written one after the other in large pieces.
+ *	  Write records one after the other, in large pieces.
  *
  *-------------------------------------------------------------------------
  */
@@ -9,10 +9,10 @@
 
 #include "writer.h"
 
-/* The system is told to write behind in pieces of this many bytes. */
+/* Minimum number of bytes to write back at a time. */
 #define FLUSH_SIZE		((int64) 8 * 1024 * 1024)
 
-/* Whole records; past the cache room for a block of them that is left over. */
+/* Size of whole records, plus room for partial blocks with direct I/O. */
 static int64
 buffer_size(const Volume *volume, int record_size)
 {
@@ -22,14 +22,14 @@ buffer_size(const Volume *volume, int record_size)
 	return volume->direct ? size + 2 * BLOCK_SIZE : size;
 }
 
-/* writer_memory tells how much memory a writer takes. */
+/* writer_memory returns the memory that a writer allocates. */
 Size
 writer_memory(const Volume *volume, int record_size)
 {
 	return buffer_size(volume, record_size) + BLOCK_SIZE;
 }
 
-/* writer_init prepares a writer.  Memory is of the current context. */
+/* writer_init initializes a writer, with memory in the current context. */
 void
 writer_init(Writer *writer, Disk *disk, int record_size)
 {
@@ -43,8 +43,8 @@ writer_init(Writer *writer, Disk *disk, int record_size)
 }
 
 /*
- * writer_seek has the next record written at this place of the volume.  It gets
- * the same place within a block of memory.
+ * writer_seek sets the place in the volume for the next record.  With direct
+ * I/O, the record gets the same offset in a block of memory.
  */
 void
 writer_seek(Writer *writer, int64 offset)
@@ -56,7 +56,7 @@ writer_seek(Writer *writer, int64 offset)
 	writer->flushed = offset;
 }
 
-/* Writes up to this byte of the buffer, where a block ends or all does. */
+/* Writes the buffer up to this byte, which ends a block or the data. */
 static void
 write_until(Writer *writer, int64 end)
 {
@@ -71,7 +71,7 @@ write_until(Writer *writer, int64 end)
 	memmove(writer->buffer, writer->buffer + end, writer->used);
 }
 
-/* writer_flush writes what there is, past the cache whole blocks. */
+/* writer_flush writes the buffered data, with direct I/O only whole blocks. */
 void
 writer_flush(Writer *writer)
 {
@@ -87,7 +87,7 @@ writer_flush(Writer *writer)
 	}
 }
 
-/* writer_finish writes the rest. */
+/* writer_finish writes the rest of the buffered data. */
 void
 writer_finish(Writer *writer)
 {

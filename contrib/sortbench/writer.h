@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * writer.h
- *	  Records, written one after the other in large pieces.
+ *	  Write records one after the other, in large pieces.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,13 +14,13 @@ typedef struct Writer
 {
 	Disk	   *disk;
 	int			record_size;
-	uint8	   *buffer;			/* begins with a block of memory */
-	int64		room;			/* bytes of it */
-	int64		start;			/* of what is not written yet */
-	int64		used;			/* its end */
-	int64		offset;			/* of its first byte in the volume */
-	int64		flushed;		/* up to there the system knows */
-	int64		written;		/* bytes in all */
+	uint8	   *buffer;			/* aligned to BLOCK_SIZE */
+	int64		room;			/* size of the buffer */
+	int64		start;			/* start of unwritten data in the buffer */
+	int64		used;			/* end of unwritten data in the buffer */
+	int64		offset;			/* place of "start" in the volume */
+	int64		flushed;		/* disk_flush() was called up to here */
+	int64		written;		/* total bytes written */
 } Writer;
 
 extern Size writer_memory(const Volume *volume, int record_size);
@@ -29,7 +29,7 @@ extern void writer_seek(Writer *writer, int64 offset);
 extern void writer_flush(Writer *writer);
 extern void writer_finish(Writer *writer);
 
-/* Where the next record is to be put, all of it before the next call. */
+/* Returns the place for the next record; fill it before the next call. */
 static inline uint8 *
 writer_next(Writer *writer)
 {

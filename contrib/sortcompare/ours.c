@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * ours.c
- *	  ptsort's sort, used through ptsort.h.
+ *	  Use ptsort's sort through ptsort.h.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,7 +12,7 @@
 #include "ptsort.h"
 #include "sortcompare.h"
 
-/* our_begin begins a sort in any role. */
+/* our_begin begins a sort by ptsort, in any role. */
 PtSort *
 our_begin(const Job *job, const Rows *rows, const PtSortOptions *options)
 {

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * parallel.c
- *	  ptsort with workers.
+ *	  Sort with ptsort and workers.
  *
- * Every process loads its share of the rows, and waits until all others have
- * theirs.  Then it puts and performs, and the leader reads the merged stream,
- * or every process reads slices of it.  Waiting for others is part of the time
- * of get, but not of its CPU time.
+ * Every process loads its share of the rows, and waits until all processes
+ * have loaded theirs.  Then it puts its rows and performs the sort.  Finally
+ * the leader reads the merged rows, or every process reads slices of them.
+ * The time of get, but not its CPU time, includes waiting for other processes.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,11 +23,11 @@
 #include "ptsort.h"
 #include "sortcompare.h"
 
-/* What is where in the segment. */
+/* Keys of the segment's table of contents. */
 #define KEY_TEAM	1
 #define KEY_SORT	2
 
-/* What was read of one slice. */
+/* The checksum of one slice. */
 typedef struct Slice
 {
 	int64		n;
@@ -46,7 +46,7 @@ typedef struct Team
 
 extern PGDLLEXPORT void sortcompare_worker(dsm_segment *segment, shm_toc *toc);
 
-/* Adds what a sort says about itself. */
+/* Adds the statistics that a sort reports. */
 static void
 add_said(Share *share, PtSort *sort)
 {
@@ -57,7 +57,7 @@ add_said(Share *share, PtSort *sort)
 	share->comparisons += said.comparisons;
 }
 
-/* In every process: sorts its share of the rows into a run. */
+/* Sorts this process's share of the rows into a run. */
 static void
 leave_run(Team *team, PtSortShared *shared, Rows *rows, int number)
 {
@@ -86,7 +86,7 @@ leave_run(Team *team, PtSortShared *shared, Rows *rows, int number)
 	clock_stop(&share->parts.end);
 }
 
-/* Reads the slices that nobody else has taken. */
+/* Claims and reads slices until none is left. */
 static void
 read_slices(Team *team, PtSort *sort, Reader *reader, Parts *parts)
 {
@@ -102,7 +102,7 @@ read_slices(Team *team, PtSort *sort, Reader *reader, Parts *parts)
 	}
 }
 
-/* In every process that reads: the merge of all runs. */
+/* Merges and reads the runs; each process that reads calls this function. */
 static void
 read_runs(Team *team, const PtSortOptions *options, Rows *rows, int number,
 		  Reader *reader)
@@ -125,7 +125,7 @@ read_runs(Team *team, const PtSortOptions *options, Rows *rows, int number,
 	clock_stop(&share->parts.end);
 }
 
-/* What one process does, in a memory context that has nothing else. */
+/* Does the work of one process, in a separate memory context. */
 static void
 take_part(Team *team, PtSortShared *shared, int number,
 		  ParallelContext *workers, Reader *reader)
@@ -156,7 +156,7 @@ take_part(Team *team, PtSortShared *shared, int number,
 	rows_unload(rows);
 }
 
-/* sortcompare_worker is what the workers run, found by its name. */
+/* sortcompare_worker is the workers' entry point, looked up by name. */
 void
 sortcompare_worker(dsm_segment *segment, shm_toc *toc)
 {
@@ -177,7 +177,7 @@ add_piece(ParallelContext *pcxt, uint64 key, Size size)
 	return piece;
 }
 
-/* Bytes of a Team with room for all slices. */
+/* Size of a Team with room for all slices. */
 static Size
 team_size(int processes)
 {
@@ -185,7 +185,7 @@ team_size(int processes)
 					mul_size(ptsort_shared_slices(processes), sizeof(Slice)));
 }
 
-/* Joins what was read of all slices. */
+/* Joins the checksums of all slices. */
 static void
 join_slices(Team *team, Reader *reader)
 {
@@ -196,8 +196,9 @@ join_slices(Team *team, Reader *reader)
 }
 
 /*
- * sort_in_parallel sorts the job's table with this many workers.  shares[] gets
- * what each process did, the leader's first; reader what all have read.
+ * sort_in_parallel sorts the job's table with this number of workers.  It sets
+ * shares[] to the results of the processes, the leader first, and reader to
+ * the checksum of all rows.
  */
 void
 sort_in_parallel(const Job *job, int workers, bool slices, Share *shares,

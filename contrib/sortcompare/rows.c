@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * rows.c
- *	  A table's rows, held in memory.
+ *	  Load a table's rows into memory.
  *
- * Neither engine shall be charged for the scan, and both shall get what a scan
- * delivers: slots of the table's own kind with a tuple that has not been
- * deformed.  The tuples lie one after the other, as they do on pages; the slot
- * pins one page all the time, so that storing a tuple costs what it costs
- * within a page.
+ * The times of the engines do not include the scan.  Both engines get slots as
+ * a scan returns them: of the table's kind, with a tuple that is not deformed.
+ * The tuples lie one after the other in memory, as they do on pages.  The slot
+ * pins one page all the time, so that storing a tuple costs as much as in a
+ * scan within a page.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,10 +26,10 @@
 
 #define CHUNK_SIZE		((Size) 64 << 20)
 
-/* Consecutive rows that go to the same process, about those of a few pages */
+/* Number of consecutive rows for one process, about the rows of a few pages */
 #define SHARE_ROWS		256
 
-/* Bytes of memory that lie where the last ones end. */
+/* Allocates memory, directly after the last allocation if possible. */
 static void *
 take_memory(Rows *rows, Size size)
 {
@@ -64,7 +64,7 @@ add_row(Rows *rows, HeapTuple tuple)
 	memcpy(row->data, tuple->t_data, tuple->t_len);
 }
 
-/* A hash of a key's image: equal keys of the tables here have equal images. */
+/* Hashes a key's bytes; equal keys in these tables have equal bytes. */
 static uint64
 hash_key(Datum value, bool isnull, int16 typlen, bool typbyval)
 {
@@ -81,7 +81,7 @@ hash_key(Datum value, bool isnull, int16 typlen, bool typbyval)
 							   typlen, 0);
 }
 
-/* Writes the hash of its keys into the first column of each row. */
+/* Writes the hash of a row's keys into its first column, for each row. */
 static void
 tag_rows(Rows *rows, const Job *job)
 {
@@ -113,7 +113,7 @@ tag_rows(Rows *rows, const Job *job)
 	}
 }
 
-/* The values of a datum sort; those by reference point into the rows. */
+/* Extracts the values for a datum sort; by-reference values stay in rows. */
 static void
 extract_values(Rows *rows, const Job *job)
 {
@@ -144,8 +144,9 @@ check_table(Relation table, TupleTableSlot *slot)
 }
 
 /*
- * rows_load reads the rows of the job's table that belong to one of several
- * processes, by their place in the table.
+ * rows_load reads the rows of the job's table that belong to process "share"
+ * of "shares" processes.  The place of a row in the table determines its
+ * process.
  */
 Rows *
 rows_load(const Job *job, int share, int shares)
@@ -190,7 +191,7 @@ rows_load(const Job *job, int share, int shares)
 	return rows;
 }
 
-/* rows_unload forgets the rows. */
+/* rows_unload frees the rows, and closes the table. */
 void
 rows_unload(Rows *rows)
 {
@@ -201,7 +202,7 @@ rows_unload(Rows *rows)
 	MemoryContextDelete(rows->context);
 }
 
-/* reader_open makes a reader for a sort of these rows. */
+/* reader_open initializes a reader for a sort of these rows. */
 void
 reader_open(Reader *reader, const Job *job, const Rows *rows)
 {
@@ -219,7 +220,7 @@ reader_close(Reader *reader)
 		ExecDropSingleTupleTableSlot(reader->slot);
 }
 
-/* reader_join adds what another reader has read, after what this one has. */
+/* reader_join appends another reader's n rows to this reader's checksum. */
 void
 reader_join(Reader *reader, uint64 checksum, int64 n)
 {

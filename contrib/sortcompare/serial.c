@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * serial.c
- *	  Sorts in one process, and what their parts take.
+ *	  Sort in one process, and measure the parts of a sort.
  *
- * Time is that of the clock and the CPU time of the process.  Memory is what
- * the contexts below the current one have allocated, seen at the end of each
- * part and many times within put and get: a look costs less than a microsecond.
+ * The times are elapsed time, and CPU time of the process.  Memory is the
+ * memory that the current context and its children have allocated.  The
+ * sampling is cheap, so it happens many times within put and get, and at the
+ * end of perform.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,7 +19,7 @@
 
 #include "sortcompare.h"
 
-/* How often memory is looked at while tuples are put, or got */
+/* Number of memory samples while tuples are put */
 #define LOOKS		64
 
 static double
@@ -31,7 +32,7 @@ read_clock(clockid_t id)
 	return now.tv_sec * 1e3 + now.tv_nsec / 1e6;
 }
 
-/* clock_start begins to measure a part. */
+/* clock_start starts the clocks of a part. */
 void
 clock_start(Part *part)
 {
@@ -39,7 +40,7 @@ clock_start(Part *part)
 	part->cpu -= read_clock(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-/* clock_stop ends what clock_start has begun; a part may have pieces. */
+/* clock_stop stops the clocks of a part; both calls can be repeated. */
 void
 clock_stop(Part *part)
 {
@@ -55,7 +56,7 @@ look_at_memory(Parts *parts)
 	parts->memory = Max(parts->memory, now);
 }
 
-/* put_all puts all rows. */
+/* put_all puts all rows into the sort. */
 void
 put_all(const Engine *engine, void *sort, const Job *job, Rows *rows,
 		Parts *parts)
@@ -69,7 +70,7 @@ put_all(const Engine *engine, void *sort, const Job *job, Rows *rows,
 	}
 }
 
-/* read_all reads all tuples that are wanted. */
+/* read_all reads all tuples, or the first job->bound tuples. */
 void
 read_all(const Engine *engine, void *sort, const Job *job, Reader *reader,
 		 Parts *parts)
@@ -87,7 +88,7 @@ read_all(const Engine *engine, void *sort, const Job *job, Reader *reader,
 	}
 }
 
-/* From the end to the start, and again from the start. */
+/* Reads all tuples backward, then rescans and reads them forward again. */
 static void
 read_again(const Engine *engine, void *sort, const Job *job, Reader *reader,
 		   Parts *parts)
@@ -99,8 +100,8 @@ read_again(const Engine *engine, void *sort, const Job *job, Reader *reader,
 }
 
 /*
- * sort_rows sorts all rows once.  The current memory context is the sort's;
- * what was allocated there before does not count.
+ * sort_rows sorts all rows once, in the current memory context.  The measured
+ * memory does not include earlier allocations in this context.
  */
 void
 sort_rows(const Engine *engine, const Job *job, Rows *rows, Reader *reader,
@@ -134,10 +135,10 @@ sort_rows(const Engine *engine, const Job *job, Rows *rows, Reader *reader,
 }
 
 /*
- * sort_groups sorts groups of rows, one after the other, with one sort object
- * that is reset, as an incremental sort does, or with one for each.  To look at
- * a clock between the parts of such small sorts would cost more than they do:
- * all time is put's.
+ * sort_groups sorts groups of rows, one after the other.  It resets one sort
+ * object between the groups, as an incremental sort does, or begins a new one
+ * for each.  Reading clocks between the parts of small sorts would cost more
+ * than the sorts, so all time counts as put.
  */
 void
 sort_groups(const Engine *engine, const Job *job, Rows *rows, Reader *reader,

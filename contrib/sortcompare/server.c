@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * server.c
- *	  The server's tuplesort, used as the executor's Sort node uses it.
+ *	  Use the server's tuplesort as the executor's Sort node does.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,8 +13,8 @@
 #include "sortcompare.h"
 
 /*
- * Since the version that has this macro a value need not be copied to be read;
- * before, it always is.
+ * In server versions with this macro, tuplesort_getdatum() need not copy a
+ * value.  In earlier versions it always does.
  */
 #ifdef TuplesortstateGetPublic
 #define get_datum(state, forward, value, isnull) \

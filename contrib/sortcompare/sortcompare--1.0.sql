@@ -1,36 +1,36 @@
 \echo Use "CREATE EXTENSION sortcompare" to load this file. \quit
 
 -- Loads the rows of a table into memory, then sorts them once for each engine
--- of the list, in this order: 'server' (tuplesort) or 'ptsort'.  One row says
--- what one sort took.  The table must be an ordinary heap table whose first
--- column is of type bigint and never null: in memory it gets a hash of the
--- row's keys, which the reader of the sorted rows looks at.
+-- in the list, in this order.  An engine is 'server' (tuplesort) or 'ptsort'.
+-- Returns one row for each sort.  The table must be a heap table whose first
+-- column is of type bigint and not null.  In memory, the function overwrites
+-- this column with a hash of the row's keys, and reads the hash in the sorted
+-- rows.
 --
 -- columns:        the keys, ascending, nulls last
--- collations:     theirs; null or 0 is the column's own
+-- collations:     the keys' collations; null or 0 means the column's collation
 -- kind:           'tuple' sorts rows, 'datum' values of one column
 -- budget_kb:      memory for the sort
--- bound:          only so many of the first are wanted, 0 = all
--- group_rows:     sort groups of so many rows one after the other, 0 = all at
---                 once; the whole time is then in put_ms
+-- bound:          number of rows to read; 0 is all
+-- group_rows:     number of rows in a group; 0 is all rows.  Each group is sorted
+--                 separately, and put_ms then includes all time
 -- random_access:  read forward, backward, rescan, and forward again
--- told:           ptsort is told how many rows to expect, as an executor could
---                 tell it from the plan
--- stable:         ptsort leaves rows with equal keys in the order in which they
---                 were put, instead of that of their bytes
--- anew:           each group of rows has a sort of its own, begun and ended; else
---                 there is one, which is reset
+-- told:           tell ptsort the number of rows, as an executor could
+-- stable:         ptsort keeps rows with equal keys in the order of put, and not
+--                 in the order of their bytes
+-- anew:           begin and end a sort for each group; else reset one sort
 --
--- put, perform, get, end: begin counts for put.  *_ms are times, *_cpu is CPU
---                 time of this process, in ms as well
--- memory:         bytes that the sort's memory contexts held at most, as seen at
---                 many moments of put and get and at the end of perform
--- memory_said:    what the sort itself says about it: ptsort's peak_memory, the
---                 server's EXPLAIN figure if it kept all in memory
--- rss:            bytes by which the process's memory (VmHWM) grew at most
--- temp:           bytes of temporary files at most
--- comparisons:    calls of the operators' comparison; unknown of the server
--- checksum:       of the keys in the order in which they were read
+-- put, perform, get, end: times of the parts of the sort; put includes begin.
+-- *_ms is
+--                 elapsed time, *_cpu is this process's CPU time, both in ms
+-- memory:         peak memory in bytes of the sort's memory contexts, sampled
+--                 often during put and get, and at the end of perform
+-- memory_said:    peak memory that the sort reports: ptsort's peak_memory, or
+--                 the server's EXPLAIN figure if it used no temporary files
+-- rss:            growth of the process's peak memory (VmHWM) in bytes
+-- temp:           maximum bytes in temporary files
+-- comparisons:    calls of comparison functions; null for the server
+-- checksum:       checksum of the keys in sorted order
 CREATE FUNCTION sortcompare(
 	tablename pg_catalog.regclass,
 	columns pg_catalog.name[],
@@ -65,12 +65,12 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C;
 REVOKE ALL ON FUNCTION sortcompare FROM PUBLIC;
 
--- The same with ptsort and several processes: every one loads its share of the
--- rows, waits until all have it, puts, performs; then the leader reads the
--- merged stream (reading 'leader') or all processes read slices ('slices').
--- One row for each process: those with participant > 0 are workers.  Sums of
--- memory and temp are what the sort holds in all.  checksum, of all together,
--- is the leader's; so are tuples.
+-- Sorts the rows of a table with ptsort and workers.  Every process loads its
+-- share of the rows, waits for the others, puts its rows and performs the sort.
+-- Then the leader reads the merged rows (reading is 'leader'), or all processes
+-- read slices ('slices').  Returns one row for each process; workers have
+-- participant > 0.  memory and temp are those of each process.  Only the
+-- leader's row has tuples and checksum, which cover all rows.
 CREATE FUNCTION sortcompare_parallel(
 	tablename pg_catalog.regclass,
 	columns pg_catalog.name[],

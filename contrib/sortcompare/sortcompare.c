@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * sortcompare.c
- *	  The functions of SQL: what they are asked for, and what they answer.
+ *	  The SQL functions: their arguments and results.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,10 +29,10 @@ PG_MODULE_MAGIC;
 PG_FUNCTION_INFO_V1(sortcompare);
 PG_FUNCTION_INFO_V1(sortcompare_parallel);
 
-/* Answers have at most this many columns. */
+/* Maximum number of columns in a result. */
 #define MAX_COLUMNS 17
 
-/* One row of an answer in the making. */
+/* A row of a result that is being formed. */
 typedef struct Answer
 {
 	Datum		values[MAX_COLUMNS];
@@ -48,7 +48,7 @@ bad_argument(const char *what)
 			 errmsg("invalid value of argument \"%s\"", what)));
 }
 
-/* Elements of an array argument without nulls. */
+/* Reads the elements of an array argument, which must not be null. */
 static int
 read_array(FunctionCallInfo fcinfo, int argument, Oid type, const char *what,
 		   Datum **values)
@@ -70,7 +70,7 @@ read_array(FunctionCallInfo fcinfo, int argument, Oid type, const char *what,
 	return n;
 }
 
-/* Reads the keys: arguments 1 (columns) and "collations". */
+/* Reads the keys from argument 1 (columns) and argument "collations". */
 static void
 read_keys(FunctionCallInfo fcinfo, Job *job, int collations)
 {
@@ -103,7 +103,10 @@ read_keys(FunctionCallInfo fcinfo, Job *job, int collations)
 	}
 }
 
-/* Reads what both functions have: where their arguments are differs. */
+/*
+ * Reads the arguments that both functions have.  "collations" is the position
+ * of the first one that is not at the same position in both.
+ */
 static void
 read_job(FunctionCallInfo fcinfo, Job *job, int collations)
 {
@@ -139,7 +142,7 @@ engine_by_name(const char *name)
 	return NULL;
 }
 
-/* The answer of one of our functions, made anew for each call. */
+/* Creates the tuplestore for a function's result. */
 static Tuplestorestate *
 open_answer(FunctionCallInfo fcinfo, TupleDesc *desc)
 {
@@ -150,7 +153,7 @@ open_answer(FunctionCallInfo fcinfo, TupleDesc *desc)
 		(info->allowedModes & SFRM_Materialize) == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("a set is returned where none can be accepted")));
+				 errmsg("set-valued function called in context that cannot accept a set")));
 	caller = MemoryContextSwitchTo(info->econtext->ecxt_per_query_memory);
 	if (get_call_result_type(fcinfo, NULL, desc) != TYPEFUNC_COMPOSITE ||
 		(*desc)->natts > MAX_COLUMNS)
@@ -170,7 +173,7 @@ answer_number(Answer *answer, int64 value, bool known)
 	answer->n++;
 }
 
-/* Times of all parts, then their CPU times. */
+/* Adds the times of all parts, then their CPU times. */
 static void
 answer_parts(Answer *answer, const Parts *parts)
 {
@@ -187,7 +190,7 @@ answer_parts(Answer *answer, const Parts *parts)
 	answer->n += 2 * lengthof(all);
 }
 
-/* Sets the mark of the most memory that the process had back to what it has. */
+/* Resets this process's peak memory (VmHWM) to its current memory. */
 static void
 forget_most_memory(void)
 {
@@ -201,7 +204,7 @@ forget_most_memory(void)
 	}
 }
 
-/* A field of /proc/self/status in bytes, or -1. */
+/* Returns a field of /proc/self/status in bytes, or -1. */
 static int64
 process_memory(const char *field)
 {
@@ -219,7 +222,7 @@ process_memory(const char *field)
 	return found;
 }
 
-/* Sorts once, in a context that has nothing else, and answers. */
+/* Sorts once, in a separate memory context, and forms the result's row. */
 static void
 run_engine(const Engine *engine, const Job *job, Rows *rows, Answer *answer)
 {

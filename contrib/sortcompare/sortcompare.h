@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * sortcompare.h
- *	  What the files of sortcompare have in common.
+ *	  Common declarations for the files of sortcompare.
  *
- * A Job says what to sort, Rows are the rows in memory, an Engine is one of the
- * two sorts, a Reader looks at what comes out, Parts are what it took.  Engines
- * put and read many rows in one call, so that nothing stands between the loop
- * and the sort.
+ * A Job describes a sort.  Rows are the rows in memory, an Engine is one of
+ * the two sorts, a Reader checks the sorted rows, and Parts are the times of a
+ * sort.  Engines put and read many rows in one call, so that no function
+ * pointer is between the loop and the sort.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,11 +21,11 @@
 #define MAX_KEYS		4
 #define MAX_WORKERS		64
 
-/* What to sort, and how; it can be copied to another process. */
+/* A sort to run.  It has no pointers, so a process can copy it to another. */
 typedef struct Job
 {
 	Oid			table;
-	bool		datum;			/* values of the first key's column, not rows */
+	bool		datum;			/* sort values of one column, not rows */
 	int			nkeys;
 	AttrNumber	columns[MAX_KEYS];
 	Oid			types[MAX_KEYS];
@@ -33,15 +33,15 @@ typedef struct Job
 	Oid			collations[MAX_KEYS];
 	bool		nulls_first[MAX_KEYS];
 	int64		budget;			/* bytes */
-	int64		bound;			/* 0: all tuples are wanted */
-	int64		group_rows;		/* rows of one sort; 0: all of them */
-	bool		anew;			/* ... and end and begin anew, not reset */
+	int64		bound;			/* number of tuples to read; 0 is all */
+	int64		group_rows;		/* number of rows in one sort; 0 is all */
+	bool		anew;			/* begin a new sort for each group, no reset */
 	bool		random_access;
-	bool		stable;			/* ptsort keeps equal keys in order of put */
-	bool		told;			/* ptsort is told how many rows will come */
+	bool		stable;			/* ptsort keeps equal keys in put order */
+	bool		told;			/* tell ptsort the number of rows */
 } Job;
 
-/* One row: a heap tuple, in memory of our own. */
+/* One row: a heap tuple in private memory. */
 typedef struct Row
 {
 	HeapTupleHeader data;
@@ -54,29 +54,29 @@ typedef struct Rows
 	MemoryContext context;
 	Relation	table;
 	TupleDesc	desc;
-	TupleTableSlot *slot;		/* what a scan of the table would deliver */
-	Buffer		buffer;			/* a page of the table for that slot to pin */
+	TupleTableSlot *slot;		/* slot as a scan of the table returns it */
+	Buffer		buffer;			/* a page of the table, pinned by the slot */
 	HeapTupleData tuple;		/* the tuple in the slot */
 	Row		   *rows;
 	int64		n;
 	int64		allocated;		/* entries of rows[] */
 	char	   *chunk;			/* memory for the next tuples */
 	Size		left;
-	Datum	   *values;			/* of a datum sort; they point into the rows */
+	Datum	   *values;			/* values of a datum sort, in the rows */
 	bool	   *isnull;
 } Rows;
 
-/* What was read, in order: sums of two processes can be joined. */
+/* Checksum of the sorted rows; reader_join() joins two checksums. */
 typedef struct Reader
 {
-	TupleTableSlot *slot;		/* of minimal tuples; NULL for datums */
-	int16		typlen;			/* of datums */
+	TupleTableSlot *slot;		/* for minimal tuples; NULL for datums */
+	int16		typlen;			/* type of datums */
 	bool		typbyval;
 	int64		n;
 	uint64		checksum;
 } Reader;
 
-/* What one sort says about itself; -1 if it does not. */
+/* Statistics that a sort reports; -1 if it does not report a value. */
 typedef struct Said
 {
 	int64		memory;
@@ -85,7 +85,7 @@ typedef struct Said
 	int64		comparisons;
 } Said;
 
-/* What a part of a sort took, in ms. */
+/* Times of a part of a sort, in ms. */
 typedef struct Part
 {
 	double		ms;
@@ -98,7 +98,7 @@ typedef struct Parts
 	Part		perform;
 	Part		get;
 	Part		end;
-	int64		memory;			/* bytes that the sort was seen to hold */
+	int64		memory;			/* peak memory of the sort, by sampling */
 } Parts;
 
 /* One of the two sorts. */
@@ -109,10 +109,10 @@ typedef struct Engine
 	void		(*put) (void *sort, const Job *job, Rows *rows, int64 first,
 						int64 end);
 	void		(*perform) (void *sort);
-	/* reads at most n; returns whether there was as much */
+	/* reads n tuples; returns false if there were fewer */
 	bool		(*read) (void *sort, Reader *reader, bool forward, int64 n);
 	void		(*rescan) (void *sort);
-	/* forgets the tuples, for others */
+	/* removes the tuples, so that the sort can be used again */
 	void		(*reset) (void *sort, const Job *job);
 	void		(*say) (void *sort, Said *said);
 	void		(*end) (void *sort);
@@ -145,7 +145,7 @@ extern void sort_rows(const Engine *engine, const Job *job, Rows *rows,
 extern void sort_groups(const Engine *engine, const Job *job, Rows *rows,
 						Reader *reader, Parts *parts, Said *said);
 
-/* What one process of a parallel sort did. */
+/* Results of one process of a parallel sort. */
 typedef struct Share
 {
 	Parts		parts;
@@ -157,10 +157,10 @@ typedef struct Share
 extern void sort_in_parallel(const Job *job, int workers, bool slices,
 							 Share *shares, Reader *reader);
 
-/* What is multiplied into a checksum for each thing that is read. */
+/* Factor for the checksum at each row or value. */
 #define CHECKSUM_FACTOR UINT64CONST(0x9E3779B97F4A7C15)
 
-/* Puts the slot's row there, as a scan of the table would. */
+/* Stores row i in the slot, as a scan of the table would. */
 static inline TupleTableSlot *
 rows_slot(Rows *rows, int64 i)
 {
@@ -176,7 +176,7 @@ reader_add(Reader *reader, uint64 value)
 	reader->n++;
 }
 
-/* Looks at a row: at the hash in its first column. */
+/* Adds a row to the checksum, by the hash in its first column. */
 static inline void
 reader_slot(Reader *reader)
 {
@@ -185,7 +185,7 @@ reader_slot(Reader *reader)
 	reader_add(reader, (uint64) slot_getattr(reader->slot, 1, &isnull));
 }
 
-/* Looks at a value: at its length, its first and its last bytes. */
+/* Adds a value to the checksum, by its length, first and last bytes. */
 static inline void
 reader_datum(Reader *reader, Datum value, bool isnull)
 {

@@ -1,9 +1,9 @@
--- Past the system's cache: the same bytes, whatever places and sizes do not fit
--- its blocks.  t/005_direct.pl shows that the cache is not used.
+-- Direct I/O gives the same bytes, also for places and sizes that are not whole
+-- blocks.  t/005_direct.pl shows that direct I/O bypasses the cache.
 SELECT try($$SELECT sortbench_generate('@in@', 30001)$$), try($$SELECT sortbench_generate('@more@', 11, 30001)$$);
 
--- Sorts files with these arguments, through the cache and past it in each way:
--- the records, or the error, and how many different results there were.
+-- Sorts files with these arguments and each combination of cached and direct I/O.
+-- Returns the number of records or the error, and the number of distinct results.
 CREATE FUNCTION results(inputs text, outputs text, arguments text, OUT records text, OUT results bigint)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -18,13 +18,13 @@ BEGIN
 	END LOOP;
 	SELECT string_agg(DISTINCT s, ' '), count(DISTINCT digest) FROM unnest(said, digests) r (s, digest) INTO records, results;
 END $$;
-LOAD 'ptsort_test';	-- settings that force a path
+LOAD 'ptsort_test';	-- settings that force code paths
 SET ptsort_test.slices = 5;
 SELECT workers, passes, r.* FROM generate_series(0, 2) workers, generate_series(1, 2) passes,
 	results('@in@', '@out@', format('%s, passes => %s', workers, passes)) r;
 SELECT passes, r.* FROM generate_series(1, 2) passes, results('@in@,@more@', '@out@,@out2@', format('2, passes => %s', passes)) r;
 
--- Records of other sizes, of which the file has whole ones.
+-- Records of other sizes; the file size is a multiple of the record size.
 CREATE TABLE sizes (size, n) AS VALUES (1, 4097), (7, 20011), (4095, 700), (4096, 300), (5000, 400), (65536, 20);
 SELECT write_file('sized' || size, substring(pg_read_binary_file(place('in')) FROM 1 FOR size * n)) FROM sizes;
 SELECT size, n, passes, r.*
@@ -33,7 +33,8 @@ FROM sizes, generate_series(1, 2) passes,
 SELECT count(sortbench_remove(place('sized' || size))) FROM sizes;
 DROP TABLE sizes;
 
--- Files of the result are whole blocks, but for the last one; none, and less than one.
+-- Output files have whole blocks, except the last one.  Also sorts less than one
+-- block, and no records.
 SELECT r.* FROM results('@in@', '@a@,@b@,@c@', '1') r;
 SELECT f, size, size % 4096 AS rest, size % 100 AS of_record FROM unnest('{a,b,c}'::text[]) f, length(pg_read_binary_file(place(f))) size;
 SELECT r.* FROM results('@more@', '@a@,@b@', '1') r;
@@ -41,14 +42,14 @@ SELECT f, length(pg_read_binary_file(place(f))) FROM unnest('{a,b}'::text[]) f;
 SELECT write_file('none', '');
 SELECT r.* FROM results('@none@', '@a@', '1') r;
 
--- Stripes are whole blocks as well.
+-- Stripes have whole blocks as well.
 SELECT passes, r.* FROM generate_series(1, 2) passes, results('@in@', '@a@,@b@,@c@', format('2, passes => %s, output_stripe => 8192', passes)) r;
 SELECT r.* FROM results('@a@,@b@,@c@', '@out@', '2, input_stripe => 8192') r;
 SELECT try($$SELECT * FROM sortbench_validate('{@out@}')$$) = try($$SELECT * FROM sortbench_validate('{@a@,@b@,@c@}', stripe => 8192)$$);
 SELECT try($$SELECT * FROM sortbench_sort('{@in@}', '{@x@,@y@}', output_stripe => 5000, direct_output => true)$$);
 RESET ptsort_test.slices;
 
--- Memory for blocks is counted as well.
+-- The memory limit includes the buffers for direct I/O.
 SELECT try($$SELECT s.memory_used < s.memory_allowed + 8192 FROM sortbench_sort('{@in@}', '{@out@}', 1, '10MB', passes => 2, overwrite => true, direct_input => true, direct_output => true) s$$);
 SELECT try($$SELECT * FROM sortbench_sort('{@in@}', '{@x@}', 1, '5MB', passes => 2, direct_input => true, direct_output => true)$$);
 SELECT count(sortbench_remove(place(f))) FROM unnest('{in,more,out,out2,none,a,b,c}'::text[]) f;

@@ -1,6 +1,6 @@
--- Keys of other places, lengths and types: always the order that SQL gives.
--- 40 bytes: 0 few letters, 4 random bytes, 8 random bytes, 16 a float8, 24 a
--- float4, 28 the number, 32 random bytes.
+-- Keys with other places, lengths and types give the same order as SQL.  A record has
+-- 40 bytes, at these offsets: 0 few letters, 4 random bytes, 8 random bytes, 16 a
+-- float8, 24 a float4, 28 the number, 32 random bytes.
 CREATE TABLE rows AS
 SELECT n, a, b, c, d, e, f,
 	convert_to(a, 'UTF8') || int4send(b) || int8send(c) || float8send(d) || float4send(e) || int4send(n) || f AS record
@@ -11,7 +11,7 @@ FROM (SELECT n, repeat(chr(97 + n % 3), 3) || chr(97 + n % 2) AS a, hashint4(n) 
 	FROM generate_series(1, 3000) n) r;
 SELECT write_file('in', string_agg(record, '' ORDER BY n)) FROM rows;
 
--- The same with numbers that have their least significant byte first.
+-- The same records with little-endian numbers.
 CREATE FUNCTION backward(b bytea) RETURNS bytea LANGUAGE sql
 RETURN (SELECT string_agg(substr(b, i, 1), '' ORDER BY i DESC) FROM generate_series(1, length(b)) i);
 SELECT write_file('little', string_agg(convert_to(a, 'UTF8') || backward(int4send(b)) || backward(int8send(c)) || backward(float8send(d)) || backward(float4send(e)) || int4send(n) || f, '' ORDER BY n)) FROM rows;
@@ -57,7 +57,7 @@ FROM (VALUES ('a COLLATE "C"', 'in', '{0 4}'),
 	('record', 'in', '{0 40}'),
 	('f', 'in', '{32 8}')) k(key, file, keys);
 
--- Lengths around what fits into the words of a sort.
+-- Key lengths near the maximum that fits into the words of a sort.
 SELECT array_agg(DISTINCT in_order(format('substr(record, 1, %s)', length), 'in', format('{0 %s}', length), passes)) FROM generate_series(1, 40) length, generate_series(1, 2) passes WHERE length < 20 OR passes = 2;
 SELECT in_order('record', 'in', '{0 20}', 1);
 
@@ -71,7 +71,7 @@ SELECT try(format($$SELECT s.records FROM sortbench_sort('{@in@}', '{@out@}', re
 	digest('out') = (SELECT md5(string_agg(record, '' ORDER BY substr(record, 59981, length), n)) FROM records('in', 60000))
 FROM (VALUES (10, 1), (10, 2), (20, 2)) l(length, passes);
 
--- Mistakes.
+-- Invalid keys.
 SELECT try($$SELECT * FROM sortbench_sort('{@in@}', '{@out@}', record_size => 0)$$);
 SELECT try($$SELECT * FROM sortbench_sort('{@in@}', '{@out@}', record_size => 65537)$$);
 SELECT try($$SELECT * FROM sortbench_sort('{@in@}', '{@out@}', key_offset => 91)$$);

@@ -1,4 +1,4 @@
--- What is wrong with files, and who may do it.
+-- Errors about files and privileges.
 SELECT try($$SELECT sortbench_generate('@in@', 1000)$$), try($$SELECT sortbench_generate('@out@', 10)$$), digest('out');
 SELECT write_file('odd', 'abc');
 SELECT try($$SELECT * FROM sortbench_sort('{@nothing@}', '{@new@}')$$);
@@ -28,7 +28,7 @@ SELECT try($$SELECT * FROM sortbench_sort('{@in@}', '{@new@}', memory => '1MB')$
 SELECT try($$SELECT * FROM sortbench_sort('{@in@}', '{@new@}', memory => '1600 kB', workers => 0, passes => 1)$$);
 SELECT try($$SELECT sortbench_remove('@nothing@/')$$), try($$SELECT sortbench_remove('/')$$);
 
--- Who may.
+-- Privileges.
 CREATE ROLE sortbench_other;
 GRANT ALL ON SCHEMA public TO sortbench_other;
 SET ROLE sortbench_other;
@@ -51,7 +51,7 @@ RESET ROLE;
 REVOKE ALL ON SCHEMA public FROM sortbench_other;
 DROP ROLE sortbench_other;
 
--- Nothing is there but what was made.
+-- No other files are left.
 SELECT name FROM pg_ls_dir(current_setting('data_directory')) name WHERE name LIKE 'sortbench%' ORDER BY name COLLATE "C";
 SELECT digest('out');
 SELECT count(sortbench_remove(place(f))) FROM unnest('{in,out,odd}'::text[]) f;

@@ -1,10 +1,10 @@
--- What the other tests use.  Files are in the data directory, which every server
--- can write; messages show @name@ instead of their paths.
+-- Functions for the other tests.  The files are in the data directory, which every
+-- server can write.  Messages show @name@ instead of paths.
 CREATE EXTENSION sortbench CASCADE;
 CREATE FUNCTION place(name text) RETURNS text LANGUAGE sql STABLE
 RETURN current_setting('data_directory') || '/sortbench_' || name;
 
--- Runs a query whose file names are written @name@; gives its row, or the error.
+-- Runs a query with file names such as @name@.  Returns its row, or the error.
 CREATE FUNCTION try(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	result text;
@@ -20,7 +20,7 @@ EXCEPTION WHEN OTHERS THEN
 	RETURN replace(result, current_setting('data_directory'), '@data@');
 END $$;
 
--- The records of a file, numbered from 0.
+-- Returns the records of a file, numbered from 0.
 CREATE FUNCTION records(name text, size int DEFAULT 100, OUT n bigint, OUT record bytea)
 RETURNS SETOF record LANGUAGE plpgsql AS $$
 DECLARE
@@ -33,7 +33,7 @@ BEGIN
 	END LOOP;
 END $$;
 
--- Writes a file: by this server's COPY, without a word of sortbench's.
+-- Writes a file with the server's COPY, independently of sortbench.
 CREATE FUNCTION write_file(name text, whole bytea) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
 	object oid := lo_from_bytea(0, whole);

@@ -1,6 +1,6 @@
--- Every number that the functions take: 0, 1, -1, 2^31, 2^62, 2^63 - 1, and the
--- largest int4.  It is out of range, or what is done with it is right.  What
--- would make a file of 200 GB is tried where there is no directory (58P01).
+-- Every numeric argument with the values 0, 1, -1, 2^31, 2^62, 2^63 - 1, and the
+-- largest int4.  Each call fails because the value is out of range, or gives a right
+-- result.  Calls that would make a file of 200 GB use a missing directory (58P01).
 CREATE TABLE sizes (size int8, place serial);
 INSERT INTO sizes VALUES (0), (1), (-1), (2147483647), (2147483648), (4611686018427387904), (9223372036854775807);
 SELECT try($$SELECT sortbench_generate('@in@', 1000)$$);
@@ -21,7 +21,7 @@ SELECT regexp_replace(call, '^(.* FROM )?(\w+).*$', '\2') AS function, argument,
 	string_agg(size::text, ', ' ORDER BY s.place) AS sizes, result
 FROM (SELECT call, argument, c.place AS number, s.*, regexp_replace(try('SELECT ' || format(call, replace(argument, '*', size::text))), '(: could not |\n).*', '') AS result
 	FROM calls c, sizes s OFFSET 0) s
-WHERE result !~ '^42883'	-- an int4 has no such number
+WHERE result !~ '^42883'	-- the value is out of range for int4
 GROUP BY number, call, argument, result ORDER BY number, min(s.place);
 SELECT sortbench_generate(place('new'), n, overwrite => true) FROM unnest('{0,1}'::int8[]) n;
 SELECT count(sortbench_remove(place(f))) FROM unnest('{in,new}'::text[]) f;

@@ -1,15 +1,15 @@
--- Sorts with one pass and two, by one process and several, with much memory and
--- little: always the same bytes, those that SQL sorts.
+-- Sorts in one pass and two, by one process and several, with much memory and
+-- little, always give the same bytes as a sort by SQL.
 SELECT try($$SELECT sortbench_generate('@uniform@', 30000)$$), try($$SELECT sortbench_generate('@ascii@', 30000, 5, 'ascii')$$);
--- every key four times, in another order than their records have
+-- each key four times; the keys and the rests of the records are in different orders
 SELECT write_file('equal', string_agg(set_byte(set_byte(r.record, 20, (i * 7 % 4)::int), 21, (n % 256)::int), '' ORDER BY i * 11 % 7, n))
 FROM records('ascii') r, generate_series(1, 4) i WHERE n < 5000;
 CREATE TABLE expected AS
 SELECT f AS file, md5(string_agg(record, '' ORDER BY substr(record, 1, 10), n)) AS digest, count(*)
 FROM unnest('{uniform,ascii,equal}'::text[]) f, records(f) GROUP BY f;
 
--- What came out of a sort: its figures as far as they do not depend on chance.
--- (ptsort honours its budget but for what a block of memory is larger.)
+-- Returns the figures of a sort that do not depend on chance.  The used memory may
+-- exceed the limit, because the last block of memory may be larger than needed.
 CREATE FUNCTION sort(file text, arguments text, OUT passes int, OUT processes int, OUT temporary text, OUT result text)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -27,12 +27,12 @@ SELECT file, workers, asked, s.*
 FROM expected, generate_series(0, 3) workers, generate_series(0, 2) asked,
 	sort(file, format('workers => %s, passes => %s, memory => ''64MB''', workers, asked)) s ORDER BY 1, 2, 3;
 
--- Little memory: two passes, of their own accord.
+-- With little memory, sortbench_sort() chooses two passes.
 SELECT file, workers, s.*
 FROM expected, generate_series(0, 2) workers, sort(file, format('workers => %s, memory => ''%s MB''', workers, (workers + 1) * 2)) s ORDER BY 1, 2;
 
 -- Many runs and merges.
-LOAD 'ptsort_test';	-- settings that force a path
+LOAD 'ptsort_test';	-- settings that force code paths
 SET ptsort_test.spill_entries = 1000;
 SET ptsort_test.merge_order = 2;
 SET ptsort_test.slices = 5;
@@ -43,7 +43,7 @@ RESET ptsort_test.spill_entries;
 RESET ptsort_test.merge_order;
 RESET ptsort_test.slices;
 
--- No worker to be had; the setting's memory.
+-- No worker is available; the memory is maintenance_work_mem.
 SET max_parallel_workers = 0;
 SELECT * FROM sort('equal', 'workers => 2, passes => 1, memory => ''64MB''');
 RESET max_parallel_workers;
@@ -53,12 +53,12 @@ SET maintenance_work_mem = '3MB';
 SELECT * FROM sort('uniform', 'workers => 0');
 RESET maintenance_work_mem;
 
--- The input itself is replaced, if that is asked for.
+-- With overwrite, a sort replaces its input.
 SELECT try($$SELECT s.records FROM sortbench_sort('{@uniform@}', '{@uniform@}', overwrite => true) s$$);
 SELECT digest('uniform') = digest FROM expected WHERE file = 'uniform';
 
--- The report: phases, and bytes of files.  (Which participant reads and writes how
--- many of them depends on who comes first.)
+-- The report shows phases and the bytes of files.  The bytes of each participant
+-- depend on timing, so the test only checks their sum.
 SELECT array_agg(DISTINCT phase) AS phases_with_bytes FROM sortbench_report() WHERE participant IS NOT NULL AND bytes > 0;
 SELECT participant, phase, elapsed_ms >= 0 AND start_ms >= 0 AND user_ms >= 0 AND system_ms >= 0 AND busy_percent >= 0 AND io_ms >= 0 AND mb_per_second >= 0 AS figures
 FROM sortbench_report() WHERE participant = 0 ORDER BY start_ms;
@@ -68,7 +68,7 @@ WHERE participant = 1 GROUP BY 1;
 SELECT phase, replace(file, place(''), '') AS file, bytes FROM sortbench_report() WHERE participant IS NULL;
 SELECT sum(bytes) FILTER (WHERE phase = 'read') AS read, sum(bytes) FILTER (WHERE phase = 'write') AS written FROM sortbench_report() WHERE participant IS NOT NULL;
 
--- Few records, and none.
+-- Few records, and no records.
 SELECT write_file('one', 'c'), write_file('few', 'cab'), write_file('none', '');
 SELECT f, workers, passes, try(format($$SELECT s.records, s.participants FROM sortbench_sort('{@%s@}', '{@out@}', %s, record_size => 1, key_length => 1, passes => %s, overwrite => true) s$$, f, workers, passes)),
 	pg_read_file(place('out'))

@@ -1,4 +1,4 @@
--- Is a file in order, and what is in it?  Records of 3 bytes, with a key of one.
+-- Validates files with records of 3 bytes and a key of 1 byte.
 SELECT write_file('a', 'aaxabybaxbbybczbcz'), write_file('b', 'caxbcz');
 SELECT try($$SELECT * FROM sortbench_validate('{@a@}', 0, 3, 0, 1)$$) AS first,
 	try($$SELECT * FROM sortbench_validate('{@a@}', 0, 3, 0, 3)$$) AS whole,
@@ -6,13 +6,13 @@ SELECT try($$SELECT * FROM sortbench_validate('{@a@}', 0, 3, 0, 1)$$) AS first,
 	try($$SELECT * FROM sortbench_validate('{@a@,@b@}', 2, 3, 0, 1)$$) AS both,
 	try($$SELECT * FROM sortbench_validate('{@b@}', 1, 3, keys => '{0 1 desc}')$$) AS descending;
 
--- Borders of pieces: what one process looks at is what several do.
+-- One process and several processes give the same result across borders of pieces.
 SELECT try($$SELECT sortbench_generate('@a@', 100000, overwrite => true)$$);
 SELECT DISTINCT try(format($$SELECT * FROM sortbench_validate('{@a@}', %s)$$, workers)) FROM generate_series(0, 4) workers;
 WITH r AS (SELECT substr(record, 1, 10) AS key, lag(substr(record, 1, 10)) OVER (ORDER BY n) AS before FROM records('a'))
 SELECT count(*), count(*) FILTER (WHERE key < before) AS unordered FROM r;
 
--- Large records, of which a unit has one, and none.
+-- Large records, with one record in a unit; and no records.
 SELECT try($$SELECT * FROM sortbench_validate('{@a@}', 1, 50000, 0, 4)$$);
 WITH r AS (SELECT substr(record, 1, 4) AS key, lag(substr(record, 1, 4)) OVER (ORDER BY n) AS before FROM records('a', 50000))
 SELECT count(*), count(*) FILTER (WHERE key < before) AS unordered FROM r;

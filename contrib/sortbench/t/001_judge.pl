@@ -1,5 +1,5 @@
-# Files that sortbench makes, sorts and validates, judged by another program,
-# which knows the benchmark's rules and nothing of sortbench: judge.py.
+# Checks files that sortbench makes, sorts and validates with judge.py.
+# judge.py implements the benchmark's rules, and uses no code of sortbench.
 use strict;
 use warnings;
 use File::Basename;
@@ -23,7 +23,7 @@ session_preload_libraries = 'ptsort, ptsort_test'
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION sortbench CASCADE');
 
-# What the judge says, or why it does not.
+# Returns judge.py's verdict, or its error message.
 sub judge
 {
 	my @command = ('python3', $judge, @_);
@@ -66,7 +66,7 @@ SELECT records, passes_made, temp_bytes > 0 FROM sortbench_sort('{$in}', '{$dir/
 	}
 }
 
-# The judge can say no.
+# judge.py detects wrong files.
 append_to_file("$dir/in", 'x' x 100);
 like(judge('sorted', "$dir/in", "$dir/out1", "$dir/out2"),
 	qr{^60001 records became 60000$}, 'a record is missing');

@@ -1,10 +1,12 @@
-# A sort of files in which the sort beneath fails: at each of its named points
-# an error or a cancel, the first and the second time; no space for temporary
-# files, and for the result; each allocation of the leader and of a worker.  Each
-# time the result is there, whole, or not at all, and nothing else is left: no
-# file, no memory, no segment.
+# Tests sorts of files in which ptsort's sort fails.  The faults are an error or
+# a cancel at each named point, when the sort passes it for the first and for
+# the second time; a lack of disk space for temporary files and for the result;
+# and a failure of each allocation in the leader and in a worker.  After each
+# fault, the result is complete or missing, and no other file, memory or segment
+# is left.
 #
-# Some of them, which ones depends on the day; PTSORT_FAULTS=all takes all.
+# The test runs a sample of the faults, which depends on the day;
+# PTSORT_FAULTS=all runs all.
 use strict;
 use warnings;
 use FindBin;
@@ -25,7 +27,7 @@ SELECT sortbench_sort('{$dir/in}', '{$dir/expected}', 0);
 CREATE FUNCTION mapped() RETURNS bool LANGUAGE sql
 RETURN pg_read_file('/proc/self/maps') LIKE '%memfd:sortbench%';
 
--- A sort after which nothing may be left: its SQLSTATE, message, and what is.
+-- Sorts; returns the SQLSTATE, the message, and any files or memory left over.
 CREATE FUNCTION sort(arguments text, OUT state text, OUT message text, OUT left_over text)
 LANGUAGE plpgsql AS \$\$
 DECLARE
@@ -41,7 +43,7 @@ BEGIN
 	END;
 	files := (SELECT string_agg(name, ' ' ORDER BY name COLLATE "C") FROM pg_ls_dir('$dir') name);
 	left_over := left_by_sort();
-	-- what fails after the result has its name leaves it
+	-- a failure after the result has its name does not remove the result
 	late := state = '53200' AND files = 'expected in out';
 	IF files <> (CASE WHEN state = '00000' OR late THEN 'expected in out' ELSE 'expected in' END) THEN
 		left_over := concat_ws(', ', nullif(left_over, ''), 'files: ' || files);
@@ -71,7 +73,7 @@ my @sorts = (
 
 my ($total, $allocations) = (0, 0);
 
-# Allocations fail, one after the other, from a point on.
+# Lets allocations after a point fail, one after the other.
 sub allocations
 {
 	my ($name, $setup, $arguments, $point, $step) = @_;
@@ -91,7 +93,7 @@ SELECT 'counted ' || ptsort_test_allocations();
 			map { [ $fault, $_ ] } sample($kind eq 'palloc' ? $step : 2, 1 .. $counted));
 
 		is($bad, '', "$name, $fault: $n of $counted allocations failed");
-		cmp_ok($failed, '>=', 0.5 * $n, "$name, $fault: $failed of them did, $right were done without");
+		cmp_ok($failed, '>=', 0.5 * $n, "$name, $fault: $failed made the sort fail, $right did not");
 		cmp_ok($grown // 0, '<=', 8192, "$name, $fault: TopMemoryContext has grown by $grown bytes");
 		$allocations += $failed;
 	}
@@ -101,7 +103,7 @@ foreach my $sort (@sorts)
 {
 	my ($name, $setup, $arguments) = @$sort;
 
-	# the points that it passes, in the leader
+	# the points that the sort passes in the leader
 	my $out = $node->safe_psql('postgres', qq{
 $setup;
 SET ptsort_test.fault = 'nowhere';
@@ -119,7 +121,7 @@ SELECT 'passed ' || point || '|' || leader FROM ptsort_test_points() WHERE leade
 	my ($n, $failed, $right, $bad) = run_faults($node, $setup, $arguments, 'XX000,57014',
 		sample(3, map { my ($point, $nth) = @$_; map { [ "$point:$nth:$_", 8 * $nth ] } qw(error cancel) } @points));
 	is($bad, '', "$name: $n errors or cancels at " . @points . ' points');
-	is($failed, $n, "$name: all of them acted");
+	is($failed, $n, "$name: all of them made the sort fail");
 	$total += $failed;
 	if ($arguments =~ /^2/)
 	{
@@ -129,18 +131,18 @@ SELECT 'passed ' || point || '|' || leader FROM ptsort_test_points() WHERE leade
 		cmp_ok($n - $right, '>', 0, "$name: " . ($n - $right) . ' sorts failed');
 	}
 
-	# the result's space is taken at first, so it is missed then, or, on some disks, later
+	# the sort reserves the result's space at the beginning, on some disks later
 	($n, $failed, $right, $bad) = run_faults($node, $setup, $arguments, '53100',
 		[ 'test: begin:1:full_file', 8 ], map { [ "$_->[0]:$_->[1]:full_file", 8 ] } sample(4, @points));
 	is($bad, '', "$name: no space for the result");
-	cmp_ok($n - $right, '>', 1, "$name: it was missed " . ($n - $right) . ' times');
+	cmp_ok($n - $right, '>', 1, "$name: " . ($n - $right) . ' sorts failed for lack of space');
 
 	next if $setup eq 'SELECT';
 	($n, $failed, $right, $bad) = run_faults($node, $setup, $arguments, '53100',
 		[ 'build: before scan:1:full_temp', 8 ],
 		map { [ "$_->[0]:$_->[1]:full_temp", 8 ] } sample(5, @points));
 	is($bad, '', "$name: no space for temporary files");
-	cmp_ok($n - $right, '>', 0, "$name: it was missed " . ($n - $right) . ' times');
+	cmp_ok($n - $right, '>', 0, "$name: " . ($n - $right) . ' sorts failed for lack of space');
 }
 note("total: $total errors at points, $allocations allocations failed");
 check_nothing_left($node, 'faults');

@@ -1,8 +1,9 @@
-# A sort of files that is cancelled, terminated, or killed, in the leader or in a
-# worker; a server that stops in the middle; temporary files in several
-# tablespaces; files that change while they are sorted, symbolic links and
-# directories that refuse.  Nothing half-written is ever there, and nothing is left.
-# Its log may have: terminated by signal 9|exited with exit code 2
+# Tests the end of sorts of files: the test cancels, terminates or kills the
+# leader or a worker, and stops the server during a sort.  Also tests temporary
+# files in several tablespaces, files that change during a sort, symbolic links,
+# and directories without permissions.  No incomplete file ever appears, and no
+# file is left.  Its log may have: terminated by signal 9|exited with exit code
+# 2
 use strict;
 use warnings;
 use FindBin;
@@ -22,7 +23,7 @@ $node->safe_psql('postgres', $_)
   foreach 'CREATE EXTENSION sortbench', "CREATE TABLESPACE one LOCATION ''", "CREATE TABLESPACE two LOCATION ''",
   "SELECT sortbench_generate('$dir/in', 5000)";
 
-# What is in the directory.
+# Returns the names of the files in the directory.
 sub files
 {
 	opendir(my $handle, $dir) or die "$dir: $!";
@@ -31,7 +32,7 @@ sub files
 
 foreach my $passes (1, 2)
 {
-	# a process is held in the middle, and ended
+	# hold a process during the sort, and end it
 	foreach my $end ('cancel', 'terminate', 'worker')
 	{
 		my $where = $end eq 'worker' ? 'worker' : 'leader';
@@ -39,7 +40,7 @@ foreach my $passes (1, 2)
 		my $psql = start_psql($node, $load, "SET ptsort_test.fault = '$point:1:sleep:$where'", "SELECT $sort $passes)");
 
 		wait_for_point($node, $point);
-		is(files(), 'in', "$passes passes, $end: no file has a name yet");
+		is(files(), 'in', "$passes passes, $end: no output file has its name");
 		$node->safe_psql('postgres',
 			$end eq 'cancel' ? "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'at $point'"
 			: "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'at $point'");
@@ -50,7 +51,7 @@ foreach my $passes (1, 2)
 		check_nothing_left($node, "$passes passes, $end");
 	}
 
-	# a process is killed, the server stops at once
+	# kill a process, and stop the server immediately
 	foreach my $fault (map { ("$_:leader", "$_:worker") } 'build: after scan:1:kill', 'build: after sort:1:stop')
 	{
 		my $offset = log_end($node);
@@ -65,8 +66,8 @@ foreach my $passes (1, 2)
 	unlink "$dir/out";
 }
 
-# Temporary files are in temp_tablespaces, and only there.  Which file is in which
-# one, the server says, by its name.
+# Temporary files are only in temp_tablespaces.  The server chooses the
+# tablespace of a file by the file's name.
 {
 	my $point = 'build: after sort';
 	my $pause = pause_points($node);
@@ -86,7 +87,7 @@ SELECT count(*) FROM pg_ls_dir('base/pgsql_tmp', true, false) name, pg_ls_dir('b
 	unlink "$dir/out";
 }
 
-# Refused, with nothing made.
+# Checks that a sort fails with this message.
 sub refused
 {
 	my ($name, $inputs, $outputs, $message) = @_;
@@ -119,8 +120,8 @@ SKIP:
 }
 rmdir "$dir/closed";
 
-# The input becomes another file, or a shorter one, while it is sorted; a file
-# gets the name of the result meanwhile.
+# During a sort, the test truncates or replaces the input, or creates a file
+# with the name of the result.
 foreach my $case ([ 'input shorter', sub { truncate "$dir/in", 100 }, 'ERROR:  55000: file "DIR/in" became shorter while it was read' ],
 	[ 'input replaced', sub { rename "$dir/new", "$dir/in" }, 'ERROR:  55000: file "DIR/in" was replaced by another one meanwhile' ],
 	[ 'output taken', sub { rename "$dir/new", "$dir/out" }, 'ERROR:  58P02: could not give file "DIR/out" its name: File exists' ])
@@ -137,7 +138,7 @@ foreach my $case ([ 'input shorter', sub { truncate "$dir/in", 100 }, 'ERROR:  5
 	end_session($pause);
 	$psql->{run}->finish;
 	is(error_of($psql->{err}) =~ s/\Q$dir\E/DIR/gr, $message, $name);
-	is(-s "$dir/out" // 0, $name =~ /output/ ? 500000 : 0, "$name: what is there");
+	is(-s "$dir/out" // 0, $name =~ /output/ ? 500000 : 0, "$name: size of the result");
 }
 $node->stop;
 done_testing();

@@ -1,9 +1,9 @@
-"""Judge of the sort benchmark's files, by its rules alone.
+"""Check the sort benchmark's files, using only the benchmark's rules.
 
-    judge.py made FILE KIND FIRST      is every record as it must be?
-    judge.py sum FILE...               as sortbench_validate() answers
-    judge.py sorted INPUT OUTPUT...    the same records, in order, equal keys in
-                                       the order of the input?
+    judge.py made FILE KIND FIRST      check every record of a generated file
+    judge.py sum FILE...               print the result of sortbench_validate()
+    judge.py sorted INPUT OUTPUT...    check that the output has the input's records
+                                       in order, and equal keys in input order
 """
 
 import sys
@@ -14,14 +14,14 @@ FACTOR = 0x2360ED051FC65DA44385DF649FCCF645
 SUMMAND = 0x4A696D47726179524950202020202001
 WHOLE = 1 << 128
 
-# What the bytes after the key are mixed with: all of four bits that are set, the
+# Bytes to XOR with the bytes after the key: all bytes with four bits set, the
 # greatest first, and then these.
 MIX = bytes(sorted((b for b in range(256) if bin(b).count("1") == 4), reverse=True)) + bytes.fromhex(
     "c8c4c2c1989492918ce0" "170f332e2d2b271e1d1b")
 
 
 def random_number(record):
-    """The generator's number of a record: a power of the matrix of one step."""
+    """The generator's number for a record, by repeated squaring of its step."""
     factor, summand, a, c = 1, 0, FACTOR, SUMMAND
     steps = record + 1
     while steps:
@@ -33,7 +33,7 @@ def random_number(record):
 
 
 def plain_key(number, text):
-    """The key that is not skewed."""
+    """The key before skewing."""
     if not text:
         return number.to_bytes(16, "big")[:KEY]
     high, low = divmod(number, 1 << 64)
@@ -59,7 +59,8 @@ def key_of(record, number, kind):
 
 
 def numbers_after(number):
-    """The rest of a binary record: from the nine numbers after its own."""
+    """The rest of a binary record, from the nine numbers after the record's
+    own."""
     numbers = []
     for _ in range(9):
         number = (number * FACTOR + SUMMAND) % WHOLE
@@ -82,7 +83,7 @@ def record_of(record, number, kind):
 
 
 def read(paths):
-    """All records of files, one after the other."""
+    """The records of all files, in order."""
     found = []
     for path in paths:
         with open(path, "rb") as file:
@@ -92,7 +93,8 @@ def read(paths):
 
 
 def made(path, kind, first):
-    """Compares each record of a file with that of the rules."""
+    """Compares each record of a file with the record that the rules
+    prescribe."""
     first = int(first)
     number = random_number(first)
     for record, found in enumerate(read([path]), first):
@@ -103,7 +105,7 @@ def made(path, kind, first):
 
 
 def total(*paths):
-    """Counts and the checksum."""
+    """The counts and the checksum of the records."""
     records = read(paths)
     late = [i for i in range(1, len(records)) if records[i][:KEY] < records[i - 1][:KEY]]
     equal = sum(records[i][:KEY] == records[i - 1][:KEY] for i in range(1, len(records)))

@@ -1,5 +1,4 @@
--- Both engines get the same rows and must give the same order, or the benchmark
--- compares nothing.
+-- Both engines get the same rows, and must return them in the same order.
 CREATE EXTENSION ptsort;
 CREATE EXTENSION sortcompare;
 
@@ -9,7 +8,7 @@ CREATE TABLE sorted AS SELECT 0::int8 AS tag, hashint8extended(i, 1) AS account,
 	repeat('.', 100) AS filler
 	FROM generate_series(1::int8, 20000) AS i;
 
--- What two engines, or one engine twice, agree about
+-- Returns the figures on which two engines, or two sorts by one engine, agree
 CREATE FUNCTION agree(VARIADIC arguments text[])
 RETURNS TABLE (sorts bigint, tuples bigint, checksums bigint, spilled text, timed bool)
 LANGUAGE plpgsql AS $$
@@ -28,7 +27,7 @@ SELECT * FROM agree($$'{token}'$$, 'budget_kb => 1024');
 SELECT * FROM agree($$'{few,token}'$$, $$collations => '{-,"C"}'$$);
 SELECT * FROM agree($$'{amount}'$$);
 SELECT * FROM agree($$'{token}'$$, 'told => false');
--- the column's own collation is that of the database
+-- the column's collation is that of the database
 SELECT count(DISTINCT checksum) FROM (
 	SELECT checksum FROM sortcompare('sorted', '{token}', '{server}')
 	UNION SELECT checksum FROM sortcompare('sorted', '{token}', '{ptsort}', '{default}')) AS s;
@@ -47,7 +46,7 @@ SELECT * FROM agree($$'{account}'$$, 'random_access => true');
 SELECT * FROM agree($$'{token}'$$, 'random_access => true', 'budget_kb => 1024');
 SELECT * FROM agree($$'{few}'$$, 'stable => true');
 
--- Another order is another checksum.
+-- Different orders have different checksums.
 SELECT count(DISTINCT checksum) FROM (
 	SELECT checksum FROM sortcompare('sorted', '{id}')
 	UNION SELECT checksum FROM sortcompare('sorted', '{account}')) AS s;
