@@ -156,7 +156,7 @@ typedef struct PtSortOptions
 	int64		budget;			/* bytes; see "RULES" above */
 	bool		random_access;	/* allow rescan, backward reads, mark, restore
 								 * (SERIAL only) */
-	PtSortShared *shared;		/* all roles except SERIAL: the attached block */
+	PtSortShared *shared;		/* attached block; NULL if SERIAL */
 	int			participant;	/* WORKER: number of this process: 0 in the
 								 * leader, 1, 2, ... in the workers.  Other
 								 * roles ignore it */

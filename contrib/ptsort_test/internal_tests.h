@@ -73,9 +73,9 @@ typedef struct PtSortInternals
 							  const bool *isnull, uint64 *words);
 
 	/*
-	 * Learns from the values whose words the caller computes between these two
-	 * calls.  The first one returns false if the tables of the collation prove
-	 * nothing.
+	 * Learns from the values whose words the caller computes between these
+	 * two calls.  The first one returns false if the tables of the collation
+	 * prove nothing.
 	 */
 	bool		(*key_begin_learning) (struct PtSortKey *key);
 	void		(*key_learn) (struct PtSortKey *key);

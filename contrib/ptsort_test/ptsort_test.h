@@ -4,7 +4,7 @@
  *	  Declarations shared by the files of ptsort_test.
  *
  *	  data.c	rows from numbers: the same in every process
- *	  shape.c	the tuples of a test: one kind, and functions to put and get them
+ *	  shape.c	tuples of a test: one kind, and functions to put and get them
  *	  record.c	a variant of our own: records of a fixed size
  *	  row.c		heap tuples with headers like a table's rows
  *	  check.c	the sorted array, and the comparison of a sort with it

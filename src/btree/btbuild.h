@@ -67,8 +67,8 @@ typedef struct BtBuildRequest
 	const WaitingRuns *runs;	/* runs of an earlier scan, or NULL */
 	int			ncandidates;	/* open indexes that this scan may also serve */
 	Relation   *candidates;
-	bool		check_unique;	/* false: the candidates' builds will not check
-								 * uniqueness */
+	bool		check_unique;	/* false: the candidates' builds will not
+								 * check uniqueness */
 } BtBuildRequest;
 
 /*

@@ -72,8 +72,8 @@ struct BtLoad
 	MemoryContext cxt;			/* for all memory of this load */
 	BtRules		rules;
 	BtWriter	writer;
-	BtLevel		leaf;			/* leaf level of the current slice; of the index
-								 * if alone or while stitching */
+	BtLevel		leaf;			/* leaf level of the current slice; of the
+								 * index if alone or while stitching */
 	BtPending	pending;		/* used if the index is deduplicated */
 
 	/* The current slice, if it will be stitched: */
@@ -134,8 +134,8 @@ btload_shared_init(Team *team, int processes, int slices)
 
 	/*
 	 * Reserve the metapage's block, but leave the file empty until the load
-	 * begins.  So if a function of the index calls the planner during the scan,
-	 * the planner raises the same error as in a server build.
+	 * begins.  So if a function of the index calls the planner during the
+	 * scan, the planner raises the same error as in a server build.
 	 */
 	pg_atomic_write_u64(&shared->file.nblocks, BTREE_METAPAGE + 1);
 	pg_atomic_init_u64(&shared->tuples, 0);

@@ -537,10 +537,10 @@ btwrite_sync(BtWriter *writer)
 	else
 	{
 		/*
-		 * An unlogged index must reach the disk with the next checkpoint, or a
-		 * clean shutdown could lose it.  Commit syncs a permanent index whose
-		 * WAL is skipped, and a second request does no harm.  A temporary index
-		 * need not survive anything.
+		 * An unlogged index must reach the disk with the next checkpoint, or
+		 * a clean shutdown could lose it.  Commit syncs a permanent index
+		 * whose WAL is skipped, and a second request does no harm.  A
+		 * temporary index need not survive anything.
 		 */
 		registered = RelationUsesLocalBuffers(writer->index) ||
 			pt_smgrregistersync(writer->index, size);

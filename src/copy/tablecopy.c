@@ -270,8 +270,8 @@ copy_open(Team *team)
 	*rules = info->rules;
 
 	/*
-	 * The leader holds locks that exclude other transactions.  The workers need
-	 * only the locks that opening a relation requires.
+	 * The leader holds locks that exclude other transactions.  The workers
+	 * need only the locks that opening a relation requires.
 	 */
 	rules->old_heap = table_open(info->old_id, AccessShareLock);
 	rules->new_heap = table_open(info->new_id, RowExclusiveLock);

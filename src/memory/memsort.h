@@ -62,8 +62,8 @@ typedef struct MemSort
 	Size		reserved_bytes;
 	uint64		reserved_inline;	/* place for an inline image */
 
-	Size		first_read;		/* bytes of an image to prefetch before a read;
-								 * set by memsort_sort */
+	Size		first_read;		/* bytes of an image to prefetch before a
+								 * read; set by memsort_sort */
 } MemSort;
 
 /*

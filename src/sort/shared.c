@@ -62,8 +62,8 @@ struct PtSortShared
 
 	/*
 	 * The runs follow the slots, and participants write both together.  The
-	 * slices (shared_slice) come last: the leader writes them before 'planned',
-	 * and all participants read them afterwards.
+	 * slices (shared_slice) come last: the leader writes them before
+	 * 'planned', and all participants read them afterwards.
 	 */
 	SharedSlot	slots[FLEXIBLE_ARRAY_MEMBER];
 };

@@ -310,8 +310,8 @@ improve_cut(PtSort *sort, RunReader *readers, int64 target, int64 tolerance,
 
 		/*
 		 * Exclude the sample just tried, so that the loop ends even if
-		 * comparisons are not transitive.  (If they are, the sample numbers in
-		 * the cut exclude it too.)
+		 * comparisons are not transitive.  (If they are, the sample numbers
+		 * in the cut exclude it too.)
 		 */
 		if (last.before < target)
 			low[widest] = middle + 1;

@@ -58,7 +58,7 @@ typedef struct WeightStream
 	const Elements *elements;
 	int			pass;
 	int			next;			/* the next element to read */
-	int			compared;		/* the element after the last compared weights */
+	int			compared;		/* element after the last compared weights */
 	int			skipped;		/* number of elements without weights before
 								 * the current weights */
 	CollateWeights weights;

@@ -19,7 +19,7 @@ typedef struct TextRanks TextRanks;
 typedef enum TextForm
 {
 	TEXT_VARLENA,
-	TEXT_PADDED,				/* varlena; comparison ignores trailing blanks */
+	TEXT_PADDED,				/* varlena; ignores trailing blanks */
 	TEXT_NAME,					/* NUL-terminated, at most NAMEDATALEN */
 	TEXT_LOWERED				/* varlena, compared in lower case: citext */
 } TextForm;
