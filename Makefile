@@ -3,7 +3,7 @@
 #   make, make install, make installcheck   as with every PGXS module (PG_CONFIG=...); installcheck needs contrib/ptsort_test installed as well
 #   make check    install missing packages, build, run all tests on a private server
 #   make check-locales   compare sort orders in every UTF-8 locale, not just a sample
-#   make crash    crash a server under a load of builds, CYCLES times (SEED=s repeats a run)
+#   make crash    crash a server under a workload of builds, CYCLES times (SEED=s repeats a run)
 #   make check-asserts [VERSION=15]   run all tests and the server's own suites on a server with assertions
 #   make check-valgrind, make check-sanitizers, make check-static   see contrib/dev/check-*.sh
 #   make check-indent   check the layout of the C sources; make indent fixes it
@@ -17,7 +17,7 @@
 #   make bench-sort   time the server's tuplesort and ptsort's sort on the same rows; see contrib/bench/bench-sort.sh
 #   make sortbench   run the sort benchmark, from file to file, beside other programs; see contrib/bench/bench-file.sh
 #   make bench-query   time queries sorted by the server and by ptsort; see contrib/bench/bench-query.sh
-#   make fuzz SECONDS=n SEED=s   compare random indexes with the server's; CASE=n runs only one
+#   make fuzz SECONDS=n SEED=s   compare random indexes with the server's; CASE=n runs only one case
 #   make dist     make the release archive for PGXN
 #
 # All goals except those of the first line report missing distribution packages.

@@ -49,7 +49,7 @@ class SlowDisk:
         self.path = path
 
     def set_rate(self, mb_s):
-        """Limit the server's writes to this rate in MB/s; 0 is no limit."""
+        """Limit the server's writes to this rate in MB/s; 0 means no limit."""
         with open(self.path, "r+b") as f:
             f.write(struct.pack("=qq", mb_s * MB, 0))
 

@@ -215,7 +215,7 @@ def run(options):
 
 
 def row_of(name, stretches):
-    """A line of the report, with the medians of several stretches."""
+    """A line of the report, with the medians of these stretches."""
     def middle(part, key):
         values = [s[part][key] for s in stretches if s[part]]
         return median(values) if values else None
@@ -272,10 +272,10 @@ def text(results):
             format(settings["rows"], ","), settings["label"], settings["memory"],
             settings["shared_buffers"]),
         "pgbench: %d clients, scale %d (fits) and %d; stretches of %d s, each with one "
-        "build; %d of each" % (
+        "build; %d stretches of each kind" % (
             settings["clients"], settings["scales"]["bench_small"],
             settings["scales"]["bench_large"], settings["stretch"], settings["runs"]),
-        "Latencies in ms; worst s: fewest transactions of a second; mapping: share of "
+        "Latencies in ms; worst s: fewest transactions in one second; mapping: share of "
         "samples during the build in which a session of pgbench waited for the buffer "
         "mapping",
         report.machine(settings)]

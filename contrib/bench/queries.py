@@ -15,12 +15,13 @@ from shapes import FIRST_NAMES, LAST_NAMES, WORDS, Table, number, pick
 from sortshapes import AMOUNT, AT, URL, chosen
 
 # A query.  name selects the query on the command line, label appears in the
-# report, and table is the table that the query reads.  In sql, {events} and the
-# like are tables, {last10} is the last group of 10 rows, and {en} and {icu} are
-# collations.  sort is the value of ptsort.sort to compare with off.  plan lists
-# the nodes that the plan must have; None skips this check.  shown is the query
-# for EXPLAIN, by default sql.  memories and workers list the settings to
-# measure the query with.  floor is the minimum ratio, or None.
+# report, and table is the table that the query reads.  In sql, {events},
+# {orders}, {groups} and {few} are tables, {last10} is the last group of 10
+# rows, and {en} and {icu} are collations.  sort is the value of ptsort.sort to
+# compare with off.  plan lists the nodes that the plan must have; None skips
+# this check.  shown is the query for EXPLAIN, by default sql.  memories and
+# workers list the settings to measure the query with.  floor is the minimum
+# ratio, or None.
 Query = namedtuple("Query", "name label table sort sql floor plan shown before after memories "
                    "workers",
                    defaults=(None, ("Sort",), None, (), (), ("1GB", "4MB"), (0, 1)))
@@ -30,7 +31,7 @@ NEVER_SLOWER = 0.97
 FEW = (1, 2, 4, 10, 100, 1000, 30000)       # distinct values of a column
 
 TABLES = {t.name: t for t in (
-    # 260 bytes
+    # rows of 260 bytes
     Table("events", 1.0, """
         i AS id, hashint8extended(i, 1) AS account, %s AS at, %s AS amount,
         md5(i::text) AS token, %s AS url,
@@ -61,7 +62,8 @@ TABLES = {t.name: t for t in (
 MOST_OF_GROUPS = 200000
 SIZES = (10, 100, 1000, 10000, 100000)
 
-# Numbers of statements in the loops that measure overhead, and of partitions
+# The loops that measure overhead have ROUNDS statements.  Loops over PARTITIONS
+# partitions have PARTITIONS_ROUNDS statements.
 ROUNDS = 2000
 PARTITIONS = 1000
 PARTITIONS_ROUNDS = 20
@@ -259,8 +261,8 @@ def table_name(table, rows):
 
 
 def load_statements(table, rows):
-    """The statements that make a table.  The last statement gives it its
-    name."""
+    """The statements that make a table.  The last statement names the
+    table."""
     *made, _ = shapes.load_statements(table, rows_of(table, rows))
     if table.name == "groups":
         made += ["CREATE INDEX ON loading (%s)" % column for column in

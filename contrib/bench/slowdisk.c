@@ -3,14 +3,14 @@
  * slowdisk.c
  *	  Simulates a disk with a given write rate, by LD_PRELOAD.
  *
- * SLOW_DISK_FILE names a file of 16 bytes, which all processes map.  It holds
- * the disk's bytes per second (0 for no limit) and the time when the disk is
- * idle again, in nanoseconds of the monotonic clock.  Another program may
- * change the rate at any time.
+ * SLOW_DISK_FILE names a file of 16 bytes, which all processes map.  The file
+ * holds the disk's rate in bytes per second (0 for no limit) and the time when
+ * the disk is idle again, in nanoseconds of the monotonic clock.  Another
+ * program may change the rate at any time.
  *
  * The disk does one write at a time.  pwrite() and pwritev() to a file return
  * when the disk has written their bytes, as without a cache.  fsync() and
- * fdatasync() return when the disk is idle.  Reads are not limited.
+ * fdatasync() return when the disk is idle.  The library does not limit reads.
  *
  *-------------------------------------------------------------------------
  */

@@ -28,7 +28,7 @@ refused()
 }
 
 # come_along PACKAGE...: print the other packages that apt-get would install or
-# replace when it installs these
+# replace when it installs these packages
 come_along()
 {
 	apt-get -s install -q --no-install-recommends "$@" 2>/dev/null |
