@@ -20,8 +20,9 @@
 #   make fuzz SECONDS=n SEED=s   compare random indexes with the server's; CASE=n runs only one case
 #   make dist     make the release archive for PGXN
 #
-# All goals except those of the first line report missing distribution packages.
-# If run by root they also install these packages, unless NO_INSTALL=1 is set.
+# All goals except make, make install and make installcheck report missing
+# distribution packages.  If root runs a goal, it also installs these packages,
+# unless NO_INSTALL=1 is set.
 
 EXTENSION = ptsort
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" ptsort.control)
@@ -170,7 +171,7 @@ installcheck-settings:
 # Distributions build PostgreSQL without automatic dependency tracking.
 $(OBJS): $(wildcard src/*.h src/*/*.h include/*.h) contrib/ptsort_test/internal_tests.h
 
-# The stamp depends only on the source, not on where it is compiled.
+# The stamp depends only on the sources, not on the directory of the build.
 STAMP := $(shell cat $(sort $(wildcard src/*.[ch] src/*/*.[ch] include/*.h)) | cksum | cut -d' ' -f1)
 src/stamp.o: override CPPFLAGS += -DPTSORT_STAMP='"$(STAMP)"'
 src/stamp.o: $(wildcard src/*.c src/*/*.c)

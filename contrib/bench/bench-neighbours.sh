@@ -10,7 +10,7 @@
 # Arguments, as variables:
 #
 #   ROWS=10000000  rows in the table that is indexed
-#   SHAPE=text_c   the index key: one of contrib/bench/shapes.py
+#   SHAPE=text_c   the index key: a shape of contrib/bench/shapes.py
 #   PARTICIPANTS=2,4,8   numbers of participants of the builds
 #   WORKLOADS=read_fits,read,tpcb   workloads of pgbench; tpcb_fits is another
 #   SECONDS=30     length of a period; the build begins 2 s after the period
@@ -28,7 +28,7 @@
 #   PG_CONFIG=...  the server to measure
 #   NO_INSTALL=1   do not install missing packages, but name them and fail
 #
-# (bash sets SECONDS itself, so the Makefile passes it as STRETCH.)
+# (Bash itself sets SECONDS, so the Makefile passes SECONDS as STRETCH.)
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1

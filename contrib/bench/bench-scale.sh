@@ -12,7 +12,7 @@
 # Arguments, as variables:
 #
 #   ROWS=10000000  rows in the table
-#   SHAPE=int8     the index key: one of contrib/bench/shapes.py
+#   SHAPE=int8     the index key: a shape of contrib/bench/shapes.py
 #   PARTICIPANTS=1,2,4,8,16,32,64   must include 1 and the number of cores
 #   MEMORY=2GB     maintenance_work_mem
 #   RUNS=3         builds by each number of participants; the report has medians

@@ -13,7 +13,7 @@
 #
 #   SCALE=0.1      1 is 2 million rows of 290 bytes, and 10 million rows of 40
 #                  bytes; a smaller SCALE also reduces the budgets
-#   FULL=1         the same as SCALE=1
+#   FULL=1         sets SCALE=1
 #   SHAPES=a,b     what to sort, or groups: all, wide, narrow, uses, parallel,
 #                  real (text found on this machine); see sortshapes.py
 #   BUDGETS=a,b    memory budgets: any of 2GB, 64MB, 4MB

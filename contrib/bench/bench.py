@@ -6,7 +6,7 @@
     bench.py report     make text and charts from the results
 
 `make bench` calls bench.sh, which starts a private server and runs these
-commands in turn.  They need only Python 3.7, psql and pg_ctl.
+commands in turn.  These commands need only Python 3.7, psql and pg_ctl.
 """
 
 import argparse

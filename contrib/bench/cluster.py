@@ -102,7 +102,7 @@ class Cluster:
             return int(f.readline())
 
     def settle(self):
-        """Wait until all other sessions and workers have ended.  A session
+        """Wait until all other sessions and workers are gone.  A session
         reports its statistics when it ends, and psql does not wait for this."""
         self.run("""
             DO $$ BEGIN

@@ -4,11 +4,11 @@
     corpus.py KIND ROWS
 
 Generated strings have only the regularities that their generator gave them.
-Real text has other regularities, so make bench measures both.  The text
-differs between machines, so compare only numbers from one run.  The lines are
-in a random order that is the same each time, except for the kinds in IN_ORDER.
-If the machine has too little text, the program prints fewer than ROWS lines.
-It skips files that the user cannot read, and bytes that are not UTF-8.
+Real text has other regularities, so make bench measures both.  The text differs
+between machines, so compare only numbers from one run.  Except for the kinds in
+IN_ORDER, the lines are in a random order, which is the same each time.  If the
+machine has too little text, the program prints fewer than ROWS lines.  It skips
+files that the user cannot read, and bytes that are not UTF-8.
 """
 
 import functools

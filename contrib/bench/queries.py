@@ -46,7 +46,7 @@ TABLES = {t.name: t for t in (
             number(31, 64), number(32, 16384))),
     # every fifth row of events
     Table("orders", 0.2, "i AS id, md5((i * 5)::text) AS token"),
-    # rows in groups of ten and more; queries sort one group at a time
+    # groups of 10 to 100,000 rows; queries sort one group at a time
     Table("groups", 1.0, """
         i AS id, hashint8extended(i, 1) AS account, md5(i::text) AS token, %s AS url,
         ((i - 1) / 10)::int4 AS g10, ((i - 1) / 100)::int4 AS g100,
@@ -209,13 +209,13 @@ QUERIES = {q.name: q for q in (
     Query("start", "planning and start without sorts", "groups", "on",
           LOOP % ("SELECT count(*) FROM {groups} WHERE id = $1", ROUNDS), NEVER_SLOWER,
           None, **SERIAL),
-    Query("start_sort", "the same with a sort of 5 rows", "groups", "on",
+    Query("start_sort", "planning and start with a sort of 5 rows", "groups", "on",
           LOOP % ("SELECT count(*) FROM (SELECT i FROM generate_series($1, $1 + 4) AS i "
                   "ORDER BY i OFFSET 0) s", ROUNDS), NEVER_SLOWER, None, **SERIAL),
-    Query("start_partitions", "the same with 1,000 partitions", "groups", "on",
+    Query("start_partitions", "planning and start with 1,000 partitions", "groups", "on",
           LOOP % ("SELECT count(v) + $1 FROM bench_parts", PARTITIONS_ROUNDS), NEVER_SLOWER,
           None, before=(MAKE_PARTITIONS,), **SERIAL),
-    Query("start_partitions_sort", "the same, sorted each and merged, en_US", "groups", "text",
+    Query("start_partitions_sort", "planning and 1,000 merged sorts, en_US", "groups", "text",
           LOOP % ("SELECT count(v) + $1 FROM (SELECT v FROM bench_parts "
                   "ORDER BY v COLLATE {en} LIMIT 10) s", PARTITIONS_ROUNDS),
           NEVER_SLOWER, None, before=(MAKE_PARTITIONS,), **SERIAL),

@@ -92,7 +92,7 @@ def picture(subtitles, numbers, modelled, seen, times, waits):
     second = top + CURVE + GAP
     third = second + BARS + GAP
     body = curve(top, numbers, modelled, seen)
-    body += bars(second, "what the model's time is made of", numbers, times)
+    body += bars(second, "the parts of the model's time", numbers, times)
     body += bars(third, "what the participants did, on the cores of this machine",
                  numbers, waits)
     body.append(element("text", "participants", class_="small", x=LEFT,

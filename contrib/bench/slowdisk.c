@@ -9,8 +9,9 @@
  * program may change the rate at any time.
  *
  * The disk does one write at a time.  pwrite() and pwritev() to a file return
- * when the disk has written their bytes, as without a cache.  fsync() and
- * fdatasync() return when the disk is idle.  The library does not limit reads.
+ * after the disk wrote their bytes, as if the system had no cache.  fsync()
+ * and fdatasync() return when the disk is idle.  The library does not limit
+ * reads.
  *
  *-------------------------------------------------------------------------
  */
@@ -57,7 +58,7 @@ map_disk(void)
 		close(fd);
 }
 
-/* Wait until the disk is idle and has then written this number of bytes. */
+/* Wait until the disk is idle, and for the time to write these bytes. */
 static void
 wait_for_disk(int fd, ssize_t bytes)
 {

@@ -1,5 +1,5 @@
-"""The report about real text: medians for each kind of collation, and shapes
-below their floors, which are minimum ratios."""
+"""The report about real text: median ratios for each kind of collation, and
+shapes below their floors, which are minimum ratios."""
 
 from collections import namedtuple
 from statistics import median

@@ -60,7 +60,7 @@ class Session(threading.Thread):
         self.psql = None
 
     def ask(self, script):
-        """Send a script to psql.  Returns False if psql has ended."""
+        """Send a script to psql.  Returns False if psql ended."""
         try:
             self.psql.stdin.write(script)
             self.psql.stdin.flush()

@@ -194,8 +194,8 @@ FROM (SELECT bt_index_parent_check(i, true, true) FROM unnest('{t_id,t_url}'::re
 -- built from another index's scan.
 CREATE TABLE many AS SELECT id, few, nullable, txt, wide FROM t WHERE id <= 1000;
 DELETE FROM many WHERE id % 3 = 0;
--- An index on an expression ends a group of indexes that share a scan, so it is
--- first.
+-- An index on an expression ends a group of indexes that share a scan, so this
+-- test creates it first.
 CREATE INDEX many_3 ON many ((ROW(few, txt)::pair));
 CREATE UNIQUE INDEX many_1 ON many (id, nullable);
 CREATE INDEX many_2 ON many (txt COLLATE "en_US.utf8", id DESC) INCLUDE (few);
