@@ -3,7 +3,7 @@
 #   make, make install, make installcheck   as with every PGXS module (PG_CONFIG=...); installcheck needs contrib/ptsort_test installed as well
 #   make check    install missing packages, build, run all tests on a private server
 #   make check-locales   compare sort orders in every UTF-8 locale, not just a sample
-#   make crash    crash a server under a load of builds, CYCLES times (SEED=s repeats a run)
+#   make crash    crash a server under a workload of builds, CYCLES times (SEED=s repeats a run)
 #   make check-asserts [VERSION=15]   run all tests and the server's own suites on a server with assertions
 #   make check-valgrind, make check-sanitizers, make check-static   see contrib/dev/check-*.sh
 #   make check-indent   check the layout of the C sources; make indent fixes it
@@ -17,11 +17,12 @@
 #   make bench-sort   time the server's tuplesort and ptsort's sort on the same rows; see contrib/bench/bench-sort.sh
 #   make sortbench   run the sort benchmark, from file to file, beside other programs; see contrib/bench/bench-file.sh
 #   make bench-query   time queries sorted by the server and by ptsort; see contrib/bench/bench-query.sh
-#   make fuzz SECONDS=n SEED=s   compare random indexes with the server's; CASE=n runs only one
+#   make fuzz SECONDS=n SEED=s   compare random indexes with the server's; CASE=n runs only one case
 #   make dist     make the release archive for PGXN
 #
-# All goals except those of the first line report missing distribution packages.
-# If run by root they also install these packages, unless NO_INSTALL=1 is set.
+# All goals except make, make install and make installcheck report missing
+# distribution packages.  If root runs a goal, it also installs these packages,
+# unless NO_INSTALL=1 is set.
 
 EXTENSION = ptsort
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" ptsort.control)
@@ -170,7 +171,7 @@ installcheck-settings:
 # Distributions build PostgreSQL without automatic dependency tracking.
 $(OBJS): $(wildcard src/*.h src/*/*.h include/*.h) contrib/ptsort_test/internal_tests.h
 
-# The stamp depends only on the source, not on where it is compiled.
+# The stamp depends only on the sources, not on the directory of the build.
 STAMP := $(shell cat $(sort $(wildcard src/*.[ch] src/*/*.[ch] include/*.h)) | cksum | cut -d' ' -f1)
 src/stamp.o: override CPPFLAGS += -DPTSORT_STAMP='"$(STAMP)"'
 src/stamp.o: $(wildcard src/*.c src/*/*.c)

@@ -1,7 +1,7 @@
 \echo Use "ALTER EXTENSION ptsort UPDATE TO '1.1.0'" to load this file. \quit
 
 -- The function returns a few rows, one for each participant of a build.  By
--- default the planner would expect 1000.
+-- default the planner would expect 1000 rows.
 ALTER FUNCTION ptsort_last_build() ROWS 10;
 
 CREATE FUNCTION ptsort_last_sort(

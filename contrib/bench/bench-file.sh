@@ -2,9 +2,9 @@
 #
 # bench-file.sh - `make sortbench`: run the sort benchmark of contrib/sortbench
 # on this machine's disk.  Sorts files of records in one pass and in two, with
-# cold and warm caches.  Compares dd, sort, and DuckDB and Polars if python3 has
-# them.  Also runs Datamation, MinuteSort and PennySort.  Writes a table and a
-# picture of the largest sort.
+# cold and warm caches.  For comparison runs dd and sort, and DuckDB and
+# Polars if python3 has them.  Also runs Datamation, MinuteSort and PennySort.
+# Writes a table, and a picture of the largest sort.
 #
 #	make sortbench                     1 and 10 million records, 3 GB of disk
 #	make sortbench RECORDS=100000000 MEMORY=13GB      100 million, 35 GB
@@ -13,10 +13,11 @@
 #
 #   RECORDS=a,b    numbers of records in a file
 #   KINDS=a,b      kinds of records, as sortbench_generate() names them (ascii)
-#   MOST_OTHERS=n  for files with more records, compare only dd (20 million)
+#   MOST_OTHERS=n  maximum number of records for other programs, except dd
+#                  (20 million)
 #   WORKERS=n      parallel workers; the leader sorts as well (processors - 1)
-#   MEMORY=size    memory for a sort of one pass (half of the machine's)
-#   LITTLE=size    memory for a sort of two passes (a tenth of the file)
+#   MEMORY=size    memory for a sort of one pass (half of the machine's memory)
+#   LITTLE=size    memory for a sort of two passes (a tenth of the file's size)
 #   RUNS=3         runs of each sort, in turn; the report has the medians
 #   SECONDS_ALLOWED=60  time of MinuteSort; 0 skips MinuteSort and PennySort
 #   MOST_BYTES=n   maximum size of a file (4 GB)

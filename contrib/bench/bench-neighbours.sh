@@ -1,8 +1,8 @@
 #!/bin/bash
 #
-# bench-neighbours.sh - `make bench-neighbours`: measure how much an index
-# build, by the server or by ptsort, slows down pgbench in equal periods of
-# time.
+# bench-neighbours.sh - `make bench-neighbours`: measure how much an index build
+# slows down pgbench.  Runs pgbench in periods of equal length: without a build,
+# with a build by the server, and with a build by ptsort.
 #
 #	make bench-neighbours                         15 minutes
 #	make bench-neighbours ROWS=2000000 SECONDS=15 PARTICIPANTS=2 WORKLOADS=read
@@ -10,23 +10,25 @@
 # Arguments, as variables:
 #
 #   ROWS=10000000  rows in the table that is indexed
-#   SHAPE=text_c   the index key: one of contrib/bench/shapes.py
+#   SHAPE=text_c   the index key: a shape of contrib/bench/shapes.py
 #   PARTICIPANTS=2,4,8   numbers of participants of the builds
-#   WORKLOADS=read_fits,read,tpcb   workloads of pgbench; another is tpcb_fits
+#   WORKLOADS=read_fits,read,tpcb   workloads of pgbench; tpcb_fits is another
 #   SECONDS=30     length of a period; the build begins 2 s after the period
 #                  begins, and must end within the period
 #   CLIENTS=4      clients of pgbench
-#   SMALL_SCALE=10, LARGE_SCALE=100   pgbench's scale, for *_fits and the others
+#   SMALL_SCALE=10, LARGE_SCALE=100   pgbench's scales, for the *_fits
+#                  workloads and for the other workloads
 #   BUFFERS=512MB  shared_buffers
 #   MEMORY=512MB   maintenance_work_mem
-#   RUNS=1         periods of each kind; the report has the medians
+#   RUNS=1         periods with each builder and number of participants; the
+#                  report has the medians
 #   OUT=build/bench-neighbours   directory of results.json and report.txt
 #   KEEP=1         keep the cluster with its tables
-#   CLUSTER=dir    use a cluster that KEEP=1 kept; ptsort is built again
+#   CLUSTER=dir    use a cluster that KEEP=1 kept, and build ptsort again
 #   PG_CONFIG=...  the server to measure
-#   NO_INSTALL=1   install nothing: name the missing packages and fail
+#   NO_INSTALL=1   do not install missing packages, but name them and fail
 #
-# (bash sets SECONDS itself, so the Makefile passes it as STRETCH.)
+# (Bash itself sets SECONDS, so the Makefile passes SECONDS as STRETCH.)
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1

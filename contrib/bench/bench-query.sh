@@ -2,7 +2,8 @@
 #
 # bench-query.sh - `make bench-query`: run queries with ptsort.sort off and on,
 # in turn, in one session of a private cluster.  Writes times, CPU times and
-# ratios as text and JSON, and names the queries whose ratio is below its floor.
+# ratios as text and JSON, and names the queries below their floors, which are
+# minimum ratios.
 #
 #	make bench-query                         all queries, 500,000 rows, 10 minutes
 #	make bench-query ROWS=5000000 SHAPES=order REPS=1
@@ -11,19 +12,19 @@
 # Arguments, as variables:
 #
 #   ROWS=500000    rows of 260 bytes
-#   SHAPES=a,b     queries, or groups of them: all, order, uses, analytics, small,
-#                  start, few (not in all); see contrib/bench/queries.py
+#   SHAPES=a,b     queries, or groups of queries: all, order, uses, analytics,
+#                  small, start, few (not in all); see contrib/bench/queries.py
 #   MEMORY=a,b     values of work_mem, from 1GB, 64MB (only for few), 4MB
-#   WORKERS=a,b    numbers of parallel workers, from 0, 1
+#   WORKERS=a,b    numbers of parallel workers: 0, 1, or both
 #   REPS=3         runs of each query by each sort; the report has the medians
-#   BY=cpu         compute ratios from CPU time, or with ms from elapsed time;
-#                  the default is cpu if the machine is busy, else ms
+#   BY=cpu         compute ratios from CPU time; BY=ms uses elapsed time.  The
+#                  default is cpu if the machine is busy, and ms otherwise
 #   MIN_ROWS=n     ptsort.min_sort_rows
 #   OUT=build/bench-query   directory of results.json and report.txt
 #   KEEP=1         keep the cluster with its tables
-#   CLUSTER=dir    use a cluster that KEEP=1 kept; ptsort is built again
+#   CLUSTER=dir    use a cluster that KEEP=1 kept, and build ptsort again
 #   PG_CONFIG=...  the server to measure
-#   NO_INSTALL=1   install nothing: name the missing packages and fail
+#   NO_INSTALL=1   do not install missing packages, but name them and fail
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1

@@ -3,7 +3,7 @@
 # bench-sort.sh - `make bench-sort`: run the server's tuplesort and ptsort's
 # sort, in turn, in one process, on the same rows in memory.  Writes times,
 # ratios, memory and temporary bytes as text, JSON and charts, and names the
-# sorts whose ratio is below its floor.
+# sorts below their floors, which are minimum ratios.
 #
 #	make bench-sort                         a selection, a tenth of full scale
 #	make bench-sort FULL=1 SHAPES=all       everything: hours, and 12 GB of memory
@@ -11,23 +11,23 @@
 #
 # Arguments, as variables:
 #
-#   SCALE=0.1      1 is 2 million rows of 290 bytes, and 10 million of 40; a
-#                  smaller SCALE also reduces the budgets
-#   FULL=1         the same as SCALE=1
+#   SCALE=0.1      1 is 2 million rows of 290 bytes, and 10 million rows of 40
+#                  bytes; a smaller SCALE also reduces the budgets
+#   FULL=1         sets SCALE=1
 #   SHAPES=a,b     what to sort, or groups: all, wide, narrow, uses, parallel,
 #                  real (text found on this machine); see sortshapes.py
-#   BUDGETS=a,b    memory budgets, from 2GB, 64MB, 4MB
+#   BUDGETS=a,b    memory budgets: any of 2GB, 64MB, 4MB
 #   RUNS=3         sorts by each engine in one process; the report has medians
-#   FIRSTS=1       sorts by each engine that run in a new process each
-#   BY=cpu         compute ratios from CPU time, or with ms from elapsed time;
-#                  the default is cpu if the machine is busy, else ms
+#   FIRSTS=1       sorts by each engine that each run in a new process
+#   BY=cpu         compute ratios from CPU time; BY=ms uses elapsed time.  The
+#                  default is cpu if the machine is busy, and ms otherwise
 #   UNTOLD=1       do not tell ptsort the number of rows in advance
 #   PEERS=1        also run DuckDB's and Polars' sorts, if python3 has them
 #   OUT=build/bench-sort   directory of results.json, report.txt and charts
 #   KEEP=1         keep the cluster with its tables
-#   CLUSTER=dir    use a cluster that KEEP=1 kept; ptsort is built again
+#   CLUSTER=dir    use a cluster that KEEP=1 kept, and build ptsort again
 #   PG_CONFIG=...  the server to measure
-#   NO_INSTALL=1   install nothing: name the missing packages and fail
+#   NO_INSTALL=1   do not install missing packages, but name them and fail
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1

@@ -2,21 +2,22 @@
 #
 # bench-text.sh - `make bench-text`: measure index builds on text found on this
 # machine, with the "C" collation and collations of the C library and of ICU.
-# Reports the builds that started over, and medians for each kind of collation.
+# Reports the builds that started over, and median ratios for each kind of
+# collation.
 #
 #	make bench-text                       everything, about half an hour
 #	make bench-text SHAPES=dict_de_en,find_c RUNS=5
 #
-# The arguments are those of bench.sh, with other defaults.  The script installs
-# missing dictionaries if root runs it and NO_INSTALL is not set.  Otherwise it
-# leaves out the data sets of the missing dictionaries.
+# The script has the arguments of bench.sh, but SHAPES, ROWS and OUT have other
+# defaults.  If root runs the script and NO_INSTALL is not set, the script
+# installs missing dictionaries.  Otherwise it leaves out their data sets.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=contrib/dev/packages.sh
 . contrib/dev/packages.sh
 
-# missing_dictionaries: print the packages of dictionaries that are missing
+# missing_dictionaries: print the packages of the missing dictionaries
 missing_dictionaries()
 {
 	local file package

@@ -6,7 +6,7 @@
     bench.py report     make text and charts from the results
 
 `make bench` calls bench.sh, which starts a private server and runs these
-commands in turn.  They need only Python 3.7, psql and pg_ctl.
+commands in turn.  These commands need only Python 3.7, psql and pg_ctl.
 """
 
 import argparse
@@ -47,13 +47,13 @@ def parse(arguments):
     run.add_argument("--workers", type=int, default=1,
                      help="parallel workers; the leader takes part as well")
     run.add_argument("--planned", action="store_true",
-                     help="let the server plan up to this number for each table")
+                     help="let the server plan at most --workers for each table")
     run.add_argument("--memory", default="512MB", help="maintenance_work_mem")
     run.add_argument("--builders", choices=("both", "ptsort"), default="both")
     run.add_argument("--runs", type=int, default=3,
                      help="builds of each index by each builder")
     run.add_argument("--cache", choices=("warm", "cold"), default="warm")
-    run.add_argument("--check", action="store_true", help="amcheck every index once")
+    run.add_argument("--check", action="store_true", help="run amcheck on every index once")
     run.add_argument("--limit", help="the program compiled from limit.c")
     run.add_argument("--keep", action="store_true", help="do not drop tables")
     run.add_argument("--source", default="?", help="version of ptsort")
@@ -108,7 +108,8 @@ def describe(server, options):
 
 
 def save(results, out):
-    """Write results.json in one step: a failure leaves the old file."""
+    """Write results.json in one step: a failure leaves the old one
+    unchanged."""
     path = os.path.join(out, "results.json")
     with open(path + ".new", "w") as f:
         json.dump(results, f, indent=1)

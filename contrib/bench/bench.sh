@@ -17,19 +17,20 @@
 #   PLANNED=1      let the server plan the number of workers for each table and
 #                  both builders, with WORKERS as the limit
 #   MEMORY=512MB   maintenance_work_mem
-#   BUILDERS=both  or ptsort: measure ptsort's builds alone
-#   WAL_LEVEL=replica   or minimal: load and builds write no WAL
+#   BUILDERS=both  measure both builders; BUILDERS=ptsort measures only ptsort
+#   WAL_LEVEL=replica   with minimal, loading and building write no WAL
 #   RUNS=3         builds of each index by each builder; the report has medians
-#   CACHE=warm     or cold: restart and empty the caches before each build
+#   CACHE=warm     with cold, restart the server and empty the caches before
+#                  each build
 #   CHECK=1        run amcheck on every index once
-#   LIMIT=1        also measure reading and writing alone on this machine, for
-#                  the builds of int8, random (contrib/bench/limit.c)
+#   LIMIT=1        also measure the I/O of a build of int8, random, without
+#                  sorting (contrib/bench/limit.c)
 #   PHASES=1       show phases and timelines of all shapes, not only of int8
 #   OUT=build/bench   directory of results.json, report.txt and pictures
 #   KEEP=1         keep the cluster with its tables
-#   CLUSTER=dir    use a cluster that KEEP=1 kept; ptsort is built again
+#   CLUSTER=dir    use a cluster that KEEP=1 kept, and build ptsort again
 #   PG_CONFIG=...  the server to measure
-#   NO_INSTALL=1   install nothing: name the missing packages and fail
+#   NO_INSTALL=1   do not install missing packages, but name them and fail
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1

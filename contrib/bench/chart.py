@@ -1,5 +1,5 @@
-"""The chart of ptsort's speed relative to the server, as SVG: one bar a
-shape."""
+"""The chart of ptsort's speed relative to the server, as SVG: one bar for
+each shape."""
 
 from svg import MARGIN, WIDTH, document, element, seconds, tick_step, top_of
 

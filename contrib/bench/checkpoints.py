@@ -49,7 +49,7 @@ class SlowDisk:
         self.path = path
 
     def set_rate(self, mb_s):
-        """Limit the server's writes to this rate in MB/s; 0 is no limit."""
+        """Limit the server's writes to this rate in MB/s; 0 means no limit."""
         with open(self.path, "r+b") as f:
             f.write(struct.pack("=qq", mb_s * MB, 0))
 
@@ -66,7 +66,7 @@ def one_build(server, options, builder, table, keys):
     with waits.Waits(CHECKPOINTER) as seen, Checkpoints() as beside:
         began, ended = neighbours.one_build(server, options, builder, table, keys)
     if beside.psql.returncode != 0 or not beside.times:
-        raise measure.BuildError("no CHECKPOINT beside the build")
+        raise measure.BuildError("no CHECKPOINT ended during the build")
     server.run("DROP INDEX " + measure.INDEX)
     return {"seconds": ended - began, "times": beside.times, "events": dict(seen.events),
             "load": os.getloadavg()[0]}

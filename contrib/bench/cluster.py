@@ -88,7 +88,7 @@ class Cluster:
         return "\n".join(lines)
 
     def json(self, script):
-        """The JSON value that a script prints, and its messages."""
+        """The JSON value that a script prints, and psql's messages."""
         lines, messages = self.psql(script)
         return json.loads("\n".join(lines)), messages
 
@@ -102,8 +102,8 @@ class Cluster:
             return int(f.readline())
 
     def settle(self):
-        """Wait until all other sessions and workers have ended.  A session
-        reports its statistics when it ends, and psql does not wait for that."""
+        """Wait until all other sessions and workers are gone.  A session
+        reports its statistics when it ends, and psql does not wait for this."""
         self.run("""
             DO $$ BEGIN
                 FOR i IN 1 .. 1000 LOOP
@@ -124,7 +124,7 @@ class Cluster:
     def chill(self):
         """Restart the server with empty shared buffers, after asking the kernel
         to evict the server's data.  Returns the share of the data that is still
-        in the kernel's cache: the kernel may refuse the request."""
+        in the kernel's cache, because the kernel may refuse the request."""
         self.run("CHECKPOINT")
         subprocess.run([self.pg_ctl, "stop", "-s", "-w", "-m", "fast",
                         "-D", self.data], check=True)

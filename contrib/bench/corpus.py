@@ -4,11 +4,11 @@
     corpus.py KIND ROWS
 
 Generated strings have only the regularities that their generator gave them.
-Real text has other regularities, so make bench measures both.  The text
-differs between machines, so compare only numbers from one run.  The lines are
-in a random order that is the same each time, except for the kinds in IN_ORDER.
-There are fewer than ROWS lines if the machine has too little text.  The program
-skips files that the user cannot read, and bytes that are not UTF-8.
+Real text has other regularities, so make bench measures both.  The text differs
+between machines, so compare only numbers from one run.  Except for the kinds in
+IN_ORDER, the lines are in a random order, which is the same each time.  If the
+machine has too little text, the program prints fewer than ROWS lines.  It skips
+files that the user cannot read, and bytes that are not UTF-8.
 """
 
 import functools
@@ -173,7 +173,7 @@ def known_packages():
 
 
 def packages(field):
-    """This field of all packages that apt has records of."""
+    """The given field of all package records that apt has."""
     return re.findall("^%s: (.*)$" % field, known_packages(), re.MULTILINE)
 
 
@@ -193,7 +193,7 @@ def translations(path):
 
 
 def messages(languages=""):
-    """Programs' messages in the languages that match this regular
+    """Programs' messages in the languages whose codes match the regular
     expression."""
     for path in files("/usr/share/locale"):
         if re.search(r"/locale/(?:%s)[^/]*/LC_MESSAGES/.*\.mo$" % languages, path):

@@ -72,8 +72,8 @@ def remember(path):
 
 
 def other(command, target):
-    """Runs another program, and syncs its output to disk.  Returns its times,
-    or the reason if it failed."""
+    """Runs another program, and syncs its output to disk.  Returns the
+    program's times, or the reason for its failure."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.monotonic()
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -89,8 +89,8 @@ def other(command, target):
 
 
 def ours(server, source, target, workers, memory, passes, direct):
-    """Runs sortbench_sort().  Returns its times and its report.  memory is in
-    bytes."""
+    """Runs sortbench_sort().  Returns the sort's times and report.  memory is
+    in bytes."""
     row = server.json_lines("""SELECT row_to_json(s) FROM sortbench_sort('{%s}', '{%s}', %d, '%dkB', passes => %d, direct_output => %s) s;
 SELECT jsonb_agg(r) FROM sortbench_report() r;
 SELECT row_to_json(a) FROM sortbench_validate('{%s}', %d) a;
@@ -101,8 +101,8 @@ SELECT to_json(sortbench_remove('%s'))""" % (source, target, workers, memory // 
 
 
 def ways_of(server, args, records, kind, source, target):
-    """All sorts of a file, as {name: function}.  A function does one run and
-    returns its times."""
+    """All sorts of a file, as {name: function}.  Each function does one run and
+    returns the run's times."""
     little = args.little or max(records * SIZE // 10, 16 << 20)
     ways = {}
     for name, memory, passes in (("one pass", args.memory, 1), ("two passes", little, 2)):
@@ -181,7 +181,7 @@ def table(results):
         for name, runs in part["runs"].items():
             good = [r for r in runs if "seconds" in r]
             if not good:
-                lines.append("%11d  %-12s %-5s %-26s could not: %s" % (
+                lines.append("%11d  %-12s %-5s %-26s failed: %s" % (
                     part["records"], part["kind"], part["state"], name, runs[0]["reason"]))
                 continue
             seconds = statistics.median(r["seconds"] for r in good)

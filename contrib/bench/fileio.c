@@ -106,7 +106,7 @@ plain(int fd, int64_t from, int64_t to, char *buffer, bool cached)
 
 #ifdef HAVE_LIBURING
 
-/* Submits the request for the next piece.  Computes it first if writing. */
+/* Submits the request for the next piece.  To write, first computes it. */
 static void
 submit(struct io_uring *ring, int fd, char *buffer, int64_t at, int slot)
 {

@@ -72,7 +72,7 @@ typedef struct Shared
 	uint32		next_block;		/* next table block to claim */
 	uint64		end[FILES];		/* end of the bytes written or being written */
 	uint64		tuples;
-	double		form_s;			/* of all processes */
+	double		form_s;			/* summed over all processes */
 	double		write_s[FILES];
 	double		sync_s[FILES];
 } Shared;
@@ -81,7 +81,7 @@ typedef struct Shared
 typedef struct Former
 {
 	int			fd[FILES];
-	char	   *pages;			/* BATCH of them */
+	char	   *pages;			/* BATCH index pages */
 	int			npages;			/* finished pages */
 	double		write_s[FILES];
 } Former;
@@ -103,7 +103,7 @@ now(void)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-/* Report the error and exit.  Makes other processes stop waiting. */
+/* Report the error, make the other processes stop waiting, and exit. */
 static void
 fail(const char *what)
 {
@@ -155,7 +155,10 @@ open_segment(const char *path)
 	close(fd);
 }
 
-/* Enter the table into this process's page tables, like shared buffers. */
+/*
+ * Touch every page of the mapped table, so that later reads of the table cause
+ * no page faults.
+ */
 static void
 touch_table(void)
 {
@@ -267,7 +270,10 @@ form_share(Former *former)
 	write_pages(former);
 }
 
-/* Write the rest of WAL: headers, and pages that the build logged twice. */
+/*
+ * Write the rest of the wal_bytes.  The rest stands for record headers, and
+ * for pages that the build logged twice.
+ */
 static void
 write_more_wal(Former *former)
 {
@@ -309,7 +315,7 @@ work(int number, const char *paths[FILES])
 		}
 }
 
-/* Make a file of this size and sync it, like a recycled WAL segment. */
+/* Make and sync a file of zeroes, which stands for recycled WAL segments. */
 static void
 make_file(const char *path, uint64 size)
 {
@@ -326,7 +332,7 @@ make_file(const char *path, uint64 size)
 	close(fd);
 }
 
-/* Run all processes.  Returns the seconds from their start to the last end. */
+/* Run all processes.  Returns the seconds until the last process ended. */
 static double
 run(const char *paths[FILES])
 {

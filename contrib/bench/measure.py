@@ -1,10 +1,10 @@
 """Build the same index with the server and with ptsort, in turn, and measure
 each build.
 
-The module uses only ptsort's documented interface.  It checks who built each
-index: ptsort_last_build() must show the index after a build by ptsort, and
-nothing after a build by the server.  It also checks that each build had the
-requested number of participants.
+The module uses only ptsort's documented interface.  It checks which builder
+built each index: ptsort_last_build() must show the index after a build by
+ptsort, and nothing after a build by the server.  It also checks that each build
+had the requested number of participants.
 """
 
 import glob
@@ -142,7 +142,7 @@ def warm(cluster, table):
     cluster.run("CHECKPOINT", "SELECT pg_prewarm('%s') \\g /dev/null\n" % table)
 
 
-# Shapes whose limit can be measured, with the key's offset in a row
+# Shapes for which limit.c can run, with the key's offset in a row
 KEY_OFFSETS = {"int8": 8}
 
 
@@ -161,8 +161,7 @@ def machine_limit(cluster, options, shape, table, wal_bytes):
 
 def check(cluster, memory):
     """Run amcheck on the index.  Returns "ok", or amcheck's error.  With more
-    memory (maintenance_work_mem) amcheck misses fewer rows that the index
-    lacks."""
+    memory (maintenance_work_mem) amcheck overlooks fewer missing rows."""
     try:
         cluster.run("SET maintenance_work_mem = '%s'" % memory,
                     "SELECT bt_index_parent_check('%s', true, true)" % INDEX)

@@ -9,7 +9,7 @@ import threading
 
 
 def read(path):
-    """The contents of a file in /proc; b'' if the process has ended."""
+    """The contents of a file in /proc; b'' if the process is gone."""
     try:
         with open(path, "rb") as f:
             return f.read()
@@ -40,8 +40,8 @@ def anonymous(status):
 class Sampler(threading.Thread):
     """Samples memory: "with Sampler(pid of the server) as s: ...".  Afterwards
     s.peak is the largest sum over all participants in one sample, and s.each
-    has the peak of each participant.  They are None and {} without
-    participants."""
+    has the peak of each participant.  Without participants s.peak is None
+    and s.each is {}."""
 
     INTERVAL = 0.05                 # seconds between samples
 

@@ -26,7 +26,7 @@ import shapes
 import waits
 
 # Database and pgbench script of each workload.  The tables of bench_small fit
-# in shared_buffers, those of bench_large do not.
+# in shared_buffers, the tables of bench_large do not.
 WORKLOADS = {
     "read_fits": ("bench_small", "select-only"),
     "read": ("bench_large", "select-only"),
@@ -66,7 +66,7 @@ def parse(arguments):
     run.add_argument("--small-scale", type=int, default=10, help="pgbench's scale")
     run.add_argument("--large-scale", type=int, default=100, help="pgbench's scale")
     run.add_argument("--memory", default="512MB", help="maintenance_work_mem")
-    run.add_argument("--runs", type=int, default=1, help="builds of each kind")
+    run.add_argument("--runs", type=int, default=1, help="stretches of each kind")
     run.add_argument("--keep", action="store_true", help="do not drop the tables")
     run.add_argument("--source", default="?", help="version of ptsort")
     run.add_argument("--out", required=True, help="directory for results.json")
@@ -215,7 +215,7 @@ def run(options):
 
 
 def row_of(name, stretches):
-    """A line of the report, with the medians of several stretches."""
+    """A line of the report, with the medians of these stretches."""
     def middle(part, key):
         values = [s[part][key] for s in stretches if s[part]]
         return median(values) if values else None
@@ -272,10 +272,10 @@ def text(results):
             format(settings["rows"], ","), settings["label"], settings["memory"],
             settings["shared_buffers"]),
         "pgbench: %d clients, scale %d (fits) and %d; stretches of %d s, each with one "
-        "build; %d of each" % (
+        "build; %d stretches of each kind" % (
             settings["clients"], settings["scales"]["bench_small"],
             settings["scales"]["bench_large"], settings["stretch"], settings["runs"]),
-        "Latencies in ms; worst s: fewest transactions of a second; mapping: share of "
+        "Latencies in ms; worst s: fewest transactions in one second; mapping: share of "
         "samples during the build in which a session of pgbench waited for the buffer "
         "mapping",
         report.machine(settings)]

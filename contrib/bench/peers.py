@@ -71,7 +71,7 @@ def measure(cluster, shape, table, budget_kb, runs, directory):
 
 
 def timed(run, runs):
-    """Call run() several times.  Returns the medians of time and CPU time in
+    """Call run() repeatedly.  Returns the medians of time and CPU time in
     ms."""
     ms, cpu = [], []
     for _ in range(runs):

@@ -18,8 +18,8 @@ absolute()
 }
 
 # options_of VARIABLE...: print the program options for these variables, one
-# word a line.  A nonempty variable NAME becomes --name and its value; for NAME?
-# only --name is printed
+# word a line.  A nonempty variable NAME becomes --name and the variable's
+# value.  NAME? becomes only --name
 options_of()
 {
 	local name word
@@ -49,7 +49,7 @@ WRAPPER
 }
 
 # bench PROGRAM OUT VARIABLE...: run the program with these variables as options,
-# and put its results into the directory OUT
+# and put the program's results into the directory OUT
 bench()
 {
 	local program=$1 out=$2 source_version settings options status

@@ -15,12 +15,13 @@ from shapes import FIRST_NAMES, LAST_NAMES, WORDS, Table, number, pick
 from sortshapes import AMOUNT, AT, URL, chosen
 
 # A query.  name selects the query on the command line, label appears in the
-# report, and table is the table that the query reads.  In sql, {events} and the
-# like are tables, {last10} is the last group of 10 rows, and {en} and {icu} are
-# collations.  sort is the value of ptsort.sort to compare with off.  plan lists
-# the nodes that the plan must have; None skips this check.  shown is the query
-# for EXPLAIN, by default sql.  memories and workers list the settings to
-# measure the query with.  floor is the minimum ratio, or None.
+# report, and table is the table that the query reads.  In sql, {events},
+# {orders}, {groups} and {few} are tables, {last10} is the last group of 10
+# rows, and {en} and {icu} are collations.  sort is the value of ptsort.sort to
+# compare with off.  plan lists the nodes that the plan must have; None skips
+# this check.  shown is the query for EXPLAIN, by default sql.  memories and
+# workers list the settings to measure the query with.  floor is the minimum
+# ratio, or None.
 Query = namedtuple("Query", "name label table sort sql floor plan shown before after memories "
                    "workers",
                    defaults=(None, ("Sort",), None, (), (), ("1GB", "4MB"), (0, 1)))
@@ -30,7 +31,7 @@ NEVER_SLOWER = 0.97
 FEW = (1, 2, 4, 10, 100, 1000, 30000)       # distinct values of a column
 
 TABLES = {t.name: t for t in (
-    # 260 bytes
+    # rows of 260 bytes
     Table("events", 1.0, """
         i AS id, hashint8extended(i, 1) AS account, %s AS at, %s AS amount,
         md5(i::text) AS token, %s AS url,
@@ -45,7 +46,7 @@ TABLES = {t.name: t for t in (
             number(31, 64), number(32, 16384))),
     # every fifth row of events
     Table("orders", 0.2, "i AS id, md5((i * 5)::text) AS token"),
-    # rows in groups of ten and more; queries sort one group at a time
+    # groups of 10 to 100,000 rows; queries sort one group at a time
     Table("groups", 1.0, """
         i AS id, hashint8extended(i, 1) AS account, md5(i::text) AS token, %s AS url,
         ((i - 1) / 10)::int4 AS g10, ((i - 1) / 100)::int4 AS g100,
@@ -61,7 +62,8 @@ TABLES = {t.name: t for t in (
 MOST_OF_GROUPS = 200000
 SIZES = (10, 100, 1000, 10000, 100000)
 
-# Numbers of statements in the loops that measure overhead, and of partitions
+# The loops that measure overhead have ROUNDS statements.  Loops over PARTITIONS
+# partitions have PARTITIONS_ROUNDS statements.
 ROUNDS = 2000
 PARTITIONS = 1000
 PARTITIONS_ROUNDS = 20
@@ -207,13 +209,13 @@ QUERIES = {q.name: q for q in (
     Query("start", "planning and start without sorts", "groups", "on",
           LOOP % ("SELECT count(*) FROM {groups} WHERE id = $1", ROUNDS), NEVER_SLOWER,
           None, **SERIAL),
-    Query("start_sort", "the same with a sort of 5 rows", "groups", "on",
+    Query("start_sort", "planning and start with a sort of 5 rows", "groups", "on",
           LOOP % ("SELECT count(*) FROM (SELECT i FROM generate_series($1, $1 + 4) AS i "
                   "ORDER BY i OFFSET 0) s", ROUNDS), NEVER_SLOWER, None, **SERIAL),
-    Query("start_partitions", "the same with 1,000 partitions", "groups", "on",
+    Query("start_partitions", "planning and start with 1,000 partitions", "groups", "on",
           LOOP % ("SELECT count(v) + $1 FROM bench_parts", PARTITIONS_ROUNDS), NEVER_SLOWER,
           None, before=(MAKE_PARTITIONS,), **SERIAL),
-    Query("start_partitions_sort", "the same, sorted each and merged, en_US", "groups", "text",
+    Query("start_partitions_sort", "planning and 1,000 merged sorts, en_US", "groups", "text",
           LOOP % ("SELECT count(v) + $1 FROM (SELECT v FROM bench_parts "
                   "ORDER BY v COLLATE {en} LIMIT 10) s", PARTITIONS_ROUNDS),
           NEVER_SLOWER, None, before=(MAKE_PARTITIONS,), **SERIAL),
@@ -259,8 +261,8 @@ def table_name(table, rows):
 
 
 def load_statements(table, rows):
-    """The statements that make a table.  The last statement gives it its
-    name."""
+    """The statements that make a table.  The last statement names the
+    table."""
     *made, _ = shapes.load_statements(table, rows_of(table, rows))
     if table.name == "groups":
         made += ["CREATE INDEX ON loading (%s)" % column for column in

@@ -33,7 +33,7 @@ def parse(arguments):
     run.add_argument("--memory", type=list_of(queries.choose_memories), default="",
                      help="work_mem: " + " ".join(queries.MEMORIES))
     run.add_argument("--workers", type=bench.numbers, default="0,1",
-                     help="parallel workers, one number or several")
+                     help="numbers of parallel workers, separated by commas")
     run.add_argument("--reps", type=int, default=3,
                      help="runs of each query by each sort")
     run.add_argument("--by", choices=("ms", "cpu"),

@@ -58,7 +58,7 @@ SELECT pg_prewarm('{table}') \\g /dev/null
 """
 
 # Wait for the end of earlier sessions: they end some time after psql, and the
-# kernel then adds their CPU time to that of the workers.
+# kernel then adds their CPU time to the workers' CPU time.
 ALONE = """
 DO $$ DECLARE
     pid text := split_part(pg_read_file('postmaster.pid'), E'\\n', 1);
@@ -110,7 +110,7 @@ def warm_ups(query):
 def script(query, options, memory, workers, collations):
     """The psql script of a session that runs a query options.reps times with
     each engine, after warming up.  The script prints one JSON object a line.
-    Raises KeyError like queries.fill()."""
+    Raises KeyError if queries.fill() does."""
     sql = queries.fill(query.sql, options.rows, collations)
     shown = queries.fill(query.shown or query.sql, options.rows, collations)
     selects = sql.startswith("SELECT")

@@ -7,7 +7,7 @@ from sortreport import both, ratio_cell
 
 
 def middle(runs, what):
-    """The median of this figure over several runs."""
+    """The median of this figure over the runs."""
     return median(run[what] for run in runs)
 
 
@@ -79,5 +79,5 @@ def text(results):
     if parallel:
         lines += ["", "With workers, server / ptsort:"] + leaders_table(parallel)
     below = [q for q in measured if q["summary"]["missed"]]
-    lines += ["", "%d of %d miss a floor." % (len(below), len(measured))]
+    lines += ["", "%d of %d measurements miss a floor." % (len(below), len(measured))]
     return "\n".join(lines) + "\n"

@@ -11,7 +11,7 @@ MB = 1 << 20
 
 
 def middle(builds, key):
-    """The median of a figure over several builds; None without builds, or if a
+    """The median of a figure over the builds; None without builds, or if a
     build lacks the figure."""
     values = [b.get(key) for b in builds]
     return None if not values or None in values else median(values)
@@ -65,7 +65,7 @@ def limit_line(shape):
     limits = shape["limit"]
     seconds = middle(limits, "seconds")
     return ("%s: reading the table and writing index and WAL, synced, takes %.2f s, "
-            "%.2f s of it the syncs; ptsort's build %.2f times that" % (
+            "of which the syncs take %.2f s; ptsort's build takes %.2f times as long" % (
                 shape["label"], seconds, median(
                     max(run["index_sync_s"], run["wal_sync_s"]) for run in limits),
                 shape["summary"]["ptsort_s"] / seconds))

@@ -84,7 +84,7 @@ def written_rate(path, sync):
 
 def measured_rates(directory):
     """The rates at which one process on this machine writes to the kernel's
-    cache, and to disk like WAL."""
+    cache, and to disk with syncs, as for WAL."""
     path = os.path.join(directory, "rate")
     return {"file": max(written_rate(path, False) for _ in range(3)),
             "wal": max(written_rate(path, True) for _ in range(2))}
@@ -160,9 +160,9 @@ def phase_seconds(build):
 
 
 def facts_of(results):
-    """The model's input.  The work in it comes from the builds with the most
-    participants that do not exceed the cores, because participants of these
-    builds do not wait for a core."""
+    """The model's input.  Its work comes from the builds with the largest
+    number of participants that does not exceed the number of cores.
+    Participants of these builds do not wait for a core."""
     builds = {int(n): b for n, b in results["builds"].items()}
     cores = max(n for n in builds if n <= results["settings"]["cpus"])
 
@@ -174,8 +174,9 @@ def facts_of(results):
         return median(b["parts"].get(name, 0) for b in builds[n])
 
     def start_and_end(n):
-        """The time to start and end n participants.  The cores share the
-        workers' own work for this, but the forks of the workers are serial."""
+        """The time to start and end n participants.  The cores divide the
+        workers' work of starting and ending, but the server forks the workers
+        serially."""
         least, all_of_it = (median(results["tinies"][str(m)]) for m in (1, n))
         return least + (n - 1) * FORK + max(all_of_it - least, 0) * min(
             cores / n, 1)
@@ -192,7 +193,7 @@ def facts_of(results):
 
 
 def waits_of(builds):
-    """The shares of the kinds of waits in the samples of several builds."""
+    """The shares of the kinds of waits in the samples of the builds."""
     return waits.shares(waits.by_kind(waits.total(builds)))
 
 
@@ -228,9 +229,9 @@ def show(options):
         "%s rows of %s, maintenance_work_mem = %s, wal_level = %s" % (
             format(facts["tuples"], ","), settings["label"], settings["memory"],
             settings["wal"]),
-        "Model: a core for each participant, like the %d of this machine (%s); memory "
-        "%g GB/s, WAL to disk %g GB/s (one process here: %.1f), one process into the "
-        "system's cache %.1f GB/s, as here." % (
+        "Model: one core for each participant, like the %d cores of this machine (%s); rates: "
+        "memory %g GB/s, WAL to disk %g GB/s (one process on this machine: %.1f), one "
+        "process to the kernel's cache %.1f GB/s, as on this machine." % (
             settings["cpus"], settings["cpu"], options.memory_rate, options.wal_rate,
             results["rates"]["wal"] / scalemodel.GB,
             results["rates"]["file"] / scalemodel.GB),

@@ -85,15 +85,15 @@ def bars(top, title, numbers, shares):
 
 def picture(subtitles, numbers, modelled, seen, times, waits):
     """Returns the SVG document.  numbers has the numbers of participants,
-    modelled the model's speedups, and seen the measured ones as {number:
-    speedup}.  times has the parts of the model's time and waits the samples,
-    both as [{name: part}]."""
+    modelled the model's speedups, and seen the measured speedups as {number:
+    speedup}.  times has the parts of the model's time, and waits has the
+    samples, both as [{name: part}]."""
     top = top_of(subtitles) + 14
     second = top + CURVE + GAP
     third = second + BARS + GAP
     body = curve(top, numbers, modelled, seen)
-    body += bars(second, "what the model's time is made of", numbers, times)
-    body += bars(third, "what participants were seen doing, on the cores there are",
+    body += bars(second, "the parts of the model's time", numbers, times)
+    body += bars(third, "what the participants did, on the cores of this machine",
                  numbers, waits)
     body.append(element("text", "participants", class_="small", x=LEFT,
                         y=third + BARS + 34))

@@ -3,7 +3,7 @@
 Every value is a hash of the row's number, so that a table has the same contents
 each time, on every machine and every server version.  The cost of a scan
 depends on the width of rows, so a filler column makes all rows about 150 bytes
-wide.  The exceptions are the tables of text found on the machine (corpus.py).
+wide.  Tables of text found on the machine (corpus.py) have neither property.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from collections import namedtuple
 # A table.  share is its number of rows, as a share of ROWS.  columns are for
 # SELECT ... FROM generate_series(1, rows) AS i; {rows} is the number of rows.
 # Instead of columns, corpus can name the kind of text in the table's only
-# column; see corpus.py.  The share is then a maximum.
+# column; see corpus.py.  With corpus, share is a maximum.
 Table = namedtuple("Table", "name share columns corpus", defaults=(None,))
 
 # A shape.  name selects the shape on the command line, label appears in the
@@ -82,7 +82,8 @@ def fraction(seed):
 
 
 def case_of(percent, seed, then, otherwise):
-    """SQL that is "then" in this percentage of the rows, else "otherwise"."""
+    """SQL that is "then" in this percentage of the rows, and "otherwise" in the
+    other rows."""
     return "CASE WHEN %s < %s THEN %s ELSE %s END" % (
         fraction(seed), percent / 100.0, then, otherwise)
 
@@ -141,10 +142,11 @@ TABLES = {t.name: t for t in (
         md5(i::text) AS token,
         repeat('.', 30) AS filler""" % (
             number(2, 1 << 30), number(3, 1 << 30), number(4, 1024))),
-    # The narrowest rows, with only a key, so that a disk holds the most of them
+    # The narrowest rows, with only a key, so that a disk holds as many rows as
+    # possible
     Table("narrow", 1.0, """
         hashint8extended(i, 1) AS account"""),
-    # Rows with long text, half of ROWS
+    # Rows with long text; the table has half of ROWS
     Table("words", 0.5, """
         %s || ' ' || %s || ' ' || %s || ' ' || %s || ' ' || %s AS name,
         'https://www.' || %s || '.example.com/' || %s || '/' || %s || '-'
@@ -253,14 +255,14 @@ def choose(words):
 
 
 def table_rows(table, rows):
-    """The number of rows of a table for this value of ROWS, or with real text
-    the maximum number."""
+    """The number of rows of a table for this value of ROWS; for real text, the
+    maximum number."""
     return max(1, int(rows * table.share))
 
 
 def table_name(table, rows):
-    """A table's name, which depends on its definition and number of rows.  So a
-    later run can use a kept table only if its contents are right."""
+    """A table's name, which depends on its definition and number of rows.  A
+    later run therefore uses a kept table only if the contents are right."""
     rows = table_rows(table, rows)
     contents = table.columns or table.corpus
     digest = hashlib.md5(contents.encode()).hexdigest()[:6]

@@ -3,14 +3,15 @@
  * slowdisk.c
  *	  Simulates a disk with a given write rate, by LD_PRELOAD.
  *
- * SLOW_DISK_FILE names a file of 16 bytes, which all processes map.  It holds
- * the disk's bytes per second (0 for no limit) and the time when the disk is
- * idle again, in nanoseconds of the monotonic clock.  Another program may
- * change the rate at any time.
+ * SLOW_DISK_FILE names a file of 16 bytes, which all processes map.  The file
+ * holds the disk's rate in bytes per second (0 for no limit) and the time when
+ * the disk is idle again, in nanoseconds of the monotonic clock.  Another
+ * program may change the rate at any time.
  *
  * The disk does one write at a time.  pwrite() and pwritev() to a file return
- * when the disk has written their bytes, as without a cache.  fsync() and
- * fdatasync() return when the disk is idle.  Reads are not limited.
+ * after the disk wrote their bytes, as if the system had no cache.  fsync()
+ * and fdatasync() return when the disk is idle.  The library does not limit
+ * reads.
  *
  *-------------------------------------------------------------------------
  */
@@ -57,7 +58,7 @@ map_disk(void)
 		close(fd);
 }
 
-/* Wait until the disk is idle and has then written this number of bytes. */
+/* Wait until the disk is idle, and for the time to write these bytes. */
 static void
 wait_for_disk(int fd, ssize_t bytes)
 {

@@ -23,7 +23,8 @@ import sortshapes
 
 
 def list_of(choose):
-    """Wrap a function that chooses names for argparse."""
+    """Wrap a function that chooses names, so that argparse reports its
+    errors."""
     def parsed(words):
         try:
             return choose(words)
@@ -39,7 +40,7 @@ def parse(arguments):
 
     run = commands.add_parser("run", help="measure")
     run.add_argument("--scale", type=float, default=0.1,
-                     help="1 is 2 million rows of 290 bytes, and 10 million of 40")
+                     help="1 is 2 million rows of 290 bytes, 10 million of 40 bytes")
     run.add_argument("--shapes", type=list_of(sortshapes.choose), default="",
                      help="names: " + " ".join([*sortshapes.GROUPS, *sortshapes.SHAPES]))
     run.add_argument("--budgets", type=list_of(sortshapes.choose_budgets), default="",
@@ -47,7 +48,7 @@ def parse(arguments):
     run.add_argument("--runs", type=int, default=3,
                      help="sorts by each engine, in turn in one process")
     run.add_argument("--firsts", type=int, default=1,
-                     help="sorts by each engine that run in a new process each")
+                     help="sorts by each engine that each run in a new process")
     run.add_argument("--by", choices=("ms", "cpu"),
                      help="unit of the ratios; by default cpu if the machine is busy")
     run.add_argument("--untold", dest="told", action="store_false",

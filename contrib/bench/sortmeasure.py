@@ -81,8 +81,8 @@ def sort_serially(cluster, options, arguments):
 def sort_with_two(cluster, options, arguments):
     """Sort with ptsort in one process and in two.  Returns a dict: "server" has
     the sorts by one process, in place of the server's sorts.  "ptsort" has the
-    sorts by two processes that read slices, and "leader" those that only the
-    leader reads."""
+    sorts by two processes that read slices, and "leader" has the parallel
+    sorts that only the leader reads."""
     found = {"server": [], "ptsort": [], "leader": []}
     for _ in range(options.runs):
         found["server"] += cluster.json(call(["ptsort"], arguments))[0]
@@ -111,7 +111,7 @@ def measure(cluster, options, shape, budget, collations):
     try:
         result["rows"] = load(cluster, options, table)
         if result["rows"] == 0:
-            return dict(result, status="skipped", reason="this machine has no such text")
+            return dict(result, status="skipped", reason="this machine has no text of this kind")
         sort = sort_with_two if shape.way == "parallel" else sort_serially
         return dict(result, status="ok", **sort(cluster, options, arguments))
     except (SortError, SqlError) as error:

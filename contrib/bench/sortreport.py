@@ -7,14 +7,15 @@ from report import machine, megabytes, table
 
 PARTS = ("put", "perform", "get")
 
-# The memory that ptsort's sort may use beyond the server's sort: a number of
-# bytes, plus a fraction of the memory of the server's sort
+# The memory that ptsort's sort may use in addition to the memory of the
+# server's sort: a number of bytes, plus a fraction of the memory of the
+# server's sort
 SLACK_BYTES = 65536
 SLACK_PART = 0.01
 
 
 def total(sort, unit):
-    """The time of a sort in ms, without its end."""
+    """The time of a sort in ms, without the part "end"."""
     return sum(sort[part + "_" + unit] for part in PARTS)
 
 
@@ -117,7 +118,8 @@ def times_table(shapes):
 
 
 def two_table(shapes):
-    """The table that compares sorts by two processes with sorts by one."""
+    """The table that compares sorts by two processes with sorts by one
+    process."""
     rows = []
     for shape in shapes:
         s = shape["summary"]
@@ -180,7 +182,7 @@ def text(results):
     measured = [s for s in shapes if "summary" in s]
     alone = [s for s in shapes if s["way"] != "parallel" or "summary" not in s]
     lines += ["", "put, perform, get, end and all: server / ptsort; first: the ratio "
-              "of the first sorts of fresh processes"] + times_table(alone)
+              "of the first sorts of new processes"] + times_table(alone)
     parallel = [s for s in measured if s["way"] == "parallel"]
     if parallel:
         lines += ["", "ptsort with two processes against one: ratios if both read "
@@ -189,8 +191,8 @@ def text(results):
         lines += ["", "server / ptsort (one process / two):"] + resources_table(measured)
     rows = [s for s in measured if s.get("peers")]
     if rows:
-        lines += ["", "Peers in memory, one thread: ratios of their times to ptsort's"]
+        lines += ["", "Peers, in memory, one thread: ratios of the peers' times to ptsort's"]
         lines += peers_table(rows, settings["by"])
     below = [s for s in measured if s["summary"]["missed"]]
-    lines += ["", "%d of %d miss a floor." % (len(below), len(measured))]
+    lines += ["", "%d of %d measurements miss a floor." % (len(below), len(measured))]
     return "\n".join(lines) + "\n"

@@ -13,8 +13,8 @@ from collections import namedtuple
 import shapes
 from shapes import WORDS, number, pick
 
-# A table: its rows at full scale, and either its columns for SELECT ... FROM
-# generate_series(1, rows) AS i, or its kind of text in corpus.py.
+# A table: its number of rows at full scale, and either its columns for SELECT
+# ... FROM generate_series(1, rows) AS i, or its kind of text in corpus.py.
 Table = namedtuple("Table", "name rows columns corpus", defaults=("", None))
 
 # A shape.  columns are the keys, each with None, "c", "en" or "icu" in
@@ -52,14 +52,14 @@ AT = "timestamptz '2026-01-01 00:00:00+00' + %s * interval '24 milliseconds'" % 
 AMOUNT = "(%s::numeric / 100)::numeric(12, 2)" % number(3, 1 << 30)
 
 TABLES = {t.name: t for t in (
-    # 290 bytes
+    # rows of 290 bytes
     Table("wide", 2000000, """
         0::int8 AS tag, i AS id, {rows} - i AS reversed,
         hashint8extended(i, 1) AS account, md5('u' || i)::uuid AS session,
         %s AS at, %s AS amount, %s::int4 AS shop, md5(i::text) AS token,
         lpad(i::text, 16, '0') AS sorted, %s AS url,
         repeat('.', 84) AS filler""" % (AT, AMOUNT, number(4, 1024), URL)),
-    # 40 bytes
+    # rows of 40 bytes
     Table("narrow", 10000000, """
         0::int8 AS tag, hashint8extended(i, 1) AS account,
         md5('u' || i)::uuid AS session, %s::int4 AS shop""" % number(4, 1024)),
@@ -226,8 +226,8 @@ def table_name(table, scale):
 
 
 def load_statements(table, scale):
-    """The statements that make a table.  The last statement gives it its
-    name."""
+    """The statements that make a table.  The last statement names the
+    table."""
     rows = table_rows(table, scale)
     if table.corpus:
         fill = ["CREATE TABLE loading (tag int8 DEFAULT 0, v text)",

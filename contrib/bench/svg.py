@@ -1,5 +1,5 @@
 """The common parts of the pictures: a panel with a title.  The panel is light
-or dark, as the reader's system prefers, so that it is readable on any
+or dark, as the reader's system prefers, so that the picture is readable on any
 background."""
 
 import textwrap
@@ -8,8 +8,9 @@ from xml.sax.saxutils import escape
 WIDTH = 820
 MARGIN = 24
 
-# Maximum number of characters in a line of a subtitle.  They fit between the
-# margins in any likely font of 12 px, with an average letter of at most 7.2 px.
+# Maximum number of characters in a line of a subtitle.  This number fits
+# between the margins in any likely font of 12 px, with an average letter of at
+# most 7.2 px.
 LINE = 105
 
 STYLE = """
@@ -32,7 +33,7 @@ text { fill: #f0f6fc }
 
 
 def element(name, content=None, **attributes):
-    """One SVG element.  The attribute class is written class_."""
+    """One SVG element.  Pass the attribute class as class_."""
     text = "".join(' %s="%s"' % (
         key.rstrip("_").replace("_", "-"),
         "%g" % value if isinstance(value, float) else escape(str(value), {'"': "&quot;"}))
@@ -55,7 +56,7 @@ def top_of(subtitles):
 
 def document(title, subtitles, height, body, light, dark):
     """Make an SVG document with the title, the subtitles and the elements of
-    body.  light and dark are more style rules."""
+    body.  light and dark are additional style rules."""
     head = [
         '<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" '
         'viewBox="0 0 %d %d" role="img">' % (WIDTH, height, WIDTH, height),

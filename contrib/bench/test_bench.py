@@ -77,7 +77,8 @@ class Shapes(unittest.TestCase):
             self.assertIn(kind, (None, *textreport.KINDS))
 
     def test_rows_need_no_temporary_file(self):
-        """No generate_series() in FROM, which would write a temporary file."""
+        """Loading avoids generate_series() in FROM, which writes temporary
+        files."""
         fill = shapes.load_statements(shapes.TABLES["narrow"], 1000)[1]
         self.assertIn("FROM (SELECT generate_series(1::int8, 1000))", fill)
 
@@ -117,7 +118,7 @@ class Corpus(unittest.TestCase):
                          ["é".encode()])
 
     def test_order(self):
-        """The order is random, but the same each time."""
+        """The order of the lines is random, but the same each time."""
         with mock.patch.dict(corpus.KINDS, some=lambda: map(str, range(100))):
             found = corpus.chosen("some", 50)
             self.assertEqual(found, corpus.chosen("some", 50))

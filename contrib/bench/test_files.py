@@ -177,7 +177,7 @@ class Report(unittest.TestCase):
         lines = filebench.table(results())
         self.assertRegex(lines[1], r"10000000  ascii +warm  ptsort, one pass +2\.50 +400 +200 +1\.50 +2 MB +1\.25$")
         self.assertRegex(lines[2], r"dd +2\.00 +500 +500 +1\.00 +1\.00$")
-        self.assertRegex(lines[3], r"polars +could not: status 9$")
+        self.assertRegex(lines[3], r"polars +failed: status 9$")
 
     def test_report(self):
         text, picture = self.report(results(

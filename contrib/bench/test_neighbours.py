@@ -80,7 +80,7 @@ class Report(unittest.TestCase):
         self.assertEqual(rows[0][7], "-")
 
     def test_error(self):
-        """Builds without figures have no line and no ratio."""
+        """The report has no line and no ratio for builds without figures."""
         rows = neighbours.rows_of({
             "alone": [stretch(None, 30)], "errors": ["too long"],
             "2": {"server": [], "ptsort": [stretch(3, 15)]}})

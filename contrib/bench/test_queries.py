@@ -68,8 +68,7 @@ class Queries(unittest.TestCase):
 
 
 class Server:
-    """A fake server that answers with runs that have these results, and this
-    plan."""
+    """A fake server.  Its runs have the given results and the given plan."""
 
     def __init__(self, results=("5",), plan="Gather Merge\n Sort", taken=True, ms=(8.0, 2.0)):
         self.results = results
@@ -112,8 +111,8 @@ class Measure(unittest.TestCase):
         self.assertIn("min_sort_rows = DEFAULT", server.scripts[0])
 
     def test_statement(self):
-        """A statement that is no SELECT has no result, and needs cleanup each
-        time."""
+        """A statement that is not a SELECT has no result, and needs cleanup
+        after each run."""
         server = Server()
         measured("create", server)
         self.assertEqual(server.scripts[0].count("DROP TABLE bench_made;"), 4)
@@ -133,8 +132,8 @@ class Measure(unittest.TestCase):
         self.assertIn("no Unique", measured("distinct_name")["reason"])
         self.assertIn("no Gather", measured("order_url", Server(plan="Sort"), workers=1)["reason"])
         never = SimpleNamespace(rows=5000, reps=1, min_rows=0)
-        self.assertIn("taken no sort", measured("order_url", Server(taken=False),
-                                                options=never)["reason"])
+        self.assertIn("ptsort did no sort", measured("order_url", Server(taken=False),
+                                                      options=never)["reason"])
         self.assertEqual(measured("order_url", Server(taken=False))["status"], "ok")
 
     def test_no_collation(self):
@@ -169,7 +168,7 @@ class Report(unittest.TestCase):
         self.assertIn("error: results differ", words)
         self.assertIn("min_sort_rows = 7", words)
         self.assertIn("busy", words)
-        self.assertIn("1 of 3 miss a floor.", words)
+        self.assertIn("1 of 3 measurements miss a floor.", words)
 
 
 if __name__ == "__main__":

@@ -79,7 +79,7 @@ def one_sort(engine, ms, **more):
 
 
 class Server:
-    """A fake server that answers with sorts of these times and checksums."""
+    """A fake server.  Its sorts have fixed times and the given checksums."""
 
     def __init__(self, checksums=(7,)):
         self.checksums = list(checksums)
@@ -170,7 +170,7 @@ class Report(unittest.TestCase):
         self.assertRegex(words, r"int8 +2GB +12 +6 +2\.00 +2\.00 +2\.50 .*missed: ratio, first")
         self.assertIn("error: the sorts read different keys", words)
         self.assertRegex(words, r"uuid, 2 processes +2GB +6 +6 +1\.00 +1\.00 +1\.70 +missed")
-        self.assertIn("2 of 2 miss a floor.", words)
+        self.assertIn("2 of 2 measurements miss a floor.", words)
         self.assertNotIn("busy", words)
 
     def test_peers(self):

@@ -1,5 +1,5 @@
-"""The report about real text: medians for each kind of collation, and shapes
-below their floors, which are minimum ratios."""
+"""The report about real text: median ratios for each kind of collation, and
+shapes below their floors, which are minimum ratios."""
 
 from collections import namedtuple
 from statistics import median
@@ -11,7 +11,7 @@ Kind = namedtuple("Kind", "label floor")
 KINDS = {"C": Kind('"C"', 2.5), "libc": Kind("the C library's", 6.0),
          "ICU": Kind("ICU's", 1.8)}
 
-# The floor of each single ratio
+# The floor for the ratio of each data set
 LEAST = 1.0
 # A shape whose text is nearly in order, and its floor
 NEAR_ORDER, NEAR_ORDER_LEAST = "find_c", 1.3

@@ -51,7 +51,7 @@ class Sort:
         self.by_worker = False
         self.at = {}            # time of the last event of each kind
         self.runs = 0
-        self.sort_ms = 0        # from quicksort lines
+        self.sort_ms = 0        # from lines about quicksort
         self.run_ms = 0         # from lines about writing
         self.busy_ms = 0        # sort_ms + run_ms before "perform"
 

@@ -40,13 +40,13 @@ def by_kind(events):
 
 
 def total(builds):
-    """The sums of the events' counts over several builds."""
+    """The sums of the events' counts over the builds."""
     return sum((collections.Counter(build["events"]) for build in builds),
                collections.Counter())
 
 
 def shares(counts):
-    """Counts as shares of their sum."""
+    """Convert counts to shares of their sum."""
     return {name: count / sum(counts.values()) for name, count in counts.items()}
 
 
@@ -60,7 +60,7 @@ class Session(threading.Thread):
         self.psql = None
 
     def ask(self, script):
-        """Send a script to psql.  Returns False if psql has ended."""
+        """Send a script to psql.  Returns False if psql ended."""
         try:
             self.psql.stdin.write(script)
             self.psql.stdin.flush()
@@ -126,9 +126,9 @@ def spin_share(report):
 
 class Perf:
     """Runs perf: "with Perf(pid of the server, directory) as p: ...".
-    Afterwards p.spinning is the share of CPU time that processes started in the
-    block spent waiting for spinlocks.  It is None if perf is missing or lacks
-    permission."""
+    Afterwards p.spinning is the share of CPU time spent waiting for spinlocks,
+    in the processes that started in the block.  It is None if
+    perf is missing or lacks permission."""
 
     def __init__(self, postmaster, directory):
         self.data = os.path.join(directory, "perf.data")

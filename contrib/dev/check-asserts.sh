@@ -6,8 +6,8 @@
 # as the server's own suites (core-suites.sh), which use one session at a time.
 # The last line is "N passed, N failed".
 #
-# The script skips a TAP file that does not profit from assertions, unless TESTS
-# names the file.  The file contains a line such as:
+# A TAP file that does not benefit from assertions contains a line such as the
+# line below.  The script skips the file, unless TESTS names it.
 #
 #	# Needs no assertions: it reads the sources
 #

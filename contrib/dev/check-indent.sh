@@ -5,8 +5,8 @@
 # up to date (`make typedefs`).  With --write (`make indent`), indent the
 # sources.  The last line of a check is "N passed, N failed".
 #
-# The indenter works on a copy, because it leaves temporary files if it fails.
-# It reports failures only in its error output.
+# The indenter works on a copy of the sources, because it leaves temporary files
+# if it fails.  It reports failures only in its error output.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1

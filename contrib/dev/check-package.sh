@@ -79,9 +79,9 @@ check_files()
 	result $? "$2: the package has the files it should have"
 	dpkg-deb --ctrl-tarfile "$1" | tar -tf - | grep -v '/$' |
 		LC_ALL=C sort | diff -u <(printf './%s\n' control md5sums) -
-	result $? "$2: it has no scripts of its own"
+	result $? "$2: the package has no scripts"
 	dpkg-deb -f "$1" Depends | grep -Eq "(^|, )postgresql-$2( |,|\$)"
-	result $? "$2: it depends on its server: $(dpkg-deb -f "$1" Depends)"
+	result $? "$2: the package depends on its server: $(dpkg-deb -f "$1" Depends)"
 }
 
 # private_dpkg ARGUMENT...: run dpkg in the private root, without root's
@@ -101,8 +101,8 @@ init_dpkg()
 	own_workdir
 }
 
-# know_dependencies PACKAGE: tell the private root's dpkg about the dependencies
-# of the package that this machine has, so that dpkg accepts the package
+# know_dependencies PACKAGE: tell the private root's dpkg which of the package's
+# dependencies this machine has, so that dpkg accepts the package
 know_dependencies()
 {
 	local admin=$work/root/var/lib/dpkg name
@@ -180,7 +180,7 @@ try_package()
 	check_files "$package" "$version"
 	pg_config=/usr/lib/postgresql/$version/bin/pg_config
 	if ! server_complete "$pg_config"; then
-		say "$version: there is no server to try the package with"
+		say "$version: no server is installed that could load the package"
 		return
 	fi
 	rm -rf "$work/root" "$work/data"

@@ -1,10 +1,10 @@
 #!/bin/bash
 #
 # check-sanitizers.sh [MAJOR] - `make check-sanitizers VERSION=MAJOR`: run
-# ptsort's tests with gcc's address and undefined-behaviour sanitizers.  Both
-# the server (server.sh) and ptsort are compiled with them.  A sanitizer's
-# finding ends the process and appears in the server's log, which tally.sh
-# checks.  The last line is "N passed, N failed".
+# ptsort's tests with gcc's address and undefined-behaviour sanitizers.  The
+# script compiles both the server (server.sh) and ptsort with the sanitizers.  A
+# sanitizer's finding ends the process and appears in the server's log, which
+# tally.sh checks.  The last line is "N passed, N failed".
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -20,8 +20,8 @@ config=$(contrib/dev/server.sh "${1:-15}" sanitize) || give_up "no server"
 # leaves out the alignment check.
 export ASAN_OPTIONS=detect_leaks=0:abort_on_error=1
 export UBSAN_OPTIONS=print_stacktrace=1
-# Skip tests that preload ptsort_shortage.so: it would intercept the sanitizer's
-# own malloc.
+# Skip tests that preload ptsort_shortage.so, because this library would
+# intercept the sanitizer's own malloc.
 tests=()
 for file in t/*.pl contrib/*/t/*.pl; do
 	grep -q '^use Faults;' "$file" || tests+=("$file")

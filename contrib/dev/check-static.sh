@@ -45,8 +45,8 @@ missing_tools()
 	command -v shellcheck >/dev/null || echo shellcheck
 }
 
-# Warnings of both compilers in addition to those of the Makefile.  Two warnings
-# of clang are disabled.  The server's headers, configured for gcc, use
+# Warnings of gcc and clang in addition to the Makefile's warnings.  The script
+# disables two warnings of clang.  The server's headers, configured for gcc, use
 # gnu_printf, which clang does not know.  text_collation.c has a union that
 # contains a varlena, which is a GNU extension that the server uses too, in
 # PGAlignedBlock.

@@ -19,8 +19,8 @@ cd "$(dirname "$0")/../.." || exit 1
 
 major=${1:-15}
 
-# missing_valgrind: print valgrind if it is missing, as can be the case if the
-# server is cached
+# missing_valgrind: print the package valgrind if it is missing.  Valgrind
+# can be missing if server.sh does not build the server, but finds it built
 missing_valgrind()
 {
 	# shellcheck disable=SC2317 # called by name
@@ -28,7 +28,7 @@ missing_valgrind()
 }
 
 # write_wrapper: write the program that pg_ctl starts in place of postgres.  The
-# server forks its processes, so all of them run under valgrind.
+# server forks its processes, so all processes run under valgrind.
 write_wrapper()
 {
 	cat >"$work/postgres-valgrind" <<WRAPPER

@@ -17,7 +17,7 @@
 # script also saves reports of failed tests in build/check/.
 #
 # The script checks the log of each server that a test starts.  See tally.sh for
-# the messages that a log must not contain, and for how a test can allow them.
+# the messages that a log must not contain, and for the line that allows them.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -103,7 +103,8 @@ run_tap()
 		keep_report "$log"
 	fi
 	check_node_logs "$file"
-	stop_servers "$work/src/tmp_check/t_$name"_*_data # if watch_tap ended it
+	# if watch_tap ended the TAP file, the servers may still run
+	stop_servers "$work/src/tmp_check/t_$name"_*_data
 	rm -rf "$work/src/tmp_check/t_$name"_*_data
 }
 
@@ -125,7 +126,7 @@ watch_tap()
 	nap=$!
 	wait "$nap"
 	{
-		say "$1 has taken too long"
+		say "$1 took too long"
 		show_processes "$(name_of "$1")"
 		end_tap "$1"
 	} >"$work/overdue.$(name_of "$1")" 2>&1
@@ -141,10 +142,10 @@ end_watcher()
 	rm -f "$work/overdue.$1"
 }
 
-# run_lane TEST...: run each test that no other lane has begun, one after the
-# other.  A TEST is a TAP file or "pg_regress".  To begin a test, the lane
-# creates its directory, and later writes the test's output and totals there.
-# If a signal ends the lane, the lane ends its test first.
+# run_lane TEST...: run each test that no other lane began, one after the other.
+# A TEST is a TAP file or "pg_regress".  To begin a test, the lane
+# creates the test's directory, and later writes the output and totals there.
+# If a signal ends the lane, the lane first ends the running test.
 run_lane()
 {
 	local test='' dir
@@ -193,7 +194,7 @@ run_lanes()
 	done
 }
 
-# run_tests TEST...: run the tests, and TAP files that run alone at the end
+# run_tests TEST...: run the tests; TAP files that must run alone come last
 run_tests()
 {
 	local test jobs=${JOBS:-} together=() alone=()

@@ -6,8 +6,8 @@
 #
 # The caller runs `set -u`, sources this file from the top of the source tree,
 # and calls find_server, make_workdir, install_private and start_cluster in that
-# order.  All files are in one temporary directory, $work.  This directory is
-# removed when the script ends for any reason:
+# order.  All files are in one temporary directory, $work.  When the script ends
+# for any reason, it removes this directory, unless KEEP=1 is set:
 #
 #   $work/src     copy of the source tree (objects and test results go here)
 #   $work/root    copy of the server's installation, with ptsort installed
@@ -37,9 +37,9 @@ say()
 }
 
 # as_user COMMAND...: run a command as the unprivileged user, and wait for it.
-# The command runs in the background, so that the script handles signals at
-# once.  The function removes NO_INSTALL from the environment, because PGXS also
-# reads it and would then skip "make install".
+# The command runs in the background, so that the script handles signals
+# immediately.  The function removes NO_INSTALL from the environment, because
+# PGXS also reads it and would then skip "make install".
 as_user()
 {
 	local status
@@ -67,9 +67,9 @@ server_complete()
 		"$1" --version | grep -Eq '^PostgreSQL 1[5-8]([^0-9]|$)'
 }
 
-# find_server: set $pg_config; succeed if there is a complete server.  Checks
-# only PG_CONFIG if it is set, else the path and then the distribution's newest
-# server.
+# find_server: set $pg_config; succeed if there is a complete server.  If
+# PG_CONFIG is set, checks only PG_CONFIG.  Otherwise checks the path, and then
+# the distribution's newest server.
 find_server()
 {
 	local candidate candidates
@@ -131,7 +131,7 @@ stop_servers()
 	done
 }
 
-# cleanup: stop all processes in $work, and remove it unless KEEP=1 is set
+# cleanup: stop all processes in $work, and remove $work unless KEEP=1 is set
 cleanup()
 {
 	local status=$?
@@ -162,7 +162,7 @@ cleanup()
 copy_into_root()
 {
 	case $1 in
-	"$work" | "$work"/* | / | "") # such a copy would have no end
+	"$work" | "$work"/* | / | "") # the copy would contain itself
 		echo "cannot copy \"$1\" into $work" >&2
 		return 1 ;;
 	esac

@@ -50,8 +50,8 @@ run_suite()
 
 # without_workers FILE: print the lines of differences without added context
 # lines "parallel worker".  The server adds this line if a worker raised the
-# error.  Whether the leader or a worker finds a duplicate or calls a function
-# varies, also in the server's own builds.
+# error.  Sometimes the leader and sometimes a worker finds a duplicate or calls
+# a function, also in the server's own builds.
 without_workers()
 {
 	sed -E '/^\+(CONTEXT:  )?parallel worker$/d' "$@"
@@ -86,8 +86,8 @@ split_diffs()
 	'
 }
 
-# tests_of LOG ok|FAILED: print the names of the tests with this result, from
-# the formats of pg_regress before version 16 and since
+# tests_of LOG ok|FAILED: print the names of the tests with this result.  Reads
+# logs of pg_regress before version 16, and of version 16 and later
 tests_of()
 {
 	case $2 in
@@ -103,7 +103,7 @@ tests_of()
 }
 
 # judge_difference SUITE TEST: succeed if the difference is exactly the listed
-# one
+# difference
 judge_difference()
 {
 	local found=$work/diffs/$1/$2.diff expected=$listed/$1/$2.diff
@@ -170,8 +170,8 @@ judge_suite()
 		"$judge" "$suite" "$test"
 		result $? "$suite/$test: only listed differences"
 	done
-	say "$suite: ${#good[@]} of $((${#good[@]} + ${#bad[@]})) are the" \
-		"server's; differ: ${bad[*]:-none}"
+	say "$suite: ${#good[@]} of $((${#good[@]} + ${#bad[@]})) tests agree" \
+		"with the server; these differ: ${bad[*]:-none}"
 }
 
 # check_builds: check that ptsort built the indexes, and used workers

@@ -1,12 +1,12 @@
 -- demo-queries.sql - run each query of `make demo` with the server's sorts and
 -- then with ptsort's.  A query's result is a digest of its rows in order, so
--- that equal results mean the same order.
+-- that equal results show that both sorts return the same order.
 \set ON_ERROR_STOP on
 SET search_path = demo, public;
 SET client_min_messages = warning;
 SET work_mem = '256MB';
 SET max_parallel_workers_per_gather = 0;
--- do not use the demo's indexes, which provide some of these orders
+-- do not use the demo's indexes, which provide some of the queries' orders
 SET enable_indexscan = off;
 SET enable_indexonlyscan = off;
 SET enable_incremental_sort = off;
@@ -17,7 +17,7 @@ CREATE TABLE queries (
 	server_s		numeric,
 	ptsort_s		numeric,
 	same			bool,			-- both results are equal
-	tuples			bigint,			-- sorted by ptsort, according to it
+	tuples			bigint,			-- number that ptsort reports to have sorted
 	method			text
 );
 

@@ -2,8 +2,8 @@
 #
 # demo.sh - `make demo`: build real indexes with the server and with ptsort, one
 # after the other, in a private cluster.  Check ptsort's indexes, and print the
-# times.  Then run a few queries with the sorts of both.  The demo needs about
-# three minutes on two idle cores, and 2 GB of disk.
+# times.  Then run a few queries with the server's sorts and with ptsort's.  The
+# demo needs about three minutes on two idle cores, and 2 GB of disk.
 #
 # PG_CONFIG chooses the server; KEEP=1 keeps the cluster's files (stopped).
 

@@ -1,10 +1,10 @@
 -- demo.sql - the tables, and the functions for builds and checks, of `make
 -- demo`.
 --
--- demo.build builds each index with the server (ptsort.enable = off) and right
--- after that with ptsort.  Both builds use one worker and the leader, and the
--- same maintenance_work_mem.  demo.build reads the server's index in order and
--- drops it.  demo.check later checks ptsort's index.
+-- demo.build builds each index with the server (ptsort.enable = off) and
+-- immediately afterwards with ptsort.  Both builds use one worker and the
+-- leader, and the same maintenance_work_mem.  demo.build reads the server's
+-- index in order and drops it.  demo.check later checks ptsort's index.
 \set ON_ERROR_STOP on
 SET client_min_messages = warning;
 
@@ -120,7 +120,8 @@ BEGIN
 		to_char(b.server_s, '990.00'), to_char(b.ptsort_s, '990.00'));
 END $$;
 
--- demo.check checks all remaining indexes; several sessions can run it.
+-- demo.check checks all remaining indexes.  Several sessions can share this
+-- work.
 CREATE PROCEDURE demo.check()
 LANGUAGE plpgsql AS $$
 DECLARE

@@ -5,13 +5,12 @@
 #
 #	macro-arguments.pl [--allow FILE] 'COMPILER FLAGS' SOURCE...
 #
-# The script counts the evaluations of each macro argument.  It reads the macro
-# definitions that the compiler has at the end of each source (-E -dM), and
-# follows the macros that they use.  An argument may have a side effect if it
-# assigns, increments, decrements, or calls a function, unless the file that
-# --allow names lists the function.  That file has one name a line; "#" begins a
-# comment.  The script prints one line for each finding, "FILE: MACRO:
-# ARGUMENT".
+# The script counts the evaluations of each macro argument.  It reads the macros
+# that are defined at the end of each source (-E -dM), and follows the macros in
+# their definitions.  An argument may have a side effect if it assigns,
+# increments, decrements, or calls a function.  The file that --allow names
+# lists functions without side effects, one name a line; "#" begins a comment.
+# The script prints one line for each finding, "FILE: MACRO: ARGUMENT".
 use strict;
 use warnings;
 
@@ -36,7 +35,8 @@ sub slurp
 	return scalar <$fh>;
 }
 
-# Returns the source without comments, and with empty strings.
+# Returns the source without comments, with string literals emptied and with
+# character constants replaced by '0'.
 sub bare
 {
 	my ($text) = @_;
@@ -46,7 +46,7 @@ sub bare
 }
 
 # Returns the position after the parenthesis that closes the one at $open, and
-# the arguments between the two.
+# the arguments between these parentheses.
 sub arguments
 {
 	my ($text, $open) = @_;
@@ -67,7 +67,7 @@ sub arguments
 	return;
 }
 
-# Reads the function-like macros that the compiler has at the end of a source.
+# Reads the function-like macros that are defined at the end of a source.
 sub learn_macros
 {
 	my ($source) = @_;
@@ -120,7 +120,8 @@ sub times_of
 	return $times->[ $i > $#$times ? $#$times : $i ];
 }
 
-# Computes the counts of all macros, up to 9, repeating until no count changes.
+# Computes the counts of all macros, at most 9.  Repeats the computation until
+# no count changes.
 sub count_evaluations
 {
 	my $changed = 1;

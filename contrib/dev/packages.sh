@@ -3,10 +3,10 @@
 # packages.sh - install the distribution's packages that a script needs, or name
 # them if the user is not root.  Scripts source this file.
 #
-# Before installing packages, the functions print their names and those of their
-# dependencies.  If NO_INSTALL is set, except to 0, the functions install
-# nothing and do not update the package lists.  A script that lacks a package
-# then names it and fails.
+# Before installing packages, the functions print the names of the packages and
+# of their dependencies.  If NO_INSTALL is set, except to 0, the functions
+# install nothing and do not update the package lists.  A script that lacks a
+# package then names it and fails.
 
 # list_into ARRAY LISTER [ARG...]: put the packages that LISTER prints into
 # ARRAY
@@ -28,7 +28,7 @@ refused()
 }
 
 # come_along PACKAGE...: print the other packages that apt-get would install or
-# replace when it installs these
+# replace when it installs these packages
 come_along()
 {
 	apt-get -s install -q --no-install-recommends "$@" 2>/dev/null |

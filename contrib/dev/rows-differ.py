@@ -3,11 +3,11 @@
 in the order of rows.
 
 Sorts by ptsort may return rows with equal keys in another order than the
-server's sorts.  The script prints all other differences.  Outside of result
-tables the lines must be equal.  Each table must have the same rows, in any
-order.  The server that made RESULT asserts that rows are in the order of their
-keys.  The script ignores EXPLAIN's lines about sort methods, and the context
-line "parallel worker".
+server's sorts.  The script prints all differences other than the order of rows.
+Outside of result tables the lines must be equal.  Each table must have the same
+rows, in any order.  The server that made RESULT asserts that rows are in the
+order of their keys.  The script ignores EXPLAIN's lines about sort methods, and
+the context line "parallel worker".
 """
 
 import difflib
@@ -32,7 +32,7 @@ def parts(lines):
     """Split the lines into text and tables in turn: text, table, text, ...
 
     A table's rows begin after the rule below its header, and end before the
-    line with the number of rows.  The latter is left out.
+    line with the number of rows.  parts() leaves that line out.
     """
     found = [[]]
     for line in lines:

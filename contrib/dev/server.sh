@@ -8,8 +8,8 @@
 #   plain      optimized, without assertions, for measurements
 #
 # The server stays in build/servers/MAJOR-FLAVOUR (PTSORT_SERVERS names another
-# place), so later calls need not build it again.  It takes 500 MB.  The built
-# source tree stays beside it for the server's own test suites:
+# place), so later calls need not build it again.  The server takes 500 MB.  The
+# built source tree stays beside it for the server's own test suites:
 #
 #   src/    the sources, built in place      root/   the installation
 #
@@ -47,7 +47,7 @@ build_server()
 {
 	local cflags=$1 make=(make -s "-j$(nproc)")
 	shift
-	unset NO_INSTALL # else PGXS would not install contrib: see as_user()
+	unset NO_INSTALL # otherwise PGXS would not install contrib: see as_user()
 	cd "$dir/src" || exit 1
 	step configure ./configure --prefix="$dir/root" --enable-debug \
 		--enable-tap-tests --with-icu --without-readline --without-zlib \
@@ -62,7 +62,7 @@ build_server()
 
 [ -n "${suites[$major]:-}" ] || give_up "no source for PostgreSQL $major"
 mkdir -p "$dir" || exit 1
-# a second script that needs the server waits until it is built
+# a second script that needs the server waits until the first one built it
 exec 9>"$dir.lock"
 flock 9
 if [ ! -f "$dir/complete" ]; then

@@ -1,8 +1,8 @@
 #!/bin/bash
 #
 # setup.sh - install missing distribution packages that `make check` and `make
-# demo` need.  If the user is not root, or with NO_INSTALL=1, name the packages
-# and fail.
+# demo` need.  If the user is not root, or with NO_INSTALL=1, the script names
+# the packages and fails.
 #
 # The script works only on Debian and its derivatives.  Elsewhere, install
 # manually: a PostgreSQL 15 to 18 server with its contrib modules and
@@ -17,7 +17,7 @@ cd "$(dirname "$0")/../.." || exit 1
 . contrib/dev/packages.sh
 
 # newest_version: print the server version to install: the newest installed one,
-# else the newest one in the package lists
+# otherwise the newest one in the package lists
 newest_version()
 {
 	local v
@@ -66,7 +66,7 @@ if [ -n "${PG_CONFIG:-}" ] && ! find_server; then
 fi
 
 # list_missing: print the missing packages.  Determines the version each time,
-# because updated package lists may have a newer one
+# because updated package lists may have a newer version
 list_missing()
 {
 	missing_packages "$(newest_version)"

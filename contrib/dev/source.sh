@@ -7,12 +7,12 @@
 # private apt configuration, which leaves this machine's package lists
 # unchanged.
 
-# the distribution that carries each version
+# the release of Debian that carries each version
 declare -A suites=([15]=bookworm [17]=trixie [18]=sid)
 
-# A mirror's lists can name a new release that the mirror lacks, although it
-# still has the release before.  These are a release of each version to try
-# then, and the SHA-256 of the release's archive.
+# A mirror's lists can name a new release that the mirror lacks, although the
+# mirror still has the previous release.  In this case the script tries these
+# releases, one for each version, and checks the SHA-256 of the archive.
 declare -A known_releases=([15]=15.18 [17]=17.11 [18]=18.6)
 declare -A known_sums=(
 	[15]=11df0df97fe3ea4ba9a791faaf39cee1d2fe571e78885b5b55d8517d27c323b4
@@ -72,7 +72,7 @@ fetch_source()
 	mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
 	echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]" \
 		"$from ${suites[$major]} main" >"$apt/sources.list"
-	# the release file of unstable may have expired
+	# the release file of unstable may be expired
 	local options=(-o "Dir::Etc::sourcelist=$apt/sources.list"
 		-o Dir::Etc::sourceparts=/dev/null -o "Dir::State::Lists=$apt/lists"
 		-o "Dir::Cache=$apt/cache" -o Acquire::Check-Valid-Until=0

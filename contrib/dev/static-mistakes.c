@@ -20,7 +20,7 @@ mistakes(int n)
 
 	/*
 	 * a macro that reads its argument more than once, at least in some
-	 * servers
+	 * versions of the server
 	 */
 	if (Max(n++, 3) == 3)
 		return *nowhere;

@@ -49,7 +49,7 @@ result()
 
 # count LOG STATUS: add a log's test lines to the totals.  The log can be TAP,
 # or in either format of pg_regress (15; 16 and later).  If a program failed
-# without naming a failed test, that counts as one failed test.
+# without naming a failed test, the failure counts as one failed test.
 count()
 {
 	local good bad
@@ -63,9 +63,8 @@ count()
 	[ "$bad" -eq 0 ]
 }
 
-# count_child NAME COMMAND...: run a script that prints a last line "N passed, N
-# failed", which only the line "== kept" may follow; add the numbers to the
-# totals
+# count_child NAME COMMAND...: run a script whose last line, except for a line
+# "== kept", is "N passed, N failed"; add the numbers to the totals
 count_child()
 {
 	local name=$1 out good bad status
@@ -105,7 +104,7 @@ may_log()
 }
 
 # log_findings ALLOWED LOG...: print the forbidden messages in these logs,
-# except lines that match ALLOWED, which may be empty; succeed if there are none
+# except lines that match ALLOWED, which may be empty; succeed if it finds none
 log_findings()
 {
 	local allowed=$1 found

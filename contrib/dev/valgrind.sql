@@ -121,7 +121,7 @@ SELECT build('', 't (net, span)', :parallel);
 SELECT build('', 't (padded, one)', :parallel);
 SELECT build('', 't (txt COLLATE "C")', s) FROM unnest(ARRAY[:memory, :serial, :parallel]) s;
 
--- Text: collations of libc, ICU
+-- Text with collations of libc and ICU
 SELECT build('', 't (url COLLATE "en_US.utf8")', s) FROM unnest(ARRAY[:memory, :serial, :parallel]) s;
 SELECT build('', 't (words COLLATE "en_US.utf8", id)', s) FROM unnest(ARRAY[:memory, :parallel, :parallel || ', ptsort.use_collation_tables = off']) s;
 SELECT build('', 't (words COLLATE "und-x-icu")', s) FROM unnest(ARRAY[:memory, :parallel]) s;
@@ -155,7 +155,7 @@ SELECT build('', 'toasted (packed)', :parallel);
 SELECT build('', 'toasted (left(far, 2500), id)', s) FROM unnest(ARRAY[:memory, :parallel]) s;
 
 -- Dead tuples, recently dead tuples, and update chains.  The prepared
--- transaction holds the horizon, so that tuples are recently dead.
+-- transaction holds back the xmin horizon, so that tuples are recently dead.
 BEGIN;
 SELECT FROM txid_current();
 PREPARE TRANSACTION 'old';
@@ -173,7 +173,7 @@ DELETE FROM dead WHERE id % 2 = 0;
 SELECT build('', 'dead (txt)', :parallel);
 ROLLBACK;
 
--- Other commands that build indexes
+-- Builds by CLUSTER, REINDEX and VACUUM FULL, and builds with CONCURRENTLY
 SELECT use_settings(:parallel) > 0 AND NULL;
 CREATE UNIQUE INDEX t_id ON t (id);
 CLUSTER t USING t_id;
@@ -183,19 +183,19 @@ CREATE INDEX CONCURRENTLY t_url ON t (url);
 REINDEX INDEX CONCURRENTLY t_url;
 SELECT format('%sok %s - CLUSTER, VACUUM FULL, REINDEX, CONCURRENTLY', CASE WHEN NOT ours THEN 'not ' END, nextval('builds'))
 FROM (SELECT count(*) = 3 AS ours FROM ptsort_last_build() WHERE index_name LIKE 't_url%' AND participant IS NOT NULL) s;
-SELECT format('ok %s - and they are right', nextval('builds'))
+SELECT format('ok %s - the rebuilt indexes are right', nextval('builds'))
 FROM (SELECT bt_index_parent_check(i, true, true) FROM unnest('{t_id,t_url}'::regclass[]) i) s;
 
--- One scan for several indexes: exact keys, prefixes, text, dead rows.  ptsort
--- builds the last index from another index's scan, with exceptions: if there
--- are too many indexes, if the last index's sort failed because a row may be
--- too large, or if an earlier index has a duplicate.  statement rebuilds the
+-- One scan fills several indexes: exact keys, prefixes, text, dead rows.
+-- ptsort builds the last index from another index's scan, with exceptions: if
+-- there are too many indexes, if the last index's sort failed because a row may
+-- be too large, or if an earlier index has a duplicate.  statement rebuilds the
 -- indexes of "many".  taken is true if the test expects that the last index is
 -- built from another index's scan.
 CREATE TABLE many AS SELECT id, few, nullable, txt, wide FROM t WHERE id <= 1000;
 DELETE FROM many WHERE id % 3 = 0;
--- An index on an expression ends a group of indexes that share a scan, so it is
--- first.
+-- An index on an expression ends a group of indexes that share a scan, so this
+-- test creates it first.
 CREATE INDEX many_3 ON many ((ROW(few, txt)::pair));
 CREATE UNIQUE INDEX many_1 ON many (id, nullable);
 CREATE INDEX many_2 ON many (txt COLLATE "en_US.utf8", id DESC) INCLUDE (few);
@@ -263,9 +263,9 @@ CREATE OPERATOR CLASS fussy_ops FOR TYPE int4 USING btree AS
 SELECT build('', 't (id fussy_ops)', :parallel, 'PT002');
 SELECT build('', 't (id)', :memory);
 
--- Sorts of files of records, in each way, with keys of all kinds, and records
--- of other sizes.  A sort is right if the output has the input's records, in
--- order.
+-- Sorts of files of records: with and without workers, in one pass and in two,
+-- with and without direct I/O, and with other record sizes and keys.  A sort is
+-- right if the output has the input's records, in order.
 CREATE EXTENSION sortbench;
 CREATE FUNCTION place(name text) RETURNS text LANGUAGE sql
 RETURN current_setting('data_directory') || '/' || name;
