@@ -7,14 +7,16 @@
  * drops the tuples beyond the bound.  From then on it compares each new tuple
  * with the last tuple within the bound.  If the new tuple comes later, the sort
  * drops it before copying it.  Words that are cheap to make nearly always
- * decide this comparison.  If words are expensive (of a learned code, or ICU
- * sort keys), the sort compares values and makes words only for the tuples that
- * it keeps.  The server's method, a heap, needs a comparison of whole tuples
- * and a copy for each tuple, and more for each tuple that enters the heap.
+ * decide this comparison.  If words are expensive to make (words of a learned
+ * code, or ICU sort keys), the sort compares values and makes words only for
+ * the tuples that it keeps.  The server uses a heap.  It compares and copies
+ * every whole tuple, and needs more comparisons for each tuple that enters the
+ * heap.
  *
- * If the tuples within the bound do not fit in memory, the sort continues like
- * any other, but no run has more tuples than the bound.  After the first run
- * with 'bound' tuples, the sort knows the last tuple within the bound.
+ * If the tuples within the bound do not fit in memory, the sort spills runs
+ * like a sort without a bound, but no run has more tuples than the bound.
+ * After the first run with 'bound' tuples, the sort knows the last tuple within
+ * the bound.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,9 +26,10 @@
 #include "sort/tuplesort.h"
 
 /*
- * The sort trims only if at least LEAST_MORE tuples are beyond the bound.  When
- * memory is full, LEAST_MORE / 2 are enough, but at least 1 / TRIM_PART of the
- * bound: with fewer tuples the sort would trim too often.
+ * The sort trims only if enough tuples are beyond the bound: at least
+ * LEAST_MORE. When memory is full, at least LEAST_MORE / 2 and at least 1 /
+ * TRIM_PART of the bound are enough.  With fewer tuples the sort would trim too
+ * often.
  */
 #define LEAST_MORE		128
 #define TRIM_PART		4
@@ -66,7 +69,7 @@ bounded_refuses(PtSort *sort, const uint64 *words, const void *tuple)
 		return false;
 	if (cmp == 0)
 	{
-		/* the caller put 'last' earlier, so an equal tuple comes after it */
+		/* the caller put 'last' earlier, so an equal tuple comes later */
 		if (order->inline_image)
 			cmp = *(const uint64 *) tuple >= sort->last_words[order->nwords];
 		else
