@@ -44,8 +44,7 @@ typedef struct SortOrder
 	const SortVariant *own;		/* the variant if it is ptsort's own, else a
 								 * variant without extras */
 	PtSortKey  *key;			/* see sort_begin_own; or NULL */
-	int			nwords;			/* 0 to PTSORT_MAX_WORDS; >0 for inline
-								 * images */
+	int			nwords;			/* 0 to PTSORT_MAX_WORDS; not 0 if inline */
 	bool		inline_image;	/* copy of variant->inline_image */
 	bool		words_decide;	/* tuples with equal words compare equal,
 								 * unless the first word is words_unless */
@@ -113,10 +112,9 @@ extern int	order_compare_images(const SortOrder *order, const void *a,
 								 const void *b);
 
 /*
- * order_place returns a number for the place of an image in memory.  Images
- * that the caller put later have larger numbers.  The result consists of the
- * number of the image's OrderPlace and, in the lower PLACE_BITS, the image's
- * offset in that place.
+ * order_place returns a number for the place of an image in memory.  Images put
+ * later have larger numbers.  The result consists of the number of the image's
+ * OrderPlace and, in the lower PLACE_BITS, the offset in that place.
  */
 #define PLACE_BITS		40
 #define PLACE_MASK		((UINT64CONST(1) << PLACE_BITS) - 1)
@@ -178,8 +176,7 @@ order_sorts_bytes(const SortOrder *order)
 
 /*
  * order_compare_tuples orders two flat images with equal words.  In a stable
- * sort it returns 0 if the tuples compare equal, and the caller must order
- * these tuples.
+ * sort it returns 0 for equal tuples, and the caller must order these.
  */
 static inline int
 order_compare_tuples(SortOrder *order, const void *a, const void *b)

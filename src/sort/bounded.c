@@ -7,16 +7,14 @@
  * drops the tuples beyond the bound.  From then on it compares each new tuple
  * with the last tuple within the bound.  If the new tuple comes later, the sort
  * drops it before copying it.  Words that are cheap to make nearly always
- * decide this comparison.  If words are expensive to make (words of a learned
- * code, or ICU sort keys), the sort compares values and makes words only for
- * the tuples that it keeps.  The server uses a heap.  It compares and copies
- * every whole tuple, and needs more comparisons for each tuple that enters the
- * heap.
+ * decide this comparison.  If words are expensive (words of a learned code, or
+ * ICU sort keys), the sort compares values and makes words only for the tuples
+ * that it keeps.  The server's heap copies and compares every whole tuple, and
+ * compares more for each tuple that enters the heap.
  *
- * If the tuples within the bound do not fit in memory, the sort spills runs
- * like a sort without a bound, but no run has more tuples than the bound.
- * After the first run with 'bound' tuples, the sort knows the last tuple within
- * the bound.
+ * If the tuples within the bound do not fit in memory, the sort spills like any
+ * other sort, but no run has more tuples than the bound.  After the first run
+ * with 'bound' tuples, the sort knows the last tuple within the bound.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,10 +24,9 @@
 #include "sort/tuplesort.h"
 
 /*
- * The sort trims only if enough tuples are beyond the bound: at least
- * LEAST_MORE. When memory is full, at least LEAST_MORE / 2 and at least 1 /
- * TRIM_PART of the bound are enough.  With fewer tuples the sort would trim too
- * often.
+ * The sort trims only if at least LEAST_MORE tuples are beyond the bound.  If
+ * memory is full, the larger of LEAST_MORE / 2 and 1 / TRIM_PART of the bound
+ * is enough.  With fewer tuples the sort would trim too often.
  */
 #define LEAST_MORE		128
 #define TRIM_PART		4

@@ -3,11 +3,10 @@
  * learning.c
  *	  Decides whether, when and from which tuples a sort's key learns.
  *
- * Until a key that learns (key.h) has a code, its words are 0 or decide fewer
- * comparisons.  When enough tuples are in memory, the sort shows the key a
- * sample of these tuples and then makes the words of all tuples in memory
- * again.  The key does not learn from the first few tuples: if the table is in
- * some order, these tuples differ from the rest.
+ * Until a key that learns (key.h) has a code, its words are 0 or decide less
+ * often.  When enough tuples are in memory, the sort shows the key a sample and
+ * makes the words of all tuples again.  The key does not learn from the first
+ * few tuples: in a table that is in some order, they differ from the rest.
  *
  * In a parallel sort, the first participant with enough tuples learns for all
  * participants, because words of different codes cannot be compared.  A
@@ -30,9 +29,7 @@
 #include "text/text_model.h"
 #include "utils/memutils.h"
 
-/*
- * Part of the budget that the sort reserves for learning until learning ends.
- */
+/* Part of the budget that the sort reserves until learning ends. */
 #define LEARNING_PART		4
 
 /*
@@ -43,23 +40,18 @@
 
 /*
  * Minimum number of tuples for learning: FEW_TUPLES in a serial sort,
- * MANY_TUPLES in a parallel sort, where the other participants wait while one
- * learns.  A process reads the tables of an ICU collation only for MANY_TUPLES
- * or more.
+ * MANY_TUPLES in a parallel sort, where other participants wait.  A process
+ * reads the tables of an ICU collation only for MANY_TUPLES or more.
  */
 #define FEW_TUPLES			2000
 #define MANY_TUPLES			30000
 
-/*
- * A key sees one in SAMPLE_PART tuples; the other two numbers are its limits.
- */
+/* A key sees one in SAMPLE_PART tuples.  The other two numbers are limits. */
 #define SAMPLE_PART			64
 #define LEAST_SAMPLE		400
 #define MOST_SAMPLE			TEXT_SAMPLE_STRINGS
 
-/*
- * The sort has few keys if FEW_KEYS_SAMPLE tuples have at most FEW_KEYS keys.
- */
+/* The sort has few keys if this number of tuples has at most FEW_KEYS keys. */
 #define FEW_KEYS_SAMPLE		(LEAST_SAMPLE / 4)
 
 void
@@ -238,8 +230,7 @@ show_sample(PtSort *sort, int64 sample)
 
 /*
  * Give the key the sample that the first participant to call this function
- * makes for all participants.  Returns false if that participant decided not to
- * learn.
+ * makes for all participants.  Returns false if there is no sample.
  */
 static bool
 share_sample(PtSort *sort)

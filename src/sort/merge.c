@@ -261,8 +261,7 @@ repeats_last(Merge *merge, const MergeNode *node)
  * Move to the next tuple.  If the next tuple of the winner's run compares equal
  * to the winner, that run wins again: earlier runs have only greater tuples, or
  * they would have won before.  While tuples repeat, tree_next first tests for
- * this case: the test takes one comparison, but a replay takes one for each
- * match.
+ * this case, by one comparison instead of one for each match.
  */
 static void
 tree_next(Merge *merge)

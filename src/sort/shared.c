@@ -20,16 +20,12 @@
 #include "utils/wait_event.h"
 
 /*
- * Milliseconds between a waiting leader's checks that its workers still run.
- * If the leader ended, a worker also waits this long for the leader to
- * terminate the worker.
+ * Milliseconds between a waiting leader's checks that its workers still run.  A
+ * worker also waits this long for termination by a leader that ended.
  */
 #define CHECK_MS	1000
 
-/*
- * SharedSlot: a participant writes its slot before 'done'; all may read it
- * later.
- */
+/* SharedSlot: a participant writes it before 'done'; all may read it later. */
 typedef struct SharedSlot
 {
 	bool		joined;			/* protected by mutex */
@@ -57,10 +53,8 @@ struct PtSortShared
 {
 	BuildStamp	stamp;			/* must be first; immutable after init */
 	int			processes;		/* number of slots; immutable after init */
-	TextDistrust distrusted;	/* collations that the leader distrusts;
-								 * immutable after init */
-	Oid			contradicted;	/* collation that a worker reports to the
-								 * leader; see abandon() */
+	TextDistrust distrusted;	/* as in the leader; immutable after init */
+	Oid			contradicted;	/* collation that a worker reported */
 	SharedFileSet fileset;		/* has its own lock */
 	ConditionVariable announced;	/* broadcast when the state changes */
 	slock_t		mutex;			/* protects 'state' */

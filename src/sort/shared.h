@@ -19,10 +19,7 @@
 #include "lib/stringinfo.h"
 #include "tape/run.h"
 
-/*
- * ptsort.h describes the next five functions; there they have the prefix
- * ptsort_.
- */
+/* ptsort.h describes the next functions.  Their prefix there is ptsort_. */
 extern Size shared_estimate(int processes);
 extern void shared_init(PtSortShared *shared, int processes,
 						dsm_segment *segment);
@@ -60,7 +57,7 @@ extern void shared_wake(PtSortShared *shared);
 
 /*
  * Each participant calls shared_claim_learning once.  The first call returns
- * true. The caller must then publish what it learned, or an empty string if it
+ * true.  The caller must then publish what it learned, or an empty string if it
  * did not learn.  shared_read_learned waits for the published string and
  * appends the string to 'result'.
  */

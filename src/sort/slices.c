@@ -187,9 +187,7 @@ is_before_cut(SortOrder *order, const RunReader *reader,
 	return run_current(reader) < splitter->position;
 }
 
-/*
- * True if a sample is before the cut.  Reads the sample's record if necessary.
- */
+/* True if a sample is before the cut.  May read the sample's record. */
 static bool
 sample_is_before_cut(SortOrder *order, RunReader *reader,
 					 const RunSample *sample, const Splitter *splitter)
@@ -312,8 +310,8 @@ improve_cut(PtSort *sort, RunReader *readers, int64 target, int64 tolerance,
 
 		/*
 		 * Exclude the sample just tried, so that the loop ends even if
-		 * comparisons are not transitive.  (If they are transitive, the sample
-		 * numbers in the cut exclude it too.)
+		 * comparisons are not transitive.  (If they are transitive, the
+		 * sample numbers in the cut exclude it too.)
 		 */
 		if (last.before < target)
 			low[widest] = middle + 1;

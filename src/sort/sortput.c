@@ -6,9 +6,8 @@
  * sort_other_memory measures everything in the sort except the entries.  During
  * input, the entries may use the rest of the budget; during a merge, the
  * readers may use it.  Because sort_other_memory measures all memory, learned
- * data, samples, lists of extents and buffers count towards the budget.
- * entries_budget also reserves the write buffer and the memory that learning
- * may need.
+ * data, samples, lists of extents and buffers count.  entries_budget also
+ * reserves the write buffer and the memory that learning may need.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,10 +19,7 @@
 #include "util.h"
 #include "utils/memutils.h"
 
-/*
- * Part of the budget that entries may always use, even if other memory is
- * large.
- */
+/* Part of the budget that entries may always use. */
 #define ENTRIES_PART		4
 
 /*
@@ -116,10 +112,7 @@ close_run(PtSort *sort)
 	sort->run_is_open = false;
 }
 
-/*
- * Returns a copy of an entry, to compare runs, or NULL if it would be too
- * large.
- */
+/* Returns a copy of an entry for comparing runs, or NULL if it is too large. */
 static uint64 *
 copy_edge(PtSort *sort, int64 i)
 {

@@ -27,8 +27,7 @@ need_random_access(PtSort *sort, const char *message)
 
 /*
  * As in the server's sort, a backward get returns the tuple before the last
- * tuple returned.  After a forward get found no tuple, a backward get returns
- * the last tuple.
+ * tuple returned, or the last tuple if a forward get found the end.
  */
 static const void *
 get_from_memory(PtSort *sort, bool forward, Size *size)

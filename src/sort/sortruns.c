@@ -35,9 +35,7 @@
  */
 #define READING_PART		4
 
-/*
- * Limits of the merge order.  A higher maximum would only use more CPU cache.
- */
+/* Limits of the merge order.  A higher maximum would only use more cache. */
 #define MIN_MERGE_ORDER		6
 #define MAX_MERGE_ORDER		500
 
@@ -346,10 +344,7 @@ merge_runs(PtSort *sort, int n)
 		move_last(sort, first);
 }
 
-/*
- * The first merge may read fewer runs, so that all later ones read 'order'
- * runs.
- */
+/* The first merge may read fewer runs, so that the others read 'order' runs. */
 void
 sort_merge_down(PtSort *sort, int target)
 {

@@ -390,10 +390,7 @@ perform_worker(PtSort *sort)
 					sort_failed(sort));
 }
 
-/*
- * Check that a participant's run fits this sort, and record the run's
- * properties.
- */
+/* Check that a run fits this sort, and record the run's properties. */
 static void
 check_run(PtSort *sort, const RunDesc *desc)
 {

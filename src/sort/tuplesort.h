@@ -197,9 +197,8 @@ sort_next_place(PtSort *sort, Size most)
 }
 
 /*
- * sort_add_next adds the image that the caller made at the address from
- * sort_next_place.  The caller must not call other functions of the sort in
- * between.
+ * sort_add_next adds an image made at the address from sort_next_place.  The
+ * caller must not call other functions of the sort in between.
  */
 static inline void
 sort_add_next(PtSort *sort, Size size, const uint64 *words)
@@ -284,9 +283,8 @@ bounded_may_drop(const PtSort *sort)
 
 /*
  * bounded_drops: true if a tuple with these values of all key columns is beyond
- * the bound.  In this case the sort counts the tuple, and the caller must not
- * put the tuple.  Requires bounded_may_drop, and a variant with a key and
- * compare_values.
+ * the bound.  If true, the sort counts the tuple, and the caller must not put
+ * it.  Requires bounded_may_drop, and a variant with a key and compare_values.
  */
 extern bool bounded_drops(PtSort *sort, const Datum *values,
 						  const bool *isnull);
@@ -329,9 +327,7 @@ extern bool sort_wants_short_runs(const PtSort *sort);
 extern int64 sort_short_runs_memory(const PtSort *sort);
 extern int64 sort_run_memory(PtSort *sort);
 
-/*
- * sort_add_run adds a run to the queue; sort_append_run first ends its writer.
- */
+/* sort_add_run adds a run to the queue; sort_append_run ends a writer first. */
 extern void sort_add_run(PtSort *sort, Run *run);
 extern void sort_append_run(PtSort *sort, RunWriter *writer);
 

@@ -8,12 +8,12 @@
  * and saves a quarter to a half of the bytes.
  *
  * The values of one column are adjacent, so packing and unpacking are loops of
- * a few shifts, with all variables in registers.  The loops copy 8 bytes for
- * each value, even a shorter one; when packing, the next value overwrites the
- * excess bytes.
+ * a few shifts, with all variables in registers.  They copy 8 bytes for each
+ * value, even a shorter one; when packing, the next value overwrites the
+ * excess.
  *
  * The first column is sorted, so packing computes its differences by
- * subtraction.  For the other columns, packing uses exclusive or. In a heap
+ * subtraction.  For the other columns, packing uses exclusive or.  In a heap
  * TID, subtraction would borrow from the block number for the offset number,
  * and then all bits between the two numbers would vary.
  *
@@ -218,9 +218,8 @@ frame_is_sound(const char *frame, Size size, int ncolumns, bool has_trims)
 }
 
 /*
- * frame_unpack restores the entries and, unless it is NULL, 'trims'.  Both
- * arrays must have room for FRAME_ENTRIES entries.  Returns the offset of the
- * rests.
+ * frame_unpack restores the entries and 'trims' (may be NULL).  Both arrays
+ * must have room for FRAME_ENTRIES entries.  Returns the offset of the rests.
  */
 Size
 frame_unpack(const char *frame, int ncolumns, uint64 *entries, uint8 *trims)

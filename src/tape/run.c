@@ -465,9 +465,7 @@ find_rests(RunReader *reader, const char *rests, Size rest_bytes)
 		raise_damaged(reader->offset);
 }
 
-/*
- * Returns the size of the frame at an offset, or 0 if it is in the next block.
- */
+/* Returns the size of the frame at an offset; 0 if it is in the next block. */
 static Size
 frame_size(RunReader *reader, int64 offset)
 {

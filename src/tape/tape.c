@@ -4,7 +4,7 @@
  *	  Logical tapes: byte streams in one participant's temporary file.
  *
  * As in the server's logtape.c (and for Knuth's tapes), many streams share one
- * file, and reading a block makes the block free again. The difference is that
+ * file, and reading a block makes the block free again.  The difference is that
  * blocks contain no links, so the bytes of consecutive blocks are consecutive
  * in memory, and a reader can use tuples in place.  A list of extents replaces
  * the links.  The list is short, because a process writes only one tape at a
