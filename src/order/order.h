@@ -112,9 +112,10 @@ extern int	order_compare_images(const SortOrder *order, const void *a,
 								 const void *b);
 
 /*
- * order_place returns a number for the place of an image in memory.  Images put
- * later have larger numbers.  The result consists of the number of the image's
- * OrderPlace and, in the lower PLACE_BITS, the offset in that place.
+ * order_place returns a number for the place of an image in memory.  Images
+ * that the caller put later have larger numbers.  The result consists of the
+ * number of the image's OrderPlace and, in the lower PLACE_BITS, the offset in
+ * that place.
  */
 #define PLACE_BITS		40
 #define PLACE_MASK		((UINT64CONST(1) << PLACE_BITS) - 1)

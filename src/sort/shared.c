@@ -92,7 +92,7 @@ shared_slices(int processes)
 	return processes <= 64 ? SLICES_EACH * processes : Max(512, processes);
 }
 
-/* Maximum number of runs, except that each participant may have one run. */
+/* Maximum number of all runs, except that each participant may have one run. */
 #define MAX_SHARED_RUNS	128
 
 int

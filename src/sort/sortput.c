@@ -6,8 +6,9 @@
  * sort_other_memory measures everything in the sort except the entries.  During
  * input, the entries may use the rest of the budget; during a merge, the
  * readers may use it.  Because sort_other_memory measures all memory, learned
- * data, samples, lists of extents and buffers count.  entries_budget also
- * reserves the write buffer and the memory that learning may need.
+ * data, samples, lists of extents and buffers count towards the budget.
+ * entries_budget also reserves the write buffer and the memory that learning
+ * may need.
  *
  *-------------------------------------------------------------------------
  */

@@ -197,8 +197,9 @@ sort_next_place(PtSort *sort, Size most)
 }
 
 /*
- * sort_add_next adds an image made at the address from sort_next_place.  The
- * caller must not call other functions of the sort in between.
+ * sort_add_next adds the image that the caller made at the address from
+ * sort_next_place.  The caller must not call other functions of the sort in
+ * between.
  */
 static inline void
 sort_add_next(PtSort *sort, Size size, const uint64 *words)

@@ -8,8 +8,8 @@
  * and saves a quarter to a half of the bytes.
  *
  * The values of one column are adjacent, so packing and unpacking are loops of
- * a few shifts, with all variables in registers.  They copy 8 bytes for each
- * value, even a shorter one; when packing, the next value overwrites the
+ * a few shifts, with all variables in registers.  The loops copy 8 bytes for
+ * each value, even a shorter one; when packing, the next value overwrites the
  * excess.
  *
  * The first column is sorted, so packing computes its differences by

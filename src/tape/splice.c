@@ -11,8 +11,9 @@
  *
  * The algorithm is known for colouring intervals with the fewest colours.  It
  * takes the runs in the order of their first tuples, and appends each run to
- * the sequence that ends first.  If no sequence ends before the run begins, the
- * run starts a new sequence.  Joining two runs joins their lists of extents.
+ * the sequence that ends first, if that sequence ends before the run begins.
+ * Otherwise the run starts a new sequence.  Joining two runs joins their lists
+ * of extents.
  *
  *-------------------------------------------------------------------------
  */

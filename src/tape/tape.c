@@ -201,7 +201,8 @@ struct Tapeset
 	Bitmapset  *free;			/* free blocks */
 	int			lowest;			/* no block with a lower number is free */
 	MemoryContext context;
-	int			importers;		/* number of open tapes, if imported */
+	int			importers;		/* number of open tapes, if the set is
+								 * imported */
 };
 
 /*
