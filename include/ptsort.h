@@ -9,13 +9,13 @@
  * setup, compatibility and examples for all three.
  *
  * Call begin, put ..., perform, get ..., end.  For many small sorts, call
- * ptsort_reset() after each, and then put the tuples of the next sort.  A sort
- * of a few tuples then costs no more than putting and getting them.
+ * ptsort_reset() after each sort, and then put the tuples of the next sort.  A
+ * sort of a few tuples then costs no more than putting and getting the tuples.
  *
  * PARALLEL SORT
  *
- * A serial sort has one participant.  A sort with several takes these steps, in
- * this order; ptsort_parallel() can do them all for you:
+ * A serial sort has one participant.  A sort with several participants takes
+ * these steps in this order; ptsort_parallel() can take all steps for you:
  *
  *	1. leader: reserve a block of ptsort_shared_estimate(n) bytes in your own
  *	   DSM segment.  n is 1 + the number of workers that you will launch.  Each
@@ -210,7 +210,7 @@ typedef struct PtSortStats
 								 * sorts */
 	double		run_ms;			/* writing runs and merging them into one */
 	PtSortMethod method;		/* of the methods that its sorts used, the
-								 * last in the order above */
+								 * last in the order of PtSortMethod */
 } PtSortStats;
 
 /*
@@ -240,8 +240,7 @@ typedef struct PtSortApi
 								dsm_segment *segment);
 
 	/*
-	 * Attach a worker process to the block.  Call this once for each process
-	 * and block.
+	 * Attach a worker process to the block, once for each process and block.
 	 */
 	void		(*shared_attach) (PtSortShared *shared, dsm_segment *segment);
 
@@ -277,8 +276,8 @@ typedef struct PtSortApi
 	/*
 	 * Start a sort of a table's rows, as CLUSTER needs it: by the key columns
 	 * of one of the table's btree indexes, expressions included, and then by
-	 * TID.  The sort copies 'desc': pass the table's descriptor, or one with
-	 * the same numbers for the columns that the index uses.  The sort ignores
+	 * TID.  The sort copies 'desc': pass the table's descriptor, or one in
+	 * which the columns of the index have the same numbers.  The sort ignores
 	 * the predicate of a partial index.  Keep the index open.  put, perform,
 	 * get and next_slice evaluate the index's expressions, in the caller's
 	 * security context and with the caller's active snapshot.
@@ -307,7 +306,7 @@ typedef struct PtSortApi
 								bool nulls_first,
 								const PtSortOptions *options);
 
-	/* Add a copy of one value, detoasted. */
+	/* Add a detoasted copy of one value. */
 	void		(*put_datum) (PtSort *sort, Datum value, bool isnull);
 
 	/*
@@ -337,8 +336,8 @@ typedef struct PtSortApi
 	MinimalTuple (*get_tuple) (PtSort *sort, bool forward);
 
 	/*
-	 * Store the next tuple in a slot for minimal tuples, without copying it.
-	 * At the end, clear the slot and return false.
+	 * Store the next tuple in a slot for minimal tuples, without a copy.  At
+	 * the end, clear the slot and return false.
 	 */
 	bool		(*get_slot) (PtSort *sort, bool forward, TupleTableSlot *slot);
 
@@ -351,17 +350,17 @@ typedef struct PtSortApi
 
 	/*
 	 * Claim a slice that no process claimed before, and make get return the
-	 * slice's tuples; false if no slice is left.  *slice becomes the slice's
-	 * number, from 0, or -1 at the end.  For SLICE_LEADER and SLICE.  A
-	 * SERIAL sort has one slice, number 0, with all its tuples.
+	 * slice's tuples.  Return false if no slice is left.  *slice becomes the
+	 * slice's number, from 0, or -1 at the end.  The role is SLICE_LEADER,
+	 * SLICE or SERIAL; a SERIAL sort has one slice with all its tuples.
 	 */
 	bool		(*next_slice) (PtSort *sort, int *slice);
 
 	/*
 	 * Return the number of tuples in the merged stream before the slice that
-	 * ptsort_next_slice claimed last; an error if it claimed no slice or none
-	 * was left.  With this number, each process can write its slices to their
-	 * places in an array.
+	 * ptsort_next_slice claimed last.  Raise an error if it claimed no slice
+	 * or no slice was left.  With this number, each process can write its
+	 * slices to their places in an array.
 	 */
 	int64		(*slice_start) (PtSort *sort);
 

@@ -67,11 +67,11 @@
  *
  * ptsort launches no worker in a parallel worker, while a parallel query runs,
  * without a postmaster, or if no shared memory segment is available.  It
- * launches none for a temporary table, or if another extension forbids the
+ * launches no worker for a temporary table, or if another extension forbids the
  * table's parallel scan (for example because the table's access method has
  * none).  max_parallel_workers and max_worker_processes limit the number of
- * workers.  The result does not depend on that number.  You decide the number
- * to request, and apply other limits, for example
+ * workers.  The result does not depend on the number of workers.  You decide
+ * the number to request, and apply other limits, for example
  * max_parallel_workers_per_gather.
  *
  * Workers and parallel mode end before ptsort_parallel() returns, so they do
@@ -100,10 +100,10 @@ extern "C"
  */
 typedef struct PtParallel
 {
-	Relation	table;			/* the request's, or NULL; a worker takes
-								 * AccessShareLock, or in a build the locks of
-								 * index.c on table and index */
-	Relation	index;			/* the request's, or NULL */
+	Relation	table;			/* the request's table, or NULL; a worker
+								 * takes AccessShareLock, or in a build the
+								 * locks of index.c on table and index */
+	Relation	index;			/* the request's index, or NULL */
 	IndexInfo  *index_info;
 	const void *arg;			/* leader: the request's own pointer; worker:
 								 * a copy of arg_size bytes, or NULL if
@@ -156,8 +156,8 @@ typedef struct PtParallelOps
 	 * In every participant, once: put this participant's share of the tuples
 	 * that do not come from the table.  You decide how to divide these
 	 * tuples.  Fewer processes may start than you requested: divide by the
-	 * participant's number only if 'participants' is exact enough for you,
-	 * else with a counter in shared memory.
+	 * participant's number only if 'participants' is exact enough for you;
+	 * otherwise use a counter in shared memory.
 	 */
 	void		(*fill) (PtParallel *parallel, PtSort *sort);
 
@@ -252,7 +252,7 @@ ptsort_parallel(const PtParallelRequest *request)
  * ptsort_parallel_end ends the sort and returns its statistics.  You need not
  * read the stream to its end first.  In an index build, however, unread tuples
  * raise an error, because the index would lack them.  Call ptsort_parallel_end
- * in the transaction, and with the resource owner, of ptsort_parallel().
+ * in the transaction and with the resource owner of ptsort_parallel().
  */
 static inline PtParallelResult *
 ptsort_parallel_end(PtParallel *parallel)

@@ -63,26 +63,26 @@ extern "C"
  */
 typedef struct PtSortVariant
 {
-	const char *name;			/* for messages, as "index tuple" */
+	const char *name;			/* in messages, like "index tuple" */
 
 	/* True if images are inline: 8 bytes, and all callbacks are NULL. */
 	bool		inline_image;
 
-	/* Return an image's size in bytes; reads only its first 8 bytes. */
+	/* Return the bytes of an image; read only the image's first 8 bytes. */
 	Size		(*size) (const void *tuple, void *state);
 
 	/*
 	 * Return <0, 0 or >0 for the order of two tuples with equal words.  The
 	 * words must never contradict this order.  If compare returns 0, the
-	 * bytes of the images decide.  compare may raise an error, as for two
-	 * equal keys of a unique index: the sort compares any two tuples with
-	 * equal words that will be neighbours in the result.
+	 * bytes of the images decide.  compare may raise an error, for example
+	 * about equal keys of a unique index: the sort compares any two tuples
+	 * with equal words that will be neighbours in the result.
 	 */
 	int			(*compare) (const void *a, const void *b, void *state);
 
 	/*
 	 * Optional: true if these two tuples with equal words must be in the same
-	 * slice, as duplicates in a unique index must be.
+	 * slice, like duplicates in a unique index.
 	 */
 	bool		(*same_slice) (const void *a, const void *b, void *state);
 } PtSortVariant;
@@ -92,7 +92,7 @@ typedef struct PtSortVariant
  * words.  The sort passes 'state' to the callbacks.  'context' has the state
  * and becomes the parent of all the sort's memory; ptsort_end() deletes it.
  * Everything in 'context' counts towards the budget.  Without a state,
- * 'context' may be NULL: the sort then creates its own.
+ * 'context' may be NULL: the sort then creates a context.
  */
 static inline PtSort *
 ptsort_begin(const PtSortVariant *variant, void *state, int nwords,
@@ -112,10 +112,10 @@ ptsort_put(PtSort *sort, const void *tuple, Size size, const uint64 *words)
 }
 
 /*
- * ptsort_reserve returns a MAXALIGNed place in the sort, 'size' bytes with
+ * ptsort_reserve returns a MAXALIGNed place of 'size' bytes in the sort, with
  * undefined contents.  Make an image there instead of having ptsort_put copy
  * it; an inline image has 8 bytes.  Between reserve and commit, only make the
- * image and its words.  If you fail to make them, the sort is as if you had not
+ * image and its words.  If you fail to make both, the sort is as if you had not
  * called reserve: put another tuple, perform, or end the sort.  After an error
  * in reserve or commit itself you can only end the sort, unless the error
  * reports a wrong call.

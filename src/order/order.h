@@ -4,18 +4,18 @@
  *	  The order of two tuples of one sort.
  *
  * Tuples are ordered by their words, as unsigned integers; then by the
- * variant's comparison; then by the bytes of their images.  So the order is
- * total, and the result does not depend on the budget or on which participant
- * sorted which tuples.
+ * variant's comparison; then by the bytes of their images.  The order is
+ * therefore total, and the result does not depend on the budget or on which
+ * participant sorted which tuples.
  *
  * In a stable sort the input order of tuples replaces the bytes.  The sort does
  * not store this order.  It places images in memory in input order, and all
  * merges, including those of all participants' runs, read runs in input order.
- * So the places of equal tuples decide between them.
+ * The places of equal tuples therefore decide between these tuples.
  *
- * Words must not contradict the variant's comparison.  Tables of a collation
- * make the words of its text, so the sort also compares some neighbours by the
- * collation's provider (order_spot_check).
+ * Words must not contradict the variant's comparison.  If tables of a collation
+ * make the words of text, the sort also lets the collation's provider compare
+ * some neighbours (order_spot_check).
  *
  *-------------------------------------------------------------------------
  */
@@ -57,14 +57,14 @@ typedef struct SortOrder
 	uint64		string_mask;	/* all bits if strings are descending, or 0 */
 	bool		stable;			/* equal tuples stay in their input order */
 	bool		bounded;		/* the caller wants only the first tuples */
-	const OrderPlace *places;	/* of the images in memory, by address; set
+	const OrderPlace *places;	/* places of images in memory, by address; set
 								 * while the sort orders these images */
 	int			nplaces;
 	bool		words_by_tables;	/* a collation's tables made the words */
 	int64		comparisons;	/* calls of variant->compare so far */
 } SortOrder;
 
-/* Orders two tuples by n words; if n is constant, without a loop. */
+/* Orders two tuples by n words; a constant n lets the compiler avoid a loop. */
 static pg_attribute_always_inline int
 order_compare_words(const uint64 *a, const uint64 *b, int n)
 {
@@ -112,9 +112,10 @@ extern int	order_compare_images(const SortOrder *order, const void *a,
 								 const void *b);
 
 /*
- * order_place returns a number for the place of an image in memory.  The number
- * is larger for images that were put later.  It is the number of the image's
- * OrderPlace and, in the lower PLACE_BITS, the image's offset in that place.
+ * order_place returns a number for the place of an image in memory.  Images
+ * that the caller put later have larger numbers.  The result consists of the
+ * number of the image's OrderPlace and, in the lower PLACE_BITS, the offset in
+ * that place.
  */
 #define PLACE_BITS		40
 #define PLACE_MASK		((UINT64CONST(1) << PLACE_BITS) - 1)
@@ -176,7 +177,7 @@ order_sorts_bytes(const SortOrder *order)
 
 /*
  * order_compare_tuples orders two flat images with equal words.  In a stable
- * sort it returns 0 if they compare equal, and the caller must order them.
+ * sort it returns 0 for equal tuples, and the caller must order these.
  */
 static inline int
 order_compare_tuples(SortOrder *order, const void *a, const void *b)
@@ -200,8 +201,8 @@ order_compare_tuples(SortOrder *order, const void *a, const void *b)
  * If a collation's tables made the words, a sort compares one in
  * ORDER_SPOT_EVERY pairs of neighbours by the collation's provider.
  * order_spot_check compares two tuples that are in the order of their words.
- * If the provider contradicts the words, it returns false and the sort fails,
- * or it raises an error if the caller cannot sort again.
+ * If the provider contradicts the words, the function returns false and the
+ * sort fails, or the function raises an error if the caller cannot sort again.
  */
 #define ORDER_SPOT_EVERY	64
 extern bool order_spot_check(SortOrder *order, const void *a, const void *b);

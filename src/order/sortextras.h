@@ -5,7 +5,7 @@
  *
  * The extras are keys that learn, sorts that may fail so that the caller
  * repeats them, and callbacks that see entries with their words.  Only ptsort's
- * own variants need the extras, so these are not part of the interface for
+ * own variants need the extras, so the extras are not part of the interface for
  * other extensions, and may change with every build of the library.
  *
  *-------------------------------------------------------------------------
@@ -18,17 +18,17 @@
 #include "key/key.h"
 #include "ptsort_variant.h"
 
-/* SortVariant: one of ptsort's own variants, that is, kinds of tuples. */
+/* SortVariant: one of ptsort's own variants (kinds of tuples). */
 typedef struct SortVariant
 {
 	PtSortVariant base;			/* must be first */
 
 	/*
-	 * For sorts with a key (sort_begin_own).  If the key is learning, the
-	 * sort makes it learn, within a part of the budget, when there are enough
-	 * tuples.  Then the sort calls rekey to make the words (an array of
-	 * KEY_ENTRY_WORDS) of each tuple put before, and resets the current
-	 * memory context for each tuple.
+	 * For sorts with a key (sort_begin_own).  When enough tuples are in
+	 * memory, a key that is learning learns within a part of the budget.
+	 * Then the sort calls rekey to make the words (an array of
+	 * KEY_ENTRY_WORDS) of each tuple in memory, and resets the current memory
+	 * context for each tuple.
 	 */
 	void		(*rekey) (const void *tuple, uint64 *words, void *state);
 
@@ -36,7 +36,7 @@ typedef struct SortVariant
 	 * For flat images, optional.  If head_bytes is not 0, compare orders
 	 * tuples by the key columns alone.  The sort may then order tuples with
 	 * equal words that compare equal by their bytes, without calling compare
-	 * again.  Of their first 8 bytes the first head_bytes count.
+	 * again.  Of an image's first 8 bytes, only the first head_bytes count.
 	 */
 	int			head_bytes;
 
@@ -74,7 +74,7 @@ typedef struct SortVariant
 	/* Optional: true if the variant postponed an error, so the sort failed. */
 	bool		(*has_postponed) (const void *state);
 
-	/* Optional: drop all that the state keeps of tuples; see ptsort_reset. */
+	/* Optional: make the state forget all tuples; see ptsort_reset. */
 	void		(*reset) (void *state);
 
 	/*
@@ -99,10 +99,10 @@ typedef struct SortHead
  * If a collation contradicts its tables (text_rank.h), a sort raises an error
  * or, after sort_make_restartable, fails.  sort_failed returns true if the sort
  * failed, in this process or in another participant that it knows of.  The
- * stream of a failed sort simply ends.  So a caller whose sorts may fail must
- * call sort_failed at the end of the stream: the tuples of a failed sort are
- * not the result.  sort_contradicted returns the collation for which the sort
- * failed in this process, else InvalidOid.
+ * stream of a failed sort simply ends.  A caller whose sorts may fail must
+ * therefore call sort_failed at the end of the stream: the tuples of a failed
+ * sort are not the result.  sort_contradicted returns the collation for which
+ * the sort failed in this process, else InvalidOid.
  */
 extern PtSort *sort_begin_own(const SortVariant *variant, PtSortKey *key,
 							  void *state, int nwords, MemoryContext context,

@@ -7,13 +7,13 @@
  * drops the tuples beyond the bound.  From then on it compares each new tuple
  * with the last tuple within the bound.  If the new tuple comes later, the sort
  * drops it before copying it.  Words that are cheap to make nearly always
- * decide this comparison.  If words are expensive (of a learned code, or ICU
- * sort keys), the sort compares values and makes words only for the tuples that
- * it keeps.  The server's method, a heap, needs a comparison of whole tuples
- * and a copy for each tuple, and more for each tuple that enters the heap.
+ * decide this comparison.  If words are expensive (words of a learned code, or
+ * ICU sort keys), the sort compares values and makes words only for the tuples
+ * that it keeps.  The server's heap copies and compares every whole tuple, and
+ * compares more for each tuple that enters the heap.
  *
- * If the tuples within the bound do not fit in memory, the sort continues like
- * any other, but no run has more tuples than the bound.  After the first run
+ * If the tuples within the bound do not fit in memory, the sort spills like any
+ * other sort, but no run has more tuples than the bound.  After the first run
  * with 'bound' tuples, the sort knows the last tuple within the bound.
  *
  *-------------------------------------------------------------------------
@@ -24,9 +24,9 @@
 #include "sort/tuplesort.h"
 
 /*
- * The sort trims only if at least LEAST_MORE tuples are beyond the bound.  When
- * memory is full, LEAST_MORE / 2 are enough, but at least 1 / TRIM_PART of the
- * bound: with fewer tuples the sort would trim too often.
+ * The sort trims only if at least LEAST_MORE tuples are beyond the bound.  If
+ * memory is full, the larger of LEAST_MORE / 2 and 1 / TRIM_PART of the bound
+ * is enough.  With fewer tuples the sort would trim too often.
  */
 #define LEAST_MORE		128
 #define TRIM_PART		4
@@ -66,7 +66,7 @@ bounded_refuses(PtSort *sort, const uint64 *words, const void *tuple)
 		return false;
 	if (cmp == 0)
 	{
-		/* the caller put 'last' earlier, so an equal tuple comes after it */
+		/* the caller put 'last' earlier, so an equal tuple comes later */
 		if (order->inline_image)
 			cmp = *(const uint64 *) tuple >= sort->last_words[order->nwords];
 		else

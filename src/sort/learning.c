@@ -1,18 +1,18 @@
 /*-------------------------------------------------------------------------
  *
  * learning.c
- *	  Whether, when and from what a sort's key learns.
+ *	  Decides whether, when and from which tuples a sort's key learns.
  *
- * Until a key that learns (key.h) has a code, its words are 0 or decide less.
- * When enough tuples are in memory, the sort shows the key a sample of these
- * tuples and then makes all their words again.  It does not learn from the
- * first few tuples: if the table is in some order, they differ from the rest.
+ * Until a key that learns (key.h) has a code, its words are 0 or decide fewer
+ * comparisons.  When enough tuples are in memory, the sort shows the key a
+ * sample and makes the words of all tuples again.  The key does not learn from
+ * the first few tuples: in an ordered table, these tuples differ from the rest.
  *
- * In a parallel sort, the first participant with enough tuples learns for all,
- * because words of different codes cannot be compared.  A participant does not
- * know the number of tuples of the others, so it estimates that number.  (It
- * cannot wait for a participant with more tuples: one process may be several
- * participants.)
+ * In a parallel sort, the first participant with enough tuples learns for all
+ * participants, because words of different codes cannot be compared.  A
+ * participant does not know the number of tuples of the others, so it estimates
+ * that number.  (It cannot wait for a participant with more tuples: one process
+ * may be several participants.)
  *
  *-------------------------------------------------------------------------
  */
@@ -29,7 +29,7 @@
 #include "text/text_model.h"
 #include "utils/memutils.h"
 
-/* Part of the budget that learning may use; reserved until learning ends. */
+/* Part of the budget that the sort reserves until learning ends. */
 #define LEARNING_PART		4
 
 /*
@@ -39,19 +39,19 @@
 #define LEARN_TUPLES		200000
 
 /*
- * Minimum number of tuples to learn: FEW_TUPLES in a serial sort, MANY_TUPLES
- * in a parallel sort, where the others wait while one participant learns.  A
- * process reads the tables of an ICU collation only for MANY_TUPLES or more.
+ * Minimum number of tuples for learning: FEW_TUPLES in a serial sort,
+ * MANY_TUPLES in a parallel sort, where other participants wait.  A process
+ * reads the tables of an ICU collation only for MANY_TUPLES or more.
  */
 #define FEW_TUPLES			2000
 #define MANY_TUPLES			30000
 
-/* A key sees one in SAMPLE_PART tuples, within these limits. */
+/* A key sees one in SAMPLE_PART tuples.  The other two numbers are limits. */
 #define SAMPLE_PART			64
 #define LEAST_SAMPLE		400
 #define MOST_SAMPLE			TEXT_SAMPLE_STRINGS
 
-/* If this many tuples have at most FEW_KEYS keys, the sort has few keys. */
+/* The sort has few keys if this number of tuples has at most FEW_KEYS keys. */
 #define FEW_KEYS_SAMPLE		(LEAST_SAMPLE / 4)
 
 void
@@ -75,7 +75,7 @@ learning_memory(const PtSort *sort)
 }
 
 /*
- * Returns one of the 'step' entries from i on, at random: periodic input would
+ * Returns a random one of the 'step' entries from i on.  Periodic input would
  * mislead a caller that looks at the same place in each step.
  */
 static uint64 *
@@ -86,8 +86,8 @@ entry_in_step(PtSort *sort, pg_prng_state *random, int64 i, int64 step)
 }
 
 /*
- * Make the words of the tuples in memory.  If 'sample' is not 0, only show the
- * key 'sample' of the tuples or a few more, evenly spread.
+ * If 'sample' is 0, make the words of all tuples in memory.  Otherwise only
+ * show the key 'sample' or a few more tuples, evenly spread.
  */
 static void
 rekey_memory(PtSort *sort, int64 sample)
@@ -230,7 +230,7 @@ show_sample(PtSort *sort, int64 sample)
 
 /*
  * Give the key the sample that the first participant to call this function
- * makes for all.  Returns false if that participant decided not to learn.
+ * makes for all participants.  Returns false if there is no sample.
  */
 static bool
 share_sample(PtSort *sort)

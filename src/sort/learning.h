@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * learning.h
- *	  Whether, when and from what a sort's key learns.
+ *	  Decides whether, when and from which tuples a sort's key learns.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,8 +23,8 @@ extern void learning_begin(PtSort *sort);
 extern bool learning_gains(const PtSort *sort);
 
 /*
- * learning_memory returns the bytes of the budget to set aside for memory that
- * learning may still need.
+ * learning_memory returns the bytes of the budget that the sort must set aside,
+ * because learning may still need them.
  */
 extern int64 learning_memory(const PtSort *sort);
 

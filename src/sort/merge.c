@@ -3,12 +3,12 @@
  * merge.c
  *	  Merge several runs into one ordered stream, with a tournament tree.
  *
- * The tree is that of tournament.h; node 0 holds the winner.  Each node holds
+ * tournament.h describes the tree; node 0 holds the winner.  Each node holds
  * the first word of its run's current tuple, so most comparisons touch neither
  * the run nor its tuple.
  *
- * Each run gets an equal part of the memory as its read buffer, but at most the
- * run's size.  The merge uses tuples in place.
+ * The merge divides its memory equally among the read buffers of the runs, but
+ * no buffer is larger than its run.  The merge uses tuples in place.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,7 +23,7 @@
  */
 #define MAX_READ_BUFFER (128 * 1024)
 
-/* MergeNode: one competitor. */
+/* MergeNode: a node of the tree, with one competing run. */
 typedef struct MergeNode
 {
 	uint64		word;			/* first word of the run's current tuple, or
@@ -34,7 +34,7 @@ typedef struct MergeNode
 struct Merge
 {
 	SortOrder  *order;
-	int			nwords;			/* words of a tuple */
+	int			nwords;			/* number of words of a tuple */
 	int			nruns;
 	RunReader  *readers;		/* one per run */
 	MergeNode  *tree;			/* nruns nodes, the winner first */
@@ -51,7 +51,7 @@ struct Merge
 	Size		last_room;
 };
 
-/* True if run a's tuple comes before run b's; their first words are equal. */
+/* True if run a's tuple comes before run b's.  The first words are equal. */
 static pg_noinline bool
 tie_is_before(Merge *merge, int a, int b)
 {
@@ -72,7 +72,7 @@ tie_is_before(Merge *merge, int a, int b)
 	return a < b;
 }
 
-/* True if a comes before b.  Exhausted runs come last. */
+/* True if node a comes before node b.  Exhausted runs come last. */
 static inline bool
 is_before(Merge *merge, const MergeNode *a, const MergeNode *b)
 {
@@ -142,7 +142,7 @@ replay(Merge *merge, int run, MergeNode winner,
 
 /*
  * merge_create starts a merge of runs, and divides 'memory' bytes among their
- * readers.  A merge that writes a run recycles the blocks that it read.
+ * readers.  A merge that writes a run recycles the blocks that it reads.
  */
 Merge *
 merge_create(SortOrder *order, Run **runs, int nruns, int64 memory,
@@ -200,7 +200,7 @@ keep_last(Merge *merge, int run)
 	memcpy(merge->last_words, reader->words, merge->nwords * sizeof(uint64));
 }
 
-/* Returns the node that comes right after the winner, or NULL. */
+/* Returns the node that comes right after the winner, or NULL if none does. */
 static const MergeNode *
 find_rival(Merge *merge)
 {
@@ -219,9 +219,9 @@ find_rival(Merge *merge)
 }
 
 /*
- * Spot check: compare the winner with the tuple after it by the collation's
- * provider.  If the provider contradicts the words, the sort fails and the
- * merge ends.
+ * Spot check: let the collation's provider compare the winner with the next
+ * tuple.  If the provider contradicts the words, the sort fails and the merge
+ * ends.
  */
 static pg_noinline void
 check_winner(Merge *merge)
@@ -285,9 +285,8 @@ tree_next(Merge *merge)
 }
 
 /*
- * merge_next moves to the next tuple in order.  It returns the reader whose
- * current tuple this is, or NULL at the end.  The tuple is valid until the next
- * call.
+ * merge_next moves to the next tuple in order.  It returns the reader of this
+ * tuple, or NULL at the end.  The tuple is valid until the next call.
  */
 RunReader *
 merge_next(Merge *merge)
@@ -307,7 +306,7 @@ merge_next(Merge *merge)
 	return merge->tree[0].run < 0 ? NULL : &merge->readers[merge->tree[0].run];
 }
 
-/* is_before for inline images whose first words are equal. */
+/* Like is_before, for inline images whose first words are equal. */
 static pg_attribute_always_inline bool
 entry_is_before(const Merge *merge, const MergeNode *a, const MergeNode *b,
 				int nwords)
@@ -338,7 +337,7 @@ entry_is_before_2(Merge *merge, const MergeNode *a, const MergeNode *b)
 	return entry_is_before(merge, a, b, 2);
 }
 
-/* merge_next_entries with a constant number of words. */
+/* Like merge_next_entries, with a constant number of words. */
 static pg_attribute_always_inline int
 next_entries(Merge *merge, uint64 *entries, int max, int nwords)
 {

@@ -21,11 +21,11 @@
 
 /*
  * Milliseconds between a waiting leader's checks that its workers still run.  A
- * worker also waits this long for a leader that ended to terminate the worker.
+ * worker also waits this long for termination by a leader that ended.
  */
 #define CHECK_MS	1000
 
-/* SharedSlot: its process writes it before 'done'; all may read it later. */
+/* SharedSlot: a participant writes it before 'done'; all may read it later. */
 typedef struct SharedSlot
 {
 	bool		joined;			/* protected by mutex */
@@ -53,17 +53,17 @@ struct PtSortShared
 {
 	BuildStamp	stamp;			/* must be first; immutable after init */
 	int			processes;		/* number of slots; immutable after init */
-	TextDistrust distrusted;	/* by the leader; immutable after init */
-	Oid			contradicted;	/* set by any worker, read by the leader */
+	TextDistrust distrusted;	/* as in the leader; immutable after init */
+	Oid			contradicted;	/* collation that a worker reported */
 	SharedFileSet fileset;		/* has its own lock */
 	ConditionVariable announced;	/* broadcast when the state changes */
 	slock_t		mutex;			/* protects 'state' */
 	SharedState state;
 
 	/*
-	 * The runs follow the slots, and participants write both together.  The
-	 * slices (shared_slice) come last: the leader writes them before
-	 * 'planned', and all participants read them afterwards.
+	 * The runs follow the slots.  A participant writes its runs and its slot
+	 * together.  The slices (shared_slice) come last: the leader writes them
+	 * before 'planned', and all participants read them afterwards.
 	 */
 	SharedSlot	slots[FLEXIBLE_ARRAY_MEMBER];
 };
@@ -92,7 +92,7 @@ shared_slices(int processes)
 	return processes <= 64 ? SLICES_EACH * processes : Max(512, processes);
 }
 
-/* Maximum number of all runs, or one run per participant if that is more. */
+/* Maximum number of all runs, except that each participant may have one run. */
 #define MAX_SHARED_RUNS	128
 
 int
@@ -101,7 +101,7 @@ shared_most_runs(int processes)
 	return Max(MAX_SHARED_RUNS / processes, 1);
 }
 
-/* Number of runs, of all participants, that the shared block has room for. */
+/* Number of runs of all participants that the shared block has room for. */
 static Size
 all_runs(int processes)
 {
@@ -121,7 +121,7 @@ runs_size(int processes)
 	return MAXALIGN(mul_size(sizeof(RunDesc), all_runs(processes)));
 }
 
-/* Number of integers for a slice: its positions, and the tuples before it. */
+/* Number of integers for a slice: a position for each run, and the start. */
 static Size
 slice_row(int processes)
 {
@@ -295,7 +295,7 @@ shared_has_failed(PtSortShared *shared)
 	return look(shared).failed;
 }
 
-/* on_dsm_detach callback, in the leader only. */
+/* on_dsm_detach callback of the leader: tells workers that the leader ended. */
 static void
 abandon(dsm_segment *segment, Datum arg)
 {
@@ -311,7 +311,7 @@ abandon(dsm_segment *segment, Datum arg)
 		(void) text_rank_distrust(shared->contradicted);
 }
 
-/* on_dsm_detach callback, in workers. */
+/* on_dsm_detach callback of workers: the segment can take no more reports. */
 static void
 stop_reports(dsm_segment *segment, Datum arg)
 {
@@ -473,8 +473,8 @@ shared_announce(PtSortShared *shared, int participant, int nruns,
 }
 
 /*
- * Raise an error if there cannot be this many participants.  The caller is the
- * leader's process, which does not join after this check.
+ * Raise an error if the sort cannot have this number of participants.  The
+ * caller is the leader's process, which does not join after this check.
  */
 static void
 check_participants(PtSortShared *shared, int participants,
@@ -500,8 +500,8 @@ check_participants(PtSortShared *shared, int participants,
 
 /*
  * Prevent other processes from joining, after all participants announced their
- * runs.  More participants than the leader expects are an error, because the
- * result would lack their tuples.
+ * runs.  If more participants joined than the leader expects, raise an error,
+ * because the result would lack tuples.
  */
 static void
 collect(PtSortShared *shared, int participants)

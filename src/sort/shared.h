@@ -7,7 +7,7 @@
  * leader's process is number 0, workers are 1, 2, ...  A process that sorts
  * joins under its number.  It announces its finished runs, with statistics, in
  * its own slot.  The leader waits for the announcements of a given number of
- * participants.  Then it reads the slots, which no longer change.
+ * participants.  Then the leader reads the slots, which no longer change.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,7 +19,7 @@
 #include "lib/stringinfo.h"
 #include "tape/run.h"
 
-/* ptsort.h describes the next functions, with the prefix ptsort_. */
+/* ptsort.h describes the next functions.  Their prefix there is ptsort_. */
 extern Size shared_estimate(int processes);
 extern void shared_init(PtSortShared *shared, int processes,
 						dsm_segment *segment);
@@ -37,8 +37,8 @@ extern int	shared_processes(PtSortShared *shared);
  * participant's tuples.
  *
  * shared_announce publishes a participant's runs.  shared_wait waits until the
- * given number of participants announced their runs.  After that, none can
- * join.
+ * given number of participants announced their runs.  When shared_wait returns,
+ * no other participant can join.
  */
 extern void shared_join(PtSortShared *shared, int participant);
 extern void shared_announce(PtSortShared *shared, int participant, int nruns,
@@ -56,9 +56,9 @@ extern void shared_wait_for(PtSortShared *shared,
 extern void shared_wake(PtSortShared *shared);
 
 /*
- * Each participant calls shared_claim_learning once.  It returns true to the
- * first participant, which must publish what it learned, or an empty string if
- * it did not learn.  shared_read_learned waits for the published string and
+ * Each participant calls shared_claim_learning once.  The first call returns
+ * true.  The caller must then publish what it learned, or an empty string if it
+ * did not learn.  shared_read_learned waits for the published string and
  * appends the string to 'result'.
  */
 extern bool shared_claim_learning(PtSortShared *shared);
@@ -91,10 +91,10 @@ extern int64 *shared_slice(PtSortShared *shared, int slice);
 extern int64 *shared_slice_start(PtSortShared *shared, int slice);
 
 /*
- * The leader calls shared_publish_plan after it planned the slices; others call
- * shared_wait_plan.  shared_claim_slice returns the number of the next slice.
- * It returns -1 if no slice is left, or if the leader or another participant
- * reported that the sort failed.
+ * The leader calls shared_publish_plan after it planned the slices; other
+ * participants call shared_wait_plan.  shared_claim_slice returns the number of
+ * the next slice.  It returns -1 if no slice is left, or if the leader or
+ * another participant reported that the sort failed.
  */
 extern void shared_publish_plan(PtSortShared *shared, bool failed);
 extern void shared_wait_plan(PtSortShared *shared);

@@ -10,19 +10,19 @@
  *
  * A *cut* is one place in each run.  All tuples before these places, in any
  * run, come before all tuples after them in every run.  Any tuple of a run
- * makes a cut: in each run, the place of the first tuple that does not come
- * before that tuple.  The order is total, because heap TIDs decide between
- * equal keys.  So cuts can fall anywhere, even between equal keys, unless the
- * variant wants equal keys in one slice.
+ * makes a cut: the cut's place in each run is before the first tuple that does
+ * not come before the tuple that makes the cut.  The order is total, because
+ * heap TIDs decide between equal keys.  Cuts can therefore fall anywhere, even
+ * between equal keys, unless the variant wants equal keys in one slice.
  *
- * The tuples that make cuts are quantiles, estimated by sparse indexes.  Each
- * sample stands for the tuples up to the next sample of its run, so the sorted
- * samples of all runs show where a k-th part of all tuples ends.  The estimate
- * uses words only; among equal words the place within the run decides.  The
- * cuts themselves are exact.  Among many equal keys, the number of tuples
- * before a cut may be too far from the target.  A bisection of the runs'
- * samples then finds a better place, so the sizes of slices differ by at most
- * 10 %, whatever the data.
+ * The tuples that make cuts are quantiles.  The leader estimates the quantiles
+ * from the sparse indexes.  Each sample stands for the tuples up to the next
+ * sample of its run, so the sorted samples of all runs show where a k-th part
+ * of all tuples ends.  The estimate uses words only; among equal words the
+ * place within the run decides.  The cuts themselves are exact.  Among many
+ * equal keys, the number of tuples before a cut may be too far from the target.
+ * A bisection of the runs' samples then finds a better place, so the sizes of
+ * slices differ by at most 10 % for any data.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,9 +36,9 @@
 #include "utils/memutils.h"
 
 /*
- * Minimum numbers of tuples of a slice.  The last page of a slice is half full
- * on average.  MIN_SLICE_TUPLES tuples fill enough pages to make this loss
- * small, even if they share posting lists.
+ * Minimum number of tuples of a slice in a large and in a small sort.  The last
+ * page of a slice is half full on average.  MIN_SLICE_TUPLES tuples fill enough
+ * pages to make this loss small, even if the tuples share posting lists.
  */
 #define MIN_SLICE_TUPLES	150000
 #define MIN_SHARE_TUPLES	30000
@@ -60,7 +60,7 @@
 typedef struct Candidate
 {
 	uint64		words[PTSORT_MAX_WORDS + 1];
-	double		fraction;		/* part of its run's tuples before it */
+	double		fraction;		/* fraction of its run's tuples before it */
 	int			run;
 	int64		position;
 	double		middle;			/* estimated number of its run's tuples before
@@ -71,8 +71,8 @@ typedef struct Candidate
 typedef struct Cut
 {
 	int64	   *positions;		/* position of the cut in each run */
-	int64	   *samples;		/* samples before the cut in each run */
-	int64		before;			/* tuples before the cut in all runs */
+	int64	   *samples;		/* number of samples before it in each run */
+	int64		before;			/* number of tuples before it in all runs */
 } Cut;
 
 /* Splitter: a copy of the tuple that makes a cut: words, then the image. */
@@ -187,7 +187,7 @@ is_before_cut(SortOrder *order, const RunReader *reader,
 	return run_current(reader) < splitter->position;
 }
 
-/* True if a sample is before the cut.  Reads its record if words are equal. */
+/* True if a sample is before the cut.  May read the sample's record. */
 static bool
 sample_is_before_cut(SortOrder *order, RunReader *reader,
 					 const RunSample *sample, const Splitter *splitter)
@@ -272,7 +272,7 @@ copy_cut(Cut *target, const Cut *source, int nruns)
 
 /*
  * Improve a cut until about 'target' tuples come before it.  In each run, only
- * the samples from low to high - 1 can be at the target.  The next try is the
+ * the samples from low to high - 1 can be at the target.  The loop tries the
  * middle sample of the run with the most remaining samples.
  */
 static void
@@ -310,8 +310,8 @@ improve_cut(PtSort *sort, RunReader *readers, int64 target, int64 tolerance,
 
 		/*
 		 * Exclude the sample just tried, so that the loop ends even if
-		 * comparisons are not transitive.  (If they are, the sample numbers
-		 * in the cut exclude it too.)
+		 * comparisons are not transitive.  (If they are transitive, the
+		 * sample numbers in the cut exclude it too.)
 		 */
 		if (last.before < target)
 			low[widest] = middle + 1;
@@ -384,7 +384,7 @@ make_cuts(PtSort *sort, RunReader *readers, const Candidate *candidates,
 	return slice;
 }
 
-/* Returns the number of slices that pays for this many tuples. */
+/* Returns the number of slices that pays for this number of tuples. */
 static int
 useful_slices(int nslices, int64 tuples)
 {

@@ -5,9 +5,10 @@
  *
  * sort_other_memory measures everything in the sort except the entries.  During
  * input, the entries may use the rest of the budget; during a merge, the
- * readers may use it.  So learned data, samples, lists of extents and buffers
- * count, although no code lists them.  entries_budget also reserves the write
- * buffer and the memory that learning may need.
+ * readers may use it.  Because sort_other_memory measures all memory, learned
+ * data, samples, lists of extents and buffers count towards the budget.
+ * entries_budget also reserves the write buffer and the memory that learning
+ * may need.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,7 +20,7 @@
 #include "util.h"
 #include "utils/memutils.h"
 
-/* Part of the budget that entries may always use, whatever the rest uses. */
+/* Part of the budget that entries may always use. */
 #define ENTRIES_PART		4
 
 /*
@@ -45,7 +46,7 @@ entries_budget(PtSort *sort)
 {
 	int64		others = sort_other_memory(sort) + learning_memory(sort);
 
-	/* lists of extents and samples may need a block, the run's edges another */
+	/* lists of extents and samples may need a block, and the edges another */
 	if (!sort->run_is_open)
 		others += sort->write_buffer + RUN_WRITER_MEMORY + 2 * SORT_BLOCK;
 	return Min(Max(sort->options.budget - others,
@@ -112,7 +113,7 @@ close_run(PtSort *sort)
 	sort->run_is_open = false;
 }
 
-/* Copy an entry in memory, to compare runs; NULL if the copy is too large. */
+/* Returns a copy of an entry for comparing runs, or NULL if it is too large. */
 static uint64 *
 copy_edge(PtSort *sort, int64 i)
 {
@@ -165,9 +166,9 @@ write_memory(PtSort *sort, RunWriter *writer)
 }
 
 /*
- * Write the tuples in memory, as a new run or at the end of the last run.  So
- * pre-sorted input becomes one run of any length.  No run has more tuples than
- * the bound.
+ * Write the tuples in memory, as a new run or at the end of the last run.
+ * Pre-sorted input therefore becomes one run of any length.  No run has more
+ * tuples than the bound.
  */
 static void
 write_run(PtSort *sort)
@@ -401,7 +402,7 @@ sort_end_runs(PtSort *sort)
 	sort_note_memory(sort);
 	memsort_free(sort->memsort);
 	sort->memsort = NULL;
-	/* spliced runs cannot be read backward */
+	/* no reader can read spliced runs backward */
 	if (!sort->options.random_access)
 		sort->nruns = splice_runs(&sort->order, sort->runs, sort->nruns);
 }

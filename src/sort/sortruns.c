@@ -3,10 +3,10 @@
  * sortruns.c
  *	  The runs of a sort: writing, queueing, merging.
  *
- * If the budget has too few read buffers for all runs, the sort merges the runs
- * in several passes.  The merge order is the number of readers that fit in the
- * budget, each with a buffer of one block.  Reading a run recycles its blocks
- * (tape.c), so passes need no more temporary space than the data.
+ * If the budget has no room for a read buffer for each run, the sort merges the
+ * runs in several passes.  The merge order is the number of readers that fit in
+ * the budget, each with a buffer of one block.  Reading a run recycles its
+ * blocks (tape.c), so passes need no more temporary space than the data.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,7 +25,7 @@
 #define BLOCK_PART			512
 #define MAX_TAPE_BLOCK		(32 * 1024)
 
-/* Part of the budget for samples, of one run and of all runs together. */
+/* Part of the budget for the samples of one run, and for those of all runs. */
 #define SAMPLES_PART		16
 
 /*
@@ -35,7 +35,7 @@
  */
 #define READING_PART		4
 
-/* Limits of the merge order.  A higher maximum would only cost cache. */
+/* Limits of the merge order.  A higher maximum would only use more cache. */
 #define MIN_MERGE_ORDER		6
 #define MAX_MERGE_ORDER		500
 
@@ -72,8 +72,8 @@ sort_short_runs_memory(const PtSort *sort)
 }
 
 /*
- * The result is more than RUN_MEMORY if there are too many runs, or if the size
- * of the tuples so far predicts too many runs.
+ * Returns more than RUN_MEMORY if there are too many runs, or if the size of
+ * the tuples so far predicts too many runs.
  */
 int64
 sort_run_memory(PtSort *sort)
@@ -269,7 +269,7 @@ sort_runs_to_leave(const PtSort *sort)
 
 /*
  * Returns the queue index of the first of n runs to merge next.  These are the
- * first runs or, in a stable sort, the neighbours with the fewest bytes.
+ * first runs or, in a stable sort, the neighbouring runs with the fewest bytes.
  */
 static int
 first_to_merge(const PtSort *sort, int n)
@@ -344,7 +344,7 @@ merge_runs(PtSort *sort, int n)
 		move_last(sort, first);
 }
 
-/* The first merge may read fewer runs, so that all later merges are full. */
+/* The first merge may read fewer runs, so that the others read 'order' runs. */
 void
 sort_merge_down(PtSort *sort, int target)
 {

@@ -16,7 +16,7 @@
  *
  *		MEMORY, MERGING, RUN	get returns tuples in order
  *		SLICES		next_slice: -> MERGING, again for each slice until the last
- *					(a serial sort has one slice, and its phase stays)
+ *					(a serial sort has one slice, and its phase does not change)
  *		reset		(serial) any phase except FAILED -> PUTTING
  *
  *-------------------------------------------------------------------------
@@ -36,7 +36,7 @@
 
 /*
  * Limit for the budget and the expected number of tuples, so that their sums
- * and products do not overflow.  No machine has this much memory.
+ * and products do not overflow.  No machine has this amount of memory.
  */
 #define MAX_SIZE		(INT64CONST(1) << 50)
 
@@ -45,7 +45,7 @@ StaticAssertDecl(offsetof(struct PtSort, order) == 0 &&
 				 offsetof(SortOrder, state) == offsetof(SortHead, state),
 				 "a PtSort does not begin with a SortHead");
 
-/* Returns a sentence that tells why the phase may not allow an operation. */
+/* Returns a sentence about the phase, for errors about a wrong phase. */
 static const char *
 phase_detail(const PtSort *sort)
 {
@@ -76,7 +76,7 @@ sort_wrong_phase(const PtSort *sort, const char *message)
 			 errdetail_internal("%s", phase_detail(sort))));
 }
 
-/* The method that the sort used since the last reset. */
+/* Returns the method that the sort used since the last reset. */
 static PtSortMethod
 current_method(const PtSort *sort)
 {
@@ -247,9 +247,9 @@ check_variant(const PtSortVariant *variant)
 
 /*
  * Raise an error for options that do not fit together, or do not fit the
- * variant and its number of words.  A wrong option would otherwise cause a
- * wrong result or an endless wait, far from the mistake.  (shared.c checks the
- * numbers of participants against each other.)
+ * variant and its number of words.  Without these checks, a wrong option would
+ * cause a wrong result or an endless wait, far from the mistake.  (shared.c
+ * checks the numbers of participants.)
  */
 static void
 check_options(const PtSortVariant *variant, const PtSortOptions *options,
@@ -390,11 +390,11 @@ perform_worker(PtSort *sort)
 					sort_failed(sort));
 }
 
-/* Check that a participant's run fits this sort, and record its properties. */
+/* Check that a run fits this sort, and record the run's properties. */
 static void
 check_run(PtSort *sort, const RunDesc *desc)
 {
-	/* learning may reduce the words of a run; this sort did not learn */
+	/* learning may reduce the number of words; this sort did not learn */
 	if (desc->nwords > sort->order.nwords)
 		elog(ERROR, "runs of %d and of %d words cannot be merged",
 			 desc->nwords, sort->order.nwords);

@@ -6,7 +6,7 @@
  * tuplesort.c begins, performs and ends a sort.  sortput.c, learning.c and
  * bounded.c fill the sort, sortruns.c writes and merges its runs, slices.c cuts
  * the final merge, and sortread.c reads the result.  Functions of the two
- * public headers have the prefix sort_ here.
+ * public headers have the prefix sort_ instead of ptsort_ here.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,7 +19,7 @@
 #include "memory/memsort.h"
 #include "sort/merge.h"
 
-/* Maximum block of the sort's memory context, except for large chunks. */
+/* Maximum block size of the sort's memory context, except for large chunks. */
 #define SORT_BLOCK	(32 * 1024)
 
 typedef enum SortPhase
@@ -47,13 +47,13 @@ struct PtSort
 	PtSortOptions options;
 	SortPhase	phase;
 	MemoryContext variant_context;	/* holds this struct; sort_end deletes it */
-	MemoryContext context;		/* its child, for the rest of the sort */
+	MemoryContext context;		/* child context for the rest of the sort */
 	Size		write_buffer;
 
-	MemSort    *memsort;		/* PUTTING, MEMORY */
+	MemSort    *memsort;		/* entries in phases PUTTING and MEMORY */
 	PtSortKey  *key;			/* key of ptsort's own variants, or NULL */
 	bool		learning;		/* the key will learn; until then words are 0
-								 * or decide less */
+								 * or decide fewer comparisons */
 	int64		learn_at;		/* number of tuples at which the key learns */
 	int64		in_order;		/* while learning: number of leading tuples
 								 * known to be in order */
@@ -65,11 +65,11 @@ struct PtSort
 	RunWriter	open_run;
 	int64		open_tuples;	/* tuples of the open run */
 	int64		run_memory;		/* largest result of sort_run_memory */
-	Run		  **runs;			/* a queue: see below */
+	Run		  **runs;			/* a queue: see sortruns.c below */
 	int			nruns;
 	int			maxruns;
 	Merge	   *merge;			/* MERGING */
-	int64		trim_at;		/* bounded.c trims at this many tuples */
+	int64		trim_at;		/* bounded.c trims at this number of tuples */
 	bool		trimmed;		/* bounded.c dropped a tuple */
 	bool		last_known;		/* bounded.c: last_words and last are set to
 								 * the last tuple within the bound */
@@ -77,7 +77,7 @@ struct PtSort
 								 * way to see that a tuple comes after 'last' */
 	uint64		last_words[PTSORT_MAX_WORDS + 1];
 	char	   *last;			/* image of the last tuple, unless inline */
-	bool		slice_taken;	/* serial: next_slice returned the one slice */
+	bool		slice_taken;	/* serial: next_slice returned the slice */
 	int64		slice_start;	/* tuples before the current slice */
 	int64		returned;		/* number of tuples returned */
 	uint64	   *batch;			/* inline images: the last entries read */
@@ -124,8 +124,8 @@ extern int64 sort_other_memory(const PtSort *sort);
 
 /*
  * sort_note_memory records the peak of the sort's memory: the current
- * sort_other_memory() plus the peak of the entries since the last call.  So
- * call sort_note_memory while sort_other_memory() is high.
+ * sort_other_memory() plus the peak of the entries since the last call.
+ * Callers should call sort_note_memory while sort_other_memory() is high.
  */
 extern void sort_note_memory(PtSort *sort);
 
@@ -133,8 +133,8 @@ extern void sort_note_memory(PtSort *sort);
 /*
  * sortput.c
  *
- * sort_reserve may make the key learn, so a caller whose key learns makes words
- * after it called sort_reserve.  ptsort's own variants call sort_place,
+ * sort_reserve may make the key learn, so a caller whose key learns must make
+ * words after it called sort_reserve.  ptsort's own variants call sort_place,
  * sort_add and sort_put_entry instead of sort_reserve, sort_commit and
  * sort_put.  If memory has room, these functions run inline, so that adding a
  * tuple costs little more than copying it.
@@ -184,9 +184,9 @@ sort_count_put(PtSort *sort)
 
 /*
  * sort_next_place returns the address for the next image, or NULL if memory
- * must grow to have room for 'most' bytes; not for inline images.  It reserves
- * nothing: a caller that makes an image at the address then calls
- * sort_add_next, or sort_place with the image's size.
+ * must grow to have room for 'most' bytes.  Images must not be inline.  The
+ * function reserves nothing: a caller that makes an image at the address then
+ * calls sort_add_next, or sort_place with the image's size.
  */
 static inline void *
 sort_next_place(PtSort *sort, Size most)
@@ -197,8 +197,9 @@ sort_next_place(PtSort *sort, Size most)
 }
 
 /*
- * sort_add_next adds the image that the caller made at sort_next_place.  The
- * caller must not call other functions of the sort in between.
+ * sort_add_next adds the image that the caller made at the address from
+ * sort_next_place.  The caller must not call other functions of the sort in
+ * between.
  */
 static inline void
 sort_add_next(PtSort *sort, Size size, const uint64 *words)
@@ -246,7 +247,7 @@ sort_put_entry(PtSort *sort, const uint64 *entry)
 
 /*
  * sort_entries_in_memory sorts the tuples in memory.  Before that, it ends
- * learning, unless memory holds all tuples and they came in order.
+ * learning, unless memory holds all tuples and the tuples came in order.
  */
 extern void sort_entries_in_memory(PtSort *sort);
 
@@ -283,8 +284,8 @@ bounded_may_drop(const PtSort *sort)
 
 /*
  * bounded_drops: true if a tuple with these values of all key columns is beyond
- * the bound.  The sort then counts the tuple, and the caller must not put it.
- * Requires bounded_may_drop, and a variant with a key and compare_values.
+ * the bound.  If true, the sort counts the tuple, and the caller must not put
+ * it.  Requires bounded_may_drop, and a variant with a key and compare_values.
  */
 extern bool bounded_drops(PtSort *sort, const Datum *values,
 						  const bool *isnull);
@@ -296,8 +297,8 @@ extern bool bounded_drops(PtSort *sort, const Datum *values,
 extern void bounded_cut(PtSort *sort);
 
 /*
- * bounded_pays: true if so many entries are beyond the bound that sorting all
- * entries to drop them pays.
+ * bounded_pays: true if enough entries are beyond the bound, so that sorting
+ * all entries to drop these pays.
  */
 extern bool bounded_pays(const PtSort *sort);
 
@@ -321,17 +322,17 @@ extern void sort_begin_run(PtSort *sort, RunWriter *writer);
  * budget is larger than a short run needs.  sort_run_memory returns the bytes
  * of entries worth collecting in memory for one run.  sort_short_runs_memory
  * returns the bytes of entries that fit the maximum number of short runs.  In
- * sorts without short runs both return PG_INT64_MAX.
+ * sorts without short runs both functions return PG_INT64_MAX.
  */
 extern bool sort_wants_short_runs(const PtSort *sort);
 extern int64 sort_short_runs_memory(const PtSort *sort);
 extern int64 sort_run_memory(PtSort *sort);
 
-/* Put a run at the end of the queue; sort_append_run first ends the writer. */
+/* sort_add_run adds a run to the queue; sort_append_run ends a writer first. */
 extern void sort_add_run(PtSort *sort, Run *run);
 extern void sort_append_run(PtSort *sort, RunWriter *writer);
 
-/* sort_merge_order returns the number of runs that a merge can read. */
+/* sort_merge_order returns the maximum number of runs that a merge can read. */
 extern int	sort_merge_order(const PtSort *sort, MergePurpose purpose);
 
 /* sort_create_merge starts a merge of runs within the rest of the budget. */
@@ -403,7 +404,7 @@ sort_next(PtSort *sort, bool forward)
 	return memsort_tuple(sort->memsort, entry);
 }
 
-/* sort_next_entry is sort_get_entry. */
+/* sort_next_entry is sort_get_entry, inline for entries in memory. */
 static inline const uint64 *
 sort_next_entry(PtSort *sort, bool forward)
 {

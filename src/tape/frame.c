@@ -8,13 +8,13 @@
  * and saves a quarter to a half of the bytes.
  *
  * The values of one column are adjacent, so packing and unpacking are loops of
- * a few shifts, with all variables in registers.  They copy 8 bytes for each
- * value, even a shorter one; in packing, the next value overwrites the excess.
+ * a few shifts, with all variables in registers.  The loops copy 8 bytes for
+ * each value, even a shorter one; the next packed value overwrites the excess.
  *
  * The first column is sorted, so packing computes its differences by
- * subtraction.  For the other columns it uses exclusive or.  In a heap TID,
- * subtraction would borrow from the block number for the offset number, and
- * then all bits in between would vary.
+ * subtraction.  For the other columns, packing uses exclusive or.  In a heap
+ * TID, subtraction would borrow from the block number for the offset number,
+ * and then all bits between the two numbers would vary.
  *
  *-------------------------------------------------------------------------
  */
@@ -162,8 +162,8 @@ unpack_column(const FrameColumn column, const char *source, uint64 *entries,
 /*
  * frame_pack packs n entries of ncolumns columns, without their rests, and
  * returns the number of bytes used.  'target' has FRAME_MAX_PACKED bytes.
- * Unless NULL, 'trims' has the number of zero bytes cut off the end of each
- * image.  The caller sets size and previous in the header.
+ * Unless NULL, 'trims' has the number of zero bytes that the caller cut off the
+ * end of each image.  The caller sets size and previous in the header.
  */
 Size
 frame_pack(char *target, const uint64 *entries, int n, int ncolumns,
@@ -217,8 +217,8 @@ frame_is_sound(const char *frame, Size size, int ncolumns, bool has_trims)
 }
 
 /*
- * frame_unpack restores the entries and, unless NULL, trims.  Both arrays must
- * have room for FRAME_ENTRIES entries.  Returns the offset of the rests.
+ * frame_unpack restores the entries and 'trims' (may be NULL).  Both arrays
+ * must have room for FRAME_ENTRIES entries.  Returns the offset of the rests.
  */
 Size
 frame_unpack(const char *frame, int ncolumns, uint64 *entries, uint8 *trims)

@@ -5,8 +5,8 @@
  *
  * A frame stores its entries as columns: one for each word of the key and one
  * for the first 8 bytes of the image (all bytes of an inline image).  A column
- * has only the bits that vary within the frame, in the minimum number of whole
- * bytes:
+ * stores only the bits that vary within the frame, in the minimum number of
+ * whole bytes:
  *
  *		FrameHeader
  *		FrameColumn of each column
@@ -46,8 +46,8 @@ typedef struct FrameHeader
 	uint32		size;			/* bytes of the frame; 0: no frame is here */
 	uint32		previous;		/* bytes of the previous frame; 0 if none */
 	uint8		count;			/* number of entries */
-	uint8		trim;			/* zero bytes cut off each image, if all have
-								 * the same number */
+	uint8		trim;			/* number of zero bytes cut off each image,
+								 * unless trims_vary */
 	bool		trims_vary;		/* the frame has a trim for each image */
 	uint8		unused[5];
 } FrameHeader;

@@ -4,8 +4,8 @@
  *	  A run: one sorted sequence of tuples on a tape, with its sparse index.
  *
  * A writer writes each full frame to the tape at once, and a reader has one
- * frame in memory in addition to the tape's buffer.  Their memory does not
- * depend on the length of the run.
+ * frame in memory in addition to the tape's buffer.  The memory of both does
+ * not depend on the length of the run.
  *
  * A reader checks sizes and offsets from a temporary file before using them, so
  * that a damaged file causes an error and not a crash.
@@ -66,8 +66,8 @@ typedef struct RunFrame
 } RunFrame;
 
 /*
- * run_begin_write starts a run.  max_samples is the maximum size of its sparse
- * index, a power of two, or RUN_NO_SAMPLES.
+ * run_begin_write starts a run.  max_samples is the maximum size of the run's
+ * sparse index (a power of two), or RUN_NO_SAMPLES.
  */
 void
 run_begin_write(RunWriter *writer, const SortOrder *order, Tapeset *set,
@@ -99,7 +99,7 @@ drop_samples(Run *run)
 
 /*
  * Free the memory that the samples do not use.  (The server's repalloc would
- * keep all of it.)
+ * keep all memory.)
  */
 static void
 fit_samples(Run *run)
@@ -186,7 +186,7 @@ write_frame(RunWriter *writer, const uint64 *entries, int n, const char *rests,
 	desc->tuples += n;
 }
 
-/* Write the frame that is being filled, if any, with these rests. */
+/* Write the frame that the writer is filling, if any, with these rests. */
 static void
 write_stage(RunWriter *writer, const char *rests)
 {
@@ -354,7 +354,7 @@ run_import(SharedFileSet *fileset, int participant, Run *beside,
 	return run;
 }
 
-/* run_close frees the run; see tape_close for its blocks. */
+/* run_close frees the run, but not its blocks on the tape: see tape_close. */
 void
 run_close(Run *run)
 {
@@ -369,7 +369,7 @@ run_close(Run *run)
 	pfree(run);
 }
 
-/* Bytes of an image buffer; load_image may write up to 16 past the image. */
+/* Bytes of an image buffer; load_image may write 16 bytes past the image. */
 static Size
 image_room(const Run *run)
 {
@@ -465,7 +465,7 @@ find_rests(RunReader *reader, const char *rests, Size rest_bytes)
 		raise_damaged(reader->offset);
 }
 
-/* Returns the size of the frame at an offset; 0 if the next block has it. */
+/* Returns the size of the frame at an offset; 0 if it is in the next block. */
 static Size
 frame_size(RunReader *reader, int64 offset)
 {
@@ -475,7 +475,7 @@ frame_size(RunReader *reader, int64 offset)
 	return ((const FrameHeader *) frame)->size;
 }
 
-/* Unpack the frame at an offset; its first record is the next to read. */
+/* Unpack the frame at an offset, and go to the start of the frame. */
 static void
 load_frame(RunReader *reader, int64 offset)
 {
@@ -529,7 +529,7 @@ go_to(RunReader *reader, int64 position)
 	reader->index = RUN_POSITION_INDEX(position);
 }
 
-/* Go to the first record after the current frame; false if there is none. */
+/* Go to the record after the current frame.  Returns false if there is none. */
 static pg_noinline bool
 next_frame(RunReader *reader)
 {
@@ -586,7 +586,7 @@ load_record(RunReader *reader, int index)
 		load_image(reader, index);
 }
 
-/* run_next moves to the next tuple; false at the end of the run. */
+/* run_next moves to the next tuple.  Returns false at the end of the run. */
 bool
 run_next(RunReader *reader)
 {
@@ -596,7 +596,7 @@ run_next(RunReader *reader)
 	return true;
 }
 
-/* Move back over one record; false at the start of the run. */
+/* Move back over one record.  Returns false at the start of the run. */
 static bool
 step_back(RunReader *reader)
 {
@@ -615,9 +615,9 @@ step_back(RunReader *reader)
 
 /*
  * run_previous makes the tuple before the current position the current tuple,
- * but does not move: run_next still returns the tuple after that.  With 'step',
- * the reader first moves back over one tuple.  False if there is no previous
- * tuple.
+ * but does not move: run_next still returns the tuple after that position.
+ * With 'step', the reader first moves back over one tuple.  Returns false if
+ * there is no previous tuple.
  */
 bool
 run_previous(RunReader *reader, bool step)

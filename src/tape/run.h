@@ -7,19 +7,18 @@
  * time and assembles each image, so that its caller gets the whole image, as
  * written, at a MAXALIGNed address.
  *
- * A *position* is a place between two records: the offset of a frame, where
- * reading can start, and the number of a record in that frame, packed into one
- * integer.  Positions of one run have the order of their places.  (The end of a
- * frame and the start of the next one are one place with two positions.  A
- * record's own position, see run_current, has the offset of the record's
- * frame.)
+ * A *position* is a place between two records.  One integer holds the offset of
+ * a frame, where reading can start, and the number of a record in that frame.
+ * Positions of one run have the order of their places.  (The end of a frame and
+ * the start of the next frame are one place with two positions.  A record's own
+ * position, see run_current, has the offset of the record's frame.)
  *
  * Zero bytes in place of a frame's header mean that the next frame begins with
  * the next block (see splice.c).
  *
- * The sparse index of a run has samples of words with their positions, at equal
- * distances.  slices.c uses the samples to cut the final merge.  The index is
- * in memory.  run_export stores it with the run, and importers may skip it.
+ * The sparse index of a run has samples at equal distances: words and their
+ * position.  slices.c uses the samples to cut the final merge.  The index is in
+ * memory.  run_export stores it with the run, and importers may skip the index.
  *
  *-------------------------------------------------------------------------
  */
@@ -77,11 +76,11 @@ typedef struct Run
 {
 	Tape	   *tape;
 	RunDesc		desc;
-	RunSample  *samples;		/* NULL if it has no sparse index */
+	RunSample  *samples;		/* NULL if the run has no sparse index */
 	int64		max_samples;	/* maximum number of samples */
 	uint64	   *first;			/* copy of the first tuple, or NULL: words,
 								 * then the image */
-	uint64	   *last;			/* copy of the last tuple, likewise */
+	uint64	   *last;			/* copy of the last tuple, in the same form */
 } Run;
 
 /* Writes one run. */
@@ -146,10 +145,10 @@ extern bool run_next(RunReader *reader);
 extern bool run_previous(RunReader *reader, bool step);
 
 /*
- * splice_runs joins runs of this process if the last tuple of one comes before
- * the first tuple of the other.  Returns the number of runs that remain in the
- * array.  A run without copies of its first and last tuples stays unchanged.
- * No reader can read spliced runs backward.
+ * splice_runs joins runs of this process if the last tuple of one run comes
+ * before the first tuple of the other run.  Returns the number of runs that
+ * remain in the array.  A run without copies of its first and last tuples stays
+ * unchanged.  No reader can read spliced runs backward.
  *
  * In a stable sort, splice_runs joins only neighbours, to keep the order of the
  * runs, so more runs may remain.
@@ -158,7 +157,7 @@ extern int	splice_runs(SortOrder *order, Run **runs, int nruns);
 
 /*
  * splice_comes_before: true if a run with this last tuple comes before a run
- * with this first tuple; false if either is NULL.
+ * with this first tuple; false if either tuple is NULL.
  */
 extern bool splice_comes_before(SortOrder *order, const uint64 *last,
 								const uint64 *first);

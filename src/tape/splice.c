@@ -9,11 +9,11 @@
  * files, for example) becomes sequences of non-overlapping runs in any order.
  * Without splicing, a merge would rewrite these runs to concatenate them.
  *
- * The algorithm is that of colouring intervals with the fewest colours.  It
- * takes the runs in the order of their first tuples, and appends each to the
- * sequence that ends first, if this sequence ends before the run begins; else
- * the run starts a new sequence.  Joining two runs joins their lists of
- * extents.
+ * The algorithm is known for colouring intervals with the fewest colours.  It
+ * takes the runs in the order of their first tuples, and appends each run to
+ * the sequence that ends first, if that sequence ends before the run begins.
+ * Otherwise the run starts a new sequence.  Joining two runs joins their lists
+ * of extents.
  *
  *-------------------------------------------------------------------------
  */
@@ -46,7 +46,7 @@ append_samples(Run *run, const Run *next, int64 offset)
 /*
  * Append the records of the next run to this run without copying them, and
  * close the next run.  No reader can read the result backward, because the next
- * run's first frame does not have the size of the frame now before it.
+ * run's first frame does not have the size of the frame that is now before it.
  */
 static void
 append_run(Run *run, Run *next)
@@ -86,7 +86,7 @@ splice_comes_before(SortOrder *order, const uint64 *last, const uint64 *first)
 	return last && first && compare_edges(order, last, first) <= 0;
 }
 
-/* Orders runs by first tuple; runs without a copy of theirs come last. */
+/* Orders runs by first tuple; runs without a copy of that tuple come last. */
 static int
 compare_first(const void *a, const void *b, void *arg)
 {
@@ -107,8 +107,8 @@ compare_last(Datum a, Datum b, void *arg)
 }
 
 /*
- * splice_runs for a stable sort.  A later run may come before an earlier one
- * only if the two have no equal tuples.
+ * Like splice_runs, for a stable sort.  A later run may come before an earlier
+ * run only if the two have no equal tuples.
  */
 static int
 splice_neighbours(SortOrder *order, Run **runs, int nruns)

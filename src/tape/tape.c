@@ -3,12 +3,12 @@
  * tape.c
  *	  Logical tapes: byte streams in one participant's temporary file.
  *
- * The idea is that of the server's logtape.c (and of Knuth's tapes): many
- * streams share one file, and reading a block makes it free again.  The
- * difference is that blocks contain no links, so the bytes of consecutive
- * blocks are consecutive in memory, and a reader can use tuples in place.  A
- * list of extents replaces the links.  The list is short, because a process
- * writes only one tape at a time; tape_export stores the list after the tape.
+ * As in the server's logtape.c (and for Knuth's tapes), many streams share one
+ * file, and reading a block makes the block free again.  The difference is that
+ * blocks contain no links, so the bytes of consecutive blocks are consecutive
+ * in memory, and a reader can use tuples in place.  A list of extents replaces
+ * the links.  The list is short, because a process writes only one tape at a
+ * time; tape_export stores the list after the tape.
  *
  * The last reading of a tape frees each block as soon as the block is in
  * memory, and the next tape uses the lowest free block.  Merge passes therefore
@@ -23,7 +23,7 @@
  * example).  TapeFile therefore uses fd.c and fileset.c, the layer below
  * BufFile, with BufFile's rules for file size (1 GB), temp_tablespaces,
  * temp_file_limit, logging, and statistics.  All files belong to the resource
- * owner of the first, so that an error removes them together.
+ * owner of the first file, so that an error removes all files together.
  *
  *-------------------------------------------------------------------------
  */
@@ -111,7 +111,7 @@ get_segment(TapeFile *file, int segment)
 	return file->segments[segment];
 }
 
-/* Write or read with one system call; returns the bytes done, <0 on error. */
+/* Write or read with one system call.  Returns the number of bytes, or <0. */
 static int64
 transfer(File segment, bool write, char *data, Size size, int64 offset)
 {
@@ -169,7 +169,7 @@ void
 tapefile_write(TapeFile *file, const void *data, Size size, int64 offset)
 {
 	Assert(file->create);
-	/* before 16, FileWrite() takes no const buffer */
+	/* before PostgreSQL 16, FileWrite() takes no const buffer */
 	transfer_all(file, true, unconstify(void *, data), size, offset);
 	pgBufferUsage.temp_blks_written += size / BLCKSZ;
 }
@@ -201,14 +201,15 @@ struct Tapeset
 	Bitmapset  *free;			/* free blocks */
 	int			lowest;			/* no block with a lower number is free */
 	MemoryContext context;
-	int			importers;		/* open tapes of an imported set */
+	int			importers;		/* number of open tapes, if the set is
+								 * imported */
 };
 
 /*
  * tapeset_open creates an empty tapeset, or opens another process's tapeset for
  * reading.  If fileset is not NULL, the file belongs to the file set and its
- * name has the participant's number; else the file is private to this process.
- * block_bytes must be a multiple of BLCKSZ.
+ * name has the participant's number; otherwise the file is private to this
+ * process.  block_bytes must be a multiple of BLCKSZ.
  */
 Tapeset *
 tapeset_open(SharedFileSet *fileset, int participant, int64 block_bytes,
@@ -433,9 +434,8 @@ tape_append(Tape *tape, Tape *next)
 }
 
 /*
- * tape_export stores a finished tape's list of extents and the note, for
- * processes that import the tape, at the end of the file.  *result describes
- * the tape.
+ * tape_export stores a finished tape's list of extents and the note at the end
+ * of the file, for processes that import the tape.  *result describes the tape.
  */
 void
 tape_export(Tape *tape, const void *note, Size note_size, TapeExport *result)
@@ -536,9 +536,9 @@ tape_import(SharedFileSet *fileset, int participant, Tape *beside,
  * tape_begin_read prepares for reading.  'read_buffer' is the size of one read
  * in bytes: at most the whole tape, and at least one block.  'slack' is
  * additional room for the unread part of a record when a read refills the
- * buffer.  A longer part only makes the next read one block shorter, or the
- * buffer larger.  'recycle' has no effect on an imported tape: its blocks
- * belong to a process that would not know that they are free.
+ * buffer.  If the unread part is longer than the slack, the next read is one
+ * block shorter, or the buffer grows.  'recycle' has no effect on an imported
+ * tape: its blocks belong to a process that would not know that they are free.
  */
 void
 tape_begin_read(Tape *tape, Size read_buffer, Size slack, bool recycle)
@@ -650,9 +650,9 @@ shift_buffer(Tape *tape, int64 offset, int64 size)
 
 /*
  * tape_read_slow is tape_read for bytes that are not all in the buffer.  If the
- * offset is in the buffer, it appends blocks.  Otherwise it refills the buffer,
- * and the block of the offset becomes the first, or in a backward read the
- * last.
+ * offset is in the buffer, it appends blocks.  Otherwise it refills the buffer:
+ * the block of the offset becomes the first block or, in a backward read, the
+ * last block.
  */
 const char *
 tape_read_slow(Tape *tape, int64 offset, Size size)

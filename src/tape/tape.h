@@ -16,10 +16,11 @@
  *		tape_read()...; tape_end_read(tape)
  *		tape_close(tape); tapeset_close(set)
  *
- * A process can write only one tape of a set at a time, but read any number.
- * To pass a finished tape to other processes, call tape_export().  It fills in
- * a small description for shared memory, and tape_import() opens the tape by
- * this description.  The exporter can store a note of any size with the tape.
+ * A process can write only one tape of a set at a time, but can read several
+ * tapes.  To pass a finished tape to other processes, call tape_export().  This
+ * function fills in a small description for shared memory, and tape_import()
+ * opens the tape by this description.  The exporter can store a note of any
+ * size with the tape.
  *
  * All functions may raise errors.  Memory and files belong to the memory
  * context and the resource owner that are current in tapeset_open().

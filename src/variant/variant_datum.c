@@ -11,11 +11,11 @@
  * The image of a varlena is the value itself, with its length in its header.
  * ptsort converts toasted, compressed, short and expanded values to plain ones,
  * so that comparisons need no detoasting and equal values mostly have equal
- * bytes.  The image of a null is a header of 0, which no value has.  ptsort
- * pads an image that would be too short with zeros.
+ * bytes.  The image of a null is a header of 0, which no value has.  If an
+ * image would be too short, ptsort pads it with zeros.
  *
- * Any other image is a DatumImage, then the value: the datum if the type is by
- * value, otherwise the value's bytes.
+ * Any other image is a DatumImage followed by the value: the datum if the type
+ * is by value, otherwise the value's bytes.
  *
  *-------------------------------------------------------------------------
  */

@@ -3,12 +3,12 @@
  * variant_heap.c
  *	  Rows of a table in the order of one of its btree indexes.
  *
- * An image begins with a HeapTupleData up to its pointer: the tuple's length,
- * TID and table.  The tuple follows as it is on its page, including its header.
- * The gap after the TID is zero, because the bytes of images are the final
- * tie-breaker.
+ * An image begins with the fields of HeapTupleData before the pointer: the
+ * tuple's length, TID and table.  The tuple follows as it is on its page,
+ * including its header.  The gap after the TID is zero, because the bytes of
+ * images are the final tie-breaker.
  *
- * Order: by the index's key columns, then the TID, then the bytes.  The
+ * The order is by the index's key columns, then by TID, then by bytes.  The
  * server's sort does not define the order of rows with equal keys.
  *
  * An exact key (key.h) of one word leaves room for the TID in the second word
@@ -46,7 +46,7 @@ typedef struct HeapSort
 	TupleDesc	desc;
 	IndexInfo  *info;
 	int			nkeys;
-	int			decided;		/* leading columns: equal if the words are */
+	int			decided;		/* number of columns that the words decide */
 	PtSortKey  *key;
 	bool		tid_in_words;	/* the words include the TID and decide the
 								 * whole order */
@@ -84,7 +84,7 @@ evaluate(HeapSort *state, HeapTuple tuple, Datum *values, bool *isnull)
 	ExecClearTuple(state->slot);
 }
 
-/* With expressions, evaluates all values first; else reads each as needed. */
+/* If the index has expressions, evaluates all columns first. */
 static int
 heap_compare_keys(const void *a, const void *b, void *arg)
 {
@@ -148,9 +148,7 @@ heap_compare(const void *a, const void *b, void *arg)
 	return ItemPointerCompare(&left.t_self, &right.t_self);
 }
 
-/*
- * Finds the key's string; not with expressions, whose values are in no image.
- */
+/* Finds the key's string.  No image has the values of expressions. */
 static bool
 heap_string(const void *image, KeyString *string, void *arg)
 {

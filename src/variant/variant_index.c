@@ -5,11 +5,11 @@
  *
  * Uniqueness.  A sort compares any two tuples that end up as neighbours, so the
  * comparison function sees all equal keys and raises the server's error (with
- * the wording of comparetup_index_btree_tiebreak in tuplesort).  It misses one
- * case: recently dead tuples, which are never duplicates, may lie between two
- * live tuples with equal keys.  put therefore marks dead tuples with a bit that
- * nbtree leaves to the access method, and reading compares the live tuples
- * before and after them.
+ * the wording of comparetup_index_btree_tiebreak in tuplesort).  The function
+ * misses one case: recently dead tuples, which are never duplicates, may lie
+ * between two live tuples with equal keys.  put therefore marks dead tuples
+ * with a bit that nbtree leaves to the access method, and reading compares the
+ * live tuples before and after the dead tuples.
  *
  * Exact keys.  If the key is exact, reading makes the tuple from its entry,
  * unless the caller reads entries.  The image is one inline word: see
@@ -145,7 +145,7 @@ index_compare(const void *a, const void *b, void *arg)
 		ItemPointerCompare(&((IndexTuple) a)->t_tid, &((IndexTuple) b)->t_tid);
 }
 
-/* index_compare for a unique index.  This function sees all equal keys. */
+/* Like index_compare, for a unique index.  Sees all equal keys. */
 static int
 unique_compare(const void *a, const void *b, void *arg)
 {
@@ -158,7 +158,7 @@ unique_compare(const void *a, const void *b, void *arg)
 	if (cmp != 0)
 		return cmp;
 
-	/* The sort may compare a tuple to itself; dead tuples are excluded. */
+	/* The sort may compare a tuple to itself; dead tuples never count. */
 	if (left != right &&
 		!((left->t_info | right->t_info) & DEAD_BIT) &&
 		(!equal_nulls || state->nulls_not_distinct))
@@ -343,7 +343,7 @@ make_state(Relation heap, Relation index, PtSortKey *key)
 	state->put_context = AllocSetContextCreate(CurrentMemoryContext,
 											   "ptsort put",
 											   ALLOCSET_SMALL_SIZES);
-	/* variant_form_small and key_pack_tuple never write more than this */
+	/* variant_form_small and key_pack_tuple never write beyond the scratch */
 	StaticAssertStmt(KEY_TUPLE_SIZE <= VARIANT_FORM_ROOM,
 					 "an exact key's tuple must fit the scratch");
 	state->scratch = palloc0(VARIANT_FORM_ROOM);
@@ -571,7 +571,7 @@ check_live_entry(IndexSort *state, const uint64 *live, const uint64 *entry)
 	state->dead_followed = false;
 }
 
-/* watch_tuple for the next n entries of an exact key. */
+/* Like watch_tuple, for the next n entries of an exact key. */
 static void
 watch_entries(IndexSort *state, const uint64 *entries, int n)
 {

@@ -3,19 +3,19 @@
  * variant_tuple.c
  *	  Sorts of minimal tuples by some of their columns.
  *
- * An image is the minimal tuple itself, which begins with its length.  It keeps
- * its toast pointers, as in the server's sort.
+ * An image is the minimal tuple itself, which begins with its length.  The
+ * image keeps toast pointers, as in the server's sort.
  *
  * ptsort orders tuples with equal keys by their bytes.  A minimal tuple made
  * from a table row still has bits and bytes of the row's header that do not
- * belong to any value.  ptsort clears these, so that the order depends on the
- * values alone.
+ * belong to any value.  ptsort clears these bits and bytes, so that the order
+ * depends on the values alone.
  *
- * After the length come two bytes of padding, and the server never reads them.
- * If the first key column is by reference, ptsort stores its place there:
- * comparisons then need not skip the variable-length columns before that one.
- * The padding takes no part in the order, and ptsort clears it before it
- * returns a tuple.
+ * Two bytes of padding follow the length; the server never reads them.  If the
+ * first key column is by reference, ptsort stores the value's place in the
+ * padding: comparisons then need not skip the variable-length columns before
+ * this column.  The padding takes no part in the order, and ptsort clears it
+ * before it returns a tuple.
  *
  *-------------------------------------------------------------------------
  */
@@ -37,10 +37,10 @@
 #define VALUE_INFOMASK2 HEAP_NATTS_MASK
 
 /*
- * Dropping a row reads little of it, so the processor does not detect that rows
- * follow each other in a page.  For each row, ptsort therefore prefetches the
- * first BYTES_AHEAD bytes of the row that is ROWS_AHEAD rows ahead.  It assumes
- * that rows are as far apart as the last two.
+ * Dropping a row reads little of the row, so the processor does not detect that
+ * rows follow each other in a page.  For each row, ptsort therefore prefetches
+ * the first BYTES_AHEAD bytes of the row that is ROWS_AHEAD rows ahead.  ptsort
+ * assumes that rows are as far apart as the last two rows.
  */
 #define ROWS_AHEAD		6
 #define BYTES_AHEAD		128
@@ -54,14 +54,14 @@ typedef struct TupleState
 								 * the words are */
 	AttrNumber *attnums;
 	bool		first_by_value; /* the first key column is by value */
-	int			nfixed;			/* columns before the first key column and
-								 * before any column of variable length */
+	int			nfixed;			/* number of fixed-length columns at the
+								 * start, before the first key column */
 	int			fixed_size;		/* size of these columns if none is null */
 	const char *row_before;		/* address of the row put last */
 
 	/*
-	 * Values of the tuple being put: keys in the words; with a bound, all
-	 * keys.
+	 * Values of the tuple being put: of the keys in the words or, with a
+	 * bound, of all keys.
 	 */
 	int			nvalues;
 	AttrNumber	last_attnum;	/* largest attnum of these values */
@@ -155,7 +155,7 @@ is_same_value(const TupleState *state, int key, Datum a, Datum b)
 	return datumIsEqual(a, b, att->attbyval, att->attlen);
 }
 
-/* Compare two tuples by their key columns, beginning with number 'key'. */
+/* Compare two tuples by their key columns, beginning with column 'key'. */
 static inline int
 compare_from(TupleState *state, const void *a, const void *b, int key)
 {
@@ -313,9 +313,9 @@ variant_begin_tuple(TupleDesc desc, int nkeys, const AttrNumber *attnums,
 }
 
 /*
- * Returns the value of the first key column in a tuple.  It is faster than
- * heap_getattr, which does not cache offsets after nulls and after columns of
- * variable length.
+ * Returns the value of the first key column in a tuple.  The function is faster
+ * than heap_getattr, which does not cache offsets after nulls and after columns
+ * of variable length.
  */
 static inline Datum
 first_value(const TupleState *state, HeapTuple tuple, bool *isnull)
@@ -386,8 +386,8 @@ slot_values(TupleState *state, TupleTableSlot *slot)
 
 /*
  * Copy a minimal tuple, which may be the end of a heap tuple, into the sort.
- * Get the values for the put only afterwards, because making room may overwrite
- * state->values (tuple_rekey).
+ * The caller must get the values for the put afterwards, because making room
+ * may overwrite state->values (tuple_rekey).
  */
 static inline MinimalTuple
 copy_tuple(PtSort *sort, const void *tuple, Size size)
@@ -467,7 +467,7 @@ put_values(PtSort *sort, TupleState *state, TupleTableSlot *slot)
 	sort_add(sort, words);
 }
 
-/* Prefetch a row that may be put soon. */
+/* Prefetch a row that the caller may put soon. */
 static inline void
 prefetch_rows(TupleState *state, const HeapTupleData *tuple)
 {

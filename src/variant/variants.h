@@ -24,8 +24,8 @@ extern PtSort *variant_begin_index(Relation heap, Relation index, bool unique,
 
 /*
  * After variant_postpone_errors, a sort fails (sort_failed) instead of raising
- * an error if put, or the writing of a run, finds equal keys of a unique index
- * or a tuple that is too large.
+ * an error if putting a tuple or writing a run finds equal keys of a unique
+ * index or a tuple that is too large.
  */
 extern void variant_postpone_errors(PtSort *sort);
 
