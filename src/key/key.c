@@ -42,8 +42,8 @@
 
 
 /*
- * Returns the order of a collation that is not bytewise, or NULL if its tables
- * do not prove the order.
+ * Returns the order of a collation that is not bytewise, or NULL if the tables
+ * of the collation do not prove the order.
  */
 static TextRanks *
 find_ranks(Oid collation)

@@ -26,7 +26,7 @@ typedef struct SortKeyWord
 {
 	int			column;			/* index into values, isnull */
 	WordMaker	make;			/* NULL: 'kind' or a code makes the word, or
-								 * nothing does */
+								 * there is no word */
 	FieldKind	kind;			/* kind of the values if they can be packed */
 	bool		text;			/* true if a code can be learned */
 	TextForm	form;			/* form of the values for that code */

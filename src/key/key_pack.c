@@ -230,7 +230,7 @@ put_bits(uint64 *words, uint32 at, uint32 end, uint64 value, uint32 n)
 	}
 }
 
-/* Put the bits of a null.  Before the call, the null bit is that of a value. */
+/* Put the bits of a null.  The words must already have a value's null bit. */
 static void
 put_null(uint64 *words, const KeyField *field, int end)
 {

@@ -207,7 +207,7 @@ extern uint64 key_pack_word(FieldKind kind, Datum value);
 
 /*
  * True if a null bit follows the field.  If a value has two fields, the null
- * bit is after the second.
+ * bit is after the second field.
  */
 static inline bool
 key_pack_has_null_bit(const KeyField *field)

@@ -8,8 +8,8 @@
  * read each image many times.  If byte strings decide the order, one pass over
  * the strings finds the length of their common prefix.  A second pass replaces
  * the word of each entry by the next 8 bytes of its string, and the radix sort
- * orders the entries by this word.  Groups that still have equal words are
- * sorted by the bytes that follow.  This is a multikey quicksort with cached
+ * orders the entries by this word.  Further passes sort groups that still have
+ * equal words by the next bytes.  This is a multikey quicksort with cached
  * words (Ng and Kakehi, "Cache Efficient Radix Sort for String Sorting", 2007).
  * This version partitions by radix sort.
  *

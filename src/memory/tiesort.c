@@ -5,10 +5,11 @@
  *
  * A quicksort over all tuples would visit tuples all over memory in each pass,
  * and spend much of its time waiting for memory.  So tiesort, like AlphaSort,
- * first sorts blocks of tuples that fit the cache, by quicksort.  tournament.h
- * then merges the blocks; the merge needs only the first tuple of each block in
- * the cache.  Before the merge, tiesort joins consecutive blocks that are in
- * order, so it does not merge ascending input.  It reverses descending input.
+ * first sorts blocks of tuples by quicksort; each block fits the cache.
+ * tournament.h then merges the blocks; the merge needs only the first tuple of
+ * each block in the cache.  Before the merge, tiesort joins consecutive blocks
+ * that are in order, so it does not merge ascending input.  It reverses
+ * descending input.
  *
  * If there are few distinct keys, tiesort_few_keys finds each tuple's key by
  * binary search among the keys found before, with at most two comparisons.  It

@@ -30,8 +30,8 @@
 
 /*
  * Shares of the memory limit for learning.  The model's tables get more of the
- * memory that they need than the sample does: larger tables help more than a
- * larger sample would.  Choosing symbols uses the model's share.
+ * memory that they need than the sample does: they distinguish more strings
+ * than a larger sample would.  Choosing symbols uses the model's share.
  */
 #define SAMPLE_LIMIT(limit)		Min((limit) / 2, TEXT_SAMPLE_MEMORY)
 #define MODEL_LIMIT(limit)		Min((limit) / 8 * 3, TEXT_MODEL_MEMORY)
@@ -53,7 +53,7 @@
 
 /*
  * CodeInterval: the lower end of an interval, and its size as range * 2^shift.
- * While bits are left, refill() keeps the range above 2^32 for precision.
+ * While the shift is not 0, refill() keeps the range above 2^32 for precision.
  */
 typedef struct CodeInterval
 {
@@ -203,8 +203,8 @@ read_value(const TextCode *code, Datum value, int *length, void **copy)
  */
 
 /*
- * Move 32 bits from the shift to a range below 2^32, if the shift has any.
- * Returns false if the range is too small to divide.
+ * Multiply a range below 2^32 by 2^32 and lower the shift by 32, unless the
+ * shift is 0.  Returns false if the range is too small to divide.
  */
 static inline bool
 refill(CodeInterval *interval)
@@ -551,7 +551,7 @@ code_prefix(TextCode *code)
 	}
 }
 
-/* Count a string in the model. */
+/* Count the symbols of a string in the model. */
 static void
 count_string(TextCode *code, TextCounts *counts, const char *string,
 			 int length)

@@ -12,18 +12,18 @@
  * words hold 40 to 60 characters of a URL; with plain weights they would hold
  * only about 20.
  *
- * The code is an arithmetic code that omits the last step, choosing the
- * shortest number in an interval.  The interval of all strings is 0 to 2^64,
- * or 0 to 2^128 for two words.  The code divides the interval of a string
- * among the strings that extend it by one character.  The parts have the order
- * of the characters' primary weights (text_symbol.h).  The size of a part is
+ * The code is an arithmetic code without the last step, which would choose the
+ * shortest number in an interval.  The interval of all strings is 0 to 2^64, or
+ * 0 to 2^128 for two words.  The code divides the interval of a string among
+ * the strings that extend it by one character.  The parts have the order of the
+ * characters' primary weights (text_symbol.h).  The size of a part is
  * proportional to the frequency of its weight after the two preceding weights
  * (text_model.h).  The words are the lower end of the string's interval, or of
  * the interval of its longest prefix that fits into the bits.  So words sort
  * like the sequences of weights.
  *
  * In bytewise collations strings sort like their weights, and the code makes
- * one word.  In other collations the tables of the collation prove the weights
+ * one word.  In other collations the weights come from the collation's tables
  * (text_rank.h).  Comparing strings in these collations is expensive, so the
  * code makes two words, or one if the sample shows that one word distinguishes
  * the strings well enough.  Words never contradict the order of the strings.

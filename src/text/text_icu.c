@@ -175,9 +175,8 @@ struct IcuCollation
 	bool		contradicts;	/* true if the collation contradicts itself,
 								 * see the file comment */
 	uint32		variable_top;	/* 0: blanks and punctuation have weights */
-	USet	   *begins;			/* characters of contractions, except their
-								 * last */
-	USet	   *continues;		/* characters of contractions, except their
+	USet	   *begins;			/* characters of contractions except the last */
+	USet	   *continues;		/* characters of contractions except the
 								 * first */
 	uint64		joined[128][2]; /* bit b of joined[a]: ASCII character b may
 								 * follow a in a contraction */
@@ -493,7 +492,7 @@ key_first_byte(const IcuCollation *icu, const UChar *string, int length,
 
 /*
  * Record the first weight of a script, and the shift to its new first byte.
- * Returns false if it cannot determine both.
+ * Returns false if ICU's data do not show both.
  */
 static bool
 note_script(IcuCollation *icu, const UChar *string, int length)

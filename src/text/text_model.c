@@ -179,7 +179,7 @@ text_model_begin(int nsymbols, Size limit)
 	TextCounts *counts = palloc0(sizeof(TextCounts));
 	TextModel  *model = palloc0(sizeof(TextModel));
 	Size		least;			/* size of one table without context and one
-								 * for each symbol */
+								 * table for each symbol */
 
 	model->nsymbols = nsymbols;
 	least = (nsymbols + 1) * table_size(model);

@@ -16,9 +16,9 @@
  * weight after more skipped elements is greater.
  *
  * Direction is a property of elements, not of strings.  In en_US the elements
- * of letters go forward in all passes; those of digits and symbols go backward
- * in the second pass.  Consecutive elements that go backward form a span, which
- * a pass reads from its last element to its first.  The C library's
+ * of letters go forward in all passes; the elements of digits and symbols go
+ * backward in the second pass.  Consecutive elements that go backward form a
+ * span, which a pass reads from its last element to its first.  The C library's
  * implementation of spans has two oddities, which this file reproduces because
  * the order of strings depends on them.  First, if an element that goes forward
  * follows a span, strcoll() skips the span's second-to-last element.  Second,

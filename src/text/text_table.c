@@ -106,7 +106,7 @@ search_element(const CollateTables *tables, const unsigned char *string,
 /*
  * Returns the cache's entry for the UTF-8 character at 'at'.  Sets *character
  * to the character's bytes, or to 0 for a one-byte character.  (In other
- * encodings the bytes may not be a character, but the cache is correct for any
+ * encodings these bytes may be no character; the cache is correct for any
  * bytes.)
  */
 static inline KeptElement *

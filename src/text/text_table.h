@@ -26,13 +26,11 @@ enum
 /* Number of entries in each cache of characters; a power of two. */
 #define KEPT_CHARACTERS 8192
 
-/*
- * KeptElement: a cached character and the element at its start.
- */
+/* KeptElement: a cached character and the element at its start. */
 typedef struct KeptElement
 {
-	uint32		character;		/* its bytes, the last in the lowest bits; 0:
-								 * unused entry */
+	uint32		character;		/* the character's bytes, the last in the
+								 * lowest bits; 0: unused entry */
 	int32		index;
 	int			length;			/* length of the element in bytes */
 } KeptElement;
