@@ -21,7 +21,7 @@
  *	  strings to learn from, rule 2 applies.
  * 2. The word that the operator class offers (key_column.c).
  *
- * All participants of a sort must make the same word of the same value.  So
+ * All participants of a sort must make the same word from the same value.  So
  * words may not depend on values that a process saw before, and abbreviation
  * never ends midway: ptsort does not call abbrev_abort.
  *
@@ -42,8 +42,8 @@
 
 
 /*
- * Returns the order of a collation that is not bytewise, or NULL if its tables
- * do not prove the order.
+ * Returns the order of a collation that is not bytewise, or NULL if the tables
+ * of the collation do not prove the order.
  */
 static TextRanks *
 find_ranks(Oid collation)
@@ -63,7 +63,7 @@ init_word(PtSortKey *key, const KeyColumn *column, int nwords)
 
 	memset(word, 0, sizeof(SortKeyWord));
 
-	/* not worthwhile: 32-bit abbreviated keys have other formats */
+	/* no words: abbreviated keys of 32 bits have other formats */
 	if (sizeof(Datum) < sizeof(uint64))
 		return;
 
@@ -96,7 +96,7 @@ init_support(PtSortKey *key, SortSupport ssup, const KeyColumn *column)
 	bool		padded = column->sortsupport == F_BPCHAR_SORTSUPPORT;
 	TextRanks  *ranks = NULL;
 
-	/* raises an error if a collation is needed and there is none */
+	/* raises an error if the column needs a collation and has none */
 	key_column_support(column, false, ssup);
 	if ((padded || column->sortsupport == F_BTTEXTSORTSUPPORT) &&
 		!key_column_is_bytewise(column->collation))
@@ -113,11 +113,11 @@ has_word(const PtSortKey *key)
 }
 
 /*
- * Pack the leading columns that can be packed, and a word of the next column
- * if it has one.  If the result is one column of 64 bits or more, use an
- * unpacked word instead: it serves as well and needs no null bit.  A narrower
- * column has room for the null bit.  With a null bit, equal words mean equal
- * values, so ties need no comparison.
+ * Pack the leading columns that can be packed, and a word of the next column if
+ * that column has one.  If the result is one column of 64 bits or more, use an
+ * unpacked word instead: it carries as much information and needs no null bit.
+ * A narrower column has room for the null bit.  With a null bit, equal words
+ * mean equal values, so ties need no comparison.
  */
 static void
 pack_columns(PtSortKey *key, const KeyColumn *columns, bool is_all)

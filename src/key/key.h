@@ -4,11 +4,12 @@
  *	  Sort key words made from key columns.
  *
  * A PtSortKey describes how to make words from key columns and how to compare
- * the columns.  It lives in the memory context in which it was made.  Words are
+ * the columns.  It lives in the memory context where the caller made it.  Words
+ * are
  *
- * exact	if they have the order of the columns, and the columns' values can
- *		be rebuilt from them
- * prefix	if they never contradict the order; equal words decide nothing
+ * exact	if words have the order of the columns, and ptsort can rebuild the
+ *		columns' values from the words
+ * prefix	if words never contradict the order, but equal words decide nothing
  *
  *-------------------------------------------------------------------------
  */
@@ -25,14 +26,14 @@ typedef struct SortKeyWord
 {
 	int			column;			/* index into values, isnull */
 	WordMaker	make;			/* NULL: 'kind' or a code makes the word, or
-								 * nothing does */
-	FieldKind	kind;			/* kind of a value that could be packed */
+								 * there is no word */
+	FieldKind	kind;			/* kind of the values if they can be packed */
 	bool		text;			/* true if a code can be learned */
 	TextForm	form;			/* form of the values for that code */
 	TextRanks  *ranks;			/* order of these values; NULL: bytewise */
 	TextCode   *code;			/* makes one or two words; NULL before
-								 * learning: words are 0 then if there are
-								 * ranks */
+								 * learning.  If there are ranks, words are 0
+								 * without a code */
 	int			nwords;
 	bool		reverse;		/* descending */
 	uint64		null_word;		/* smallest or largest */
@@ -49,7 +50,7 @@ typedef struct PtSortKey
 	bool		learning;		/* true until learning ends, with or without a
 								 * result; until then words decide less, but
 								 * do not contradict the order */
-	Size		limit;			/* bytes that learning may use; its result
+	Size		limit;			/* bytes that learning may use; the result
 								 * needs less */
 	KeyPack		pack;			/* used if exact, or for several columns; else
 								 * empty */
@@ -58,7 +59,7 @@ typedef struct PtSortKey
 	int			string_column;	/* index of the column whose bytes first order
 								 * tuples with equal words (see key_string);
 								 * -1: no column */
-	TextForm	string_form;	/* form of its values */
+	TextForm	string_form;	/* form of that column's values */
 	bool		string_decides; /* true if equal strings, even if padded with
 								 * zeros, mean that all columns are equal */
 	CompareFailure failure;		/* what the key does if a collation
@@ -106,9 +107,9 @@ extern void key_value_words(PtSortKey *key, Datum value, bool isnull,
 extern int	key_decided_columns(const PtSortKey *key);
 
 /*
- * key_words_decide returns true if any two tuples with equal words are equal
- * in all columns.  The exception is the first word *unless: the smallest or
- * largest word, which nulls may share with a value.
+ * key_words_decide returns true if any two tuples with equal words are equal in
+ * all columns.  Tuples whose first word is *unless are an exception: nulls may
+ * share this smallest or largest word with a value.
  */
 extern bool key_words_decide(const PtSortKey *key, uint64 *unless);
 

@@ -139,9 +139,9 @@ word_timetz(Datum value, SortSupport ssup)
 /*
  * Sort support functions with comparators of their own, and comparison
  * functions of operator classes without sort support.  A user's operator class
- * with one of these sort support functions gets the same comparator, so its
- * type does not matter.  key_pack.c does not know the comparison functions,
- * because values that they consider equal may have different images.
+ * with one of these sort support functions gets the same comparator, so the
+ * type of that class does not matter.  key_pack.c does not know the comparison
+ * functions, because values that they consider equal may have different images.
  */
 static const KnownOrder known_orders[] = {
 	{F_BTINT2SORTSUPPORT, word_int16},

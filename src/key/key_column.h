@@ -69,8 +69,8 @@ extern void key_column_look_up(KeyColumn *column);
 
 /*
  * key_column_maker returns the maker of a column's words, given the column's
- * SortSupport with abbreviation.  If the result is NULL, only packing values as
- * '*kind' makes words.  If '*kind' is also FIELD_NONE, the column has no words.
+ * SortSupport with abbreviation.  If the result is NULL, packing values as
+ * '*kind' makes the words, unless '*kind' is FIELD_NONE.
  */
 extern WordMaker key_column_maker(const KeyColumn *column, SortSupport ssup,
 								  FieldKind *kind);

@@ -92,21 +92,21 @@ kind_bits(FieldKind kind)
 	}
 }
 
-/* All ones in the lower n bits, 1 <= n <= 64. */
+/* Returns a mask of the lower n bits, 1 <= n <= 64. */
 static inline uint64
 ones(int n)
 {
 	return PG_UINT64_MAX >> (64 - n);
 }
 
-/* The bits of a field to invert. */
+/* Returns the bits of a field to invert. */
 static uint64
 kind_flip(FieldKind kind, bool reverse)
 {
 	int			bits = kind_bits(kind);
 	uint64		flip = 0;
 
-	/* a word made elsewhere already has the order of its column */
+	/* the word from the caller already has the order of its column */
 	if (kind == FIELD_WORD)
 		return 0;
 	if (kind == FIELD_INT16 || kind == FIELD_INT32 || kind == FIELD_INT64)
@@ -157,7 +157,7 @@ bytes_get(const unsigned char *bytes, int n)
 	return result;
 }
 
-/* The value's own bits, right-aligned. */
+/* Returns the value's own bits, right-aligned. */
 static inline uint64
 field_get(FieldKind kind, Datum value, uint64 word)
 {
@@ -230,7 +230,7 @@ put_bits(uint64 *words, uint32 at, uint32 end, uint64 value, uint32 n)
 	}
 }
 
-/* Put the bits of a null.  Before the call, the null bit is that of a value. */
+/* Put the bits of a null.  The words must already have a value's null bit. */
 static void
 put_null(uint64 *words, const KeyField *field, int end)
 {
@@ -328,8 +328,8 @@ find_nulls(const KeyPack *pack, const uint64 *entry, bool *isnull)
 }
 
 /*
- * Make the tuple of an entry with nulls.  Its columns do not have the offsets
- * of a tuple without nulls.
+ * Make the tuple of an entry with nulls.  The tuple's columns do not have the
+ * offsets of a tuple without nulls.
  */
 static Size
 tuple_with_nulls(const KeyPack *pack, const uint64 *entry, IndexTuple target)

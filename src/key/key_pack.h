@@ -24,7 +24,7 @@
  * A comparison of entries as unsigned integers, first word first, gives the
  * order of their keys and then of their heap TIDs.  The last word is the inline
  * image of the tuple (PtSortVariant.inline_image).  ptsort marks recently dead
- * tuples in unique indexes only.  This is the only file that knows the layout.
+ * tuples in unique indexes only.  No other file depends on the layout.
  *
  * Loading an index makes one tuple from each entry, with a few shifts and
  * stores for each field.  The place of each field is fixed in tuples without
@@ -47,7 +47,7 @@
 /* Maximum number of bits in the tail of an exact key. */
 #define KEY_TAIL_BITS	15
 
-/* Maximum words of an entry; key_words() needs an array of this size. */
+/* Words of the largest entry; key_words() needs an array of this size. */
 #define KEY_ENTRY_WORDS (PTSORT_MAX_WORDS + 1)
 
 /* Maximum bytes of an index tuple with an exact key: 16 for each column. */
@@ -136,8 +136,8 @@ typedef enum FieldKind
 	FIELD_TID,
 	FIELD_UUID_HIGH,			/* a uuid is two fields */
 	FIELD_UUID_LOW,
-	FIELD_WORD					/* a word made elsewhere; its value cannot be
-								 * rebuilt */
+	FIELD_WORD					/* a word from the caller; the value cannot be
+								 * rebuilt from it */
 } FieldKind;
 
 /* key_bit returns a mask of the bit at a position of the words (put_bits). */
@@ -160,10 +160,9 @@ typedef struct KeyField
 	bool		nulls_first;
 } KeyField;
 
-/* Maximum number of fields. */
 #define KEY_PACK_MAX_FIELDS 64
 
-/* KeyPack: callers initialise it with zeros, then add columns. */
+/* KeyPack: a list of fields.  Callers start with zeros, then add columns. */
 typedef struct KeyPack
 {
 	int			nfields;
@@ -208,7 +207,7 @@ extern uint64 key_pack_word(FieldKind kind, Datum value);
 
 /*
  * True if a null bit follows the field.  If a value has two fields, the null
- * bit is after the second.
+ * bit is after the second field.
  */
 static inline bool
 key_pack_has_null_bit(const KeyField *field)

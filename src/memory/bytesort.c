@@ -3,15 +3,15 @@
  * bytesort.c
  *	  Sort entries with equal words.
  *
- * Images are all over memory, and tuples with equal words often have long
+ * Images are scattered in memory, and tuples with equal words often have long
  * common prefixes (paths, URLs, rows of one group).  A comparison sort would
  * read each image many times.  If byte strings decide the order, one pass over
  * the strings finds the length of their common prefix.  A second pass replaces
  * the word of each entry by the next 8 bytes of its string, and the radix sort
- * orders the entries by this word.  Groups that still have equal words are
- * sorted by the bytes that follow.  This is a multikey quicksort with cached
+ * orders the entries by this word.  Further passes sort groups that still have
+ * equal words by the next bytes.  This is a multikey quicksort with cached
  * words (Ng and Kakehi, "Cache Efficient Radix Sort for String Sorting", 2007).
- * It partitions by radix sort.
+ * This version partitions by radix sort.
  *
  * Three kinds of byte strings order tuples:
  *
@@ -24,8 +24,8 @@
  * equal keys by image or last word.  With at most FEW_KEYS distinct keys, the
  * sort by comparison needs at most two comparisons per tuple.
  *
- * Zeros pad the last word of a string.  So equal words whose last byte is zero
- * may belong to equal strings, or to strings that contain zeros (bytea).
+ * Zeros pad the end of a string.  So equal words whose last byte is zero may
+ * belong to equal strings, or to strings that contain zeros (bytea).
  *
  *-------------------------------------------------------------------------
  */
@@ -37,7 +37,7 @@
 #include "port/pg_bitutils.h"
 #include "util.h"
 
-/* An insertion sort that compares bytes orders up to this many entries. */
+/* Maximum number of entries for an insertion sort that compares bytes. */
 #define FEW_STRINGS		6
 
 #define WORD			((int) sizeof(uint64))
@@ -46,7 +46,7 @@
 typedef struct ByteSort
 {
 	const EntrySort *es;
-	bool		images;			/* by whole images, else by the key's string */
+	bool		images;			/* true: by images; false: by the key string */
 	uint64		head_mask;		/* bits of the first word to sort by */
 	uint64		mask;			/* all bits if descending, else 0 */
 } ByteSort;
@@ -93,7 +93,7 @@ word_at(const ByteSort *sort, KeyString string, int at)
 }
 
 /*
- * Length of the common prefix of two strings, or 'most' if that is less.  Both
+ * Returns the length of the common prefix of two strings, at most 'most'.  Both
  * strings have at least 'most' bytes and share at least the first 'at' bytes.
  */
 static inline int
@@ -125,9 +125,9 @@ prefetch(const ByteSort *sort, const uint64 *entry, int at)
 }
 
 /*
- * Length of the common prefix of n entries' strings, at least 'at'.  It is 0 if
- * images differ in their first 8 bytes, because head_mask may exclude bits of
- * these bytes.  Returns -1 if a string cannot be read in place.
+ * Returns the length of the common prefix of n entries' strings, at least 'at'.
+ * Returns 0 if images differ in their first 8 bytes, because head_mask may
+ * exclude bits of these bytes.  Returns -1 if a string cannot be read in place.
  */
 static int
 shared_by_all(const ByteSort *sort, const uint64 *entries, int64 n, int at)
@@ -220,8 +220,8 @@ sort_few(const ByteSort *sort, uint64 *entries, int64 n, int at)
 }
 
 /*
- * End of the group that begins at entry 'start' of n; entries of a group have
- * equal words.  Also prefetches the strings of later groups at offset 'at'.
+ * Returns the end of the group of equal words that begins at entry 'start' of
+ * n.  Also prefetches the strings of later groups at offset 'at'.
  */
 static int64
 group_end(const ByteSort *sort, const uint64 *entries, int64 start, int64 n,
@@ -259,16 +259,16 @@ static void sort_from(const ByteSort *sort, uint64 *entries, int64 n, int at);
 static void
 sort_group(const ByteSort *sort, uint64 *entries, int64 n, int at)
 {
-	/* a common prefix does not pay for the few strings of sort_few */
+	/* finding the prefix does not pay for the few strings of sort_few */
 	if (n > FEW_STRINGS)
 		at = shared_by_all(sort, entries, n, at);
 	sort_from(sort, entries, n, at);
 }
 
 /*
- * Order entries whose strings share exactly the first 'at' bytes.  Of the
- * groups that share more bytes, the loop handles the largest and recursion the
- * others.  That bounds the depth of recursion.
+ * Order entries whose strings share exactly the first 'at' bytes.  The loop
+ * handles the largest of the groups that share more bytes, and recursion
+ * handles the others.  So the depth of recursion is bounded.
  */
 static void
 sort_from(const ByteSort *sort, uint64 *entries, int64 n, int at)

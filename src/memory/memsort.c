@@ -22,7 +22,7 @@
  * sort entries with equal words by their places.
  *
  * memsort fills chunks strictly in the order of their list, so the place of a
- * tuple shows when the caller put it.
+ * tuple shows when the caller put the tuple.
  *
  *-------------------------------------------------------------------------
  */
@@ -40,7 +40,7 @@
 
 /*
  * The first entries, the first chunk and everything else fit in the keeper
- * block of the memory context, so a sort of a few tuples allocates nothing.
+ * block of the memory context, so a sort of few tuples allocates nothing else.
  */
 #define FIRST_ENTRIES	RADIX_FEW_ENTRIES
 #define FIRST_CHUNK		(MIN_CHUNK / 8)
@@ -51,17 +51,17 @@
 #define MAX_STRIDE		(PTSORT_MAX_WORDS + 1)
 
 /*
- * Up to this many bytes of entries get scratch of equal size, if there is room.
- * An array of at least this many bytes gets large pages.  Only a chunk for a
- * single tuple is larger: populate() takes time for all pages of a chunk, even
- * if few tuples follow.
+ * Up to MUCH_MEMORY bytes of entries get scratch of equal size, if there is
+ * room.  An array of at least MUCH_MEMORY bytes gets large pages.  Only a chunk
+ * for a single tuple is larger than MUCH_MEMORY: populate() takes time for all
+ * pages of a chunk, even if few tuples follow.
  */
 #define MUCH_MEMORY		(4 * 1024 * 1024)
 
 /*
  * Advise the kernel about memory.  A block that has its own mapping must remain
  * one mapping; otherwise the C library would grow the block by copying instead
- * of remapping.  So advise() gives the pages at both ends the same advice.
+ * of remapping.  So advise() includes the pages at both ends.
  */
 pg_attribute_unused() static void
 advise(void *start, Size size, int advice)
@@ -75,8 +75,8 @@ advise(void *start, Size size, int advice)
 
 /*
  * Ask for large pages for the array of entries.  Each large page takes only one
- * fault.  The radix sort writes all over the array, and with small pages it
- * would need a page table walk for nearly every address.
+ * fault.  The radix sort writes all over the array, and with small pages the
+ * processor would need a page table walk for nearly every address.
  */
 static void
 want_large_pages(void *start, Size size)
@@ -88,8 +88,8 @@ want_large_pages(void *start, Size size)
 }
 
 /*
- * Get all pages of a chunk at once, to avoid a fault for each.  Chunks do not
- * use large pages: if a virtual machine reports its free large pages to its
+ * Get all pages of a chunk at once, to avoid a fault for each page.  Chunks do
+ * not use large pages: if a virtual machine reports its free large pages to its
  * host, touching a large page can take longer than filling it.
  */
 static void
@@ -101,7 +101,7 @@ populate(void *start, Size size)
 #endif
 }
 
-/* Bytes of n entries. */
+/* Returns the bytes of n entries. */
 static Size
 entries_size(const MemSort *ms, int64 n)
 {
@@ -109,9 +109,10 @@ entries_size(const MemSort *ms, int64 n)
 }
 
 /*
- * Bytes of scratch to set aside for an entry: its own size if full_scratch is
- * true.  Otherwise a sort that compares tuples needs the size of an address,
- * and a radix sort of inline images gets an eighth of the entry's size.
+ * Returns the scratch bytes to set aside for an entry: the entry's size if
+ * full_scratch is true.  Otherwise a sort that compares tuples needs the size
+ * of an address, and a radix sort of inline images gets an eighth of the
+ * entry's size.
  */
 static int64
 scratch_cost(const MemSort *ms)
@@ -121,7 +122,7 @@ scratch_cost(const MemSort *ms)
 	return ms->order->inline_image ? ms->stride : sizeof(uint64);
 }
 
-/* Bytes of an entry and its part of the scratch array. */
+/* Returns the bytes of an entry and its part of the scratch array. */
 static int64
 entry_cost(const MemSort *ms)
 {
@@ -147,7 +148,7 @@ note_peak(MemSort *ms, int64 extra)
 	ms->peak = Max(ms->peak, memsort_used(ms) + extra);
 }
 
-/* Bytes that sorting uses besides the scratch. */
+/* Returns the bytes that sorting uses besides the scratch. */
 static int64
 sort_memory(const MemSort *ms)
 {
@@ -209,7 +210,7 @@ grow_entries(MemSort *ms)
 	int64		more = Min(ms->room, rest / memsort_tuple_cost(ms));
 
 	if (ms->room < MIN_ENTRIES)
-		more = ms->room;		/* little memory, whatever the tuple size */
+		more = ms->room;		/* this takes little memory */
 	else if (more < MIN_ENTRIES / 8 && ms->count > 0)
 		return false;
 	resize_entries(ms, ms->room + Max(more, 1));
@@ -226,7 +227,7 @@ drop_chunk(MemSort *ms, int i)
 }
 
 /*
- * Append a new chunk to the list; frees empty chunks if it needs their memory.
+ * Append a new chunk to the list, and free empty chunks if the budget requires.
  * Returns false if the budget does not allow the new chunk.
  */
 static bool
@@ -329,7 +330,7 @@ next_chunk(MemSort *ms, Size need)
 		drop_chunk(ms, ms->filled);
 	if (ms->filled == ms->nchunks)
 	{
-		/* keep small sorts small: a chunk no larger than all tuples so far */
+		/* small sorts stay small: no chunk is larger than all tuples so far */
 		Size		size = Min(ms->chunk_size,
 							   Max(ms->tuple_bytes, FIRST_CHUNK));
 
@@ -372,7 +373,6 @@ memsort_put_inline(MemSort *ms, const uint64 *words, uint64 image)
 	return true;
 }
 
-/* Order places by address. */
 static int
 compare_addresses(const void *a, const void *b)
 {
@@ -424,7 +424,7 @@ sort_entries(MemSort *ms, uint64 *scratch, Size room)
 
 /*
  * memsort_sort: see memsort.h.  Up to MUCH_MEMORY bytes of entries get scratch
- * of equal size if the budget allows it, even if less is set aside.
+ * of equal size if the budget allows it, even if less scratch is set aside.
  */
 void
 memsort_sort(MemSort *ms)
@@ -490,7 +490,7 @@ sort_by_places(MemSort *ms)
 
 /*
  * memsort_compact: see memsort.h.  Images move towards the start of the list of
- * chunks, in input order, so none reaches the place of a later image.
+ * chunks, in input order, so no image overwrites a later one.
  */
 void
 memsort_compact(MemSort *ms)

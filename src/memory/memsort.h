@@ -46,7 +46,7 @@ typedef struct MemSort
 								 * the scratch */
 	int64		budget;			/* limit of memsort_used */
 	Size		chunk_size;		/* maximum size of a chunk for many tuples */
-	bool		full_scratch;	/* set aside scratch as large as the entries */
+	bool		full_scratch;	/* true if scratch is as large as the entries */
 	int64		tuple_bytes;	/* bytes of all images */
 	int64		chunk_bytes;	/* bytes of all chunks */
 	MemChunk   *chunks;

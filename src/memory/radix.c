@@ -4,17 +4,16 @@
  *	  Sort entries of a few 64-bit words by those words.
  *
  * A most significant digit radix sort between two arrays that swap roles at
- * each level.  Each level skips the bits that all entries of a bucket share,
- * wherever these bits are.  So clustered keys need no more levels than random
- * keys.  When a word is used up, the sort goes on with the next word.  Ten
- * million random words take two levels of 11 bits each.  Buckets are then so
- * small that one insertion sort over many buckets finishes them.  The sort also
- * recognises input in order or in reverse order; the test costs next to
- * nothing.
+ * each level.  Each level skips the bits, at any position, that all entries of
+ * a bucket share.  So clustered keys need no more levels than random keys.
+ * When a word is used up, the sort goes on with the next word.  Ten million
+ * random words take two levels of 11 bits each.  Buckets are then so small that
+ * one insertion sort over many buckets finishes them.  The sort also recognises
+ * input in order or in reverse order; this test costs very little.
  *
  * The first level moves entries all over memory; later levels stay in cache.
- * Collecting entries in a small buffer per bucket, to write several at a time,
- * made the first level slower.
+ * Collecting entries in a small buffer per bucket, to write several entries at
+ * a time, made the first level slower.
  *
  * The second array may be smaller than the first.  The sort then moves entries
  * to buckets in place until a bucket fits the second array.  Sorting in place
@@ -22,10 +21,10 @@
  * full second array.
  *
  * No input is a bad case: each level costs O(n) and uses up at least one
- * differing bit, normally DIGIT_BITS of them.
+ * differing bit, normally DIGIT_BITS bits.
  *
  * The functions work for any stride.  The compiler inlines them with constant
- * strides, which makes one version for each stride in use.
+ * strides, so there is one version for each stride in use.
  *
  *-------------------------------------------------------------------------
  */
@@ -51,19 +50,18 @@
 #define INSERTION_LIMIT 24
 #define SMALL_BUCKET	(INSERTION_LIMIT / 3)
 
-/* A sample of about this many entries shows in which bits entries differ. */
+/* Approximate size of the sample that shows in which bits entries differ. */
 #define SAMPLE_ENTRIES	256
 
 /*
- * Counters to allocate at a time: enough for four levels, and few sorts need
- * more levels.  A pass in place needs two sets of counters.
+ * Number of counters to allocate at a time: enough for four levels.  Few sorts
+ * need more levels.  A pass in place needs two sets of counters.
  */
 #define COUNTERS		(RADIX_MEMORY / sizeof(int64))
 #define MIN_COUNTERS	Max(MAX_BUCKETS, 2 << IN_PLACE_BITS)
 
 #define pt_inline		pg_attribute_always_inline
 
-/* Copy one entry. */
 static pt_inline void
 copy_entry(uint64 *target, const uint64 *source, const int stride)
 {
@@ -170,7 +168,7 @@ reverse(uint64 *entries, int64 n, const int stride)
 	}
 }
 
-/* The bits of a word in which the entries differ. */
+/* Returns the bits of a word in which the entries differ. */
 static pt_inline uint64
 differing_bits(const uint64 *entries, int64 n, const int64 stride, int word)
 {
@@ -183,8 +181,8 @@ differing_bits(const uint64 *entries, int64 n, const int64 stride, int word)
 }
 
 /*
- * RadixSort: the state that all levels of recursion share.  Until its buckets
- * are sorted, each level uses counters from the front of 'counters'.
+ * RadixSort: the state that all levels of recursion share.  Each level uses
+ * counters from the front of 'counters' until it has sorted its buckets.
  */
 typedef struct RadixSort
 {
@@ -195,7 +193,7 @@ typedef struct RadixSort
 	int64	   *counters_end;
 } RadixSort;
 
-/* A digit of a key. */
+/* Digit: adjacent bits of a word, by which one level sorts. */
 typedef struct Digit
 {
 	int			word;
@@ -223,7 +221,7 @@ scatter(const uint64 *source, uint64 *target, int64 n, const int stride,
 	}
 }
 
-/* Number of bits of a digit to sort n entries by: fewer for small buckets. */
+/* Returns the number of bits of a digit for n entries: fewer if n is small. */
 static pt_inline int
 digit_bits(int64 n)
 {

@@ -11,8 +11,8 @@
 #include "compat.h"
 
 /*
- * radix_sort allocates no counters for up to this many entries, because they
- * would cost more than they save.
+ * Up to this number of entries, radix_sort allocates no counters, because
+ * counters would cost more than they save.
  */
 #define RADIX_FEW_ENTRIES	64
 

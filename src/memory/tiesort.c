@@ -5,16 +5,17 @@
  *
  * A quicksort over all tuples would visit tuples all over memory in each pass,
  * and spend much of its time waiting for memory.  So tiesort, like AlphaSort,
- * first sorts blocks of tuples that fit the cache, by quicksort.  tournament.h
- * then merges the blocks; the merge needs only the first tuple of each block in
- * the cache.  Before the merge, tiesort joins consecutive blocks that are in
- * order, so it does not merge ascending input.  It reverses descending input.
+ * first sorts blocks of tuples by quicksort; each block fits the cache.
+ * tournament.h then merges the blocks; the merge needs only the first tuple of
+ * each block in the cache.  Before the merge, tiesort joins consecutive blocks
+ * that are in order, so it does not merge ascending input.  It reverses
+ * descending input.
  *
  * If there are few distinct keys, tiesort_few_keys finds each tuple's key by
  * binary search among the keys found before, with at most two comparisons.  It
  * then distributes the entries by key, like a radix sort by a digit.  The first
- * tuple with one key too many ends the attempt.  That is one of the first
- * tuples, unless few keys are much more frequent than all others.
+ * tuple with one key too many ends the attempt.  This tuple is one of the first
+ * in the input, unless few keys are much more frequent than all others.
  *
  *-------------------------------------------------------------------------
  */
@@ -43,7 +44,7 @@ typedef struct TieSort
 {
 	SortOrder  *order;
 	bool		keys_only;
-	bool		tied;			/* two keys compared equal */
+	bool		tied;			/* true if two keys compared equal */
 	TieRun	   *runs;			/* sorted runs to merge */
 	int			nruns;
 	int		   *tree;			/* tournament tree of run numbers */
@@ -73,7 +74,7 @@ compare(TieSort *sort, uint64 a, uint64 b)
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* True if the first tuple of run a comes before that of run b. */
+/* True if the first tuple of run a comes before the first tuple of run b. */
 static inline bool
 is_before(TieSort *sort, int a, int b)
 {
@@ -128,7 +129,7 @@ merge_runs(TieSort *sort, uint64 *target, int64 n, int stride)
 	}
 }
 
-/* Sort n addresses in 'scratch'; if this makes several runs, merge them. */
+/* Sort n addresses in 'scratch'.  Merge the runs if there are several. */
 static void
 sort_many(TieSort *sort, uint64 *addresses, int64 n, int stride,
 		  uint64 *scratch)
@@ -277,7 +278,7 @@ tiesort_few_keys(const EntrySort *es, uint64 *entries, int64 n, int64 *counts)
 	const int	stride = es->stride;
 	uint64	   *numbers = es->scratch;	/* at least 2 * n words */
 	FewKeys		keys = {0};
-	int64		found[FEW_KEYS] = {0};	/* entries of each key number */
+	int64		found[FEW_KEYS] = {0};	/* number of entries of each key */
 
 	if (es->room < n)
 		return 0;

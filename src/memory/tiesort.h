@@ -22,8 +22,8 @@ typedef struct EntrySort
 } EntrySort;
 
 /*
- * Number of entries to prefetch ahead.  Images of sorted entries are all over
- * memory, and prefetching hides most of the latency.
+ * Number of entries to prefetch ahead.  Images of sorted entries are scattered
+ * in memory, and prefetching hides most of the latency.
  */
 #define ENTRIES_AHEAD	16
 
@@ -31,8 +31,8 @@ typedef struct EntrySort
 #define FEW_KEYS		3
 
 /*
- * FewKeys: the distinct keys found so far, numbered in the order in which they
- * were found.  The caller sets it to zeros first.
+ * FewKeys: the distinct keys found so far, numbered in the order in which
+ * tiesort_find_key found them.  The caller must start with zeros.
  */
 typedef struct FewKeys
 {
@@ -50,10 +50,10 @@ extern int	tiesort_find_key(FewKeys *keys, SortOrder *order,
 
 /*
  * tiesort_few_keys orders n entries by their keys, and sets counts[] to the
- * number of entries with the first key, the second, ...  Entries with equal
- * keys keep their order.  It returns the number of keys.  If there are more
- * than FEW_KEYS keys, or if the scratch has no room for n entries, it returns 0
- * and leaves the entries unchanged.
+ * number of entries with the first key, with the second key, and so on.
+ * Entries with equal keys keep their order.  It returns the number of keys.  If
+ * there are more than FEW_KEYS keys, or if the scratch has no room for n
+ * entries, it returns 0 and leaves the entries unchanged.
  */
 extern int	tiesort_few_keys(const EntrySort *es, uint64 *entries, int64 n,
 							 int64 *counts);

@@ -13,14 +13,14 @@
  *			  2: loser				  3: loser
  *		4: first	5: second	6: third	7: fourth	(not stored)
  *
- * Define before including this file
+ * Before including this file, define
  *
  *		TT_NODE					an assignable type for nodes
  *		TT_ARG					type of 'arg', which the macros get
  *		TT_LEAF(i, arg)			node of competitor i at its current tuple
  *		TT_BEFORE(a, b, arg)	true if *a comes out before *b
  *
- * and get, for n competitors and a tree of n nodes,
+ * The template then defines, for n competitors and a tree of n nodes,
  *
  *		tournament_play(tree, n, 1, arg)				the first winner
  *		tournament_replay(tree, n, i, node, arg)		the next winner, if

@@ -6,14 +6,14 @@
  * Details that text_code.h leaves out:
  *
  * If nearly all strings of the sample share a prefix, ptsort codes the prefix
- * once.  A string with this prefix continues from the prefix's interval.
+ * once.  Coding a string with this prefix starts from the prefix's interval.
  *
  * If the first eight bytes distinguish nearly all strings of the sample, they
  * form the bytewise word.  Copying bytes is much faster than coding.
  *
  * The weight of a character outside the sample may lie between two weights of
- * the sample.  The string's code then ends with the upper one of these two
- * weights, and its word is a lower bound for the strings with the upper weight.
+ * the sample.  The string's code then ends with the upper of these two weights,
+ * and the string's word is a lower bound for the strings with the upper weight.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,8 +29,8 @@
 #include "utils/memutils.h"
 
 /*
- * Shares of the memory limit for learning.  Relative to their need, the
- * model's tables get the larger share, because they distinguish more strings
+ * Shares of the memory limit for learning.  The model's tables get more of the
+ * memory that they need than the sample does: they distinguish more strings
  * than a larger sample would.  Choosing symbols uses the model's share.
  */
 #define SAMPLE_LIMIT(limit)		Min((limit) / 2, TEXT_SAMPLE_MEMORY)
@@ -48,12 +48,12 @@
  */
 #define ALIKE_FRACTION		1000
 
-/* Characters per word that the model counts; a word holds few more. */
+/* Number of characters that the model counts per word; few words hold more. */
 #define COUNTED_CHARACTERS	32
 
 /*
  * CodeInterval: the lower end of an interval, and its size as range * 2^shift.
- * While bits are left, refill() keeps the range above 2^32 for precision.
+ * While the shift is not 0, refill() keeps the range above 2^32 for precision.
  */
 typedef struct CodeInterval
 {
@@ -86,8 +86,8 @@ typedef struct TextPrefix
  */
 typedef struct TextMemoEntry
 {
-	uint64		head;			/* its first 8 bytes, see pt_string_word */
-	uint64		tail;			/* its other bytes */
+	uint64		head;			/* the first 8 bytes, see pt_string_word */
+	uint64		tail;			/* the other bytes */
 	int64		length;			/* length + 1; 0: unused entry */
 	uint64		words[2];
 } TextMemoEntry;
@@ -170,7 +170,7 @@ note_peak(TextCode *code, Size more)
 
 /*
  * Returns the bytes of any value.  If the bytes are in a copy, sets *copy to
- * the copy, which the caller must free; else sets *copy to NULL.
+ * the copy, and the caller must free the copy.  Otherwise sets *copy to NULL.
  */
 static inline const char *
 read_value(const TextCode *code, Datum value, int *length, void **copy)
@@ -203,8 +203,8 @@ read_value(const TextCode *code, Datum value, int *length, void **copy)
  */
 
 /*
- * Give the range more bits if any are left.  Returns false if the range is too
- * small to divide.
+ * Multiply a range below 2^32 by 2^32 and lower the shift by 32, unless the
+ * shift is 0.  Returns false if the range is too small to divide.
  */
 static inline bool
 refill(CodeInterval *interval)
@@ -217,7 +217,7 @@ refill(CodeInterval *interval)
 	return interval->range >> (TEXT_MODEL_BITS + 1) != 0;
 }
 
-/* Narrow the interval by a symbol.  False if no further symbol fits. */
+/* Narrow the interval by a symbol.  Returns false if no further symbol fits. */
 static inline bool
 code_symbol(const TextModel *model, CodeInterval *interval, int symbol)
 {
@@ -247,10 +247,10 @@ find_wide(const TextSymbols *symbols, const char *string, const char *end,
 }
 
 /*
- * Narrow the interval by characters of one symbol and up to three bytes, until
- * the shift must change.  Coding spends nearly all its time in this loop, so
- * the loop does nothing else, and the shift is a constant.  Returns a pointer
- * to the first character not coded.
+ * Narrow the interval by characters that have one symbol and up to three bytes
+ * each, until the shift must change.  Coding spends nearly all its time in this
+ * loop, so the loop does nothing else, and the shift is a constant.  Returns a
+ * pointer to the first character not coded.
  */
 static pg_attribute_always_inline const char *
 code_bytes(const TextCode *code, CodeInterval *interval, const char *string,
@@ -263,7 +263,7 @@ code_bytes(const TextCode *code, CodeInterval *interval, const char *string,
 	uint64		range = interval->range;
 	uint64		offset = 0;		/* from the interval's lower end */
 
-	/* refill() is needed if the range has no more bits than this */
+	/* at this number of bits or less, refill() must extend the range */
 	const int	spent = shift > 0 ? 32 : TEXT_MODEL_BITS + 1;
 
 	for (; string < end && range >> spent != 0; string++)
@@ -349,7 +349,7 @@ code_string(TextCode *code, CodeInterval *interval, const char *string,
 	}
 }
 
-/* The interval of all strings. */
+/* Returns the interval of all strings. */
 static inline CodeInterval
 all_strings(const TextCode *code)
 {
@@ -388,8 +388,8 @@ code_words(TextCode *code, const char *string, int length, uint64 *words)
 }
 
 /*
- * True if strings repeat, or after too few lookups to tell.  'memo' is NULL
- * before the first lookup.
+ * True if strings repeat, or if there were too few lookups to tell.  'memo' is
+ * NULL before the first lookup.
  */
 static inline bool
 memo_is_useful(const TextMemo *memo)
@@ -425,7 +425,7 @@ memo_entry(TextMemo *memo, const char *string, int length, bool *found)
 	return entry;
 }
 
-/* Copy the words of a short string from the memo, or make them. */
+/* Copy a short string's words from the memo.  Make words that it lacks. */
 static inline void
 memo_words(TextCode *code, const char *string, int length, uint64 *words)
 {
@@ -526,7 +526,7 @@ learn_prefix(TextCode *code)
 		unsigned char first = *at;
 
 		(void) text_symbol_next(code->symbols, &at, string + length);
-		/* do not end within an element, such as c'h in Breton */
+		/* the prefix must not end within an element, such as c'h in Breton */
 		if (text_symbol_is_known(code->symbols->bytes[first]) &&
 			(code->ranks == NULL ||
 			 !text_rank_continues(code->ranks, first, first)))
@@ -551,7 +551,7 @@ code_prefix(TextCode *code)
 	}
 }
 
-/* Count a string in the model. */
+/* Count the symbols of a string in the model. */
 static void
 count_string(TextCode *code, TextCounts *counts, const char *string,
 			 int length)
@@ -575,7 +575,7 @@ count_string(TextCode *code, TextCounts *counts, const char *string,
 		text_model_count(counts, TEXT_MODEL_END);
 }
 
-/* Count one in 'part' strings of the sample in the model. */
+/* Count every 'part'-th string of the sample in the model. */
 static void
 count_sample(TextCode *code, TextCounts *counts, int part)
 {

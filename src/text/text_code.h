@@ -4,33 +4,33 @@
  *	  Order-preserving compression of strings into sort key words.
  *
  * Two keys may differ only after many bytes: URLs share hosts, paths share
- * directories, names share first names.  The first eight bytes, of the string
- * or of its sort key, are then the same in thousands of keys.  For most
- * collations of the C library the server has no abbreviated keys at all.  So
- * ptsort compresses strings before it truncates them.  It learns a code from
- * the first strings of a sort, and predictable characters then take almost no
- * bits.  Two words hold 40 to 60 characters of a URL; with plain weights they
- * would hold only about 20.
+ * directories, names share first names.  Thousands of keys may then share the
+ * first eight bytes of the string or of its sort key.  For most collations of
+ * the C library the server has no abbreviated keys at all.  So ptsort
+ * compresses strings before it truncates them.  It learns a code from the first
+ * strings of a sort, and predictable characters then take almost no bits.  Two
+ * words hold 40 to 60 characters of a URL; with plain weights they would hold
+ * only about 20.
  *
- * The code is an arithmetic code that omits the last step, choosing the
- * shortest number in an interval.  The interval of all strings is 0 to 2^64,
- * or 0 to 2^128 for two words.  The code divides the interval of a string
- * among the strings that extend it by one character.  The parts have the order
- * of the characters' primary weights (text_symbol.h).  The size of a part is
+ * The code is an arithmetic code without the last step, which would choose the
+ * shortest number in an interval.  The interval of all strings is 0 to 2^64, or
+ * 0 to 2^128 for two words.  The code divides the interval of a string among
+ * the strings that extend it by one character.  The parts have the order of the
+ * characters' primary weights (text_symbol.h).  The size of a part is
  * proportional to the frequency of its weight after the two preceding weights
  * (text_model.h).  The words are the lower end of the string's interval, or of
  * the interval of its longest prefix that fits into the bits.  So words sort
  * like the sequences of weights.
  *
  * In bytewise collations strings sort like their weights, and the code makes
- * one word.  In other collations the tables of the collation prove the weights
- * (text_rank.h).  Comparing strings is expensive there, so the code makes two
- * words, or one if the sample shows that one word distinguishes the strings
- * well enough.  Words never contradict the order of the strings.
+ * one word.  In other collations the weights come from the collation's tables
+ * (text_rank.h).  Comparing strings in these collations is expensive, so the
+ * code makes two words, or one if the sample shows that one word distinguishes
+ * the strings well enough.  Words never contradict the order of the strings.
  *
  * All participants of a sort use one code, since words of different codes
- * cannot be compared.  They learn the code from one participant's sample;
- * learning depends on nothing else.
+ * cannot be compared.  Each participant learns the code from the sample and the
+ * memory limit of one participant; learning depends on nothing else.
  *
  * Order-preserving arithmetic codes: Gilbert and Moore, "Variable-length
  * binary encodings" (1959).  Zhang et al. use dictionaries for index keys:

@@ -5,13 +5,13 @@
  *
  * ICU's comparison (ucol_strcollUTF8) reads the collation elements of two
  * strings and first compares their primary weights of 32 bits each
- * (i18n/collationcompare.cpp).  It skips weights of 0.  ucol_next() returns
- * the elements of a string, some of them in two halves.  Two settings of a
- * collation affect primary weights:
+ * (i18n/collationcompare.cpp).  The comparison skips weights of 0.  ucol_next()
+ * returns the elements of a string, some of them in two halves.  Two settings
+ * of a collation affect primary weights:
  *
- * alternate handling	if it is "shifted", weights up to a variable top count
- *						as 0; these are weights of blanks and punctuation
- * reordering			scripts change places: the weights of a script get
+ * alternate handling	if it is "shifted", weights of blanks and punctuation
+ *						(weights up to a variable top) count as 0
+ * reordering			ICU moves scripts: the weights of a script get
  *						new leading bytes.  U+FDD1 followed by a letter of
  *						the script has the script's first weight, and the sort
  *						key of these two characters contains the new byte.
@@ -36,8 +36,8 @@
  * every release.  So ptsort looks the functions up by name.  If the process
  * contains several releases of ICU, ptsort cannot tell which one the server
  * calls, and uses none.  ptsort opens each collation itself instead of using
- * the server's object.  So a mistake about releases could at worst lead to
- * wrong ranks, and text_rank.c tests the ranks.
+ * the server's object.  If ptsort picked the wrong release, the worst result
+ * would be wrong ranks, and text_rank.c tests the ranks.
  *
  *-------------------------------------------------------------------------
  */
@@ -159,7 +159,7 @@ static const struct
 	Size		place;
 }			function_places[] = {ICU_FUNCTIONS(PLACE)};
 
-/* Script: from 'weight' on, rank_of() adds 'shift' to a weight's first byte. */
+/* Script: rank_of() adds 'shift' to the first byte of weights >= 'weight'. */
 typedef struct Script
 {
 	uint32		weight;
@@ -175,12 +175,11 @@ struct IcuCollation
 	bool		contradicts;	/* true if the collation contradicts itself,
 								 * see the file comment */
 	uint32		variable_top;	/* 0: blanks and punctuation have weights */
-	USet	   *begins;			/* characters of contractions, except their
-								 * last */
-	USet	   *continues;		/* characters of contractions, except their
+	USet	   *begins;			/* characters of contractions except the last */
+	USet	   *continues;		/* characters of contractions except the
 								 * first */
-	uint64		joined[128][2]; /* for each ASCII character, a bit for each
-								 * one that may follow it in a contraction */
+	uint64		joined[128][2]; /* bit b of joined[a]: ASCII character b may
+								 * follow a in a contraction */
 	int			nscripts;		/* 0: no script is reordered */
 	Script	   *scripts;
 	UChar	   *text;			/* the text that 'elements' reads */
@@ -256,7 +255,7 @@ find_functions(void)
 }
 
 /*
- * True if a collation that ptsort opened has its version in the server's ICU.
+ * True if the server reports the collator's version for the locale.
  */
 static bool
 same_version(const UCollator *collator, const char *locale)
@@ -493,7 +492,7 @@ key_first_byte(const IcuCollation *icu, const UChar *string, int length,
 
 /*
  * Record the first weight of a script, and the shift to its new first byte.
- * Returns false if either is unclear.
+ * Returns false if ICU's data do not show both.
  */
 static bool
 note_script(IcuCollation *icu, const UChar *string, int length)
@@ -591,7 +590,7 @@ read_collation(IcuCollation *icu)
 										 &error);
 	icu->elements = f->ucol_openElements(collator, icu->text, 0, &error);
 	result = error <= 0;
-	/* with room 0, an error means that there are reorder codes */
+	/* ICU sets 'error' if there are reorder codes, because the room is 0 */
 	reorders = result &&
 		f->ucol_getReorderCodes(collator, NULL, 0, &error) > 0;
 	result = result && note_contractions(icu, contractions, reorders);

@@ -92,8 +92,8 @@ text_icu_code_point(const char **string, const char *end)
 }
 
 /*
- * The functions of text_rank.h for ICU's collations (text_unit.c).  UnitTable:
- * what this process knows about one of these collations.
+ * The functions below are those of text_rank.h for ICU's collations.
+ * UnitTable: what this process knows about one of these collations.
  */
 typedef struct UnitTable UnitTable;
 

@@ -9,10 +9,10 @@
  *
  * Memory.  A count for each symbol in each context of two symbols would take 4
  * MB for printable ASCII.  But only some contexts get a table, and only these
- * contexts need counts of symbols.  That is why there are two passes.  The
- * model takes 300 kB.  With less memory, fewer contexts get tables; with even
- * less, only contexts of one symbol get tables.  With very little memory there
- * is a single table.  Words of smaller models decide fewer comparisons.
+ * contexts need counts of symbols.  Therefore the caller counts in two passes.
+ * The model takes 300 kB.  With less memory, fewer contexts get tables; with
+ * even less, only contexts of one symbol get tables.  With very little memory
+ * there is a single table.  Words of smaller models decide fewer comparisons.
  *
  * Both passes keep counts of 16 bits in the memory of the model.  The first
  * pass counts contexts in 'tables'.  A count stops at the maximum: a context
@@ -27,11 +27,11 @@
 
 #include "text/text_model.h"
 
-/* The number of occurrences that a shorter context's prediction counts for. */
+/* Number of occurrences that the model adds to each table. */
 #define BELIEF			2.0
 
 /*
- * A context of two symbols needs this count in the first pass to get a table.
+ * Minimum count in the first pass for a context of two symbols to get a table.
  */
 #define LEAST_SEEN		(32 / TEXT_MODEL_PART)
 
@@ -158,7 +158,7 @@ struct TextCounts
 	Size		limit;
 	TextContext context;
 	bool		one;			/* true if each context of one symbol has a
-								 * table, numbered symbol + 1 */
+								 * table, with number symbol + 1 */
 };
 
 static Size
@@ -179,7 +179,7 @@ text_model_begin(int nsymbols, Size limit)
 	TextCounts *counts = palloc0(sizeof(TextCounts));
 	TextModel  *model = palloc0(sizeof(TextModel));
 	Size		least;			/* size of one table without context and one
-								 * for each symbol */
+								 * table for each symbol */
 
 	model->nsymbols = nsymbols;
 	least = (nsymbols + 1) * table_size(model);
@@ -200,7 +200,6 @@ table_parts(const TextModel *model, int table)
 	return model->parts + table * (model->nsymbols + 1);
 }
 
-/* Count a symbol in a table. */
 static void
 count_in_table(const TextModel *model, int table, int symbol)
 {
@@ -234,8 +233,9 @@ text_model_count(TextCounts *counts, int symbol)
 
 /*
  * Returns the minimum number of occurrences for a context of two symbols to get
- * a table, so that all of these tables fit in memory.  (Each step of the search
- * adds a quarter, since the tables need not fill the memory completely.)
+ * a table, so that all of these tables fit in memory.  (Each step adds a
+ * quarter to the minimum, since the tables need not fill the memory
+ * completely.)
  */
 static uint32
 least_seen(const TextCounts *counts)

@@ -8,9 +8,9 @@
  * memory, so that the limit is exact and other processes can read the sample.
  *
  * A symbol is a number below TEXT_MODEL_MAX_SYMBOLS; the caller defines its
- * meaning.  The two symbols before a symbol are its *context*.  The model has
- * a table for each context that occurs often enough in the sample; for other
- * contexts it uses the table of the last symbol alone.
+ * meaning.  The two symbols before a symbol are its *context*.  The model has a
+ * table for each context that occurs often enough in the sample; for other
+ * contexts, the model uses the table of the last symbol alone.
  *
  * A table divides TEXT_MODEL_TOTAL into nonempty parts, one for each symbol,
  * in the order of the symbols.  The part of symbol s is from parts[s] to
@@ -48,7 +48,7 @@ typedef struct SampleWords
 	uint64		words[PTSORT_MAX_WORDS];
 } SampleWords;
 
-/* Maximum memory of a sample and its words in bytes, if the limit allows. */
+/* Maximum bytes of a sample and its words, unless the limit is lower. */
 #define TEXT_SAMPLE_MEMORY \
 	(TEXT_SAMPLE_STRINGS * \
 	 (sizeof(int) + TEXT_SAMPLE_BYTES + sizeof(SampleWords)))
@@ -64,14 +64,14 @@ typedef struct TextSample
 	int			nstrings;
 } TextSample;
 
-/* text_sample_show shows a string to the sample, which may copy it. */
+/* text_sample_show adds a copy of a string to the sample if there is room. */
 extern void text_sample_show(TextSample *sample, const char *string,
 							 int length);
 
 /*
  * text_sample_next returns the next string of the sample and sets *length, or
- * returns NULL after the last one.  '*at' is the position, which the caller
- * sets to 0 first.
+ * returns NULL after the last one.  The caller must set the position '*at' to 0
+ * before the first call.
  */
 extern const char *text_sample_next(const TextSample *sample, Size *at,
 									int *length);
@@ -95,7 +95,7 @@ extern bool text_sample_import(TextSample *sample, const char *source,
 #define TEXT_MODEL_BITS			14
 #define TEXT_MODEL_TOTAL		(1 << TEXT_MODEL_BITS)
 
-/* The symbol for the end of a string; also the context of its first symbol. */
+/* The symbol for the end of a string; also the context of the first symbol. */
 #define TEXT_MODEL_END			0
 
 typedef struct TextModel
@@ -109,10 +109,10 @@ typedef struct TextModel
 
 typedef struct TextCounts TextCounts;
 
-/* Passes that only estimate read one in TEXT_MODEL_PART strings. */
+/* Passes that estimate frequencies read one in TEXT_MODEL_PART strings. */
 #define TEXT_MODEL_PART	4
 
-/* Maximum memory of counts and model in bytes, if the limit allows. */
+/* Maximum bytes of counts and model, unless the limit is lower. */
 #define TEXT_MODEL_MEMORY	(304 * 1024)
 
 /*
@@ -133,7 +133,7 @@ extern TextModel *text_model_end(TextCounts *counts);
 /* TextContext: the two symbols before the next symbol. */
 typedef struct TextContext
 {
-	int			before;			/* the symbol before the last */
+	int			before;			/* the symbol before 'last' */
 	int			last;
 } TextContext;
 

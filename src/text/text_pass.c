@@ -6,25 +6,25 @@
  * The first pass does not distinguish lines that differ only in indentation,
  * words that differ in case or accents, or names that differ in a hyphen.  For
  * these strings strcoll() makes three more passes over both strings.  One pass
- * goes backward, and strcoll() then finds each element by going forward from
- * the start (string/strcoll_l.c, 2.36).
+ * goes backward; in this pass strcoll() finds each element by going forward
+ * from the start (string/strcoll_l.c, 2.36).
  *
  * This file finds the elements once, starting where the strings begin to
  * differ.  A pass compares the concatenated weights of both strings' elements
- * as bytes.  It skips elements without weights.  Where positions count, a pass
- * first compares the number of skipped elements before each weight; the weight
- * with more of them is greater.
+ * as bytes.  The pass skips elements without weights.  Where positions count, a
+ * pass first compares the number of skipped elements before each weight; the
+ * weight after more skipped elements is greater.
  *
  * Direction is a property of elements, not of strings.  In en_US the elements
- * of letters go forward in all passes; those of digits and symbols go backward
- * in the second pass.  Consecutive elements that go backward form a span,
- * which a pass reads from its last element to its first.  The C library's
+ * of letters go forward in all passes; the elements of digits and symbols go
+ * backward in the second pass.  Consecutive elements that go backward form a
+ * span, which a pass reads from its last element to its first.  The C library's
  * implementation of spans has two oddities, which this file reproduces because
- * the order of strings depends on them.  First, if an element that goes
- * forward follows a span, strcoll() skips the span's second-to-last element.
- * Second, it counts a span's elements from the end of the last compared
- * weights.  If elements without weights follow these weights, the span starts
- * too early by the number of these elements.
+ * the order of strings depends on them.  First, if an element that goes forward
+ * follows a span, strcoll() skips the span's second-to-last element.  Second,
+ * strcoll() counts a span's elements from the end of the last compared weights.
+ * If elements without weights follow these weights, the span starts too early
+ * by the number of these elements.
  *
  * A pass can leave out the common prefix of two strings if the prefix ends
  * with an element that goes forward and has weights.
@@ -65,9 +65,9 @@ typedef struct WeightStream
 
 	/* the span that next_element is reading, if any */
 	bool		in_span;
-	int			span;			/* its first element, as the C library counts
-								 * it */
-	int			left;			/* number of its elements left to read */
+	int			span;			/* the span's first element, as the C library
+								 * counts */
+	int			left;			/* number of the span's elements to read */
 	int			after;			/* the element after the span, or -1 */
 } WeightStream;
 
@@ -94,7 +94,7 @@ goes_backward(const WeightStream *stream, int i)
 							stream->pass) & RULE_BACKWARD) != 0;
 }
 
-/* Begin the span that starts at 'next'.  Returns its last element. */
+/* Begin the span that starts at 'next'.  Returns the span's last element. */
 static int
 begin_span(WeightStream *stream)
 {
@@ -115,7 +115,7 @@ begin_span(WeightStream *stream)
 	return end - 1;
 }
 
-/* Returns the next element of a string, -1 at the end. */
+/* Returns the next element of the stream, or -1 at the end. */
 static inline int
 next_element(WeightStream *stream)
 {
@@ -172,7 +172,6 @@ compare_weights(WeightStream *a, WeightStream *b, bool positions)
 	return cmp;
 }
 
-/* Compare two strings in one pass. */
 static int
 compare_pass(const CollateTables *tables, int pass, const Elements *a,
 			 const Elements *b)

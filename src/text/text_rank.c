@@ -7,12 +7,12 @@
  * ICU's tables; most of this file is about the C library's tables.
  *
  * strcoll() reads both strings from the start several times, and searches a
- * list for each character that is not ASCII.  Its decisions follow from the
- * tables that text_table.c reads, so ptsort can compare two strings with less
- * work.  The result must always be that of strcoll(), since indexes depend on
- * it.  So text_table.c rejects tables that do not have the expected form.
- * This file also tests its comparison, or for ICU that of text_unit.c, against
- * the collation before using it.
+ * list for each character that is not ASCII.  strcoll()'s decisions follow from
+ * the tables that text_table.c reads, so ptsort can compare two strings with
+ * less work.  The result must always be that of strcoll(), since indexes depend
+ * on the order.  So text_table.c rejects tables that do not have the expected
+ * form.  Before ptsort uses a comparison by tables, this file also tests the
+ * comparison against the collation itself.
  *
  * The order.  POSIX (XBD 7.3.2, LC_COLLATE) compares strings as sequences of
  * collating elements, in several passes.  Each pass compares the elements'
@@ -22,7 +22,7 @@
  * the common prefix, after the last byte that is always an element of its own.
  *
  * If the first pass leaves two strings equal, text_pass.c makes the later
- * passes.  For ICU's collations, ICU itself compares the strings.
+ * passes.  For ICU's collations, ICU itself compares these two strings.
  *
  * A rank is a primary weight as a number; text_code.c makes words from ranks.
  * Weights are encoded like characters in UTF-8, so no weight is a prefix of
@@ -47,7 +47,7 @@ struct TextRanks
 {
 	struct TextRanks *next;
 	Oid			collation;
-	bool		tried;			/* true once the tables were read and tested */
+	bool		tried;			/* true if try_tables ran */
 	bool		agrees;			/* true if the order passed the tests */
 	UnitTable  *units;			/* set for ICU's collations, else NULL */
 	CollateProof *proof;		/* set for the C library's collations, else
@@ -117,7 +117,7 @@ compare_primary(const TextRanks *ranks, int begin, const char *a, int a_length,
 	return cmp;
 }
 
-/* Returns where the first pass may begin if 'shared' bytes are equal. */
+/* Returns where the first pass may begin, given 'shared' equal bytes. */
 static inline int
 find_begin(const TextRanks *ranks, const char *string, int shared)
 {
@@ -147,7 +147,7 @@ text_rank_compare(const TextRanks *ranks, int shared, const char *a,
  * Ranks
  */
 
-/* A weight of n bytes as a number. */
+/* Returns a weight of n bytes as a number. */
 static inline uint32
 rank_of(const unsigned char *weight, int n)
 {
@@ -219,7 +219,7 @@ text_rank_continues(const TextRanks *ranks, char byte, char next)
  * Strings for testing an order
  */
 
-/* Number of pairs of strings to test, and maximum characters of a string. */
+/* Number of pairs of strings to test, and maximum length in characters. */
 #define TRIAL_PAIRS		400
 #define TRIAL_LENGTH	12
 #define TRIAL_BYTES		(TRIAL_LENGTH * MAX_MULTIBYTE_CHAR_LEN + 1)
@@ -245,8 +245,8 @@ make_wide(char *string, uint32 number)
 }
 
 /*
- * Make a string of ASCII digits, symbols and a few letters in both cases; if
- * 'wide', also with other characters.
+ * Make a string of ASCII characters, mostly digits, symbols and a few letters
+ * in both cases.  If 'wide', also use characters from make_wide().
  */
 static int
 make_trial(char *string, bool wide, pg_prng_state *state)
@@ -272,7 +272,7 @@ make_trial(char *string, bool wide, pg_prng_state *state)
 
 /*
  * Make a variant of a string: add and remove symbols, and change the case of
- * ASCII letters.  The first pass can hardly distinguish the two strings.
+ * ASCII letters.  The first pass rarely distinguishes the two strings.
  */
 static int
 vary_trial(const char *string, char *variant, pg_prng_state *state)
@@ -344,8 +344,8 @@ text_rank_provider(Oid collation)
 
 /*
  * True if the order agrees with the collation on two strings, or does not
- * decide between them.  The later passes may cause a disagreement; this
- * function then disables them, and the collation itself decides.
+ * decide between them.  If the later passes cause a disagreement, this function
+ * disables the later passes, and the collation itself decides.
  */
 static bool
 agrees_on_pair(TextRanks *ranks, const char *a, int a_length, const char *b,
@@ -390,7 +390,7 @@ agrees(TextRanks *ranks)
 	return true;
 }
 
-/* True if a collation is ICU's and text_unit.c may know its order. */
+/* True if text_unit.c may know a collation's order: it is ICU's, in UTF-8. */
 static bool
 is_icu(Oid collation)
 {
@@ -424,7 +424,7 @@ try_tables(TextRanks *ranks)
 
 /*
  * Returns what this process knows about a collation.  Reading the C library's
- * tables is fast, so this function tries them at once.
+ * tables is fast, so this function immediately reads and tests these tables.
  */
 static TextRanks *
 look_up(Oid collation)
@@ -486,17 +486,17 @@ text_rank_is_ready(TextRanks *ranks, bool read)
  * with strcoll(), and some locales of some C libraries corrupted indexes
  * (release 9.5.2).  So, as a last line of defence, ptsort makes some
  * comparisons both by the tables and by the type's comparison.  If the results
- * differ, the sort fails and makes all further comparisons by the type's
- * comparison.  A build then starts over.
+ * differ, a build makes all further comparisons by the type's comparison and
+ * then starts over.  Other sorts raise an error.
  */
 
 bool		ptsort_use_collation_tables = true;
 
 /*
- * Each process makes its first BOTH_FIRST comparisons in a collation both
- * ways.  After that, it makes the first one of each sort and every
- * BOTH_EVERY-th one both ways.  (BOTH_FIRST comparisons in every sort would
- * slow down small sorts.)
+ * Each process makes its first BOTH_FIRST comparisons in a collation both ways.
+ * After that, the process makes the first comparison of each sort and every
+ * BOTH_EVERY-th comparison both ways.  (BOTH_FIRST comparisons in every sort
+ * would slow down small sorts.)
  */
 #define BOTH_FIRST		1000
 #define BOTH_EVERY		64
@@ -583,7 +583,7 @@ text_compare_contradicted(CompareFailure *failure, Oid collation)
 			 errhint("Set ptsort.use_collation_tables to off and run the statement again.")));
 }
 
-/* True if two values consist of the same bytes, headers included. */
+/* True if two values have the same bytes, including the headers. */
 static inline bool
 same_bytes(Datum x, Datum y)
 {

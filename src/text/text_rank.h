@@ -70,7 +70,7 @@ extern TextDistrust ptsort_distrusted;
 /*
  * text_rank_distrust stops this process from creating more orders from the
  * tables of a collation.  It also stores the collation in *ptsort_report_to
- * unless the pointer is NULL, its initial value.  Returns false in a parallel
+ * unless the pointer is NULL, as it is at first.  Returns false in a parallel
  * worker with a NULL pointer: the leader then does not learn of the collation.
  */
 extern bool text_rank_distrust(Oid collation);
@@ -85,8 +85,8 @@ extern const char *text_rank_provider(Oid collation);
  * the provider is neither the C library nor ICU.
  *
  * The caller may use the order only if text_rank_is_ready returns true.  If
- * 'read', that function first reads the tables, unless this process already
- * read them; reading can be slow.  It returns false if the tables prove
+ * 'read', text_rank_is_ready first reads the tables, unless this process
+ * already read them; reading can be slow.  It returns false if the tables prove
  * nothing.  All functions below require an order that is ready.
  */
 extern TextRanks *text_rank_find(Oid collation);
@@ -100,8 +100,8 @@ extern bool text_rank_bytewise(Oid collation);
 
 /*
  * text_rank_compare compares two strings as the collation does, and sets *cmp
- * to <0 or >0.  Their first 'shared' bytes must be equal.  Returns false if
- * the strings are equal.  Also returns false if the first pass leaves the
+ * to <0 or >0.  The strings' first 'shared' bytes must be equal.  Returns false
+ * if the strings are equal.  Also returns false if the first pass leaves the
  * strings equal and the tables are ICU's or do not prove the later passes.
  */
 extern bool text_rank_compare(const TextRanks *ranks, int shared,
@@ -120,8 +120,8 @@ extern uint32 text_rank_next(const TextRanks *ranks, const char **string,
 
 /*
  * text_rank_character returns true if the tables prove that a character of n
- * bytes is an element with at most one rank.  If *begins becomes true, the
- * proof excludes places where the character begins a longer element.
+ * bytes is an element with at most one rank.  If the function sets *begins to
+ * true, the proof excludes places where the character begins a longer element.
  */
 extern bool text_rank_character(const TextRanks *ranks, const char *character,
 								int n, bool *begins);
@@ -133,7 +133,7 @@ extern bool text_rank_character(const TextRanks *ranks, const char *character,
  */
 extern bool text_rank_continues(const TextRanks *ranks, char byte, char next);
 
-/* GUC: use tables where they prove the order. */
+/* GUC: compare by the tables where these prove the order. */
 extern bool ptsort_use_collation_tables;
 
 /*

@@ -3,9 +3,9 @@
  * text_symbol.c
  *	  Strings as symbols of the model.
  *
- * A sorted list holds the weights that occur in the sample.  A weight's
- * *place* is its index in that list.  Binary search finds the place, and does
- * so only once for most characters.
+ * A sorted list holds the weights that occur in the sample.  A weight's *place*
+ * is its index in that list.  ptsort finds a place by binary search; for most
+ * characters, it searches only once.
  *
  * ptsort finds frequent weights by counting in a part of the sample.  It gives
  * symbols of their own to as many frequent weights as possible.  Bisection
@@ -23,7 +23,7 @@
 /* All symbols are below this number. */
 #define MAX_SYMBOLS		TEXT_MODEL_MAX_SYMBOLS
 
-/* Maximum weights that share a first symbol, so that no pair is PAIR_VARIES. */
+/* Maximum number of weights per first symbol; no pair then is PAIR_VARIES. */
 #define MAX_SHARING		(MAX_SYMBOLS - 2)
 
 /* Empty the tables of characters. */
@@ -39,7 +39,7 @@ forget_characters(TextSymbols *symbols)
  * Looking weights up
  */
 
-/* Insert a weight at its place, unless the limit is reached. */
+/* Insert a weight at its place, unless the list already has max_weights. */
 static void
 insert_weight(TextSymbols *symbols, int place, uint32 weight)
 {
@@ -58,8 +58,8 @@ insert_weight(TextSymbols *symbols, int place, uint32 weight)
 }
 
 /*
- * Returns the pair of a weight.  During learning it returns 0 for all weights,
- * because inserting a weight changes the places of the weights above it.
+ * Returns the pair of symbols for a weight.  Returns 0 during learning, because
+ * inserting a weight changes the places of the weights above it.
  */
 static uint32
 pair_of(TextSymbols *symbols, uint32 weight)
@@ -85,7 +85,7 @@ pair_of(TextSymbols *symbols, uint32 weight)
 	return 0;
 }
 
-/* Store an open symbol of an ASCII character. */
+/* Store an ASCII character's open symbol and the bytes that may change it. */
 static void
 note_open(TextSymbols *symbols, char byte, int symbol)
 {
@@ -99,8 +99,8 @@ note_open(TextSymbols *symbols, char byte, int symbol)
 }
 
 /*
- * Store the pair of the bytes from 'start' to before 'end' if these bytes are
- * a character for which the tables have room.
+ * Store the pair of symbols for the bytes from 'start' up to 'end' if these
+ * bytes are a character for which the tables have room.
  */
 static void
 remember(TextSymbols *symbols, const char *start, const char *end,
@@ -181,7 +181,7 @@ compare_counts(const void *a, const void *b)
 	return left->place - right->place;
 }
 
-/* Insert the weights of a string. */
+/* Insert the weights of a string into the list. */
 static void
 learn_string(TextSymbols *symbols, const char *string, int length)
 {
@@ -249,8 +249,9 @@ count_places(TextSymbols *symbols, const TextSample *sample,
 }
 
 /*
- * Give each place its symbols.  Places whose turns[] is below 'nalone' get a
- * symbol of their own.  Returns false if the places need too many symbols.
+ * Give each place its symbols.  Places that turns[] ranks below 'nalone' by
+ * frequency get their own symbols.  Returns false if the places need too many
+ * symbols.
  */
 static bool
 assign_symbols(TextSymbols *symbols, const uint16 *turns, int nalone)

@@ -20,8 +20,8 @@
  * The weights between two frequent weights share one or more symbols, and a
  * second symbol distinguishes them.  Few characters need two symbols.
  *
- * Nearly all characters have one byte, or two or three in UTF-8, and the same
- * symbols wherever they occur.  Two tables hold these symbols for the inner
+ * Nearly all characters have one byte, or two or three in UTF-8, and have the
+ * same symbols in every context.  Two tables hold these symbols for the inner
  * loop of text_code.c.  The table for characters of two and three bytes is a
  * cache.
  *
@@ -57,8 +57,8 @@ typedef struct TextSymbols
 	int			nweights;
 	uint32	   *weights;		/* the learned weights, in order */
 	int			nsymbols;		/* number of symbols in the model */
-	uint16	   *pairs;			/* symbols of each weight, and of a weight
-								 * above all: see text_symbol_next */
+	uint16	   *pairs;			/* symbols of each weight and, last, of greater
+								 * weights: see text_symbol_next */
 	uint16		bytes[256];		/* symbols of one-byte characters */
 	uint32		wide[KEPT_CHARACTERS];	/* cached characters of two or three
 										 * bytes: code point and pair */
@@ -68,27 +68,27 @@ typedef struct TextSymbols
 } TextSymbols;
 
 /* Values of 'bytes' that are not symbols of characters. */
-#define NO_SYMBOL		TEXT_MODEL_END	/* text_symbol_next must look it up */
+#define NO_SYMBOL		TEXT_MODEL_END	/* see text_symbol_look_up */
 #define IGNORABLE_SYMBOL	TEXT_MODEL_MAX_SYMBOLS
 
-/* Flag of an open symbol: it is valid unless the next byte may continue it. */
+/* Flag of an open symbol: valid unless the next byte may change the symbol. */
 #define OPEN_SYMBOL		0x8000
 
 /* Cached instead of a pair if later characters may change the pair. */
 #define PAIR_VARIES		0xFFFF
 
 /*
- * Flag of a pair: the weight was not learned.  It is below the learned weight
- * of this pair, and above all lower learned weights.
+ * Flag of a pair: the weight was not learned.  The weight is below the learned
+ * weight of this pair, and above all lower learned weights.
  */
 #define PAIR_ABOVE		0x10000
 
 /*
  * text_symbol_learn learns the weights of the sample's characters.  It also
- * learns those of printable ASCII, because the code of a string ends at the
- * first character that was not learned.  Then it chooses symbols for at most
- * 'max_weights' weights, or 256 if that is more.  The result is in the current
- * memory context; 'ranks' must be ready and outlive the result.
+ * learns the weights of printable ASCII, because the code of a string ends at
+ * the first character that was not learned.  Then it chooses symbols for at
+ * most Max('max_weights', 256) weights.  The result is in the current memory
+ * context; 'ranks' must be ready and outlive the result.
  */
 extern TextSymbols *text_symbol_learn(const TextRanks *ranks, int max_weights,
 									  const TextSample *sample);
@@ -138,7 +138,7 @@ text_symbol_may_continue(const TextSymbols *symbols, const char *string)
 
 /*
  * text_symbol_code_point returns the code point of a UTF-8 character of two or
- * three bytes, and sets *length.  Returns 0 for anything else.
+ * three bytes, and sets *length.  Returns 0 for any other bytes.
  */
 static inline uint32
 text_symbol_code_point(const char *string, const char *end, int *length)

@@ -16,8 +16,8 @@
  * ranges; a range stands for all sequences from a lowest to a highest one.
  *
  * An element's index contains the number of its set of rules and the position
- * of its weights, which are a length and bytes for each pass.  The rules say
- * for each pass whether it goes forward or backward, and whether it also
+ * of its weights.  The weights are a length and bytes for each pass.  The rules
+ * say for each pass whether it goes forward or backward, and whether it also
  * compares positions.
  *
  * A weight is a number, encoded like a character in UTF-8; an element may have
@@ -25,7 +25,7 @@
  * sets of rules, it compares two strings like memcmp() of the elements'
  * concatenated primary weights.
  *
- * Tables of any other form prove nothing, and neither do other C libraries.
+ * ptsort uses no tables of any other form, and none of other C libraries.
  *
  *-------------------------------------------------------------------------
  */
@@ -83,7 +83,7 @@ match_sequence(const CollateTables *tables, const Sequence *sequence,
 }
 
 /*
- * Returns the element at 'string'; its first byte also begins longer elements.
+ * Returns the element at 'string', whose first byte begins longer elements too.
  * The search ends because the last sequence of a list always matches.
  */
 static KeptElement
@@ -105,8 +105,9 @@ search_element(const CollateTables *tables, const unsigned char *string,
 
 /*
  * Returns the cache's entry for the UTF-8 character at 'at'.  Sets *character
- * to the character's bytes, or to 0 if it has only one.  (In other encodings
- * the bytes may not be a character, but the cache is correct for any bytes.)
+ * to the character's bytes, or to 0 for a one-byte character.  (In other
+ * encodings these bytes may be no character; the cache is correct for any
+ * bytes.)
  */
 static inline KeptElement *
 kept_place(const CollateTables *tables, const unsigned char *at,
@@ -227,7 +228,7 @@ typedef struct Visit
 {
 	const CollateTables *tables;
 	bool		continues[256]; /* bytes that may continue an element */
-	bool		sets[128];		/* true for sets of rules already checked */
+	bool		sets[128];		/* true for sets of rules that were checked */
 	bool		later;			/* true if the rules of all later passes are
 								 * known */
 } Visit;
@@ -350,7 +351,7 @@ visit_elements(Visit *visit)
 {
 	const CollateTables *tables = visit->tables;
 
-	/* strcoll() takes the handling of positions from the first set of rules */
+	/* strcoll() reads the handling of positions from the first set of rules */
 	if (tables->rules[0] != RULE_FORWARD)
 		return false;
 	for (int c = 1; c < 256; c++)

@@ -14,7 +14,7 @@
 #include "compat.h"
 
 /*
- * Direction of a pass, and whether it compares positions; values of localedef.
+ * Direction of a pass and whether the pass compares positions, as in localedef.
  */
 enum
 {
@@ -26,13 +26,11 @@ enum
 /* Number of entries in each cache of characters; a power of two. */
 #define KEPT_CHARACTERS 8192
 
-/*
- * KeptElement: a cached character, and the element that it always begins with.
- */
+/* KeptElement: a cached character and the element at its start. */
 typedef struct KeptElement
 {
-	uint32		character;		/* its bytes, the last in the lowest bits; 0:
-								 * unused entry */
+	uint32		character;		/* the character's bytes, the last in the
+								 * lowest bits; 0: unused entry */
 	int32		index;
 	int			length;			/* length of the element in bytes */
 } KeptElement;
@@ -43,7 +41,7 @@ typedef struct CollateTables
 	uint32		npasses;
 	const unsigned char *rules; /* npasses rules for each set of rules */
 	const int32 *table;			/* index for each first byte */
-	const unsigned char *sequences; /* lists of sequences; each begins at
+	const unsigned char *sequences; /* lists of sequences; each list begins at
 									 * -index */
 	const int32 *ranges;		/* indexes of elements, for ranges of
 								 * sequences */
@@ -97,7 +95,8 @@ extern CollateProof *text_table_prove(Oid collation);
 
 /*
  * text_table_next returns the index of the element at *string and advances
- * *string past the element.  Its first byte must also begin longer elements.
+ * *string past the element.  The element's first byte must also begin longer
+ * elements.
  */
 extern int32 text_table_next(const CollateTables *tables,
 							 const unsigned char **string,
@@ -189,8 +188,9 @@ text_table_compare(CollateWeights *a, CollateWeights *b)
 
 /*
  * text_pass_compare (text_pass.c) compares two strings that the first pass
- * leaves equal, and sets *cmp to <0 or >0.  Their first 'shared' bytes must be
- * equal.  Returns false if the strings are equal, or if it cannot decide.
+ * leaves equal, and sets *cmp to <0 or >0.  The strings' first 'shared' bytes
+ * must be equal.  Returns false if the strings are equal or the passes cannot
+ * decide.
  */
 extern bool text_pass_compare(const CollateProof *proof, int shared,
 							  const char *a, int a_length,

@@ -151,7 +151,7 @@ text_unit_continues(const UnitTable *table, char byte, char next)
  * Units
  */
 
-/* Returns the end of a unit; 'string' is the text after its first character. */
+/* Returns the end of a unit whose first character ends at 'string'. */
 static const char *
 unit_end(UnitTable *table, IcuCharacter character, const char *string,
 		 const char *end)
@@ -161,7 +161,7 @@ unit_end(UnitTable *table, IcuCharacter character, const char *string,
 	return string;
 }
 
-/* Read the ranks of a unit from ICU.  False if they are too many to cache. */
+/* Read a unit's ranks from ICU.  Returns false if it has too many to cache. */
 static bool
 read_unit(UnitTable *table, Unit *unit, const char *string, int length)
 {
@@ -181,7 +181,7 @@ read_unit(UnitTable *table, Unit *unit, const char *string, int length)
 	return true;
 }
 
-/* Returns a cached unit, read if necessary; NULL if the unit is too large. */
+/* Returns a unit, from the cache if possible; NULL if the unit is too large. */
 static const Unit *
 find_unit(UnitTable *table, const char *string, int length)
 {
@@ -264,8 +264,8 @@ text_unit_next(UnitTable *table, const char **string, const char *end,
  */
 
 /*
- * next_simple returns this instead of a rank if the unit is not simple, that
- * is, not a single character with at most one rank.
+ * next_simple returns this value for a unit that is not simple.  A simple unit
+ * is a single character with at most one rank.
  */
 #define NOT_SIMPLE	PG_UINT32_MAX
 
@@ -287,8 +287,8 @@ next_simple(UnitTable *table, const char **string, const char *end)
 }
 
 /*
- * text_unit_compare: see text_rank_compare.  It leaves units that are not
- * simple to ICU, which is no slower for them.
+ * text_unit_compare: see text_rank_compare.  For units that are not simple, it
+ * leaves the comparison to ICU, which is no slower.
  */
 bool
 text_unit_compare(UnitTable *table, int shared, const char *a, int a_length,
