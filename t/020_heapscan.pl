@@ -242,7 +242,7 @@ $node->safe_psql('postgres', "UPDATE t SET a = a + 1 WHERE id % 3 = 0; VACUUM t"
 cmp_ok(
 	$node->safe_psql(
 		'postgres', q{SELECT count(*) FROM heap_page_items(get_raw_page('t', 0)) WHERE lp_flags = 2}),
-	'>', 10, 'redirected: there are such');
+	'>', 10, 'redirected: the page has redirected line pointers');
 compare('redirected', 't', \@all);
 
 # The server has so few buffers that it synchronizes the scans: each begins in

@@ -116,9 +116,9 @@ is((shell("count '$log' 255; echo \$passed \$failed"))[1], "1 1\n", 'a program t
 is((shell("count_child x sh -c 'echo 3 passed, 1 failed'; echo \$passed \$failed"))[1],
 	"3 passed, 1 failed\n3 1\n", 'a script within a script');
 is((shell("count_child x sh -c 'echo 3 passed, 0 failed; echo == kept: x; exit 1'; echo \$passed \$failed"))[1],
-	"3 passed, 0 failed\n== kept: x\n3 1\n", 'one that fails without a number');
+	"3 passed, 0 failed\n== kept: x\n3 1\n", 'a script that fails without a number');
 is((shell("count_child x sh -c 'echo 3 passed'; echo \$passed \$failed"))[1],
-	"3 passed\nx did not finish\n0 1\n", 'one that does not finish');
+	"3 passed\nx did not finish\n0 1\n", 'a script that does not finish');
 
 # Tests that run at the same time: the functions of check.sh, with replacements
 # for the functions that run tests
@@ -167,7 +167,7 @@ my $said = join "\n", sort split /\n/, shift @together;
 is($said, "8 0\nsaid by pg_regress\nsaid by t/a.pl\nsaid by t/b.pl\nsaid by t/c.pl",
 	'two tests at a time: all run');
 is(join(' ', sort @together[ 0, 1 ]), 'begin t/a.pl begin t/b.pl', '... side by side');
-is(join(' ', @together[ 6, 7 ]), 'begin t/c.pl end t/c.pl', '... except the one that runs alone');
+is(join(' ', @together[ 6, 7 ]), 'begin t/c.pl end t/c.pl', '... except the test that runs alone');
 is( (lanes(1, ':'))[0],
 	"said by t/a.pl\nsaid by t/b.pl\nsaid by pg_regress\nsaid by t/c.pl\n8 0\n",
 	'one at a time');
@@ -278,11 +278,11 @@ my $other = "\@\@ -20,2 +22,3 \@\@\n before\n+more\n after\n";
 is(judged($worker), 'as listed', 'an error of a worker');
 is(judged($known), 'differs', 'a difference that is not listed');
 write_file('listed/regress/a.diff', "# because\n$known" =~ s/^\@\@ .*/\@\@/mr);
-is(judged($known), 'as listed', 'one that is');
-is(judged("$worker$known"), 'as listed', 'both');
+is(judged($known), 'as listed', 'a difference that is listed');
+is(judged("$worker$known"), 'as listed', 'both differences');
 is(judged("$known$other"), 'differs', 'a further difference in the same test');
-is(judged($other), 'differs', 'another one');
-is(judged($worker), 'as listed', 'the listed one is gone');
+is(judged($other), 'differs', 'another difference');
+is(judged($worker), 'as listed', 'the listed difference is gone');
 
 # Returns the verdict of core-suites.sh on the whole output of one test, for
 # runs in which ptsort sorts for queries.
@@ -297,9 +297,9 @@ mkdir "$dir/$_" foreach qw(regress/expected regress/results listed/sorts);
 write_file('regress/expected/a.out', "SELECT 1;\nERROR:  one\n");
 my $in_worker = "SELECT 1;\nERROR:  one\nCONTEXT:  parallel worker\n";
 is(order_judged($in_worker), 'as listed', 'an error of a worker, ptsort sorts');
-is(order_judged("${in_worker}ERROR:  two\n"), 'differs', 'a further one');
+is(order_judged("${in_worker}ERROR:  two\n"), 'differs', 'an error that is not listed');
 write_file('listed/sorts/a.diff', "# because\n+ERROR:  two\n+CONTEXT:  f\n");
-is(order_judged("${in_worker}ERROR:  two\nCONTEXT:  f\nparallel worker\n"), 'as listed', 'a listed one of a worker');
+is(order_judged("${in_worker}ERROR:  two\nCONTEXT:  f\nparallel worker\n"), 'as listed', 'a listed error of a worker');
 
 # Returns the output of rows-differ.py.
 sub differs

@@ -111,7 +111,7 @@ foreach my $collation (@collations)
 					  : 'ERROR';
 					chomp($two);
 					is($two, $expected{$statement}, "$what: right the second time");
-					is($later, '', "$what: not a word the second time");
+					is($later, '', "$what: no message the second time");
 					if ($first eq '')
 					{
 						# with little memory, or few rows of a worker, ptsort

@@ -176,7 +176,7 @@ my $first = join "\n", split / /, $node->safe_psql('postgres',
 	q{SET ptsort.sort = off; SELECT string_agg(a::text, ' ' ORDER BY a) FROM (SELECT a FROM n ORDER BY a LIMIT 6) s});
 my @rows = $out =~ /^(\d+)$/mg;
 is(join("\n", @rows[0 .. 5]), $first, 'cursor: its rows over subtransactions');
-like($err, qr/cursor "d" does not exist/, 'cursor: the one of the subtransaction is gone');
+like($err, qr/cursor "d" does not exist/, 'cursor: the cursor of the subtransaction is gone');
 like($err, qr/division by zero/, 'cursor: a query in between has failed');
 like($out, qr/^left $/m, 'cursor: nothing is left');
 
